@@ -4,7 +4,7 @@
 // half of the interval is (src/view/html_noise.h); of self, then of total. A frame, or what else only the page sums up,
 // is a part of one of these, and judged with its numbers.
 
-// Shares of the whole, old and new, of so many samples (sp_diff_judge_part() does the same).
+// Shares of the whole, old and new, of so many samples (sp_significance_of_part() does the same).
 function halfWidth(old, now, nOld, nNew, factor, quantile) {
 	const a = Math.max(nOld, 1), b = Math.max(nNew, 1);
 	return quantile * Math.sqrt(factor * (old * (1 - old) / a + now * (1 - now) / b) + 1 / a / a + 1 / b / b);

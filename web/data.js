@@ -32,7 +32,8 @@ function readEntities(raw, libraries) {
 		e.name.push(names[raw.entities[4 * i]]);
 		e.library[i] = raw.entities[4 * i + 1];
 		e.module.push(names[raw.entities[4 * i + 2]]);
-		e.kind[i] = raw.entities[4 * i + 3];
+		// What stands for the frames that were left out is drawn as what says why a stack was cut.
+		e.kind[i] = e.name[i] === "[shortened]" ? NOTE : raw.entities[4 * i + 3];
 	}
 	for (const l of libraries) {
 		e.name.push(l.name);

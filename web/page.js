@@ -182,6 +182,7 @@ function showStatus() {
 			`${(100 * raw.covered_seconds / (b - a)).toFixed(0)} % of the time was sampled` : "");
 		if (raw.lost) parts.push(plural(raw.lost, "sample") + " lost");
 		if (raw.damaged) parts.push(plural(raw.damaged, "damaged window"));
+		if (raw.salvaged) parts.push(plural(raw.salvaged, "damaged file") + " salvaged");
 	}
 	byId("subtitle").textContent = byId("subtitle").title = parts.filter(Boolean).join(" · ");
 	byId("subtitle").classList.toggle("warn", Boolean(problem));

@@ -67,17 +67,21 @@ void sp_agent_event(struct sp_agent *a, const struct sp_store_event *e);
 
 struct sp_store *sp_agent_store(const struct sp_agent *a);
 /*
- * The current window of a source, up to now, with names. -ENOENT: no such source. -EAGAIN: names are being made. The
- * profile is the agent's, and valid until the next call.
+ * The current window of a source, up to now, with names: it comes when these are made, once, from a later turn of the
+ * loop, with 0 or a negative errno. The profile is the agent's, and is to be read at once. -ENOENT: no such source.
+ * -EAGAIN: names are being made already, and it will not come.
  */
-int sp_agent_current(struct sp_agent *a, const char *source, const struct sp_profile **ret_profile,
-		     struct sp_store_window *ret_window);
+struct sp_agent_asked {
+	void (*came)(void *arg, int r, const struct sp_profile *p, const struct sp_store_window *w);
+	void *arg;
+};
+int sp_agent_current(struct sp_agent *a, const char *source, const struct sp_agent_asked *asked);
 
 struct sp_agent_source_status {
 	const char *name;
 	uint64_t rate_millihertz, wanted_millihertz; /* samples a second and CPU, in thousandths: now; configured */
 	uint64_t n_samples, n_complete, n_cut;       /* user stacks since the start */
-	uint64_t n_lost;                             /* samples that are in no window: the sum of the next two */
+	uint64_t n_lost;                             /* samples that are in no window: n_lost_full + n_lost_nested */
 	uint64_t n_lost_stacks;                      /* stacks that were lost, of samples that were not */
 	uint64_t n_lost_full, n_lost_nested;         /* the table of counts was full; nested in another sample */
 	uint64_t n_expected, n_taken;                /* ticks of all CPUs: by the clock; received, of idle CPUs, too */
@@ -88,6 +92,7 @@ struct sp_agent_source_status {
 	 * and ever.
 	 */
 	uint64_t n_unnamed_files, n_unnamed_frames, n_unnamed_samples, n_tables_later, n_tables_put_off;
+	uint64_t n_unfetched;   /* debug files that debuginfod did not give in time, or was not asked for since */
 	uint64_t paused_ns;     /* not sampled, by renewals */
 	uint64_t profile_bytes; /* strings and stacks, and their numbers */
 };

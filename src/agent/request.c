@@ -291,8 +291,11 @@ struct answer_field {
 		word, offsetof(struct sp_store_answer, member)                                                         \
 	}
 static const struct answer_field answer_fields[] = {
-    FIELD("from", from_ns),      FIELD("to", to_ns),    FIELD("covered", covered_ns),    FIELD("windows", n_windows),
-    FIELD("damaged", n_damaged), FIELD("lost", n_lost), FIELD("shortened", n_shortened), FIELD("slice", slice_ns),
+    FIELD("from", from_ns),       FIELD("to", to_ns),
+    FIELD("covered", covered_ns), FIELD("windows", n_windows),
+    FIELD("damaged", n_damaged),  FIELD("salvaged", n_salvaged),
+    FIELD("lost", n_lost),        FIELD("shortened", n_shortened),
+    FIELD("slice", slice_ns),
 };
 
 void sp_answer_write(const struct sp_store_answer *a, FILE *out)

@@ -42,8 +42,8 @@ static char **environment(void)
 	return (char **)(start_of_stack + start_of_stack[0] + 2);
 }
 
-/* --- text --------------------------------------------------------------------------------------------------------- */
-static char *put(char *to, const char *text)
+/* --- text --- */
+static char *again_append_text(char *to, const char *text)
 {
 	size_t len = sp_len(text);
 
@@ -51,7 +51,7 @@ static char *put(char *to, const char *text)
 	return to + len;
 }
 
-static char *put_number(char *to, uint64_t n)
+static char *again_append_number(char *to, uint64_t n)
 {
 	char digits[24], *at = &digits[sizeof(digits) - 1];
 
@@ -59,7 +59,7 @@ static char *put_number(char *to, uint64_t n)
 	do
 		*--at = (char)('0' + n % 10);
 	while ((n /= 10) > 0);
-	return put(to, at);
+	return again_append_text(to, at);
 }
 
 static uint64_t number(const char **at)
@@ -91,7 +91,7 @@ static const char *take_letters(const char *from, char *to, size_t room_for)
 	return from;
 }
 
-static char *find(char *text, const char *word)
+static char *again_find_word(char *text, const char *word)
 {
 	size_t len = sp_len(word);
 
@@ -106,20 +106,20 @@ static uint64_t room_in(char *tunables)
 {
 	uint64_t n = ROOM_OPTIONAL;
 
-	for (char *at = find(tunables, ROOM); at != NULL; at = find(at, ROOM)) {
+	for (char *at = again_find_word(tunables, ROOM); at; at = again_find_word(at, ROOM)) {
 		const char *digits = at += sizeof(ROOM) - 1;
 		n = number(&digits);
 	}
 	return n;
 }
 
-/* --- executed again ----------------------------------------------------------------------------------------------- */
+/* --- executed again --- */
 /* The variable is ours: ours that was in its place is made of it. Nothing gets longer by that. */
 static char *take_back(char *variable, char *calls)
 {
-	char *to = put(variable, VARIABLE);
+	char *to = again_append_text(variable, VARIABLE);
 
-	if (calls == NULL)
+	if (!calls)
 		return variable;
 	take_letters(calls + sizeof(CALLS) - 1, to, sp_len(calls));
 	return variable;
@@ -127,10 +127,11 @@ static char *take_back(char *variable, char *calls)
 
 static void clean(char **variable, char *again)
 {
-	char *name = sp_again_name, now[NAME_BYTES] = "", *calls = find(again, CALLS), *ours = find(*variable, ROOM);
+	char *name = sp_again_name, now[NAME_BYTES] = "", *calls = again_find_word(again, CALLS),
+	     *ours = again_find_word(*variable, ROOM);
 	const char *at = again + sizeof(AGAIN) - 1;
 
-	for (char *next = ours; next != NULL && next < again; next = find(next + 1, ROOM))
+	for (char *next = ours; next && next < again; next = again_find_word(next + 1, ROOM))
 		ours = next;
 	room = room_in(*variable);
 	n_times = number(&at);
@@ -138,25 +139,25 @@ static void clean(char **variable, char *again)
 	sp_sys(SYS_prctl, PR_GET_NAME, (uint64_t)now, 0, 0, 0, 0);
 	if (!sp_equal(name, now, sp_len(name) + 1))
 		sp_sys(SYS_prctl, PR_SET_NAME, (uint64_t)name, 0, 0, 0, 0);
-	if (calls != NULL)
+	if (calls)
 		*variable = take_back(*variable, calls);
-	else if (ours != NULL)
+	else if (ours)
 		ours[-1] = '\0';
 }
 
 bool sp_again_begin(uint64_t *stack)
 {
 	start_of_stack = stack;
-	for (char **e = environment(); *e != NULL; e++) {
-		char *again = BEGINS(*e, TUNABLES) ? find(*e, AGAIN) : NULL;
-		if (again != NULL)
+	for (char **e = environment(); *e; e++) {
+		char *again = BEGINS(*e, TUNABLES) ? again_find_word(*e, AGAIN) : NULL;
+		if (again)
 			clean(e, again);
 	}
 	return n_times > 0;
 }
 
-/* --- what is needed ----------------------------------------------------------------------------------------------- */
-static bool fits(const struct sp_object *o)
+/* --- what is needed --- */
+static bool again_tls_fits(const struct sp_object *o)
 {
 	uint64_t align = TLS_ALIGN;
 
@@ -180,7 +181,7 @@ static bool is_reached(const struct sp_object *o)
 			const Elf64_Rela *r = &by->relocations[k];
 			const Elf64_Sym *s = &by->symbols[ELF64_R_SYM(r->r_info)];
 			if (ELF64_R_TYPE(r->r_info) == R_X86_64_TPOFF64 && ELF64_R_SYM(r->r_info) != 0 &&
-			    s->st_shndx == SHN_UNDEF && sp_object_defines(o, by->strings + s->st_name) != NULL)
+			    s->st_shndx == SHN_UNDEF && sp_object_defines(o, by->strings + s->st_name))
 				return true;
 		}
 	}
@@ -197,17 +198,17 @@ static uint64_t sum(bool all, bool *ret_fits)
 		if (!is_library_with_tls(o) || (!all && !o->has_static_tls && !is_reached(o)))
 			continue;
 		bytes += (o->tls_bytes + o->tls_align - 1) & ~(o->tls_align - 1);
-		*ret_fits = *ret_fits && fits(o);
+		*ret_fits = *ret_fits && again_tls_fits(o);
 	}
 	return bytes;
 }
 
-/* --- whether all libraries are there ------------------------------------------------------------------------------ */
+/* --- whether all libraries are there --- */
 static bool is_named(const struct sp_object *o, const char *name)
 {
 	size_t len = sp_len(name) + 1;
 
-	return sp_equal(sp_last_part(o->path), name, len) || (o->soname != NULL && sp_equal(o->soname, name, len));
+	return sp_equal(sp_last_part(o->path), name, len) || (o->soname && sp_equal(o->soname, name, len));
 }
 
 static bool is_there(const char *needed, const struct sp_object *besides)
@@ -231,7 +232,7 @@ static const char *next_needed(struct needed *n)
 	for (; n->object < sp_n_objects; n->object++, n->entry = 0) {
 		const struct sp_object *o = &sp_objects[n->object];
 		for (; o->dynamic[n->entry].d_tag != DT_NULL; n->entry++)
-			if (o->dynamic[n->entry].d_tag == DT_NEEDED && o->strings != NULL)
+			if (o->dynamic[n->entry].d_tag == DT_NEEDED && o->strings)
 				return o->strings + o->dynamic[n->entry].d_un.d_val;
 	}
 	return NULL;
@@ -241,7 +242,7 @@ static const char *find_missing(const struct sp_object *besides)
 {
 	const char *name;
 
-	while ((name = next_needed(&missing)) != NULL && is_there(name, besides))
+	while ((name = next_needed(&missing)) && is_there(name, besides))
 		missing.entry++;
 	return name;
 }
@@ -252,17 +253,17 @@ static bool is_complete(const struct sp_object *o)
 {
 	const char *name = find_missing(o);
 
-	if (name != NULL && !is_named(o, sp_last_part(name))) {
+	if (name && !is_named(o, sp_last_part(name))) {
 		struct needed n = missing;
-		while ((name = next_needed(&n)) != NULL && !is_named(o, sp_last_part(name)))
+		while ((name = next_needed(&n)) && !is_named(o, sp_last_part(name)))
 			n.entry++;
-		if (name != NULL)
+		if (name)
 			missing = n;
 	}
 	return find_missing(NULL) == NULL;
 }
 
-/* --- executing ---------------------------------------------------------------------------------------------------- */
+/* --- executing --- */
 static bool is_same_file(const char *a, const char *b)
 {
 	struct stat x, y;
@@ -291,7 +292,7 @@ static void execute(char **variables)
 	char text[4096];
 	const char *path = path_to_execute(text, sizeof(text));
 
-	if (path != NULL)
+	if (path)
 		sp_sys(SYS_execve, (uint64_t)path, (uint64_t)arguments(), (uint64_t)variables, 0, 0, 0);
 }
 
@@ -305,7 +306,7 @@ static bool copy_environment(struct copy *c)
 	size_t longest = 0;
 
 	c->n = 0;
-	for (char **e = environment(); *e != NULL; e++, c->n++)
+	for (char **e = environment(); *e; e++, c->n++)
 		longest = sp_len(*e) > longest ? sp_len(*e) : longest;
 	c->bytes = (c->n + 1) * sizeof(char *) + 3 * longest + 256;
 	int64_t at = sp_sys(SYS_mmap, 0, c->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
@@ -319,7 +320,7 @@ static bool copy_environment(struct copy *c)
 
 static char **variable_in(char **variables, const char *name)
 {
-	for (; *variables != NULL; variables++)
+	for (; *variables; variables++)
 		if (sp_equal(*variables, name, sp_len(name)))
 			return variables;
 	return NULL;
@@ -328,16 +329,16 @@ static char **variable_in(char **variables, const char *name)
 static bool put_tunables(struct copy *c, uint64_t bytes)
 {
 	char **tunables = variable_in(c->variables, TUNABLES), **calls = variable_in(c->variables, VARIABLE);
-	char name[NAME_BYTES] = "", *to = put(c->text, tunables != NULL ? *tunables : TUNABLES);
+	char name[NAME_BYTES] = "", *to = again_append_text(c->text, tunables ? *tunables : TUNABLES);
 
-	if (tunables == NULL && calls == NULL)
+	if (!tunables && !calls)
 		return false;
 	sp_sys(SYS_prctl, PR_GET_NAME, (uint64_t)name, 0, 0, 0, 0);
-	to = put_number(put(put(to, tunables != NULL ? ":" : ""), ROOM), bytes);
-	to = put_letters(put(put_number(put(to, AGAIN), n_times + 1), "."), name);
-	if (tunables == NULL)
-		put_letters(put(to, CALLS), *calls + sizeof(VARIABLE) - 1);
-	*(tunables != NULL ? tunables : calls) = c->text;
+	to = again_append_number(again_append_text(again_append_text(to, tunables ? ":" : ""), ROOM), bytes);
+	to = put_letters(again_append_text(again_append_number(again_append_text(to, AGAIN), n_times + 1), "."), name);
+	if (!tunables)
+		put_letters(again_append_text(to, CALLS), *calls + sizeof(VARIABLE) - 1);
+	*(tunables ? tunables : calls) = c->text;
 	return true;
 }
 
@@ -359,19 +360,19 @@ static void execute_without(void)
 	struct copy c;
 	char **audit;
 
-	if (sp_share.header != NULL)
+	if (sp_share.header)
 		sp_share_note(SP_CALLS_N_UNCOUNTED);
 	if (!copy_environment(&c))
 		return;
 	audit = variable_in(c.variables, name);
-	if (audit == NULL)
+	if (!audit)
 		return;
-	char *end = put(c.text, *audit), *after = c.text + sizeof(name) - 1;
+	char *end = again_append_text(c.text, *audit), *after = c.text + sizeof(name) - 1;
 	while (end > after && *end != ':')
 		end--;
 	*end = '\0';
 	*audit = c.text;
-	for (char **e = audit; end == after && *e != NULL; e++)
+	for (char **e = audit; end == after && *e; e++)
 		*e = e[1];
 	execute(c.variables);
 	sp_sys(SYS_munmap, (uint64_t)c.variables, c.bytes, 0, 0, 0, 0);
@@ -387,7 +388,7 @@ void sp_again_opened(const struct sp_object *o)
 		return;
 	uint64_t bytes = sum(false, &fit);
 	char **tunables = variable_in(environment(), TUNABLES);
-	uint64_t wanted = (tunables != NULL ? room_in(*tunables) : ROOM_OPTIONAL) + bytes - ROOM_OF_AUDITOR;
+	uint64_t wanted = (tunables ? room_in(*tunables) : ROOM_OPTIONAL) + bytes - ROOM_OF_AUDITOR;
 	if (fit && (bytes <= ROOM_OF_AUDITOR || (n_times > 0 && wanted <= room)))
 		return;
 	if (fit && n_times < MAX_TIMES)

@@ -22,7 +22,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* --- objects -------------------------------------------------------------------------------------------------- */
+/* --- objects --- */
 enum { SP_OBJECTS = 1024, SP_CODE_RANGES = 6 };
 struct sp_range {
 	uint64_t low, high;
@@ -66,7 +66,7 @@ bool sp_list_has(const char *list, const char *name);                   /* names
 uint64_t sp_object_offset(const struct sp_object *o, uint64_t address); /* in its file */
 uint32_t sp_object_id(struct sp_object *o);                             /* in the shared file; 0: no room */
 
-/* --- records: one for each trampoline ------------------------------------------------------------------------- */
+/* --- records: one for each trampoline --- */
 struct sp_site {
 	uint64_t key,
 	    base; /* return address, counters; in the table of all sites the record's tag is in the key, too */
@@ -96,7 +96,7 @@ uint32_t sp_trampolines_used(void);           /* ever */
 /* What no longer can be called, because o goes away. */
 void sp_trampolines_close(const struct sp_object *o);
 
-/* --- call sites that were seen: read by trampolines.S --------------------------------------------------------- */
+/* --- call sites that were seen: read by trampolines.S --- */
 extern struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
 /* Counters (of slot 1) of a part of the record's function; 0: no room. */
 uint64_t sp_part_counters(uint32_t number, uint64_t part);
@@ -105,31 +105,30 @@ void sp_count(struct sp_counted_ref *r, uint64_t return_address);
 /* What a child of fork has of its parent's counters goes, where processes are told apart. */
 void sp_counters_forget(void);
 
-/* --- glob.c: which functions are counted ------------------------------------------------------------------------- */
+/* --- glob.c: which functions are counted --- */
 /* As fnmatch(3) without flags has it, in the C locale and without classes of characters. */
 bool sp_audit_glob_matches(const char *glob, size_t len, const char *name);
 /* Whether one of the list's globs, with commas between, is the name or matches it; an empty list means all. */
 bool sp_globs_match(const char *list, const char *name);
 
-/* --- references that no binding shows -------------------------------------------------------------------------- */
+/* --- references that no binding shows --- */
 /* After ld.so has relocated o: leads its GLOB_DAT words, or the stubs that call by them, to trampolines, where that is
  * safe. before_code: none of its code can be running yet. */
 void sp_patch(struct sp_object *o, bool before_code);
-/* The address of callee's function gets about: calls by it are not seen. */
+/* The address of callee's function escapes: calls by it are not seen. */
 void sp_note_taken(struct sp_object *callee, uint64_t value, const char *name, uint32_t flags);
 /* How each word of [low, high) is used by o's code: SP_USED_* by (address - low) / 8; and where its stubs lie. */
 enum { SP_USED_CALL = 1, SP_USED_ADDRESS = 2, SP_USED_STUB = 4 };
 void sp_scan(const struct sp_object *o, struct sp_range words, uint8_t *ret_uses, struct sp_range *ret_stubs);
 
-/* --- again.c: programs that need more static TLS -------------------------------------------------------------------
- */
+/* --- again.c: programs that need more static TLS --- */
 /* What the kernel put on the stack; whether it was us who have executed the program. */
 bool sp_again_begin(uint64_t *stack);
 extern char sp_again_name[16]; /* what the process was called before; "": it is the first time */
 /* Of the libraries that a program begins with: does not return if it is executed again. */
 void sp_again_opened(const struct sp_object *o);
 
-/* --- stub.c: `jmp *WORD(%rip)` of .plt.got ------------------------------------------------------------------------ */
+/* --- stub.c: `jmp *WORD(%rip)` of .plt.got --- */
 struct sp_stubs { /* of an object */
 	struct sp_range range;
 	uint64_t next, open_page;

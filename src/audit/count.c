@@ -26,7 +26,7 @@ static uint64_t code(void)
 	return (uint64_t)(with_sites() ? sp_trampolines_site : sp_trampolines_object);
 }
 
-static uint32_t take(void)
+static uint32_t count_new_trampoline(void)
 {
 	static uint32_t hint;
 	uint32_t next = sp_load(&n_used), start = sp_load(&hint);
@@ -60,7 +60,7 @@ static struct sp_object *callee_of(const struct sp_counted_ref_info *f)
 uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name,
 			   uint32_t flags)
 {
-	uint32_t number = take();
+	uint32_t number = count_new_trampoline();
 
 	if (number == SP_TRAMPOLINES) {
 		sp_share_note(SP_CALLS_N_NO_ROOM);
@@ -162,7 +162,7 @@ void sp_counters_forget(void)
 				forget_site(&sp_sites[page * 256 + i], 0);
 }
 
-/* --- the first call --------------------------------------------------------------------------------------------- */
+/* --- the first call --- */
 static uint64_t row_counters(const struct sp_calls_row *row)
 {
 	uint32_t id = row->function != 0 ? sp_share_row(row) : 0;
@@ -181,7 +181,7 @@ static uint64_t counters_of(uint32_t function, uint32_t process, uint32_t caller
 }
 
 /* The row for calls that get none of their own is made now, while there is room. */
-static uint32_t function_of(struct sp_counted_ref_info *f)
+static uint32_t count_function_of(struct sp_counted_ref_info *f)
 {
 	uint32_t function = sp_load(&f->function), object;
 
@@ -200,7 +200,7 @@ static uint32_t function_of(struct sp_counted_ref_info *f)
 uint64_t sp_part_counters(uint32_t number, uint64_t part)
 {
 	return row_counters(
-	    &(struct sp_calls_row){.function = function_of(&references[number]), .part = (uint32_t)part});
+	    &(struct sp_calls_row){.function = count_function_of(&references[number]), .part = (uint32_t)part});
 }
 
 /* The key comes last: whoever finds it finds the counters, too. */
@@ -244,11 +244,11 @@ static uint64_t folded(uint32_t function)
 static uint64_t site_counters(struct sp_counted_ref_info *f, uint64_t return_address)
 {
 	struct sp_object *site = sp_object_at(return_address);
-	uint32_t owner = sp_object_id(owner_of(f)), site_id = site != NULL ? sp_object_id(site) : 0;
-	uint32_t function = function_of(f);
+	uint32_t owner = sp_object_id(owner_of(f)), site_id = site ? sp_object_id(site) : 0;
+	uint32_t function = count_function_of(f);
 	uint64_t base = 0;
 
-	if ((site_id != 0 || site == NULL) && owner != 0)
+	if ((site_id != 0 || !site) && owner != 0)
 		base = counters_of(function, sp_process_id(), owner, site_id,
 				   site_id != 0 ? sp_object_offset(site, return_address) : 0);
 	return base != 0 ? base : folded(function);
@@ -256,7 +256,7 @@ static uint64_t site_counters(struct sp_counted_ref_info *f, uint64_t return_add
 
 static uint64_t object_counters(struct sp_counted_ref_info *f)
 {
-	uint32_t owner = sp_object_id(owner_of(f)), function = function_of(f);
+	uint32_t owner = sp_object_id(owner_of(f)), function = count_function_of(f);
 	uint64_t base = owner != 0 ? counters_of(function, sp_process_id(), owner, 0, 0) : 0;
 
 	return base != 0 ? base : folded(function);
@@ -271,7 +271,7 @@ static bool is_of_linker(const struct sp_counted_ref_info *f, uint64_t return_ad
 	const struct sp_object *site = owner_of(f)->is_program ? sp_object_at(return_address) : NULL;
 	const uint8_t *call = (const uint8_t *)return_address - 6;
 
-	return site != NULL && site->is_linker && call[0] == 0xff && call[1] == 0x15; /* call *WORD(%rip) */
+	return site && site->is_linker && call[0] == 0xff && call[1] == 0x15; /* call *WORD(%rip) */
 }
 
 void sp_count(struct sp_counted_ref *r, uint64_t return_address)

@@ -48,7 +48,7 @@ static const char *match_one(const char *glob, const char *end, char c)
 		return glob + 1;
 	case '[':
 		close = set_end(glob + 1, end);
-		if (close == NULL)
+		if (!close)
 			break;
 		return is_in_set(glob + 1, close, (uint8_t)c) ? close + 1 : NULL;
 	case '\\':
@@ -72,10 +72,10 @@ bool sp_audit_glob_matches(const char *glob, size_t len, const char *name)
 			continue;
 		}
 		const char *next = match_one(glob, end, *name);
-		if (next == NULL && star == NULL)
+		if (!next && !star)
 			return false;
-		glob = next != NULL ? next : star;
-		name = next != NULL ? name + 1 : ++from;
+		glob = next ? next : star;
+		name = next ? name + 1 : ++from;
 	}
 	while (glob < end && *glob == '*')
 		glob++;

@@ -56,7 +56,7 @@ bool sp_share_reserve(uint64_t n_records)
 	uint64_t n_words = 0;
 
 	for (unsigned level = 0; level < SP_CALLS_LEVELS && n_words < 2 * n_records; level++) {
-		if (level_words(level) == NULL && level_made(level) == NULL)
+		if (!level_words(level) && !level_made(level))
 			return false;
 		n_words += (uint64_t)SP_CALLS_LEVEL_0 << level;
 	}
@@ -73,7 +73,7 @@ static uint32_t match(const struct search *s, uint64_t word)
 	if (word >> 32 != s->hash >> 32)
 		return 0;
 	uint32_t *state = sp_share_record(id, s->kind);
-	if (state == NULL || !s->same(state, s->wanted))
+	if (!state || !s->same(state, s->wanted))
 		return 0;
 	if (sp_load(state) != SP_CALLS_READY) /* who made it is at it, or was killed */
 		sp_store(state, SP_CALLS_READY);
@@ -110,7 +110,7 @@ static uint32_t find_or_make(const struct search *s)
 
 	for (unsigned level = 0; level < SP_CALLS_LEVELS; level++) {
 		uint64_t *words = level_words(level), mask = ((uint64_t)SP_CALLS_LEVEL_0 << level) - SP_CALLS_PROBES;
-		if (words == NULL) {
+		if (!words) {
 			if (sp_load(&sp_share.header->index[level]) == 0)
 				sp_store(&wants_level, true);
 			return 0;
@@ -121,7 +121,7 @@ static uint32_t find_or_make(const struct search *s)
 	return 0;
 }
 
-/* --- objects ---------------------------------------------------------------------------------------------------- */
+/* --- objects --- */
 static bool same_object(const void *record, const void *wanted)
 {
 	const struct sp_calls_object *a = record, *b = wanted;
@@ -139,7 +139,7 @@ static uint32_t make_object(const void *wanted)
 	uint32_t id = sp_share_take(SP_CALLS_OBJECT);
 	struct sp_calls_object *o = id != 0 ? sp_share_record(id, SP_CALLS_OBJECT) : NULL;
 
-	if (o == NULL)
+	if (!o)
 		return 0;
 	sp_copy(o, wanted, sizeof(*o));
 	return id;
@@ -156,13 +156,13 @@ uint32_t sp_share_object(const struct sp_calls_object *wanted)
 	return find_or_make(&s);
 }
 
-/* --- functions -------------------------------------------------------------------------------------------------- */
+/* --- functions --- */
 struct function_wanted {
 	struct sp_calls_function record;
 	const char *name;
 };
 
-static const char *name_of(const struct sp_calls_function *f)
+static const char *index_name_of(const struct sp_calls_function *f)
 {
 	return sp_share_at(f->name, f->name_len);
 }
@@ -171,10 +171,10 @@ static bool same_function(const void *record, const void *wanted)
 {
 	const struct sp_calls_function *a = record;
 	const struct function_wanted *w = wanted;
-	const char *name = name_of(a);
+	const char *name = index_name_of(a);
 
 	return a->object == w->record.object && a->offset == w->record.offset && a->name_len == w->record.name_len &&
-	       name != NULL && sp_equal(name, w->name, a->name_len);
+	       name && sp_equal(name, w->name, a->name_len);
 }
 
 static uint32_t make_function(const void *wanted)
@@ -185,7 +185,7 @@ static uint32_t make_function(const void *wanted)
 	uint32_t id = name != 0 ? sp_share_take(SP_CALLS_FUNCTION) : 0;
 	struct sp_calls_function *f = id != 0 ? sp_share_record(id, SP_CALLS_FUNCTION) : NULL;
 
-	if (f == NULL)
+	if (!f)
 		return 0;
 	sp_copy(bytes, w->name, w->record.name_len);
 	*f = w->record;
@@ -207,12 +207,12 @@ uint32_t sp_share_function(uint32_t object, uint64_t offset, const char *name, u
 				 same_function, make_function};
 	uint32_t id = find_or_make(&s);
 	struct sp_calls_function *f = id != 0 ? sp_share_record(id, SP_CALLS_FUNCTION) : NULL;
-	if (f != NULL && (sp_load(&f->flags) & flags) != flags)
+	if (f && (sp_load(&f->flags) & flags) != flags)
 		__atomic_fetch_or(&f->flags, flags, __ATOMIC_RELAXED);
-	return f != NULL ? id : 0;
+	return f ? id : 0;
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 static bool same_row(const void *record, const void *wanted)
 {
 	const struct sp_calls_row *a = record, *b = wanted;
@@ -228,7 +228,7 @@ static uint32_t make_row(const void *wanted)
 	uint32_t id = !is_whole && sp_share_is_short() ? 0 : sp_share_take(SP_CALLS_ROW);
 	struct sp_calls_row *row = id != 0 ? sp_share_record(id, SP_CALLS_ROW) : NULL;
 
-	if (row == NULL)
+	if (!row)
 		return 0;
 	*row = *w;
 	return id;
@@ -244,13 +244,13 @@ uint32_t sp_share_row(const struct sp_calls_row *wanted)
 	return find_or_make(&s);
 }
 
-/* --- processes -------------------------------------------------------------------------------------------------- */
+/* --- processes --- */
 uint32_t sp_share_process(const struct sp_calls_process *wanted)
 {
 	uint32_t id = sp_share_take(SP_CALLS_PROCESS);
 	struct sp_calls_process *p = id != 0 ? sp_share_record(id, SP_CALLS_PROCESS) : NULL;
 
-	if (p == NULL)
+	if (!p)
 		return 0;
 	*p = *wanted;
 	sp_store(&p->state, SP_CALLS_READY);

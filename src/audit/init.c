@@ -37,12 +37,12 @@ static bool hook(struct sp_object *o, uint32_t number)
 	Elf64_Dyn *init = dynamic_of(o, DT_INIT), *array = dynamic_of(o, DT_INIT_ARRAY),
 		  *bytes = dynamic_of(o, DT_INIT_ARRAYSZ);
 
-	if (init != NULL) {
+	if (init) {
 		o->init_function = o->bias + init->d_un.d_ptr;
 		init->d_un.d_ptr = stub;
 		return true;
 	}
-	if (array == NULL || bytes == NULL || bytes->d_un.d_val < sizeof(uint64_t))
+	if (!array || !bytes || bytes->d_un.d_val < sizeof(uint64_t))
 		return false;
 	o->init_array = o->bias + array->d_un.d_ptr;
 	o->n_init_array = bytes->d_un.d_val / sizeof(uint64_t);
@@ -57,7 +57,7 @@ void sp_init_hook(struct sp_object *o)
 	if (!is_writable(o, o->dynamic))
 		return;
 	for (uint32_t i = 0; i < SP_INITS; i++)
-		if (hooked[i] == NULL) {
+		if (!hooked[i]) {
 			if (hook(o, i)) {
 				hooked[i] = o;
 				o->init = i + 1;

@@ -28,7 +28,7 @@ EXPORT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned number, uintptr_t *fro
 
 static const char *variable(char *const *environment, const char *name, size_t len)
 {
-	for (; *environment != NULL; environment++)
+	for (; *environment; environment++)
 		if (sp_equal(*environment, name, len))
 			return *environment + len;
 	return NULL;
@@ -37,7 +37,7 @@ static const char *variable(char *const *environment, const char *name, size_t l
 /* Opening the file is all: soprof hears of that. The program may have no right to more. */
 static void tell_uncounted(const char *path)
 {
-	int64_t fd = path == NULL || path[0] != '/'
+	int64_t fd = !path || path[0] != '/'
 			 ? -1
 			 : sp_sys(SYS_openat, (uint64_t)AT_FDCWD, (uint64_t)path,
 				  O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0, 0, 0);
@@ -60,7 +60,7 @@ static void find_program(void)
 	text[n > 0 ? n : 0] = '\0';
 }
 
-static void start(void)
+static void main_read_environment(void)
 {
 	static const char name[] = "SOPROF_CALLS=", uncounted[] = "SOPROF_UNCOUNTED=";
 	uint64_t *stack = __libc_stack_end, secure = 1, user = UINT64_MAX;
@@ -69,7 +69,7 @@ static void start(void)
 	const char *path = variable(environment, name, sizeof(name) - 1);
 	char *const *end = environment;
 
-	while (*end != NULL)
+	while (*end)
 		end++;
 	for (const Elf64_auxv_t *a = (const Elf64_auxv_t *)(end + 1); a->a_type != AT_NULL; a++)
 		switch (a->a_type) {
@@ -94,7 +94,7 @@ static void start(void)
 		default:
 			break;
 		}
-	if (secure != 0 || path == NULL || path[0] != '/' || sp_program_path == NULL)
+	if (secure != 0 || !path || path[0] != '/' || !sp_program_path)
 		return;
 	find_program();
 	if (!sp_share_open(path, (uint32_t)user)) {
@@ -125,20 +125,20 @@ static bool has_all_slots(void)
 
 unsigned la_version(unsigned version)
 {
-	start();
+	main_read_environment();
 	return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
 unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie)
 {
-	struct sp_object *o = sp_share.header != NULL || !started ? sp_object_open(map) : NULL;
+	struct sp_object *o = sp_share.header || !started ? sp_object_open(map) : NULL;
 
 	*cookie = (uintptr_t)o;
-	if (o == NULL)
+	if (!o)
 		return 0;
 	if (!started && lmid == LM_ID_BASE)
 		sp_again_opened(o);
-	if (sp_share.header == NULL)
+	if (!sp_share.header)
 		return 0;
 	o->unpatched = 1;
 	sp_share.n_expected += o->n_slots;
@@ -156,7 +156,7 @@ unsigned la_objclose(uintptr_t *cookie)
 {
 	struct sp_object *o = (struct sp_object *)*cookie;
 
-	if (o == NULL || sp_share.header == NULL)
+	if (!o || !sp_share.header)
 		return 0;
 	ended = ended || o->is_program; /* the program comes first */
 	if (ended)
@@ -177,10 +177,10 @@ static void patch_all(bool before_code)
 }
 
 /* ld.so has relocated the program and its libraries, and none of their code runs yet. */
-static void begin(void)
+static void main_patch_loaded(void)
 {
 	started = true;
-	if (sp_share.header == NULL)
+	if (!sp_share.header)
 		return;
 	sp_process_loaded();
 	if (__rseq_size != 0 && has_all_slots())
@@ -200,9 +200,9 @@ void la_activity(uintptr_t *cookie, unsigned flag)
 {
 	const struct sp_object *head = (const struct sp_object *)*cookie;
 
-	if (!started && flag == LA_ACT_CONSISTENT && head != NULL && head->is_program)
-		begin();
-	else if (sp_share.header != NULL && started && flag == LA_ACT_ADD)
+	if (!started && flag == LA_ACT_CONSISTENT && head && head->is_program)
+		main_patch_loaded();
+	else if (sp_share.header && started && flag == LA_ACT_ADD)
 		patch_all(false);
 }
 
@@ -211,8 +211,8 @@ void la_preinit(uintptr_t *cookie)
 {
 	(void)cookie;
 	if (!started)
-		begin();
-	else if (sp_share.header != NULL)
+		main_patch_loaded();
+	else if (sp_share.header)
 		patch_all(false);
 }
 
@@ -245,7 +245,7 @@ uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned number, uintptr_t *from, uint
 	struct sp_object *owner = (struct sp_object *)*from, *callee = (struct sp_object *)*to;
 
 	(void)number;
-	if (callee == NULL || owner == NULL)
+	if (!callee || !owner)
 		return symbol->st_value;
 	if (callee->unpatched && started)
 		sp_patch(callee, false);

@@ -112,7 +112,7 @@ static void read_headers(struct sp_object *o)
 		const Elf64_Phdr *p = &o->phdrs[i];
 		if (p->p_type == PT_LOAD)
 			read_segment(o, p);
-		else if (p->p_type == PT_NOTE && o->build_id == NULL)
+		else if (p->p_type == PT_NOTE && !o->build_id)
 			read_notes(o, p);
 		else if (p->p_type == PT_TLS) {
 			o->tls_bytes = p->p_memsz;
@@ -175,11 +175,11 @@ static void read_dynamic(struct sp_object *o)
 			break;
 		}
 	uint64_t n = relocation_bytes / sizeof(Elf64_Rela);
-	if (o->relocations != NULL && o->symbols != NULL && n_relative <= n && n - n_relative < UINT32_MAX) {
+	if (o->relocations && o->symbols && n_relative <= n && n - n_relative < UINT32_MAX) {
 		o->relocations += n_relative;
 		o->n_relocations = (uint32_t)(n - n_relative);
 	}
-	if (o->strings != NULL && soname != UINT64_MAX)
+	if (o->strings && soname != UINT64_MAX)
 		o->soname = o->strings + soname;
 }
 
@@ -211,11 +211,11 @@ bool sp_list_has(const char *list, const char *name)
 /* Of all libraries ld.so is one; the vdso is not, since ld.so does not show it, and no table leads there. */
 static bool is_counted(const struct sp_object *o)
 {
-	if (sp_share.header == NULL)
+	if (!sp_share.header)
 		return false;
 	if (sp_share.all)
 		return !o->is_program;
-	return (o->soname != NULL && sp_list_has(sp_share.header->targets, o->soname)) ||
+	return (o->soname && sp_list_has(sp_share.header->targets, o->soname)) ||
 	       sp_list_has(sp_share.header->targets, sp_last_part(o->path));
 }
 
@@ -227,7 +227,7 @@ static struct sp_object *free_place(void)
 	return sp_n_objects < SP_OBJECTS ? &sp_objects[sp_n_objects] : NULL;
 }
 
-static void read_file(struct sp_object *o)
+static void objects_read_file(struct sp_object *o)
 {
 	struct stat st;
 
@@ -243,14 +243,14 @@ struct sp_object *sp_object_open(const struct link_map *map)
 
 	made.is_program = map->l_name[0] == '\0';
 	if (made.is_program)
-		made.path = sp_program_file != NULL ? sp_program_file : sp_program_path;
+		made.path = sp_program_file ? sp_program_file : sp_program_path;
 	made.phdrs = headers_of(map, made.is_program, &made.n_phdrs);
-	if (o == NULL || made.phdrs == NULL || made.dynamic == NULL)
+	if (!o || !made.phdrs || !made.dynamic)
 		return NULL;
 	read_headers(&made);
 	read_dynamic(&made);
 	if (made.build_id_len == 0)
-		read_file(&made);
+		objects_read_file(&made);
 	made.is_target = is_counted(&made);
 	made.is_linker = sp_linker != 0 && made.bias == sp_linker;
 	uint64_t high = made.whole.high;
@@ -289,7 +289,7 @@ const Elf64_Sym *sp_object_defines(const struct sp_object *o, const char *name)
 	const uint32_t *h = o->names; /* buckets, first symbol, words of a filter of 8 bytes, shift */
 	uint32_t hash = 5381;
 
-	if (h == NULL || h[0] == 0)
+	if (!h || h[0] == 0)
 		return NULL;
 	for (const char *c = name; *c != '\0'; c++)
 		hash = hash * 33 + (uint8_t)*c;
@@ -350,7 +350,7 @@ uint64_t sp_object_offset(const struct sp_object *o, uint64_t address)
 /* As much of the end of it as there is room for. */
 static bool copy_name(char *to, size_t room, const char *from)
 {
-	size_t len = from != NULL ? sp_len(from) : 0, cut = len >= room ? len - room + 1 : 0;
+	size_t len = from ? sp_len(from) : 0, cut = len >= room ? len - room + 1 : 0;
 
 	if (len > 0)
 		sp_copy(to, from + cut, len - cut);

@@ -21,7 +21,7 @@ struct walk {
 	uint32_t n_by_address, n_mixed, n_words;
 };
 
-static const char *name_of(const struct sp_object *o, const Elf64_Rela *r)
+static const char *patch_name_of(const struct sp_object *o, const Elf64_Rela *r)
 {
 	return o->strings + o->symbols[ELF64_R_SYM(r->r_info)].st_name;
 }
@@ -40,8 +40,8 @@ static struct sp_object *leads_to(const struct sp_object *o, const Elf64_Rela *r
 	if (value == 0 || (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC))
 		return NULL;
 	struct sp_object *callee =
-	    sp_globs_match(sp_share.header->functions, name_of(o, r)) ? sp_target_at(value) : NULL;
-	return callee == NULL && sp_time_watches(name_of(o, r)) ? sp_object_at(value) : callee;
+	    sp_globs_match(sp_share.header->functions, patch_name_of(o, r)) ? sp_target_at(value) : NULL;
+	return !callee && sp_time_watches(patch_name_of(o, r)) ? sp_object_at(value) : callee;
 }
 
 static bool find_words(struct walk *w)
@@ -52,7 +52,7 @@ static bool find_words(struct walk *w)
 		const Elf64_Rela *r = &w->o->relocations[i];
 		uint64_t at = w->o->bias + r->r_offset;
 		if (ELF64_R_TYPE(r->r_info) == R_X86_64_64) {
-			leads = leads || leads_to(w->o, r) != NULL;
+			leads = leads || leads_to(w->o, r);
 			continue;
 		}
 		if (ELF64_R_TYPE(r->r_info) != R_X86_64_GLOB_DAT)
@@ -61,13 +61,13 @@ static bool find_words(struct walk *w)
 			w->words.low = at;
 		if (at >= w->words.high)
 			w->words.high = at + sizeof(uint64_t);
-		leads = leads || leads_to(w->o, r) != NULL;
+		leads = leads || leads_to(w->o, r);
 	}
 	return leads;
 }
 
 /* Looks, and keeps it for those who come after. */
-static bool look(struct walk *w, struct sp_calls_object *shared, uint64_t n)
+static bool patch_check_object(struct walk *w, struct sp_calls_object *shared, uint64_t n)
 {
 	uint8_t *uses, *range;
 
@@ -93,12 +93,13 @@ static void find_uses(struct walk *w)
 	uint64_t n = (w->words.high - w->words.low) / sizeof(uint64_t);
 	struct sp_calls_object *shared = sp_share_record(sp_object_id(w->o), SP_CALLS_OBJECT);
 
-	if (shared == NULL || n == 0 || n > SP_CALLS_BYTES || (sp_load(&shared->verdicts) == 0 && !look(w, shared, n)))
+	if (!shared || n == 0 || n > SP_CALLS_BYTES ||
+	    (sp_load(&shared->verdicts) == 0 && !patch_check_object(w, shared, n)))
 		return;
 	w->uses = shared->n_verdicts == n ? sp_share_at(sp_load(&shared->verdicts), n) : NULL;
 	const struct sp_range *stubs =
 	    sp_load(&shared->stubs) != 0 ? sp_share_at((uint64_t)sp_load(&shared->stubs) * 8, sizeof(*stubs)) : NULL;
-	if (stubs == NULL || w->uses == NULL)
+	if (!stubs || !w->uses)
 		return;
 	w->stubs.range = (struct sp_range){stubs->low + w->o->bias, stubs->high + w->o->bias};
 	if (!sp_object_has_code(w->o, w->stubs.range.low - 8) || !sp_object_has_code(w->o, w->stubs.range.high))
@@ -155,8 +156,8 @@ static bool lead_stub(struct walk *w, uint64_t at, struct sp_object *callee, con
 static void patch_word(struct walk *w, const Elf64_Rela *r, struct sp_object *callee)
 {
 	uint64_t at = w->o->bias + r->r_offset, *word = (uint64_t *)at, trampoline;
-	const char *name = name_of(w->o, r);
-	uint8_t use = w->uses != NULL ? w->uses[(at - w->words.low) / sizeof(uint64_t)] : SP_USED_ADDRESS;
+	const char *name = patch_name_of(w->o, r);
+	uint8_t use = w->uses ? w->uses[(at - w->words.low) / sizeof(uint64_t)] : SP_USED_ADDRESS;
 
 	if (use == 0)
 		return;
@@ -174,7 +175,7 @@ static void patch_word(struct walk *w, const Elf64_Rela *r, struct sp_object *ca
 	note(w, callee, *word, name);
 }
 
-static void look_at(struct walk *w, const Elf64_Rela *r)
+static void patch_check_reloc(struct walk *w, const Elf64_Rela *r)
 {
 	unsigned type = ELF64_R_TYPE(r->r_info);
 	struct sp_object *callee;
@@ -182,10 +183,10 @@ static void look_at(struct walk *w, const Elf64_Rela *r)
 	if (type != R_X86_64_GLOB_DAT && type != R_X86_64_64)
 		return;
 	callee = leads_to(w->o, r);
-	if (callee != NULL && type == R_X86_64_64) {
-		w->n_words += is_counted(callee, name_of(w->o, r));
-		note(w, callee, *(const uint64_t *)(w->o->bias + r->r_offset), name_of(w->o, r));
-	} else if (callee != NULL)
+	if (callee && type == R_X86_64_64) {
+		w->n_words += is_counted(callee, patch_name_of(w->o, r));
+		note(w, callee, *(const uint64_t *)(w->o->bias + r->r_offset), patch_name_of(w->o, r));
+	} else if (callee)
 		patch_word(w, r, callee);
 }
 
@@ -201,12 +202,12 @@ void sp_patch(struct sp_object *o, bool before_code)
 	find_uses(&w);
 	w.stubs.next = w.stubs.range.low;
 	for (uint32_t i = 0; i < o->n_relocations; i++)
-		look_at(&w, &o->relocations[i]);
+		patch_check_reloc(&w, &o->relocations[i]);
 	sp_stubs_done(&w.stubs);
 	if (w.writable)
 		sp_sys(SYS_mprotect, o->relro.low, o->relro.high - o->relro.low, PROT_READ, 0, 0, 0);
 	struct sp_calls_object *shared = sp_share_record(sp_object_id(o), SP_CALLS_OBJECT);
-	if (shared != NULL) {
+	if (shared) {
 		shared->n_by_address = w.n_by_address;
 		shared->n_mixed = w.n_mixed;
 		shared->n_words = w.n_words;

@@ -76,8 +76,8 @@ static void find_tid(void)
 	for (uint32_t i = 0; i < sp_n_objects && tid_offset == 0; i++) {
 		const struct sp_object *o = &sp_objects[i];
 		const Elf64_Sym *s = sp_object_defines(o, "_thread_db_pthread_tid");
-		const uint32_t *field = s != NULL ? (const uint32_t *)(o->bias + s->st_value) : NULL;
-		if (field != NULL && s->st_size == 3 * sizeof(*field) && field[0] == 32 && field[2] < SP_CALLS_PAGE)
+		const uint32_t *field = s ? (const uint32_t *)(o->bias + s->st_value) : NULL;
+		if (field && s->st_size == 3 * sizeof(*field) && field[0] == 32 && field[2] < SP_CALLS_PAGE)
 			tid_offset = field[2];
 	}
 }
@@ -117,7 +117,7 @@ static uint32_t process_new(uint32_t tid)
 	struct sp_object *o = program();
 	const char *name = sp_again_name[0] != '\0' ? sp_again_name : sp_last_part(sp_program_path);
 	size_t len = sp_len(name);
-	struct sp_calls_process p = {.pid = pid(), .program = o != NULL ? sp_object_id(o) : 0, .tid = tid};
+	struct sp_calls_process p = {.pid = pid(), .program = o ? sp_object_id(o) : 0, .tid = tid};
 
 	sp_copy(p.name, name, len < sizeof(p.name) ? len : sizeof(p.name) - 1);
 	last_pid = p.pid != 0 ? p.pid : last_pid;

@@ -36,7 +36,7 @@ static uint64_t row_bytes(void)
 	return page_up(sp_calls_block_bytes(SP_CALLS_ROW, 0, sp_share.n_slots));
 }
 
-static bool add_window(int64_t at, uint64_t low, uint64_t high)
+static bool share_add_window(int64_t at, uint64_t low, uint64_t high)
 {
 	struct sp_file_mapping *w = &sp_share.mappings[sp_share.n_mappings];
 
@@ -66,7 +66,8 @@ static bool open_with(int64_t fd, uint32_t user)
 	    h.used_bytes < sp_share.size_bytes ? page_up(h.used_bytes + WINDOW_AHEAD) : sp_share.size_bytes;
 	wanted = wanted < sp_share.size_bytes ? wanted : sp_share.size_bytes;
 	wanted = wanted > SP_CALLS_LEAST ? wanted : SP_CALLS_LEAST;
-	return add_window(sp_sys(SYS_mmap, 0, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0), 0, wanted);
+	return share_add_window(sp_sys(SYS_mmap, 0, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0), 0,
+				wanted);
 }
 
 bool sp_share_open(const char *path, uint32_t user)
@@ -106,7 +107,7 @@ static uint64_t first_cut(uint64_t before)
 		const struct sp_calls_block *b = &sp_share.blocks[i];
 		if (sp_load(&b->state) == SP_CALLS_READY && b->offset < before && b->offset % SP_CALLS_PAGE == 0 &&
 		    b->level < SP_CALLS_LEVELS &&
-		    sp_share_at(b->offset, sp_calls_block_bytes(b->kind, b->level, sp_share.n_slots)) == NULL)
+		    !sp_share_at(b->offset, sp_calls_block_bytes(b->kind, b->level, sp_share.n_slots)))
 			before = b->offset;
 	}
 	return before;
@@ -125,9 +126,9 @@ static void grow(uint64_t from, uint64_t end)
 	const uint8_t *at = sp_share_at(low, SP_CALLS_PAGE);
 
 	high = high < sp_share.size_bytes ? high : sp_share.size_bytes;
-	if (sp_share.n_mappings == SP_MAPPINGS || high <= last + SP_CALLS_PAGE || at == NULL)
+	if (sp_share.n_mappings == SP_MAPPINGS || high <= last + SP_CALLS_PAGE || !at)
 		return;
-	add_window(sp_sys(SYS_mremap, (uint64_t)at, 0, high - low, MREMAP_MAYMOVE, 0, 0), low, high);
+	share_add_window(sp_sys(SYS_mremap, (uint64_t)at, 0, high - low, MREMAP_MAYMOVE, 0, 0), low, high);
 }
 
 void sp_share_note(enum sp_calls_counter counter)
@@ -141,7 +142,7 @@ static const struct sp_calls_block *block_of(uint32_t number, unsigned kind)
 
 	if (number >= SP_CALLS_MAX_BLOCKS || sp_load(&b->state) != SP_CALLS_READY || b->kind != kind ||
 	    b->level >= SP_CALLS_LEVELS || b->offset % SP_CALLS_PAGE != 0 ||
-	    sp_share_at(b->offset, sp_calls_block_bytes(kind, b->level, sp_share.n_slots)) == NULL)
+	    !sp_share_at(b->offset, sp_calls_block_bytes(kind, b->level, sp_share.n_slots)))
 		return NULL;
 	return b;
 }
@@ -191,7 +192,7 @@ static uint32_t next_block(unsigned kind, uint32_t after)
 	uint64_t n = sp_load(&sp_share.header->n_blocks);
 
 	for (uint32_t i = after + 1; i < n && i < SP_CALLS_MAX_BLOCKS; i++)
-		if (block_of(i, kind) != NULL)
+		if (block_of(i, kind))
 			return i;
 	return 0;
 }
@@ -202,14 +203,14 @@ bool sp_share_is_short(void)
 }
 
 /* Takes n of a kind's places: where they begin, and in which block; false: there is no room. */
-static bool take(unsigned kind, uint32_t places, uint32_t n, uint32_t *ret_block, uint32_t *ret_place)
+static bool share_take_places(unsigned kind, uint32_t places, uint32_t n, uint32_t *ret_block, uint32_t *ret_place)
 {
 	uint64_t *cursor = &sp_share.header->cursors[kind];
 
 	for (unsigned tries = 0; tries < 1000; tries++) {
 		uint64_t c = sp_load(cursor);
 		uint32_t block = (uint32_t)(c >> 32), place = (uint32_t)c;
-		if (place <= places && n <= places - place && block_of(block, kind) != NULL) {
+		if (place <= places && n <= places - place && block_of(block, kind)) {
 			if (!sp_swap(cursor, c, c + n))
 				continue;
 			*ret_block = block;
@@ -228,7 +229,7 @@ uint32_t sp_share_take(unsigned kind)
 {
 	uint32_t block, place, places = kind == SP_CALLS_OBJECT ? SP_CALLS_OBJECTS : SP_CALLS_IDS;
 
-	return take(kind, places, 1, &block, &place) ? block * SP_CALLS_IDS + place : 0;
+	return share_take_places(kind, places, 1, &block, &place) ? block * SP_CALLS_IDS + place : 0;
 }
 
 uint32_t sp_share_new_level(unsigned level)
@@ -242,11 +243,11 @@ uint64_t sp_share_bytes(uint64_t len, uint8_t **ret_bytes)
 	uint64_t rounded = (len + 7) & ~7ULL;
 
 	if (len == 0 || rounded > SP_CALLS_BYTES ||
-	    !take(SP_CALLS_NAME, SP_CALLS_BYTES, (uint32_t)rounded, &block, &place))
+	    !share_take_places(SP_CALLS_NAME, SP_CALLS_BYTES, (uint32_t)rounded, &block, &place))
 		return 0;
 	uint64_t offset = sp_share.blocks[block].offset + place;
 	*ret_bytes = sp_share_at(offset, rounded);
-	return *ret_bytes != NULL ? offset : 0;
+	return *ret_bytes ? offset : 0;
 }
 
 void *sp_share_record(uint32_t id, unsigned kind)
@@ -258,7 +259,7 @@ void *sp_share_record(uint32_t id, unsigned kind)
 	const struct sp_calls_block *b = block_of(id / SP_CALLS_IDS, kind);
 	uint32_t place = id % SP_CALLS_IDS;
 
-	if (b == NULL || (kind == SP_CALLS_OBJECT && place >= SP_CALLS_OBJECTS))
+	if (!b || (kind == SP_CALLS_OBJECT && place >= SP_CALLS_OBJECTS))
 		return NULL;
 	return sp_share_at(b->offset + (uint64_t)place * bytes[kind], bytes[kind]);
 }
@@ -267,7 +268,7 @@ uint64_t sp_share_counters(uint32_t row)
 {
 	const struct sp_calls_block *b = block_of(row / SP_CALLS_IDS, SP_CALLS_ROW);
 
-	if (b == NULL)
+	if (!b)
 		return 0;
 	return (uint64_t)sp_share_at(b->offset, row_bytes()) + SP_CALLS_ROWS * sizeof(struct sp_calls_row) +
 	       SP_CALLS_PAGE + row % SP_CALLS_IDS * sizeof(uint64_t);

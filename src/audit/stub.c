@@ -36,7 +36,7 @@ bool sp_stub_is(const uint8_t *jump)
 	return at % 16 == 5 && jump[-1] == 0xf2 && has_endbr64(jump - 5);
 }
 
-/* --- words that stubs can reach ----------------------------------------------------------------------------------- */
+/* --- words that stubs can reach --- */
 static bool is_in_reach(uint64_t from, const uint64_t *words)
 {
 	uint64_t at = (uint64_t)words;
@@ -62,27 +62,27 @@ static uint64_t *map_near(const struct sp_object *o, uint64_t stub)
 {
 	uint64_t *words = o->is_program ? NULL : map_at(0, 0), low = o->whole.low & ~(uint64_t)(PAGE - 1);
 
-	if (words != NULL && is_in_reach(stub, words))
+	if (words && is_in_reach(stub, words))
 		return words;
-	if (words != NULL)
+	if (words)
 		sp_sys(SYS_munmap, (uint64_t)words, PAGE, 0, 0, 0, 0);
 	for (unsigned i = 0; i < STEPS; i++) {
 		uint64_t below = (uint64_t)PAGE << i;
 		words = low > below ? map_at(low - below, MAP_FIXED_NOREPLACE) : NULL;
-		if (words != NULL && is_in_reach(stub, words))
+		if (words && is_in_reach(stub, words))
 			return words;
 	}
 	return NULL;
 }
 
-static uint64_t *take_word(const struct sp_object *o, uint64_t stub)
+static uint64_t *stub_take_word(const struct sp_object *o, uint64_t stub)
 {
 	for (uint32_t i = 0; i < n_near; i++)
 		for (uint32_t k = 0; k < NEAR_WORDS && is_in_reach(stub, near[i]); k++)
 			if (near[i][k] == 0)
 				return &near[i][k];
 	uint64_t *words = n_near < NEAR_PAGES ? map_near(o, stub) : NULL;
-	if (words != NULL)
+	if (words)
 		near[n_near++] = words;
 	return words;
 }
@@ -95,7 +95,7 @@ void sp_stubs_close(const struct sp_object *o)
 				near[i][k] = 0;
 }
 
-/* --- writing to code ---------------------------------------------------------------------------------------------- */
+/* --- writing to code --- */
 static bool protect(uint64_t page, uint64_t rights)
 {
 	return sp_sys(SYS_mprotect, page, PAGE, rights, 0, 0, 0) == 0;
@@ -117,7 +117,7 @@ static bool may_write_code(void)
 }
 
 /* The stub of the word: the one behind the last that was found, as a rule. */
-static uint8_t *find(struct sp_stubs *s, uint64_t word)
+static uint8_t *stub_find_word(struct sp_stubs *s, uint64_t word)
 {
 	uint64_t n = (s->range.high - s->range.low) / 4;
 
@@ -137,11 +137,10 @@ static uint8_t *find(struct sp_stubs *s, uint64_t word)
 
 bool sp_stub_lead(struct sp_object *o, struct sp_stubs *s, uint64_t word, uint64_t trampoline)
 {
-	uint8_t *jump = may_write_code() ? find(s, word) : NULL;
-	uint64_t *own = jump != NULL ? take_word(o, (uint64_t)jump) : NULL,
-		 page = (uint64_t)jump & ~(uint64_t)(PAGE - 1);
+	uint8_t *jump = may_write_code() ? stub_find_word(s, word) : NULL;
+	uint64_t *own = jump ? stub_take_word(o, (uint64_t)jump) : NULL, page = (uint64_t)jump & ~(uint64_t)(PAGE - 1);
 
-	if (own == NULL)
+	if (!own)
 		return false;
 	if (s->open_page != page) {
 		sp_stubs_done(s);

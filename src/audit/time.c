@@ -62,14 +62,14 @@ void sp_time_open(void)
 
 static void end(void)
 {
-	if (!ended && sp_timings != NULL)
+	if (!ended && sp_timings)
 		sp_share_note(SP_CALLS_N_UNTIMED);
 	ended = true;
 	sp_store(&sp_timing_off, 1);
 }
 
-/* --- which programs ----------------------------------------------------------------------------------------------- */
-static bool is_word(const char *name, const char *word)
+/* --- which programs --- */
+static bool time_is_word(const char *name, const char *word)
 {
 	return sp_equal(name, word, sp_len(word) + 1);
 }
@@ -83,15 +83,15 @@ struct unwinding {
 	bool lists, asks; /* what is mapped, by itself; libgcc, or ld.so */
 };
 
-static void look_at(const struct sp_object *o, const Elf64_Rela *r, uint32_t n, struct unwinding *u)
+static void time_check_reloc(const struct sp_object *o, const Elf64_Rela *r, uint32_t n, struct unwinding *u)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const Elf64_Sym *symbol = &o->symbols[ELF64_R_SYM(r[i].r_info)];
 		const char *name = o->strings + symbol->st_name;
 		if (symbol->st_shndx != SHN_UNDEF)
 			continue;
-		u->lists = u->lists || is_word(name, "dl_iterate_phdr");
-		u->asks = u->asks || begins(name, "_Unwind_") || is_word(name, "_dl_find_object");
+		u->lists = u->lists || time_is_word(name, "dl_iterate_phdr");
+		u->asks = u->asks || begins(name, "_Unwind_") || time_is_word(name, "_dl_find_object");
 	}
 }
 
@@ -99,27 +99,27 @@ static bool may_unwind_alone(const struct sp_object *o)
 {
 	struct unwinding u = {false, false};
 
-	if (o->symbols == NULL || o->strings == NULL)
+	if (!o->symbols || !o->strings)
 		return false;
-	look_at(o, o->relocations, o->n_relocations, &u);
-	if (o->slots != NULL)
-		look_at(o, o->slots, o->n_slots, &u);
+	time_check_reloc(o, o->relocations, o->n_relocations, &u);
+	if (o->slots)
+		time_check_reloc(o, o->slots, o->n_slots, &u);
 	return u.lists && !u.asks;
 }
 
 void sp_time_look(const struct sp_object *o)
 {
-	if (sp_timings != NULL && !ended && may_unwind_alone(o))
+	if (sp_timings && !ended && may_unwind_alone(o))
 		end();
 }
 
 void sp_time_begin(void)
 {
-	if (sp_timings != NULL && !ended)
+	if (sp_timings && !ended)
 		sp_store(&sp_timing_off, 0);
 }
 
-/* --- which functions ---------------------------------------------------------------------------------------------- */
+/* --- which functions --- */
 /*
  * Those that ask to where they return, return twice or on another stack, or unwind. None would be harmed but the first,
  * yet what is measured would have no meaning.
@@ -142,17 +142,17 @@ static bool is_timed(const char *name)
 
 static unsigned watched(const char *name)
 {
-	return is_word(name, "prctl") ? 0 : is_word(name, "syscall") ? 1 : N_WATCHED;
+	return time_is_word(name, "prctl") ? 0 : time_is_word(name, "syscall") ? 1 : N_WATCHED;
 }
 
 bool sp_time_watches(const char *name)
 {
-	return sp_timings != NULL && !ended && watched(name) < N_WATCHED;
+	return sp_timings && !ended && watched(name) < N_WATCHED;
 }
 
 bool sp_time_watches_in(const struct sp_object *o)
 {
-	return sp_timings != NULL && !ended && sp_object_defines(o, "prctl");
+	return sp_timings && !ended && sp_object_defines(o, "prctl");
 }
 
 /* Of several C libraries in one process it is the first's. */
@@ -173,11 +173,11 @@ uint64_t sp_time_lead(uint32_t number, uint64_t target, const char *name, uint32
 	struct sp_timing *t = &sp_timings[number];
 	uint64_t to = sp_time_watch(target, name, true);
 
-	if (sp_timings == NULL)
+	if (!sp_timings)
 		return target;
 	t->target = target;
 	t->ticks = 0;
-	for (unsigned i = 0; t->buckets != NULL && i < SP_CALLS_BUCKETS; i++)
+	for (unsigned i = 0; t->buckets && i < SP_CALLS_BUCKETS; i++)
 		t->buckets[i] = 0;
 	if (to == target && is_timed(name))
 		return (uint64_t)sp_timed;
@@ -187,10 +187,10 @@ uint64_t sp_time_lead(uint32_t number, uint64_t target, const char *name, uint32
 
 uint64_t sp_time_target(uint32_t number)
 {
-	return sp_timings != NULL ? sp_timings[number].target : sp_counted_refs[number].target;
+	return sp_timings ? sp_timings[number].target : sp_counted_refs[number].target;
 }
 
-/* --- flights ------------------------------------------------------------------------------------------------------ */
+/* --- flights --- */
 static uint64_t now(void)
 {
 	uint32_t low, high;
@@ -200,7 +200,7 @@ static uint64_t now(void)
 }
 
 /* level: 0 for the call that returns to the stub, more for those that it has ended in, one by the other. */
-static uint64_t key_of(uint64_t stack, uint64_t number, uint64_t level)
+static uint64_t time_key_of(uint64_t stack, uint64_t number, uint64_t level)
 {
 	return (stack | level) ^ number << 48;
 }
@@ -242,18 +242,18 @@ static void flight_put(uint64_t key, uint64_t timing, uint64_t start)
 static void time_tail(const struct sp_timing *t, uint64_t stack, uint64_t number)
 {
 	for (uint64_t level = 0; level < MAX_TAILS; level++) {
-		uint64_t start, key = key_of(stack, number, level), timing = flight_timing(key, &start);
+		uint64_t start, key = time_key_of(stack, number, level), timing = flight_timing(key, &start);
 		if (timing == 0)
 			return;
 		if ((timing & 1) != 0)
 			continue;
-		flight_put(key_of(stack, number, level + 1), (uint64_t)t, now());
+		flight_put(time_key_of(stack, number, level + 1), (uint64_t)t, now());
 		flight_put(key, timing | 1, start);
 		return;
 	}
 }
 
-/* --- returns ------------------------------------------------------------------------------------------------------ */
+/* --- returns --- */
 static bool return_add(uint64_t address)
 {
 	uint32_t piece = (uint32_t)(address >> SP_SITE_CODE_BITS),
@@ -299,7 +299,7 @@ static uint64_t *table_of(struct sp_timing *t)
 	uint64_t *have = sp_load(&t->buckets);
 	uint32_t n;
 
-	if (have != NULL || sp_load(&n_tables) >= TABLES)
+	if (have || sp_load(&n_tables) >= TABLES)
 		return have;
 	n = sp_add(&n_tables, 1);
 	if (n < TABLES)
@@ -314,12 +314,12 @@ static void add(uint64_t base, uint64_t n)
 		sp_add((uint64_t *)(base - SP_CALLS_PAGE), n);
 }
 
-static void finish(struct sp_timing *t, uint64_t ticks)
+static void time_end_call(struct sp_timing *t, uint64_t ticks)
 {
 	uint32_t number = (uint32_t)(t - sp_timings), bucket = sp_calls_bucket(ticks);
 	uint64_t *table = table_of(t), base;
 
-	if (table == NULL)
+	if (!table)
 		return;
 	if (sp_load(&table[bucket]) == 0)
 		sp_store(&table[bucket], sp_part_counters(number, SP_CALLS_PART_BUCKET + bucket));
@@ -338,11 +338,11 @@ void sp_time_last(uint64_t stack, uint64_t number, uint64_t end_ticks)
 	uint64_t timing = 1, start;
 
 	for (uint64_t level = 0; level <= MAX_TAILS && (timing & 1) != 0; level++) {
-		uint64_t key = key_of(stack, number, level);
+		uint64_t key = time_key_of(stack, number, level);
 		timing = flight_timing(key, &start);
 		if (timing != 0)
 			sp_store(&flight_of(key)->check, 0);
 		if (timing != 0 && end_ticks >= start)
-			finish((struct sp_timing *)(timing & ~1ULL), end_ticks - start);
+			time_end_call((struct sp_timing *)(timing & ~1ULL), end_ticks - start);
 	}
 }

@@ -2,10 +2,10 @@
 /*
  * banned.h: functions that nobody here may call; force-included by the build into every file.
  *
- * Unbounded writes (strcpy ...), hidden state (strtok), numbers without errors (atoi), shells (system, popen), racing
- * names (tmpnam, mktemp) and memory from the stack without a check (strdupa; alloca and variable-length arrays are
- * refused by -Walloca and -Wvla, because the headers of other libraries name alloca in macros). The headers that
- * declare them come first, because a poisoned name may not even be declared after this.
+ * Unbounded writes (strcpy ...), hidden state (strtok), conversions without errors (atoi), shells (system, popen),
+ * racy names (tmpnam, mktemp) and unchecked memory on the stack (strdupa; alloca and variable-length arrays are
+ * refused by -Walloca and -Wvla, because headers of libraries name alloca in macros). The headers that declare them
+ * are included first: a poisoned name may not even be declared afterwards.
  */
 #ifndef SP_BASE_BANNED_H
 #define SP_BASE_BANNED_H

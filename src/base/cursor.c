@@ -14,7 +14,7 @@ size_t sp_cursor_left(const struct sp_cursor *c)
 }
 
 /* The next len bytes, consumed; NULL if they are not there. */
-static const uint8_t *take(struct sp_cursor *c, size_t len)
+static const uint8_t *cursor_read_bytes(struct sp_cursor *c, size_t len)
 {
 	if (len > sp_cursor_left(c)) {
 		c->bad = true;
@@ -34,7 +34,7 @@ struct sp_cursor sp_cursor_sub(struct sp_cursor *c, size_t len)
 		return sub;
 	}
 	if (len > 0)
-		sub.data = take(c, len);
+		sub.data = cursor_read_bytes(c, len);
 	sub.size = len;
 	return sub;
 }
@@ -57,9 +57,9 @@ void sp_cursor_seek(struct sp_cursor *c, size_t at)
 
 uint8_t sp_cursor_u8(struct sp_cursor *c)
 {
-	const uint8_t *b = take(c, 1);
+	const uint8_t *b = cursor_read_bytes(c, 1);
 
-	return b == NULL ? 0 : b[0];
+	return !b ? 0 : b[0];
 }
 
 /* Byte by byte: compilers make one load of it where the machine is little-endian. */
@@ -74,23 +74,23 @@ static uint64_t little(const uint8_t *b, unsigned int n)
 
 uint16_t sp_cursor_u16(struct sp_cursor *c)
 {
-	const uint8_t *b = take(c, 2);
+	const uint8_t *b = cursor_read_bytes(c, 2);
 
-	return b == NULL ? 0 : (uint16_t)little(b, 2);
+	return !b ? 0 : (uint16_t)little(b, 2);
 }
 
 uint32_t sp_cursor_u32(struct sp_cursor *c)
 {
-	const uint8_t *b = take(c, 4);
+	const uint8_t *b = cursor_read_bytes(c, 4);
 
-	return b == NULL ? 0 : (uint32_t)little(b, 4);
+	return !b ? 0 : (uint32_t)little(b, 4);
 }
 
 uint64_t sp_cursor_u64(struct sp_cursor *c)
 {
-	const uint8_t *b = take(c, 8);
+	const uint8_t *b = cursor_read_bytes(c, 8);
 
-	return b == NULL ? 0 : little(b, 8);
+	return !b ? 0 : little(b, 8);
 }
 
 /* The tenth byte of an unsigned number may hold bit 63 only, of a signed one that bit and its sign. */
@@ -99,8 +99,8 @@ uint64_t sp_cursor_uleb(struct sp_cursor *c)
 	uint64_t v = 0;
 
 	for (unsigned int shift = 0; shift < 70; shift += 7) {
-		const uint8_t *b = take(c, 1);
-		if (b == NULL || (shift == 63 && *b > 1))
+		const uint8_t *b = cursor_read_bytes(c, 1);
+		if (!b || (shift == 63 && *b > 1))
 			break;
 		v |= (uint64_t)(*b & 0x7f) << shift;
 		if ((*b & 0x80) == 0)
@@ -115,8 +115,8 @@ int64_t sp_cursor_sleb(struct sp_cursor *c)
 	uint64_t v = 0;
 
 	for (unsigned int shift = 0; shift < 70; shift += 7) {
-		const uint8_t *b = take(c, 1);
-		if (b == NULL || (shift == 63 && *b != 0 && *b != 0x7f))
+		const uint8_t *b = cursor_read_bytes(c, 1);
+		if (!b || (shift == 63 && *b != 0 && *b != 0x7f))
 			break;
 		v |= (uint64_t)(*b & 0x7f) << shift;
 		if ((*b & 0x80) != 0)
@@ -134,7 +134,7 @@ const char *sp_cursor_str(struct sp_cursor *c)
 	size_t left = sp_cursor_left(c);
 	const uint8_t *end = left == 0 ? NULL : memchr(c->data + c->at, '\0', left);
 
-	if (end == NULL) {
+	if (!end) {
 		c->bad = true;
 		return "";
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cursor.h: reading foreign bytes without ever leaving them.
+ * cursor.h: bounds-checked reading of untrusted bytes.
  *
- * A cursor walks a buffer that it does not own. Every read checks the bounds; the first read that does not fit sets
- * `bad` and returns 0, and so does every read after it, so that a parser may read a whole structure and test `bad`
- * once. Little-endian. LEB128 longer than 10 bytes, or that overflows 64 bits, is bad. No state but the struct.
+ * A cursor walks a buffer that it does not own. The first read that does not fit sets `bad` and returns 0, and so
+ * does every later one, so a parser may read a whole structure and test `bad` once. Little-endian. LEB128 of more
+ * than 10 bytes, or that overflows 64 bits, is bad. No state but the struct; no other errors.
  */
 #ifndef SP_BASE_CURSOR_H
 #define SP_BASE_CURSOR_H
@@ -20,7 +20,7 @@ struct sp_cursor {
 };
 
 struct sp_cursor sp_cursor_on(const void *data, size_t size);
-/* A cursor on the next len bytes of c, which c skips; bad (and empty) if they are not there. */
+/* A cursor on the next len bytes of c, which c skips; bad and empty if c has fewer. */
 struct sp_cursor sp_cursor_sub(struct sp_cursor *c, size_t len);
 size_t sp_cursor_left(const struct sp_cursor *c);
 void sp_cursor_skip(struct sp_cursor *c, size_t len);
@@ -31,7 +31,7 @@ uint32_t sp_cursor_u32(struct sp_cursor *c);
 uint64_t sp_cursor_u64(struct sp_cursor *c);
 uint64_t sp_cursor_uleb(struct sp_cursor *c);
 int64_t sp_cursor_sleb(struct sp_cursor *c);
-/* A NUL-terminated string inside the buffer, the NUL consumed; "" and bad if none. */
+/* A NUL-terminated string in the buffer; skips the NUL. "" and bad if there is no NUL. */
 const char *sp_cursor_str(struct sp_cursor *c);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/encode.h"
 
+#include "base/mem.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 /* One text on its way through one encoder. */
 struct encoder {
@@ -64,7 +64,7 @@ static size_t multibyte_at(const unsigned char *s, size_t left, uint32_t *ret_co
 }
 
 /* How many bytes of text are the next code point; 0: not UTF-8. */
-static size_t decode(struct encoder *e)
+static size_t encode_next_char(struct encoder *e)
 {
 	const unsigned char *s = e->text + e->at;
 
@@ -129,7 +129,7 @@ static const char *replaced(enum sp_encoding encoding, uint32_t code)
 
 static bool needs_care(const struct encoder *e, size_t n)
 {
-	return n == 0 || looks_escaped(e) || replaced(e->encoding, e->code) != NULL || must_hide(e);
+	return n == 0 || looks_escaped(e) || replaced(e->encoding, e->code) || must_hide(e);
 }
 
 /* Writes the code point at `at`, n bytes long (0: a byte that is not UTF-8), which needs care. */
@@ -137,7 +137,7 @@ static void put_special(struct encoder *e, size_t n)
 {
 	const char *other = n == 0 || looks_escaped(e) ? NULL : replaced(e->encoding, e->code);
 
-	if (other != NULL)
+	if (other)
 		(void)fputs(other, e->out);
 	else if (e->encoding == SP_ENCODE_JSON && n > 0 && e->code != '\\')
 		(void)fprintf(e->out, "\\u%04x", (unsigned int)e->code); /* all of them are below 0x10000 */
@@ -145,12 +145,12 @@ static void put_special(struct encoder *e, size_t n)
 		put_hex(e, n == 0 ? 1 : n);
 }
 
-static void put_all(struct encoder *e)
+static void encode_put_all(struct encoder *e)
 {
 	size_t plain_from = 0;
 
 	while (e->at < e->len) {
-		size_t n = decode(e), n_plain = e->at - plain_from;
+		size_t n = encode_next_char(e), n_plain = e->at - plain_from;
 		if (needs_care(e, n)) {
 			if (n_plain > 0)
 				(void)fwrite(e->text + plain_from, 1, n_plain, e->out);
@@ -182,7 +182,7 @@ static size_t space_before_number(const char *text, size_t len)
 static bool csv_needs_guard(const char *text)
 {
 	text += strspn(text, "'");
-	return *text != '\0' && strchr("=+-@", *text) != NULL;
+	return *text != '\0' && strchr("=+-@", *text);
 }
 
 static void find_spaces(struct encoder *e, const char *text)
@@ -209,7 +209,7 @@ void sp_encode(FILE *out, enum sp_encoding encoding, const char *text)
 		(void)fputc('"', out);
 	if (csv && csv_needs_guard(text))
 		(void)fputc('\'', out);
-	put_all(&e);
+	encode_put_all(&e);
 	if (quotes)
 		(void)fputc('"', out);
 }
@@ -220,7 +220,7 @@ char *sp_encoded(enum sp_encoding encoding, const char *text)
 	size_t len = 0;
 	FILE *out = open_memstream(&encoded, &len);
 
-	if (out == NULL)
+	if (!out)
 		return NULL;
 	sp_encode(out, encoding, text);
 	bool failed = ferror(out) != 0;

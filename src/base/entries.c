@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* entries.c: the directory, finding and making entries. entries_evict.c keeps the size within bounds. */
 #include "base/entries.h"
+
 #include "base/encode.h"
 #include "base/entries_priv.h"
 #include "base/error.h"
 #include "base/mem.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -102,7 +104,7 @@ struct sp_cache_stats sp_entries_stats(const struct sp_entries *c)
 }
 
 /* The entry's name; false if this file may have no entry. */
-static bool name_of(const struct sp_cache_key *key, char name[MAX_NAME])
+static bool entries_name_of(const struct sp_cache_key *key, char name[MAX_NAME])
 {
 	bool owned = key->uid == 0 || key->uid == geteuid();
 	if (!owned || (key->mode & 022) != 0 || key->build_id_len == 0 || key->build_id_len > MAX_ID_BYTES)
@@ -119,15 +121,15 @@ uint64_t sp_entries_changed_ns(int fd)
 	return fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec;
 }
 
-int sp_entries_may(struct sp_entries *c, const struct sp_cache_key *key)
+int sp_entries_allow(struct sp_entries *c, const struct sp_cache_key *key)
 {
 	char name[MAX_NAME];
-	bool may = name_of(key, name);
+	bool may = entries_name_of(key, name);
 	c->stats.n_refused += !may;
 	return may;
 }
 
-/* --- finding them ---------------------------------------------------------------------------------------------- */
+/* --- finding them --- */
 
 /* -EBADMSG: something that we have not written. */
 static int open_entry(int dir, const char *name, int *ret_fd, uint64_t *ret_size)
@@ -145,10 +147,10 @@ static int open_entry(int dir, const char *name, int *ret_fd, uint64_t *ret_size
 	return 0;
 }
 
-int sp_entries_look(const char *dir, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size)
+int sp_entries_peek(const char *dir, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size)
 {
 	char name[MAX_NAME];
-	if (!name_of(key, name))
+	if (!entries_name_of(key, name))
 		return -EACCES;
 	SP_CLOSE int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return dir_fd < 0 ? -ENOENT : open_entry(dir_fd, name, ret_fd, ret_size);
@@ -157,7 +159,7 @@ int sp_entries_look(const char *dir, const struct sp_cache_key *key, int *ret_fd
 int sp_entries_get(struct sp_entries *c, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size)
 {
 	char name[MAX_NAME];
-	if (!sp_entries_may(c, key) || !name_of(key, name))
+	if (!sp_entries_allow(c, key) || !entries_name_of(key, name))
 		return -ENOENT;
 	int r = open_entry(c->dir, name, ret_fd, ret_size);
 	if (r == -EBADMSG)
@@ -180,11 +182,11 @@ void sp_entries_damaged(struct sp_entries *c, const struct sp_cache_key *key)
 {
 	char name[MAX_NAME];
 	c->stats.n_misses++;
-	if (name_of(key, name) && unlinkat(c->dir, name, 0) == 0)
+	if (entries_name_of(key, name) && unlinkat(c->dir, name, 0) == 0)
 		c->stats.n_damaged++;
 }
 
-/* --- making them ----------------------------------------------------------------------------------------------- */
+/* --- making them --- */
 
 int sp_entries_new(struct sp_entries *c, uint64_t bytes, char ret_name[SP_ENTRY_NAME])
 {
@@ -196,14 +198,14 @@ int sp_entries_new(struct sp_entries *c, uint64_t bytes, char ret_name[SP_ENTRY_
 	return fd < 0 ? -errno : fd;
 }
 
-int sp_entries_keep(struct sp_entries *c, const char *name, const struct sp_cache_key *key, uint64_t bytes)
+int sp_entries_commit(struct sp_entries *c, const char *name, const struct sp_cache_key *key, uint64_t bytes)
 {
 	char place[MAX_NAME];
-	int r = name_of(key, place) ? 0 : -EACCES;
+	int r = entries_name_of(key, place) ? 0 : -EACCES;
 	if (r == 0 && renameat(c->dir, name, c->dir, place) < 0)
 		r = -errno;
 	if (r < 0) {
-		sp_entries_forget(c, name);
+		sp_entries_discard(c, name);
 		return r;
 	}
 	c->total += bytes;
@@ -211,12 +213,12 @@ int sp_entries_keep(struct sp_entries *c, const char *name, const struct sp_cach
 	return 0;
 }
 
-void sp_entries_forget(struct sp_entries *c, const char *name)
+void sp_entries_discard(struct sp_entries *c, const char *name)
 {
 	unlinkat(c->dir, name, 0);
 }
 
-void sp_entries_missed(struct sp_entries *c)
+void sp_entries_count_failed(struct sp_entries *c)
 {
 	c->stats.n_not_stored++;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * entries.h: a directory of files, one for each build id and file size: what was made of ELF files, kept on disk.
+ * entries.h: a cache directory on disk, with an entry for each ELF file, by build id and file size.
  *
- * A build id is only a label: anybody can put libc's into a file of his own. So an entry is written, and used, only for
- * ELF files that are owned by root or by the caller and that nobody else may write: the caller passes the owner and the
- * mode that fstat gave for the descriptor of which it was made. A hostile file then never gives its entry to another
- * file with the same build id. The directory must be the caller's own and closed to writers; it is made 0700, and
- * refused (-EPERM) when it belongs to somebody else; symbolic links are not followed. What is in an entry is for the
- * caller to check; one that is damaged he has removed. Entries are written under a temporary name and renamed. A full
- * disk is a missed chance, counted and no more. Past max_bytes the entries that were not used for longest go (mtime,
- * renewed at most once a day). Several processes may share one directory. Not thread-safe.
+ * A build id can be forged. So entries are written and used only for ELF files that are owned by root or the caller
+ * and writable by nobody else; the caller passes owner and mode as fstat() gave them for the descriptor that was
+ * read. Thus a hostile file cannot plant an entry for another file with its build id. The directory is made 0700 and
+ * must belong to the caller, without write access for others, or it is refused (-EPERM); symbolic links are not
+ * followed. The contents of an entry are the caller's to validate; damaged entries he removes with
+ * sp_entries_damaged(). Entries are written to a temporary name and renamed. A full disk is counted, not an error.
+ * Beyond max_bytes the least recently used entries are removed (by mtime, renewed at most once a day). Several
+ * processes may share a directory. Not thread-safe.
  */
 #ifndef SP_BASE_ENTRIES_H
 #define SP_BASE_ENTRIES_H
@@ -45,31 +45,31 @@ int sp_entries_open(const char *dir, uint64_t max_bytes, struct sp_entries **ret
 void sp_entries_close(struct sp_entries *c);
 
 /*
- * The entry of a file, open for reading: a regular file of ours, ret_size bytes long. -ENOENT: there is none that may
- * be used. Who has found it good says so, and who has not, too: then it is removed.
+ * Opens the entry of a file for reading: a regular file of ours, ret_size bytes long. -ENOENT: there is none that may
+ * be used. Afterwards the caller reports with sp_entries_used() or sp_entries_damaged(), which removes it.
  */
 int sp_entries_get(struct sp_entries *c, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size);
 void sp_entries_used(struct sp_entries *c, int fd);
 void sp_entries_damaged(struct sp_entries *c, const struct sp_cache_key *key);
-/* Only looks: makes no directory, removes nothing, and does not count. -EACCES: this file may have no entry. */
-int sp_entries_look(const char *dir, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size);
+/* The same without side effects: makes no directory, removes nothing, counts nothing. -EACCES: the file may not have an
+ * entry. */
+int sp_entries_peek(const char *dir, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size);
 
 /*
- * When an open file was changed last (ctime); 0 where it cannot be told. What was made of a file that was changed
- * meanwhile is of half of it, and not to be kept.
+ * The ctime of an open file, 0 if unknown. An entry must not be kept if the ELF file changed while it was read.
  */
 uint64_t sp_entries_changed_ns(int fd);
 
-/* A new file, to be read and written, that will have about so many bytes: its descriptor, and its name for now. */
+/* A new temporary file, open for reading and writing, for about so many bytes: its descriptor and name. */
 int sp_entries_new(struct sp_entries *c, uint64_t bytes, char ret_name[SP_ENTRY_NAME]);
-/* Puts it in its place. 0, or it is removed. */
-int sp_entries_keep(struct sp_entries *c, const char *name, const struct sp_cache_key *key, uint64_t bytes);
-/* Removes it: it was not worth keeping. What is open stays so. */
-void sp_entries_forget(struct sp_entries *c, const char *name);
-/* Something was not stored: counted. */
-void sp_entries_missed(struct sp_entries *c);
-/* Whether this file may have an entry at all; counted if not. */
-int sp_entries_may(struct sp_entries *c, const struct sp_cache_key *key);
+/* Renames it to the file's entry; on errors it is removed. */
+int sp_entries_commit(struct sp_entries *c, const char *name, const struct sp_cache_key *key, uint64_t bytes);
+/* Removes it instead. The descriptor stays open. */
+void sp_entries_discard(struct sp_entries *c, const char *name);
+/* Counts an entry that was not stored. */
+void sp_entries_count_failed(struct sp_entries *c);
+/* 0: this file may have an entry; else a negative errno, and it is counted as refused. */
+int sp_entries_allow(struct sp_entries *c, const struct sp_cache_key *key);
 
 struct sp_cache_stats sp_entries_stats(const struct sp_entries *c);
 

@@ -2,6 +2,7 @@
 /* entries_evict.c: the directory's size: a walk over it, the oldest entries removed. */
 #include "base/entries_priv.h"
 #include "base/mem.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

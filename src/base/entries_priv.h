@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * entries_priv.h: what entries.c and entries_evict.c share.
+ * entries_priv.h: shared by entries.c and entries_evict.c.
  *
- * total is the sum of the entries' sizes as far as this process knows: taken by a walk over the directory before the
- * first entry is written (reading needs none), then counted on; a replaced entry counts twice until the next walk, so
- * that it errs on the side of too much. -ENOSPC from sp_entries_make_room: the entries that are left cannot be removed.
+ * `total` is the sum of the sizes of all entries as far as this process knows. It is taken by a walk over the
+ * directory before the first write (reading needs none), then updated; a replaced entry counts twice until the next
+ * walk, so that the limit is kept. Threads, ownership and errors: as in entries.h.
  */
 #ifndef SP_BASE_ENTRIES_PRIV_H
 #define SP_BASE_ENTRIES_PRIV_H
@@ -21,7 +21,7 @@ struct sp_entries {
 	struct sp_cache_stats stats;
 };
 
-/* Removes the oldest entries until `bytes` more fit. */
+/* Removes the least recently used entries until `bytes` more fit. -ENOSPC: the entries left cannot be removed. */
 int sp_entries_make_room(struct sp_entries *c, uint64_t bytes);
 
 #endif

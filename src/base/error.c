@@ -59,7 +59,7 @@ int sp_fail_said(int r, const char *format, ...)
 	return r;
 }
 
-static const char *words_of(int r, char *buffer, size_t size)
+static const char *error_words_of(int r, char *buffer, size_t size)
 {
 	return strerror_r(r < 0 ? -r : r, buffer, size);
 }
@@ -72,9 +72,9 @@ const char *sp_error_text(int r)
 	if (about_r && chain.said)
 		(void)snprintf(told, sizeof(told), "%s", chain.words);
 	else if (about_r)
-		(void)snprintf(told, sizeof(told), "%s: %s", chain.words, words_of(r, buffer, sizeof(buffer)));
+		(void)snprintf(told, sizeof(told), "%s: %s", chain.words, error_words_of(r, buffer, sizeof(buffer)));
 	else
-		(void)snprintf(told, sizeof(told), "%s", words_of(r, buffer, sizeof(buffer)));
+		(void)snprintf(told, sizeof(told), "%s", error_words_of(r, buffer, sizeof(buffer)));
 	chain.read = true;
 	return told;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/intern.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-
-#include "base/mem.h"
 
 enum { CHUNK_MIN_BYTES = 4096, CHUNK_MAX_BYTES = 1 << 20, SLOTS_MIN = 64 };
 #define NUMBERS_MAX (UINT32_MAX - 1)
@@ -89,10 +89,10 @@ int sp_intern_new(struct sp_intern **ret_intern)
 {
 	struct sp_intern *t = calloc(1, sizeof(*t));
 
-	if (t == NULL)
+	if (!t)
 		return -ENOMEM;
 	t->slots = calloc(SLOTS_MIN, sizeof(*t->slots));
-	if (t->slots == NULL) {
+	if (!t->slots) {
 		free(t);
 		return -ENOMEM;
 	}
@@ -105,9 +105,9 @@ int sp_intern_new(struct sp_intern **ret_intern)
 
 void sp_intern_free(struct sp_intern *t)
 {
-	if (t == NULL)
+	if (!t)
 		return;
-	for (struct chunk *next, *c = t->chunks; c != NULL; c = next) {
+	for (struct chunk *next, *c = t->chunks; c; c = next) {
 		next = c->next;
 		free(c);
 	}
@@ -122,7 +122,7 @@ static uint32_t hash_of(const struct sp_intern *t, const void *bytes, size_t len
 }
 
 /* The slot that holds these bytes, or the free one where they belong. */
-static struct slot *slot_of(const struct sp_intern *t, const void *bytes, size_t len, uint32_t hash)
+static struct slot *intern_slot_of(const struct sp_intern *t, const void *bytes, size_t len, uint32_t hash)
 {
 	size_t mask = t->n_slots - 1;
 
@@ -136,12 +136,12 @@ static struct slot *slot_of(const struct sp_intern *t, const void *bytes, size_t
 	}
 }
 
-static int grow_slots(struct sp_intern *t)
+static int intern_grow_slots(struct sp_intern *t)
 {
 	size_t n = t->n_slots * 2;
 	struct slot *slots = calloc(n, sizeof(*slots));
 
-	if (slots == NULL)
+	if (!slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->n_slots; i++) {
 		if (t->slots[i].number == 0)
@@ -162,7 +162,7 @@ static int new_chunk(struct sp_intern *t, size_t bytes)
 	size_t size = SP_MAX(t->chunk_bytes, bytes);
 	struct chunk *c = malloc(sizeof(*c) + size);
 
-	if (c == NULL)
+	if (!c)
 		return -ENOMEM;
 	c->next = t->chunks;
 	t->chunks = c;
@@ -174,7 +174,7 @@ static int new_chunk(struct sp_intern *t, size_t bytes)
 }
 
 /* A copy in the chunks, with a NUL behind it. */
-static const void *keep(struct sp_intern *t, const void *bytes, size_t len)
+static const void *intern_copy_bytes(struct sp_intern *t, const void *bytes, size_t len)
 {
 	size_t room = (len + 1 + 7) & ~(size_t)7;
 
@@ -194,19 +194,19 @@ static const void *keep(struct sp_intern *t, const void *bytes, size_t len)
 int64_t sp_intern_add(struct sp_intern *t, const void *bytes, size_t len)
 {
 	uint32_t hash = hash_of(t, bytes, len);
-	struct slot *s = slot_of(t, bytes, len, hash);
+	struct slot *s = intern_slot_of(t, bytes, len, hash);
 
 	if (s->number != 0)
 		return (int64_t)s->number - 1;
 	if (t->n >= NUMBERS_MAX || sp_grow(&t->entries, &t->capacity, t->n + 1, sizeof(*t->entries)) < 0)
 		return -ENOMEM;
 	if (t->n + t->n / 2 >= t->n_slots) {
-		if (grow_slots(t) < 0)
+		if (intern_grow_slots(t) < 0)
 			return -ENOMEM;
-		s = slot_of(t, bytes, len, hash);
+		s = intern_slot_of(t, bytes, len, hash);
 	}
-	const void *copy = keep(t, bytes, len);
-	if (copy == NULL)
+	const void *copy = intern_copy_bytes(t, bytes, len);
+	if (!copy)
 		return -ENOMEM;
 	t->entries[t->n++] = (struct entry){.bytes = copy, .len = len};
 	*s = (struct slot){.hash = hash, .number = (uint32_t)t->n};
@@ -215,7 +215,7 @@ int64_t sp_intern_add(struct sp_intern *t, const void *bytes, size_t len)
 
 int64_t sp_intern_find(const struct sp_intern *t, const void *bytes, size_t len)
 {
-	const struct slot *s = slot_of(t, bytes, len, hash_of(t, bytes, len));
+	const struct slot *s = intern_slot_of(t, bytes, len, hash_of(t, bytes, len));
 
 	return s->number != 0 ? (int64_t)s->number - 1 : -ENOENT;
 }
@@ -224,7 +224,7 @@ const void *sp_intern_get(const struct sp_intern *t, uint32_t number, size_t *re
 {
 	const struct entry *e = &t->entries[number];
 
-	if (ret_len != NULL)
+	if (ret_len)
 		*ret_len = e->len;
 	return e->bytes;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * intern.h: byte strings to small numbers and back: equal bytes, equal number, from 0 upwards.
+ * intern.h: maps byte strings to consecutive numbers from 0 and back.
  *
- * The bytes are copied, with a NUL behind, into chunks that never move: a pointer from sp_intern_get() lives as long as
- * the table, and is aligned to 8. At most 2^32 - 2 entries. Not thread-safe. Hash: wyhash-like mix of 8-byte words
- * (own), with a seed that differs from run to run, so that no one can choose names that collide.
+ * The bytes are copied, with a NUL behind them, into chunks that never move: a pointer from sp_intern_get() is valid
+ * as long as the table, and aligned to 8. At most 2^32 - 2 entries. Errors: -ENOMEM, -ENOENT. Not thread-safe. The
+ * hash is a mix of 8-byte words as in wyhash, with a seed that differs from run to run, so that nobody can choose
+ * colliding names.
  */
 #ifndef SP_BASE_INTERN_H
 #define SP_BASE_INTERN_H
@@ -16,13 +17,13 @@ struct sp_intern;
 
 int sp_intern_new(struct sp_intern **ret_intern);
 void sp_intern_free(struct sp_intern *t);
-/* The number of these bytes, added if they are new; or -ENOMEM. */
+/* The number of these bytes, which are added if they are new; or -ENOMEM. */
 int64_t sp_intern_add(struct sp_intern *t, const void *bytes, size_t len);
 /* The number of these bytes, or -ENOENT. */
 int64_t sp_intern_find(const struct sp_intern *t, const void *bytes, size_t len);
 const void *sp_intern_get(const struct sp_intern *t, uint32_t number, size_t *ret_len); /* ret_len may be NULL */
 uint32_t sp_intern_count(const struct sp_intern *t);
-size_t sp_intern_memory_bytes(const struct sp_intern *t); /* of all that it has allocated */
+size_t sp_intern_memory_bytes(const struct sp_intern *t); /* allocated */
 
 uint64_t sp_hash_bytes(const void *bytes, size_t len, uint64_t seed);
 

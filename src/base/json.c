@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/json.h"
 
+#include "base/encode.h"
+
 #include <assert.h>
 #include <stdarg.h>
-
-#include "base/encode.h"
 
 FILE *sp_json_raw(struct sp_json *j, const char *name)
 {
@@ -15,7 +15,7 @@ FILE *sp_json_raw(struct sp_json *j, const char *name)
 		(void)fputs_unlocked(j->is_spaced && !begins_line ? ", " : ",", j->out);
 	if (begins_line)
 		(void)putc_unlocked('\n', j->out);
-	if (name != NULL) {
+	if (name) {
 		(void)putc_unlocked('"', j->out);
 		(void)fputs_unlocked(name, j->out);
 		(void)fputs_unlocked(j->is_spaced ? "\": " : "\":", j->out);
@@ -76,7 +76,7 @@ void sp_json_string(struct sp_json *j, const char *name, const char *text)
 {
 	FILE *out = sp_json_raw(j, name);
 
-	if (text == NULL) {
+	if (!text) {
 		(void)fputs_unlocked("null", out);
 		return;
 	}
@@ -87,7 +87,7 @@ void sp_json_string(struct sp_json *j, const char *name, const char *text)
 
 void sp_json_word(struct sp_json *j, const char *name, const char *text)
 {
-	if (text != NULL && *text != '\0')
+	if (text && *text != '\0')
 		sp_json_string(j, name, text);
 }
 
@@ -106,7 +106,7 @@ void sp_json_hex(struct sp_json *j, const char *name, const uint8_t *bytes, size
 }
 
 /* By hand: there are millions, and fprintf takes several times as long. */
-static void put_number(FILE *out, bool is_negative, uint64_t number)
+static void json_put_number(FILE *out, bool is_negative, uint64_t number)
 {
 	char text[24];
 	size_t at = sizeof(text);
@@ -121,17 +121,17 @@ static void put_number(FILE *out, bool is_negative, uint64_t number)
 
 void sp_json_int(struct sp_json *j, const char *name, int64_t number)
 {
-	put_number(sp_json_raw(j, name), number < 0, number < 0 ? -(uint64_t)number : (uint64_t)number);
+	json_put_number(sp_json_raw(j, name), number < 0, number < 0 ? -(uint64_t)number : (uint64_t)number);
 }
 
 void sp_json_uint(struct sp_json *j, const char *name, uint64_t number)
 {
-	put_number(sp_json_raw(j, name), false, number);
+	json_put_number(sp_json_raw(j, name), false, number);
 }
 
 void sp_json_put_ints(struct sp_json *j, const struct sp_json_int *members)
 {
-	for (const struct sp_json_int *m = members; m->name != NULL; m++)
+	for (const struct sp_json_int *m = members; m->name; m++)
 		sp_json_int(j, m->name, m->number);
 }
 

@@ -30,7 +30,7 @@ void sp_cleanup_fclose(FILE **stream)
 {
 	int saved = errno;
 
-	if (*stream != NULL)
+	if (*stream)
 		(void)fclose(*stream);
 	errno = saved;
 }
@@ -55,7 +55,7 @@ int sp_grow(void *array_pointer, size_t *capacity, size_t n_wanted, size_t size)
 		return -ENOMEM;
 	memcpy(&old, array_pointer, sizeof(old));
 	char *array = realloc(old, bytes);
-	if (array == NULL)
+	if (!array)
 		return -ENOMEM;
 	memset(array + *capacity * size, 0, (n - *capacity) * size);
 	memcpy(array_pointer, &array, sizeof(array));
@@ -73,7 +73,7 @@ void sp_heap_make_large(size_t bytes)
 	mallopt(M_TOP_PAD, (int)SP_MIN(bytes, (size_t)INT_MAX));
 	probe = malloc(MMAP_MIN / 2); /* more than what is left of the heap: it grows */
 	uintptr_t from = ((uintptr_t)probe + LARGE_PAGE - 1) & -(uintptr_t)LARGE_PAGE, end = (uintptr_t)sbrk(0);
-	if (probe != NULL && (uintptr_t)probe < end && from < end)
+	if (probe && (uintptr_t)probe < end && from < end)
 		(void)madvise((void *)from, end - from, MADV_HUGEPAGE); /* NOLINT(performance-no-int-to-ptr) */
 	free(probe);
 }

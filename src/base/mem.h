@@ -2,10 +2,10 @@
 /*
  * mem.h: cleanup attributes and growing arrays.
  *
- * Cleanup attributes replace goto: a variable declared SP_FREE is freed at the end of its scope, SP_CLOSE closed, and
- * SP_FCLOSE closed as a stream. sp_take_ptr() and sp_take_fd() hand the value out and disarm the cleanup.
- * sp_grow() makes room in a plain array kept as pointer, count and capacity.
- * Threads: no state of its own; sp_heap_make_large() is for a process that has one yet.
+ * Cleanup attributes replace goto: a variable declared SP_FREE is freed at the end of its scope, SP_CLOSE closed,
+ * SP_FCLOSE closed as a stream. sp_take_ptr() and sp_take_fd() return the value and disarm the cleanup. sp_grow()
+ * grows an array that is kept as pointer, count and capacity.
+ * Threads: no state; but sp_heap_make_large() must be called before a second thread is started.
  */
 #ifndef SP_BASE_MEM_H
 #define SP_BASE_MEM_H
@@ -39,9 +39,8 @@ int sp_take_fd(int *fd);
 int sp_grow(void *array_pointer, size_t *capacity, size_t n_wanted, size_t size);
 
 /*
- * For a process that is about to make large arrays, answers with them, and ends: what malloc() has is kept, grows by so
- * much at a time, and its beginning is of large pages where the kernel has them. So a page of 4 KiB is not fetched for
- * every 4 KiB, which would take as long as all that is done in them.
+ * For a short-lived process with large arrays: malloc() keeps its memory, grows it by `bytes` at a time, and uses huge
+ * pages for its beginning where the kernel has them. Else page faults take as long as the work itself.
  */
 void sp_heap_make_large(size_t bytes);
 

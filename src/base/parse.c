@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/parse.h"
 
+#include "base/mem.h"
+#include "base/time.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/time.h"
-
-static bool is_digit(char c)
+static bool parse_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -20,9 +20,9 @@ static int digits(const char **text, uint64_t *ret_number)
 	uint64_t v = 0;
 	bool too_big = false;
 
-	if (!is_digit(**text))
+	if (!parse_is_digit(**text))
 		return -EINVAL;
-	for (; is_digit(**text); (*text)++)
+	for (; parse_is_digit(**text); (*text)++)
 		too_big |= __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(**text - '0'), &v);
 	*ret_number = v;
 	return too_big ? -ERANGE : 0;
@@ -38,34 +38,6 @@ int sp_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_
 	if (r < 0 || v < min || v > max)
 		return -ERANGE;
 	*ret_number = v;
-	return 0;
-}
-
-/* The power of 1024 that a size's unit stands for, or -EINVAL. */
-static int shift_of(const char *unit)
-{
-	static const char *const forms[] = {"", "B", "iB"};
-	static const char letters[] = "KMGT";
-
-	if (unit[0] == '\0' || strcmp(unit, "B") == 0)
-		return 0;
-	const char *letter = strchr(letters, unit[0] == 'k' ? 'K' : unit[0]);
-	for (size_t i = 0; letter != NULL && i < SP_COUNT(forms); i++)
-		if (strcmp(unit + 1, forms[i]) == 0)
-			return 10 * (int)(letter - letters + 1);
-	return -EINVAL;
-}
-
-int sp_parse_size(const char *text, uint64_t *ret_bytes)
-{
-	uint64_t v;
-	int r = digits(&text, &v), shift = shift_of(text);
-
-	if (r == -EINVAL || shift < 0)
-		return -EINVAL;
-	if (r < 0 || v > UINT64_MAX >> shift)
-		return -ERANGE;
-	*ret_bytes = v << shift;
 	return 0;
 }
 

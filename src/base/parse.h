@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * parse.h: numbers, sizes, durations and lists of numbers from text, strictly.
+ * parse.h: strict parsing of numbers, durations and lists of numbers.
  *
- * The whole text must be the thing: no leading or trailing space, sign or rest. Each returns 0, -EINVAL when the text
- * is not such a thing, -ERANGE when it is one but too big or too small for what was asked; lists -ENOMEM too.
- * Nothing is said to the error chain: the caller knows which option it was. No state, thread-safe.
+ * The whole text must match: no spaces, signs or rest. Each function returns 0; -EINVAL when the text is not of the
+ * form; -ERANGE when it is, but out of range; lists also -ENOMEM. Nothing is added to the error chain: the caller
+ * knows which option it was. No state, thread-safe.
  */
 #ifndef SP_BASE_PARSE_H
 #define SP_BASE_PARSE_H
@@ -16,23 +16,19 @@
 /* A decimal number from min to max. */
 int sp_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number);
 
-/* Bytes: a number, and K, M, G or T (powers of 1024; "KiB", "KB", "k" and so on are the same). */
-int sp_parse_size(const char *text, uint64_t *ret_bytes);
-
 /* A duration: a decimal number with at most 9 decimals, and ns, us, ms, s, m, h or d; without a unit: seconds. */
 int sp_parse_duration(const char *text, uint64_t *ret_ns);
 
 /*
- * "0-3,5": numbers and ranges, each at most max, as the kernel writes CPU lists and as options take PIDs. In the order
- * written; "" is no number. Free *ret_numbers. More than n_max numbers are -ERANGE.
+ * "0-3,5": numbers and ranges, each at most max, in the order given; "" is an empty list. The form of the kernel's CPU
+ * lists. Free *ret_numbers. More than n_max numbers: -ERANGE.
  */
 int sp_parse_list(const char *text, uint32_t max, size_t n_max, uint32_t **ret_numbers, size_t *ret_n);
 
-/* What a lower-case hex digit is worth; -1: it is none. */
+/* The value of a lower-case hex digit; -1: not one. */
 int sp_hex_digit(char c);
 
-/* In place: %XX becomes its byte (a NUL may not); as in forms: '+' becomes a space. -EINVAL: no two digits behind a %.
- */
+/* Decodes %XX in place (except %00); as_in_forms: '+' becomes a space. -EINVAL: a % without two digits. */
 int sp_percent_decode(char *text, bool as_in_forms);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * path.h: what a file is called without its directories.
+ * path.h: the last component of a path.
  *
- * The part of the path behind its last slash; the whole path where nothing stands there, or where there is no slash. It
- * points into the path, which stays the caller's. No errors, no state, thread-safe; not basename(3), which writes.
+ * The part behind the last slash; the whole path where that part is empty, or where there is no slash. The result
+ * points into the path. No errors, no state, thread-safe; unlike basename(3) it does not write.
  */
 #ifndef SP_BASE_PATH_H
 #define SP_BASE_PATH_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * search.h: bisection in arrays that are sorted by a 64-bit number.
+ * search.h: binary search in arrays that are sorted by a 64-bit number.
  *
- * The number is a member of the elements, or the element itself. SP_N_BELOW(): how many of them are less than the key,
- * which is the place of the first that is not; SP_N_UP_TO(): how many are not greater. Both take the array, how many
- * elements it has (0: it may be NULL), and the key. No state, no errors.
+ * The number is a member of the elements, or the element itself. SP_N_BELOW(): how many are less than the key, which
+ * is the index of the first that is not; SP_N_UP_TO(): how many are not greater. Both take the array, its number of
+ * elements (if 0, the array may be NULL), and the key. No state, no errors.
  */
 #ifndef SP_BASE_SEARCH_H
 #define SP_BASE_SEARCH_H

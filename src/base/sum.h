@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sum.h: sums of values that come from outside.
+ * sum.h: saturating sums.
  *
- * Foreign profiles and damaged files may hold any number: a sum that does not fit stays at the end of the range, so
- * that it is wrong by how much it is too large, and neither undefined nor of the other sign.
- * Threads: no state of its own. No errors.
+ * Values from foreign profiles and damaged files may be any number: a sum that would overflow stays at the end of the
+ * range, instead of wrapping or being undefined.
+ * Threads: no state. No errors.
  */
 #ifndef SP_BASE_SUM_H
 #define SP_BASE_SUM_H

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/text.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/error.h"
-#include "base/mem.h"
-
 enum { STEP_BYTES = 4096 };
 
 /* Reads to the end, or to one byte more than is allowed. */
-static int read_all(int fd, size_t max_bytes, char **text, size_t *ret_len)
+static int text_read_fd(int fd, size_t max_bytes, char **text, size_t *ret_len)
 {
 	size_t len = 0, capacity = 0;
 
@@ -41,11 +41,11 @@ int sp_text_read(const char *path, size_t max_bytes, char **ret_text, size_t *re
 	SP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return sp_fail(-errno, "open %s", path);
-	int r = read_all(fd, max_bytes, &text, &len);
+	int r = text_read_fd(fd, max_bytes, &text, &len);
 	if (r < 0)
 		return sp_fail(r, "read %s", path);
 	*ret_text = sp_take_ptr(text);
-	if (ret_len != NULL)
+	if (ret_len)
 		*ret_len = len;
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * text.h: small text files (of /proc, /sys, /var/lib) read whole, with a bound.
+ * text.h: reads small text files (of /proc, /sys, /var/lib) whole, with a limit.
  *
- * Files of /proc have no size that stat would tell, so this reads until the end or the bound. Only for paths of the
- * system that we trust not to block: foreign files are opened by workers. Errors are negative errno with the path in
- * the error chain; a file longer than the bound is -EFBIG, never cut in silence. Thread-safe.
+ * stat(2) gives no size for files of /proc, so this reads to the end or the limit. Only for the system's own paths,
+ * which are trusted not to block: workers open foreign files. Errors: negative errno with the path in the error
+ * chain; -EFBIG for a file beyond the limit, which is never cut silently. Thread-safe.
  */
 #ifndef SP_BASE_TEXT_H
 #define SP_BASE_TEXT_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * time.h: the clocks, as nanoseconds in 64 bits.
+ * time.h: clocks, as nanoseconds in 64 bits.
  *
- * CLOCK_MONOTONIC for durations, CLOCK_BOOTTIME to compare with the kernel's start times of processes, CLOCK_REALTIME
- * for what is stored, CLOCK_PROCESS_CPUTIME_ID and CLOCK_THREAD_CPUTIME_ID for what was used. These clocks cannot fail
- * on Linux; a clock that does not exist gives 0. Thread-safe.
+ * CLOCK_MONOTONIC for durations, CLOCK_BOOTTIME to compare with processes' start times, CLOCK_REALTIME for what is
+ * stored, CLOCK_PROCESS_CPUTIME_ID and CLOCK_THREAD_CPUTIME_ID for CPU time used. These clocks cannot fail on Linux;
+ * a clock that does not exist gives 0. Thread-safe.
  */
 #ifndef SP_BASE_TIME_H
 #define SP_BASE_TIME_H

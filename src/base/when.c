@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/when.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/time.h"
 
 enum { DAY_S = 86400, HOUR_S = 3600, FIRST_YEAR = 1970, LAST_YEAR = 2199 };
 
@@ -27,8 +27,8 @@ static int is_no_time(const struct text *t)
 			    t->whole);
 }
 
-/* --- pieces ------------------------------------------------------------------------------------------------------- */
-static bool is_digit(char c)
+/* --- pieces --- */
+static bool when_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -39,7 +39,7 @@ static bool take_number(struct text *t, int n_digits, int *ret_number)
 	int v = 0;
 
 	for (int i = 0; i < n_digits; i++) {
-		if (!is_digit(t->at[i]))
+		if (!when_is_digit(t->at[i]))
 			return false;
 		v = 10 * v + (t->at[i] - '0');
 	}
@@ -48,7 +48,7 @@ static bool take_number(struct text *t, int n_digits, int *ret_number)
 	return true;
 }
 
-static bool take(struct text *t, char c)
+static bool when_parse_char(struct text *t, char c)
 {
 	bool is = *t->at == c;
 
@@ -69,24 +69,24 @@ static bool take_seconds(struct text *t, uint64_t *ret_ns)
 {
 	uint64_t v = 0, unit = SP_NS_PER_S;
 
-	if (!is_digit(*t->at))
+	if (!when_is_digit(*t->at))
 		return false;
-	for (; is_digit(*t->at); t->at++)
+	for (; when_is_digit(*t->at); t->at++)
 		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*t->at - '0'), &v))
 			return false;
 	if (__builtin_mul_overflow(v, SP_NS_PER_S, &v))
 		return false;
-	if (take(t, '.')) {
-		if (!is_digit(*t->at))
+	if (when_parse_char(t, '.')) {
+		if (!when_is_digit(*t->at))
 			return false;
-		for (; is_digit(*t->at) && unit > 1; t->at++)
+		for (; when_is_digit(*t->at) && unit > 1; t->at++)
 			v += (uint64_t)(*t->at - '0') * (unit /= 10);
 	}
 	*ret_ns = v;
-	return !is_digit(*t->at);
+	return !when_is_digit(*t->at);
 }
 
-/* --- the calendar ------------------------------------------------------------------------------------------------- */
+/* --- the calendar --- */
 /* A date as a number that orders like it. */
 static int date_of(const struct tm *tm)
 {
@@ -144,7 +144,7 @@ static int local_time(const struct text *t, const struct tm *clock, time_t *ret_
 	return 0;
 }
 
-/* --- days --------------------------------------------------------------------------------------------------------- */
+/* --- days --- */
 static size_t word_length(const char *s)
 {
 	size_t n = 0;
@@ -155,7 +155,7 @@ static size_t word_length(const char *s)
 }
 
 /* The word, or its first n_short letters. */
-static bool take_word(struct text *t, const char *word, size_t n_short)
+static bool when_take_word(struct text *t, const char *word, size_t n_short)
 {
 	size_t n = word_length(t->at);
 
@@ -173,14 +173,14 @@ static bool take_day_word(struct text *t, struct tm *ret_day)
 
 	localtime_r(&t->now, &today);
 	*ret_day = today;
-	if (take_word(t, "today", 0))
+	if (when_take_word(t, "today", 0))
 		return true;
 	*ret_day = days_later(today, -1);
-	if (take_word(t, "yesterday", 0))
+	if (when_take_word(t, "yesterday", 0))
 		return true;
 	for (int i = 0; i < (int)SP_COUNT(names); i++) {
 		*ret_day = days_later(today, -((today.tm_wday - i + 7) % 7));
-		if (take_word(t, names[i], 3))
+		if (when_take_word(t, names[i], 3))
 			return true;
 	}
 	return false;
@@ -192,8 +192,8 @@ static int take_date(struct text *t, struct tm *ret_day)
 	struct text at = *t;
 	int year, month, day;
 
-	if (!take_number(&at, 4, &year) || !take(&at, '-') || !take_number(&at, 2, &month) || !take(&at, '-') ||
-	    !take_number(&at, 2, &day))
+	if (!take_number(&at, 4, &year) || !when_parse_char(&at, '-') || !take_number(&at, 2, &month) ||
+	    !when_parse_char(&at, '-') || !take_number(&at, 2, &day))
 		return 0;
 	struct tm tm = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day, .tm_hour = 12}, same = tm;
 	(void)timegm(&same);
@@ -206,17 +206,18 @@ static int take_date(struct text *t, struct tm *ret_day)
 	return 1;
 }
 
-/* --- moments ------------------------------------------------------------------------------------------------------ */
+/* --- moments --- */
 /* 14:00[:30[.5]] */
 static bool take_clock(struct text *t, struct tm *clock, uint64_t *ret_fraction_ns)
 {
 	*ret_fraction_ns = 0;
 	clock->tm_sec = 0;
-	if (!take_number(t, 2, &clock->tm_hour) || !take(t, ':') || !take_number(t, 2, &clock->tm_min))
+	if (!take_number(t, 2, &clock->tm_hour) || !when_parse_char(t, ':') || !take_number(t, 2, &clock->tm_min))
 		return false;
-	if (take(t, ':')) {
+	if (when_parse_char(t, ':')) {
 		uint64_t ns;
-		if (!is_digit(t->at[0]) || !is_digit(t->at[1]) || is_digit(t->at[2]) || !take_seconds(t, &ns))
+		if (!when_is_digit(t->at[0]) || !when_is_digit(t->at[1]) || when_is_digit(t->at[2]) ||
+		    !take_seconds(t, &ns))
 			return false;
 		clock->tm_sec = (int)(ns / SP_NS_PER_S);
 		*ret_fraction_ns = ns % SP_NS_PER_S;
@@ -231,11 +232,12 @@ static bool take_zone(struct text *t, int *ret_offset_s)
 	bool west = *t->at == '-';
 
 	*ret_offset_s = 0;
-	if (take(t, 'Z') || take(t, 'z'))
+	if (when_parse_char(t, 'Z') || when_parse_char(t, 'z'))
 		return true;
-	if (!take(t, '+') && !take(t, '-'))
+	if (!when_parse_char(t, '+') && !when_parse_char(t, '-'))
 		return false;
-	if (!take_number(t, 2, &hours) || (take(t, ':'), !take_number(t, 2, &minutes)) || hours > 23 || minutes > 59)
+	if (!take_number(t, 2, &hours) || (when_parse_char(t, ':'), !take_number(t, 2, &minutes)) || hours > 23 ||
+	    minutes > 59)
 		return false;
 	*ret_offset_s = (west ? -1 : 1) * (hours * HOUR_S + minutes * 60);
 	return true;
@@ -294,7 +296,7 @@ static int parse_ago(struct text *t, uint64_t now_ns, struct sp_when *ret_when)
 	do {
 		uint64_t n;
 		const char *unit = take_seconds(t, &n) && *t->at != '\0' ? strchr(letters, *t->at) : NULL;
-		if (unit == NULL)
+		if (!unit)
 			return is_no_time(t);
 		t->at++;
 		if (__builtin_mul_overflow(n, units_s[unit - letters], &n) || __builtin_add_overflow(all, n, &all) ||
@@ -322,11 +324,11 @@ int sp_when_parse(const char *text, uint64_t now_ns, struct sp_when *ret_when)
 	int r;
 
 	tzset(); /* localtime_r() need not */
-	if (take(&t, '-'))
+	if (when_parse_char(&t, '-'))
 		return parse_ago(&t, now_ns, ret_when);
-	if (take(&t, '@'))
+	if (when_parse_char(&t, '@'))
 		return parse_unix(&t, ret_when);
-	if (take_word(&t, "now", 0)) {
+	if (when_take_word(&t, "now", 0)) {
 		if (*t.at != '\0')
 			return is_no_time(&t);
 		*ret_when = (struct sp_when){now_ns, now_ns};
@@ -340,22 +342,22 @@ int sp_when_parse(const char *text, uint64_t now_ns, struct sp_when *ret_when)
 	return r < 0 ? r : parse_day(&t, day, ret_when);
 }
 
-/* --- ranges ------------------------------------------------------------------------------------------------------- */
+/* --- ranges --- */
 int sp_when_between(const char *from, const char *to, uint64_t now_ns, struct sp_when *ret_range)
 {
 	struct sp_when begin, end = {now_ns, now_ns};
 	int r = sp_when_parse(from, now_ns, &begin);
 
-	if (r == 0 && to != NULL)
+	if (r == 0 && to)
 		r = sp_when_parse(to, now_ns, &end);
 	if (r < 0)
 		return r;
-	if (begin.from_ns >= end.to_ns && to == NULL && begin.from_ns > now_ns)
+	if (begin.from_ns >= end.to_ns && !to && begin.from_ns > now_ns)
 		return sp_fail_said(-EINVAL, "'%s' is in the future", from);
 	if (begin.from_ns >= end.to_ns && begin.from_ns > end.from_ns)
-		return sp_fail_said(-EINVAL, "'%s' is after '%s'", from, to == NULL ? "now" : to);
+		return sp_fail_said(-EINVAL, "'%s' is after '%s'", from, !to ? "now" : to);
 	if (begin.from_ns >= end.to_ns)
-		return sp_fail_said(-EINVAL, "nothing is between '%s' and '%s'", from, to == NULL ? "now" : to);
+		return sp_fail_said(-EINVAL, "nothing is between '%s' and '%s'", from, !to ? "now" : to);
 	*ret_range = (struct sp_when){begin.from_ns, end.to_ns};
 	return 0;
 }
@@ -366,10 +368,9 @@ int sp_when_range(const char *text, uint64_t now_ns, struct sp_when *ret_range)
 	struct sp_when when;
 	int r;
 
-	if (dots != NULL) {
+	if (dots) {
 		SP_FREE char *from = strndup(text, (size_t)(dots - text));
-		return from == NULL ? -ENOMEM
-				    : sp_when_between(from, dots[2] != '\0' ? dots + 2 : NULL, now_ns, ret_range);
+		return !from ? -ENOMEM : sp_when_between(from, dots[2] != '\0' ? dots + 2 : NULL, now_ns, ret_range);
 	}
 	r = sp_when_parse(text, now_ns, &when);
 	if (r == 0 && when.from_ns == when.to_ns)

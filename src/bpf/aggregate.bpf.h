@@ -58,8 +58,8 @@ static __always_inline sp_u64 sp_mount_root(sp_u64 mount)
 }
 
 /*
- * Up from the mount that the task's root is in, as d_path() goes that writes paths for /proc, to the mount that is on
- * /: at the root of the mount below it, or nowhere. A chroot is passed: its paths are shown from above it.
+ * Climbs from the mount of the task's root to the one mounted on /, as d_path() does for /proc. Stops at a mount whose
+ * mountpoint is its parent's root, or that has no parent. A chroot is ignored: its paths are shown from above it.
  */
 __noinline int sp_top_find(struct sp_scratch *s)
 {

@@ -14,8 +14,8 @@
 #include "bpf/unwind.bpf.h"
 
 /*
- * Keeps the word of a frame that the scratch has no room for, where there is room for more while nothing waits: so that
- * who never meets such a stack has no memory for it.
+ * Keeps the word of a frame that the scratch has no room for. It uses the per-CPU buffer `pending`, which otherwise
+ * holds samples that wait for a table; so deep stacks need no memory of their own.
  */
 __noinline int sp_deep_put(struct sp_scratch *s, sp_u64 word)
 {

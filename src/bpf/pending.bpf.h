@@ -86,6 +86,7 @@ static __always_inline sp_u64 sp_stack_room(struct sp_scratch *s, sp_u64 addr, s
 /*
  * The stack from sp upwards. Where it cannot be read at once, because it has pages that were never touched (under
  * large arrays), page by page. What is found is noted in the record: as registers the verifier would follow each way.
+ * 1: the stack goes on above it.
  */
 __noinline int sp_pending_stack(struct sp_scratch *s, struct sp_message_pending *r, sp_u64 sp)
 {
@@ -102,7 +103,7 @@ __noinline int sp_pending_stack(struct sp_scratch *s, struct sp_message_pending 
 	r->holes = 0;
 	r->stack_bytes = n;
 	if (!bpf_probe_read_user(r->stack, n, (void *)sp))
-		return 0;
+		return n == SP_PENDING_STACK;
 	r->stack_bytes = 0;
 	for (i = 0; i <= SP_PENDING_STACK / 4096; i++) {
 		if (at + step > n || at > SP_PENDING_STACK - 4096)
@@ -114,7 +115,7 @@ __noinline int sp_pending_stack(struct sp_scratch *s, struct sp_message_pending 
 		at += step;
 		step = 4096;
 	}
-	return 0;
+	return n == SP_PENDING_STACK;
 }
 
 struct sp_stack_above_loop {
@@ -133,20 +134,20 @@ __noinline int sp_stack_above_send(struct sp_scratch *s, sp_u64 at)
 {
 	struct sp_message_pending *r = s ? sp_pending_own(s) : 0;
 	sp_u32 bytes;
+	int more;
 
 	if (!s || !r || !sp_stack_above_has_room())
 		return 1;
-	sp_pending_stack(s, r, at);
+	more = sp_pending_stack(s, r, at);
 	bytes = r->stack_bytes;
 	sp_opaque(bytes);
-	if (!bytes || bytes > SP_PENDING_STACK)
+	if (bytes > SP_PENDING_STACK)
 		return 1;
 	r->rest.type = SP_MESSAGE_STACK_ABOVE;
 	r->rest.bytes = bytes;
 	r->rest.at = at;
 	r->rest.holes = r->holes;
-	return bpf_ringbuf_output(&samples, &r->rest, sizeof(r->rest) + bytes, BPF_RB_NO_WAKEUP) ||
-	       bytes < SP_PENDING_STACK;
+	return bpf_ringbuf_output(&samples, &r->rest, sizeof(r->rest) + bytes, BPF_RB_NO_WAKEUP) || !more;
 }
 
 static long sp_stack_above_next(sp_u32 i, struct sp_stack_above_loop *loop)

@@ -53,8 +53,8 @@ struct sp_walk_point { /* a machine state among callers; ip 0: none */
 	sp_u32 how, pad;
 };
 
-struct sp_anchor { /* where a thread's deep stack was come to before, near its root (deep.bpf.h) */
-	struct sp_walk_point place;
+struct sp_anchor { /* a frame near the root of a thread's deep stack, from an earlier sample (deep.bpf.h) */
+	struct sp_walk_point point;
 	sp_u64 mm;
 	sp_u32 tid; /* 0: none */
 	sp_u32 pad;
@@ -88,7 +88,7 @@ struct sp_scratch {
 	sp_u32 n_seen;
 	sp_u32 last_seen;
 	sp_u64 hash;
-	sp_u64 root; /* of the mapping tree */
+	sp_u64 maple_root; /* of the mappings */
 	sp_u64 mm;
 	sp_u64 vdso;
 	sp_u64 tick_ns;     /* when the last tick was */
@@ -97,15 +97,15 @@ struct sp_scratch {
 	struct sp_regs regs;
 	struct sp_seen seen[SP_N_SEEN];
 	struct sp_vma_view view; /* here, because 6.1 sums up the stacks of nested calls to 512 bytes */
-	struct sp_fsroot_key top;
+	struct sp_fsroot_key fsroot;
 	struct sp_rule rule;       /* likewise */
 	sp_u8 code[SP_CODE_BYTES]; /* around a leaf's instruction pointer */
-	struct sp_hotspot_blob_info made;
+	struct sp_hotspot_blob_info blob_info;
 	sp_u64 node[32];
-	sp_u64 stack_copy_at; /* user address of window[0]; 0 = nothing read */
+	sp_u64 stack_copy_at; /* user address of stack_copy[0]; 0 = nothing read */
 	sp_u32 stack_copy_bytes;
 	sp_u32 n_again; /* frames at the end that the user half walks again */
-	sp_u8 window[SP_STACK_COPY_BYTES];
+	sp_u8 stack_copy[SP_STACK_COPY_BYTES];
 	struct sp_count_key key;
 	struct sp_count value;
 	struct sp_message_stack message; /* header of frames[] */

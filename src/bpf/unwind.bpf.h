@@ -154,6 +154,8 @@ int sp_process_tell(struct sp_scratch *s);
  * calls to 512 bytes.
  */
 #define SP_STEP_TELL 0xfffeu
+/* What was taken for a caller is an address that no call pushed, at the top of a fiber's stack: it is none. */
+#define SP_STEP_PLANTED 0xfffdu
 
 /* Fills in what file (or anonymous region) a checked mapping shows. 0 or a stop. */
 static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen *e, sp_u64 addr)
@@ -423,6 +425,8 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 
 	if (!cached || sp_rule_of(s, e, offset, cached, rule))
 		return SP_STOP_TABLE;
+	if (s->how & SP_HOW_TOP && sp_is_suspect(s, cached))
+		return SP_STEP_PLANTED;
 	if (rule->cfa == SP_CFA_NONE)
 		return sp_step_guessed(s);
 	if (rule->cfa == SP_CFA_V8)
@@ -440,6 +444,7 @@ __noinline sp_u32 sp_step(struct sp_scratch *s)
 {
 	sp_u64 addr, offset, word;
 	struct sp_seen *e;
+	sp_u64 hash;
 	sp_u32 r, n;
 
 	if (!s)
@@ -463,9 +468,16 @@ __noinline sp_u32 sp_step(struct sp_scratch *s)
 	else if (sp_deep_put(s, word))
 		return SP_STOP_DEEP;
 	s->n_frames = n + 1;
-	s->hash = sp_hash_mix(s->hash, word);
-	if (e->state == SP_TABLE_LOADED && sp_config.unwind != SP_UNWIND_FP)
-		return sp_step_table(s, e, offset);
+	hash = s->hash;
+	s->hash = sp_hash_mix(hash, word);
+	if (e->state == SP_TABLE_LOADED && sp_config.unwind != SP_UNWIND_FP) {
+		r = sp_step_table(s, e, offset);
+		if (r != SP_STEP_PLANTED)
+			return r;
+		s->n_frames = n; /* nobody is there */
+		s->hash = hash;
+		return SP_STOP_FIBER;
+	}
 	if (e->state == SP_TABLE_HOTSPOT)
 		return sp_step_of_hotspot(s, e->file, addr);
 	if (e->state == SP_TABLE_JIT && sp_config.unwind == SP_UNWIND_AUTO)

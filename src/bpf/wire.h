@@ -6,8 +6,9 @@
  * structure has the same layout in both. Numbers are little-endian host numbers; addresses of the unwind tables
  * ("table words") are indexes of 4-byte words in one address space that is cut into segments of SP_SEG_BYTES.
  *
- * Records arrive through two ring buffers: `events` (files and processes; a file wakes the reader) and `stacks`
- * (frames of a new stack, and samples that wait for a table; read by a timer). The kernel half sends each of them once.
+ * Records arrive through two ring buffers: `events` (files and processes; a file wakes the reader) and `samples`
+ * (frames of new stacks, read by a timer; samples that wait for a table, which wake the reader). The map `stacks` only
+ * remembers which stacks were sent. The kernel half sends each of them once.
  */
 #ifndef SP_BPF_WIRE_H
 #define SP_BPF_WIRE_H
@@ -204,7 +205,8 @@ enum sp_ra_kind {
 /*
  * Of a function that never returns. Who makes up a fiber's stack by hand puts 0 where the return address of its first
  * function belongs, at the top of the stack, where the calling convention wants the frame's address to be a multiple of
- * 16. There, and only there, 0 is the root; anywhere else it is an address that is not mapped.
+ * 16. There, and only there, 0 is the root; anywhere else it is an address that is not mapped. Others put there what
+ * shall run if the function did return (perl's Coro: abort): an address that no call stands in front of.
  */
 #define SP_RULE_FIRST 0x40u
 /* The base register (rbx) is saved at CFA + add (SP_CFA_REG, which has no other use for it). */
@@ -380,6 +382,7 @@ static inline sp_u32 sp_frame_slot(sp_u32 n)
 #define SP_HOW_RUNTIME 16u      /* reached by what a runtime tells of its frames */
 #define SP_HOW_DERIVED 32u      /* reached by a derived rule */
 #define SP_HOW_BARE 64u         /* was called, but has no frame yet */
+#define SP_HOW_TOP 128u         /* called by what never returns, from where a stack may begin */
 #define SP_HOW_REGS 0xffff0000u /* a bit for each of r[] that holds */
 #define SP_HOW_REGS_SHIFT 16
 
@@ -454,28 +457,33 @@ struct sp_config {
 	sp_u32 n_recipes;    /* keys say which of them a sample is of */
 };
 
-/* What the kernel half counts, each on its own CPU. All but the first group are losses or shares that the user sees. */
+/* What the kernel half counts, each on its own CPU. */
 enum sp_counter {
-	SP_N_SAMPLES,     /* kept: passed the filters */
-	SP_N_KERNEL,      /* of these, in kernel mode */
-	SP_N_IDLE,        /* left out: the idle task */
-	SP_N_FILTERED,    /* left out by -p, --tid, --cgroup, -U, -K */
+	/* Samples. */
+	SP_N_SAMPLES,  /* kept: passed the filters */
+	SP_N_KERNEL,   /* of these, in kernel mode */
+	SP_N_IDLE,     /* left out: the idle task */
+	SP_N_FILTERED, /* left out by -p, --tid, --cgroup, -U, -K */
+	/* Work. */
 	SP_N_USER_FRAMES, /* walked */
 	SP_N_VMA_WALKS,
 	SP_N_STACKS_SENT,
-	SP_N_PENDING,         /* sent to the user half for completion */
-	SP_N_LOST_PENDING,    /* no room in the ring for that: the stack was cut */
-	SP_N_LOST_STACKS,     /* no room in the ring for a new stack's frames (sent again at its next sample) */
-	SP_N_LOST_FILES,      /* no room in the ring for a new file (announced again) */
-	SP_N_LOST_PROCESSES,  /* no room for a new process record */
-	SP_N_LOST_COUNTS,     /* the table of counts was full: samples lost */
-	SP_N_LOST_NESTED,     /* a sample inside a sample: lost */
-	SP_N_LOST_SPANS,      /* no room for a thread's wait */
-	SP_N_LOST_TARGETS,    /* no room to follow a new process of the command */
-	SP_N_PROGRAMS,        /* not losses, but programs that the command and its children executed; of these */
+	SP_N_PENDING, /* sent to the user half for completion */
+	/* Losses. */
+	SP_N_LOST_PENDING,   /* no room in the ring for that: the stack was cut */
+	SP_N_LOST_STACKS,    /* no room in the ring for a new stack's frames (sent again at its next sample) */
+	SP_N_LOST_FILES,     /* no room in the ring for a new file (announced again) */
+	SP_N_LOST_PROCESSES, /* no room for a new process record */
+	SP_N_LOST_COUNTS,    /* the table of counts was full: samples lost */
+	SP_N_LOST_NESTED,    /* a sample inside a sample: lost */
+	SP_N_LOST_SPANS,     /* no room for a thread's wait */
+	SP_N_LOST_TARGETS,   /* no room to follow a new process of the command */
+	/* Programs that the command and its children executed. */
+	SP_N_PROGRAMS,        /* all; of these */
 	SP_N_PROGRAMS_SECURE, /* set-user-id, or with capabilities of their own */
 	SP_N_PROGRAMS_STATIC, /* and others without a dynamic linker */
-	SP_N_OWN_NS,          /* not a loss: the time that this program took itself, where it was asked to measure */
+	/* Own use. */
+	SP_N_OWN_NS, /* the time that this program took itself, where it was asked to measure */
 	SP_N_COUNTERS,
 };
 

@@ -12,6 +12,7 @@
 #define SP_CAPTURE_BACKEND_H
 
 #include "bpf/wire.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sp_capture;
@@ -29,8 +30,12 @@ struct sp_backend {
 	void (*forget)(struct sp_capture *c, uint32_t file_id);
 	/* The path by which it was mapped, or NULL: not known. */
 	const char *(*path)(const struct sp_capture *c, uint32_t file_id);
-	void (*stats)(struct sp_capture *c);
-	void (*done)(struct sp_capture *c); /* frees all, also after a failed open */
+	void (*stats)(struct sp_capture *c, bool with_memory); /* without, it costs next to nothing */
+	/* Of sessions that last (lasting.h); NULL: this backend's do not. */
+	int (*rate)(struct sp_capture *c, uint64_t rate_millihertz); /* sets the rate */
+	int (*pause)(struct sp_capture *c, bool is_paused);          /* true: stops taking samples; false: resumes */
+	int (*send_again)(struct sp_capture *c); /* as if no stack and no process had been sent yet */
+	void (*done)(struct sp_capture *c);      /* frees all, also after a failed open */
 };
 
 extern const struct sp_backend sp_backend_bpf, sp_backend_perf;

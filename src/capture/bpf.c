@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bpf.c: the backend whose samples are taken and unwound by the kernel half. */
 #include "base/error.h"
+#include "base/mem.h"
 #include "capture/backend.h"
 #include "capture/kernel.h"
 #include "capture/priv.h"
@@ -9,7 +10,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <sched.h>
 #include <unistd.h>
+
+enum { STOCK = 48 /* with what the kernel adds to it it keeps some 90 */ };
 
 static int array_make(void *broker, uint32_t bytes)
 {
@@ -52,6 +56,41 @@ static int rings_new(struct sp_capture *c)
 	return c->samples ? 0 : sp_fail(-errno, "map a ring buffer");
 }
 
+/* Takes elements of the map of files from this CPU's list, and gives them back: then it has more than before. */
+static void files_stock(const struct sp_capture *c)
+{
+	sp_u64 id = 0, i;
+
+	for (i = 0; i < STOCK; i++)
+		bpf_map_update_elem(c->files_fd, &(struct sp_file_key){.ino = i}, &id, BPF_NOEXIST);
+	for (i = 0; i < STOCK; i++)
+		bpf_map_delete_elem(c->files_fd, &(struct sp_file_key){.ino = i});
+}
+
+/*
+ * The kernel keeps elements of maps ready on each CPU, four at first, and in a sample no more can be had: a program's
+ * first sample would learn of four of its libraries. No file has a key without a device. Not for a session that lasts:
+ * there it is one sample of many, and the agent's service may not move between CPUs.
+ */
+static void files_stock_all(const struct sp_capture *c)
+{
+	int n = libbpf_num_possible_cpus(), i;
+	size_t size = CPU_ALLOC_SIZE(SP_MAX(n, 1));
+	cpu_set_t *before = CPU_ALLOC(SP_MAX(n, 1)), *one = CPU_ALLOC(SP_MAX(n, 1));
+
+	if (before && one && !sched_getaffinity(0, size, before)) {
+		for (i = 0; i < n; i++) {
+			CPU_ZERO_S(size, one);
+			CPU_SET_S(i, size, one);
+			if (!sched_setaffinity(0, size, one))
+				files_stock(c);
+		}
+		sched_setaffinity(0, size, before);
+	}
+	CPU_FREE(before);
+	CPU_FREE(one);
+}
+
 static int bpf_open(struct sp_capture *c)
 {
 	int r = sp_kernel_load(c);
@@ -60,6 +99,8 @@ static int bpf_open(struct sp_capture *c)
 		r = sp_kernel_check(c);
 	if (!r)
 		r = maps_find(c);
+	if (!r && !c->o.may_build)
+		files_stock_all(c);
 	return r ? r : rings_new(c);
 }
 
@@ -124,6 +165,37 @@ static const char *bpf_path(const struct sp_capture *c, uint32_t file_id)
 	return NULL;
 }
 
+static void bpf_stats(struct sp_capture *c, bool with_memory)
+{
+	if (with_memory)
+		sp_kernel_stats(c);
+	else
+		sp_kernel_counters(c);
+}
+
+static int bpf_rate(struct sp_capture *c, uint64_t rate_millihertz)
+{
+	return c->o.recipes[0]->ground->rate(&c->recipe, &c->o, rate_millihertz);
+}
+
+static int bpf_pause(struct sp_capture *c, bool is_paused)
+{
+	return c->o.recipes[0]->ground->pause(&c->recipe, is_paused);
+}
+
+static int bpf_send_again(struct sp_capture *c)
+{
+	int r = sp_drain_forget(c->processes_fd, sizeof(struct sp_process_key), sizeof(sp_u64));
+
+	if (r >= 0)
+		r = sp_drain_forget(c->stacks_fd, sizeof(sp_u64), sizeof(sp_u32));
+	if (r < 0)
+		return sp_fail(r, "empty the tables of what was sent");
+	*c->shared.last_process = 0;
+	c->n_announced = 0;
+	return 0;
+}
+
 static void bpf_done(struct sp_capture *c)
 {
 	ring_buffer__free(c->events);
@@ -145,6 +217,9 @@ const struct sp_backend sp_backend_bpf = {
     .poll_fd = bpf_poll_fd,
     .forget = bpf_forget,
     .path = bpf_path,
-    .stats = sp_kernel_stats,
+    .stats = bpf_stats,
+    .rate = bpf_rate,
+    .pause = bpf_pause,
+    .send_again = bpf_send_again,
     .done = bpf_done,
 };

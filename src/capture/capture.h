@@ -63,8 +63,8 @@ struct sp_capture_options {
 	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
 	void *cpu_changed_arg;
 	/*
-	 * NULL, or asked before a table is built of a file that was met in so many windows: false: not now, it is
-	 * guessed by frame pointers meanwhile. Only sessions that last.
+	 * NULL, or called before a file's table is built; n_windows: in how many windows the file was seen. false:
+	 * build later; until then frames of the file are unwound by frame pointers. Only sessions that last.
 	 */
 	bool (*may_build)(void *arg, unsigned n_windows);
 	void *may_build_arg;

@@ -27,8 +27,7 @@ struct frames { /* of a stack, as numbers in the profile */
 	uint32_t n;
 };
 
-/* --- frames and stacks ---------------------------------------------------------------------------------------------
- */
+/* --- frames and stacks --- */
 static uint32_t frame_flags(sp_u64 word)
 {
 	if ((word & SP_FRAME_MARKS) == SP_FRAME_RUNTIME)
@@ -110,7 +109,7 @@ static int64_t gap_frame(struct sp_capture *c, uint32_t before)
 	int64_t number = name < 0 ? name : sp_profile_add_func(c->profile, &func);
 	struct sp_frame frame = {.file = file, .func = (uint32_t)SP_MAX(number, 0), .flags = SP_FRAMEF_SHORTENED};
 
-	return number < 0 ? number : sp_profile_add_frame_apart(c->profile, &frame, false);
+	return number < 0 ? number : sp_profile_add_frame_variant(c->profile, &frame, false);
 }
 
 /* Frames [from, to) of those walked, behind the n that are there. */
@@ -183,8 +182,7 @@ static int stack_record(struct sp_capture *c, const struct sp_message_stack *r, 
 	return sp_numbers_set(&c->stacks, &r->id, sizeof(r->id), (uint32_t)number);
 }
 
-/* --- processes -----------------------------------------------------------------------------------------------------
- */
+/* --- processes --- */
 /* The path of a process's cgroup, as long as it is there: a container may end at any time. "" = not known. */
 static int cgroup_note(struct sp_capture *c, uint32_t process, sp_u64 id)
 {
@@ -281,8 +279,7 @@ int sp_drain_message(void *capture, void *data, size_t size)
 	return 0;
 }
 
-/* --- counts --------------------------------------------------------------------------------------------------------
- */
+/* --- counts --- */
 /* The set of labels with the state alone. */
 static int64_t state_label(struct sp_capture *c, uint32_t state)
 {

@@ -57,8 +57,7 @@ uint32_t sp_files_number(const struct sp_capture *c, uint32_t id)
 	return id < c->n_seen ? c->seen[id].number : 0;
 }
 
-/* --- the last step: a table, or the reason why there is none -------------------------------------------------------
- */
+/* --- the last step: a table, or the reason why there is none --- */
 static void note_set(struct sp_capture *c, uint32_t id, const char *note)
 {
 	int64_t string = sp_profile_add_string(c->profile, note);
@@ -130,19 +129,18 @@ static void blob_take(struct sp_capture *c, uint32_t id, int r, struct sp_blob *
 	free(blob);
 }
 
-/* A sample waits for it: it is built before what nobody has asked for yet. */
+/* What most samples wait for is built first, and what is small: so they wait as short as can be, on the whole. */
 static void build_hurry(struct sp_capture *c, uint32_t id)
 {
+	uint32_t n = c->seen[id].n_wanted;
+	uint64_t urgency = n ? 2 + ((uint64_t)n << 16) / ((sp_known_of(c, id)->size >> 16) + 1) : 0;
 	struct file_job *job, *copy;
 
-	if (c->hurried == id)
-		return;
-	c->hurried = id;
 	for (job = c->building; job; job = job->next) {
 		for (copy = job->waiting; copy && copy->id != id; copy = copy->next)
 			;
 		if (job->id == id || copy)
-			sp_workers_hurry(c->workers, job);
+			sp_workers_hurry(c->workers, job, (uint32_t)SP_MIN(urgency, UINT32_MAX / 2));
 	}
 }
 
@@ -154,7 +152,6 @@ static void built(void *arg, int r, struct sp_blob *blob)
 		at = &(*at)->next;
 	if (*at)
 		*at = job->next;
-	job->c->hurried = 0;
 	if (is_late(job))
 		free(blob);
 	else
@@ -216,6 +213,7 @@ static int build_want(struct sp_capture *c, uint32_t id)
 	list = other ? &other->waiting : &c->building;
 	job->next = *list;
 	*list = job;
+	build_hurry(c, id);
 	return 0;
 }
 
@@ -237,8 +235,7 @@ void sp_files_table(struct sp_capture *c, uint32_t id)
 	}
 }
 
-/* --- who it is ------------------------------------------------------------------------------------------------------
- */
+/* --- who it is --- */
 static void package_keep(struct sp_capture *c, struct sp_file *file, const struct sp_elf_package *package)
 {
 	int64_t name = sp_profile_add_string(c->profile, package->name);
@@ -303,8 +300,7 @@ static void identity_want(struct sp_capture *c, uint32_t id)
 	}
 }
 
-/* --- opening --------------------------------------------------------------------------------------------------------
- */
+/* --- opening --- */
 static void open_failed(struct sp_capture *c, uint32_t id, int r)
 {
 	struct sp_known_file *k = sp_known_of(c, id);
@@ -384,8 +380,7 @@ static void open_want(struct sp_capture *c, uint32_t id, const struct sp_message
 	}
 }
 
-/* --- the vDSO: our own image is everyone's --------------------------------------------------------------------------
- */
+/* --- the vDSO: our own image is everyone's --- */
 const void *sp_capture_vdso(size_t *ret_size)
 {
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
@@ -422,8 +417,7 @@ static void vdso_load(struct sp_capture *c, uint32_t id)
 	table_load(c, id, blob);
 }
 
-/* --- first sight ----------------------------------------------------------------------------------------------------
- */
+/* --- first sight --- */
 static int file_describe(struct sp_capture *c, const struct sp_message_file *r, struct sp_file *file)
 {
 	const char *name = r->key.dev == SP_DEV_ANON ? "[anon]" : r->key.dev == SP_DEV_VDSO ? "[vdso]" : NULL;
@@ -494,7 +488,10 @@ void sp_files_want(struct sp_capture *c, uint32_t id)
 	if (id >= c->n_seen || sp_tables_state(c->tables, id) != SP_TABLE_ABSENT)
 		return;
 	if (c->seen[id].state != SP_SEEN_DONE) {
-		build_hurry(c, id);
+		uint32_t n = ++c->seen[id].n_wanted;
+
+		if (!(n & (n - 1))) /* a power of two: seldom enough */
+			build_hurry(c, id);
 		return;
 	}
 	/*

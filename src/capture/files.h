@@ -23,24 +23,25 @@ struct sp_profile;
 struct sp_rule;
 
 /*
- * LATER: its table may not be built now, and it goes without; FREE: the number can be given to another file; GIVEN: the
- * kernel half has it to give.
+ * LATER: its table may not be built now, and it goes without; FREE: no file has this number; GIVEN: it is in the map
+ * free_files, and the kernel half may assign it again.
  */
 enum sp_seen_state { SP_SEEN_NEW, SP_SEEN_LOADING, SP_SEEN_DONE, SP_SEEN_LATER, SP_SEEN_FREE, SP_SEEN_GIVEN };
 
 struct sp_seen_file { /* by file id */
 	struct sp_file_key key;
-	uint32_t number; /* in the profile */
-	uint8_t state;   /* enum sp_seen_state */
-	uint8_t n_met;   /* LATER: windows in which it was in use */
-	uint32_t loaded; /* window of its last load */
-	uint64_t birth;  /* which of the announcements it was: a number may stand for another file later */
+	uint32_t number;   /* in the profile */
+	uint8_t state;     /* enum sp_seen_state */
+	uint8_t n_met;     /* LATER: windows in which it was in use */
+	uint32_t loaded;   /* window of its last load */
+	uint32_t n_wanted; /* how often a sample was found to wait for its table */
+	uint64_t birth;    /* which of the announcements it was: a number may stand for another file later */
 };
 
 struct sp_known_file { /* by number in the profile */
 	int fd;
 	int jit_dump_fd, memory_fd; /* of memory without a file: what its process writes of it, and itself; 0 = none */
-	bool is_memory_asked;
+	bool is_memory_asked, is_memory_refused;
 	uint32_t n_made, n_not_made; /* frames in it that were found, and that were not */
 	uint32_t uid, mode;
 	uint8_t n_tries;
@@ -61,8 +62,12 @@ void sp_known_file_done(struct sp_known_file *k);       /* its descriptors */
 void sp_files_table(struct sp_capture *c, uint32_t id); /* from the cache, or built, or put off */
 /* jit.c: what the process of memory without a file writes of it, if it does. */
 void sp_jit_want(struct sp_capture *c, uint32_t id, const struct sp_message_file *r);
+/* jit.c: a descriptor of its process's memory, which stays ours; -EAGAIN: not yet; -ENOENT: it cannot be had. */
+int sp_memory_want(struct sp_capture *c, uint32_t id);
 /* jit_frames.c: of struct sp_finish_memory; capture: a struct sp_capture. */
 int sp_jit_frame(void *capture, const struct sp_jit_at *at, struct sp_rule *ret_rule);
+/* behind.c: of struct sp_finish_memory. */
+int sp_behind_call(void *capture, uint64_t word, uint64_t offset);
 /* regions.c: a table came, and with it what is known of its file's runtime. */
 struct sp_blob;
 void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *blob);

@@ -121,8 +121,7 @@ int sp_files_forget(struct sp_capture *c, const struct sp_capture_keep *keep)
 	return 0;
 }
 
-/* --- into a fresh profile --------------------------------------------------------------------------------------------
- */
+/* --- into a fresh profile --- */
 static int string_move(struct sp_capture *c, const struct sp_profile *from, uint32_t *string)
 {
 	int64_t number = sp_profile_add_string(c->profile, sp_profile_string(from, *string));

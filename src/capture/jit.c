@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * jit.c: what a process writes of the code that it makes while it runs (a perf map, a jit dump): opened when that code
- * is first seen, and held, since the process may go. What is not there yet may be when the names are asked for.
+ * is first seen, and held, since the process may go. What is not there yet may be when the names are asked for. And its
+ * memory (/proc/PID/mem), opened when somebody wants to read it.
  */
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
 #include "worker/worker.h"
+#include <errno.h>
 #include <stdlib.h>
 
 struct made_job {
@@ -81,4 +83,58 @@ void sp_jit_want(struct sp_capture *c, uint32_t id, const struct sp_message_file
 {
 	want(c, id, (pid_t)r->tgid, false);
 	want(c, id, (pid_t)r->tgid, true);
+}
+
+static void memory_opened(void *arg, struct sp_open_result *o)
+{
+	struct made_job *job = arg;
+
+	if (!job->c->is_over && job->c->seen[job->id].birth == job->birth) {
+		struct sp_known_file *k = sp_known_of(job->c, job->id);
+
+		k->is_memory_asked = false;
+		k->is_memory_refused = o->r < 0;
+		if (o->r >= 0 && k->memory_fd <= 0)
+			k->memory_fd = sp_take_fd(&o->fd);
+		job->c->n_table_changes++;
+	}
+	sp_cleanup_close(&o->fd);
+	free(o->path);
+	free(job);
+	sp_error_clear();
+}
+
+static int memory_open(struct sp_capture *c, uint32_t id)
+{
+	struct made_job *job = malloc(sizeof(*job));
+	char path[64];
+	struct sp_open_path q = {.path = path};
+	int r = -ENOENT;
+
+	if (job) {
+		*job = (struct made_job){.c = c, .id = id, .birth = c->seen[id].birth};
+		if (process_of(job) && process_of(job)->pid) {
+			snprintf(path, sizeof(path), "/proc/%u/mem", process_of(job)->pid);
+			r = sp_workers_open_path(c->workers, &q, memory_opened, job);
+		}
+	}
+	if (r < 0)
+		free(job);
+	sp_error_clear();
+	return r;
+}
+
+int sp_memory_want(struct sp_capture *c, uint32_t id)
+{
+	struct sp_known_file *k = sp_known_of(c, id);
+
+	if (k->memory_fd > 0)
+		return k->memory_fd;
+	if (k->is_memory_refused)
+		return -ENOENT;
+	if (!k->is_memory_asked) {
+		k->is_memory_asked = memory_open(c, id) >= 0;
+		k->is_memory_refused = !k->is_memory_asked;
+	}
+	return k->is_memory_asked ? -EAGAIN : -ENOENT;
 }

@@ -2,10 +2,10 @@
 /*
  * jit_frames.c: frames of code made at run time that no frame pointer leads on from (unwind/jit.h).
  *
- * A parser reads the code around the frame out of its process, through a descriptor of /proc/PID/mem that the opener
- * has opened; the sample waits for the answer as others do for a table. Answers are kept for a moment, by place and
- * return address: loops are sampled at the same places again and again, and code may be made anew. Memory that is not
- * to be read, or where hardly an answer is found, is not asked about any more, and the kernel half sends no more of it.
+ * A parser reads the code around the frame out of its process (sp_memory_want); the sample waits for the answer as
+ * others do for a table. Answers are kept for a moment, by place and return address: loops are sampled at the same
+ * places again and again, and code may be made anew. Memory that is not to be read, or where hardly an answer is found,
+ * is not asked about any more, and the kernel half sends no more of it.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -52,28 +52,6 @@ static void give_up(struct sp_capture *c, uint32_t id)
 	c->n_table_changes++;
 }
 
-/* --- the process's memory ----------------------------------------------------------------------------------------- */
-
-static void memory_opened(void *arg, struct sp_open_result *o)
-{
-	struct made_job *job = arg;
-
-	if (!is_late(job)) {
-		struct sp_known_file *k = sp_known_of(job->c, job->id);
-
-		if (o->r >= 0 && k->memory_fd <= 0)
-			k->memory_fd = sp_take_fd(&o->fd);
-		k->is_memory_asked = false;
-		if (o->r < 0)
-			give_up(job->c, job->id);
-		job->c->n_table_changes++;
-	}
-	sp_cleanup_close(&o->fd);
-	free(o->path);
-	free(job);
-	sp_error_clear();
-}
-
 static struct made_job *job_new(struct sp_capture *c, uint32_t id)
 {
 	struct made_job *job = calloc(1, sizeof(*job));
@@ -82,31 +60,6 @@ static struct made_job *job_new(struct sp_capture *c, uint32_t id)
 		*job = (struct made_job){.c = c, .id = id, .birth = c->seen[id].birth};
 	return job;
 }
-
-static int memory_want(struct sp_capture *c, uint32_t id)
-{
-	const struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
-	uint32_t pid = file->process ? sp_profile_process(c->profile, file->process)->pid : 0;
-	char path[64];
-	struct sp_open_path q = {.path = path};
-	struct made_job *job = pid && !sp_known_of(c, id)->is_memory_asked ? job_new(c, id) : NULL;
-	int r;
-
-	if (sp_known_of(c, id)->is_memory_asked)
-		return -EAGAIN;
-	snprintf(path, sizeof(path), "/proc/%u/mem", pid);
-	r = job ? sp_workers_open_path(c->workers, &q, memory_opened, job) : -ENOENT;
-	if (r < 0) {
-		free(job);
-		sp_error_clear();
-		give_up(c, id);
-		return 0;
-	}
-	sp_known_of(c, id)->is_memory_asked = true;
-	return -EAGAIN;
-}
-
-/* --- frames ------------------------------------------------------------------------------------------------------- */
 
 static void answered(void *arg, int r, uint64_t value)
 {
@@ -158,7 +111,6 @@ static int ask(struct sp_capture *c, struct sp_jit_kept *kept, const struct sp_j
 		free(job);
 		return 0;
 	}
-	sp_workers_hurry(c->workers, job); /* its process may end before tables are built */
 	c->n_jit_asked++;
 	return -EAGAIN;
 }
@@ -199,12 +151,18 @@ int sp_jit_frame(void *capture, const struct sp_jit_at *at, struct sp_rule *ret_
 {
 	struct sp_capture *c = capture;
 	struct sp_jit_kept *kept;
+	int memory;
 
 	if (at->id >= c->n_seen || c->seen[at->id].key.dev != SP_DEV_ANON || c->is_over ||
 	    sp_tables_state(c->tables, at->id) != SP_TABLE_JIT)
 		return 0;
-	if (sp_known_of(c, at->id)->memory_fd <= 0)
-		return memory_want(c, at->id);
+	memory = sp_memory_want(c, at->id);
+	if (memory == -EAGAIN)
+		return -EAGAIN;
+	if (memory < 0) {
+		give_up(c, at->id);
+		return 0;
+	}
 	kept = kept_at(c, at);
 	if (!kept)
 		return 0;

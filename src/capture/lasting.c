@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/backend.h"
-#include "capture/kernel.h"
 #include "capture/pending.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
@@ -26,8 +25,7 @@ uint64_t sp_capture_swap_interval(const struct sp_capture_options *o)
 	return SP_MIN(o->window_ns, samples * SP_NS_PER_S / SP_MAX(rate * SP_MAX(o->n_cpus, 1), 1));
 }
 
-/* --- in a loop -----------------------------------------------------------------------------------------------------
- */
+/* --- in a loop --- */
 size_t sp_capture_fds(const struct sp_capture *c, int ret_fds[SP_CAPTURE_MAX_FDS])
 {
 	const int all[] = {c->backend->poll_fd(c, 0), c->backend->poll_fd(c, 1), sp_workers_fd(c->workers), c->uevents};
@@ -82,7 +80,7 @@ bool sp_capture_is_identifying(const struct sp_capture *c)
 
 int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz)
 {
-	int r = c->o.recipes[0]->ground->rate(&c->recipe, &c->o, rate_millihertz);
+	int r = c->backend->rate(c, rate_millihertz);
 	const char *type, *unit; /* stay */
 
 	if (r < 0)
@@ -92,21 +90,7 @@ int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz)
 	return 0;
 }
 
-/* --- another profile -------------------------------------------------------------------------------------------------
- */
-static int kernel_forget(struct sp_capture *c)
-{
-	int r = sp_drain_forget(c->processes_fd, sizeof(struct sp_process_key), sizeof(sp_u64));
-
-	if (r >= 0)
-		r = sp_drain_forget(c->stacks_fd, sizeof(sp_u64), sizeof(sp_u32));
-	if (r < 0)
-		return sp_fail(r, "empty the tables of what was sent");
-	*c->shared.last_process = 0;
-	c->n_announced = 0;
-	return 0;
-}
-
+/* --- another profile --- */
 /* Nothing is sampled from here on until this has returned. The first turn is for what may take its time. */
 static int close_paused(struct sp_capture *c, const struct sp_capture_keep *keep)
 {
@@ -115,7 +99,7 @@ static int close_paused(struct sp_capture *c, const struct sp_capture_keep *keep
 	if (r >= 0)
 		r = sp_pending_try(c, true);
 	if (r >= 0)
-		r = kernel_forget(c);
+		r = c->backend->send_again(c);
 	return r < 0 ? r : sp_files_forget(c, keep);
 }
 
@@ -128,10 +112,10 @@ int sp_capture_close(struct sp_capture *c, const struct sp_capture_keep *keep)
 		return r;
 	began = sp_time_ns(CLOCK_MONOTONIC);
 	c->is_closed = true;
-	r = c->o.recipes[0]->ground->pause(&c->recipe, true);
+	r = c->backend->pause(c, true);
 	if (r >= 0)
 		r = close_paused(c, keep);
-	again = c->o.recipes[0]->ground->pause(&c->recipe, false);
+	again = c->backend->pause(c, false);
 	c->paused_ns += sp_time_ns(CLOCK_MONOTONIC) - began;
 	r = r < 0 ? r : again;
 	c->is_closed = r >= 0;
@@ -171,8 +155,7 @@ int sp_capture_renew(struct sp_capture *c, struct sp_profile *fresh)
 	return 0;
 }
 
-/* --- what it holds ---------------------------------------------------------------------------------------------------
- */
+/* --- what it holds --- */
 void sp_capture_size(const struct sp_capture *c, struct sp_capture_size *ret_size)
 {
 	const struct sp_numbers *all[] = {&c->file_keys, &c->process_keys, &c->words, &c->stacks, &c->cgroups};
@@ -192,8 +175,5 @@ void sp_capture_size(const struct sp_capture *c, struct sp_capture_size *ret_siz
 
 void sp_capture_look(struct sp_capture *c, bool with_memory)
 {
-	if (with_memory)
-		sp_kernel_stats(c);
-	else
-		sp_kernel_counters(c);
+	c->backend->stats(c, with_memory);
 }

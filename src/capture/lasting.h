@@ -5,12 +5,13 @@
  * After sp_capture_start(): poll the descriptors of sp_capture_fds() for reading, call sp_capture_step() when one is
  * ready and when sp_capture_next_ns() has come; sp_capture_window() when a window is to end, which brings all that was
  * sampled into the profile. The caller then takes the rows out of the profile (profile/window.h).
- * What a profile interns stays in it, so from time to time it is closed and another, or it renewed, takes its place:
- * sp_capture_close() is a window's end after which nothing more comes into the old profile; names may be asked for, and
- * nothing else be called, until sp_capture_renew() gives the new one. Sampling stops for some ms meanwhile (the kernel
- * half forgets which stacks and processes it has sent), and files that were not in use for long are forgotten: their
- * descriptors closed, their numbers given to others. A file that is met again is announced again.
- * Only sessions of the kernel half (SP_BACKEND_BPF). One thread. 0 or a negative errno with sp_error_text().
+ * What a profile interns stays in it, so it is closed from time to time, and either replaced by a new profile or
+ * renewed (profile/window.h): sp_capture_close() is a window's end after which nothing more comes into the old profile;
+ * names may be asked for, and nothing else be called, until sp_capture_renew() gives the new one. Sampling stops for
+ * some ms meanwhile (the kernel half forgets which stacks and processes it has sent), and files that were not in use
+ * for long are forgotten: their descriptors closed, their numbers given to others. A file that is met again is
+ * announced again. Only sessions of the kernel half (SP_BACKEND_BPF). One thread. 0 or a negative errno with
+ * sp_error_text().
  */
 #ifndef SP_CAPTURE_LASTING_H
 #define SP_CAPTURE_LASTING_H

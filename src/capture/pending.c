@@ -57,8 +57,12 @@ static int walk(struct sp_capture *c, struct sp_message_pending *r, const struct
 
 	with_code.jit = sp_jit_frame;
 	with_code.jit_arg = c;
+	with_code.behind = sp_behind_call;
+	with_code.behind_arg = c;
 	while (sp_finish(c->tables, r, &with_code, c->o.unwind, &stop) == -EAGAIN) {
-		if (sp_tables_state(c->tables, r->waits_for) == SP_TABLE_JIT) /* its process is asked */
+		enum sp_table_state state = sp_tables_state(c->tables, r->waits_for);
+
+		if (state == SP_TABLE_JIT || state == SP_TABLE_HOTSPOT) /* its process is asked */
 			return 0;
 		if (!sp_regions_want(c, r->waits_for, memory))
 			sp_files_want(c, r->waits_for);
@@ -107,7 +111,11 @@ static int finish_one(struct sp_capture *c, struct sp_waiting *w)
 					  .stack_at = w->record->stack_at,
 					  .holes = w->record->holes,
 					  .beyond = w->rest ? sp_stack_above_word : NULL,
-					  .beyond_arg = w->rest};
+					  .beyond_arg = w->rest,
+					  .fetch = sp_image_fetch,
+					  .fetch_arg = w,
+					  .read = sp_image_word,
+					  .read_arg = w};
 	int r_walk;
 
 	if (!c->walking)
@@ -126,6 +134,7 @@ static void waiting_free(struct sp_waiting *w)
 {
 	sp_space_put(w->space);
 	sp_stack_above_free(w->rest);
+	sp_image_put(w->image);
 	free(w->record);
 	free(w->stack);
 	free(w);
@@ -162,6 +171,7 @@ static int keep(struct sp_capture *c, const struct sp_message_pending *r, const 
 	w->record->stack_at = memory->stack_at;
 	w->record->holes = memory->holes;
 	w->space = sp_space_get(space);
+	w->c = c;
 	w->tried = UINT64_MAX;
 	w->bytes = bytes;
 	w->next = c->waiting;

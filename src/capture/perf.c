@@ -15,8 +15,7 @@
 /* A record's time is taken before it is written: one that is older than this is there for the reader to see. */
 enum { LATE_NS = 2000000 };
 
-/* --- opening -------------------------------------------------------------------------------------------------------
- */
+/* --- opening --- */
 static int cpus_init(struct sp_capture *c)
 {
 	struct sp_perf *p = c->perf;
@@ -71,8 +70,7 @@ static void perf_done(struct sp_capture *c)
 	c->perf = NULL;
 }
 
-/* --- whom ----------------------------------------------------------------------------------------------------------
- */
+/* --- whom --- */
 /* The command: its events begin to count at its exec, which also tells what it maps. */
 static int command_add(struct sp_capture *c, uint32_t pid)
 {
@@ -178,8 +176,7 @@ static int perf_seek(struct sp_capture *c)
 	return SP_MIN(r, 0);
 }
 
-/* --- reading -------------------------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 static bool is_machine(const struct sp_capture *c)
 {
 	return c->o.filter == SP_TARGETS_ALL;
@@ -362,10 +359,11 @@ static int perf_poll_fd(const struct sp_capture *c, unsigned i)
 	return i ? -1 : c->perf->epoll;
 }
 
-static void perf_stats(struct sp_capture *c)
+static void perf_stats(struct sp_capture *c, bool with_memory)
 {
 	size_t i;
 
+	(void)with_memory;
 	c->stats.n_odd += c->perf->tasks.n_refused;
 	for (i = 0; i < c->perf->n_cpus; i++)
 		c->stats.n_odd += c->perf->cpus[i].ring.n_bad;

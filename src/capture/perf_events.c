@@ -37,8 +37,7 @@ static int event_open(const struct perf_event_attr *attr, pid_t pid, unsigned cp
 	return fd < 0 ? -errno : fd;
 }
 
-/* --- rings ---------------------------------------------------------------------------------------------------------
- */
+/* --- rings --- */
 static int holder_open(const struct sp_perf_cpu *cpu, size_t bytes)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr),
@@ -112,8 +111,7 @@ static int rings_make(struct sp_perf *p, size_t *ret_bytes)
 	return r;
 }
 
-/* --- what is asked for ---------------------------------------------------------------------------------------------
- */
+/* --- what is asked for --- */
 static bool is_clock(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE &&
@@ -192,8 +190,7 @@ int sp_perf_attr_make(struct sp_capture *c)
 	return 0;
 }
 
-/* --- opening -------------------------------------------------------------------------------------------------------
- */
+/* --- opening --- */
 int sp_event_refused(int r, const char *event, unsigned cpu)
 {
 	if (r == -ENOENT || r == -EOPNOTSUPP)

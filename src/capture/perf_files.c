@@ -15,8 +15,7 @@ struct inode_key { /* what objects are looked for by; the size tells regions of 
 	uint64_t dev;
 };
 
-/* --- objects --------------------------------------------------------------------------------------------------------
- */
+/* --- objects --- */
 static bool same_path(const char *a, const char *b)
 {
 	return a && b && !strcmp(a, b);
@@ -68,8 +67,7 @@ int64_t sp_mapped_object_number(struct sp_perf *p, const struct sp_file_key *key
 	return r < 0 ? r : added;
 }
 
-/* --- mappings ------------------------------------------------------------------------------------------------------
- */
+/* --- mappings --- */
 static bool is_memory(const struct sp_perf_mmap *m)
 {
 	return !m->ino && !m->dev;
@@ -102,8 +100,7 @@ int sp_perf_mapping_add(struct sp_capture *c, struct sp_task_process *t, const s
 	return r < 0 ? r : sp_space_map(t->space, start, end, shift_by, (uint32_t)object);
 }
 
-/* --- announcing ----------------------------------------------------------------------------------------------------
- */
+/* --- announcing --- */
 static void name_put(const char *path, char ret_name[SP_NAME_LEN])
 {
 	const char *name = path ? sp_path_last(path) : "";

@@ -18,8 +18,7 @@
 
 enum { MAX_MAPS_BYTES = 32 << 20, MAX_STATUS_BYTES = 64 << 10, MAX_THREADS = 1 << 18 };
 
-/* --- what is mapped ------------------------------------------------------------------------------------------------
- */
+/* --- what is mapped --- */
 static int parse_maps(struct sp_capture *c, struct sp_task_process *t, char *text)
 {
 	char *line, *rest = text;
@@ -83,8 +82,7 @@ int sp_perf_proc_maps(struct sp_capture *c, struct sp_task_process *t)
 	return r;
 }
 
-/* --- who it is -----------------------------------------------------------------------------------------------------
- */
+/* --- who it is --- */
 void sp_perf_proc_comm(uint32_t tid, char ret_comm[SP_COMM_LEN])
 {
 	SP_FREE char *text = NULL;

@@ -9,8 +9,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-/* --- who -----------------------------------------------------------------------------------------------------------
- */
+/* --- who --- */
 static void record_process(struct sp_capture *c, struct sp_task_process *t)
 {
 	struct sp_perf *p = c->perf;
@@ -68,8 +67,7 @@ static int who(struct sp_capture *c, const struct sp_perf_record *r, struct sp_t
 	return error;
 }
 
-/* --- the kernel's part ---------------------------------------------------------------------------------------------
- */
+/* --- the kernel's part --- */
 /* The id of the sample's kernel stack, sent as the kernel half would; 0 = there is none. */
 static sp_u64 kernel_stack(struct sp_capture *c, const struct sp_perf_sample *s)
 {
@@ -100,8 +98,7 @@ static sp_u64 kernel_stack(struct sp_capture *c, const struct sp_perf_sample *s)
 	return r.head.id;
 }
 
-/* --- the user's part -----------------------------------------------------------------------------------------------
- */
+/* --- the user's part --- */
 static int stack_without_frames(struct sp_capture *c, const struct sp_message_pending *r, enum sp_stop stop)
 {
 	int64_t stack = sp_drain_stack(c, &(struct sp_walked){.stop = stop});

@@ -58,8 +58,7 @@ int sp_pidns_check(struct sp_capture *c)
 	return 0;
 }
 
-/* --- numbers ---------------------------------------------------------------------------------------------------------
- */
+/* --- numbers --- */
 static int pair_add(struct sp_capture *c, const struct sp_pid_pair *pair)
 {
 	if (c->pid_pairs.n_number >= MAX_PAIRS)

@@ -62,7 +62,6 @@ struct sp_capture {
 	struct sp_known_file *known;
 	size_t n_known;
 	struct file_job *building; /* files.c: the tables that workers are asked for */
-	uint32_t hurried;          /* the file that was hurried last */
 	uint32_t *process;         /* id of a process record -> number in the profile */
 	size_t n_process;
 	uint32_t n_announced;            /* process records since the kernel's table was emptied */
@@ -80,10 +79,11 @@ struct sp_capture {
 	struct sp_stacks_above rests;
 	struct sp_space *spaces[SP_N_SPACES]; /* that samples came with last, by process */
 	uint64_t n_table_changes; /* counts what may let a waiting sample go on: tables that came or were refused */
+	struct sp_behind *behind; /* behind.c: answers */
 	struct sp_jit_kept *jit;  /* jit_frames.c: answers, and how many are waited for */
 	int failure;              /* the first error inside a callback */
 	uint64_t began_ns;
-	unsigned int n_jit_asked, slice_shift; /* a slice is 1 << so many units of struct sp_slicing */
+	unsigned int n_jit_asked, n_images_asked, slice_shift; /* a slice is 1 << so many units of struct sp_slicing */
 	uint64_t swap_interval_ns, swap_at_ns; /* how long counts are kept in the kernel, and until when now */
 	uint64_t n_births, n_forgotten, n_renewals, paused_ns;
 	bool attached;
@@ -102,10 +102,9 @@ uint64_t sp_capture_budget(const struct sp_capture *c); /* bytes of unwind table
 
 /* session.c */
 int sp_capture_take_in(struct sp_capture *c); /* records, answers of the workers, samples that can be finished now */
-int sp_capture_swap_and_drain(
-    struct sp_capture *c); /* changes the tables of counts over and drains the one that was in use */
-/* lasting.c: how long counts are left in the kernel. */
-uint64_t sp_capture_swap_interval(const struct sp_capture_options *o);
+/* Changes the tables of counts over and drains the one that was in use. */
+int sp_capture_swap_and_drain(struct sp_capture *c);
+uint64_t sp_capture_swap_interval(const struct sp_capture_options *o); /* how long counts are left in the kernel */
 int sp_capture_profile_begin(struct sp_capture *c);
 int sp_capture_numbers_init(struct sp_capture *c);
 

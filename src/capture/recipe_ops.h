@@ -78,10 +78,11 @@ struct sp_ground {
 	/* The same on one CPU that has come, or come back; with the broker, if there is one. */
 	int (*attach_cpu)(struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned cpu);
 	/*
-	 * Another rate, in thousandths of a sample a second, for the events that are open and, in the options, for
-	 * those that come; and: no samples for a while, and again. Of sessions with one recipe, on a perf event.
+	 * Sets the rate, in thousandths of a sample a second: of the events that are open and, in the options, of those
+	 * that come. Rate and pause are of sessions with one recipe, on a perf event.
 	 */
 	int (*rate)(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_millihertz);
+	/* true: stops taking samples; false: resumes. */
 	int (*pause)(struct sp_recipe_object *object, bool is_paused);
 	/* Ends sampling: after it no program begins any more. */
 	void (*detach)(struct sp_recipe_object *object);

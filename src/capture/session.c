@@ -24,8 +24,7 @@ uint64_t sp_capture_budget(const struct sp_capture *c)
 	return c->o.max_memory_bytes ? c->o.max_memory_bytes : SP_DEFAULT_MEMORY;
 }
 
-/* --- making and freeing ---------------------------------------------------------------------------------------------
- */
+/* --- making and freeing --- */
 /* The number of the profile's value of this name, which is added if it is not there: a renewed profile has it. */
 static int value_add(struct sp_profile *p, const struct sp_recipe_value *value)
 {
@@ -179,6 +178,7 @@ void sp_capture_free(struct sp_capture *c)
 	sp_numbers_done(&c->words);
 	sp_numbers_done(&c->stacks);
 	free(c->process);
+	free(c->behind);
 	free(c->jit);
 	free(c);
 }
@@ -188,8 +188,7 @@ int sp_capture_target_add(struct sp_capture *c, uint32_t number, enum sp_target 
 	return c->backend->target_add(c, number, state);
 }
 
-/* --- running --------------------------------------------------------------------------------------------------------
- */
+/* --- running --- */
 static int callback_failure(struct sp_capture *c)
 {
 	int r = c->failure;
@@ -215,8 +214,7 @@ int sp_capture_take_in(struct sp_capture *c)
 	return callback_failure(c);
 }
 
-/* --- slices ---------------------------------------------------------------------------------------------------------
- */
+/* --- slices --- */
 /*
  * What differs between recordings is judged by what varies between slices of each. How long it will be, nobody knows
  * before it has ended: slices begin short, and when there are too many, each two become one. So there are always at
@@ -385,7 +383,7 @@ int sp_capture_finish(struct sp_capture *c)
 	if (r < 0)
 		return r;
 	tables_stats(c);
-	c->backend->stats(c);
+	c->backend->stats(c, true);
 	return callback_failure(c);
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/cmd.h"
+
 #include "base/encode.h"
 #include "base/error.h"
 #include "cmd/help.h"
+
 #include <errno.h>
 #include <stdio.h>
 

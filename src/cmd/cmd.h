@@ -2,9 +2,10 @@
 /*
  * cmd.h: a command of soprof.
  *
- * Each command is one file src/cmd/NAME.c with one `const struct sp_cmd sp_cmd_NAME`, and its name stands in one list
- * in meson.build, from which the table is generated. What a command is, it says as data: help, the man page's synopsis
- * and options, and shell completion are written from it (help.h); main.c finds the command and calls run.
+ * Each command is one file src/cmd/NAME/NAME.c, or src/cmd/FOLDER/NAME.c in a folder of several, with one `const struct
+ * sp_cmd sp_cmd_NAME`, and its name stands in one list in meson.build, from which the table is generated. What a
+ * command is, it says as data: help, the man page's synopsis and options, and shell completion are written from it
+ * (help.h); main.c finds the command and calls run.
  *
  * run gets the arguments after the command's name and returns the exit code: SP_EXIT_*, or with `-- COMMAND` the
  * command's own. Commands are the only place that prints errors, by sp_cmd_error(): one line, `soprof: NAME: ...`, on

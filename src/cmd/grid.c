@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/grid.h"
+
 #include "base/encode.h"
 #include "base/mem.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -67,8 +69,7 @@ void sp_grid_put(struct sp_grid *g, enum sp_grid_colour colour, const char *form
 	g->n_cells++;
 }
 
-/* --- widths, in columns of the terminal ------------------------------------------------------------------------------
- */
+/* --- widths, in columns of the terminal --- */
 /* The length of the character, and how many columns it takes: one, where the locale does not know better. */
 static size_t character(const char *text, unsigned *ret_columns)
 {
@@ -197,8 +198,7 @@ static void lay_out(const struct sp_grid *g, unsigned width, struct layout *ret_
 	*ret_layout = l;
 }
 
-/* --- printing -------------------------------------------------------------------------------------------------------
- */
+/* --- printing --- */
 static void put_cell(const struct sp_grid *g, const struct layout *l, size_t c, const struct cell *cell, bool colour,
 		     FILE *out)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/help.h"
+
 #include "cmd/cmd.h"
+
 #include <string.h>
 
 enum { HELP_COLUMN = 29, WIDTH = 80 }; /* where the options' texts begin and end */

@@ -9,6 +9,7 @@
 #include "cmd/suggest.h"
 #include "naming/owners.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/options.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/suggest.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

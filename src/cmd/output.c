@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/output.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "view/view.h"
 #include "worker/broker.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -191,7 +193,7 @@ const char *sp_view_choice(size_t i)
 
 const char *sp_grouping_choice(size_t i)
 {
-	return i < SP_N_GROUPINGS ? sp_view_groupings[i] : NULL;
+	return i < SP_N_TOTAL_BY ? sp_view_groupings[i] : NULL;
 }
 
 static bool is_choice(const char *(*choice)(size_t), const struct sp_view *view)
@@ -225,7 +227,10 @@ int sp_output_view(const char *path, const char *(*choice)(size_t), const struct
 
 const char *sp_sample_view_choice(size_t i)
 {
-	return sp_views[i] && !sp_views[i]->calls ? sp_views[i]->name : NULL;
+	for (size_t at = 0; sp_views[at]; at++)
+		if (!sp_views[at]->calls && !i--)
+			return sp_views[at]->name;
+	return NULL;
 }
 
 int sp_output_fits(const struct sp_view *view, const char *path)

@@ -5,6 +5,7 @@
 #include "cmd/profile/profile_parts.h"
 #include "proc/process.h"
 #include "worker/broker.h"
+
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>

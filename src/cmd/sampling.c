@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/sampling.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -10,6 +11,7 @@
 #include "profile/profile.h"
 #include "worker/broker.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/suggest.h"
+
 #include "base/mem.h"
+
 #include <string.h>
 
 /* Three rows of the usual table are enough: the row before last is for swapped neighbours. */

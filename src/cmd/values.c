@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "cmd/options.h"
 #include "cmd/suggest.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

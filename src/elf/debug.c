@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* debug.c: debug links, and debug data packed into the file. */
 #include "elf/debug.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/priv.h"
+
 #include <errno.h>
 #include <lzma.h>
 #include <stdlib.h>
@@ -84,7 +86,7 @@ int sp_elf_crc(int fd, uint32_t *ret_crc)
 	return 0;
 }
 
-/* --- .gnu_debugdata --------------------------------------------------------------------------------------------- */
+/* --- .gnu_debugdata --- */
 
 struct unpacked {
 	uint8_t *bytes;

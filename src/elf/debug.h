@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * debug.h: what an ELF file has of names and debug information, and where it says that the rest is.
+ * debug.h: which symbols and debug information an ELF file has, and where the rest is.
  *
- * Sources: GDB's manual, "Debugging Information in Separate Files" (.gnu_debuglink: a file name, padding to 4 bytes,
- * the CRC-32 of the whole debug file; build ids) and "MiniDebugInfo" (.gnu_debugdata: an ELF file with a .symtab,
- * compressed by xz). A link's name that is empty, ".." or has a slash in it is none: it would lead somewhere else.
- * Unpacked debug data is at most SP_DEBUGDATA_MAX bytes, and unpacking takes at most 96 MiB beside it (xz -9 takes 65);
- * nothing is taken whose checksums do not hold. Errors: -ENOENT for what the file does not have, -EBADMSG for what is
- * broken, -EFBIG over a cap. Pure: no state.
+ * Formats: GDB's manual, "Debugging Information in Separate Files" (.gnu_debuglink: a file name, padding to 4 bytes,
+ * the CRC-32 of the debug file; build ids) and "MiniDebugInfo" (.gnu_debugdata: an ELF file with a .symtab,
+ * compressed by xz). A link whose name is empty, ".." or has a slash is ignored, since it would lead elsewhere.
+ * Unpacked debug data has at most SP_DEBUGDATA_MAX bytes, and unpacking needs at most 96 MiB more (xz -9 needs 65);
+ * data with wrong checksums is not used. Errors: -ENOENT for what the file does not have, -EBADMSG for broken data,
+ * -EFBIG over a limit. No state.
  */
 #ifndef SP_ELF_DEBUG_H
 #define SP_ELF_DEBUG_H
@@ -28,16 +28,16 @@ struct sp_elf_debug {
 	char link[SP_DEBUGLINK_MAX]; /* "" = none */
 };
 
-/* What there is. Fails for -ENOMEM only: what cannot be read is not there. */
+/* Only fails with -ENOMEM: what cannot be read counts as missing. */
 int sp_elf_debug_look(struct sp_elf *e, struct sp_elf_debug *ret_debug);
 
-/* The file inside .gnu_debugdata into a new buffer (free it). */
+/* Unpacks .gnu_debugdata into a new buffer (free it). */
 int sp_elf_debugdata(struct sp_elf *e, void **ret_bytes, size_t *ret_size);
 
-/* The CRC-32 that a .gnu_debuglink tells of a file, of all bytes of this one. */
+/* The CRC-32 of the whole file, as in .gnu_debuglink. */
 int sp_elf_crc(int fd, uint32_t *ret_crc);
 
-/* Whether a debug link's text, which anybody may have written, is a name and no path. */
+/* Whether the text of a debug link, which is untrusted, is a file name and not a path. */
 bool sp_debuglink_is_name(const char *name);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/cursor.h"
 #include "base/mem.h"
 #include "elf/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* elf.c: opening, reading, program headers, addresses. */
 #include "elf/elf.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

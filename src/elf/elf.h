@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * elf.h: one reader of ELF files, for unwind tables and for names.
+ * elf.h: a bounded reader of ELF files, for unwind tables and symbols.
  *
- * Reads by bounded pread from a descriptor that the caller keeps open, or from bytes in memory (the vDSO, tests,
- * fuzzers); never maps a file. Works from the program headers first and takes the section headers as an extra that may
- * be missing or false: a section-less file still gives its segments, build id, .eh_frame (by PT_GNU_EH_FRAME) and
- * dynamic symbols (by PT_DYNAMIC). Every size is capped (SP_ELF_MAX_*) and every offset checked against the file.
- * Pure: no state but the struct, no output. Only 64-bit little-endian x86-64 files are taken (-ENOEXEC otherwise).
+ * Reads by pread from a descriptor that the caller keeps open, or from bytes in memory (the vDSO, tests, fuzzers);
+ * never maps a file. Program headers come first; section headers are optional and may be wrong: a file without
+ * sections still has its segments, build id, .eh_frame (PT_GNU_EH_FRAME) and dynamic symbols (PT_DYNAMIC). Every size
+ * is limited (SP_ELF_MAX_*), every offset checked. Errors: -ENOEXEC for anything but 64-bit little-endian x86-64
+ * files; else as in priv.h. No state but the struct, no output.
  */
 #ifndef SP_ELF_ELF_H
 #define SP_ELF_ELF_H
@@ -38,7 +38,7 @@ int sp_elf_open_fd(int fd, struct sp_elf **ret_elf);
 int sp_elf_open_bytes(const void *bytes, size_t size, struct sp_elf **ret_elf);
 void sp_elf_close(struct sp_elf *e);
 
-/* The file ends before its segments or its section headers do. A debug file, which has no code, is whole without. */
+/* Whether the file ends before its segments or section headers do. A debug file is complete without its segments. */
 bool sp_elf_is_cut(const struct sp_elf *e);
 uint16_t sp_elf_type(const struct sp_elf *e);  /* ET_EXEC, ET_DYN ... */
 uint64_t sp_elf_entry(const struct sp_elf *e); /* virtual address, 0 = none */
@@ -49,14 +49,14 @@ int sp_elf_section(const struct sp_elf *e, const char *name, struct sp_elf_secti
 size_t sp_elf_n_sections(const struct sp_elf *e);
 int sp_elf_section_at(const struct sp_elf *e, size_t i, struct sp_elf_section *ret_section);
 
-/* Virtual address to file offset and back, by the PT_LOAD segments; -ENOENT outside them. */
+/* Between virtual addresses and file offsets, by PT_LOAD segments; -ENOENT outside of them. */
 int sp_elf_offset_of(const struct sp_elf *e, uint64_t vaddr, uint64_t *ret_offset);
 int sp_elf_vaddr_of(const struct sp_elf *e, uint64_t offset, uint64_t *ret_vaddr);
 
-/* Bytes of the file into a new buffer (free it). -EFBIG over the cap, -ENODATA when the file ends before. */
+/* Reads into a new buffer (free it). -EFBIG over the limit, -ENODATA if the file is shorter. */
 int sp_elf_read(struct sp_elf *e, uint64_t offset, size_t size, void **ret_bytes);
 int sp_elf_read_into(struct sp_elf *e, uint64_t offset, void *buffer,
-		     size_t size); /* the same into one that is there */
+		     size_t size); /* the same into the caller's buffer */
 
 /* From PT_NOTE or .note.gnu.build-id: the length (at most `size`), or -ENOENT. */
 int sp_elf_build_id(struct sp_elf *e, uint8_t *ret_id, size_t size);
@@ -65,7 +65,7 @@ int sp_elf_soname(struct sp_elf *e, char **ret_soname);
 
 /* Where .eh_frame and .eh_frame_hdr are: by section, else by PT_GNU_EH_FRAME. -ENOENT when there is none. */
 struct sp_elf_eh_frame {
-	uint64_t vaddr, offset, size;             /* .eh_frame; size up to the end of its segment if no section tells */
+	uint64_t vaddr, offset, size;             /* .eh_frame; without a section, up to the end of its segment */
 	uint64_t hdr_vaddr, hdr_offset, hdr_size; /* .eh_frame_hdr; hdr_size 0 = none */
 };
 int sp_elf_eh_frame(struct sp_elf *e, struct sp_elf_eh_frame *ret_eh);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* go.c: Go's .gopclntab. */
 #include "elf/go.h"
+
 #include "base/cursor.h"
 #include "base/mem.h"
 #include "elf/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

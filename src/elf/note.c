@@ -3,6 +3,7 @@
 #include "base/cursor.h"
 #include "base/mem.h"
 #include "elf/priv.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -64,7 +65,7 @@ int sp_elf_walk_notes(struct sp_elf *e, const char *section, int (*visit)(void *
 	return r;
 }
 
-/* --- the build id ------------------------------------------------------------------------------------------------ */
+/* --- the build id --- */
 struct build_id {
 	uint8_t *bytes;
 	size_t size;

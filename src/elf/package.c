@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "elf/package.h"
+
 #include "base/mem.h"
 #include "elf/priv.h"
+
 #include <errno.h>
 #include <string.h>
 
 #define FDO_PACKAGING_METADATA 0xcafe1a7eU
 
-/* --- JSON, as much as a flat object needs --------------------------------------------------------------------------
- */
+/* --- JSON, as much as a flat object needs --- */
 struct text {
 	const char *at, *end;
 };
@@ -24,7 +25,7 @@ static void skip_space(struct text *t)
 }
 
 /* The character, with space around it. */
-static bool take(struct text *t, char c)
+static bool package_parse_char(struct text *t, char c)
 {
 	skip_space(t);
 	if (t->at == t->end || *t->at != c)
@@ -34,14 +35,14 @@ static bool take(struct text *t, char c)
 	return true;
 }
 
-static bool is_digit(char c)
+static bool package_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 static bool is_hex(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+	return package_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 static bool take_escape(struct text *t)
@@ -77,7 +78,7 @@ static bool take_string(struct text *t, struct word *ret_word)
 static bool take_digits(struct text *t)
 {
 	const char *from = t->at;
-	while (t->at < t->end && is_digit(*t->at))
+	while (t->at < t->end && package_is_digit(*t->at))
 		t->at++;
 	return t->at > from;
 }
@@ -116,8 +117,7 @@ static bool take_literal(struct text *t)
 	return false;
 }
 
-/* --- the four keys --------------------------------------------------------------------------------------------------
- */
+/* --- the four keys --- */
 static bool is_plain(const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -150,7 +150,7 @@ static char *place_of(const struct word *key, struct sp_elf_package *p, size_t *
 	return NULL;
 }
 
-static int keep(const struct word *value, char *place, size_t size)
+static int package_copy_word(const struct word *value, char *place, size_t size)
 {
 	if (place[0] || !is_plain(value->at, value->len))
 		return -EBADMSG;
@@ -164,29 +164,29 @@ static int take_member(struct text *t, struct sp_elf_package *p)
 {
 	struct word key, value;
 	size_t size = 0;
-	if (!take_string(t, &key) || !take(t, ':'))
+	if (!take_string(t, &key) || !package_parse_char(t, ':'))
 		return -EBADMSG;
 	char *place = place_of(&key, p, &size);
 	if (t->at < t->end && *t->at == '"') {
 		if (!take_string(t, &value))
 			return -EBADMSG;
-		return place ? keep(&value, place, size) : 0;
+		return place ? package_copy_word(&value, place, size) : 0;
 	}
 	return !place && (take_literal(t) || take_number(t)) ? 0 : -EBADMSG;
 }
 
 static int take_object(struct text *t, struct sp_elf_package *p)
 {
-	if (!take(t, '{'))
+	if (!package_parse_char(t, '{'))
 		return -EBADMSG;
-	if (take(t, '}'))
+	if (package_parse_char(t, '}'))
 		return 0;
 	do {
 		int r = take_member(t, p);
 		if (r < 0)
 			return r;
-	} while (take(t, ','));
-	return take(t, '}') ? 0 : -EBADMSG;
+	} while (package_parse_char(t, ','));
+	return package_parse_char(t, '}') ? 0 : -EBADMSG;
 }
 
 int sp_elf_package_scan(const char *text, size_t len, struct sp_elf_package *ret_package)
@@ -206,7 +206,7 @@ int sp_elf_package_scan(const char *text, size_t len, struct sp_elf_package *ret
 	return 0;
 }
 
-static bool is_word(const char *s, size_t size)
+static bool package_is_valid_text(const char *s, size_t size)
 {
 	size_t len = strnlen(s, size);
 	return len < size && is_plain(s, len);
@@ -214,11 +214,12 @@ static bool is_word(const char *s, size_t size)
 
 bool sp_elf_package_valid(const struct sp_elf_package *p)
 {
-	return is_word(p->name, sizeof(p->name)) && is_word(p->version, sizeof(p->version)) &&
-	       is_word(p->arch, sizeof(p->arch)) && is_word(p->type, sizeof(p->type));
+	return package_is_valid_text(p->name, sizeof(p->name)) &&
+	       package_is_valid_text(p->version, sizeof(p->version)) &&
+	       package_is_valid_text(p->arch, sizeof(p->arch)) && package_is_valid_text(p->type, sizeof(p->type));
 }
 
-/* --- the note ---------------------------------------------------------------------------------------------------- */
+/* --- the note --- */
 static int scan_note(void *arg, const struct sp_elf_note *n)
 {
 	if (n->type != FDO_PACKAGING_METADATA || n->owner_len != 4 || memcmp(n->owner, "FDO", 4) != 0)

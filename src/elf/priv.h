@@ -2,10 +2,10 @@
 /*
  * priv.h: what the files of the elf layer share.
  *
- * A struct sp_elf owns copies of the program headers and, as far as they make sense, of the section headers and their
- * names; the descriptor or the bytes stay the caller's. Segments are clipped to the bytes that the file has, so that
- * whatever lies inside a segment can also be read. n_read counts towards SP_ELF_MAX_READ.
- * Errors: -ENODATA past the end of the file, -EFBIG over a cap, -ENOENT for what the file does not have.
+ * A struct sp_elf owns copies of the program headers and, as far as they are valid, of the section headers and their
+ * names; the descriptor or bytes are the caller's. Segments are clipped to the size of the file, so whatever is
+ * inside a segment can be read. n_read counts towards SP_ELF_MAX_READ.
+ * Errors: -ENODATA past the end of the file, -EFBIG over a limit, -ENOENT for what the file does not have.
  */
 #ifndef SP_ELF_PRIV_H
 #define SP_ELF_PRIV_H
@@ -27,22 +27,22 @@ struct sp_elf {
 	char *names; /* of the sections */
 };
 
-struct sp_elf_note { /* lives while it is visited; len is not 0 */
+struct sp_elf_note { /* valid during the visit; len is not 0 */
 	uint32_t type;
 	const uint8_t *owner, *data;
-	size_t owner_len, len; /* the owner's with its NUL */
+	size_t owner_len, len; /* owner_len: with the NUL */
 };
 
 /*
- * Shows the notes of all PT_NOTE segments, else those of the section of this name, until a visit returns anything but
- * 0, which is returned. Itself fails for -ENOMEM only.
+ * Visits the notes of all PT_NOTE segments, or without these those of the named section, until a visit returns
+ * non-zero, which is returned. Only fails with -ENOMEM itself.
  */
 int sp_elf_walk_notes(struct sp_elf *e, const char *section, int (*visit)(void *arg, const struct sp_elf_note *note),
 		      void *arg);
 
-/* Reads what section headers there are; a file whose headers make no sense has none. Fails for -ENOMEM only. */
+/* Reads the section headers; a file with invalid ones has none. Only fails with -ENOMEM. */
 int sp_elf_load_sections(struct sp_elf *e);
-/* Adds .dynsym and .dynstr as PT_DYNAMIC tells them, for files without these sections. Fails for -ENOMEM only. */
+/* Adds .dynsym and .dynstr from PT_DYNAMIC, for files without these sections. Only fails with -ENOMEM. */
 int sp_elf_add_dynamic_sections(struct sp_elf *e);
 /* The first program header of this type, or NULL. */
 const Elf64_Phdr *sp_elf_phdr(const struct sp_elf *e, uint32_t type);

@@ -2,6 +2,7 @@
 /* section.c: section headers, which may be missing or false. */
 #include "base/mem.h"
 #include "elf/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "http/auth.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "http/web_config.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

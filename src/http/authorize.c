@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "http/priv.h"
 #include "http/tls.h"
+
 #include <errno.h>
 #include <string.h>
 

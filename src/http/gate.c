@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "http/gate.h"
+
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>

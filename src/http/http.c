@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "http/priv.h"
 #include "http/tls.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "http/listen.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "http/http.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>

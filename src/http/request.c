@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "http/gate.h"
 #include "http/priv.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

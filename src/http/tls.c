@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "http/tls.h"
+
 #include "base/error.h"
 #include "base/mem.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <gnutls/gnutls.h>

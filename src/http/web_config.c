@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "http/web_config.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,8 +23,8 @@ static const struct {
 	const char *directory, *target;
 } links[] = {SP_AUDIT_LINKS{NULL, NULL}};
 
-/* --- where the library is ----------------------------------------------------------------------------------------- */
-static int join(const char *directory, const char *name, char **ret_path)
+/* --- where the library is --- */
+static int path_join(const char *directory, const char *name, char **ret_path)
 {
 	return asprintf(ret_path, "%s/%s", directory, name) < 0 ? -ENOMEM : 0;
 }
@@ -32,7 +32,7 @@ static int join(const char *directory, const char *name, char **ret_path)
 static int library_in(const char *directory)
 {
 	SP_FREE char *path = NULL;
-	int r = join(directory, library_name, &path);
+	int r = path_join(directory, library_name, &path);
 
 	if (r < 0)
 		return r;
@@ -51,7 +51,7 @@ static int source_find(char **ret_directory)
 		return sp_fail(-errno, "read /proc/self/exe");
 	self[n] = '\0';
 	*strrchr(self, '/') = '\0';
-	r = join(self, "src/audit", &beside);
+	r = path_join(self, "src/audit", &beside);
 	if (r >= 0 && library_in(beside) < 0) {
 		sp_error_clear();
 		free(sp_take_ptr(beside));
@@ -64,7 +64,7 @@ static int source_find(char **ret_directory)
 	return 0;
 }
 
-/* --- who may read it there ---------------------------------------------------------------------------------------- */
+/* --- who may read it there --- */
 /* Who but root and we may move what is in a directory. */
 enum keeping { ANYBODY, OWNERS /* each his own: /tmp */, NOBODY };
 
@@ -83,9 +83,9 @@ static bool component_fits(const char *path, mode_t wanted, enum keeping keeping
 static bool is_for_all(const char *path, mode_t wanted, enum keeping keeping)
 {
 	SP_FREE char *part = strdup(path);
-	bool fits = part != NULL && component_fits("/", 0111, keeping);
+	bool fits = part && component_fits("/", 0111, keeping);
 
-	for (char *slash = fits ? strchr(part + 1, '/') : NULL; slash != NULL && fits; slash = strchr(slash + 1, '/')) {
+	for (char *slash = fits ? strchr(part + 1, '/') : NULL; slash && fits; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		fits = component_fits(part, 0111, keeping);
 		*slash = '/';
@@ -104,31 +104,31 @@ static bool can_be_mapped(const char *path)
 static int source_check(const char *directory)
 {
 	SP_FREE char *path = NULL, *whole = NULL;
-	int r = join(directory, library_name, &path);
+	int r = path_join(directory, library_name, &path);
 
 	if (r < 0)
 		return r;
-	if (strchr(path, ':') != NULL) /* which ends a name in LD_AUDIT */
+	if (strchr(path, ':')) /* which ends a name in LD_AUDIT */
 		return sp_fail_said(-EINVAL, "ld.so cannot load %s: its name has a ':'", path);
 	if (!can_be_mapped(path))
 		return sp_fail_said(-EPERM, "ld.so cannot load %s: it is on a file system mounted noexec", path);
 	whole = realpath(path, NULL);
-	if (geteuid() != 0 || (whole != NULL && is_for_all(path, 0444, ANYBODY) && is_for_all(whole, 0444, ANYBODY)))
+	if (geteuid() != 0 || (whole && is_for_all(path, 0444, ANYBODY) && is_for_all(whole, 0444, ANYBODY)))
 		return 0;
 	return sp_fail_said(
 	    -EACCES, "programs of other users will complain that they cannot load %s: not all may read it", path);
 }
 
-/* --- directories of ours ------------------------------------------------------------------------------------------ */
+/* --- directories of ours --- */
 /* A new one with a name of its own, for all to enter. */
 static int directory_new(const char *in, char **ret_directory)
 {
 	SP_FREE char *path = NULL;
-	int r = join(in, "soprof-calls-XXXXXX", &path);
+	int r = path_join(in, "soprof-calls-XXXXXX", &path);
 
 	if (r < 0)
 		return r;
-	if (mkdtemp(path) == NULL)
+	if (!mkdtemp(path))
 		return -errno;
 	if (chmod(path, 0755) < 0) {
 		rmdir(path);
@@ -155,7 +155,7 @@ static void directory_remove(const char *path)
 static int file_make(const char *directory, const char *name, mode_t mode, const void *bytes, size_t len)
 {
 	SP_FREE char *path = NULL;
-	int r = join(directory, name, &path);
+	int r = path_join(directory, name, &path);
 
 	if (r < 0)
 		return r;
@@ -172,7 +172,7 @@ static int library_copy(const char *from, const char *name, const char *to)
 {
 	SP_FREE char *path = NULL, *bytes = NULL;
 	size_t len = 0;
-	int r = join(from, name, &path);
+	int r = path_join(from, name, &path);
 
 	if (r >= 0)
 		r = sp_text_read(path, MAX_LIBRARY_BYTES, &bytes, &len);
@@ -185,7 +185,7 @@ static int link_make(const char *directory, const char *place, const char *targe
 	SP_FREE char *path = NULL;
 	int r = asprintf(&path, "%s/%s/%s", directory, place, library_name) < 0 ? -ENOMEM : 0;
 
-	for (char *slash = r < 0 ? NULL : path + strlen(directory); slash != NULL; slash = strchr(slash + 1, '/')) {
+	for (char *slash = r < 0 ? NULL : path + strlen(directory); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(path, 0755) < 0 && errno != EEXIST)
 			r = -errno;
@@ -202,20 +202,20 @@ static int libraries_copy(const char *from, const char *to)
 {
 	int r = library_copy(from, library_name, to);
 
-	if (r >= 0 && links[0].directory != NULL)
+	if (r >= 0 && links[0].directory)
 		r = library_copy(from, "calls32.so", to);
-	for (size_t i = 0; links[i].directory != NULL && r >= 0; i++)
+	for (size_t i = 0; links[i].directory && r >= 0; i++)
 		r = link_make(to, links[i].directory, links[i].target);
 	return r;
 }
 
-/* --- a copy of the library ---------------------------------------------------------------------------------------- */
+/* --- a copy of the library --- */
 static int copy_key(const char *source, char *ret_key, size_t size)
 {
 	SP_FREE char *path = NULL, *bytes = NULL;
 	uint64_t h = 0xcbf29ce484222325ULL;
 	size_t len = 0;
-	int r = join(source, library_name, &path);
+	int r = path_join(source, library_name, &path);
 
 	if (r >= 0)
 		r = sp_text_read(path, MAX_LIBRARY_BYTES, &bytes, &len);
@@ -235,7 +235,7 @@ static int copy_new(const char *source, const char *in, const char *path)
 		r = libraries_copy(source, made);
 	if (r >= 0 && rename(made, path) < 0 && errno != EEXIST && errno != ENOTEMPTY) /* another run was first */
 		r = -errno;
-	if (made != NULL)
+	if (made)
 		directory_remove(made);
 	return r;
 }
@@ -244,7 +244,7 @@ static int copy_in(const char *place, const char *source, char **ret_library)
 {
 	SP_FREE char *in = NULL, *path = NULL;
 	char key[48];
-	int r = join(place, "soprof-calls", &in);
+	int r = path_join(place, "soprof-calls", &in);
 
 	if (r >= 0 && (!is_for_all(place, 0111, NOBODY) || !can_be_mapped(place)))
 		r = -EACCES;
@@ -255,10 +255,10 @@ static int copy_in(const char *place, const char *source, char **ret_library)
 	if (r >= 0)
 		r = copy_key(source, key, sizeof(key));
 	if (r >= 0)
-		r = join(in, key, &path);
+		r = path_join(in, key, &path);
 	if (r >= 0 && access(path, F_OK) < 0)
 		r = copy_new(source, in, path);
-	return r < 0 ? r : join(path, SP_AUDIT_NAME, ret_library);
+	return r < 0 ? r : path_join(path, SP_AUDIT_NAME, ret_library);
 }
 
 /*
@@ -283,7 +283,7 @@ static int library_place(struct sp_audit_library *p, const char *source)
 	int e, r = source_check(source);
 
 	if (r >= 0)
-		return join(source, SP_AUDIT_NAME, &p->library);
+		return path_join(source, SP_AUDIT_NAME, &p->library);
 	if (geteuid() != 0)
 		return r;
 	why = strdup(sp_error_text(r));
@@ -295,10 +295,10 @@ static int library_place(struct sp_audit_library *p, const char *source)
 	if (r != -EACCES)
 		return sp_fail_said(r, "%s; and in /run and /var/cache: %s", why ? why : "", strerror(-e));
 	snprintf(p->lacking, sizeof(p->lacking), "%s; and in /run and /var/cache: %s", why ? why : "", strerror(-e));
-	return join(source, SP_AUDIT_NAME, &p->library);
+	return path_join(source, SP_AUDIT_NAME, &p->library);
 }
 
-/* --- who cannot count --------------------------------------------------------------------------------------------- */
+/* --- who cannot count --- */
 /* A directory for the marker that others cannot take away: a sticky one will do. */
 static int marker_directory(char **ret_directory)
 {
@@ -306,9 +306,9 @@ static int marker_directory(char **ret_directory)
 	int r = -EACCES;
 
 	for (size_t i = 0; i < SP_COUNT(places) && r < 0; i++) {
-		SP_FREE char *whole = places[i] != NULL ? realpath(places[i], NULL) : NULL;
+		SP_FREE char *whole = places[i] ? realpath(places[i], NULL) : NULL;
 
-		r = whole != NULL && is_for_all(whole, 0111, OWNERS) ? directory_new(whole, ret_directory) : -EACCES;
+		r = whole && is_for_all(whole, 0111, OWNERS) ? directory_new(whole, ret_directory) : -EACCES;
 	}
 	return r;
 }
@@ -323,7 +323,7 @@ static int marker_make(struct sp_audit_library *p)
 	if (r >= 0)
 		r = file_make(p->directory, marker_name, 0444, NULL, 0);
 	if (r >= 0)
-		r = join(p->directory, marker_name, &path);
+		r = path_join(p->directory, marker_name, &path);
 	if (r < 0)
 		return r;
 	fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -352,14 +352,14 @@ int sp_audit_library_make(bool lasting, struct sp_audit_library *ret_place)
 	return 0;
 }
 
-/* --- who counts --------------------------------------------------------------------------------------------------- */
+/* --- who counts --- */
 /* "LD_AUDIT=", and what is there already that is not called as our library is. */
 static void auditors_put(FILE *out)
 {
 	const char *others = getenv("LD_AUDIT");
 
 	fputs("LD_AUDIT=", out);
-	while (others != NULL && *others != '\0') {
+	while (others && *others != '\0') {
 		size_t len = strcspn(others, ":"), n = strlen(library_name);
 		bool is_ours = len > n && others[len - n - 1] == '/' && memcmp(others + len - n, library_name, n) == 0;
 
@@ -374,7 +374,7 @@ static int auditors_make(const char *library, char **ret_text)
 	size_t len;
 	FILE *out = open_memstream(ret_text, &len);
 
-	if (out == NULL)
+	if (!out)
 		return -ENOMEM;
 	auditors_put(out);
 	fputs(library, out);
@@ -419,7 +419,7 @@ uint64_t sp_audit_library_uncounted(const struct sp_audit_library *place, bool *
 
 void sp_audit_library_done(struct sp_audit_library *place)
 {
-	if (place->directory != NULL)
+	if (place->directory)
 		directory_remove(place->directory);
 	free(place->library);
 	free(place->directory);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * blocks.h: sizes of blocks of the file of calls (format.h), and how much room it begins with: what the audit library
- * and the user half must agree on.
+ * blocks.h: sizes of blocks in the file of calls (format.h), and how much room a new file has.
  *
- * Nothing here is in the file. Freestanding, as format.h. The room is for one library or a few; where all are counted
- * there are more functions and names by far, and more rows.
+ * Shared by the audit library and the user half, which must agree; nothing of it is in the file. Freestanding, as
+ * format.h. The initial room is for one library or a few; counting all libraries needs far more functions, names and
+ * rows.
+ * No state, no errors.
  */
 #ifndef SP_LINK_BLOCKS_H
 #define SP_LINK_BLOCKS_H
@@ -14,11 +15,10 @@
 #include "link/format.h"
 
 enum {
-	SP_CALLS_ROW_BYTES = 1536 << 10, /* of rows that are ready before they are needed, in so many blocks: */
+	SP_CALLS_ROW_BYTES = 1536 << 10, /* bytes of rows allocated in advance, in so many blocks: */
 	SP_CALLS_LEAST_ROWS = 2,
 	SP_CALLS_MOST_ROWS = 64,
-	/* Where all libraries are counted there is so much more room, and so much more for rows; where processes are
-	 * told apart the file may grow so much larger. */
+	/* Factors for counting all libraries: of room, of rows; by process, by thread: of the file's size. */
 	SP_CALLS_ALL_TIMES = 8,
 	SP_CALLS_ALL_ROWS = 2,
 	SP_CALLS_SPARE_PROCESSES = 4,
@@ -50,7 +50,7 @@ static inline uint32_t sp_calls_spare_processes(enum sp_calls_apart apart)
 	return apart == SP_CALLS_BY_THREAD ? SP_CALLS_SPARE_THREADS : SP_CALLS_SPARE_PROCESSES;
 }
 
-/* Blocks of rows that a new file has, and a program that begins finds at least half of. */
+/* Blocks of rows allocated in a new file; a program that starts finds at least half of them. */
 static inline uint32_t sp_calls_spare_rows(bool all, uint32_t n_slots)
 {
 	uint64_t n = SP_CALLS_ROW_BYTES / sp_calls_block_bytes(SP_CALLS_ROW, 0, n_slots);

@@ -2,15 +2,15 @@
 /* clock.c: what calls are timed with: the CPUs' time-stamp counters, if the kernel trusts them. */
 #include "link/file.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+
 #include <cpuid.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 #include <x86intrin.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/text.h"
 
 enum { TRIES = 20, CALIBRATION_NS = 20000000 };
 struct moment {
@@ -50,7 +50,7 @@ static int is_trusted(void)
 	SP_FREE char *list = NULL;
 	int r = sp_text_read("/sys/devices/system/clocksource/clocksource0/available_clocksource", 4096, &list, NULL);
 
-	for (char *rest = list, *word; r >= 0 && (word = strsep(&rest, " \n")) != NULL;)
+	for (char *rest = list, *word; r >= 0 && (word = strsep(&rest, " \n"));)
 		if (strcmp(word, "tsc") == 0)
 			return 1;
 	return r < 0 ? r : 0;

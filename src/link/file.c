@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "link/file.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
 #include "link/blocks.h"
 
 #include <errno.h>
@@ -13,16 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/text.h"
-
 bool sp_calls_is(const void *bytes, size_t len)
 {
 	return len >= sizeof(SP_CALLS_MAGIC) && memcmp(bytes, SP_CALLS_MAGIC, sizeof(SP_CALLS_MAGIC)) == 0;
 }
 
-/* --- where it is ------------------------------------------------------------------------------------------------ */
+/* --- where it is --- */
 static int check_name(const char *name)
 {
 	size_t len = strlen(name);
@@ -43,13 +43,13 @@ static int check_glob(const char *glob)
 
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)glob[i] < ' ' || glob[i] == 0x7f || glob[i] == ',' ||
-		    (glob[i] == '[' && glob[i + 1] != '\0' && strchr(":.=", glob[i + 1]) != NULL))
+		    (glob[i] == '[' && glob[i + 1] != '\0' && strchr(":.=", glob[i + 1])))
 			return sp_fail(-EINVAL, "\"%s\" is not a glob of functions", glob);
 	return len > 0 ? 0 : sp_fail_said(-EINVAL, "a glob of functions is empty");
 }
 
 /* With commas between, and room for them. */
-static int join(const char *const *words, size_t n, size_t room, const char *what, char **ret_list)
+static int calls_file_join_words(const char *const *words, size_t n, size_t room, const char *what, char **ret_list)
 {
 	size_t len = 1;
 
@@ -58,7 +58,7 @@ static int join(const char *const *words, size_t n, size_t room, const char *wha
 	if (len > room)
 		return sp_fail_said(-EINVAL, "too many %s", what);
 	char *list = malloc(len), *at = list;
-	if (list == NULL)
+	if (!list)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		at = mempcpy(at, words[i], strlen(words[i]));
@@ -90,18 +90,19 @@ static int lists_make(const struct sp_calls_what *w, struct lists *l)
 	for (size_t i = 0; i < w->n_functions && r == 0; i++)
 		r = check_glob(w->functions[i]);
 	if (r == 0)
-		r = join(w->libraries, w->n_libraries, SP_CALLS_TARGETS, "libraries", &l->libraries);
-	return r == 0 ? join(w->functions, w->n_functions, SP_CALLS_GLOBS, "functions", &l->functions) : r;
+		r = calls_file_join_words(w->libraries, w->n_libraries, SP_CALLS_TARGETS, "libraries", &l->libraries);
+	return r == 0 ? calls_file_join_words(w->functions, w->n_functions, SP_CALLS_GLOBS, "functions", &l->functions)
+		      : r;
 }
 
 static int make_directories(char *path)
 {
 	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
-		if (slash != NULL)
+		if (slash)
 			*slash = '\0';
 		if (mkdir(path, 0700) < 0 && errno != EEXIST)
 			return sp_fail(-errno, "make %s", path);
-		if (slash == NULL)
+		if (!slash)
 			return 0;
 		*slash = '/';
 	}
@@ -114,9 +115,9 @@ static int default_directory(char **ret_directory)
 	struct stat st;
 	int r;
 
-	if (state != NULL && state[0] == '/')
+	if (state && state[0] == '/')
 		r = asprintf(&path, "%s/soprof/calls", state);
-	else if (home != NULL && home[0] == '/')
+	else if (home && home[0] == '/')
 		r = asprintf(&path, "%s/.local/state/soprof/calls", home);
 	else
 		return sp_fail_said(-ENOENT, "no directory to keep calls in: $HOME is not set");
@@ -162,18 +163,18 @@ static int file_name(const struct lists *l, const char *tag, const char *user, c
 	return asprintf(ret_name, "%.*s%s%s%s.profile", room, list, hash, tag, user) < 0 ? -ENOMEM : 0;
 }
 
-static int path_of(const char *directory, const char *tag, const struct lists *l, char **ret_path)
+static int calls_file_path_of(const char *directory, const char *tag, const struct lists *l, char **ret_path)
 {
 	SP_FREE char *made = NULL, *whole = NULL, *name = NULL, *path = NULL;
 	char user[16] = "";
 	struct stat st;
-	int r = directory == NULL ? default_directory(&made) : named_directory(directory);
+	int r = !directory ? default_directory(&made) : named_directory(directory);
 
 	if (r < 0)
 		return r;
-	whole = realpath(directory != NULL ? directory : made, NULL);
-	if (whole == NULL)
-		return sp_fail(-errno, "open %s", directory != NULL ? directory : made);
+	whole = realpath(directory ? directory : made, NULL);
+	if (!whole)
+		return sp_fail(-errno, "open %s", directory ? directory : made);
 	for (unsigned tries = 0; tries < 2; tries++) {
 		free(sp_take_ptr(name));
 		free(sp_take_ptr(path));
@@ -194,12 +195,12 @@ int sp_calls_path(const char *directory, const char *tag, const struct sp_calls_
 	int r = lists_make(what, &l);
 
 	if (r == 0)
-		r = path_of(directory, tag, &l, ret_path);
+		r = calls_file_path_of(directory, tag, &l, ret_path);
 	lists_done(&l);
 	return r;
 }
 
-/* --- a new file ------------------------------------------------------------------------------------------------- */
+/* --- a new file --- */
 /* Numbers of CPUs that may ever run here are below this. */
 static int n_possible_cpus(uint32_t *ret_n)
 {
@@ -248,7 +249,8 @@ static void add_blocks(struct layout *l, unsigned kind, unsigned n)
 	}
 }
 
-static void lay_out(struct layout *l, const struct lists *lists, const struct sp_calls_what *what, uint32_t n_cpus)
+static void calls_file_set_layout(struct layout *l, const struct lists *lists, const struct sp_calls_what *what,
+				  uint32_t n_cpus)
 {
 	struct sp_calls_header *h = &l->header;
 	bool all = strcmp(lists->libraries, SP_CALLS_ALL) == 0;
@@ -288,7 +290,7 @@ static void write_in_place(int fd)
 	}
 }
 
-static int fill(int fd, const struct layout *l)
+static int calls_file_write_header(int fd, const struct layout *l)
 {
 	struct rlimit limit;
 	int r;
@@ -315,14 +317,14 @@ static int make_file(const char *path, const struct layout *l)
 	SP_CLOSE int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return sp_fail(-errno, "make %s", path);
-	int r = fchmod(fd, 0600) < 0 ? -errno : fill(fd, l);
+	int r = fchmod(fd, 0600) < 0 ? -errno : calls_file_write_header(fd, l);
 	if (r == 0 && link(temporary, path) < 0)
 		r = -errno;
 	unlink(temporary);
 	return r == 0 ? 0 : sp_fail(r, "make %s", path);
 }
 
-/* --- one that is there ------------------------------------------------------------------------------------------ */
+/* --- one that is there --- */
 static int check_header(const struct sp_calls_header *h, const struct stat *st)
 {
 	if (!sp_calls_is(h->magic, sizeof(h->magic)))
@@ -406,7 +408,7 @@ static int layout_make(const struct sp_calls_what *what, struct layout *l)
 	if (r == 0)
 		r = n_possible_cpus(&n_cpus);
 	if (r == 0)
-		lay_out(l, &lists, what, n_cpus);
+		calls_file_set_layout(l, &lists, what, n_cpus);
 	lists_done(&lists);
 	return r;
 }
@@ -414,7 +416,7 @@ static int layout_make(const struct sp_calls_what *what, struct layout *l)
 int sp_calls_prepare(const char *path, const struct sp_calls_what *what, bool *ret_made)
 {
 	SP_FREE struct layout *l = calloc(1, sizeof(*l));
-	int r = l != NULL ? layout_make(what, l) : -ENOMEM;
+	int r = l ? layout_make(what, l) : -ENOMEM;
 
 	if (r < 0)
 		return r;

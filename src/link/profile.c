@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile.c: counted calls as a profile. */
 #include "link/profile.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "profile/profile.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,7 +55,7 @@ static int64_t frame_add(struct job *j, uint32_t file, uint64_t offset, int64_t 
 {
 	struct sp_frame frame = {.file = file, .offset = offset, .func = (uint32_t)func, .flags = flags};
 
-	return func < 0 ? func : sp_profile_add_frame_apart(j->p, &frame, true);
+	return func < 0 ? func : sp_profile_add_frame_variant(j->p, &frame, true);
 }
 
 static int64_t callee_func(struct job *j, const struct sp_calls_callee *c, uint64_t vaddr, uint64_t size)
@@ -269,7 +271,7 @@ static int time_add(struct job *j, const struct sp_calls_time *t)
 	return sp_profile_add(j->p, (uint32_t)key, (uint32_t)number, 0, values);
 }
 
-static int fill(struct job *j)
+static int calls_profile_add_all(struct job *j)
 {
 	int r = sp_profile_add_value_type(j->p, SP_CALLS_VALUE, "count");
 	size_t i;
@@ -306,7 +308,7 @@ int sp_calls_profile(const struct sp_calls_snapshot *s, const struct sp_calls_na
 	int r = files && wholes && callees && keys ? sp_profile_new(&j.p) : -ENOMEM;
 
 	if (r >= 0)
-		r = fill(&j);
+		r = calls_profile_add_all(&j);
 	if (r < 0) {
 		sp_profile_free(j.p);
 		return r;

@@ -4,18 +4,18 @@
  * are read first, then functions, then libraries, each by a directory that is read anew. Blocks must not lie over one
  * another: so no more is read than the file has, and each counter belongs to one row.
  */
+#include "base/error.h"
+#include "base/mem.h"
+#include "link/blocks.h"
+#include "link/buckets.h"
+#include "link/snapshot.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "link/blocks.h"
-#include "link/buckets.h"
-#include "link/snapshot.h"
 
 enum { ID_FREE = 0 }; /* else number + 1 */
 
@@ -50,7 +50,7 @@ static int damaged(const char *what)
 	return sp_fail_said(-EBADMSG, "damaged: %s", what);
 }
 
-static int read_at(const struct reader *r, void *to, size_t len, uint64_t offset)
+static int calls_reader_read_at(const struct reader *r, void *to, size_t len, uint64_t offset)
 {
 	while (len > 0) {
 		ssize_t n = pread(r->fd, to, len, (off_t)offset);
@@ -78,13 +78,13 @@ static int check_header(const struct sp_calls_header *h, uint64_t size)
 	    h->n_slots > SP_CALLS_MAX_SLOTS || (h->depth != SP_CALLS_BY_OBJECT && h->depth != SP_CALLS_BY_SITE) ||
 	    h->apart > SP_CALLS_BY_THREAD)
 		return damaged("its header and its size do not agree");
-	if (memchr(h->targets, '\0', sizeof(h->targets)) == NULL || h->targets[0] == '\0' ||
-	    memchr(h->functions, '\0', sizeof(h->functions)) == NULL)
+	if (!memchr(h->targets, '\0', sizeof(h->targets)) || h->targets[0] == '\0' ||
+	    !memchr(h->functions, '\0', sizeof(h->functions)))
 		return damaged("its list of libraries or functions has no end");
 	return 0;
 }
 
-/* --- the directory ---------------------------------------------------------------------------------------------- */
+/* --- the directory --- */
 static uint64_t bytes_of(const struct reader *r, const struct sp_calls_block *b)
 {
 	return sp_calls_block_bytes(b->kind, b->level, r->header.n_slots);
@@ -110,7 +110,7 @@ static int check_block(const struct reader *r, const struct sp_calls_block *b)
 
 static int read_directory(struct reader *r)
 {
-	int e = read_at(r, r->blocks, sizeof(r->blocks), sizeof(r->header));
+	int e = calls_reader_read_at(r, r->blocks, sizeof(r->blocks), sizeof(r->header));
 
 	r->n_ready = 0;
 	for (uint32_t i = 0; i < SP_CALLS_MAX_BLOCKS && e == 0; i++) {
@@ -153,14 +153,14 @@ static int look_at_state(struct reader *r, uint32_t state, bool is_empty)
 	return 0;
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 static int add_counts(struct reader *r, uint64_t offset, uint64_t sums[SP_CALLS_ROWS])
 {
 	uint64_t page[SP_CALLS_ROWS];
 	int e = 0;
 
 	for (uint32_t slot = 0; slot < r->header.n_slots && e == 0; slot++) {
-		e = read_at(r, page, sizeof(page), offset + (uint64_t)slot * SP_CALLS_PAGE);
+		e = calls_reader_read_at(r, page, sizeof(page), offset + (uint64_t)slot * SP_CALLS_PAGE);
 		for (uint32_t i = 0; i < SP_CALLS_ROWS && e == 0; i++)
 			sums[i] = page[i] > INT64_MAX - sums[i] ? INT64_MAX : sums[i] + page[i];
 	}
@@ -172,7 +172,7 @@ static int read_rows(struct reader *r, uint32_t number)
 	struct sp_calls_row rows[SP_CALLS_ROWS];
 	uint64_t sums[SP_CALLS_ROWS] = {0}, offset = r->blocks[number].offset;
 	bool any = false;
-	int e = read_at(r, rows, sizeof(rows), offset);
+	int e = calls_reader_read_at(r, rows, sizeof(rows), offset);
 
 	for (uint32_t i = 0; i < SP_CALLS_ROWS && e == 0; i++) {
 		e = look_at_state(r, rows[i].state, rows[i].function == 0);
@@ -188,11 +188,11 @@ static int read_rows(struct reader *r, uint32_t number)
 	return e;
 }
 
-/* --- functions -------------------------------------------------------------------------------------------------- */
+/* --- functions --- */
 static int read_functions(struct reader *r, uint32_t number)
 {
 	struct sp_calls_function functions[SP_CALLS_FUNCTIONS];
-	int e = read_at(r, functions, sizeof(functions), r->blocks[number].offset);
+	int e = calls_reader_read_at(r, functions, sizeof(functions), r->blocks[number].offset);
 
 	if (e == 0)
 		e = sp_grow(&r->functions, &r->function_room, r->n_functions + SP_CALLS_FUNCTIONS,
@@ -210,12 +210,12 @@ static int read_functions(struct reader *r, uint32_t number)
 	return e;
 }
 
-/* --- processes -------------------------------------------------------------------------------------------------- */
+/* --- processes --- */
 static int read_processes(struct reader *r, uint32_t number)
 {
 	struct sp_calls_process processes[SP_CALLS_IDS];
 	size_t wanted = r->n_processes + SP_CALLS_IDS;
-	int e = read_at(r, processes, sizeof(processes), r->blocks[number].offset);
+	int e = calls_reader_read_at(r, processes, sizeof(processes), r->blocks[number].offset);
 
 	if (e == 0)
 		e = sp_grow(&r->processes, &r->process_room, wanted, sizeof(*r->processes));
@@ -226,7 +226,7 @@ static int read_processes(struct reader *r, uint32_t number)
 		e = look_at_state(r, p->state, p->name[0] == '\0');
 		if (e < 0 || p->state != SP_CALLS_READY)
 			continue;
-		if (memchr(p->name, '\0', sizeof(p->name)) == NULL)
+		if (!memchr(p->name, '\0', sizeof(p->name)))
 			return damaged("a process's name has no end");
 		r->process_ids[r->n_processes] = number * SP_CALLS_IDS + i;
 		r->processes[r->n_processes++] = *p;
@@ -234,11 +234,11 @@ static int read_processes(struct reader *r, uint32_t number)
 	return e;
 }
 
-/* --- libraries -------------------------------------------------------------------------------------------------- */
+/* --- libraries --- */
 static int check_object(const struct sp_calls_object *o)
 {
-	if (o->build_id_len > sizeof(o->build_id) || memchr(o->soname, '\0', sizeof(o->soname)) == NULL ||
-	    memchr(o->path, '\0', sizeof(o->path)) == NULL)
+	if (o->build_id_len > sizeof(o->build_id) || !memchr(o->soname, '\0', sizeof(o->soname)) ||
+	    !memchr(o->path, '\0', sizeof(o->path)))
 		return damaged("a library's record");
 	return 0;
 }
@@ -276,7 +276,7 @@ static int64_t add_object(struct reader *r, const struct sp_calls_object *o)
 static int read_objects(struct reader *r, uint32_t number)
 {
 	struct sp_calls_object objects[SP_CALLS_OBJECTS];
-	int e = read_at(r, objects, sizeof(objects), r->blocks[number].offset);
+	int e = calls_reader_read_at(r, objects, sizeof(objects), r->blocks[number].offset);
 
 	for (uint32_t i = 0; i < SP_CALLS_OBJECTS && e == 0; i++) {
 		const struct sp_calls_object *o = &objects[i];
@@ -293,7 +293,7 @@ static int read_objects(struct reader *r, uint32_t number)
 	return e;
 }
 
-/* --- all together ----------------------------------------------------------------------------------------------- */
+/* --- all together --- */
 /* The block of names that has this offset. */
 static const struct sp_calls_block *names_block(const struct reader *r, uint64_t offset)
 {
@@ -316,21 +316,21 @@ static int read_name(struct reader *r, const struct sp_calls_function *f, const 
 {
 	const struct sp_calls_block *b = names_block(r, f->name);
 
-	if (b == NULL || f->name_len > SP_CALLS_MAX_NAME || f->name_len > b->offset + SP_CALLS_BYTES - f->name)
+	if (!b || f->name_len > SP_CALLS_MAX_NAME || f->name_len > b->offset + SP_CALLS_BYTES - f->name)
 		return damaged("a name lies outside of the names");
 	if (r->names_at != b->offset) {
-		int e = read_at(r, r->names, SP_CALLS_BYTES, b->offset);
+		int e = calls_reader_read_at(r, r->names, SP_CALLS_BYTES, b->offset);
 		r->names_at = e == 0 ? b->offset : 0;
 		if (e < 0)
 			return e;
 	}
 	const char *name = r->names + (f->name - b->offset);
-	if (f->name_len == 0 || memchr(name, '\0', f->name_len) != NULL)
+	if (f->name_len == 0 || memchr(name, '\0', f->name_len))
 		return damaged("a name has no end");
 	return sp_calls_add_string(&r->builder, name, f->name_len, ret_name);
 }
 
-static int find(const uint32_t *numbers, size_t room, uint32_t id, uint32_t *ret_number)
+static int calls_reader_find_number(const uint32_t *numbers, size_t room, uint32_t id, uint32_t *ret_number)
 {
 	if (id >= room || numbers[id] == ID_FREE)
 		return damaged("a record names one that is not there");
@@ -342,7 +342,7 @@ static int find(const uint32_t *numbers, size_t room, uint32_t id, uint32_t *ret
 static int find_caller(const struct reader *r, uint32_t id, uint32_t *ret_number)
 {
 	*ret_number = SP_CALLS_NONE;
-	return id == 0 ? 0 : find(r->objects, r->object_room, id, ret_number);
+	return id == 0 ? 0 : calls_reader_find_number(r->objects, r->object_room, id, ret_number);
 }
 
 static int add_functions(struct reader *r)
@@ -354,7 +354,7 @@ static int add_functions(struct reader *r)
 						 .is_ifunc = (f->flags & SP_CALLS_FUNCTION_IFUNC) != 0,
 						 .name_cut = (f->flags & SP_CALLS_FUNCTION_NAME_CUT) != 0,
 						 .untimed = (f->flags & SP_CALLS_FUNCTION_UNTIMED) != 0};
-		int e = find(r->objects, r->object_room, f->object, &callee.library);
+		int e = calls_reader_find_number(r->objects, r->object_room, f->object, &callee.library);
 		if (e == 0)
 			e = read_name(r, f, &callee.name);
 		int64_t at = e < 0 ? e : sp_calls_add_callee(&r->builder, &callee);
@@ -398,7 +398,7 @@ static int add_time(struct reader *r, const struct record_row *row)
 
 	if (row->row.caller != 0 || row->row.site_object != 0 || row->row.site_offset != 0 || r->header.ticks_hz == 0)
 		return damaged("a row of times");
-	int e = find(r->callees, r->callee_room, row->row.function, &time.callee);
+	int e = calls_reader_find_number(r->callees, r->callee_room, row->row.function, &time.callee);
 	if (e < 0)
 		return e;
 	if (part == SP_CALLS_PART_TICKS) {
@@ -415,7 +415,7 @@ static int add_time(struct reader *r, const struct record_row *row)
 	return at < 0 ? (int)at : 0;
 }
 
-static int add_rows(struct reader *r)
+static int calls_reader_add_rows(struct reader *r)
 {
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const struct sp_calls_row *row = &r->rows[i].row;
@@ -426,14 +426,14 @@ static int add_rows(struct reader *r)
 			continue;
 		}
 		struct sp_calls_arc arc = {.site_offset = row->site_offset, .n_calls = r->rows[i].n_calls};
-		int e = find(r->callees, r->callee_room, row->function, &arc.callee);
+		int e = calls_reader_find_number(r->callees, r->callee_room, row->function, &arc.callee);
 		if (e == 0)
 			e = find_caller(r, row->caller, &arc.caller);
 		if (e == 0)
 			e = find_caller(r, row->site_object, &arc.site_library);
 		arc.who = SP_CALLS_NONE;
 		if (e == 0 && row->process != 0)
-			e = find(r->whos, r->who_room, row->process, &arc.who);
+			e = calls_reader_find_number(r->whos, r->who_room, row->process, &arc.who);
 		if (e == 0 && row->site_object == 0 && row->site_offset != 0)
 			e = damaged("a call site lies in no library");
 		int64_t at = e < 0 ? e : sp_calls_add_arc(&r->builder, &arc);
@@ -443,7 +443,7 @@ static int add_rows(struct reader *r)
 	return 0;
 }
 
-static int read_all(struct reader *r)
+static int calls_reader_read_all(struct reader *r)
 {
 	int e = each_block(r, SP_CALLS_ROW, read_rows);
 
@@ -458,7 +458,7 @@ static int read_all(struct reader *r)
 	if (e == 0)
 		e = add_processes(r);
 	if (e == 0)
-		e = add_rows(r);
+		e = calls_reader_add_rows(r);
 	if (e < 0)
 		return e;
 	struct sp_calls_snapshot *s = &r->builder.made;
@@ -466,7 +466,7 @@ static int read_all(struct reader *r)
 	s->created_ns = r->header.created_ns;
 	s->depth = r->header.depth;
 	memcpy(s->counters, r->header.counters, sizeof(s->counters));
-	return s->targets != NULL ? 0 : -ENOMEM;
+	return s->targets ? 0 : -ENOMEM;
 }
 
 static int read_with(struct reader *r, struct sp_calls_snapshot *ret_snapshot)
@@ -482,11 +482,11 @@ static int read_with(struct reader *r, struct sp_calls_snapshot *ret_snapshot)
 		e = sp_fail_said(-EBADMSG, "not a file of calls");
 	r->uid = e == 0 ? st.st_uid : 0;
 	if (e == 0)
-		e = read_at(r, &r->header, sizeof(r->header), 0);
+		e = calls_reader_read_at(r, &r->header, sizeof(r->header), 0);
 	if (e == 0)
 		e = check_header(&r->header, (uint64_t)st.st_size);
 	if (e == 0)
-		e = read_all(r);
+		e = calls_reader_read_all(r);
 	sp_calls_end(&r->builder, e == 0 ? ret_snapshot : NULL);
 	return e;
 }
@@ -496,7 +496,7 @@ int sp_calls_read_fd(int fd, const char *name, struct sp_calls_snapshot *ret_sna
 	SP_FREE struct reader *r = calloc(1, sizeof(*r));
 	SP_FREE char *names = malloc(SP_CALLS_BYTES);
 
-	if (r == NULL || names == NULL)
+	if (!r || !names)
 		return -ENOMEM;
 	r->fd = fd;
 	r->names = names;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "link/run.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "link/file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,19 +15,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/error.h"
-#include "base/mem.h"
-#include "link/file.h"
-
 static const char run_tag[] = ".run-";
 
-/* --- files of runs that were killed ------------------------------------------------------------------------------- */
+/* --- files of runs that were killed --- */
 /* LIB.run-PID.profile, or LIB.run-PID.UID.profile. */
 static bool is_of_a_run(const char *name)
 {
 	const char *tag = strstr(name, run_tag), *end = strrchr(name, '.');
 
-	if (tag == NULL || strcmp(end, ".profile") != 0)
+	if (!tag || strcmp(end, ".profile") != 0)
 		return false;
 	tag += sizeof(run_tag) - 1;
 	return tag + strspn(tag, ".0123456789") == end + 1;
@@ -43,16 +43,16 @@ static void leftovers_remove(int directory)
 	int fd = dup(directory);
 	DIR *all = fd < 0 ? NULL : fdopendir(fd);
 
-	for (const struct dirent *e; all != NULL && (e = readdir(all)) != NULL;)
+	for (const struct dirent *e; all && (e = readdir(all));)
 		if (is_of_a_run(e->d_name))
 			remove_if_left(directory, e->d_name);
-	if (all != NULL)
+	if (all)
 		closedir(all);
 	else if (fd >= 0)
 		close(fd);
 }
 
-/* --- a file of this run ------------------------------------------------------------------------------------------- */
+/* --- a file of this run --- */
 static int lock(struct sp_calls_run *r)
 {
 	r->fd = open(r->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -71,7 +71,7 @@ static int own_make_in(const char *directory, const struct sp_calls_what *what, 
 	if (e < 0)
 		return e;
 	SP_FREE char *in = strndup(r->path, (size_t)(strrchr(r->path, '/') - r->path));
-	if (in == NULL)
+	if (!in)
 		return -ENOMEM;
 	SP_CLOSE int directory_fd = open(in, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (directory_fd < 0 || flock(directory_fd, LOCK_EX) < 0)
@@ -88,7 +88,7 @@ static int own_make(const char *spare, const struct sp_calls_what *what, struct 
 
 	if (e == 0)
 		return sp_calls_path(NULL, ".last", what, &r->last);
-	if (spare == NULL || e == -EINVAL || e == -ENOMEM)
+	if (!spare || e == -EINVAL || e == -ENOMEM)
 		return e;
 	sp_calls_run_done(r);
 	snprintf(r->lacking, sizeof(r->lacking), "the counts will not be kept: %s", sp_error_text(e));
@@ -96,7 +96,7 @@ static int own_make(const char *spare, const struct sp_calls_what *what, struct 
 	return own_make_in(spare, what, r);
 }
 
-/* --- a file that is shared ---------------------------------------------------------------------------------------- */
+/* --- a file that is shared --- */
 static uint64_t stamp_make(void)
 {
 	struct timespec now;
@@ -155,7 +155,7 @@ int sp_calls_run_share(const char *directory, const struct sp_calls_what *what, 
 	return r;
 }
 
-/* --- afterwards --------------------------------------------------------------------------------------------------- */
+/* --- afterwards --- */
 bool sp_calls_run_has_others(const struct sp_calls_run *run)
 {
 	uint64_t stamp = 0;
@@ -169,7 +169,7 @@ bool sp_calls_run_has_others(const struct sp_calls_run *run)
 
 int sp_calls_run_keep(struct sp_calls_run *run)
 {
-	if (run->last == NULL)
+	if (!run->last)
 		return 0;
 	if (rename(run->path, run->last) < 0)
 		return sp_fail(-errno, "keep the counts as %s", run->last);
@@ -181,7 +181,7 @@ int sp_calls_run_keep(struct sp_calls_run *run)
 
 void sp_calls_run_done(struct sp_calls_run *run)
 {
-	if (run->is_own && run->path != NULL)
+	if (run->is_own && run->path)
 		unlink(run->path);
 	free(run->path);
 	free(run->last);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * run.h: the file that the programs of one run count in.
+ * run.h: the file into which the programs of one run count.
  *
- * Without a directory the file is the run's alone: LIB[,LIB...].run-PID.profile where the state of programs is kept
- * (file.h), and afterwards LIB[,LIB...].last.profile. One that a killed run has left is removed by the next. In a
- * directory that the user names it is LIB[,LIB...].profile, which all runs and shells share, one after the other or at
- * once; whether others counted at the same time can be asked. The caller owns the struct. Errors are negative errno
- * with sp_error_text(). Not thread-safe.
+ * Without a directory the file belongs to the run: LIB[,LIB...].run-PID.profile in the state directory (file.h),
+ * renamed to LIB[,LIB...].last.profile afterwards. One left by a killed run is removed by the next. In a directory
+ * given by the user it is LIB[,LIB...].profile, shared by all runs and shells; whether others counted at the same
+ * time can be asked. The caller owns the struct. Errors: negative errno with sp_error_text(). Not thread-safe.
  */
 #ifndef SP_LINK_RUN_H
 #define SP_LINK_RUN_H
@@ -18,33 +17,33 @@
 #include "link/file.h"
 
 struct sp_calls_run {
-	char *path; /* absolute: where programs count */
-	char *last; /* where a run's own file is kept; NULL: nowhere, or it is shared */
-	int fd;     /* of the file, which holds our lock; -1: none */
+	char *path; /* absolute */
+	char *last; /* the name under which a run's own file is kept; NULL: it is not, or it is shared */
+	int fd;     /* of the file, with our lock; -1: none */
 	bool is_own;
-	bool is_new;     /* made just now */
-	bool has_others; /* another run counts in it already */
+	bool is_new;     /* made by this run */
+	bool has_others; /* another run counts in it */
 	uint64_t stamp;
-	char lacking[512]; /* why it will not be kept, one line; "": it will be */
+	char lacking[512]; /* why it will not be kept, one line; "" = it will be */
 };
 #define SP_CALLS_RUN_NONE ((struct sp_calls_run){.fd = -1})
 
 /*
- * A file of this run, or, if no directory of ours can be had, one in spare (NULL: then it fails), which is not kept.
- * Errors as for sp_calls_path() and sp_calls_prepare().
+ * Makes the run's own file; if there is no state directory, in `spare` (NULL: fail), where it is not kept. Errors as
+ * for sp_calls_path() and sp_calls_prepare().
  */
 int sp_calls_run_make(const char *spare, const struct sp_calls_what *what, struct sp_calls_run *ret_run);
 
-/* The file that is shared in this directory; NULL: in ours. */
+/* Makes or continues the shared file in a directory; NULL: the state directory. */
 int sp_calls_run_share(const char *directory, const struct sp_calls_what *what, struct sp_calls_run *ret_run);
 
-/* Whether other runs have counted in the file since it was made ready for this one. */
+/* Whether other runs have counted in the file since it was prepared for this one. */
 bool sp_calls_run_has_others(const struct sp_calls_run *run);
 
-/* The run's own file becomes the last run's: run->path is its name then. */
+/* Renames the run's own file to the last run's, which becomes run->path. */
 int sp_calls_run_keep(struct sp_calls_run *run);
 
-/* Removes the run's own file, if it was not kept. */
+/* Removes the run's own file, unless it was kept. */
 void sp_calls_run_done(struct sp_calls_run *run);
 
 #endif

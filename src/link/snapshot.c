@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "link/snapshot.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 int sp_calls_begin(struct sp_calls_builder *b)
 {
@@ -30,7 +30,7 @@ int sp_calls_begin(struct sp_calls_builder *b)
 void sp_calls_end(struct sp_calls_builder *b, struct sp_calls_snapshot *ret_snapshot)
 {
 	b->made.strings = b->strings;
-	if (ret_snapshot != NULL)
+	if (ret_snapshot)
 		*ret_snapshot = b->made;
 	else
 		sp_calls_done(&b->made);
@@ -65,8 +65,8 @@ int sp_calls_add_string(struct sp_calls_builder *b, const char *bytes, size_t le
 }
 
 /* The number of the words; *array has room for it, and is_new tells whether it must be filled. */
-static int64_t number_of(struct sp_intern *t, const void *words, size_t len, void *array, size_t *room, size_t size,
-			 bool *ret_is_new)
+static int64_t snapshot_number_of(struct sp_intern *t, const void *words, size_t len, void *array, size_t *room,
+				  size_t size, bool *ret_is_new)
 {
 	uint32_t n = sp_intern_count(t);
 
@@ -101,8 +101,8 @@ int64_t sp_calls_add_library(struct sp_calls_builder *b, const struct sp_calls_l
 		words.size_bytes = library->size_bytes;
 		words.mtime_ns = library->mtime_ns;
 	}
-	int64_t at =
-	    number_of(b->libraries, &words, sizeof(words), &b->made.libraries, &b->library_room, sizeof(copy), &is_new);
+	int64_t at = snapshot_number_of(b->libraries, &words, sizeof(words), &b->made.libraries, &b->library_room,
+					sizeof(copy), &is_new);
 	if (at < 0)
 		return at;
 	struct sp_calls_library *to = &b->made.libraries[at];
@@ -132,8 +132,8 @@ int64_t sp_calls_add_callee(struct sp_calls_builder *b, const struct sp_calls_ca
 	if (r < 0)
 		return r;
 	words.name = (uint32_t)sp_intern_find(b->strings, copy.name, strlen(copy.name));
-	int64_t at =
-	    number_of(b->callees, &words, sizeof(words), &b->made.callees, &b->callee_room, sizeof(copy), &is_new);
+	int64_t at = snapshot_number_of(b->callees, &words, sizeof(words), &b->made.callees, &b->callee_room,
+					sizeof(copy), &is_new);
 	if (at < 0)
 		return at;
 	struct sp_calls_callee *to = &b->made.callees[at];
@@ -159,7 +159,8 @@ int64_t sp_calls_add_who(struct sp_calls_builder *b, const struct sp_calls_who *
 
 	if (r < 0)
 		return r;
-	int64_t at = number_of(b->whos, &words, sizeof(words), &b->made.whos, &b->who_room, sizeof(copy), &is_new);
+	int64_t at =
+	    snapshot_number_of(b->whos, &words, sizeof(words), &b->made.whos, &b->who_room, sizeof(copy), &is_new);
 	if (at >= 0 && is_new) {
 		b->made.whos[at] = copy;
 		b->made.n_whos++;
@@ -183,7 +184,8 @@ int64_t sp_calls_add_arc(struct sp_calls_builder *b, const struct sp_calls_arc *
 		uint32_t callee, caller, site_library, who;
 	} words = {arc->site_offset, arc->callee, arc->caller, arc->site_library, arc->who};
 	bool is_new;
-	int64_t at = number_of(b->arcs, &words, sizeof(words), &b->made.arcs, &b->arc_room, sizeof(*arc), &is_new);
+	int64_t at =
+	    snapshot_number_of(b->arcs, &words, sizeof(words), &b->made.arcs, &b->arc_room, sizeof(*arc), &is_new);
 
 	if (at < 0)
 		return at;
@@ -201,7 +203,8 @@ int64_t sp_calls_add_time(struct sp_calls_builder *b, const struct sp_calls_time
 {
 	uint64_t words[] = {time->low_ns, time->high_ns, time->callee};
 	bool is_new;
-	int64_t at = number_of(b->times, words, sizeof(words), &b->made.times, &b->time_room, sizeof(*time), &is_new);
+	int64_t at =
+	    snapshot_number_of(b->times, words, sizeof(words), &b->made.times, &b->time_room, sizeof(*time), &is_new);
 
 	if (at < 0)
 		return at;
@@ -215,7 +218,7 @@ int64_t sp_calls_add_time(struct sp_calls_builder *b, const struct sp_calls_time
 	return at;
 }
 
-/* --- several files ---------------------------------------------------------------------------------------------- */
+/* --- several files --- */
 struct numbers { /* of what a snapshot has, in the builder */
 	uint32_t *libraries, *callees, *whos;
 };
@@ -267,12 +270,12 @@ static int add_snapshot(struct sp_calls_builder *b, const struct sp_calls_snapsh
 	SP_FREE uint32_t *callees = calloc(s->n_callees + 1, sizeof(*callees));
 	SP_FREE uint32_t *whos = calloc(s->n_whos + 1, sizeof(*whos));
 
-	if (libraries == NULL || callees == NULL || whos == NULL)
+	if (!libraries || !callees || !whos)
 		return -ENOMEM;
 	return add_all(b, s, &(struct numbers){libraries, callees, whos});
 }
 
-static int join(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *from, bool takes_away)
+static int snapshot_add(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *from, bool takes_away)
 {
 	struct sp_calls_builder b;
 	int r = sp_calls_begin(&b);
@@ -301,12 +304,12 @@ static int join(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *
 
 int sp_calls_merge(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *from)
 {
-	return join(into, from, false);
+	return snapshot_add(into, from, false);
 }
 
-int sp_calls_since(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *older)
+int sp_calls_subtract(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *older)
 {
-	int r = join(into, older, true);
+	int r = snapshot_add(into, older, true);
 	size_t n = 0, n_times = 0;
 
 	if (r < 0)

@@ -12,87 +12,81 @@
 #include <string.h>
 #include <unistd.h>
 
-static int open_it(struct sp_naming *n, const char *path, struct sp_naming_open *ret_open)
+/* What was found, or why nothing was: looked for once. */
+static int settle(struct sp_naming *n, int r)
 {
-	struct sp_open_path q = {.path = path};
+	struct sp_naming_work *w = n->work;
 
-	return sp_naming_fd(n, sp_workers_open_path(n->workers, &q, sp_naming_opened, ret_open), ret_open);
+	if (r < 0 && r != -ENODATA)
+		sp_naming_note_text(n, w->file, sp_error_text(r));
+	sp_error_clear();
+	if (sp_grow(&n->paths, &n->n_paths, (size_t)w->file + 1, sizeof(*n->paths)) < 0)
+		return -ENOMEM;
+	n->paths[w->file] = (struct sp_named_path){.looked = true,
+						   .fd = r < 0 ? r : sp_take_fd(&w->opened.fd),
+						   .uid = w->opened.uid,
+						   .mode = w->opened.mode,
+						   .size = w->opened.size};
+	return 0;
 }
 
-static int check(struct sp_naming *n, const struct sp_file *f, int fd)
+static int looked_at(struct sp_naming *n, int r)
 {
+	const struct sp_elf_debug *own = &n->work->debug;
+	const struct sp_file *f = sp_profile_file(n->profile, n->work->file);
 	const char *path = sp_profile_string(n->profile, f->path);
-	struct sp_elf_debug own;
-	int r = sp_debug_file_own(n, fd, &own);
 
 	if (r < 0)
-		return r;
-	if (own.build_id_len != f->build_id_len || memcmp(own.build_id, f->build_id, own.build_id_len))
-		return sp_fail_said(-ESTALE, "%s is another build now", path);
-	return f->build_id_len ? 0 : sp_fail_said(-ESTALE, "%s has no build id to know it by", path);
+		return settle(n, r);
+	if (own->build_id_len != f->build_id_len || memcmp(own->build_id, f->build_id, own->build_id_len))
+		return settle(n, sp_fail_said(-ESTALE, "%s is another build now", path));
+	return settle(n, f->build_id_len ? 0 : sp_fail_said(-ESTALE, "%s has no build id to know it by", path));
 }
 
-static int find(struct sp_naming *n, uint32_t file, struct sp_named_path *ret_path)
+static int opened(struct sp_naming *n, int r)
 {
-	const struct sp_file *f = sp_profile_file(n->profile, file);
-	const char *path = sp_profile_string(n->profile, f->path);
-	struct sp_naming_open o = {.fd = -1};
-	SP_CLOSE int fd = -1;
-	int r;
+	if (r < 0)
+		return settle(n,
+			      sp_fail(r, "open %s",
+				      sp_profile_string(n->profile, sp_profile_file(n->profile, n->work->file)->path)));
+	sp_naming_then(n, looked_at);
+	return sp_naming_look(n, n->work->opened.fd, false);
+}
 
+static const struct sp_named_path *path_of(const struct sp_naming *n, uint32_t file)
+{
+	return file < n->n_paths && n->paths[file].looked ? &n->paths[file] : NULL;
+}
+
+int sp_naming_file_find(struct sp_naming *n)
+{
+	const struct sp_file *f = sp_profile_file(n->profile, n->work->file);
+	const char *path = sp_profile_string(n->profile, f->path);
+
+	if (n->capture || !n->by_path || path_of(n, n->work->file))
+		return 0;
 	if (f->kind != SP_FILE_ELF || *path != '/')
-		return -ENODATA;
-	fd = open_it(n, path, &o);
-	r = fd < 0 ? sp_fail(fd, "open %s", path) : check(n, sp_profile_file(n->profile, file), fd);
-	if (r < 0)
-		return r;
-	*ret_path = (struct sp_named_path){.uid = o.uid, .mode = o.mode, .size = o.size};
-	return sp_take_fd(&fd);
+		return settle(n, -ENODATA);
+	sp_naming_then(n, opened);
+	return sp_naming_open(n, &(struct sp_open_path){.path = path});
 }
 
-/* Looked for once. */
-static struct sp_named_path *path_of(struct sp_naming *n, uint32_t file)
+int sp_naming_file_fd(const struct sp_naming *n, uint32_t file)
 {
-	struct sp_named_path found = {0};
-	int r;
-
-	if (file < n->n_paths && n->paths[file].looked)
-		return &n->paths[file];
-	r = find(n, file, &found);
-	found.fd = r;
-	found.looked = true;
-	if (r < 0) {
-		if (r != -ENODATA)
-			sp_naming_note_text(n, file, sp_error_text(r));
-		sp_error_clear();
-	}
-	if (sp_grow(&n->paths, &n->n_paths, (size_t)file + 1, sizeof(*n->paths)) < 0) {
-		if (r >= 0)
-			close(r);
-		return NULL;
-	}
-	n->paths[file] = found;
-	return &n->paths[file];
-}
-
-int sp_naming_file_fd(struct sp_naming *n, uint32_t file)
-{
-	const struct sp_named_path *p;
+	const struct sp_named_path *p = path_of(n, file);
 
 	if (n->capture)
 		return sp_capture_file_fd(n->capture, file);
-	p = n->by_path ? path_of(n, file) : NULL;
 	return p ? p->fd : -ENOENT;
 }
 
-bool sp_naming_file_key(struct sp_naming *n, uint32_t file, struct sp_cache_key *ret_key)
+bool sp_naming_file_key(const struct sp_naming *n, uint32_t file, struct sp_cache_key *ret_key)
 {
 	const struct sp_file *f = sp_profile_file(n->profile, file);
-	const struct sp_named_path *p;
+	const struct sp_named_path *p = path_of(n, file);
 
 	if (n->capture)
 		return sp_capture_file_key(n->capture, file, ret_key);
-	p = n->by_path ? path_of(n, file) : NULL;
 	if (!p || p->fd < 0)
 		return false;
 	*ret_key = (struct sp_cache_key){.build_id = f->build_id,

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* --- packages ------------------------------------------------------------------------------------------------------
- */
+/* --- packages --- */
 struct asked { /* the files whose owner the machine's databases are asked for */
 	uint32_t *files;
 	const char **paths;
@@ -125,8 +124,7 @@ int sp_enrich_packages(struct sp_profile *p, const struct sp_capture *c)
 	return r;
 }
 
-/* --- cgroups ---------------------------------------------------------------------------------------------------------
- */
+/* --- cgroups --- */
 static bool is_nameless(const struct sp_process *process)
 {
 	return process->cgroup && !process->cgroup_path;

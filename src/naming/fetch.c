@@ -3,8 +3,9 @@
  * fetch.c: debug files from debuginfod servers.
  *
  * The servers are those of $DEBUGINFOD_URLS or, where that is not set at all, of the files *.urls in /etc/debuginfod,
- * as for all its clients (debuginfod-client-config(7)). All files of a run have $DEBUGINFOD_MAXTIME seconds together,
- * 30 where that is not set; then nothing more is asked.
+ * as for all its clients (debuginfod-client-config(7)). All files of a run (sp_naming_start()) have $DEBUGINFOD_MAXTIME
+ * seconds together, 30 where that is not set. When they are over, nothing is asked for ten minutes, in later runs, too:
+ * an agent must not wait in each of its windows for a server that hangs.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -20,7 +21,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FETCH_S = 30, MAX_FETCH_S = 3600, MAX_URLS = 4000 };
+enum { FETCH_S = 30, MAX_FETCH_S = 3600, ASK_AGAIN_S = 600, MAX_URLS = 4000 };
+
+static const char too_late[] = "no answer in time";
 
 static bool urls_read(const char *path, FILE *out)
 {
@@ -86,13 +89,6 @@ static void tell(const struct sp_naming *n, uint32_t file, bool begins)
 		n->fetching(begins ? sp_profile_string(n->profile, sp_profile_file(n->profile, file)->name) : NULL);
 }
 
-static int fetch(struct sp_naming *n, const struct sp_fetch_request *q)
-{
-	struct sp_naming_open o = {.fd = -1};
-
-	return sp_naming_fd(n, sp_workers_fetch(n->workers, q, sp_naming_opened, &o), &o);
-}
-
 static uint64_t allowed_ms(void)
 {
 	const char *set = getenv("DEBUGINFOD_MAXTIME");
@@ -103,26 +99,70 @@ static uint64_t allowed_ms(void)
 	return seconds * 1000;
 }
 
-int sp_debug_file_fetch(struct sp_naming *n, uint32_t file, const uint8_t *build_id, uint32_t build_id_len)
+static void give_up(struct sp_naming *n, const char *why)
 {
-	uint64_t begin_ns = sp_time_ns(CLOCK_MONOTONIC), all_ms = allowed_ms();
-	uint64_t left_ms = all_ms - SP_MIN(n->fetch_ns / 1000000, all_ms);
-	int fd;
+	n->fetch_failure = why;
+	n->fetch_again_ns = sp_time_ns(CLOCK_BOOTTIME) + (uint64_t)ASK_AGAIN_S * SP_NS_PER_S;
+}
 
-	if (n->no_fetch || !left_ms || !has_servers(n))
-		return -1;
-	tell(n, file, true);
-	fd = fetch(n, &(struct sp_fetch_request){.urls = n->urls,
-						 .build_id = build_id,
-						 .build_id_len = build_id_len,
-						 .deadline_ms = (unsigned)left_ms});
-	tell(n, file, false);
-	n->fetch_ns += sp_time_ns(CLOCK_MONOTONIC) - begin_ns;
-	if (fd >= 0)
-		return fd;
-	n->no_fetch = fd == -ETIMEDOUT || fd == -ENOSYS;
-	if (fd != -ENOENT)
-		sp_naming_note(n, file, "debug file", fd);
+/* fetch_began_ns 0: it was asked before sp_naming_fetch_reset(). */
+static int fetched(struct sp_naming *n, int r)
+{
+	struct sp_naming_work *w = n->work;
+
+	tell(n, w->file, false);
+	if (w->fetch_began_ns)
+		n->fetch_ns += sp_time_ns(CLOCK_MONOTONIC) - w->fetch_began_ns;
+	if (r >= 0 || r == -ENOENT)
+		n->fetch_failure = NULL;
+	else if (w->fetch_began_ns && (r == -ETIMEDOUT || r == -ENOSYS))
+		give_up(n, r == -ETIMEDOUT ? too_late : "libdebuginfod.so.1 cannot be used");
+	if (r >= 0)
+		return r;
+	if (r != -ENOENT) {
+		n->stats.n_unfetched++;
+		sp_naming_note(n, w->file, "debug file", r);
+	}
 	sp_error_clear();
-	return -1;
+	return r;
+}
+
+/* 0: nothing more is asked now. */
+static uint64_t left_ms(struct sp_naming *n)
+{
+	uint64_t all_ms = allowed_ms(), left_ms = all_ms - SP_MIN(n->fetch_ns / 1000000, all_ms);
+
+	if (sp_time_ns(CLOCK_BOOTTIME) < n->fetch_again_ns)
+		return 0;
+	if (!left_ms)
+		give_up(n, too_late);
+	return left_ms;
+}
+
+int sp_debug_file_fetch(struct sp_naming *n)
+{
+	struct sp_naming_work *w = n->work;
+	struct sp_fetch_request q = {.build_id = w->search.own.build_id, .build_id_len = w->search.own.build_id_len};
+
+	if (n->no_fetch || !has_servers(n))
+		return -ENOENT;
+	q.urls = n->urls;
+	q.deadline_ms = (unsigned)left_ms(n);
+	if (!q.deadline_ms) {
+		n->stats.n_unfetched++;
+		return -ENOENT;
+	}
+	w->fetch_began_ns = sp_time_ns(CLOCK_MONOTONIC);
+	tell(n, w->file, true);
+	sp_naming_then(n, fetched);
+	return sp_naming_asked(n, sp_workers_fetch(n->workers, &q, sp_naming_opened, w));
+}
+
+void sp_naming_fetch_reset(struct sp_naming *n)
+{
+	n->fetch_ns = n->fetch_again_ns = 0;
+	n->fetch_failure = NULL;
+	free(sp_take_ptr(n->urls));
+	if (n->work)
+		n->work->fetch_began_ns = 0;
 }

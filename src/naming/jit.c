@@ -5,15 +5,27 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/capture.h"
+#include "naming/priv.h"
 #include "profile/profile.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+enum { MADE_AGAIN_S = 60 };
 
 /*
  * Samples that were taken before a question may be drained after it, and then asked for by the next: what lay at an
  * address so long before a question may be what was sampled.
  */
 static const uint64_t slack_ns = 10 * SP_NS_PER_S;
+
+static const struct source {
+	int (*find)(struct sp_naming *n);
+	const char *what;
+	bool lasts; /* who asks for another address of a function later need not be told again */
+} sources[] = {{sp_jit_by_dump, "jit dump", false},
+	       {sp_jit_by_map, "perf map", true},
+	       {sp_jit_by_objects, "GDB's list of made code", false}};
 
 /* Functions begin and end in addresses; in the profile, relative to the region. */
 static void relate(uint64_t bias, struct sp_name *m)
@@ -25,21 +37,24 @@ static void relate(uint64_t bias, struct sp_name *m)
 	m->start -= bias;
 }
 
-static void take(struct sp_jit_question *q, struct sp_name *from, bool lasts, struct sp_name *names)
+void sp_jit_take(struct sp_naming *n)
 {
-	uint64_t bias = sp_profile_file(q->naming->profile, q->file)->bias;
+	struct sp_naming_work *w = n->work;
+	uint64_t bias = sp_profile_file(n->profile, w->file)->bias;
+	struct sp_name *names = w->names, *found = w->jit.found;
+	bool lasts = sources[w->jit.source].lasts;
 	size_t i;
 
-	for (i = 0; i < q->n; i++) {
-		if (names[i].size || !from[i].size)
+	for (i = 0; i < w->n; i++) {
+		if (names[i].size || !found[i].size)
 			continue;
-		names[i] = from[i];
-		from[i] = (struct sp_name){0};
+		names[i] = found[i];
+		found[i] = (struct sp_name){0};
 		relate(bias, &names[i]);
 		names[i].from = lasts ? names[i].start : 0;
 		names[i].to = lasts ? names[i].start + names[i].size : 0;
 	}
-	sp_names_done(from, q->n);
+	sp_names_done(found, w->n);
 }
 
 static bool has_all(const struct sp_name *names, size_t n)
@@ -51,34 +66,34 @@ static bool has_all(const struct sp_name *names, size_t n)
 	return i == n;
 }
 
-static const struct source {
-	int (*find)(const struct sp_jit_question *q, struct sp_name *names);
-	const char *what;
-	bool lasts; /* who asks for another address of a function later need not be told again */
-} sources[] = {{sp_jit_by_dump, "jit dump", false},
-	       {sp_jit_by_map, "perf map", true},
-	       {sp_jit_by_objects, "GDB's list of made code", false}};
+static int asked(struct sp_naming *n, int r);
+
+static int ask_next(struct sp_naming *n)
+{
+	struct sp_naming_work *w = n->work;
+
+	if (w->jit.source == SP_COUNT(sources) || has_all(w->names, w->n))
+		return w->jit.result;
+	sp_naming_then(n, asked);
+	return sources[w->jit.source].find(n);
+}
 
 /* What one of them fails at stands in the file's note. */
-static int ask_sources(struct sp_jit_question *q, struct sp_name *names)
+static int asked(struct sp_naming *n, int r)
 {
-	SP_FREE struct sp_name *found = calloc(q->n + 1, sizeof(*found));
-	int all = -ENOENT, r;
-	size_t i;
+	struct sp_jit_question *m = &n->work->jit;
 
-	if (!found)
-		return -ENOMEM;
-	for (i = 0; i < SP_COUNT(sources) && !has_all(names, q->n); i++) {
-		r = sources[i].find(q, found);
-		if (r < 0 && r != -ENOENT)
-			sp_naming_note(q->naming, q->file, sources[i].what, r);
-		sp_error_clear();
-		if (r < 0)
-			continue;
-		take(q, found, sources[i].lasts, names);
-		all = 0;
+	if (r < 0 && r != -ENOENT)
+		sp_naming_note(n, n->work->file, sources[m->source].what, r);
+	sp_error_clear();
+	if (r >= 0) {
+		sp_jit_take(n);
+		m->result = 0;
 	}
-	return all;
+	sp_cleanup_close(&m->fd);
+	m->fd = -1;
+	m->source++;
+	return ask_next(n);
 }
 
 static uint64_t since_of(const struct sp_naming *n, const struct sp_named_file *f)
@@ -86,27 +101,59 @@ static uint64_t since_of(const struct sp_naming *n, const struct sp_named_file *
 	return SP_MAX(SP_MAX(f->asked_ns, n->renewed_ns), sp_capture_began_ns(n->capture) + slack_ns) - slack_ns;
 }
 
-int sp_naming_jit_code(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets,
-		       struct sp_name *names)
+static int begin(struct sp_naming *n)
 {
-	const struct sp_file *f = sp_profile_file(n->profile, file);
-	struct sp_named_file *named = sp_named_file(n, file);
-	struct sp_jit_question q = {
-	    .naming = n, .file = file, .process = *sp_profile_process(n->profile, f->process), .n = n_offsets};
-	SP_FREE uint64_t *addresses = calloc(n_offsets + 1, sizeof(*addresses));
-	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
+	struct sp_naming_work *w = n->work;
+	struct sp_jit_question *m = &w->jit;
+	const struct sp_file *f = sp_profile_file(n->profile, w->file);
 	size_t i;
-	int r;
 
-	if (!named || !addresses)
+	m->process = *sp_profile_process(n->profile, f->process);
+	m->addresses = calloc(w->n + 1, sizeof(*m->addresses));
+	m->found = w->answer = calloc(w->n + 1, sizeof(*m->found));
+	if (!m->addresses || !m->found)
 		return -ENOMEM;
-	if (!q.process.pid)
+	if (!m->process.pid)
 		return -ENOENT;
-	for (i = 0; i < n_offsets; i++)
-		addresses[i] = f->bias + offsets[i];
-	q.addresses = addresses;
-	q.since_ns = since_of(n, named);
-	r = ask_sources(&q, names);
-	sp_named_file(n, file)->asked_ns = now_ns; /* which may have moved meanwhile, but is there */
+	for (i = 0; i < w->n; i++)
+		m->addresses[i] = f->bias + w->offsets[i];
+	m->since_ns = since_of(n, sp_named_file(n, w->file));
+	m->began_ns = sp_time_ns(CLOCK_MONOTONIC);
+	m->result = -ENOENT;
+	return ask_next(n);
+}
+
+static int end(struct sp_naming *n, int r)
+{
+	struct sp_named_file *f = sp_named_file(n, n->work->file);
+
+	f->looked_ns = r == -ENOENT ? sp_time_ns(CLOCK_BOOTTIME) : 0;
+	f->asked_ns = SP_MAX(f->asked_ns, n->work->jit.began_ns);
 	return r;
+}
+
+/* Most programs that make code tell nothing of it; one that does may begin to. */
+int sp_naming_jit_code(struct sp_naming *n, int r)
+{
+	const struct sp_named_file *f = sp_named_file(n, n->work->file);
+
+	(void)r;
+	if (!f)
+		return -ENOMEM;
+	if (f->looked_ns && sp_time_ns(CLOCK_BOOTTIME) - f->looked_ns < (uint64_t)MADE_AGAIN_S * SP_NS_PER_S)
+		return -ENOENT;
+	if (!sp_naming_may_parse(n, f, SP_NAMING_QUESTION))
+		return -EAGAIN;
+	sp_naming_then(n, end);
+	return begin(n);
+}
+
+void sp_jit_done(struct sp_jit_question *m, size_t n)
+{
+	if (m->found)
+		sp_names_done(m->found, n);
+	free(m->found);
+	free(m->addresses);
+	free(m->files);
+	sp_cleanup_close(&m->fd);
 }

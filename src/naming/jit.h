@@ -3,27 +3,44 @@
  * jit.h: names of memory without a file, from what its process tells of the code that it made; private to src/naming.
  *
  * perf_map.c, jit_dump.c and jit_objects.c each ask one source; jit.c puts together what they know: what one has no
- * name for, the next is asked for. A question belongs to who asks; answers of a source are addresses until jit.c takes
- * them over. 0 or a negative errno; -ENOENT: the process has no such source. One thread, which waits for the workers.
+ * name for, the next is asked for. Each is a part of a question (work.h), and begins with a function below; answers of
+ * parsers are addresses, in found[], until jit.c takes them over. 0 or a negative errno; -ENOENT: the process has no
+ * such source. One thread.
  */
 #ifndef SP_NAMING_JIT_H
 #define SP_NAMING_JIT_H
 
-#include "naming/priv.h"
 #include "profile/key.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-struct sp_jit_question {
-	struct sp_naming *naming;
-	uint32_t file;
+struct sp_name;
+struct sp_naming;
+
+enum { SP_JIT_LISTS = 8 };
+
+struct sp_jit_question {           /* zeroed at first, but for fd */
 	struct sp_process process; /* a copy: the profile may grow while we wait */
-	uint64_t since_ns;         /* none was sampled before; CLOCK_MONOTONIC */
-	uint64_t *addresses;
-	size_t n;
+	uint64_t began_ns;
+	uint64_t since_ns;     /* none was sampled before; CLOCK_MONOTONIC */
+	uint64_t *addresses;   /* that are asked for, */
+	struct sp_name *found; /* and what was answered */
+	unsigned source;       /* that is asked now */
+	int result, fd;        /* of all of them so far; what the source is read from, -1 = nothing */
+	bool is_own_tmp;       /* perf_map.c: the last place */
+	bool has_list;         /* jit_objects.c: one that could be read; */
+	/* the files, and where their lists are */
+	struct sp_jit_mapped *files;
+	size_t n_files, n_lists, at;
+	uint64_t lists[SP_JIT_LISTS];
 };
 
-/* names[]: as many as addresses; zeroed, and on failure left so. */
-int sp_jit_by_map(const struct sp_jit_question *q, struct sp_name *names);
-int sp_jit_by_dump(const struct sp_jit_question *q, struct sp_name *names);
-int sp_jit_by_objects(const struct sp_jit_question *q, struct sp_name *names);
+int sp_jit_by_map(struct sp_naming *n);
+int sp_jit_by_dump(struct sp_naming *n);
+int sp_jit_by_objects(struct sp_naming *n);
+/* What was found is the question's from here on, where that has no name yet. */
+void sp_jit_take(struct sp_naming *n);
+void sp_jit_done(struct sp_jit_question *m, size_t n);
 
 #endif

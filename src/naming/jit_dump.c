@@ -6,38 +6,39 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
-#include "naming/jit.h"
-#include "worker/jobs_names.h"
+#include "naming/priv.h"
 #include "worker/worker.h"
 #include <errno.h>
-#include <unistd.h>
 
-static int open_late(struct sp_naming *n, const struct sp_process *p)
+static int ask(struct sp_naming *n, int fd)
 {
-	struct sp_open_request q = {.pid = (pid_t)p->pid};
-	struct sp_naming_open o = {.fd = -1};
-	int fd;
+	struct sp_naming_work *w = n->work;
 
-	snprintf(q.name, sizeof(q.name), SP_JIT_DUMP_NAME, p->ns_pid);
-	fd = sp_naming_fd(n, sp_workers_open(n->workers, &q, sp_naming_opened, &o), &o);
-	if (fd < 0)
-		return fd == -ESRCH ? -ENOENT : fd;
-	if (!o.uid || o.uid == p->uid)
-		return fd;
-	close(fd);
-	return sp_fail_said(-EPERM, "%s: of another user", q.name);
+	return sp_naming_asked(
+	    n, sp_workers_jit_dump(n->workers, fd, w->jit.since_ns, w->jit.addresses, w->n, sp_naming_named, w));
 }
 
-int sp_jit_by_dump(const struct sp_jit_question *q, struct sp_name *names)
+static int opened(struct sp_naming *n, int r)
 {
-	struct sp_naming_wait w = {.naming = q->naming, .file = q->file, .names = names, .n = q->n};
-	int held = sp_capture_jit_dump_fd(q->naming->capture, q->file), r;
-	SP_CLOSE int late = -1;
+	struct sp_naming_work *w = n->work;
 
-	if (held < 0)
-		held = late = open_late(q->naming, &q->process);
-	if (held < 0)
-		return held;
-	r = sp_workers_jit_dump(q->naming->workers, held, q->since_ns, q->addresses, q->n, sp_naming_came, &w);
-	return sp_naming_answer(&w, r);
+	if (r < 0)
+		return r == -ESRCH ? -ENOENT : r;
+	if (w->opened.uid && w->opened.uid != w->jit.process.uid)
+		return sp_fail_said(-EPERM, SP_JIT_DUMP_NAME ": of another user", w->jit.process.ns_pid);
+	w->jit.fd = sp_take_fd(&w->opened.fd);
+	return ask(n, w->jit.fd);
+}
+
+int sp_jit_by_dump(struct sp_naming *n)
+{
+	struct sp_naming_work *w = n->work;
+	struct sp_open_request q = {.pid = (pid_t)w->jit.process.pid};
+	int held = sp_capture_jit_dump_fd(n->capture, w->file);
+
+	if (held >= 0)
+		return ask(n, held);
+	snprintf(q.name, sizeof(q.name), SP_JIT_DUMP_NAME, w->jit.process.ns_pid);
+	sp_naming_then(n, opened);
+	return sp_naming_asked(n, sp_workers_open(n->workers, &q, sp_naming_opened, w));
 }

@@ -8,10 +8,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "naming/jit.h"
+#include "naming/priv.h"
 #include "proc/maps.h"
 #include "proc/process.h"
-#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdio.h>
@@ -20,24 +19,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { MAX_FILES = 512, MAX_LISTS = 8, MAX_WITHOUT = 4096, MAX_LINES = 65536 };
+enum { MAX_FILES = 512, MAX_WITHOUT = 4096, MAX_LINES = 65536 };
 
-struct mapped {
+struct sp_jit_mapped {
 	uint64_t start, end, offset;
 	struct sp_naming_without file;
 };
-
-static int open_proc(struct sp_naming *n, uint32_t pid, const char *what)
-{
-	char path[64];
-	struct sp_open_path q = {.path = path};
-	struct sp_naming_open o = {.fd = -1};
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/%s", pid, what);
-	fd = sp_naming_fd(n, sp_workers_open_path(n->workers, &q, sp_naming_opened, &o), &o);
-	return fd == -ESRCH || fd == -ENOENT || fd == -EACCES || fd == -EPERM ? -ENOENT : fd;
-}
 
 static bool is_without(const struct sp_naming *n, const struct sp_naming_without *file)
 {
@@ -59,7 +46,7 @@ static void note_without(struct sp_naming *n, const struct sp_naming_without *fi
 }
 
 /* The files that have code mapped, each once. */
-static size_t read_mapped(FILE *f, struct mapped *files)
+static size_t read_mapped(FILE *f, struct sp_jit_mapped *files)
 {
 	SP_FREE char *text = NULL;
 	size_t size = 0, n = 0, i, n_lines;
@@ -73,67 +60,9 @@ static size_t read_mapped(FILE *f, struct mapped *files)
 		for (i = 0; i < n && (files[i].file.ino != l.ino || files[i].file.dev != l.dev); i++)
 			;
 		if (i == n)
-			files[n++] = (struct mapped){l.start, l.end, l.offset, {.ino = l.ino, .dev = l.dev}};
+			files[n++] = (struct sp_jit_mapped){l.start, l.end, l.offset, {.ino = l.ino, .dev = l.dev}};
 	}
 	return n;
-}
-
-struct descriptor_wait {
-	uint64_t distance;
-	int r;
-	bool done;
-};
-
-static void descriptor_came(void *arg, int r, uint64_t distance)
-{
-	*(struct descriptor_wait *)arg = (struct descriptor_wait){.distance = distance, .r = r, .done = true};
-}
-
-/* Where the process has its descriptor by this file; 0: it has none. */
-static uint64_t descriptor_of(struct sp_naming *n, uint32_t pid, const struct mapped *m)
-{
-	struct sp_open_request q = {.pid = (pid_t)pid, .start = m->start, .end = m->end};
-	struct sp_naming_open o = {.fd = -1};
-	struct descriptor_wait w = {0};
-	SP_CLOSE int fd = -1;
-	int r;
-
-	if (is_without(n, &m->file))
-		return 0;
-	fd = sp_naming_fd(n, sp_workers_open(n->workers, &q, sp_naming_opened, &o), &o);
-	r = fd < 0 ? fd : sp_workers_jit_descriptor(n->workers, fd, m->offset, descriptor_came, &w);
-	r = r < 0 ? r : sp_naming_wait(n, &w.done);
-	r = r < 0 ? r : w.r;
-	sp_error_clear();
-	if (r < 0)
-		note_without(n, &m->file);
-	return r < 0 ? 0 : m->start + w.distance;
-}
-
-static size_t find_descriptors(struct sp_naming *n, uint32_t pid, uint64_t *descriptors)
-{
-	SP_FREE struct mapped *files = calloc(MAX_FILES, sizeof(*files));
-	SP_CLOSE int fd = files ? open_proc(n, pid, "maps") : -1;
-	SP_FCLOSE FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	size_t n_files, n_found = 0, i;
-
-	if (!f)
-		return 0;
-	(void)sp_take_fd(&fd); /* it is the stream's */
-	n_files = read_mapped(f, files);
-	for (i = 0; i < n_files && n_found < MAX_LISTS; i++) {
-		descriptors[n_found] = descriptor_of(n, pid, &files[i]);
-		n_found += descriptors[n_found] != 0;
-	}
-	return n_found;
-}
-
-static int ask(const struct sp_jit_question *q, int memory, uint64_t descriptor, struct sp_name *names)
-{
-	struct sp_naming_wait w = {.naming = q->naming, .file = q->file, .names = names, .n = q->n};
-	int r = sp_workers_jit_objects(q->naming->workers, memory, descriptor, q->addresses, q->n, sp_naming_came, &w);
-
-	return sp_naming_answer(&w, r);
 }
 
 /* Another process has its number now. */
@@ -145,40 +74,126 @@ static bool has_gone(const struct sp_process *p)
 	       p->start_ns / tick_ns + 1 < start_ns / tick_ns;
 }
 
-/* A program and its library may both have a descriptor, of which only one is in use. */
-static int ask_lists(const struct sp_jit_question *q, int memory, const uint64_t *descriptors, size_t n,
-		     struct sp_name *names)
+static int open_proc(struct sp_naming *n, const char *what)
 {
-	SP_FREE struct sp_name *found = calloc(q->n + 1, sizeof(*found));
-	int all = -ENOENT, r;
-	size_t i, k;
+	char path[64];
 
-	if (!found)
-		return -ENOMEM;
-	for (i = 0; i < n; i++) {
-		r = ask(q, memory, descriptors[i], found);
-		if (r < 0)
-			continue;
-		for (k = 0; k < q->n; k++)
-			if (!names[k].size) {
-				names[k] = found[k];
-				found[k] = (struct sp_name){0};
-			}
-		sp_names_done(found, q->n);
-		all = 0;
-	}
-	return all;
+	snprintf(path, sizeof(path), "/proc/%u/%s", n->work->jit.process.pid, what);
+	return sp_naming_open(n, &(struct sp_open_path){.path = path});
 }
 
-int sp_jit_by_objects(const struct sp_jit_question *q, struct sp_name *names)
-{
-	uint64_t descriptors[MAX_LISTS];
-	SP_CLOSE int memory = -1;
-	size_t n;
+/* --- the lists --- */
+static int list_read(struct sp_naming *n, int r);
 
-	if (has_gone(&q->process))
+/* A program and its library may both have a descriptor, of which only one is in use. */
+static int read_next(struct sp_naming *n)
+{
+	struct sp_naming_work *w = n->work;
+	struct sp_jit_question *m = &w->jit;
+
+	if (m->at == m->n_lists)
+		return m->has_list ? 0 : -ENOENT;
+	sp_naming_then(n, list_read);
+	return sp_naming_asked(
+	    n, sp_workers_jit_objects(n->workers, m->fd, m->lists[m->at++], m->addresses, w->n, sp_naming_named, w));
+}
+
+static int list_read(struct sp_naming *n, int r)
+{
+	if (r >= 0) {
+		sp_jit_take(n);
+		n->work->jit.has_list = true;
+	}
+	return read_next(n);
+}
+
+static int memory_opened(struct sp_naming *n, int r)
+{
+	struct sp_jit_question *m = &n->work->jit;
+
+	if (r < 0)
+		return r == -ESRCH || r == -EACCES || r == -EPERM ? -ENOENT : r;
+	m->fd = sp_take_fd(&n->work->opened.fd);
+	m->at = 0;
+	return read_next(n);
+}
+
+/* --- where they are --- */
+static void descriptor_came(void *work, int r, uint64_t distance)
+{
+	struct sp_naming_work *w = work;
+
+	w->distance = distance;
+	sp_naming_came(w, r);
+}
+
+static int file_opened(struct sp_naming *n, int r);
+static int file_asked(struct sp_naming *n, int r);
+
+static int ask_next(struct sp_naming *n)
+{
+	struct sp_naming_work *w = n->work;
+	struct sp_jit_question *m = &w->jit;
+	struct sp_open_request q = {.pid = (pid_t)m->process.pid};
+
+	while (m->at < m->n_files && is_without(n, &m->files[m->at].file))
+		m->at++;
+	if (m->at < m->n_files && m->n_lists < SP_JIT_LISTS) {
+		q.start = m->files[m->at].start;
+		q.end = m->files[m->at].end;
+		sp_naming_then(n, file_opened);
+		return sp_naming_asked(n, sp_workers_open(n->workers, &q, sp_naming_opened, w));
+	}
+	if (!m->n_lists)
 		return -ENOENT;
-	n = find_descriptors(q->naming, q->process.pid, descriptors);
-	memory = n ? open_proc(q->naming, q->process.pid, "mem") : -ENOENT;
-	return memory < 0 ? memory : ask_lists(q, memory, descriptors, n, names);
+	sp_naming_then(n, memory_opened);
+	return open_proc(n, "mem");
+}
+
+static int file_opened(struct sp_naming *n, int r)
+{
+	struct sp_naming_work *w = n->work;
+
+	if (r < 0)
+		return file_asked(n, r);
+	w->jit.fd = sp_take_fd(&w->opened.fd);
+	sp_naming_then(n, file_asked);
+	return sp_naming_asked(
+	    n, sp_workers_jit_descriptor(n->workers, w->jit.fd, w->jit.files[w->jit.at].offset, descriptor_came, w));
+}
+
+static int file_asked(struct sp_naming *n, int r)
+{
+	struct sp_jit_question *m = &n->work->jit;
+	const struct sp_jit_mapped *file = &m->files[m->at++];
+
+	sp_error_clear();
+	sp_cleanup_close(&m->fd);
+	m->fd = -1;
+	if (r < 0)
+		note_without(n, &file->file);
+	else
+		m->lists[m->n_lists++] = file->start + n->work->distance;
+	return ask_next(n);
+}
+
+static int maps_opened(struct sp_naming *n, int r)
+{
+	struct sp_jit_question *m = &n->work->jit;
+	SP_FCLOSE FILE *f = r < 0 ? NULL : fdopen(n->work->opened.fd, "r");
+
+	if (!f)
+		return -ENOENT;
+	(void)sp_take_fd(&n->work->opened.fd); /* it is the stream's */
+	m->files = calloc(MAX_FILES, sizeof(*m->files));
+	m->n_files = m->files ? read_mapped(f, m->files) : 0;
+	return ask_next(n);
+}
+
+int sp_jit_by_objects(struct sp_naming *n)
+{
+	if (has_gone(&n->work->jit.process))
+		return -ENOENT;
+	sp_naming_then(n, maps_opened);
+	return open_proc(n, "maps");
 }

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "naming/priv.h"
-#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -18,26 +17,29 @@ void sp_naming_kernel_drop(struct sp_naming *n)
 	free(sp_take_ptr(n->kernel));
 }
 
-static int ask(struct sp_naming *n, int table_fd, struct sp_naming_making *m)
+static int table_ask(struct sp_naming *n)
 {
-	return sp_naming_making_wait(
-	    n, sp_workers_kernel(n->workers, fileno(n->kallsyms), table_fd, sp_naming_table_came, m), m);
-}
+	struct sp_naming_work *w = n->work;
 
-static int table_make(struct sp_naming *n)
-{
-	SP_CLOSE int table_fd = memfd_create("soprof-kernel", MFD_CLOEXEC);
-	SP_FREE struct sp_name_table *t = calloc(1, sizeof(*t));
-	struct sp_naming_making m = {0};
-	int r = table_fd < 0 ? -errno : t ? ask(n, table_fd, &m) : -ENOMEM;
-
+	w->table_fd = memfd_create("soprof-kernel", MFD_CLOEXEC);
 	n->kernel_ns = sp_time_ns(CLOCK_BOOTTIME);
 	n->stats.n_kernel++;
-	if (r < 0)
-		return r;
-	*t = sp_naming_table(sp_take_fd(&table_fd), &m.head);
+	if (w->table_fd < 0)
+		return -errno;
+	return sp_naming_asked(
+	    n, sp_workers_kernel(n->workers, fileno(n->kallsyms), w->table_fd, sp_naming_table_came, w));
+}
+
+static int table_take(struct sp_naming *n)
+{
+	struct sp_naming_work *w = n->work;
+	struct sp_name_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	*t = sp_naming_table(sp_take_fd(&w->table_fd), &w->head);
 	sp_naming_kernel_drop(n);
-	n->kernel = sp_take_ptr(t);
+	n->kernel = t;
 	return 0;
 }
 
@@ -54,25 +56,53 @@ static bool all_named(const struct sp_name *names, size_t n)
 	return true;
 }
 
-int sp_naming_kernel(void *arg, const uint64_t *addresses, size_t n, struct sp_name *names)
+static int find(struct sp_naming *n)
 {
-	struct sp_naming *naming = arg;
-	bool is_new = !naming->kernel && is_due(naming);
-	int r = !naming->kallsyms ? sp_fail_said(-ENOENT, "/proc/kallsyms could not be opened")
-		: is_new          ? table_make(naming)
-				  : 0;
-
-	if (r < 0 || !naming->kernel)
-		return r < 0 ? r : sp_fail_said(-ENOENT, "the kernel's symbols could not be read");
-	if (!naming->scratch && sp_name_scratch_new(&naming->scratch) < 0)
+	if (!n->kernel)
+		return sp_fail_said(-ENOENT, "the kernel's symbols could not be read");
+	if (!n->scratch && sp_name_scratch_new(&n->scratch) < 0)
 		return -ENOMEM;
-	naming->kernel->scratch = naming->scratch;
-	r = sp_name_table_find(naming->kernel, addresses, n, names);
-	if (r < 0 || all_named(names, n) || !is_due(naming))
+	n->kernel->scratch = n->scratch;
+	return sp_name_table_find(n->kernel, n->work->offsets, n->work->n, n->work->names);
+}
+
+/* The first table. */
+static int came_first(struct sp_naming *n, int r)
+{
+	r = r < 0 ? r : table_take(n);
+	return r < 0 ? r : find(n);
+}
+
+/* A newer one; what was known is as good as it was. */
+static int came_again(struct sp_naming *n, int r)
+{
+	if (r < 0 || table_take(n) < 0)
+		sp_error_clear();
+	return find(n);
+}
+
+static int find_with_table(struct sp_naming *n)
+{
+	struct sp_naming_work *w = n->work;
+	int r;
+
+	if (!n->kallsyms)
+		return sp_fail_said(-ENOENT, "/proc/kallsyms could not be opened");
+	if (!n->kernel && is_due(n)) {
+		sp_naming_then(n, came_first);
+		return table_ask(n);
+	}
+	r = find(n);
+	if (r < 0 || all_named(w->names, w->n) || !is_due(n))
 		return r;
-	sp_names_done(names, n);
-	r = table_make(naming);
-	if (r < 0)
-		sp_error_clear(); /* what was known is as good as it was */
-	return sp_name_table_find(naming->kernel, addresses, n, names);
+	sp_names_done(w->names, w->n);
+	sp_naming_then(n, came_again);
+	return table_ask(n);
+}
+
+int sp_naming_kernel(struct sp_naming *n, int r)
+{
+	(void)r;
+	return n->keeps_kernel ? find_with_table(n)
+			       : sp_symbol_kernel(n->kallsyms, n->work->offsets, n->work->n, n->work->names);
 }

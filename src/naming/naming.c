@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* naming.c: names of one file's offsets, asked from the workers. */
+/* naming.c: what is known of files, and the first steps of a question about one. */
+#include "naming/naming.h"
 #include "base/entries.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -9,7 +10,6 @@
 #include "naming/priv.h"
 #include "profile/profile.h"
 #include "unwind/build.h"
-#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -17,45 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOK_AGAIN_S = 600, MADE_AGAIN_S = 60, ASK_AGAIN_S = 60 };
-
-int sp_naming_answer(struct sp_naming_wait *w, int asked)
-{
-	int r = asked < 0 ? asked : sp_naming_wait(w->naming, &w->done);
-
-	return r < 0 ? r : w->r;
-}
-
-int sp_naming_wait(struct sp_naming *n, const bool *done)
-{
-	int r = 0;
-
-	while (r >= 0 && !*done)
-		if (n->meanwhile)
-			n->meanwhile(n->meanwhile_arg);
-		else
-			r = sp_workers_wait(n->workers, 60000);
-	return r;
-}
-
-void sp_naming_opened(void *open, struct sp_open_result *result)
-{
-	*(struct sp_naming_open *)open = (struct sp_naming_open){.r = result->r,
-								 .fd = result->fd,
-								 .uid = result->uid,
-								 .mode = result->mode,
-								 .size = result->size,
-								 .done = true};
-	free(result->path);
-}
-
-int sp_naming_fd(struct sp_naming *n, int asked, struct sp_naming_open *open)
-{
-	int r = asked < 0 ? asked : sp_naming_wait(n, &open->done);
-
-	r = r < 0 ? r : open->r;
-	return r < 0 ? r : open->fd;
-}
+enum { LOOK_AGAIN_S = 600, ASK_AGAIN_S = 60 };
 
 void sp_naming_note_text(struct sp_naming *n, uint32_t file, const char *text)
 {
@@ -75,8 +37,7 @@ void sp_naming_note(struct sp_naming *n, uint32_t file, const char *what, int r)
 	sp_naming_note_text(n, file, text);
 }
 
-/* --- who has it mapped ---------------------------------------------------------------------------------------------
- */
+/* --- who has it mapped --- */
 static void pids_of_row(struct sp_naming *n, const struct sp_row *row)
 {
 	const struct sp_profile *p = n->profile;
@@ -103,46 +64,7 @@ uint32_t sp_naming_pid(struct sp_naming *n, uint32_t file)
 	return file < n->n_pids ? n->pids[file] : 0;
 }
 
-/* --- names ---------------------------------------------------------------------------------------------------------
- */
-static int vdso_names(const uint64_t *offsets, size_t n, struct sp_name *names)
-{
-	struct sp_elf *e = NULL;
-	size_t size = 0;
-	const void *image = sp_capture_vdso(&size);
-	int r = image ? sp_elf_open_bytes(image, size, &e) : -ENOENT;
-
-	if (r < 0)
-		return sp_fail(r, "read the vDSO");
-	r = sp_names_find(e, sp_function_walk, offsets, n, names);
-	sp_elf_close(e);
-	return r;
-}
-
-void sp_naming_came(void *arg, int r, struct sp_name *names, size_t n, const char *warning)
-{
-	struct sp_naming_wait *w = arg;
-
-	if (warning)
-		sp_naming_note_text(w->naming, w->file, warning);
-
-	w->done = true;
-	w->r = r;
-	if (r < 0)
-		return;
-	memcpy(w->names, names, SP_MIN(n, w->n) * sizeof(*names));
-	free(names);
-}
-
-static int ask(struct sp_naming *naming, uint32_t file, const int fds[2], const uint64_t *offsets, size_t n,
-	       struct sp_name *names)
-{
-	struct sp_naming_wait w = {.naming = naming, .file = file, .names = names, .n = n};
-	int r = sp_workers_names(naming->workers, fds[0], fds[1], offsets, n, sp_naming_came, &w);
-
-	return sp_naming_answer(&w, r);
-}
-
+/* --- names --- */
 struct sp_named_file *sp_named_file(struct sp_naming *n, uint32_t file)
 {
 	if (sp_grow(&n->files, &n->n_files, (size_t)file + 1, sizeof(*n->files)) < 0)
@@ -182,30 +104,40 @@ void sp_named_file_done(struct sp_named_file *f)
 	*f = (struct sp_named_file){0};
 }
 
-/* What could not be parsed at all is not tried again: an agent would do so for ever. */
-static int ask_parser(struct sp_naming *n, uint32_t file, int fd, const uint64_t *offsets, size_t n_offsets,
-		      struct sp_name *names)
+/* --- first steps --- */
+static int vdso_names(struct sp_naming *n, int r)
 {
-	struct sp_named_file *f = sp_named_file(n, file);
-	SP_CLOSE int held = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* the session may close its own while we wait */
-	int r;
+	const struct sp_naming_work *w = n->work;
+	struct sp_elf *e = NULL;
+	size_t size = 0;
+	const void *image = sp_capture_vdso(&size);
 
-	if (!f)
-		return -ENOMEM;
-	if (f->state == SP_NAMED_FAILED)
-		return sp_fail(f->failure, "could not be parsed");
-	if (held < 0)
-		return -errno;
-	if (!may_ask(n, f))
-		return -EAGAIN;
-	f->asked_ns = sp_time_ns(CLOCK_BOOTTIME);
-	f->n_asked++;
-	sp_debug_file_choose(n, file, f, held);
-	r = ask(n, file, (const int[]){held, f->debug_fd}, offsets, n_offsets, names);
+	r = image ? sp_elf_open_bytes(image, size, &e) : -ENOENT;
+	if (r < 0)
+		return sp_fail(r, "read the vDSO");
+	r = sp_names_find(e, sp_function_walk, w->offsets, w->n, w->names);
+	sp_elf_close(e);
+	return r;
+}
+
+static int ask(struct sp_naming *n, sp_naming_step_fn *then)
+{
+	struct sp_naming_work *w = n->work;
+	int debug_fd = sp_named_file(n, w->file)->debug_fd;
+
+	sp_naming_then(n, then);
+	return sp_naming_asked(n, sp_workers_names(n->workers, w->fd, debug_fd, w->offsets, w->n, sp_naming_named, w));
+}
+
+/* What could not be parsed at all is not tried again: an agent would do so for ever. */
+static int parsed(struct sp_naming *n, int r)
+{
+	struct sp_named_file *f = sp_named_file(n, n->work->file);
+
 	if (r < 0 && f->debug_fd >= 0) {
-		sp_naming_note(n, file, "debug file", r);
+		sp_naming_note(n, n->work->file, "debug file", r);
 		sp_debug_file_drop(f);
-		r = ask(n, file, (const int[]){held, -1}, offsets, n_offsets, names);
+		return ask(n, parsed);
 	}
 	n->stats.n_asked++;
 	if (r < 0 && r != -ENOMEM) {
@@ -215,81 +147,125 @@ static int ask_parser(struct sp_naming *n, uint32_t file, int fd, const uint64_t
 	return r;
 }
 
-/* Most programs that make code tell nothing of it; one that does may begin to. */
-static int ask_made(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets,
-		    struct sp_name *names)
+static int parse(struct sp_naming *n, int r)
 {
-	struct sp_named_file *f = sp_named_file(n, file);
-	uint64_t now_ns = sp_time_ns(CLOCK_BOOTTIME);
-	int r;
-
-	if (!f)
-		return -ENOMEM;
-	if (f->looked_ns && now_ns - f->looked_ns < (uint64_t)MADE_AGAIN_S * SP_NS_PER_S)
-		return -ENOENT;
-	if (!sp_naming_may_parse(n, f, SP_NAMING_QUESTION))
-		return -EAGAIN;
-	r = sp_naming_jit_code(n, file, offsets, n_offsets, names);
-	f = sp_named_file(n, file);
-	if (f)
-		f->looked_ns = r == -ENOENT ? now_ns : 0;
-	return r;
+	(void)r;
+	return ask(n, parsed);
 }
 
-int sp_naming_resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
+static int looked_up(struct sp_naming *n, int r)
 {
-	struct sp_naming *naming = arg;
-	uint8_t kind = sp_profile_file(naming->profile, file)->kind;
-	int fd, r;
+	struct sp_named_file *f = sp_named_file(n, n->work->file);
 
-	if (kind == SP_FILE_VDSO)
-		return vdso_names(offsets, n, names);
-	if (kind == SP_FILE_ANON)
-		return ask_made(naming, file, offsets, n, names);
-	fd = sp_naming_file_fd(naming, file);
+	if (r != -ENOENT)
+		return r;
+	if (f->state == SP_NAMED_FAILED)
+		return sp_fail(f->failure, "could not be parsed");
+	if (!may_ask(n, f))
+		return -EAGAIN;
+	f->asked_ns = sp_time_ns(CLOCK_BOOTTIME);
+	f->n_asked++;
+	sp_naming_then(n, parse);
+	return sp_debug_file_choose(n);
+}
+
+/* The session may close its own descriptor while we wait. */
+static int hold(struct sp_naming *n)
+{
+	struct sp_naming_work *w = n->work;
+	int fd = sp_naming_file_fd(n, w->file);
+
 	if (fd < 0)
 		return sp_fail_said(-ENOENT, "the file could not be opened");
-	r = sp_naming_look_up(naming, file, fd, offsets, n, names);
-	return r == -ENOENT ? ask_parser(naming, file, fd, offsets, n, names) : r;
-}
-
-struct sources_wait {
-	struct sp_source_lines *sources;
-	size_t n;
-	int r;
-	bool done;
-};
-
-static void sources_came(void *arg, int r, struct sp_source_lines *sources, size_t n)
-{
-	struct sources_wait *w = arg;
-
-	w->done = true;
-	w->r = r;
-	if (r < 0)
-		return;
-	memcpy(w->sources, sources, SP_MIN(n, w->n) * sizeof(*sources));
-	free(sources);
-}
-
-int sp_naming_source_lines(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_source_lines *sources)
-{
-	struct sp_naming *naming = arg;
-	struct sources_wait w = {.sources = sources, .n = n};
-	int fd = sp_naming_file_fd(naming, file), r;
-	struct sp_named_file *f = sp_named_file(naming, file);
-
-	if (fd < 0)
-		return -ENOENT;
-	if (!f)
+	if (!sp_named_file(n, w->file))
 		return -ENOMEM;
-	sp_debug_file_choose(naming, file, f, fd);
-	r = sp_workers_source_lines(naming->workers, fd, f->debug_fd, offsets, n, sources_came, &w);
-	r = r < 0 ? r : sp_naming_wait(naming, &w.done);
-	r = r < 0 ? r : w.r;
+	w->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return w->fd < 0 ? -errno : 0;
+}
+
+static int name_found(struct sp_naming *n, int r)
+{
+	r = hold(n);
+	if (r < 0)
+		return r;
+	sp_naming_then(n, looked_up);
+	return sp_naming_look_up(n);
+}
+
+static int file_names(struct sp_naming *n, int r)
+{
+	(void)r;
+	sp_naming_then(n, name_found);
+	return sp_naming_file_find(n);
+}
+
+sp_naming_step_fn *sp_naming_first(const struct sp_naming *n, uint32_t file)
+{
+	switch (sp_profile_file(n->profile, file)->kind) {
+	case SP_FILE_VDSO:
+		return vdso_names;
+	case SP_FILE_ANON:
+		return sp_naming_jit_code;
+	case SP_FILE_KERNEL:
+		return sp_naming_kernel;
+	}
+	return file_names;
+}
+
+/* --- source lines --- */
+static void sources_came(void *work, int r, struct sp_source_lines *sources, size_t n)
+{
+	struct sp_naming_work *w = work;
+
+	if (r >= 0 && w->naming)
+		memcpy(w->sources, sources, SP_MIN(n, w->n) * sizeof(*sources));
+	else if (r >= 0)
+		sp_source_lines_done(sources, n);
+	if (r >= 0)
+		free(sources);
+	sp_naming_came(w, r);
+}
+
+static int sources_ask(struct sp_naming *n, int r)
+{
+	struct sp_naming_work *w = n->work;
+	int debug_fd = sp_named_file(n, w->file)->debug_fd;
+
+	(void)r;
+	return sp_naming_asked(n,
+			       sp_workers_source_lines(n->workers, w->fd, debug_fd, w->offsets, w->n, sources_came, w));
+}
+
+static int sources_found(struct sp_naming *n, int r)
+{
+	r = hold(n);
+	if (r < 0)
+		return r;
+	sp_naming_then(n, sources_ask);
+	return sp_debug_file_choose(n);
+}
+
+static int sources_first(struct sp_naming *n, int r)
+{
+	(void)r;
+	sp_naming_then(n, sources_found);
+	return sp_naming_file_find(n);
+}
+
+int sp_naming_source_lines(void *naming, uint32_t file, const uint64_t *offsets, size_t n,
+			   struct sp_source_lines *sources)
+{
+	int r = sp_naming_begin(naming, &(struct sp_name_question){file, offsets, n, NULL}, sources_first);
+
+	if (r < 0)
+		return r;
+	((struct sp_naming *)naming)->work->sources = sources;
+	sp_naming_wait(naming);
+	r = sp_naming_end(naming);
 	return r < 0 && r != -ENOENT ? sp_fail(r, "source lines") : r;
 }
 
+/* --- another profile --- */
 static int by_tag(const void *a, const void *b)
 {
 	const struct sp_named_file *x = a, *y = b;
@@ -308,6 +284,8 @@ int sp_naming_renew(struct sp_naming *n, struct sp_profile *fresh)
 	size_t n_old = n->n_files, i;
 	struct sp_named_file *old = sp_take_ptr(n->files), *f, *known;
 
+	if (fresh != n->profile)
+		sp_namer_done(&n->namer);
 	n->profile = fresh;
 	n->renewed_ns = sp_time_ns(CLOCK_MONOTONIC);
 	n->n_files = 0;
@@ -337,6 +315,9 @@ void sp_naming_done(struct sp_naming *n)
 {
 	size_t i;
 
+	if (n->work)
+		sp_naming_end(n);
+	sp_namer_done(&n->namer);
 	for (i = 0; i < n->n_files; i++)
 		sp_named_file_done(&n->files[i]);
 	sp_naming_kernel_drop(n);

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * naming.h: where names come from, for who samples: the resolver of symbol/symbol.h.
+ * naming.h: where names come from: answers the questions of symbol/symbol.h for commands that sample.
  *
- * A file's functions are written down once, by a worker that parses it (symbol/name_table.h), and looked up from then
- * on, in this run and in later ones: the tables of files that may have entries (base/entries.h) are kept on disk, those
- * of others in memory files of this run. Only a file that is too large for a table is parsed at each question, and one
- * of which little is asked, for who may not spend much (n_asks_first).
- * A worker gets the file as it was mapped and, if its own symbol table is
- * stripped, its separate debug file. That is looked for by build id and by debug link, in debug_dirs and under
+ * It waits for nobody: sp_naming_start() begins, and the caller's loop, which polls the workers' descriptor and
+ * dispatches, calls sp_naming_step() each time, until that says that all is named. What has been found so far, and what
+ * is next, is in struct sp_naming_work. Who has nothing else to do calls sp_naming_run(). A file's functions are
+ * written down once, by a worker that parses it (symbol/name_table.h), and looked up from then on, in this run and in
+ * later ones: the tables of files that may have entries (base/entries.h) are kept on disk, those of others in memory
+ * files of this run. Only a file that is too large for a table is parsed at each question, and one of which little is
+ * asked, for who may not spend much (n_asks_first). A worker gets the file as it was mapped and, if its own symbol
+ * table is stripped, its separate debug file. That is looked for by build id and by debug link, in debug_dirs and under
  * /usr/lib/debug, by our paths and by those of a process that had the file mapped, and it is the file's only if the
  * build ids are equal (and the CRC, for a debug link). A debug file that is there but cannot be used costs its names,
  * is told in the file's note, and what the file itself says is used. Memory without a file is named by what its process
  * tells of it: a jit dump, a perf map (both held since it was first seen, if they were there), or, while it runs, the
  * objects that it keeps in its memory for debuggers. Everything is opened and read by workers. The struct
  * belongs to the caller, who sets it to zero but for what he wants; workers, capture and profile are his, too.
- * One thread.
+ * 0 or a negative errno. One thread.
  */
 #ifndef SP_NAMING_NAMING_H
 #define SP_NAMING_NAMING_H
 
-#include "symbol/names.h"
 #include "symbol/source_lines.h"
+#include "symbol/symbol.h"
 #include <stdio.h>
 
 struct sp_capture;
@@ -29,6 +31,7 @@ struct sp_name_scratch;
 struct sp_name_table;
 struct sp_named_file;
 struct sp_named_path;
+struct sp_naming_work;
 struct sp_profile;
 struct sp_workers;
 
@@ -37,7 +40,8 @@ struct sp_naming_stats {
 	uint64_t n_made, n_private; /* that were made; of which kept for this run only */
 	uint64_t n_asked;           /* questions that a parser answered */
 	uint64_t made_bytes;
-	uint64_t n_kernel; /* how often the kernel's symbols were read */
+	uint64_t n_kernel;    /* how often the kernel's symbols were read into a table */
+	uint64_t n_unfetched; /* debug files that servers did not give in time, or that were not asked for since */
 };
 
 struct sp_naming {
@@ -48,7 +52,13 @@ struct sp_naming {
 	const char *debug_dirs; /* with colons between; NULL = none but the usual */
 	uint32_t *pids;         /* by file: of a process that has had it mapped; made when first asked for */
 	size_t n_pids;
-	FILE *kallsyms;    /* for sp_naming_kernel(); opened by who may see addresses; the caller's */
+	FILE *kallsyms; /* opened by who may see addresses; the caller's */
+	/*
+	 * A worker makes a table of the kernel's symbols, once, and again, at most every SP_NAMING_KERNEL_S seconds,
+	 * when an address lies in none of them: modules and BPF programs come and go. False: they are read through for
+	 * each question, which is right for who asks but once.
+	 */
+	bool keeps_kernel;
 	const char *cache; /* directory of tables; NULL = the default one, "" = none */
 	struct sp_entries *entries;
 	struct sp_named_path *paths; /* by number in the profile: the files themselves, with by_path */
@@ -67,7 +77,7 @@ struct sp_naming {
 	struct sp_naming_stats stats;
 	/*
 	 * NULL, or asked before a file is parsed for its names, with the samples that were told of it: false: not now,
-	 * and sp_naming_resolve() says -EAGAIN. The kernel's are not asked for.
+	 * its frames are put off. The kernel's are not asked for.
 	 */
 	bool (*may_parse)(void *arg, uint64_t n_samples);
 	void *may_parse_arg;
@@ -77,43 +87,51 @@ struct sp_naming {
 	 * is right for who asks but once.
 	 */
 	unsigned n_asks_first;
-	bool with_lines;   /* DWARF is wanted, too */
-	bool no_fetch;     /* debuginfod is not asked, or not any more */
-	char *urls;        /* of debuginfod servers; "" = none; found when first asked for */
-	uint64_t fetch_ns; /* the time that it has taken */
 	/*
-	 * In place of waiting for the workers: waits for their descriptor among others, dispatches, and returns at
-	 * times. What it does must not ask for names. May be NULL.
+	 * So long the files of a session that lasts are waited for that are still being identified: what they are
+	 * called, and their build ids, are not known before. 0: not at all.
 	 */
-	void (*meanwhile)(void *arg);
-	void *meanwhile_arg;
+	unsigned identify_ms;
+	uint64_t identify_until_ns; /* CLOCK_MONOTONIC; 0: that is over */
+	bool with_lines;            /* DWARF is wanted, too */
+	bool no_fetch;              /* debuginfod is not asked */
+	bool is_over;               /* nothing more is waited for: what has no name yet gets none */
+	char *urls;                 /* of debuginfod servers; "" = none; found when first asked for */
+	uint64_t fetch_ns;          /* the time that they took in this run, of $DEBUGINFOD_MAXTIME */
+	uint64_t fetch_again_ns;    /* CLOCK_BOOTTIME: they are not asked before, since the time of a run was over */
+	const char *fetch_failure;  /* why; NULL: they answered since, or were never asked */
 	/* Told when debuginfod begins to be asked for a library, and with NULL when that is over. May be NULL. */
 	void (*fetching)(const char *library);
+	struct sp_namer namer;
+	struct sp_naming_work *work; /* the question at hand */
 };
+enum { SP_NAMING_KERNEL_S = 600 };
 
 /* So many samples had frames without names in this file. */
 void sp_naming_met(struct sp_naming *n, uint32_t file, uint64_t n_samples);
-int sp_naming_resolve(void *naming, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names);
-/*
- * The resolver's for the kernel: by a table of the symbols in kallsyms, which a worker makes once, and again, at most
- * every SP_NAMING_KERNEL_S seconds, when an address lies in none of them: modules and BPF programs come and go.
- */
-enum { SP_NAMING_KERNEL_S = 600 };
-int sp_naming_kernel(void *naming, const uint64_t *addresses, size_t n, struct sp_name *names);
-/* The resolver of symbol/source_lines.h. */
-int sp_naming_source_lines(void *naming, uint32_t file, const uint64_t *offsets, size_t n,
-			   struct sp_source_lines *sources);
+void sp_naming_start(struct sp_naming *n);
+/* 1: it waits for a worker; 0: the frames are named that the profile had when the first question was asked. */
+int sp_naming_step(struct sp_naming *n);
 void sp_naming_done(struct sp_naming *n);
 /*
  * Another profile takes the place of naming's, in the same session, with other numbers for the same files: what is
- * known of those is kept, and a debug file that was not there is looked for again if that was a while ago.
+ * known of those is kept, and a debug file that was not there is looked for again if that was a while ago. Or it is the
+ * same one, renewed (profile/window.h). Not while something is being named.
  */
 int sp_naming_renew(struct sp_naming *n, struct sp_profile *fresh);
 
-/* debug_file.c: the descriptor of the file's debug file, or -1: it needs none, or there is none that can be used. */
+/* debuginfod's servers are found anew, and may be asked at once: after a reload. */
+void sp_naming_fetch_reset(struct sp_naming *n);
+
+/* These wait, and are not for loops: start and step to the end; the answer to one question; */
+int sp_naming_run(struct sp_naming *n);
+int sp_naming_resolve(struct sp_naming *n, const struct sp_name_question *q);
+/* the resolver of symbol/source_lines.h; */
+int sp_naming_source_lines(void *naming, uint32_t file, const uint64_t *offsets, size_t n,
+			   struct sp_source_lines *sources);
+/* the descriptor of the debug file of the file in fd, or -1: it needs none, or there is none that can be used. */
 int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd);
-/* fetch.c: the same from debuginfod servers, if there are any and the time for all of them is not over. */
-int sp_debug_file_fetch(struct sp_naming *n, uint32_t file, const uint8_t *build_id, uint32_t build_id_len);
+
 /*
  * The servers, with spaces between, and, where that is not NULL, the variable or the files that name them, likewise.
  * Both the caller's; NULL: out of memory; "": none.

@@ -10,39 +10,12 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/capture.h"
-#include "naming/jit.h"
-#include "worker/jobs_names.h"
+#include "naming/priv.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int open_map(struct sp_naming *n, const struct sp_process *p, uint32_t pid)
-{
-	char path[64];
-	struct sp_open_path q = {.path = path, .pid = (pid_t)(pid ? pid : (uint32_t)getpid()), .in_root = 1};
-	struct sp_naming_open o = {.fd = -1};
-	int fd;
-
-	snprintf(path, sizeof(path), SP_PERF_MAP_PATH, p->ns_pid);
-	fd = sp_naming_fd(n, sp_workers_open_path(n->workers, &q, sp_naming_opened, &o), &o);
-	if (fd < 0)
-		return fd == -ESRCH || fd == -ENOTDIR ? -ENOENT : fd;
-	if (!o.uid || o.uid == p->uid)
-		return fd;
-	close(fd);
-	return sp_fail_said(-EPERM, "%s: of another user", path);
-}
-
-static int open_late(struct sp_naming *n, const struct sp_process *p)
-{
-	int fd = open_map(n, p, p->pid);
-
-	if (fd == -ENOENT && p->pid == p->ns_pid)
-		fd = open_map(n, p, 0);
-	return fd;
-}
 
 /* Written before the process began: by one that had its number before. */
 static bool is_older(int fd, const struct sp_process *p)
@@ -54,22 +27,47 @@ static bool is_older(int fd, const struct sp_process *p)
 	       (uint64_t)st.st_mtim.tv_sec * SP_NS_PER_S + (uint64_t)st.st_mtim.tv_nsec + SP_NS_PER_S < now_ns - age_ns;
 }
 
-static int ask(const struct sp_jit_question *q, int fd, struct sp_name *names)
+static int ask(struct sp_naming *n, int fd)
 {
-	struct sp_naming_wait w = {.naming = q->naming, .file = q->file, .names = names, .n = q->n};
-	int r = sp_workers_map(q->naming->workers, fd, q->addresses, q->n, sp_naming_came, &w);
+	struct sp_naming_work *w = n->work;
 
-	return sp_naming_answer(&w, r);
+	return sp_naming_asked(n, sp_workers_map(n->workers, fd, w->jit.addresses, w->n, sp_naming_named, w));
 }
 
-int sp_jit_by_map(const struct sp_jit_question *q, struct sp_name *names)
-{
-	int held = sp_capture_file_fd(q->naming->capture, q->file);
-	SP_CLOSE int late = -1;
+static int opened(struct sp_naming *n, int r);
 
-	if (held < 0 || is_older(held, &q->process))
-		held = late = open_late(q->naming, &q->process);
-	if (held < 0)
-		return held;
-	return is_older(held, &q->process) ? -ENOENT : ask(q, held, names);
+static int open_map(struct sp_naming *n, uint32_t pid)
+{
+	char path[64];
+	struct sp_open_path q = {.path = path, .pid = (pid_t)pid, .in_root = 1};
+
+	snprintf(path, sizeof(path), SP_PERF_MAP_PATH, n->work->jit.process.ns_pid);
+	sp_naming_then(n, opened);
+	return sp_naming_open(n, &q);
+}
+
+static int opened(struct sp_naming *n, int r)
+{
+	struct sp_naming_work *w = n->work;
+	struct sp_jit_question *m = &w->jit;
+
+	r = r == -ESRCH || r == -ENOTDIR ? -ENOENT : r;
+	if (r == -ENOENT && !m->is_own_tmp && m->process.pid == m->process.ns_pid) {
+		m->is_own_tmp = true;
+		return open_map(n, (uint32_t)getpid());
+	}
+	if (r < 0)
+		return r;
+	if (w->opened.uid && w->opened.uid != m->process.uid)
+		return sp_fail_said(-EPERM, SP_PERF_MAP_PATH ": of another user", m->process.ns_pid);
+	m->fd = sp_take_fd(&w->opened.fd);
+	return is_older(m->fd, &m->process) ? -ENOENT : ask(n, m->fd);
+}
+
+int sp_jit_by_map(struct sp_naming *n)
+{
+	const struct sp_process *p = &n->work->jit.process;
+	int held = sp_capture_file_fd(n->capture, n->work->file);
+
+	return held < 0 || is_older(held, p) ? open_map(n, p->pid) : ask(n, held);
 }

@@ -2,20 +2,18 @@
 /*
  * priv.h: the parts of the layer naming, for each other.
  *
- * naming.c answers the questions, kernel.c those about the kernel; table.c finds or makes a file's table of names;
- * debug_file.c and fetch.c look for its debug file; jit.h is about memory without a file. What is known of a file
- * belongs to the struct sp_naming, by the file's number in the profile. Everything waits for the workers' answers. 0 or
- * a negative errno. One thread.
+ * work.c goes from step to step; naming.c has the first ones and what is known of files; table.c finds or makes a
+ * file's table of names, kernel.c the kernel's; debug_file.c and fetch.c look for a file's debug file, by_path.c for a
+ * file; jit.h is about memory without a file. What is known of a file belongs to the struct sp_naming, by the file's
+ * number in the profile; what belongs to the question at hand, to its struct sp_naming_work. 0 or a negative errno. One
+ * thread.
  */
 #ifndef SP_NAMING_PRIV_H
 #define SP_NAMING_PRIV_H
 
-#include "naming/naming.h"
+#include "naming/work.h"
 #include "symbol/name_table.h"
 #include <stdbool.h>
-
-struct sp_cache_key;
-struct sp_open_result;
 
 enum sp_named_state {
 	SP_NAMED_NEW,    /* nothing was looked for yet */
@@ -39,30 +37,6 @@ struct sp_named_file {
 	unsigned n_asked;  /* how often */
 };
 
-/* What is known of a file; NULL: out of memory. Until the next call. */
-struct sp_named_file *sp_named_file(struct sp_naming *n, uint32_t file);
-void sp_named_file_done(struct sp_named_file *f);
-/* Whether a parser may be asked now; -EAGAIN is said if not. worth: one of these. */
-enum { SP_NAMING_TABLE = 1, SP_NAMING_QUESTION = 4 }; /* what a sample is worth: some names take less than all */
-bool sp_naming_may_parse(const struct sp_naming *n, const struct sp_named_file *f, unsigned worth);
-
-/* table.c: names from the file's table, which is found or made if need be. -ENOENT: it has none. */
-int sp_naming_look_up(struct sp_naming *n, uint32_t file, int fd, const uint64_t *offsets, size_t n_offsets,
-		      struct sp_name *names);
-
-/*
- * A table that a worker makes: sp_naming_table_came() is the callback, and sp_naming_making_wait() waits for it, where
- * asking said `asked`. sp_naming_table() is the table in fd that it told of.
- */
-struct sp_naming_making {
-	struct sp_name_table_head head;
-	int r;
-	bool done;
-};
-void sp_naming_table_came(void *making, int r, const struct sp_name_table_head *head);
-int sp_naming_making_wait(struct sp_naming *n, int asked, struct sp_naming_making *m);
-struct sp_name_table sp_naming_table(int fd, const struct sp_name_table_head *h);
-
 /* A file that was looked for at its path. */
 struct sp_named_path {
 	bool looked;
@@ -70,55 +44,40 @@ struct sp_named_path {
 	uint32_t uid, mode;
 	uint64_t size;
 };
-/* by_path.c: the session's, or those at the files' paths; the descriptor stays theirs. A negative errno: there is none.
- */
-int sp_naming_file_fd(struct sp_naming *n, uint32_t file);
-bool sp_naming_file_key(struct sp_naming *n, uint32_t file, struct sp_cache_key *ret_key);
-void sp_naming_paths_done(struct sp_naming *n);
 
-/* kernel.c */
-void sp_naming_kernel_drop(struct sp_naming *n);
-
-/* debug_file.c: the same as sp_debug_file_find(), where what the file has itself is known; and where it was found. */
-int sp_debug_file_search(struct sp_naming *n, uint32_t file, const struct sp_elf_debug *own, bool *ret_trusted);
-int sp_debug_file_own(struct sp_naming *n, int fd, struct sp_elf_debug *ret_own);
-/* Into f, once. */
-void sp_debug_file_choose(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd);
-void sp_debug_file_drop(struct sp_named_file *f);
-
+/* naming.c: what is known of a file; NULL: out of memory, which it is not any more once there was a first step. */
+struct sp_named_file *sp_named_file(struct sp_naming *n, uint32_t file);
+void sp_named_file_done(struct sp_named_file *f);
+/* Whether a parser may be asked now; -EAGAIN is said if not. worth: one of these. */
+enum { SP_NAMING_TABLE = 1, SP_NAMING_QUESTION = 4 }; /* what a sample is worth: some names take less than all */
+bool sp_naming_may_parse(const struct sp_naming *n, const struct sp_named_file *f, unsigned worth);
 /* A process that has had the file mapped, or 0. */
 uint32_t sp_naming_pid(struct sp_naming *n, uint32_t file);
 /* Why something that might have given names has not, into the file's note. Keeps a note that is there. */
 void sp_naming_note(struct sp_naming *n, uint32_t file, const char *what, int r);
 void sp_naming_note_text(struct sp_naming *n, uint32_t file, const char *text);
-/* Where the answer of one request for names goes, by way of sp_naming_came(). */
-struct sp_naming_wait {
-	struct sp_naming *naming;
-	uint32_t file;
-	struct sp_name *names;
-	size_t n;
-	int r;
-	bool done;
-};
-void sp_naming_came(void *wait, int r, struct sp_name *names, size_t n, const char *warning);
-/* jit.c: names of memory without a file. -ENOENT: its process tells nothing of it. */
-int sp_naming_jit_code(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets,
-		       struct sp_name *names);
-/* Waits for the answer, where asking said `asked`: its result, or why there is none. */
-int sp_naming_answer(struct sp_naming_wait *w, int asked);
-/* Waits until *done. */
-int sp_naming_wait(struct sp_naming *n, const bool *done);
-/*
- * A file that was asked for: sp_naming_opened() is the callback, and sp_naming_fd() waits for it, where asking said
- * `asked`. The descriptor, the caller's, or a negative errno.
- */
-struct sp_naming_open {
-	int r, fd;
-	uint32_t uid, mode; /* whose it is */
-	uint64_t size;
-	bool done;
-};
-void sp_naming_opened(void *open, struct sp_open_result *result);
-int sp_naming_fd(struct sp_naming *n, int asked, struct sp_naming_open *open);
+
+/* First steps; and which one a question about this file has. */
+int sp_naming_kernel(struct sp_naming *n, int r);
+int sp_naming_jit_code(struct sp_naming *n, int r);
+sp_naming_step_fn *sp_naming_first(const struct sp_naming *n, uint32_t file);
+
+/* Parts of a question: what they come to goes to the step that was put down before. */
+int sp_naming_look_up(struct sp_naming *n);   /* table.c: names from the file's table. -ENOENT: it has none */
+int sp_naming_file_find(struct sp_naming *n); /* by_path.c: a file at its path, if that is where it is to be from */
+int sp_debug_file_choose(
+    struct sp_naming *n); /* debug_file.c: of the file in work->fd, once, for what is known of it */
+/* The same where what the file has itself is known already: into work->search. */
+int sp_debug_file_search(struct sp_naming *n, const struct sp_elf_debug *own);
+/* fetch.c: from debuginfod servers, if there are any and the time for all files is not over: into work->opened. */
+int sp_debug_file_fetch(struct sp_naming *n);
+
+void sp_debug_file_drop(struct sp_named_file *f);
+struct sp_name_table sp_naming_table(int fd, const struct sp_name_table_head *h);
+/* The session's file, or the one that was found at its path; the descriptor stays theirs. A negative errno: none. */
+int sp_naming_file_fd(const struct sp_naming *n, uint32_t file);
+bool sp_naming_file_key(const struct sp_naming *n, uint32_t file, struct sp_cache_key *ret_key);
+void sp_naming_paths_done(struct sp_naming *n);
+void sp_naming_kernel_drop(struct sp_naming *n);
 
 #endif

@@ -13,7 +13,6 @@
 #include "naming/priv.h"
 #include "profile/profile.h"
 #include "unwind/build.h"
-#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -27,54 +26,13 @@ enum {
 	ASK_BYTES = 1 << 20       /* of a file, for each question before its table */
 };
 
-void sp_naming_table_came(void *arg, int r, const struct sp_name_table_head *head)
-{
-	struct sp_naming_making *m = arg;
-
-	m->done = true;
-	m->r = r;
-	if (r >= 0)
-		m->head = *head;
-}
-
-int sp_naming_making_wait(struct sp_naming *n, int asked, struct sp_naming_making *m)
-{
-	int r = asked < 0 ? asked : sp_naming_wait(n, &m->done);
-
-	return r < 0 ? r : m->r;
-}
-
 struct sp_name_table sp_naming_table(int fd, const struct sp_name_table_head *h)
 {
 	return (struct sp_name_table){
 	    .fd = fd, .n_blocks = h->n_blocks, .index_at = h->index_at, .index_hash = h->index_hash};
 }
 
-/* --- making ---------------------------------------------------------------------------------------------------------
- */
-static int ask(struct sp_naming *n, int fd, int debug_fd, int table_fd, struct sp_naming_making *m)
-{
-	return sp_naming_making_wait(
-	    n, sp_workers_spans(n->workers, fd, debug_fd, table_fd, &m->head, sp_naming_table_came, m), m);
-}
-
-/* In table_fd, which is empty; again without the debug file, if it is that which cannot be read. */
-static int write_table(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd, int table_fd,
-		       struct sp_naming_making *m)
-{
-	struct sp_name_table_head what = m->head;
-	int r;
-
-	m->head.with_debug = f->debug_fd >= 0;
-	r = ask(n, fd, f->debug_fd, table_fd, m);
-	if (r >= 0 || f->debug_fd < 0)
-		return r;
-	sp_naming_note(n, file, "debug file", r);
-	sp_debug_file_drop(f);
-	*m = (struct sp_naming_making){.head = what};
-	return ftruncate(table_fd, 0) < 0 ? -errno : ask(n, fd, -1, table_fd, m);
-}
-
+/* --- making --- */
 static void describe(const struct sp_cache_key *key, struct sp_name_table_head *head)
 {
 	head->file_size = key->file_size;
@@ -83,50 +41,67 @@ static void describe(const struct sp_cache_key *key, struct sp_name_table_head *
 	memcpy(head->build_id, key->build_id, head->build_id_len);
 }
 
-static int make_cached(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd,
-		       const struct sp_cache_key *key)
-{
-	struct sp_naming_making m = {0};
-	char name[SP_ENTRY_NAME];
-	SP_CLOSE int table_fd = sp_entries_new(n->entries, LIKELY_BYTES, name);
-	uint64_t changed_ns = sp_entries_changed_ns(fd);
-	int r;
+static int made(struct sp_naming *n, int r);
 
-	if (table_fd < 0)
-		return table_fd;
-	describe(key, &m.head);
-	r = write_table(n, file, f, fd, table_fd, &m);
-	if (r >= 0 && sp_entries_changed_ns(fd) != changed_ns)
-		r = sp_fail_said(-ESTALE, "the file was changed while it was read");
-	if (r >= 0)
-		r = sp_entries_keep(n->entries, name, key, m.head.bytes);
-	else
-		sp_entries_forget(n->entries, name);
-	if (r < 0)
-		return r;
-	n->stats.n_made++;
-	n->stats.made_bytes += m.head.bytes;
-	f->state = SP_NAMED_CACHED;
-	if (*m.head.warning)
-		sp_naming_note_text(n, file, m.head.warning);
-	return 0;
+static int ask(struct sp_naming *n)
+{
+	struct sp_naming_work *w = n->work;
+	int debug_fd = sp_named_file(n, w->file)->debug_fd;
+
+	w->head = (struct sp_name_table_head){.with_debug = debug_fd >= 0};
+	if (w->is_cached)
+		describe(&w->key, &w->head);
+	sp_naming_then(n, made);
+	return sp_naming_asked(
+	    n, sp_workers_spans(n->workers, w->fd, debug_fd, w->table_fd, &w->head, sp_naming_table_came, w));
 }
 
-static int make_private(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd)
+/* In a new file: on disk, or in memory. */
+static int make_in(struct sp_naming *n, bool is_cached)
 {
-	SP_CLOSE int table_fd = memfd_create("soprof-names", MFD_CLOEXEC);
-	struct sp_naming_making m = {0};
-	int r = table_fd < 0 ? -errno : write_table(n, file, f, fd, table_fd, &m);
+	struct sp_naming_work *w = n->work;
 
+	w->is_cached = is_cached;
+	w->table_fd =
+	    is_cached ? sp_entries_new(n->entries, LIKELY_BYTES, w->entry) : memfd_create("soprof-names", MFD_CLOEXEC);
+	w->changed_ns = sp_entries_changed_ns(w->fd);
+	if (w->table_fd < 0)
+		return made(n, is_cached ? w->table_fd : -errno);
+	return ask(n);
+}
+
+static int keep(struct sp_naming *n, int r)
+{
+	struct sp_naming_work *w = n->work;
+
+	if (r >= 0 && sp_entries_changed_ns(w->fd) != w->changed_ns)
+		r = sp_fail_said(-ESTALE, "the file was changed while it was read");
+	if (r >= 0)
+		r = sp_entries_commit(n->entries, w->entry, &w->key, w->head.bytes);
+	else if (w->table_fd >= 0)
+		sp_entries_discard(n->entries, w->entry);
 	if (r < 0)
-		return r;
+		sp_entries_count_failed(n->entries);
+	return r;
+}
+
+static int is_made(struct sp_naming *n, struct sp_named_file *f)
+{
+	struct sp_naming_work *w = n->work;
+	int table_fd = sp_take_fd(&w->table_fd);
+
 	n->stats.n_made++;
-	n->stats.n_private++;
-	n->stats.made_bytes += m.head.bytes;
-	f->table = sp_naming_table(sp_take_fd(&table_fd), &m.head);
-	f->state = SP_NAMED_PRIVATE;
-	if (*m.head.warning)
-		sp_naming_note_text(n, file, m.head.warning);
+	n->stats.n_private += !w->is_cached;
+	n->stats.made_bytes += w->head.bytes;
+	f->state = w->is_cached ? SP_NAMED_CACHED : SP_NAMED_PRIVATE;
+	if (w->is_cached)
+		close(table_fd);
+	else
+		f->table = sp_naming_table(table_fd, &w->head);
+	if (*w->head.warning)
+		sp_naming_note_text(n, w->file, w->head.warning);
+	if (!n->with_lines)
+		sp_debug_file_drop(f);
 	return 0;
 }
 
@@ -140,21 +115,8 @@ static bool is_place_bad(int r)
  * A file that cannot be written down whole may still be asked for some of its functions; but not one that a parser has
  * crashed at.
  */
-static int make(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd, const struct sp_cache_key *key)
+static int is_not_made(struct sp_named_file *f, int r)
 {
-	bool cached = n->entries && sp_entries_may(n->entries, key) && (f->debug_fd < 0 || f->debug_is_trusted);
-	int r = cached ? make_cached(n, file, f, fd, key) : -EACCES;
-
-	if (cached && r < 0)
-		sp_entries_missed(n->entries);
-	if (is_place_bad(r)) {
-		sp_error_clear();
-		r = make_private(n, file, f, fd);
-	}
-	if (r >= 0 && !n->with_lines)
-		sp_debug_file_drop(f);
-	if (r >= 0)
-		return 0;
 	f->state = r == -EIO || r == -EBADMSG ? SP_NAMED_FAILED : SP_NAMED_ASKED;
 	f->failure = r;
 	f->looked_ns = sp_time_ns(CLOCK_BOOTTIME);
@@ -164,8 +126,40 @@ static int make(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int
 	return 0;
 }
 
-/* --- finding --------------------------------------------------------------------------------------------------------
- */
+/* Again without the debug file, if that is what cannot be read; and in memory, if the place was bad. */
+static int made(struct sp_naming *n, int r)
+{
+	struct sp_naming_work *w = n->work;
+	struct sp_named_file *f = sp_named_file(n, w->file);
+
+	if (r < 0 && f->debug_fd >= 0 && w->table_fd >= 0) {
+		sp_naming_note(n, w->file, "debug file", r);
+		sp_debug_file_drop(f);
+		if (!ftruncate(w->table_fd, 0))
+			return ask(n);
+		r = -errno;
+	}
+	if (w->is_cached)
+		r = keep(n, r);
+	if (r >= 0)
+		return is_made(n, f);
+	if (w->table_fd >= 0)
+		close(sp_take_fd(&w->table_fd));
+	if (!w->is_cached || !is_place_bad(r))
+		return is_not_made(f, r);
+	sp_error_clear();
+	return make_in(n, false);
+}
+
+static int make(struct sp_naming *n)
+{
+	const struct sp_named_file *f = sp_named_file(n, n->work->file);
+
+	return make_in(n, n->entries && sp_entries_allow(n->entries, &n->work->key) &&
+			      (f->debug_fd < 0 || f->debug_is_trusted));
+}
+
+/* --- finding --- */
 static void entries_open(struct sp_naming *n)
 {
 	SP_FREE char *own = NULL;
@@ -205,60 +199,64 @@ static int open_cached(struct sp_naming *n, const struct sp_cache_key *key, stru
 	return sp_take_fd(&fd);
 }
 
-/* Whether a debug file is there now that was not when the table was made; it is then in f. */
-static bool debug_came(struct sp_naming *n, uint32_t file, struct sp_named_file *f,
-		       const struct sp_name_table_head *head)
-{
-	if (head->own.has_symtab || head->with_debug)
-		return false;
-	f->has_looked = true;
-	f->debug_fd = sp_debug_file_search(n, file, &head->own, &f->debug_is_trusted);
-	f->looked_ns = f->debug_fd < 0 ? sp_time_ns(CLOCK_BOOTTIME) : 0;
-	return f->debug_fd >= 0;
-}
-
 /* A table of a small file costs no more than two or three questions about it. */
 static bool was_asked_enough(const struct sp_naming *n, const struct sp_named_file *f, const struct sp_cache_key *key)
 {
 	return f->n_asked >= SP_MIN((uint64_t)n->n_asks_first, key->file_size / ASK_BYTES);
 }
 
-/* Then f's state says where its table is, or that it has none. */
-static int choose(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd, const struct sp_cache_key *key)
+static int use_cached(struct sp_naming *n)
 {
-	struct sp_name_table_head head;
-	SP_CLOSE int table_fd = open_cached(n, key, &head);
+	struct sp_naming_work *w = n->work;
 
-	bool may = (table_fd >= 0 || was_asked_enough(n, f, key)) && sp_naming_may_parse(n, f, SP_NAMING_TABLE);
+	sp_named_file(n, w->file)->state = SP_NAMED_CACHED;
+	n->stats.n_found++;
+	if (*w->head.warning)
+		sp_naming_note_text(n, w->file, w->head.warning);
+	return 0;
+}
 
-	if (table_fd >= 0 && (!may || !debug_came(n, file, f, &head))) {
-		f->state = SP_NAMED_CACHED;
-		n->stats.n_found++;
-		if (*head.warning)
-			sp_naming_note_text(n, file, head.warning);
-		return 0;
-	}
+/* Whether a debug file is there now that was not when the table was made. */
+static int looked_again(struct sp_naming *n, int r)
+{
+	struct sp_debug_search *s = &n->work->search;
+	struct sp_named_file *f = sp_named_file(n, n->work->file);
+
+	(void)r;
+	f->has_looked = true;
+	f->debug_fd = sp_take_fd(&s->found);
+	f->debug_is_trusted = s->is_trusted;
+	f->looked_ns = f->debug_fd < 0 ? sp_time_ns(CLOCK_BOOTTIME) : 0;
+	return f->debug_fd < 0 ? use_cached(n) : make(n);
+}
+
+static int debug_chosen(struct sp_naming *n, int r)
+{
+	(void)r;
+	return make(n);
+}
+
+/* Then the file's state says where its table is, or that it has none. */
+static int choose(struct sp_naming *n)
+{
+	struct sp_naming_work *w = n->work;
+	const struct sp_named_file *f = sp_named_file(n, w->file);
+	SP_CLOSE int table_fd = open_cached(n, &w->key, &w->head);
+	bool may = (table_fd >= 0 || was_asked_enough(n, f, &w->key)) && sp_naming_may_parse(n, f, SP_NAMING_TABLE);
+
+	if (table_fd >= 0 && (!may || w->head.own.has_symtab || w->head.with_debug))
+		return use_cached(n);
 	if (!may) /* what a parser says of some may still be had */
 		return n->n_asks_first ? -ENOENT : -EAGAIN;
-	if (table_fd < 0)
-		sp_debug_file_choose(n, file, f, fd);
-	return make(n, file, f, fd, key);
+	sp_naming_then(n, table_fd >= 0 ? looked_again : debug_chosen);
+	return table_fd >= 0 ? sp_debug_file_search(n, &w->head.own) : sp_debug_file_choose(n);
 }
 
-/* The session may close its own descriptor while we wait. */
-static int choose_held(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd,
-		       const struct sp_cache_key *key)
+static int find_cached(struct sp_naming *n)
 {
-	SP_CLOSE int held = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-
-	return held < 0 ? -errno : choose(n, file, f, held, key);
-}
-
-static int find_cached(struct sp_naming *n, const struct sp_cache_key *key, const uint64_t *offsets, size_t n_offsets,
-		       struct sp_name *names)
-{
+	const struct sp_naming_work *w = n->work;
 	struct sp_name_table_head head;
-	SP_CLOSE int table_fd = open_cached(n, key, &head);
+	SP_CLOSE int table_fd = open_cached(n, &w->key, &head);
 	struct sp_name_table t;
 	int r;
 
@@ -266,21 +264,23 @@ static int find_cached(struct sp_naming *n, const struct sp_cache_key *key, cons
 		return -EBADMSG;
 	t = sp_naming_table(table_fd, &head);
 	t.scratch = n->scratch;
-	r = sp_name_table_find(&t, offsets, n_offsets, names);
+	r = sp_name_table_find(&t, w->offsets, w->n, w->names);
 	if (r == -EBADMSG)
-		sp_entries_damaged(n->entries, key);
+		sp_entries_damaged(n->entries, &w->key);
 	return r;
 }
 
-static int find(struct sp_naming *n, struct sp_named_file *f, const struct sp_cache_key *key, const uint64_t *offsets,
-		size_t n_offsets, struct sp_name *names)
+static int find(struct sp_naming *n)
 {
+	const struct sp_naming_work *w = n->work;
+	struct sp_named_file *f = sp_named_file(n, w->file);
+
 	if (!n->scratch && sp_name_scratch_new(&n->scratch) < 0)
 		return -ENOMEM;
 	f->table.scratch = n->scratch;
 	if (f->state == SP_NAMED_CACHED)
-		return find_cached(n, key, offsets, n_offsets, names);
-	return f->state == SP_NAMED_PRIVATE ? sp_name_table_find(&f->table, offsets, n_offsets, names) : -ENOENT;
+		return find_cached(n);
+	return f->state == SP_NAMED_PRIVATE ? sp_name_table_find(&f->table, w->offsets, w->n, w->names) : -ENOENT;
 }
 
 static void forget(struct sp_named_file *f)
@@ -291,30 +291,40 @@ static void forget(struct sp_named_file *f)
 	f->tag = tag;
 }
 
-int sp_naming_look_up(struct sp_naming *n, uint32_t file, int fd, const uint64_t *offsets, size_t n_offsets,
-		      struct sp_name *names)
-{
-	struct sp_named_file *f = sp_named_file(n, file);
-	struct sp_cache_key key;
-	uint8_t build_id[32];
-	int r = -EBADMSG;
+static int look(struct sp_naming *n);
 
-	if (!f)
-		return -ENOMEM;
-	if (!sp_naming_file_key(n, file, &key))
+static int chosen(struct sp_naming *n, int r)
+{
+	struct sp_naming_work *w = n->work;
+
+	if (r < 0)
+		return r;
+	r = find(n);
+	if (r != -EBADMSG)
+		return r;
+	sp_error_clear();
+	if (w->is_second)
 		return -ENOENT;
-	key.build_id_len = SP_MIN(key.build_id_len, sizeof(build_id));
-	memcpy(build_id, key.build_id, key.build_id_len);
-	key.build_id = build_id; /* the session's may move while we wait */
+	w->is_second = true;
+	forget(sp_named_file(n, w->file));
+	return look(n);
+}
+
+static int look(struct sp_naming *n)
+{
+	sp_naming_then(n, chosen);
+	return sp_named_file(n, n->work->file)->state == SP_NAMED_NEW ? choose(n) : 0;
+}
+
+int sp_naming_look_up(struct sp_naming *n)
+{
+	struct sp_naming_work *w = n->work;
+
+	if (!sp_naming_file_key(n, w->file, &w->key))
+		return -ENOENT;
+	w->key.build_id_len = SP_MIN(w->key.build_id_len, sizeof(w->build_id));
+	memcpy(w->build_id, w->key.build_id, w->key.build_id_len);
+	w->key.build_id = w->build_id; /* the session's may move while we wait */
 	entries_open(n);
-	for (int i = 0; i < 2 && r == -EBADMSG; i++) { /* one that was there may be damaged, or gone since */
-		sp_error_clear();
-		if (i)
-			forget(f);
-		r = f->state == SP_NAMED_NEW ? choose_held(n, file, f, fd, &key) : 0;
-		if (r < 0)
-			return r;
-		r = find(n, f, &key, offsets, n_offsets, names);
-	}
-	return r == -EBADMSG ? -ENOENT : r;
+	return look(n);
 }

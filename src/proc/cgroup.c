@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/cgroup.h"
 
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "base/text.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
-#include "base/intern.h"
-#include "base/mem.h"
-#include "base/text.h"
-
 enum {
 	PATH_BYTES = 4096,
 	MAX_CGROUPS = 65536,
@@ -25,9 +25,9 @@ enum {
 	CGROUP_MAX_BYTES = 64 << 10
 };
 
-/* --- where it is mounted ------------------------------------------------------------------------------------------ */
+/* --- where it is mounted --- */
 /* Mountinfo writes space, tab, newline and backslash as \ooo. */
-static void unescape(char *text)
+static void cgroup_unescape(char *text)
 {
 	char *to = text;
 
@@ -44,14 +44,14 @@ static char *cgroup2_mount(char *line)
 {
 	char *fields[5], *rest = line;
 
-	if (strstr(line, " - cgroup2 ") == NULL)
+	if (!strstr(line, " - cgroup2 "))
 		return NULL;
 	for (size_t i = 0; i < SP_COUNT(fields); i++) {
 		fields[i] = strsep(&rest, " ");
-		if (rest == NULL)
+		if (!rest)
 			return NULL;
 	}
-	unescape(fields[4]);
+	cgroup_unescape(fields[4]);
 	return fields[4];
 }
 
@@ -63,9 +63,9 @@ static int open_top(char *ret_mount, size_t size)
 
 	if (r < 0)
 		return r;
-	for (char *line, *rest = mounts; (line = strsep(&rest, "\n")) != NULL;) {
+	for (char *line, *rest = mounts; (line = strsep(&rest, "\n"));) {
 		const char *mount = cgroup2_mount(line);
-		if (mount == NULL || strlen(mount) >= size)
+		if (!mount || strlen(mount) >= size)
 			continue;
 		int fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd < 0)
@@ -76,8 +76,7 @@ static int open_top(char *ret_mount, size_t size)
 	return sp_fail_said(-EOPNOTSUPP, "no cgroup2 file system is mounted");
 }
 
-/* --- one cgroup -----------------------------------------------------------------------------------------------------
- */
+/* --- one cgroup --- */
 static int id_of(int fd, uint64_t *ret_id)
 {
 	union {
@@ -165,7 +164,7 @@ static int path_of_process(uint32_t pid, char *ret_path, size_t size)
 	int r = sp_text_read(path, CGROUP_MAX_BYTES, &text, NULL);
 	if (r < 0)
 		return r == -ESRCH ? -ENOENT : r;
-	for (char *line, *rest = text; (line = strsep(&rest, "\n")) != NULL;)
+	for (char *line, *rest = text; (line = strsep(&rest, "\n"));)
 		if (strncmp(line, "0::/", 4) == 0)
 			return (size_t)snprintf(ret_path, size, "%s", line + 3) < size ? 0 : -ENAMETOOLONG;
 	return -ENOENT;
@@ -187,8 +186,7 @@ int sp_cgroup_path(uint32_t pid, uint64_t id, char *ret_path, size_t size)
 	return r < 0 ? r : found == id ? 0 : -ENOENT;
 }
 
-/* --- all cgroups ----------------------------------------------------------------------------------------------------
- */
+/* --- all cgroups --- */
 struct sp_cgroups {
 	struct sp_intern *ids, *paths; /* the path with an id's number is paths[of_id[number]] */
 	uint32_t *of_id;
@@ -211,7 +209,7 @@ static int add_cgroup(struct sp_cgroups *c, uint64_t id)
 	return r;
 }
 
-static int walk(struct sp_cgroups *c, int dir_fd, unsigned int level);
+static int cgroup_walk_dir(struct sp_cgroups *c, int dir_fd, unsigned int level);
 
 /* One cgroup below the one whose path stands in c->path; what cannot be walked is counted. */
 static int walk_into(struct sp_cgroups *c, int dir_fd, const char *name, unsigned int level)
@@ -225,7 +223,7 @@ static int walk_into(struct sp_cgroups *c, int dir_fd, const char *name, unsigne
 		fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0) {
 		c->path_len = len + (size_t)n;
-		r = walk(c, fd, level + 1);
+		r = cgroup_walk_dir(c, fd, level + 1);
 		c->path_len = len;
 	} else if (!may || errno != ENOENT) { /* it may be removed while we look */
 		c->n_left_out++;
@@ -236,11 +234,11 @@ static int walk_into(struct sp_cgroups *c, int dir_fd, const char *name, unsigne
 
 static void close_dir(DIR **dir)
 {
-	if (*dir != NULL)
+	if (*dir)
 		closedir(*dir);
 }
 
-static int walk(struct sp_cgroups *c, int dir_fd, unsigned int level)
+static int cgroup_walk_dir(struct sp_cgroups *c, int dir_fd, unsigned int level)
 {
 	uint64_t id;
 	int r = id_of(dir_fd, &id);
@@ -249,10 +247,10 @@ static int walk(struct sp_cgroups *c, int dir_fd, unsigned int level)
 		r = add_cgroup(c, id);
 	SP_CLOSE int fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
 	__attribute__((cleanup(close_dir))) DIR *dir = r == 0 ? fdopendir(fd) : NULL;
-	if (dir == NULL)
+	if (!dir)
 		return r < 0 ? r : -errno;
 	(void)sp_take_fd(&fd);
-	for (const struct dirent *e; r == 0 && (e = readdir(dir)) != NULL;)
+	for (const struct dirent *e; r == 0 && (e = readdir(dir));)
 		if (e->d_type == DT_DIR && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			r = walk_into(c, dir_fd, e->d_name, level);
 	return r;
@@ -266,11 +264,11 @@ int sp_cgroups_new(struct sp_cgroups **ret_cgroups)
 	if (top < 0)
 		return top;
 	struct sp_cgroups *c = calloc(1, sizeof(*c));
-	int r = c == NULL ? -ENOMEM : sp_intern_new(&c->ids);
+	int r = !c ? -ENOMEM : sp_intern_new(&c->ids);
 	if (r == 0)
 		r = sp_intern_new(&c->paths);
 	if (r == 0)
-		r = walk(c, top, 0);
+		r = cgroup_walk_dir(c, top, 0);
 	if (r < 0) {
 		sp_cgroups_free(c);
 		return sp_fail(r, "walk the cgroups under %s", mount);
@@ -281,7 +279,7 @@ int sp_cgroups_new(struct sp_cgroups **ret_cgroups)
 
 void sp_cgroups_free(struct sp_cgroups *c)
 {
-	if (c == NULL)
+	if (!c)
 		return;
 	sp_intern_free(c->ids);
 	sp_intern_free(c->paths);

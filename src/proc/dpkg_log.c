@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/dpkg_log.h"
 
+#include "base/mem.h"
+#include "base/time.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "base/mem.h"
-#include "base/time.h"
 
 enum { MAX_WORDS = 6, LINE_BYTES = 4096, MAX_LOG_BYTES = 64 << 20 };
 
@@ -54,7 +54,7 @@ static void found(struct search *s)
 }
 
 /* "DATE TIME upgrade PACKAGE OLD NEW", "DATE TIME status unpacked PACKAGE VERSION". */
-static void take_line(struct search *s, char *line)
+static void dpkg_log_take_line(struct search *s, char *line)
 {
 	char *w[MAX_WORDS];
 	time_t at;
@@ -82,7 +82,7 @@ static void read_log(struct search *s, const char *path)
 
 	while (file && n_read < MAX_LOG_BYTES && fgets(line, sizeof(line), file)) {
 		n_read += strlen(line);
-		take_line(s, line);
+		dpkg_log_take_line(s, line);
 	}
 	if (file)
 		fclose(file);

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/mapped.h"
 
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "proc/maps.h"
+#include "proc/priv.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -10,13 +17,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-
-#include "base/error.h"
-#include "base/intern.h"
-#include "base/mem.h"
-#include "base/parse.h"
-#include "proc/maps.h"
-#include "proc/priv.h"
 
 enum { DEADLINE_MS = 1000, MAX_PID = 1 << 22, MAX_PATH = 16 << 10 };
 
@@ -36,8 +36,7 @@ struct table { /* the answer, and what it takes to make it */
 	char key[sizeof(struct file_key) + MAX_PATH];
 };
 
-/* --- the kernel's own memory: all of it lies on one or two mounts that nobody sees ---------------------------------
- */
+/* --- the kernel's own memory: all of it lies on one or two mounts that nobody sees --- */
 static uint32_t dev_of_memory(unsigned flags)
 {
 	SP_CLOSE int fd = memfd_create("soprof", flags | MFD_CLOEXEC);
@@ -53,8 +52,7 @@ static bool is_memory(const struct table *t, uint32_t dev, const char *path)
 	return path[0] != '/' || (dev != 0 && (dev == t->memory_devs[0] || dev == t->memory_devs[1]));
 }
 
-/* --- files and their uses -------------------------------------------------------------------------------------------
- */
+/* --- files and their uses --- */
 static const char *keep_string(struct table *t, const char *text)
 {
 	int64_t number = sp_intern_add(t->strings, text, strlen(text));
@@ -68,7 +66,7 @@ static int new_file(struct table *t, const struct sp_maps_line *l, uint64_t moun
 	if (r == 0)
 		r = sp_grow(&t->last_user, &t->last_capacity, t->m.n_files + 1, sizeof(*t->last_user));
 	const char *path = r == 0 ? keep_string(t, l->path) : NULL;
-	if (path == NULL)
+	if (!path)
 		return -ENOMEM;
 	t->m.files[t->m.n_files++] =
 	    (struct sp_mapped_file){.path = path, .ino = l->ino, .dev = l->dev, .mount_ns = mount_ns};
@@ -76,7 +74,7 @@ static int new_file(struct table *t, const struct sp_maps_line *l, uint64_t moun
 }
 
 /* The index of the file; -ENOSPC: one too many. */
-static int64_t file_of(struct table *t, const struct sp_maps_line *l, uint64_t mount_ns)
+static int64_t mapped_file_of(struct table *t, const struct sp_maps_line *l, uint64_t mount_ns)
 {
 	struct file_key key = {.ino = l->ino, .mount_ns = mount_ns, .dev = l->dev};
 	size_t len = strlen(l->path);
@@ -115,7 +113,7 @@ static int add_use(struct table *t, const struct sp_maps_line *l, uint32_t file)
 	return 0;
 }
 
-static int add_line(struct table *t, const struct sp_scanned *s, char *text)
+static int mapped_add_line(struct table *t, const struct sp_scanned *s, char *text)
 {
 	struct sp_maps_line l;
 
@@ -127,7 +125,7 @@ static int add_line(struct table *t, const struct sp_scanned *s, char *text)
 		t->m.n_memory++;
 		return 0;
 	}
-	int64_t file = file_of(t, &l, s->mount_ns);
+	int64_t file = mapped_file_of(t, &l, s->mount_ns);
 	if (file == -ENOSPC) {
 		t->m.n_left_out++;
 		return 0;
@@ -135,14 +133,13 @@ static int add_line(struct table *t, const struct sp_scanned *s, char *text)
 	return file < 0 ? (int)file : add_use(t, &l, (uint32_t)file);
 }
 
-/* --- processes ------------------------------------------------------------------------------------------------------
- */
+/* --- processes --- */
 static int add_process(struct table *t, const struct sp_scanned *s)
 {
 	const char *comm = keep_string(t, s->comm), *cgroup = keep_string(t, s->cgroup);
 	int r = sp_grow(&t->m.processes, &t->process_capacity, t->m.n_processes + 1, sizeof(*t->m.processes));
 
-	if (r < 0 || comm == NULL || cgroup == NULL)
+	if (r < 0 || !comm || !cgroup)
 		return -ENOMEM;
 	t->m.processes[t->m.n_processes] = (struct sp_mapped_process){
 	    .pid = s->pid, .uid = s->uid, .start_ticks = s->start_ticks, .comm = comm, .cgroup = cgroup};
@@ -163,8 +160,8 @@ static int add_scanned(struct table *t, const struct sp_scanned *s)
 		t->m.n_refused += s->r < 0 && s->r != -ESRCH && s->r != -ETIMEDOUT;
 		return 0;
 	}
-	for (char *line, *rest = s->lines; r == 0 && (line = strsep(&rest, "\n")) != NULL;)
-		r = *line == '\0' ? 0 : add_line(t, s, line);
+	for (char *line, *rest = s->lines; r == 0 && (line = strsep(&rest, "\n"));)
+		r = *line == '\0' ? 0 : mapped_add_line(t, s, line);
 	if (r == 0 && t->m.n_uses > n_uses) {
 		r = add_process(t, s);
 		t->m.n_processes += r == 0;
@@ -204,9 +201,9 @@ static int list_pids(const char *proc, uint32_t **ret_pids, size_t *ret_n)
 	DIR *dir = opendir(proc);
 	int r = 0;
 
-	if (dir == NULL)
+	if (!dir)
 		return sp_fail(-errno, "open %s", proc);
-	for (const struct dirent *e; r == 0 && (e = readdir(dir)) != NULL;) {
+	for (const struct dirent *e; r == 0 && (e = readdir(dir));) {
 		uint64_t pid;
 		if (sp_parse_number(e->d_name, 1, MAX_PID, &pid) < 0)
 			continue;
@@ -224,14 +221,13 @@ static int list_pids(const char *proc, uint32_t **ret_pids, size_t *ret_n)
 	return 0;
 }
 
-/* --- the answer -----------------------------------------------------------------------------------------------------
- */
+/* --- the answer --- */
 static int table_new(struct table **ret_table)
 {
 	struct table *t = calloc(1, sizeof(*t));
 
-	if (t == NULL || sp_intern_new(&t->strings) < 0 || sp_intern_new(&t->keys) < 0) {
-		if (t != NULL)
+	if (!t || sp_intern_new(&t->strings) < 0 || sp_intern_new(&t->keys) < 0) {
+		if (t)
 			sp_mapped_free(&t->m);
 		return -ENOMEM;
 	}
@@ -243,19 +239,19 @@ static int table_new(struct table **ret_table)
 
 int sp_mapped_read(const struct sp_mapped_options *o, struct sp_mapped **ret_mapped)
 {
-	const char *proc = o != NULL && o->proc != NULL ? o->proc : "/proc";
-	unsigned deadline_ms = o != NULL && o->deadline_ms != 0 ? o->deadline_ms : DEADLINE_MS;
+	const char *proc = o && o->proc ? o->proc : "/proc";
+	unsigned deadline_ms = o && o->deadline_ms != 0 ? o->deadline_ms : DEADLINE_MS;
 	SP_FREE uint32_t *listed = NULL;
 	struct table *t = NULL;
-	size_t n = o != NULL && o->pids != NULL ? o->n_pids : 0;
-	int r = o != NULL && o->pids != NULL ? 0 : list_pids(proc, &listed, &n);
+	size_t n = o && o->pids ? o->n_pids : 0;
+	int r = o && o->pids ? 0 : list_pids(proc, &listed, &n);
 
 	if (r == 0)
 		r = table_new(&t);
 	if (r < 0)
 		return r;
-	t->without = o != NULL ? o->without : 0;
-	r = add_all(t, proc, deadline_ms, listed != NULL ? listed : o != NULL ? o->pids : NULL, n);
+	t->without = o ? o->without : 0;
+	r = add_all(t, proc, deadline_ms, listed ? listed : o ? o->pids : NULL, n);
 	if (r < 0) {
 		sp_mapped_free(&t->m);
 		return r;
@@ -268,7 +264,7 @@ void sp_mapped_free(struct sp_mapped *m)
 {
 	struct table *t = (struct table *)(void *)m; /* its first member */
 
-	if (m == NULL)
+	if (!m)
 		return;
 	sp_intern_free(t->strings);
 	sp_intern_free(t->keys);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mapped.h: which files are mapped executable by which processes now, as /proc/PID/maps tells.
+ * mapped.h: which processes have mapped which files as executable, from /proc/PID/maps.
  *
- * Only /proc is read, never the files. Each process is read as a stream, by a thread of its own kind: the kernel lets
- * readers of a process's mappings wait while that process changes them, and one whose file system does not answer then
- * makes them wait for ever; past a deadline the process is left out and counted, and a new thread goes on with the
- * next. What is no file but the kernel's own memory (memfd, shared memory, /dev/zero) is counted and left out. Every
- * cap has a counter: SP_MAPPED_MAX_BYTES of a process's lines, files of all, uses of all. A process that ends meanwhile
- * is no error; one that we may not look into is counted. Strings live as long as the answer, which is the caller's.
- * Errors: negative errno with sp_error_text(). Thread-safe for different answers.
+ * Only /proc is read, never the files. A helper thread reads each process, because maps can block: the kernel makes
+ * its readers wait while the process changes its mappings, which takes forever where its file system does not answer.
+ * After a deadline the process is skipped and counted, and a new thread goes on with the next. Mappings of kernel
+ * memory (memfd, shared memory, /dev/zero) are skipped and counted. Each limit has a counter: SP_MAPPED_MAX_BYTES of
+ * lines per process, files, uses. A process that ends meanwhile is not an error; one that may not be read is counted.
+ * Strings live as long as the result, which is the caller's.
+ * Errors: negative errno with sp_error_text(). Thread-safe for different results.
  */
 #ifndef SP_PROC_MAPPED_H
 #define SP_PROC_MAPPED_H
@@ -23,7 +23,7 @@ struct sp_mapped_file {
 	const char *path; /* as /proc shows it, " (deleted)" included */
 	uint64_t ino;
 	uint64_t mount_ns; /* 0 = not known */
-	uint32_t dev;      /* major << 20 | minor, as maps shows it, which need not be what stat says */
+	uint32_t dev;      /* major << 20 | minor, as in maps, which can differ from stat(2) */
 	uint32_t n_uses;
 };
 
@@ -45,17 +45,17 @@ struct sp_mapped {
 	struct sp_mapped_file *files;
 	struct sp_mapped_use *uses; /* by process, and within one by address */
 	size_t n_processes, n_files, n_uses;
-	uint64_t n_refused;  /* processes that we may not look into */
-	uint64_t n_ended;    /* while we looked */
-	uint64_t n_stuck;    /* that did not let us look in time */
-	uint64_t n_memory;   /* mappings of the kernel's own memory */
-	uint64_t n_left_out; /* mappings beyond a cap */
+	uint64_t n_refused;  /* processes that may not be read */
+	uint64_t n_ended;    /* processes that ended meanwhile */
+	uint64_t n_stuck;    /* processes past the deadline */
+	uint64_t n_memory;   /* mappings of kernel memory */
+	uint64_t n_left_out; /* mappings beyond a limit */
 };
 
 struct sp_mapped_options {
 	const uint32_t *pids; /* NULL = all that /proc shows */
 	size_t n_pids;
-	uint32_t without;     /* this process and its children are left out; 0 = none */
+	uint32_t without;     /* leaves out this process and its children; 0 = none */
 	const char *proc;     /* NULL = /proc */
 	unsigned deadline_ms; /* of one process; 0 = 1,000 */
 };

@@ -2,6 +2,9 @@
 /* mapped_process.c: what /proc tells of one process: who it is, and the lines of its executable mappings. */
 #include "proc/priv.h"
 
+#include "base/mem.h"
+#include "proc/mapped.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -11,14 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/mem.h"
-#include "proc/mapped.h"
-
 enum { SMALL_BYTES = 16 << 10, CHUNK_BYTES = 64 << 10, KERNEL_THREAD = 0x00200000 };
 
 void sp_scanned_free(struct sp_scanned *s)
 {
-	if (s == NULL)
+	if (!s)
 		return;
 	free(s->comm);
 	free(s->cgroup);
@@ -48,8 +48,7 @@ static int read_small(int dir, const char *name, char text[SMALL_BYTES])
 	return 0;
 }
 
-/* --- who it is: proc_pid_stat(5), whose name may hold any byte but NUL ----------------------------------------------
- */
+/* --- who it is: proc_pid_stat(5), whose name may hold any byte but NUL --- */
 static int take_stat(struct sp_scanned *s, char *text, bool *ret_has_memory)
 {
 	char *name = strchr(text, '('), *end = strrchr(text, ')');
@@ -57,7 +56,7 @@ static int take_stat(struct sp_scanned *s, char *text, bool *ret_has_memory)
 	unsigned flags, parent;
 	char state;
 
-	if (name == NULL || end == NULL || end < name)
+	if (!name || !end || end < name)
 		return -EBADMSG;
 	/* state, parent, 4 numbers, flags, 12 numbers, the start */
 	if (sscanf(end + 1, " %c %u %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &state,
@@ -68,14 +67,14 @@ static int take_stat(struct sp_scanned *s, char *text, bool *ret_has_memory)
 	s->start_ticks = start;
 	s->parent = parent;
 	*ret_has_memory = (flags & KERNEL_THREAD) == 0 && state != 'Z' && state != 'X';
-	return s->comm == NULL ? -ENOMEM : 0;
+	return !s->comm ? -ENOMEM : 0;
 }
 
 static void take_uid(struct sp_scanned *s, const char *text)
 {
 	const char *line = strstr(text, "\nUid:\t");
 
-	s->uid = line == NULL ? UINT32_MAX : (uint32_t)strtoul(line + 6, NULL, 10);
+	s->uid = !line ? UINT32_MAX : (uint32_t)strtoul(line + 6, NULL, 10);
 }
 
 /* "0::/path" is version 2's; with version 1 systemd's own hierarchy knows the units; else what is not the top. */
@@ -84,10 +83,10 @@ static int take_cgroup(struct sp_scanned *s, char *text)
 	const char *best = "";
 	int best_rank = 0;
 
-	for (char *line, *rest = text; (line = strsep(&rest, "\n")) != NULL;) {
+	for (char *line, *rest = text; (line = strsep(&rest, "\n"));) {
 		const char *path = strchr(line, '/');
-		int rank = strncmp(line, "0::", 3) == 0 ? 3 : strstr(line, ":name=systemd:") != NULL ? 2 : 1;
-		if (path == NULL)
+		int rank = strncmp(line, "0::", 3) == 0 ? 3 : strstr(line, ":name=systemd:") ? 2 : 1;
+		if (!path)
 			continue;
 		rank = path[1] == '\0' ? 0 : rank;
 		if (rank >= best_rank && (rank > best_rank || *best == '\0')) {
@@ -96,23 +95,22 @@ static int take_cgroup(struct sp_scanned *s, char *text)
 		}
 	}
 	s->cgroup = strdup(best);
-	return s->cgroup == NULL ? -ENOMEM : 0;
+	return !s->cgroup ? -ENOMEM : 0;
 }
 
-/* --- the mappings ---------------------------------------------------------------------------------------------------
- */
+/* --- the mappings --- */
 /* "START-END PERM OFFSET MAJOR:MINOR INODE   PATH": from the device on, or NULL if it is no executable one of a file.
  */
 static const char *device_of(const char *line)
 {
 	const char *perm = strchr(line, ' '), *offset, *device, *inode;
 
-	if (perm == NULL || strlen(perm) < 6 || perm[3] != 'x')
+	if (!perm || strlen(perm) < 6 || perm[3] != 'x')
 		return NULL;
 	offset = strchr(perm + 1, ' ');
-	device = offset == NULL ? NULL : strchr(offset + 1, ' ');
-	inode = device == NULL ? NULL : strchr(device + 1, ' ');
-	if (inode == NULL || strtoull(inode + 1, NULL, 10) == 0)
+	device = !offset ? NULL : strchr(offset + 1, ' ');
+	inode = !device ? NULL : strchr(device + 1, ' ');
+	if (!inode || strtoull(inode + 1, NULL, 10) == 0)
 		return NULL;
 	return device + 1;
 }
@@ -130,7 +128,7 @@ static int keep_line(struct keeper *k, const char *line)
 	const char *device = device_of(line);
 	size_t len = strlen(line);
 
-	if (device == NULL)
+	if (!device)
 		return 0;
 	if (k->any && strncmp(s->lines + k->last, device, strlen(device)) == 0 &&
 	    s->lines[k->last + strlen(device)] == '\n')
@@ -156,7 +154,7 @@ static int keep_lines(struct keeper *k, char *buffer, size_t *len)
 	char *at = buffer, *end;
 	int r = 0;
 
-	while (r == 0 && (end = memchr(at, '\n', *len - (size_t)(at - buffer))) != NULL) {
+	while (r == 0 && (end = memchr(at, '\n', *len - (size_t)(at - buffer)))) {
 		*end = '\0';
 		r = keep_line(k, at);
 		at = end + 1;
@@ -180,7 +178,7 @@ static int take_maps(struct sp_scanned *s, int dir)
 
 	if (fd < 0)
 		return -errno;
-	while (r == 0 && buffer != NULL) {
+	while (r == 0 && buffer) {
 		ssize_t n = read(fd, buffer + len, CHUNK_BYTES - len);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -189,11 +187,10 @@ static int take_maps(struct sp_scanned *s, int dir)
 		len += (size_t)n;
 		r = keep_lines(&k, buffer, &len);
 	}
-	return buffer == NULL ? -ENOMEM : r;
+	return !buffer ? -ENOMEM : r;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------
- */
+/* --- all of it --- */
 /* By the descriptor of its directory, which is this process's even when another gets its number. */
 static int scan(const char *proc, struct sp_scanned *s, char text[SMALL_BYTES])
 {
@@ -226,7 +223,7 @@ struct sp_scanned *sp_scan_process(const char *proc, uint32_t pid)
 	SP_FREE char *text = malloc(SMALL_BYTES);
 	struct sp_scanned *s = calloc(1, sizeof(*s));
 
-	if (s == NULL || text == NULL) {
+	if (!s || !text) {
 		free(s);
 		return NULL;
 	}

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/priv.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/time.h"
 
 /*
  * Lives until its owner and the last of its threads have let go of it. The thread whose number is `turn` is the one
@@ -55,7 +55,7 @@ static bool next_pid(struct scanner *t, uint32_t *ret_pid)
 	bool is_ours;
 
 	pthread_mutex_lock(&s->lock);
-	while (s->turn == t->turn && s->ready != NULL && !s->is_over)
+	while (s->turn == t->turn && s->ready && !s->is_over)
 		pthread_cond_wait(&s->changed, &s->lock);
 	is_ours = s->turn == t->turn && !s->is_over && s->next < s->n_pids;
 	if (is_ours) {
@@ -93,7 +93,7 @@ static void *work(void *arg)
 	free(arg);
 	while (next_pid(&t, &pid)) {
 		struct sp_scanned *found = sp_scan_process(t.scan->proc, pid);
-		if (found == NULL)
+		if (!found)
 			break; /* no memory: past the deadline it counts as stuck */
 		hand_over(&t, found);
 	}
@@ -101,13 +101,13 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static int start(struct sp_mapped_scan *s)
+static int mapped_scan_start_thread(struct sp_mapped_scan *s)
 {
 	struct scanner *t = malloc(sizeof(*t));
 	pthread_attr_t attr;
 	pthread_t thread;
 
-	if (t == NULL)
+	if (!t)
 		return -ENOMEM;
 	*t = (struct scanner){.scan = s, .turn = s->turn};
 	pthread_attr_init(&attr);
@@ -129,7 +129,7 @@ int sp_scan_new(const char *proc, const uint32_t *pids, size_t n_pids, unsigned 
 	struct sp_mapped_scan *s = calloc(1, sizeof(*s));
 	pthread_condattr_t attr;
 
-	if (s == NULL)
+	if (!s)
 		return -ENOMEM;
 	s->n_holders = 1;
 	s->n_pids = n_pids;
@@ -141,7 +141,7 @@ int sp_scan_new(const char *proc, const uint32_t *pids, size_t n_pids, unsigned 
 	pthread_condattr_destroy(&attr);
 	s->proc = strdup(proc);
 	s->pids = malloc((n_pids + 1) * sizeof(*pids));
-	if (s->proc == NULL || s->pids == NULL) {
+	if (!s->proc || !s->pids) {
 		let_go(s);
 		return -ENOMEM;
 	}
@@ -155,7 +155,7 @@ static struct sp_scanned *stuck(uint32_t pid)
 {
 	struct sp_scanned *found = calloc(1, sizeof(*found));
 
-	if (found != NULL)
+	if (found)
 		*found = (struct sp_scanned){.pid = pid, .r = -ETIMEDOUT};
 	return found;
 }
@@ -180,9 +180,9 @@ static void wait_until(struct sp_mapped_scan *s, uint64_t end_ns)
 /* With the lock held: what there is, or NULL at the end. */
 static int next_locked(struct sp_mapped_scan *s, struct sp_scanned **ret_scanned)
 {
-	while (s->ready == NULL && !s->is_over && !(s->is_working && sp_time_ns(CLOCK_MONOTONIC) >= deadline_of(s)))
+	while (!s->ready && !s->is_over && !(s->is_working && sp_time_ns(CLOCK_MONOTONIC) >= deadline_of(s)))
 		wait_until(s, s->is_working ? deadline_of(s) : sp_time_ns(CLOCK_MONOTONIC) + patience_ns(s));
-	if (s->ready != NULL || s->is_over) {
+	if (s->ready || s->is_over) {
 		*ret_scanned = sp_take_ptr(s->ready);
 		pthread_cond_broadcast(&s->changed);
 		return 0;
@@ -191,9 +191,9 @@ static int next_locked(struct sp_mapped_scan *s, struct sp_scanned **ret_scanned
 	s->turn++;
 	s->n_stuck++;
 	s->is_working = false;
-	if (*ret_scanned == NULL)
+	if (!*ret_scanned)
 		return -ENOMEM;
-	return s->n_stuck < SP_SCAN_MAX_STUCK ? start(s) : 0;
+	return s->n_stuck < SP_SCAN_MAX_STUCK ? mapped_scan_start_thread(s) : 0;
 }
 
 int sp_mapped_scan_next(struct sp_mapped_scan *s, struct sp_scanned **ret_scanned)
@@ -202,10 +202,10 @@ int sp_mapped_scan_next(struct sp_mapped_scan *s, struct sp_scanned **ret_scanne
 	int r;
 
 	pthread_mutex_lock(&s->lock);
-	r = s->turn == 0 ? (s->turn = 1, start(s)) : 0;
+	r = s->turn == 0 ? (s->turn = 1, mapped_scan_start_thread(s)) : 0;
 	if (r == 0 && s->n_stuck >= SP_SCAN_MAX_STUCK) {
 		found = s->next < s->n_pids ? stuck(s->pids[s->next]) : NULL;
-		r = s->next++ < s->n_pids && found == NULL ? -ENOMEM : 0;
+		r = s->next++ < s->n_pids && !found ? -ENOMEM : 0;
 	} else if (r == 0) {
 		r = next_locked(s, &found);
 	}
@@ -220,7 +220,7 @@ int sp_mapped_scan_next(struct sp_mapped_scan *s, struct sp_scanned **ret_scanne
 
 void sp_scan_free(struct sp_mapped_scan *s)
 {
-	if (s == NULL)
+	if (!s)
 		return;
 	pthread_mutex_lock(&s->lock);
 	s->is_over = true;

@@ -6,7 +6,7 @@
 
 enum { PERMISSIONS = 5 }; /* with the space behind them */
 
-static void unescape(char *path)
+static void maps_unescape(char *path)
 {
 	char *to = path;
 
@@ -49,7 +49,7 @@ bool sp_maps_parse(char *text, struct sp_maps_line *ret_line)
 	if (*at != ' ')
 		return false;
 	l.path = at + strspn(at, " ");
-	unescape(l.path);
+	maps_unescape(l.path);
 	*ret_line = l;
 	return true;
 }

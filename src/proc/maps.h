@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * maps.h: a line of /proc/PID/maps, taken apart: START-END PERMISSIONS OFFSET MAJOR:MINOR INODE PATH
- * (proc_pid_maps(5)).
+ * maps.h: parses a line of /proc/PID/maps: START-END PERMISSIONS OFFSET MAJOR:MINOR INODE PATH (proc_pid_maps(5)).
  *
- * The kernel writes a newline in a path as \012, and nothing else in another way. The path points into the text that
- * was given, which is changed. No state; thread-safe.
+ * The kernel escapes only newlines in paths, as \012. The path points into the given text, which is changed. No
+ * errors but false; no state; thread-safe.
  */
 #ifndef SP_PROC_MAPS_H
 #define SP_PROC_MAPS_H
@@ -19,7 +18,7 @@ struct sp_maps_line {
 	char *path; /* "" = none */
 };
 
-/* One line without its newline. False: it is none. */
+/* text: one line without its newline. False: not a line of maps. */
 bool sp_maps_parse(char *text, struct sp_maps_line *ret_line);
 
 #endif

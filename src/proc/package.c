@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/package.h"
 
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/mem.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -8,10 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/error.h"
-#include "base/intern.h"
-#include "base/mem.h"
 
 enum { LINE_BYTES = 16 << 10, FILE_MAX_BYTES = 1 << 30 };
 
@@ -38,8 +38,7 @@ struct sp_packages {
 	uint64_t n_skipped;
 };
 
-/* --- lines ----------------------------------------------------------------------------------------------------------
- */
+/* --- lines --- */
 struct lines {
 	FILE *file;
 	uint64_t n_read, n_too_long;
@@ -55,7 +54,7 @@ static void skip_line(FILE *file)
 /* The next line, without its end; lines that do not fit are left out. */
 static bool next_line(struct lines *l)
 {
-	while (l->n_read < FILE_MAX_BYTES && fgets(l->line, sizeof(l->line), l->file) != NULL) {
+	while (l->n_read < FILE_MAX_BYTES && fgets(l->line, sizeof(l->line), l->file)) {
 		size_t len = strlen(l->line);
 		l->n_read += len + 1;
 		if (len > 0 && l->line[len - 1] == '\n') {
@@ -78,11 +77,10 @@ static int open_lines(const struct sp_packages *p, struct lines *l, const char *
 		return sp_fail(-ENAMETOOLONG, "open %s/%s", p->dpkg_dir, name);
 	l->n_read = l->n_too_long = 0;
 	l->file = fopen(path, "re");
-	return l->file == NULL ? sp_fail(-errno, "open %s", path) : 0;
+	return !l->file ? sp_fail(-errno, "open %s", path) : 0;
 }
 
-/* --- paths ----------------------------------------------------------------------------------------------------------
- */
+/* --- paths --- */
 const char *sp_path_canonical(const char *path)
 {
 	static const char *const merged[] = {"bin/", "sbin/", "lib/", "lib32/", "lib64/", "libo32/", "libx32/"};
@@ -104,7 +102,7 @@ static int want_paths(struct sp_packages *p, const char *const *paths, size_t n)
 {
 	p->of_path = calloc(n + 1, sizeof(*p->of_path));
 	p->owners = calloc(n + 1, sizeof(*p->owners));
-	if (p->of_path == NULL || p->owners == NULL)
+	if (!p->of_path || !p->owners)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		int64_t number = add_word(p->wanted, sp_path_canonical(paths[i]));
@@ -115,7 +113,7 @@ static int want_paths(struct sp_packages *p, const char *const *paths, size_t n)
 	return 0;
 }
 
-/* --- diversions: three lines each: from, to, by (":" = the administrator) ----------------------------------------- */
+/* --- diversions: three lines each: from, to, by (":" = the administrator) --- */
 static int add_diversion(struct sp_packages *p, const uint32_t words[3])
 {
 	const char *from = sp_intern_get(p->strings, words[0], NULL);
@@ -151,8 +149,7 @@ static int read_diversions(struct sp_packages *p, struct lines *l)
 	return r;
 }
 
-/* --- lists: info/PACKAGE.list or info/PACKAGE:ARCH.list -------------------------------------------------------------
- */
+/* --- lists: info/PACKAGE.list or info/PACKAGE:ARCH.list --- */
 static bool is_package(const char *name, const char *package)
 {
 	size_t len = strlen(package);
@@ -209,7 +206,7 @@ static int read_list(struct sp_packages *p, struct lines *l, const char *file_na
 
 static void close_dir(DIR **dir)
 {
-	if (*dir != NULL)
+	if (*dir)
 		closedir(*dir);
 }
 
@@ -220,9 +217,9 @@ static int read_lists(struct sp_packages *p, struct lines *l)
 
 	(void)snprintf(path, sizeof(path), "%s/info", p->dpkg_dir);
 	__attribute__((cleanup(close_dir))) DIR *dir = opendir(path);
-	if (dir == NULL)
+	if (!dir)
 		return errno == ENOENT ? 0 : sp_fail(-errno, "open %s", path);
-	for (const struct dirent *e; r == 0 && (e = readdir(dir)) != NULL;) {
+	for (const struct dirent *e; r == 0 && (e = readdir(dir));) {
 		size_t len = strlen(e->d_name);
 		if (len <= 5 || strcmp(e->d_name + len - 5, ".list") != 0)
 			continue;
@@ -232,8 +229,7 @@ static int read_lists(struct sp_packages *p, struct lines *l)
 	return r;
 }
 
-/* --- versions: the stanzas of the status file ------------------------------------------------------------------------
- */
+/* --- versions: the stanzas of the status file --- */
 struct stanza {
 	char name[256], version[256], arch[64];
 	bool is_installed;
@@ -267,12 +263,12 @@ static bool field(const char *line, const char *name, char *value, size_t size)
 	return true;
 }
 
-static void take_line(struct stanza *s, const char *line)
+static void package_take_line(struct stanza *s, const char *line)
 {
 	char status[128];
 
 	if (field(line, "Status: ", status, sizeof(status)))
-		s->is_installed = strstr(status, " not-installed") == NULL && strstr(status, " config-files") == NULL;
+		s->is_installed = !strstr(status, " not-installed") && !strstr(status, " config-files");
 	else if (!field(line, "Package: ", s->name, sizeof(s->name)) &&
 		 !field(line, "Version: ", s->version, sizeof(s->version)))
 		(void)field(line, "Architecture: ", s->arch, sizeof(s->arch));
@@ -290,7 +286,7 @@ static int read_status(struct sp_packages *p, struct lines *l)
 	}
 	file = r == 0 ? l->file : NULL;
 	while (r == 0 && next_line(l)) {
-		take_line(&s, l->line);
+		package_take_line(&s, l->line);
 		if (l->line[0] != '\0')
 			continue;
 		r = take_stanza(p, &s);
@@ -299,7 +295,7 @@ static int read_status(struct sp_packages *p, struct lines *l)
 	return r == 0 ? take_stanza(p, &s) : r;
 }
 
-/* --- the question ------------------------------------------------------------------------------------------------ */
+/* --- the question --- */
 static int make_tables(struct sp_packages *p)
 {
 	struct sp_intern **const tables[] = {&p->strings, &p->wanted, &p->diverted, &p->packages};
@@ -314,10 +310,10 @@ int sp_packages_find(const char *dpkg_dir, const char *const *paths, size_t n_pa
 {
 	SP_FREE struct lines *lines = malloc(sizeof(*lines));
 	struct sp_packages *p = calloc(1, sizeof(*p));
-	int r = lines == NULL || p == NULL ? -ENOMEM : make_tables(p);
+	int r = !lines || !p ? -ENOMEM : make_tables(p);
 
 	if (r == 0) {
-		p->dpkg_dir = dpkg_dir == NULL ? "/var/lib/dpkg" : dpkg_dir;
+		p->dpkg_dir = !dpkg_dir ? "/var/lib/dpkg" : dpkg_dir;
 		r = want_paths(p, paths, n_paths);
 	}
 	if (r == 0)
@@ -336,7 +332,7 @@ int sp_packages_find(const char *dpkg_dir, const char *const *paths, size_t n_pa
 
 void sp_packages_free(struct sp_packages *p)
 {
-	if (p == NULL)
+	if (!p)
 		return;
 	sp_intern_free(p->strings);
 	sp_intern_free(p->wanted);

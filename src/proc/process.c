@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/process.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/text.h"
+
 #include <errno.h>
 #include <pwd.h>
 #include <signal.h>
@@ -9,11 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/parse.h"
-#include "base/text.h"
 
 enum { STATUS_MAX_BYTES = 64 << 10, CPUS_MAX_BYTES = 64 << 10, CPUS_MAX = 1 << 16, USER_MAX_BYTES = 64 << 10 };
 
@@ -34,7 +34,7 @@ static int number_in(const char *path, char *text, const char *word, uint32_t *r
 	uint64_t number;
 	char *line = strstr(text, word);
 
-	if (line == NULL)
+	if (!line)
 		return sp_fail(-EBADMSG, "find %.*s in %s", (int)strlen(word) - 3, word + 1, path);
 	line += strlen(word);
 	line[strcspn(line, "\n")] = '\0';
@@ -85,7 +85,7 @@ void sp_process_user_name(uint32_t uid, char *ret_name, size_t size)
 	SP_FREE char *buffer = malloc(USER_MAX_BYTES);
 	struct passwd entry, *found = NULL;
 
-	if (buffer != NULL && getpwuid_r(uid, &entry, buffer, USER_MAX_BYTES, &found) == 0 && found != NULL)
+	if (buffer && getpwuid_r(uid, &entry, buffer, USER_MAX_BYTES, &found) == 0 && found)
 		(void)snprintf(ret_name, size, "%s", found->pw_name);
 	else
 		(void)snprintf(ret_name, size, "%u", uid);
@@ -121,7 +121,7 @@ bool sp_process_is_filtered(void)
 		return false;
 	}
 	mode = strstr(status, "\nSeccomp:\t");
-	return mode != NULL && strtol(mode + sizeof("\nSeccomp:\t") - 1, NULL, 10) > 0;
+	return mode && strtol(mode + sizeof("\nSeccomp:\t") - 1, NULL, 10) > 0;
 }
 
 /* The kernel's own namespaces have fixed inode numbers (include/linux/proc_ns.h). */

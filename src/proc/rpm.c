@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/rpm.h"
 
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "proc/rpm_header.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <sqlite3.h>
@@ -8,12 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "base/error.h"
-#include "base/intern.h"
-#include "base/mem.h"
-#include "base/time.h"
-#include "proc/rpm_header.h"
 
 enum { DEADLINE_MS = 5000, STEPS_BETWEEN_LOOKS = 1000, MAX_BLOB_BYTES = 65 << 20 };
 
@@ -31,7 +31,7 @@ struct sp_rpm {
 	char path[PATH_MAX];
 };
 
-/* --- the database ------------------------------------------------------------------------------------------------ */
+/* --- the database --- */
 static bool is_there(const char *root, const char *name, char *path)
 {
 	struct stat st;
@@ -40,7 +40,7 @@ static bool is_there(const char *root, const char *name, char *path)
 }
 
 /* 1: p->path is the database's, 0: there is none. */
-static int choose(struct sp_rpm *p, const char *root)
+static int rpm_find_database(struct sp_rpm *p, const char *root)
 {
 	static const char *const ours[] = {"/var/lib/rpm/rpmdb.sqlite", "/usr/lib/sysimage/rpm/rpmdb.sqlite"};
 	static const char *const others[][2] = {
@@ -60,7 +60,7 @@ static int choose(struct sp_rpm *p, const char *root)
 	return 0;
 }
 
-static int is_late(void *arg)
+static int rpm_is_late(void *arg)
 {
 	const struct sp_rpm *p = arg;
 
@@ -78,7 +78,7 @@ static int bad(const struct sp_rpm *p, int code)
 		return late(p);
 	if (code == SQLITE_NOMEM)
 		return -ENOMEM;
-	return sp_fail_said(-EBADMSG, "%s: %s", p->path, p->db != NULL ? sqlite3_errmsg(p->db) : sqlite3_errstr(code));
+	return sp_fail_said(-EBADMSG, "%s: %s", p->path, p->db ? sqlite3_errmsg(p->db) : sqlite3_errstr(code));
 }
 
 /* As the path of a file: URI, with what tells SQLite to leave the file and its directory alone. */
@@ -99,7 +99,7 @@ static int restrain(struct sp_rpm *p)
 	(void)sqlite3_db_config(p->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	(void)sqlite3_db_config(p->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	(void)sqlite3_db_config(p->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-	sqlite3_progress_handler(p->db, STEPS_BETWEEN_LOOKS, is_late, p);
+	sqlite3_progress_handler(p->db, STEPS_BETWEEN_LOOKS, rpm_is_late, p);
 	return sqlite3_exec(p->db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY",
 			    NULL, NULL, NULL);
 }
@@ -121,7 +121,7 @@ static int open_database(struct sp_rpm *p)
 	return code == SQLITE_OK ? 0 : bad(p, code);
 }
 
-/* --- the question ------------------------------------------------------------------------------------------------ */
+/* --- the question --- */
 static int64_t add_word(struct sp_rpm *p, const char *word)
 {
 	return sp_intern_add(p->strings, word, strlen(word));
@@ -160,7 +160,7 @@ static int take_row(struct sp_rpm *p, size_t i, const char *path)
 	struct sp_rpm_file f;
 	struct sp_rpm_owner o;
 
-	if (sqlite3_column_type(p->query, 1) != SQLITE_BLOB || blob == NULL || number < 0 || number > UINT32_MAX ||
+	if (sqlite3_column_type(p->query, 1) != SQLITE_BLOB || !blob || number < 0 || number > UINT32_MAX ||
 	    sp_rpm_header_open(blob, (size_t)sqlite3_column_bytes(p->query, 1), &h) < 0 ||
 	    sp_rpm_header_file(&h, (uint32_t)number, &f) < 0) {
 		p->n_skipped++;
@@ -175,7 +175,7 @@ static int take_row(struct sp_rpm *p, size_t i, const char *path)
 	return own(p, i, &o);
 }
 
-static int ask(struct sp_rpm *p, size_t i, const char *path)
+static int rpm_query_path(struct sp_rpm *p, size_t i, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	int code, r = 0;
@@ -186,7 +186,7 @@ static int ask(struct sp_rpm *p, size_t i, const char *path)
 	if (code != SQLITE_OK)
 		return bad(p, code);
 	while (r == 0 && (code = sqlite3_step(p->query)) == SQLITE_ROW)
-		r = is_late(p) ? late(p) : take_row(p, i, path);
+		r = rpm_is_late(p) ? late(p) : take_row(p, i, path);
 	if (r == 0 && code != SQLITE_DONE)
 		r = bad(p, code);
 	(void)sqlite3_reset(p->query);
@@ -198,7 +198,7 @@ static int ask_all(struct sp_rpm *p, const char *const *paths, size_t n_paths)
 	int r = open_database(p);
 
 	for (size_t i = 0; r == 0 && i < n_paths; i++)
-		r = ask(p, i, paths[i]);
+		r = rpm_query_path(p, i, paths[i]);
 	(void)sqlite3_finalize(p->query);
 	(void)sqlite3_close(p->db);
 	p->query = NULL;
@@ -214,18 +214,18 @@ static int make(struct sp_rpm *p, size_t n_paths)
 		r = -ENOMEM;
 	p->of_path = calloc(n_paths + 1, sizeof(*p->of_path));
 	p->n_paths = n_paths;
-	return r == 0 && p->of_path == NULL ? -ENOMEM : r;
+	return r == 0 && !p->of_path ? -ENOMEM : r;
 }
 
 int sp_rpm_find(const struct sp_rpm_options *o, const char *const *paths, size_t n_paths, struct sp_rpm **ret_rpm)
 {
 	struct sp_rpm *p = calloc(1, sizeof(*p));
-	int r = p == NULL ? -ENOMEM : make(p, n_paths);
+	int r = !p ? -ENOMEM : make(p, n_paths);
 
 	if (r == 0) {
 		unsigned ms = o->deadline_ms != 0 ? o->deadline_ms : DEADLINE_MS;
 		p->end_ns = sp_time_ns(CLOCK_MONOTONIC) + ms * (SP_NS_PER_S / 1000);
-		r = choose(p, o->root != NULL ? o->root : "");
+		r = rpm_find_database(p, o->root ? o->root : "");
 	}
 	if (r > 0)
 		r = ask_all(p, paths, n_paths);
@@ -239,7 +239,7 @@ int sp_rpm_find(const struct sp_rpm_options *o, const char *const *paths, size_t
 
 void sp_rpm_free(struct sp_rpm *p)
 {
-	if (p == NULL)
+	if (!p)
 		return;
 	sp_intern_free(p->strings);
 	free(p->of_path);

@@ -48,7 +48,7 @@ int sp_rpm_header_open(const void *bytes, size_t size, struct sp_rpm_header *ret
 }
 
 /* The last one counts: what rpm has added at installation stands behind what the package came with. */
-static int find(const struct sp_rpm_header *h, uint32_t tag, struct entry *ret_entry)
+static int rpm_header_find_tag(const struct sp_rpm_header *h, uint32_t tag, struct entry *ret_entry)
 {
 	for (size_t i = h->n_entries; i-- > 0;) {
 		const uint8_t *e = h->index + i * ENTRY_BYTES;
@@ -74,7 +74,7 @@ static int string_at(const struct entry *e, uint32_t i, const char **ret_string)
 		return -EBADMSG;
 	for (;; i--) {
 		const uint8_t *nul = memchr(at, 0, (size_t)(end - at));
-		if (nul == NULL)
+		if (!nul)
 			return -EBADMSG;
 		if (i == 0)
 			break;
@@ -88,7 +88,7 @@ static int string_at(const struct entry *e, uint32_t i, const char **ret_string)
 static int word_of(const struct sp_rpm_header *h, uint32_t tag, const char **ret_word)
 {
 	struct entry e;
-	int r = find(h, tag, &e);
+	int r = rpm_header_find_tag(h, tag, &e);
 
 	if (r == 0)
 		r = e.type == TYPE_STRING ? string_at(&e, 0, ret_word) : -EBADMSG;
@@ -109,7 +109,8 @@ int sp_rpm_header_owner(const struct sp_rpm_header *h, struct sp_rpm_owner *ret_
 	int r = word_of(h, TAG_ARCH, &o.arch); /* keys, as gpg-pubkey, have none */
 	if (r < 0 && r != -ENOENT)
 		return r;
-	if (find(h, TAG_EPOCH, &epoch) == 0 && epoch.type == TYPE_INT32 && epoch.count > 0 && epoch.left >= 4)
+	if (rpm_header_find_tag(h, TAG_EPOCH, &epoch) == 0 && epoch.type == TYPE_INT32 && epoch.count > 0 &&
+	    epoch.left >= 4)
 		o.epoch = number_at(epoch.data);
 	*ret_owner = o;
 	return 0;
@@ -118,7 +119,7 @@ int sp_rpm_header_owner(const struct sp_rpm_header *h, struct sp_rpm_owner *ret_
 static int state_of(const struct sp_rpm_header *h, uint32_t i, uint8_t *ret_state)
 {
 	struct entry e;
-	int r = find(h, TAG_FILESTATES, &e);
+	int r = rpm_header_find_tag(h, TAG_FILESTATES, &e);
 
 	*ret_state = 0;
 	if (r < 0)
@@ -134,7 +135,8 @@ int sp_rpm_header_file(const struct sp_rpm_header *h, uint32_t i, struct sp_rpm_
 	struct entry bases, dirs, of;
 	struct sp_rpm_file f;
 
-	if (find(h, TAG_BASENAMES, &bases) < 0 || find(h, TAG_DIRNAMES, &dirs) < 0 || find(h, TAG_DIRINDEXES, &of) < 0)
+	if (rpm_header_find_tag(h, TAG_BASENAMES, &bases) < 0 || rpm_header_find_tag(h, TAG_DIRNAMES, &dirs) < 0 ||
+	    rpm_header_find_tag(h, TAG_DIRINDEXES, &of) < 0)
 		return -EBADMSG;
 	if (bases.type != TYPE_STRING_ARRAY || dirs.type != TYPE_STRING_ARRAY || of.type != TYPE_INT32 ||
 	    i >= of.count || i >= of.left / 4)

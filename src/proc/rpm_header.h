@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rpm_header.h: an rpm package's header, as the database holds it. Private to rpm.c.
+ * rpm_header.h: the header of an rpm package, as in rpm's database. Private to rpm.c.
  *
- * A header is rpm's record of a package: an index of {tag, type, offset, count}, big-endian, and the data behind it. It
- * borrows its bytes, which may say anything: every offset, count and string is checked where it is used, -EBADMSG.
- * Format: "Package File Format" of rpm's manual, without the lead and magic that a file has. No state; thread-safe.
+ * A header is an index of {tag, type, offset, count}, big-endian, and data behind it. The struct refers to the
+ * caller's bytes, which are untrusted: every offset, count and string is checked when it is used; -EBADMSG. Format:
+ * "Package File Format" in rpm's manual, without the lead and magic of package files. No state; thread-safe.
  */
 #ifndef SP_PROC_RPM_HEADER_H
 #define SP_PROC_RPM_HEADER_H

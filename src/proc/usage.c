@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/usage.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/time.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,14 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/text.h"
-#include "base/time.h"
-
 enum { FILE_MAX_BYTES = 64 << 10, UTIME_FIELD = 14 };
 
-static int read_file(uint32_t pid, const char *name, char **ret_text)
+static int usage_read_file(uint32_t pid, const char *name, char **ret_text)
 {
 	char path[64];
 
@@ -32,21 +32,21 @@ static uint64_t line_bytes(const char *status, const char *name)
 {
 	const char *line = strstr(status, name);
 
-	return line == NULL ? 0 : strtoull(line + strlen(name), NULL, 10) * 1024;
+	return !line ? 0 : strtoull(line + strlen(name), NULL, 10) * 1024;
 }
 
 /* utime and stime, in ticks. The name before them may hold spaces and parentheses: the last one ends it. */
 static int read_ticks(uint32_t pid, uint64_t ticks[2])
 {
 	SP_FREE char *stat = NULL;
-	int r = read_file(pid, "stat", &stat);
+	int r = usage_read_file(pid, "stat", &stat);
 
 	if (r < 0)
 		return r;
 	char *at = strrchr(stat, ')');
-	for (int field = 2; at != NULL && field < UTIME_FIELD; field++)
+	for (int field = 2; at && field < UTIME_FIELD; field++)
 		at = strchr(at + 1, ' ');
-	if (at == NULL)
+	if (!at)
 		return sp_fail(-EBADMSG, "read the times of process %u", pid);
 	ticks[0] = strtoull(at, &at, 10);
 	ticks[1] = strtoull(at, NULL, 10);
@@ -87,7 +87,7 @@ int sp_usage_get(uint32_t pid, struct sp_usage *ret_usage)
 		pid = (uint32_t)getpid();
 	int r = read_times(pid, &u);
 	if (r == 0)
-		r = read_file(pid, "status", &status);
+		r = usage_read_file(pid, "status", &status);
 	if (r < 0)
 		return r;
 	u.peak_bytes = line_bytes(status, "\nVmHWM:");

@@ -1,54 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* calls.c: see calls.h. */
 #include "profile/calls.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/identity.h"
 #include "profile/priv.h"
+#include "profile/values.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a counted function begins: what its samples are found by. Where that is not known (pprof), the function. */
-struct place {
+/* The address where counted functions begin; samples are matched by it. In a profile without addresses (pprof): the
+ * function. */
+struct address {
 	uint32_t library, func;
 	uint64_t start;
 	int64_t self_ns, total_ns, outside_ns, n_outside;
-	int64_t n_calls_outside;     /* by all names that are called here */
-	uint32_t seen, seen_outside; /* the last row, +1, that was added to total and outside */
+	int64_t n_calls_outside;     /* by all names of this address */
+	uint32_t seen, seen_outside; /* the last row, +1, that was added to total_ns and outside_ns */
 };
-struct pair { /* of functions; summed */
+struct pair { /* callee and caller, with the sum of the calls */
 	uint32_t callee, callee_file, func, file;
 	bool is_outside, address_taken, untimed;
 	int64_t n_calls;
 };
-struct timed { /* calls of a function that took so long; high 0: all its calls took n */
+struct timed { /* n calls of a function that took low_ns to high_ns; high_ns 0: n is the sum of ns of all its calls */
 	uint32_t callee, callee_file;
-	struct sp_called_range range;
+	struct sp_latency_range range;
 };
-struct job {
+struct join {
 	const struct sp_profile *p;
 	struct sp_identity same;
 	struct timed *timed;
 	size_t n_timed, timed_capacity;
-	int calls, time, samples, counted, latency; /* indices of values, -1: there is none */
+	int calls, time, samples, counted, latency; /* indices of values; -1: no such value */
 	struct pair *pairs;
 	size_t n_pairs, pairs_capacity;
-	struct place *places;
-	size_t n_places, places_capacity;
-	uint32_t *placed; /* by function: index + 1 */
+	struct address *addresses; /* sorted */
+	size_t n_addresses, addresses_capacity;
+	uint32_t *address_of; /* by function: index + 1; 0: no counted function begins there */
 };
 
-static int value_of(const struct sp_profile *p, const char *name, const char *unit)
+/* The first value in nanoseconds, which is not that of timed calls. */
+static int time_value_find(const struct sp_profile *p)
 {
 	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++) {
 		const struct sp_value_type *t = sp_profile_value_type(p, i);
-
-		const char *its_name = sp_profile_string(p, t->name);
-
-		if ((name ? !strcmp(its_name, name) : strcmp(its_name, "latency") != 0) &&
-		    (!unit || !strcmp(sp_profile_string(p, t->unit), unit)))
+		if (strcmp(sp_profile_string(p, t->unit), "nanoseconds") == 0 &&
+		    strcmp(sp_profile_string(p, t->name), "latency") != 0)
 			return (int)i;
 	}
 	return -1;
@@ -56,12 +58,11 @@ static int value_of(const struct sp_profile *p, const char *name, const char *un
 
 int sp_calls_table_value(const struct sp_profile *p)
 {
-	return value_of(p, "calls", "count");
+	return sp_profile_find_value(p, "calls", "count");
 }
 
-/* --- calls ---------------------------------------------------------------------------------------------------------
- */
-static int pair_add(struct job *j, const struct sp_row *row)
+/* --- calls --- */
+static int calls_pair_add(struct join *j, const struct sp_row *row)
 {
 	struct sp_stack stack = sp_profile_stack(j->p, row->user);
 	const uint32_t *f = stack.frames;
@@ -83,7 +84,7 @@ static int pair_add(struct job *j, const struct sp_row *row)
 	return 0;
 }
 
-static int by_pair(const void *a, const void *b)
+static int compare_pairs(const void *a, const void *b)
 {
 	const struct pair *x = a, *y = b;
 
@@ -96,19 +97,19 @@ static int by_pair(const void *a, const void *b)
 	return (x->func > y->func) - (x->func < y->func);
 }
 
-static int pairs_make(struct job *j)
+static int calls_pairs_make(struct join *j)
 {
 	size_t n = 0;
 	int r = 0;
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(j->p) && r >= 0; i++)
 		if (sp_profile_row(j->p, i)->values[j->calls])
-			r = pair_add(j, sp_profile_row(j->p, i));
+			r = calls_pair_add(j, sp_profile_row(j->p, i));
 	if (r < 0 || !j->n_pairs)
 		return r;
-	qsort(j->pairs, j->n_pairs, sizeof(*j->pairs), by_pair);
+	qsort(j->pairs, j->n_pairs, sizeof(*j->pairs), compare_pairs);
 	for (size_t i = 1; i < j->n_pairs; i++) {
-		if (by_pair(&j->pairs[n], &j->pairs[i])) {
+		if (compare_pairs(&j->pairs[n], &j->pairs[i])) {
 			j->pairs[++n] = j->pairs[i];
 			continue;
 		}
@@ -120,11 +121,10 @@ static int pairs_make(struct job *j)
 	return 0;
 }
 
-/* --- times ---------------------------------------------------------------------------------------------------------
- */
-static int by_place(const void *a, const void *b)
+/* --- times --- */
+static int compare_addresses(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct address *x = a, *y = b;
 
 	if (x->library != y->library)
 		return x->library < y->library ? -1 : 1;
@@ -133,60 +133,62 @@ static int by_place(const void *a, const void *b)
 	return (x->func > y->func) - (x->func < y->func);
 }
 
-static struct place place_of(const struct job *j, uint32_t library, uint32_t func)
+static struct address function_address(const struct join *j, uint32_t library, uint32_t func)
 {
 	uint64_t start = sp_profile_func(j->p, func)->start;
 
-	return (struct place){.library = library, .start = start, .func = start ? 0 : j->same.funcs[func]};
+	return (struct address){.library = library, .start = start, .func = start ? 0 : j->same.funcs[func]};
 }
 
-static int places_make(struct job *j)
+static int calls_addresses_make(struct join *j)
 {
 	size_t n = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < j->n_pairs && r >= 0; i++) {
-		r = sp_grow(&j->places, &j->places_capacity, j->n_places + 1, sizeof(*j->places));
+		r = sp_grow(&j->addresses, &j->addresses_capacity, j->n_addresses + 1, sizeof(*j->addresses));
 		if (r >= 0)
-			j->places[j->n_places++] = place_of(j, j->pairs[i].callee_file, j->pairs[i].callee);
+			j->addresses[j->n_addresses++] =
+			    function_address(j, j->pairs[i].callee_file, j->pairs[i].callee);
 	}
-	if (r < 0 || !j->n_places)
+	if (r < 0 || !j->n_addresses)
 		return r;
-	qsort(j->places, j->n_places, sizeof(*j->places), by_place);
-	for (size_t i = 1; i < j->n_places; i++)
-		if (by_place(&j->places[n], &j->places[i]))
-			j->places[++n] = j->places[i];
-	j->n_places = n + 1;
+	qsort(j->addresses, j->n_addresses, sizeof(*j->addresses), compare_addresses);
+	for (size_t i = 1; i < j->n_addresses; i++)
+		if (compare_addresses(&j->addresses[n], &j->addresses[i]))
+			j->addresses[++n] = j->addresses[i];
+	j->n_addresses = n + 1;
 	return 0;
 }
 
-static struct place *place_find(const struct job *j, uint32_t library, uint32_t func)
+static struct address *calls_address_find(const struct join *j, uint32_t library, uint32_t func)
 {
-	struct place key = place_of(j, library, func);
+	struct address key = function_address(j, library, func);
 
-	return j->n_places ? bsearch(&key, j->places, j->n_places, sizeof(key), by_place) : NULL;
+	return j->n_addresses ? bsearch(&key, j->addresses, j->n_addresses, sizeof(key), compare_addresses) : NULL;
 }
 
-/* The functions that lie where a counted one does. */
-static int functions_place(struct job *j)
+/* Finds the functions that begin at the address of a counted one. */
+static int calls_functions_match(struct join *j)
 {
-	j->placed = calloc(sp_profile_n_funcs(j->p), sizeof(*j->placed));
-	if (!j->placed)
+	j->address_of = calloc(sp_profile_n_funcs(j->p), sizeof(*j->address_of));
+	if (!j->address_of)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < sp_profile_n_funcs(j->p); i++) {
 		uint32_t file = sp_profile_func(j->p, i)->file;
-		struct place *p = place_find(j, sp_identity_library(j->p, &j->same, file), i);
+		struct address *p = calls_address_find(j, sp_identity_library(j->p, &j->same, file), i);
 
 		if (p)
-			j->placed[i] = (uint32_t)(p - j->places) + 1;
+			j->address_of[i] = (uint32_t)(p - j->addresses) + 1;
 	}
 	return 0;
 }
 
-static void frame_add(struct job *j, const struct sp_stack *stack, uint32_t i, uint32_t row, const int64_t *values)
+static void calls_frame_add(struct join *j, const struct sp_stack *stack, uint32_t i, uint32_t row,
+			    const int64_t *values)
 {
 	const struct sp_frame *f = sp_profile_frame(j->p, stack->frames[i]);
-	struct place *p = j->placed[f->func] ? &j->places[j->placed[f->func] - 1] : NULL;
+	struct address *p = j->address_of[f->func] ? &j->addresses[j->address_of[f->func] - 1] : NULL;
 	int64_t ns = values[j->time];
 
 	if (!p)
@@ -202,43 +204,43 @@ static void frame_add(struct job *j, const struct sp_stack *stack, uint32_t i, u
 	sp_saturating_add(&p->n_outside, j->samples < 0 ? 1 : values[j->samples]);
 }
 
-static void sample_add(struct job *j, uint32_t number)
+static void calls_sample_add(struct join *j, uint32_t number)
 {
 	const struct sp_row *row = sp_profile_row(j->p, number);
 	struct sp_stack stack = sp_profile_stack(j->p, row->user);
 	uint32_t leaf = stack.n_frames && !row->kernel ? sp_profile_frame(j->p, stack.frames[0])->func : 0;
 
-	if (j->placed[leaf])
-		sp_saturating_add(&j->places[j->placed[leaf] - 1].self_ns, row->values[j->time]);
+	if (j->address_of[leaf])
+		sp_saturating_add(&j->addresses[j->address_of[leaf] - 1].self_ns, row->values[j->time]);
 	for (uint32_t i = 0; i < stack.n_frames; i++)
-		frame_add(j, &stack, i, number, row->values);
+		calls_frame_add(j, &stack, i, number, row->values);
 }
 
-static int times_make(struct job *j, struct sp_calls_table *t)
+static int calls_times_make(struct join *j, struct sp_calls_table *t)
 {
-	int r = places_make(j);
+	int r = calls_addresses_make(j);
 
 	for (size_t i = 0; i < j->n_pairs && r >= 0; i++)
 		if (j->pairs[i].is_outside)
-			sp_saturating_add(&place_find(j, j->pairs[i].callee_file, j->pairs[i].callee)->n_calls_outside,
-					  j->pairs[i].n_calls);
+			sp_saturating_add(
+			    &calls_address_find(j, j->pairs[i].callee_file, j->pairs[i].callee)->n_calls_outside,
+			    j->pairs[i].n_calls);
 	if (r >= 0)
-		r = functions_place(j);
+		r = calls_functions_match(j);
 	for (uint32_t i = 0; i < sp_profile_n_rows(j->p) && r >= 0; i++) {
 		const struct sp_row *row = sp_profile_row(j->p, i);
 
 		if (row->values[j->time] <= 0)
 			continue;
-		sample_add(j, i);
+		calls_sample_add(j, i);
 		sp_saturating_add(&t->time_ns, row->values[j->time]);
 		sp_saturating_add(&t->n_samples, j->samples < 0 ? 1 : row->values[j->samples]);
 	}
 	return r;
 }
 
-/* --- calls that were timed by themselves ----------------------------------------------------------------------------
- */
-static int64_t label_of(const struct sp_profile *p, const struct sp_row *row, const char *name)
+/* --- calls that were timed by themselves --- */
+static int64_t row_label_number(const struct sp_profile *p, const struct sp_row *row, const char *name)
 {
 	size_t n = 0;
 	const struct sp_label *labels = sp_profile_labels(p, sp_profile_key(p, row->key)->labels, &n);
@@ -249,7 +251,7 @@ static int64_t label_of(const struct sp_profile *p, const struct sp_row *row, co
 	return 0;
 }
 
-static int timed_add(struct job *j, const struct sp_row *row)
+static int calls_timed_add(struct join *j, const struct sp_row *row)
 {
 	struct sp_stack stack = sp_profile_stack(j->p, row->user);
 	int64_t n = row->values[j->counted], ns = row->values[j->latency];
@@ -263,14 +265,14 @@ static int timed_add(struct job *j, const struct sp_row *row)
 			    .callee_file = j->same.library_of[stack.frames[0]],
 			    .range.n = n ? n : ns};
 	if (n) {
-		t->range.low_ns = label_of(j->p, row, "latency_from");
-		t->range.high_ns = SP_MAX(label_of(j->p, row, "latency_below"), t->range.low_ns + 1);
+		t->range.low_ns = row_label_number(j->p, row, "latency_from");
+		t->range.high_ns = SP_MAX(row_label_number(j->p, row, "latency_below"), t->range.low_ns + 1);
 	}
 	j->n_timed++;
 	return 0;
 }
 
-static int by_range(const void *a, const void *b)
+static int compare_timed(const void *a, const void *b)
 {
 	const struct timed *x = a, *y = b;
 
@@ -283,19 +285,19 @@ static int by_range(const void *a, const void *b)
 	return (x->range.high_ns > y->range.high_ns) - (x->range.high_ns < y->range.high_ns);
 }
 
-static int timed_make(struct job *j)
+static int calls_timed_make(struct join *j)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(j->p) && r >= 0; i++)
-		r = timed_add(j, sp_profile_row(j->p, i));
+		r = calls_timed_add(j, sp_profile_row(j->p, i));
 	if (r >= 0 && j->n_timed)
-		qsort(j->timed, j->n_timed, sizeof(*j->timed), by_range);
+		qsort(j->timed, j->n_timed, sizeof(*j->timed), compare_timed);
 	return r;
 }
 
-/* What was timed of each function goes to its row; that of one range is added. */
-static void ranges_put(const struct job *j, struct sp_calls_table *t, struct sp_called *c)
+/* Moves the timed calls of a function to its row; equal ranges are added up. */
+static void callee_ranges_set(const struct join *j, struct sp_calls_table *t, struct sp_callee *c)
 {
 	size_t low = 0, high = j->n_timed;
 
@@ -310,8 +312,8 @@ static void ranges_put(const struct job *j, struct sp_calls_table *t, struct sp_
 	}
 	c->ranges = &t->ranges[low];
 	for (; low < j->n_timed && j->timed[low].callee == c->func && j->timed[low].callee_file == c->file; low++) {
-		const struct sp_called_range *r = &j->timed[low].range;
-		struct sp_called_range *last = c->n_ranges ? &c->ranges[c->n_ranges - 1] : NULL;
+		const struct sp_latency_range *r = &j->timed[low].range;
+		struct sp_latency_range *last = c->n_ranges ? &c->ranges[c->n_ranges - 1] : NULL;
 
 		sp_saturating_add(r->high_ns ? &c->n_timed : &c->timed_ns, r->n);
 		if (last && last->low_ns == r->low_ns && last->high_ns == r->high_ns)
@@ -321,20 +323,19 @@ static void ranges_put(const struct job *j, struct sp_calls_table *t, struct sp_
 	}
 }
 
-/* --- the table -----------------------------------------------------------------------------------------------------
- */
-static int by_calls(const void *a, const void *b)
+/* --- the table --- */
+static int compare_callees(const void *a, const void *b)
 {
-	const struct sp_called *x = a, *y = b;
+	const struct sp_callee *x = a, *y = b;
 
 	if (x->n_calls != y->n_calls)
 		return x->n_calls > y->n_calls ? -1 : 1;
 	return (x->func > y->func) - (x->func < y->func);
 }
 
-static int by_callers_calls(const void *a, const void *b)
+static int compare_callers(const void *a, const void *b)
 {
-	const struct sp_called_by *x = a, *y = b;
+	const struct sp_callee_caller *x = a, *y = b;
 
 	if (x->n_calls != y->n_calls)
 		return x->n_calls > y->n_calls ? -1 : 1;
@@ -343,15 +344,15 @@ static int by_callers_calls(const void *a, const void *b)
 	return (x->file > y->file) - (x->file < y->file);
 }
 
-static void caller_put(struct sp_calls_table *t, size_t i, const struct pair *pair)
+static void callee_caller_add(struct sp_calls_table *t, size_t i, const struct pair *pair)
 {
-	struct sp_called *c = t->n_rows ? &t->rows[t->n_rows - 1] : NULL;
+	struct sp_callee *c = t->n_rows ? &t->rows[t->n_rows - 1] : NULL;
 
 	if (!c || c->func != pair->callee || c->file != pair->callee_file) {
 		c = &t->rows[t->n_rows++];
-		*c = (struct sp_called){.func = pair->callee, .file = pair->callee_file, .callers = &t->callers[i]};
+		*c = (struct sp_callee){.func = pair->callee, .file = pair->callee_file, .callers = &t->callers[i]};
 	}
-	t->callers[i] = (struct sp_called_by){
+	t->callers[i] = (struct sp_callee_caller){
 	    .func = pair->func, .file = pair->file, .is_outside = pair->is_outside, .n_calls = pair->n_calls};
 	c->n_callers++;
 	c->address_taken |= pair->address_taken;
@@ -362,21 +363,21 @@ static void caller_put(struct sp_calls_table *t, size_t i, const struct pair *pa
 	sp_saturating_add(&t->n_calls, pair->n_calls);
 }
 
-static void row_finish(const struct job *j, struct sp_called *c)
+static void callee_finish(const struct join *j, struct sp_callee *c)
 {
-	const struct place *p = j->n_places ? place_find(j, c->file, c->func) : NULL;
+	const struct address *p = j->n_addresses ? calls_address_find(j, c->file, c->func) : NULL;
 
-	qsort(c->callers, c->n_callers, sizeof(*c->callers), by_callers_calls);
+	qsort(c->callers, c->n_callers, sizeof(*c->callers), compare_callers);
 	if (!p)
 		return;
 	c->self_ns = p->self_ns;
 	c->total_ns = p->total_ns;
 	c->outside_ns = p->outside_ns;
 	c->n_outside_samples = p->n_outside;
-	c->n_place_outside = p->n_calls_outside;
+	c->n_address_outside = p->n_calls_outside;
 }
 
-static int table_fill(const struct job *j, struct sp_calls_table *t)
+static int calls_table_fill(const struct join *j, struct sp_calls_table *t)
 {
 	t->rows = calloc(j->n_pairs + 1, sizeof(*t->rows));
 	t->callers = calloc(j->n_pairs + 1, sizeof(*t->callers));
@@ -384,23 +385,23 @@ static int table_fill(const struct job *j, struct sp_calls_table *t)
 	if (!t->rows || !t->callers || !t->ranges)
 		return -ENOMEM;
 	for (size_t i = 0; i < j->n_pairs; i++)
-		caller_put(t, i, &j->pairs[i]);
+		callee_caller_add(t, i, &j->pairs[i]);
 	for (size_t i = 0; i < t->n_rows; i++) {
-		row_finish(j, &t->rows[i]);
-		ranges_put(j, t, &t->rows[i]);
+		callee_finish(j, &t->rows[i]);
+		callee_ranges_set(j, t, &t->rows[i]);
 	}
-	qsort(t->rows, t->n_rows, sizeof(*t->rows), by_calls);
+	qsort(t->rows, t->n_rows, sizeof(*t->rows), compare_callees);
 	return 0;
 }
 
 int sp_calls_table_new(const struct sp_profile *p, struct sp_calls_table *ret_table)
 {
-	struct job j = {.p = p,
-			.calls = sp_calls_table_value(p),
-			.time = value_of(p, NULL, "nanoseconds"),
-			.samples = value_of(p, "samples", "count"),
-			.counted = value_of(p, "timed", "count"),
-			.latency = value_of(p, "latency", "nanoseconds")};
+	struct join j = {.p = p,
+			 .calls = sp_calls_table_value(p),
+			 .time = time_value_find(p),
+			 .samples = sp_profile_find_value(p, "samples", "count"),
+			 .counted = sp_profile_find_value(p, "timed", "count"),
+			 .latency = sp_profile_find_value(p, "latency", "nanoseconds")};
 	struct sp_calls_table t = {0};
 	int r = j.calls < 0 ? sp_fail_said(-ENODATA, "the profile has no counted calls") : 0;
 
@@ -408,23 +409,23 @@ int sp_calls_table_new(const struct sp_profile *p, struct sp_calls_table *ret_ta
 		r = sp_identity_new(p, &j.same);
 	if (r < 0)
 		return r;
-	r = pairs_make(&j);
+	r = calls_pairs_make(&j);
 	t.has_times = j.time >= 0;
 	if (r >= 0 && t.has_times)
-		r = times_make(&j, &t);
+		r = calls_times_make(&j, &t);
 	t.has_latency = j.counted >= 0 && j.latency >= 0;
 	if (r >= 0 && t.has_latency)
-		r = timed_make(&j);
+		r = calls_timed_make(&j);
 	if (r >= 0)
-		r = table_fill(&j, &t);
+		r = calls_table_fill(&j, &t);
 	if (r < 0)
 		sp_calls_table_done(&t);
 	else
 		*ret_table = t;
 	sp_identity_done(&j.same);
 	free(j.pairs);
-	free(j.places);
-	free(j.placed);
+	free(j.addresses);
+	free(j.address_of);
 	free(j.timed);
 	return r;
 }
@@ -437,12 +438,12 @@ void sp_calls_table_done(struct sp_calls_table *t)
 	*t = (struct sp_calls_table){0};
 }
 
-double sp_called_quantile(const struct sp_called *c, double share)
+double sp_callee_quantile(const struct sp_callee *c, double share)
 {
 	double before = 0, wanted = share * (double)c->n_timed;
 
 	for (size_t i = 0; i < c->n_ranges; i++) {
-		const struct sp_called_range *r = &c->ranges[i];
+		const struct sp_latency_range *r = &c->ranges[i];
 		double n = (double)r->n;
 
 		if (before + n >= wanted)
@@ -452,7 +453,7 @@ double sp_called_quantile(const struct sp_called *c, double share)
 	return -1;
 }
 
-/* Wilson and Hilferty, 1931: the cube root of a chi-squared number is nearly normal. */
+/* Wilson and Hilferty, 1931: the cube root of a chi-squared variable is nearly normal. */
 static double poisson_bound(double n, double z)
 {
 	double root = 1 - 1 / (9 * n) + z / (3 * sqrt(n));
@@ -460,14 +461,14 @@ static double poisson_bound(double n, double z)
 	return n > 0 && root > 0 ? n * root * root * root : 0;
 }
 
-bool sp_called_time(const struct sp_called *c, double *ret_ns, double *ret_low, double *ret_high)
+bool sp_callee_time(const struct sp_callee *c, double *ret_ns, double *ret_low, double *ret_high)
 {
 	const double z = 1.959964;
 	double n = (double)c->n_outside_samples, one;
 
 	if (c->n_outside <= 0 || c->n_outside_samples <= 0)
 		return false;
-	*ret_ns = (double)c->outside_ns / (double)c->n_place_outside;
+	*ret_ns = (double)c->outside_ns / (double)c->n_address_outside;
 	one = *ret_ns / n;
 	*ret_low = one * poisson_bound(n, -z);
 	*ret_high = one * poisson_bound(n + 1, z);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/container.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/parse.h"
 #include "profile/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { ID_LEN = 64, SHORT_LEN = 12, MAX_NAME = 255 };
 
@@ -17,19 +17,19 @@ struct part {
 	size_t len;
 };
 
-static bool begins(struct part p, const char *prefix)
+static bool part_begins_with(struct part p, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
 	return p.len > n && memcmp(p.text, prefix, n) == 0;
 }
 
-static bool is_word(struct part p, const char *word)
+static bool part_equals(struct part p, const char *word)
 {
 	return p.len == strlen(word) && memcmp(p.text, word, p.len) == 0;
 }
 
-static struct part without(struct part p, const char *suffix)
+static struct part part_without_suffix(struct part p, const char *suffix)
 {
 	size_t n = strlen(suffix);
 
@@ -38,47 +38,51 @@ static struct part without(struct part p, const char *suffix)
 	return p;
 }
 
-static struct part behind(struct part p, size_t n)
+static struct part part_skip(struct part p, size_t n)
 {
 	return (struct part){p.text + n, p.len - n};
 }
 
-static bool is_hex(struct part p)
+static bool part_is_hex(struct part p)
 {
 	for (size_t i = 0; i < p.len; i++)
-		if (strchr("0123456789abcdef", p.text[i]) == NULL)
+		if (!strchr("0123456789abcdef", p.text[i]))
 			return false;
 	return true;
 }
 
-/* [ENGINE-]ID[.scope], with : for - where the runtime's driver does not fit; the engine's monitor runs outside. */
-static bool find_id(struct part p, struct part *ret)
+/*
+ * [ENGINE-]ID[.scope], or ENGINE:ID where the runtime uses another cgroup driver than the engine. conmon, the
+ * engine's monitor, runs outside of the container.
+ */
+static bool container_id_parse(struct part p, struct part *ret)
 {
-	p = without(p, ".scope");
-	if (p.len < ID_LEN || !is_hex(behind(p, p.len - ID_LEN)))
+	p = part_without_suffix(p, ".scope");
+	if (p.len < ID_LEN || !part_is_hex(part_skip(p, p.len - ID_LEN)))
 		return false;
-	struct part id = behind(p, p.len - ID_LEN), engine = {p.text, p.len - ID_LEN};
+	struct part id = part_skip(p, p.len - ID_LEN), engine = {p.text, p.len - ID_LEN};
 	bool is_apart = engine.len == 0 || engine.text[engine.len - 1] == '-' || engine.text[engine.len - 1] == ':';
 
-	if (!is_apart || without(engine, "conmon-").len != engine.len)
+	if (!is_apart || part_without_suffix(engine, "conmon-").len != engine.len)
 		return false;
 	*ret = (struct part){id.text, SHORT_LEN};
 	return true;
 }
 
 /* lxc.payload.NAME, lxc.payload/NAME, lxc/NAME; machine-NAME.scope, systemd-nspawn@NAME.service. */
-static bool find_name(struct part before, struct part p, struct part *ret)
+static bool container_name_parse(struct part before, struct part p, struct part *ret)
 {
 	struct part name;
 
-	if (is_word(before, "lxc") || is_word(before, "lxc.payload"))
+	if (part_equals(before, "lxc") || part_equals(before, "lxc.payload"))
 		name = p;
-	else if (begins(p, "lxc.payload."))
-		name = behind(p, strlen("lxc.payload."));
-	else if (is_word(before, "machine.slice") && begins(p, "machine-") && without(p, ".scope").len < p.len)
-		name = behind(without(p, ".scope"), strlen("machine-"));
-	else if (begins(p, "systemd-nspawn@") && without(p, ".service").len < p.len)
-		name = behind(without(p, ".service"), strlen("systemd-nspawn@"));
+	else if (part_begins_with(p, "lxc.payload."))
+		name = part_skip(p, strlen("lxc.payload."));
+	else if (part_equals(before, "machine.slice") && part_begins_with(p, "machine-") &&
+		 part_without_suffix(p, ".scope").len < p.len)
+		name = part_skip(part_without_suffix(p, ".scope"), strlen("machine-"));
+	else if (part_begins_with(p, "systemd-nspawn@") && part_without_suffix(p, ".service").len < p.len)
+		name = part_skip(part_without_suffix(p, ".service"), strlen("systemd-nspawn@"));
 	else
 		return false;
 	if (name.len > MAX_NAME)
@@ -87,8 +91,8 @@ static bool find_name(struct part before, struct part p, struct part *ret)
 	return true;
 }
 
-/* systemd's names of units write what they may not hold as \xHH. */
-static void put_name(struct part p, char *to)
+/* Undoes systemd's escapes in unit names: \xHH. */
+static void container_name_unescape(struct part p, char *to)
 {
 	size_t i = 0;
 
@@ -107,15 +111,16 @@ int sp_container_of(const char *cgroup, char *ret_name, size_t size)
 
 	for (const char *at = cgroup; *at != '\0';) {
 		struct part p = {at, strcspn(at, "/")};
-		if (p.len > 0 && (find_id(p, &found) || find_name(before, p, &found)) && found.len >= size)
+		if (p.len > 0 && (container_id_parse(p, &found) || container_name_parse(before, p, &found)) &&
+		    found.len >= size)
 			return -ENAMETOOLONG;
 		if (p.len > 0)
 			before = p;
 		at += p.len + (at[p.len] == '/');
 	}
-	if (found.text == NULL)
+	if (!found.text)
 		return -ENOENT;
-	put_name(found, ret_name);
+	container_name_unescape(found, ret_name);
 	return 0;
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/diff.h"
 
+#include "base/mem.h"
+#include "profile/identity.h"
+#include "profile/priv.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "profile/identity.h"
-#include "profile/priv.h"
-
-/* --- a diff ------------------------------------------------------------------------------------------------------- */
-static void count_row(struct sp_diff *d, const struct sp_row *row, int side)
+/* --- a diff --- */
+static void diff_row_count(struct sp_diff *d, const struct sp_row *row, int side)
 {
 	d->value[side] += (double)row->values[SP_DIFF_OLD + side];
 	d->n_samples[side] += (double)row->values[SP_DIFF_OLD_SAMPLES + side];
@@ -24,30 +24,30 @@ static int compare_words(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static size_t n_different(uint32_t *words, size_t n)
+static size_t words_distinct(uint32_t *words, size_t n)
 {
-	size_t n_different = 0;
+	size_t words_distinct = 0;
 
 	qsort(words, n, sizeof(*words), compare_words);
 	for (size_t i = 0; i < n; i++)
-		n_different += i == 0 || words[i] != words[i - 1];
-	return n_different;
+		words_distinct += i == 0 || words[i] != words[i - 1];
+	return words_distinct;
 }
 
-/* Slices tell if both sides have enough of them with something in it, and every row has one. */
+/* Slices are used if both sides have enough that are not empty, and every row has one. */
 static int choose_method(struct sp_diff *d)
 {
 	uint32_t n = sp_profile_n_rows(d->joined);
 	SP_FREE uint32_t *slices = calloc((size_t)n + 1, sizeof(*slices));
 	bool enough = true;
 
-	if (slices == NULL)
+	if (!slices)
 		return -ENOMEM;
 	for (int side = 0; side < 2; side++) {
 		size_t n_slices = 0;
 		for (uint32_t i = 0; i < n; i++) {
 			const struct sp_row *row = sp_profile_row(d->joined, i);
-			count_row(d, row, side);
+			diff_row_count(d, row, side);
 			if (row->values[SP_DIFF_OLD + side] == 0)
 				continue;
 			uint32_t slice = sp_profile_key(d->joined, row->key)->slice;
@@ -55,13 +55,13 @@ static int choose_method(struct sp_diff *d)
 			d->n_slices[side] = SP_MAX(d->n_slices[side], slice);
 			slices[n_slices++] = slice;
 		}
-		enough &= n_different(slices, n_slices) >= SP_DIFF_MIN_SLICES;
+		enough &= words_distinct(slices, n_slices) >= SP_DIFF_MIN_SLICES;
 	}
 	d->method = enough ? SP_DIFF_FROM_SLICES : SP_DIFF_FROM_COUNTS;
 	return 0;
 }
 
-/* Functions are many and tell best what all rows have in common, in spite of some that changed. */
+/* From functions: there are many, so a few that changed matter little. */
 static int find_dispersion(struct sp_diff *d)
 {
 	SP_FREE struct sp_noise_pair *pairs = NULL;
@@ -85,7 +85,7 @@ static int find_spread(struct sp_diff *d, enum sp_diff_by by, bool total)
 	return r;
 }
 
-/* Of functions those of one burst or change are many; of libraries they are one, but there may be too few of these. */
+/* A burst or change affects many functions but one library; so libraries are used, unless they are too few. */
 static int find_factors(struct sp_diff *d)
 {
 	d->dispersion = 1;
@@ -125,7 +125,7 @@ int sp_diff_new(const struct sp_profile *old_profile, const struct sp_profile *n
 	    o->new_value >= sp_profile_n_value_types(new_profile))
 		return -EINVAL;
 	struct sp_diff *d = calloc(1, sizeof(*d));
-	if (d == NULL)
+	if (!d)
 		return -ENOMEM;
 	d->scale = o->scale;
 	int r = sp_diff_join(p, o, d);
@@ -143,7 +143,7 @@ int sp_diff_new(const struct sp_profile *old_profile, const struct sp_profile *n
 
 void sp_diff_free(struct sp_diff *d)
 {
-	if (d == NULL)
+	if (!d)
 		return;
 	for (uint32_t i = 0; i < d->n_upgrades; i++) {
 		free(d->upgrades[i].old_files);
@@ -154,14 +154,14 @@ void sp_diff_free(struct sp_diff *d)
 	free(d);
 }
 
-/* --- its rows ----------------------------------------------------------------------------------------------------- */
-struct marker {
+/* --- its rows --- */
+struct upgrade_marker {
 	const struct sp_diff *d;
 	struct sp_identity same;
 	uint32_t *upgrade_of; /* by file */
 };
 
-static uint32_t upgrade_of_stack(const struct marker *m, uint32_t number)
+static uint32_t upgrade_of_stack(const struct upgrade_marker *m, uint32_t number)
 {
 	struct sp_stack s = sp_profile_stack(m->d->joined, number);
 	uint32_t upgrade = 0;
@@ -171,23 +171,23 @@ static uint32_t upgrade_of_stack(const struct marker *m, uint32_t number)
 	return upgrade;
 }
 
-static uint32_t upgrade_of_row(const struct marker *m, enum sp_diff_by by, const struct sp_diff_row *row)
+static uint32_t upgrade_of_row(const struct upgrade_marker *m, enum sp_diff_by by, const struct sp_diff_row *row)
 {
 	if (row->none)
 		return 0;
 	if (by == SP_DIFF_BY_LIBRARY)
 		return m->upgrade_of[row->id];
 	if (by == SP_DIFF_BY_FUNCTION)
-		return m->upgrade_of[sp_identity_library(m->d->joined, &m->same, row->of)];
-	uint32_t upgrade = upgrade_of_stack(m, row->of);
+		return m->upgrade_of[sp_identity_library(m->d->joined, &m->same, row->second_id)];
+	uint32_t upgrade = upgrade_of_stack(m, row->second_id);
 	return upgrade != 0 ? upgrade : upgrade_of_stack(m, row->id);
 }
 
 static int mark_upgrades(const struct sp_diff *d, enum sp_diff_by by, struct sp_diff_rows *rows)
 {
 	SP_FREE uint32_t *upgrade_of = calloc(sp_profile_n_files(d->joined), sizeof(*upgrade_of));
-	struct marker m = {.d = d, .upgrade_of = upgrade_of};
-	int r = upgrade_of == NULL ? -ENOMEM : sp_identity_new(d->joined, &m.same);
+	struct upgrade_marker m = {.d = d, .upgrade_of = upgrade_of};
+	int r = !upgrade_of ? -ENOMEM : sp_identity_new(d->joined, &m.same);
 
 	for (uint32_t i = 0; i < d->n_upgrades && r == 0; i++)
 		upgrade_of[d->upgrades[i].file] = i + 1;
@@ -198,45 +198,45 @@ static int mark_upgrades(const struct sp_diff *d, enum sp_diff_by by, struct sp_
 	return r;
 }
 
-/* --- q: chances in their order, each times n by its place, and never more than that of a likelier one ------------- */
-struct chance {
+/* --- q of Benjamini and Hochberg: p * n / rank, made monotonic --- */
+struct p_value {
 	double *q;
 };
 
-static int compare_chances(const void *left, const void *right)
+static int compare_p_values(const void *left, const void *right)
 {
-	double a = *((const struct chance *)left)->q, b = *((const struct chance *)right)->q;
+	double a = *((const struct p_value *)left)->q, b = *((const struct p_value *)right)->q;
 
 	return (a > b) - (a < b);
 }
 
-static void adjust(struct chance *chances, size_t n)
+static void p_values_adjust(struct p_value *p_values, size_t n)
 {
 	double least = 1;
 
-	qsort(chances, n, sizeof(*chances), compare_chances);
+	qsort(p_values, n, sizeof(*p_values), compare_p_values);
 	for (size_t i = n; i-- > 0;) {
-		least = fmin(least, *chances[i].q * (double)n / (double)(i + 1));
-		*chances[i].q = least;
+		least = fmin(least, *p_values[i].q * (double)n / (double)(i + 1));
+		*p_values[i].q = least;
 	}
 }
 
-static int adjust_all(struct sp_diff_rows *rows)
+static int rows_adjust(struct sp_diff_rows *rows)
 {
-	SP_FREE struct chance *chances = calloc(rows->n_rows + 1, sizeof(*chances));
+	SP_FREE struct p_value *p_values = calloc(rows->n_rows + 1, sizeof(*p_values));
 
-	if (chances == NULL)
+	if (!p_values)
 		return -ENOMEM;
 	for (size_t i = 0; i < rows->n_rows; i++)
-		chances[i].q = &rows->rows[i].self.q;
-	adjust(chances, rows->n_rows);
+		p_values[i].q = &rows->rows[i].self.q;
+	p_values_adjust(p_values, rows->n_rows);
 	for (size_t i = 0; i < rows->n_rows; i++)
-		chances[i].q = &rows->rows[i].total.q;
-	adjust(chances, rows->n_rows);
+		p_values[i].q = &rows->rows[i].total.q;
+	p_values_adjust(p_values, rows->n_rows);
 	return 0;
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------- */
+/* --- order --- */
 static int compare_falling(double a, double b)
 {
 	return (a < b) - (a > b);
@@ -254,18 +254,18 @@ static int compare_rows(const void *left, const void *right, void *arg)
 		c = compare_falling(fabs(a->total.delta), fabs(b->total.delta));
 	if (c == 0)
 		c = (a->id > b->id) - (a->id < b->id);
-	return c != 0 ? c : (a->of > b->of) - (a->of < b->of);
+	return c != 0 ? c : (a->second_id > b->second_id) - (a->second_id < b->second_id);
 }
 
-int sp_diff_fold(const struct sp_diff *d, enum sp_diff_by by, struct sp_diff_rows *ret_rows)
+int sp_diff_rows_new(const struct sp_diff *d, enum sp_diff_by by, struct sp_diff_rows *ret_rows)
 {
 	struct sp_diff_rows rows = {0};
-	int r = sp_diff_fold_rows(d, by, &rows);
+	int r = sp_diff_sum_rows(d, by, &rows);
 
 	if (r == 0)
 		r = mark_upgrades(d, by, &rows);
 	if (r == 0)
-		r = adjust_all(&rows);
+		r = rows_adjust(&rows);
 	if (r < 0) {
 		sp_diff_rows_done(&rows);
 		return r;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* diff_join.c: two profiles in one, where frames, functions and stacks are what they are called. */
+/* diff_join.c: joins two profiles into one, in which frames, functions and stacks are distinct by name only. */
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/priv.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "base/mem.h"
-#include "profile/priv.h"
-
-/* One side while it is taken over. Each map: number in the side's profile to number in the joined one, 0 = not yet. */
+/* One side while it is copied. Each map: number in the side's profile to number in the joined one, 0 = not yet. */
 struct side {
 	const struct sp_profile *p;
 	const struct sp_identity *same;
@@ -18,7 +18,7 @@ struct side {
 	const uint32_t *file_of_class;
 	struct sp_profile *joined;
 	uint32_t value, which;
-	bool value_counts; /* the value is a count itself, and nothing else tells the samples */
+	bool value_counts; /* the value is a count, and there is no other value for samples */
 	uint32_t *frames, *stacks, *keys;
 	uint32_t *scratch;
 	size_t scratch_capacity;
@@ -29,10 +29,12 @@ static int64_t copy_string(const struct side *s, uint32_t string)
 	return sp_profile_add_string(s->joined, sp_profile_string(s->p, string));
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
-/* A class is called as its first file is, of the new side if it is there. Only the labels that hold for both sides are
- * kept: no process, no bias. */
-static int64_t add_file(const struct side *s, uint32_t class, uint32_t number)
+/* --- files --- */
+/*
+ * A class is named like its first file, on the new side if it is there. Only labels that hold for both sides are
+ * kept: no process, no bias.
+ */
+static int64_t class_file_add(const struct side *s, uint32_t class, uint32_t number)
 {
 	const struct sp_file *from = sp_profile_file(s->p, number);
 	struct sp_file file = {
@@ -52,13 +54,13 @@ static int64_t add_file(const struct side *s, uint32_t class, uint32_t number)
 	return sp_profile_add_file(s->joined, &file);
 }
 
-static int add_files(const struct side *s, uint32_t *file_of_class)
+static int class_files_add(const struct side *s, uint32_t *file_of_class)
 {
 	for (uint32_t i = 1; i < sp_profile_n_files(s->p); i++) {
 		uint32_t class = s->class_of[i];
 		if (class == 0 || file_of_class[class] != 0)
 			continue;
-		int64_t n = add_file(s, class, i);
+		int64_t n = class_file_add(s, class, i);
 		if (n < 0)
 			return (int)n;
 		file_of_class[class] = (uint32_t)n;
@@ -66,19 +68,19 @@ static int add_files(const struct side *s, uint32_t *file_of_class)
 	return 0;
 }
 
-static uint32_t file_of(const struct side *s, uint32_t file)
+static uint32_t joined_file(const struct side *s, uint32_t file)
 {
 	return s->file_of_class[s->class_of[file]];
 }
 
-/* --- functions, frames, stacks ------------------------------------------------------------------------------------ */
-/* Named by its range only; read from a text it does not say so itself. */
+/* --- functions, frames, stacks --- */
+/* Named by its range only. A foreign text profile has no such flag: there the name's form decides. */
 static bool is_range(const struct sp_profile *p, const struct sp_func *func)
 {
 	const char *name = sp_profile_string(p, func->name), *plus = strstr(name, "+0x");
 
-	return func->is_range || (plus != NULL && plus != name && plus[3] != '\0' &&
-				  plus[3 + strspn(plus + 3, "0123456789abcdef")] == '\0');
+	return func->is_range ||
+	       (plus && plus != name && plus[3] != '\0' && plus[3 + strspn(plus + 3, "0123456789abcdef")] == '\0');
 }
 
 static int64_t unnamed_func(const struct side *s, uint32_t file)
@@ -94,11 +96,12 @@ static int64_t unnamed_func(const struct side *s, uint32_t file)
 	return sp_profile_add_func(s->joined, &(struct sp_func){.name = (uint32_t)string, .file = file});
 }
 
-static int64_t func_of(const struct side *s, const struct sp_frame *frame)
+static int64_t joined_func(const struct side *s, const struct sp_frame *frame)
 {
 	uint32_t number = s->same->funcs[frame->func];
 	const struct sp_func *from = sp_profile_func(s->p, number);
-	uint32_t from_file = number != 0 && from->file != 0 ? from->file : frame->file, file = file_of(s, from_file);
+	uint32_t from_file = number != 0 && from->file != 0 ? from->file : frame->file,
+		 file = joined_file(s, from_file);
 
 	if (s->upgraded[s->class_of[from_file]] && (number == 0 || is_range(s->p, from)))
 		return unnamed_func(s, file);
@@ -112,18 +115,18 @@ static int64_t func_of(const struct side *s, const struct sp_frame *frame)
 	return sp_profile_add_func(s->joined, &func);
 }
 
-/* The function stands for the place, so that frames of one function are one frame. */
-static int64_t frame_of(const struct side *s, uint32_t number)
+/* Frames of one function become one frame. */
+static int64_t joined_frame(const struct side *s, uint32_t number)
 {
 	const struct sp_frame *from = sp_profile_frame(s->p, number);
 
 	if (s->frames[number] != 0)
 		return s->frames[number];
-	int64_t func = func_of(s, from);
+	int64_t func = joined_func(s, from);
 	if (func < 0)
 		return func;
 	struct sp_frame frame = {.offset = (uint64_t)func,
-				 .file = file_of(s, from->file),
+				 .file = joined_file(s, from->file),
 				 .func = (uint32_t)func,
 				 .flags = from->flags & SP_FRAMEF_KERNEL};
 	int64_t n = sp_profile_add_frame(s->joined, &frame);
@@ -132,8 +135,8 @@ static int64_t frame_of(const struct side *s, uint32_t number)
 	return n;
 }
 
-/* Whether a stack was guessed, and why it was cut, does not make it another one. */
-static int64_t stack_of(struct side *s, uint32_t number)
+/* Stacks that differ only in being guessed, or in why they were cut, become one. */
+static int64_t joined_stack(struct side *s, uint32_t number)
 {
 	if (number == 0 || s->stacks[number] != 0)
 		return s->stacks[number];
@@ -142,7 +145,7 @@ static int64_t stack_of(struct side *s, uint32_t number)
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < stack.n_frames; i++) {
-		int64_t frame = frame_of(s, stack.frames[i]);
+		int64_t frame = joined_frame(s, stack.frames[i]);
 		if (frame < 0)
 			return frame;
 		s->scratch[i] = (uint32_t)frame;
@@ -156,7 +159,7 @@ static int64_t stack_of(struct side *s, uint32_t number)
 	return n;
 }
 
-static int64_t key_of(const struct side *s, uint32_t number)
+static int64_t joined_key(const struct side *s, uint32_t number)
 {
 	const struct sp_key *from = sp_profile_key(s->p, number);
 
@@ -171,10 +174,10 @@ static int64_t key_of(const struct side *s, uint32_t number)
 	return n;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
-static int take_row(struct side *s, const struct sp_row *row)
+/* --- rows --- */
+static int joined_row_add(struct side *s, const struct sp_row *row)
 {
-	int64_t key = key_of(s, row->key), user = stack_of(s, row->user), kernel = stack_of(s, row->kernel);
+	int64_t key = joined_key(s, row->key), user = joined_stack(s, row->user), kernel = joined_stack(s, row->kernel);
 	int64_t values[SP_MAX_VALUES] = {0};
 
 	if (key < 0 || user < 0 || kernel < 0)
@@ -185,7 +188,7 @@ static int take_row(struct side *s, const struct sp_row *row)
 	return sp_profile_add(s->joined, (uint32_t)key, (uint32_t)user, (uint32_t)kernel, values);
 }
 
-static int take_rows(struct side *s)
+static int joined_rows_add(struct side *s)
 {
 	const char *unit = sp_profile_string(s->p, sp_profile_value_type(s->p, s->value)->unit);
 	int r = 0;
@@ -194,10 +197,10 @@ static int take_rows(struct side *s)
 	s->frames = calloc(sp_profile_n_frames(s->p), sizeof(*s->frames));
 	s->stacks = calloc(sp_profile_n_stacks(s->p), sizeof(*s->stacks));
 	s->keys = calloc(sp_profile_n_keys(s->p), sizeof(*s->keys));
-	if (s->frames == NULL || s->stacks == NULL || s->keys == NULL)
+	if (!s->frames || !s->stacks || !s->keys)
 		r = -ENOMEM;
 	for (uint32_t i = 0; i < sp_profile_n_rows(s->p) && r == 0; i++)
-		r = take_row(s, sp_profile_row(s->p, i));
+		r = joined_row_add(s, sp_profile_row(s->p, i));
 	free(s->frames);
 	free(s->stacks);
 	free(s->keys);
@@ -205,8 +208,8 @@ static int take_rows(struct side *s)
 	return r;
 }
 
-/* --- upgrades ----------------------------------------------------------------------------------------------------- */
-/* The builds of a class on one side; a file without a build id is none. */
+/* --- upgrades --- */
+/* The builds of a class on one side. A file without a build id is not one. */
 static int list_builds(const struct side *s, uint32_t class, uint32_t **ret_files, uint32_t *ret_n)
 {
 	size_t capacity = 0;
@@ -223,7 +226,7 @@ static int list_builds(const struct side *s, uint32_t class, uint32_t **ret_file
 	return 0;
 }
 
-/* Modules go with their kernel. */
+/* Kernel modules are upgraded together with their kernel. */
 static int list_upgrades(const struct side s[2], uint32_t n_classes, struct sp_diff *d)
 {
 	struct sp_identity same;
@@ -247,7 +250,7 @@ static int list_upgrades(const struct side s[2], uint32_t n_classes, struct sp_d
 	return r;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 bool sp_diff_is_same_value(const struct sp_profile *old_profile, uint32_t old_value,
 			   const struct sp_profile *new_profile, uint32_t new_value)
 {
@@ -275,14 +278,14 @@ static int add_value_types(const struct sp_profile *const p[2], const struct sp_
 	return 0;
 }
 
-static int join(const struct sp_profile *const p[2], const struct sp_diff_options *o, const struct sp_identity same[2],
-		const struct sp_pairs *pairs, struct sp_diff *d)
+static int profiles_join(const struct sp_profile *const p[2], const struct sp_diff_options *o,
+			 const struct sp_identity same[2], const struct sp_pairs *pairs, struct sp_diff *d)
 {
 	SP_FREE uint32_t *file_of_class = calloc(pairs->n_classes + 1, sizeof(*file_of_class));
 	struct side s[2];
 	int r = sp_profile_new(&d->joined);
 
-	if (r < 0 || file_of_class == NULL)
+	if (r < 0 || !file_of_class)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < 2; i++)
 		s[i] = (struct side){.p = p[i],
@@ -294,10 +297,10 @@ static int join(const struct sp_profile *const p[2], const struct sp_diff_option
 				     .value = i == 0 ? o->old_value : o->new_value,
 				     .which = i};
 	r = add_value_types(p, o, d->joined);
-	for (uint32_t i = 2; i-- > 0 && r == 0;) /* the new names first */
-		r = add_files(&s[i], file_of_class);
+	for (uint32_t i = 2; i-- > 0 && r == 0;) /* the new side's names come first */
+		r = class_files_add(&s[i], file_of_class);
 	for (uint32_t i = 0; i < 2 && r == 0; i++)
-		r = take_rows(&s[i]);
+		r = joined_rows_add(&s[i]);
 	return r == 0 ? list_upgrades(s, pairs->n_classes, d) : r;
 }
 
@@ -312,7 +315,7 @@ int sp_diff_join(const struct sp_profile *const p[2], const struct sp_diff_optio
 	if (r == 0)
 		r = sp_pairs_new(p, same, &pairs);
 	if (r == 0)
-		r = join(p, o, same, &pairs, d);
+		r = profiles_join(p, o, same, &pairs, d);
 	sp_pairs_done(&pairs);
 	sp_identity_done(&same[0]);
 	sp_identity_done(&same[1]);

@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * diff_pair.c: which files of two profiles are one library. Classes of files are united (union-find), first what is the
- * same for certain, then what is left over on one side only, by weaker and weaker likeness.
+ * diff_pair.c: which files of two profiles are one library. Union-find: files that are the same for certain are united
+ * first, then classes that are left over on one side, by weaker and weaker criteria.
  */
+#include "base/intern.h"
+#include "base/mem.h"
+#include "profile/priv.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/intern.h"
-#include "base/mem.h"
-#include "profile/priv.h"
-
 struct item {
 	const struct sp_profile *p;
 	const struct sp_file *file;
 	uint32_t number, side;
-	uint32_t up; /* another item of the class; itself at the top */
+	uint32_t up; /* parent in the union-find forest; a class's root has itself */
 };
 
 struct pairing {
 	struct item *items;
 	size_t n, capacity;
-	uint8_t *sides; /* by item at the top of its class: bits of the sides that it is on */
+	uint8_t *sides; /* by root of a class: bits of the sides that have a file of it */
 };
 
-/* Writes what must be equal, nothing if that is not known. */
-typedef void words_of(const struct item *item, FILE *out);
+/* A criterion: writes what must be equal in two items; nothing if it is not known. */
+typedef void criterion(const struct item *item, FILE *out);
 
-enum who {
-	EVERYONE,  /* all classes with equal words are united */
-	LEFT_OVER, /* classes on one side only are united with such classes of the other side */
-	LAST_ONES, /* the same, if there is but one on either side */
-	LATE,      /* classes on one side only join any class of the other side: an upgrade that is under way */
+enum scope {
+	ALL_CLASSES, /* all classes equal by the criterion are united */
+	ONE_SIDED,   /* classes on one side only are united with such classes of the other side */
+	SINGLE_PAIR, /* the same, if there is only one on either side */
+	TO_ANY,      /* classes on one side only join any class of the other side: an upgrade under way */
 };
 
-static uint32_t top_of(struct pairing *m, uint32_t i)
+static uint32_t class_root(struct pairing *m, uint32_t i)
 {
 	while (m->items[i].up != i) {
 		m->items[i].up = m->items[m->items[i].up].up;
@@ -44,59 +44,59 @@ static uint32_t top_of(struct pairing *m, uint32_t i)
 	return i;
 }
 
-static void unite(struct pairing *m, uint32_t a, uint32_t b)
+static void classes_unite(struct pairing *m, uint32_t a, uint32_t b)
 {
-	a = top_of(m, a);
-	b = top_of(m, b);
+	a = class_root(m, a);
+	b = class_root(m, b);
 	m->items[SP_MAX(a, b)].up = SP_MIN(a, b);
 	m->sides[SP_MIN(a, b)] |= m->sides[SP_MAX(a, b)];
 }
 
-/* --- likenesses --------------------------------------------------------------------------------------------------- */
-static bool is_plain(const struct item *item)
+/* --- criteria --- */
+static bool item_has_file(const struct item *item)
 {
 	return item->file->kind == SP_FILE_ELF || item->file->kind == SP_FILE_OTHER;
 }
 
-static const char *text(const struct item *item, uint32_t string)
+static const char *item_string(const struct item *item, uint32_t string)
 {
 	return sp_profile_string(item->p, string);
 }
 
-static void words_build_id(const struct item *item, FILE *out)
+static void write_build_id(const struct item *item, FILE *out)
 {
-	if (item->file->build_id_len > 0 && is_plain(item))
+	if (item->file->build_id_len > 0 && item_has_file(item))
 		fwrite(item->file->build_id, 1, item->file->build_id_len, out);
 }
 
-/* The kernel, its modules, the vDSO and code without a file are what their names say. */
-static void words_special(const struct item *item, FILE *out)
+/* The kernel, its modules, the vDSO and code without a file are known by name. */
+static void write_special_name(const struct item *item, FILE *out)
 {
-	if (!is_plain(item))
-		fprintf(out, "%u%s", item->file->kind, text(item, item->file->name));
+	if (!item_has_file(item))
+		fprintf(out, "%u%s", item->file->kind, item_string(item, item->file->name));
 }
 
-static void words_path(const struct item *item, FILE *out)
+static void write_path(const struct item *item, FILE *out)
 {
-	if (is_plain(item))
-		fputs(text(item, item->file->path), out);
+	if (item_has_file(item))
+		fputs(item_string(item, item->file->path), out);
 }
 
-static void words_name(const struct item *item, FILE *out)
+static void write_name(const struct item *item, FILE *out)
 {
-	if (is_plain(item))
-		fputs(text(item, item->file->name), out);
+	if (item_has_file(item))
+		fputs(item_string(item, item->file->name), out);
 }
 
-static void words_stem(const struct item *item, FILE *out)
+static void write_stem(const struct item *item, FILE *out)
 {
-	const char *name = text(item, item->file->name), *so = strstr(name, ".so");
+	const char *name = item_string(item, item->file->name), *so = strstr(name, ".so");
 
-	if (is_plain(item) && so != NULL)
+	if (item_has_file(item) && so)
 		fwrite(name, 1, (size_t)(so - name), out);
 }
 
-/* --- uniting ------------------------------------------------------------------------------------------------------ */
+/* --- uniting --- */
 struct found {
 	uint32_t item[2], n[2]; /* by side: one of them + 1, and how many */
 };
@@ -108,13 +108,13 @@ struct table {
 	uint32_t *number_of; /* by item: of its words + 1, 0 = it has none or takes no part */
 };
 
-static int number_words(struct table *t, words_of *write, const struct item *item, uint32_t *ret_number)
+static int criterion_intern(struct table *t, criterion *write, const struct item *item, uint32_t *ret_number)
 {
 	SP_FREE char *bytes = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&bytes, &len);
 
-	if (out == NULL)
+	if (!out)
 		return -ENOMEM;
 	write(item, out);
 	if (fclose(out) != 0)
@@ -128,20 +128,20 @@ static int number_words(struct table *t, words_of *write, const struct item *ite
 	return sp_grow(&t->found, &t->capacity, (size_t)number + 1, sizeof(*t->found));
 }
 
-static bool is_left_over(struct pairing *m, uint32_t i)
+static bool item_is_one_sided(struct pairing *m, uint32_t i)
 {
-	return m->sides[top_of(m, i)] != 3;
+	return m->sides[class_root(m, i)] != 3;
 }
 
-static int look_up(struct pairing *m, struct table *t, words_of *write, enum who who)
+static int criterion_index(struct pairing *m, struct table *t, criterion *write, enum scope scope)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; i < m->n && r == 0; i++) {
 		const struct item *item = &m->items[i];
-		if ((who == LEFT_OVER || who == LAST_ONES) && !is_left_over(m, i))
+		if ((scope == ONE_SIDED || scope == SINGLE_PAIR) && !item_is_one_sided(m, i))
 			continue;
-		r = number_words(t, write, item, &t->number_of[i]);
+		r = criterion_intern(t, write, item, &t->number_of[i]);
 		if (r < 0 || t->number_of[i] == 0)
 			continue;
 		struct found *f = &t->found[t->number_of[i] - 1];
@@ -151,38 +151,38 @@ static int look_up(struct pairing *m, struct table *t, words_of *write, enum who
 	return r;
 }
 
-static void unite_found(struct pairing *m, const struct table *t, enum who who)
+static void index_unite(struct pairing *m, const struct table *t, enum scope scope)
 {
 	for (uint32_t i = 0; i < m->n; i++) {
 		if (t->number_of[i] == 0)
 			continue;
 		const struct found *f = &t->found[t->number_of[i] - 1];
 		uint32_t side = m->items[i].side, other = f->item[1 - side], own = f->item[side];
-		if (who == EVERYONE)
-			unite(m, i, own - 1);
-		if (other == 0 || (who == LAST_ONES && (f->n[0] != 1 || f->n[1] != 1)))
+		if (scope == ALL_CLASSES)
+			classes_unite(m, i, own - 1);
+		if (other == 0 || (scope == SINGLE_PAIR && (f->n[0] != 1 || f->n[1] != 1)))
 			continue;
-		/* several of one side are left over for one of the other: all of them are one library */
-		if (who != LATE || is_left_over(m, i))
-			unite(m, i, other - 1);
+		/* several of one side may match one of the other: all of them are one library */
+		if (scope != TO_ANY || item_is_one_sided(m, i))
+			classes_unite(m, i, other - 1);
 	}
 }
 
-static int unite_by(struct pairing *m, words_of *write, enum who who)
+static int criterion_unite(struct pairing *m, criterion *write, enum scope scope)
 {
 	struct table t = {.number_of = calloc(m->n + 1, sizeof(*t.number_of))};
-	int r = t.number_of != NULL && sp_intern_new(&t.words) == 0 ? look_up(m, &t, write, who) : -ENOMEM;
+	int r = t.number_of && sp_intern_new(&t.words) == 0 ? criterion_index(m, &t, write, scope) : -ENOMEM;
 
 	if (r == 0)
-		unite_found(m, &t, who);
+		index_unite(m, &t, scope);
 	sp_intern_free(t.words);
 	free(t.found);
 	free(t.number_of);
 	return r;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
-static void mark_stack(const struct sp_profile *p, const struct sp_identity *same, uint32_t number, bool *met)
+/* --- the whole --- */
+static void stack_files_mark(const struct sp_profile *p, const struct sp_identity *same, uint32_t number, bool *met)
 {
 	struct sp_stack s = sp_profile_stack(p, number);
 
@@ -193,15 +193,16 @@ static void mark_stack(const struct sp_profile *p, const struct sp_identity *sam
 	}
 }
 
-/* The files in which frames of the rows or their functions lie: others have nothing to be compared. */
-static int add_items(struct pairing *m, const struct sp_profile *p, const struct sp_identity *same, uint32_t side)
+/* Takes only the files in which frames of the rows, or their functions, lie. */
+static int pairing_items_add(struct pairing *m, const struct sp_profile *p, const struct sp_identity *same,
+			     uint32_t side)
 {
 	SP_FREE bool *met = calloc(sp_profile_n_files(p), sizeof(*met));
-	int r = met == NULL ? -ENOMEM : 0;
+	int r = !met ? -ENOMEM : 0;
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(p) && r == 0; i++) {
-		mark_stack(p, same, sp_profile_row(p, i)->user, met);
-		mark_stack(p, same, sp_profile_row(p, i)->kernel, met);
+		stack_files_mark(p, same, sp_profile_row(p, i)->user, met);
+		stack_files_mark(p, same, sp_profile_row(p, i)->kernel, met);
 	}
 	for (uint32_t i = 1; i < sp_profile_n_files(p) && r == 0; i++) {
 		if (!met[i])
@@ -215,39 +216,42 @@ static int add_items(struct pairing *m, const struct sp_profile *p, const struct
 	return r;
 }
 
-static int unite_all(struct pairing *m)
+static int pairing_unite(struct pairing *m)
 {
 	static const struct {
-		words_of *write;
-		enum who who;
+		criterion *write;
+		enum scope scope;
 	} steps[] = {
-	    {words_build_id, EVERYONE}, {words_special, EVERYONE}, {words_path, LEFT_OVER},
-	    {words_name, LEFT_OVER},    {words_stem, LAST_ONES},   {words_path, LATE},
+	    {write_build_id, ALL_CLASSES}, {write_special_name, ALL_CLASSES}, {write_path, ONE_SIDED},
+	    {write_name, ONE_SIDED},       {write_stem, SINGLE_PAIR},         {write_path, TO_ANY},
 	};
 	int r = 0;
 
 	m->sides = calloc(m->n + 1, sizeof(*m->sides));
-	if (m->sides == NULL)
+	if (!m->sides)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->n; i++)
 		m->sides[i] = (uint8_t)(1U << m->items[i].side);
 	for (size_t i = 0; i < SP_COUNT(steps) && r == 0; i++)
-		r = unite_by(m, steps[i].write, steps[i].who);
+		r = criterion_unite(m, steps[i].write, steps[i].scope);
 	return r;
 }
 
-/* A class's build, without padding: interned, it gives the build's number. */
+/* A build of a class. Interned, so without padding. */
 struct build {
 	uint32_t class, len;
 	uint8_t id[SP_BUILD_ID_MAX];
 };
 
-/* Upgraded: both sides have known builds, and one of them is on one side only. sides_of: by number of the build. */
+/*
+ * A class is upgraded if both sides have known builds, and one of these is on one side only. sides_of: by number of
+ * the build.
+ */
 static int find_upgrades(const struct pairing *m, struct sp_pairs *pairs, struct sp_intern *builds, uint8_t *sides_of)
 {
 	SP_FREE uint8_t *known = calloc(pairs->n_classes + 1, sizeof(*known));
 
-	if (known == NULL)
+	if (!known)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->n; i++) {
 		const struct item *it = &m->items[i];
@@ -272,7 +276,7 @@ static int mark_upgrades(const struct pairing *m, struct sp_pairs *pairs)
 {
 	SP_FREE uint8_t *sides_of = calloc(m->n + 1, sizeof(*sides_of));
 	struct sp_intern *builds = NULL;
-	int r = sides_of == NULL ? -ENOMEM : sp_intern_new(&builds);
+	int r = !sides_of ? -ENOMEM : sp_intern_new(&builds);
 
 	if (r == 0)
 		r = find_upgrades(m, pairs, builds, sides_of);
@@ -280,18 +284,18 @@ static int mark_upgrades(const struct pairing *m, struct sp_pairs *pairs)
 	return r;
 }
 
-static int hand_out(struct pairing *m, const struct sp_profile *const p[2], const struct sp_identity same[2],
-		    struct sp_pairs *pairs)
+static int pairing_classes_list(struct pairing *m, const struct sp_profile *const p[2],
+				const struct sp_identity same[2], struct sp_pairs *pairs)
 {
 	SP_FREE uint32_t *class_of_top = calloc(m->n + 1, sizeof(*class_of_top));
 
 	pairs->upgraded = calloc(m->n + 1, sizeof(*pairs->upgraded));
 	for (int side = 0; side < 2; side++)
 		pairs->class_of[side] = calloc(sp_profile_n_files(p[side]), sizeof(*pairs->class_of[side]));
-	if (class_of_top == NULL || pairs->upgraded == NULL || pairs->class_of[0] == NULL || pairs->class_of[1] == NULL)
+	if (!class_of_top || !pairs->upgraded || !pairs->class_of[0] || !pairs->class_of[1])
 		return -ENOMEM;
 	for (uint32_t i = 0; i < m->n; i++) {
-		uint32_t top = top_of(m, i);
+		uint32_t top = class_root(m, i);
 		if (class_of_top[top] == 0)
 			class_of_top[top] = ++pairs->n_classes;
 		pairs->class_of[m->items[i].side][m->items[i].number] = class_of_top[top];
@@ -306,14 +310,14 @@ int sp_pairs_new(const struct sp_profile *const p[2], const struct sp_identity s
 {
 	struct pairing m = {0};
 	struct sp_pairs pairs = {0};
-	int r = add_items(&m, p[0], &same[0], 0);
+	int r = pairing_items_add(&m, p[0], &same[0], 0);
 
 	if (r == 0)
-		r = add_items(&m, p[1], &same[1], 1);
+		r = pairing_items_add(&m, p[1], &same[1], 1);
 	if (r == 0)
-		r = unite_all(&m);
+		r = pairing_unite(&m);
 	if (r == 0)
-		r = hand_out(&m, p, same, &pairs);
+		r = pairing_classes_list(&m, p, same, &pairs);
 	if (r == 0)
 		*ret_pairs = pairs;
 	else

@@ -1,39 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/identity.h"
 
+#include "base/intern.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "profile/values.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/intern.h"
-#include "base/mem.h"
-#include "base/path.h"
-
-/* What makes files and functions the same, without padding. */
-struct file_words {
+/* Files and functions with equal identities are the same. Interned, so without padding. */
+struct file_identity {
 	uint32_t kind, build_id_len;
-	uint32_t name, path; /* strings, only where files without build ids are told apart by them */
+	uint32_t name, path; /* strings; 0 unless files are compared by path */
 	uint8_t build_id[SP_BUILD_ID_MAX];
 };
-struct func_words {
+struct func_identity {
 	uint32_t name, file;
 };
 
-/* One table of what was seen, and the number that was seen first of each. */
+/* Interned identities, and the first number that had each. */
 struct firsts {
-	struct sp_intern *seen;
+	struct sp_intern *identities;
 	uint32_t *first;
 	size_t capacity;
 };
 
-static int firsts_find(struct firsts *f, const void *words, size_t len, uint32_t number, uint32_t *ret_first)
+static int firsts_find(struct firsts *f, const void *identity, size_t len, uint32_t number, uint32_t *ret_first)
 {
-	uint32_t n = sp_intern_count(f->seen);
+	uint32_t n = sp_intern_count(f->identities);
 	int r = sp_grow(&f->first, &f->capacity, (size_t)n + 1, sizeof(*f->first));
 
 	if (r < 0)
 		return r;
-	int64_t at = sp_intern_add(f->seen, words, len);
+	int64_t at = sp_intern_add(f->identities, identity, len);
 	if (at < 0)
 		return (int)at;
 	if (at == n)
@@ -42,13 +43,13 @@ static int firsts_find(struct firsts *f, const void *words, size_t len, uint32_t
 	return 0;
 }
 
-static int same_files(const struct sp_profile *p, struct sp_identity *i, bool by_path, struct firsts *seen)
+static int identity_add_files(const struct sp_profile *p, struct sp_identity *i, bool by_path, struct firsts *known)
 {
 	int r = 0;
 
 	for (uint32_t n = 1; n < sp_profile_n_files(p) && r == 0; n++) {
 		const struct sp_file *file = sp_profile_file(p, n);
-		struct file_words w = {.kind = file->kind, .build_id_len = file->build_id_len};
+		struct file_identity w = {.kind = file->kind, .build_id_len = file->build_id_len};
 		if (file->kind == SP_FILE_KERNEL && i->kernel == 0)
 			i->kernel = n;
 		memcpy(w.build_id, file->build_id, file->build_id_len);
@@ -58,25 +59,25 @@ static int same_files(const struct sp_profile *p, struct sp_identity *i, bool by
 		}
 		i->files[n] = n;
 		if (file->build_id_len > 0 || by_path)
-			r = firsts_find(seen, &w, sizeof(w), n, &i->files[n]);
+			r = firsts_find(known, &w, sizeof(w), n, &i->files[n]);
 	}
 	return r;
 }
 
-static int same_funcs(const struct sp_profile *p, struct sp_identity *i, struct firsts *seen)
+static int identity_add_funcs(const struct sp_profile *p, struct sp_identity *i, struct firsts *known)
 {
 	int r = 0;
 
 	for (uint32_t n = 1; n < sp_profile_n_funcs(p) && r == 0; n++) {
 		const struct sp_func *func = sp_profile_func(p, n);
-		struct func_words w = {.name = func->name, .file = i->files[func->file]};
+		struct func_identity w = {.name = func->name, .file = i->files[func->file]};
 		if (func->name != 0)
-			r = firsts_find(seen, &w, sizeof(w), n, &i->funcs[n]);
+			r = firsts_find(known, &w, sizeof(w), n, &i->funcs[n]);
 	}
 	return r;
 }
 
-static void map_frames(const struct sp_profile *p, struct sp_identity *i)
+static void identity_map_frames(const struct sp_profile *p, struct sp_identity *i)
 {
 	for (uint32_t n = 0; n < sp_profile_n_frames(p); n++) {
 		const struct sp_frame *frame = sp_profile_frame(p, n);
@@ -86,42 +87,34 @@ static void map_frames(const struct sp_profile *p, struct sp_identity *i)
 	}
 }
 
-static uint32_t samples_value(const struct sp_profile *p)
-{
-	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
-		if (strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), "samples") == 0)
-			return i;
-	return UINT32_MAX;
-}
-
-static int same(const struct sp_profile *p, struct sp_identity *i, bool by_path, struct firsts *files,
-		struct firsts *funcs)
+static int identity_fill(const struct sp_profile *p, struct sp_identity *i, bool by_path, struct firsts *files,
+			 struct firsts *funcs)
 {
 	i->files = calloc(sp_profile_n_files(p), sizeof(*i->files));
 	i->funcs = calloc(sp_profile_n_funcs(p), sizeof(*i->funcs));
 	i->library_of = calloc(sp_profile_n_frames(p), sizeof(*i->library_of));
 	i->function_of = calloc(sp_profile_n_frames(p), sizeof(*i->function_of));
-	if (i->files == NULL || i->funcs == NULL || i->library_of == NULL || i->function_of == NULL ||
-	    sp_intern_new(&files->seen) < 0 || sp_intern_new(&funcs->seen) < 0)
+	if (!i->files || !i->funcs || !i->library_of || !i->function_of || sp_intern_new(&files->identities) < 0 ||
+	    sp_intern_new(&funcs->identities) < 0)
 		return -ENOMEM;
-	int r = same_files(p, i, by_path, files);
-	return r < 0 ? r : same_funcs(p, i, funcs);
+	int r = identity_add_files(p, i, by_path, files);
+	return r < 0 ? r : identity_add_funcs(p, i, funcs);
 }
 
-static int identify(const struct sp_profile *p, bool by_path, struct sp_identity *ret_identity)
+static int identity_new(const struct sp_profile *p, bool by_path, struct sp_identity *ret_identity)
 {
-	struct sp_identity i = {.samples = samples_value(p)};
+	struct sp_identity i = {.samples = (uint32_t)sp_profile_find_value(p, "samples", NULL)};
 	struct firsts files = {0}, funcs = {0};
-	int r = same(p, &i, by_path, &files, &funcs);
+	int r = identity_fill(p, &i, by_path, &files, &funcs);
 
 	if (r == 0) {
-		map_frames(p, &i);
+		identity_map_frames(p, &i);
 		*ret_identity = i;
 	} else {
 		sp_identity_done(&i);
 	}
-	sp_intern_free(files.seen);
-	sp_intern_free(funcs.seen);
+	sp_intern_free(files.identities);
+	sp_intern_free(funcs.identities);
 	free(files.first);
 	free(funcs.first);
 	return r;
@@ -129,12 +122,12 @@ static int identify(const struct sp_profile *p, bool by_path, struct sp_identity
 
 int sp_identity_new(const struct sp_profile *p, struct sp_identity *ret_identity)
 {
-	return identify(p, false, ret_identity);
+	return identity_new(p, false, ret_identity);
 }
 
 int sp_identity_new_by_path(const struct sp_profile *p, struct sp_identity *ret_identity)
 {
-	return identify(p, true, ret_identity);
+	return identity_new(p, true, ret_identity);
 }
 
 void sp_identity_done(struct sp_identity *i)
@@ -151,7 +144,7 @@ uint32_t sp_identity_library(const struct sp_profile *p, const struct sp_identit
 	return sp_profile_file(p, file)->kind == SP_FILE_KERNEL ? i->kernel : i->files[file];
 }
 
-uint32_t sp_identity_home(const struct sp_profile *p, const struct sp_identity *i, uint32_t frame)
+uint32_t sp_identity_function_file(const struct sp_profile *p, const struct sp_identity *i, uint32_t frame)
 {
 	uint32_t file = sp_profile_func(p, i->function_of[frame])->file;
 

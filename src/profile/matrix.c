@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/matrix.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/identity.h"
 
-/* What a cell is, without padding: interned, it gives the cell's number. */
-struct place {
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The identity of a cell. Interned, so without padding. */
+struct cell_identity {
 	uint32_t library, caller, entry;
 };
 
-struct charge {
+struct matrix_builder {
 	const struct sp_profile *p;
 	struct sp_identity same;
 	uint32_t value;
 	bool entries;
-	struct sp_intern *places;
+	struct sp_intern *identities;
 	struct sp_cell *cells; /* by number */
 	size_t capacity;
-	uint32_t *charged_in; /* by library: row + 1 of the profile that was charged last */
+	uint32_t *counted_in; /* by library: row + 1 of the profile that was counted last */
 	uint32_t *stack;      /* the frames of a sample, leaf first */
 	size_t stack_capacity;
 	uint32_t n_stack;
 };
 
-static int count(struct charge *c, struct place place, bool is_leaf, const struct sp_row *row)
+static int cell_add(struct matrix_builder *c, struct cell_identity place, bool is_leaf, const struct sp_row *row)
 {
-	uint32_t n = sp_intern_count(c->places);
+	uint32_t n = sp_intern_count(c->identities);
 	int r = sp_grow(&c->cells, &c->capacity, (size_t)n + 1, sizeof(*c->cells));
 
 	if (r < 0)
 		return r;
-	int64_t number = sp_intern_add(c->places, &place, sizeof(place));
+	int64_t number = sp_intern_add(c->identities, &place, sizeof(place));
 	if (number < 0)
 		return (int)number;
 	struct sp_cell *cell = &c->cells[number];
@@ -50,7 +50,7 @@ static int count(struct charge *c, struct place place, bool is_leaf, const struc
 }
 
 /* Kernel frames stand above user frames. */
-static int lay_out_stack(struct charge *c, const struct sp_row *row)
+static int matrix_stack_set(struct matrix_builder *c, const struct sp_row *row)
 {
 	struct sp_stack kernel = sp_profile_stack(c->p, row->kernel), user = sp_profile_stack(c->p, row->user);
 	size_t n = (size_t)kernel.n_frames + user.n_frames;
@@ -68,10 +68,10 @@ static int lay_out_stack(struct charge *c, const struct sp_row *row)
 	return 0;
 }
 
-/* The run of `library` from frame `at` on: its entry and what called it. */
-static struct place run_from(const struct charge *c, uint32_t at, uint32_t library)
+/* The cell of the run of `library` that begins at frame `at`. */
+static struct cell_identity cell_of_run(const struct matrix_builder *c, uint32_t at, uint32_t library)
 {
-	struct place place = {.library = library};
+	struct cell_identity place = {.library = library};
 	uint32_t lowest = at;
 
 	for (; at < c->n_stack && place.caller == 0; at++) {
@@ -86,37 +86,37 @@ static struct place run_from(const struct charge *c, uint32_t at, uint32_t libra
 	return place;
 }
 
-static int charge_row(struct charge *c, uint32_t number)
+static int matrix_row_add(struct matrix_builder *c, uint32_t number)
 {
 	const struct sp_row *row = sp_profile_row(c->p, number);
 	uint32_t last = UINT32_MAX;
-	int r = lay_out_stack(c, row);
+	int r = matrix_stack_set(c, row);
 
 	if (r == 0 && c->n_stack == 0)
-		return count(c, (struct place){0}, true, row);
+		return cell_add(c, (struct cell_identity){0}, true, row);
 	for (uint32_t i = 0; i < c->n_stack && r == 0; i++) {
 		uint32_t library = c->same.library_of[c->stack[i]];
-		if (library == last || c->charged_in[library] == number + 1)
+		if (library == last || c->counted_in[library] == number + 1)
 			continue;
-		c->charged_in[library] = number + 1;
-		r = count(c, run_from(c, i, library), i == 0, row);
+		c->counted_in[library] = number + 1;
+		r = cell_add(c, cell_of_run(c, i, library), i == 0, row);
 		last = library;
 	}
 	return r;
 }
 
-static int charge_rows(struct charge *c)
+static int matrix_rows_add(struct matrix_builder *c)
 {
-	c->charged_in = calloc(sp_profile_n_files(c->p), sizeof(*c->charged_in));
-	if (c->charged_in == NULL || sp_intern_new(&c->places) < 0)
+	c->counted_in = calloc(sp_profile_n_files(c->p), sizeof(*c->counted_in));
+	if (!c->counted_in || sp_intern_new(&c->identities) < 0)
 		return -ENOMEM;
 	int r = 0;
 	for (uint32_t i = 0; i < sp_profile_n_rows(c->p) && r == 0; i++)
-		r = sp_profile_row(c->p, i)->values[c->value] != 0 ? charge_row(c, i) : 0;
+		r = sp_profile_row(c->p, i)->values[c->value] != 0 ? matrix_row_add(c, i) : 0;
 	return r;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_cells(const void *left, const void *right)
 {
 	const struct sp_cell *a = left, *b = right;
 
@@ -131,33 +131,33 @@ static int compare(const void *left, const void *right)
 	return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-static void hand_out(struct charge *c, struct sp_matrix *ret_matrix)
+static void matrix_finish(struct matrix_builder *c, struct sp_matrix *ret_matrix)
 {
-	struct sp_matrix m = {.n_cells = sp_intern_count(c->places)};
+	struct sp_matrix m = {.n_cells = sp_intern_count(c->identities)};
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(c->p); i++) {
 		sp_saturating_add(&m.value, sp_profile_row(c->p, i)->values[c->value]);
 		sp_saturating_add(&m.n_samples, sp_identity_samples_with(&c->same, sp_profile_row(c->p, i), c->value));
 	}
 	if (m.n_cells > 0)
-		qsort(c->cells, m.n_cells, sizeof(*c->cells), compare);
+		qsort(c->cells, m.n_cells, sizeof(*c->cells), compare_cells);
 	m.cells = sp_take_ptr(c->cells);
 	*ret_matrix = m;
 }
 
 int sp_matrix_new(const struct sp_profile *p, uint32_t value, bool entries, struct sp_matrix *ret_matrix)
 {
-	struct charge c = {.p = p, .value = value, .entries = entries};
+	struct matrix_builder c = {.p = p, .value = value, .entries = entries};
 	int r = value < sp_profile_n_value_types(p) ? sp_identity_new(p, &c.same) : -EINVAL;
 
 	if (r == 0)
-		r = charge_rows(&c);
+		r = matrix_rows_add(&c);
 	if (r == 0)
-		hand_out(&c, ret_matrix);
+		matrix_finish(&c, ret_matrix);
 	sp_identity_done(&c.same);
-	sp_intern_free(c.places);
+	sp_intern_free(c.identities);
 	free(c.cells);
-	free(c.charged_in);
+	free(c.counted_in);
 	free(c.stack);
 	return r;
 }

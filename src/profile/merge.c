@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/merge.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 
-/* One merge under way. Each map: number in `from` to number in `into`, 0 = not translated yet (or none). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* State of a merge. Each map: number in `from` to number in `into`, 0 = not translated yet, or none. */
 struct merge {
 	struct sp_profile *into;
 	const struct sp_profile *from;
 	uint32_t *files, *funcs, *frames, *stacks, *processes, *labels, *keys;
 	uint32_t values[SP_MAX_VALUES]; /* index in `from` to index in `into` */
-	struct sp_intern *same;         /* what files of `into` are, by kind and build id ... */
-	uint32_t *same_files;           /* ... and which they are */
-	size_t same_capacity;
-	const struct sp_inlined *by_frame; /* what to put before the frames of `from` */
+	struct sp_intern *identities;   /* of files of `into` that have a build id */
+	uint32_t *identity_files;       /* by identity: the file */
+	size_t identity_capacity;
+	const struct sp_inlined *by_frame; /* to be put before the frames of `from` */
 	size_t n_by_frame;
 	const uint32_t *inlined;
 	uint32_t *scratch; /* the frames of a stack */
@@ -43,38 +43,38 @@ static int translate_string(struct merge *m, uint32_t *string)
 	return 0;
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------ */
-struct file_words {
+/* --- files --- */
+struct file_identity {
 	uint32_t kind, build_id_len;
 	uint8_t build_id[SP_BUILD_ID_MAX];
 };
 
-static struct file_words words_of(const struct sp_file *file)
+static struct file_identity file_identity_of(const struct sp_file *file)
 {
-	struct file_words w = {.kind = file->kind, .build_id_len = file->build_id_len};
+	struct file_identity w = {.kind = file->kind, .build_id_len = file->build_id_len};
 
 	memcpy(w.build_id, file->build_id, file->build_id_len);
 	return w;
 }
 
-static int note_file(struct merge *m, uint32_t number)
+static int merge_file_index(struct merge *m, uint32_t number)
 {
-	struct file_words w = words_of(sp_profile_file(m->into, number));
-	uint32_t n = sp_intern_count(m->same);
+	struct file_identity w = file_identity_of(sp_profile_file(m->into, number));
+	uint32_t n = sp_intern_count(m->identities);
 
 	if (w.build_id_len == 0)
 		return 0;
-	int r = sp_grow(&m->same_files, &m->same_capacity, (size_t)n + 1, sizeof(*m->same_files));
+	int r = sp_grow(&m->identity_files, &m->identity_capacity, (size_t)n + 1, sizeof(*m->identity_files));
 	if (r < 0)
 		return r;
-	int64_t at = sp_intern_add(m->same, &w, sizeof(w));
+	int64_t at = sp_intern_add(m->identities, &w, sizeof(w));
 	if (at == n)
-		m->same_files[at] = number;
+		m->identity_files[at] = number;
 	return at < 0 ? (int)at : 0;
 }
 
-/* Two files of one kind and tag, all numbers those of `into`: can they be the same file? */
-static bool agree(const struct sp_file *a, const struct sp_file *b)
+/* Whether two files of one kind and tag can be the same file. All numbers are those of `into`. */
+static bool files_agree(const struct sp_file *a, const struct sp_file *b)
 {
 	if (a->build_id_len > 0 && b->build_id_len > 0)
 		return a->build_id_len == b->build_id_len && memcmp(a->build_id, b->build_id, a->build_id_len) == 0;
@@ -82,34 +82,37 @@ static bool agree(const struct sp_file *a, const struct sp_file *b)
 	       a->process == b->process && a->bias == b->bias;
 }
 
-static void fill_in(uint32_t *number, uint32_t from)
+static void number_fill_in(uint32_t *number, uint32_t from)
 {
 	if (*number == 0)
 		*number = from;
 }
 
-static void fill_in_file(struct sp_file *into, const struct sp_file *from)
+static void file_fill_in(struct sp_file *into, const struct sp_file *from)
 {
 	if (into->build_id_len == 0) {
 		into->build_id_len = from->build_id_len;
 		memcpy(into->build_id, from->build_id, sizeof(into->build_id));
 	}
-	fill_in(&into->name, from->name);
-	fill_in(&into->path, from->path);
-	if (into->package == 0) { /* both of one source */
+	number_fill_in(&into->name, from->name);
+	number_fill_in(&into->path, from->path);
+	if (into->package == 0) { /* name and version from the same file */
 		into->package = from->package;
 		into->package_version = from->package_version;
 	}
 	into->owner_known |= from->owner_known;
-	fill_in(&into->note, from->note);
-	fill_in(&into->build_id_text, from->build_id_text);
+	number_fill_in(&into->note, from->note);
+	number_fill_in(&into->build_id_text, from->build_id_text);
 	into->deleted |= from->deleted;
 }
 
-/* Adds a file whose numbers are those of `into`; a tag that means another file there is changed, always in one way. */
-static int64_t add_file(struct merge *m, struct sp_file file)
+/*
+ * Adds a file whose numbers are those of `into`. A tag that another file has there is changed, in a deterministic
+ * way.
+ */
+static int64_t merged_file_add(struct merge *m, struct sp_file file)
 {
-	struct file_words w = words_of(&file);
+	struct file_identity w = file_identity_of(&file);
 	const char *path = sp_profile_string(m->into, file.path), *name = sp_profile_string(m->into, file.name);
 
 	for (;;) {
@@ -118,12 +121,12 @@ static int64_t add_file(struct merge *m, struct sp_file file)
 		if (n < 0)
 			return n;
 		if (n == n_before) {
-			int r = note_file(m, (uint32_t)n);
+			int r = merge_file_index(m, (uint32_t)n);
 			return r < 0 ? r : n;
 		}
 		struct sp_file *there = sp_profile_file(m->into, (uint32_t)n);
-		if (agree(there, &file)) {
-			fill_in_file(there, &file);
+		if (files_agree(there, &file)) {
+			file_fill_in(there, &file);
 			return n;
 		}
 		file.tag = sp_hash_bytes(&w, sizeof(w), file.tag ^ sp_hash_bytes(name, strlen(name), file.process)) ^
@@ -146,26 +149,26 @@ static int64_t merge_file(struct merge *m, uint32_t number)
 	    translate_string(m, &file.package) < 0 || translate_string(m, &file.package_version) < 0 ||
 	    translate_string(m, &file.note) < 0 || translate_string(m, &file.build_id_text) < 0)
 		return -ENOMEM;
-	struct file_words w = words_of(&file);
-	int64_t at = file.build_id_len > 0 ? sp_intern_find(m->same, &w, sizeof(w)) : -ENOENT, n;
+	struct file_identity w = file_identity_of(&file);
+	int64_t at = file.build_id_len > 0 ? sp_intern_find(m->identities, &w, sizeof(w)) : -ENOENT, n;
 	if (at >= 0) {
-		n = m->same_files[at];
-		fill_in_file(sp_profile_file(m->into, (uint32_t)n), &file);
+		n = m->identity_files[at];
+		file_fill_in(sp_profile_file(m->into, (uint32_t)n), &file);
 	} else {
-		n = add_file(m, file);
+		n = merged_file_add(m, file);
 	}
 	if (n >= 0)
 		m->files[number] = (uint32_t)n;
 	return n;
 }
 
-/* --- processes and keys ------------------------------------------------------------------------------------------- */
+/* --- processes and keys --- */
 static int64_t merge_process(struct merge *m, uint32_t number)
 {
 	if (number == 0 || m->processes[number] != 0)
 		return m->processes[number];
 	struct sp_process process = *sp_profile_process(m->from, number);
-	/* memory without a file is nobody's executable; and it would lead back to its process, without end */
+	/* memory without a file is never an executable; and translating it would come back to its process, endlessly */
 	bool is_anon = sp_profile_file(m->from, process.exe)->kind == SP_FILE_ANON;
 	int64_t exe = is_anon ? 0 : merge_file(m, process.exe);
 	if (exe < 0)
@@ -178,12 +181,12 @@ static int64_t merge_process(struct merge *m, uint32_t number)
 	if (n < 0)
 		return n;
 	struct sp_process *there = sp_profile_process(m->into, (uint32_t)n);
-	fill_in(&there->exe, process.exe);
-	fill_in(&there->comm, process.comm);
+	number_fill_in(&there->exe, process.exe);
+	number_fill_in(&there->comm, process.comm);
 	if (!there->cgroup_path)
 		there->container = process.container;
-	fill_in(&there->cgroup_path, process.cgroup_path);
-	fill_in(&there->root, process.root);
+	number_fill_in(&there->cgroup_path, process.cgroup_path);
+	number_fill_in(&there->root, process.root);
 	m->processes[number] = (uint32_t)n;
 	return n;
 }
@@ -226,9 +229,12 @@ static int64_t merge_key(struct merge *m, uint32_t number)
 	return n;
 }
 
-/* --- functions, frames, stacks ------------------------------------------------------------------------------------ */
-/* One file has one name: "python3+0x1c0" and "[python3]" of a file that is called python3.11 in `into`. */
-static int64_t range_name(struct merge *m, const struct sp_func *func, uint32_t file)
+/* --- functions, frames, stacks --- */
+/*
+ * A range's name contains the file's: "python3+0x1c0", "[python3]". It is renamed if the file is called python3.11 in
+ * `into`.
+ */
+static int64_t merged_range_name(struct merge *m, const struct sp_func *func, uint32_t file)
 {
 	const char *name = sp_profile_string(m->from, func->name),
 		   *was = sp_profile_string(m->from, sp_profile_file(m->from, func->file)->name),
@@ -252,7 +258,7 @@ static int64_t merge_func(struct merge *m, uint32_t number)
 	int64_t file = merge_file(m, func.file);
 	if (file < 0)
 		return file;
-	int64_t name = range_name(m, &func, (uint32_t)file);
+	int64_t name = merged_range_name(m, &func, (uint32_t)file);
 	if (name < 0)
 		return name;
 	func.name = (uint32_t)name;
@@ -265,8 +271,11 @@ static int64_t merge_func(struct merge *m, uint32_t number)
 	return n;
 }
 
-/* Whether two frames cannot be one, all numbers those of `into`; of a place, a range is only the lesser name. */
-static bool contradict(const struct sp_profile *p, const struct sp_frame *a, const struct sp_frame *b)
+/*
+ * Whether two frames cannot be one. All numbers are those of `into`. A range's name contradicts no other: it is only
+ * less exact.
+ */
+static bool frames_contradict(const struct sp_profile *p, const struct sp_frame *a, const struct sp_frame *b)
 {
 	const struct sp_func *x = sp_profile_func(p, a->func), *y = sp_profile_func(p, b->func);
 
@@ -277,33 +286,35 @@ static bool contradict(const struct sp_profile *p, const struct sp_frame *a, con
 	       (a->line != 0 && b->line != 0 && a->line != b->line);
 }
 
-/* Of two copies of one file, the one that has symbols knows the name, and the one that has sources knows more. */
-static void fill_in_frame(const struct sp_profile *p, struct sp_frame *into, const struct sp_frame *from)
+/* Of two copies of a file one may have symbols, or source lines, where the other has none. */
+static void frame_fill_in(const struct sp_profile *p, struct sp_frame *into, const struct sp_frame *from)
 {
 	const struct sp_func *there = sp_profile_func(p, into->func), *here = sp_profile_func(p, from->func);
 
 	if (into->func == 0 || (from->func != 0 && there->is_range && !here->is_range) ||
 	    (from->func != 0 && !here->is_range && there->source == 0 && here->source != 0))
 		into->func = from->func;
-	fill_in(&into->line, from->line);
+	number_fill_in(&into->line, from->line);
 }
 
-/* Numbers are those of `into`. A place whose name is another there gets a frame of its own. */
-static int64_t add_frame(struct merge *m, struct sp_frame frame)
+/*
+ * All numbers are those of `into`. A frame that contradicts one at the same address there becomes a frame of its own.
+ */
+static int64_t merged_frame_add(struct merge *m, struct sp_frame frame)
 {
 	uint32_t flags = frame.flags & ((1U << SP_FRAME_VARIANT_SHIFT) - 1);
 	bool has_place = flags == frame.flags;
 
 	frame.flags = flags;
 	if (!has_place)
-		return sp_profile_add_frame_apart(m->into, &frame, false);
+		return sp_profile_add_frame_variant(m->into, &frame, false);
 	int64_t n = sp_profile_add_frame(m->into, &frame);
 	if (n < 0)
 		return n;
 	struct sp_frame *there = sp_profile_frame(m->into, (uint32_t)n);
-	if (contradict(m->into, there, &frame))
-		return sp_profile_add_frame_apart(m->into, &frame, false);
-	fill_in_frame(m->into, there, &frame);
+	if (frames_contradict(m->into, there, &frame))
+		return sp_profile_add_frame_variant(m->into, &frame, false);
+	frame_fill_in(m->into, there, &frame);
 	return n;
 }
 
@@ -317,14 +328,14 @@ static int64_t merge_frame(struct merge *m, uint32_t number)
 		return file < 0 ? file : func;
 	frame.file = (uint32_t)file;
 	frame.func = (uint32_t)func;
-	int64_t n = add_frame(m, frame);
+	int64_t n = merged_frame_add(m, frame);
 	if (n < 0)
 		return n;
 	m->frames[number] = (uint32_t)n;
 	return n;
 }
 
-/* A frame, and before it what is inlined at it, behind the n_frames that are in the scratch. */
+/* Appends to the n_frames in the scratch: the frames inlined at a frame, and the frame. */
 static int merge_frames_at(struct merge *m, uint32_t number, uint32_t *n_frames)
 {
 	struct sp_inlined in = number < m->n_by_frame ? m->by_frame[number] : (struct sp_inlined){0};
@@ -357,7 +368,7 @@ static int64_t merge_stack(struct merge *m, uint32_t number)
 	return n;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 static int merge_row(struct merge *m, const struct sp_row *row)
 {
 	int64_t key = merge_key(m, row->key), user = merge_stack(m, row->user), kernel = merge_stack(m, row->kernel);
@@ -370,7 +381,7 @@ static int merge_row(struct merge *m, const struct sp_row *row)
 	return sp_profile_add(m->into, (uint32_t)key, (uint32_t)user, (uint32_t)kernel, values);
 }
 
-static int take_value_types(struct merge *m)
+static int merge_value_types_copy(struct merge *m)
 {
 	int r = 0;
 
@@ -382,7 +393,7 @@ static int take_value_types(struct merge *m)
 	return r;
 }
 
-static bool same_type(const struct merge *m, uint32_t from, uint32_t into)
+static bool value_types_equal(const struct merge *m, uint32_t from, uint32_t into)
 {
 	const struct sp_value_type *a = sp_profile_value_type(m->from, from);
 	const struct sp_value_type *b = sp_profile_value_type(m->into, into);
@@ -391,15 +402,15 @@ static bool same_type(const struct merge *m, uint32_t from, uint32_t into)
 	       strcmp(sp_profile_string(m->from, a->unit), sp_profile_string(m->into, b->unit)) == 0;
 }
 
-static int match_value_types(struct merge *m)
+static int merge_value_types_match(struct merge *m)
 {
 	int r = 0;
 
 	if (sp_profile_n_value_types(m->into) == 0 && sp_profile_n_rows(m->into) == 0)
-		r = take_value_types(m);
+		r = merge_value_types_copy(m);
 	for (uint32_t i = 0; i < sp_profile_n_value_types(m->from) && r == 0; i++) {
 		uint32_t k = 0, n = sp_profile_n_value_types(m->into);
-		while (k < n && !same_type(m, i, k))
+		while (k < n && !value_types_equal(m, i, k))
 			k++;
 		if (k == n)
 			return sp_fail_said(-EINVAL, "cannot merge profiles: only one of them counts %s in %s",
@@ -428,26 +439,26 @@ static int merge_info(struct merge *m)
 	return 0;
 }
 
-static uint32_t *map_of(uint32_t n)
+static uint32_t *map_new(uint32_t n)
 {
 	return calloc(n, sizeof(uint32_t));
 }
 
 static int open_merge(struct merge *m)
 {
-	m->files = map_of(sp_profile_n_files(m->from));
-	m->funcs = map_of(sp_profile_n_funcs(m->from));
-	m->frames = map_of(sp_profile_n_frames(m->from));
-	m->stacks = map_of(sp_profile_n_stacks(m->from));
-	m->processes = map_of(sp_profile_n_processes(m->from));
-	m->labels = map_of(sp_profile_n_label_sets(m->from));
-	m->keys = map_of(sp_profile_n_keys(m->from));
-	if (m->files == NULL || m->funcs == NULL || m->frames == NULL || m->stacks == NULL || m->processes == NULL ||
-	    m->labels == NULL || m->keys == NULL || sp_intern_new(&m->same) < 0)
+	m->files = map_new(sp_profile_n_files(m->from));
+	m->funcs = map_new(sp_profile_n_funcs(m->from));
+	m->frames = map_new(sp_profile_n_frames(m->from));
+	m->stacks = map_new(sp_profile_n_stacks(m->from));
+	m->processes = map_new(sp_profile_n_processes(m->from));
+	m->labels = map_new(sp_profile_n_label_sets(m->from));
+	m->keys = map_new(sp_profile_n_keys(m->from));
+	if (!m->files || !m->funcs || !m->frames || !m->stacks || !m->processes || !m->labels || !m->keys ||
+	    sp_intern_new(&m->identities) < 0)
 		return -ENOMEM;
 	int r = 0;
 	for (uint32_t i = 1; i < sp_profile_n_files(m->into) && r == 0; i++)
-		r = note_file(m, i);
+		r = merge_file_index(m, i);
 	return r;
 }
 
@@ -460,10 +471,10 @@ static void close_merge(struct merge *m)
 	free(m->processes);
 	free(m->labels);
 	free(m->keys);
-	free(m->same_files);
+	free(m->identity_files);
 	free(m->scratch);
 	free(m->set);
-	sp_intern_free(m->same);
+	sp_intern_free(m->identities);
 }
 
 static int merge_all(struct merge *m, bool (*wants)(const struct sp_profile *from, const struct sp_row *row, void *arg),
@@ -472,12 +483,12 @@ static int merge_all(struct merge *m, bool (*wants)(const struct sp_profile *fro
 	int r = open_merge(m);
 
 	if (r == 0)
-		r = match_value_types(m);
+		r = merge_value_types_match(m);
 	if (r == 0)
 		r = merge_info(m);
 	for (uint32_t i = 0; i < sp_profile_n_rows(m->from) && r == 0; i++) {
 		const struct sp_row *row = sp_profile_row(m->from, i);
-		if (wants == NULL || wants(m->from, row, arg))
+		if (!wants || wants(m->from, row, arg))
 			r = merge_row(m, row);
 	}
 	close_merge(m);

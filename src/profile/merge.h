@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * merge.h: rows of one profile added into another, with everything that they name.
+ * merge.h: adds rows of one profile to another, with everything that they refer to.
  *
- * Every number is translated; only what a merged row names is taken over. Values go by name and unit: a profile without
- * value types takes over the other's, else each type of `from` must be one of `into`'s. A file of `from` becomes the
- * file of `into` that has its kind and tag, if the two do not contradict each other (other build id, name, path or
- * process), or its kind and build id (which is what a library is: paths are labels); else a new one, under a new tag if
- * its own is in use. Frames of one place with two names (not ranges) stay two frames. Labels that are still empty in
- * `into` (function of a frame, package, cgroup ...) are filled in. An info that is all zero is taken over. Processes
- * are told apart by pid, start and exec, so both profiles must be of one machine and boot, or know no processes. On an
- * error `into` holds a part of the rows. Not thread-safe on `into`; `from` is only read.
+ * Every number is translated; only what the merged rows refer to is copied. Values are matched by name and unit: a
+ * profile without value types takes the other's, else each type of `from` must exist in `into`. A file of `from`
+ * becomes the file of `into` with its kind and tag, unless they contradict each other (build id, name, path or
+ * process), or else the one with its kind and build id (which is what a library is; paths are labels), or else a new
+ * one, with a new tag if its own is in use. Frames of one address with two names (not ranges) stay two frames. Labels
+ * still empty in `into` (function of a frame, package, cgroup ...) are filled in. An info that is all zero is copied.
+ * Processes are distinct by pid, start and exec, so both profiles must be of one machine and boot, or have no
+ * processes.
+ * On an error `into` has a part of the rows. Not thread-safe on `into`; `from` is only read.
  */
 #ifndef SP_PROFILE_MERGE_H
 #define SP_PROFILE_MERGE_H
@@ -18,20 +19,20 @@
 
 #include "profile/profile.h"
 
-/* All rows. -EINVAL: a value type that `into` does not have. */
+/* Merges all rows. -EINVAL: a value type that `into` does not have. */
 int sp_profile_merge(struct sp_profile *into, const struct sp_profile *from);
 
-/* Only the rows that `wants` says yes to. */
+/* Merges the rows for which `wants` returns true. */
 int sp_profile_merge_some(struct sp_profile *into, const struct sp_profile *from,
 			  bool (*wants)(const struct sp_profile *from, const struct sp_row *row, void *arg), void *arg);
 
-/* What is inlined at a frame: n of a list of frames, innermost first. */
+/* The functions inlined at a frame: n elements of a list of frames, innermost first. */
 struct sp_inlined {
 	uint32_t first, n;
 };
 /*
- * All rows, and in their stacks before each frame of `from` what is inlined at it. by_frame[] is for the frames up to
- * n_by_frame; `inlined` are numbers of frames in `from`.
+ * Merges all rows, and puts before each frame of a stack the frames inlined at it. by_frame[] is for the frames up to
+ * n_by_frame; `inlined` is the list, of numbers of frames in `from`.
  */
 int sp_profile_merge_inlined(struct sp_profile *into, const struct sp_profile *from, const struct sp_inlined *by_frame,
 			     size_t n_by_frame, const uint32_t *inlined);

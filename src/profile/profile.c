@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/profile.h"
 
-#include <errno.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/window.h"
 
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
 enum {
 	SLOTS_MIN = 64,
-	MAX_VARIANTS = 1 << 16, /* tried for a frame: only when nearly all numbers are taken are so many in a row */
+	MAX_VARIANTS = 1 << 16, /* tried for a frame; so many in a row are taken only when nearly all are */
 };
 
-/* Things found by their identity, with fields beside it: an interned identity and an item have the same number. */
+/* Items with an identity and other fields; an item and its interned identity have the same number. */
 struct table {
 	struct sp_intern *identities;
 	void *items;
@@ -28,7 +28,7 @@ struct sp_profile {
 	struct sp_profile_info info;
 	struct sp_value_type value_types[SP_MAX_VALUES];
 	uint32_t n_value_types;
-	struct sp_intern *strings, *stacks, *labels, *keys; /* these are their identity */
+	struct sp_intern *strings, *stacks, *labels, *keys; /* all of them is identity */
 	struct table files, funcs, frames, processes;
 	uint64_t *scratch; /* a stack or a set of labels, while it is looked up */
 	size_t scratch_capacity;
@@ -37,12 +37,12 @@ struct sp_profile {
 	struct row_slot *slots; /* open addressing */
 	size_t n_slots;         /* a power of two */
 };
-/* The hash spares most looks at the rows themselves. */
+/* The hash is kept so that few rows are compared. */
 struct row_slot {
 	uint32_t hash, row; /* row + 1, 0 = free */
 };
 
-/* Identities: only fields without padding between them. A stack's frames follow its head. */
+/* Identities must have no padding. A stack's frames follow its head. */
 struct file_identity {
 	uint64_t kind, tag;
 };
@@ -89,8 +89,8 @@ static void table_free(struct table *t)
 	free(t->items);
 }
 
-/* What a renewal keeps: what stacks are made of, by name. With number 0 of each. */
-static int make_names(struct sp_profile *p)
+/* Makes the tables that a renewal keeps, with number 0 of each: strings, files, functions, frames. */
+static int name_tables_make(struct sp_profile *p)
 {
 	if (sp_intern_new(&p->strings) < 0 || table_new(&p->files, sizeof(struct sp_file)) < 0 ||
 	    table_new(&p->funcs, sizeof(struct sp_func)) < 0 || table_new(&p->frames, sizeof(struct sp_frame)) < 0 ||
@@ -100,12 +100,12 @@ static int make_names(struct sp_profile *p)
 	return 0;
 }
 
-/* What it takes out. */
-static int make_rest(struct sp_profile *p)
+/* Makes the tables that a renewal empties, with number 0 of each: stacks, labels, keys, processes, rows. */
+static int row_tables_make(struct sp_profile *p)
 {
 	p->n_slots = SLOTS_MIN;
 	p->slots = calloc(p->n_slots, sizeof(*p->slots));
-	if (p->slots == NULL || sp_intern_new(&p->stacks) < 0 || sp_intern_new(&p->labels) < 0 ||
+	if (!p->slots || sp_intern_new(&p->stacks) < 0 || sp_intern_new(&p->labels) < 0 ||
 	    sp_intern_new(&p->keys) < 0 || table_new(&p->processes, sizeof(struct sp_process)) < 0 ||
 	    sp_profile_add_stack(p, &(struct sp_stack){0}) < 0 ||
 	    sp_profile_add_process(p, &(struct sp_process){0}) < 0 || sp_profile_add_labels(p, NULL, 0) < 0 ||
@@ -114,7 +114,7 @@ static int make_rest(struct sp_profile *p)
 	return 0;
 }
 
-static void free_rest(struct sp_profile *p)
+static void row_tables_free(struct sp_profile *p)
 {
 	sp_intern_free(p->stacks);
 	sp_intern_free(p->labels);
@@ -136,10 +136,10 @@ int sp_profile_new(struct sp_profile **ret_profile)
 {
 	struct sp_profile *p = calloc(1, sizeof(*p));
 
-	if (p == NULL)
+	if (!p)
 		return -ENOMEM;
 	p->serial = p->names_serial = new_serial();
-	if (make_names(p) < 0 || make_rest(p) < 0) {
+	if (name_tables_make(p) < 0 || row_tables_make(p) < 0) {
 		sp_profile_free(p);
 		return -ENOMEM;
 	}
@@ -149,13 +149,13 @@ int sp_profile_new(struct sp_profile **ret_profile)
 
 void sp_profile_free(struct sp_profile *p)
 {
-	if (p == NULL)
+	if (!p)
 		return;
 	sp_intern_free(p->strings);
 	table_free(&p->files);
 	table_free(&p->funcs);
 	table_free(&p->frames);
-	free_rest(p);
+	row_tables_free(p);
 	free(p);
 }
 
@@ -166,7 +166,7 @@ uint64_t sp_profile_serial(const struct sp_profile *p)
 
 struct sp_profile_info *sp_profile_info(const struct sp_profile *p)
 {
-	return (struct sp_profile_info *)&p->info; /* as with items: who may read the profile may add labels */
+	return (struct sp_profile_info *)&p->info; /* mutable like items: readers of a profile may add labels */
 }
 
 int sp_profile_add_value_type(struct sp_profile *p, const char *name, const char *unit)
@@ -212,7 +212,7 @@ static bool is_string(const struct sp_profile *p, uint32_t number)
 	return number < sp_intern_count(p->strings);
 }
 
-/* "None" is valid from the beginning, before number 0 has been added. */
+/* File 0 is valid before it has been added. */
 static bool is_file(const struct sp_profile *p, uint32_t number)
 {
 	return number == 0 || number < sp_profile_n_files(p);
@@ -263,8 +263,8 @@ static uint64_t hash_string(const struct sp_profile *p, uint32_t string, uint64_
 	return sp_hash_bytes(s, strlen(s), seed);
 }
 
-/* With a number, from 1 up, in the flags' high bits: of all that the function is, so that few try for the same. */
-static uint32_t variant(const struct sp_profile *p, const struct sp_frame *frame, uint32_t nth)
+/* The frame's flags with a variant number (from 1) of a hash of function and line, so that few frames try the same. */
+static uint32_t frame_variant(const struct sp_profile *p, const struct sp_frame *frame, uint32_t nth)
 {
 	const struct sp_func *func = sp_profile_func(p, frame->func);
 	uint64_t hash = hash_string(p, func->name, func->start + frame->line);
@@ -275,18 +275,18 @@ static uint32_t variant(const struct sp_profile *p, const struct sp_frame *frame
 	return frame->flags | (((uint32_t)(hash % n) + nth) % n + 1) << SP_FRAME_VARIANT_SHIFT;
 }
 
-int64_t sp_profile_add_frame_apart(struct sp_profile *p, const struct sp_frame *frame, bool has_place)
+int64_t sp_profile_add_frame_variant(struct sp_profile *p, const struct sp_frame *frame, bool has_address)
 {
 	struct sp_frame f = *frame;
 
 	if (f.flags >> SP_FRAME_VARIANT_SHIFT != 0 || (f.func != 0 && f.func >= sp_profile_n_funcs(p)))
 		return -EINVAL;
 	for (uint32_t nth = 0; nth < MAX_VARIANTS; nth++) {
-		if (!has_place || nth > 0)
-			f.flags = variant(p, frame, nth);
+		if (!has_address || nth > 0)
+			f.flags = frame_variant(p, frame, nth);
 		int64_t n = sp_profile_add_frame(p, &f);
 		const struct sp_frame *there = n < 0 ? NULL : sp_profile_frame(p, (uint32_t)n);
-		if (there == NULL || (there->func == f.func && there->line == f.line))
+		if (!there || (there->func == f.func && there->line == f.line))
 			return n;
 	}
 	return -E2BIG;
@@ -321,13 +321,13 @@ int64_t sp_profile_add_stack(struct sp_profile *p, const struct sp_stack *stack)
 	return sp_intern_add(p->stacks, p->scratch, bytes);
 }
 
-static int by_name(const void *x, const void *y)
+static int compare_label_names(const void *x, const void *y)
 {
 	const struct sp_label *a = x, *b = y;
 
 	if (a->name != b->name)
 		return a->name < b->name ? -1 : 1;
-	return (a->unused > b->unused) - (a->unused < b->unused); /* as they were given */
+	return (a->unused > b->unused) - (a->unused < b->unused); /* in the order given */
 }
 
 int64_t sp_profile_add_labels(struct sp_profile *p, const struct sp_label *labels, size_t n)
@@ -346,7 +346,7 @@ int64_t sp_profile_add_labels(struct sp_profile *p, const struct sp_label *label
 		sorted[i] = *l;
 		sorted[i].unused = (uint32_t)i;
 	}
-	qsort(sorted, n, sizeof(*sorted), by_name);
+	qsort(sorted, n, sizeof(*sorted), compare_label_names);
 	for (size_t i = 0; i < n; i++)
 		sorted[i].unused = 0;
 	return sp_intern_add(p->labels, sorted, n * sizeof(*sorted));
@@ -372,12 +372,12 @@ static struct sp_row *row_at(const struct sp_profile *p, size_t row)
 	return (struct sp_row *)(void *)(p->rows + row * p->row_bytes);
 }
 
-static int grow_slots(struct sp_profile *p)
+static int profile_slots_grow(struct sp_profile *p)
 {
 	size_t n = p->n_slots * 2;
 	struct row_slot *slots = calloc(n, sizeof(*slots));
 
-	if (slots == NULL)
+	if (!slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n_slots; i++) {
 		size_t at = p->slots[i].hash & (n - 1);
@@ -393,11 +393,11 @@ static int grow_slots(struct sp_profile *p)
 	return 0;
 }
 
-/* The row of these three, made with zero values if it is not there; NULL: out of memory. */
-static struct sp_row *row_for(struct sp_profile *p, uint32_t key, uint32_t user, uint32_t kernel)
+/* The row of these three, made with values of 0 if it is not there; NULL: out of memory. */
+static struct sp_row *row_find_or_add(struct sp_profile *p, uint32_t key, uint32_t user, uint32_t kernel)
 {
 	p->row_bytes = sizeof(struct sp_row) + SP_MAX(p->n_value_types, 1U) * sizeof(int64_t);
-	if (p->n_rows >= UINT32_MAX - 1 || (p->n_rows * 2 >= p->n_slots && grow_slots(p) < 0) ||
+	if (p->n_rows >= UINT32_MAX - 1 || (p->n_rows * 2 >= p->n_slots && profile_slots_grow(p) < 0) ||
 	    sp_grow(&p->rows, &p->row_capacity, p->n_rows + 1, p->row_bytes) < 0)
 		return NULL;
 	uint32_t hash = hash_of_row(key, user, kernel);
@@ -418,8 +418,8 @@ int sp_profile_add(struct sp_profile *p, uint32_t key, uint32_t user, uint32_t k
 {
 	if (key >= sp_profile_n_keys(p) || user >= sp_profile_n_stacks(p) || kernel >= sp_profile_n_stacks(p))
 		return -EINVAL;
-	struct sp_row *row = row_for(p, key, user, kernel);
-	if (row == NULL)
+	struct sp_row *row = row_find_or_add(p, key, user, kernel);
+	if (!row)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->n_value_types; i++)
 		sp_saturating_add(&row->values[i], values[i]); /* foreign profiles may hold any number */
@@ -517,37 +517,37 @@ const struct sp_row *sp_profile_row(const struct sp_profile *p, uint32_t row)
 	return row_at(p, row);
 }
 
-/* --- rows that come and go (window.h) -------------------------------------------------------------------------------
- */
+/* --- window.h --- */
 void sp_profile_clear_rows(struct sp_profile *p)
 {
 	p->n_rows = 0;
 	memset(p->slots, 0, p->n_slots * sizeof(*p->slots));
 }
 
-int sp_profile_keep_rows(const struct sp_profile *p, struct sp_profile_rows *ret_rows)
+struct sp_profile_rows sp_profile_take_rows(struct sp_profile *p)
 {
-	size_t bytes = p->n_rows * p->row_bytes;
-	void *rows = malloc(bytes + 1);
+	struct sp_profile_rows taken = {.rows = p->rows, .n = p->n_rows, .bytes = p->n_rows * p->row_bytes};
+	void *shrunk = p->n_rows ? realloc(taken.rows, taken.bytes) : NULL;
 
-	if (rows == NULL)
-		return -ENOMEM;
-	if (bytes > 0)
-		memcpy(rows, p->rows, bytes);
-	*ret_rows = (struct sp_profile_rows){.rows = rows, .n = p->n_rows, .bytes = bytes};
-	return 0;
+	taken.rows = shrunk ? shrunk : taken.rows;
+	p->rows = NULL;
+	p->row_capacity = 0;
+	sp_profile_clear_rows(p);
+	return taken;
 }
 
-int sp_profile_put_rows(struct sp_profile *p, const struct sp_profile_rows *rows)
+int sp_profile_with_rows(const struct sp_profile *p, const struct sp_profile_rows *rows, struct sp_profile **ret_view)
 {
-	size_t row_bytes = rows->n > 0 ? rows->bytes / rows->n : 0;
-	int r = 0;
+	struct sp_profile *view = malloc(sizeof(*view));
 
-	for (size_t i = 0; r == 0 && i < rows->n; i++) {
-		const struct sp_row *row = (const void *)((const char *)rows->rows + i * row_bytes);
-		r = sp_profile_add(p, row->key, row->user, row->kernel, row->values);
-	}
-	return r;
+	if (view == NULL)
+		return -ENOMEM;
+	*view = *p;
+	view->rows = rows->rows;
+	view->n_rows = rows->n;
+	view->row_bytes = rows->n > 0 ? rows->bytes / rows->n : 0;
+	*ret_view = view;
+	return 0;
 }
 
 void sp_profile_rows_done(struct sp_profile_rows *rows)
@@ -565,11 +565,11 @@ int sp_profile_renew(struct sp_profile *p)
 	fresh.scratch = NULL, fresh.rows = NULL, fresh.slots = NULL;
 	fresh.scratch_capacity = fresh.n_rows = fresh.row_capacity = 0;
 	fresh.info.comments = 0;
-	if (make_rest(&fresh) < 0) {
-		free_rest(&fresh);
+	if (row_tables_make(&fresh) < 0) {
+		row_tables_free(&fresh);
 		return -ENOMEM;
 	}
-	free_rest(p);
+	row_tables_free(p);
 	fresh.serial = new_serial();
 	*p = fresh;
 	for (uint32_t i = 1; i < sp_profile_n_files(p); i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <errno.h>
-
 #include "profile/profile.h"
 #include "profile/window.h"
+
+#include <errno.h>
 
 static int64_t widen_key(struct sp_profile *p, uint32_t number, unsigned int shift)
 {
@@ -23,12 +23,9 @@ static int add_widened(struct sp_profile *p, const struct sp_row *row, unsigned 
 
 int sp_profile_widen_slices(struct sp_profile *p, unsigned int shift)
 {
-	struct sp_profile_rows rows;
-	int r = sp_profile_keep_rows(p, &rows);
+	struct sp_profile_rows rows = sp_profile_take_rows(p);
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	sp_profile_clear_rows(p);
 	for (size_t i = 0; i < rows.n && r == 0; i++)
 		r = add_widened(p, (const void *)((const char *)rows.rows + i * (rows.bytes / rows.n)), shift);
 	sp_profile_rows_done(&rows);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/totals.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/identity.h"
 
-/* What a group is, without padding: interned, it gives the group's number. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The identity of a group. Interned, so without padding. */
 struct group {
-	uint32_t id, of, none;
+	uint32_t id, file, none;
 };
 
-struct fold {
+struct totals_builder {
 	const struct sp_profile *p;
 	enum sp_total_by by;
 	uint32_t value;
@@ -25,12 +25,12 @@ struct fold {
 	uint32_t *seen_in;     /* by group number: row + 1 of the profile that was counted last */
 	size_t capacity, seen_capacity;
 	uint32_t *of_item; /* frame or key to group number; CALLER: not used */
-	bool *met;         /* by frame: a row has it */
+	bool *has_rows;    /* by frame */
 	int64_t all, all_samples;
 };
 
-/* The number of a group, made if it is new. */
-static int64_t group_number(struct fold *f, struct group g)
+/* Finds or adds a group. */
+static int64_t totals_group_number(struct totals_builder *f, struct group g)
 {
 	uint32_t n = sp_intern_count(f->groups);
 	int64_t number = sp_intern_add(f->groups, &g, sizeof(g));
@@ -42,25 +42,25 @@ static int64_t group_number(struct fold *f, struct group g)
 		r = sp_grow(&f->seen_in, &f->seen_capacity, (size_t)n + 1, sizeof(*f->seen_in));
 	if (r < 0)
 		return r;
-	f->rows[number] = (struct sp_total){.id = g.id, .of = g.of, .none = g.none};
+	f->rows[number] = (struct sp_total){.id = g.id, .file = g.file, .none = g.none};
 	return number;
 }
 
-/* --- what belongs to which group ---------------------------------------------------------------------------------- */
-static struct group group_of_frame(const struct fold *f, uint32_t number)
+/* --- groups of frames and keys --- */
+static struct group totals_group_of_frame(const struct totals_builder *f, uint32_t number)
 {
 	uint32_t library = f->same.library_of[number], func = f->same.function_of[number];
-	uint32_t package = sp_profile_file(f->p, library)->package, file = sp_profile_func(f->p, func)->file;
+	uint32_t package = sp_profile_file(f->p, library)->package;
 
 	if (f->by == SP_TOTAL_BY_PACKAGE)
 		return (struct group){.id = package, .none = package == 0};
 	if (f->by == SP_TOTAL_BY_LIBRARY)
 		return (struct group){.id = library, .none = library == 0};
-	uint32_t of = file != 0 ? f->same.files[file] : library;
-	return (struct group){.id = func, .of = of, .none = func == 0 && of == 0};
+	uint32_t file = sp_identity_function_file(f->p, &f->same, number);
+	return (struct group){.id = func, .file = file, .none = func == 0 && file == 0};
 }
 
-static struct group group_of_key(const struct fold *f, uint32_t number)
+static struct group totals_group_of_key(const struct totals_builder *f, uint32_t number)
 {
 	const struct sp_key *key = sp_profile_key(f->p, number);
 	const struct sp_process *process = sp_profile_process(f->p, key->process);
@@ -74,41 +74,41 @@ static struct group group_of_key(const struct fold *f, uint32_t number)
 	return (struct group){.id = id, .none = none};
 }
 
-static bool by_frames(enum sp_total_by by)
+static bool is_by_frames(enum sp_total_by by)
 {
 	return by == SP_TOTAL_BY_LIBRARY || by == SP_TOTAL_BY_FUNCTION || by == SP_TOTAL_BY_PACKAGE;
 }
 
-/* Once for each frame or key, so that the walk over the stacks only looks up numbers. Group 0 is "none". */
-static int map_items(struct fold *f)
+/* Finds the group of each frame or key once, before the stacks are walked. Group 0 is "none". */
+static int totals_map_items(struct totals_builder *f)
 {
-	bool frames = by_frames(f->by);
+	bool frames = is_by_frames(f->by);
 	uint32_t n_frames = sp_profile_n_frames(f->p), n = frames ? n_frames : sp_profile_n_keys(f->p);
 
 	f->of_item = calloc(n, sizeof(*f->of_item));
-	f->met = calloc(n_frames, sizeof(*f->met));
-	if (f->of_item == NULL || f->met == NULL || sp_intern_new(&f->groups) < 0)
+	f->has_rows = calloc(n_frames, sizeof(*f->has_rows));
+	if (!f->of_item || !f->has_rows || sp_intern_new(&f->groups) < 0)
 		return -ENOMEM;
-	int64_t number = group_number(f, (struct group){.none = true});
+	int64_t number = totals_group_number(f, (struct group){.none = true});
 	for (uint32_t i = 0; i < n && number >= 0; i++) {
-		number = group_number(f, frames ? group_of_frame(f, i) : group_of_key(f, i));
+		number = totals_group_number(f, frames ? totals_group_of_frame(f, i) : totals_group_of_key(f, i));
 		f->of_item[i] = (uint32_t)number;
 	}
 	return number < 0 ? (int)number : 0;
 }
 
-/* --- the walk over the rows --------------------------------------------------------------------------------------- */
+/* --- rows --- */
 struct weight {
 	int64_t value, samples;
 	uint32_t stamp; /* the row's number + 1 */
 };
 
-static void count_self(struct fold *f, uint32_t group, const struct weight *w)
+static void count_self(struct totals_builder *f, uint32_t group, const struct weight *w)
 {
 	sp_saturating_add(&f->rows[group].self, w->value);
 }
 
-static void count_total(struct fold *f, uint32_t group, const struct weight *w)
+static void count_total(struct totals_builder *f, uint32_t group, const struct weight *w)
 {
 	if (f->seen_in[group] == w->stamp)
 		return;
@@ -117,8 +117,8 @@ static void count_total(struct fold *f, uint32_t group, const struct weight *w)
 	sp_saturating_add(&f->rows[group].n_samples, w->samples);
 }
 
-/* Kernel frames stand above user frames: leaf first, the stack of a sample is the one and then the other. */
-static void fold_frames(struct fold *f, const struct sp_row *row, const struct weight *w)
+/* A sample's stack, leaf first, is its kernel frames and then its user frames. */
+static void totals_add_frames(struct totals_builder *f, const struct sp_row *row, const struct weight *w)
 {
 	const struct sp_stack stacks[] = {sp_profile_stack(f->p, row->kernel), sp_profile_stack(f->p, row->user)};
 	bool have_leaf = false;
@@ -126,7 +126,7 @@ static void fold_frames(struct fold *f, const struct sp_row *row, const struct w
 	for (size_t s = 0; s < SP_COUNT(stacks); s++)
 		for (uint32_t i = 0; i < stacks[s].n_frames; i++) {
 			uint32_t group = f->of_item[stacks[s].frames[i]];
-			f->met[stacks[s].frames[i]] = true;
+			f->has_rows[stacks[s].frames[i]] = true;
 			if (!have_leaf)
 				count_self(f, group, w);
 			have_leaf = true;
@@ -138,11 +138,12 @@ static void fold_frames(struct fold *f, const struct sp_row *row, const struct w
 	}
 }
 
-/* A pair of libraries that stand in the stack one below the other. */
-static int count_pair(struct fold *f, uint32_t caller, uint32_t called, bool is_leaf, const struct weight *w)
+/* Adds to a pair of libraries, one directly below the other on the stack. */
+static int totals_add_pair(struct totals_builder *f, uint32_t caller, uint32_t called, bool is_leaf,
+			   const struct weight *w)
 {
 	bool none = caller == 0;
-	int64_t group = group_number(f, (struct group){.id = caller, .of = called, .none = none});
+	int64_t group = totals_group_number(f, (struct group){.id = caller, .file = called, .none = none});
 
 	if (group < 0)
 		return (int)group;
@@ -152,7 +153,7 @@ static int count_pair(struct fold *f, uint32_t caller, uint32_t called, bool is_
 	return 0;
 }
 
-static int fold_callers(struct fold *f, const struct sp_row *row, const struct weight *w)
+static int totals_add_callers(struct totals_builder *f, const struct sp_row *row, const struct weight *w)
 {
 	const struct sp_stack stacks[] = {sp_profile_stack(f->p, row->kernel), sp_profile_stack(f->p, row->user)};
 	uint32_t here = 0;
@@ -162,19 +163,19 @@ static int fold_callers(struct fold *f, const struct sp_row *row, const struct w
 	for (size_t s = 0; s < SP_COUNT(stacks); s++)
 		for (uint32_t i = 0; i < stacks[s].n_frames && r == 0; i++) {
 			uint32_t library = f->same.library_of[stacks[s].frames[i]];
-			/* frames of no known file stand for nobody: the caller is looked for below them */
+			/* frames of no known file are not a library: the caller is looked for below them */
 			if (have_leaf && library != 0 && library != here) {
-				r = count_pair(f, library, here, !have_pair, w);
+				r = totals_add_pair(f, library, here, !have_pair, w);
 				have_pair = true;
 			}
 			here = library != 0 ? library : here;
 			have_leaf = true;
 		}
-	return r == 0 && !have_pair ? count_pair(f, 0, here, true, w) : r;
+	return r == 0 && !have_pair ? totals_add_pair(f, 0, here, true, w) : r;
 }
 
-/* A row without any of the value is another event's. */
-static int fold_row(struct fold *f, uint32_t number)
+/* Rows with a value of 0 are another event's. */
+static int totals_add_row(struct totals_builder *f, uint32_t number)
 {
 	const struct sp_row *row = sp_profile_row(f->p, number);
 	struct weight w = {.value = row->values[f->value],
@@ -186,9 +187,9 @@ static int fold_row(struct fold *f, uint32_t number)
 	if (w.value == 0)
 		return 0;
 	if (f->by == SP_TOTAL_BY_CALLER)
-		return fold_callers(f, row, &w);
-	if (by_frames(f->by)) {
-		fold_frames(f, row, &w);
+		return totals_add_callers(f, row, &w);
+	if (is_by_frames(f->by)) {
+		totals_add_frames(f, row, &w);
 	} else {
 		count_self(f, f->of_item[row->key], &w);
 		count_total(f, f->of_item[row->key], &w);
@@ -196,8 +197,8 @@ static int fold_row(struct fold *f, uint32_t number)
 	return 0;
 }
 
-/* --- the result --------------------------------------------------------------------------------------------------- */
-static int compare(const void *left, const void *right)
+/* --- the result --- */
+static int compare_totals(const void *left, const void *right)
 {
 	const struct sp_total *a = left, *b = right;
 
@@ -207,21 +208,21 @@ static int compare(const void *left, const void *right)
 		return a->total < b->total ? 1 : -1;
 	if (a->id != b->id)
 		return a->id < b->id ? -1 : 1;
-	if (a->of != b->of)
-		return a->of < b->of ? -1 : 1;
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
 	return a->none - b->none;
 }
 
-/* A function lies in one library and one package: each function met counts for the group of its first frame. */
-static int count_functions(struct fold *f)
+/* A function belongs to one library and one package: it is counted in the group of its first frame. */
+static int count_functions(struct totals_builder *f)
 {
 	SP_FREE bool *counted = calloc(sp_profile_n_funcs(f->p), sizeof(*counted));
 
-	if (counted == NULL)
+	if (!counted)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < sp_profile_n_frames(f->p); i++) {
 		uint32_t func = f->same.function_of[i];
-		if (!f->met[i] || func == 0 || counted[func])
+		if (!f->has_rows[i] || func == 0 || counted[func])
 			continue;
 		counted[func] = true;
 		f->rows[f->of_item[i]].n_functions++;
@@ -229,38 +230,38 @@ static int count_functions(struct fold *f)
 	return 0;
 }
 
-/* Groups that no row led to are no result: frames and keys may be left over from rows that were never added. */
-static void hand_out(struct fold *f, struct sp_totals *ret_totals)
+/* Leaves out groups without rows: the profile may have frames and keys of rows that were never added. */
+static void totals_finish(struct totals_builder *f, struct sp_totals *ret_totals)
 {
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < sp_intern_count(f->groups); i++)
 		if (f->seen_in[i] != 0)
 			f->rows[n++] = f->rows[i];
-	qsort(f->rows, n, sizeof(*f->rows), compare);
+	qsort(f->rows, n, sizeof(*f->rows), compare_totals);
 	*ret_totals =
 	    (struct sp_totals){.rows = sp_take_ptr(f->rows), .n_rows = n, .value = f->all, .n_samples = f->all_samples};
 }
 
 int sp_totals_by(const struct sp_profile *p, enum sp_total_by by, uint32_t value, struct sp_totals *ret_totals)
 {
-	struct fold f = {.p = p, .by = by, .value = value};
-	int r = value < sp_profile_n_value_types(p) ? sp_identity_new(p, &f.same) : -EINVAL;
+	struct totals_builder f = {.p = p, .by = by, .value = value};
+	int r = value < sp_profile_n_value_types(p) && by != SP_TOTAL_BY_MATRIX ? sp_identity_new(p, &f.same) : -EINVAL;
 
 	if (r == 0)
-		r = map_items(&f);
+		r = totals_map_items(&f);
 	for (uint32_t i = 0; i < sp_profile_n_rows(p) && r == 0; i++)
-		r = fold_row(&f, i);
+		r = totals_add_row(&f, i);
 	if (r == 0 && (by == SP_TOTAL_BY_LIBRARY || by == SP_TOTAL_BY_PACKAGE))
 		r = count_functions(&f);
 	if (r == 0)
-		hand_out(&f, ret_totals);
+		totals_finish(&f, ret_totals);
 	sp_intern_free(f.groups);
 	sp_identity_done(&f.same);
 	free(f.rows);
 	free(f.seen_in);
 	free(f.of_item);
-	free(f.met);
+	free(f.has_rows);
 	return r;
 }
 
@@ -288,7 +289,7 @@ const char *sp_total_name(const struct sp_profile *p, enum sp_total_by by, const
 	return sp_profile_string(p, row->id);
 }
 
-const char *sp_total_of(const struct sp_profile *p, enum sp_total_by by, const struct sp_total *row)
+const char *sp_total_library(const struct sp_profile *p, enum sp_total_by by, const struct sp_total *row)
 {
-	return by == SP_TOTAL_BY_FUNCTION || by == SP_TOTAL_BY_CALLER ? file_name(p, row->of) : "";
+	return by == SP_TOTAL_BY_FUNCTION || by == SP_TOTAL_BY_CALLER ? file_name(p, row->file) : "";
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * totals.h: the rows of a profile folded by library, function, process and so on.
+ * totals.h: sums of a profile's rows by library, function, process and so on.
  *
- * A group's self is the value of the samples whose leaf lies in it (the kernel's leaf, if there is a kernel stack); its
- * total the value of those that have it anywhere, each counted once however often it occurs. What is one library and
- * one function is told by identity.h: copies of a file with one build id are one row, the kernel with its modules, too.
- * A sample without frames belongs to the group "none", and so do frames of no known file. Groups of threads (process,
- * comm, cgroup, user, container) have total = self. SP_TOTAL_BY_CALLER folds by pairs: library `of` and the nearest
- * other library below it, `id`, that called into it; self for the leaf's library, total for every such pair in the
- * stack, none where no other library is below the leaf's. Sums saturate. 0 or -ENOMEM, -EINVAL for a value that the
- * profile does not have. Only reads the profile; reentrant.
+ * A group's self is the value of the samples whose leaf is in it (the kernel's leaf, if there is a kernel stack); its
+ * total that of the samples that have it anywhere on the stack, each counted once. Libraries and functions are those
+ * of identity.h: copies of a file with one build id are one row, and so is the kernel with its modules. Samples
+ * without frames, and frames of no known file, are in the group "none". Groups of threads (process, comm, cgroup,
+ * user, container) have total = self. SP_TOTAL_BY_CALLER groups by pairs: library `file` and the nearest other
+ * library below it, `id`, that called it; self counts for the leaf's library, total for every such pair on the stack;
+ * id is none where no other library is below the leaf's. Sums saturate.
+ * Errors: -ENOMEM; -EINVAL for a value that the profile does not have. Only reads the profile; reentrant.
  */
 #ifndef SP_PROFILE_TOTALS_H
 #define SP_PROFILE_TOTALS_H
@@ -18,7 +18,6 @@
 
 #include "profile/profile.h"
 
-/* The order of view.h's enum sp_group_by. */
 enum sp_total_by {
 	SP_TOTAL_BY_LIBRARY,
 	SP_TOTAL_BY_FUNCTION,
@@ -29,6 +28,8 @@ enum sp_total_by {
 	SP_TOTAL_BY_CGROUP,
 	SP_TOTAL_BY_USER,
 	SP_TOTAL_BY_CONTAINER,
+	SP_TOTAL_BY_MATRIX, /* matrix.h; sp_totals_by() gives -EINVAL */
+	SP_N_TOTAL_BY,
 };
 
 struct sp_total {
@@ -37,24 +38,24 @@ struct sp_total {
 	 * CALLER: the calling library's file. PACKAGE, COMM, CGROUP, CONTAINER: a string. USER: the uid.
 	 */
 	uint32_t id;
-	uint32_t of;          /* FUNCTION: its file. CALLER: the library called, a file. Else 0. */
-	bool none;            /* no frames, no known file, no caller, no process, no package ...: id means nothing */
+	uint32_t file;        /* FUNCTION: its file. CALLER: the library called. Else 0. */
+	bool none;            /* no frames, no known file, no caller, no process, no package ...: id is invalid */
 	int64_t self, total;  /* of the value asked for */
-	uint32_t n_functions; /* LIBRARY, PACKAGE: functions met with a name; else 0 */
-	int64_t n_samples;    /* counted in total: by the value named "samples"; without one, each row is a sample */
+	uint32_t n_functions; /* LIBRARY, PACKAGE: different functions with a name; else 0 */
+	int64_t n_samples;    /* in total: by the value "samples"; without one, each row is a sample */
 };
 
 struct sp_totals {
-	struct sp_total *rows; /* by falling self, then total, then by id and of */
+	struct sp_total *rows; /* by falling self, then total, then by id and file */
 	size_t n_rows;
-	int64_t value, n_samples; /* of the whole profile: what a share is a share of */
+	int64_t value, n_samples; /* of the whole profile, for shares */
 };
 
 int sp_totals_by(const struct sp_profile *p, enum sp_total_by by, uint32_t value, struct sp_totals *ret_totals);
 void sp_totals_done(struct sp_totals *t);
 
-/* Words for a row: what it is, and the library it belongs to ("" where there is none). Owned by the profile. */
+/* A row's name, and the name of its `file` ("" if it has none). Owned by the profile. */
 const char *sp_total_name(const struct sp_profile *p, enum sp_total_by by, const struct sp_total *row);
-const char *sp_total_of(const struct sp_profile *p, enum sp_total_by by, const struct sp_total *row);
+const char *sp_total_library(const struct sp_profile *p, enum sp_total_by by, const struct sp_total *row);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/tree.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/identity.h"
 #include "profile/priv.h"
 
-/* A stack is laid out as items, leaf first: numbers of frames, and these. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Items of a stack, leaf first: numbers of frames, and these. */
 enum { ITEM_CUT = 0xfffffffd, ITEM_NO_STACK, ITEM_COMM };
 enum { SLOTS_MIN = 1024 };
 
@@ -20,43 +20,43 @@ struct words {
 };
 
 /*
- * A node that is not the root, by its parent and label; node 0 = free. The key is here for the cache's sake.
- * While nodes are given up: by depth and label, the parent under which the label came last (struct step, serial).
+ * Hash table of nodes by parent and label; node 0 = free. parent and label are copies, to spare cache misses.
+ * With pruning: `parent` is the depth, and `node` the serial of the parent that had this label last at this depth.
  */
 struct slot {
 	uint32_t parent, label, node;
 };
 
-/* One node of the path that was walked last. */
+/* A node of the path that was walked last. */
 struct step {
 	uint32_t label, node;
-	uint32_t serial; /* distinct among all nodes there ever were; while nodes are given up */
+	uint32_t serial; /* with pruning: different for each node that was ever made */
 };
 
-struct grower {
+struct tree_builder {
 	const struct sp_profile *p;
 	const struct sp_tree_options *o;
 	struct sp_identity same;
 	struct sp_tree t;
 	struct sp_intern *labels;
-	uint32_t *label_of; /* by frame, 0 = not made yet: label 0 is that of node 0 */
+	uint32_t *label_of; /* by frame, 0 = not made yet (label 0 is that of node 0) */
 	size_t nodes_capacity, labels_capacity, place_capacity;
-	struct words items, path; /* leaf first; labels from the root on */
-	struct step *steps;       /* of the row before, in the order of the walk */
+	struct words items, path; /* items: leaf first; path: labels, root first */
+	struct step *steps;       /* the path of the row before, in the order of the walk */
 	size_t n_steps, steps_capacity;
-	uint32_t *place;        /* by label: where in the path it was put last */
+	uint32_t *place;        /* by label: its last index in the path */
 	struct slot *slots;     /* open addressing */
 	size_t n_slots, n_used; /* a power of two */
 	uint32_t comm;          /* string, of the row */
-	bool gives_up;          /* nodes that are too narrow, when the path leaves them */
+	bool prunes;            /* removes nodes that are too narrow when the path leaves them */
 	uint32_t n_serials;
-	double least, second_least; /* the narrowest that is kept */
-	uint32_t *number_of;        /* by file: of the tree's libraries, 0 = not made yet */
-	uint32_t *counted;          /* by library: the pile (+ 1) that was counted in its total last */
+	double min_total, second_min_total; /* narrower nodes are pruned */
+	uint32_t *number_of;                /* by file: index of the tree's libraries, 0 = not made yet */
+	uint32_t *counted;                  /* by library: the stack (+ 1) that was counted in its total last */
 	size_t libraries_capacity, library_of_capacity, counted_capacity;
 };
 
-static int push(struct words *w, uint32_t word)
+static int words_push(struct words *w, uint32_t word)
 {
 	int r = sp_grow(&w->data, &w->capacity, w->n + 1, sizeof(*w->data));
 
@@ -65,9 +65,9 @@ static int push(struct words *w, uint32_t word)
 	return r;
 }
 
-/* --- nodes -------------------------------------------------------------------------------------------------------- */
+/* --- nodes --- */
 /* The finalizer of MurmurHash3 (Austin Appleby, public domain). */
-static size_t hash_of(uint32_t parent, uint32_t label)
+static size_t node_hash(uint32_t parent, uint32_t label)
 {
 	uint64_t h = (uint64_t)parent << 32 | label;
 
@@ -77,39 +77,39 @@ static size_t hash_of(uint32_t parent, uint32_t label)
 }
 
 /* Where the node is, or the free slot where it belongs. */
-static struct slot *slot_of(struct slot *slots, size_t n_slots, uint32_t parent, uint32_t label)
+static struct slot *node_slot(struct slot *slots, size_t n_slots, uint32_t parent, uint32_t label)
 {
-	size_t at = hash_of(parent, label) & (n_slots - 1);
+	size_t at = node_hash(parent, label) & (n_slots - 1);
 
 	while (slots[at].node != 0 && (slots[at].parent != parent || slots[at].label != label))
 		at = (at + 1) & (n_slots - 1);
 	return &slots[at];
 }
 
-static int grow_slots(struct grower *g)
+static int node_slots_grow(struct tree_builder *g)
 {
 	size_t n = SP_MAX(g->n_slots * 2, (size_t)SLOTS_MIN);
 	struct slot *slots = calloc(n, sizeof(*slots));
 
-	if (slots == NULL)
+	if (!slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->n_slots; i++)
 		if (g->slots[i].node != 0)
-			*slot_of(slots, n, g->slots[i].parent, g->slots[i].label) = g->slots[i];
+			*node_slot(slots, n, g->slots[i].parent, g->slots[i].label) = g->slots[i];
 	free(g->slots);
 	g->slots = slots;
 	g->n_slots = n;
 	return 0;
 }
 
-static int make_room(struct grower *g)
+static int node_room_make(struct tree_builder *g)
 {
-	if (g->t.n_nodes == UINT32_MAX || (g->n_used * 4 >= g->n_slots * 3 && grow_slots(g) < 0))
+	if (g->t.n_nodes == UINT32_MAX || (g->n_used * 4 >= g->n_slots * 3 && node_slots_grow(g) < 0))
 		return -ENOMEM;
 	return sp_grow(&g->t.nodes, &g->nodes_capacity, (size_t)g->t.n_nodes + 1, sizeof(*g->t.nodes));
 }
 
-static uint32_t add_node(struct grower *g, uint32_t parent, uint32_t label)
+static uint32_t node_add(struct tree_builder *g, uint32_t parent, uint32_t label)
 {
 	uint32_t n = g->t.n_nodes++;
 
@@ -117,53 +117,55 @@ static uint32_t add_node(struct grower *g, uint32_t parent, uint32_t label)
 	return n;
 }
 
-static int64_t child_of(struct grower *g, uint32_t parent, uint32_t label)
+static int64_t child_find_or_add(struct tree_builder *g, uint32_t parent, uint32_t label)
 {
-	int r = make_room(g);
+	int r = node_room_make(g);
 
 	if (r < 0)
 		return r;
-	struct slot *slot = slot_of(g->slots, g->n_slots, parent, label);
+	struct slot *slot = node_slot(g->slots, g->n_slots, parent, label);
 	if (slot->node != 0)
 		return slot->node;
 	*slot = (struct slot){.parent = parent, .label = label, .node = g->t.n_nodes};
 	g->n_used++;
-	return add_node(g, parent, label);
+	return node_add(g, parent, label);
 }
 
-/* --- nodes that are given up --------------------------------------------------------------------------------------
- * A node is only ever met again while the path is still in its parent. So that is all that has to be remembered: under
- * which parent a label came last at this depth. If it comes again under the same, the rows are not sorted.
+/*
+ * --- pruning ---
+ * With sorted rows a node is only met again while the path is still in its parent. So it is enough to remember the
+ * last parent of each label at each depth; if a label comes again under that parent, the rows are not sorted: -EAGAIN.
  */
-static int64_t new_child_of(struct grower *g, const struct step *parent, size_t depth, uint32_t label)
+static int64_t child_add(struct tree_builder *g, const struct step *parent, size_t depth, uint32_t label)
 {
-	int r = make_room(g);
+	int r = node_room_make(g);
 
 	if (r < 0)
 		return r;
 	if (g->n_serials >= UINT32_MAX - 1)
 		return -EAGAIN;
-	struct slot *slot = slot_of(g->slots, g->n_slots, (uint32_t)depth, label);
-	uint32_t serial = parent != NULL ? parent->serial + 1 : 1; /* 0 is that of node 0 */
+	struct slot *slot = node_slot(g->slots, g->n_slots, (uint32_t)depth, label);
+	uint32_t serial = parent ? parent->serial + 1 : 1; /* 0 is that of node 0 */
 	if (slot->node == serial)
 		return -EAGAIN;
 	g->n_used += slot->node == 0;
 	*slot = (struct slot){.parent = (uint32_t)depth, .label = label, .node = serial};
-	return add_node(g, parent != NULL ? parent->node : 0, label);
+	return node_add(g, parent ? parent->node : 0, label);
 }
 
-static bool is_too_narrow(const struct grower *g, const struct sp_tree_node *node)
+static bool node_is_too_narrow(const struct tree_builder *g, const struct sp_tree_node *node)
 {
-	return (double)node->total < g->least && (!g->o->has_second || (double)node->second_total < g->second_least);
+	return (double)node->total < g->min_total &&
+	       (!g->o->has_second || (double)node->second_total < g->second_min_total);
 }
 
 /*
- * The path leaves its steps from `depth` on. A node that is not the last of all has children that are wide enough, and
- * so is it; until all paths are in, total is what was given up above it.
+ * Leaves the steps from `depth` on, and prunes them. Only the last node can be pruned: any other has children that are
+ * wide enough, and so is itself. Until all paths are added, a node's total is what was pruned above it.
  */
-static void leave(struct grower *g, size_t depth)
+static void path_shorten(struct tree_builder *g, size_t depth)
 {
-	while (g->gives_up && g->n_steps > depth) {
+	while (g->prunes && g->n_steps > depth) {
 		uint32_t number = g->steps[--g->n_steps].node;
 		struct sp_tree_node *node = &g->t.nodes[number], *parent = &g->t.nodes[node->parent];
 		if (number + 1 != g->t.n_nodes)
@@ -171,7 +173,7 @@ static void leave(struct grower *g, size_t depth)
 		struct sp_tree_node whole = *node;
 		sp_saturating_add(&whole.total, node->self);
 		sp_saturating_add(&whole.second_total, node->second_self);
-		if (!is_too_narrow(g, &whole))
+		if (!node_is_too_narrow(g, &whole))
 			continue;
 		sp_saturating_add(&parent->total, whole.total);
 		sp_saturating_add(&parent->second_total, whole.second_total);
@@ -182,9 +184,9 @@ static void leave(struct grower *g, size_t depth)
 	g->n_steps = depth;
 }
 
-/* --- libraries ---------------------------------------------------------------------------------------------------- */
-/* The kernel's functions know in which module they lie. */
-static uint32_t file_of_label(const struct grower *g, const struct sp_tree_label *label)
+/* --- libraries --- */
+/* A kernel function's file is its module. */
+static uint32_t label_file(const struct tree_builder *g, const struct sp_tree_label *label)
 {
 	uint32_t file = label->library;
 
@@ -193,7 +195,7 @@ static uint32_t file_of_label(const struct grower *g, const struct sp_tree_label
 	return g->same.files[file];
 }
 
-static int add_library(struct grower *g, uint32_t file)
+static int tree_library_add(struct tree_builder *g, uint32_t file)
 {
 	uint32_t n = g->t.n_libraries;
 	int r = sp_grow(&g->t.libraries, &g->libraries_capacity, (size_t)n + 1, sizeof(*g->t.libraries));
@@ -208,27 +210,27 @@ static int add_library(struct grower *g, uint32_t file)
 	return 0;
 }
 
-static int set_library(struct grower *g, uint32_t number)
+static int label_library_set(struct tree_builder *g, uint32_t number)
 {
-	uint32_t file = file_of_label(g, &g->t.labels[number]);
+	uint32_t file = label_file(g, &g->t.labels[number]);
 	int r = sp_grow(&g->t.library_of, &g->library_of_capacity, (size_t)number + 1, sizeof(*g->t.library_of));
 
 	if (r == 0 && file != 0 && g->number_of[file] == 0)
-		r = add_library(g, file);
+		r = tree_library_add(g, file);
 	if (r == 0)
 		g->t.library_of[number] = g->number_of[file];
 	return r;
 }
 
-static void add_values(struct grower *g, int64_t *value, int64_t *second, const struct sp_tree_pile *pile)
+static void tree_values_add(struct tree_builder *g, int64_t *value, int64_t *second, const struct sp_tree_stack *stack)
 {
-	sp_saturating_add(value, pile->value);
+	sp_saturating_add(value, stack->value);
 	if (g->o->has_second)
-		sp_saturating_add(second, pile->second);
+		sp_saturating_add(second, stack->second);
 }
 
-/* The path's last is the leaf whatever the direction. */
-static void count_libraries(struct grower *g, const struct sp_tree_pile *pile, uint32_t mark)
+/* The path's last element is the leaf in both directions. */
+static void tree_libraries_count(struct tree_builder *g, const struct sp_tree_stack *stack, uint32_t mark)
 {
 	struct sp_tree_library *all = g->t.libraries, *leaf = &all[0];
 
@@ -238,13 +240,13 @@ static void count_libraries(struct grower *g, const struct sp_tree_pile *pile, u
 		if (g->counted[library] == mark)
 			continue;
 		g->counted[library] = mark;
-		add_values(g, &leaf->total, &leaf->second_total, pile);
+		tree_values_add(g, &leaf->total, &leaf->second_total, stack);
 	}
-	add_values(g, &leaf->self, &leaf->second_self, pile);
+	tree_values_add(g, &leaf->self, &leaf->second_self, stack);
 }
 
-/* --- labels ------------------------------------------------------------------------------------------------------- */
-static int64_t add_label(struct grower *g, struct sp_tree_label label)
+/* --- labels --- */
+static int64_t label_add(struct tree_builder *g, struct sp_tree_label label)
 {
 	uint32_t n = sp_intern_count(g->labels);
 	int r = sp_grow(&g->t.labels, &g->labels_capacity, (size_t)n + 1, sizeof(*g->t.labels));
@@ -256,50 +258,50 @@ static int64_t add_label(struct grower *g, struct sp_tree_label label)
 	int64_t number = sp_intern_add(g->labels, &label, sizeof(label));
 	if (number == n) {
 		g->t.labels[n] = label;
-		r = set_library(g, n);
+		r = label_library_set(g, n);
 	}
 	g->t.n_labels = sp_intern_count(g->labels);
 	return r < 0 ? r : number;
 }
 
-static struct sp_tree_label label_of_frame(const struct grower *g, uint32_t number)
+static struct sp_tree_label label_of_frame(const struct tree_builder *g, uint32_t number)
 {
 	const struct sp_frame *frame = sp_profile_frame(g->p, number);
 	struct sp_tree_label label = {.kind = SP_TREE_FRAME, .library = g->same.library_of[number]};
 	bool in_kernel = sp_profile_file(g->p, label.library)->kind == SP_FILE_KERNEL;
-	bool is_run = g->o->fold != SP_TREE_FRAMES && label.library != 0;
+	bool is_run = g->o->granularity != SP_TREE_FUNCTIONS && label.library != 0;
 
 	label.flags = in_kernel ? SP_FRAMEF_KERNEL : frame->flags & SP_FRAMEF_KERNEL;
 	if (!is_run && g->o->marks)
 		label.flags |= frame->flags & SP_FRAMEF_GUESSED;
 	if (is_run)
 		label.kind = SP_TREE_RUN;
-	if (!is_run || g->o->fold == SP_TREE_ENTRIES)
+	if (!is_run || g->o->granularity == SP_TREE_ENTRIES)
 		label.func = g->same.function_of[number];
 	return label;
 }
 
-static bool is_frame(uint32_t item)
+static bool item_is_frame(uint32_t item)
 {
 	return item < ITEM_CUT;
 }
 
-static int64_t label_of_item(struct grower *g, uint32_t item)
+static int64_t label_of_item(struct tree_builder *g, uint32_t item)
 {
 	if (item == ITEM_COMM)
-		return add_label(g, (struct sp_tree_label){.kind = SP_TREE_COMM, .string = g->comm});
-	if (!is_frame(item))
-		return add_label(g, (struct sp_tree_label){.kind = item == ITEM_CUT ? SP_TREE_CUT : SP_TREE_NO_STACK});
+		return label_add(g, (struct sp_tree_label){.kind = SP_TREE_COMM, .string = g->comm});
+	if (!item_is_frame(item))
+		return label_add(g, (struct sp_tree_label){.kind = item == ITEM_CUT ? SP_TREE_CUT : SP_TREE_NO_STACK});
 	if (g->label_of[item] != 0)
 		return g->label_of[item];
-	int64_t label = add_label(g, label_of_frame(g, item));
+	int64_t label = label_add(g, label_of_frame(g, item));
 	if (label > 0)
 		g->label_of[item] = (uint32_t)label;
 	return label;
 }
 
-/* --- from a row to a path ----------------------------------------------------------------------------------------- */
-static int lay_out_half(struct grower *g, uint32_t number)
+/* --- paths --- */
+static int stack_items_append(struct tree_builder *g, uint32_t number)
 {
 	struct sp_stack s = sp_profile_stack(g->p, number);
 	struct words *w = &g->items;
@@ -310,38 +312,41 @@ static int lay_out_half(struct grower *g, uint32_t number)
 	if (r < 0 || number == 0 || !g->o->marks)
 		return r;
 	if (s.stack_class == SP_CLASS_CUT)
-		return push(&g->items, ITEM_CUT);
-	return s.stack_class == SP_CLASS_ABSENT && s.n_frames == 0 ? push(&g->items, ITEM_NO_STACK) : 0;
+		return words_push(&g->items, ITEM_CUT);
+	return s.stack_class == SP_CLASS_ABSENT && s.n_frames == 0 ? words_push(&g->items, ITEM_NO_STACK) : 0;
 }
 
-static int lay_out(struct grower *g, const struct sp_tree_pile *pile)
+static int stack_items_set(struct tree_builder *g, const struct sp_tree_stack *stack)
 {
-	int r = g->o->user_only ? 0 : lay_out_half(g, pile->kernel);
+	int r = g->o->user_only ? 0 : stack_items_append(g, stack->kernel);
 
 	if (r == 0 && !g->o->kernel_only)
-		r = lay_out_half(g, pile->user);
-	g->comm = pile->comm;
-	return r == 0 && g->o->comms && g->comm != 0 ? push(&g->items, ITEM_COMM) : r;
+		r = stack_items_append(g, stack->user);
+	g->comm = stack->comm;
+	return r == 0 && g->o->comms && g->comm != 0 ? words_push(&g->items, ITEM_COMM) : r;
 }
 
-/* Where the focus is in the items; false if it is not. A run may have frames of no known file in it, as in matrix.h. */
-static bool find_focus(const struct grower *g, size_t *ret_at)
+/*
+ * The index of the focus in the items; false: it is not there. A run may contain frames of no known file, as in
+ * matrix.h.
+ */
+static bool focus_find(const struct tree_builder *g, size_t *ret_at)
 {
 	bool found = false;
 
 	for (size_t i = 0; i < g->items.n; i++) {
 		uint32_t item = g->items.data[i];
-		if (is_frame(item) && g->o->focus[item])
+		if (item_is_frame(item) && g->o->focus[item])
 			*ret_at = i;
-		else if (found && g->o->focus_run && is_frame(item) && g->same.library_of[item] != 0)
+		else if (found && g->o->focus_run && item_is_frame(item) && g->same.library_of[item] != 0)
 			break;
-		found |= is_frame(item) && g->o->focus[item];
+		found |= item_is_frame(item) && g->o->focus[item];
 	}
 	return found;
 }
 
-/* A function that is in the path already: the path goes on from there. */
-static bool comes_again(struct grower *g, uint32_t label)
+/* If a function is in the path already, shortens the path to there. */
+static bool path_fold_recursion(struct tree_builder *g, uint32_t label)
 {
 	uint32_t kind = g->t.labels[label].kind, at = g->place[label];
 
@@ -355,8 +360,8 @@ static bool comes_again(struct grower *g, uint32_t label)
 	return true;
 }
 
-/* The labels of the items from `first` (nearest to the leaf) to before `end`, from the root's end on. */
-static int make_path(struct grower *g, size_t first, size_t end)
+/* Sets the path to the labels of items `first` (nearest to the leaf) to `end` - 1, root first. */
+static int path_make(struct tree_builder *g, size_t first, size_t end)
 {
 	struct words *w = &g->path;
 	uint32_t run = 0;
@@ -364,22 +369,22 @@ static int make_path(struct grower *g, size_t first, size_t end)
 	if (sp_grow(&w->data, &w->capacity, w->n + end - first, sizeof(*w->data)) < 0)
 		return -ENOMEM;
 	for (size_t i = end; i-- > first;) {
-		uint32_t item = g->items.data[i], library = is_frame(item) ? g->same.library_of[item] : 0;
-		bool goes_on = g->o->fold != SP_TREE_FRAMES && library != 0 && library == run;
+		uint32_t item = g->items.data[i], library = item_is_frame(item) ? g->same.library_of[item] : 0;
+		bool goes_on = g->o->granularity != SP_TREE_FUNCTIONS && library != 0 && library == run;
 		run = library;
 		if (goes_on)
 			continue;
 		int64_t label = label_of_item(g, item);
 		if (label < 0)
 			return (int)label;
-		if (!comes_again(g, (uint32_t)label))
+		if (!path_fold_recursion(g, (uint32_t)label))
 			w->data[w->n++] = (uint32_t)label;
 	}
 	return 0;
 }
 
-/* Profiles are often sorted: what a path has in common with the one before it is not looked up again. */
-static size_t steps_in_common(const struct grower *g, bool forwards)
+/* Profiles are often sorted: the steps in common with the path before are not looked up again. */
+static size_t path_common_steps(const struct tree_builder *g, bool forwards)
 {
 	const uint32_t *labels = g->path.data;
 	size_t n = SP_MIN(g->path.n, g->n_steps), i = 0;
@@ -389,19 +394,19 @@ static size_t steps_in_common(const struct grower *g, bool forwards)
 	return i;
 }
 
-static int64_t walk_path(struct grower *g)
+static int64_t path_walk(struct tree_builder *g)
 {
 	bool forwards = g->o->direction == SP_TREE_CALLEES;
-	size_t i = steps_in_common(g, forwards);
+	size_t i = path_common_steps(g, forwards);
 	int64_t node = i > 0 ? g->steps[i - 1].node : 0;
 
-	leave(g, i);
+	path_shorten(g, i);
 	if (sp_grow(&g->steps, &g->steps_capacity, g->path.n, sizeof(*g->steps)) < 0)
 		return -ENOMEM;
 	for (; i < g->path.n; i++) {
 		uint32_t label = g->path.data[forwards ? i : g->path.n - 1 - i];
-		node = g->gives_up ? new_child_of(g, i > 0 ? &g->steps[i - 1] : NULL, i, label)
-				   : child_of(g, (uint32_t)node, label);
+		node = g->prunes ? child_add(g, i > 0 ? &g->steps[i - 1] : NULL, i, label)
+				 : child_find_or_add(g, (uint32_t)node, label);
 		if (node < 0)
 			return node;
 		g->steps[i] = (struct step){.label = label, .node = (uint32_t)node, .serial = ++g->n_serials};
@@ -410,91 +415,91 @@ static int64_t walk_path(struct grower *g)
 	return node;
 }
 
-/* Callers: whether the sample is in the function itself that its path begins with; of a focus it may be in a callee. */
-static int begins_with_leaf(struct grower *g, size_t at, bool *ret_is)
+/* CALLERS: whether the sample is in the function that the path begins with. With a focus it may be in a callee. */
+static int path_begins_with_leaf(struct tree_builder *g, size_t at, bool *ret_is)
 {
 	int r = 0;
 
-	*ret_is = g->o->focus == NULL && g->path.n > 0;
-	if (g->o->focus != NULL) {
+	*ret_is = !g->o->focus && g->path.n > 0;
+	if (g->o->focus) {
 		g->path.n = 0;
-		r = make_path(g, 0, at + 1);
+		r = path_make(g, 0, at + 1);
 		*ret_is = r == 0 && g->path.n > 0 && g->path.data[g->path.n - 1] == g->steps[0].label;
 	}
 	return r;
 }
 
-static int add_leaf(struct grower *g, size_t at, int64_t value)
+static int path_leaf_add(struct tree_builder *g, size_t at, int64_t value)
 {
 	bool is_leaf = false;
-	int r = begins_with_leaf(g, at, &is_leaf);
+	int r = path_begins_with_leaf(g, at, &is_leaf);
 
 	if (is_leaf)
 		sp_saturating_add(&g->t.nodes[g->steps[0].node].leaf, value);
 	return r;
 }
 
-static int add_pile(struct grower *g, const struct sp_tree_pile *pile, uint32_t mark)
+static int tree_stack_add(struct tree_builder *g, const struct sp_tree_stack *stack, uint32_t mark)
 {
 	bool callees = g->o->direction == SP_TREE_CALLEES;
 	size_t at = 0;
 
 	g->items.n = g->path.n = 0;
-	int r = lay_out(g, pile);
-	if (r < 0 || (g->o->focus != NULL && !find_focus(g, &at)))
+	int r = stack_items_set(g, stack);
+	if (r < 0 || (g->o->focus && !focus_find(g, &at)))
 		return r;
-	if (g->o->focus == NULL)
-		r = make_path(g, 0, g->items.n);
+	if (!g->o->focus)
+		r = path_make(g, 0, g->items.n);
 	else
-		r = callees ? make_path(g, 0, at + 1) : make_path(g, at, g->items.n);
-	int64_t number = r == 0 ? walk_path(g) : r;
+		r = callees ? path_make(g, 0, at + 1) : path_make(g, at, g->items.n);
+	int64_t number = r == 0 ? path_walk(g) : r;
 	if (number < 0)
 		return (int)number;
 	struct sp_tree_node *node = &g->t.nodes[number];
-	add_values(g, &node->self, &node->second_self, pile);
-	sp_saturating_add(&node->n_samples, pile->n_samples);
+	tree_values_add(g, &node->self, &node->second_self, stack);
+	sp_saturating_add(&node->n_samples, stack->n_samples);
 	if (callees || g->path.n == 0)
-		sp_saturating_add(&node->leaf, pile->value);
-	count_libraries(g, pile, mark);
-	return callees || g->path.n == 0 ? 0 : add_leaf(g, at, pile->value);
+		sp_saturating_add(&node->leaf, stack->value);
+	tree_libraries_count(g, stack, mark);
+	return callees || g->path.n == 0 ? 0 : path_leaf_add(g, at, stack->value);
 }
 
-static void sum_whole(struct grower *g)
+static void tree_whole_sum(struct tree_builder *g)
 {
 	g->t.value = g->t.second = g->t.n_samples = 0;
 	for (uint32_t i = 0; i < sp_profile_n_rows(g->p); i++) {
-		struct sp_tree_pile row = sp_tree_pile_of(g->p, g->o, &g->same, sp_profile_row(g->p, i));
-		add_values(g, &g->t.value, &g->t.second, &row);
+		struct sp_tree_stack row = sp_tree_stack_of_row(g->p, g->o, &g->same, sp_profile_row(g->p, i));
+		tree_values_add(g, &g->t.value, &g->t.second, &row);
 		sp_saturating_add(&g->t.n_samples, row.n_samples);
 	}
-	g->least = g->o->min_drawn * (double)g->t.value;
-	g->second_least = g->o->min_drawn * (double)g->t.second;
+	g->min_total = g->o->min_drawn * (double)g->t.value;
+	g->second_min_total = g->o->min_drawn * (double)g->t.second;
 }
 
-/* As they come, if nodes are given up: that is for rows that are sorted, and without taking memory. */
-static int add_each_row(struct grower *g)
+/* With pruning rows are added one by one, without the memory to merge equal stacks. */
+static int tree_rows_add_each(struct tree_builder *g)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(g->p) && r == 0; i++) {
-		struct sp_tree_pile row = sp_tree_pile_of(g->p, g->o, &g->same, sp_profile_row(g->p, i));
-		r = sp_tree_shows(g->o, &row) ? add_pile(g, &row, i + 1) : 0;
+		struct sp_tree_stack row = sp_tree_stack_of_row(g->p, g->o, &g->same, sp_profile_row(g->p, i));
+		r = sp_tree_stack_has_value(g->o, &row) ? tree_stack_add(g, &row, i + 1) : 0;
 	}
 	return r;
 }
 
-static int add_piles(struct grower *g)
+static int tree_stacks_add(struct tree_builder *g)
 {
-	SP_FREE struct sp_tree_pile *piles = NULL;
+	SP_FREE struct sp_tree_stack *stacks = NULL;
 	uint32_t n = 0;
-	int r = sp_tree_piles_make(g->p, g->o, &g->same, &piles, &n);
+	int r = sp_tree_stacks_make(g->p, g->o, &g->same, &stacks, &n);
 
 	for (uint32_t i = 0; i < n && r == 0; i++)
-		r = add_pile(g, &piles[i], i + 1);
+		r = tree_stack_add(g, &stacks[i], i + 1);
 	return r;
 }
 
-static int add_rows(struct grower *g)
+static int tree_rows_add(struct tree_builder *g)
 {
 	int r = sp_grow(&g->t.nodes, &g->nodes_capacity, 1, sizeof(*g->t.nodes));
 
@@ -502,25 +507,25 @@ static int add_rows(struct grower *g)
 		return r;
 	g->t.nodes[0] = (struct sp_tree_node){0};
 	g->t.n_nodes = 1;
-	r = g->gives_up ? add_each_row(g) : add_piles(g);
-	leave(g, 0);
+	r = g->prunes ? tree_rows_add_each(g) : tree_stacks_add(g);
+	path_shorten(g, 0);
 	return r;
 }
 
-/* The rows were not sorted: from the beginning, and every node is kept. Labels stay. */
-static int add_rows_again(struct grower *g)
+/* Begins anew without pruning, because the rows were not sorted. Labels are kept. */
+static int tree_rows_add_unpruned(struct tree_builder *g)
 {
-	g->gives_up = false;
+	g->prunes = false;
 	g->n_steps = g->n_used = 0;
 	g->t.n_left_out = 0;
 	memset(g->slots, 0, g->n_slots * sizeof(*g->slots));
 	memset(g->counted, 0, g->t.n_libraries * sizeof(*g->counted));
 	for (uint32_t i = 0; i < g->t.n_libraries; i++)
 		g->t.libraries[i] = (struct sp_tree_library){.file = g->t.libraries[i].file};
-	return add_rows(g);
+	return tree_rows_add(g);
 }
 
-static int grow(struct grower *g)
+static int tree_build(struct tree_builder *g)
 {
 	int r = g->o->by_path ? sp_identity_new_by_path(g->p, &g->same) : sp_identity_new(g->p, &g->same);
 
@@ -528,16 +533,16 @@ static int grow(struct grower *g)
 		return r;
 	g->label_of = calloc(sp_profile_n_frames(g->p), sizeof(*g->label_of));
 	g->number_of = calloc(sp_profile_n_files(g->p), sizeof(*g->number_of));
-	if (g->label_of == NULL || g->number_of == NULL || sp_intern_new(&g->labels) < 0 || add_library(g, 0) < 0 ||
-	    add_label(g, (struct sp_tree_label){0}) < 0)
+	if (!g->label_of || !g->number_of || sp_intern_new(&g->labels) < 0 || tree_library_add(g, 0) < 0 ||
+	    label_add(g, (struct sp_tree_label){0}) < 0)
 		return -ENOMEM;
-	sum_whole(g);
-	g->gives_up = g->o->min_drawn > 0 && g->o->drawn && g->o->focus == NULL;
-	r = add_rows(g);
-	return r == -EAGAIN ? add_rows_again(g) : r;
+	tree_whole_sum(g);
+	g->prunes = g->o->min_drawn > 0 && g->o->drawn && !g->o->focus;
+	r = tree_rows_add(g);
+	return r == -EAGAIN ? tree_rows_add_unpruned(g) : r;
 }
 
-static void grower_done(struct grower *g)
+static void tree_builder_done(struct tree_builder *g)
 {
 	sp_identity_done(&g->same);
 	sp_intern_free(g->labels);
@@ -553,13 +558,13 @@ static void grower_done(struct grower *g)
 
 int sp_tree_new(const struct sp_profile *p, const struct sp_tree_options *o, struct sp_tree *ret_tree)
 {
-	struct grower g = {.p = p, .o = o};
+	struct tree_builder g = {.p = p, .o = o};
 	uint32_t n_values = sp_profile_n_value_types(p);
-	int r = o->value < n_values && (!o->has_second || o->second < n_values) ? grow(&g) : -EINVAL;
+	int r = o->value < n_values && (!o->has_second || o->second < n_values) ? tree_build(&g) : -EINVAL;
 
-	grower_done(&g);
+	tree_builder_done(&g);
 	if (r == 0)
-		r = sp_tree_shape(p, o, &g.t);
+		r = sp_tree_finish(p, o, &g.t);
 	if (r == 0)
 		*ret_tree = g.t;
 	else

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "read/decode.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,9 +12,6 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
-
-#include "base/error.h"
-#include "base/mem.h"
 
 enum { RAW_BYTES = 64 << 10, MAGIC_BYTES = 4 };
 enum codec { CODEC_UNKNOWN, CODEC_NONE, CODEC_GZIP, CODEC_ZSTD };
@@ -82,7 +82,7 @@ static int tell_progress(const struct sp_decoder *d)
 }
 
 /* One read, straight into `to`; a signal is where the user may want to stop. */
-static int64_t read_file(struct sp_decoder *d, uint8_t *to, size_t room)
+static int64_t decode_read_file(struct sp_decoder *d, uint8_t *to, size_t room)
 {
 	ssize_t n;
 	int r;
@@ -109,7 +109,7 @@ static int fill_raw(struct sp_decoder *d, size_t wanted)
 	d->n -= d->at;
 	d->at = 0;
 	while (d->n < wanted && !d->file_ended) {
-		int64_t n = read_file(d, d->raw + d->n, sizeof(d->raw) - d->n);
+		int64_t n = decode_read_file(d, d->raw + d->n, sizeof(d->raw) - d->n);
 
 		if (n < 0)
 			return (int)n;
@@ -156,13 +156,13 @@ static int64_t copy(struct sp_decoder *d, uint8_t *out, size_t room)
 	size_t n = SP_MIN(room, d->n - d->at);
 
 	if (!n)
-		return d->file_ended ? 0 : read_file(d, out, room);
+		return d->file_ended ? 0 : decode_read_file(d, out, room);
 	memcpy(out, d->raw + d->at, n);
 	d->at += n;
 	return (int64_t)n;
 }
 
-/* --- gzip --------------------------------------------------------------------------------------------------------- */
+/* --- gzip --- */
 /* 1: another member follows; 0: the end; or negative. */
 static int next_member(struct sp_decoder *d)
 {
@@ -222,7 +222,7 @@ static int64_t read_gzip(struct sp_decoder *d, uint8_t *out, size_t room)
 	}
 }
 
-/* --- zstd --------------------------------------------------------------------------------------------------------- */
+/* --- zstd --- */
 static int64_t read_zstd(struct sp_decoder *d, uint8_t *out, size_t room)
 {
 	for (;;) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * decode.h: the bytes of a descriptor, undone of gzip or zstd if it holds them: what input.h reads from.
+ * decode.h: reads a descriptor and decompresses gzip and zstd.
  *
- * The compression is told from the first bytes; members and frames one behind the other are one text, and padding of
- * zeros behind the last gzip member is passed over. Memory: one buffer and the window of the compression (zstd: at most
- * 128 MiB, its own limit). Errors: negative errno with the name and the offset in the file in the chain; -EBADMSG for
- * broken or truncated compression; -EINTR when progress said so. What stood before the error has been given out.
- * Private to the layer. Not thread-safe. The descriptor stays open.
+ * The compression is detected by the first bytes; concatenated members and frames are one text; zero padding behind
+ * the last gzip member is skipped. Memory: one buffer and the decompressor's window (zstd: at most 128 MiB, its own
+ * limit). Errors: negative errno with the name and the file offset in the chain; -EBADMSG: broken or truncated
+ * compression; -EINTR: progress() returned non-zero. What precedes the error has been returned before. Private to the
+ * layer. Not thread-safe. The descriptor stays open.
  */
 #ifndef SP_READ_DECODE_H
 #define SP_READ_DECODE_H
@@ -15,10 +15,10 @@
 
 struct sp_decoder;
 
-/* name and the options are borrowed. */
+/* name and the options must outlive it. */
 int sp_decoder_new(int fd, const char *name, const struct sp_read_options *o, struct sp_decoder **ret_decoder);
 void sp_decoder_free(struct sp_decoder *d);
-/* Writes up to room (> 0) bytes to out: how many, 0 = the end, or negative. */
+/* Writes up to room (> 0) bytes to out. Returns their number, 0 = the end, or a negative errno. */
 int64_t sp_decoder_read(struct sp_decoder *d, uint8_t *out, size_t room);
 uint64_t sp_decoder_consumed(const struct sp_decoder *d); /* bytes of the file */
 

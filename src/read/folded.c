@@ -11,16 +11,16 @@
  */
 #include "read/folded.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "read/input.h"
 #include "read/priv.h"
 #include "read/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum word_kind { PLAIN, ANNOTATED, DELIMITER, MISSED_USER, MISSED_KERNEL };
 struct word {
@@ -52,7 +52,7 @@ struct folded {
 	size_t frames_capacity;
 };
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- words --- */
 static const char kernel_name[] = "[kernel.kallsyms]";
 
 static bool names_library(const char *name, size_t len)
@@ -116,7 +116,7 @@ static int describe(struct sp_profile *p, char *word, struct described *ret)
 	return 0;
 }
 
-static int64_t add_func(struct sp_profile *p, const char *word, const struct described *d)
+static int64_t folded_add_func(struct sp_profile *p, const char *word, const struct described *d)
 {
 	int64_t name = d->name_len ? sp_profile_add_bytes(p, word, d->name_len) : sp_profile_add_string(p, "[unknown]");
 	struct sp_func func = {.file = d->file, .is_range = d->is_range};
@@ -128,7 +128,7 @@ static int64_t add_func(struct sp_profile *p, const char *word, const struct des
 	return sp_profile_add_func(p, &func);
 }
 
-static int64_t add_frame(struct sp_profile *p, char *word, bool kernel)
+static int64_t folded_add_frame(struct sp_profile *p, char *word, bool kernel)
 {
 	int64_t func, file = kernel ? sp_read_file(p, kernel_name, NULL, 0) : 0;
 	struct described d = {0};
@@ -139,7 +139,7 @@ static int64_t add_frame(struct sp_profile *p, char *word, bool kernel)
 		return r;
 	if (kernel && sp_profile_file(p, d.file)->kind != SP_FILE_KERNEL)
 		d.file = (uint32_t)file;
-	func = add_func(p, word, &d);
+	func = folded_add_func(p, word, &d);
 	if (func < 0)
 		return func;
 	frame = (struct sp_frame){.file = kernel ? (uint32_t)file : d.file, .func = (uint32_t)func};
@@ -147,24 +147,24 @@ static int64_t add_frame(struct sp_profile *p, char *word, bool kernel)
 	return sp_read_frame(p, &frame, d.is_range);
 }
 
-static bool is_word(const char *text, size_t len, const char *other)
+static bool folded_is_word(const char *text, size_t len, const char *other)
 {
 	return strlen(other) == len && !memcmp(text, other, len);
 }
 
 static enum word_kind kind_of(const char *text, size_t len)
 {
-	if (is_word(text, len, "-"))
+	if (folded_is_word(text, len, "-"))
 		return DELIMITER;
-	if (is_word(text, len, "[Missed User Stack]"))
+	if (folded_is_word(text, len, "[Missed User Stack]"))
 		return MISSED_USER;
-	if (is_word(text, len, "[Missed Kernel Stack]"))
+	if (folded_is_word(text, len, "[Missed Kernel Stack]"))
 		return MISSED_KERNEL;
-	return len > 4 && is_word(text + len - 4, 4, "_[k]") ? ANNOTATED : PLAIN;
+	return len > 4 && folded_is_word(text + len - 4, 4, "_[k]") ? ANNOTATED : PLAIN;
 }
 
 /* The word as a frame. */
-static int64_t frame_of(struct folded *f, struct word *w, bool kernel)
+static int64_t folded_frame_of(struct folded *f, struct word *w, bool kernel)
 {
 	uint32_t *memo = kernel ? &w->kernel : &w->user;
 	char *word SP_FREE = NULL;
@@ -175,16 +175,16 @@ static int64_t frame_of(struct folded *f, struct word *w, bool kernel)
 	if (*memo)
 		return *memo;
 	text = (const char *)sp_read_table_bytes(f->words, w, &len);
-	word = sp_read_decoded(SP_ENCODE_FOLDED, text, kernel && w->kind == ANNOTATED ? len - 4 : len);
+	word = sp_read_unescape(SP_ENCODE_FOLDED, text, kernel && w->kind == ANNOTATED ? len - 4 : len);
 	if (!word)
 		return -ENOMEM;
-	frame = add_frame(f->p, word, kernel);
+	frame = folded_add_frame(f->p, word, kernel);
 	*memo = frame < 0 ? 0 : (uint32_t)frame;
 	return frame;
 }
 
 /* The word as a thread's name. */
-static int64_t key_of(struct folded *f, struct word *w)
+static int64_t folded_key_of(struct folded *f, struct word *w)
 {
 	char *name SP_FREE = NULL;
 	struct sp_key key = {0};
@@ -195,7 +195,7 @@ static int64_t key_of(struct folded *f, struct word *w)
 	if (w->key)
 		return w->key;
 	text = (const char *)sp_read_table_bytes(f->words, w, &len);
-	name = sp_read_decoded(SP_ENCODE_FOLDED, text, len);
+	name = sp_read_unescape(SP_ENCODE_FOLDED, text, len);
 	comm = name ? sp_profile_add_string(f->p, name) : -ENOMEM;
 	if (comm < 0)
 		return comm;
@@ -205,7 +205,7 @@ static int64_t key_of(struct folded *f, struct word *w)
 	return comm;
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 static size_t common_prefix(const char *a, const char *b, size_t len)
 {
 	size_t n = 0;
@@ -239,7 +239,7 @@ static int keep_prefix(struct folded *f, const char *stack, size_t len, size_t *
 	return 0;
 }
 
-static int make_room(struct folded *f, size_t n)
+static int folded_make_room(struct folded *f, size_t n)
 {
 	int r = sp_grow(&f->places, &f->places_capacity, n, sizeof(*f->places));
 
@@ -249,7 +249,7 @@ static int make_room(struct folded *f, size_t n)
 static int find_words(struct folded *f, size_t first)
 {
 	for (size_t i = first; i < f->n; i++)
-		sp_read_table_touch(f->words, f->places[i].hash);
+		sp_read_table_prefetch(f->words, f->places[i].hash);
 	for (size_t i = first; i < f->n; i++) {
 		struct place *place = &f->places[i];
 		const char *text = f->line + place->start;
@@ -278,7 +278,7 @@ static int split(struct folded *f, const char *stack, size_t len)
 		size_t n = semicolon ? (size_t)(semicolon - word) : len - at;
 
 		if (f->n >= f->places_capacity || f->n >= f->frames_capacity)
-			r = make_room(f, f->n + 64);
+			r = folded_make_room(f, f->n + 64);
 		if (r < 0)
 			return r;
 		f->places[f->n++] = (struct place){
@@ -314,7 +314,7 @@ static size_t find_kernel(const struct folded *f, size_t first, size_t n, size_t
 }
 
 /* The stack of the words [first, n), of which the last is the leaf. */
-static int64_t add_stack(struct folded *f, size_t first, size_t n, bool kernel)
+static int64_t folded_add_stack(struct folded *f, size_t first, size_t n, bool kernel)
 {
 	struct sp_stack stack = {.n_frames = (uint32_t)(n - first), .frames = f->frames};
 
@@ -323,7 +323,7 @@ static int64_t add_stack(struct folded *f, size_t first, size_t n, bool kernel)
 		int64_t frame = place->frames[kernel];
 
 		if (!frame)
-			frame = frame_of(f, place->word, kernel);
+			frame = folded_frame_of(f, place->word, kernel);
 		if (frame < 0)
 			return frame;
 		f->frames[n - 1 - i] = place->frames[kernel] = (uint32_t)frame;
@@ -337,10 +337,10 @@ static int64_t missed_stack(struct sp_profile *p)
 				    &(struct sp_stack){.stack_class = SP_CLASS_CUT, .reason = SP_READ_REASON_UNKNOWN});
 }
 
-static int add_row(struct folded *f, const int64_t *counts)
+static int folded_add_row(struct folded *f, const int64_t *counts)
 {
 	bool thread = f->shape.thread_first;
-	int64_t key = thread ? key_of(f, f->places[0].word) : 0, user, kernel;
+	int64_t key = thread ? folded_key_of(f, f->places[0].word) : 0, user, kernel;
 	size_t first = thread, n = f->n, gap = 0, at;
 	bool no_user = first < n && kind_at(f, first) == MISSED_USER;
 	bool no_kernel = first + no_user < n && kind_at(f, n - 1) == MISSED_KERNEL;
@@ -350,8 +350,8 @@ static int add_row(struct folded *f, const int64_t *counts)
 	first += no_user;
 	n -= no_kernel;
 	at = no_user ? first : find_kernel(f, first, n, &gap);
-	user = no_user ? missed_stack(f->p) : add_stack(f, first, at, false);
-	kernel = no_kernel && at == n ? missed_stack(f->p) : add_stack(f, at + gap, n, true);
+	user = no_user ? missed_stack(f->p) : folded_add_stack(f, first, at, false);
+	kernel = no_kernel && at == n ? missed_stack(f->p) : folded_add_stack(f, at + gap, n, true);
 	if (user < 0 || kernel < 0)
 		return user < 0 ? (int)user : (int)kernel;
 	f->result->n_samples++;
@@ -404,10 +404,10 @@ static int read_line(struct folded *f, const char *line, size_t len)
 		r = split(f, line, len);
 	else
 		return r;
-	return r < 0 ? r : add_row(f, counts);
+	return r < 0 ? r : folded_add_row(f, counts);
 }
 
-static int read_lines(struct folded *f)
+static int folded_read_lines(struct folded *f)
 {
 	char *line;
 	size_t len;
@@ -426,8 +426,8 @@ static int read_lines(struct folded *f)
 	}
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
-static int look(struct folded *f)
+/* --- the whole --- */
+static int folded_detect_shape(struct folded *f)
 {
 	static const char *const units[] = {"count", "thousandths", "millionths", "billionths"};
 	const uint8_t *head;
@@ -437,7 +437,7 @@ static int look(struct folded *f)
 
 	if (r < 0)
 		return r;
-	f->shape = sp_folded_look(head, n);
+	f->shape = sp_folded_detect(head, n);
 	unit = units[f->shape.decimals / 3];
 	if (f->shape.n_counts == 1)
 		return sp_profile_add_value_type(f->p, "samples", unit);
@@ -452,11 +452,11 @@ static int folded_read(struct sp_input *in, const struct sp_read_options *o, str
 	int r = sp_read_table_new(sizeof(struct word), &f.words);
 
 	if (r >= 0)
-		r = look(&f);
+		r = folded_detect_shape(&f);
 	if (r >= 0)
-		r = make_room(&f, 64);
+		r = folded_make_room(&f, 64);
 	if (r >= 0)
-		r = read_lines(&f);
+		r = folded_read_lines(&f);
 	sp_read_table_free(f.words);
 	free(f.line);
 	free(f.places);
@@ -466,12 +466,12 @@ static int folded_read(struct sp_input *in, const struct sp_read_options *o, str
 
 static int folded_recognise(const uint8_t *head, size_t n)
 {
-	struct sp_folded_shape s = sp_folded_look(head, n);
+	struct sp_folded_shape s = sp_folded_detect(head, n);
 
 	if (!n || !s.is_text)
 		return 0;
 	if (!s.n_lines) /* one line that is longer than the head, or nothing but comments */
-		return n >= SP_INPUT_HEAD && memchr(head, '\n', n) == NULL ? 2 : 0;
+		return n >= SP_INPUT_HEAD && !memchr(head, '\n', n) ? 2 : 0;
 	if (s.n_counted == s.n_lines)
 		return s.has_frames ? 50 : 20;
 	return s.n_counted * 2 >= s.n_lines && s.has_frames ? 10 : 0;

@@ -2,18 +2,18 @@
 /* folded_shape.c: see folded.h. */
 #include "read/folded.h"
 
+#include "base/mem.h"
+#include "read/input.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "read/input.h"
-
 enum { MAX_COMM = 15, MAX_COUNT_BYTES = 64 };
 
-/* --- counts ------------------------------------------------------------------------------------------------------- */
+/* --- counts --- */
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
@@ -92,7 +92,7 @@ int sp_folded_count(const char *line, size_t *len, unsigned int decimals, int64_
 	return 0;
 }
 
-/* --- the first words ---------------------------------------------------------------------------------------------- */
+/* --- the first words --- */
 static size_t without_pid(const char *word, size_t len)
 {
 	size_t n = len;
@@ -134,7 +134,7 @@ static bool may_be_thread(const char *word, size_t len)
 	       !memmem(word, n, "::", 2) && !is_root(word, len);
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 struct look {
 	struct sp_folded_shape shape;
 	size_t n_two;
@@ -189,7 +189,7 @@ bool sp_folded_is_comment(const char *line, size_t len)
 	return *line == '#' && !memchr(line, ';', len) && sp_folded_count(line, &len, 0, &count, &decimals) == -EINVAL;
 }
 
-struct sp_folded_shape sp_folded_look(const uint8_t *head, size_t n)
+struct sp_folded_shape sp_folded_detect(const uint8_t *head, size_t n)
 {
 	struct look l = {.shape.is_text = is_text(head, n)};
 

@@ -11,11 +11,6 @@
  * A return address less 1 is the caller; a bin is the address that it begins with.
  * Sources: glibc's elf/dl-profile.c and sys/gmon_out.h; gprof's manual, "Profiling Data File Format".
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/cursor.h"
 #include "base/error.h"
 #include "base/intern.h"
@@ -24,6 +19,11 @@
 #include "profile/profile.h"
 #include "read/input.h"
 #include "read/priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { HEAD_BYTES = 20, VERSION_PROGRAM = 1, VERSION_LIBRARY = 0x1ffff };
 enum { TAG_HISTOGRAM, TAG_CALL, TAG_BLOCKS };
@@ -60,7 +60,7 @@ static uint32_t read_version(const uint8_t *head, size_t n)
 }
 
 /* 1; or where the input ends too early, which keep_going allows, 0; or negative. */
-static int take(struct gmon *g, size_t n, const uint8_t **ret_bytes)
+static int gmon_read_bytes(struct gmon *g, size_t n, const uint8_t **ret_bytes)
 {
 	int r = sp_input_bytes(g->in, n, ret_bytes);
 
@@ -70,8 +70,7 @@ static int take(struct gmon *g, size_t n, const uint8_t **ret_bytes)
 	return sp_input_is_cut(g->in) ? 0 : sp_input_bad(g->in, g->o, g->result, "ends inside of the records");
 }
 
-/* --- the file that it is of -----------------------------------------------------------------------------------------
- */
+/* --- the file that it is of --- */
 /* SONAME of SONAME.profile. */
 static void told_name(const struct gmon *g, char *ret_name, size_t size)
 {
@@ -85,7 +84,7 @@ static void told_name(const struct gmon *g, char *ret_name, size_t size)
 		snprintf(ret_name, size, "%s", g->is_library ? "library" : "program");
 }
 
-static int add_file(struct gmon *g, const char *name)
+static int gmon_add_file(struct gmon *g, const char *name)
 {
 	const struct sp_read_object *object = &g->object;
 	size_t n_id = SP_MIN(object->build_id_len, (size_t)SP_BUILD_ID_MAX);
@@ -115,7 +114,7 @@ static int find_file(struct gmon *g)
 	if (r < 0)
 		return r;
 	g->result->wants_names = true;
-	return add_file(g, *g->object.name ? g->object.name : name);
+	return gmon_add_file(g, *g->object.name ? g->object.name : name);
 }
 
 static uint64_t offset_of(const struct gmon *g, uint64_t vaddr)
@@ -129,14 +128,14 @@ static uint64_t offset_of(const struct gmon *g, uint64_t vaddr)
 	return vaddr;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 static int64_t frame_at(struct gmon *g, uint64_t vaddr)
 {
 	return sp_profile_add_frame(g->p, &(struct sp_frame){.file = g->file, .offset = offset_of(g, vaddr)});
 }
 
 /* caller 0: there is none, or nobody knows it. */
-static int add_row(struct gmon *g, uint64_t at, uint64_t caller, const int64_t *values)
+static int gmon_add_row(struct gmon *g, uint64_t at, uint64_t caller, const int64_t *values)
 {
 	int64_t leaf = frame_at(g, at), below = caller ? frame_at(g, caller) : 0, stack;
 	uint32_t frames[] = {(uint32_t)leaf, (uint32_t)below};
@@ -162,7 +161,7 @@ static int add_call(struct gmon *g, const uint8_t *bytes)
 		to += g->of_library.low;
 	}
 	g->result->n_samples++;
-	return add_row(g, to, from ? from - 1 : 0, values);
+	return gmon_add_row(g, to, from ? from - 1 : 0, values);
 }
 
 static int add_bin(struct gmon *g, const struct histogram *h, uint32_t bin, uint16_t ticks)
@@ -171,11 +170,10 @@ static int add_bin(struct gmon *g, const struct histogram *h, uint32_t bin, uint
 	int64_t values[N_VALUES] = {[VALUE_CPU] = (int64_t)(ticks * UINT64_C(1000000000) / h->rate_hz)};
 
 	g->result->n_samples += ticks;
-	return ticks ? add_row(g, at, 0, values) : 0;
+	return ticks ? gmon_add_row(g, at, 0, values) : 0;
 }
 
-/* --- records: 1, 0: the input ended, or negative --------------------------------------------------------------------
- */
+/* --- records: 1, 0: the input ended, or negative --- */
 /* -EBADMSG, with sp_error_text(), or with keep_going 0, for a histogram that makes no sense; 1. */
 static int read_histogram_head(struct gmon *g, struct histogram *h)
 {
@@ -183,7 +181,7 @@ static int read_histogram_head(struct gmon *g, struct histogram *h)
 	struct sp_profile_info *info = sp_profile_info(g->p);
 	const uint8_t *bytes;
 	struct sp_cursor c;
-	int r = take(g, HISTOGRAM_BYTES, &bytes);
+	int r = gmon_read_bytes(g, HISTOGRAM_BYTES, &bytes);
 
 	if (r <= 0)
 		return r;
@@ -211,7 +209,7 @@ static int read_bins(struct gmon *g, const struct histogram *h)
 		const uint8_t *bytes;
 		struct sp_cursor c;
 
-		r = take(g, (size_t)n * 2, &bytes);
+		r = gmon_read_bytes(g, (size_t)n * 2, &bytes);
 		c = sp_cursor_on(bytes, r > 0 ? (size_t)n * 2 : 0);
 		for (uint32_t i = 0; i < n && r > 0; i++) {
 			int added = add_bin(g, h, done + i, sp_cursor_u16(&c));
@@ -229,7 +227,7 @@ static int read_calls(struct gmon *g, uint32_t n)
 	int r = 1;
 
 	for (uint32_t i = 0; i < n && r > 0; i++) {
-		r = take(g, CALL_BYTES, &bytes);
+		r = gmon_read_bytes(g, CALL_BYTES, &bytes);
 		if (r > 0)
 			r = add_call(g, bytes) < 0 ? -ENOMEM : 1;
 	}
@@ -239,7 +237,7 @@ static int read_calls(struct gmon *g, uint32_t n)
 static int read_number(struct gmon *g, uint32_t *ret_number)
 {
 	const uint8_t *bytes;
-	int r = take(g, 4, &bytes);
+	int r = gmon_read_bytes(g, 4, &bytes);
 	struct sp_cursor c = sp_cursor_on(bytes, r > 0 ? 4 : 0);
 
 	*ret_number = sp_cursor_u32(&c);
@@ -274,7 +272,7 @@ static int read_record(struct gmon *g)
 	if (r <= 0)
 		return r;
 	r = sp_input_skip(g->in, (uint64_t)n * BLOCK_BYTES);
-	return r ? r : take(g, 1, &bytes); /* which says that it ended */
+	return r ? r : gmon_read_bytes(g, 1, &bytes); /* which says that it ended */
 }
 
 static int read_program(struct gmon *g)

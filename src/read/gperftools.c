@@ -7,11 +7,6 @@
  * so one byte before that is the call, and some versions write the leaf twice. Functions have no names in it: whoever
  * has the files can find them.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/cursor.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -20,6 +15,11 @@
 #include "read/input.h"
 #include "read/priv.h"
 #include "read/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { WORD = 8, HEAD_WORDS = 5, RECORD_WORDS = 2, MAX_DEPTH = 65536 };
 
@@ -41,7 +41,7 @@ struct gperftools {
 	size_t n_mappings, mappings_capacity;
 };
 
-static bool read_head(const uint8_t *head, size_t n, uint64_t *ret_period_us)
+static bool gperftools_parse_header(const uint8_t *head, size_t n, uint64_t *ret_period_us)
 {
 	struct sp_cursor c = sp_cursor_on(head, n);
 	uint64_t words[HEAD_WORDS];
@@ -52,7 +52,7 @@ static bool read_head(const uint8_t *head, size_t n, uint64_t *ret_period_us)
 	return !c.bad && !words[0] && words[1] == 3 && !words[2] && words[3] && words[3] < 1000000000 && !words[4];
 }
 
-/* --- records ------------------------------------------------------------------------------------------------------ */
+/* --- records --- */
 /* 1, 0: the input ended (which keep_going allows), or negative. */
 static int ended(struct gperftools *g, int r)
 {
@@ -120,7 +120,7 @@ static int read_record(struct gperftools *g)
 	return r < 0 ? r : 1;
 }
 
-/* --- mappings ----------------------------------------------------------------------------------------------------- */
+/* --- mappings --- */
 /* `START-LIMIT PERMISSIONS OFFSET DEVICE INODE PATH`; false: no such line, as those that begin with `build=`. */
 static bool parse_mapping(const char *line, struct mapping *m, const char **ret_path)
 {
@@ -190,8 +190,8 @@ static struct mapping mapping_at(const struct gperftools *g, uint64_t address)
 	return g->mappings[low - 1];
 }
 
-/* --- the end ------------------------------------------------------------------------------------------------------ */
-static int64_t add_stack(struct gperftools *g, const uint8_t *bytes, size_t n)
+/* --- the end --- */
+static int64_t gperftools_add_stack(struct gperftools *g, const uint8_t *bytes, size_t n)
 {
 	struct sp_cursor c = sp_cursor_on(bytes, n);
 	struct sp_stack stack = {.n_frames = (uint32_t)(n / WORD)};
@@ -213,7 +213,7 @@ static int64_t add_stack(struct gperftools *g, const uint8_t *bytes, size_t n)
 	return sp_profile_add_stack(g->p, &stack);
 }
 
-static int add_row(struct gperftools *g, const uint64_t *known)
+static int gperftools_add_row(struct gperftools *g, const uint64_t *known)
 {
 	int64_t values[SP_MAX_VALUES] = {(int64_t)*known}, stack;
 	size_t n;
@@ -221,7 +221,7 @@ static int add_row(struct gperftools *g, const uint64_t *known)
 
 	if (__builtin_mul_overflow(values[0], (int64_t)g->period_us * 1000, &values[1]))
 		values[1] = INT64_MAX;
-	stack = add_stack(g, bytes, n);
+	stack = gperftools_add_stack(g, bytes, n);
 	return stack < 0 ? (int)stack : sp_profile_add(g->p, 0, (uint32_t)stack, 0, values);
 }
 
@@ -234,13 +234,13 @@ static int resolve(struct gperftools *g)
 	if (r >= 0)
 		r = sp_profile_add_value_type(g->p, "cpu", "nanoseconds");
 	for (size_t i = 0; i < sp_read_table_count(g->stacks) && r >= 0; i++)
-		r = add_row(g, sp_read_table_at(g->stacks, i));
+		r = gperftools_add_row(g, sp_read_table_at(g->stacks, i));
 	info->period = g->period_us * 1000;
 	info->period_type = (struct sp_value_type){(uint32_t)cpu, (uint32_t)ns};
 	return r;
 }
 
-static int begin(struct gperftools *g)
+static int gperftools_read_header(struct gperftools *g)
 {
 	const uint8_t *head;
 	size_t n;
@@ -248,7 +248,7 @@ static int begin(struct gperftools *g)
 
 	if (r < 0)
 		return r;
-	if (!read_head(head, n, &g->period_us))
+	if (!gperftools_parse_header(head, n, &g->period_us))
 		return sp_fail_said(-EBADMSG, "%s: byte 0: not the head of gperftools' CPU profile of 64 bits",
 				    sp_input_name(g->in));
 	return sp_input_bytes(g->in, (size_t)HEAD_WORDS * WORD, &head);
@@ -261,7 +261,7 @@ static int gperftools_read(struct sp_input *in, const struct sp_read_options *o,
 	int r = sp_read_table_new(sizeof(uint64_t), &g.stacks);
 
 	if (r >= 0)
-		r = begin(&g);
+		r = gperftools_read_header(&g);
 	while (r > 0)
 		r = read_record(&g);
 	if (r >= 0)
@@ -279,7 +279,7 @@ static int gperftools_recognise(const uint8_t *head, size_t n)
 {
 	uint64_t period_us;
 
-	return read_head(head, n, &period_us) ? 95 : 0;
+	return gperftools_parse_header(head, n, &period_us) ? 95 : 0;
 }
 
 extern const struct sp_reader sp_reader_gperftools;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "read/input.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "read/decode.h"
+#include "read/priv.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "read/decode.h"
-#include "read/priv.h"
 
 enum { BUFFER_BYTES = 128 << 10 };
 
@@ -55,7 +55,7 @@ void sp_input_free(struct sp_input *in)
 	free(in);
 }
 
-/* --- the buffer --------------------------------------------------------------------------------------------------- */
+/* --- the buffer --- */
 /* What broken compression means: the end of what is readable, or a failure. */
 static int decoder_failed(struct sp_input *in, int r)
 {
@@ -67,7 +67,7 @@ static int decoder_failed(struct sp_input *in, int r)
 	return 0;
 }
 
-static int make_room(struct sp_input *in, size_t wanted)
+static int input_make_room(struct sp_input *in, size_t wanted)
 {
 	if (in->at) {
 		memmove(in->buffer, in->buffer + in->at, in->n - in->at);
@@ -79,13 +79,13 @@ static int make_room(struct sp_input *in, size_t wanted)
 }
 
 /* Makes at least `wanted` bytes visible behind `at`, fewer only at the end. */
-static int fill(struct sp_input *in, size_t wanted)
+static int input_read_more(struct sp_input *in, size_t wanted)
 {
 	int r;
 
 	if (in->n - in->at >= wanted || in->ended)
 		return 0;
-	r = make_room(in, wanted);
+	r = input_make_room(in, wanted);
 	if (r < 0)
 		return r;
 	while (in->n < wanted && !in->ended) {
@@ -107,7 +107,7 @@ static void consume(struct sp_input *in, size_t n)
 
 int sp_input_peek(struct sp_input *in, size_t n, const uint8_t **ret_bytes, size_t *ret_n)
 {
-	int r = fill(in, SP_MIN(n, (size_t)SP_INPUT_MAX_PIECE));
+	int r = input_read_more(in, SP_MIN(n, (size_t)SP_INPUT_MAX_PIECE));
 
 	if (r < 0)
 		return r;
@@ -130,7 +130,7 @@ int sp_input_head(struct sp_input *in, const uint8_t **ret_bytes, size_t *ret_n)
 	return 0;
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 /* Finds the newline behind `at`, reading on as far as max bytes: its distance; -E2BIG: none within them. */
 static int64_t find_newline(struct sp_input *in, size_t max)
 {
@@ -149,7 +149,7 @@ static int64_t find_newline(struct sp_input *in, size_t max)
 		if (in->ended)
 			return (int64_t)have;
 		seen = have;
-		r = fill(in, SP_MIN(SP_MAX(2 * have, have + 1), max + 1));
+		r = input_read_more(in, SP_MIN(SP_MAX(2 * have, have + 1), max + 1));
 		if (r < 0)
 			return r;
 	}
@@ -164,7 +164,7 @@ static int skip_rest(struct sp_input *in)
 
 		consume(in, newline ? (size_t)(newline - from) + 1 : in->n - in->at);
 		in->skipping = !newline;
-		r = newline ? 0 : fill(in, 1);
+		r = newline ? 0 : input_read_more(in, 1);
 		if (r < 0)
 			return r;
 		in->skipping = in->skipping && in->n > in->at;
@@ -174,7 +174,7 @@ static int skip_rest(struct sp_input *in)
 
 int sp_input_line(struct sp_input *in, char **ret_line, size_t *ret_len)
 {
-	int r = fill(in, 1);
+	int r = input_read_more(in, 1);
 	int64_t len;
 
 	if (r >= 0)
@@ -196,10 +196,10 @@ int sp_input_line(struct sp_input *in, char **ret_line, size_t *ret_len)
 	return 1;
 }
 
-/* --- pieces ------------------------------------------------------------------------------------------------------- */
+/* --- pieces --- */
 int sp_input_bytes(struct sp_input *in, size_t n, const uint8_t **ret_bytes)
 {
-	int r = fill(in, SP_MIN(n, (size_t)SP_INPUT_MAX_PIECE));
+	int r = input_read_more(in, SP_MIN(n, (size_t)SP_INPUT_MAX_PIECE));
 	size_t have = in->n - in->at;
 
 	in->by_line = false;
@@ -224,7 +224,7 @@ int sp_input_skip(struct sp_input *in, uint64_t n)
 	in->by_line = false;
 	in->asked_at = in->offset;
 	while (n) {
-		int r = fill(in, 1);
+		int r = input_read_more(in, 1);
 		uint64_t some = SP_MIN(n, in->n - in->at);
 
 		if (r < 0 || !some)
@@ -235,7 +235,7 @@ int sp_input_skip(struct sp_input *in, uint64_t n)
 	return 1;
 }
 
-/* --- where, and what went wrong ----------------------------------------------------------------------------------- */
+/* --- where, and what went wrong --- */
 uint64_t sp_input_line_number(const struct sp_input *in)
 {
 	return in->line;
@@ -296,7 +296,7 @@ bool sp_input_is_cut(const struct sp_input *in)
 	return *in->loss;
 }
 
-void sp_input_tell(const struct sp_input *in, struct sp_read_result *result)
+void sp_input_report(const struct sp_input *in, struct sp_read_result *result)
 {
 	result->bytes = sp_decoder_consumed(in->decoder);
 	if (!*in->loss)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * input.h: a descriptor as lines or as bytes, decompressed on the way (gzip, zstd; members one behind the other).
+ * input.h: reads a descriptor by lines or bytes, decompressed (gzip, zstd, concatenated ones too).
  *
- * One buffer that grows up to a cap: a line (or a piece asked for) that is longer is an error, or with keep_going is
- * skipped in bounded memory. The place (line and byte offset of the decompressed text) is kept for messages.
- * Truncated or broken compression is -EBADMSG with the offset in the file; with keep_going it is the end of the input,
- * and sp_read_fd() counts it as lost. Borrowed pointers live until the next call.
+ * One buffer, which grows up to a limit: a longer line or piece is an error, or with keep_going is skipped in bounded
+ * memory. Keeps track of the line number and the byte offset of the decompressed text, for messages. Truncated or
+ * broken compression is -EBADMSG with the offset in the file; with keep_going it ends the input, and sp_read_fd()
+ * counts it as lost. Pointers that are returned are valid until the next call. Not thread-safe.
  */
 #ifndef SP_READ_INPUT_H
 #define SP_READ_INPUT_H
@@ -20,28 +20,31 @@ int sp_input_new(int fd, const char *name, const struct sp_read_options *o, stru
 void sp_input_free(struct sp_input *in);
 /* The first bytes, without consuming them: up to SP_INPUT_HEAD, fewer only at the end. */
 int sp_input_head(struct sp_input *in, const uint8_t **ret_bytes, size_t *ret_n);
-/* 1: a line (without its newline, NUL-terminated; a NUL inside is possible, so mind *ret_len); 0: the end; or negative.
- * -E2BIG: longer than SP_INPUT_MAX_LINE; it has been skipped, and the next call goes on behind it. */
+/*
+ * 1: a line, NUL-terminated without its newline (it may contain NULs: use *ret_len); 0: the end; or a negative errno.
+ * -E2BIG: longer than SP_INPUT_MAX_LINE; it is skipped.
+ */
 int sp_input_line(struct sp_input *in, char **ret_line, size_t *ret_len);
-/* 1: exactly n bytes (at most SP_INPUT_MAX_PIECE); 0: the end, before the first of them; -EBADMSG: the end in the
- * middle of them, or too many asked for. */
+/*
+ * 1: exactly n bytes; 0: the end, before the first of them; -EBADMSG: the end in the middle of them, or n is above
+ * SP_INPUT_MAX_PIECE.
+ */
 int sp_input_bytes(struct sp_input *in, size_t n, const uint8_t **ret_bytes);
 /* Up to n of the next bytes without consuming them, fewer only at the end. */
 int sp_input_peek(struct sp_input *in, size_t n, const uint8_t **ret_bytes, size_t *ret_n);
-/* 1: n bytes were passed over, in bounded memory; 0: the end came first. */
+/* 1: skipped n bytes, in bounded memory; 0: the end came first. */
 int sp_input_skip(struct sp_input *in, uint64_t n);
 uint64_t sp_input_line_number(const struct sp_input *in); /* of the line returned last, from 1 */
 uint64_t sp_input_offset(const struct sp_input *in);      /* of the next byte, decompressed */
 const char *sp_input_name(const struct sp_input *in);
 
 /*
- * What a reader says of a malformed piece: with keep_going it is counted in result (the words of the first kept) and 0
- * comes back; else -EBADMSG, with "NAME: line N: WORDS" (or "NAME: byte N: ...", by what was asked for last) in the
- * chain.
+ * Reports a malformed part. With keep_going it is counted in result, which keeps the first message, and 0 is returned;
+ * else -EBADMSG, with "NAME: line N: MESSAGE" in the chain ("NAME: byte N: ..." if bytes were read last).
  */
 int sp_input_bad(struct sp_input *in, const struct sp_read_options *o, struct sp_read_result *result,
 		 const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The same of something that began at this offset, which may be long past. */
+/* The same for a part that began at this offset. */
 int sp_input_bad_at(struct sp_input *in, const struct sp_read_options *o, struct sp_read_result *result,
 		    uint64_t offset, const char *format, ...) __attribute__((format(printf, 5, 6)));
 

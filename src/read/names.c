@@ -2,13 +2,6 @@
 /* names.c: what foreign profiles call their files, functions and frames; see priv.h. */
 #include "read/priv.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/intern.h"
@@ -16,6 +9,13 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "profile/profile.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static bool begins(const char *text, const char *with)
 {
@@ -34,7 +34,7 @@ static int hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- files --- */
 struct naming {
 	char *path;
 	char name[256]; /* "" = the path's last component */
@@ -143,7 +143,7 @@ static int64_t add_name(struct sp_profile *p, const struct naming *n, const stru
 }
 
 /* Names in brackets are no paths: they stand in the name only, as in profiles of our own. */
-static int64_t add_file(struct sp_profile *p, const struct naming *n, struct sp_file *f)
+static int64_t names_add_file(struct sp_profile *p, const struct naming *n, struct sp_file *f)
 {
 	bool is_path = *n->path != '[' && n->kind != SP_FILE_VDSO && n->kind != SP_FILE_ANON;
 	int64_t name = add_name(p, n, f);
@@ -179,7 +179,7 @@ static int64_t name_file(struct sp_profile *p, const char *path, struct sp_file 
 	f->tag = sp_hash_bytes(f->build_id, f->build_id_len, sp_hash_bytes(copy, strlen(copy), n.deleted));
 	if (*text)
 		f->tag = sp_hash_bytes(text, strlen(text), f->tag);
-	return add_file(p, &n, f);
+	return names_add_file(p, &n, f);
 }
 
 int64_t sp_read_file(struct sp_profile *p, const char *path, const uint8_t *build_id, size_t build_id_len)
@@ -240,20 +240,20 @@ size_t sp_read_range(const char *name, uint64_t *ret_offset)
 	return (size_t)(plus - name);
 }
 
-/* --- frames ------------------------------------------------------------------------------------------------------- */
-int64_t sp_read_frame(struct sp_profile *p, const struct sp_frame *frame, bool has_place)
+/* --- frames --- */
+int64_t sp_read_frame(struct sp_profile *p, const struct sp_frame *frame, bool has_address)
 {
 	bool kernel = sp_profile_file(p, frame->file)->kind == SP_FILE_KERNEL;
 	struct sp_frame f = *frame;
 	int64_t number;
 
 	f.flags |= kernel ? SP_FRAMEF_KERNEL : 0;
-	number = sp_profile_add_frame_apart(p, &f, has_place);
+	number = sp_profile_add_frame_variant(p, &f, has_address);
 	return number == -E2BIG ? sp_fail_said(-E2BIG, "too many functions at one place of one profile") : number;
 }
 
-/* --- \xNN --------------------------------------------------------------------------------------------------------- */
-static void decode(char *text)
+/* --- \xNN --- */
+static void names_unescape(char *text)
 {
 	char *to = text;
 
@@ -266,14 +266,14 @@ static void decode(char *text)
 	*to = 0;
 }
 
-char *sp_read_decoded(int encoding, const char *text, size_t len)
+char *sp_read_unescape(int encoding, const char *text, size_t len)
 {
 	char *copy = strndup(text, len), *decoded SP_FREE = copy && strstr(copy, "\\x") ? strdup(copy) : NULL;
 	char *again SP_FREE = NULL;
 
 	if (!decoded)
 		return copy;
-	decode(decoded);
+	names_unescape(decoded);
 	again = sp_encoded(encoding, decoded);
 	if (!again || strcmp(again, copy))
 		return copy;

@@ -10,11 +10,6 @@
  */
 #include "read/perf_line.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
@@ -22,6 +17,11 @@
 #include "read/perf_stack.h"
 #include "read/perf_sum.h"
 #include "read/priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { MAX_FRAMES = 1 << 16 }; /* of one sample: many times what the kernel gives */
 
@@ -56,7 +56,7 @@ static int bad(struct reader *r, const char *what)
 	return sp_input_bad(r->in, r->o, r->result, "%s", what);
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------ */
+/* --- samples --- */
 static int end_sample(struct reader *r)
 {
 	int64_t stack;
@@ -74,7 +74,7 @@ static int end_sample(struct reader *r)
 	return sp_perf_sum_add(r->sum, &r->who, (uint32_t)stack);
 }
 
-static int add_frame(struct reader *r, struct sp_perf_text text)
+static int perf_add_frame(struct reader *r, struct sp_perf_text text)
 {
 	int64_t line = sp_perf_stacks_line(r->stacks, text, r->who.pid);
 	int grown;
@@ -111,12 +111,12 @@ static int begin_sample(struct reader *r, const struct sp_perf_header *h)
 		return bad(r, "one event more than 7, the most of one profile: expected the samples of fewer events");
 	if (found < 0 || !frame.n)
 		return found;
-	found = add_frame(r, frame);
+	found = perf_add_frame(r, frame);
 	r->is_on_one_line = found >= 0;
 	return found == -EBADMSG ? 0 : found;
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 /* What other fields write below a sample (`-F uregs,iregs,brstack,insn,srccode`), and words of perf's own. */
 static bool is_passed_over(struct sp_perf_text line)
 {
@@ -141,7 +141,7 @@ static void read_comment(struct reader *r, struct sp_perf_text line)
 	uint64_t wall_ns, clock_ns;
 
 	if (sp_perf_begins(line, "# soprof: times are made up"))
-		sp_perf_sum_leave_times(r->sum);
+		sp_perf_sum_ignore_times(r->sum);
 	at = at ? memmem(rest.s, rest.n, " (TOD) = ", 9) : NULL;
 	if (!at)
 		return;
@@ -197,7 +197,7 @@ static int read_indented(struct reader *r, struct sp_perf_text line)
 		if (added < 0)
 			return added;
 	}
-	added = add_frame(r, line);
+	added = perf_add_frame(r, line);
 	if (added != -EBADMSG)
 		return added;
 	if (is_passed_over(line) || (*line.s == ' ' && r->n_lines)) /* the latter: -F srcline */
@@ -227,7 +227,7 @@ static int read_line(struct reader *r, struct sp_perf_text line)
 	return read_header(r, line, &h);
 }
 
-static int read_lines(struct reader *r)
+static int perf_read_lines(struct reader *r)
 {
 	for (;;) {
 		struct sp_perf_text line;
@@ -255,7 +255,7 @@ static int perf_read(struct sp_input *in, const struct sp_read_options *o, struc
 	if (got >= 0)
 		got = sp_perf_sum_new(into, &r.sum);
 	if (got >= 0)
-		got = read_lines(&r);
+		got = perf_read_lines(&r);
 	if (got >= 0)
 		got = sp_perf_sum_finish(r.sum, r.stacks);
 	sp_perf_sum_free(r.sum);
@@ -264,7 +264,7 @@ static int perf_read(struct sp_input *in, const struct sp_read_options *o, struc
 	return got;
 }
 
-/* --- is it one? --------------------------------------------------------------------------------------------------- */
+/* --- is it one? --- */
 enum { LINES_LOOKED_AT = 256 };
 
 struct evidence {

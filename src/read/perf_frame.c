@@ -2,10 +2,10 @@
 /* perf_frame.c: the line of a frame; see perf_line.h. */
 #include "read/perf_line.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/parse.h"
+
+#include <string.h>
 
 enum { ADDRESS_WIDTH = 16, ADDRESS_SURE = 6 }; /* perf's column; digits that are an address in any column */
 
@@ -35,7 +35,7 @@ static bool take_offset(struct sp_perf_text *t, uint64_t *ret_offset)
 	return true;
 }
 
-/* --- the library in parentheses at the end ------------------------------------------------------------------------ */
+/* --- the library in parentheses at the end --- */
 static bool is_balanced(struct sp_perf_text t)
 {
 	size_t depth = 0;
@@ -96,7 +96,7 @@ static bool take_library(struct sp_perf_text *t, struct sp_perf_text *ret_librar
 	return true;
 }
 
-static bool take_word(struct sp_perf_text *t, const char *word)
+static bool perf_frame_take_word(struct sp_perf_text *t, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -116,7 +116,7 @@ bool sp_perf_frame_parse(struct sp_perf_text line, struct sp_perf_frame *ret_fra
 		return false;
 	t.s += digits;
 	t.n -= digits;
-	f.is_inlined = take_word(&t, " (inlined)");
+	f.is_inlined = perf_frame_take_word(&t, " (inlined)");
 	if (!f.is_inlined)
 		f.has_library = take_library(&t, &f.library);
 	if (f.has_library)
@@ -127,7 +127,7 @@ bool sp_perf_frame_parse(struct sp_perf_text line, struct sp_perf_frame *ret_fra
 	return true;
 }
 
-/* --- behind a header ---------------------------------------------------------------------------------------------- */
+/* --- behind a header --- */
 /* A word as perf writes addresses: in its column, or too long to be anything else. */
 static bool is_address(struct sp_perf_text all, struct sp_perf_text word)
 {

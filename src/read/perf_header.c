@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- words --- */
 struct sp_perf_text sp_perf_trim(struct sp_perf_text t)
 {
 	while (t.n && sp_perf_is_space(t.s[0]))
@@ -26,7 +26,7 @@ struct sp_perf_text sp_perf_last_word(struct sp_perf_text *t)
 	return (struct sp_perf_text){t->s + start, end - start};
 }
 
-static bool is_digit(char c)
+static bool perf_header_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -36,7 +36,7 @@ bool sp_perf_number(struct sp_perf_text t, uint64_t *ret_number)
 	uint64_t number = 0;
 
 	for (size_t i = 0; i < t.n; i++) {
-		if (!is_digit(t.s[i]))
+		if (!perf_header_is_digit(t.s[i]))
 			return false;
 		if (__builtin_mul_overflow(number, (uint64_t)10, &number) ||
 		    __builtin_add_overflow(number, (uint64_t)(t.s[i] - '0'), &number))
@@ -77,7 +77,7 @@ static const char *next_colon(struct sp_perf_text line, const char *from)
 	return NULL;
 }
 
-/* --- what stands before the time ---------------------------------------------------------------------------------- */
+/* --- what stands before the time --- */
 /* A process or thread id; perf writes -1 where it knows none. */
 static bool parse_id(struct sp_perf_text t, uint32_t *ret_id)
 {
@@ -145,7 +145,7 @@ static bool take_ids(struct sp_perf_text head, struct sp_perf_header *h)
 	return h->has_ids;
 }
 
-/* --- the time ----------------------------------------------------------------------------------------------------- */
+/* --- the time --- */
 bool sp_perf_time_parse(struct sp_perf_text word, uint64_t *ret_ns)
 {
 	const char *dot = word.n ? memchr(word.s, '.', word.n) : NULL;
@@ -168,7 +168,7 @@ static bool header_at(struct sp_perf_text line, const char *colon, struct sp_per
 	struct sp_perf_text head = before(line, colon), word;
 	struct sp_perf_header h = {.has_time = true, .rest = behind(line, colon + 1)};
 
-	if (colon == line.s || !is_digit(colon[-1]))
+	if (colon == line.s || !perf_header_is_digit(colon[-1]))
 		return false;
 	word = sp_perf_last_word(&head);
 	if (!sp_perf_time_parse(word, &h.time_ns))
@@ -199,7 +199,7 @@ static bool find_time(struct sp_perf_text line, struct sp_perf_header *best)
 	return found;
 }
 
-/* --- period and event --------------------------------------------------------------------------------------------- */
+/* --- period and event --- */
 static bool is_event(struct sp_perf_text name)
 {
 	size_t hex = 0;
@@ -234,7 +234,7 @@ static void parse_tail(struct sp_perf_header *h)
 	}
 }
 
-/* --- headers without a time --------------------------------------------------------------------------------------- */
+/* --- headers without a time --- */
 static bool find_record(struct sp_perf_text line)
 {
 	const char *at = line.n ? memmem(line.s, line.n, "PERF_RECORD_", 12) : NULL;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "read/perf_stack.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "profile/profile.h"
 #include "read/priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* No file is so long, and no library is mapped so low: above, a user address is one of a process. */
 #define FILE_OFFSETS (UINT64_C(1) << 40)
@@ -75,14 +75,14 @@ void sp_perf_stacks_free(struct sp_perf_stacks *s)
 	free(s);
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 static bool is_escaped(const char *at)
 {
 	return at[0] == '\\' && at[1] == 'x' && sp_hex_digit(at[2]) >= 0 && sp_hex_digit(at[3]) >= 0;
 }
 
 /* Undoes \xNN; `only`: of these bytes alone. */
-static void decode(char *text, const char *only)
+static void perf_stack_unescape(char *text, const char *only)
 {
 	char *to = text;
 
@@ -106,8 +106,8 @@ static bool is_our_own(char *text, const char *decoded)
 
 	if (!again)
 		return false;
-	decode(text, " #");
-	decode(again, " #");
+	perf_stack_unescape(text, " #");
+	perf_stack_unescape(again, " #");
 	return !strcmp(text, again);
 }
 
@@ -118,7 +118,7 @@ int64_t sp_perf_name(struct sp_profile *p, struct sp_perf_text text)
 	char *decoded SP_FREE = strndup(text.s, text.n), *copy SP_FREE = strndup(text.s, text.n);
 	if (!decoded || !copy)
 		return -ENOMEM;
-	decode(decoded, NULL);
+	perf_stack_unescape(decoded, NULL);
 	if (is_our_own(copy, decoded))
 		return sp_profile_add_string(p, decoded);
 	return sp_profile_add_bytes(p, text.s, text.n);
@@ -136,7 +136,7 @@ static bool is_unknown(const struct sp_perf_frame *f)
 	return !f->symbol.n || (f->symbol.n == n && !f->has_symbol_offset && sp_perf_begins(f->symbol, address));
 }
 
-/* --- libraries ---------------------------------------------------------------------------------------------------- */
+/* --- libraries --- */
 static bool is_kernel_address(uint64_t address)
 {
 	bool is_vsyscall = address >> 12 == 0xffffffffff600;
@@ -214,7 +214,7 @@ static int find_library(struct sp_perf_stacks *s, struct sp_perf_text library, s
 	return place_in(s, (uint32_t)file, l);
 }
 
-/* --- functions and frames ----------------------------------------------------------------------------------------- */
+/* --- functions and frames --- */
 /* C names are what the symbol table has; of others perf has written the demangled form. */
 static bool is_linkage_name(const char *name)
 {
@@ -248,7 +248,7 @@ static bool is_range_of(const struct sp_perf_stacks *s, const struct line *l, co
 	return n && l->of && strlen(library) == n && !strncmp(name, library, n);
 }
 
-static int64_t add_func(struct sp_perf_stacks *s, const struct line *l)
+static int64_t perf_stack_add_func(struct sp_perf_stacks *s, const struct line *l)
 {
 	const char *name = sp_profile_string(s->p, l->name);
 	struct sp_func f = {.name = l->name, .file = l->of, .start = l->start, .vaddr = l->start};
@@ -284,10 +284,10 @@ static int settle_start(struct sp_perf_stacks *s, struct line *l)
 }
 
 /* Once the library is known. */
-static int add_frame(struct sp_perf_stacks *s, struct line *l)
+static int perf_stack_add_frame(struct sp_perf_stacks *s, struct line *l)
 {
 	int r = l->name && l->start && l->of ? settle_start(s, l) : 0;
-	int64_t func = r < 0 ? r : add_func(s, l);
+	int64_t func = r < 0 ? r : perf_stack_add_func(s, l);
 	struct sp_frame f = {.offset = l->offset, .file = l->file, .func = func < 0 ? 0 : (uint32_t)func};
 	int64_t frame = func < 0 ? func : sp_read_frame(s->p, &f, true);
 
@@ -295,7 +295,7 @@ static int add_frame(struct sp_perf_stacks *s, struct line *l)
 	return frame < 0 ? (int)frame : 0;
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 static int make_line(struct sp_perf_stacks *s, const struct sp_perf_frame *f, struct line *l)
 {
 	int64_t name = is_unknown(f) ? 0 : sp_perf_name(s->p, f->symbol);
@@ -312,10 +312,10 @@ static int make_line(struct sp_perf_stacks *s, const struct sp_perf_frame *f, st
 	if (!f->has_library)
 		return 0;
 	r = find_library(s, f->library, l);
-	return r < 0 ? r : add_frame(s, l);
+	return r < 0 ? r : perf_stack_add_frame(s, l);
 }
 
-static int add_line(struct sp_perf_stacks *s, struct sp_perf_text text, uint32_t number)
+static int perf_stack_add_line(struct sp_perf_stacks *s, struct sp_perf_text text, uint32_t number)
 {
 	int r = sp_grow(&s->lines, &s->line_capacity, (size_t)number + 1, sizeof(*s->lines));
 	struct sp_perf_frame f;
@@ -362,11 +362,11 @@ int64_t sp_perf_stacks_line(struct sp_perf_stacks *s, struct sp_perf_text line, 
 	number = sp_intern_add(s->line_texts, text.s, text.n);
 	if (number < 0)
 		return number;
-	r = number == known ? add_line(s, text, known) : 0;
+	r = number == known ? perf_stack_add_line(s, text, known) : 0;
 	return r < 0 ? r : number;
 }
 
-/* --- stacks ------------------------------------------------------------------------------------------------------- */
+/* --- stacks --- */
 /* The nearest line with a library in this direction; SIZE_MAX: none, or (at_address) none before the address changes.
  */
 static size_t neighbour(const struct sp_perf_stacks *s, const uint32_t *lines, size_t n, size_t i, int step,
@@ -386,7 +386,8 @@ static size_t neighbour(const struct sp_perf_stacks *s, const uint32_t *lines, s
 }
 
 /* The libraries on both sides, if they are the same. */
-static const struct line *library_of(const struct sp_perf_stacks *s, const uint32_t *lines, size_t n, size_t i)
+static const struct line *perf_stack_library_of(const struct sp_perf_stacks *s, const uint32_t *lines, size_t n,
+						size_t i)
 {
 	size_t caller = neighbour(s, lines, n, i, 1, true), callee;
 
@@ -401,7 +402,7 @@ static const struct line *library_of(const struct sp_perf_stacks *s, const uint3
 	return &s->lines[lines[caller]];
 }
 
-static int64_t frame_of(struct sp_perf_stacks *s, const uint32_t *lines, size_t n, size_t i)
+static int64_t perf_stack_frame_of(struct sp_perf_stacks *s, const uint32_t *lines, size_t n, size_t i)
 {
 	struct line l = s->lines[lines[i]];
 	const struct line *other;
@@ -410,14 +411,14 @@ static int64_t frame_of(struct sp_perf_stacks *s, const uint32_t *lines, size_t 
 
 	if (l.frame)
 		return l.frame;
-	other = library_of(s, lines, n, i);
+	other = perf_stack_library_of(s, lines, n, i);
 	if (other && other->is_kernel == l.is_kernel)
 		file = other->of;
 	else if (l.is_kernel)
 		file = whole_kernel(s->p);
 	r = file < 0 ? (int)file : place_in(s, (uint32_t)file, &l);
 	if (r >= 0)
-		r = add_frame(s, &l);
+		r = perf_stack_add_frame(s, &l);
 	return r < 0 ? r : (int64_t)l.frame;
 }
 
@@ -440,7 +441,7 @@ static int make_stack(struct sp_perf_stacks *s, const uint32_t *lines, size_t n,
 	while (n_kernel < n && s->lines[lines[n_kernel]].is_kernel)
 		n_kernel++;
 	for (size_t i = 0; i < n; i++) {
-		int64_t frame = frame_of(s, lines, n, i);
+		int64_t frame = perf_stack_frame_of(s, lines, n, i);
 
 		if (frame < 0)
 			return (int)frame;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "read/perf_sum.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "read/perf_stack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Later than this is no time since a machine booted, but one of the wall clock (perf record -k CLOCK_REALTIME). */
 #define WALL_CLOCK_NS (UINT64_C(1000000000) * 1000000000)
@@ -81,7 +81,7 @@ void sp_perf_sum_free(struct sp_perf_sum *s)
 	free(s);
 }
 
-/* --- who ---------------------------------------------------------------------------------------------------------- */
+/* --- who --- */
 /* A process is called as its first thread is, or as the first of its threads seen. */
 static int64_t add_process(struct sp_perf_sum *s, const struct sp_perf_header *h, uint32_t comm)
 {
@@ -177,7 +177,7 @@ int sp_perf_sum_who(struct sp_perf_sum *s, const struct sp_perf_header *h, struc
 	return r;
 }
 
-/* --- sums --------------------------------------------------------------------------------------------------------- */
+/* --- sums --- */
 static void add_to(int64_t *sum, int64_t n)
 {
 	if (__builtin_add_overflow(*sum, n, sum))
@@ -212,7 +212,7 @@ static int add_cell(struct sp_perf_sum *s, const struct cell *cell, const struct
 	return 0;
 }
 
-/* --- slices ------------------------------------------------------------------------------------------------------- */
+/* --- slices --- */
 /* Makes every 1 << shift slices one. */
 static int widen(struct sp_perf_sum *s, unsigned int shift)
 {
@@ -275,21 +275,21 @@ void sp_perf_sum_set_clock(struct sp_perf_sum *s, uint64_t to_wall_ns)
 	s->has_clock = true;
 }
 
-void sp_perf_sum_leave_times(struct sp_perf_sum *s)
+void sp_perf_sum_ignore_times(struct sp_perf_sum *s)
 {
 	s->leaves_times = true;
 }
 
-/* --- the profile -------------------------------------------------------------------------------------------------- */
-static const char *name_of(const struct sp_perf_sum *s, const struct event *e)
+/* --- the profile --- */
+static const char *perf_sum_name_of(const struct sp_perf_sum *s, const struct event *e)
 {
 	return e->name ? sp_profile_string(s->p, e->name) : "period";
 }
 
-static const char *unit_of(const struct sp_perf_sum *s, const struct event *e)
+static const char *perf_sum_unit_of(const struct sp_perf_sum *s, const struct event *e)
 {
 	static const char *const clocks[] = {"cpu-clock", "task-clock", "duration_time", "user_time", "system_time"};
-	const char *name = name_of(s, e);
+	const char *name = perf_sum_name_of(s, e);
 
 	if (!e->has_periods)
 		return "samples";
@@ -305,7 +305,7 @@ static const char *unit_of(const struct sp_perf_sum *s, const struct event *e)
 /* An event "samples" of our own writer, or of a tool that counts so: its period is a number of samples. */
 static bool is_samples(const struct sp_perf_sum *s)
 {
-	return s->n_events == 1 && s->events[0].has_periods && !strcmp(name_of(s, &s->events[0]), "samples");
+	return s->n_events == 1 && s->events[0].has_periods && !strcmp(perf_sum_name_of(s, &s->events[0]), "samples");
 }
 
 static bool has_own_value(const struct sp_perf_sum *s, uint32_t event)
@@ -319,11 +319,12 @@ static int declare_values(struct sp_perf_sum *s)
 
 	for (uint32_t i = 0; i < s->n_events && r >= 0; i++)
 		if (has_own_value(s, i))
-			r = sp_profile_add_value_type(s->p, name_of(s, &s->events[i]), unit_of(s, &s->events[i]));
+			r = sp_profile_add_value_type(s->p, perf_sum_name_of(s, &s->events[i]),
+						      perf_sum_unit_of(s, &s->events[i]));
 	return r;
 }
 
-static int add_row(struct sp_perf_sum *s, const struct sp_perf_stacks *stacks, uint32_t number)
+static int perf_sum_add_row(struct sp_perf_sum *s, const struct sp_perf_stacks *stacks, uint32_t number)
 {
 	const struct cell *c = sp_intern_get(s->cells, number, NULL);
 	const struct thread *t = sp_intern_get(s->threads, c->thread, NULL);
@@ -369,7 +370,7 @@ int sp_perf_sum_finish(struct sp_perf_sum *s, const struct sp_perf_stacks *stack
 	int r = declare_values(s);
 
 	for (uint32_t i = 0; i < sp_intern_count(s->cells) && r >= 0; i++)
-		r = add_row(s, stacks, i);
+		r = perf_sum_add_row(s, stacks, i);
 	if (r >= 0)
 		tell_info(s);
 	return r;

@@ -6,11 +6,6 @@
  */
 #include "read/pprof.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -19,9 +14,14 @@
 #include "read/priv.h"
 #include "read/table.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
 enum { MAX_HEAD = 20 /* a tag and a length */ };
 
-/* --- wire format -------------------------------------------------------------------------------------------------- */
+/* --- wire format --- */
 /* A tag; false if it is none. */
 static bool read_tag(struct sp_cursor *c, struct pprof_field *f)
 {
@@ -74,7 +74,7 @@ static int bad_message(struct pprof *r, uint64_t at, const char *what)
 	return sp_input_bad_at(r->in, r->o, r->result, at, "%s: not a message as profile.proto has it", what);
 }
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- messages --- */
 static int add_item(struct pprof_table *t, const void *item)
 {
 	int e = sp_grow(&t->items, &t->capacity, t->n + 1, t->item_bytes);
@@ -156,7 +156,7 @@ static int add_function(struct pprof *r, struct sp_cursor c, uint64_t at)
 }
 
 /* 1, 0: it is broken, or negative. */
-static int add_line(struct pprof *r, const struct pprof_field *f)
+static int pprof_add_line(struct pprof *r, const struct pprof_field *f)
 {
 	uint64_t n[LINE_LINE + 1];
 	int e;
@@ -180,7 +180,7 @@ static int add_location(struct pprof *r, struct sp_cursor c, uint64_t at)
 
 	while (good > 0 && pprof_next(&c, &f)) {
 		if (f.number == LOCATION_LINE)
-			good = add_line(r, &f);
+			good = pprof_add_line(r, &f);
 		else if (f.number < LOCATION_LINE)
 			good = f.wire == PPROF_VARINT;
 		if (f.number == LOCATION_ID)
@@ -215,7 +215,7 @@ static int add_string(struct pprof *r, struct sp_cursor c, uint64_t at)
 	if (e < 0)
 		return e;
 	if (c.size && memmem(c.data, c.size, "\\x", 2)) { /* as our own view writes what is no text */
-		char *decoded SP_FREE = sp_read_decoded(SP_ENCODE_TERMINAL, (const char *)c.data, c.size);
+		char *decoded SP_FREE = sp_read_unescape(SP_ENCODE_TERMINAL, (const char *)c.data, c.size);
 
 		number = decoded ? sp_profile_add_string(r->p, decoded) : -ENOMEM;
 	} else {
@@ -284,7 +284,7 @@ static int set_number(struct pprof *r, uint32_t field, uint64_t value, uint64_t 
 	return 0;
 }
 
-/* --- the stream --------------------------------------------------------------------------------------------------- */
+/* --- the stream --- */
 static bool is_message(uint32_t field)
 {
 	return (field >= PROFILE_SAMPLE_TYPE && field <= PROFILE_STRING) || field == PROFILE_PERIOD_TYPE;
@@ -348,7 +348,7 @@ static int read_bytes(struct pprof *r, const struct pprof_field *f, uint64_t siz
 }
 
 /* The head of the next field. 1, 0: the end, or negative. */
-static int read_head(struct pprof *r, struct pprof_field *f, uint64_t *ret_value)
+static int pprof_read_key(struct pprof *r, struct pprof_field *f, uint64_t *ret_value)
 {
 	const uint8_t *head;
 	struct sp_cursor c;
@@ -373,7 +373,7 @@ static int read_field(struct pprof *r)
 {
 	uint64_t at = sp_input_offset(r->in), value = 0;
 	struct pprof_field f = {0};
-	int e = read_head(r, &f, &value);
+	int e = pprof_read_key(r, &f, &value);
 
 	if (e <= 0)
 		return e;
@@ -389,7 +389,7 @@ static int read_field(struct pprof *r)
 	return e < 0 ? e : 1;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 static void done(struct pprof *r)
 {
 	free(r->mappings.items);
@@ -420,7 +420,7 @@ static int pprof_read(struct sp_input *in, const struct sp_read_options *o, stru
 		e = read_field(&r);
 	while (e > 0);
 	if (e >= 0)
-		e = pprof_fold_pending(&r);
+		e = pprof_flush_pending(&r);
 	if (e >= 0)
 		e = pprof_resolve(&r);
 	done(&r);
@@ -428,7 +428,7 @@ static int pprof_read(struct sp_input *in, const struct sp_read_options *o, stru
 }
 
 /* Whether the field may be part of a profile. */
-static bool fits(const struct pprof_field *f)
+static bool pprof_field_is_valid(const struct pprof_field *f)
 {
 	uint64_t numbers[8];
 
@@ -447,7 +447,7 @@ static int pprof_recognise(const uint8_t *head, size_t n)
 	size_t n_known = 0;
 
 	while (pprof_next(&c, &f)) {
-		if (!fits(&f))
+		if (!pprof_field_is_valid(&f))
 			return n_known > 1 ? 60 : 0;
 		n_known += is_message(f.number);
 	}

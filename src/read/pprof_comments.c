@@ -8,14 +8,14 @@
  */
 #include "read/pprof.h"
 
+#include "base/intern.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/intern.h"
-#include "base/mem.h"
-#include "profile/profile.h"
 
 static const char ours[] = "#soprof: ", package[] = "package ", soname[] = "soname ";
 
@@ -71,7 +71,7 @@ struct mappings {
 };
 
 /* The next word of a comment, "" for "-". */
-static int64_t take_word(struct pprof *r, const char **at)
+static int64_t pprof_comments_take_word(struct pprof *r, const char **at)
 {
 	size_t n = strcspn(*at, " ");
 	const char *word = *at;
@@ -93,7 +93,8 @@ static int64_t add_key(struct mappings *x, const char *key)
 
 static int take_package(struct pprof *r, struct mappings *x, const char *text)
 {
-	int64_t name = take_word(r, &text), version = name < 0 ? name : take_word(r, &text);
+	int64_t name = pprof_comments_take_word(r, &text),
+		version = name < 0 ? name : pprof_comments_take_word(r, &text);
 	int64_t key = version < 0 ? version : add_key(x, text);
 
 	if (key < 0)
@@ -106,7 +107,7 @@ static int take_package(struct pprof *r, struct mappings *x, const char *text)
 
 static int take_soname(struct pprof *r, struct mappings *x, const char *text)
 {
-	int64_t name = take_word(r, &text), key = name < 0 ? name : add_key(x, text);
+	int64_t name = pprof_comments_take_word(r, &text), key = name < 0 ? name : add_key(x, text);
 
 	if (key < 0)
 		return (int)key;
@@ -123,7 +124,7 @@ static int take_comment(struct pprof *r, struct mappings *x, uint32_t string)
 	return begins(&text, package) ? take_package(r, x, text) : take_soname(r, x, text + strlen(soname));
 }
 
-static int64_t find(struct pprof *r, const struct mappings *x, const struct pprof_mapping *m)
+static int64_t pprof_comments_find_key(struct pprof *r, const struct mappings *x, const struct pprof_mapping *m)
 {
 	/* both were looked up when the mapping was made a file */
 	const char *build_id = m->build_id < r->n_strings ? sp_profile_string(r->p, r->strings[m->build_id]) : "";
@@ -135,10 +136,10 @@ static int64_t find(struct pprof *r, const struct mappings *x, const struct ppro
 	return sp_intern_find(x->keys, key, strlen(key));
 }
 
-static int tell(struct pprof *r, const struct mappings *x, const struct pprof_mapping *m)
+static int pprof_comments_set_file(struct pprof *r, const struct mappings *x, const struct pprof_mapping *m)
 {
 	struct sp_file *file = sp_profile_file(r->p, m->file);
-	int64_t key = file->kind == SP_FILE_ELF ? find(r, x, m) : -ENOENT;
+	int64_t key = file->kind == SP_FILE_ELF ? pprof_comments_find_key(r, x, m) : -ENOENT;
 
 	if (key < 0)
 		return key == -ENOENT ? 0 : (int)key;
@@ -157,7 +158,7 @@ static int resolve_ours(struct pprof *r)
 	for (size_t i = 0; i < r->n_comments && e >= 0; i++)
 		e = take_comment(r, &x, r->comments[i]);
 	for (size_t i = 0; i < r->mappings.n && e >= 0; i++)
-		e = tell(r, &x, (const struct pprof_mapping *)r->mappings.items + i);
+		e = pprof_comments_set_file(r, &x, (const struct pprof_mapping *)r->mappings.items + i);
 	sp_intern_free(x.keys);
 	free(x.of);
 	return e;

@@ -11,16 +11,16 @@
  */
 #include "read/pprof.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "profile/container.h"
 #include "profile/profile.h"
 #include "profile/proto.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { MAX_LABELS = 64, MAX_LABEL_BYTES = 4096 };
 
@@ -65,7 +65,7 @@ struct pprof_people {
 	size_t who_capacity, numbers_capacity, n_named_capacity;
 };
 
-static const struct name *name_of(const char *key)
+static const struct name *pprof_labels_name_of(const char *key)
 {
 	static const struct name other = {"", LABEL_OTHER, false};
 
@@ -89,7 +89,7 @@ static int32_t class_of(const char *word)
 }
 
 /* A number that may have been written as a string. */
-static uint32_t number_of(const char *text, uint64_t number)
+static uint32_t pprof_labels_number_of(const char *text, uint64_t number)
 {
 	if (*text && sp_parse_number(text, 0, UINT32_MAX, &number) < 0)
 		return 0;
@@ -120,11 +120,11 @@ static void understand(const struct sp_profile *p, enum label label, const struc
 	const char *text = sp_profile_string(p, l->word);
 
 	if (label == LABEL_PID)
-		who->pid = number_of(text, (uint64_t)l->number);
+		who->pid = pprof_labels_number_of(text, (uint64_t)l->number);
 	else if (label == LABEL_SLICE)
-		who->slice = number_of(text, (uint64_t)l->number);
+		who->slice = pprof_labels_number_of(text, (uint64_t)l->number);
 	else if (label == LABEL_UID)
-		who->uid = number_of(text, (uint64_t)l->number);
+		who->uid = pprof_labels_number_of(text, (uint64_t)l->number);
 	else if (label == LABEL_COMM)
 		who->comm = l->word;
 	else if (label == LABEL_THREAD)
@@ -135,7 +135,7 @@ static void understand(const struct sp_profile *p, enum label label, const struc
 		who->stack_class = class_of(text);
 }
 
-static void keep(struct pprof_people *x, const struct sp_label *l)
+static void pprof_labels_add_label(struct pprof_people *x, const struct sp_label *l)
 {
 	const struct sp_profile *p = x->r->p;
 
@@ -153,7 +153,7 @@ static void drop_ours(struct pprof_people *x)
 	size_t n = 0;
 
 	for (size_t i = 0; i < x->n_labels; i++)
-		if (!name_of(sp_profile_string(x->r->p, x->labels[i].name))->is_ours)
+		if (!pprof_labels_name_of(sp_profile_string(x->r->p, x->labels[i].name))->is_ours)
 			x->labels[n++] = x->labels[i];
 	x->n_labels = n;
 }
@@ -171,8 +171,8 @@ static int read_labels(struct pprof_people *x, const uint8_t *labels, size_t n, 
 
 		if (e < 0)
 			return e;
-		understand(x->r->p, name_of(sp_profile_string(x->r->p, l.name))->label, &l, &who);
-		keep(x, &l);
+		understand(x->r->p, pprof_labels_name_of(sp_profile_string(x->r->p, l.name))->label, &l, &who);
+		pprof_labels_add_label(x, &l);
 	}
 	if (who.stack_class >= 0)
 		drop_ours(x);
@@ -219,7 +219,7 @@ static int64_t process_of(struct pprof_people *x, const struct said *who)
 	return number;
 }
 
-static int64_t key_of(struct pprof_people *x, const struct said *who)
+static int64_t pprof_labels_key_of(struct pprof_people *x, const struct said *who)
 {
 	int64_t process = process_of(x, who);
 	struct sp_key key = {.comm = who->thread ? who->thread : who->comm, .slice = who->slice, .labels = who->set};
@@ -249,7 +249,7 @@ static int resolve(struct pprof_people *x, const uint8_t *labels, size_t n, uint
 		e = bad_labels(x->r, at, e);
 	if (e < 0)
 		return e;
-	key = key_of(x, &who);
+	key = pprof_labels_key_of(x, &who);
 	if (key < 0)
 		return (int)key;
 	*ret = (struct pprof_who){(uint32_t)key, who.stack_class, x->n_dropped};

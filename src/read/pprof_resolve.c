@@ -2,18 +2,18 @@
 /* pprof_resolve.c: all has been read, and numbers become names: tables in, profile out. */
 #include "read/pprof.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "read/priv.h"
 #include "read/table.h"
 
-/* --- tables ------------------------------------------------------------------------------------------------------- */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- tables --- */
 int64_t pprof_string(struct pprof *r, uint32_t index, uint64_t at, const char *what)
 {
 	int e;
@@ -27,14 +27,14 @@ int64_t pprof_string(struct pprof *r, uint32_t index, uint64_t at, const char *w
 	return e < 0 ? e : 0;
 }
 
-static const struct pprof_thing *thing_at(const struct pprof_table *t, size_t i)
+static const struct pprof_entity *thing_at(const struct pprof_table *t, size_t i)
 {
-	return (const struct pprof_thing *)((const char *)t->items + i * t->item_bytes);
+	return (const struct pprof_entity *)((const char *)t->items + i * t->item_bytes);
 }
 
 static int compare_things(const void *x, const void *y)
 {
-	const struct pprof_thing *a = x, *b = y;
+	const struct pprof_entity *a = x, *b = y;
 
 	if (a->id != b->id)
 		return a->id < b->id ? -1 : 1;
@@ -53,7 +53,7 @@ static int sort_table(struct pprof *r, struct pprof_table *t, const char *what)
 			break;
 		}
 	for (size_t i = 0; i < t->n && e >= 0; i++) {
-		const struct pprof_thing *thing = thing_at(t, i);
+		const struct pprof_entity *thing = thing_at(t, i);
 
 		if (n && thing_at(t, n - 1)->id == thing->id)
 			e = sp_input_bad_at(r->in, r->o, r->result, thing->at, "%s: id %" PRIu64 " a second time", what,
@@ -66,7 +66,7 @@ static int sort_table(struct pprof *r, struct pprof_table *t, const char *what)
 }
 
 /* Ids are mostly 1, 2, 3 ...: look there first. */
-static void *find(const struct pprof_table *t, uint64_t id)
+static void *pprof_table_find(const struct pprof_table *t, uint64_t id)
 {
 	size_t low = 0, high = t->n;
 
@@ -83,7 +83,7 @@ static void *find(const struct pprof_table *t, uint64_t id)
 	return low < t->n && thing_at(t, low)->id == id ? (char *)t->items + low * t->item_bytes : NULL;
 }
 
-/* --- values and what is told beside them -------------------------------------------------------------------------- */
+/* --- values and what is told beside them --- */
 static int add_type(struct pprof *r, const struct pprof_type *t)
 {
 	int64_t type = pprof_string(r, t->type, t->at, "sample type");
@@ -146,7 +146,7 @@ static int resolve_info(struct pprof *r)
 	return 0;
 }
 
-/* --- mappings ----------------------------------------------------------------------------------------------------- */
+/* --- mappings --- */
 static int resolve_mapping(struct pprof *r, struct pprof_mapping *m)
 {
 	int64_t filename = pprof_string(r, m->filename, m->at, "mapping's file");
@@ -178,13 +178,13 @@ static int resolve_mappings(struct pprof *r)
 /* The first mapping is the program, by custom: of the process, if there is but one. */
 static void name_program(struct pprof *r)
 {
-	const struct pprof_mapping *first = find(&r->mappings, r->first_mapping);
+	const struct pprof_mapping *first = pprof_table_find(&r->mappings, r->first_mapping);
 
 	if (first && sp_profile_n_processes(r->p) == 2 && sp_profile_file(r->p, first->file)->kind == SP_FILE_ELF)
 		sp_profile_process(r->p, 1)->exe = first->file;
 }
 
-/* --- locations ---------------------------------------------------------------------------------------------------- */
+/* --- locations --- */
 static const struct pprof_mapping no_mapping;
 
 /* The byte in the file; of the kernel the address itself, as everywhere. */
@@ -224,7 +224,7 @@ static bool is_range(struct pprof *r, const char *name, const struct pprof_mappi
 }
 
 /* The function of the profile; 0: it has no name. */
-static int64_t function_of(struct pprof *r, const struct pprof_function *f, const struct pprof_mapping *m)
+static int64_t pprof_resolve_function_of(struct pprof *r, const struct pprof_function *f, const struct pprof_mapping *m)
 {
 	int64_t name = pprof_string(r, f->name, f->at, "function's name");
 	int64_t linkage = name < 0 ? name : pprof_string(r, f->system_name, f->at, "function's linkage name");
@@ -248,10 +248,10 @@ static int64_t function_of(struct pprof *r, const struct pprof_function *f, cons
 }
 
 /* A frame without a function stays one: views call it LIBRARY+0xOFFSET, and who has the library may name it. */
-static int64_t frame_of(struct pprof *r, const struct pprof_mapping *m, uint64_t address,
-			const struct pprof_function *f, uint32_t line, bool is_inlined)
+static int64_t pprof_resolve_frame_of(struct pprof *r, const struct pprof_mapping *m, uint64_t address,
+				      const struct pprof_function *f, uint32_t line, bool is_inlined)
 {
-	int64_t func = f ? function_of(r, f, m) : 0;
+	int64_t func = f ? pprof_resolve_function_of(r, f, m) : 0;
 
 	if (func < 0)
 		return func;
@@ -286,7 +286,7 @@ static int resolve_line(struct pprof *r, struct pprof_location *l, const struct 
 {
 	uint64_t id = r->lines[line].function;
 	bool is_inlined = line + 1 < l->first_line + l->n_lines;
-	const struct pprof_function *f = id ? find(&r->functions, id) : NULL;
+	const struct pprof_function *f = id ? pprof_table_find(&r->functions, id) : NULL;
 	int64_t frame;
 	int e = id && !f ? missing(r, l->at, "location: function", id) : 0;
 
@@ -294,7 +294,9 @@ static int resolve_line(struct pprof *r, struct pprof_location *l, const struct 
 		return e;
 	if (l->n_lines == 1)
 		l->special = special_of(r, l, f);
-	frame = l->special == PPROF_FRAMES ? frame_of(r, m, l->address, f, r->lines[line].line, is_inlined) : 0;
+	frame = l->special == PPROF_FRAMES
+		    ? pprof_resolve_frame_of(r, m, l->address, f, r->lines[line].line, is_inlined)
+		    : 0;
 	if (frame < 0)
 		return (int)frame;
 	r->lines[line].function = (uint64_t)frame;
@@ -304,7 +306,7 @@ static int resolve_line(struct pprof *r, struct pprof_location *l, const struct 
 /* A location without lines gets one, behind all others. */
 static int add_nameless(struct pprof *r, struct pprof_location *l, const struct pprof_mapping *m)
 {
-	int64_t frame = frame_of(r, m, l->address, NULL, 0, false);
+	int64_t frame = pprof_resolve_frame_of(r, m, l->address, NULL, 0, false);
 	int e = frame < 0 ? (int)frame : sp_grow(&r->lines, &r->lines_capacity, r->n_lines + 1, sizeof(*r->lines));
 
 	if (e >= 0 && r->n_lines >= UINT32_MAX)
@@ -319,7 +321,7 @@ static int add_nameless(struct pprof *r, struct pprof_location *l, const struct 
 
 static int resolve_location(struct pprof *r, struct pprof_location *l)
 {
-	const struct pprof_mapping *m = l->mapping ? find(&r->mappings, l->mapping) : &no_mapping;
+	const struct pprof_mapping *m = l->mapping ? pprof_table_find(&r->mappings, l->mapping) : &no_mapping;
 	int e = 0;
 
 	if (!m) {
@@ -345,7 +347,7 @@ static int resolve_locations(struct pprof *r)
 	return e;
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------ */
+/* --- samples --- */
 /* A stack on its way. */
 struct stack {
 	uint32_t *frames;
@@ -380,7 +382,7 @@ static int collect_frames(struct pprof *r, struct sp_cursor c, uint64_t at, stru
 	s->missed_kernel = s->missed_user = false;
 	while (sp_cursor_left(&c) && e >= 0) {
 		uint64_t id = sp_cursor_uleb(&c);
-		const struct pprof_location *l = c.bad ? NULL : find(&r->locations, id);
+		const struct pprof_location *l = c.bad ? NULL : pprof_table_find(&r->locations, id);
 
 		if (c.bad)
 			return sp_input_bad_at(r->in, r->o, r->result, at, "sample: broken list of locations");
@@ -391,7 +393,8 @@ static int collect_frames(struct pprof *r, struct sp_cursor c, uint64_t at, stru
 	return e < 0 ? e : 1;
 }
 
-static int64_t add_stack(struct sp_profile *p, const uint32_t *frames, size_t n, bool missed, int stack_class)
+static int64_t pprof_resolve_add_stack(struct sp_profile *p, const uint32_t *frames, size_t n, bool missed,
+				       int stack_class)
 {
 	struct sp_stack stack = {.n_frames = (uint32_t)n, .frames = frames};
 
@@ -406,11 +409,13 @@ static int64_t add_stack(struct sp_profile *p, const uint32_t *frames, size_t n,
 	return sp_profile_add_stack(p, &stack);
 }
 
-static int add_row(struct pprof *r, const struct stack *s, const struct pprof_who *who, const struct pprof_row *row)
+static int pprof_resolve_add_row(struct pprof *r, const struct stack *s, const struct pprof_who *who,
+				 const struct pprof_row *row)
 {
 	int64_t values[SP_MAX_VALUES] = {0};
-	int64_t kernel = add_stack(r->p, s->frames, s->n_kernel, s->missed_kernel, -1);
-	int64_t user = add_stack(r->p, s->frames + s->n_kernel, s->n - s->n_kernel, s->missed_user, who->stack_class);
+	int64_t kernel = pprof_resolve_add_stack(r->p, s->frames, s->n_kernel, s->missed_kernel, -1);
+	int64_t user = pprof_resolve_add_stack(r->p, s->frames + s->n_kernel, s->n - s->n_kernel, s->missed_user,
+					       who->stack_class);
 
 	if (kernel < 0 || user < 0)
 		return kernel < 0 ? (int)kernel : (int)user;
@@ -428,7 +433,7 @@ static int resolve_row(struct pprof *r, struct stack *s, const struct pprof_who 
 	memcpy(&stack_bytes, bytes, sizeof(stack_bytes));
 	good = collect_frames(r, sp_cursor_on(bytes + PPROF_STACK_AT, stack_bytes), row->at, s);
 	if (good > 0)
-		return add_row(r, s, who, row);
+		return pprof_resolve_add_row(r, s, who, row);
 	if (!good) { /* one of them was counted when it was found bad */
 		r->result->n_lost += row->n_samples - 1;
 		r->result->n_samples -= row->n_samples;

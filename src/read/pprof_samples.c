@@ -2,14 +2,14 @@
 /* pprof_samples.c: samples into rows, without knowing yet what their numbers mean. */
 #include "read/pprof.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/proto.h"
 #include "read/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
 
 static int append(uint8_t **buffer, size_t *n, size_t *capacity, const uint8_t *bytes, size_t size)
 {
@@ -121,12 +121,12 @@ static int fold(struct pprof *r, const struct pprof_pending *s)
 	return 0;
 }
 
-int pprof_fold_pending(struct pprof *r)
+int pprof_flush_pending(struct pprof *r)
 {
 	int e = 0;
 
 	for (size_t i = 0; i < r->n_pending; i++)
-		sp_read_table_touch(r->rows, r->pending[i].hash);
+		sp_read_table_prefetch(r->rows, r->pending[i].hash);
 	for (size_t i = 0; i < r->n_pending && e >= 0; i++)
 		e = fold(r, &r->pending[i]);
 	r->n_pending = 0;
@@ -134,7 +134,7 @@ int pprof_fold_pending(struct pprof *r)
 }
 
 /* The first sample says how many values there are, if the types have not been seen. */
-static int begin(struct pprof *r, size_t n_values)
+static int pprof_samples_init(struct pprof *r, size_t n_values)
 {
 	r->n_values = r->n_types ? r->n_types : n_values;
 	r->stride = SP_MIN(r->n_values, (size_t)SP_MAX_VALUES);
@@ -150,7 +150,7 @@ int pprof_add_sample(struct pprof *r, struct sp_cursor c, uint64_t at)
 		return e;
 	if (!e)
 		return sp_input_bad_at(r->in, r->o, r->result, at, "sample: not a message as profile.proto has it");
-	e = r->rows || !s->n_values ? 0 : begin(r, s->n_values);
+	e = r->rows || !s->n_values ? 0 : pprof_samples_init(r, s->n_values);
 	if (e < 0)
 		return e;
 	if (s->n_values != r->n_values || !s->n_values)
@@ -159,5 +159,5 @@ int pprof_add_sample(struct pprof *r, struct sp_cursor c, uint64_t at)
 	s->at = at;
 	s->hash = sp_read_table_hash(r->rows, s->bytes, s->n);
 	r->result->n_samples++;
-	return ++r->n_pending == PPROF_MAX_PENDING ? pprof_fold_pending(r) : 0;
+	return ++r->n_pending == PPROF_MAX_PENDING ? pprof_flush_pending(r) : 0;
 }

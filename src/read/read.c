@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "read/read.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "read/input.h"
 #include "read/priv.h"
+
+#include <errno.h>
+#include <string.h>
 
 const struct sp_reader *sp_reader_by_name(const char *name)
 {
@@ -43,7 +43,7 @@ static const struct sp_reader *recognise(const uint8_t *head, size_t n)
 	return best;
 }
 
-static int choose(struct sp_input *in, const struct sp_read_options *o, const struct sp_reader **ret_reader)
+static int reader_detect(struct sp_input *in, const struct sp_read_options *o, const struct sp_reader **ret_reader)
 {
 	const uint8_t *head;
 	char known[256];
@@ -74,7 +74,7 @@ static int read_input(struct sp_input *in, const struct sp_read_options *o, stru
 	struct sp_read_result result = {0};
 	const struct sp_reader *reader;
 	struct sp_profile *p = NULL;
-	int r = choose(in, o, &reader);
+	int r = reader_detect(in, o, &reader);
 
 	if (r >= 0)
 		r = sp_profile_new(&p);
@@ -85,7 +85,7 @@ static int read_input(struct sp_input *in, const struct sp_read_options *o, stru
 		return r;
 	}
 	result.format = reader->name;
-	sp_input_tell(in, &result);
+	sp_input_report(in, &result);
 	*ret_profile = p;
 	*ret_result = result;
 	return 0;

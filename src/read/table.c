@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "read/table.h"
 
+#include "base/intern.h"
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-
-#include "base/intern.h"
-#include "base/mem.h"
 
 enum { SLOTS_MIN = 256, CHUNK_MIN_BYTES = 4096, CHUNK_MAX_BYTES = 1 << 20 };
 
@@ -85,7 +85,7 @@ uint64_t sp_read_table_hash(const struct sp_read_table *t, const void *bytes, si
 	return hash;
 }
 
-void sp_read_table_touch(const struct sp_read_table *t, uint64_t hash)
+void sp_read_table_prefetch(const struct sp_read_table *t, uint64_t hash)
 {
 	const struct slot *s = &t->slots[hash & (t->n_slots - 1)];
 
@@ -95,7 +95,7 @@ void sp_read_table_touch(const struct sp_read_table *t, uint64_t hash)
 	__builtin_prefetch((const uint8_t *)s->entry + 64);
 }
 
-static int grow_slots(struct sp_read_table *t)
+static int table_grow_slots(struct sp_read_table *t)
 {
 	size_t n = t->n_slots * 2;
 	struct slot *slots = calloc(n, sizeof(*slots));
@@ -145,7 +145,7 @@ static struct entry *make_entry(struct sp_read_table *t, uint64_t hash, const vo
 	return e;
 }
 
-static struct slot *slot_of(const struct sp_read_table *t, uint64_t hash, const void *bytes, size_t len)
+static struct slot *table_slot_of(const struct sp_read_table *t, uint64_t hash, const void *bytes, size_t len)
 {
 	size_t mask = t->n_slots - 1;
 
@@ -160,18 +160,18 @@ static struct slot *slot_of(const struct sp_read_table *t, uint64_t hash, const 
 
 void *sp_read_table_find(struct sp_read_table *t, uint64_t hash, const void *bytes, size_t len)
 {
-	struct slot *s = slot_of(t, hash, bytes, len);
+	struct slot *s = table_slot_of(t, hash, bytes, len);
 	struct entry *e;
 
 	if (s->entry)
 		return s->entry->data;
 	if (sp_grow(&t->entries, &t->capacity, t->n + 1, sizeof(struct entry *)) < 0 ||
-	    (t->n * 2 >= t->n_slots && grow_slots(t) < 0))
+	    (t->n * 2 >= t->n_slots && table_grow_slots(t) < 0))
 		return NULL;
 	e = make_entry(t, hash, bytes, len);
 	if (!e)
 		return NULL;
-	*slot_of(t, hash, bytes, len) = (struct slot){hash, e};
+	*table_slot_of(t, hash, bytes, len) = (struct slot){hash, e};
 	t->entries[t->n++] = e;
 	return e->data;
 }

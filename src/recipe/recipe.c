@@ -130,8 +130,7 @@ bool sp_recipe_has_rate(const struct sp_recipe *recipe)
 	return sp_recipe_has(recipe, SP_AT_PERF) && !recipe->period;
 }
 
-/* --- sets ----------------------------------------------------------------------------------------------------------
- */
+/* --- sets --- */
 /* A recipe of the set's own, about what its name says. */
 static struct sp_recipe *own_new(struct sp_recipe_set *set, const char *name)
 {

@@ -21,8 +21,7 @@ static const struct {
 #include "syscalls.inc"
 };
 
-/* --- system calls --------------------------------------------------------------------------------------------------
- */
+/* --- system calls --- */
 static struct sp_op load(sp_u8 dst, sp_u8 from, size_t offset)
 {
 	return (struct sp_op){.kind = SP_OP_LOAD, .dst = dst, .a = from, .size = 8, .imm = offset};
@@ -64,8 +63,7 @@ static int call_point(const char *name, struct sp_recipe_point *point)
 	return sp_fail_said(-EINVAL, "there is no tracepoint %s", name);
 }
 
-/* --- all -----------------------------------------------------------------------------------------------------------
- */
+/* --- all --- */
 static bool is_name(const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -82,7 +82,7 @@ int sp_writer_insert_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t 
 			   const struct sp_chunk *c);
 int sp_writer_insert_window(struct sp_writer *w, struct sp_day_file *f, uint64_t source, uint64_t generation,
 			    const struct sp_head *h, const struct sp_window_rows *rows, uint64_t *ret_t_ms);
-/* The place that insert_window() would use. */
+/* The time that insert_window() would use. */
 int sp_writer_find_place(struct sp_day_file *f, uint64_t source, uint64_t generation, const struct sp_head *h,
 			 uint64_t *ret_t_ms);
 /* The key of a chunk: generation, then number. */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/store.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "store/priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const struct sp_store_ops *const all_ops[] = {&sp_store_ops_files};
 
 int sp_store_open(const char *place, const struct sp_store_options *o, struct sp_store **ret_store)
 {
 	const char *end = strstr(place, "://");
-	size_t len = end == NULL ? 0 : (size_t)(end - place);
+	size_t len = !end ? 0 : (size_t)(end - place);
 
 	for (size_t i = 0; i < SP_COUNT(all_ops); i++)
 		if (strlen(all_ops[i]->scheme) == len && memcmp(all_ops[i]->scheme, place, len) == 0) {
@@ -26,7 +26,7 @@ int sp_store_open(const char *place, const struct sp_store_options *o, struct sp
 
 void sp_store_close(struct sp_store *s)
 {
-	if (s != NULL)
+	if (s)
 		s->ops->close(s);
 }
 
@@ -48,7 +48,7 @@ int sp_store_events(struct sp_store *s, uint64_t from_ns, uint64_t to_ns,
 
 void sp_store_alive(struct sp_store *s)
 {
-	if (s->writer != NULL)
+	if (s->writer)
 		sp_directory_alive(&s->writer->lock);
 }
 

@@ -103,7 +103,8 @@ static inline uint64_t sp_store_end(const struct sp_store_query *q, uint64_t ns)
 struct sp_store_answer {
 	uint64_t from_ns, to_ns;       /* of the windows found; 0, 0: none */
 	uint64_t covered_ns;           /* time sampled */
-	uint64_t n_windows, n_damaged; /* read; skipped because of damage */
+	uint64_t n_windows, n_damaged; /* windows: read; skipped because of damage */
+	uint64_t n_salvaged;           /* damaged files that were read only as far as they could be salvaged */
 	uint64_t n_lost;               /* samples */
 	uint64_t n_shortened;          /* samples whose stacks were shortened */
 	int resolution;                /* the coarsest used */

@@ -7,6 +7,7 @@
 #include "profile/profile.h"
 #include "symbol/priv.h"
 #include "symbol/symbol.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,18 +20,36 @@ struct open_frame {
 	uint64_t offset; /* of a kernel frame: the whole address */
 };
 
-/* The frames of one file, sorted by offset, and the distinct offsets among them. */
+/* The frames of one file, sorted by offset, the distinct offsets among them, and what they are called. */
 struct job {
 	struct sp_profile *profile;
-	struct sp_known *known; /* NULL: nobody will ask again */
+	struct sp_known *known;
 	uint32_t file;
 	const struct open_frame *frames;
 	size_t n_frames;
 	uint64_t *offsets;
 	size_t n_offsets;
+	struct sp_name *names;
+	/* A second question, about what begins right behind some of them; NULL: there is none. */
+	uint64_t *behind;
+	size_t n_behind;
+	struct sp_name *found;
 };
 
-/* --- what a frame is called when nothing has a name ------------------------------------------------------------- */
+/* One time that new frames are named. */
+struct sp_namer_round {
+	struct open_frame *frames;
+	size_t n, at; /* the first that is of no job yet */
+	uint32_t n_frames;
+	struct job job;
+};
+
+static uint8_t kind_of(const struct job *j)
+{
+	return sp_profile_file(j->profile, j->file)->kind;
+}
+
+/* --- what a frame is called when nothing has a name --- */
 
 static const char *label_of(const struct sp_profile *p, uint32_t file)
 {
@@ -74,17 +93,49 @@ static int64_t add_named(struct sp_profile *p, uint32_t file, const struct sp_na
 	return sp_profile_add_func(p, &f);
 }
 
-/* --- from answers to frames ------------------------------------------------------------------------------------- */
+/* --- from answers to frames --- */
 
-static int64_t add_func(const struct job *j, uint64_t offset, const struct sp_name *m)
+static int64_t apply_add_func(const struct job *j, uint64_t offset, const struct sp_name *m)
 {
 	struct sp_profile *p = j->profile;
-	if (m && m->name && *m->name)
+	if (m->name && *m->name)
 		return add_named(p, j->file, m);
-	if (m && m->size)
+	if (m->size)
 		return add_range(p, j->file, m->start, m->size, m->vaddr ? m->vaddr : m->start);
-	uint64_t bias = sp_profile_file(p, j->file)->kind == SP_FILE_ANON ? sp_profile_file(p, j->file)->bias : 0;
-	return add_range(p, j->file, offset, 0, m && m->vaddr ? m->vaddr : bias + offset);
+	uint64_t bias = kind_of(j) == SP_FILE_ANON ? sp_profile_file(p, j->file)->bias : 0;
+	return add_range(p, j->file, offset, 0, m->vaddr ? m->vaddr : bias + offset);
+}
+
+static int64_t module_file(const struct job *j, const char *module)
+{
+	if (!module)
+		return j->file;
+	int64_t name = sp_profile_add_string(j->profile, module);
+	if (name < 0)
+		return name;
+	const uint64_t tag = sp_hash_bytes(module, strlen(module), 0) | 1ull << 63;
+	const struct sp_file f = {.kind = SP_FILE_KERNEL, .name = (uint32_t)name, .tag = tag};
+	return sp_profile_add_file(j->profile, &f);
+}
+
+/* A name may be followed by a tab and its module, and is cut there. */
+static int64_t add_kernel_func(const struct job *j, uint64_t address, struct sp_name *m)
+{
+	char *tab = m->name ? strchr(m->name, '\t') : NULL;
+	if (!m->name)
+		return add_range(j->profile, j->file, address, 0, address);
+	if (tab)
+		*tab = 0;
+	int64_t file = module_file(j, tab ? tab + 1 : NULL);
+	return file < 0 ? file : add_named(j->profile, (uint32_t)file, m);
+}
+
+/* Programs of BPF come and go, and others take their addresses. */
+static bool is_lasting(const struct job *j, int64_t func)
+{
+	const struct sp_func *f = sp_profile_func(j->profile, (uint32_t)func);
+	return kind_of(j) != SP_FILE_KERNEL ||
+	       strcmp(sp_profile_string(j->profile, sp_profile_file(j->profile, f->file)->name), "[bpf]") != 0;
 }
 
 /* funcs[i] belongs to offsets[i]. */
@@ -101,20 +152,21 @@ static void set_funcs(const struct job *j, const uint32_t *funcs)
 /* The last byte of a gap may turn out to be no part of it (see below). */
 static int know(const struct job *j, size_t i, const struct sp_name *m, uint32_t func)
 {
-	if (!j->known || !m || j->offsets[i] < m->from || j->offsets[i] >= m->to)
+	if (j->offsets[i] < m->from || j->offsets[i] >= m->to)
 		return 0;
 	return sp_known_add(j->known, j->file, m->from, m->to - m->is_gap, func);
 }
 
-static int apply_names(const struct job *j, const struct sp_name *names)
+static int apply(const struct job *j)
 {
 	uint32_t *funcs SP_FREE = calloc(j->n_offsets, sizeof(*funcs));
 	if (!funcs)
 		return -ENOMEM;
 	for (size_t i = 0; i < j->n_offsets; i++) {
-		const struct sp_name *m = names ? &names[i] : NULL;
-		int64_t func = add_func(j, j->offsets[i], m);
-		int r = func < 0 ? (int)func : know(j, i, m, (uint32_t)func);
+		struct sp_name *m = &j->names[i];
+		bool is_kernel = kind_of(j) == SP_FILE_KERNEL;
+		int64_t func = is_kernel ? add_kernel_func(j, j->offsets[i], m) : apply_add_func(j, j->offsets[i], m);
+		int r = func < 0 ? (int)func : is_lasting(j, func) ? know(j, i, m, (uint32_t)func) : 0;
 		if (r < 0)
 			return r;
 		funcs[i] = (uint32_t)func;
@@ -123,13 +175,16 @@ static int apply_names(const struct job *j, const struct sp_name *names)
 	return 0;
 }
 
-/* Failures cost names only; why, stands in the file's note. Who could not open it has said why: this is a consequence.
+/*
+ * Failures cost names only; why, stands in the file's note. Who could not open it has said why: this is a consequence.
+ * Most programs that make code tell nothing of it.
  */
 static int note_failure(const struct job *j, int r)
 {
-	bool is_noted = sp_profile_file(j->profile, j->file)->note;
+	bool is_noted = sp_profile_file(j->profile, j->file)->note || (kind_of(j) == SP_FILE_ANON && r == -ENOENT);
 	int64_t note = is_noted ? 0 : sp_profile_add_string(j->profile, sp_error_text(r));
 	sp_error_clear();
+	sp_names_done(j->names, j->n_offsets);
 	if (is_noted)
 		return 0;
 	if (note < 0)
@@ -138,7 +193,7 @@ static int note_failure(const struct job *j, int r)
 	return 0;
 }
 
-/* --- ELF files -------------------------------------------------------------------------------------------------- */
+/* --- what is only behind an offset --- */
 
 /*
  * A caller's offset is its return address less one. Where no function holds it but one begins right behind, no call led
@@ -155,187 +210,40 @@ static bool begins_at(const struct sp_name *m, uint64_t offset)
 	return m->size && m->start == offset && !m->is_gap;
 }
 
-static int name_made_up(const struct job *j, const struct sp_resolver *resolver, struct sp_name *names)
+/* The second question; none: behind stays NULL. */
+static int look_behind(struct job *j)
 {
 	uint64_t *behind SP_FREE = calloc(j->n_offsets, sizeof(*behind));
-	struct sp_name *found SP_FREE = calloc(j->n_offsets, sizeof(*found));
-	size_t n = 0, k = 0;
-	if (!behind || !found)
+	size_t n = 0;
+	if (!behind)
 		return -ENOMEM;
 	for (size_t i = 0; i < j->n_offsets; i++)
-		if (may_be_made_up(&names[i], j->offsets[i]))
+		if (may_be_made_up(&j->names[i], j->offsets[i]))
 			behind[n++] = j->offsets[i] + 1;
-	if (!n || resolver->resolve(resolver->arg, j->file, behind, n, found)) {
-		sp_error_clear();
+	if (!n)
 		return 0;
-	}
-	for (size_t i = 0; i < j->n_offsets; i++) {
-		if (!may_be_made_up(&names[i], j->offsets[i]))
+	j->found = calloc(n, sizeof(*j->found));
+	if (!j->found)
+		return -ENOMEM;
+	j->n_behind = n;
+	j->behind = sp_take_ptr(behind);
+	return 0;
+}
+
+static void take_behind(struct job *j)
+{
+	for (size_t i = 0, k = 0; i < j->n_offsets; i++) {
+		if (!may_be_made_up(&j->names[i], j->offsets[i]))
 			continue;
-		if (begins_at(&found[k], behind[k])) {
-			names[i] = found[k];
-			found[k] = (struct sp_name){0};
+		if (begins_at(&j->found[k], j->behind[k])) {
+			j->names[i] = j->found[k];
+			j->found[k] = (struct sp_name){0};
 		}
 		k++;
 	}
-	sp_names_done(found, n);
-	return 0;
 }
 
-/* Of a namer's: it will ask again. */
-static bool is_put_off(const struct job *j, int r)
-{
-	return r == -EAGAIN && j->known;
-}
-
-static int apply_elf(const struct job *j, const struct sp_resolver *resolver)
-{
-	struct sp_name *names SP_FREE = calloc(j->n_offsets, sizeof(*names));
-	if (!names)
-		return -ENOMEM;
-	int r = resolver->resolve(resolver->arg, j->file, j->offsets, j->n_offsets, names);
-	if (is_put_off(j, r))
-		return r;
-	int noted = r ? note_failure(j, r) : name_made_up(j, resolver, names);
-	int applied = apply_names(j, r ? NULL : names);
-	sp_names_done(names, j->n_offsets);
-	return noted ? noted : applied;
-}
-
-/* Code that a program made while it ran: named where the program wrote down what it made, which few do. */
-static int apply_made(const struct job *j, const struct sp_resolver *resolver)
-{
-	struct sp_name *names SP_FREE = calloc(j->n_offsets, sizeof(*names));
-	if (!names)
-		return -ENOMEM;
-	int r = resolver->resolve(resolver->arg, j->file, j->offsets, j->n_offsets, names), noted = 0;
-	if (is_put_off(j, r))
-		return r;
-	if (r == -ENOENT)
-		sp_error_clear();
-	else if (r)
-		noted = note_failure(j, r);
-	int applied = apply_names(j, r ? NULL : names);
-	sp_names_done(names, j->n_offsets);
-	return noted ? noted : applied;
-}
-
-/* --- the kernel ------------------------------------------------------------------------------------------------- */
-
-static int64_t module_file(const struct job *j, const char *module)
-{
-	if (!module)
-		return j->file;
-	int64_t name = sp_profile_add_string(j->profile, module);
-	if (name < 0)
-		return name;
-	const uint64_t tag = sp_hash_bytes(module, strlen(module), 0) | 1ull << 63;
-	const struct sp_file f = {.kind = SP_FILE_KERNEL, .name = (uint32_t)name, .tag = tag};
-	return sp_profile_add_file(j->profile, &f);
-}
-
-static int64_t add_kernel_func(const struct job *j, const struct sp_kernel_name *k)
-{
-	int64_t file = k->name ? module_file(j, k->module) : j->file;
-	if (file < 0)
-		return file;
-	if (!k->name)
-		return add_range(j->profile, (uint32_t)file, k->address, 0, k->address);
-	char *name SP_FREE = sp_demangle(k->name); /* Rust modules */
-	if (!name)
-		return -ENOMEM;
-	const struct sp_name m = {
-	    .name = name, .linkage_name = k->name, .start = k->start, .size = k->size, .vaddr = k->start};
-	return add_named(j->profile, (uint32_t)file, &m);
-}
-
-static int apply_kernel_names(const struct job *j, const struct sp_kernel_name *names)
-{
-	uint32_t *funcs SP_FREE = calloc(j->n_offsets, sizeof(*funcs));
-	if (!funcs)
-		return -ENOMEM;
-	for (size_t i = 0; i < j->n_offsets; i++) {
-		int64_t func = add_kernel_func(j, &names[i]);
-		if (func < 0)
-			return (int)func;
-		funcs[i] = (uint32_t)func;
-	}
-	set_funcs(j, funcs);
-	return 0;
-}
-
-static int kernel_names(FILE *kallsyms, struct sp_kernel_name *names, size_t n)
-{
-	FILE *ours SP_FCLOSE = kallsyms ? NULL : fopen("/proc/kallsyms", "re");
-	if (!kallsyms && !ours)
-		return sp_fail(-errno, "open /proc/kallsyms");
-	if (kallsyms)
-		rewind(kallsyms);
-	return sp_kallsyms_find(kallsyms ? kallsyms : ours, names, n);
-}
-
-/* As the resolver has them: a name may be followed by a tab and its module. Cuts the name. */
-static int64_t add_told_kernel_func(const struct job *j, uint64_t address, struct sp_name *m)
-{
-	char *tab = m->name ? strchr(m->name, '\t') : NULL;
-	if (!m->name)
-		return add_range(j->profile, j->file, address, 0, address);
-	if (tab)
-		*tab = 0;
-	int64_t file = module_file(j, tab ? tab + 1 : NULL);
-	return file < 0 ? file : add_named(j->profile, (uint32_t)file, m);
-}
-
-/* Programs of BPF come and go, and others take their addresses. */
-static bool is_lasting(const struct job *j, int64_t func)
-{
-	const struct sp_func *f = sp_profile_func(j->profile, (uint32_t)func);
-	return strcmp(sp_profile_string(j->profile, sp_profile_file(j->profile, f->file)->name), "[bpf]") != 0;
-}
-
-static int apply_told_kernel_names(const struct job *j, struct sp_name *names)
-{
-	uint32_t *funcs SP_FREE = calloc(j->n_offsets, sizeof(*funcs));
-	if (!funcs)
-		return -ENOMEM;
-	for (size_t i = 0; i < j->n_offsets; i++) {
-		int64_t func = add_told_kernel_func(j, j->offsets[i], &names[i]);
-		int r = func < 0 ? (int)func : is_lasting(j, func) ? know(j, i, &names[i], (uint32_t)func) : 0;
-		if (r < 0)
-			return r;
-		funcs[i] = (uint32_t)func;
-	}
-	set_funcs(j, funcs);
-	return 0;
-}
-
-static int apply_kernel_by(const struct job *j, const struct sp_resolver *resolver)
-{
-	struct sp_name *names SP_FREE = calloc(j->n_offsets, sizeof(*names));
-	if (!names)
-		return -ENOMEM;
-	int r = resolver->kernel(resolver->arg, j->offsets, j->n_offsets, names);
-	int noted = r ? note_failure(j, r) : 0;
-	int applied = apply_told_kernel_names(j, names);
-	sp_names_done(names, j->n_offsets);
-	return noted ? noted : applied;
-}
-
-static int apply_kernel(const struct job *j, FILE *kallsyms)
-{
-	struct sp_kernel_name *names SP_FREE = calloc(j->n_offsets, sizeof(*names));
-	if (!names)
-		return -ENOMEM;
-	for (size_t i = 0; i < j->n_offsets; i++)
-		names[i].address = j->offsets[i];
-	int r = kernel_names(kallsyms, names, j->n_offsets);
-	int noted = r ? note_failure(j, r) : 0;
-	int applied = apply_kernel_names(j, names);
-	sp_kallsyms_done(names, j->n_offsets);
-	return noted ? noted : applied;
-}
-
-/* --- the profile ------------------------------------------------------------------------------------------------ */
+/* --- the profile --- */
 
 static int by_file(const void *a, const void *b)
 {
@@ -390,81 +298,142 @@ static int collect(const struct sp_profile *p, const struct sp_namer *namer, str
 	return 0;
 }
 
-static int apply_job(struct job *j, const struct sp_resolver *resolver, FILE *kallsyms)
+static void job_done(struct job *j)
 {
-	uint64_t *offsets SP_FREE = calloc(j->n_frames, sizeof(*offsets));
-	if (!offsets)
+	if (j->names)
+		sp_names_done(j->names, j->n_offsets);
+	if (j->found)
+		sp_names_done(j->found, j->n_behind);
+	free(j->offsets);
+	free(j->names);
+	free(j->behind);
+	free(j->found);
+	*j = (struct job){0};
+}
+
+/* The next file's. */
+static int job_begin(struct sp_namer *n)
+{
+	struct sp_namer_round *o = n->round;
+	struct job *j = &o->job;
+	size_t end = o->at + 1;
+	while (end < o->n && o->frames[end].file == o->frames[o->at].file)
+		end++;
+	*j = (struct job){.profile = n->profile,
+			  .known = n->known,
+			  .file = o->frames[o->at].file,
+			  .frames = o->frames + o->at,
+			  .n_frames = end - o->at};
+	o->at = end;
+	j->offsets = calloc(j->n_frames, sizeof(*j->offsets));
+	j->names = calloc(j->n_frames, sizeof(*j->names));
+	if (!j->offsets || !j->names)
 		return -ENOMEM;
-	j->offsets = offsets;
 	for (size_t i = 0; i < j->n_frames; i++)
 		if (!i || j->frames[i].offset != j->frames[i - 1].offset)
-			offsets[j->n_offsets++] = j->frames[i].offset;
-	uint8_t kind = sp_profile_file(j->profile, j->file)->kind;
-	if (j->file && kind == SP_FILE_KERNEL)
-		return resolver && resolver->kernel ? apply_kernel_by(j, resolver) : apply_kernel(j, kallsyms);
-	if (j->file && resolver && (kind == SP_FILE_ELF || kind == SP_FILE_VDSO))
-		return apply_elf(j, resolver);
-	if (j->file && resolver && kind == SP_FILE_ANON)
-		return apply_made(j, resolver);
-	return apply_names(j, NULL);
+			j->offsets[j->n_offsets++] = j->frames[i].offset;
+	return 0;
+}
+
+/* Of other files nobody knows more than the profile. */
+static bool is_question(const struct job *j)
+{
+	uint8_t kind = kind_of(j);
+	return kind == SP_FILE_ELF || kind == SP_FILE_VDSO || kind == SP_FILE_ANON || kind == SP_FILE_KERNEL;
+}
+
+static struct sp_name_question question_of(const struct job *j)
+{
+	if (j->behind)
+		return (struct sp_name_question){j->file, j->behind, j->n_behind, j->found};
+	return (struct sp_name_question){j->file, j->offsets, j->n_offsets, j->names};
 }
 
 /* There is room for them: never more than were collected. */
-static void put_off(struct sp_namer *namer, const struct job *j)
+static void put_off(struct sp_namer *n, const struct job *j)
 {
 	sp_error_clear();
 	for (size_t i = 0; i < j->n_frames; i++)
-		namer->later[namer->n_later++] = j->frames[i].frame;
-	namer->n_later_files++;
+		n->later[n->n_later++] = j->frames[i].frame;
+	n->n_later_files++;
 }
 
-static int apply_from(struct sp_profile *p, struct sp_namer *namer, const struct sp_resolver *resolver, FILE *kallsyms)
+/* --- question by question --- */
+
+static void round_free(struct sp_namer *n)
 {
-	struct open_frame *frames SP_FREE = NULL;
-	size_t n = 0;
-	int r = collect(p, namer, &frames, &n);
+	if (!n->round)
+		return;
+	job_done(&n->round->job);
+	free(n->round->frames);
+	free(sp_take_ptr(n->round));
+}
+
+int sp_namer_begin(struct sp_namer *n, struct sp_profile *p)
+{
+	round_free(n);
+	n->profile = p;
+	n->round = calloc(1, sizeof(*n->round));
+	int r = !n->round ? -ENOMEM : n->known ? 0 : sp_known_new(&n->known);
 	if (r == 0)
-		r = sp_grow(&namer->later, &namer->later_capacity, namer->known ? n : 0, sizeof(*namer->later));
+		r = collect(p, n, &n->round->frames, &n->round->n);
 	if (r == 0)
-		namer->n_later = namer->n_later_files = 0;
-	for (size_t i = 0, end; !r && i < n; i = end) {
-		for (end = i + 1; end < n && frames[end].file == frames[i].file;)
-			end++;
-		struct job j = {.profile = p,
-				.known = namer->known,
-				.file = frames[i].file,
-				.frames = frames + i,
-				.n_frames = end - i};
-		r = apply_job(&j, resolver, kallsyms);
-		if (is_put_off(&j, r)) {
-			put_off(namer, &j);
-			r = 0;
-		}
+		r = sp_grow(&n->later, &n->later_capacity, n->round->n, sizeof(*n->later));
+	if (r < 0)
+		return sp_fail(r, "name the frames");
+	n->round->n_frames = sp_profile_n_frames(p); /* more may come before the last answer */
+	n->n_later = n->n_later_files = 0;
+	return 0;
+}
+
+int sp_namer_next(struct sp_namer *n, struct sp_name_question *ret_question)
+{
+	struct sp_namer_round *o = n->round;
+	bool is_asked = o->job.behind;
+	int r = 0;
+	while (r == 0 && !is_asked && o->at < o->n) {
+		r = job_begin(n);
+		is_asked = r == 0 && is_question(&o->job);
+		if (r == 0 && !is_asked)
+			r = apply(&o->job);
+		if (!is_asked)
+			job_done(&o->job);
 	}
-	return r ? sp_fail(r, "name the frames") : 0;
+	if (is_asked) {
+		*ret_question = question_of(&o->job);
+		return 1;
+	}
+	n->n_frames = r == 0 ? o->n_frames : n->n_frames;
+	round_free(n);
+	return r < 0 ? sp_fail(r, "name the frames") : 0;
 }
 
-int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, FILE *kallsyms)
+int sp_namer_answer(struct sp_namer *n, int answer)
 {
-	struct sp_namer all = {0};
-	return apply_from(p, &all, resolver, kallsyms);
-}
-
-/* --- again and again -------------------------------------------------------------------------------------------- */
-
-int sp_namer_apply(struct sp_namer *n, struct sp_profile *p, const struct sp_resolver *resolver)
-{
-	int r = n->known ? 0 : sp_known_new(&n->known);
-	uint32_t n_frames = sp_profile_n_frames(p); /* it may grow meanwhile */
-	if (r == 0)
-		r = apply_from(p, n, resolver, NULL);
-	if (r == 0)
-		n->n_frames = n_frames;
-	return r;
+	struct job *j = &n->round->job;
+	bool is_file = kind_of(j) == SP_FILE_ELF || kind_of(j) == SP_FILE_VDSO, is_second = j->behind;
+	int r = 0;
+	if (is_second && answer == 0)
+		take_behind(j);
+	else if (is_second)
+		sp_error_clear();
+	else if (answer == -EAGAIN)
+		put_off(n, j);
+	else if (answer < 0)
+		r = note_failure(j, answer);
+	else if (is_file)
+		r = look_behind(j);
+	if (r == 0 && j->behind && !is_second)
+		return 0;
+	if (r == 0 && (is_second || answer != -EAGAIN))
+		r = apply(j);
+	job_done(j);
+	return r < 0 ? sp_fail(r, "name the frames") : 0;
 }
 
 void sp_namer_done(struct sp_namer *n)
 {
+	round_free(n);
 	sp_known_free(n->known);
 	free(n->later);
 	*n = (struct sp_namer){0};

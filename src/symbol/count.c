@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* count.c: spans of code, in file offsets, collected, sorted and walked over once. */
 #include "symbol/count.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/debug.h"
 #include "elf/elf.h"
 #include "elf/go.h"
 #include "symbol/priv.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +40,7 @@ static int span_add(struct spans *s, uint64_t start, uint64_t size)
 	return r;
 }
 
-static int by_start(const void *a, const void *b)
+static int count_compare_starts(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
 	return x->start != y->start ? (x->start < y->start ? -1 : 1) : (x->end > y->end) - (x->end < y->end);
@@ -47,11 +49,10 @@ static int by_start(const void *a, const void *b)
 static void sort(struct spans *s)
 {
 	if (s->n)
-		qsort(s->at, s->n, sizeof(*s->at), by_start);
+		qsort(s->at, s->n, sizeof(*s->at), count_compare_starts);
 }
 
-/* --- what there is -------------------------------------------------------------------------------------------------
- */
+/* --- what there is --- */
 
 static int code_sections(struct counting *c)
 {
@@ -152,8 +153,7 @@ static int count_go(struct counting *c)
 	return r;
 }
 
-/* --- what lies where -----------------------------------------------------------------------------------------------
- */
+/* --- what lies where --- */
 
 static void count_unnamed(struct counting *c)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * count.h: what there is in an ELF file to name its code by, counted, without one name being read.
+ * count.h: counts what an ELF file has to name its code by, without reading names.
  *
- * A symbol counts where names.h would use it: functions, IFUNC resolvers and labels in executable sections. A range is
- * one that `walk` tells (names.h); it is named if a symbol of the file begins in it. A gap is a stretch of at least
- * SP_GAP_BYTES of code that neither a range, a symbol with a size nor a function of Go's table covers: less than that
- * is padding. Code is the executable sections that have bytes in the file, else the executable segments. A pure
- * function from bytes to numbers, so that it runs in a worker. -ENOMEM; a table that cannot be read counts as far as it
- * could be. Memory: 16 bytes for each range and each symbol.
+ * Symbols are counted as names.h would use them: functions, IFUNC resolvers and labels in executable sections. A
+ * range (from `walk`, see names.h) is named if a symbol of the file begins in it. A gap is a stretch of at least
+ * SP_GAP_BYTES of code that no range, no symbol with a size and no function of Go's table covers; less is padding.
+ * Code is the executable sections that have bytes in the file, else the executable segments. A pure function from
+ * bytes to numbers, so it runs in a worker. -ENOMEM; a table that cannot be read completely is counted as far as it
+ * can be. Memory: 16 bytes for each range and symbol.
  */
 #ifndef SP_SYMBOL_COUNT_H
 #define SP_SYMBOL_COUNT_H
@@ -16,7 +16,7 @@
 
 enum { SP_GAP_BYTES = 16 };
 
-struct sp_symbol_counts {                         /* numbers only: it is sent from worker to parent as it stands */
+struct sp_symbol_counts {                         /* numbers only: sent from worker to parent as it is */
 	uint64_t n_symtab, n_dynsym, n_debugdata; /* symbols in .symtab, .dynsym, .gnu_debugdata */
 	uint64_t n_go;                            /* functions in .gopclntab */
 	uint64_t n_ranges, n_unnamed;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "symbol/names.h"
 #include "symbol/priv.h"
+
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ struct text {
 	char bytes[SP_NAME_MAX];
 };
 
-static void take(const char *bytes, size_t n, void *arg)
+static void demangle_append_text(const char *bytes, size_t n, void *arg)
 {
 	struct text *t = arg;
 	size_t room = sizeof(t->bytes) - 1 - t->n;
@@ -56,10 +57,10 @@ static bool unfold(const char *mangled, struct text *t)
 		return true;
 	}
 	t->n = 0;
-	if (rust_demangle_callback(mangled, options, take, t) && t->n)
+	if (rust_demangle_callback(mangled, options, demangle_append_text, t) && t->n)
 		return true;
 	t->n = 0;
-	return cplus_demangle_v3_callback(mangled, options, take, t) && t->n;
+	return cplus_demangle_v3_callback(mangled, options, demangle_append_text, t) && t->n;
 }
 
 static bool looks_mangled(const char *s)

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/priv.h"
+
 #include <stdlib.h>
 
 int sp_edge_add(struct sp_edges *e, uint64_t at)

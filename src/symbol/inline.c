@@ -5,6 +5,7 @@
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "symbol/source_lines.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +82,7 @@ static int64_t add_inlined(struct expansion *x, const struct place *at, const st
 				 .func = (uint32_t)n,
 				 .flags = sp_profile_frame(x->profile, at->frame)->flags | SP_FRAMEF_INLINED,
 				 .line = s->line};
-	return sp_profile_add_frame_apart(x->profile, &frame, false);
+	return sp_profile_add_frame_variant(x->profile, &frame, false);
 }
 
 static int expand(struct expansion *x, const struct place *at, const struct sp_source_lines *s)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/jit_dump.h"
+
 #include "base/cursor.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +62,7 @@ struct record {
 	uint32_t kind, bytes;
 };
 
-static ssize_t read_at(int fd, void *bytes, size_t size, uint64_t at)
+static ssize_t jit_dump_read_bytes(int fd, void *bytes, size_t size, uint64_t at)
 {
 	ssize_t n;
 	while ((n = pread(fd, bytes, size, (off_t)at)) < 0 && errno == EINTR)
@@ -72,7 +74,7 @@ static ssize_t read_at(int fd, void *bytes, size_t size, uint64_t at)
 static int bytes_at(struct reader *r, uint64_t at, size_t n, struct sp_cursor *ret_cursor)
 {
 	if (at < r->at || at + n > r->at + r->n) {
-		ssize_t got = read_at(r->fd, r->bytes, CHUNK, at);
+		ssize_t got = jit_dump_read_bytes(r->fd, r->bytes, CHUNK, at);
 		if (got < 0)
 			return (int)got;
 		r->at = at;
@@ -82,7 +84,7 @@ static int bytes_at(struct reader *r, uint64_t at, size_t n, struct sp_cursor *r
 	return 0;
 }
 
-/* --- records --------------------------------------------------------------------------------------------------- */
+/* --- records --- */
 
 static bool is_range(uint64_t start, uint64_t size)
 {
@@ -134,7 +136,7 @@ static int next_record(struct reader *r, uint64_t at, struct record *ret_record,
 }
 
 /* The file's end, and a record that its program was just writing, are no loss. */
-static int walk(struct reader *r, uint64_t at, void (*take)(struct reader *, const struct record *))
+static int jit_dump_each_record(struct reader *r, uint64_t at, void (*take)(struct reader *, const struct record *))
 {
 	struct record record = {0};
 	bool good = true;
@@ -157,9 +159,9 @@ static int walk(struct reader *r, uint64_t at, void (*take)(struct reader *, con
 	return 0;
 }
 
-/* --- what lay where, and when ---------------------------------------------------------------------------------- */
+/* --- what lay where, and when --- */
 
-static void put(struct past *p, const struct code *code, bool before)
+static void jit_dump_add_code(struct past *p, const struct code *code, bool before)
 {
 	if (before)
 		*p = (struct past){0};
@@ -183,7 +185,7 @@ static void take_record(struct reader *r, const struct record *record)
 		r->pasts[i] = (struct past){0};
 	i = sp_n_below(r->addresses, r->n_addresses, record->vaddr);
 	for (; i < r->n_addresses && r->addresses[i] - record->vaddr < record->size; i++)
-		put(&r->pasts[i], &code, before);
+		jit_dump_add_code(&r->pasts[i], &code, before);
 }
 
 static int by_index(const void *a, const void *b)
@@ -219,16 +221,16 @@ static int find_moved(struct reader *r, uint64_t first)
 				wanted[r->n_wanted++] =
 				    (struct wanted){r->pasts[i].codes[k].index, &r->pasts[i].codes[k]};
 	qsort(wanted, r->n_wanted, sizeof(*wanted), by_index);
-	return walk(r, first, take_load);
+	return jit_dump_each_record(r, first, take_load);
 }
 
-/* --- names ----------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 /* NULL: there is none, or it was written anew in between. */
-static int name_of(const struct reader *r, const struct code *code, char **ret_name)
+static int jit_dump_name_of(const struct reader *r, const struct code *code, char **ret_name)
 {
 	char text[SP_LINKAGE_MAX + 1];
-	ssize_t n = code->name == NOT_KNOWN ? 0 : read_at(r->fd, text, SP_LINKAGE_MAX, code->name);
+	ssize_t n = code->name == NOT_KNOWN ? 0 : jit_dump_read_bytes(r->fd, text, SP_LINKAGE_MAX, code->name);
 	*ret_name = NULL;
 	if (n <= 0)
 		return (int)n;
@@ -258,7 +260,7 @@ static int name_all(const struct reader *r, const struct past *p, char **ret_all
 	int e = 0;
 	for (size_t i = 0; i < p->n && e == 0; i++) {
 		char *one SP_FREE = NULL;
-		e = name_of(r, &p->codes[i], &one);
+		e = jit_dump_name_of(r, &p->codes[i], &one);
 		if (e == 0 && one && all)
 			e = add_name(&all, one);
 		else if (!all)
@@ -271,7 +273,7 @@ static int name_all(const struct reader *r, const struct past *p, char **ret_all
 }
 
 /* Where several lay at this address the answer holds for nothing but the address. */
-static int answer(const struct reader *r, size_t i, struct sp_name *name)
+static int jit_dump_name_address(const struct reader *r, size_t i, struct sp_name *name)
 {
 	const struct past *p = &r->pasts[i];
 	*name = (struct sp_name){.start = r->addresses[i]};
@@ -302,14 +304,14 @@ static int open_dump(struct reader *r, uint64_t *ret_first)
 	return 0;
 }
 
-static int find(struct reader *r, struct sp_name *names)
+static int jit_dump_name_addresses(struct reader *r, struct sp_name *names)
 {
 	uint64_t first = 0;
 	int e = open_dump(r, &first);
-	e = e < 0 ? e : walk(r, first, take_record);
+	e = e < 0 ? e : jit_dump_each_record(r, first, take_record);
 	e = e < 0 ? e : find_moved(r, first);
 	for (size_t i = 0; i < r->n_addresses && e == 0; i++)
-		e = answer(r, i, &names[i]);
+		e = jit_dump_name_address(r, i, &names[i]);
 	return e;
 }
 
@@ -326,7 +328,7 @@ int sp_jit_dump_find(int fd, uint64_t since_ns, const uint64_t *addresses, size_
 	r->addresses = addresses;
 	r->n_addresses = n;
 	r->pasts = pasts;
-	int e = find(r, names);
+	int e = jit_dump_name_addresses(r, names);
 	*ret_counts = r->counts;
 	if (e < 0)
 		sp_names_done(names, n);

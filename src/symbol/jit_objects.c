@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/jit_objects.h"
+
 #include "base/cursor.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "elf/elf.h"
 #include "symbol/priv.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -36,7 +38,7 @@ struct object { /* where it lies in the process's memory */
 	size_t strings_size;
 };
 
-/* --- the process's memory -------------------------------------------------------------------------------------- */
+/* --- the process's memory --- */
 
 static int read_memory(struct reader *r, uint64_t at, void *bytes, size_t size)
 {
@@ -71,7 +73,7 @@ static int read_part(struct reader *r, const struct object *o, uint64_t offset, 
 	return e;
 }
 
-/* --- an object ------------------------------------------------------------------------------------------------- */
+/* --- an object --- */
 
 static void object_done(struct object *o)
 {
@@ -79,7 +81,7 @@ static void object_done(struct object *o)
 	free(o->strings);
 }
 
-static int read_head(struct reader *r, struct object *o)
+static int jit_objects_read_head(struct reader *r, struct object *o)
 {
 	Elf64_Ehdr *h = &o->header;
 	if (o->size < sizeof(*h) || o->size > MAX_OBJECT || o->at + o->size < o->at)
@@ -100,7 +102,7 @@ static bool is_code(const Elf64_Shdr *s)
 }
 
 /* Whether an address without a name lies in code of it: most objects are not asked any further. */
-static bool is_wanted(const struct reader *r, const struct object *o)
+static bool jit_objects_is_wanted(const struct reader *r, const struct object *o)
 {
 	for (size_t i = 0; i < o->header.e_shnum; i++) {
 		const Elf64_Shdr *s = &o->sections[i];
@@ -175,8 +177,8 @@ static void keep_names(struct reader *r, struct sp_name *own)
 
 static int take_object(struct reader *r, struct object *o)
 {
-	int e = read_head(r, o);
-	if (e < 0 || !is_wanted(r, o))
+	int e = jit_objects_read_head(r, o);
+	if (e < 0 || !jit_objects_is_wanted(r, o))
 		return e;
 	struct sp_name *own SP_FREE = calloc(r->n_addresses + 1, sizeof(*own));
 	const Elf64_Shdr *table = NULL;
@@ -191,7 +193,7 @@ static int take_object(struct reader *r, struct object *o)
 	return e;
 }
 
-/* --- the list -------------------------------------------------------------------------------------------------- */
+/* --- the list --- */
 
 static int read_words(struct reader *r, uint64_t at, uint64_t *words, size_t n)
 {
@@ -204,7 +206,7 @@ static int read_words(struct reader *r, uint64_t at, uint64_t *words, size_t n)
 }
 
 /* What cannot be read any more was taken off the list meanwhile. */
-static int walk(struct reader *r, uint64_t at)
+static int jit_objects_walk_list(struct reader *r, uint64_t at)
 {
 	uint64_t entry[4]; /* next, the one before, the object and its size */
 	for (; at && r->counts.n_objects < SP_JIT_OBJECTS_MAX && r->n_named < r->n_addresses; at = entry[0]) {
@@ -229,7 +231,7 @@ int sp_jit_objects_find(int memory, uint64_t descriptor, const uint64_t *address
 	uint64_t words[3]; /* version and what is being done, the entry that this is about, the first */
 	memset(names, 0, n * sizeof(*names));
 	int e = read_words(&r, descriptor, words, SP_COUNT(words));
-	e = e < 0 ? sp_fail(e, "read the list of objects") : walk(&r, words[2]);
+	e = e < 0 ? sp_fail(e, "read the list of objects") : jit_objects_walk_list(&r, words[2]);
 	for (size_t i = 0; i < n && e == 0; i++)
 		if (!names[i].size)
 			names[i].start = addresses[i];
@@ -239,7 +241,7 @@ int sp_jit_objects_find(int memory, uint64_t descriptor, const uint64_t *address
 	return e;
 }
 
-/* --- where the list begins -------------------------------------------------------------------------------------- */
+/* --- where the list begins --- */
 
 static int descriptor_in(struct sp_elf *e, const struct sp_elf_section *table, uint64_t *ret_vaddr)
 {

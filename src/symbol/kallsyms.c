@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/priv.h"
+#include "symbol/symbol.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static bool better(const struct sp_kernel_name *k, const struct sp_kernel_line *
 	return sp_symbol_prefer(l->name, sp_kallsyms_bind(l->type), k->name, k->bind);
 }
 
-static int keep(struct sp_kernel_name *k, const struct sp_kernel_line *l)
+static int kallsyms_copy_name(struct sp_kernel_name *k, const struct sp_kernel_line *l)
 {
 	char *name = strdup(l->name), *module = l->module ? strdup(l->module) : NULL;
 	if (!name || (l->module && !module)) {
@@ -81,10 +82,10 @@ static int note_line(struct sp_kernel_name *names, size_t n, const struct sp_ker
 	size_t i = first_at(names, n, l->address);
 	if (i > 0 && (!names[i - 1].size || l->address < names[i - 1].size))
 		names[i - 1].size = l->address;
-	return i < n && better(&names[i], l) ? keep(&names[i], l) : 0;
+	return i < n && better(&names[i], l) ? kallsyms_copy_name(&names[i], l) : 0;
 }
 
-static int read_lines(FILE *f, struct sp_kernel_name *names, size_t n)
+static int kallsyms_read_lines(FILE *f, struct sp_kernel_name *names, size_t n)
 {
 	char s[SP_KERNEL_LINE_MAX];
 	bool whole = true, shown = false, any = false;
@@ -113,7 +114,7 @@ static int spread(struct sp_kernel_name *names, size_t n)
 		struct sp_kernel_name *k = &names[i], *before = &names[i - 1], *late = &names[n - 1 - i];
 		if (!k->name && before->name) {
 			const struct sp_kernel_line l = {before->start, 0, before->name, before->module};
-			int r = keep(k, &l);
+			int r = kallsyms_copy_name(k, &l);
 			if (r)
 				return r;
 			k->bind = before->bind;
@@ -141,7 +142,7 @@ static void settle(struct sp_kernel_name *k)
 
 int sp_kallsyms_find(FILE *f, struct sp_kernel_name *names, size_t n)
 {
-	int r = read_lines(f, names, n);
+	int r = kallsyms_read_lines(f, names, n);
 	if (!r)
 		r = spread(names, n);
 	for (size_t i = 0; i < n; i++)
@@ -156,4 +157,36 @@ void sp_kallsyms_done(struct sp_kernel_name *names, size_t n)
 		free(names[i].module);
 		names[i] = (struct sp_kernel_name){0};
 	}
+}
+
+static int tell(const struct sp_kernel_name *k, struct sp_name *m)
+{
+	SP_FREE char *shown = sp_demangle(k->name), *name = NULL; /* Rust's */
+	m->linkage_name = strdup(k->name);
+	if (!shown || !m->linkage_name ||
+	    asprintf(&name, "%s%s%s", shown, k->module ? "\t" : "", k->module ? k->module : "") < 0)
+		return -ENOMEM;
+	m->name = sp_take_ptr(name);
+	m->start = m->vaddr = k->start;
+	m->size = k->size;
+	return 0;
+}
+
+int sp_symbol_kernel(FILE *kallsyms, const uint64_t *addresses, size_t n, struct sp_name *names)
+{
+	FILE *ours SP_FCLOSE = kallsyms ? NULL : fopen("/proc/kallsyms", "re");
+	if (!kallsyms && !ours)
+		return sp_fail(-errno, "open /proc/kallsyms");
+	struct sp_kernel_name *found SP_FREE = calloc(n + 1, sizeof(*found));
+	if (!found)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		found[i].address = addresses[i];
+	if (kallsyms)
+		rewind(kallsyms);
+	int r = sp_kallsyms_find(kallsyms ? kallsyms : ours, found, n);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = found[i].name ? tell(&found[i], &names[i]) : 0;
+	sp_kallsyms_done(found, n);
+	return r;
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "symbol/priv.h"
 #include "symbol/span.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static int text_add(struct kernel *k, const struct sp_kernel_line *l)
 	return 0;
 }
 
-static int keep(struct kernel *k, const struct sp_kernel_line *l)
+static int kallsyms_spans_add_symbol(struct kernel *k, const struct sp_kernel_line *l)
 {
 	if (k->n == SP_KERNEL_SYMBOLS_MAX || k->n_texts > UINT32_MAX / 2)
 		return sp_fail_said(-EFBIG, "more than %d symbols", SP_KERNEL_SYMBOLS_MAX);
@@ -61,14 +62,14 @@ static int keep(struct kernel *k, const struct sp_kernel_line *l)
 	return r;
 }
 
-static int take_line(struct kernel *k, char *line)
+static int kallsyms_spans_take_line(struct kernel *k, char *line)
 {
 	struct sp_kernel_line l;
 	if (strlen(line) >= SP_KERNEL_LINE_MAX || !sp_kallsyms_line(line, &l))
 		return 0;
 	k->any = true;
 	k->shown |= l.address != 0;
-	return l.address ? keep(k, &l) : 0;
+	return l.address ? kallsyms_spans_add_symbol(k, &l) : 0;
 }
 
 /* The whole lines in the first n bytes; how many bytes they are. */
@@ -77,14 +78,14 @@ static int64_t take_lines(struct kernel *k, char *bytes, size_t n)
 	size_t at = 0;
 	for (char *end; (end = memchr(bytes + at, '\n', n - at)); at = (size_t)(end - bytes) + 1) {
 		*end = 0;
-		int r = take_line(k, bytes + at);
+		int r = kallsyms_spans_take_line(k, bytes + at);
 		if (r < 0)
 			return r;
 	}
 	return (int64_t)at;
 }
 
-static int read_all(struct kernel *k, int fd)
+static int kallsyms_spans_read_all(struct kernel *k, int fd)
 {
 	SP_FREE char *bytes = malloc(INPUT_BYTES);
 	size_t n = 0;
@@ -107,7 +108,7 @@ static int read_all(struct kernel *k, int fd)
 	}
 }
 
-/* --- spans ------------------------------------------------------------------------------------------------------ */
+/* --- spans --- */
 
 static int by_address(const void *a, const void *b)
 {
@@ -124,8 +125,8 @@ static bool better(const struct kernel *k, const struct symbol *a, const struct 
 	return sp_symbol_prefer(k->texts + a->text, a->bind, k->texts + b->text, b->bind);
 }
 
-static int tell(const struct kernel *k, const struct symbol *y, uint64_t end,
-		int (*each)(void *arg, const struct sp_span *span), void *arg)
+static int kallsyms_spans_emit(const struct kernel *k, const struct symbol *y, uint64_t end,
+			       int (*each)(void *arg, const struct sp_span *span), void *arg)
 {
 	const char *text = k->texts + y->text, *tab = strchr(text, '\t');
 	SP_FREE char *linkage = tab ? strndup(text, (size_t)(tab - text)) : strdup(text);
@@ -156,7 +157,7 @@ static int tell_all(const struct kernel *k, int (*each)(void *arg, const struct 
 		uint64_t end =
 		    SP_MIN(next, best->address + SP_MIN((uint64_t)SP_KERNEL_FUNCTION_MAX, UINT64_MAX - best->address));
 		if (best->is_code)
-			r = tell(k, best, end, each, arg);
+			r = kallsyms_spans_emit(k, best, end, each, arg);
 		if (r == 0 && (!best->is_code || end < next) && (best->is_code ? end : best->address) < UINT64_MAX)
 			r = each(arg, &(struct sp_span){.at = best->is_code ? end : best->address});
 	}
@@ -166,7 +167,7 @@ static int tell_all(const struct kernel *k, int (*each)(void *arg, const struct 
 int sp_kallsyms_walk(int fd, int (*each)(void *arg, const struct sp_span *span), void *arg)
 {
 	struct kernel k = {0};
-	int r = read_all(&k, fd);
+	int r = kallsyms_spans_read_all(&k, fd);
 	if (r == 0 && k.any && !k.shown)
 		r = sp_fail_said(-EPERM, SP_KALLSYMS_HIDDEN);
 	if (r == 0 && k.n)

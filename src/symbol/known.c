@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

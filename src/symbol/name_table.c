@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* name_table.c: looking up; name_table_write.c makes tables. */
 #include "symbol/name_table.h"
+
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/name_table_priv.h"
 #include "symbol/span.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +23,7 @@ uint64_t sp_name_table_hash(const struct sp_name_table_head *h)
 	return sp_hash_bytes(h, offsetof(struct sp_name_table_head, hash), SP_NAME_TABLE_VERSION);
 }
 
-static int read_at(int fd, void *bytes, size_t size, uint64_t at)
+static int name_table_read_bytes(int fd, void *bytes, size_t size, uint64_t at)
 {
 	for (size_t done = 0; done < size;) {
 		ssize_t n = pread(fd, (char *)bytes + done, size - done, (off_t)(at + done));
@@ -51,14 +53,14 @@ int sp_name_table_open(int fd, struct sp_name_table_head *ret_head)
 	struct stat st;
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	int r = read_at(fd, &h, sizeof(h), 0);
+	int r = name_table_read_bytes(fd, &h, sizeof(h), 0);
 	if (r < 0 || !head_is_sound(&h, (uint64_t)st.st_size))
 		return r < 0 ? r : -EBADMSG;
 	*ret_head = h;
 	return 0;
 }
 
-/* --- looking up ------------------------------------------------------------------------------------------------- */
+/* --- looking up --- */
 
 struct sp_name_scratch {
 	uint8_t packed[SP_NAME_BLOCK_MAX_PACKED], raw[SP_NAME_BLOCK_MAX_RAW];
@@ -106,7 +108,7 @@ static int index_read(struct reading *d)
 	int r = d->index ? 0 : -ENOMEM;
 	if (r == 0 && !d->scratch)
 		r = sp_name_scratch_new(&d->scratch);
-	r = r < 0 ? r : read_at(d->t->fd, d->index, size, d->t->index_at);
+	r = r < 0 ? r : name_table_read_bytes(d->t->fd, d->index, size, d->t->index_at);
 	if (r < 0)
 		return r;
 	return sp_hash_bytes(d->index, size, SP_NAME_TABLE_VERSION) == d->t->index_hash ? 0 : -EBADMSG;
@@ -127,7 +129,7 @@ static size_t block_of(const struct reading *d, uint64_t offset)
 }
 
 /* The span behind the one that is looked at; of the last one, where the next block begins. */
-static int step(struct reading *d)
+static int name_table_next_span(struct reading *d)
 {
 	d->span = d->next;
 	d->has_next = sp_cursor_left(&d->c) != 0;
@@ -143,7 +145,7 @@ static int block_read(struct reading *d, size_t i)
 	if (i >= d->t->n_blocks || b->packed > SP_NAME_BLOCK_MAX_PACKED || b->raw > SP_NAME_BLOCK_MAX_RAW ||
 	    b->at > SP_NAME_TABLE_MAX_BYTES)
 		return -EBADMSG;
-	int r = read_at(d->t->fd, d->scratch->packed, b->packed, b->at);
+	int r = name_table_read_bytes(d->t->fd, d->scratch->packed, b->packed, b->at);
 	if (r < 0)
 		return r;
 	if (sp_hash_bytes(d->scratch->packed, b->packed, SP_NAME_TABLE_VERSION) != b->hash ||
@@ -155,7 +157,7 @@ static int block_read(struct reading *d, size_t i)
 	d->state = (struct sp_span_state){0};
 	if (!sp_span_get(&d->state, &d->c, &d->next) || d->next.at != b->first)
 		return -EBADMSG;
-	return step(d);
+	return name_table_next_span(d);
 }
 
 static int seek(struct reading *d, uint64_t offset)
@@ -163,13 +165,13 @@ static int seek(struct reading *d, uint64_t offset)
 	size_t i = block_of(d, offset);
 	int r = i == d->block && i < d->t->n_blocks ? 0 : block_read(d, i);
 	while (r == 0 && offset >= d->next.at && d->has_next)
-		r = step(d);
+		r = name_table_next_span(d);
 	if (r < 0)
 		return r;
 	return offset >= d->span.at && (offset < d->next.at || d->next.at == UINT64_MAX) ? 0 : -EBADMSG;
 }
 
-static int answer(const struct sp_span *x, uint64_t to, uint64_t offset, struct sp_name *ret_name)
+static int name_table_copy_span(const struct sp_span *x, uint64_t to, uint64_t offset, struct sp_name *ret_name)
 {
 	if (!x->size) {
 		*ret_name = (struct sp_name){.start = offset};
@@ -203,7 +205,7 @@ int sp_name_table_find(const struct sp_name_table *t, const uint64_t *offsets, s
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = seek(&d, offsets[i]);
 		if (r == 0)
-			r = answer(&d.span, d.next.at, offsets[i], &names[i]);
+			r = name_table_copy_span(&d.span, d.next.at, offsets[i], &names[i]);
 	}
 	reading_done(&d);
 	if (r < 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * name_table_priv.h: what is in a table of names (name_table.h), for its two halves and its fuzzer.
+ * name_table_priv.h: the format of name tables (name_table.h), shared by reader, writer and fuzzer.
  *
- * A block begins a new row of spans. It is closed when it has SP_NAME_BLOCK_BYTES or more, so that it is never longer
- * than that and one span. hash is of the packed bytes. The index is sorted by `first`. No state.
+ * Each block begins a new sequence of spans. A block is closed when it has SP_NAME_BLOCK_BYTES or more, so it is
+ * longer by one span at most. `hash` is of the compressed bytes. The index is sorted by `first`. No state.
  */
 #ifndef SP_SYMBOL_NAME_TABLE_PRIV_H
 #define SP_SYMBOL_NAME_TABLE_PRIV_H

@@ -4,6 +4,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "symbol/name_table_priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static int write_at(int fd, const void *bytes, size_t size, uint64_t at)
 	return 0;
 }
 
-/* --- what the parser says --------------------------------------------------------------------------------------- */
+/* --- what the parser says --- */
 
 /* As much as there is, behind what was not used yet. */
 static int refill(struct writing *w)
@@ -79,7 +80,7 @@ static int next_span(struct writing *w, struct sp_span *x)
 	return 1;
 }
 
-/* --- blocks ----------------------------------------------------------------------------------------------------- */
+/* --- blocks --- */
 
 static int block_close(struct writing *w)
 {
@@ -111,7 +112,7 @@ static int block_begin(struct writing *w, uint64_t first)
 	return r;
 }
 
-static int keep(struct writing *w, const struct sp_span *x)
+static int name_table_write_span(struct writing *w, const struct sp_span *x)
 {
 	int r = w->n_raw >= SP_NAME_BLOCK_BYTES ? block_close(w) : 0;
 	if (r == 0 && !w->n_raw)
@@ -127,14 +128,14 @@ static int write_blocks(struct writing *w)
 	struct sp_span x;
 	int r;
 	while ((r = next_span(w, &x)) > 0) {
-		r = keep(w, &x);
+		r = name_table_write_span(w, &x);
 		if (r < 0)
 			return r;
 	}
 	return r < 0 ? r : w->n_blocks && w->end == UINT64_MAX ? block_close(w) : -EBADMSG;
 }
 
-static int finish(struct writing *w, struct sp_name_table_head *h)
+static int name_table_write_index(struct writing *w, struct sp_name_table_head *h)
 {
 	size_t size = w->n_blocks * sizeof(*w->blocks);
 	h->magic = SP_NAME_TABLE_MAGIC;
@@ -163,7 +164,7 @@ int sp_name_table_write(int from_fd, uint64_t from_bytes, int to_fd, struct sp_n
 	struct writing w = {.from = from_fd, .to = to_fd, .left = from_bytes, .bytes = sizeof(*head)};
 	int r = writing_init(&w);
 	r = r < 0 ? r : write_blocks(&w);
-	r = r < 0 ? r : finish(&w, head);
+	r = r < 0 ? r : name_table_write_index(&w, head);
 	free(w.in);
 	free(w.raw);
 	free(w.packed);

@@ -8,13 +8,16 @@
  * that passes by, those of .eh_frame too, narrows the gaps for the offsets that will belong to none.
  */
 #include "symbol/names.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "elf/debug.h"
 #include "elf/elf.h"
 #include "elf/go.h"
+#include "elf/sigreturn.h"
 #include "symbol/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +63,7 @@ bool sp_symbol_prefer(const char *a, enum sp_bind a_bind, const char *b, enum sp
 	return a_len != b_len ? a_len < b_len : strcmp(a, b) < 0;
 }
 
-/* --- first pass: where does the function start? ----------------------------------------------------------------- */
+/* --- first pass: where does the function start? --- */
 
 /* The first open want at or behind an address. */
 static size_t want_at(const struct search *s, uint64_t vaddr)
@@ -106,9 +109,9 @@ static void note_floor(struct search *s, const struct sp_symbol *y, size_t first
 
 static void note_edges(struct search *s, uint64_t start, uint64_t size)
 {
-	sp_gaps_note(s->gaps, s->n_wants, start);
+	sp_gaps_add_edge(s->gaps, s->n_wants, start);
 	if (size && start + size > start)
-		sp_gaps_note(s->gaps, s->n_wants, start + size);
+		sp_gaps_add_edge(s->gaps, s->n_wants, start + size);
 }
 
 static int note_start(void *arg, const struct sp_symbol *y)
@@ -148,9 +151,9 @@ static void settle_floors(struct search *s)
 	}
 }
 
-/* --- second pass: which of the symbols that start there? -------------------------------------------------------- */
+/* --- second pass: which of the symbols that start there? --- */
 
-static int by_start(const void *a, const void *b)
+static int names_compare_starts(const void *a, const void *b)
 {
 	const struct want *x = *(struct want *const *)a, *y = *(struct want *const *)b;
 	if (x->start != y->start)
@@ -171,7 +174,7 @@ static size_t start_at(const struct search *s, uint64_t start)
 	return low;
 }
 
-static bool fits(const struct want *w, const struct sp_symbol *y)
+static bool names_symbol_matches(const struct want *w, const struct sp_symbol *y)
 {
 	return w->how == BY_FLOOR ? !y->size : y->vaddr + y->size > w->vaddr;
 }
@@ -187,7 +190,7 @@ static int note_name(void *arg, const struct sp_symbol *y)
 		return len == -ENOENT ? 0 : (int)len;
 	for (; i < s->n && s->open[i]->start == y->vaddr; i++) {
 		struct want *w = s->open[i];
-		if (!fits(w, y) || (w->name && !sp_symbol_prefer(s->name, y->bind, w->name, w->bind)))
+		if (!names_symbol_matches(w, y) || (w->name && !sp_symbol_prefer(s->name, y->bind, w->name, w->bind)))
 			continue;
 		char *name = strdup(s->name);
 		if (!name)
@@ -200,7 +203,7 @@ static int note_name(void *arg, const struct sp_symbol *y)
 	return 0;
 }
 
-/* --- one table, both passes ------------------------------------------------------------------------------------- */
+/* --- one table, both passes --- */
 
 static void open_wants(struct search *s)
 {
@@ -224,7 +227,7 @@ static void keep_found(struct search *s)
 		if (s->open[i]->how != NOT_FOUND)
 			s->open[n++] = s->open[i];
 	s->n = n;
-	qsort(s->open, n, sizeof(*s->open), by_start);
+	qsort(s->open, n, sizeof(*s->open), names_compare_starts);
 }
 
 static int search_opened(struct search *s)
@@ -252,7 +255,7 @@ static int search_table(struct search *s, struct sp_elf *e, bool exported)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* --- ranges ----------------------------------------------------------------------------------------------------- */
+/* --- ranges --- */
 
 const struct sp_elf_segment *sp_segment_of(const struct sp_elf *e, uint64_t offset)
 {
@@ -293,7 +296,7 @@ static int note_range(void *arg, uint64_t start, uint64_t size)
 	return 0;
 }
 
-/* --- answers ---------------------------------------------------------------------------------------------------- */
+/* --- answers --- */
 
 static int by_vaddr(const void *a, const void *b)
 {
@@ -342,8 +345,8 @@ static void search_done(struct search *s)
 }
 
 /* Neighbours are often in one function, whose name is then not demangled again. */
-static int answer(const struct want *w, const struct want *before, const struct sp_name *names,
-		  struct sp_name *ret_name)
+static int names_set_name(const struct want *w, const struct want *before, const struct sp_name *names,
+			  struct sp_name *ret_name)
 {
 	uint64_t into = w->vaddr - w->start;
 	if (into > w->offset)
@@ -372,7 +375,7 @@ static int answer_all(struct search *s, struct sp_name *names)
 {
 	for (size_t i = 0; i < s->n_wants; i++) {
 		const struct want *w = &s->wants[i];
-		int r = w->name ? answer(w, i ? w - 1 : NULL, names, &names[w->number]) : 0;
+		int r = w->name ? names_set_name(w, i ? w - 1 : NULL, names, &names[w->number]) : 0;
 		if (r)
 			return r;
 	}
@@ -451,9 +454,28 @@ static int search_go(struct search *s)
 	return 0;
 }
 
+/* Its code says what it is, more surely than any table, and the byte before it is another function's for these. */
+static int search_sigreturn(struct search *s)
+{
+	for (size_t i = 0; i < s->n_wants; i++) {
+		struct want *w = &s->wants[i];
+		uint64_t start, size;
+		if (!sp_sigreturn_at(s->elf, w->offset, &start, &size) || w->offset - start > w->vaddr)
+			continue;
+		w->name = strdup(SP_SIGRETURN_NAME);
+		w->start = w->vaddr - (w->offset - start);
+		w->end = w->start + size;
+		if (!w->name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int find_symbols(struct search *s, struct sp_name *names)
 {
-	int r = search_table(s, s->elf, false);
+	int r = search_sigreturn(s);
+	if (!r)
+		r = search_table(s, s->elf, false);
 	if (!r && s->more->debug)
 		r = search_table(s, s->more->debug, false);
 	if (!r)
@@ -467,8 +489,8 @@ static int find_symbols(struct search *s, struct sp_name *names)
 
 static void fill_gaps(struct search *s, struct sp_name *names)
 {
-	sp_gaps_note_sections(s->gaps, s->n_wants, s->elf);
-	sp_gaps_settle(s->gaps, s->n_wants);
+	sp_gaps_add_sections(s->gaps, s->n_wants, s->elf);
+	sp_gaps_finish(s->gaps, s->n_wants);
 	for (size_t i = 0; i < s->n_wants; i++) {
 		const struct want *w = &s->wants[i];
 		struct sp_name *m = &names[w->number];

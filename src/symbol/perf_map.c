@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/perf_map.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +30,7 @@ struct reader {
 	struct sp_perf_map_counts counts;
 };
 
-static ssize_t read_at(int fd, void *bytes, size_t size, uint64_t at)
+static ssize_t perf_map_read_bytes(int fd, void *bytes, size_t size, uint64_t at)
 {
 	ssize_t n;
 	while ((n = pread(fd, bytes, size, (off_t)at)) < 0 && errno == EINTR)
@@ -61,7 +63,7 @@ static void note_range(struct reader *r, const struct range *g)
 }
 
 /* A line without its newline, at this place in the file. */
-static bool take_line(struct reader *r, const char *line, size_t len, uint64_t at)
+static bool perf_map_take_line(struct reader *r, const char *line, size_t len, uint64_t at)
 {
 	struct range g;
 	size_t n = take_hex(line, len, &g.start), m = n ? take_hex(line + n, len - n, &g.size) : 0;
@@ -86,7 +88,7 @@ static void take_lines(struct reader *r, bool *skipping)
 			break;
 		size_t len = (size_t)(end - line);
 		r->counts.n_lines++;
-		r->counts.n_bad += *skipping || !take_line(r, line, len, r->at + from);
+		r->counts.n_bad += *skipping || !perf_map_take_line(r, line, len, r->at + from);
 		*skipping = false;
 		from += len + 1;
 	}
@@ -99,11 +101,11 @@ static void take_lines(struct reader *r, bool *skipping)
 	r->at += from;
 }
 
-static int read_lines(struct reader *r)
+static int perf_map_read_lines(struct reader *r)
 {
 	bool skipping = false;
 	while (r->at + r->n < MAX_BYTES) {
-		ssize_t n = read_at(r->fd, r->bytes + r->n, CHUNK - r->n, r->at + r->n);
+		ssize_t n = perf_map_read_bytes(r->fd, r->bytes + r->n, CHUNK - r->n, r->at + r->n);
 		if (n < 0)
 			return (int)n;
 		r->n += (size_t)n;
@@ -119,11 +121,11 @@ static int read_lines(struct reader *r)
 	return 0;
 }
 
-static int answer(const struct reader *r, const struct range *g, struct sp_name *ret_name)
+static int perf_map_copy_name(const struct reader *r, const struct range *g, struct sp_name *ret_name)
 {
 	char text[SP_LINKAGE_MAX + 1];
 	size_t len = SP_MIN(g->name_len, (uint32_t)SP_LINKAGE_MAX);
-	ssize_t n = read_at(r->fd, text, len, g->name);
+	ssize_t n = perf_map_read_bytes(r->fd, text, len, g->name);
 	if (n < 0)
 		return (int)n;
 	text[n] = 0;
@@ -136,13 +138,13 @@ static int answer(const struct reader *r, const struct range *g, struct sp_name 
 	return 0;
 }
 
-static int find(struct reader *r, struct sp_name *names)
+static int perf_map_name_addresses(struct reader *r, struct sp_name *names)
 {
-	int e = read_lines(r);
+	int e = perf_map_read_lines(r);
 	for (size_t i = 0; i < r->n_addresses && e == 0; i++) {
 		names[i] = (struct sp_name){.start = r->addresses[i]};
 		if (r->ranges[i].size)
-			e = answer(r, &r->ranges[i], &names[i]);
+			e = perf_map_copy_name(r, &r->ranges[i], &names[i]);
 	}
 	return e;
 }
@@ -159,7 +161,7 @@ int sp_perf_map_find(int fd, const uint64_t *addresses, size_t n, struct sp_name
 	r->addresses = addresses;
 	r->n_addresses = n;
 	r->ranges = ranges;
-	int e = find(r, names);
+	int e = perf_map_name_addresses(r, names);
 	*ret_counts = r->counts;
 	if (e < 0)
 		sp_names_done(names, n);

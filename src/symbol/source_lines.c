@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/source_lines.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "symbol/names.h"
 #include "symbol/priv.h"
+
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
@@ -44,7 +46,7 @@ static bool find_unit(const struct finder *f, uint64_t vaddr, Dwarf_Die *ret_uni
 	return false;
 }
 
-static char *name_of(Dwarf_Die *die)
+static char *sources_name_of(Dwarf_Die *die)
 {
 	Dwarf_Attribute a;
 	const char *name = NULL;
@@ -55,7 +57,7 @@ static char *name_of(Dwarf_Die *die)
 	return name && *name ? sp_demangle(name) : NULL;
 }
 
-static uint32_t number_of(Dwarf_Die *die, unsigned attribute)
+static uint32_t sources_number_of(Dwarf_Die *die, unsigned attribute)
 {
 	Dwarf_Attribute a;
 	Dwarf_Word n;
@@ -80,13 +82,14 @@ static int take_scopes(Dwarf_Die *scopes, int n, uint32_t line, const char *sour
 			continue;
 		const char *file = dwarf_decl_file(&scopes[i]);
 		file = file ? file : s->n ? NULL : source;
-		s->frames[s->n++] = (struct sp_source_frame){.name = name_of(&scopes[i]),
-							     .source = file ? sp_name_cut(file) : NULL,
-							     .line = line,
-							     .begin_line = number_of(&scopes[i], DW_AT_decl_line)};
+		s->frames[s->n++] =
+		    (struct sp_source_frame){.name = sources_name_of(&scopes[i]),
+					     .source = file ? sp_name_cut(file) : NULL,
+					     .line = line,
+					     .begin_line = sources_number_of(&scopes[i], DW_AT_decl_line)};
 		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
 			return 0;
-		line = number_of(&scopes[i], DW_AT_call_line);
+		line = sources_number_of(&scopes[i], DW_AT_call_line);
 	}
 	return 0;
 }

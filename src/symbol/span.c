@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* span.c: spans to bytes and back. */
 #include "symbol/span.h"
+
 #include <string.h>
 
 enum { NAMED = 1, LINKAGE = 2, GAP = 4, NOTHING = 8, BIAS = 16, ALL_FLAGS = 31 };
@@ -14,7 +15,7 @@ static size_t put_uleb(uint8_t *out, uint64_t v)
 	return n;
 }
 
-static size_t put_text(uint8_t *out, const char *text, uint32_t len)
+static size_t span_put_text(uint8_t *out, const char *text, uint32_t len)
 {
 	size_t n = put_uleb(out, len);
 	memcpy(out + n, text, len);
@@ -37,9 +38,9 @@ size_t sp_span_put(struct sp_span_state *s, const struct sp_span *x, uint8_t *ou
 	if (flags & BIAS)
 		n += put_uleb(out + n, s->bias = bias);
 	if (flags & NAMED)
-		n += put_text(out + n, x->name, x->name_len);
+		n += span_put_text(out + n, x->name, x->name_len);
 	if (flags & LINKAGE)
-		n += put_text(out + n, x->linkage, x->linkage_len);
+		n += span_put_text(out + n, x->linkage, x->linkage_len);
 	return n;
 }
 
@@ -95,16 +96,4 @@ bool sp_span_get(struct sp_span_state *s, struct sp_cursor *c, struct sp_span *r
 	}
 	*ret_span = x;
 	return true;
-}
-
-static bool same_text(const char *a, uint32_t a_len, const char *b, uint32_t b_len)
-{
-	return !a == !b && a_len == b_len && (!a || !memcmp(a, b, a_len));
-}
-
-bool sp_span_same(const struct sp_span *a, const struct sp_span *b)
-{
-	return a->start == b->start && a->size == b->size && a->vaddr == b->vaddr && a->is_gap == b->is_gap &&
-	       same_text(a->name, a->name_len, b->name, b->name_len) &&
-	       same_text(a->linkage, a->linkage_len, b->linkage, b->linkage_len);
 }

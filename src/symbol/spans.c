@@ -12,8 +12,10 @@
 #include "elf/debug.h"
 #include "elf/elf.h"
 #include "elf/go.h"
+#include "elf/sigreturn.h"
 #include "symbol/priv.h"
 #include "symbol/span.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -35,6 +37,7 @@ struct found {
 	uint64_t start, end; /* in virtual addresses */
 };
 enum { OWN, DEBUG, PACKED, EXPORTED, N_TABLES };
+enum { MAX_SIGRETURN = 64 }; /* a longer stretch is no signal handlers' return, which has edges of its own */
 
 struct spans {
 	struct sp_elf *elf;
@@ -61,7 +64,7 @@ struct spans {
 	void *arg;
 };
 
-/* --- edges ------------------------------------------------------------------------------------------------------ */
+/* --- edges --- */
 
 /* As note_edges() of names.c. */
 static int gap_edges(struct spans *s, uint64_t start, uint64_t size)
@@ -81,7 +84,7 @@ static int section_edges(struct spans *s)
 	return r;
 }
 
-/* --- tables ----------------------------------------------------------------------------------------------------- */
+/* --- tables --- */
 
 static int keep_symbol(void *arg, const struct sp_symbol *y)
 {
@@ -165,8 +168,11 @@ static int go_edges(struct spans *s)
 	struct sp_go_func f;
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < sp_go_n_funcs(s->go); i++)
-		if (sp_go_func(s->go, i, &f))
+		if (sp_go_func(s->go, i, &f)) {
 			r = gap_edges(s, f.start, sp_go_code_end(s->go, &f) - f.start);
+			if (r == 0 && f.kind == SP_GO_SIGNAL)
+				r = sp_edge_add(&s->others, f.start - 1);
+		}
 	return r;
 }
 
@@ -179,7 +185,7 @@ static int fill_go(struct spans *s)
 	return r ? 0 : go_edges(s);
 }
 
-/* --- ranges ----------------------------------------------------------------------------------------------------- */
+/* --- ranges --- */
 
 static int range_edges(struct spans *s, uint64_t start, uint64_t size)
 {
@@ -240,7 +246,7 @@ static const struct range *range_at(const struct spans *s, uint64_t offset)
 	return NULL;
 }
 
-/* --- which function lies at an address? -------------------------------------------------------------------------- */
+/* --- which function lies at an address? --- */
 
 /* The first symbol behind an address. */
 static size_t symbol_behind(const struct table *t, uint64_t vaddr)
@@ -278,7 +284,8 @@ static size_t floor_of(const struct table *t, size_t behind, uint64_t vaddr, uin
  * The symbols at one start, of which the one that a person would use is wanted. floor_end 0: they cover `vaddr`. A name
  * that cannot be read is none.
  */
-static bool choose(struct spans *s, struct table *t, size_t one, uint64_t vaddr, uint64_t floor_end, uint64_t *ret_end)
+static bool spans_choose_symbol(struct spans *s, struct table *t, size_t one, uint64_t vaddr, uint64_t floor_end,
+				uint64_t *ret_end)
 {
 	const uint64_t start = t->at[one].vaddr;
 	enum sp_bind bind = SP_BIND_LOCAL;
@@ -301,7 +308,7 @@ static bool choose(struct spans *s, struct table *t, size_t one, uint64_t vaddr,
 }
 
 /* Its name then stands in s->best. */
-static bool find_in(struct spans *s, struct table *t, uint64_t vaddr, struct found *f)
+static bool spans_find_in_table(struct spans *s, struct table *t, uint64_t vaddr, struct found *f)
 {
 	size_t behind = symbol_behind(t, vaddr);
 	uint64_t floor_end = 0;
@@ -311,7 +318,7 @@ static bool find_in(struct spans *s, struct table *t, uint64_t vaddr, struct fou
 	if (one == t->n)
 		return false;
 	f->start = t->at[one].vaddr;
-	return choose(s, t, one, vaddr, floor_end, &f->end);
+	return spans_choose_symbol(s, t, one, vaddr, floor_end, &f->end);
 }
 
 static bool find_go(struct spans *s, uint64_t vaddr, struct found *f)
@@ -325,15 +332,16 @@ static bool find_go(struct spans *s, uint64_t vaddr, struct found *f)
 	return true;
 }
 
-static bool find(struct spans *s, uint64_t vaddr, struct found *f)
+static bool spans_find_symbol(struct spans *s, uint64_t vaddr, struct found *f)
 {
 	for (int i = OWN; i <= PACKED; i++)
-		if (s->tables[i].n && find_in(s, &s->tables[i], vaddr, f))
+		if (s->tables[i].n && spans_find_in_table(s, &s->tables[i], vaddr, f))
 			return true;
-	return find_go(s, vaddr, f) || (s->tables[EXPORTED].n && find_in(s, &s->tables[EXPORTED], vaddr, f));
+	return find_go(s, vaddr, f) ||
+	       (s->tables[EXPORTED].n && spans_find_in_table(s, &s->tables[EXPORTED], vaddr, f));
 }
 
-/* --- from there to spans ---------------------------------------------------------------------------------------- */
+/* --- from there to spans --- */
 
 /* s->best as people write it; that of the function before is not written again. */
 static int name_it(struct spans *s)
@@ -388,11 +396,26 @@ static void answer_gap(const struct spans *s, const struct sp_elf_segment *g, ui
 	x->is_gap = true;
 }
 
-static int answer(struct spans *s, const struct sp_elf_segment *g, struct sp_span *x)
+/* As search_sigreturn() of names.c; up to *end, which is moved to its end. */
+static bool find_sigreturn(struct spans *s, uint64_t vaddr, uint64_t at, uint64_t *end, struct found *f)
+{
+	uint64_t start, size;
+	if (*end - at > MAX_SIGRETURN || !sp_sigreturn_at(s->elf, at, &start, &size) || at - start > vaddr)
+		return false;
+	*f = (struct found){vaddr - (at - start), vaddr - (at - start) + size};
+	*end = SP_MIN(*end, start + size);
+	memcpy(s->best, SP_SIGRETURN_NAME, sizeof(SP_SIGRETURN_NAME));
+	return true;
+}
+
+/* Holds up to *end. */
+static int spans_name_stretch(struct spans *s, const struct sp_elf_segment *g, uint64_t *end, struct sp_span *x)
 {
 	uint64_t vaddr = g->vaddr + (x->at - g->offset);
 	struct found f = {0};
-	if (find(s, vaddr, &f) && vaddr - f.start <= x->at)
+	if (find_sigreturn(s, vaddr, x->at, end, &f))
+		return answer_named(s, vaddr, &f, x);
+	if (spans_find_symbol(s, vaddr, &f) && vaddr - f.start <= x->at)
 		return answer_named(s, vaddr, &f, x);
 	const struct range *range = range_at(s, x->at);
 	if (range)
@@ -410,7 +433,7 @@ static bool is_last(const struct spans *s, const struct sp_span *x)
 }
 
 /* Stretches with one answer are one span. */
-static int tell(struct spans *s, const struct sp_span *x)
+static int spans_emit(struct spans *s, const struct sp_span *x)
 {
 	if (is_last(s, x))
 		return 0;
@@ -441,13 +464,14 @@ static int walk_piece(struct spans *s, uint64_t from, uint64_t to)
 {
 	const struct sp_elf_segment *g = sp_segment_of(s->elf, from);
 	if (!g)
-		return tell(s, &(struct sp_span){.at = from});
+		return spans_emit(s, &(struct sp_span){.at = from});
 	int r = 0;
-	for (uint64_t at = from; r == 0 && at < to; at = next_edge(s, g, at, to)) {
+	for (uint64_t at = from, next; r == 0 && at < to; at = next) {
 		struct sp_span x = {.at = at};
-		r = answer(s, g, &x);
+		next = next_edge(s, g, at, to);
+		r = spans_name_stretch(s, g, &next, &x);
 		if (r == 0)
-			r = tell(s, &x);
+			r = spans_emit(s, &x);
 	}
 	return r;
 }
@@ -469,7 +493,7 @@ static int walk_all(struct spans *s)
 	return r;
 }
 
-static int fill(struct spans *s, sp_range_walk *walk)
+static int spans_read_tables(struct spans *s, sp_range_walk *walk)
 {
 	s->name = malloc(SP_LINKAGE_MAX + 1);
 	s->best = malloc(SP_LINKAGE_MAX + 1);
@@ -515,7 +539,7 @@ int sp_spans_walk(struct sp_elf *e, struct sp_names_more *more, sp_range_walk *w
 		  int (*each)(void *arg, const struct sp_span *span), void *arg)
 {
 	struct spans s = {.elf = e, .more = more, .each = each, .arg = arg};
-	int r = fill(&s, walk);
+	int r = spans_read_tables(&s, walk);
 	if (r == 0)
 		r = walk_all(&s);
 	spans_done(&s);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "symbol/priv.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -90,7 +90,7 @@ int sp_cache_look(const char *dir, const struct sp_cache_key *key)
 	SP_FREE struct sp_blob *blob = NULL;
 	SP_CLOSE int fd = -1;
 	uint64_t size;
-	int r = sp_entries_look(dir, key, &fd, &size);
+	int r = sp_entries_peek(dir, key, &fd, &size);
 	return r < 0 ? r : read_entry(fd, size, key, &blob);
 }
 
@@ -132,15 +132,15 @@ static int write_entry(struct sp_cache *c, const struct sp_cache_key *key, const
 		return fd;
 	int r = write_all(fd, (const uint8_t *)blob, (size_t)blob->bytes);
 	if (r == 0)
-		return sp_entries_keep(c->entries, name, key, blob->bytes);
-	sp_entries_forget(c->entries, name);
+		return sp_entries_commit(c->entries, name, key, blob->bytes);
+	sp_entries_discard(c->entries, name);
 	return r;
 }
 
 void sp_cache_put(struct sp_cache *c, const struct sp_cache_key *key, const struct sp_blob *blob)
 {
-	if (!sp_entries_may(c->entries, key))
+	if (!sp_entries_allow(c->entries, key))
 		return;
 	if (blob->bytes > MAX_ENTRY_BYTES || !id_matches(key, blob) || write_entry(c, key, blob) < 0)
-		sp_entries_missed(c->entries);
+		sp_entries_count_failed(c->entries);
 }

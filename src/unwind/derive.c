@@ -7,7 +7,9 @@
  */
 #include "unwind/derive.h"
 #include "base/mem.h"
+#include "elf/sigreturn.h"
 #include "unwind/derive_priv.h"
+#include "unwind/priv.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +66,7 @@ static int follow_maybe(struct sp_deriver *d)
 	return r < 0 ? r : 0;
 }
 
-/* --- code that is only returned to -------------------------------------------------------------------------------- */
+/* --- code that is only returned to --- */
 
 enum { MAX_LANDING = 64 };
 
@@ -111,7 +113,42 @@ static int mark_landings(struct sp_deriver *d)
 	return r;
 }
 
-/* --- code that nothing leads to ----------------------------------------------------------------------------------- */
+/* --- what signal handlers return to --- */
+
+static int mark_sigreturn(struct sp_deriver *d, uint32_t pos, uint32_t bytes)
+{
+	struct sp_rule rule = sp_rule_of_sigreturn;
+	const struct sp_island *i = sp_code_island(d, pos);
+	bool lends = pos > i->base && !(d->flags[pos - 1] & SP_POS_DONE); /* the byte before: no instruction is there */
+	rule.ra |= SP_RULE_DERIVED;
+	int64_t n = sp_intern_add(d->rules, &rule, sizeof(rule));
+	if (n < 0 || n > UINT16_MAX)
+		return n < 0 ? (int)n : 0;
+	for (uint32_t at = pos - lends; at < pos + bytes; at++) {
+		bool begins = at <= pos;
+		d->flags[at] &= (uint8_t) ~(SP_POS_DONE | SP_POS_DONE_IN | (begins ? 0 : SP_POS_START | SP_POS_NAMED));
+		d->flags[at] |= begins ? SP_POS_DONE : SP_POS_DONE_IN;
+		d->rule_at[at] = (uint16_t)n;
+	}
+	d->flags[pos - lends] |= SP_POS_NAMED;
+	return 0;
+}
+
+/* musl's, and others' that have no FDE. What follows the code from its start sees a system call that returns. */
+static int mark_sigreturns(struct sp_deriver *d, const struct sp_island *i)
+{
+	const uint8_t *at = i->bytes, *end = i->bytes + i->size;
+	int r = 0;
+	while (r == 0 && (at = memmem(at, (size_t)(end - at), SP_SIGRETURN_TAIL, SP_SIGRETURN_TAIL_BYTES))) {
+		at += SP_SIGRETURN_TAIL_BYTES;
+		size_t to = (size_t)(at - i->bytes), bytes = sp_sigreturn_before(i->bytes, to);
+		if (bytes)
+			r = mark_sigreturn(d, i->base + (uint32_t)(to - bytes), (uint32_t)bytes);
+	}
+	return r;
+}
+
+/* --- code that nothing leads to --- */
 
 struct gap {
 	const struct sp_island *island;
@@ -222,11 +259,13 @@ static int follow_all(struct sp_deriver *d)
 		r = follow_jumps(d);
 	if (r == 0)
 		r = mark_landings(d);
+	for (size_t i = 0; r == 0 && i < d->n_islands; i++)
+		r = mark_sigreturns(d, &d->islands[i]);
 	d->cut |= enough(d);
 	return r;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 struct output {
 	struct sp_derived *d;
@@ -315,7 +354,7 @@ static int put_all(struct sp_deriver *d, struct sp_derived *out)
 	return r;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 static int run(struct sp_deriver *d, const struct sp_code_span *covered, size_t n, struct sp_derived *out)
 {

@@ -29,7 +29,7 @@ struct sp_doubts {
 void sp_doubt_lift(struct sp_doubts *d, uint32_t doubt); /* 0: nothing to lift */
 /* to: 0, where the other is in no doubt. */
 void sp_doubt_link(struct sp_doubts *d, uint32_t from, uint32_t to);
-/* That the call of this doubt returned, if `before`, what was in doubt when it was made, is so no more (0: nothing). */
+/* Proof: once doubt `before` is lifted (0: there was none), the call of `doubt` is known to have returned. */
 void sp_doubt_prove(struct sp_doubts *d, uint32_t doubt, uint32_t before);
 void sp_doubts_settle(struct sp_doubts *d, bool with_proofs);
 bool sp_in_doubt(const struct sp_doubts *d, uint32_t doubt);

@@ -31,7 +31,7 @@ void sp_explorer_free(struct sp_explorer *x)
 	free(x);
 }
 
-/* --- heads of blocks ---------------------------------------------------------------------------------------------- */
+/* --- heads of blocks --- */
 
 uint32_t *sp_explorer_slot(struct sp_explorer *x, uint32_t pos)
 {
@@ -102,7 +102,7 @@ static int head_add(struct sp_deriver *d, uint32_t pos, const struct sp_state *s
 	return enqueue(x, x->n_heads++);
 }
 
-/* --- flow --------------------------------------------------------------------------------------------------------- */
+/* --- flow --- */
 
 static bool returns_here(const struct sp_state *s)
 {
@@ -241,7 +241,7 @@ static int rule_number(struct sp_deriver *d, const struct sp_state *s)
 	return (int)(n == -ENOENT ? sp_intern_add(d->rules, &rule, sizeof(rule)) : n);
 }
 
-/* --- one block ---------------------------------------------------------------------------------------------------- */
+/* --- one block --- */
 
 static bool is_round(const struct sp_island *i, uint32_t pos)
 {
@@ -404,7 +404,7 @@ static int run_blocks(struct sp_deriver *d)
 	return r;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 /*
  * Nothing but a computed jump was found: what stands right behind it is where one of its ways leads. A function that

@@ -29,7 +29,7 @@ void sp_insn_init(ZydisDecoder *decoder)
 	ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 }
 
-/* --- decoding ---------------------------------------------------------------------------------------------------- */
+/* --- decoding --- */
 
 static enum sp_flow flow_of(const ZydisDecodedInstruction *z)
 {
@@ -111,7 +111,7 @@ bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, ui
 	return true;
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------ */
+/* --- memory --- */
 
 /* The address of a memory operand, where it is one of the stack's. */
 static sp_val address_of(const struct sp_state *s, const ZydisDecodedOperand *op)
@@ -176,7 +176,7 @@ static void slot_store(struct sp_state *s, sp_val at, sp_val value)
 	s->n_slots++;
 }
 
-/* --- registers --------------------------------------------------------------------------------------------------- */
+/* --- registers --- */
 
 static void set_reg(struct sp_state *s, unsigned reg, sp_val value)
 {
@@ -379,7 +379,7 @@ static void apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s)
 	}
 }
 
-/* --- what speaks for a function ---------------------------------------------------------------------------------- */
+/* --- what speaks for a function --- */
 
 enum { KEPT = 1 << 3 | 1 << SP_R_FP | 0xf << 12 }; /* rbx, rbp, r12 to r15 */
 

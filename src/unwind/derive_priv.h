@@ -15,7 +15,7 @@
 #include "unwind/derive_value.h"
 #include <Zydis/Zydis.h>
 
-/* --- one instruction -------------------------------------------------------------------------------------------- */
+/* --- one instruction --- */
 enum sp_flow { SP_FLOW_NEXT, SP_FLOW_CALL, SP_FLOW_JUMP, SP_FLOW_BRANCH, SP_FLOW_RETURN, SP_FLOW_STOP };
 struct sp_insn {
 	ZydisDecodedInstruction z;
@@ -47,7 +47,7 @@ uint8_t sp_reg_dwarf(unsigned reg);
 bool sp_insn_proves_return(const struct sp_insn *i, const struct sp_state *s);
 void sp_insn_apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s);
 
-/* --- code ------------------------------------------------------------------------------------------------------- */
+/* --- code --- */
 enum {
 	SP_POS_DONE = 1,    /* an instruction with its final rule */
 	SP_POS_DONE_IN = 2, /* not its first byte */

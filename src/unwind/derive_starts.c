@@ -147,7 +147,7 @@ static int add_sections(struct sp_deriver *d)
 	return r;
 }
 
-/* --- covered code ------------------------------------------------------------------------------------------------- */
+/* --- covered code --- */
 
 /* Less than this are the stubs that every program has, which are found without: no reason to search 20 MB for calls. */
 enum { MIN_BYTES = 1024, MAX_SPAN_BYTES = 16 << 20 };

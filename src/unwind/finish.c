@@ -74,13 +74,22 @@ static int sp_env_read(struct sp_walk *w, sp_u64 addr, void *ret, sp_u32 n)
 
 static sp_u32 sp_env_ahead(struct sp_walk *w);
 
+/* Whether a call ends in front of an address: 1, 0; negative: that cannot be told. */
+static int call_before(struct sp_walk *w, sp_u64 addr)
+{
+	const struct sp_finish_memory *m = w->memory;
+	const struct sp_map *map = map_find(w, addr - 1);
+	sp_u8 code[8];
+	int r = map && m->behind ? m->behind(m->behind_arg, map->word, addr + map->shift_by) : -1;
+
+	if (r < 0 && !sp_env_read(w, addr - sizeof(code), code, sizeof(code)))
+		r = sp_ends_in_call(code);
+	return r;
+}
+
 static int sp_env_is_return(struct sp_walk *w, sp_u64 addr)
 {
-	sp_u8 code[8];
-
-	if (!addr || !map_find(w, addr - 1))
-		return 0;
-	return sp_env_read(w, addr - sizeof(code), code, sizeof(code)) || sp_ends_in_call(code);
+	return addr && map_find(w, addr - 1) && call_before(w, addr);
 }
 
 /* What was read once stays with the record, for when it is walked on. */
@@ -134,9 +143,15 @@ static sp_u32 step_of_v8(struct sp_walk *w, sp_u32 off)
 static sp_u32 step_of_hotspot(struct sp_walk *w, sp_u32 file, sp_u64 pc)
 {
 	struct sp_hotspot *h = sp_hotspots_find(sp_tables_hotspots(w->tables), file);
+	const struct sp_finish_memory *m = w->memory;
 	struct sp_message_pending *r = w->r;
-	sp_u32 stop = h ? sp_step_hotspot(w, h, pc, &r->regs, &r->how) : sp_step_guess(w, &r->regs, &r->how);
+	sp_u32 stop;
 
+	if (h && m->fetch && m->fetch(m->fetch_arg, file) == -EAGAIN) {
+		r->waits_for = file;
+		return SP_STOP_PENDING;
+	}
+	stop = h ? sp_step_hotspot(w, h, pc, &r->regs, &r->how) : sp_step_guess(w, &r->regs, &r->how);
 	if (r->how & SP_HOW_GUESSED)
 		r->guessed = SP_STACK_HAS_GUESS;
 	return stop;
@@ -196,9 +211,18 @@ static void popped(struct sp_walk *w, const struct sp_table *table, sp_u64 offse
 		rule->kept |= 1u << SP_REG_BASE;
 }
 
+/* Whether no call returns to this caller's frame: as sp_is_suspect() of the kernel half. */
+static bool is_suspect(struct sp_walk *w, const struct sp_rule *rule)
+{
+	const struct sp_message_pending *r = w->r;
+
+	return r->n_frames >= 2 && !(r->how & SP_HOW_EXACT) && rule->cfa != SP_CFA_ROOT &&
+	       !(rule->ra & SP_RULE_SIGNAL) && !call_before(w, r->regs.ip);
+}
+
 static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 offset, enum sp_unwind_mode mode)
 {
-	struct sp_rule rule;
+	struct sp_rule rule = {.cfa = SP_CFA_NONE};
 	sp_u32 at, stop;
 
 	if (table && table->state == SP_TABLE_V8)
@@ -206,12 +230,20 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 	if (mode == SP_UNWIND_FP || !table || table->state != SP_TABLE_LOADED)
 		return step_guessed(w, mode);
 	at = sp_rule_find(w, table, offset);
+	if (at && sp_rule_get(w, at, &rule))
+		return SP_STOP_TABLE;
+	if (w->r->how & SP_HOW_TOP && is_suspect(w, &rule)) {
+		w->r->n_frames--; /* nobody is there */
+		return SP_STOP_FIBER;
+	}
 	if (!at)
 		return step_guessed(w, mode);
-	if (sp_rule_get(w, at, &rule))
-		return SP_STOP_TABLE;
 	if (rule.cfa == SP_CFA_V8)
 		return step_of_v8(w, (sp_u32)rule.off);
+	if (is_suspect(w, &rule)) {
+		w->r->frames[sp_frame_slot(w->r->n_frames - 1)] |= SP_FRAME_GUESSED;
+		w->r->guessed = SP_STACK_HAS_GUESS;
+	}
 	popped(w, table, offset, at, &rule);
 	stop = sp_step_rule(w, &w->r->regs, &w->r->how, &rule, mode != SP_UNWIND_DWARF);
 	if (w->r->how & SP_HOW_GUESSED)
@@ -269,11 +301,9 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 	offset = addr + map->shift_by;
 	word = map->word | (offset & SP_FRAME_OFFSET_MASK) | sp_frame_marks(r->how);
 	r->frames[sp_frame_slot(r->n_frames++)] = word;
-	if (table && table->state == SP_TABLE_HOTSPOT)
-		return step_of_hotspot(w, file, addr);
-	if (!table || table->state != SP_TABLE_JIT)
+	if (!table || (table->state != SP_TABLE_JIT && table->state != SP_TABLE_HOTSPOT))
 		return step_by(w, table, offset, mode);
-	stop = step_jit(w, file, mode);
+	stop = table->state == SP_TABLE_JIT ? step_jit(w, file, mode) : step_of_hotspot(w, file, addr);
 	r->n_frames -= stop == SP_STOP_PENDING; /* it is walked again */
 	return stop;
 }

@@ -43,6 +43,16 @@ struct sp_finish_memory {          /* of the program that was sampled; the calle
 	/* The rest of the program's memory, as it is now: 0, or negative; NULL: it is not at hand. */
 	int (*read)(void *arg, sp_u64 addr, void *ret, size_t n);
 	void *read_arg;
+	/* Whether a call ends in a file (kind and id of a frame word) in front of this offset: 1, 0; negative: not
+	 * known. */
+	int (*behind)(void *arg, sp_u64 word, sp_u64 offset);
+	void *behind_arg;
+	/*
+	 * What `read` needs for code of HotSpot's in this region: 0: it is at hand, or never will be; -EAGAIN: not yet.
+	 * NULL: it is at hand.
+	 */
+	int (*fetch)(void *arg, sp_u32 id);
+	void *fetch_arg;
 	/* SP_JIT_*; 0: the code cannot be looked at; -EAGAIN: not yet. NULL: nobody is there to ask. */
 	int (*jit)(void *arg, const struct sp_jit_at *at, struct sp_rule *ret_rule);
 	void *jit_arg;

@@ -36,13 +36,13 @@ static const struct sp_rule by_fp_of_caller = {.cfa = SP_CFA_REG,
 					       .ra_off = -WORD,
 					       .fp = SP_FP_CFA,
 					       .fp_off = -2 * WORD};
-static const struct sp_rule by_signal = {.cfa = SP_CFA_DEREF,
-					 .reg = SP_REG_SP,
-					 .ra = SP_RA_SP | SP_RULE_SIGNAL,
-					 .off = SIGNAL_RSP,
-					 .ra_off = SIGNAL_RIP,
-					 .fp = SP_FP_SP,
-					 .fp_off = SIGNAL_RBP};
+const struct sp_rule sp_rule_of_sigreturn = {.cfa = SP_CFA_DEREF,
+					     .reg = SP_REG_SP,
+					     .ra = SP_RA_SP | SP_RULE_SIGNAL,
+					     .off = SIGNAL_RSP,
+					     .ra_off = SIGNAL_RIP,
+					     .fp = SP_FP_SP,
+					     .fp_off = SIGNAL_RBP};
 
 struct go_run {
 	const struct sp_go_func *func;
@@ -96,7 +96,7 @@ int sp_go_run(const struct sp_go *go, const struct sp_go_func *f, sp_cfi_emit *e
 	if (f->kind == SP_GO_ROOT)
 		return emit_root(&g);
 	if (f->kind == SP_GO_SIGNAL)
-		return emit(arg, 0, &by_signal, false);
+		return emit(arg, 0, &sp_rule_of_sigreturn, false);
 	if (f->kind == SP_GO_SWITCH)
 		r = sp_go_walk_stack(go, f, note_frame, &g);
 	return r < 0 ? r : sp_go_walk_stack(go, f, emit_range, &g);

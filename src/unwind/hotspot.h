@@ -2,169 +2,26 @@
 /*
  * hotspot.h: the step through code that HotSpot (Java) made: interpreter, compiled methods, stubs.
  *
- * HotSpot keeps all its code as blobs in the heaps of its code cache. A heap has a map with a byte for each segment:
- * 0 begins a blob, 0xff is free, else it is how far to go back. A blob's head says how large its frames are, from where
- * on they stand, and where its code begins; compiled methods save the frame pointer below the return address. Frames of
- * the interpreter are kept by the frame pointer, and tell the stack pointer of their caller. Where all of this stands
- * HotSpot tells itself (gHotSpotVMStructs; unwind/runtime.c), in numbers that are in the process's memory.
- * Included behind v8.h, by both halves; the same surroundings, and in SP_WALK
- *   struct sp_hotspot_blob_info blob_info                            room for what was found of a blob
- * All that is read may be hostile: walks are bounded, and what is found has to lead to a return address. Sources:
- * HotSpot's memory/heap.cpp, code/codeBlob.hpp, cpu/x86/frame_x86.cpp, cpu/x86/templateInterpreterGenerator_x86.cpp.
+ * What blob a place is in, hotspot_blob.h finds. Compiled methods save the frame pointer below the return address.
+ * Frames of the interpreter are kept by the frame pointer, and tell the stack pointer of their caller.
+ * Included behind v8.h, by both halves; the same surroundings, and those of hotspot_blob.h.
+ * All that is read may be hostile: what is found has to lead to a return address. Sources: HotSpot's
+ * cpu/x86/frame_x86.cpp, cpu/x86/templateInterpreterGenerator_x86.cpp.
  */
 #ifndef SP_UNWIND_HOTSPOT_H
 #define SP_UNWIND_HOTSPOT_H
 
+#include "unwind/hotspot_blob.h"
 #include "unwind/v8.h"
 
 enum {
-	SP_HOTSPOT_HOPS = 16, /* back through a heap's map, each of at most 254 segments */
-	SP_HOTSPOT_FREE = 0xff,
 	SP_HOTSPOT_MAX_FRAME = 1 << 16, /* words */
-	SP_HOTSPOT_MAX_LOG2 = 16,
-	SP_HOTSPOT_AHEAD = 40, /* bytes of a prologue */
+	SP_HOTSPOT_AHEAD = 40,          /* bytes of a prologue */
 	SP_HOTSPOT_EXTENDED =
 	    256 << 10, /* bytes that a callee of the interpreter's may have put on its caller's frame */
 	SP_HOTSPOT_FRAMELESS = 1 << 30, /* of a leaf: the frame pointer is the caller's */
 	SP_HOTSPOT_UNSAVED = 1 << 29,   /* the frame stands, but the frame pointer is not saved in it yet */
 };
-
-SP_STEP_INLINE int sp_hotspot_word(SP_WALK *w, sp_u64 addr, sp_u64 *ret)
-{
-	return addr < 4096 || addr >= SP_USER_END || (addr & 7) || sp_env_read(w, addr, ret, 8) ? -1 : 0;
-}
-
-SP_STEP_INLINE int sp_hotspot_int(SP_WALK *w, sp_u64 addr, sp_u32 *ret)
-{
-	return addr < 4096 || addr >= SP_USER_END || (addr & 3) || sp_env_read(w, addr, ret, 4) ? -1 : 0;
-}
-
-/* The offset of this field, as the process has it. */
-SP_STEP_INLINE int sp_hotspot_offset(SP_WALK *w, struct sp_hotspot *h, sp_u32 field, sp_u32 below)
-{
-	sp_u64 value;
-
-	if (sp_hotspot_word(w, h->at[field], &value) || value >= below)
-		return -1;
-	h->off[field] = value;
-	return 0;
-}
-
-/* One heap of the cache. */
-SP_STEP_INLINE int sp_hotspot_heap(SP_WALK *w, struct sp_hotspot *h, sp_u64 heap, struct sp_code_heap *ret)
-{
-	sp_u64 memory = heap + h->off[SP_HOTSPOT_MEMORY];
-
-	if (sp_hotspot_word(w, memory + h->off[SP_HOTSPOT_LOW], &ret->low) ||
-	    sp_hotspot_word(w, memory + h->off[SP_HOTSPOT_HIGH], &ret->high) ||
-	    sp_hotspot_word(w, heap + h->off[SP_HOTSPOT_SEGMAP] + h->off[SP_HOTSPOT_LOW], &ret->map) ||
-	    sp_hotspot_int(w, heap + h->off[SP_HOTSPOT_LOG2], &ret->log2))
-		return -1;
-	return ret->log2 <= SP_HOTSPOT_MAX_LOG2 && ret->low < ret->high && ret->high < SP_USER_END ? 0 : -1;
-}
-
-SP_STEP_INLINE int sp_hotspot_heaps(SP_WALK *w, struct sp_hotspot *h)
-{
-	sp_u64 list, items, heap;
-	sp_u32 n, i;
-
-	if (sp_hotspot_word(w, h->at[SP_HOTSPOT_HEAPS], &list) ||
-	    sp_hotspot_int(w, list + h->off[SP_HOTSPOT_LEN], &n) ||
-	    sp_hotspot_word(w, list + h->off[SP_HOTSPOT_DATA], &items) || !n || n > SP_HOTSPOT_MAX_HEAPS)
-		return -1;
-	for (i = 0; i < SP_HOTSPOT_MAX_HEAPS; i++) {
-		if (i >= n)
-			break;
-		if (sp_hotspot_word(w, items + 8 * i, &heap) || sp_hotspot_heap(w, h, heap, &h->heap[i]))
-			return -1;
-	}
-	return 0;
-}
-
-SP_STEP_INLINE int sp_hotspot_interpreter(SP_WALK *w, struct sp_hotspot *h)
-{
-	sp_u64 queue;
-	sp_u32 bytes;
-
-	if (sp_hotspot_word(w, h->at[SP_HOTSPOT_INTERPRETER], &queue) ||
-	    sp_hotspot_word(w, queue + h->off[SP_HOTSPOT_STUBS], &h->interpreter) ||
-	    sp_hotspot_int(w, queue + h->off[SP_HOTSPOT_STUBS_SIZE], &bytes))
-		return -1;
-	h->interpreter_bytes = bytes;
-	return 0;
-}
-
-/* Reads what h->at tells of. 0: all of it is there; HotSpot makes it when it starts, before it runs any code of Java's.
- */
-SP_STEP_INLINE int sp_hotspot_open(SP_WALK *w, struct sp_hotspot *h)
-{
-	sp_u32 i;
-
-	for (i = SP_HOTSPOT_LEN; i < SP_HOTSPOT_N_FIELDS; i++)
-		if (sp_hotspot_offset(w, h, i, 4096))
-			return -1;
-	if (sp_hotspot_heaps(w, h) || sp_hotspot_interpreter(w, h))
-		return -1;
-	h->is_open = 1;
-	return 0;
-}
-
-/* The number of the segment that a blob begins with, going back from this one; or -1. */
-SP_STEP_INLINE sp_s64 sp_hotspot_begin(SP_WALK *w, const struct sp_code_heap *heap, sp_u64 segment)
-{
-	sp_u8 back = 1;
-	sp_u32 i;
-
-	for (i = 0; i < SP_HOTSPOT_HOPS && back; i++) {
-		if (sp_env_read(w, heap->map + segment, &back, 1) || back == SP_HOTSPOT_FREE || back > segment)
-			return -1;
-		segment -= back;
-	}
-	return back ? -1 : (sp_s64)segment;
-}
-
-/* What the head of a blob at this address says, into the walk. */
-SP_STEP_INLINE int sp_hotspot_head(SP_WALK *w, const struct sp_hotspot *h, sp_u64 blob, sp_u64 pc)
-{
-	struct sp_hotspot_blob_info *m = &w->blob_info;
-	sp_u32 size;
-	sp_u16 half;
-
-	if (sp_hotspot_int(w, blob + h->off[SP_HOTSPOT_SIZE], &size) || pc - blob >= size ||
-	    sp_hotspot_int(w, blob + h->off[SP_HOTSPOT_FRAME], &m->frame))
-		return -1;
-	if (h->flags & SP_HOTSPOT_SHORT_COMPLETE) {
-		if (sp_env_read(w, blob + h->off[SP_HOTSPOT_COMPLETE], &half, 2))
-			return -1;
-		m->complete = (sp_u32)(sp_s32)(sp_s16)half;
-	} else if (sp_hotspot_int(w, blob + h->off[SP_HOTSPOT_COMPLETE], &m->complete)) {
-		return -1;
-	}
-	if (!(h->flags & SP_HOTSPOT_CODE_OFFSET))
-		return sp_hotspot_word(w, blob + h->off[SP_HOTSPOT_CODE], &m->code);
-	if (sp_hotspot_int(w, blob + h->off[SP_HOTSPOT_CODE], &size))
-		return -1;
-	m->code = blob + size;
-	return 0;
-}
-
-/* The blob that pc is in, into w->blob_info. 0 or -1. */
-SP_STEP_INLINE int sp_hotspot_blob(SP_WALK *w, const struct sp_hotspot *h, sp_u64 pc)
-{
-	struct sp_code_heap heap = {0};
-	sp_s64 segment;
-	sp_u32 i;
-
-	for (i = 0; i < SP_HOTSPOT_MAX_HEAPS; i++)
-		if (pc >= h->heap[i].low && pc < h->heap[i].high)
-			heap = h->heap[i];
-	if (!heap.high)
-		return -1;
-	segment = sp_hotspot_begin(w, &heap, (pc - heap.low) >> (heap.log2 & 31));
-	if (segment < 0)
-		return -1;
-	return sp_hotspot_head(w, h, heap.low + ((sp_u64)segment << (heap.log2 & 31)) + h->off[SP_HOTSPOT_BLOCK], pc);
-}
 
 /* What the interpreter returns to, no call has pushed: it puts there where to go on. */
 SP_STEP_INLINE int sp_hotspot_is_return(SP_WALK *w, const struct sp_hotspot *h, sp_u64 ra)

@@ -33,7 +33,7 @@ struct explorer {
 	struct sp_jit_frame found;
 };
 
-/* --- code ------------------------------------------------------------------------------------------------------- */
+/* --- code --- */
 
 static const uint8_t *code_at(struct explorer *x, uint64_t ip, size_t *ret_n)
 {
@@ -75,7 +75,7 @@ static void add_way(struct explorer *x, uint64_t ip, const struct state *s)
 		x->ways[x->n_ways++] = (struct way){ip, *s};
 }
 
-/* --- what an instruction does ------------------------------------------------------------------------------------ */
+/* --- what an instruction does --- */
 
 static bool is_reg(const ZydisDecodedOperand *op, ZydisRegister reg)
 {
@@ -154,7 +154,7 @@ static bool follow(const struct sp_insn *i, struct state *s)
 	return true;
 }
 
-/* --- all ways ----------------------------------------------------------------------------------------------------- */
+/* --- all ways --- */
 
 /* A `ret` to what was pushed on the way is a jump to somewhere. */
 static void end_at(struct explorer *x, const struct state *s)
@@ -205,7 +205,7 @@ static int by_code(struct explorer *x, uint64_t ip, struct sp_jit_frame *ret_fra
 	return 0;
 }
 
-/* --- LuaJIT ------------------------------------------------------------------------------------------------------- */
+/* --- LuaJIT --- */
 
 enum { LUA_FRAME_WORDS = 10, LUA_SAVED_STATE = 2, LUA_SAVED_FP = 8, LUA_STATE_WORDS = 16, LUA_FLAGS = 3 };
 

@@ -28,7 +28,7 @@ struct search {
 	size_t n_insns, insns_capacity;
 };
 
-/* --- rows that count from registers ------------------------------------------------------------------------------- */
+/* --- rows that count from registers --- */
 
 /* The registers that a rule counts from and that no rule of its callees tells. */
 static uint16_t needed_regs(const struct sp_rule *rule)
@@ -65,7 +65,7 @@ int sp_kept_note(struct sp_kept_needs *n, uint64_t function, uint64_t offset, co
 	return 0;
 }
 
-/* --- code --------------------------------------------------------------------------------------------------------- */
+/* --- code --- */
 
 static const struct sp_elf_segment *segment_of(const struct search *s, uint64_t at)
 {
@@ -112,7 +112,7 @@ static bool target_of(const struct search *s, const struct sp_insn *i, uint64_t 
 	       i->target - s->segment->offset < s->segment->file_size;
 }
 
-/* --- who is called ------------------------------------------------------------------------------------------------ */
+/* --- who is called --- */
 
 static int add_call(struct search *s, const struct sp_insn *i, uint16_t regs)
 {
@@ -164,7 +164,7 @@ static int find_calls(struct search *s, const struct sp_kept_needs *needs)
 	return r;
 }
 
-/* --- what they write ---------------------------------------------------------------------------------------------- */
+/* --- what they write --- */
 
 /* Whether it puts something on the stack for the `ret` behind it to go to. */
 static bool makes_return(struct search *s, const struct sp_insn *i, uint64_t next)
@@ -242,7 +242,7 @@ static int explore_all(struct search *s, struct sp_kept *k)
 	return r;
 }
 
-/* --- spans -------------------------------------------------------------------------------------------------------- */
+/* --- spans --- */
 
 static int by_start(const void *a, const void *b)
 {
@@ -300,7 +300,7 @@ void sp_kept_done(struct sp_kept *k)
 	*k = (struct sp_kept){0};
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 struct output {
 	uint64_t *rows;

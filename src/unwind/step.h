@@ -9,9 +9,10 @@
  *   int sp_env_is_return(SP_WALK *w, sp_u64 addr)                whether a return address may be this (sp_ends_in_call)
  *   int sp_env_code(SP_WALK *w, sp_u64 addr, sp_u8 *ret)         the 8 bytes of code from addr on; 0, or not known
  *   const struct sp_segment *sp_env_segment(SP_WALK *w, sp_u32 word)     the segment with this table word, or NULL
- *   sp_opaque(x)                                                 hides x from the compiler's range analysis (BPF), or
- * nothing Results: SP_STEP_NEXT, or the enum sp_stop that ends the stack. A stack that cannot go on is never called
- * complete. Sources: System V x86-64 psABI 3.2.2 and 3.4.1 (frames, process entry); DWARF 5, 6.4 (the rules).
+ *   sp_opaque(x)                                                 BPF: hides x from range analysis; else: nothing
+ *
+ * Results: SP_STEP_NEXT, or the enum sp_stop that ends the stack. A stack that cannot go on is never called complete.
+ * Sources: System V x86-64 psABI 3.2.2 and 3.4.1 (frames, process entry); DWARF 5, 6.4 (the rules).
  */
 #ifndef SP_UNWIND_STEP_H
 #define SP_UNWIND_STEP_H
@@ -25,7 +26,6 @@
 #define SP_UNROLL
 #endif
 #define SP_STEP_NEXT 0xffffu
-#define SP_USER_END (1ULL << 47)    /* x86-64, four levels of page tables: where programs and their libraries live */
 #define SP_GUESS_REACH (8ULL << 20) /* a frame is believed to be smaller than the usual limit of a whole stack */
 
 enum { SP_ROW_STEPS = SP_INDEX_COUNT_BITS };
@@ -313,6 +313,12 @@ SP_STEP_INLINE sp_u32 sp_caller_find(SP_WALK *w, const struct sp_regs *regs, sp_
 	return r == SP_STEP_NEXT ? sp_caller_ip(w, regs, how, rule, c) : r;
 }
 
+/* Of a function that never returns: what it would return to may be made up, at the top of a stack. */
+SP_STEP_INLINE sp_u32 sp_caller_top(const struct sp_rule *rule, sp_u64 cfa)
+{
+	return rule->ra & SP_RULE_FIRST && !(cfa & 15) ? SP_HOW_TOP : 0;
+}
+
 /*
  * Applies a rule. What it takes from a register that may have been changed since is believed where it leads to a return
  * address behind a call, not far away, and then guessed; not where nothing may be (may_guess).
@@ -333,7 +339,8 @@ SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 	}
 	if (r != SP_STEP_NEXT)
 		return r;
-	if (!c.ip && rule->ra & SP_RULE_FIRST && !(c.cfa & 15))
+	c.how |= sp_caller_top(rule, c.cfa);
+	if (!c.ip && c.how & SP_HOW_TOP)
 		return SP_STOP_FIBER;
 	*how = c.how | sp_caller_regs(w, regs, *how, rule, c.cfa) | (rule->ra & SP_RULE_SIGNAL ? SP_HOW_EXACT : 0) |
 	       (rule->ra & SP_RULE_DERIVED ? SP_HOW_DERIVED : 0);

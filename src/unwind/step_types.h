@@ -20,6 +20,8 @@ struct sp_segment { /* of table words */
 	sp_u32 word[SP_SEG_WORDS];
 };
 
+enum { SP_REG_BASE = 3, SP_REG_FP = 6, SP_REG_SP = 7 }; /* DWARF numbers */
+#define SP_USER_END (1ULL << 47) /* x86-64, four levels of page tables: where programs and their libraries live */
 #define SP_STEP_INLINE static inline __attribute__((always_inline))
 
 /*

@@ -79,7 +79,7 @@ void sp_tables_free(struct sp_tables *t)
 	free(t);
 }
 
-/* --- segments ---------------------------------------------------------------------------------------------------- */
+/* --- segments --- */
 int sp_tables_segment_make(void *arg, uint32_t bytes)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = BPF_F_MMAPABLE);
@@ -200,8 +200,7 @@ int sp_tables_grace(struct sp_tables *t)
 	return 0;
 }
 
-/* --- allocation and eviction ---------------------------------------------------------------------------------------
- */
+/* --- allocation and eviction --- */
 static ssize_t runs_first_fit(const struct sp_tables *t, uint32_t n)
 {
 	size_t i;
@@ -340,7 +339,7 @@ static int room_take(struct sp_tables *t, uint32_t n, uint32_t file, uint64_t ch
 	return 0;
 }
 
-/* --- writing a table --------------------------------------------------------------------------------------------- */
+/* --- writing a table --- */
 static void words_write(struct sp_tables *t, uint32_t at, const uint32_t *words, uint32_t n)
 {
 	while (n) {
@@ -410,8 +409,7 @@ static int table_write(struct sp_tables *t, struct sp_table *table, const struct
 	return r;
 }
 
-/* --- one table for all copies of a file -----------------------------------------------------------------------------
- */
+/* --- one table for all copies of a file --- */
 static bool words_equal(const struct sp_tables *t, uint32_t at, const uint32_t *words, uint32_t n)
 {
 	while (n) {

@@ -71,11 +71,8 @@ SP_STEP_INLINE int sp_v8_leaves_by_register(const sp_u8 *code)
 		code[5] == 0x52 && code[6] == 0xc3);
 }
 
-/*
- * Whether a baseline function's first call, of the builtin that makes its frame, returns here, and ip is in that:
- * mov $bytecode,%r12; call.
- */
-SP_STEP_INLINE int sp_v8_is_prologue(SP_WALK *w, sp_u64 ra, sp_u64 ip)
+/* The builtin that makes a baseline function's frame, if the function's call of it returns here; 0: it does not. */
+SP_STEP_INLINE sp_u64 sp_v8_prologue(SP_WALK *w, sp_u64 ra)
 {
 	sp_u8 code[SP_V8_PROLOGUE + 1] = {0};
 	sp_s32 to;
@@ -85,7 +82,26 @@ SP_STEP_INLINE int sp_v8_is_prologue(SP_WALK *w, sp_u64 ra, sp_u64 ip)
 	if (code[0] != 0x49 || code[1] != 0xbc || code[10] != 0xe8)
 		return 0;
 	to = (sp_s32)(code[11] | (sp_u32)code[12] << 8 | (sp_u32)code[13] << 16 | (sp_u32)code[14] << 24);
-	return ip - (ra + (sp_u64)(sp_s64)to) < SP_V8_OUT_OF_LINE;
+	return ra + (sp_u64)(sp_s64)to;
+}
+
+SP_STEP_INLINE int sp_v8_is_prologue(SP_WALK *w, sp_u64 ra, sp_u64 ip)
+{
+	sp_u64 to = sp_v8_prologue(w, ra);
+
+	return to && ip - to < SP_V8_OUT_OF_LINE;
+}
+
+/* Whether ip is in a baseline function before that call: mov $size,%ebx, or xor; mov $bytecode,%r12; call. */
+SP_STEP_INLINE int sp_v8_begins(SP_WALK *w, const sp_u8 *code, sp_u64 ip)
+{
+	if (code[0] == 0xe8)
+		return sp_v8_prologue(w, ip + 5) != 0;
+	if (code[0] == 0xbb)
+		return code[5] == 0x49 && code[6] == 0xbc && code[15] == 0xe8;
+	if (code[0] == 0x33 && code[1] == 0xdb)
+		return code[2] == 0x49 && code[3] == 0xbc && code[12] == 0xe8;
+	return code[0] == 0x49 && code[1] == 0xbc && code[10] == 0xe8;
 }
 
 /*
@@ -131,9 +147,13 @@ SP_STEP_INLINE int sp_step_v8_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 		*how = SP_HOW_RUNTIME | (*how & SP_HOW_NO_FP);
 		return 0;
 	}
+	if (!off && sp_frameless(code) == 8)
+		off = 16;
+	else if (!off && sp_v8_begins(w, code, regs->ip))
+		off = 8;
 	ahead = off || sp_v8_leaves(code) ? 0 : sp_env_ahead(w);
 	if (!off)
-		off = sp_frameless(code) == 8 ? 16 : ahead < SP_V8_FAR ? 8 : 0;
+		off = ahead < SP_V8_FAR ? 8 : 0;
 	if (!off || sp_env_stack(w, regs->sp + off - 8, &ra) || !sp_env_is_return(w, ra))
 		return -1;
 	regs->ip = ra;

@@ -30,7 +30,7 @@ FILE *sp_para_begin(struct sp_para *para, const char *label)
 	return para->words ? para->words : para->out; /* unwrapped is better than unsaid */
 }
 
-static void put_word(struct sp_para *para, const char *word, size_t len)
+static void para_put_word(struct sp_para *para, const char *word, size_t len)
 {
 	size_t n = columns(word, len);
 
@@ -54,7 +54,7 @@ static void put_words(struct sp_para *para)
 		size_t n = strcspn(at, " ");
 
 		if (n)
-			put_word(para, at, n);
+			para_put_word(para, at, n);
 		at += n;
 	}
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * para.h: paragraphs of words that wrap under a label: what the summary is made of.
+ * para.h: labelled paragraphs with wrapped text, of which the summary is made.
  *
  *     samples   1980 in 10.0 s; lost: a sample inside a sample 2,
  *               table of counts full 1
  *
- * What is written to the stream between begin and end is split at its spaces, encoded for a terminal and wrapped; a
- * word that is longer than a line stands alone on it. When memory is short `failed` says so and the words may be
- * missing. Private to the views; the struct owns nothing outside of begin and end.
+ * What is written to the stream between begin and end is split at spaces, encoded for a terminal and wrapped; a word
+ * longer than a line gets a line of its own. `failed`: out of memory, text may be missing. Private to the views; the
+ * struct owns memory only between begin and end.
  */
 #ifndef SP_VIEW_PARA_H
 #define SP_VIEW_PARA_H

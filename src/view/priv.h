@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * priv.h: what the views share: how a frame is called, and rows merged by what is shown of them.
+ * priv.h: shared by the views: names of frames, and rows merged by what is shown of them.
  *
- * Nothing here is thread-bound or global; strings belong to the profile. Names are raw: who writes them encodes them.
+ * No state; strings belong to the profile. Names are raw unless an encoding is given: the writer encodes them.
+ * Errors: 0 or -ENOMEM.
  */
 #ifndef SP_VIEW_PRIV_H
 #define SP_VIEW_PRIV_H
@@ -14,34 +15,34 @@
 struct sp_intern;
 struct sp_totals;
 
-/* The groups that the options ask for, in the order that they ask for (sort.c); sp_totals_done() is the caller's. */
+/* The totals for o->by, sorted by o->sort (sort.c). The caller calls sp_totals_done(). */
 int sp_view_totals(const struct sp_profile *p, const struct sp_view_options *o, struct sp_totals *ret_totals);
 
-/* --- frames (frame.c) --------------------------------------------------------------------------------------------- */
-/* The file whose code a frame is: the module's own file for kernel frames that lie in a module. */
+/* --- frames (frame.c) --- */
+/* The file of a frame's function: for kernel frames possibly a module's. */
 uint32_t sp_view_library(const struct sp_profile *p, uint32_t frame);
-/* Writes what a library is called, for a terminal; anonymous memory with its process: "[anon:300]". */
+/* Writes a library's name, encoded for a terminal; anonymous memory with its process: "[anon:300]". */
 void sp_view_put_library(const struct sp_profile *p, uint32_t file, FILE *out);
 /*
- * " [libc.so.6]", but " [kernel]", not " [[kernel]]"; nothing for a file without a name. With an offset that is not 0:
- * " [libc.so.6+0x1234]".
+ * Writes " [libc.so.6]", with an offset other than 0 " [libc.so.6+0x1234]"; " [kernel]", not " [[kernel]]"; nothing for
+ * a file without a name.
  */
 void sp_view_put_in_library(const struct sp_profile *p, uint32_t file, uint64_t offset, FILE *out);
-/* Its path, or its name, as /proc/PID/maps shows it: with " (deleted)" if so. A new string; NULL = no memory. */
+/* A file's path, or else its name, as in /proc/PID/maps, with " (deleted)". A new string; NULL: out of memory. */
 char *sp_view_path(const struct sp_profile *p, uint32_t file);
-/* Writes the name alone, encoded (enum sp_encoding); a frame without a function is LIBRARY+0xOFFSET. */
+/* Writes a frame's name, encoded (enum sp_encoding); a frame without a function is LIBRARY+0xOFFSET. */
 void sp_view_put_name(const struct sp_profile *p, uint32_t frame, int encoding, FILE *out);
-/* The address as readelf would print it (of a kernel frame and of anonymous memory: the address itself). */
+/* The virtual address in the file, as in readelf; in the kernel and in anonymous memory the address itself. */
 uint64_t sp_view_address(const struct sp_profile *p, uint32_t frame);
-/* How far it lies from the start of its function; false where nobody knows where that begins. */
+/* The offset of a frame in its function; false: the function's start is not known. */
 bool sp_view_distance(const struct sp_profile *p, uint32_t frame, uint64_t *ret_distance);
 
-/* --- rows merged by what is shown (rows.c) ------------------------------------------------------------------------ */
+/* --- rows merged by what is shown (rows.c) --- */
 /* One half (user or kernel) of a shown row. */
 enum sp_half_state {
-	SP_HALF_NONE, /* there is no such stack, or it was not asked for: nothing is shown */
+	SP_HALF_NONE, /* no such stack, or left out by an option */
 	SP_HALF_FRAMES,
-	SP_HALF_MISSED, /* there was one, but not a single frame of it is known */
+	SP_HALF_MISSED, /* there was a stack, but not one frame is known */
 };
 struct sp_half {
 	enum sp_half_state state;
@@ -63,19 +64,18 @@ struct sp_rows {
 };
 enum {
 	SP_ROWS_BY_PID = 1, /* equal stacks of two processes stay two rows */
-	SP_ROWS_EXACT = 2,  /* frames are told apart by their place, not by their name alone */
-	SP_ROWS_SECOND = 4, /* with o->has_second: the second values, too */
+	SP_ROWS_EXACT = 2,  /* frames are distinct by address, not only by name */
+	SP_ROWS_SECOND = 4, /* with o->has_second: second values, too */
 };
 /*
- * The rows of p with a value (or a second one), as the options want them shown (-U, -K), those that look the same added
- * up, by rising (o->ascending) or falling value; ties by comm, pid and names. 0 or -ENOMEM. Give them back with
- * sp_rows_done().
+ * Merges the rows of p that have a value (or a second one) and are shown alike, with the options applied (-U, -K).
+ * Sorted by ascending (o->ascending) or descending value, then by comm, pid and names. 0 or -ENOMEM.
  */
 int sp_rows_merge(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags, struct sp_rows *ret);
 void sp_rows_done(struct sp_rows *rows);
-/* Whether id stands for a frame of the profile (then *ret_frame) or only for a name (then *ret_name, a string). */
+/* True: the id is a frame of the profile, *ret_frame; false: a name, *ret_name (a string). */
 bool sp_rows_frame(uint32_t id, uint32_t *ret_frame, uint32_t *ret_name);
-/* Writes the name that the id stands for. */
+/* Writes the name of an id. */
 void sp_rows_put_name(const struct sp_profile *p, uint32_t id, int encoding, FILE *out);
 
 #endif

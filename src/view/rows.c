@@ -88,8 +88,8 @@ static int add_half(const struct sp_profile *p, uint32_t number, bool wanted, bo
 	return 0;
 }
 
-static int words_of(const struct sp_profile *p, const struct sp_row *row, const struct sp_view_options *o,
-		    unsigned int flags, struct words *w)
+static int rows_words_of(const struct sp_profile *p, const struct sp_row *row, const struct sp_view_options *o,
+			 unsigned int flags, struct words *w)
 {
 	const struct sp_key *key = sp_profile_key(p, row->key);
 	int r = sp_grow(&w->data, &w->capacity, N_HEAD_WORDS, sizeof(*w->data));
@@ -124,8 +124,8 @@ static void row_of(const uint32_t *words, struct sp_shown_row *row)
 	row->kernel = half_of(words, WORD_KERNEL, words + N_HEAD_WORDS + words[WORD_N_USER]);
 }
 
-static int add_rows(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags,
-		    struct sp_rows *rows)
+static int rows_add_rows(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags,
+			 struct sp_rows *rows)
 {
 	uint32_t *data SP_FREE = NULL;
 	struct words w = {0};
@@ -136,7 +136,7 @@ static int add_rows(const struct sp_profile *p, const struct sp_view_options *o,
 		const struct sp_row *row = sp_profile_row(p, i);
 		int64_t number;
 
-		r = words_of(p, row, o, flags, &w);
+		r = rows_words_of(p, row, o, flags, &w);
 		data = w.data; /* may have moved, whether or not that went well */
 		if (r < 0)
 			return r;
@@ -202,7 +202,7 @@ static int compare_rows(const void *x, const void *y, void *arg)
 }
 
 /* Drops the rows that add up to nothing (a value that this event does not have) and fills in the others. */
-static void finish(struct sp_rows *rows)
+static void rows_sort(struct sp_rows *rows)
 {
 	size_t n = 0;
 
@@ -224,12 +224,12 @@ int sp_rows_merge(const struct sp_profile *p, const struct sp_view_options *o, u
 	int r = sp_intern_new(&rows.keys);
 
 	if (r >= 0)
-		r = add_rows(p, o, flags, &rows);
+		r = rows_add_rows(p, o, flags, &rows);
 	if (r < 0) {
 		sp_rows_done(&rows);
 		return r;
 	}
-	finish(&rows);
+	rows_sort(&rows);
 	if (rows.n)
 		qsort_r(rows.rows, rows.n, sizeof(*rows.rows), compare_rows, &order);
 	*ret = rows;

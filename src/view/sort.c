@@ -42,12 +42,12 @@ static int compare(const void *x, const void *y, void *arg)
 		r = falling(a->total, b->total);
 	if (!r)
 		r = falling(b->id, a->id);
-	return r ? r : falling(b->of, a->of);
+	return r ? r : falling(b->file, a->file);
 }
 
 static void sort(const struct sp_profile *p, const struct sp_view_options *o, struct sp_totals *t)
 {
-	struct order order = {p, (enum sp_total_by)o->by, o->sort};
+	struct order order = {p, o->by, o->sort};
 
 	if (o->sort != SP_SORT_SELF && t->n_rows)
 		qsort_r(t->rows, t->n_rows, sizeof(*t->rows), compare, &order);
@@ -67,8 +67,7 @@ static int totals_copy(const struct sp_totals *from, struct sp_totals *ret_total
 
 int sp_view_totals(const struct sp_profile *p, const struct sp_view_options *o, struct sp_totals *ret_totals)
 {
-	int r = o->totals ? totals_copy(o->totals, ret_totals)
-			  : sp_totals_by(p, (enum sp_total_by)o->by, o->value, ret_totals);
+	int r = o->totals ? totals_copy(o->totals, ret_totals) : sp_totals_by(p, o->by, o->value, ret_totals);
 
 	if (r >= 0)
 		sort(p, o, ret_totals);

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stop.h: why a user stack ended, in words for a person.
+ * stop.h: why a user stack ended, in words for people.
  *
- * sp_stack.reason (profile/profile.h) carries the number that the kernel half gave, an enum sp_stop of bpf/wire.h.
- * Views know nothing of the kernel half, so the words stand here in the order of that enum; tests/unit/view/stop.c
- * compares the two, so that a reason cannot be added or moved without its words. The strings are constants, short
- * enough for
- * `[cut: WORDS]` at the end of a stack. Any number is allowed: an unknown one gives "unknown".
+ * sp_stack.reason (profile/profile.h) is an enum sp_stop of bpf/wire.h, the one thing that views take from the kernel
+ * half. The strings are constants, short enough for `[cut: WORDS]` at the end of a stack. A number that is not in the
+ * enum, as a foreign profile may have, gives "unknown". No state, no errors.
  */
 #ifndef SP_VIEW_STOP_H
 #define SP_VIEW_STOP_H
-
-enum {
-	SP_STOP_WORDS_NONE = 1,    /* the reason of a stack that never was: SP_STOP_NONE */
-	SP_STOP_WORDS_THREAD = 16, /* of whole stacks: what they begin with: SP_STOP_THREAD, SP_STOP_FIBER */
-	SP_STOP_WORDS_FIBER = 17,
-};
 
 const char *sp_stop_words(unsigned int reason);
 

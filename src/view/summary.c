@@ -3,6 +3,7 @@
 #include "view/summary.h"
 
 #include "base/mem.h"
+#include "bpf/wire.h"
 #include "profile/profile.h"
 #include "view/para.h"
 #include "view/stop.h"
@@ -38,7 +39,7 @@ static void count_classes(const struct sp_profile *p, struct classes *c)
 {
 	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
 		const struct sp_row *row = sp_profile_row(p, i);
-		struct sp_stack s = {.stack_class = SP_CLASS_ABSENT, .reason = SP_STOP_WORDS_NONE};
+		struct sp_stack s = {.stack_class = SP_CLASS_ABSENT, .reason = SP_STOP_NONE};
 
 		if (row->user)
 			s = sp_profile_stack(p, row->user);
@@ -71,7 +72,7 @@ static void say_begins(const int64_t *reasons, FILE *words)
 {
 	const char *gap = "; of the complete,";
 
-	for (unsigned int i = SP_STOP_WORDS_THREAD; i <= SP_STOP_WORDS_FIBER; i++) {
+	for (unsigned int i = SP_STOP_THREAD; i <= SP_STOP_FIBER; i++) {
 		if (!reasons[i])
 			continue;
 		fprintf(words, "%s %" PRId64 " begin with a %s", gap, reasons[i], sp_stop_words(i));
@@ -247,8 +248,10 @@ int sp_summary_write(const struct sp_profile *p, const struct sp_summary *s, FIL
 {
 	struct sp_para para = {
 	    .out = out, .width = s->width ? s->width : 80, .indent = LABEL_COLUMNS, .bold_label = s->colour};
-	struct sp_view_options o = {
-	    .by = SP_BY_LIBRARY, .value = s->value, .limit = s->n_libraries ? s->n_libraries : 10, .colour = s->colour};
+	struct sp_view_options o = {.by = SP_TOTAL_BY_LIBRARY,
+				    .value = s->value,
+				    .limit = s->n_libraries ? s->n_libraries : 10,
+				    .colour = s->colour};
 	int r = sp_table_put(p, &o, SP_TABLE_SHARES_ONLY, out);
 
 	if (r < 0)

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *name_of(const struct sp_profile *p, uint32_t value)
+static const char *value_name_of(const struct sp_profile *p, uint32_t value)
 {
 	const char *name = sp_profile_string(p, sp_profile_value_type(p, value)->name);
 
@@ -25,7 +25,7 @@ static uint32_t samples_of(const struct sp_profile *p)
 {
 	uint32_t i = 0, n = sp_profile_n_value_types(p);
 
-	while (i < n && strcmp(name_of(p, i), "samples") != 0)
+	while (i < n && strcmp(value_name_of(p, i), "samples") != 0)
 		i++;
 	return i;
 }
@@ -54,7 +54,7 @@ static void put_others(const struct sp_profile *p, uint32_t value, FILE *out)
 		if (i == value)
 			continue;
 		fputs(gap, out);
-		sp_encode(out, SP_ENCODE_TERMINAL, name_of(p, i));
+		sp_encode(out, SP_ENCODE_TERMINAL, value_name_of(p, i));
 		gap = ", ";
 	}
 }
@@ -65,7 +65,7 @@ void sp_value_put(const struct sp_profile *p, uint32_t value, int64_t all, int64
 	char amount[64];
 
 	sp_unit_write(unit, all < 0 ? -(uint64_t)all : (uint64_t)all, amount, sizeof(amount));
-	sp_encode(out, SP_ENCODE_TERMINAL, name_of(p, value));
+	sp_encode(out, SP_ENCODE_TERMINAL, value_name_of(p, value));
 	fprintf(out, ": %s%s", all < 0 ? "-" : "", amount);
 	if (sp_value_has_samples(p, value))
 		fprintf(out, " in %" PRId64 " sample%s", n_samples, n_samples == 1 ? "" : "s");

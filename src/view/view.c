@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-const char *const sp_view_groupings[SP_N_GROUPINGS] = {
-    [SP_BY_LIBRARY] = "library", [SP_BY_FUNCTION] = "function", [SP_BY_PROCESS] = "process",
-    [SP_BY_CALLER] = "caller",   [SP_BY_PACKAGE] = "package",   [SP_BY_COMM] = "comm",
-    [SP_BY_CGROUP] = "cgroup",   [SP_BY_USER] = "user",         [SP_BY_CONTAINER] = "container",
-    [SP_BY_MATRIX] = "matrix",
+const char *const sp_view_groupings[SP_N_TOTAL_BY] = {
+    [SP_TOTAL_BY_LIBRARY] = "library", [SP_TOTAL_BY_FUNCTION] = "function", [SP_TOTAL_BY_PROCESS] = "process",
+    [SP_TOTAL_BY_CALLER] = "caller",   [SP_TOTAL_BY_PACKAGE] = "package",   [SP_TOTAL_BY_COMM] = "comm",
+    [SP_TOTAL_BY_CGROUP] = "cgroup",   [SP_TOTAL_BY_USER] = "user",         [SP_TOTAL_BY_CONTAINER] = "container",
+    [SP_TOTAL_BY_MATRIX] = "matrix",
 };
 
 const struct sp_view *sp_view_by_name(const char *name)

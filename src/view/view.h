@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * view.h: a profile in, bytes out. Each view is one file src/view/NAME.c with one `const struct sp_view sp_view_NAME`,
- * and its name stands in one list in meson.build, from which the table is generated.
+ * view.h: a profile in, bytes out. Each view is one file src/view/FOLDER/NAME.c with one `const struct sp_view
+ * sp_view_NAME`, and its name stands in one list in meson.build, from which the table is generated.
  *
  * A view never changes the profile, never prints elsewhere, and encodes every name (base/encode.h). It writes to a
  * stdio stream; the caller checks the stream's error flag. Functions return 0 or a negative errno. Reentrant.
@@ -9,27 +9,17 @@
 #ifndef SP_VIEW_VIEW_H
 #define SP_VIEW_VIEW_H
 
+#include "profile/totals.h"
+#include "profile/tree.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 struct sp_profile;
 
-/* What table groups by; the order of sp_view_groupings' names. */
-enum sp_group_by {
-	SP_BY_LIBRARY,
-	SP_BY_FUNCTION,
-	SP_BY_PROCESS,
-	SP_BY_CALLER, /* the library that called into the leaf's library */
-	SP_BY_PACKAGE,
-	SP_BY_COMM,
-	SP_BY_CGROUP,
-	SP_BY_USER,
-	SP_BY_CONTAINER,
-	SP_BY_MATRIX, /* the caller matrix: library, calling library, entry function */
-	SP_N_GROUPINGS,
-};
-extern const char *const sp_view_groupings[SP_N_GROUPINGS]; /* "library", "function" ... */
+/* Names of enum sp_total_by for options. */
+extern const char *const sp_view_groupings[SP_N_TOTAL_BY]; /* "library", "function" ... */
 
 /* The order of groups: falling, names rising. */
 enum sp_sort { SP_SORT_SELF, SP_SORT_TOTAL, SP_SORT_SAMPLES, SP_SORT_NAME, SP_N_SORTS };
@@ -45,7 +35,7 @@ struct sp_view_options {
 	bool has_second;        /* svg, folded, html: beside the value what it was before: the old one */
 	uint32_t second;        /* its index; the value itself is the new one */
 	const char *value_name; /* svg, html: of a second value, which the joined profile calls "old", "new"; or NULL */
-	const struct sp_diff *diff;  /* html, svg: what the profile, unfiltered, is the joined one of; NULL = none */
+	const struct sp_diff *diff;  /* html, svg: the diff whose `joined` this is, before filters; NULL = none */
 	bool absolute;               /* svg: differences of the two values; else of their shares of all */
 	bool icicle;                 /* svg: the root at the top */
 	bool user_only, kernel_only; /* as sampled with -U, -K: no delimiters, no placeholders for the other half */
@@ -54,19 +44,19 @@ struct sp_view_options {
 	bool verbose;                /* text: -v: name+0xOFFSET [library] */
 	bool addresses;              /* text: -A: the frame's offset in hex before the name */
 	bool ascending;              /* text: rows by rising count (the default of the command) */
-	enum sp_group_by by;         /* table, csv, json */
+	enum sp_total_by by;         /* table, csv, json */
 	enum sp_sort sort;           /* table, csv, json */
 	uint32_t limit;              /* table, csv, json: rows shown, 0 = all; how many were left out is said */
 	/* table, csv, json: sums that are more exact than the profile's own, in its numbers and by `by`; NULL = none */
 	const struct sp_totals *totals;
-	bool callers, callees; /* tree, svg: leaf to root, root to leaf (the default); tree: both */
-	const char *focus;     /* tree, svg: around frames of these functions (a glob); NULL = all */
-	bool focus_is_library; /* the glob is of libraries */
-	int fold;              /* tree, svg: enum sp_tree_fold */
-	bool fold_recursion;   /* tree, svg */
-	double min_share;      /* tree: nodes with less, 0 to 1, are added up */
-	bool external;         /* gprof, gmon, pairs: all callers outside of the libraries called are one */
-	bool colour;           /* escape sequences for a terminal */
+	bool callers, callees;                /* tree, svg: leaf to root, root to leaf (the default); tree: both */
+	const char *focus;                    /* tree, svg: around frames of these functions (a glob); NULL = all */
+	bool focus_is_library;                /* the glob is of libraries */
+	enum sp_tree_granularity granularity; /* tree, svg */
+	bool fold_recursion;                  /* tree, svg */
+	double min_share;                     /* tree: nodes with less, 0 to 1, are added up */
+	bool external; /* gprof, gmon, pairs: all callers outside of the libraries called are one */
+	bool colour;   /* escape sequences for a terminal */
 };
 
 struct sp_view {

@@ -54,8 +54,7 @@ struct broker {
 	bool sealed;
 };
 
-/* --- messages ------------------------------------------------------------------------------------------------------
- */
+/* --- messages --- */
 /* 0, or -EPIPE when the other side has gone or talks nonsense. *ret_fd is -1 where none came. */
 static int take(int socket, void *bytes, size_t n, int *ret_fd)
 {
@@ -79,8 +78,7 @@ static int take(int socket, void *bytes, size_t n, int *ret_fd)
 	return -EPIPE;
 }
 
-/* --- the broker ----------------------------------------------------------------------------------------------------
- */
+/* --- the broker --- */
 static int note_started(struct started *list, int pid)
 {
 	for (unsigned i = 0; i < MAX_STARTED; i++) {
@@ -194,8 +192,7 @@ void sp_broker_run(void)
 	_exit(0);
 }
 
-/* --- the caller's side ----------------------------------------------------------------------------------------------
- */
+/* --- the caller's side --- */
 int sp_broker_new(struct sp_broker **ret_broker)
 {
 	SP_FREE struct sp_broker *b = calloc(1, sizeof(*b));

@@ -49,32 +49,50 @@ void sp_job_prepend(struct sp_job_list *list, struct sp_job_list *head)
 	*head = (struct sp_job_list){0};
 }
 
-void sp_job_bring_forward(struct sp_job_list *list, const void *arg)
+void sp_job_insert(struct sp_job_list *list, struct sp_job *j)
+{
+	struct sp_job **at = &list->first;
+	if (!j->urgency) {
+		sp_job_push(list, j);
+		return;
+	}
+	while (*at && (*at)->urgency >= j->urgency)
+		at = &(*at)->next;
+	j->next = *at;
+	*at = j;
+	if (!j->next)
+		list->last = j;
+	list->n++;
+}
+
+void sp_job_hurry(struct sp_job_list *list, const void *arg, uint32_t urgency)
 {
 	struct sp_job *before = NULL, *j = list->first;
 	while (j && j->arg != arg) {
 		before = j;
 		j = j->next;
 	}
-	if (!j || !before)
+	if (!j || j->urgency >= urgency)
 		return;
-	before->next = j->next;
+	*(before ? &before->next : &list->first) = j->next;
 	if (list->last == j)
 		list->last = before;
-	j->next = list->first;
-	list->first = j;
+	list->n--;
+	j->urgency = urgency;
+	sp_job_insert(list, j);
 }
 
 static bool has_memfd(const struct sp_job *j)
 {
 	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP ||
 	       j->kind == SP_JOB_JIT_DUMP || j->kind == SP_JOB_JIT_OBJECTS || j->kind == SP_JOB_JIT_FRAME ||
-	       j->kind == SP_JOB_SOURCES || j->kind == SP_JOB_SPANS || j->kind == SP_JOB_KERNEL;
+	       j->kind == SP_JOB_JIT_IMAGE || j->kind == SP_JOB_SOURCES || j->kind == SP_JOB_SPANS ||
+	       j->kind == SP_JOB_KERNEL;
 }
 
 unsigned sp_job_weight(const struct sp_job *j)
 {
-	return has_memfd(j) ? 4 : 1;
+	return has_memfd(j) && j->urgency < SP_URGENT ? SP_POOL_CAPACITY : 1;
 }
 
 /* The question, where it is long, and later the answer. */
@@ -255,6 +273,16 @@ static int take_blob(struct sp_job *j, const struct sp_answer_message *a)
 	return 0;
 }
 
+static int take_image(struct sp_job *j, const struct sp_answer_message *a)
+{
+	SP_FREE void *bytes = NULL;
+	int r = read_answer(j->memfd, a->bytes, &bytes);
+	r = r < 0 ? r : sp_image_from(bytes, a->bytes, &j->image);
+	if (r >= 0)
+		bytes = NULL;
+	return r;
+}
+
 static int unpack_text(struct sp_cursor *c, uint32_t len, char **ret_text)
 {
 	if (len == SP_PACKED_NULL)
@@ -398,6 +426,8 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 		return take_identity(j, a);
 	case SP_JOB_BUILD:
 		return take_blob(j, a);
+	case SP_JOB_JIT_IMAGE:
+		return take_image(j, a);
 	case SP_JOB_NAMES:
 	case SP_JOB_MAP:
 	case SP_JOB_JIT_DUMP:
@@ -419,6 +449,7 @@ static void forget_results(struct sp_job *j)
 	free(j->identity.soname);
 	j->identity = (struct sp_identify_result){0};
 	free(sp_take_ptr(j->blob));
+	free(sp_take_ptr(j->image.lines));
 	if (j->names)
 		sp_names_done(j->names, j->n_offsets);
 	free(sp_take_ptr(j->names));
@@ -463,6 +494,9 @@ static void call_back(struct sp_job *j)
 		break;
 	case SP_JOB_BUILD:
 		j->done.build(j->arg, j->r, j->blob);
+		break;
+	case SP_JOB_JIT_IMAGE:
+		j->done.image(j->arg, j->r, j->r < 0 ? NULL : &j->image);
 		break;
 	case SP_JOB_JIT_DESCRIPTOR:
 	case SP_JOB_JIT_FRAME:

@@ -62,6 +62,14 @@ int sp_workers_jit_descriptor(struct sp_workers *w, int fd, uint64_t offset,
  */
 int sp_workers_jit_frame(struct sp_workers *w, int memory, const uint64_t *question, size_t n,
 			 void (*done)(void *arg, int r, uint64_t frame), void *arg);
+/*
+ * What it takes to step through HotSpot's code (unwind/hotspot_image.h): of a process's code cache, by places in it.
+ * The image is the callback's, NULL on failure.
+ */
+struct sp_hotspot;
+struct sp_image;
+int sp_workers_jit_image(struct sp_workers *w, int memory, const struct sp_hotspot *h, const uint64_t *places, size_t n,
+			 size_t n_leaves, void (*done)(void *arg, int r, struct sp_image *image), void *arg);
 
 /*
  * A debug file from the debuginfod servers in `urls`, by build id, by a process that may use the network and nothing

@@ -40,6 +40,7 @@ enum sp_job_kind {
 	SP_JOB_JIT_OBJECTS,
 	SP_JOB_JIT_DESCRIPTOR,
 	SP_JOB_JIT_FRAME,
+	SP_JOB_JIT_IMAGE,
 };
 
 struct sp_job_message {
@@ -47,7 +48,7 @@ struct sp_job_message {
 	uint32_t kind, n_offsets;
 	struct sp_open_request open;
 	int32_t in_root;
-	uint64_t number_asked; /* JIT_*: what their functions in symbol/ ask for beside addresses */
+	uint64_t number_asked; /* argument of JIT_*: since_ns, descriptor's address, offset, n_leaves */
 	uint32_t with_crc, deadline_ms, build_id_len;
 	uint8_t build_id[32]; /* FETCH */
 	uint32_t path_len;

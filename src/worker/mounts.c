@@ -121,8 +121,7 @@ int sp_device_type(pid_t pid, uint32_t dev, char ret_type[SP_MOUNT_TYPE])
 	return type_of(pid, NULL, &dev, ret_type);
 }
 
-/* --- overlays -------------------------------------------------------------------------------------------------------
- */
+/* --- overlays --- */
 static bool is_below(const char *path, const char *point)
 {
 	size_t len = strlen(point);

@@ -6,6 +6,7 @@
 #include "symbol/jit_objects.h"
 #include "symbol/perf_map.h"
 #include "symbol/span.h"
+#include "unwind/hotspot_image.h"
 #include "unwind/jit.h"
 #include "worker/priv.h"
 #include <errno.h>
@@ -259,6 +260,26 @@ static int find_frame(const struct sp_job_message *m, const int *fds, struct sp_
 	return r;
 }
 
+static int make_image(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
+{
+	enum { HEAD = sizeof(struct sp_hotspot) / sizeof(uint64_t) };
+	size_t n = m->n_offsets;
+	SP_FREE uint64_t *q = calloc(n + 1, sizeof(*q));
+	int memory = fds[0];
+	struct sp_jit_memory reader = {.read = read_process, .arg = &memory};
+	struct sp_hotspot h;
+	struct sp_image image = {0};
+	int r = !q ? -ENOMEM : n < HEAD ? -EINVAL : read_all(fds[1], q, n * sizeof(*q));
+	if (r < 0)
+		return r;
+	memcpy(&h, q, sizeof(h));
+	r = sp_hotspot_image(&reader, &h, q + HEAD, n - HEAD, m->number_asked, &image);
+	a->bytes = image.n * sizeof(*image.lines);
+	r = r < 0 ? r : write_all(fds[1], image.lines, a->bytes);
+	free(image.lines);
+	return r;
+}
+
 struct spans_out { /* to the memfd, by whole buffers */
 	int memfd;
 	struct sp_span_state state;
@@ -373,6 +394,8 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 		return find_in_dump(m, fds, a);
 	if (m->kind == SP_JOB_JIT_FRAME)
 		return find_frame(m, fds, a);
+	if (m->kind == SP_JOB_JIT_IMAGE)
+		return make_image(m, fds, a);
 	if (m->kind == SP_JOB_JIT_OBJECTS)
 		return find_in_objects(m, fds, a);
 	int r = sp_elf_open_fd(fds[0], &e);
@@ -403,6 +426,7 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 	case SP_JOB_JIT_DUMP:
 	case SP_JOB_JIT_OBJECTS:
 	case SP_JOB_JIT_FRAME:
+	case SP_JOB_JIT_IMAGE:
 		break;
 	}
 	return -EINVAL;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "proc/usage.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <signal.h>
@@ -28,6 +29,7 @@ static const uint64_t large_bytes = 8 << 20;
 static const uint64_t helper_ns = 1000000000;
 /* How often a job is sent, when processes end in peace without an answer to it. */
 enum { MAX_TRIES = 3 };
+enum { MAX_MORE = 5 };
 
 static const char *role_name(enum sp_role role)
 {
@@ -71,7 +73,7 @@ static bool is_good(const struct sp_pool *c, uint32_t dev)
 
 static void note_good(struct sp_pool *c, uint32_t dev)
 {
-	if (!is_good(c, dev) && c->n_good_devs < SP_CREW_GOOD_DEVS)
+	if (!is_good(c, dev) && c->n_good_devs < SP_POOL_GOOD_DEVS)
 		c->good_devs[c->n_good_devs++] = dev;
 }
 
@@ -130,6 +132,28 @@ static void late(struct sp_workers *w, struct sp_worker *p)
 	scatter(w, p, -ETIMEDOUT, words);
 }
 
+/* Its first job is begun. */
+static void begin(struct sp_worker *p)
+{
+	p->since_ns = sp_time_ns(CLOCK_MONOTONIC);
+	p->begin_cpu_ns = p->last_cpu_ns = sp_usage_cpu_ns((uint32_t)p->pid);
+	p->n_more = 0;
+}
+
+static uint64_t due_ns(const struct sp_pool *c, const struct sp_worker *p)
+{
+	return p->since_ns + c->deadline_ns * (1 + p->n_more);
+}
+
+/* A parser that gets on, and had little of a CPU since others had it, is given as long again, MAX_MORE times. */
+static bool is_starved(const struct sp_pool *c, struct sp_worker *p)
+{
+	uint64_t cpu_ns = p->role == SP_ROLE_PARSER ? sp_usage_cpu_ns((uint32_t)p->pid) : 0;
+	bool gets_on = cpu_ns > p->last_cpu_ns + c->deadline_ns / 1000;
+	p->last_cpu_ns = cpu_ns;
+	return gets_on && cpu_ns - p->begin_cpu_ns < c->deadline_ns / 4 * 3 && p->n_more++ < MAX_MORE;
+}
+
 static int start(struct sp_workers *w, enum sp_role role)
 {
 	struct sp_worker *p;
@@ -173,6 +197,18 @@ static struct sp_worker *pick_or_start(struct sp_workers *w, enum sp_role role, 
 	return *ret_r < 0 ? NULL : pick(c, weight, now_ns);
 }
 
+/*
+ * What may take long leaves one parser to what is small and urgent, and a table that no sample waits for leaves one
+ * more to those that are waited for.
+ */
+static bool must_wait(const struct sp_pool *c, const struct sp_job *j)
+{
+	unsigned n_left = j->kind == SP_JOB_BUILD && !j->urgency ? 2 : 1, n_busy = 0;
+	for (const struct sp_worker *p = c->processes; p; p = p->next)
+		n_busy += !ended(p) && p->load;
+	return sp_job_weight(j) > 1 && n_busy && n_busy + n_left >= c->max_processes;
+}
+
 static int hand_over(struct sp_pool *c, struct sp_worker *p)
 {
 	struct sp_job *j = c->queue.first;
@@ -181,7 +217,7 @@ static int hand_over(struct sp_pool *c, struct sp_worker *p)
 		return r;
 	sp_job_pop(&c->queue);
 	if (!p->jobs.n)
-		p->since_ns = sp_time_ns(CLOCK_MONOTONIC);
+		begin(p);
 	sp_job_push(&p->jobs, j);
 	p->load += sp_job_weight(j);
 	return 0;
@@ -203,6 +239,8 @@ static bool send_first(struct sp_workers *w, enum sp_role role)
 		fail(w, sp_job_pop(&c->queue), -EIO, "file system does not answer");
 		return true;
 	}
+	if (must_wait(c, c->queue.first))
+		return false;
 	int r;
 	struct sp_worker *p = pick_or_start(w, role, sp_job_weight(c->queue.first), &r);
 	if (!p && r == 0)
@@ -246,7 +284,7 @@ static void take(struct sp_workers *w, struct sp_worker *p, const struct sp_answ
 	int r = sp_job_take(j, a, fd);
 	sp_job_pop(&p->jobs);
 	p->load -= sp_job_weight(j);
-	p->since_ns = sp_time_ns(CLOCK_MONOTONIC);
+	begin(p);
 	if (sp_job_weight(j) > 1 || p->n_answers++ % 64 == 0)
 		sp_worker_measure(p);
 	note_good(&w->pools[p->role], j->dev);
@@ -305,9 +343,10 @@ static uint64_t retires_ns(const struct sp_pool *c, const struct sp_worker *p)
 
 static void watch(struct sp_workers *w, struct sp_worker *p, uint64_t now_ns)
 {
-	if (retires_ns(&w->pools[p->role], p) <= now_ns)
+	const struct sp_pool *c = &w->pools[p->role];
+	if (retires_ns(c, p) <= now_ns)
 		sp_worker_end(p);
-	if (p->jobs.n && now_ns - p->since_ns >= w->pools[p->role].deadline_ns)
+	if (p->jobs.n && now_ns >= due_ns(c, p) && !is_starved(c, p))
 		late(w, p);
 	if (ended(p) && !p->reaped && !p->abandoned && now_ns >= p->ended_ns + stuck_ns) {
 		p->abandoned = true;
@@ -335,7 +374,7 @@ uint64_t sp_pool_next_ns(const struct sp_pool *c, uint64_t now_ns)
 	for (const struct sp_worker *p = c->processes; p; p = p->next) {
 		next = SP_MIN(next, retires_ns(c, p));
 		if (p->jobs.n)
-			next = SP_MIN(next, p->since_ns + c->deadline_ns);
+			next = SP_MIN(next, due_ns(c, p));
 		if (p->jobs.n && p->role == SP_ROLE_OPENER && c->queue.n && !slow(p, now_ns))
 			next = SP_MIN(next, p->since_ns + slow_ns);
 		if (ended(p) && !p->reaped && !p->abandoned)

@@ -8,10 +8,15 @@
 #ifndef SP_WORKER_PRIV_H
 #define SP_WORKER_PRIV_H
 
+#include "unwind/hotspot_image.h"
 #include "worker/message.h"
 #include <stdbool.h>
 
-enum { SP_CREW_GOOD_DEVS = 64 };
+enum {
+	SP_POOL_GOOD_DEVS = 64,
+	SP_POOL_CAPACITY = 8, /* so many small jobs are with a parser at one time, or one that may take long, alone */
+};
+#define SP_URGENT UINT32_MAX
 
 struct sp_job {
 	struct sp_job *next;
@@ -19,7 +24,7 @@ struct sp_job {
 	enum sp_job_kind kind;
 	int fd, memfd; /* memfd only while the job is with a process */
 	int debug_fd, table_fd;
-	uint32_t dev, n_tries;
+	uint32_t dev, n_tries, urgency;
 	struct sp_open_request open;
 	char *path; /* OPEN_PATH; OPEN: where else to look; FETCH: the servers' addresses */
 	uint8_t build_id[32];
@@ -40,12 +45,14 @@ struct sp_job {
 		void (*sources)(void *arg, int r, struct sp_source_lines *sources, size_t n);
 		void (*spans)(void *arg, int r, const struct sp_name_table_head *head);
 		void (*descriptor)(void *arg, int r, uint64_t distance);
+		void (*image)(void *arg, int r, struct sp_image *image);
 	} done;
 	int r;
 	char *error; /* NULL: say strerror; beside names: a warning */
 	struct sp_open_result opened;
 	struct sp_identify_result identity;
 	struct sp_blob *blob;
+	struct sp_image image;
 	struct sp_name *names;
 	struct sp_source_lines *sources;
 	struct sp_elf_debug debug;
@@ -66,6 +73,8 @@ struct sp_worker {
 	struct sp_job_list jobs; /* sent, unanswered; the first is in work */
 	unsigned load;
 	uint64_t since_ns, ended_ns; /* when the first job became the first, or the last was done; when it was killed */
+	uint64_t begin_cpu_ns, last_cpu_ns; /* its CPU time at since_ns, and when its first job was late */
+	unsigned n_more;                    /* how often its first job was given as long again */
 	uint64_t n_answers, peak_bytes;
 	int epoll;                /* the caller's, which watches socket and pidfd */
 	struct sp_broker *broker; /* NULL: it was forked */
@@ -75,7 +84,7 @@ struct sp_worker {
 
 struct sp_pool { /* the processes of one role and what waits for them */
 	unsigned max_processes, capacity, n_good_devs;
-	uint32_t good_devs[SP_CREW_GOOD_DEVS]; /* devices that have answered */
+	uint32_t good_devs[SP_POOL_GOOD_DEVS]; /* devices that have answered */
 	uint64_t deadline_ns, idle_ns;         /* idle_ns 0: a process stays */
 	struct sp_job_list queue;
 	struct sp_worker *processes;
@@ -94,8 +103,9 @@ struct sp_workers {
 /* jobs.c: lists of jobs; filling in an answer (0, or -EBADMSG when the process breaks the rules); calling back. */
 void sp_job_push(struct sp_job_list *list, struct sp_job *j);
 struct sp_job *sp_job_pop(struct sp_job_list *list);
-void sp_job_prepend(struct sp_job_list *list, struct sp_job_list *head); /* head is empty afterwards */
-void sp_job_bring_forward(struct sp_job_list *list, const void *arg);    /* the first with this arg */
+void sp_job_prepend(struct sp_job_list *list, struct sp_job_list *head);        /* head is empty afterwards */
+void sp_job_insert(struct sp_job_list *list, struct sp_job *j);                 /* before all that is less urgent */
+void sp_job_hurry(struct sp_job_list *list, const void *arg, uint32_t urgency); /* the first with this arg */
 unsigned sp_job_weight(const struct sp_job *j);
 int sp_job_send(struct sp_job *j, int socket);
 int sp_job_receive(int socket, enum sp_role role, struct sp_answer_message *ret_answer, int *ret_fd);
@@ -110,8 +120,7 @@ void sp_worker_measure(struct sp_worker *p); /* VmHWM so far */
 struct sp_usage sp_worker_usage(int pid);    /* all 0 where it cannot be told */
 void sp_worker_free(struct sp_worker *p);    /* of a reaped one, or to forget one that cannot die */
 
-/* The processes of one role. */
-void sp_pool_pump(struct sp_workers *w, enum sp_role role);    /* sends what can be sent, starts processes */
+void sp_pool_pump(struct sp_workers *w, enum sp_role role);    /* sends what can be sent, starts a role's processes */
 void sp_pool_serve(struct sp_workers *w, struct sp_worker *p); /* takes in answers and ends */
 void sp_pool_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns); /* deadlines; forgets ended processes */
 uint64_t sp_pool_next_ns(const struct sp_pool *pool, uint64_t now_ns); /* the next thing to do by time; ~0 = none */

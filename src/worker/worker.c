@@ -17,7 +17,8 @@
 enum {
 	DEADLINE_MS = 10000,
 	OPEN_DEADLINE_MS = 2000,
-	MAX_PARSERS = 4,
+	MIN_PARSERS = 3, /* one may be at a file that takes seconds, and one is for what takes little */
+	MAX_PARSERS = 5,
 	OPENERS = 2,
 	REAP_MS = 500,
 	FETCHER_GRACE_MS = 2000
@@ -27,8 +28,8 @@ static unsigned parsers_for(const struct sp_workers_options *o)
 {
 	if (o && o->n_parsers)
 		return SP_MIN(o->n_parsers, MAX_PARSERS);
-	long n = sysconf(_SC_NPROCESSORS_ONLN) / 2;
-	return n < 1 ? 1 : (unsigned)SP_MIN(n, MAX_PARSERS);
+	long n = sysconf(_SC_NPROCESSORS_ONLN) / 2 + 1;
+	return (unsigned)SP_MIN(SP_MAX(n, MIN_PARSERS), MAX_PARSERS);
 }
 
 int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_workers)
@@ -38,8 +39,8 @@ int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_w
 		return -ENOMEM;
 	unsigned parse_ms = o && o->deadline_ms ? o->deadline_ms : DEADLINE_MS;
 	unsigned open_ms = o && o->open_deadline_ms ? o->open_deadline_ms : OPEN_DEADLINE_MS;
-	w->pools[SP_ROLE_PARSER] =
-	    (struct sp_pool){.max_processes = parsers_for(o), .capacity = 8, .deadline_ns = parse_ms * 1000000ULL};
+	w->pools[SP_ROLE_PARSER] = (struct sp_pool){
+	    .max_processes = parsers_for(o), .capacity = SP_POOL_CAPACITY, .deadline_ns = parse_ms * 1000000ULL};
 	w->pools[SP_ROLE_OPENER] =
 	    (struct sp_pool){.max_processes = OPENERS, .capacity = 1, .deadline_ns = open_ms * 1000000ULL};
 	w->pools[SP_ROLE_FETCHER] = (struct sp_pool){.max_processes = 1, .capacity = 1};
@@ -110,6 +111,7 @@ static struct sp_job *job_new(enum sp_job_kind kind, void *arg)
 	if (!j)
 		return NULL;
 	j->kind = kind;
+	j->urgency = kind != SP_JOB_BUILD; /* somebody waits for its answer */
 	j->fd = j->memfd = j->debug_fd = j->table_fd = j->opened.fd = -1;
 	j->arg = arg;
 	return j;
@@ -127,7 +129,7 @@ static int submit(struct sp_workers *w, struct sp_job *j)
 	enum sp_role role = role_of(j->kind);
 	j->number = ++w->last_number;
 	w->n_outstanding++;
-	sp_job_push(&w->pools[role].queue, j);
+	sp_job_insert(&w->pools[role].queue, j);
 	sp_pool_pump(w, role);
 	return 0;
 }
@@ -254,6 +256,7 @@ int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, st
 	if (r < 0)
 		return r;
 	j->done.identify = done;
+	j->urgency = SP_URGENT;
 	return submit(w, sp_take_ptr(j));
 }
 
@@ -267,9 +270,9 @@ int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r
 	return submit(w, sp_take_ptr(j));
 }
 
-void sp_workers_hurry(struct sp_workers *w, const void *arg)
+void sp_workers_hurry(struct sp_workers *w, const void *arg, uint32_t urgency)
 {
-	sp_job_bring_forward(&w->pools[SP_ROLE_PARSER].queue, arg);
+	sp_job_hurry(&w->pools[SP_ROLE_PARSER].queue, arg, urgency);
 }
 
 static int give_numbers(struct sp_job *j, const uint64_t *offsets, size_t n)
@@ -422,7 +425,29 @@ int sp_workers_jit_frame(struct sp_workers *w, int memory, const uint64_t *quest
 	r = r < 0 ? r : give_numbers(j, question, n);
 	if (r < 0)
 		return r;
+	j->urgency = SP_URGENT;
 	j->done.descriptor = done;
+	return submit(w, sp_take_ptr(j));
+}
+
+int sp_workers_jit_image(struct sp_workers *w, int memory, const struct sp_hotspot *h, const uint64_t *places, size_t n,
+			 size_t n_leaves, void (*done)(void *arg, int r, struct sp_image *image), void *arg)
+{
+	enum { HEAD = sizeof(*h) / sizeof(uint64_t) };
+	SP_FREE uint64_t *question = calloc(HEAD + n, sizeof(*question));
+	JOB_DROP struct sp_job *j = question ? job_new(SP_JOB_JIT_IMAGE, arg) : NULL;
+	int r = give_fd(w, j, memory);
+	if (r < 0)
+		return r;
+	memcpy(question, h, sizeof(*h));
+	if (n)
+		memcpy(question + HEAD, places, n * sizeof(*places));
+	r = give_numbers(j, question, HEAD + n);
+	if (r < 0)
+		return r;
+	j->number_asked = n_leaves;
+	j->urgency = SP_URGENT;
+	j->done.image = done;
 	return submit(w, sp_take_ptr(j));
 }
 

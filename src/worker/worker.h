@@ -6,9 +6,10 @@
  * seccomp filter that leaves it read, pread, fstat, memory, clock, its socket and exit) and limits (RLIMIT_AS, NOFILE,
  * no core, no files written) and gets descriptors over a socket pair; every answer is validated here (sp_blob_validate)
  * before anyone uses it. A crash or a missed deadline costs the file that was being parsed, which is told by its note;
- * the process is replaced. An opener process keeps the privileges but does nothing but open(2) and its relatives, since
- * a file on a hostile FUSE mount blocks its opener for ever, even against SIGKILL: past the deadline it is abandoned
- * (at most SP_WORKER_ABANDONED of them) and replaced. The caller's own process opens and parses nothing foreign.
+ * the process is replaced. An opener process keeps four capabilities (SYS_PTRACE, DAC_READ_SEARCH, CHECKPOINT_RESTORE,
+ * PERFMON) but does nothing but open(2) and its relatives, since a file on a hostile FUSE mount blocks its opener for
+ * ever, even against SIGKILL: past the deadline it is abandoned (at most SP_WORKER_ABANDONED of them) and replaced. The
+ * caller's own process opens and parses nothing foreign.
  *
  * Requests are queued and answered in any order through the callback given with each, from sp_workers_dispatch() in
  * the caller's thread; a callback may queue more, and may not dispatch or free. Ownership: descriptors given stay the
@@ -29,8 +30,9 @@
 enum { SP_WORKER_ABANDONED = 4 };
 
 /*
- * The first thing in main(). A worker process is this program, executed again as `soprof --worker ROLE` with its socket
- * on descriptor 3: there the call does not return. In a program that does not call it, workers are forked only.
+ * The first thing in main(). With a broker a worker is a copy of the broker (clone, no exec), but for the fetcher.
+ * Without one it is forked and then executed again as `soprof --worker ROLE`, with its socket on descriptor 3, where
+ * this call does not return. In a program that does not call it, no worker is executed again.
  */
 void sp_worker_main(int argc, char **argv);
 
@@ -38,8 +40,8 @@ struct sp_workers;
 
 struct sp_broker;
 struct sp_workers_options {
-	struct sp_broker *broker;  /* starts the processes; the caller's, outlives the workers. NULL: they are forked */
-	unsigned n_parsers;        /* 0 = one for every two CPUs, at least 1, at most 4; started on first use */
+	struct sp_broker *broker;  /* starts the processes; the caller's, outlives the workers. NULL: this process */
+	unsigned n_parsers;        /* 0 = one for every two CPUs, and one: 3 to 5; started on first use */
 	unsigned deadline_ms;      /* for one file in a parser; 0 = 10,000 */
 	unsigned open_deadline_ms; /* for one open; 0 = 2,000 */
 };
@@ -56,9 +58,9 @@ struct sp_open_request {
 	 * btrfs and others that make handles of inode number and generation). All zero = not known: whatever is mapped
 	 * there. Without size and time of change the inode number (and the generation, where files tell it) has to do.
 	 * Refused with -EACCES is what may never answer, since even close(2) could then hang whoever holds it:
-	 * fuse, nfs, cifs, 9p, ceph and the like, and overlays over them. What is below an overlay the key's dev tells;
-	 * without a key it may be given alone, as /proc/PID/maps shows it, and where that is the overlay itself, layers
-	 * are looked for among the mounts, and believed only where the process is of our own user namespace.
+	 * fuse, nfs, cifs, 9p, ceph and the like, and overlays over them. The key's dev names the file system below an
+	 * overlay. Without a key it may be given alone, as /proc/PID/maps shows it; where that is the overlay itself,
+	 * layers are looked for among the mounts, and believed only if the process is of our own user namespace.
 	 */
 	struct sp_file_key key;
 	/*
@@ -117,8 +119,12 @@ int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, st
 			void *arg);
 /* blob NULL on failure, with r and sp_error_text(r) (e.g. "parser failed", "parser took over 10 s"). */
 int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r, struct sp_blob *blob), void *arg);
-/* What was asked of the parsers with this arg goes in front of all that none of them has been given yet. */
-void sp_workers_hurry(struct sp_workers *w, const void *arg);
+/*
+ * What was asked of the parsers with this arg goes before all that is less urgent and that none of them has been given
+ * yet. Builds have the urgency 0, names 1; what takes little, and what a process that may end is read for, comes
+ * first, and has a parser of its own where there are several.
+ */
+void sp_workers_hurry(struct sp_workers *w, const void *arg, uint32_t urgency);
 /* A descriptor to poll for reading (an epoll), and the time until the nearest deadline (-1 = none waits). */
 int sp_workers_fd(const struct sp_workers *w);
 int sp_workers_timeout_ms(const struct sp_workers *w);

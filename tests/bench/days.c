@@ -47,7 +47,7 @@ enum {
 #define STACK_Q 0.3
 #define STACK_S 1.24
 
-/* --- chance ------------------------------------------------------------------------------------------------------- */
+/* --- chance --- */
 static uint64_t seed = 88172645463325252ULL;
 
 static uint64_t draw(void) /* xorshift64*, Vigna 2016 */
@@ -85,7 +85,7 @@ static uint32_t draw_rank(uint32_t n, double q, double s)
 	return SP_MIN((uint32_t)k, n - 1);
 }
 
-/* --- stacks ------------------------------------------------------------------------------------------------------- */
+/* --- stacks --- */
 /* A call tree: a stack is one of its nodes. */
 struct node {
 	uint32_t parent;
@@ -170,7 +170,7 @@ static void stacks_make(void)
 	}
 }
 
-/* --- the profile -------------------------------------------------------------------------------------------------- */
+/* --- the profile --- */
 static struct sp_profile *profile;
 static uint32_t frames[N_FUNCTIONS], kernel_frames[N_KERNEL], kernel_stacks[N_KERNEL_STACKS], exes[N_PROGRAMS], recipe;
 static uint32_t *known; /* by node: its stack in the profile, 0 = not yet */
@@ -298,7 +298,7 @@ static uint32_t key_of(uint32_t pid, uint32_t program)
 	return must(sp_profile_add_key(profile, &key));
 }
 
-/* --- windows ------------------------------------------------------------------------------------------------------ */
+/* --- windows --- */
 static int by_value(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

@@ -27,7 +27,6 @@ struct bench {
 	struct sp_profile *profile;
 	struct sp_capture *capture;
 	struct sp_naming naming;
-	struct sp_namer namer;
 	unsigned *cpus;
 	size_t n_cpus;
 };
@@ -58,6 +57,7 @@ static void begin(struct bench *b, uint64_t hz)
 				       .capture = b->capture,
 				       .profile = b->profile,
 				       .no_fetch = true,
+				       .keeps_kernel = true,
 				       .kallsyms = fopen("/proc/kallsyms", "re")};
 	check(sp_capture_start(b->capture), "start");
 }
@@ -102,11 +102,10 @@ static int64_t samples_of(const struct sp_profile *p)
 
 static void window_name(struct bench *b, unsigned number)
 {
-	struct sp_resolver resolver = {.arg = &b->naming, .resolve = sp_naming_resolve, .kernel = sp_naming_kernel};
-	uint32_t n_before = b->namer.n_frames, n_frames = sp_profile_n_frames(b->profile);
+	uint32_t n_before = b->naming.namer.n_frames, n_frames = sp_profile_n_frames(b->profile);
 	struct sp_naming_stats was = b->naming.stats;
 	struct cost before = cost_now(b);
-	check(sp_namer_apply(&b->namer, b->profile, &resolver), "names");
+	check(sp_naming_run(&b->naming), "names");
 	struct cost after = cost_now(b);
 	const struct sp_naming_stats *is = &b->naming.stats;
 	printf("window %2u: %5ld samples, %5u new frames of %6u, tables found %2lu made %2lu asked %2lu: "
@@ -129,7 +128,6 @@ int main(int argc, char **argv)
 		window_run(&b, argc > 2 ? strtoul(argv[2], NULL, 10) : 2);
 		window_name(&b, i + 1);
 	}
-	sp_namer_done(&b.namer);
 	sp_naming_done(&b.naming);
 	sp_workers_free(b.workers);
 	sp_capture_free(b.capture);

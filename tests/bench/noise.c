@@ -43,7 +43,7 @@ static void judge(const struct sp_diff *d, enum sp_diff_by by, struct tally *t)
 {
 	struct sp_diff_rows rows;
 
-	if (sp_diff_fold(d, by, &rows) < 0)
+	if (sp_diff_rows_new(d, by, &rows) < 0)
 		exit(1);
 	for (size_t i = 0; i < rows.n_rows; i++) {
 		const struct sp_diff_row *row = &rows.rows[i];

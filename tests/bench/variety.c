@@ -31,8 +31,7 @@ static uint32_t next_random(void)
 	return (uint32_t)(random_state >> 33);
 }
 
-/* --- a path ----------------------------------------------------------------------------------------------------------
- */
+/* --- a path --- */
 typedef void step(const uint8_t *path, unsigned left);
 static step *const functions[N_FUNCTIONS];
 

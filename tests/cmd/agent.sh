@@ -31,6 +31,7 @@ begin() {
 	local to=$1
 	shift
 	what="agent $*"
+	rm -f "$to/log"
 	"$SOPROF" agent --config "$to/agent.yaml" --store "$to/store" --socket "$to/agent.sock" "$@" >"$to/out" 2>"$to/log" </dev/null &
 	job=$!
 	until grep -qs 'to ask: ' "$to/log"; do

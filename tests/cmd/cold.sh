@@ -8,34 +8,11 @@ need_root
 need_profile
 unshare --mount true 2>/dev/null || skip "no namespaces here"
 
-# signal_parsers SIGNAL PROCESS: those among its descendants; true if there are any. Without a fork: a parser that has
-# nothing to do ends soon.
-signal_parsers() {
-	local -a children=()
-	local child name found=1
-	read -r -a children 2>/dev/null <"/proc/$2/task/$2/children"
-	for child in "${children[@]}"; do
-		name=
-		read -r name 2>/dev/null <"/proc/$child/comm"
-		[ "$name" = soprof-parser ] && kill -"$1" "$child" 2>/dev/null && found=0
-		signal_parsers "$1" "$child" && found=0
-	done
-	return $found
-}
-# wait_until TENTHS COMMAND...
-wait_until() {
-	local tries=$1
-	shift
-	until "$@"; do
-		[ $((tries -= 1)) -gt 0 ] || return 1
-		sleep 0.1
-	done
-}
-
 cat >"$dir/command" <<'END'
 until [ -e "$1/go" ]; do :; done
 "$2" maps "$3" "$1" 700 2>"$1/mappings" # of which the kernel joins every two
 "$4" 0.5 1500 # some 150 KiB of stack, of which 64 are copied with each sample
+"$4" 0.5 w8   # 1.6 MB, of which hardly a page was ever touched
 : >"$1/over"
 END
 what='profile (the first of all)'

@@ -160,6 +160,10 @@ is "$status" 3 "exit code without the files of others"
 
 # a kernel whose /proc hides what others do
 if unshare -m true 2>/dev/null; then
+	what="doctor without /sys"
+	unshare -m bash -c 'mount -t tmpfs tmpfs /sys && exec "$0" doctor --json' "$SOPROF" >"$out" 2>"$err" </dev/null
+	[ ! -s "$err" ] || fail "nothing on stderr"
+	is_state btf no
 	what='doctor, where /proc is mounted with hidepid=2'
 	# a mount of its own: to remount the machine's would change it for all
 	unshare -m bash -c 'mount -t proc -o hidepid=2 proc /proc && exec "$0" doctor --json' "$SOPROF" \

@@ -46,10 +46,34 @@ mode() {
 	wait "$java" 2>/dev/null
 	rm -f "/tmp/perf-$java.map"
 }
+# From its first moment, with no table on the disk, and none built before java has run for a third of a second: all its
+# samples wait, and then what their stacks take of the code cache is read out of the process.
+ticks() { awk '{ sub(/.*[)] /, ""); print $12 + $13 }' "/proc/$1/stat" 2>/dev/null; } # of 10 ms
+has_run() { java=$(pgrep -f "^java -cp $dir "); [ -n "$java" ] && [ "$(ticks "$java")" -ge "$1" ]; }
+has_run_unparsed() { signal_parsers STOP "$profiler"; has_run 30; }
+is_known() { compgen -G "$dir/cache/unwind/$id-*" >/dev/null; }
+first() {
+	local profiler java id
+	id=$(readelf -n "$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")/lib/server/libjvm.so" | sed -n 's/.*Build ID: //p')
+	what="profile -- java ${*@Q}"
+	CACHE_DIRECTORY=$dir/cache "$SOPROF" profile -v -U --format text -F 499 -- java -cp "$dir" "$@" Chain >"$out" 2>"$err" </dev/null &
+	profiler=$!
+	wait_until 600 has_run_unparsed || fail "java to run"
+	signal_parsers CONT "$profiler"
+	wait_until 300 is_known || fail "libjvm.so to be known"
+	wait_until 600 has_run $(($(ticks "$java") + 30)) || fail "java to go on"
+	jcmd "$java" Compiler.perfmap >/dev/null 2>&1
+	kill -KILL "$java"
+	wait "$profiler" 2>/dev/null
+	whole 95 "from its first moment"
+	chain "from its first moment"
+	rm -f "/tmp/perf-$java.map"
+}
 apart=(-XX:MaxInlineSize=0 -XX:FreqInlineSize=0)
 mode default
 mode compiled "${apart[@]}" -XX:+UseSerialGC
 mode frame-pointers "${apart[@]}" -XX:+PreserveFramePointer -XX:+UseG1GC
 mode first-compiler "${apart[@]}" -XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:C1MaxInlineSize=0
 mode interpreted -Xint
+first "${apart[@]}" -XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:C1MaxInlineSize=0
 finish

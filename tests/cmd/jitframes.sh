@@ -3,7 +3,8 @@
 # beside others
 # deadline: 240
 # Stacks through code that was made at run time without frame pointers are whole: LuaJIT's traces, PCRE's matchers (in
-# PHP), most of Guile's. Who calls such code is who does so in the program's own source: never a word that looks like it.
+# PHP), most of Guile's, CPython's trampolines. Who calls such code is who does so in the program's own source: never a
+# word that looks like it.
 . "$(dirname "$0")/lib.bash"
 need_profile
 n_programs=0
@@ -16,7 +17,7 @@ sample() {
 	wait_working "$pid"
 	for time in $((2 * seconds)) $((6 * seconds)) $((12 * seconds)); do
 		expect 0 profile -U -f -F $hz -p "$pid" $time
-		[ "$(grep ';\[anon\]' "$out" | count)" -lt 100 ] || break
+		[ "$(grep -E ';(\[anon\]|py::)' "$out" | count)" -lt 100 ] || break
 	done
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null
@@ -63,5 +64,59 @@ if command -v guile >/dev/null; then
 	sample guile --no-auto-compile "$dir/busy.scm"
 	whole 50 guile
 fi
-[ $n_programs -gt 0 ] || skip "neither luajit nor php nor guile"
+
+# CPython from 3.12 on, with -X perf: between two functions of Python's stands a copy of a trampoline, which the perf map
+# names; without a frame pointer (3.12), or with one (3.13).
+cat >"$dir/python.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+typedef long evaluator(void *state, void *frame, int throws);
+typedef long trampoline(void *state, void *frame, int throws, evaluator *f);
+enum { N = 3, SIZE = 32 };
+static unsigned char *code;
+static volatile unsigned long sum;
+__attribute__((noinline)) static long evaluate(void *state, void *frame, int depth)
+{
+	volatile char space[100];
+	space[depth] = (char)depth;
+	if (depth == N) {
+		for (unsigned int i = 0; i < 100000; i++) sum += i * i;
+		return space[depth];
+	}
+	return ((trampoline *)(code + depth * SIZE))(state, frame, depth + 1, evaluate) + space[depth];
+}
+int main(int argc, char **argv)
+{
+	static const unsigned char bare[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd1, 0x48, 0x83, 0xc4, 0x08, 0xc3};
+	static const unsigned char framed[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd1, 0x5d, 0xc3};
+	static const char *const names[N] = {"<module>", "outer", "inner"};
+	char path[64];
+	code = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	FILE *map = fopen(path, "w");
+	for (int i = 0; i < N; i++) {
+		if (*argv[1] == 'b') memcpy(code + i * SIZE, bare, sizeof(bare));
+		else memcpy(code + i * SIZE, framed, sizeof(framed));
+		fprintf(map, "%lx %x py::%s:/a b/x.py\n", (unsigned long)(code + i * SIZE), SIZE, names[i]);
+	}
+	fclose(map);
+	mprotect(code, 65536, PROT_READ | PROT_EXEC);
+	for (time_t end = time(NULL) + atoi(argv[2]); time(NULL) < end;) evaluate(NULL, NULL, 0);
+	unlink(path);
+	return argc == 9;
+}
+END
+gcc -O2 -fomit-frame-pointer -o "$dir/python" "$dir/python.c" || fail 'python.c to compile'
+for name in bare framed; do
+	sample "$dir/python" $name
+	rm -f "/tmp/perf-$pid.map"
+	[ $name = framed ] || whole 98 "$name trampolines" # those are found by the frame pointer, and marked
+	says ', cut 0 '
+	has "$out" ';main(;evaluate;py::(<module>|outer|inner):/a b/x.py){3};evaluate [0-9]+$'
+	has_not "$out" '\[anon\]'
+done
 finish

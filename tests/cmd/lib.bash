@@ -123,6 +123,29 @@ free_port() {
 	while port=$((20000 + RANDOM % 12000)) && (: >"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
 	echo "$port"
 }
+# signal_parsers SIGNAL PROCESS: those among its descendants; true if there are any. Without a fork: a parser that has
+# nothing to do ends soon.
+signal_parsers() {
+	local -a children=()
+	local child name found=1
+	read -r -a children 2>/dev/null <"/proc/$2/task/$2/children"
+	for child in "${children[@]}"; do
+		name=
+		read -r name 2>/dev/null <"/proc/$child/comm"
+		[ "$name" = soprof-parser ] && kill -"$1" "$child" 2>/dev/null && found=0
+		signal_parsers "$1" "$child" && found=0
+	done
+	return $found
+}
+# wait_until TENTHS COMMAND...
+wait_until() {
+	local tries=$1
+	shift
+	until "$@"; do
+		[ $((tries -= 1)) -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
 is_root() { [ "$(id -u)" = 0 ]; }
 need_root() { is_root || skip "needs root"; }
 

@@ -30,6 +30,7 @@ done
 agent_address=
 begin() { # ARGUMENT...
 	what="agent $*"
+	rm -f "$dir/log"
 	"$SOPROF" agent --config "$dir/agent.yaml" --store "$dir/store" --socket "$dir/agent.sock" --listen 127.0.0.1:0 "$@" \
 		>"$dir/log" 2>&1 </dev/null &
 	job=$!

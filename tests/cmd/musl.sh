@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
 # Programs on musl, which has no unwind information: whole stacks from main's and the threads' start on, dynamic, static
-# and stripped. A thread's begins behind clone.
+# and stripped. A thread's begins behind clone; signal handlers interrupt what their kernel's frame tells.
 . "$(dirname "$0")/lib.bash"
 need_profile
 command -v musl-gcc >/dev/null || skip "there is no musl-gcc"
@@ -21,5 +21,24 @@ for name in dynamic static stripped; do
 	whole 99 "$name"
 	says 'begin with a thread'
 	[ $name = stripped ] || has "$out" ';burn [0-9]+$'
+done
+
+# Signal handlers: what they return to has no unwind information either, and one name, as everywhere.
+musl-gcc "${flags[@]}" -o "$dir/dynamic" "$source/signals.c" && musl-gcc "${flags[@]}" -static -o "$dir/static" "$source/signals.c" ||
+	fail "signals.c to compile"
+for name in dynamic static; do
+	"$dir/$name" 600 &
+	pid=$!
+	wait_working $pid
+	run profile -U -f -F 99 -p $pid 0.2 # its tables are there now
+	for time in $seconds $((3 * seconds)) $((9 * seconds)); do
+		expect 0 profile -U -f -F $hz -p $pid "$time"
+		[ "$(samples)" -lt 100 ] || break
+	done
+	kill -KILL $pid
+	whole 98 "signals, $name"
+	has "$out" ';main;([^;]*;)*__restore_rt;on_timer;'
+	has "$out" ';raise;[^;]*;__restore_rt;on_other_stack;'
+	has_not "$out" '(dynamic|static);([^;]*;)*(on_timer|on_other_stack);[^;]* [0-9]+$'
 done
 finish

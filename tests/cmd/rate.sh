@@ -23,7 +23,7 @@ wait_for() { # PATTERN, how often the log is to have it
 }
 begin() { # HZ
 	printf 'frequency: %s\n' "$1" >"$dir/agent.yaml"
-	rm -rf "$dir/store"
+	rm -rf "$dir/store" "$dir/log"
 	"$SOPROF" agent --config "$dir/agent.yaml" --store "$dir/store" --socket none --listen none >"$out" 2>"$dir/log" </dev/null &
 	agent=$! n_reloads=0
 	wait_for 'to ask: ' 1

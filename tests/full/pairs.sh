@@ -6,29 +6,12 @@
 # many stacks are whole. Some 35 minutes. The table is in $SOPROF_BUILD/pairs.txt. Arguments: a pattern for names, and
 # `dwarf`: how many of perf's stacks, --call-graph dwarf, get to a start, too.
 . "$(dirname "$0")/../cmd/lib.bash"
-need_root
-need_profile
-if [ -z "${SOPROF_OVERLAYS:-}" ]; then
-	rm -rf "$dir"
-	trap - EXIT
-	SOPROF_OVERLAYS=1 exec unshare --mount bash "$0" "$@"
-fi
-/usr/bin/python3 -c 'import capstone' 2>/dev/null || skip 'python3-capstone is not there'
-. "$(dirname "$0")/../unpack.bash"
-. "$(dirname "$0")/calls_packages.bash"
-. "$(dirname "$0")/pairs_programs.bash"
-. "$(dirname "$0")/../cmd/calls_programs.bash" # up, ended
-unpack_packages || fail "packages that can be unpacked"
-mkdir -p /var/cache/soprof && mount -t tmpfs none /var/cache/soprof || fail "a cache of our own"
-export SOPROF SOPROF_SOURCE SOPROF_BUILD
-make_data
+. "$(dirname "$0")/pairs.bash"
+in_overlays "$@"
 table=${SOPROF_PAIRS_TABLE:-$SOPROF_BUILD/pairs.txt}
 pairs=$SOPROF_SOURCE/tests/pairs/pairs.py
 time=4 hz_pairs=499
-declare -A known=(
-	[perl-coro]='Coro puts abort() where a return address belongs, and a call of abort() happens to end in front of it'
-	[spatch]='out-of-line calls of OCaml have rows that lie; what is finished in the user half is not looked at'
-)
+declare -A known=()
 
 # In namespaces and a directory of its own.
 sampled() { # HOW COMMAND: profiles it to $dir/HOW.txt, $dir/HOW.err
@@ -37,10 +20,6 @@ sampled() { # HOW COMMAND: profiles it to $dir/HOW.txt, $dir/HOW.err
 	(cd "$dir/work" && exec "$SOPROF" profile -U -v -A -F $hz_pairs -o "$dir/$1.txt" -- \
 		unshare --net --pid --fork --kill-child --mount-proc timeout -k 1 $time bash -c "ip link set lo up; $2") \
 		</dev/null >"$dir/$1.out" 2>"$dir/$1.err"
-}
-wrong() { # WHAT: as fail, without the last soprof's words
-	n_failed=$((n_failed + 1))
-	say "wrong: $*"
 }
 # The summary's numbers: complete guessed cut
 numbers() {
@@ -90,17 +69,11 @@ one() { # NAME COMMAND
 		"${counts[1]:--}" "${counts[2]:--}" "${counts[3]:--}" "$(why_cut warm)$([ "${warm[1]:-0}" = 0 ] || echo "; guessed ${warm[1]}")"
 	sed 's/^/    /' "$dir/more"
 }
-all() {
-	local name needs line
+dwarf=${2:-}
+{
 	printf '%-15s %7s %7s %7s %6s %6s %5s %6s  %s\n' program 'cold %' 'warm %' 'dwarf %' proved maybe wrong unknown 'not whole (warm)'
-	while IFS='|' read -r -u 9 name needs line; do
-		[[ $name =~ ^(${1:-.*})$ ]] || continue
-		one "$name" "$line"
-		n_programs=$((n_programs + 1))
-	done 9< <(packages)
-}
-n_programs=0 dwarf=${2:-}
-all "$@" > >(tee "$table")
+	all "$@"
+} > >(tee "$table")
 say "$n_programs programs"
 [ -n "${1:-}" ] || [ "$n_programs" -ge 60 ] || fail "60 programs"
 finish

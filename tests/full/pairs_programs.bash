@@ -129,10 +129,14 @@ PACKAGES
 }
 
 # --- what they work on ---------------------------------------------------------------------------------------------
-make_data() {
+make_data() { # once for the build directory; a clean one makes it anew
+	export data=$unpacked/pairs-data
+	[ ! -e "$data/made" ] || return
+	fill_data
+	touch "$data/made"
+}
+fill_data() {
 	local i
-	data=$dir/data
-	export data
 	mkdir -p "$data/objects"
 	find "$SOPROF_SOURCE/src" -name '*.[ch]' -print0 | sort -z | xargs -0 cat >"$data/text"
 	head -n 3000 "$data/text" >"$data/lines"

@@ -9,6 +9,7 @@
  */
 #include "elf/elf.h"
 #include "unwind/derive.h"
+#include "unwind/priv.h"
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +64,13 @@ static void check_rows(const struct sp_derived *d, const struct sp_code_span *co
 
 static void check_rules(const struct sp_derived *d)
 {
+	struct sp_rule sigreturn = sp_rule_of_sigreturn;
+
+	sigreturn.ra |= SP_RULE_DERIVED;
 	for (size_t i = 1; i < d->n_rules; i++) {
 		const struct sp_rule *r = &d->rules[i];
+		if (!memcmp(r, &sigreturn, sizeof(sigreturn)))
+			continue;
 		require(r->cfa == SP_CFA_REG || r->cfa == SP_CFA_DEREF || r->cfa == SP_CFA_NONE ||
 			r->cfa == SP_CFA_ROOT);
 		require(r->reg < 16 && r->fp <= SP_FP_LOST);

@@ -53,7 +53,7 @@ static int stat_file(struct sp_elf *e, const char *path)
 	return 0;
 }
 
-/* --- comparison --------------------------------------------------------------------------------------------------- */
+/* --- comparison --- */
 
 static bool is_followed(const struct sp_rule *r)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fibers.c: three fibers on stacks that are made up by hand, as libraries do it (fibers_code.S):
- *   zero_first   never returns, and has 0 for a return address (Ruby, Coro)
+ * fibers.c: four fibers on stacks that are made up by hand, as libraries do it (fibers_code.S):
+ *   zero_first   never returns, and has 0 for a return address (Ruby)
+ *   planted_first  never returns, and has for a return address what shall run if it did (perl's Coro: abort)
  *   landed_first has for a return address code that ends the program (Boost's and PHP's make_fcontext)
  *   plain_first  has 0, too, but could return: nothing tells that its stack begins there, and so it is cut. Only with
  *                the argument "plain".
  */
 #include "victim.h"
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,9 +20,15 @@ struct maker {
 void fibers_switch(void **from, void *to);
 void fibers_maker(struct maker *ret);
 
-static void *main_sp, *zero_sp, *landed_sp, *plain_sp;
+static void *main_sp, *zero_sp, *planted_sp, *landed_sp, *plain_sp;
 
 VICTIM static void zero_work(void)
+{
+	burn(100000);
+	KEEP_FRAME();
+}
+
+VICTIM static void planted_work(void)
 {
 	burn(100000);
 	KEEP_FRAME();
@@ -43,6 +51,14 @@ __attribute__((noreturn)) VICTIM static void zero_first(void)
 	for (;;) {
 		zero_work();
 		fibers_switch(&zero_sp, main_sp);
+	}
+}
+
+__attribute__((noreturn)) VICTIM static void planted_first(void)
+{
+	for (;;) {
+		planted_work();
+		fibers_switch(&planted_sp, main_sp);
 	}
 }
 
@@ -88,10 +104,12 @@ int main(int argc, char **argv)
 	victim_start(argc, argv);
 	fibers_maker(&maker);
 	zero_sp = stack_of(zero_first, NULL, NULL, NULL);
+	planted_sp = stack_of(planted_first, (void *)abort, NULL, NULL);
 	landed_sp = stack_of(maker.enter, NULL, landed_first, maker.landing);
 	plain_sp = stack_of(plain_first, NULL, NULL, NULL);
 	while (going_on()) {
 		resume(zero_sp);
+		resume(planted_sp);
 		resume(landed_sp);
 		if (victim_argument)
 			resume(plain_sp);

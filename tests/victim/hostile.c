@@ -40,8 +40,7 @@ VICTIM static void hostile_work(void)
 		burn(20000);
 }
 
-/* --- a file system that stops answering -----------------------------------------------------------------------------
- */
+/* --- a file system that stops answering --- */
 static int served;
 static struct stat served_st;
 
@@ -141,8 +140,7 @@ static void fuse(const char *seconds, const char *dir, const char *file)
 	kill(child, SIGKILL);
 }
 
-/* --- mappings --------------------------------------------------------------------------------------------------------
- */
+/* --- mappings --- */
 /* A directory so deep that the path of a file in it has PATH_BYTES; the process is in it afterwards. */
 static void go_deep(const char *dir)
 {
@@ -200,8 +198,7 @@ static void rewrite(const char *path)
 	}
 }
 
-/* --- an ELF bomb -----------------------------------------------------------------------------------------------------
- */
+/* --- an ELF bomb --- */
 /* A CIE, and the head of one FDE for all the rest: `length` bytes, 64-bit addresses. */
 static size_t put_frame_head(unsigned char *to, uint32_t length)
 {
@@ -263,8 +260,7 @@ static void bomb(const char *path)
 	free(body);
 }
 
-/* --- stacks that never come again ------------------------------------------------------------------------------------
- */
+/* --- stacks that never come again --- */
 VICTIM static void left(uint64_t way, int depth);
 VICTIM static void right(uint64_t way, int depth)
 {

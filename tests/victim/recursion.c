@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* recursion.c: `recursion SECONDS DEPTH`: even() and odd() call each other DEPTH deep (100), with unequal frames. */
+/*
+ * recursion.c: `recursion SECONDS DEPTH`: even() and odd() call each other DEPTH deep (100), with unequal frames. With
+ * a `w` before DEPTH it is wide() that calls itself, whose frames are large and nearly all of them never touched.
+ */
 #include "victim.h"
+
+static unsigned int work; /* at the deepest place: enough to be sampled beside the way down and up */
 
 VICTIM static unsigned int odd(unsigned int left, unsigned int a, unsigned int b);
 
@@ -11,7 +16,7 @@ VICTIM static unsigned int even(unsigned int left, unsigned int a, unsigned int 
 
 	space[left % sizeof(space)] = 1;
 	if (left == 0) {
-		burn(20000);
+		burn(work);
 		return space[0];
 	}
 	r = odd(left - 1, b, a);
@@ -23,11 +28,25 @@ VICTIM static unsigned int odd(unsigned int left, unsigned int a, unsigned int b
 	unsigned int r;
 
 	if (left == 0) {
-		burn(20000);
+		burn(work);
 		return a;
 	}
 	r = even(left - 1, b, a);
 	return r + a;
+}
+
+VICTIM static unsigned int wide(unsigned int left)
+{
+	volatile char space[200000];
+	unsigned int r;
+
+	space[0] = (char)left;
+	if (left == 0) {
+		burn(work);
+		return space[0];
+	}
+	r = wide(left - 1);
+	return r + space[0];
 }
 
 int main(int argc, char **argv)
@@ -35,7 +54,15 @@ int main(int argc, char **argv)
 	unsigned int depth, r = 0;
 
 	victim_start(argc, argv);
+	if (victim_argument && *victim_argument == 'w') {
+		depth = (unsigned int)strtoul(victim_argument + 1, NULL, 10);
+		work = 20000 + 10 * depth;
+		while (going_on())
+			r += wide(depth - 1);
+		return r == 1;
+	}
 	depth = victim_argument ? (unsigned int)strtoul(victim_argument, NULL, 10) : 100;
+	work = 20000 + 10 * depth;
 	while (going_on())
 		r += even(depth - 1, r, depth);
 	return r == 1;

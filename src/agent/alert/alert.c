@@ -416,7 +416,7 @@ void sp_alerts_event(struct sp_alerts *a, const struct sp_store_event *e, uint64
 		struct watch *w = &a->watches[i];
 		struct alert *alert;
 		if (w->c->rule.subject != SP_ALERT_RULE_UPGRADE || change <= w->c->rule.threshold ||
-		    !sp_glob_means(w->c->rule.glob, library) || find_alert(w, library, strlen(library), program))
+		    !sp_glob_matches(w->c->rule.glob, library) || find_alert(w, library, strlen(library), program))
 			continue;
 		if (add_alert(a, w, library, strlen(library), program, &alert) < 0) {
 			a->stats.n_unwatched++;

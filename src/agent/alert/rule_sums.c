@@ -47,7 +47,7 @@ static size_t match_cgroup(const char *glob, const char *path)
 		at += strcspn(path + at, "/");
 		memcpy(part, path, at);
 		part[at] = '\0';
-		if (sp_glob_means_cgroup(glob, part))
+		if (sp_glob_matches_cgroup(glob, part))
 			return at;
 		at++;
 	}
@@ -61,7 +61,7 @@ static bool is_within(const struct window_fold *f, uint32_t key)
 
 	return f->rule->within == SP_ALERT_RULE_PROCESS
 		   ? sp_profile_process_matches(f->p, process, f->rule->within_glob)
-		   : sp_glob_means_cgroup(f->rule->within_glob, path);
+		   : sp_glob_matches_cgroup(f->rule->within_glob, path);
 }
 
 static bool is_wanted(struct window_fold *f, const struct sp_row *row)
@@ -78,7 +78,8 @@ static bool matches_file(const struct window_fold *f, uint32_t file)
 {
 	const struct sp_file *at = sp_profile_file(f->p, file);
 
-	return sp_glob_means_file(f->rule->glob, sp_profile_string(f->p, at->name), sp_profile_string(f->p, at->path));
+	return sp_glob_matches_file(f->rule->glob, sp_profile_string(f->p, at->name),
+				    sp_profile_string(f->p, at->path));
 }
 
 /* Frames of a kernel module count for the kernel, unless the pattern matches the module only. */
@@ -90,7 +91,7 @@ static uint32_t find_item(const struct window_fold *f, uint32_t frame)
 		return f->id->function_of[frame];
 	if (!library || library != f->id->kernel || f->matched[library])
 		return library;
-	home = sp_identity_home(f->p, f->id, frame);
+	home = sp_identity_function_file(f->p, f->id, frame);
 	return home && f->matched[home] ? home : library;
 }
 
@@ -150,8 +151,8 @@ static bool match_item(const struct window_fold *f, uint32_t item, struct sp_rul
 		func = sp_profile_func(p, item);
 		hit->name = sp_profile_string(p, func->name);
 		hit->parent = sp_profile_string(p, sp_profile_file(p, func->file)->name);
-		matched = sp_glob_means(f->rule->glob, hit->name) ||
-			  sp_glob_means(f->rule->glob, sp_profile_string(p, func->linkage_name));
+		matched = sp_glob_matches(f->rule->glob, hit->name) ||
+			  sp_glob_matches(f->rule->glob, sp_profile_string(p, func->linkage_name));
 		break;
 	case SP_ALERT_RULE_PROCESS:
 		hit->name = sp_profile_string(p, sp_profile_process(p, item)->comm);

@@ -34,7 +34,8 @@ void sp_api_put_answer(const struct sp_api_ask *ask, const struct sp_store_answe
 	sp_api_put_seconds(j, "covered_seconds", answer->covered_ns);
 	sp_json_uint(j, "windows", answer->n_windows);
 	sp_json_string(j, "resolution", resolutions[SP_MIN(SP_MAX(answer->resolution, 0), SP_N_RESOLUTIONS - 1)]);
-	sp_json_ints(j, {"damaged", answer->n_damaged}, {"lost", answer->n_lost}, {"shortened", answer->n_shortened});
+	sp_json_ints(j, {"damaged", answer->n_damaged}, {"salvaged", answer->n_salvaged}, {"lost", answer->n_lost},
+		     {"shortened", answer->n_shortened});
 	sp_json_line(j);
 }
 

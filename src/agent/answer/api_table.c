@@ -59,7 +59,7 @@ static void put_name(const struct sp_profile *p, int by, const struct sp_total *
 		name = "[unknown]";
 	sp_json_string(j, "name", name);
 	if (by == SP_TOTAL_BY_FUNCTION)
-		sp_json_string(j, "library", sp_api_library_name(p, row->none ? 0 : row->of));
+		sp_json_string(j, "library", sp_api_library_name(p, row->none ? 0 : row->file));
 	else if (by == SP_TOTAL_BY_LIBRARY)
 		put_library(p, row, j);
 	else if (by == SP_TOTAL_BY_PROCESS)

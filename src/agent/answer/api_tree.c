@@ -7,7 +7,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/diff.h"
-#include "profile/diff_judge.h"
+#include "profile/diff_significance.h"
 #include "profile/filter.h"
 #include "profile/totals.h"
 #include "view/html/html_noise.h"
@@ -41,7 +41,7 @@ static struct sp_tree_options options(const struct sp_api_ask *ask, const struct
 	    .has_second = s->has_second,
 	    .second = s->second,
 	    .direction = direction == SP_API_CALLERS ? SP_TREE_CALLERS : SP_TREE_CALLEES,
-	    .fold = ask->fold ? SP_TREE_LIBRARIES : SP_TREE_FRAMES,
+	    .granularity = ask->fold ? SP_TREE_LIBRARIES : SP_TREE_FUNCTIONS,
 	    .fold_recursion = ask->recursion,
 	    .comms = true,
 	    .marks = true,
@@ -208,34 +208,34 @@ int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, struct sp
 
 /* --- of two ranges --- */
 /* By the numbers of the libraries that are written; only these have rows. */
-static int put_judged_libraries(const struct sp_diff *d, const struct sp_diff_judge *judge, struct sp_tree_columns *s,
+static int put_judged_libraries(const struct sp_diff *d, const struct sp_significance *judge, struct sp_tree_columns *s,
 				struct sp_json *j)
 {
 	int64_t number = 0;
 
 	for (uint32_t i = 0; i < sp_profile_n_files(d->joined) && number >= 0; i++)
-		number = sp_diff_judge_library(judge, i) ? sp_tree_columns_library(s, i) : 0;
+		number = sp_significance_library_row(judge, i) ? sp_tree_columns_library(s, i) : 0;
 	sp_json_array(j, "libraries");
 	for (uint32_t i = 0; i < s->n_libraries && number >= 0; i++)
-		sp_html_noise_put(sp_diff_judge_library(judge, s->libraries[i]), j);
+		sp_html_noise_put(sp_significance_library_row(judge, s->libraries[i]), j);
 	sp_json_end(j);
 	return number < 0 ? (int)number : 0;
 }
 
 /* Entities of the trees; "[narrow]" is not judged. */
-static void put_judged_entities(const struct sp_diff_judge *judge, const struct sp_tree_columns *s, struct sp_json *j)
+static void put_judged_entities(const struct sp_significance *judge, const struct sp_tree_columns *s, struct sp_json *j)
 {
 	sp_json_array(j, "entities");
 	for (uint32_t i = 0; i < sp_intern_count(s->entities); i++)
-		sp_html_noise_put(i < s->label_capacity ? sp_diff_judge_label(judge, &s->label_of[i]) : NULL, j);
+		sp_html_noise_put(i < s->label_capacity ? sp_significance_label_row(judge, &s->label_of[i]) : NULL, j);
 	sp_json_end(j);
 }
 
 /* Which changes of trees and libraries are noise, as in the html view's data (view/html/html_noise.h). */
 static int put_noise(const struct sp_diff *d, struct sp_tree_columns *s, struct sp_json *j)
 {
-	struct sp_diff_judge *judge;
-	int r = sp_diff_judge_new(d, &judge);
+	struct sp_significance *judge;
+	int r = sp_significance_new(d, &judge);
 
 	if (r < 0)
 		return r;
@@ -244,7 +244,7 @@ static int put_noise(const struct sp_diff *d, struct sp_tree_columns *s, struct 
 	r = put_judged_libraries(d, judge, s, j);
 	sp_json_end(j);
 	sp_json_line(j);
-	sp_diff_judge_free(judge);
+	sp_significance_free(judge);
 	return r;
 }
 
@@ -256,7 +256,7 @@ static void put_change(const struct sp_tree_columns *s, const struct sp_diff_row
 
 	sp_json_object(j, NULL);
 	sp_json_string(j, "name", is_named ? sp_profile_string(p, sp_profile_func(p, row->id)->name) : "[unknown]");
-	sp_json_string(j, "library", sp_api_library_name(p, row->none ? 0 : row->of));
+	sp_json_string(j, "library", sp_api_library_name(p, row->none ? 0 : row->second_id));
 	sp_json_format(j, "self", "[%.6g,%.6g]", row->self.old, row->self.new);
 	sp_json_format(j, "total", "[%.6g,%.6g]", row->total.old, row->total.new);
 	sp_json_format(j, "half", "[%.4g,%.4g]", (row->self.high - row->self.low) / 2,
@@ -269,7 +269,7 @@ static int put_changes(const struct sp_api_ask *ask, const struct sp_diff *d, co
 		       struct sp_json *j)
 {
 	struct sp_diff_rows rows;
-	int r = sp_diff_fold(d, SP_DIFF_BY_FUNCTION, &rows);
+	int r = sp_diff_rows_new(d, SP_DIFF_BY_FUNCTION, &rows);
 
 	if (r < 0)
 		return r;

@@ -78,7 +78,7 @@ static int add_row(struct sums *s, uint32_t row, uint32_t file, uint32_t name)
 	    sp_grow(&s->selves, &s->self_capacity, (size_t)row + 1, sizeof(*s->selves)) < 0 ||
 	    sp_grow(&s->totals, &s->total_capacity, (size_t)row + 1, sizeof(*s->totals)) < 0)
 		return -ENOMEM;
-	s->rows[row] = (struct sp_total){.id = (uint32_t)id, .of = name == 0 ? 0 : file, .none = id == 0};
+	s->rows[row] = (struct sp_total){.id = (uint32_t)id, .file = name == 0 ? 0 : file, .none = id == 0};
 	return 0;
 }
 
@@ -208,7 +208,7 @@ static int report_row(const struct sp_profile *p, enum sp_total_by by, const str
 		      int (*each)(void *arg, const struct sp_store_total *t), void *arg)
 {
 	bool is_function = by == SP_TOTAL_BY_FUNCTION;
-	const struct sp_file *f = sp_profile_file(p, row->none ? 0 : is_function ? row->of : row->id);
+	const struct sp_file *f = sp_profile_file(p, row->none ? 0 : is_function ? row->file : row->id);
 	struct sp_store_total t = {.file = sp_profile_string(p, f->name),
 				   .function = is_function ? sp_total_name(p, by, row) : "",
 				   .build_id = f->build_id,

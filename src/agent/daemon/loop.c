@@ -101,15 +101,12 @@ static int open_timers(struct sp_agent *a)
 	return r < 0 ? r : watch_fd(a, a->env.upgrades.pipe[0]);
 }
 
-static void meanwhile(void *agent);
-
 static int make_samplers(struct sp_agent *a, const struct sp_agent_config *c)
 {
 	int r = sp_process_cpus_online(&a->env.cpus, &a->env.n_cpus);
 
 	a->env.n_online = (unsigned)a->env.n_cpus;
 	a->env.cpu_changed = sp_gap_cpu_changed;
-	a->env.meanwhile = meanwhile;
 	a->env.may_parse = sp_own_usage_may_parse;
 	a->env.arg = a;
 	for (; r >= 0 && a->n_samplers < c->n_sources; a->n_samplers++) {
@@ -227,21 +224,6 @@ static int end_window(struct sp_agent *a, const struct sp_clock *now, bool is_la
 	return r;
 }
 
-/* May take seconds, in which the loop goes on (meanwhile()). */
-static int flush_windows(struct sp_agent *a)
-{
-	int r = 0, failure;
-	size_t i;
-
-	for (i = 0; i < a->n_samplers; i++) {
-		failure = sp_sampler_flush(&a->samplers[i]);
-		r = r < 0 ? r : failure;
-	}
-	sp_own_usage_check(a, &a->last_clock);
-	sp_event_queue_flush(&a->env.events);
-	return r;
-}
-
 /* A failed window is logged; MAX_FAILED_WINDOWS in a row end the agent. */
 static int count_failed_window(struct sp_agent *a, int r)
 {
@@ -279,6 +261,52 @@ static bool check_clocks(struct sp_agent *a, struct sp_clock *ret_now)
 	return true;
 }
 
+/* --- the flush of windows that have ended, which may take many turns of the loop --- */
+static void flush_windows(struct sp_agent *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->n_samplers; i++)
+		sp_sampler_flush(&a->samplers[i]);
+	a->is_flushing = true;
+}
+
+static bool is_working(const struct sp_agent *a)
+{
+	bool is = false;
+	size_t i;
+
+	for (i = 0; i < a->n_samplers; i++)
+		is |= sp_sampler_is_working(&a->samplers[i]);
+	return is;
+}
+
+static int end_flush(struct sp_agent *a)
+{
+	int r = a->flush_result;
+
+	a->is_flushing = false;
+	a->flush_result = 0;
+	sp_own_usage_check(a, &a->last_clock);
+	sp_event_queue_flush(&a->env.events);
+	if (r < 0)
+		return count_failed_window(a, r);
+	a->n_failed_windows = 0;
+	return 0;
+}
+
+static int work(struct sp_agent *a)
+{
+	size_t i;
+	int r;
+
+	for (i = 0; i < a->n_samplers; i++) {
+		r = sp_sampler_work(&a->samplers[i]);
+		a->flush_result = a->flush_result < 0 ? a->flush_result : r;
+	}
+	return a->is_flushing && !is_working(a) ? end_flush(a) : 0;
+}
+
 static int end_due_window(struct sp_agent *a)
 {
 	struct sp_clock now;
@@ -291,11 +319,9 @@ static int end_due_window(struct sp_agent *a)
 	if (!is_over && now.boot_ns < a->window_end_boot_ns)
 		return 0;
 	r = end_window(a, &now, false);
-	if (r >= 0 && !a->env.is_naming)
-		r = flush_windows(a);
 	if (r < 0)
 		return count_failed_window(a, r);
-	a->n_failed_windows = 0;
+	flush_windows(a);
 	return 0;
 }
 
@@ -371,13 +397,9 @@ static void serve_watches(struct sp_agent *a, const struct epoll_event *events, 
 {
 	size_t i;
 
-	if (a->is_serving) /* nested: a watch is waiting for names */
-		return;
-	a->is_serving = true;
 	for (i = 0; i < a->n_watches; i++)
 		if (is_ready(&a->watches[i], events, n))
 			a->watches[i].ready(a->watches[i].arg);
-	a->is_serving = false;
 }
 
 static int run_once(struct sp_agent *a)
@@ -396,14 +418,21 @@ static int run_once(struct sp_agent *a)
 	}
 	serve_watches(a, events, n);
 	sp_upgrades_run(&a->env.upgrades, a->env.config, &a->env.events, sp_time_ns(CLOCK_REALTIME));
-	return r < 0 || a->is_stopping ? r : end_due_window(a);
+	if (r >= 0 && !a->is_stopping)
+		r = end_due_window(a);
+	return r < 0 ? r : work(a);
 }
 
-/* Runs the loop while naming waits. An error here happens again in the outer run. */
-static void meanwhile(void *agent)
+/* Until all that has ended is stored. What fails now is as good as over. */
+static void settle(struct sp_agent *a)
 {
-	if (run_once(agent) < 0)
+	while (is_working(a)) {
+		if (run_once(a) >= 0)
+			continue;
 		sp_error_clear();
+		a->env.give_up_ns = 1;
+		work(a);
+	}
 }
 
 static int start_samplers(struct sp_agent *a)
@@ -444,11 +473,13 @@ int sp_agent_run(struct sp_agent *a)
 	arm_step_timer(a);
 	while (r >= 0 && !a->is_stopping)
 		r = run_once(a);
+	settle(a);
 	check_clocks(a, &now);
 	last = end_window(a, &now, true);
 	sp_gap_end(a);
 	if (last >= 0)
-		last = flush_windows(a);
+		flush_windows(a);
+	settle(a);
 	sp_event_queue_flush(&a->env.events);
 	return r < 0 ? r : last;
 }
@@ -464,20 +495,13 @@ struct sp_store *sp_agent_store(const struct sp_agent *a)
 	return a->env.store;
 }
 
-int sp_agent_current(struct sp_agent *a, const char *source, const struct sp_profile **ret_profile,
-		     struct sp_store_window *ret_window)
+int sp_agent_current(struct sp_agent *a, const char *source, const struct sp_agent_asked *asked)
 {
-	struct sp_clock now = sp_clock_read();
 	size_t i;
-	int r;
 
-	for (i = 0; i < a->n_samplers; i++) {
-		if (strcmp(a->samplers[i].recipe->name, source) != 0)
-			continue;
-		r = sp_sampler_current(&a->samplers[i], &now, ret_window);
-		*ret_profile = a->samplers[i].profile;
-		return r;
-	}
+	for (i = 0; i < a->n_samplers; i++)
+		if (!strcmp(a->samplers[i].recipe->name, source))
+			return sp_sampler_current(&a->samplers[i], asked);
 	return -ENOENT;
 }
 
@@ -498,6 +522,7 @@ int sp_agent_reload(struct sp_agent *a, const struct sp_agent_config *config)
 			continue;
 		a->samplers[i].naming.debug_dirs = config->debug_dirs;
 		a->samplers[i].naming.no_fetch = !config->debuginfod;
+		sp_naming_fetch_reset(&a->samplers[i].naming);
 		failure = sp_sampler_set_rate(&a->samplers[i], hz * 1000, a->limits.halvings);
 		r = r < 0 ? r : failure;
 	}

@@ -31,7 +31,9 @@ struct sp_agent {
 	struct sp_agent_watch watches[SP_AGENT_MAX_WATCHES];
 	size_t n_watches;
 	int epoll, window_timer, step_timer; /* timerfds: the window's end, by CLOCK_BOOTTIME; set of the wall clock */
-	bool is_stopping, is_serving;
+	bool is_stopping;
+	bool is_flushing; /* windows that have ended are on their way to the store */
+	int flush_result;
 	struct sp_clock window_began, last_clock;  /* start of the window; last reading of the clocks */
 	uint64_t suspended_ns;                     /* within this window */
 	uint64_t window_ns, window_end_boot_ns;    /* its wanted length, and when it is to end */

@@ -102,11 +102,12 @@ static void init_naming(struct sp_sampler *s)
 				       .kallsyms = s->env->kallsyms,
 				       .debug_dirs = s->env->config->debug_dirs,
 				       .no_fetch = !s->env->config->debuginfod,
+				       .keeps_kernel = true,
 				       .n_asks_first = MAX_SINGLE_QUERIES,
 				       .may_parse = s->env->may_parse,
 				       .may_parse_arg = s->env->arg,
-				       .meanwhile = s->env->meanwhile,
-				       .meanwhile_arg = s->env->arg};
+				       /* the store writes a file's name and build id only once */
+				       .identify_ms = IDENTIFY_MS};
 }
 
 int sp_sampler_new(struct sp_sampler_env *env, const struct sp_agent_source *source, struct sp_sampler *s)
@@ -147,18 +148,21 @@ int sp_sampler_step(struct sp_sampler *s)
 
 uint64_t sp_sampler_next_ns(const struct sp_sampler *s)
 {
-	int ms;
+	int ms = s->is_closed ? sp_workers_timeout_ms(s->env->workers) : -1;
+	uint64_t next = ms < 0 ? UINT64_MAX : sp_time_ns(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
 
+	if (s->current.came && !s->is_naming)
+		return 0;
 	if (!s->is_closed)
-		return sp_capture_next_ns(s->capture);
-	ms = sp_workers_timeout_ms(s->env->workers);
-	return ms < 0 ? UINT64_MAX : sp_time_ns(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
+		next = sp_capture_next_ns(s->capture);
+	if (s->is_naming && s->naming.identify_until_ns)
+		next = SP_MIN(next, s->naming.identify_until_ns);
+	return s->is_naming && s->env->give_up_ns ? SP_MIN(next, s->env->give_up_ns) : next;
 }
 
 void sp_sampler_done(struct sp_sampler *s)
 {
 	sp_window_queue_done(&s->queue);
-	sp_namer_done(&s->namer);
 	sp_naming_done(&s->naming);
 	if (s->capture)
 		sp_capture_let_go(s->capture);
@@ -176,36 +180,10 @@ static void log_failure(struct sp_sampler *s, const char *what, int r)
 	sp_error_clear();
 }
 
-/* The store writes a file's name and build id only once, so they must be known by then. */
-static void wait_for_identities(struct sp_sampler *s)
-{
-	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + IDENTIFY_MS * 1000000ULL;
-
-	while (sp_capture_is_identifying(s->capture) && sp_workers_outstanding(s->env->workers) &&
-	       sp_time_ns(CLOCK_MONOTONIC) < end)
-		s->env->meanwhile(s->env->arg);
-}
-
 /* Stopping the agent must not wait for names. */
 static bool is_too_late(const struct sp_sampler *s)
 {
 	return s->env->give_up_ns && sp_time_ns(CLOCK_MONOTONIC) >= s->env->give_up_ns;
-}
-
-static int resolve_file(void *sampler, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
-{
-	struct sp_sampler *s = sampler;
-
-	if (is_too_late(s))
-		return sp_fail_said(-ECANCELED, "the agent was stopped before it was named");
-	return sp_naming_resolve(&s->naming, file, offsets, n, names);
-}
-
-static int resolve_kernel(void *sampler, const uint64_t *addresses, size_t n, struct sp_name *names)
-{
-	struct sp_sampler *s = sampler;
-
-	return is_too_late(s) ? -ECANCELED : sp_naming_kernel(&s->naming, addresses, n, names);
 }
 
 static bool is_excluded(const struct sp_profile *p, const struct sp_row *row, const struct sp_agent_config *c)
@@ -223,25 +201,18 @@ static int drop_excluded_rows(struct sp_sampler *s)
 {
 	const struct sp_agent_config *c = s->env->config;
 	struct sp_profile *p = s->profile;
-	struct sp_profile_rows rows = {0}, kept;
-	size_t i, bytes;
-	int r = c->n_exclude ? sp_profile_keep_rows(p, &rows) : 0;
+	struct sp_profile_rows rows;
+	int r = 0;
 
-	if (!c->n_exclude || r < 0 || !rows.n)
-		return r;
-	bytes = rows.bytes / rows.n;
-	kept = (struct sp_profile_rows){.rows = rows.rows};
-	for (i = 0; i < rows.n; i++) {
-		const char *row = (const char *)rows.rows + i * bytes;
+	if (!c->n_exclude)
+		return 0;
+	rows = sp_profile_take_rows(p);
+	for (size_t i = 0; r >= 0 && i < rows.n; i++) {
+		const struct sp_row *row = (const void *)((const char *)rows.rows + i * (rows.bytes / rows.n));
 
-		if (is_excluded(p, (const void *)row, c))
-			continue;
-		memmove((char *)kept.rows + kept.bytes, row, bytes);
-		kept.bytes += bytes;
-		kept.n++;
+		if (!is_excluded(p, row, c))
+			r = sp_profile_add(p, row->key, row->user, row->kernel, row->values);
 	}
-	sp_profile_clear_rows(p);
-	r = sp_profile_put_rows(p, &kept);
 	sp_profile_rows_done(&rows);
 	return r;
 }
@@ -261,19 +232,6 @@ static void add_labels(struct sp_sampler *s)
 	r = sp_enrich_packages(s->profile, s->capture);
 	if (r < 0)
 		log_failure(s, "packages", r);
-}
-
-static void name_frames(struct sp_sampler *s)
-{
-	struct sp_resolver resolver = {.arg = s, .resolve = resolve_file, .kernel = resolve_kernel};
-	int r;
-
-	wait_for_identities(s);
-	sp_unnamed_report(&s->unnamed, &s->naming);
-	r = sp_namer_apply(&s->namer, s->profile, &resolver);
-	if (r < 0)
-		log_failure(s, "names", r);
-	add_labels(s);
 }
 
 static void count_rows(struct sp_sampler *s)
@@ -378,7 +336,7 @@ static bool is_renewal_due(const struct sp_sampler *s)
 /* At high rates a window may need more memory than there is: it ends early. */
 bool sp_sampler_is_full(const struct sp_sampler *s, const struct sp_clock *now)
 {
-	return !s->is_closed && !s->env->is_naming && now->boot_ns - s->window_began.boot_ns >= SP_NS_PER_S &&
+	return !s->is_closed && !s->is_naming && now->boot_ns - s->window_began.boot_ns >= SP_NS_PER_S &&
 	       sp_profile_memory_bytes(s->profile) > profile_budget(s) / 4 * 5;
 }
 
@@ -408,10 +366,8 @@ static int renew_profile(struct sp_sampler *s)
 		return r;
 	s->profile = fresh;
 	r = sp_capture_renew(s->capture, fresh);
-	if (fresh != old) {
-		sp_namer_done(&s->namer);
+	if (fresh != old)
 		s->names_since_ns = sp_time_ns(CLOCK_BOOTTIME);
-	}
 	if (r >= 0)
 		r = sp_naming_renew(&s->naming, fresh);
 	if (fresh != old)
@@ -443,13 +399,13 @@ static int drain_capture(struct sp_sampler *s, bool is_end, bool is_last)
 
 int sp_sampler_end_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns, bool is_last)
 {
-	bool is_end = is_last || (!s->env->is_naming && is_renewal_due(s));
+	bool is_end = is_last || (!s->is_naming && is_renewal_due(s));
 	struct sp_capture_size before, after;
 	struct sp_capture_stats stats;
 	struct sp_store_window w;
 	int r;
 
-	if (s->is_closed) /* until sp_sampler_flush() samples wait in the kernel */
+	if (s->is_closed) /* until the flush is over samples wait in the kernel */
 		return 0;
 	sp_capture_size(s->capture, &before);
 	r = drain_capture(s, is_end, is_last);
@@ -476,7 +432,7 @@ static void count_unnamed(struct sp_sampler *s, bool some_came_late)
 	size_t n = SP_MIN(s->queue.n_pushed - s->n_unnamed_counted, s->queue.n);
 
 	s->n_unnamed_counted = s->queue.n_pushed;
-	for (size_t i = s->queue.n - n; (s->namer.n_later || some_came_late) && i < s->queue.n; i++)
+	for (size_t i = s->queue.n - n; (s->naming.namer.n_later || some_came_late) && i < s->queue.n; i++)
 		s->status.n_unnamed_samples += sp_unnamed_samples(s->profile, &s->queue.windows[i].rows);
 }
 
@@ -493,36 +449,98 @@ static void store_windows(struct sp_sampler *s)
 		sp_log(SP_LOG_NOTICE, "the store takes windows again");
 }
 
-/* Windows that end while names are made have new functions, too: up to MAX_ROUNDS. */
-int sp_sampler_flush(struct sp_sampler *s)
+/* --- names, and what waits for them --- */
+static void begin_names(struct sp_sampler *s)
 {
-	uint64_t n = 0;
-	int i;
+	s->is_naming = true;
+	s->n_seen_pushed = s->queue.n_pushed;
+	sp_unnamed_report(&s->unnamed, &s->naming);
+	sp_naming_start(&s->naming);
+}
 
-	s->env->is_naming = true;
-	for (i = 0; i < MAX_ROUNDS && n != s->queue.n_pushed; i++) {
-		n = s->queue.n_pushed;
-		name_frames(s);
-	}
-	s->env->is_naming = false;
-	count_unnamed(s, n != s->queue.n_pushed);
+static int end_flush(struct sp_sampler *s)
+{
+	s->is_flush_wanted = false;
+	count_unnamed(s, s->n_seen_pushed != s->queue.n_pushed);
 	store_windows(s);
 	return s->is_closed && !s->is_last ? renew_profile(s) : 0;
 }
 
-int sp_sampler_current(struct sp_sampler *s, const struct sp_clock *now, struct sp_store_window *ret_window)
+static void tell_current(struct sp_sampler *s, int r)
 {
+	struct sp_agent_asked asked = s->current;
+	struct sp_clock now = sp_clock_read();
 	struct sp_capture_stats stats;
-	int r = s->env->is_naming || s->is_closed ? -EAGAIN : sp_capture_window(s->capture);
+	struct sp_store_window w = describe_window(s, &now, 0, &stats);
+
+	s->current = (struct sp_agent_asked){0};
+	asked.came(asked.arg, r < 0 ? r : drop_excluded_rows(s), s->profile, &w);
+}
+
+static void log_fetching(struct sp_sampler *s)
+{
+	if (s->naming.fetch_failure && !s->fetch_failure) {
+		s->env->n_errors++;
+		sp_log(SP_LOG_WARNING, "%s: debuginfod: %s; it is asked again in ten minutes", s->recipe->name,
+		       s->naming.fetch_failure);
+	}
+	s->fetch_failure = s->naming.fetch_failure;
+}
+
+/* Windows that end while names are made have new functions, too: up to MAX_ROUNDS. */
+static int end_names(struct sp_sampler *s)
+{
+	s->is_naming = false;
+	log_fetching(s);
+	if (++s->n_rounds < MAX_ROUNDS && s->n_seen_pushed != s->queue.n_pushed) {
+		begin_names(s);
+		return 0;
+	}
+	s->n_rounds = 0;
+	if (s->current.came)
+		tell_current(s, 0);
+	return s->is_flush_wanted ? end_flush(s) : 0;
+}
+
+int sp_sampler_work(struct sp_sampler *s)
+{
+	bool is_first = !s->is_naming && s->current.came;
+	int r = !is_first ? 0 : s->is_closed ? -EAGAIN : sp_capture_window(s->capture);
 
 	if (r < 0)
-		return r;
-	s->env->is_naming = true;
-	name_frames(s);
-	s->env->is_naming = false;
-	r = drop_excluded_rows(s);
-	*ret_window = describe_window(s, now, 0, &stats);
+		tell_current(s, r);
+	else if (is_first)
+		begin_names(s);
+	for (r = 0; r >= 0 && s->is_naming; r = end_names(s)) {
+		s->naming.is_over = is_too_late(s);
+		r = sp_naming_step(&s->naming);
+		if (r > 0)
+			return 0;
+		if (r < 0)
+			log_failure(s, "names", r);
+		add_labels(s);
+	}
 	return r;
+}
+
+bool sp_sampler_is_working(const struct sp_sampler *s)
+{
+	return s->is_naming || s->current.came;
+}
+
+void sp_sampler_flush(struct sp_sampler *s)
+{
+	s->is_flush_wanted = true;
+	if (!s->is_naming)
+		begin_names(s);
+}
+
+int sp_sampler_current(struct sp_sampler *s, const struct sp_agent_asked *asked)
+{
+	if (sp_sampler_is_working(s) || s->is_closed)
+		return -EAGAIN;
+	s->current = *asked;
+	return 0;
 }
 
 /* --- rate and status --- */
@@ -570,8 +588,9 @@ const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
 	t->n_files = size.n_files;
 	t->n_forgotten = size.n_forgotten;
 	t->paused_ns = size.paused_ns;
-	t->n_unnamed_files = s->namer.n_later_files;
-	t->n_unnamed_frames = s->namer.n_later;
+	t->n_unnamed_files = s->naming.namer.n_later_files;
+	t->n_unnamed_frames = s->naming.namer.n_later;
+	t->n_unfetched = s->naming.stats.n_unfetched;
 	t->n_lost_stacks = stats.counter[SP_N_LOST_STACKS];
 	t->n_tables_later = stats.n_later;
 	t->n_tables_put_off = stats.n_put_off;

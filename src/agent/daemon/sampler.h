@@ -4,7 +4,8 @@
  *
  * The end of a window: samples are drained into the profile, rows of excluded processes are removed, and the rows are
  * queued (window_queue.h). A flush: new functions get names, new cgroups and packages labels, and the queue goes to the
- * store. That may take seconds, in which env->meanwhile() runs the loop, and more windows may end. Renewal: when the
+ * store. That may take seconds, in which the loop goes on, calls sp_sampler_work() each time it comes round, and more
+ * windows may end. Renewal: when the
  * profile or the open files exceed their budget, and nothing waits for an unwind table or the store, the end of a
  * window closes the profile, too, and the flush puts a fresh one in its place. The sampler owns everything but struct
  * sp_sampler_env. Failed names and labels are logged and counted; functions return 0 or a negative errno of sampling
@@ -44,10 +45,8 @@ struct sp_sampler_env {
 	size_t max_files;  /* open files of a sampler */
 	uint64_t n_errors;
 	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
-	void (*meanwhile)(void *arg);                     /* runs the loop once, while names are waited for */
 	bool (*may_parse)(void *arg, uint64_t n_samples); /* whether a file with so many samples may be parsed now */
 	void *arg;
-	bool is_naming;
 	uint64_t give_up_ns;     /* CLOCK_MONOTONIC: from then on no names; 0 = never */
 	uint64_t latest_wall_ns; /* latest end of a window */
 	unsigned n_set_back;     /* how often the clock was set back */
@@ -60,7 +59,6 @@ struct sp_sampler {
 	struct sp_capture *capture;
 	struct sp_profile *profile;
 	struct sp_naming naming;
-	struct sp_namer namer;
 	struct sp_window_queue queue;
 	struct sp_clock window_began; /* of the window */
 	uint64_t paused_ns;           /* not sampled within the window: the last renewal */
@@ -74,7 +72,12 @@ struct sp_sampler {
 	bool wants_renewal;         /* memory is short */
 	uint64_t names_since_ns;    /* CLOCK_BOOTTIME: age of the profile's names */
 	bool is_closed, is_last;    /* the profile takes nothing more; and no other follows */
-	double expected, taken;     /* ticks of the last window */
+	bool is_naming, is_flush_wanted;
+	unsigned n_rounds;             /* of naming, in this flush */
+	const char *fetch_failure;     /* naming's, told in the log */
+	uint64_t n_seen_pushed;        /* windows that had ended when the last one began */
+	struct sp_agent_asked current; /* who waits for the current window */
+	double expected, taken;        /* ticks of the last window */
 	struct sp_agent_source_status status;
 };
 
@@ -85,10 +88,13 @@ uint64_t sp_sampler_next_ns(const struct sp_sampler *s); /* CLOCK_MONOTONIC: whe
 /* Ends the window and begins the next. suspended_ns: part of its time. is_last: no window follows. */
 int sp_sampler_end_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns, bool is_last);
 bool sp_sampler_is_full(const struct sp_sampler *s, const struct sp_clock *now);
-/* Names and stores what is queued, and renews the profile if it is closed. Not from within env->meanwhile(). */
-int sp_sampler_flush(struct sp_sampler *s);
-/* The rows since the window began, with names. -EAGAIN: naming is at work. */
-int sp_sampler_current(struct sp_sampler *s, const struct sp_clock *now, struct sp_store_window *ret_window);
+/* Has names made, what is queued stored, and the profile renewed if it is closed: by sp_sampler_work(). */
+void sp_sampler_flush(struct sp_sampler *s);
+/* The same with the rows since the window began, which are told. -EAGAIN: names are being made already. */
+int sp_sampler_current(struct sp_sampler *s, const struct sp_agent_asked *asked);
+/* Goes on with both: as far as workers have answered. */
+int sp_sampler_work(struct sp_sampler *s);
+bool sp_sampler_is_working(const struct sp_sampler *s);
 int sp_sampler_set_rate(struct sp_sampler *s, uint64_t wanted_millihertz, unsigned halvings);
 struct sp_capture_stats sp_sampler_measure(struct sp_sampler *s); /* measures BPF run time and memory, too */
 const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s);

@@ -87,13 +87,6 @@ static int store_window(struct sp_window_queue *q, const struct sp_store_window 
 	return 0;
 }
 
-static int restore_rows(const struct sp_queued_window *w, struct sp_profile *p)
-{
-	sp_profile_clear_rows(p);
-	return sp_profile_put_rows(p, &w->rows);
-}
-
-/* The profile's rows are the window's. */
 static void notify_listeners(const struct sp_window_queue *q, struct sp_queued_window *w, const struct sp_profile *p)
 {
 	const struct sp_listeners *l = q->listeners;
@@ -104,26 +97,28 @@ static void notify_listeners(const struct sp_window_queue *q, struct sp_queued_w
 	w->is_announced = true;
 }
 
-/* The windows that stay queued. */
-static void notify_of_all(const struct sp_window_queue *q, struct sp_profile *p)
+/* p: the whole profile. */
+static int announce(const struct sp_window_queue *q, struct sp_queued_window *w, const struct sp_profile *p,
+		    struct sp_profile **ret_view)
 {
-	for (size_t i = 0; i < q->n; i++)
-		if (!q->windows[i].is_announced && restore_rows(&q->windows[i], p) >= 0)
-			notify_listeners(q, &q->windows[i], p);
+	int r = sp_profile_with_rows(p, &w->rows, ret_view);
+
+	if (r >= 0)
+		notify_listeners(q, w, *ret_view);
+	return r;
 }
 
-/* Leaves the profile without rows. */
-static int store_windows(struct sp_window_queue *q, struct sp_profile *p)
+/* Listeners get what has to stay queued, too. */
+static int store_windows(struct sp_window_queue *q, const struct sp_profile *p)
 {
 	int r = 0;
 
 	while (q->n) {
 		struct sp_queued_window *first = &q->windows[0];
+		struct sp_profile *view SP_FREE = NULL;
 
-		r = restore_rows(first, p);
-		if (r >= 0)
-			notify_listeners(q, first, p);
-		r = r < 0 ? r : store_window(q, &first->window, p);
+		r = announce(q, first, p, &view);
+		r = r < 0 ? r : store_window(q, &first->window, view);
 		if (r >= 0)
 			remove_stored(q);
 		else if (!is_temporary(r) && ++first->n_tries >= SP_QUEUE_TRIES)
@@ -131,21 +126,22 @@ static int store_windows(struct sp_window_queue *q, struct sp_profile *p)
 		else
 			break;
 	}
-	notify_of_all(q, p);
-	sp_profile_clear_rows(p);
+	for (size_t i = 0; i < q->n; i++) {
+		struct sp_profile *view SP_FREE = NULL;
+
+		if (!q->windows[i].is_announced)
+			announce(q, &q->windows[i], p, &view);
+	}
 	return q->n ? r : 0;
 }
 
 void sp_window_queue_push(struct sp_window_queue *q, struct sp_profile *p, const struct sp_store_window *w)
 {
-	struct sp_queued_window queued = {.window = *w};
-	int r = sp_grow(&q->windows, &q->capacity, q->n + 1, sizeof(*q->windows));
+	struct sp_queued_window queued = {.window = *w, .rows = sp_profile_take_rows(p)};
 
-	if (r >= 0)
-		r = sp_profile_keep_rows(p, &queued.rows);
-	sp_profile_clear_rows(p);
 	q->n_pushed++;
-	if (r < 0) {
+	if (sp_grow(&q->windows, &q->capacity, q->n + 1, sizeof(*q->windows)) < 0) {
+		sp_profile_rows_done(&queued.rows);
 		count_dropped(q, w);
 		return;
 	}
@@ -155,20 +151,14 @@ void sp_window_queue_push(struct sp_window_queue *q, struct sp_profile *p, const
 		drop_first(q);
 }
 
-int sp_window_queue_flush(struct sp_window_queue *q, struct sp_event_queue *e, struct sp_profile *p)
+int sp_window_queue_flush(struct sp_window_queue *q, struct sp_event_queue *e, const struct sp_profile *p)
 {
 	const char *source = q->n ? q->windows[0].window.source : NULL;
-	struct sp_profile_rows rows = {0};
-	int r = q->n ? sp_profile_keep_rows(p, &rows) : 0, r_restore;
+	int r = store_windows(q, p);
 
-	if (!q->n || r < 0)
-		return r;
-	r = store_windows(q, p);
-	r_restore = sp_profile_put_rows(p, &rows);
-	sp_profile_rows_done(&rows);
-	if (!q->n)
+	if (source && !q->n)
 		report_dropped(q, e, source);
-	return r < 0 ? r : r_restore;
+	return r;
 }
 
 void sp_window_queue_release(struct sp_window_queue *q)

@@ -52,11 +52,8 @@ struct sp_event_queue {
 
 /* Takes the profile's rows, which are this window. Without memory the window is dropped. */
 void sp_window_queue_push(struct sp_window_queue *q, struct sp_profile *p, const struct sp_store_window *w);
-/*
- * Hands all windows to listeners and store, in order; p's rows are the same afterwards. 0: the queue is empty; or the
- * store's error.
- */
-int sp_window_queue_flush(struct sp_window_queue *q, struct sp_event_queue *e, struct sp_profile *p);
+/* Hands all windows to listeners and store, in order. 0: the queue is empty; or the store's error. */
+int sp_window_queue_flush(struct sp_window_queue *q, struct sp_event_queue *e, const struct sp_profile *p);
 /* To be called before the profile goes: drops all windows. */
 void sp_window_queue_release(struct sp_window_queue *q);
 void sp_window_queue_done(struct sp_window_queue *q);

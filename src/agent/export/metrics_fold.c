@@ -169,7 +169,7 @@ static bool matches_function(struct fold *f, uint32_t number)
 		return m->matches[number] == MATCH;
 	m->matches[number] = NO_MATCH;
 	for (size_t i = 0; number && *name && i < m->n_functions; i++)
-		if (sp_glob_means(m->functions[i], name) || (*linkage && sp_glob_means(m->functions[i], linkage)))
+		if (sp_glob_matches(m->functions[i], name) || (*linkage && sp_glob_matches(m->functions[i], linkage)))
 			m->matches[number] = MATCH;
 	return m->matches[number] == MATCH;
 }

@@ -30,6 +30,7 @@ static const struct family source_families[] = {
 	{SP_EXPO_GAUGE, "soprof_sampling_rate_hertz", "hertz", "Samples a second and CPU.", IN(rate_millihertz), .per = 1000},
 	{SP_EXPO_GAUGE, "soprof_sampling_wanted_rate_hertz", "hertz", "Samples a second and CPU, as configured.", IN(wanted_millihertz), .per = 1000},
 	{SP_EXPO_GAUGE, "soprof_known_files", NULL, "Programs and libraries that have an unwind table.", IN(n_files), .per = 0},
+	{SP_EXPO_COUNTER, "soprof_unfetched_debug_files", NULL, "Debug files that debuginfod failed to give, or was not asked for since.", IN(n_unfetched), .per = 0},
 };
 #undef IN
 #define IN(member) offsetof(struct sp_agent_status, member)

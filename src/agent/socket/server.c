@@ -167,7 +167,8 @@ static struct sp_client *pick_client(const struct sp_server *s)
 
 	for (size_t i = 0; i < s->n_slots; i++) {
 		struct sp_client *c = &s->clients[i];
-		if (c->state == SP_CLIENT_WAITING && may_start_query(s, c) && (!best || c->ticket < best->ticket))
+		if (c->state == SP_CLIENT_WAITING && !(c->wants_current && s->is_current_asked) &&
+		    may_start_query(s, c) && (!best || c->ticket < best->ticket))
 			best = c;
 	}
 	return best;
@@ -191,15 +192,13 @@ static int start_child(struct sp_server *s, struct sp_client *c)
 	return 0;
 }
 
-static void start_queries(struct sp_server *s)
+void sp_server_queries_start(struct sp_server *s)
 {
 	struct sp_client *c;
 
-	while (!s->is_refreshing && (c = pick_client(s))) {
+	while ((c = pick_client(s))) {
 		if (c->wants_current && !sp_server_current_is_fresh(s, c)) {
-			char source[SP_SERVER_SOURCE];
-			memcpy(source, c->source, sizeof(source));
-			sp_server_current_refresh(s, source); /* it may run this loop, which may free the client */
+			sp_server_current_ask(s, c->source);
 			continue;
 		}
 		int r = start_child(s, c);
@@ -449,7 +448,7 @@ void sp_server_dispatch(struct sp_server *s)
 	enforce_deadlines(s);
 	sp_server_reap(s);
 	s->has_new = false;
-	start_queries(s);
+	sp_server_queries_start(s);
 }
 
 int sp_server_timeout_ms(const struct sp_server *s)

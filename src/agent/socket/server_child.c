@@ -57,19 +57,11 @@ static void drop_current(struct sp_server *s)
 	s->current_bytes = 0;
 }
 
-void sp_server_current_refresh(struct sp_server *s, const char *source)
+static void take_current(struct sp_server *s, int r, const struct sp_profile *p, const struct sp_store_window *w)
 {
-	const struct sp_profile *p = NULL;
-	struct sp_store_window w = {0};
-	int r;
-
-	drop_current(s);
-	snprintf(s->current_source, sizeof(s->current_source), "%s", source);
-	s->is_refreshing = true;
-	r = s->owner.current(s->owner.arg, s->current_source, &p, &w);
-	s->is_refreshing = false;
 	if (r >= 0)
-		r = write_current(s, s->current_source, p, &w);
+		r = write_current(s, s->current_source, p, w);
+	s->is_current_asked = false;
 	s->current_ns = sp_time_ns(CLOCK_MONOTONIC);
 	if (r < 0)
 		drop_current(s);
@@ -77,6 +69,24 @@ void sp_server_current_refresh(struct sp_server *s, const char *source)
 	if (r < 0 && r != -ENOENT && r != -EAGAIN)
 		sp_log(SP_LOG_WARNING, "the window that is not stored yet cannot be shown: %s", sp_error_text(r));
 	sp_error_clear();
+}
+
+void sp_server_current_came(struct sp_server *s, int r, const struct sp_profile *p, const struct sp_store_window *w)
+{
+	take_current(s, r, p, w);
+	sp_server_queries_start(s);
+}
+
+void sp_server_current_ask(struct sp_server *s, const char *source)
+{
+	int r;
+
+	drop_current(s);
+	snprintf(s->current_source, sizeof(s->current_source), "%s", source);
+	s->is_current_asked = true;
+	r = s->owner.current(s->owner.arg, s->current_source);
+	if (r < 0)
+		take_current(s, r, NULL, NULL);
 }
 
 void sp_server_set_current(const struct sp_server *s, const struct sp_request *q, struct sp_client *c)

@@ -58,10 +58,9 @@ struct sp_server {
 	size_t current_bytes;
 	uint64_t current_ns;
 	char current_source[SP_SERVER_SOURCE];
-	/* owner.current() is running, and may call sp_server_dispatch(): no query is started */
-	bool is_refreshing;
-	uint64_t n_own; /* requests of the agent itself */
-	bool has_new;   /* such a request came since the last dispatch */
+	bool is_current_asked; /* for which requests wait */
+	uint64_t n_own;        /* requests of the agent itself */
+	bool has_new;          /* such a request came since the last dispatch */
 	struct sp_server_stats stats;
 	/* Killed processes that had not ended yet; waited for later, without blocking. */
 	pid_t unreaped[SP_SERVER_UNREAPED];
@@ -73,12 +72,13 @@ enum sp_server_event { SP_SERVER_LISTEN, SP_SERVER_CLIENT, SP_SERVER_CHILD };
 int sp_server_watch(struct sp_server *s, int op, int fd, uint32_t events, enum sp_server_event kind, size_t client);
 
 /*
- * Sets c->wants_current and c->source by the client's request. Then: whether the server's copy is recent; makes a new
- * one.
+ * Sets c->wants_current and c->source by the client's request. Then: whether the server's copy is recent; asks for a
+ * new one.
  */
 void sp_server_set_current(const struct sp_server *s, const struct sp_request *q, struct sp_client *c);
 bool sp_server_current_is_fresh(const struct sp_server *s, const struct sp_client *c);
-void sp_server_current_refresh(struct sp_server *s, const char *source);
+void sp_server_current_ask(struct sp_server *s, const char *source);
+void sp_server_queries_start(struct sp_server *s);
 
 /* Starts the process that answers c->text. */
 int sp_server_child_start(struct sp_server *s, struct sp_client *c);

@@ -285,7 +285,7 @@ static int report_row(struct compare *c, const struct program *program, const st
 static int report_rows(struct compare *c, const struct program *program, const struct sp_diff *d)
 {
 	struct sp_diff_rows rows = {0};
-	int r = sp_diff_fold(d, SP_DIFF_BY_LIBRARY, &rows);
+	int r = sp_diff_rows_new(d, SP_DIFF_BY_LIBRARY, &rows);
 
 	for (size_t i = 0; r >= 0 && i < rows.n_rows && rows.rows[i].upgrade; i++)
 		if (!rows.rows[i].none)

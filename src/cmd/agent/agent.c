@@ -53,7 +53,7 @@ struct run {
 	int signals;
 };
 
-/* --- reload ------------------------------------------------------------------------------------------------------- */
+/* --- reload --- */
 /* What stays as it is until a restart: the new configuration gets the old one's value. */
 static int keep_old(struct sp_agent_config *c, const char *name, const char **new, const char *old)
 {
@@ -174,7 +174,7 @@ static void reload(struct run *r)
 	sp_notify_ready(&r->notify);
 }
 
-/* --- what takes part in the loop ---------------------------------------------------------------------------------- */
+/* --- what takes part in the loop --- */
 static void signals_ready(void *arg)
 {
 	struct run *r = arg;
@@ -268,13 +268,19 @@ static bool samples_and_stores(void *arg)
 	return s.started_wall_ns && !*s.store_error;
 }
 
-static int current(void *arg, const char *source, const struct sp_profile **ret_profile,
-		   struct sp_store_window *ret_window)
+static void current_came(void *arg, int r, const struct sp_profile *p, const struct sp_store_window *w)
 {
-	return sp_agent_current(((struct run *)arg)->agent, source, ret_profile, ret_window);
+	sp_server_current_came(((struct run *)arg)->server, r, p, w);
 }
 
-/* --- beginning and end -------------------------------------------------------------------------------------------- */
+static int current(void *arg, const char *source)
+{
+	const struct sp_agent_asked asked = {.came = current_came, .arg = arg};
+
+	return sp_agent_current(((struct run *)arg)->agent, source, &asked);
+}
+
+/* --- beginning and end --- */
 static int watch_all(struct run *r)
 {
 	struct sp_agent_watch signals = {.fd = r->signals, .ready = signals_ready, .arg = r};
@@ -488,7 +494,7 @@ static const struct sp_example examples[] = {
 
 const struct sp_cmd sp_cmd_agent = {
     .name = "agent",
-    .summary = "always on: sample all processes, keep history, answer questions",
+    .summary = "always on: sample all processes, keep history, answer queries",
     .group = SP_CMD_WATCH,
     .needs = "Linux 6.1 and root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE; --status: nothing",
     .synopsis = "[OPTIONS]",

@@ -18,8 +18,7 @@ struct taking {
 	bool is_plain;
 };
 
-/* --- places --------------------------------------------------------------------------------------------------------
- */
+/* --- places --- */
 static int take_argument(struct sp_agent_file *f, void *arg)
 {
 	struct sp_alert_targets *to = ((struct taking *)arg)->to;
@@ -124,8 +123,7 @@ static void inherit(struct sp_alert_targets *to, const bool has[3], const struct
 		to->ca_file = from->ca_file;
 }
 
-/* --- rules ---------------------------------------------------------------------------------------------------------
- */
+/* --- rules --- */
 /* The column in the file, where the text stands there as it is. */
 static yaml_mark_t rule_mark(const struct sp_agent_file *f, size_t at)
 {
@@ -206,8 +204,7 @@ static int take_labels(struct sp_agent_file *f, void *arg)
 	return r;
 }
 
-/* --- the keys ------------------------------------------------------------------------------------------------------
- */
+/* --- the keys --- */
 static const struct sp_agent_file_key alert_keys[] = {
     {"rule", take_rule},
     {"name", take_name},

@@ -64,8 +64,7 @@ int sp_agent_file_keep(struct sp_agent_file *f, const char *wanted, size_t max, 
 	return 0;
 }
 
-/* --- values of more than a word ------------------------------------------------------------------------------------
- */
+/* --- values of more than a word --- */
 static int key_find(struct sp_agent_file *f, const char *wanted, const struct sp_agent_file_key *keys, uint64_t *given,
 		    const struct sp_agent_file_key **ret_key)
 {
@@ -125,8 +124,7 @@ int sp_agent_file_list(struct sp_agent_file *f, const char *wanted, size_t max,
 	return r;
 }
 
-/* --- options -------------------------------------------------------------------------------------------------------
- */
+/* --- options --- */
 static int unknown(struct sp_agent_file *f)
 {
 	struct sp_suggest near = {.word = sp_agent_file_scalar(f)};

@@ -56,8 +56,7 @@ static bool next_part(const char **text, char separator, char *ret_part, size_t 
 	return true;
 }
 
-/* --- what only the agent has ---------------------------------------------------------------------------------------
- */
+/* --- what only the agent has --- */
 static int parse_percent(const struct sp_option *o, const char *shown, const char *value, void *args)
 {
 	char number[32];
@@ -304,8 +303,7 @@ static int parse_sources(const struct sp_option *o, const char *shown, const cha
 	return r;
 }
 
-/* --- the table -----------------------------------------------------------------------------------------------------
- */
+/* --- the table --- */
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct sp_agent_args, config.member)
 #define OTHER(with) .parse = (with)
@@ -349,8 +347,7 @@ bool sp_agent_option_is_action(const struct sp_option *o)
 	       o->offset == offsetof(struct sp_agent_args, status) || o->offset == offsetof(struct sp_agent_args, json);
 }
 
-/* --- the whole -----------------------------------------------------------------------------------------------------
- */
+/* --- the whole --- */
 char *sp_agent_config_keep(struct sp_agent_config *c, const char *text)
 {
 	char **strings = reallocarray(c->strings, c->n_strings + 1, sizeof(*strings));

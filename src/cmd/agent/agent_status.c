@@ -22,7 +22,7 @@
 
 enum { MAX_WORDS = 256, TEXT = 64 };
 
-/* --- the agent's end ---------------------------------------------------------------------------------------------- */
+/* --- the agent's end --- */
 static void word(FILE *out, const char *name, const char *value)
 {
 	sp_line_put(out, name, value);
@@ -56,6 +56,7 @@ const char *const sp_agent_status_source_words[] = {"rate_mhz",
 						    "unnamed_samples",
 						    "tables_later",
 						    "tables_put_off",
+						    "unfetched",
 						    NULL};
 
 /* The words above. */
@@ -83,6 +84,7 @@ static void put_source(FILE *out, const struct sp_agent_source_status *s)
 	number(out, "unnamed_samples", s->n_unnamed_samples);
 	number(out, "tables_later", s->n_tables_later);
 	number(out, "tables_put_off", s->n_tables_put_off);
+	number(out, "unfetched", s->n_unfetched);
 }
 
 static void put_store(FILE *out, struct sp_agent *a, const struct sp_agent_config *c)
@@ -152,7 +154,7 @@ void sp_agent_status_notify(struct sp_agent *a, struct sp_notify *n)
 			 memory, *s.store_error ? "; the store takes nothing: " : "", s.store_error);
 }
 
-/* --- the greeting ------------------------------------------------------------------------------------------------- */
+/* --- the greeting --- */
 static void duration(uint64_t s, char *ret_text, size_t size)
 {
 	static const struct {
@@ -222,7 +224,7 @@ void sp_agent_greet(const struct sp_agent_config *c, unsigned n_cpus)
 	greet_ask(c);
 }
 
-/* --- the other end ------------------------------------------------------------------------------------------------ */
+/* --- the other end --- */
 struct screen {
 	struct {
 		char *name, *value;
@@ -302,6 +304,11 @@ static void show_source(const struct screen *s, size_t i, FILE *out)
 		fprintf(out, "          %" PRIu64 " stacks found no room on their way from the kernel\n",
 			number_of(s, i, "lost_stacks"));
 	show_put_off(s, i, out);
+	if (number_of(s, i, "unfetched"))
+		fprintf(out,
+			"          %" PRIu64
+			" debug files did not come from debuginfod: failures, or not asked since\n",
+			number_of(s, i, "unfetched"));
 	fprintf(out, "windows   %" PRIu64 " stored", number_of(s, i, "windows"));
 	if (number_of(s, i, "waiting") || number_of(s, i, "dropped"))
 		fprintf(out, ", %" PRIu64 " waiting for names or the disk, %" PRIu64 " dropped",

@@ -7,6 +7,7 @@
  * shell, one goes on from run to run. Where the kernel lets us sample the command, the same table has times.
  */
 #include "cmd/calls/calls.h"
+
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -18,6 +19,7 @@
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "view/view.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -49,20 +51,20 @@ static const char *depth_choice(size_t i)
 /* Beside what all tables are by: threads, which counts tell apart by their numbers. */
 static const char *by_choice(size_t i)
 {
-	return i == SP_N_GROUPINGS ? "thread" : sp_grouping_choice(i);
+	return i == SP_N_TOTAL_BY ? "thread" : sp_grouping_choice(i);
 }
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct calls_args, member)
 static const struct sp_option options[] = {
-	{SP_OPT_CHOICE, 0, "arcs", "HOW", "callers by place of the call, or by library", AT(depth), .choice = depth_choice},
+	{SP_OPT_CHOICE, 0, "arcs", "HOW", "callers by call site, or by library", AT(depth), .choice = depth_choice},
 	{SP_OPT_STRING, 0, "function", "GLOB[,GLOB]", "count only functions of such a name", AT(globs), .separator = ','},
 	{SP_OPT_STRING, 0, "keep", "DIR", "add the counts to those in DIR", AT(directory)},
-	{SP_OPT_FLAG, 0, "env", NULL, "print the environment that counts, for a shell's eval", AT(environment)},
+	{SP_OPT_FLAG, 0, "env", NULL, "print the environment variables, for a shell's eval", AT(environment)},
 	{SP_OPT_FLAG, 0, "no-times", NULL, "count only: no samples", AT(no_times)},
 	{SP_OPT_FLAG, 0, "latency", NULL, "time every call, from its entry to its return; no samples", AT(latency)},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second for the times (199)", AT(frequency_hz), .min = 1, .max = 10000},
-	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by; process, thread: counted apart", AT(show.by), .choice = by_choice},
+	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by (process, thread: count each separately)", AT(show.by), .choice = by_choice},
 	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (50; 0 = all)", AT(show.limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_STRING, 0, "value", "NAME", "of other tables: calls, samples or cpu", AT(show.value)},
 	{SP_OPT_FLAG, 0, "csv", NULL, "the table as CSV", AT(show.csv), .excludes = SP_SHOW_FORMAT},
@@ -85,8 +87,7 @@ static const struct sp_example examples[] = {
     {0},
 };
 
-/* --- the arguments --------------------------------------------------------------------------------------------------
- */
+/* --- the arguments --- */
 static int library_add(struct calls_args *a, const char *given)
 {
 	SP_FREE char *name = NULL;
@@ -134,10 +135,10 @@ static int functions_take(struct calls_args *a)
 
 static void apart_choose(struct calls_args *a)
 {
-	if (a->show.by == SP_N_GROUPINGS) {
+	if (a->show.by == SP_N_TOTAL_BY) {
 		a->apart = SP_CALLS_BY_THREAD;
-		a->show.by = SP_BY_COMM;
-	} else if (a->show.by == SP_BY_PROCESS) {
+		a->show.by = SP_TOTAL_BY_COMM;
+	} else if (a->show.by == SP_TOTAL_BY_PROCESS) {
 		a->apart = SP_CALLS_BY_PROCESS;
 	}
 }
@@ -154,13 +155,12 @@ static int args_check(struct calls_args *a, const struct sp_view **ret_view)
 		r = sp_fail_said(-EINVAL, "no COMMAND to count in: put it behind --");
 	apart_choose(a);
 	if (r >= 0 && (a->show.json || a->show.csv) && a->show.by < 0)
-		a->show.by = SP_BY_FUNCTION;
+		a->show.by = SP_TOTAL_BY_FUNCTION;
 	a->show.on_stderr = !isatty(STDOUT_FILENO); /* where the command's output goes, and may be kept */
 	return r < 0 ? r : sp_show_view(&a->show, ret_view);
 }
 
-/* --- the file and the environment -----------------------------------------------------------------------------------
- */
+/* --- the file and the environment --- */
 struct run {
 	const struct sp_cmd *cmd;
 	const struct calls_args *args;
@@ -262,8 +262,7 @@ static int environment_print(struct run *r)
 	return SP_EXIT_OK;
 }
 
-/* --- the command ----------------------------------------------------------------------------------------------------
- */
+/* --- the command --- */
 /* As `soprof profile -F HZ -o FILE -- COMMAND` would have it. */
 static int profile_args_make(const struct calls_args *a, struct sp_profile_args *ret_args)
 {
@@ -330,15 +329,14 @@ static int command_run(const struct calls_args *a, const struct sp_profile_args 
 	return run_unsampled(s);
 }
 
-/* --- what came of it ------------------------------------------------------------------------------------------------
- */
+/* --- what came of it --- */
 static int counts_read(struct run *r)
 {
 	int e = sp_calls_read(r->file.path, &r->now);
 
 	r->has_now = e >= 0;
 	if (e >= 0 && r->has_before)
-		e = sp_calls_since(&r->now, &r->before);
+		e = sp_calls_subtract(&r->now, &r->before);
 	return e;
 }
 
@@ -499,7 +497,7 @@ static void run_done(struct run *r)
 		sp_calls_done(&r->now);
 }
 
-static int run(const struct sp_cmd *cmd, int argc, char **argv)
+static int calls_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct calls_args a = {.show = SP_SHOW_DEFAULTS, .frequency_hz = 199};
 	struct run r = {.cmd = cmd, .args = &a, .audit_library = SP_AUDIT_LIBRARY_NONE, .file = SP_CALLS_RUN_NONE};
@@ -535,5 +533,5 @@ const struct sp_cmd sp_cmd_calls = {
     .synopsis = "[OPTIONS] LIB[,LIB...] -- COMMAND...",
     .options = options,
     .examples = examples,
-    .run = run,
+    .run = calls_run,
 };

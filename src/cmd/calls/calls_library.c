@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cmd/calls/calls.h"
 #include "elf/elf.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

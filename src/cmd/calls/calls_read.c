@@ -8,8 +8,8 @@
 #include "naming/naming.h"
 #include "profile/profile.h"
 #include "symbol/names.h"
-#include "symbol/symbol.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static int place(void *arg, struct sp_profile *p, uint32_t file, const uint64_t 
 
 	naming->profile = p;
 	if (r >= 0)
-		r = sp_naming_resolve(naming, file, offsets, n, names);
+		r = sp_naming_resolve(naming, &(struct sp_name_question){file, offsets, n, names});
 	for (size_t i = 0; i < n && r >= 0; i++) {
 		if (!names[i].size || names[i].start > offsets[i])
 			continue;
@@ -52,14 +52,13 @@ static int place(void *arg, struct sp_profile *p, uint32_t file, const uint64_t 
 int sp_calls_make(const struct sp_calls_snapshot *s, struct sp_workers *workers, struct sp_profile **ret_profile)
 {
 	struct sp_naming naming = {.workers = workers, .by_path = true};
-	struct sp_resolver resolver = {.arg = &naming, .resolve = sp_naming_resolve};
 	struct sp_calls_namer namer = {.demangle = sp_demangle, .place = place, .arg = &naming};
 	struct sp_profile *p = NULL;
 	int r = sp_calls_profile(s, &namer, &p);
 
 	if (r >= 0) {
 		naming.profile = p;
-		r = sp_symbol_apply(p, &resolver, NULL);
+		r = sp_naming_run(&naming);
 	}
 	sp_naming_done(&naming);
 	if (r < 0) {
@@ -89,8 +88,7 @@ int sp_calls_read_named(int fd, const char *name, struct sp_profile **ret_profil
 	return r;
 }
 
-/* --- what else there is to tell -------------------------------------------------------------------------------------
- */
+/* --- what else there is to tell --- */
 static void tell_counter(uint64_t n, const char *one, const char *many, const char *why)
 {
 	if (n)

@@ -9,6 +9,7 @@
 #include "capture/capture.h"
 #include "cmd/calls/calls.h"
 #include "link/format.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include "cmd/calls/calls.h"
 #include "cmd/suggest.h"
 #include "profile/filter.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +29,7 @@ struct program {
 	bool is_elf, is_32_bit, is_foreign, is_set_id;
 };
 
-/* --- what the program is --------------------------------------------------------------------------------------------
- */
+/* --- what the program is --- */
 static bool find_in(const char *dirs, const char *name, char *ret_path, size_t size)
 {
 	while (*dirs) {
@@ -114,8 +114,7 @@ static void program_look(const char *name, struct program *p)
 	path_look(p, 0);
 }
 
-/* --- what it loads --------------------------------------------------------------------------------------------------
- */
+/* --- what it loads --- */
 static void list_run(const struct program *p, int out)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -217,7 +216,7 @@ bool sp_calls_is_loaded(const struct sp_calls_snapshot *s)
 static bool is_matched(const struct sp_calls_snapshot *s, const char *glob)
 {
 	for (size_t i = 0; i < s->n_arcs; i++)
-		if (sp_glob_means(glob, s->callees[s->arcs[i].callee].name))
+		if (sp_glob_matches(glob, s->callees[s->arcs[i].callee].name))
 			return true;
 	return false;
 }
@@ -277,8 +276,7 @@ char *sp_calls_why(char *const *command, const struct sp_words *libraries, const
 	return said("nothing was counted: no program that ran was linked dynamically with glibc (%s)", p.path);
 }
 
-/* --- what can be known before ---------------------------------------------------------------------------------------
- */
+/* --- what can be known before --- */
 static char *doubt(const char *command, const char *library)
 {
 	struct sp_suggest near = {.word = library};

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor.c: `soprof doctor`: what this kernel, this user and this machine allow, and what would help. */
 #include "cmd/doctor/doctor.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/doctor/doctor_file.h"
 #include "cmd/grid.h"
 #include "cmd/output.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@ struct args {
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct args, member)
 static const struct sp_option options[] = {
-	{SP_OPT_STRING, 'f', "file", "FILE", "what soprof makes of this library or program", AT(file)},
+	{SP_OPT_STRING, 'f', "file", "FILE", "how well this library or program can be profiled", AT(file)},
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "with --file: debug files are here too", AT(debug_dirs)},
 	{SP_OPT_FLAG, 0, "json", NULL, "as JSON", AT(json)},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE", AT(output)},
@@ -35,8 +37,7 @@ static const struct sp_example examples[] = {
     {0},
 };
 
-/* --- checks ---------------------------------------------------------------------------------------------------------
- */
+/* --- checks --- */
 static char *words(struct sp_doctor *d, const char *format, va_list args)
 {
 	char *text = NULL;
@@ -119,8 +120,7 @@ bool sp_doctor_has(const struct sp_doctor *d, int capability)
 	return d->capabilities >> capability & 1;
 }
 
-/* --- the run --------------------------------------------------------------------------------------------------------
- */
+/* --- the run --- */
 /* Where BPF is refused perf_event_open serves: slower, but the same stacks. */
 static bool is_by_perf(const struct sp_doctor *d)
 {
@@ -238,7 +238,7 @@ static int run_file(const struct args *a)
 	return r < 0 ? sp_cmd_error(&sp_cmd_doctor, r, SP_EXIT_FAILED) : SP_EXIT_OK;
 }
 
-static int run(const struct sp_cmd *cmd, int argc, char **argv)
+static int doctor_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct args args = {0};
 	int code, r = sp_options_parse(options, argc, argv, &args);
@@ -258,5 +258,5 @@ const struct sp_cmd sp_cmd_doctor = {
     .synopsis = "[OPTIONS]",
     .options = options,
     .examples = examples,
-    .run = run,
+    .run = doctor_run,
 };

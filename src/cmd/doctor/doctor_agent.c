@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "cmd/doctor/doctor.h"
 #include "view/units.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ struct told {
 	uint64_t stored_bytes;
 };
 
-static int take(void *arg, const char *name, const char *value)
+static int doctor_agent_take(void *arg, const char *name, const char *value)
 {
 	struct told *t = arg;
 
@@ -91,7 +92,7 @@ void sp_doctor_agent(struct sp_doctor *d)
 {
 	struct sp_ask ask = {.timeout_ms = 2000};
 	struct told t = {0};
-	int r = sp_ask_status(&ask, take, &t);
+	int r = sp_ask_status(&ask, doctor_agent_take, &t);
 
 	could_run(d);
 	is_running(d, r, &t);

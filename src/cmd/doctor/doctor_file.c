@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/doctor/doctor_file.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "naming/naming.h"
@@ -8,6 +9,7 @@
 #include "unwind/cache.h"
 #include "worker/jobs_names.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,8 +26,7 @@ struct asking {
 	bool done;
 };
 
-/* --- opening --------------------------------------------------------------------------------------------------------
- */
+/* --- opening --- */
 /* O_PATH first: to open a pipe or a device for reading may wait, or do something. */
 static int file_open(const char *path, struct stat *ret_st)
 {
@@ -58,8 +59,7 @@ static int file_take(struct asking *a, const char *path)
 	return a->file->path ? 0 : -errno;
 }
 
-/* --- asking the workers ---------------------------------------------------------------------------------------------
- */
+/* --- asking the workers --- */
 static int wait_for(struct asking *a, int r)
 {
 	while (r >= 0 && !a->done)
@@ -127,7 +127,7 @@ static int check_whole(const struct asking *a)
 	return a->file->counts.is_cut ? sp_fail_said(-ENODATA, "truncated: the file ends before its parts do") : 0;
 }
 
-static int ask(struct asking *a)
+static int doctor_file_ask(struct asking *a)
 {
 	struct sp_workers *w = a->workers;
 	int r = wait_for(a, sp_workers_identify(w, a->fd, identified, a));
@@ -143,8 +143,7 @@ static int ask(struct asking *a)
 	return r;
 }
 
-/* --- its debug file -------------------------------------------------------------------------------------------------
- */
+/* --- its debug file --- */
 /* As of a file that was sampled. */
 static int64_t file_add(const struct asking *a)
 {
@@ -237,7 +236,7 @@ static void cache_look(struct sp_doctor_file *f)
 	if (sp_cache_default_dir(&f->cache_dir) >= 0)
 		f->cache = sp_cache_look(f->cache_dir, &key);
 	if (sp_entries_default_dir("names", &names) >= 0)
-		f->names_cache = sp_entries_look(names, &key, &fd, &size);
+		f->names_cache = sp_entries_peek(names, &key, &fd, &size);
 	sp_error_clear();
 }
 
@@ -249,7 +248,7 @@ static int read_all(struct asking *a, const char *path, const char *debug_dirs)
 	if (r >= 0)
 		r = sp_workers_new(&one, &a->workers);
 	if (r >= 0)
-		r = ask(a);
+		r = doctor_file_ask(a);
 	if (r >= 0)
 		r = debug_find(a, debug_dirs);
 	if (r >= 0)

@@ -34,7 +34,7 @@ struct sp_doctor_file {
 	uint64_t n_debug; /* symbols of it */
 	int cache;        /* sp_cache_look() */
 	char *cache_dir;  /* NULL = none */
-	int names_cache;  /* sp_entries_look(): the table of its functions' names */
+	int names_cache;  /* sp_entries_peek(): the table of its functions' names */
 };
 
 /* Asks for all of it. 0, or a negative errno with sp_error_text() that names the file. */

@@ -10,6 +10,7 @@
 #include "cmd/doctor/doctor_file.h"
 #include "cmd/libs/libs.h"
 #include "unwind/derive.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -48,8 +49,7 @@ static uint64_t n_bad(const struct sp_doctor_file *f)
 	return n;
 }
 
-/* --- text -----------------------------------------------------------------------------------------------------------
- */
+/* --- text --- */
 struct page {
 	unsigned width;
 	bool colour;
@@ -213,8 +213,7 @@ int sp_doctor_file_print(const struct sp_doctor_file *f, unsigned width, bool co
 	return p.r;
 }
 
-/* --- JSON -----------------------------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 static void json_identity(const struct sp_doctor_file *f, struct sp_json *j)
 {
 	char hex[2 * sizeof(f->build_id) + 1];

@@ -6,6 +6,7 @@
 #include "naming/naming.h"
 #include "proc/process.h"
 #include "unwind/cache.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- the kernel's ---------------------------------------------------------------------------------------------------
- */
+/* --- the kernel's --- */
 /* The first line tells: addresses are all shown or all hidden. */
 static int kallsyms(bool *ret_shown)
 {

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "cmd/doctor/doctor.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -18,8 +19,7 @@ enum { INDENT = 2, WHAT_WIDTH = 26, STATE_WIDTH = 7, WHY_COLUMN = INDENT + WHAT_
 
 static const char *const states[] = {[SP_DOCTOR_YES] = "yes", [SP_DOCTOR_PARTLY] = "partly", [SP_DOCTOR_NO] = "no"};
 
-/* --- text -----------------------------------------------------------------------------------------------------------
- */
+/* --- text --- */
 static unsigned width_of(const char *text, size_t len)
 {
 	unsigned n = 0;
@@ -121,8 +121,7 @@ int sp_doctor_print(const struct sp_doctor *d, unsigned width, bool colour, FILE
 	return r;
 }
 
-/* --- JSON -----------------------------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 int sp_doctor_print_json(const struct sp_doctor *d, bool is_whole, FILE *out)
 {
 	struct sp_json j = {.out = out};

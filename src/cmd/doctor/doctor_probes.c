@@ -8,8 +8,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cmd/doctor/doctor.h"
+
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/bpf.h>
@@ -176,9 +178,11 @@ static int fentry_try(int btf_id)
 static void fentry(struct sp_doctor *d)
 {
 	static const char key[] = "fentry", what[] = "fentry";
+	libbpf_print_fn_t print = libbpf_set_print(NULL); /* it says so on stderr where there is none */
 	struct btf *kernel = btf__load_vmlinux_btf();
 	int id = kernel ? btf__find_by_name_kind(kernel, KERNEL_FUNCTION, BTF_KIND_FUNC) : -errno, r;
 
+	libbpf_set_print(print);
 	btf__free(kernel);
 	r = id < 0 ? id : fentry_try(id);
 	if (r < 0)

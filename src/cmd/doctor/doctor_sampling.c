@@ -5,6 +5,7 @@
 #include "cmd/doctor/doctor.h"
 #include "cmd/profile/profile_parts.h"
 #include "proc/process.h"
+
 #include <bpf/bpf.h>
 #include <ctype.h>
 #include <dirent.h>
@@ -20,8 +21,7 @@
 
 enum { MAX_LOOKED_AT = 4096 };
 
-/* --- BPF ------------------------------------------------------------------------------------------------------------
- */
+/* --- BPF --- */
 static void btf(struct sp_doctor *d)
 {
 	static const char path[] = "/sys/kernel/btf/vmlinux";
@@ -118,8 +118,7 @@ void sp_doctor_bpf(struct sp_doctor *d)
 	sp_error_clear();
 }
 
-/* --- perf events ----------------------------------------------------------------------------------------------------
- */
+/* --- perf events --- */
 const char *sp_doctor_perf_cure(const struct sp_doctor *d, enum sp_doctor_perf what)
 {
 	bool admin = sp_doctor_has(d, CAP_SYS_ADMIN), perfmon = sp_doctor_has(d, CAP_PERFMON);

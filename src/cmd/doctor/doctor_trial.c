@@ -13,6 +13,7 @@
 #include "profile/profile.h"
 #include "recipe/recipe.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "cmd/doctor/doctor.h"
 #include "proc/process.h"
 #include "worker/broker.h"
+
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/capability.h>
@@ -20,8 +21,7 @@
 
 enum { FLOOR_MAJOR = 6, FLOOR_MINOR = 1, MANY_FILES = 4096, TEXT_BYTES = 1 << 20 };
 
-/* --- user -----------------------------------------------------------------------------------------------------------
- */
+/* --- user --- */
 static void user(struct sp_doctor *d)
 {
 	char name[64];
@@ -154,8 +154,7 @@ void sp_doctor_user(struct sp_doctor *d)
 	sp_error_clear();
 }
 
-/* --- machine --------------------------------------------------------------------------------------------------------
- */
+/* --- machine --- */
 bool sp_doctor_version(const char *release, unsigned *ret_major, unsigned *ret_minor)
 {
 	return sscanf(release, "%u.%u", ret_major, ret_minor) == 2;

@@ -6,6 +6,7 @@
  * given up: names and files of others are handled without.
  */
 #include "cmd/libs/libs.h"
+
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/intern.h"
@@ -18,6 +19,7 @@
 #include "profile/profile.h"
 #include "recipe/recipe.h"
 #include "view/view.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -114,8 +116,7 @@ static int sample(struct sp_libs *l, uint64_t seconds)
 	return r < 0 ? r : sp_sampling_unite(s);
 }
 
-/* --- the run --------------------------------------------------------------------------------------------------------
- */
+/* --- the run --- */
 /* Nothing is left to be done by us that needs them: workers open the files, and the broker puts the output in place. */
 static int privileges_drop(struct sp_libs *l)
 {
@@ -154,7 +155,7 @@ static int print(void *arg, FILE *out)
 	return l->args->stale ? sp_libs_print_stale(l, out) : sp_libs_print_table(l, out);
 }
 
-static int put(struct sp_libs *l)
+static int libs_put(struct sp_libs *l)
 {
 	const char *path = l->args->output;
 
@@ -186,7 +187,7 @@ static int nothing_matches(const struct sp_libs *l)
 			    l->args->globs.n > 1 ? " or as the others" : "");
 }
 
-static int run_all(struct sp_libs *l)
+static int libs_run_all(struct sp_libs *l)
 {
 	uint64_t seconds;
 	int r = sp_intern_new(&l->strings);
@@ -204,7 +205,7 @@ static int run_all(struct sp_libs *l)
 	if (r >= 0)
 		r = nothing_matches(l);
 	if (r >= 0)
-		r = put(l);
+		r = libs_put(l);
 	return r;
 }
 
@@ -226,7 +227,7 @@ static void libs_done(struct sp_libs *l)
 static int run_libs(const struct sp_libs_args *a)
 {
 	struct sp_libs l = {.args = a, .sampling = SP_SAMPLING_NONE};
-	int code = 0, r = run_all(&l);
+	int code = 0, r = libs_run_all(&l);
 
 	if (r < 0)
 		code = sp_cmd_error(&sp_cmd_libs, r, sp_sampling_exit_code(r));
@@ -236,7 +237,7 @@ static int run_libs(const struct sp_libs_args *a)
 	return code;
 }
 
-static int run(const struct sp_cmd *cmd, int argc, char **argv)
+static int libs_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct sp_libs_args args = {
 	    .seconds = UINT64_MAX, .limit = UINT64_MAX, .frequency_hz = DEFAULT_HZ, .sort = SP_LIBS_BY_COST};
@@ -258,11 +259,10 @@ const struct sp_cmd sp_cmd_libs = {
     .synopsis = "[OPTIONS] [GLOB...]",
     .options = options,
     .examples = examples,
-    .run = run,
+    .run = libs_run,
 };
 
-/* --- what is to be known beside it ---------------------------------------------------------------------------------
- */
+/* --- what is to be known beside it --- */
 static void tell_failures(const struct sp_libs *l)
 {
 	const struct sp_mapped *m = l->mapped;

@@ -11,6 +11,7 @@
 #include "cmd/libs/libs.h"
 #include "profile/identity.h"
 #include "profile/profile.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +39,7 @@ struct coster {
 	size_t n_cells, cell_capacity;
 };
 
-/* --- sampled files -> libraries --------------------------------------------------------------------------------------
- */
+/* --- sampled files -> libraries --- */
 static uint32_t library_by_id(const struct sp_libs *l, const struct sp_file *f)
 {
 	for (uint32_t i = 0; i < l->n_libraries; i++)
@@ -98,8 +98,7 @@ static int place_file(struct coster *c, uint32_t number)
 	return r;
 }
 
-/* --- samples ---------------------------------------------------------------------------------------------------------
- */
+/* --- samples --- */
 static struct cell *cell_of(struct coster *c, uint32_t library, uint32_t process)
 {
 	const struct sp_process *p = sp_profile_process(c->p, process);
@@ -159,9 +158,8 @@ static int charge_row(struct coster *c, uint32_t i)
 	return r;
 }
 
-/* --- processes ------------------------------------------------------------------------------------------------------
- */
-static bool is_same(const struct sp_mapped_process *m, const struct sp_process *p)
+/* --- processes --- */
+static bool libs_cost_is_same(const struct sp_mapped_process *m, const struct sp_process *p)
 {
 	uint64_t ticks = p->start_ns / (SP_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 
@@ -174,7 +172,7 @@ static struct sp_libs_use *use_of(const struct sp_libs *l, uint32_t library, con
 
 	for (size_t i = 0; i < lib->n_uses; i++) {
 		struct sp_libs_use *u = &l->uses[lib->first_use + i];
-		if (is_same(&l->mapped->processes[u->process], p))
+		if (libs_cost_is_same(&l->mapped->processes[u->process], p))
 			return u;
 	}
 	return NULL;
@@ -194,8 +192,7 @@ static void charge_processes(struct coster *c)
 	}
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------
- */
+/* --- all of it --- */
 static int charge_all(struct coster *c)
 {
 	uint32_t n_files = sp_profile_n_files(c->p), n_rows = sp_profile_n_rows(c->p);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "cmd/libs/libs.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ struct identity_key {
 	uint64_t dev, ino, ctime_ns;
 };
 
-/* --- steps, from the last to the first ---------------------------------------------------------------------------- */
+/* --- steps, from the last to the first --- */
 static void begin(struct finder *f);
 
 static void finish(struct job *job)
@@ -71,7 +72,7 @@ static const struct sp_mapped_use *use_of(const struct job *job)
 	return &f->l->mapped->uses[f->uses[f->first[job->file] + job->n_tries]];
 }
 
-static void ask(struct job *job)
+static void libs_find_ask(struct job *job)
 {
 	struct finder *f = job->f;
 	const struct sp_mapped *m = f->l->mapped;
@@ -93,7 +94,7 @@ static bool ask_another(struct job *job)
 	if (job->n_tries + 1 >= MAX_TRIES || job->n_tries + 1 >= job->f->l->mapped->files[job->file].n_uses)
 		return false;
 	job->n_tries++;
-	ask(job);
+	libs_find_ask(job);
 	return true;
 }
 
@@ -101,7 +102,7 @@ static void ask_now(struct job *job)
 {
 	file_of(job)->state = SP_LIBS_DELETED; /* until we hear better */
 	job->now = true;
-	ask(job);
+	libs_find_ask(job);
 }
 
 /* What stands behind the soname in the file's name; NULL: the name is not made of it. */
@@ -329,7 +330,7 @@ static void identify(struct job *job, int fd)
 }
 
 /* What is mapped. */
-static void take(struct job *job, struct sp_open_result *o)
+static void libs_find_take(struct job *job, struct sp_open_result *o)
 {
 	if (o->r < 0) {
 		open_failed(job, o->r);
@@ -370,7 +371,7 @@ static void opened(void *arg, struct sp_open_result *o)
 	if (job->now)
 		take_now(job, o);
 	else
-		take(job, o);
+		libs_find_take(job, o);
 	sp_cleanup_close(&o->fd);
 	free(o->path);
 }
@@ -388,11 +389,10 @@ static void begin(struct finder *f)
 	}
 	job->f = f;
 	job->file = (uint32_t)f->next++;
-	ask(job);
+	libs_find_ask(job);
 }
 
-/* --- all files ------------------------------------------------------------------------------------------------------
- */
+/* --- all files --- */
 static int index_uses(struct finder *f)
 {
 	const struct sp_mapped *m = f->l->mapped;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "cmd/libs/libs.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -33,8 +34,7 @@ const char *sp_libs_file_name(const struct sp_libs *l, size_t file)
 	return l->files[file].soname ? l->files[file].soname : sp_path_last(path_of(l, file));
 }
 
-/* --- libraries ------------------------------------------------------------------------------------------------------
- */
+/* --- libraries --- */
 struct library_key {
 	uint8_t kind, build_id[32];
 	uint64_t dev, ino, ctime_ns;
@@ -124,8 +124,7 @@ static int make_libraries(struct sp_libs *l)
 	return r;
 }
 
-/* --- uses -----------------------------------------------------------------------------------------------------------
- */
+/* --- uses --- */
 static int compare_uses(const void *a, const void *b)
 {
 	const struct sp_libs_use *x = a, *y = b;
@@ -175,8 +174,7 @@ int sp_libs_group(struct sp_libs *l)
 	return 0;
 }
 
-/* --- what is wanted -------------------------------------------------------------------------------------------------
- */
+/* --- what is wanted --- */
 static bool means_name(const char *word, const char *name)
 {
 	size_t len = strlen(word);
@@ -219,7 +217,7 @@ bool sp_libs_shows_use(const struct sp_libs *l, const struct sp_libs_use *u)
 	return !l->args->stale || u->state != SP_LIBS_CURRENT;
 }
 
-static bool is_wanted(const struct sp_libs *l, const struct sp_libs_library *lib)
+static bool libs_group_is_wanted(const struct sp_libs *l, const struct sp_libs_library *lib)
 {
 	const struct sp_words *globs = &l->args->globs;
 
@@ -231,8 +229,7 @@ static bool is_wanted(const struct sp_libs *l, const struct sp_libs_library *lib
 	return !globs->n;
 }
 
-/* --- order ----------------------------------------------------------------------------------------------------------
- */
+/* --- order --- */
 #define FALLING(a, b) (((a) < (b)) - ((a) > (b)))
 
 static int compare_by(enum sp_libs_sort by, const struct sp_libs_library *x, const struct sp_libs_library *y)
@@ -286,7 +283,7 @@ int sp_libs_arrange(struct sp_libs *l)
 		struct sp_libs_library *lib = &l->libraries[i];
 		if (lib->n_uses)
 			qsort(l->uses + lib->first_use, lib->n_uses, sizeof(*l->uses), compare_costs);
-		lib->is_wanted = is_wanted(l, lib);
+		lib->is_wanted = libs_group_is_wanted(l, lib);
 		if (lib->is_wanted)
 			l->order[l->n_order++] = i;
 	}

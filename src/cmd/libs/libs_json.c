@@ -11,13 +11,13 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "cmd/libs/libs.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- JSON -----------------------------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 static void put_cost(const struct sp_libs *l, int64_t self, int64_t total, struct sp_json *j)
 {
 	if (!l->sampled)
@@ -175,8 +175,7 @@ int sp_libs_print_json(struct sp_libs *l, FILE *out)
 	return 0;
 }
 
-/* --- CSV ------------------------------------------------------------------------------------------------------------
- */
+/* --- CSV --- */
 static void put_field(FILE *out, const char *text)
 {
 	sp_encode(out, SP_ENCODE_CSV, text);

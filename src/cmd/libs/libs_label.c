@@ -9,6 +9,7 @@
 #include "naming/owners.h"
 #include "proc/dpkg_log.h"
 #include "proc/process.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +29,8 @@ double sp_libs_percent(const struct sp_libs *l, int64_t samples)
 	return l->n_samples ? 100.0 * (double)samples / (double)l->n_samples : 0;
 }
 
-/* --- packages --------------------------------------------------------------------------------------------------------
+/*
+ * --- packages ---
  * Only files that lie where our own package managers install are theirs: those of a container are another's, of which
  * there is only what the file itself says. The databases know the version of now: that is the mapped build's only where
  * that build still lies there. Else the file's own note tells it, or dpkg's log of when the file was replaced.
@@ -121,8 +123,7 @@ static int look_up_packages(struct sp_libs *l)
 	return r;
 }
 
-/* --- users: each asked for once ------------------------------------------------------------------------------------
- */
+/* --- users: each asked for once --- */
 static int look_up_users(struct sp_libs *l)
 {
 	const struct sp_mapped *m = l->mapped;
@@ -144,7 +145,7 @@ static int look_up_users(struct sp_libs *l)
 	return 0;
 }
 
-/* --- where: docker-0123...cdef.scope -> docker-0123456789ab, ssh.service as it is --------------------------------- */
+/* --- where: docker-0123...cdef.scope -> docker-0123456789ab, ssh.service as it is --- */
 static void shorten(char *name)
 {
 	char *suffix = strstr(name, ".scope");
@@ -195,8 +196,7 @@ int sp_libs_label(struct sp_libs *l)
 	return r;
 }
 
-/* --- who uses a library ---------------------------------------------------------------------------------------------
- */
+/* --- who uses a library --- */
 struct tally {
 	const char *name;
 	uint32_t n;

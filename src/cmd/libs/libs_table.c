@@ -9,6 +9,7 @@
 #include "cmd/grid.h"
 #include "cmd/libs/libs.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,8 +18,7 @@
 
 enum { SHORT_ID = 6, AGE = 16, TERMINAL_REST = 8, TERMINAL_LEAST = 10 };
 
-/* --- cells ----------------------------------------------------------------------------------------------------------
- */
+/* --- cells --- */
 static void put_share(struct sp_grid *g, const struct sp_libs *l, int64_t samples, bool any)
 {
 	double percent = sp_libs_percent(l, samples);
@@ -67,8 +67,7 @@ static int put_who(struct sp_grid *g, const struct sp_libs *l, const struct sp_l
 	return r;
 }
 
-/* --- all libraries --------------------------------------------------------------------------------------------------
- */
+/* --- all libraries --- */
 static const struct sp_grid_column library_columns[] = {
     {.title = "self %", .right = true},         {.title = "total %", .right = true},
     {.title = "procs", .right = true},          {.title = "stale", .right = true},
@@ -158,8 +157,7 @@ static void put_rest(const struct sp_libs *l, size_t n, FILE *out)
 	fputs(" (--limit 0 shows all)\n", out);
 }
 
-/* --- one library and its processes ----------------------------------------------------------------------------------
- */
+/* --- one library and its processes --- */
 static const struct sp_grid_column use_columns[] = {
     {.title = "pid", .right = true},    {.title = "user", .min = 8, .drop = 2},
     {.title = "self %", .right = true}, {.title = "total %", .right = true},
@@ -248,8 +246,7 @@ int sp_libs_print_table(struct sp_libs *l, FILE *out)
 	return r;
 }
 
-/* --- what is stale --------------------------------------------------------------------------------------------------
- */
+/* --- what is stale --- */
 static const struct sp_grid_column stale_columns[] = {
     {.title = "procs", .right = true},
     {.title = "state"},

@@ -18,8 +18,8 @@
 #include "proc/cgroup.h"
 #include "proc/process.h"
 #include "recipe/recipe.h"
-#include "symbol/symbol.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +36,7 @@ void sp_profile_session_done(struct sp_profile_session *s)
 		fclose(s->output);
 }
 
-/* --- options -------------------------------------------------------------------------------------------------------
- */
+/* --- options --- */
 static void targets_choose(const struct sp_profile_args *a, struct sp_capture_options *o)
 {
 	const struct sp_u32_list *list = a->tids.n ? &a->tids : &a->pids;
@@ -79,8 +78,7 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	return r;
 }
 
-/* --- the run -------------------------------------------------------------------------------------------------------
- */
+/* --- the run --- */
 static bool has_targets(const struct sp_profile_args *a)
 {
 	return a->pids.n || a->tids.n || a->command;
@@ -217,7 +215,7 @@ int sp_profile_session_sample(struct sp_profile_session *s)
 /* A pprof file keeps them: who reads it may be on another machine, or come after an upgrade. */
 static bool wants_packages(const struct sp_profile_args *a)
 {
-	return a->by == SP_BY_PACKAGE || a->view->packages || !strcmp(a->view->name, "pprof");
+	return a->by == SP_TOTAL_BY_PACKAGE || a->view->packages || !strcmp(a->view->name, "pprof");
 }
 
 /* Lines and inlined functions: the files have other numbers in the new profile. */
@@ -252,12 +250,12 @@ static int files_name(struct sp_profile_session *s)
 	struct sp_naming naming = {.workers = s->sampling.workers,
 				   .capture = s->sampling.capture,
 				   .profile = s->sampling.profile,
+				   .kallsyms = s->sampling.kallsyms,
 				   .fetching = fetching_tell,
 				   .debug_dirs = s->args->debug_dirs,
 				   .with_lines = s->args->with_lines,
 				   .no_fetch = s->args->no_debuginfod};
-	struct sp_resolver resolver = {.arg = &naming, .resolve = sp_naming_resolve};
-	int r = sp_symbol_apply(s->sampling.profile, &resolver, s->sampling.kallsyms);
+	int r = sp_naming_run(&naming);
 
 	if (r >= 0)
 		r = sp_bad_rows_keep(s);

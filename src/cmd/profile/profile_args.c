@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/profile/profile_args.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/output.h"
 #include "proc/process.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -167,7 +169,7 @@ static int set_view(struct sp_profile_args *a)
 	if (a->folded)
 		a->view = sp_view_by_name("folded");
 	else if (a->view_number >= 0)
-		a->view = sp_views[a->view_number];
+		a->view = sp_view_by_name(sp_sample_view_choice((size_t)a->view_number));
 	else if (a->output)
 		r = sp_output_view(a->output, sp_sample_view_choice, &a->view);
 	else

@@ -33,7 +33,7 @@ struct sp_profile_args {
 	const struct sp_view *view;
 	const char *events; /* as given; NULL = cpu */
 	struct sp_recipe_set recipes;
-	int by;          /* enum sp_group_by, or -1 when not asked */
+	int by;          /* enum sp_total_by, or -1 when not asked */
 	int unwind;      /* enum sp_unwind_mode */
 	int view_number; /* as chosen, or -1: the view is what it became */
 };

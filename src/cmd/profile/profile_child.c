@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/profile/profile_parts.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 /* profile_cmd.c: `soprof profile` as a command: from the arguments to profile.c and back. */
 #include "cmd/profile/profile_args.h"
 
-static int run(const struct sp_cmd *cmd, int argc, char **argv)
+static int profile_cmd_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct sp_profile_args args;
 	int code, r = sp_profile_args_parse(argc, argv, &args);
@@ -21,5 +21,5 @@ const struct sp_cmd sp_cmd_profile = {
     .synopsis = "[OPTIONS] [SECONDS] [-- COMMAND...]",
     .options = sp_profile_options,
     .examples = sp_profile_examples,
-    .run = run,
+    .run = profile_cmd_run,
 };

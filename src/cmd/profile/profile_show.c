@@ -14,13 +14,13 @@
 #include "view/summary.h"
 #include "view/value.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* --- the header: bcc's words ---------------------------------------------------------------------------------------
- */
+/* --- the header: bcc's words --- */
 static void numbers_print(FILE *out, const char *what, const struct sp_u32_list *list)
 {
 	size_t i;
@@ -92,8 +92,7 @@ void sp_header_print(const struct sp_profile_session *s)
 	}
 }
 
-/* --- narrowing -----------------------------------------------------------------------------------------------------
- */
+/* --- narrowing --- */
 static void kept_take(struct sp_profile_session *s, struct sp_profile *kept, const struct sp_filter_result *result)
 {
 	s->n_left_out += (uint64_t)result->left_out[0];
@@ -122,11 +121,11 @@ int sp_profile_narrow(struct sp_profile_session *s)
 	return r;
 }
 
-/* --- the view ------------------------------------------------------------------------------------------------------
- */
+/* --- the view --- */
 static int labels_look_up(struct sp_profile_session *s)
 {
-	if (s->args->by == SP_BY_CGROUP || s->args->by == SP_BY_CONTAINER || !strcmp(s->args->view->name, "pprof"))
+	if (s->args->by == SP_TOTAL_BY_CGROUP || s->args->by == SP_TOTAL_BY_CONTAINER ||
+	    !strcmp(s->args->view->name, "pprof"))
 		return sp_enrich_cgroups(s->sampling.profile);
 	return 0;
 }
@@ -176,7 +175,7 @@ static int view_write(void *arg, FILE *out)
 	    .verbose = a->verbose,
 	    .addresses = a->addresses,
 	    .ascending = true,
-	    .by = a->by < 0 ? SP_BY_LIBRARY : (enum sp_group_by)a->by,
+	    .by = a->by < 0 ? SP_TOTAL_BY_LIBRARY : (enum sp_total_by)a->by,
 	    .colour = isatty(fileno(out)),
 	};
 
@@ -194,8 +193,7 @@ int sp_profile_print(struct sp_profile_session *s)
 	return sp_output_prepared(s->args->output, s->sampling.broker, sp_take_ptr(s->output), view_write, s);
 }
 
-/* --- the summary ---------------------------------------------------------------------------------------------------
- */
+/* --- the summary --- */
 static void own_use(const struct sp_profile_session *s, const struct sp_capture_stats *c, struct sp_summary *summary)
 {
 	struct sp_usage own = {0};

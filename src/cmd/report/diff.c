@@ -11,6 +11,7 @@
 #include "cmd/report/report.h"
 #include "view/tables/changes.h"
 #include "view/view.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,7 +46,7 @@ static const char *view_choice(size_t i)
 #define AT(member) .offset = offsetof(struct diff_args, member)
 static const struct sp_option options[] = {
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "a row for each", AT(by), .choice = by_choice},
-	{SP_OPT_FLAG, 0, "absolute", NULL, "values as they are; else shares of all", AT(absolute)},
+	{SP_OPT_FLAG, 0, "absolute", NULL, "absolute values, not shares", AT(absolute)},
 	{SP_OPT_FLAG, 0, "noise", NULL, "rows within noise, too", AT(noise)},
 	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (40; 0 = all)", AT(limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_STRING, 0, "value", "NAME", "which of the profiles' values", AT(value)},
@@ -54,8 +55,8 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 0, "json", NULL, "all rows as JSON", AT(json), .excludes = FORMAT},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view), .choice = view_choice, .excludes = FORMAT},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
-	{SP_OPT_CHOICE, 0, "input-format", "NAME", "do not guess what the files are", AT(input.format), .choice = sp_input_format_choice},
-	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip what cannot be read, and say so", AT(input.keep_going)},
+	{SP_OPT_CHOICE, 0, "input-format", "NAME", "the files' format, instead of detecting it", AT(input.format), .choice = sp_input_format_choice},
+	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip malformed input, and count it", AT(input.keep_going)},
 	{SP_OPT_STRING, 0, "store", "PLACE", "times are of this store: a directory, or one of its files", AT(store), .excludes = SP_HISTORY_PLACE},
 	{SP_OPT_STRING, 0, "socket", "PATH", "times are of the agent there", AT(socket), .excludes = SP_HISTORY_PLACE},
 	{SP_OPT_OPERANDS, 0, NULL, "OLD NEW", "two profiles (pprof, folded, perf script; one may be -), or times (yesterday, -2h..-1h)", AT(files)},
@@ -83,12 +84,11 @@ struct diff_run {
 	struct sp_diff *diff;
 };
 
-/* --- reading -------------------------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 static int time_read(struct diff_run *d, int side)
 {
 	const struct sp_input_args *a = &d->args->input;
-	int r = d->history == NULL ? sp_history_open(d->args->store, d->args->socket, &d->history) : 0;
+	int r = !d->history ? sp_history_open(d->args->store, d->args->socket, &d->history) : 0;
 
 	if (r >= 0)
 		r = sp_history_query(d->history, &d->asked[side], &d->profiles[side], &d->answers[side]);
@@ -185,8 +185,7 @@ static int diff_make(struct diff_run *d)
 	return r < 0 ? r : sp_diff_new(d->profiles[0], d->profiles[1], &o, &d->diff);
 }
 
-/* --- writing -------------------------------------------------------------------------------------------------------
- */
+/* --- writing --- */
 static const char *value_name(const struct diff_run *d)
 {
 	return sp_profile_string(d->profiles[1], sp_profile_value_type(d->profiles[1], d->value)->name);
@@ -278,7 +277,7 @@ static void diff_done(struct diff_run *d)
 	sp_profile_free(d->profiles[1]);
 }
 
-static int run(const struct sp_cmd *cmd, int argc, char **argv)
+static int diff_main(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct diff_args a = {
 	    .by = -1, .view = -1, .input.format = -1, .input.n_slices = N_SLICES, .limit = UINT64_MAX};
@@ -312,5 +311,5 @@ const struct sp_cmd sp_cmd_diff = {
     .synopsis = "[OPTIONS] OLD NEW",
     .options = options,
     .examples = examples,
-    .run = run,
+    .run = diff_main,
 };

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/report/history.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "agent/socket/ask.h"
 #include "base/encode.h"
 #include "base/error.h"
@@ -15,6 +8,13 @@
 #include "base/time.h"
 #include "cmd/options.h"
 #include "profile/profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { MAX_EVENTS = 5, HEAP_BYTES = 64 << 20 };
 /* No window is longer. */
@@ -27,7 +27,7 @@ struct sp_history {
 	struct sp_ask ask;
 };
 
-/* --- the way ------------------------------------------------------------------------------------------------------ */
+/* --- the way --- */
 static int open_files(struct sp_history *h)
 {
 	struct sp_store_options o = {.read_only = true};
@@ -41,9 +41,9 @@ int sp_history_open(const char *store, const char *socket, struct sp_history **r
 	struct sp_history *h = calloc(1, sizeof(*h));
 	int r;
 
-	if (h == NULL)
+	if (!h)
 		return -ENOMEM;
-	h->place = store != NULL ? store : SP_AGENT_STORE;
+	h->place = store ? store : SP_AGENT_STORE;
 	h->files_only = store != NULL;
 	h->agent_only = socket != NULL;
 	h->ask.socket = socket;
@@ -60,7 +60,7 @@ int sp_history_open(const char *store, const char *socket, struct sp_history **r
  */
 static bool falls_back(struct sp_history *h, int *r)
 {
-	if ((*r != -ENOENT && *r != -ECONNREFUSED) || h->store != NULL)
+	if ((*r != -ENOENT && *r != -ECONNREFUSED) || h->store)
 		return false;
 	if (h->agent_only) {
 		sp_error_clear();
@@ -76,9 +76,9 @@ static bool falls_back(struct sp_history *h, int *r)
 
 void sp_history_close(struct sp_history *h)
 {
-	if (h == NULL)
+	if (!h)
 		return;
-	if (h->store != NULL)
+	if (h->store)
 		sp_store_close(h->store);
 	free(h);
 }
@@ -122,22 +122,22 @@ static int says_nothing(struct sp_history *h, const struct sp_store_query *q)
 		char end[SP_WHEN_TEXT];
 		return sp_fail_said(-ENODATA,
 				    "no window begins from %s: that until %s is of the range that it begins in",
-				    asked == NULL ? "then" : asked, sp_when_text(around.to_ns, end));
+				    !asked ? "then" : asked, sp_when_text(around.to_ns, end));
 	}
 	sp_error_clear();
-	int r = h->store != NULL ? sp_store_stats(h->store, &stats) : sp_ask_status(&h->ask, take_range, &stats);
+	int r = h->store ? sp_store_stats(h->store, &stats) : sp_ask_status(&h->ask, take_range, &stats);
 
 	if (r == 0 && stats.last_ns > 0)
 		there = sp_history_range_text(stats.first_ns, stats.last_ns);
 	sp_error_clear();
-	if (there == NULL && h->store != NULL)
+	if (!there && h->store)
 		return sp_fail_said(-ENODATA, "%s has no windows%s", h->place,
 				    stats.n_damaged_files > 0 ? ": it is damaged, or no store's" : "");
-	return sp_fail_said(-ENODATA, "nothing was kept%s%s from %s%s; %s has %s%s", q->source == NULL ? "" : " of ",
-			    q->source == NULL ? "" : q->source, asked == NULL ? "then" : asked,
+	return sp_fail_said(-ENODATA, "nothing was kept%s%s from %s%s; %s has %s%s", !q->source ? "" : " of ",
+			    !q->source ? "" : q->source, !asked ? "then" : asked,
 			    q->from_ns > sp_time_ns(CLOCK_REALTIME) ? ", which is in the future" : "",
-			    h->store != NULL ? h->place : "the agent", there == NULL ? "no windows" : "windows from ",
-			    there == NULL ? "" : there);
+			    h->store ? h->place : "the agent", !there ? "no windows" : "windows from ",
+			    !there ? "" : there);
 }
 
 static int query_files(struct sp_history *h, const struct sp_store_query *q, struct sp_profile **ret_profile,
@@ -159,9 +159,9 @@ static int query_files(struct sp_history *h, const struct sp_store_query *q, str
 static int ask_once(struct sp_history *h, const struct sp_store_query *q, struct sp_profile **ret_profile,
 		    struct sp_store_answer *ret_answer)
 {
-	int r = h->store == NULL ? sp_ask_query(&h->ask, q, ret_profile, ret_answer) : 0;
+	int r = !h->store ? sp_ask_query(&h->ask, q, ret_profile, ret_answer) : 0;
 
-	if (h->store != NULL || falls_back(h, &r))
+	if (h->store || falls_back(h, &r))
 		r = query_files(h, q, ret_profile, ret_answer);
 	return r;
 }
@@ -185,14 +185,14 @@ int sp_history_totals(struct sp_history *h, const struct sp_store_query *q, bool
 		      int (*each)(void *arg, const struct sp_store_total *t), void *arg,
 		      struct sp_store_answer *ret_answer)
 {
-	int r = h->store == NULL ? sp_ask_totals(&h->ask, q, by_function, each, arg, ret_answer) : 0;
+	int r = !h->store ? sp_ask_totals(&h->ask, q, by_function, each, arg, ret_answer) : 0;
 
-	if (h->store != NULL || falls_back(h, &r))
+	if (h->store || falls_back(h, &r))
 		r = sp_store_totals(h->store, q, by_function, each, arg, ret_answer);
 	return r;
 }
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- words --- */
 char *sp_history_range_text(uint64_t from_ns, uint64_t to_ns)
 {
 	char from[SP_WHEN_TEXT], to[SP_WHEN_TEXT], *text;
@@ -238,7 +238,7 @@ struct told {
 
 static void put_label(const char *label)
 {
-	if (label == NULL)
+	if (!label)
 		return;
 	sp_encode(stderr, SP_ENCODE_TERMINAL, label);
 	fputs(": ", stderr);
@@ -257,7 +257,7 @@ static int put_event(void *arg, const struct sp_store_event *e)
 	bool moment = strcmp(sp_when_text(e->from_ns, from), sp_when_text(e->to_ns, to)) == 0;
 	SP_FREE char *range = moment ? NULL : sp_history_range_text(e->from_ns, e->to_ns);
 	put_label(told->label);
-	fprintf(stderr, "%s %s %s: ", e->kind, moment ? "at" : "from", range == NULL ? from : range);
+	fprintf(stderr, "%s %s %s: ", e->kind, moment ? "at" : "from", !range ? from : range);
 	sp_encode(stderr, SP_ENCODE_TERMINAL, *e->text != '\0' ? e->text : e->subject);
 	fputc('\n', stderr);
 	return 0;
@@ -267,8 +267,8 @@ static void tell_events(struct sp_history *h, const char *label, const struct sp
 {
 	struct told told = {.label = label};
 	uint64_t from = answer->from_ns, to = answer->to_ns;
-	int r = h->store != NULL ? sp_store_events(h->store, from, to, put_event, &told)
-				 : sp_ask_events(&h->ask, from, to, put_event, &told);
+	int r = h->store ? sp_store_events(h->store, from, to, put_event, &told)
+			 : sp_ask_events(&h->ask, from, to, put_event, &told);
 
 	if (r < 0)
 		sp_error_clear();
@@ -288,7 +288,7 @@ static void tell_range(const char *label, const struct sp_store_answer *answer)
 	double share = all == 0 ? 100 : SP_MIN(100, 100 * (double)answer->covered_ns / (double)all);
 
 	put_label(label);
-	fprintf(stderr, "%s: ", range == NULL ? "" : range);
+	fprintf(stderr, "%s: ", !range ? "" : range);
 	put_duration(answer->covered_ns);
 	fprintf(stderr, " sampled (%.*f %%), in %" PRIu64 " window%s of %s\n", share < 100 ? 1 : 0,
 		SP_MIN(share, share < 100 ? 99.9 : 100), answer->n_windows, answer->n_windows == 1 ? "" : "s",
@@ -307,7 +307,7 @@ static void tell_count(const char *label, uint64_t n, const char *format)
 void sp_history_tell(struct sp_history *h, const char *label, const struct sp_store_query *q,
 		     const struct sp_store_answer *answer, int64_t n_samples)
 {
-	if (h->store == NULL && h->ask.own_only) {
+	if (!h->store && h->ask.own_only) {
 		put_label(label);
 		fputs("your own processes only: root and the agent's group see all\n", stderr);
 	}
@@ -319,7 +319,9 @@ void sp_history_tell(struct sp_history *h, const char *label, const struct sp_st
 		fprintf(stderr, "the range ends in the future, at %s\n", sp_when_text(q->to_ns, text));
 	}
 	tell_count(label, answer->n_lost, "lost %" PRIu64 " samples");
-	tell_count(label, answer->n_damaged, "%" PRIu64 " windows are damaged, and left out");
+	tell_count(label, answer->n_damaged, "%" PRIu64 " damaged windows are left out");
+	tell_count(label, answer->n_salvaged,
+		   "%" PRIu64 " damaged files are read only as far as they could be salvaged");
 	if (answer->n_shortened > 0) {
 		put_label(label);
 		fprintf(stderr,

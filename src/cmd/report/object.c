@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* object.c: see object.h. */
 #include "cmd/report/object.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "naming/naming.h"
 #include "profile/profile.h"
 #include "read/read.h"
-#include "symbol/symbol.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,8 +22,7 @@
 
 #define PAGE_MASK 4095ULL
 
-/* --- what a file is --------------------------------------------------------------------------------------------------
- */
+/* --- what a file is --- */
 static void segments_fill(const struct sp_elf *e, struct sp_read_object *o)
 {
 	for (size_t i = 0; i < sp_elf_n_segments(e) && o->n_segments < SP_READ_MAX_SEGMENTS; i++) {
@@ -79,8 +79,7 @@ static void range_of(const struct sp_read_object *o, uint64_t *ret_low, uint64_t
 	}
 }
 
-/* --- finding it ------------------------------------------------------------------------------------------------------
- */
+/* --- finding it --- */
 static bool try_directory(const char *dir, size_t len, const char *library, uint64_t low, uint64_t high,
 			  struct sp_read_object *ret)
 {
@@ -143,17 +142,15 @@ int sp_object_find(void *object, const char *library, uint64_t low, uint64_t hig
 	return r;
 }
 
-/* --- names -----------------------------------------------------------------------------------------------------------
- */
+/* --- names --- */
 int sp_object_names(struct sp_profile *p)
 {
 	struct sp_workers_options one = {.n_parsers = 1};
 	struct sp_naming naming = {.profile = p, .by_path = true};
-	struct sp_resolver resolver = {.arg = &naming, .resolve = sp_naming_resolve};
 	int r = sp_workers_new(&one, &naming.workers);
 
 	if (r >= 0)
-		r = sp_symbol_apply(p, &resolver, NULL);
+		r = sp_naming_run(&naming);
 	sp_workers_free(naming.workers);
 	naming.workers = NULL;
 	sp_naming_done(&naming);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* query.c: `soprof query`: what the agent has kept of a range of time, in any view. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "agent/answer/long_totals.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -14,6 +10,10 @@
 #include "cmd/report/show.h"
 #include "profile/profile.h"
 #include "view/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define DEFAULT_NS (UINT64_C(3600) * SP_NS_PER_S)
 
@@ -75,9 +75,9 @@ static int range_find(const struct query_args *a, struct sp_when *ret_range)
 	struct sp_when end = {now, now};
 	int r = 0;
 
-	if (a->from != NULL)
+	if (a->from)
 		return sp_when_between(a->from, a->to, now, ret_range);
-	if (a->to != NULL)
+	if (a->to)
 		r = sp_when_parse(a->to, now, &end);
 	if (r == 0)
 		*ret_range = (struct sp_when){end.to_ns - SP_MIN(end.to_ns, DEFAULT_NS), end.to_ns};
@@ -96,17 +96,17 @@ static int64_t samples_of(const struct sp_profile *p)
 
 static enum sp_total_by totals_by(const struct query_args *a)
 {
-	return a->show.by == SP_BY_FUNCTION ? SP_TOTAL_BY_FUNCTION : SP_TOTAL_BY_LIBRARY;
+	return a->show.by == SP_TOTAL_BY_FUNCTION ? SP_TOTAL_BY_FUNCTION : SP_TOTAL_BY_LIBRARY;
 }
 
 /* Whether the store's own sums answer it: of a long range, by library or function, and of everybody. */
 static bool is_of_totals(const struct query *q)
 {
 	const struct query_args *a = q->args;
-	bool all = a->library == NULL && a->function == NULL && a->process == NULL && a->cgroup == NULL;
+	bool all = !a->library && !a->function && !a->process && !a->cgroup;
 	bool plain = !a->exact && a->resolution < 0 && !a->show.user_only && !a->show.kernel_only;
 
-	return all && plain && q->view->grouped && a->show.by <= SP_BY_FUNCTION &&
+	return all && plain && q->view->grouped && a->show.by <= SP_TOTAL_BY_FUNCTION &&
 	       q->asked.to_ns - q->asked.from_ns >= SP_LONG_TOTALS_NS(totals_by(a));
 }
 
@@ -147,7 +147,7 @@ static int windows_show(struct query *q, const char *title)
 static int query_make(struct query *q)
 {
 	SP_FREE char *title = sp_history_range_text(q->asked.from_ns, q->asked.to_ns);
-	int r = title == NULL ? -ENOMEM : sp_history_open(q->args->store, q->args->socket, &q->history);
+	int r = !title ? -ENOMEM : sp_history_open(q->args->store, q->args->socket, &q->history);
 
 	if (r >= 0 && is_of_totals(q)) {
 		r = totals_show(q, title);
@@ -166,8 +166,9 @@ static enum sp_store_who who_is_shown(const struct query *q)
 
 	if (strcmp(q->view->name, "svg") == 0)
 		return SP_WHO_THREAD;
-	return q->view->grouped && (by <= SP_BY_FUNCTION || by == SP_BY_CALLER || by == SP_BY_MATRIX) ? SP_WHO_NOTHING
-												      : SP_WHO_WHOLE;
+	return q->view->grouped && (by <= SP_TOTAL_BY_FUNCTION || by == SP_TOTAL_BY_CALLER || by == SP_TOTAL_BY_MATRIX)
+		   ? SP_WHO_NOTHING
+		   : SP_WHO_WHOLE;
 }
 
 static int asked_make(struct query *q)
@@ -191,7 +192,7 @@ static int asked_make(struct query *q)
 	return r;
 }
 
-static int run(const struct sp_cmd *cmd, int argc, char **argv)
+static int query_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct query_args a = {.resolution = -1, .show = SP_SHOW_DEFAULTS};
 	struct query q = {.args = &a};
@@ -219,5 +220,5 @@ const struct sp_cmd sp_cmd_query = {
     .synopsis = "[OPTIONS]",
     .options = options,
     .examples = examples,
-    .run = run,
+    .run = query_run,
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* report.c: `soprof report`: profiles of any kind, read, narrowed and shown in any view. */
 #include "cmd/report/report.h"
+
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/report/show.h"
 #include "profile/profile.h"
+
 #include <errno.h>
 
 struct report_args {
@@ -19,10 +21,10 @@ static const struct sp_option options[] = {
 	SP_SHOW_WHAT(struct report_args, show),
 	SP_INPUT_FILTERS(struct report_args, input),
 	SP_SHOW_HOW(struct report_args, show),
-	{SP_OPT_FLAG, 0, "external", NULL, "gprof, gmon, pairs: outside callers are one", AT(show.external)},
-	{SP_OPT_CHOICE, 0, "input-format", "NAME", "do not guess what FILE is", AT(input.format), .choice = sp_input_format_choice},
-	{SP_OPT_STRING, 0, "object", "ELF", "what a profile without names is of", AT(input.object)},
-	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip what cannot be read, and say so", AT(input.keep_going)},
+	{SP_OPT_FLAG, 0, "external", NULL, "gprof, gmon, pairs: merge callers outside the libraries", AT(show.external)},
+	{SP_OPT_CHOICE, 0, "input-format", "NAME", "the format of FILE, instead of detecting it", AT(input.format), .choice = sp_input_format_choice},
+	{SP_OPT_STRING, 0, "object", "ELF", "the ELF file of a profile without names", AT(input.object)},
+	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip malformed input, and count it", AT(input.keep_going)},
 	{SP_OPT_OPERANDS, 0, NULL, "FILE...", "pprof, folded, perf script, counted calls; - is stdin", AT(files)},
 	{0},
 };
@@ -35,8 +37,7 @@ static const struct sp_example examples[] = {
     {0},
 };
 
-/* --- the run ---------------------------------------------------------------------------------------------------------
- */
+/* --- the run --- */
 struct report {
 	const struct report_args *args;
 	const struct sp_view *view;
@@ -56,7 +57,7 @@ static int report_make(struct report *r)
 		       r->args->files.n == 1 ? r->args->files.words[0] : "report");
 }
 
-static int run(const struct sp_cmd *cmd, int argc, char **argv)
+static int report_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct report_args a = {.input.format = -1, .show = SP_SHOW_DEFAULTS};
 	struct report r = {.args = &a};
@@ -86,5 +87,5 @@ const struct sp_cmd sp_cmd_report = {
     .synopsis = "[OPTIONS] FILE...",
     .options = options,
     .examples = examples,
-    .run = run,
+    .run = report_run,
 };

@@ -54,7 +54,7 @@ int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile,
 	{SP_OPT_STRING, 0, "process", "GLOB", "samples of such processes (name, pid)", .offset = offsetof(args, member.process)}, \
 	{SP_OPT_STRING, 0, "comm", "GLOB", "samples of threads of such a name", .offset = offsetof(args, member.comm)}, \
 	{SP_OPT_STRING, 0, "cgroup", "GLOB", "samples of such a cgroup", .offset = offsetof(args, member.cgroup)}, \
-	{SP_OPT_STRING, 0, "label", "NAME=GLOB", "samples with such a label of a pprof", .offset = offsetof(args, member.label)}, \
+	{SP_OPT_STRING, 0, "label", "NAME=GLOB", "samples with such a pprof label", .offset = offsetof(args, member.label)}, \
 	{SP_OPT_STRING, 0, "exclude", "GLOB", "no samples with any of these", .offset = offsetof(args, member.exclude)}
 /* clang-format on */
 

@@ -12,6 +12,7 @@
 #include "profile/profile.h"
 #include "profile/values.h"
 #include "read/read.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,8 +25,7 @@ const char *sp_input_format_choice(size_t i)
 	return sp_readers[i] ? sp_readers[i]->name : NULL;
 }
 
-/* --- progress ------------------------------------------------------------------------------------------------------
- */
+/* --- progress --- */
 enum { PROGRESS_MS = 100, BAR_COLUMNS = 30 };
 
 struct progress {
@@ -55,8 +55,7 @@ static int progress_draw(void *arg, uint64_t bytes, uint64_t size)
 	return 0;
 }
 
-/* --- reading -------------------------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 static int input_open(const char *name, int *ret_fd)
 {
 	if (!strcmp(name, "-")) {
@@ -80,10 +79,11 @@ static int store_read(const char *name, const struct sp_input_args *a, struct sp
 	if (r < 0)
 		return r;
 	r = sp_history_query(h, &q, ret_profile, &answer);
-	if (r == 0 && answer.n_damaged > 0) {
-		told->n_lost += answer.n_damaged;
+	if (r == 0 && answer.n_damaged + answer.n_salvaged > 0) {
+		told->n_lost += answer.n_damaged + answer.n_salvaged;
 		if (!*told->first_loss)
-			snprintf(told->first_loss, sizeof(told->first_loss), "%s: a window is damaged", name);
+			snprintf(told->first_loss, sizeof(told->first_loss), "%s: %s", name,
+				 answer.n_damaged ? "a window is damaged" : "salvaged, since the file is damaged");
 	}
 	sp_history_close(h);
 	return r;
@@ -176,8 +176,7 @@ int sp_inputs_read(const struct sp_words *files, const struct sp_input_args *a, 
 	return 0;
 }
 
-/* --- filters -------------------------------------------------------------------------------------------------------
- */
+/* --- filters --- */
 static int narrow(struct sp_profile **profile, struct sp_input_told *told, const char *option,
 		  const struct sp_glob_filter *filter)
 {
@@ -223,8 +222,7 @@ int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile,
 	return r;
 }
 
-/* --- values -------------------------------------------------------------------------------------------------------
- */
+/* --- values --- */
 int sp_inputs_value(const struct sp_profile *p, const char *name, uint32_t *ret_value)
 {
 	uint32_t n = sp_profile_n_value_types(p);
@@ -244,8 +242,7 @@ int sp_inputs_value(const struct sp_profile *p, const char *name, uint32_t *ret_
 	return name ? sp_fail_said(-EINVAL, "--value: '%s' is none of %s", name, all) : 0;
 }
 
-/* --- what was lost -------------------------------------------------------------------------------------------------
- */
+/* --- what was lost --- */
 static void put_share(int64_t left_out, int64_t all)
 {
 	fprintf(stderr, "%" PRId64 " (%.2f %%)", left_out, all ? 100 * (double)left_out / (double)all : 0);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/report/show.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -20,6 +15,11 @@
 #include "view/value.h"
 #include "view/view.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 enum { DEFAULT_LIMIT = 50 };
 
 const char *sp_show_sort_choice(size_t i)
@@ -30,7 +30,7 @@ const char *sp_show_sort_choice(size_t i)
 const char *sp_show_fold_choice(size_t i)
 {
 	static const char *const names[] = {
-	    [SP_TREE_FRAMES] = "frames", [SP_TREE_ENTRIES] = "entries", [SP_TREE_LIBRARIES] = "libraries"};
+	    [SP_TREE_FUNCTIONS] = "frames", [SP_TREE_ENTRIES] = "entries", [SP_TREE_LIBRARIES] = "libraries"};
 
 	return i < SP_COUNT(names) ? names[i] : NULL;
 }
@@ -44,7 +44,7 @@ int sp_show_view(const struct sp_show_args *a, const struct sp_view **ret_view)
 	if (a->csv || a->json)
 		view = sp_view_by_name(a->csv ? "csv" : "json");
 	else if (a->view >= 0)
-		view = sp_views[a->view];
+		view = sp_view_by_name(sp_view_choice((size_t)a->view));
 	else if (a->output)
 		r = sp_output_view(a->output, sp_view_choice, &view);
 	else
@@ -59,7 +59,7 @@ int sp_show_view(const struct sp_show_args *a, const struct sp_view **ret_view)
 	return r;
 }
 
-/* --- showing ------------------------------------------------------------------------------------------------------ */
+/* --- showing --- */
 struct show {
 	const struct sp_show_args *args;
 	const struct sp_view *view;
@@ -102,7 +102,7 @@ static int focus_choose(struct show *r)
 
 static int labels_fill(struct show *r)
 {
-	return r->args->by == SP_BY_PACKAGE || r->view->packages ? sp_enrich_packages(r->profile, NULL) : 0;
+	return r->args->by == SP_TOTAL_BY_PACKAGE || r->view->packages ? sp_enrich_packages(r->profile, NULL) : 0;
 }
 
 static void options_fill(struct show *r)
@@ -112,7 +112,7 @@ static void options_fill(struct show *r)
 
 	r->options = (struct sp_view_options){
 	    .title = r->title,
-	    .by = a->by < 0 ? SP_BY_LIBRARY : (enum sp_group_by)a->by,
+	    .by = a->by < 0 ? SP_TOTAL_BY_LIBRARY : (enum sp_total_by)a->by,
 	    .sort = a->sort < 0 ? SP_SORT_SELF : (enum sp_sort)a->sort,
 	    .limit = a->limit != UINT64_MAX ? (uint32_t)a->limit
 		     : for_scripts          ? 0
@@ -121,7 +121,7 @@ static void options_fill(struct show *r)
 	    .kernel_only = a->kernel_only,
 	    .verbose = a->verbose,
 	    .external = a->external,
-	    .fold = a->fold < 0 ? SP_TREE_FRAMES : a->fold,
+	    .granularity = a->fold < 0 ? SP_TREE_FUNCTIONS : a->fold,
 	    .fold_recursion = a->fold_recursion,
 	    .icicle = a->icicle,
 	    .min_share = (double)a->min_percent / 100,

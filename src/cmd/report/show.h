@@ -44,7 +44,7 @@ const char *sp_show_fold_choice(size_t i);
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by", .offset = offsetof(args, member.by), .choice = sp_grouping_choice, .excludes = SP_SHOW_TREE}, \
 	{SP_OPT_CHOICE, 0, "sort", "KEY", "the order of the table", .offset = offsetof(args, member.sort), .choice = sp_show_sort_choice}, \
 	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (50; 0 = all)", .offset = offsetof(args, member.limit), .min = 0, .max = UINT32_MAX}, \
-	{SP_OPT_STRING, 0, "value", "NAME", "which of the profile's values", .offset = offsetof(args, member.value)}, \
+	{SP_OPT_STRING, 0, "value", "NAME", "the value to show, by its name in the profile", .offset = offsetof(args, member.value)}, \
 	{SP_OPT_FLAG, 0, "tree", NULL, "a call tree from the root", .offset = offsetof(args, member.tree), .excludes = SP_SHOW_TREE | SP_SHOW_SCRIPT}, \
 	{SP_OPT_FLAG, 0, "inverted", NULL, "the same from the leaves up", .offset = offsetof(args, member.inverted), .excludes = SP_SHOW_TREE | SP_SHOW_SCRIPT}, \
 	{SP_OPT_STRING, 0, "callers", "GLOB", "who calls this function or library", .offset = offsetof(args, member.callers), .excludes = SP_SHOW_TREE | SP_SHOW_SCRIPT}, \

@@ -79,12 +79,11 @@ struct top {
 	char narrowed[SP_TOP_WORD], error[SP_TOP_WORD];
 	uint64_t next_ns; /* the next picture, CLOCK_MONOTONIC */
 	uint64_t n_pictures;
-	int signal_fd, failure;
-	bool is_screen, is_over;
+	int signal_fd;
+	bool is_screen, is_over, is_taking;
 };
 
-/* --- pictures --------------------------------------------------------------------------------------------------------
- */
+/* --- pictures --- */
 static struct sp_top_seen seen_of(const struct top *t)
 {
 	return (struct sp_top_seen){.state = &t->state,
@@ -144,8 +143,7 @@ static int build(struct top *t, bool follow)
 	return 0;
 }
 
-/* --- samples ---------------------------------------------------------------------------------------------------------
- */
+/* --- samples --- */
 static int narrow(const struct top_args *a, struct sp_profile **p)
 {
 	const struct {
@@ -198,12 +196,13 @@ static int picture_take(struct top *t)
 	struct sp_profile *p;
 	int r = t->source.take(t->source.source, &p, &info);
 
-	if (r < 0)
+	t->is_taking = r == 0;
+	if (r <= 0)
 		return r;
-	r = t->is_over && t->is_screen ? -ECANCELED : narrow(t->args, &p);
+	r = narrow(t->args, &p);
 	if (r < 0 || t->state.is_paused) {
 		sp_profile_free(p);
-		return r == -ECANCELED ? 0 : r;
+		return r;
 	}
 	t->error[0] = '\0';
 	return show(t, p, &info);
@@ -214,6 +213,8 @@ static int picture(struct top *t)
 {
 	int r = picture_take(t);
 
+	if (t->is_taking)
+		return 0;
 	t->next_ns = sp_time_ns(CLOCK_MONOTONIC) + t->state.interval_ms * NS_PER_MS;
 	if (r >= 0 || !t->is_screen)
 		return r;
@@ -222,8 +223,7 @@ static int picture(struct top *t)
 	return draw(t, false);
 }
 
-/* --- keys ------------------------------------------------------------------------------------------------------------
- */
+/* --- keys --- */
 static int row_open(struct top *t)
 {
 	size_t row = sp_top_level(&t->state)->cursor;
@@ -264,23 +264,21 @@ static int keys_do(struct top *t)
 	return r;
 }
 
-/* --- the loop --------------------------------------------------------------------------------------------------------
- */
-enum { SIGNALS, KEYS, OTHER, N_FDS = OTHER + 1 + SP_TOP_MAX_FDS };
+/* --- the loop --- */
+enum { SIGNALS, KEYS, OWN, N_FDS = OWN + SP_TOP_MAX_FDS };
 
-/* Waits for something to happen, and serves it; the other descriptor is served by the source's step. */
-static int turn(struct top *t, int other_fd, int timeout_ms)
+/* Waits for something to happen, and serves it. */
+static int turn(struct top *t, int timeout_ms)
 {
 	struct pollfd fds[N_FDS] = {{.fd = t->signal_fd, .events = POLLIN},
-				    {.fd = t->is_screen ? STDIN_FILENO : -1, .events = POLLIN},
-				    {.fd = other_fd, .events = POLLIN}};
+				    {.fd = t->is_screen ? STDIN_FILENO : -1, .events = POLLIN}};
 	int own[SP_TOP_MAX_FDS], n, r;
 	size_t i, n_own = t->source.fds(t->source.source, own);
 	struct signalfd_siginfo signal;
 
 	for (i = 0; i < n_own; i++)
-		fds[OTHER + 1 + i] = (struct pollfd){.fd = own[i], .events = POLLIN};
-	n = poll(fds, OTHER + 1 + n_own, timeout_ms);
+		fds[OWN + i] = (struct pollfd){.fd = own[i], .events = POLLIN};
+	n = poll(fds, OWN + n_own, timeout_ms);
 	if (n < 0 && errno != EINTR)
 		return sp_fail(-errno, "wait");
 	while (read(t->signal_fd, &signal, sizeof(signal)) > 0)
@@ -291,26 +289,11 @@ static int turn(struct top *t, int other_fd, int timeout_ms)
 	return r < 0 ? r : t->source.step(t->source.source);
 }
 
-static void meanwhile(void *top, int fd, int timeout_ms)
-{
-	struct top *t = top;
-	int r = turn(t, fd, timeout_ms);
-
-	if (r < 0) { /* told when the names are there */
-		t->failure = r;
-		t->is_over = true;
-	}
-}
-
-static bool is_over(void *top)
-{
-	return ((struct top *)top)->is_over;
-}
-
 static int wait_ms(const struct top *t)
 {
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = SP_MIN(t->next_ns, t->source.next_ns(t->source.source));
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = t->source.next_ns(t->source.source);
 
+	next = t->is_taking ? next : SP_MIN(next, t->next_ns);
 	return next > now ? (int)((next - now + NS_PER_MS - 1) / NS_PER_MS) : 0;
 }
 
@@ -324,15 +307,14 @@ static int loop(struct top *t)
 		t->next_ns = 0;
 	r = draw(t, false);
 	while (r >= 0 && !t->is_over) {
-		r = turn(t, -1, wait_ms(t));
-		if (r >= 0 && !t->is_over && sp_time_ns(CLOCK_MONOTONIC) >= t->next_ns)
+		r = turn(t, wait_ms(t));
+		if (r >= 0 && !t->is_over && (t->is_taking || sp_time_ns(CLOCK_MONOTONIC) >= t->next_ns))
 			r = picture(t);
 	}
-	return t->failure < 0 ? t->failure : r;
+	return r;
 }
 
-/* --- beginning -------------------------------------------------------------------------------------------------------
- */
+/* --- beginning --- */
 /* Who names a socket means the agent there, and nothing else. */
 static bool is_agent_wanted(const struct top *t)
 {
@@ -354,12 +336,8 @@ static int agent_open(struct top *t, const struct sp_top_wants *wants)
 /* Who may sample does; others, and those to whom the kernel refuses it, ask the agent, if there is one. */
 static int source_open(struct top *t)
 {
-	const struct sp_top_wants wants = {.span_ns = t->args->span_s * SP_NS_PER_S,
-					   .frequency_hz = t->args->frequency_hz,
-					   .socket = t->args->socket,
-					   .meanwhile = meanwhile,
-					   .is_over = is_over,
-					   .arg = t};
+	const struct sp_top_wants wants = {
+	    .span_ns = t->args->span_s * SP_NS_PER_S, .frequency_hz = t->args->frequency_hz, .socket = t->args->socket};
 	char why[SP_TOP_WORD];
 	int r, refused;
 

@@ -86,7 +86,7 @@ static int take(void *source, struct sp_profile **ret_profile, struct sp_top_inf
 	    .is_agent = true,
 	    .own_only = s->ask.own_only,
 	};
-	return 0;
+	return 1;
 }
 
 int sp_top_agent_open(const struct sp_top_wants *w, struct sp_top_source *ret_source)

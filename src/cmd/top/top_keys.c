@@ -46,8 +46,7 @@ struct sp_top_level *sp_top_level(struct sp_top_state *s)
 	return &s->levels[s->level];
 }
 
-/* --- where the cursor is ---------------------------------------------------------------------------------------------
- */
+/* --- where the cursor is --- */
 void sp_top_scroll(struct sp_top_state *s)
 {
 	struct sp_top_level *l = sp_top_level(s);
@@ -102,8 +101,7 @@ static void cursor_home(struct sp_top_state *s)
 	sp_top_level(s)->cursor = sp_top_level(s)->first = 0;
 }
 
-/* --- the filter ------------------------------------------------------------------------------------------------------
- */
+/* --- the filter --- */
 static void character_append(char *text, size_t size, uint32_t c)
 {
 	static const uint8_t lead[] = {0, 0xc0, 0xe0, 0xf0};
@@ -159,8 +157,7 @@ static unsigned filter_begin(struct sp_top_state *s)
 	return SP_TOP_DRAW;
 }
 
-/* --- levels ----------------------------------------------------------------------------------------------------------
- */
+/* --- levels --- */
 static bool leads_to_tree(enum sp_total_by by)
 {
 	return by == SP_TOTAL_BY_LIBRARY || by == SP_TOTAL_BY_FUNCTION || by == SP_TOTAL_BY_PACKAGE;
@@ -210,8 +207,7 @@ static unsigned view_next(struct sp_top_state *s, size_t step)
 	return view_choose(s, view_of(sp_top_level(s)->by) + step);
 }
 
-/* --- the rest --------------------------------------------------------------------------------------------------------
- */
+/* --- the rest --- */
 static unsigned sort_choose(struct sp_top_state *s, enum sp_top_sort sort)
 {
 	s->sort = sort;

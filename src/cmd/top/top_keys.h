@@ -52,7 +52,7 @@ enum sp_top_sort { SP_TOP_SELF, SP_TOP_TOTAL, SP_TOP_NAME };
 struct sp_top_level {
 	bool is_tree, calls; /* a tree of callers, or of what it calls */
 	enum sp_total_by by; /* how the table groups; of a tree: what was opened */
-	enum sp_total_by of; /* how the table grouped that `what` was a row of */
+	enum sp_total_by of; /* grouping of the table from which `what` was opened */
 	char what[SP_TOP_WORD], title[SP_TOP_WORD];
 	size_t cursor, first; /* row under the cursor, row at the top */
 };

@@ -23,26 +23,24 @@
 #include "proc/usage.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
-#include "symbol/symbol.h"
 #include "worker/worker.h"
 
-enum { IDENTIFY_MS = 1000, PACKAGES_S = 60, KEEP_WINDOWS = 120, MAX_FILES = 4096, WAIT_MS = 50 };
+enum { IDENTIFY_MS = 1000, PACKAGES_S = 60, KEEP_WINDOWS = 120, MAX_FILES = 4096 };
 enum { BUDGET_BYTES = 64 << 20, DRAIN_MS = 5000 };
 
 struct source {
 	struct sp_top_wants wants;
 	struct sp_sampling sampling;
 	struct sp_naming naming;
-	struct sp_namer namer;
 	struct sp_slide slide;
 	uint64_t began_ns;     /* of the window; CLOCK_MONOTONIC */
 	uint64_t lost, own_ns; /* until then */
 	uint64_t labelled_ns;  /* when packages were looked for last */
 	bool is_closed;        /* the profile takes nothing more */
+	bool is_naming;        /* what was taken last */
 };
 
-/* --- what the session asks for ---------------------------------------------------------------------------------------
- */
+/* --- what the session asks for --- */
 static size_t fds(void *source, int ret_fds[SP_TOP_MAX_FDS])
 {
 	_Static_assert((int)SP_TOP_MAX_FDS >= (int)SP_CAPTURE_MAX_FDS, "room for all of the session's");
@@ -53,12 +51,12 @@ static size_t fds(void *source, int ret_fds[SP_TOP_MAX_FDS])
 static uint64_t next_ns(void *source)
 {
 	struct source *s = source;
-	int ms;
+	int ms = sp_workers_timeout_ms(s->sampling.workers);
+	uint64_t next = ms < 0 ? UINT64_MAX : sp_time_ns(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
 
 	if (!s->is_closed)
-		return sp_capture_next_ns(s->sampling.capture);
-	ms = sp_workers_timeout_ms(s->sampling.workers);
-	return ms < 0 ? UINT64_MAX : sp_time_ns(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
+		next = sp_capture_next_ns(s->sampling.capture);
+	return s->naming.identify_until_ns ? SP_MIN(next, s->naming.identify_until_ns) : next;
 }
 
 static int step(void *source)
@@ -68,40 +66,7 @@ static int step(void *source)
 	return s->is_closed ? sp_workers_dispatch(s->sampling.workers) : sp_capture_step(s->sampling.capture);
 }
 
-/* --- names -----------------------------------------------------------------------------------------------------------
- */
-static void meanwhile(void *source)
-{
-	struct source *s = source;
-
-	s->wants.meanwhile(s->wants.arg, sp_workers_fd(s->sampling.workers), WAIT_MS);
-}
-
-static void identify(struct source *s)
-{
-	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + IDENTIFY_MS * 1000000ULL;
-
-	while (sp_capture_is_identifying(s->sampling.capture) && sp_workers_outstanding(s->sampling.workers) &&
-	       !s->wants.is_over(s->wants.arg) && sp_time_ns(CLOCK_MONOTONIC) < end)
-		meanwhile(s);
-}
-
-static int resolve(void *source, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
-{
-	struct source *s = source;
-
-	if (s->wants.is_over(s->wants.arg))
-		return sp_fail_said(-ECANCELED, "ended before it was named");
-	return sp_naming_resolve(&s->naming, file, offsets, n, names);
-}
-
-static int resolve_kernel(void *source, const uint64_t *addresses, size_t n, struct sp_name *names)
-{
-	struct source *s = source;
-
-	return s->wants.is_over(s->wants.arg) ? -ECANCELED : sp_naming_kernel(&s->naming, addresses, n, names);
-}
-
+/* --- names --- */
 /* All packages' lists are read for it: not at every new file. What fails costs labels, and nothing else. */
 static void label(struct source *s)
 {
@@ -117,20 +82,7 @@ static void label(struct source *s)
 		sp_error_clear();
 }
 
-static int name(struct source *s)
-{
-	struct sp_resolver resolver = {.arg = s, .resolve = resolve, .kernel = resolve_kernel};
-	int r;
-
-	identify(s);
-	r = sp_namer_apply(&s->namer, s->sampling.profile, &resolver);
-	if (r >= 0)
-		label(s);
-	return r;
-}
-
-/* --- windows ---------------------------------------------------------------------------------------------------------
- */
+/* --- windows --- */
 static uint64_t own_ns(const struct source *s, const struct sp_capture_stats *stats)
 {
 	struct sp_workers_stats workers;
@@ -184,7 +136,6 @@ static int renew(struct source *s)
 		return r;
 	s->sampling.profile = fresh;
 	r = sp_capture_renew(s->sampling.capture, fresh);
-	sp_namer_done(&s->namer);
 	if (r >= 0)
 		r = sp_naming_renew(&s->naming, fresh);
 	sp_profile_free(old);
@@ -206,9 +157,8 @@ static int drain(struct source *s)
 	return r;
 }
 
-static int take(void *source, struct sp_profile **ret_profile, struct sp_top_info *ret_info)
+static int begin(struct source *s)
 {
-	struct source *s = source;
 	struct sp_slide_time time;
 	int r = drain(s);
 
@@ -216,10 +166,15 @@ static int take(void *source, struct sp_profile **ret_profile, struct sp_top_inf
 		return r;
 	time = time_take(s);
 	r = sp_slide_push(&s->slide, s->sampling.profile, &time);
-	if (r >= 0)
-		r = name(s);
-	if (r >= 0)
-		r = sp_slide_sum(&s->slide, s->sampling.profile, ret_profile);
+	s->is_naming = r >= 0;
+	sp_naming_start(&s->naming);
+	return r;
+}
+
+static int end(struct source *s, struct sp_profile **ret_profile, struct sp_top_info *ret_info)
+{
+	int r = sp_slide_sum(&s->slide, s->sampling.profile, ret_profile);
+
 	if (r < 0)
 		return r;
 	*ret_info = (struct sp_top_info){.time = s->slide.sum,
@@ -230,11 +185,25 @@ static int take(void *source, struct sp_profile **ret_profile, struct sp_top_inf
 		r = renew(s);
 	if (r < 0)
 		sp_profile_free(*ret_profile);
-	return r;
+	return r < 0 ? r : 1;
 }
 
-/* --- beginning and end -----------------------------------------------------------------------------------------------
- */
+static int take(void *source, struct sp_profile **ret_profile, struct sp_top_info *ret_info)
+{
+	struct source *s = source;
+	int r = s->is_naming ? 0 : begin(s);
+
+	r = r < 0 ? r : sp_naming_step(&s->naming);
+	if (r > 0)
+		return 0;
+	s->is_naming = false;
+	if (r < 0)
+		return r;
+	label(s);
+	return end(s, ret_profile, ret_info);
+}
+
+/* --- beginning and end --- */
 static void source_close(void *source)
 {
 	struct source *s = source;
@@ -242,7 +211,6 @@ static void source_close(void *source)
 	if (s->sampling.capture)
 		sp_capture_let_go(s->sampling.capture);
 	sp_slide_done(&s->slide);
-	sp_namer_done(&s->namer);
 	sp_naming_done(&s->naming);
 	sp_sampling_done(&s->sampling);
 	free(s);
@@ -287,9 +255,9 @@ int sp_top_own_open(const struct sp_top_wants *w, struct sp_top_source *ret_sour
 				       .capture = s->sampling.capture,
 				       .profile = s->sampling.profile,
 				       .kallsyms = s->sampling.kallsyms,
-				       .no_fetch = true,
-				       .meanwhile = meanwhile,
-				       .meanwhile_arg = s};
+				       .keeps_kernel = true,
+				       .identify_ms = IDENTIFY_MS,
+				       .no_fetch = true};
 	s->began_ns = sp_time_ns(CLOCK_MONOTONIC);
 	time_take(s);
 	*ret_source = (struct sp_top_source){

@@ -13,8 +13,7 @@
 #include "profile/filter.h"
 #include "profile/identity.h"
 
-/* --- what a row is, in words ----------------------------------------------------------------------------------------
- */
+/* --- what a row is, in words --- */
 enum { HEX = 2 * SP_BUILD_ID_MAX + 1 };
 
 static const char *file_words(const struct sp_profile *p, uint32_t file, char *ret_words, size_t size)
@@ -51,7 +50,7 @@ bool sp_top_page_what(const struct sp_top_page *page, size_t row, char ret_what[
 {
 	const struct sp_total *t = &page->rows[row].total;
 
-	return !page->is_tree && !t->none && words_of(page->p, page->by, t->id, t->of, ret_what);
+	return !page->is_tree && !t->none && words_of(page->p, page->by, t->id, t->file, ret_what);
 }
 
 bool sp_top_page_find(const struct sp_top_page *page, const char *what, size_t *ret_row)
@@ -67,8 +66,7 @@ bool sp_top_page_find(const struct sp_top_page *page, const char *what, size_t *
 	return false;
 }
 
-/* --- names ----------------------------------------------------------------------------------------------------------
- */
+/* --- names --- */
 static const char *const none_words[] = {
     [SP_TOTAL_BY_LIBRARY] = "[no library]", [SP_TOTAL_BY_FUNCTION] = "[no function]",
     [SP_TOTAL_BY_PROCESS] = "[no process]", [SP_TOTAL_BY_PACKAGE] = "[no package]",
@@ -92,7 +90,7 @@ static char *in_library(const char *name, const char *library)
 static char *total_name(const struct sp_top_page *page, const struct sp_total *t)
 {
 	const struct sp_profile *p = page->p;
-	const char *name = sp_total_name(p, page->by, t), *of = sp_total_of(p, page->by, t);
+	const char *name = sp_total_name(p, page->by, t), *of = sp_total_library(p, page->by, t);
 	char number[16];
 
 	if (t->none)
@@ -141,8 +139,7 @@ bool sp_top_filter_matches(const char *filter, const char *name)
 	return strcasestr(name, filter) || (strpbrk(filter, "*?[") && !fnmatch(filter, name, FNM_CASEFOLD));
 }
 
-/* --- what was opened ------------------------------------------------------------------------------------------------
- */
+/* --- what was opened --- */
 static uint32_t group_of(const struct sp_profile *p, enum sp_total_by by, const struct sp_key *key)
 {
 	const struct sp_process *process = sp_profile_process(p, key->process);
@@ -227,8 +224,7 @@ static int focus_make(const struct sp_profile *p, const struct sp_top_level *lev
 	return 0;
 }
 
-/* --- rows -----------------------------------------------------------------------------------------------------------
- */
+/* --- rows --- */
 static int row_add(struct sp_top_page *page, const struct sp_top_state *s, const struct sp_top_row *row)
 {
 	SP_FREE char *name = NULL;
@@ -329,7 +325,7 @@ static int tree_make(const struct sp_top_state *s, const struct sp_top_level *le
 	struct sp_tree_options o = {
 	    .value = page->n_value,
 	    .direction = level->calls ? SP_TREE_CALLEES : SP_TREE_CALLERS,
-	    .fold = level->by == SP_TOTAL_BY_FUNCTION ? SP_TREE_FRAMES : SP_TREE_ENTRIES,
+	    .granularity = level->by == SP_TOTAL_BY_FUNCTION ? SP_TREE_FUNCTIONS : SP_TREE_ENTRIES,
 	    .fold_recursion = true,
 	    .marks = true,
 	    .by_name = s->sort == SP_TOP_NAME,

@@ -29,8 +29,7 @@ static struct {
 	size_t n_give_back;
 } terminal;
 
-/* --- a crash ---------------------------------------------------------------------------------------------------------
- */
+/* --- a crash --- */
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 /* Only what may be done in a handler of signals; then the signal has its way. */
@@ -71,8 +70,7 @@ static void crashes_back(void)
 		signal(crashes[i], SIG_DFL);
 }
 
-/* --- beginning and end -----------------------------------------------------------------------------------------------
- */
+/* --- beginning and end --- */
 static void colours_begin(void)
 {
 	terminal.has_colours = has_colors() && start_color() == OK;
@@ -118,8 +116,7 @@ void sp_top_screen_close(void)
 	tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before);
 }
 
-/* --- keys ------------------------------------------------------------------------------------------------------------
- */
+/* --- keys --- */
 static uint32_t special(wint_t key)
 {
 	static const struct {
@@ -156,8 +153,7 @@ bool sp_top_screen_key(uint32_t *ret_key)
 	return true;
 }
 
-/* --- drawing ---------------------------------------------------------------------------------------------------------
- */
+/* --- drawing --- */
 /* One `?` a character, where the terminal's are not known. */
 static void to_ascii(char *text)
 {

@@ -39,8 +39,7 @@ const char *const sp_top_help[] = {
     NULL,
 };
 
-/* --- the head -------------------------------------------------------------------------------------------------------
- */
+/* --- the head --- */
 struct classes {
 	int64_t n[SP_CLASS_ABSENT + 1], all;
 };
@@ -156,8 +155,7 @@ void sp_top_head(const struct sp_top_seen *seen, char ret_lines[SP_TOP_HEAD_LINE
 		stacks_line(seen, &c, ret_lines[2]);
 }
 
-/* --- rows -----------------------------------------------------------------------------------------------------------
- */
+/* --- rows --- */
 enum { SHORT_BUILD_ID = 6 };
 
 static const struct sp_grid_column columns[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/top/top_slide.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,50 +48,63 @@ int sp_slide_push(struct sp_slide *s, struct sp_profile *p, const struct sp_slid
 	struct sp_slide_window w = {.time = *time};
 	int r = sp_grow(&s->windows, &s->capacity, s->n + 1, sizeof(*s->windows));
 
-	if (r >= 0)
-		r = sp_profile_keep_rows(p, &w.rows);
 	if (r < 0)
 		return r;
-	sp_profile_clear_rows(p);
+	w.rows = sp_profile_take_rows(p);
 	s->windows[s->n++] = w;
 	time_add(&s->sum, time);
 	expire(s);
 	return 0;
 }
 
-/* What is in the profile, and what was put beside it before, into the sum. */
-static int sum_make(const struct sp_slide *s, struct sp_profile *p, struct sp_profile *sum)
+/* Those of a window. */
+static int rows_add(struct sp_profile *into, const struct sp_profile *p, const struct sp_profile_rows *rows)
 {
-	int r = 0;
+	SP_FREE struct sp_profile *view = NULL;
+	int r = sp_profile_with_rows(p, rows, &view);
+
+	return r < 0 ? r : sp_profile_merge(into, view);
+}
+
+/* All that are still of the profile, one behind the other: each of its names is looked at once. */
+static int rows_join(const struct sp_slide *s, struct sp_profile_rows *ret_rows)
+{
+	struct sp_profile_rows all = {0};
 	size_t i;
 
-	for (i = 0; r >= 0 && i < s->n; i++)
-		if (!s->windows[i].settled)
-			r = sp_profile_put_rows(p, &s->windows[i].rows);
+	for (i = 0; i < s->n; i++)
+		all.bytes += s->windows[i].rows.bytes;
+	all.rows = malloc(all.bytes + 1);
+	if (!all.rows)
+		return -ENOMEM;
+	for (i = 0, all.bytes = 0; i < s->n; i++) {
+		const struct sp_profile_rows *rows = &s->windows[i].rows;
+
+		if (rows->n)
+			memcpy((char *)all.rows + all.bytes, rows->rows, rows->bytes);
+		all.bytes += rows->bytes;
+		all.n += rows->n;
+	}
+	*ret_rows = all;
+	return 0;
+}
+
+/* What is of the profile, and what was put beside it before. */
+int sp_slide_sum(const struct sp_slide *s, const struct sp_profile *p, struct sp_profile **ret_sum)
+{
+	struct sp_profile_rows all = {0};
+	struct sp_profile *sum = NULL;
+	int r = sp_profile_new(&sum);
+	size_t i;
+
 	if (r >= 0)
-		r = sp_profile_merge(sum, p);
+		r = rows_join(s, &all);
+	if (r >= 0)
+		r = rows_add(sum, p, &all);
 	for (i = 0; r >= 0 && i < s->n; i++)
 		if (s->windows[i].settled)
 			r = sp_profile_merge(sum, s->windows[i].settled);
-	return r;
-}
-
-int sp_slide_sum(const struct sp_slide *s, struct sp_profile *p, struct sp_profile **ret_sum)
-{
-	struct sp_profile_rows since = {0};
-	struct sp_profile *sum = NULL;
-	int back, r = sp_profile_keep_rows(p, &since);
-
-	if (r < 0)
-		return r;
-	sp_profile_clear_rows(p);
-	r = sp_profile_new(&sum);
-	if (r >= 0)
-		r = sum_make(s, p, sum);
-	sp_profile_clear_rows(p);
-	back = sp_profile_put_rows(p, &since);
-	sp_profile_rows_done(&since);
-	r = r < 0 ? r : back;
+	sp_profile_rows_done(&all);
 	if (r < 0)
 		sp_profile_free(sum);
 	else
@@ -98,28 +112,23 @@ int sp_slide_sum(const struct sp_slide *s, struct sp_profile *p, struct sp_profi
 	return r;
 }
 
-static int window_settle(struct sp_slide_window *w, struct sp_profile *p)
+static int window_settle(struct sp_slide_window *w, const struct sp_profile *p)
 {
 	struct sp_profile *own = NULL;
 	int r = sp_profile_new(&own);
 
-	if (r < 0)
-		return r;
-	sp_profile_clear_rows(p);
-	r = sp_profile_put_rows(p, &w->rows);
 	if (r >= 0)
-		r = sp_profile_merge(own, p);
+		r = rows_add(own, p, &w->rows);
 	if (r < 0) {
 		sp_profile_free(own);
 		return r;
 	}
 	sp_profile_rows_done(&w->rows);
-	w->rows = (struct sp_profile_rows){0};
 	w->settled = own;
 	return 0;
 }
 
-int sp_slide_settle(struct sp_slide *s, struct sp_profile *p)
+int sp_slide_settle(struct sp_slide *s, const struct sp_profile *p)
 {
 	int r = 0;
 	size_t i;
@@ -127,7 +136,6 @@ int sp_slide_settle(struct sp_slide *s, struct sp_profile *p)
 	for (i = 0; r >= 0 && i < s->n; i++)
 		if (!s->windows[i].settled)
 			r = window_settle(&s->windows[i], p);
-	sp_profile_clear_rows(p);
 	return r;
 }
 

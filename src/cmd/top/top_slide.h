@@ -41,9 +41,9 @@ struct sp_slide {
 /* The window's rows leave the profile; windows that lie before the span go. */
 int sp_slide_push(struct sp_slide *s, struct sp_profile *p, const struct sp_slide_time *time);
 /* The profile's rows that are in no window yet stay in it, and out of the sum. */
-int sp_slide_sum(const struct sp_slide *s, struct sp_profile *p, struct sp_profile **ret_sum);
-/* No window needs the profile any more. Its rows are gone. */
-int sp_slide_settle(struct sp_slide *s, struct sp_profile *p);
+int sp_slide_sum(const struct sp_slide *s, const struct sp_profile *p, struct sp_profile **ret_sum);
+/* No window needs the profile any more. */
+int sp_slide_settle(struct sp_slide *s, const struct sp_profile *p);
 void sp_slide_done(struct sp_slide *s);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * top_source.h: where `soprof top` has its samples from: a sampling session of its own, or the running agent.
  *
- * `take` gives a new profile, with names, of the last seconds, which is the caller's. What may take its time calls
- * `meanwhile`, in which the caller looks after keys and signals, and which may call `step`, but not `take`. Between
- * takes a source wants `step` when one of its descriptors is readable, and when next_ns has come. 0 or a negative errno
- * with sp_error_text(); a take that failed may be tried again. Main thread only.
+ * `take` gives a new profile, with names, of the last seconds, which is the caller's: 1; or 0: names are being looked
+ * for, and it is to be called again after the next `step`. A source wants `step` when one of its descriptors is
+ * readable, and when next_ns has come. 0 or a negative errno with sp_error_text(); a take that failed may be tried
+ * again. Main thread only.
  */
 #ifndef SP_CMD_TOP_TOP_SOURCE_H
 #define SP_CMD_TOP_TOP_SOURCE_H
@@ -16,10 +16,7 @@ struct sp_profile;
 
 struct sp_top_wants {
 	uint64_t span_ns, frequency_hz;
-	const char *socket;                                   /* the agent's; NULL = the usual one */
-	void (*meanwhile)(void *arg, int fd, int timeout_ms); /* waits for the descriptor, too */
-	bool (*is_over)(void *arg); /* the caller will not take anything more: names are not worth the time */
-	void *arg;
+	const char *socket; /* the agent's; NULL = the usual one */
 };
 
 enum { SP_TOP_MAX_FDS = 4 };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/priv.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "store/files/moved.h"
 #include "store/files/salvage.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { NS_PER_MS = 1000000 };
 
@@ -30,7 +30,7 @@ static void set_defaults(struct sp_store_options *o)
 static void files_close(struct sp_store *s)
 {
 	sp_writer_close(s);
-	if (s->memory != NULL)
+	if (s->memory)
 		sp_file_close(s->memory);
 	free(s->memory);
 	sp_directory_close(&s->directory);
@@ -44,8 +44,7 @@ static int check_versions(struct sp_store *s)
 	int r = sp_directory_list(&s->directory, &days, &n, &s->n_damaged_files);
 
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = sp_directory_check_version(&s->directory,
-					       s->directory.only != NULL ? s->directory.only : days[i].name);
+		r = sp_directory_check_version(&s->directory, s->directory.only ? s->directory.only : days[i].name);
 	return r;
 }
 
@@ -53,7 +52,7 @@ static int files_open(const char *place, const struct sp_store_options *o, struc
 {
 	struct sp_store *s = calloc(1, sizeof(*s));
 
-	if (s == NULL)
+	if (!s)
 		return -ENOMEM;
 	s->ops = &sp_store_ops_files;
 	s->options = *o;
@@ -75,9 +74,9 @@ int sp_store_open_bytes(void *bytes, size_t len, struct sp_store **ret_store)
 {
 	struct sp_store *s = calloc(1, sizeof(*s));
 
-	if (s != NULL)
+	if (s)
 		s->memory = calloc(1, sizeof(*s->memory));
-	if (s == NULL || s->memory == NULL) {
+	if (!s || !s->memory) {
 		free(s);
 		sqlite3_free(bytes);
 		return -ENOMEM;
@@ -99,7 +98,7 @@ static int files_add(struct sp_store *s, const struct sp_store_window *w, const 
 {
 	uint64_t begin = sp_time_ns(CLOCK_PROCESS_CPUTIME_ID);
 
-	if (s->writer == NULL)
+	if (!s->writer)
 		return sp_fail_said(-EROFS, "the store is open for reading only");
 	if (w->wall_ns / SP_NS_PER_S > INT32_MAX * UINT64_C(4))
 		return sp_fail_said(-EINVAL, "the window is of no time");
@@ -122,7 +121,7 @@ static int insert_event(struct sp_day_file *f, const struct sp_store_event *e)
 		return r;
 	SP_BIND(s, e->from_ns, e->to_ns);
 	for (int i = 0; i < 4; i++)
-		(void)sqlite3_bind_text(s, 3 + i, words[i] != NULL ? words[i] : "", -1, SQLITE_STATIC);
+		(void)sqlite3_bind_text(s, 3 + i, words[i] ? words[i] : "", -1, SQLITE_STATIC);
 	int code = sqlite3_step(s);
 	return code == SQLITE_DONE ? 0 : sp_file_error(f, code, "write");
 }
@@ -133,13 +132,13 @@ static int files_event_add(struct sp_store *s, const struct sp_store_event *e)
 	struct sp_day day = sp_day_of(e->to_ns, SP_RES_1H);
 	struct sp_day_file other = {0};
 
-	if (s->writer == NULL)
+	if (!s->writer)
 		return sp_fail_said(-EROFS, "the store is open for reading only");
 	int r = sp_writer_check_place(s);
 	if (r < 0)
 		return sp_fail(r, "store");
 	struct sp_day_file *f = sp_writer_file(s, &day);
-	if (f != NULL)
+	if (f)
 		return insert_event(f, e);
 	r = sp_file_open(&s->directory, &day, true, &other);
 	r = r < 0 ? r : insert_event(&other, e);
@@ -166,7 +165,7 @@ static int each_event_of_file(struct sp_day_file *f, uint64_t from_ns, uint64_t 
 		const char *words[4];
 		for (int i = 0; i < 4; i++) {
 			words[i] = (const char *)sqlite3_column_text(s, 2 + i);
-			words[i] = words[i] != NULL ? words[i] : "";
+			words[i] = words[i] ? words[i] : "";
 		}
 		struct sp_store_event e = {(uint64_t)sqlite3_column_int64(s, 0),
 					   (uint64_t)sqlite3_column_int64(s, 1),
@@ -185,8 +184,8 @@ static int files_events(struct sp_store *s, uint64_t from_ns, uint64_t to_ns,
 	SP_FREE struct sp_day *days = NULL;
 	uint64_t n_damaged;
 	size_t n = 0;
-	int r = s->memory != NULL ? each_event_of_file(s->memory, from_ns, to_ns, each, arg)
-				  : sp_directory_list(&s->directory, &days, &n, &n_damaged);
+	int r = s->memory ? each_event_of_file(s->memory, from_ns, to_ns, each, arg)
+			  : sp_directory_list(&s->directory, &days, &n, &n_damaged);
 
 	for (size_t i = 0; i < n && r == 0; i++) {
 		struct sp_day_file f = {0};
@@ -329,20 +328,20 @@ static int files_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 	size_t n = 0;
 	int r = 0;
 
-	if (s->memory != NULL)
+	if (s->memory)
 		add_memory_stats(s, &stats);
 	else
 		r = sp_directory_list(&s->directory, &days, &n, &stats.n_damaged_files);
 	for (size_t i = 0; i < n && r == 0; i++)
 		add_file_stats(s, &days[i], &stats);
 	add_coarser_spans(s, days, n, &stats);
-	if (s->writer != NULL) {
+	if (s->writer) {
 		stats.was_killed = s->writer->lock.was_open;
 		stats.alive_ns = s->writer->lock.alive_ns;
 	}
-	if (s->writer != NULL && s->writer->dict_builder != NULL)
+	if (s->writer && s->writer->dict_builder)
 		stats.memory_bytes = sp_dict_builder_memory(s->writer->dict_builder);
-	if (s->closing != NULL && s->closing->dict_builder != NULL)
+	if (s->closing && s->closing->dict_builder)
 		stats.memory_bytes += sp_dict_builder_memory(s->closing->dict_builder);
 	if (r == 0)
 		*ret_stats = stats;

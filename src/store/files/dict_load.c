@@ -3,12 +3,12 @@
  * day. */
 #include "store/priv.h"
 
-#include <errno.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "store/files/salvage.h"
+
+#include <errno.h>
 
 #define CHUNKS "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
 
@@ -85,7 +85,7 @@ static void salvage_chunks(struct sp_store *store, struct sp_day_file *f, struct
 {
 	struct sp_day_file salvaged;
 
-	if (d->dict.n_lost_chunks > 0 || store->writer != NULL || store->memory != NULL || sp_file_is_intact(f) ||
+	if (d->dict.n_lost_chunks > 0 || store->writer || store->memory || sp_file_is_intact(f) ||
 	    sp_salvage_open(&store->directory, &f->day, &salvaged) < 0)
 		return;
 	load_from_sibling(&salvaged, d, from, seq);
@@ -97,10 +97,10 @@ static void replace_chunks(struct sp_store *store, struct sp_day_file *f, struct
 {
 	uint64_t from = d->last_seq + 1;
 
-	for (int r = 0; r < SP_N_RESOLUTIONS && store->directory.path != NULL && d->last_seq < seq; r++) {
+	for (int r = 0; r < SP_N_RESOLUTIONS && store->directory.path && d->last_seq < seq; r++) {
 		struct sp_day day = sp_day_of(f->day.day_s * SP_NS_PER_S, r);
 		struct sp_day_file sibling = {0};
-		if (store->directory.only != NULL || r == f->day.resolution)
+		if (store->directory.only || r == f->day.resolution)
 			continue;
 		if (sp_file_open(&store->directory, &day, false, &sibling) == 0)
 			load_from_sibling(&sibling, d, from, seq);
@@ -193,8 +193,8 @@ static void load_from_coarser(struct sp_store *store, struct sp_day_file *f, str
 	struct chunk_reader keys = {.c = {.skip_nodes = true}}, reader = chunk_reader_for(d);
 	uint64_t in_hours = to;
 
-	if (store->writer != NULL || store->memory != NULL || store->directory.path == NULL ||
-	    store->directory.only != NULL || f->day.resolution == SP_RES_1H)
+	if (store->writer || store->memory || !store->directory.path || store->directory.only ||
+	    f->day.resolution == SP_RES_1H)
 		return;
 	(void)find_last_chunk(f, d, to);
 	int r = open_sibling(store, f, SP_RES_1H, &hours);
@@ -206,7 +206,7 @@ static void load_from_coarser(struct sp_store *store, struct sp_day_file *f, str
 	if (in_hours > 0)
 		d->last_seq = load_chunks(&hours, d, &reader, 0, in_hours, apply_next);
 	sp_dict_check_keys(d); /* chunks that come later overwrite them */
-	if (f->day.resolution == SP_RES_10S && minutes.db != NULL)
+	if (f->day.resolution == SP_RES_10S && minutes.db)
 		d->last_seq = SP_MAX(d->last_seq, load_chunks(&minutes, d, &reader, d->last_seq + 1, to, apply_next));
 	sp_file_close(&minutes);
 	sp_file_close(&hours);
@@ -228,7 +228,7 @@ int sp_dict_load(struct sp_store *store, struct sp_day_file *f, struct sp_dict_a
 	int r = *from_chunk > to ? 0 : sp_file_prepare(f, CHUNKS, &s);
 	int code = SQLITE_DONE;
 
-	if (r < 0 || s == NULL)
+	if (r < 0 || !s)
 		return r;
 	SP_BIND(s, sp_chunk_id(d->dict.generation, *from_chunk), sp_chunk_id(d->dict.generation, to));
 	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW)

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/files/file.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/time.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +16,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/parse.h"
-#include "base/time.h"
 
 enum { HEADER_BYTES = 100, VERSION_AT = 60, APPLICATION_AT = 68, APPLICATION_ID = 0x53507374 /* SPst */ };
 
@@ -45,7 +45,7 @@ static int make_directory(const char *place)
 
 	if (snprintf(path, sizeof(path), "%s", place) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(path, 0755) < 0 && errno != EEXIST)
 			return sp_fail(-errno, "make %s", path);
@@ -65,7 +65,7 @@ static int open_directory(const char *place, bool read_only, struct sp_directory
 	if (d->fd < 0)
 		return sp_fail(-errno, "open %s", place);
 	d->path = realpath(place, NULL);
-	if (d->path == NULL)
+	if (!d->path)
 		return sp_fail(-errno, "find %s", place);
 	return read_only ? 0 : check_directory(d->fd, place);
 }
@@ -74,12 +74,12 @@ static int open_single_file(const char *place, struct sp_directory *d)
 {
 	SP_FREE char *path = realpath(place, NULL);
 
-	if (path == NULL)
+	if (!path)
 		return sp_fail(-errno, "find %s", place);
 	char *slash = strrchr(path, '/');
 	d->only = strdup(slash + 1);
 	slash[slash == path] = '\0';
-	return d->only == NULL ? -ENOMEM : open_directory(path, true, d);
+	return !d->only ? -ENOMEM : open_directory(path, true, d);
 }
 
 int sp_directory_open(const char *place, bool make, bool read_only, struct sp_directory *ret_directory)
@@ -129,7 +129,7 @@ static int add_held(struct held_lock *h, const struct sp_directory *d)
 
 	if (fstat(d->fd, &st) < 0)
 		return sp_fail(-errno, "stat %s", d->path);
-	for (const struct held_lock *other = all_held; other != NULL; other = other->next)
+	for (const struct held_lock *other = all_held; other; other = other->next)
 		if (other->dev == st.st_dev && other->ino == st.st_ino && other->pid == getpid())
 			return sp_fail_said(-EBUSY, "%s is in use by process %d: this one", d->path, getpid());
 	h->dev = st.st_dev, h->ino = st.st_ino, h->pid = getpid();
@@ -153,7 +153,7 @@ static void read_last_holder(int fd, struct sp_lock *lock)
 	char text[32] = "";
 	struct stat st;
 
-	if (pread(fd, text, sizeof(text) - 1, 0) <= 0 || strstr(text, OPEN) == NULL || fstat(fd, &st) < 0)
+	if (pread(fd, text, sizeof(text) - 1, 0) <= 0 || !strstr(text, OPEN) || fstat(fd, &st) < 0)
 		return;
 	lock->was_open = true;
 	lock->alive_ns = (uint64_t)st.st_mtim.tv_sec * SP_NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
@@ -194,11 +194,11 @@ static int check_no_foreign_files(const struct sp_directory *d)
 	bool is_store = false, has_other = false;
 	struct sp_day day;
 
-	if (dir == NULL) {
+	if (!dir) {
 		sp_cleanup_close(&copy);
 		return sp_fail(-errno, "read %s", d->path);
 	}
-	for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir)) {
+	for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
 		is_store |= strcmp(e->d_name, "lock") == 0 || parse_name(e->d_name, &day);
 		has_other |= !is_allowed_beside(e->d_name);
 	}
@@ -217,7 +217,7 @@ static int check_no_foreign_files(const struct sp_directory *d)
 int sp_directory_lock(const struct sp_directory *d, struct sp_lock *ret_lock)
 {
 	struct held_lock *h = calloc(1, sizeof(*h));
-	int r = h == NULL ? -ENOMEM : check_no_foreign_files(d);
+	int r = !h ? -ENOMEM : check_no_foreign_files(d);
 
 	r = r < 0 ? r : add_held(h, d);
 
@@ -242,7 +242,7 @@ void sp_directory_unlock(struct sp_lock *lock)
 {
 	struct held_lock **at = &all_held, *h = lock->held;
 
-	if (h == NULL)
+	if (!h)
 		return;
 	while (*at != h)
 		at = &(*at)->next;
@@ -259,7 +259,7 @@ void sp_directory_alive(const struct sp_lock *lock)
 {
 	const struct held_lock *h = lock->held;
 
-	if (h != NULL && h->is_locked)
+	if (h && h->is_locked)
 		(void)futimens(h->fd, NULL);
 }
 
@@ -273,7 +273,7 @@ bool sp_directory_is_in_place(const struct sp_directory *d, const struct sp_lock
 	const struct held_lock *h = lock->held;
 	struct stat held, found;
 
-	return h != NULL && fstat(d->fd, &held) == 0 && is_same_file(stat(d->path, &found), &held, &found) &&
+	return h && fstat(d->fd, &held) == 0 && is_same_file(stat(d->path, &found), &held, &found) &&
 	       fstat(h->fd, &held) == 0 &&
 	       is_same_file(fstatat(d->fd, "lock", &found, AT_SYMLINK_NOFOLLOW), &held, &found);
 }
@@ -316,7 +316,7 @@ struct sp_day sp_day_of(uint64_t wall_ns, int resolution)
 
 	day.day_s = wall_ns / SP_NS_PER_S / SP_DAY_S * SP_DAY_S;
 	time_t t = (time_t)day.day_s;
-	if (gmtime_r(&t, &tm) != NULL)
+	if (gmtime_r(&t, &tm))
 		(void)snprintf(day.name, sizeof(day.name), "%04d-%02d-%02d.%s.db", tm.tm_year + 1900, tm.tm_mon + 1,
 			       tm.tm_mday, suffixes[resolution]);
 	return day;
@@ -327,7 +327,7 @@ static bool parse_name(const char *name, struct sp_day *ret_day)
 {
 	struct tm tm = {0};
 	const char *rest = strptime(name, "%Y-%m-%d", &tm);
-	time_t t = rest == NULL ? -1 : timegm(&tm);
+	time_t t = !rest ? -1 : timegm(&tm);
 
 	for (int r = 0; t >= 0 && r < SP_N_RESOLUTIONS; r++) {
 		struct sp_day day = sp_day_of((uint64_t)t * SP_NS_PER_S, r);
@@ -370,7 +370,7 @@ static int list_days(const struct sp_directory *d, DIR *dir, struct sp_day **day
 	for (struct dirent *e; errno = 0, (e = readdir(dir)) != NULL;) {
 		struct sp_day day;
 		const char *end = strstr(e->d_name, ".db.damaged");
-		*n_damaged += end != NULL && strchr(end, '-') == NULL;
+		*n_damaged += end && !strchr(end, '-');
 		if (!parse_name(e->d_name, &day))
 			continue;
 		add_file_sizes(d, &day);
@@ -389,7 +389,7 @@ static int list_single_file(const struct sp_directory *d, struct sp_day **days, 
 	struct stat st;
 
 	*days = calloc(1, sizeof(day));
-	if (*days == NULL)
+	if (!*days)
 		return -ENOMEM;
 	if (fstatat(d->fd, d->only, &st, 0) == 0)
 		day.bytes = (uint64_t)st.st_size;
@@ -403,13 +403,13 @@ int sp_directory_list(const struct sp_directory *d, struct sp_day **ret_days, si
 	struct sp_day *days = NULL;
 	size_t n = 0;
 	uint64_t n_damaged = 0;
-	int fd = d->only != NULL ? -1 : openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = d->only ? -1 : openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
-	if (d->only == NULL && dir == NULL)
+	if (!d->only && !dir)
 		return sp_fail(-errno, "list %s", d->path);
-	int r = d->only != NULL ? list_single_file(d, &days, &n) : list_days(d, dir, &days, &n, &n_damaged);
-	if (dir != NULL)
+	int r = d->only ? list_single_file(d, &days, &n) : list_days(d, dir, &days, &n, &n_damaged);
+	if (dir)
 		(void)closedir(dir);
 	if (r < 0) {
 		free(days);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/files/file.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,10 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/time.h"
 
 enum { MAX_BLOB_BYTES = 1 << 28, WAIT_MS = 2000, MODE = 0640 };
 
@@ -55,7 +55,7 @@ static const char *const statement_sql[SP_N_STATEMENTS] = {
 /* --- errors and statements --- */
 static int errno_of_code(const struct sp_day_file *f, int code)
 {
-	int error = f->db == NULL ? 0 : sqlite3_system_errno(f->db);
+	int error = !f->db ? 0 : sqlite3_system_errno(f->db);
 
 	switch (code & 0xff) {
 	case SQLITE_FULL:
@@ -83,7 +83,7 @@ static int errno_of_code(const struct sp_day_file *f, int code)
 
 int sp_file_error(const struct sp_day_file *f, int code, const char *what)
 {
-	const char *message = f->db != NULL ? sqlite3_errmsg(f->db) : sqlite3_errstr(code);
+	const char *message = f->db ? sqlite3_errmsg(f->db) : sqlite3_errstr(code);
 
 	return sp_fail(errno_of_code(f, code), "%s %s: %s", what, f->day.name, message);
 }
@@ -104,10 +104,9 @@ int sp_file_prepare(struct sp_day_file *f, const char *sql, sqlite3_stmt **ret_s
 
 int sp_file_statement(struct sp_day_file *f, enum sp_statement which, sqlite3_stmt **ret_statement)
 {
-	int code = f->statements[which] != NULL
-		       ? SQLITE_OK
-		       : sqlite3_prepare_v3(f->db, statement_sql[which], -1, SQLITE_PREPARE_PERSISTENT,
-					    &f->statements[which], NULL);
+	int code = f->statements[which] ? SQLITE_OK
+					: sqlite3_prepare_v3(f->db, statement_sql[which], -1, SQLITE_PREPARE_PERSISTENT,
+							     &f->statements[which], NULL);
 
 	if (code != SQLITE_OK)
 		return sp_file_error(f, code, "read");
@@ -138,7 +137,7 @@ int sp_file_end(struct sp_day_file *f, int r)
 
 	r = r < 0 ? r : sp_file_statement(f, SP_COMMIT, &s);
 	r = r < 0 ? r : sp_file_run_statement(f, s);
-	if (r < 0 && f->db != NULL && sqlite3_get_autocommit(f->db) == 0)
+	if (r < 0 && f->db && sqlite3_get_autocommit(f->db) == 0)
 		(void)sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
 	return r;
 }
@@ -178,11 +177,11 @@ static int check_files(const struct sp_directory *d, const char *name, bool writ
 {
 	static const char *const ends[] = {"-wal", "-shm", "-journal"};
 	char other[SP_DAY_NAME_MAX + 16];
-	int r = d->only != NULL ? 0 : check_file_type(d, name, write);
+	int r = d->only ? 0 : check_file_type(d, name, write);
 
 	if (r < 0 && !(r == -ENOENT && write))
 		return r;
-	for (size_t i = 0; i < SP_COUNT(ends) && d->only == NULL; i++) {
+	for (size_t i = 0; i < SP_COUNT(ends) && !d->only; i++) {
 		(void)snprintf(other, sizeof(other), "%s%s", name, ends[i]);
 		r = check_file_type(d, other, write);
 		if (r < 0 && r != -ENOENT)
@@ -200,7 +199,7 @@ static int escape_path(const char *directory, const char *name, const char *opti
 	if (asprintf(&path, "%s/%s", directory, name) < 0)
 		return -ENOMEM;
 	for (const char *c = path; *c != '\0' && n + 4 < size; c++)
-		if (strchr("%?#", *c) != NULL)
+		if (strchr("%?#", *c))
 			n += (size_t)snprintf(ret_uri + n, size - n, "%%%02x", (unsigned char)*c);
 		else
 			ret_uri[n++] = *c;
@@ -339,7 +338,7 @@ static bool has_no_journal(const struct sp_directory *d)
 
 static int open_for_reading(const struct sp_directory *d, struct sp_day_file *f)
 {
-	const char *name = d->only != NULL ? d->only : f->day.name;
+	const char *name = d->only ? d->only : f->day.name;
 	int r = open_db(d, name, SQLITE_OPEN_READONLY, has_no_journal(d) ? "?immutable=1" : "", f);
 
 	r = r < 0 ? r : configure_connection(f);
@@ -432,7 +431,7 @@ void sp_file_close(struct sp_day_file *f)
 {
 	for (size_t i = 0; i < SP_N_STATEMENTS; i++)
 		(void)sqlite3_finalize(f->statements[i]);
-	if (f->db != NULL)
+	if (f->db)
 		(void)sqlite3_close_v2(f->db);
 	*f = (struct sp_day_file){0};
 }
@@ -468,5 +467,5 @@ bool sp_file_is_intact(struct sp_day_file *f)
 	const char *result = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
 
 	/* a read error is not damage */
-	return result != NULL ? strcmp(result, "ok") == 0 : r == 0 && code != SQLITE_CORRUPT && code != SQLITE_NOTADB;
+	return result ? strcmp(result, "ok") == 0 : r == 0 && code != SQLITE_CORRUPT && code != SQLITE_NOTADB;
 }

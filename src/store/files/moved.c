@@ -6,14 +6,14 @@
  */
 #include "store/files/moved.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "store/priv.h"
 #include "store/write/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 /* The first open file that is not where it was; NULL: none. */
 static const struct sp_day_file *find_moved_file(struct sp_store *s)
@@ -21,21 +21,21 @@ static const struct sp_day_file *find_moved_file(struct sp_store *s)
 	struct sp_writer *const both[] = {s->writer, s->closing};
 
 	for (size_t i = 0; i < SP_COUNT(both); i++)
-		for (int k = 0; both[i] != NULL && k < SP_N_RESOLUTIONS; k++)
-			if (both[i]->files[k].db != NULL && sp_file_has_moved(&both[i]->files[k]))
+		for (int k = 0; both[i] && k < SP_N_RESOLUTIONS; k++)
+			if (both[i]->files[k].db && sp_file_has_moved(&both[i]->files[k]))
 				return &both[i]->files[k];
 	return NULL;
 }
 
 bool sp_writer_is_in_place(struct sp_store *s)
 {
-	return sp_directory_is_in_place(&s->directory, &s->writer->lock) && find_moved_file(s) == NULL;
+	return sp_directory_is_in_place(&s->directory, &s->writer->lock) && !find_moved_file(s);
 }
 
 static void close_moved_day(struct sp_writer *w)
 {
 	for (int i = 0; i < SP_N_RESOLUTIONS; i++)
-		if (w->files[i].db != NULL)
+		if (w->files[i].db)
 			(void)sp_file_checkpoint(&w->files[i]);
 	sp_error_clear();
 	sp_writer_close_files(w);
@@ -44,7 +44,7 @@ static void close_moved_day(struct sp_writer *w)
 /* SQLite does not remove the journal of a file that has moved. */
 void sp_writer_abandon_files(struct sp_store *s)
 {
-	if (s->closing != NULL)
+	if (s->closing)
 		close_moved_day(s->closing);
 	free(s->closing);
 	s->closing = NULL;
@@ -76,9 +76,9 @@ int sp_writer_check_place(struct sp_store *s)
 	const struct sp_day_file *moved = same ? find_moved_file(s) : NULL;
 	char name[SP_DAY_NAME_MAX];
 
-	if (same && moved == NULL)
+	if (same && !moved)
 		return 0;
-	(void)snprintf(name, sizeof(name), "%s", moved != NULL ? moved->day.name : "");
+	(void)snprintf(name, sizeof(name), "%s", moved ? moved->day.name : "");
 	sp_writer_abandon_files(s);
 	int r = same ? 0 : reopen_directory(s);
 	if (r < 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/priv.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 static int remove_day(struct sp_store *s, struct sp_day *day)
 {
@@ -63,7 +63,7 @@ static int check_next_file(struct sp_store *s, const struct sp_day *days, size_t
 {
 	const struct sp_day *day = n == 0 ? NULL : &days[s->writer->next_checked++ % n];
 
-	if (day == NULL || day->bytes == 0 || sp_writer_has_day(s, day->day_s))
+	if (!day || day->bytes == 0 || sp_writer_has_day(s, day->day_s))
 		return 0;
 	int r = sp_writer_repair(s, day);
 	sp_error_clear();

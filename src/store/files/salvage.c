@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/files/salvage.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "store/format/pack.h"
+#include "store/priv.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/time.h"
-#include "store/format/pack.h"
-#include "store/priv.h"
 
 enum {
 	PAGE_MIN = 512,
@@ -147,7 +147,7 @@ static bool is_source(const struct cell *c, uint64_t id, size_t name, size_t typ
 	const uint8_t *end = c->bytes + c->at[types] + c->len[types];
 
 	return id - 1 < SP_MAX_SOURCES && has_text(c, name, 1, SP_TYPES_MAX) && has_text(c, types, 4, SP_TYPES_MAX) &&
-	       end[-1] == '\n' && memchr(c->bytes + c->at[types], ' ', c->len[types]) != NULL;
+	       end[-1] == '\n' && memchr(c->bytes + c->at[types], ' ', c->len[types]);
 }
 
 static bool check_source(struct salvage *s, const struct cell *c)
@@ -414,7 +414,7 @@ static void sweep_page_sizes(struct salvage *s, bool listed)
 /* The files of a day have the same sources, by the same ids. */
 static void copy_sources(const struct sp_directory *d, struct sp_day_file *f)
 {
-	for (int r = 0; r < SP_N_RESOLUTIONS && d != NULL && d->only == NULL; r++) {
+	for (int r = 0; r < SP_N_RESOLUTIONS && d && !d->only; r++) {
 		struct sp_day day = sp_day_of(f->day.day_s * SP_NS_PER_S, r);
 		struct sp_day_file sibling = {0};
 		SP_STATEMENT *from = NULL, *to = NULL;
@@ -454,7 +454,7 @@ static int salvage_new(int fd, struct sp_day_file *f, struct salvage **ret_salva
 	struct salvage *s = calloc(1, sizeof(*s));
 	struct stat st;
 
-	if (s == NULL)
+	if (!s)
 		return -ENOMEM;
 	s->fd = fd;
 	s->f = f;
@@ -508,7 +508,7 @@ static int find_day(int fd, struct sp_day *day)
 
 int sp_salvage_open(const struct sp_directory *d, const struct sp_day *day, struct sp_day_file *ret_file)
 {
-	const char *name = d->only != NULL ? d->only : day->name;
+	const char *name = d->only ? d->only : day->name;
 	SP_CLOSE int fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct sp_day found = *day;
 	struct sp_day_file f;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/files/scan_priv.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "store/files/salvage.h"
 #include "store/format/pruned_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* MOVED_MS: a window whose millisecond is taken is stored a little later. */
 enum { NS_PER_MS = 1000000, MOVED_MS = 1000, MAX_SOURCES = 256, MAX_GENERATIONS = 1 << 20, GAP_CHECK_BYTES = 32 << 20 };
@@ -41,11 +41,11 @@ int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk,
 	struct sp_scan *owner = scan->dict_scan;
 	struct loaded_dict *l = NULL;
 
-	for (size_t i = owner->n_loaded; i > 0 && l == NULL; i--)
+	for (size_t i = owner->n_loaded; i > 0 && !l; i--)
 		if (owner->loaded[i - 1].dict->dict.generation == generation &&
 		    owner->loaded[i - 1].dict->dict.day_s == scan->file.day.day_s)
 			l = &owner->loaded[i - 1];
-	if (l == NULL) {
+	if (!l) {
 		int r = owner->n_loaded == MAX_GENERATIONS ? -E2BIG
 							   : sp_grow(&owner->loaded, &owner->loaded_capacity,
 								     owner->n_loaded + 1, sizeof(*owner->loaded));
@@ -55,7 +55,7 @@ int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk,
 		l = &owner->loaded[owner->n_loaded++];
 		l->dict->skip_nodes = scan->totals;
 		l->dict->lazy = scan->options.lazy;
-		l->dict->skip_keys = scan->options.no_keys;
+		l->dict->skip_keys = scan->options.skip_keys;
 		l->next = 0;
 		if (scan->options.lazy)
 			last_chunk = find_last_chunk(scan, generation, last_chunk);
@@ -74,9 +74,9 @@ static void split_types(struct scan_source *s)
 		char *end = strchrnul(at, '\n'), *next = *end == '\0' ? end : end + 1;
 		*end = '\0';
 		char *space = strrchr(at, ' ');
-		if (space != NULL)
+		if (space)
 			*space = '\0';
-		s->values[s->n_values++] = (struct sp_scan_value){at, space != NULL ? space + 1 : ""};
+		s->values[s->n_values++] = (struct sp_scan_value){at, space ? space + 1 : ""};
 		at = next;
 	}
 }
@@ -86,14 +86,14 @@ static int add_source(struct sp_scan *scan, sqlite3_stmt *s)
 	const char *name = (const char *)sqlite3_column_text(s, 1), *types = (const char *)sqlite3_column_text(s, 2);
 	struct scan_source *source = calloc(1, sizeof(*source));
 
-	if (source == NULL)
+	if (!source)
 		return -ENOMEM;
 	source->id = sqlite3_column_int64(s, 0);
-	source->name = strdup(name != NULL ? name : "");
-	source->types = strdup(types != NULL ? types : "");
+	source->name = strdup(name ? name : "");
+	source->types = strdup(types ? types : "");
 	source->next = scan->sources;
 	scan->sources = source;
-	if (source->name == NULL || source->types == NULL)
+	if (!source->name || !source->types)
 		return -ENOMEM;
 	split_types(source);
 	return 0;
@@ -123,7 +123,7 @@ static int read_sources(struct sp_scan *scan)
 	r = r < 0 ? r : sp_file_prepare(&scan->file, "SELECT id, record FROM chunk LIMIT 0", &chunks);
 	r = r < 0 ? r : sp_file_prepare(&scan->file, "SELECT id, name, types FROM source NOT INDEXED LIMIT ?1", &s);
 
-	for (struct scan_source *old = scan->sources; old != NULL; old = old->next)
+	for (struct scan_source *old = scan->sources; old; old = old->next)
 		old->id = -1;
 	if (r < 0)
 		return r;
@@ -137,7 +137,7 @@ static const struct scan_source *find_source(const struct sp_scan *scan, int64_t
 {
 	const struct scan_source *s = scan->sources;
 
-	while (s != NULL && s->id != id)
+	while (s && s->id != id)
 		s = s->next;
 	return s;
 }
@@ -223,12 +223,23 @@ static int open_to_read(const struct sp_directory *d, const struct sp_day *day, 
 	return sp_file_open(d, day, false, f);
 }
 
+/* day_s is a multiple of 86400. */
+static uint64_t file_key(uint64_t day_s, int resolution)
+{
+	return day_s + (uint64_t)resolution;
+}
+
 /* Replaces the open file, or one that cannot be opened, by what can be salvaged. */
 static int salvage_file(struct sp_scan *scan)
 {
-	scan->n_damaged++;
+	const struct sp_day *day = &scan->days[scan->next_day - 1];
+	int r = sp_grow(&scan->salvaged, &scan->salvaged_capacity, scan->n_salvaged + 1, sizeof(*scan->salvaged));
+
+	if (r < 0)
+		return r;
+	scan->salvaged[scan->n_salvaged++] = file_key(day->day_s, day->resolution);
 	scan->was_checked = true;
-	int r = scan->borrows_file ? -EBADMSG : open_file(scan, sp_salvage_open);
+	r = scan->borrows_file ? -EBADMSG : open_file(scan, sp_salvage_open);
 	if (r < 0)
 		close_file(scan);
 	sp_error_clear();
@@ -238,7 +249,7 @@ static int salvage_file(struct sp_scan *scan)
 /* 1: a file is open; 0: there are no more. */
 static int next_file(struct sp_scan *scan)
 {
-	while (scan->windows == NULL && scan->next_day < scan->n_days) {
+	while (!scan->windows && scan->next_day < scan->n_days) {
 		scan->next_day++;
 		scan->next_row = 0;
 		scan->was_checked = false;
@@ -268,24 +279,24 @@ int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_
 {
 	struct sp_scan *scan = calloc(1, sizeof(*scan));
 	uint64_t n_damaged;
-	int r = scan == NULL ? -ENOMEM : 0;
+	int r = !scan ? -ENOMEM : 0;
 
 	if (r < 0)
 		return r;
 	scan->store = s;
 	scan->options = *o;
-	scan->dict_scan = o->share_dicts != NULL ? o->share_dicts->dict_scan : scan;
+	scan->dict_scan = o->share_dicts ? o->share_dicts->dict_scan : scan;
 	scan->of_days = o->resolution == SP_N_RESOLUTIONS;
 	scan->options.resolution = SP_MIN(o->resolution, SP_RES_1H);
 	scan->borrows_file = s->memory != NULL;
 	if (scan->borrows_file) {
 		scan->days = calloc(1, sizeof(*scan->days));
 		scan->n_days = 1;
-		r = scan->days == NULL ? -ENOMEM : 0;
+		r = !scan->days ? -ENOMEM : 0;
 	} else {
 		r = sp_directory_list(&s->directory, &scan->days, &scan->n_days, &n_damaged);
 	}
-	if (r == 0 && o->source != NULL && (scan->source = strdup(o->source)) == NULL)
+	if (r == 0 && o->source && !(scan->source = strdup(o->source)))
 		r = -ENOMEM;
 	size_t n = 0;
 	for (size_t i = 0; i < scan->n_days; i++)
@@ -302,12 +313,12 @@ int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_
 
 void sp_scan_close(struct sp_scan *scan)
 {
-	if (scan == NULL)
+	if (!scan)
 		return;
 	close_file(scan);
 	for (size_t i = 0; i < scan->n_loaded; i++)
 		sp_dict_free(scan->loaded[i].dict);
-	for (struct scan_source *next, *s = scan->sources; s != NULL; s = next) {
+	for (struct scan_source *next, *s = scan->sources; s; s = next) {
 		next = s->next;
 		free(s->name);
 		free(s->types);
@@ -315,6 +326,7 @@ void sp_scan_close(struct sp_scan *scan)
 	}
 	sp_window_rows_done(&scan->rows);
 	free(scan->loaded);
+	free(scan->salvaged);
 	free(scan->days);
 	free(scan->source);
 	free(scan);
@@ -323,6 +335,12 @@ void sp_scan_close(struct sp_scan *scan)
 uint64_t sp_scan_n_damaged(const struct sp_scan *scan)
 {
 	return scan->n_damaged;
+}
+
+const uint64_t *sp_scan_salvaged(const struct sp_scan *scan, size_t *ret_n)
+{
+	*ret_n = scan->n_salvaged;
+	return scan->salvaged;
 }
 
 /* --- windows --- */
@@ -442,9 +460,9 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 	const struct scan_source *source = find_source(scan, sqlite3_column_int64(s, 1));
 	struct sp_head h;
 
-	if (scan->of_days && source != NULL)
+	if (scan->of_days && source)
 		id = sp_day_id(scan->file.day.day_s, (uint64_t)source->id);
-	if (source == NULL || id.generation > UINT32_MAX || id.t_ms > INT64_MAX / NS_PER_MS)
+	if (!source || id.generation > UINT32_MAX || id.t_ms > INT64_MAX / NS_PER_MS)
 		return -EBADMSG;
 	int r = sp_head_unpack(id, sqlite3_column_blob(s, 3), (size_t)sqlite3_column_bytes(s, 3), &h);
 	if (r < 0)
@@ -453,7 +471,7 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 	    (!scan->of_days && id.t_ms <= scan->after_ms))
 		return 0;
 	if (h.wall_ns < scan->options.from_ns || h.wall_ns >= scan->options.to_ns ||
-	    (scan->source != NULL && strcmp(scan->source, source->name) != 0))
+	    (scan->source && strcmp(scan->source, source->name) != 0))
 		return 0;
 	*w = (struct sp_scan_window){.w = {.wall_ns = h.wall_ns,
 					   .boot_ns = h.boot_ns,
@@ -473,7 +491,7 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 	w->n_rows = (uint32_t)SP_MIN(h.n_rows, UINT32_MAX);
 	scan->id = id;
 	scan->last_chunk = h.last_chunk;
-	if (scan->options.is_wanted != NULL && !scan->options.is_wanted(scan->options.arg, w))
+	if (scan->options.is_wanted && !scan->options.is_wanted(scan->options.arg, w))
 		return 0;
 	if (scan->of_days && scan->options.trees)
 		return read_day_tree(scan, id, h.last_chunk, w);
@@ -499,7 +517,7 @@ static int check_gap(struct sp_scan *scan, uint64_t until_ns)
 {
 	struct sp_store *s = scan->store;
 	uint64_t length_ns = period_s[scan->options.resolution] * SP_NS_PER_S,
-		 key = scan->file.day.day_s + (uint64_t)scan->options.resolution;
+		 key = file_key(scan->file.day.day_s, scan->options.resolution);
 
 	if (scan->was_checked || scan->borrows_file || scan->of_days || until_ns < scan->next_ns + 2 * length_ns ||
 	    scan->days[scan->next_day - 1].bytes > GAP_CHECK_BYTES)

@@ -40,20 +40,26 @@ struct sp_scan_options {
 	/* Return pruned trees in place of the rows of hours that have one; each has a dictionary of its own (is_tree).
 	 * With resolution SP_N_RESOLUTIONS: the trees of days that include all of the day's hours. */
 	bool trees;
-	bool no_keys;     /* leave keys out of dictionaries */
+	bool skip_keys;   /* leave keys out of dictionaries */
 	bool lazy;        /* dictionaries are lazy (dict.h): sp_dict_narrow() finds the frames ... */
 	uint64_t last_ns; /* ... and the last window begins here: dictionaries are read up to it at once */
 	/* Another scan, whose dictionaries are used and extended. It must be closed later than this one, have the same
-	 * `lazy`, and both have no_keys. NULL: none. */
+	 * `lazy`, and both have skip_keys. NULL: none. */
 	struct sp_scan *share_dicts;
 	/* Called before dictionary and rows of a window are read. NULL: all are wanted. */
 	bool (*is_wanted)(const void *arg, const struct sp_scan_window *w);
 	const void *arg;
 };
 int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_scan **ret_scan);
-/* 1: a window; 0: the end. Damaged windows are counted and skipped. */
+/*
+ * 1: a window; 0: the end. A file that SQLite refuses, or that fails its integrity check after a damaged row or a gap,
+ * is salvaged once, and read on. A row whose head or rows fail their CRC is counted and skipped. A missing chunk costs
+ * the stacks that need it, not the window.
+ */
 int sp_scan_next(struct sp_scan *scan, struct sp_scan_window *ret_window);
-uint64_t sp_scan_n_damaged(const struct sp_scan *scan);
+uint64_t sp_scan_n_damaged(const struct sp_scan *scan); /* windows skipped */
+/* Keys of the files that were read only as far as they could be salvaged; each once. */
+const uint64_t *sp_scan_salvaged(const struct sp_scan *scan, size_t *ret_n);
 void sp_scan_close(struct sp_scan *scan);
 
 /* Exact totals (sums.h), stored with windows of 1m (by library), 1h and days (by function, too). */

@@ -2,14 +2,14 @@
 /* scan_beside.c: what is stored with windows: totals, pruned trees, charts. */
 #include "store/files/scan_priv.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "store/format/chart.h"
 #include "store/format/sums.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* --- totals --- */
 static int read_day_dict(struct sp_scan *scan, struct sp_unpacker *u, struct sp_dict_arrays **ret_dict)
@@ -111,7 +111,7 @@ static int open_on_file(struct sp_store *s, struct sp_day_file *f, uint64_t sour
 {
 	struct sp_scan *scan = calloc(1, sizeof(*scan));
 
-	if (scan == NULL)
+	if (!scan)
 		return -ENOMEM;
 	*scan = (struct sp_scan){
 	    .store = s,
@@ -142,7 +142,7 @@ int sp_scan_file_trees(struct sp_store *s, struct sp_day_file *f, uint64_t sourc
 		return r;
 	scan->only_trees = true;
 	while (r == 0 && (r = sp_scan_next(scan, &w)) == 1) {
-		r = w.dict != NULL && w.dict->is_tree ? each(arg, &w, scan->up_to_ms) : -ENODATA;
+		r = w.dict && w.dict->is_tree ? each(arg, &w, scan->up_to_ms) : -ENODATA;
 		w = (struct sp_scan_window){0};
 	}
 	sp_scan_close(scan);

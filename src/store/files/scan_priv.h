@@ -42,7 +42,9 @@ struct sp_scan {
 	struct sp_scan *dict_scan;   /* the scan that owns the dictionaries: this one, or another */
 	struct scan_source *sources; /* of all files; id -1: not in the open file */
 	struct sp_window_rows rows;
-	uint64_t n_damaged;
+	uint64_t n_damaged; /* windows skipped */
+	uint64_t *salvaged; /* files: day and resolution */
+	size_t n_salvaged, salvaged_capacity;
 	uint64_t next_row;              /* key of the next row of the file: earlier ones are done */
 	uint64_t next_ns;               /* when the next window of the file is expected to begin */
 	bool was_checked;               /* quick_check was run on the file */

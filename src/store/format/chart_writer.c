@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/format/chart.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/sum.h"
 #include "store/format/pruned_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { SLICE_MS = SP_CHART_SLICE_S * 1000 };
 
@@ -31,7 +31,7 @@ static int end_slice(struct sp_chart_writer *c)
 
 	for (size_t i = 0; i < slice->n; i++) {
 		int64_t *sums = sp_sums_add(&c->sums, slice->accounts[i].file, 0);
-		if (sums == NULL)
+		if (!sums)
 			return -ENOMEM;
 		memcpy(sums, sp_sums_at(slice, i), 2 * slice->n_values * sizeof(*sums));
 		c->slot_of_file[slice->accounts[i].file] = 0;
@@ -57,7 +57,7 @@ static int add_sums(struct sp_chart_writer *c, uint32_t file, const int64_t *val
 	if (sp_grow(&c->slot_of_file, &c->slot_capacity, (size_t)file + 1, sizeof(*c->slot_of_file)) < 0)
 		return -ENOMEM;
 	if (c->slot_of_file[file] == 0) {
-		if (sp_sums_add(&c->slice, file, 0) == NULL)
+		if (!sp_sums_add(&c->slice, file, 0))
 			return -ENOMEM;
 		c->slot_of_file[file] = (uint32_t)c->slice.n;
 	}
@@ -72,7 +72,7 @@ int sp_chart_writer_add(struct sp_chart_writer *c, uint64_t t_ms, uint64_t durat
 	const struct sp_chart_slice *last = c->n_slices > 0 ? &c->slices[c->n_slices - 1] : NULL;
 	int r = s->n_values != c->slice.n_values ? -EBADMSG : 0;
 
-	if (r == 0 && (last == NULL || last->begin_ms / SLICE_MS != t_ms / SLICE_MS))
+	if (r == 0 && (!last || last->begin_ms / SLICE_MS != t_ms / SLICE_MS))
 		r = begin_slice(c, t_ms);
 	if (r < 0)
 		return r;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/format/chunk.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 enum { STRING_MAX = 1 << 24 };
 
@@ -143,7 +143,7 @@ int sp_chunk_add(struct sp_chunk *c, enum sp_dict_kind kind, const void *item)
 	size_t bytes = sp_dict_kind_bytes(kind);
 	void *at = append_items(&c->items[kind], 1, bytes);
 
-	if (at == NULL)
+	if (!at)
 		return -ENOMEM;
 	memcpy(at, item, bytes);
 	return 0;
@@ -156,7 +156,7 @@ int sp_chunk_add_string(struct sp_chunk *c, const char *s, size_t len)
 	if (len > STRING_MAX)
 		return -E2BIG;
 	char *at = append_items(&c->bytes, room, 1);
-	if (at == NULL)
+	if (!at)
 		return -ENOMEM;
 	memcpy(at, s, len);
 	at[len] = '\0';
@@ -169,15 +169,15 @@ int sp_chunk_add_string(struct sp_chunk *c, const char *s, size_t len)
 int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint32_t new_frame)
 {
 	uint32_t *at_rank = append_items(&c->ranks, 1, sizeof(*at_rank));
-	uint32_t *at_new = at_rank != NULL && (rank & 1) != 0 ? append_items(&c->new_frames, 1, sizeof(*at_new)) : NULL;
+	uint32_t *at_new = at_rank && (rank & 1) != 0 ? append_items(&c->new_frames, 1, sizeof(*at_new)) : NULL;
 
-	if (at_rank == NULL || ((rank & 1) != 0 && at_new == NULL) || sp_chunk_add(c, SP_NODES, &distance) < 0) {
+	if (!at_rank || ((rank & 1) != 0 && !at_new) || sp_chunk_add(c, SP_NODES, &distance) < 0) {
 		c->ranks.n -= at_rank != NULL;
 		c->new_frames.n -= at_new != NULL;
 		return -ENOMEM;
 	}
 	*at_rank = rank;
-	if (at_new != NULL)
+	if (at_new)
 		*at_new = new_frame;
 	return 0;
 }
@@ -252,7 +252,7 @@ void sp_chunk_pack(const struct sp_chunk *c, struct sp_packer *p, bool skip_keys
 
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
 		counts[i] = i == SP_KEYS && skip_keys ? 0 : (uint32_t)c->items[i].n;
-	if (column == NULL) {
+	if (!column) {
 		sp_packer_fail(p, -ENOMEM);
 		return;
 	}
@@ -273,7 +273,7 @@ static int unpack_u32(struct sp_items *items, struct sp_unpacker *u)
 	size_t n = sp_unpack_length(u);
 	uint32_t *at = append_items(items, n, sizeof(*at));
 
-	if (at == NULL)
+	if (!at)
 		return -ENOMEM;
 	sp_unpack_u32(u, at, n);
 	return u->bad ? -EBADMSG : 0;
@@ -286,7 +286,7 @@ static int unpack_strings(struct sp_chunk *c, struct sp_unpacker *u)
 	size_t n = sp_unpack_length(u);
 	char *at = r < 0 ? NULL : append_items(&c->bytes, n, 1);
 
-	if (at == NULL)
+	if (!at)
 		return r < 0 ? r : -ENOMEM;
 	sp_unpack_bytes(u, at, n);
 	const uint32_t *lengths = c->items[SP_STRINGS].data;
@@ -311,12 +311,12 @@ static int unpack_structs(struct sp_chunk *c, const uint32_t counts[SP_N_DICT_KI
 		at[i] = counts[i] > u->n_symbols
 			    ? NULL
 			    : append_items(&c->items[i], counts[i], sp_dict_kind_bytes((enum sp_dict_kind)i));
-		if (at[i] == NULL)
+		if (!at[i])
 			return counts[i] > u->n_symbols ? -EBADMSG : -ENOMEM;
 		memset(at[i], 0, counts[i] * sp_dict_kind_bytes((enum sp_dict_kind)i));
 	}
 	SP_FREE uint64_t *column = calloc(most + 1, sizeof(*column));
-	if (column == NULL)
+	if (!column)
 		return -ENOMEM;
 	for (size_t i = 0; i < SP_COUNT(fields); i++)
 		if (!unpack_field(at[fields[i].kind], counts[fields[i].kind], &fields[i], column, u))

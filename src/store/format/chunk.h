@@ -43,7 +43,7 @@ int sp_chunk_add(struct sp_chunk *c, enum sp_dict_kind kind, const void *item);
 int sp_chunk_add_string(struct sp_chunk *c, const char *s, size_t len);
 int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint32_t new_frame);
 
-/* Appends all columns to a record that was begun. without_keys: for files of hours, which have none. */
+/* Appends all columns to a record that was begun. skip_keys: for files of hours, which have none. */
 void sp_chunk_pack(const struct sp_chunk *c, struct sp_packer *p, bool skip_keys);
 /* Appends to c. The numbers must continue those of c, unless c is empty. */
 int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u);

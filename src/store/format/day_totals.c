@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/format/sums.h"
 
+#include "base/mem.h"
+#include "base/sum.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
-#include "base/sum.h"
 
 int sp_day_totals_init(struct sp_day_totals *d, uint32_t n_values)
 {
@@ -119,7 +119,7 @@ static int add_account(struct translation *t, struct sp_account account, const i
 	if (file < 0 || func < 0 || sp_id_map_find(&d->account_ids, place, sizeof(place), &number) < 0)
 		return -ENOMEM;
 	if (*number == 0) {
-		if (sp_sums_add(&d->sums, place[0], place[1]) == NULL)
+		if (!sp_sums_add(&d->sums, place[0], place[1]))
 			return -ENOMEM;
 		*number = (uint32_t)d->sums.n;
 		sp_id_map_added(&d->account_ids);
@@ -134,7 +134,7 @@ int sp_day_totals_add(struct sp_day_totals *d, const struct sp_dict *dict, const
 {
 	SP_FREE uint32_t *files = calloc((size_t)dict->n_files + 1, sizeof(*files));
 	struct translation t = {d, dict, files};
-	int r = files == NULL ? -ENOMEM : s->n_values != d->sums.n_values ? -EBADMSG : 0;
+	int r = !files ? -ENOMEM : s->n_values != d->sums.n_values ? -EBADMSG : 0;
 
 	for (size_t i = 0; i < s->n && r == 0; i++)
 		r = add_account(&t, s->accounts[i], sp_sums_at(s, i));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/format/dict.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 enum { HOLE_MAX = 1 << 22, BYTES_MAX = 1 << 30, AHEAD = 24 };
 
@@ -22,7 +22,7 @@ static int grow_unfilled(struct sp_items *items, size_t first, size_t n, size_t 
 	if (n > items->capacity) {
 		size_t capacity = SP_MAX(n, items->capacity + items->capacity / 2);
 		void *data = reallocarray(items->data, capacity, each);
-		if (data == NULL)
+		if (!data)
 			return -ENOMEM;
 		items->data = data;
 		items->capacity = capacity;
@@ -60,7 +60,7 @@ static void update_dict(struct sp_dict_arrays *d)
 int sp_dict_new(uint64_t day_s, uint64_t generation, struct sp_dict_arrays **ret_dict)
 {
 	struct sp_dict_arrays *d = calloc(1, sizeof(*d));
-	int r = d == NULL ? -ENOMEM : grow_zeroed(&d->bytes, 1, 1);
+	int r = !d ? -ENOMEM : grow_zeroed(&d->bytes, 1, 1);
 
 	for (size_t i = 0; i < SP_N_DICT_KINDS && r == 0; i++)
 		r = grow_zeroed(&d->items[i], 1, item_bytes((enum sp_dict_kind)i));
@@ -78,7 +78,7 @@ int sp_dict_new(uint64_t day_s, uint64_t generation, struct sp_dict_arrays **ret
 
 void sp_dict_free(struct sp_dict_arrays *d)
 {
-	if (d == NULL)
+	if (!d)
 		return;
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
 		free(d->items[i].data);
@@ -271,8 +271,8 @@ static void truncate_items(struct sp_items *items, size_t n)
 	void *data = realloc(items->data, n * sizeof(uint32_t));
 
 	items->n = n;
-	items->data = data != NULL ? data : items->data;
-	items->capacity = data != NULL ? n : items->capacity;
+	items->data = data ? data : items->data;
+	items->capacity = data ? n : items->capacity;
 }
 
 /* Moves the nodes within their arrays: a copy of large arrays would cost memory. */
@@ -339,7 +339,7 @@ static int unpack_lazy_nodes(struct sp_dict_arrays *d, struct sp_unpacker *u, ui
 	sp_unpack_u32(u, frames, n);
 	size_t n_new = sp_unpack_length(u);
 	SP_FREE uint32_t *new_frames = malloc((n_new + 1) * sizeof(*new_frames));
-	if (new_frames == NULL)
+	if (!new_frames)
 		return -ENOMEM;
 	sp_unpack_u32(u, new_frames, n_new);
 	if (u->bad || d->new_successors.n + n_new >= SP_FRAME_IS_NEW || !find_parents(first, parents, n))
@@ -402,7 +402,7 @@ static bool has_valid_numbers(const struct sp_dict_arrays *d, const struct sp_ch
 /* Nodes that are still in a record will all be filled and need no zeroing. */
 static int reserve_items(struct sp_dict_arrays *d, const struct sp_chunk *c)
 {
-	bool fills = c->record != NULL && c->items[SP_NODES].n > 0;
+	bool fills = c->record && c->items[SP_NODES].n > 0;
 	int r = has_valid_numbers(d, c) ? 0 : -EBADMSG;
 
 	for (size_t i = 0; i < SP_N_DICT_KINDS && r == 0; i++) {
@@ -443,7 +443,7 @@ int sp_dict_reserve_nodes(struct sp_dict_arrays *d, size_t n)
 	for (size_t i = 0; i < SP_COUNT(nodes); i++) {
 		void *data =
 		    n <= nodes[i]->capacity ? nodes[i]->data : reallocarray(nodes[i]->data, n, sizeof(uint32_t));
-		if (data == NULL)
+		if (!data)
 			return -ENOMEM;
 		nodes[i]->data = data;
 		nodes[i]->capacity = SP_MAX(nodes[i]->capacity, n);

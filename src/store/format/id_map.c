@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/format/id_map.h"
 
+#include "base/intern.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-
-#include "base/intern.h"
 
 enum { SLOTS_MIN = 256 };
 
@@ -16,7 +16,7 @@ int sp_id_map_init(struct sp_id_map *t)
 	/* without randomness an attacker could know the seeds, no more */
 	(void)!getrandom(t->seeds, sizeof(t->seeds), GRND_NONBLOCK);
 	t->slots = calloc(t->n_slots, sizeof(*t->slots));
-	return t->slots == NULL ? -ENOMEM : 0;
+	return !t->slots ? -ENOMEM : 0;
 }
 
 void sp_id_map_done(struct sp_id_map *t)
@@ -30,7 +30,7 @@ static int grow_slots(struct sp_id_map *t)
 	size_t n = t->n_slots * 2;
 	struct sp_id_map_slot *slots = calloc(n, sizeof(*slots));
 
-	if (slots == NULL)
+	if (!slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->n_slots; i++) {
 		size_t at = t->slots[i].hash[0] & (n - 1);

@@ -90,9 +90,9 @@ int sp_multiples_expand(const struct sp_multiples *m, struct sp_window_rows *row
 			continue;
 		}
 		all.values[v] = calloc(rows->capacity + 1, sizeof(*all.values[v]));
-		for (uint32_t i = 0; i < rows->n && all.values[v] != NULL; i++)
+		for (uint32_t i = 0; i < rows->n && all.values[v]; i++)
 			all.values[v][i] = base[i] * m->factor[v];
-		r = all.values[v] == NULL ? -ENOMEM : r;
+		r = !all.values[v] ? -ENOMEM : r;
 	}
 	*rows = all;
 	return r;

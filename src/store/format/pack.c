@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/format/pack.h"
 
+#include "base/cursor.h"
+#include "base/error.h"
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
-
-#include "base/cursor.h"
-#include "base/error.h"
-#include "base/mem.h"
 
 enum {
 	VERSION = 1,
@@ -37,10 +37,10 @@ int sp_packer_new(struct sp_packer **ret_packer)
 {
 	struct sp_packer *p = calloc(1, sizeof(*p));
 
-	if (p == NULL)
+	if (!p)
 		return -ENOMEM;
 	p->zstd = ZSTD_createCCtx();
-	if (p->zstd == NULL || ZSTD_isError(ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, LEVEL)) ||
+	if (!p->zstd || ZSTD_isError(ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, LEVEL)) ||
 	    ZSTD_isError(ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_checksumFlag, 0))) {
 		sp_packer_free(p);
 		return -ENOMEM;
@@ -51,7 +51,7 @@ int sp_packer_new(struct sp_packer **ret_packer)
 
 void sp_packer_free(struct sp_packer *p)
 {
-	if (p == NULL)
+	if (!p)
 		return;
 	ZSTD_freeCCtx(p->zstd);
 	free(p->symbols);
@@ -264,13 +264,13 @@ static _Thread_local ZSTD_DCtx *kept_zstd;
 
 static ZSTD_DCtx *get_zstd(void)
 {
-	if (kept_zstd != NULL && ZSTD_sizeof_DCtx(kept_zstd) > KEPT_BYTES) {
+	if (kept_zstd && ZSTD_sizeof_DCtx(kept_zstd) > KEPT_BYTES) {
 		ZSTD_freeDCtx(kept_zstd);
 		kept_zstd = NULL;
 	}
-	if (kept_zstd == NULL)
+	if (!kept_zstd)
 		kept_zstd = ZSTD_createDCtx();
-	if (kept_zstd != NULL)
+	if (kept_zstd)
 		(void)ZSTD_DCtx_reset(kept_zstd, ZSTD_reset_session_only);
 	return kept_zstd;
 }
@@ -280,7 +280,7 @@ static int read_frame(struct sp_unpacker *u, const uint8_t *frame, size_t n_fram
 	ZSTD_DCtx *zstd = get_zstd();
 
 	u->symbols = malloc(u->n_symbols + 1);
-	if (u->symbols == NULL || zstd == NULL)
+	if (!u->symbols || !zstd)
 		return -ENOMEM;
 	size_t n = ZSTD_decompressDCtx(zstd, u->symbols, u->n_symbols, frame, n_frame);
 	return ZSTD_isError(n) || n != u->n_symbols ? -EBADMSG : 0;
@@ -295,7 +295,7 @@ static int read_beginning(struct sp_unpacker *u, const uint8_t *frame, size_t n_
 
 	u->symbols = out.dst;
 	u->n_symbols = n;
-	int r = zstd == NULL || u->symbols == NULL ? -ENOMEM : 0;
+	int r = !zstd || !u->symbols ? -ENOMEM : 0;
 	while (r == 0 && out.pos < n) {
 		size_t before = out.pos + in.pos, left = ZSTD_decompressStream(zstd, &out, &in);
 		if (ZSTD_isError(left) || out.pos + in.pos == before)
@@ -312,7 +312,7 @@ static int read_record(struct sp_unpacker *u, struct sp_cursor *c, size_t wanted
 	if (c->bad || n_columns > MAX_COLUMNS)
 		return -EBADMSG;
 	u->lengths = calloc(n_columns + 1, sizeof(*u->lengths));
-	if (u->lengths == NULL)
+	if (!u->lengths)
 		return -ENOMEM;
 	u->n_columns = n_columns;
 	for (size_t i = 0; i < n_columns; i++) {
@@ -434,7 +434,7 @@ void sp_unpack_u64(struct sp_unpacker *u, uint64_t *ret_v, size_t n)
 	const uint8_t *symbols = next_column(u, n);
 	struct sp_unpacker at = *u; /* a local copy: stays in registers despite the writes to ret_v */
 
-	if (symbols == NULL)
+	if (!symbols)
 		memset(ret_v, 0, n * sizeof(*ret_v));
 	else
 		for (size_t i = 0; i < n; i++)
@@ -449,9 +449,9 @@ void sp_unpack_u32(struct sp_unpacker *u, uint32_t *ret_v, size_t n)
 	struct sp_unpacker at = *u;
 	uint64_t all = 0;
 
-	if (symbols == NULL)
+	if (!symbols)
 		memset(ret_v, 0, n * sizeof(*ret_v));
-	for (size_t i = 0; i < n && symbols != NULL; i++) {
+	for (size_t i = 0; i < n && symbols; i++) {
 		uint64_t v = get_number(&at, symbols[i]);
 		all |= v;
 		ret_v[i] = (uint32_t)v;
@@ -464,7 +464,7 @@ void sp_unpack_bytes(struct sp_unpacker *u, void *ret_bytes, size_t n)
 {
 	const uint8_t *symbols = next_column(u, n);
 
-	if (symbols == NULL)
+	if (!symbols)
 		memset(ret_bytes, 0, n);
 	else if (n > 0)
 		memcpy(ret_bytes, symbols, n);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/format/pruned_tree.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/sum.h"
 #include "store/format/multiples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { MAX_KEPT = 1 << 15 };
 
@@ -82,10 +82,7 @@ static int group_sums_init(struct group_sums *g, uint32_t n_kept, uint32_t n_val
 	g->under = calloc(n_kept, sizeof(*g->under));
 	g->has_rows = calloc(n_kept / 64 + 1, sizeof(*g->has_rows));
 	g->shortened_node = calloc(n_kept, sizeof(*g->shortened_node));
-	return g->self == NULL || g->shortened == NULL || g->under == NULL || g->has_rows == NULL ||
-		       g->shortened_node == NULL
-		   ? -ENOMEM
-		   : 0;
+	return !g->self || !g->shortened || !g->under || !g->has_rows || !g->shortened_node ? -ENOMEM : 0;
 }
 
 static void group_sums_done(struct group_sums *g)

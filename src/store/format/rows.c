@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/format/rows.h"
 
+#include "base/mem.h"
+#include "base/sum.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
-#include "base/sum.h"
 
 enum { DIGIT_BITS = 11, N_DIGITS = 1 << DIGIT_BITS, WHO_BITS = 18, NODE_BITS = 24, VALUE_BITS = 22 };
 #define NODE_MASK ((UINT64_C(1) << NODE_BITS) - 1)
@@ -23,10 +23,10 @@ static int grow_column(void *array_pointer, size_t from, size_t to, size_t each)
 	void *array, *grown;
 
 	memcpy(&array, array_pointer, sizeof(array));
-	if (array != NULL && from >= to)
+	if (array && from >= to)
 		return 0;
 	grown = reallocarray(array, to, each);
-	if (grown == NULL)
+	if (!grown)
 		return -ENOMEM;
 	memcpy(array_pointer, &grown, sizeof(grown));
 	return 0;
@@ -85,7 +85,7 @@ static bool fits_words(const struct sp_window_rows *r, const uint32_t *who_of)
 	uint64_t who = 0, node = 0, value = 0;
 
 	for (uint32_t i = 0; i < r->n; i++) {
-		who |= who_of == NULL ? r->who[i] : who_of[r->who[i]];
+		who |= !who_of ? r->who[i] : who_of[r->who[i]];
 		node |= r->node[i];
 		value |= (uint64_t)r->values[0][i];
 	}
@@ -111,7 +111,7 @@ int sp_packed_rows_add(struct sp_packed_rows *p, const struct sp_window_rows *r,
 	memcpy(p->factors, factors, sizeof(factors));
 	uint64_t *words = p->words + p->n;
 	for (uint32_t i = 0; i < r->n; i++) {
-		uint64_t who = who_of == NULL ? r->who[i] : who_of[r->who[i]];
+		uint64_t who = !who_of ? r->who[i] : who_of[r->who[i]];
 		words[i] = (who << NODE_BITS | r->node[i]) << VALUE_BITS | (uint64_t)r->values[0][i];
 	}
 	p->n += r->n;
@@ -204,7 +204,7 @@ int sp_packed_rows_unpack(struct sp_packed_rows *p, struct sp_window_rows *ret_r
 {
 	SP_FREE uint64_t *scratch = malloc((p->n + 1) * sizeof(*scratch));
 
-	if (scratch == NULL)
+	if (!scratch)
 		return -ENOMEM;
 	ret_rows->n_values = p->n_values;
 	int r = unpack_words(sort_words(p->words, scratch, p->n), p->n, ret_rows);
@@ -245,7 +245,7 @@ static int reorder_rows(struct sp_window_rows *r, const struct row_key *order)
 	uint32_t n_out = 0;
 	SP_FREE int64_t *column = malloc(r->n * sizeof(*column));
 
-	if (column == NULL)
+	if (!column)
 		return -ENOMEM;
 	for (uint32_t v = 0; v < r->n_values; v++) {
 		int64_t *values = r->values[v];
@@ -274,7 +274,7 @@ static int sort_wide_rows(struct sp_window_rows *r)
 	size_t n = r->n;
 	SP_FREE struct row_key *scratch = n == 0 ? NULL : malloc(2 * n * sizeof(*scratch));
 
-	if (n == 0 || scratch == NULL)
+	if (n == 0 || !scratch)
 		return n == 0 ? 0 : -ENOMEM;
 	struct row_key *from = scratch, *to = scratch + n;
 	for (uint32_t i = 0; i < n; i++)

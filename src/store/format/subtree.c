@@ -9,7 +9,7 @@ int sp_subtree_init(struct sp_subtree *p, uint32_t n_nodes)
 	*p = (struct sp_subtree){.n_words = n_nodes / 64 + 1};
 	p->selected = calloc(p->n_words, sizeof(*p->selected));
 	p->n_before = malloc(p->n_words * sizeof(*p->n_before));
-	if (p->selected == NULL || p->n_before == NULL) {
+	if (!p->selected || !p->n_before) {
 		sp_subtree_done(p);
 		return -ENOMEM;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/format/subtree_sums.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "base/sum.h"
+
+#include <stdlib.h>
 
 int sp_subtree_sums_init(struct sp_subtree_sums *s, uint32_t n_nodes)
 {
@@ -41,7 +41,7 @@ int sp_subtree_sums_alloc(struct sp_subtree_sums *s)
 	s->n = s->subtree.n;
 	s->nodes = malloc(s->n * sizeof(*s->nodes));
 	s->parent = malloc(s->n * sizeof(*s->parent));
-	return s->nodes == NULL || s->parent == NULL ? -ENOMEM : 0;
+	return !s->nodes || !s->parent ? -ENOMEM : 0;
 }
 
 void sp_subtree_sums_fill(struct sp_subtree_sums *s, const struct sp_node *nodes, uint32_t from, uint32_t to)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/format/sums.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/sum.h"
 #include "store/format/multiples.h"
 #include "store/format/subtree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 void sp_sums_done(struct sp_sums *s)
 {
@@ -61,7 +61,7 @@ static int account_table_init(struct account_table *a, uint32_t n, uint32_t n_va
 	a->n = n;
 	a->sums = calloc(2 * (size_t)n * n_values + 1, sizeof(*a->sums));
 	a->end = calloc((size_t)n + 1, sizeof(*a->end));
-	return a->sums == NULL || a->end == NULL ? -ENOMEM : 0;
+	return !a->sums || !a->end ? -ENOMEM : 0;
 }
 
 static void account_table_done(struct account_table *a)
@@ -106,14 +106,14 @@ static void add_row(const struct step *w, uint32_t node, int64_t value)
 
 	sp_saturating_add(&t->nodes[node].under, value);
 	for (uint32_t leaf = node; leaf != 0 && at.library == SP_NO_LIBRARY; leaf = t->parent[leaf])
-		at = w->view->owners[t->nodes[leaf].frame]; /* skips the mark of a kernel stack without frames */
-	if (at.library == SP_NO_LIBRARY && steps->files.sums != NULL) { /* no frames at all: counted for file 0 */
+		at = w->view->owners[t->nodes[leaf].frame];     /* skips the mark of a kernel stack without frames */
+	if (at.library == SP_NO_LIBRARY && steps->files.sums) { /* no frames at all: counted for file 0 */
 		add_to_account(steps, &steps->files, 0, 0, value);
 		add_to_account(steps, &steps->files, 0, 1, value);
 	}
-	if (at.library != SP_NO_LIBRARY && steps->files.sums != NULL)
+	if (at.library != SP_NO_LIBRARY && steps->files.sums)
 		add_to_account(steps, &steps->files, at.library, 0, value);
-	if (at.library != SP_NO_LIBRARY && at.func != 0 && steps->funcs.sums != NULL)
+	if (at.library != SP_NO_LIBRARY && at.func != 0 && steps->funcs.sums)
 		add_to_account(steps, &steps->funcs, at.func, 0, value);
 }
 
@@ -142,9 +142,9 @@ static int order_walk(struct step *w, uint32_t from, uint32_t to)
 	struct sp_sums_steps *steps = w->steps;
 	struct sp_subtree_sum *nodes = steps->tree.nodes;
 
-	if (steps->walk == NULL)
+	if (!steps->walk)
 		steps->walk = malloc(steps->tree.n * sizeof(*steps->walk));
-	if (steps->walk == NULL)
+	if (!steps->walk)
 		return -ENOMEM;
 	for (uint32_t node = from; node < to; node++) {
 		uint32_t at = 0, n = nodes[node].size;
@@ -178,10 +178,9 @@ static int sum_walk(struct step *w, uint32_t from, uint32_t to)
 		struct sp_subtree_sum node = steps->tree.nodes[steps->walk[i]];
 		struct sp_frame_owner at = w->view->owners[node.frame];
 		__builtin_prefetch(&steps->tree.nodes[steps->walk[SP_MIN(i + SP_PREFETCH_NODES, steps->tree.n - 1)]]);
-		if (files->sums != NULL && at.library != SP_NO_LIBRARY &&
-		    enter_account(files, at.library, i, node.walk_next))
+		if (files->sums && at.library != SP_NO_LIBRARY && enter_account(files, at.library, i, node.walk_next))
 			add_to_account(steps, files, at.library, 1, node.under);
-		if (funcs->sums == NULL || at.func == 0 || !enter_account(funcs, at.func, i, node.walk_next))
+		if (!funcs->sums || at.func == 0 || !enter_account(funcs, at.func, i, node.walk_next))
 			continue;
 		steps->library_of[at.func] = at.library;
 		add_to_account(steps, funcs, at.func, 1, node.under);
@@ -214,8 +213,8 @@ static void begin_next_stage(struct sp_sums_steps *steps)
 	steps->value--;
 	steps->stage = FIRST_OF_VALUE;
 	sp_subtree_sums_clear(&steps->tree);
-	for (struct account_table *a = &steps->files; a != NULL; a = a == &steps->files ? &steps->funcs : NULL)
-		if (a->end != NULL)
+	for (struct account_table *a = &steps->files; a; a = a == &steps->files ? &steps->funcs : NULL)
+		if (a->end)
 			memset(a->end, 0, a->n * sizeof(*a->end));
 }
 
@@ -243,7 +242,7 @@ int sp_sums_steps_new(const struct sp_window_rows *rows, const struct sp_dict_vi
 {
 	struct sp_sums_steps *steps = calloc(1, sizeof(*steps));
 
-	if (steps == NULL)
+	if (!steps)
 		return -ENOMEM;
 	steps->multiples = sp_multiples_of(rows);
 	steps->value = SP_MAX(steps->multiples.n_base, 1U) - 1;
@@ -254,7 +253,7 @@ int sp_sums_steps_new(const struct sp_window_rows *rows, const struct sp_dict_vi
 		r = account_table_init(&steps->funcs, view->n_funcs, steps->multiples.n_base);
 		steps->library_of = calloc((size_t)view->n_funcs + 1, sizeof(*steps->library_of));
 	}
-	if (r < 0 || (steps->funcs.sums != NULL && steps->library_of == NULL)) {
+	if (r < 0 || (steps->funcs.sums && !steps->library_of)) {
 		sp_sums_steps_free(steps);
 		return -ENOMEM;
 	}
@@ -264,7 +263,7 @@ int sp_sums_steps_new(const struct sp_window_rows *rows, const struct sp_dict_vi
 
 void sp_sums_steps_free(struct sp_sums_steps *steps)
 {
-	if (steps == NULL)
+	if (!steps)
 		return;
 	sp_subtree_sums_done(&steps->tree);
 	account_table_done(&steps->files);
@@ -288,11 +287,11 @@ static int add_account(struct sp_sums *s, uint32_t file, uint32_t func, const in
 	for (uint32_t i = 0; i < 2 * m->n_base; i++)
 		any |= base[i] != 0;
 	int64_t *values = any ? sp_sums_add(s, file, func) : NULL;
-	for (uint32_t v = 0; v < m->n_values && values != NULL; v++) {
+	for (uint32_t v = 0; v < m->n_values && values; v++) {
 		values[2 * v] = base[2 * m->base_of[v]] * m->factor[v];
 		values[2 * v + 1] = base[2 * m->base_of[v] + 1] * m->factor[v];
 	}
-	return any && values == NULL ? -ENOMEM : 0;
+	return any && !values ? -ENOMEM : 0;
 }
 
 int sp_sums_of_libraries(const int64_t *accounts, uint32_t n_files, uint32_t n_values, struct sp_sums *s)
@@ -368,7 +367,7 @@ void sp_sums_pack(const struct sp_sums *s, struct sp_packer *p)
 	SP_FREE uint64_t *column = calloc(s->n + 1, sizeof(*column));
 	uint64_t factors[SP_MAX_VALUES], last = 0;
 
-	if (column == NULL) {
+	if (!column) {
 		sp_packer_fail(p, -ENOMEM);
 		return;
 	}
@@ -416,7 +415,7 @@ int sp_sums_unpack(struct sp_sums *s, struct sp_unpacker *u)
 	uint64_t factors[SP_MAX_VALUES], func = 0;
 
 	*s = (struct sp_sums){0};
-	if (column == NULL || sp_grow(&s->accounts, &s->capacity, n + 1, sizeof(*s->accounts)) < 0)
+	if (!column || sp_grow(&s->accounts, &s->capacity, n + 1, sizeof(*s->accounts)) < 0)
 		return -ENOMEM;
 	sp_unpack_u64(u, column, n);
 	for (size_t i = 0; i < n; i++)

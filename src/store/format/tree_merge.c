@@ -2,12 +2,12 @@
 /* tree_merge.c: makes pruned trees one, with a dictionary of its own; reads and writes their records. */
 #include "store/format/pruned_tree.h"
 
+#include "base/mem.h"
+#include "store/format/window.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
-#include "store/format/window.h"
 
 int sp_tree_merge_init(struct sp_tree_merge *merge)
 {
@@ -225,7 +225,7 @@ static int name_merge_init(struct name_merge *t, struct sp_tree_merge *merge, co
 	*t = (struct name_merge){.merge = merge, .dict = d};
 	t->strings =
 	    calloc((size_t)d->n_strings + d->n_files + d->n_funcs + d->n_frames + d->n_groups + 1, sizeof(*t->strings));
-	if (t->strings == NULL)
+	if (!t->strings)
 		return -ENOMEM;
 	t->files = t->strings + d->n_strings;
 	t->funcs = t->files + d->n_files;
@@ -239,7 +239,7 @@ static int add_tree(struct sp_tree_merge *merge, const struct sp_dict *d, const 
 {
 	SP_FREE uint32_t *numbers = calloc((size_t)n_nodes + 1, sizeof(*numbers));
 	struct name_merge t;
-	int r = numbers == NULL ? -ENOMEM : name_merge_init(&t, merge, d);
+	int r = !numbers ? -ENOMEM : name_merge_init(&t, merge, d);
 
 	if (r < 0)
 		return r;
@@ -271,7 +271,7 @@ int sp_tree_merge_add_record(struct sp_tree_merge *merge, const struct sp_dict *
 {
 	SP_FREE struct sp_node *nodes = calloc((size_t)d->n_nodes + 1, sizeof(*nodes));
 
-	if (nodes == NULL)
+	if (!nodes)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < d->n_nodes; i++)
 		nodes[i] = (struct sp_node){d->parent[i], d->frame[i]};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/format/window.h"
 
+#include "base/cursor.h"
+#include "base/mem.h"
+#include "base/time.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-
-#include "base/cursor.h"
-#include "base/mem.h"
-#include "base/time.h"
 
 enum { HEAD_NUMBERS = 9, NS_PER_MS = 1000000 };
 
@@ -142,7 +142,7 @@ void sp_window_rows_pack_columns(const struct sp_window_rows *r, struct sp_packe
 	uint64_t forms[SP_MAX_VALUES], factors[SP_MAX_VALUES];
 	SP_FREE uint64_t *scratch = malloc(((size_t)r->n + 1) * 2 * sizeof(*scratch));
 
-	if (scratch == NULL) {
+	if (!scratch) {
 		sp_packer_fail(p, -ENOMEM);
 		return;
 	}
@@ -215,7 +215,7 @@ static int unpack_places(struct sp_window_rows *r, size_t at, struct sp_unpacker
 	size_t n_who = sp_unpack_length(u);
 	SP_FREE uint32_t *who = malloc((n_who + 1) * 2 * sizeof(*who));
 
-	if (who == NULL)
+	if (!who)
 		return -ENOMEM;
 	sp_unpack_u32(u, who, n_who);
 	sp_unpack_u32(u, who + n_who, n_who);

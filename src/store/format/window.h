@@ -22,11 +22,11 @@ struct sp_head {
 	uint32_t n_cpus;
 };
 enum { SP_HEAD_MAX = 96 };
-/* The place of a window: column t, and its generation. */
+/* A window's id: column t, and its generation. */
 struct sp_window_id {
 	uint64_t t_ms, generation;
 };
-/* The place of a day's head and totals. */
+/* The id of a day's head and totals. */
 static inline struct sp_window_id sp_day_id(uint64_t day_s, uint64_t source)
 {
 	return (struct sp_window_id){day_s * 1000, source};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/query/answer.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct stacks { /* numbers of the profile */
 	uint32_t user, kernel;
@@ -100,7 +100,7 @@ static int64_t add_frame(struct sp_answer_writer *a, uint32_t number)
 			     .file = (uint32_t)file,
 			     .func = (uint32_t)func,
 			     .flags = from->flags & ((1U << SP_FRAME_VARIANT_SHIFT) - 1)};
-	int64_t n = sp_profile_add_frame_apart(a->p, &f, f.offset != 0 || func == 0);
+	int64_t n = sp_profile_add_frame_variant(a->p, &f, f.offset != 0 || func == 0);
 	if (n > 0)
 		a->frame_of[number] = (uint32_t)n;
 	return n;
@@ -119,7 +119,7 @@ static int push_profile_frame(struct sp_answer_writer *a, uint32_t frame)
 /* Class and reason of a stack, from its mark; without a mark its root was lost. */
 static struct sp_stack stack_of_mark(const struct sp_dict_frame *mark)
 {
-	if (mark == NULL)
+	if (!mark)
 		return (struct sp_stack){.stack_class = SP_CLASS_CUT};
 	return (struct sp_stack){.stack_class = mark->stack_class, .reason = mark->reason};
 }
@@ -142,7 +142,7 @@ static int64_t add_shortened_frame(struct sp_answer_writer *a, uint32_t node)
 	struct sp_frame f = {.func = (uint32_t)number,
 			     .file = (uint32_t)add_file(a, before->file),
 			     .flags = before->flags & SP_FRAMEF_KERNEL};
-	return number < 0 ? number : sp_profile_add_frame_apart(a->p, &f, false);
+	return number < 0 ? number : sp_profile_add_frame_variant(a->p, &f, false);
 }
 
 /* Where the kernel's frames end in a path, and the marks. */
@@ -166,7 +166,7 @@ static int push_frame(struct sp_answer_writer *a, uint32_t frame, struct path_ma
 	}
 	int64_t n = frame == 0 ? 0 : add_frame(a, frame);
 	int r = n <= 0 ? (int)n : push_profile_frame(a, (uint32_t)n);
-	if (r == 0 && n > 0 && f->flags & SP_FRAMEF_KERNEL && m->kernel == NULL)
+	if (r == 0 && n > 0 && f->flags & SP_FRAMEF_KERNEL && !m->kernel)
 		m->n_kernel = a->n_path;
 	return r;
 }
@@ -186,8 +186,7 @@ static int push_slot(struct sp_answer_writer *a, const struct sp_answer_stack *s
 	if (r == 0 && slot->shortened) {
 		int64_t shortened = add_shortened_frame(a, slot->node);
 		r = shortened <= 0 ? (int)shortened : push_profile_frame(a, (uint32_t)shortened);
-		if (shortened > 0 && m->kernel == NULL &&
-		    a->d->frames[a->d->frame[slot->node]].flags & SP_FRAMEF_KERNEL)
+		if (shortened > 0 && !m->kernel && a->d->frames[a->d->frame[slot->node]].flags & SP_FRAMEF_KERNEL)
 			m->n_kernel = a->n_path;
 	}
 	for (uint32_t node = slot->node; node != 0 && r == 0; node = a->d->parent[node])
@@ -204,7 +203,7 @@ static int64_t add_stacks(struct sp_answer_writer *a, uint32_t slot)
 	if (r < 0)
 		return r;
 	struct sp_stack user = stack_of_mark(m.root), kernel = {0};
-	if (m.kernel != NULL)
+	if (m.kernel)
 		kernel = stack_of_mark(m.kernel);
 	kernel.n_frames = m.n_kernel;
 	kernel.frames = a->path;
@@ -240,11 +239,11 @@ static int64_t add_key(struct sp_answer_writer *a, uint32_t who, uint32_t slice)
 {
 	const struct sp_dict *d = a->d;
 	const struct sp_dict_key *k = a->g->by_group || who >= d->n_keys ? NULL : &d->keys[who];
-	uint32_t number = k != NULL ? k->group : a->g->by_group && who < d->n_groups ? who : 0;
+	uint32_t number = k ? k->group : a->g->by_group && who < d->n_groups ? who : 0;
 	const struct sp_dict_group *g = &d->groups[number < d->n_groups ? number : 0];
 	int64_t exe = add_file(a, g->exe), comm = add_string(a, g->comm), path = add_string(a, g->cgroup_path);
 	int64_t container = add_string(a, g->container), root = add_string(a, g->root);
-	int64_t thread = k != NULL ? add_string(a, k->thread) : comm;
+	int64_t thread = k ? add_string(a, k->thread) : comm;
 
 	if (exe < 0 || comm < 0 || path < 0 || container < 0 || root < 0 || thread < 0)
 		return -ENOMEM;
@@ -254,7 +253,7 @@ static int64_t add_key(struct sp_answer_writer *a, uint32_t who, uint32_t slice)
 				     .cgroup_path = (uint32_t)path,
 				     .container = (uint32_t)container,
 				     .root = (uint32_t)root};
-	if (k != NULL) {
+	if (k) {
 		process.pid = k->pid;
 		process.ns_pid = k->ns_pid;
 		process.exec_id = k->exec_id;
@@ -350,8 +349,7 @@ static int dict_begin(struct sp_answer_writer *a, uint32_t dict, const struct sp
 	a->frame_of = calloc((size_t)d->n_frames + 1, sizeof(*a->frame_of));
 	a->stacks_of = malloc(((size_t)slots->n_slots + 1) * sizeof(*a->stacks_of));
 	a->key_of = malloc(((size_t)n_who(a) + 1) * sizeof(*a->key_of));
-	if (a->file_of == NULL || a->func_of == NULL || a->frame_of == NULL || a->stacks_of == NULL ||
-	    a->key_of == NULL)
+	if (!a->file_of || !a->func_of || !a->frame_of || !a->stacks_of || !a->key_of)
 		return -ENOMEM;
 	memset(a->stacks_of, 0xff, ((size_t)slots->n_slots + 1) * sizeof(*a->stacks_of));
 	return 0;
@@ -429,7 +427,7 @@ static int sort_runs(const struct sp_answer_writer *a, struct run **ret_runs, si
 	for (size_t i = 0; i < a->g->n_windows; i++)
 		n += a->g->windows[i].n_runs;
 	*ret_runs = calloc(n + 1, sizeof(**ret_runs));
-	if (first_of == NULL || *ret_runs == NULL)
+	if (!first_of || !*ret_runs)
 		return -ENOMEM;
 	for (size_t i = 0; i < a->g->n_windows; i++)
 		for (uint32_t k = 0; k < a->g->windows[i].n_runs; k++)
@@ -474,7 +472,7 @@ int sp_answer_finish(struct sp_answer_writer *a, uint64_t *ret_n_shortened)
 	struct sums s = {.values = calloc(n * SP_MAX(a->g->n_types, 1U), sizeof(*s.values)),
 			 .has_rows = calloc(n, 1),
 			 .used = calloc(n, sizeof(*s.used))};
-	int r = s.values == NULL || s.has_rows == NULL || s.used == NULL ? -ENOMEM : add_types(a);
+	int r = !s.values || !s.has_rows || !s.used ? -ENOMEM : add_types(a);
 
 	if (r == 0)
 		r = add_rows(a, &s);
@@ -506,7 +504,7 @@ int sp_answer_new(struct sp_gathered *g, const char *source, struct sp_profile *
 {
 	struct sp_answer_writer *a = calloc(1, sizeof(*a));
 
-	if (a == NULL)
+	if (!a)
 		return -ENOMEM;
 	a->g = g;
 	a->p = into;
@@ -520,7 +518,7 @@ int sp_answer_new(struct sp_gathered *g, const char *source, struct sp_profile *
 
 void sp_answer_free(struct sp_answer_writer *a)
 {
-	if (a == NULL)
+	if (!a)
 		return;
 	dict_done(a);
 	sp_intern_free(a->files);

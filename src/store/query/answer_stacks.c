@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/query/answer_stacks.h"
 
+#include "base/mem.h"
+#include "profile/filter.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
-#include "profile/filter.h"
 
 /* --- filters --- */
 enum { HAS_LIBRARY = 1, HAS_FUNCTION = 2 };
 
 static void match_files(const struct sp_dict *d, const char *glob, uint8_t *files)
 {
-	for (uint32_t i = 1; i < d->n_files && glob != NULL; i++)
-		files[i] =
-		    sp_glob_means_file(glob, sp_dict_string(d, d->files[i].name), sp_dict_string(d, d->files[i].path));
+	for (uint32_t i = 1; i < d->n_files && glob; i++)
+		files[i] = sp_glob_matches_file(glob, sp_dict_string(d, d->files[i].name),
+						sp_dict_string(d, d->files[i].path));
 }
 
 static void match_funcs(const struct sp_dict *d, const char *glob, const uint8_t *files, uint8_t *funcs)
@@ -24,8 +24,8 @@ static void match_funcs(const struct sp_dict *d, const char *glob, const uint8_t
 		const struct sp_func *f = &d->funcs[i];
 		if (f->file < d->n_files && files[f->file])
 			funcs[i] |= HAS_LIBRARY;
-		if (glob != NULL && (sp_glob_means(glob, sp_dict_string(d, f->name)) ||
-				     sp_glob_means(glob, sp_dict_string(d, f->linkage_name))))
+		if (glob && (sp_glob_matches(glob, sp_dict_string(d, f->name)) ||
+			     sp_glob_matches(glob, sp_dict_string(d, f->linkage_name))))
 			funcs[i] |= HAS_FUNCTION;
 	}
 }
@@ -44,7 +44,7 @@ static void match_frames(const struct sp_dict *d, const uint8_t *files, const ui
 
 int sp_match_nodes(const struct sp_dict *d, const struct sp_store_query *q, struct sp_wanted *ret_wanted)
 {
-	uint8_t all = (q->library != NULL ? HAS_LIBRARY : 0) | (q->function != NULL ? HAS_FUNCTION : 0);
+	uint8_t all = (q->library ? HAS_LIBRARY : 0) | (q->function ? HAS_FUNCTION : 0);
 	SP_FREE uint8_t *files = NULL, *funcs = NULL, *frames = NULL, *nodes = NULL;
 
 	*ret_wanted = (struct sp_wanted){0};
@@ -54,7 +54,7 @@ int sp_match_nodes(const struct sp_dict *d, const struct sp_store_query *q, stru
 	funcs = calloc((size_t)d->n_funcs + 1, 1);
 	frames = calloc((size_t)d->n_frames + 1, 1);
 	nodes = calloc((size_t)d->n_nodes + 1, 1);
-	if (files == NULL || funcs == NULL || frames == NULL || nodes == NULL)
+	if (!files || !funcs || !frames || !nodes)
 		return -ENOMEM;
 	match_files(d, q->library, files);
 	match_funcs(d, q->function, files, funcs);
@@ -64,7 +64,7 @@ int sp_match_nodes(const struct sp_dict *d, const struct sp_store_query *q, stru
 	for (uint32_t i = 0; i < d->n_nodes; i++)
 		nodes[i] = (nodes[i] & all) == all;
 	for (uint32_t i = 0; i < d->n_frames; i++)
-		frames[i] = (frames[i] & (q->function != NULL ? HAS_FUNCTION : HAS_LIBRARY)) != 0;
+		frames[i] = (frames[i] & (q->function ? HAS_FUNCTION : HAS_LIBRARY)) != 0;
 	*ret_wanted = (struct sp_wanted){sp_take_ptr(nodes), sp_take_ptr(frames)};
 	return 0;
 }
@@ -86,10 +86,10 @@ static void sum_rows(const struct sp_gathered *g, uint32_t dict, const uint8_t *
 		const struct sp_gathered_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++) {
 			uint32_t end = sp_gathered_row_end(w, row, n_ends);
-			if (wanted != NULL && !wanted[end])
+			if (wanted && !wanted[end])
 				continue;
 			of_end[end] = 0;
-			if (sums != NULL)
+			if (sums)
 				sums[end] += (float)sp_gathered_first_value(w, row);
 		}
 	}
@@ -99,12 +99,12 @@ static void sum_rows(const struct sp_gathered *g, uint32_t dict, const uint8_t *
 static int wanted_ends(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, uint8_t **ret_ends)
 {
 	uint32_t n = sp_gathered_n_ends(g, dict);
-	uint8_t *ends = wanted->nodes != NULL ? malloc((size_t)n + 1) : NULL;
+	uint8_t *ends = wanted->nodes ? malloc((size_t)n + 1) : NULL;
 
-	for (uint32_t i = 0; i < n && ends != NULL; i++)
+	for (uint32_t i = 0; i < n && ends; i++)
 		ends[i] = wanted->nodes[sp_gathered_end_node(g, dict, i)];
 	*ret_ends = ends;
-	return wanted->nodes != NULL && ends == NULL ? -ENOMEM : 0;
+	return wanted->nodes && !ends ? -ENOMEM : 0;
 }
 
 static void count_ends(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, size_t enough,
@@ -118,7 +118,7 @@ static void count_ends(const struct sp_gathered *g, uint32_t dict, const uint8_t
 		const struct sp_gathered_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++) {
 			uint32_t end = sp_gathered_row_end(w, row, n_ends);
-			if (wanted != NULL && !wanted[end])
+			if (wanted && !wanted[end])
 				continue;
 			n += n < enough && !counted[end];
 			counted[end] = 1;
@@ -133,7 +133,7 @@ int sp_count_wanted_nodes(const struct sp_gathered *g, uint32_t dict, const stru
 			  double *ret_sum, size_t *ret_n)
 {
 	SP_FREE uint8_t *counted = calloc((size_t)sp_gathered_n_ends(g, dict) + 1, 1), *ends = NULL;
-	int r = counted == NULL ? -ENOMEM : wanted_ends(g, dict, wanted, &ends);
+	int r = !counted ? -ENOMEM : wanted_ends(g, dict, wanted, &ends);
 
 	if (r == 0)
 		count_ends(g, dict, ends, enough, counted, ret_sum, ret_n);
@@ -184,7 +184,7 @@ static int grow_table(struct fold *f, size_t n_pairs)
 	while (size < 2 * n_pairs)
 		size *= 2;
 	uint64_t *table = calloc(size, sizeof(*table));
-	if (table == NULL)
+	if (!table)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->n_pairs; i++) {
 		if (f->pairs[i].slot.leaf == 0)
@@ -257,12 +257,12 @@ static void find_ancestors(struct fold *f)
 	for (uint32_t i = d->n_nodes; i-- > 1;)
 		f->under[d->parent[i]] += f->under[i];
 	for (uint32_t i = 1; i < d->n_nodes; i++) {
-		bool is_mark = f->mark != NULL && is_kernel_mark(d, d->frame[i]);
+		bool is_mark = f->mark && is_kernel_mark(d, d->frame[i]);
 		f->ancestor[i] =
 		    (f->under[i] >= ancestor_limit && !is_mark) || is_root(d, i) ? i : f->ancestor[d->parent[i]];
-		if (f->wanted_frame != NULL)
+		if (f->wanted_frame)
 			f->wanted_frame[i] = f->wanted[d->frame[i]] ? d->frame[i] : f->wanted_frame[d->parent[i]];
-		if (f->mark != NULL)
+		if (f->mark)
 			f->mark[i] = is_mark ? d->frame[i] : f->mark[d->parent[i]];
 	}
 }
@@ -271,7 +271,7 @@ static void find_ancestors(struct fold *f)
 static bool is_shortened(const struct fold *f, uint32_t ancestor, uint32_t node)
 {
 	node = f->d->parent[node];
-	if (f->mark != NULL && is_kernel_mark(f->d, f->d->frame[node]))
+	if (f->mark && is_kernel_mark(f->d, f->d->frame[node]))
 		node = f->d->parent[node];
 	return node != ancestor;
 }
@@ -279,7 +279,7 @@ static bool is_shortened(const struct fold *f, uint32_t ancestor, uint32_t node)
 /* The wanted frame that must be kept below the slot's node; 0 = none. */
 static uint32_t wanted_frame_between(const struct fold *f, struct sp_answer_stack slot, uint32_t node)
 {
-	if (f->wanted_frame == NULL || f->wanted_frame[slot.node] != 0 || f->wanted[slot.leaf])
+	if (!f->wanted_frame || f->wanted_frame[slot.node] != 0 || f->wanted[slot.leaf])
 		return 0;
 	return f->wanted_frame[node];
 }
@@ -294,11 +294,11 @@ static struct sp_answer_stack slot_of(const struct fold *f, uint32_t node)
 	if (slot.node == node || f->under[node] >= f->least)
 		return (struct sp_answer_stack){.node = node};
 	slot.leaf = d->frame[node];
-	if (f->mark != NULL && is_kernel_mark(d, slot.leaf) && slot.node != up) {
+	if (f->mark && is_kernel_mark(d, slot.leaf) && slot.node != up) {
 		slot.mark = slot.leaf;
 		slot.leaf = d->frame[up];
 		slot.mark_last = true;
-	} else if (f->mark != NULL && f->mark[slot.node] == 0 && !is_kernel_mark(d, slot.leaf)) {
+	} else if (f->mark && f->mark[slot.node] == 0 && !is_kernel_mark(d, slot.leaf)) {
 		slot.mark = f->mark[node];
 	}
 	slot.shortened = is_shortened(f, slot.node, slot.mark_last ? up : node);
@@ -310,11 +310,11 @@ static struct sp_answer_stack slot_of(const struct fold *f, uint32_t node)
 /* The same slot, with a higher ancestor. */
 static struct sp_answer_stack slot_lifted(const struct fold *f, struct sp_answer_stack slot, uint32_t to)
 {
-	if (f->mark != NULL && is_kernel_mark(f->d, slot.leaf)) {
+	if (f->mark && is_kernel_mark(f->d, slot.leaf)) {
 		slot.mark = slot.leaf;
 		slot.leaf = f->d->frame[slot.node];
 		slot.mark_last = true;
-	} else if (f->mark != NULL && slot.mark == 0 && f->mark[to] == 0) {
+	} else if (f->mark && slot.mark == 0 && f->mark[to] == 0) {
 		slot.mark = f->mark[slot.node];
 	}
 	slot.shortened = true;
@@ -358,7 +358,7 @@ static int make_pairs(struct fold *f, uint32_t *of_end)
 		n_used += of_end[i] != SP_ANSWER_STACK_NONE;
 	f->capacity = n_used + n_used / 8 + 1; /* one each; some will be lifted into new ones */
 	f->pairs = malloc(f->capacity * sizeof(*f->pairs));
-	int r = f->pairs == NULL ? -ENOMEM : grow_table(f, n_used + n_used / 8);
+	int r = !f->pairs ? -ENOMEM : grow_table(f, n_used + n_used / 8);
 	for (uint32_t i = 0; i < f->n_ends && r == 0; i += AT_ONCE)
 		r = make_some_pairs(f, i, SP_MIN(i + AT_ONCE, f->n_ends), of_end);
 	return r;
@@ -392,7 +392,7 @@ static int number_slots(struct fold *f, struct sp_answer_stacks *s)
 	SP_FREE uint32_t *number = calloc(f->n_pairs + 1, sizeof(*number));
 
 	s->slots = calloc(f->n_pairs + 1, sizeof(*s->slots));
-	if (number == NULL || s->slots == NULL)
+	if (!number || !s->slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->n_pairs; i++) {
 		number[i] = s->n_slots;
@@ -443,14 +443,13 @@ static int shorten_stacks(const struct sp_gathered *g, uint32_t dict, const stru
 	size_t n = (size_t)d->n_nodes + 1, n_ends = sp_gathered_n_ends(g, dict);
 	bool marks = has_kernel_marks(d);
 	SP_FREE uint32_t *mark = marks ? calloc(n, sizeof(*mark)) : NULL;
-	SP_FREE uint32_t *wanted_frame = wanted->frames != NULL ? calloc(n, sizeof(*wanted_frame)) : NULL;
+	SP_FREE uint32_t *wanted_frame = wanted->frames ? calloc(n, sizeof(*wanted_frame)) : NULL;
 	struct fold f = {.d = d, .least = least, .ends = g->narrowed[dict].ends, .n_ends = (uint32_t)n_ends};
 
 	s->self = reserve_array(s->self, &s->self_capacity, n_ends, sizeof(*s->self));
 	s->under = reserve_array(s->under, &s->under_capacity, n, sizeof(*s->under));
 	s->ancestor = reserve_array(s->ancestor, &s->ancestor_capacity, n, sizeof(*s->ancestor));
-	if (s->self == NULL || s->under == NULL || s->ancestor == NULL || (marks && mark == NULL) ||
-	    (wanted->frames != NULL && wanted_frame == NULL))
+	if (!s->self || !s->under || !s->ancestor || (marks && !mark) || (wanted->frames && !wanted_frame))
 		return -ENOMEM;
 	memset(s->self, 0, n_ends * sizeof(*s->self));
 	s->ancestor[0] = 0;
@@ -477,7 +476,7 @@ static int use_whole_stacks(const struct sp_gathered *g, uint32_t dict, const ui
 	for (uint32_t i = 0; i < n_ends; i++)
 		n += s->of_end[i] != SP_ANSWER_STACK_NONE;
 	s->slots = calloc((size_t)n + 1, sizeof(*s->slots));
-	if (s->slots == NULL)
+	if (!s->slots)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n_ends; i++) {
 		if (s->of_end[i] == SP_ANSWER_STACK_NONE)
@@ -501,7 +500,7 @@ int sp_answer_stacks_make(const struct sp_gathered *g, uint32_t dict, const stru
 	s->slots = NULL;
 	s->n_slots = 0;
 	s->of_end = reserve_array(s->of_end, &s->of_end_capacity, n_ends, sizeof(*s->of_end));
-	if (r < 0 || s->of_end == NULL)
+	if (r < 0 || !s->of_end)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n_ends; i++)
 		s->of_end[i] = SP_ANSWER_STACK_NONE;

@@ -5,11 +5,6 @@
  */
 #include "store/totals.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
@@ -17,6 +12,11 @@
 #include "base/time.h"
 #include "store/format/chart.h"
 #include "store/query/planned.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { MAX_SLICES = 100000, MAX_LIBRARIES = 1 << 20 };
 #define MINUTE_NS (60 * SP_NS_PER_S)
@@ -54,7 +54,7 @@ static int new_row(struct chart_maker *m, uint32_t n, const struct sp_store_char
 	row->library.name = name;
 	uint8_t *id = malloc((size_t)l->build_id_len + 1);
 	row->library.build_id = id;
-	if (row->cells == NULL || name == NULL || id == NULL)
+	if (!row->cells || !name || !id)
 		return -ENOMEM;
 	memcpy(id, l->build_id, l->build_id_len);
 	row->library.build_id_len = l->build_id_len;
@@ -75,7 +75,7 @@ static int find_row(struct chart_maker *m, const struct sp_store_chart_library *
 /* Does the chart want this value? NULL: the first one is. If so, sets its name and unit. */
 static bool match_value(struct chart_maker *m, const char *name, const char *unit)
 {
-	if (m->wanted != NULL && strcmp(m->wanted, name) != 0)
+	if (m->wanted && strcmp(m->wanted, name) != 0)
 		return false;
 	(void)snprintf(m->chart.value, sizeof(m->chart.value), "%s", name);
 	(void)snprintf(m->chart.unit, sizeof(m->chart.unit), "%s", unit);
@@ -151,7 +151,7 @@ static uint64_t planned_ns(const struct sp_plan *p, const struct sp_scan_window 
 		if (sp_plan_compare_period(&p->windows[i], &key, SP_RES_1H) != 0)
 			continue;
 		ns += p->windows[i].covered_ns;
-		if (mark != NULL)
+		if (mark)
 			mark[i] = 1;
 	}
 	return ns;
@@ -212,7 +212,7 @@ static int make_columns(struct chart_maker *m)
 	c->libraries = calloc((size_t)c->n_libraries + 1, sizeof(*c->libraries));
 	c->self = calloc(n + 1, sizeof(*c->self));
 	c->total = calloc(n + 1, sizeof(*c->total));
-	if (c->libraries == NULL || c->self == NULL || c->total == NULL)
+	if (!c->libraries || !c->self || !c->total)
 		return -ENOMEM;
 	if (c->n_libraries > 1)
 		qsort(m->rows, c->n_libraries, sizeof(*m->rows), by_self);
@@ -240,7 +240,7 @@ static int begin_chart(struct chart_maker *m, const struct sp_store_query *q, ui
 		return sp_fail_said(-E2BIG, "a chart of more than %d slices", MAX_SLICES);
 	c->n_slices = (uint32_t)n;
 	c->covered_ns = calloc(n, sizeof(*c->covered_ns));
-	return c->covered_ns == NULL ? -ENOMEM : sp_intern_new(&m->names);
+	return !c->covered_ns ? -ENOMEM : sp_intern_new(&m->names);
 }
 
 static void library_done(struct sp_store_chart_library *l)
@@ -251,7 +251,7 @@ static void library_done(struct sp_store_chart_library *l)
 
 static void chart_done(struct sp_store_chart *c)
 {
-	for (uint32_t i = 0; i < c->n_libraries && c->libraries != NULL; i++)
+	for (uint32_t i = 0; i < c->n_libraries && c->libraries; i++)
 		library_done(&c->libraries[i]);
 	free(c->covered_ns);
 	free(c->libraries);
@@ -261,7 +261,7 @@ static void chart_done(struct sp_store_chart *c)
 
 static void chart_maker_done(struct chart_maker *m)
 {
-	for (size_t i = 0; i < m->chart.n_libraries && m->rows != NULL; i++) {
+	for (size_t i = 0; i < m->chart.n_libraries && m->rows; i++) {
 		free(m->rows[i].cells);
 		library_done(&m->rows[i].library);
 	}
@@ -283,7 +283,7 @@ static int add_charts(struct chart_maker *m, struct sp_store *s, const char *sou
 	return m->chart.slice_ns % (SP_CHART_SLICE_S * SP_NS_PER_S) == 0 ? sp_scan_charts(s, &o, add_chart, m) : 0;
 }
 
-static int chart_all(struct chart_maker *m, struct sp_store *s, const char *source, uint64_t *ret_damaged)
+static int chart_all(struct chart_maker *m, struct sp_store *s, const char *source, struct sp_store_answer *answer)
 {
 	struct sp_planned rest = {.store = s,
 				  .source = source,
@@ -293,7 +293,7 @@ static int chart_all(struct chart_maker *m, struct sp_store *s, const char *sour
 				  .each = add_totals,
 				  .arg = m};
 	m->charted = calloc(m->plan.n_windows + 1, 1);
-	int r = m->charted == NULL ? -ENOMEM : add_charts(m, s, source);
+	int r = !m->charted ? -ENOMEM : add_charts(m, s, source);
 
 	if (r == 0)
 		sp_plan_remove(&m->plan, m->charted);
@@ -302,7 +302,8 @@ static int chart_all(struct chart_maker *m, struct sp_store *s, const char *sour
 		m->chart.covered_ns[slice_of(&m->chart, w->from_ns)] += w->covered_ns;
 	}
 	r = r < 0 ? r : sp_planned_report(&rest);
-	*ret_damaged = rest.n_damaged;
+	answer->n_damaged = rest.n_damaged;
+	answer->n_salvaged = rest.n_salvaged;
 	return r;
 }
 
@@ -314,7 +315,7 @@ static int chart_make(struct chart_maker *m, struct sp_store *s, const struct sp
 	int r = sp_plan_make(s, q, SP_RES_1M, &m->plan, answer);
 
 	r = r < 0 ? r : begin_chart(m, q, slice_ns);
-	r = r < 0 ? r : chart_all(m, s, q->source == NULL ? "cpu" : q->source, &answer->n_damaged);
+	r = r < 0 ? r : chart_all(m, s, !q->source ? "cpu" : q->source, answer);
 	return r < 0 ? r : make_columns(m);
 }
 
@@ -324,7 +325,7 @@ int sp_store_chart(struct sp_store *s, const struct sp_store_query *q, const cha
 	struct chart_maker m = {.wanted = value};
 	struct sp_store_chart *c = calloc(1, sizeof(*c));
 	struct sp_store_answer answer = {0};
-	int r = c == NULL ? -ENOMEM : chart_make(&m, s, q, slice_ns, &answer);
+	int r = !c ? -ENOMEM : chart_make(&m, s, q, slice_ns, &answer);
 
 	chart_maker_done(&m);
 	if (r < 0) {
@@ -340,7 +341,7 @@ int sp_store_chart(struct sp_store *s, const struct sp_store_query *q, const cha
 
 void sp_store_chart_free(struct sp_store_chart *c)
 {
-	if (c == NULL)
+	if (!c)
 		return;
 	chart_done(c);
 	free(c);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/query/gather.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/filter.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "profile/filter.h"
 
 /* Which keys or groups match the query: each is checked once. */
 struct wanted {
@@ -26,7 +26,7 @@ enum { NODES_AT_ONCE = 2 << 20 };
 /* --- filter by who --- */
 static bool asks_for_all(const struct sp_store_query *q)
 {
-	return q->all_users && q->process == NULL && q->cgroup == NULL;
+	return q->all_users && !q->process && !q->cgroup;
 }
 
 static bool process_matches(const struct sp_dict *d, uint32_t pid, const struct sp_dict_group *g, const char *glob)
@@ -35,22 +35,22 @@ static bool process_matches(const struct sp_dict *d, uint32_t pid, const struct 
 	char digits[16];
 
 	(void)snprintf(digits, sizeof(digits), "%" PRIu32, pid);
-	return sp_glob_means(glob, sp_dict_string(d, g->comm)) || sp_glob_means(glob, digits) ||
-	       (g->exe != 0 && sp_glob_means_file(glob, sp_dict_string(d, exe->name), sp_dict_string(d, exe->path)));
+	return sp_glob_matches(glob, sp_dict_string(d, g->comm)) || sp_glob_matches(glob, digits) ||
+	       (g->exe != 0 && sp_glob_matches_file(glob, sp_dict_string(d, exe->name), sp_dict_string(d, exe->path)));
 }
 
 static bool matches_query(const struct wanted *w, uint32_t who)
 {
 	const struct sp_dict *d = w->dict;
 	const struct sp_dict_key *key = w->by_group || who >= d->n_keys ? NULL : &d->keys[who];
-	uint32_t number = key != NULL ? key->group : w->by_group ? who : 0;
+	uint32_t number = key ? key->group : w->by_group ? who : 0;
 	const struct sp_dict_group *g = &d->groups[number < d->n_groups ? number : 0];
 
 	if (!w->q->all_users && g->uid != w->q->uid)
 		return false;
-	if (w->q->cgroup != NULL && !sp_glob_means_cgroup(w->q->cgroup, sp_dict_string(d, g->cgroup_path)))
+	if (w->q->cgroup && !sp_glob_matches_cgroup(w->q->cgroup, sp_dict_string(d, g->cgroup_path)))
 		return false;
-	return w->q->process == NULL || process_matches(d, key == NULL ? 0 : key->pid, g, w->q->process);
+	return !w->q->process || process_matches(d, !key ? 0 : key->pid, g, w->q->process);
 }
 
 static int wanted_set_dict(struct wanted *w, const struct sp_scan_window *window)
@@ -60,7 +60,7 @@ static int wanted_set_dict(struct wanted *w, const struct sp_scan_window *window
 
 	if (w->all)
 		return 0;
-	if (w->matched != NULL && (w->dict != window->dict || w->by_group != by_group))
+	if (w->matched && (w->dict != window->dict || w->by_group != by_group))
 		memset(w->matched, 0, w->capacity);
 	w->dict = window->dict;
 	w->by_group = by_group;
@@ -99,10 +99,10 @@ static uint32_t map_who(const struct sp_gathered *g, const struct sp_scan_window
 		return 0;
 	if (g->who == SP_WHO_WHOLE && !g->by_group)
 		return who;
-	uint32_t group = key != NULL ? key->group : w->resolution == SP_RES_10S ? 0 : who;
+	uint32_t group = key ? key->group : w->resolution == SP_RES_10S ? 0 : who;
 	if (g->who == SP_WHO_WHOLE)
 		return group;
-	return key != NULL && key->thread != 0 ? key->thread : d->groups[group < d->n_groups ? group : 0].comm;
+	return key && key->thread != 0 ? key->thread : d->groups[group < d->n_groups ? group : 0].comm;
 }
 
 /* Finds the runs of wanted rows; from: by run, index of its first row in the window. */
@@ -157,7 +157,7 @@ static int64_t *copy_column(const struct sp_gathered_window *copy, const uint32_
 {
 	int64_t *column = calloc(SP_MAX(copy->n_rows, 1U), sizeof(*column));
 
-	for (uint32_t i = 0; i < copy->n_runs && column != NULL; i++)
+	for (uint32_t i = 0; i < copy->n_runs && column; i++)
 		memcpy(column + copy->runs[i].first, values + from[i], run_length(copy, i) * sizeof(*column));
 	return column;
 }
@@ -166,7 +166,7 @@ static uint32_t *copy_small(const struct sp_gathered_window *copy, const uint32_
 {
 	uint32_t *column = calloc(SP_MAX(copy->n_rows, 1U), sizeof(*column));
 
-	for (uint32_t i = 0; i < copy->n_runs && column != NULL; i++)
+	for (uint32_t i = 0; i < copy->n_runs && column; i++)
 		for (uint32_t k = 0, n = run_length(copy, i); k < n; k++)
 			column[copy->runs[i].first + k] = (uint32_t)values[from[i] + k];
 	return column;
@@ -178,13 +178,13 @@ static int copy_values(const struct sp_scan_window *w, struct sp_gathered_window
 		copy->small = copy_small(copy, from, w->values[0]);
 	else
 		copy->large = copy_column(copy, from, w->values[0]);
-	if (copy->small == NULL && copy->large == NULL)
+	if (!copy->small && !copy->large)
 		return -ENOMEM;
 	for (uint32_t k = 1; k < w->n_values; k++) {
 		if (find_multiple(w, k, &copy->multiple[k]))
 			continue;
 		copy->columns[k] = copy_column(copy, from, w->values[k]);
-		if (copy->columns[k] == NULL)
+		if (!copy->columns[k])
 			return -ENOMEM;
 	}
 	return 0;
@@ -198,7 +198,7 @@ static int copy_rows(const struct sp_gathered *g, struct wanted *wanted, const s
 
 	if (r == 0)
 		copy->nodes = calloc(SP_MAX(copy->n_rows, 1U), sizeof(*copy->nodes));
-	if (r < 0 || copy->nodes == NULL)
+	if (r < 0 || !copy->nodes)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < copy->n_runs; i++)
 		memcpy(copy->nodes + copy->runs[i].first, w->node + from[i], run_length(copy, i) * sizeof(*w->node));
@@ -236,7 +236,7 @@ static int64_t add_type(struct sp_gathered *g, const struct sp_scan_value *v)
 				    SP_MAX_VALUES);
 	g->types[i] = (struct sp_gathered_type){strdup(v->name), strdup(v->unit)};
 	g->n_types++;
-	return g->types[i].name == NULL || g->types[i].unit == NULL ? -ENOMEM : (int64_t)i;
+	return !g->types[i].name || !g->types[i].unit ? -ENOMEM : (int64_t)i;
 }
 
 static uint32_t slice_of(const struct sp_gathered *g, const struct sp_scan_window *w)
@@ -315,6 +315,24 @@ static struct span plan_span(const struct sp_plan_window *windows, size_t n)
 	return s;
 }
 
+static int add_damage(struct sp_gathered *g, const struct sp_scan *scan)
+{
+	size_t n, known;
+	const uint64_t *files = sp_scan_salvaged(scan, &n);
+
+	g->n_damaged += sp_scan_n_damaged(scan);
+	for (size_t i = 0; i < n; i++) {
+		for (known = 0; known < g->n_salvaged && g->salvaged[known] != files[i];)
+			known++;
+		if (known < g->n_salvaged)
+			continue;
+		if (sp_grow(&g->salvaged, &g->salvaged_capacity, g->n_salvaged + 1, sizeof(*g->salvaged)) < 0)
+			return -ENOMEM;
+		g->salvaged[g->n_salvaged++] = files[i];
+	}
+	return 0;
+}
+
 /* Gathers a part from *at on; advances *at to the first window that did not fit. */
 static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct sp_store_query *q,
 		       const struct sp_plan *plan, size_t *at, struct wanted *wanted)
@@ -328,7 +346,7 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 				    .source = q->source,
 				    .resolution = resolution,
 				    .trees = q->rough && resolution >= SP_RES_1H,
-				    .no_keys = g->who == SP_WHO_NOTHING,
+				    .skip_keys = g->who == SP_WHO_NOTHING,
 				    .lazy = true,
 				    .share_dicts = g->who == SP_WHO_NOTHING && g->n_scans > 0 ? g->scans[0] : NULL,
 				    .last_ns = span.last_ns,
@@ -354,8 +372,7 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 		if (r < 0)
 			break;
 	}
-	g->n_damaged += sp_scan_n_damaged(scan);
-	return r;
+	return r < 0 ? r : add_damage(g, scan);
 }
 
 /* A slice is a whole number of the coarsest windows; the first one begins with a window. */
@@ -418,6 +435,7 @@ void sp_gathered_done(struct sp_gathered *g)
 	}
 	free(g->windows);
 	free(g->scans);
+	free(g->salvaged);
 	free(g->dicts);
 	*g = (struct sp_gathered){0};
 }

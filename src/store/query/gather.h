@@ -47,8 +47,10 @@ struct sp_gathered {
 	struct sp_gathered_type types[SP_MAX_VALUES];
 	uint32_t n_types;
 	bool by_group;
-	enum sp_store_who who; /* NOTHING: `who` is 0; THREAD: a string */
-	uint64_t n_rows, n_damaged, first_ns, slice_ns;
+	enum sp_store_who who;                          /* NOTHING: `who` is 0; THREAD: a string */
+	uint64_t n_rows, n_damaged, first_ns, slice_ns; /* damaged: windows skipped */
+	uint64_t *salvaged; /* files of all scans (sp_scan_salvaged()), each once: parts may be of the same file */
+	size_t n_salvaged, salvaged_capacity;
 };
 
 /* Call it first: sets what is common to all windows of the plan. */
@@ -69,17 +71,17 @@ void sp_gathered_done(struct sp_gathered *g);
 /* In pruned trees, which are not narrowed, an end is a node. */
 static inline uint32_t sp_gathered_n_ends(const struct sp_gathered *g, uint32_t dict)
 {
-	return g->narrowed[dict].ends != NULL ? g->narrowed[dict].n_ends : g->dicts[dict]->n_nodes;
+	return g->narrowed[dict].ends ? g->narrowed[dict].n_ends : g->dicts[dict]->n_nodes;
 }
 static inline uint32_t sp_gathered_end_node(const struct sp_gathered *g, uint32_t dict, uint32_t end)
 {
-	return g->narrowed[dict].ends != NULL ? g->narrowed[dict].ends[end] : end;
+	return g->narrowed[dict].ends ? g->narrowed[dict].ends[end] : end;
 }
 void sp_narrowed_free(struct sp_narrowed *n, size_t n_dicts);
 
 static inline int64_t sp_gathered_first_value(const struct sp_gathered_window *w, uint32_t row)
 {
-	return w->small != NULL ? (int64_t)w->small[row] : w->large[row];
+	return w->small ? (int64_t)w->small[row] : w->large[row];
 }
 /* Value k of the row, with saturation. */
 static inline int64_t sp_gathered_value(const struct sp_gathered_window *w, uint32_t k, uint32_t row)
@@ -88,7 +90,7 @@ static inline int64_t sp_gathered_value(const struct sp_gathered_window *w, uint
 
 	if (k == 0)
 		return first;
-	if (w->columns[k] != NULL)
+	if (w->columns[k])
 		return w->columns[k][row];
 	return __builtin_mul_overflow(first, w->multiple[k], &v)
 		   ? (first < 0) == (w->multiple[k] < 0) ? INT64_MAX : INT64_MIN

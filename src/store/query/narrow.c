@@ -2,16 +2,16 @@
 /* narrow.c: reduces dictionaries, which may have millions of nodes, to what the gathered rows need. */
 #include "store/query/gather.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "store/format/dict.h"
 #include "store/format/subtree.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 void sp_narrowed_free(struct sp_narrowed *n, size_t n_dicts)
 {
-	for (size_t i = 0; i < n_dicts && n != NULL; i++)
+	for (size_t i = 0; i < n_dicts && n; i++)
 		free(n[i].ends);
 	free(n);
 }
@@ -58,7 +58,7 @@ static void renumber_rows(struct sp_gathered *g, uint32_t dict, const struct sp_
 static int set_ends(const struct sp_subtree *ends, const struct sp_subtree *subtree, struct sp_narrowed *n)
 {
 	n->ends = malloc(ends->n * sizeof(*n->ends));
-	if (n->ends == NULL)
+	if (!n->ends)
 		return -ENOMEM;
 	for (uint32_t w = 0; w < ends->n_words; w++)
 		for (uint64_t bits = ends->selected[w]; bits != 0; bits &= bits - 1)
@@ -104,7 +104,7 @@ int sp_gathered_narrow(struct sp_gathered *g)
 	int r = 0;
 
 	g->narrowed = calloc(g->n_dicts + 1, sizeof(*g->narrowed));
-	if (g->narrowed == NULL)
+	if (!g->narrowed)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->n_dicts && r == 0; i++)
 		if (!g->dicts[i]->is_tree)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/query/plan.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define HOUR_NS (3600 * SP_NS_PER_S)
 #define NS_PER_MS UINT64_C(1000000)
@@ -101,7 +101,7 @@ static int find_windows(struct sp_store *s, const struct sp_scan_options *o, str
 		qsort(f->windows, f->n, sizeof(*f->windows), by_series);
 	if (r == 0)
 		f->used = calloc(f->n + 1, 1);
-	return r == 0 && f->used == NULL ? -ENOMEM : r;
+	return r == 0 && !f->used ? -ENOMEM : r;
 }
 
 /* The first one that is not before this period of w's series. */
@@ -184,7 +184,7 @@ static int find_range_windows(const struct sp_plan *p, struct sp_store *s, const
 	uint64_t left = HOUR_NS - 1 - (p->to_ns - 1) % HOUR_NS;
 	int r = 0;
 
-	o.source = q->source == NULL ? "cpu" : q->source;
+	o.source = !q->source ? "cpu" : q->source;
 	o.to_ns = p->to_ns + SP_MIN(left, UINT64_MAX - p->to_ns);
 	for (o.resolution = SP_RES_10S; o.resolution <= SP_RES_1H && r == 0; o.resolution++)
 		if (q->resolution < 0 || q->resolution == o.resolution)
@@ -203,7 +203,7 @@ static void free_found_windows(struct found_windows found[SP_N_RESOLUTIONS])
 /* Only windows of 10 s have process ids. */
 static bool is_pid(const char *glob)
 {
-	return glob != NULL && *glob != '\0' && strspn(glob, "0123456789") == strlen(glob);
+	return glob && *glob != '\0' && strspn(glob, "0123456789") == strlen(glob);
 }
 
 int sp_plan_coarsest(const struct sp_store_query *q)
@@ -370,5 +370,5 @@ size_t sp_plan_find(const struct sp_plan *p, size_t first, size_t n, const struc
 	struct sp_plan_window key = plan_window(w);
 	const struct sp_plan_window *found = n == 0 ? NULL : bsearch(&key, &p->windows[first], n, sizeof(key), by_time);
 
-	return found == NULL ? SIZE_MAX : (size_t)(found - p->windows);
+	return !found ? SIZE_MAX : (size_t)(found - p->windows);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/query/planned.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "store/format/sums.h"
 #include "store/query/gather.h"
 #include "store/rollup/decoded_dict.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* --- stored sums --- */
 struct reporting {
@@ -68,7 +68,7 @@ static int report_stored_sums(struct sp_planned *p, int resolution)
 				    .is_wanted = days ? is_whole_day : is_planned,
 				    .arg = p->plan};
 
-	if (done == NULL)
+	if (!done)
 		return -ENOMEM;
 	int r = has_resolution(p->plan, SP_MIN(resolution, SP_RES_1H)) ? sp_scan_totals(p->store, &o, report_stored, &t)
 								       : 0;
@@ -169,6 +169,7 @@ static int report_rows(struct sp_planned *p)
 		sp_gathered_release(&g);
 	}
 	p->n_damaged += g.n_damaged;
+	p->n_salvaged += g.n_salvaged;
 	sp_gathered_done(&g);
 	return r;
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* query.c: sp_store_query(): plan, gather, narrow, choose stacks, make a profile. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "store/files/scan.h"
@@ -11,6 +7,10 @@
 #include "store/query/answer_stacks.h"
 #include "store/query/gather.h"
 #include "store/query/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Up to MANY_STACKS no stack is shortened; above, those below 1/LEAST_SHARE of the sum. */
 enum { MANY_STACKS = 30000, LEAST_SHARE = 10000 };
@@ -58,7 +58,7 @@ static int add_gathered_rows(struct sp_gathered *g, const struct sp_store_query 
 			     struct sp_answer_stacks *slots, struct sp_answer_writer *writer)
 {
 	SP_FREE struct dict_share *shares = calloc(g->n_dicts + 1, sizeof(*shares));
-	int r = shares == NULL ? -ENOMEM : measure_dicts(g, q, shares);
+	int r = !shares ? -ENOMEM : measure_dicts(g, q, shares);
 	double least = r < 0 || q->exact ? 0 : shorten_limit(shares, g->n_dicts, share);
 
 	for (size_t i = 0; i < g->n_dicts && r == 0; i++) {
@@ -66,7 +66,7 @@ static int add_gathered_rows(struct sp_gathered *g, const struct sp_store_query 
 		if (r == 0)
 			r = sp_answer_add(writer, (uint32_t)i, slots);
 	}
-	for (size_t i = 0; i < g->n_dicts && shares != NULL; i++)
+	for (size_t i = 0; i < g->n_dicts && shares; i++)
 		sp_wanted_done(&shares[i].wanted);
 	return r;
 }
@@ -105,7 +105,7 @@ static int make_answer(struct sp_store *s, const struct sp_store_query *q, const
 /* Pruned trees cannot be filtered and cover whole hours. */
 static bool may_be_rough(const struct sp_store_query *q)
 {
-	bool all = q->library == NULL && q->function == NULL && q->process == NULL && q->cgroup == NULL && q->all_users;
+	bool all = !q->library && !q->function && !q->process && !q->cgroup && q->all_users;
 
 	return q->rough && !q->exact && all && q->resolution < 0 && q->n_slices == 0 &&
 	       q->to_ns - q->from_ns >= SP_STORE_ROUGH_NS;
@@ -130,6 +130,7 @@ static int run_query(struct sp_store *s, const struct sp_store_query *q, struct 
 	if (r == 0)
 		r = sp_answer_finish(writer, &answer->n_shortened);
 	answer->n_damaged = g.n_damaged;
+	answer->n_salvaged = g.n_salvaged;
 	answer->slice_ns = g.slice_ns;
 	sp_answer_free(writer);
 	sp_gathered_done(&g);
@@ -143,7 +144,7 @@ int sp_store_query(struct sp_store *s, const struct sp_store_query *q, struct sp
 	struct sp_store_answer answer = {0};
 	struct sp_store_query resolved = *q;
 
-	if (resolved.source == NULL)
+	if (!resolved.source)
 		resolved.source = "cpu";
 	resolved.rough = may_be_rough(q);
 	int r = run_query(s, &resolved, into, &answer);

@@ -2,12 +2,12 @@
 /* totals.c: sp_store_totals(). */
 #include "store/totals.h"
 
-#include <errno.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "store/format/sums.h"
 #include "store/query/planned.h"
+
+#include <errno.h>
 
 struct receiver {
 	int (*each)(void *arg, const struct sp_store_total *t);
@@ -57,7 +57,7 @@ int sp_store_totals(struct sp_store *s, const struct sp_store_query *q, bool by_
 	struct receiver totals = {each, arg};
 	struct sp_plan plan = {0};
 	struct sp_planned p = {.store = s,
-			       .source = q->source == NULL ? "cpu" : q->source,
+			       .source = !q->source ? "cpu" : q->source,
 			       .plan = &plan,
 			       .by_function = by_function,
 			       .each = report_totals,
@@ -69,6 +69,7 @@ int sp_store_totals(struct sp_store *s, const struct sp_store_query *q, bool by_
 	sp_plan_done(&plan);
 	if (r == 0) {
 		answer.n_damaged = p.n_damaged;
+		answer.n_salvaged = p.n_salvaged;
 		*ret_answer = answer;
 	}
 	return r;

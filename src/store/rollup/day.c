@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/rollup/day.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "store/format/sums.h"
 #include "store/rollup/overview.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 struct sp_day_sum {
 	struct sp_day_tree tree;
@@ -24,7 +24,7 @@ int sp_day_sum_new(uint64_t source, struct sp_day_sum **ret_day)
 {
 	struct sp_day_sum *day = calloc(1, sizeof(*day));
 
-	if (day == NULL)
+	if (!day)
 		return -ENOMEM;
 	day->source = source;
 	*ret_day = day;
@@ -33,7 +33,7 @@ int sp_day_sum_new(uint64_t source, struct sp_day_sum **ret_day)
 
 void sp_day_sum_free(struct sp_day_sum *day)
 {
-	if (day == NULL)
+	if (!day)
 		return;
 	sp_day_tree_done(&day->tree);
 	if (day->begun)

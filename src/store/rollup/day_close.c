@@ -7,11 +7,11 @@
  */
 #include "store/priv.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 enum { HOUR_MS = 3600000 };
 
@@ -36,16 +36,16 @@ static void finish_closing_day(struct sp_store *s)
 
 void sp_writer_finish_closing(struct sp_store *s)
 {
-	if (s->closing != NULL)
+	if (s->closing)
 		finish_closing_day(s);
 }
 
 void sp_writer_close_day(struct sp_store *s)
 {
-	struct sp_writer *w = s->writer, *day = w->dict_builder != NULL ? calloc(1, sizeof(*day)) : NULL;
+	struct sp_writer *w = s->writer, *day = w->dict_builder ? calloc(1, sizeof(*day)) : NULL;
 
 	sp_writer_finish_closing(s);
-	if (day == NULL) {
+	if (!day) {
 		sp_writer_finish_day(s);
 		return;
 	}
@@ -84,7 +84,7 @@ static int roll_next_step(struct sp_store *s)
 
 void sp_writer_close_day_step(struct sp_store *s)
 {
-	if (s->closing == NULL)
+	if (!s->closing)
 		return;
 	struct sp_writer *now = switch_writer(s, s->closing);
 	int r = roll_next_step(s);
@@ -101,12 +101,12 @@ struct sp_day_file *sp_writer_file(struct sp_store *s, const struct sp_day *day)
 	struct sp_writer *const both[] = {s->writer, s->closing};
 
 	for (size_t i = 0; i < SP_COUNT(both); i++)
-		if (both[i] != NULL && both[i]->files[day->resolution].db != NULL && both[i]->day_s == day->day_s)
+		if (both[i] && both[i]->files[day->resolution].db && both[i]->day_s == day->day_s)
 			return &both[i]->files[day->resolution];
 	return NULL;
 }
 
 bool sp_writer_has_day(const struct sp_store *s, uint64_t day_s)
 {
-	return s->writer->day_s == day_s || (s->closing != NULL && s->closing->day_s == day_s);
+	return s->writer->day_s == day_s || (s->closing && s->closing->day_s == day_s);
 }

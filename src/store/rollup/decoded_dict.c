@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/rollup/decoded_dict.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 void sp_decoded_dict_done(struct sp_decoded_dict *decoded)
 {
@@ -43,7 +43,7 @@ int sp_decoded_dict_init(const struct sp_dict *d, struct sp_decoded_dict *decode
 	decoded->group_of = calloc(d->n_keys, sizeof(*decoded->group_of));
 	decoded->nodes = calloc(d->n_nodes, sizeof(*decoded->nodes));
 	decoded->file_of = calloc(d->n_funcs, sizeof(*decoded->file_of));
-	if (decoded->owners == NULL || decoded->group_of == NULL || decoded->nodes == NULL || decoded->file_of == NULL)
+	if (!decoded->owners || !decoded->group_of || !decoded->nodes || !decoded->file_of)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < d->n_funcs; i++)
 		decoded->file_of[i] = d->funcs[i].file;
@@ -79,12 +79,12 @@ static int read_decoded(struct sp_store *s, struct sp_day_file *f, uint64_t gene
 
 int sp_decoded_dict_get(struct sp_store *s, struct sp_day_file *f, uint64_t generation, struct sp_decoded_dict *decoded)
 {
-	if (s->writer->dict_builder != NULL && s->writer->generation == generation) {
+	if (s->writer->dict_builder && s->writer->generation == generation) {
 		sp_decoded_dict_done(decoded);
 		decoded->view = sp_dict_builder_view(s->writer->dict_builder);
 		return 0;
 	}
-	if (decoded->dict != NULL && decoded->generation == generation)
+	if (decoded->dict && decoded->generation == generation)
 		return 0;
 	sp_decoded_dict_done(decoded);
 	int r = read_decoded(s, f, generation, decoded);

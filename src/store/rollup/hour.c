@@ -7,14 +7,14 @@
  */
 #include "store/rollup/roll.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "store/format/pruned_tree.h"
 #include "store/rollup/day.h"
 #include "store/rollup/overview.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Limits of a part: ms of minutes read; bytes of chunks; rows or nodes. */
 enum { READ_MS = 10 * 60000, CHUNKS_BYTES = 1 << 19, STEP = 1 << 19 };
@@ -66,7 +66,7 @@ static int sum_libraries(struct sp_store *s, struct sp_rolling *h)
 static int sum_functions(struct sp_store *s, struct sp_rolling *h)
 {
 	const struct sp_dict_view *view = &h->roll.decoded->view;
-	int r = h->steps == NULL ? sp_sums_steps_new(&h->roll.rows, view, SP_SUMS_FUNCTIONS, &h->steps) : 0;
+	int r = !h->steps ? sp_sums_steps_new(&h->roll.rows, view, SP_SUMS_FUNCTIONS, &h->steps) : 0;
 
 	(void)s;
 	return r < 0 ? r : sp_sums_steps_run(h->steps, &h->roll.rows, view, STEP);
@@ -125,7 +125,7 @@ static int sum_day(struct sp_store *s, struct sp_rolling *h)
 {
 	int r = 0;
 
-	if (h->day == NULL) {
+	if (!h->day) {
 		hour_done(h);
 		r = sp_day_sum_new(h->roll.source, &h->day);
 	}
@@ -149,7 +149,7 @@ static void rolling_done(struct sp_rolling *h)
 
 void sp_writer_forget_rolling(struct sp_writer *w)
 {
-	if (w->rolling == NULL)
+	if (!w->rolling)
 		return;
 	rolling_done(w->rolling);
 	free(w->rolling);
@@ -158,7 +158,7 @@ void sp_writer_forget_rolling(struct sp_writer *w)
 
 bool sp_writer_is_rolling(const struct sp_writer *w, uint64_t source)
 {
-	return w->rolling != NULL && w->rolling->roll.source == source;
+	return w->rolling && w->rolling->roll.source == source;
 }
 
 static int write_part(struct sp_store *s, struct sp_rolling *h)
@@ -207,7 +207,7 @@ static int begin_hour(struct sp_store *s, uint64_t source, uint64_t t_ms)
 	uint64_t period_ms = sp_roll_period_ms(SP_RES_1H), rolled_to_ms = state->rolled_to_ms[SP_RES_1H], first;
 	struct sp_rolling *h = calloc(1, sizeof(*h));
 
-	if (h == NULL)
+	if (!h)
 		return -ENOMEM;
 	w->rolling = h;
 	h->roll = (struct sp_roll){.from = &w->files[SP_RES_1M],
@@ -246,9 +246,9 @@ int sp_roll_hour_step(struct sp_store *s, uint64_t source, uint64_t t_ms, bool a
 {
 	struct sp_writer *w = s->writer;
 
-	if (at_once && w->rolling != NULL && !sp_writer_is_rolling(w, source))
+	if (at_once && w->rolling && !sp_writer_is_rolling(w, source))
 		sp_writer_forget_rolling(w);
-	int r = w->rolling == NULL ? begin_hour(s, source, t_ms) : 0;
+	int r = !w->rolling ? begin_hour(s, source, t_ms) : 0;
 	if (r < 0 || !sp_writer_is_rolling(w, source))
 		return r;
 	do

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/rollup/minute.h"
 
+#include "base/mem.h"
+#include "base/sum.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
-#include "base/sum.h"
 
 enum { MINUTE_MS = 60000, MAX_ROWS = 1 << 15 };
 
@@ -121,11 +121,11 @@ int sp_minutes_sums(const struct sp_minutes *m, struct sp_sums *s)
 	SP_STATEMENT *minutes = NULL;
 	int code = SQLITE_DONE;
 	size_t n = 0;
-	int r = accounts == NULL ? -ENOMEM
-				 : sp_file_prepare(m->file,
-						   "SELECT t, totals.record FROM window JOIN totals USING(t) "
-						   "WHERE t >= ?1 AND t < ?2 AND source = ?3 AND generation = ?4",
-						   &minutes);
+	int r = !accounts ? -ENOMEM
+			  : sp_file_prepare(m->file,
+					    "SELECT t, totals.record FROM window JOIN totals USING(t) "
+					    "WHERE t >= ?1 AND t < ?2 AND source = ?3 AND generation = ?4",
+					    &minutes);
 
 	if (r < 0)
 		return r;

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/rollup/overview.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -12,6 +8,10 @@
 #include "store/format/pruned_tree.h"
 #include "store/format/sums.h"
 #include "store/priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 static int insert_record(struct sp_day_file *f, const char *sql, uint64_t row, const void *record, size_t len)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/rollup/roll.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "store/priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { ROWS_MIN = 1 << 20, LATE_MS = 30 * 60000 };
 
@@ -256,7 +256,7 @@ static struct sp_minute *find_minute(struct sp_store *store, const struct sp_rol
 {
 	struct sp_writer *w = store->writer;
 
-	if (w->dict_builder == NULL || roll->generation != w->generation)
+	if (!w->dict_builder || roll->generation != w->generation)
 		return NULL;
 	return &w->sources[roll->source - 1].minutes[roll->begin_ms / period_ms[SP_RES_1M] % 2];
 }
@@ -266,7 +266,7 @@ static int use_minute_in_memory(struct sp_store *store, struct sp_roll *roll)
 {
 	struct sp_minute *minute = find_minute(store, roll);
 	SP_CACHED_STATEMENT *s = NULL;
-	int r = minute == NULL ? -ENODATA : sp_file_statement(roll->from, SP_COUNT_WINDOWS, &s);
+	int r = !minute ? -ENODATA : sp_file_statement(roll->from, SP_COUNT_WINDOWS, &s);
 
 	if (r < 0)
 		return r;
@@ -285,7 +285,7 @@ static int use_minute_in_memory(struct sp_store *store, struct sp_roll *roll)
 static int sum_minute(struct sp_store *store, const struct sp_roll *roll, struct sp_sums *sums)
 {
 	const struct sp_minute *minute = find_minute(store, roll);
-	int r = minute == NULL ? -ENODATA : sp_minute_sums(minute, roll->begin_ms, roll->n_windows, sums);
+	int r = !minute ? -ENODATA : sp_minute_sums(minute, roll->begin_ms, roll->n_windows, sums);
 
 	return r != -ENODATA ? r : sp_sums_of_rows(&roll->rows, &roll->decoded->view, SP_SUMS_LIBRARIES, sums);
 }
@@ -307,7 +307,7 @@ static int roll_minute(struct sp_store *s, struct sp_roll *roll)
 	r = sum_minute(s, roll, &sums);
 	r = r < 0 ? r : write_minute(s, roll, &sums);
 	sp_sums_done(&sums);
-	if (r == 0 && find_minute(s, roll) != NULL)
+	if (r == 0 && find_minute(s, roll))
 		sp_minute_drop_rows(find_minute(s, roll));
 	return r;
 }
@@ -478,10 +478,10 @@ int sp_writer_catch_up(struct sp_store *s)
 	int r = 0;
 
 	/* the generation that ends now, while its tree is in memory */
-	for (uint64_t i = 1; w->dict_builder != NULL && i <= w->n_sources && r == 0; i++)
+	for (uint64_t i = 1; w->dict_builder && i <= w->n_sources && r == 0; i++)
 		if (w->sources[i - 1].last_t_ms > 0)
 			r = sp_writer_roll(s, i, UINT64_MAX);
-	if (w->dict_builder != NULL) { /* done with it: the day's totals take as much memory */
+	if (w->dict_builder) { /* done with it: the day's totals take as much memory */
 		sp_writer_forget_rolling(w);
 		sp_dict_builder_free(w->dict_builder);
 		w->dict_builder = NULL;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/write/dict_builder_priv.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/intern.h"
 #include "profile/window.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { CHUNK_KEPT = 1 << 20, PREFETCH_ROWS = 12 };
 
@@ -60,7 +60,7 @@ static int init_tables(struct sp_dict_builder *builder)
 int sp_dict_builder_new(struct sp_dict_builder **ret_builder)
 {
 	struct sp_dict_builder *builder = calloc(1, sizeof(*builder));
-	int r = builder == NULL ? -ENOMEM : init_tables(builder);
+	int r = !builder ? -ENOMEM : init_tables(builder);
 
 	if (r < 0) {
 		sp_dict_builder_free(builder);
@@ -72,7 +72,7 @@ int sp_dict_builder_new(struct sp_dict_builder **ret_builder)
 
 void sp_dict_builder_free(struct sp_dict_builder *builder)
 {
-	if (builder == NULL)
+	if (!builder)
 		return;
 	struct sp_items *all[] = {&builder->n_successors, &builder->owners, &builder->group_of, &builder->file_of,
 				  &builder->is_kernel};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/write/dict_builder_priv.h"
 
+#include "base/intern.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-
-#include "base/intern.h"
 
 enum { KNOWN_MIN = 1 << 10, KNOWN_MAX = 1 << 19, BUCKET = 8 };
 #define MIXED (1U << 31) /* flag of a node in memos: kernel frames are among the user's */
@@ -16,7 +16,7 @@ static uint64_t *alloc_slots(size_t n_slots)
 {
 	uint64_t *slots = aligned_alloc(BUCKET * sizeof(*slots), n_slots * sizeof(*slots));
 
-	if (slots != NULL)
+	if (slots)
 		memset(slots, 0, n_slots * sizeof(*slots));
 	return slots;
 }
@@ -29,7 +29,7 @@ int sp_dict_builder_init_paths(struct sp_dict_builder *builder)
 	(void)!getrandom(&k->seed, sizeof(k->seed), GRND_NONBLOCK);
 	k->n_slots = KNOWN_MIN;
 	k->slots = alloc_slots(k->n_slots);
-	return k->slots == NULL ? -ENOMEM : 0;
+	return !k->slots ? -ENOMEM : 0;
 }
 
 void sp_dict_builder_done_paths(struct sp_dict_builder *builder)
@@ -149,7 +149,7 @@ static void remember_node(struct sp_dict_builder *builder, const struct sp_path 
 
 	if (k->n_added >= k->n_slots && k->n_slots < KNOWN_MAX) {
 		uint64_t *slots = alloc_slots(2 * k->n_slots);
-		if (slots != NULL) {
+		if (slots) {
 			free(k->slots);
 			k->slots = slots;
 			k->n_slots *= 2;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/write/dict_builder_sum.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/sum.h"
 #include "store/write/dict_builder_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static bool contains_library(const uint32_t *list, uint32_t n, uint32_t library)
 {

@@ -12,7 +12,7 @@ int sp_dict_builder_init_tree(struct sp_dict_builder *builder)
 	builder->slots = calloc(builder->n_slots, sizeof(*builder->slots));
 	builder->pairs = calloc(builder->n_pair_slots, sizeof(*builder->pairs));
 	builder->nodes = calloc(builder->nodes_capacity, sizeof(*builder->nodes));
-	return builder->slots == NULL || builder->pairs == NULL || builder->nodes == NULL ? -ENOMEM : 0;
+	return !builder->slots || !builder->pairs || !builder->nodes ? -ENOMEM : 0;
 }
 
 bool sp_dict_builder_is_full(const struct sp_dict_builder *builder)
@@ -45,7 +45,7 @@ static int grow_slots(struct sp_dict_builder *builder)
 	size_t n_slots = builder->n_slots + builder->n_slots / 4;
 	uint32_t *slots = calloc(n_slots, sizeof(*slots));
 
-	if (slots == NULL)
+	if (!slots)
 		return -ENOMEM;
 	for (uint32_t node = 1; node < builder->next[SP_NODES]; node++)
 		if (builder->nodes[node].parent + 1 != node)
@@ -62,7 +62,7 @@ static int grow_pairs(struct sp_dict_builder *builder)
 	size_t n_slots = builder->n_pair_slots * 2, mask = n_slots - 1;
 	struct sp_frame_pair *pairs = calloc(n_slots, sizeof(*pairs));
 
-	if (pairs == NULL)
+	if (!pairs)
 		return -ENOMEM;
 	for (size_t i = 0; i < builder->n_pair_slots; i++) {
 		size_t at = sp_pair_hash(builder->pairs[i].parent_frame, builder->pairs[i].frame) >> 32 & mask;
@@ -99,7 +99,7 @@ static int grow_nodes(struct sp_dict_builder *builder)
 		return 0;
 	nodes =
 	    builder->next[SP_NODES] > SP_NODE_MASK - 1 ? NULL : reallocarray(builder->nodes, capacity, sizeof(*nodes));
-	if (nodes == NULL)
+	if (!nodes)
 		return -ENOMEM;
 	builder->nodes = nodes;
 	builder->nodes_capacity = capacity;

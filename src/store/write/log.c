@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/write/log.h"
 
+#include "store/priv.h"
+
 #include <limits.h>
 #include <stdio.h>
-
-#include "store/priv.h"
 
 void sp_log_replaced(struct sp_store *s, struct sp_day_file *f, const char *name)
 {
@@ -12,10 +12,9 @@ void sp_log_replaced(struct sp_store *s, struct sp_day_file *f, const char *name
 	char text[256];
 	int64_t n = 0;
 
-	if (s->options.note == NULL)
+	if (!s->options.note)
 		return;
-	if (f->db != NULL && sp_file_prepare(f, "SELECT count(*) FROM window", &q) == 0 &&
-	    sqlite3_step(q) == SQLITE_ROW)
+	if (f->db && sp_file_prepare(f, "SELECT count(*) FROM window", &q) == 0 && sqlite3_step(q) == SQLITE_ROW)
 		n = sqlite3_column_int64(q, 0);
 	(void)snprintf(text, sizeof(text),
 		       "%s is damaged: %lld windows of it are salvaged, and it is kept as %s.damaged", name,
@@ -28,7 +27,7 @@ void sp_log_moved(struct sp_store *s, const char *what)
 	char text[PATH_MAX + 128];
 
 	s->n_moved++;
-	if (s->options.note == NULL)
+	if (!s->options.note)
 		return;
 	(void)snprintf(text, sizeof(text),
 		       "%s was removed, renamed or replaced while it was written to: what is kept from now on is in a "
@@ -43,7 +42,7 @@ void sp_log_outgrown(struct sp_store *s)
 	char text[256];
 
 	s->n_outgrown++;
-	if (s->options.note == NULL || s->outgrown_day_s == s->writer->day_s)
+	if (!s->options.note || s->outgrown_day_s == s->writer->day_s)
 		return;
 	s->outgrown_day_s = s->writer->day_s;
 	(void)snprintf(text, sizeof(text),

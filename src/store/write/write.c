@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/priv.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -13,6 +8,11 @@
 #include "store/files/moved.h"
 #include "store/files/salvage.h"
 #include "store/write/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { NS_PER_MS = 1000000, BOOT_ID_MAX = 256, HOUR_JUST_OVER_MS = 15 * 60000 };
 
@@ -134,7 +134,7 @@ static int find_or_add_source(struct sp_writer *w, const char *name, const char 
 	if (w->n_sources == SP_MAX_SOURCES)
 		return sp_fail_said(-E2BIG, "the day has %d different sources already", SP_MAX_SOURCES);
 	struct sp_store_source source = {.name = strdup(name), .types = strdup(types)};
-	int r = source.name == NULL || source.types == NULL ? -ENOMEM : 0;
+	int r = !source.name || !source.types ? -ENOMEM : 0;
 	for (int i = 0; i < SP_N_RESOLUTIONS && r == 0; i++)
 		r = insert_source(&w->files[i], w->n_sources + 1, &source);
 	if (r < 0) {
@@ -167,7 +167,7 @@ static int read_sources(struct sp_writer *w, struct sp_day_file *f)
 		const char *name = (const char *)sqlite3_column_text(s, 1),
 			   *types = (const char *)sqlite3_column_text(s, 2);
 		uint64_t number;
-		if (name == NULL || types == NULL || sqlite3_column_int64(s, 0) > (int64_t)w->n_sources + 1)
+		if (!name || !types || sqlite3_column_int64(s, 0) > (int64_t)w->n_sources + 1)
 			return -EBADMSG;
 		r = find_or_add_source(w, name, types, &number);
 	}
@@ -301,7 +301,7 @@ static bool replace_damaged_files(struct sp_store *s)
 	bool any = false;
 
 	for (int i = 0; i < SP_N_RESOLUTIONS; i++) {
-		if (w->files[i].db == NULL || sp_file_is_intact(&w->files[i]))
+		if (!w->files[i].db || sp_file_is_intact(&w->files[i]))
 			continue;
 		struct sp_day day = w->files[i].day;
 		sp_file_close(&w->files[i]);
@@ -316,17 +316,17 @@ int sp_writer_open_day(struct sp_store *s, uint64_t wall_ns)
 	struct sp_writer *w = s->writer;
 	uint64_t day_s = sp_day_of(wall_ns, 0).day_s;
 
-	if (w->files[0].db != NULL && w->day_s == day_s)
+	if (w->files[0].db && w->day_s == day_s)
 		return 0;
-	if (w->files[0].db != NULL)
+	if (w->files[0].db)
 		sp_writer_close_day(s);
-	if (s->closing != NULL && s->closing->day_s == day_s) /* the clock was set back */
+	if (s->closing && s->closing->day_s == day_s) /* the clock was set back */
 		sp_writer_finish_closing(s);
 	int r = open_day(s, wall_ns);
 	r = r < 0 ? r : sp_writer_catch_up(s);
 	if (r == -EBADMSG && replace_damaged_files(s))
 		r = open_day(s, wall_ns);
-	if (w->files[0].db == NULL)
+	if (!w->files[0].db)
 		return r;
 	sp_error_clear(); /* what could not be rolled up is done later */
 	return 0;
@@ -378,7 +378,7 @@ static bool is_too_large(const struct sp_store *s, const struct sp_store_source 
 	const struct sp_writer *w = s->writer;
 	size_t bytes = sp_dict_builder_memory(w->dict_builder), most = s->options.max_memory_bytes;
 	uint64_t hour = source->rolled_to_ms[SP_RES_1H];
-	bool at_hour = w->rolling == NULL && !source->hour_is_new && t_ms >= hour && t_ms - hour < HOUR_JUST_OVER_MS;
+	bool at_hour = !w->rolling && !source->hour_is_new && t_ms >= hour && t_ms - hour < HOUR_JUST_OVER_MS;
 
 	return sp_dict_builder_is_full(w->dict_builder) || bytes > (at_hour ? most / 8 * 7 : most);
 }
@@ -387,7 +387,7 @@ static bool is_too_large(const struct sp_store *s, const struct sp_store_source 
 static int ensure_generation(struct sp_store *s, uint64_t source, uint64_t t_ms)
 {
 	struct sp_writer *w = s->writer;
-	bool continues = w->dict_builder != NULL && t_ms >= w->sources[source - 1].last_t_ms;
+	bool continues = w->dict_builder && t_ms >= w->sources[source - 1].last_t_ms;
 	bool outgrown = continues && is_too_large(s, &w->sources[source - 1], t_ms);
 
 	if (continues && !outgrown)
@@ -429,7 +429,7 @@ static int do_background_step(struct sp_store *s, uint64_t source, uint64_t t_ms
 	uint64_t minute = t_ms / 60000;
 	int r;
 
-	if (s->closing != NULL && !sp_writer_minute_is_over(state, t_ms)) {
+	if (s->closing && !sp_writer_minute_is_over(state, t_ms)) {
 		sp_writer_close_day_step(s);
 		return 0;
 	}
@@ -518,7 +518,7 @@ int sp_writer_catch_up_days(struct sp_store *s)
 			continue;
 		r = sp_writer_open_day(s, days[i].day_s * SP_NS_PER_S);
 	}
-	if (r == 0 && s->writer->files[0].db != NULL && s->writer->day_s != today)
+	if (r == 0 && s->writer->files[0].db && s->writer->day_s != today)
 		sp_writer_finish_day(s);
 	return r;
 }
@@ -528,7 +528,7 @@ int sp_writer_open(struct sp_store *s)
 	struct sp_writer *w = calloc(1, sizeof(*w));
 	SP_FREE char *boot_id = NULL;
 
-	if (w == NULL)
+	if (!w)
 		return -ENOMEM;
 	int r = sp_packer_new(&w->packer);
 	r = r < 0 ? r : sp_directory_lock(&s->directory, &w->lock);
@@ -556,12 +556,12 @@ void sp_writer_close(struct sp_store *s)
 {
 	struct sp_writer *w = s->writer;
 
-	if (w == NULL)
+	if (!w)
 		return;
 	if (!sp_writer_is_in_place(s))
 		sp_writer_abandon_files(s);
 	sp_writer_finish_closing(s);
-	if (w->files[0].db != NULL)
+	if (w->files[0].db)
 		sp_writer_drop_day(s);
 	sp_window_rows_done(&w->rows);
 	sp_packer_free(w->packer);

@@ -2,18 +2,18 @@
 /* calls.c: see calls.h. */
 #include "view/calls/calls.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/identity.h"
 #include "profile/profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { DEFAULT_RATE_HZ = 1000000, USUAL_RATE_HZ = 100, MAX_TICKS = 50000000 };
 
@@ -37,7 +37,7 @@ struct builder {
 	int64_t unit_ns;
 };
 
-/* --- which values ------------------------------------------------------------------------------------------------- */
+/* --- which values --- */
 int sp_calls_value(const struct sp_profile *p)
 {
 	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
@@ -78,7 +78,7 @@ static void choose_time(struct builder *b, uint32_t wanted)
 	}
 }
 
-/* --- rows to nodes and arcs --------------------------------------------------------------------------------------- */
+/* --- rows to nodes and arcs --- */
 /* The frame at or below `at` that is no inlined function; NULL: there is none. */
 static const struct sp_frame *frame_from(const struct sp_profile *p, const struct sp_stack *stack, uint32_t *at)
 {
@@ -135,7 +135,7 @@ static int add_arc(struct builder *b, int64_t from, int64_t to, int64_t calls)
 	return 0;
 }
 
-static int add_row(struct builder *b, const struct sp_row *row)
+static int calls_add_row(struct builder *b, const struct sp_row *row)
 {
 	struct sp_stack stack = sp_profile_stack(b->p, row->user);
 	int64_t calls = row->values[b->calls_value], time = b->time_value < 0 ? 0 : row->values[b->time_value];
@@ -178,7 +178,7 @@ static int find_targets(struct builder *b)
 	return 0;
 }
 
-static int build(struct builder *b, const struct sp_view_options *o)
+static int calls_build_rows(struct builder *b, const struct sp_view_options *o)
 {
 	int r = sp_calls_value(b->p);
 
@@ -194,7 +194,7 @@ static int build(struct builder *b, const struct sp_view_options *o)
 	if (r >= 0)
 		r = sp_intern_new(&b->links);
 	for (uint32_t i = 0; r >= 0 && i < sp_profile_n_rows(b->p); i++)
-		r = add_row(b, sp_profile_row(b->p, i));
+		r = calls_add_row(b, sp_profile_row(b->p, i));
 	return r;
 }
 
@@ -208,7 +208,7 @@ static void builder_done(struct builder *b)
 	free(b->calls);
 }
 
-/* --- the graph ---------------------------------------------------------------------------------------------------- */
+/* --- the graph --- */
 /* What a function is called beside those of the targets. */
 static char *outside_name(const struct sp_profile *p, const struct ends *e)
 {
@@ -225,7 +225,7 @@ static char *outside_name(const struct sp_profile *p, const struct ends *e)
 	return n < 0 ? NULL : text;
 }
 
-static char *name_of(const struct builder *b, const struct ends *e)
+static char *calls_name_of(const struct builder *b, const struct ends *e)
 {
 	SP_FREE char *outside = b->called[e->library] && e->func ? NULL : outside_name(b->p, e);
 
@@ -250,7 +250,7 @@ static int fill_nodes(const struct builder *b, struct sp_call_graph *g)
 						    .address = func->vaddr ? func->vaddr : func->start,
 						    .size = func->size,
 						    .time = b->times[i],
-						    .name = name_of(b, e)};
+						    .name = calls_name_of(b, e)};
 		if (!g->nodes[i].name)
 			return -ENOMEM;
 	}
@@ -336,7 +336,7 @@ static int fill_arcs(const struct builder *b, const uint32_t *new_of, struct sp_
 	return 0;
 }
 
-/* --- time --------------------------------------------------------------------------------------------------------- */
+/* --- time --- */
 /* The time of one sample: as the profile says, or as its samples and their times tell; 0 = not known. */
 static double period_of(const struct builder *b)
 {
@@ -387,7 +387,7 @@ int sp_call_graph_new(const struct sp_profile *p, const struct sp_view_options *
 	struct builder b = {.p = p, .external = o->external};
 	struct sp_call_graph g = {0};
 	SP_FREE uint32_t *new_of = NULL;
-	int r = build(&b, o);
+	int r = calls_build_rows(&b, o);
 
 	if (r >= 0)
 		r = fill_nodes(&b, &g);

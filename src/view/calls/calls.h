@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * calls.h: the call graph that a profile of counted calls holds: who called whom, how often, and where time went.
+ * calls.h: the call graph of a profile of counted calls: who called whom, how often, and where time was spent.
  *
- * Such a profile has a value "calls": of each row with calls the leaf was called, and the frame below it is who called
- * (a frame at offset 0 without a function, or called "[LIBRARY]", is the whole library; without a frame, nobody knows
- * who). What is inlined belongs to the function that it is inlined into. The libraries that were called are the
- * targets; a caller in any other library is outside. Time is that of a value in seconds or parts of them, if there is
- * one: of leaves in targets, with what they spent in the kernel; it is kept in ticks of 1/rate_hz seconds, as gprof has
- * it. Names are those of functions; outside LIBRARY:FUNCTION, <LIBRARY> for a whole one, and <external> for who is not
- * known or, with o->external, for all outside. They are safe for a terminal. Private to the views; the graph owns all
- * of it. -ENODATA, with sp_error_text(), for a profile without calls; -ENOMEM. Sums saturate. Reentrant.
+ * Such a profile has a value "calls": in rows with calls the leaf is the callee, and the frame below it the caller (a
+ * frame at offset 0 without a function, or named "[LIBRARY]", is a whole library; without a frame the caller is not
+ * known). Inlined functions belong to the function that contains them. The libraries called are targets; callers in
+ * other libraries are outside. Time is a value in seconds or parts of them, if there is one: of leaves in targets,
+ * with their time in the kernel; kept in ticks of 1/rate_hz seconds, as in gprof. Names are those of functions;
+ * outside LIBRARY:FUNCTION, <LIBRARY> for a whole library, <external> if not known or, with o->external, for all
+ * outside. They are safe for a terminal. Private to the views; the graph owns all of it. -ENODATA, with a message: no
+ * calls; -ENOMEM. Sums saturate. Reentrant.
  */
 #ifndef SP_VIEW_CALLS_CALLS_H
 #define SP_VIEW_CALLS_CALLS_H
@@ -22,7 +22,7 @@ struct sp_call_node {
 	uint32_t library;    /* a file, 0 = not known */
 	uint32_t func;       /* 0 = a whole library, or not known */
 	bool is_target;      /* else outside */
-	uint64_t address;    /* where it begins, as readelf prints it; 0 = not known */
+	uint64_t address;    /* of its start, as in readelf; 0 = not known */
 	uint64_t size;       /* 0 = not known */
 	int64_t calls;       /* to it */
 	int64_t time, ticks; /* time: nanoseconds */
@@ -34,7 +34,7 @@ struct sp_call_arc {
 };
 
 struct sp_call_graph {
-	/* Targets by library, the one called most first, and address; then those outside by name. */
+	/* Targets, by library (the one called most first) and address; then those outside, by name. */
 	struct sp_call_node *nodes;
 	size_t n_nodes;
 	struct sp_call_arc *arcs; /* by `to`, then falling calls, then `from` */

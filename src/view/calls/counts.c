@@ -5,6 +5,7 @@
  * A function whose address is known to others is marked with a *: calls by it were not counted.
  */
 #include "view/calls/counts.h"
+
 #include "base/encode.h"
 #include "base/mem.h"
 #include "profile/calls.h"
@@ -31,12 +32,12 @@ static void put_count(const struct lines *l, int64_t n)
 }
 
 /* "11.2 (9.8-12.7)": of a call from outside. */
-static void put_each(const struct lines *l, const struct sp_called *c)
+static void put_each(const struct lines *l, const struct sp_callee *c)
 {
 	double ns, low, high;
 	char text[64] = "-";
 
-	if (sp_called_time(c, &ns, &low, &high)) {
+	if (sp_callee_time(c, &ns, &low, &high)) {
 		int decimals = ns < 100 ? 1 : 0;
 
 		snprintf(text, sizeof(text), "%.*f (%.*f-%.*f)", decimals, ns, decimals, low, decimals, high);
@@ -54,7 +55,7 @@ static void put_latency(const struct lines *l, double ns)
 	fprintf(l->out, "  %*s", LATENCY_COLUMNS, text);
 }
 
-static void put_latencies(struct lines *l, const struct sp_called *c)
+static void put_latencies(struct lines *l, const struct sp_callee *c)
 {
 	fputs("  ", l->out);
 	if (c->untimed && !c->n_timed)
@@ -62,13 +63,13 @@ static void put_latencies(struct lines *l, const struct sp_called *c)
 	else
 		put_count(l, c->n_timed);
 	put_latency(l, c->n_timed ? (double)c->timed_ns / (double)c->n_timed : -1);
-	put_latency(l, sp_called_quantile(c, 0.5));
-	put_latency(l, sp_called_quantile(c, 0.99));
-	put_latency(l, sp_called_quantile(c, 1));
+	put_latency(l, sp_callee_quantile(c, 0.5));
+	put_latency(l, sp_callee_quantile(c, 0.99));
+	put_latency(l, sp_callee_quantile(c, 1));
 	l->excepted |= c->untimed && !c->n_timed;
 }
 
-static void put_name(const struct lines *l, uint32_t func, uint32_t file)
+static void counts_put_name(const struct lines *l, uint32_t func, uint32_t file)
 {
 	const char *name = func ? sp_profile_string(l->p, sp_profile_func(l->p, func)->name) : "[unknown]";
 
@@ -77,7 +78,7 @@ static void put_name(const struct lines *l, uint32_t func, uint32_t file)
 		sp_view_put_in_library(l->p, file, 0, l->out);
 }
 
-static void put_head(const struct lines *l)
+static void counts_put_head(const struct lines *l)
 {
 	char self[32], total[32];
 
@@ -95,7 +96,7 @@ static void put_head(const struct lines *l)
 	fprintf(l->out, "  function, and its callers%s\n", l->o->colour ? "\033[0m" : "");
 }
 
-static void put_function(struct lines *l, const struct sp_called *c)
+static void counts_put_function(struct lines *l, const struct sp_callee *c)
 {
 	fputs(l->o->colour ? "\033[1m" : "", l->out);
 	put_count(l, c->n_calls);
@@ -109,7 +110,7 @@ static void put_function(struct lines *l, const struct sp_called *c)
 	if (l->t.has_latency)
 		put_latencies(l, c);
 	fputs("  ", l->out);
-	put_name(l, c->func, c->file);
+	counts_put_name(l, c->func, c->file);
 	fputs(c->address_taken ? " *" : "", l->out);
 	l->marked |= c->address_taken;
 	fprintf(l->out, "%s\n", l->o->colour ? "\033[0m" : "");
@@ -123,7 +124,7 @@ static void put_gap(const struct lines *l)
 	fprintf(l->out, "%*s", 6 + times + latency, "");
 }
 
-static void put_callers(const struct lines *l, const struct sp_called *c)
+static void put_callers(const struct lines *l, const struct sp_callee *c)
 {
 	size_t n = l->o->limit ? SP_MIN(c->n_callers, MAX_CALLERS) : c->n_callers, i;
 	int64_t rest = 0;
@@ -132,7 +133,7 @@ static void put_callers(const struct lines *l, const struct sp_called *c)
 		put_count(l, c->callers[i].n_calls);
 		put_gap(l);
 		if (c->callers[i].func || c->callers[i].file)
-			put_name(l, c->callers[i].func, c->callers[i].file);
+			counts_put_name(l, c->callers[i].func, c->callers[i].file);
 		else
 			fputs("[external]", l->out); /* as in gprof's layout: who is not known */
 		fputc('\n', l->out);
@@ -146,7 +147,7 @@ static void put_callers(const struct lines *l, const struct sp_called *c)
 	fprintf(l->out, "%zu more caller%s\n", c->n_callers - n, c->n_callers - n == 1 ? "" : "s");
 }
 
-static void put_rest(const struct lines *l, size_t n_shown)
+static void counts_put_rest(const struct lines *l, size_t n_shown)
 {
 	size_t n = l->t.n_rows - n_shown;
 	int64_t calls = 0;
@@ -165,7 +166,7 @@ static void put_rest(const struct lines *l, size_t n_shown)
 		      l->out);
 }
 
-static void lay_out(struct lines *l)
+static void counts_set_widths(struct lines *l)
 {
 	int64_t longest = 0;
 	char text[32];
@@ -184,14 +185,14 @@ static int counts_write(const struct sp_profile *p, const struct sp_view_options
 
 	if (r < 0)
 		return r;
-	lay_out(&l);
+	counts_set_widths(&l);
 	n = o->limit ? SP_MIN(o->limit, l.t.n_rows) : l.t.n_rows;
-	put_head(&l);
+	counts_put_head(&l);
 	for (size_t i = 0; i < n; i++) {
-		put_function(&l, &l.t.rows[i]);
+		counts_put_function(&l, &l.t.rows[i]);
 		put_callers(&l, &l.t.rows[i]);
 	}
-	put_rest(&l, n);
+	counts_put_rest(&l, n);
 	sp_calls_table_done(&l.t);
 	return 0;
 }

@@ -16,11 +16,10 @@ bool sp_counts_wanted(const struct sp_profile *p, const struct sp_view_options *
 {
 	int calls = sp_calls_table_value(p);
 
-	return o->by == SP_BY_FUNCTION && calls >= 0 && (uint32_t)calls == o->value;
+	return o->by == SP_TOTAL_BY_FUNCTION && calls >= 0 && (uint32_t)calls == o->value;
 }
 
-/* --- JSON ----------------------------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 /* Who is called, or calls: null for nobody known. */
 static void put_who(const struct sp_profile *p, uint32_t func, uint32_t file, struct sp_json *j)
 {
@@ -33,13 +32,13 @@ static void put_who(const struct sp_profile *p, uint32_t func, uint32_t file, st
 		sp_json_hex(j, "build_id", f->build_id, f->build_id_len);
 }
 
-static void put_times(const struct sp_called *c, struct sp_json *j)
+static void put_times(const struct sp_callee *c, struct sp_json *j)
 {
 	double ns, low, high;
 
 	sp_json_ints(j, {"self_ns", c->self_ns}, {"total_ns", c->total_ns}, {"outside_ns", c->outside_ns},
 		     {"outside_samples", c->n_outside_samples});
-	if (!sp_called_time(c, &ns, &low, &high))
+	if (!sp_callee_time(c, &ns, &low, &high))
 		return;
 	sp_json_format(j, "ns_a_call", "%.3f", ns);
 	sp_json_format(j, "ns_a_call_low", "%.3f", low);
@@ -47,14 +46,14 @@ static void put_times(const struct sp_called *c, struct sp_json *j)
 }
 
 /* Ranges: from, below, calls. */
-static void put_latency(const struct sp_called *c, struct sp_json *j)
+static void put_latency(const struct sp_callee *c, struct sp_json *j)
 {
 	sp_json_bool(j, "timed", !c->untimed);
 	sp_json_ints(j, {"timed_calls", c->n_timed}, {"timed_ns", c->timed_ns});
 	if (c->n_timed) {
-		sp_json_format(j, "p50_ns", "%.0f", sp_called_quantile(c, 0.5));
-		sp_json_format(j, "p99_ns", "%.0f", sp_called_quantile(c, 0.99));
-		sp_json_format(j, "max_ns", "%.0f", sp_called_quantile(c, 1));
+		sp_json_format(j, "p50_ns", "%.0f", sp_callee_quantile(c, 0.5));
+		sp_json_format(j, "p99_ns", "%.0f", sp_callee_quantile(c, 0.99));
+		sp_json_format(j, "max_ns", "%.0f", sp_callee_quantile(c, 1));
 	}
 	sp_json_array(j, "latency");
 	for (size_t i = 0; i < c->n_ranges; i++)
@@ -63,8 +62,8 @@ static void put_latency(const struct sp_called *c, struct sp_json *j)
 	sp_json_end(j);
 }
 
-static void put_function(const struct sp_profile *p, const struct sp_calls_table *t, const struct sp_called *c,
-			 struct sp_json *j)
+static void counts_export_put_function(const struct sp_profile *p, const struct sp_calls_table *t,
+				       const struct sp_callee *c, struct sp_json *j)
 {
 	const struct sp_func *func = sp_profile_func(p, c->func);
 
@@ -109,7 +108,7 @@ int sp_counts_put_json(const struct sp_profile *p, const struct sp_view_options 
 		sp_json_ints(&j, {"time_ns", t.time_ns}, {"samples", t.n_samples});
 	sp_json_array(sp_json_line(&j), "functions");
 	for (i = 0; i < n; i++)
-		put_function(p, &t, &t.rows[i], &j);
+		counts_export_put_function(p, &t, &t.rows[i], &j);
 	for (; i < t.n_rows; i++)
 		left_out += t.rows[i].n_calls;
 	sp_json_end(&j);
@@ -120,15 +119,14 @@ int sp_counts_put_json(const struct sp_profile *p, const struct sp_view_options 
 	return 0;
 }
 
-/* --- CSV -----------------------------------------------------------------------------------------------------------
- */
+/* --- CSV --- */
 static void put_hex(FILE *out, const struct sp_file *f)
 {
 	for (int i = 0; i < f->build_id_len; i++)
 		fprintf(out, "%02x", f->build_id[i]);
 }
 
-static void put_cell(FILE *out, const char *s)
+static void counts_export_put_cell(FILE *out, const char *s)
 {
 	sp_encode(out, SP_ENCODE_CSV, s);
 	fputc(',', out);
@@ -138,27 +136,27 @@ static void put_place(const struct sp_profile *p, uint32_t func, uint32_t file, 
 {
 	const struct sp_file *f = sp_profile_file(p, file);
 
-	put_cell(out, func ? sp_profile_string(p, sp_profile_func(p, func)->name) : "");
-	put_cell(out, file ? sp_profile_string(p, f->name) : "");
+	counts_export_put_cell(out, func ? sp_profile_string(p, sp_profile_func(p, func)->name) : "");
+	counts_export_put_cell(out, file ? sp_profile_string(p, f->name) : "");
 	put_hex(out, f);
 	fputc(',', out);
 }
 
-static void put_line(const struct sp_profile *p, const struct sp_called *c, const struct sp_called_by *by,
-		     const struct sp_calls_table *t, FILE *out)
+static void counts_export_put_line(const struct sp_profile *p, const struct sp_callee *c,
+				   const struct sp_callee_caller *by, const struct sp_calls_table *t, FILE *out)
 {
 	double ns, low, high;
 
 	put_place(p, c->func, c->file, out);
 	put_place(p, by->func, by->file, out);
 	fprintf(out, "%" PRId64 ",%s", by->n_calls, c->address_taken ? "yes" : "no");
-	if (t->has_times && sp_called_time(c, &ns, &low, &high))
+	if (t->has_times && sp_callee_time(c, &ns, &low, &high))
 		fprintf(out, ",%" PRId64 ",%" PRId64 ",%.3f,%.3f,%.3f", c->self_ns, c->total_ns, ns, low, high);
 	else if (t->has_times)
 		fprintf(out, ",%" PRId64 ",%" PRId64 ",,,", c->self_ns, c->total_ns);
 	if (t->has_latency && c->n_timed)
 		fprintf(out, ",%" PRId64 ",%" PRId64 ",%.0f,%.0f,%.0f", c->n_timed, c->timed_ns,
-			sp_called_quantile(c, 0.5), sp_called_quantile(c, 0.99), sp_called_quantile(c, 1));
+			sp_callee_quantile(c, 0.5), sp_callee_quantile(c, 0.99), sp_callee_quantile(c, 1));
 	else if (t->has_latency)
 		fputs(",0,0,,,", out);
 	fputs("\n", out);
@@ -178,7 +176,7 @@ int sp_counts_put_csv(const struct sp_profile *p, const struct sp_view_options *
 	fputs(t.has_latency ? ",timed_calls,timed_ns,p50_ns,p99_ns,max_ns\n" : "\n", out);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < t.rows[i].n_callers; k++)
-			put_line(p, &t.rows[i], &t.rows[i].callers[k], &t, out);
+			counts_export_put_line(p, &t.rows[i], &t.rows[i].callers[k], &t, out);
 	sp_calls_table_done(&t);
 	return 0;
 }

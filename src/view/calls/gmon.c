@@ -11,13 +11,13 @@
  */
 #include "view/calls/calls.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/error.h"
-#include "base/mem.h"
 
 enum { TAG_HISTOGRAM, TAG_ARC, GMON_VERSION = 1 };
 #define MAX_SPAN (1ULL << 32) /* of one library; what is farther from its beginning is put with those outside */
@@ -26,7 +26,7 @@ enum { MAX_RECORDS = 1 << 24 };
 #define OUTSIDE_BYTES 16 /* for each of those */
 #define LIBRARY_ALIGN (1ULL << 16)
 
-/* --- where the stub has everything -------------------------------------------------------------------------------- */
+/* --- where the stub has everything --- */
 struct places {
 	uint64_t *at; /* by node */
 	uint64_t low, high;
@@ -76,7 +76,7 @@ static int places_new(const struct sp_call_graph *g, struct places *ret)
 	return 0;
 }
 
-/* --- gmon.out ----------------------------------------------------------------------------------------------------- */
+/* --- gmon.out --- */
 static void put_le(FILE *out, uint64_t value, int n_bytes)
 {
 	for (int i = 0; i < n_bytes; i++)
@@ -134,7 +134,7 @@ static void put_records(const struct sp_call_graph *g, const struct places *wher
 				(uint32_t)SP_MIN(left, UINT32_MAX));
 }
 
-/* --- the stub ----------------------------------------------------------------------------------------------------- */
+/* --- the stub --- */
 enum { SECTION_NONE, SECTION_TEXT, SECTION_SYMTAB, SECTION_STRTAB, SECTION_NAMES, N_SECTIONS };
 static const char section_names[] = "\0.text\0.symtab\0.strtab\0.shstrtab";
 enum { NAME_TEXT = 1, NAME_SYMTAB = 7, NAME_STRTAB = 15, NAME_NAMES = 23 };
@@ -234,7 +234,7 @@ static int put_stub(const struct sp_call_graph *g, const struct places *where, F
 	return 0;
 }
 
-/* --- the two files ------------------------------------------------------------------------------------------------ */
+/* --- the two files --- */
 static int write_one(const struct sp_profile *p, const struct sp_view_options *o, bool stub, FILE *out)
 {
 	struct sp_call_graph g = {0};

@@ -9,12 +9,12 @@
  */
 #include "view/calls/gprof.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 enum { INDEX_WIDTH = 26, INDEX_COLUMNS = 3, NUMBER_WIDTH = 5 };
 
@@ -25,7 +25,7 @@ struct printer {
 	FILE *out;
 };
 
-/* --- the flat profile --------------------------------------------------------------------------------------------- */
+/* --- the flat profile --- */
 static int compare_flat(const void *a, const void *b, void *arg)
 {
 	const struct printer *pr = arg;
@@ -106,8 +106,8 @@ static int put_flat(const struct printer *pr)
 	return 0;
 }
 
-/* --- the call graph ----------------------------------------------------------------------------------------------- */
-static void put_name(const struct printer *pr, uint32_t node)
+/* --- the call graph --- */
+static void gprof_put_name(const struct printer *pr, uint32_t node)
 {
 	fputs(pr->g->nodes[node].name, pr->out);
 	if (pr->p->nodes[node].cycle)
@@ -164,7 +164,7 @@ static void put_arc(const struct printer *pr, uint32_t arc, uint32_t other)
 			time->child / pr->hz, a->calls, pr->p->nodes[sp_gprof_whole(pr->p, a->to)].calls);
 	else
 		fprintf(pr->out, "%6.6s %5.5s %7.7s %7.7s %7" PRId64 " %7.7s     ", "", "", "", "", a->calls, "");
-	put_name(pr, other);
+	gprof_put_name(pr, other);
 }
 
 static void put_parents(const struct printer *pr, uint32_t node, uint32_t *room)
@@ -211,7 +211,7 @@ static void put_calls(const struct printer *pr, const struct sp_gprof_node *n)
 		fprintf(pr->out, " %7.7s", "");
 }
 
-static void put_function(const struct printer *pr, uint32_t node, uint32_t *room)
+static void gprof_put_function(const struct printer *pr, uint32_t node, uint32_t *room)
 {
 	const struct sp_gprof_node *n = &pr->p->nodes[node];
 
@@ -222,7 +222,7 @@ static void put_function(const struct printer *pr, uint32_t node, uint32_t *room
 	else
 		fprintf(pr->out, " %7.7s %7.7s", "", "");
 	fputc(' ', pr->out);
-	put_name(pr, node);
+	gprof_put_name(pr, node);
 	put_children(pr, node, room);
 }
 
@@ -256,7 +256,7 @@ static void put_cycle(const struct printer *pr, uint32_t node, uint32_t *members
 		fprintf(pr->out, "%6.6s %5.5s %7.2f %7.2f", "", "", n->self / pr->hz, n->child / pr->hz);
 		put_calls(pr, n);
 		fputs("     ", pr->out);
-		put_name(pr, members[i]);
+		gprof_put_name(pr, members[i]);
 	}
 }
 
@@ -310,13 +310,13 @@ static int put_graph(const struct printer *pr)
 		if (sp_gprof_is_cycle(p, node))
 			put_cycle(pr, node, members + ends[cycle - 1], ends[cycle] - ends[cycle - 1]);
 		else
-			put_function(pr, node, room);
+			gprof_put_function(pr, node, room);
 		fputs("-----------------------------------------------\n", pr->out);
 	}
 	return 0;
 }
 
-/* --- the index ---------------------------------------------------------------------------------------------------- */
+/* --- the index --- */
 static int compare_names(const void *a, const void *b, void *arg)
 {
 	const struct sp_gprof *p = arg;

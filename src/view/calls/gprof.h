@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gprof.h: a call graph (calls.h) worked out as gprof does it: cycles found, and time handed up from callees to
- * callers.
+ * gprof.h: gprof's analysis of a call graph (calls.h): cycles, and the time of callees attributed to callers.
  *
- * A cycle is a strongly connected part of the graph with more than one function; it counts as one node, to which its
- * members' time goes, and its calls are those from outside. Each caller gets of a callee's time, its own and what it
- * got itself, the share of the calls that it made; what a function calls itself by hands on nothing. Times are in
- * ticks. Source: Graham, Kessler, McKusick, "gprof: a call graph execution profiler", 1982; the order in which nodes
- * are numbered is that of GNU gprof 2.40. Private to the views; the struct owns its arrays. 0 or -ENOMEM. Reentrant.
+ * A cycle is a strongly connected component with more than one function. It counts as one node with the time of its
+ * members and the calls from outside. A caller gets the share of a callee's time (self and children) that corresponds
+ * to its calls; recursive calls of a function to itself attribute nothing. Times are in ticks. Source: Graham,
+ * Kessler, McKusick, "gprof: a call graph execution profiler", 1982; nodes are numbered as in GNU gprof 2.40. Private
+ * to the views; the struct owns its arrays. 0 or -ENOMEM. Reentrant.
  */
 #ifndef SP_VIEW_CALLS_GPROF_H
 #define SP_VIEW_CALLS_GPROF_H
@@ -15,14 +14,14 @@
 #include "view/calls/calls.h"
 
 struct sp_gprof_node {
-	int64_t calls, self_calls; /* from others (of a cycle: from outside); by itself (among its members) */
+	int64_t calls, self_calls; /* from others (cycle: from outside); recursive (cycle: between members) */
 	double self, child;        /* ticks */
 	uint32_t cycle;            /* from 1; 0 = in none */
-	uint32_t order;            /* callees have lower ones; members of a cycle the same one */
+	uint32_t order;            /* topological: lower for callees; equal for the members of a cycle */
 	uint32_t index;            /* as printed, from 1 */
 };
 struct sp_gprof_arc {
-	double self, child; /* of the callee's, handed to the caller */
+	double self, child; /* time of the callee attributed to the caller */
 };
 
 struct sp_gprof {
@@ -42,7 +41,7 @@ static inline bool sp_gprof_is_cycle(const struct sp_gprof *p, uint32_t node)
 {
 	return node >= p->n_nodes;
 }
-/* The node that it counts as: its cycle, or itself. */
+/* The cycle of a node, or the node itself. */
 static inline uint32_t sp_gprof_whole(const struct sp_gprof *p, uint32_t node)
 {
 	return p->nodes[node].cycle ? (uint32_t)p->n_nodes + p->nodes[node].cycle - 1 : node;

@@ -5,13 +5,13 @@
  */
 #include "view/calls/gprof.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-
-/* --- arcs by both ends -------------------------------------------------------------------------------------------- */
+/* --- arcs by both ends --- */
 static int sort_arcs(struct sp_gprof *p)
 {
 	const struct sp_call_graph *g = p->g;
@@ -36,7 +36,7 @@ static int sort_arcs(struct sp_gprof *p)
 	return 0;
 }
 
-/* --- cycles ------------------------------------------------------------------------------------------------------- */
+/* --- cycles --- */
 struct visit {
 	uint32_t node, next; /* of its arcs, from the last to the first: as gprof goes */
 };
@@ -71,7 +71,7 @@ static void leave(struct search *s, uint32_t node)
 	} while (member != node);
 }
 
-static void step(struct search *s)
+static void gprof_graph_visit(struct search *s)
 {
 	struct visit *v = &s->path[s->n_path - 1];
 	uint32_t node = v->node, to;
@@ -136,7 +136,7 @@ static int find_cycles(struct sp_gprof *p)
 		if (!s.number[i])
 			enter(&s, i);
 		while (s.n_path)
-			step(&s);
+			gprof_graph_visit(&s);
 	}
 	if (r >= 0)
 		r = number_cycles(p, s.head);
@@ -144,7 +144,7 @@ static int find_cycles(struct sp_gprof *p)
 	return r;
 }
 
-/* --- calls and time ----------------------------------------------------------------------------------------------- */
+/* --- calls and time --- */
 static void count_calls(struct sp_gprof *p)
 {
 	const struct sp_call_graph *g = p->g;
@@ -214,7 +214,7 @@ static void hand_up(struct sp_gprof *p)
 		gather(p, p->by_index[i]);
 }
 
-/* --- the order in which they are printed -------------------------------------------------------------------------- */
+/* --- the order in which they are printed --- */
 static int compare_totals(const void *a, const void *b, void *arg)
 {
 	const struct sp_gprof *p = arg;

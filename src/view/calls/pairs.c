@@ -7,10 +7,10 @@
  */
 #include "view/calls/calls.h"
 
+#include "profile/profile.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
-
-#include "profile/profile.h"
 
 static int compare(const void *a, const void *b)
 {

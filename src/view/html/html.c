@@ -5,11 +5,6 @@
  * The page is html_page.h's, its data html_data.h's. What is written here is what a reader without scripts gets: the
  * table of the libraries.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -21,23 +16,28 @@
 #include "view/units.h"
 #include "view/view.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
 struct source {
 	const struct sp_profile *p;
 	const struct sp_view_options *o;
 };
 
-static void put_text(FILE *out, const char *text)
+static void html_put_text(FILE *out, const char *text)
 {
 	sp_encode(out, SP_ENCODE_XML, text);
 }
 
-static void put_line(FILE *out, const char *text)
+static void html_put_line(FILE *out, const char *text)
 {
 	SP_FREE char *line = strndup(text, strcspn(text, "\n"));
-	put_text(out, line ? line : "");
+	html_put_text(out, line ? line : "");
 }
 
-static int put_amount(FILE *out, const struct source *from, int64_t value, int64_t of)
+static int html_put_amount(FILE *out, const struct source *from, int64_t value, int64_t of)
 {
 	const struct sp_value_type *type = sp_profile_value_type(from->p, from->o->value);
 	uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
@@ -48,7 +48,7 @@ static int put_amount(FILE *out, const struct source *from, int64_t value, int64
 		return -ENOMEM;
 	sp_unit_write(sp_profile_string(from->p, type->unit), size, amount, sizeof(amount));
 	fprintf(out, "<td>%s", sign);
-	put_text(out, amount);
+	html_put_text(out, amount);
 	fprintf(out, "</td><td>%s%s%%</td>", sign, percent);
 	return 0;
 }
@@ -59,19 +59,19 @@ static void put_labels(FILE *out, const struct sp_profile *p, const struct sp_fi
 	for (size_t i = 0; i < SP_MIN(file->build_id_len, SP_BUILD_ID_MAX); i++)
 		fprintf(out, "%02x", file->build_id[i]);
 	fputs("</td><td>", out);
-	put_text(out, sp_profile_string(p, file->package));
+	html_put_text(out, sp_profile_string(p, file->package));
 	fputs("</td></tr>\n", out);
 }
 
-static int put_row(FILE *out, const struct source *from, const struct sp_total *row, int64_t all)
+static int html_put_row(FILE *out, const struct source *from, const struct sp_total *row, int64_t all)
 {
 	const char *name = sp_total_name(from->p, SP_TOTAL_BY_LIBRARY, row);
 	fputs("<tr><td><bdi>", out);
-	put_text(out, name[0] ? name : "[unknown]");
+	html_put_text(out, name[0] ? name : "[unknown]");
 	fputs("</bdi></td>", out);
-	int r = put_amount(out, from, row->self, all);
+	int r = html_put_amount(out, from, row->self, all);
 	if (r >= 0)
-		r = put_amount(out, from, row->total, all);
+		r = html_put_amount(out, from, row->total, all);
 	if (r < 0)
 		return r;
 	fprintf(out, "<td>%" PRId64 "</td>", row->n_samples);
@@ -86,7 +86,7 @@ static int put_table(FILE *out, const struct source *from, const struct sp_total
 	      "<th>Build id</th><th>Package</th></tr>\n",
 	      out);
 	for (size_t i = 0; i < totals->n_rows && r >= 0; i++)
-		r = put_row(out, from, &totals->rows[i], totals->value);
+		r = html_put_row(out, from, &totals->rows[i], totals->value);
 	fputs("</table>\n", out);
 	return r;
 }
@@ -99,9 +99,9 @@ static int put_static(FILE *out, void *arg)
 	if (r < 0)
 		return r;
 	fputs("<h1>", out);
-	put_text(out, from->o->title ? from->o->title : "Profile");
+	html_put_text(out, from->o->title ? from->o->title : "Profile");
 	fputs("</h1>\n<p>", out);
-	put_line(out, from->o->subtitle ? from->o->subtitle : "");
+	html_put_line(out, from->o->subtitle ? from->o->subtitle : "");
 	fputs("</p>\n<p>The flame graph and all else that moves need scripts, which are off in this browser. "
 	      "This is what each library cost.</p>\n",
 	      out);

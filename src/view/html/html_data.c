@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/html/html_data.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/json.h"
@@ -17,6 +12,11 @@
 #include "view/svg/svg_colour.h"
 #include "view/view.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
 struct writer {
 	const struct sp_profile *p;
 	const struct sp_view_options *o;
@@ -27,7 +27,7 @@ struct writer {
 	uint32_t rest_bits; /* 0, 2 or 4 */
 };
 
-/* --- values ----------------------------------------------------------------------------------------------------- */
+/* --- values --- */
 
 static const char *value_name(const struct writer *w, uint32_t i)
 {
@@ -58,7 +58,7 @@ void sp_html_put_value(struct sp_json *j, const char *name, const char *unit, in
 	sp_json_end(j);
 }
 
-static void put_values(struct writer *w)
+static void html_data_put_values(struct writer *w)
 {
 	uint32_t n = sp_profile_n_value_types(w->p), samples = n;
 	sp_json_array(&w->j, "values");
@@ -75,7 +75,7 @@ static void put_values(struct writer *w)
 	sp_json_ints(sp_json_line(&w->j), {"value", w->o->value}, {"samples", samples});
 }
 
-/* --- libraries and entities ------------------------------------------------------------------------------------- */
+/* --- libraries and entities --- */
 
 /* The memory of JIT code is told apart by its process. */
 static const char *library_name(const struct writer *w, uint32_t number, char *room, size_t size)
@@ -130,7 +130,7 @@ void sp_html_put_entity(struct sp_json *j, const struct sp_html_entity *e)
 	sp_json_uint(j, NULL, e->kind);
 }
 
-static void put_libraries(struct writer *w)
+static void html_data_put_libraries(struct writer *w)
 {
 	sp_json_line(&w->j);
 	sp_html_begin_libraries(&w->j);
@@ -146,7 +146,7 @@ static void put_libraries(struct writer *w)
 	sp_json_line(&w->j);
 }
 
-/* --- paths ------------------------------------------------------------------------------------------------------ */
+/* --- paths --- */
 
 static void put_base64(struct writer *w, uint8_t byte)
 {
@@ -218,8 +218,8 @@ int sp_html_data_write(const struct sp_profile *p, const struct sp_view_options 
 	sp_json_string(sp_json_line(&w.j), "title", o->title ? o->title : "");
 	sp_json_string(sp_json_line(&w.j), "subtitle", o->subtitle ? o->subtitle : "");
 	sp_json_line(&w.j);
-	put_values(&w);
-	put_libraries(&w);
+	html_data_put_values(&w);
+	html_data_put_libraries(&w);
 	if (o->diff)
 		r = sp_html_noise_write(o->diff, s, &w.j);
 	put_paths(&w);

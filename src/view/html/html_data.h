@@ -12,7 +12,7 @@
  *              number 0 is none
  *   names      strings
  *   entities   name, library, module's name, kind (html_stacks.h's) of each: numbers one after the other
- *   noise      of a difference that was judged: html_noise.h
+ *   noise      of a difference: html_noise.h
  *   n_nodes, n_paths
  *   paths      base64 of varints (LEB128): for each path, in order: frames to go back from the end of the last one,
  *              frames to go on, that many entities, and each value, zigzag
@@ -32,12 +32,12 @@ struct sp_view_options;
 
 int sp_html_data_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out);
 
-/* Its parts, for an agent's answer. An element of values: */
+/* Parts for the agent's API. An element of values: */
 void sp_html_put_value(struct sp_json *j, const char *name, const char *unit, int old);
 /* The open array of libraries, with number 0, and one of them, called name. */
 void sp_html_begin_libraries(struct sp_json *j);
 void sp_html_put_library(struct sp_json *j, const struct sp_profile *p, uint32_t file, const char *name);
-/* Ends the array of libraries, and tells all names. */
+/* Ends the array of libraries, and writes all names. */
 void sp_html_put_names(struct sp_json *j, const struct sp_intern *names);
 void sp_html_put_entity(struct sp_json *j, const struct sp_html_entity *e);
 

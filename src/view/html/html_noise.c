@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/html/html_noise.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/json.h"
 #include "base/mem.h"
-#include "profile/diff_judge.h"
+#include "profile/diff_significance.h"
 #include "profile/identity.h"
 #include "view/html/html_stacks.h"
 
-static void put_change(const struct sp_change *c, struct sp_json *j)
+#include <errno.h>
+#include <stdlib.h>
+
+static void html_noise_put_change(const struct sp_change *c, struct sp_json *j)
 {
 	sp_json_format(j, NULL, "%.6g", c ? (c->high - c->low) / 2 : -1);
 	sp_json_format(j, NULL, "%.6g", c ? c->factor : -1);
@@ -19,21 +19,22 @@ static void put_change(const struct sp_change *c, struct sp_json *j)
 
 void sp_html_noise_put(const struct sp_diff_row *row, struct sp_json *j)
 {
-	put_change(row ? &row->self : NULL, j);
-	put_change(row ? &row->total : NULL, j);
+	html_noise_put_change(row ? &row->self : NULL, j);
+	html_noise_put_change(row ? &row->total : NULL, j);
 }
 
-static void put_libraries(const struct sp_diff_judge *judge, const struct sp_html_stacks *s, struct sp_json *j)
+static void html_noise_put_libraries(const struct sp_significance *significance, const struct sp_html_stacks *s,
+				     struct sp_json *j)
 {
 	sp_json_array(sp_json_line(j), "libraries");
 	for (uint32_t i = 0; i < s->n_libraries; i++)
-		sp_html_noise_put(sp_diff_judge_library(judge, s->files[i]), j);
+		sp_html_noise_put(sp_significance_library_row(significance, s->files[i]), j);
 	sp_json_end(j);
 }
 
 /* All frames of an entity are of one row: joined frames are told apart by names. */
-static int put_entities(const struct sp_diff *d, const struct sp_diff_judge *judge, const struct sp_html_stacks *s,
-			struct sp_json *j)
+static int put_entities(const struct sp_diff *d, const struct sp_significance *significance,
+			const struct sp_html_stacks *s, struct sp_json *j)
 {
 	SP_FREE const struct sp_diff_row **row_of = calloc(s->n_entities + 1U, sizeof(*row_of));
 	struct sp_identity same;
@@ -45,7 +46,7 @@ static int put_entities(const struct sp_diff *d, const struct sp_diff_judge *jud
 		struct sp_tree_label label = {
 		    .kind = SP_TREE_FRAME, .func = same.function_of[i], .library = same.library_of[i]};
 		if (s->entity_of[i] < s->n_entities)
-			row_of[s->entity_of[i]] = sp_diff_judge_label(judge, &label);
+			row_of[s->entity_of[i]] = sp_significance_label_row(significance, &label);
 	}
 	sp_json_array(sp_json_line(j), "entities");
 	for (uint32_t i = 0; i < s->n_entities; i++)
@@ -55,9 +56,10 @@ static int put_entities(const struct sp_diff *d, const struct sp_diff_judge *jud
 	return 0;
 }
 
-void sp_html_noise_begin(const struct sp_diff *d, const struct sp_diff_judge *judge, uint32_t value, struct sp_json *j)
+void sp_html_noise_begin(const struct sp_diff *d, const struct sp_significance *significance, uint32_t value,
+			 struct sp_json *j)
 {
-	const struct sp_change *other = sp_diff_judge_other(judge);
+	const struct sp_change *other = sp_significance_default(significance);
 
 	sp_json_object(j, "noise");
 	sp_json_uint(j, "value", value);
@@ -68,17 +70,17 @@ void sp_html_noise_begin(const struct sp_diff *d, const struct sp_diff_judge *ju
 int sp_html_noise_write(const struct sp_diff *d, const struct sp_html_stacks *s, struct sp_json *j)
 {
 	struct sp_diff shares = *d;
-	struct sp_diff_judge *judge;
+	struct sp_significance *significance;
 
 	shares.scale = SP_DIFF_SHARES;
-	int r = sp_diff_judge_new(&shares, &judge);
+	int r = sp_significance_new(&shares, &significance);
 	if (r < 0)
 		return r;
-	sp_html_noise_begin(d, judge, SP_DIFF_NEW, j);
-	put_libraries(judge, s, j);
-	r = put_entities(d, judge, s, j);
+	sp_html_noise_begin(d, significance, SP_DIFF_NEW, j);
+	html_noise_put_libraries(significance, s, j);
+	r = put_entities(d, significance, s, j);
 	sp_json_end(j);
 	sp_json_line(j);
-	sp_diff_judge_free(judge);
+	sp_significance_free(significance);
 	return r;
 }

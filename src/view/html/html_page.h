@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * html_page.h: the HTML page around a block of data: one file that needs nothing else.
+ * html_page.h: the HTML page around a block of data: one file without external resources.
  *
- * The page (web/report.html, its style and its script) is the same whatever the data: its security policy allows that
- * one script and that one style by their hashes, and nothing else, no address at all. What is put into it: the title,
- * which is encoded here; what a reader without scripts sees, markup that the caller encodes; and the data, JSON without
- * a single `<` (base/encode.h writes none), which stands in a script element that is never run. See html_data.h.
- * The stream's error flag is the result. Reentrant.
+ * The page (web/report.html with its style and script) does not depend on the data: its Content-Security-Policy
+ * allows that one script and style by their hashes, and nothing else. Inserted are the title, which is encoded here;
+ * a static part for readers without scripts, encoded by the caller; and the data, JSON without any `<` (base/encode.h
+ * writes none), in a script element that is not executed. See html_data.h.
+ * Errors of the stream are in its error flag. Reentrant.
  */
 #ifndef SP_VIEW_HTML_HTML_PAGE_H
 #define SP_VIEW_HTML_HTML_PAGE_H

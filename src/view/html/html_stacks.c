@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/html/html_stacks.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
@@ -14,6 +8,12 @@
 #include "profile/identity.h"
 #include "view/stop.h"
 #include "view/view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { NO_NUMBER = UINT32_MAX };
 
@@ -47,7 +47,7 @@ static int64_t add_entity(struct filler *f, const char *name, uint32_t library, 
 	return sp_intern_add(f->entity_keys, &e, sizeof(e));
 }
 
-/* --- libraries -------------------------------------------------------------------------------------------------- */
+/* --- libraries --- */
 
 static int64_t add_library(struct filler *f, uint32_t file)
 {
@@ -59,7 +59,7 @@ static int64_t add_library(struct filler *f, uint32_t file)
 	return s->n_libraries++;
 }
 
-static int64_t library_of(struct filler *f, uint32_t file)
+static int64_t html_stacks_library_of(struct filler *f, uint32_t file)
 {
 	if (!file || f->of_file[file] != NO_NUMBER)
 		return file ? f->of_file[file] : 0;
@@ -69,7 +69,7 @@ static int64_t library_of(struct filler *f, uint32_t file)
 	return library;
 }
 
-/* --- frames ----------------------------------------------------------------------------------------------------- */
+/* --- frames --- */
 
 static int64_t module_of(struct filler *f, uint32_t func, uint32_t library)
 {
@@ -83,7 +83,7 @@ static int64_t new_entity(struct filler *f, uint32_t number)
 {
 	const struct sp_frame *frame = sp_profile_frame(f->p, number);
 	uint32_t func = f->same.function_of[number], file = f->same.library_of[number];
-	int64_t library = library_of(f, file), module = module_of(f, func, file);
+	int64_t library = html_stacks_library_of(f, file), module = module_of(f, func, file);
 	if (library < 0 || module < 0)
 		return -ENOMEM;
 	bool is_kernel = frame->flags & SP_FRAMEF_KERNEL || (file && file == f->same.kernel);
@@ -104,9 +104,9 @@ static int64_t entity_of(struct filler *f, uint32_t frame)
 	return entity;
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
-static int put_word(struct filler *f, int64_t entity, struct sp_html_path *path)
+static int html_stacks_put_word(struct filler *f, int64_t entity, struct sp_html_path *path)
 {
 	if (entity < 0)
 		return (int)entity;
@@ -128,19 +128,19 @@ static int put_note(struct filler *f, const struct sp_stack *stack, struct sp_ht
 		snprintf(note, sizeof(note), "[no user stack]");
 	else
 		return 0;
-	return put_word(f, add_entity(f, note, 0, 0, SP_HTML_NOTE), path);
+	return html_stacks_put_word(f, add_entity(f, note, 0, 0, SP_HTML_NOTE), path);
 }
 
-static int put_stack(struct filler *f, uint32_t number, struct sp_html_path *path)
+static int html_stacks_put_stack(struct filler *f, uint32_t number, struct sp_html_path *path)
 {
 	struct sp_stack stack = sp_profile_stack(f->p, number);
 	int r = number ? put_note(f, &stack, path) : 0;
 	for (uint32_t i = stack.n_frames; i-- && r >= 0;)
-		r = put_word(f, entity_of(f, stack.frames[i]), path);
+		r = html_stacks_put_word(f, entity_of(f, stack.frames[i]), path);
 	return r;
 }
 
-static int put_row(struct filler *f, const struct sp_row *row, struct sp_html_path *path)
+static int html_stacks_put_row(struct filler *f, const struct sp_row *row, struct sp_html_path *path)
 {
 	const struct sp_key *key = sp_profile_key(f->p, row->key);
 	const struct sp_process *process = sp_profile_process(f->p, key->process);
@@ -150,11 +150,11 @@ static int put_row(struct filler *f, const struct sp_row *row, struct sp_html_pa
 	memcpy(path->values, row->values, n_values * sizeof(*row->values));
 	path->values[n_values] = 1;
 	/* A foreign profile may know nothing of threads. */
-	int r = comm[0] ? put_word(f, add_entity(f, comm, 0, 0, SP_HTML_THREAD), path) : 0;
+	int r = comm[0] ? html_stacks_put_word(f, add_entity(f, comm, 0, 0, SP_HTML_THREAD), path) : 0;
 	if (r >= 0 && !f->o->kernel_only)
-		r = put_stack(f, row->user, path);
+		r = html_stacks_put_stack(f, row->user, path);
 	if (r >= 0 && !f->o->user_only)
-		r = put_stack(f, row->kernel, path);
+		r = html_stacks_put_stack(f, row->kernel, path);
 	return r;
 }
 
@@ -164,11 +164,11 @@ static int put_rows(struct filler *f)
 	f->s->paths = calloc(f->s->n_paths + 1, sizeof(*f->s->paths));
 	int r = f->s->paths ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < f->s->n_paths && r >= 0; i++)
-		r = put_row(f, sp_profile_row(f->p, i), &f->s->paths[i]);
+		r = html_stacks_put_row(f, sp_profile_row(f->p, i), &f->s->paths[i]);
 	return r;
 }
 
-/* --- order ------------------------------------------------------------------------------------------------------ */
+/* --- order --- */
 
 static int compare_entities(const void *a, const void *b, void *arg)
 {
@@ -236,9 +236,9 @@ static void sort_paths(struct sp_html_stacks *s)
 	s->n_paths = n;
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
-static int fill(struct filler *f)
+static int html_stacks_make(struct filler *f)
 {
 	int r = sp_intern_new(&f->s->names);
 	r = r < 0 ? r : sp_intern_new(&f->entity_keys);
@@ -263,7 +263,7 @@ int sp_html_stacks_new(const struct sp_profile *p, const struct sp_view_options 
 	struct filler f = {.s = s, .p = p, .o = o, .of_file = of_file};
 	if (s)
 		s->entity_of = calloc(sp_profile_n_frames(p) + 1U, sizeof(*s->entity_of));
-	int r = s && s->entity_of && of_file ? fill(&f) : -ENOMEM;
+	int r = s && s->entity_of && of_file ? html_stacks_make(&f) : -ENOMEM;
 	sp_intern_free(f.entity_keys);
 	sp_identity_done(&f.same);
 	if (r < 0) {

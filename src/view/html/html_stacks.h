@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * html_stacks.h: the rows of a profile as paths of entities, sorted, for the data of the HTML page.
+ * html_stacks.h: the rows of a profile as sorted paths of entities, for the data of the HTML page.
  *
- * A path goes from the root to the leaf: the thread's name, a note if the user stack was cut short or missed, the user
- * frames, the kernel's. An entity is what frames merge by: name, library, module and kind. What is one library is told
- * by profile/identity.h, so that the page's sums are those of the tables. Entities are numbered in the order of their
- * names, paths sorted by these numbers, and equal paths added up: a prefix tree in preorder.
- * Owns all its memory; strings of the profile are copied. Sums saturate. Errors: 0 or -ENOMEM. Only reads the profile.
+ * A path goes from the root to the leaf: the thread's name, a marker if the user stack was cut or missed, user
+ * frames, kernel frames. An entity is the identity by which frames are merged: name, library, module and kind;
+ * libraries are those of profile/identity.h, so that the page's sums equal those of the tables. Entities are numbered
+ * by name, paths sorted by these numbers, and equal paths added up: a prefix tree in preorder.
+ * Owns all its memory; strings are copied. Sums saturate. Errors: 0 or -ENOMEM. Only reads the profile.
  */
 #ifndef SP_VIEW_HTML_HTML_STACKS_H
 #define SP_VIEW_HTML_HTML_STACKS_H
@@ -19,7 +19,7 @@
 struct sp_intern;
 struct sp_view_options;
 
-/* Numbers that the page knows, too. */
+/* The page's script uses the same numbers. */
 enum sp_html_kind { SP_HTML_THREAD, SP_HTML_NOTE, SP_HTML_USER, SP_HTML_GUESSED, SP_HTML_KERNEL };
 
 struct sp_html_entity {

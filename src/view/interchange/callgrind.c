@@ -11,17 +11,17 @@
  */
 #include "view/priv.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/identity.h"
 #include "profile/profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { MAX_EVENT_NAME = 64 };
 
@@ -58,7 +58,7 @@ struct callgrind {
 	FILE *out;
 };
 
-/* --- costs -------------------------------------------------------------------------------------------------------- */
+/* --- costs --- */
 static int append(struct callgrind *c, uint32_t stack, size_t *n)
 {
 	struct sp_stack s = sp_profile_stack(c->p, stack);
@@ -71,9 +71,9 @@ static int append(struct callgrind *c, uint32_t stack, size_t *n)
 	return 0;
 }
 
-static int64_t function_of(struct callgrind *c, uint32_t frame)
+static int64_t callgrind_function_of(struct callgrind *c, uint32_t frame)
 {
-	struct function f = {sp_identity_home(c->p, &c->same, frame), c->same.function_of[frame], A_FUNCTION};
+	struct function f = {sp_identity_function_file(c->p, &c->same, frame), c->same.function_of[frame], A_FUNCTION};
 
 	return sp_intern_add(c->functions, &f, sizeof(f));
 }
@@ -127,12 +127,12 @@ static int add_root(struct callgrind *c, int64_t callee, const struct sp_row *ro
 /* Of the path, leaf first: the leaf's own cost, and that of each call. */
 static int add_path(struct callgrind *c, size_t n, const struct sp_row *row, uint32_t number)
 {
-	int64_t callee = function_of(c, c->path[0]);
+	int64_t callee = callgrind_function_of(c, c->path[0]);
 	struct place own = {(uint32_t)callee, sp_profile_frame(c->p, c->path[0])->line, OWN};
 	int r = callee < 0 ? -ENOMEM : add_cost(c, own, row, number);
 
 	for (size_t i = 1; i < n && r >= 0; i++) {
-		int64_t caller = function_of(c, c->path[i]);
+		int64_t caller = callgrind_function_of(c, c->path[i]);
 		struct place call = {(uint32_t)caller, sp_profile_frame(c->p, c->path[i])->line, (uint32_t)callee};
 
 		if (caller == callee && !c->same.function_of[c->path[i]] && !has_calls(c, row))
@@ -155,7 +155,7 @@ static int add_nowhere(struct callgrind *c, const struct sp_row *row, uint32_t n
 	return r < 0 || has_calls(c, row) ? r : add_root(c, none, row, number);
 }
 
-static int add_row(struct callgrind *c, uint32_t i)
+static int callgrind_add_row(struct callgrind *c, uint32_t i)
 {
 	const struct sp_row *row = sp_profile_row(c->p, i);
 	size_t n = 0;
@@ -181,12 +181,12 @@ static int gather(struct callgrind *c)
 	if (r >= 0)
 		r = sp_intern_new(&c->places);
 	for (uint32_t i = 0; r >= 0 && i < sp_profile_n_rows(c->p); i++)
-		r = add_row(c, i);
+		r = callgrind_add_row(c, i);
 	return r;
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------------- */
-static void put_values(const struct callgrind *c, const int64_t *values)
+/* --- the file --- */
+static void callgrind_put_values(const struct callgrind *c, const int64_t *values)
 {
 	for (uint32_t i = 0; i < c->n_values; i++)
 		fprintf(c->out, " %" PRId64, values[i]);
@@ -194,7 +194,7 @@ static void put_values(const struct callgrind *c, const int64_t *values)
 }
 
 /* A name of an event is a word of letters, digits and underscores that begins with a letter. */
-static void put_event(const struct callgrind *c, uint32_t i)
+static void callgrind_put_event(const struct callgrind *c, uint32_t i)
 {
 	const char *name = sp_profile_string(c->p, sp_profile_value_type(c->p, i)->name);
 
@@ -205,15 +205,15 @@ static void put_event(const struct callgrind *c, uint32_t i)
 		      c->out);
 }
 
-static void put_head(const struct callgrind *c)
+static void callgrind_put_head(const struct callgrind *c)
 {
 	fputs("# callgrind format\nversion: 1\ncreator: soprof\ncmd: ", c->out);
 	sp_encode(c->out, SP_ENCODE_TERMINAL, c->o->title ? c->o->title : "");
 	fputs("\npositions: line\nevents:", c->out);
 	for (uint32_t i = 0; i < c->n_values; i++)
-		put_event(c, i);
+		callgrind_put_event(c, i);
 	fputs("\nsummary:", c->out);
-	put_values(c, c->totals);
+	callgrind_put_values(c, c->totals);
 }
 
 enum told { TOLD_OBJECT, TOLD_SOURCE, TOLD_FUNCTION };
@@ -250,7 +250,8 @@ static void put_source(const struct callgrind *c, const char *key, uint32_t sour
 		put_end(c, sp_profile_string(c->p, source));
 }
 
-static void put_function(const struct callgrind *c, const char *key, uint32_t number, const struct function *f)
+static void callgrind_put_function(const struct callgrind *c, const char *key, uint32_t number,
+				   const struct function *f)
 {
 	static const char *const others[] = {[A_FUNCTION] = "???", [THE_ROOT] = "(all)", [NO_FRAMES] = "[no function]"};
 	const char *library = sp_profile_string(c->p, sp_profile_file(c->p, f->library)->name);
@@ -272,7 +273,7 @@ static const struct function *put_where(const struct callgrind *c, const char *c
 
 	put_object(c, keys[TOLD_OBJECT], f->library);
 	put_source(c, keys[TOLD_SOURCE], sp_profile_func(c->p, f->func)->source);
-	put_function(c, keys[TOLD_FUNCTION], number, f);
+	callgrind_put_function(c, keys[TOLD_FUNCTION], number, f);
 	return f;
 }
 
@@ -287,7 +288,7 @@ static void put_place(const struct callgrind *c, const struct place *place, cons
 			sp_profile_func(c->p, f->func)->source_line);
 	}
 	fprintf(c->out, "%" PRIu32, place->line);
-	put_values(c, cost->values);
+	callgrind_put_values(c, cost->values);
 }
 
 static int compare_places(const void *a, const void *b, void *arg)
@@ -305,7 +306,7 @@ static int compare_places(const void *a, const void *b, void *arg)
 	return (l->to > r->to) - (l->to < r->to);
 }
 
-static int put_all(struct callgrind *c)
+static int callgrind_put_all(struct callgrind *c)
 {
 	static const char *const own[] = {"ob", "fl", "fn"};
 	uint32_t n = sp_intern_count(c->places), last = UINT32_MAX;
@@ -316,7 +317,7 @@ static int put_all(struct callgrind *c)
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
 	qsort_r(order, n, sizeof(*order), compare_places, c);
-	put_head(c);
+	callgrind_put_head(c);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct place *place = sp_intern_get(c->places, order[i], NULL);
 
@@ -365,7 +366,7 @@ static int callgrind_write(const struct sp_profile *p, const struct sp_view_opti
 	if (r >= 0)
 		r = tell_room(&c);
 	if (r >= 0)
-		r = put_all(&c);
+		r = callgrind_put_all(&c);
 	callgrind_done(&c);
 	return r;
 }

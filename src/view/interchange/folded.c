@@ -28,7 +28,7 @@ static void separate(struct line *l)
 	l->begun = true;
 }
 
-static void put_word(struct line *l, const char *word)
+static void folded_put_word(struct line *l, const char *word)
 {
 	separate(l);
 	fputs(word, l->out);
@@ -37,7 +37,7 @@ static void put_word(struct line *l, const char *word)
 static void put_half(struct line *l, const struct sp_half *half, bool kernel)
 {
 	if (half->state == SP_HALF_MISSED)
-		put_word(l, kernel ? "[Missed Kernel Stack]" : "[Missed User Stack]");
+		folded_put_word(l, kernel ? "[Missed Kernel Stack]" : "[Missed User Stack]");
 	for (uint32_t i = half->n; i-- > 0;) {
 		separate(l);
 		sp_rows_put_name(l->p, half->ids[i], SP_ENCODE_FOLDED, l->out);
@@ -46,7 +46,7 @@ static void put_half(struct line *l, const struct sp_half *half, bool kernel)
 	}
 }
 
-static void put_row(struct line *l, const struct sp_shown_row *row)
+static void folded_put_row(struct line *l, const struct sp_shown_row *row)
 {
 	const char *comm = sp_profile_string(l->p, row->comm);
 
@@ -57,10 +57,10 @@ static void put_row(struct line *l, const struct sp_shown_row *row)
 	}
 	put_half(l, &row->user, false);
 	if (l->o->delimiter && row->user.state == SP_HALF_FRAMES && row->kernel.state == SP_HALF_FRAMES)
-		put_word(l, "-");
+		folded_put_word(l, "-");
 	put_half(l, &row->kernel, true);
 	if (!l->begun) /* a foreign profile may know neither a comm nor a frame; an empty line would be refused */
-		put_word(l, "[unknown]");
+		folded_put_word(l, "[unknown]");
 	if (l->o->has_second)
 		fprintf(l->out, " %" PRId64, row->second);
 	fprintf(l->out, " %" PRId64 "\n", row->value);
@@ -75,7 +75,7 @@ static int folded_write(const struct sp_profile *p, const struct sp_view_options
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < rows.n; i++)
-		put_row(&line, &rows.rows[i]);
+		folded_put_row(&line, &rows.rows[i]);
 	sp_rows_done(&rows);
 	return 0;
 }

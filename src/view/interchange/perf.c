@@ -50,7 +50,7 @@ struct writer {
 	int64_t n_samples;
 };
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 static bool always(const char *at)
 {
 	(void)at;
@@ -108,7 +108,7 @@ static uint64_t address_of(const struct sp_profile *p, uint32_t frame)
 	return KERNEL_START + ((uint64_t)f->func << KERNEL_SHIFT) + distance;
 }
 
-/* --- one stack ---------------------------------------------------------------------------------------------------- */
+/* --- one stack --- */
 /* Readers take what looks like an offset off a name: where the name itself ends so, another one stands behind it. */
 static bool ends_in_offset(const char *name)
 {
@@ -127,7 +127,7 @@ static void put_distance(const struct sp_profile *p, uint32_t frame, FILE *out)
 		fprintf(out, "+0x%" PRIx64, distance);
 }
 
-static int put_frame(const struct writer *w, uint32_t frame, FILE *out)
+static int perf_put_frame(const struct writer *w, uint32_t frame, FILE *out)
 {
 	uint32_t file = sp_view_library(w->p, frame);
 
@@ -143,7 +143,7 @@ static int put_frame(const struct writer *w, uint32_t frame, FILE *out)
 }
 
 /* What there was and nobody knows, the folded view's word for it; see rows.c. */
-static int put_stack(const struct writer *w, uint32_t number, bool kernel, FILE *out)
+static int perf_put_stack(const struct writer *w, uint32_t number, bool kernel, FILE *out)
 {
 	struct sp_stack s = sp_profile_stack(w->p, number);
 	int r = 0;
@@ -151,7 +151,7 @@ static int put_stack(const struct writer *w, uint32_t number, bool kernel, FILE 
 	if (number && !s.n_frames && s.stack_class != SP_CLASS_ABSENT)
 		fprintf(out, "\t%16x [Missed %s Stack]+0x0 ([unknown])\n", 0, kernel ? "Kernel" : "User");
 	for (uint32_t i = 0; i < s.n_frames && r >= 0; i++)
-		r = put_frame(w, s.frames[i], out);
+		r = perf_put_frame(w, s.frames[i], out);
 	return r;
 }
 
@@ -164,13 +164,13 @@ static int stack_text(const struct writer *w, const struct sp_row *row, char **r
 	if (!out)
 		return -ENOMEM;
 	if (!w->o->user_only)
-		r = put_stack(w, row->kernel, true, out);
+		r = perf_put_stack(w, row->kernel, true, out);
 	if (r >= 0 && !w->o->kernel_only)
-		r = put_stack(w, row->user, false, out);
+		r = perf_put_stack(w, row->user, false, out);
 	return fclose(out) ? -ENOMEM : r;
 }
 
-/* --- its samples -------------------------------------------------------------------------------------------------- */
+/* --- its samples --- */
 static void pass(struct writer *w, uint64_t period)
 {
 	uint64_t ns;
@@ -194,7 +194,7 @@ static void put_events(struct writer *w, const struct event_row *row, const char
 	}
 }
 
-static int put_row(struct writer *w, const struct event_row *row)
+static int perf_put_row(struct writer *w, const struct event_row *row)
 {
 	char *comm SP_FREE = encoded(*row->comm ? row->comm : "[unknown]", before_digit);
 	char *stack SP_FREE = NULL;
@@ -205,7 +205,7 @@ static int put_row(struct writer *w, const struct event_row *row)
 	return r;
 }
 
-/* --- all rows ----------------------------------------------------------------------------------------------------- */
+/* --- all rows --- */
 static int compare(const void *x, const void *y)
 {
 	const struct event_row *a = x, *b = y;
@@ -269,13 +269,13 @@ static void put_comments(const struct writer *w)
 		fprintf(w->out, "# soprof: stacks left out for a value below zero: %" PRIu32 "\n", w->n_negative);
 }
 
-/* --- which values ------------------------------------------------------------------------------------------------- */
-static const char *name_of(const struct sp_profile *p, uint32_t value)
+/* --- which values --- */
+static const char *perf_name_of(const struct sp_profile *p, uint32_t value)
 {
 	return sp_profile_string(p, sp_profile_value_type(p, value)->name);
 }
 
-static const char *unit_of(const struct sp_profile *p, uint32_t value)
+static const char *perf_unit_of(const struct sp_profile *p, uint32_t value)
 {
 	return sp_profile_string(p, sp_profile_value_type(p, value)->unit);
 }
@@ -288,11 +288,11 @@ static void choose_values(struct writer *w)
 
 	w->samples = UINT32_MAX;
 	for (uint32_t i = n; i-- > 0;)
-		if (!strcmp(name_of(w->p, i), "samples"))
+		if (!strcmp(perf_name_of(w->p, i), "samples"))
 			w->samples = i;
 	w->weight = w->o->value;
 	for (uint32_t i = n; i-- > 0 && w->o->value == w->samples;)
-		if (!strcmp(unit_of(w->p, i), "nanoseconds"))
+		if (!strcmp(perf_unit_of(w->p, i), "nanoseconds"))
 			w->weight = i;
 }
 
@@ -312,9 +312,9 @@ static uint64_t ns_per_unit(const char *unit)
 /* perf's own name for the time on a CPU; the value's name for others. */
 static char *event_of(const struct writer *w)
 {
-	const char *name = name_of(w->p, w->weight);
+	const char *name = perf_name_of(w->p, w->weight);
 
-	if (!strcmp(name, "cpu") && !strcmp(unit_of(w->p, w->weight), "nanoseconds"))
+	if (!strcmp(name, "cpu") && !strcmp(perf_unit_of(w->p, w->weight), "nanoseconds"))
 		return strdup("cpu-clock");
 	return encoded(*name ? name : "samples", always);
 }
@@ -336,11 +336,11 @@ static int perf_write(const struct sp_profile *p, const struct sp_view_options *
 	if (o->value >= sp_profile_n_value_types(p))
 		return -EINVAL;
 	choose_values(&w);
-	w.ns_per_unit = ns_per_unit(unit_of(p, w.weight));
+	w.ns_per_unit = ns_per_unit(perf_unit_of(p, w.weight));
 	w.event = event_of(&w);
 	r = w.event ? take_rows(&w) : -ENOMEM;
 	for (uint32_t i = 0; i < w.n_rows && r >= 0; i++)
-		r = put_row(&w, &w.rows[i]);
+		r = perf_put_row(&w, &w.rows[i]);
 	if (r >= 0)
 		put_comments(&w);
 	done(&w);

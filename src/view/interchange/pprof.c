@@ -30,7 +30,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-/* --- tables ------------------------------------------------------------------------------------------------------- */
+/* --- tables --- */
 uint32_t sp_pprof_intern(struct sp_pprof *w, struct sp_intern *table, const void *bytes, size_t len)
 {
 	int64_t number = w->error ? w->error : sp_intern_add(table, bytes, len);
@@ -66,8 +66,8 @@ void sp_pprof_emit(struct sp_pprof *w, uint32_t field)
 	free(head.data);
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------ */
-static void put_stack(struct sp_pprof *w, uint32_t number, const char *missed)
+/* --- samples --- */
+static void pprof_put_stack(struct sp_pprof *w, uint32_t number, const char *missed)
 {
 	struct sp_stack s = sp_profile_stack(w->p, number);
 
@@ -79,7 +79,7 @@ static void put_stack(struct sp_pprof *w, uint32_t number, const char *missed)
 		sp_pbuf_varint(&w->part, sp_pprof_said(w, missed));
 }
 
-static void put_label(struct sp_pprof *w, const char *key, const char *value, uint32_t number)
+static void pprof_put_label(struct sp_pprof *w, const char *key, const char *value, uint32_t number)
 {
 	if (!*value && !number)
 		return;
@@ -105,13 +105,13 @@ static void put_own_labels(struct sp_pprof *w, const struct sp_row *row)
 	const struct sp_key *key = sp_profile_key(w->p, row->key);
 	const struct sp_process *process = sp_profile_process(w->p, key->process);
 
-	put_label(w, "comm", sp_profile_string(w->p, process->comm ? process->comm : key->comm), 0);
-	put_label(w, "pid", "", process->pid);
-	put_label(w, "thread_name", sp_profile_string(w->p, key->comm), 0);
-	put_label(w, "stack", class_words(w->p, row->user), 0);
-	put_label(w, "slice", "", key->slice);
-	put_label(w, "cgroup", sp_profile_string(w->p, process->cgroup_path), 0);
-	put_label(w, "uid", "", process->uid);
+	pprof_put_label(w, "comm", sp_profile_string(w->p, process->comm ? process->comm : key->comm), 0);
+	pprof_put_label(w, "pid", "", process->pid);
+	pprof_put_label(w, "thread_name", sp_profile_string(w->p, key->comm), 0);
+	pprof_put_label(w, "stack", class_words(w->p, row->user), 0);
+	pprof_put_label(w, "slice", "", key->slice);
+	pprof_put_label(w, "cgroup", sp_profile_string(w->p, process->cgroup_path), 0);
+	pprof_put_label(w, "uid", "", process->uid);
 }
 
 static void put_labels(struct sp_pprof *w, uint32_t set)
@@ -132,8 +132,8 @@ static void put_sample(struct sp_pprof *w, const struct sp_row *row)
 {
 	const struct sp_key *key = sp_profile_key(w->p, row->key);
 
-	put_stack(w, row->kernel, "[Missed Kernel Stack]");
-	put_stack(w, row->user, "[Missed User Stack]");
+	pprof_put_stack(w, row->kernel, "[Missed Kernel Stack]");
+	pprof_put_stack(w, row->user, "[Missed User Stack]");
 	if (!w->part.n) /* readers leave out a sample that is nowhere, and the totals would not agree */
 		sp_pbuf_varint(&w->part, sp_pprof_said(w, "[no stack]"));
 	sp_pbuf_message(&w->message, SAMPLE_LOCATION, &w->part);
@@ -146,7 +146,7 @@ static void put_sample(struct sp_pprof *w, const struct sp_row *row)
 	sp_pprof_emit(w, PROFILE_SAMPLE);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 static void put_type(struct sp_pprof *w, uint32_t field, const struct sp_value_type *type)
 {
 	sp_pbuf_number(&w->message, TYPE_TYPE, sp_pprof_string(w, type->name));
@@ -253,7 +253,7 @@ static void put_strings(struct sp_pprof *w)
 	}
 }
 
-static int put_all(struct sp_pprof *w)
+static int pprof_put_all(struct sp_pprof *w)
 {
 	sp_pprof_text(w, ""); /* string 0 */
 	sp_pprof_place(w);
@@ -300,7 +300,7 @@ static int pprof_write(const struct sp_profile *p, const struct sp_view_options 
 	if (r >= 0)
 		r = sp_gzip_init(&w.gzip, out);
 	if (r >= 0) {
-		r = put_all(&w);
+		r = pprof_put_all(&w);
 		done = sp_gzip_done(&w.gzip);
 		r = r < 0 ? r : done;
 	}

@@ -29,7 +29,7 @@ struct sp_pprof_location {
 struct function {
 	uint32_t name, system_name, filename, start_line; /* strings of the output */
 };
-/* --- mappings ----------------------------------------------------------------------------------------------------- */
+/* --- mappings --- */
 static void weigh_frame(struct sp_pprof *w, uint32_t frame, uint32_t row)
 {
 	const struct sp_frame *f = sp_profile_frame(w->p, frame);
@@ -164,7 +164,7 @@ static void put_mapping(struct sp_pprof *w, const struct sp_pprof_mapping *m)
 	sp_pprof_emit(w, PROFILE_MAPPING);
 }
 
-/* --- locations and functions -------------------------------------------------------------------------------------- */
+/* --- locations and functions --- */
 static size_t location_bytes(uint32_t n_lines)
 {
 	return sizeof(struct sp_pprof_location) + n_lines * sizeof(struct line);
@@ -201,7 +201,7 @@ uint32_t sp_pprof_said(struct sp_pprof *w, const char *words)
 	return add_location(w);
 }
 
-static uint32_t function_of(struct sp_pprof *w, uint32_t frame)
+static uint32_t pprof_places_function_of(struct sp_pprof *w, uint32_t frame)
 {
 	const struct sp_func *func = sp_profile_func(w->p, sp_profile_frame(w->p, frame)->func);
 	struct function f = {.name = sp_pprof_string(w, func->name), .start_line = func->source_line};
@@ -211,12 +211,12 @@ static uint32_t function_of(struct sp_pprof *w, uint32_t frame)
 	return sp_pprof_intern(w, w->functions, &f, sizeof(f)) + 1;
 }
 
-static void add_line(struct sp_pprof *w, struct sp_pprof_location *l, uint32_t frame)
+static void pprof_places_add_line(struct sp_pprof *w, struct sp_pprof_location *l, uint32_t frame)
 {
 	const struct sp_frame *f = sp_profile_frame(w->p, frame);
 
 	if (f->func)
-		l->lines[l->n_lines++] = (struct line){function_of(w, frame), f->line};
+		l->lines[l->n_lines++] = (struct line){pprof_places_function_of(w, frame), f->line};
 }
 
 /* Of n frames, all but the last of which are inlined. What has no place lies at offset 0. */
@@ -236,7 +236,7 @@ uint32_t sp_pprof_location(struct sp_pprof *w, const uint32_t *frames, uint32_t 
 	l->mapping = m->id;
 	l->address = m->kernel || !f->offset ? 0 : m->start + f->offset;
 	for (uint32_t i = 0; i < n; i++)
-		add_line(w, l, frames[i]);
+		pprof_places_add_line(w, l, frames[i]);
 	number = add_location(w);
 	if (n == 1)
 		w->location_of[last] = number;
@@ -289,7 +289,7 @@ static void put_functions(struct sp_pprof *w)
 	}
 }
 
-/* --- in all ------------------------------------------------------------------------------------------------------- */
+/* --- in all --- */
 void sp_pprof_place(struct sp_pprof *w)
 {
 	weigh_rows(w);

@@ -48,7 +48,7 @@ struct writer {
 	bool no_memory;  /* for a name */
 };
 
-/* --- frames and stacks -------------------------------------------------------------------------------------------- */
+/* --- frames and stacks --- */
 static int push(struct writer *w, struct frame_key key)
 {
 	int64_t number = sp_intern_add(w->frames, &key, sizeof(key));
@@ -88,7 +88,7 @@ static int push_half(struct writer *w, const struct sp_half *half, enum frame_ki
 	return r;
 }
 
-static int add_row(struct writer *w, const struct sp_shown_row *row, uint32_t value)
+static int speedscope_add_row(struct writer *w, const struct sp_shown_row *row, uint32_t value)
 {
 	int64_t number;
 	int r = 0;
@@ -118,7 +118,7 @@ static int add_value(struct writer *w, uint32_t value)
 	o.value = value;
 	r = sp_rows_merge(w->p, &o, SP_ROWS_EXACT, &rows);
 	for (size_t i = 0; i < rows.n && r >= 0; i++)
-		r = add_row(w, &rows.rows[i], value);
+		r = speedscope_add_row(w, &rows.rows[i], value);
 	sp_rows_done(&rows);
 	return r;
 }
@@ -156,12 +156,12 @@ static int sort_stacks(struct writer *w)
 	return 0;
 }
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
+/* --- output --- */
 /*
  * What stands in quotes: the name as for a terminal, since speedscope shows it to people as it is (a name that turns
  * the direction of writing would lie to them), and of that what JSON does not take.
  */
-static void put_text(struct writer *w, const char *s)
+static void speedscope_put_text(struct writer *w, const char *s)
 {
 	char *shown SP_FREE = sp_encoded(SP_ENCODE_TERMINAL, s);
 
@@ -176,7 +176,7 @@ static void put_text(struct writer *w, const char *s)
 static void put_string(struct writer *w, const char *name, const char *s)
 {
 	fputc('"', sp_json_raw(&w->j, name));
-	put_text(w, s);
+	speedscope_put_text(w, s);
 	fputc('"', w->j.out);
 }
 
@@ -197,11 +197,11 @@ static void put_nameless(struct writer *w, const struct sp_frame *frame)
 	const char *library = sp_profile_string(w->p, sp_profile_file(w->p, frame->file)->name);
 
 	fputc('"', sp_json_raw(&w->j, "name"));
-	put_text(w, *library ? library : "[unknown]");
+	speedscope_put_text(w, *library ? library : "[unknown]");
 	fprintf(w->j.out, "+0x%" PRIx64 "\"", frame->offset);
 }
 
-static void put_frame(struct writer *w, const struct frame_key *key)
+static void speedscope_put_frame(struct writer *w, const struct frame_key *key)
 {
 	sp_json_object(sp_json_line(&w->j), NULL);
 	if (key->kind == FRAME_MISSED_USER || key->kind == FRAME_MISSED_KERNEL)
@@ -241,7 +241,7 @@ static void put_weights(struct writer *w, uint32_t value)
 }
 
 /* The units that the schema knows; all others are "none". */
-static const char *unit_of(const char *unit)
+static const char *speedscope_unit_of(const char *unit)
 {
 	static const char *const known[] = {"bytes", "microseconds", "milliseconds", "nanoseconds", "seconds"};
 
@@ -251,10 +251,10 @@ static const char *unit_of(const char *unit)
 	return "none";
 }
 
-static void put_name(struct writer *w, uint32_t value, uint32_t n_negative)
+static void speedscope_put_name(struct writer *w, uint32_t value, uint32_t n_negative)
 {
 	fputc('"', sp_json_raw(&w->j, "name"));
-	put_text(w, sp_profile_string(w->p, sp_profile_value_type(w->p, value)->name));
+	speedscope_put_text(w, sp_profile_string(w->p, sp_profile_value_type(w->p, value)->name));
 	if (n_negative)
 		fprintf(w->j.out, " (stacks below zero left out: %" PRIu32 ")", n_negative);
 	fputc('"', w->j.out);
@@ -272,8 +272,8 @@ static void put_profile(struct writer *w, uint32_t value)
 	}
 	sp_json_object(sp_json_line(&w->j), NULL);
 	sp_json_string(&w->j, "type", "sampled");
-	put_name(w, value, n_negative);
-	sp_json_string(&w->j, "unit", unit_of(unit));
+	speedscope_put_name(w, value, n_negative);
+	sp_json_string(&w->j, "unit", speedscope_unit_of(unit));
 	sp_json_ints(&w->j, {"startValue", 0}, {"endValue", sum});
 	sp_json_array(sp_json_line(&w->j), "samples");
 	put_samples(w, value);
@@ -284,7 +284,7 @@ static void put_profile(struct writer *w, uint32_t value)
 	sp_json_end(&w->j);
 }
 
-static void put_all(struct writer *w)
+static void speedscope_put_all(struct writer *w)
 {
 	sp_json_object(&w->j, NULL);
 	sp_json_string(&w->j, "$schema", "https://www.speedscope.app/file-format-schema.json");
@@ -294,7 +294,7 @@ static void put_all(struct writer *w)
 	sp_json_object(sp_json_line(&w->j), "shared");
 	sp_json_array(&w->j, "frames");
 	for (uint32_t i = 0; i < sp_intern_count(w->frames); i++)
-		put_frame(w, sp_intern_get(w->frames, i, NULL));
+		speedscope_put_frame(w, sp_intern_get(w->frames, i, NULL));
 	sp_json_end(&w->j);
 	sp_json_end(&w->j);
 	sp_json_array(sp_json_line(&w->j), "profiles");
@@ -315,7 +315,7 @@ static int speedscope_write(const struct sp_profile *p, const struct sp_view_opt
 	if (r >= 0)
 		r = sort_stacks(&w);
 	if (r >= 0)
-		put_all(&w);
+		speedscope_put_all(&w);
 	if (w.no_memory)
 		r = -ENOMEM;
 	sp_intern_free(w.frames);

@@ -58,7 +58,8 @@ static void put_place(const struct sp_profile *p, uint32_t frame, FILE *out)
 		fputs(" (runtime)", out);
 }
 
-static void put_frame(const struct sp_profile *p, const struct sp_view_options *o, uint32_t id, bool kernel, FILE *out)
+static void text_put_frame(const struct sp_profile *p, const struct sp_view_options *o, uint32_t id, bool kernel,
+			   FILE *out)
 {
 	uint32_t frame = 0, name;
 	bool exact = sp_rows_frame(id, &frame, &name);
@@ -80,13 +81,13 @@ static void put_half(const struct sp_profile *p, const struct sp_view_options *o
 	if (half->state == SP_HALF_MISSED)
 		fprintf(out, "    [Missed %s Stack]\n", kernel ? "Kernel" : "User");
 	for (uint32_t i = 0; i < half->n; i++)
-		put_frame(p, o, half->ids[i], kernel, out);
+		text_put_frame(p, o, half->ids[i], kernel, out);
 	if (half->cut && o->verbose && !kernel) /* a reason is a user stack's */
 		fprintf(out, "    [cut: %s]\n", sp_stop_words(half->reason));
 }
 
-static void put_row(const struct sp_profile *p, const struct sp_view_options *o, const struct sp_shown_row *row,
-		    FILE *out)
+static void text_put_row(const struct sp_profile *p, const struct sp_view_options *o, const struct sp_shown_row *row,
+			 FILE *out)
 {
 	put_half(p, o, &row->kernel, true, out);
 	if (o->delimiter && row->kernel.state == SP_HALF_FRAMES && row->user.state == SP_HALF_FRAMES)
@@ -108,7 +109,7 @@ static int text_write(const struct sp_profile *p, const struct sp_view_options *
 	if (o->header)
 		fprintf(out, "%s\n", o->header);
 	for (size_t i = 0; i < rows.n; i++)
-		put_row(p, o, &rows.rows[i], out);
+		text_put_row(p, o, &rows.rows[i], out);
 	sp_rows_done(&rows);
 	return 0;
 }

@@ -126,12 +126,12 @@ static void put_owned(struct drawing *d, char *text)
 		d->no_memory = true;
 }
 
-static void put_label(struct drawing *d, const char *text, uint32_t n_cells)
+static void svg_put_label(struct drawing *d, const char *text, uint32_t n_cells)
 {
 	d->no_memory |= sp_svg_put_label(d->out, text, n_cells) < 0;
 }
 
-static void put_amount(struct drawing *d, int64_t value)
+static void svg_put_amount(struct drawing *d, int64_t value)
 {
 	put_owned(d, sp_svg_amount(value, d->value_name, d->unit));
 }
@@ -143,13 +143,13 @@ static void put_percent(struct drawing *d, int64_t value)
 }
 
 /* ", was 5.90%: +1.14 pp", if there is something to compare with. */
-static void put_change(struct drawing *d, int64_t now, int64_t old, bool with_amount, bool is_noise)
+static void svg_put_change(struct drawing *d, int64_t now, int64_t old, bool with_amount, bool is_noise)
 {
 	if (!d->t->is_diff)
 		return;
 	fputs(", was ", d->out);
 	if (with_amount) {
-		put_amount(d, old);
+		svg_put_amount(d, old);
 		fputs(", ", d->out);
 	}
 	put_owned(d, sp_svg_fixed(100.0 * (double)old / (double)SP_MAX(d->all->second_total, 1), 2));
@@ -158,7 +158,7 @@ static void put_change(struct drawing *d, int64_t now, int64_t old, bool with_am
 	fputs(is_noise ? ", within noise" : "", d->out);
 }
 
-/* --- style ------------------------------------------------------------------------------------------------------ */
+/* --- style --- */
 
 static void put_colours(struct drawing *d, bool is_dark)
 {
@@ -180,7 +180,7 @@ static void put_style(struct drawing *d)
 	fputs("}\n]]></style>\n", d->out);
 }
 
-/* --- legend ----------------------------------------------------------------------------------------------------- */
+/* --- legend --- */
 
 struct legend {
 	double x;
@@ -213,14 +213,14 @@ static void put_library_entry(struct drawing *d, struct legend *at, uint32_t lib
 	sp_svg_put_text(d->out, l->name);
 	fputs("\nself ", d->out);
 	put_percent(d, l->self);
-	put_change(d, l->self, l->old_self, false, is_noise);
+	svg_put_change(d, l->self, l->old_self, false, is_noise);
 	fputs(d->t->is_diff ? "; total " : ", total ", d->out);
 	put_percent(d, l->total);
-	put_change(d, l->total, l->old_total, false, false);
+	svg_put_change(d, l->total, l->old_total, false, false);
 	fprintf(d->out, "%s%s</title><rect class=\"%c%u\" width=\"11\" height=\"11\"/><text x=\"16\" y=\"10\">",
 		l->build_id[0] ? "\nbuild id " : "", l->build_id, d->t->is_diff ? 'd' : 'l',
 		d->t->is_diff ? sp_svg_diff_step(&d->diff, is_noise ? 0 : change) : library);
-	put_label(d, l->name, NAME_CELLS);
+	svg_put_label(d, l->name, NAME_CELLS);
 	fputc(' ', d->out);
 	if (d->t->is_diff)
 		put_owned(d, sp_svg_diff_text(&d->diff, change));
@@ -312,7 +312,7 @@ static int put_legend(struct drawing *d)
 	return 0;
 }
 
-/* --- frames ----------------------------------------------------------------------------------------------------- */
+/* --- frames --- */
 
 /* Two tones of a library's colour by the function's name, so that neighbours can be told apart. */
 static const char *tone_of(const char *name)
@@ -350,19 +350,19 @@ static void put_title(struct drawing *d, uint32_t node)
 		sp_svg_put_text(d->out, d->t->libraries[library].name);
 	}
 	fputc('\n', d->out);
-	put_amount(d, it->total);
+	svg_put_amount(d, it->total);
 	fputs(", ", d->out);
 	put_percent(d, it->total);
-	put_change(d, it->total, it->second_total, true, is_noise[1]);
+	svg_put_change(d, it->total, it->second_total, true, is_noise[1]);
 	if (d->t->is_diff && !d->t->callers && (it->self || it->second_self)) {
 		fputs("; self ", d->out);
 		put_percent(d, it->self);
-		put_change(d, it->self, it->second_self, false, is_noise[0]);
+		svg_put_change(d, it->self, it->second_self, false, is_noise[0]);
 	}
 	fputs("</title>", d->out);
 }
 
-static void put_frame(struct drawing *d, uint32_t node)
+static void svg_put_frame(struct drawing *d, uint32_t node)
 {
 	const struct sp_tree_node *it = &d->nodes[node];
 	double x = PAD + (double)d->starts[node] * d->scale, width = (double)it->total * d->scale;
@@ -381,7 +381,7 @@ static void put_frame(struct drawing *d, uint32_t node)
 		fputs("<text x=\"", d->out);
 		sp_svg_put_px(d->out, x + 3);
 		fprintf(d->out, "\" y=\"%d\">", y + 12);
-		put_label(d, sp_svg_tree_name(d->t, node), (uint32_t)((width - 6) / CELL));
+		svg_put_label(d, sp_svg_tree_name(d->t, node), (uint32_t)((width - 6) / CELL));
 		fputs("</text>", d->out);
 	}
 	fputs("</g>\n", d->out);
@@ -392,7 +392,7 @@ static void put_frames(struct drawing *d)
 	uint32_t node = 0;
 	fputs("<g id=\"frames\">\n", d->out);
 	do
-		put_frame(d, node);
+		svg_put_frame(d, node);
 	while ((node = next_written(d, node)));
 	fputs("</g>\n", d->out);
 	d->y += (int)(d->deepest + 1) * ROW;
@@ -416,19 +416,19 @@ static void put_script(struct drawing *d)
 	fprintf(d->out, "];\n%s]]></script>\n", script);
 }
 
-/* --- the page --------------------------------------------------------------------------------------------------- */
+/* --- the page --- */
 
-static void put_line(struct drawing *d, const char *id, int y, const char *text, uint32_t n_cells)
+static void svg_put_line(struct drawing *d, const char *id, int y, const char *text, uint32_t n_cells)
 {
 	fprintf(d->out, "<text id=\"%s\" x=\"%d\" y=\"%d\"><title>", id, PAD, y);
 	sp_svg_put_text(d->out, text);
 	fputs("</title>", d->out);
-	put_label(d, text, n_cells);
+	svg_put_label(d, text, n_cells);
 	fputs("</text>\n", d->out);
 }
 
 /* The size is not known before the legend is set: so the picture goes to memory first and the head is put before it. */
-static void put_head(struct drawing *d, int height)
+static void svg_put_head(struct drawing *d, int height)
 {
 	static const char *const classes[2][2] = {{"", " class=\"icicle\""},
 						  {" class=\"diff\"", " class=\"diff icicle\""}};
@@ -442,18 +442,18 @@ static void put_head(struct drawing *d, int height)
 	fputs("</title>\n", d->out);
 	put_style(d);
 	fputs("<rect id=\"page\" width=\"100%\" height=\"100%\"/>\n<g id=\"head\">\n", d->out);
-	put_line(d, "title", 26, title, 105);
+	svg_put_line(d, "title", 26, title, 105);
 	if (d->o->subtitle)
-		put_line(d, "subtitle", 44, d->o->subtitle, 160);
+		svg_put_line(d, "subtitle", 44, d->o->subtitle, 160);
 }
 
 static void put_sum(struct drawing *d)
 {
 	fprintf(d->out, "<text id=\"sum\" x=\"%d\" y=\"%d\">", PAD, d->y);
-	put_amount(d, d->all->total);
+	svg_put_amount(d, d->all->total);
 	if (d->t->is_diff) {
 		fputs(", was ", d->out);
-		put_amount(d, d->all->second_total);
+		svg_put_amount(d, d->all->second_total);
 	}
 	fputs(", ", d->out);
 	put_owned(d, sp_svg_count(d->n_drawn));
@@ -495,7 +495,7 @@ static void put_gone(struct drawing *d)
 	begin_note(d, d->n_gone, "frame", "that are gone or nearly so, but found by a search; the largest:");
 	for (int i = 0; i < SHOWN && (node = largest_gone(d, node)); i++) {
 		fputs(i ? ", " : " ", d->out);
-		put_label(d, sp_svg_tree_name(d->t, node), NAME_CELLS);
+		svg_put_label(d, sp_svg_tree_name(d->t, node), NAME_CELLS);
 		fputc(' ', d->out);
 		put_owned(d, sp_svg_diff_text(&d->diff, sp_svg_diff_of(&d->diff, d->nodes[node].total,
 								       d->nodes[node].second_total)));
@@ -554,7 +554,7 @@ static int draw(struct drawing *d, FILE *out)
 	if (fclose(d->out) || r < 0)
 		return r < 0 ? r : -ENOMEM;
 	d->out = out;
-	put_head(d, d->y + 16);
+	svg_put_head(d, d->y + 16);
 	fwrite(body, 1, len, out);
 	fputs("</svg>\n", out);
 	return d->no_memory ? -ENOMEM : 0;

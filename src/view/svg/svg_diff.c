@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/svg/svg_diff.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/mem.h"
-#include "profile/diff_judge.h"
+#include "profile/diff_significance.h"
 #include "profile/profile.h"
 #include "view/svg/svg_colour.h"
 #include "view/svg/svg_text.h"
 #include "view/view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static double share(int64_t part, int64_t whole)
 {
@@ -36,31 +36,33 @@ double sp_svg_diff_of_node(const struct sp_svg_diff *d, uint32_t node)
 int sp_svg_diff_begin(struct sp_svg_diff *d, const struct sp_view_options *o)
 {
 	d->diff = o->has_second ? o->diff : NULL;
-	return d->diff ? sp_diff_judge_new(d->diff, &d->judge) : 0;
+	return d->diff ? sp_significance_new(d->diff, &d->significance) : 0;
 }
 
 void sp_svg_diff_done(struct sp_svg_diff *d)
 {
-	sp_diff_judge_free(d->judge);
+	sp_significance_free(d->significance);
 }
 
 bool sp_svg_diff_is_noise(const struct sp_svg_diff *d, uint32_t node, bool whole)
 {
 	const struct sp_tree_node *it = &d->t->tree.nodes[node];
 
-	if (!d->judge || !node)
+	if (!d->significance || !node)
 		return false;
-	const struct sp_diff_row *row = sp_diff_judge_label(d->judge, &d->t->tree.labels[it->label]);
-	const struct sp_change *of = row && whole ? &row->total : row ? &row->self : sp_diff_judge_other(d->judge);
-	return sp_diff_judge_part(d->diff, of, (double)(whole ? it->second_total : it->second_self),
-				  (double)(whole ? it->total : it->self))
+	const struct sp_diff_row *row = sp_significance_label_row(d->significance, &d->t->tree.labels[it->label]);
+	const struct sp_change *of = row && whole ? &row->total
+				     : row        ? &row->self
+						  : sp_significance_default(d->significance);
+	return sp_significance_of_part(d->diff, of, (double)(whole ? it->second_total : it->second_self),
+				       (double)(whole ? it->total : it->self))
 	    .within_noise;
 }
 
 bool sp_svg_diff_is_noise_of_library(const struct sp_svg_diff *d, uint32_t library)
 {
 	uint32_t file = d->t->tree.libraries[library].file;
-	const struct sp_diff_row *row = d->judge ? sp_diff_judge_library(d->judge, file) : NULL;
+	const struct sp_diff_row *row = d->significance ? sp_significance_library_row(d->significance, file) : NULL;
 
 	return row && row->self.within_noise;
 }
@@ -70,7 +72,7 @@ uint32_t sp_svg_diff_step(const struct sp_svg_diff *d, double difference)
 	if (!(d->largest > 0))
 		return SP_SVG_STEP_MAX;
 	double part = fmin(fabs(difference) / d->largest, 1);
-	double steps = part * SP_SVG_STEP_MAX, size = d->judge ? ceil(steps) : round(steps);
+	double steps = part * SP_SVG_STEP_MAX, size = d->significance ? ceil(steps) : round(steps);
 	return (uint32_t)(SP_SVG_STEP_MAX + copysign(size, difference));
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/svg/svg_text.h"
 
+#include "base/encode.h"
+#include "base/mem.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/encode.h"
-#include "base/mem.h"
 
 void sp_svg_put_text(FILE *out, const char *text)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * svg_text.h: text of the flame graph: names made safe, labels that fit, values with their unit.
+ * svg_text.h: text of the flame graph: encoded names, labels cut to fit, values with units.
  *
- * Every name goes through base/encode.h's XML encoder. Widths are counted in cells of a monospaced font, East Asian
- * wide characters as two and combining ones as one, so that labels fit without measuring. Strings that are returned are
- * new (free them); NULL = memory is short.
+ * Every name is encoded with base/encode.h's XML encoder. Widths are in cells of a monospaced font, East Asian wide
+ * characters being two cells and combining ones none, so that labels fit without measuring. Returned strings are new
+ * (free them); NULL: out of memory. No state.
  */
 #ifndef SP_VIEW_SVG_SVG_TEXT_H
 #define SP_VIEW_SVG_SVG_TEXT_H
@@ -12,18 +12,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Text and attributes alike. */
+/* For text and attributes. */
 void sp_svg_put_text(FILE *out, const char *text);
-/* With one digit after the point if it needs one, whatever the locale. */
+/* At most one decimal, with a point in every locale. */
 void sp_svg_put_px(FILE *out, double px);
-/* The text, or as much of it as fits into n_cells with an ellipsis; nothing when less than two cells of it were left.
- */
+/* The text, cut to n_cells with an ellipsis; nothing if less than two cells of text would be left. */
 int sp_svg_put_label(FILE *out, const char *text, uint32_t n_cells);
 uint32_t sp_svg_text_cells(const char *text); /* once encoded */
 
 /* "1,234 samples", "1.23 s", "4.0 MiB": value of a type with this name and unit. */
 char *sp_svg_amount(int64_t value, const char *name, const char *unit);
-/* "1,234.5": not below 0, with at most 2 digits after a point that no locale changes. */
+/* "1,234.5": for values from 0, at most 2 decimals, with a point in every locale. */
 char *sp_svg_fixed(double value, int digits);
 /* "1,234,567" */
 char *sp_svg_count(uint64_t n);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/svg/svg_tree.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -14,7 +9,12 @@
 #include "profile/profile.h"
 #include "view/view.h"
 
-/* --- libraries ---------------------------------------------------------------------------------------------------- */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- libraries --- */
 static void set_library(const struct sp_svg_tree *t, const struct sp_tree_library *from, struct sp_svg_library *ret)
 {
 	const struct sp_file *file = sp_profile_file(t->p, from->file);
@@ -37,7 +37,7 @@ static int set_libraries(struct sp_svg_tree *t)
 	return 0;
 }
 
-/* --- the tree ----------------------------------------------------------------------------------------------------- */
+/* --- the tree --- */
 /* Widths that do not add up could not be drawn, so saturated sums are none. */
 static int check_values(struct sp_svg_tree *t, uint32_t value, bool counts_negative)
 {
@@ -59,7 +59,7 @@ static int grow(struct sp_svg_tree *t, const struct sp_view_options *o, double m
 					  .has_second = o->has_second,
 					  .second = o->second,
 					  .direction = t->callers ? SP_TREE_CALLERS : SP_TREE_CALLEES,
-					  .fold = (enum sp_tree_fold)o->fold,
+					  .granularity = o->granularity,
 					  .fold_recursion = o->fold_recursion,
 					  .comms = true,
 					  .marks = true,
@@ -81,7 +81,7 @@ static int grow(struct sp_svg_tree *t, const struct sp_view_options *o, double m
 	return sp_tree_new(t->p, &options, &t->tree);
 }
 
-static int fill(struct sp_svg_tree *t, const struct sp_view_options *o, double min_drawn)
+static int svg_tree_make(struct sp_svg_tree *t, const struct sp_view_options *o, double min_drawn)
 {
 	int r = check_values(t, o->value, true);
 	if (r >= 0 && o->has_second)
@@ -97,7 +97,7 @@ int sp_svg_tree_new(const struct sp_profile *p, const struct sp_view_options *o,
 	if (!t)
 		return sp_fail(-ENOMEM, "merge the stacks");
 	*t = (struct sp_svg_tree){.p = p, .is_diff = o->has_second, .callers = o->callers && !o->callees};
-	int r = fill(t, o, min_drawn);
+	int r = svg_tree_make(t, o, min_drawn);
 	if (r < 0) {
 		sp_svg_tree_free(t);
 		return sp_fail(r, "merge the stacks");
@@ -133,7 +133,8 @@ uint32_t sp_svg_tree_library(const struct sp_svg_tree *t, uint32_t node)
 enum sp_svg_kind sp_svg_tree_kind(const struct sp_svg_tree *t, uint32_t node)
 {
 	const struct sp_tree_label *label = label_of(t, node);
-	if (label->kind == SP_TREE_CUT || label->kind == SP_TREE_NO_STACK)
+	if (label->kind == SP_TREE_CUT || label->kind == SP_TREE_NO_STACK ||
+	    !strcmp(sp_svg_tree_name(t, node), SP_SHORTENED))
 		return SP_SVG_NOTE;
 	if (label->kind != SP_TREE_FRAME && label->kind != SP_TREE_RUN)
 		return SP_SVG_PLAIN;

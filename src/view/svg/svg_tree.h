@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * svg_tree.h: what the flame graph draws: a call tree (profile/tree.h) and the libraries whose frames stand in it.
+ * svg_tree.h: the call tree (profile/tree.h) that a flame graph draws, and its libraries.
  *
- * Node 0 is "all"; paths begin with the thread's name (o->callers: with the leaf). A stack that was cut short stands on
- * a frame "[truncated]", a missing one is "[no user stack]", so that nobody takes the first known frame for the
- * thread's start. Values below 0 have no width and count as 0; rows with one are counted. With o->has_second the second
- * value is what was before, and nodes without any value now may have one then. Names belong to the profile, the rest to
- * the tree. Errors: 0 or negative errno (-EINVAL: no such value; -EOVERFLOW: the sum exceeds 63 bits). No limit but
- * memory.
+ * Node 0 is "all"; paths begin with the thread's name (o->callers: with the leaf). A cut stack stands on a frame
+ * "[truncated]", a missing one is "[no user stack]", so that its first known frame is not taken for the thread's
+ * start. Negative values count as 0, and their rows are counted. With o->has_second the second value is the old one;
+ * nodes that have only an old value are there, too. Names belong to the profile, the rest to the tree. Errors: 0 or a
+ * negative errno (-EINVAL: no such value; -EOVERFLOW: the sum exceeds 63 bits). No limit but memory.
  */
 #ifndef SP_VIEW_SVG_SVG_TREE_H
 #define SP_VIEW_SVG_SVG_TREE_H

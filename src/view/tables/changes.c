@@ -27,8 +27,8 @@ struct table {
 	FILE *out;
 };
 
-/* --- numbers ------------------------------------------------------------------------------------------------------ */
-static void put_number(const struct table *t, double x, const char *plus)
+/* --- numbers --- */
+static void changes_put_number(const struct table *t, double x, const char *plus)
 {
 	char text[64];
 
@@ -57,20 +57,20 @@ static const char *colour_of(const struct table *t, const struct sp_change *c)
 	return c->delta > 0 ? "\033[31m" : "\033[34m";
 }
 
-static void put_change(const struct table *t, const struct sp_change *c)
+static void changes_put_change(const struct table *t, const struct sp_change *c)
 {
 	const char *colour = colour_of(t, c);
 
-	put_number(t, c->old, "");
-	put_number(t, c->new, "");
+	changes_put_number(t, c->old, "");
+	changes_put_number(t, c->new, "");
 	fputs(colour, t->out);
-	put_number(t, c->delta, "+");
+	changes_put_number(t, c->delta, "+");
 	fputs(*colour ? "\033[0m" : "", t->out);
 	fputs(mark_of(c), t->out);
 	put_interval(t, c);
 }
 
-/* --- what came before --------------------------------------------------------------------------------------------- */
+/* --- what came before --- */
 static void put_side(const struct table *t, int side)
 {
 	fprintf(t->out, "%s  ", side ? "new" : "old");
@@ -81,7 +81,7 @@ static void put_side(const struct table *t, int side)
 	fputc('\n', t->out);
 }
 
-static const char *unit_of(const struct sp_diff *d)
+static const char *changes_unit_of(const struct sp_diff *d)
 {
 	return sp_profile_string(d->joined, sp_profile_value_type(d->joined, SP_DIFF_NEW)->unit);
 }
@@ -89,7 +89,7 @@ static const char *unit_of(const struct sp_diff *d)
 /* What the numbers are of: CPU time, samples, alloc_space in bytes. */
 static void put_value(const struct table *t)
 {
-	const char *unit = unit_of(t->d), *name = t->o->value;
+	const char *unit = changes_unit_of(t->d), *name = t->o->value;
 	bool is_cpu = !strcmp(name, "cpu") && !strcmp(unit, "nanoseconds"), is_count = !strcmp(unit, "count");
 
 	fputs(t->d->scale == SP_DIFF_SHARES ? "shares of all " : "", t->out);
@@ -160,7 +160,7 @@ static void put_upgrade(const struct table *t, const struct sp_profile *const pr
 	fputc('\n', t->out);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 /* Of a character of several bytes the first takes a column. */
 static size_t columns_of(const char *text)
 {
@@ -187,7 +187,7 @@ static void put_cut(const struct table *t, const char *text)
 	fputs(!fits && !is_stack ? "…" : "", t->out);
 }
 
-static int put_name(const struct table *t, const struct sp_diff_row *row)
+static int changes_put_name(const struct table *t, const struct sp_diff_row *row)
 {
 	SP_FREE char *text = NULL;
 	size_t size;
@@ -242,8 +242,8 @@ static int put_rows(const struct table *t)
 		} else {
 			if (!n_shown)
 				put_heading(t);
-			put_change(t, &row->self);
-			r = put_name(t, row);
+			changes_put_change(t, &row->self);
+			r = changes_put_name(t, row);
 			n_shown++;
 			n_doubtful += !row->self.within_noise && row->self.q > MOST_CHANCE;
 		}
@@ -267,7 +267,7 @@ int sp_changes_put_table(const struct sp_diff *d, const struct sp_profile *const
 	struct sp_diff_rows rows;
 	struct table t = {
 	    .d = d, .o = o, .rows = &rows, .scale = shares ? 100 : 1, .decimals = shares ? 2 : 0, .out = out};
-	int r = sp_diff_fold(d, o->by, &rows);
+	int r = sp_diff_rows_new(d, o->by, &rows);
 
 	if (r < 0)
 		return r;

@@ -9,8 +9,8 @@
 
 #include <inttypes.h>
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
-static void put_stack(const struct sp_diff *d, uint32_t number, bool after, int encoding, FILE *out)
+/* --- names --- */
+static void changes_export_put_stack(const struct sp_diff *d, uint32_t number, bool after, int encoding, FILE *out)
 {
 	struct sp_stack s = sp_profile_stack(d->joined, number);
 
@@ -30,8 +30,8 @@ static void put_both(const struct sp_diff *d, const struct sp_diff_row *row, int
 
 	if (!f)
 		return;
-	put_stack(d, row->id, false, SP_ENCODE_FOLDED, f);
-	put_stack(d, row->of, has_user, SP_ENCODE_FOLDED, f);
+	changes_export_put_stack(d, row->id, false, SP_ENCODE_FOLDED, f);
+	changes_export_put_stack(d, row->second_id, has_user, SP_ENCODE_FOLDED, f);
 	if (fclose(f))
 		return;
 	if (encoding == SP_ENCODE_TERMINAL)
@@ -45,9 +45,9 @@ static const char *library_name(const struct sp_diff *d, uint32_t file)
 	return sp_profile_string(d->joined, sp_profile_file(d->joined, file)->name);
 }
 
-static void put_function(const struct sp_diff *d, const struct sp_diff_row *row, int encoding, FILE *out)
+static void changes_export_put_function(const struct sp_diff *d, const struct sp_diff_row *row, int encoding, FILE *out)
 {
-	const char *library = library_name(d, row->of);
+	const char *library = library_name(d, row->second_id);
 
 	sp_encode(out, encoding,
 		  row->id ? sp_profile_string(d->joined, sp_profile_func(d->joined, row->id)->name) : "[no name]");
@@ -70,13 +70,13 @@ void sp_change_put_name(const struct sp_diff *d, enum sp_diff_by by, const struc
 	} else if (by == SP_DIFF_BY_LIBRARY) {
 		sp_encode(out, encoding, library_name(d, row->id));
 	} else if (by == SP_DIFF_BY_FUNCTION) {
-		put_function(d, row, encoding, out);
+		changes_export_put_function(d, row, encoding, out);
 	} else {
 		put_both(d, row, encoding, out);
 	}
 }
 
-/* --- csv ---------------------------------------------------------------------------------------------------------- */
+/* --- csv --- */
 static const char *const by_words[] = {
     [SP_DIFF_BY_LIBRARY] = "library", [SP_DIFF_BY_FUNCTION] = "function", [SP_DIFF_BY_STACK] = "stack"};
 
@@ -93,7 +93,7 @@ static void csv_row(const struct sp_diff *d, const struct sp_changes_options *o,
 	sp_change_put_name(d, o->by, row, SP_ENCODE_CSV, out);
 	fputc(',', out);
 	if (o->by == SP_DIFF_BY_FUNCTION)
-		sp_encode(out, SP_ENCODE_CSV, library_name(d, row->of));
+		sp_encode(out, SP_ENCODE_CSV, library_name(d, row->second_id));
 	fprintf(out, ",%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64, row->upgrade > 0, row->old_self, row->new_self,
 		row->old_total, row->new_total);
 	csv_change(&row->self, out);
@@ -105,7 +105,7 @@ int sp_changes_put_csv(const struct sp_diff *d, const struct sp_profile *const p
 		       const struct sp_changes_options *o, FILE *out)
 {
 	struct sp_diff_rows rows;
-	int r = sp_diff_fold(d, o->by, &rows);
+	int r = sp_diff_rows_new(d, o->by, &rows);
 
 	(void)profiles;
 	if (r < 0)
@@ -120,7 +120,7 @@ int sp_changes_put_csv(const struct sp_diff *d, const struct sp_profile *const p
 	return 0;
 }
 
-/* --- json --------------------------------------------------------------------------------------------------------- */
+/* --- json --- */
 static void json_change(const char *key, const struct sp_change *c, struct sp_json *j)
 {
 	sp_json_object(j, key);
@@ -142,7 +142,7 @@ static void json_row(const struct sp_diff *d, const struct sp_changes_options *o
 	sp_change_put_name(d, o->by, row, SP_ENCODE_JSON, j->out);
 	fputc('"', j->out);
 	if (o->by == SP_DIFF_BY_FUNCTION)
-		sp_json_string(j, "library", library_name(d, row->of));
+		sp_json_string(j, "library", library_name(d, row->second_id));
 	sp_json_bool(j, "upgraded", row->upgrade);
 	sp_json_ints(j, {"old_self", row->old_self}, {"new_self", row->new_self}, {"old_total", row->old_total},
 		     {"new_total", row->new_total});
@@ -216,7 +216,7 @@ int sp_changes_put_json(const struct sp_diff *d, const struct sp_profile *const 
 {
 	struct sp_json j = {.out = out};
 	struct sp_diff_rows rows;
-	int r = sp_diff_fold(d, o->by, &rows);
+	int r = sp_diff_rows_new(d, o->by, &rows);
 
 	if (r < 0)
 		return r;

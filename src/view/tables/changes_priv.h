@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * changes_priv.h: what the forms of changes.h share: how a row is called.
+ * changes_priv.h: names of rows, shared by the forms of changes.h.
  *
- * A library by its name, a function by its name and that of its library, a stack folded into one line with the root
- * first. Frames that are named by their range alone are one function for each library, "unnamed functions of LIB", as
- * they move from build to build. Written to the stream in the encoding asked for (enum sp_encoding); no errors, no
- * state.
+ * A library by its name, a function by its name and its library's, a stack as folded text. Frames named only by their
+ * range are one function for each library, "unnamed functions of LIB", because ranges move from build to build.
+ * Written in the given encoding (enum sp_encoding); no errors, no state.
  */
 #ifndef SP_VIEW_TABLES_CHANGES_PRIV_H
 #define SP_VIEW_TABLES_CHANGES_PRIV_H

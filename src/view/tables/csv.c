@@ -7,12 +7,11 @@
  * "rest" instead of the grouping, so that the column `self` still adds up.
  */
 #include "base/encode.h"
+#include "profile/profile.h"
 #include "view/calls/counts.h"
 #include "view/tables/groups.h"
 #include "view/tables/matrix.h"
 #include "view/units.h"
-
-#include "profile/profile.h"
 
 #include <inttypes.h>
 
@@ -26,29 +25,29 @@ struct csv {
 	FILE *out;
 };
 
-static void put_word(const struct csv *c, const char *word)
+static void csv_put_word(const struct csv *c, const char *word)
 {
 	if (word)
 		sp_encode(c->out, SP_ENCODE_CSV, word);
 	fputc(',', c->out);
 }
 
-static void put_number(const struct csv *c, bool there, int64_t number)
+static void csv_put_number(const struct csv *c, bool there, int64_t number)
 {
 	if (there)
 		fprintf(c->out, "%" PRId64, number);
 	fputc(',', c->out);
 }
 
-static void put_amount(const struct csv *c, int64_t value)
+static void csv_put_amount(const struct csv *c, int64_t value)
 {
 	fprintf(c->out, "%" PRId64 ",%.6f,", value, sp_percent(value, c->g->totals.value));
 }
 
 static void put_end(const struct csv *c, const char *package_version)
 {
-	put_word(c, c->value);
-	put_word(c, c->unit);
+	csv_put_word(c, c->value);
+	csv_put_word(c, c->unit);
 	if (package_version)
 		sp_encode(c->out, SP_ENCODE_CSV, package_version);
 	fputc('\n', c->out);
@@ -59,25 +58,25 @@ static void put_group(const struct csv *c, size_t i)
 	struct sp_group group;
 
 	sp_groups_get(c->g, i, &group);
-	put_word(c, sp_view_groupings[c->g->by]);
-	put_word(c, group.name);
-	put_word(c, group.library);
-	put_word(c, group.path);
-	put_word(c, group.build_id);
-	put_word(c, group.package);
-	put_number(c, group.has_pid, group.pid);
-	put_amount(c, group.total->self);
-	put_amount(c, group.total->total);
-	put_number(c, true, group.total->n_samples);
-	put_number(c, group.has_functions, group.total->n_functions);
+	csv_put_word(c, sp_view_groupings[c->g->by]);
+	csv_put_word(c, group.name);
+	csv_put_word(c, group.library);
+	csv_put_word(c, group.path);
+	csv_put_word(c, group.build_id);
+	csv_put_word(c, group.package);
+	csv_put_number(c, group.has_pid, group.pid);
+	csv_put_amount(c, group.total->self);
+	csv_put_amount(c, group.total->total);
+	csv_put_number(c, true, group.total->n_samples);
+	csv_put_number(c, group.has_functions, group.total->n_functions);
 	put_end(c, group.package_version);
 }
 
 /* Totals and samples of several groups overlap, so there is no sum of them to give. */
-static void put_rest(const struct csv *c)
+static void csv_put_rest(const struct csv *c)
 {
 	fprintf(c->out, "rest,%zu more,,,,,,", c->g->n_left_out);
-	put_amount(c, c->g->self_left_out);
+	csv_put_amount(c, c->g->self_left_out);
 	fputs(",,,,", c->out);
 	put_end(c, NULL);
 }
@@ -96,7 +95,7 @@ static int groups_write(const struct sp_profile *p, const struct sp_view_options
 	for (size_t i = 0; i < groups.n_shown; i++)
 		put_group(&c, i);
 	if (groups.n_left_out)
-		put_rest(&c);
+		csv_put_rest(&c);
 	sp_groups_done(&groups);
 	return 0;
 }
@@ -105,7 +104,7 @@ static int csv_write(const struct sp_profile *p, const struct sp_view_options *o
 {
 	if (sp_counts_wanted(p, o))
 		return sp_counts_put_csv(p, o, out);
-	return o->by == SP_BY_MATRIX ? sp_matrix_put_csv(p, o, out) : groups_write(p, o, out);
+	return o->by == SP_TOTAL_BY_MATRIX ? sp_matrix_put_csv(p, o, out) : groups_write(p, o, out);
 }
 
 extern const struct sp_view sp_view_csv;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* groups.c: see groups.h. */
 #include "view/tables/groups.h"
-#include "view/priv.h"
 
 #include "base/encode.h"
 #include "base/mem.h"
+#include "view/priv.h"
 
 #include <inttypes.h>
 
 int sp_groups_new(const struct sp_profile *p, const struct sp_view_options *o, struct sp_groups *ret_groups)
 {
-	struct sp_groups g = {.p = p, .by = (enum sp_total_by)o->by};
+	struct sp_groups g = {.p = p, .by = o->by};
 	int r = sp_view_totals(p, o, &g.totals);
 
 	if (r < 0)
@@ -30,7 +30,7 @@ void sp_groups_done(struct sp_groups *g)
 	*g = (struct sp_groups){0};
 }
 
-/* --- one group ---------------------------------------------------------------------------------------------------- */
+/* --- one group --- */
 static const char *word(const struct sp_profile *p, uint32_t string)
 {
 	const char *s = sp_profile_string(p, string);
@@ -62,10 +62,10 @@ static void fill_library(const struct sp_profile *p, uint32_t file, struct sp_gr
 	g->build_id = *g->build_id_text ? g->build_id_text : NULL;
 }
 
-static uint32_t file_of(const struct sp_groups *g, const struct sp_total *t)
+static uint32_t groups_file_of(const struct sp_groups *g, const struct sp_total *t)
 {
 	if (g->by == SP_TOTAL_BY_FUNCTION || g->by == SP_TOTAL_BY_CALLER)
-		return t->of;
+		return t->file;
 	if (t->none)
 		return 0;
 	if (g->by == SP_TOTAL_BY_PROCESS)
@@ -73,7 +73,7 @@ static uint32_t file_of(const struct sp_groups *g, const struct sp_total *t)
 	return g->by == SP_TOTAL_BY_LIBRARY ? t->id : 0;
 }
 
-static const char *name_of(const struct sp_groups *g, const struct sp_total *t, struct sp_group *ret)
+static const char *groups_name_of(const struct sp_groups *g, const struct sp_total *t, struct sp_group *ret)
 {
 	const char *name = sp_total_name(g->p, g->by, t);
 
@@ -92,8 +92,8 @@ void sp_groups_get(const struct sp_groups *g, size_t i, struct sp_group *ret_gro
 	const struct sp_total *t = &g->totals.rows[i];
 
 	*ret_group = (struct sp_group){.total = t};
-	ret_group->name = name_of(g, t, ret_group);
-	fill_library(g->p, file_of(g, t), ret_group);
+	ret_group->name = groups_name_of(g, t, ret_group);
+	fill_library(g->p, groups_file_of(g, t), ret_group);
 	if (g->by == SP_TOTAL_BY_PACKAGE)
 		ret_group->package = ret_group->name;
 	ret_group->has_functions = g->by == SP_TOTAL_BY_LIBRARY || g->by == SP_TOTAL_BY_PACKAGE;

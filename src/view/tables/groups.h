@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * groups.h: the groups of profile/totals.h in the words that a script wants, for the views csv and json.
+ * groups.h: the groups of profile/totals.h with their names, for the views csv and json.
  *
- * Every word is raw: who writes it encodes it. NULL means that the group has no such thing: no name for what lies in no
- * library, no build id for the kernel, no pid for anything but a process. Strings belong to the profile or to the
- * struct sp_group itself, and live as long as both. sp_groups_new() returns 0 or a negative errno (-EINVAL: no such
- * value); sp_groups_done() gives the memory back. Only reads the profile; reentrant. Private to the views.
+ * Strings are raw: the writer encodes them. NULL means not applicable: no name for frames of no library, no build id
+ * for the kernel, no pid except for processes. Strings belong to the profile or to the struct sp_group, and are valid
+ * as long as both. sp_groups_new() returns 0 or a negative errno (-EINVAL: no such value). Only reads the profile;
+ * reentrant. Private to the views.
  */
 #ifndef SP_VIEW_TABLES_GROUPS_H
 #define SP_VIEW_TABLES_GROUPS_H
@@ -24,12 +24,12 @@ struct sp_groups {
 struct sp_group {
 	const struct sp_total *total;
 	const char *name;
-	const char *library, *path, *package; /* of the library that the group is, or lies in; a process's executable */
+	const char *library, *path, *package; /* of the group's library, or of a process's executable */
 	const char *package_version;
 	const char *build_id;        /* hex */
-	bool has_pid, has_functions; /* total->n_functions means something */
+	bool has_pid, has_functions; /* whether pid, total->n_functions are valid */
 	uint32_t pid;
-	char text[64], library_text[32], build_id_text[2 * SP_BUILD_ID_MAX + 1]; /* what the pointers may lead to */
+	char text[64], library_text[32], build_id_text[2 * SP_BUILD_ID_MAX + 1]; /* buffers for the above */
 };
 
 int sp_groups_new(const struct sp_profile *p, const struct sp_view_options *o, struct sp_groups *ret_groups);

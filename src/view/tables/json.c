@@ -6,14 +6,13 @@
  * changed: soprof(1) says what each of them is. One group a line, so that the text can be compared.
  */
 #include "base/json.h"
+#include "profile/profile.h"
 #include "view/calls/counts.h"
 #include "view/tables/groups.h"
 #include "view/tables/matrix.h"
 #include "view/units.h"
 
-#include "profile/profile.h"
-
-static void put_amount(struct sp_json *j, int64_t self, int64_t of, const char *name, const char *percent)
+static void json_put_amount(struct sp_json *j, int64_t self, int64_t of, const char *name, const char *percent)
 {
 	sp_json_int(j, name, self);
 	sp_json_format(j, percent, "%.6f", sp_percent(self, of));
@@ -29,8 +28,8 @@ static void put_value_type(const struct sp_profile *p, uint32_t i, const char *n
 	sp_json_end(j);
 }
 
-static void put_head(const struct sp_profile *p, const struct sp_view_options *o, const struct sp_groups *g,
-		     struct sp_json *j)
+static void json_put_head(const struct sp_profile *p, const struct sp_view_options *o, const struct sp_groups *g,
+			  struct sp_json *j)
 {
 	const struct sp_profile_info *info = sp_profile_info(p);
 
@@ -64,8 +63,8 @@ static void put_group(const struct sp_groups *g, size_t i, struct sp_json *j)
 	sp_json_word(j, "package_version", group.package_version);
 	if (group.has_pid)
 		sp_json_int(j, "pid", group.pid);
-	put_amount(j, group.total->self, g->totals.value, "self", "self_percent");
-	put_amount(j, group.total->total, g->totals.value, "total", "total_percent");
+	json_put_amount(j, group.total->self, g->totals.value, "self", "self_percent");
+	json_put_amount(j, group.total->total, g->totals.value, "total", "total_percent");
 	sp_json_int(j, "samples", group.total->n_samples);
 	if (group.has_functions)
 		sp_json_int(j, "functions", group.total->n_functions);
@@ -81,14 +80,14 @@ static int groups_write(const struct sp_profile *p, const struct sp_view_options
 	if (r < 0)
 		return r;
 	sp_json_object(&j, NULL);
-	put_head(p, o, &groups, &j);
+	json_put_head(p, o, &groups, &j);
 	sp_json_array(sp_json_line(&j), "groups");
 	for (size_t i = 0; i < groups.n_shown; i++)
 		put_group(&groups, i, &j);
 	sp_json_end(&j);
 	sp_json_object(sp_json_line(&j), "left_out");
 	sp_json_int(&j, "groups", (int64_t)groups.n_left_out);
-	put_amount(&j, groups.self_left_out, groups.totals.value, "self", "self_percent");
+	json_put_amount(&j, groups.self_left_out, groups.totals.value, "self", "self_percent");
 	sp_json_done(&j);
 	sp_groups_done(&groups);
 	return 0;
@@ -98,7 +97,7 @@ static int json_write(const struct sp_profile *p, const struct sp_view_options *
 {
 	if (sp_counts_wanted(p, o))
 		return sp_counts_put_json(p, o, out);
-	return o->by == SP_BY_MATRIX ? sp_matrix_put_json(p, o, out) : groups_write(p, o, out);
+	return o->by == SP_TOTAL_BY_MATRIX ? sp_matrix_put_json(p, o, out) : groups_write(p, o, out);
 }
 
 extern const struct sp_view sp_view_json;

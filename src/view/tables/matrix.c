@@ -43,7 +43,7 @@ static int64_t self_left_out(const struct shown *s)
 	return self;
 }
 
-/* --- text --------------------------------------------------------------------------------------------------------- */
+/* --- text --- */
 static void put_file(const struct shown *s, uint32_t file, const char *none, bool pad)
 {
 	SP_FREE char *text = NULL;
@@ -60,7 +60,7 @@ static void put_file(const struct shown *s, uint32_t file, const char *none, boo
 	fprintf(s->out, "  %-*s", pad ? NAME_COLUMNS : 0, text);
 }
 
-static void put_cell(const struct shown *s, const struct sp_cell *c)
+static void matrix_put_cell(const struct shown *s, const struct sp_cell *c)
 {
 	const char *entry = sp_profile_string(s->p, sp_profile_func(s->p, c->entry)->name);
 
@@ -85,7 +85,7 @@ int sp_matrix_put_table(const struct sp_profile *p, const struct sp_view_options
 		PERCENT_COLUMNS, "total %", "samples", NAME_COLUMNS, "library", NAME_COLUMNS, "called by", "through",
 		o->colour ? "\033[0m" : "");
 	for (size_t i = 0; i < s.n; i++)
-		put_cell(&s, &s.matrix.cells[i]);
+		matrix_put_cell(&s, &s.matrix.cells[i]);
 	if (s.n < s.matrix.n_cells)
 		fprintf(out, "%*.2f  in %zu more row%s\n", PERCENT_COLUMNS,
 			sp_percent(self_left_out(&s), s.matrix.value), s.matrix.n_cells - s.n,
@@ -94,7 +94,7 @@ int sp_matrix_put_table(const struct sp_profile *p, const struct sp_view_options
 	return 0;
 }
 
-/* --- for scripts -------------------------------------------------------------------------------------------------- */
+/* --- for scripts --- */
 static const char *file_name(const struct shown *s, uint32_t file)
 {
 	return file ? sp_profile_string(s->p, sp_profile_file(s->p, file)->name) : NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * matrix.h: the caller matrix (profile/matrix.h) as the views table, csv and json show it, when asked for by "matrix".
+ * matrix.h: the caller matrix (profile/matrix.h) in the views table, csv and json (--by matrix).
  *
- * One line a cell: the library that costs, the library that called it, the function through which it did. Lines beyond
- * the limit are added up in one. 0 or a negative errno (-EINVAL: no such value). Private to the views; reentrant.
+ * A line for each cell: the library that costs, the library that called it, the entry function. Lines beyond the
+ * limit are added up in one. 0 or a negative errno (-EINVAL: no such value). Private to the views; reentrant.
  */
 #ifndef SP_VIEW_TABLES_MATRIX_H
 #define SP_VIEW_TABLES_MATRIX_H

@@ -14,12 +14,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-_Static_assert((int)SP_BY_LIBRARY == (int)SP_TOTAL_BY_LIBRARY && (int)SP_BY_FUNCTION == (int)SP_TOTAL_BY_FUNCTION &&
-		   (int)SP_BY_PROCESS == (int)SP_TOTAL_BY_PROCESS && (int)SP_BY_CALLER == (int)SP_TOTAL_BY_CALLER &&
-		   (int)SP_BY_PACKAGE == (int)SP_TOTAL_BY_PACKAGE && (int)SP_BY_COMM == (int)SP_TOTAL_BY_COMM &&
-		   (int)SP_BY_CGROUP == (int)SP_TOTAL_BY_CGROUP && (int)SP_BY_USER == (int)SP_TOTAL_BY_USER &&
-		   (int)SP_BY_CONTAINER == (int)SP_TOTAL_BY_CONTAINER,
-	       "a view's groupings are those of the totals");
+_Static_assert(
+    (int)SP_TOTAL_BY_LIBRARY == (int)SP_TOTAL_BY_LIBRARY && (int)SP_TOTAL_BY_FUNCTION == (int)SP_TOTAL_BY_FUNCTION &&
+	(int)SP_TOTAL_BY_PROCESS == (int)SP_TOTAL_BY_PROCESS && (int)SP_TOTAL_BY_CALLER == (int)SP_TOTAL_BY_CALLER &&
+	(int)SP_TOTAL_BY_PACKAGE == (int)SP_TOTAL_BY_PACKAGE && (int)SP_TOTAL_BY_COMM == (int)SP_TOTAL_BY_COMM &&
+	(int)SP_TOTAL_BY_CGROUP == (int)SP_TOTAL_BY_CGROUP && (int)SP_TOTAL_BY_USER == (int)SP_TOTAL_BY_USER &&
+	(int)SP_TOTAL_BY_CONTAINER == (int)SP_TOTAL_BY_CONTAINER,
+    "a view's groupings are those of the totals");
 
 enum { PERCENT_COLUMNS = 7, MIN_VALUE_COLUMNS = 8, PID_COLUMNS = 7, SHORT_BUILD_ID = 6, MAX_COUNT_COLUMNS = 20 };
 
@@ -35,7 +36,7 @@ struct table {
 	FILE *out;
 };
 
-/* --- what stands where there is no name --------------------------------------------------------------------------- */
+/* --- what stands where there is no name --- */
 static const char *const none_words[] = {
     [SP_TOTAL_BY_LIBRARY] = "[no library]",     [SP_TOTAL_BY_FUNCTION] = "[no function]",
     [SP_TOTAL_BY_PROCESS] = "[no process]",     [SP_TOTAL_BY_CALLER] = "[no caller]",
@@ -52,7 +53,7 @@ static const char *const headings[] = {
     [SP_TOTAL_BY_CONTAINER] = "container",
 };
 
-/* --- columns ------------------------------------------------------------------------------------------------------ */
+/* --- columns --- */
 static int columns_of(struct sp_unit unit, int64_t value)
 {
 	char text[64];
@@ -77,7 +78,7 @@ static int build_id_columns(const struct table *t)
 	return most ? SP_MAX(most, (int)strlen("build id")) : 0;
 }
 
-static void lay_out(struct table *t, unsigned int flags)
+static void table_set_columns(struct table *t, unsigned int flags)
 {
 	const char *unit = sp_profile_string(t->p, sp_profile_value_type(t->p, t->o->value)->unit);
 	struct sp_unit count = sp_unit_for("", 0);
@@ -97,7 +98,7 @@ static void lay_out(struct table *t, unsigned int flags)
 	t->build_id_columns = build_id_columns(t);
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 static void put_heading(const struct table *t)
 {
 	const char *name = sp_profile_string(t->p, sp_profile_value_type(t->p, t->o->value)->name);
@@ -160,7 +161,7 @@ static void put_pid(const struct table *t, const struct sp_total *row)
 		fprintf(t->out, "  %*" PRIu32, PID_COLUMNS, sp_profile_process(t->p, row->id)->pid);
 }
 
-static void put_name(const struct table *t, const struct sp_total *row)
+static void table_put_name(const struct table *t, const struct sp_total *row)
 {
 	const char *name = sp_total_name(t->p, t->by, row);
 
@@ -175,17 +176,17 @@ static void put_name(const struct table *t, const struct sp_total *row)
 		sp_encode(t->out, SP_ENCODE_TERMINAL, *name ? name : "[no name]");
 	if (t->by == SP_TOTAL_BY_CALLER) {
 		fputs(" -> ", t->out);
-		if (row->of)
-			sp_view_put_library(t->p, row->of, t->out);
+		if (row->file)
+			sp_view_put_library(t->p, row->file, t->out);
 		else
 			fputs(none_words[SP_TOTAL_BY_LIBRARY], t->out);
-	} else if (row->of) {
-		sp_view_put_in_library(t->p, row->of, 0, t->out);
+	} else if (row->file) {
+		sp_view_put_in_library(t->p, row->file, 0, t->out);
 	}
 	fputc('\n', t->out);
 }
 
-static void put_row(const struct table *t, const struct sp_total *row)
+static void table_put_row(const struct table *t, const struct sp_total *row)
 {
 	put_share(t, row->self, "");
 	if (t->values) {
@@ -203,11 +204,11 @@ static void put_row(const struct table *t, const struct sp_total *row)
 		put_build_id(t, row);
 	if (t->by == SP_TOTAL_BY_PROCESS)
 		put_pid(t, row);
-	put_name(t, row);
+	table_put_name(t, row);
 }
 
 /* How many rows the limit left out, and their share of self: totals of several rows overlap and do not add up. */
-static void put_rest(const struct table *t)
+static void table_put_rest(const struct table *t)
 {
 	size_t n = t->totals.n_rows - t->n_shown;
 	int64_t self = 0;
@@ -222,23 +223,23 @@ static void put_rest(const struct table *t)
 
 int sp_table_put(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags, FILE *out)
 {
-	struct table t = {.p = p, .o = o, .by = (enum sp_total_by)o->by, .out = out};
+	struct table t = {.p = p, .o = o, .by = o->by, .out = out};
 	int r = sp_view_totals(p, o, &t.totals);
 
 	if (r < 0)
 		return r;
-	lay_out(&t, flags);
+	table_set_columns(&t, flags);
 	put_heading(&t);
 	for (size_t i = 0; i < t.n_shown; i++)
-		put_row(&t, &t.totals.rows[i]);
-	put_rest(&t);
+		table_put_row(&t, &t.totals.rows[i]);
+	table_put_rest(&t);
 	sp_totals_done(&t.totals);
 	return 0;
 }
 
 static int table_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
-	return o->by == SP_BY_MATRIX ? sp_matrix_put_table(p, o, out) : sp_table_put(p, o, 0, out);
+	return o->by == SP_TOTAL_BY_MATRIX ? sp_matrix_put_table(p, o, out) : sp_table_put(p, o, 0, out);
 }
 
 extern const struct sp_view sp_view_table;

@@ -27,8 +27,8 @@ struct text {
 	FILE *out;
 };
 
-/* --- a line ------------------------------------------------------------------------------------------------------- */
-static void put_label(const struct text *x, uint32_t node)
+/* --- a line --- */
+static void tree_put_label(const struct text *x, uint32_t node)
 {
 	const struct sp_tree_node *n = &x->t->nodes[node];
 	const struct sp_tree_label *label = &x->t->labels[n->label];
@@ -54,13 +54,13 @@ static void put_label(const struct text *x, uint32_t node)
 	}
 }
 
-static void put_line(const struct text *x, uint32_t node, uint32_t depth)
+static void tree_put_line(const struct text *x, uint32_t node, uint32_t depth)
 {
 	const struct sp_tree_node *n = &x->t->nodes[node];
 
 	fprintf(x->out, "%*.2f  %*.2f  %*s", PERCENT_COLUMNS, sp_percent(n->total, x->t->value), PERCENT_COLUMNS,
 		sp_percent(n->leaf, x->t->value), (int)depth * INDENT, "");
-	put_label(x, node);
+	tree_put_label(x, node);
 	fputc('\n', x->out);
 }
 
@@ -75,7 +75,7 @@ static int put_nodes(const struct text *x)
 	for (;;) {
 		const struct sp_tree_node *n = &x->t->nodes[node];
 
-		put_line(x, node, depths[node]);
+		tree_put_line(x, node, depths[node]);
 		if (n->first) {
 			const struct sp_tree_node *child = &x->t->nodes[n->first];
 			bool chain = node && !child->next && child->total == n->total;
@@ -93,13 +93,13 @@ static int put_nodes(const struct text *x)
 	}
 }
 
-/* --- a tree ------------------------------------------------------------------------------------------------------- */
+/* --- a tree --- */
 static int put_tree(const struct sp_profile *p, const struct sp_view_options *o, enum sp_tree_direction direction,
 		    const bool *focus, FILE *out)
 {
 	struct sp_tree_options options = {.value = o->value,
 					  .direction = direction,
-					  .fold = (enum sp_tree_fold)o->fold,
+					  .granularity = o->granularity,
 					  .fold_recursion = o->fold_recursion,
 					  .marks = true,
 					  .user_only = o->user_only,

@@ -142,25 +142,32 @@ static void test_query(void **state)
 }
 
 /* --- the current window --- */
-static uint64_t current_number;
+static uint64_t current_number, n_answered_first; /* other requests, before it comes */
+static bool is_asked;
 
-static int current(void *arg, const char *source, const struct sp_profile **ret_profile,
-		   struct sp_store_window *ret_window)
+static int current(void *arg, const char *source)
+{
+	(void)arg;
+	is_asked = !strcmp(source, "cpu");
+	return is_asked ? 0 : -ENOENT;
+}
+
+/* Some turns later, as where names were waited for. */
+static bool current_turn(void)
 {
 	static struct sp_profile *p;
+	static unsigned n_turns;
+	struct sp_server_stats stats;
+	struct sp_store_window w = window_at(current_number);
 
-	(void)arg;
-	if (strcmp(source, "cpu") != 0)
-		return -ENOENT;
-	for (int i = 0; i < 3; i++) { /* as the agent's loop does while it waits for names */
-		usleep(1000);
-		sp_server_dispatch(served);
-	}
+	sp_server_stats(served, &stats);
+	if (!is_asked || ++n_turns % 4 || stats.n_answered < n_answered_first)
+		return is_asked;
 	if (!p)
 		p = window(1000, 50);
-	*ret_profile = p;
-	*ret_window = window_at(current_number);
-	return 0;
+	is_asked = false;
+	sp_server_current_came(served, 0, p, &w);
+	return false;
 }
 
 static void test_current(void **state)
@@ -175,6 +182,7 @@ static void test_current(void **state)
 	fill_store();
 	c.store = store_path;
 	owner_current = current;
+	owner_turn = current_turn;
 	current_number = 3;
 	begin(&c);
 	assert_int_equal(query(&a, q, &n, &answer), 0);
@@ -197,6 +205,41 @@ static void test_current(void **state)
 	assert_int_equal(n, 321);
 	finish();
 	owner_current = NULL;
+	owner_turn = NULL;
+}
+
+/* While it is being named, what does not need it is answered. */
+static void test_current_comes_late(void **state)
+{
+	struct sp_agent_config c = config();
+	struct sp_store_query q = everything;
+	struct sp_store_answer answer;
+	struct sp_ask a;
+	static const char line[] = "soprof1 query from=1 to=9223372036854775807\n";
+	char got[8192];
+	int64_t n;
+	int waits;
+
+	(void)state;
+	fill_store();
+	c.store = store_path;
+	owner_current = current;
+	owner_turn = current_turn;
+	current_number = 3;
+	n_answered_first = 2;
+	begin(&c);
+	waits = client();
+	assert_int_equal(send(waits, line, sizeof(line) - 1, 0), sizeof(line) - 1);
+	assert_int_equal(ask_status(&a), 0);
+	q.to_ns = begin_ns + 20 * SP_NS_PER_S;
+	assert_int_equal(query(&a, q, &n, &answer), 0);
+	assert_int_equal(n, 214);
+	answer_of(waits, got, sizeof(got));
+	assert_non_null(strstr(got, " to=1763755240000000000 "));
+	finish();
+	n_answered_first = 0;
+	owner_current = NULL;
+	owner_turn = NULL;
 }
 
 /* --- limits --- */
@@ -236,6 +279,7 @@ static void test_many_queries(void **state)
 	c.store = store_path;
 	c.query_timeout_ns = 30 * SP_NS_PER_S;
 	owner_current = current;
+	owner_turn = current_turn;
 	begin(&c);
 	for (int i = 0; i < 12; i++) {
 		fds[i] = client();
@@ -258,6 +302,7 @@ static void test_many_queries(void **state)
 	assert_non_null(strstr(words, "clients=1;queries=0;"));
 	finish();
 	owner_current = NULL;
+	owner_turn = NULL;
 }
 
 static char events[256];
@@ -366,8 +411,12 @@ static void remove_store(void)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-	    cmocka_unit_test(test_query),        cmocka_unit_test(test_current), cmocka_unit_test(test_limits),
-	    cmocka_unit_test(test_many_queries), cmocka_unit_test(test_who),
+	    cmocka_unit_test(test_query),
+	    cmocka_unit_test(test_current),
+	    cmocka_unit_test(test_current_comes_late),
+	    cmocka_unit_test(test_limits),
+	    cmocka_unit_test(test_many_queries),
+	    cmocka_unit_test(test_who),
 	};
 
 	return cmocka_run_group_tests(all, NULL, NULL);

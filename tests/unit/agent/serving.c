@@ -24,8 +24,8 @@ static void end(int signal)
 	ended = 1;
 }
 
-int (*owner_current)(void *arg, const char *source, const struct sp_profile **ret_profile,
-		     struct sp_store_window *ret_window);
+int (*owner_current)(void *arg, const char *source);
+bool (*owner_turn)(void);
 
 /* The exit code says whether it used CPU time while it should have waited. */
 static void serve(const struct sp_agent_config *c, int ready)
@@ -43,7 +43,7 @@ static void serve(const struct sp_agent_config *c, int ready)
 		_exit(9);
 	while (!ended) {
 		struct pollfd p = {.fd = sp_server_fd(s), .events = POLLIN};
-		poll(&p, 1, sp_server_timeout_ms(s));
+		poll(&p, 1, owner_turn && owner_turn() ? 1 : sp_server_timeout_ms(s));
 		sp_server_dispatch(s);
 	}
 	sp_server_free(s);

@@ -105,7 +105,7 @@ static void writes_to_streams(void **state)
 	fclose(full);
 }
 
-/* --- any bytes: what was encoded is taken apart by decoders that know the format, not the encoder ----------------- */
+/* --- any bytes: what was encoded is taken apart by decoders that know the format, not the encoder --- */
 
 static const char *const pieces[] = {
     "a",

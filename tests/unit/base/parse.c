@@ -51,38 +51,6 @@ static void numbers(void **state)
 	assert_int_equal(sp_parse_number("18446744073709551616", 0, UINT64_MAX, &v), -ERANGE);
 }
 
-static void sizes(void **state)
-{
-	static const struct sample samples[] = {
-	    {"0", 0, 0},
-	    {"24M", 0, 24 << 20},
-	    {"24MiB", 0, 24 << 20},
-	    {"24MB", 0, 24 << 20},
-	    {"1k", 0, 1024},
-	    {"1K", 0, 1024},
-	    {"7B", 0, 7},
-	    {"2G", 0, UINT64_C(2) << 30},
-	    {"3T", 0, UINT64_C(3) << 40},
-	    {"24m", -EINVAL, 0},
-	    {"M", -EINVAL, 0},
-	    {"1 M", -EINVAL, 0},
-	    {"1.5M", -EINVAL, 0},
-	    {"-1M", -EINVAL, 0},
-	    {"1Mi", -EINVAL, 0},
-	    {"", -EINVAL, 0},
-	    {"16777215T", 0, UINT64_C(16777215) << 40},
-	    {"16777216T", -ERANGE, 0},
-	    {"99999999999999999999", -ERANGE, 0},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < SP_COUNT(samples); i++) {
-		uint64_t v = 0;
-		assert_int_equal(sp_parse_size(samples[i].text, &v), samples[i].r);
-		assert_true(v == samples[i].value);
-	}
-}
-
 static void durations(void **state)
 {
 	static const struct sample samples[] = {
@@ -191,8 +159,9 @@ static void test_percent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_percent), cmocka_unit_test(numbers), cmocka_unit_test(sizes),
-	    cmocka_unit_test(durations),    cmocka_unit_test(lists),   cmocka_unit_test(lists_that_are_none),
+	    cmocka_unit_test(test_percent),        cmocka_unit_test(numbers),
+	    cmocka_unit_test(durations),           cmocka_unit_test(lists),
+	    cmocka_unit_test(lists_that_are_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,8 +97,7 @@ static void ring_put(int ring, void *record, int size)
 	close(fd);
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------------------
- */
+/* --- tests --- */
 /* A record of every type, cut off at every length. */
 static void short_records(void **state)
 {

@@ -369,8 +369,7 @@ static void test_rate(void **state)
 	session_end(&s);
 }
 
-/* --- the time that is told, over changes of the rate -----------------------------------------------------------------
- */
+/* --- the time that is told, over changes of the rate --- */
 enum { CHANGES = 48, CHANGE_MS = 60, TRIES = 3 };
 
 /*

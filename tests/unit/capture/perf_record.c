@@ -294,8 +294,7 @@ static void tasks(void **state)
 	cut_everywhere(&m, &user);
 }
 
-/* --- the ring ------------------------------------------------------------------------------------------------------
- */
+/* --- the ring --- */
 enum { RING_BYTES = 4096 };
 
 static struct perf_event_mmap_page page;
@@ -367,8 +366,7 @@ static void ring_of_nonsense(void **state)
 	}
 }
 
-/* --- a real event: the kernel's records are as we think -------------------------------------------------------------
- */
+/* --- a real event: the kernel's records are as we think --- */
 static int real_event(void)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr),

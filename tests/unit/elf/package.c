@@ -154,8 +154,7 @@ static void valid_is_what_was_scanned(void **state)
 	}
 }
 
-/* --- notes in a small ELF file: a header, one PT_NOTE, and in it a note of another owner before the package's -------
- */
+/* --- notes in a small ELF file: a header, one PT_NOTE, and in it a note of another owner before the package's --- */
 struct noted {
 	Elf64_Ehdr header;
 	Elf64_Phdr note;
@@ -226,8 +225,7 @@ static void notes(void **state)
 	assert_int_equal(of_bytes(&n, size, &p), -ENOENT);
 }
 
-/* --- what Debian's linker writes ----------------------------------------------------------------------------------
- */
+/* --- what Debian's linker writes --- */
 static int run(char *const *argv)
 {
 	extern char **environ;

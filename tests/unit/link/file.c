@@ -255,7 +255,7 @@ static void test_full_disk(void **state)
 	assert_int_equal(rmdir(directory), 0);      /* nothing was left below it */
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 enum { BILLION = 1000000000 };
 
 static void fill(struct made *m, uint8_t build)
@@ -347,7 +347,7 @@ static void test_processes(void **state)
 	sp_calls_done(&s);
 	*made_counter(m[1], row, 1) += 4;
 	assert_int_equal(sp_calls_read(m[1]->path, &s), 0);
-	assert_int_equal(sp_calls_since(&s, &more), 0);
+	assert_int_equal(sp_calls_subtract(&s, &more), 0);
 	assert_true(s.n_arcs == 1 && s.arcs[0].n_calls == 4 && s.whos[s.arcs[0].who].pid == 101);
 	sp_calls_done(&s);
 	sp_calls_done(&more);
@@ -443,9 +443,9 @@ static void test_times(void **state)
 	assert_int_equal(sp_calls_merge(&s, &more), 0);
 	assert_int_equal(time_at(&s, 0, 0)->n, 4000);
 	assert_int_equal(time_at(&s, 512, 640)->n, 6);
-	assert_int_equal(sp_calls_since(&s, &more), 0);
+	assert_int_equal(sp_calls_subtract(&s, &more), 0);
 	assert_int_equal(time_at(&s, 512, 640)->n, 3);
-	assert_int_equal(sp_calls_since(&s, &more), 0);
+	assert_int_equal(sp_calls_subtract(&s, &more), 0);
 	assert_true(s.n_times == 0 && s.n_arcs == 0);
 	sp_calls_done(&s);
 	sp_calls_done(&more);

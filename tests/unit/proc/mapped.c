@@ -37,8 +37,7 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* --- made-up processes ---------------------------------------------------------------------------------------------
- */
+/* --- made-up processes --- */
 static char proc[64];
 
 static int make_proc(void **state)
@@ -195,8 +194,7 @@ static void who_may_not_be_looked_at_is_counted(void **state)
 	sp_mapped_free(m);
 }
 
-/* --- real ones -----------------------------------------------------------------------------------------------------
- */
+/* --- real ones --- */
 struct child {
 	pid_t pid;
 	char lib[128];

@@ -21,7 +21,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 
-/* --- a small dpkg of our own, for what this machine may not have -------------------------------------------------- */
+/* --- a small dpkg of our own, for what this machine may not have --- */
 static char dir[] = "/tmp/soprof-dpkg-XXXXXX";
 
 static void put(const char *name, const char *text)
@@ -150,8 +150,7 @@ static void no_dpkg_no_packages(void **state)
 	sp_packages_free(NULL);
 }
 
-/* --- this machine's dpkg, against dpkg itself -----------------------------------------------------------------------
- */
+/* --- this machine's dpkg, against dpkg itself --- */
 enum { MAX_PATHS = 400 };
 static char *paths[MAX_PATHS], *owners[MAX_PATHS], *versions[MAX_PATHS];
 static size_t n_paths;

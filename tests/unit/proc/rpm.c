@@ -91,7 +91,7 @@ static const char *owner_in(const char *root, const char *path, uint64_t *ret_n_
 	return name;
 }
 
-/* --- a real one -------------------------------------------------------------------------------------------------- */
+/* --- a real one --- */
 enum { MAX_PATHS = 64 };
 static char lines[MAX_PATHS][512];
 static const char *asked[MAX_PATHS];
@@ -167,7 +167,7 @@ static void as_rpm_says(void **state)
 	}
 }
 
-/* --- what is no database ----------------------------------------------------------------------------------------- */
+/* --- what is no database --- */
 static void write_file(const char *name, const char *text)
 {
 	FILE *f = fopen(in_root(name), "we");
@@ -304,7 +304,7 @@ static void damaged(void **state)
 	fclose(f);
 }
 
-/* --- headers by hand --------------------------------------------------------------------------------------------- */
+/* --- headers by hand --- */
 struct made {
 	uint32_t words[2 + 4 * 16];
 	size_t n_entries, n_data;

@@ -34,7 +34,7 @@ static uint32_t frame(uint32_t in, const char *name, uint64_t start, uint64_t at
 
 	func.name = ok(sp_profile_add_string(p, name));
 	f.func = ok(sp_profile_add_func(p, &func));
-	return ok(sp_profile_add_frame_apart(p, &f, true));
+	return ok(sp_profile_add_frame_variant(p, &f, true));
 }
 
 static void add(int64_t calls, int64_t samples, int64_t ns, uint32_t kernel, uint32_t n, const uint32_t *frames)
@@ -66,7 +66,7 @@ static int end(void **state)
 	return 0;
 }
 
-static const struct sp_called *find(const struct sp_calls_table *t, const char *name)
+static const struct sp_callee *find(const struct sp_calls_table *t, const char *name)
 {
 	for (size_t i = 0; i < t->n_rows; i++)
 		if (!strcmp(sp_profile_string(p, sp_profile_func(p, t->rows[i].func)->name), name))
@@ -81,7 +81,7 @@ static void callers_are_summed_and_sorted(void **state)
 	uint32_t main_a = frame(program, "main", 0x500, 0x510, 0), main_b = frame(program, "main", 0x500, 0x520, 0);
 	uint32_t helper = frame(lib, "helper", 0x2000, 0x2010, 0);
 	struct sp_calls_table t;
-	const struct sp_called *c;
+	const struct sp_callee *c;
 
 	(void)state;
 	ADD(20000000000, 0, 0, work, main_a);
@@ -111,7 +111,7 @@ static void times_are_found_by_place(void **state)
 	uint32_t code = frame(lib, "libx.so.1+0x1000", 0x1000, 0x1040, 0);
 	uint32_t outer = frame(lib, "outer", 0x3000, 0x3040, 0), main_a = frame(program, "main", 0x500, 0x510, 0);
 	struct sp_calls_table t;
-	const struct sp_called *c;
+	const struct sp_callee *c;
 	double ns, low, high;
 
 	(void)state;
@@ -129,14 +129,14 @@ static void times_are_found_by_place(void **state)
 	assert_int_equal(c->total_ns, 7000);
 	assert_int_equal(c->outside_ns, 5000);
 	assert_int_equal(c->n_outside_samples, 5);
-	assert_true(sp_called_time(c, &ns, &low, &high));
+	assert_true(sp_callee_time(c, &ns, &low, &high));
 	assert_true(ns == 50);
 	/* of 5 samples: 1.62 to 11.67 (exact: by the chi-squared distribution) */
 	assert_true(low > 16.0 && low < 16.5 && high > 116 && high < 117.5);
 	c = find(&t, "memmove");
 	assert_int_equal(c->total_ns, 7000);
 	assert_int_equal(c->n_outside, 0);
-	assert_false(sp_called_time(c, &ns, &low, &high));
+	assert_false(sp_callee_time(c, &ns, &low, &high));
 	sp_calls_table_done(&t);
 }
 
@@ -154,8 +154,8 @@ static void names_of_a_place_share_its_time(void **state)
 	ADD(40, 0, 0, move, main_a);
 	ADD(0, 5, 5000, code, main_a);
 	assert_int_equal(sp_calls_table_new(p, &t), 0);
-	assert_true(sp_called_time(find(&t, "memcpy"), &ns, &low, &high) && ns == 50);
-	assert_true(sp_called_time(find(&t, "memmove"), &ns, &low, &high) && ns == 50);
+	assert_true(sp_callee_time(find(&t, "memcpy"), &ns, &low, &high) && ns == 50);
+	assert_true(sp_callee_time(find(&t, "memmove"), &ns, &low, &high) && ns == 50);
 	assert_int_equal(find(&t, "memmove")->n_outside, 40);
 	sp_calls_table_done(&t);
 }
@@ -209,7 +209,7 @@ static void latencies_are_ranges(void **state)
 {
 	uint32_t work, rest, main_a;
 	struct sp_calls_table t;
-	const struct sp_called *c;
+	const struct sp_callee *c;
 
 	(void)state;
 	ok(sp_profile_add_value_type(p, "timed", "count"));
@@ -232,12 +232,12 @@ static void latencies_are_ranges(void **state)
 	c = find(&t, "work");
 	assert_true(c->n_timed == 100 && c->timed_ns == 12500 && c->n_ranges == 3 && !c->untimed);
 	assert_true(c->ranges[0].low_ns == 100 && c->ranges[2].high_ns == 2000);
-	assert_true(sp_called_quantile(c, 0.5) > 110 && sp_called_quantile(c, 0.5) < 110.5);
-	assert_true(sp_called_quantile(c, 0.99) == 300);
-	assert_true(sp_called_quantile(c, 1) == 2000);
+	assert_true(sp_callee_quantile(c, 0.5) > 110 && sp_callee_quantile(c, 0.5) < 110.5);
+	assert_true(sp_callee_quantile(c, 0.99) == 300);
+	assert_true(sp_callee_quantile(c, 1) == 2000);
 	assert_int_equal(c->total_ns, 0); /* of samples, of which there are none */
 	c = find(&t, "rest");
-	assert_true(c->untimed && c->n_ranges == 0 && sp_called_quantile(c, 0.5) < 0);
+	assert_true(c->untimed && c->n_ranges == 0 && sp_callee_quantile(c, 0.5) < 0);
 	sp_calls_table_done(&t);
 }
 

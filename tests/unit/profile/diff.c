@@ -87,7 +87,7 @@ static void make(enum sp_diff_scale scale, enum sp_diff_by by)
 	sp_diff_free(d);
 	d = NULL;
 	assert_int_equal(sp_diff_new(old, new, &o, &d), 0);
-	assert_int_equal(sp_diff_fold(d, by, &rows), 0);
+	assert_int_equal(sp_diff_rows_new(d, by, &rows), 0);
 }
 
 static const char *name_of(const struct sp_diff_row *row, enum sp_diff_by by)
@@ -131,7 +131,7 @@ static const struct sp_diff_row *expect(enum sp_diff_by by, const char *name, in
 	return found;
 }
 
-/* --- pairing ------------------------------------------------------------------------------------------------------ */
+/* --- pairing --- */
 static void an_upgrade_is_one_library(void **state)
 {
 	uint32_t za = file(old, SP_FILE_ELF, "/usr/lib/libz.so.1.2", "libz.so.1", "AA"),
@@ -222,7 +222,7 @@ static void an_upgrade_under_way(void **state)
 	assert_true(row->self.delta == 0 && row->self.within_noise);
 }
 
-/* --- sums: of random profiles, whose libraries are told apart by build id or name --------------------------------- */
+/* --- sums: of random profiles, whose libraries are told apart by build id or name --- */
 static void sums_are_those_of_the_profiles(void **state)
 {
 	(void)state;
@@ -241,7 +241,7 @@ static void sums_are_those_of_the_profiles(void **state)
 		}
 		for (enum sp_diff_by by = SP_DIFF_BY_LIBRARY; by <= SP_DIFF_BY_STACK; by++) {
 			double sums[2] = {0}, shares[2] = {0};
-			assert_int_equal(sp_diff_fold(d, by, &rows), 0);
+			assert_int_equal(sp_diff_rows_new(d, by, &rows), 0);
 			for (size_t i = 0; i < rows.n_rows; i++) {
 				const struct sp_diff_row *row = &rows.rows[i];
 				sums[0] += (double)row->old_self;
@@ -290,8 +290,7 @@ static void a_tree_of_both(void **state)
 	sp_tree_done(&t);
 }
 
-/* --- the interval, against sums made in another way ----------------------------------------------------------------
- */
+/* --- the interval, against sums made in another way --- */
 enum { N_SLICES = 7, N_LIBS = 4 };
 
 /* Seven slices: too few to take two together. 97.5 % of Student's t with 6 degrees of freedom lie below 2.4469. */

@@ -141,7 +141,7 @@ static void add(struct maker *m, uint32_t sample, bool slices)
 			 0);
 }
 
-/* --- halves ------------------------------------------------------------------------------------------------------- */
+/* --- halves --- */
 struct split {
 	bool slices; /* the halves know them */
 	bool whole;  /* slices go to one half as a whole; else each sample for itself */
@@ -189,7 +189,7 @@ static void split_once(const struct split *s, struct tally tallies[3][2])
 	assert_int_equal(d->n_upgrades, 0);
 	for (enum sp_diff_by by = 0; by < 3; by++) {
 		struct sp_diff_rows rows;
-		assert_int_equal(sp_diff_fold(d, by, &rows), 0);
+		assert_int_equal(sp_diff_rows_new(d, by, &rows), 0);
 		for (size_t i = 0; i < rows.n_rows; i++) {
 			const struct sp_diff_row *row = &rows.rows[i];
 			count(&tallies[by][0], &row->self, row->old_self + row->new_self);
@@ -250,7 +250,7 @@ static void halves_are_within_noise(void **state)
 		split_often(&splits[i]);
 }
 
-/* --- what did change ---------------------------------------------------------------------------------------------- */
+/* --- what did change --- */
 /* The second of two recordings spends a tenth more in one stack. */
 static void a_change_is_found(void **state)
 {
@@ -273,7 +273,7 @@ static void a_change_is_found(void **state)
 			}
 		}
 		assert_int_equal(sp_diff_new(m[0].p, m[1].p, &o, &d), 0);
-		assert_int_equal(sp_diff_fold(d, SP_DIFF_BY_FUNCTION, &rows), 0);
+		assert_int_equal(sp_diff_rows_new(d, SP_DIFF_BY_FUNCTION, &rows), 0);
 		const struct sp_diff_row *row = &rows.rows[0];
 		assert_string_equal(sp_profile_string(d->joined, sp_profile_func(d->joined, row->id)->name),
 				    "function_299");
@@ -328,7 +328,7 @@ static void lighten(const struct split *s, double left, size_t *n_chosen, size_t
 			add(&halves[side], sample, s->slices);
 	}
 	assert_int_equal(sp_diff_new(halves[0].p, halves[1].p, &o, &d), 0);
-	assert_int_equal(sp_diff_fold(d, SP_DIFF_BY_LIBRARY, &rows), 0);
+	assert_int_equal(sp_diff_rows_new(d, SP_DIFF_BY_LIBRARY, &rows), 0);
 	for (size_t i = 0; i < rows.n_rows; i++) {
 		unsigned int number = 0;
 		const char *name = sp_profile_string(d->joined, sp_profile_file(d->joined, rows.rows[i].id)->name);

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "made.h"
-#include "profile/diff_judge.h"
+#include "profile/diff_significance.h"
 #include "profile/identity.h"
 #include "profile/tree.h"
 #include "profile/window.h"
@@ -65,7 +65,7 @@ static struct tally measure(const struct sp_made_kind *kind, unsigned n_slices, 
 		struct sp_diff *d = compare(&made, i, new_share);
 		struct sp_diff_rows rows;
 		assert_int_equal(d->method, n_slices > 0 ? SP_DIFF_FROM_SLICES : SP_DIFF_FROM_COUNTS);
-		assert_int_equal(sp_diff_fold(d, SP_DIFF_BY_LIBRARY, &rows), 0);
+		assert_int_equal(sp_diff_rows_new(d, SP_DIFF_BY_LIBRARY, &rows), 0);
 		for (size_t k = 0; k < rows.n_rows; k++) {
 			const struct sp_change *c = &rows.rows[k].self;
 			t.found += is_target(d, &rows.rows[k]) && !c->within_noise && c->delta > 0;
@@ -105,7 +105,7 @@ static void what_did_not_change_is_noise(void **state)
 	}
 }
 
-/* --- frames of pictures ------------------------------------------------------------------------------------------- */
+/* --- frames of pictures --- */
 static void expect_equal(const struct sp_change *a, const struct sp_change *b)
 {
 	assert_true(fabs(a->delta - b->delta) < 1e-12);
@@ -124,28 +124,28 @@ static void a_frame_that_is_its_row_is_judged_as_it(void **state)
 		struct sp_diff *d = compare(&made, 3, 0.4);
 		struct sp_tree_options o = {
 		    .value = SP_DIFF_NEW, .has_second = true, .second = SP_DIFF_OLD, .direction = SP_TREE_CALLERS};
-		struct sp_diff_judge *j;
+		struct sp_significance *j;
 		struct sp_tree t = {0};
 		size_t n = 0, n_beyond = 0;
-		assert_int_equal(sp_diff_judge_new(d, &j), 0);
+		assert_int_equal(sp_significance_new(d, &j), 0);
 		assert_int_equal(sp_tree_new(d->joined, &o, &t), 0);
 		for (uint32_t i = t.nodes[0].first; i != 0; i = t.nodes[i].next, n++) {
 			const struct sp_tree_node *it = &t.nodes[i];
-			const struct sp_diff_row *row = sp_diff_judge_label(j, &t.labels[it->label]);
+			const struct sp_diff_row *row = sp_significance_label_row(j, &t.labels[it->label]);
 			assert_non_null(row);
 			struct sp_change c =
-			    sp_diff_judge_part(d, &row->self, (double)it->second_total, (double)it->total);
+			    sp_significance_of_part(d, &row->self, (double)it->second_total, (double)it->total);
 			expect_equal(&c, &row->self);
 			n_beyond += !c.within_noise;
 		}
 		assert_true(n > 50 && n_beyond > 0);
 		sp_tree_done(&t);
-		sp_diff_judge_free(j);
+		sp_significance_free(j);
 		sp_diff_free(d);
 	}
 }
 
-/* --- slices ------------------------------------------------------------------------------------------------------- */
+/* --- slices --- */
 static void sum_slices(const struct sp_profile *p, int64_t sums[WITH_TIMES + 1])
 {
 	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {

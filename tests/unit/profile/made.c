@@ -28,7 +28,7 @@ struct activity {
 	double until_s;
 };
 
-/* --- chance: splitmix64 (Steele, Lea and Flood, 2014) ------------------------------------------------------------- */
+/* --- chance: splitmix64 (Steele, Lea and Flood, 2014) --- */
 static double uniform(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
@@ -55,7 +55,7 @@ static double normal(uint64_t *state)
 	return radius * cos(2 * M_PI * uniform(state));
 }
 
-/* --- programs ----------------------------------------------------------------------------------------------------- */
+/* --- programs --- */
 static double phase_sum(const struct program *g, uint32_t phase)
 {
 	double sum = 0;
@@ -101,7 +101,7 @@ static void invent(const struct sp_made *m, struct program *g)
 	set_share(g, SP_MADE_TARGET, m->share);
 }
 
-/* --- profiles ----------------------------------------------------------------------------------------------------- */
+/* --- profiles --- */
 static void make_frame(struct maker *k, uint32_t library, uint32_t number)
 {
 	char name[32];
@@ -145,7 +145,7 @@ static void take_sample(const struct sp_made *m, struct maker *k, const struct a
 	(void)sp_profile_add(k->p, (uint32_t)key, k->stacks[a->library][a->func][a->caller], 0, values);
 }
 
-/* --- time --------------------------------------------------------------------------------------------------------- */
+/* --- time --- */
 /* The time in a phase is shared by weight, so what lasts long begins the more rarely. */
 static struct activity next_activity(const struct program *g, const double *rates, double t, uint64_t *state)
 {

@@ -18,7 +18,7 @@
 
 enum { N_PROFILES = 60 };
 
-/* --- one profile by hand ------------------------------------------------------------------------------------------ */
+/* --- one profile by hand --- */
 static struct sp_profile *p;
 static uint32_t app, libpng, libz, kernel;
 
@@ -113,7 +113,7 @@ static void who_pays_for_libz(void **state)
 	assert_int_equal(sp_matrix_new(p, 1, false, &m), -EINVAL);
 }
 
-/* --- random ones against the definition --------------------------------------------------------------------------- */
+/* --- random ones against the definition --- */
 static void count_library(const struct sp_profile *q, const struct sp_row *row, const uint32_t *frames, uint32_t n,
 			  uint32_t first, struct truth *truth)
 {

@@ -280,8 +280,8 @@ static void labels_and_lines_go_along(void **state)
 	(void)state;
 	string(into, "other numbers");
 	frame.func = (uint32_t)sp_profile_add_func(from, &func);
-	add_labelled(from, (uint32_t)sp_profile_add_frame_apart(from, &frame, false), "a", "x");
-	add_labelled(from, (uint32_t)sp_profile_add_frame_apart(from, &frame, false), "a", "y");
+	add_labelled(from, (uint32_t)sp_profile_add_frame_variant(from, &frame, false), "a", "x");
+	add_labelled(from, (uint32_t)sp_profile_add_frame_variant(from, &frame, false), "a", "y");
 	assert_int_equal(sp_profile_merge(into, from), 0);
 	assert_int_equal(sp_profile_merge(into, from), 0);
 	assert_int_equal(sp_profile_n_rows(into), 2); /* apart by their labels, and each of them once */
@@ -328,7 +328,7 @@ static void the_copy_with_sources_tells_the_line(void **state)
 	sp_profile_free(into);
 }
 
-/* --- random profiles: what a row says in words is the same before and after --------------------------------------- */
+/* --- random profiles: what a row says in words is the same before and after --- */
 enum { N_ROWS = 3000, N_FILES = 20, N_PROCESSES = 30, TEXT_BYTES = 8192 };
 
 /* Everything is drawn from small ranges and named after its identity, so that two of these profiles overlap. */

@@ -106,21 +106,21 @@ static void inlined_and_placeless_frames_stay_apart(void **state)
 	func.source_line = 4;
 	int64_t other = sp_profile_add_func(p, &func);
 	assert_int_equal(other, frame.func + 1);
-	int64_t place = sp_profile_add_frame_apart(p, &frame, true),
-		apart = sp_profile_add_frame_apart(p, &frame, false);
-	assert_int_equal(sp_profile_add_frame_apart(p, &frame, true), place);
+	int64_t place = sp_profile_add_frame_variant(p, &frame, true),
+		apart = sp_profile_add_frame_variant(p, &frame, false);
+	assert_int_equal(sp_profile_add_frame_variant(p, &frame, true), place);
 	assert_int_equal(sp_profile_frame(p, (uint32_t)place)->flags, SP_FRAMEF_INLINED);
 	assert_int_equal(apart, place + 1);
 	frame.line = 8;
-	assert_int_equal(sp_profile_add_frame_apart(p, &frame, true), place + 2);
+	assert_int_equal(sp_profile_add_frame_variant(p, &frame, true), place + 2);
 	assert_int_equal(sp_profile_frame(p, (uint32_t)place + 2)->line, 8);
 	frame.func = (uint32_t)other;
-	assert_int_equal(sp_profile_add_frame_apart(p, &frame, true), place + 3);
+	assert_int_equal(sp_profile_add_frame_variant(p, &frame, true), place + 3);
 	frame.line = 7;
 	frame.func = (uint32_t)other - 1;
-	assert_int_equal(sp_profile_add_frame_apart(p, &frame, false), apart);
+	assert_int_equal(sp_profile_add_frame_variant(p, &frame, false), apart);
 	frame.func = 99;
-	assert_int_equal(sp_profile_add_frame_apart(p, &frame, false), -EINVAL);
+	assert_int_equal(sp_profile_add_frame_variant(p, &frame, false), -EINVAL);
 }
 
 static void a_hundred_thousand_functions_of_one_name(void **state)
@@ -132,7 +132,7 @@ static void a_hundred_thousand_functions_of_one_name(void **state)
 	for (uint32_t i = 0; i < 100000; i++) {
 		func.source_line = i / 2;
 		struct sp_frame frame = {.func = (uint32_t)sp_profile_add_func(p, &func), .line = i};
-		assert_int_equal(sp_profile_add_frame_apart(p, &frame, false), n + i);
+		assert_int_equal(sp_profile_add_frame_variant(p, &frame, false), n + i);
 	}
 }
 
@@ -278,6 +278,40 @@ static void rows_add_up(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_profile, close_profile)
 
+/* Rows that were taken out are those of a view, whatever comes into the profile since. */
+static void test_windows(void **state)
+{
+	(void)state;
+	struct sp_profile_rows first, none;
+	struct sp_profile *view;
+	int64_t values[] = {3, 5};
+
+	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
+	assert_int_equal(sp_profile_add_value_type(p, "cpu", "nanoseconds"), 0);
+	for (uint32_t i = 0; i < 100; i++)
+		assert_int_equal(sp_profile_add(p, 0, 0, 0, values), 0);
+	first = sp_profile_take_rows(p);
+	assert_int_equal(first.n, 1);
+	none = sp_profile_take_rows(p);
+	assert_int_equal(none.n, 0);
+	assert_int_equal(sp_profile_n_rows(p), 0);
+	assert_int_equal(sp_profile_add(p, 0, 0, 0, values), 0);
+	uint32_t later = string("later");
+	assert_int_equal(sp_profile_with_rows(p, &first, &view), 0);
+	assert_int_equal(sp_profile_n_rows(view), 1);
+	assert_int_equal(sp_profile_row(view, 0)->values[0], 300);
+	assert_int_equal(sp_profile_row(view, 0)->values[1], 500);
+	assert_int_equal(sp_profile_serial(view), sp_profile_serial(p));
+	assert_string_equal(sp_profile_string(view, later), "later");
+	free(view);
+	assert_int_equal(sp_profile_with_rows(p, &none, &view), 0);
+	assert_int_equal(sp_profile_n_rows(view), 0);
+	free(view);
+	assert_int_equal(sp_profile_row(p, 0)->values[0], 3);
+	sp_profile_rows_done(&first);
+	sp_profile_rows_done(&none);
+}
+
 /* Of a renewed profile strings, files, functions and frames are as they were, and nothing else is there. */
 static void test_renewal(void **state)
 {
@@ -340,6 +374,7 @@ int main(void)
 	    TEST(sums_do_not_wrap),
 	    TEST(rows_add_up),
 	    cmocka_unit_test(test_renewal),
+	    TEST(test_windows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

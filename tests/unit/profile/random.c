@@ -119,7 +119,7 @@ struct sp_profile *random_profile(unsigned int seed)
 	return m.p;
 }
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- words --- */
 void random_file_words(const struct sp_profile *p, uint32_t file, char ret_words[RANDOM_WORDS])
 {
 	const struct sp_file *f = sp_profile_file(p, file);
@@ -165,7 +165,7 @@ uint32_t random_frames(const struct sp_profile *p, const struct sp_row *row, uin
 	return n;
 }
 
-/* --- truths ------------------------------------------------------------------------------------------------------- */
+/* --- truths --- */
 struct truth truth_new(void)
 {
 	struct truth t = {0};

@@ -84,7 +84,7 @@ static int close_profile(void **state)
 static const struct sp_total *find(uint32_t id, uint32_t of)
 {
 	for (size_t i = 0; i < t.n_rows; i++)
-		if (!t.rows[i].none && t.rows[i].id == id && t.rows[i].of == of)
+		if (!t.rows[i].none && t.rows[i].id == id && t.rows[i].file == of)
 			return &t.rows[i];
 	return NULL;
 }
@@ -92,7 +92,7 @@ static const struct sp_total *find(uint32_t id, uint32_t of)
 static const struct sp_total *find_none(uint32_t of)
 {
 	for (size_t i = 0; i < t.n_rows; i++)
-		if (t.rows[i].none && t.rows[i].of == of)
+		if (t.rows[i].none && t.rows[i].file == of)
 			return &t.rows[i];
 	return NULL;
 }
@@ -149,7 +149,7 @@ static void functions_and_frames_without_a_name(void **state)
 	expect(find_none(0), 0, 4);
 	const struct sp_total *row = find(sp_profile_frame(p, ext4)->func, module);
 	assert_string_equal(sp_total_name(p, SP_TOTAL_BY_FUNCTION, row), "ext4_read");
-	assert_string_equal(sp_total_of(p, SP_TOTAL_BY_FUNCTION, row), "[ext4]");
+	assert_string_equal(sp_total_library(p, SP_TOTAL_BY_FUNCTION, row), "[ext4]");
 }
 
 static void callers_are_the_nearest_other_library(void **state)
@@ -176,7 +176,7 @@ static void callers_are_the_nearest_other_library(void **state)
 	expect(find_none(0), 64, 64);
 	assert_int_equal(t.n_rows, 7);
 	assert_string_equal(sp_total_name(p, SP_TOTAL_BY_CALLER, find(libb, kernel)), "libb.so");
-	assert_string_equal(sp_total_of(p, SP_TOTAL_BY_CALLER, find(libb, kernel)), "[kernel]");
+	assert_string_equal(sp_total_library(p, SP_TOTAL_BY_CALLER, find(libb, kernel)), "[kernel]");
 	assert_string_equal(sp_total_name(p, SP_TOTAL_BY_CALLER, find_none(libc)), "");
 }
 
@@ -289,7 +289,7 @@ static void a_value_that_is_not_there(void **state)
 	assert_int_equal(t.n_rows, 0);
 }
 
-/* --- a large profile against the plain definition, counted without any of the above's machinery ------------------- */
+/* --- a large profile against the plain definition, counted without any of the above's machinery --- */
 enum { N_ROWS = 100000, DEPTH = 60, N_FRAMES = 5000, N_LIBS = 50 };
 static uint32_t lib_of[N_FRAMES], rows[N_ROWS][DEPTH];
 static int64_t want_self[N_LIBS], want_total[N_LIBS];

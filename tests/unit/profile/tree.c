@@ -25,7 +25,7 @@ enum {
 	TEXT = MAX_PATH * STEP
 };
 
-/* --- labels as words ---------------------------------------------------------------------------------------------- */
+/* --- labels as words --- */
 static void label_words(const struct sp_profile *p, const struct sp_tree_label *l, char words[STEP])
 {
 	char library[RANDOM_WORDS], func[2 * RANDOM_WORDS];
@@ -66,10 +66,10 @@ static void put_frame(const struct sp_profile *p, const struct sp_tree_options *
 
 	random_library_words(p, number, library);
 	random_func_words(p, frame->func, func);
-	if (o->fold == SP_TREE_FRAMES || library[0] == '\0')
+	if (o->granularity == SP_TREE_FUNCTIONS || library[0] == '\0')
 		(void)snprintf(words, STEP, "frame %s in %s %u", func, library, guessed);
 	else
-		(void)snprintf(words, STEP, "run %s in %s 0", o->fold == SP_TREE_ENTRIES ? func : "", library);
+		(void)snprintf(words, STEP, "run %s in %s 0", o->granularity == SP_TREE_ENTRIES ? func : "", library);
 	put_step(path, words);
 	(void)snprintf(path->library[path->n - 1], RANDOM_WORDS, "%s", library);
 	path->focus[path->n - 1] = o->focus != NULL && o->focus[number];
@@ -129,7 +129,7 @@ static bool cut_to_focus(const struct sp_tree_options *o, struct path *path)
 
 static void fold_path(const struct sp_tree_options *o, struct path *path)
 {
-	for (uint32_t i = 1; i < path->n && o->fold != SP_TREE_FRAMES;)
+	for (uint32_t i = 1; i < path->n && o->granularity != SP_TREE_FUNCTIONS;)
 		if (path->library[i][0] != '\0' && strcmp(path->library[i], path->library[i - 1]) == 0) {
 			struct path rest = *path;
 			keep(&rest, i + 1, rest.n); /* the lowest frame gives the run its name */
@@ -155,7 +155,7 @@ static void fold_path(const struct sp_tree_options *o, struct path *path)
 			}
 }
 
-/* --- the truth ---------------------------------------------------------------------------------------------------- */
+/* --- the truth --- */
 static void count_path(const struct sp_tree_options *o, const struct path *path, const struct sp_row *row,
 		       struct truth *truth)
 {
@@ -204,7 +204,7 @@ static struct truth count_all(const struct sp_profile *p, const struct sp_tree_o
 	return truth;
 }
 
-/* --- comparisons -------------------------------------------------------------------------------------------------- */
+/* --- comparisons --- */
 static void node_text(const struct sp_profile *p, const struct sp_tree *t, uint32_t node, char text[TEXT])
 {
 	char words[STEP];
@@ -344,7 +344,7 @@ static void check_all(const struct sp_profile *p, const bool *focus, bool focus_
 		o.direction = bits & 1 ? SP_TREE_CALLERS : SP_TREE_CALLEES;
 		o.fold_recursion = bits & 2;
 		o.marks = bits & 4;
-		o.fold = (enum sp_tree_fold)(bits / 8);
+		o.granularity = (enum sp_tree_granularity)(bits / 8);
 		o.comms = bits % 3 == 0;
 		o.has_second = bits % 5 == 0;
 		o.by_name = bits % 7 == 0;
@@ -370,8 +370,7 @@ static void random_trees(void **state)
 	}
 }
 
-/* --- the totals once more, by other ways ---------------------------------------------------------------------------
- */
+/* --- the totals once more, by other ways --- */
 static void a_focus_has_the_totals(void **state)
 {
 	struct sp_profile *p = random_profile(77);

@@ -178,7 +178,7 @@ static void grown(size_t step, uint64_t *ret_one, uint64_t *ret_both)
 	o.has_second = true;
 	o.second = 1;
 	*ret_both = compare(g.p, o);
-	o.fold = SP_TREE_ENTRIES;
+	o.granularity = SP_TREE_ENTRIES;
 	o.fold_recursion = true;
 	compare(g.p, o);
 	o.direction = SP_TREE_CALLERS;

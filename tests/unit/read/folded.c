@@ -73,7 +73,7 @@ static void test_other_tools(void **state)
 		expect_same(texts[i][0], texts[i][1], &(struct sp_view_options){0});
 }
 
-/* --- what the lines say ------------------------------------------------------------------------------------------- */
+/* --- what the lines say --- */
 /* One line: a frame for each; a kernel's in (), "file!function", "=HEX" where only the range is known. */
 static char *describe(const char *text)
 {
@@ -232,7 +232,7 @@ static void test_nothing(void **state)
 	sp_profile_free(p);
 }
 
-/* --- random names ------------------------------------------------------------------------------------------------- */
+/* --- random names --- */
 enum { N_NAMES = 100000, NAME_BYTES = 24 };
 
 static uint64_t random_state = 88172645463325252;

@@ -25,7 +25,7 @@
 extern const struct sp_reader sp_reader_perf;
 extern const struct sp_view sp_view_perf;
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading --- */
 static int read_bytes(const char *text, size_t len, const struct sp_read_options *o, struct sp_profile **ret_profile,
 		      struct sp_read_result *ret_result)
 {
@@ -49,7 +49,7 @@ static struct sp_profile *read_text(const char *text, struct sp_read_result *ret
 	return p;
 }
 
-/* --- all of a profile as text ------------------------------------------------------------------------------------- */
+/* --- all of a profile as text --- */
 static const char *word(const struct sp_profile *p, uint32_t string)
 {
 	return sp_profile_string(p, string);
@@ -166,7 +166,7 @@ static void shapes_of_perf_4_to_6(void **state)
 		shape(names[i]);
 }
 
-/* --- what is wrong ------------------------------------------------------------------------------------------------ */
+/* --- what is wrong --- */
 #define GOOD "ls 1/1 [000] 1.5: 7 cycles: \n\t1000 f+0x0 (/bin/ls)\n\n"
 
 static const struct {
@@ -283,7 +283,7 @@ static void times_make_slices_of_equal_length(void **state)
 	sp_profile_free(p);
 }
 
-/* --- there and back ----------------------------------------------------------------------------------------------- */
+/* --- there and back --- */
 enum { N_NAMES = 100000 / SP_FEWER, NAME_MAX_BYTES = 24 };
 
 static uint64_t draw(uint64_t *seed)

@@ -327,7 +327,7 @@ static void test_one_address(void **state)
 	sp_profile_free(p);
 }
 
-/* --- comments that tell of packages ------------------------------------------------------------------------------- */
+/* --- comments that tell of packages --- */
 static const char *const comments[] = {
     "#soprof: package libfoo1 1:2.0-3 00ff7fAB /usr/lib/libfoo.so.1",
     "#soprof: package other 1 00ff /usr/lib/libfoo.so.1", /* of another build */

@@ -70,7 +70,7 @@ static void put_top(const struct sp_profile *p, uint32_t value, FILE *out)
 	assert_int_equal(sp_totals_by(p, SP_TOTAL_BY_FUNCTION, value, &t), 0);
 	for (size_t i = 0; i < t.n_rows; i++) {
 		const struct sp_total *row = &t.rows[i];
-		const char *file = sp_profile_string(p, sp_profile_file(p, row->of)->name);
+		const char *file = sp_profile_string(p, sp_profile_file(p, row->file)->name);
 		const char *name = sp_profile_string(p, sp_profile_func(p, row->id)->name);
 
 		if (row->self || row->total)
@@ -170,10 +170,10 @@ static void expect_same_views(const struct sp_profile *p, const struct sp_profil
 	char *a SP_FREE = reading_view(p, "folded", &text, NULL), *b SP_FREE = reading_view(q, "folded", &text, NULL);
 
 	assert_string_equal(a, b);
-	for (int by = SP_BY_LIBRARY; by <= SP_BY_USER; by++) {
+	for (int by = SP_TOTAL_BY_LIBRARY; by <= SP_TOTAL_BY_USER; by++) {
 		char *x SP_FREE = NULL, *y SP_FREE = NULL;
 
-		table.by = (enum sp_group_by)by;
+		table.by = (enum sp_total_by)by;
 		x = reading_view(p, "csv", &table, NULL);
 		y = reading_view(q, "csv", &table, NULL);
 		assert_string_equal(x, y);
@@ -207,7 +207,7 @@ static void test_own_round_trip(void **state)
 	sp_profile_free(r);
 }
 
-/* --- go tool pprof ------------------------------------------------------------------------------------------------ */
+/* --- go tool pprof --- */
 static char *ask_go(const char *path, uint32_t value)
 {
 	char index[32],

@@ -128,7 +128,7 @@ uint8_t *reading_gzip(const void *bytes, size_t n, size_t *ret_n)
 	return out;
 }
 
-/* --- protocol buffers --------------------------------------------------------------------------------------------- */
+/* --- protocol buffers --- */
 void pb_varint(struct pb *b, uint64_t value)
 {
 	assert_true(b->n + 10 < sizeof(b->data));

@@ -26,7 +26,7 @@ char *reading_sorted(const char *text);
 uint8_t *reading_data(const char *name, size_t *ret_n);
 uint8_t *reading_gzip(const void *bytes, size_t n, size_t *ret_n);
 
-/* --- protocol buffers --------------------------------------------------------------------------------------------- */
+/* --- protocol buffers --- */
 struct pb {
 	uint8_t data[1 << 16];
 	size_t n;

@@ -171,6 +171,50 @@ static void a_bit_costs_a_window(void **state)
 	assert_true(n_more + n_none < n_flips / 5); /* SQLite's own structures */
 }
 
+/* What a query says of damage: windows that were skipped, and files that were salvaged, are counted apart. */
+static struct sp_store_answer answer_of(const struct kept *k)
+{
+	struct sp_store_query q = {.to_ns = INT64_MAX, .all_users = true, .resolution = SP_RES_10S, .exact = true};
+	struct sp_store_answer answer;
+	struct sp_profile *p;
+	struct sp_store *s;
+
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_int_equal(sp_store_open(k->path, &(struct sp_store_options){.read_only = true}, &s), 0);
+	assert_int_equal(sp_store_query(s, &q, p, &answer), 0);
+	sp_store_close(s);
+	sp_profile_free(p);
+	return answer;
+}
+
+static void windows_and_files_are_counted_apart(void **state)
+{
+	struct kept *k = *state;
+	struct sp_store_answer a = answer_of(k);
+	size_t n_rows_only = 0, n_files_only = 0;
+
+	assert_true(a.n_windows == N_WINDOWS && a.n_damaged == 0 && a.n_salvaged == 0);
+	for (size_t at = 0; at < k->len; at += 3 * STEP) {
+		k->bytes[at] ^= (uint8_t)(1 << at % 8);
+		write_file(k, k->len);
+		a = answer_of(k);
+		assert_true(a.n_salvaged <= 1 && a.n_damaged <= N_WINDOWS);
+		n_rows_only += a.n_damaged > 0 && a.n_salvaged == 0;
+		n_files_only += a.n_damaged == 0 && a.n_salvaged == 1;
+		k->bytes[at] ^= (uint8_t)(1 << at % 8);
+	}
+	write_file(k, k->len);
+	print_message("one bit: %zu times windows alone were damaged, %zu times a file was salvaged whole\n",
+		      n_rows_only, n_files_only);
+	assert_true(n_rows_only > 0 && n_files_only > 0);
+	memset(k->bytes, 'x', 4096); /* the header and the schema: no window is in them */
+	write_file(k, k->len);
+	a = answer_of(k);
+	assert_int_equal(a.n_windows, N_WINDOWS);
+	assert_int_equal(a.n_damaged, 0);
+	assert_int_equal(a.n_salvaged, 1);
+}
+
 /* Without the other files of the day a file cannot be completed. */
 static void alone(void **state)
 {
@@ -235,6 +279,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_bit_costs_a_window, make, unmake),
+	    cmocka_unit_test_setup_teardown(windows_and_files_are_counted_apart, make, unmake),
 	    cmocka_unit_test_setup_teardown(alone, make, unmake),
 	    cmocka_unit_test_setup_teardown(cut_anywhere, make, unmake),
 	    cmocka_unit_test_setup_teardown(a_refused_file_is_set_aside, make, unmake),

@@ -105,7 +105,7 @@ static void compare_totals(struct sp_store *s, const struct sp_profile *p, enum 
 			continue;
 		if (by == SP_TOTAL_BY_FUNCTION) {
 			w.function = w.library;
-			w.library = sp_total_of(p, by, row);
+			w.library = sp_total_library(p, by, row);
 		}
 		assert_int_equal(sp_store_totals(s, &q, by == SP_TOTAL_BY_FUNCTION, sum_total, &w, &answer), 0);
 		if (w.self[0] != row->self || w.total[0] != row->total)

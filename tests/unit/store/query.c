@@ -242,10 +242,10 @@ static void assert_totals(const struct sp_profile *a, const struct sp_profile *b
 	ok(sp_totals_by(b, by, value, &y));
 	assert_true(x.value == y.value && x.n_samples == y.n_samples);
 	for (size_t i = 0; i < y.n_rows; i++) {
-		const char *name = sp_total_name(b, by, &y.rows[i]), *of = sp_total_of(b, by, &y.rows[i]);
+		const char *name = sp_total_name(b, by, &y.rows[i]), *of = sp_total_library(b, by, &y.rows[i]);
 		for (k = 0; k < x.n_rows; k++)
 			if (strcmp(sp_total_name(a, by, &x.rows[k]), name) == 0 &&
-			    strcmp(sp_total_of(a, by, &x.rows[k]), of) == 0 && x.rows[k].none == y.rows[i].none)
+			    strcmp(sp_total_library(a, by, &x.rows[k]), of) == 0 && x.rows[k].none == y.rows[i].none)
 				break;
 		if (y.rows[i].self != 0 && (k == x.n_rows || x.rows[k].self != y.rows[i].self))
 			fail_msg("%s of %s: %" PRId64 " instead of %" PRId64, name, of,
@@ -352,7 +352,7 @@ static int check_total(void *arg, const struct sp_store_total *t)
 
 	for (size_t i = 0; i < all->n_rows; i++) {
 		const struct sp_total *row = &all->rows[i];
-		const char *name = sp_total_name(c->wanted, by, row), *of = sp_total_of(c->wanted, by, row);
+		const char *name = sp_total_name(c->wanted, by, row), *of = sp_total_library(c->wanted, by, row);
 		if (row->none || strcmp(name, is_library ? t->file : t->function) != 0 ||
 		    (!is_library && strcmp(of, t->file) != 0))
 			continue;

@@ -130,7 +130,7 @@ static void test_hidden(void **state)
 	unlink(path);
 }
 
-/* --- the running kernel ----------------------------------------------------------------------------------------- */
+/* --- the running kernel --- */
 
 struct symbol {
 	uint64_t address;

@@ -70,7 +70,70 @@ static void same_as_the_file(void **state)
 	compare("/bin/true");
 }
 
-/* --- made by hand ------------------------------------------------------------------------------------------------- */
+/* --- what signal handlers return to --- */
+
+enum { N_SIGRETURN = 3 };
+
+/* Its first byte in code, by the instructions that the kernel asks for: mov $15, %eax or %rax; syscall. */
+static uint64_t sigreturn_in(struct sp_elf *e, size_t *ret_bytes)
+{
+	static const uint8_t wide[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	static const uint8_t narrow[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	for (size_t i = 0; i < sp_elf_n_segments(e); i++) {
+		const struct sp_elf_segment *g = sp_elf_segment(e, i);
+		SP_FREE void *bytes = NULL;
+		if (!g->executable || sp_elf_read(e, g->offset, g->file_size, &bytes) < 0)
+			continue;
+		const uint8_t *at = memmem(bytes, g->file_size, wide, sizeof(wide));
+		*ret_bytes = at ? sizeof(wide) : sizeof(narrow);
+		if (!at)
+			at = memmem(bytes, g->file_size, narrow, sizeof(narrow));
+		if (at)
+			return g->offset + (uint64_t)(at - (const uint8_t *)bytes);
+	}
+	return 0;
+}
+
+static void check_sigreturn(const char *path)
+{
+	struct sp_elf *e = open_elf(path);
+	struct sp_name_table_head head;
+	struct sp_name names[N_SIGRETURN];
+	size_t bytes;
+	if (!e) {
+		print_message("skip: %s is not here\n", path);
+		return;
+	}
+	uint64_t at = sigreturn_in(e, &bytes);
+	assert_true(at > 0);
+	const uint64_t offsets[N_SIGRETURN] = {at - 1, at, at + bytes - 2};
+	assert_int_equal(sp_names_find(e, sp_function_walk, offsets, N_SIGRETURN, names), 0);
+	for (int i = 0; i < N_SIGRETURN; i++) {
+		assert_string_equal(names[i].name, "__restore_rt");
+		assert_int_equal(names[i].start, at - 1);
+		assert_int_equal(names[i].size, bytes + 1);
+	}
+	sp_names_done(names, N_SIGRETURN);
+	int fd = table_make(e, NULL, &head);
+	struct sp_name_table t = table_of(fd, &head);
+	const uint64_t around[] = {at - 2, at - 1, at, at + bytes - 1, at + bytes};
+	assert_int_equal(table_differs(e, NULL, &t, around, SP_COUNT(around)), 0);
+	close(fd);
+	sp_elf_close(e);
+}
+
+/* It has one name: stripped (the byte before it is in its FDE), without FDE, with a symbol that begins behind, Go's. */
+static void one_name_for_sigreturn(void **state)
+{
+	(void)state;
+	check_sigreturn("/lib/x86_64-linux-gnu/libc.so.6");
+	check_sigreturn("/lib/ld-musl-x86_64.so.1");
+	check_sigreturn(SP_VICTIMS "/static/signals");
+	check_sigreturn("/usr/bin/go");
+	check_sigreturn("/sbin/ldconfig");
+}
+
+/* --- made by hand --- */
 
 static const struct sp_span by_hand[] = {
     {.at = 0},
@@ -172,7 +235,7 @@ static void nonsense_is_refused(void **state)
 	}
 }
 
-/* --- damage ------------------------------------------------------------------------------------------------------- */
+/* --- damage --- */
 
 static int64_t look_at_all(int fd, const uint64_t *offsets, struct sp_name *names)
 {
@@ -215,7 +278,7 @@ static void turned_bytes_are_noticed(void **state)
 	sp_elf_close(e);
 }
 
-/* --- the kernel --------------------------------------------------------------------------------------------------- */
+/* --- the kernel --- */
 
 static int span_out(void *arg, const struct sp_span *span)
 {
@@ -280,7 +343,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(same_as_the_file),           cmocka_unit_test(answers),
 	    cmocka_unit_test(nonsense_is_refused),        cmocka_unit_test(turned_bytes_are_noticed),
-	    cmocka_unit_test(kernel_is_as_kallsyms_says),
+	    cmocka_unit_test(kernel_is_as_kallsyms_says), cmocka_unit_test(one_name_for_sigreturn),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,7 +156,7 @@ static void test_ranges(void **state)
 	check_file("/usr/lib/x86_64-linux-gnu/libsqlite3.so.0", 7);
 }
 
-/* --- programs made here ----------------------------------------------------------------------------------------- */
+/* --- programs made here --- */
 
 static const char source_c[] =
     "#include <stdio.h>\n"
@@ -259,7 +259,7 @@ static void test_rust_program(void **state)
 	check_file(program, 3);
 }
 
-/* --- single cases ----------------------------------------------------------------------------------------------- */
+/* --- single cases --- */
 
 /* The name at an exported or local symbol of a file, plus `more` bytes. */
 static void expect(const char *path, const char *symbol, uint64_t more, const char *expected)
@@ -399,7 +399,7 @@ static void test_nothing_there(void **state)
 	sp_elf_close(e);
 }
 
-/* --- other judges ----------------------------------------------------------------------------------------------- */
+/* --- other judges --- */
 
 static size_t n_starting_at(const struct oracle *o, uint64_t vaddr)
 {

@@ -244,7 +244,7 @@ static void test_lost_tables(void **state)
 	sp_error_clear();
 }
 
-/* --- between functions ------------------------------------------------------------------------------------------ */
+/* --- between functions --- */
 
 static int walk_two(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg)
 {

@@ -139,8 +139,7 @@ static bool seize(struct victim *v, pid_t tid)
 	return true;
 }
 
-/* --- our own assembly ------------------------------------------------------------------------------------------------
- */
+/* --- our own assembly --- */
 static void nothing(void)
 {
 }
@@ -205,8 +204,7 @@ static void every_frame_of_assembly(void **state)
 	assert_true(t.n_derived >= 300);
 }
 
-/* --- against .eh_frame -----------------------------------------------------------------------------------------------
- */
+/* --- against .eh_frame --- */
 static void equals_eh_frame(void **state)
 {
 #define LIBRARY "/usr/lib/x86_64-linux-gnu/"
@@ -230,8 +228,7 @@ static void equals_eh_frame(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* --- any program -----------------------------------------------------------------------------------------------------
- */
+/* --- any program --- */
 static int step_program(const char *const *args)
 {
 	struct victim v = {.name = args[0], .pid = stopped_start(args), .r = malloc(sizeof(*v.r))};

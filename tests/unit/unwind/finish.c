@@ -31,8 +31,7 @@ struct tally {
 	uint64_t n_cut_above; /* without the red zone */
 };
 
-/* --- comparison ----------------------------------------------------------------------------------------------------
- */
+/* --- comparison --- */
 /* Whether this is in a signal trampoline (mov $15, %rax; syscall): what it returns to was interrupted. */
 static bool is_trampoline(const struct victim *v, uint64_t pc)
 {
@@ -177,8 +176,7 @@ static void compare_above(struct victim *v, struct tally *t)
 		      v->r->n_frames, stop, n);
 }
 
-/* --- stopping again and again ----------------------------------------------------------------------------------------
- */
+/* --- stopping again and again --- */
 /* Stops its youngest thread, compares, lets it go on. A signal that stopped it first is passed on. False: it is gone.
  */
 static bool stop_once(struct victim *v, struct tally *t)
@@ -302,8 +300,7 @@ static void real_programs(void **state)
 	assert_int_equal(run_all(programs, SP_COUNT(programs)), 0);
 }
 
-/* --- guesses: every instruction of functions that have frame pointers and no unwind information --------------------
- */
+/* --- guesses: every instruction of functions that have frame pointers and no unwind information --- */
 enum { MAX_STEPS = 1000000, MAX_CODE = 4096, SAME_PLACE = 3 };
 struct stepped {
 	const char *function;

@@ -4,60 +4,16 @@
  * would. Every read of the walk is checked, so that with the sanitizers nothing is read that is not there.
  */
 #include "base/mem.h"
+#include "made_walk.h"
+#include "unwind/hotspot_image.h"
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "unwind/step_types.h"
+// clang-format off
 #include <cmocka.h>
-
-enum { MEMORY = 1 << 16, WORDS = MEMORY / 8 };
-#define BASE 0x10000ULL
-
-struct walk {
-	sp_u8 memory[MEMORY]; /* at BASE: stack, heaps, HotSpot's variables, all of it */
-	sp_u8 code[SP_CODE_BYTES];
-	struct sp_hotspot_blob_info made;
-	unsigned n_reads;
-};
-#define SP_WALK struct walk
-#define sp_opaque(x) ((void)0)
-
-static int sp_env_read(struct walk *w, sp_u64 addr, void *ret, sp_u32 n)
-{
-	w->n_reads++;
-	if (addr < BASE || addr - BASE >= MEMORY || MEMORY - (addr - BASE) < n)
-		return -1;
-	memcpy(ret, w->memory + (addr - BASE), n);
-	return 0;
-}
-static int sp_env_stack(struct walk *w, sp_u64 addr, sp_u64 *ret)
-{
-	return sp_env_read(w, addr, ret, 8);
-}
-static int sp_env_around(struct walk *w, sp_u64 ip)
-{
-	return sp_env_read(w, ip - SP_CODE_BEFORE, w->code, sizeof(w->code));
-}
-static int sp_env_code(struct walk *w, sp_u64 addr, sp_u8 *ret)
-{
-	return sp_env_read(w, addr, ret, 8);
-}
-static const struct sp_segment *sp_env_segment(struct walk *w, sp_u32 word)
-{
-	(void)w;
-	(void)word;
-	return NULL;
-}
-static int sp_ends_in_call(const sp_u8 *b);
-static int sp_env_is_return(struct walk *w, sp_u64 addr)
-{
-	sp_u8 code[8];
-	return !sp_env_read(w, addr - 8, code, 8) && sp_ends_in_call(code);
-}
+// clang-format on
 
 static sp_u32 sp_env_ahead(struct walk *w)
 {
@@ -86,10 +42,6 @@ enum {
 	FRAME = 8,
 };
 
-static void put(struct walk *w, sp_u64 at, sp_u64 value)
-{
-	memcpy(w->memory + at, &value, 8);
-}
 static void put_int(struct walk *w, sp_u64 at, sp_u32 value)
 {
 	memcpy(w->memory + at, &value, 4);
@@ -157,6 +109,61 @@ static void compiled_frames(void **state)
 	assert_int_equal(regs.fp, 0x1234);
 	assert_int_equal(how, SP_HOW_RUNTIME);
 	free(w);
+}
+
+static size_t process_read(void *arg, uint64_t addr, void *bytes, size_t n)
+{
+	return memory_read(arg, addr, bytes, (sp_u32)n) ? 0 : n;
+}
+
+/* A step from an image is as one from memory, though the memory is no more; of what is not in the image nothing is
+ * told. */
+static void through_image(void **state)
+{
+	struct walk *w = malloc(sizeof(*w));
+	const struct sp_jit_memory memory = {process_read, w};
+	const uint64_t places[] = {BASE + CALL + 1, BASE + CALL, BASE + INTERPRETER};
+	struct sp_hotspot h = made_up(w), fresh = h;
+	struct sp_regs regs = compiled(w), start = regs;
+	struct sp_image image;
+	sp_u32 how = 0;
+
+	(void)state;
+	assert_int_equal(sp_hotspot_image(&memory, &h, places, SP_COUNT(places), 1, &image), 0);
+	assert_in_range(image.n, 8, 40);
+	memset(w->memory, 0xcc, STACK);
+	w->image = &image;
+	assert_int_equal(sp_step_hotspot(w, &h, regs.ip - 1, &regs, &how), SP_STEP_NEXT);
+	assert_int_equal(regs.sp, BASE + STACK + 8 * FRAME);
+	assert_int_equal(how, SP_HOW_RUNTIME);
+	assert_int_equal(sp_env_around(w, BASE + CALL + 1), 0);
+	assert_int_equal(sp_env_is_return(w, BASE + CALL + 128), 0);
+	regs = start;
+	image.n = 0;
+	assert_false(sp_step_hotspot(w, &fresh, regs.ip - 1, &regs, &how) == SP_STEP_NEXT && how & SP_HOW_RUNTIME);
+	free(image.lines);
+	free(w);
+}
+
+/* Of what a parser hands back only an image is taken. */
+static void false_images(void **state)
+{
+	struct sp_image_line lines[2] = {{.at = SP_IMAGE_LINE}, {.at = (uint64_t)2 * SP_IMAGE_LINE}};
+	struct sp_image image;
+	uint8_t bytes[2 * SP_IMAGE_LINE];
+
+	(void)state;
+	assert_int_equal(sp_image_from(lines, sizeof(lines), &image), 0);
+	assert_int_equal(sp_image_read(&image, SP_IMAGE_LINE, bytes, sizeof(bytes)), 0);
+	assert_int_equal(sp_image_read(&image, SP_IMAGE_LINE - 1, bytes, 1), -1);
+	assert_int_equal(sp_image_read(&image, SP_IMAGE_LINE + 1, bytes, sizeof(bytes)), -1);
+	assert_int_equal(sp_image_read(&image, UINT64_MAX, bytes, 2), -1);
+	assert_int_equal(sp_image_from(lines, sizeof(lines) - 1, &image), -EBADMSG);
+	assert_int_equal(sp_image_from(lines, sizeof(lines[0]) * (SP_IMAGE_MAX_LINES + 1), &image), -EBADMSG);
+	lines[1].at = SP_IMAGE_LINE;
+	assert_int_equal(sp_image_from(lines, sizeof(lines), &image), -EBADMSG);
+	lines[1].at = SP_IMAGE_LINE + 8;
+	assert_int_equal(sp_image_from(lines, sizeof(lines), &image), -EBADMSG);
 }
 
 /* At each instruction of a prologue and an epilogue, in the two ways that there are. */
@@ -296,8 +303,9 @@ static void any_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(compiled_frames), cmocka_unit_test(leaves),      cmocka_unit_test(interpreted_frames),
-	    cmocka_unit_test(hostile_values),  cmocka_unit_test(hostile_map), cmocka_unit_test(any_bytes),
+	    cmocka_unit_test(compiled_frames), cmocka_unit_test(leaves),       cmocka_unit_test(interpreted_frames),
+	    cmocka_unit_test(hostile_values),  cmocka_unit_test(hostile_map),  cmocka_unit_test(any_bytes),
+	    cmocka_unit_test(through_image),   cmocka_unit_test(false_images),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

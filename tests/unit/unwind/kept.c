@@ -78,8 +78,7 @@ static void an_index_is_a_rule(void **state)
 	assert_int_equal(rule->add, 8);
 }
 
-/* --- stacks ---------------------------------------------------------------------------------------------------------
- */
+/* --- stacks --- */
 struct made {
 	struct sp_message_pending *r;
 	struct sp_tables *tables;

@@ -61,8 +61,7 @@ static uint64_t draw(uint64_t n)
 	return seed % n;
 }
 
-/* --- what is compared ----------------------------------------------------------------------------------------------
- */
+/* --- what is compared --- */
 static struct sp_rule loaded_rule(const struct sp_tables *t, uint32_t file, uint64_t offset)
 {
 	sp_u32 at = sp_rule_find(t, sp_tables_get(t, file), offset);
@@ -114,8 +113,7 @@ static void same_at_random(const struct sp_tables *t, uint32_t file, const struc
 		same_at(t, file, b, start + draw(bytes));
 }
 
-/* --- blobs ---------------------------------------------------------------------------------------------------------
- */
+/* --- blobs --- */
 static struct sp_blob *blob_of_file(const char *path)
 {
 	SP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -195,8 +193,7 @@ static struct sp_blob *blob_random(uint32_t max_rows, int32_t mark)
 	return blob_made(counts, n_groups, 200, mark);
 }
 
-/* --- where tables lie ----------------------------------------------------------------------------------------------
- */
+/* --- where tables lie --- */
 struct extent {
 	uint32_t from, to, file;
 };
@@ -257,8 +254,7 @@ static uint32_t check_borders(const struct sp_tables *t, uint32_t file)
 	return n_padded;
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------------------
- */
+/* --- tests --- */
 static void real_files(void **state)
 {
 	static const char *const paths[] = {LIB "libc.so.6", LIB "libcrypto.so.3", LIB "libstdc++.so.6",

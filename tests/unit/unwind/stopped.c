@@ -29,11 +29,10 @@
 #include <cmocka.h>
 // clang-format on
 
-enum { MAX_KNOWN = MAX_MAPS, WINDOWS = 24, MAX_THREADS = 256 };
+enum { MAX_KNOWN = MAX_MAPS, WINDOWS = 96, MAX_THREADS = 256 };
 enum { RED_ZONE = 128 }; /* a leaf's own, below the stack pointer; psABI 3.2.2 */
 
-/* --- the tables of all files that were met, kept for the whole test ------------------------------------------------
- */
+/* --- the tables of all files that were met, kept for the whole test --- */
 struct known {
 	dev_t dev;
 	ino_t ino;
@@ -107,8 +106,7 @@ static uint32_t file_of(dev_t dev, ino_t ino, const char *path)
 	return file;
 }
 
-/* --- a stopped thread ----------------------------------------------------------------------------------------------
- */
+/* --- a stopped thread --- */
 static char *text_of(pid_t pid, const char *what)
 {
 	char path[64];
@@ -158,8 +156,7 @@ const struct sp_map *stopped_map_at(const struct victim *v, uint64_t addr)
 	return NULL;
 }
 
-/* --- libdw ---------------------------------------------------------------------------------------------------------
- */
+/* --- libdw --- */
 static void dwfl_open(struct victim *v)
 {
 	static char *no_path;
@@ -195,8 +192,7 @@ void stopped_unwind_libdw(struct victim *v)
 	snprintf(v->libdw_error, sizeof(v->libdw_error), "%s", v->libdw < 0 ? dwfl_errmsg(-1) : "no error");
 }
 
-/* --- ours ----------------------------------------------------------------------------------------------------------
- */
+/* --- ours --- */
 size_t stopped_memory(const struct victim *v, uint64_t addr, void *to, size_t size)
 {
 	struct iovec local = {.iov_base = to, .iov_len = size}, remote[SP_PENDING_STACK / 4096 + 1];
@@ -264,8 +260,7 @@ void stopped_unwind_above(struct victim *v)
 	unwind_ours(v, 0);
 }
 
-/* --- running programs ----------------------------------------------------------------------------------------------
- */
+/* --- running programs --- */
 pid_t stopped_start(const char *const *args)
 {
 	int alive[2];

@@ -18,15 +18,15 @@ static const struct {
 	const char *name;
 	struct sp_view_options o;
 } goldens[] = {
-    {"csv-library.csv", {.by = SP_BY_LIBRARY, .value = 1}},
-    {"csv-limit.csv", {.by = SP_BY_LIBRARY, .limit = 3}},
-    {"csv-function.csv", {.by = SP_BY_FUNCTION}},
-    {"csv-process.csv", {.by = SP_BY_PROCESS}},
-    {"csv-caller.csv", {.by = SP_BY_CALLER}},
-    {"csv-package.csv", {.by = SP_BY_PACKAGE}},
-    {"csv-comm.csv", {.by = SP_BY_COMM}},
-    {"csv-cgroup.csv", {.by = SP_BY_CGROUP}},
-    {"csv-user.csv", {.by = SP_BY_USER}},
+    {"csv-library.csv", {.by = SP_TOTAL_BY_LIBRARY, .value = 1}},
+    {"csv-limit.csv", {.by = SP_TOTAL_BY_LIBRARY, .limit = 3}},
+    {"csv-function.csv", {.by = SP_TOTAL_BY_FUNCTION}},
+    {"csv-process.csv", {.by = SP_TOTAL_BY_PROCESS}},
+    {"csv-caller.csv", {.by = SP_TOTAL_BY_CALLER}},
+    {"csv-package.csv", {.by = SP_TOTAL_BY_PACKAGE}},
+    {"csv-comm.csv", {.by = SP_TOTAL_BY_COMM}},
+    {"csv-cgroup.csv", {.by = SP_TOTAL_BY_CGROUP}},
+    {"csv-user.csv", {.by = SP_TOTAL_BY_USER}},
 };
 
 enum { N_COLUMNS = 16, COLUMN_SELF = 7 };

@@ -158,7 +158,7 @@ static void fill(struct sp_profile *p, uint32_t n, const char *directory)
 }
 
 static void render(const struct sp_profile *p, const char *directory, const char *name, const char *view,
-		   enum sp_group_by by)
+		   enum sp_total_by by)
 {
 	struct sp_view_options o = {.by = by};
 	FILE *out = create(directory, name);
@@ -179,10 +179,10 @@ static void write_all(const char *directory, uint32_t n)
 	render(p, directory, "folded", "folded", 0);
 	render(p, directory, "perf", "perf", 0);
 	render(p, directory, "speedscope", "speedscope", 0);
-	render(p, directory, "function.csv", "csv", SP_BY_FUNCTION);
-	render(p, directory, "process.csv", "csv", SP_BY_PROCESS);
-	render(p, directory, "function.json", "json", SP_BY_FUNCTION);
-	render(p, directory, "process.json", "json", SP_BY_PROCESS);
+	render(p, directory, "function.csv", "csv", SP_TOTAL_BY_FUNCTION);
+	render(p, directory, "process.csv", "csv", SP_TOTAL_BY_PROCESS);
+	render(p, directory, "function.json", "json", SP_TOTAL_BY_FUNCTION);
+	render(p, directory, "process.json", "json", SP_TOTAL_BY_PROCESS);
 	sp_profile_free(p);
 }
 

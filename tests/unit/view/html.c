@@ -31,7 +31,7 @@
 
 extern const struct sp_view sp_view_html;
 
-/* --- profiles that are made ------------------------------------------------------------------------------------- */
+/* --- profiles that are made --- */
 
 static const char *const hostile[] = {
     "</script><script>window.owned=1</script>",
@@ -109,7 +109,7 @@ static struct sp_profile *big_profile(uint32_t n_stacks, uint32_t depth)
 	return p;
 }
 
-/* --- what the view writes --------------------------------------------------------------------------------------- */
+/* --- what the view writes --- */
 
 static char *written(const struct sp_profile *p, const struct sp_view_options *o,
 		     int (*write)(const struct sp_profile *p, const struct sp_view_options *o, FILE *out))
@@ -190,7 +190,7 @@ static void test_no_such_value(void **state)
 	sp_profile_free(p);
 }
 
-/* --- stacks ----------------------------------------------------------------------------------------------------- */
+/* --- stacks --- */
 
 /* "[truncated: ...] main read=3,1": every path in order, its names and its values. */
 static void assert_stacks(const struct sp_profile *p, const struct sp_view_options *o, const char *const *wanted)
@@ -247,7 +247,7 @@ static void test_saturate(void **state)
 	sp_profile_free(p);
 }
 
-/* --- the data, read back ---------------------------------------------------------------------------------------- */
+/* --- the data, read back --- */
 
 struct bytes {
 	const char *at;
@@ -362,7 +362,7 @@ static void test_values(void **state)
 	sp_profile_free(p);
 }
 
-/* --- pages for the browser -------------------------------------------------------------------------------------- */
+/* --- pages for the browser --- */
 
 static int make(struct sp_profile *p, const struct sp_view_options *o, const char *path)
 {

@@ -17,12 +17,12 @@ static const struct {
 	const char *name;
 	struct sp_view_options o;
 } goldens[] = {
-    {"json-library.json", {.by = SP_BY_LIBRARY, .value = 1}},
-    {"json-limit.json", {.by = SP_BY_LIBRARY, .limit = 3}},
-    {"json-function.json", {.by = SP_BY_FUNCTION}},
-    {"json-process.json", {.by = SP_BY_PROCESS}},
-    {"json-caller.json", {.by = SP_BY_CALLER}},
-    {"json-package.json", {.by = SP_BY_PACKAGE}},
+    {"json-library.json", {.by = SP_TOTAL_BY_LIBRARY, .value = 1}},
+    {"json-limit.json", {.by = SP_TOTAL_BY_LIBRARY, .limit = 3}},
+    {"json-function.json", {.by = SP_TOTAL_BY_FUNCTION}},
+    {"json-process.json", {.by = SP_TOTAL_BY_PROCESS}},
+    {"json-caller.json", {.by = SP_TOTAL_BY_CALLER}},
+    {"json-package.json", {.by = SP_TOTAL_BY_PACKAGE}},
 };
 
 static void equal_to_the_golden_files(void **state)

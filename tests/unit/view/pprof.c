@@ -23,7 +23,7 @@
 
 extern const struct sp_view sp_view_pprof;
 
-/* --- a reader of profile.proto ------------------------------------------------------------------------------------ */
+/* --- a reader of profile.proto --- */
 enum { MAX = 256 };
 struct message { /* the numbers of a message's fields, the last of each; strings and messages as cursors */
 	uint64_t n[16];
@@ -189,7 +189,7 @@ static const char *string(const struct read_profile *r, uint64_t number)
 	return r->strings[number];
 }
 
-/* --- what readers demand ------------------------------------------------------------------------------------------ */
+/* --- what readers demand --- */
 static void ids_count_from_one(const struct message *table, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
@@ -254,7 +254,7 @@ static void rules_of_readers(void **state)
 	sp_profile_free(p);
 }
 
-/* --- the golden file ---------------------------------------------------------------------------------------------- */
+/* --- the golden file --- */
 static void print_head(const struct read_profile *r, FILE *out)
 {
 	for (unsigned int i = 0; i < r->n_types; i++)
@@ -393,7 +393,7 @@ static void full_disk(void **state)
 	sp_profile_free(p);
 }
 
-/* --- readers that we did not write -------------------------------------------------------------------------------- */
+/* --- readers that we did not write --- */
 struct files {
 	char gz[32], raw[32];
 };

@@ -34,7 +34,7 @@ static struct sp_profile *new_profile(const char *name, const char *unit)
 	return p;
 }
 
-/* --- what the view writes --------------------------------------------------------------------------------------- */
+/* --- what the view writes --- */
 
 static char *drawn(const struct sp_profile *p, const struct sp_view_options *o)
 {
@@ -165,7 +165,7 @@ static void test_hostile(void **state)
 	sp_profile_free(p);
 }
 
-/* --- the tree --------------------------------------------------------------------------------------------------- */
+/* --- the tree --- */
 
 static struct sp_svg_tree *tree_of(const struct sp_profile *p, const struct sp_view_options *o)
 {
@@ -270,7 +270,7 @@ static void test_anonymous_memory(void **state)
 	sp_profile_free(p);
 }
 
-/* --- differences ------------------------------------------------------------------------------------------------ */
+/* --- differences --- */
 
 /* Old and new of every frame, what is new and what is gone; of negative values there is nothing to see. */
 static void test_two_values(void **state)
@@ -383,7 +383,7 @@ static void test_odd_values(void **state)
 	sp_profile_free(p);
 }
 
-/* --- size and what is dropped ----------------------------------------------------------------------------------- */
+/* --- size and what is dropped --- */
 
 static void test_dropped(void **state)
 {

@@ -20,18 +20,18 @@ static const struct {
 	const char *name;
 	struct sp_view_options o;
 } goldens[] = {
-    {"table-library.txt", {.by = SP_BY_LIBRARY}},
-    {"table-library-v.txt", {.by = SP_BY_LIBRARY, .verbose = true}},
-    {"table-library-ns.txt", {.by = SP_BY_LIBRARY, .value = 1}},
-    {"table-limit.txt", {.by = SP_BY_LIBRARY, .value = 1, .limit = 3}},
-    {"table-function.txt", {.by = SP_BY_FUNCTION, .value = 1}},
-    {"table-process.txt", {.by = SP_BY_PROCESS, .value = 1}},
-    {"table-caller.txt", {.by = SP_BY_CALLER, .value = 1}},
-    {"table-package.txt", {.by = SP_BY_PACKAGE, .value = 1}},
-    {"table-comm.txt", {.by = SP_BY_COMM, .value = 1}},
-    {"table-cgroup.txt", {.by = SP_BY_CGROUP, .value = 1}},
-    {"table-user.txt", {.by = SP_BY_USER, .value = 1}},
-    {"table-colour.txt", {.by = SP_BY_LIBRARY, .colour = true, .limit = 4}},
+    {"table-library.txt", {.by = SP_TOTAL_BY_LIBRARY}},
+    {"table-library-v.txt", {.by = SP_TOTAL_BY_LIBRARY, .verbose = true}},
+    {"table-library-ns.txt", {.by = SP_TOTAL_BY_LIBRARY, .value = 1}},
+    {"table-limit.txt", {.by = SP_TOTAL_BY_LIBRARY, .value = 1, .limit = 3}},
+    {"table-function.txt", {.by = SP_TOTAL_BY_FUNCTION, .value = 1}},
+    {"table-process.txt", {.by = SP_TOTAL_BY_PROCESS, .value = 1}},
+    {"table-caller.txt", {.by = SP_TOTAL_BY_CALLER, .value = 1}},
+    {"table-package.txt", {.by = SP_TOTAL_BY_PACKAGE, .value = 1}},
+    {"table-comm.txt", {.by = SP_TOTAL_BY_COMM, .value = 1}},
+    {"table-cgroup.txt", {.by = SP_TOTAL_BY_CGROUP, .value = 1}},
+    {"table-user.txt", {.by = SP_TOTAL_BY_USER, .value = 1}},
+    {"table-colour.txt", {.by = SP_TOTAL_BY_LIBRARY, .colour = true, .limit = 4}},
 };
 
 static void equal_to_the_golden_files(void **state)
@@ -62,7 +62,7 @@ static void self_adds_up(void **state)
 static void colour_changes_nothing_else(void **state)
 {
 	struct sp_profile *p = fixture_profile();
-	struct sp_view_options o = {.by = SP_BY_LIBRARY, .colour = true};
+	struct sp_view_options o = {.by = SP_TOTAL_BY_LIBRARY, .colour = true};
 	char *coloured SP_FREE = fixture_render(&sp_view_table, p, &o, NULL);
 	char *plain SP_FREE = NULL;
 	char *to = coloured;

@@ -1,109 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parser processes: what they answer equals direct calls, and what goes wrong in one costs one file. The parser is
- * compiled into this test with hooks, so that a file whose text is a word makes it do what a broken parser would do.
+ * compiled into this test with hooks (hooked_parser.h).
  */
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "hooked_parser.h"
+#include "proc/usage.h"
 #include "tool.h"
 #include "worker/jobs_names.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-
-static int hooked_open(int fd, struct sp_elf **ret_elf);
-static int hooked_build(struct sp_elf *e, struct sp_blob **ret_blob);
-static int hooked_package(struct sp_elf *e, struct sp_elf_package *ret_package);
-#define sp_elf_open_fd hooked_open
-#define sp_elf_package(e, p) hooked_package(e, p)
-#define sp_blob_build hooked_build
-#include <worker/parser.c> /* not the library's: this one has the hooks */
-#undef sp_elf_open_fd
-#undef sp_elf_package
-#undef sp_blob_build
-
-static char word[32]; /* the text of the file in work, when it is not an ELF file */
-
-static bool is(const char *text)
-{
-	return strcmp(word, text) == 0;
-}
-
-static void misbehave(void)
-{
-	static volatile int *volatile nowhere = (int *)8;
-	if (is("crash"))
-		*nowhere = 1;
-	if (is("abort"))
-		abort();
-	if (is("leave"))
-		syscall(SYS_exit_group, 0); /* a sanitizer's _exit() does more than may be done here */
-	while (is("hang"))
-		;
-	if (is("open") && open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0)
-		abort();
-	if (is("stat"))
-		access("/etc/passwd", R_OK);
-	if (is("socket"))
-		socket(AF_INET, SOCK_STREAM, 0);
-	if (is("ptrace"))
-		ptrace(PTRACE_ATTACH, getppid(), 0, 0);
-	if (is("kill"))
-		kill(1, 0);
-	if (is("exec"))
-		execl("/bin/true", "true", NULL);
-	if (is("fork"))
-		(void)!fork();
-	if (is("code"))
-		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (is("memfd"))
-		memfd_create("x", 0);
-}
-
-static int hooked_open(int fd, struct sp_elf **ret_elf)
-{
-	ssize_t n = pread(fd, word, sizeof(word) - 1, 0);
-	word[n < 0 ? 0 : n] = 0;
-	misbehave();
-	if (is("blob") || is("huge") || is("memory"))
-		return 0; /* with *ret_elf NULL: the hook of the next step asks nothing of it */
-	return sp_elf_open_fd(fd, ret_elf);
-}
-
-/* A parser that was taken over says what it likes. */
-static int hooked_package(struct sp_elf *e, struct sp_elf_package *ret_package)
-{
-	int r = sp_elf_package(e, ret_package);
-	if (r == 0 && strcmp(ret_package->name, "evil") == 0)
-		ret_package->name[2] = '\n';
-	if (r == 0 && strcmp(ret_package->name, "long") == 0)
-		memset(ret_package->version, 'x', sizeof(ret_package->version));
-	return r;
-}
-
-static int hooked_build(struct sp_elf *e, struct sp_blob **ret_blob)
-{
-	if (is("memory"))
-		return malloc(2UL << 30) ? 0 : -ENOMEM;
-	if (is("huge"))
-		*ret_blob = calloc(1, 300UL << 20);
-	else if (is("blob"))
-		*ret_blob = calloc(1, 4096);
-	else
-		return sp_blob_build(e, ret_blob);
-	if (!*ret_blob)
-		return -ENOMEM;
-	(*ret_blob)->magic = SP_BLOB_MAGIC;
-	(*ret_blob)->version = SP_BLOB_VERSION;
-	(*ret_blob)->bytes = is("huge") ? 300UL << 20 : 4096;
-	return 0;
-}
 
 /* Files to ask about. */
 static const char *const libraries[] = {"/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libz.so.1",
@@ -338,6 +250,34 @@ static void test_hang(void **state)
 	double start = now_ms();
 	check_costs_one("hang", 2000, -ETIMEDOUT, "parser took over 2 s");
 	assert_true(now_ms() - start >= 2000);
+}
+
+/* Where others have the CPUs a parser is given longer, but only as long as it gets on. */
+static void test_starved(void **state)
+{
+	(void)state;
+	const uint64_t deadline_ns = 20000000000; /* none of it is waited for */
+	struct sp_workers *w = workers(20000);
+	struct answer a;
+	int fd = file_with("hang");
+	ask(w, fd, &a);
+	assert_int_equal(sp_workers_dispatch(w), 0);
+	struct sp_worker *p = w->pools[SP_ROLE_PARSER].processes;
+	assert_non_null(p);
+	while (sp_usage_cpu_ns((uint32_t)p->pid) - p->begin_cpu_ns < deadline_ns / 500)
+		usleep(1000);
+	kill(p->pid, SIGSTOP);
+	sp_pool_tick(w, SP_ROLE_PARSER, p->since_ns + deadline_ns); /* as if so long were over */
+	assert_int_equal(p->jobs.n, 1);
+	sp_pool_tick(w, SP_ROLE_PARSER, p->since_ns + 2 * deadline_ns - 1);
+	assert_int_equal(p->jobs.n, 1);
+	sp_pool_tick(w, SP_ROLE_PARSER, p->since_ns + 2 * deadline_ns);
+	assert_int_equal(p->jobs.n, 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
+	assert_int_equal(a.r, -ETIMEDOUT);
+	answer_done(&a);
+	close(fd);
+	sp_workers_free(w);
 }
 
 static void test_no_elf(void **state)
@@ -582,10 +522,10 @@ int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv);
 	const struct CMUnitTest tests[] = {
-	    CLEAN_TEST(test_identity),   CLEAN_TEST(test_package),   CLEAN_TEST(test_blob),   CLEAN_TEST(test_crash),
-	    CLEAN_TEST(test_leave),      CLEAN_TEST(test_hang),      CLEAN_TEST(test_no_elf), CLEAN_TEST(test_sandbox),
-	    CLEAN_TEST(test_privileges), CLEAN_TEST(test_lies),      CLEAN_TEST(test_many),   CLEAN_TEST(test_idle),
-	    CLEAN_TEST(test_cancel),     CLEAN_TEST(test_arguments),
+	    CLEAN_TEST(test_identity), CLEAN_TEST(test_package),    CLEAN_TEST(test_blob),      CLEAN_TEST(test_crash),
+	    CLEAN_TEST(test_leave),    CLEAN_TEST(test_hang),       CLEAN_TEST(test_starved),   CLEAN_TEST(test_no_elf),
+	    CLEAN_TEST(test_sandbox),  CLEAN_TEST(test_privileges), CLEAN_TEST(test_lies),      CLEAN_TEST(test_many),
+	    CLEAN_TEST(test_idle),     CLEAN_TEST(test_cancel),     CLEAN_TEST(test_arguments),
 #ifndef WITH_BROKER
 	    CLEAN_TEST(test_orphan),
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tree_shape.c: a tree whose paths are in: totals, thresholds, and the order of children. */
+/* tree_finish.c: finishes a tree whose paths have been added: totals, thresholds, the order of children. */
+#include "base/mem.h"
+#include "profile/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "profile/priv.h"
-
 /*
- * Total is what was left out above each node. Children have higher numbers than their parents: from the end on, each is
- * complete before it is added.
+ * Before, a node's total is what was pruned above it. Children have higher numbers than their parents, so from the last
+ * node to the first each is complete before it is added to its parent.
  */
-static void sum_up(struct sp_tree *t)
+static void tree_sum_totals(struct sp_tree *t)
 {
 	for (uint32_t i = 0; i < t->n_nodes; i++) {
 		sp_saturating_add(&t->nodes[i].total, t->nodes[i].self);
@@ -27,16 +27,16 @@ static void sum_up(struct sp_tree *t)
 }
 
 /*
- * What is too narrow to be drawn, and need not be put in order: its value stays above it. No child is wider than its
- * parent, since there are no values below 0.
+ * Removes nodes too narrow to be drawn; their values stay in their ancestors' totals. No child is wider than its
+ * parent, since no value is negative.
  */
-static int leave_out(struct sp_tree *t, const struct sp_tree_options *o)
+static int tree_prune(struct sp_tree *t, const struct sp_tree_options *o)
 {
 	double least = o->min_drawn * (double)t->value, second_least = o->min_drawn * (double)t->second;
 	SP_FREE uint32_t *moved = calloc(t->n_nodes, sizeof(*moved)); /* 0 = gone */
 	uint32_t n = 1;
 
-	if (moved == NULL)
+	if (!moved)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < t->n_nodes; i++) {
 		const struct sp_tree_node *node = &t->nodes[i];
@@ -54,26 +54,26 @@ static int leave_out(struct sp_tree *t, const struct sp_tree_options *o)
 	return 0;
 }
 
-/* --- thresholds --------------------------------------------------------------------------------------------------- */
-static bool is_below(int64_t value, int64_t whole, double share)
+/* --- thresholds --- */
+static bool share_is_below(int64_t value, int64_t whole, double share)
 {
 	double v = (double)value, w = (double)whole;
 
 	return (v < 0 ? -v : v) < share * (w < 0 ? -w : w) || (value == 0 && whole == 0);
 }
 
-static bool is_cut(const struct sp_tree *t, const struct sp_tree_options *o, const struct sp_tree_node *node)
+static bool node_is_cut(const struct sp_tree *t, const struct sp_tree_options *o, const struct sp_tree_node *node)
 {
 	const struct sp_tree_node *all = &t->nodes[0];
 
 	if (o->max_depth != 0 && node->depth > o->max_depth)
 		return true;
-	return o->min_share > 0 && is_below(node->total, all->total, o->min_share) &&
-	       (!o->has_second || is_below(node->second_total, all->second_total, o->min_share));
+	return o->min_share > 0 && share_is_below(node->total, all->total, o->min_share) &&
+	       (!o->has_second || share_is_below(node->second_total, all->second_total, o->min_share));
 }
 
-/* One more sibling for the node's parent, or more in the one that is there. Of callers, leaves are only at the top. */
-static void add_to_other(struct sp_tree_node *other, const struct sp_tree_node *node, bool callers)
+/* Adds a cut node to its parent's "other". CALLERS: only nodes of depth 1 have `leaf`. */
+static void other_add_node(struct sp_tree_node *other, const struct sp_tree_node *node, bool callers)
 {
 	other->depth = node->depth;
 	other->n_cut++;
@@ -86,26 +86,26 @@ static void add_to_other(struct sp_tree_node *other, const struct sp_tree_node *
 }
 
 /*
- * The nodes that stay move together, in their order; the others of each parent gather behind them. moved: by old
- * number, the new one + 1, 0 = gone. others: by new number of the parent, 0 = none yet.
+ * Numbers the nodes that stay anew, in their order; the "other" nodes come behind them. moved: by old number, the new
+ * one + 1, 0 = removed.
  */
-static uint32_t cut_nodes(struct sp_tree *t, const struct sp_tree_options *o, uint32_t *moved)
+static uint32_t tree_cut_nodes(struct sp_tree *t, const struct sp_tree_options *o, uint32_t *moved)
 {
 	uint32_t n = 1;
 
 	moved[0] = 1;
 	for (uint32_t i = 1; i < t->n_nodes; i++)
-		moved[i] = moved[t->nodes[i].parent] != 0 && !is_cut(t, o, &t->nodes[i]) ? ++n : 0;
+		moved[i] = moved[t->nodes[i].parent] != 0 && !node_is_cut(t, o, &t->nodes[i]) ? ++n : 0;
 	return n;
 }
 
-static int gather_others(const struct sp_tree *t, bool callers, const uint32_t *moved, struct sp_tree_node **others,
-			 size_t *ret_n)
+static int tree_gather_others(const struct sp_tree *t, bool callers, const uint32_t *moved,
+			      struct sp_tree_node **others, size_t *ret_n)
 {
 	SP_FREE uint32_t *of = calloc(t->n_nodes, sizeof(*of)); /* by parent: its "other" + 1 */
 	size_t capacity = 0, n = 0;
 
-	if (of == NULL)
+	if (!of)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < t->n_nodes; i++) {
 		uint32_t parent = t->nodes[i].parent;
@@ -117,13 +117,14 @@ static int gather_others(const struct sp_tree *t, bool callers, const uint32_t *
 			(*others)[n] = (struct sp_tree_node){.parent = moved[parent] - 1, .label = t->n_labels};
 			of[parent] = (uint32_t)++n;
 		}
-		add_to_other(&(*others)[of[parent] - 1], &t->nodes[i], callers);
+		other_add_node(&(*others)[of[parent] - 1], &t->nodes[i], callers);
 	}
 	*ret_n = n;
 	return 0;
 }
 
-static void move_nodes(struct sp_tree *t, const uint32_t *moved, const struct sp_tree_node *others, size_t n_others)
+static void tree_move_nodes(struct sp_tree *t, const uint32_t *moved, const struct sp_tree_node *others,
+			    size_t n_others)
 {
 	uint32_t n = 0;
 
@@ -138,36 +139,36 @@ static void move_nodes(struct sp_tree *t, const uint32_t *moved, const struct sp
 	t->n_nodes = n + (uint32_t)n_others;
 }
 
-static int add_other_label(struct sp_tree *t)
+static int tree_other_label_add(struct sp_tree *t)
 {
 	struct sp_tree_label *labels = reallocarray(t->labels, (size_t)t->n_labels + 1, sizeof(*labels));
 
-	if (labels == NULL)
+	if (!labels)
 		return -ENOMEM;
 	labels[t->n_labels++] = (struct sp_tree_label){.kind = SP_TREE_OTHER};
 	t->labels = labels;
 	return 0;
 }
 
-/* Each "other" takes the room of at least one node that went. */
-static int cut(struct sp_tree *t, const struct sp_tree_options *o)
+/* There is room for the "other" nodes: each replaces at least one removed node. */
+static int tree_cut(struct sp_tree *t, const struct sp_tree_options *o)
 {
 	SP_FREE uint32_t *moved = calloc(t->n_nodes, sizeof(*moved));
 	SP_FREE struct sp_tree_node *others = NULL;
 	size_t n_others = 0;
 
-	if (moved == NULL)
+	if (!moved)
 		return -ENOMEM;
-	if (cut_nodes(t, o, moved) == t->n_nodes)
+	if (tree_cut_nodes(t, o, moved) == t->n_nodes)
 		return 0;
-	int r = gather_others(t, o->direction == SP_TREE_CALLERS, moved, &others, &n_others);
+	int r = tree_gather_others(t, o->direction == SP_TREE_CALLERS, moved, &others, &n_others);
 	if (r < 0)
 		return r;
-	move_nodes(t, moved, others, n_others);
-	return add_other_label(t);
+	tree_move_nodes(t, moved, others, n_others);
+	return tree_other_label_add(t);
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------- */
+/* --- order --- */
 struct order {
 	const struct sp_profile *p;
 	const struct sp_tree *t;
@@ -186,8 +187,8 @@ static int compare_names(const struct order *o, uint32_t a, uint32_t b)
 	return c != 0 ? c : (a > b) - (a < b);
 }
 
-/* Backwards, as each is then put in front of its siblings. */
-static int compare(const void *left, const void *right, void *arg)
+/* In reverse, as each is then inserted before its siblings. */
+static int compare_siblings(const void *left, const void *right, void *arg)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 	const struct order *o = arg;
@@ -204,7 +205,7 @@ static int compare(const void *left, const void *right, void *arg)
 	return compare_names(o, b, a);
 }
 
-/* The nodes by their parents; end: by parent, where its children end, which is where those of the next one begin. */
+/* Sorts the nodes by parent. end: by parent, the end of its children, where those of the next parent begin. */
 static void sort_by_parent(const struct sp_tree *t, uint32_t *numbers, uint32_t *end)
 {
 	for (uint32_t i = 1; i < t->n_nodes; i++)
@@ -216,19 +217,19 @@ static void sort_by_parent(const struct sp_tree *t, uint32_t *numbers, uint32_t 
 		numbers[end[t->nodes[i].parent]++] = i;
 }
 
-/* Siblings are few: sorting each family takes a fraction of sorting all nodes. */
-static int sort(const struct sp_profile *p, const struct sp_tree_options *o, struct sp_tree *t)
+/* Sorts the siblings of each parent apart: they are few, so this is much faster than sorting all nodes. */
+static int tree_sort(const struct sp_profile *p, const struct sp_tree_options *o, struct sp_tree *t)
 {
 	SP_FREE uint32_t *numbers = calloc(t->n_nodes, sizeof(*numbers));
 	SP_FREE uint32_t *end = calloc(t->n_nodes, sizeof(*end));
 	struct order order = {.p = p, .t = t, .by_name = o->by_name};
 
-	if (numbers == NULL || end == NULL)
+	if (!numbers || !end)
 		return -ENOMEM;
 	sort_by_parent(t, numbers, end);
 	for (uint32_t parent = 0, first = 0; parent < t->n_nodes; first = end[parent++]) {
 		if (end[parent] - first > 1)
-			qsort_r(numbers + first, end[parent] - first, sizeof(*numbers), compare, &order);
+			qsort_r(numbers + first, end[parent] - first, sizeof(*numbers), compare_siblings, &order);
 		for (uint32_t i = first; i < end[parent]; i++) {
 			t->nodes[numbers[i]].next = t->nodes[parent].first;
 			t->nodes[parent].first = numbers[i];
@@ -237,11 +238,11 @@ static int sort(const struct sp_profile *p, const struct sp_tree_options *o, str
 	return 0;
 }
 
-int sp_tree_shape(const struct sp_profile *p, const struct sp_tree_options *o, struct sp_tree *t)
+int sp_tree_finish(const struct sp_profile *p, const struct sp_tree_options *o, struct sp_tree *t)
 {
-	sum_up(t);
-	int r = o->min_drawn > 0 && o->drawn && o->focus == NULL ? leave_out(t, o) : 0;
+	tree_sum_totals(t);
+	int r = o->min_drawn > 0 && o->drawn && !o->focus ? tree_prune(t, o) : 0;
 	if (r == 0 && (o->min_share > 0 || o->max_depth != 0))
-		r = cut(t, o);
-	return r < 0 ? r : sort(p, o, t);
+		r = tree_cut(t, o);
+	return r < 0 ? r : tree_sort(p, o, t);
 }

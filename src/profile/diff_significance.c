@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "profile/diff_judge.h"
-
-#include <errno.h>
-#include <stdlib.h>
+#include "profile/diff_significance.h"
 
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/priv.h"
 
-/* What a row of functions is told apart by, without padding: interned in the rows' order. */
+#include <errno.h>
+#include <stdlib.h>
+
+/* The identity of a function's row. Interned in the order of the rows, so without padding. */
 struct function {
-	uint32_t id, of;
+	uint32_t id, second_id;
 };
 
-struct sp_diff_judge {
+struct sp_significance {
 	const struct sp_profile *joined;
 	struct sp_identity same; /* of joined */
 	struct sp_diff_rows libraries, functions;
@@ -23,13 +23,13 @@ struct sp_diff_judge {
 	struct sp_change other;
 };
 
-static int list_libraries(const struct sp_diff *d, struct sp_diff_judge *j)
+static int significance_add_libraries(const struct sp_diff *d, struct sp_significance *j)
 {
-	int r = sp_diff_fold(d, SP_DIFF_BY_LIBRARY, &j->libraries);
+	int r = sp_diff_rows_new(d, SP_DIFF_BY_LIBRARY, &j->libraries);
 
 	j->n_files = sp_profile_n_files(d->joined);
 	j->row_of_file = calloc((size_t)j->n_files + 1, sizeof(*j->row_of_file));
-	if (r < 0 || j->row_of_file == NULL)
+	if (r < 0 || !j->row_of_file)
 		return r < 0 ? r : -ENOMEM;
 	j->other.factor = 1;
 	j->other.quantile = SP_DIFF_Z_95;
@@ -42,43 +42,43 @@ static int list_libraries(const struct sp_diff *d, struct sp_diff_judge *j)
 	return 0;
 }
 
-static int list_functions(const struct sp_diff *d, struct sp_diff_judge *j)
+static int significance_add_functions(const struct sp_diff *d, struct sp_significance *j)
 {
-	int r = sp_diff_fold(d, SP_DIFF_BY_FUNCTION, &j->functions);
+	int r = sp_diff_rows_new(d, SP_DIFF_BY_FUNCTION, &j->functions);
 	int64_t number = 0;
 
 	if (r == 0)
 		r = sp_intern_new(&j->numbers);
 	for (size_t i = 0; i < j->functions.n_rows && r == 0 && number >= 0; i++) {
-		struct function f = {.id = j->functions.rows[i].id, .of = j->functions.rows[i].of};
+		struct function f = {.id = j->functions.rows[i].id, .second_id = j->functions.rows[i].second_id};
 		number = sp_intern_add(j->numbers, &f, sizeof(f));
 	}
 	return r == 0 && number < 0 ? (int)number : r;
 }
 
-int sp_diff_judge_new(const struct sp_diff *d, struct sp_diff_judge **ret_judge)
+int sp_significance_new(const struct sp_diff *d, struct sp_significance **ret_significance)
 {
-	struct sp_diff_judge *j = calloc(1, sizeof(*j));
+	struct sp_significance *j = calloc(1, sizeof(*j));
 
-	if (j == NULL)
+	if (!j)
 		return -ENOMEM;
 	j->joined = d->joined;
 	int r = sp_identity_new(d->joined, &j->same);
 	if (r == 0)
-		r = list_libraries(d, j);
+		r = significance_add_libraries(d, j);
 	if (r == 0)
-		r = list_functions(d, j);
+		r = significance_add_functions(d, j);
 	if (r < 0) {
-		sp_diff_judge_free(j);
+		sp_significance_free(j);
 		return r;
 	}
-	*ret_judge = j;
+	*ret_significance = j;
 	return 0;
 }
 
-void sp_diff_judge_free(struct sp_diff_judge *j)
+void sp_significance_free(struct sp_significance *j)
 {
-	if (j == NULL)
+	if (!j)
 		return;
 	sp_identity_done(&j->same);
 	sp_diff_rows_done(&j->libraries);
@@ -88,30 +88,30 @@ void sp_diff_judge_free(struct sp_diff_judge *j)
 	free(j);
 }
 
-const struct sp_diff_row *sp_diff_judge_library(const struct sp_diff_judge *j, uint32_t file)
+const struct sp_diff_row *sp_significance_library_row(const struct sp_significance *j, uint32_t file)
 {
 	uint32_t row = file < j->n_files ? j->row_of_file[file] : 0;
 
 	return row != 0 ? &j->libraries.rows[row - 1] : NULL;
 }
 
-static const struct sp_diff_row *row_of_function(const struct sp_diff_judge *j, const struct sp_tree_label *label)
+static const struct sp_diff_row *row_of_function(const struct sp_significance *j, const struct sp_tree_label *label)
 {
 	uint32_t file = sp_profile_func(j->joined, label->func)->file;
-	struct function f = {.id = label->func, .of = file != 0 ? j->same.files[file] : label->library};
+	struct function f = {.id = label->func, .second_id = file != 0 ? j->same.files[file] : label->library};
 	int64_t number = sp_intern_find(j->numbers, &f, sizeof(f));
 
 	return number >= 0 ? &j->functions.rows[number] : NULL;
 }
 
-const struct sp_diff_row *sp_diff_judge_label(const struct sp_diff_judge *j, const struct sp_tree_label *label)
+const struct sp_diff_row *sp_significance_label_row(const struct sp_significance *j, const struct sp_tree_label *label)
 {
 	if (label->kind == SP_TREE_FRAME)
 		return row_of_function(j, label);
-	return label->kind == SP_TREE_RUN ? sp_diff_judge_library(j, label->library) : NULL;
+	return label->kind == SP_TREE_RUN ? sp_significance_library_row(j, label->library) : NULL;
 }
 
-const struct sp_change *sp_diff_judge_other(const struct sp_diff_judge *j)
+const struct sp_change *sp_significance_default(const struct sp_significance *j)
 {
 	return &j->other;
 }
