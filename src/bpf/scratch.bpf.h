@@ -77,7 +77,8 @@ struct sp_cached_rule {
 struct sp_scratch {
 	sp_u32 is_taken;
 	sp_u32 number;  /* which of this CPU's */
-	sp_u64 ticket;  /* of a span's beginning: what its row names in place of a stack that is finished later */
+	sp_u64 ticket;  /* what a row names in place of a stack that is finished later; 0: the sample itself goes to the
+			   user half */
 	sp_u64 ctx;     /* of a front, until its sink has found it: no two that run have the same */
 	sp_u32 how;     /* SP_HOW_* of regs */
 	sp_u32 guessed; /* SP_STACK_HAS_GUESS, once a frame was */

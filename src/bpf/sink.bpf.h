@@ -43,10 +43,7 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 		return -1;
 	sp_sample_begin(s, task, now, hit->recipe, hit->value);
 	s->key.state = hit->state;
-	if (hit->role == SP_ROLE_BEGIN) {
-		s->value.n = s->value.weight = 0;
-		s->ticket = sp_hash_mix(now, bpf_get_current_pid_tgid()) | 1;
-	}
+	s->ticket = 1; /* its row names one if the user half finishes the stack */
 	if (sp_config.kernel && hit->flags & SP_SLOT_KERNEL)
 		sp_kernel_stack(s, ctx, 1);
 	if (!sp_config.user || !(hit->flags & SP_SLOT_USER))
@@ -62,8 +59,6 @@ static __always_inline void sp_span_begin(struct sp_scratch *s, sp_u64 now, int 
 
 	if (has_stack)
 		sp_key_send(s);
-	else
-		s->key.user_stack = s->ticket;
 	span.since_ns = now;
 	span.key = s->key;
 	if (bpf_map_update_elem(&spans, &at, &span, BPF_ANY))
@@ -101,13 +96,15 @@ static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 
 	has_stack = sp_hit_sample(s, ctx, bpf_get_current_task_btf(), now);
 	if (has_stack < 0)
 		return;
+	if (!has_stack)
+		s->key.user_stack = s->ticket;
 	if (s->hit.role == SP_ROLE_BEGIN) {
 		sp_span_begin(s, now, has_stack);
 		return;
 	}
 	sp_tally(SP_N_SAMPLES, 1);
-	if (has_stack)
-		sp_count(s);
+	if (!sp_count_known(s, &s->key))
+		sp_count_new(s, !has_stack);
 }
 
 SEC("raw_tp")

@@ -73,6 +73,13 @@ awk '/;do_syscall_64;/ { n++ } /;do_syscall_64;/ && !/futex/ { bad++ } END { exi
 expect 0 report --value offcpu --format folded "$dir/x.pb.gz"
 [ "$(total .)" -ge "$locks" ] || fail "$locks ns to be no more than $(total .)"
 
+# Threads that wait all the time, before there are tables of their files: each stack is sent once, and none is cut.
+if [ "$slow" = 1 ] && command -v perf >/dev/null; then
+	expect 0 profile -e offcpu -o "$dir/x.pb.gz" -- perf bench sched pipe -l 10000
+	has "$err" 'lost 0$'
+	has "$err" 'stacks +complete .* cut 0 '
+fi
+
 expect 2 profile -e faults --min 5 1
 one_line '--min is for events that last'
 finish

@@ -28,6 +28,17 @@ enum {
 /* Options of one set exclude each other. */
 enum { WHO = 1, WHICH_HALF = 2, RATE = 4, FORMAT = 8 };
 
+static const char *event_choice(size_t i)
+{
+	size_t n = 0;
+
+	while (sp_recipe_at(n))
+		n++;
+	if (i < n)
+		return sp_recipe_at(i)->name;
+	return sp_event_at(i - n) ? sp_event_at(i - n)->name : NULL;
+}
+
 static const char *unwind_choice(size_t i)
 {
 	static const char *const names[] = {
@@ -62,7 +73,7 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_FLAG, 0, "inline", NULL, "inlined functions and source lines, by DWARF", AT(with_lines)},
 	{SP_OPT_FLAG, 0, "no-debuginfod", NULL, "ask no server for debug files", AT(no_debuginfod)},
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "debug files are here too", AT(debug_dirs)},
-	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "what is sampled or counted (cpu)", AT(events)},
+	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "SYSTEM:EVENT, any tracepoint, or", AT(events), .choice = event_choice},
 	{SP_OPT_NUMBER, 0, "min", "US", "waits of at least so many microseconds only (1)", AT(min_us), .min = 1, .max = 3600000000ULL},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},
