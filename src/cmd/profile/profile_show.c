@@ -168,6 +168,7 @@ static int view_write(void *arg, FILE *out)
 	    .title = title,
 	    .subtitle = header,
 	    .value = value_shown(s),
+	    .all_values = a->recipes.n > 1,
 	    .user_only = a->user_only,
 	    .kernel_only = a->kernel_only,
 	    .delimiter = a->delimiter,
