@@ -82,7 +82,8 @@ struct sp_scratch {
 	sp_u64 ctx;     /* of a front, until its sink has found it: no two that run have the same */
 	sp_u32 how;     /* SP_HOW_* of regs */
 	sp_u32 guessed; /* SP_STACK_HAS_GUESS, once a frame was */
-	sp_u32 stop;    /* enum sp_stop, with SP_STACK_HAS_GUESS */
+	sp_u32 may_be_unread; /* code that cannot be read may be behind a call */
+	sp_u32 stop;          /* enum sp_stop, with SP_STACK_HAS_GUESS */
 	sp_u32 n_frames;
 	sp_u32 n_walks;
 	sp_u32 waits_for;

@@ -108,9 +108,10 @@ static __always_inline int sp_env_is_return(struct sp_scratch *s, sp_u64 addr)
 {
 	sp_u8 code[8];
 
-	(void)s;
-	if (addr < 4096 || addr >= SP_USER_END || bpf_probe_read_user(code, 8, (void *)(addr - 8)))
+	if (addr < 4096 || addr >= SP_USER_END)
 		return 0;
+	if (bpf_probe_read_user(code, 8, (void *)(addr - 8)))
+		return s->may_be_unread;
 	return sp_ends_in_call(code);
 }
 
@@ -157,7 +158,7 @@ int sp_process_tell(struct sp_scratch *s);
 /* What was taken for a caller is an address that no call pushed, at the top of a fiber's stack: it is none. */
 #define SP_STEP_PLANTED 0xfffdu
 
-/* Fills in what file (or anonymous region) a checked mapping shows. 0 or a stop. */
+/* Fills in what file (or anonymous region) a checked mapping shows, without its table. 0 or a stop. */
 static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen *e, sp_u64 addr)
 {
 	struct sp_vma_view *view = &s->view;
@@ -191,11 +192,15 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 	return 0;
 }
 
-/* Looks an address up in the mapping tree into seen[slot], without its table. 0, or the stop that it means. */
+/*
+ * Looks an address up in the mapping tree into seen[slot]. 0, or the stop that it means. A second time where the file
+ * turns out to be none: code that was made at run time is its process's.
+ */
 __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 {
 	sp_u64 last = 0, vma;
 	struct sp_seen *e;
+	sp_u32 r, i;
 
 	if (!s)
 		return SP_STOP_UNMAPPED;
@@ -210,13 +215,23 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 		return SP_STOP_BUSY;
 	if (!(sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC))
 		return SP_STOP_UNMAPPED;
-	return sp_seen_file(s, e, addr);
+	SP_UNROLL
+	for (i = 0; i < 2; i++) {
+		r = sp_seen_file(s, e, addr);
+		if (r)
+			return r;
+		sp_seen_table(e);
+		if (e->state != SP_TABLE_MADE)
+			break;
+		s->view.file = 0;
+	}
+	return 0;
 }
 
 /* The mapping of addr: one of those met before, or looked up. 0, or the stop; the slot in s->last_seen. */
 static __always_inline sp_u32 sp_seen_find(struct sp_scratch *s, sp_u64 addr)
 {
-	sp_u32 i = s->last_seen & (SP_N_SEEN - 1), r;
+	sp_u32 i = s->last_seen & (SP_N_SEEN - 1);
 
 	if (addr - s->seen[i].start < s->seen[i].end - s->seen[i].start)
 		return 0;
@@ -228,10 +243,7 @@ static __always_inline sp_u32 sp_seen_find(struct sp_scratch *s, sp_u64 addr)
 	}
 	i = s->n_seen++ & (SP_N_SEEN - 1);
 	s->last_seen = i;
-	r = sp_seen_fill(s, addr, i);
-	if (!r)
-		sp_seen_table(&s->seen[i]);
-	return r;
+	return sp_seen_fill(s, addr, i);
 }
 
 static __always_inline sp_u32 sp_step_guessed(struct sp_scratch *s)
@@ -417,6 +429,20 @@ __noinline sp_u32 sp_step_jit(struct sp_scratch *s, sp_u32 id)
 	return SP_STOP_PENDING;
 }
 
+/*
+ * Of a file's code, above the leaf. A child of fork returns to code that its parent ran, whose pages it has not touched
+ * yet: they cannot be read here, which is no reason. The next step looks at the mapping.
+ */
+static __always_inline sp_u32 sp_step_file_guessed(struct sp_scratch *s)
+{
+	sp_u32 r;
+
+	s->may_be_unread = !(s->how & (SP_HOW_EXACT | SP_HOW_FIRST));
+	r = sp_step_guessed(s);
+	s->may_be_unread = 0;
+	return r;
+}
+
 static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset)
 {
 	struct sp_cached_rule *cached = sp_rule_cached(s, e->word | offset);
@@ -428,7 +454,7 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 	if (s->how & SP_HOW_TOP && sp_is_suspect(s, cached))
 		return SP_STEP_PLANTED;
 	if (rule->cfa == SP_CFA_NONE)
-		return sp_step_guessed(s);
+		return sp_step_file_guessed(s);
 	if (rule->cfa == SP_CFA_V8)
 		return sp_step_of_v8(s, rule->off);
 	if (sp_is_suspect(s, cached))

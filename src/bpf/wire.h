@@ -108,6 +108,7 @@ enum sp_table_state {
 	SP_TABLE_V8,      /* code that V8 made (unwind/v8.h) */
 	SP_TABLE_HOTSPOT, /* code that HotSpot made (unwind/hotspot.h) */
 	SP_TABLE_JIT,     /* code that another made: its process may be asked (unwind/jit.h) */
+	SP_TABLE_MADE,    /* no ELF file, and no file any more: what is mapped of it is as memory without a file */
 };
 
 struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the user half, state last */

@@ -3,8 +3,9 @@
  * behind.c: whether a call ends in front of a return address, by the bytes of its file, which the session has open.
  *
  * For samples that are walked in the user half, as the kernel half looks at the code in memory (sp_is_suspect). Only
- * the page cache is read (RWF_NOWAIT), where code that has just run is: a foreign file system, as FUSE, may keep a
- * reader waiting. Answers are kept: the same places are returned to again and again.
+ * the page cache is read (RWF_NOWAIT), where code that has just run is: a disk may keep a reader waiting. overlayfs and
+ * tmpfs do not know that flag; their files are read as they are, since openers refuse what may hang (worker/mounts.h).
+ * Answers are kept: the same places are returned to again and again.
  */
 #include "capture/priv.h"
 #include "unwind/finish.h"
@@ -20,14 +21,21 @@ struct sp_behind { /* birth 0: free */
 	bool is_call;
 };
 
+static bool read_cached(int fd, const struct iovec *to, off_t at)
+{
+	ssize_t n = preadv2(fd, to, 1, at, RWF_NOWAIT);
+	if (n < 0 && errno == EOPNOTSUPP)
+		n = preadv(fd, to, 1, at);
+	return n == (ssize_t)to->iov_len;
+}
+
 static int look(const struct sp_capture *c, uint32_t id, uint64_t offset)
 {
 	int fd = c->seen[id].number ? sp_known_of(c, id)->fd : -1;
 	uint8_t code[CALL_BYTES];
 	struct iovec to = {code, sizeof(code)};
 
-	if (fd < 0 || offset < CALL_BYTES ||
-	    preadv2(fd, &to, 1, (off_t)(offset - CALL_BYTES), RWF_NOWAIT) != CALL_BYTES)
+	if (fd < 0 || offset < CALL_BYTES || !read_cached(fd, &to, (off_t)(offset - CALL_BYTES)))
 		return -ENOENT;
 	return sp_ends_in_call(code);
 }

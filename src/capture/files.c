@@ -75,6 +75,21 @@ static void table_refuse(struct sp_capture *c, uint32_t id)
 	sp_tables_set_code(c->tables, id, SP_TABLE_FP);
 }
 
+/*
+ * No ELF file, and no file any more (shared memory, a memfd, a temporary file that was deleted): what programs make
+ * code in that they map twice, or share. The kernel half takes it for memory without a file from now on.
+ */
+static void made_note(struct sp_capture *c, uint32_t id)
+{
+	table_refuse(c, id);
+	sp_tables_set_code(c->tables, id, SP_TABLE_MADE);
+}
+
+static bool is_made(const struct sp_capture *c, uint32_t id, int r)
+{
+	return r == -ENOEXEC && sp_profile_file(c->profile, c->seen[id].number)->deleted;
+}
+
 static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *blob)
 {
 	int r;
@@ -276,7 +291,10 @@ static void identified(void *arg, struct sp_identify_result *identity)
 		free(identity->soname);
 		return;
 	}
-	if (identity->r < 0) {
+	if (is_made(c, id, identity->r)) {
+		sp_error_clear();
+		made_note(c, id);
+	} else if (identity->r < 0) {
 		c->stats.n_no_table++;
 		note_set(c, id, sp_error_text(identity->r));
 		sp_error_clear();

@@ -42,6 +42,8 @@ struct sp_naming_work {
 	size_t n;
 	struct sp_name *names;
 	struct sp_source_lines *sources;
+	uint64_t *vouched; /* of the offsets; n_vouched */
+	size_t n_vouched;
 	/* What workers have answered last. */
 	struct sp_naming_opened {
 		int fd;

@@ -45,7 +45,7 @@ static void name_known(struct sp_deriver *d, uint32_t pos)
 {
 	struct sp_state s;
 	sp_state_enter(&s);
-	struct sp_rule rule = sp_state_rule(&s);
+	struct sp_rule rule = sp_state_rule(&s, d->by_fp);
 	if (d->flags[pos] & SP_POS_DONE && is_aligned(d, pos) &&
 	    memcmp(sp_intern_get(d->rules, d->rule_at[pos], NULL), &rule, sizeof(rule)) == 0)
 		d->flags[pos] |= SP_POS_NAMED;
@@ -388,20 +388,29 @@ static void deriver_done(struct sp_deriver *d)
 	sp_explorer_free(d->explorer);
 }
 
-int sp_derive(struct sp_elf *e, const struct sp_code_span *covered, size_t n, uint64_t entry,
-	      struct sp_derived *ret_derived)
+static int derive(struct sp_deriver *d, const struct sp_code_span *covered, size_t n, struct sp_derived *ret_derived)
 {
-	struct sp_deriver d = {.elf = e, .entry = entry};
 	*ret_derived = (struct sp_derived){0};
-	int r = run(&d, covered, n, ret_derived);
-	ret_derived->n_refused = d.n_refused;
-	ret_derived->n_steps = d.n_steps;
-	ret_derived->left_out = d.left_out;
-	ret_derived->cut = d.cut;
-	deriver_done(&d);
+	int r = run(d, covered, n, ret_derived);
+	ret_derived->n_refused = d->n_refused;
+	ret_derived->n_steps = d->n_steps;
+	ret_derived->left_out = d->left_out;
+	ret_derived->cut = d->cut;
+	deriver_done(d);
 	if (r < 0)
 		sp_derived_done(ret_derived);
 	return r < 0 ? r : 0;
+}
+
+int sp_derive(struct sp_elf *e, const struct sp_code_span *covered, size_t n, uint64_t entry,
+	      struct sp_derived *ret_derived)
+{
+	return derive(&(struct sp_deriver){.elf = e, .entry = entry}, covered, n, ret_derived);
+}
+
+int sp_derive_by_fp(struct sp_elf *e, const struct sp_code_span *covered, size_t n, struct sp_derived *ret_derived)
+{
+	return derive(&(struct sp_deriver){.elf = e, .entry = UINT64_MAX, .by_fp = true}, covered, n, ret_derived);
 }
 
 void sp_derived_done(struct sp_derived *d)

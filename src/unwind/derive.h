@@ -60,6 +60,11 @@ struct sp_elf;
  */
 int sp_derive(struct sp_elf *e, const struct sp_code_span *covered, size_t n, uint64_t entry,
 	      struct sp_derived *ret_derived);
+/*
+ * The same for parts of a large file, which the rest of its code, taken as covered, is not searched for calls of; and a
+ * rule counts from the frame pointer wherever that tells the frame.
+ */
+int sp_derive_by_fp(struct sp_elf *e, const struct sp_code_span *covered, size_t n, struct sp_derived *ret_derived);
 void sp_derived_done(struct sp_derived *d);
 
 #endif

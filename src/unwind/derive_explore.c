@@ -145,7 +145,7 @@ static void flow_to_start(struct sp_explorer *x, uint32_t pos, const struct sp_s
 /* Control reaches code that has its rules: they hold for this way there, too. */
 static void flow_to_done(struct sp_deriver *d, uint32_t pos, const struct sp_state *s)
 {
-	struct sp_rule now = sp_state_rule(s);
+	struct sp_rule now = sp_state_rule(s, d->by_fp);
 	const struct sp_rule *was = sp_intern_get(d->rules, d->rule_at[pos], NULL);
 	if (was->cfa == SP_CFA_NONE)
 		return;
@@ -232,7 +232,7 @@ static bool padding_ends(struct sp_deriver *d, const struct sp_island *i, uint32
 
 static int rule_number(struct sp_deriver *d, const struct sp_state *s)
 {
-	struct sp_rule rule = sp_state_rule(s);
+	struct sp_rule rule = sp_state_rule(s, d->by_fp);
 	int64_t n = sp_intern_find(d->rules, &rule, sizeof(rule));
 	if (n == -ENOENT && sp_intern_count(d->rules) > UINT16_MAX) {
 		d->cut = true;

@@ -104,6 +104,7 @@ struct sp_deriver {
 	uint64_t entry; /* file offset, or UINT64_MAX */
 	uint64_t n_steps;
 	uint32_t n_refused;
+	bool by_fp; /* sp_derive_by_fp() */
 	bool cut;
 };
 

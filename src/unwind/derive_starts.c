@@ -264,5 +264,5 @@ int sp_starts_find(struct sp_deriver *d, const struct sp_code_span *covered, siz
 		r = add_symbols(d, ".symtab");
 	if (r == 0)
 		r = add_symbols(d, ".dynsym");
-	return r == 0 && d->n_bytes >= MIN_BYTES ? add_covered(d, covered, n) : r;
+	return r == 0 && d->n_bytes >= MIN_BYTES && !d->by_fp ? add_covered(d, covered, n) : r;
 }

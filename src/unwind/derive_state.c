@@ -155,12 +155,12 @@ static void put_fp(const struct sp_state *s, struct sp_rule *rule)
 	rule->fp = SP_FP_LOST;
 }
 
-struct sp_rule sp_state_rule(const struct sp_state *s)
+struct sp_rule sp_state_rule(const struct sp_state *s, bool by_fp)
 {
 	struct sp_rule rule = {0};
 	if (s->thread == SP_THREAD_BEGINS)
 		return (struct sp_rule){.cfa = SP_CFA_ROOT, .reg = SP_ROOT_THREAD, .ra = SP_RULE_DERIVED};
-	if (!put_cfa(s, &rule))
+	if (!(by_fp && by_register(s, SP_R_FP, &rule)) && !put_cfa(s, &rule))
 		return (struct sp_rule){.cfa = SP_CFA_NONE};
 	rule.ra = SP_RA_CFA | SP_RULE_DERIVED;
 	rule.ra_off = -WORD;

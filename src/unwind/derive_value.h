@@ -59,6 +59,8 @@ void sp_state_enter(struct sp_state *s); /* as at a function's first instruction
 void sp_state_align(struct sp_state *s, uint32_t pos);
 /* Keeps what both know. Whether *s has changed. */
 bool sp_state_merge(struct sp_state *s, const struct sp_state *other);
-struct sp_rule sp_state_rule(const struct sp_state *s); /* SP_CFA_NONE where the frame is not known */
+/* SP_CFA_NONE where the frame is not known. by_fp: by the frame pointer wherever it leads there, else where nothing
+ * else does. */
+struct sp_rule sp_state_rule(const struct sp_state *s, bool by_fp);
 
 #endif

@@ -117,7 +117,10 @@ SP_STEP_INLINE int sp_step_compiled(SP_WALK *w, const struct sp_hotspot *h, stru
 		early = (sp_s32)m->complete >= 0 && regs->ip < complete ? complete - regs->ip : 0;
 		up = sp_hotspot_leaf(w->code + SP_CODE_BEFORE, early, full);
 	}
-	return sp_hotspot_pop(w, h, regs, how, up);
+	if (!sp_hotspot_pop(w, h, regs, how, up))
+		return 0;
+	/* The server compiler's comparison of strings, amid a method, has pushed a register. */
+	return *how & SP_HOW_EXACT && up == full ? sp_hotspot_pop(w, h, regs, how, full + 8) : -1;
 }
 
 /* By the frame pointer. *ret_sp: what the caller's stack pointer was is kept below it, in frames of the interpreter. */

@@ -3,9 +3,13 @@
  * jit.h: the caller of code that a program made while it ran, which has no unwind information.
  *
  * From where it is, the code is followed forward, through all branches whose targets are told, to the `ret` that ends
- * it, and what is done to the stack pointer on the way is counted: calls leave it as it was. What is found is believed
- * if all ways to a `ret` agree, and the return address stands behind a call. Traces of LuaJIT have no `ret`: they run
- * in the frame of its interpreter, which is known by the lua_State that it names, and that names it back (lj_frame.h).
+ * it, and what is done to the stack pointer on the way is counted. Calls leave it as it was; those of code that pops
+ * its return address, as Guile's does, which keeps it elsewhere, are followed, too. What is found is believed if all
+ * ways to a `ret` agree, and the return address stands behind a call. Traces of LuaJIT have no `ret`: they run in the
+ * frame of its interpreter, which is known by the lua_State that it names, and that names it back (lj_frame.h).
+ * Other code without a `ret` leaves by jumps, to an interpreter or to more such code, and runs in the frame of whoever
+ * jumped to it first: of the one function that was called from a place on the stack and that, followed from its start,
+ * jumps to somewhere when its frame is so high that both fit (PHP's execute_ex, Guile's entry).
  * The code is that of a process that runs on, and may have changed since the sample was taken; so nothing is believed
  * that does not fit the stack that was sampled. A bounded number of instructions is looked at, and of words of the
  * stack. Pure but for the reader that the caller gives. -ENOENT: it cannot be told.

@@ -294,6 +294,15 @@ SP_STEP_INLINE sp_u32 sp_caller_regs(SP_WALK *w, struct sp_regs *regs, sp_u32 ho
  * which may have come from another one, and where the rule says so, and for a return address in a register, which may
  * have no frame yet.
  */
+/*
+ * Whether the caller's frame may begin where this one ends: its return address is in a register, or, where the function
+ * was interrupted and calls nobody, was popped, and still lies below the stack pointer (OCaml's caml_c_call).
+ */
+SP_STEP_INLINE int sp_may_be_empty(sp_u32 how, const struct sp_rule *rule)
+{
+	return how & SP_HOW_EXACT || (rule->ra & SP_RULE_RA_MASK) == SP_RA_REG;
+}
+
 SP_STEP_INLINE sp_u32 sp_caller_find(SP_WALK *w, const struct sp_regs *regs, sp_u32 how, const struct sp_rule *rule,
 				     struct sp_caller *c)
 {
@@ -306,7 +315,7 @@ SP_STEP_INLINE sp_u32 sp_caller_find(SP_WALK *w, const struct sp_regs *regs, sp_
 	if ((rule->ra & SP_RULE_RA_MASK) == SP_RA_SWITCH)
 		c->how |= rule->add ? SP_HOW_GUESSED : 0;
 	else if (!(rule->ra & SP_RULE_SIGNAL) &&
-		 ((rule->ra & SP_RULE_RA_MASK) == SP_RA_REG ? c->cfa < regs->sp : c->cfa <= regs->sp))
+		 (c->cfa < regs->sp || (c->cfa == regs->sp && !sp_may_be_empty(how, rule))))
 		return SP_STOP_CFA;
 	/* The frame pointer first: it is saved below the return address, and memory is read in chunks upwards. */
 	r = sp_caller_fp(w, regs, rule, c);

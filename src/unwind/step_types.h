@@ -41,7 +41,7 @@ SP_STEP_INLINE int sp_ends_in_call(const sp_u8 *b)
 		return 1;
 	if (b[2] == 0xff && (((b[3] & 0xf8) == 0x90 && b[3] != 0x94) || b[3] == 0x15))
 		return 1;
-	return b[1] == 0xff && b[2] == 0x94;
+	return b[1] == 0xff && (b[2] == 0x94 || (b[2] == 0x14 && (b[3] & 7) == 5)); /* the latter is without a base */
 }
 
 #endif

@@ -87,7 +87,7 @@ static bool has_memfd(const struct sp_job *j)
 	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP ||
 	       j->kind == SP_JOB_JIT_DUMP || j->kind == SP_JOB_JIT_OBJECTS || j->kind == SP_JOB_JIT_FRAME ||
 	       j->kind == SP_JOB_JIT_IMAGE || j->kind == SP_JOB_SOURCES || j->kind == SP_JOB_SPANS ||
-	       j->kind == SP_JOB_KERNEL;
+	       j->kind == SP_JOB_KERNEL || j->kind == SP_JOB_VOUCH;
 }
 
 unsigned sp_job_weight(const struct sp_job *j)
@@ -398,6 +398,22 @@ static int take_spans(struct sp_job *j, const struct sp_answer_message *a)
 	return sp_name_table_write(j->memfd, a->bytes, j->table_fd, j->head);
 }
 
+/* Some of what was asked, in its order. */
+static int take_vouched(struct sp_job *j, const struct sp_answer_message *a)
+{
+	SP_FREE void *bytes = NULL;
+	int r = a->bytes % sizeof(uint64_t) ? -EBADMSG : read_answer(j->memfd, a->bytes, &bytes);
+	const uint64_t *places = bytes;
+	size_t n = 0, n_places = a->bytes / sizeof(*places);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < j->n_offsets && n < n_places; i++)
+		if (j->offsets[i] == places[n])
+			j->offsets[n++] = j->offsets[i];
+	j->n_offsets = n;
+	return n == n_places ? 0 : -EBADMSG;
+}
+
 int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 {
 	j->r = a->r;
@@ -428,6 +444,8 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 		return take_blob(j, a);
 	case SP_JOB_JIT_IMAGE:
 		return take_image(j, a);
+	case SP_JOB_VOUCH:
+		return take_vouched(j, a);
 	case SP_JOB_NAMES:
 	case SP_JOB_MAP:
 	case SP_JOB_JIT_DUMP:
@@ -497,6 +515,9 @@ static void call_back(struct sp_job *j)
 		break;
 	case SP_JOB_JIT_IMAGE:
 		j->done.image(j->arg, j->r, j->r < 0 ? NULL : &j->image);
+		break;
+	case SP_JOB_VOUCH:
+		j->done.vouch(j->arg, j->r, j->offsets, j->n_offsets);
 		break;
 	case SP_JOB_JIT_DESCRIPTOR:
 	case SP_JOB_JIT_FRAME:

@@ -42,6 +42,9 @@ int sp_workers_kernel(struct sp_workers *w, int fd, int table_fd,
  */
 int sp_workers_source_lines(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
 			    void (*done)(void *arg, int r, struct sp_source_lines *sources, size_t n), void *arg);
+/* Which of these places, ascending, keep a frame pointer by their code (unwind/vouch.h): some of them, ascending. */
+int sp_workers_vouch(struct sp_workers *w, int fd, const uint64_t *places, size_t n,
+		     void (*done)(void *arg, int r, const uint64_t *places, size_t n), void *arg);
 /* Names of a perf map (symbol/perf_map.h): addresses in place of offsets. */
 int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size_t n,
 		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);

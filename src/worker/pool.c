@@ -315,6 +315,18 @@ static void take_all(struct sp_workers *w, struct sp_worker *p)
 	}
 }
 
+/* Those that are there when one goes have had the most together that any of them will have had with it. */
+static void note_peak(struct sp_workers *w, const struct sp_worker *gone)
+{
+	uint64_t bytes = gone->peak_bytes;
+	for (unsigned role = 0; role < SP_N_ROLES; role++)
+		for (struct sp_worker *p = w->pools[role].processes; p; p = p->next) {
+			sp_worker_measure(p);
+			bytes += p->reaped ? 0 : p->peak_bytes;
+		}
+	w->ended.peak_bytes = SP_MAX(w->ended.peak_bytes, bytes);
+}
+
 void sp_pool_serve(struct sp_workers *w, struct sp_worker *p)
 {
 	int status;
@@ -326,7 +338,7 @@ void sp_pool_serve(struct sp_workers *w, struct sp_worker *p)
 	sp_worker_end(p);
 	w->ended.cpu_ns += cpu_ns;
 	w->ended.parsers_ns += p->role == SP_ROLE_PARSER ? cpu_ns : 0;
-	w->ended.peak_bytes += p->peak_bytes;
+	note_peak(w, p);
 	lost(w, p, status);
 }
 

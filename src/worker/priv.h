@@ -24,7 +24,7 @@ struct sp_job {
 	enum sp_job_kind kind;
 	int fd, memfd; /* memfd only while the job is with a process */
 	int debug_fd, table_fd;
-	uint32_t dev, n_tries, urgency;
+	uint32_t dev, n_tries, urgency, crc;
 	struct sp_open_request open;
 	char *path; /* OPEN_PATH; OPEN: where else to look; FETCH: the servers' addresses */
 	uint8_t build_id[32];
@@ -46,6 +46,7 @@ struct sp_job {
 		void (*spans)(void *arg, int r, const struct sp_name_table_head *head);
 		void (*descriptor)(void *arg, int r, uint64_t distance);
 		void (*image)(void *arg, int r, struct sp_image *image);
+		void (*vouch)(void *arg, int r, const uint64_t *places, size_t n);
 	} done;
 	int r;
 	char *error; /* NULL: say strerror; beside names: a warning */
@@ -58,7 +59,6 @@ struct sp_job {
 	struct sp_elf_debug debug;
 	struct sp_symbol_counts counts;
 	struct sp_name_table_head *head;
-	uint32_t crc;
 };
 
 struct sp_job_list {

@@ -368,6 +368,17 @@ int sp_workers_source_lines(struct sp_workers *w, int fd, int debug_fd, const ui
 	return submit(w, sp_take_ptr(j));
 }
 
+int sp_workers_vouch(struct sp_workers *w, int fd, const uint64_t *places, size_t n,
+		     void (*done)(void *arg, int r, const uint64_t *places, size_t n), void *arg)
+{
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_VOUCH, arg);
+	int r = give_question(w, j, fd, -1, places, n);
+	if (r < 0)
+		return r;
+	j->done.vouch = done;
+	return submit(w, sp_take_ptr(j));
+}
+
 int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size_t n,
 		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg)
 {
@@ -519,13 +530,17 @@ static void add_usage(struct sp_workers_stats *s, int pid, bool is_parser, uint6
 
 void sp_workers_stats(const struct sp_workers *w, struct sp_workers_stats *ret_stats)
 {
+	uint64_t broker_bytes;
 	*ret_stats = w->ended;
+	ret_stats->peak_bytes = 0;
 	if (w->broker)
 		add_usage(ret_stats, sp_broker_pid(w->broker), false, 0);
+	broker_bytes = ret_stats->peak_bytes;
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
 		for (struct sp_worker *p = w->pools[role].processes; p; p = p->next)
 			if (!p->reaped)
 				add_usage(ret_stats, p->pid, role == SP_ROLE_PARSER, p->peak_bytes);
+	ret_stats->peak_bytes = SP_MAX(ret_stats->peak_bytes, w->ended.peak_bytes + broker_bytes);
 }
 
 uint64_t sp_workers_cpu_ns(const struct sp_workers *w)

@@ -140,7 +140,7 @@ struct sp_workers_stats {
 	int unstarted;
 	uint64_t cpu_ns;     /* of all worker processes, those that ended included, and of the broker */
 	uint64_t parsers_ns; /* of it the parsers' */
-	uint64_t peak_bytes; /* sum of the processes' VmHWM, those that ended included */
+	uint64_t peak_bytes; /* the most that the processes that were there at one time have had, each by its VmHWM */
 	uint64_t own_bytes;  /* of those that are there, what they do not share with this process */
 };
 void sp_workers_stats(const struct sp_workers *w, struct sp_workers_stats *ret_stats);

@@ -67,8 +67,9 @@ def is_switch(insns, i):
     """Whether an indirect jump is one by a table of offsets, which stays in its function: to a sum in a register."""
     register = insns[i].operand
     before = insns[max(i - 12, 0):i]
-    sums = [b for b in before if b.op == "add" and b.operand.startswith(register + ", r")]
-    return bool(sums) and any(b.op in ("movsxd", "movslq") for b in before)
+    writes = [b for b in before if b.operand.split(",")[0] == register and b.op not in ("cmp", "test", "push")]
+    is_sum = bool(writes) and writes[-1].op == "add" and writes[-1].operand.startswith(register + ", r")
+    return is_sum and any(b.op in ("movsxd", "movslq") for b in before)
 
 
 def table_of(insns, i):

@@ -15,6 +15,7 @@
 #include "cmd/profile/profile_parts.h"
 #include "naming/enrich.h"
 #include "naming/naming.h"
+#include "naming/vouch.h"
 #include "proc/cgroup.h"
 #include "proc/process.h"
 #include "recipe/recipe.h"
@@ -255,8 +256,10 @@ static int files_name(struct sp_profile_session *s)
 				   .debug_dirs = s->args->debug_dirs,
 				   .with_lines = s->args->with_lines,
 				   .no_fetch = s->args->no_debuginfod};
-	int r = sp_naming_run(&naming);
+	int r = sp_vouch_stacks(&naming);
 
+	if (r >= 0)
+		r = sp_naming_run(&naming);
 	if (r >= 0)
 		r = sp_bad_rows_keep(s);
 	if (r >= 0 && wants_packages(s->args))

@@ -111,6 +111,29 @@ static void compiled_frames(void **state)
 	free(w);
 }
 
+/* A leaf of the server compiler's that has pushed a register, where no return address is; deeper frames have not. */
+static void pushed(void **state)
+{
+	struct walk *w = malloc(sizeof(*w));
+	struct sp_hotspot h = made_up(w);
+	struct sp_regs regs = compiled(w);
+	sp_u32 how = SP_HOW_EXACT;
+
+	(void)state;
+	regs.sp -= 8;
+	put(w, STACK - 8, 17);
+	assert_int_equal(sp_step_hotspot(w, &h, regs.ip, &regs, &how), SP_STEP_NEXT);
+	assert_int_equal(regs.ip, BASE + CALL);
+	assert_int_equal(regs.sp, BASE + STACK + 8 * FRAME);
+	assert_int_equal(regs.fp, 0x1234);
+	assert_int_equal(how, SP_HOW_RUNTIME);
+	regs = compiled(w);
+	regs.sp -= 8;
+	how = 0;
+	assert_int_not_equal(sp_step_hotspot(w, &h, regs.ip - 1, &regs, &how), SP_STEP_NEXT);
+	free(w);
+}
+
 static size_t process_read(void *arg, uint64_t addr, void *bytes, size_t n)
 {
 	return memory_read(arg, addr, bytes, (sp_u32)n) ? 0 : n;
@@ -305,7 +328,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(compiled_frames), cmocka_unit_test(leaves),       cmocka_unit_test(interpreted_frames),
 	    cmocka_unit_test(hostile_values),  cmocka_unit_test(hostile_map),  cmocka_unit_test(any_bytes),
-	    cmocka_unit_test(through_image),   cmocka_unit_test(false_images),
+	    cmocka_unit_test(through_image),   cmocka_unit_test(false_images), cmocka_unit_test(pushed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

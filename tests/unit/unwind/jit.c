@@ -145,6 +145,23 @@ static void test_code(void **state)
 	CHECK(0, SP_JIT_FP_SAME, 0x74, 3, 0x6a, 5, 0xc3, 0xc3);
 }
 
+/* A call of code that takes its return address off: what returns in the end stands there, as in Guile's code. */
+static void test_enter(void **state)
+{
+	(void)state;
+	/* call 1f; jmp *rax; 1: pop r11; add $24,rsp; ret */
+	CHECK(3, SP_JIT_FP_SAME, 0xe8, 2, 0, 0, 0, 0xff, 0xe0, 0x41, 0x5b, 0x48, 0x83, 0xc4, 0x18, 0xc3);
+	/* call 1f; pop rbx; ret; 1: pop rbp; add $8,rsp; ret: both ways agree, but on the frame pointer */
+	CHECK(1, SP_JIT_FP_LOST, 0xe8, 2, 0, 0, 0, 0x5b, 0xc3, 0x5d, 0x48, 0x83, 0xc4, 8, 0xc3);
+	/* call 1f; ret; 1: pop r11; add $24,rsp; ret: they do not */
+	CHECK_NONE(0xe8, 1, 0, 0, 0, 0xc3, 0x41, 0x5b, 0x48, 0x83, 0xc4, 0x18, 0xc3);
+	/* call 1f; jmp *rax; 1: add $24,rsp; ret; and pop r11w; pop (rax) */
+	CHECK_NONE(0xe8, 2, 0, 0, 0, 0xff, 0xe0, 0x48, 0x83, 0xc4, 0x18, 0xc3);
+	CHECK_NONE(0xe8, 2, 0, 0, 0, 0xff, 0xe0, 0x66, 0x41, 0x5b, 0x48, 0x83, 0xc4, 0x18, 0xc3);
+	CHECK_NONE(0xe8, 2, 0, 0, 0, 0xff, 0xe0, 0x8f, 0x00, 0x48, 0x83, 0xc4, 0x18, 0xc3);
+	CHECK_NONE(0xe8, 0xff, 0xff, 0, 0, 0xff, 0xe0); /* it leads out of the code */
+}
+
 static void test_no_code(void **state)
 {
 	(void)state;
@@ -160,6 +177,72 @@ static void test_no_code(void **state)
 	CHECK_NONE(0x48, 0x81, 0xc4, 0xff, 0xff, 0xff, 0x7f, 0xc3);
 	CHECK_NONE(0x48, 0x83, 0xc4, 1, 0xc3); /* no multiple of 8 */
 	CHECK_NONE(0x90);                      /* leads out of the code */
+}
+
+/* --- by who jumped there --- */
+
+enum { ENTRY_AT = CODE_AT + 64, SLOT_AT = CODE_AT + 256, RETURN_AT = CODE_AT + 512, N_IMAGE = 600 };
+
+/*
+ * Code at CODE_AT that ends in a jump, a function at ENTRY_AT, a pointer to it at SLOT_AT, and a call (8 bytes) of it
+ * in front of RETURN_AT, which is the word at `at`.
+ */
+static int find_entry(const uint8_t *code, size_t n, const uint8_t *entry, size_t n_entry, const uint8_t *call,
+		      size_t n_call, size_t at, size_t again, struct sp_jit_frame *f)
+{
+	uint8_t image[N_IMAGE] = {0};
+	struct memory m = {.code = image, .n_code = sizeof(image)};
+	uint64_t words[16] = {0}, slot = ENTRY_AT;
+	memcpy(image, code, n);
+	memcpy(image + ENTRY_AT - CODE_AT, entry, n_entry);
+	memcpy(image + SLOT_AT - CODE_AT, &slot, sizeof(slot));
+	memcpy(image + RETURN_AT - CODE_AT - n_call, call, n_call);
+	words[at] = RETURN_AT;
+	if (again)
+		words[again] = RETURN_AT;
+	return find(&m, words, 16, f);
+}
+
+static void test_entry(void **state)
+{
+	(void)state;
+	/* nop; jmp *(%r15) */
+	static const uint8_t leaves[] = {0x90, 0x41, 0xff, 0x27};
+	/* je 1f; jmp *%rax; 1: push %rax; jmp *%rcx: two heights */
+	static const uint8_t unclear[] = {0x74, 2, 0xff, 0xe0, 0x50, 0xff, 0xe1};
+	/* push %r13; push %rbp; sub $24,%rsp; jmp *(%r15) */
+	static const uint8_t entry[] = {0x41, 0x55, 0x55, 0x48, 0x83, 0xec, 0x18, 0x41, 0xff, 0x27};
+	static const uint8_t trampoline[] = {0x48, 0x83, 0xec, 0x28, 0xff, 0xe6}; /* sub $40,%rsp; jmp *%rsi */
+	/* sub $40,%rsp; jmp *0(%rip): where that leads, is told */
+	static const uint8_t elsewhere[] = {0x48, 0x83, 0xec, 0x28, 0xff, 0x25, 0, 0, 0, 0};
+	static const uint8_t direct[] = {0xe8, 0x40, 0xfe, 0xff, 0xff};
+	static const uint8_t pointer[] = {0xff, 0x15, 0x00, 0xff, 0xff, 0xff};
+	/* lea slot(%rip),%rax; mov %rbp,%rdi; call *(%rax) */
+	static const uint8_t loaded[] = {0x48, 0x8d, 0x05, 0x05, 0xff, 0xff, 0xff, 0x48, 0x89, 0xef, 0xff, 0x10};
+	static const uint8_t unknown[] = {0xff, 0xd0};
+	struct sp_jit_frame f;
+#define FIND(code, entry, call, at, again)                                                                             \
+	find_entry(code, sizeof(code), entry, sizeof(entry), call, sizeof(call), at, again, &f)
+
+	assert_int_equal(FIND(leaves, entry, direct, 5, 0), 0);
+	assert_int_equal(f.cfa, 48);
+	assert_int_equal(f.fp, 24);
+	assert_int_equal(FIND(leaves, trampoline, pointer, 5, 0), 0);
+	assert_int_equal(f.cfa, 48);
+	assert_int_equal(f.fp, SP_JIT_FP_SAME);
+	assert_int_equal(FIND(leaves, entry, loaded, 5, 0), 0);
+	/* within the trampoline: sub $40,%rsp; jmp *%rsi */
+	assert_int_equal(FIND(trampoline, trampoline, direct, 1, 0), -ENOENT);
+	static const uint8_t first[] = {0x48, 0x83, 0xec, 0x28, 0x90, 0xff, 0xe6};
+	assert_int_equal(FIND(first, trampoline, direct, 0, 0), 0);
+	assert_int_equal(f.cfa, 8);
+
+	assert_int_equal(FIND(leaves, entry, direct, 4, 0), -ENOENT); /* it does not fit */
+	assert_int_equal(FIND(leaves, entry, unknown, 5, 0), -ENOENT);
+	assert_int_equal(FIND(leaves, elsewhere, direct, 5, 0), -ENOENT);
+	assert_int_equal(FIND(unclear, entry, direct, 5, 0), -ENOENT);
+	assert_int_equal(FIND(leaves, unclear, direct, 0, 0), -ENOENT);
+	assert_int_equal(FIND(leaves, entry, direct, 5, 9), 0); /* the other one does not fit */
 }
 
 /* Whatever the bytes are, it comes to an end, within the words. */
@@ -194,7 +277,7 @@ static void test_lua(void **state)
 {
 	(void)state;
 	static const uint8_t code[] = {0xeb, 0xfe};
-	struct memory m = {.code = code, .n_code = sizeof(code), .state = {[10] = SP_AT + 16 + 1}};
+	struct memory m = {.code = code, .n_code = sizeof(code), .state = {[1] = 0x10600, [10] = SP_AT + 16 + 1}};
 	uint64_t words[16] = {[2 + 2] = STATE_AT, [2 + 9] = CALLED_AT};
 	struct sp_jit_frame f;
 	assert_int_equal(find(&m, words, 16, &f), 0);
@@ -204,6 +287,11 @@ static void test_lua(void **state)
 	m.state[10] += 8; /* it names another one */
 	assert_int_equal(find(&m, words, 16, &f), -ENOENT);
 	m.state[10] -= 8;
+	m.state[1] = 0x10700; /* it is something else that leads here, as whatever lies on the stack may be */
+	assert_int_equal(find(&m, words, 16, &f), -ENOENT);
+	m.state[1] = 0;
+	m.state[0] = 0x1060000000000; /* where links have 4 bytes */
+	assert_int_equal(find(&m, words, 16, &f), 0);
 	words[11] = CODE_AT + 1;
 	assert_int_equal(find(&m, words, 16, &f), -ENOENT);
 	words[11] = CALLED_AT;
@@ -214,8 +302,9 @@ static void test_lua(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_zero), cmocka_unit_test(test_code), cmocka_unit_test(test_no_code),
-	    cmocka_unit_test(test_any),  cmocka_unit_test(test_lua),
+	    cmocka_unit_test(test_zero),  cmocka_unit_test(test_code),    cmocka_unit_test(test_enter),
+	    cmocka_unit_test(test_entry), cmocka_unit_test(test_no_code), cmocka_unit_test(test_any),
+	    cmocka_unit_test(test_lua),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

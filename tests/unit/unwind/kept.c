@@ -21,7 +21,8 @@
 
 typedef const uint8_t code[];
 extern code kept_root, kept_by_rax, kept_by_index, kept_leaf, kept_nests, kept_writes, kept_writes_below,
-    kept_writes_elsewhere, kept_elsewhere, kept_jumps, kept_returns_anywhere, kept_system, kept_shares, kept_shares_too;
+    kept_writes_elsewhere, kept_elsewhere, kept_jumps, kept_returns_anywhere, kept_system, kept_shares, kept_shares_too,
+    kept_popped;
 extern code kept_rax_leaf, kept_rax_writes, kept_rax_nests, kept_r11_leaf, kept_r11_writes_below;
 
 enum { RAX = 0, R9 = 9, R11 = 11, CALL_BYTES = 5, WORDS = 64, FILE_NUMBER = 1 };
@@ -211,6 +212,23 @@ static void an_index_leads_to_the_caller(void **state)
 	unmake(&m);
 }
 
+/* A frame of no bytes is the interrupted function's, if it is any. */
+static void a_popped_return_address_is_found(void **state)
+{
+	struct made m = make(kept_popped);
+
+	(void)state;
+	m.r->regs.sp = STACK + 8;
+	m.stack[0] = (uint64_t)kept_root + CALL_BYTES;
+	assert_int_equal(walk(&m, SP_UNWIND_DWARF), SP_STOP_THREAD);
+	assert_int_equal(m.r->n_frames, 2);
+	unmake(&m);
+	m = make(kept_leaf);
+	m.stack[0] = (uint64_t)kept_popped + 1;
+	assert_int_equal(walk(&m, SP_UNWIND_DWARF), SP_STOP_CFA);
+	unmake(&m);
+}
+
 static int setup(void **state)
 {
 	const Elf64_Phdr *headers = (const void *)getauxval(AT_PHDR);
@@ -240,6 +258,7 @@ int main(void)
 	    cmocka_unit_test(another_is_guessed_if_it_leads_somewhere),
 	    cmocka_unit_test(all_on_the_way_have_to_keep_it),
 	    cmocka_unit_test(an_index_leads_to_the_caller),
+	    cmocka_unit_test(a_popped_return_address_is_found),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

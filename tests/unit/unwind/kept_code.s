@@ -147,4 +147,17 @@ kept_shares_too:
 	ret
 	end shares
 
+	/* Pops its return address, which then lies below its frame. */
+	function pops
+	pop	%rdx
+	.cfi_def_cfa_offset 0
+	.globl	kept_popped
+	.hidden	kept_popped
+kept_popped:
+	nop
+	push	%rdx
+	.cfi_def_cfa_offset 8
+	ret
+	end pops
+
 	.section .note.GNU-stack, "", @progbits

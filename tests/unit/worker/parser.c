@@ -227,6 +227,31 @@ static void check_costs_one(const char *text, unsigned deadline_ms, int r, const
 	sp_workers_free(w);
 }
 
+/* Parsers that came one after the other have not had their memory at one time. */
+static void test_peak(void **state)
+{
+	struct sp_workers *w = workers(200);
+	struct sp_workers_stats s;
+	uint64_t first = 0;
+	int bad = file_with("hang");
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct answer a;
+		ask(w, bad, &a);
+		assert_int_equal(sp_workers_wait(w, 60000), 0);
+		assert_true(a.r < 0);
+		answer_done(&a);
+		sp_workers_stats(w, &s);
+		first = i ? first : s.peak_bytes;
+	}
+	assert_int_equal(s.n_late, 4);
+	assert_true(first > 100000 && s.peak_bytes >= first);
+	assert_true(s.peak_bytes < 2 * first);
+	close(bad);
+	sp_workers_free(w);
+}
+
 static void test_crash(void **state)
 {
 	(void)state;
@@ -525,7 +550,7 @@ int main(int argc, char **argv)
 	    CLEAN_TEST(test_identity), CLEAN_TEST(test_package),    CLEAN_TEST(test_blob),      CLEAN_TEST(test_crash),
 	    CLEAN_TEST(test_leave),    CLEAN_TEST(test_hang),       CLEAN_TEST(test_starved),   CLEAN_TEST(test_no_elf),
 	    CLEAN_TEST(test_sandbox),  CLEAN_TEST(test_privileges), CLEAN_TEST(test_lies),      CLEAN_TEST(test_many),
-	    CLEAN_TEST(test_idle),     CLEAN_TEST(test_cancel),     CLEAN_TEST(test_arguments),
+	    CLEAN_TEST(test_idle),     CLEAN_TEST(test_cancel),     CLEAN_TEST(test_arguments), CLEAN_TEST(test_peak),
 #ifndef WITH_BROKER
 	    CLEAN_TEST(test_orphan),
 #endif
