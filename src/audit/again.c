@@ -180,7 +180,7 @@ static bool is_reached(const struct sp_object *o)
 		for (uint32_t k = 0; (by->is_program || by->has_static_tls) && k < by->n_relocations; k++) {
 			const Elf64_Rela *r = &by->relocations[k];
 			const Elf64_Sym *s = &by->symbols[ELF64_R_SYM(r->r_info)];
-			if (ELF64_R_TYPE(r->r_info) == R_X86_64_TPOFF64 && ELF64_R_SYM(r->r_info) != 0 &&
+			if (ELF64_R_TYPE(r->r_info) == SP_RELOC_TLS && ELF64_R_SYM(r->r_info) != 0 &&
 			    s->st_shndx == SHN_UNDEF && sp_object_defines(o, by->strings + s->st_name))
 				return true;
 		}

@@ -15,9 +15,9 @@
 #include <elf.h>
 #include <link.h>
 
-#include "audit/layout.h"
 #include "audit/share.h"
 #include "audit/sys.h"
+#include "audit/x86_64/layout.h"
 #include "link/blocks.h"
 
 #pragma GCC visibility push(hidden)
@@ -128,7 +128,7 @@ extern char sp_again_name[16]; /* what the process was called before; "": it is 
 /* Of the libraries that a program begins with: does not return if it is executed again. */
 void sp_again_opened(const struct sp_object *o);
 
-/* --- stub.c: `jmp *WORD(%rip)` of .plt.got --- */
+/* --- x86_64/stub.c: the jumps of .plt.got --- */
 struct sp_stubs { /* of an object */
 	struct sp_range range;
 	uint64_t next, open_page;

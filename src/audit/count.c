@@ -269,9 +269,8 @@ static uint64_t object_counters(struct sp_counted_ref_info *f)
 static bool is_of_linker(const struct sp_counted_ref_info *f, uint64_t return_address)
 {
 	const struct sp_object *site = owner_of(f)->is_program ? sp_object_at(return_address) : NULL;
-	const uint8_t *call = (const uint8_t *)return_address - 6;
 
-	return site && site->is_linker && call[0] == 0xff && call[1] == 0x15; /* call *WORD(%rip) */
+	return site && site->is_linker && sp_is_call_by_word(return_address);
 }
 
 void sp_count(struct sp_counted_ref *r, uint64_t return_address)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * References that ld.so binds without telling auditors: words of R_X86_64_GLOB_DAT relocations. One that code only
+ * References that ld.so binds without telling auditors: words of GLOB_DAT relocations. One that code only
  * calls through is led to a trampoline. One whose value code may take stays as ld.so made it, since all objects of a
  * process must see one address of a function; then the stub by which the object calls it is led to one instead, where
  * there is one (stub.c). All else is left alone, and its function marked: calls by its address are not seen.
@@ -51,11 +51,11 @@ static bool find_words(struct walk *w)
 	for (uint32_t i = 0; i < w->o->n_relocations; i++) {
 		const Elf64_Rela *r = &w->o->relocations[i];
 		uint64_t at = w->o->bias + r->r_offset;
-		if (ELF64_R_TYPE(r->r_info) == R_X86_64_64) {
+		if (ELF64_R_TYPE(r->r_info) == SP_RELOC_WORD) {
 			leads = leads || leads_to(w->o, r);
 			continue;
 		}
-		if (ELF64_R_TYPE(r->r_info) != R_X86_64_GLOB_DAT)
+		if (ELF64_R_TYPE(r->r_info) != SP_RELOC_GLOB_DAT)
 			continue;
 		if (w->words.high == 0 || at < w->words.low)
 			w->words.low = at;
@@ -180,10 +180,10 @@ static void patch_check_reloc(struct walk *w, const Elf64_Rela *r)
 	unsigned type = ELF64_R_TYPE(r->r_info);
 	struct sp_object *callee;
 
-	if (type != R_X86_64_GLOB_DAT && type != R_X86_64_64)
+	if (type != SP_RELOC_GLOB_DAT && type != SP_RELOC_WORD)
 		return;
 	callee = leads_to(w->o, r);
-	if (callee && type == R_X86_64_64) {
+	if (callee && type == SP_RELOC_WORD) {
 		w->n_words += is_counted(callee, patch_name_of(w->o, r));
 		note(w, callee, *(const uint64_t *)(w->o->bias + r->r_offset), patch_name_of(w->o, r));
 	} else if (callee)

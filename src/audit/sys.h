@@ -10,24 +10,12 @@
 #ifndef SP_AUDIT_SYS_H
 #define SP_AUDIT_SYS_H
 
+#include "audit/x86_64/instructions.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
-
-static inline int64_t sp_sys(int64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
-{
-	register uint64_t r10 __asm__("r10") = d;
-	register uint64_t r8 __asm__("r8") = e;
-	register uint64_t r9 __asm__("r9") = f;
-	int64_t result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
-}
 
 static inline size_t sp_len(const char *s)
 {
@@ -36,11 +24,6 @@ static inline size_t sp_len(const char *s)
 	while (s[n] != '\0')
 		n++;
 	return n;
-}
-
-static inline void sp_copy(void *to, const void *from, size_t n)
-{
-	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 }
 
 static inline bool sp_equal(const void *a, const void *b, size_t n)

@@ -191,14 +191,6 @@ uint64_t sp_time_target(uint32_t number)
 }
 
 /* --- flights --- */
-static uint64_t now(void)
-{
-	uint32_t low, high;
-
-	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-	return (uint64_t)high << 32 | low;
-}
-
 /* level: 0 for the call that returns to the stub, more for those that it has ended in, one by the other. */
 static uint64_t time_key_of(uint64_t stack, uint64_t number, uint64_t level)
 {
@@ -247,7 +239,7 @@ static void time_tail(const struct sp_timing *t, uint64_t stack, uint64_t number
 			return;
 		if ((timing & 1) != 0)
 			continue;
-		flight_put(time_key_of(stack, number, level + 1), (uint64_t)t, now());
+		flight_put(time_key_of(stack, number, level + 1), (uint64_t)t, sp_ticks());
 		flight_put(key, timing | 1, start);
 		return;
 	}

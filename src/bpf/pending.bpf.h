@@ -11,7 +11,7 @@
 
 #include "bpf/aggregate.bpf.h"
 
-enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at */, SP_RED_ZONE = 128, SP_STACK_REACH = 16 << 20 };
+enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at */, SP_STACK_REACH = 16 << 20 };
 
 /*
  * Adds the mapping at addr, if it is an executable one, to the record. Returns where to look next, 0 at the end. The
@@ -28,7 +28,7 @@ __noinline sp_u64 sp_pending_map(struct sp_scratch *s, struct sp_message_pending
 	n = r->n_maps;
 	if (!last || n >= SP_PENDING_MAPS)
 		return 0;
-	if (vma && sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC && !sp_seen_fill(s, addr, 0)) {
+	if (vma && sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC && !sp_seen_look(s, addr, SP_N_SEEN)) {
 		struct sp_map *to = &r->maps[n];
 		struct sp_seen *e = &s->seen[0];
 

@@ -10,7 +10,7 @@
 
 #include "bpf/follow.bpf.h"
 #include "bpf/pending.bpf.h"
-#include "bpf/x86_64.bpf.h"
+#include "bpf/x86_64/registers.bpf.h"
 
 /* Of the current task: whether it is one of those asked for. */
 static __always_inline int sp_is_wanted(struct task_struct *task)

@@ -96,8 +96,8 @@ static __always_inline int sp_env_read(struct sp_scratch *s, sp_u64 addr, void *
 	return bpf_probe_read_user(ret, n, (void *)addr) ? -1 : 0;
 }
 
-#include "unwind/hotspot.h"
-#include "unwind/v8.h"
+#include "unwind/x86_64/hotspot.h"
+#include "unwind/x86_64/v8.h"
 
 __noinline sp_u32 sp_env_ahead(struct sp_scratch *s)
 {
@@ -126,8 +126,8 @@ static __always_inline int sp_env_around(struct sp_scratch *s, sp_u64 ip)
 	return bpf_probe_read_user(s->code, SP_CODE_BYTES, (void *)(ip - SP_CODE_BEFORE)) ? -1 : 0;
 }
 
-/* What the file's table says, which is hereby in use. */
-static __always_inline void sp_seen_table(struct sp_seen *e)
+/* What the file's table says; which is hereby in use, or only looked at. */
+static __always_inline void sp_seen_table(struct sp_seen *e, int is_used)
 {
 	sp_u32 id = e->file;
 	struct sp_table *t = bpf_map_lookup_elem(&tables, &id);
@@ -143,7 +143,8 @@ static __always_inline void sp_seen_table(struct sp_seen *e)
 	e->first = t->first;
 	e->n_groups = t->n_groups;
 	e->shift = t->shift;
-	t->used = sp_drain_number;
+	if (is_used)
+		t->used = sp_drain_number;
 }
 
 /* The number of this sample's process record: 0 if it was not announced yet (aggregate.bpf.h). */
@@ -193,14 +194,15 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 }
 
 /*
- * Looks an address up in the mapping tree into seen[slot]. 0, or the stop that it means. A second time where the file
- * turns out to be none: code that was made at run time is its process's.
+ * Looks an address up in the mapping tree into seen[slot]. 0, or the stop that it means. Slot SP_N_SEEN: only looked
+ * at, in slot 0. With SP_SEEN_AS_MEMORY as if no file were mapped.
  */
+#define SP_SEEN_AS_MEMORY 0x100
 __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 {
 	sp_u64 last = 0, vma;
 	struct sp_seen *e;
-	sp_u32 r, i;
+	sp_u32 r;
 
 	if (!s)
 		return SP_STOP_UNMAPPED;
@@ -215,17 +217,22 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 		return SP_STOP_BUSY;
 	if (!(sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC))
 		return SP_STOP_UNMAPPED;
-	SP_UNROLL
-	for (i = 0; i < 2; i++) {
-		r = sp_seen_file(s, e, addr);
-		if (r)
-			return r;
-		sp_seen_table(e);
-		if (e->state != SP_TABLE_MADE)
-			break;
+	if (slot & SP_SEEN_AS_MEMORY)
 		s->view.file = 0;
-	}
-	return 0;
+	r = sp_seen_file(s, e, addr);
+	if (!r)
+		sp_seen_table(e, !(slot & SP_N_SEEN));
+	return r;
+}
+
+/* The same a second time where the file turns out to be none: code that was made at run time is its process's. */
+static __always_inline sp_u32 sp_seen_look(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
+{
+	sp_u32 r = sp_seen_fill(s, addr, slot);
+
+	if (r || s->seen[slot & (SP_N_SEEN - 1)].state != SP_TABLE_NO_FILE)
+		return r;
+	return sp_seen_fill(s, addr, slot | SP_SEEN_AS_MEMORY);
 }
 
 /* The mapping of addr: one of those met before, or looked up. 0, or the stop; the slot in s->last_seen. */
@@ -243,7 +250,7 @@ static __always_inline sp_u32 sp_seen_find(struct sp_scratch *s, sp_u64 addr)
 	}
 	i = s->n_seen++ & (SP_N_SEEN - 1);
 	s->last_seen = i;
-	return sp_seen_fill(s, addr, i);
+	return sp_seen_look(s, addr, i);
 }
 
 static __always_inline sp_u32 sp_step_guessed(struct sp_scratch *s)
@@ -433,10 +440,12 @@ __noinline sp_u32 sp_step_jit(struct sp_scratch *s, sp_u32 id)
  * Of a file's code, above the leaf. A child of fork returns to code that its parent ran, whose pages it has not touched
  * yet: they cannot be read here, which is no reason. The next step looks at the mapping.
  */
-static __always_inline sp_u32 sp_step_file_guessed(struct sp_scratch *s)
+__noinline sp_u32 sp_step_file_guessed(struct sp_scratch *s)
 {
 	sp_u32 r;
 
+	if (!s)
+		return SP_STOP_NO_UNWIND;
 	s->may_be_unread = !(s->how & (SP_HOW_EXACT | SP_HOW_FIRST));
 	r = sp_step_guessed(s);
 	s->may_be_unread = 0;

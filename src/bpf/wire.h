@@ -105,10 +105,10 @@ enum sp_table_state {
 			    memory without a file: it is not known yet whose code it is */
 	SP_TABLE_LOADED,
 	SP_TABLE_FP,      /* there is no unwind information: frame-pointer steps, guessed */
-	SP_TABLE_V8,      /* code that V8 made (unwind/v8.h) */
-	SP_TABLE_HOTSPOT, /* code that HotSpot made (unwind/hotspot.h) */
-	SP_TABLE_JIT,     /* code that another made: its process may be asked (unwind/jit.h) */
-	SP_TABLE_MADE,    /* no ELF file, and no file any more: what is mapped of it is as memory without a file */
+	SP_TABLE_V8,      /* code that V8 made (unwind/x86_64/v8.h) */
+	SP_TABLE_HOTSPOT, /* code that HotSpot made (unwind/x86_64/hotspot.h) */
+	SP_TABLE_JIT,     /* code that another made: its process may be asked (unwind/x86_64/jit.h) */
+	SP_TABLE_NO_FILE, /* no ELF file, and no file any more: what is mapped of it is as memory without a file */
 };
 
 struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the user half, state last */
@@ -174,7 +174,7 @@ enum sp_cfa_kind {
 	SP_CFA_INDEX_DEREF, /* *(reg + off + index * scale) + add */
 	SP_CFA_PLT,         /* sp + off + ((ip & 15) >= add ? 8 : 0) */
 	SP_CFA_BAD,         /* known, but not expressible: SP_STOP_RULE */
-	SP_CFA_V8,          /* no unwind information, in a file with V8's own functions (unwind/v8.h) */
+	SP_CFA_V8,          /* no unwind information, in a file with V8's own functions (unwind/x86_64/v8.h) */
 };
 /* In `reg` of SP_CFA_ROOT: what begins there. */
 enum sp_stack_root { SP_ROOT_PROCESS, SP_ROOT_THREAD, SP_ROOT_FIBER };

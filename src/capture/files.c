@@ -79,13 +79,13 @@ static void table_refuse(struct sp_capture *c, uint32_t id)
  * No ELF file, and no file any more (shared memory, a memfd, a temporary file that was deleted): what programs make
  * code in that they map twice, or share. The kernel half takes it for memory without a file from now on.
  */
-static void made_note(struct sp_capture *c, uint32_t id)
+static void no_file_note(struct sp_capture *c, uint32_t id)
 {
 	table_refuse(c, id);
-	sp_tables_set_code(c->tables, id, SP_TABLE_MADE);
+	sp_tables_set_code(c->tables, id, SP_TABLE_NO_FILE);
 }
 
-static bool is_made(const struct sp_capture *c, uint32_t id, int r)
+static bool is_no_file(const struct sp_capture *c, uint32_t id, int r)
 {
 	return r == -ENOEXEC && sp_profile_file(c->profile, c->seen[id].number)->deleted;
 }
@@ -291,9 +291,9 @@ static void identified(void *arg, struct sp_identify_result *identity)
 		free(identity->soname);
 		return;
 	}
-	if (is_made(c, id, identity->r)) {
+	if (is_no_file(c, id, identity->r)) {
 		sp_error_clear();
-		made_note(c, id);
+		no_file_note(c, id);
 	} else if (identity->r < 0) {
 		c->stats.n_no_table++;
 		note_set(c, id, sp_error_text(identity->r));

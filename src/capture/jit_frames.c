@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jit_frames.c: frames of code made at run time that no frame pointer leads on from (unwind/jit.h).
+ * jit_frames.c: frames of code made at run time that no frame pointer leads on from (unwind/x86_64/jit.h).
  *
  * A parser reads the code around the frame out of its process (sp_memory_want); the sample waits for the answer as
  * others do for a table. Answers are kept for a moment, by place and return address: loops are sampled at the same
@@ -13,7 +13,7 @@
 #include "capture/priv.h"
 #include "profile/profile.h"
 #include "unwind/finish.h"
-#include "unwind/jit.h"
+#include "unwind/x86_64/jit.h"
 #include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>

@@ -5,37 +5,24 @@
 #include <errno.h>
 #include <string.h>
 
-enum { TAIL_BYTES = 16, USER_CS_32 = 0x23, MAX_NAME = 4096 + 64 };
-/* Places among the registers as they come. */
-enum { AX, BX, CX, DX, SI, DI, BP, SP, IP, FLAGS, CS, SS, R8, N_REGS = R8 + 8 };
+enum { TAIL_BYTES = 16, MAX_NAME = 4096 + 64 };
 
 static void regs_put(const uint64_t *r, struct sp_perf_sample *s)
 {
-	static const uint8_t dwarf[] = {AX, DX, CX, BX, SI, DI, BP, SP};
-	size_t i;
-
-	for (i = 0; i < SP_COUNT(dwarf); i++) {
-		s->regs.r[i] = r[dwarf[i]];
-		s->regs.r[8 + i] = r[R8 + i];
-	}
-	s->regs.ip = r[IP];
-	s->regs.sp = r[SP];
-	s->regs.fp = r[BP];
+	sp_perf_regs_put(r, &s->regs);
 	s->has_regs = true;
-	s->is_32_bit |= r[CS] == USER_CS_32;
-	/* `syscall` leaves the address behind it in rcx and the flags in r11; an interrupt leaves everything as it is.
-	 */
-	s->is_call = s->in_kernel && r[CX] == r[IP] && r[R8 + 3] == r[FLAGS];
+	s->is_32_bit |= sp_perf_is_32_bit(r);
+	s->is_call = s->in_kernel && sp_perf_is_call(r);
 }
 
 static void parse_regs(struct sp_cursor *c, struct sp_perf_sample *s)
 {
-	uint64_t abi = sp_cursor_u64(c), r[N_REGS];
+	uint64_t abi = sp_cursor_u64(c), r[SP_PERF_N_REGS];
 	size_t i;
 
 	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return;
-	for (i = 0; i < N_REGS; i++)
+	for (i = 0; i < SP_PERF_N_REGS; i++)
 		r[i] = sp_cursor_u64(c);
 	s->is_32_bit = abi == PERF_SAMPLE_REGS_ABI_32;
 	regs_put(r, s);

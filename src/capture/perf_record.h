@@ -11,14 +11,13 @@
 #define SP_CAPTURE_PERF_RECORD_H
 
 #include "bpf/wire.h"
+#include "capture/x86_64/perf_registers.h"
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define SP_PERF_SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD)
-/* AX BX CX DX SI DI BP SP IP FLAGS CS SS, R8 to R15 (asm/perf_regs.h) */
-#define SP_PERF_REGS 0xff0fffULL
 
 struct sp_perf_format {
 	bool has_user;   /* PERF_SAMPLE_REGS_USER of SP_PERF_REGS, PERF_SAMPLE_STACK_USER */

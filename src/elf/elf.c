@@ -3,6 +3,7 @@
 #include "elf/elf.h"
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "elf/priv.h"
 
@@ -65,7 +66,7 @@ static int check_header(const Elf64_Ehdr *h)
 		return sp_fail_said(-ENOEXEC, "not an ELF file");
 	if (h->e_ident[EI_CLASS] != ELFCLASS64)
 		return sp_fail_said(-ENOEXEC, "not a 64-bit ELF file");
-	if (h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != EM_X86_64)
+	if (h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != SP_MACHINE_ELF)
 		return sp_fail_said(-ENOEXEC, "an ELF file of another architecture, not x86-64");
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include "elf/go.h"
 
 #include "base/cursor.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "elf/priv.h"
 
@@ -54,7 +55,7 @@ static uint64_t relocated(struct sp_elf *e, uint64_t vaddr)
 	if (s.size > MAX_RELOCATIONS || sp_elf_read(e, s.offset, (size_t)s.size, (void **)&rela) < 0)
 		return 0;
 	for (size_t i = 0; i < s.size / sizeof(*rela); i++)
-		if (rela[i].r_offset == vaddr && ELF64_R_TYPE(rela[i].r_info) == R_X86_64_RELATIVE)
+		if (rela[i].r_offset == vaddr && ELF64_R_TYPE(rela[i].r_info) == SP_MACHINE_RELATIVE)
 			return (uint64_t)rela[i].r_addend;
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * file.h: the user half of counting calls: makes, reads and merges files of calls (format.h).
+ * file.h: the user half of counting calls: makes, reads and subtracts files of calls (format.h).
  *
  * sp_calls_prepare() makes or continues a file; programs started with the environment of audit_library.h count into it
  * as long as it exists. A program that cannot use the file (removed, another user's, another version) runs uncounted,
@@ -32,7 +32,7 @@ struct sp_calls_what {                /* what is counted */
  * some functions LIB-HASHTAG.profile; a new string (free it). directory NULL: $XDG_STATE_HOME/soprof/calls, or
  * ~/.local/state/soprof/calls, made 0700 and refused (-EPERM) if others own it or may write to it. A directory given by
  * the user is made (0755 less the umask) if only its last component is missing. If another user's file has the name,
- * ours is LIB[,LIB...]TAG.UID.profile: one for each user, and readers merge them. -EINVAL: no library, or a name with
+ * ours is LIB[,LIB...]TAG.UID.profile: one for each user. -EINVAL: no library, or a name with
  * '/', ',' or control characters, or a glob with ',', control characters or a class of characters.
  */
 int sp_calls_path(const char *directory, const char *tag, const struct sp_calls_what *what, char **ret_path);
@@ -99,8 +99,8 @@ struct sp_calls_snapshot {
 	struct sp_calls_arc *arcs;   /* distinct but for n_calls */
 	struct sp_calls_time *times; /* distinct but for n */
 	size_t n_libraries, n_callees, n_whos, n_arcs, n_times;
-	char *targets;       /* as in the header; after a merge the first file's */
-	uint64_t created_ns; /* of the oldest */
+	char *targets; /* as in the header */
+	uint64_t created_ns;
 	uint64_t counters[SP_CALLS_COUNTERS];
 	uint64_t n_torn; /* records taken but not READY: the program was killed, or is writing */
 	enum sp_calls_depth depth;
@@ -113,9 +113,7 @@ bool sp_calls_is(const void *bytes, size_t len);
 int sp_calls_read(const char *path, struct sp_calls_snapshot *ret_snapshot);
 /* The same from a descriptor of a regular file; name is for messages. */
 int sp_calls_read_fd(int fd, const char *name, struct sp_calls_snapshot *ret_snapshot);
-/* Adds `from` to *into; libraries are joined by build id. On errors *into is consistent: with or without it. */
-int sp_calls_merge(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *from);
-/* Subtracts an older snapshot of the same file. Errors as for merge. */
+/* Subtracts an older snapshot of the same file; libraries are told apart by build id. On errors *into stays. */
 int sp_calls_subtract(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *older);
 void sp_calls_done(struct sp_calls_snapshot *s);
 

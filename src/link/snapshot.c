@@ -218,7 +218,7 @@ int64_t sp_calls_add_time(struct sp_calls_builder *b, const struct sp_calls_time
 	return at;
 }
 
-/* --- several files --- */
+/* --- what a file has gained --- */
 struct numbers { /* of what a snapshot has, in the builder */
 	uint32_t *libraries, *callees, *whos;
 };
@@ -275,7 +275,21 @@ static int add_snapshot(struct sp_calls_builder *b, const struct sp_calls_snapsh
 	return add_all(b, s, &(struct numbers){libraries, callees, whos});
 }
 
-static int snapshot_add(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *from, bool takes_away)
+static void drop_uncalled(struct sp_calls_snapshot *s)
+{
+	size_t n = 0, n_times = 0;
+
+	for (size_t i = 0; i < s->n_arcs; i++)
+		if (s->arcs[i].n_calls)
+			s->arcs[n++] = s->arcs[i];
+	for (size_t i = 0; i < s->n_times; i++)
+		if (s->times[i].n)
+			s->times[n_times++] = s->times[i];
+	s->n_arcs = n;
+	s->n_times = n_times;
+}
+
+int sp_calls_subtract(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *older)
 {
 	struct sp_calls_builder b;
 	int r = sp_calls_begin(&b);
@@ -283,44 +297,21 @@ static int snapshot_add(struct sp_calls_snapshot *into, const struct sp_calls_sn
 	if (r < 0)
 		return r;
 	r = add_snapshot(&b, into);
-	b.takes_away = takes_away;
+	b.takes_away = true;
 	if (r == 0)
-		r = add_snapshot(&b, from);
+		r = add_snapshot(&b, older);
 	if (r < 0) {
 		sp_calls_end(&b, NULL);
 		return r;
 	}
+	drop_uncalled(&b.made);
 	b.made.targets = sp_take_ptr(into->targets);
-	b.made.created_ns = SP_MIN(into->created_ns, from->created_ns);
-	b.made.depth = SP_MAX(into->depth, from->depth);
-	b.made.n_torn = into->n_torn + from->n_torn;
+	b.made.created_ns = into->created_ns;
+	b.made.depth = into->depth;
+	b.made.n_torn = into->n_torn - SP_MIN(into->n_torn, older->n_torn);
 	for (size_t i = 0; i < SP_CALLS_COUNTERS; i++)
-		b.made.counters[i] = takes_away ? into->counters[i] - SP_MIN(into->counters[i], from->counters[i])
-						: into->counters[i] + from->counters[i];
+		b.made.counters[i] = into->counters[i] - SP_MIN(into->counters[i], older->counters[i]);
 	sp_calls_done(into);
 	sp_calls_end(&b, into);
-	return 0;
-}
-
-int sp_calls_merge(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *from)
-{
-	return snapshot_add(into, from, false);
-}
-
-int sp_calls_subtract(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *older)
-{
-	int r = snapshot_add(into, older, true);
-	size_t n = 0, n_times = 0;
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < into->n_arcs; i++)
-		if (into->arcs[i].n_calls)
-			into->arcs[n++] = into->arcs[i];
-	for (size_t i = 0; i < into->n_times; i++)
-		if (into->times[i].n)
-			into->times[n_times++] = into->times[i];
-	into->n_arcs = n;
-	into->n_times = n_times;
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * snapshot.h: builds a snapshot from one or several files.
+ * snapshot.h: builds a snapshot from a file, or from what a file has gained since another.
  *
  * Equal items have one number, in the order in which they were first added; strings are copied. Calls of equal arcs
  * are added; sums saturate at INT64_MAX. Each sp_calls_begin() needs an sp_calls_end(), with or without taking the

@@ -138,11 +138,11 @@ static bool any_nameless(const struct sp_profile *p)
 	return false;
 }
 
-/* Of those that could not be looked up while sampling; what was removed before that has its number for a name. */
+/* Of those that could not be looked up while sampling; one that is not found has its number for a name. */
 int sp_enrich_cgroups(struct sp_profile *p)
 {
 	struct sp_cgroups *cgroups = NULL;
-	char gone[64];
+	char missing[64];
 	int r = 0;
 
 	if (any_nameless(p) && sp_cgroups_new(&cgroups) < 0)
@@ -153,8 +153,8 @@ int sp_enrich_cgroups(struct sp_profile *p)
 
 		if (!is_nameless(process))
 			continue;
-		snprintf(gone, sizeof(gone), "[cgroup %" PRIu64 ", removed]", process->cgroup);
-		r = sp_profile_set_cgroup(p, i, *path ? path : gone);
+		snprintf(missing, sizeof(missing), "[cgroup %" PRIu64 ", not found]", process->cgroup);
+		r = sp_profile_set_cgroup(p, i, *path ? path : missing);
 	}
 	sp_cgroups_free(cgroups);
 	return r;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jit.h: names of memory without a file, from what its process tells of the code that it made; private to src/naming.
+ * jit.h: names of JIT code, from what its process writes about it; private to src/naming.
  *
- * perf_map.c, jit_dump.c and jit_objects.c each ask one source; jit.c puts together what they know: what one has no
- * name for, the next is asked for. Each is a part of a question (work.h), and begins with a function below; answers of
- * parsers are addresses, in found[], until jit.c takes them over. 0 or a negative errno; -ENOENT: the process has no
- * such source. One thread.
+ * There are three sources, each begun by a function below: the jit dump and the perf map (jit_files.c), and GDB's list
+ * (jit_objects.c). jit.c asks one after the other, each for the addresses that none before had a name for. Each is a
+ * part of a question (work.h). Parsers answer with addresses, in found[], until jit.c takes them over. 0 or a negative
+ * errno; -ENOENT: the process has no such source. One thread.
  */
 #ifndef SP_NAMING_JIT_H
 #define SP_NAMING_JIT_H
@@ -28,7 +28,7 @@ struct sp_jit_question {           /* zeroed at first, but for fd */
 	struct sp_name *found; /* and what was answered */
 	unsigned source;       /* that is asked now */
 	int result, fd;        /* of all of them so far; what the source is read from, -1 = nothing */
-	bool is_own_tmp;       /* perf_map.c: the last place */
+	bool is_own_tmp;       /* the perf map was looked for in our own /tmp, the last place */
 	bool has_list;         /* jit_objects.c: one that could be read; */
 	/* the files, and where their lists are */
 	struct sp_jit_mapped *files;

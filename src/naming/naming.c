@@ -266,37 +266,37 @@ int sp_naming_source_lines(void *naming, uint32_t file, const uint64_t *offsets,
 }
 
 /* --- frame pointers --- */
-static void vouched_came(void *work, int r, const uint64_t *places, size_t n)
+static void verified_came(void *work, int r, const uint64_t *places, size_t n)
 {
 	struct sp_naming_work *w = work;
 
 	if (r >= 0 && w->naming) {
-		memcpy(w->vouched, places, SP_MIN(n, w->n) * sizeof(*places));
-		w->n_vouched = SP_MIN(n, w->n);
+		memcpy(w->verified, places, SP_MIN(n, w->n) * sizeof(*places));
+		w->n_verified = SP_MIN(n, w->n);
 	}
 	sp_naming_came(w, r);
 }
 
-static int vouch_first(struct sp_naming *n, int r)
+static int verify_first(struct sp_naming *n, int r)
 {
 	struct sp_naming_work *w = n->work;
 
 	r = hold(n);
-	return r < 0 ? r : sp_naming_asked(n, sp_workers_vouch(n->workers, w->fd, w->offsets, w->n, vouched_came, w));
+	return r < 0 ? r : sp_naming_asked(n, sp_workers_verify(n->workers, w->fd, w->offsets, w->n, verified_came, w));
 }
 
-int sp_naming_vouch(struct sp_naming *n, uint32_t file, uint64_t *places, size_t *n_places)
+int sp_naming_verify(struct sp_naming *n, uint32_t file, uint64_t *places, size_t *n_places)
 {
-	SP_FREE uint64_t *vouched = calloc(*n_places + 1, sizeof(*vouched));
-	int r = vouched ? sp_naming_begin(n, &(struct sp_name_question){file, places, *n_places, NULL}, vouch_first)
-			: -ENOMEM;
+	SP_FREE uint64_t *verified = calloc(*n_places + 1, sizeof(*verified));
+	int r = verified ? sp_naming_begin(n, &(struct sp_name_question){file, places, *n_places, NULL}, verify_first)
+			 : -ENOMEM;
 
 	if (r < 0)
 		return r;
-	n->work->vouched = vouched;
+	n->work->verified = verified;
 	sp_naming_wait(n);
-	*n_places = n->work->n_vouched;
-	memcpy(places, vouched, *n_places * sizeof(*places));
+	*n_places = n->work->n_verified;
+	memcpy(places, verified, *n_places * sizeof(*places));
 	return sp_naming_end(n);
 }
 

@@ -130,7 +130,7 @@ int sp_naming_resolve(struct sp_naming *n, const struct sp_name_question *q);
 int sp_naming_source_lines(void *naming, uint32_t file, const uint64_t *offsets, size_t n,
 			   struct sp_source_lines *sources);
 /* which places of a file keep a frame pointer by their code, ascending: they come first then; */
-int sp_naming_vouch(struct sp_naming *n, uint32_t file, uint64_t *places, size_t *n_places);
+int sp_naming_verify(struct sp_naming *n, uint32_t file, uint64_t *places, size_t *n_places);
 /* the descriptor of the debug file of the file in fd, or -1: it needs none, or there is none that can be used. */
 int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd);
 

@@ -3,8 +3,8 @@
  * owners.h: the packages that own paths of this machine, by its package managers' databases: dpkg's, else rpm's.
  *
  * Which of the paths mean files of this machine the caller knows. A database of rpm's that cannot be read costs its
- * packages only: why is told by sp_owners_warn, once. 0 or a negative errno with sp_error_text(); the answer is the
- * caller's. Main thread only.
+ * packages only, and so does a part of either database: sp_owners_warn is called, once for each of these. 0 or a
+ * negative errno with sp_error_text(); the answer is the caller's. Main thread only.
  */
 #ifndef SP_NAMING_OWNERS_H
 #define SP_NAMING_OWNERS_H

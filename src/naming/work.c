@@ -34,9 +34,21 @@ int sp_naming_begin(struct sp_naming *n, const struct sp_name_question *q, sp_na
 	return 0;
 }
 
+static int too_deep(struct sp_naming *n, int r)
+{
+	(void)n;
+	(void)r;
+	return sp_fail_said(-ELOOP, "naming has too many steps that wait for another");
+}
+
 void sp_naming_then(struct sp_naming *n, sp_naming_step_fn *step)
 {
-	n->work->then[n->work->n_then++] = step;
+	struct sp_naming_work *w = n->work;
+
+	if (w->n_then < SP_NAMING_STEPS)
+		w->then[w->n_then++] = step;
+	else
+		w->then[SP_NAMING_STEPS - 1] = too_deep;
 }
 
 /* False: it waits for a worker. */

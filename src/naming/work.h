@@ -3,9 +3,9 @@
  * work.h: the question at hand, as steps; private to src/naming.
  *
  * Steps form a stack. sp_naming_then() pushes the continuation; a step's result (>= 0 or a negative errno) is passed to
- * the last one pushed. A step that asked a worker returns sp_naming_asked(), or what is made of it below; the next runs
- * when the answer has come, with that. The last result is the question's. Whatever a step holds is in struct
- * sp_naming_work, which closes and frees it. One thread.
+ * the last one pushed. Beyond SP_NAMING_STEPS the question fails with -ELOOP. A step that asked a worker returns
+ * sp_naming_asked(), or what is made of it below; the next runs when the answer has come, with that. The last result is
+ * the question's. Whatever a step holds is in struct sp_naming_work, which closes and frees it. One thread.
  */
 #ifndef SP_NAMING_WORK_H
 #define SP_NAMING_WORK_H
@@ -19,7 +19,7 @@
 #include <stdbool.h>
 
 typedef int sp_naming_step_fn(struct sp_naming *n, int r);
-enum { SP_NAMING_STEPS = 16 }; /* more are never put down at a time: one for each part that waits for another */
+enum { SP_NAMING_STEPS = 16 }; /* one for each part of a question that waits for another */
 
 struct sp_debug_search {
 	struct sp_elf_debug own; /* what the file has itself */
@@ -42,8 +42,8 @@ struct sp_naming_work {
 	size_t n;
 	struct sp_name *names;
 	struct sp_source_lines *sources;
-	uint64_t *vouched; /* of the offsets; n_vouched */
-	size_t n_vouched;
+	uint64_t *verified; /* of the offsets; n_verified */
+	size_t n_verified;
 	/* What workers have answered last. */
 	struct sp_naming_opened {
 		int fd;

@@ -191,7 +191,6 @@ struct sp_cgroups {
 	struct sp_intern *ids, *paths; /* the path with an id's number is paths[of_id[number]] */
 	uint32_t *of_id;
 	size_t capacity;
-	uint64_t n_left_out;
 	char path[PATH_BYTES]; /* of the directory that is being walked */
 	size_t path_len;
 };
@@ -211,7 +210,7 @@ static int add_cgroup(struct sp_cgroups *c, uint64_t id)
 
 static int cgroup_walk_dir(struct sp_cgroups *c, int dir_fd, unsigned int level);
 
-/* One cgroup below the one whose path stands in c->path; what cannot be walked is counted. */
+/* One cgroup below the one whose path stands in c->path. One that cannot be walked has no path. */
 static int walk_into(struct sp_cgroups *c, int dir_fd, const char *name, unsigned int level)
 {
 	size_t len = c->path_len, room = sizeof(c->path) - len;
@@ -225,8 +224,6 @@ static int walk_into(struct sp_cgroups *c, int dir_fd, const char *name, unsigne
 		c->path_len = len + (size_t)n;
 		r = cgroup_walk_dir(c, fd, level + 1);
 		c->path_len = len;
-	} else if (!may || errno != ENOENT) { /* it may be removed while we look */
-		c->n_left_out++;
 	}
 	c->path[len] = '\0';
 	return r;
@@ -292,9 +289,4 @@ const char *sp_cgroups_path(const struct sp_cgroups *c, uint64_t id)
 	int64_t number = sp_intern_find(c->ids, &id, sizeof(id));
 
 	return number < 0 ? "" : sp_intern_get(c->paths, c->of_id[number], NULL);
-}
-
-uint64_t sp_cgroups_n_left_out(const struct sp_cgroups *c)
-{
-	return c->n_left_out;
 }

@@ -30,12 +30,10 @@ int sp_cgroup_id(const char *path, uint64_t *ret_id, uint32_t *ret_level);
  */
 int sp_cgroup_path(uint32_t pid, uint64_t id, char *ret_path, size_t size);
 
-/* Reads all cgroups. */
+/* Reads all cgroups; beyond a limit (32 levels, 65,536 cgroups) they have no path, and who asks shows their numbers. */
 int sp_cgroups_new(struct sp_cgroups **ret_cgroups);
 void sp_cgroups_free(struct sp_cgroups *c);
 /* The path of an id, or "". Valid as long as the table. */
 const char *sp_cgroups_path(const struct sp_cgroups *c, uint64_t id);
-/* Cgroups not read because of the limits or an error. */
-uint64_t sp_cgroups_n_left_out(const struct sp_cgroups *c);
 
 #endif

@@ -236,11 +236,6 @@ int sp_input_skip(struct sp_input *in, uint64_t n)
 }
 
 /* --- where, and what went wrong --- */
-uint64_t sp_input_line_number(const struct sp_input *in)
-{
-	return in->line;
-}
-
 uint64_t sp_input_offset(const struct sp_input *in)
 {
 	return in->offset;

@@ -34,8 +34,7 @@ int sp_input_bytes(struct sp_input *in, size_t n, const uint8_t **ret_bytes);
 int sp_input_peek(struct sp_input *in, size_t n, const uint8_t **ret_bytes, size_t *ret_n);
 /* 1: skipped n bytes, in bounded memory; 0: the end came first. */
 int sp_input_skip(struct sp_input *in, uint64_t n);
-uint64_t sp_input_line_number(const struct sp_input *in); /* of the line returned last, from 1 */
-uint64_t sp_input_offset(const struct sp_input *in);      /* of the next byte, decompressed */
+uint64_t sp_input_offset(const struct sp_input *in); /* of the next byte, decompressed */
 const char *sp_input_name(const struct sp_input *in);
 
 /*

@@ -4,6 +4,7 @@
  * the verifier leaves nothing but the steps that there are.
  */
 #include "bpf/scratch.bpf.h"
+#include "bpf/x86_64/call.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -35,33 +36,6 @@ static __always_inline sp_u64 sp_env_memory(struct sp_op_env *env, sp_u64 addres
 		return 0;
 	bpf_probe_read_kernel(&value, size, (void *)address);
 	return value;
-}
-
-/* As the thread saved it when it entered the kernel; its number is -1 if that was by an interrupt or fault. */
-static __always_inline sp_u64 sp_call_number(void)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-
-	return regs->orig_rax;
-}
-
-static __always_inline sp_u64 sp_call_argument(sp_u64 number)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-
-	switch (number) {
-	case 0:
-		return regs->rdi;
-	case 1:
-		return regs->rsi;
-	case 2:
-		return regs->rdx;
-	case 3:
-		return regs->r10;
-	case 4:
-		return regs->r8;
-	}
-	return regs->r9;
 }
 
 static __always_inline sp_u64 sp_env_builtin(struct sp_op_env *env, sp_u64 builtin)

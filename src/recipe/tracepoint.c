@@ -3,16 +3,16 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/recipe_ops.h"
+#include "recipe/x86_64/call.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <unistd.h>
 
-enum { MAX_NAME = 128, USER_CS = 0x33 /* 64-bit code: others have other numbers */ };
+enum { MAX_NAME = 128 };
 
 static const struct {
 	const char *name;
@@ -27,16 +27,16 @@ static struct sp_op load(sp_u8 dst, sp_u8 from, size_t offset)
 	return (struct sp_op){.kind = SP_OP_LOAD, .dst = dst, .a = from, .size = 8, .imm = offset};
 }
 
-/* Both events begin with the saved registers, whose layout user_regs_struct has. */
+/* Both events begin with the saved registers. */
 static void call_slot(unsigned number, struct sp_front_slot *slot)
 {
 	const struct sp_op ops[] = {
 	    {.kind = SP_OP_ARGUMENT, .dst = 0},
-	    load(1, 0, offsetof(struct user_regs_struct, orig_rax)),
+	    load(1, 0, SP_CALL_NUMBER_AT),
 	    {.kind = SP_OP_EQ, .dst = 1, .a = 1, .b = SP_OP_IMM, .imm = number},
 	    {.kind = SP_OP_NEED, .a = 1},
-	    load(1, 0, offsetof(struct user_regs_struct, cs)),
-	    {.kind = SP_OP_EQ, .dst = 1, .a = 1, .b = SP_OP_IMM, .imm = USER_CS},
+	    load(1, 0, SP_CALL_MODE_AT),
+	    {.kind = SP_OP_EQ, .dst = 1, .a = 1, .b = SP_OP_IMM, .imm = SP_CALL_MODE},
 	    {.kind = SP_OP_NEED, .a = 1},
 	};
 

@@ -28,19 +28,14 @@ struct sp_store_ops {
 };
 extern const struct sp_store_ops sp_store_ops_files;
 
-/* A read-only store from the image of a day file. `bytes` is from sqlite3_malloc() and is freed, also after an error.
- */
-int sp_store_open_bytes(void *bytes, size_t len, struct sp_store **ret_store);
-
 struct sp_writer;
 struct sp_store {
 	const struct sp_store_ops *ops;
 	struct sp_store_options options;
 	struct sp_directory directory;
-	struct sp_day_file *memory; /* the only file, in place of a directory */
-	struct sp_writer *writer;   /* NULL: read-only */
-	struct sp_writer *closing;  /* the day before, until it is finished; NULL: none */
-	uint64_t n_damaged_windows, n_damaged_files;
+	struct sp_writer *writer;  /* NULL: read-only */
+	struct sp_writer *closing; /* the day before, until it is finished; NULL: none */
+	uint64_t n_damaged_windows, n_damaged_chunks, n_damaged_files;
 	uint64_t intact_files[64]; /* files with gaps that passed quick_check: day_s + resolution */
 	size_t n_intact_files;
 	uint64_t add_cpu_ns, add_worst_ns, n_added;

@@ -123,13 +123,14 @@ struct sp_store_stats {
 	uint64_t last_ns;     /* beginning of the last window of the finest resolution that has any */
 	uint64_t last_end_ns; /* end of that window */
 	uint64_t bytes;       /* on disk, journals included */
-	uint64_t n_files, n_damaged_files, n_damaged_windows;
-	uint64_t add_cpu_ns, add_worst_ns, n_added; /* since it was opened */
-	uint64_t memory_bytes;                      /* of the writer's dictionary */
-	uint64_t n_moved;                           /* times that files were moved and made anew */
-	uint64_t n_outgrown;                        /* dictionaries that outgrew their memory, since it was opened */
-	bool was_killed;                            /* the writer before did not close the store ... */
-	uint64_t alive_ns;                          /* ... and was last alive then */
+	uint64_t n_files, n_damaged_files;
+	uint64_t n_damaged_windows, n_damaged_chunks; /* which roll-ups could not read, since it was opened */
+	uint64_t add_cpu_ns, add_worst_ns, n_added;   /* since it was opened */
+	uint64_t memory_bytes;                        /* of the writer's dictionary */
+	uint64_t n_moved;                             /* times that files were moved and made anew */
+	uint64_t n_outgrown;                          /* dictionaries that outgrew their memory, since it was opened */
+	bool was_killed;                              /* the writer before did not close the store ... */
+	uint64_t alive_ns;                            /* ... and was last alive then */
 };
 int sp_store_stats(struct sp_store *s, struct sp_store_stats *ret_stats);
 

@@ -3,6 +3,7 @@
 
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "elf/elf.h"
@@ -90,7 +91,8 @@ static int jit_objects_read_head(struct reader *r, struct object *o)
 	if (e < 0)
 		return e;
 	if (memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 || h->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != EM_X86_64 || h->e_shentsize != sizeof(Elf64_Shdr))
+	    h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != SP_MACHINE_ELF ||
+	    h->e_shentsize != sizeof(Elf64_Shdr))
 		return -EBADMSG;
 	return read_part(r, o, h->e_shoff, h->e_shnum * sizeof(Elf64_Shdr), &o->sections);
 }

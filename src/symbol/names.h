@@ -3,7 +3,7 @@
  * names.h: finds function names for file offsets of one ELF file.
  *
  * A pure function from bytes to names, so it runs in a worker without privileges. Sources for each offset, in this
- * order: the code that signal handlers return to (elf/sigreturn.h); .symtab, in the file, its debug file or its
+ * order: the code that signal handlers return to (elf/x86_64/sigreturn.h); .symtab, in the file, its debug file or its
  * .gnu_debugdata; Go's .gopclntab; an exported symbol (.dynsym), only if the offset is within its size; the function's
  * range from .eh_frame, or derived from its instructions; the gap between functions (crtstuff's code, assembly), from
  * the end of the last symbol or FDE to the start of the next one in the executable section and segment; nothing (size

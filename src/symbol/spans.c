@@ -12,7 +12,7 @@
 #include "elf/debug.h"
 #include "elf/elf.h"
 #include "elf/go.h"
-#include "elf/sigreturn.h"
+#include "elf/x86_64/sigreturn.h"
 #include "symbol/priv.h"
 #include "symbol/span.h"
 

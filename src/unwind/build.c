@@ -9,11 +9,11 @@
 #include "elf/elf.h"
 #include "elf/go.h"
 #include "unwind/build_rows.h"
-#include "unwind/context.h"
-#include "unwind/derive.h"
-#include "unwind/kept.h"
 #include "unwind/priv.h"
 #include "unwind/runtime.h"
+#include "unwind/x86_64/context.h"
+#include "unwind/x86_64/derive.h"
+#include "unwind/x86_64/kept.h"
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 #include "unwind/finish.h"
 #include "base/search.h"
 #include "unwind/hotspots.h"
-#include "unwind/jit.h"
 #include "unwind/step_types.h"
 #include "unwind/tables.h"
+#include "unwind/x86_64/jit.h"
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct sp_walk {
 	struct sp_hotspot_blob_info blob_info;
 };
 
-enum { SP_RED_ZONE = 128 /* psABI 3.2.2 */, SP_EPILOGUE = 64, SP_PAGE = 4096 };
+enum { SP_EPILOGUE = 64, SP_PAGE = 4096 };
 
 #define SP_WALK struct sp_walk
 #define sp_opaque(x) ((void)0)
@@ -115,8 +115,8 @@ static int sp_env_code(struct sp_walk *w, sp_u64 addr, sp_u8 *ret)
 	return 0;
 }
 
-#include "unwind/hotspot.h"
-#include "unwind/v8.h"
+#include "unwind/x86_64/hotspot.h"
+#include "unwind/x86_64/v8.h"
 
 static sp_u32 sp_env_ahead(struct sp_walk *w)
 {

@@ -6,6 +6,7 @@
  * the file, relocations. Of a field: names of its class, of itself and of its type, whether it is static, its offset,
  * its address. Of a type: its name, its size.
  */
+#include "base/machine.h"
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "unwind/runtime.h"
@@ -68,7 +69,7 @@ static int pointers_read(struct sp_elf *e, struct pointers *p)
 	if (r < 0)
 		return r == -ENOMEM ? r : -ENOENT;
 	for (size_t i = 0; i < s.size / sizeof(*p->rela); i++)
-		if (ELF64_R_TYPE(p->rela[i].r_info) == R_X86_64_RELATIVE)
+		if (ELF64_R_TYPE(p->rela[i].r_info) == SP_MACHINE_RELATIVE)
 			p->rela[n++] = p->rela[i];
 	p->n = n;
 	qsort(p->rela, n, sizeof(*p->rela), by_offset);

@@ -119,21 +119,6 @@ SP_STEP_INLINE int sp_rule_get(SP_WALK *w, sp_u32 at, struct sp_rule *ret_rule)
 	return 0;
 }
 
-/*
- * Where a leaf's return address is while its frame is not set up yet, or no more: at the stack pointer before
- * `push %rbp` (behind endbr64 or not) and at `ret`; one word above it before `mov %rsp, %rbp`. -1: anywhere else.
- */
-SP_STEP_INLINE sp_s32 sp_frameless(const sp_u8 *code)
-{
-	int endbr = code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] == 0xfa;
-
-	if (code[0] == 0x55 || (endbr && code[4] == 0x55) || code[0] == 0xc3)
-		return 0;
-	if (code[0] == 0x48 && ((code[1] == 0x89 && code[2] == 0xe5) || (code[1] == 0x8b && code[2] == 0xec)))
-		return 8;
-	return -1;
-}
-
 /* The caller of a leaf without a frame; its frame pointer is the register's. 0, or -1: there is a frame, or no caller.
  */
 SP_STEP_INLINE int sp_step_frameless(SP_WALK *w, struct sp_regs *regs, sp_u32 *how)
@@ -212,7 +197,7 @@ SP_STEP_INLINE sp_u32 sp_cfa(SP_WALK *w, const struct sp_regs *regs, sp_u32 how,
 		return SP_STEP_NEXT;
 	}
 	if (rule->cfa == SP_CFA_PLT) {
-		*ret = regs->sp + rule->off + ((regs->ip & 15) >= (sp_u32)rule->add ? 8 : 0);
+		*ret = regs->sp + rule->off + sp_plt_pushed(regs->ip, (sp_u32)rule->add);
 		return SP_STEP_NEXT;
 	}
 	if (rule->cfa < SP_CFA_REG || rule->cfa > SP_CFA_INDEX_DEREF)

@@ -339,8 +339,9 @@ static int room_take(struct sp_tables *t, uint32_t n, uint32_t file, uint64_t ch
 	return 0;
 }
 
-/* --- writing a table --- */
-static void words_write(struct sp_tables *t, uint32_t at, const uint32_t *words, uint32_t n)
+/* --- writing a table, and comparing one --- */
+/* Both return false where words differ. */
+static bool words_write(const struct sp_tables *t, uint32_t at, const uint32_t *words, uint32_t n)
 {
 	while (n) {
 		uint32_t in = at & (SP_SEG_WORDS - 1), some = SP_MIN(n, SP_SEG_WORDS - in);
@@ -350,6 +351,21 @@ static void words_write(struct sp_tables *t, uint32_t at, const uint32_t *words,
 		words += some;
 		n -= some;
 	}
+	return true;
+}
+
+static bool words_equal(const struct sp_tables *t, uint32_t at, const uint32_t *words, uint32_t n)
+{
+	while (n) {
+		uint32_t in = at & (SP_SEG_WORDS - 1), some = SP_MIN(n, SP_SEG_WORDS - in);
+
+		if (memcmp(&t->segment[at >> SP_SEG_SHIFT]->word[in], words, 4UL * some))
+			return false;
+		at += some;
+		words += some;
+		n -= some;
+	}
+	return true;
 }
 
 static uint32_t round_up(uint32_t n, uint32_t to)
@@ -371,8 +387,12 @@ static uint32_t words_wanted(const struct sp_blob *b)
 	return round_up(n + (n / SP_SEG_WORDS + 2) * (largest - 1), SP_GRAIN);
 }
 
-/* Copies the rows group by group, stepping over segment borders, and writes the index that fits. */
-static int groups_write(struct sp_tables *t, struct sp_table *table, const struct sp_blob *b)
+/*
+ * Writes or compares the rows group by group, stepping over segment borders, and the index that fits. 1: all is equal;
+ * 0: something differs; or a negative errno.
+ */
+static int groups_each(const struct sp_tables *t, const struct sp_table *table, const struct sp_blob *b,
+		       bool words(const struct sp_tables *t, uint32_t at, const uint32_t *words, uint32_t n))
 {
 	const uint32_t *index = sp_blob_index(b), *rows = sp_blob_rows(b);
 	uint32_t at = table->rows, i;
@@ -385,11 +405,12 @@ static int groups_write(struct sp_tables *t, struct sp_table *table, const struc
 		if (at - table->rows >= SP_MAX_ROWS)
 			return sp_fail_said(-E2BIG, "the unwind table has too many rows");
 		entry = (at - table->rows) << SP_INDEX_COUNT_BITS | n;
-		words_write(t, table->index + i, &entry, 1);
-		words_write(t, at, rows + (index[i] >> SP_INDEX_COUNT_BITS), n);
+		if (!words(t, table->index + i, &entry, 1) ||
+		    !words(t, at, rows + (index[i] >> SP_INDEX_COUNT_BITS), n))
+			return 0;
 		at += n;
 	}
-	return 0;
+	return 1;
 }
 
 static int table_write(struct sp_tables *t, struct sp_table *table, const struct sp_blob *b, uint32_t at)
@@ -403,54 +424,21 @@ static int table_write(struct sp_tables *t, struct sp_table *table, const struct
 	table->n_groups = b->n_groups;
 	table->shift = b->shift;
 	words_write(t, table->rules, (const uint32_t *)sp_blob_rules(b), 4 * b->n_rules);
-	r = groups_write(t, table, b);
-	if (!r)
-		table_state_set(table, SP_TABLE_LOADED);
-	return r;
+	r = groups_each(t, table, b, words_write);
+	if (r < 0)
+		return r;
+	table_state_set(table, SP_TABLE_LOADED);
+	return 0;
 }
 
 /* --- one table for all copies of a file --- */
-static bool words_equal(const struct sp_tables *t, uint32_t at, const uint32_t *words, uint32_t n)
-{
-	while (n) {
-		uint32_t in = at & (SP_SEG_WORDS - 1), some = SP_MIN(n, SP_SEG_WORDS - in);
-
-		if (memcmp(&t->segment[at >> SP_SEG_SHIFT]->word[in], words, 4UL * some))
-			return false;
-		at += some;
-		words += some;
-		n -= some;
-	}
-	return true;
-}
-
-/* As groups_write() would write them. */
-static bool groups_equal(const struct sp_tables *t, const struct sp_table *table, const struct sp_blob *b)
-{
-	const uint32_t *index = sp_blob_index(b), *rows = sp_blob_rows(b);
-	uint32_t at = table->rows, i;
-
-	for (i = 0; i < b->n_groups; i++) {
-		uint32_t n = index[i] & SP_INDEX_COUNT_MASK, entry;
-
-		if ((at & (SP_SEG_WORDS - 1)) + n > SP_SEG_WORDS)
-			at = (at | (SP_SEG_WORDS - 1)) + 1;
-		entry = (at - table->rows) << SP_INDEX_COUNT_BITS | n;
-		if (!words_equal(t, table->index + i, &entry, 1) ||
-		    !words_equal(t, at, rows + (index[i] >> SP_INDEX_COUNT_BITS), n))
-			return false;
-		at += n;
-	}
-	return true;
-}
-
 /* A build id is only a label, and a check only a hash: every word is compared. */
 static bool table_equals(const struct sp_tables *t, const struct sp_table *table, const struct sp_blob *b)
 {
 	return table->first == b->first && table->shift == b->shift && table->n_groups == b->n_groups &&
 	       table->index - table->rules == 4 * b->n_rules &&
 	       words_equal(t, table->rules, (const uint32_t *)sp_blob_rules(b), 4 * b->n_rules) &&
-	       groups_equal(t, table, b);
+	       groups_each(t, table, b, words_equal) == 1;
 }
 
 static struct sp_run *run_with(struct sp_tables *t, const struct sp_blob *b)

@@ -87,7 +87,7 @@ static bool has_memfd(const struct sp_job *j)
 	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP ||
 	       j->kind == SP_JOB_JIT_DUMP || j->kind == SP_JOB_JIT_OBJECTS || j->kind == SP_JOB_JIT_FRAME ||
 	       j->kind == SP_JOB_JIT_IMAGE || j->kind == SP_JOB_SOURCES || j->kind == SP_JOB_SPANS ||
-	       j->kind == SP_JOB_KERNEL || j->kind == SP_JOB_VOUCH;
+	       j->kind == SP_JOB_KERNEL || j->kind == SP_JOB_VERIFY;
 }
 
 unsigned sp_job_weight(const struct sp_job *j)
@@ -399,7 +399,7 @@ static int take_spans(struct sp_job *j, const struct sp_answer_message *a)
 }
 
 /* Some of what was asked, in its order. */
-static int take_vouched(struct sp_job *j, const struct sp_answer_message *a)
+static int take_verified(struct sp_job *j, const struct sp_answer_message *a)
 {
 	SP_FREE void *bytes = NULL;
 	int r = a->bytes % sizeof(uint64_t) ? -EBADMSG : read_answer(j->memfd, a->bytes, &bytes);
@@ -444,8 +444,8 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 		return take_blob(j, a);
 	case SP_JOB_JIT_IMAGE:
 		return take_image(j, a);
-	case SP_JOB_VOUCH:
-		return take_vouched(j, a);
+	case SP_JOB_VERIFY:
+		return take_verified(j, a);
 	case SP_JOB_NAMES:
 	case SP_JOB_MAP:
 	case SP_JOB_JIT_DUMP:
@@ -516,8 +516,8 @@ static void call_back(struct sp_job *j)
 	case SP_JOB_JIT_IMAGE:
 		j->done.image(j->arg, j->r, j->r < 0 ? NULL : &j->image);
 		break;
-	case SP_JOB_VOUCH:
-		j->done.vouch(j->arg, j->r, j->offsets, j->n_offsets);
+	case SP_JOB_VERIFY:
+		j->done.verify(j->arg, j->r, j->offsets, j->n_offsets);
 		break;
 	case SP_JOB_JIT_DESCRIPTOR:
 	case SP_JOB_JIT_FRAME:

@@ -42,9 +42,9 @@ int sp_workers_kernel(struct sp_workers *w, int fd, int table_fd,
  */
 int sp_workers_source_lines(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
 			    void (*done)(void *arg, int r, struct sp_source_lines *sources, size_t n), void *arg);
-/* Which of these places, ascending, keep a frame pointer by their code (unwind/vouch.h): some of them, ascending. */
-int sp_workers_vouch(struct sp_workers *w, int fd, const uint64_t *places, size_t n,
-		     void (*done)(void *arg, int r, const uint64_t *places, size_t n), void *arg);
+/* Which of these places, ascending, keep a frame pointer by their code (unwind/verify.h): some of them, ascending. */
+int sp_workers_verify(struct sp_workers *w, int fd, const uint64_t *places, size_t n,
+		      void (*done)(void *arg, int r, const uint64_t *places, size_t n), void *arg);
 /* Names of a perf map (symbol/perf_map.h): addresses in place of offsets. */
 int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size_t n,
 		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);
@@ -59,8 +59,8 @@ int sp_workers_jit_objects(struct sp_workers *w, int memory, uint64_t descriptor
 int sp_workers_jit_descriptor(struct sp_workers *w, int fd, uint64_t offset,
 			      void (*done)(void *arg, int r, uint64_t distance), void *arg);
 /*
- * The caller of a frame of code that was made at run time (unwind/jit.h). question: its instruction pointer, its stack
- * pointer, the return address that the frame pointer leads to (or 0), and up to SP_JIT_WORDS words of the stack.
+ * The caller of a frame of code that was made at run time (unwind/x86_64/jit.h). question: its instruction pointer, its
+ * stack pointer, the return address that the frame pointer leads to (or 0), and up to SP_JIT_WORDS words of the stack.
  * frame: struct sp_jit_frame, cfa in the low half; cfa 0: that return address stands behind a call.
  */
 int sp_workers_jit_frame(struct sp_workers *w, int memory, const uint64_t *question, size_t n,

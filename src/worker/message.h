@@ -41,7 +41,7 @@ enum sp_job_kind {
 	SP_JOB_JIT_DESCRIPTOR,
 	SP_JOB_JIT_FRAME,
 	SP_JOB_JIT_IMAGE,
-	SP_JOB_VOUCH,
+	SP_JOB_VERIFY,
 };
 
 struct sp_job_message {

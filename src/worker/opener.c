@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Opens what the kernel half has announced. The key is the kernel's; of what stat(2) tells, the inode number, size and
- * time of change are compared with it, not the device, which overlayfs and btrfs show differently.
- * Nothing but regular files is ever opened for reading: O_PATH and statx(AT_STATX_DONT_SYNC) neither run a device's
- * open nor ask a file system's server. A file whose server may never answer is not opened at all, because not only
- * this process could hang with it: close(2) asks the server too, and whoever gets the descriptor has to close it.
+ * time of change are compared with it, not the device, which overlayfs and btrfs show differently. Only regular files
+ * are opened for reading: O_PATH and statx(AT_STATX_DONT_SYNC) neither run a device's open nor ask a file system's
+ * server. A file whose server may never answer is not opened: close(2) asks it, too, and would hang.
  */
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "worker/mounts.h"
@@ -342,7 +342,7 @@ static int open_handle(int mount, const struct sp_file_key *k, struct found *f)
 /* Which of its hard links the kernel shows of an inode that was found by its handle is chance. */
 static int find_name(const char *name, struct found *f)
 {
-	static const char *const directories[] = {"/usr/bin",   "/usr/sbin", "/usr/lib/x86_64-linux-gnu",
+	static const char *const directories[] = {"/usr/bin",   "/usr/sbin", ("/usr/lib/" SP_MACHINE_LIBRARIES),
 						  "/usr/lib64", "/usr/lib",  "/usr/local/bin"};
 	const char *slash = strrchr(f->path, '/');
 	if (!slash || strcmp(slash + 1, name) == 0)

@@ -7,8 +7,8 @@
 #include "symbol/perf_map.h"
 #include "symbol/span.h"
 #include "unwind/hotspot_image.h"
-#include "unwind/jit.h"
-#include "unwind/vouch.h"
+#include "unwind/verify.h"
+#include "unwind/x86_64/jit.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -384,13 +384,13 @@ static int find_sources(struct sp_elf *e, const int *fds, size_t n, struct sp_an
 	return r;
 }
 
-static int vouch(struct sp_elf *e, int memfd, size_t n, struct sp_answer_message *a)
+static int verify(struct sp_elf *e, int memfd, size_t n, struct sp_answer_message *a)
 {
 	SP_FREE uint64_t *places = calloc(n + 1, sizeof(*places));
-	size_t n_vouched = 0;
+	size_t n_verified = 0;
 	int r = places ? read_all(memfd, places, n * sizeof(*places)) : -ENOMEM;
-	r = r < 0 ? r : sp_vouch(e, places, n, &n_vouched);
-	a->bytes = n_vouched * sizeof(*places);
+	r = r < 0 ? r : sp_verify(e, places, n, &n_verified);
+	a->bytes = n_verified * sizeof(*places);
 	return r < 0 ? r : write_all(memfd, places, a->bytes);
 }
 
@@ -427,8 +427,8 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 		return describe_debug(e, fds[0], m->with_crc, a);
 	case SP_JOB_COUNT:
 		return sp_symbols_count(e, sp_function_walk, &a->counts);
-	case SP_JOB_VOUCH:
-		return vouch(e, fds[1], m->n_offsets, a);
+	case SP_JOB_VERIFY:
+		return verify(e, fds[1], m->n_offsets, a);
 	case SP_JOB_JIT_DESCRIPTOR:
 		return sp_jit_descriptor_find(e, m->number_asked, &a->bytes);
 	case SP_JOB_OPEN:

@@ -46,7 +46,7 @@ struct sp_job {
 		void (*spans)(void *arg, int r, const struct sp_name_table_head *head);
 		void (*descriptor)(void *arg, int r, uint64_t distance);
 		void (*image)(void *arg, int r, struct sp_image *image);
-		void (*vouch)(void *arg, int r, const uint64_t *places, size_t n);
+		void (*verify)(void *arg, int r, const uint64_t *places, size_t n);
 	} done;
 	int r;
 	char *error; /* NULL: say strerror; beside names: a warning */

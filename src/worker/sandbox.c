@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "worker/broker.h"
 #include "worker/priv.h"
@@ -91,7 +92,7 @@ static int filter_calls(void)
 {
 	static struct sock_filter program[] = {
 	    LOAD(offsetof(struct seccomp_data, arch)),
-	    SKIP_IF(BPF_JEQ, AUDIT_ARCH_X86_64, 1),
+	    SKIP_IF(BPF_JEQ, SP_MACHINE_AUDIT, 1),
 	    KILL,
 	    LOAD(NR),
 	    SKIP_UNLESS(BPF_JGE, 0x40000000u, 1), /* x32 */

@@ -368,14 +368,14 @@ int sp_workers_source_lines(struct sp_workers *w, int fd, int debug_fd, const ui
 	return submit(w, sp_take_ptr(j));
 }
 
-int sp_workers_vouch(struct sp_workers *w, int fd, const uint64_t *places, size_t n,
-		     void (*done)(void *arg, int r, const uint64_t *places, size_t n), void *arg)
+int sp_workers_verify(struct sp_workers *w, int fd, const uint64_t *places, size_t n,
+		      void (*done)(void *arg, int r, const uint64_t *places, size_t n), void *arg)
 {
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_VOUCH, arg);
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_VERIFY, arg);
 	int r = give_question(w, j, fd, -1, places, n);
 	if (r < 0)
 		return r;
-	j->done.vouch = done;
+	j->done.verify = done;
 	return submit(w, sp_take_ptr(j));
 }
 

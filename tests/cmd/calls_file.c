@@ -2,15 +2,15 @@
 /*
  * calls-file: files of calls for the scripts here, without the command line of soprof.
  *   calls-file prepare FILE site|object[-process|-thread] LIBRARY...   makes or continues it
- *   calls-file rows FILE...                          their rows, merged: library function calls caller site offset
- *   calls-file sums FILE...                          calls of each function: function calls
- *   calls-file processes FILE...                     calls of each process: pid name program calls tid
- *   calls-file marks FILE...                         functions whose address was seen to be taken
- *   calls-file functions FILE...                     all: library function offset, 1 if its address was taken
+ *   calls-file rows FILE                             its rows: library function calls caller site offset
+ *   calls-file sums FILE                             calls of each function: function calls
+ *   calls-file processes FILE                        calls of each process: pid name program calls tid
+ *   calls-file marks FILE                            functions whose address was seen to be taken
+ *   calls-file functions FILE                        all: library function offset, 1 if its address was taken
  *   calls-file counters FILE                         name value
  *   calls-file time FILE                             programs that start from now on time their calls
- *   calls-file times FILE...                         of each function: function, calls, timed, ns of all together
- *   calls-file untimed FILE...                       functions that are not timed
+ *   calls-file times FILE                            of each function: function, calls, timed, ns of all together
+ *   calls-file untimed FILE                          functions that are not timed
  */
 #include "base/error.h"
 #include "link/file.h"
@@ -137,21 +137,6 @@ static void print_counters(const struct sp_calls_snapshot *s)
 	printf("torn %" PRIu64 "\nlibraries %zu\narcs %zu\n", s->n_torn, s->n_libraries, s->n_arcs);
 }
 
-static int read_all(char *const *paths, struct sp_calls_snapshot *s)
-{
-	int r = sp_calls_read(paths[0], s);
-
-	for (paths++; r == 0 && *paths != NULL; paths++) {
-		struct sp_calls_snapshot more;
-		r = sp_calls_read(*paths, &more);
-		if (r < 0)
-			break;
-		r = sp_calls_merge(s, &more);
-		sp_calls_done(&more);
-	}
-	return r;
-}
-
 int main(int argc, char **argv)
 {
 	struct sp_calls_snapshot s = {0};
@@ -173,7 +158,7 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "time") == 0)
 		return time_calls(argv[2]);
-	r = read_all(argv + 2, &s);
+	r = sp_calls_read(argv[2], &s);
 	if (r < 0)
 		return fail(r);
 	if (strcmp(argv[1], "rows") == 0)

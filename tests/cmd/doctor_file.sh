@@ -198,6 +198,17 @@ if is_root && command -v setpriv >/dev/null; then
 	is $? 0 "exit code"
 	is "$(field rows)" "$rows" "rows, as nobody"
 fi
+# A list of files that dpkg's database has, with a line that is too long, costs what is in that line, and is told of once.
+list=/var/lib/dpkg/info/base-files.list
+if is_root && [ -r "$list" ] && unshare -m true 2>/dev/null; then
+	{ cat "$list"; printf '/%020000d\n' 0; } >"$dir/list"
+	# shellcheck disable=SC2016
+	unshare -m sh -c 'mount --bind "$1" "$2" && shift 2 && exec "$@"' sh "$dir/list" "$list" \
+		"$SOPROF" doctor --file "$libc" >"$out" 2>"$err" </dev/null
+	is $? 0 "exit code"
+	has "$out" '^package +libc6'
+	one_line 'some packages are not known: 1 of dpkg.s file lists, or lines, cannot be read'
+fi
 expect 2 doctor --debug-dir /tmp
 one_line 'debug-dir goes with --file'
 expect 2 doctor --file

@@ -67,11 +67,10 @@ static void read_and_check(const char *path)
 		sp_error_clear();
 		return;
 	}
-	uint64_t sum = check(&s);
-	size_t n = s.n_arcs;
+	(void)check(&s);
 	if (sp_calls_read(path, &again) == 0) {
-		require(sp_calls_merge(&s, &again) == 0 && s.n_arcs == n);
-		require(check(&s) == 2 * sum || sum > INT64_MAX / 2);
+		require(sp_calls_subtract(&s, &again) == 0 && s.n_arcs == 0);
+		require(check(&s) == 0);
 		sp_calls_done(&again);
 	}
 	sp_calls_done(&s);

@@ -8,8 +8,8 @@
  * hold.
  */
 #include "elf/elf.h"
-#include "unwind/derive.h"
 #include "unwind/priv.h"
+#include "unwind/x86_64/derive.h"
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include "base/mem.h"
 #include "require.h"
-#include "unwind/jit.h"
+#include "unwind/x86_64/jit.h"
 #include <string.h>
 
 enum { CODE_AT = 0x10000, SP_AT = 0x20000, N_WORDS = 32 };

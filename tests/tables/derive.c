@@ -6,7 +6,7 @@
  *                                     FDEs': exit code 1 if one differs
  *   table-derive --show FILE...       as --compare, and every place that differs
  */
-#include "unwind/derive.h"
+#include "unwind/x86_64/derive.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"

@@ -127,6 +127,8 @@ static void put_store(struct sp_expo *x, struct sp_metrics_own *own, const struc
 	put_gauge(x, "soprof_store_damaged_files", NULL, "Files that were set aside.", own->store.n_damaged_files);
 	put_gauge(x, "soprof_store_damaged_windows", NULL, "Windows that cannot be read.",
 		  own->store.n_damaged_windows);
+	put_gauge(x, "soprof_store_damaged_chunks", NULL, "Parts of a dictionary that cannot be read.",
+		  own->store.n_damaged_chunks);
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_store_outgrown_dictionaries", NULL,
 		       "Dictionaries of stacks that had no room any more.");
 	sp_expo_number(x, "", own->store.n_outgrown);

@@ -26,6 +26,12 @@
 
 enum { POLL_MS = 200 };
 
+/*
+ * Each finds what the others do not. Of 32 made programs, four times: shares of 15 points more in programs with 30
+ * samples a window are found after a minute (1 of 4) or ten (3 of 4); 5 points after an hour (1 of 4) or six (4 of 4);
+ * a few samples a minute, a program that runs hourly, or 2 points only after a day. Where the load has a daily course,
+ * large changes are found within an hour to six, and hardly by comparing days. Without a change none found any.
+ */
 static const uint64_t compare_after_s[SP_UPGRADE_COMPARISONS] = {60, 600, 3600, 6 * 3600, 24 * 3600};
 
 int sp_upgrades_init(struct sp_upgrades *u)

@@ -3,15 +3,15 @@
  * upgrade.h: detects libraries whose build id changed under a program, and measures what that did to its cost.
  *
  * An upgrade is: a program (executable, and its container or else its root) runs a library of the same name, from the
- * same directory, with a build id that it did not run before. Upgrades within ten minutes are one job. After a minute,
- * ten minutes, an hour, six hours and a day a process (this program, executed again as for requests) compares each
+ * same directory, with a build id that it did not run before. Upgrades within ten minutes are one job. A minute, ten
+ * minutes, an hour, six hours and a day later a process (this program, executed again as for requests) compares each
  * job's time after the upgrade with as much before it, program by program, by profile/diff.h: shares of the program's
  * time, with intervals from the variance between slices of time. Results are events: "upgrade", once for a library and
- * job, and "change" of a library in a program, once it is significant. Five comparisons of many programs would find
- * something by chance, so the interval is 1.5 times as wide (about 99.7 %), and changes below half a percent of the
- * program's time do not count. At its start the agent compares with the time before it stopped. Limits: SP_UPGRADE_JOBS
- * (the oldest is dropped and counted), SP_UPGRADE_SEEN pairs of program and library (then the table is emptied, and
- * upgrades of what it held are missed once). One thread.
+ * job, and "change" of a library in a program, once it is significant. The intervals are 1.5 times as wide as usual
+ * (about 99.7 %) and changes below half a percent do not count, because five comparisons of many programs would find
+ * something by chance. At its start the agent compares with the time before it stopped. Limits: SP_UPGRADE_JOBS (the
+ * oldest is dropped and counted), SP_UPGRADE_SEEN pairs of program and library (then the table is emptied, and upgrades
+ * of what it held are missed once). One thread.
  */
 #ifndef SP_AGENT_UPGRADE_UPGRADE_H
 #define SP_AGENT_UPGRADE_UPGRADE_H

@@ -102,6 +102,7 @@ static void put_store(FILE *out, struct sp_agent *a, const struct sp_agent_confi
 	number(out, "last", s.last_ns);
 	number(out, "damaged_files", s.n_damaged_files);
 	number(out, "damaged_windows", s.n_damaged_windows);
+	number(out, "damaged_chunks", s.n_damaged_chunks);
 	number(out, "outgrown_dictionaries", s.n_outgrown);
 	number(out, "moved_stores", s.n_moved);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* calls_library.c: the libraries that a user names: by soname, or by a file; and whether ld.so knows them. */
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cmd/calls/calls.h"
@@ -74,6 +75,7 @@ bool sp_calls_library_is_known(const char *name)
 	const char *own = getenv("LD_LIBRARY_PATH");
 
 	return is_in_cache(name) || (own && is_in_directories(own, name)) ||
-	       is_in_directories("/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/lib64:/usr/lib64:/lib:/usr/lib",
+	       is_in_directories("/lib/" SP_MACHINE_LIBRARIES ":/usr/lib/" SP_MACHINE_LIBRARIES
+				 ":/lib64:/usr/lib64:/lib:/usr/lib",
 				 name);
 }

@@ -5,6 +5,7 @@
  * of it.
  */
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "cmd/calls/calls.h"
 #include "cmd/suggest.h"
@@ -66,7 +67,7 @@ static void elf_look(struct program *p, int fd, const uint8_t *head)
 	memcpy(&e, head, sizeof(e));
 	p->is_elf = true;
 	p->is_32_bit = e.e_ident[EI_CLASS] == ELFCLASS32;
-	p->is_foreign = e.e_machine != EM_X86_64 && !p->is_32_bit;
+	p->is_foreign = e.e_machine != SP_MACHINE_ELF && !p->is_32_bit;
 	if (!p->is_32_bit && !p->is_foreign)
 		interpreter_read(p, fd, &e);
 }

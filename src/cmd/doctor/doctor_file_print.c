@@ -9,7 +9,7 @@
 #include "cmd/doctor/doctor.h"
 #include "cmd/doctor/doctor_file.h"
 #include "cmd/libs/libs.h"
-#include "unwind/derive.h"
+#include "unwind/x86_64/derive.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -76,37 +76,16 @@ static int probe_open(const char *kind, uint64_t what, uint64_t offset, pid_t pi
 	return fd < 0 ? -errno : fd;
 }
 
-static void refused(struct sp_doctor *d, const char *key, const char *what, int r, const char *needs)
+/* --- each returns a descriptor, or why there is none --- */
+static int uprobe(uint64_t offset)
 {
-	if (r == -ENOENT || r == -EINVAL || r == -EOPNOTSUPP) {
-		sp_doctor_add(d, key, what, SP_DOCTOR_NO, "%s: this kernel has none", sp_doctor_errno(r));
-		return;
-	}
-	sp_doctor_add(d, key, what, SP_DOCTOR_NO, "%s", sp_doctor_errno(r));
-	if (sp_doctor_has(d, CAP_SYS_ADMIN))
-		sp_doctor_cure(d, "nothing that we know of: this kernel was built, or is filtered, to refuse it");
-	else
-		sp_doctor_cure(d, "run as root, or with %s", needs);
+	return probe_open("uprobe", (uint64_t)(uintptr_t) "/proc/self/exe", offset, 0);
 }
 
-static void uprobe(struct sp_doctor *d, uint64_t offset)
+static int kprobe(uint64_t offset)
 {
-	SP_CLOSE int fd = probe_open("uprobe", (uint64_t)(uintptr_t) "/proc/self/exe", offset, 0);
-
-	if (fd < 0)
-		refused(d, "uprobe", "uprobes", fd, "CAP_SYS_ADMIN");
-	else
-		sp_doctor_add(d, "uprobe", "uprobes", SP_DOCTOR_YES, "set one on soprof itself");
-}
-
-static void kprobe(struct sp_doctor *d)
-{
-	SP_CLOSE int fd = probe_open("kprobe", (uint64_t)(uintptr_t)KERNEL_FUNCTION, 0, -1);
-
-	if (fd < 0)
-		refused(d, "kprobe", "kprobes", fd, "CAP_PERFMON (CAP_SYS_ADMIN, where perf_event_paranoid is 3)");
-	else
-		sp_doctor_add(d, "kprobe", "kprobes", SP_DOCTOR_YES, "set one on %s", KERNEL_FUNCTION);
+	(void)offset;
+	return probe_open("kprobe", (uint64_t)(uintptr_t)KERNEL_FUNCTION, 0, -1);
 }
 
 static int program_load(enum bpf_prog_type type, int attach_type, int btf_id)
@@ -140,55 +119,66 @@ static int uprobe_multi_link(int program, const uint64_t *offset)
 	return fd < 0 ? -errno : fd;
 }
 
-static void uprobe_multi(struct sp_doctor *d, uint64_t offset)
+static int uprobe_multi(uint64_t offset)
 {
-	static const char key[] = "uprobe_multi", what[] = "uprobes, many at once";
 	SP_CLOSE int program = program_load(BPF_PROG_TYPE_KPROBE, TRACE_UPROBE_MULTI, 0);
+	int link = program < 0 ? program : uprobe_multi_link(program, &offset);
 
-	if (program < 0) {
-		refused(d, key, what, program, "CAP_BPF and CAP_PERFMON");
-		return;
-	}
-	SP_CLOSE int link = uprobe_multi_link(program, &offset);
-	if (link == -E2BIG) /* it knows of nothing behind the flags */
-		link = -EINVAL;
-	if (link < 0)
-		refused(d, key, what, link, "CAP_BPF and CAP_PERFMON");
-	else
-		sp_doctor_add(d, key, what, SP_DOCTOR_YES, "set one on soprof itself (uprobe_multi)");
-	if (link == -EINVAL)
-		sp_doctor_cure(d, "Linux 6.6");
+	return link == -E2BIG ? -EINVAL : link; /* it knows of nothing behind the flags */
 }
 
-/* Loads and attaches. */
-static int fentry_try(int btf_id)
+static int fentry_attach(int btf_id)
 {
 	SP_CLOSE int program = program_load(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, btf_id);
-	int fd;
+	int fd = program < 0 ? program : bpf_raw_tracepoint_open(NULL, program);
 
-	if (program < 0)
-		return program;
-	fd = bpf_raw_tracepoint_open(NULL, program);
-	if (fd < 0)
-		return fd == -1 ? -errno : fd;
-	close(fd);
-	return 0;
+	return fd == -1 ? -errno : fd;
 }
 
-static void fentry(struct sp_doctor *d)
+static int fentry(uint64_t offset)
 {
-	static const char key[] = "fentry", what[] = "fentry";
 	libbpf_print_fn_t print = libbpf_set_print(NULL); /* it says so on stderr where there is none */
 	struct btf *kernel = btf__load_vmlinux_btf();
-	int id = kernel ? btf__find_by_name_kind(kernel, KERNEL_FUNCTION, BTF_KIND_FUNC) : -errno, r;
+	int id = kernel ? btf__find_by_name_kind(kernel, KERNEL_FUNCTION, BTF_KIND_FUNC) : -errno;
 
+	(void)offset;
 	libbpf_set_print(print);
 	btf__free(kernel);
-	r = id < 0 ? id : fentry_try(id);
-	if (r < 0)
-		refused(d, key, what, r, "CAP_BPF and CAP_PERFMON");
-	else
-		sp_doctor_add(d, key, what, SP_DOCTOR_YES, "attached to %s", KERNEL_FUNCTION);
+	return id < 0 ? id : fentry_attach(id);
+}
+
+/* --- what is said of them --- */
+static const struct probe {
+	const char *key, *what, *done, *needs;
+	const char *since; /* the kernel that has it, if -EINVAL tells that; else NULL */
+	int (*set)(uint64_t offset);
+} probes[] = {
+    {"uprobe", "uprobes", "set one on soprof itself", "CAP_SYS_ADMIN", NULL, uprobe},
+    {"uprobe_multi", "uprobes, many at once", "set one on soprof itself (uprobe_multi)", "CAP_BPF and CAP_PERFMON",
+     "Linux 6.6", uprobe_multi},
+    {"kprobe", "kprobes", "set one on " KERNEL_FUNCTION, "CAP_PERFMON (CAP_SYS_ADMIN, where perf_event_paranoid is 3)",
+     NULL, kprobe},
+    {"fentry", "fentry", "attached to " KERNEL_FUNCTION, "CAP_BPF and CAP_PERFMON", NULL, fentry},
+};
+enum { N_OF_USER = 2 }; /* of the first ones: they need a place in soprof */
+
+static void try_probe(struct sp_doctor *d, const struct probe *p, uint64_t offset)
+{
+	SP_CLOSE int fd = p->set(offset);
+	bool is_unknown = fd == -ENOENT || fd == -EINVAL || fd == -EOPNOTSUPP;
+
+	if (fd >= 0) {
+		sp_doctor_add(d, p->key, p->what, SP_DOCTOR_YES, "%s", p->done);
+		return;
+	}
+	sp_doctor_add(d, p->key, p->what, SP_DOCTOR_NO, "%s%s", sp_doctor_errno(fd),
+		      is_unknown ? ": this kernel has none" : "");
+	if (fd == -EINVAL && p->since)
+		sp_doctor_cure(d, "%s", p->since);
+	else if (!is_unknown && sp_doctor_has(d, CAP_SYS_ADMIN))
+		sp_doctor_cure(d, "nothing that we know of: this kernel was built, or is filtered, to refuse it");
+	else if (!is_unknown)
+		sp_doctor_cure(d, "run as root, or with %s", p->needs);
 }
 
 /* Not below /sys/kernel/debug: to look there would mount it. */
@@ -213,12 +203,8 @@ void sp_doctor_probes(struct sp_doctor *d)
 {
 	uint64_t offset = 0;
 
-	if (target_offset(&offset)) {
-		uprobe(d, offset);
-		uprobe_multi(d, offset);
-	}
-	kprobe(d);
-	fentry(d);
+	for (size_t i = target_offset(&offset) ? 0 : N_OF_USER; i < SP_COUNT(probes); i++)
+		try_probe(d, &probes[i], offset);
 	tracefs(d);
 	sp_error_clear();
 }

@@ -2,6 +2,7 @@
 /* doctor_user.c: who we are to the kernel: user, namespaces, capabilities, filters and limits; and what machine it is.
  */
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cmd/doctor/doctor.h"
@@ -173,11 +174,12 @@ static void kernel(struct sp_doctor *d)
 		      u.release, u.machine, FLOOR_MAJOR, FLOOR_MINOR);
 	if (old)
 		sp_doctor_cure(d, "a newer kernel: what the rows of sampling say counts, not the number");
-	if (strcmp(u.machine, "x86_64") != 0) {
-		sp_doctor_add(d, "architecture", "architecture", SP_DOCTOR_NO, "%s; there is x86_64 only", u.machine);
+	if (strcmp(u.machine, SP_MACHINE_NAME) != 0) {
+		sp_doctor_add(d, "architecture", "architecture", SP_DOCTOR_NO, "%s; there is " SP_MACHINE_NAME " only",
+			      u.machine);
 		return;
 	}
-	sp_doctor_add(d, "architecture", "architecture", SP_DOCTOR_YES, "x86_64");
+	sp_doctor_add(d, "architecture", "architecture", SP_DOCTOR_YES, SP_MACHINE_NAME);
 }
 
 static void cpus(struct sp_doctor *d)

@@ -15,7 +15,7 @@
 #include "cmd/profile/profile_parts.h"
 #include "naming/enrich.h"
 #include "naming/naming.h"
-#include "naming/vouch.h"
+#include "naming/verify.h"
 #include "proc/cgroup.h"
 #include "proc/process.h"
 #include "recipe/recipe.h"
@@ -256,7 +256,7 @@ static int files_name(struct sp_profile_session *s)
 				   .debug_dirs = s->args->debug_dirs,
 				   .with_lines = s->args->with_lines,
 				   .no_fetch = s->args->no_debuginfod};
-	int r = sp_vouch_stacks(&naming);
+	int r = sp_verify_stacks(&naming);
 
 	if (r >= 0)
 		r = sp_naming_run(&naming);

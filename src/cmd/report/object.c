@@ -3,6 +3,7 @@
 #include "cmd/report/object.h"
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "naming/naming.h"
@@ -98,8 +99,9 @@ static bool try_directory(const char *dir, size_t len, const char *library, uint
 
 static bool search(const char *library, uint64_t low, uint64_t high, struct sp_read_object *ret)
 {
-	static const char usual[] = "/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/lib64:/usr/lib64:/usr/local/lib:"
-				    "/lib:/usr/lib";
+	static const char usual[] =
+	    "/lib/" SP_MACHINE_LIBRARIES ":/usr/lib/" SP_MACHINE_LIBRARIES ":/lib64:/usr/lib64:/usr/local/lib:"
+	    "/lib:/usr/lib";
 	const char *own = getenv("LD_LIBRARY_PATH"), *const paths[] = {own ? own : "", usual};
 
 	if (!*library || strchr(library, '/'))

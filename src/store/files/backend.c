@@ -30,9 +30,6 @@ static void set_defaults(struct sp_store_options *o)
 static void files_close(struct sp_store *s)
 {
 	sp_writer_close(s);
-	if (s->memory)
-		sp_file_close(s->memory);
-	free(s->memory);
 	sp_directory_close(&s->directory);
 	free(s);
 }
@@ -65,30 +62,6 @@ static int files_open(const char *place, const struct sp_store_options *o, struc
 	if (r < 0) {
 		files_close(s);
 		return r;
-	}
-	*ret_store = s;
-	return 0;
-}
-
-int sp_store_open_bytes(void *bytes, size_t len, struct sp_store **ret_store)
-{
-	struct sp_store *s = calloc(1, sizeof(*s));
-
-	if (s)
-		s->memory = calloc(1, sizeof(*s->memory));
-	if (!s || !s->memory) {
-		free(s);
-		sqlite3_free(bytes);
-		return -ENOMEM;
-	}
-	s->ops = &sp_store_ops_files;
-	s->options.read_only = true;
-	s->directory.fd = -1;
-	set_defaults(&s->options);
-	int r = sp_file_open_bytes(bytes, len, s->memory);
-	if (r < 0) {
-		files_close(s);
-		return sp_fail(r, "store");
 	}
 	*ret_store = s;
 	return 0;
@@ -184,8 +157,7 @@ static int files_events(struct sp_store *s, uint64_t from_ns, uint64_t to_ns,
 	SP_FREE struct sp_day *days = NULL;
 	uint64_t n_damaged;
 	size_t n = 0;
-	int r = s->memory ? each_event_of_file(s->memory, from_ns, to_ns, each, arg)
-			  : sp_directory_list(&s->directory, &days, &n, &n_damaged);
+	int r = sp_directory_list(&s->directory, &days, &n, &n_damaged);
 
 	for (size_t i = 0; i < n && r == 0; i++) {
 		struct sp_day_file f = {0};
@@ -305,20 +277,10 @@ static void add_coarser_spans(struct sp_store *s, const struct sp_day *days, siz
 	}
 }
 
-static void add_memory_stats(struct sp_store *s, struct sp_store_stats *stats)
-{
-	struct span span = {0};
-
-	if (read_span(s->memory, true, &span) < 0)
-		sp_error_clear();
-	stats->n_windows = span.n;
-	add_first(stats, &span);
-	add_last(stats, &span);
-}
-
 static int files_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 {
 	struct sp_store_stats stats = {.n_damaged_windows = s->n_damaged_windows,
+				       .n_damaged_chunks = s->n_damaged_chunks,
 				       .add_cpu_ns = s->add_cpu_ns,
 				       .add_worst_ns = s->add_worst_ns,
 				       .n_added = s->n_added,
@@ -326,12 +288,8 @@ static int files_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 				       .n_outgrown = s->n_outgrown};
 	SP_FREE struct sp_day *days = NULL;
 	size_t n = 0;
-	int r = 0;
+	int r = sp_directory_list(&s->directory, &days, &n, &stats.n_damaged_files);
 
-	if (s->memory)
-		add_memory_stats(s, &stats);
-	else
-		r = sp_directory_list(&s->directory, &days, &n, &stats.n_damaged_files);
 	for (size_t i = 0; i < n && r == 0; i++)
 		add_file_stats(s, &days[i], &stats);
 	add_coarser_spans(s, days, n, &stats);

@@ -85,7 +85,7 @@ static void salvage_chunks(struct sp_store *store, struct sp_day_file *f, struct
 {
 	struct sp_day_file salvaged;
 
-	if (d->dict.n_lost_chunks > 0 || store->writer || store->memory || sp_file_is_intact(f) ||
+	if (d->dict.n_lost_chunks > 0 || store->writer || sp_file_is_intact(f) ||
 	    sp_salvage_open(&store->directory, &f->day, &salvaged) < 0)
 		return;
 	load_from_sibling(&salvaged, d, from, seq);
@@ -193,8 +193,7 @@ static void load_from_coarser(struct sp_store *store, struct sp_day_file *f, str
 	struct chunk_reader keys = {.c = {.skip_nodes = true}}, reader = chunk_reader_for(d);
 	uint64_t in_hours = to;
 
-	if (store->writer || store->memory || !store->directory.path || store->directory.only ||
-	    f->day.resolution == SP_RES_1H)
+	if (store->writer || !store->directory.path || store->directory.only || f->day.resolution == SP_RES_1H)
 		return;
 	(void)find_last_chunk(f, d, to);
 	int r = open_sibling(store, f, SP_RES_1H, &hours);

@@ -390,28 +390,6 @@ int sp_file_open(const struct sp_directory *d, const struct sp_day *day, bool wr
 	return 0;
 }
 
-int sp_file_open_bytes(void *bytes, size_t len, struct sp_day_file *ret_file)
-{
-	struct sp_day_file f = {.day = {.resolution = -1, .name = "(memory)"}};
-	int code = sqlite3_open_v2(":memory:", &f.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-
-	if (code != SQLITE_OK) {
-		sqlite3_free(bytes);
-		sp_file_close(&f);
-		return -ENOMEM;
-	}
-	code = sqlite3_deserialize(f.db, "main", bytes, (sqlite3_int64)len, (sqlite3_int64)len,
-				   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
-	int r = code == SQLITE_OK ? configure_connection(&f) : sp_file_error(&f, code, "open");
-	r = r < 0 ? r : identify_file(&f);
-	if (r < 0) {
-		sp_file_close(&f);
-		return r;
-	}
-	*ret_file = f;
-	return 0;
-}
-
 int sp_file_open_memory(const struct sp_day *day, struct sp_day_file *ret_file)
 {
 	struct sp_day_file f = {.day = *day, .writable = true};

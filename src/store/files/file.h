@@ -77,8 +77,6 @@ struct sp_day_file {
 	bool writable;
 };
 int sp_file_open(const struct sp_directory *d, const struct sp_day *day, bool write, struct sp_day_file *ret_file);
-/* Opens a file image. `bytes` is from sqlite3_malloc() and is freed, also after an error. */
-int sp_file_open_bytes(void *bytes, size_t len, struct sp_day_file *ret_file);
 /* A new database in memory. */
 int sp_file_open_memory(const struct sp_day *day, struct sp_day_file *ret_file);
 void sp_file_close(struct sp_day_file *f);

@@ -206,13 +206,10 @@ int sp_scan_begin(struct sp_scan *scan)
 static int open_file(struct sp_scan *scan,
 		     int how(const struct sp_directory *d, const struct sp_day *day, struct sp_day_file *f))
 {
-	int r = 0;
+	int r;
 
 	close_file(scan);
-	if (scan->borrows_file)
-		scan->file = *scan->store->memory;
-	else
-		r = how(&scan->store->directory, &scan->days[scan->next_day - 1], &scan->file);
+	r = how(&scan->store->directory, &scan->days[scan->next_day - 1], &scan->file);
 	if (r == 0 && scan->file.day.resolution != scan->options.resolution)
 		r = -ENODATA;
 	return r < 0 ? r : sp_scan_begin(scan);
@@ -288,19 +285,12 @@ int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_
 	scan->dict_scan = o->share_dicts ? o->share_dicts->dict_scan : scan;
 	scan->of_days = o->resolution == SP_N_RESOLUTIONS;
 	scan->options.resolution = SP_MIN(o->resolution, SP_RES_1H);
-	scan->borrows_file = s->memory != NULL;
-	if (scan->borrows_file) {
-		scan->days = calloc(1, sizeof(*scan->days));
-		scan->n_days = 1;
-		r = !scan->days ? -ENOMEM : 0;
-	} else {
-		r = sp_directory_list(&s->directory, &scan->days, &scan->n_days, &n_damaged);
-	}
+	r = sp_directory_list(&s->directory, &scan->days, &scan->n_days, &n_damaged);
 	if (r == 0 && o->source && !(scan->source = strdup(o->source)))
 		r = -ENOMEM;
 	size_t n = 0;
 	for (size_t i = 0; i < scan->n_days; i++)
-		if (scan->borrows_file || overlaps_day(&scan->options, &scan->days[i]))
+		if (overlaps_day(&scan->options, &scan->days[i]))
 			scan->days[n++] = scan->days[i];
 	scan->n_days = n;
 	if (r < 0) {

@@ -90,18 +90,6 @@ void sp_dict_free(struct sp_dict_arrays *d)
 	free(d);
 }
 
-size_t sp_dict_memory(const struct sp_dict_arrays *d)
-{
-	size_t bytes = sizeof(*d) + d->bytes.capacity + d->frame_of.capacity * sizeof(uint32_t) +
-		       d->successors.capacity * sizeof(struct sp_successors) +
-		       d->successor_table.capacity * sizeof(uint32_t) +
-		       d->new_successors.capacity * sizeof(struct sp_new_successor);
-
-	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
-		bytes += d->items[i].capacity * item_bytes((enum sp_dict_kind)i);
-	return bytes;
-}
-
 bool sp_dict_has_gap_before(const struct sp_dict_arrays *d, const struct sp_chunk *c)
 {
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)

@@ -52,6 +52,5 @@ bool sp_dict_has_gap_before(const struct sp_dict_arrays *d, const struct sp_chun
  * must contain all nodes of new_successors. No chunk can be applied afterwards.
  */
 int sp_dict_narrow(struct sp_dict_arrays *d, const struct sp_subtree *subtree);
-size_t sp_dict_memory(const struct sp_dict_arrays *d);
 
 #endif

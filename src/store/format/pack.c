@@ -60,11 +60,6 @@ void sp_packer_free(struct sp_packer *p)
 	free(p);
 }
 
-size_t sp_packer_memory(const struct sp_packer *p)
-{
-	return p->symbols_capacity + p->bits_capacity + p->record_capacity + ZSTD_sizeof_CCtx(p->zstd);
-}
-
 void sp_packer_begin(struct sp_packer *p)
 {
 	p->n_symbols = p->n_bytes = p->n_columns = p->n_word = 0;

@@ -41,7 +41,6 @@ void sp_packer_fail(struct sp_packer *p, int error);
 /* The record belongs to the packer and is valid until the next one is begun. */
 int sp_packer_end(struct sp_packer *p, enum sp_store_record type, const uint64_t bound_to[2], const void **ret_record,
 		  size_t *ret_len);
-size_t sp_packer_memory(const struct sp_packer *p);
 
 struct sp_unpacker {
 	uint8_t *symbols;

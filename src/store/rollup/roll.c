@@ -163,7 +163,7 @@ static int join_chunk(struct sp_store *store, struct sp_roll *roll, sqlite3_stmt
 	roll->copied_seq = id & UINT32_MAX;
 	if (r == -EBADMSG) { /* readers look in the other files */
 		sp_chunk_clear(&roll->chunk, first);
-		store->n_damaged_windows++;
+		store->n_damaged_chunks++;
 		return 0;
 	}
 	roll->last_seq = roll->copied_seq;

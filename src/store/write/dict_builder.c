@@ -103,11 +103,6 @@ void sp_dict_builder_commit(struct sp_dict_builder *builder)
 	sp_chunk_clear(&builder->pending, builder->next);
 }
 
-const uint32_t *sp_dict_builder_counts(const struct sp_dict_builder *builder)
-{
-	return builder->next;
-}
-
 struct sp_dict_view sp_dict_builder_view(const struct sp_dict_builder *builder)
 {
 	return (struct sp_dict_view){.nodes = builder->nodes,

@@ -32,8 +32,6 @@ struct sp_chunk *sp_dict_builder_pending(struct sp_dict_builder *builder);
 /* The pending items were written: empties the chunk. */
 void sp_dict_builder_commit(struct sp_dict_builder *builder);
 struct sp_dict_view sp_dict_builder_view(const struct sp_dict_builder *builder);
-/* The next number of each kind. */
-const uint32_t *sp_dict_builder_counts(const struct sp_dict_builder *builder);
 /* No space for more nodes: begin a new generation. */
 bool sp_dict_builder_is_full(const struct sp_dict_builder *builder);
 size_t sp_dict_builder_memory(const struct sp_dict_builder *builder);

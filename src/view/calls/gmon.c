@@ -12,6 +12,7 @@
 #include "view/calls/calls.h"
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/mem.h"
 
 #include <elf.h>
@@ -204,7 +205,7 @@ static void put_header(FILE *out)
 	const Elf64_Ehdr header = {
 	    .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT, ELFOSABI_SYSV},
 	    .e_type = ET_DYN,
-	    .e_machine = EM_X86_64,
+	    .e_machine = SP_MACHINE_ELF,
 	    .e_version = EV_CURRENT,
 	    .e_shoff = sizeof(Elf64_Ehdr),
 	    .e_ehsize = sizeof(Elf64_Ehdr),

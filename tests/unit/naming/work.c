@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Naming, driven step by step as by a loop: of this program's own functions, by real workers. */
+#include "naming/work.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "naming/naming.h"
 #include "profile/profile.h"
 #include "worker/worker.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
@@ -214,12 +216,40 @@ static void test_goes_first(void **state)
 	}
 }
 
+static int pass_on(struct sp_naming *n, int r)
+{
+	(void)n;
+	return r;
+}
+
+static int push_too_many(struct sp_naming *n, int r)
+{
+	for (int i = 0; i < 2 * SP_NAMING_STEPS; i++)
+		sp_naming_then(n, pass_on);
+	return r;
+}
+
+static void too_many_steps_are_an_error(void **state)
+{
+	struct fixture x = {0};
+	const struct sp_name_question q = {.file = 1};
+
+	(void)state;
+	begin(&x);
+	assert_int_equal(sp_naming_begin(&x.naming, &q, push_too_many), 0);
+	assert_int_equal(sp_naming_wait(&x.naming), -ELOOP);
+	assert_int_equal(sp_naming_end(&x.naming), -ELOOP);
+	sp_error_clear();
+	end(&x);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_goes_on),
 	    cmocka_unit_test(test_is_over),
 	    cmocka_unit_test(test_goes_first),
+	    cmocka_unit_test(too_many_steps_are_an_error),
 	};
 
 	sp_worker_main(argc, argv);

@@ -3,6 +3,7 @@
 #include "reading.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -27,6 +28,18 @@ static struct sp_input *open_bytes(const void *bytes, size_t n, const struct sp_
 	return in;
 }
 
+/* As a message about the line returned last names it. */
+static uint64_t line_number(struct sp_input *in)
+{
+	struct sp_read_options o = {.keep_going = true};
+	struct sp_read_result result = {0};
+	uint64_t number = 0;
+
+	assert_int_equal(sp_input_bad(in, &o, &result, "odd"), 0);
+	assert_int_equal(sscanf(result.first_loss, "in: line %" SCNu64 ": odd", &number), 1);
+	return number;
+}
+
 static void expect_line(struct sp_input *in, const char *expected, uint64_t number)
 {
 	char *line;
@@ -38,7 +51,7 @@ static void expect_line(struct sp_input *in, const char *expected, uint64_t numb
 	assert_int_equal(r, 1);
 	assert_string_equal(line, expected);
 	assert_int_equal(len, strlen(expected));
-	assert_int_equal(sp_input_line_number(in), number);
+	assert_int_equal(line_number(in), number);
 }
 
 static void expect_end(struct sp_input *in)
@@ -207,7 +220,7 @@ static void test_long_lines(void **state)
 	assert_int_equal(sp_input_line(in, &line, &len), 1);
 	assert_int_equal(len, max);
 	assert_int_equal(sp_input_line(in, &line, &len), -E2BIG);
-	assert_int_equal(sp_input_line_number(in), 2);
+	assert_int_equal(line_number(in), 2);
 	expect_line(in, "aaa", 3);
 	expect_end(in);
 	sp_input_free(in);

@@ -275,6 +275,59 @@ static void a_refused_file_is_set_aside(void **state)
 	sp_profile_free(p);
 }
 
+/* Turns a bit in the last chunk of the file of 10 s, as if its disk had done so. */
+static void damage_last_chunk(const struct kept *k)
+{
+	sqlite3 *db;
+	uint8_t record[4096];
+	sqlite3_stmt *q;
+
+	assert_int_equal(sqlite3_open(k->file, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT record FROM chunk ORDER BY id DESC LIMIT 1", -1, &q, NULL), 0);
+	assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+	int len = sqlite3_column_bytes(q, 0);
+	assert_in_range(len, 1, sizeof(record));
+	memcpy(record, sqlite3_column_blob(q, 0), (size_t)len);
+	sqlite3_finalize(q);
+	record[len / 2] ^= 4;
+	assert_int_equal(
+	    sqlite3_prepare_v2(db, "UPDATE chunk SET record = ?1 WHERE id = (SELECT max(id) FROM chunk)", -1, &q, NULL),
+	    0);
+	sqlite3_bind_blob(q, 1, record, len, SQLITE_STATIC);
+	assert_int_equal(sqlite3_step(q), SQLITE_DONE);
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+}
+
+/* A minute is rolled up whose dictionary lost a part: no window is lost by that, and none is counted. */
+static void a_damaged_chunk_is_no_window(void **state)
+{
+	struct kept *k = *state;
+	struct sp_store_stats stats;
+	struct sp_profile *p;
+	struct sp_store *s;
+	uint64_t seed = 8;
+
+	assert_int_equal(sp_store_open(k->path, &(struct sp_store_options){0}, &s), 0);
+	assert_int_equal(sp_profile_new(&p), 0);
+	made_things(p, &made, &seed);
+	for (uint64_t i = 0; i < 12; i++) { /* two minutes */
+		struct sp_store_window w = {
+		    .wall_ns = T0 + (1200 + i * 10) * SP_NS_PER_S, .duration_ns = 10 * SP_NS_PER_S, .source = "cpu"};
+		sp_profile_clear_rows(p);
+		made_rows(p, &made, &seed);
+		assert_int_equal(sp_store_add(s, &w, p), 0);
+		if (i == 0)
+			damage_last_chunk(k);
+	}
+	assert_int_equal(sp_store_stats(s, &stats), 0);
+	assert_int_equal(stats.n_windows, N_WINDOWS + 12);
+	assert_int_equal(stats.n_damaged_windows, 0);
+	assert_int_equal(stats.n_damaged_chunks, 1);
+	sp_store_close(s);
+	sp_profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +336,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(alone, make, unmake),
 	    cmocka_unit_test_setup_teardown(cut_anywhere, make, unmake),
 	    cmocka_unit_test_setup_teardown(a_refused_file_is_set_aside, make, unmake),
+	    cmocka_unit_test_setup_teardown(a_damaged_chunk_is_no_window, make, unmake),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,12 +2,15 @@
 /* Tables of names: they say what the file says, and nothing when they are damaged. */
 #include "symbol/name_table.h"
 #include "base/mem.h"
+#include "elf/x86_64/sigreturn.h"
 #include "symbol/name_table_priv.h"
 #include "symbol/priv.h"
 #include "table.h"
+#include <elf.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <sys/auxv.h>
 // clang-format off
 #include <cmocka.h>
 // clang-format on
@@ -119,6 +122,22 @@ static void check_sigreturn(const char *path)
 	const uint64_t around[] = {at - 2, at - 1, at, at + bytes - 1, at + bytes};
 	assert_int_equal(table_differs(e, NULL, &t, around, SP_COUNT(around)), 0);
 	close(fd);
+	sp_elf_close(e);
+}
+
+static const volatile uint8_t like_sigreturn[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
+
+/* Bytes of data that are those of its code have no name. */
+static void data_are_no_sigreturn(void **state)
+{
+	const Elf64_Phdr *headers = (const void *)getauxval(AT_PHDR);
+	struct sp_elf *e = open_elf("/proc/self/exe");
+	uint64_t base = (uint64_t)headers - headers->p_vaddr, offset, start, size;
+
+	(void)state;
+	assert_int_equal(headers->p_type, PT_PHDR);
+	assert_int_equal(sp_elf_offset_of(e, (uint64_t)like_sigreturn - base, &offset), 0);
+	assert_false(sp_sigreturn_at(e, offset, &start, &size));
 	sp_elf_close(e);
 }
 
@@ -344,6 +363,7 @@ int main(void)
 	    cmocka_unit_test(same_as_the_file),           cmocka_unit_test(answers),
 	    cmocka_unit_test(nonsense_is_refused),        cmocka_unit_test(turned_bytes_are_noticed),
 	    cmocka_unit_test(kernel_is_as_kallsyms_says), cmocka_unit_test(one_name_for_sigreturn),
+	    cmocka_unit_test(data_are_no_sigreturn),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Frames of code that was made at run time, which has no unwind information. */
-#include "unwind/jit.h"
+#include "unwind/x86_64/jit.h"
 #include "base/mem.h"
 #include "unwind/finish.h"
 #include "unwind/tables.h"

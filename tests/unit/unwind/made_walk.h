@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * made_walk.h: the surroundings of unwind/v8.h and unwind/hotspot.h over memory that is made up.
+ * made_walk.h: the surroundings of unwind/x86_64/v8.h and unwind/x86_64/hotspot.h over memory that is made up.
  *
  * Included before them. All memory is one array at BASE: code, stack, variables. Every read is checked and counted, so
  * that with the sanitizers nothing is read that is not there. No unwind tables. One thread.

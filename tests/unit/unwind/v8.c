@@ -10,7 +10,7 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "unwind/v8.h"
+#include "unwind/x86_64/v8.h"
 
 static sp_u32 sp_env_ahead(struct walk *w)
 {

@@ -2,8 +2,8 @@
 /* What rows say of V8's builtins: of v8_code.s, and of the node that is installed, by its symbols. */
 #include "base/mem.h"
 #include "elf/elf.h"
-#include "unwind/derive.h"
 #include "unwind/priv.h"
+#include "unwind/x86_64/derive.h"
 #include <elf.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
+/*
+ * code.h: what the unwinder's core (unwind/step.h) knows of the processor: numbers of registers, and instructions.
+ *
+ * Compiled in both halves. Registers have their DWARF numbers (System V psABI, figure 3.36). The functions look at
+ * bytes of code that the caller has read; what they say of other bytes than instructions is chance. No state.
+ */
+#ifndef SP_UNWIND_X86_64_CODE_H
+#define SP_UNWIND_X86_64_CODE_H
+
+#include "bpf/wire.h"
+
+enum { SP_REG_BASE = 3, SP_REG_FP = 6, SP_REG_SP = 7 };
+enum { SP_RED_ZONE = 128 /* psABI 3.2.2 */ };
+#define SP_USER_END (1ULL << 47) /* four levels of page tables: where programs and their libraries live */
+#define SP_STEP_INLINE static inline __attribute__((always_inline))
+
+/*
+ * Whether the 8 bytes before a return address end in a call instruction: e8 rel32, or ff /2 in its seven lengths.
+ * Nobody returns from a call of the next instruction: it asks where it is, or calls what stands behind it and never
+ * returns.
+ */
+SP_STEP_INLINE int sp_ends_in_call(const sp_u8 *b)
+{
+	if (b[3] == 0xe8)
+		return b[4] | b[5] | b[6] | b[7];
+	if (b[6] == 0xff && ((b[7] & 0xf8) == 0xd0 || ((b[7] & 0xf8) == 0x10 && (b[7] & 6) != 4)))
+		return 1;
+	if (b[5] == 0xff && (((b[6] & 0xf8) == 0x50 && b[6] != 0x54) || b[6] == 0x14))
+		return 1;
+	if (b[4] == 0xff && b[5] == 0x54)
+		return 1;
+	if (b[2] == 0xff && (((b[3] & 0xf8) == 0x90 && b[3] != 0x94) || b[3] == 0x15))
+		return 1;
+	return b[1] == 0xff && (b[2] == 0x94 || (b[2] == 0x14 && (b[3] & 7) == 5)); /* the latter is without a base */
+}
+
+/* What an entry of the PLT has pushed where ip is: its index, from the instruction behind the push on. */
+SP_STEP_INLINE sp_u64 sp_plt_pushed(sp_u64 ip, sp_u32 behind_push)
+{
+	return (ip & 15) >= behind_push ? 8 : 0;
+}
+
+/*
+ * Where a leaf's return address is while its frame is not set up yet, or no more: at the stack pointer before
+ * `push %rbp` (behind endbr64 or not) and at `ret`; one word above it before `mov %rsp, %rbp`. -1: anywhere else.
+ */
+SP_STEP_INLINE sp_s32 sp_frameless(const sp_u8 *code)
+{
+	int endbr = code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] == 0xfa;
+
+	if (code[0] == 0x55 || (endbr && code[4] == 0x55) || code[0] == 0xc3)
+		return 0;
+	if (code[0] == 0x48 && ((code[1] == 0x89 && code[2] == 0xe5) || (code[1] == 0x8b && code[2] == 0xec)))
+		return 8;
+	return -1;
+}
+
+#endif

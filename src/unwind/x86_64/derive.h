@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * derive.h: unwind rows for code that has no unwind information, from the instructions themselves.
+ *
+ * Hand-written assembly (x264, dav1d, libjpeg-turbo) has no FDE. The code outside all FDEs is followed from the starts
+ * of its functions (symbols, targets of calls, addresses in relocations, code after padding), block by block, with what
+ * is known of each register relative to the canonical frame address: pushes, pops, adjustments, frame pointers, aligned
+ * frames whose old stack pointer is kept in a register or on the stack. Where paths disagree or an adjustment cannot be
+ * followed there is no row. A start is believed only as long as every `ret` that it leads to finds the return address:
+ * a wrong one, of whatever height, cannot; or, where there is none, if it finds in registers that it saved at first
+ * what it put there before a call. Where a `syscall` has made a thread, its stack begins. Rows carry SP_RULE_DERIVED.
+ * A pure function from bytes to rows, which may be hostile. Caps: SP_DERIVE_*; beyond them the rest has no rows, and
+ * `cut` says so. Code with FDEs is read a piece at a time, so that what this takes is a few times the code without.
+ * Instructions are decoded by Zydis.
+ */
+#ifndef SP_UNWIND_DERIVE_H
+#define SP_UNWIND_DERIVE_H
+
+#include "bpf/wire.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	SP_DERIVE_MAX_TEXT = 384 << 20,   /* bytes of executable segments */
+	SP_DERIVE_MAX_CODE = 32 << 20,    /* of them, outside every FDE; beyond these two, nothing is looked at */
+	SP_DERIVE_MAX_STEPS = 16 << 20,   /* instructions decoded, again or not: some 2 s */
+	SP_DERIVE_MAX_FUNCTION = 4 << 20, /* instructions decoded for one function */
+	SP_DERIVE_MAX_BLOCKS = 1 << 16,   /* of one function */
+	SP_DERIVE_MAX_TABLES = 32 << 20,  /* bytes of one symbol or relocation table, or data section */
+};
+
+struct sp_code_span { /* file offsets */
+	uint64_t start, end;
+};
+struct sp_code_spans { /* a list that grows; free(at) */
+	struct sp_code_span *at;
+	size_t n, capacity;
+};
+int sp_code_spans_add(struct sp_code_spans *s, uint64_t start, uint64_t end); /* none where it is empty; 0, -ENOMEM */
+void sp_code_spans_sort(struct sp_code_spans *s);                             /* by start */
+struct sp_derived_row { /* holds up to the next row; rule 0 is SP_CFA_NONE */
+	uint64_t offset;
+	uint32_t rule;
+};
+struct sp_derived {
+	struct sp_derived_row *rows; /* by offset */
+	size_t n_rows;
+	struct sp_rule *rules;
+	size_t n_rules;
+	struct sp_code_span
+	    *functions; /* from one start to the next, or to code that is covered; ascending, disjoint */
+	size_t n_functions;
+	uint64_t code_bytes;    /* outside every FDE, padding apart */
+	uint64_t left_out;      /* bytes outside every FDE that were over a cap and not looked at */
+	uint64_t derived_bytes; /* of these, with a rule */
+	uint32_t n_refused;     /* starts that were followed and not believed */
+	uint64_t n_steps;
+	bool cut;
+};
+
+struct sp_elf;
+/*
+ * covered: what FDEs hold, ascending and disjoint. entry: file offset of the code that has no caller, or UINT64_MAX.
+ * 0 or -ENOMEM, or what reading the file says; on failure *ret_derived is empty.
+ */
+int sp_derive(struct sp_elf *e, const struct sp_code_span *covered, size_t n, uint64_t entry,
+	      struct sp_derived *ret_derived);
+/*
+ * The same for parts of a large file, which the rest of its code, taken as covered, is not searched for calls of; and a
+ * rule counts from the frame pointer wherever that tells the frame.
+ */
+int sp_derive_by_fp(struct sp_elf *e, const struct sp_code_span *covered, size_t n, struct sp_derived *ret_derived);
+void sp_derived_done(struct sp_derived *d);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "unwind/x86_64/derive_doubt.h"
+#include "base/mem.h"
+#include <stdlib.h>
+
+void sp_doubt_lift(struct sp_doubts *d, uint32_t doubt)
+{
+	if (!doubt || (d->n_lifted && d->lifted[d->n_lifted - 1] == doubt))
+		return;
+	if (sp_grow(&d->lifted, &d->lifted_capacity, d->n_lifted + 1, sizeof(*d->lifted)) < 0)
+		d->short_of_memory = true;
+	else
+		d->lifted[d->n_lifted++] = doubt;
+}
+
+void sp_doubt_link(struct sp_doubts *d, uint32_t from, uint32_t to)
+{
+	if (!from || from == to)
+		return;
+	if (!to)
+		sp_doubt_lift(d, from);
+	else if (sp_grow(&d->links, &d->links_capacity, d->n_links + 1, sizeof(*d->links)) < 0)
+		d->short_of_memory = true;
+	else
+		d->links[d->n_links++] = (struct sp_doubt_link){from, to};
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+static void sort(struct sp_doubts *d)
+{
+	size_t n = 0;
+	if (d->n_lifted)
+		qsort(d->lifted, d->n_lifted, sizeof(*d->lifted), by_number);
+	for (size_t i = 0; i < d->n_lifted; i++)
+		if (!n || d->lifted[n - 1] != d->lifted[i])
+			d->lifted[n++] = d->lifted[i];
+	d->n_lifted = n;
+}
+
+static int by_to(const void *a, const void *b)
+{
+	const struct sp_doubt_link *x = a, *y = b;
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+/* Lifts what is linked to a doubt; each link is followed once. */
+static void follow_links(struct sp_doubts *d, uint32_t doubt)
+{
+	size_t low = 0, high = d->n_links;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (d->links[middle].to < doubt)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < d->n_links && d->links[low].to == doubt; low++) {
+		sp_doubt_lift(d, d->links[low].from);
+		d->links[low].from = 0;
+	}
+}
+
+void sp_doubt_prove(struct sp_doubts *d, uint32_t doubt, uint32_t before)
+{
+	if (sp_grow(&d->proofs, &d->proofs_capacity, d->n_proofs + 1, sizeof(*d->proofs)) < 0)
+		d->short_of_memory = true;
+	else
+		d->proofs[d->n_proofs++] = (struct sp_doubt_link){doubt, before};
+}
+
+void sp_doubts_settle(struct sp_doubts *d, bool with_proofs)
+{
+	for (size_t i = 0; with_proofs && i < d->n_proofs; i++)
+		sp_doubt_link(d, d->proofs[i].from, d->proofs[i].to);
+	if (d->n_links)
+		qsort(d->links, d->n_links, sizeof(*d->links), by_to);
+	sort(d);
+	for (size_t i = 0; i < d->n_lifted; i++) /* it grows */
+		follow_links(d, d->lifted[i]);
+	sort(d);
+}
+
+bool sp_in_doubt(const struct sp_doubts *d, uint32_t doubt)
+{
+	return doubt && !(d->n_lifted && bsearch(&doubt, d->lifted, d->n_lifted, sizeof(*d->lifted), by_number));
+}
+
+void sp_doubts_clear(struct sp_doubts *d)
+{
+	d->n_lifted = d->n_links = d->n_proofs = 0;
+}
+
+void sp_doubts_free(struct sp_doubts *d)
+{
+	free(d->lifted);
+	free(d->links);
+	free(d->proofs);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * derive_explore.h: the exploration of one function, for its two parts: what is tried, and what comes of it.
+ *
+ * Blocks of code are known by their heads, each with the state that all ways to it agree on; heads are found by
+ * position in a hash table. All of it belongs to the explorer, which is the deriver's, and is used again for the next
+ * function. Errors: 0 or -ENOMEM.
+ */
+#ifndef SP_UNWIND_DERIVE_EXPLORE_H
+#define SP_UNWIND_DERIVE_EXPLORE_H
+
+#include "unwind/x86_64/derive_doubt.h"
+#include "unwind/x86_64/derive_priv.h"
+
+struct head {
+	uint32_t at, slot; /* slot: only while it is cleared */
+	bool queued;
+	struct sp_state state;
+};
+struct sp_explorer {
+	struct sp_doubts doubts;
+	struct head *heads;
+	size_t n_heads, heads_capacity;
+	uint32_t *slots; /* hash table: number of a head + 1 */
+	size_t n_slots;
+	uint32_t *queue;
+	size_t n_queue, queue_capacity;
+	uint32_t *seen; /* instructions tried */
+	size_t n_seen, seen_capacity;
+	uint32_t start, n_ends; /* n_ends: proper ends reached */
+	uint32_t open_at;       /* behind a computed jump, or 0 */
+	struct sp_state open_state;
+	uint64_t n_steps;
+	enum sp_trust trust;
+	bool calls_end;
+	bool speaks; /* of other code: calls, addresses, computed jumps */
+	bool refused;
+	bool is_open; /* a computed jump was met */
+};
+struct cursor {
+	const struct sp_island *island;
+	uint32_t pos;
+	bool after_call; /* only padding since a call, which may not return */
+	int rule;        /* of state; -1: not known yet */
+	struct sp_state state;
+	struct sp_insn insn;
+};
+
+uint32_t *sp_explorer_slot(struct sp_explorer *x, uint32_t pos); /* of the head there, or where it would be */
+/* A jump to one of several places; but for `jmp *word(%rip)`, which goes to another function. */
+bool sp_insn_is_open(const struct sp_insn *i);
+int sp_explorer_commit(struct sp_deriver *d);
+void sp_explorer_settle(struct sp_deriver *d); /* takes the marks of the exploration off */
+
+#endif

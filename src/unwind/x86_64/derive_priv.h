@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * derive_priv.h: the parts of the deriver: the code to look at, one instruction's effect, one start's exploration.
+ *
+ * Code without FDE lies in islands. A position counts the bytes of all islands, one after the other, so that what is
+ * known of each byte (a flag byte, a rule number) fits in plain arrays. Registers have their numbers in instructions
+ * here (rsp 4, rbp 5), not DWARF's. Everything belongs to struct sp_deriver. Errors: 0 or negative errno. Source of the
+ * assumptions: System V x86-64 psABI 3.2 (which registers and which part of the stack survive a call).
+ */
+#ifndef SP_UNWIND_DERIVE_PRIV_H
+#define SP_UNWIND_DERIVE_PRIV_H
+
+#include "base/intern.h"
+#include "unwind/x86_64/derive.h"
+#include "unwind/x86_64/derive_value.h"
+#include <Zydis/Zydis.h>
+
+/* --- one instruction --- */
+enum sp_flow { SP_FLOW_NEXT, SP_FLOW_CALL, SP_FLOW_JUMP, SP_FLOW_BRANCH, SP_FLOW_RETURN, SP_FLOW_STOP };
+struct sp_insn {
+	ZydisDecodedInstruction z;
+	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+	uint8_t length;
+	uint8_t flow;     /* enum sp_flow */
+	bool has_target;  /* of a call, jump or branch: it is direct */
+	bool has_address; /* an address of code may be taken: `lea`, or an absolute immediate */
+	bool is_padding;
+	uint64_t target, address; /* virtual addresses */
+};
+void sp_insn_init(ZydisDecoder *decoder);
+/* False: no instruction. */
+bool sp_insn_decode(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t vaddr, struct sp_insn *ret);
+/* Only what code it leads to, or takes the address of: a part of the price. */
+struct sp_reference {
+	uint8_t length;
+	bool any, is_call;
+	uint64_t target; /* virtual address */
+};
+bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t vaddr, struct sp_reference *ret);
+/* The registers that it writes, a bit for each, by DWARF numbers; all of them for one that enters the kernel. */
+uint16_t sp_insn_writes(const struct sp_insn *i);
+uint8_t sp_reg_dwarf(unsigned reg);
+/*
+ * Whether it reads what the function itself has put into a register that callees keep, before the last call: no other
+ * function that might stand behind that would do so, and the call has returned.
+ */
+bool sp_insn_proves_return(const struct sp_insn *i, const struct sp_state *s);
+void sp_insn_apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s);
+
+/* --- code --- */
+enum {
+	SP_POS_DONE = 1,    /* an instruction with its final rule */
+	SP_POS_DONE_IN = 2, /* not its first byte */
+	SP_POS_TRY = 4,     /* the same, in the exploration that goes on */
+	SP_POS_TRY_IN = 8,
+	SP_POS_HEAD = 16,   /* a block of it begins here */
+	SP_POS_START = 32,  /* a function, surely */
+	SP_POS_MAYBE = 64,  /* an address of it is taken */
+	SP_POS_NAMED = 128, /* a function with rows */
+};
+#define SP_POS_NONE UINT32_MAX
+struct sp_island {
+	uint64_t vaddr, offset;
+	uint32_t size, base; /* base: position of its first byte */
+	const uint8_t *bytes;
+};
+struct sp_text { /* an executable segment */
+	uint64_t vaddr, offset, size;
+};
+struct sp_code_buffer { /* a part of the file that is held */
+	uint8_t *bytes;
+	uint64_t start, end;
+};
+struct sp_starts { /* positions */
+	uint32_t *at;
+	size_t n, capacity, next;
+};
+struct sp_open_jump { /* a jump to nobody knows where, with the state that goes there */
+	uint32_t at;  /* behind it */
+	struct sp_state state;
+};
+
+struct sp_deriver {
+	struct sp_elf *elf;
+	ZydisDecoder decoder;
+	struct sp_text *texts;
+	size_t n_texts, texts_capacity;
+	struct sp_island *islands; /* by vaddr */
+	size_t n_islands, islands_capacity, last_island;
+	uint32_t n_bytes; /* of all islands */
+	uint8_t *code;
+	size_t code_capacity;
+	struct sp_code_buffer buffer;
+	bool counting;       /* what would be loaded */
+	uint64_t left_out;   /* bytes of it, where that is too much */
+	uint64_t text_bytes; /* of executable segments */
+	uint8_t *flags;
+	uint16_t *rule_at;
+	struct sp_intern *rules;
+	struct sp_starts sure, maybe; /* wait to be followed */
+	struct sp_open_jump *jumps;
+	size_t n_jumps, jumps_capacity, next_jump;
+	struct sp_explorer *explorer;
+	uint64_t entry; /* file offset, or UINT64_MAX */
+	uint64_t n_steps;
+	uint32_t n_refused;
+	bool by_fp; /* sp_derive_by_fp() */
+	bool cut;
+};
+
+/* The islands between `covered`. 0, -ENOMEM; 1: there is no such code, or too much of it. */
+int sp_code_load(struct sp_deriver *d, const struct sp_code_span *covered, size_t n);
+/* The bytes at file offsets [from, to) of a text, until the next call. */
+int sp_code_read(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to, const uint8_t **ret_bytes);
+uint32_t sp_code_pos(struct sp_deriver *d, uint64_t vaddr); /* or SP_POS_NONE */
+const struct sp_island *sp_code_island(struct sp_deriver *d, uint32_t pos);
+bool sp_code_decode(struct sp_deriver *d, const struct sp_island *i, uint32_t pos, struct sp_insn *ret);
+uint32_t sp_code_padding(struct sp_deriver *d, const struct sp_island *i, uint32_t pos); /* bytes of it, from pos on */
+
+int sp_starts_add(struct sp_deriver *d, struct sp_starts *to, uint64_t vaddr);
+int sp_starts_find(struct sp_deriver *d, const struct sp_code_span *covered, size_t n); /* all that the file tells */
+
+/*
+ * What a start is: SURE: called, needs no proof; the others have to reach a proper end. GUESS: its address is taken;
+ * WEAK: it stands behind padding; INNER: no start, but reached by a computed jump.
+ */
+enum sp_trust { SP_TRUST_SURE, SP_TRUST_GUESS, SP_TRUST_WEAK, SP_TRUST_INNER };
+/* From pos, with this state (NULL: a function's start). 1: it has rows now; 0: refused; or -ENOMEM. */
+int sp_explore(struct sp_deriver *d, uint32_t pos, const struct sp_state *state, enum sp_trust trust);
+void sp_explorer_free(struct sp_explorer *x);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
+/*
+ * hotspot.h: the step through code that HotSpot (Java) made: interpreter, compiled methods, stubs.
+ *
+ * What blob a place is in, hotspot_blob.h finds. Compiled methods save the frame pointer below the return address.
+ * Frames of the interpreter are kept by the frame pointer, and tell the stack pointer of their caller.
+ * Included behind v8.h, by both halves; the same surroundings, and those of hotspot_blob.h.
+ * All that is read may be hostile: what is found has to lead to a return address. Sources: HotSpot's
+ * cpu/x86/frame_x86.cpp, cpu/x86/templateInterpreterGenerator_x86.cpp.
+ */
+#ifndef SP_UNWIND_HOTSPOT_H
+#define SP_UNWIND_HOTSPOT_H
+
+#include "unwind/hotspot_blob.h"
+#include "unwind/x86_64/v8.h"
+
+enum {
+	SP_HOTSPOT_MAX_FRAME = 1 << 16, /* words */
+	SP_HOTSPOT_AHEAD = 40,          /* bytes of a prologue */
+	SP_HOTSPOT_EXTENDED =
+	    256 << 10, /* bytes that a callee of the interpreter's may have put on its caller's frame */
+	SP_HOTSPOT_FRAMELESS = 1 << 30, /* of a leaf: the frame pointer is the caller's */
+	SP_HOTSPOT_UNSAVED = 1 << 29,   /* the frame stands, but the frame pointer is not saved in it yet */
+};
+
+/* What the interpreter returns to, no call has pushed: it puts there where to go on. */
+SP_STEP_INLINE int sp_hotspot_is_return(SP_WALK *w, const struct sp_hotspot *h, sp_u64 ra)
+{
+	return ra - h->interpreter < h->interpreter_bytes || sp_env_is_return(w, ra);
+}
+
+/* Whether the frame is yet to be made: sub $n,%rsp among the bytes before it stands. */
+SP_STEP_INLINE sp_u32 sp_hotspot_ahead(const sp_u8 *code, sp_u64 n)
+{
+	sp_u32 i;
+
+	SP_UNROLL
+	for (i = 0; i < SP_HOTSPOT_AHEAD; i++) {
+		if (i >= n)
+			return 0;
+		if (code[i] == 0x48 && (code[i + 1] == 0x83 || code[i + 1] == 0x81) && code[i + 2] == 0xec)
+			return 1;
+	}
+	return 0;
+}
+
+/* mov %rbp,n(%rsp): where nothing is pushed. */
+SP_STEP_INLINE int sp_hotspot_saves(const sp_u8 *code)
+{
+	return code[0] == 0x48 && code[1] == 0x89 && (code[2] == 0x6c || code[2] == 0xac) && code[3] == 0x24;
+}
+
+/* Behind the frame's end: cmp n(%r15),%rsp; ja; ret. Before: test of a page, or through r10. */
+SP_STEP_INLINE int sp_hotspot_polls(const sp_u8 *code)
+{
+	if (code[0] == 0x49 && code[1] == 0x3b && (code[2] == 0x67 || code[2] == 0xa7))
+		return 1;
+	if ((code[0] == 0x77 && code[2] == 0xc3) || (code[0] == 0x0f && code[1] == 0x87 && code[6] == 0xc3))
+		return 1;
+	if (code[0] == 0x85 && code[1] == 0x05)
+		return code[6] == 0xc3;
+	return (code[0] == 0x41 && code[1] == 0x85 && code[2] == 0x02 && code[3] == 0xc3) ||
+	       (code[0] == 0x4d && code[1] == 0x8b && code[7] == 0x41 && code[8] == 0x85 && code[10] == 0xc3);
+}
+
+/* Where the return address of a compiled leaf is, from its stack pointer, with SP_HOTSPOT_*; `early` bytes before it is
+ * complete. */
+SP_STEP_INLINE sp_u32 sp_hotspot_leaf(const sp_u8 *code, sp_u64 early, sp_u32 full)
+{
+	if (code[0] == 0xc3 || sp_hotspot_polls(code))
+		return SP_HOTSPOT_FRAMELESS;
+	if (code[0] == 0x5d) /* pop %rbp */
+		return 8;
+	if (!early)
+		return full;
+	if (code[0] == 0x55)
+		return SP_HOTSPOT_FRAMELESS;
+	if (sp_frameless(code) == 8)
+		return 8;
+	if (code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xec)
+		return sp_hotspot_saves(code + 4) ? SP_HOTSPOT_FRAMELESS : 8;
+	if (code[0] == 0x48 && code[1] == 0x81 && code[2] == 0xec)
+		return sp_hotspot_saves(code + 7) ? SP_HOTSPOT_FRAMELESS : 8;
+	if (sp_hotspot_saves(code))
+		return full | SP_HOTSPOT_UNSAVED;
+	return sp_hotspot_ahead(code, early) ? SP_HOTSPOT_FRAMELESS : full;
+}
+
+/* The caller, whose frame is above `up` bytes of the stack and the return address. */
+SP_STEP_INLINE int sp_hotspot_pop(SP_WALK *w, const struct sp_hotspot *h, struct sp_regs *regs, sp_u32 *how, sp_u32 up)
+{
+	sp_u32 bytes = up & ~(SP_HOTSPOT_FRAMELESS | SP_HOTSPOT_UNSAVED);
+	sp_u64 fp = regs->fp, ra;
+	int keeps = up & (SP_HOTSPOT_FRAMELESS | SP_HOTSPOT_UNSAVED);
+
+	if ((!keeps && sp_env_stack(w, regs->sp + bytes - 8, &fp)) || sp_env_stack(w, regs->sp + bytes, &ra) ||
+	    !sp_hotspot_is_return(w, h, ra))
+		return -1;
+	regs->ip = ra;
+	regs->sp += bytes + 8;
+	regs->fp = fp;
+	*how = SP_HOW_RUNTIME | (keeps ? *how & SP_HOW_NO_FP : 0);
+	return 0;
+}
+
+SP_STEP_INLINE int sp_step_compiled(SP_WALK *w, const struct sp_hotspot *h, struct sp_regs *regs, sp_u32 *how)
+{
+	const struct sp_hotspot_blob_info *m = &w->blob_info;
+	sp_u32 full = 8 * m->frame - 8, up = full;
+	sp_u64 complete = m->code + m->complete, early;
+
+	if (m->frame < 2 || m->frame > SP_HOTSPOT_MAX_FRAME)
+		return -1;
+	if (*how & SP_HOW_EXACT) {
+		if (sp_env_around(w, regs->ip))
+			return -1;
+		early = (sp_s32)m->complete >= 0 && regs->ip < complete ? complete - regs->ip : 0;
+		up = sp_hotspot_leaf(w->code + SP_CODE_BEFORE, early, full);
+	}
+	if (!sp_hotspot_pop(w, h, regs, how, up))
+		return 0;
+	/* The server compiler's comparison of strings, amid a method, has pushed a register. */
+	return *how & SP_HOW_EXACT && up == full ? sp_hotspot_pop(w, h, regs, how, full + 8) : -1;
+}
+
+/* By the frame pointer. *ret_sp: what the caller's stack pointer was is kept below it, in frames of the interpreter. */
+SP_STEP_INLINE int sp_hotspot_chain(SP_WALK *w, const struct sp_hotspot *h, struct sp_regs *regs, sp_u32 *how,
+				    int tells_sp)
+{
+	sp_u64 fp = regs->fp, sp = fp + 16, next, ra;
+
+	if (*how & SP_HOW_NO_FP || fp & 7 || fp < regs->sp || fp - regs->sp >= SP_GUESS_REACH)
+		return -1;
+	if (tells_sp && (sp_env_stack(w, fp - 8, &sp) || sp & 7 || sp < fp || sp - fp > SP_HOTSPOT_EXTENDED))
+		return -1;
+	if (sp_env_stack(w, fp, &next) || sp_env_stack(w, fp + 8, &ra) || !sp_hotspot_is_return(w, h, ra))
+		return -1;
+	regs->ip = ra;
+	regs->sp = sp;
+	regs->fp = next;
+	*how = SP_HOW_RUNTIME;
+	return 0;
+}
+
+/* The caller of the interpreter's leaf without a frame, whose stack pointer is in a register. */
+SP_STEP_INLINE int sp_hotspot_to(SP_WALK *w, const struct sp_hotspot *h, struct sp_regs *regs, sp_u32 *how, sp_u64 ra,
+				 sp_u64 sp)
+{
+	if (sp & 7 || sp < regs->sp || sp - regs->sp > SP_HOTSPOT_EXTENDED || !sp_hotspot_is_return(w, h, ra))
+		return -1;
+	regs->ip = ra;
+	regs->sp = sp;
+	*how = SP_HOW_RUNTIME | (*how & SP_HOW_NO_FP);
+	return 0;
+}
+
+/*
+ * A method's entry has the caller's stack pointer in r13 (behind it, that is where the bytecode is), and the return
+ * address on the stack, or in rax while it makes room for the method's variables. Its end: leave; pop %r13;
+ * mov %rbx,%rsp; jmp *%r13.
+ */
+SP_STEP_INLINE int sp_hotspot_entry(SP_WALK *w, const struct sp_hotspot *h, struct sp_regs *regs, sp_u32 *how)
+{
+	const sp_u8 *code = w->code + SP_CODE_BEFORE;
+	sp_u64 sender = regs->r[13], base = regs->r[SP_REG_BASE], ra;
+
+	if (sp_env_around(w, regs->ip) || sp_env_stack(w, regs->sp, &ra))
+		return -1;
+	if (code[0] == 0x41 && code[1] == 0x5d)
+		return sp_hotspot_to(w, h, regs, how, ra, base);
+	if (code[0] == 0x48 && ((code[1] == 0x8b && code[2] == 0xe3) || (code[1] == 0x89 && code[2] == 0xdc)))
+		return sp_hotspot_to(w, h, regs, how, sender, base);
+	if (code[0] == 0x41 && code[1] == 0xff && code[2] == 0xe5)
+		return sp_hotspot_to(w, h, regs, how, sender, regs->sp);
+	if (regs->fp >= regs->sp && regs->fp < sender)
+		return -1;
+	if (sp_frameless(code) == 8 && sp_env_stack(w, regs->sp + 8, &ra))
+		return -1;
+	if (!sp_hotspot_to(w, h, regs, how, ra, sender))
+		return 0;
+	return sp_hotspot_to(w, h, regs, how, regs->r[0], sender);
+}
+
+SP_STEP_INLINE int sp_step_interpreted(SP_WALK *w, const struct sp_hotspot *h, struct sp_regs *regs, sp_u32 *how)
+{
+	if (*how & SP_HOW_EXACT && !sp_hotspot_entry(w, h, regs, how))
+		return 0;
+	return sp_hotspot_chain(w, h, regs, how, 1);
+}
+
+/*
+ * Stubs tell no size of their frame; those that call keep a frame pointer. A leaf, or an adapter between compiled code
+ * and the interpreter, may have its return address on top of the stack.
+ */
+SP_STEP_INLINE int sp_step_stub(SP_WALK *w, const struct sp_hotspot *h, struct sp_regs *regs, sp_u32 *how)
+{
+	sp_u64 ra, sender = regs->r[13];
+	const sp_u8 *code = w->code + SP_CODE_BEFORE;
+
+	if (!(*how & SP_HOW_EXACT) || sp_env_around(w, regs->ip))
+		return sp_hotspot_chain(w, h, regs, how, 0);
+	if (code[0] == 0x5d || sp_frameless(code) == 8)
+		return sp_hotspot_pop(w, h, regs, how, 8);
+	if (sp_env_stack(w, regs->sp, &ra) || !sp_hotspot_is_return(w, h, ra))
+		return sp_hotspot_chain(w, h, regs, how, 0);
+	if (sender <= regs->sp + 8 || sender - regs->sp > 4096)
+		sender = regs->sp + 8;
+	return sp_hotspot_to(w, h, regs, how, ra, sender);
+}
+
+/* The step from a frame at pc. */
+SP_STEP_INLINE sp_u32 sp_step_hotspot(SP_WALK *w, struct sp_hotspot *h, sp_u64 pc, struct sp_regs *regs, sp_u32 *how)
+{
+	int r = -1;
+
+	if (!h->is_open && sp_hotspot_open(w, h))
+		return sp_step_guess(w, regs, how);
+	if (pc - h->interpreter < h->interpreter_bytes)
+		r = sp_step_interpreted(w, h, regs, how);
+	else if (!sp_hotspot_blob(w, h, pc))
+		r = w->blob_info.frame ? sp_step_compiled(w, h, regs, how) : sp_step_stub(w, h, regs, how);
+	return r ? sp_step_guess(w, regs, how) : SP_STEP_NEXT;
+}
+
+#endif
