@@ -55,13 +55,12 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 static __always_inline void sp_span_begin(struct sp_scratch *s, sp_u64 now, int has_stack)
 {
 	struct sp_span_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
-	struct sp_open_span span;
 
 	if (has_stack)
 		sp_key_send(s);
-	span.since_ns = now;
-	span.key = s->key;
-	if (bpf_map_update_elem(&spans, &at, &span, BPF_ANY))
+	s->span.since_ns = now;
+	s->span.key = s->key;
+	if (bpf_map_update_elem(&spans, &at, &s->span, BPF_ANY))
 		sp_tally(SP_N_LOST_SPANS, 1);
 }
 
