@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/help.h"
-#include "cmd/suggest.h"
+#include "base/suggest.h"
 #include "naming/owners.h"
 #include "worker/worker.h"
 

@@ -2,6 +2,7 @@
 #include "recipe/recipe.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "recipe/events.h"
 #include "recipe/tracepoint.h"
 #include <errno.h>
@@ -146,16 +147,23 @@ static struct sp_recipe *own_new(struct sp_recipe_set *set, const char *name)
 	return own;
 }
 
-/* What there is in place of a name that nothing has. */
+/* The nearest name to one that nothing has; if none is near, all that there are. */
 static int unknown(const char *name)
 {
+	struct sp_suggest near = {.word = name};
 	char list[256] = "";
 	size_t n = 0;
 
-	for (size_t i = 0; sp_recipe_at(i) && n < sizeof(list); i++)
+	for (size_t i = 0; sp_recipe_at(i) && n < sizeof(list); i++) {
+		sp_suggest_offer(&near, sp_recipe_at(i)->name);
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s, ", sp_recipe_at(i)->name);
-	for (size_t i = 0; sp_event_at(i) && n < sizeof(list); i++)
+	}
+	for (size_t i = 0; sp_event_at(i) && n < sizeof(list); i++) {
+		sp_suggest_offer(&near, sp_event_at(i)->name);
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s, ", sp_event_at(i)->name);
+	}
+	if (near.best)
+		return sp_fail_said(-EINVAL, "there is no event '%s'; did you mean %s?", name, near.best);
 	return sp_fail_said(-EINVAL, "there is no event '%s'; there are %sand tracepoints, SYSTEM:EVENT", name, list);
 }
 
@@ -196,9 +204,13 @@ static int set_add(struct sp_recipe_set *set, const char *name)
 	r = named_make(set, name, &recipe);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < set->n; i++)
-		if (!strcmp(set->recipes[i]->name, recipe->name))
-			return sp_fail_said(-EINVAL, "%s is there twice", recipe->name);
+	for (size_t i = 0; i < set->n; i++) {
+		if (strcmp(set->recipes[i]->name, recipe->name))
+			continue;
+		if (recipe == &sp_recipe_cpu)
+			return sp_fail_said(-EINVAL, "cpu, cpu-clock, task-clock: one of them, once");
+		return sp_fail_said(-EINVAL, "%s is there twice", name);
+	}
 	set->recipes[set->n++] = recipe;
 	return 0;
 }

@@ -2,17 +2,20 @@
 #include "recipe/tracepoint.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "capture/recipe_ops.h"
 #include "recipe/x86_64/call.h"
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MAX_NAME = 128 };
+enum { MAX_NAME = 128, TRACEPOINT_MAX = 2 * NAME_MAX + 2 };
 
 static const struct {
 	const char *name;
@@ -72,30 +75,77 @@ static bool is_name(const char *s, size_t n)
 	return n && n < MAX_NAME;
 }
 
-/* Whether tracefs shows that there is none: where it cannot be read, attaching tells. */
-static bool is_absent(const char *name, int n_system, const char *event)
+/* Where the kernel shows its tracepoints; NULL: nowhere that can be read. */
+static const char *events_root(void)
 {
 	static const char *const roots[] = {"/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"};
+
+	for (size_t i = 0; i < SP_COUNT(roots); i++)
+		if (!access(roots[i], R_OK | X_OK))
+			return roots[i];
+	return NULL;
+}
+
+/* Whether tracefs shows that there is none: where it cannot be read, attaching tells. */
+static bool is_absent(const char *root, const char *name, int n_system, const char *event)
+{
 	char path[sizeof("/sys/kernel/debug/tracing/events") + 2 * MAX_NAME + 2];
 
-	for (size_t i = 0; i < SP_COUNT(roots); i++) {
-		if (access(roots[i], R_OK | X_OK))
+	if (!root)
+		return false;
+	snprintf(path, sizeof(path), "%s/%.*s/%s", root, n_system, name, event);
+	return access(path, F_OK) && errno == ENOENT;
+}
+
+/* best: where the nearest one's name is kept. */
+static void group_offer(const char *root, const char *group, struct sp_suggest *near, char *best)
+{
+	char path[sizeof("/sys/kernel/debug/tracing/events") + NAME_MAX + 2], name[TRACEPOINT_MAX];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/%s", root, group);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
 			continue;
-		snprintf(path, sizeof(path), "%s/%.*s/%s", roots[i], n_system, name, event);
-		return access(path, F_OK) && errno == ENOENT;
+		snprintf(name, sizeof(name), "%s:%s", group, e->d_name);
+		sp_suggest_offer(near, name);
+		if (near->best != name)
+			continue;
+		memcpy(best, name, sizeof(name));
+		near->best = best;
 	}
-	return false;
+	if (d)
+		closedir(d);
+}
+
+static int absent(const char *root, const char *name)
+{
+	struct sp_suggest near = {.word = name};
+	char best[TRACEPOINT_MAX];
+	DIR *d = opendir(root);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (e->d_type == DT_DIR && e->d_name[0] != '.')
+			group_offer(root, e->d_name, &near, best);
+	if (d)
+		closedir(d);
+	if (near.best)
+		return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s; did you mean %s?", name, near.best);
+	return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s", name);
 }
 
 int sp_tracepoint_point(const char *name, struct sp_recipe_point *ret_point)
 {
-	const char *colon = strchr(name, ':'), *event = colon + 1;
+	const char *colon = strchr(name, ':'), *event = colon + 1, *root = events_root();
 	size_t n_system = (size_t)(colon - name);
 
 	if (!is_name(name, n_system) || !is_name(event, strlen(event)))
 		return sp_fail_said(-EINVAL, "'%s' is no tracepoint: SYSTEM:EVENT", name);
-	if (is_absent(name, (int)n_system, event))
-		return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s", name);
+	if (is_absent(root, name, (int)n_system, event))
+		return absent(root, name);
 	*ret_point = (struct sp_recipe_point){
 	    .at = SP_AT_RAW,
 	    .where = event,

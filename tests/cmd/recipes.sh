@@ -51,7 +51,27 @@ run profile -e sched:no_such_event 1
 [ "$status" = 2 ] || [ "$status" = 3 ] || fail "exit code 2 or 3"
 one_line 'this kernel has no tracepoint .*no_such_event'
 expect 2 profile -e nonsense 1
-one_line "there is no event 'nonsense'"
+one_line "there is no event 'nonsense'; there are cpu, offcpu, locks, faults, .* and tracepoints, SYSTEM:EVENT"
+expect 2 profile -e cpu,fault 1
+one_line "there is no event 'fault'; did you mean faults\\?"
+if [ -d /sys/kernel/tracing/events/sched ]; then
+	expect 2 profile -e shced:sched_switch 1
+	one_line 'no tracepoint shced:sched_switch; did you mean sched:sched_switch\?'
+fi
+expect 2 profile -e :x 1
+one_line "':x' is no tracepoint: SYSTEM:EVENT"
+expect 2 profile -e cpu-clock,task-clock 1
+one_line 'cpu, cpu-clock, task-clock: one of them, once'
+expect 2 profile -e faults,offcpu,faults 1
+one_line 'faults is there twice'
+expect 2 profile -e cpu,offcpu,locks,faults,context-switches,sched:sched_switch,sched:sched_wakeup,sched:sched_waking 1
+one_line 'more than 7 events'
+expect 2 profile -e cpu,faults -c 5 1
+one_line '-c is for one event, not 2'
+expect 2 agent --source offcpu
+one_line 'the agent does not take offcpu, of which every event counts; it takes cpu'
+expect 2 top -e offcpu
+one_line 'unknown option -e'
 expect 2 profile -e faults -F 99 1
 one_line '-F is not for faults'
 # Several in one table: a row for each library, whichever event met it; the sums are those of the value alone.

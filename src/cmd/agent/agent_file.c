@@ -9,7 +9,7 @@
 #include "cmd/agent/agent_file.h"
 #include "base/mem.h"
 #include "cmd/agent/agent_alerts.h"
-#include "cmd/suggest.h"
+#include "base/suggest.h"
 #include <stdlib.h>
 #include <string.h>
 

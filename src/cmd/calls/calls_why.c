@@ -8,7 +8,7 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "cmd/calls/calls.h"
-#include "cmd/suggest.h"
+#include "base/suggest.h"
 #include "profile/filter.h"
 
 #include <elf.h>

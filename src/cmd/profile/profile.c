@@ -85,6 +85,11 @@ static bool has_targets(const struct sp_profile_args *a)
 	return a->pids.n || a->tids.n || a->command;
 }
 
+static bool needs_bpf(const struct sp_profile_args *a)
+{
+	return a->recipes.n > 1 || !sp_recipe_has(a->recipes.recipes[0], SP_AT_PERF);
+}
+
 /* What perf_event_open cannot give is refused before anything runs. */
 static int way_check(const struct sp_profile_session *s)
 {
@@ -95,7 +100,7 @@ static int way_check(const struct sp_profile_session *s)
 	if (a->cgroup)
 		return sp_fail_said(-EPERM, "--cgroup needs %s; run it as root, with sudo",
 				    *s->backend.missing ? s->backend.missing : "BPF");
-	if (a->recipes.n > 1 || !sp_recipe_has(a->recipes.recipes[0], SP_AT_PERF))
+	if (needs_bpf(a))
 		return s->why_not_bpf ? sp_fail_said(-EPERM, "-e %s needs BPF: %s", a->events, s->why_not_bpf)
 				      : sp_fail_said(-EPERM, "-e %s needs %s; run it as root, with sudo", a->events,
 						     s->backend.missing);
@@ -139,7 +144,8 @@ static bool is_refusal(int r)
 /* Where the kernel refuses BPF programs (lockdown, no type information), perf_event_open serves. */
 int sp_profile_session_begin(struct sp_profile_session *s)
 {
-	int r = sp_privileges_backend(has_targets(s->args), &s->backend);
+	/* what needs BPF is refused for that, whosever processes are asked for */
+	int r = sp_privileges_backend(has_targets(s->args) || needs_bpf(s->args), &s->backend);
 
 	if (r >= 0)
 		r = sp_sampling_begin(&s->sampling);
