@@ -118,7 +118,7 @@ struct sp_scratch {
 	struct sp_anchor anchors[SP_N_ANCHORS]; /* by thread number */
 	struct sp_cached_rule not_kept;         /* of who is not the first */
 	struct sp_hit hit;                      /* of a sink, as the front has found it */
-	struct sp_open_span span;               /* that it begins */
+	struct sp_episode episode;              /* that it begins */
 };
 
 struct {

@@ -28,9 +28,9 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
-	__uint(key_size, sizeof(struct sp_span_key));
-	__uint(value_size, sizeof(struct sp_open_span));
-} spans SEC(".maps");
+	__uint(key_size, sizeof(struct sp_episode_key));
+	__uint(value_size, sizeof(struct sp_episode));
+} episodes SEC(".maps");
 
 /* The stacks of the current task, if it is wanted: 1; its user stack may be finished by the user half: 0; or -1. */
 static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct task_struct *task, sp_u64 now)
@@ -51,30 +51,30 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 	return sp_user_stack(s, ctx, task, 1);
 }
 
-/* What a span's row will name is sent now, since it may end in another task. */
-static __always_inline void sp_span_begin(struct sp_scratch *s, sp_u64 now, int has_stack)
+/* What an episode's row will name is sent now, since it may end in another task. */
+static __always_inline void sp_episode_begin(struct sp_scratch *s, sp_u64 now, int has_stack)
 {
-	struct sp_span_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
+	struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
 
 	if (has_stack)
 		sp_key_send(s);
-	s->span.since_ns = now;
-	s->span.key = s->key;
-	if (bpf_map_update_elem(&spans, &at, &s->span, BPF_ANY))
-		sp_tally(SP_N_LOST_SPANS, 1);
+	s->episode.since_ns = now;
+	s->episode.key = s->key;
+	if (bpf_map_update_elem(&episodes, &at, &s->episode, BPF_ANY))
+		sp_tally(SP_N_LOST_EPISODES, 1);
 }
 
-static __always_inline void sp_span_end(struct sp_scratch *s, sp_u64 now)
+static __always_inline void sp_episode_end(struct sp_scratch *s, sp_u64 now)
 {
-	struct sp_span_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
-	struct sp_open_span *span = bpf_map_lookup_elem(&spans, &at);
+	struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
+	struct sp_episode *episode = bpf_map_lookup_elem(&episodes, &at);
 	sp_u64 ns;
 
-	if (!span)
+	if (!episode)
 		return;
-	ns = now - span->since_ns;
-	s->key = span->key;
-	bpf_map_delete_elem(&spans, &at);
+	ns = now - episode->since_ns;
+	s->key = episode->key;
+	bpf_map_delete_elem(&episodes, &at);
 	if (ns < s->hit.min_ns)
 		return;
 	s->value.n = 1;
@@ -89,7 +89,7 @@ static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 
 	int has_stack;
 
 	if (s->hit.role == SP_ROLE_END) {
-		sp_span_end(s, now);
+		sp_episode_end(s, now);
 		return;
 	}
 	has_stack = sp_hit_sample(s, ctx, bpf_get_current_task_btf(), now);
@@ -98,7 +98,7 @@ static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 
 	if (!has_stack)
 		s->key.user_stack = s->ticket;
 	if (s->hit.role == SP_ROLE_BEGIN) {
-		sp_span_begin(s, now, has_stack);
+		sp_episode_begin(s, now, has_stack);
 		return;
 	}
 	sp_tally(SP_N_SAMPLES, 1);

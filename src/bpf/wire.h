@@ -477,7 +477,7 @@ enum sp_counter {
 	SP_N_LOST_PROCESSES, /* no room for a new process record */
 	SP_N_LOST_COUNTS,    /* the table of counts was full: samples lost */
 	SP_N_LOST_NESTED,    /* a sample inside a sample: lost */
-	SP_N_LOST_SPANS,     /* no room for a thread's wait */
+	SP_N_LOST_EPISODES,  /* no room for a thread's wait */
 	SP_N_LOST_TARGETS,   /* no room to follow a new process of the command */
 	/* Programs that the command and its children executed. */
 	SP_N_PROGRAMS,        /* all; of these */

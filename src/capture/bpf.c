@@ -34,7 +34,7 @@ static int maps_find(struct sp_capture *c)
 	c->rule_cache_fd = bpf_object__find_map_fd_by_name(object, "rule_cache");
 	c->counts_fd[0] = bpf_object__find_map_fd_by_name(object, "counts_even");
 	c->counts_fd[1] = bpf_object__find_map_fd_by_name(object, "counts_odd");
-	c->spans_fd = bpf_object__find_map_fd_by_name(object, "spans");
+	c->episodes_fd = bpf_object__find_map_fd_by_name(object, "episodes");
 	r = sp_tables_new(bpf_object__find_map_fd_by_name(object, "segments"),
 			  bpf_object__find_map_fd_by_name(object, "tables"), sp_capture_budget(c), &c->tables);
 	if (r >= 0)

@@ -52,7 +52,7 @@ struct sp_capture_options {
 	const char *event;     /* NULL = cpu-clock */
 	uint64_t frequency_hz; /* either this */
 	uint64_t period;       /* or that: ns for clocks, events else */
-	uint64_t min_ns;       /* of spans, 0 = what their recipe says */
+	uint64_t min_ns;       /* of episodes, 0 = what their recipe says */
 	uint64_t cgroup;       /* id of the only cgroup (v2) wanted, 0 = all */
 	uint32_t cgroup_level;
 	bool slices;        /* keys tell in which slice of the time a sample was taken: see session.c */

@@ -362,18 +362,27 @@ static int batch_add(struct sp_capture *c, const struct sp_count_key *keys, cons
 	return 0;
 }
 
-/* What has begun and not ended counts as far as it went. Nothing runs any more. */
-int sp_drain_spans(struct sp_capture *c, uint64_t now_ns)
+static int episode_count(struct sp_capture *c, const struct sp_episode *e, uint64_t now_ns)
 {
-	struct sp_span_key at, *from = NULL;
-	struct sp_open_span span;
+	const struct sp_recipe *recipe = e->key.recipe < SP_MAX_RECIPES ? c->o.recipes[e->key.recipe] : NULL;
+	uint64_t ns = now_ns - e->since_ns;
+
+	if (now_ns < e->since_ns || (recipe && ns < sp_recipe_min_ns(recipe, c->o.min_ns)))
+		return 0;
+	return row_add(c, &e->key, &(struct sp_count){.n = 1, .weight = ns});
+}
+
+/* What has begun and not ended counts as far as it went. Nothing runs any more. */
+int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns)
+{
+	struct sp_episode_key at, *from = NULL;
+	struct sp_episode episode;
 	int r = 0;
 
-	while (c->spans_fd >= 0 && !r && !bpf_map_get_next_key(c->spans_fd, from, &at)) {
+	while (c->episodes_fd >= 0 && !r && !bpf_map_get_next_key(c->episodes_fd, from, &at)) {
 		from = &at;
-		if (bpf_map_lookup_elem(c->spans_fd, &at, &span) || now_ns < span.since_ns)
-			continue;
-		r = row_add(c, &span.key, &(struct sp_count){.n = 1, .weight = now_ns - span.since_ns});
+		if (!bpf_map_lookup_elem(c->episodes_fd, &at, &episode))
+			r = episode_count(c, &episode, now_ns);
 	}
 	return r;
 }

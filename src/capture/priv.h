@@ -53,7 +53,7 @@ struct sp_capture {
 	struct sp_fsroot_key own_fsroot; /* of our own paths */
 	struct sp_tables *tables;
 	struct ring_buffer *events, *samples;
-	int stats_fd, uevents, spans_fd; /* -1 = none */
+	int stats_fd, uevents, episodes_fd; /* -1 = none */
 	int files_fd, processes_fd, targets_fd, counters_fd, counts_fd[2];
 	int stacks_fd, free_files_fd, rule_cache_fd;
 	struct sp_cache *cache;
@@ -119,7 +119,7 @@ int sp_numbers_set(struct sp_numbers *t, const void *bytes, size_t len, uint32_t
 int sp_drain_ring(struct ring_buffer *ring);                  /* NULL: nothing to read */
 int sp_drain_message(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
 int sp_drain_counts(struct sp_capture *c, unsigned odd);
-int sp_drain_spans(struct sp_capture *c, uint64_t now_ns); /* those that have not ended */
+int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns); /* those that have not ended */
 int sp_drain_processes(struct sp_capture *c);
 /* Empties a hash map whose values are of so many bytes. */
 int sp_drain_forget(int map_fd, size_t key_bytes, size_t value_bytes);

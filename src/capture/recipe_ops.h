@@ -51,7 +51,7 @@ struct sp_recipe {
 	struct sp_recipe_value values[2];
 	struct sp_recipe_point points[SP_MAX_POINTS];
 	uint64_t period; /* of a perf event with a name, where the user says nothing; 0 = by the session's frequency */
-	uint64_t min_ns; /* of spans: shorter ones do not count, where the user says nothing */
+	uint64_t min_ns; /* of episodes: shorter ones do not count, where the user says nothing */
 	const struct sp_ground *ground;
 };
 
@@ -97,6 +97,12 @@ struct sp_ground {
 	void (*period)(const struct sp_capture_options *o, uint64_t *ret_period, const char **ret_type,
 		       const char **ret_unit);
 };
+
+/* Shorter episodes do not count. asked: what the user says, 0 = nothing. */
+static inline uint64_t sp_recipe_min_ns(const struct sp_recipe *recipe, uint64_t asked)
+{
+	return asked ? asked : recipe->min_ns;
+}
 
 /* Whether a session of these has programs that may come one within another. */
 bool sp_recipes_nest(const struct sp_recipe *const *recipes);

@@ -142,7 +142,7 @@ int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, str
 	c->profile = p;
 	c->workers = w;
 	c->backend = o->backend == SP_BACKEND_PERF ? &sp_backend_perf : &sp_backend_bpf;
-	c->stats_fd = c->uevents = c->spans_fd = -1;
+	c->stats_fd = c->uevents = c->episodes_fd = -1;
 	c->began_ns = sp_time_ns(CLOCK_MONOTONIC);
 	c->swap_interval_ns = sp_capture_swap_interval(o);
 	r = capture_open(c);
@@ -374,7 +374,7 @@ int sp_capture_finish(struct sp_capture *c)
 	c->attached = false;
 	r = sp_capture_swap_and_drain(c);
 	if (r >= 0)
-		r = sp_drain_spans(c, sp_time_ns(CLOCK_MONOTONIC));
+		r = sp_drain_episodes(c, sp_time_ns(CLOCK_MONOTONIC));
 	if (r < 0)
 		return r;
 	r = workers_settle(c, SP_FINISH_MS, true);

@@ -14,7 +14,7 @@
 
 enum { SP_NO_REG = 0xff /* of a slot: it has no such number */ };
 
-/* A span begins in the thread that it is of, where the stacks are walked; it ends anywhere, and is counted then. */
+/* An episode begins in the thread that it is of, where the stacks are walked; it ends anywhere, and is counted then. */
 enum sp_front_role {
 	SP_ROLE_EVENT, /* counts by itself */
 	SP_ROLE_BEGIN,
@@ -32,7 +32,7 @@ struct sp_front_slot {
 	sp_u32 n_arguments; /* of the event: so many are read */
 	/* Registers, or SP_NO_REG: */
 	sp_u32 value; /* what the event stands for; none: 1 */
-	sp_u32 match; /* of a span: by what its end finds its beginning */
+	sp_u32 match; /* of an episode: by what its end finds its beginning */
 	sp_u32 state; /* bits of the task's state (TASK_INTERRUPTIBLE ...); 0: it could run */
 	sp_u64 min_ns;
 };
@@ -43,10 +43,10 @@ struct sp_hit { /* an event on its way from its front to its sink */
 	sp_u64 value, match, min_ns;
 };
 
-struct sp_span_key {
+struct sp_episode_key {
 	sp_u64 match, recipe;
 };
-struct sp_open_span { /* one that has begun */
+struct sp_episode { /* one that has begun */
 	sp_u64 since_ns;
 	struct sp_count_key key;
 };

@@ -64,7 +64,7 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 
 	bpf_program__set_autoload(skel->progs.sp_cpu, has_point(o, SP_AT_PERF));
 	bpf_program__set_autoload(skel->progs.sp_sink_raw, has_point(o, SP_AT_RAW));
-	bpf_map__set_autocreate(skel->maps.spans, has_point(o, SP_AT_RAW));
+	bpf_map__set_autocreate(skel->maps.episodes, has_point(o, SP_AT_RAW));
 	skel->rodata->sp_config.nests = nests;
 	skel->rodata->sp_config.n_recipes = n_recipes(o);
 	if (nests)
@@ -303,7 +303,7 @@ static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
 				continue;
 			slot = point->slot;
 			slot.recipe = i;
-			slot.min_ns = o->min_ns ? o->min_ns : o->recipes[i]->min_ns;
+			slot.min_ns = sp_recipe_min_ns(o->recipes[i], o->min_ns);
 			r = sp_front_new(&slot, point->where, &maps, &s->fronts[s->n_fronts]);
 			s->n_fronts += !r;
 		}

@@ -288,7 +288,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	    {"frames did not fit in the ring buffer (stack shown empty)",
 	     c.n_lost_frames + c.counter[SP_N_LOST_STACKS]},
 	    {"no room for a process record (process unknown)", c.counter[SP_N_LOST_PROCESSES]},
-	    {"no room for a thread's wait", c.counter[SP_N_LOST_SPANS]},
+	    {"no room for a thread's wait", c.counter[SP_N_LOST_EPISODES]},
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
 	    {"no room in the ring buffer (records lost)", c.n_lost_ring},

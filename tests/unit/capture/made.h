@@ -51,7 +51,7 @@ static inline struct made made_new(void)
 	m.c->profile = m.p;
 	m.c->o = (struct sp_capture_options){.recipes = {&sp_recipe_cpu}, .user = true};
 	m.c->value_of[0][1] = 1;
-	m.c->stats_fd = m.c->spans_fd = -1;
+	m.c->stats_fd = m.c->episodes_fd = -1;
 	assert_int_equal(sp_workers_new(&(struct sp_workers_options){0}, &m.c->workers), 0);
 	m.c->shared.window = &window;
 	assert_int_equal(sp_numbers_init(&m.c->file_keys), 0);
