@@ -107,6 +107,31 @@ static void note_frame(struct builder *b, uint64_t at, const struct sp_rule *rul
 		b->frame = FRAME_GOES;
 }
 
+static bool has_fp_in_frame(const struct sp_rule *rule)
+{
+	return rule->cfa == SP_CFA_REG && rule->reg != SP_REG_FP && rule->fp == SP_FP_FP;
+}
+
+/*
+ * A row that counts from the stack pointer, behind those that realigned it. Where the frame pointer has been restored,
+ * it is the caller's, whatever the FDE says: in this row and, from the instruction before it on, in the last one.
+ */
+static int mend_end(struct builder *b, uint64_t at, struct sp_rule *rule)
+{
+	uint8_t code[SP_REALIGNED_END];
+	uint64_t lea = at - SP_REALIGNED_LEA, last = b->rows.row[b->rows.n - 1];
+	struct sp_rule before = sp_row_list_rule_at(&b->rows, (uint16_t)last);
+	bool goes_on = before.cfa == SP_CFA_REG && before.reg == SP_REG_SP && before.fp == SP_FP_SAME;
+	bool ends = has_fp_in_frame(&before) && sp_row_offset(last) < lea &&
+		    sp_elf_read_into(b->elf, at - sizeof(code), code, sizeof(code)) == 0 &&
+		    sp_ends_realigned(code, rule->off);
+	if (!goes_on && !ends)
+		return 0;
+	rule->fp = before.fp = SP_FP_SAME;
+	rule->fp_off = before.fp_off = 0;
+	return ends ? sp_row_list_push(&b->rows, lea, &before, false) : 0;
+}
+
 static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool lost)
 {
 	static const struct sp_rule thread = {.cfa = SP_CFA_ROOT, .reg = SP_ROOT_THREAD};
@@ -115,8 +140,13 @@ static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool los
 		rule = &thread;
 	b->uses_base |= rule->cfa == SP_CFA_REG && rule->reg == SP_REG_BASE;
 	note_frame(b, at, rule);
-	int r = sp_kept_note(&b->needs, b->fde_start, b->fde_start + at, rule);
-	return r < 0 ? r : sp_row_list_push(&b->rows, SP_MAX(b->fde_start + at, b->end), rule, lost);
+	struct sp_rule mended = *rule;
+	int r = 0;
+	if (has_fp_in_frame(rule) && rule->reg == SP_REG_SP && at > SP_REALIGNED_END && b->rows.n > 0)
+		r = mend_end(b, b->fde_start + at, &mended);
+	if (r == 0)
+		r = sp_kept_note(&b->needs, b->fde_start, b->fde_start + at, rule);
+	return r < 0 ? r : sp_row_list_push(&b->rows, SP_MAX(b->fde_start + at, b->end), &mended, lost);
 }
 
 static int run_program(struct builder *b, const struct sp_fde *fde)

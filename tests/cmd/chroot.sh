@@ -22,12 +22,12 @@ cat >"$dir/enter" <<'END'
 mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && exec chroot "$@"
 END
 
-# The profiler stands still while they run: they have gone before it opens anything. They are sampled as often as the ring has
-# room for copies of stacks meanwhile, a hundred and more.
+# The profiler stands still while they run: they have gone before it opens anything. The ring has room for the copies of all
+# of their stacks meanwhile.
 mkfifo "$root/go"
 what='profile (in a chroot, stopped while its victims run)'
 unshare --mount bash "$dir/enter" "$root" /bin/soprof profile -U -F 79 -o /p.pb.gz -- /bin/bash -c "read -r <go
-	/$inside 0.6 40; /bin/chroot /proc/$$/root $dir/$outside 0.6; : >over" >"$out" 2>"$err" </dev/null &
+	/$inside 0.6cpu 40; /bin/chroot /proc/$$/root $dir/$outside 0.6cpu; : >over" >"$out" 2>"$err" </dev/null &
 profiler=$!
 wait_sampling $profiler || finish
 kill -STOP $profiler

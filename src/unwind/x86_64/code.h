@@ -42,6 +42,17 @@ SP_STEP_INLINE sp_u64 sp_plt_pushed(sp_u64 ip, sp_u32 behind_push)
 }
 
 /*
+ * Whether these 5 bytes end the frame of a function that has realigned its stack as GCC does it: pop %rbp; lea
+ * -off(%r10),%rsp, with 8, or with 16 where a register that it was given is still to be popped. Any register may stand
+ * for r10. GCC's unwind information does not tell of this `pop`.
+ */
+enum { SP_REALIGNED_END = 5, SP_REALIGNED_LEA = 4 };
+SP_STEP_INLINE int sp_ends_realigned(const sp_u8 *b, sp_s32 off)
+{
+	return b[0] == 0x5d && (b[1] & 0xfe) == 0x48 && b[2] == 0x8d && (b[3] & 0xf8) == 0x60 && b[4] == (sp_u8)-off;
+}
+
+/*
  * Where a leaf's return address is while its frame is not set up yet, or no more: at the stack pointer before
  * `push %rbp` (behind endbr64 or not) and at `ret`; one word above it before `mov %rsp, %rbp`. -1: anywhere else.
  */

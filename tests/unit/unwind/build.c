@@ -133,6 +133,45 @@ static void overlap_in_the_middle_of_a_program(void **state)
 	assert_cfa(b, 0x27f, SP_CFA_REG, 32);
 }
 
+/* What GCC writes of a function that realigns its stack, as 0x40 bytes from `at` on: behind its `pop %rbp` no more. */
+static void append_realigned(struct file *f, uint32_t at, const char *end)
+{
+	memcpy(f->bytes + TEXT + at + 0x3a, end, 6);
+	FDE(f, at, 0x40, 0x0c, 7, 8, 0x45, 0x0c, 10, 0, 0x47, 0x10, 6, 2, 0x76, 0, 0x40 + 0x33, 0x0c, 7, 8);
+}
+
+static void assert_fp(const struct sp_blob *b, uint64_t at, enum sp_fp_kind kind)
+{
+	assert_int_equal(sp_blob_find(b, TEXT + at)->fp, kind);
+}
+
+static void end_of_a_realigned_frame(void **state)
+{
+	struct file f;
+	(void)state;
+	begin(&f);
+	append_realigned(&f, 0x100, "\x5d\x49\x8d\x62\xf8\xc3");               /* pop %rbp; lea -8(%r10),%rsp; ret */
+	append_realigned(&f, 0x140, "\x5e\x49\x8d\x62\xf8\xc3");               /* pop %rsi */
+	memcpy(f.bytes + TEXT + 0x1b8, "\x5d\x49\x8d\x65\xf0\x41\x5d\xc3", 8); /* lea -16(%r13),%rsp; pop %r13; ret */
+	FDE(&f, 0x180, 0x40, 0x0c, 13, 0, 0x10, 6, 2, 0x76, 0, 0x40 + 0x3d, 0x0c, 7, 16, 0x42, 0x0e, 8);
+	SP_FREE struct sp_blob *b = finish(&f);
+	assert_fp(b, 0x1b8, SP_FP_FP);
+	for (uint64_t at = 0x1b9; at < 0x1c0; at++)
+		assert_fp(b, at, SP_FP_SAME);
+	assert_cfa(b, 0x1bc, SP_CFA_REG, 0);
+	assert_cfa(b, 0x1be, SP_CFA_REG, 16);
+	assert_cfa(b, 0x1bf, SP_CFA_REG, 8);
+	assert_fp(b, 0x10b, SP_FP_SAME);
+	assert_fp(b, 0x10c, SP_FP_FP);
+	assert_fp(b, 0x13a, SP_FP_FP);
+	assert_fp(b, 0x13b, SP_FP_SAME);
+	assert_fp(b, 0x13f, SP_FP_SAME);
+	assert_cfa(b, 0x13e, SP_CFA_REG, 0);
+	assert_cfa(b, 0x13f, SP_CFA_REG, 8);
+	assert_fp(b, 0x17e, SP_FP_FP);
+	assert_fp(b, 0x17f, SP_FP_FP);
+}
+
 static void gaps_and_padding(void **state)
 {
 	struct file f;
@@ -236,6 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(first_by_start_keeps_its_bytes),
 	    cmocka_unit_test(overlap_in_the_middle_of_a_program),
+	    cmocka_unit_test(end_of_a_realigned_frame),
 	    cmocka_unit_test(gaps_and_padding),
 	    cmocka_unit_test(entry_is_the_root),
 	    cmocka_unit_test(malformed_entries),
