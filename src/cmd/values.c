@@ -2,8 +2,8 @@
 /* values.c: the text of an option's value to what the command's struct wants. */
 #include "base/error.h"
 #include "base/mem.h"
-#include "cmd/options.h"
 #include "base/suggest.h"
+#include "cmd/options.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,8 +8,8 @@
  */
 #include "cmd/agent/agent_file.h"
 #include "base/mem.h"
-#include "cmd/agent/agent_alerts.h"
 #include "base/suggest.h"
+#include "cmd/agent/agent_alerts.h"
 #include <stdlib.h>
 #include <string.h>
 
