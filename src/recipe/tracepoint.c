@@ -56,14 +56,14 @@ static int call_point(const char *name, struct sp_recipe_point *point)
 	else if (!strncmp(call, "sys_exit_", 9))
 		point->where = "sys_exit";
 	else
-		return sp_fail_said(-EINVAL, "there is no tracepoint %s", name);
+		return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s", name);
 	call = strchr(call + 4, '_') + 1;
 	for (size_t i = 0; i < SP_COUNT(calls); i++)
 		if (!strcmp(calls[i].name, call)) {
 			call_slot(calls[i].number, &point->slot);
 			return 0;
 		}
-	return sp_fail_said(-EINVAL, "there is no tracepoint %s", name);
+	return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s", name);
 }
 
 /* --- all --- */
