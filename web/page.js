@@ -180,9 +180,9 @@ function showStatus() {
 		parts.push(before ? `${rangeText(before)} → ${rangeText(range || [raw.from2, raw.to2])}` : rangeText([a, b]));
 		if (!before) parts.push(worth(whole(data.tree, width()), c), raw.covered_seconds < 0.99 * (b - a) - EDGES ?
 			`${(100 * raw.covered_seconds / (b - a)).toFixed(0)} % of the time was sampled` : "");
-		if (raw.lost) parts.push(plural(raw.lost, "sample") + " lost");
-		if (raw.damaged) parts.push(plural(raw.damaged, "damaged window"));
-		if (raw.salvaged) parts.push(plural(raw.salvaged, "damaged file") + " salvaged");
+		for (const [n, of, how = ""] of [[raw.lost, "sample", " lost"], [raw.damaged, "damaged window"],
+			[raw.incomplete, "incomplete window"], [raw.salvaged, "damaged file", " salvaged"]])
+			if (n) parts.push(plural(n, of) + how);
 	}
 	byId("subtitle").textContent = byId("subtitle").title = parts.filter(Boolean).join(" · ");
 	byId("subtitle").classList.toggle("warn", Boolean(problem));

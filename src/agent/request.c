@@ -96,7 +96,8 @@ int sp_line_number(const struct sp_line *l, const char *name, uint64_t *ret_numb
 	return parse_number(l, name, UINT64_MAX, ret_number);
 }
 
-int sp_line_only(const struct sp_line *l, const char *const *names)
+/* -EBADMSG if there is a word of another name; NULL ends the names. */
+static int line_has_only(const struct sp_line *l, const char *const *names)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		const char *const *name = names;
@@ -215,7 +216,7 @@ int sp_request_parse(char *text, struct sp_request *ret_request)
 	if (r == 0)
 		r = parse_what(l.first, &q);
 	if (r == 0)
-		r = sp_line_only(&l, kinds[q.what].words);
+		r = line_has_only(&l, kinds[q.what].words);
 	if (r == 0)
 		r = parse_range(&l, &q.query);
 	if (r == 0)
@@ -291,10 +292,9 @@ struct answer_field {
 		word, offsetof(struct sp_store_answer, member)                                                         \
 	}
 static const struct answer_field answer_fields[] = {
-    FIELD("from", from_ns),       FIELD("to", to_ns),
-    FIELD("covered", covered_ns), FIELD("windows", n_windows),
-    FIELD("damaged", n_damaged),  FIELD("salvaged", n_salvaged),
-    FIELD("lost", n_lost),        FIELD("shortened", n_shortened),
+    FIELD("from", from_ns),        FIELD("to", to_ns),          FIELD("covered", covered_ns),
+    FIELD("windows", n_windows),   FIELD("damaged", n_damaged), FIELD("incomplete", n_incomplete),
+    FIELD("salvaged", n_salvaged), FIELD("lost", n_lost),       FIELD("shortened", n_shortened),
     FIELD("slice", slice_ns),
 };
 

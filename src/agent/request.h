@@ -28,8 +28,6 @@ struct sp_line {
 int sp_line_parse(char *text, bool with_first, struct sp_line *ret_line);
 const char *sp_line_word(const struct sp_line *l, const char *name); /* NULL = not there */
 int sp_line_number(const struct sp_line *l, const char *name, uint64_t *ret_number);
-/* -EBADMSG if there is a word of another name; NULL ends the names. */
-int sp_line_only(const struct sp_line *l, const char *const *names);
 
 void sp_line_put(FILE *out, const char *name, const char *value); /* " NAME=VALUE"; nothing if value is NULL */
 void sp_line_put_number(FILE *out, const char *name, uint64_t number);

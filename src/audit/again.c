@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Programs whose libraries want more static TLS than ld.so has beside an auditor. With one it lays out the initial
- * block before it knows the program's libraries, and theirs must do with what is left over: some 1800 bytes, of which
- * libraries that are opened later should find as much as always. So, as soon as all libraries are mapped, before one of
- * them is relocated, the program is executed once more, with GLIBC_TUNABLES that make room for what they need; which
- * ld.so has read when we come to see it: then it is taken out of the environment, in place, so that neither the program
- * nor its children find it. Where no room would help, the program is executed without us, and counted as that.
+ * Executes a program again if its libraries want more static TLS than ld.so has left beside an auditor.
+ *
+ * With an auditor, ld.so lays out the initial TLS block before it knows the program's libraries. These must fit in the
+ * surplus of some 1800 bytes, part of which is for libraries opened later. So when all libraries are mapped, and
+ * before any is relocated, the program is executed once more with GLIBC_TUNABLES that enlarge the surplus. The second
+ * run, when ld.so has read the variable, removes it from the environment in place, so neither the program nor its
+ * children see it. If no surplus would do, the program is executed without us, and counted as uncounted.
  */
 #include "audit/audit.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * audit.h: the audit library, which ld.so loads into programs (LD_AUDIT), and which counts their calls.
+ * audit.h: the audit library, which ld.so loads into programs (LD_AUDIT) and which counts their calls.
  *
- * References to functions of the counted libraries are led to trampolines (trampolines.S); each has a record here. What
- * is in tables of this process: objects (libraries and programs), records, and call sites that were seen. What is
- * counted is in the shared file (link/format.h). All memory is static. Nothing here may fail in a way that the program
- * notices: where there is no room a reference is left as it is. Functions are called by ld.so under its lock, but
- * sp_count() and la_symbind64() by any thread and in signal handlers: these take no lock, and what they write is
- * claimed by compare-and-swap. Of the project's code it includes link/format.h, link/blocks.h and link/buckets.h alone.
+ * References to functions of the counted libraries lead to trampolines (trampolines.S), each with a record here. This
+ * process has tables of objects (libraries and programs), of records, and of call sites; counts are in the shared file
+ * (link/format.h). All memory is static. The program must not notice a failure: if there is no room, a reference is
+ * left as it is. ld.so calls most functions under its lock. sp_count() and la_symbind64() are called by any thread and
+ * in signal handlers, so they take no lock, and claim memory by compare-and-swap. Of the project's code only
+ * link/format.h, link/blocks.h and link/buckets.h may be included.
  */
 #ifndef SP_AUDIT_AUDIT_H
 #define SP_AUDIT_AUDIT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Trampolines given out, and the first call through each of them, or from each site. */
+/* Assigns trampolines, and handles the first call through each of them, or from each call site. */
 #include "audit/process.h"
 #include "audit/time.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which functions are counted: globs over symbols' names. */
+/* Decides which functions are counted: matches globs against names of symbols. */
 #include "audit/audit.h"
 
 /* "[a-z]", "[!_]" from behind the bracket: where it ends; NULL: it has no end, so the bracket means itself. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds records of the shared file by what they are, and adds those that are missing, without a lock. A level of the
- * index is an array of words (32 bits of hash, id); a key stands in the 8 words that its hash names, at the
- * first free place of the first level that has one. Words are never taken away, so who finds a free one before the key
- * knows that the key is not there.
+ * Finds records of the shared file by their keys, and adds missing ones, without a lock.
+ *
+ * A level of the index is an array of words (32 bits of hash, id). A key is in one of the 8 words that its hash names,
+ * in the first level that had one free. Words are never removed, so a free word in front of the key proves that the
+ * key is not there.
  */
 #include "audit/audit.h"
 #include "link/buckets.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Libraries that are opened later: ld.so tells auditors of them before it relocates them, and then nothing until their
- * constructors run. So the entry of their constructor in .dynamic, in memory, is led to a stub of ours.
+ * Handles libraries that are opened later.
+ *
+ * ld.so tells auditors about them before it relocates them, and then nothing before their constructors run. So the
+ * entry of their constructor in .dynamic, in memory, is replaced with a stub of ours.
  */
 #include "audit/audit.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What ld.so calls: rtld-audit(7). A program that cannot be counted just runs; `soprof calls` hears of it. */
+/*
+ * The functions that ld.so calls: rtld-audit(7). Programs that cannot be counted just run, and `soprof calls` learns
+ * of it.
+ */
 #include "audit/process.h"
 #include "audit/time.h"
 

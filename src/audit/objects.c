@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Libraries and programs of this process, as their headers in memory describe them. */
+/* The libraries and programs of this process, from their headers in memory. */
 #include "audit/audit.h"
 
 #include <fcntl.h>

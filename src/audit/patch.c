@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * References that ld.so binds without telling auditors: words of GLOB_DAT relocations. One that code only
- * calls through is led to a trampoline. One whose value code may take stays as ld.so made it, since all objects of a
- * process must see one address of a function; then the stub by which the object calls it is led to one instead, where
- * there is one (stub.c). All else is left alone, and its function marked: calls by its address are not seen.
+ * Redirects references that ld.so binds without telling auditors: words of GLOB_DAT relocations.
+ *
+ * A word that code only calls through is redirected to a trampoline. If code may read its value it stays as it is,
+ * since all objects of a process must see one address of a function; then the stub by which the object calls the
+ * function is redirected, if there is one (stub.c). Otherwise the function is marked: calls by its address are not
+ * counted.
  */
 #include "audit/time.h"
 

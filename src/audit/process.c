@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which process counts, where processes are told apart. A child of fork has its parent's memory, and with it the
- * counters that the parent's trampolines know. So there is a page that the kernel zeroes in it (MADV_WIPEONFORK), and
- * that has the offset of struct rseq: without, a call goes by the locked path, which looks whether the process is
- * settled, and goes to sp_count(), which forgets all counters first. So no call of the parent is slower, and no system
- * call is made, as the child may be in a sandbox already. A child may come out of a signal handler in the midst of a
- * trampoline: nothing that a trampoline reads vanishes under it but counters, and it looks for those last; what it
- * has at hand already are its parent's, for the one call. The child's number is where libc has that of the thread (in a
- * child of fork(), that of the process); libc says where by a symbol that it has for debuggers. A child of vfork shares
- * its parent's memory, and is counted as its parent until it is another program.
+ * Tells processes and threads apart, if calls are counted for each.
  *
- * Where threads are told apart no process is ever settled: each call goes to sp_count(), and finds its thread's row.
+ * A child of fork has its parent's memory, and in it the counters that the parent's trampolines know. So one page,
+ * which has the offset of struct rseq, is zeroed by the kernel in each child (MADV_WIPEONFORK). Without the offset a
+ * call takes the locked path, finds that the process is not settled, and goes to sp_count(), which first forgets all
+ * counters. So calls of the parent are not slowed down, and no system call is needed, which a sandbox might forbid. A
+ * child may begin in a signal handler in the middle of a trampoline: only counters vanish under it, and trampolines
+ * read these last; what it holds at that moment is counted for the parent, once. The child's pid is where libc has the
+ * thread's id; a symbol of libc for debuggers says where. A child of vfork shares its parent's memory, and is counted
+ * as the parent until it executes another program.
+ *
+ * If threads are told apart, no process is ever settled: each call goes to sp_count() and finds its thread's row.
  */
 #include "audit/process.h"
 #include "audit/audit.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * process.h: which process or thread counts, where they are told apart (process.c says how).
+ * process.h: the numbers of processes and threads, if calls are counted for each (process.c says how).
  *
- * sp_process_begin() before anything is counted: from then on a child of fork finds what trampolines know zeroed.
- * sp_process_loaded() when the program's libraries are there. Both under ld.so's lock; sp_process_id() by any thread
- * and in signal handlers, without a lock and without system calls. Nothing here fails: where processes cannot be told
- * apart, or the file has no room, the number is 0.
+ * Call sp_process_begin() before anything is counted: after it the trampolines' state is zero in each child of fork.
+ * Call sp_process_loaded() when the program's libraries are mapped. Both run under ld.so's lock. sp_process_id() may
+ * be called by any thread and in signal handlers; it takes no lock and makes no system call. Nothing fails: the number
+ * is 0 if processes cannot be told apart or the file is full.
  */
 #ifndef SP_AUDIT_PROCESS_H
 #define SP_AUDIT_PROCESS_H

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * share.h: the shared file (link/format.h) as the audit library uses it.
+ * share.h: access to the shared file of counts (link/format.h) for the audit library.
  *
- * Parts of it are mapped; mappings are never taken away: pointers into them last. Records are found by an index
- * or added to it, by any thread and in signal handlers, without a lock and without system calls; room for them is made
- * ahead, under ld.so's lock. Nothing here fails but for want of room, or because the file is damaged: what it says is
- * checked before it is followed.
+ * Parts of the file are mapped and never unmapped, so pointers into them stay valid. Any thread and signal handler may
+ * look records up in an index or add them, without lock or system call; room is made in advance, under ld.so's lock.
+ * Functions fail only if the file is full or damaged: whatever it says is checked before use.
  */
 #ifndef SP_AUDIT_SHARE_H
 #define SP_AUDIT_SHARE_H

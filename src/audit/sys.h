@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sys.h: what the audit library has instead of a libc: system calls, and a few functions over bytes.
+ * sys.h: system calls and a few functions over bytes, since the audit library has no libc.
  *
- * It runs inside every profiled program, in ld.so's namespace for auditors, before the program's own libc is set up: so
- * it may not call one, and has no errno, no thread-local memory and no vector registers. Only system calls that ld.so
- * itself makes are used (and madvise, as any malloc does), because a program may be in a sandbox already. Results are
- * the kernel's: negative errno.
+ * The library runs in every counted program, in ld.so's namespace for auditors, before the program's libc is set up.
+ * So it may not call a libc, and has no errno, thread-local memory or vector registers. The program may be in a
+ * sandbox, so only system calls that ld.so itself makes are used, and madvise, as in any malloc. Results are the
+ * kernel's: negative errno.
  */
 #ifndef SP_AUDIT_SYS_H
 #define SP_AUDIT_SYS_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Timed calls: what returns.S leaves to C, which functions are not timed, and which programs.
+ * Times calls: what returns.S leaves to C, and which functions and programs are not timed.
  *
- * Unwinders of the program must get from a stub to its caller. libgcc's asks ld.so, by _dl_find_object(), which knows
- * all namespaces (glibc 2.35 has it, and so has who loads us, for __rseq_offset); others ask dl_iterate_phdr(3), which
- * does not tell of ours: a program that may have such a one is counted only. So is one from when it forbids itself the
- * time-stamp counter (prctl(2)), as far as we can see that.
+ * The program's unwinders must get from a stub to its caller. libgcc's asks ld.so with _dl_find_object(), which knows
+ * all namespaces (glibc 2.35 has it; so has any glibc that loads us, for __rseq_offset). Others use
+ * dl_iterate_phdr(3), which does not report ours: a program that may have such an unwinder is counted but not timed.
+ * So is a program that forbids itself the time-stamp counter (prctl(2)), as far as we can see.
  */
 #include "audit/time.h"
 

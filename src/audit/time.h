@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * time.h: calls that are timed (time.c, returns.S), if the file of calls says so; else all of this does nothing.
+ * time.h: times calls (time.c, returns.S), if the file of calls asks for it; otherwise nothing here does anything.
  *
- * The rules are those of audit.h: static memory, but for what is mapped when the program starts; no locks, no system
- * calls later; where there is no room a time is not taken. Which programs and which functions are not timed is decided
- * here.
+ * audit.h's rules apply: memory is static, except for what is mapped at the program's start; no locks and no system
+ * calls after that; without room a call is not timed. This is also where it is decided which programs and functions
+ * are not timed.
  */
 #ifndef SP_AUDIT_TIME_H
 #define SP_AUDIT_TIME_H

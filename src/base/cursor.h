@@ -34,4 +34,16 @@ int64_t sp_cursor_sleb(struct sp_cursor *c);
 /* A NUL-terminated string in the buffer; skips the NUL. "" and bad if there is no NUL. */
 const char *sp_cursor_str(struct sp_cursor *c);
 
+/* The other way: writes a number as LEB128, and returns its length, at most SP_ULEB_MAX. */
+enum { SP_ULEB_MAX = 10 };
+static inline size_t sp_put_uleb(uint8_t *to, uint64_t value)
+{
+	size_t n = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		to[n++] = (uint8_t)(value | 0x80);
+	to[n++] = (uint8_t)value;
+	return n;
+}
+
 #endif

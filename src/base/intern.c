@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/intern.h"
 
+#include "base/arena.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-enum { CHUNK_MIN_BYTES = 4096, CHUNK_MAX_BYTES = 1 << 20, SLOTS_MIN = 64 };
+enum { SLOTS_MIN = 64 };
 #define NUMBERS_MAX (UINT32_MAX - 1)
 
 struct entry {
@@ -21,20 +22,12 @@ struct slot {
 	uint32_t hash, number;
 };
 
-struct chunk {
-	struct chunk *next;
-	uint64_t data[];
-};
-
 struct sp_intern {
 	struct entry *entries;
 	size_t n, capacity;
 	struct slot *slots;
 	size_t n_slots; /* a power of two */
-	struct chunk *chunks;
-	size_t chunk_left, chunk_bytes; /* of the newest: bytes not given out; size of the next */
-	size_t all_chunks_bytes;
-	char *chunk_at;
+	struct sp_arena bytes;
 	uint64_t seed;
 };
 
@@ -74,8 +67,7 @@ uint64_t sp_hash_bytes(const void *bytes, size_t len, uint64_t seed)
 	return mix(last ^ h ^ K2, h + K1);
 }
 
-/* A table that outsiders fill must not be made slow by them: every run has a seed that they do not know. */
-static uint64_t seed_of_run(void)
+uint64_t sp_hash_seed(void)
 {
 	uint64_t seed = 0;
 	unsigned long random = getauxval(AT_RANDOM);
@@ -97,8 +89,7 @@ int sp_intern_new(struct sp_intern **ret_intern)
 		return -ENOMEM;
 	}
 	t->n_slots = SLOTS_MIN;
-	t->chunk_bytes = CHUNK_MIN_BYTES;
-	t->seed = seed_of_run();
+	t->seed = sp_hash_seed();
 	*ret_intern = t;
 	return 0;
 }
@@ -107,10 +98,7 @@ void sp_intern_free(struct sp_intern *t)
 {
 	if (!t)
 		return;
-	for (struct chunk *next, *c = t->chunks; c; c = next) {
-		next = c->next;
-		free(c);
-	}
+	sp_arena_done(&t->bytes);
 	free(t->entries);
 	free(t->slots);
 	free(t);
@@ -157,37 +145,16 @@ static int intern_grow_slots(struct sp_intern *t)
 	return 0;
 }
 
-static int new_chunk(struct sp_intern *t, size_t bytes)
-{
-	size_t size = SP_MAX(t->chunk_bytes, bytes);
-	struct chunk *c = malloc(sizeof(*c) + size);
-
-	if (!c)
-		return -ENOMEM;
-	c->next = t->chunks;
-	t->chunks = c;
-	t->chunk_at = (char *)c->data;
-	t->chunk_left = size;
-	t->all_chunks_bytes += sizeof(*c) + size;
-	t->chunk_bytes = SP_MIN(t->chunk_bytes * 2, (size_t)CHUNK_MAX_BYTES);
-	return 0;
-}
-
-/* A copy in the chunks, with a NUL behind it. */
+/* A copy, with a NUL behind it. */
 static const void *intern_copy_bytes(struct sp_intern *t, const void *bytes, size_t len)
 {
-	size_t room = (len + 1 + 7) & ~(size_t)7;
+	char *copy = sp_arena_take(&t->bytes, len + 1);
 
-	if (len > PTRDIFF_MAX / 2)
+	if (!copy)
 		return NULL;
-	if (room > t->chunk_left && new_chunk(t, room) < 0)
-		return NULL;
-	char *copy = t->chunk_at;
 	if (len > 0)
 		memcpy(copy, bytes, len);
-	memset(copy + len, 0, room - len);
-	t->chunk_at += room;
-	t->chunk_left -= room;
+	copy[len] = 0;
 	return copy;
 }
 
@@ -236,5 +203,5 @@ uint32_t sp_intern_count(const struct sp_intern *t)
 
 size_t sp_intern_memory_bytes(const struct sp_intern *t)
 {
-	return sizeof(*t) + t->capacity * sizeof(*t->entries) + t->n_slots * sizeof(*t->slots) + t->all_chunks_bytes;
+	return sizeof(*t) + t->capacity * sizeof(*t->entries) + t->n_slots * sizeof(*t->slots) + t->bytes.all_bytes;
 }

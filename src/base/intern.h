@@ -2,7 +2,7 @@
 /*
  * intern.h: maps byte strings to consecutive numbers from 0 and back.
  *
- * The bytes are copied, with a NUL behind them, into chunks that never move: a pointer from sp_intern_get() is valid
+ * The bytes are copied, with a NUL behind them, into an arena: a pointer from sp_intern_get() is valid
  * as long as the table, and aligned to 8. At most 2^32 - 2 entries. Errors: -ENOMEM, -ENOENT. Not thread-safe. The
  * hash is a mix of 8-byte words as in wyhash, with a seed that differs from run to run, so that nobody can choose
  * colliding names.
@@ -26,5 +26,7 @@ uint32_t sp_intern_count(const struct sp_intern *t);
 size_t sp_intern_memory_bytes(const struct sp_intern *t); /* allocated */
 
 uint64_t sp_hash_bytes(const void *bytes, size_t len, uint64_t seed);
+/* A table that outsiders fill must not be made slow by them: every run has a seed that they do not know. */
+uint64_t sp_hash_seed(void);
 
 #endif

@@ -50,4 +50,12 @@ static inline size_t sp_n_up_to(const uint64_t *numbers, size_t n, uint64_t key)
 	return sp_n_before(numbers, n, sizeof(*numbers), 0, key, true);
 }
 
+/* For qsort() of plain numbers. */
+static inline int sp_compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
 #endif

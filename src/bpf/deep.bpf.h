@@ -25,7 +25,7 @@ __noinline int sp_deep_put(struct sp_scratch *s, sp_u64 word)
 	if (!s || !r)
 		return -1;
 	if (s->n_frames == SP_NEAR_FRAMES)
-		bpf_probe_read_kernel(r->near_frames, sizeof(r->near_frames), s->frames);
+		bpf_probe_read_kernel(r->frames, sizeof(s->frames), s->frames);
 	slot = sp_frame_slot(s->n_frames);
 	sp_opaque(slot);
 	r->frames[slot & (SP_MAX_FRAMES - 1)] = word;

@@ -2,9 +2,9 @@
 /*
  * pending.bpf.h: a sample that met a file whose table is not there yet goes to the user half, to be finished there.
  *
- * Sent: the machine state at the frame that could not be stepped over, the frames walked before it, 64 KiB of stack
- * from that frame upwards and before it up to 2 MiB more in records of their own, and the process's executable
- * mappings, whose files are thereby announced all at once.
+ * Sent: the machine state at the frame that could not be stepped over, the frames walked before it, the process's
+ * executable mappings, whose files are thereby announced all at once, and 64 KiB of stack from that frame upwards;
+ * before it up to 2 MiB more in records of their own.
  */
 #ifndef SP_BPF_PENDING_BPF_H
 #define SP_BPF_PENDING_BPF_H
@@ -20,23 +20,24 @@ enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at */, SP_STACK_REAC
 __noinline sp_u64 sp_pending_map(struct sp_scratch *s, struct sp_message_pending *r, sp_u64 addr)
 {
 	sp_u64 last = 0, vma;
-	sp_u32 n;
+	sp_u32 at;
 
 	if (!s || !r)
 		return 0;
 	vma = sp_vma_walk(s, addr, &last);
-	n = r->n_maps;
-	if (!last || n >= SP_PENDING_MAPS)
+	at = sp_pending_stack_at(r);
+	sp_opaque(at);
+	if (!last || r->n_maps >= SP_PENDING_MAPS || at > SP_PENDING_SENT - SP_PENDING_STACK - sizeof(struct sp_map))
 		return 0;
 	if (vma && sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC && !sp_seen_look(s, addr, SP_N_SEEN)) {
-		struct sp_map *to = &r->maps[n];
+		struct sp_map *to = (struct sp_map *)&r->sent[at];
 		struct sp_seen *e = &s->seen[0];
 
 		to->start = e->start;
 		to->end = e->end;
 		to->shift_by = e->shift_by;
 		to->word = e->word;
-		r->n_maps = n + 1;
+		r->n_maps++;
 	}
 	return last + 1;
 }
@@ -84,31 +85,35 @@ static __always_inline sp_u64 sp_stack_room(struct sp_scratch *s, sp_u64 addr, s
 }
 
 /*
- * The stack from sp upwards. Where it cannot be read at once, because it has pages that were never touched (under
- * large arrays), page by page. What is found is noted in the record: as registers the verifier would follow each way.
- * 1: the stack goes on above it.
+ * The stack from sp upwards, into sent[] from `to` on. Where it cannot be read at once, because it has pages that were
+ * never touched (under large arrays), page by page. What is found is noted in the record: as registers the verifier
+ * would follow each way. 1: the stack goes on above it.
  */
-__noinline int sp_pending_stack(struct sp_scratch *s, struct sp_message_pending *r, sp_u64 sp)
+__noinline int sp_pending_stack(struct sp_scratch *s, struct sp_message_pending *r, sp_u64 sp, sp_u32 to)
 {
 	sp_u32 at = 0, step = 4096 - (sp & 4095), n, i;
 	sp_u64 room;
+	sp_u8 *stack;
 
 	if (!s || !r)
 		return 0;
 	room = sp_stack_room(s, sp, SP_PENDING_STACK);
 	n = room < SP_PENDING_STACK ? room : SP_PENDING_STACK;
 	sp_opaque(n);
-	if (n > SP_PENDING_STACK)
+	if (n > SP_PENDING_STACK || to > SP_PENDING_SENT - SP_PENDING_STACK)
 		return 0;
+	stack =
+	    &r->sent[to]; /* the verifier forgets the bounds of an index that the compiler spills, not a pointer's */
+	sp_opaque(stack);
 	r->holes = 0;
 	r->stack_bytes = n;
-	if (!bpf_probe_read_user(r->stack, n, (void *)sp))
+	if (!bpf_probe_read_user(stack, n, (void *)sp))
 		return n == SP_PENDING_STACK;
 	r->stack_bytes = 0;
 	for (i = 0; i <= SP_PENDING_STACK / 4096; i++) {
 		if (at + step > n || at > SP_PENDING_STACK - 4096)
 			break;
-		if (bpf_probe_read_user(&r->stack[at], step, (void *)(sp + at)))
+		if (bpf_probe_read_user(stack + at, step, (void *)(sp + at)))
 			r->holes |= 1U << i;
 		else
 			r->stack_bytes = at + step;
@@ -133,21 +138,24 @@ static __always_inline int sp_stack_above_has_room(void)
 __noinline int sp_stack_above_send(struct sp_scratch *s, sp_u64 at)
 {
 	struct sp_message_pending *r = s ? sp_pending_own(s) : 0;
+	struct sp_message_stack_above *part;
 	sp_u32 bytes;
 	int more;
 
 	if (!s || !r || !sp_stack_above_has_room())
 		return 1;
-	more = sp_pending_stack(s, r, at);
+	part = (struct sp_message_stack_above *)r->sent;
+	more = sp_pending_stack(s, r, at, sizeof(*part));
 	bytes = r->stack_bytes;
 	sp_opaque(bytes);
 	if (bytes > SP_PENDING_STACK)
 		return 1;
-	r->rest.type = SP_MESSAGE_STACK_ABOVE;
-	r->rest.bytes = bytes;
-	r->rest.at = at;
-	r->rest.holes = r->holes;
-	return bpf_ringbuf_output(&samples, &r->rest, sizeof(r->rest) + bytes, BPF_RB_NO_WAKEUP) || !more;
+	part->type = SP_MESSAGE_STACK_ABOVE;
+	part->bytes = bytes;
+	part->id = r->above;
+	part->at = at;
+	part->holes = r->holes;
+	return bpf_ringbuf_output(&samples, part, sizeof(*part) + bytes, BPF_RB_NO_WAKEUP) || !more;
 }
 
 static long sp_stack_above_next(sp_u32 i, struct sp_stack_above_loop *loop)
@@ -166,10 +174,10 @@ static __always_inline sp_u64 sp_stacks_above_send(struct sp_scratch *s, struct 
 	struct sp_stack_above_loop loop = {.s = s, .at = r->stack_at & ~(sp_u64)(SP_PENDING_STACK - 1)};
 	sp_u64 room = sp_stack_room(s, r->stack_at, 0);
 
-	r->rest.id = 0;
+	r->above = 0;
 	if (room <= SP_PENDING_STACK || room > SP_STACK_REACH)
 		return 0;
-	r->rest.id = bpf_ktime_get_ns() << 8 | (bpf_get_smp_processor_id() & 255);
+	r->above = bpf_ktime_get_ns() << 8 | (bpf_get_smp_processor_id() & 255);
 	return bpf_loop(SP_MAX_STACKS_ABOVE, sp_stack_above_next, &loop, 0);
 }
 
@@ -188,7 +196,7 @@ static long sp_ticket_next(sp_u32 i, struct sp_ticket_loop *loop)
 	if (at > SP_TICKET_BYTES - 8 * SP_TICKET_STEP)
 		return 1;
 	for (k = 0; k < SP_TICKET_STEP; k++)
-		loop->hash = sp_hash_mix(loop->hash, *(sp_u64 *)&loop->r->stack[at + 8 * k]);
+		loop->hash = sp_hash_mix(loop->hash, *(sp_u64 *)&loop->r->sent[at + 8 * k]);
 	return at + 8 * SP_TICKET_STEP >= loop->r->stack_bytes;
 }
 
@@ -204,7 +212,7 @@ __noinline int sp_ticket_is_sent(struct sp_scratch *s, struct sp_message_pending
 
 	if (!s || !r)
 		return 0;
-	sp_pending_stack(s, r, r->stack_at);
+	sp_pending_stack(s, r, r->stack_at, 0);
 	if (r->stack_bytes >= SP_TICKET_BYTES) { /* takes longer than it may save */
 		s->ticket = sp_hash_mix(bpf_ktime_get_ns(), bpf_get_current_pid_tgid()) | 1;
 		return 0;
@@ -225,12 +233,12 @@ __noinline int sp_ticket_is_sent(struct sp_scratch *s, struct sp_message_pending
 
 static __always_inline long sp_pending_output(struct sp_message_pending *r)
 {
-	sp_u32 bytes = r->stack_bytes;
+	sp_u32 bytes = sp_pending_stack_at(r) + r->stack_bytes;
 
 	sp_opaque(bytes);
-	if (bytes > SP_PENDING_STACK)
+	if (bytes > SP_PENDING_SENT)
 		return -1;
-	return bpf_ringbuf_output(&samples, r, sizeof(*r) - SP_PENDING_STACK + bytes, BPF_RB_FORCE_WAKEUP);
+	return bpf_ringbuf_output(&samples, r, sizeof(*r) - SP_PENDING_SENT + bytes, BPF_RB_FORCE_WAKEUP);
 }
 
 /* 0: the record is on its way. */
@@ -261,10 +269,10 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 	r->guessed = s->guessed;
 	r->code_bytes =
 	    bpf_probe_read_user(r->code, SP_CODE_BYTES, (void *)(s->regs.ip - SP_CODE_BEFORE)) ? 0 : SP_CODE_BYTES;
-	bpf_probe_read_kernel(r->near_frames, sizeof(r->near_frames), s->frames);
 	sp_stacks_above_send(s, r);
-	sp_pending_stack(s, r, r->stack_at);
+	bpf_probe_read_kernel(r->frames, sizeof(s->frames), s->frames);
 	sp_pending_maps(s, r);
+	sp_pending_stack(s, r, r->stack_at, sp_pending_stack_at(r));
 	if (sp_pending_output(r)) {
 		sp_tally(SP_N_LOST_PENDING, 1);
 		return -1;

@@ -14,6 +14,7 @@
 
 #include "bpf/pid.bpf.h"
 
+enum { SP_ENOMEM = 12 };
 enum { SP_MAPLE_LEAF = 1, SP_MAPLE_RANGE = 2, SP_MAPLE_ARANGE = 3, SP_MAPLE_LEVELS = 8, SP_MAPLE_PIVOTS = 15 };
 
 /* Forces a value through a register, so that the compiler forgets what it proved and the verifier sees each mask. */
@@ -114,6 +115,18 @@ struct {
 	__uint(value_size, 8);
 } files SEC(".maps");
 
+/*
+ * What a sample found no element for in `files`: the kernel keeps some ready on each CPU, 4 to some 90, makes more only
+ * after the sample, and a program may have more files (ffmpeg: 220). All of this map's are made beforehand. The user
+ * half moves what is here to `files`.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__uint(key_size, sizeof(struct sp_file_key));
+	__uint(value_size, 8);
+} new_files SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 256 * 1024);
@@ -159,16 +172,37 @@ static __always_inline void sp_file_basename(sp_u64 file, char *ret_name)
 	bpf_probe_read_kernel_str(ret_name, SP_NAME_LEN, (void *)name);
 }
 
+static __always_inline sp_u32 sp_file_known(const struct sp_file_key *key)
+{
+	sp_u64 *id = bpf_map_lookup_elem(&files, key);
+
+	if (!id)
+		id = bpf_map_lookup_elem(&new_files, key);
+	return id ? (sp_u32)*id : 0;
+}
+
+/* 0: the file has this id now. *ret_is_new: in new_files. */
+static __always_inline long sp_file_keep(const struct sp_file_key *key, sp_u64 id, sp_u32 *ret_is_new)
+{
+	long r = bpf_map_update_elem(&files, key, &id, BPF_NOEXIST);
+
+	*ret_is_new = r == -SP_ENOMEM;
+	return *ret_is_new ? bpf_map_update_elem(&new_files, key, &id, BPF_NOEXIST) : r;
+}
+
 /* The id of a new file, announced to the user half. 0: no id, or no room for the announcement (counted). */
 __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct sp_vma_view *view)
 {
 	struct sp_message_file *r;
 	struct sp_file_key own; /* 6.1 takes no map key from the memory of a function's argument */
-	sp_u64 id;
+	sp_u32 id;
 
 	if (!key || !view)
 		return 0;
 	own = *key;
+	id = sp_file_known(&own);
+	if (id)
+		return id;
 	id = sp_file_number();
 	if (!id)
 		return 0;
@@ -185,15 +219,12 @@ __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct s
 	r->end = view->end;
 	r->pgoff = view->pgoff;
 	r->tgid = view->tgid;
-	r->pad = 0;
 	sp_file_basename(view->file, r->name);
-	if (bpf_map_update_elem(&files, &own, &id, BPF_NOEXIST)) {
+	if (sp_file_keep(&own, id, &r->is_new)) {
 		/* Another CPU was first (its id stands), or the table is full. */
-		sp_u64 *known = bpf_map_lookup_elem(&files, &own);
-
 		bpf_ringbuf_discard(r, 0);
 		sp_file_number_back(id);
-		return known ? (sp_u32)*known : 0;
+		return sp_file_known(&own);
 	}
 	bpf_ringbuf_submit(r, 0);
 	return id;

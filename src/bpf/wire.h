@@ -331,8 +331,8 @@ struct sp_message_file {
 	struct sp_file_key key;
 	sp_u64 start, end, pgoff; /* the mapping where it was seen; pgoff in bytes */
 	sp_u32 tgid;              /* as the user's /proc shows it, 0 = it does not */
-	sp_u32 pad;
-	char name[SP_NAME_LEN]; /* last component of the path, cut */
+	sp_u32 is_new;            /* its id is in new_files, not in files */
+	char name[SP_NAME_LEN];   /* last component of the path, cut */
 };
 
 #define SP_PID_HIDDEN 0xffffffffu
@@ -401,6 +401,8 @@ struct sp_map { /* an executable mapping */
 	sp_u64 word;     /* kind and id of its frame words */
 };
 
+enum { SP_PENDING_SENT = SP_NEAR_FRAMES * 8 + SP_PENDING_MAPS * sizeof(struct sp_map) + SP_PENDING_STACK };
+
 /* A part of a stack that is deeper than SP_PENDING_STACK, sent before the sample that it belongs to. */
 struct sp_message_stack_above {
 	sp_u32 type;
@@ -428,18 +430,25 @@ struct sp_message_pending {
 	sp_u32 guessed;            /* SP_STACK_HAS_GUESS, if one of those was */
 	sp_u32 code_bytes;         /* SP_CODE_BYTES, or 0: not readable */
 	sp_u8 code[SP_CODE_BYTES]; /* around regs.ip, from SP_CODE_BEFORE bytes before it: whether a leaf has a frame */
-	sp_u64 stack_at; /* user address of stack[0]: the stack pointer, or as far below it as a leaf may use */
+	sp_u64 stack_at; /* user address of the stack's first byte: the stack pointer, or as far below it as a leaf may
+			    use */
+	sp_u64 above;    /* id of the parts of the stack above that, or 0 */
 	struct sp_message_stack deep; /* the head of frames[] as a record of its own */
 	union {
-		struct { /* what is sent */
-			sp_u64 near_frames[SP_NEAR_FRAMES];
-			struct sp_map maps[SP_PENDING_MAPS];
-		};
+		sp_u8 sent[SP_PENDING_SENT];  /* as much as there is of frames, mappings and stack, without gaps */
 		sp_u64 frames[SP_MAX_FRAMES]; /* while a stack is walked that is deeper, in either half */
 	};
-	struct sp_message_stack_above rest; /* the head of stack[] as a record of its own; in this one: the id, or 0 */
-	sp_u8 stack[SP_PENDING_STACK];      /* stack_bytes of it are sent */
 };
+
+/* Where in sent[] the mappings and the stack begin. */
+static inline sp_u32 sp_pending_maps_at(const struct sp_message_pending *r)
+{
+	return r->n_frames * sizeof(sp_u64);
+}
+static inline sp_u32 sp_pending_stack_at(const struct sp_message_pending *r)
+{
+	return sp_pending_maps_at(r) + r->n_maps * sizeof(struct sp_map);
+}
 
 /* What the user half decides before it loads the programs. */
 enum sp_unwind_mode { SP_UNWIND_AUTO, SP_UNWIND_DWARF, SP_UNWIND_FP };

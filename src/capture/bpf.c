@@ -26,6 +26,7 @@ static int maps_find(struct sp_capture *c)
 	int r;
 
 	c->files_fd = bpf_object__find_map_fd_by_name(object, "files");
+	c->new_files_fd = bpf_object__find_map_fd_by_name(object, "new_files");
 	c->processes_fd = bpf_object__find_map_fd_by_name(object, "processes");
 	c->targets_fd = bpf_object__find_map_fd_by_name(object, "targets");
 	c->counters_fd = bpf_object__find_map_fd_by_name(object, "counters");
@@ -68,9 +69,10 @@ static void files_stock(const struct sp_capture *c)
 }
 
 /*
- * The kernel keeps elements of maps ready on each CPU, four at first, and in a sample no more can be had: a program's
- * first sample would learn of four of its libraries. No file has a key without a device. Not for a session that lasts:
- * there it is one sample of many, and the agent's service may not move between CPUs.
+ * The kernel keeps elements of maps ready on each CPU, four at first, and in a sample no more can be had: of a
+ * program's libraries all but four would take room in new_files, which all CPUs share. No file has a key without a
+ * device. Not for a session that lasts: there it is one sample of many, and the agent's service may not move between
+ * CPUs.
  */
 static void files_stock_all(const struct sp_capture *c)
 {

@@ -83,10 +83,8 @@ struct sp_capture_stats {
 	uint64_t n_odd;                        /* PERF: records that made no sense; tasks and files beyond the caps */
 	uint64_t ring_bytes;                   /* PERF: of all ring buffers */
 	uint64_t n_lost_frames;                /* samples whose stack's frames never arrived */
-	uint64_t n_files, n_tables, n_built, n_from_cache;
-	uint64_t n_no_open, n_no_table; /* files that could not be opened, parsed */
-	uint64_t n_no_unwind;           /* files without .eh_frame */
-	uint64_t n_put_off, n_later;    /* tables that may_build refused at first; of which are not there yet */
+	uint64_t n_files, n_tables;
+	uint64_t n_put_off, n_later; /* tables that may_build refused at first; of which are not there yet */
 	uint64_t n_evicted;
 	uint64_t table_bytes;
 	uint64_t mapped_bytes;       /* of BPF maps that are in our own memory too (in VmRSS and in bpf_bytes) */

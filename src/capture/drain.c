@@ -251,17 +251,27 @@ static int process_record(struct sp_capture *c, const struct sp_message_process 
 	return cgroup_note(c, (uint32_t)number, r->cgroup);
 }
 
+/* Its id is there all the time, so that the kernel half gives it no other one. */
+static int file_take(struct sp_capture *c, const struct sp_message_file *r)
+{
+	if (r->is_new) {
+		bpf_map_update_elem(c->files_fd, &r->key, &(sp_u64){r->id}, BPF_NOEXIST);
+		bpf_map_delete_elem(c->new_files_fd, &r->key);
+	}
+	return sp_files_record(c, r);
+}
+
 static int record_dispatch(struct sp_capture *c, const void *data, size_t size)
 {
 	switch (*(const sp_u32 *)data) {
 	case SP_MESSAGE_FILE:
-		return size < sizeof(struct sp_message_file) ? -EBADMSG : sp_files_record(c, data);
+		return size < sizeof(struct sp_message_file) ? -EBADMSG : file_take(c, data);
 	case SP_MESSAGE_PROCESS:
 		return size < sizeof(struct sp_message_process) ? -EBADMSG : process_record(c, data);
 	case SP_MESSAGE_STACK:
 		return size < sizeof(struct sp_message_stack) ? -EBADMSG : stack_record(c, data, size);
 	case SP_MESSAGE_PENDING:
-		return size < offsetof(struct sp_message_pending, stack) ? -EBADMSG : sp_pending_take(c, data, size);
+		return size < offsetof(struct sp_message_pending, sent) ? -EBADMSG : sp_pending_take(c, data, size);
 	case SP_MESSAGE_STACK_ABOVE:
 		return size < sizeof(struct sp_message_stack_above) ? -EBADMSG : sp_stack_above_take(c, data, size);
 	default:

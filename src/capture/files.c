@@ -97,13 +97,11 @@ static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *
 	c->seen[id].state = SP_SEEN_DONE;
 	sp_known_of(c, id)->is_identified = true;
 	if (!blob->n_groups) {
-		c->stats.n_no_unwind++;
 		table_refuse(c, id);
 		return;
 	}
 	r = sp_tables_load(c->tables, id, blob);
 	if (r < 0) {
-		c->stats.n_no_table++;
 		note_set(c, id, sp_error_text(r));
 		sp_error_clear();
 		table_refuse(c, id);
@@ -131,13 +129,11 @@ static void blob_take(struct sp_capture *c, uint32_t id, int r, struct sp_blob *
 	struct sp_cache_key key = cache_key(k);
 
 	if (r < 0) {
-		c->stats.n_no_table++;
 		note_set(c, id, sp_error_text(r));
 		sp_error_clear();
 		table_refuse(c, id);
 		return;
 	}
-	c->stats.n_built++;
 	if (c->cache && sp_entries_changed_ns(k->fd) == k->changed_ns)
 		sp_cache_put(c->cache, &key, blob);
 	table_load(c, id, blob);
@@ -191,7 +187,6 @@ static bool cache_load(struct sp_capture *c, uint32_t id)
 		sp_error_clear();
 		return false;
 	}
-	c->stats.n_from_cache++;
 	table_load(c, id, blob);
 	return true;
 }
@@ -295,7 +290,6 @@ static void identified(void *arg, struct sp_identify_result *identity)
 		sp_error_clear();
 		no_file_note(c, id);
 	} else if (identity->r < 0) {
-		c->stats.n_no_table++;
 		note_set(c, id, sp_error_text(identity->r));
 		sp_error_clear();
 		table_refuse(c, id);
@@ -329,8 +323,6 @@ static void open_failed(struct sp_capture *c, uint32_t id, int r)
 	/* It may be met again in a process that lives longer: announced anew, under a new id. */
 	if (++k->n_tries < SP_MAX_OPEN_TRIES && c->backend)
 		c->backend->forget(c, id);
-	else
-		c->stats.n_no_open++;
 }
 
 static int path_keep(struct sp_capture *c, uint32_t id, const struct sp_open_result *o)

@@ -183,8 +183,8 @@ static int keep(struct sp_capture *c, const struct sp_message_pending *r, const 
 /* Bounds that the kernel half keeps; checked, so that a change there cannot overrun anything here. */
 static bool is_sane(const struct sp_message_pending *r, size_t size)
 {
-	return size - offsetof(struct sp_message_pending, stack) >= r->stack_bytes && r->n_maps <= SP_PENDING_MAPS &&
-	       r->n_frames <= SP_NEAR_FRAMES && r->stack_bytes <= SP_PENDING_STACK;
+	return r->n_maps <= SP_PENDING_MAPS && r->n_frames <= SP_NEAR_FRAMES && r->stack_bytes <= SP_PENDING_STACK &&
+	       size - offsetof(struct sp_message_pending, sent) >= sp_pending_stack_at(r) + r->stack_bytes;
 }
 
 /*
@@ -193,11 +193,12 @@ static bool is_sane(const struct sp_message_pending *r, size_t size)
  */
 static struct sp_space *space_of(struct sp_capture *c, const struct sp_message_pending *r)
 {
+	const struct sp_map *maps = (const void *)&r->sent[sp_pending_maps_at(r)];
 	struct sp_space **at = &c->spaces[r->key.process.tgid % SP_COUNT(c->spaces)], *s = *at;
 
-	if (s && s->n == r->n_maps && (!s->n || !memcmp(s->maps, r->maps, s->n * sizeof(*s->maps))))
+	if (s && s->n == r->n_maps && (!s->n || !memcmp(s->maps, maps, s->n * sizeof(*s->maps))))
 		return s;
-	s = sp_space_from(r->maps, r->n_maps, r->n_maps < SP_PENDING_MAPS);
+	s = sp_space_from(maps, r->n_maps, r->n_maps < SP_PENDING_MAPS);
 	if (!s)
 		return NULL;
 	sp_space_put(*at);
@@ -211,17 +212,17 @@ static struct sp_space *space_of(struct sp_capture *c, const struct sp_message_p
  */
 int sp_pending_take(struct sp_capture *c, const struct sp_message_pending *r, size_t size)
 {
-	struct sp_finish_memory memory = {
-	    .stack = r->stack, .stack_bytes = r->stack_bytes, .stack_at = r->stack_at, .holes = r->holes};
+	struct sp_finish_memory memory = {.stack_bytes = r->stack_bytes, .stack_at = r->stack_at, .holes = r->holes};
 	struct sp_space *space;
 	int kept;
 
 	if (!is_sane(r, size))
 		return sp_fail_said(-EBADMSG, "a pending sample out of bounds");
+	memory.stack = &r->sent[sp_pending_stack_at(r)];
 	space = space_of(c, r);
 	kept = space ? keep(c, r, &memory, space) : -ENOMEM;
 	if (kept > 0)
-		c->waiting->rest = sp_stack_above_claim(c, r->rest.id);
+		c->waiting->rest = sp_stack_above_claim(c, r->above);
 	return kept ? SP_MIN(kept, 0) : cut(c, r);
 }
 

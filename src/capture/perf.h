@@ -67,7 +67,6 @@ void sp_perf_switch(struct sp_capture *c, bool on);
 void sp_perf_events_done(struct sp_perf *p);
 
 /* perf_files.c */
-int64_t sp_mapped_object_number(struct sp_perf *p, const struct sp_file_key *key, const char *path); /* > 0 */
 /* A mapping of a process appears: what the record (or /proc) tells of it. */
 int sp_perf_mapping_add(struct sp_capture *c, struct sp_task_process *t, const struct sp_perf_mmap *m);
 /*

@@ -52,7 +52,7 @@ static int64_t sight_add(struct sp_perf *p, const struct sp_file_key *key, const
 	return (int64_t)n;
 }
 
-int64_t sp_mapped_object_number(struct sp_perf *p, const struct sp_file_key *key, const char *path)
+static int64_t mapped_object_number(struct sp_perf *p, const struct sp_file_key *key, const char *path)
 {
 	struct inode_key inode = {.ino = key->ino, .size = key->size, .dev = key->dev};
 	uint32_t newest = sp_numbers_find(&p->inodes, &inode, sizeof(inode)), i;
@@ -85,12 +85,12 @@ int sp_perf_mapping_add(struct sp_capture *c, struct sp_task_process *t, const s
 	if (is_memory(m) && !strcmp(m->path, "[vdso]")) {
 		key = (struct sp_file_key){.dev = SP_DEV_VDSO};
 		shift_by = -start;
-		object = sp_mapped_object_number(c->perf, &key, NULL);
+		object = mapped_object_number(c->perf, &key, NULL);
 	} else if (is_memory(m)) {
 		shift_by = 0; /* a region of its process: see sp_perf_announce_memory() */
 		end = SP_MIN(end, (start / REGION_BYTES + 1) * REGION_BYTES);
 	} else {
-		object = sp_mapped_object_number(c->perf, &key, m->path);
+		object = mapped_object_number(c->perf, &key, m->path);
 	}
 	if (object < 0)
 		return (int)object;
@@ -137,7 +137,7 @@ static int64_t announce_region(struct sp_capture *c, const struct sp_task_proces
 {
 	struct sp_file_key key = {
 	    .dev = SP_DEV_ANON, .ino = t->record, .size = m->start >> SP_FRAME_ID_SHIFT, .generation = 0};
-	int64_t object = sp_mapped_object_number(c->perf, &key, NULL);
+	int64_t object = mapped_object_number(c->perf, &key, NULL);
 
 	return object < 0 ? object : announce(c, (uint32_t)object, t->pid, m);
 }

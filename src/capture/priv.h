@@ -54,7 +54,7 @@ struct sp_capture {
 	struct sp_tables *tables;
 	struct ring_buffer *events, *samples;
 	int stats_fd, uevents, episodes_fd; /* -1 = none */
-	int files_fd, processes_fd, targets_fd, counters_fd, counts_fd[2];
+	int files_fd, new_files_fd, processes_fd, targets_fd, counters_fd, counts_fd[2];
 	int stacks_fd, free_files_fd, rule_cache_fd;
 	struct sp_cache *cache;
 	struct sp_seen_file *seen;

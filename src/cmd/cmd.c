@@ -18,6 +18,13 @@ int sp_cmd_error(const struct sp_cmd *cmd, int r, int exit_code)
 	return exit_code;
 }
 
+void sp_cmd_warn(const char *text)
+{
+	fputs("soprof: ", stderr);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, text);
+	fputc('\n', stderr);
+}
+
 bool sp_cmd_parsed(const struct sp_cmd *cmd, int r, int *ret_exit)
 {
 	if (r == SP_PARSED)

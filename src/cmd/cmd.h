@@ -2,14 +2,13 @@
 /*
  * cmd.h: a command of soprof.
  *
- * Each command is one file src/cmd/NAME/NAME.c, or src/cmd/FOLDER/NAME.c in a folder of several, with one `const struct
- * sp_cmd sp_cmd_NAME`, and its name stands in one list in meson.build, from which the table is generated. What a
- * command is, it says as data: help, the man page's synopsis and options, and shell completion are written from it
- * (help.h); main.c finds the command and calls run.
+ * A command is src/cmd/NAME/NAME.c (or FOLDER/NAME.c) with one `const struct sp_cmd sp_cmd_NAME`, and a word in the
+ * list of meson.build from which the table of commands is generated. Help, the man page's options and shell completion
+ * are written from the struct's data (help.h). main.c finds the command and calls run in the main thread, with the
+ * arguments after the command's name.
  *
- * run gets the arguments after the command's name and returns the exit code: SP_EXIT_*, or with `-- COMMAND` the
- * command's own. Commands are the only place that prints errors, by sp_cmd_error(): one line, `soprof: NAME: ...`, on
- * stderr, with control characters made visible. Threads: run is called once, in the main thread.
+ * run returns the exit code: SP_EXIT_*, or with `-- COMMAND` the command's own. Only commands print errors, with
+ * sp_cmd_error(): one line on stderr, `soprof: NAME: ...`, with control characters escaped.
  */
 #ifndef SP_CMD_CMD_H
 #define SP_CMD_CMD_H
@@ -47,6 +46,9 @@ extern const struct sp_cmd *const sp_cmds[]; /* NULL at the end; generated */
 
 /* Prints the failure r with its chain of words and gives back the exit code. cmd may be NULL. */
 int sp_cmd_error(const struct sp_cmd *cmd, int r, int exit_code);
+
+/* A line of its own on stderr, behind "soprof: ". */
+void sp_cmd_warn(const char *text);
 
 /*
  * What all commands do with the result of parsing: help is printed to standard output, a failure as an error. true =

@@ -2,10 +2,10 @@
 /*
  * grid.h: a table of text cells that fits the terminal.
  *
- * Cells are put row by row, encoded for a terminal as they come; when it is printed columns are as wide as what is in
- * them. Where that is wider than `width` the widest of those that may shrink become narrower, their cells cut with an
- * ellipsis, and if that is not enough columns that may be dropped are, the greatest `drop` first. A column without any
- * text is left out. The last column is not padded. Memory that is short shows at printing, as -ENOMEM. Not thread-safe.
+ * Cells are added row by row and encoded for a terminal. A column is as wide as its cells. If the table is wider than
+ * `width`, the widest columns that may shrink become narrower, and their cells end in an ellipsis. If that is not
+ * enough, columns that may be dropped are, the greatest `drop` first. Empty columns are left out; the last one is not
+ * padded. -ENOMEM is reported when the table is printed. Not thread-safe.
  */
 #ifndef SP_CMD_GRID_H
 #define SP_CMD_GRID_H

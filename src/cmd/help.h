@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * help.h: what is written from the commands' tables.
+ * help.h: help, man pages and completion, written from the tables of commands and options.
  *
- * sp_help_all() is `soprof --help`, sp_help_cmd() `soprof COMMAND --help`. sp_help_options() is the options as scdoc
- * source, which the build puts into the man pages (`soprof --dump-options COMMAND`), and sp_help_completion() the
- * completion script for bash (`soprof --completion bash`), with the choices and file names that each option takes.
- * All write to a stdio stream, whose error flag is the result. Lines are at most 80 columns wide as long as the tables'
- * texts are short enough, which a test sees to. No state.
+ * sp_help_all() writes `soprof --help`, sp_help_cmd() `soprof COMMAND --help`, sp_help_options() the options as scdoc
+ * source for the man pages (`soprof --dump-options COMMAND`), sp_help_completion() the completion script (`soprof
+ * --completion bash`). The stream's error flag is the result. A test checks that lines have at most 80 columns. No
+ * state.
  */
 #ifndef SP_CMD_HELP_H
 #define SP_CMD_HELP_H

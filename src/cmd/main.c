@@ -100,18 +100,11 @@ static int flush_stdout(int code)
 	return sp_cmd_error(NULL, sp_fail(-failed, "cannot write to standard output"), SP_EXIT_FAILED);
 }
 
-static void owners_warn(const char *text)
-{
-	fputs("soprof: ", stderr);
-	sp_encode(stderr, SP_ENCODE_TERMINAL, text);
-	fputc('\n', stderr);
-}
-
 int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv); /* a worker process does not come back from here */
 	sp_answer_main(argc, argv); /* nor one that answers a question for the agent */
 	sp_post_main(argc, argv);   /* nor one that posts something for it */
-	sp_owners_warn = owners_warn;
+	sp_owners_warn = sp_cmd_warn;
 	return flush_stdout(dispatch(argc, argv));
 }

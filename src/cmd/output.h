@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * output.h: what a command writes, to a file or to standard output.
+ * output.h: writes a command's output to a file or to standard output.
  *
- * A plain file is written beside its place and put there only when it is whole, so that a full disk or a failure leaves
- * the old one as it was; a link stays a link. Devices and pipes are written as they are. On standard output a reader
- * that has gone (head) is no failure: it has what it wanted. 0 or a negative errno with sp_error_text() that names the
- * file.
+ * A regular file is written under a temporary name and renamed when it is complete, so a full disk or a failure leaves
+ * the old one; a symbolic link stays one. Devices and pipes are written directly. A reader of standard output that
+ * goes away (head) is no error. 0 or a negative errno with sp_error_text() that names the file.
  */
 #ifndef SP_CMD_OUTPUT_H
 #define SP_CMD_OUTPUT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* privileges.c: whether this user may sample, said before anything is tried. */
+/* privileges.c: tells whether this user may sample, before anything is tried. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/profile/profile_parts.h"

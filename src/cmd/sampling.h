@@ -2,11 +2,11 @@
 /*
  * sampling.h: what the commands that sample share: workers, signals, the capture session and its profile.
  *
- * begin takes SIGINT, SIGTERM and SIGHUP to a descriptor (they end the sampling, not the command), raises the limit of
- * open files, and makes workers and an empty profile; open loads the session; run samples for so many seconds, or until
- * a signal comes or child_fd is readable, with a line that counts them on stderr if that is a terminal. done is called
- * in any case, also on a struct that was only set to SP_SAMPLING_NONE. 0 or negative errno with sp_error_text(). Main
- * thread only.
+ * sp_sampling_begin() makes a descriptor of SIGINT, SIGTERM and SIGHUP (they end sampling, not the command), raises
+ * the limit of open files, and makes workers and an empty profile. sp_sampling_open() loads the session.
+ * sp_sampling_run() samples until the time is over, a signal comes or child_fd is readable, and shows progress if
+ * stderr is a terminal. Call sp_sampling_done() in any case; before begin the struct is SP_SAMPLING_NONE. 0 or a
+ * negative errno with sp_error_text(). Main thread only.
  */
 #ifndef SP_CMD_SAMPLING_H
 #define SP_CMD_SAMPLING_H

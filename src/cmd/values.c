@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* values.c: the text of an option's value to what the command's struct wants. */
+/* values.c: parses the values of options. */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/suggest.h"
 #include "cmd/options.h"
 
@@ -123,18 +124,11 @@ static int store_bytes(const struct sp_option *o, const char *shown, const char 
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void sort_unique(struct sp_u32_list *list)
 {
 	size_t n = 0;
 
-	qsort(list->values, list->n, sizeof(*list->values), by_value);
+	qsort(list->values, list->n, sizeof(*list->values), sp_compare_u32);
 	for (size_t i = 0; i < list->n; i++) {
 		if (n == 0 || list->values[n - 1] != list->values[i])
 			list->values[n++] = list->values[i];

@@ -2,11 +2,11 @@
 /*
  * auth.h: users and their passwords. Private to src/http.
  *
- * bcrypt is slow on purpose, so hashes are not compared here but by the configuration's `verify` (http.h), one at a
- * time. Requests with the same name and password share one comparison; others get SP_AUTH_BUSY. A wrong password blocks
- * the next comparison for half a second, which limits the CPU time that guessing can cost. For right ones a keyed
- * digest is kept (SipHash-2-4, Aumasson and Bernstein 2012, twice, with keys of this process), never the password. An
- * unknown name takes as long as a known one. One thread.
+ * bcrypt is slow on purpose, so another process compares hashes: the configuration's `verify` (http.h), one at a time.
+ * Requests with the same name and password share a comparison; others get SP_AUTH_BUSY. After a wrong password the
+ * next comparison waits half a second, which limits the CPU time of guessing. Of right passwords only a keyed digest
+ * is kept (SipHash-2-4, Aumasson and Bernstein 2012, twice, with keys of this process). Unknown names take as long as
+ * known ones. One thread.
  */
 #ifndef SP_HTTP_AUTH_H
 #define SP_HTTP_AUTH_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gate.h: checks on a request's Host, Origin, Authorization and Accept-Encoding. All input is untrusted.
+ * gate.h: checks a request's Host, Origin, Authorization and Accept-Encoding. All input is untrusted.
  *
- * Host: with DNS rebinding a page of another site makes the browser send requests to us under that site's name. So the
- * name must be in a list. Ports are not compared: an ssh tunnel has another one, and a foreign page cannot choose the
- * name by it. Addresses cannot be rebound, but only those that we listen on are accepted. Origin and Sec-Fetch-Site:
- * requests by pages of other sites are refused, but for links to pages. No state, no memory; reentrant.
+ * Host: a page of another site can make the browser send requests to us under that site's name (DNS rebinding), so the
+ * name must be in a list. Ports are not compared, since an ssh tunnel has another one. Addresses are accepted only if
+ * we listen on them. Origin and Sec-Fetch-Site: requests by pages of other sites are refused, except links to pages.
+ * No state, no memory; reentrant.
  */
 #ifndef SP_HTTP_GATE_H
 #define SP_HTTP_GATE_H

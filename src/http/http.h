@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * http.h: a small HTTP server for its owner's event loop: libmicrohttpd's parser behind checks of our own.
+ * http.h: a small HTTP server for its owner's event loop, with libmicrohttpd as parser and checks of our own.
  *
- * Before a route's handler is called, these are refused: methods but GET and HEAD, a Host that is not allowed (gate.h),
- * a foreign Origin, a body, and, where the route asks for it, a request without the token. Limited are connections (one
- * address may have three quarters of them; beyond a limit the one that has been idle longest is closed), the header (8
- * KiB, 10 s), and the times for idling and for reading an answer. Paths match exactly, as sent; no path reaches a file
- * system. Each request gets one answer: in its handler, or later from the owner's loop (sp_http_defer). The owner polls
- * sp_http_fd() for reading, and calls sp_http_dispatch() then and after sp_http_timeout_ms(). Nothing blocks.
- * libmicrohttpd is loaded with the first server (-ELIBACC: it is not installed). Strings of the configuration belong to
- * the caller and must outlive the server. One thread. 0 or a negative errno with sp_error_text().
+ * Refused before a handler is called: methods except GET and HEAD, a Host that is not allowed (gate.h), a foreign
+ * Origin, a body, and, if the route requires it, a missing token. Limits: connections (one address may have three
+ * quarters of them; at the limit the one idle longest is closed), the header (8 KiB, 10 s), and the times for idling
+ * and reading an answer. Paths match exactly; none reaches a file system. A request gets one answer: from its handler,
+ * or later from the owner's loop (sp_http_defer). The owner polls sp_http_fd() for reading, and calls
+ * sp_http_dispatch() then and after sp_http_timeout_ms(). Nothing blocks. The first server loads libmicrohttpd
+ * (-ELIBACC: not installed). Strings of the configuration belong to the caller and must outlive the server. One
+ * thread. 0 or a negative errno with sp_error_text().
  */
 #ifndef SP_HTTP_HTTP_H
 #define SP_HTTP_HTTP_H

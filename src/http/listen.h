@@ -2,7 +2,7 @@
 /*
  * listen.h: listening sockets, and addresses of clients. Private to src/http.
  *
- * Addresses are numeric; no resolver is asked. "localhost" is 127.0.0.1; "" is every address of the machine, IPv6 and
+ * Addresses are numeric; no resolver is asked. "localhost" is 127.0.0.1. "" is all addresses of the machine: IPv6 and
  * IPv4 on one socket if the kernel has IPv6. 0 or a negative errno with sp_error_text() that names the address. No
  * state.
  */

@@ -2,9 +2,9 @@
 /*
  * mhd.h: libmicrohttpd, loaded at run time. Private to src/http.
  *
- * It brings gnutls, whose loading costs 2 ms and some pages, and soprof is executed for each query and profile, of
- * which few serve HTTP. So the first server loads it, and it stays loaded. Its functions are called through sp_mhd,
- * with types from its own header. -ELIBACC with what dlopen(3) says. One thread at a time.
+ * Loading it, with gnutls, takes 2 ms, and few of soprof's runs serve HTTP. So the first server loads it, and it stays
+ * loaded. Its functions are called through sp_mhd, with the types of its header. -ELIBACC with dlopen(3)'s message.
+ * One thread at a time.
  */
 #ifndef SP_HTTP_MHD_H
 #define SP_HTTP_MHD_H

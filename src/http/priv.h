@@ -2,10 +2,10 @@
 /*
  * priv.h: the server's structs: http.c has sockets and connections, request.c requests and answers.
  *
- * We accept connections and hand them to libmicrohttpd (MHD_add_connection), so that we decide who is accepted and who
- * is closed; it reads, parses, writes and closes. A struct sp_connection lives from its notification STARTED to CLOSED,
- * a request from its first line to sp_request_completed(). To end a connection we shut its socket down; libmicrohttpd
- * then closes it. The server owns everything. One thread.
+ * We accept connections and pass them to libmicrohttpd (MHD_add_connection), so that we decide whom to accept and whom
+ * to close; it reads, parses, writes and closes. A struct sp_connection exists between its notifications STARTED and
+ * CLOSED, a request from its first line to sp_request_completed(). To end a connection we shut down its socket;
+ * libmicrohttpd then closes it. The server owns everything. One thread.
  */
 #ifndef SP_HTTP_PRIV_H
 #define SP_HTTP_PRIV_H

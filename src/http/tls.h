@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tls.h: checks by gnutls: of our certificate and key, and of a client's certificate. Private to src/http.
+ * tls.h: checks our certificate and key, and clients' certificates, with gnutls. Private to src/http.
  *
- * libmicrohttpd makes TLS connections with gnutls, but does not say what is wrong with a certificate, and does not
- * verify clients'. The first call loads gnutls, so it is loaded only where TLS is configured. -ELIBACC: not installed;
- * -EINVAL:
- * what is wrong, in sp_error_text(). One thread.
+ * libmicrohttpd uses gnutls, but does not say what is wrong with a certificate, and does not verify clients. gnutls is
+ * loaded with the first call, so only if TLS is configured. -ELIBACC: not installed; -EINVAL: what is wrong is in
+ * sp_error_text(). One thread.
  */
 #ifndef SP_HTTP_TLS_H
 #define SP_HTTP_TLS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* by_path.c: the files of a profile that no session has open: by path, if what is there now is the same build. */
+/* by_path.c: names for profiles without a session: opens files by path, if the build there is still the same. */
 #include "base/entries.h"
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * debug_file.c: the separate debug file of a file, as GDB looks for it (its manual, "Separate Debug Files").
+ * debug_file.c: finds a file's separate debug file, in the places where GDB looks (its manual, "Separate Debug
+ * Files").
  *
- * What is found is believed only if its build id is the file's; by a debug link, its CRC has to be the link's, too.
+ * It is used only if its build id is the file's and, for a debug link, its CRC is the link's.
  */
 #include "base/encode.h"
 #include "base/error.h"

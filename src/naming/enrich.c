@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* enrich.c: what the machine knows beside the samples: packages of libraries, paths of cgroups. */
+/* enrich.c: adds packages of libraries and paths of cgroups to a profile. */
 #include "naming/enrich.h"
 #include "base/error.h"
 #include "base/mem.h"

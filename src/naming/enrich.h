@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * enrich.h: what the machine knows beside the samples, into a profile: packages of libraries, paths of cgroups.
+ * enrich.h: adds to a profile what the machine knows about it: packages of libraries, paths of cgroups.
  *
- * Packages come from the databases of dpkg and rpm (owners.h), which are read whole: ask for many files at once, and
- * not often. Files that were asked about before are left out. With the session that the profile is of, while its files
- * have the numbers that they have there, files of containers are told from the machine's own; NULL: by path only.
- * Cgroups that are gone have their number for a name. 0 or a negative errno with sp_error_text(). One thread.
+ * Packages come from the databases of dpkg and rpm (owners.h). These are read whole, so ask about many files at once,
+ * and rarely; files asked about before are skipped. With the profile's session, while its files still have their
+ * numbers, files of containers are told from the machine's own; with NULL only by path. Cgroups that are gone are
+ * named by number. 0 or a negative errno with sp_error_text(). One thread.
  */
 #ifndef SP_NAMING_ENRICH_H
 #define SP_NAMING_ENRICH_H

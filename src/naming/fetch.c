@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fetch.c: debug files from debuginfod servers.
+ * fetch.c: asks debuginfod servers for debug files.
  *
- * The servers are those of $DEBUGINFOD_URLS or, where that is not set at all, of the files *.urls in /etc/debuginfod,
- * as for all its clients (debuginfod-client-config(7)). All files of a run (sp_naming_start()) have $DEBUGINFOD_MAXTIME
- * seconds together, 30 where that is not set. When they are over, nothing is asked for ten minutes, in later runs, too:
- * an agent must not wait in each of its windows for a server that hangs.
+ * The servers are those of $DEBUGINFOD_URLS or, if that is not set, of the files *.urls in /etc/debuginfod, as for all
+ * clients (debuginfod-client-config(7)). All files of a run (sp_naming_start()) share one deadline,
+ * $DEBUGINFOD_MAXTIME or 30 seconds. When it has passed, no server is asked for ten minutes, so that an agent does not
+ * wait in each window for one that hangs.
  */
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jit.c: memory without a file: the sources of names, one after the other, for what none before has named. */
+/* jit.c: names memory without a file: asks its sources in turn, each about what is left without a name. */
 #include "naming/jit.h"
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jit.h: names of JIT code, from what its process writes about it; private to src/naming.
+ * jit.h: names of JIT code, from what its process tells of it. Private to src/naming.
  *
- * There are three sources, each begun by a function below: the jit dump and the perf map (jit_files.c), and GDB's list
- * (jit_objects.c). jit.c asks one after the other, each for the addresses that none before had a name for. Each is a
- * part of a question (work.h). Parsers answer with addresses, in found[], until jit.c takes them over. 0 or a negative
- * errno; -ENOENT: the process has no such source. One thread.
+ * The sources are jit dumps and perf maps (jit_files.c), and GDB's list of objects (jit_objects.c); each is begun by a
+ * function below. jit.c asks them in turn, each about the addresses still without a name, as steps of the question
+ * (work.h). Parsers return addresses, in found[], until jit.c takes them. 0 or a negative errno; -ENOENT: the process
+ * has no such source. One thread.
  */
 #ifndef SP_NAMING_JIT_H
 #define SP_NAMING_JIT_H

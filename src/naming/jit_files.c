@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jit_files.c: the files that a process writes about its JIT code: its jit dump and its perf map.
+ * jit_files.c: the files in which a process describes its JIT code: jit dump and perf map.
  *
- * The session holds those that were there when the memory was first seen. Else the jit dump is looked for among what
- * the process has mapped now, and the perf map, which programs may write late, in the process's root while there is
- * one, else in our own /tmp if the process's number is the same there. A file that was written before the process
- * began is of an older process with the same number.
+ * The session holds those that existed when the memory was first seen. Otherwise the jit dump is searched among the
+ * process's present mappings. The perf map, which programs may write late, is searched in the process's root while it
+ * runs, else in our own /tmp if the process has the same number there. A file older than the process belongs to an
+ * earlier one with its number.
  */
 #include "base/error.h"
 #include "base/mem.h"

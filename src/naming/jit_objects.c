@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jit_objects.c: what a process that runs on keeps of its made code for debuggers (symbol/jit_objects.h).
+ * jit_objects.c: JIT objects that a running process keeps for debuggers (symbol/jit_objects.h).
  *
- * Each file that the process has mapped is asked for the descriptor, once; those without one are remembered. A parser
- * reads the process's memory through a descriptor that the opener has opened, and we need no privilege for it.
+ * Each file that the process has mapped is searched once for the descriptor; those without one are remembered. A
+ * parser reads the process's memory through a descriptor that the opener has opened, so we need no privilege.
  */
 #include "base/error.h"
 #include "base/mem.h"

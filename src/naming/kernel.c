@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kernel.c: the kernel's symbols, read once by a worker, kept packed in a memory file, looked up there. */
+/* kernel.c: the kernel's symbols: a worker reads them once into a packed table in a memory file. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -48,14 +48,6 @@ static bool is_due(const struct sp_naming *n)
 	return !n->kernel_ns || sp_time_ns(CLOCK_BOOTTIME) - n->kernel_ns > (uint64_t)SP_NAMING_KERNEL_S * SP_NS_PER_S;
 }
 
-static bool all_named(const struct sp_name *names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!names[i].name)
-			return false;
-	return true;
-}
-
 static int find(struct sp_naming *n)
 {
 	if (!n->kernel)
@@ -93,7 +85,7 @@ static int find_with_table(struct sp_naming *n)
 		return table_ask(n);
 	}
 	r = find(n);
-	if (r < 0 || all_named(w->names, w->n) || !is_due(n))
+	if (r < 0 || sp_names_are_all(w->names, w->n) || !is_due(n))
 		return r;
 	sp_names_done(w->names, w->n);
 	sp_naming_then(n, came_again);

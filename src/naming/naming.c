@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* naming.c: what is known of files, and the first steps of a question about one. */
+/* naming.c: what is known of files, and the first steps of a question. */
 #include "naming/naming.h"
 #include "base/entries.h"
 #include "base/error.h"
@@ -277,12 +277,19 @@ static void verified_came(void *work, int r, const uint64_t *places, size_t n)
 	sp_naming_came(w, r);
 }
 
-static int verify_first(struct sp_naming *n, int r)
+static int verify_ask(struct sp_naming *n, int r)
 {
 	struct sp_naming_work *w = n->work;
 
 	r = hold(n);
 	return r < 0 ? r : sp_naming_asked(n, sp_workers_verify(n->workers, w->fd, w->offsets, w->n, verified_came, w));
+}
+
+static int verify_first(struct sp_naming *n, int r)
+{
+	(void)r;
+	sp_naming_then(n, verify_ask);
+	return sp_naming_file_find(n);
 }
 
 int sp_naming_verify(struct sp_naming *n, uint32_t file, uint64_t *places, size_t *n_places)

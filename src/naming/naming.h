@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * naming.h: where names come from: answers the questions of symbol/symbol.h for commands that sample.
+ * naming.h: finds names for sampled frames: answers the questions of symbol/symbol.h for commands that sample.
  *
- * It waits for nobody: sp_naming_start() begins, and the caller's loop, which polls the workers' descriptor and
- * dispatches, calls sp_naming_step() each time, until that says that all is named. What has been found so far, and what
- * is next, is in struct sp_naming_work. Who has nothing else to do calls sp_naming_run(). A file's functions are
- * written down once, by a worker that parses it (symbol/name_table.h), and looked up from then on, in this run and in
- * later ones: the tables of files that may have entries (base/entries.h) are kept on disk, those of others in memory
- * files of this run. Only a file that is too large for a table is parsed at each question, and one of which little is
- * asked, for who may not spend much (n_asks_first). A worker gets the file as it was mapped and, if its own symbol
- * table is stripped, its separate debug file. That is looked for by build id and by debug link, in debug_dirs and under
- * /usr/lib/debug, by our paths and by those of a process that had the file mapped, and it is the file's only if the
- * build ids are equal (and the CRC, for a debug link). A debug file that is there but cannot be used costs its names,
- * is told in the file's note, and what the file itself says is used. Memory without a file is named by what its process
- * tells of it: a jit dump, a perf map (both held since it was first seen, if they were there), or, while it runs, the
- * objects that it keeps in its memory for debuggers. Everything is opened and read by workers. The struct
- * belongs to the caller, who sets it to zero but for what he wants; workers, capture and profile are his, too.
- * 0 or a negative errno. One thread.
+ * sp_naming_start() begins and never waits. The caller's loop polls the workers' descriptor, dispatches, and calls
+ * sp_naming_step() each time until it says that all is named; sp_naming_run() does all of this and waits. The state is
+ * in struct sp_naming_work.
+ * A worker writes a file's functions once into a name table (symbol/name_table.h), which is used from then on: on disk
+ * for files that may have entries (base/entries.h), for others in memory files of this run. Files too large for a
+ * table are parsed for each question, and so are files of which little is asked, if n_asks_first is set. The worker
+ * gets the file as it was mapped and, if that is stripped, its debug file, which is found by build id and debug link,
+ * in debug_dirs and under /usr/lib/debug, at our paths and those of a process that had the file mapped. It is used
+ * only if the build ids are equal (and the CRC, for a debug link). If a debug file cannot be used, the file's own
+ * names are, and its note tells so.
+ * Memory without a file is named by what its process tells: a jit dump or perf map, both opened when it was first
+ * seen, or, while it runs, its objects for debuggers. Workers open and read everything. The caller owns the struct,
+ * set to zero except for what he wants, and the workers, capture and profile in it. 0 or a negative errno. One thread.
  */
 #ifndef SP_NAMING_NAMING_H
 #define SP_NAMING_NAMING_H

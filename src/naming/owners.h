@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * owners.h: the packages that own paths of this machine, by its package managers' databases: dpkg's, else rpm's.
+ * owners.h: the packages that own paths of this machine, from dpkg's database, else rpm's.
  *
- * Which of the paths mean files of this machine the caller knows. A database of rpm's that cannot be read costs its
- * packages only, and so does a part of either database: sp_owners_warn is called, once for each of these. 0 or a
- * negative errno with sp_error_text(); the answer is the caller's. Main thread only.
+ * The caller knows which paths are files of this machine. If a database, or a part of it, cannot be read, its packages
+ * are missing, and sp_owners_warn is called once for each. 0 or a negative errno with sp_error_text(); the answer is
+ * the caller's. Main thread only.
  */
 #ifndef SP_NAMING_OWNERS_H
 #define SP_NAMING_OWNERS_H

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * priv.h: the parts of the layer naming, for each other.
+ * priv.h: shared by the files of src/naming.
  *
- * work.c goes from step to step; naming.c has the first ones and what is known of files; table.c finds or makes a
- * file's table of names, kernel.c the kernel's; debug_file.c and fetch.c look for a file's debug file, by_path.c for a
- * file; jit.h is about memory without a file. What is known of a file belongs to the struct sp_naming, by the file's
- * number in the profile; what belongs to the question at hand, to its struct sp_naming_work. 0 or a negative errno. One
- * thread.
+ * work.c runs the steps of a question; naming.c has the first ones and what is known of files; table.c finds or makes
+ * a file's name table, kernel.c the kernel's; debug_file.c and fetch.c search debug files, by_path.c files; jit.h is
+ * about memory without a file. struct sp_naming owns what is known of files, by number in the profile; struct
+ * sp_naming_work what belongs to the current question. 0 or a negative errno. One thread.
  */
 #ifndef SP_NAMING_PRIV_H
 #define SP_NAMING_PRIV_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * table.c: the table of a file's functions: found on disk, or made by a worker.
+ * table.c: finds a file's name table on disk, or has a worker make it.
  *
- * A table that was made without a debug file, of a file that has no symbols of its own, is made anew once there is one:
- * a debug package may come later. Where it cannot be kept on disk (the file's owner or mode do not allow it, the disk
- * is full) it is made in a memory file for this run.
+ * A table of a stripped file that was made without its debug file is made again when there is one, since debug
+ * packages may be installed later. If a table cannot be kept on disk (the file's owner or mode forbid it, or the disk
+ * is full), it is in a memory file for this run.
  */
 #include "base/entries.h"
 #include "base/error.h"

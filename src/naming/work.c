@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* work.c: from question to question, and in each from step to step; where a worker is asked, the next step waits. */
+/*
+ * work.c: runs questions one after the other, step by step; if a worker was asked, the next step waits for its answer.
+ */
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * work.h: the question at hand, as steps; private to src/naming.
+ * work.h: the current question, as steps. Private to src/naming.
  *
- * Steps form a stack. sp_naming_then() pushes the continuation; a step's result (>= 0 or a negative errno) is passed to
- * the last one pushed. Beyond SP_NAMING_STEPS the question fails with -ELOOP. A step that asked a worker returns
- * sp_naming_asked(), or what is made of it below; the next runs when the answer has come, with that. The last result is
- * the question's. Whatever a step holds is in struct sp_naming_work, which closes and frees it. One thread.
+ * Steps form a stack. sp_naming_then() pushes the continuation; a step's result (>= 0 or a negative errno) is passed
+ * to the last one pushed, and the last result is the question's. Beyond SP_NAMING_STEPS the question fails with
+ * -ELOOP. A step that has asked a worker returns sp_naming_asked(), or a function below made of it; the next step gets
+ * the answer. What a step holds is in struct sp_naming_work, which closes and frees it. One thread.
  */
 #ifndef SP_NAMING_WORK_H
 #define SP_NAMING_WORK_H

@@ -5,6 +5,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/search.h"
 #include "proc/maps.h"
 #include "proc/priv.h"
 
@@ -187,13 +188,6 @@ static int add_all(struct table *t, const char *proc, unsigned deadline_ms, cons
 	return r;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int list_pids(const char *proc, uint32_t **ret_pids, size_t *ret_n)
 {
 	SP_FREE uint32_t *pids = NULL;
@@ -215,7 +209,7 @@ static int list_pids(const char *proc, uint32_t **ret_pids, size_t *ret_n)
 	if (r < 0)
 		return r;
 	if (n > 0)
-		qsort(pids, n, sizeof(*pids), compare_numbers);
+		qsort(pids, n, sizeof(*pids), sp_compare_u32);
 	*ret_pids = sp_take_ptr(pids);
 	*ret_n = n;
 	return 0;

@@ -23,7 +23,7 @@
 	2 /* the excess over counts is doubled: rows differ in burstiness, and a median covers half of them */
 
 /* Variance by counts. Of a share: squares weighted by (1 - share)^2 for what is in the row, share^2 for the rest. */
-double sp_noise_from_counts(enum sp_diff_scale scale, const struct sp_noise_side *s, const struct sp_noise_whole *w)
+static double noise_from_counts(enum sp_diff_scale scale, const struct sp_noise_side *s, const struct sp_noise_whole *w)
 {
 	double share = w->x > 0 ? s->x / w->x : 0;
 
@@ -42,7 +42,7 @@ void sp_noise_set_from_counts(const struct sp_diff *d, struct sp_noise_side s[2]
 	double factor = d->dispersion + d->spread * fmax(n, 0) * (1 - share);
 
 	for (int side = 0; side < 2; side++) {
-		s[side].variance = factor * sp_noise_from_counts(d->scale, &s[side], &w[side]);
+		s[side].variance = factor * noise_from_counts(d->scale, &s[side], &w[side]);
 		s[side].freedom = INFINITY;
 	}
 }

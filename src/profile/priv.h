@@ -66,7 +66,6 @@ struct sp_noise_side {
 struct sp_noise_whole {
 	double x, q, n_samples;
 };
-double sp_noise_from_counts(enum sp_diff_scale scale, const struct sp_noise_side *s, const struct sp_noise_whole *w);
 /* Sets both sides' variance and freedom from counts and overdispersion. */
 void sp_noise_set_from_counts(const struct sp_diff *d, struct sp_noise_side s[2], const struct sp_noise_whole w[2]);
 /* The factor of variances, extrapolated from those of batches of 1, 2, 4 ... times the size. */

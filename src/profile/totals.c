@@ -74,15 +74,10 @@ static struct group totals_group_of_key(const struct totals_builder *f, uint32_t
 	return (struct group){.id = id, .none = none};
 }
 
-static bool is_by_frames(enum sp_total_by by)
-{
-	return by == SP_TOTAL_BY_LIBRARY || by == SP_TOTAL_BY_FUNCTION || by == SP_TOTAL_BY_PACKAGE;
-}
-
 /* Finds the group of each frame or key once, before the stacks are walked. Group 0 is "none". */
 static int totals_map_items(struct totals_builder *f)
 {
-	bool frames = is_by_frames(f->by);
+	bool frames = sp_total_is_by_frames(f->by);
 	uint32_t n_frames = sp_profile_n_frames(f->p), n = frames ? n_frames : sp_profile_n_keys(f->p);
 
 	f->of_item = calloc(n, sizeof(*f->of_item));
@@ -188,7 +183,7 @@ static int totals_add_row(struct totals_builder *f, uint32_t number)
 		return 0;
 	if (f->by == SP_TOTAL_BY_CALLER)
 		return totals_add_callers(f, row, &w);
-	if (is_by_frames(f->by)) {
+	if (sp_total_is_by_frames(f->by)) {
 		totals_add_frames(f, row, &w);
 	} else {
 		count_self(f, f->of_item[row->key], &w);

@@ -32,6 +32,12 @@ enum sp_total_by {
 	SP_N_TOTAL_BY,
 };
 
+/* The groups are of frames; else of what threads are in, or of pairs. */
+static inline bool sp_total_is_by_frames(enum sp_total_by by)
+{
+	return by == SP_TOTAL_BY_LIBRARY || by == SP_TOTAL_BY_FUNCTION || by == SP_TOTAL_BY_PACKAGE;
+}
+
 struct sp_total {
 	/*
 	 * LIBRARY: a file. FUNCTION: a function, 0 = all frames of file `of` that have no name. PROCESS: a process.

@@ -17,9 +17,16 @@ int sp_profile_find_value(const struct sp_profile *p, const char *name, const ch
 {
 	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++) {
 		const struct sp_value_type *type = sp_profile_value_type(p, i);
-		if (strcmp(sp_profile_string(p, type->name), name) == 0 &&
+		if ((!name || strcmp(sp_profile_string(p, type->name), name) == 0) &&
 		    (!unit || strcmp(sp_profile_string(p, type->unit), unit) == 0))
 			return (int)i;
 	}
 	return -1;
+}
+
+uint32_t sp_profile_samples_value(const struct sp_profile *p)
+{
+	int value = sp_profile_find_value(p, "samples", NULL);
+
+	return value < 0 ? 0 : (uint32_t)value;
 }

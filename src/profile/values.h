@@ -12,7 +12,9 @@
 
 /* 0 for a profile without values. */
 uint32_t sp_profile_default_value(const struct sp_profile *p);
-/* The first value of this name and unit (NULL: any). -1: there is none. */
+/* The first value of this name and unit; NULL: any. -1: there is none. */
 int sp_profile_find_value(const struct sp_profile *p, const char *name, const char *unit);
+/* The value "samples"; where there is none, the first. */
+uint32_t sp_profile_samples_value(const struct sp_profile *p);
 
 #endif

@@ -29,11 +29,6 @@ static bool ends(const char *text, const char *with)
 	return n >= m && !strcmp(text + n - m, with);
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* --- files --- */
 struct naming {
 	char *path;
@@ -197,8 +192,8 @@ static bool read_build_id(const char *text, struct sp_file *f)
 	size_t n = 0;
 
 	for (; text[2 * n]; n++) {
-		int high = hex_digit((char)tolower(text[2 * n]));
-		int low = high < 0 ? -1 : hex_digit((char)tolower(text[2 * n + 1]));
+		int high = sp_hex_digit((char)tolower(text[2 * n]));
+		int low = high < 0 ? -1 : sp_hex_digit((char)tolower(text[2 * n + 1]));
 
 		if (low < 0 || n == SP_BUILD_ID_MAX)
 			return false;
@@ -258,9 +253,9 @@ static void names_unescape(char *text)
 	char *to = text;
 
 	for (const char *at = text; *at;) {
-		bool escaped = at[0] == '\\' && at[1] == 'x' && hex_digit(at[2]) >= 0 && hex_digit(at[3]) >= 0;
+		bool escaped = at[0] == '\\' && at[1] == 'x' && sp_hex_digit(at[2]) >= 0 && sp_hex_digit(at[3]) >= 0;
 
-		*to++ = escaped ? (char)(hex_digit(at[2]) << 4 | hex_digit(at[3])) : *at;
+		*to++ = escaped ? (char)(sp_hex_digit(at[2]) << 4 | sp_hex_digit(at[3])) : *at;
 		at += escaped ? 4 : 1;
 	}
 	*to = 0;

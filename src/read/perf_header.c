@@ -31,7 +31,8 @@ static bool perf_header_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-bool sp_perf_number(struct sp_perf_text t, uint64_t *ret_number)
+/* The whole text as a decimal number; saturates. */
+static bool parse_number(struct sp_perf_text t, uint64_t *ret_number)
 {
 	uint64_t number = 0;
 
@@ -84,7 +85,7 @@ static bool parse_id(struct sp_perf_text t, uint32_t *ret_id)
 	uint64_t number = 0;
 	bool is_none = t.n == 2 && sp_perf_begins(t, "-1");
 
-	if (!is_none && (!sp_perf_number(t, &number) || number > UINT32_MAX))
+	if (!is_none && (!parse_number(t, &number) || number > UINT32_MAX))
 		return false;
 	*ret_id = (uint32_t)number;
 	return true;
@@ -108,7 +109,7 @@ static bool is_cpu(struct sp_perf_text word)
 	uint64_t cpu;
 
 	return word.n > 2 && word.s[0] == '[' && word.s[word.n - 1] == ']' &&
-	       sp_perf_number((struct sp_perf_text){word.s + 1, word.n - 2}, &cpu);
+	       parse_number((struct sp_perf_text){word.s + 1, word.n - 2}, &cpu);
 }
 
 /* `-F misc` writes where the sample fell, `-F tod` the time of day (and so do the other clocks of newer ones). */
@@ -152,8 +153,7 @@ bool sp_perf_time_parse(struct sp_perf_text word, uint64_t *ret_ns)
 	struct sp_perf_text decimals = dot ? behind(word, dot + 1) : (struct sp_perf_text){0};
 	uint64_t seconds, fraction;
 
-	if (!dot || decimals.n > 9 || !sp_perf_number(before(word, dot), &seconds) ||
-	    !sp_perf_number(decimals, &fraction))
+	if (!dot || decimals.n > 9 || !parse_number(before(word, dot), &seconds) || !parse_number(decimals, &fraction))
 		return false;
 	for (size_t i = decimals.n; i < 9; i++)
 		fraction *= 10;
@@ -222,7 +222,7 @@ static void parse_tail(struct sp_perf_header *h)
 		word++;
 	if (h->is_record)
 		return;
-	h->has_period = sp_perf_number((struct sp_perf_text){tail.s, word}, &h->period);
+	h->has_period = parse_number((struct sp_perf_text){tail.s, word}, &h->period);
 	if (h->has_period) {
 		tail = sp_perf_trim(behind(tail, tail.s + word));
 		h->rest = tail;
@@ -262,7 +262,7 @@ static bool find_event(struct sp_perf_text line, struct sp_perf_header *h)
 	h->rest = behind(line, colon + 1);
 	shorter = head;
 	word = sp_perf_last_word(&shorter);
-	h->has_period = sp_perf_number(word, &h->period) && take_ids(shorter, h);
+	h->has_period = parse_number(word, &h->period) && take_ids(shorter, h);
 	if (!h->has_period)
 		take_ids(head, h);
 	return true;

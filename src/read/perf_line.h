@@ -61,8 +61,6 @@ static inline bool sp_perf_is_space(char c)
 struct sp_perf_text sp_perf_trim(struct sp_perf_text t);
 /* Cuts the last word off *t and returns it; empty if there is none. */
 struct sp_perf_text sp_perf_last_word(struct sp_perf_text *t);
-/* The whole text as a decimal number; saturates. */
-bool sp_perf_number(struct sp_perf_text t, uint64_t *ret_number);
 /* Seconds with up to 9 decimals. */
 bool sp_perf_time_parse(struct sp_perf_text t, uint64_t *ret_ns);
 bool sp_perf_begins(struct sp_perf_text t, const char *with);

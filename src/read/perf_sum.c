@@ -3,6 +3,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "read/perf_stack.h"
 
 #include <errno.h>
@@ -178,12 +179,6 @@ int sp_perf_sum_who(struct sp_perf_sum *s, const struct sp_perf_header *h, struc
 }
 
 /* --- sums --- */
-static void add_to(int64_t *sum, int64_t n)
-{
-	if (__builtin_add_overflow(*sum, n, sum))
-		*sum = INT64_MAX;
-}
-
 static void note_event(struct event *e, const struct sp_perf_who *who)
 {
 	e->has_periods |= who->has_period;
@@ -207,8 +202,8 @@ static int add_cell(struct sp_perf_sum *s, const struct cell *cell, const struct
 
 	if (r < 0)
 		return r;
-	add_to(&s->amounts[number].n, more->n);
-	add_to(&s->amounts[number].period, more->period);
+	sp_saturating_add(&s->amounts[number].n, more->n);
+	sp_saturating_add(&s->amounts[number].period, more->period);
 	return 0;
 }
 

@@ -134,7 +134,5 @@ int pprof_resolve_comments(struct pprof *r);
 
 /* --- the end (pprof_resolve.c) --- */
 int pprof_resolve(struct pprof *r);
-/* A string of the profile; an index outside of the table is -EBADMSG, or with keep_going "" and counted. */
-int64_t pprof_string(struct pprof *r, uint32_t index, uint64_t at, const char *what);
 
 #endif

@@ -14,7 +14,8 @@
 #include <string.h>
 
 /* --- tables --- */
-int64_t pprof_string(struct pprof *r, uint32_t index, uint64_t at, const char *what)
+/* A string of the profile; an index outside of the table is -EBADMSG, or with keep_going "" and counted. */
+static int64_t resolve_string(struct pprof *r, uint32_t index, uint64_t at, const char *what)
 {
 	int e;
 
@@ -86,8 +87,8 @@ static void *pprof_table_find(const struct pprof_table *t, uint64_t id)
 /* --- values and what is told beside them --- */
 static int add_type(struct pprof *r, const struct pprof_type *t)
 {
-	int64_t type = pprof_string(r, t->type, t->at, "sample type");
-	int64_t unit = type < 0 ? type : pprof_string(r, t->unit, t->at, "sample type's unit");
+	int64_t type = resolve_string(r, t->type, t->at, "sample type");
+	int64_t unit = type < 0 ? type : resolve_string(r, t->unit, t->at, "sample type's unit");
 	char *name SP_FREE = unit < 0 ? NULL : strdup(sp_profile_string(r->p, (uint32_t)type));
 	char *unit_name SP_FREE = name ? strdup(sp_profile_string(r->p, (uint32_t)unit)) : NULL;
 
@@ -98,7 +99,7 @@ static int add_type(struct pprof *r, const struct pprof_type *t)
 
 static int take_default(struct pprof *r)
 {
-	int64_t name = pprof_string(r, r->default_type, r->default_at, "default sample type");
+	int64_t name = resolve_string(r, r->default_type, r->default_at, "default sample type");
 
 	if (name < 0)
 		return (int)name;
@@ -131,8 +132,8 @@ static uint32_t string_or_none(const struct pprof *r, uint32_t index)
 static int resolve_info(struct pprof *r)
 {
 	struct sp_profile_info *info = sp_profile_info(r->p);
-	int64_t type = pprof_string(r, r->period_type.type, r->period_type.at, "period type");
-	int64_t unit = type < 0 ? type : pprof_string(r, r->period_type.unit, r->period_type.at, "period's unit");
+	int64_t type = resolve_string(r, r->period_type.type, r->period_type.at, "period type");
+	int64_t unit = type < 0 ? type : resolve_string(r, r->period_type.unit, r->period_type.at, "period's unit");
 
 	if (unit < 0)
 		return (int)unit;
@@ -149,8 +150,8 @@ static int resolve_info(struct pprof *r)
 /* --- mappings --- */
 static int resolve_mapping(struct pprof *r, struct pprof_mapping *m)
 {
-	int64_t filename = pprof_string(r, m->filename, m->at, "mapping's file");
-	int64_t build_id = filename < 0 ? filename : pprof_string(r, m->build_id, m->at, "mapping's build id");
+	int64_t filename = resolve_string(r, m->filename, m->at, "mapping's file");
+	int64_t build_id = filename < 0 ? filename : resolve_string(r, m->build_id, m->at, "mapping's build id");
 	const struct sp_file *f;
 	int64_t file;
 
@@ -196,7 +197,7 @@ static uint64_t offset_of(const struct pprof_mapping *m, uint64_t address)
 /* Our own exports give a kernel module as the file of its functions: the frames lie in the kernel. */
 static int64_t file_of_function(struct pprof *r, const struct pprof_function *f, const struct pprof_mapping *m)
 {
-	int64_t name = m->is_kernel ? pprof_string(r, f->filename, f->at, "function's file") : 0;
+	int64_t name = m->is_kernel ? resolve_string(r, f->filename, f->at, "function's file") : 0;
 
 	if (name <= 0 || !sp_read_is_module(sp_profile_string(r->p, (uint32_t)name)))
 		return name < 0 ? name : m->file;
@@ -206,7 +207,7 @@ static int64_t file_of_function(struct pprof *r, const struct pprof_function *f,
 /* The source file. Where none is known our own exports, and others, give the library. */
 static int64_t source_of(struct pprof *r, const struct pprof_function *f, const struct pprof_mapping *m, uint32_t file)
 {
-	int64_t name = pprof_string(r, f->filename, f->at, "function's file");
+	int64_t name = resolve_string(r, f->filename, f->at, "function's file");
 	const struct sp_file *library = sp_profile_file(r->p, file);
 
 	if (name > 0 && (file != m->file || name == library->path || name == library->name ||
@@ -226,8 +227,8 @@ static bool is_range(struct pprof *r, const char *name, const struct pprof_mappi
 /* The function of the profile; 0: it has no name. */
 static int64_t pprof_resolve_function_of(struct pprof *r, const struct pprof_function *f, const struct pprof_mapping *m)
 {
-	int64_t name = pprof_string(r, f->name, f->at, "function's name");
-	int64_t linkage = name < 0 ? name : pprof_string(r, f->system_name, f->at, "function's linkage name");
+	int64_t name = resolve_string(r, f->name, f->at, "function's name");
+	int64_t linkage = name < 0 ? name : resolve_string(r, f->system_name, f->at, "function's linkage name");
 	int64_t file = linkage < 0 ? linkage : file_of_function(r, f, m);
 	int64_t source = file < 0 ? file : source_of(r, f, m, (uint32_t)file);
 	struct sp_func func = {.source_line = f->start_line};

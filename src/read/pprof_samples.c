@@ -2,6 +2,7 @@
 /* pprof_samples.c: samples into rows, without knowing yet what their numbers mean. */
 #include "read/pprof.h"
 
+#include "base/cursor.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/proto.h"
@@ -21,30 +22,20 @@ static int append(uint8_t **buffer, size_t *n, size_t *capacity, const uint8_t *
 	return e;
 }
 
-static size_t put_varint(uint8_t *to, uint64_t value)
-{
-	size_t n = 0;
-
-	for (; value >= 0x80; value >>= 7)
-		to[n++] = (uint8_t)(value | 0x80);
-	to[n++] = (uint8_t)value;
-	return n;
-}
-
 static int append_location(struct pprof_pending *s, const struct pprof_field *f)
 {
 	uint8_t one[10];
 
 	if (f->wire == PPROF_BYTES)
 		return append(&s->bytes, &s->n, &s->capacity, f->bytes.data, f->bytes.size);
-	return append(&s->bytes, &s->n, &s->capacity, one, put_varint(one, f->value));
+	return append(&s->bytes, &s->n, &s->capacity, one, sp_put_uleb(one, f->value));
 }
 
 /* Labels stay messages, each behind its length. */
 static int append_label(struct pprof *r, const struct pprof_field *f)
 {
 	uint8_t head[10];
-	int e = append(&r->labels, &r->labels_n, &r->labels_capacity, head, put_varint(head, f->bytes.size));
+	int e = append(&r->labels, &r->labels_n, &r->labels_capacity, head, sp_put_uleb(head, f->bytes.size));
 
 	if (e < 0)
 		return e;

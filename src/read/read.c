@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-const struct sp_reader *sp_reader_by_name(const char *name)
+static const struct sp_reader *reader_by_name(const char *name)
 {
 	for (size_t i = 0; sp_readers[i]; i++)
 		if (!strcmp(sp_readers[i]->name, name))
@@ -51,7 +51,7 @@ static int reader_detect(struct sp_input *in, const struct sp_read_options *o, c
 	int r;
 
 	list_readers(known, sizeof(known));
-	*ret_reader = o->format ? sp_reader_by_name(o->format) : NULL;
+	*ret_reader = o->format ? reader_by_name(o->format) : NULL;
 	if (*ret_reader)
 		return 0;
 	if (o->format)

@@ -70,6 +70,5 @@ struct sp_reader {
 		    struct sp_read_result *result);
 };
 extern const struct sp_reader *const sp_readers[]; /* NULL at the end; generated */
-const struct sp_reader *sp_reader_by_name(const char *name);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "read/table.h"
 
+#include "base/arena.h"
 #include "base/intern.h"
 #include "base/mem.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
-enum { SLOTS_MIN = 256, CHUNK_MIN_BYTES = 4096, CHUNK_MAX_BYTES = 1 << 20 };
+enum { SLOTS_MIN = 256 };
 
 struct entry {
 	uint64_t hash, len;
@@ -19,31 +19,14 @@ struct slot {
 	uint64_t hash;
 	struct entry *entry; /* NULL: free */
 };
-struct chunk {
-	struct chunk *next;
-	uint64_t data[];
-};
 struct sp_read_table {
 	struct slot *slots;
 	size_t n_slots; /* a power of two */
 	struct entry **entries;
 	size_t n, capacity, extra_bytes;
-	struct chunk *chunks;
-	uint8_t *chunk_at;
-	size_t chunk_left, chunk_bytes; /* of the newest: not given out; size of the next */
+	struct sp_arena memory;
 	uint64_t seed;
 };
-
-/* As in base/intern.c: who fills the table must not know what collides. */
-static uint64_t seed_of_run(void)
-{
-	uint64_t seed = 0;
-	unsigned long random = getauxval(AT_RANDOM);
-
-	if (random)
-		memcpy(&seed, (const void *)random, sizeof(seed)); /* NOLINT(performance-no-int-to-ptr) */
-	return seed;
-}
 
 int sp_read_table_new(size_t extra_bytes, struct sp_read_table **ret_table)
 {
@@ -57,9 +40,8 @@ int sp_read_table_new(size_t extra_bytes, struct sp_read_table **ret_table)
 		return -ENOMEM;
 	}
 	t->n_slots = SLOTS_MIN;
-	t->chunk_bytes = CHUNK_MIN_BYTES;
 	t->extra_bytes = (extra_bytes + 7) & ~(size_t)7;
-	t->seed = seed_of_run();
+	t->seed = sp_hash_seed();
 	*ret_table = t;
 	return 0;
 }
@@ -68,10 +50,7 @@ void sp_read_table_free(struct sp_read_table *t)
 {
 	if (!t)
 		return;
-	for (struct chunk *next, *c = t->chunks; c; c = next) {
-		next = c->next;
-		free(c);
-	}
+	sp_arena_done(&t->memory);
 	free(t->entries);
 	free(t->slots);
 	free(t);
@@ -119,24 +98,10 @@ static int table_grow_slots(struct sp_read_table *t)
 
 static struct entry *make_entry(struct sp_read_table *t, uint64_t hash, const void *bytes, size_t len)
 {
-	size_t room = (sizeof(struct entry) + t->extra_bytes + len + 7) & ~(size_t)7;
-	struct entry *e;
+	struct entry *e = sp_arena_take(&t->memory, sizeof(*e) + t->extra_bytes + len);
 
-	if (room > t->chunk_left) {
-		size_t size = SP_MAX(room, t->chunk_bytes);
-		struct chunk *c = malloc(sizeof(*c) + size);
-
-		if (!c)
-			return NULL;
-		c->next = t->chunks;
-		t->chunks = c;
-		t->chunk_at = (uint8_t *)c->data;
-		t->chunk_left = size;
-		t->chunk_bytes = SP_MIN(t->chunk_bytes * 2, (size_t)CHUNK_MAX_BYTES);
-	}
-	e = (struct entry *)(void *)t->chunk_at;
-	t->chunk_at += room;
-	t->chunk_left -= room;
+	if (!e)
+		return NULL;
 	e->hash = hash;
 	e->len = len;
 	memset(e->data, 0, t->extra_bytes);

@@ -71,8 +71,6 @@ struct sp_writer {
 int sp_writer_open(struct sp_store *s);
 void sp_writer_close(struct sp_store *s);
 int sp_writer_add(struct sp_store *s, const struct sp_store_window *w, const struct sp_profile *p);
-/* Opens the day's files, or makes them; finishes those of another day. */
-int sp_writer_open_day(struct sp_store *s, uint64_t wall_ns);
 int sp_writer_insert_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t generation, uint64_t seq,
 			   const struct sp_chunk *c);
 int sp_writer_insert_window(struct sp_writer *w, struct sp_day_file *f, uint64_t source, uint64_t generation,

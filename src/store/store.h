@@ -104,6 +104,7 @@ struct sp_store_answer {
 	uint64_t from_ns, to_ns;       /* of the windows found; 0, 0: none */
 	uint64_t covered_ns;           /* time sampled */
 	uint64_t n_windows, n_damaged; /* windows: read; skipped because of damage */
+	uint64_t n_incomplete;         /* windows whose dictionary has lost parts: stacks and names may be unknown */
 	uint64_t n_salvaged;           /* damaged files that were read only as far as they could be salvaged */
 	uint64_t n_lost;               /* samples */
 	uint64_t n_shortened;          /* samples whose stacks were shortened */

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "profile/identity.h"
 #include "profile/profile.h"
+#include "symbol/frame_place.h"
 #include "symbol/priv.h"
 #include "symbol/symbol.h"
 
@@ -15,17 +16,12 @@
 
 enum { MAX_LABEL = 512 };
 
-struct open_frame {
-	uint32_t file, frame;
-	uint64_t offset; /* of a kernel frame: the whole address */
-};
-
 /* The frames of one file, sorted by offset, the distinct offsets among them, and what they are called. */
 struct job {
 	struct sp_profile *profile;
 	struct sp_known *known;
 	uint32_t file;
-	const struct open_frame *frames;
+	const struct sp_frame_place *frames;
 	size_t n_frames;
 	uint64_t *offsets;
 	size_t n_offsets;
@@ -38,7 +34,7 @@ struct job {
 
 /* One time that new frames are named. */
 struct sp_namer_round {
-	struct open_frame *frames;
+	struct sp_frame_place *frames;
 	size_t n, at; /* the first that is of no job yet */
 	uint32_t n_frames;
 	struct job job;
@@ -245,16 +241,6 @@ static void take_behind(struct job *j)
 
 /* --- the profile --- */
 
-static int by_file(const void *a, const void *b)
-{
-	const struct open_frame *x = a, *y = b;
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return (x->frame > y->frame) - (x->frame < y->frame);
-}
-
 /* A frame word keeps 60 bits of a kernel address; kernel addresses have all high bits set. */
 static uint64_t whole_address(uint64_t address)
 {
@@ -268,22 +254,22 @@ static uint64_t offset_of(const struct sp_profile *p, const struct sp_frame *f)
 }
 
 static void collect_one(const struct sp_profile *p, const struct sp_known *known, uint32_t frame,
-			struct open_frame *frames, size_t *n)
+			struct sp_frame_place *frames, size_t *n)
 {
 	struct sp_frame *f = sp_profile_frame(p, frame);
 	uint64_t offset = offset_of(p, f);
 	if (!f->func && known)
 		f->func = sp_known_find(known, f->file, offset);
 	if (!f->func)
-		frames[(*n)++] = (struct open_frame){f->file, frame, offset};
+		frames[(*n)++] = (struct sp_frame_place){f->file, frame, offset};
 }
 
 /* Of the new frames, and those that wait, those that have no function yet, and do not lie in one that is known. */
-static int collect(const struct sp_profile *p, const struct sp_namer *namer, struct open_frame **ret_frames,
+static int collect(const struct sp_profile *p, const struct sp_namer *namer, struct sp_frame_place **ret_frames,
 		   size_t *ret_n)
 {
 	uint32_t n_frames = sp_profile_n_frames(p), first = SP_MAX(namer->n_frames, 1);
-	struct open_frame *frames = calloc(n_frames - first + namer->n_later + 1, sizeof(*frames));
+	struct sp_frame_place *frames = calloc(n_frames - first + namer->n_later + 1, sizeof(*frames));
 	size_t n = 0;
 	if (!frames)
 		return -ENOMEM;
@@ -291,8 +277,7 @@ static int collect(const struct sp_profile *p, const struct sp_namer *namer, str
 		collect_one(p, namer->known, namer->later[i], frames, &n);
 	for (uint32_t i = first; i < n_frames; i++)
 		collect_one(p, namer->known, i, frames, &n);
-	if (n)
-		qsort(frames, n, sizeof(*frames), by_file);
+	sp_frame_places_sort(frames, n);
 	*ret_frames = frames;
 	*ret_n = n;
 	return 0;

@@ -4,16 +4,13 @@
 #include "base/mem.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
+#include "symbol/frame_place.h"
 #include "symbol/source_lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct place {
-	uint32_t file, frame;
-	uint64_t offset;
-};
 struct expansion {
 	struct sp_profile *profile;
 	struct sp_inlined *by_frame;
@@ -22,26 +19,16 @@ struct expansion {
 	size_t n_frames, capacity;
 };
 
-static int by_file(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return (x->frame > y->frame) - (x->frame < y->frame);
-}
-
 /* Frames are distinct by flags, too: two may lie at one offset. */
-static size_t collect(const struct sp_profile *p, size_t n_frames, struct place *places)
+static size_t collect(const struct sp_profile *p, size_t n_frames, struct sp_frame_place *places)
 {
 	size_t n = 0;
 	for (uint32_t i = 1; i < n_frames; i++) {
 		const struct sp_frame *f = sp_profile_frame(p, i);
 		if (sp_profile_file(p, f->file)->kind == SP_FILE_ELF && f->func)
-			places[n++] = (struct place){f->file, i, f->offset};
+			places[n++] = (struct sp_frame_place){f->file, i, f->offset};
 	}
-	qsort(places, n, sizeof(*places), by_file);
+	sp_frame_places_sort(places, n);
 	return n;
 }
 
@@ -63,7 +50,7 @@ static int set_source(struct expansion *x, uint32_t number, const struct sp_sour
 	return 0;
 }
 
-static int64_t add_inlined(struct expansion *x, const struct place *at, const struct sp_source_frame *s)
+static int64_t add_inlined(struct expansion *x, const struct sp_frame_place *at, const struct sp_source_frame *s)
 {
 	int64_t name = sp_profile_add_string(x->profile, s->name ? s->name : "[inlined]");
 	int64_t source = sp_profile_add_string(x->profile, s->source ? s->source : "");
@@ -85,7 +72,7 @@ static int64_t add_inlined(struct expansion *x, const struct place *at, const st
 	return sp_profile_add_frame_variant(x->profile, &frame, false);
 }
 
-static int expand(struct expansion *x, const struct place *at, const struct sp_source_lines *s)
+static int expand(struct expansion *x, const struct sp_frame_place *at, const struct sp_source_lines *s)
 {
 	struct sp_inlined *to = &x->by_frame[at->frame];
 	if (!s->n)
@@ -113,8 +100,8 @@ static int note(struct sp_profile *p, uint32_t file, int r)
 	return text < 0 ? (int)text : 0;
 }
 
-static int expand_file(struct expansion *x, const struct sp_source_resolver *resolver, const struct place *places,
-		       size_t n)
+static int expand_file(struct expansion *x, const struct sp_source_resolver *resolver,
+		       const struct sp_frame_place *places, size_t n)
 {
 	uint64_t *offsets SP_FREE = calloc(n, sizeof(*offsets));
 	struct sp_source_lines *sources SP_FREE = calloc(n, sizeof(*sources));
@@ -137,7 +124,7 @@ static int expand_file(struct expansion *x, const struct sp_source_resolver *res
 
 static int expand_all(struct expansion *x, const struct sp_source_resolver *resolver)
 {
-	struct place *places SP_FREE = calloc(x->n_by_frame, sizeof(*places));
+	struct sp_frame_place *places SP_FREE = calloc(x->n_by_frame, sizeof(*places));
 	size_t n = places ? collect(x->profile, x->n_by_frame, places) : 0;
 	int r = places ? 0 : -ENOMEM;
 	for (size_t i = 0, end; i < n && r == 0; i = end) {

@@ -515,7 +515,7 @@ static void fill_addresses(const struct sp_elf *e, const uint64_t *offsets, size
 	}
 }
 
-static bool all_named(const struct sp_name *names, size_t n)
+bool sp_names_are_all(const struct sp_name *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!names[i].name)
@@ -528,7 +528,7 @@ static int find_all(struct search *s, sp_range_walk *walk, const uint64_t *offse
 	int r = search_init(s, offsets, n);
 	if (!r)
 		r = find_symbols(s, names);
-	if (r || all_named(names, n))
+	if (r || sp_names_are_all(names, n))
 		return r;
 	struct ranges g = {s, offsets, n, names};
 	if (walk)

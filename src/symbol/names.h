@@ -50,6 +50,7 @@ struct sp_names_more {
 };
 int sp_names_find_with(struct sp_elf *e, struct sp_names_more *more, sp_range_walk *walk, const uint64_t *offsets,
 		       size_t n, struct sp_name *names);
+bool sp_names_are_all(const struct sp_name *names, size_t n); /* each has a name, not only a range */
 void sp_names_done(struct sp_name *names, size_t n);
 
 /* A new string: the demangled form, or a copy if the name is not mangled. NULL: out of memory. */

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* span.c: spans to bytes and back. */
 #include "symbol/span.h"
+#include "base/cursor.h"
 
 #include <string.h>
 
 enum { NAMED = 1, LINKAGE = 2, GAP = 4, NOTHING = 8, BIAS = 16, ALL_FLAGS = 31 };
 
-static size_t put_uleb(uint8_t *out, uint64_t v)
-{
-	size_t n = 0;
-	for (; v >= 0x80; v >>= 7)
-		out[n++] = (uint8_t)(v | 0x80);
-	out[n++] = (uint8_t)v;
-	return n;
-}
-
 static size_t span_put_text(uint8_t *out, const char *text, uint32_t len)
 {
-	size_t n = put_uleb(out, len);
+	size_t n = sp_put_uleb(out, len);
 	memcpy(out + n, text, len);
 	return n + len;
 }
@@ -29,14 +21,14 @@ size_t sp_span_put(struct sp_span_state *s, const struct sp_span *x, uint8_t *ou
 				  (x->size ? 0 : NOTHING) | (x->size && bias != s->bias ? BIAS : 0));
 	size_t n = 0;
 	out[n++] = flags;
-	n += put_uleb(out + n, x->at - s->at);
+	n += sp_put_uleb(out + n, x->at - s->at);
 	s->at = x->at;
 	if (flags & NOTHING)
 		return n;
-	n += put_uleb(out + n, x->at - x->start);
-	n += put_uleb(out + n, x->size);
+	n += sp_put_uleb(out + n, x->at - x->start);
+	n += sp_put_uleb(out + n, x->size);
 	if (flags & BIAS)
-		n += put_uleb(out + n, s->bias = bias);
+		n += sp_put_uleb(out + n, s->bias = bias);
 	if (flags & NAMED)
 		n += span_put_text(out + n, x->name, x->name_len);
 	if (flags & LINKAGE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* blob.c: looking into a blob, and deciding whether its bytes may be trusted. */
+/* blob.c: looks into a blob, and checks whether its bytes may be trusted. */
 #include "base/intern.h"
 #include "unwind/priv.h"
 #include "unwind/runtime.h"

@@ -318,38 +318,38 @@ static int run_fdes(struct builder *b)
 	return r;
 }
 
-/* What the sorted FDEs hold, overlaps joined. */
-static size_t find_covered(const struct builder *b, struct sp_code_span *spans)
+static int find_covered(const struct builder *b, struct sp_code_spans *ret_spans)
 {
-	size_t n = 0;
-	for (size_t i = 0; i < b->n_fdes; i++) {
-		uint64_t start = b->fdes[i].start, end = start + b->fdes[i].size;
-		if (n > 0 && start <= spans[n - 1].end)
-			spans[n - 1].end = SP_MAX(spans[n - 1].end, end);
-		else
-			spans[n++] = (struct sp_code_span){start, end};
-	}
-	return n;
+	int r = 0;
+	for (size_t i = 0; i < b->n_fdes && r == 0; i++)
+		r = sp_code_spans_add(ret_spans, b->fdes[i].start, b->fdes[i].start + b->fdes[i].size);
+	sp_code_spans_join(ret_spans);
+	return r;
 }
 
 /* What cannot be had, for whatever reason, is not derived; a table without it is a table. */
-static int derive(struct builder *b)
+static int derive_gaps(struct builder *b, const struct sp_code_spans *covered)
 {
-	SP_FREE struct sp_code_span *covered = calloc(b->n_fdes + 1, sizeof(*covered));
-	if (!covered)
-		return -ENOMEM;
-	sort_fdes(b);
-	find_entry(b);
-	b->context = sp_context_find(b->elf);
-	size_t n = find_covered(b, covered);
-	int r = sp_derive(b->elf, covered, n, b->entry, &b->derived);
+	int r = sp_derive(b->elf, covered->at, covered->n, b->entry, &b->derived);
 	if (r < 0 || b->derived.cut)
 		b->head.flags |= SP_BLOB_DERIVED_PART;
 	b->head.n_derived_functions = (uint32_t)b->derived.n_functions;
 	b->head.uncovered_bytes = b->derived.code_bytes + b->derived.left_out;
 	b->head.derived_bytes = b->derived.derived_bytes;
 	b->head.left_out_bytes = b->derived.left_out;
-	return b->head.runtime.kind == SP_RUNTIME_V8 ? sp_v8_rows(b->elf, covered, n, &b->derived) : 0;
+	return b->head.runtime.kind == SP_RUNTIME_V8 ? sp_v8_rows(b->elf, covered->at, covered->n, &b->derived) : 0;
+}
+
+static int derive(struct builder *b)
+{
+	struct sp_code_spans covered = {0};
+	sort_fdes(b);
+	find_entry(b);
+	b->context = sp_context_find(b->elf);
+	int r = find_covered(b, &covered);
+	r = r < 0 ? r : derive_gaps(b, &covered);
+	free(covered.at);
+	return r;
 }
 
 /* The number of a rule that keeps these registers, too. */

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * build.h: .eh_frame of an ELF file to the compact rows that the unwinder searches (bpf/wire.h describes them).
+ * build.h: makes an unwind table of an ELF file's .eh_frame: compact rows that the unwinder searches (bpf/wire.h).
  *
- * A pure function from bytes to bytes, so that it runs in a worker without privileges. The blob is one allocation:
- * struct sp_blob, then index words, rows and rules, ready to be copied into table words or written to the cache.
- * Positions in the index are relative to the first row. Rule 0 is SP_CFA_NONE. Between FDEs stand the rows that can be
- * derived from the instructions (derive.h), and else rows of rule 0.
- * The ELF entry point, where no FDE covers it, is SP_CFA_ROOT up to the next FDE, 256 bytes at most (it has no caller:
- * x86-64 psABI 3.4.1), but for shared libraries whose entry point is only the start of .text. Where the caller's stack
- * pointer is told to be elsewhere than the CFA, a row is SP_CFA_BAD. A file in which a function's CFA is counted from
- * the base register (ld.so's lazy binding) tells in all its rows what becomes of that register; one with a function
- * that counts from another while it calls somebody tells who keeps it (kept.h). Go's functions have rows from Go's own
- * table. In a file with V8's builtins what has no rows is SP_CFA_V8. Caps: SP_MAX_ROWS rows and 65,535 rules a file;
- * beyond them the table is partial, and says so. Sources: DWARF 5, section 6.4 (call frame information); Linux Standard
- * Base, exception frames (.eh_frame encoding).
+ * A pure function from bytes to bytes, so a worker without privileges can run it. The table, a blob, is one
+ * allocation: struct sp_blob, then index words, rows and rules, ready to be copied into the kernel's memory or into
+ * the cache. The index counts from the first row. Rule 0 is SP_CFA_NONE.
+ * Between FDEs stand rows derived from the instructions (derive.h), else rows of rule 0. Go's functions get rows from
+ * Go's own table. In a file with V8's builtins, code without rows is SP_CFA_V8. Code at the ELF entry point that no
+ * FDE covers is SP_CFA_ROOT, for at most 256 bytes up to the next FDE (it has no caller: x86-64 psABI 3.4.1), except
+ * in shared libraries whose entry point is only the start of .text. A row whose caller's stack pointer is not the CFA
+ * is SP_CFA_BAD. If a function counts its CFA from the base register (ld.so's lazy binding), all rows of the file
+ * track that register; if one counts from another register across a call, kept.h tells which functions preserve it.
+ * Limits: SP_MAX_ROWS rows and 65,535 rules; beyond them the table is marked as partial. Sources: DWARF 5, section
+ * 6.4; Linux Standard Base, exception frames.
  */
 #ifndef SP_UNWIND_BUILD_H
 #define SP_UNWIND_BUILD_H

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * build_pack.c: rows into groups: the size of a group chosen, the row in force at each group's start put in front.
- */
+/* build_pack.c: groups rows: chooses the size of groups, and puts the row in force at its start first in each. */
 #include "base/mem.h"
 #include "unwind/priv.h"
 #include <errno.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * build_rows.h: the rows of a table while it is built: pushed in order, with their rules numbered.
+ * build_rows.h: the rows of a table while it is built, in order, and the numbers of their rules.
  *
- * Rule 0 is SP_CFA_NONE and rule 1 SP_CFA_BAD, which stands for every rule that there is no number left for. Rows are
- * those of priv.h. What is here belongs to the builder; sp_row_list_done() frees it. `partial` is set where a cap was
- * met. Errors: 0 or -ENOMEM; -EFBIG: SP_MAX_ROWS.
+ * Rule 0 is SP_CFA_NONE. Rule 1 is SP_CFA_BAD, also used when no rule numbers are left. The builder owns everything;
+ * sp_row_list_done() frees it. `partial` is set at a limit. 0 or -ENOMEM; -EFBIG: SP_MAX_ROWS.
  */
 #ifndef SP_UNWIND_BUILD_ROWS_H
 #define SP_UNWIND_BUILD_ROWS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cache.c: tables on disk: what is in an entry of base/entries.h, and whether it may be believed. */
+/* cache.c: unwind tables on disk: the content of an entry of base/entries.h, and its validation. */
 #include "unwind/cache.h"
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cache.h: built unwind tables kept on disk, one file for each build id and file size.
+ * cache.h: a cache on disk of built unwind tables, one file for each build id and file size.
  *
- * By the rules of base/entries.h: only of ELF files that are owned by root or by the caller and that nobody else may
- * write, in a directory of the caller's own, bounded in size. Entries are read by pread, validated (sp_blob_validate,
- * build id), and unlinked and counted when damaged or of another version. Blobs from sp_cache_get are the caller's to
- * free. Not thread-safe.
+ * It follows the rules of base/entries.h: only ELF files that belong to root or the caller and that nobody else may
+ * write have entries; the directory is the caller's own and its size is limited. Entries are read with pread and
+ * validated. Damaged ones, and those of other versions, are removed and counted. The caller frees blobs from
+ * sp_cache_get(). Not thread-safe.
  */
 #ifndef SP_UNWIND_CACHE_H
 #define SP_UNWIND_CACHE_H

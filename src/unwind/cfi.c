@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cfi.c: call frame programs, run for the columns of struct sp_cfi_state (DWARF 5, section 6.4.2). */
+/* cfi.c: runs call frame programs, for the columns of struct sp_cfi_state (DWARF 5, section 6.4.2). */
 #include "unwind/priv.h"
 #include <errno.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cfi_expr.c: DWARF expressions, evaluated symbolically to the few shapes that rows can say.
+ * cfi_expr.c: evaluates DWARF expressions symbolically to the few forms that rows can express.
  *
- * Not by pattern: a small stack machine over symbolic values, so that reg + a; deref; lit b; plus and reg + a; deref;
- * plus_uconst b come to the same, and index * 8 and index << 3. Branches, calls and everything else make the result
- * SP_CFI_OTHER. One step for each operation, no loops: linear in the block. (DWARF 5, section 2.5.)
+ * A small stack machine over symbolic values, not patterns: so `reg + a; deref; lit b; plus` and `reg + a; deref;
+ * plus_uconst b` have one result, and so have index * 8 and index << 3. Branches, calls and all else give
+ * SP_CFI_OTHER. One step per operation and no loops: linear in the block (DWARF 5, section 2.5).
  */
 #include "unwind/priv.h"
 

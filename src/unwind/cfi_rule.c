@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cfi_rule.c: the state of a call frame program as a rule of wire.h. */
+/* cfi_rule.c: the rule of wire.h for the state of a call frame program. */
 #include "unwind/priv.h"
 
 static bool fits16(int64_t n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* eh_frame.c: the entries of .eh_frame: CIEs kept, FDEs handed out. */
+/* eh_frame.c: reads the entries of .eh_frame: keeps CIEs, passes FDEs on. */
 #include "base/mem.h"
 #include "unwind/priv.h"
 #include <errno.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * finish.h: the same unwinder in the user half, over a copy of the stack and a list of mappings.
+ * finish.h: the unwinder in the user half, over a copy of the stack and a list of mappings.
  *
- * Finishes a sample that the kernel half could not (SP_MESSAGE_PENDING): goes on from the recorded machine state; and
- * walks whole stacks where there is no kernel half, only perf_event_open's copies of registers and stack. Where code
- * is not at hand a guess believes a return address if it lies in an executable mapping; of code that was made at run
- * time whoever can look at it is asked. A pure function but for the tables and the program's memory, which it reads.
- * When a frame's table is absent it stops with -EAGAIN and says which; load that and call again: the record then holds
- * the state reached.
+ * It finishes samples that the kernel half could not (SP_MESSAGE_PENDING), from the recorded state on, and walks whole
+ * stacks of perf_event_open, which has no kernel half. If a table is missing it stops with -EAGAIN and says which:
+ * load it and call again; the record holds the state that was reached. Where code cannot be read, a guess accepts any
+ * return address in an executable mapping. For code made at run time it calls the functions in struct
+ * sp_finish_memory. It reads the tables and the program's memory, and has no other effects.
  */
 #ifndef SP_UNWIND_FINISH_H
 #define SP_UNWIND_FINISH_H

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * go_rows.c: rows of Go's functions, from the table by which its own runtime walks stacks.
+ * go_rows.c: unwind rows of Go's functions, from the table by which Go's runtime walks stacks.
  *
- * Go writes no .eh_frame. Its table says how far the stack pointer is below the return address, which is all of a rule
- * but for the frame pointer: a function with a frame keeps its caller's in the word below the return address. Where the
- * runtime goes over to another stack the frame pointer leads back. Up to Go 1.20 that skips the function that asked for
- * it, since the functions that change stacks had no frame of their own; how far its frame reaches below its frame
- * pointer, where the return address into it lies, only its own row would tell. So what comes next is marked as guessed.
+ * Go writes no .eh_frame. Its table has the distance from the stack pointer to the return address, which is all of a
+ * rule except the frame pointer: a function with a frame saves the caller's in the word below the return address.
+ * Where the runtime changes to another stack, the frame pointer leads back. Up to Go 1.20 that skips the function that
+ * asked for the change, because functions that change stacks had no frame; so the next frame is marked as guessed.
  */
 #include "base/mem.h"
 #include "elf/elf.h"

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
 /*
- * hotspot_blob.h: where HotSpot (Java) has the code that it made, and what it says of it.
+ * hotspot_blob.h: finds the blob of HotSpot's (Java's) code cache that holds an address.
  *
- * HotSpot keeps all its code as blobs in the heaps of its code cache. A heap has a map with a byte for each segment:
- * 0 begins a blob, 0xff is free, else it is how far to go back. A blob's head says how large its frames are, from where
- * on they stand, and where its code begins. Where all of this stands HotSpot tells itself (gHotSpotVMStructs;
- * unwind/runtime.c), in numbers that are in the process's memory.
- * Included by both halves, with hotspot.h, and by hotspot_image.c. The includer defines SP_WALK, which has
- *   struct sp_hotspot_blob_info blob_info                             room for what was found of a blob
- * and int sp_env_read() as in v8.h. All that is read may be hostile: walks are bounded. Sources: HotSpot's
- * memory/heap.cpp, code/codeBlob.hpp.
+ * HotSpot keeps its code as blobs in heaps. A heap has a map with one byte per segment: 0 begins a blob, 0xff is free,
+ * any other is the distance to go back. A blob's head has its frame size, where its frames are complete, and where its
+ * code begins. HotSpot exports the offsets of these fields for debuggers (gHotSpotVMStructs; unwind/runtime.c).
+ * Both halves include this file, with hotspot.h; so does hotspot_image.c. The includer defines SP_WALK with a member
+ * struct sp_hotspot_blob_info blob_info, and int sp_env_read() as in v8.h. Memory may be hostile, so walks are
+ * bounded. Sources: HotSpot's memory/heap.cpp, code/codeBlob.hpp.
  */
 #ifndef SP_UNWIND_HOTSPOT_BLOB_H
 #define SP_UNWIND_HOTSPOT_BLOB_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hotspot_file.c: where HotSpot's tables of its own fields have the numbers that hotspot.h needs.
+ * hotspot_file.c: finds where HotSpot's tables of its own fields have the numbers that hotspot.h needs.
  *
- * The tables are arrays of C structures (HotSpot's runtime/vmStructs.hpp) whose strings and addresses are pointers: in
- * the file, relocations. Of a field: names of its class, of itself and of its type, whether it is static, its offset,
- * its address. Of a type: its name, its size.
+ * The tables are arrays of C structures (HotSpot's runtime/vmStructs.hpp). Their strings and addresses are pointers,
+ * so relocations in the file. A field has the names of its class, itself and its type, whether it is static, its
+ * offset and address; a type has its name and size.
  */
 #include "base/machine.h"
 #include "base/mem.h"

@@ -2,11 +2,11 @@
 /*
  * hotspot_image.h: a copy of the process memory needed to step through HotSpot's code.
  *
- * Whoever walks a stack later reads from the image what hotspot.h reads of a process: where the code cache is, what the
- * blobs of the places given say, and the bytes of code before each, which tell whether a call ends there. What the
- * process has there now need not be what it had when the stack was taken, so an image is made soon. It is lines of 64
- * bytes, at multiples of that, rising. The memory and an image that another process has made may be hostile; an image
- * has SP_IMAGE_MAX_LINES at most. Whoever made it frees it. -ENOMEM, -EBADMSG.
+ * A later walk reads from the image what hotspot.h reads from a process: the code cache, the blobs at the given
+ * addresses, and the bytes before each address, which show whether a call ends there. The process goes on and changes
+ * its memory, so images are made soon after the sample. An image is a sorted list of 64-byte lines, at most
+ * SP_IMAGE_MAX_LINES. Memory, and images made by other processes, may be hostile. Whoever makes an image frees it.
+ * -ENOMEM, -EBADMSG.
  */
 #ifndef SP_UNWIND_HOTSPOT_IMAGE_H
 #define SP_UNWIND_HOTSPOT_IMAGE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hotspots.h: what is known of each Java process's code cache, by the id of its memory: in the kernel half's map, and
- * here for the stacks that the user half walks.
+ * hotspots.h: where each Java process has its code cache, by the id of its memory.
  *
- * Few at one time, SP_MAX_HOTSPOTS at most where there is a map. The list owns its records; the map's descriptor is the
- * caller's. Not thread-safe. Errors: -ENOMEM; -ENOSPC: the map is full.
+ * The records are in the kernel half's map, at most SP_MAX_HOTSPOTS, and in a list here for stacks walked by the user
+ * half. The list owns its records; the map's descriptor is the caller's. Not thread-safe. -ENOMEM; -ENOSPC: the map is
+ * full.
  */
 #ifndef SP_UNWIND_HOTSPOTS_H
 #define SP_UNWIND_HOTSPOTS_H

@@ -2,10 +2,10 @@
 /*
  * priv.h: the parts of the table builder: .eh_frame entries, call frame programs, expressions, packing.
  *
- * .eh_frame is walked once from its start. CIEs are parsed and their initial instructions run once each, so that the
- * work is linear in the bytes whatever they are; an FDE may only point back to a CIE that was walked over before.
- * A call frame program is run symbolically for the CFA, the frame pointer, the return address and the stack pointer.
- * Everything borrows the bytes of .eh_frame, which the builder owns. -EBADMSG: malformed; -EFBIG: over a cap.
+ * .eh_frame is read once from its start. An FDE may only refer to a CIE before it, whose initial instructions are run
+ * once, so the work is linear in the bytes of any input. Call frame programs are run symbolically, for the CFA, the
+ * frame pointer, the return address and the stack pointer. The builder owns the bytes of .eh_frame. -EBADMSG:
+ * malformed; -EFBIG: over a limit.
  */
 #ifndef SP_UNWIND_PRIV_H
 #define SP_UNWIND_PRIV_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * runtime.h: whether a file is a runtime that makes code, and what it says of it.
+ * runtime.h: tells whether a file is V8 or HotSpot, runtimes that make code, and reads what it exports about that.
  *
- * V8's builtins, which are in the file, have no unwind information; what is known of them, and of the code that V8
- * makes at run time, is in v8.h. V8 is known by what it exports for debuggers (v8dbg_*: libnode.so, node).
- * HotSpot (libjvm.so) exports tables of its own fields for debuggers, gHotSpotVMStructs and gHotSpotVMTypes: names and
- * numbers. Where the numbers are that hotspot.h needs is found in the file; what they are, HotSpot writes there when it
- * starts, so that they are read from the process. A pure function of the file's bytes, which may be hostile.
+ * V8 (libnode.so, node) is recognised by symbols for debuggers, v8dbg_*. Its builtins are in the file and have no
+ * unwind information; v8.h steps through them. HotSpot (libjvm.so) exports tables of its fields for debuggers,
+ * gHotSpotVMStructs and gHotSpotVMTypes. The file tells where in memory the numbers are that hotspot.h needs; HotSpot
+ * writes them at its start, so they are read from the process. A pure function of the file's bytes, which may be
+ * hostile.
  */
 #ifndef SP_UNWIND_RUNTIME_H
 #define SP_UNWIND_RUNTIME_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
 /*
- * step_types.h: the types of unwind/step.h, for those who need them without its functions.
+ * step_types.h: the types of unwind/step.h, for code that does not need its functions.
  *
- * Compiled in both halves, like step.h. A segment is what one element of the kernel half's array of maps holds, and
- * what unwind/tables.c writes through a mapping of it: words at the same place in both.
+ * Compiled in both halves. A segment is one element of the kernel half's array of maps. unwind/tables.c writes it
+ * through a mapping, so its layout is the same in both.
  */
 #ifndef SP_UNWIND_STEP_TYPES_H
 #define SP_UNWIND_STEP_TYPES_H

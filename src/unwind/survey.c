@@ -5,10 +5,8 @@
 static void note_row(struct sp_blob_survey *s, const struct sp_rule *rule, uint64_t bytes)
 {
 	s->n_rows++;
-	if (rule->cfa == SP_CFA_NONE) {
-		s->n_gap_rows++;
+	if (rule->cfa == SP_CFA_NONE) /* a gap: nothing is known from there on */
 		return;
-	}
 	if (rule->ra & SP_RULE_DERIVED) {
 		s->n_derived_rows++;
 		s->derived_bytes += bytes;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * survey.h: what a table is made of, counted from the table itself: rows, the code that they are about, and what the
- * file says beyond what a row can hold.
+ * survey.h: counts what an unwind table contains: rows, bytes of code, and rows that could not be expressed.
  *
- * Rows count as they lie in the table, with the copies at the groups' starts. Bytes are of the file's offsets, from a
- * row to the next. A row that cannot be expressed says why (enum sp_bad_why of bpf/wire.h). The blob must be valid
+ * Rows are counted as stored, with the copies at the beginning of groups. Bytes are file offsets from one row to the
+ * next. Rows that could not be expressed are counted by reason (enum sp_bad_why of bpf/wire.h). The blob must be valid
  * (sp_blob_validate). Pure; no state.
  */
 #ifndef SP_UNWIND_SURVEY_H
@@ -13,12 +12,12 @@
 #include "unwind/build.h"
 
 struct sp_blob_survey {
-	uint64_t n_rows, n_gap_rows; /* gap: nothing is known from there on */
-	uint64_t n_derived_rows;     /* not told by the file but derived from its instructions */
-	uint64_t n_bad[SP_N_BAD];    /* rows, by reason */
-	uint64_t derived_bytes;      /* of code with derived rules */
-	uint64_t told_bytes;         /* with one that the file tells, one that cannot be expressed too */
-	uint64_t bad_bytes;          /* of these, without one that can be */
+	uint64_t n_rows;
+	uint64_t n_derived_rows;  /* not told by the file but derived from its instructions */
+	uint64_t n_bad[SP_N_BAD]; /* rows, by reason */
+	uint64_t derived_bytes;   /* of code with derived rules */
+	uint64_t told_bytes;      /* with one that the file tells, one that cannot be expressed too */
+	uint64_t bad_bytes;       /* of these, without one that can be */
 };
 
 struct sp_blob_survey sp_blob_survey(const struct sp_blob *b);

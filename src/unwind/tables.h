@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tables.h: the unwind tables in the kernel's memory: load, look up, evict, under a budget.
+ * tables.h: the unwind tables in the kernel's memory: load, look up and evict, within a budget.
  *
- * Tables live in segments of 1 MiB (BPF arrays of one element, mapped here, reached by the kernel half through an array
- * of maps), which are made on demand up to the budget. A table takes one run of words; its groups of rows never cross a
- * segment's border. Loading: the words are written first, then struct sp_table with its state last, so a reader that
- * sees LOADED sees the rest. Files whose tables are equal word for word (copies of a library) have one table together.
- * Eviction: the files whose table was used the longest time ago are marked ABSENT; its words are used again only after
- * every CPU has left the programs that may have read the mark (an RCU grace period, which an update of an array of maps
- * waits for). The kernel half asks again for an evicted file when it next meets it.
+ * Tables are in segments of 1 MiB, made on demand: BPF arrays of one element, mapped here, which the kernel half
+ * reaches through an array of maps. A table is one run of words; no group of rows crosses a segment's end. A load
+ * writes the words first and struct sp_table's state last, so a reader that sees LOADED sees everything. Files with
+ * equal tables (copies of a library) share one.
+ * Eviction marks the files of the least recently used tables as ABSENT. Their words are reused only after all CPUs
+ * have left the BPF programs (an RCU grace period, for which an update of an array of maps waits). The kernel half
+ * asks for an evicted file's table again when it needs it.
  *
- * Ownership: segments and mappings are this object's; map descriptors given to sp_tables_new() stay the caller's.
- * Not thread-safe. Errors: negative errno with sp_error_text(); -E2BIG: this table alone exceeds the budget.
+ * Segments and mappings belong to this object; map descriptors given to sp_tables_new() to the caller. Not thread-
+ * safe. Negative errno with sp_error_text(); -E2BIG: the table alone exceeds the budget.
  */
 #ifndef SP_UNWIND_TABLES_H
 #define SP_UNWIND_TABLES_H

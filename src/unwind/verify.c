@@ -15,19 +15,6 @@ static int add_fde(void *arg, uint64_t start, uint64_t size)
 	return sp_code_spans_add(arg, start, start + size);
 }
 
-static void join(struct sp_code_spans *s)
-{
-	size_t n = 0;
-	sp_code_spans_sort(s);
-	for (size_t i = 0; i < s->n; i++) {
-		if (n && s->at[i].start <= s->at[n - 1].end)
-			s->at[n - 1].end = SP_MAX(s->at[n - 1].end, s->at[i].end);
-		else
-			s->at[n++] = s->at[i];
-	}
-	s->n = n;
-}
-
 static size_t leave_covered(const struct sp_code_spans *fdes, uint64_t *places, size_t n)
 {
 	size_t n_left = 0;
@@ -76,10 +63,10 @@ static int verify(struct sp_elf *e, struct sp_code_spans *covered, uint64_t *pla
 	int r = sp_fde_walk(e, add_fde, covered);
 	if (r == -ENOMEM)
 		return r;
-	join(covered);
+	sp_code_spans_join(covered);
 	n = leave_covered(covered, places, n);
 	r = n ? add_distant(covered, places, n) : 0;
-	join(covered);
+	sp_code_spans_join(covered);
 	if (r == 0 && n) {
 		r = sp_derive_by_fp(e, covered->at, covered->n, &d);
 		*ret_n = r == 0 ? leave_verified(&d, places, n) : 0;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * verify.h: whether frame pointers that were followed in code without unwind information are told by the code itself.
+ * verify.h: checks guessed frames against the code: did the frame pointer lead to the frame?
  *
- * Files have more code without an FDE than is worth reading whole (chromium: 226 MB), or than a table has room for. So
- * their frames are guessed while sampling. Afterwards the functions around the places that were sampled are followed as
- * derive.h follows them; where the frame pointer is known to lead to the frame, the guess was none. A place in code
- * that has an FDE is not verified. Pure, from bytes that may be hostile, with derive.h's caps. 0 or -ENOMEM, or what
- * reading the file says.
+ * Some files have more code without an FDE than is worth deriving (chromium: 226 MB), or than a table can hold, so
+ * their frames are guessed while sampling. Afterwards the functions around the sampled addresses are explored as in
+ * derive.h. If the frame pointer is known to lead to the frame, the frame is verified. Addresses with an FDE are not.
+ * Pure; the bytes may be hostile; derive.h's limits. 0, -ENOMEM, or an error of reading the file.
  */
 #ifndef SP_UNWIND_VERIFY_H
 #define SP_UNWIND_VERIFY_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The broker's two sides. One SOCK_SEQPACKET message a request, with a descriptor where one is given, and one a reply.
- * A worker is made by clone(CLONE_PARENT): the broker's parent waits for it as for any child of its own (not by clone3:
- * systemd's RestrictNamespaces= takes that away, as its flags stand where no filter can see them). Only the
- * broker may end a parser, which is another user by then; it does so by the pidfd that it kept, never by a number that
- * may be somebody else's.
+ * The broker's two sides. A request is one SOCK_SEQPACKET message, with a descriptor if one is passed, and so is a
+ * reply.
+ *
+ * Workers are made with clone(CLONE_PARENT), so the broker's parent waits for them as for its own children (not with
+ * clone3, which systemd's RestrictNamespaces= blocks, since filters cannot see its flags). Parsers run as another
+ * user, so only the broker may end them; it does so by pidfd, never by pid, which might be reused.
  */
 #include "worker/broker.h"
 

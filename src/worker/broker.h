@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * broker.h: a small process that keeps privileges, so that the program itself need not.
+ * broker.h: a small process that keeps privileges, so that the program can give them up.
  *
- * It is this program, executed again as `soprof --worker broker`. It starts and ends worker processes (they become the
- * caller's children all the same), makes segments of unwind tables, opens perf events on CPUs that appear later, and
- * puts one file in place whose path it was told before the privileges were dropped. It reads no foreign byte.
- * Everything is asked for over a socket pair and answered at once: a call waits for its answer, at most SP_BROKER_MS.
- * It ends with the caller. After sp_privileges_drop() the calling process holds no capability and can get none by
- * executing anything.
+ * It is this program, executed again as `soprof --worker broker`. It starts and ends workers (they are children of the
+ * caller), makes segments of unwind tables, opens perf events on CPUs that come online, and renames one file to a path
+ * that it was given before privileges were dropped. It reads no foreign byte. Requests go over a socket pair, and a
+ * call waits at most SP_BROKER_MS for its answer. The broker ends with the caller. After sp_privileges_drop() the
+ * calling process has no capability, and cannot get one by executing a program.
  *
  * Results: a descriptor (the caller's, close-on-exec), 0, or a negative errno with sp_error_text(). Not thread-safe.
  */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fetches debug files from debuginfod servers, by elfutils' client library, which is opened at run time: it brings a
- * whole HTTP client with it, that no other process of ours should have. Root fetches as nobody, into a directory that
- * is gone with the file's name as soon as it is open; others into the cache that all clients of theirs share.
+ * Fetches debug files from debuginfod servers, with elfutils' client library.
+ *
+ * The library is loaded at run time, because it contains an HTTP client that no other process of ours should have.
+ * Root fetches as nobody, into a directory that is removed as soon as the file is open; other users into the cache
+ * that all debuginfod clients share.
  */
 #include "base/error.h"
 #include "base/mem.h"

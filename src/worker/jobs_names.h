@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobs_names.h: what the workers of worker.h are asked for names: of a file, of made code, and for debug files.
+ * jobs_names.h: requests to workers about names: of a file's functions, of JIT code, and for debug files.
  *
- * Queued, answered by the callback given, and owned as worker.h says: descriptors given stay the caller's, those
- * received are the callback's. What a process answers is checked before anyone gets it: an answer for an offset holds
- * the offset. Errors: negative errno with sp_error_text() in the callback. Not thread-safe.
+ * Queueing, callbacks and ownership are as in worker.h: descriptors given stay the caller's, those received belong to
+ * the callback. Answers are checked before the callback gets them: what is said about an offset must contain it.
+ * Negative errno with sp_error_text() in the callback. Not thread-safe.
  */
 #ifndef SP_WORKER_JOBS_NAMES_H
 #define SP_WORKER_JOBS_NAMES_H

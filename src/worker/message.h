@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * message.h: what the two sides of a worker's socket say to each other.
+ * message.h: the messages between a worker and its parent.
  *
- * One SOCK_SEQPACKET pair a process. The parent sends struct sp_job_message, cut after its path, with the file's
- * descriptor and, where the answer or the question may be large, a memfd that the parent made: the question is in it,
- * and the process writes the answer over it. A debug file's descriptor may be the third. The process sends struct
- * sp_answer_message, cut after its text, in the order of the jobs. A parser's answers are hostile until checked: the
- * parent takes no descriptors from it and reads the memfd with pread into memory of its own.
+ * Each worker has a SOCK_SEQPACKET pair. The parent sends struct sp_job_message, cut after its path, with the file's
+ * descriptor; for large questions or answers also with a memfd of the parent's, which has the question and which the
+ * worker overwrites with the answer; a debug file's descriptor may be the third. The worker answers in order, with
+ * struct sp_answer_message, cut after its text. Answers of parsers are hostile until checked: the parent accepts no
+ * descriptors from them, and reads the memfd with pread into its own memory.
  */
 #ifndef SP_WORKER_MESSAGE_H
 #define SP_WORKER_MESSAGE_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mounts.h: what an opener knows of mounts and mappings before it opens anything; private to src/worker.
+ * mounts.h: what an opener finds out about mounts and mappings before it opens a file. Private to src/worker.
  *
- * mounts.c tells the types of file systems, as this process or that one sees them, and opens mount points; maps.c looks
- * into /proc/PID/maps. Reads of /proc only, which never hang. Texts are the caller's. 0 or a negative errno. No state.
+ * mounts.c tells the type of a file system as this or another process sees it, and opens mount points; maps.c reads
+ * /proc/PID/maps. Only /proc is read, which never hangs. The caller owns texts. 0 or a negative errno. No state.
  */
 #ifndef SP_WORKER_MOUNTS_H
 #define SP_WORKER_MOUNTS_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Opens what the kernel half has announced. The key is the kernel's; of what stat(2) tells, the inode number, size and
- * time of change are compared with it, not the device, which overlayfs and btrfs show differently. Only regular files
- * are opened for reading: O_PATH and statx(AT_STATX_DONT_SYNC) neither run a device's open nor ask a file system's
- * server. A file whose server may never answer is not opened: close(2) asks it, too, and would hang.
+ * Opens files that the kernel half has announced. Of stat(2)'s answer, inode number, size and time of change are
+ * compared with the kernel's key; not the device, because overlayfs and btrfs show another. Only regular files are
+ * opened for reading: O_PATH and statx(AT_STATX_DONT_SYNC) neither call a device's open nor ask a file system's
+ * server. A file whose server may never answer is not opened, since even close(2) would hang.
  */
 #include "base/error.h"
 #include "base/machine.h"

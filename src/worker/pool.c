@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The processes of one role. A process works on its jobs in order, so the first unanswered one is to blame for a crash
- * or a missed deadline; those behind it go back to the head of the queue.
+ * The processes of one role. A process works on its jobs in order, so the first one without an answer is to blame for
+ * a crash or a missed deadline; those behind it go back to the head of the queue.
  */
 #include "base/error.h"
 #include "base/mem.h"

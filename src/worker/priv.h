@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * priv.h: the parent's book-keeping of jobs and processes, and what a process does in itself.
+ * priv.h: the parent's jobs and worker processes, and the code that runs in a worker.
  *
- * Ownership: a job owns its descriptors, offsets and results until its callback has been called; a list owns its jobs,
- * a process the jobs that were sent to it, a pool its processes. Errors: 0 or negative errno. One thread: the caller's.
+ * A job owns its descriptors, offsets and results until its callback has been called. A list owns its jobs, a process
+ * the jobs sent to it, a pool its processes. 0 or a negative errno. One thread, the caller's.
  */
 #ifndef SP_WORKER_PRIV_H
 #define SP_WORKER_PRIV_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A worker process executes this very program again (/proc/self/exe --worker ROLE), so that it has neither the parent's
- * memory nor its mappings: an abandoned opener would otherwise keep BPF ring buffers alive for as long as it hangs.
- * A program whose main has not called sp_worker_main() forks only. So does the broker, which has been executed so and
- * has nothing that a worker must not have: to load the program once more would cost more than most jobs.
+ * A worker process executes this program again (/proc/self/exe --worker ROLE), so it has neither the parent's memory
+ * nor its mappings: an abandoned opener would keep BPF ring buffers alive for as long as it hangs.
+ *
+ * A program whose main has not called sp_worker_main() only forks. So does the broker, which was executed itself and
+ * holds nothing that a worker must not have; executing again would cost more than most jobs.
  */
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * worker.h: parse foreign files, and open them, in processes that may die or hang.
+ * worker.h: processes that open and parse foreign files, and that may crash or hang.
  *
- * A parser process has no privileges (no capabilities, no new privileges, uid/gid nobody when started by root, a
- * seccomp filter that leaves it read, pread, fstat, memory, clock, its socket and exit) and limits (RLIMIT_AS, NOFILE,
- * no core, no files written) and gets descriptors over a socket pair; every answer is validated here (sp_blob_validate)
- * before anyone uses it. A crash or a missed deadline costs the file that was being parsed, which is told by its note;
- * the process is replaced. An opener process keeps four capabilities (SYS_PTRACE, DAC_READ_SEARCH, CHECKPOINT_RESTORE,
- * PERFMON) but does nothing but open(2) and its relatives, since a file on a hostile FUSE mount blocks its opener for
- * ever, even against SIGKILL: past the deadline it is abandoned (at most SP_WORKER_ABANDONED of them) and replaced. The
- * caller's own process opens and parses nothing foreign.
+ * A parser has no privileges: no capabilities, uid and gid nobody if started by root, and a seccomp filter that allows
+ * read, pread, fstat, memory, the clock, its socket and exit. It has limits (RLIMIT_AS, NOFILE, no core, no files
+ * written), and gets descriptors over a socket pair. Every answer is validated here (sp_blob_validate) before use. A
+ * crash or a missed deadline costs the file that was being parsed, whose note tells so; the process is replaced. An
+ * opener keeps four capabilities (SYS_PTRACE, DAC_READ_SEARCH, CHECKPOINT_RESTORE, PERFMON), and does nothing but
+ * open(2) and its relatives. A file on a hostile FUSE mount can block it for ever, even against SIGKILL: after the
+ * deadline it is abandoned (at most SP_WORKER_ABANDONED are) and replaced. The caller's process opens and parses
+ * nothing foreign.
  *
- * Requests are queued and answered in any order through the callback given with each, from sp_workers_dispatch() in
- * the caller's thread; a callback may queue more, and may not dispatch or free. Ownership: descriptors given stay the
- * caller's (a copy is taken); descriptors, blobs and names received are the callback's. Not thread-safe. Linux only.
+ * Requests are queued, and answered in any order through their callbacks, from sp_workers_dispatch() in the caller's
+ * thread. A callback may queue more, but not dispatch or free. Descriptors given stay the caller's (they are
+ * duplicated); descriptors, blobs and names received belong to the callback. Not thread-safe. Linux only.
  */
 #ifndef SP_WORKER_WORKER_H
 #define SP_WORKER_WORKER_H

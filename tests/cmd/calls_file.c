@@ -10,15 +10,19 @@
  *   calls-file counters FILE                         name value
  *   calls-file time FILE                             programs that start from now on time their calls
  *   calls-file times FILE                            of each function: function, calls, timed, ns of all together
+ *   calls-file tear FILE                             as if a program had been killed while it wrote its first row
  *   calls-file untimed FILE                          functions that are not timed
  */
 #include "base/error.h"
 #include "link/file.h"
+#include "link/format.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int fail(int r)
 {
@@ -105,6 +109,22 @@ static int time_calls(const char *path)
 	return r < 0 ? fail(r) : 0;
 }
 
+static int tear(const char *path)
+{
+	struct sp_calls_block blocks[SP_CALLS_MAX_BLOCKS];
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	bool done = false;
+
+	if (fd < 0 || pread(fd, blocks, sizeof(blocks), SP_CALLS_PAGE) != sizeof(blocks))
+		return 1;
+	for (size_t i = 0; i < SP_CALLS_MAX_BLOCKS && !done; i++)
+		if (blocks[i].state == SP_CALLS_READY && blocks[i].kind == SP_CALLS_ROW)
+			done = pwrite(fd, &(uint32_t){SP_CALLS_FREE}, sizeof(uint32_t), (off_t)blocks[i].offset) ==
+			       sizeof(uint32_t);
+	close(fd);
+	return !done;
+}
+
 static void print_untimed(const struct sp_calls_snapshot *s)
 {
 	for (size_t i = 0; i < s->n_callees; i++)
@@ -158,6 +178,8 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "time") == 0)
 		return time_calls(argv[2]);
+	if (strcmp(argv[1], "tear") == 0)
+		return tear(argv[2]);
 	r = sp_calls_read(argv[2], &s);
 	if (r < 0)
 		return fail(r);

@@ -88,6 +88,16 @@ if musl-gcc -o "$dir/a" "$dir/a.c" 2>/dev/null; then
 	uncounted "$before"
 fi
 
+# What a killed program has left half written is told, and does not count.
+what="a record that was never finished"
+"$SOPROF" report "$good" >"$out" 2>"$err" || fail "the whole file"
+! grep -q unfinished "$err" || fail "nothing is unfinished before"
+cp --sparse=always "$good" "$dir/torn.profile"
+"$calls_file" tear "$dir/torn.profile" || fail "a row to tear"
+"$SOPROF" report "$dir/torn.profile" >"$out" 2>"$err" || fail "a torn file"
+grep -q '^soprof: at least [0-9]* calls by' "$err" || fail "a least number"
+grep -q '^soprof: 1 record is unfinished: a program was killed while it wrote' "$err" || fail "what is left out"
+
 # Two versions of one library: functions stand at other places, and have other callers.
 what="a library that is replaced"
 count_into "$dir/two.profile" site libv.so

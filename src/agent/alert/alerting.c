@@ -262,12 +262,6 @@ struct sp_agent_watch sp_alerting_watch(struct sp_alerting *a)
 	    .fd = sp_deliver_fd(a->deliver), .timeout_ms = timeout_ms, .ready = handle_ready, .arg = a};
 }
 
-void sp_alerting_stats(const struct sp_alerting *a, struct sp_alerting_stats *ret_stats)
-{
-	sp_alerts_stats(a->alerts, &ret_stats->alerts);
-	sp_deliver_stats(a->deliver, &ret_stats->deliver);
-}
-
 /* --- metrics --- */
 static void put_metric(struct sp_expo *x, enum sp_expo_type type, const char *name, const char *help, uint64_t value)
 {
@@ -278,25 +272,27 @@ static void put_metric(struct sp_expo *x, enum sp_expo_type type, const char *na
 void sp_alerting_write(void *alerting, struct sp_expo *x)
 {
 	const struct sp_alerting *a = alerting;
-	struct sp_alerting_stats s;
+	struct sp_alerts_stats alerts;
+	struct sp_deliver_stats deliver;
 	struct sp_labels l;
 
-	sp_alerting_stats(a, &s);
+	sp_alerts_stats(a->alerts, &alerts);
+	sp_deliver_stats(a->deliver, &deliver);
 	sp_expo_family(x, SP_EXPO_GAUGE, "soprof_alerts_firing", NULL,
 		       "Alerts of the agent's own rules that fire now, by the rule's name.");
 	for (size_t i = 0; i < a->config->n_alerts; i++)
 		sp_expo_number(x, sp_labels_of(x, &l, "alert", a->config->alerts[i].name, NULL, NULL),
 			       sp_alerts_firing(a->alerts, i));
-	put_metric(x, SP_EXPO_COUNTER, "soprof_alerts_fired", "Alerts that began to fire.", s.alerts.n_fired);
-	put_metric(x, SP_EXPO_COUNTER, "soprof_alerts_resolved", "Alerts that are over.", s.alerts.n_resolved);
+	put_metric(x, SP_EXPO_COUNTER, "soprof_alerts_fired", "Alerts that began to fire.", alerts.n_fired);
+	put_metric(x, SP_EXPO_COUNTER, "soprof_alerts_resolved", "Alerts that are over.", alerts.n_resolved);
 	put_metric(x, SP_EXPO_COUNTER, "soprof_alerts_unwatched_windows",
-		   "Windows in which not all that the rules mean could be watched.", s.alerts.n_unwatched);
+		   "Windows in which not all that the rules mean could be watched.", alerts.n_unwatched);
 	put_metric(x, SP_EXPO_COUNTER, "soprof_alert_notifications",
-		   "Notifications that a command, webhook or Alertmanager took.", s.deliver.n_delivered);
+		   "Notifications that a command, webhook or Alertmanager took.", deliver.n_delivered);
 	put_metric(x, SP_EXPO_COUNTER, "soprof_alert_notification_failures",
-		   "Attempts to deliver a notification that failed.", s.deliver.n_failed);
+		   "Attempts to deliver a notification that failed.", deliver.n_failed);
 	put_metric(x, SP_EXPO_COUNTER, "soprof_alert_notifications_dropped", "Notifications that were given up.",
-		   s.deliver.n_dropped);
+		   deliver.n_dropped);
 	put_metric(x, SP_EXPO_GAUGE, "soprof_alert_notifications_waiting", "Notifications that wait for delivery.",
-		   s.deliver.n_waiting);
+		   deliver.n_waiting);
 }

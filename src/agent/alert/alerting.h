@@ -26,12 +26,6 @@ int sp_alerting_configure(struct sp_alerting *a, const struct sp_agent_config *c
 struct sp_agent_listener sp_alerting_listener(struct sp_alerting *a);
 struct sp_agent_watch sp_alerting_watch(struct sp_alerting *a);
 
-struct sp_alerting_stats {
-	struct sp_alerts_stats alerts;
-	struct sp_deliver_stats deliver;
-};
-void sp_alerting_stats(const struct sp_alerting *a, struct sp_alerting_stats *ret_stats);
-
 /* For sp_metrics_add(): the families soprof_alert*. */
 struct sp_expo;
 void sp_alerting_write(void *alerting, struct sp_expo *x);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* deliver_manager.c: keeps Alertmanagers informed, by version 2 of their API. */
+/* deliver_manager.c: keeps Alertmanagers informed, with version 2 of their API. */
 #include "agent/alert/deliver_priv.h"
 #include "agent/log.h"
 #include "base/error.h"

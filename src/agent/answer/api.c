@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "base/when.h"
 #include "profile/totals.h"
+#include "profile/values.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <pwd.h>
@@ -34,8 +35,8 @@ void sp_api_put_answer(const struct sp_api_ask *ask, const struct sp_store_answe
 	sp_api_put_seconds(j, "covered_seconds", answer->covered_ns);
 	sp_json_uint(j, "windows", answer->n_windows);
 	sp_json_string(j, "resolution", resolutions[SP_MIN(SP_MAX(answer->resolution, 0), SP_N_RESOLUTIONS - 1)]);
-	sp_json_ints(j, {"damaged", answer->n_damaged}, {"salvaged", answer->n_salvaged}, {"lost", answer->n_lost},
-		     {"shortened", answer->n_shortened});
+	sp_json_ints(j, {"damaged", answer->n_damaged}, {"incomplete", answer->n_incomplete},
+		     {"salvaged", answer->n_salvaged}, {"lost", answer->n_lost}, {"shortened", answer->n_shortened});
 	sp_json_line(j);
 }
 
@@ -309,15 +310,10 @@ int sp_api_profile(const struct sp_api *a, const struct sp_store_query *q, struc
 
 int sp_api_value(const struct sp_profile *p, const char *name, uint32_t *ret_value)
 {
-	const char *wanted = name ? name : "cpu";
+	int value = sp_profile_find_value(p, name ? name : "cpu", NULL);
 
-	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
-		if (!strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), wanted)) {
-			*ret_value = i;
-			return 0;
-		}
-	*ret_value = 0;
-	return name && sp_profile_n_rows(p) > 0 ? fail_parameter("value", "there is no such value") : 0;
+	*ret_value = value < 0 ? 0 : (uint32_t)value;
+	return value < 0 && name && sp_profile_n_rows(p) > 0 ? fail_parameter("value", "there is no such value") : 0;
 }
 
 /* --- routes --- */

@@ -42,8 +42,6 @@ int sp_api_value(const struct sp_profile *p, const char *name, uint32_t *ret_val
 void sp_api_put_seconds(struct sp_json *j, const char *name, uint64_t ns); /* a time or a length */
 /* from, to, covered_seconds, windows, resolution ... of an answer. */
 void sp_api_put_answer(const struct sp_api_ask *ask, const struct sp_store_answer *answer, struct sp_json *j);
-/* False for kinds of events that name programs and libraries, which may be of other users. */
-bool sp_api_event_is_for_all(const char *kind);
 
 /* --- routes --- */
 int sp_api_overview(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j);

@@ -11,6 +11,7 @@
 #include "base/sum.h"
 #include "base/time.h"
 #include "profile/profile.h"
+#include "profile/values.h"
 
 struct sums {
 	struct sp_profile *p;
@@ -137,17 +138,9 @@ static int compare_rows(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static uint32_t find_samples_value(const struct sp_profile *p)
-{
-	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
-		if (strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), "samples") == 0)
-			return i;
-	return 0;
-}
-
 static int make_totals(struct sums *s, const char *value, struct sp_totals *ret_totals)
 {
-	uint32_t k = 0, samples = find_samples_value(s->p);
+	uint32_t k = 0, samples = sp_profile_samples_value(s->p);
 	int r = s->from->value(s->p, value, &k);
 
 	for (uint32_t i = 0; i < sp_intern_count(s->ids) && r == 0; i++) {

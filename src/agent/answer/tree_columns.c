@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "profile/diff.h"
+#include "profile/values.h"
 #include "view/html/html_data.h"
 #include "view/html/html_stacks.h"
 #include <errno.h>
@@ -20,14 +21,6 @@ const char *sp_api_library_name(const struct sp_profile *p, uint32_t file)
 }
 
 /* --- tables --- */
-static uint32_t find_samples_value(const struct sp_profile *p)
-{
-	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
-		if (!strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), "samples"))
-			return i;
-	return 0;
-}
-
 static int shape_init(const struct sp_profile *p, struct sp_tree_columns *s)
 {
 	*s = (struct sp_tree_columns){.p = p, .n_libraries = 1};
@@ -43,7 +36,7 @@ int sp_tree_columns_new(const struct sp_profile *p, uint32_t value, struct sp_tr
 {
 	struct sp_tree_columns *s = ret_shape;
 	int r = shape_init(p, s);
-	uint32_t samples = find_samples_value(p);
+	uint32_t samples = sp_profile_samples_value(p);
 
 	s->value = value;
 	s->n_columns = samples == value ? 1 : 2;

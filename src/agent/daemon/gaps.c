@@ -36,7 +36,7 @@ static double seconds(uint64_t ns)
 	return (double)ns / 1e9;
 }
 
-void sp_gap_add(struct sp_agent *a, uint64_t from_ns, uint64_t to_ns, const char *subject, const char *text)
+static void gap_add(struct sp_agent *a, uint64_t from_ns, uint64_t to_ns, const char *subject, const char *text)
 {
 	a->status.n_gaps++;
 	a->status.gap_ns += to_ns - from_ns;
@@ -68,7 +68,7 @@ static void report_stop(struct sp_agent *a, const struct sp_store_stats *stats, 
 	if (stats->was_killed)
 		from = report_kill(a, from, stats->alive_ns, now);
 	if (from < now)
-		sp_gap_add(a, from, now, "stopped", "the agent did not run");
+		gap_add(a, from, now, "stopped", "the agent did not run");
 }
 
 void sp_gap_check_start(struct sp_agent *a)
@@ -101,7 +101,7 @@ void sp_gap_check_clocks(struct sp_agent *a, const struct sp_clock *now, const s
 	char data[64];
 
 	if (change->suspended_ns)
-		sp_gap_add(a, unset_ns - change->suspended_ns, unset_ns, "suspended", "the machine was suspended");
+		gap_add(a, unset_ns - change->suspended_ns, unset_ns, "suspended", "the machine was suspended");
 	if (!change->stepped_ns)
 		return;
 	a->env.n_set_back += change->stepped_ns < 0;
@@ -110,7 +110,7 @@ void sp_gap_check_clocks(struct sp_agent *a, const struct sp_clock *now, const s
 			  "the clock was set %s by %.3f s", change->stepped_ns > 0 ? "forward" : "back",
 			  seconds((uint64_t)(change->stepped_ns > 0 ? change->stepped_ns : -change->stepped_ns)));
 	if (change->stepped_ns > 0)
-		sp_gap_add(a, unset_ns, now->wall_ns, "clock", "the clock skipped this time, it was set forward");
+		gap_add(a, unset_ns, now->wall_ns, "clock", "the clock skipped this time, it was set forward");
 }
 
 void sp_gap_check_late(struct sp_agent *a, const struct sp_clock *now)
@@ -155,7 +155,7 @@ void sp_gap_cpu_changed(void *agent, unsigned cpu, bool is_online)
 		return;
 	}
 	away->is_on = false;
-	sp_gap_add(a, SP_MIN(away->from_ns, now), now, subject, "it was offline");
+	gap_add(a, SP_MIN(away->from_ns, now), now, subject, "it was offline");
 	sp_loop_add_event(a, now, now, "cpu", subject, "online=1", "came online");
 }
 
@@ -168,6 +168,6 @@ void sp_gap_end(struct sp_agent *a)
 		if (!a->cpu_away[cpu].is_on)
 			continue;
 		snprintf(subject, sizeof(subject), "CPU %u", cpu);
-		sp_gap_add(a, SP_MIN(a->cpu_away[cpu].from_ns, now), now, subject, "it was offline");
+		gap_add(a, SP_MIN(a->cpu_away[cpu].from_ns, now), now, subject, "it was offline");
 	}
 }

@@ -49,7 +49,6 @@ struct sp_agent {
 };
 
 /* gaps.c */
-void sp_gap_add(struct sp_agent *a, uint64_t from_ns, uint64_t to_ns, const char *subject, const char *text);
 void sp_gap_check_start(struct sp_agent *a); /* since the store's last window */
 void sp_gap_check_clocks(struct sp_agent *a, const struct sp_clock *now, const struct sp_clock_change *change);
 void sp_gap_check_late(struct sp_agent *a, const struct sp_clock *now);

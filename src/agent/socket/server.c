@@ -24,7 +24,8 @@ static uint64_t now(void)
 	return sp_time_ns(CLOCK_MONOTONIC);
 }
 
-int sp_server_watch(struct sp_server *s, int op, int fd, uint32_t events, enum sp_server_event kind, size_t client)
+static int watch_descriptor(struct sp_server *s, int op, int fd, uint32_t events, enum sp_server_event kind,
+			    size_t client)
 {
 	struct epoll_event e = {.events = events, .data.u64 = (uint64_t)client << KIND_BITS | kind};
 
@@ -99,7 +100,7 @@ static void send_answer(struct sp_server *s, struct sp_client *c, char *text, si
 	c->at = 0;
 	c->state = SP_CLIENT_WRITING;
 	c->deadline_ns = now() + SP_SERVER_WRITE_MS * UINT64_C(1000000);
-	if (!text || sp_server_watch(s, EPOLL_CTL_MOD, c->fd, EPOLLOUT, SP_SERVER_CLIENT, client_index(s, c)) < 0)
+	if (!text || watch_descriptor(s, EPOLL_CTL_MOD, c->fd, EPOLLOUT, SP_SERVER_CLIENT, client_index(s, c)) < 0)
 		end_client(s, c);
 	else
 		write_answer(s, c);
@@ -184,9 +185,9 @@ static int start_child(struct sp_server *s, struct sp_client *c)
 	s->stats.n_queries++;
 	/* The process reports its own deadline to the client; this one is for a process that hangs. */
 	c->deadline_ns = now() + s->query_timeout_ns + SP_NS_PER_S;
-	r = sp_server_watch(s, EPOLL_CTL_ADD, c->pidfd, EPOLLIN, SP_SERVER_CHILD, client_index(s, c));
+	r = watch_descriptor(s, EPOLL_CTL_ADD, c->pidfd, EPOLLIN, SP_SERVER_CHILD, client_index(s, c));
 	if (r >= 0 && !c->done) /* until it has ended, only the client's hangup matters */
-		r = sp_server_watch(s, EPOLL_CTL_MOD, c->fd, 0, SP_SERVER_CLIENT, client_index(s, c));
+		r = watch_descriptor(s, EPOLL_CTL_MOD, c->fd, 0, SP_SERVER_CLIENT, client_index(s, c));
 	if (r < 0)
 		end_client(s, c);
 	return 0;
@@ -231,7 +232,7 @@ static void handle_request(struct sp_server *s, struct sp_client *c)
 	c->state = SP_CLIENT_WAITING;
 	c->ticket = s->n_tickets++;
 	c->deadline_ns = now() + s->query_timeout_ns;
-	if (sp_server_watch(s, EPOLL_CTL_MOD, c->fd, 0, SP_SERVER_CLIENT, client_index(s, c)) < 0)
+	if (watch_descriptor(s, EPOLL_CTL_MOD, c->fd, 0, SP_SERVER_CLIENT, client_index(s, c)) < 0)
 		end_client(s, c);
 }
 
@@ -357,7 +358,7 @@ static int add_client(struct sp_server *s, const struct sp_client *from)
 	s->clients[i].deadline_ns = now() + SP_SERVER_READ_MS * UINT64_C(1000000);
 	s->n_slots = SP_MAX(s->n_slots, i + 1);
 	s->stats.n_clients++;
-	r = s->clients[i].text ? sp_server_watch(s, EPOLL_CTL_ADD, from->fd, EPOLLIN, SP_SERVER_CLIENT, i) : -ENOMEM;
+	r = s->clients[i].text ? watch_descriptor(s, EPOLL_CTL_ADD, from->fd, EPOLLIN, SP_SERVER_CLIENT, i) : -ENOMEM;
 	if (r < 0)
 		end_client(s, &s->clients[i]);
 	return 0;
@@ -382,7 +383,7 @@ static void pause_accepting(struct sp_server *s, int r)
 {
 	sp_log(SP_LOG_WARNING, "no client is accepted for a second: %s", strerror(-r));
 	s->accept_again_ns = now() + SP_NS_PER_S;
-	sp_server_watch(s, EPOLL_CTL_MOD, s->listen, 0, SP_SERVER_LISTEN, 0);
+	watch_descriptor(s, EPOLL_CTL_MOD, s->listen, 0, SP_SERVER_LISTEN, 0);
 }
 
 static void accept_clients(struct sp_server *s)
@@ -405,7 +406,7 @@ static void enforce_deadlines(struct sp_server *s)
 
 	if (s->accept_again_ns && t >= s->accept_again_ns) {
 		s->accept_again_ns = 0;
-		sp_server_watch(s, EPOLL_CTL_MOD, s->listen, EPOLLIN, SP_SERVER_LISTEN, 0);
+		watch_descriptor(s, EPOLL_CTL_MOD, s->listen, EPOLLIN, SP_SERVER_LISTEN, 0);
 	}
 	for (size_t i = 0; i < s->n_slots; i++) {
 		struct sp_client *c = &s->clients[i];
@@ -540,7 +541,7 @@ static int listen_at_path(struct sp_server *s)
 	/* Any user may connect: rights follow from SO_PEERCRED. */
 	if (chmod(s->path, 0666) < 0 || listen(s->listen, BACKLOG) < 0)
 		return sp_fail(-errno, "listen at %s", s->path);
-	return sp_server_watch(s, EPOLL_CTL_ADD, s->listen, EPOLLIN, SP_SERVER_LISTEN, 0);
+	return watch_descriptor(s, EPOLL_CTL_ADD, s->listen, EPOLLIN, SP_SERVER_LISTEN, 0);
 }
 
 int sp_server_new(const struct sp_agent_config *c, const struct sp_server_owner *owner, struct sp_server **ret_server)

@@ -69,7 +69,6 @@ struct sp_server {
 
 /* The kind of descriptor that an event is of. */
 enum sp_server_event { SP_SERVER_LISTEN, SP_SERVER_CLIENT, SP_SERVER_CHILD };
-int sp_server_watch(struct sp_server *s, int op, int fd, uint32_t events, enum sp_server_event kind, size_t client);
 
 /*
  * Sets c->wants_current and c->source by the client's request. Then: whether the server's copy is recent; asks for a

@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,9 @@ static void add_job(struct sp_upgrades *u, uint64_t from_ns, uint64_t to_ns)
 	if (u->n_jobs == SP_UPGRADE_JOBS) {
 		remove_job(u, 0);
 		u->n_given_up++;
+		sp_log(SP_LOG_NOTICE,
+		       "upgrades: more than %d wait to be compared: the oldest is left out (%" PRIu64 " so far)",
+		       SP_UPGRADE_JOBS, u->n_given_up);
 	}
 	u->jobs[u->n_jobs++] = (struct sp_upgrade_job){.from_ns = from_ns, .to_ns = to_ns};
 }
@@ -98,7 +102,6 @@ int sp_upgrades_check_window(struct sp_upgrades *u, const struct sp_profile *p, 
 
 	if (n <= 0)
 		return n;
-	u->n_noticed += (uint64_t)n;
 	/*
 	 * The window may have both builds, and so may the one before, since build ids are known late. Neither side has
 	 * them.

@@ -43,11 +43,11 @@ struct sp_upgrades {
 	size_t n_pairs;
 	struct sp_upgrade_job jobs[SP_UPGRADE_JOBS];
 	size_t n_jobs;
-	uint64_t n_noticed, n_given_up;
 	int pipe[2], self; /* the process's output; the program to execute */
 	pid_t pid;         /* of the process, 0 = none */
 	uint64_t pid_deadline_ns;
-	char *line; /* incomplete line of output */
+	uint64_t n_given_up; /* jobs that found no room */
+	char *line;          /* incomplete line of output */
 	size_t n_line;
 };
 

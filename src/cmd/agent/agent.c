@@ -3,8 +3,8 @@
  * agent.c: `soprof agent`: the sampling loop, the socket, signals and the service manager, in one process in the
  * foreground.
  *
- * SIGTERM and SIGINT end the window at hand and then the agent; a second one is as the first. SIGHUP reads the options
- * and the file again: if anything is wrong with them the agent goes on as it was.
+ * SIGTERM and SIGINT end the current window and then the agent; a second one has no further effect. SIGHUP reads
+ * options and file again; if anything is wrong with them, nothing changes.
  */
 #include "cmd/agent/agent.h"
 #include "agent/agent.h"

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * agent.h: the parts of `soprof agent`: agent.c runs it, agent_status.c tells how it is.
+ * agent.h: the parts of `soprof agent`: agent.c runs it, agent_status.c shows its status.
  *
- * What tells how it is has two ends: words that the running agent puts into its answer (sp_agent_status_put), and the
- * screen that `soprof agent --status` makes of them (sp_agent_status_show), which takes them from whoever answers at
- * the socket: any of them may be missing. 0 or a negative errno with sp_error_text(). Main thread only.
+ * The running agent writes its status as words (sp_agent_status_put). `soprof agent --status` receives them over the
+ * socket and prints them (sp_agent_status_show); any word may be missing. 0 or a negative errno with sp_error_text().
+ * Main thread only.
  */
 #ifndef SP_CMD_AGENT_AGENT_H
 #define SP_CMD_AGENT_AGENT_H
 
 #include "agent/config.h"
+#include <stdbool.h>
 #include <stdio.h>
 
 struct sp_agent;
@@ -19,7 +20,7 @@ struct sp_page;
 int sp_agent_status_put(struct sp_agent *a, const struct sp_agent_config *c, FILE *out);
 int sp_agent_status_show(const char *socket, FILE *out);
 int sp_agent_status_json(const char *socket, FILE *out); /* the same words */
-extern const char *const sp_agent_status_source_words[]; /* those that are of the source before them; NULL ends them */
+bool sp_agent_status_is_of_source(const char *name);     /* the word belongs to the source before it */
 /* What is sampled, kept and answered, and what may be used: a line each, to the log. */
 void sp_agent_greet(const struct sp_agent_config *c, unsigned n_cpus);
 /* agent_page.c: where it is served, to the log and as words of the status. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * agent_alerts.h: the keys `alerts` and `alert-to` of the agent's configuration file, which soprof-alerts(5) explains.
+ * agent_alerts.h: reads the keys `alerts` and `alert-to` of the agent's configuration file (soprof-alerts(5)).
  *
- * They come in any order: what an alert takes over from alert-to is settled at the file's end. A rule that is wrong is
- * told with the line and the column of the word that is, where its text stands in the file as it is (no escapes, one
- * line). Errors as in agent_file.h. What is made belongs to the configuration.
+ * The keys may come in any order: defaults from alert-to are applied at the end of the file. Errors in a rule name the
+ * line and column of the word, where the rule's text is in the file unchanged (no escapes, one line); otherwise errors
+ * are as in agent_file.h. The configuration owns what is made.
  */
 #ifndef SP_CMD_AGENT_AGENT_ALERTS_H
 #define SP_CMD_AGENT_AGENT_ALERTS_H

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * agent_file.c: the agent's configuration file: YAML, one mapping of options to values or to lists of values.
+ * agent_file.c: the agent's configuration file: YAML, one mapping of options to values or lists of values.
  *
- * libyaml's events are taken as they come, so that nothing of the file is built up in memory and every message has a
- * line and a column. What the file may not have is refused, not passed over: unknown keys, keys given twice, mappings
- * in mappings, aliases, a second document.
+ * libyaml's events are handled as they come, so nothing is built in memory and every message has a line and a column.
+ * Unknown keys, keys given twice, mappings in mappings, aliases and a second document are refused.
  */
 #include "cmd/agent/agent_file.h"
 #include "base/mem.h"

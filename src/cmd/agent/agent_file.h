@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * agent_file.h: the configuration file's reader, for keys whose values are more than a word or a list of words.
+ * agent_file.h: reads the configuration file's keys whose values are more than a word or a list of words.
  *
- * libyaml's events are taken as they come. A function that takes a value is called with the value's first event at
- * hand (f->event), and returns with its last one at hand. Mappings and lists are taken apart by the two functions here,
- * which refuse what no value may have: unknown keys, keys that are there twice, aliases, too many items. Errors are
- * -EINVAL with the file's name, line and column in sp_error_text(), or -ENOMEM. Text that is to stay is copied by
- * sp_agent_config_keep(). Private to the configuration's parsers in src/cmd. No state but the struct's; one thread.
+ * It works on libyaml's events. A function that reads a value starts with f->event at the value's first event, and
+ * returns with it at the last. The two functions here read mappings and lists, and refuse unknown keys, keys given
+ * twice, aliases and too many items. -EINVAL with the file's name, line and column in sp_error_text(), or -ENOMEM.
+ * Text to be kept is copied with sp_agent_config_keep(). Private to the configuration's parsers in src/cmd. One
+ * thread.
  */
 #ifndef SP_CMD_AGENT_AGENT_FILE_H
 #define SP_CMD_AGENT_AGENT_FILE_H

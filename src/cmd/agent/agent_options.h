@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * agent_options.h: the options of `soprof agent`, which are the keys of its configuration file, too.
+ * agent_options.h: the options of `soprof agent`, which are also the keys of its configuration file.
  *
- * One table says each of them: its name on the command line and in the file, its value, its range and its help. The
- * file is read first, then the command line, which has the last word. A whole set of options is made anew for each
- * reload; nothing of the caller's is pointed to. Errors: -EINVAL with one line in sp_error_text(), that of the file
- * with its name, line and column; or what reading the file said. On failure the caller's struct has been cleared.
+ * One table has for each option its name, range and help. The file is read first; the command line overrides it. A
+ * reload makes a new, independent set. -EINVAL with one line in sp_error_text(), for the file with its name, line and
+ * column; or an error of reading the file. On failure the caller's struct is cleared.
  */
 #ifndef SP_CMD_AGENT_AGENT_OPTIONS_H
 #define SP_CMD_AGENT_AGENT_OPTIONS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* agent_page.c: what the agent says of the page that it serves. */
+/* agent_page.c: what the agent prints about the page that it serves. */
 #include "agent/log.h"
 #include "agent/request.h"
 #include "agent/web/page.h"

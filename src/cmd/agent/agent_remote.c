@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * agent_remote.c: remote-write in the configuration file: a list of targets.
+ * agent_remote.c: the key remote-write of the configuration file: a list of targets.
  *
- * Of two targets with one name (remote_write.h) nobody could tell which is meant: refused. Labels are kept as the text
- * that goes with each series, in the order of their names.
+ * Two targets with one name (remote_write.h) could not be told apart, so they are refused. Labels are kept as the text
+ * that is sent with each series, ordered by name.
  */
 #include "agent/exec/post.h"
 #include "agent/export/exposition.h"

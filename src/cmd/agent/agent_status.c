@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* agent_status.c: how the agent is: told by itself, shown to a person. */
+/* agent_status.c: the agent's status: written by the agent as words, shown to people. */
 #include "agent/agent.h"
 #include "agent/daemon/notify.h"
 #include "agent/log.h"
@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,56 +36,53 @@ static void number(FILE *out, const char *name, uint64_t value)
 	fputc('\n', out);
 }
 
-const char *const sp_agent_status_source_words[] = {"rate_mhz",
-						    "wanted_mhz",
-						    "samples",
-						    "complete",
-						    "lost",
-						    "lost_stacks",
-						    "windows",
-						    "waiting",
-						    "dropped",
-						    "expected",
-						    "taken",
-						    "renewals",
-						    "paused_ns",
-						    "files",
-						    "forgotten",
-						    "profile_bytes",
-						    "unnamed_files",
-						    "unnamed_frames",
-						    "unnamed_samples",
-						    "tables_later",
-						    "tables_put_off",
-						    "unfetched",
-						    NULL};
+/* The words of a source, which follow its name. */
+static const struct {
+	const char *name;
+	size_t offset;
+} source_words[] = {
+#define WORD(name, member)                                                                                             \
+	{                                                                                                              \
+		name, offsetof(struct sp_agent_source_status, member)                                                  \
+	}
+    WORD("rate_mhz", rate_millihertz),
+    WORD("wanted_mhz", wanted_millihertz),
+    WORD("samples", n_samples),
+    WORD("complete", n_complete),
+    WORD("lost", n_lost),
+    WORD("lost_stacks", n_lost_stacks),
+    WORD("windows", n_windows),
+    WORD("waiting", n_waiting),
+    WORD("dropped", n_dropped),
+    WORD("expected", n_expected),
+    WORD("taken", n_taken),
+    WORD("renewals", n_renewals),
+    WORD("paused_ns", paused_ns),
+    WORD("files", n_files),
+    WORD("forgotten", n_forgotten),
+    WORD("profile_bytes", profile_bytes),
+    WORD("unnamed_files", n_unnamed_files),
+    WORD("unnamed_frames", n_unnamed_frames),
+    WORD("unnamed_samples", n_unnamed_samples),
+    WORD("tables_later", n_tables_later),
+    WORD("tables_put_off", n_tables_put_off),
+    WORD("unfetched", n_unfetched),
+#undef WORD
+};
 
-/* The words above. */
+bool sp_agent_status_is_of_source(const char *name)
+{
+	for (size_t i = 0; i < SP_COUNT(source_words); i++)
+		if (!strcmp(source_words[i].name, name))
+			return true;
+	return false;
+}
+
 static void put_source(FILE *out, const struct sp_agent_source_status *s)
 {
 	word(out, "source", s->name);
-	number(out, "rate_mhz", s->rate_millihertz);
-	number(out, "wanted_mhz", s->wanted_millihertz);
-	number(out, "samples", s->n_samples);
-	number(out, "complete", s->n_complete);
-	number(out, "lost", s->n_lost);
-	number(out, "lost_stacks", s->n_lost_stacks);
-	number(out, "windows", s->n_windows);
-	number(out, "waiting", s->n_waiting);
-	number(out, "dropped", s->n_dropped);
-	number(out, "expected", s->n_expected);
-	number(out, "taken", s->n_taken);
-	number(out, "renewals", s->n_renewals);
-	number(out, "paused_ns", s->paused_ns);
-	number(out, "files", s->n_files);
-	number(out, "forgotten", s->n_forgotten);
-	number(out, "profile_bytes", s->profile_bytes);
-	number(out, "unnamed_files", s->n_unnamed_files);
-	number(out, "unnamed_frames", s->n_unnamed_frames);
-	number(out, "unnamed_samples", s->n_unnamed_samples);
-	number(out, "tables_later", s->n_tables_later);
-	number(out, "tables_put_off", s->n_tables_put_off);
-	number(out, "unfetched", s->n_unfetched);
+	for (size_t i = 0; i < SP_COUNT(source_words); i++)
+		number(out, source_words[i].name, *(const uint64_t *)((const char *)s + source_words[i].offset));
 }
 
 static void put_store(FILE *out, struct sp_agent *a, const struct sp_agent_config *c)

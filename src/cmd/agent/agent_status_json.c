@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* agent_status_json.c: the words in which the agent says how it is, as one JSON object; its sources are a list. */
+/* agent_status_json.c: the words of the agent's status as one JSON object with a list of sources. */
 #include "agent/socket/ask.h"
 #include "base/encode.h"
 #include "base/error.h"
@@ -30,16 +30,6 @@ static int pair(struct sp_json *j, const char *raw, const char *value)
 	return 0;
 }
 
-/* What is told of a source follows its name. */
-static bool is_of_source(const char *name)
-{
-	const char *const *words = sp_agent_status_source_words;
-
-	while (*words && strcmp(*words, name))
-		words++;
-	return *words;
-}
-
 static int take(void *arg, const char *name, const char *value)
 {
 	struct status *s = arg;
@@ -49,7 +39,7 @@ static int take(void *arg, const char *name, const char *value)
 		sp_json_end(&s->sources);
 	if (is_first)
 		sp_json_object(&s->sources, NULL);
-	return pair(is_first || (any && is_of_source(name)) ? &s->sources : &s->all, name, value);
+	return pair(is_first || (any && sp_agent_status_is_of_source(name)) ? &s->sources : &s->all, name, value);
 }
 
 int sp_agent_status_json(const char *socket, FILE *out)

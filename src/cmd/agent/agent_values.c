@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* agent_values.c: which keys the configuration file has beside the options. */
+/* agent_values.c: the keys that the configuration file has beside the options. */
 #include "cmd/agent/agent_alerts.h"
 
 const struct sp_agent_file_key sp_agent_file_values[] = {

@@ -2,9 +2,9 @@
 /*
  * calls.c: `soprof calls`: counts the calls of libraries' functions inside a command and all that it starts.
  *
- * What would keep us from counting is told before the command runs, and it does not run then; whatever happens later,
- * it runs on, and its exit code is ours. A run counts its own programs, in a file of its own; with --keep, and for a
- * shell, one goes on from run to run. Where the kernel lets us sample the command, the same table has times.
+ * What prevents counting is reported before the command starts, and then it is not run. Later problems do not stop it,
+ * and its exit code is ours. Each run counts in a file of its own; with --keep, and for a shell, runs share one. If
+ * the kernel allows sampling the command, the same table has times.
  */
 #include "cmd/calls/calls.h"
 
@@ -196,19 +196,12 @@ static int file_prepare(struct run *r)
 	return e;
 }
 
-static void line_tell(const char *text)
-{
-	fputs("soprof: ", stderr);
-	sp_encode(stderr, SP_ENCODE_TERMINAL, text);
-	fputc('\n', stderr);
-}
-
 static void doubt_tell(const struct calls_args *a)
 {
 	SP_FREE char *doubt = sp_calls_doubt(a->command, &a->libraries);
 
 	if (doubt)
-		line_tell(doubt);
+		sp_cmd_warn(doubt);
 }
 
 /* All that can be known before the command runs. */
@@ -227,9 +220,9 @@ static int run_prepare(struct run *r)
 	if (e >= 0)
 		e = sp_calls_environment(&r->audit_library, r->file.path, r->environment);
 	if (e >= 0 && *r->audit_library.lacking)
-		line_tell(r->audit_library.lacking);
+		sp_cmd_warn(r->audit_library.lacking);
 	if (e >= 0 && *r->file.lacking)
-		line_tell(r->file.lacking);
+		sp_cmd_warn(r->file.lacking);
 	if (e >= 0 && r->args->command)
 		doubt_tell(r->args);
 	return e;
@@ -410,7 +403,7 @@ static int unmatched_tell(const struct run *r)
 	int e = sp_calls_unmatched(&r->args->libraries, &r->args->functions, &r->now, &text);
 
 	if (text)
-		line_tell(text);
+		sp_cmd_warn(text);
 	return e;
 }
 

@@ -2,11 +2,10 @@
 /*
  * calls.h: the parts of `soprof calls`: files of counted calls as profiles with names, and why nothing was counted.
  *
- * calls.c runs the command; calls_read.c reads, names, and tells what a file says beside its calls;
- * calls_library.c finds what a library is called; calls_uncounted.c tells of programs that did not count; calls_why.c
- * looks at a command that counts nothing. Names come from the files at the libraries' paths, where those are the same
- * builds still; what a file has none for stays LIBRARY+0xOFFSET, and its note says why. 0 or a negative errno with
- * words. One thread.
+ * calls.c runs the command; calls_read.c reads and names a file and tells its losses; calls_library.c finds what ld.so
+ * calls a library; calls_uncounted.c tells which programs did not count; calls_why.c examines a command that counted
+ * nothing. Names come from the files at the libraries' paths if the build ids are equal. Functions without a name are
+ * LIBRARY+0xOFFSET, and the file's note says why. 0 or a negative errno with sp_error_text(). One thread.
  */
 #ifndef SP_CMD_CALLS_CALLS_H
 #define SP_CMD_CALLS_CALLS_H
@@ -26,7 +25,7 @@ int sp_calls_read_named(int fd, const char *name, struct sp_profile **ret_profil
 int sp_calls_make(const struct sp_calls_snapshot *s, struct sp_workers *workers, struct sp_profile **ret_profile);
 /* What files say beside who called what. */
 struct sp_calls_told {
-	uint64_t n_calls, n_references, counters[SP_CALLS_COUNTERS];
+	uint64_t n_calls, n_references, n_torn, counters[SP_CALLS_COUNTERS];
 };
 void sp_calls_told_add(struct sp_calls_told *t, const struct sp_calls_snapshot *s);
 /* On stderr: calls, programs, and what was not counted, with why; nothing that is not so. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* calls_library.c: the libraries that a user names: by soname, or by a file; and whether ld.so knows them. */
+/* calls_library.c: libraries that the user names, by soname or as a file, and whether ld.so knows them. */
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/mem.h"

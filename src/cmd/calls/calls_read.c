@@ -104,13 +104,14 @@ void sp_calls_told_add(struct sp_calls_told *t, const struct sp_calls_snapshot *
 		    (uint64_t)s->libraries[i].n_by_address + s->libraries[i].n_mixed + s->libraries[i].n_words;
 	for (size_t i = 0; i < SP_CALLS_COUNTERS; i++)
 		t->counters[i] += s->counters[i];
+	t->n_torn += s->n_torn;
 }
 
 void sp_calls_tell(const struct sp_calls_told *t)
 {
 	uint64_t n_programs = t->counters[SP_CALLS_N_PROCESSES];
-	bool is_least = t->n_references || t->counters[SP_CALLS_N_NO_ROOM] || t->counters[SP_CALLS_N_LOST_CALLS] ||
-			t->counters[SP_CALLS_N_UNCOUNTED];
+	bool is_least = t->n_references || t->n_torn || t->counters[SP_CALLS_N_NO_ROOM] ||
+			t->counters[SP_CALLS_N_LOST_CALLS] || t->counters[SP_CALLS_N_UNCOUNTED];
 
 	fprintf(stderr, "soprof: %s%" PRIu64 " call%s by %" PRIu64 " program%s\n", is_least ? "at least " : "",
 		t->n_calls, t->n_calls == 1 ? "" : "s", n_programs, n_programs == 1 ? "" : "s");
@@ -136,4 +137,6 @@ void sp_calls_losses_tell(const struct sp_calls_told *t)
 		     "could not grow, since it or the disk is full");
 	tell_counter(t->counters[SP_CALLS_N_LOST_CALLS], "call was", "calls were",
 		     "lost, since their functions found no room");
+	tell_counter(t->n_torn, "record is", "records are",
+		     "unfinished: a program was killed while it wrote, or is writing; what belongs to it is left out");
 }

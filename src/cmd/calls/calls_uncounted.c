@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * calls_uncounted.c: which of the programs that a command started did not count. Those that cannot use the file say so
- * themselves (link/audit_library.h); of the others the kernel half knows, where it follows the command: each exec, and
- * what the dynamic linker was told.
+ * calls_uncounted.c: tells which of the programs that a command started did not count.
+ *
+ * Programs that cannot use the file report that themselves (link/audit_library.h). For the others the kernel half, if
+ * it follows the command, counts each exec and what the dynamic linker was asked to do.
  */
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * calls_why.c: why a command has counted nothing, or will not. Its program is looked at as the kernel does: a script's
- * first line names the interpreter. What a program would load, its own dynamic linker says (--list), which runs nothing
- * of it.
+ * calls_why.c: explains why a command counted nothing, or will count nothing.
+ *
+ * The program is examined as by the kernel: a script's first line names the interpreter. The program's own dynamic
+ * linker lists what it would load (--list), which runs nothing of it.
  */
 #include "base/error.h"
 #include "base/machine.h"

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * doctor.h: the parts of `soprof doctor`: what is asked of this machine, and how the answers are shown.
+ * doctor.h: the parts of `soprof doctor`: checks of this machine, and how they are printed.
  *
- * Each part adds checks: a key that scripts know, words for a person, yes, no or partly, why, and what would help. What
- * a part says was tried or read, never inferred from the kernel's version. Nothing is left behind, and whatever is
- * asked may be refused: that is an answer, and no failure. doctor.c composes; doctor_sampling.c has what sampling
- * needs; doctor_trial.c runs a recipe on a child of our own; doctor_probes.c tries probes; doctor_names.c has what
- * names need; doctor_user.c the user and the namespaces; doctor_agent.c the agent; doctor_print.c prints.
- * Texts are raw: who prints encodes. Memory that is short shows in `failed`. One thread.
+ * A check has a key for scripts, words for people, an answer (yes, no, partly), a reason and what would help. Answers
+ * come from trying or reading, never from the kernel's version; a refusal is an answer, no error; nothing is left
+ * behind. doctor.c runs the checks; doctor_sampling.c: what sampling needs; doctor_trial.c: a recipe on a child of
+ * ours; doctor_probes.c: probes; doctor_names.c: what names need; doctor_user.c: user and namespaces; doctor_agent.c:
+ * the agent; doctor_print.c prints. Texts are encoded when printed. `failed` is set if memory ran out. One thread.
  */
 #ifndef SP_CMD_DOCTOR_DOCTOR_H
 #define SP_CMD_DOCTOR_DOCTOR_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* doctor_agent.c: whether `soprof agent` could run here, whether one does, and where its history is. */
+/* doctor_agent.c: checks whether `soprof agent` can run here, whether one runs, and where its history is. */
 #include "agent/socket/ask.h"
 #include "base/error.h"
 #include "base/mem.h"

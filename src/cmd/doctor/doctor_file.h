@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * doctor_file.h: `soprof doctor --file`: what soprof makes of one ELF file: its identity, its table, its names.
+ * doctor_file.h: `soprof doctor --file`: the identity, unwind table and names of one ELF file.
  *
- * doctor_file.c asks workers, which alone parse the file; doctor_file_print.c prints. All belongs to one struct, which
- * doctor_file.c fills and frees; strings are raw. The file is opened by us, because the user names it, unless it is
- * none that can be read without harm (a pipe, a device).
+ * doctor_file.c asks workers, the only processes that parse the file; doctor_file_print.c prints. The user named the
+ * file, so we open it ourselves, unless it is a pipe or a device. doctor_file.c fills and frees the struct; strings
+ * are encoded when printed.
  */
 #ifndef SP_CMD_DOCTOR_DOCTOR_FILE_H
 #define SP_CMD_DOCTOR_DOCTOR_FILE_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * doctor_file_print.c: one file's facts, as lines that wrap within the terminal and as JSON, whose keys may be added to
- * and never changed: soprof-doctor(1) says what they are. What is not known is absent.
+ * doctor_file_print.c: prints the facts of one file, as lines wrapped at the terminal's width or as JSON.
+ *
+ * Keys may be added to the JSON, never changed (soprof-doctor(1)). What is not known is absent.
  */
 #include "base/encode.h"
 #include "base/json.h"

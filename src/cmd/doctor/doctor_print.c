@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * doctor_print.c: the checks as a table that wraps within the terminal, and as JSON.
+ * doctor_print.c: prints the checks as a table wrapped at the terminal's width, or as JSON.
  *
- * JSON: one object; `checks` has each check under its key. Keys may be added, never changed: soprof-doctor(1) says what
- * they are. What is not known is absent.
+ * JSON: one object; `checks` has each check under its key. Keys may be added, never changed (soprof-doctor(1)). What
+ * is not known is absent.
  */
 #include "base/encode.h"
 #include "base/json.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * doctor_probes.c: kinds of probes, each set for a moment and taken away: uprobes on a function of our own that nobody
- * calls, for our own process only; kprobes and fentry on bpf_fentry_test1, which the kernel has for nothing else.
- * Own numbers stand where the headers of Debian 12 (6.1) do not know the name yet: uprobe_multi came with Linux 6.6.
+ * doctor_probes.c: tries kinds of probes, each attached for a moment.
+ *
+ * uprobes: on a function of ours that nobody calls, for our own process only. kprobes and fentry: on bpf_fentry_test1,
+ * which exists in the kernel for tests. Numbers are our own where the headers of Debian 12 (6.1) lack the name:
+ * uprobe_multi came with Linux 6.6.
  */
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* doctor_sampling.c: what sampling needs of the kernel, each tried by itself: BPF, perf events, files of processes. */
+/* doctor_sampling.c: tries what sampling needs from the kernel: BPF, perf events, files of processes. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/doctor/doctor.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * doctor_trial.c: a recipe really run, for a moment: its programs are loaded and attached on every CPU, a child of our
- * own burns, and the stacks that were taken of it are looked at. Nothing is written, and afterwards nothing is
- * attached.
+ * doctor_trial.c: runs a recipe for a moment.
+ *
+ * Its programs are loaded and attached on every CPU, a child of ours burns CPU time, and its stacks are examined.
+ * Nothing is written, and nothing stays attached.
  */
 #include "base/error.h"
 #include "base/mem.h"

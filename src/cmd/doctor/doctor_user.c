@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* doctor_user.c: who we are to the kernel: user, namespaces, capabilities, filters and limits; and what machine it is.
+/*
+ * doctor_user.c: the user as the kernel sees him: ids, namespaces, capabilities, filters, limits; and the machine.
  */
 #include "base/error.h"
 #include "base/machine.h"

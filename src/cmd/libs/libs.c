@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libs.c: `soprof libs`: which libraries are mapped by which processes, what they cost, and who runs an old one.
+ * libs.c: `soprof libs`: which processes map which libraries, what these cost, and who runs an old one.
  *
- * First the samples, then the look at /proc, so that what is listed is what is there in the end. Then privileges are
- * given up: names and files of others are handled without.
+ * Samples are taken first, then /proc is read, so that the list shows the state at the end. Then privileges are given
+ * up, before names and files of others are handled.
  */
 #include "cmd/libs/libs.h"
 
@@ -224,44 +224,6 @@ static void libs_done(struct sp_libs *l)
 	sp_sampling_done(&l->sampling);
 }
 
-static int run_libs(const struct sp_libs_args *a)
-{
-	struct sp_libs l = {.args = a, .sampling = SP_SAMPLING_NONE};
-	int code = 0, r = libs_run_all(&l);
-
-	if (r < 0)
-		code = sp_cmd_error(&sp_cmd_libs, r, sp_sampling_exit_code(r));
-	else
-		sp_libs_tell(&l);
-	libs_done(&l);
-	return code;
-}
-
-static int libs_run(const struct sp_cmd *cmd, int argc, char **argv)
-{
-	struct sp_libs_args args = {
-	    .seconds = UINT64_MAX, .limit = UINT64_MAX, .frequency_hz = DEFAULT_HZ, .sort = SP_LIBS_BY_COST};
-	int code, r = sp_options_parse(options, argc, argv, &args);
-
-	heed_suffix(&args);
-	if (sp_cmd_parsed(cmd, r, &code))
-		code = run_libs(&args);
-	sp_u32_list_done(&args.pids);
-	sp_words_done(&args.globs);
-	return code;
-}
-
-const struct sp_cmd sp_cmd_libs = {
-    .name = "libs",
-    .summary = "which processes map and run which libraries; who runs an old one",
-    .group = SP_CMD_SAMPLE,
-    .needs = "for its samples what profile needs; root to see all processes",
-    .synopsis = "[OPTIONS] [GLOB...]",
-    .options = options,
-    .examples = examples,
-    .run = libs_run,
-};
-
 /* --- what is to be known beside it --- */
 static void tell_failures(const struct sp_libs *l)
 {
@@ -308,7 +270,8 @@ static size_t n_stale_processes(const struct sp_libs *l)
 	return n;
 }
 
-void sp_libs_tell(const struct sp_libs *l)
+/* On stderr. */
+static void libs_tell(const struct sp_libs *l)
 {
 	size_t n = n_stale_processes(l);
 
@@ -324,3 +287,42 @@ void sp_libs_tell(const struct sp_libs *l)
 	fputc('\n', stderr);
 	tell_failures(l);
 }
+
+/* --- the command --- */
+static int run_libs(const struct sp_libs_args *a)
+{
+	struct sp_libs l = {.args = a, .sampling = SP_SAMPLING_NONE};
+	int code = 0, r = libs_run_all(&l);
+
+	if (r < 0)
+		code = sp_cmd_error(&sp_cmd_libs, r, sp_sampling_exit_code(r));
+	else
+		libs_tell(&l);
+	libs_done(&l);
+	return code;
+}
+
+static int libs_run(const struct sp_cmd *cmd, int argc, char **argv)
+{
+	struct sp_libs_args args = {
+	    .seconds = UINT64_MAX, .limit = UINT64_MAX, .frequency_hz = DEFAULT_HZ, .sort = SP_LIBS_BY_COST};
+	int code, r = sp_options_parse(options, argc, argv, &args);
+
+	heed_suffix(&args);
+	if (sp_cmd_parsed(cmd, r, &code))
+		code = run_libs(&args);
+	sp_u32_list_done(&args.pids);
+	sp_words_done(&args.globs);
+	return code;
+}
+
+const struct sp_cmd sp_cmd_libs = {
+    .name = "libs",
+    .summary = "which processes map and run which libraries; who runs an old one",
+    .group = SP_CMD_SAMPLE,
+    .needs = "for its samples what profile needs; root to see all processes",
+    .synopsis = "[OPTIONS] [GLOB...]",
+    .options = options,
+    .examples = examples,
+    .run = libs_run,
+};

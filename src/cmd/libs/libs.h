@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libs.h: the parts of `soprof libs`: what is mapped, which library each file is, what it cost, how it is printed.
+ * libs.h: the parts of `soprof libs`: mapped files, the libraries that they are, their cost, the output.
  *
- * libs.c composes; libs_find.c asks workers what each mapped file is and what its path leads to now; libs_group.c makes
- * libraries of the files and lists who uses them; libs_cost.c adds the samples; libs_label.c finds packages, users and
- * short names of cgroups; libs_table.c and libs_json.c print. All of it belongs to one struct sp_libs, which libs.c
- * frees; strings belong to the mapped table, the interned strings, or the files. Names are raw: who prints encodes.
+ * libs.c runs it; libs_find.c asks workers about each mapped file and about what its path leads to now; libs_group.c
+ * groups files into libraries and lists their users; libs_cost.c adds the samples; libs_label.c finds packages, users
+ * and short names of cgroups; libs_table.c and libs_json.c print. libs.c frees struct sp_libs; strings belong to the
+ * table of mappings, the interned strings or the files, and are encoded when printed.
  */
 #ifndef SP_CMD_LIBS_LIBS_H
 #define SP_CMD_LIBS_LIBS_H
@@ -95,8 +95,6 @@ int sp_libs_label(struct sp_libs *l);
 int sp_libs_arrange(struct sp_libs *l); /* what is wanted, in the order that was asked for */
 void sp_libs_files_done(struct sp_libs *l);
 
-/* Whether the library is what the word means: name, path, glob of them, or the beginning of its build id. */
-bool sp_libs_means(const struct sp_libs *l, const struct sp_libs_library *lib, const char *word);
 bool sp_libs_shows_uses(const struct sp_libs_args *a); /* the processes of each library are listed */
 bool sp_libs_shows_use(const struct sp_libs *l, const struct sp_libs_use *u);
 
@@ -104,7 +102,6 @@ int sp_libs_print_table(struct sp_libs *l, FILE *out);
 int sp_libs_print_stale(struct sp_libs *l, FILE *out);
 int sp_libs_print_json(struct sp_libs *l, FILE *out);
 int sp_libs_print_csv(struct sp_libs *l, FILE *out);
-void sp_libs_tell(const struct sp_libs *l); /* what is to be known beside it, on stderr */
 
 /* A copy of the text that lives as long as l; NULL: out of memory. */
 const char *sp_libs_keep(struct sp_libs *l, const char *text);

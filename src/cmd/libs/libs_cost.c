@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libs_cost.c: the samples, charged to libraries and to the processes that use them.
+ * libs_cost.c: charges samples to libraries and to the processes that use them.
  *
- * A sampled file is the library of its build id, or without one of its path. A library that was sampled and that nobody
- * maps any more (its process has ended) is added. Processes are told apart by pid and start, since pids come again.
+ * A sampled file belongs to the library with its build id, or without one with its path. Libraries that were sampled
+ * but that nobody maps any more (the process has ended) are added. Processes are identified by pid and start time,
+ * since pids are reused.
  */
 #include "base/intern.h"
 #include "base/mem.h"

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libs_find.c: what each mapped file is, asked of the workers: it is opened through a process that maps it, and a
- * parser tells its build id and soname. Of one that the kernel calls deleted also what is now where its path leads; of
- * one whose name only begins with its soname ("libz.so.1.2.13", "libz.so.1.bak"), what its soname leads to beside it:
- * that is what the next process gets. The kernel shows a renamed file's new path and has forgotten the old one.
- * At most WINDOW files are on their way at a time, since each of them takes descriptors.
+ * libs_find.c: asks workers what each mapped file is.
+ *
+ * An opener opens the file through a process that maps it, and a parser reads build id and soname. If the kernel calls
+ * the file deleted, the file now at its path is examined, too. If the name only begins with the soname
+ * ("libz.so.1.2.13", "libz.so.1.bak"), so is the file that the soname leads to beside it, since the next process gets
+ * that one: for a renamed file the kernel shows only the new path. At most WINDOW files are asked about at a time,
+ * because each takes descriptors.
  */
 #include "base/error.h"
 #include "base/intern.h"

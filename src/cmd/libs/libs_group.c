@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libs_group.c: mapped files -> libraries -> who uses them; which are wanted, and in which order.
+ * libs_group.c: groups mapped files into libraries, lists their users, and selects and orders them.
  *
- * A library is its build id, whatever the paths of its files; without one it is its inode, and where even that could
- * not be looked at, what /proc says of it.
+ * A library is identified by its build id, whatever its files' paths; without one by its inode, and if that is not
+ * known, by what /proc says.
  */
 #include "base/encode.h"
 #include "base/intern.h"
@@ -197,7 +197,8 @@ static bool begins_build_id(const char *word, const struct sp_libs_library *lib)
 	return len >= MIN_ID_DIGITS && strncasecmp(word, hex, len) == 0;
 }
 
-bool sp_libs_means(const struct sp_libs *l, const struct sp_libs_library *lib, const char *word)
+/* Whether the library is what the word means: name, path, glob of them, or the beginning of its build id. */
+static bool library_matches(const struct sp_libs *l, const struct sp_libs_library *lib, const char *word)
 {
 	if (means_name(word, lib->name) || means_path(word, lib->path) || begins_build_id(word, lib))
 		return true;
@@ -224,7 +225,7 @@ static bool libs_group_is_wanted(const struct sp_libs *l, const struct sp_libs_l
 	if (l->args->stale && !lib->n_stale)
 		return false;
 	for (size_t i = 0; i < globs->n; i++)
-		if (sp_libs_means(l, lib, globs->words[i]))
+		if (library_matches(l, lib, globs->words[i]))
 			return true;
 	return !globs->n;
 }

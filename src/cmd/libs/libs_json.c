@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libs_json.c: libraries and their processes, for scripts.
+ * libs_json.c: libraries and their processes as JSON and CSV.
  *
- * JSON: one object; processes once, in full, and for each library the pids that use it. What is not known is absent.
+ * JSON: one object, with each process once, and for each library the pids that use it. What is not known is absent.
  * CSV: a line for each library or, with globs or --stale, for each process of each. Keys and columns may be added,
- * never changed: soprof-libs(1) says what each of them is. Times are seconds since 1970.
+ * never changed (soprof-libs(1)). Times are seconds since 1970.
  */
 #include "base/encode.h"
 #include "base/json.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * libs_label.c: what a person calls things: packages of libraries, users, and where a process belongs (the unit of its
- * cgroup, or its container).
- */
+/* libs_label.c: packages of libraries, names of users, and the unit or container of a process. */
 #include "base/intern.h"
 #include "base/mem.h"
 #include "cmd/libs/libs.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libs_table.c: libraries and their processes, for a person: one table of libraries; with globs a block for each with
- * its processes; for what is stale a table of libraries and one of the processes to be started again.
+ * libs_table.c: libraries and their processes for people.
+ *
+ * One table of libraries; with globs a block for each library with its processes; for stale libraries a table of these
+ * and one of the processes to restart.
  */
 #include "base/encode.h"
 #include "base/mem.h"

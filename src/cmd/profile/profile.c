@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile.c: the run of `soprof profile`: capture -> profile -> symbol -> filter -> view, then the summary on stderr.
+ * profile.c: a run of `soprof profile`: capture -> profile -> symbol -> filter -> view, then the summary on stderr.
  *
- * Ctrl-C and SIGTERM end the sampling, not the command: what was sampled is named and printed. Where that is of no use
- * without the rest (`soprof calls`), they are passed on to the command.
+ * Ctrl-C and SIGTERM end sampling, not soprof: what was sampled is named and printed. For `soprof calls` they are
+ * passed on to the command instead.
  */
 #include "profile/profile.h"
 #include "base/encode.h"

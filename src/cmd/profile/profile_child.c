@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile_child.c: the command behind `--`: started before sampling begins, let go when it has begun. */
+/* profile_child.c: the command behind `--`: created before sampling begins, released when it has begun. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/profile/profile_parts.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile_cmd.c: `soprof profile` as a command: from the arguments to profile.c and back. */
+/* profile_cmd.c: `soprof profile` as a command: parses the arguments and calls profile.c. */
 #include "cmd/profile/profile_args.h"
 
 static int profile_cmd_run(const struct sp_cmd *cmd, int argc, char **argv)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile_parts.h: the parts of `soprof profile`'s run: its state, the command it profiles, what it prints.
+ * profile_parts.h: the parts of a run of `soprof profile`: its state, the command it runs, its output.
  *
- * profile.c composes; profile_child.c starts and waits for the command; profile_show.c narrows, prints and sums up.
- * Everything here belongs to one struct sp_profile_session, which profile.c frees.
+ * profile.c runs it; profile_child.c starts the command and waits for it; profile_show.c filters, prints and sums up.
+ * profile.c frees struct sp_profile_session, which owns everything.
  */
 #ifndef SP_CMD_PROFILE_PROFILE_PARTS_H
 #define SP_CMD_PROFILE_PROFILE_PARTS_H

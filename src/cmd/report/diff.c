@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* diff.c: `soprof diff`: what two profiles differ in, and what of it is more than noise. */
+/* diff.c: `soprof diff`: the difference between two profiles, and what of it is significant. */
 #include "profile/diff.h"
 #include "base/error.h"
 #include "base/mem.h"

@@ -320,6 +320,8 @@ void sp_history_tell(struct sp_history *h, const char *label, const struct sp_st
 	}
 	tell_count(label, answer->n_lost, "lost %" PRIu64 " samples");
 	tell_count(label, answer->n_damaged, "%" PRIu64 " damaged windows are left out");
+	tell_count(label, answer->n_incomplete,
+		   "%" PRIu64 " windows may lack names and stacks: parts of their day's dictionary are damaged");
 	tell_count(label, answer->n_salvaged,
 		   "%" PRIu64 " damaged files are read only as far as they could be salvaged");
 	if (answer->n_shortened > 0) {

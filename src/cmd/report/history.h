@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * history.h: what the agent has kept, for the commands that ask for it: which way to ask, and what is told beside the
- * answer.
+ * history.h: queries the agent's history, for the commands that show it.
  *
- * The way: a store that was named is read, file by file; an agent whose socket was named is asked; else the agent at
- * its usual place, and where none answers there, the files of its usual store. Times come from base/when.h.
- * sp_history_tell() says on stderr what of the range was sampled, in how many windows, what happened in
- * it (gaps, upgrades), and what was lost, damaged or shortened; nothing that is not so. An answer without a window is
- * -ENODATA, and its words tell what there is. 0 or a negative errno with sp_error_text(). One thread.
+ * A store that was named is read directly; an agent whose socket was named is asked; by default the agent at the usual
+ * place is asked, and if none answers, the usual store is read. base/when.h parses times. sp_history_tell() prints to
+ * stderr what of the range was sampled, in how many windows, its events (gaps, upgrades), and what was lost, damaged
+ * or shortened. -ENODATA with a hint if no window was found. 0 or a negative errno with sp_error_text(). One thread.
  */
 #ifndef SP_CMD_REPORT_HISTORY_H
 #define SP_CMD_REPORT_HISTORY_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * object.h: the ELF file that a profile without names is of: LD_PROFILE's of a library, gmon.out of a program.
+ * object.h: finds the ELF file that a profile without names belongs to: the library of LD_PROFILE's, the program of
+ * gmon.out's.
  *
- * A library is looked for by its name where ld.so looks (LD_LIBRARY_PATH, then the usual directories), and is the one
- * only if its code has the range that the profile tells; a program, or a library that lies elsewhere, has to be given.
- * Only headers are read here; names come from the workers. The struct is the caller's, zeroed but for what he wants.
- * 0 or a negative errno with sp_error_text(); -EINVAL: what was given is not what was profiled.
+ * A library is searched by name where ld.so searches (LD_LIBRARY_PATH, then the usual directories), and accepted only
+ * if its code has the profile's range. A program, or a library elsewhere, has to be given. Only headers are read here;
+ * workers read names. The caller sets the struct to zero except for what he wants. 0 or a negative errno with
+ * sp_error_text(); -EINVAL: the given file was not profiled.
  */
 #ifndef SP_CMD_REPORT_OBJECT_H
 #define SP_CMD_REPORT_OBJECT_H

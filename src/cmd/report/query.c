@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* query.c: `soprof query`: what the agent has kept of a range of time, in any view. */
+/* query.c: `soprof query`: shows a time range of the agent's history in any view. */
 #include "agent/answer/long_totals.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "cmd/report/history.h"
@@ -89,8 +90,7 @@ static int64_t samples_of(const struct sp_profile *p)
 	int64_t n = 0;
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++)
-		if (__builtin_add_overflow(n, sp_profile_row(p, i)->values[0], &n))
-			return INT64_MAX;
+		sp_saturating_add(&n, sp_profile_row(p, i)->values[0]);
 	return n;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* report.c: `soprof report`: profiles of any kind, read, narrowed and shown in any view. */
+/* report.c: `soprof report`: reads profiles of any format, filters them, and shows them in any view. */
 #include "cmd/report/report.h"
 
 #include "base/error.h"

@@ -2,9 +2,9 @@
 /*
  * report.h: what the commands that read profiles share: inputs, filters, losses.
  *
- * Inputs are read one after the other and merged; "-" is standard input. A file of a store is told by its content.
- * Progress is shown on stderr if that is a terminal. What was lost and left out is kept, so that the command can say it
- * in the end. Errors are negative errno with sp_error_text() that names the input and the place in it.
+ * Inputs are read one after the other and merged; "-" is standard input. A store's file is recognised by its content.
+ * Progress is shown if stderr is a terminal. Losses are collected, and printed by the command at the end. Negative
+ * errno with sp_error_text() that names the input and the position in it.
  */
 #ifndef SP_CMD_REPORT_REPORT_H
 #define SP_CMD_REPORT_REPORT_H

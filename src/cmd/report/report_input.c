@@ -79,11 +79,13 @@ static int store_read(const char *name, const struct sp_input_args *a, struct sp
 	if (r < 0)
 		return r;
 	r = sp_history_query(h, &q, ret_profile, &answer);
-	if (r == 0 && answer.n_damaged + answer.n_salvaged > 0) {
-		told->n_lost += answer.n_damaged + answer.n_salvaged;
+	if (r == 0 && answer.n_damaged + answer.n_incomplete + answer.n_salvaged > 0) {
+		told->n_lost += answer.n_damaged + answer.n_incomplete + answer.n_salvaged;
 		if (!*told->first_loss)
 			snprintf(told->first_loss, sizeof(told->first_loss), "%s: %s", name,
-				 answer.n_damaged ? "a window is damaged" : "salvaged, since the file is damaged");
+				 answer.n_damaged      ? "a window is damaged"
+				 : answer.n_incomplete ? "names and stacks are damaged"
+						       : "salvaged, since the file is damaged");
 	}
 	sp_history_close(h);
 	return r;

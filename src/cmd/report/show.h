@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * show.h: a profile that is at hand, shown as the user asks: what `soprof report` and `soprof query` share.
+ * show.h: shows a profile as the options ask; shared by `soprof report` and `soprof query`.
  *
- * The arguments are filled from the two lists of options; sp_show_view() chooses the view before anything is read, so
- * that a mistake is told at once, and sp_show() writes it. Before the options of a command are read, its arguments are
- * SP_SHOW_DEFAULTS. 0 or a negative errno: -EINVAL for what is the user's mistake.
+ * Before options are parsed the arguments are SP_SHOW_DEFAULTS. sp_show_view() chooses the view before any input is
+ * read, so mistakes are reported at once; sp_show() writes it. 0 or a negative errno; -EINVAL: the user's mistake.
  */
 #ifndef SP_CMD_REPORT_SHOW_H
 #define SP_CMD_REPORT_SHOW_H

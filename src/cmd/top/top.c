@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top.c: `soprof top`: what libraries, functions, processes cost now, in the terminal, or as tables for scripts.
+ * top.c: `soprof top`: the present cost of libraries, functions and processes, in the terminal or as tables for
+ * scripts.
  *
- * One loop: samples from a source, keys to the state, a picture of both. Keys are served while names are looked for.
+ * One loop: it takes samples from a source, passes keys to the state, and shows both. Keys are handled while names are
+ * searched.
  */
 #include <errno.h>
 #include <poll.h>

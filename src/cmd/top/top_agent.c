@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* top_agent.c: the samples that the running agent has, of all processes or of the user's own: what it lets us see. */
+/* top_agent.c: samples from the running agent: of all processes, or of the user's own, as the agent allows. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

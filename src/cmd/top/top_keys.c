@@ -158,11 +158,6 @@ static unsigned filter_begin(struct sp_top_state *s)
 }
 
 /* --- levels --- */
-static bool leads_to_tree(enum sp_total_by by)
-{
-	return by == SP_TOTAL_BY_LIBRARY || by == SP_TOTAL_BY_FUNCTION || by == SP_TOTAL_BY_PACKAGE;
-}
-
 bool sp_top_push(struct sp_top_state *s, const char *what, const char *title)
 {
 	const struct sp_top_level *l = sp_top_level(s);
@@ -170,7 +165,7 @@ bool sp_top_push(struct sp_top_state *s, const char *what, const char *title)
 
 	if (l->is_tree || s->level + 1 >= SP_TOP_MAX_LEVELS || strlen(what) >= sizeof(next->what))
 		return false;
-	*next = (struct sp_top_level){.is_tree = leads_to_tree(l->by), .of = l->by};
+	*next = (struct sp_top_level){.is_tree = sp_total_is_by_frames(l->by), .of = l->by};
 	next->by = next->is_tree ? l->by : SP_TOTAL_BY_LIBRARY;
 	memcpy(next->what, what, strlen(what) + 1);
 	memcpy(next->title, title, SP_MIN(strlen(title), sizeof(next->title) - 1));

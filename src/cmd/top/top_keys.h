@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_keys.h: what the keys of `soprof top` do, as a state machine that knows of neither terminal nor profile.
+ * top_keys.h: what the keys of `soprof top` do, as a state machine without terminal or profile.
  *
- * The state says what is to be seen: a stack of levels (the table, and what was opened in it), the order, the filter,
- * where the cursor is. sp_top_key() changes it and says what that asks of the owner, who tells it in return how many
- * rows there are and how many fit (n_rows, n_fit), and pushes a level when he is asked to open a row. Keys are Unicode
- * characters, and above those the enum's. Pure: no memory but the struct, no errors, no clock.
+ * The state is a stack of levels (the table, and what was opened in it), the order, the filter and the cursor.
+ * sp_top_key() changes it and returns what the owner has to do. The owner sets n_rows and n_fit, the rows there are
+ * and the rows that fit, and pushes a level when a row is to be opened. Keys are Unicode characters, and above those
+ * the enum's. Pure: no memory, no errors, no clock.
  */
 #ifndef SP_CMD_TOP_TOP_KEYS_H
 #define SP_CMD_TOP_TOP_KEYS_H

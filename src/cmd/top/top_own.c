@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_own.c: a sampling session for as long as somebody looks on: its windows go through a slide (top_slide.h).
+ * top_own.c: a sampling session that lasts as long as `top` runs; its windows go through a slide (top_slide.h).
  *
- * Nothing interned ever leaves a profile, so when it has grown beyond its budget a fresh one takes its place, as in the
- * agent; what the slide holds of the old one is copied before.
+ * A profile never forgets what it has interned, so beyond its budget a new one replaces it, as in the agent; the slide
+ * first copies what it needs of the old one.
  */
 #include <errno.h>
 #include <poll.h>

@@ -10,8 +10,10 @@
 
 #include "base/encode.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/filter.h"
 #include "profile/identity.h"
+#include "profile/values.h"
 
 /* --- what a row is, in words --- */
 enum { HEX = 2 * SP_BUILD_ID_MAX + 1 };
@@ -347,13 +349,10 @@ static int tree_make(const struct sp_top_state *s, const struct sp_top_level *le
 /* CPU time, where the profile has it: samples need not all weigh the same. */
 static void value_choose(struct sp_top_page *page)
 {
-	uint32_t i, n = sp_profile_n_value_types(page->p);
+	int cpu = sp_profile_find_value(page->p, NULL, "nanoseconds");
 
-	page->cpu = UINT32_MAX;
-	for (i = 0; i < n && page->cpu == UINT32_MAX; i++)
-		if (!strcmp(sp_profile_string(page->p, sp_profile_value_type(page->p, i)->unit), "nanoseconds"))
-			page->cpu = i;
-	page->n_value = page->cpu == UINT32_MAX ? 0 : page->cpu;
+	page->cpu = cpu < 0 ? UINT32_MAX : (uint32_t)cpu;
+	page->n_value = cpu < 0 ? 0 : (uint32_t)cpu;
 }
 
 static void value_sum(struct sp_top_page *page)
@@ -361,9 +360,7 @@ static void value_sum(struct sp_top_page *page)
 	uint32_t i;
 
 	for (i = 0; i < sp_profile_n_rows(page->p); i++)
-		if (__builtin_add_overflow(page->value, sp_profile_row(page->p, i)->values[page->n_value],
-					   &page->value))
-			page->value = INT64_MAX;
+		sp_saturating_add(&page->value, sp_profile_row(page->p, i)->values[page->n_value]);
 }
 
 int sp_top_page_make(const struct sp_top_state *s, const struct sp_profile *p, struct sp_top_page *ret_page)

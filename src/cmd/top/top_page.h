@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_page.h: the rows that `soprof top` shows: of a profile, as the keys have chosen.
+ * top_page.h: the rows that `soprof top` shows of a profile.
  *
- * A page is a table (profile/totals.h) or a tree (profile/tree.h), narrowed to what was opened, sorted, and with the
- * rows only that the filter matches: a glob, or a word that is somewhere in the name, in upper or lower case. Shares
- * are of the whole profile, on every page. What was opened is known by words (sp_top_page_what()), not by numbers,
- * since each refresh is another profile. The page borrows the profile and the state, and lives as long as both stay as
- * they are. 0 or a negative errno. Not thread-safe.
+ * A page is a table (profile/totals.h) or a tree (profile/tree.h), limited to what was opened, sorted, and filtered by
+ * a glob or a part of the name in any case. Shares are of the whole profile. What was opened is remembered by name
+ * (sp_top_page_what()), since each refresh has a new profile. The page borrows profile and state, which must not
+ * change. 0 or a negative errno. Not thread-safe.
  */
 #ifndef SP_CMD_TOP_TOP_PAGE_H
 #define SP_CMD_TOP_TOP_PAGE_H

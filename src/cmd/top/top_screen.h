@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_screen.h: the terminal, by ncurses: pictures of what is seen, and keys.
+ * top_screen.h: the terminal of `soprof top`, with ncurses: output of lines, input of keys.
  *
- * Opening takes the terminal over; it is given back by sp_top_screen_close(), and, where the program crashes, by a
- * handler of the signals that end it so. Only lines that top_show.h has encoded get there, cut to its width; where the
- * locale's characters are not UTF-8, others than ASCII are shown as `?`. There is one terminal, and one thread. 0 or a
- * negative errno with sp_error_text().
+ * sp_top_screen_close() restores the terminal; if the program crashes, a signal handler does. Only lines encoded by
+ * top_show.h are shown, cut to the width; in locales other than UTF-8, characters beyond ASCII are shown as `?`. One
+ * terminal, one thread. 0 or a negative errno with sp_error_text().
  */
 #ifndef SP_CMD_TOP_TOP_SCREEN_H
 #define SP_CMD_TOP_TOP_SCREEN_H

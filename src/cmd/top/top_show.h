@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_show.h: what `soprof top` shows, as lines of text: the same for the screen and for scripts.
+ * top_show.h: what `soprof top` shows, as lines of text for the screen and for scripts.
  *
- * Everything that comes out is encoded for a terminal (base/encode.h): names come from outside. Lines of the head are
- * cut by who shows them; the table fits its width as grid.h can make it. 0 or a negative errno. Reentrant.
+ * All output is encoded for a terminal (base/encode.h), since names are untrusted. The caller cuts the lines of the
+ * head; grid.h fits the table to the width. 0 or a negative errno. Reentrant.
  */
 #ifndef SP_CMD_TOP_TOP_SHOW_H
 #define SP_CMD_TOP_TOP_SHOW_H

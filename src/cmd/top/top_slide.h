@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_slide.h: the last seconds of a profile that lasts, as a sum that slides.
+ * top_slide.h: the sum of a lasting profile's last seconds.
  *
- * Each window's rows are taken out of the profile that sampling goes on into, and kept while they lie in the span; the
- * sum is a new profile of them all (merge.h: copies of one file are one). Rows refer to the profile that they came
- * from, so the same profile is given at each call, until sp_slide_settle(): then it may go, and another come. A span
- * that no window fills exactly is covered by as few windows as reach over it. Zeroed but for span_ns at the beginning.
- * 0 or a negative errno, on which the profile is as it was and the slide may lack its newest window. Not thread-safe.
+ * Each window's rows are taken out of the profile that sampling goes on into, and kept while they are in the span; the
+ * sum is a new profile (merge.h). If no number of windows fills the span exactly, as few as cover it are used. Rows
+ * refer to the profile that they came from, so each call gets the same one until sp_slide_settle(), after which it may
+ * be replaced. Set the struct to zero except for span_ns. 0 or a negative errno; then the profile is unchanged and the
+ * newest window may be missing. Not thread-safe.
  */
 #ifndef SP_CMD_TOP_TOP_SLIDE_H
 #define SP_CMD_TOP_TOP_SLIDE_H

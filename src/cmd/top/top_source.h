@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_source.h: where `soprof top` has its samples from: a sampling session of its own, or the running agent.
+ * top_source.h: where `soprof top` gets its samples: from a sampling session of its own, or from the running agent.
  *
- * `take` gives a new profile, with names, of the last seconds, which is the caller's: 1; or 0: names are being looked
- * for, and it is to be called again after the next `step`. A source wants `step` when one of its descriptors is
- * readable, and when next_ns has come. 0 or a negative errno with sp_error_text(); a take that failed may be tried
- * again. Main thread only.
+ * `take` returns 1 and a new profile, with names, of the last seconds, which the caller owns; or 0 while names are
+ * searched: call it again after the next `step`. Call `step` when a descriptor of the source is readable, and at
+ * next_ns. 0 or a negative errno with sp_error_text(); a failed take may be repeated. Main thread only.
  */
 #ifndef SP_CMD_TOP_TOP_SOURCE_H
 #define SP_CMD_TOP_TOP_SOURCE_H

@@ -182,6 +182,22 @@ int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint
 	return 0;
 }
 
+int64_t sp_chunk_intern(struct sp_chunk *c, enum sp_dict_kind kind, struct sp_id_map *ids, uint32_t *next,
+			const void *identity, size_t len, const void *item)
+{
+	uint32_t *number;
+	int r = sp_id_map_find(ids, identity, len, &number);
+
+	if (r < 0 || *number != 0)
+		return r < 0 ? r : (int64_t)*number;
+	r = kind == SP_STRINGS ? sp_chunk_add_string(c, item, len) : sp_chunk_add(c, kind, item);
+	if (r < 0)
+		return r;
+	*number = (*next)++;
+	sp_id_map_added(ids);
+	return *number;
+}
+
 /* --- columns --- */
 static uint64_t load_field(const char *item, const struct field *f)
 {

@@ -15,6 +15,7 @@
 #define SP_STORE_FORMAT_CHUNK_H
 
 #include "store/format/dict_items.h"
+#include "store/format/id_map.h"
 #include "store/format/pack.h"
 
 enum sp_dict_kind { SP_STRINGS, SP_FILES, SP_FUNCS, SP_FRAMES, SP_NODES, SP_GROUPS, SP_KEYS, SP_N_DICT_KINDS };
@@ -42,6 +43,12 @@ size_t sp_chunk_memory(const struct sp_chunk *c);
 int sp_chunk_add(struct sp_chunk *c, enum sp_dict_kind kind, const void *item);
 int sp_chunk_add_string(struct sp_chunk *c, const char *s, size_t len);
 int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint32_t new_frame);
+/*
+ * The number of the item with this identity, or a negative errno. If `ids` has none, the item is appended and gets the
+ * number *next, which grows. A string is its own identity.
+ */
+int64_t sp_chunk_intern(struct sp_chunk *c, enum sp_dict_kind kind, struct sp_id_map *ids, uint32_t *next,
+			const void *identity, size_t len, const void *item);
 
 /* Appends all columns to a record that was begun. skip_keys: for files of hours, which have none. */
 void sp_chunk_pack(const struct sp_chunk *c, struct sp_packer *p, bool skip_keys);

@@ -32,25 +32,15 @@ void sp_day_totals_done(struct sp_day_totals *d)
 	sp_sums_done(&d->sums);
 }
 
-static int64_t intern_item(struct sp_day_totals *d, enum sp_dict_kind kind, const void *item, size_t len)
+static int64_t day_totals_intern(struct sp_day_totals *d, enum sp_dict_kind kind, const void *item, size_t len)
 {
-	uint32_t *number;
-	int r = sp_id_map_find(&d->ids[kind], item, len, &number);
-
-	if (r < 0 || *number != 0)
-		return r < 0 ? r : (int64_t)*number;
-	r = kind == SP_STRINGS ? sp_chunk_add_string(&d->chunk, item, len) : sp_chunk_add(&d->chunk, kind, item);
-	if (r < 0)
-		return r;
-	*number = d->next[kind]++;
-	sp_id_map_added(&d->ids[kind]);
-	return *number;
+	return sp_chunk_intern(&d->chunk, kind, &d->ids[kind], &d->next[kind], item, len, item);
 }
 
 static int translate_string(struct sp_day_totals *d, const struct sp_dict *dict, uint32_t *string)
 {
 	const char *s = sp_dict_string(dict, *string);
-	int64_t n = *string == 0 ? 0 : intern_item(d, SP_STRINGS, s, strlen(s));
+	int64_t n = *string == 0 ? 0 : day_totals_intern(d, SP_STRINGS, s, strlen(s));
 
 	*string = n < 0 ? 0 : (uint32_t)n;
 	return n < 0 ? (int)n : 0;
@@ -78,7 +68,7 @@ static int64_t intern_file(struct translation *t, uint32_t number)
 	for (size_t i = 0; i < SP_COUNT(strings); i++)
 		if (translate_string(t->d, t->dict, strings[i]) < 0)
 			return -ENOMEM;
-	return intern_item(t->d, SP_FILES, &f, sizeof(f));
+	return day_totals_intern(t->d, SP_FILES, &f, sizeof(f));
 }
 
 static int64_t translate_file(struct translation *t, uint32_t number)
@@ -106,7 +96,7 @@ static int64_t translate_func(struct translation *t, uint32_t number)
 	if (file < 0 || translate_string(t->d, t->dict, &f.name) < 0)
 		return -ENOMEM;
 	f.file = (uint32_t)file;
-	return intern_item(t->d, SP_FUNCS, &f, sizeof(f));
+	return day_totals_intern(t->d, SP_FUNCS, &f, sizeof(f));
 }
 
 /* --- sums --- */

@@ -161,16 +161,6 @@ void sp_packer_fail(struct sp_packer *p, int error)
 		p->error = error;
 }
 
-static size_t put_uleb(uint8_t *to, uint64_t v)
-{
-	size_t n = 0;
-
-	for (; v >= 0x80; v >>= 7)
-		to[n++] = (uint8_t)(v | 0x80);
-	to[n++] = (uint8_t)v;
-	return n;
-}
-
 /* Compresses the symbols. Before a large column the block is flushed. */
 static int write_frame(struct sp_packer *p, uint8_t *to, size_t room, size_t *ret_len)
 {
@@ -222,10 +212,10 @@ static int write_record(struct sp_packer *p, uint8_t type, const uint64_t bound_
 	r = r < 0 ? r : write_frame(p, frame, room, &n_frame);
 	if (r < 0)
 		return r;
-	n += put_uleb(p->record + n, p->n_columns);
+	n += sp_put_uleb(p->record + n, p->n_columns);
 	for (size_t i = 0; i < p->n_columns; i++)
-		n += put_uleb(p->record + n, p->lengths[i]);
-	n += put_uleb(p->record + n, n_frame);
+		n += sp_put_uleb(p->record + n, p->lengths[i]);
+	n += sp_put_uleb(p->record + n, n_frame);
 	memmove(p->record + n, frame, n_frame);
 	n += n_frame;
 	memcpy(p->record + n, p->bits, p->n_bytes);

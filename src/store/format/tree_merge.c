@@ -40,20 +40,9 @@ struct name_merge {
 	uint32_t *strings, *files, *funcs, *frames, *groups;
 };
 
-static int64_t intern_item(struct sp_tree_merge *merge, enum sp_dict_kind kind, const void *item, size_t len)
+static int64_t tree_merge_intern(struct sp_tree_merge *merge, enum sp_dict_kind kind, const void *item, size_t len)
 {
-	uint32_t *number;
-	int r = sp_id_map_find(&merge->ids[kind], item, len, &number);
-
-	if (r < 0 || *number != 0)
-		return r < 0 ? r : (int64_t)*number;
-	r = kind == SP_STRINGS ? sp_chunk_add_string(&merge->chunk, item, len)
-			       : sp_chunk_add(&merge->chunk, kind, item);
-	if (r < 0)
-		return r;
-	*number = merge->next[kind]++;
-	sp_id_map_added(&merge->ids[kind]);
-	return *number;
+	return sp_chunk_intern(&merge->chunk, kind, &merge->ids[kind], &merge->next[kind], item, len, item);
 }
 
 /* Replaces a number of the dictionary by the merge's. Does nothing after an error. */
@@ -63,7 +52,7 @@ static void merge_string(struct name_merge *t, uint32_t *string, int *error)
 
 	if (from != 0 && t->strings[from] == 0 && *error == 0) {
 		const char *s = sp_dict_string(t->dict, from);
-		int64_t n = intern_item(t->merge, SP_STRINGS, s, strlen(s));
+		int64_t n = tree_merge_intern(t->merge, SP_STRINGS, s, strlen(s));
 		*error = n < 0 ? (int)n : 0;
 		t->strings[from] = n < 0 ? 0 : (uint32_t)n;
 	}
@@ -81,7 +70,7 @@ static void merge_file(struct name_merge *t, uint32_t *number, int *error)
 					     &f.build_id_text, &f.note};
 		for (size_t i = 0; i < SP_COUNT(strings); i++)
 			merge_string(t, strings[i], error);
-		int64_t n = *error < 0 ? *error : intern_item(t->merge, SP_FILES, &f, sizeof(f));
+		int64_t n = *error < 0 ? *error : tree_merge_intern(t->merge, SP_FILES, &f, sizeof(f));
 		*error = n < 0 ? (int)n : 0;
 		t->files[from] = n < 0 ? 0 : (uint32_t)n;
 	}
@@ -99,7 +88,7 @@ static void merge_func(struct name_merge *t, uint32_t *number, int *error)
 		merge_string(t, &f.linkage_name, error);
 		merge_string(t, &f.source, error);
 		merge_file(t, &f.file, error);
-		int64_t n = *error < 0 ? *error : intern_item(t->merge, SP_FUNCS, &f, sizeof(f));
+		int64_t n = *error < 0 ? *error : tree_merge_intern(t->merge, SP_FUNCS, &f, sizeof(f));
 		*error = n < 0 ? (int)n : 0;
 		t->funcs[from] = n < 0 ? 0 : (uint32_t)n;
 	}
@@ -117,7 +106,7 @@ static int64_t merge_frame(struct name_merge *t, uint32_t number)
 	memcpy(&f, &t->dict->frames[from], sizeof(f));
 	merge_func(t, &f.func, &error);
 	merge_file(t, &f.file, &error);
-	int64_t n = error < 0 ? error : intern_item(t->merge, SP_FRAMES, &f, sizeof(f));
+	int64_t n = error < 0 ? error : tree_merge_intern(t->merge, SP_FRAMES, &f, sizeof(f));
 	t->frames[from] = n < 0 ? 0 : (uint32_t)n;
 	return n;
 }
@@ -136,7 +125,7 @@ static int64_t merge_group(struct name_merge *t, uint32_t number)
 	merge_string(t, &group.cgroup_path, &error);
 	merge_string(t, &group.container, &error);
 	merge_string(t, &group.root, &error);
-	int64_t n = error < 0 ? error : intern_item(t->merge, SP_GROUPS, &group, sizeof(group));
+	int64_t n = error < 0 ? error : tree_merge_intern(t->merge, SP_GROUPS, &group, sizeof(group));
 	t->groups[from] = n < 0 ? 0 : (uint32_t)n;
 	return n;
 }
@@ -157,11 +146,11 @@ static int64_t merge_shortened_frame(struct sp_tree_merge *merge, uint32_t node)
 	func.file = before->func != 0 ? funcs[before->func - 1].file : before->file;
 	f.file = before->file;
 	f.flags = (uint16_t)((before->flags & SP_FRAMEF_KERNEL) | SP_DICT_SHORTENED);
-	int64_t name = intern_item(merge, SP_STRINGS, SP_SHORTENED, strlen(SP_SHORTENED));
+	int64_t name = tree_merge_intern(merge, SP_STRINGS, SP_SHORTENED, strlen(SP_SHORTENED));
 	func.name = name < 0 ? 0 : (uint32_t)name;
-	int64_t number = name < 0 ? name : intern_item(merge, SP_FUNCS, &func, sizeof(func));
+	int64_t number = name < 0 ? name : tree_merge_intern(merge, SP_FUNCS, &func, sizeof(func));
 	f.func = number < 0 ? 0 : (uint32_t)number;
-	return number < 0 ? number : intern_item(merge, SP_FRAMES, &f, sizeof(f));
+	return number < 0 ? number : tree_merge_intern(merge, SP_FRAMES, &f, sizeof(f));
 }
 
 static int64_t merge_node(struct sp_tree_merge *merge, uint32_t parent, uint32_t frame)

@@ -303,6 +303,7 @@ static int chart_all(struct chart_maker *m, struct sp_store *s, const char *sour
 	}
 	r = r < 0 ? r : sp_planned_report(&rest);
 	answer->n_damaged = rest.n_damaged;
+	answer->n_incomplete = rest.n_incomplete;
 	answer->n_salvaged = rest.n_salvaged;
 	return r;
 }

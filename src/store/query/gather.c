@@ -269,6 +269,7 @@ static int copy_window(struct sp_gathered *g, struct wanted *wanted, const struc
 	}
 	g->windows[g->n_windows++] = copy;
 	g->n_rows += copy.n_rows;
+	g->n_incomplete += w->dict->n_lost_chunks > 0;
 	return 0;
 }
 

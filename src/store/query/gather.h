@@ -47,8 +47,9 @@ struct sp_gathered {
 	struct sp_gathered_type types[SP_MAX_VALUES];
 	uint32_t n_types;
 	bool by_group;
-	enum sp_store_who who;                          /* NOTHING: `who` is 0; THREAD: a string */
-	uint64_t n_rows, n_damaged, first_ns, slice_ns; /* damaged: windows skipped */
+	enum sp_store_who who; /* NOTHING: `who` is 0; THREAD: a string */
+	uint64_t n_rows, first_ns, slice_ns;
+	uint64_t n_damaged, n_incomplete; /* as in struct sp_store_answer */
 	uint64_t *salvaged; /* files of all scans (sp_scan_salvaged()), each once: parts may be of the same file */
 	size_t n_salvaged, salvaged_capacity;
 };

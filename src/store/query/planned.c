@@ -169,6 +169,7 @@ static int report_rows(struct sp_planned *p)
 		sp_gathered_release(&g);
 	}
 	p->n_damaged += g.n_damaged;
+	p->n_incomplete += g.n_incomplete;
 	p->n_salvaged += g.n_salvaged;
 	sp_gathered_done(&g);
 	return r;

@@ -20,7 +20,7 @@ struct sp_planned {
 	uint64_t first_ns, slice_ns; /* sum rows by slice; slice_ns 0: all together */
 	int (*each)(void *arg, const struct sp_scan_totals *t);
 	void *arg;
-	uint64_t n_damaged, n_salvaged; /* result: as in struct sp_store_answer */
+	uint64_t n_damaged, n_incomplete, n_salvaged; /* result: as in struct sp_store_answer */
 };
 /* Reports days of which the plan has all hours. */
 int sp_planned_report_days(struct sp_planned *p);

@@ -130,6 +130,7 @@ static int run_query(struct sp_store *s, const struct sp_store_query *q, struct 
 	if (r == 0)
 		r = sp_answer_finish(writer, &answer->n_shortened);
 	answer->n_damaged = g.n_damaged;
+	answer->n_incomplete = g.n_incomplete;
 	answer->n_salvaged = g.n_salvaged;
 	answer->slice_ns = g.slice_ns;
 	sp_answer_free(writer);

@@ -69,6 +69,7 @@ int sp_store_totals(struct sp_store *s, const struct sp_store_query *q, bool by_
 	sp_plan_done(&plan);
 	if (r == 0) {
 		answer.n_damaged = p.n_damaged;
+		answer.n_incomplete = p.n_incomplete;
 		answer.n_salvaged = p.n_salvaged;
 		*ret_answer = answer;
 	}

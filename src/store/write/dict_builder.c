@@ -136,21 +136,10 @@ size_t sp_dict_builder_memory(const struct sp_dict_builder *builder)
 
 /* --- items --- */
 /* Finds the number of this identity, or adds the item. */
-static int64_t intern_item(struct sp_dict_builder *builder, enum sp_dict_kind kind, const void *identity, size_t len,
-			   const void *item)
+static int64_t dict_builder_intern(struct sp_dict_builder *builder, enum sp_dict_kind kind, const void *identity,
+				   size_t len, const void *item)
 {
-	uint32_t *number;
-	int r = sp_id_map_find(&builder->ids[kind], identity, len, &number);
-
-	if (r < 0 || *number != 0)
-		return r < 0 ? r : (int64_t)*number;
-	r = kind == SP_STRINGS ? sp_chunk_add_string(&builder->pending, item, len)
-			       : sp_chunk_add(&builder->pending, kind, item);
-	if (r < 0)
-		return r;
-	*number = builder->next[kind]++;
-	sp_id_map_added(&builder->ids[kind]);
-	return *number;
+	return sp_chunk_intern(&builder->pending, kind, &builder->ids[kind], &builder->next[kind], identity, len, item);
 }
 
 static int64_t find_string(struct sp_dict_builder *builder, const struct sp_profile *p, uint32_t string)
@@ -162,7 +151,7 @@ static int64_t find_string(struct sp_dict_builder *builder, const struct sp_prof
 	uint32_t *memo = &sp_words(&builder->memo.strings)[string];
 	if (*memo == 0) {
 		const char *s = sp_profile_string(p, string);
-		int64_t number = intern_item(builder, SP_STRINGS, s, strlen(s), s);
+		int64_t number = dict_builder_intern(builder, SP_STRINGS, s, strlen(s), s);
 		if (number < 0)
 			return number;
 		*memo = (uint32_t)number;
@@ -210,7 +199,7 @@ static int64_t add_file(struct sp_dict_builder *builder, const struct sp_profile
 	translate_string(builder, p, &file.note, &error);
 	if (error < 0 || sp_items_reserve(&builder->is_kernel, (size_t)builder->next[SP_FILES] + 1, 1) < 0)
 		return error < 0 ? error : -ENOMEM;
-	int64_t number = intern_item(builder, SP_FILES, &identity, sizeof(identity), &file);
+	int64_t number = dict_builder_intern(builder, SP_FILES, &identity, sizeof(identity), &file);
 	if (number > 0 && file.kind == SP_FILE_KERNEL) {
 		((uint8_t *)builder->is_kernel.data)[number] = 1;
 		if (builder->kernel_file == 0 || strcmp(sp_profile_string(p, from->name), "[kernel]") == 0)
@@ -253,7 +242,7 @@ static int64_t add_func(struct sp_dict_builder *builder, const struct sp_profile
 		func.start = from->start, func.size = from->size, func.vaddr = from->vaddr;
 	if (error < 0 || sp_items_reserve(&builder->file_of, (size_t)builder->next[SP_FUNCS] + 1, sizeof(uint32_t)) < 0)
 		return error < 0 ? error : -ENOMEM;
-	int64_t number = intern_item(builder, SP_FUNCS, &func, sizeof(func), &func);
+	int64_t number = dict_builder_intern(builder, SP_FUNCS, &func, sizeof(func), &func);
 	if (number > 0)
 		sp_words(&builder->file_of)[number] = func.file;
 	return number;
@@ -292,7 +281,7 @@ int64_t sp_dict_builder_add_frame(struct sp_dict_builder *builder, const struct 
 	if (sp_items_reserve(&builder->owners, most, sizeof(struct sp_frame_owner)) < 0 ||
 	    sp_items_reserve(&builder->n_successors, most, sizeof(uint32_t)) < 0)
 		return -ENOMEM;
-	int64_t number = intern_item(builder, SP_FRAMES, f, sizeof(*f), f);
+	int64_t number = dict_builder_intern(builder, SP_FRAMES, f, sizeof(*f), f);
 	if (number > 0)
 		((struct sp_frame_owner *)builder->owners.data)[number] =
 		    (struct sp_frame_owner){f->func, library_of(builder, f)};
@@ -364,13 +353,13 @@ static int64_t add_key(struct sp_dict_builder *builder, const struct sp_profile 
 	translate_string(builder, p, &g.container, &error);
 	translate_string(builder, p, &g.root, &error);
 	translate_string(builder, p, &k.thread, &error);
-	int64_t group = error < 0 ? error : intern_item(builder, SP_GROUPS, &g, sizeof(g), &g);
+	int64_t group = error < 0 ? error : dict_builder_intern(builder, SP_GROUPS, &g, sizeof(g), &g);
 	if (group < 0)
 		return group;
 	k.group = (uint32_t)group;
 	if (sp_items_reserve(&builder->group_of, (size_t)builder->next[SP_KEYS] + 1, sizeof(uint32_t)) < 0)
 		return -ENOMEM;
-	int64_t number = intern_item(builder, SP_KEYS, &k, sizeof(k), &k);
+	int64_t number = dict_builder_intern(builder, SP_KEYS, &k, sizeof(k), &k);
 	if (number > 0)
 		sp_words(&builder->group_of)[number] = k.group;
 	return number;

@@ -311,7 +311,8 @@ static bool replace_damaged_files(struct sp_store *s)
 	return any;
 }
 
-int sp_writer_open_day(struct sp_store *s, uint64_t wall_ns)
+/* Opens the day's files, or makes them; finishes those of another day. */
+static int writer_open_day(struct sp_store *s, uint64_t wall_ns)
 {
 	struct sp_writer *w = s->writer;
 	uint64_t day_s = sp_day_of(wall_ns, 0).day_s;
@@ -457,7 +458,7 @@ static int add_window(struct sp_store *s, const struct sp_store_window *window, 
 			    .n_cpus = window->n_cpus};
 	int r = format_types(p, types, sizeof(types));
 
-	r = r < 0 ? r : sp_writer_open_day(s, window->wall_ns);
+	r = r < 0 ? r : writer_open_day(s, window->wall_ns);
 	r = r < 0 ? r : find_or_add_source(w, window->source, types, &source);
 	r = r < 0 ? r : ensure_generation(s, source, t_ms);
 	r = r < 0 ? r : sp_dict_builder_add_rows(w->dict_builder, p, &w->rows);
@@ -516,7 +517,7 @@ int sp_writer_catch_up_days(struct sp_store *s)
 		bool unfinished = days[i].has_journal || days[i].day_s == days[n - 1].day_s;
 		if (!unfinished || s->writer->day_s == days[i].day_s)
 			continue;
-		r = sp_writer_open_day(s, days[i].day_s * SP_NS_PER_S);
+		r = writer_open_day(s, days[i].day_s * SP_NS_PER_S);
 	}
 	if (r == 0 && s->writer->files[0].db && s->writer->day_s != today)
 		sp_writer_finish_day(s);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
 /*
- * code.h: what the unwinder's core (unwind/step.h) knows of the processor: numbers of registers, and instructions.
+ * code.h: what the unwinder's core (unwind/step.h) needs to know of the processor: registers and instructions.
  *
- * Compiled in both halves. Registers have their DWARF numbers (System V psABI, figure 3.36). The functions look at
- * bytes of code that the caller has read; what they say of other bytes than instructions is chance. No state.
+ * Compiled in both halves. Registers have their DWARF numbers (System V psABI, figure 3.36). The functions examine
+ * bytes of code that the caller has read; for bytes that are no instructions the result is arbitrary. No state.
  */
 #ifndef SP_UNWIND_X86_64_CODE_H
 #define SP_UNWIND_X86_64_CODE_H

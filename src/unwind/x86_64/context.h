@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * context.h: where fibers begin that are known by name: the code that a context made by makecontext() returns to when
- * its function ends, and the first function of gccgo's goroutines.
+ * context.h: finds the code at which fibers begin: the return code of makecontext(), and gccgo's goroutine start.
  *
- * The C library puts the address of that code (glibc: __start_context) where the return address of the context's first
- * function belongs. No call stands in front of it, so a stack is looked up in the padding before it; a row there says
- * that this is where a fiber begins. The code is found by what the exported makecontext takes the address of, and known
- * by never returning. gccgo's library puts 0 there, and its function could return, for all that its rows say. A pure
- * function of the file's bytes, which may be hostile; it looks at some 8 KiB of them.
+ * makecontext() puts the address of its return code (glibc: __start_context) where the first function's return address
+ * belongs. No call precedes that code, so the unwinder looks the address up in the padding before it, where a row
+ * marks the root of a fiber. The code is recognised as one that the exported makecontext takes the address of and that
+ * never returns. gccgo puts 0 there, although by its rows the function could return. A pure function of the file's
+ * bytes, which may be hostile; it reads about 8 KiB of them.
  */
 #ifndef SP_UNWIND_CONTEXT_H
 #define SP_UNWIND_CONTEXT_H

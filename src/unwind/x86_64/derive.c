@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * derive.c: the starts in their order, the code that they leave, and the rows that come of it.
+ * derive.c: the order in which starts are explored, the code that they leave over, and the rows that result.
  *
- * First the starts that are sure, with those that they call; then addresses that are taken; then what lies behind a
- * computed jump, from the state that jumps there; then code behind padding.
+ * First come starts that are sure and those that they call; then addresses that are taken; then code behind computed
+ * jumps, from the state that jumps there; then code behind padding.
  */
 #include "unwind/x86_64/derive.h"
 #include "base/mem.h"

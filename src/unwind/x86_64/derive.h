@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * derive.h: unwind rows for code that has no unwind information, from the instructions themselves.
+ * derive.h: derives unwind rows from instructions, for code without unwind information.
  *
- * Hand-written assembly (x264, dav1d, libjpeg-turbo) has no FDE. The code outside all FDEs is followed from the starts
- * of its functions (symbols, targets of calls, addresses in relocations, code after padding), block by block, with what
- * is known of each register relative to the canonical frame address: pushes, pops, adjustments, frame pointers, aligned
- * frames whose old stack pointer is kept in a register or on the stack. Where paths disagree or an adjustment cannot be
- * followed there is no row. A start is believed only as long as every `ret` that it leads to finds the return address:
- * a wrong one, of whatever height, cannot; or, where there is none, if it finds in registers that it saved at first
- * what it put there before a call. Where a `syscall` has made a thread, its stack begins. Rows carry SP_RULE_DERIVED.
- * A pure function from bytes to rows, which may be hostile. Caps: SP_DERIVE_*; beyond them the rest has no rows, and
- * `cut` says so. Code with FDEs is read a piece at a time, so that what this takes is a few times the code without.
- * Instructions are decoded by Zydis.
+ * Hand-written assembly (x264, dav1d, libjpeg-turbo) has no FDE. Code outside all FDEs is followed from the starts of
+ * its functions (symbols, targets of calls, addresses in relocations, code after padding), block by block. For each
+ * register the distance to the canonical frame address is tracked: pushes, pops, adjustments, frame pointers, aligned
+ * frames whose old stack pointer is in a register or on the stack. Where paths disagree, or an adjustment cannot be
+ * followed, there is no row.
+ * A start is believed only if every `ret` reached from it finds the return address, which a wrong start cannot; or,
+ * without a `ret`, if behind a call it uses registers that it saved first and set before the call, since callees
+ * preserve those. A `syscall` that makes a thread is that thread's root. Rows carry SP_RULE_DERIVED. A pure function
+ * from bytes, which may be hostile, to rows. Limits: SP_DERIVE_*; beyond them the rest has no rows, and `cut` is set.
+ * Code with FDEs is read piece by piece, so memory is a small multiple of the code without. Zydis decodes the
+ * instructions.
  */
 #ifndef SP_UNWIND_DERIVE_H
 #define SP_UNWIND_DERIVE_H
@@ -39,7 +40,8 @@ struct sp_code_spans { /* a list that grows; free(at) */
 };
 int sp_code_spans_add(struct sp_code_spans *s, uint64_t start, uint64_t end); /* none where it is empty; 0, -ENOMEM */
 void sp_code_spans_sort(struct sp_code_spans *s);                             /* by start */
-struct sp_derived_row { /* holds up to the next row; rule 0 is SP_CFA_NONE */
+void sp_code_spans_join(struct sp_code_spans *s); /* ascending and disjoint: what overlaps or touches is one */
+struct sp_derived_row {                           /* holds up to the next row; rule 0 is SP_CFA_NONE */
 	uint64_t offset;
 	uint32_t rule;
 };

@@ -31,6 +31,19 @@ void sp_code_spans_sort(struct sp_code_spans *s)
 		qsort(s->at, s->n, sizeof(*s->at), by_start);
 }
 
+void sp_code_spans_join(struct sp_code_spans *s)
+{
+	size_t n = 0;
+	sp_code_spans_sort(s);
+	for (size_t i = 0; i < s->n; i++) {
+		if (n && s->at[i].start <= s->at[n - 1].end)
+			s->at[n - 1].end = SP_MAX(s->at[n - 1].end, s->at[i].end);
+		else
+			s->at[n++] = s->at[i];
+	}
+	s->n = n;
+}
+
 /* What of a segment is code: its executable sections, or all of it where there are none. */
 static int find_code(struct sp_deriver *d, const struct sp_elf_segment *g, struct sp_code_spans *code)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* derive_commit.c: what comes of an exploration that is believed, and its marks taken off. */
+/* derive_commit.c: makes the results of a believed exploration final, and removes its marks. */
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "unwind/x86_64/derive_explore.h"

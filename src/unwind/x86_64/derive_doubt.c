@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "unwind/x86_64/derive_doubt.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include <stdlib.h>
 
 void sp_doubt_lift(struct sp_doubts *d, uint32_t doubt)
@@ -25,17 +26,11 @@ void sp_doubt_link(struct sp_doubts *d, uint32_t from, uint32_t to)
 		d->links[d->n_links++] = (struct sp_doubt_link){from, to};
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return (x > y) - (x < y);
-}
-
 static void sort(struct sp_doubts *d)
 {
 	size_t n = 0;
 	if (d->n_lifted)
-		qsort(d->lifted, d->n_lifted, sizeof(*d->lifted), by_number);
+		qsort(d->lifted, d->n_lifted, sizeof(*d->lifted), sp_compare_u32);
 	for (size_t i = 0; i < d->n_lifted; i++)
 		if (!n || d->lifted[n - 1] != d->lifted[i])
 			d->lifted[n++] = d->lifted[i];
@@ -87,7 +82,7 @@ void sp_doubts_settle(struct sp_doubts *d, bool with_proofs)
 
 bool sp_in_doubt(const struct sp_doubts *d, uint32_t doubt)
 {
-	return doubt && !(d->n_lifted && bsearch(&doubt, d->lifted, d->n_lifted, sizeof(*d->lifted), by_number));
+	return doubt && !(d->n_lifted && bsearch(&doubt, d->lifted, d->n_lifted, sizeof(*d->lifted), sp_compare_u32));
 }
 
 void sp_doubts_clear(struct sp_doubts *d)

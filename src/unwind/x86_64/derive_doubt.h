@@ -2,10 +2,10 @@
 /*
  * derive_doubt.h: which calls of a function are known to return.
  *
- * What follows a call is in doubt, because the call may never return. A doubt is a number, never 0. It is lifted by
- * what only code that runs can do (a proper end), or together with another one that it is linked to. All is told
- * first, then settled once, then asked. Memory that is short is told by `short_of_memory`; what was not noted stays in
- * doubt. Owner: the explorer of one function, which clears it for the next.
+ * A call may never return, so the code behind it is in doubt. A doubt is a number > 0. It is lifted when that code
+ * does what only running code can (it ends properly), or with another doubt to which it is linked. First all doubts
+ * and links are added, then they are settled once, then queried. If memory runs out, `short_of_memory` is set and the
+ * rest stays in doubt. The explorer of one function owns it and clears it for the next.
  */
 #ifndef SP_UNWIND_DERIVE_DOUBT_H
 #define SP_UNWIND_DERIVE_DOUBT_H

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * derive_explore.c: one function, from its start over all blocks that control reaches.
+ * derive_explore.c: explores one function, from its start over all blocks that control reaches.
  *
- * First tried, then committed: blocks are followed until the states at their heads change no more; only if nothing
- * speaks against the start do the rules become final. Against it speak: a `ret` that would not find the return address,
- * a return address above the stack pointer, bytes that are no instruction or overlap another, control that leaves the
- * code or reaches a function, or code that is known already, in another state.
+ * Blocks are followed until the states at their heads no longer change. The rules become final only if nothing
+ * contradicts the start. These do: a `ret` that would not find the return address, a return address above the stack
+ * pointer, bytes that are no instruction or overlap another, and control that leaves the code or reaches a function,
+ * or known code in another state.
  *
- * A call that never returns runs into whatever stands behind it. So what follows a call is in doubt, and states carry
- * the last such call: a doubt is lifted by a proper end, by a computed jump in the state of one, or by code that is
- * reached without it in the same state. In a function without a proper end, also by code behind the call that reads
- * what the function kept in a register over it. What stays in doubt gets no rules. And a refused function is tried
- * again with calls that stand before padding ending there.
+ * A call that never returns is followed by unrelated code. So code behind a call is in doubt, and states carry the
+ * last such call. A doubt is lifted by a proper end, by a computed jump in the state of one, or by code reached in the
+ * same state without the call; in a function without a proper end also by code behind the call that reads what the
+ * function kept in a preserved register. Code that stays in doubt gets no rules. A refused function is tried again as
+ * if calls in front of padding did not return.
  */
 #include "unwind/x86_64/derive_explore.h"
 #include "base/mem.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * derive_explore.h: the exploration of one function, for its two parts: what is tried, and what comes of it.
+ * derive_explore.h: the exploration of one function: what its two parts share.
  *
- * Blocks of code are known by their heads, each with the state that all ways to it agree on; heads are found by
- * position in a hash table. All of it belongs to the explorer, which is the deriver's, and is used again for the next
- * function. Errors: 0 or -ENOMEM.
+ * A block of code is known by its first position, with the state on which all paths to it agree; a hash table finds
+ * blocks by position. The deriver owns the explorer and uses it again for the next function. 0 or -ENOMEM.
  */
 #ifndef SP_UNWIND_DERIVE_EXPLORE_H
 #define SP_UNWIND_DERIVE_EXPLORE_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * derive_insn.c: what one instruction does to the state.
+ * derive_insn.c: the effect of one instruction on the state.
  *
- * The few instructions that move the stack pointer, or copies of it, are followed; of all others it matters only which
- * registers and which places on the stack they write, which Zydis tells, implicit operands too.
+ * The few instructions that move the stack pointer or copies of it are followed. Of all others only the registers and
+ * stack words that they write matter; Zydis tells these, implicit operands included.
  */
 #include "unwind/x86_64/derive_priv.h"
 #include <string.h>

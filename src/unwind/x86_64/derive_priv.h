@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * derive_priv.h: the parts of the deriver: the code to look at, one instruction's effect, one start's exploration.
+ * derive_priv.h: the parts of the deriver: the code, the effect of one instruction, the exploration from one start.
  *
- * Code without FDE lies in islands. A position counts the bytes of all islands, one after the other, so that what is
- * known of each byte (a flag byte, a rule number) fits in plain arrays. Registers have their numbers in instructions
- * here (rsp 4, rbp 5), not DWARF's. Everything belongs to struct sp_deriver. Errors: 0 or negative errno. Source of the
- * assumptions: System V x86-64 psABI 3.2 (which registers and which part of the stack survive a call).
+ * Code without an FDE is a list of islands. Positions count the bytes of all islands, so what is known of each byte (a
+ * flag, a rule number) is in plain arrays. Registers have their numbers in instructions (rsp 4, rbp 5), not DWARF's.
+ * struct sp_deriver owns everything. 0 or a negative errno. Which registers and which part of the stack survive a
+ * call: System V x86-64 psABI 3.2.
  */
 #ifndef SP_UNWIND_DERIVE_PRIV_H
 #define SP_UNWIND_DERIVE_PRIV_H

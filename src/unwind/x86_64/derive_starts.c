@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * derive_starts.c: where functions begin, as far as the file tells: symbols, special sections, relocations, pointers in
- * data, and what the code that has FDEs calls or takes the address of.
+ * derive_starts.c: finds the starts of functions: symbols, special sections, relocations, pointers in data, and what
+ * code with FDEs calls or takes the address of.
  *
- * Covered code is not decoded as a whole: bytes that look like a call, a jump or a `lea`, whose distance leads to an
- * island, make their function worth decoding, from the start of its FDE on; only an instruction found that way counts.
+ * Code with FDEs is not decoded as a whole. Bytes that look like a call, a jump or a `lea` to an island make their
+ * function worth decoding, from the start of its FDE; only instructions found that way count.
  */
 #include "base/mem.h"
 #include "elf/elf.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* derive_state.c: what is known of the registers and the frame, and the rule that it comes to. */
+/* derive_state.c: what is known of the registers and the frame, and the rule that results. */
 #include "base/mem.h"
 #include "unwind/priv.h"
 #include "unwind/x86_64/derive_priv.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * derive_value.h: what a register or a word of the stack is known to hold, in 32 bits, and all of it at one place.
+ * derive_value.h: what a register or stack word is known to hold, in 32 bits, and the state of all at one position.
  *
- * Values are relative to the canonical frame address (CFA), to the stack pointer as an alignment left it, or are the
- * caller's frame pointer; anything else is unknown, and so is what lies too far away. Numbers: nothing is owned,
- * nothing fails. States are compared and copied as bytes. Registers have their numbers in instructions. Private to the
- * deriver.
+ * A value is relative to the canonical frame address (CFA) or to the stack pointer after an alignment, or it is the
+ * caller's frame pointer. All else, and what is too far away, is unknown. States are compared and copied as bytes.
+ * Registers have their numbers in instructions. No memory, no errors. Private to the deriver.
  */
 #ifndef SP_UNWIND_DERIVE_VALUE_H
 #define SP_UNWIND_DERIVE_VALUE_H

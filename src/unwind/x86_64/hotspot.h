@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
 /*
- * hotspot.h: the step through code that HotSpot (Java) made: interpreter, compiled methods, stubs.
+ * hotspot.h: steps through code made by HotSpot (Java): interpreter, compiled methods, stubs.
  *
- * What blob a place is in, hotspot_blob.h finds. Compiled methods save the frame pointer below the return address.
- * Frames of the interpreter are kept by the frame pointer, and tell the stack pointer of their caller.
- * Included behind v8.h, by both halves; the same surroundings, and those of hotspot_blob.h.
- * All that is read may be hostile: what is found has to lead to a return address. Sources: HotSpot's
- * cpu/x86/frame_x86.cpp, cpu/x86/templateInterpreterGenerator_x86.cpp.
+ * hotspot_blob.h finds the blob of an address. Compiled methods save the frame pointer below the return address.
+ * Interpreter frames are linked by the frame pointer and contain the caller's stack pointer. Memory may be hostile: a
+ * result must lead to a return address.
+ * Both halves include this file, behind v8.h, with the environment that v8.h and hotspot_blob.h ask for. Sources:
+ * HotSpot's cpu/x86/frame_x86.cpp, cpu/x86/templateInterpreterGenerator_x86.cpp.
  */
 #ifndef SP_UNWIND_HOTSPOT_H
 #define SP_UNWIND_HOTSPOT_H

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jit.h: the caller of code that a program made while it ran, which has no unwind information.
+ * jit.h: finds the caller of code made at run time, which has no unwind information.
  *
- * From where it is, the code is followed forward, through all branches whose targets are told, to the `ret` that ends
- * it, and what is done to the stack pointer on the way is counted. Calls leave it as it was; those of code that pops
- * its return address, as Guile's does, which keeps it elsewhere, are followed, too. What is found is believed if all
- * ways to a `ret` agree, and the return address stands behind a call. Traces of LuaJIT have no `ret`: they run in the
- * frame of its interpreter, which is known by the lua_State that it names, and that names it back (lj_frame.h).
- * Other code without a `ret` leaves by jumps, to an interpreter or to more such code, and runs in the frame of whoever
- * jumped to it first: of the one function that was called from a place on the stack and that, followed from its start,
- * jumps to somewhere when its frame is so high that both fit (PHP's execute_ex, Guile's entry).
- * The code is that of a process that runs on, and may have changed since the sample was taken; so nothing is believed
- * that does not fit the stack that was sampled. A bounded number of instructions is looked at, and of words of the
- * stack. Pure but for the reader that the caller gives. -ENOENT: it cannot be told.
+ * The code is followed forward, through all branches with known targets, to its `ret`, and changes of the stack
+ * pointer are counted. Calls leave it unchanged; calls of code that pops its return address and keeps it elsewhere
+ * (Guile) are followed. The result is believed if all paths to a `ret` agree and the return address is behind a call.
+ * LuaJIT's traces have no `ret`: they run in the frame of its interpreter, recognised by the lua_State in it that
+ * refers back to it (lj_frame.h). Other code without a `ret` (PHP's functions, Guile's trampoline) leaves by jumps and
+ * runs in the frame of the function that jumped to it: the one function, called from an address on the stack, that
+ * jumps away with a frame of fitting size.
+ * The process goes on and its code may have changed, so a result must fit the sampled stack. Limits: instructions and
+ * words of stack. Pure but for the caller's reader. -ENOENT: not known.
  */
 #ifndef SP_UNWIND_JIT_H
 #define SP_UNWIND_JIT_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kept.h: which registers are left alone by hand-written functions whose callers count their frames from them.
+ * kept.h: which registers are preserved by hand-written functions whose callers count their CFA from them.
  *
- * libcrypto's AES-GCM keeps its CFA in rax while it calls functions of its own that do not write rax; no calling
- * convention says so, but their code does. Given the rows that count from such registers, the calls in them are looked
- * up, and what each called function writes, over all branches and calls from its first instruction on. One that makes a
- * call or a jump to nobody knows where, or over a cap, keeps nothing; and a register that such a row counts from while
- * it calls nobody knows whom is kept by no function of the file.
- * A pure function from bytes to spans, which may be hostile; linear in the code up to SP_KEPT_MAX_STEPS. Instructions
- * are decoded by Zydis.
+ * libcrypto's AES-GCM counts its CFA from rax while it calls functions of its own that do not write rax. No calling
+ * convention says so, but their code does. For rows that count from such registers, the called functions are found,
+ * and what each writes is collected over all branches and calls. A function that calls or jumps to an unknown address,
+ * or exceeds a limit, preserves nothing. If such a row's function calls an unknown address, no function of the file
+ * preserves that register.
+ * A pure function from bytes, which may be hostile, to spans; linear in the code up to SP_KEPT_MAX_STEPS. Zydis
+ * decodes the instructions.
  */
 #ifndef SP_UNWIND_KEPT_H
 #define SP_UNWIND_KEPT_H

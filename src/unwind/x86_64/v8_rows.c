@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * v8_rows.c: what is known of the leaves among V8's builtins: where the return address of one without a frame is.
+ * v8_rows.c: where leaves among V8's builtins, which have no frame yet, have their return address.
  *
- * Derived rows (derive.h) tell it of functions that the deriver believes in. Once a frame stands they are not used: in
- * V8's code a callee takes its arguments off the stack, so that it is not as high behind a call as in front of it. Of
- * the others, which begin behind padding, it is told up to where they make their frame, if nothing else moves the stack
- * before. Some builtins are jumped to in the middle of a frame; so v8.h asks whether a return address is where a row
- * says.
+ * Derived rows (derive.h) tell it for functions that the deriver believes. They are used only until the frame is made:
+ * V8's callees remove their arguments, so the height behind a call differs from that before it. For functions behind
+ * padding that the deriver does not believe, rows reach up to where the frame is made, if nothing else moves the stack
+ * before. Some builtins are entered by jumps, in the middle of a frame, so v8.h checks that a return address is where
+ * the row says.
  */
 #include "base/mem.h"
 #include "elf/elf.h"

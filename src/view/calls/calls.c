@@ -6,8 +6,10 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/identity.h"
 #include "profile/profile.h"
+#include "profile/values.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -38,11 +40,13 @@ struct builder {
 };
 
 /* --- which values --- */
-int sp_calls_value(const struct sp_profile *p)
+/* The value that counts calls; -ENODATA: the profile has none. */
+static int calls_value_index(const struct sp_profile *p)
 {
-	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
-		if (!strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), "calls"))
-			return (int)i;
+	int value = sp_profile_find_value(p, "calls", NULL);
+
+	if (value >= 0)
+		return value;
 	return sp_fail_said(-ENODATA, "no calls were counted in this profile; `soprof calls` counts them, and --format "
 				      "callgrind shows what sampled stacks tell of callers");
 }
@@ -131,7 +135,7 @@ static int add_arc(struct builder *b, int64_t from, int64_t to, int64_t calls)
 
 	if (arc < 0 || sp_grow(&b->calls, &b->n_calls, (size_t)arc + 1, sizeof(*b->calls)) < 0)
 		return -ENOMEM;
-	sp_calls_add(&b->calls[arc], calls);
+	sp_saturating_add(&b->calls[arc], calls);
 	return 0;
 }
 
@@ -151,7 +155,8 @@ static int calls_add_row(struct builder *b, const struct sp_row *row)
 	if (to_node < 0)
 		return -ENOMEM;
 	if (time > 0 && b->called[to.library])
-		sp_calls_add(&b->times[to_node], __builtin_mul_overflow(time, b->unit_ns, &time) ? INT64_MAX : time);
+		sp_saturating_add(&b->times[to_node],
+				  __builtin_mul_overflow(time, b->unit_ns, &time) ? INT64_MAX : time);
 	if (calls <= 0)
 		return 0;
 	at++;
@@ -173,14 +178,15 @@ static int find_targets(struct builder *b)
 		uint32_t at = 0;
 
 		if (row->values[b->calls_value] > 0 && frame_from(b->p, &stack, &at))
-			sp_calls_add(&b->called[b->same.library_of[stack.frames[at]]], row->values[b->calls_value]);
+			sp_saturating_add(&b->called[b->same.library_of[stack.frames[at]]],
+					  row->values[b->calls_value]);
 	}
 	return 0;
 }
 
 static int calls_build_rows(struct builder *b, const struct sp_view_options *o)
 {
-	int r = sp_calls_value(b->p);
+	int r = calls_value_index(b->p);
 
 	if (r < 0)
 		return r;
@@ -330,7 +336,7 @@ static int fill_arcs(const struct builder *b, const uint32_t *new_of, struct sp_
 		const struct link *l = sp_intern_get(b->links, i, NULL);
 
 		g->arcs[i] = (struct sp_call_arc){new_of[l->from], new_of[l->to], b->calls[i]};
-		sp_calls_add(&g->nodes[g->arcs[i].to].calls, b->calls[i]);
+		sp_saturating_add(&g->nodes[g->arcs[i].to].calls, b->calls[i]);
 	}
 	qsort(g->arcs, g->n_arcs, sizeof(*g->arcs), compare_arcs);
 	return 0;
@@ -378,7 +384,7 @@ static void fill_ticks(const struct builder *b, struct sp_call_graph *g)
 	g->rate_hz = rate_of(b, all_s);
 	for (size_t i = 0; i < g->n_nodes; i++) {
 		g->nodes[i].ticks = llround((double)g->nodes[i].time / 1e9 * g->rate_hz);
-		sp_calls_add(&g->ticks, g->nodes[i].ticks);
+		sp_saturating_add(&g->ticks, g->nodes[i].ticks);
 	}
 }
 

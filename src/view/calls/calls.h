@@ -46,13 +46,4 @@ struct sp_call_graph {
 int sp_call_graph_new(const struct sp_profile *p, const struct sp_view_options *o, struct sp_call_graph *ret_graph);
 void sp_call_graph_done(struct sp_call_graph *g);
 
-static inline void sp_calls_add(int64_t *sum, int64_t calls)
-{
-	if (__builtin_add_overflow(*sum, calls, sum))
-		*sum = INT64_MAX;
-}
-
-/* The value that counts calls; -ENODATA: the profile has none. */
-int sp_calls_value(const struct sp_profile *p);
-
 #endif

@@ -10,6 +10,7 @@
 #include "view/calls/gprof.h"
 
 #include "base/mem.h"
+#include "base/sum.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -236,8 +237,8 @@ static int compare_members(const void *a, const void *b, void *arg)
 
 	if (diff < 0 || diff > 0)
 		return diff < 0 ? 1 : -1;
-	sp_calls_add(&left_calls, left->self_calls);
-	sp_calls_add(&right_calls, right->self_calls);
+	sp_saturating_add(&left_calls, left->self_calls);
+	sp_saturating_add(&right_calls, right->self_calls);
 	return left_calls != right_calls ? (left_calls < right_calls ? 1 : -1) : (l > r) - (l < r);
 }
 

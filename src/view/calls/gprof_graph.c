@@ -6,6 +6,7 @@
 #include "view/calls/gprof.h"
 
 #include "base/mem.h"
+#include "base/sum.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -157,11 +158,11 @@ static void count_calls(struct sp_gprof *p)
 			p->nodes[a->to].self_calls = a->calls;
 			continue;
 		}
-		sp_calls_add(&p->nodes[a->to].calls, a->calls);
+		sp_saturating_add(&p->nodes[a->to].calls, a->calls);
 		if (whole != a->to && sp_gprof_whole(p, a->from) == whole)
-			sp_calls_add(&p->nodes[whole].self_calls, a->calls);
+			sp_saturating_add(&p->nodes[whole].self_calls, a->calls);
 		else if (whole != a->to)
-			sp_calls_add(&p->nodes[whole].calls, a->calls);
+			sp_saturating_add(&p->nodes[whole].calls, a->calls);
 	}
 }
 

@@ -17,6 +17,7 @@
 #include "base/sum.h"
 #include "profile/identity.h"
 #include "profile/profile.h"
+#include "profile/values.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -356,12 +357,10 @@ static void callgrind_done(struct callgrind *c)
 
 static int callgrind_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
-	struct callgrind c = {.p = p, .o = o, .n_values = sp_profile_n_value_types(p), .calls_value = -1, .out = out};
+	struct callgrind c = {.p = p, .o = o, .n_values = sp_profile_n_value_types(p), .out = out};
 	int r;
 
-	for (uint32_t i = 0; i < c.n_values; i++)
-		if (!strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), "calls"))
-			c.calls_value = (int)i;
+	c.calls_value = sp_profile_find_value(p, "calls", NULL);
 	r = gather(&c);
 	if (r >= 0)
 		r = tell_room(&c);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The flame graph's script. Before it stand D (depth, value of each frame, parents first), O (what each value was before,
+// The flame graph's script. It lays out the picture that is in the file already, which readers without scripts see; web/flame.js,
+// of the html view and the agent's page, draws only what is visible of a larger tree on a canvas. So they share nothing but looks.
+// Before it stand D (depth, value of each frame, parents first), O (what each value was before,
 // if it is a difference) and B (build ids), numbers and hex digits only. Names are read from the picture's text and written as text, never as markup.
 // What is shown follows from the address's fragment alone: z = zoomed frame, s = search, i = without case, l = library.
 "use strict";

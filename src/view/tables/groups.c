@@ -4,6 +4,7 @@
 
 #include "base/encode.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "view/priv.h"
 
 #include <inttypes.h>
@@ -18,8 +19,7 @@ int sp_groups_new(const struct sp_profile *p, const struct sp_view_options *o, s
 	g.n_shown = o->limit ? SP_MIN(o->limit, g.totals.n_rows) : g.totals.n_rows;
 	g.n_left_out = g.totals.n_rows - g.n_shown;
 	for (size_t i = g.n_shown; i < g.totals.n_rows; i++)
-		if (__builtin_add_overflow(g.self_left_out, g.totals.rows[i].self, &g.self_left_out))
-			g.self_left_out = INT64_MAX;
+		sp_saturating_add(&g.self_left_out, g.totals.rows[i].self);
 	*ret_groups = g;
 	return 0;
 }

@@ -154,7 +154,7 @@ static void test_caps(void **state)
 
 static void test_answer(void **state)
 {
-	struct sp_store_answer a = {1, 2, 3, 4, 5, 9, 6, 7, SP_RES_1H, 8}, b;
+	struct sp_store_answer a = {1, 2, 3, 4, 5, 10, 9, 6, 7, SP_RES_1H, 8}, b;
 	char *text = NULL;
 	struct sp_line l;
 	size_t n = 0;
@@ -170,6 +170,7 @@ static void test_answer(void **state)
 	assert_int_equal(b.covered_ns, 3);
 	assert_int_equal(b.n_windows, 4);
 	assert_int_equal(b.n_damaged, 5);
+	assert_int_equal(b.n_incomplete, 10);
 	assert_int_equal(b.n_salvaged, 9);
 	assert_int_equal(b.n_lost, 6);
 	assert_int_equal(b.n_shortened, 7);

@@ -108,7 +108,7 @@ static void short_records(void **state)
 		     {SP_MESSAGE_PROCESS, sizeof(struct sp_message_process)},
 		     {SP_MESSAGE_STACK, sizeof(struct sp_message_stack)},
 		     {SP_MESSAGE_STACK_ABOVE, sizeof(struct sp_message_stack_above)},
-		     {SP_MESSAGE_PENDING, offsetof(struct sp_message_pending, stack)},
+		     {SP_MESSAGE_PENDING, offsetof(struct sp_message_pending, sent)},
 		     {0, 4096},
 		     {SP_MESSAGE_STACK_ABOVE + 1, 4096},
 		     {UINT32_MAX, 4096}};
@@ -301,7 +301,7 @@ static void pending_bounds(void **state)
 		free(r);
 	}
 	struct sp_message_pending *r = pending_new();
-	size_t whole = offsetof(struct sp_message_pending, stack) + r->stack_bytes;
+	size_t whole = offsetof(struct sp_message_pending, sent) + sp_pending_stack_at(r) + r->stack_bytes;
 
 	assert_int_equal(take(&m, r, whole - 1), -EBADMSG); /* a byte of its stack is missing */
 	assert_int_equal(sp_pending_try(m.c, true), 0);
@@ -345,7 +345,7 @@ static void pending_unknown(void **state)
 	uint64_t n = 0;
 
 	(void)state;
-	r->maps[0].word = word(SP_FRAME_FILE, UNKNOWN, 0);
+	maps_of(r)->word = word(SP_FRAME_FILE, UNKNOWN, 0);
 	r->stack_bytes = 4096;
 	while (m.c->stats.n_unfinished == 0 && ++n < 100000)
 		assert_int_equal(take(&m, r, sizeof(*r)), 0);
@@ -372,7 +372,10 @@ static void pending_mappings(void **state)
 	const struct sp_waiting *w[4];
 
 	(void)state;
-	r->maps[0].word = word(SP_FRAME_FILE, UNKNOWN, 0);
+	r->n_frames = 3; /* behind them come the mappings, and behind those the stack */
+	r->frames[2] = word(SP_FRAME_ANON, ANON, 0x100);
+	*maps_of(r) = (struct sp_map){.start = 0x10000, .end = 0x20000, .word = word(SP_FRAME_FILE, UNKNOWN, 0)};
+	memset(maps_of(r) + 1, 0x5a, r->stack_bytes);
 	for (int i = 0; i < 4; i++) {
 		r->key.process.tgid += i == 2;
 		r->n_maps = i == 3 ? SP_PENDING_MAPS : 1;
@@ -383,11 +386,13 @@ static void pending_mappings(void **state)
 	assert_ptr_not_equal(w[1]->space, w[2]->space);
 	assert_ptr_not_equal(w[2]->space, w[3]->space);
 	assert_int_equal(w[0]->space->n, 1);
-	assert_memory_equal(w[0]->space->maps, r->maps, sizeof(r->maps[0]));
+	assert_memory_equal(w[0]->space->maps, maps_of(r), sizeof(struct sp_map));
+	assert_memory_equal(w[0]->record->frames, r->frames, 3 * sizeof(r->frames[0]));
+	assert_memory_equal(w[0]->stack, maps_of(r) + 1, r->stack_bytes);
 	assert_int_equal(w[0]->space->n_left_out, 0);
 	assert_int_equal(w[3]->space->n, SP_PENDING_MAPS);
 	assert_int_equal(w[3]->space->n_left_out, 1); /* there may have been more */
-	assert_true(w[0]->bytes > w[1]->bytes && w[3]->bytes >= sizeof(r->maps));
+	assert_true(w[0]->bytes > w[1]->bytes && w[3]->bytes >= SP_PENDING_MAPS * sizeof(struct sp_map));
 	assert_int_equal(m.c->waiting_bytes, w[0]->bytes + w[1]->bytes + w[2]->bytes + w[3]->bytes);
 	assert_int_equal(sp_pending_try(m.c, true), 0);
 	assert_int_equal(m.c->waiting_bytes, 0);
@@ -404,8 +409,8 @@ static void pending_holes(void **state)
 	(void)state;
 	r->regs.fp = r->stack_at + 0x100;
 	r->stack_bytes = 0x3000;
-	memcpy(r->stack + 0x100, outer, sizeof(outer));
-	memcpy(r->stack + 0x2100, last, sizeof(last));
+	memcpy(&r->sent[sp_pending_stack_at(r) + 0x100], outer, sizeof(outer));
+	memcpy(&r->sent[sp_pending_stack_at(r) + 0x2100], last, sizeof(last));
 	for (unsigned page = 0; page < 3; page++) {
 		struct made m = made_new();
 
@@ -430,7 +435,7 @@ static void pending_tried(void **state)
 	struct made m = made_new();
 
 	(void)state;
-	r->maps[0].word = word(SP_FRAME_FILE, VDSO, 0);
+	maps_of(r)->word = word(SP_FRAME_FILE, VDSO, 0);
 	assert_int_equal(take(&m, r, sizeof(*r)), 0);
 	assert_int_equal(sp_pending_try(m.c, false), 0);
 	assert_int_equal(m.c->waiting->tried, m.c->n_table_changes);

@@ -104,6 +104,11 @@ static inline uint64_t word(uint64_t kind, uint64_t id, uint64_t offset)
 	return kind << SP_FRAME_KIND_SHIFT | id << SP_FRAME_ID_SHIFT | offset;
 }
 
+static inline struct sp_map *maps_of(struct sp_message_pending *r)
+{
+	return (void *)&r->sent[sp_pending_maps_at(r)];
+}
+
 static inline struct sp_message_pending *pending_new(void)
 {
 	struct sp_message_pending *r = calloc(1, sizeof(*r));
@@ -117,7 +122,7 @@ static inline struct sp_message_pending *pending_new(void)
 	r->stack_at = r->regs.sp;
 	r->stack_bytes = 64;
 	r->n_maps = 1;
-	r->maps[0] = (struct sp_map){.start = 0x10000, .end = 0x20000, .word = word(SP_FRAME_ANON, ANON, 0)};
+	*maps_of(r) = (struct sp_map){.start = 0x10000, .end = 0x20000, .word = word(SP_FRAME_ANON, ANON, 0)};
 	return r;
 }
 

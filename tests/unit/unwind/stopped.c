@@ -233,13 +233,14 @@ static void unwind_ours(struct victim *v, uint64_t below)
 {
 	struct sp_finish_memory memory = {.maps = v->maps, .n_maps = v->n_maps, .has_all_maps = true};
 	struct sp_message_pending *r = v->r;
+	static uint8_t stack[SP_PENDING_STACK];
 	uint64_t sp = 0;
 
 	regs_take(v);
 	for (uint32_t window = 0;; window++) { /* beyond the first: above a frame that is larger than a copy */
-		memory.stack = r->stack;
+		memory.stack = stack;
 		memory.stack_at = r->regs.sp - below + window * (SP_PENDING_STACK - 64UL);
-		memory.stack_bytes = stopped_memory(v, memory.stack_at, r->stack, SP_PENDING_STACK);
+		memory.stack_bytes = stopped_memory(v, memory.stack_at, stack, SP_PENDING_STACK);
 		sp = r->regs.sp;
 		assert_int_equal(sp_finish(tables, r, &memory, SP_UNWIND_AUTO, &v->stop), 0);
 		if ((v->stop != SP_STOP_READ && v->stop != SP_STOP_COPY) || window == WINDOWS)
