@@ -39,6 +39,8 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 
 	if (hit->flags & SP_SLOT_NO_KTHREAD && task->flags & SP_PF_KTHREAD)
 		return -1;
+	if (hit->flags & SP_SLOT_NO_EXITING && task->flags & SP_PF_EXITING)
+		return -1;
 	if (!sp_is_wanted(task))
 		return -1;
 	sp_sample_begin(s, task, now, hit->recipe, hit->value);
@@ -51,6 +53,15 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 	return sp_user_stack(s, ctx, task, 1);
 }
 
+/* Whether there was one. */
+static __always_inline int sp_episode_forget(const struct sp_episode_key *at)
+{
+	if (bpf_map_delete_elem(&episodes, at))
+		return 0;
+	sp_tally(SP_N_LOST_ENDS, 1);
+	return 1;
+}
+
 /* What an episode's row will name is sent now, since it may end in another task. */
 static __always_inline void sp_episode_begin(struct sp_scratch *s, sp_u64 now, int has_stack)
 {
@@ -60,7 +71,10 @@ static __always_inline void sp_episode_begin(struct sp_scratch *s, sp_u64 now, i
 		sp_key_send(s);
 	s->episode.since_ns = now;
 	s->episode.key = s->key;
-	if (bpf_map_update_elem(&episodes, &at, &s->episode, BPF_ANY))
+	if (!bpf_map_update_elem(&episodes, &at, &s->episode, BPF_NOEXIST))
+		return;
+	/* One that is there has not ended for us: the kernel did not run our program then. */
+	if (!sp_episode_forget(&at) || bpf_map_update_elem(&episodes, &at, &s->episode, BPF_ANY))
 		sp_tally(SP_N_LOST_EPISODES, 1);
 }
 
@@ -90,6 +104,12 @@ static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 
 
 	if (s->hit.role == SP_ROLE_END) {
 		sp_episode_end(s, now);
+		return;
+	}
+	if (s->hit.role == SP_ROLE_FORGET) {
+		struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
+
+		sp_episode_forget(&at);
 		return;
 	}
 	has_stack = sp_hit_sample(s, ctx, bpf_get_current_task_btf(), now);

@@ -487,6 +487,7 @@ enum sp_counter {
 	SP_N_LOST_COUNTS,    /* the table of counts was full: samples lost */
 	SP_N_LOST_NESTED,    /* a sample inside a sample: lost */
 	SP_N_LOST_EPISODES,  /* no room for a thread's wait */
+	SP_N_LOST_ENDS,      /* its end was not seen */
 	SP_N_LOST_TARGETS,   /* no room to follow a new process of the command */
 	/* Programs that the command and its children executed. */
 	SP_N_PROGRAMS,        /* all; of these */

@@ -19,11 +19,13 @@ enum sp_front_role {
 	SP_ROLE_EVENT, /* counts by itself */
 	SP_ROLE_BEGIN,
 	SP_ROLE_END,
+	SP_ROLE_FORGET, /* what has begun will not end, and does not count */
 };
 enum {
 	SP_SLOT_USER = 1, /* which stacks are walked */
 	SP_SLOT_KERNEL = 2,
 	SP_SLOT_NO_KTHREAD = 4, /* kernel threads are not wanted */
+	SP_SLOT_NO_EXITING = 8, /* nor threads that end, whose registers name the call that they were in */
 };
 
 struct sp_front_slot {

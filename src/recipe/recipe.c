@@ -50,9 +50,7 @@ enum { TASK_BITS = 0xf, TASK_DEAD = 0x80 };
 		.kind = SP_OP_ARGUMENT, .dst = 1, .imm = 1                                                             \
 	}
 
-#define WAIT_BEGIN_SLOT                                                                                                \
-	.role = SP_ROLE_BEGIN, .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD, .n_arguments = 4,          \
-	.match = 1, .state = 2, .value = SP_NO_REG
+#define WAIT_BEGIN_SLOT .role = SP_ROLE_BEGIN, .n_arguments = 4, .match = 1, .state = 2, .value = SP_NO_REG
 
 #define WAIT_END                                                                                                       \
 	{                                                                                                              \
@@ -66,12 +64,30 @@ enum { TASK_BITS = 0xf, TASK_DEAD = 0x80 };
 		}                                                                                                      \
 	}
 
+/* sched_process_exit(p), in a thread that ends, and so runs: a wait that is still open has ended unseen. */
+#define WAIT_FORGET                                                                                                    \
+	{                                                                                                              \
+		.at = SP_AT_RAW, .where = "sched_process_exit", .slot = {                                              \
+			.role = SP_ROLE_FORGET,                                                                        \
+			.n_arguments = 1,                                                                              \
+			.match = 1,                                                                                    \
+			.state = SP_NO_REG,                                                                            \
+			.value = SP_NO_REG,                                                                            \
+			.ops = {{.kind = SP_OP_ARGUMENT, .dst = 1}}                                                    \
+		}                                                                                                      \
+	}
+
 static const struct sp_recipe offcpu = {
     .name = "offcpu",
     .title = "Off-CPU time",
     .summary = "how long threads did not run, by the stack that they stopped in",
     .values = {{"samples", "count"}, {"offcpu", "nanoseconds"}},
-    .points = {{.at = SP_AT_RAW, .where = "sched_switch", .slot = {WAIT_BEGIN_SLOT, .ops = {WAIT_BEGINS}}}, WAIT_END},
+    .points = {{.at = SP_AT_RAW,
+		.where = "sched_switch",
+		.slot = {WAIT_BEGIN_SLOT, .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD,
+			 .ops = {WAIT_BEGINS}}},
+	       WAIT_END,
+	       WAIT_FORGET},
     .min_ns = 1000,
     .ground = &sp_ground,
 };
@@ -88,6 +104,7 @@ static const struct sp_recipe locks = {
     .points = {{.at = SP_AT_RAW,
 		.where = "sched_switch",
 		.slot = {WAIT_BEGIN_SLOT,
+			 .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD | SP_SLOT_NO_EXITING,
 			 .ops = {{.kind = SP_OP_BUILTIN, .dst = 0, .imm = SP_BUILTIN_CALL},
 				 {.kind = SP_OP_EQ, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = SYS_futex},
 				 {.kind = SP_OP_NEED, .a = 0},
@@ -98,7 +115,8 @@ static const struct sp_recipe locks = {
 				 {.kind = SP_OP_AND, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 1},
 				 {.kind = SP_OP_NEED, .a = 0},
 				 WAIT_BEGINS}}},
-	       WAIT_END},
+	       WAIT_END,
+	       WAIT_FORGET},
     .min_ns = 1000,
     .ground = &sp_ground,
 };

@@ -75,11 +75,13 @@ static void *life(void *arg)
 
 int main(int argc, char **argv)
 {
-	struct life lives[N_THREADS] = {{"life-a", 3000, 9000}, {"life-b", 500, 11500}, {"life-c", 6000, 6000}};
+	struct life lives[N_THREADS] = {{.name = "life-a", .work_us = 3000, .sleep_us = 9000},
+					{.name = "life-b", .work_us = 500, .sleep_us = 11500},
+					{.name = "life-c", .work_us = 6000, .sleep_us = 6000}};
 	pthread_t threads[N_THREADS];
 
 	for (int i = 0; i < N_THREADS; i++) {
-		lives[i].rounds = argc > 1 ? atol(argv[1]) : 1;
+		lives[i].rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
 		if (pthread_create(&threads[i], NULL, life, &lives[i]))
 			return 1;
 	}

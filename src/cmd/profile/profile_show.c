@@ -289,6 +289,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	     c.n_lost_frames + c.counter[SP_N_LOST_STACKS]},
 	    {"no room for a process record (process unknown)", c.counter[SP_N_LOST_PROCESSES]},
 	    {"no room for a thread's wait", c.counter[SP_N_LOST_EPISODES]},
+	    {"the end of a thread's wait was not seen", c.counter[SP_N_LOST_ENDS]},
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
 	    {"no room in the ring buffer (records lost)", c.n_lost_ring},
