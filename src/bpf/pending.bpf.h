@@ -76,12 +76,19 @@ static __always_inline sp_u64 sp_pending_base(sp_u64 sp)
 	return bpf_probe_read_user(&word, sizeof(word), (void *)(sp - SP_RED_ZONE)) ? sp : sp - SP_RED_ZONE;
 }
 
-/* Bytes from addr to the end of its mapping; as many as are asked for where that is not known. */
-static __always_inline sp_u64 sp_stack_room(struct sp_scratch *s, sp_u64 addr, sp_u64 most)
+/*
+ * Bytes from addr to the end of its mapping; as many as are asked for where that is not known. The stack's mapping
+ * begins above a frame that nothing was written to yet: it grows when that is done.
+ */
+__noinline sp_u64 sp_stack_room(struct sp_scratch *s, sp_u64 addr, sp_u64 most)
 {
 	sp_u64 last = 0;
 
-	return sp_vma_walk(s, addr, &last) ? last - addr + 1 : most;
+	if (!s)
+		return most;
+	if (sp_vma_walk(s, addr, &last))
+		return last - addr + 1;
+	return last && last - addr < SP_STACK_REACH && sp_vma_walk(s, last + 1, &last) ? last - addr + 1 : most;
 }
 
 /*

@@ -457,10 +457,11 @@ static int search_go(struct search *s)
 /* Its code says what it is, more surely than any table, and the byte before it is another function's for these. */
 static int search_sigreturn(struct search *s)
 {
+	struct sp_sigreturn_window window = {.elf = s->elf};
 	for (size_t i = 0; i < s->n_wants; i++) {
 		struct want *w = &s->wants[i];
 		uint64_t start, size;
-		if (!sp_sigreturn_at(s->elf, w->offset, &start, &size) || w->offset - start > w->vaddr)
+		if (!sp_sigreturn_at(&window, w->offset, &start, &size) || w->offset - start > w->vaddr)
 			continue;
 		w->name = strdup(SP_SIGRETURN_NAME);
 		w->start = w->vaddr - (w->offset - start);

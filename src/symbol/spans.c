@@ -52,6 +52,7 @@ struct spans {
 	struct sp_edges gaps;   /* where a gap may begin or end, in virtual addresses */
 	struct sp_edges others; /* where other answers change, too */
 	struct sp_edges offsets;
+	struct sp_sigreturn_window window;
 	char *name, *best; /* SP_LINKAGE_MAX + 1 bytes each */
 	/* Names of the last function that had one, which is often that of the next stretch: as in the table, and as
 	 * told */
@@ -400,7 +401,7 @@ static void answer_gap(const struct spans *s, const struct sp_elf_segment *g, ui
 static bool find_sigreturn(struct spans *s, uint64_t vaddr, uint64_t at, uint64_t *end, struct found *f)
 {
 	uint64_t start, size;
-	if (*end - at > MAX_SIGRETURN || !sp_sigreturn_at(s->elf, at, &start, &size) || at - start > vaddr)
+	if (*end - at > MAX_SIGRETURN || !sp_sigreturn_at(&s->window, at, &start, &size) || at - start > vaddr)
 		return false;
 	*f = (struct found){vaddr - (at - start), vaddr - (at - start) + size};
 	*end = SP_MIN(*end, start + size);
@@ -538,7 +539,7 @@ static void spans_done(struct spans *s)
 int sp_spans_walk(struct sp_elf *e, struct sp_names_more *more, sp_range_walk *walk,
 		  int (*each)(void *arg, const struct sp_span *span), void *arg)
 {
-	struct spans s = {.elf = e, .more = more, .each = each, .arg = arg};
+	struct spans s = {.elf = e, .window.elf = e, .more = more, .each = each, .arg = arg};
 	int r = spans_read_tables(&s, walk);
 	if (r == 0)
 		r = walk_all(&s);

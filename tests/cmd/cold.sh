@@ -13,6 +13,7 @@ until [ -e "$1/go" ]; do :; done
 "$2" maps "$3" "$1" 700 2>"$1/mappings" # of which the kernel joins every two
 "$4" 0.5 1500 # some 150 KiB of stack, of which 64 are copied with each sample
 "$4" 0.5 w8   # 1.6 MB, of which hardly a page was ever touched
+"$4" 0 u      # its stack pointer is below the stack's mapping
 : >"$1/over"
 END
 what='profile (the first of all)'
@@ -30,8 +31,9 @@ has "$out" '^hostile;.*;(main|hostile\+0x[0-9a-f]+);'
 n=$(grep '^hostile;' "$out" | count)
 [ "$n" -ge 10 ] || fail "10 samples of the program, not $n"
 # Deep stacks are whole, too. (What fell into the loader, which starts the program, is not deep.)
-awk -F';' '$1 == "recursion" && /;wide[; ]/ { sub(/.* /, "", $NF); n += $NF; if ($2 == "_start") whole += $NF }
-	END { print "recursion: " whole + 0 " of " n + 0 " whole"; exit n < 5 || whole < 0.9 * n }' "$out" ||
+awk -F';' '$1 == "recursion" && /;(wide|untouched)[; ]/ { untouched += /;untouched /; sub(/.* /, "", $NF); n += $NF; if ($2 == "_start") whole += $NF }
+	END { print "recursion: " whole + 0 " of " n + 0 " whole, " untouched + 0 " stacks of untouched()"
+		exit n < 5 || !untouched || whole < 0.9 * n }' "$out" ||
 	{ fail "the deep stacks to be whole"; grep '^recursion;.*wide' "$out" | grep -v '^recursion;_start;' | cut -c 1-99; }
 # Most are of the command's own loops; the rest are a few in a program's first moments.
 share=$(tr -s ' \n' ' ' <"$err" | sed -n 's/.*complete [0-9]* (\([0-9.]*\) *%.*/\1/p')

@@ -101,9 +101,14 @@ static void table_load(struct sp_tables *t)
 	require(sp_tables_load(t, TABLE, b) == 0);
 }
 
+static struct sp_map maps[SP_PENDING_MAPS];
+static uint8_t stack[SP_PENDING_STACK];
+
 static void record_take(struct sp_message_pending *r)
 {
 	memset(r, 0, sizeof(*r));
+	memset(maps, 0, sizeof(maps));
+	memset(stack, 0, sizeof(stack));
 	r->regs = (struct sp_regs){.ip = take_address(), .sp = take_address(), .fp = take_address()};
 	for (size_t i = 0; i < 16; i++)
 		r->regs.r[i] = take_address();
@@ -114,11 +119,10 @@ static void record_take(struct sp_message_pending *r)
 	if (r->n_maps == 7)
 		r->n_maps = SP_PENDING_MAPS;
 	for (uint32_t i = 0; i < r->n_maps && i < 7; i++) {
-		r->maps[i].start = i ? take_address() & ~0xfffULL : CODE;
-		r->maps[i].end = i ? take_address() : CODE + (N_GROUPS << SHIFT);
-		r->maps[i].shift_by = i ? take(8) : -CODE;
-		r->maps[i].word = take(1) % 3 << SP_FRAME_KIND_SHIFT | (i ? 1 + take(1) % 4 : TABLE)
-									   << SP_FRAME_ID_SHIFT;
+		maps[i].start = i ? take_address() & ~0xfffULL : CODE;
+		maps[i].end = i ? take_address() : CODE + (N_GROUPS << SHIFT);
+		maps[i].shift_by = i ? take(8) : -CODE;
+		maps[i].word = take(1) % 3 << SP_FRAME_KIND_SHIFT | (i ? 1 + take(1) % 4 : TABLE) << SP_FRAME_ID_SHIFT;
 	}
 	r->stack_at = take(1) & 7 ? STACK : take_address();
 	r->stack_bytes = (uint32_t)take(2);
@@ -126,7 +130,7 @@ static void record_take(struct sp_message_pending *r)
 	for (size_t i = 0; i + 8 <= r->stack_bytes; i += 8) {
 		uint64_t word = in.left ? take_address() : CODE + i * 8 % (N_GROUPS << SHIFT);
 
-		memcpy(r->stack + i, &word, 8);
+		memcpy(stack + i, &word, 8);
 	}
 }
 
@@ -142,19 +146,15 @@ static bool in_a_map(const struct sp_finish_memory *m, uint64_t word)
 
 static void walk(struct sp_tables *t, struct sp_message_pending *r, enum sp_unwind_mode mode)
 {
-	static struct sp_map maps[SP_PENDING_MAPS]; /* frames go over the record's own */
 	struct sp_finish_memory memory = {.maps = maps,
 					  .n_maps = r->n_maps,
 					  .has_all_maps = r->n_maps < SP_PENDING_MAPS,
-					  .stack = r->stack,
+					  .stack = stack,
 					  .stack_bytes = r->stack_bytes,
 					  .stack_at = r->stack_at,
 					  .holes = r->holes};
 	uint32_t stop = UINT32_MAX, n = r->n_frames;
-	int result;
-
-	memcpy(maps, r->maps, sizeof(maps));
-	result = sp_finish(t, r, &memory, mode, &stop);
+	int result = sp_finish(t, r, &memory, mode, &stop);
 
 	while (result == -EAGAIN) { /* each file once: it is settled then */
 		require(stop == UINT32_MAX && sp_tables_state(t, r->waits_for) == SP_TABLE_ABSENT);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * recursion.c: `recursion SECONDS DEPTH`: even() and odd() call each other DEPTH deep (100), with unequal frames. With
- * a `w` before DEPTH it is wide() that calls itself, whose frames are large and nearly all of them never touched.
+ * a `w` before DEPTH it is wide() that calls itself, whose frames are large and nearly all of them never touched. `u`:
+ * once untouched(), whatever SECONDS says, which works before it has touched its frame, below all that the stack has
+ * yet been mapped for.
  */
 #include "victim.h"
 
@@ -49,6 +51,16 @@ VICTIM static unsigned int wide(unsigned int left)
 	return r + space[0];
 }
 
+VICTIM static unsigned int untouched(unsigned int n)
+{
+	volatile char space[1000000];
+
+	for (unsigned int i = 0; i < n; i++)
+		__asm__ volatile("" : "+r"(i)::"memory");
+	space[0] = (char)n;
+	return space[0];
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int depth, r = 0;
@@ -61,6 +73,8 @@ int main(int argc, char **argv)
 			r += wide(depth - 1);
 		return r == 1;
 	}
+	if (victim_argument && *victim_argument == 'u')
+		return untouched(1000000000) == 1;
 	depth = victim_argument ? (unsigned int)strtoul(victim_argument, NULL, 10) : 100;
 	work = 20000 + 10 * depth;
 	while (going_on())

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "elf/x86_64/sigreturn.h"
+#include "base/mem.h"
 #include "elf/elf.h"
 #include <string.h>
 
@@ -15,28 +16,42 @@ size_t sp_sigreturn_before(const uint8_t *code, size_t n)
 	return head >= sizeof(narrow) && code[head - 1] == narrow[0] ? SP_SIGRETURN_TAIL_BYTES + sizeof(narrow) : 0;
 }
 
-/* Bytes of data may be the same: those that sp_sigreturn_before() compares with are. */
-static bool is_code(const struct sp_elf *e, uint64_t offset)
+/* NULL: it is no code. Bytes of data may be the same: those that sp_sigreturn_before() compares with are. */
+static const struct sp_elf_segment *code_at(const struct sp_elf *e, uint64_t offset)
 {
 	for (size_t i = 0; i < sp_elf_n_segments(e); i++) {
 		const struct sp_elf_segment *g = sp_elf_segment(e, i);
 		if (g->executable && offset - g->offset < g->file_size)
-			return true;
+			return g;
 	}
-	return false;
+	return NULL;
 }
 
-bool sp_sigreturn_at(struct sp_elf *e, uint64_t offset, uint64_t *ret_start, uint64_t *ret_size)
+/* NULL: they cannot be read. */
+static const uint8_t *bytes_at(struct sp_sigreturn_window *w, uint64_t start, uint64_t end, uint64_t segment_end)
 {
-	uint8_t bytes[2 * SP_SIGRETURN_MAX_BYTES + 1];
-	size_t before = offset < SP_SIGRETURN_MAX_BYTES ? (size_t)offset : SP_SIGRETURN_MAX_BYTES;
-	size_t n = before + 1 + SP_SIGRETURN_MAX_BYTES, size;
+	if (start < w->start || end > w->start + w->n) {
+		w->start = start;
+		w->n = (size_t)SP_MIN(segment_end - start, sizeof(w->bytes));
+		if (sp_elf_read_into(w->elf, start, w->bytes, w->n) < 0) {
+			w->n = 0;
+			return NULL;
+		}
+	}
+	return w->bytes + (start - w->start);
+}
 
-	if (!is_code(e, offset))
+bool sp_sigreturn_at(struct sp_sigreturn_window *w, uint64_t offset, uint64_t *ret_start, uint64_t *ret_size)
+{
+	const struct sp_elf_segment *g = code_at(w->elf, offset);
+	if (!g)
 		return false;
-	while (n > before && sp_elf_read_into(e, offset - before, bytes, n) < 0) /* the file may end there */
-		n--;
-	for (size_t end = before + 1; end <= n; end++) {
+	uint64_t segment_end = g->offset + g->file_size;
+	size_t before = (size_t)SP_MIN(offset - g->offset, (uint64_t)SP_SIGRETURN_MAX_BYTES);
+	size_t n = (size_t)SP_MIN(before + 1 + SP_SIGRETURN_MAX_BYTES, segment_end - (offset - before)), size;
+	const uint8_t *bytes = bytes_at(w, offset - before, offset - before + n, segment_end);
+
+	for (size_t end = before + 1; bytes && end <= n; end++) {
 		size = sp_sigreturn_before(bytes, end);
 		if (!size || end - size > before + 1)
 			continue;

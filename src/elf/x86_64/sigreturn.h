@@ -21,8 +21,13 @@ enum { SP_SIGRETURN_TAIL_BYTES = sizeof(SP_SIGRETURN_TAIL) - 1, SP_SIGRETURN_MAX
 size_t sp_sigreturn_before(const uint8_t *code, size_t n);
 
 struct sp_elf;
-/* Whether an offset is in it, or the byte before; what it all is. A file that cannot be read there has none, nor have
- * data. */
-bool sp_sigreturn_at(struct sp_elf *e, uint64_t offset, uint64_t *ret_start, uint64_t *ret_size);
+struct sp_sigreturn_window { /* the bytes read last, since a table's functions are asked for one after the other */
+	struct sp_elf *elf;
+	uint64_t start;
+	size_t n; /* 0 at first */
+	uint8_t bytes[4096];
+};
+/* Whether an offset is in it, or the byte before; what it all is. Code that cannot be read has none, nor have data. */
+bool sp_sigreturn_at(struct sp_sigreturn_window *w, uint64_t offset, uint64_t *ret_start, uint64_t *ret_size);
 
 #endif
