@@ -196,7 +196,7 @@ static __always_inline int sp_stack_send(struct sp_message_stack *message, sp_u3
 
 __noinline int sp_deep_send(struct sp_scratch *s)
 {
-	struct sp_message_pending *r = sp_pending_own();
+	struct sp_message_pending *r = s ? sp_pending_own(s) : 0;
 
 	if (!s || !r)
 		return -1;
@@ -246,15 +246,16 @@ static __always_inline void sp_key_send(struct sp_scratch *s)
 	}
 }
 
-/* A row that this window has not seen. */
-__noinline int sp_count_new(struct sp_scratch *s)
+/* A row that this window has not seen; is_told: what it names was sent before. */
+__noinline int sp_count_new(struct sp_scratch *s, sp_u32 is_told)
 {
 	struct sp_count_key key; /* 6.1 takes no map key or value from the memory of a function's argument */
 	struct sp_count value;
 
 	if (!s)
 		return 0;
-	sp_key_send(s);
+	if (!is_told)
+		sp_key_send(s);
 	key = s->key;
 	value = s->value;
 	/* It may be there by now: another CPU was first, or a stack was taken off the key. */
@@ -266,7 +267,7 @@ __noinline int sp_count_new(struct sp_scratch *s)
 static __always_inline void sp_count(struct sp_scratch *s)
 {
 	if (!sp_count_known(s, &s->key))
-		sp_count_new(s);
+		sp_count_new(s, 0);
 }
 
 static __always_inline void sp_user_stack_close(struct sp_scratch *s)
@@ -300,9 +301,10 @@ __noinline sp_u64 sp_kernel_words(struct sp_scratch *s, sp_u32 n)
 	return hash;
 }
 
-static __always_inline void sp_kernel_stack(struct sp_scratch *s, void *ctx)
+/* skip: the program's own frame, where there is no interrupt between it and the event. */
+static __always_inline void sp_kernel_stack(struct sp_scratch *s, void *ctx, sp_u64 skip)
 {
-	long bytes = bpf_get_stack(ctx, s->kernel_frames, 8 * (SP_MAX_KERNEL_FRAMES - 1), 0);
+	long bytes = bpf_get_stack(ctx, s->kernel_frames, 8 * (SP_MAX_KERNEL_FRAMES - 1), skip);
 
 	if (bytes <= 0)
 		return;

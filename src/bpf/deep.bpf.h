@@ -19,7 +19,7 @@
  */
 __noinline int sp_deep_put(struct sp_scratch *s, sp_u64 word)
 {
-	struct sp_message_pending *r = sp_pending_own();
+	struct sp_message_pending *r = s ? sp_pending_own(s) : 0;
 	sp_u32 slot;
 
 	if (!s || !r)
@@ -35,7 +35,7 @@ __noinline int sp_deep_put(struct sp_scratch *s, sp_u64 word)
 /* Marks the frame that was kept last. */
 __noinline int sp_deep_mark(struct sp_scratch *s)
 {
-	struct sp_message_pending *r = sp_pending_own();
+	struct sp_message_pending *r = s ? sp_pending_own(s) : 0;
 	sp_u32 slot;
 
 	if (!s || !r)

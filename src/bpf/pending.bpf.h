@@ -144,7 +144,7 @@ static __always_inline int sp_stack_above_has_room(void)
 /* One part of the rest, by the room of the sample's own copy. 1: that was all that can be sent. */
 __noinline int sp_stack_above_send(struct sp_scratch *s, sp_u64 at)
 {
-	struct sp_message_pending *r = sp_pending_own();
+	struct sp_message_pending *r = s ? sp_pending_own(s) : 0;
 	struct sp_message_stack_above *part;
 	sp_u32 bytes;
 	int more;
@@ -188,6 +188,56 @@ static __always_inline sp_u64 sp_stacks_above_send(struct sp_scratch *s, struct 
 	return bpf_loop(SP_MAX_STACKS_ABOVE, sp_stack_above_next, &loop, 0);
 }
 
+enum { SP_TICKET_BYTES = 16384, SP_TICKET_STEP = 8 };
+
+struct sp_ticket_loop {
+	struct sp_message_pending *r;
+	sp_u64 hash;
+	sp_u32 from;
+};
+
+static long sp_ticket_next(sp_u32 i, struct sp_ticket_loop *loop)
+{
+	sp_u32 k, at = loop->from + i * 8 * SP_TICKET_STEP; /* of i: else the verifier would follow each turn */
+
+	if (at > SP_TICKET_BYTES - 8 * SP_TICKET_STEP)
+		return 1;
+	for (k = 0; k < SP_TICKET_STEP; k++)
+		loop->hash = sp_hash_mix(loop->hash, *(sp_u64 *)&loop->r->sent[at + 8 * k]);
+	return at + 8 * SP_TICKET_STEP >= loop->r->stack_bytes;
+}
+
+/*
+ * A sample whose row names a ticket is sent once for each registers, stack and kernel stack, however often it comes
+ * until the table is there: a thread that waits in a loop would fill the ring with copies. The ticket is made of them.
+ * 1: it was sent.
+ */
+__noinline int sp_ticket_is_sent(struct sp_scratch *s, struct sp_message_pending *r)
+{
+	struct sp_ticket_loop loop = {.r = r};
+	sp_u64 ticket;
+
+	if (!s || !r)
+		return 0;
+	sp_pending_stack(s, r, r->stack_at, 0);
+	if (r->stack_bytes >= SP_TICKET_BYTES) { /* takes longer than it may save */
+		s->ticket = sp_hash_mix(bpf_ktime_get_ns(), bpf_get_current_pid_tgid()) | 1;
+		return 0;
+	}
+	loop.hash = sp_hash_mix(s->hash, s->key.kernel_stack);
+	loop.hash = sp_hash_mix(loop.hash, s->key.process.start_ns);
+	loop.hash = sp_hash_mix(loop.hash, bpf_get_current_pid_tgid());
+	loop.hash = sp_hash_mix(loop.hash, (sp_u64)s->key.recipe << 32 | s->key.state);
+	loop.hash = sp_hash_mix(loop.hash, s->key.slice_unit);
+	loop.hash = sp_hash_mix(loop.hash, s->regs.sp);
+	loop.hash = sp_hash_mix(loop.hash, s->regs.fp);
+	/* What lies in the red zone is nobody's where a thread waits. */
+	loop.from = r->stack_at < s->regs.sp ? SP_RED_ZONE : 0;
+	bpf_loop(SP_TICKET_BYTES / (8 * SP_TICKET_STEP), sp_ticket_next, &loop, 0);
+	ticket = s->ticket = loop.hash | 1;
+	return bpf_map_lookup_elem(&stacks, &ticket) != 0;
+}
+
 static __always_inline long sp_pending_output(struct sp_message_pending *r)
 {
 	sp_u32 bytes = sp_pending_stack_at(r) + r->stack_bytes;
@@ -201,14 +251,24 @@ static __always_inline long sp_pending_output(struct sp_message_pending *r)
 /* 0: the record is on its way. */
 __noinline int sp_pending_send(struct sp_scratch *s)
 {
-	struct sp_message_pending *r = sp_pending_own();
+	struct sp_message_pending *r = s ? sp_pending_own(s) : 0;
+	sp_u64 ticket;
+	sp_u32 one = 1;
 
-	if (!s || !r)
+	if (!s)
 		return -1;
+	if (!r) {
+		sp_tally(SP_N_LOST_PENDING, 1);
+		return -1;
+	}
+	r->stack_at = sp_pending_base(s->regs.sp);
+	if (s->ticket && sp_ticket_is_sent(s, r))
+		return 0;
 	sp_key_send(s); /* the process and the kernel stack: before the sample that names them */
 	r->type = SP_MESSAGE_PENDING;
 	r->key = s->key;
-	r->value = s->value;
+	r->key.user_stack = s->ticket;
+	r->value = s->ticket ? (struct sp_count){} : s->value;
 	r->regs = s->regs;
 	r->waits_for = s->waits_for;
 	r->how = s->how;
@@ -216,7 +276,6 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 	r->guessed = s->guessed;
 	r->code_bytes =
 	    bpf_probe_read_user(r->code, SP_CODE_BYTES, (void *)(s->regs.ip - SP_CODE_BEFORE)) ? 0 : SP_CODE_BYTES;
-	r->stack_at = sp_pending_base(s->regs.sp);
 	sp_stacks_above_send(s, r);
 	bpf_probe_read_kernel(r->frames, sizeof(s->frames), s->frames);
 	sp_pending_maps(s, r);
@@ -224,6 +283,10 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 	if (sp_pending_output(r)) {
 		sp_tally(SP_N_LOST_PENDING, 1);
 		return -1;
+	}
+	if (s->ticket) {
+		ticket = s->ticket;
+		bpf_map_update_elem(&stacks, &ticket, &one, BPF_ANY);
 	}
 	sp_tally(SP_N_PENDING, 1);
 	return 0;

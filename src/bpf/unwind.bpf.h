@@ -301,12 +301,6 @@ __noinline sp_u32 sp_step_of_v8(struct sp_scratch *s, sp_u32 off)
  * cache in place of three or four: at 99 Hz these, and not instructions, are what a frame costs.
  */
 enum { SP_RULE_CACHE_BITS = 9 };
-enum { SP_BEHIND_UNKNOWN, SP_BEHIND_CALL, SP_BEHIND_NO_CALL };
-struct sp_cached_rule {
-	sp_u64 word;   /* 0: empty */
-	sp_u64 behind; /* whether its code stands behind a call: SP_BEHIND_ */
-	struct sp_rule rule;
-};
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -314,11 +308,16 @@ struct {
 	__uint(value_size, sizeof(struct sp_cached_rule) << SP_RULE_CACHE_BITS);
 } rule_cache SEC(".maps");
 
-static __always_inline struct sp_cached_rule *sp_rule_cached(sp_u64 word)
+static __always_inline struct sp_cached_rule *sp_rule_cached(struct sp_scratch *s, sp_u64 word)
 {
 	sp_u32 zero = 0, slot = word * 0x9e3779b97f4a7c15ULL >> (64 - SP_RULE_CACHE_BITS);
-	struct sp_cached_rule *all = bpf_map_lookup_elem(&rule_cache, &zero);
+	struct sp_cached_rule *all;
 
+	if (!sp_scratch_is_first(s)) {
+		s->not_kept.word = 0;
+		return &s->not_kept;
+	}
+	all = bpf_map_lookup_elem(&rule_cache, &zero);
 	sp_opaque(slot);
 	return all ? &all[slot & ((1 << SP_RULE_CACHE_BITS) - 1)] : 0;
 }
@@ -461,7 +460,7 @@ __noinline sp_u32 sp_step_file_guessed(struct sp_scratch *s)
 
 static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset)
 {
-	struct sp_cached_rule *cached = sp_rule_cached(e->word | offset);
+	struct sp_cached_rule *cached = sp_rule_cached(s, e->word | offset);
 	struct sp_rule *rule = &s->rule;
 	sp_u32 r;
 

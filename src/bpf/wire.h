@@ -268,7 +268,7 @@ struct sp_ticks {
 	sp_u64 period_ns;  /* 0: the event says it */
 	sp_u64 longest_ns; /* between two ticks of a CPU over a change; more: the CPU was away */
 	sp_u32 change;     /* counted at its beginning and at its end: odd while the events are being changed */
-	sp_u32 pad;
+	sp_u32 recipe;     /* which of the session's it is */
 };
 
 struct sp_process_key { /* start_ns: CLOCK_BOOTTIME */
@@ -299,11 +299,23 @@ struct sp_count_key {
 	sp_u64 kernel_stack;
 	struct sp_process_key process;
 	char comm[SP_COMM_LEN];
-	sp_u32 slice_unit, pad;
+	sp_u32 slice_unit;
+	sp_u16 recipe; /* which of the session's */
+	sp_u16 state;  /* of a thread that did not run: enum sp_task_state; 0 = not told */
 };
 struct sp_count {
 	sp_u64 n;
 	sp_u64 weight; /* the recipe's second value: ns for cpu */
+};
+
+/* What a thread was doing while it did not run. */
+enum sp_task_state {
+	SP_TASK_UNKNOWN,
+	SP_TASK_PREEMPTED, /* it could have run */
+	SP_TASK_SLEEPING,
+	SP_TASK_DISK, /* uninterruptible */
+	SP_TASK_STOPPED,
+	SP_N_TASK_STATES,
 };
 
 enum sp_message_type {
@@ -404,8 +416,10 @@ struct sp_message_stack_above {
 
 struct sp_message_pending {
 	sp_u32 type;
-	sp_u32 n_maps;           /* SP_PENDING_MAPS: there may have been more */
-	struct sp_count_key key; /* user_stack not filled in */
+	sp_u32 n_maps; /* SP_PENDING_MAPS: there may have been more */
+	/* user_stack: 0, or a number that the row is counted under which is not complete yet: the stack's, from now on
+	 */
+	struct sp_count_key key;
 	struct sp_count value;
 	struct sp_regs regs;
 	sp_u32 waits_for; /* file id */
@@ -450,6 +464,8 @@ struct sp_config {
 	sp_u32 time_own;     /* count the time that the programs take: SP_N_OWN_NS */
 	sp_u32 cgroup_level; /* of the only cgroup wanted */
 	sp_u64 cgroup;       /* its id; 0 = all */
+	sp_u32 nests;        /* more than one program samples, and one may come within another */
+	sp_u32 n_recipes;    /* keys say which of them a sample is of */
 };
 
 /* What the kernel half counts, each on its own CPU. */
@@ -471,6 +487,8 @@ enum sp_counter {
 	SP_N_LOST_PROCESSES, /* no room for a new process record */
 	SP_N_LOST_COUNTS,    /* the table of counts was full: samples lost */
 	SP_N_LOST_NESTED,    /* a sample inside a sample: lost */
+	SP_N_LOST_EPISODES,  /* no room for a thread's wait */
+	SP_N_LOST_ENDS,      /* its end was not seen */
 	SP_N_LOST_TARGETS,   /* no room to follow a new process of the command */
 	/* Programs that the command and its children executed. */
 	SP_N_PROGRAMS,        /* all; of these */

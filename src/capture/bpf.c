@@ -35,6 +35,7 @@ static int maps_find(struct sp_capture *c)
 	c->rule_cache_fd = bpf_object__find_map_fd_by_name(object, "rule_cache");
 	c->counts_fd[0] = bpf_object__find_map_fd_by_name(object, "counts_even");
 	c->counts_fd[1] = bpf_object__find_map_fd_by_name(object, "counts_odd");
+	c->episodes_fd = bpf_object__find_map_fd_by_name(object, "episodes");
 	r = sp_tables_new(bpf_object__find_map_fd_by_name(object, "segments"),
 			  bpf_object__find_map_fd_by_name(object, "tables"), sp_capture_budget(c), &c->tables);
 	if (r >= 0)
@@ -119,14 +120,18 @@ static int bpf_target_add(struct sp_capture *c, uint32_t number, enum sp_target 
 
 static int bpf_attach(struct sp_capture *c)
 {
+	int r = c->o.kernel && sp_recipes_nest(c->o.recipes) ? sp_machinery_open(c) : 0;
+
+	if (r < 0)
+		return r;
 	sp_cpus_begin(c);
-	return c->o.recipe->attach(&c->recipe, &c->o);
+	return c->o.recipes[0]->ground->attach(&c->recipe, &c->o);
 }
 
 static void bpf_detach(struct sp_capture *c)
 {
 	sp_cpus_done(c);
-	c->o.recipe->detach(&c->recipe);
+	c->o.recipes[0]->ground->detach(&c->recipe);
 }
 
 static int bpf_read(struct sp_capture *c)
@@ -172,12 +177,12 @@ static void bpf_stats(struct sp_capture *c, bool with_memory)
 
 static int bpf_rate(struct sp_capture *c, uint64_t rate_millihertz)
 {
-	return c->o.recipe->rate(&c->recipe, &c->o, rate_millihertz);
+	return c->o.recipes[0]->ground->rate(&c->recipe, &c->o, rate_millihertz);
 }
 
 static int bpf_pause(struct sp_capture *c, bool is_paused)
 {
-	return c->o.recipe->pause(&c->recipe, is_paused);
+	return c->o.recipes[0]->ground->pause(&c->recipe, is_paused);
 }
 
 static int bpf_send_again(struct sp_capture *c)
@@ -198,7 +203,7 @@ static void bpf_done(struct sp_capture *c)
 	ring_buffer__free(c->events);
 	ring_buffer__free(c->samples);
 	if (c->recipe.object)
-		c->o.recipe->destroy(&c->recipe);
+		c->o.recipes[0]->ground->destroy(&c->recipe);
 	if (c->stats_fd >= 0)
 		close(c->stats_fd);
 }

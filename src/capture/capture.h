@@ -17,13 +17,13 @@
 #define SP_CAPTURE_CAPTURE_H
 
 #include "bpf/wire.h"
+#include "capture/recipe_ops.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct sp_capture;
 struct sp_profile;
-struct sp_recipe;
 struct sp_workers;
 struct sp_broker;
 
@@ -31,7 +31,8 @@ struct sp_broker;
 enum sp_backend_kind { SP_BACKEND_BPF, SP_BACKEND_PERF };
 
 struct sp_capture_options {
-	const struct sp_recipe *recipe;
+	/* What is sampled, into one profile; the first is what it shows where nobody chooses. NULL behind the last. */
+	const struct sp_recipe *recipes[SP_MAX_RECIPES + 1];
 	enum sp_backend_kind backend;
 	bool user_mode_only;          /* PERF: what runs in the kernel is not sampled (not allowed) */
 	enum sp_target_filter filter; /* what targets are */
@@ -51,6 +52,7 @@ struct sp_capture_options {
 	const char *event;     /* NULL = cpu-clock */
 	uint64_t frequency_hz; /* either this */
 	uint64_t period;       /* or that: ns for clocks, events else */
+	uint64_t min_ns;       /* of episodes, 0 = what their recipe says */
 	uint64_t cgroup;       /* id of the only cgroup (v2) wanted, 0 = all */
 	uint32_t cgroup_level;
 	bool slices;        /* keys tell in which slice of the time a sample was taken: see session.c */

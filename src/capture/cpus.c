@@ -94,7 +94,7 @@ static void take(struct sp_capture *c, const char *text)
 		return;
 	tell(c, cpu, true);
 	/* It may have gone again: what is sampled elsewhere is worth more than an error. */
-	if (c->o.recipe->attach_cpu(&c->recipe, &c->o, cpu) < 0) {
+	if (c->o.recipes[0]->ground->attach_cpu(&c->recipe, &c->o, cpu) < 0) {
 		sp_error_clear();
 		c->stats.n_unsampled_cpus++;
 	} else {

@@ -163,6 +163,7 @@ int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked)
 static int stack_record(struct sp_capture *c, const struct sp_message_stack *r, size_t size)
 {
 	struct sp_walked walked = {.words = (const sp_u64 *)(r + 1), .n = r->n_frames + r->n_left_out, .stop = r->stop};
+	uint32_t skipped = 0;
 	int64_t number;
 
 	if (size < sizeof(*r) + 8UL * r->n_frames)
@@ -171,7 +172,11 @@ static int stack_record(struct sp_capture *c, const struct sp_message_stack *r, 
 		return sp_fail_said(-EBADMSG, "a stack of %u frames and %u more", r->n_frames, r->n_left_out);
 	if (sp_numbers_find(&c->stacks, &r->id, sizeof(r->id)))
 		return 0;
-	number = sp_drain_stack(c, &walked);
+	number = sp_machinery_skip(c, walked.words, r->n_frames, &skipped);
+	walked.words += skipped;
+	walked.n -= skipped;
+	if (number >= 0)
+		number = sp_drain_stack(c, &walked);
 	if (number < 0)
 		return (int)number;
 	return sp_numbers_set(&c->stacks, &r->id, sizeof(r->id), (uint32_t)number);
@@ -285,15 +290,34 @@ int sp_drain_message(void *capture, void *data, size_t size)
 }
 
 /* --- counts --- */
+/* The set of labels with the state alone. */
+static int64_t state_label(struct sp_capture *c, uint32_t state)
+{
+	static const char *const words[SP_N_TASK_STATES] = {"unknown", "preempted", "sleeping", "disk sleep",
+							    "stopped"};
+	int64_t name = sp_profile_add_string(c->profile, "state");
+	int64_t word = sp_profile_add_string(c->profile, words[SP_MIN(state, SP_N_TASK_STATES) % SP_N_TASK_STATES]);
+	struct sp_label label = {.name = (uint32_t)SP_MAX(name, 0), .word = (uint32_t)SP_MAX(word, 0)};
+
+	return name < 0 || word < 0 ? -ENOMEM : sp_profile_add_labels(c->profile, &label, 1);
+}
+
 static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
 {
 	struct sp_key key = {.process = sp_numbers_find(&c->process_keys, &k->process, sizeof(k->process))};
 	int64_t comm = sp_profile_add_bytes(c->profile, k->comm, sizeof(k->comm));
-	int64_t recipe = sp_profile_add_string(c->profile, c->o.recipe->name);
+	int64_t recipe = sp_profile_add_string(c->profile, c->o.recipes[k->recipe]->name);
 
 	if (comm < 0 || recipe < 0)
 		return -ENOMEM;
 	key.comm = (uint32_t)comm;
+	if (k->state) {
+		int64_t labels = state_label(c, k->state);
+
+		if (labels < 0)
+			return labels;
+		key.labels = (uint32_t)labels;
+	}
 	key.recipe = (uint32_t)recipe;
 	key.slice = c->o.slices ? (k->slice_unit >> c->slice_shift) + 1 : 0;
 	return sp_profile_add_key(c->profile, &key);
@@ -312,13 +336,27 @@ static uint32_t stack_of(struct sp_capture *c, sp_u64 id, sp_u64 n)
 int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value,
 		 uint32_t user_stack)
 {
-	int64_t values[SP_MAX_VALUES] = {(int64_t)value->n, (int64_t)value->weight};
-	int64_t number = key_of(c, key);
+	const unsigned *value_of;
+	int64_t values[SP_MAX_VALUES] = {0}, number;
 
+	if (key->recipe >= SP_MAX_RECIPES || !c->o.recipes[key->recipe])
+		return sp_fail_said(-EBADMSG, "a sample of recipe %u", key->recipe);
+	number = key_of(c, key);
 	if (number < 0)
 		return (int)number;
+	value_of = c->value_of[key->recipe];
+	values[value_of[1]] = (int64_t)value->weight;
+	values[value_of[0]] = (int64_t)value->n;
 	return sp_profile_add(c->profile, (uint32_t)number, user_stack, stack_of(c, key->kernel_stack, value->n),
 			      values);
+}
+
+static int row_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value)
+{
+	if (key->user_stack && !sp_numbers_find(&c->stacks, &key->user_stack, sizeof(key->user_stack)) &&
+	    sp_pending_count(c, key, value))
+		return 0;
+	return sp_drain_add(c, key, value, stack_of(c, key->user_stack, value->n));
 }
 
 static int batch_add(struct sp_capture *c, const struct sp_count_key *keys, const struct sp_count *values, uint32_t n)
@@ -326,12 +364,37 @@ static int batch_add(struct sp_capture *c, const struct sp_count_key *keys, cons
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		int r = sp_drain_add(c, &keys[i], &values[i], stack_of(c, keys[i].user_stack, values[i].n));
+		int r = row_add(c, &keys[i], &values[i]);
 
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+static int episode_count(struct sp_capture *c, const struct sp_episode *e, uint64_t now_ns)
+{
+	const struct sp_recipe *recipe = e->key.recipe < SP_MAX_RECIPES ? c->o.recipes[e->key.recipe] : NULL;
+	uint64_t ns = now_ns - e->since_ns;
+
+	if (now_ns < e->since_ns || (recipe && ns < sp_recipe_min_ns(recipe, c->o.min_ns)))
+		return 0;
+	return row_add(c, &e->key, &(struct sp_count){.n = 1, .weight = ns});
+}
+
+/* What has begun and not ended counts as far as it went. Nothing runs any more. */
+int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns)
+{
+	struct sp_episode_key at, *from = NULL;
+	struct sp_episode episode;
+	int r = 0;
+
+	while (c->episodes_fd >= 0 && !r && !bpf_map_get_next_key(c->episodes_fd, from, &at)) {
+		from = &at;
+		if (!bpf_map_lookup_elem(c->episodes_fd, &at, &episode))
+			r = episode_count(c, &episode, now_ns);
+	}
+	return r;
 }
 
 /* Empties one of the two tables of counts, which no program uses any more. */

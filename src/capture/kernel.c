@@ -138,7 +138,7 @@ int sp_kernel_load(struct sp_capture *c)
 	libbpf_set_print(log_keep);
 	log_length = 0;
 	log_tail[0] = 0;
-	r = c->o.recipe->open(&c->o, &c->recipe);
+	r = c->o.recipes[0]->ground->open(&c->o, &c->recipe);
 	if (r < 0)
 		return r;
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
@@ -149,7 +149,7 @@ int sp_kernel_load(struct sp_capture *c)
 	r = sizes_write(c);
 	if (r < 0)
 		return r;
-	r = c->o.recipe->load(&c->recipe, &c->shared);
+	r = c->o.recipes[0]->ground->load(&c->recipe, &c->shared);
 	if (r < 0)
 		return load_failed(r);
 	if (!c->o.time_own)
@@ -290,23 +290,27 @@ static uint64_t mapped_bytes(void)
 	return sum << 10;
 }
 
+static void run_add(struct sp_capture *c, int program)
+{
+	struct bpf_prog_info info = {0};
+	__u32 size = sizeof(info);
+
+	if (program < 0 || bpf_obj_get_info_by_fd(program, &info, &size))
+		return;
+	c->stats.bpf_ns += c->o.time_own ? 0 : info.run_time_ns;
+	c->stats.n_bpf_runs += info.run_cnt;
+}
+
 static void runs_add(struct sp_capture *c)
 {
+	const struct sp_ground *ground = c->o.recipes[0]->ground;
 	struct bpf_program *program;
 
 	c->stats.bpf_ns = c->stats.counter[SP_N_OWN_NS];
 	c->stats.n_bpf_runs = c->o.time_own;
-	bpf_object__for_each_program(program, c->recipe.object)
-	{
-		struct bpf_prog_info info = {0};
-		__u32 size = sizeof(info);
-		int fd = bpf_program__fd(program);
-
-		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
-			continue;
-		c->stats.bpf_ns += c->o.time_own ? 0 : info.run_time_ns;
-		c->stats.n_bpf_runs += info.run_cnt;
-	}
+	bpf_object__for_each_program(program, c->recipe.object) run_add(c, bpf_program__fd(program));
+	for (size_t i = 0; ground->front(&c->recipe, i) >= 0; i++)
+		run_add(c, ground->front(&c->recipe, i));
 }
 
 void sp_kernel_stats(struct sp_capture *c)

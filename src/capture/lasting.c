@@ -85,7 +85,7 @@ int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz)
 
 	if (r < 0)
 		return sp_fail(r, "change the rate");
-	c->o.recipe->period(&c->o, &sp_profile_info(c->profile)->period, &type, &unit);
+	c->o.recipes[0]->ground->period(&c->o, &sp_profile_info(c->profile)->period, &type, &unit);
 	c->swap_interval_ns = sp_capture_swap_interval(&c->o);
 	return 0;
 }

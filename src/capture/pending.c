@@ -15,9 +15,28 @@ static int stack_add(struct sp_capture *c, const struct sp_message_pending *r, s
 	struct sp_walked walked = {.words = r->frames, .n = r->n_frames, .stop = stop | r->guessed};
 	int64_t stack = sp_drain_stack(c, &walked);
 
+	int error = 0;
+
 	if (stack < 0)
 		return (int)stack;
+	if (r->key.user_stack) /* rows are to come that name it so */
+		error = sp_numbers_set(&c->stacks, &r->key.user_stack, sizeof(r->key.user_stack), (uint32_t)stack);
+	if (error < 0 || !r->value.n)
+		return error;
 	return sp_drain_add(c, &r->key, &r->value, (uint32_t)stack);
+}
+
+bool sp_pending_count(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value)
+{
+	struct sp_waiting *w = c->waiting;
+
+	while (w && w->record->key.user_stack != key->user_stack)
+		w = w->next;
+	if (!w)
+		return false;
+	w->record->value.n += value->n;
+	w->record->value.weight += value->weight;
+	return true;
 }
 
 static int cut(struct sp_capture *c, const struct sp_message_pending *r)

@@ -32,6 +32,8 @@ int sp_pending_take(struct sp_capture *c, const struct sp_message_pending *r,
  */
 int sp_pending_walk(struct sp_capture *c, struct sp_message_pending *r, const struct sp_finish_memory *memory,
 		    struct sp_space *space);
+/* A row of a stack that waits by the number that it goes by: counted when it is finished. False: none waits so. */
+bool sp_pending_count(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value);
 int sp_pending_try(struct sp_capture *c, bool is_last); /* all that can be finished now; is_last: cut the others */
 void sp_pending_free(struct sp_capture *c);
 

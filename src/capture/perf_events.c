@@ -159,8 +159,7 @@ int sp_perf_attr_make(struct sp_capture *c)
 	struct sp_perf *p = c->perf;
 	struct perf_event_attr *attr = &p->attr;
 	size_t ring_bytes;
-	int r = c->o.recipe->event ? c->o.recipe->event(&c->o, attr)
-				   : sp_fail_said(-EOPNOTSUPP, "%s is sampled with BPF only", c->o.recipe->name);
+	int r = c->o.recipes[0]->ground->event(c->o.recipes[0], &c->o, attr);
 
 	if (r >= 0)
 		r = rings_make(p, &ring_bytes);

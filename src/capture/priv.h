@@ -20,7 +20,7 @@
 struct sp_blob;
 struct sp_cache;
 struct ring_buffer;
-
+struct sp_machinery;
 struct sp_perf;
 struct sp_backend;
 struct sp_space;
@@ -47,11 +47,13 @@ struct sp_capture {
 	struct sp_profile *profile;
 	struct sp_workers *workers;
 	struct sp_recipe_object recipe;
+	unsigned value_of[SP_MAX_RECIPES][2]; /* the profile's numbers of a recipe's values */
 	struct sp_recipe_shared shared;
+	struct sp_machinery *machinery;  /* of a session with tracepoints */
 	struct sp_fsroot_key own_fsroot; /* of our own paths */
 	struct sp_tables *tables;
 	struct ring_buffer *events, *samples;
-	int stats_fd, uevents; /* -1 = none */
+	int stats_fd, uevents, episodes_fd; /* -1 = none */
 	int files_fd, new_files_fd, processes_fd, targets_fd, counters_fd, counts_fd[2];
 	int stacks_fd, free_files_fd, rule_cache_fd;
 	struct sp_cache *cache;
@@ -100,10 +102,9 @@ uint64_t sp_capture_budget(const struct sp_capture *c); /* bytes of unwind table
 
 /* session.c */
 int sp_capture_take_in(struct sp_capture *c); /* records, answers of the workers, samples that can be finished now */
-int sp_capture_swap_and_drain(
-    struct sp_capture *c); /* changes the tables of counts over and drains the one that was in use */
-/* lasting.c: how long counts are left in the kernel. */
-uint64_t sp_capture_swap_interval(const struct sp_capture_options *o);
+/* Changes the tables of counts over and drains the one that was in use. */
+int sp_capture_swap_and_drain(struct sp_capture *c);
+uint64_t sp_capture_swap_interval(const struct sp_capture_options *o); /* how long counts are left in the kernel */
 int sp_capture_profile_begin(struct sp_capture *c);
 int sp_capture_numbers_init(struct sp_capture *c);
 
@@ -118,6 +119,7 @@ int sp_numbers_set(struct sp_numbers *t, const void *bytes, size_t len, uint32_t
 int sp_drain_ring(struct ring_buffer *ring);                  /* NULL: nothing to read */
 int sp_drain_message(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
 int sp_drain_counts(struct sp_capture *c, unsigned odd);
+int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns); /* those that have not ended */
 int sp_drain_processes(struct sp_capture *c);
 /* Empties a hash map whose values are of so many bytes. */
 int sp_drain_forget(int map_fd, size_t key_bytes, size_t value_bytes);
@@ -129,6 +131,11 @@ struct sp_walked { /* a user stack; its frames where sp_frame_slot() says */
 	uint32_t stop; /* enum sp_stop | SP_STACK_HAS_GUESS */
 };
 int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked);
+
+/* machinery.c: how many frames at the beginning of a kernel stack lead to our program, and are none of the event's. */
+int sp_machinery_open(struct sp_capture *c);
+int sp_machinery_skip(struct sp_capture *c, const sp_u64 *words, uint32_t n, uint32_t *ret_n);
+void sp_machinery_done(struct sp_capture *c);
 
 /* cpus.c */
 void sp_cpus_begin(struct sp_capture *c); /* before the event of any CPU is opened */

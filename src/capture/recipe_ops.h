@@ -2,17 +2,19 @@
 /*
  * recipe_ops.h: what a recipe is to the session that runs it (the recipes themselves are in src/recipe).
  *
- * A recipe says what to sample: its kernel half (one BPF object built on src/bpf) sends records of one form, (key, user
- * stack, kernel stack, values), so filters, names, store and views need no change. The walk itself (sp_sample()) is
- * still in cpu.bpf.c, and takes a perf event's context. The session opens it, writes the common configuration, loads
- * it, calls attach, drains, and frees everything through `destroy`.
+ * A recipe is data: what to sample, where, and which values come of it. All recipes share one kernel half, the ground
+ * (a BPF object built on src/bpf), which sends records of one form, (key, user stack, kernel stack, values), so stacks,
+ * filters, symbols, store and views come for free. The session opens it, writes the common configuration, loads it,
+ * calls attach, drains, and frees everything through `destroy`.
  * Functions return 0 or a negative errno with sp_error_text(). One session at a time owns a struct sp_recipe_object.
  */
 #ifndef SP_CAPTURE_RECIPE_OPS_H
 #define SP_CAPTURE_RECIPE_OPS_H
 
 #include "bpf/wire.h"
+#include "event/slot.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct bpf_object;
@@ -20,8 +22,37 @@ struct bpf_program;
 struct perf_event_attr;
 struct sp_capture_options;
 
+enum { SP_MAX_RECIPES = 7, SP_MAX_POINTS = 4 };
+
 struct sp_recipe_value {
 	const char *name, *unit; /* "samples", "count" */
+};
+
+/* Where programs are attached. */
+enum sp_at {
+	SP_AT_NOTHING, /* behind the last */
+	SP_AT_PERF,    /* a perf event on every CPU; no name: the session's, by its frequency or period */
+	SP_AT_RAW,     /* a tracepoint */
+};
+struct sp_recipe_point {
+	enum sp_at at;
+	const char *where;         /* the event's name */
+	struct sp_front_slot slot; /* of a front: what it does; the recipe's number is filled in */
+};
+
+struct sp_recipe {
+	const char *name;
+	const char *title;   /* of a view: what its second value is */
+	const char *summary; /* one line of help */
+	/*
+	 * Of a count's n and weight. The first is "samples" in every recipe: they are one value of a profile of
+	 * several. The second is what the recipe is about.
+	 */
+	struct sp_recipe_value values[2];
+	struct sp_recipe_point points[SP_MAX_POINTS];
+	uint64_t period; /* of a perf event with a name, where the user says nothing; 0 = by the session's frequency */
+	uint64_t min_ns; /* of episodes: shorter ones do not count, where the user says nothing */
+	const struct sp_ground *ground;
 };
 
 struct sp_recipe_object {
@@ -37,10 +68,8 @@ struct sp_recipe_shared {                    /* variables of the kernel half, ma
 	volatile sp_u32 *last_process;       /* the last number that a process record was given */
 };
 
-struct sp_recipe {
-	const char *name;
-	const char *summary;
-	struct sp_recipe_value values[2]; /* of a count's n and weight */
+/* The kernel half that all recipes share, and what is attached of it for those of a session (o->recipes). */
+struct sp_ground {
 	int (*open)(const struct sp_capture_options *o, struct sp_recipe_object *ret_object);
 	/* Loads the programs; libbpf's negative errno. */
 	int (*load)(struct sp_recipe_object *object, struct sp_recipe_shared *ret_shared);
@@ -50,7 +79,7 @@ struct sp_recipe {
 	int (*attach_cpu)(struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned cpu);
 	/*
 	 * Sets the rate, in thousandths of a sample a second: of the events that are open and, in the options, of those
-	 * that come.
+	 * that come. Rate and pause are of sessions with one recipe, on a perf event.
 	 */
 	int (*rate)(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_millihertz);
 	/* true: stops taking samples; false: resumes. */
@@ -58,15 +87,25 @@ struct sp_recipe {
 	/* Ends sampling: after it no program begins any more. */
 	void (*detach)(struct sp_recipe_object *object);
 	void (*destroy)(struct sp_recipe_object *object);
-	/*
-	 * The event that it samples on, for sampling without BPF: type, config, period or frequency. NULL: this recipe
-	 * needs BPF.
+	/* The descriptor of the program of attach point number i, whose runs are not the object's; -1 behind the last.
 	 */
-	int (*event)(const struct sp_capture_options *o, struct perf_event_attr *ret_attr);
-	/* What one sample stands for, for the profile's head: period and its unit. */
+	int (*front)(const struct sp_recipe_object *object, size_t i);
+	/* The event that a recipe samples on, for sampling without BPF too: type, config, period or frequency. */
+	int (*event)(const struct sp_recipe *recipe, const struct sp_capture_options *o,
+		     struct perf_event_attr *ret_attr);
+	/* What one sample of the first recipe stands for, for the profile's head: period and its unit. */
 	void (*period)(const struct sp_capture_options *o, uint64_t *ret_period, const char **ret_type,
 		       const char **ret_unit);
 };
+
+/* Shorter episodes do not count. asked: what the user says, 0 = nothing. */
+static inline uint64_t sp_recipe_min_ns(const struct sp_recipe *recipe, uint64_t asked)
+{
+	return asked ? asked : recipe->min_ns;
+}
+
+/* Whether a session of these has programs that may come one within another. */
+bool sp_recipes_nest(const struct sp_recipe *const *recipes);
 
 /*
  * The words for an event that could not be opened, by whichever way: r, or -EOPNOTSUPP where the machine has no such

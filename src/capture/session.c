@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { SP_SETTLE_MS = 2000, SP_FINISH_MS = 15000, SP_MAX_SLICES = 64 };
@@ -24,21 +25,50 @@ uint64_t sp_capture_budget(const struct sp_capture *c)
 }
 
 /* --- making and freeing --- */
+/* The number of the profile's value of this name, which is added if it is not there: a renewed profile has it. */
+static int value_add(struct sp_profile *p, const struct sp_recipe_value *value)
+{
+	uint32_t i, n = sp_profile_n_value_types(p);
+	int r;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), value->name))
+			return (int)i;
+	r = sp_profile_add_value_type(p, value->name, value->unit);
+	return r < 0 ? r : (int)n;
+}
+
+/* The values of all recipes: a row has those of its own. What the first is about is the one to show. */
+static int values_begin(struct sp_capture *c)
+{
+	struct sp_profile_info *info = sp_profile_info(c->profile);
+	int64_t name;
+
+	for (unsigned i = 0; c->o.recipes[i]; i++)
+		for (unsigned k = 0; k < SP_COUNT(c->value_of[i]); k++) {
+			int r = value_add(c->profile, &c->o.recipes[i]->values[k]);
+
+			if (r < 0)
+				return r;
+			c->value_of[i][k] = (unsigned)r;
+		}
+	if (!c->o.recipes[1]) /* the last is what is shown anyway */
+		return 0;
+	name = sp_profile_add_string(c->profile, c->o.recipes[0]->values[1].name);
+	info->default_type = (uint32_t)SP_MAX(name, 0);
+	return (int)SP_MIN(name, 0);
+}
+
 int sp_capture_profile_begin(struct sp_capture *c)
 {
-	const struct sp_recipe *recipe = c->o.recipe;
 	struct sp_profile_info *info = sp_profile_info(c->profile);
 	struct sp_file kernel = {.kind = SP_FILE_KERNEL};
 	const char *type, *unit;
 	int64_t number = sp_profile_add_string(c->profile, "[kernel]");
-	size_t i;
-	int r;
+	int r = values_begin(c);
 
-	for (i = sp_profile_n_value_types(c->profile); i < SP_COUNT(recipe->values); i++) { /* a renewed one has them */
-		r = sp_profile_add_value_type(c->profile, recipe->values[i].name, recipe->values[i].unit);
-		if (r < 0)
-			return r;
-	}
+	if (r < 0)
+		return r;
 	if (number < 0)
 		return (int)number;
 	kernel.name = (uint32_t)number;
@@ -49,7 +79,7 @@ int sp_capture_profile_begin(struct sp_capture *c)
 	r = sp_grow(&c->known, &c->n_known, c->kernel_file + 1, sizeof(*c->known));
 	if (r < 0)
 		return r;
-	recipe->period(&c->o, &info->period, &type, &unit);
+	c->o.recipes[0]->ground->period(&c->o, &info->period, &type, &unit);
 	info->period_type.name = (uint32_t)sp_profile_add_string(c->profile, type);
 	info->period_type.unit = (uint32_t)sp_profile_add_string(c->profile, unit);
 	info->time_ns = sp_time_ns(CLOCK_REALTIME);
@@ -112,7 +142,7 @@ int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, str
 	c->profile = p;
 	c->workers = w;
 	c->backend = o->backend == SP_BACKEND_PERF ? &sp_backend_perf : &sp_backend_bpf;
-	c->stats_fd = c->uevents = -1;
+	c->stats_fd = c->uevents = c->episodes_fd = -1;
 	c->began_ns = sp_time_ns(CLOCK_MONOTONIC);
 	c->swap_interval_ns = sp_capture_swap_interval(o);
 	r = capture_open(c);
@@ -136,6 +166,7 @@ void sp_capture_free(struct sp_capture *c)
 	if (c->attached)
 		c->backend->detach(c);
 	sp_pending_free(c);
+	sp_machinery_done(c);
 	sp_files_done(c);
 	sp_tables_free(c->tables);
 	sp_cache_close(c->cache);
@@ -256,13 +287,23 @@ static int workers_settle(struct sp_capture *c, uint64_t most_ms, bool at_end)
 	return 0;
 }
 
+/* Events that are not at an interval may be many: more than could wait for tables. */
+static bool counts_all(const struct sp_capture_options *o)
+{
+	bool all = false;
+
+	for (unsigned i = 0; o->recipes[i]; i++)
+		all = all || o->recipes[i]->points[0].at != SP_AT_PERF || o->recipes[i]->period;
+	return all;
+}
+
 /*
  * The whole machine is sampled at once, and samples that meet a table before it is there wait for it. Of known
- * processes the tables are loaded first.
+ * processes, and where each event counts, the tables are loaded first.
  */
 int sp_capture_start(struct sp_capture *c)
 {
-	bool first = sp_capture_knows_targets(&c->o);
+	bool first = sp_capture_knows_targets(&c->o) || (counts_all(&c->o) && !c->o.no_seek);
 	int r = first ? 0 : attach(c);
 
 	c->swap_at_ns = sp_time_ns(CLOCK_MONOTONIC) + c->swap_interval_ns;
@@ -332,6 +373,8 @@ int sp_capture_finish(struct sp_capture *c)
 	c->backend->detach(c);
 	c->attached = false;
 	r = sp_capture_swap_and_drain(c);
+	if (r >= 0)
+		r = sp_drain_episodes(c, sp_time_ns(CLOCK_MONOTONIC));
 	if (r < 0)
 		return r;
 	r = workers_settle(c, SP_FINISH_MS, true);

@@ -4,9 +4,9 @@
 #include "agent/exec/post.h"
 #include "base/encode.h"
 #include "base/error.h"
+#include "base/suggest.h"
 #include "cmd/cmd.h"
 #include "cmd/help.h"
-#include "cmd/suggest.h"
 #include "naming/owners.h"
 #include "worker/worker.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "cmd/suggest.h"
+#include "base/suggest.h"
 
 #include <errno.h>
 #include <stdio.h>

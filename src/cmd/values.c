@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/search.h"
+#include "base/suggest.h"
 #include "cmd/options.h"
-#include "cmd/suggest.h"
 
 #include <errno.h>
 #include <inttypes.h>

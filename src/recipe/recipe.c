@@ -2,58 +2,261 @@
 #include "recipe/recipe.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "recipe/events.h"
+#include "recipe/tracepoint.h"
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
-static const struct sp_event events[] = {
-    {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true},
-    {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true},
-    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false},
-    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, false},
-    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, false},
-    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, false},
-    {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, false},
-    {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, false},
+const struct sp_recipe sp_recipe_cpu = {
+    .name = "cpu",
+    .title = "CPU time",
+    .summary = "stacks of threads running on a CPU, at a timed interval",
+    .values = {{"samples", "count"}, {"cpu", "nanoseconds"}},
+    .points = {{.at = SP_AT_PERF}},
+    .ground = &sp_ground,
 };
+
+static const struct sp_recipe faults = {
+    .name = "faults",
+    .title = "Page faults",
+    .summary = "each page fault, by the stack that met it",
+    .values = {{"samples", "count"}, {"faults", "count"}},
+    .points = {{.at = SP_AT_PERF, .where = "page-faults"}},
+    .period = 1,
+    .ground = &sp_ground,
+};
+
+enum { TASK_BITS = 0xf, TASK_DEAD = 0x80 };
+
+/*
+ * sched_switch(preempt, prev, next, prev_state), in the thread that goes: its wait begins, and the next one's ends. A
+ * thread is known by its address, a dying one waits no more.
+ */
+#define WAIT_BEGINS                                                                                                    \
+	{.kind = SP_OP_BUILTIN, .dst = 0, .imm = SP_BUILTIN_TID}, {.kind = SP_OP_NEED, .a = 0}, /* no idle threads */  \
+	    {.kind = SP_OP_ARGUMENT, .dst = 2, .imm = 3},                                                              \
+	    {.kind = SP_OP_AND, .dst = 0, .a = 2, .b = SP_OP_IMM, .imm = TASK_DEAD},                                   \
+	    {.kind = SP_OP_EQ, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 0}, {.kind = SP_OP_NEED, .a = 0},              \
+	    {.kind = SP_OP_ARGUMENT, .dst = 0, .imm = 0}, /* preempt */                                                \
+	    {.kind = SP_OP_ZERO_EXTEND, .dst = 0, .a = 0, .size = 8},                                                  \
+	    {.kind = SP_OP_EQ, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 0},                                            \
+	    {.kind = SP_OP_AND, .dst = 2, .a = 2, .b = SP_OP_IMM, .imm = TASK_BITS},                                   \
+	    {.kind = SP_OP_MUL, .dst = 2, .a = 2, .b = 0},                                                             \
+	{                                                                                                              \
+		.kind = SP_OP_ARGUMENT, .dst = 1, .imm = 1                                                             \
+	}
+
+#define WAIT_BEGIN_SLOT .role = SP_ROLE_BEGIN, .n_arguments = 4, .match = 1, .state = 2, .value = SP_NO_REG
+
+#define WAIT_END                                                                                                       \
+	{                                                                                                              \
+		.at = SP_AT_RAW, .where = "sched_switch", .slot = {                                                    \
+			.role = SP_ROLE_END,                                                                           \
+			.n_arguments = 3,                                                                              \
+			.match = 1,                                                                                    \
+			.state = SP_NO_REG,                                                                            \
+			.value = SP_NO_REG,                                                                            \
+			.ops = {{.kind = SP_OP_ARGUMENT, .dst = 1, .imm = 2}}                                          \
+		}                                                                                                      \
+	}
+
+/* sched_process_exit(p), in a thread that ends, and so runs: a wait that is still open has ended unseen. */
+#define WAIT_FORGET                                                                                                    \
+	{                                                                                                              \
+		.at = SP_AT_RAW, .where = "sched_process_exit", .slot = {                                              \
+			.role = SP_ROLE_FORGET,                                                                        \
+			.n_arguments = 1,                                                                              \
+			.match = 1,                                                                                    \
+			.state = SP_NO_REG,                                                                            \
+			.value = SP_NO_REG,                                                                            \
+			.ops = {{.kind = SP_OP_ARGUMENT, .dst = 1}}                                                    \
+		}                                                                                                      \
+	}
+
+static const struct sp_recipe offcpu = {
+    .name = "offcpu",
+    .title = "Off-CPU time",
+    .summary = "how long threads did not run, by the stack that they stopped in",
+    .values = {{"samples", "count"}, {"offcpu", "nanoseconds"}},
+    .points = {{.at = SP_AT_RAW,
+		.where = "sched_switch",
+		.slot = {WAIT_BEGIN_SLOT, .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD,
+			 .ops = {WAIT_BEGINS}}},
+	       WAIT_END,
+	       WAIT_FORGET},
+    .min_ns = 1000,
+    .ground = &sp_ground,
+};
+
+/* The commands of futex(2) that wait: WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2, a bit for each. */
+#define FUTEX_WAITS (1 << 0 | 1 << 6 | 1 << 9 | 1 << 11 | 1 << 13)
+
+/* Of the thread's own saved registers: so other system calls cost nothing. */
+static const struct sp_recipe locks = {
+    .name = "locks",
+    .title = "Waiting for locks",
+    .summary = "how long threads waited for each other: mutexes, condition variables and the like, all of futex(2)",
+    .values = {{"samples", "count"}, {"locks", "nanoseconds"}},
+    .points = {{.at = SP_AT_RAW,
+		.where = "sched_switch",
+		.slot = {WAIT_BEGIN_SLOT,
+			 .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD | SP_SLOT_NO_EXITING,
+			 .ops = {{.kind = SP_OP_BUILTIN, .dst = 0, .imm = SP_BUILTIN_CALL},
+				 {.kind = SP_OP_EQ, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = SYS_futex},
+				 {.kind = SP_OP_NEED, .a = 0},
+				 {.kind = SP_OP_BUILTIN, .dst = 0, .imm = SP_BUILTIN_CALL_ARGUMENT + 1},
+				 {.kind = SP_OP_AND, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 127},
+				 {.kind = SP_OP_SET, .dst = 3, .imm = FUTEX_WAITS},
+				 {.kind = SP_OP_SHR, .dst = 0, .a = 3, .b = 0},
+				 {.kind = SP_OP_AND, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 1},
+				 {.kind = SP_OP_NEED, .a = 0},
+				 WAIT_BEGINS}}},
+	       WAIT_END,
+	       WAIT_FORGET},
+    .min_ns = 1000,
+    .ground = &sp_ground,
+};
+
+static const struct sp_recipe *const all[] = {&sp_recipe_cpu, &offcpu, &locks, &faults};
+
+const struct sp_recipe *sp_recipe_at(size_t i)
+{
+	return i < SP_COUNT(all) ? all[i] : NULL;
+}
 
 const struct sp_recipe *sp_recipe_find(const char *name)
 {
-	static const struct sp_recipe *const all[] = {&sp_recipe_cpu};
-
 	for (size_t i = 0; i < SP_COUNT(all); i++)
 		if (!strcmp(all[i]->name, name))
 			return all[i];
 	return NULL;
 }
 
-const struct sp_event *sp_event_at(size_t i)
+bool sp_recipe_has(const struct sp_recipe *recipe, enum sp_at at)
 {
-	return i < SP_COUNT(events) ? &events[i] : NULL;
+	for (size_t i = 0; i < SP_MAX_POINTS && recipe->points[i].at; i++)
+		if (recipe->points[i].at == at)
+			return true;
+	return false;
 }
 
-const struct sp_event *sp_event_find(const char *name)
+bool sp_recipe_has_rate(const struct sp_recipe *recipe)
 {
-	size_t i;
-
-	if (!name)
-		return &events[0];
-	for (i = 0; i < SP_COUNT(events); i++)
-		if (!strcmp(events[i].name, name))
-			return &events[i];
-	return NULL;
+	return sp_recipe_has(recipe, SP_AT_PERF) && !recipe->period;
 }
 
-int sp_recipe_event_check(const char *event)
+/* --- sets --- */
+/* A recipe of the set's own, about what its name says. */
+static struct sp_recipe *own_new(struct sp_recipe_set *set, const char *name)
 {
+	struct sp_recipe *own = calloc(1, sizeof(*own));
+
+	if (!own)
+		return NULL;
+	set->own[set->n] = own;
+	own->name = own->title = own->values[1].name = name;
+	own->values[0] = sp_recipe_cpu.values[0];
+	own->values[1].unit = "count";
+	own->ground = &sp_ground;
+	return own;
+}
+
+/* The nearest name to one that nothing has; if none is near, all that there are. */
+static int unknown(const char *name)
+{
+	struct sp_suggest near = {.word = name};
 	char list[256] = "";
-	size_t i, n = 0;
+	size_t n = 0;
 
-	if (sp_event_find(event))
+	for (size_t i = 0; sp_recipe_at(i) && n < sizeof(list); i++) {
+		sp_suggest_offer(&near, sp_recipe_at(i)->name);
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s, ", sp_recipe_at(i)->name);
+	}
+	for (size_t i = 0; sp_event_at(i) && n < sizeof(list); i++) {
+		sp_suggest_offer(&near, sp_event_at(i)->name);
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s, ", sp_event_at(i)->name);
+	}
+	if (near.best)
+		return sp_fail_said(-EINVAL, "there is no event '%s'; did you mean %s?", name, near.best);
+	return sp_fail_said(-EINVAL, "there is no event '%s'; there are %sand tracepoints, SYSTEM:EVENT", name, list);
+}
+
+static int named_make(struct sp_recipe_set *set, const char *name, const struct sp_recipe **ret_recipe)
+{
+	const struct sp_event *event = sp_event_find(name);
+	struct sp_recipe *own;
+	int r = 0;
+
+	*ret_recipe = sp_recipe_find(name);
+	if (*ret_recipe)
 		return 0;
-	for (i = 0; i < SP_COUNT(events) && n < sizeof(list); i++)
-		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", events[i].name);
-	return sp_fail_said(-EINVAL, "unknown event '%s'; there are: %s", event, list);
+	if (event && event->is_clock) {
+		set->event = event->name;
+		*ret_recipe = &sp_recipe_cpu;
+		return 0;
+	}
+	if (!event && !strchr(name, ':'))
+		return unknown(name);
+	own = own_new(set, name);
+	if (!own)
+		return -ENOMEM;
+	if (event)
+		own->points[0] = (struct sp_recipe_point){.at = SP_AT_PERF, .where = name};
+	else
+		r = sp_tracepoint_point(name, &own->points[0]);
+	*ret_recipe = own;
+	return r;
+}
+
+static int set_add(struct sp_recipe_set *set, const char *name)
+{
+	const struct sp_recipe *recipe;
+	int r;
+
+	if (set->n == SP_MAX_RECIPES)
+		return sp_fail_said(-EINVAL, "more than %d events", SP_MAX_RECIPES);
+	r = named_make(set, name, &recipe);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < set->n; i++) {
+		if (strcmp(set->recipes[i]->name, recipe->name))
+			continue;
+		if (recipe == &sp_recipe_cpu)
+			return sp_fail_said(-EINVAL, "cpu, cpu-clock, task-clock: one of them, once");
+		return sp_fail_said(-EINVAL, "%s is there twice", name);
+	}
+	set->recipes[set->n++] = recipe;
+	return 0;
+}
+
+int sp_recipe_set_parse(const char *list, struct sp_recipe_set *ret_set)
+{
+	char *word, *rest;
+	int r = 0;
+
+	*ret_set = (struct sp_recipe_set){.words = strdup(list)};
+	if (!ret_set->words)
+		return -ENOMEM;
+	for (rest = ret_set->words; !r && (word = strsep(&rest, ","));)
+		r = set_add(ret_set, word);
+	if (r < 0)
+		sp_recipe_set_done(ret_set);
+	return r;
+}
+
+void sp_recipe_set_done(struct sp_recipe_set *set)
+{
+	for (size_t i = 0; i < SP_MAX_RECIPES; i++)
+		free(set->own[i]);
+	free(set->words);
+	*set = (struct sp_recipe_set){0};
+}
+
+bool sp_recipes_nest(const struct sp_recipe *const *recipes)
+{
+	return recipes[1] || !sp_recipe_has(recipes[0], SP_AT_PERF);
 }

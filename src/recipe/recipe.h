@@ -1,22 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recipe.h: the recipes, each NAME.bpf.c (kernel half), NAME.c (user half), its name in src/recipe/meson.build, and its
- * row in all[] of sp_recipe_find() (recipe.c).
+ * recipe.h: the recipes: a few that are constant, in recipe.c, and those that are made of an event's name.
  *
- * A recipe is constant; what belongs to one session is in its struct sp_recipe_object (capture/recipe_ops.h), which the
- * session owns. Errors are negative errnos with sp_error_text(); a recipe prints nothing.
+ * A recipe is data (capture/recipe_ops.h). A set of them is what the user asked for, as a list of names with commas
+ * between: recipes, perf events (events.h), and tracepoints as SYSTEM:EVENT (tracepoint.h). A set owns the recipes that
+ * were made for it, and the words of the list. Errors are negative errnos with sp_error_text(): -EINVAL for a name that
+ * nothing has. Nothing here prints.
  */
 #ifndef SP_RECIPE_RECIPE_H
 #define SP_RECIPE_RECIPE_H
 
 #include "capture/recipe_ops.h"
+#include <stddef.h>
 
 extern const struct sp_recipe sp_recipe_cpu;
+extern const struct sp_ground sp_ground;
 
+/* NULL behind the last. */
+const struct sp_recipe *sp_recipe_at(size_t i);
 /* NULL = unknown. */
 const struct sp_recipe *sp_recipe_find(const char *name);
+bool sp_recipe_has(const struct sp_recipe *recipe, enum sp_at at);
+/* It samples at an interval; every event of the others counts, or every so many. */
+bool sp_recipe_has_rate(const struct sp_recipe *recipe);
 
-/* 0, or -EINVAL with a message that lists the events that there are. NULL is the default. */
+struct sp_recipe_set {
+	const struct sp_recipe *recipes[SP_MAX_RECIPES + 1];
+	size_t n;
+	const char *event; /* of the cpu recipe; NULL = its own */
+	struct sp_recipe *own[SP_MAX_RECIPES];
+	char *words;
+};
+int sp_recipe_set_parse(const char *list, struct sp_recipe_set *ret_set);
+void sp_recipe_set_done(struct sp_recipe_set *set);
+
+/* 0, or -EINVAL with a message that lists the perf events that there are. NULL is the default. */
 int sp_recipe_event_check(const char *event);
 
 #endif

@@ -248,8 +248,10 @@ int sp_summary_write(const struct sp_profile *p, const struct sp_summary *s, FIL
 {
 	struct sp_para para = {
 	    .out = out, .width = s->width ? s->width : 80, .indent = LABEL_COLUMNS, .bold_label = s->colour};
-	struct sp_view_options o = {
-	    .by = SP_TOTAL_BY_LIBRARY, .limit = s->n_libraries ? s->n_libraries : 10, .colour = s->colour};
+	struct sp_view_options o = {.by = SP_TOTAL_BY_LIBRARY,
+				    .value = s->value,
+				    .limit = s->n_libraries ? s->n_libraries : 10,
+				    .colour = s->colour};
 	int r = sp_table_put(p, &o, SP_TABLE_SHARES_ONLY, out);
 
 	if (r < 0)

@@ -32,6 +32,7 @@ struct sp_view_options {
 	const char *title;      /* svg */
 	const char *subtitle;   /* svg; NULL = none */
 	uint32_t value;         /* index of the value shown where a view shows one */
+	bool all_values;        /* table: a column for each in place of the one (costs.h) */
 	bool has_second;        /* svg, folded, html: beside the value what it was before: the old one */
 	uint32_t second;        /* its index; the value itself is the new one */
 	const char *value_name; /* svg, html: of a second value, which the joined profile calls "old", "new"; or NULL */

@@ -44,7 +44,7 @@ static void begin(struct bench *b, uint64_t hz)
 	check(sp_workers_new(NULL, &b->workers), "workers");
 	check(sp_profile_new(&b->profile), "profile");
 	check(sp_process_cpus_online(&b->cpus, &b->n_cpus), "CPUs");
-	const struct sp_capture_options o = {.recipe = &sp_recipe_cpu,
+	const struct sp_capture_options o = {.recipes = {&sp_recipe_cpu},
 					     .cpus = b->cpus,
 					     .n_cpus = b->n_cpus,
 					     .user = true,

@@ -109,10 +109,10 @@ wait_working() {
 		done
 	done
 }
-# until the soprof with this process id samples: it holds a perf event; at most 30 s (in the guest 120)
+# until the soprof with this process id samples: it holds a perf event or a tracepoint; at most 30 s (in the guest 120)
 wait_sampling() {
 	local tries=$((300 * slow))
-	until ls -l "/proc/$1/fd" 2>/dev/null | grep -q perf_event; do
+	until ls -l "/proc/$1/fd" 2>/dev/null | grep -q perf_event || grep -qs '^tp_name:' "/proc/$1/fdinfo/"*; do
 		[ $((tries -= 1)) -gt 0 ] && [ -e "/proc/$1" ] || { fail "soprof to begin to sample"; return 1; }
 		sleep 0.1
 	done

@@ -47,6 +47,14 @@ run profile -F 99 -- true
 [ "$status" != 3 ] || skip "$(tail -n 1 "$err")" # a container, say
 says '^soprof: sampling by perf_event_open, since BPF needs CAP_BPF and CAP_PERFMON; time in the kernel is not seen'
 
+# Page faults are theirs, too; for what no perf event gives the one reason is told, whosever processes are asked for.
+expect 0 profile -f -e faults -- "$victims/plain/recursion" 0.1 5
+has "$out" '^recursion;.* [0-9]+$'
+for event in offcpu cpu,faults sched:sched_switch; do
+	expect 3 profile -e $event 1
+	one_line "-e $event needs CAP_BPF and CAP_PERFMON; run it as root, with sudo"
+done
+
 for variant in "${variants[@]}"; do
 	profile_victim $variant recursion --complete 99 --deepest even,odd=100 -- 100
 	for name in callback vdso threads assembly plt lazy; do

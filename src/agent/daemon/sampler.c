@@ -68,7 +68,7 @@ static int fill_options(const struct sp_sampler *s, struct sp_capture_options *o
 	const struct sp_sampler_env *env = s->env;
 
 	*o = (struct sp_capture_options){
-	    .recipe = s->recipe,
+	    .recipes = {s->recipe},
 	    .backend = SP_BACKEND_BPF,
 	    .cpus = env->cpus,
 	    .n_cpus = env->n_cpus,

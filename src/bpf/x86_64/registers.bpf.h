@@ -6,8 +6,7 @@
 #define SP_BPF_X86_64_BPF_H
 
 #include "bpf/config.bpf.h"
-
-#define SP_USER_CS 0x33 /* 64-bit user code; 0x23 is a 32-bit program */
+#include "bpf/x86_64/call.bpf.h"
 
 /*
  * Functions of their own, because the compiler would merge the two copies into one through a computed pointer, and the

@@ -7,8 +7,8 @@
  */
 #include "cmd/agent/agent_file.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "cmd/agent/agent_alerts.h"
-#include "cmd/suggest.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -279,6 +279,9 @@ static int source_one(const char *shown, const char *part, struct sp_agent_confi
 	source.recipe = sp_recipe_find(word);
 	if (!source.recipe)
 		return sp_fail_said(-EINVAL, "%s: there is no recipe '%s'; there is cpu", shown, word);
+	if (!sp_recipe_has_rate(source.recipe))
+		return sp_fail_said(
+		    -EINVAL, "%s: the agent does not take %s, of which every event counts; it takes cpu", shown, word);
 	for (size_t i = 0; i < c->n_sources; i++)
 		if (c->sources[i].recipe == source.recipe)
 			return sp_fail_said(-EINVAL, "%s: %s is there twice", shown, word);

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "cmd/calls/calls.h"
-#include "cmd/suggest.h"
 #include "profile/filter.h"
 
 #include <elf.h>

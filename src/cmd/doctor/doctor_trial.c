@@ -72,7 +72,7 @@ static uint64_t child_ns(const struct trial *t)
 static int trial_open(struct trial *t)
 {
 	struct sp_workers_options one = {.n_parsers = 1};
-	struct sp_capture_options o = {.recipe = t->recipe,
+	struct sp_capture_options o = {.recipes = {t->recipe},
 				       .backend = t->backend,
 				       .user_mode_only = t->user_mode_only,
 				       .user = true,

@@ -91,7 +91,7 @@ static int wants_samples(struct sp_libs *l, uint64_t *ret_seconds)
 static int sample(struct sp_libs *l, uint64_t seconds)
 {
 	struct sp_sampling *s = &l->sampling;
-	struct sp_capture_options o = {.recipe = &sp_recipe_cpu,
+	struct sp_capture_options o = {.recipes = {&sp_recipe_cpu},
 				       .user = true,
 				       .kernel = true,
 				       .frequency_hz = l->args->frequency_hz,

@@ -55,7 +55,6 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	int r = 0;
 
 	*o = (struct sp_capture_options){
-	    .recipe = &sp_recipe_cpu,
 	    .backend = s->backend.kind,
 	    .user_mode_only = s->backend.user_mode_only,
 	    .user = !a->kernel_only,
@@ -66,10 +65,12 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	    .max_memory_bytes = a->max_memory_bytes,
 	    .stack_entries = (uint32_t)a->stack_storage,
 	    .hash_entries = (uint32_t)a->hash_storage,
-	    .event = a->event->name,
+	    .event = a->recipes.event,
 	    .frequency_hz = a->frequency_hz,
 	    .period = a->period,
+	    .min_ns = a->min_us * 1000,
 	};
+	memcpy(o->recipes, a->recipes.recipes, sizeof(o->recipes));
 	targets_choose(a, o);
 	if (a->cgroup)
 		r = sp_cgroup_id(a->cgroup, &o->cgroup, &o->cgroup_level);
@@ -84,6 +85,11 @@ static bool has_targets(const struct sp_profile_args *a)
 	return a->pids.n || a->tids.n || a->command;
 }
 
+static bool needs_bpf(const struct sp_profile_args *a)
+{
+	return a->recipes.n > 1 || !sp_recipe_has(a->recipes.recipes[0], SP_AT_PERF);
+}
+
 /* What perf_event_open cannot give is refused before anything runs. */
 static int way_check(const struct sp_profile_session *s)
 {
@@ -94,7 +100,11 @@ static int way_check(const struct sp_profile_session *s)
 	if (a->cgroup)
 		return sp_fail_said(-EPERM, "--cgroup needs %s; run it as root, with sudo",
 				    *s->backend.missing ? s->backend.missing : "BPF");
-	if (s->backend.user_mode_only && (a->kernel_only || !strcmp(a->event->name, "context-switches")))
+	if (needs_bpf(a))
+		return s->why_not_bpf ? sp_fail_said(-EPERM, "-e %s needs BPF: %s", a->events, s->why_not_bpf)
+				      : sp_fail_said(-EPERM, "-e %s needs %s; run it as root, with sudo", a->events,
+						     s->backend.missing);
+	if (s->backend.user_mode_only && (a->kernel_only || !strcmp(a->recipes.recipes[0]->name, "context-switches")))
 		return sp_fail_said(-EPERM,
 				    "%s shows the kernel, which needs %s, or kernel.perf_event_paranoid below 2; run "
 				    "it as root, with sudo",
@@ -134,7 +144,8 @@ static bool is_refusal(int r)
 /* Where the kernel refuses BPF programs (lockdown, no type information), perf_event_open serves. */
 int sp_profile_session_begin(struct sp_profile_session *s)
 {
-	int r = sp_privileges_backend(has_targets(s->args), &s->backend);
+	/* what needs BPF is refused for that, whosever processes are asked for */
+	int r = sp_privileges_backend(has_targets(s->args) || needs_bpf(s->args), &s->backend);
 
 	if (r >= 0)
 		r = sp_sampling_begin(&s->sampling);

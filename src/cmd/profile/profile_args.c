@@ -30,7 +30,13 @@ enum { WHO = 1, WHICH_HALF = 2, RATE = 4, FORMAT = 8 };
 
 static const char *event_choice(size_t i)
 {
-	return sp_event_at(i) ? sp_event_at(i)->name : NULL;
+	size_t n = 0;
+
+	while (sp_recipe_at(n))
+		n++;
+	if (i < n)
+		return sp_recipe_at(i)->name;
+	return sp_event_at(i - n) ? sp_event_at(i - n)->name : NULL;
 }
 
 static const char *unwind_choice(size_t i)
@@ -67,7 +73,8 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_FLAG, 0, "inline", NULL, "inlined functions and source lines, by DWARF", AT(with_lines)},
 	{SP_OPT_FLAG, 0, "no-debuginfod", NULL, "ask no server for debug files", AT(no_debuginfod)},
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "debug files are here too", AT(debug_dirs)},
-	{SP_OPT_CHOICE, 'e', "event", "EVENT", "what is sampled", AT(event_number), .choice = event_choice},
+	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "SYSTEM:EVENT, any tracepoint, or", AT(events), .choice = event_choice},
+	{SP_OPT_NUMBER, 0, "min", "US", "waits of at least so many microseconds only (1)", AT(min_us), .min = 1, .max = 3600000000ULL},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},
 	{SP_OPT_BYTES, 0, "max-memory", "SIZE", "for unwind tables (24M)", AT(max_memory_bytes), .min = MIN_MEMORY, .max = MAX_MEMORY},
@@ -111,19 +118,58 @@ static int check_cpus(const struct sp_profile_args *a)
 	return 0;
 }
 
-static int set_event(struct sp_profile_args *a)
+static int check_period(const struct sp_profile_args *a)
 {
-	const char *name = event_choice(a->event_number < 0 ? 0 : (size_t)a->event_number);
+	const char *event = sp_event_find(a->recipes.event)->name;
 
-	a->event = sp_event_find(name);
-	if (!a->event)
-		return sp_fail_said(-EINVAL, "-e: no recipe knows %s", name);
-	if (a->period && a->event->is_clock && a->period < MIN_CLOCK_PERIOD_NS)
+	if (a->recipes.n > 1)
+		return sp_fail_said(-EINVAL, "-c is for one event, not %zu", a->recipes.n);
+	if (!sp_recipe_has(a->recipes.recipes[0], SP_AT_PERF))
+		return sp_fail_said(-EINVAL, "-c is not for %s, of which every event counts",
+				    a->recipes.recipes[0]->name);
+	if (a->recipes.recipes[0] == &sp_recipe_cpu && a->period < MIN_CLOCK_PERIOD_NS)
 		return sp_fail_said(-EINVAL, "-c must be at least %d (nanoseconds) with %s, not %llu",
-				    MIN_CLOCK_PERIOD_NS, a->event->name, (unsigned long long)a->period);
+				    MIN_CLOCK_PERIOD_NS, event, (unsigned long long)a->period);
+	return 0;
+}
+
+static int check_rate(struct sp_profile_args *a)
+{
+	bool has_rate = false;
+
+	for (size_t i = 0; i < a->recipes.n; i++)
+		has_rate = has_rate || sp_recipe_has_rate(a->recipes.recipes[i]);
+	if (a->frequency_hz && !has_rate)
+		return sp_fail_said(-EINVAL, "-F is not for %s, of which every event counts",
+				    a->recipes.recipes[0]->name);
 	if (!a->period && !a->frequency_hz)
 		a->frequency_hz = DEFAULT_HZ;
 	return 0;
+}
+
+static int check_min(const struct sp_profile_args *a)
+{
+	for (size_t i = 0; i < a->recipes.n; i++)
+		if (a->recipes.recipes[i]->min_ns)
+			return 0;
+	return sp_fail_said(-EINVAL, "--min is for events that last: offcpu, locks");
+}
+
+static int set_events(struct sp_profile_args *a)
+{
+	int r = 0;
+
+	if (a->events)
+		r = sp_recipe_set_parse(a->events, &a->recipes);
+	else
+		a->recipes = (struct sp_recipe_set){.recipes = {&sp_recipe_cpu}, .n = 1};
+	if (r < 0)
+		return sp_fail(r, "-e");
+	if (r >= 0 && a->min_us)
+		r = check_min(a);
+	if (r >= 0 && a->period)
+		r = check_period(a);
+	return r < 0 ? r : check_rate(a);
 }
 
 /* -f, --format, --by, the suffix of -o, text: the first that is there says what is written. */
@@ -158,12 +204,11 @@ int sp_profile_args_parse(int argc, char **argv, struct sp_profile_args *ret_arg
 	    .max_memory_bytes = DEFAULT_MEMORY,
 	    .by = -1,
 	    .view_number = -1,
-	    .event_number = -1,
 	};
 	r = sp_options_parse(sp_profile_options, argc, argv, ret_args);
 	if (r != SP_PARSED)
 		return r;
-	r = set_event(ret_args);
+	r = set_events(ret_args);
 	if (r == 0)
 		r = set_view(ret_args);
 	if (r == 0)
@@ -176,4 +221,5 @@ void sp_profile_args_done(struct sp_profile_args *a)
 	sp_u32_list_done(&a->pids);
 	sp_u32_list_done(&a->tids);
 	sp_u32_list_done(&a->cpus);
+	sp_recipe_set_done(&a->recipes);
 }

@@ -13,9 +13,8 @@
 #include "bpf/wire.h"
 #include "cmd/cmd.h"
 #include "recipe/events.h"
+#include "recipe/recipe.h"
 #include "view/view.h"
-
-#include "bpf/wire.h"
 
 struct sp_profile_args {
 	struct sp_u32_list pids, tids, cpus; /* empty = all */
@@ -23,6 +22,7 @@ struct sp_profile_args {
 	bool delimiter, annotate, folded, include_idle, addresses, verbose;
 	uint64_t frequency_hz; /* 0 when period is given */
 	uint64_t period;       /* of the event; 0 = by frequency */
+	uint64_t min_us;       /* of what lasts; 0 = the recipe's */
 	uint64_t duration_s;   /* 0 = until Ctrl-C, or the command's end */
 	uint64_t stack_storage, hash_storage, max_memory_bytes;
 	const char *library, *comm, *cgroup; /* NULL = any */
@@ -31,10 +31,11 @@ struct sp_profile_args {
 	const char *output;     /* NULL = standard output */
 	char **command;         /* NULL at its end; NULL = none */
 	const struct sp_view *view;
-	const struct sp_event *event;
-	int by;                        /* enum sp_total_by, or -1 when not asked */
-	int unwind;                    /* enum sp_unwind_mode */
-	int view_number, event_number; /* as chosen, or -1: view and event are what they became */
+	const char *events; /* as given; NULL = cpu */
+	struct sp_recipe_set recipes;
+	int by;          /* enum sp_total_by, or -1 when not asked */
+	int unwind;      /* enum sp_unwind_mode */
+	int view_number; /* as chosen, or -1: the view is what it became */
 };
 
 extern const struct sp_option sp_profile_options[];

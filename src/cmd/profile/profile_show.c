@@ -9,6 +9,7 @@
 #include "proc/usage.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
+#include "profile/values.h"
 #include "recipe/recipe.h"
 #include "view/summary.h"
 #include "view/value.h"
@@ -42,14 +43,34 @@ static void who_print(FILE *out, const struct sp_profile_args *a)
 		fprintf(out, "all threads");
 }
 
+/* "Sampling at 49 Hertz", "Counting faults, sched:sched_switch", both with "and" between. */
+static void what_print(FILE *out, const struct sp_profile_args *a)
+{
+	const char *counting = "Counting ";
+	bool has_rate = false;
+
+	for (size_t i = 0; i < a->recipes.n; i++)
+		has_rate = has_rate || sp_recipe_has_rate(a->recipes.recipes[i]);
+	if (a->period)
+		fprintf(out, "Sampling at every %llu events", (unsigned long long)a->period);
+	else if (has_rate)
+		fprintf(out, "Sampling at %llu Hertz", (unsigned long long)a->frequency_hz);
+	for (size_t i = 0; i < a->recipes.n && !a->period; i++) {
+		if (sp_recipe_has_rate(a->recipes.recipes[i]))
+			continue;
+		fprintf(out, "%s%s%s", has_rate ? " and counting " : counting, a->recipes.recipes[i]->name,
+			!strcmp(a->recipes.recipes[i]->values[1].unit, "nanoseconds") ? " (ns)" : "");
+		counting = ", ";
+		has_rate = false;
+	}
+	fputs(" of ", out);
+}
+
 static void header_write(FILE *out, const struct sp_profile_args *a)
 {
 	size_t i;
 
-	if (a->period)
-		fprintf(out, "Sampling at every %llu events of ", (unsigned long long)a->period);
-	else
-		fprintf(out, "Sampling at %llu Hertz of ", (unsigned long long)a->frequency_hz);
+	what_print(out, a);
 	who_print(out, a);
 	fprintf(out, " by %s stack", a->user_only ? "user" : a->kernel_only ? "kernel" : "user + kernel");
 	for (i = 0; i < a->cpus.n; i++)
@@ -122,16 +143,32 @@ static char *header_text(const struct sp_profile_args *a)
 	return text;
 }
 
+static char *title_text(const struct sp_profile_args *a)
+{
+	char *text = NULL;
+
+	return asprintf(&text, "%s by stack", a->recipes.recipes[0]->title) < 0 ? NULL : text;
+}
+
+/* Of what is not sampled by time alone, bcc's layouts show what the first event is about. */
+static uint32_t value_shown(const struct sp_profile_session *s)
+{
+	if (s->args->recipes.recipes[0] == &sp_recipe_cpu)
+		return sp_value_default(s->sampling.profile, s->args->view);
+	return sp_profile_default_value(s->sampling.profile);
+}
+
 static int view_write(void *arg, FILE *out)
 {
 	struct sp_profile_session *s = arg;
 	const struct sp_profile_args *a = s->args;
-	SP_FREE char *header = header_text(a);
+	SP_FREE char *header = header_text(a), *title = title_text(a);
 	struct sp_view_options o = {
 	    .header = a->output ? header : NULL,
-	    .title = "CPU time by stack",
+	    .title = title,
 	    .subtitle = header,
-	    .value = sp_value_default(s->sampling.profile, a->view),
+	    .value = value_shown(s),
+	    .all_values = a->recipes.n > 1,
 	    .user_only = a->user_only,
 	    .kernel_only = a->kernel_only,
 	    .delimiter = a->delimiter,
@@ -241,6 +278,9 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	if (r < 0)
 		return r;
 	struct sp_summary summary = {.colour = isatty(STDERR_FILENO), .kernel_only = s->args->kernel_only};
+
+	if (s->args->recipes.n > 1 || s->args->recipes.recipes[0] != &sp_recipe_cpu)
+		summary.value = sp_profile_default_value(s->sampling.profile);
 	sp_capture_stats(s->sampling.capture, &c);
 	const struct sp_summary_count lost[] = {
 	    {"no room for its count (--hash-storage-size)", c.counter[SP_N_LOST_COUNTS]},
@@ -248,6 +288,8 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	    {"frames did not fit in the ring buffer (stack shown empty)",
 	     c.n_lost_frames + c.counter[SP_N_LOST_STACKS]},
 	    {"no room for a process record (process unknown)", c.counter[SP_N_LOST_PROCESSES]},
+	    {"no room for a thread's wait", c.counter[SP_N_LOST_EPISODES]},
+	    {"the end of a thread's wait was not seen", c.counter[SP_N_LOST_ENDS]},
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
 	    {"no room in the ring buffer (records lost)", c.n_lost_ring},

@@ -218,7 +218,7 @@ static void source_close(void *source)
 
 static int sampling_start(struct source *s)
 {
-	struct sp_capture_options o = {.recipe = &sp_recipe_cpu,
+	struct sp_capture_options o = {.recipes = {&sp_recipe_cpu},
 				       .backend = SP_BACKEND_BPF,
 				       .user = true,
 				       .kernel = true,

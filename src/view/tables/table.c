@@ -7,6 +7,7 @@
 #include "profile/profile.h"
 #include "profile/totals.h"
 #include "view/priv.h"
+#include "view/tables/costs.h"
 #include "view/tables/matrix.h"
 #include "view/units.h"
 #include "view/value.h"
@@ -101,7 +102,7 @@ static void table_set_columns(struct table *t, unsigned int flags)
 /* --- lines --- */
 static void put_heading(const struct table *t)
 {
-	const char *of = t->values ? "" : " (% of samples)"; /* the first value of what was sampled is their number */
+	const char *name = sp_profile_string(t->p, sp_profile_value_type(t->p, t->o->value)->name);
 	char self[32], total[32];
 
 	if (t->values) {
@@ -123,7 +124,13 @@ static void put_heading(const struct table *t)
 		fprintf(t->out, "  %-*s", t->build_id_columns, "build id");
 	if (t->by == SP_TOTAL_BY_PROCESS)
 		fprintf(t->out, "  %*s", PID_COLUMNS, "pid");
-	fprintf(t->out, "  %s%s%s\n", headings[t->by], of, t->o->colour ? "\033[0m" : "");
+	fprintf(t->out, "  %s", headings[t->by]);
+	if (!t->values) {
+		fputs(" (% of ", t->out);
+		sp_encode(t->out, SP_ENCODE_TERMINAL, name);
+		fputc(')', t->out);
+	}
+	fprintf(t->out, "%s\n", t->o->colour ? "\033[0m" : "");
 }
 
 /* Red from a tenth of the whole, yellow from a hundredth. */
@@ -155,29 +162,32 @@ static void put_pid(const struct table *t, const struct sp_total *row)
 		fprintf(t->out, "  %*" PRIu32, PID_COLUMNS, sp_profile_process(t->p, row->id)->pid);
 }
 
-static void table_put_name(const struct table *t, const struct sp_total *row)
+const char *sp_table_heading(enum sp_total_by by)
 {
-	const char *name = sp_total_name(t->p, t->by, row);
+	return headings[by];
+}
 
-	fputs("  ", t->out);
+void sp_table_put_name(const struct sp_profile *p, enum sp_total_by by, const struct sp_total *row, FILE *out)
+{
+	const char *name = sp_total_name(p, by, row);
+
 	if (row->none)
-		fputs(none_words[t->by], t->out);
-	else if (t->by == SP_TOTAL_BY_LIBRARY || t->by == SP_TOTAL_BY_CALLER)
-		sp_view_put_library(t->p, row->id, t->out);
-	else if (t->by == SP_TOTAL_BY_USER)
-		fprintf(t->out, "%" PRIu32, row->id);
+		fputs(none_words[by], out);
+	else if (by == SP_TOTAL_BY_LIBRARY || by == SP_TOTAL_BY_CALLER)
+		sp_view_put_library(p, row->id, out);
+	else if (by == SP_TOTAL_BY_USER)
+		fprintf(out, "%" PRIu32, row->id);
 	else
-		sp_encode(t->out, SP_ENCODE_TERMINAL, *name ? name : "[no name]");
-	if (t->by == SP_TOTAL_BY_CALLER) {
-		fputs(" -> ", t->out);
+		sp_encode(out, SP_ENCODE_TERMINAL, *name ? name : "[no name]");
+	if (by == SP_TOTAL_BY_CALLER) {
+		fputs(" -> ", out);
 		if (row->file)
-			sp_view_put_library(t->p, row->file, t->out);
+			sp_view_put_library(p, row->file, out);
 		else
-			fputs(none_words[SP_TOTAL_BY_LIBRARY], t->out);
+			fputs(none_words[SP_TOTAL_BY_LIBRARY], out);
 	} else if (row->file) {
-		sp_view_put_in_library(t->p, row->file, 0, t->out);
+		sp_view_put_in_library(p, row->file, 0, out);
 	}
-	fputc('\n', t->out);
 }
 
 static void table_put_row(const struct table *t, const struct sp_total *row)
@@ -198,7 +208,9 @@ static void table_put_row(const struct table *t, const struct sp_total *row)
 		put_build_id(t, row);
 	if (t->by == SP_TOTAL_BY_PROCESS)
 		put_pid(t, row);
-	table_put_name(t, row);
+	fputs("  ", t->out);
+	sp_table_put_name(t->p, t->by, row, t->out);
+	fputc('\n', t->out);
 }
 
 /* How many rows the limit left out, and their share of self: totals of several rows overlap and do not add up. */
@@ -233,7 +245,9 @@ int sp_table_put(const struct sp_profile *p, const struct sp_view_options *o, un
 
 static int table_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
-	return o->by == SP_TOTAL_BY_MATRIX ? sp_matrix_put_table(p, o, out) : sp_table_put(p, o, 0, out);
+	if (o->by == SP_TOTAL_BY_MATRIX)
+		return sp_matrix_put_table(p, o, out);
+	return o->all_values ? sp_costs_put(p, o, out) : sp_table_put(p, o, 0, out);
 }
 
 extern const struct sp_view sp_view_table;

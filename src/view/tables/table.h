@@ -9,10 +9,15 @@
 #ifndef SP_VIEW_TABLES_TABLE_H
 #define SP_VIEW_TABLES_TABLE_H
 
+#include "profile/totals.h"
 #include "view/view.h"
 
 enum { SP_TABLE_SHARES_ONLY = 1 }; /* no column with values, only per cent */
 
 int sp_table_put(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags, FILE *out);
+
+/* What a column of names is headed by, and such a name, without a newline. */
+const char *sp_table_heading(enum sp_total_by by);
+void sp_table_put_name(const struct sp_profile *p, enum sp_total_by by, const struct sp_total *row, FILE *out);
 
 #endif

@@ -193,7 +193,7 @@ static bool begin(struct fixture *f)
 	for (i = 0; i < n && i < (long)SP_COUNT(f->cpus); i++)
 		f->cpus[i] = (unsigned)i;
 	f->own = (uint32_t)getpid();
-	o = (struct sp_capture_options){.recipe = &sp_recipe_cpu,
+	o = (struct sp_capture_options){.recipes = {&sp_recipe_cpu},
 					.cpus = f->cpus,
 					.n_cpus = (size_t)i,
 					.filter = SP_TARGETS_TGID,

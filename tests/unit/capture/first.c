@@ -82,7 +82,7 @@ static void all_files(bool (*may_build)(void *, unsigned))
 	unsigned cpus[512];
 	uint32_t own = (uint32_t)getpid();
 	size_t n = SP_MIN((size_t)sysconf(_SC_NPROCESSORS_CONF), SP_COUNT(cpus));
-	struct sp_capture_options o = {.recipe = &sp_recipe_cpu,
+	struct sp_capture_options o = {.recipes = {&sp_recipe_cpu},
 				       .filter = SP_TARGETS_TGID,
 				       .targets = &own,
 				       .n_targets = 1,

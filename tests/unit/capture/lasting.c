@@ -61,7 +61,7 @@ static void options_make(struct session *s)
 	own = (uint32_t)getpid();
 	for (i = 0; i < n && i < (long)SP_COUNT(s->cpus); i++)
 		s->cpus[i] = (unsigned)i;
-	s->o = (struct sp_capture_options){.recipe = &sp_recipe_cpu,
+	s->o = (struct sp_capture_options){.recipes = {&sp_recipe_cpu},
 					   .filter = SP_TARGETS_TGID,
 					   .targets = &own,
 					   .n_targets = 1,

@@ -248,6 +248,8 @@ static void test_refused(void **state)
 	bad("hosts: a.example:80\n", "", ":1:8: hosts: 'a.example:80' is not a host's name; it has no port");
 	bad("web-config: web.yaml\n", "", ":1:13: web-config: 'web.yaml' does not begin with a /");
 	bad("source: gpu\n", "", ":1:9: source: there is no recipe 'gpu'; there is cpu");
+	bad("source: offcpu\n", "",
+	    ":1:9: source: the agent does not take offcpu, of which every event counts; it takes cpu");
 	bad("source: [cpu, cpu]\n", "", ":1:9: source: cpu is there twice");
 	bad("source: cpu:speed=3\n", "",
 	    ":1:9: source: 'speed=3' is no option of a source; there are event=EVENT, frequency=HZ");

@@ -62,7 +62,7 @@ static void test_defaults(void **state)
 	assert_int_equal(a.by, -1);
 	assert_int_equal(a.unwind, SP_UNWIND_AUTO);
 	assert_string_equal(a.view->name, "text");
-	assert_string_equal(a.event->name, "cpu-clock");
+	assert_ptr_equal(a.recipes.recipes[0], &sp_recipe_cpu);
 	assert_null(a.command);
 }
 
@@ -132,29 +132,51 @@ static void test_rate(void **state)
 	assert_int_equal(a.frequency_hz, 0);
 	assert_int_equal(a.period, 10000);
 	a = good("-e cycles -c 77");
-	assert_int_equal(a.event->type, PERF_TYPE_HARDWARE);
-	assert_int_equal(a.event->config, PERF_COUNT_HW_CPU_CYCLES);
+	assert_string_equal(a.recipes.recipes[0]->name, "cycles");
+	assert_string_equal(a.recipes.recipes[0]->points[0].where, "cycles");
+	sp_profile_args_done(&a);
 	refused("-c 9999", "-c must be at least 10000 (nanoseconds) with cpu-clock, not 9999");
 	refused("-F 0", "-F must be 1 to 100000, not 0");
 	refused("-F 99 -c 1000000", "-F and -c exclude each other");
 	refused("-UK", "-U and -K exclude each other");
-	refused("-e cycle", "-e: 'cycle' is none of cpu-clock, task-clock, cycles, instructions, cache-misses, "
-			    "branch-misses, page-faults, context-switches; did you mean cycles?");
 }
 
-/* What help offers is what the recipe knows. */
+#define EVENTS                                                                                                         \
+	"cpu, offcpu, locks, faults, cpu-clock, task-clock, cycles, instructions, cache-misses, branch-misses, "       \
+	"page-faults, "                                                                                                \
+	"context-switches, and tracepoints, SYSTEM:EVENT"
+
+/* Recipes, perf events and tracepoints, several at once, each once; and what is counted has neither rate nor period. */
 static void test_events(void **state)
 {
-	const struct sp_option *o = sp_profile_options;
-	char line[64];
+	struct sp_profile_args a = good("-e task-clock,faults,syscalls:sys_enter_openat,cycles");
 
 	(void)state;
-	while (o->letter != 'e')
-		o++;
-	for (size_t i = 0; o->choice(i); i++) {
-		snprintf(line, sizeof(line), "-e %s", o->choice(i));
-		assert_string_equal(good(line).event->name, o->choice(i));
-	}
+	assert_int_equal(a.recipes.n, 4);
+	assert_ptr_equal(a.recipes.recipes[0], &sp_recipe_cpu);
+	assert_string_equal(a.recipes.event, "task-clock");
+	assert_string_equal(a.recipes.recipes[1]->name, "faults");
+	assert_string_equal(a.recipes.recipes[2]->points[0].where, "sys_enter");
+	assert_string_equal(a.recipes.recipes[2]->values[1].name, "syscalls:sys_enter_openat");
+	assert_string_equal(a.recipes.recipes[3]->name, "cycles");
+	assert_null(a.recipes.recipes[4]);
+	sp_profile_args_done(&a);
+	refused("-e cpu,cpu-clock", "-e: cpu, cpu-clock, task-clock: one of them, once");
+	refused("-e faults,faults", "-e: faults is there twice");
+	a = good("-e cpu,offcpu --min 7");
+	assert_string_equal(a.recipes.recipes[1]->name, "offcpu");
+	assert_int_equal(a.min_us, 7);
+	sp_profile_args_done(&a);
+	refused("-e cpu --min 7", "--min is for events that last: offcpu, locks");
+	refused("-e cpu,", "-e: there is no event ''; there are " EVENTS);
+	refused("-e sched:", "-e: 'sched:' is no tracepoint: SYSTEM:EVENT");
+	refused("-e ../x:y", "-e: '../x:y' is no tracepoint: SYSTEM:EVENT");
+	refused("-e syscalls:sys_enter_zyxwvutsrqponmlkjihgfedcba",
+		"-e: this kernel has no tracepoint syscalls:sys_enter_zyxwvutsrqponmlkjihgfedcba");
+	refused("-e cpu,faults -c 5", "-c is for one event, not 2");
+	refused("-e faults -F 99", "-F is not for faults, of which every event counts");
+	refused("-e syscalls:sys_exit_read -c 7", "-c is not for syscalls:sys_exit_read, of which every event counts");
+	refused("-e cycle", "-e: there is no event 'cycle'; did you mean cycles?");
 }
 
 static void test_views(void **state)

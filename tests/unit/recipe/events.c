@@ -70,9 +70,11 @@ static void periods(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const char *type, *unit;
+		struct sp_capture_options o = cases[i].o;
 		uint64_t period;
 
-		sp_recipe_cpu.period(&cases[i].o, &period, &type, &unit);
+		o.recipes[0] = &sp_recipe_cpu;
+		sp_ground.period(&o, &period, &type, &unit);
 		assert_int_equal(period, cases[i].period);
 		assert_string_equal(type, cases[i].type);
 		assert_string_equal(unit, cases[i].unit);

@@ -118,6 +118,46 @@ static void empty_profile(void **state)
 	sp_profile_free(p);
 }
 
+/* A row for a library that only one of the events has met, too, and the line of sums. */
+static void a_column_a_cost(void **state)
+{
+	struct sp_profile *p;
+	struct sp_view_options o = {.by = SP_TOTAL_BY_COMM, .all_values = true};
+	SP_FREE char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	(void)state;
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
+	assert_true(sp_profile_add_value_type(p, "cpu", "nanoseconds") >= 0);
+	assert_true(sp_profile_add_value_type(p, "faults", "count") >= 0);
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const names[] = {"idle", "busy", "both"};
+		static const int64_t values[][3] = {{9, 0, 9}, {1, 2000000, 0}, {2, 1000000, 1}};
+		int64_t comm = sp_profile_add_string(p, names[i]);
+		struct sp_key key = {.comm = (uint32_t)comm};
+		int64_t number = sp_profile_add_key(p, &key);
+
+		assert_true(number > 0);
+		assert_int_equal(sp_profile_add(p, (uint32_t)number, 0, 0, values[i]), 0);
+	}
+	assert_int_equal(sp_view_table.write(p, &o, f), 0);
+	o.limit = 1;
+	assert_int_equal(sp_view_table.write(p, &o, f), 0);
+	fclose(f);
+	assert_string_equal(text, " cpu self us  cpu total us   faults self  faults total  comm\n"
+				  "      3000.0        3000.0            10            10  all\n"
+				  "         0.0           0.0             9             9  idle\n"
+				  "      2000.0        2000.0             0             0  busy\n"
+				  "      1000.0        1000.0             1             1  both\n"
+				  " cpu self us  cpu total us   faults self  faults total  comm\n"
+				  "      3000.0        3000.0            10            10  all\n"
+				  "         0.0           0.0             9             9  idle\n"
+				  "2 more rows\n");
+	sp_profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +166,7 @@ int main(void)
 	    cmocka_unit_test(colour_changes_nothing_else),
 	    cmocka_unit_test(units_suit_the_values),
 	    cmocka_unit_test(empty_profile),
+	    cmocka_unit_test(a_column_a_cost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cmd/suggest.h"
+#include "base/suggest.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

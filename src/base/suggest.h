@@ -6,8 +6,8 @@
  * most SP_SUGGEST_MAX bytes. A name counts as near when at most a third of the longer one's bytes differ, or when the
  * word is its beginning.
  */
-#ifndef SP_CMD_SUGGEST_H
-#define SP_CMD_SUGGEST_H
+#ifndef SP_BASE_SUGGEST_H
+#define SP_BASE_SUGGEST_H
 
 #include <stddef.h>
 

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * sample.bpf.h: a sample of the current task, from whichever program: who it is, and its user stack.
+ *
+ * The program takes a scratch, says who is sampled by sp_sample_begin(), has the stacks walked that it wants, and
+ * counts (sp_count) what sp_user_stack() has not sent to the user half.
+ */
+#ifndef SP_BPF_SAMPLE_BPF_H
+#define SP_BPF_SAMPLE_BPF_H
+
+#include "bpf/follow.bpf.h"
+#include "bpf/pending.bpf.h"
+#include "bpf/x86_64/registers.bpf.h"
+
+/* Of the current task: whether it is one of those asked for. */
+static __always_inline int sp_is_wanted(struct task_struct *task)
+{
+	sp_u32 number = sp_config.filter == SP_TARGETS_TID ? task->pid : task->tgid;
+
+	if ((sp_config.filter && !sp_is_target(number)) ||
+	    (sp_config.cgroup && bpf_get_current_ancestor_cgroup_id(sp_config.cgroup_level) != sp_config.cgroup)) {
+		sp_tally(SP_N_FILTERED, 1);
+		return 0;
+	}
+	return 1;
+}
+
+/* Sets the scratch up for a user stack that begins at s->regs. SP_STEP_NEXT, or the reason why there is none. */
+static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+	int i;
+
+	s->n_frames = 0;
+	s->hash = 1;
+	s->guessed = 0;
+	s->how = SP_HOW_EXACT | SP_HOW_FIRST | SP_HOW_REGS;
+	s->n_again = 0;
+	s->n_seen = 0;
+	s->last_seen = 0;
+	s->n_walks = 0;
+	s->stack_copy_bytes = 0;
+	s->stack_copy_at = 0;
+	for (i = 0; i < SP_N_SEEN; i++) {
+		s->seen[i].start = 1;
+		s->seen[i].end = 1;
+	}
+	if (task->flags & SP_PF_KTHREAD)
+		return SP_STOP_NONE;
+	if (!mm)
+		return SP_STOP_GONE;
+	s->mm = (sp_u64)mm;
+	s->maple_root = (sp_u64)mm->mm_mt.ma_root;
+	s->vdso = (sp_u64)mm->context.vdso;
+	return SP_STEP_NEXT;
+}
+
+/* The user registers; in kernel mode those that were saved at the entry, and else those of the perf event whose context
+ * this is. SP_STEP_NEXT or a stop. */
+static __always_inline sp_u32 sp_user_regs(struct sp_scratch *s, void *ctx, struct task_struct *task, int in_kernel)
+{
+	int is_call = 0;
+	sp_u64 cs = in_kernel ? sp_regs_saved(&s->regs, task, &is_call) : sp_regs_of_sample(&s->regs, ctx);
+
+	if (is_call)
+		s->how &= ~SP_HOW_EXACT;
+	if (!s->regs.ip || (in_kernel && BPF_CORE_READ_BITFIELD(task, in_execve)))
+		return SP_STOP_GONE;
+	return cs == SP_USER_CS ? SP_STEP_NEXT : SP_STOP_BITS;
+}
+
+static __always_inline void sp_user_walk(struct sp_scratch *s, int in_kernel)
+{
+	sp_unwind(s);
+	/* Inside execve or exit the saved registers speak of a program that is no more. */
+	if (in_kernel && !s->n_frames && (s->stop == SP_STOP_UNMAPPED || s->stop == SP_STOP_READ))
+		s->stop = SP_STOP_GONE;
+}
+
+/*
+ * Of a deep stack that met a file without table, so that the user half gets it from its beginning: what was walked of
+ * it lies where the record is made up.
+ */
+static __always_inline void sp_user_again(struct sp_scratch *s, void *ctx, struct task_struct *task, int in_kernel)
+{
+	if (s->n_frames > SP_NEAR_FRAMES && sp_user_begin(s, task) == SP_STEP_NEXT)
+		sp_user_regs(s, ctx, task, in_kernel);
+}
+
+static __always_inline void sp_sample_begin(struct sp_scratch *s, struct task_struct *task, sp_u64 now, sp_u32 recipe,
+					    sp_u64 weight)
+{
+	s->key.user_stack = 0;
+	s->key.kernel_stack = 0;
+	s->key.slice_unit = sp_slice_unit(&sp_slicing, now);
+	s->key.recipe = recipe;
+	s->key.state = 0;
+	s->ticket = 0;
+	s->key.process.start_ns = task->group_leader->start_boottime;
+	s->key.process.tgid = task->tgid;
+	s->key.process.exec_id = task->self_exec_id;
+	bpf_get_current_comm(s->key.comm, sizeof(s->key.comm));
+	s->value.n = 1;
+	s->value.weight = weight;
+}
+
+/* 0: the sample is on its way to the user half, which finishes and counts it. */
+static __always_inline int sp_user_stack(struct sp_scratch *s, void *ctx, struct task_struct *task, int in_kernel)
+{
+	sp_u32 r = sp_user_begin(s, task);
+
+	if (r == SP_STEP_NEXT)
+		r = sp_user_regs(s, ctx, task, in_kernel);
+	s->stop = r;
+	if (r == SP_STEP_NEXT)
+		sp_user_walk(s, in_kernel);
+	sp_tally(SP_N_USER_FRAMES, s->n_frames);
+	sp_tally(SP_N_VMA_WALKS, s->n_walks);
+	if (s->stop == SP_STOP_PENDING) {
+		sp_user_again(s, ctx, task, in_kernel);
+		if (!sp_pending_send(s))
+			return 0;
+		s->stop = s->n_again ? SP_STOP_NO_UNWIND : SP_STOP_TABLE;
+	}
+	sp_user_stack_close(s);
+	return 1;
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * sink.bpf.h: where the fronts' events end (event/slot.h): one program for each type of front, since a program goes on
+ * only into one of its own type. The stacks are walked here, so that the unwinder is loaded once, however many attach
+ * points a session has.
+ */
+#ifndef SP_BPF_SINK_BPF_H
+#define SP_BPF_SINK_BPF_H
+
+#include "bpf/sample.bpf.h"
+
+/* The scratch in which the front has left its event. It runs in the same context: nobody else's has this address. */
+static __always_inline struct sp_scratch *sp_scratch_of(void *ctx)
+{
+	sp_u32 i;
+
+	for (i = 0; i < SP_N_SCRATCH; i++) {
+		struct sp_scratch *s = sp_scratch_at(i);
+
+		if (s && s->ctx == (sp_u64)ctx)
+			return s;
+	}
+	return 0;
+}
+
+/* More waits at once are not known; a thread has one at most for each recipe. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__uint(key_size, sizeof(struct sp_episode_key));
+	__uint(value_size, sizeof(struct sp_episode));
+} episodes SEC(".maps");
+
+/* The stacks of the current task, if it is wanted: 1; its user stack may be finished by the user half: 0; or -1. */
+static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct task_struct *task, sp_u64 now)
+{
+	struct sp_hit *hit = &s->hit;
+
+	if (hit->flags & SP_SLOT_NO_KTHREAD && task->flags & SP_PF_KTHREAD)
+		return -1;
+	if (hit->flags & SP_SLOT_NO_EXITING && task->flags & SP_PF_EXITING)
+		return -1;
+	if (!sp_is_wanted(task))
+		return -1;
+	sp_sample_begin(s, task, now, hit->recipe, hit->value);
+	s->key.state = hit->state;
+	s->ticket = 1; /* its row names one if the user half finishes the stack */
+	if (sp_config.kernel && hit->flags & SP_SLOT_KERNEL)
+		sp_kernel_stack(s, ctx, 1);
+	if (!sp_config.user || !(hit->flags & SP_SLOT_USER))
+		return 1;
+	return sp_user_stack(s, ctx, task, 1);
+}
+
+/* Whether there was one. */
+static __always_inline int sp_episode_forget(const struct sp_episode_key *at)
+{
+	if (bpf_map_delete_elem(&episodes, at))
+		return 0;
+	sp_tally(SP_N_LOST_ENDS, 1);
+	return 1;
+}
+
+/* What an episode's row will name is sent now, since it may end in another task. */
+static __always_inline void sp_episode_begin(struct sp_scratch *s, sp_u64 now, int has_stack)
+{
+	struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
+
+	if (has_stack)
+		sp_key_send(s);
+	s->episode.since_ns = now;
+	s->episode.key = s->key;
+	if (!bpf_map_update_elem(&episodes, &at, &s->episode, BPF_NOEXIST))
+		return;
+	/* One that is there has not ended for us: the kernel did not run our program then. */
+	if (!sp_episode_forget(&at) || bpf_map_update_elem(&episodes, &at, &s->episode, BPF_ANY))
+		sp_tally(SP_N_LOST_EPISODES, 1);
+}
+
+static __always_inline void sp_episode_end(struct sp_scratch *s, sp_u64 now)
+{
+	struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
+	struct sp_episode *episode = bpf_map_lookup_elem(&episodes, &at);
+	sp_u64 ns;
+
+	if (!episode)
+		return;
+	ns = now - episode->since_ns;
+	s->key = episode->key;
+	bpf_map_delete_elem(&episodes, &at);
+	if (ns < s->hit.min_ns)
+		return;
+	s->value.n = 1;
+	s->value.weight = ns;
+	sp_tally(SP_N_SAMPLES, 1);
+	if (!sp_count_known(s, &s->key))
+		sp_count_new(s, 1);
+}
+
+static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 now)
+{
+	int has_stack;
+
+	if (s->hit.role == SP_ROLE_END) {
+		sp_episode_end(s, now);
+		return;
+	}
+	if (s->hit.role == SP_ROLE_FORGET) {
+		struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
+
+		sp_episode_forget(&at);
+		return;
+	}
+	has_stack = sp_hit_sample(s, ctx, bpf_get_current_task_btf(), now);
+	if (has_stack < 0)
+		return;
+	if (!has_stack)
+		s->key.user_stack = s->ticket;
+	if (s->hit.role == SP_ROLE_BEGIN) {
+		sp_episode_begin(s, now, has_stack);
+		return;
+	}
+	sp_tally(SP_N_SAMPLES, 1);
+	if (!sp_count_known(s, &s->key))
+		sp_count_new(s, !has_stack);
+}
+
+SEC("raw_tp")
+int sp_sink_raw(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sp_scratch *s = sp_scratch_of(ctx);
+	sp_u64 now = bpf_ktime_get_ns();
+
+	if (!s)
+		return 0;
+	sp_hit_take(s, ctx, now);
+	sp_scratch_give(s);
+	if (sp_config.time_own)
+		sp_tally(SP_N_OWN_NS, bpf_ktime_get_ns() - now);
+	return 0;
+}
+
+#endif

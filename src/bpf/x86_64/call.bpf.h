@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * call.bpf.h: the system call that the current thread is in, by the registers that it saved when it entered the kernel.
+ */
+#ifndef SP_BPF_X86_64_CALL_BPF_H
+#define SP_BPF_X86_64_CALL_BPF_H
+
+#include "bpf/core.bpf.h"
+
+#define SP_USER_CS 0x33 /* 64-bit user code; 0x23 is a 32-bit program */
+
+static __always_inline struct pt_regs *sp_call_regs(void)
+{
+	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
+/* -1: it entered by an interrupt or fault, or is a 32-bit program, whose calls have other numbers. */
+static __always_inline sp_u64 sp_call_number(void)
+{
+	struct pt_regs *regs = sp_call_regs();
+
+	return regs->cs == SP_USER_CS ? regs->orig_rax : ~0ULL;
+}
+
+static __always_inline sp_u64 sp_call_argument(sp_u64 number)
+{
+	struct pt_regs *regs = sp_call_regs();
+
+	switch (number) {
+	case 0:
+		return regs->rdi;
+	case 1:
+		return regs->rsi;
+	case 2:
+		return regs->rdx;
+	case 3:
+		return regs->r10;
+	case 4:
+		return regs->r8;
+	}
+	return regs->r9;
+}
+
+#endif

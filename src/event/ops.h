@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
+/*
+ * ops.h: the filters, keys and values of an event, as a list of at most SP_N_OPS steps over SP_N_OP_REGS numbers.
+ *
+ * Compiled twice: into the kernel half, where the list is read-only data and the verifier removes all steps and cases
+ * that it does not have (a list of 10 leaves some 200 instructions), and into the user half for tests and fuzzers.
+ * Before it is included the includer defines `struct sp_op_env` and, of it, sp_env_argument(), sp_env_memory() and
+ * sp_env_builtin(), which give 0 where there is nothing to read.
+ * Numbers are 64 bits wide and wrap. Division by 0 gives 0, what is left over of it the number itself, and a shift
+ * counts by its low 6 bits. A list with a register, a kind or a size that there is not is the compiler's mistake: such
+ * a step does nothing.
+ */
+#ifndef SP_EVENT_OPS_H
+#define SP_EVENT_OPS_H
+
+#include "event/op.h"
+
+/* Of the size's sign bit and all above it. */
+static inline __attribute__((always_inline)) sp_u64 sp_op_extend(sp_u64 x, sp_u32 bits)
+{
+	sp_u32 by = (64 - bits) & 63;
+
+	return (sp_u64)((sp_s64)(x << by) >> by);
+}
+
+static inline __attribute__((always_inline)) sp_u64 sp_op_size(sp_u64 x)
+{
+	return (sp_s64)x < 0 ? -x : x;
+}
+
+/* Towards 0, as C has it. The kernel half has no division with signs. */
+static inline __attribute__((always_inline)) sp_u64 sp_op_divide(sp_u64 a, sp_u64 b)
+{
+	sp_u64 n = b ? sp_op_size(a) / sp_op_size(b) : 0;
+
+	return (sp_s64)(a ^ b) < 0 ? -n : n;
+}
+
+static inline __attribute__((always_inline)) sp_u64 sp_op_rest(sp_u64 a, sp_u64 b)
+{
+	sp_u64 n = b ? sp_op_size(a) % sp_op_size(b) : sp_op_size(a);
+
+	return (sp_s64)a < 0 ? -n : n;
+}
+
+static inline __attribute__((always_inline)) sp_u64 sp_op_compute(sp_u32 kind, sp_u64 a, sp_u64 b)
+{
+	switch (kind) {
+	case SP_OP_ADD:
+		return a + b;
+	case SP_OP_SUB:
+		return a - b;
+	case SP_OP_MUL:
+		return a * b;
+	case SP_OP_DIV:
+		return b ? a / b : 0;
+	case SP_OP_MOD:
+		return b ? a % b : a;
+	case SP_OP_SDIV:
+		return sp_op_divide(a, b);
+	case SP_OP_SMOD:
+		return sp_op_rest(a, b);
+	case SP_OP_AND:
+		return a & b;
+	case SP_OP_OR:
+		return a | b;
+	case SP_OP_XOR:
+		return a ^ b;
+	case SP_OP_SHL:
+		return a << (b & 63);
+	case SP_OP_SHR:
+		return a >> (b & 63);
+	case SP_OP_SAR:
+		return (sp_u64)((sp_s64)a >> (b & 63));
+	case SP_OP_EQ:
+		return a == b;
+	case SP_OP_NE:
+		return a != b;
+	case SP_OP_LT:
+		return a < b;
+	case SP_OP_LE:
+		return a <= b;
+	case SP_OP_SLT:
+		return (sp_s64)a < (sp_s64)b;
+	case SP_OP_SLE:
+		return (sp_s64)a <= (sp_s64)b;
+	case SP_OP_BOTH:
+		return a && b;
+	case SP_OP_EITHER:
+		return a || b;
+	}
+	return 0;
+}
+
+/* One step. 0: the event is not wanted. */
+static inline __attribute__((always_inline)) int sp_op_step(struct sp_op_env *env, const volatile struct sp_op *op,
+							    sp_u64 *r)
+{
+	sp_u32 kind = op->kind, dst = op->dst, a = op->a, b = op->b, size = op->size;
+	sp_u64 imm = op->imm, value;
+
+	if (kind == SP_OP_END || kind >= SP_N_OP_KINDS || dst >= SP_N_OP_REGS || a >= SP_N_OP_REGS ||
+	    (b >= SP_N_OP_REGS && b != SP_OP_IMM))
+		return 1;
+	switch (kind) {
+	case SP_OP_SET:
+		value = imm;
+		break;
+	case SP_OP_ARGUMENT:
+		value = sp_env_argument(env, imm);
+		break;
+	case SP_OP_LOAD:
+		value = sp_env_memory(env, r[a] + imm, size);
+		break;
+	case SP_OP_BUILTIN:
+		value = sp_env_builtin(env, imm);
+		break;
+	case SP_OP_ZERO_EXTEND:
+		value = size && size < 64 ? r[a] & ((1ULL << size) - 1) : r[a];
+		break;
+	case SP_OP_SIGN_EXTEND:
+		value = size && size < 64 ? sp_op_extend(r[a], size) : r[a];
+		break;
+	case SP_OP_NEED:
+		return r[a] != 0;
+	default:
+		value = sp_op_compute(kind, r[a], b == SP_OP_IMM ? imm : r[b & (SP_N_OP_REGS - 1)]);
+	}
+	r[dst] = value;
+	return 1;
+}
+
+/* All of them. The result: whether the event is wanted; the numbers are in r[]. */
+static inline __attribute__((always_inline)) int sp_ops_run(struct sp_op_env *env, const volatile struct sp_op *ops,
+							    sp_u64 *r)
+{
+	int i;
+
+#ifdef __clang__
+#pragma clang loop unroll(full)
+#endif
+	for (i = 0; i < SP_N_OPS; i++)
+		if (!sp_op_step(env, &ops[i], r))
+			return 0;
+	return 1;
+}
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
+/*
+ * slot.h: one attach point of a session, as its front and its sink know it.
+ *
+ * A front is a small BPF program on one event; its read-only data is a struct sp_front_slot. It runs the slot's ops,
+ * and if the event is wanted, leaves a struct sp_hit in the scratch and goes on into a sink, which walks the stacks and
+ * counts. Shared by both halves, as bpf/wire.h is. The user half writes a slot before it is loaded; nothing changes it
+ * afterwards.
+ */
+#ifndef SP_EVENT_SLOT_H
+#define SP_EVENT_SLOT_H
+
+#include "event/op.h"
+
+enum { SP_NO_REG = 0xff /* of a slot: it has no such number */ };
+
+/* An episode begins in the thread that it is of, where the stacks are walked; it ends anywhere, and is counted then. */
+enum sp_front_role {
+	SP_ROLE_EVENT, /* counts by itself */
+	SP_ROLE_BEGIN,
+	SP_ROLE_END,
+	SP_ROLE_FORGET, /* what has begun will not end, and does not count */
+};
+enum {
+	SP_SLOT_USER = 1, /* which stacks are walked */
+	SP_SLOT_KERNEL = 2,
+	SP_SLOT_NO_KTHREAD = 4, /* kernel threads are not wanted */
+	SP_SLOT_NO_EXITING = 8, /* nor threads that end, whose registers name the call that they were in */
+};
+
+struct sp_front_slot {
+	struct sp_op ops[SP_N_OPS];
+	sp_u32 role, recipe, flags;
+	sp_u32 n_arguments; /* of the event: so many are read */
+	/* Registers, or SP_NO_REG: */
+	sp_u32 value; /* what the event stands for; none: 1 */
+	sp_u32 match; /* of an episode: by what its end finds its beginning */
+	sp_u32 state; /* bits of the task's state (TASK_INTERRUPTIBLE ...); 0: it could run */
+	sp_u64 min_ns;
+};
+
+struct sp_hit { /* an event on its way from its front to its sink */
+	sp_u32 role, recipe, flags;
+	sp_u32 state; /* enum sp_task_state */
+	sp_u64 value, match, min_ns;
+};
+
+struct sp_episode_key {
+	sp_u64 match, recipe;
+};
+struct sp_episode { /* one that has begun */
+	sp_u64 since_ns;
+	struct sp_count_key key;
+};
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "recipe/events.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "recipe/recipe.h"
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct sp_event events[] = {
+    {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true},
+    {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true},
+    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false},
+    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, false},
+    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, false},
+    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, false},
+    {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, false},
+    {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, false},
+};
+
+const struct sp_event *sp_event_at(size_t i)
+{
+	return i < SP_COUNT(events) ? &events[i] : NULL;
+}
+
+const struct sp_event *sp_event_find(const char *name)
+{
+	size_t i;
+
+	if (!name)
+		return &events[0];
+	for (i = 0; i < SP_COUNT(events); i++)
+		if (!strcmp(events[i].name, name))
+			return &events[i];
+	return NULL;
+}
+
+int sp_recipe_event_check(const char *event)
+{
+	char list[256] = "";
+	size_t i, n = 0;
+
+	if (sp_event_find(event))
+		return 0;
+	for (i = 0; i < SP_COUNT(events) && n < sizeof(list); i++)
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", events[i].name);
+	return sp_fail_said(-EINVAL, "unknown event '%s'; there are: %s", event, list);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * front.bpf.c: an attach point's own program. Loaded once for each, with what it is to do as read-only data, of which
+ * the verifier leaves nothing but the steps that there are.
+ */
+#include "bpf/scratch.bpf.h"
+#include "bpf/x86_64/call.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+const volatile struct sp_front_slot sp_slot = {};
+
+/* One element: the sink. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+} sink SEC(".maps");
+
+struct sp_op_env {
+	sp_u64 argument[SP_N_ARGUMENTS];
+};
+
+static __always_inline sp_u64 sp_env_argument(struct sp_op_env *env, sp_u64 number)
+{
+	return number < SP_N_ARGUMENTS ? env->argument[number & 15] : 0;
+}
+
+static __always_inline sp_u64 sp_env_memory(struct sp_op_env *env, sp_u64 address, sp_u32 size)
+{
+	sp_u64 value = 0;
+
+	(void)env;
+	if (size > sizeof(value))
+		return 0;
+	bpf_probe_read_kernel(&value, size, (void *)address);
+	return value;
+}
+
+static __always_inline sp_u64 sp_env_builtin(struct sp_op_env *env, sp_u64 builtin)
+{
+	(void)env;
+	switch (builtin) {
+	case SP_BUILTIN_PID:
+		return bpf_get_current_pid_tgid() >> 32;
+	case SP_BUILTIN_TID:
+		return (sp_u32)bpf_get_current_pid_tgid();
+	case SP_BUILTIN_UID:
+		return (sp_u32)bpf_get_current_uid_gid();
+	case SP_BUILTIN_GID:
+		return bpf_get_current_uid_gid() >> 32;
+	case SP_BUILTIN_CPU:
+		return bpf_get_smp_processor_id();
+	case SP_BUILTIN_CGROUP:
+		return bpf_get_current_cgroup_id();
+	case SP_BUILTIN_NOW:
+		return bpf_ktime_get_ns();
+	case SP_BUILTIN_TASK:
+		return bpf_get_current_task();
+	case SP_BUILTIN_CALL:
+		return sp_call_number();
+	}
+	return builtin < SP_N_BUILTINS ? sp_call_argument(builtin - SP_BUILTIN_CALL_ARGUMENT) : 0;
+}
+
+#include "event/ops.h"
+
+/* Each by an instruction of its own: the compiler would make one of them all, with a computed address, which the
+ * verifier refuses. How far it reads decides to which events the kernel attaches it. */
+#define SP_ARGUMENT(env, ctx, i)                                                                                       \
+	do {                                                                                                           \
+		if (sp_slot.n_arguments > (i))                                                                         \
+			asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"((env)->argument[i]) : "r"(ctx), "i"(8 * (i)));    \
+	} while (0)
+
+static __always_inline void sp_arguments_read(struct sp_op_env *env, struct bpf_raw_tracepoint_args *ctx)
+{
+	SP_ARGUMENT(env, ctx, 0);
+	SP_ARGUMENT(env, ctx, 1);
+	SP_ARGUMENT(env, ctx, 2);
+	SP_ARGUMENT(env, ctx, 3);
+	SP_ARGUMENT(env, ctx, 4);
+	SP_ARGUMENT(env, ctx, 5);
+	SP_ARGUMENT(env, ctx, 6);
+	SP_ARGUMENT(env, ctx, 7);
+	SP_ARGUMENT(env, ctx, 8);
+	SP_ARGUMENT(env, ctx, 9);
+	SP_ARGUMENT(env, ctx, 10);
+	SP_ARGUMENT(env, ctx, 11);
+}
+
+static __always_inline sp_u64 sp_result(const sp_u64 *r, sp_u32 number, sp_u64 none)
+{
+	return number < SP_N_OP_REGS ? r[number & (SP_N_OP_REGS - 1)] : none;
+}
+
+static __always_inline sp_u32 sp_state_of(const sp_u64 *r)
+{
+	sp_u64 bits = sp_result(r, sp_slot.state, 0);
+
+	if (sp_slot.state >= SP_N_OP_REGS)
+		return SP_TASK_UNKNOWN;
+	return !bits ? SP_TASK_PREEMPTED : bits & 1 ? SP_TASK_SLEEPING : bits & 2 ? SP_TASK_DISK : SP_TASK_STOPPED;
+}
+
+static __always_inline struct sp_scratch *sp_event_leave(void *ctx, const sp_u64 *r)
+{
+	struct sp_scratch *s = sp_scratch_take();
+
+	if (!s)
+		return 0;
+	s->hit.role = sp_slot.role;
+	s->hit.recipe = sp_slot.recipe;
+	s->hit.flags = sp_slot.flags;
+	s->hit.state = sp_state_of(r);
+	s->hit.value = sp_result(r, sp_slot.value, 1);
+	s->hit.match = sp_result(r, sp_slot.match, 0);
+	s->hit.min_ns = sp_slot.min_ns;
+	s->ctx = (sp_u64)ctx;
+	return s;
+}
+
+SEC("raw_tp")
+int sp_front_raw(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sp_op_env env = {};
+	sp_u64 r[SP_N_OP_REGS] = {};
+	struct sp_scratch *s;
+
+	sp_arguments_read(&env, ctx);
+	if (!sp_ops_run(&env, sp_slot.ops, r))
+		return 0;
+	s = sp_event_leave(ctx, r);
+	if (!s)
+		return 0;
+	bpf_tail_call(ctx, &sink, 0);
+	sp_scratch_give(s); /* the sink could not be entered */
+	sp_tally(SP_N_LOST_NESTED, 1);
+	return 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "recipe/front.h"
+#include "base/error.h"
+#include "front.skel.h"
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+struct sp_front {
+	struct front_bpf *skel;
+	struct bpf_link *link;
+};
+
+static int front_load(struct sp_front *f, const struct sp_front_slot *slot, const struct sp_front_maps *maps)
+{
+	sp_u32 zero = 0, sink = (sp_u32)maps->sink;
+	int r;
+
+	f->skel = front_bpf__open();
+	if (!f->skel)
+		return sp_fail(-errno, "open the BPF object of an event");
+	*(struct sp_front_slot *)&f->skel->rodata->sp_slot = *slot;
+	((struct sp_config *)&f->skel->rodata->sp_config)->nests = 1;
+	r = bpf_map__reuse_fd(f->skel->maps.scratch, maps->scratch);
+	if (!r)
+		r = bpf_map__reuse_fd(f->skel->maps.counters, maps->counters);
+	if (!r)
+		r = front_bpf__load(f->skel);
+	if (!r && bpf_map_update_elem(bpf_map__fd(f->skel->maps.sink), &zero, &sink, BPF_ANY))
+		r = -errno;
+	return r ? sp_fail(r, "load the BPF program of an event") : 0;
+}
+
+int sp_front_load(const struct sp_front_slot *slot, const struct sp_front_maps *maps, struct sp_front **ret_front)
+{
+	struct sp_front *f = calloc(1, sizeof(*f));
+	int r = f ? front_load(f, slot, maps) : -ENOMEM;
+
+	if (r < 0)
+		sp_front_free(f);
+	else
+		*ret_front = f;
+	return r;
+}
+
+static int front_attach(struct sp_front *f, const char *tracepoint)
+{
+	f->link = bpf_program__attach_raw_tracepoint(f->skel->progs.sp_front_raw, tracepoint);
+	if (f->link)
+		return 0;
+	if (errno == ENOENT)
+		return sp_fail_said(-EOPNOTSUPP, "this kernel has no tracepoint %s", tracepoint);
+	return sp_fail(-errno, "attach to the tracepoint %s", tracepoint);
+}
+
+int sp_front_new(const struct sp_front_slot *slot, const char *tracepoint, const struct sp_front_maps *maps,
+		 struct sp_front **ret_front)
+{
+	struct sp_front *f;
+	int r = sp_front_load(slot, maps, &f);
+
+	if (r < 0)
+		return r;
+	r = front_attach(f, tracepoint);
+	if (r < 0)
+		sp_front_free(f);
+	else
+		*ret_front = f;
+	return r;
+}
+
+int sp_front_program(const struct sp_front *front)
+{
+	return bpf_program__fd(front->skel->progs.sp_front_raw);
+}
+
+void sp_front_detach(struct sp_front *front)
+{
+	bpf_link__destroy(front->link);
+	front->link = NULL;
+}
+
+void sp_front_free(struct sp_front *front)
+{
+	if (!front)
+		return;
+	sp_front_detach(front);
+	front_bpf__destroy(front->skel);
+	free(front);
+}

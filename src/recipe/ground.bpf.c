@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ground.bpf.c: the kernel half that all recipes share, as one object, of which a session loads what it needs.
+ *
+ * sp_cpu is the program of perf events: in the timer's interrupt (cpu-clock), in an NMI (hardware events), or where the
+ * kernel counts one itself (page faults). Values: 1 sample, and what it stands for: the event's period. The programs of
+ * other events are fronts (front.bpf.c), which end in the sinks of this object.
+ */
+#include "bpf/check.bpf.h"
+#include "bpf/follow.bpf.h"
+#include "bpf/seek.bpf.h"
+#include "bpf/sink.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+volatile struct sp_ticks sp_ticks;
+
+/*
+ * The kernel tells the period that a clock's event was opened with, whatever it was changed to since: the user half
+ * says what it is. A change cuts a period short, and comes to one CPU after the other. So a CPU's ticks while it goes
+ * on, and its first one after it, stand for the time since the tick before, and none of it is lost or counted twice.
+ */
+static __always_inline sp_u64 sp_weight(struct sp_scratch *s, struct bpf_perf_event_data *ctx, sp_u64 now,
+					sp_u32 recipe)
+{
+	sp_u64 since, period = sp_ticks.period_ns;
+	sp_u32 change = sp_ticks.change;
+
+	if (!period || recipe != sp_ticks.recipe)
+		return ctx->sample_period;
+	since = now - s->tick_ns;
+	s->tick_ns = now;
+	if (change == s->tick_change && !(change & 1))
+		return period;
+	s->tick_change = change;
+	return since <= sp_ticks.longest_ns ? since : period;
+}
+
+static __always_inline void sp_take(struct bpf_perf_event_data *ctx, sp_u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	int in_kernel = sp_in_kernel_mode((const struct pt_regs *)&ctx->regs);
+	struct sp_scratch *s = sp_scratch_at(0);
+	sp_u32 recipe = sp_config.n_recipes > 1 ? bpf_get_attach_cookie(ctx) : 0;
+	sp_u64 weight;
+
+	if (!s)
+		return;
+	weight = sp_weight(s, ctx, now, recipe);
+	if (!task->pid && !sp_config.idle) {
+		sp_tally(SP_N_IDLE, 1);
+		return;
+	}
+	if (!sp_is_wanted(task))
+		return;
+	s = sp_scratch_take();
+	if (!s)
+		return;
+	sp_sample_begin(s, task, now, recipe, weight);
+	sp_tally(SP_N_SAMPLES, 1);
+	if (in_kernel)
+		sp_tally(SP_N_KERNEL, 1);
+	if (sp_config.kernel && in_kernel)
+		sp_kernel_stack(s, ctx, 0);
+	if (!sp_config.user || sp_user_stack(s, ctx, task, in_kernel))
+		sp_count(s);
+	sp_scratch_give(s);
+}
+
+SEC("perf_event")
+int sp_cpu(struct bpf_perf_event_data *ctx)
+{
+	sp_u64 began = bpf_ktime_get_ns();
+
+	sp_take(ctx, began);
+	if (sp_config.time_own)
+		sp_tally(SP_N_OWN_NS, bpf_ktime_get_ns() - began);
+	return 0;
+}

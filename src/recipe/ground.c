@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ground.c: the kernel half that all recipes share: its object, and what is attached of it: perf events on every CPU,
+ * whose overflow runs it, and fronts (front.h).
+ *
+ * The clock events get a fixed period in ns (frequency / 1e9); hardware and other software events get either the given
+ * period or, by frequency, the kernel's own adjustment.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/capture.h"
+#include "ground.skel.h"
+#include "recipe/events.h"
+#include "recipe/front.h"
+#include "recipe/recipe.h"
+#include "worker/broker.h"
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { SP_N_SCRATCH = 4 }; /* for each CPU, where programs nest */
+
+struct event_link {
+	unsigned cpu, recipe;
+	int fd; /* of the event; the link's */
+	struct bpf_link *link;
+};
+struct ground {
+	struct ground_bpf *skel;
+	struct event_link *links;
+	size_t n_links, links_capacity;
+	struct bpf_link *follow_links[3];
+	struct sp_front *fronts[SP_MAX_RECIPES * SP_MAX_POINTS];
+	size_t n_fronts;
+};
+
+static sp_u32 n_recipes(const struct sp_capture_options *o)
+{
+	sp_u32 n = 0;
+
+	while (o->recipes[n])
+		n++;
+	return n;
+}
+
+static bool has_point(const struct sp_capture_options *o, enum sp_at at)
+{
+	for (unsigned i = 0; o->recipes[i]; i++)
+		if (sp_recipe_has(o->recipes[i], at))
+			return true;
+	return false;
+}
+
+/* What no recipe of the session needs is not loaded. */
+static void programs_choose(struct ground_bpf *skel, const struct sp_capture_options *o)
+{
+	bool nests = sp_recipes_nest(o->recipes);
+
+	bpf_program__set_autoload(skel->progs.sp_cpu, has_point(o, SP_AT_PERF));
+	bpf_program__set_autoload(skel->progs.sp_sink_raw, has_point(o, SP_AT_RAW));
+	bpf_map__set_autocreate(skel->maps.episodes, has_point(o, SP_AT_RAW));
+	skel->rodata->sp_config.nests = nests;
+	skel->rodata->sp_config.n_recipes = n_recipes(o);
+	if (nests)
+		bpf_map__set_max_entries(skel->maps.scratch, SP_N_SCRATCH);
+}
+
+static int ground_open(const struct sp_capture_options *o, struct sp_recipe_object *ret_object)
+{
+	struct ground *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->skel = ground_bpf__open();
+	if (!s->skel) {
+		int r = -errno;
+
+		free(s);
+		return sp_fail(r, "open the BPF object");
+	}
+	programs_choose(s->skel, o);
+	ret_object->object = s->skel->obj;
+	ret_object->config = (struct sp_config *)&s->skel->rodata->sp_config;
+	ret_object->private = s;
+	return 0;
+}
+
+static int ground_load(struct sp_recipe_object *object, struct sp_recipe_shared *ret_shared)
+{
+	struct ground *s = object->private;
+	int r = ground_bpf__load(s->skel);
+
+	if (r)
+		return r;
+	ret_shared->slicing = (volatile struct sp_slicing *)&s->skel->bss->sp_slicing;
+	ret_shared->window = &s->skel->bss->sp_drain_number;
+	ret_shared->check = &s->skel->bss->sp_check;
+	ret_shared->last_process = &s->skel->bss->sp_last_process;
+	return 0;
+}
+
+/* The perf event of a recipe; NULL: it has none, or there is no such one. */
+static const struct sp_event *event_of(const struct sp_recipe *recipe, const struct sp_capture_options *o)
+{
+	const struct sp_recipe_point *point = recipe->points;
+
+	while (point->at && point->at != SP_AT_PERF)
+		point++;
+	return point->at ? sp_event_find(point->where ? point->where : o->event) : NULL;
+}
+
+static uint64_t period_of(const struct sp_recipe *recipe, const struct sp_capture_options *o)
+{
+	return o->period ? o->period : recipe->period;
+}
+
+static int ground_event(const struct sp_recipe *recipe, const struct sp_capture_options *o,
+			struct perf_event_attr *ret_attr)
+{
+	const struct sp_event *event = event_of(recipe, o);
+	uint64_t period = period_of(recipe, o);
+
+	if (!event)
+		return sp_fail_said(-EOPNOTSUPP, "%s is sampled with BPF only", recipe->name);
+	*ret_attr = (struct perf_event_attr){.size = sizeof(*ret_attr), .type = event->type, .config = event->config};
+	if (period) {
+		ret_attr->sample_period = period;
+	} else if (event->is_clock) {
+		ret_attr->sample_period = 1000000000ULL / o->frequency_hz;
+	} else {
+		ret_attr->freq = 1;
+		ret_attr->sample_freq = o->frequency_hz;
+	}
+	return 0;
+}
+
+static int event_open(const struct sp_recipe *recipe, const struct sp_capture_options *o, unsigned cpu)
+{
+	struct perf_event_attr attr;
+	int fd, r = ground_event(recipe, o, &attr);
+
+	if (r < 0)
+		return r;
+	fd = o->broker ? sp_broker_event(o->broker, &attr, cpu)
+		       : (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	r = o->broker ? fd : -errno;
+	sp_error_clear();
+	return sp_event_refused(r, event_of(recipe, o)->name, cpu);
+}
+
+/* Where the link of this recipe and CPU is or is to be; NULL: out of memory. */
+static struct event_link *link_of(struct ground *s, unsigned recipe, unsigned cpu)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_links; i++)
+		if (s->links[i].cpu == cpu && s->links[i].recipe == recipe)
+			return &s->links[i];
+	if (sp_grow(&s->links, &s->links_capacity, s->n_links + 1, sizeof(*s->links)) < 0)
+		return NULL;
+	s->links[s->n_links] = (struct event_link){.cpu = cpu, .recipe = recipe};
+	return &s->links[s->n_links++];
+}
+
+static int event_attach(struct ground *s, const struct sp_capture_options *o, unsigned recipe, unsigned cpu)
+{
+	LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = recipe);
+	struct event_link *at = link_of(s, recipe, cpu);
+	int fd = at ? event_open(o->recipes[recipe], o, cpu) : -ENOMEM, r;
+
+	if (fd < 0)
+		return fd;
+	bpf_link__destroy(at->link); /* of a CPU that was away: it is dead */
+	at->link = bpf_program__attach_perf_event_opts(s->skel->progs.sp_cpu, fd, &opts); /* the link owns fd now */
+	at->fd = fd;
+	if (at->link)
+		return 0;
+	r = -errno;
+	close(fd);
+	return sp_fail(r, "attach to the event on CPU %u", cpu);
+}
+
+static int ground_attach_one(struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned cpu)
+{
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; o->recipes[i] && !r; i++)
+		if (event_of(o->recipes[i], o))
+			r = event_attach(object->private, o, i, cpu);
+	return r;
+}
+
+/* An event of a CPU that has gone takes no orders any more, which is no failure. */
+static int each_event(struct ground *s, unsigned long request, void *value)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_links; i++)
+		if (s->links[i].link && ioctl(s->links[i].fd, request, value) && errno != ENODEV)
+			return sp_fail(-errno, "give orders to the event on CPU %u", s->links[i].cpu);
+	return 0;
+}
+
+/* Events that do not take it keep the old one, all of them. */
+static int clock_rate(struct ground *s, uint64_t period_ns)
+{
+	volatile struct sp_ticks *ticks = &s->skel->bss->sp_ticks;
+	uint64_t old_ns = ticks->period_ns;
+	int r;
+
+	ticks->longest_ns = SP_MAX(ticks->longest_ns, 2 * (old_ns + period_ns)); /* ticks may be late */
+	__atomic_fetch_add(&ticks->change, 1, __ATOMIC_SEQ_CST);
+	r = each_event(s, PERF_EVENT_IOC_PERIOD, &period_ns);
+	if (r < 0)
+		each_event(s, PERF_EVENT_IOC_PERIOD, &old_ns);
+	ticks->period_ns = r < 0 ? old_ns : period_ns;
+	__atomic_fetch_add(&ticks->change, 1, __ATOMIC_SEQ_CST);
+	return r;
+}
+
+static int ground_rate(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_millihertz)
+{
+	const struct sp_event *event = event_of(o->recipes[0], o);
+	struct sp_capture_options changed = *o;
+	uint64_t hz = SP_MAX(rate_millihertz / 1000, 1);
+	int r;
+
+	if (!event || !rate_millihertz || (o->period && !event->is_clock))
+		return sp_fail_said(-EINVAL, "this event has no rate");
+	changed.frequency_hz = hz;
+	changed.period = event->is_clock ? 1000000000000ULL / rate_millihertz : 0;
+	r = event->is_clock ? clock_rate(object->private, changed.period)
+			    : each_event(object->private, PERF_EVENT_IOC_PERIOD, &hz);
+	if (r >= 0)
+		*o = changed;
+	return r;
+}
+
+static int ground_pause(struct sp_recipe_object *object, bool is_paused)
+{
+	const struct ground *s = object->private;
+
+	if (s->n_fronts)
+		return sp_fail_said(-EOPNOTSUPP, "tracepoints cannot be paused");
+	return each_event(object->private, is_paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, NULL);
+}
+
+static int follow_attach(struct ground *s)
+{
+	struct bpf_program *programs[] = {s->skel->progs.sp_fork, s->skel->progs.sp_exec, s->skel->progs.sp_exit};
+	size_t i;
+
+	for (i = 0; i < SP_COUNT(programs); i++) {
+		s->follow_links[i] = bpf_program__attach(programs[i]);
+		if (!s->follow_links[i])
+			return sp_fail(-errno, "follow the processes that the command starts");
+	}
+	return 0;
+}
+
+/* Whose ticks are weighed by us: the first recipe that samples by a clock. */
+static int ticks_choose(struct ground *s, const struct sp_capture_options *o)
+{
+	struct perf_event_attr attr;
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; o->recipes[i] && !r; i++) {
+		const struct sp_event *event = event_of(o->recipes[i], o);
+
+		if (!event || !event->is_clock)
+			continue;
+		r = ground_event(o->recipes[i], o, &attr);
+		s->skel->bss->sp_ticks.period_ns = attr.sample_period;
+		s->skel->bss->sp_ticks.recipe = i;
+		break;
+	}
+	return r;
+}
+
+static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
+{
+	struct sp_front_maps maps = {.scratch = bpf_map__fd(s->skel->maps.scratch),
+				     .counters = bpf_map__fd(s->skel->maps.counters),
+				     .sink = bpf_program__fd(s->skel->progs.sp_sink_raw)};
+	const struct sp_recipe_point *point;
+	struct sp_front_slot slot;
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; o->recipes[i] && !r; i++)
+		for (point = o->recipes[i]->points; point->at && !r; point++) {
+			if (point->at != SP_AT_RAW)
+				continue;
+			slot = point->slot;
+			slot.recipe = i;
+			slot.min_ns = sp_recipe_min_ns(o->recipes[i], o->min_ns);
+			r = sp_front_new(&slot, point->where, &maps, &s->fronts[s->n_fronts]);
+			s->n_fronts += !r;
+		}
+	return r;
+}
+
+static int ground_attach(struct sp_recipe_object *object, const struct sp_capture_options *o)
+{
+	struct ground *s = object->private;
+	size_t i;
+	int r = o->follow ? follow_attach(s) : 0;
+
+	if (!r)
+		r = ticks_choose(s, o);
+	for (i = 0; !r && i < o->n_cpus; i++)
+		r = ground_attach_one(object, o, o->cpus[i]);
+	return r ? r : fronts_attach(s, o);
+}
+
+static void ground_detach(struct sp_recipe_object *object)
+{
+	struct ground *s = object->private;
+	size_t i;
+
+	for (i = 0; i < s->n_links; i++)
+		bpf_link__destroy(s->links[i].link);
+	s->n_links = 0;
+	for (i = 0; i < s->n_fronts; i++)
+		sp_front_detach(s->fronts[i]);
+	for (i = 0; i < SP_COUNT(s->follow_links); i++) {
+		bpf_link__destroy(s->follow_links[i]);
+		s->follow_links[i] = NULL;
+	}
+}
+
+static void ground_destroy(struct sp_recipe_object *object)
+{
+	struct ground *s = object->private;
+
+	ground_detach(object);
+	for (size_t i = 0; i < s->n_fronts; i++)
+		sp_front_free(s->fronts[i]);
+	ground_bpf__destroy(s->skel);
+	free(s->links);
+	free(s);
+	object->object = NULL;
+}
+
+static int ground_front(const struct sp_recipe_object *object, size_t i)
+{
+	const struct ground *s = object->private;
+
+	return i < s->n_fronts ? sp_front_program(s->fronts[i]) : -1;
+}
+
+static void ground_period(const struct sp_capture_options *o, uint64_t *ret_period, const char **ret_type,
+			  const char **ret_unit)
+{
+	const struct sp_recipe *recipe = o->recipes[0];
+	const struct sp_event *event = event_of(recipe, o);
+	uint64_t period = event ? period_of(recipe, o) : 1;
+
+	*ret_type = event && !event->is_clock ? event->name : recipe->values[1].name;
+	*ret_unit = event && !event->is_clock ? "count" : recipe->values[1].unit;
+	*ret_period = period ? period : event->is_clock ? 1000000000ULL / o->frequency_hz : 1;
+}
+
+const struct sp_ground sp_ground = {
+    .open = ground_open,
+    .load = ground_load,
+    .attach = ground_attach,
+    .attach_cpu = ground_attach_one,
+    .rate = ground_rate,
+    .pause = ground_pause,
+    .detach = ground_detach,
+    .destroy = ground_destroy,
+    .front = ground_front,
+    .event = ground_event,
+    .period = ground_period,
+};

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "recipe/tracepoint.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/suggest.h"
+#include "capture/recipe_ops.h"
+#include "recipe/x86_64/call.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { MAX_NAME = 128, TRACEPOINT_MAX = 2 * NAME_MAX + 2 };
+
+static const struct {
+	const char *name;
+	unsigned number;
+} calls[] = {
+#include "syscalls.inc"
+};
+
+/* --- system calls --- */
+static struct sp_op load(sp_u8 dst, sp_u8 from, size_t offset)
+{
+	return (struct sp_op){.kind = SP_OP_LOAD, .dst = dst, .a = from, .size = 8, .imm = offset};
+}
+
+/* Both events begin with the saved registers. */
+static void call_slot(unsigned number, struct sp_front_slot *slot)
+{
+	const struct sp_op ops[] = {
+	    {.kind = SP_OP_ARGUMENT, .dst = 0},
+	    load(1, 0, SP_CALL_NUMBER_AT),
+	    {.kind = SP_OP_EQ, .dst = 1, .a = 1, .b = SP_OP_IMM, .imm = number},
+	    {.kind = SP_OP_NEED, .a = 1},
+	    load(1, 0, SP_CALL_MODE_AT),
+	    {.kind = SP_OP_EQ, .dst = 1, .a = 1, .b = SP_OP_IMM, .imm = SP_CALL_MODE},
+	    {.kind = SP_OP_NEED, .a = 1},
+	};
+
+	memcpy(slot->ops, ops, sizeof(ops));
+	slot->n_arguments = 1;
+}
+
+static int call_point(const char *name, struct sp_recipe_point *point)
+{
+	const char *call = strchr(name, ':') + 1;
+
+	if (!strncmp(call, "sys_enter_", 10))
+		point->where = "sys_enter";
+	else if (!strncmp(call, "sys_exit_", 9))
+		point->where = "sys_exit";
+	else
+		return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s", name);
+	call = strchr(call + 4, '_') + 1;
+	for (size_t i = 0; i < SP_COUNT(calls); i++)
+		if (!strcmp(calls[i].name, call)) {
+			call_slot(calls[i].number, &point->slot);
+			return 0;
+		}
+	return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s", name);
+}
+
+/* --- all --- */
+static bool is_name(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)s[i]) && s[i] != '_' && s[i] != '-')
+			return false;
+	return n && n < MAX_NAME;
+}
+
+/* Where the kernel shows its tracepoints; NULL: nowhere that can be read. */
+static const char *events_root(void)
+{
+	static const char *const roots[] = {"/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"};
+
+	for (size_t i = 0; i < SP_COUNT(roots); i++)
+		if (!access(roots[i], R_OK | X_OK))
+			return roots[i];
+	return NULL;
+}
+
+/* Whether tracefs shows that there is none: where it cannot be read, attaching tells. */
+static bool is_absent(const char *root, const char *name, int n_system, const char *event)
+{
+	char path[sizeof("/sys/kernel/debug/tracing/events") + 2 * MAX_NAME + 2];
+
+	if (!root)
+		return false;
+	snprintf(path, sizeof(path), "%s/%.*s/%s", root, n_system, name, event);
+	return access(path, F_OK) && errno == ENOENT;
+}
+
+/* best: where the nearest one's name is kept. */
+static void group_offer(const char *root, const char *group, struct sp_suggest *near, char *best)
+{
+	char path[sizeof("/sys/kernel/debug/tracing/events") + NAME_MAX + 2], name[TRACEPOINT_MAX];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/%s", root, group);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "%s:%s", group, e->d_name);
+		sp_suggest_offer(near, name);
+		if (near->best != name)
+			continue;
+		memcpy(best, name, sizeof(name));
+		near->best = best;
+	}
+	if (d)
+		closedir(d);
+}
+
+static int absent(const char *root, const char *name)
+{
+	struct sp_suggest near = {.word = name};
+	char best[TRACEPOINT_MAX];
+	DIR *d = opendir(root);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (e->d_type == DT_DIR && e->d_name[0] != '.')
+			group_offer(root, e->d_name, &near, best);
+	if (d)
+		closedir(d);
+	if (near.best)
+		return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s; did you mean %s?", name, near.best);
+	return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s", name);
+}
+
+int sp_tracepoint_point(const char *name, struct sp_recipe_point *ret_point)
+{
+	const char *colon = strchr(name, ':'), *event = colon + 1, *root = events_root();
+	size_t n_system = (size_t)(colon - name);
+
+	if (!is_name(name, n_system) || !is_name(event, strlen(event)))
+		return sp_fail_said(-EINVAL, "'%s' is no tracepoint: SYSTEM:EVENT", name);
+	if (is_absent(root, name, (int)n_system, event))
+		return absent(root, name);
+	*ret_point = (struct sp_recipe_point){
+	    .at = SP_AT_RAW,
+	    .where = event,
+	    .slot = {.role = SP_ROLE_EVENT,
+		     .flags = SP_SLOT_USER | SP_SLOT_KERNEL,
+		     .value = SP_NO_REG,
+		     .match = SP_NO_REG,
+		     .state = SP_NO_REG},
+	};
+	return n_system == strlen("syscalls") && !strncmp(name, "syscalls", n_system) ? call_point(name, ret_point) : 0;
+}

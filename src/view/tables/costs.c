@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "view/tables/costs.h"
+
+#include "base/encode.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+#include "profile/totals.h"
+#include "profile/values.h"
+#include "view/priv.h"
+#include "view/tables/table.h"
+#include "view/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIN_COLUMNS = 9 };
+
+struct cost { /* one value */
+	const char *name;
+	struct sp_totals totals;
+	struct sp_unit unit;
+	int columns;
+};
+struct group {
+	double shares;                             /* of self, over all values */
+	const struct sp_total *row[SP_MAX_VALUES]; /* NULL: nothing of that value */
+	const struct sp_total *any;                /* one of them */
+};
+struct entry {
+	const struct sp_total *row;
+	size_t cost;
+};
+struct costs {
+	const struct sp_profile *p;
+	const struct sp_view_options *o;
+	struct cost cost[SP_MAX_VALUES];
+	size_t n_costs, n_groups;
+	struct group *groups;
+	FILE *out;
+};
+
+static int by_group(const void *a, const void *b)
+{
+	const struct sp_total *x = a, *y = b;
+
+	if (x->none != y->none)
+		return x->none ? 1 : -1;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->file < y->file ? -1 : x->file > y->file;
+}
+
+static int by_shares(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->shares != y->shares)
+		return x->shares > y->shares ? -1 : 1;
+	return by_group(x->any, y->any);
+}
+
+/* "cpu self ms"; the column is as wide. */
+static void heading_make(const struct cost *cost, const char *which, char *ret_text, size_t size)
+{
+	snprintf(ret_text, size, "%s %s%s%s", cost->name, which, *cost->unit.name ? " " : "", cost->unit.name);
+}
+
+static void columns_fit(struct cost *cost)
+{
+	char text[256];
+
+	heading_make(cost, "total", text, sizeof(text));
+	cost->columns = SP_MAX(cost->columns, (int)strlen(text));
+}
+
+static int cost_add(struct costs *c, uint32_t value)
+{
+	const struct sp_value_type *type = sp_profile_value_type(c->p, value);
+	struct cost *cost = &c->cost[c->n_costs];
+	int r = sp_totals_by(c->p, (enum sp_total_by)c->o->by, value, &cost->totals);
+	char text[64];
+
+	if (r < 0)
+		return r;
+	c->n_costs++;
+	cost->name = sp_profile_string(c->p, type->name);
+	cost->unit = sp_unit_for(sp_profile_string(c->p, type->unit), (uint64_t)cost->totals.value / 10);
+	snprintf(text, sizeof(text), "%.*f", cost->unit.decimals,
+		 (double)cost->totals.value / (cost->unit.scale > 1 ? cost->unit.scale : 1));
+	cost->columns = SP_MAX(MIN_COLUMNS, (int)strlen(text));
+	columns_fit(cost);
+	return 0;
+}
+
+static int by_entry(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return by_group(x->row, y->row);
+}
+
+/* Brings together what the values have of a group; entries are in the groups' order. */
+static void groups_fill(struct costs *c, const struct entry *entries, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct entry *e = &entries[i];
+		struct group *g;
+
+		if (!i || by_entry(e - 1, e))
+			c->groups[c->n_groups++].any = e->row;
+		g = &c->groups[c->n_groups - 1];
+		g->row[e->cost] = e->row;
+		g->shares += sp_percent(e->row->self, c->cost[e->cost].totals.value);
+	}
+}
+
+static int groups_make(struct costs *c)
+{
+	SP_FREE struct entry *entries = NULL;
+	size_t n = 0, at = 0;
+
+	for (size_t k = 0; k < c->n_costs; k++)
+		n += c->cost[k].totals.n_rows;
+	entries = calloc(n + 1, sizeof(*entries));
+	c->groups = calloc(n + 1, sizeof(*c->groups));
+	if (!entries || !c->groups)
+		return -ENOMEM;
+	for (size_t k = 0; k < c->n_costs; k++)
+		for (size_t i = 0; i < c->cost[k].totals.n_rows; i++)
+			entries[at++] = (struct entry){&c->cost[k].totals.rows[i], k};
+	qsort(entries, n, sizeof(*entries), by_entry);
+	groups_fill(c, entries, n);
+	qsort(c->groups, c->n_groups, sizeof(*c->groups), by_shares);
+	return 0;
+}
+
+static void put_headings(const struct costs *c)
+{
+	char text[256];
+
+	fputs(c->o->colour ? "\033[1m" : "", c->out);
+	for (size_t k = 0; k < c->n_costs; k++)
+		for (int is_total = 0; is_total < 2; is_total++) {
+			heading_make(&c->cost[k], is_total ? "total" : "self", text, sizeof(text));
+			fprintf(c->out, "%*s", c->cost[k].columns - (int)strlen(text), "");
+			sp_encode(c->out, SP_ENCODE_TERMINAL, text);
+			fputs("  ", c->out);
+		}
+	fprintf(c->out, "%s%s\n", sp_table_heading(c->o->by), c->o->colour ? "\033[0m" : "");
+}
+
+static void put_number(const struct cost *cost, int64_t value, FILE *out)
+{
+	sp_unit_put(cost->unit, value, cost->columns, out);
+	fputs("  ", out);
+}
+
+static void put_group(const struct costs *c, const struct group *g)
+{
+	for (size_t k = 0; k < c->n_costs; k++) {
+		put_number(&c->cost[k], g->row[k] ? g->row[k]->self : 0, c->out);
+		put_number(&c->cost[k], g->row[k] ? g->row[k]->total : 0, c->out);
+	}
+	sp_table_put_name(c->p, c->o->by, g->any, c->out);
+	fputc('\n', c->out);
+}
+
+/* What each group's are parts of. */
+static void put_sums(const struct costs *c)
+{
+	for (size_t k = 0; k < c->n_costs; k++) {
+		put_number(&c->cost[k], c->cost[k].totals.value, c->out);
+		put_number(&c->cost[k], c->cost[k].totals.value, c->out);
+	}
+	fputs("all\n", c->out);
+}
+
+static void put_all(const struct costs *c)
+{
+	size_t n = c->o->limit ? SP_MIN(c->o->limit, c->n_groups) : c->n_groups;
+
+	put_headings(c);
+	put_sums(c);
+	for (size_t i = 0; i < n; i++)
+		put_group(c, &c->groups[i]);
+	if (n < c->n_groups)
+		fprintf(c->out, "%zu more row%s\n", c->n_groups - n, c->n_groups - n == 1 ? "" : "s");
+}
+
+int sp_costs_put(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+{
+	struct costs c = {.p = p, .o = o, .out = out};
+	int samples = sp_profile_find_value(p, "samples", NULL), r = 0;
+
+	for (uint32_t i = 0; i < sp_profile_n_value_types(p) && r >= 0; i++)
+		if ((int)i != samples)
+			r = cost_add(&c, i);
+	if (r >= 0 && c.n_costs)
+		r = groups_make(&c);
+	if (r >= 0 && c.n_costs)
+		put_all(&c);
+	for (size_t i = 0; i < c.n_costs; i++)
+		sp_totals_done(&c.cost[i].totals);
+	free(c.groups);
+	return SP_MIN(r, 0);
+}

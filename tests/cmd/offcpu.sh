@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# Waiting: how long, where, in which state; together with the CPU time it is a thread's life.
+. "$(dirname "$0")/lib.bash"
+need_profile
+now() { echo $((${EPOCHREALTIME/[.,]/} * 1000)); } # ns
+# total PATTERN: the sum of the folded stacks that match.
+total() { awk -v p="$1" '$0 ~ p { n += $NF } END { printf "%.0f\n", n }' "$out"; }
+# between WHAT LOW N HIGH
+between() { [ "$2" -le "$3" ] && [ "$3" -le "$4" ] || fail "$1 between $2 and $4, not $3"; }
+
+# A sleep is there as long as it was, and not longer; behind it the whole stack. Its clock goes before the thread is off its
+# CPU, by ms where that is emulated.
+began=$(now)
+expect 0 profile -f -e offcpu -- sleep 0.5
+between 'ns asleep' 475000000 "$(total '^sleep;.*nanosleep')" $(($(now) - began))
+has "$out" '^sleep;.*;__libc_start_main;.*nanosleep.*;(__)?schedule [0-9]+$'
+has_not "$out" '(bpf_prog_|bpf_trace_run|__bpf_trace_|__traceiter_)'
+has "$err" 'library \(% of offcpu\)'
+
+# What still waits when the sampling ends counts as far as it went. It began to wait while it was looked at.
+bash -c 'for ((;;)); do read -rt 0.1 <> <(:); [ ! -e "$0" ] || exec sleep 1000; done' "$dir/long" &
+pid=$!
+began=$(now)
+"$SOPROF" profile -f -e offcpu -p $pid $((seconds + 2)) >"$out" 2>"$err" </dev/null &
+job=$!
+wait_sampling $job
+touch "$dir/long"
+what='profile -f -e offcpu -p'
+wait $job || fail "exit code 0"
+between 'ns of what still sleeps' 100000000 "$(total '^sleep;.*nanosleep')" $(($(now) - began))
+kill $pid
+
+# Waits shorter than asked for are none.
+expect 0 profile -f -e offcpu --min 300000 -- sh -c 'sleep 0.4; sleep 0.01'
+awk '$NF < 300000000 { exit 1 }' "$out" || fail "no waits below 0.3 s"
+between 'ns of the long sleep' 380000000 "$(total '^sleep;.*nanosleep')" 100000000000
+
+# States go with the keys.
+expect 0 profile -o "$dir/x.pb.gz" -e offcpu -- sleep 0.5
+expect 0 report --label state=sleeping --json "$dir/x.pb.gz"
+between 'ns in state sleeping' 475000000 "$(sed -nE 's/^"total":([0-9]+),.*/\1/p' "$out")" 100000000000
+
+# On and off the CPU: a life. The shell tells how long its own was, without its beginning and end. An emulated CPU's clock
+# is held back by the kernel (perf_cpu_time_max_percent).
+if [ "$slow" = 1 ]; then
+	began=$(now)
+	expect 0 profile -o "$dir/x.pb.gz" -F 999 -e cpu,offcpu -- bash -c '
+		t=$EPOCHREALTIME
+		for i in {1..40000}; do :; done
+		read -rt 0.4 <> <(:)
+		for i in {1..40000}; do :; done
+		echo $((${EPOCHREALTIME/[.,]/} - ${t/[.,]/})) >"$0"' "$dir/life"
+	whole=$(($(now) - began))
+	life=$(($(cat "$dir/life") * 1000))
+	expect 0 report --json "$dir/x.pb.gz" --process bash
+	on=$(sed -nE 's/^"total":([0-9]+),.*/\1/p' "$out")
+	expect 0 report --value offcpu --json "$dir/x.pb.gz" --process bash
+	off=$(sed -nE 's/^"total":([0-9]+),.*/\1/p' "$out")
+	say "on $on ns, off $off ns, of a life of $life ns and more"
+	between 'ns on and off the CPU' $((life * 95 / 100)) $((on + off)) $whole
+fi
+
+# Waits for locks are those in futex(2), and no more than all waits. Threads of xz wait for each other.
+head -c 400000 "$SOPROF" >"$dir/input"
+expect 0 profile -o "$dir/x.pb.gz" -e locks,offcpu -- xz -0 -T2 --block-size=65536 -k "$dir/input"
+expect 0 report --value locks --format folded "$dir/x.pb.gz"
+locks=$(total .)
+[ "$locks" -gt 0 ] || fail "threads that wait"
+# where a kernel stack found room in the ring, it is that call's
+awk '/;do_syscall_64;/ { n++ } /;do_syscall_64;/ && !/futex/ { bad++ } END { exit bad || !n }' "$out" ||
+	fail "only waits in futex(2), not: $(grep -v futex "$out" | head -n 3)"
+expect 0 report --value offcpu --format folded "$dir/x.pb.gz"
+[ "$(total .)" -ge "$locks" ] || fail "$locks ns to be no more than $(total .)"
+
+# Threads that wait all the time, before there are tables of their files: each stack is sent once, and none is cut.
+if [ "$slow" = 1 ] && command -v perf >/dev/null; then
+	expect 0 profile -e offcpu -o "$dir/x.pb.gz" -- perf bench sched pipe -l 10000
+	says "; lost(: the end of a thread's wait was not seen [0-9]+| 0) stacks"
+	has "$err" 'stacks +complete .* cut 0 '
+fi
+
+# What the kernel counts of each thread itself: waits, page faults; on and off the CPU together are its life. A wait whose
+# end the kernel has not shown is told; then its time is missing.
+tell() { # VALUE THREAD [STATE]: its total
+	"$SOPROF" report --value "$1" --comm "$2" ${3:+--label "state=$3"} --json "$dir/x.pb.gz" 2>"$dir/null" |
+		sed -nE 's/^"total":([0-9]+),.*/\1/p'
+}
+if [ "$slow" = 1 ] && [ "$(cat /proc/sys/kernel/perf_event_max_sample_rate)" -gt 4999 ]; then
+	expect 0 profile -o "$dir/x.pb.gz" -F 4999 -e cpu,offcpu,faults -- "$SOPROF_BUILD/tests/cmd/lives" 200
+	cp "$out" "$dir/lives"
+	unseen=$(tr -s ' \n' ' ' <"$err" | sed -nE "s/.*end of a thread's wait was not seen ([0-9]+).*/\1/p")
+	while read -r name life waits faults; do
+		n=$(($(tell samples "$name" sleeping) + $(tell samples "$name" 'disk sleep')))
+		between "waits of $name" $((waits - ${unseen:-0})) $n $((waits + 2))
+		between "page faults of $name" "$faults" "$(tell faults "$name")" $((faults + 5))
+		whole=$(($(tell cpu "$name") + $(tell offcpu "$name")))
+		say "$name: $whole ns on and off the CPU, of a life of $life; ends not seen: ${unseen:-0}"
+		[ "${unseen:-0}" != 0 ] || between "ns of $name" $((life * 995 / 1000)) $whole $((life * 1005 / 1000))
+	done <"$dir/lives"
+	[ "$(wc -l <"$dir/lives")" = 3 ] || fail "three threads"
+fi
+
+expect 2 profile -e faults --min 5 1
+one_line '--min is for events that last'
+finish

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# Events beside the clock: every one is counted, with its whole stack and without what leads to our programs; several at once.
+. "$(dirname "$0")/lib.bash"
+need_profile
+[ "$slow" = 1 ] && n=3000 || n=500
+sum() { awk '{ n += $NF } END { print n + 0 }' "$out"; }
+
+# As many as dd makes, each once.
+for event in syscalls:sys_enter_write syscalls:sys_exit_write; do
+	expect 0 profile -f -e $event -- dd if=/dev/zero of=/dev/null bs=1 count=$n status=none
+	[ "$(sum)" = "$n" ] || fail "$n of $event, not $(sum)"
+	says "samples $n in "
+done
+
+# Of what runs already the tables are there before its first event.
+dd if=/dev/zero of=/dev/null bs=1 status=none 2>"$dir/null" &
+pid=$!
+disown
+until [ "$(cat /proc/$pid/comm)" = dd ]; do sleep 0.02; done
+expect 0 profile -f -e syscalls:sys_enter_write -p $pid $seconds
+whole 99 'writes of dd'
+[ "$(grep -cE '^dd;.*(;write|;__write)' "$out")" -ge 1 ] || fail "stacks that end in write"
+expect 0 profile -f -a -e sched:sched_switch -p $pid $seconds
+has "$out" ';__schedule_\[k\] [0-9]+$'
+has_not "$out" '(bpf_prog_|bpf_trace_run|__bpf_trace_|__traceiter_)'
+kill $pid
+
+# Several recipes: a profile with a value of each, of which the first is shown.
+expect 0 profile -o "$dir/x.pb.gz" -F 99 -e cpu,faults,syscalls:sys_enter_write -- \
+	dd if=/dev/zero of=/dev/null bs=1 count=$n status=none
+expect 0 report --json "$dir/x.pb.gz"
+has "$out" '^"value":\{"name":"cpu","unit":"nanoseconds"'
+expect 0 report --value syscalls:sys_enter_write --json "$dir/x.pb.gz"
+has "$out" "^\"total\":$n,"
+expect 0 report --value faults --by process --csv "$dir/x.pb.gz"
+faults=$(awk -F, 'NR > 1 && $2 == "dd" { n += $8 } END { print n + 0 }' "$out")
+[ "$faults" -gt 20 ] || fail "dd's page faults, not $faults"
+
+# The faults that perf counts in the same run are those that are counted here.
+if command -v perf >"$dir/null" && perf stat -x, -o "$dir/stat" -e page-faults true 2>"$dir/null"; then
+	expect 0 profile -f -e faults -- perf stat -x, -o "$dir/stat" -e page-faults dd if=/dev/zero of=/dev/null bs=8M count=4 status=none
+	perf=$(awk -F, '/page-faults/ { print $1 }' "$dir/stat")
+	ours=$(awk '/^dd;/ { n += $NF } END { print n + 0 }' "$out")
+	[ $((ours - perf)) -le 2 ] && [ $((perf - ours)) -le 2 ] || fail "perf's $perf page faults of dd, not $ours"
+fi
+
+# where tracefs cannot be read, the kernel says so when the event is attached
+run profile -e sched:no_such_event 1
+[ "$status" = 2 ] || [ "$status" = 3 ] || fail "exit code 2 or 3"
+one_line 'this kernel has no tracepoint .*no_such_event'
+expect 2 profile -e nonsense 1
+one_line "there is no event 'nonsense'; there are cpu, offcpu, locks, faults, .* and tracepoints, SYSTEM:EVENT"
+expect 2 profile -e cpu,fault 1
+one_line "there is no event 'fault'; did you mean faults\\?"
+if [ -d /sys/kernel/tracing/events/sched ]; then
+	expect 2 profile -e shced:sched_switch 1
+	one_line 'no tracepoint shced:sched_switch; did you mean sched:sched_switch\?'
+fi
+expect 2 profile -e :x 1
+one_line "':x' is no tracepoint: SYSTEM:EVENT"
+expect 2 profile -e cpu-clock,task-clock 1
+one_line 'cpu, cpu-clock, task-clock: one of them, once'
+expect 2 profile -e faults,offcpu,faults 1
+one_line 'faults is there twice'
+expect 2 profile -e cpu,offcpu,locks,faults,context-switches,sched:sched_switch,sched:sched_wakeup,sched:sched_waking 1
+one_line 'more than 7 events'
+expect 2 profile -e cpu,faults -c 5 1
+one_line '-c is for one event, not 2'
+expect 2 agent --source offcpu
+one_line 'the agent does not take offcpu, of which every event counts; it takes cpu'
+expect 2 top -e offcpu
+one_line 'unknown option -e'
+expect 2 profile -e faults -F 99 1
+one_line '-F is not for faults'
+# Several in one table: a row for each library, whichever event met it; the sums are those of the value alone.
+expect 0 profile -e faults,offcpu --by library -- sh -c 'sleep 0.1; ls /usr >/dev/null'
+has "$out" '^ *faults self +faults total +offcpu self ms +offcpu total ms  library$'
+has "$out" '^ *[1-9][0-9]* .* libc\.so\.6$'
+awk '$5 == "all" { f = $1; o = $3; next } $1 ~ /^[0-9]/ && NF >= 5 { f -= $1; o -= $3 } END { exit f != 0 || o > 1 || o < -1 }' "$out" ||
+	fail "what libraries cost themselves to be all"
+finish
