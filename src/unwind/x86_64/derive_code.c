@@ -44,6 +44,11 @@ void sp_code_spans_join(struct sp_code_spans *s)
 	s->n = n;
 }
 
+bool sp_code_is_plt(const struct sp_elf_section *s)
+{
+	return !strncmp(s->name, ".plt", 4) || !strcmp(s->name, ".iplt");
+}
+
 /* What of a segment is code: its executable sections, or all of it where there are none. */
 static int find_code(struct sp_deriver *d, const struct sp_elf_segment *g, struct sp_code_spans *code)
 {
@@ -53,12 +58,13 @@ static int find_code(struct sp_deriver *d, const struct sp_elf_segment *g, struc
 	int r = 0;
 	for (size_t i = 0; r == 0 && sp_elf_section_at(d->elf, i, &s) == 0; i++) {
 		if ((s.flags & flags) != flags || s.type != SHT_PROGBITS || s.offset < g->offset ||
-		    s.offset - g->offset > g->file_size || s.size > g->file_size - (s.offset - g->offset))
+		    s.offset - g->offset > g->file_size || s.size > g->file_size - (s.offset - g->offset) ||
+		    (d->stubs_only && !sp_code_is_plt(&s)))
 			continue;
 		any = true;
 		r = sp_code_spans_add(code, s.offset, s.offset + s.size);
 	}
-	return r < 0 || any ? r : sp_code_spans_add(code, g->offset, g->offset + g->file_size);
+	return r < 0 || any || d->stubs_only ? r : sp_code_spans_add(code, g->offset, g->offset + g->file_size);
 }
 
 int sp_code_read(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to, const uint8_t **ret_bytes)
@@ -162,13 +168,14 @@ int sp_code_load(struct sp_deriver *d, const struct sp_code_span *covered, size_
 	int r = load_texts(d, covered, n);
 	if (r == 0 && (d->left_out > SP_DERIVE_MAX_CODE || d->text_bytes > SP_DERIVE_MAX_TEXT)) {
 		d->cut = true;
-		return 1;
+		d->stubs_only = true;
 	}
+	uint64_t left_out = d->stubs_only ? d->left_out : 0;
 	d->counting = false;
-	d->left_out = 0;
 	r = r < 0 ? r : load_texts(d, covered, n);
 	if (r < 0)
 		return r;
+	d->left_out = left_out - SP_MIN(left_out, d->n_bytes);
 	if (!d->n_islands)
 		return 1;
 	for (size_t i = 0; i < d->n_islands; i++)

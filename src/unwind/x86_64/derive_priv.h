@@ -104,14 +104,17 @@ struct sp_deriver {
 	uint64_t entry; /* file offset, or UINT64_MAX */
 	uint64_t n_steps;
 	uint32_t n_refused;
-	bool by_fp; /* sp_derive_by_fp() */
+	bool by_fp;      /* sp_derive_by_fp() */
+	bool stubs_only; /* there is too much code: its PLT is looked at, and no more */
 	bool cut;
 };
 
-/* The islands between `covered`. 0, -ENOMEM; 1: there is no such code, or too much of it. */
+/* The islands between `covered`; of too much, the PLT's. 0, -ENOMEM; 1: there is no such code. */
 int sp_code_load(struct sp_deriver *d, const struct sp_code_span *covered, size_t n);
 /* The bytes at file offsets [from, to) of a text, until the next call. */
 int sp_code_read(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to, const uint8_t **ret_bytes);
+struct sp_elf_section;
+bool sp_code_is_plt(const struct sp_elf_section *s);
 uint32_t sp_code_pos(struct sp_deriver *d, uint64_t vaddr); /* or SP_POS_NONE */
 const struct sp_island *sp_code_island(struct sp_deriver *d, uint32_t pos);
 bool sp_code_decode(struct sp_deriver *d, const struct sp_island *i, uint32_t pos, struct sp_insn *ret);

@@ -120,14 +120,16 @@ static int add_stubs(struct sp_deriver *d, const struct sp_elf_section *s)
 
 static int add_section(struct sp_deriver *d, const struct sp_elf_section *s, bool pointers)
 {
+	if (sp_code_is_plt(s) && s->type == SHT_PROGBITS)
+		return add_stubs(d, s);
+	if (d->stubs_only)
+		return 0;
 	if (s->type == SHT_RELA)
 		return table_walk(d, s, sizeof(Elf64_Rela), take_relocations);
 	if (!(s->flags & SHF_ALLOC) || s->type == SHT_NOBITS)
 		return 0;
 	if (!strcmp(s->name, ".init") || !strcmp(s->name, ".fini"))
 		return sp_starts_add(d, &d->sure, s->addr);
-	if (!strncmp(s->name, ".plt", 4) || !strcmp(s->name, ".iplt"))
-		return add_stubs(d, s);
 	bool data = s->type == SHT_PROGBITS || s->type == SHT_INIT_ARRAY || s->type == SHT_FINI_ARRAY;
 	return pointers && data && !(s->flags & SHF_EXECINSTR) && s->addr % WORD == 0
 		   ? table_walk(d, s, WORD, take_pointers)
@@ -260,6 +262,8 @@ int sp_starts_find(struct sp_deriver *d, const struct sp_code_span *covered, siz
 	int r = d->entry == UINT64_MAX ? 0 : add_entry(d);
 	if (r == 0)
 		r = add_sections(d);
+	if (d->stubs_only)
+		return r;
 	if (r == 0)
 		r = add_symbols(d, ".symtab");
 	if (r == 0)

@@ -53,10 +53,10 @@ SP_STEP_INLINE sp_u32 sp_v8_ahead(const sp_u8 *code)
 	return SP_V8_FAR;
 }
 
-/* Behind its last `pop %rbp` a function takes away its arguments: cmp $n,%rcx; jg; ret n; or by way of r10. */
+/* Behind its last `pop %rbp` a function takes away its arguments: cmp $n,%rcx; jg; ret n; or by way of r10 or r8. */
 SP_STEP_INLINE int sp_v8_leaves(const sp_u8 *code)
 {
-	if (code[0] == 0xc3 || code[0] == 0xc2 || (code[0] == 0x41 && code[1] == 0x5a))
+	if (code[0] == 0xc3 || code[0] == 0xc2 || (code[0] == 0x41 && (code[1] & 0xfd) == 0x58))
 		return 1;
 	if (code[0] == 0x7f && code[1] == 3)
 		return code[2] == 0xc2;
@@ -64,12 +64,15 @@ SP_STEP_INLINE int sp_v8_leaves(const sp_u8 *code)
 					    (code[1] == 0x81 && code[7] == 0x7f && code[9] == 0xc2));
 }
 
-/* It has its return address in r10: lea (%rsp,...),%rsp; push %r10; ret. */
-SP_STEP_INLINE int sp_v8_leaves_by_register(const sp_u8 *code)
+/* The register that it has its return address in: lea (%rsp,...),%rsp; push %r10 or %r8; ret. 0: none. */
+SP_STEP_INLINE sp_u32 sp_v8_return_register(const sp_u8 *code)
 {
-	return (code[0] == 0x41 && code[1] == 0x52 && code[2] == 0xc3) ||
-	       ((code[0] & 0xf8) == 0x48 && code[1] == 0x8d && (code[2] & 0xc7) == 0x04 && code[4] == 0x41 &&
-		code[5] == 0x52 && code[6] == 0xc3);
+	int is_lea = (code[0] & 0xf8) == 0x48 && code[1] == 0x8d && (code[2] & 0xc7) == 0x04;
+	const sp_u8 *push = code + (is_lea ? 4 : 0);
+
+	if (push[0] != 0x41 || (push[1] & 0xfd) != 0x50 || push[2] != 0xc3)
+		return 0;
+	return push[1] == 0x50 ? 8 : 10;
 }
 
 /* The builtin that makes a baseline function's frame, if the function's call of it returns here; 0: it does not. */
@@ -136,7 +139,7 @@ SP_STEP_INLINE int sp_step_v8_prologue(SP_WALK *w, struct sp_regs *regs, sp_u32 
 SP_STEP_INLINE int sp_step_v8_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, sp_u32 off)
 {
 	const sp_u8 *code = w->code + SP_CODE_BEFORE;
-	sp_u32 ahead, unsure = off == SP_V8_UNSURE;
+	sp_u32 ahead, reg, unsure = off == SP_V8_UNSURE;
 	sp_u64 ra;
 
 	off = unsure ? 0 : off;
@@ -144,8 +147,10 @@ SP_STEP_INLINE int sp_step_v8_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 		return -1;
 	if (!sp_step_v8_prologue(w, regs, how))
 		return 0;
-	if (sp_v8_leaves_by_register(code) && sp_env_is_return(w, regs->r[10])) {
-		regs->ip = regs->r[10];
+	reg = sp_v8_return_register(code);
+	ra = reg == 8 ? regs->r[8] : regs->r[10];
+	if (reg && sp_env_is_return(w, ra)) {
+		regs->ip = ra;
 		*how = SP_HOW_RUNTIME | (*how & SP_HOW_NO_FP);
 		return 0;
 	}

@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <string.h>
 // clang-format off
 #include <cmocka.h>
@@ -270,6 +271,63 @@ static void caps_make_a_partial_table(void **state)
 	assert_cfa(b, TEXT_BYTES - 1, SP_CFA_NONE, 0);
 }
 
+/* A file with one segment, of a PLT as lld makes it, of two entries, and more code than is looked at. No FDE. */
+struct large {
+	Elf64_Ehdr h;
+	Elf64_Phdr p;
+	Elf64_Shdr s[4];
+	char names[32];
+};
+enum { PLT = 0x800, LARGE_TEXT = 33 << 20 };
+
+static void make_large(uint8_t *bytes)
+{
+	static const uint8_t plt[] = {0xff, 0x35, 1, 2, 3, 4, 0xff, 0x25, 1, 2, 3, 4,    0x90, 0x90, 0x90, 0x90,
+				      0xff, 0x25, 1, 2, 3, 4, 0x68, 0,    0, 0, 0, 0xe9, 0xe0, 0xff, 0xff, 0xff};
+	struct large f = {.names = "\0.plt\0.text\0.shstrtab"};
+	f.h = (Elf64_Ehdr){.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB},
+			   .e_type = ET_DYN,
+			   .e_machine = EM_X86_64,
+			   .e_phoff = offsetof(struct large, p),
+			   .e_phentsize = sizeof(f.p),
+			   .e_phnum = 1,
+			   .e_shoff = offsetof(struct large, s),
+			   .e_shentsize = sizeof(f.s[0]),
+			   .e_shnum = SP_COUNT(f.s),
+			   .e_shstrndx = 3};
+	const Elf64_Xword code = SHF_ALLOC | SHF_EXECINSTR;
+	f.p = (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = LARGE_TEXT, .p_memsz = LARGE_TEXT};
+	f.s[1] = (Elf64_Shdr){1, SHT_PROGBITS, code, PLT, PLT, sizeof(plt), 0, 0, 16, 0};
+	f.s[2] = (Elf64_Shdr){6, SHT_PROGBITS, code, TEXT, TEXT, LARGE_TEXT - TEXT, 0, 0, 16, 0};
+	f.s[3] = (Elf64_Shdr){12, SHT_STRTAB, 0, 0, offsetof(struct large, names), sizeof(f.names), 0, 0, 1, 0};
+	memset(bytes + TEXT, 0xc3, LARGE_TEXT - TEXT);
+	memcpy(bytes, &f, sizeof(f));
+	memcpy(bytes + PLT, plt, sizeof(plt));
+}
+
+static void of_too_much_code_the_plt(void **state)
+{
+	uint8_t *bytes = calloc(1, LARGE_TEXT);
+	struct sp_elf *e = NULL;
+	SP_FREE struct sp_blob *b = NULL;
+	(void)state;
+	assert_non_null(bytes);
+	make_large(bytes);
+	assert_int_equal(sp_elf_open_bytes(bytes, LARGE_TEXT, &e), 0);
+	assert_int_equal(sp_blob_build(e, &b), 0);
+	assert_true(b->flags & SP_BLOB_DERIVED_PART);
+	assert_true(b->left_out_bytes > 32 << 20);
+	for (uint64_t at = 16; at < 32; at++) {
+		const struct sp_rule *r = sp_blob_find(b, PLT + at);
+		assert_int_equal(r->cfa, SP_CFA_REG);
+		assert_int_equal(r->off, at < 27 ? 8 : 16);
+	}
+	assert_int_equal(sp_blob_find(b, TEXT)->cfa, SP_CFA_NONE);
+	assert_int_equal(sp_blob_find(b, LARGE_TEXT - 1)->cfa, SP_CFA_NONE);
+	sp_elf_close(e);
+	free(bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +338,7 @@ int main(void)
 	    cmocka_unit_test(entry_is_the_root),
 	    cmocka_unit_test(malformed_entries),
 	    cmocka_unit_test(caps_make_a_partial_table),
+	    cmocka_unit_test(of_too_much_code_the_plt),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

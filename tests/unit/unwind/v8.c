@@ -76,6 +76,7 @@ static void leaves(void **state)
 	    {"\x48\x83\xf9\x01\x7e\x00\x55\x48\x89\xe5", 10, 0, 0, SP_HOW_RUNTIME},   /* a check before */
 	    {"\xc2\x10\x00", 3, 0, 0, SP_HOW_RUNTIME},                                /* ret $16 */
 	    {"\x41\x5a\x48\x8d\x24\xcc\x41\x52\xc3", 9, 0, 0, SP_HOW_RUNTIME},        /* pop %r10; lea; push; ret */
+	    {"\x41\x58\x48\x8d\x24\xdc\x41\x50\xc3", 9, 0, 0, SP_HOW_RUNTIME},        /* the same by r8 */
 	    {"\x48\x83\xf9\x02\x7f\x03\xc2\x10\x00", 9, 0, 0, SP_HOW_RUNTIME},        /* cmp; jg; ret $16 */
 	    {"\x7f\x03\xc2\x10\x00", 5, 0, 0, SP_HOW_RUNTIME},                        /* jg; ret $16 */
 	    {"\x90\x90\x90", 3, 16, 8, SP_HOW_RUNTIME},                               /* by its row */
@@ -107,17 +108,27 @@ static void baseline_call(void **state)
 	step_is(w, regs_made_up(), 0, SP_HOW_EXACT, STACK + 8, SP_HOW_RUNTIME);
 }
 
-/* Its return address is in r10 when it takes its arguments away. */
+/* Its return address is in r10, or r8, when it takes its arguments away. */
 static void leaf_returns_by_register(void **state)
 {
-	struct sp_regs regs = regs_made_up();
-	struct walk *w = made_up();
+	static const struct {
+		const char *code;
+		sp_u8 bytes, reg;
+	} cases[] = {{"\x48\x8d\x24\xcc\x41\x52\xc3", 7, 10},
+		     {"\x41\x52\xc3", 3, 10},
+		     {"\x48\x8d\x24\xdc\x41\x50\xc3", 7, 8},
+		     {"\x41\x50\xc3", 3, 8}};
 
 	(void)state;
-	memcpy(w->memory + LEAF, "\x48\x8d\x24\xcc\x41\x52\xc3", 7);
-	regs.r[10] = BASE + CALLER;
-	put(w, FRAME + 8, 0);
-	step_is(w, regs, 0, SP_HOW_EXACT, STACK, SP_HOW_RUNTIME);
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_regs regs = regs_made_up();
+		struct walk *w = made_up();
+
+		memcpy(w->memory + LEAF, cases[i].code, cases[i].bytes);
+		regs.r[cases[i].reg] = BASE + CALLER;
+		put(w, FRAME + 8, 0);
+		step_is(w, regs, 0, SP_HOW_EXACT, STACK, SP_HOW_RUNTIME);
+	}
 }
 
 /* A frame that is made far ahead: who calls is not sure, and it says so. */
