@@ -25,7 +25,7 @@ struct sp_waiting { /* a sample that waits for a table */
 };
 
 int sp_pending_take(struct sp_capture *c, const struct sp_message_pending *r,
-		    size_t size); /* size: of all before its stack */
+		    size_t size); /* size: of the whole record */
 /*
  * Walks a sample at once, in this memory. If it has to wait, what it needs is copied, and the space kept. Only the head
  * of the record is used.
