@@ -49,7 +49,7 @@ struct {
 
 sp_u32 sp_last_process;
 
-enum { SP_TOP_MOUNTS = 24 /* one below the other */ };
+enum { SP_TOP_MOUNTS = 24 /* nested mounts, each in a directory of the next */ };
 
 static __always_inline sp_u64 sp_mount_root(sp_u64 mount)
 {
@@ -88,7 +88,10 @@ __noinline int sp_top_find(struct sp_scratch *s)
 	return 0;
 }
 
-/* The file that the program was started from, found by its code: the same key as its mappings have. */
+/*
+ * The file that the program was started from, found by the mapping of its code, so that its key is that of its
+ * mappings.
+ */
 static __always_inline sp_u32 sp_exe_file(struct sp_scratch *s, struct task_struct *task)
 {
 	sp_u64 code = task->mm ? task->mm->start_code : 0, last = 0, vma = 0;
@@ -119,7 +122,7 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 		return 0;
 	own = *key;
 	sp_top_find(s);
-	/* before there is a record: its file's is in front of it then */
+	/* looked up first, so that the file's record comes before that of the process, which names it */
 	exe = task->flags & SP_PF_KTHREAD ? 0 : sp_exe_file(s, task);
 	id = __sync_fetch_and_add(&sp_last_process, 1) + 1;
 	r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
@@ -137,7 +140,7 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 	r->exe = exe;
 	r->fsroot = s->fsroot;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader->comm);
-	/* Within execve there is no file yet: it is announced once more. */
+	/* A process within execve has no file yet: it is not noted as announced, so that it is announced again. */
 	if ((exe || !BPF_CORE_READ_BITFIELD(task, in_execve)) &&
 	    bpf_map_update_elem(&processes, &own, &id, BPF_NOEXIST)) {
 		sp_u64 *known = bpf_map_lookup_elem(&processes, &own);
@@ -172,7 +175,7 @@ __noinline int sp_process_tell(struct sp_scratch *s)
 	return 0;
 }
 
-/* Sends the frames of a stack that was not sent before (or was forgotten since). 0, or -1: there was no room. */
+/* Sends the frames of a stack that was not sent yet, or has been forgotten since. -1: there was no room. */
 static __always_inline int sp_stack_send(struct sp_message_stack *message, sp_u32 max_frames)
 {
 	sp_u64 id = message->id;
@@ -232,7 +235,7 @@ static __always_inline int sp_count_known(struct sp_scratch *s, const struct sp_
 	return 1;
 }
 
-/* Sends what the key names, as far as it was not sent before. A stack that finds no room is taken off the key. */
+/* Sends what the key names, unless it was sent before. A stack for which there is no room is removed from the key. */
 static __always_inline void sp_key_send(struct sp_scratch *s)
 {
 	sp_process_tell(s);
@@ -246,10 +249,10 @@ static __always_inline void sp_key_send(struct sp_scratch *s)
 	}
 }
 
-/* A row that this window has not seen; is_told: what it names was sent before. */
+/* Adds a row that is new in this window. is_told: what its key names was sent before. */
 __noinline int sp_count_new(struct sp_scratch *s, sp_u32 is_told)
 {
-	struct sp_count_key key; /* 6.1 takes no map key or value from the memory of a function's argument */
+	struct sp_count_key key; /* a copy: 6.1 accepts no map key or value in memory that a function got as argument */
 	struct sp_count value;
 
 	if (!s)
@@ -258,7 +261,7 @@ __noinline int sp_count_new(struct sp_scratch *s, sp_u32 is_told)
 		sp_key_send(s);
 	key = s->key;
 	value = s->value;
-	/* It may be there by now: another CPU was first, or a stack was taken off the key. */
+	/* The row may exist by now: another CPU was faster, or sp_key_send() removed a stack from the key. */
 	if (sp_counts_add(sp_drain_number & 1, &key, &value) && !sp_count_known(s, &key))
 		sp_tally(SP_N_LOST_COUNTS, value.n);
 	return 0;
@@ -301,7 +304,7 @@ __noinline sp_u64 sp_kernel_words(struct sp_scratch *s, sp_u32 n)
 	return hash;
 }
 
-/* skip: the program's own frame, where there is no interrupt between it and the event. */
+/* skip: frames to leave out, which is the program's own where no interrupt lies between it and the event. */
 static __always_inline void sp_kernel_stack(struct sp_scratch *s, void *ctx, sp_u64 skip)
 {
 	long bytes = bpf_get_stack(ctx, s->kernel_frames, 8 * (SP_MAX_KERNEL_FRAMES - 1), skip);

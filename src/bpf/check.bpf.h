@@ -4,7 +4,7 @@
  * attached.
  *
  * The user half puts an address of its own code into sp_check.addr, runs the program by BPF_PROG_TEST_RUN and compares
- * what was found with /proc/self/maps. A kernel whose mapping tree is not as vma.bpf.h believes is told at once.
+ * what was found with /proc/self/maps. So a kernel whose mapping tree is not as vma.bpf.h expects is found at once.
  */
 #ifndef SP_BPF_CHECK_BPF_H
 #define SP_BPF_CHECK_BPF_H

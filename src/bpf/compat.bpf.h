@@ -3,8 +3,9 @@
  * compat.bpf.h: every difference between kernels, told by the existence of a field or function, never by a version.
  *
  * Reading kernel memory: bpf_rdonly_cast() (6.2 and later) turns an address into a pointer that the JIT loads through
- * with a fault check, about 2 ns a word, and is allowed under lockdown=confidentiality; where the verifier does not
- * know it every load is a bpf_probe_read_kernel of about 27 ns. The branches not taken are removed at load time.
+ * with a fault check. That takes about 2 ns a word, and is allowed under lockdown=confidentiality. Where the verifier
+ * does not know it, every load is a bpf_probe_read_kernel() of about 27 ns. The loader removes the branches that are
+ * not taken.
  */
 #ifndef SP_BPF_COMPAT_BPF_H
 #define SP_BPF_COMPAT_BPF_H
@@ -16,8 +17,8 @@ extern void *bpf_rdonly_cast(const void *obj, sp_u32 btf_id) __ksym __weak;
 #define sp_has_cast() bpf_core_enum_value_exists(enum special_kfunc_type, KF_bpf_rdonly_cast)
 
 /*
- * The 8 bytes at a kernel address; 0 where they cannot be read. Cast to a type that is known to the kernel and has a
- * plain word in it: the word is what is read, wherever it lies.
+ * The 8 bytes at a kernel address; 0 where they cannot be read. The type of the cast is any that the kernel knows and
+ * that has a plain word in it: only the word is read, whatever the address is of.
  */
 static __always_inline sp_u64 sp_kload(sp_u64 addr)
 {

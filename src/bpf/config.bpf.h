@@ -12,8 +12,8 @@ volatile struct sp_slicing sp_slicing; /* changed by the user half */
 volatile sp_u32 sp_drain_number; /* changed by the user half: picks the buffer of counts, stamps the use of tables */
 
 /*
- * One a CPU, too (an element of a per-CPU array may have 32 KiB at most): where a sample that waits for a table is made
- * up (pending.bpf.h), and until then the frames of a stack that is deeper than the scratch.
+ * Each CPU has one, too. A sample that waits for a table is put together in it (pending.bpf.h); until then it holds the
+ * frames of a stack that is deeper than the scratch. Not a per-CPU array, whose elements have at most 32 KiB.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -22,7 +22,7 @@ struct {
 	__uint(value_size, sizeof(struct sp_message_pending));
 } pending SEC(".maps");
 
-/* NULL: who has the CPU's first scratch has it. */
+/* The CPU's buffer; NULL unless s is the CPU's first scratch, to which it belongs. */
 static __always_inline struct sp_message_pending *sp_pending_own(const struct sp_scratch *s)
 {
 	sp_u32 cpu = bpf_get_smp_processor_id();

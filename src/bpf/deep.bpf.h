@@ -2,11 +2,12 @@
 /*
  * deep.bpf.h: stacks that are deeper than the scratch, which has room for SP_NEAR_FRAMES.
  *
- * Of up to SP_MAX_FRAMES all are kept; of more, the leaf's and, going round, the last ones walked, which are the root's
- * in the end (sp_frame_slot). To walk 100,000 frames takes milliseconds, in an interrupt, so it is not done at each
- * sample: where a thread's deep stack was come to is remembered (an anchor), and the next sample goes on from there, if
- * the stack has the same return address there still. So at most SP_WALK_FRAMES are walked at once, over some samples
- * the root of any stack is found, and from then on a sample walks SP_MAX_FRAMES and some 1,000 more.
+ * Up to SP_MAX_FRAMES frames are all kept. Of a deeper stack those next to the leaf are kept, and in a ring behind them
+ * the last ones walked, which in the end are those next to the root (sp_frame_slot). To walk 100,000 frames takes
+ * milliseconds, in an interrupt, so it is not done at each sample: the frame at which a walk has ended is remembered
+ * for the thread (an anchor), and the next sample continues there if the stack still has the same return address at
+ * that place. So one sample walks at most SP_WALK_FRAMES, some samples together find the root of any stack, and from
+ * then on a sample walks SP_MAX_FRAMES and some 1,000 more.
  */
 #ifndef SP_BPF_DEEP_BPF_H
 #define SP_BPF_DEEP_BPF_H
@@ -65,7 +66,7 @@ static long sp_deep_next(sp_u32 i, struct sp_deep_walk *walk)
 	return s->stop != SP_STEP_NEXT;
 }
 
-/* Goes on from the anchor, if that is this thread's and on its stack still. 0 or -1. */
+/* Continues from the anchor if it belongs to this thread and is still on its stack. 0 or -1. */
 static __always_inline int sp_anchor_take(struct sp_scratch *s, const struct sp_anchor *a, sp_u32 tid)
 {
 	sp_u64 word;
@@ -80,7 +81,10 @@ static __always_inline int sp_anchor_take(struct sp_scratch *s, const struct sp_
 	return 0;
 }
 
-/* From where SP_MAX_FRAMES are walked. The anchor that is left behind has the root's frames, and more, before it. */
+/*
+ * Walks on when SP_MAX_FRAMES are walked. The anchor that it leaves below a root is at least SP_ROOT_FRAMES frames away
+ * from it, so that the next walk has all of these.
+ */
 static __always_inline void sp_deeper(struct sp_scratch *s, struct sp_deep_walk *walk, struct sp_anchor *a)
 {
 	sp_u32 tid = bpf_get_current_pid_tgid();
@@ -93,7 +97,7 @@ static __always_inline void sp_deeper(struct sp_scratch *s, struct sp_deep_walk 
 		a->point = s->stop == SP_STEP_NEXT ? s->newer : s->older;
 		a->mm = s->mm;
 		a->tid = tid;
-	} else if (jumped) { /* the last frames are not all behind the anchor */
+	} else if (jumped) { /* some of the last frames may lie before the anchor */
 		s->n_frames = SP_MAX_FRAMES - SP_ROOT_FRAMES;
 		s->stop = SP_STOP_DEEP;
 	}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * follow.bpf.h: whom to sample: the numbers in `targets`, and, for `-- CMD`, every process that one of them starts.
+ * follow.bpf.h: which processes to sample: those whose numbers are in `targets`, and, for `-- CMD`, all that one of
+ * them starts.
  *
- * sp_fork, sp_exec and sp_exit are loaded only when a command is followed. The command itself is a target from its exec
- * on (enum sp_target): before that it is soprof's own child.
+ * sp_fork, sp_exec and sp_exit are loaded only when a command is followed. The command itself is a target only from its
+ * exec on (enum sp_target): until then it is soprof's own child.
  */
 #ifndef SP_BPF_FOLLOW_BPF_H
 #define SP_BPF_FOLLOW_BPF_H
@@ -35,7 +36,7 @@ int BPF_PROG(sp_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* Without a dynamic linker: the kernel has told the program so. */
+/* Whether the program has no dynamic linker: then the kernel has passed it 0 as AT_BASE. */
 static __always_inline int sp_is_static(sp_u64 mm)
 {
 	sp_u64 pair = mm + bpf_core_field_offset(struct mm_struct, saved_auxv);
@@ -62,7 +63,10 @@ int BPF_PROG(sp_exec, struct task_struct *task, int old_pid, struct linux_binprm
 	return 0;
 }
 
-/* A leader that ends takes its number out, so that it is not sampled under another's. Threads may outlive it. */
+/*
+ * Takes the number of a process that is gone out of `targets`, so that a later process with this number is not sampled.
+ * Not at sched_process_exit: threads may outlive the leader.
+ */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(sp_exit, struct task_struct *task)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * pending.bpf.h: a sample that met a file whose table is not there yet goes to the user half, to be finished there.
+ * pending.bpf.h: a sample that met a file whose table is not loaded yet goes to the user half, to be finished there.
  *
- * Sent: the machine state at the frame that could not be stepped over, the frames walked before it, the process's
- * executable mappings, whose files are thereby announced all at once, and 64 KiB of stack from that frame upwards;
- * before it up to 2 MiB more in records of their own.
+ * What is sent: the machine state at the frame that could not be stepped over, the frames walked before it, the
+ * process's executable mappings, whose files are all announced by that, and 64 KiB of stack from that frame upwards. Up
+ * to 2 MiB more of the stack go ahead of it in records of their own.
  */
 #ifndef SP_BPF_PENDING_BPF_H
 #define SP_BPF_PENDING_BPF_H
@@ -14,8 +14,8 @@
 enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at */, SP_STACK_REACH = 16 << 20 };
 
 /*
- * Adds the mapping at addr, if it is an executable one, to the record. Returns where to look next, 0 at the end. The
- * count stays in the record: a count in a register would make the verifier follow every way through the loop.
+ * Adds the mapping at addr to the record if it is executable. Returns where to look next, 0 at the end. The count stays
+ * in the record: with a count in a register the verifier would follow every way through the loop.
  */
 __noinline sp_u64 sp_pending_map(struct sp_scratch *s, struct sp_message_pending *r, sp_u64 addr)
 {
@@ -55,8 +55,7 @@ static long sp_pending_next(sp_u32 i, struct sp_maps_loop *loop)
 	return !loop->addr || loop->addr >= SP_USER_END;
 }
 
-/* bpf_loop(), because the verifier walks through a plain loop as often as it may run: 20,000 instructions more to
- * check. */
+/* bpf_loop(), because the verifier follows each turn of a plain loop: 20,000 more instructions to check. */
 static __always_inline void sp_pending_maps(struct sp_scratch *s, struct sp_message_pending *r)
 {
 	struct sp_maps_loop loop = {.s = s, .r = r};
@@ -66,8 +65,8 @@ static __always_inline void sp_pending_maps(struct sp_scratch *s, struct sp_mess
 }
 
 /*
- * Where the copy begins. Behind a leaf's last `pop` the rows still find what it restored, below the stack pointer, in
- * the red zone (psABI 3.2.2); the page of that may never have been touched.
+ * Where the copy begins. After a leaf's last `pop` its rows still find the saved register below the stack pointer, in
+ * the red zone (psABI 3.2.2), so that is copied as well, unless its page was never touched.
  */
 static __always_inline sp_u64 sp_pending_base(sp_u64 sp)
 {
@@ -77,8 +76,8 @@ static __always_inline sp_u64 sp_pending_base(sp_u64 sp)
 }
 
 /*
- * Bytes from addr to the end of its mapping; as many as are asked for where that is not known. The stack's mapping
- * begins above a frame that nothing was written to yet: it grows when that is done.
+ * Bytes from addr to the end of its mapping; `most` where that is not known. The stack pointer may lie below the
+ * stack's mapping, which grows only when the new frame is written to: then the mapping above it counts.
  */
 __noinline sp_u64 sp_stack_room(struct sp_scratch *s, sp_u64 addr, sp_u64 most)
 {
@@ -92,9 +91,9 @@ __noinline sp_u64 sp_stack_room(struct sp_scratch *s, sp_u64 addr, sp_u64 most)
 }
 
 /*
- * The stack from sp upwards, into sent[] from `to` on. Where it cannot be read at once, because it has pages that were
- * never touched (under large arrays), page by page. What is found is noted in the record: as registers the verifier
- * would follow each way. 1: the stack goes on above it.
+ * Copies the stack from sp upwards into sent[], from `to` on; page by page if it cannot be read at once, because pages
+ * of it were never touched (those of large arrays). The results go into the record: with results in registers the
+ * verifier would follow each way. 1: the stack continues above the copy.
  */
 __noinline int sp_pending_stack(struct sp_scratch *s, struct sp_message_pending *r, sp_u64 sp, sp_u32 to)
 {
@@ -135,13 +134,16 @@ struct sp_stack_above_loop {
 	sp_u64 at;
 };
 
-/* Half of the ring is for the samples themselves. */
+/* The other half of the ring is kept for the samples themselves. */
 static __always_inline int sp_stack_above_has_room(void)
 {
 	return bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) < bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE) / 2;
 }
 
-/* One part of the rest, by the room of the sample's own copy. 1: that was all that can be sent. */
+/*
+ * Sends one part of the stack above the copy, put together where the sample's own copy is to be. 1: no more can be
+ * sent.
+ */
 __noinline int sp_stack_above_send(struct sp_scratch *s, sp_u64 at)
 {
 	struct sp_message_pending *r = s ? sp_pending_own(s) : 0;
@@ -173,8 +175,9 @@ static long sp_stack_above_next(sp_u32 i, struct sp_stack_above_loop *loop)
 }
 
 /*
- * What lies above the copy, as far as its mapping goes: now, since it will have changed when the table is there. Only
- * of what may be a thread's stack: in a larger mapping (Go's heap, say) it would be anything.
+ * Sends the stack above the copy, up to the end of its mapping: now, because it will have changed by the time the table
+ * is loaded. Nothing is sent if that end is further away than a thread's stack reaches: the mapping (Go's heap, say)
+ * would hold other data.
  */
 static __always_inline sp_u64 sp_stacks_above_send(struct sp_scratch *s, struct sp_message_pending *r)
 {
@@ -198,7 +201,7 @@ struct sp_ticket_loop {
 
 static long sp_ticket_next(sp_u32 i, struct sp_ticket_loop *loop)
 {
-	sp_u32 k, at = loop->from + i * 8 * SP_TICKET_STEP; /* of i: else the verifier would follow each turn */
+	sp_u32 k, at = loop->from + i * 8 * SP_TICKET_STEP; /* from i: else the verifier would follow each turn */
 
 	if (at > SP_TICKET_BYTES - 8 * SP_TICKET_STEP)
 		return 1;
@@ -208,9 +211,8 @@ static long sp_ticket_next(sp_u32 i, struct sp_ticket_loop *loop)
 }
 
 /*
- * A sample whose row names a ticket is sent once for each registers, stack and kernel stack, however often it comes
- * until the table is there: a thread that waits in a loop would fill the ring with copies. The ticket is made of them.
- * 1: it was sent.
+ * Makes the sample's ticket, a hash of its key, registers and stacks. Samples that are equal in these are sent once
+ * until the table is loaded: a thread that waits in a loop would fill the ring with copies. 1: it was sent before.
  */
 __noinline int sp_ticket_is_sent(struct sp_scratch *s, struct sp_message_pending *r)
 {
@@ -220,7 +222,7 @@ __noinline int sp_ticket_is_sent(struct sp_scratch *s, struct sp_message_pending
 	if (!s || !r)
 		return 0;
 	sp_pending_stack(s, r, r->stack_at, 0);
-	if (r->stack_bytes >= SP_TICKET_BYTES) { /* takes longer than it may save */
+	if (r->stack_bytes >= SP_TICKET_BYTES) { /* hashing it would take longer than it may save */
 		s->ticket = sp_hash_mix(bpf_ktime_get_ns(), bpf_get_current_pid_tgid()) | 1;
 		return 0;
 	}
@@ -231,7 +233,7 @@ __noinline int sp_ticket_is_sent(struct sp_scratch *s, struct sp_message_pending
 	loop.hash = sp_hash_mix(loop.hash, s->key.slice_unit);
 	loop.hash = sp_hash_mix(loop.hash, s->regs.sp);
 	loop.hash = sp_hash_mix(loop.hash, s->regs.fp);
-	/* What lies in the red zone is nobody's where a thread waits. */
+	/* A waiting thread uses nothing in its red zone: what is there by chance must not make a new ticket. */
 	loop.from = r->stack_at < s->regs.sp ? SP_RED_ZONE : 0;
 	bpf_loop(SP_TICKET_BYTES / (8 * SP_TICKET_STEP), sp_ticket_next, &loop, 0);
 	ticket = s->ticket = loop.hash | 1;
@@ -248,7 +250,7 @@ static __always_inline long sp_pending_output(struct sp_message_pending *r)
 	return bpf_ringbuf_output(&samples, r, sizeof(*r) - SP_PENDING_SENT + bytes, BPF_RB_FORCE_WAKEUP);
 }
 
-/* 0: the record is on its way. */
+/* Sends the sample to the user half. 0: it is sent, or an equal one was (sp_ticket_is_sent). */
 __noinline int sp_pending_send(struct sp_scratch *s)
 {
 	struct sp_message_pending *r = s ? sp_pending_own(s) : 0;
@@ -264,7 +266,7 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 	r->stack_at = sp_pending_base(s->regs.sp);
 	if (s->ticket && sp_ticket_is_sent(s, r))
 		return 0;
-	sp_key_send(s); /* the process and the kernel stack: before the sample that names them */
+	sp_key_send(s); /* first: the process and the kernel stack come before the sample that names them */
 	r->type = SP_MESSAGE_PENDING;
 	r->key = s->key;
 	r->key.user_stack = s->ticket;

@@ -2,10 +2,11 @@
 /*
  * pid.bpf.h: process numbers as the user's own pid namespace has them.
  *
- * Inside, a process is its number in the first namespace (task->tgid), which is what events and filters speak of. Where
- * soprof runs in a namespace below that, sp_own_pid_ns tells the user half which of them its /proc shows, and from then
- * on processes are announced by their number there; sp_tell_pids lists the numbers of all processes that it shows, so
- * that the user half can translate the ones that it was given. Both are loaded only there.
+ * The kernel half calls a process by its number in the first namespace (task->tgid); events and filters use the same.
+ * Where soprof runs in a namespace below that, sp_own_pid_ns tells the user half which namespace its /proc shows, and
+ * from then on processes are announced by their number there; sp_tell_pids lists the numbers of all processes shown
+ * there, so that the user half can translate the numbers that it was given. Both programs are loaded only in such a
+ * namespace.
  */
 #ifndef SP_BPF_PID_BPF_H
 #define SP_BPF_PID_BPF_H
@@ -16,8 +17,8 @@ sp_u32 sp_own_level; /* of the namespace whose numbers are shown; 0 = the first 
 sp_u64 sp_own_ns;
 
 /*
- * The number of a struct pid in the namespace at level `level`, if that is `ns` (0 = whichever). 0: it has none there.
- * A function of its own, because 6.1 sums up the stacks of nested calls to 512 bytes, and every load takes some.
+ * The number of a struct pid in the namespace at level `level`, if that is `ns` (0 = any). 0: it has none there. A
+ * function of its own, because 6.1 sums up the stacks of nested calls to 512 bytes, and every load takes some.
  */
 __noinline sp_u32 sp_pid_at(sp_u64 pid, sp_u32 level, sp_u64 ns)
 {
@@ -31,19 +32,19 @@ __noinline sp_u32 sp_pid_at(sp_u64 pid, sp_u32 level, sp_u64 ns)
 	return sp_kload32(at);
 }
 
-/* As a number: 6.1 passes no pointers to a function. */
+/* The address of the struct pid, as a number: 6.1 passes no pointers to a function. */
 static __always_inline sp_u64 sp_pid_of(struct task_struct *task)
 {
 	return sp_kfield((sp_u64)task, struct task_struct, thread_pid);
 }
 
-/* A process's number as soprof's /proc shows it; 0: it does not. */
+/* A process's number as soprof's /proc shows it; 0: it is not shown there. */
 static __always_inline sp_u32 sp_pid_shown(struct task_struct *task)
 {
 	return sp_own_level ? sp_pid_at(sp_pid_of(task->group_leader), sp_own_level, sp_own_ns) : task->tgid;
 }
 
-/* In its innermost namespace. */
+/* The process's number in its innermost namespace. */
 static __always_inline sp_u32 sp_ns_tgid(struct task_struct *leader)
 {
 	sp_u64 pid = sp_pid_of(leader);

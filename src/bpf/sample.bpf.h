@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * sample.bpf.h: a sample of the current task, from whichever program: who it is, and its user stack.
+ * sample.bpf.h: a sample of the current task, taken by any of the programs: who it is, and its user stack.
  *
- * The program takes a scratch, says who is sampled by sp_sample_begin(), has the stacks walked that it wants, and
- * counts (sp_count) what sp_user_stack() has not sent to the user half.
+ * A program takes a scratch, fills in the key (sp_sample_begin), has the stacks walked that it wants, and counts the
+ * sample (sp_count) unless sp_user_stack() has sent it to the user half.
  */
 #ifndef SP_BPF_SAMPLE_BPF_H
 #define SP_BPF_SAMPLE_BPF_H
@@ -12,7 +12,7 @@
 #include "bpf/pending.bpf.h"
 #include "bpf/x86_64/registers.bpf.h"
 
-/* Of the current task: whether it is one of those asked for. */
+/* Whether the current task is one of those asked for. */
 static __always_inline int sp_is_wanted(struct task_struct *task)
 {
 	sp_u32 number = sp_config.filter == SP_TARGETS_TID ? task->pid : task->tgid;
@@ -25,7 +25,9 @@ static __always_inline int sp_is_wanted(struct task_struct *task)
 	return 1;
 }
 
-/* Sets the scratch up for a user stack that begins at s->regs. SP_STEP_NEXT, or the reason why there is none. */
+/*
+ * Prepares the scratch for a user stack that begins at s->regs. Returns SP_STEP_NEXT, or the reason why there is none.
+ */
 static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_struct *task)
 {
 	struct mm_struct *mm = task->mm;
@@ -55,8 +57,10 @@ static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_st
 	return SP_STEP_NEXT;
 }
 
-/* The user registers; in kernel mode those that were saved at the entry, and else those of the perf event whose context
- * this is. SP_STEP_NEXT or a stop. */
+/*
+ * Takes the user registers: in kernel mode those that were saved at the entry, else those in ctx, the context of a perf
+ * event. SP_STEP_NEXT or a stop.
+ */
 static __always_inline sp_u32 sp_user_regs(struct sp_scratch *s, void *ctx, struct task_struct *task, int in_kernel)
 {
 	int is_call = 0;
@@ -72,14 +76,14 @@ static __always_inline sp_u32 sp_user_regs(struct sp_scratch *s, void *ctx, stru
 static __always_inline void sp_user_walk(struct sp_scratch *s, int in_kernel)
 {
 	sp_unwind(s);
-	/* Inside execve or exit the saved registers speak of a program that is no more. */
+	/* Inside execve or exit the saved registers belong to a program that is gone. */
 	if (in_kernel && !s->n_frames && (s->stop == SP_STOP_UNMAPPED || s->stop == SP_STOP_READ))
 		s->stop = SP_STOP_GONE;
 }
 
 /*
- * Of a deep stack that met a file without table, so that the user half gets it from its beginning: what was walked of
- * it lies where the record is made up.
+ * Starts anew on a deep stack that met a file without table, so that the user half walks all of it: the frames walked
+ * so far lie in the buffer in which the record will be put together, and would be overwritten.
  */
 static __always_inline void sp_user_again(struct sp_scratch *s, void *ctx, struct task_struct *task, int in_kernel)
 {
@@ -104,7 +108,7 @@ static __always_inline void sp_sample_begin(struct sp_scratch *s, struct task_st
 	s->value.weight = weight;
 }
 
-/* 0: the sample is on its way to the user half, which finishes and counts it. */
+/* Walks the user stack. 0: the sample was sent to the user half, which finishes and counts it. */
 static __always_inline int sp_user_stack(struct sp_scratch *s, void *ctx, struct task_struct *task, int in_kernel)
 {
 	sp_u32 r = sp_user_begin(s, task);

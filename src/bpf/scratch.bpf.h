@@ -2,10 +2,11 @@
 /*
  * scratch.bpf.h: what every program of a session has: the configuration, the counters, and the scratch of a sample.
  *
- * Programs nest: the clock's interrupt comes within a tracepoint's program, and a program of a probe may be preempted
+ * Programs nest: the clock's interrupt may come within a tracepoint's program, and a probe's program may be preempted
  * by a thread whose probe runs on the same CPU. So where a session has more than one program that samples
- * (sp_config.nests), a CPU has SP_N_SCRATCH scratches, and who finds one free takes it by an atomic exchange. Whatever
- * else a CPU has one of (kept rules, the record of a sample that waits) belongs to who has the first of them.
+ * (sp_config.nests), each CPU has SP_N_SCRATCH scratches, and a program takes a free one by an atomic exchange. What a
+ * CPU has only one of (kept rules, the record of a sample that waits) belongs to the program that has its first
+ * scratch.
  */
 #ifndef SP_BPF_SCRATCH_BPF_H
 #define SP_BPF_SCRATCH_BPF_H
@@ -76,13 +77,14 @@ struct sp_cached_rule {
 /* A stack walk needs more than the 512 bytes of BPF's own stack. */
 struct sp_scratch {
 	sp_u32 is_taken;
-	sp_u32 number;  /* which of this CPU's */
-	sp_u64 ticket;  /* what a row names in place of a stack that is finished later; 0: the sample itself goes to the
-			   user half */
-	sp_u64 ctx;     /* of a front, until its sink has found it: no two that run have the same */
-	sp_u32 how;     /* SP_HOW_* of regs */
-	sp_u32 guessed; /* SP_STACK_HAS_GUESS, once a frame was */
-	sp_u32 may_be_unread; /* code that cannot be read may be behind a call */
+	sp_u32 number; /* which of this CPU's */
+	sp_u64 ticket; /* the sample's ticket, made when its stack has to wait; 0: it has none, and its count is sent
+			  with it */
+	sp_u64 ctx; /* the front's context, until its sink has found the scratch by it: no two running programs have the
+		       same */
+	sp_u32 how; /* SP_HOW_* of regs */
+	sp_u32 guessed;       /* SP_STACK_HAS_GUESS, once a frame was */
+	sp_u32 may_be_unread; /* code that cannot be read counts as a call in front of a return address */
 	sp_u32 stop;          /* enum sp_stop, with SP_STACK_HAS_GUESS */
 	sp_u32 n_frames;
 	sp_u32 n_walks;
@@ -93,8 +95,8 @@ struct sp_scratch {
 	sp_u64 maple_root; /* of the mappings */
 	sp_u64 mm;
 	sp_u64 vdso;
-	sp_u64 tick_ns;     /* when the last tick was */
-	sp_u32 tick_change; /* that it has seen */
+	sp_u64 tick_ns;     /* CLOCK_MONOTONIC of the last tick */
+	sp_u32 tick_change; /* sp_ticks.change as of that tick */
 	sp_u32 tick_pad;
 	struct sp_regs regs;
 	struct sp_seen seen[SP_N_SEEN];
@@ -114,16 +116,16 @@ struct sp_scratch {
 	sp_u64 frames[SP_NEAR_FRAMES];
 	struct sp_message_stack kernel_message;
 	sp_u64 kernel_frames[SP_MAX_KERNEL_FRAMES];
-	struct sp_walk_point older, newer; /* noted in a deep stack: newer 0 to 511 frames ago, older 512 before that */
+	struct sp_walk_point older, newer; /* in a deep stack: newer is 0 to 511 frames back, older 512 before that */
 	struct sp_anchor anchors[SP_N_ANCHORS]; /* by thread number */
-	struct sp_cached_rule not_kept;         /* of who is not the first */
-	struct sp_hit hit;                      /* of a sink, as the front has found it */
-	struct sp_episode episode;              /* that it begins */
+	struct sp_cached_rule not_kept; /* in place of the CPU's kept rules, for a program without the first scratch */
+	struct sp_hit hit;              /* from the front to its sink */
+	struct sp_episode episode;      /* that the hit begins */
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1); /* SP_N_SCRATCH of a session that nests */
+	__uint(max_entries, 1); /* SP_N_SCRATCH in a session that nests */
 	__uint(key_size, 4);
 	__uint(value_size, sizeof(struct sp_scratch));
 } scratch SEC(".maps");
@@ -133,7 +135,7 @@ static __always_inline struct sp_scratch *sp_scratch_at(sp_u32 number)
 	return bpf_map_lookup_elem(&scratch, &number);
 }
 
-/* One that nobody on this CPU has; NULL, which is counted: all are taken. */
+/* Takes a free scratch of this CPU. NULL: all are taken, which is counted. */
 static __always_inline struct sp_scratch *sp_scratch_take(void)
 {
 	struct sp_scratch *s;
@@ -159,7 +161,7 @@ static __always_inline void sp_scratch_give(struct sp_scratch *s)
 	*(volatile sp_u32 *)&s->is_taken = 0;
 }
 
-/* The first of a CPU's has what there is one of. */
+/* Whether the program has what a CPU has only one of. */
 static __always_inline int sp_scratch_is_first(const struct sp_scratch *s)
 {
 	return !sp_config.nests || !s->number;

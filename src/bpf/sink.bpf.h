@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * sink.bpf.h: where the fronts' events end (event/slot.h): one program for each type of front, since a program goes on
- * only into one of its own type. The stacks are walked here, so that the unwinder is loaded once, however many attach
- * points a session has.
+ * sink.bpf.h: the programs in which the fronts end (event/slot.h), one for each type of front, because a program can
+ * tail-call only into one of its own type. The stacks are walked here, so that the unwinder is loaded once, however
+ * many attach points a session has.
  */
 #ifndef SP_BPF_SINK_BPF_H
 #define SP_BPF_SINK_BPF_H
 
 #include "bpf/sample.bpf.h"
 
-/* The scratch in which the front has left its event. It runs in the same context: nobody else's has this address. */
+/*
+ * The scratch in which the front has left its event. The sink has the front's context, whose address no other program
+ * has.
+ */
 static __always_inline struct sp_scratch *sp_scratch_of(void *ctx)
 {
 	sp_u32 i;
@@ -23,7 +26,7 @@ static __always_inline struct sp_scratch *sp_scratch_of(void *ctx)
 	return 0;
 }
 
-/* More waits at once are not known; a thread has one at most for each recipe. */
+/* Open episodes. A thread has at most one for each recipe; those beyond max_entries are counted as lost. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -32,7 +35,9 @@ struct {
 	__uint(value_size, sizeof(struct sp_episode));
 } episodes SEC(".maps");
 
-/* The stacks of the current task, if it is wanted: 1; its user stack may be finished by the user half: 0; or -1. */
+/*
+ * Walks the stacks of the current task. 1: done; 0: the user half finishes the user stack; -1: the task is not wanted.
+ */
 static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct task_struct *task, sp_u64 now)
 {
 	struct sp_hit *hit = &s->hit;
@@ -45,7 +50,7 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 		return -1;
 	sp_sample_begin(s, task, now, hit->recipe, hit->value);
 	s->key.state = hit->state;
-	s->ticket = 1; /* its row names one if the user half finishes the stack */
+	s->ticket = 1; /* not 0: where the user half has to finish the stack, the row names a ticket */
 	if (sp_config.kernel && hit->flags & SP_SLOT_KERNEL)
 		sp_kernel_stack(s, ctx, 1);
 	if (!sp_config.user || !(hit->flags & SP_SLOT_USER))
@@ -53,7 +58,7 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 	return sp_user_stack(s, ctx, task, 1);
 }
 
-/* Whether there was one. */
+/* Removes an open episode and counts its end as lost. 0: there was none. */
 static __always_inline int sp_episode_forget(const struct sp_episode_key *at)
 {
 	if (bpf_map_delete_elem(&episodes, at))
@@ -62,7 +67,7 @@ static __always_inline int sp_episode_forget(const struct sp_episode_key *at)
 	return 1;
 }
 
-/* What an episode's row will name is sent now, since it may end in another task. */
+/* Opens an episode. What its row will name is sent now, since the episode may end in another task. */
 static __always_inline void sp_episode_begin(struct sp_scratch *s, sp_u64 now, int has_stack)
 {
 	struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
@@ -73,7 +78,7 @@ static __always_inline void sp_episode_begin(struct sp_scratch *s, sp_u64 now, i
 	s->episode.key = s->key;
 	if (!bpf_map_update_elem(&episodes, &at, &s->episode, BPF_NOEXIST))
 		return;
-	/* One that is there has not ended for us: the kernel did not run our program then. */
+	/* An episode is open already: its end was missed, since the kernel did not run our program then. */
 	if (!sp_episode_forget(&at) || bpf_map_update_elem(&episodes, &at, &s->episode, BPF_ANY))
 		sp_tally(SP_N_LOST_EPISODES, 1);
 }

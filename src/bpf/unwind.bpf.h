@@ -2,10 +2,10 @@
 /*
  * unwind.bpf.h: a user stack, walked in the kernel, from a sample's registers to frame words in the scratch.
  *
- * The steps are unwind/step.h's. Here are its surroundings: the table segments (an array of maps, so that memory grows
- * on demand), the mappings that this sample has met, and the stack, which is read 2 KiB at a time because one such
- * read costs about what a single word costs. A frame in a file whose table is absent sends everything that the user
- * half needs to finish the stack (pending.bpf.h).
+ * The steps are those of unwind/step.h. This file gives them what they work on: the table segments (an array of maps,
+ * so that memory grows on demand), the mappings that this sample has met, and the stack, which is read 2 KiB at a time
+ * because such a read costs about as much as that of a word. At a frame in a file whose table is absent, all that the
+ * user half needs to finish the stack is sent to it (pending.bpf.h).
  */
 #ifndef SP_BPF_UNWIND_BPF_H
 #define SP_BPF_UNWIND_BPF_H
@@ -126,7 +126,7 @@ static __always_inline int sp_env_around(struct sp_scratch *s, sp_u64 ip)
 	return bpf_probe_read_user(s->code, SP_CODE_BYTES, (void *)(ip - SP_CODE_BEFORE)) ? -1 : 0;
 }
 
-/* What the file's table says; which is hereby in use, or only looked at. */
+/* Copies what the file's table says. is_used: the table counts as used in this window; else it is only looked at. */
 static __always_inline void sp_seen_table(struct sp_seen *e, int is_used)
 {
 	sp_u32 id = e->file;
@@ -135,7 +135,7 @@ static __always_inline void sp_seen_table(struct sp_seen *e, int is_used)
 	e->state = SP_TABLE_ABSENT;
 	if (!t)
 		return;
-	/* State first: what is read after it belongs to it, or to a later load (see unwind/tables.h). */
+	/* State first: what is read after it belongs to this state, or to a later load (see unwind/tables.h). */
 	e->state = *(volatile sp_u32 *)&t->state;
 	e->index = t->index;
 	e->rows = t->rows;
@@ -152,14 +152,17 @@ static __always_inline sp_u32 sp_process_known(struct sp_scratch *s);
 int sp_process_tell(struct sp_scratch *s);
 
 /*
- * A step that cannot be made before the process is announced. Not done on the spot: 6.1 sums up the stacks of nested
- * calls to 512 bytes.
+ * The process has to be announced before this step. That is not done here: 6.1 sums up the stacks of nested calls to
+ * 512 bytes.
  */
 #define SP_STEP_TELL 0xfffeu
-/* What was taken for a caller is an address that no call pushed, at the top of a fiber's stack: it is none. */
+/*
+ * At the top of a fiber's stack: the address taken for a caller was put there by hand, not by a call. The stack ends
+ * before it.
+ */
 #define SP_STEP_PLANTED 0xfffdu
 
-/* Fills in what file (or anonymous region) a checked mapping shows, without its table. 0 or a stop. */
+/* Fills in the file (or anonymous region) of a mapping that was checked, without its table. 0 or a stop. */
 static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen *e, sp_u64 addr)
 {
 	struct sp_vma_view *view = &s->view;
@@ -178,7 +181,7 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 	} else {
 		key.dev = SP_DEV_ANON;
 		key.ino = sp_process_known(s);
-		if (!key.ino) { /* without its record its addresses would pass for another's */
+		if (!key.ino) { /* without its process record its addresses would merge with another's */
 			e->start = e->end = 1;
 			return SP_STEP_TELL;
 		}
@@ -194,8 +197,8 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 }
 
 /*
- * Looks an address up in the mapping tree into seen[slot]. 0, or the stop that it means. Slot SP_N_SEEN: only looked
- * at, in slot 0. With SP_SEEN_AS_MEMORY as if no file were mapped.
+ * Looks an address up in the mapping tree, into seen[slot]. 0 or a stop. Slot SP_N_SEEN stands for slot 0 without
+ * marking the table as used. With SP_SEEN_AS_MEMORY the mapping is taken as one without a file.
  */
 #define SP_SEEN_AS_MEMORY 0x100
 __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
@@ -225,7 +228,10 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 	return r;
 }
 
-/* The same a second time where the file turns out to be none: code that was made at run time is its process's. */
+/*
+ * Looks a second time if the file is no ELF file (SP_TABLE_NO_FILE): its code, made at run time, belongs to the
+ * process.
+ */
 static __always_inline sp_u32 sp_seen_look(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 {
 	sp_u32 r = sp_seen_fill(s, addr, slot);
@@ -235,7 +241,7 @@ static __always_inline sp_u32 sp_seen_look(struct sp_scratch *s, sp_u64 addr, sp
 	return sp_seen_fill(s, addr, slot | SP_SEEN_AS_MEMORY);
 }
 
-/* The mapping of addr: one of those met before, or looked up. 0, or the stop; the slot in s->last_seen. */
+/* Finds the mapping of addr, among those met before or in the tree; its slot goes into s->last_seen. 0 or a stop. */
 static __always_inline sp_u32 sp_seen_find(struct sp_scratch *s, sp_u64 addr)
 {
 	sp_u32 i = s->last_seen & (SP_N_SEEN - 1);
@@ -282,7 +288,7 @@ __noinline sp_u32 sp_step_of_hotspot(struct sp_scratch *s, sp_u32 id, sp_u64 pc)
 	return r;
 }
 
-/* Verified once, not at each place that it is called from. */
+/* A function of its own, so that it is verified once and not for each call. */
 __noinline sp_u32 sp_step_of_v8(struct sp_scratch *s, sp_u32 off)
 {
 	sp_u32 r;
@@ -296,9 +302,9 @@ __noinline sp_u32 sp_step_of_v8(struct sp_scratch *s, sp_u32 off)
 }
 
 /*
- * The rules that this CPU used last, by frame word. A file id stands for one content as long as it is not taken back
- * (then the user half empties this), so an entry is never stale, also when the file's table was evicted. One line of
- * cache in place of three or four: at 99 Hz these, and not instructions, are what a frame costs.
+ * The rules that this CPU used last, by frame word. An entry is never stale, even when the file's table was evicted: a
+ * file id stands for one content until the user half takes it back, and then it empties this map. An entry takes one
+ * line of cache in place of three or four, and at 99 Hz cache misses, not instructions, are what a frame costs.
  */
 enum { SP_RULE_CACHE_BITS = 9 };
 struct {
@@ -322,7 +328,7 @@ static __always_inline struct sp_cached_rule *sp_rule_cached(struct sp_scratch *
 	return all ? &all[slot & ((1 << SP_RULE_CACHE_BITS) - 1)] : 0;
 }
 
-/* The rule at this offset from the file's table; SP_CFA_NONE in a gap. 0, or -1 where the table is torn. */
+/* Finds the rule at this offset in the file's table; SP_CFA_NONE in a gap. -1: the table changed while it was read. */
 static __always_inline int sp_rule_look_up(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset,
 					   struct sp_rule *ret_rule)
 {
@@ -339,8 +345,8 @@ static __always_inline int sp_rule_look_up(struct sp_scratch *s, struct sp_seen 
 }
 
 /*
- * The rule of a frame word, from this CPU's cache or the table. 0 or -1. No table speaks of an offset that a frame word
- * has no room for; as part of a word it would pass for another file's.
+ * Finds the rule of a frame word, in this CPU's cache or in the table. 0 or -1. An offset that is too large for a frame
+ * word has no rule: cut to fit, it would stand for another place.
  */
 static __always_inline int sp_rule_of(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset,
 				      struct sp_cached_rule *cached, struct sp_rule *ret_rule)
@@ -364,8 +370,9 @@ static __always_inline int sp_rule_of(struct sp_scratch *s, struct sp_seen *e, s
 }
 
 /*
- * Whether this caller's frame, of a rule that sp_rule_of() has just had, is one to which no call returns: what led here
- * lies (a stale row of .eh_frame). Looked at once as long as the rule is kept. Code that cannot be read is no reason.
+ * Whether no call stands in front of this caller's address: then the step that led here was wrong (a stale row of
+ * .eh_frame). The cache keeps the answer with the rule of sp_rule_of(). Code that cannot be read makes no frame
+ * suspect.
  */
 static __always_inline int sp_is_suspect(struct sp_scratch *s, struct sp_cached_rule *cached)
 {
@@ -386,7 +393,7 @@ int sp_deep_put(struct sp_scratch *s, sp_u64 word); /* deep.bpf.h */
 int sp_deep_mark(struct sp_scratch *s);
 int sp_deep_unwind(struct sp_scratch *s);
 
-/* The mark follows from the frame words, so that the stack's hash need not have it. */
+/* Marks the last frame as guessed. The stack's hash does without the mark, which follows from the frame words. */
 static __always_inline void sp_mark_last(struct sp_scratch *s)
 {
 	sp_u32 n = s->n_frames - 1;
@@ -398,8 +405,7 @@ static __always_inline void sp_mark_last(struct sp_scratch *s)
 	s->guessed = SP_STACK_HAS_GUESS;
 }
 
-/* Whether a leaf's caller, which was just found, was taken from the word at its stack pointer, whatever its code says.
- */
+/* Whether a leaf's caller was taken from the word at its stack pointer without its code bearing that out. */
 static __always_inline int sp_is_bare_guess(struct sp_scratch *s, sp_u64 ip, sp_u64 sp, sp_u32 how)
 {
 	sp_u64 code = 0;
@@ -410,8 +416,8 @@ static __always_inline int sp_is_bare_guess(struct sp_scratch *s, sp_u64 ip, sp_
 }
 
 /*
- * Code made at run time, of no runtime that is known: where a frame pointer leads nowhere, the user half may be able to
- * look at it, and is asked. Only where nothing better is known, so that nobody else pays for it.
+ * Steps over JIT code of no known runtime. Where the frame pointer leads nowhere the user half is asked, since it may
+ * be able to read the code. Nothing is asked for other code, so that nobody else pays for it.
  */
 __noinline sp_u32 sp_step_jit(struct sp_scratch *s, sp_u32 id)
 {
@@ -427,7 +433,7 @@ __noinline sp_u32 sp_step_jit(struct sp_scratch *s, sp_u32 id)
 	r = sp_step_guessed(s);
 	if (r != SP_STOP_NO_UNWIND && (r != SP_STEP_NEXT || !sp_is_bare_guess(s, ip, sp, how)))
 		return r;
-	s->regs.ip = ip; /* the frame pointer is as it was */
+	s->regs.ip = ip; /* the guess has changed these; the frame pointer it has not */
 	s->regs.sp = sp;
 	s->how = how;
 	s->guessed = guessed;
@@ -437,9 +443,10 @@ __noinline sp_u32 sp_step_jit(struct sp_scratch *s, sp_u32 id)
 }
 
 /*
- * Of a file's code. A leaf's may be on its way from the disk: nobody knows then whether it has a frame, not afterwards
- * either, so that the leaf is marked itself. Above the leaf: a child of fork returns to code that its parent ran, whose
- * pages it has not touched yet: they cannot be read here, which is no reason. The next step looks at the mapping.
+ * Guesses a step over a file's code. The leaf: if its code cannot be read (it is on its way from the disk), nobody can
+ * tell, now or later, whether it has a frame, so the leaf itself is marked. Above it: a child of fork returns to code
+ * that its parent ran, in pages that the child has not touched yet. That these cannot be read here does not stop the
+ * walk: the next step checks the mapping.
  */
 __noinline sp_u32 sp_step_file_guessed(struct sp_scratch *s)
 {
@@ -480,7 +487,7 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 	return r;
 }
 
-/* One frame: its word is stored and the registers become its caller's. SP_STEP_NEXT, or the stop. */
+/* Walks one frame: stores its word and replaces the registers by its caller's. SP_STEP_NEXT or a stop. */
 __noinline sp_u32 sp_step(struct sp_scratch *s)
 {
 	sp_u64 addr, offset, word;
@@ -515,7 +522,7 @@ __noinline sp_u32 sp_step(struct sp_scratch *s)
 		r = sp_step_table(s, e, offset);
 		if (r != SP_STEP_PLANTED)
 			return r;
-		s->n_frames = n; /* nobody is there */
+		s->n_frames = n; /* the planted address is no frame */
 		s->hash = hash;
 		return SP_STOP_FIBER;
 	}

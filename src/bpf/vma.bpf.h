@@ -5,9 +5,10 @@
  * The method: walk the maple tree mm->mm_mt by hand (lib/maple_tree.c describes the nodes). A node word holds the
  * node's address (aligned to 256) and, in bits 3 to 6, its type. The first pivot that is not below the address picks
  * the slot; 0 ends a part-filled node's pivots. The leaf's slot is the mapping. Nothing is locked: a node that died
- * while it was read is detected (it is its own parent) and the walk begins again; a mapping is believed only if it
+ * while it was read is detected (it is its own parent) and the walk begins again; a mapping is accepted only if it
  * belongs to this mm and spans the address. On kernels that change trees in place (6.1) a sample may interrupt such a
- * change on its own CPU; that is seen as a mapping that does not check out, counted, and never a wrong one.
+ * change on its own CPU. Then it finds a mapping that fails this check, which is counted, but never accepts a wrong
+ * one.
  */
 #ifndef SP_BPF_VMA_BPF_H
 #define SP_BPF_VMA_BPF_H
@@ -46,8 +47,8 @@ static __always_inline sp_u64 sp_node_word(struct sp_scratch *s, sp_u64 at, sp_u
 }
 
 /*
- * One level down: the slot for addr in this node, and in *ret_last the last address that the slot speaks for.
- * 0 with *ret_last = 0: the node is dead.
+ * One level down: returns the slot for addr in this node, and in *ret_last the last address that the slot covers. 0
+ * with *ret_last = 0: the node is dead.
  */
 __noinline sp_u64 sp_node_slot(struct sp_scratch *s, sp_u64 node, sp_u64 addr, sp_u64 *ret_last)
 {
@@ -75,7 +76,7 @@ __noinline sp_u64 sp_node_slot(struct sp_scratch *s, sp_u64 node, sp_u64 addr, s
 	return sp_node_word(s, at, shape.slots + i);
 }
 
-/* The address of the mapping that may hold addr, or 0. *ret_last: the end of the hole, or of the mapping. */
+/* Returns the mapping that may hold addr, or 0. *ret_last: the last address of the mapping, or of the hole. */
 __noinline sp_u64 sp_vma_walk(struct sp_scratch *s, sp_u64 addr, sp_u64 *ret_last)
 {
 	sp_u64 node, last = ~0ULL;
@@ -116,9 +117,9 @@ struct {
 } files SEC(".maps");
 
 /*
- * What a sample found no element for in `files`: the kernel keeps some ready on each CPU, 4 to some 90, makes more only
- * after the sample, and a program may have more files (ffmpeg: 220). All of this map's are made beforehand. The user
- * half moves what is here to `files`.
+ * New files for which a sample had no free element in `files`: the kernel keeps 4 to some 90 ready on each CPU and
+ * makes more only after the sample, while a program may have more files (ffmpeg: 220). All elements of this map exist
+ * beforehand. The user half moves its entries to `files`.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -141,7 +142,7 @@ struct {
 	__uint(value_size, 4);
 } free_files SEC(".maps");
 
-/* An id that no file has; 0: there is none. */
+/* Returns an id that no file has; 0: none is left. */
 static __always_inline sp_u32 sp_file_number(void)
 {
 	sp_u32 id = 0;
@@ -159,7 +160,7 @@ static __always_inline void sp_file_number_back(sp_u32 id)
 	bpf_map_push_elem(&free_files, &id, 0);
 }
 
-/* A file's basename, where its dentry is at hand; only to have a name if it cannot be opened. */
+/* Copies a file's basename from its dentry, to have a name if the file cannot be opened. */
 static __always_inline void sp_file_basename(sp_u64 file, char *ret_name)
 {
 	sp_u64 dentry, name;
@@ -181,7 +182,7 @@ static __always_inline sp_u32 sp_file_known(const struct sp_file_key *key)
 	return id ? (sp_u32)*id : 0;
 }
 
-/* 0: the file has this id now. *ret_is_new: in new_files. */
+/* Keeps a file's id. 0: kept; *ret_is_new: in new_files, not in `files`. */
 static __always_inline long sp_file_keep(const struct sp_file_key *key, sp_u64 id, sp_u32 *ret_is_new)
 {
 	long r = bpf_map_update_elem(&files, key, &id, BPF_NOEXIST);
@@ -190,11 +191,14 @@ static __always_inline long sp_file_keep(const struct sp_file_key *key, sp_u64 i
 	return *ret_is_new ? bpf_map_update_elem(&new_files, key, &id, BPF_NOEXIST) : r;
 }
 
-/* The id of a new file, announced to the user half. 0: no id, or no room for the announcement (counted). */
+/*
+ * Gives a new file an id and announces it to the user half. 0: no id is left, or no room for the announcement
+ * (counted).
+ */
 __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct sp_vma_view *view)
 {
 	struct sp_message_file *r;
-	struct sp_file_key own; /* 6.1 takes no map key from the memory of a function's argument */
+	struct sp_file_key own; /* a copy: 6.1 accepts no map key in memory that a function got as argument */
 	sp_u32 id;
 
 	if (!key || !view)
@@ -221,7 +225,7 @@ __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct s
 	r->tgid = view->tgid;
 	sp_file_basename(view->file, r->name);
 	if (sp_file_keep(&own, id, &r->is_new)) {
-		/* Another CPU was first (its id stands), or the table is full. */
+		/* Another CPU was faster, whose id stands, or the map is full. */
 		bpf_ringbuf_discard(r, 0);
 		sp_file_number_back(id);
 		return sp_file_known(&own);
@@ -237,7 +241,7 @@ static __always_inline sp_u32 sp_file_id(const struct sp_file_key *key, const st
 	return id ? (sp_u32)*id : sp_file_announce(key, view);
 }
 
-/* What a mapping shows, and where. Whose it is (tgid), the caller says. */
+/* Reads what a mapping shows, and where. The caller fills in the process (tgid). */
 static __always_inline void sp_vma_view_of(sp_u64 vma, struct sp_vma_view *ret_view)
 {
 	ret_view->start = sp_kfield(vma, struct vm_area_struct, vm_start);

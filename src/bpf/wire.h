@@ -3,12 +3,13 @@
  * wire.h: everything that the kernel half and the user half say to each other.
  *
  * The only kernel-half header that user space includes. It includes nothing, compiles as BPF C and as C17, and every
- * structure has the same layout in both. Numbers are little-endian host numbers; addresses of the unwind tables
- * ("table words") are indexes of 4-byte words in one address space that is cut into segments of SP_SEG_BYTES.
+ * structure has the same layout in both. Numbers are little-endian host numbers; addresses of the unwind tables ("table
+ * words") are indexes of 4-byte words in one address space that is cut into segments of SP_SEG_BYTES.
  *
- * Records arrive through two ring buffers: `events` (files and processes; a file wakes the reader) and `samples`
- * (frames of new stacks, read by a timer; samples that wait for a table, which wake the reader). The map `stacks` only
- * remembers which stacks were sent. The kernel half sends each of them once.
+ * Messages arrive through two ring buffers: `events` (files and processes; a file wakes the reader) and `samples`
+ * (frames of new stacks, read by a timer; samples that wait for a table, which wake the reader). The map `stacks` holds
+ * no frames: it remembers which stacks and tickets were sent, so that each is sent once, or again when the map has
+ * forgotten it.
  */
 #ifndef SP_BPF_WIRE_H
 #define SP_BPF_WIRE_H
@@ -23,17 +24,17 @@ typedef __INT64_TYPE__ sp_s64;
 
 enum {
 	SP_COMM_LEN = 16,
-	SP_MAX_FRAMES = 2048,   /* user frames of one stack; a deeper one keeps the leaf's and the root's of them, */
-	SP_ROOT_FRAMES = 512,   /* of which so many are the root's (a power of two) */
-	SP_NEAR_FRAMES = 512,   /* so many have room where every sample is walked */
-	SP_WALK_FRAMES = 65536, /* so many more are walked of one sample, at most */
+	SP_MAX_FRAMES = 2048,       /* user frames kept of one stack: those next to the leaf and, */
+	SP_ROOT_FRAMES = 512,       /* of a deeper one, so many next to the root (a power of two) */
+	SP_NEAR_FRAMES = 512,       /* of these, so many have room in the scratch of each sample */
+	SP_WALK_FRAMES = 65536,     /* at most so many more are walked of one sample */
 	SP_MAX_KERNEL_FRAMES = 128, /* the kernel's own limit is 127 */
 	SP_MAX_FILES = 32768,       /* files (and anonymous regions) known at one time */
 	SP_MAX_FREE_FILES = 8192,   /* ids of forgotten files, to be given again */
 	SP_MAX_PROCESSES = 16384,
 	SP_MAX_TARGETS = 32768,
 	SP_PENDING_STACK = 65536, /* stack bytes sent with a sample that waits for a table; encoders use over 32 KiB */
-	SP_MAX_STACKS_ABOVE = 32, /* records of the same size with what lies above that */
+	SP_MAX_STACKS_ABOVE = 32, /* records of that size with the stack above it */
 	SP_PENDING_MAPS = 512,    /* executable mappings sent with it; ffmpeg has 220 */
 	SP_NAME_LEN = 64,
 	SP_CODE_BYTES = 128, /* of a leaf's code, from SP_CODE_BEFORE bytes before its instruction pointer on */
@@ -60,8 +61,10 @@ enum {
 #define SP_FRAME_OFFSET_MASK ((1ULL << 40) - 1)
 #define SP_FRAME_KERNEL_MASK ((1ULL << 60) - 1)
 
-/* Why a user stack ended. COMPLETE, THREAD, FIBER: the root was reached, and of what. NONE, GONE: there was no user
- * stack to walk. */
+/*
+ * Why a user stack ended. COMPLETE, THREAD, FIBER: the walk reached the root of a process, thread or fiber. NONE, GONE:
+ * there was no user stack to walk.
+ */
 enum sp_stop {
 	SP_STOP_COMPLETE,
 	SP_STOP_NONE,      /* kernel thread, idle, or user stacks not asked for */
@@ -80,7 +83,7 @@ enum sp_stop {
 	SP_STOP_BITS,      /* a 32-bit program */
 	SP_STOP_COPY,      /* a word outside the copy of the stack that was taken */
 	SP_STOP_THREAD,    /* complete: where a thread begins */
-	SP_STOP_FIBER,     /* complete: where a fiber, coroutine or context begins, whoever resumed it */
+	SP_STOP_FIBER,     /* complete: where a fiber, coroutine or context begins, no matter who resumed it */
 	SP_N_STOPS,
 };
 #define SP_STACK_HAS_GUESS 0x100u /* flag beside an sp_stop: at least one frame was guessed */
@@ -101,14 +104,15 @@ enum sp_stop {
 #define SP_MAX_ROWS (1u << (32 - SP_INDEX_COUNT_BITS))
 
 enum sp_table_state {
-	SP_TABLE_ABSENT, /* not loaded (yet, or any more): the sample is finished by the user half, which loads it; of
-			    memory without a file: it is not known yet whose code it is */
+	SP_TABLE_ABSENT, /* not loaded yet, or evicted: the user half loads it and finishes the sample; of memory
+			    without a file: whose code it is is not known yet */
 	SP_TABLE_LOADED,
 	SP_TABLE_FP,      /* there is no unwind information: frame-pointer steps, guessed */
 	SP_TABLE_V8,      /* code that V8 made (unwind/x86_64/v8.h) */
 	SP_TABLE_HOTSPOT, /* code that HotSpot made (unwind/x86_64/hotspot.h) */
-	SP_TABLE_JIT,     /* code that another made: its process may be asked (unwind/x86_64/jit.h) */
-	SP_TABLE_NO_FILE, /* no ELF file, and no file any more: what is mapped of it is as memory without a file */
+	SP_TABLE_JIT,     /* JIT code of another runtime: the user half may read it (unwind/x86_64/jit.h) */
+	SP_TABLE_NO_FILE, /* no ELF file, and without a name (a memfd, say): its mappings are taken as memory without a
+			     file */
 };
 
 struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the user half, state last */
@@ -123,8 +127,8 @@ struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the
 };
 
 /*
- * What HotSpot tells of where its code is. at[]: addresses in the process, of HotSpot's own variables and then of the
- * numbers that tell the offset of a field (or a size). The rest is read from the process when such code is first met.
+ * Where HotSpot says its code is. at[]: addresses in the process; first those of HotSpot's own variables, then those of
+ * the numbers that tell a field's offset (or a size). The rest is read from the process when such code is first met.
  */
 enum sp_hotspot_field {
 	SP_HOTSPOT_HEAPS,       /* CodeCache::_heaps */
@@ -145,7 +149,7 @@ enum sp_hotspot_field {
 	SP_HOTSPOT_BLOCK, /* the size of HeapBlock, which stands before a blob */
 	SP_HOTSPOT_N_FIELDS,
 };
-#define SP_HOTSPOT_CODE_OFFSET 1u    /* where code begins is told from the blob's address on (since JDK 24) */
+#define SP_HOTSPOT_CODE_OFFSET 1u    /* a blob has its code's offset, not its address (since JDK 24) */
 #define SP_HOTSPOT_SHORT_COMPLETE 2u /* frame_complete has 2 bytes */
 enum { SP_HOTSPOT_MAX_HEAPS = 4, SP_MAX_HOTSPOTS = 512 };
 struct sp_code_heap {
@@ -161,7 +165,7 @@ struct sp_hotspot { /* value of map `hotspots`, by the id of the memory */
 };
 struct sp_hotspot_blob_info { /* what a blob says */
 	sp_u64 code;
-	sp_u32 complete, frame; /* bytes of code before the frame stands (negative: never); words of it */
+	sp_u32 complete, frame; /* bytes of code until the frame is set up (negative: never); its size in words */
 };
 
 /* Registers have their DWARF numbers. `sp` and `fp` are 7 and 6 on x86-64. */
@@ -176,10 +180,10 @@ enum sp_cfa_kind {
 	SP_CFA_BAD,         /* known, but not expressible: SP_STOP_RULE */
 	SP_CFA_V8,          /* no unwind information, in a file with V8's own functions (unwind/x86_64/v8.h) */
 };
-#define SP_V8_UNSURE 1 /* off of SP_CFA_V8: the return address of a leaf may be at the stack pointer; nobody knows */
+#define SP_V8_UNSURE 1 /* off of SP_CFA_V8: a leaf's return address may be at the stack pointer, or not */
 /* In `reg` of SP_CFA_ROOT: what begins there. */
 enum sp_stack_root { SP_ROOT_PROCESS, SP_ROOT_THREAD, SP_ROOT_FIBER };
-/* In `reg` of SP_CFA_BAD: what it is that a row cannot hold. */
+/* In `reg` of SP_CFA_BAD: what a row cannot express. */
 enum sp_bad_why {
 	SP_BAD_CAP,     /* the file has more rules than a table */
 	SP_BAD_CFA,     /* the frame's address: an expression, or a register that is not kept */
@@ -199,16 +203,16 @@ enum sp_ra_kind {
 	SP_RA_CFA,    /* saved at CFA + ra_off */
 	SP_RA_SP,     /* saved at sp + ra_off */
 	SP_RA_REG,    /* still in register ra_off (link-register machines; __vfork keeps it in rdi) */
-	SP_RA_SWITCH, /* as CFA, and the caller's frame is on another stack, so that it may lie anywhere; if add is not
-			 0 there is one between, which cannot be told: what it leads to is guessed */
+	SP_RA_SWITCH, /* as CFA, but the caller's frame is on another stack, which may lie anywhere; add not 0: a frame
+			 between the two is left out, so the caller is guessed */
 };
 /* In `ra`, too. */
 #define SP_RULE_SIGNAL 0x80u /* a signal frame; the caller was interrupted, not calling */
 /*
- * Of a function that never returns. Who makes up a fiber's stack by hand puts 0 where the return address of its first
- * function belongs, at the top of the stack, where the calling convention wants the frame's address to be a multiple of
- * 16. There, and only there, 0 is the root; anywhere else it is an address that is not mapped. Others put there what
- * shall run if the function did return (perl's Coro: abort): an address that no call stands in front of.
+ * The function never returns, so a return address of 0 is a fiber's root. Whoever builds a fiber's stack by hand puts 0
+ * where the first function's return address belongs: at the top of the stack, where the calling convention wants the
+ * frame's address to be a multiple of 16. Anywhere else 0 is an address that is not mapped. Others put the address of
+ * what is to run if the function did return (perl's Coro: abort), which no call stands in front of.
  */
 #define SP_RULE_FIRST 0x40u
 /* The base register (rbx) is saved at CFA + add (SP_CFA_REG, which has no other use for it). */
@@ -219,14 +223,14 @@ enum sp_ra_kind {
 #define SP_RULE_RA_MASK 0x03u
 
 /*
- * `kept`: a bit for each register that is in the caller what it is here. A hand-written function may count its CFA from
- * any register while it calls others, which leave that alone. Only files with such a function tell, only of such
- * registers; all others are lost in the caller, but for the stack pointer and the frame pointer, which every rule
- * tells.
+ * `kept`: a bit for each register whose value in the caller is the one here. A hand-written function may count its CFA
+ * from any register while it calls others that leave this register alone. Only files with such a function have these
+ * bits, and only for such registers. All other registers are lost in the caller, but for the stack pointer and the
+ * frame pointer, which every rule gives.
  */
 struct sp_rule { /* 16 bytes */
 	sp_u8 cfa;
-	sp_u8 reg; /* of SP_CFA_INDEX*: and << 4 the index */
+	sp_u8 reg; /* of SP_CFA_INDEX*: the index register << 4, too */
 	sp_u8 fp;
 	sp_u8 ra;
 	sp_s32 off;
@@ -236,7 +240,10 @@ struct sp_rule { /* 16 bytes */
 	sp_s16 ra_off;
 };
 
-/* A file as the kernel knows it. The user half never computes one: stat(2) shows other devices on some file systems. */
+/*
+ * A file as the kernel knows it. Keys come from the kernel half, or from records and /proc/PID/maps, never from
+ * stat(2), which shows other devices on some file systems.
+ */
 #define SP_DEV_ANON 0xffffffffu /* ino = process record, size = address >> 40 */
 #define SP_DEV_VDSO 0xfffffffeu
 struct sp_file_key {
@@ -247,8 +254,7 @@ struct sp_file_key {
 	sp_u32 generation;
 };
 
-/* The directory that a process's paths begin in, as /proc shows them: the same in all mount namespaces that share it.
- */
+/* The directory in which a process's paths begin, as /proc shows them; equal in all mount namespaces that share it. */
 struct sp_fsroot_key {
 	sp_u64 ino; /* 0: not known */
 	sp_u32 dev; /* major << 20 | minor */
@@ -263,12 +269,15 @@ struct sp_check { /* of the self-test: addr goes in, what is mapped there comes 
 	struct sp_fsroot_key fsroot; /* our own */
 };
 
-/* Of a clock's events: what a tick stands for. The user half changes it, and the events' periods (see sp_weight()). */
+/*
+ * What a tick of a clock event stands for. The user half changes it together with the events' periods (see
+ * sp_weight()).
+ */
 struct sp_ticks {
-	sp_u64 period_ns;  /* 0: the event says it */
-	sp_u64 longest_ns; /* between two ticks of a CPU over a change; more: the CPU was away */
-	sp_u32 change;     /* counted at its beginning and at its end: odd while the events are being changed */
-	sp_u32 recipe;     /* which of the session's it is */
+	sp_u64 period_ns;  /* 0: the event's own period */
+	sp_u64 longest_ns; /* the longest time between two ticks over a change; after a longer one the CPU was away */
+	sp_u32 change;     /* counted up at a change's beginning and end: odd while the events are being changed */
+	sp_u32 recipe;     /* number of the recipe that this is about */
 };
 
 struct sp_process_key { /* start_ns: CLOCK_BOOTTIME */
@@ -278,8 +287,8 @@ struct sp_process_key { /* start_ns: CLOCK_BOOTTIME */
 };
 
 /*
- * When a sample was taken, in units of some 4 ms since from_ns (CLOCK_MONOTONIC), rounded down by the mask; 0 if
- * from_ns is 0. Both are changed by the user half, which makes slices of these units.
+ * When a sample was taken: the time since from_ns (CLOCK_MONOTONIC) in units of some 4 ms, rounded down by the mask; 0
+ * if from_ns is 0. The user half changes both, and makes slices of these units.
  */
 enum { SP_SLICE_SHIFT = 22 };
 struct sp_slicing {
@@ -311,7 +320,7 @@ struct sp_count {
 /* What a thread was doing while it did not run. */
 enum sp_task_state {
 	SP_TASK_UNKNOWN,
-	SP_TASK_PREEMPTED, /* it could have run */
+	SP_TASK_PREEMPTED, /* ready to run */
 	SP_TASK_SLEEPING,
 	SP_TASK_DISK, /* uninterruptible */
 	SP_TASK_STOPPED,
@@ -331,9 +340,9 @@ struct sp_message_file {
 	sp_u32 id;
 	struct sp_file_key key;
 	sp_u64 start, end, pgoff; /* the mapping where it was seen; pgoff in bytes */
-	sp_u32 tgid;              /* as the user's /proc shows it, 0 = it does not */
+	sp_u32 tgid;              /* in the user's pid namespace; 0 = it has no number there */
 	sp_u32 is_new;            /* its id is in new_files, not in files */
-	char name[SP_NAME_LEN];   /* last component of the path, cut */
+	char name[SP_NAME_LEN];   /* last component of the path, shortened to fit */
 };
 
 #define SP_PID_HIDDEN 0xffffffffu
@@ -343,12 +352,12 @@ struct sp_pid_pair { /* a process or thread: its number in the user's pid namesp
 
 struct sp_message_process {
 	sp_u32 type;
-	sp_u32 id; /* what anonymous regions name it by */
+	sp_u32 id; /* anonymous regions name the process by it */
 	struct sp_process_key key;
 	sp_u32 ns_tgid; /* in its own PID namespace */
 	sp_u32 uid;
 	sp_u32 exe; /* file id, 0 = unknown */
-	sp_u32 pid; /* as the user's /proc shows it: 0 = the same as key.tgid, SP_PID_HIDDEN = it does not */
+	sp_u32 pid; /* in the user's pid namespace; 0 = the same as key.tgid, SP_PID_HIDDEN = it has no number there */
 	sp_u64 cgroup;
 	struct sp_fsroot_key fsroot;
 	char comm[SP_COMM_LEN]; /* of the thread-group leader */
@@ -359,15 +368,14 @@ struct sp_message_stack {
 	sp_u16 n_frames; /* SP_MAX_FRAMES at most */
 	sp_u16 stop;     /* enum sp_stop | SP_STACK_HAS_GUESS; kernel stacks: SP_STOP_COMPLETE */
 	sp_u64 id;
-	sp_u32 n_left_out; /* walked, and not among these */
+	sp_u32 n_left_out; /* walked, but not in frames[] */
 	sp_u32 pad;
-	/* sp_u64 frames[n_frames], leaf first, follow; where some are left out, the last ones go round (sp_frame_slot)
-	 */
+	/* sp_u64 frames[n_frames] follow, leaf first; if some are left out, the last ones are a ring (sp_frame_slot) */
 };
 
 /*
- * Where the frame behind n others is kept. Of a stack with more than SP_MAX_FRAMES the middle is left out: each frame
- * takes the place of the one SP_ROOT_FRAMES before it, so that in the end the root's are there.
+ * The slot of frame number n. Of a stack with more than SP_MAX_FRAMES the middle is left out: each further frame takes
+ * the slot of the one SP_ROOT_FRAMES before it, so that in the end those next to the root are there.
  */
 static inline sp_u32 sp_frame_slot(sp_u32 n)
 {
@@ -388,7 +396,10 @@ static inline sp_u32 sp_frame_slot(sp_u32 n)
 #define SP_HOW_REGS 0xffff0000u /* a bit for each of r[] that holds */
 #define SP_HOW_REGS_SHIFT 16
 
-/* A machine state to go on from; r[] in DWARF order. What does not hold of it is what the sample had. */
+/*
+ * A machine state to step from; r[] in DWARF order. A register whose bit is not set in `how` still has the sample's
+ * value.
+ */
 struct sp_regs {
 	sp_u64 ip;
 	sp_u64 sp;
@@ -404,7 +415,7 @@ struct sp_map { /* an executable mapping */
 
 enum { SP_PENDING_SENT = SP_NEAR_FRAMES * 8 + SP_PENDING_MAPS * sizeof(struct sp_map) + SP_PENDING_STACK };
 
-/* A part of a stack that is deeper than SP_PENDING_STACK, sent before the sample that it belongs to. */
+/* A part of a stack that is larger than SP_PENDING_STACK, sent before its sample. */
 struct sp_message_stack_above {
 	sp_u32 type;
 	sp_u32 bytes;
@@ -417,27 +428,25 @@ struct sp_message_stack_above {
 struct sp_message_pending {
 	sp_u32 type;
 	sp_u32 n_maps; /* SP_PENDING_MAPS: there may have been more */
-	/* user_stack: 0, or a number that the row is counted under which is not complete yet: the stack's, from now on
-	 */
+	/* user_stack: 0, or the ticket that rows name in place of the stack */
 	struct sp_count_key key;
 	struct sp_count value;
 	struct sp_regs regs;
 	sp_u32 waits_for; /* file id */
 	sp_u32 stack_bytes;
-	sp_u32 holes; /* a bit for each page of the stack that could not be read, from that of stack_at on */
+	sp_u32 holes; /* a bit for each page of the stack that could not be read, beginning with that of stack_at */
 	sp_u32 pad;
 	sp_u32 how;                /* SP_HOW_* of regs */
 	sp_u32 n_frames;           /* walked before the table was missed: SP_NEAR_FRAMES at most, when it is sent */
 	sp_u32 guessed;            /* SP_STACK_HAS_GUESS, if one of those was */
 	sp_u32 code_bytes;         /* SP_CODE_BYTES, or 0: not readable */
 	sp_u8 code[SP_CODE_BYTES]; /* around regs.ip, from SP_CODE_BEFORE bytes before it: whether a leaf has a frame */
-	sp_u64 stack_at; /* user address of the stack's first byte: the stack pointer, or as far below it as a leaf may
-			    use */
-	sp_u64 above;    /* id of the parts of the stack above that, or 0 */
+	sp_u64 stack_at; /* user address of the copy's first byte: the stack pointer, or SP_RED_ZONE bytes below it */
+	sp_u64 above;    /* id of the parts that lie above the copy, or 0 */
 	struct sp_message_stack deep; /* the head of frames[] as a record of its own */
 	union {
 		sp_u8 sent[SP_PENDING_SENT];  /* as much as there is of frames, mappings and stack, without gaps */
-		sp_u64 frames[SP_MAX_FRAMES]; /* while a stack is walked that is deeper, in either half */
+		sp_u64 frames[SP_MAX_FRAMES]; /* of a deep stack while it is walked, in either half */
 	};
 };
 
@@ -465,7 +474,7 @@ struct sp_config {
 	sp_u32 cgroup_level; /* of the only cgroup wanted */
 	sp_u64 cgroup;       /* its id; 0 = all */
 	sp_u32 nests;        /* more than one program samples, and one may come within another */
-	sp_u32 n_recipes;    /* keys say which of them a sample is of */
+	sp_u32 n_recipes;    /* more than 1: keys tell the recipe of a sample */
 };
 
 /* What the kernel half counts, each on its own CPU. */
@@ -481,21 +490,21 @@ enum sp_counter {
 	SP_N_STACKS_SENT,
 	SP_N_PENDING, /* sent to the user half for completion */
 	/* Losses. */
-	SP_N_LOST_PENDING,   /* no room in the ring for that: the stack was cut */
+	SP_N_LOST_PENDING,   /* no room in the ring for one of these: its stack was cut */
 	SP_N_LOST_STACKS,    /* no room in the ring for a new stack's frames (sent again at its next sample) */
 	SP_N_LOST_FILES,     /* no room in the ring for a new file (announced again) */
 	SP_N_LOST_PROCESSES, /* no room for a new process record */
 	SP_N_LOST_COUNTS,    /* the table of counts was full: samples lost */
 	SP_N_LOST_NESTED,    /* a sample inside a sample: lost */
-	SP_N_LOST_EPISODES,  /* no room for a thread's wait */
-	SP_N_LOST_ENDS,      /* its end was not seen */
+	SP_N_LOST_EPISODES,  /* no room for another open episode */
+	SP_N_LOST_ENDS,      /* episodes whose end was not seen */
 	SP_N_LOST_TARGETS,   /* no room to follow a new process of the command */
 	/* Programs that the command and its children executed. */
 	SP_N_PROGRAMS,        /* all; of these */
 	SP_N_PROGRAMS_SECURE, /* set-user-id, or with capabilities of their own */
 	SP_N_PROGRAMS_STATIC, /* and others without a dynamic linker */
 	/* Own use. */
-	SP_N_OWN_NS, /* the time that this program took itself, where it was asked to measure */
+	SP_N_OWN_NS, /* time spent in the programs themselves, if sp_config.time_own */
 	SP_N_COUNTERS,
 };
 

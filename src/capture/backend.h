@@ -2,11 +2,10 @@
 /*
  * backend.h: where a session's samples come from. Private to src/capture.
  *
- * bpf.c: the kernel half unwinds and counts; its records and counts are drained. perf.c: perf_event_open copies
- * registers and stacks, and the user half keeps the address spaces and unwinds them. Both give files to files.c,
- * processes, stacks and samples to drain.c and pending.c, in the same records, so that the same profile comes out.
- * A backend is constant; its state is in struct sp_capture. Functions return 0 or a negative errno with
- * sp_error_text().
+ * bpf.c: the kernel half unwinds and counts; its messages and counts are drained. perf.c: perf_event_open copies
+ * registers and stacks; the user half keeps track of the address spaces and unwinds. Both give files to files.c and
+ * processes, stacks and samples to drain.c and pending.c in the same form, so the same profile comes out. A backend is
+ * constant; its state is in struct sp_capture. Functions return 0 or a negative errno with sp_error_text().
  */
 #ifndef SP_CAPTURE_BACKEND_H
 #define SP_CAPTURE_BACKEND_H
@@ -20,22 +19,22 @@ struct sp_capture;
 struct sp_backend {
 	int (*open)(struct sp_capture *c); /* makes c->tables and c->shared, too */
 	int (*target_add)(struct sp_capture *c, uint32_t number, enum sp_target state);
-	int (*attach)(struct sp_capture *c);                    /* sampling begins */
-	void (*detach)(struct sp_capture *c);                   /* and ends: what was sampled is still to be read */
-	int (*seek)(struct sp_capture *c);                      /* announces the files that are mapped now */
-	int (*read)(struct sp_capture *c);                      /* takes in the records that have come */
+	int (*attach)(struct sp_capture *c);  /* sampling begins */
+	void (*detach)(struct sp_capture *c); /* ends sampling; what was sampled is still to be read */
+	int (*seek)(struct sp_capture *c);    /* announces the files that are mapped now */
+	int (*read)(struct sp_capture *c);    /* takes in the records that have come */
 	int (*swap_counts)(struct sp_capture *c, unsigned odd); /* a window is over, and its records were read */
 	int (*poll_fd)(const struct sp_capture *c, unsigned i); /* readable when there are records; -1: none */
-	/* A file could not be opened: its next sight announces it again. */
+	/* A file could not be opened: it is to be announced again when it is met again. */
 	void (*forget)(struct sp_capture *c, uint32_t file_id);
 	/* The path by which it was mapped, or NULL: not known. */
 	const char *(*path)(const struct sp_capture *c, uint32_t file_id);
-	void (*stats)(struct sp_capture *c, bool with_memory); /* without, it costs next to nothing */
-	/* Of sessions that last (lasting.h); NULL: this backend's do not. */
+	void (*stats)(struct sp_capture *c, bool with_memory); /* without memory it costs next to nothing */
+	/* Only for sessions that last (lasting.h); NULL in a backend that has none. */
 	int (*rate)(struct sp_capture *c, uint64_t rate_millihertz); /* sets the rate */
 	int (*pause)(struct sp_capture *c, bool is_paused);          /* true: stops taking samples; false: resumes */
-	int (*send_again)(struct sp_capture *c); /* as if no stack and no process had been sent yet */
-	void (*done)(struct sp_capture *c);      /* frees all, also after a failed open */
+	int (*send_again)(struct sp_capture *c);                     /* forgets which stacks and processes were sent */
+	void (*done)(struct sp_capture *c);                          /* frees all, also after a failed open */
 };
 
 extern const struct sp_backend sp_backend_bpf, sp_backend_perf;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * behind.c: whether a call ends in front of a return address, by the bytes of its file, which the session has open.
+ * behind.c: whether a call ends right before a return address, told from the bytes of its file, which the session has
+ * open.
  *
- * For samples that are walked in the user half, as the kernel half looks at the code in memory (sp_is_suspect). Only
- * the page cache is read (RWF_NOWAIT), where code that has just run is: a disk may keep a reader waiting. overlayfs and
- * tmpfs do not know that flag; their files are read as they are, since openers refuse what may hang (worker/mounts.h).
- * Answers are kept: the same places are returned to again and again.
+ * For samples that are walked in the user half; the kernel half looks at the code in memory (sp_is_suspect). Only the
+ * page cache is read (RWF_NOWAIT), which has code that has just run: a disk may keep a reader waiting. overlayfs and
+ * tmpfs do not have that flag; their files are read without it, since openers refuse what may hang (worker/mounts.h).
+ * Answers are kept, because the same places are returned to again and again.
  */
 #include "capture/priv.h"
 #include "unwind/finish.h"
@@ -16,7 +17,7 @@
 
 enum { N_KEPT = 4096, CALL_BYTES = 8 };
 
-struct sp_behind { /* birth 0: free */
+struct sp_behind { /* an answer; birth 0: free */
 	uint64_t word, birth;
 	bool is_call;
 };

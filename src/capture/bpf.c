@@ -13,7 +13,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-enum { STOCK = 48 /* with what the kernel adds to it it keeps some 90 */ };
+enum { STOCK = 48 /* elements to stock; with those of the kernel a CPU then has some 90 */ };
 
 static int array_make(void *broker, uint32_t bytes)
 {
@@ -57,7 +57,7 @@ static int rings_new(struct sp_capture *c)
 	return c->samples ? 0 : sp_fail(-errno, "map a ring buffer");
 }
 
-/* Takes elements of the map of files from this CPU's list, and gives them back: then it has more than before. */
+/* Takes elements of the map of files from the kernel and gives them back: they stay on this CPU's list. */
 static void files_stock(const struct sp_capture *c)
 {
 	sp_u64 id = 0, i;
@@ -69,10 +69,10 @@ static void files_stock(const struct sp_capture *c)
 }
 
 /*
- * The kernel keeps elements of maps ready on each CPU, four at first, and in a sample no more can be had: of a
- * program's libraries all but four would take room in new_files, which all CPUs share. No file has a key without a
- * device. Not for a session that lasts: there it is one sample of many, and the agent's service may not move between
- * CPUs.
+ * The kernel keeps some free elements of a map on each CPU, four at first, and makes no more within a sample. Of the
+ * files that one sample meets all but four would take room in new_files, which all CPUs share. So each CPU's list is
+ * filled beforehand, by keys that no file has (without a device). Not done in a session that lasts: there this is one
+ * sample of many, and the agent's service may not move between CPUs.
  */
 static void files_stock_all(const struct sp_capture *c)
 {
@@ -159,7 +159,7 @@ static void bpf_forget(struct sp_capture *c, uint32_t file_id)
 	bpf_map_delete_elem(c->files_fd, &c->seen[file_id].key);
 }
 
-/* The kernel half does not tell paths: the link in /proc/PID/map_files does. */
+/* The kernel half does not send paths; the link in /proc/PID/map_files has the path. */
 static const char *bpf_path(const struct sp_capture *c, uint32_t file_id)
 {
 	(void)c;

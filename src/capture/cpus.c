@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cpus.c: CPUs that come, or come back, while a session runs. The event of a CPU that goes is dead for good, and nobody
- * says so; the kernel announces a CPU that comes or goes to whoever listens to its device events (netlink(7),
- * NETLINK_KOBJECT_UEVENT), also one that was away for a moment only.
+ * cpus.c: CPUs that come, or come back, while a session runs. The event of a CPU that goes offline stays dead, and perf
+ * does not report that. But the kernel sends a message for each CPU that comes or goes to those who listen to its
+ * device events (netlink(7), NETLINK_KOBJECT_UEVENT), also for one that was away for a moment only.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -17,7 +17,10 @@
 
 enum { KERNEL_GROUP = 1 };
 
-/* Other devices come and go all the time (network devices of containers): only "onli" and "offl" wake us. */
+/*
+ * Other devices come and go all the time (containers' network devices): only messages that begin with "onli" or "offl"
+ * wake us.
+ */
 static void filter(int socket)
 {
 	static struct sock_filter program[] = {
@@ -29,10 +32,10 @@ static void filter(int socket)
 	};
 	struct sock_fprog p = {.len = SP_COUNT(program), .filter = program};
 
-	setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &p, sizeof(p)); /* without it it works as well */
+	setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &p, sizeof(p)); /* it only saves wake-ups */
 }
 
-/* Without it (a sandbox that has no netlink) the CPUs stay those of the beginning. */
+/* Without netlink (in a sandbox) only the CPUs of the beginning are sampled. */
 void sp_cpus_begin(struct sp_capture *c)
 {
 	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = KERNEL_GROUP};
@@ -93,7 +96,7 @@ static void take(struct sp_capture *c, const char *text)
 	if (!is_about(text, "online", &cpu) || !is_wanted(c, cpu))
 		return;
 	tell(c, cpu, true);
-	/* It may have gone again: what is sampled elsewhere is worth more than an error. */
+	/* The CPU may have gone again: the samples of the others are worth more than an error. */
 	if (c->o.recipes[0]->ground->attach_cpu(&c->recipe, &c->o, cpu) < 0) {
 		sp_error_clear();
 		c->stats.n_unsampled_cpus++;
@@ -113,7 +116,7 @@ void sp_cpus_update(struct sp_capture *c)
 
 		if (n < 0 && errno != EINTR && errno != ENOBUFS)
 			return;
-		if (n <= 0 || from.nl_pid != 0) /* not of the kernel */
+		if (n <= 0 || from.nl_pid != 0) /* not from the kernel */
 			continue;
 		text[n] = 0;
 		take(c, text);

@@ -22,7 +22,7 @@ int sp_drain_ring(struct ring_buffer *ring)
 	return r < 0 ? sp_fail(r, "read a ring buffer") : 0;
 }
 
-struct frames { /* of a stack, as numbers in the profile */
+struct frames { /* of a stack, by their numbers in the profile */
 	uint32_t number[SP_MAX_FRAMES + 1];
 	uint32_t n;
 };
@@ -36,10 +36,10 @@ static uint32_t frame_flags(sp_u64 word)
 }
 
 /*
- * The file of a frame. Its record was reserved in `events` before any stack could name it, but that ring was read
- * before this stack came, or the reading ended at a record that another CPU was about to finish. Where reading again
- * does not help, it does so when all programs that ran have ended. A number that is unknown even then was never
- * announced.
+ * The file of a frame. Its message was reserved in `events` before any stack could name the file. But it may not have
+ * been read yet: that ring was read before this stack came, or the reading ended at a message that another CPU was
+ * still writing. So the ring is read again, and, if that does not help, once more when all programs that were running
+ * have ended. A number that is unknown even then was never announced.
  */
 static int64_t file_of(struct sp_capture *c, uint32_t id)
 {
@@ -98,8 +98,8 @@ static void stack_classify(struct sp_stack *s, uint32_t stop)
 }
 
 /*
- * What stands where the middle of a deep stack was: a function of that name, in the file of the frame before it,
- * towards the root, so that no library appears that was not there.
+ * The frame in place of the middle of a deep stack: a function of that name, in the file of the next frame towards the
+ * root, so that no library appears that was not there.
  */
 static int64_t gap_frame(struct sp_capture *c, uint32_t before)
 {
@@ -112,7 +112,7 @@ static int64_t gap_frame(struct sp_capture *c, uint32_t before)
 	return number < 0 ? number : sp_profile_add_frame_variant(c->profile, &frame, false);
 }
 
-/* Frames [from, to) of those walked, behind the n that are there. */
+/* Appends frames [from, to) of those walked. */
 static int frames_add(struct sp_capture *c, const sp_u64 *words, uint32_t from, uint32_t to, struct frames *f)
 {
 	for (uint32_t i = from; i < to; i++) {
@@ -125,7 +125,7 @@ static int frames_add(struct sp_capture *c, const sp_u64 *words, uint32_t from, 
 	return 0;
 }
 
-/* The leaf's part, the gap, and the root's. */
+/* The frames next to the leaf, the gap, and those next to the root. */
 static int deep_frames(struct sp_capture *c, const struct sp_walked *walked, struct frames *f)
 {
 	uint32_t gap = SP_MAX_FRAMES - SP_ROOT_FRAMES;
@@ -183,7 +183,7 @@ static int stack_record(struct sp_capture *c, const struct sp_message_stack *r, 
 }
 
 /* --- processes --- */
-/* The path of a process's cgroup, as long as it is there: a container may end at any time. "" = not known. */
+/* Notes the path of a process's cgroup at once, because a container may end at any time. "" = not known. */
 static int cgroup_note(struct sp_capture *c, uint32_t process, sp_u64 id)
 {
 	uint32_t pid = sp_profile_process(c->profile, process)->pid;
@@ -203,7 +203,7 @@ static int cgroup_note(struct sp_capture *c, uint32_t process, sp_u64 id)
 		   : sp_numbers_set(&c->cgroups, &id, sizeof(id), sp_profile_process(c->profile, process)->cgroup_path);
 }
 
-/* Paths of another root than ours mean other files than ours. */
+/* A word for the root directory, since equal paths below another root mean other files. */
 static int64_t root_word(struct sp_capture *c, const struct sp_fsroot_key *fsroot)
 {
 	const struct sp_fsroot_key *own = &c->own_fsroot;
@@ -239,7 +239,7 @@ static int process_record(struct sp_capture *c, const struct sp_message_process 
 	number = sp_profile_add_process(c->profile, &p);
 	if (number < 0)
 		return (int)number;
-	if (p.exe) /* it may have been announced without one */
+	if (p.exe) /* an earlier announcement may have had none */
 		sp_profile_process(c->profile, (uint32_t)number)->exe = p.exe;
 	error = sp_numbers_set(&c->process_keys, &r->key, sizeof(r->key), (uint32_t)number);
 	if (!error)
@@ -251,7 +251,7 @@ static int process_record(struct sp_capture *c, const struct sp_message_process 
 	return cgroup_note(c, (uint32_t)number, r->cgroup);
 }
 
-/* Its id is there all the time, so that the kernel half gives it no other one. */
+/* Moves a new file to the map `files`: added there first, so that the kernel half gives it no second id in between. */
 static int file_take(struct sp_capture *c, const struct sp_message_file *r)
 {
 	if (r->is_new) {
@@ -290,7 +290,7 @@ int sp_drain_message(void *capture, void *data, size_t size)
 }
 
 /* --- counts --- */
-/* The set of labels with the state alone. */
+/* The set of labels that has only the task's state. */
 static int64_t state_label(struct sp_capture *c, uint32_t state)
 {
 	static const char *const words[SP_N_TASK_STATES] = {"unknown", "preempted", "sleeping", "disk sleep",
@@ -382,7 +382,7 @@ static int episode_count(struct sp_capture *c, const struct sp_episode *e, uint6
 	return row_add(c, &e->key, &(struct sp_count){.n = 1, .weight = ns});
 }
 
-/* What has begun and not ended counts as far as it went. Nothing runs any more. */
+/* Counts the episodes that are still open up to now. No program runs any more. */
 int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns)
 {
 	struct sp_episode_key at, *from = NULL;
@@ -397,7 +397,7 @@ int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns)
 	return r;
 }
 
-/* Empties one of the two tables of counts, which no program uses any more. */
+/* Empties that one of the two tables of counts which no program uses any more. */
 int sp_drain_counts(struct sp_capture *c, unsigned odd)
 {
 	SP_FREE struct sp_count_key *keys = calloc(SP_BATCH, sizeof(*keys));
@@ -412,7 +412,10 @@ int sp_drain_counts(struct sp_capture *c, unsigned odd)
 		n = size;
 		failed = bpf_map_lookup_and_delete_batch(c->counts_fd[odd], from, &position, keys, values, &n, NULL);
 		if (failed && errno == ENOSPC && size < (1U << 20)) {
-			/* A bucket holds more than the batch: nothing was taken; again with more room. */
+			/*
+			 * A bucket of the map holds more than the batch, so nothing was taken: try again with more
+			 * room.
+			 */
 			size *= 2;
 			free(sp_take_ptr(keys));
 			free(sp_take_ptr(values));
@@ -434,8 +437,8 @@ int sp_drain_counts(struct sp_capture *c, unsigned odd)
 }
 
 /*
- * Empties the kernel half's table of processes before it is full: those that still run are announced again, and become
- * the same processes of the profile.
+ * Empties the kernel half's table of processes before it is full. Processes that still run are announced again, and
+ * keep their numbers in the profile.
  */
 int sp_drain_processes(struct sp_capture *c)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * files.c: a file's way: announced -> opened -> identified -> table from the cache, or built -> loaded.
+ * files.c: the steps of a file: announced -> opened -> identified -> table from the cache, or built -> loaded.
  *
- * Each step is asked of the workers and goes on in its callback. A file that cannot be opened is forgotten by the
- * kernel half, so that its next sight announces it again, at most SP_MAX_OPEN_TRIES times.
+ * Each step is a request to the workers, and the next one begins in its callback. A file that cannot be opened is
+ * forgotten by the kernel half, so that it is announced again when it is met again, at most SP_MAX_OPEN_TRIES times.
  */
 #include "base/entries.h"
 #include "base/error.h"
@@ -27,8 +27,8 @@ struct file_job { /* one request: the file and the session it is for */
 	struct sp_capture *c;
 	uint32_t id;
 	uint64_t birth;
-	struct file_job *next;    /* of those that are being built, or wait for the same one */
-	struct file_job *waiting; /* copies, which find its table in the cache when it is there */
+	struct file_job *next;    /* in the list of tables being built, or of those waiting for the same one */
+	struct file_job *waiting; /* copies of the file: when its table is built they find it in the cache */
 };
 
 static struct file_job *job_new(struct sp_capture *c, uint32_t id)
@@ -40,7 +40,7 @@ static struct file_job *job_new(struct sp_capture *c, uint32_t id)
 	return job;
 }
 
-/* Nobody waits for the answer any more: the profile is the caller's, or the file was forgotten. */
+/* Whether the answer is of no use any more: the profile is the caller's again, or the file was forgotten. */
 static bool is_late(const struct file_job *job)
 {
 	return job->c->is_over || job->c->seen[job->id].birth != job->birth;
@@ -76,8 +76,9 @@ static void table_refuse(struct sp_capture *c, uint32_t id)
 }
 
 /*
- * No ELF file, and no file any more (shared memory, a memfd, a temporary file that was deleted): what programs make
- * code in that they map twice, or share. The kernel half takes it for memory without a file from now on.
+ * The file is no ELF file and has no name any more (shared memory, a memfd, a deleted temporary file): programs put JIT
+ * code into such files to map it twice, or to share it. From now on the kernel half takes its mappings for memory
+ * without a file.
  */
 static void no_file_note(struct sp_capture *c, uint32_t id)
 {
@@ -140,7 +141,7 @@ static void blob_take(struct sp_capture *c, uint32_t id, int r, struct sp_blob *
 	free(blob);
 }
 
-/* What most samples wait for is built first, and what is small: so they wait as short as can be, on the whole. */
+/* Builds first what many samples wait for and what is small, which keeps the waiting time short on the whole. */
 static void build_hurry(struct sp_capture *c, uint32_t id)
 {
 	uint32_t n = c->seen[id].n_wanted;
@@ -191,7 +192,7 @@ static bool cache_load(struct sp_capture *c, uint32_t id)
 	return true;
 }
 
-/* What is being built from a file that this one may be a copy of. Whether it is, the cache decides. */
+/* A table being built from a file that may be the same (equal build id). The cache decides whether it is. */
 static struct file_job *building_of(const struct sp_capture *c, uint32_t id)
 {
 	const struct sp_known_file *k = sp_known_of(c, id);
@@ -252,7 +253,7 @@ static void package_keep(struct sp_capture *c, struct sp_file *file, const struc
 	int64_t version = sp_profile_add_string(c->profile, package->version);
 
 	if (name < 0 || version < 0)
-		return; /* a name less, not a file less */
+		return; /* lose the name, not the file */
 	file->package = (uint32_t)name;
 	file->package_version = (uint32_t)version;
 }
@@ -320,7 +321,7 @@ static void open_failed(struct sp_capture *c, uint32_t id, int r)
 	note_set(c, id, sp_error_text(r));
 	sp_error_clear();
 	table_refuse(c, id);
-	/* It may be met again in a process that lives longer: announced anew, under a new id. */
+	/* The file is announced anew, under a new id, if a process that lives longer has it mapped. */
 	if (++k->n_tries < SP_MAX_OPEN_TRIES && c->backend)
 		c->backend->forget(c, id);
 }
@@ -329,7 +330,7 @@ static int path_keep(struct sp_capture *c, uint32_t id, const struct sp_open_res
 {
 	struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
 	int64_t path = sp_profile_add_string(c->profile, o->path);
-	/* no path: only that of another hard link is known, and the name is the kernel half's */
+	/* No path means that only another hard link's is known: keep the name that the kernel half sent. */
 	int64_t name = *o->path ? sp_profile_add_string(c->profile, sp_path_last(o->path)) : file->name;
 
 	if (path < 0 || name < 0)
@@ -359,7 +360,7 @@ static void opened(void *arg, struct sp_open_result *o)
 		open_failed(c, id, o->r);
 		return;
 	}
-	if (k->fd >= 0) { /* another announcement of it was faster, and its descriptor may be in use */
+	if (k->fd >= 0) { /* another announcement of the file was faster, and its descriptor may be in use */
 		close(o->fd);
 	} else {
 		k->fd = o->fd;
@@ -390,7 +391,7 @@ static void open_want(struct sp_capture *c, uint32_t id, const struct sp_message
 	}
 }
 
-/* --- the vDSO: our own image is everyone's --- */
+/* --- the vDSO: our own image is that of all processes --- */
 const void *sp_capture_vdso(size_t *ret_size)
 {
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
@@ -445,7 +446,10 @@ static int file_describe(struct sp_capture *c, const struct sp_message_file *r, 
 	return 0;
 }
 
-/* The file's number in the profile: an old one if the same file was announced before under another id. */
+/*
+ * The file's number in the profile: that of an earlier announcement of the same file under another id, if there was
+ * one.
+ */
 static int64_t number_of(struct sp_capture *c, const struct sp_message_file *r)
 {
 	struct sp_file file = {.tag = c->stats.n_files + 1};
@@ -500,13 +504,13 @@ void sp_files_want(struct sp_capture *c, uint32_t id)
 	if (c->seen[id].state != SP_SEEN_DONE) {
 		uint32_t n = ++c->seen[id].n_wanted;
 
-		if (!(n & (n - 1))) /* a power of two: seldom enough */
+		if (!(n & (n - 1))) /* at powers of two, which is often enough */
 			build_hurry(c, id);
 		return;
 	}
 	/*
-	 * It was evicted. Once a window is enough: where the tables in use do not fit in the memory allowed, they would
-	 * throw one another out for ever and leave no time for anything else.
+	 * The table was evicted. It is loaded at most once a window: where the tables in use do not fit in the memory
+	 * allowed, they would evict one another for ever and leave no time for anything else.
 	 */
 	if (c->seen[id].loaded == *c->shared.window)
 		return;

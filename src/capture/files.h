@@ -2,11 +2,11 @@
 /*
  * files.h: what a session knows of files, by the kernel half's numbers and by the profile's. Private to src/capture.
  *
- * files.c takes a file from its first sight to its table: opened, identified, its table loaded, each step by the
- * workers; jit.c holds what there is about memory without a file. forget.c takes numbers back from files that are not
- * in use any more, while nothing is sampled, and moves the others to a fresh profile. Tables and descriptors are the
- * session's. Callbacks of the workers find their file by its number and birth: an answer for a file that was forgotten
- * meanwhile is thrown away. 0 or a negative errno.
+ * files.c takes a file from its first sight to its table: opened, identified, table loaded, each step done by the
+ * workers; jit.c does what concerns memory without a file. forget.c takes numbers back from files that are not in use
+ * any more, while nothing is sampled, and moves the others to a fresh profile. Tables and descriptors are the
+ * session's. Callbacks of the workers find their file by its number and birth: an answer about a file that was
+ * forgotten meanwhile is thrown away. 0 or a negative errno.
  */
 #ifndef SP_CAPTURE_FILES_H
 #define SP_CAPTURE_FILES_H
@@ -23,8 +23,8 @@ struct sp_profile;
 struct sp_rule;
 
 /*
- * LATER: its table may not be built now, and it goes without; FREE: no file has this number; GIVEN: it is in the map
- * free_files, and the kernel half may assign it again.
+ * LATER: the table may not be built now, and frames are guessed meanwhile; FREE: no file has this number; GIVEN: the
+ * number is in the map free_files, and the kernel half may assign it again.
  */
 enum sp_seen_state { SP_SEEN_NEW, SP_SEEN_LOADING, SP_SEEN_DONE, SP_SEEN_LATER, SP_SEEN_FREE, SP_SEEN_GIVEN };
 
@@ -34,54 +34,56 @@ struct sp_seen_file { /* by file id */
 	uint8_t state;     /* enum sp_seen_state */
 	uint8_t n_met;     /* LATER: windows in which it was in use */
 	uint32_t loaded;   /* window of its last load */
-	uint32_t n_wanted; /* how often a sample was found to wait for its table */
-	uint64_t birth;    /* which of the announcements it was: a number may stand for another file later */
+	uint32_t n_wanted; /* how often a sample was found to wait for its table: what is built first */
+	uint64_t birth;    /* serial number of the announcement: the number may stand for another file later */
 };
 
 struct sp_known_file { /* by number in the profile */
 	int fd;
-	int jit_dump_fd, memory_fd; /* of memory without a file: what its process writes of it, and itself; 0 = none */
+	int jit_dump_fd, memory_fd; /* of memory without a file: its process's jit dump and memory; 0 = none */
 	bool is_memory_asked, is_memory_refused;
-	uint32_t n_made, n_not_made; /* frames in it that were found, and that were not */
+	uint32_t n_made, n_not_made; /* JIT frames in it that were found, and not found */
 	uint32_t uid, mode;
 	uint8_t n_tries;
-	bool is_identified; /* or never will be: its names and its build id are what they are */
+	bool is_identified; /* its name and build id are final, known or not */
 	uint32_t build_id_len;
 	uint8_t build_id[32];
 	uint64_t size, changed_ns; /* when it was opened */
 	uint64_t n_bad_rows;
-	struct sp_runtime runtime; /* what it makes code with */
+	struct sp_runtime runtime; /* by which it makes code */
 };
 
 /* files.c */
 int sp_files_record(struct sp_capture *c, const struct sp_message_file *r);
 uint32_t sp_files_number(const struct sp_capture *c, uint32_t id); /* 0 = unknown */
-void sp_files_want(struct sp_capture *c, uint32_t id);             /* an absent table is wanted (again), and soon */
+void sp_files_want(struct sp_capture *c, uint32_t id);             /* a sample waits for its table: load it, and soon */
 void sp_files_done(struct sp_capture *c);
-void sp_known_file_done(struct sp_known_file *k);       /* its descriptors */
-void sp_files_table(struct sp_capture *c, uint32_t id); /* from the cache, or built, or put off */
-/* jit.c: what the process of memory without a file writes of it, if it does. */
+void sp_known_file_done(struct sp_known_file *k);       /* closes its descriptors */
+void sp_files_table(struct sp_capture *c, uint32_t id); /* loads it from the cache, or has it built, or puts it off */
+/* jit.c: opens the perf map or jit dump that the process of this memory writes, if it writes one. */
 void sp_jit_want(struct sp_capture *c, uint32_t id, const struct sp_message_file *r);
-/* jit.c: a descriptor of its process's memory, which stays ours; -EAGAIN: not yet; -ENOENT: it cannot be had. */
+/*
+ * jit.c: a descriptor of the process's memory, which stays the session's; -EAGAIN: not yet; -ENOENT: it cannot be had.
+ */
 int sp_memory_want(struct sp_capture *c, uint32_t id);
-/* jit_frames.c: of struct sp_finish_memory; capture: a struct sp_capture. */
+/* jit_frames.c: a callback of struct sp_finish_memory; capture: a struct sp_capture. */
 int sp_jit_frame(void *capture, const struct sp_jit_at *at, struct sp_rule *ret_rule);
-/* behind.c: of struct sp_finish_memory. */
+/* behind.c: a callback of struct sp_finish_memory. */
 int sp_behind_call(void *capture, uint64_t word, uint64_t offset);
-/* regions.c: a table came, and with it what is known of its file's runtime. */
+/* regions.c: takes in what a file's new table says of its runtime. */
 struct sp_blob;
 void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *blob);
 /*
- * Whether this is memory without a file. Whose code it is, is then told by what else is mapped, as soon as it is known
- * of all of that.
+ * Whether the id is that of memory without a file. If so, finds whose code it is, from the other files that the process
+ * has mapped, once all of these are known.
  */
 struct sp_finish_memory;
 bool sp_regions_want(struct sp_capture *c, uint32_t id, const struct sp_finish_memory *memory);
-/* later.c: tables that are not to be built now; and, when a window is over, those of files that were met again. */
+/* later.c: whether a file's table may be built now; and, at the end of a window, asks again for files that were met. */
 bool sp_files_may_build(const struct sp_capture *c, uint32_t id);
 void sp_files_put_off(struct sp_capture *c, uint32_t id);
 void sp_files_begin_window(struct sp_capture *c, uint32_t window);
-/* forget.c: while nothing is sampled; and the files that are left, with what was known by their old numbers. */
+/* forget.c: forgets files while nothing is sampled; moves those that are left to a fresh profile. */
 int sp_files_forget(struct sp_capture *c, const struct sp_capture_keep *keep);
 int sp_files_move(struct sp_capture *c, const struct sp_profile *from, struct sp_known_file *known, size_t n_known);
 

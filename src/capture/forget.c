@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * forget.c: files that were not in use for long are forgotten, and those that are kept move to a fresh profile.
+ * forget.c: forgets files that were not in use for long, and moves those that are kept to a fresh profile.
  *
- * A file is in use when a sample went through it: the kernel half stamps its table with the window. Whether it is still
- * mapped somewhere need not be known: whoever meets it again announces it again. Memory without a file goes always: its
- * numbers name process records, which begin anew.
+ * A file is in use when a sample went through it: then the kernel half writes the window's number into its table.
+ * Whether it is still mapped somewhere need not be known: it is announced again when it is met again. Memory without a
+ * file is always forgotten: its numbers name process records, which begin anew.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -29,7 +29,7 @@ static int by_use(const void *a, const void *b)
 	return (x->used < y->used) - (x->used > y->used);
 }
 
-/* The number that the kernel half gives this file is another one, or none: nobody asks for this one any more. */
+/* Whether the kernel half gives this file another number by now, or none: nothing asks for this one any more. */
 static bool is_replaced(const struct sp_capture *c, uint32_t id)
 {
 	sp_u64 known = 0;
@@ -37,7 +37,7 @@ static bool is_replaced(const struct sp_capture *c, uint32_t id)
 	return bpf_map_lookup_elem(c->files_fd, &c->seen[id].key, &known) || known != id;
 }
 
-/* 0: it is to go whatever room there is. */
+/* The window of the file's last use. 0: it is forgotten even if there is room for it. */
 static uint32_t use_of(const struct sp_capture *c, uint32_t id)
 {
 	const struct sp_table *t = sp_tables_get(c->tables, id);
@@ -58,7 +58,7 @@ static void forget(struct sp_capture *c, uint32_t id)
 	c->n_forgotten++;
 }
 
-/* What is still being opened or built stays. */
+/* Files that are still being opened or built stay. */
 static size_t choose(const struct sp_capture *c, struct aged *all)
 {
 	size_t n = 0;
@@ -71,7 +71,7 @@ static size_t choose(const struct sp_capture *c, struct aged *all)
 	return n;
 }
 
-/* No rule may be kept that belongs to a number's former file. */
+/* Empties the rule cache: no rule of a number's former file may be left in it. */
 static int rules_forget(const struct sp_capture *c)
 {
 	struct bpf_map_info info = {0};
@@ -87,7 +87,7 @@ static int rules_forget(const struct sp_capture *c)
 	return bpf_map_update_elem(c->rule_cache_fd, &zero, nothing, BPF_ANY) ? -errno : 0;
 }
 
-/* As many as there is room for; the others the next time. */
+/* Gives the kernel half as many free numbers as its map has room for; the others follow the next time. */
 static void numbers_give(struct sp_capture *c)
 {
 	uint32_t id;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * image.c: stacks through HotSpot's code whose samples wait.
+ * image.c: waiting samples whose stacks go through HotSpot's code.
  *
- * To step through it takes what HotSpot's code cache says, and with a sample only its stack comes. So a parser reads
- * out of the process what the places on the stack take (unwind/hotspot_image.h): soon, since code is thrown away, and
- * for all samples of the process that wait at once. Where the process has gone already they are guessed, as without it.
+ * Stepping through it needs what HotSpot's code cache says, but with a sample only its stack comes. So a parser reads
+ * from the process what is needed for the places on the stack (unwind/hotspot_image.h): soon, since code is thrown
+ * away, and for all waiting samples of the process at once. If the process has gone already, the frames are guessed.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -23,12 +23,12 @@ enum { MAX_ASKED = 8, N_SLOTS = 1 << 14, MAX_PLACES = N_SLOTS / 2 };
 
 struct sp_code_image {
 	struct sp_capture *c;
-	unsigned n_refs; /* of samples, and of the parser's answer until it comes */
+	unsigned n_refs; /* held by samples, and by the parser's request until it is answered */
 	bool is_there;
 	struct sp_image image;
 };
 
-struct places { /* each once; leaves stand in front */
+struct places { /* no duplicates; leaves come first */
 	uint64_t at[MAX_PLACES], slot[N_SLOTS];
 	size_t n;
 };
@@ -45,7 +45,7 @@ static void place_add(struct places *p, uint64_t at)
 	p->at[p->n++] = at;
 }
 
-/* Where memory without a file is executable, the address may be one of code. */
+/* Whether the address may be one of code, because memory without a file is executable there. */
 static bool is_made(const struct sp_space *space, uint64_t addr)
 {
 	size_t i = SP_N_UP_TO(space->maps, space->n, end, addr);
@@ -107,7 +107,7 @@ static bool is_same_process(const struct sp_waiting *a, const struct sp_waiting 
 	return !memcmp(&a->record->key.process, &b->record->key.process, sizeof(a->record->key.process));
 }
 
-/* The places of all samples of the process that wait; they all get the image. */
+/* Collects the places of all waiting samples of the process, and gives all of these the image. */
 static size_t places_take(const struct sp_waiting *w, struct sp_code_image *image, struct places *p)
 {
 	struct sp_waiting *other;

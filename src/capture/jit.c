@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jit.c: what a process writes of the code that it makes while it runs (a perf map, a jit dump): opened when that code
- * is first seen, and held, since the process may go. What is not there yet may be when the names are asked for. And its
- * memory (/proc/PID/mem), opened when somebody wants to read it.
+ * jit.c: what a process tells of its JIT code (a perf map, a jit dump). It is opened when the code is first seen, and
+ * kept open, since the process may go. What does not exist yet may exist when names are asked for. Also the process's
+ * memory (/proc/PID/mem), opened when it is to be read.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -26,7 +26,10 @@ static const struct sp_process *process_of(const struct made_job *job)
 	return file->process ? sp_profile_process(job->c->profile, file->process) : NULL;
 }
 
-/* Held already, or nobody waits for it any more: the profile is the caller's, or the memory was forgotten. */
+/*
+ * Not if it is open already, or if nothing waits for it: the profile is the caller's again, or the memory was
+ * forgotten.
+ */
 static bool is_wanted(const struct made_job *job)
 {
 	if (job->c->is_over || job->c->seen[job->id].birth != job->birth)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jit_frames.c: frames of code made at run time that no frame pointer leads on from (unwind/x86_64/jit.h).
+ * jit_frames.c: frames of JIT code whose frame pointer leads nowhere (unwind/x86_64/jit.h).
  *
- * A parser reads the code around the frame out of its process (sp_memory_want); the sample waits for the answer as
- * others do for a table. Answers are kept for a moment, by place and return address: loops are sampled at the same
- * places again and again, and code may be made anew. Memory that is not to be read, or where hardly an answer is found,
- * is not asked about any more, and the kernel half sends no more of it.
+ * A parser reads the code around the frame from its process (sp_memory_want); the sample waits for the answer, as
+ * others do for a table. Answers are kept for a moment only, by place and return address: loops are sampled at the same
+ * places again and again, but code may be made anew. Memory that may not be read, or in which hardly any frame is
+ * found, is not asked about any more, and the kernel half then sends none of its samples.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -26,7 +26,7 @@ enum state { FREE, ASKED, FOUND, NOT_FOUND };
 
 struct sp_jit_kept {
 	uint64_t ip, ra, birth, until_ns;
-	struct sp_jit_frame frame; /* cfa 0: by the frame pointer */
+	struct sp_jit_frame frame; /* cfa 0: step by the frame pointer */
 	uint32_t id;
 	uint8_t state; /* enum state */
 };
@@ -35,7 +35,7 @@ struct made_job {
 	struct sp_capture *c;
 	uint32_t id;
 	uint64_t birth;
-	struct sp_jit_kept *kept; /* of a frame that is asked for */
+	struct sp_jit_kept *kept; /* where the answer is put */
 	uint64_t ip, fp_ra;
 	uint64_t words[SP_JIT_WORDS];
 	size_t n_words;
@@ -124,7 +124,7 @@ static struct sp_jit_kept *kept_at(struct sp_capture *c, const struct sp_jit_at 
 	return c->jit ? &c->jit[hash >> 32 & (N_KEPT - 1)] : NULL;
 }
 
-/* The answer fits this stack, too: what it returns to is the same. */
+/* Whether the answer holds for this stack, too: the return address is the same. */
 static bool fits(const struct sp_jit_kept *kept, const struct sp_jit_at *at)
 {
 	size_t word = kept->frame.cfa ? (size_t)kept->frame.cfa / 8 - 1 : 0;
@@ -174,7 +174,7 @@ int sp_jit_frame(void *capture, const struct sp_jit_at *at, struct sp_rule *ret_
 			return kept->state == NOT_FOUND ? SP_JIT_NONE : kept->frame.cfa ? SP_JIT_RULE : SP_JIT_BY_FP;
 		}
 	} else if (kept->state == ASKED) {
-		return -EAGAIN; /* another frame's answer is to come into its place */
+		return -EAGAIN; /* the entry is reserved for the answer about another frame */
 	}
 	return c->n_jit_asked < MAX_ASKED ? ask(c, kept, at) : -EAGAIN;
 }

@@ -19,7 +19,7 @@ enum {
 	SP_MAX_RING_BYTES = 32 << 20
 };
 
-/* The end of what libbpf had to say: the reason of a refusal. */
+/* The end of libbpf's messages: the reason of a refusal is in it. */
 static char log_tail[SP_LOG_BYTES];
 static size_t log_length;
 
@@ -41,7 +41,7 @@ static int log_keep(enum libbpf_print_level level, const char *format, va_list a
 	return 0;
 }
 
-/* The first warning, without libbpf's prefix and newline: the cause; what follows are consequences. */
+/* The first warning, without libbpf's prefix and newline. It is the cause; the warnings after it are consequences. */
 static const char *log_cause(void)
 {
 	char *s = log_tail, *newline;
@@ -69,7 +69,10 @@ static void config_write(struct sp_capture *c)
 	g->cgroup_level = c->o.cgroup_level;
 }
 
-/* Samples that wait for a table are large, and come from all CPUs. Rings are powers of two. */
+/*
+ * The ring grows with the CPUs: samples that wait for a table are large, and come from all of them. Sizes are powers of
+ * two.
+ */
 static int pending_size_write(struct bpf_object *object, uint32_t ring_bytes)
 {
 	uint32_t bytes = SP_RING_BYTES, n_cpus = (uint32_t)SP_MAX(libbpf_num_possible_cpus(), 1);
@@ -118,7 +121,7 @@ static bool is_confidential(void)
 	return f && fgets(line, sizeof(line), f) && strstr(line, "[confidentiality]");
 }
 
-/* Why the programs could not be loaded. Lockdown makes the verifier refuse a helper as unknown. */
+/* Explains why the programs could not be loaded. Under lockdown the verifier refuses a helper as unknown. */
 static int load_failed(int r)
 {
 	if (is_confidential())
@@ -242,7 +245,7 @@ int sp_kernel_seek(struct sp_capture *c)
 	uint64_t lost = 0, before;
 	int i, r;
 
-	/* A pass that overran the ring is made again after the ring was read. */
+	/* A pass that filled the ring is repeated when the ring has been read. */
 	for (i = 0; i < SP_SEEK_PASSES; i++) {
 		before = lost;
 		r = seek_pass(program);
@@ -273,7 +276,7 @@ static uint64_t memlock_of(int fd)
 	return bytes;
 }
 
-/* What of the BPF maps stands in our own resident memory. */
+/* How many bytes of BPF maps are part of our own resident memory. */
 static uint64_t mapped_bytes(void)
 {
 	SP_FCLOSE FILE *f = fopen("/proc/self/smaps", "re");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* lasting.c: a session in somebody's event loop, and profiles that take each other's place in it. */
+/* lasting.c: a session in its caller's event loop, and the change from one profile to the next. */
 #include "capture/lasting.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -12,7 +12,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* In one turn no more samples than have room in the table of counts, and their stacks, all new, in the ring. */
+/*
+ * One turn takes at most as many samples as have room in the table of counts and, if their stacks are all new, in the
+ * ring.
+ */
 enum { TURN_SAMPLES = 8192, STACK_BYTES = 512 };
 
 uint64_t sp_capture_swap_interval(const struct sp_capture_options *o)
@@ -25,7 +28,7 @@ uint64_t sp_capture_swap_interval(const struct sp_capture_options *o)
 	return SP_MIN(o->window_ns, samples * SP_NS_PER_S / SP_MAX(rate * SP_MAX(o->n_cpus, 1), 1));
 }
 
-/* --- in a loop --- */
+/* --- in an event loop --- */
 size_t sp_capture_fds(const struct sp_capture *c, int ret_fds[SP_CAPTURE_MAX_FDS])
 {
 	const int all[] = {c->backend->poll_fd(c, 0), c->backend->poll_fd(c, 1), sp_workers_fd(c->workers), c->uevents};
@@ -81,7 +84,7 @@ bool sp_capture_is_identifying(const struct sp_capture *c)
 int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz)
 {
 	int r = c->backend->rate(c, rate_millihertz);
-	const char *type, *unit; /* stay */
+	const char *type, *unit; /* constants */
 
 	if (r < 0)
 		return sp_fail(r, "change the rate");
@@ -91,7 +94,10 @@ int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz)
 }
 
 /* --- another profile --- */
-/* Nothing is sampled from here on until this has returned. The first turn is for what may take its time. */
+/*
+ * Called while nothing is sampled. sp_capture_close() has drained once before the pause, so that little is left to do
+ * here.
+ */
 static int close_paused(struct sp_capture *c, const struct sp_capture_keep *keep)
 {
 	int r = sp_capture_swap_and_drain(c);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * later.c: unwind tables that are put off, since who samples may not spend more on parsing now.
+ * later.c: unwind tables that are put off, because the caller may not spend more on parsing now.
  *
- * Such a file goes without, as one that has no unwind information: a stack to be finished later, for each of its
- * samples, would cost more than the table. Most files that are met in one window are never met again; one that is asks
- * anew.
+ * Frames in such a file are guessed, as in one without unwind information: to finish the stack of each of its samples
+ * later would cost more than the table. Most files are met in one window only; for one that is met again, the caller is
+ * asked again.
  */
 #include "base/mem.h"
 #include "capture/priv.h"

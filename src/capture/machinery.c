@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * machinery.c: a tracepoint's kernel stack begins with what leads from it to our program: bpf_trace_run4,
- * __bpf_trace_sched_switch, __traceiter_sched_switch, as far as the compiler has left them. They tell nothing of the
- * event.
+ * machinery.c: the kernel functions that lead from a tracepoint to our program, with which its kernel stacks begin:
+ * bpf_trace_run4, __bpf_trace_sched_switch, __traceiter_sched_switch, unless the compiler has inlined them. They are
+ * removed, since they say nothing about the event.
  *
- * Where these functions are stands in kallsyms, which is opened while we may see addresses, and read when the first
- * such stack comes.
+ * Their addresses are in kallsyms, which is opened while we may see addresses, and read when the first such stack
+ * comes.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -19,7 +19,7 @@ struct range {
 	uint64_t start, end;
 };
 struct sp_machinery {
-	FILE *kallsyms; /* NULL: read, or it could not be opened */
+	FILE *kallsyms; /* NULL: it was read already, or could not be opened */
 	struct range *ranges;
 	size_t n, capacity;
 };
@@ -53,7 +53,7 @@ static bool is_machinery(const char *name)
 	return false;
 }
 
-/* Functions stand in the order of their addresses: the next one's is where this one ends. */
+/* The lines are sorted by address, so a function ends where the next one begins. */
 static int take_line(struct sp_machinery *m, const char *line, bool *open)
 {
 	char *name;

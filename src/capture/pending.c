@@ -19,7 +19,7 @@ static int stack_add(struct sp_capture *c, const struct sp_message_pending *r, s
 
 	if (stack < 0)
 		return (int)stack;
-	if (r->key.user_stack) /* rows are to come that name it so */
+	if (r->key.user_stack) /* a ticket: rows that name it may still come */
 		error = sp_numbers_set(&c->stacks, &r->key.user_stack, sizeof(r->key.user_stack), (uint32_t)stack);
 	if (error < 0 || !r->value.n)
 		return error;
@@ -79,14 +79,16 @@ static size_t used_of(const struct sp_message_pending *r)
 	return offsetof(struct sp_message_pending, frames) + SP_MIN(r->n_frames, SP_MAX_FRAMES) * sizeof(r->frames[0]);
 }
 
-/* Only a part of the record, which compilers would object to if they saw its size. */
+/*
+ * Copies a part of the record. The asm hides the size from compilers that object to copying less than the whole struct.
+ */
 static void copy(void *to, const struct sp_message_pending *r, size_t used)
 {
 	__asm__("" : "+r"(used));
 	memcpy(to, r, used);
 }
 
-/* What was walked by now. */
+/* Keeps the frames walked so far. */
 static int save(struct sp_capture *c, struct sp_waiting *w, const struct sp_message_pending *r)
 {
 	size_t used = used_of(r), before = used_of(w->record);
@@ -103,7 +105,7 @@ static int save(struct sp_capture *c, struct sp_waiting *w, const struct sp_mess
 	return 0;
 }
 
-/* Walked where there is room for the frames to come. */
+/* The walk is made in a full-sized record, which has room for the frames that it adds. */
 static int finish_one(struct sp_capture *c, struct sp_waiting *w)
 {
 	struct sp_finish_memory memory = {.stack = w->stack,
@@ -142,7 +144,7 @@ static void waiting_free(struct sp_waiting *w)
 
 /*
  * Keeps a copy of the record's head and of the stack. 1: kept, 0: more bytes wait than are allowed, or a negative
- * errno. The space is used on; its bytes count for the first sample that waits with it.
+ * errno. The space is shared; its bytes count for the first sample that waits with it.
  */
 static int keep(struct sp_capture *c, const struct sp_message_pending *r, const struct sp_finish_memory *memory,
 		struct sp_space *space)
@@ -180,7 +182,7 @@ static int keep(struct sp_capture *c, const struct sp_message_pending *r, const 
 	return 1;
 }
 
-/* Bounds that the kernel half keeps; checked, so that a change there cannot overrun anything here. */
+/* The kernel half keeps these bounds. They are checked so that a mistake there cannot overrun anything here. */
 static bool is_sane(const struct sp_message_pending *r, size_t size)
 {
 	return r->n_maps <= SP_PENDING_MAPS && r->n_frames <= SP_NEAR_FRAMES && r->stack_bytes <= SP_PENDING_STACK &&
@@ -188,8 +190,8 @@ static bool is_sane(const struct sp_message_pending *r, size_t size)
 }
 
 /*
- * The mappings that came with a sample. All samples of a process have the same, as long as it maps nothing more, and
- * share them while they wait. The caller does not own it.
+ * The mappings that came with a sample. All samples of a process have the same until it maps something more, and share
+ * one copy while they wait. The caller does not own it.
  */
 static struct sp_space *space_of(struct sp_capture *c, const struct sp_message_pending *r)
 {
@@ -207,8 +209,8 @@ static struct sp_space *space_of(struct sp_capture *c, const struct sp_message_p
 }
 
 /*
- * Only keeps it: this runs while the ring is read, and loading a table takes its time. What goes beyond the bytes
- * allowed is cut, and counted.
+ * Keeps the sample without trying to finish it: this runs while the ring is read, and loading a table takes time. A
+ * sample beyond the bytes allowed is cut, and counted.
  */
 int sp_pending_take(struct sp_capture *c, const struct sp_message_pending *r, size_t size)
 {
@@ -239,8 +241,8 @@ int sp_pending_walk(struct sp_capture *c, struct sp_message_pending *r, const st
 }
 
 /*
- * What was tried since a table came or went is not tried again. New ones stand in front: where the last pass came to
- * its end, nothing new stands behind one that was tried.
+ * A sample that was tried since the last change of the tables is not tried again. New samples stand in front, so if the
+ * last pass was whole, none that is untried stands behind one that was tried.
  */
 static struct sp_waiting **first_untried(struct sp_capture *c, struct sp_waiting **at, bool whole)
 {
@@ -263,7 +265,7 @@ static void drop(struct sp_capture *c, struct sp_waiting **at)
 		sp_stacks_above_idle(c);
 }
 
-/* 1: there was no time for all. */
+/* 1: there was not enough time for all. */
 static int try_until(struct sp_capture *c, uint64_t end, bool whole)
 {
 	struct sp_waiting **at = &c->waiting;
@@ -289,7 +291,7 @@ int sp_pending_try(struct sp_capture *c, bool is_last)
 	bool whole = !c->pending_unread;
 	int r;
 
-	do { /* a table that comes meanwhile is also for those that were tried before it */
+	do { /* a table that came during the pass may serve samples that were tried before */
 		changes = c->n_table_changes;
 		r = try_until(c, end, whole);
 		whole = false;

@@ -2,8 +2,8 @@
 /*
  * pending.h: the samples that wait for an unwind table, private to src/capture.
  *
- * The session owns them: all memory that they need to be finished is theirs, up to SP_MAX_WAITING_BYTES in all; what
- * goes beyond that is cut, and counted. Functions return 0 or a negative errno. Not thread-safe.
+ * The session owns them. All memory that they need to be finished belongs to them, SP_MAX_WAITING_BYTES in all; a
+ * sample beyond that is cut, and counted. Functions return 0 or a negative errno. Not thread-safe.
  */
 #ifndef SP_CAPTURE_PENDING_H
 #define SP_CAPTURE_PENDING_H
@@ -15,29 +15,33 @@ struct sp_finish_memory;
 struct sp_waiting { /* a sample that waits for a table */
 	struct sp_waiting *next;
 	struct sp_capture *c;
-	size_t bytes;                      /* of this and what it points to; of a space, for its first */
-	uint64_t tried;                    /* the turn of the tables that it was tried in */
-	struct sp_space *space;            /* its mappings */
-	sp_u8 *stack;                      /* record->stack_bytes of it */
-	struct sp_stack_above *rest;       /* what lies above, or NULL */
-	struct sp_code_image *image;       /* of the code that it is in, or NULL */
-	struct sp_message_pending *record; /* ends where there is nothing more to keep */
+	size_t bytes;                /* of this struct and what it points to; a space counts for its first sample */
+	uint64_t tried;              /* n_table_changes when it was last tried */
+	struct sp_space *space;      /* its mappings */
+	sp_u8 *stack;                /* record->stack_bytes of it */
+	struct sp_stack_above *rest; /* the stack above the copy, or NULL */
+	struct sp_code_image *image; /* of the HotSpot code on its stack, or NULL */
+	struct sp_message_pending *record; /* only as long as what is kept of it */
 };
 
 int sp_pending_take(struct sp_capture *c, const struct sp_message_pending *r,
-		    size_t size); /* with all before its stack */
+		    size_t size); /* size: of the whole record */
 /*
- * A sample to be walked at once, in this memory; if it has to wait, what it needs is copied, and the space kept. Of the
- * record the head is used.
+ * Walks a sample at once, in this memory. If it has to wait, what it needs is copied, and the space kept. Only the head
+ * of the record is used.
  */
 int sp_pending_walk(struct sp_capture *c, struct sp_message_pending *r, const struct sp_finish_memory *memory,
 		    struct sp_space *space);
-/* A row of a stack that waits by the number that it goes by: counted when it is finished. False: none waits so. */
+/*
+ * Keeps a row whose ticket stands for a waiting sample, to count it when that is finished. False: none has this ticket.
+ */
 bool sp_pending_count(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value);
-int sp_pending_try(struct sp_capture *c, bool is_last); /* all that can be finished now; is_last: cut the others */
+int sp_pending_try(struct sp_capture *c, bool is_last); /* all that can be finished now; is_last: cuts the others */
 void sp_pending_free(struct sp_capture *c);
 
-/* image.c: what the user half reads of HotSpot's code; of struct sp_finish_memory, arg: a struct sp_waiting. */
+/*
+ * image.c: a callback of struct sp_finish_memory, which has HotSpot's code read; its argument is a struct sp_waiting.
+ */
 int sp_image_fetch(void *waiting, sp_u32 id);
 int sp_image_word(void *waiting, sp_u64 addr, void *ret, size_t n);
 void sp_image_put(struct sp_code_image *image); /* NULL is allowed */

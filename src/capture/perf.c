@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A record's time is taken before it is written: one that is older than this is there for the reader to see. */
+/* A record gets its time before it is written. One that is older than this has been written, and can be read. */
 enum { LATE_NS = 2000000 };
 
 /* --- opening --- */
@@ -70,8 +70,8 @@ static void perf_done(struct sp_capture *c)
 	c->perf = NULL;
 }
 
-/* --- whom --- */
-/* The command: its events begin to count at its exec, which also tells what it maps. */
+/* --- targets --- */
+/* Adds the command. Its events begin to count at its exec, from which records also tell what it maps. */
 static int command_add(struct sp_capture *c, uint32_t pid)
 {
 	struct sp_task_thread *thread = sp_tasks_add(&c->perf->tasks, pid, pid, 0);
@@ -139,7 +139,7 @@ static int perf_target_add(struct sp_capture *c, uint32_t number, enum sp_target
 	return r < 0 ? r : sp_perf_proc_add(c, tgid, &t);
 }
 
-/* Mappings are read again when every change of them is recorded: none is missed between the two. */
+/* Marks all mappings to be read again, now that every change of them is recorded: so none is missed. */
 static int perf_attach(struct sp_capture *c)
 {
 	struct sp_task_process *t;
@@ -182,7 +182,7 @@ static bool is_machine(const struct sp_capture *c)
 	return c->o.filter == SP_TARGETS_ALL;
 }
 
-/* Who is first heard of otherwise than by a fork of somebody known, or an exec, has mappings that nobody told of. */
+/* Marks a process whose mappings are not known: the first record of it is no exec, and no fork of a known process. */
 static void stranger_mark(struct sp_capture *c, const struct sp_perf_record *r, bool was_known)
 {
 	struct sp_task_process *t = sp_tasks_process(&c->perf->tasks, r->pid);
@@ -201,7 +201,7 @@ static int take_map(struct sp_capture *c, const struct sp_perf_record *r)
 	if (!t && sp_tasks_add(&c->perf->tasks, r->pid, r->tid, r->time_ns + c->perf->clock_to_boot_ns))
 		t = sp_tasks_process(&c->perf->tasks, r->pid);
 	if (!t)
-		return 0; /* beyond the caps: counted */
+		return 0; /* beyond the limits, and counted */
 	stranger_mark(c, r, was_known);
 	return sp_perf_mapping_add(c, t, &r->map);
 }
@@ -228,7 +228,7 @@ static int take_fork(struct sp_capture *c, const struct sp_perf_record *r)
 	int error;
 
 	if (is_process && !c->o.follow && !is_machine(c))
-		return 0; /* it is not sampled, and nobody would tell of its end */
+		return 0; /* it is not sampled, and no record would tell of its end */
 	error = sp_tasks_fork(&c->perf->tasks, r->pid, r->tid, r->task.ppid, r->task.ptid,
 			      r->time_ns + c->perf->clock_to_boot_ns);
 	stranger_mark(c, r, was_known);
@@ -282,7 +282,7 @@ static int take(struct sp_capture *c, struct sp_perf_cpu *cpu)
 	}
 }
 
-/* Has the CPU's next record at hand. */
+/* Whether the CPU's ring has a record; it is parsed if so. */
 static bool has_next(struct sp_capture *c, struct sp_perf_cpu *cpu)
 {
 	const void *bytes;
@@ -316,7 +316,7 @@ static struct sp_perf_cpu *oldest(struct sp_capture *c)
 	return first;
 }
 
-/* An event that woke us is readable until it is asked for. */
+/* Asks for the events that woke us: until then they stay readable. */
 static void wake_ups_take(struct sp_perf *p)
 {
 	struct epoll_event events[16];
@@ -326,8 +326,8 @@ static void wake_ups_take(struct sp_perf *p)
 }
 
 /*
- * In the order of time, since a thread that moves to another CPU goes on in its ring. What another ring may still get
- * an older one to waits for the next time.
+ * Takes records in the order of time over all rings, because a thread that moves to another CPU continues in that one's
+ * ring. A record waits for the next call while another ring may still get an older one.
  */
 static int perf_read(struct sp_capture *c)
 {
@@ -350,7 +350,7 @@ static int perf_read(struct sp_capture *c)
 static int perf_swap_counts(struct sp_capture *c, unsigned odd)
 {
 	(void)c;
-	(void)odd; /* counts are kept in the profile at once */
+	(void)odd; /* counts go into the profile at once */
 	return 0;
 }
 

@@ -2,11 +2,11 @@
 /*
  * perf.h: sampling by perf_event_open, without a kernel half. Private to src/capture.
  *
- * perf.c      the backend: opens events, reads the rings in the order of time, keeps the tasks
+ * perf.c         the backend: opens events, reads the rings in the order of time, keeps track of tasks
  * perf_events.c  opens one event for each thread and CPU, all of a CPU into one ring
  * perf_files.c   which file a mapping shows ("object"), and its announcement as the kernel half would make it
  * perf_sample.c  a sample: process record, kernel stack, user stack walked at once
- * perf_proc.c    what records do not tell: who runs already and what is mapped there
+ * perf_proc.c    what no record tells: which processes run already, and what they have mapped
  * Pure parts, with headers of their own: perf_record, perf_ring, perf_space, perf_tasks.
  * Everything hangs on c->perf. Functions return 0 or a negative errno with sp_error_text(). One thread.
  */
@@ -22,31 +22,31 @@
 struct sp_mapped_object { /* a file, or memory without one, as it was seen mapped */
 	struct sp_file_key key;
 	char *path;
-	uint32_t id;    /* as announced; 0 = not yet, or again */
-	uint32_t older; /* of the same device and inode number */
+	uint32_t id;    /* as announced; 0 = not announced, or forgotten */
+	uint32_t older; /* the next older object of this device and inode number */
 };
 
 struct sp_perf_cpu {
 	struct sp_perf_ring ring;
 	unsigned cpu;
-	int fd;              /* whose ring it is; -1 = none yet */
-	uint32_t n_samples;  /* since one was taken */
-	size_t record_bytes; /* of `record`, the next one; 0 = not looked at */
+	int fd;              /* the event that owns the ring; -1 = none yet */
+	uint32_t n_samples;  /* since one was taken (see thin) */
+	size_t record_bytes; /* size of the next record, which is in `record`; 0 = not parsed yet */
 	struct sp_perf_record record;
 };
 
 struct sp_perf {
 	struct perf_event_attr attr;
 	struct sp_perf_format format;
-	uint32_t thin; /* of so many samples one is taken, which stands for them all */
+	uint32_t thin; /* one of so many samples is taken, and stands for all of them */
 	struct sp_perf_cpu *cpus;
 	size_t n_cpus;
 	int *fds;
 	size_t n_fds, fds_capacity;
 	int epoll;
-	bool is_ending; /* no event counts any more: what is in the rings is all there is */
+	bool is_ending; /* the events are off: nothing more comes into the rings */
 	struct sp_tasks tasks;
-	struct sp_mapped_object *objects; /* from 1 */
+	struct sp_mapped_object *objects; /* numbered from 1 */
 	size_t n_sights, objects_capacity;
 	struct sp_numbers inodes; /* {device, inode number} -> its newest object */
 	uint32_t *object_of;      /* file id -> object; 0 = none */
@@ -67,11 +67,11 @@ void sp_perf_switch(struct sp_capture *c, bool on);
 void sp_perf_events_done(struct sp_perf *p);
 
 /* perf_files.c */
-/* A mapping of a process appears: what the record (or /proc) tells of it. */
+/* Adds a process's mapping, as a record (or /proc) describes it. */
 int sp_perf_mapping_add(struct sp_capture *c, struct sp_task_process *t, const struct sp_perf_mmap *m);
 /*
- * Fill in the frame words of all mappings, and announce what they show: files, then (the process record must be there)
- * memory without files. 0, 1: no number is left, or negative errno.
+ * Fill in the frame words of all mappings, and announce what is mapped: files, then memory without files, which needs
+ * the process record. 0; 1: no number is left; or a negative errno.
  */
 int sp_perf_announce_files(struct sp_capture *c, struct sp_task_process *t);
 int sp_perf_announce_memory(struct sp_capture *c, struct sp_task_process *t);
@@ -83,7 +83,7 @@ void sp_perf_files_done(struct sp_perf *p);
 int sp_perf_sample(struct sp_capture *c, const struct sp_perf_record *r);
 
 /* perf_proc.c */
-int sp_perf_proc_maps(struct sp_capture *c, struct sp_task_process *t); /* one that has gone is no error */
+int sp_perf_proc_maps(struct sp_capture *c, struct sp_task_process *t); /* a process that has gone is no error */
 int sp_perf_proc_add(struct sp_capture *c, uint32_t pid, struct sp_task_process **ret_process);
 void sp_perf_proc_describe(struct sp_task_process *t); /* uid, ns_pid, cgroup: once */
 /* The threads of a process, by number. Free *ret_tids. -ESRCH: it has gone. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events are opened for each thread and CPU, because only such ones may be inherited by what the thread starts and
- * still have a ring buffer. All events of a CPU write into one ring, that of an event which never counts: it is there
- * first, so that the size of a stack's copy can be chosen by the memory that this user may lock.
+ * perf_events.c: opens an event for each thread and CPU, because only such events can both be inherited by what the
+ * thread starts and have a ring buffer. All events of a CPU write into one ring. That ring belongs to an event which
+ * never counts and is opened first, so that the size of a stack's copy can be chosen by the memory that this user may
+ * lock.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -19,11 +20,11 @@
 
 enum {
 	MAX_RING_BYTES = 4 << 20,
-	MAX_ALL_BYTES = 64 << 20, /* of all rings */
+	MAX_ALL_BYTES = 64 << 20, /* of all rings together */
 	MIN_RING_BYTES = 1 << 16,
-	MAX_STACK_BYTES = 60 << 10, /* a record ends below 64 KiB */
+	MAX_STACK_BYTES = 60 << 10, /* a record has less than 64 KiB */
 	MIN_STACK_BYTES = 8 << 10,
-	ROOM_MS = 125, /* of samples in a ring, before it is read */
+	ROOM_MS = 125, /* a ring has room for the samples of so much time */
 	FOLLOW_HZ = 400,
 	MAX_THIN = 8,
 	UNKNOWN_HZ = 997,
@@ -92,7 +93,10 @@ static int rings_try(struct sp_perf *p, size_t bytes)
 	return r;
 }
 
-/* As large as this user's locked memory allows (perf_event_mlock_kb, RLIMIT_MEMLOCK), the same for each CPU. */
+/*
+ * Makes rings as large as this user's locked memory allows (perf_event_mlock_kb, RLIMIT_MEMLOCK), of one size for all
+ * CPUs.
+ */
 static int rings_make(struct sp_perf *p, size_t *ret_bytes)
 {
 	size_t bytes = MAX_RING_BYTES;
@@ -126,8 +130,8 @@ static uint64_t rate_of(const struct perf_event_attr *attr)
 }
 
 /*
- * The kernel sets the asked-for bytes aside in the ring for each sample, and copies what there is of them. So much that
- * the ring has room for an eighth of a second, but not less than what most stacks need.
+ * How much of a stack to ask for. The kernel reserves all of it in the ring for each sample, and copies what there is.
+ * The ring should have room for an eighth of a second, but most stacks have to fit.
  */
 static uint32_t stack_bytes(const struct perf_event_attr *attr, size_t ring_bytes)
 {
@@ -139,9 +143,10 @@ static uint32_t stack_bytes(const struct perf_event_attr *attr, size_t ring_byte
 }
 
 /*
- * The clock of a new process begins with it (and that of its parent anew), so that a process which runs for less than a
- * period is never seen. Where processes are followed the kernel is asked for more samples than are wanted, and one of
- * so many is taken: what is short is then seen as often as it should be, down to a few milliseconds.
+ * How many samples to ask for. A fork starts the clock of the child, and that of its parent anew, so a process that
+ * runs for less than a period is never sampled. So where processes are followed, the kernel is asked for several times
+ * as many samples as are wanted, and one of each so many is taken: then processes of down to a few milliseconds are
+ * sampled as often as they should be.
  */
 static void thin_choose(struct sp_capture *c, struct perf_event_attr *attr)
 {

@@ -10,7 +10,7 @@
 
 #define REGION_BYTES (SP_FRAME_OFFSET_MASK + 1) /* of memory without a file, under one number */
 
-struct inode_key { /* what objects are looked for by; the size tells regions of memory apart */
+struct inode_key { /* how objects are found; of memory without a file, the size tells its regions apart */
 	uint64_t ino, size;
 	uint64_t dev;
 };
@@ -22,8 +22,8 @@ static bool same_path(const char *a, const char *b)
 }
 
 /*
- * /proc/PID/maps does not tell the generation of an inode. Such a object is taken for one of the same path; and the
- * first that knows the generation gives it to the object that does not.
+ * /proc/PID/maps does not tell the generation of an inode. An object from there is taken for the one of the same path;
+ * the first that knows the generation passes it on to the one that does not.
  */
 static bool is_same(struct sp_mapped_object *s, const struct sp_file_key *key, const char *path)
 {
@@ -87,7 +87,7 @@ int sp_perf_mapping_add(struct sp_capture *c, struct sp_task_process *t, const s
 		shift_by = -start;
 		object = mapped_object_number(c->perf, &key, NULL);
 	} else if (is_memory(m)) {
-		shift_by = 0; /* a region of its process: see sp_perf_announce_memory() */
+		shift_by = 0; /* part of a region of its process: see sp_perf_announce_memory() */
 		end = SP_MIN(end, (start / REGION_BYTES + 1) * REGION_BYTES);
 	} else {
 		object = mapped_object_number(c->perf, &key, m->path);
@@ -108,7 +108,7 @@ static void name_put(const char *path, char ret_name[SP_NAME_LEN])
 	memcpy(ret_name, name, SP_MIN(strlen(name), SP_NAME_LEN - 1));
 }
 
-/* The id of what is seen, announced if it is new. 0: no number is left. */
+/* The id of an object, which is announced if it is new. 0: no id is left. */
 static int64_t announce(struct sp_capture *c, uint32_t number, uint32_t pid, const struct sp_map *m)
 {
 	struct sp_perf *p = c->perf;

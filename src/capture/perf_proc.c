@@ -41,7 +41,7 @@ static int parse_maps(struct sp_capture *c, struct sp_task_process *t, char *tex
 	return r;
 }
 
-/* The program is the file that the process was started from; without one, what it mapped first. */
+/* The program is the file that the process was started from; if that is not mapped, the first file that is. */
 static void find_program(struct sp_capture *c, struct sp_task_process *t)
 {
 	char link[64], path[4097];
@@ -70,7 +70,7 @@ int sp_perf_proc_maps(struct sp_capture *c, struct sp_task_process *t)
 
 	(void)snprintf(path, sizeof(path), "/proc/%u/maps", t->pid);
 	r = sp_text_read(path, MAX_MAPS_BYTES, &text, NULL);
-	if (r < 0 || !*text) { /* it has gone, or is not ours to look into: what is known has to do */
+	if (r < 0 || !*text) { /* it has gone, or we may not read it: what is known has to do */
 		sp_error_clear();
 		return r == -ENOMEM ? r : 0;
 	}
@@ -142,7 +142,10 @@ static uint64_t cgroup_of(uint32_t pid)
 	return id;
 }
 
-/* What a child has from its parent is not asked again: no files are read for each of a thousand short processes. */
+/*
+ * A child has these from its parent, and they are not read again: that saves reading files for each of a thousand short
+ * processes.
+ */
 void sp_perf_proc_describe(struct sp_task_process *t)
 {
 	struct stat st;

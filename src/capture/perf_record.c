@@ -73,7 +73,7 @@ static void parse_sample(struct sp_cursor *c, const struct sp_perf_format *f, st
 	}
 }
 
-/* A text that ends before the record does; the kernel fills up with NULs. */
+/* A text that ends before the record does. The kernel pads with NULs. */
 static const char *parse_text(struct sp_cursor *c)
 {
 	size_t left = sp_cursor_left(c);
@@ -160,7 +160,7 @@ static void parse_body(struct sp_cursor *c, struct sp_perf_record *r)
 		parse_task(c, r);
 		break;
 	case PERF_RECORD_LOST:
-		sp_cursor_skip(c, 8); /* whose */
+		sp_cursor_skip(c, 8); /* of which event */
 		r->n_lost = sp_cursor_u64(c);
 		break;
 	case PERF_RECORD_LOST_SAMPLES:

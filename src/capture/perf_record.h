@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * perf_record.h: the records of a perf_event_open ring buffer, taken apart.
+ * perf_record.h: parses the records of a perf_event_open ring buffer.
  *
- * A pure function from bytes to a struct that points into them. The layout follows from SP_PERF_SAMPLE_TYPE and what
- * was asked for beside it (struct sp_perf_format): perf_event_open(2) tells it, and linux/perf_event.h. The kernel is
- * trusted not to lie, and its bytes are checked all the same: no read leaves the record, and what does not fit in it is
- * -EBADMSG. Registers come in the order of their DWARF numbers. No state; thread-safe.
+ * A pure function from bytes to a struct that points into them. SP_PERF_SAMPLE_TYPE and struct sp_perf_format, by which
+ * the events were opened, determine the layout: see perf_event_open(2) and linux/perf_event.h. The kernel is trusted,
+ * but its bytes are checked all the same: no read leaves the record, and what does not fit in it is -EBADMSG. Registers
+ * come in the order of their DWARF numbers. No state; thread-safe.
  */
 #ifndef SP_CAPTURE_PERF_RECORD_H
 #define SP_CAPTURE_PERF_RECORD_H
@@ -27,7 +27,7 @@ struct sp_perf_format {
 struct sp_perf_sample {
 	uint64_t ip, period;
 	bool in_kernel;
-	const sp_u8 *chain; /* n_chain addresses of 8 bytes, marks among them */
+	const sp_u8 *chain; /* n_chain words of 8 bytes: addresses, and PERF_CONTEXT_ marks among them */
 	size_t n_chain;
 	bool has_regs, is_32_bit;
 	bool is_call; /* a system call: ip is behind the instruction, as a return address is */
@@ -59,7 +59,7 @@ struct sp_perf_record {
 	};
 };
 
-/* bytes: of one record, header included. Of other types only what all have is filled in. 0 or -EBADMSG. */
+/* bytes: of one record, header included. Of an unknown type, only what all records have is filled in. 0 or -EBADMSG. */
 int sp_perf_record_parse(const void *bytes, size_t size, const struct sp_perf_format *f,
 			 struct sp_perf_record *ret_record);
 

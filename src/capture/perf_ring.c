@@ -52,7 +52,7 @@ static void tail_set(struct sp_perf_ring *r, uint64_t tail)
 	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-/* The bytes at `at`, in one piece. */
+/* `size` bytes at `at`, contiguous. */
 static const uint8_t *piece(struct sp_perf_ring *r, uint64_t at, size_t size)
 {
 	size_t from = at & (r->bytes - 1), first = SP_MIN(size, r->bytes - from);

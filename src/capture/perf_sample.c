@@ -29,7 +29,7 @@ static void record_process(struct sp_capture *c, struct sp_task_process *t)
 	sp_drain_message(c, &r, sizeof(r));
 }
 
-/* A process whose mappings may have been missed is looked at again. */
+/* Reads the mappings of a process again if a change of them may have been missed. */
 static int maps_renew(struct sp_capture *c, struct sp_task_process *t)
 {
 	if (t->n_losses == c->perf->n_losses)
@@ -68,7 +68,7 @@ static int who(struct sp_capture *c, const struct sp_perf_record *r, struct sp_t
 }
 
 /* --- the kernel's part --- */
-/* The id of the sample's kernel stack, sent as the kernel half would; 0 = there is none. */
+/* The id of the sample's kernel stack, which is sent as the kernel half would send it; 0 = there is none. */
 static sp_u64 kernel_stack(struct sp_capture *c, const struct sp_perf_sample *s)
 {
 	struct {
@@ -82,7 +82,7 @@ static sp_u64 kernel_stack(struct sp_capture *c, const struct sp_perf_sample *s)
 		sp_u64 addr;
 
 		memcpy(&addr, s->chain + 8 * i, 8);
-		if (addr >= PERF_CONTEXT_MAX) /* a mark: what follows is the kernel's, or not */
+		if (addr >= PERF_CONTEXT_MAX) /* PERF_CONTEXT_KERNEL or another mark: tells whose addresses follow */
 			continue;
 		addr = ((addr - (n ? 1 : 0)) & SP_FRAME_KERNEL_MASK) | SP_FRAME_KERNEL << SP_FRAME_KIND_SHIFT;
 		hash = (hash ^ addr) * 0x9e3779b97f4a7c15ULL;
@@ -106,7 +106,7 @@ static int stack_without_frames(struct sp_capture *c, const struct sp_message_pe
 	return stack < 0 ? (int)stack : sp_drain_add(c, &r->key, &r->value, (uint32_t)stack);
 }
 
-/* Why there is nothing to walk, or SP_STOP_COMPLETE: there is. */
+/* Why there is no stack to walk; SP_STOP_COMPLETE: there is one. */
 static enum sp_stop obstacle(const struct sp_perf_sample *s, const struct sp_task_process *t, bool no_number)
 {
 	if (!s->has_regs || !s->regs.ip)
@@ -115,13 +115,13 @@ static enum sp_stop obstacle(const struct sp_perf_sample *s, const struct sp_tas
 		return SP_STOP_BITS;
 	if (no_number)
 		return SP_STOP_FILES;
-	/* Inside execve or exit the saved registers speak of a program that is no more. */
+	/* Inside execve or exit the saved registers belong to a program that is gone. */
 	if (s->in_kernel && !sp_space_find(t->space, s->regs.ip))
 		return SP_STOP_GONE;
 	return SP_STOP_COMPLETE;
 }
 
-/* Of code, which stays as it was. Not allowed where the kernel restricts ptrace to parents: then it is not at hand. */
+/* Reads the process's memory, for code only, which does not change. Fails where ptrace is restricted to parents. */
 static int memory_read(void *arg, sp_u64 addr, void *ret, size_t n)
 {
 	const struct sp_task_process *t = arg;

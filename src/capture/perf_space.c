@@ -89,7 +89,7 @@ int sp_space_clear(struct sp_space **s)
 	return 0;
 }
 
-/* The first mapping that ends behind addr. */
+/* The first mapping whose end is above addr. */
 static size_t first_behind(const struct sp_space *s, uint64_t addr)
 {
 	return SP_N_UP_TO(s->maps, s->n, end, addr);
@@ -116,7 +116,7 @@ static void take_out(struct sp_space *s, size_t at, size_t n)
 	s->n -= n;
 }
 
-/* Makes a hole of start to end; what lies across its ends is cut. */
+/* Removes what is mapped from start to end; mappings that reach beyond are cut. */
 static int unmap(struct sp_space *s, uint64_t start, uint64_t end)
 {
 	size_t at = first_behind(s, start), behind;

@@ -71,7 +71,7 @@ static void thread_free(struct sp_tasks *t, struct sp_task_thread *thread)
 	free(thread);
 }
 
-/* All threads of a process whose number begins again: nobody told of their end. */
+/* Removes all threads of a process whose number is used again: no record told of their end. */
 static void process_forget(struct sp_tasks *t, uint32_t pid)
 {
 	size_t i;
@@ -127,7 +127,7 @@ struct sp_task_thread *sp_tasks_add(struct sp_tasks *t, uint32_t pid, uint32_t t
 	return thread;
 }
 
-/* Everything of the parent but what makes it another: its mappings are shared until one of the two changes them. */
+/* Gives a child what it has in common with its parent. The mappings are shared until one of the two changes them. */
 static void inherit(struct sp_task_process *child, const struct sp_task_process *parent)
 {
 	sp_space_put(child->space);
@@ -137,7 +137,7 @@ static void inherit(struct sp_task_process *child, const struct sp_task_process 
 	child->n_losses = parent->n_losses;
 	child->uid = parent->uid;
 	child->cgroup = parent->cgroup;
-	/* In a pid namespace of its own the number is another, and has to be looked up. */
+	/* in a pid namespace of its own the child's number differs, and has to be looked up */
 	child->is_read = parent->is_read && parent->ns_pid == parent->pid;
 	child->ns_pid = child->pid;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pidns.c: a session inside a pid namespace: the numbers that the user gives and sees are those that our /proc shows,
- * the kernel half's filters speak of those of the first namespace.
+ * pidns.c: a session inside a pid namespace. The user gives and sees the numbers that our /proc shows, while the kernel
+ * half's filters use those of the first namespace.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -31,7 +31,7 @@ void sp_pidns_choose(struct sp_capture *c)
 	bpf_program__set_autoload(program_find(c, "sp_tell_pids"), c->in_pid_ns);
 }
 
-/* How many levels our own namespace is below that of /proc: NSpid has our number in each of them. */
+/* How many levels our own namespace lies below that of /proc: NSpid has our number in each of these. */
 static uint64_t levels_up(void)
 {
 	SP_FCLOSE FILE *f = fopen("/proc/self/status", "re");
@@ -54,7 +54,7 @@ int sp_pidns_check(struct sp_capture *c)
 		return 0;
 	if (bpf_prog_test_run_opts(bpf_program__fd(program_find(c, "sp_own_pid_ns")), &run) || !run.retval)
 		return sp_fail_said(-EOPNOTSUPP, "cannot tell which pid namespace /proc is of");
-	c->in_pid_ns = run.retval > 1; /* /proc may be the first one's */
+	c->in_pid_ns = run.retval > 1; /* else /proc shows the first namespace */
 	return 0;
 }
 
@@ -66,7 +66,7 @@ static int pair_add(struct sp_capture *c, const struct sp_pid_pair *pair)
 	return sp_numbers_set(&c->pid_pairs, &pair->shown, sizeof(pair->shown), pair->number);
 }
 
-/* What an iterator writes comes in pieces that end anywhere. */
+/* Reads pairs from the iterator, whose output comes in pieces that may end anywhere. */
 static int pairs_read(struct sp_capture *c, int fd)
 {
 	struct sp_pid_pair pairs[256];
@@ -105,7 +105,7 @@ static int pairs_renew(struct sp_capture *c)
 	return r < 0 ? sp_fail(r, "list the processes of this pid namespace") : 0;
 }
 
-/* One pass serves all numbers that are given at once. */
+/* One pass reads all numbers, so that numbers which are given together need only one. */
 int sp_pidns_number(struct sp_capture *c, uint32_t shown, uint32_t *ret_number)
 {
 	uint32_t number = c->pid_pairs.bytes ? sp_numbers_find(&c->pid_pairs, &shown, sizeof(shown)) : 0;

@@ -2,9 +2,9 @@
 /*
  * priv.h: the parts of a session, private to src/capture.
  *
- * session.c owns struct sp_capture and the loop; backend.h says where samples come from; files.h is about a file's way
- * from its first sight to its table; drain.c turns records and counts into the profile; pending.c keeps the samples
- * that wait for a table.
+ * session.c owns struct sp_capture and the loop; backend.h says where samples come from; files.h is about a file from
+ * its first sight to its table; drain.c turns messages and counts into the profile; pending.c keeps the samples that
+ * wait for a table.
  */
 #ifndef SP_CAPTURE_PRIV_H
 #define SP_CAPTURE_PRIV_H
@@ -34,7 +34,7 @@ enum {
 	SP_TURN_MS = 1000
 };
 
-struct sp_numbers { /* numbers in the profile, by the bytes of what they stand for */
+struct sp_numbers { /* maps the bytes of a thing to its number in the profile */
 	struct sp_intern *bytes;
 	uint32_t *number;
 	size_t n_number;
@@ -43,14 +43,14 @@ struct sp_numbers { /* numbers in the profile, by the bytes of what they stand f
 struct sp_capture {
 	struct sp_capture_options o;
 	const struct sp_backend *backend;
-	struct sp_perf *perf; /* of sp_backend_perf */
+	struct sp_perf *perf; /* sp_backend_perf's state */
 	struct sp_profile *profile;
 	struct sp_workers *workers;
 	struct sp_recipe_object recipe;
-	unsigned value_of[SP_MAX_RECIPES][2]; /* the profile's numbers of a recipe's values */
+	unsigned value_of[SP_MAX_RECIPES][2]; /* the profile's numbers of each recipe's values */
 	struct sp_recipe_shared shared;
-	struct sp_machinery *machinery;  /* of a session with tracepoints */
-	struct sp_fsroot_key own_fsroot; /* of our own paths */
+	struct sp_machinery *machinery;  /* only in a session with tracepoints */
+	struct sp_fsroot_key own_fsroot; /* where our own paths begin */
 	struct sp_tables *tables;
 	struct ring_buffer *events, *samples;
 	int stats_fd, uevents, episodes_fd; /* -1 = none */
@@ -61,38 +61,38 @@ struct sp_capture {
 	size_t n_seen;
 	struct sp_known_file *known;
 	size_t n_known;
-	struct file_job *building; /* files.c: the tables that workers are asked for */
+	struct file_job *building; /* files.c: requests to workers for tables */
 	uint32_t *process;         /* id of a process record -> number in the profile */
 	size_t n_process;
-	uint32_t n_announced;            /* process records since the kernel's table was emptied */
-	struct sp_numbers file_keys;     /* of struct sp_file_key */
-	struct sp_numbers process_keys;  /* of struct sp_process_key */
-	struct sp_numbers words, stacks; /* of frame words; of ids of stacks */
-	struct sp_numbers cgroups;       /* of ids: the string of its path */
-	bool in_pid_ns;                  /* our /proc shows other numbers than the kernel half speaks of */
-	struct sp_numbers pid_pairs;     /* pidns.c: these to those */
+	uint32_t n_announced;            /* process records sent since the kernel's table of them was emptied */
+	struct sp_numbers file_keys;     /* by struct sp_file_key */
+	struct sp_numbers process_keys;  /* by struct sp_process_key */
+	struct sp_numbers words, stacks; /* by frame word; by id of a stack */
+	struct sp_numbers cgroups;       /* by cgroup id: the number of its path, a string */
+	bool in_pid_ns;                  /* our /proc shows other numbers than the kernel half uses */
+	struct sp_numbers pid_pairs;     /* pidns.c: from those of /proc to those of the kernel half */
 	uint32_t kernel_file;
 	struct sp_waiting *waiting;
-	struct sp_message_pending *walking; /* the one of them that is being walked; NULL before the first */
+	struct sp_message_pending *walking; /* full-sized record for walking; NULL before the first */
 	bool pending_unread;                /* not all waiting samples were tried */
 	size_t waiting_bytes;
 	struct sp_stacks_above rests;
-	struct sp_space *spaces[SP_N_SPACES]; /* that samples came with last, by process */
-	uint64_t n_table_changes; /* counts what may let a waiting sample go on: tables that came or were refused */
+	struct sp_space *spaces[SP_N_SPACES]; /* of the last samples, by process */
+	uint64_t n_table_changes; /* how many tables came or were refused: then a waiting sample may go on */
 	struct sp_behind *behind; /* behind.c: answers */
-	struct sp_jit_kept *jit;  /* jit_frames.c: answers, and how many are waited for */
+	struct sp_jit_kept *jit;  /* jit_frames.c: answers */
 	int failure;              /* the first error inside a callback */
 	uint64_t began_ns;
-	unsigned int n_jit_asked, n_images_asked, slice_shift; /* a slice is 1 << so many units of struct sp_slicing */
-	uint64_t swap_interval_ns, swap_at_ns; /* how long counts are kept in the kernel, and until when now */
+	unsigned int n_jit_asked, n_images_asked, slice_shift; /* answers to come; a slice has 1 << slice_shift units */
+	uint64_t swap_interval_ns, swap_at_ns; /* how long counts stay in the kernel; when the next drain is due */
 	uint64_t n_births, n_forgotten, n_renewals, paused_ns;
 	bool attached;
-	bool is_over;   /* the profile is no longer ours */
-	bool is_closed; /* nothing comes into it: another is to take its place */
+	bool is_over;   /* the profile is the caller's again */
+	bool is_closed; /* nothing may be added to the profile: another is to replace it */
 	struct sp_capture_stats stats;
 };
 
-/* Whether all that will be sampled runs already, and is known: then its tables can be there before the first sample. */
+/* Whether all targets are known and run already: then tables can be loaded before the first sample. */
 static inline bool sp_capture_knows_targets(const struct sp_capture_options *o)
 {
 	return o->filter == SP_TARGETS_TGID && !o->follow;
@@ -101,14 +101,14 @@ static inline bool sp_capture_knows_targets(const struct sp_capture_options *o)
 uint64_t sp_capture_budget(const struct sp_capture *c); /* bytes of unwind tables */
 
 /* session.c */
-int sp_capture_take_in(struct sp_capture *c); /* records, answers of the workers, samples that can be finished now */
-/* Changes the tables of counts over and drains the one that was in use. */
+int sp_capture_take_in(struct sp_capture *c); /* messages, answers of workers, samples that can be finished */
+/* Switches to the other table of counts and drains the one that was in use. */
 int sp_capture_swap_and_drain(struct sp_capture *c);
-uint64_t sp_capture_swap_interval(const struct sp_capture_options *o); /* how long counts are left in the kernel */
+uint64_t sp_capture_swap_interval(const struct sp_capture_options *o); /* how long counts stay in the kernel */
 int sp_capture_profile_begin(struct sp_capture *c);
 int sp_capture_numbers_init(struct sp_capture *c);
 
-/* numbers.c: 0 is the number of what is not known (yet). */
+/* numbers.c: number 0 is what is not known (yet). */
 int sp_numbers_init(struct sp_numbers *t);
 size_t sp_numbers_memory_bytes(const struct sp_numbers *t);
 void sp_numbers_done(struct sp_numbers *t);
@@ -119,26 +119,26 @@ int sp_numbers_set(struct sp_numbers *t, const void *bytes, size_t len, uint32_t
 int sp_drain_ring(struct ring_buffer *ring);                  /* NULL: nothing to read */
 int sp_drain_message(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
 int sp_drain_counts(struct sp_capture *c, unsigned odd);
-int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns); /* those that have not ended */
+int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns); /* those that are still open */
 int sp_drain_processes(struct sp_capture *c);
-/* Empties a hash map whose values are of so many bytes. */
+/* Empties a hash map with keys and values of these sizes. */
 int sp_drain_forget(int map_fd, size_t key_bytes, size_t value_bytes);
 int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value,
 		 uint32_t user_stack);
-struct sp_walked { /* a user stack; its frames where sp_frame_slot() says */
+struct sp_walked { /* a user stack, with its frames in the slots of sp_frame_slot() */
 	const sp_u64 *words;
-	uint32_t n;    /* frames walked, of which SP_MAX_FRAMES at most are there */
+	uint32_t n;    /* frames walked; words[] has at most SP_MAX_FRAMES of them */
 	uint32_t stop; /* enum sp_stop | SP_STACK_HAS_GUESS */
 };
 int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked);
 
-/* machinery.c: how many frames at the beginning of a kernel stack lead to our program, and are none of the event's. */
+/* machinery.c: how many frames at the leaf's end of a kernel stack lead to our program, and not to the event. */
 int sp_machinery_open(struct sp_capture *c);
 int sp_machinery_skip(struct sp_capture *c, const sp_u64 *words, uint32_t n, uint32_t *ret_n);
 void sp_machinery_done(struct sp_capture *c);
 
 /* cpus.c */
-void sp_cpus_begin(struct sp_capture *c); /* before the event of any CPU is opened */
+void sp_cpus_begin(struct sp_capture *c); /* to be called before any CPU's event is opened */
 void sp_cpus_update(struct sp_capture *c);
 void sp_cpus_done(struct sp_capture *c);
 

@@ -3,9 +3,9 @@
  * recipe_ops.h: what a recipe is to the session that runs it (the recipes themselves are in src/recipe).
  *
  * A recipe is data: what to sample, where, and which values come of it. All recipes share one kernel half, the ground
- * (a BPF object built on src/bpf), which sends records of one form, (key, user stack, kernel stack, values), so stacks,
- * filters, symbols, store and views come for free. The session opens it, writes the common configuration, loads it,
- * calls attach, drains, and frees everything through `destroy`.
+ * (a BPF object built on src/bpf), which sends all samples in one form, (key, user stack, kernel stack, values), so
+ * that stacks, filters, symbols, store and views work for every recipe. The session opens it, writes the common
+ * configuration, loads it, calls attach, drains, and frees everything through `destroy`.
  * Functions return 0 or a negative errno with sp_error_text(). One session at a time owns a struct sp_recipe_object.
  */
 #ifndef SP_CAPTURE_RECIPE_OPS_H
@@ -31,85 +31,86 @@ struct sp_recipe_value {
 /* Where programs are attached. */
 enum sp_at {
 	SP_AT_NOTHING, /* behind the last */
-	SP_AT_PERF,    /* a perf event on every CPU; no name: the session's, by its frequency or period */
-	SP_AT_RAW,     /* a tracepoint */
+	SP_AT_PERF,    /* a perf event on every CPU; without a name the session's, at its frequency or period */
+	SP_AT_RAW,     /* a raw tracepoint */
 };
 struct sp_recipe_point {
 	enum sp_at at;
 	const char *where;         /* the event's name */
-	struct sp_front_slot slot; /* of a front: what it does; the recipe's number is filled in */
+	struct sp_front_slot slot; /* what the front does; the session fills in the recipe's number */
 };
 
 struct sp_recipe {
 	const char *name;
-	const char *title;   /* of a view: what its second value is */
+	const char *title;   /* title of a view: what the second value is */
 	const char *summary; /* one line of help */
 	/*
-	 * Of a count's n and weight. The first is "samples" in every recipe: they are one value of a profile of
-	 * several. The second is what the recipe is about.
+	 * What a count's n and weight are. The first is "samples" in every recipe, and recipes that are sampled
+	 * together share it. The second is what the recipe is about.
 	 */
 	struct sp_recipe_value values[2];
 	struct sp_recipe_point points[SP_MAX_POINTS];
-	uint64_t period; /* of a perf event with a name, where the user says nothing; 0 = by the session's frequency */
-	uint64_t min_ns; /* of episodes: shorter ones do not count, where the user says nothing */
+	uint64_t period; /* default of a perf event with a name; 0 = sampled at the session's frequency */
+	uint64_t min_ns; /* default of episodes: shorter ones do not count */
 	const struct sp_ground *ground;
 };
 
 struct sp_recipe_object {
 	struct bpf_object *object;
-	struct sp_config *config; /* to be written before loading */
+	struct sp_config *config; /* written before the programs are loaded */
 	void *private;
 };
 
 struct sp_recipe_shared {                    /* variables of the kernel half, mapped */
-	volatile sp_u32 *window;             /* picks the table of counts, stamps the use of unwind tables */
-	volatile struct sp_slicing *slicing; /* what time a row is of */
+	volatile sp_u32 *window;             /* selects the table of counts; marks tables as used */
+	volatile struct sp_slicing *slicing; /* by which samples get their slices */
 	volatile struct sp_check *check;     /* of the self-test */
-	volatile sp_u32 *last_process;       /* the last number that a process record was given */
+	volatile sp_u32 *last_process;       /* number of the last process record */
 };
 
-/* The kernel half that all recipes share, and what is attached of it for those of a session (o->recipes). */
+/* The kernel half that all recipes share; it attaches what a session's recipes (o->recipes) need. */
 struct sp_ground {
 	int (*open)(const struct sp_capture_options *o, struct sp_recipe_object *ret_object);
-	/* Loads the programs; libbpf's negative errno. */
+	/* Loads the programs. On failure: libbpf's negative errno. */
 	int (*load)(struct sp_recipe_object *object, struct sp_recipe_shared *ret_shared);
 	/* Begins sampling. */
 	int (*attach)(struct sp_recipe_object *object, const struct sp_capture_options *o);
-	/* The same on one CPU that has come, or come back; with the broker, if there is one. */
+	/* Begins sampling on one CPU that has come, or come back; opens its event by the broker, if there is one. */
 	int (*attach_cpu)(struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned cpu);
 	/*
-	 * Sets the rate, in thousandths of a sample a second: of the events that are open and, in the options, of those
-	 * that come. Rate and pause are of sessions with one recipe, on a perf event.
+	 * Sets the rate in thousandths of a sample a second, for the events that are open and, in the options, for
+	 * those opened later. Rate and pause are for sessions with one recipe, on a perf event.
 	 */
 	int (*rate)(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_millihertz);
 	/* true: stops taking samples; false: resumes. */
 	int (*pause)(struct sp_recipe_object *object, bool is_paused);
-	/* Ends sampling: after it no program begins any more. */
+	/* Ends sampling: no program is started any more. */
 	void (*detach)(struct sp_recipe_object *object);
 	void (*destroy)(struct sp_recipe_object *object);
-	/* The descriptor of the program of attach point number i, whose runs are not the object's; -1 behind the last.
+	/*
+	 * The descriptor of the front of attach point i, whose run time is not among the object's; -1 behind the last.
 	 */
 	int (*front)(const struct sp_recipe_object *object, size_t i);
-	/* The event that a recipe samples on, for sampling without BPF too: type, config, period or frequency. */
+	/* Describes a recipe's event, also for sampling without BPF: type, config, period or frequency. */
 	int (*event)(const struct sp_recipe *recipe, const struct sp_capture_options *o,
 		     struct perf_event_attr *ret_attr);
-	/* What one sample of the first recipe stands for, for the profile's head: period and its unit. */
+	/* What one sample of the first recipe stands for, for the profile's info: period and its unit. */
 	void (*period)(const struct sp_capture_options *o, uint64_t *ret_period, const char **ret_type,
 		       const char **ret_unit);
 };
 
-/* Shorter episodes do not count. asked: what the user says, 0 = nothing. */
+/* Episodes shorter than this do not count. asked: the user's value, 0 = none. */
 static inline uint64_t sp_recipe_min_ns(const struct sp_recipe *recipe, uint64_t asked)
 {
 	return asked ? asked : recipe->min_ns;
 }
 
-/* Whether a session of these has programs that may come one within another. */
+/* Whether a session of these has programs that may interrupt each other. */
 bool sp_recipes_nest(const struct sp_recipe *const *recipes);
 
 /*
- * The words for an event that could not be opened, by whichever way: r, or -EOPNOTSUPP where the machine has no such
- * event. NULL: the default.
+ * The error of an event that could not be opened, with or without BPF: r, or -EOPNOTSUPP where the machine has no such
+ * event. NULL: the default event.
  */
 int sp_event_refused(int r, const char *event, unsigned cpu);
 

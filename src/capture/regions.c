@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * regions.c: whose code it is that lies in memory without a file.
+ * regions.c: which runtime's code lies in memory without a file.
  *
  * A runtime is known by its file (unwind/runtime.h), which the process has mapped, too. So the first sample that meets
- * such memory waits, with its mappings, until the tables of their files have come, as it would for a table of its own.
- * Where no runtime is found the process is asked about its code (jit_frames.c), or there are guesses; it is looked at
- * again when a runtime's file comes later.
+ * such memory waits, with its mappings, until the tables of their files are loaded, as it would for a table of its own.
+ * Where no runtime is found, the code is read from the process (jit_frames.c), or frames are guessed; the runtime is
+ * looked for again when the table of a runtime's file comes later.
  */
 #include "base/mem.h"
 #include "capture/priv.h"
@@ -37,7 +37,7 @@ void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *bl
 			sp_tables_forget(c->tables, i);
 }
 
-/* The mapping of a runtime's code, or NULL; *ret_unsure: of one of the files it is not known yet. */
+/* The mapping of a runtime's file, or NULL. *ret_unsure: there is a file of which it is not known yet what it is. */
 static const struct sp_map *runtime_of(const struct sp_capture *c, const struct sp_finish_memory *memory,
 				       const struct sp_runtime **ret_runtime, bool *ret_unsure)
 {
@@ -57,11 +57,11 @@ static const struct sp_map *runtime_of(const struct sp_capture *c, const struct 
 	return NULL;
 }
 
-/* What stands at these addresses of the file, in this process. */
+/* Gives the kernel half the addresses at which HotSpot's variables lie in this process. */
 static int set_hotspot(struct sp_capture *c, uint32_t id, const struct sp_map *map, const struct sp_runtime *runtime)
 {
 	struct sp_hotspot h = {.flags = runtime->flags};
-	uint64_t bias = -(map->shift_by + runtime->text_vaddr); /* of its addresses in this process */
+	uint64_t bias = -(map->shift_by + runtime->text_vaddr); /* from the file's addresses to those in this process */
 	size_t i;
 
 	for (i = 0; i < SP_COUNT(h.at); i++)

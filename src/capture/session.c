@@ -25,7 +25,7 @@ uint64_t sp_capture_budget(const struct sp_capture *c)
 }
 
 /* --- making and freeing --- */
-/* The number of the profile's value of this name, which is added if it is not there: a renewed profile has it. */
+/* The number of the profile's value of this name, which is added if it does not exist. In a renewed profile it does. */
 static int value_add(struct sp_profile *p, const struct sp_recipe_value *value)
 {
 	uint32_t i, n = sp_profile_n_value_types(p);
@@ -38,7 +38,10 @@ static int value_add(struct sp_profile *p, const struct sp_recipe_value *value)
 	return r < 0 ? r : (int)n;
 }
 
-/* The values of all recipes: a row has those of its own. What the first is about is the one to show. */
+/*
+ * Adds the values of all recipes; a row has those of its own recipe. By default the first recipe's second value is
+ * shown.
+ */
 static int values_begin(struct sp_capture *c)
 {
 	struct sp_profile_info *info = sp_profile_info(c->profile);
@@ -52,7 +55,7 @@ static int values_begin(struct sp_capture *c)
 				return r;
 			c->value_of[i][k] = (unsigned)r;
 		}
-	if (!c->o.recipes[1]) /* the last is what is shown anyway */
+	if (!c->o.recipes[1]) /* the last value is shown by default anyway */
 		return 0;
 	name = sp_profile_add_string(c->profile, c->o.recipes[0]->values[1].name);
 	info->default_type = (uint32_t)SP_MAX(name, 0);
@@ -108,7 +111,7 @@ static int cache_open(struct sp_capture *c)
 		r = sp_cache_default_dir(&own);
 	if (r >= 0)
 		r = sp_cache_open(own ? own : c->o.cache, 0, &c->cache);
-	/* Without a cache tables are built each time: slower, nothing else. */
+	/* Without a cache tables are built each time, which is only slower. */
 	if (r < 0)
 		sp_error_clear();
 	return 0;
@@ -216,9 +219,9 @@ int sp_capture_take_in(struct sp_capture *c)
 
 /* --- slices --- */
 /*
- * What differs between recordings is judged by what varies between slices of each. How long it will be, nobody knows
- * before it has ended: slices begin short, and when there are too many, each two become one. So there are always at
- * least half of SP_MAX_SLICES, once so many units are over.
+ * A difference between recordings is judged by how much the slices of each vary. How long a recording will be is not
+ * known before its end: slices begin short, and when there are too many, each two become one. So from the time on when
+ * there are SP_MAX_SLICES units, there are always at least half as many slices.
  */
 static void slices_begin(struct sp_capture *c)
 {
@@ -250,11 +253,11 @@ int sp_capture_swap_and_drain(struct sp_capture *c)
 	if (r < 0)
 		return r;
 	*c->shared.window = old + 1;
-	c->n_table_changes++; /* an evicted table may be wanted again now */
+	c->n_table_changes++; /* an evicted table may be loaded again in this window */
 	sp_tables_begin_window(c->tables, old + 1);
 	r = sp_tables_grace(c->tables);
 	if (r >= 0)
-		r = sp_capture_take_in(c); /* the frames of what was counted, first */
+		r = sp_capture_take_in(c); /* before the counts: the frames that they refer to */
 	if (r >= 0 && c->stats.n_later)
 		sp_files_begin_window(c, old);
 	c->swap_at_ns = sp_time_ns(CLOCK_MONOTONIC) + c->swap_interval_ns;
@@ -270,7 +273,10 @@ static int attach(struct sp_capture *c)
 	return r;
 }
 
-/* Takes in answers of the workers until there are none to come, or (at the end) none is waited for, or time is over. */
+/*
+ * Takes in answers of the workers until all have come, no sample waits for one any more (at the end), or the time is
+ * over.
+ */
 static int workers_settle(struct sp_capture *c, uint64_t most_ms, bool at_end)
 {
 	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + most_ms * 1000000ULL;
@@ -287,7 +293,7 @@ static int workers_settle(struct sp_capture *c, uint64_t most_ms, bool at_end)
 	return 0;
 }
 
-/* Events that are not at an interval may be many: more than could wait for tables. */
+/* Whether a recipe counts each event: these may be more than could wait for tables. */
 static bool counts_all(const struct sp_capture_options *o)
 {
 	bool all = false;
@@ -298,8 +304,8 @@ static bool counts_all(const struct sp_capture_options *o)
 }
 
 /*
- * The whole machine is sampled at once, and samples that meet a table before it is there wait for it. Of known
- * processes, and where each event counts, the tables are loaded first.
+ * The whole machine is sampled at once; samples that meet a file before its table is loaded wait for it. Where the
+ * processes are known, or each event counts, the tables are loaded first.
  */
 int sp_capture_start(struct sp_capture *c)
 {

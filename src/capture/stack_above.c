@@ -35,7 +35,10 @@ static struct sp_block *block_new(struct sp_capture *c, const struct sp_message_
 	return b;
 }
 
-/* Addresses of stacks are random, so that no process need be told from another: what counts is what stands there. */
+/*
+ * Shares the last block that had the same address and bytes. It may be another process's: since addresses of stacks are
+ * random and the bytes are compared, processes need not be told apart.
+ */
 static struct sp_block *block_of(struct sp_capture *c, const struct sp_message_stack_above *r)
 {
 	struct sp_block **last = &c->rests.last[r->at / SP_PENDING_STACK % SP_N_LAST_BLOCKS];
@@ -52,7 +55,10 @@ static struct sp_block *block_of(struct sp_capture *c, const struct sp_message_s
 	return *last;
 }
 
-/* The rest that this part belongs to: that of its CPU's sample, of which nothing else comes in between. */
+/*
+ * The rest that this part belongs to. A CPU sends the parts of one sample after each other, with nothing else in
+ * between.
+ */
 static struct sp_stack_above *rest_of(struct sp_capture *c, sp_u64 id)
 {
 	struct sp_stack_above **at = &c->rests.unclaimed[id % SP_N_STACK_ABOVE_CPUS];

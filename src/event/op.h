@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
 /*
- * op.h: what a list of steps over an event's numbers is made of (ops.h runs it), and what an attach point does with
- * them.
+ * op.h: ops, the steps by which a front computes numbers of an event (ops.h runs a list of them).
  *
- * Shared by both halves, as bpf/wire.h is: plain structures of one layout. An attach point (a "slot") is a small BPF
- * object of its own, the front, whose read-only data is a struct sp_front_slot. It belongs to the user half that writes
- * it before loading; nothing changes it afterwards.
+ * Shared by both halves, as bpf/wire.h is: plain structures of one layout. The list is part of a slot (slot.h), which
+ * the user half writes before the front is loaded; nothing changes it afterwards.
  */
 #ifndef SP_EVENT_OP_H
 #define SP_EVENT_OP_H
@@ -14,22 +12,22 @@
 
 enum { SP_N_OPS = 24, SP_N_OP_REGS = 8, SP_N_ARGUMENTS = 12, SP_OP_IMM = 0xff };
 
-/* dst, a, b are numbers of registers; b may be SP_OP_IMM: the step's own number in its place. */
+/* dst, a and b are numbers of registers; b may be SP_OP_IMM: then the operand is the op's own imm. */
 enum sp_op_kind {
-	SP_OP_END,         /* nothing: behind the last */
+	SP_OP_END,         /* behind the last op; does nothing */
 	SP_OP_SET,         /* dst = imm */
 	SP_OP_ARGUMENT,    /* dst = the event's argument number imm */
 	SP_OP_LOAD,        /* dst = `size` bytes (1, 2, 4, 8) of the kernel's memory at a + imm */
 	SP_OP_BUILTIN,     /* dst = enum sp_builtin imm */
 	SP_OP_ZERO_EXTEND, /* dst = the low `size` bits of a */
-	SP_OP_SIGN_EXTEND, /* likewise, with their sign */
+	SP_OP_SIGN_EXTEND, /* likewise, copying their sign bit upwards */
 	SP_OP_NEED,        /* if a is 0 the event is not wanted */
 	SP_OP_ADD,         /* from here on dst = a op b */
 	SP_OP_SUB,
 	SP_OP_MUL,
 	SP_OP_DIV,
 	SP_OP_MOD,
-	SP_OP_SDIV, /* with signs */
+	SP_OP_SDIV, /* signed, as the kinds below whose names have an S */
 	SP_OP_SMOD,
 	SP_OP_AND,
 	SP_OP_OR,
@@ -57,8 +55,8 @@ enum sp_builtin {
 	SP_BUILTIN_CGROUP,
 	SP_BUILTIN_NOW,           /* CLOCK_MONOTONIC */
 	SP_BUILTIN_TASK,          /* the address of the current task */
-	SP_BUILTIN_CALL,          /* the number of the system call that the current thread is in; -1: it is in none */
-	SP_BUILTIN_CALL_ARGUMENT, /* the first of its six arguments, the others follow */
+	SP_BUILTIN_CALL,          /* number of the system call that the current thread is in; -1: none */
+	SP_BUILTIN_CALL_ARGUMENT, /* its first argument; those of the five others follow */
 	SP_N_BUILTINS = SP_BUILTIN_CALL_ARGUMENT + 6,
 };
 

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
 /*
- * ops.h: the filters, keys and values of an event, as a list of at most SP_N_OPS steps over SP_N_OP_REGS numbers.
+ * ops.h: the filters, keys and values of an event, as a list of at most SP_N_OPS ops over SP_N_OP_REGS numbers.
  *
- * Compiled twice: into the kernel half, where the list is read-only data and the verifier removes all steps and cases
- * that it does not have (a list of 10 leaves some 200 instructions), and into the user half for tests and fuzzers.
- * Before it is included the includer defines `struct sp_op_env` and, of it, sp_env_argument(), sp_env_memory() and
- * sp_env_builtin(), which give 0 where there is nothing to read.
- * Numbers are 64 bits wide and wrap. Division by 0 gives 0, what is left over of it the number itself, and a shift
- * counts by its low 6 bits. A list with a register, a kind or a size that there is not is the compiler's mistake: such
- * a step does nothing.
+ * Compiled twice: into the kernel half, where the list is read-only data and the verifier removes all ops and cases
+ * that are not in it (a list of 10 leaves some 200 instructions), and into the user half for tests and fuzzers. Whoever
+ * includes it first defines `struct sp_op_env` and, of it, sp_env_argument(), sp_env_memory() and sp_env_builtin(),
+ * which give 0 where there is nothing to read.
+ * Numbers are 64 bits wide and wrap. x / 0 is 0, x % 0 is x, and a shift counts by its low 6 bits. An op with a
+ * register, kind or size that does not exist does nothing: it is a mistake of whoever made the list.
  */
 #ifndef SP_EVENT_OPS_H
 #define SP_EVENT_OPS_H
 
 #include "event/op.h"
 
-/* Of the size's sign bit and all above it. */
+/* Copies the sign bit of a number of this size into all bits above it. */
 static inline __attribute__((always_inline)) sp_u64 sp_op_extend(sp_u64 x, sp_u32 bits)
 {
 	sp_u32 by = (64 - bits) & 63;
@@ -28,7 +27,7 @@ static inline __attribute__((always_inline)) sp_u64 sp_op_size(sp_u64 x)
 	return (sp_s64)x < 0 ? -x : x;
 }
 
-/* Towards 0, as C has it. The kernel half has no division with signs. */
+/* Signed division, rounded towards 0 as in C, by magnitudes: the kernel half has no signed division. */
 static inline __attribute__((always_inline)) sp_u64 sp_op_divide(sp_u64 a, sp_u64 b)
 {
 	sp_u64 n = b ? sp_op_size(a) / sp_op_size(b) : 0;
@@ -92,7 +91,7 @@ static inline __attribute__((always_inline)) sp_u64 sp_op_compute(sp_u32 kind, s
 	return 0;
 }
 
-/* One step. 0: the event is not wanted. */
+/* Runs one op. 0: the event is not wanted. */
 static inline __attribute__((always_inline)) int sp_op_step(struct sp_op_env *env, const volatile struct sp_op *op,
 							    sp_u64 *r)
 {
@@ -130,7 +129,7 @@ static inline __attribute__((always_inline)) int sp_op_step(struct sp_op_env *en
 	return 1;
 }
 
-/* All of them. The result: whether the event is wanted; the numbers are in r[]. */
+/* Runs all ops. Returns whether the event is wanted; the numbers are left in r[]. */
 static inline __attribute__((always_inline)) int sp_ops_run(struct sp_op_env *env, const volatile struct sp_op *ops,
 							    sp_u64 *r)
 {

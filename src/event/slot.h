@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
 /*
- * slot.h: one attach point of a session, as its front and its sink know it.
+ * slot.h: one attach point of a session (a "slot"), as its front and its sink know it.
  *
- * A front is a small BPF program on one event; its read-only data is a struct sp_front_slot. It runs the slot's ops,
- * and if the event is wanted, leaves a struct sp_hit in the scratch and goes on into a sink, which walks the stacks and
+ * A front is a small BPF program on one event; its read-only data is a struct sp_front_slot. It runs the slot's ops. If
+ * the event is wanted, it leaves a struct sp_hit in the scratch and goes on into a sink, which walks the stacks and
  * counts. Shared by both halves, as bpf/wire.h is. The user half writes a slot before it is loaded; nothing changes it
  * afterwards.
  */
@@ -12,30 +12,33 @@
 
 #include "event/op.h"
 
-enum { SP_NO_REG = 0xff /* of a slot: it has no such number */ };
+enum { SP_NO_REG = 0xff /* in place of a register: the slot has no such number */ };
 
-/* An episode begins in the thread that it is of, where the stacks are walked; it ends anywhere, and is counted then. */
+/*
+ * An episode begins in the thread that it is of, where the stacks are walked; it may end in any thread, and counts
+ * then.
+ */
 enum sp_front_role {
 	SP_ROLE_EVENT, /* counts by itself */
 	SP_ROLE_BEGIN,
 	SP_ROLE_END,
-	SP_ROLE_FORGET, /* what has begun will not end, and does not count */
+	SP_ROLE_FORGET, /* the episode's end will not be seen: it does not count */
 };
 enum {
 	SP_SLOT_USER = 1, /* which stacks are walked */
 	SP_SLOT_KERNEL = 2,
 	SP_SLOT_NO_KTHREAD = 4, /* kernel threads are not wanted */
-	SP_SLOT_NO_EXITING = 8, /* nor threads that end, whose registers name the call that they were in */
+	SP_SLOT_NO_EXITING = 8, /* nor ending threads, whose registers still name the call that they were in */
 };
 
 struct sp_front_slot {
 	struct sp_op ops[SP_N_OPS];
 	sp_u32 role, recipe, flags;
-	sp_u32 n_arguments; /* of the event: so many are read */
-	/* Registers, or SP_NO_REG: */
-	sp_u32 value; /* what the event stands for; none: 1 */
-	sp_u32 match; /* of an episode: by what its end finds its beginning */
-	sp_u32 state; /* bits of the task's state (TASK_INTERRUPTIBLE ...); 0: it could run */
+	sp_u32 n_arguments; /* how many of the event's arguments are read */
+	/* Numbers of registers, or SP_NO_REG: */
+	sp_u32 value; /* what the event stands for; without one it counts 1 */
+	sp_u32 match; /* the number that an episode's beginning and end have in common */
+	sp_u32 state; /* bits of the task's state (TASK_INTERRUPTIBLE ...); 0: ready to run */
 	sp_u64 min_ns;
 };
 
@@ -48,7 +51,7 @@ struct sp_hit { /* an event on its way from its front to its sink */
 struct sp_episode_key {
 	sp_u64 match, recipe;
 };
-struct sp_episode { /* one that has begun */
+struct sp_episode { /* one that is open */
 	sp_u64 since_ns;
 	struct sp_count_key key;
 };

@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The address where counted functions begin; samples are matched by it. In a profile without addresses (pprof): the
- * function. */
+/*
+ * The address where counted functions begin; samples are matched by it. In a profile without addresses (pprof), the
+ * function stands for it.
+ */
 struct address {
 	uint32_t library, func;
 	uint64_t start;
@@ -27,7 +29,7 @@ struct pair { /* callee and caller, with the sum of the calls */
 	bool is_outside, address_taken, untimed;
 	int64_t n_calls;
 };
-struct timed { /* n calls of a function that took low_ns to high_ns; high_ns 0: n is the sum of ns of all its calls */
+struct timed { /* n calls of a function took low_ns to high_ns; high_ns 0: n is the sum of the ns of all calls */
 	uint32_t callee, callee_file;
 	struct sp_latency_range range;
 };
@@ -44,7 +46,7 @@ struct join {
 	uint32_t *address_of; /* by function: index + 1; 0: no counted function begins there */
 };
 
-/* The first value in nanoseconds, which is not that of timed calls. */
+/* The first value in nanoseconds but that of timed calls. */
 static int time_value_find(const struct sp_profile *p)
 {
 	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++) {
@@ -239,7 +241,7 @@ static int calls_times_make(struct join *j, struct sp_calls_table *t)
 	return r;
 }
 
-/* --- calls that were timed by themselves --- */
+/* --- latency: calls that were timed one by one --- */
 static int64_t row_label_number(const struct sp_profile *p, const struct sp_row *row, const char *name)
 {
 	size_t n = 0;

@@ -61,7 +61,7 @@ static int choose_method(struct sp_diff *d)
 	return 0;
 }
 
-/* From functions: there are many, so a few that changed matter little. */
+/* Estimated from functions: there are many, so a few that changed matter little. */
 static int find_dispersion(struct sp_diff *d)
 {
 	SP_FREE struct sp_noise_pair *pairs = NULL;
@@ -85,7 +85,7 @@ static int find_spread(struct sp_diff *d, enum sp_diff_by by, bool total)
 	return r;
 }
 
-/* A burst or change affects many functions but one library; so libraries are used, unless they are too few. */
+/* Estimated from libraries, unless they are too few: a burst or change affects many functions, but one library. */
 static int find_factors(struct sp_diff *d)
 {
 	d->dispersion = 1;

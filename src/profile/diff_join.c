@@ -135,7 +135,7 @@ static int64_t joined_frame(const struct side *s, uint32_t number)
 	return n;
 }
 
-/* Stacks that differ only in being guessed, or in why they were cut, become one. */
+/* Joins stacks that differ only in being guessed, or in why they were cut. */
 static int64_t joined_stack(struct side *s, uint32_t number)
 {
 	if (number == 0 || s->stacks[number] != 0)

@@ -34,7 +34,7 @@ static double noise_from_counts(enum sp_diff_scale scale, const struct sp_noise_
 	return (s->q * (1 - share) * (1 - share) + fmax(w->q - s->q, 0) * share * share) / (w->x * w->x);
 }
 
-/* The excess of a row that holds nearly everything is that of the little that is not in it. */
+/* In a row that holds nearly everything, the excess is that of the little that is not in it. */
 void sp_noise_set_from_counts(const struct sp_diff *d, struct sp_noise_side s[2], const struct sp_noise_whole w[2])
 {
 	double n = s[0].n + s[1].n, all = w[0].n_samples + w[1].n_samples;
@@ -49,9 +49,10 @@ void sp_noise_set_from_counts(const struct sp_diff *d, struct sp_noise_side s[2]
 
 /*
  * Where samples near in time are correlated, variances grow with the size of the batches: by 2 at each doubling while
- * batches are far shorter than the correlation. What grew by g at the last doubling would grow by 1 / (2 - g) more if
- * all correlations decayed alike. A recording with few phases of a program shows less variance than there is, hence the
- * power: of 1, 1.5 and 2, tests/bench/noise.py finds that 1.5 is wrong in less than 5 of 100 rows and misses little.
+ * batches are far shorter than the correlation. A variance that grew by g at the last doubling would grow by
+ * 1 / (2 - g) more if all correlations decayed alike. A recording with few phases of a program shows too little
+ * variance, hence the power: of 1, 1.5 and 2, tests/bench/noise.py finds that 1.5 is wrong in less than 5 of 100 rows
+ * and misses little.
  */
 double sp_noise_growth(const double *variances, size_t n)
 {

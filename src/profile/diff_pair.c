@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * diff_pair.c: which files of two profiles are one library. Union-find: files that are the same for certain are united
+ * diff_pair.c: which files of two profiles are one library. Union-find: files that are certainly the same are united
  * first, then classes that are left over on one side, by weaker and weaker criteria.
  */
 #include "base/intern.h"
@@ -162,7 +162,7 @@ static void index_unite(struct pairing *m, const struct table *t, enum scope sco
 			classes_unite(m, i, own - 1);
 		if (other == 0 || (scope == SINGLE_PAIR && (f->n[0] != 1 || f->n[1] != 1)))
 			continue;
-		/* several of one side may match one of the other: all of them are one library */
+		/* several files of one side may match one of the other: all of them are one library */
 		if (scope != TO_ANY || item_is_one_sided(m, i))
 			classes_unite(m, i, other - 1);
 	}
@@ -193,7 +193,7 @@ static void stack_files_mark(const struct sp_profile *p, const struct sp_identit
 	}
 }
 
-/* Takes only the files in which frames of the rows, or their functions, lie. */
+/* Takes only the files of the rows' frames, or of these frames' functions. */
 static int pairing_items_add(struct pairing *m, const struct sp_profile *p, const struct sp_identity *same,
 			     uint32_t side)
 {

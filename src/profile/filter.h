@@ -36,7 +36,7 @@ enum sp_filter_by {
 			       matches */
 };
 
-/* A row passes if any of the globs matches; with exclude, if none does. An empty list matches nothing. */
+/* A row passes if any of the globs matches; with `exclude`, if none does. An empty list matches nothing. */
 struct sp_glob_filter {
 	enum sp_filter_by by;
 	const char *const *globs;

@@ -168,7 +168,7 @@ static int64_t merge_process(struct merge *m, uint32_t number)
 	if (number == 0 || m->processes[number] != 0)
 		return m->processes[number];
 	struct sp_process process = *sp_profile_process(m->from, number);
-	/* memory without a file is never an executable; and translating it would come back to its process, endlessly */
+	/* memory without a file is never an executable; to translate it would lead back to its process, endlessly */
 	bool is_anon = sp_profile_file(m->from, process.exe)->kind == SP_FILE_ANON;
 	int64_t exe = is_anon ? 0 : merge_file(m, process.exe);
 	if (exe < 0)

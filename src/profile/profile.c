@@ -13,10 +13,10 @@
 
 enum {
 	SLOTS_MIN = 64,
-	MAX_VARIANTS = 1 << 16, /* tried for a frame; so many in a row are taken only when nearly all are */
+	MAX_VARIANTS = 1 << 16, /* numbers tried for a frame; so many in a row are taken only when nearly all are */
 };
 
-/* Items with an identity and other fields; an item and its interned identity have the same number. */
+/* Items with an identity and further fields. An item and its interned identity have the same number. */
 struct table {
 	struct sp_intern *identities;
 	void *items;
@@ -28,7 +28,7 @@ struct sp_profile {
 	struct sp_profile_info info;
 	struct sp_value_type value_types[SP_MAX_VALUES];
 	uint32_t n_value_types;
-	struct sp_intern *strings, *stacks, *labels, *keys; /* all of them is identity */
+	struct sp_intern *strings, *stacks, *labels, *keys; /* nothing but identity */
 	struct table files, funcs, frames, processes;
 	uint64_t *scratch; /* a stack or a set of labels, while it is looked up */
 	size_t scratch_capacity;
@@ -263,7 +263,10 @@ static uint64_t hash_string(const struct sp_profile *p, uint32_t string, uint64_
 	return sp_hash_bytes(s, strlen(s), seed);
 }
 
-/* The frame's flags with a variant number (from 1) of a hash of function and line, so that few frames try the same. */
+/*
+ * The frame's flags with a variant number (from 1) made of a hash of function and line, so that few frames try the
+ * same.
+ */
 static uint32_t frame_variant(const struct sp_profile *p, const struct sp_frame *frame, uint32_t nth)
 {
 	const struct sp_func *func = sp_profile_func(p, frame->func);
@@ -393,7 +396,7 @@ static int profile_slots_grow(struct sp_profile *p)
 	return 0;
 }
 
-/* The row of these three, made with values of 0 if it is not there; NULL: out of memory. */
+/* The row of this key and these stacks, added with values of 0 if there is none; NULL: out of memory. */
 static struct sp_row *row_find_or_add(struct sp_profile *p, uint32_t key, uint32_t user, uint32_t kernel)
 {
 	p->row_bytes = sizeof(struct sp_row) + SP_MAX(p->n_value_types, 1U) * sizeof(int64_t);

@@ -32,7 +32,9 @@ enum sp_total_by {
 	SP_N_TOTAL_BY,
 };
 
-/* The groups are of frames; else of what threads are in, or of pairs. */
+/*
+ * Whether the groups are of frames. The others are of pairs, or of what whole threads belong to (a process, a cgroup).
+ */
 static inline bool sp_total_is_by_frames(enum sp_total_by by)
 {
 	return by == SP_TOTAL_BY_LIBRARY || by == SP_TOTAL_BY_FUNCTION || by == SP_TOTAL_BY_PACKAGE;

@@ -133,8 +133,9 @@ static int64_t child_find_or_add(struct tree_builder *g, uint32_t parent, uint32
 
 /*
  * --- pruning ---
- * With sorted rows a node is only met again while the path is still in its parent. So it is enough to remember the
- * last parent of each label at each depth; if a label comes again under that parent, the rows are not sorted: -EAGAIN.
+ * With sorted rows a node is only met again while the path is still in its parent, so it is enough to remember the
+ * last parent of each label at each depth. A label that comes again under that parent shows that the rows are not
+ * sorted: -EAGAIN.
  */
 static int64_t child_add(struct tree_builder *g, const struct step *parent, size_t depth, uint32_t label)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * Before, a node's total is what was pruned above it. Children have higher numbers than their parents, so from the last
- * node to the first each is complete before it is added to its parent.
+ * At first, a node's total is the value of what was pruned above it. Children have higher numbers than their parents,
+ * so from the last node to the first each total is complete before it is added to the parent's.
  */
 static void tree_sum_totals(struct sp_tree *t)
 {

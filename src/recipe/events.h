@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * events.h: the perf events that a sampling recipe may run on, by their usual names.
+ * events.h: the perf events that a sampling recipe may use, by their usual names.
  *
- * The first is the default. Clock events have periods in nanoseconds and a fixed rate; the others count something, and
- * hardware events need a PMU, which virtual machines often lack: opening one then fails with -EOPNOTSUPP and a message
- * that names the way out. The table is constant.
+ * The first is the default. Clock events have periods in nanoseconds and a fixed rate; the others count something.
+ * Hardware events need a PMU, which virtual machines often lack: then opening one fails with -EOPNOTSUPP and a message
+ * that names another event to use. The table is constant.
  */
 #ifndef SP_RECIPE_EVENTS_H
 #define SP_RECIPE_EVENTS_H
@@ -21,6 +21,6 @@ struct sp_event {
 };
 
 const struct sp_event *sp_event_at(size_t i);           /* NULL behind the last */
-const struct sp_event *sp_event_find(const char *name); /* NULL name: the default; NULL: unknown */
+const struct sp_event *sp_event_find(const char *name); /* NULL name: the default. Returns NULL if unknown */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * front.bpf.c: an attach point's own program. Loaded once for each, with what it is to do as read-only data, of which
- * the verifier leaves nothing but the steps that there are.
+ * front.bpf.c: an attach point's own program, loaded once for each attach point. What it does is a list of ops in its
+ * read-only data, from which the verifier removes all code but that of the ops in the list.
  */
 #include "bpf/scratch.bpf.h"
 #include "bpf/x86_64/call.bpf.h"
@@ -10,7 +10,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile struct sp_front_slot sp_slot = {};
 
-/* One element: the sink. */
+/* Its one element is the sink. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
@@ -66,8 +66,11 @@ static __always_inline sp_u64 sp_env_builtin(struct sp_op_env *env, sp_u64 built
 
 #include "event/ops.h"
 
-/* Each by an instruction of its own: the compiler would make one of them all, with a computed address, which the
- * verifier refuses. How far it reads decides to which events the kernel attaches it. */
+/*
+ * Reads each argument by an instruction of its own: the compiler would merge the reads into one with a computed
+ * address, which the verifier refuses. The kernel attaches the program only to tracepoints that have all arguments it
+ * reads.
+ */
 #define SP_ARGUMENT(env, ctx, i)                                                                                       \
 	do {                                                                                                           \
 		if (sp_slot.n_arguments > (i))                                                                         \

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ground.bpf.c: the kernel half that all recipes share, as one object, of which a session loads what it needs.
+ * ground.bpf.c: the kernel half that all recipes share, as one object, of which a session loads the programs that it
+ * needs.
  *
- * sp_cpu is the program of perf events: in the timer's interrupt (cpu-clock), in an NMI (hardware events), or where the
- * kernel counts one itself (page faults). Values: 1 sample, and what it stands for: the event's period. The programs of
- * other events are fronts (front.bpf.c), which end in the sinks of this object.
+ * sp_cpu is the program of perf events. It runs in the timer's interrupt (cpu-clock), in an NMI (hardware events), or
+ * where the kernel itself counts an event (page faults). Its values: 1 sample, and the event's period, for which the
+ * sample stands. The programs of other events are fronts (front.bpf.c), which end in the sinks of this object.
  */
 #include "bpf/check.bpf.h"
 #include "bpf/follow.bpf.h"
@@ -16,9 +17,10 @@ char LICENSE[] SEC("license") = "GPL";
 volatile struct sp_ticks sp_ticks;
 
 /*
- * The kernel tells the period that a clock's event was opened with, whatever it was changed to since: the user half
- * says what it is. A change cuts a period short, and comes to one CPU after the other. So a CPU's ticks while it goes
- * on, and its first one after it, stand for the time since the tick before, and none of it is lost or counted twice.
+ * What a tick stands for. The context still has the period with which a clock event was opened, so the user half writes
+ * the current one to sp_ticks. A change cuts a period short, and reaches one CPU after the other. So the ticks of a CPU
+ * during a change, and its first one after it, stand for the time since the tick before: none of it is lost or counted
+ * twice.
  */
 static __always_inline sp_u64 sp_weight(struct sp_scratch *s, struct bpf_perf_event_data *ctx, sp_u64 now,
 					sp_u32 recipe)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ground.c: the kernel half that all recipes share: its object, and what is attached of it: perf events on every CPU,
- * whose overflow runs it, and fronts (front.h).
+ * ground.c: the user half of the ground: its object, and what is attached to it: perf events on every CPU, whose
+ * overflows run it, and fronts (front.h).
  *
  * The clock events get a fixed period in ns (frequency / 1e9); hardware and other software events get either the given
  * period or, by frequency, the kernel's own adjustment.
@@ -28,7 +28,7 @@ enum { SP_N_SCRATCH = 4 }; /* for each CPU, where programs nest */
 
 struct event_link {
 	unsigned cpu, recipe;
-	int fd; /* of the event; the link's */
+	int fd; /* the event's descriptor, which the link owns */
 	struct bpf_link *link;
 };
 struct ground {
@@ -57,7 +57,7 @@ static bool has_point(const struct sp_capture_options *o, enum sp_at at)
 	return false;
 }
 
-/* What no recipe of the session needs is not loaded. */
+/* Programs that no recipe of the session needs are not loaded. */
 static void programs_choose(struct ground_bpf *skel, const struct sp_capture_options *o)
 {
 	bool nests = sp_recipes_nest(o->recipes);
@@ -105,7 +105,7 @@ static int ground_load(struct sp_recipe_object *object, struct sp_recipe_shared 
 	return 0;
 }
 
-/* The perf event of a recipe; NULL: it has none, or there is no such one. */
+/* The perf event of a recipe; NULL: it has none, or an unknown one. */
 static const struct sp_event *event_of(const struct sp_recipe *recipe, const struct sp_capture_options *o)
 {
 	const struct sp_recipe_point *point = recipe->points;
@@ -156,7 +156,7 @@ static int event_open(const struct sp_recipe *recipe, const struct sp_capture_op
 	return sp_event_refused(r, event_of(recipe, o)->name, cpu);
 }
 
-/* Where the link of this recipe and CPU is or is to be; NULL: out of memory. */
+/* Where the link of this recipe and CPU is kept; NULL: out of memory. */
 static struct event_link *link_of(struct ground *s, unsigned recipe, unsigned cpu)
 {
 	size_t i;
@@ -178,7 +178,7 @@ static int event_attach(struct ground *s, const struct sp_capture_options *o, un
 
 	if (fd < 0)
 		return fd;
-	bpf_link__destroy(at->link); /* of a CPU that was away: it is dead */
+	bpf_link__destroy(at->link); /* if the CPU was away: that link is dead */
 	at->link = bpf_program__attach_perf_event_opts(s->skel->progs.sp_cpu, fd, &opts); /* the link owns fd now */
 	at->fd = fd;
 	if (at->link)
@@ -199,7 +199,7 @@ static int ground_attach_one(struct sp_recipe_object *object, const struct sp_ca
 	return r;
 }
 
-/* An event of a CPU that has gone takes no orders any more, which is no failure. */
+/* ENODEV is no failure: the event's CPU has gone. */
 static int each_event(struct ground *s, unsigned long request, void *value)
 {
 	size_t i;
@@ -210,7 +210,7 @@ static int each_event(struct ground *s, unsigned long request, void *value)
 	return 0;
 }
 
-/* Events that do not take it keep the old one, all of them. */
+/* If one event refuses the new period, all of them get the old one back. */
 static int clock_rate(struct ground *s, uint64_t period_ns)
 {
 	volatile struct sp_ticks *ticks = &s->skel->bss->sp_ticks;
@@ -267,7 +267,7 @@ static int follow_attach(struct ground *s)
 	return 0;
 }
 
-/* Whose ticks are weighed by us: the first recipe that samples by a clock. */
+/* Only one clock's ticks are weighed by sp_weight(): those of the first recipe that samples by a clock. */
 static int ticks_choose(struct ground *s, const struct sp_capture_options *o)
 {
 	struct perf_event_attr attr;

@@ -33,8 +33,8 @@ static const struct sp_recipe faults = {
 enum { TASK_BITS = 0xf, TASK_DEAD = 0x80 };
 
 /*
- * sched_switch(preempt, prev, next, prev_state), in the thread that goes: its wait begins, and the next one's ends. A
- * thread is known by its address, a dying one waits no more.
+ * sched_switch(preempt, prev, next, prev_state) runs in the thread that stops: here its wait begins, and that of the
+ * next thread ends. A thread is known by the address of its task. A dying one begins no wait.
  */
 #define WAIT_BEGINS                                                                                                    \
 	{.kind = SP_OP_BUILTIN, .dst = 0, .imm = SP_BUILTIN_TID}, {.kind = SP_OP_NEED, .a = 0}, /* no idle threads */  \
@@ -64,7 +64,7 @@ enum { TASK_BITS = 0xf, TASK_DEAD = 0x80 };
 		}                                                                                                      \
 	}
 
-/* sched_process_exit(p), in a thread that ends, and so runs: a wait that is still open has ended unseen. */
+/* sched_process_exit(p) runs in a thread that ends. Since it runs, the end of a wait that is still open was missed. */
 #define WAIT_FORGET                                                                                                    \
 	{                                                                                                              \
 		.at = SP_AT_RAW, .where = "sched_process_exit", .slot = {                                              \
@@ -92,10 +92,10 @@ static const struct sp_recipe offcpu = {
     .ground = &sp_ground,
 };
 
-/* The commands of futex(2) that wait: WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2, a bit for each. */
+/* A bit for each command of futex(2) that waits: WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2. */
 #define FUTEX_WAITS (1 << 0 | 1 << 6 | 1 << 9 | 1 << 11 | 1 << 13)
 
-/* Of the thread's own saved registers: so other system calls cost nothing. */
+/* The system call is read from the registers that the thread saved, so that other calls cost nothing. */
 static const struct sp_recipe locks = {
     .name = "locks",
     .title = "Waiting for locks",
@@ -150,7 +150,7 @@ bool sp_recipe_has_rate(const struct sp_recipe *recipe)
 }
 
 /* --- sets --- */
-/* A recipe of the set's own, about what its name says. */
+/* Makes a recipe that the set owns; its value has the event's name. */
 static struct sp_recipe *own_new(struct sp_recipe_set *set, const char *name)
 {
 	struct sp_recipe *own = calloc(1, sizeof(*own));
@@ -165,7 +165,7 @@ static struct sp_recipe *own_new(struct sp_recipe_set *set, const char *name)
 	return own;
 }
 
-/* The nearest name to one that nothing has; if none is near, all that there are. */
+/* The error for an unknown name: suggests the nearest name, or, if none is near, lists all. */
 static int unknown(const char *name)
 {
 	struct sp_suggest near = {.word = name};

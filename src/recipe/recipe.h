@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recipe.h: the recipes: a few that are constant, in recipe.c, and those that are made of an event's name.
+ * recipe.h: the recipes: a few constant ones, in recipe.c, and those that are made from an event's name.
  *
- * A recipe is data (capture/recipe_ops.h). A set of them is what the user asked for, as a list of names with commas
+ * A recipe is data (capture/recipe_ops.h). A set has the recipes that the user asked for by a list of names with commas
  * between: recipes, perf events (events.h), and tracepoints as SYSTEM:EVENT (tracepoint.h). A set owns the recipes that
- * were made for it, and the words of the list. Errors are negative errnos with sp_error_text(): -EINVAL for a name that
- * nothing has. Nothing here prints.
+ * were made for it, and the words of the list. Errors are negative errnos with sp_error_text(); -EINVAL for an unknown
+ * name. Nothing here prints.
  */
 #ifndef SP_RECIPE_RECIPE_H
 #define SP_RECIPE_RECIPE_H
@@ -21,20 +21,20 @@ const struct sp_recipe *sp_recipe_at(size_t i);
 /* NULL = unknown. */
 const struct sp_recipe *sp_recipe_find(const char *name);
 bool sp_recipe_has(const struct sp_recipe *recipe, enum sp_at at);
-/* It samples at an interval; every event of the others counts, or every so many. */
+/* Whether the recipe samples at an interval. In others every event counts, or every so many. */
 bool sp_recipe_has_rate(const struct sp_recipe *recipe);
 
 struct sp_recipe_set {
 	const struct sp_recipe *recipes[SP_MAX_RECIPES + 1];
 	size_t n;
-	const char *event; /* of the cpu recipe; NULL = its own */
+	const char *event; /* of the cpu recipe; NULL = its default */
 	struct sp_recipe *own[SP_MAX_RECIPES];
 	char *words;
 };
 int sp_recipe_set_parse(const char *list, struct sp_recipe_set *ret_set);
 void sp_recipe_set_done(struct sp_recipe_set *set);
 
-/* 0, or -EINVAL with a message that lists the perf events that there are. NULL is the default. */
+/* 0, or -EINVAL with a message that lists the known perf events. NULL is the default. */
 int sp_recipe_event_check(const char *event);
 
 #endif

@@ -30,7 +30,7 @@ static struct sp_op load(sp_u8 dst, sp_u8 from, size_t offset)
 	return (struct sp_op){.kind = SP_OP_LOAD, .dst = dst, .a = from, .size = 8, .imm = offset};
 }
 
-/* Both events begin with the saved registers. */
+/* sys_enter and sys_exit both have the saved registers as first argument. */
 static void call_slot(unsigned number, struct sp_front_slot *slot)
 {
 	const struct sp_op ops[] = {
@@ -66,7 +66,7 @@ static int call_point(const char *name, struct sp_recipe_point *point)
 	return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s", name);
 }
 
-/* --- all --- */
+/* --- all tracepoints --- */
 static bool is_name(const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -75,7 +75,7 @@ static bool is_name(const char *s, size_t n)
 	return n && n < MAX_NAME;
 }
 
-/* Where the kernel shows its tracepoints; NULL: nowhere that can be read. */
+/* The directory in which tracefs lists the tracepoints; NULL: none can be read. */
 static const char *events_root(void)
 {
 	static const char *const roots[] = {"/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"};
@@ -86,7 +86,7 @@ static const char *events_root(void)
 	return NULL;
 }
 
-/* Whether tracefs shows that there is none: where it cannot be read, attaching tells. */
+/* Whether tracefs has no such tracepoint. Where it cannot be read, attaching will tell. */
 static bool is_absent(const char *root, const char *name, int n_system, const char *event)
 {
 	char path[sizeof("/sys/kernel/debug/tracing/events") + 2 * MAX_NAME + 2];
@@ -97,7 +97,7 @@ static bool is_absent(const char *root, const char *name, int n_system, const ch
 	return access(path, F_OK) && errno == ENOENT;
 }
 
-/* best: where the nearest one's name is kept. */
+/* best: keeps the name of the nearest one. */
 static void group_offer(const char *root, const char *group, struct sp_suggest *near, char *best)
 {
 	char path[sizeof("/sys/kernel/debug/tracing/events") + NAME_MAX + 2], name[TRACEPOINT_MAX];

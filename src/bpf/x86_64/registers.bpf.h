@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * x86_64.bpf.h: the registers of x86-64, in their DWARF order (System V psABI, figure 3.36).
- */
+/* registers.bpf.h: the registers of x86-64, in their DWARF order (System V psABI, figure 3.36). */
 #ifndef SP_BPF_X86_64_BPF_H
 #define SP_BPF_X86_64_BPF_H
 
@@ -9,8 +7,8 @@
 #include "bpf/x86_64/call.bpf.h"
 
 /*
- * Functions of their own, because the compiler would merge the two copies into one through a computed pointer, and the
- * verifier allows only constant offsets into the sample. They return the code segment.
+ * Two functions, because the compiler would merge the copies into one through a computed pointer, while the verifier
+ * allows only constant offsets into the sample. They return the code segment.
  */
 #define sp_regs_copy(to, from)                                                                                         \
 	do {                                                                                                           \
@@ -42,10 +40,10 @@ static __noinline sp_u64 sp_regs_of_sample(struct sp_regs *to, struct bpf_perf_e
 }
 
 /*
- * What the task saved when it entered the kernel. *ret_is_call: by a system call, so that ip is behind the instruction,
- * as a return address is. The number of the call is -1 for interrupts and faults. `syscall` leaves that address in rcx;
- * in a call that ends at the start of a program (execve) or of a signal's handler they differ: nothing was called
- * there.
+ * The registers that the task saved when it entered the kernel. *ret_is_call: by a system call, so that ip is behind
+ * the instruction, as a return address is. Interrupts and faults have -1 as the number of the call. `syscall` leaves ip
+ * in rcx; the two differ in a call that ends at the start of a program (execve) or of a signal's handler, where nothing
+ * was called.
  */
 static __noinline sp_u64 sp_regs_saved(struct sp_regs *to, struct task_struct *task, int *ret_is_call)
 {

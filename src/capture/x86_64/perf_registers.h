@@ -12,9 +12,9 @@
 #include "bpf/wire.h"
 #include <stdbool.h>
 
-#define SP_PERF_REGS 0xff0fffULL /* all but the segments' */
+#define SP_PERF_REGS 0xff0fffULL /* all but the segment registers */
 
-/* Places among the registers as they come. */
+/* Indexes of registers in the kernel's order. */
 enum { SP_PERF_AX, SP_PERF_BX, SP_PERF_CX, SP_PERF_DX, SP_PERF_SI, SP_PERF_DI, SP_PERF_BP, SP_PERF_SP, SP_PERF_IP };
 enum { SP_PERF_FLAGS = SP_PERF_IP + 1, SP_PERF_CS, SP_PERF_SS, SP_PERF_R8, SP_PERF_N_REGS = SP_PERF_R8 + 8 };
 
@@ -38,7 +38,10 @@ static inline bool sp_perf_is_32_bit(const uint64_t *r)
 	return r[SP_PERF_CS] == 0x23;
 }
 
-/* `syscall` leaves the address behind it in rcx and the flags in r11; an interrupt leaves everything as it is. */
+/*
+ * Whether a system call was made: `syscall` leaves the address behind it in rcx and the flags in r11, an interrupt
+ * neither.
+ */
 static inline bool sp_perf_is_call(const uint64_t *r)
 {
 	return r[SP_PERF_CX] == r[SP_PERF_IP] && r[SP_PERF_R8 + 3] == r[SP_PERF_FLAGS];
