@@ -116,8 +116,8 @@ static bool has_fp_in_frame(const struct sp_rule *rule)
 
 /*
  * Mends the end of a function that has realigned its stack, where a row counts from the stack pointer again. GCC's FDE
- * still looks for the frame pointer in the frame when `pop %rbp` has restored it already: from the `lea` behind that
- * instruction on, the register is the caller's.
+ * still looks for the frame pointer in the frame when the function has popped it already: from the instruction behind
+ * that pop on, the register is the caller's.
  */
 static int mend_end(struct builder *b, uint64_t at, struct sp_rule *rule)
 {
