@@ -71,10 +71,7 @@ static int check_header(const Elf64_Ehdr *h)
 	return 0;
 }
 
-/*
- * If there are more than 65,534 program headers, section 0 has their number; the kernel runs no such file, so it is
- * refused.
- */
+/* More than 65,534 program headers are counted in section 0; the kernel runs no such file, so it is refused. */
 static int load_phdrs(struct sp_elf *e)
 {
 	size_t n = e->header.e_phnum;

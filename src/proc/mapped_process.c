@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* mapped_process.c: what /proc tells of one process: who it is, and the lines of its executable mappings. */
+/* mapped_process.c: reads one process in /proc: who it is, and the lines of its executable mappings. */
 #include "proc/priv.h"
 
 #include "base/mem.h"
@@ -78,7 +78,7 @@ static void take_uid(struct sp_scanned *s, const char *text)
 }
 
 /*
- * Preferred is version 2's cgroup ("0::/path"); then systemd's of version 1, which has the units; then any but the top.
+ * Preferred is version 2's cgroup ("0::/path"), then systemd's of version 1, which has the units, then any but the top.
  */
 static int take_cgroup(struct sp_scanned *s, char *text)
 {
@@ -101,10 +101,7 @@ static int take_cgroup(struct sp_scanned *s, char *text)
 }
 
 /* --- the mappings --- */
-/*
- * The part of a line from the device on ("START-END PERM OFFSET MAJOR:MINOR INODE   PATH"); NULL: not executable, or no
- * file.
- */
+/* A line from its device on ("START-END PERM OFFSET MAJOR:MINOR INODE   PATH"); NULL: not executable, or no file. */
 static const char *device_of(const char *line)
 {
 	const char *perm = strchr(line, ' '), *offset, *device, *inode;

@@ -70,7 +70,7 @@ static int gmon_read_bytes(struct gmon *g, size_t n, const uint8_t **ret_bytes)
 	return sp_input_is_cut(g->in) ? 0 : sp_input_bad(g->in, g->o, g->result, "ends inside of the records");
 }
 
-/* --- the file that it is of --- */
+/* --- the ELF file that the profile is about --- */
 /* The library's name from the file's: SONAME of SONAME.profile. */
 static void told_name(const struct gmon *g, char *ret_name, size_t size)
 {

@@ -369,8 +369,7 @@ int64_t sp_perf_stacks_line(struct sp_perf_stacks *s, struct sp_perf_text line, 
 
 /* --- stacks --- */
 /*
- * The nearest line in this direction that has a library; SIZE_MAX: none, or (at_address) only behind a change of the
- * address.
+ * The nearest line in this direction with a library; SIZE_MAX: none, or (at_address) none before the address changes.
  */
 static size_t neighbour(const struct sp_perf_stacks *s, const uint32_t *lines, size_t n, size_t i, int step,
 			bool at_address)

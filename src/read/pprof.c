@@ -2,7 +2,7 @@
 /*
  * pprof.c: profile.proto (github.com/google/pprof) of any producer: Go, gperftools, Parca, Pyroscope, soprof.
  *
- * Fields that are not known here are passed over, as protocol buffers want it. See pprof.h for how it is done.
+ * Unknown fields are skipped, as protocol buffers require. pprof.h has the design.
  */
 #include "read/pprof.h"
 

@@ -84,7 +84,7 @@ static void *pprof_table_find(const struct pprof_table *t, uint64_t id)
 	return low < t->n && thing_at(t, low)->id == id ? (char *)t->items + low * t->item_bytes : NULL;
 }
 
-/* --- values and what is told beside them --- */
+/* --- values and the profile's own fields --- */
 static int add_type(struct pprof *r, const struct pprof_type *t)
 {
 	int64_t type = resolve_string(r, t->type, t->at, "sample type");

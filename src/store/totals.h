@@ -11,9 +11,7 @@
 
 #include "store/store.h"
 
-/*
- * The total of a library or function in a part of the range: a window, a day, or all windows whose sums are not stored.
- */
+/* The total of a library or function in a part of the range: a window, a day, or all windows without stored sums. */
 struct sp_store_total {
 	uint64_t wall_ns;     /* beginning of the part */
 	const char *file;     /* name of the library */

@@ -134,8 +134,8 @@ static bool range_of(const struct object *o, const Elf64_Sym *s, uint64_t *ret_s
 }
 
 /*
- * Of several functions that hold the address the one that begins last wins: labels without a size reach to the end of
- * the section.
+ * Of several functions at an address the one that begins last wins: labels without a size reach to the end of the
+ * section.
  */
 static int take_symbol(struct reader *r, const struct object *o, const Elf64_Sym *s, struct sp_name *own)
 {

@@ -29,9 +29,7 @@ struct sp_row_list {
 
 int sp_row_list_start(struct sp_row_list *r); /* also to start again */
 void sp_row_list_done(struct sp_row_list *r);
-/*
- * A row at this offset, which is not below the last row's; it replaces a row at the same offset, and equal rows merge.
- */
+/* Adds a row, not below the last one; it replaces a row at the same offset, and equal neighbours merge. */
 int sp_row_list_push(struct sp_row_list *r, uint64_t offset, const struct sp_rule *rule, bool lost);
 /* The number of a rule, or negative. */
 int sp_row_list_rule(struct sp_row_list *r, const struct sp_rule *rule);

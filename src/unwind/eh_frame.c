@@ -45,9 +45,7 @@ static uint64_t read_format(struct sp_cursor *c, uint8_t format)
 	}
 }
 
-/*
- * Bases other than absolute and pc-relative, and indirect pointers, are refused: no x86-64 compiler uses them for code.
- */
+/* Only absolute and pc-relative pointers: no x86-64 compiler uses other bases or indirect ones for code. */
 bool sp_eh_pointer(struct sp_cursor *c, uint8_t encoding, uint64_t vaddr, uint64_t *ret_value)
 {
 	uint64_t value = read_format(c, encoding & 0x0f);

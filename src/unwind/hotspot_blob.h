@@ -85,9 +85,7 @@ SP_STEP_INLINE int sp_hotspot_interpreter(SP_WALK *w, struct sp_hotspot *h)
 	return 0;
 }
 
-/*
- * Reads the numbers that h->at leads to. 0: all are there; HotSpot writes them at its start, before it runs Java code.
- */
+/* Reads the numbers that h->at leads to. 0: all are there; HotSpot writes them before it runs any Java code. */
 SP_STEP_INLINE int sp_hotspot_open(SP_WALK *w, struct sp_hotspot *h)
 {
 	sp_u32 i;

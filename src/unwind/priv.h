@@ -95,7 +95,7 @@ struct sp_eh_reader {
 };
 void sp_eh_init(struct sp_eh_reader *r, const void *bytes, size_t size, uint64_t vaddr, bool exact);
 void sp_eh_done(struct sp_eh_reader *r);
-/* 1: an FDE; 0: the end; or -ENOMEM. Malformed entries are counted in n_bad and passed over. */
+/* 1: an FDE; 0: the end; or -ENOMEM. Malformed entries are counted in n_bad and skipped. */
 int sp_eh_next(struct sp_eh_reader *r, struct sp_fde *ret_fde);
 /* Reads a pointer of this DW_EH_PE_ encoding at address `vaddr`; false: not possible. */
 bool sp_eh_pointer(struct sp_cursor *c, uint8_t encoding, uint64_t vaddr, uint64_t *ret_value);

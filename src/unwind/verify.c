@@ -73,7 +73,7 @@ static int leave_derived(struct sp_elf *e, struct sp_code_spans *covered, uint64
 	return r;
 }
 
-/* Places in framed functions are found fast and moved to told; the others remain. */
+/* Moves the places in framed functions, which are found fast, to `told`; the others remain. */
 static int part_framed(struct sp_elf *e, const struct sp_code_spans *covered, uint64_t *places, size_t *n,
 		       uint64_t *told, size_t *ret_n_told)
 {

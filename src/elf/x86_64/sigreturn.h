@@ -28,10 +28,7 @@ struct sp_sigreturn_window { /* the last bytes read, since neighbouring function
 	size_t n; /* 0 at first */
 	uint8_t bytes[4096];
 };
-/*
- * Whether an offset is in this code, or at the byte before it; start and size of both. False for data and unreadable
- * code.
- */
+/* Whether an offset is in this code or at the byte before it; start and size of both. False if it cannot be read. */
 bool sp_sigreturn_at(struct sp_sigreturn_window *w, uint64_t offset, uint64_t *ret_start, uint64_t *ret_size);
 
 #endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * dict_load.c: loads a dictionary from the chunks of a day file. A damaged chunk is replaced from another file of the
- * day.
- */
+/* dict_load.c: loads a dictionary from the chunks of a day file; a damaged chunk from another file of the same day. */
 #include "store/priv.h"
 
 #include "base/error.h"
@@ -63,8 +60,8 @@ static void chunk_reader_done(struct chunk_reader *reader)
 }
 
 /*
- * Loads chunks from `from` on from another file of the day, until there is no gap before seq: its chunks may join
- * several.
+ * Loads chunks from `from` on from another file of the day, whose chunks may join several, until there is no gap before
+ * seq.
  */
 static void load_from_sibling(struct sp_day_file *sibling, struct sp_dict_arrays *d, uint64_t from, uint64_t seq)
 {

@@ -17,10 +17,7 @@ enum { NS_PER_MS = 1000000, MOVED_MS = 1000, MAX_SOURCES = 256, MAX_GENERATIONS 
 static const uint64_t period_s[SP_N_RESOLUTIONS] = {10, 60, 3600};
 
 /* --- dictionaries --- */
-/*
- * The last chunk that the range needs: if all chunks are read at once, they may come from coarser files, which have
- * fewer.
- */
+/* The last chunk that the range needs: read all at once, chunks may come from coarser files, which have fewer. */
 static uint64_t find_last_chunk(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk)
 {
 	SP_STATEMENT *s = NULL;

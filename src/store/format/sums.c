@@ -34,9 +34,7 @@ int64_t *sp_sums_add(struct sp_sums *s, uint32_t file, uint32_t func)
  * its children's subtrees one by one) a node is topmost if the subtree of the last topmost one has ended. So nodes are
  * ordered by the walk and gone through once, with one number for each library. Values are summed one at a time.
  */
-/*
- * Sums by library or by function: self and total of each value; where the last topmost node's subtree ends in the walk.
- */
+/* By library or function: self and total of each value; where its last topmost node ends in the walk. */
 struct account_table {
 	int64_t *sums;
 	uint32_t *end;

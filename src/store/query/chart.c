@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * chart.c: sp_store_chart(): sums by library and slice, from the charts stored with hours; where there is none (the
- * current hour, files of older versions), from the sums of minutes and, at the ends, windows of 10 s.
+ * chart.c: sp_store_chart(): sums by library and slice, from the charts stored with hours, or without one (the current
+ * hour, files of older versions) from the sums of minutes and, at the ends, windows of 10 s.
  */
 #include "store/totals.h"
 

@@ -276,9 +276,7 @@ static uint64_t target(const uint8_t *by, uint64_t from)
 	return from + (uint64_t)(int64_t)n;
 }
 
-/*
- * The address of the pointer that is called: call *disp32(%rip); or lea disp32(%rip),%reg; ...; call *(%reg). Else 0.
- */
+/* The address of the pointer called: call *disp32(%rip); or lea disp32(%rip),%reg; ...; call *(%reg). Else 0. */
 static uint64_t pointer_called(const uint8_t *code, uint64_t address)
 {
 	const uint8_t *end = code + CALL_CODE, *at;

@@ -4,9 +4,9 @@
  *
  * V8 walks its own stacks by the frame pointer: each of its frames keeps the caller's, the return address above it, and
  * in the word below it says what it is, a small even number (the frame's type) or a tagged pointer (the function's
- * context). A frame whose words say so is not guessed. A leaf may not have its frame yet, or no more: the code at the
- * instruction pointer tells.
- * Included behind step.h, by both halves; beside its functions SP_WALK has, and the includer defines,
+ * context). A frame whose words say so is not guessed. A leaf may have no frame yet, or no longer: the code at the
+ * instruction pointer tells that.
+ * Both halves include this file, behind step.h. Beyond what step.h asks for, SP_WALK has, and the includer defines,
  *   sp_u8 code[SP_CODE_BYTES]                       room in the walk
  *   int sp_env_read(SP_WALK *w, sp_u64 addr, void *ret, sp_u32 n)   n bytes of any memory; 0, or not readable
  *   int sp_env_around(SP_WALK *w, sp_u64 ip)        fills it with the code from ip - SP_CODE_BEFORE on; 0, or not known
@@ -53,9 +53,7 @@ SP_STEP_INLINE sp_u32 sp_v8_ahead(const sp_u8 *code)
 	return SP_V8_FAR;
 }
 
-/*
- * Behind its last `pop %rbp` a function pops its arguments: cmp $n,%rcx; jg; ret n; or with its return address in r10.
- */
+/* Behind its last `pop %rbp` a function pops its arguments: cmp $n,%rcx; jg; ret n; or by way of r10. */
 SP_STEP_INLINE int sp_v8_leaves(const sp_u8 *code)
 {
 	if (code[0] == 0xc3 || code[0] == 0xc2 || (code[0] == 0x41 && code[1] == 0x5a))
