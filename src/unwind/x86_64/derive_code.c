@@ -44,7 +44,7 @@ void sp_code_spans_join(struct sp_code_spans *s)
 	s->n = n;
 }
 
-/* The code in a segment: its executable sections, or all of it without sections. */
+/* What of a segment is code: its executable sections, or all of it where there are none. */
 static int find_code(struct sp_deriver *d, const struct sp_elf_segment *g, struct sp_code_spans *code)
 {
 	const uint64_t flags = SHF_ALLOC | SHF_EXECINSTR;

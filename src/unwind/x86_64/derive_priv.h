@@ -108,9 +108,9 @@ struct sp_deriver {
 	bool cut;
 };
 
-/* Loads the islands between `covered`. 0, -ENOMEM; 1: there is no such code, or too much of it. */
+/* The islands between `covered`. 0, -ENOMEM; 1: there is no such code, or too much of it. */
 int sp_code_load(struct sp_deriver *d, const struct sp_code_span *covered, size_t n);
-/* The bytes at file offsets [from, to) of a text; valid until the next call. */
+/* The bytes at file offsets [from, to) of a text, until the next call. */
 int sp_code_read(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to, const uint8_t **ret_bytes);
 uint32_t sp_code_pos(struct sp_deriver *d, uint64_t vaddr); /* or SP_POS_NONE */
 const struct sp_island *sp_code_island(struct sp_deriver *d, uint32_t pos);

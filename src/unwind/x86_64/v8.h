@@ -53,7 +53,7 @@ SP_STEP_INLINE sp_u32 sp_v8_ahead(const sp_u8 *code)
 	return SP_V8_FAR;
 }
 
-/* Behind its last `pop %rbp` a function pops its arguments: cmp $n,%rcx; jg; ret n; or by way of r10. */
+/* Behind its last `pop %rbp` a function takes away its arguments: cmp $n,%rcx; jg; ret n; or by way of r10. */
 SP_STEP_INLINE int sp_v8_leaves(const sp_u8 *code)
 {
 	if (code[0] == 0xc3 || code[0] == 0xc2 || (code[0] == 0x41 && code[1] == 0x5a))
@@ -64,7 +64,7 @@ SP_STEP_INLINE int sp_v8_leaves(const sp_u8 *code)
 					    (code[1] == 0x81 && code[7] == 0x7f && code[9] == 0xc2));
 }
 
-/* The return address is in r10: lea (%rsp,...),%rsp; push %r10; ret. */
+/* It has its return address in r10: lea (%rsp,...),%rsp; push %r10; ret. */
 SP_STEP_INLINE int sp_v8_leaves_by_register(const sp_u8 *code)
 {
 	return (code[0] == 0x41 && code[1] == 0x52 && code[2] == 0xc3) ||
