@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dynamic.c: what PT_DYNAMIC tells: the soname, and where the dynamic symbols are when no section says it.
+ * dynamic.c: PT_DYNAMIC: the soname, and the place of the dynamic symbols if no section has it.
  *
  * The dynamic table has no count of symbols; it comes from the hash table: nchain of DT_HASH, or the end of the last
  * chain of DT_GNU_HASH (System V ABI, chapter 5; binutils' description of the GNU hash section).
@@ -87,7 +87,7 @@ int sp_elf_soname(struct sp_elf *e, char **ret_soname)
 	return 0;
 }
 
-/* The rest of the segment from this address on, at most MAX_HASH_BYTES. */
+/* Reads from this address to the end of its segment, at most MAX_HASH_BYTES. */
 static int read_hash(struct sp_elf *e, uint64_t vaddr, void **ret_bytes, size_t *ret_size)
 {
 	for (size_t i = 0; i < e->n_segments; i++) {

@@ -2,8 +2,8 @@
 /*
  * eh.c: where .eh_frame is.
  *
- * PT_GNU_EH_FRAME is what the C library itself goes by, so where it and the section header disagree, it wins; the
- * section header then only adds the size. (Linux Standard Base, .eh_frame_hdr; pointer encodings DW_EH_PE_*.)
+ * The C library itself uses PT_GNU_EH_FRAME, so it wins if the section header disagrees; the section header then only
+ * adds the size. (Linux Standard Base, .eh_frame_hdr; pointer encodings DW_EH_PE_*.)
  */
 #include "base/cursor.h"
 #include "base/mem.h"
@@ -13,7 +13,7 @@
 
 enum { HDR_START_BYTES = 12 };
 
-/* The start of .eh_frame out of the header's first fields. */
+/* Decodes the start of .eh_frame from the first fields of .eh_frame_hdr. */
 static int decode_eh_frame_ptr(struct sp_cursor *c, uint64_t vaddr, uint64_t *ret_vaddr)
 {
 	uint8_t version = sp_cursor_u8(c), encoding = sp_cursor_u8(c);
@@ -41,7 +41,7 @@ static int decode_eh_frame_ptr(struct sp_cursor *c, uint64_t vaddr, uint64_t *re
 	return 0;
 }
 
-/* Bytes of the file from this offset to the end of the segment that holds it. */
+/* Bytes from this address to the end of its segment in the file. */
 static uint64_t left_in_segment(const struct sp_elf *e, uint64_t vaddr)
 {
 	for (size_t i = 0; i < e->n_segments; i++) {

@@ -22,7 +22,7 @@ static int read_fd(int fd, uint64_t offset, uint8_t *buffer, size_t size)
 		if (n < 0)
 			return -errno;
 		if (n == 0)
-			return -ENODATA; /* cut since it was opened */
+			return -ENODATA; /* the file was cut after it was opened */
 		buffer += n;
 		offset += (uint64_t)n;
 		size -= (size_t)n;
@@ -71,7 +71,7 @@ static int check_header(const Elf64_Ehdr *h)
 	return 0;
 }
 
-/* More than 65,534 program headers are counted in section 0; the kernel runs no such file, and neither do we. */
+/* More than 65,534 program headers are counted in section 0; the kernel runs no such file, so it is refused. */
 static int load_phdrs(struct sp_elf *e)
 {
 	size_t n = e->header.e_phnum;
@@ -88,7 +88,7 @@ static int load_phdrs(struct sp_elf *e)
 	return 0;
 }
 
-/* A PT_LOAD as a segment, clipped to the file; false if it is none or wraps around. */
+/* Makes a segment of a PT_LOAD, clipped to the file; false: another type, or it wraps around. */
 static bool segment_of(const struct sp_elf *e, const Elf64_Phdr *p, struct sp_elf_segment *ret_segment)
 {
 	uint64_t end;

@@ -38,7 +38,7 @@ int sp_elf_open_fd(int fd, struct sp_elf **ret_elf);
 int sp_elf_open_bytes(const void *bytes, size_t size, struct sp_elf **ret_elf);
 void sp_elf_close(struct sp_elf *e);
 
-/* Whether the file ends before its segments or section headers do. A debug file is complete without its segments. */
+/* Whether the file ends before its segments or section headers do; segments of a debug file do not count. */
 bool sp_elf_is_cut(const struct sp_elf *e);
 uint16_t sp_elf_type(const struct sp_elf *e);  /* ET_EXEC, ET_DYN ... */
 uint64_t sp_elf_entry(const struct sp_elf *e); /* virtual address, 0 = none */
@@ -49,11 +49,11 @@ int sp_elf_section(const struct sp_elf *e, const char *name, struct sp_elf_secti
 size_t sp_elf_n_sections(const struct sp_elf *e);
 int sp_elf_section_at(const struct sp_elf *e, size_t i, struct sp_elf_section *ret_section);
 
-/* Between virtual addresses and file offsets, by PT_LOAD segments; -ENOENT outside of them. */
+/* Converts between virtual addresses and file offsets by PT_LOAD segments; -ENOENT: outside of them. */
 int sp_elf_offset_of(const struct sp_elf *e, uint64_t vaddr, uint64_t *ret_offset);
 int sp_elf_vaddr_of(const struct sp_elf *e, uint64_t offset, uint64_t *ret_vaddr);
 
-/* Reads into a new buffer (free it). -EFBIG over the limit, -ENODATA if the file is shorter. */
+/* Reads into a new buffer (free it). -EFBIG over the limit, -ENODATA past the end of the file. */
 int sp_elf_read(struct sp_elf *e, uint64_t offset, size_t size, void **ret_bytes);
 int sp_elf_read_into(struct sp_elf *e, uint64_t offset, void *buffer,
 		     size_t size); /* the same into the caller's buffer */

@@ -18,18 +18,18 @@ enum {
 	MAX_STACK = 1 << 30,
 	MAX_NAME = 32768,
 	MAX_RELOCATIONS = 64 << 20,
-	FLAG_TOP = 1, /* of a function, since Go 1.17: the outermost frame */
+	FLAG_TOP = 1, /* flag of a function, since Go 1.17: it is the outermost frame */
 };
 
 struct sp_go {
 	uint8_t *bytes;
 	size_t size;
-	bool wide; /* addresses in the table: before Go 1.18 */
+	bool wide; /* the table has addresses: before Go 1.18 */
 	uint8_t quantum;
-	uint64_t text; /* what the table's starts are relative to */
+	uint64_t text; /* starts in the table are relative to this */
 	uint64_t names, names_end, pcs, funcs;
 	size_t n_funcs;
-	unsigned flag_at; /* in a function's record */
+	unsigned flag_at; /* position of the flags in a function's record */
 };
 
 static struct sp_cursor at(const struct sp_go *g, uint64_t position)
@@ -45,7 +45,7 @@ static int find_section(const struct sp_elf *e, struct sp_elf_section *ret_secti
 	return r < 0 ? sp_elf_section(e, ".data.rel.ro.gopclntab", ret_section) : r;
 }
 
-/* Where the linker leaves a pointer to the dynamic linker: the addend of the relocation of this address, or 0. */
+/* A pointer that the linker leaves to the dynamic linker: the addend of this address's relocation, or 0. */
 static uint64_t relocated(struct sp_elf *e, uint64_t vaddr)
 {
 	struct sp_elf_section s;
@@ -60,7 +60,7 @@ static uint64_t relocated(struct sp_elf *e, uint64_t vaddr)
 	return 0;
 }
 
-/* The header: its numbers are of 8 bytes each behind the first 8 bytes. */
+/* The header: 8 bytes, then numbers of 8 bytes each. */
 static int read_header(struct sp_go *g, struct sp_elf *e, const struct sp_elf_section *s)
 {
 	struct sp_cursor c = at(g, 0);
@@ -81,7 +81,7 @@ static int read_header(struct sp_go *g, struct sp_elf *e, const struct sp_elf_se
 		g->text = g->text ? g->text : relocated(e, where);
 	}
 	g->names = sp_cursor_u64(&c);
-	g->names_end = sp_cursor_u64(&c); /* where the next part begins */
+	g->names_end = sp_cursor_u64(&c); /* the start of the next part */
 	sp_cursor_u64(&c);
 	g->pcs = sp_cursor_u64(&c);
 	g->funcs = sp_cursor_u64(&c);
@@ -129,7 +129,7 @@ size_t sp_go_n_funcs(const struct sp_go *g)
 	return g->n_funcs;
 }
 
-/* The start of function i; that of the one behind the last is the end of all. */
+/* The start of function i; for i = n, the end of the last function. */
 static uint64_t start_of(const struct sp_go *g, size_t i)
 {
 	struct sp_cursor c = at(g, g->funcs + i * (g->wide ? 16 : 8));
@@ -160,9 +160,9 @@ static bool is_one_of(const char *name, const char *const *names)
 }
 
 /*
- * The runtime's own functions that no rule fits. rt0_go and mstart begin a thread, goexit is what a goroutine's first
- * function returns to; mcall and morestack leave the goroutine's stack for that of the scheduler, whose first they are.
- * systemstack and asmcgocall go over to the thread's stack and come back, as do the clocks to ask the vDSO.
+ * Kinds of the runtime's own functions. rt0_go and mstart begin a thread. goexit is what a goroutine's first function
+ * returns to. mcall and morestack leave the goroutine's stack and are the first function on the scheduler's.
+ * systemstack and asmcgocall switch to the thread's stack and back; so do the clocks, to ask the vDSO.
  */
 static enum sp_go_kind kind_of(const char *name, uint8_t flags)
 {
@@ -182,7 +182,7 @@ static enum sp_go_kind kind_of(const char *name, uint8_t flags)
 	if (is_one_of(name, injected))
 		return SP_GO_INJECTED;
 	bool is_handler =
-	    strcmp(name, "runtime.sigtramp") == 0; /* to Go the first, to us below it is who it interrupted */
+	    strcmp(name, "runtime.sigtramp") == 0; /* outermost to Go, but its caller is the interrupted code */
 	return is_one_of(name, roots) || ((flags & FLAG_TOP) && !is_handler) ? SP_GO_ROOT : SP_GO_PLAIN;
 }
 
@@ -240,7 +240,7 @@ bool sp_go_find(const struct sp_go *g, uint64_t vaddr, struct sp_go_func *ret_fu
 	return true;
 }
 
-/* Of one sign bit at the low end. */
+/* Decodes zigzag: the lowest bit is the sign. */
 static int64_t signed_of(uint64_t n)
 {
 	return (int64_t)(n >> 1) ^ -(int64_t)(n & 1);

@@ -30,11 +30,11 @@ enum sp_go_kind {
 	SP_GO_INJECTED, /* a signal handler puts its frame above the interrupted one, without a call */
 };
 struct sp_go_func {
-	uint64_t start, end; /* end: where the next one begins */
+	uint64_t start, end; /* end: start of the next one */
 	const char *name;
 	uint32_t pcsp;
 	enum sp_go_kind kind;
-	bool is_planted; /* its start is put on the stack as a return address, without a call */
+	bool is_planted; /* its start is on the stack as a return address, without a call */
 };
 
 int sp_go_open(struct sp_elf *e, struct sp_go **ret_go);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* note.c: the notes that the program headers or else the section headers point to; the build id, which is one. */
+/* note.c: notes, from the program headers or else from the section headers; the build id is one of them. */
 #include "base/cursor.h"
 #include "base/mem.h"
 #include "elf/priv.h"
@@ -34,7 +34,7 @@ static int visit_note(const struct walk *w, struct sp_cursor *c, size_t align)
 	return w->visit(w->arg, &n);
 }
 
-/* Notes that cannot be read are as good as none. */
+/* Notes that cannot be read count as missing. */
 static int walk_at(const struct walk *w, uint64_t offset, uint64_t bytes, uint64_t align)
 {
 	SP_FREE void *notes = NULL;

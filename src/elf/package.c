@@ -13,7 +13,7 @@
 struct text {
 	const char *at, *end;
 };
-struct word { /* between the quotes, escapes as they stand */
+struct word { /* the text between the quotes, with its escapes */
 	const char *at;
 	size_t len;
 };
@@ -24,7 +24,7 @@ static void skip_space(struct text *t)
 		t->at++;
 }
 
-/* The character, with space around it. */
+/* Skips this character, and space around it. */
 static bool package_parse_char(struct text *t, char c)
 {
 	skip_space(t);
@@ -131,7 +131,7 @@ static bool is(const struct word *w, const char *name)
 	return w->len == strlen(name) && memcmp(w->at, name, w->len) == 0;
 }
 
-/* Where the value of this key goes; NULL: it is not wanted. */
+/* The field for this key's value; NULL: not one of the four keys. */
 static char *place_of(const struct word *key, struct sp_elf_package *p, size_t *ret_size)
 {
 	const struct {

@@ -30,7 +30,7 @@ struct sp_elf {
 struct sp_elf_note { /* valid during the visit; len is not 0 */
 	uint32_t type;
 	const uint8_t *owner, *data;
-	size_t owner_len, len; /* owner_len: with the NUL */
+	size_t owner_len, len; /* owner_len includes the NUL */
 };
 
 /*

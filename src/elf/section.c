@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* section.c: section headers, which may be missing or false. */
+/* section.c: section headers, which may be missing or invalid. */
 #include "base/mem.h"
 #include "elf/priv.h"
 
@@ -9,7 +9,7 @@
 
 enum { MAX_NAMES_BYTES = 16 << 20 };
 
-/* The real number of sections and of the name section: section 0 tells what does not fit the header. */
+/* The number of sections, and the section of names; section 0 has them if they do not fit the header. */
 static int count_sections(struct sp_elf *e, size_t *ret_n, size_t *ret_names)
 {
 	const Elf64_Ehdr *h = &e->header;
@@ -27,7 +27,7 @@ static int count_sections(struct sp_elf *e, size_t *ret_n, size_t *ret_names)
 	return 0;
 }
 
-/* The names' bytes, NUL-terminated; no names at all if they cannot be had. */
+/* Reads the names, NUL-terminated; if that fails, all sections are nameless. */
 static int load_names(struct sp_elf *e, const Elf64_Shdr *s, size_t *ret_size)
 {
 	size_t size = s->sh_type == SHT_NOBITS || s->sh_size > MAX_NAMES_BYTES ? 0 : (size_t)s->sh_size;

@@ -89,13 +89,13 @@ static int id_of(int fd, uint64_t *ret_id)
 	h.handle.handle_bytes = MAX_HANDLE_SZ;
 	if (name_to_handle_at(fd, "", &h.handle, &mount_id, AT_EMPTY_PATH) < 0)
 		return -errno;
-	if (h.handle.handle_bytes != sizeof(*ret_id)) /* kernfs gives the id and nothing else */
+	if (h.handle.handle_bytes != sizeof(*ret_id)) /* kernfs handles have the id only */
 		return -EOPNOTSUPP;
 	memcpy(ret_id, h.handle.f_handle, sizeof(*ret_id));
 	return 0;
 }
 
-/* Steps down from the top, one component at a time: no "..", and the level is counted on the way. */
+/* Walks down one component at a time, so that ".." can be refused and the level counted. */
 static int walk_down(int top, const char *path, int *ret_fd, uint32_t *ret_level)
 {
 	SP_CLOSE int fd = fcntl(top, F_DUPFD_CLOEXEC, 0);
@@ -188,7 +188,7 @@ int sp_cgroup_path(uint32_t pid, uint64_t id, char *ret_path, size_t size)
 
 /* --- all cgroups --- */
 struct sp_cgroups {
-	struct sp_intern *ids, *paths; /* the path with an id's number is paths[of_id[number]] */
+	struct sp_intern *ids, *paths; /* an id with number n has the path paths[of_id[n]] */
 	uint32_t *of_id;
 	size_t capacity;
 	char path[PATH_BYTES]; /* of the directory that is being walked */
@@ -210,7 +210,7 @@ static int add_cgroup(struct sp_cgroups *c, uint64_t id)
 
 static int cgroup_walk_dir(struct sp_cgroups *c, int dir_fd, unsigned int level);
 
-/* One cgroup below the one whose path stands in c->path. One that cannot be walked has no path. */
+/* Adds a cgroup below the one in c->path, and those below it. If it cannot be read, it has no path. */
 static int walk_into(struct sp_cgroups *c, int dir_fd, const char *name, unsigned int level)
 {
 	size_t len = c->path_len, room = sizeof(c->path) - len;

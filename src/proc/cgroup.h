@@ -18,9 +18,9 @@
 struct sp_cgroups;
 
 /*
- * The id of a cgroup and its level (the top is 0), as bpf_get_current_ancestor_cgroup_id() counts. The path begins at
- * the mount's top, with or without the mount point before it. -EOPNOTSUPP also inside a cgroup namespace, where the
- * level of its top cannot be known.
+ * The id of a cgroup and its level (the top is 0), as bpf_get_current_ancestor_cgroup_id() counts. path: from the top
+ * of the mount, with or without the mount point. -EOPNOTSUPP also inside a cgroup namespace, where the level of its top
+ * is not known.
  */
 int sp_cgroup_id(const char *path, uint64_t *ret_id, uint32_t *ret_level);
 
@@ -30,7 +30,7 @@ int sp_cgroup_id(const char *path, uint64_t *ret_id, uint32_t *ret_level);
  */
 int sp_cgroup_path(uint32_t pid, uint64_t id, char *ret_path, size_t size);
 
-/* Reads all cgroups; beyond a limit (32 levels, 65,536 cgroups) they have no path, and who asks shows their numbers. */
+/* Reads all cgroups. Those beyond a limit (32 levels, 65,536 cgroups) have no path: show their ids. */
 int sp_cgroups_new(struct sp_cgroups **ret_cgroups);
 void sp_cgroups_free(struct sp_cgroups *c);
 /* The path of an id, or "". Valid as long as the table. */

@@ -16,10 +16,10 @@ enum { MAX_WORDS = 6, LINE_BYTES = 4096, MAX_LOG_BYTES = 64 << 20 };
 struct search {
 	char package[512]; /* "zlib1g:amd64" */
 	time_t at;
-	/* The upgrade that goes on, as far as the log was read. */
+	/* The upgrade in progress at this place of the log. */
 	char old[SP_DPKG_VERSION_BYTES], new[SP_DPKG_VERSION_BYTES];
 	bool is_on;
-	/* What was found. */
+	/* The result so far. */
 	char found[SP_DPKG_VERSION_BYTES];
 	bool is_ambiguous;
 };
@@ -73,7 +73,7 @@ static void dpkg_log_take_line(struct search *s, char *line)
 	}
 }
 
-/* The rest of a line that is too long is no line of an upgrade. */
+/* Of a line that is too long the rest is read as another line, which is never an upgrade's. */
 static void read_log(struct search *s, const char *path)
 {
 	char line[LINE_BYTES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dpkg_log.h: from which version of a package a file was that dpkg replaced at some time.
+ * dpkg_log.h: which version of a package a replaced file came from, by dpkg's log and the time of its replacement.
  *
  * dpkg's database has only the current version. Its log has the time when it began to unpack another one over it
  * ("upgrade NAME:ARCH OLD NEW") and when that was done ("status unpacked NAME:ARCH NEW"), in local time and whole

@@ -21,23 +21,23 @@
 
 enum { DEADLINE_MS = 1000, MAX_PID = 1 << 22, MAX_PATH = 16 << 10 };
 
-/* What tells a file from another, its path behind. */
+/* The identity of a file, followed by its path. */
 struct file_key {
 	uint64_t ino, mount_ns;
 	uint32_t dev, zero;
 };
 
-struct table { /* the answer, and what it takes to make it */
+struct table { /* the result, and what is needed to build it */
 	struct sp_mapped m;
 	struct sp_intern *strings;
 	struct sp_intern *keys; /* struct file_key and path */
-	uint32_t *last_user;    /* by file: index of a process, and 1 */
+	uint32_t *last_user;    /* by file: 1 + the index of the last process that used it */
 	size_t process_capacity, file_capacity, use_capacity, last_capacity;
 	uint32_t memory_devs[2], without;
 	char key[sizeof(struct file_key) + MAX_PATH];
 };
 
-/* --- the kernel's own memory: all of it lies on one or two mounts that nobody sees --- */
+/* --- kernel memory: all of it is on one or two internal mounts --- */
 static uint32_t dev_of_memory(unsigned flags)
 {
 	SP_CLOSE int fd = memfd_create("soprof", flags | MFD_CLOEXEC);
@@ -74,7 +74,7 @@ static int new_file(struct table *t, const struct sp_maps_line *l, uint64_t moun
 	return 0;
 }
 
-/* The index of the file; -ENOSPC: one too many. */
+/* The index of the file, which is added if it is new; -ENOSPC: over a limit. */
 static int64_t mapped_file_of(struct table *t, const struct sp_maps_line *l, uint64_t mount_ns)
 {
 	struct file_key key = {.ino = l->ino, .mount_ns = mount_ns, .dev = l->dev};

@@ -2,12 +2,12 @@
 /*
  * mapped.h: which processes have mapped which files as executable, from /proc/PID/maps.
  *
- * Only /proc is read, never the files. A helper thread reads each process, because maps can block: the kernel makes
- * its readers wait while the process changes its mappings, which takes forever where its file system does not answer.
- * After a deadline the process is skipped and counted, and a new thread goes on with the next. Mappings of kernel
- * memory (memfd, shared memory, /dev/zero) are skipped and counted. Each limit has a counter: SP_MAPPED_MAX_BYTES of
- * lines per process, files, uses. A process that ends meanwhile is not an error; one that may not be read is counted.
- * Strings live as long as the result, which is the caller's.
+ * Only /proc is read, never the files. A helper thread reads each process, because maps can block: readers wait while
+ * the process changes its mappings, which may take forever if a file system does not answer. After a deadline the
+ * process is skipped and counted, and a new thread goes on with the next. Mappings of kernel memory (memfd, shared
+ * memory, /dev/zero) are skipped and counted. Each limit has a counter: SP_MAPPED_MAX_BYTES of lines per process,
+ * files, uses. A process that ends meanwhile is not an error; one that may not be read is counted. Strings live as long
+ * as the result, which is the caller's.
  * Errors: negative errno with sp_error_text(). Thread-safe for different results.
  */
 #ifndef SP_PROC_MAPPED_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* mapped_process.c: what /proc tells of one process: who it is, and the lines of its executable mappings. */
+/* mapped_process.c: reads one process in /proc: who it is, and the lines of its executable mappings. */
 #include "proc/priv.h"
 
 #include "base/mem.h"
@@ -26,7 +26,7 @@ void sp_scanned_free(struct sp_scanned *s)
 	free(s);
 }
 
-/* The beginning of a small file, with a NUL behind. */
+/* Reads the beginning of a small file, and adds a NUL. */
 static int read_small(int dir, const char *name, char text[SMALL_BYTES])
 {
 	SP_CLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
@@ -77,7 +77,9 @@ static void take_uid(struct sp_scanned *s, const char *text)
 	s->uid = !line ? UINT32_MAX : (uint32_t)strtoul(line + 6, NULL, 10);
 }
 
-/* "0::/path" is version 2's; with version 1 systemd's own hierarchy knows the units; else what is not the top. */
+/*
+ * Preferred is version 2's cgroup ("0::/path"), then systemd's of version 1, which has the units, then any but the top.
+ */
 static int take_cgroup(struct sp_scanned *s, char *text)
 {
 	const char *best = "";
@@ -99,8 +101,7 @@ static int take_cgroup(struct sp_scanned *s, char *text)
 }
 
 /* --- the mappings --- */
-/* "START-END PERM OFFSET MAJOR:MINOR INODE   PATH": from the device on, or NULL if it is no executable one of a file.
- */
+/* A line from its device on ("START-END PERM OFFSET MAJOR:MINOR INODE   PATH"); NULL: not executable, or no file. */
 static const char *device_of(const char *line)
 {
 	const char *perm = strchr(line, ' '), *offset, *device, *inode;
@@ -117,11 +118,11 @@ static const char *device_of(const char *line)
 
 struct keeper {
 	struct sp_scanned *s;
-	size_t capacity, last; /* last: where the device of the newest line kept begins */
+	size_t capacity, last; /* last: position of the device in the last line kept */
 	bool any;
 };
 
-/* Mappings of one file mostly follow each other: the first is enough. */
+/* A file's mappings mostly follow each other: only the first is kept. */
 static int keep_line(struct keeper *k, const char *line)
 {
 	struct sp_scanned *s = k->s;
@@ -148,7 +149,7 @@ static int keep_line(struct keeper *k, const char *line)
 	return 0;
 }
 
-/* The whole lines in the buffer; what is left of the last one moves to its beginning. */
+/* Keeps the whole lines in the buffer; an unfinished last line moves to its beginning. */
 static int keep_lines(struct keeper *k, char *buffer, size_t *len)
 {
 	char *at = buffer, *end;
@@ -161,7 +162,7 @@ static int keep_lines(struct keeper *k, char *buffer, size_t *len)
 	}
 	*len -= (size_t)(at - buffer);
 	memmove(buffer, at, *len);
-	if (*len == CHUNK_BYTES) { /* no path is that long */
+	if (*len == CHUNK_BYTES) { /* no path is so long */
 		k->s->n_left_out++;
 		*len = 0;
 	}
@@ -191,7 +192,7 @@ static int take_maps(struct sp_scanned *s, int dir)
 }
 
 /* --- all of it --- */
-/* By the descriptor of its directory, which is this process's even when another gets its number. */
+/* Reads by the descriptor of the process's directory, which stays its own even if the pid is reused. */
 static int scan(const char *proc, struct sp_scanned *s, char text[SMALL_BYTES])
 {
 	struct stat ns;

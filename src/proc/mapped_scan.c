@@ -13,8 +13,8 @@
 #include <time.h>
 
 /*
- * Lives until its owner and the last of its threads have let go of it. The thread whose number is `turn` is the one
- * that works; any other has been given up.
+ * Freed when its owner and all its threads have let go of it. The working thread is the one with number `turn`; all
+ * others are abandoned.
  */
 struct sp_mapped_scan {
 	pthread_mutex_t lock;
@@ -48,7 +48,7 @@ static void let_go(struct sp_mapped_scan *s)
 	free(s);
 }
 
-/* The next process to read, once the one before has been taken; false: no more, or not ours any more. */
+/* The next process to read, after the last result has been taken; false: no more, or this thread is abandoned. */
 static bool next_pid(struct scanner *t, uint32_t *ret_pid)
 {
 	struct sp_mapped_scan *s = t->scan;
@@ -94,7 +94,7 @@ static void *work(void *arg)
 	while (next_pid(&t, &pid)) {
 		struct sp_scanned *found = sp_scan_process(t.scan->proc, pid);
 		if (!found)
-			break; /* no memory: past the deadline it counts as stuck */
+			break; /* out of memory: after the deadline the process counts as stuck */
 		hand_over(&t, found);
 	}
 	let_go(t.scan);
@@ -177,7 +177,7 @@ static void wait_until(struct sp_mapped_scan *s, uint64_t end_ns)
 	pthread_cond_timedwait(&s->changed, &s->lock, &end);
 }
 
-/* With the lock held: what there is, or NULL at the end. */
+/* Called with the lock held: the result, or NULL at the end. */
 static int next_locked(struct sp_mapped_scan *s, struct sp_scanned **ret_scanned)
 {
 	while (!s->ready && !s->is_over && !(s->is_working && sp_time_ns(CLOCK_MONOTONIC) >= deadline_of(s)))

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PERMISSIONS = 5 }; /* with the space behind them */
+enum { PERMISSIONS = 5 }; /* with the following space */
 
 static void maps_unescape(char *path)
 {
@@ -18,7 +18,7 @@ static void maps_unescape(char *path)
 	*to = '\0';
 }
 
-/* Takes a number off the text; false: there is none, or not `end` behind it. */
+/* Takes a number off the text; false: no number, or not followed by `end`. */
 static bool take_number(char **at, int base, char end, uint64_t *ret)
 {
 	char *behind;

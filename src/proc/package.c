@@ -17,7 +17,7 @@ enum { LINE_BYTES = 16 << 10, FILE_MAX_BYTES = 1 << 30 };
 
 /* Numbers of strings; 0 = "". */
 struct diversion {
-	uint32_t to, by; /* the canonical path that others' files have instead, the package whose own files stay */
+	uint32_t to, by; /* the canonical path for others' files; the package whose own files stay */
 };
 struct known {
 	uint32_t name, version, arch;
@@ -27,12 +27,12 @@ struct sp_packages {
 	const char *dpkg_dir;
 	struct sp_intern *strings;
 	struct sp_intern *wanted;     /* canonical paths */
-	uint32_t *owners;             /* by number in wanted: number in packages + 1, 0 = nobody's so far */
-	uint32_t *of_path;            /* by index of the question: number in wanted */
+	uint32_t *owners;             /* by number in wanted: 1 + number in packages, 0 = none so far */
+	uint32_t *of_path;            /* by index of the path asked for: number in wanted */
 	struct sp_intern *diverted;   /* canonical paths */
 	struct diversion *diversions; /* by number in diverted */
 	size_t diversion_capacity;
-	struct sp_intern *packages; /* as dpkg names them ("libc6:amd64"), of those that own something */
+	struct sp_intern *packages; /* dpkg's names ("libc6:amd64") of packages that own something */
 	struct known *known;        /* by number in packages */
 	size_t known_capacity;
 	uint64_t n_skipped;
@@ -51,7 +51,7 @@ static void skip_line(FILE *file)
 		c = getc_unlocked(file);
 }
 
-/* The next line, without its end; lines that do not fit are left out. */
+/* The next line, without its newline; lines that are too long are skipped. */
 static bool next_line(struct lines *l)
 {
 	while (l->n_read < FILE_MAX_BYTES && fgets(l->line, sizeof(l->line), l->file)) {
@@ -157,7 +157,7 @@ static bool is_package(const char *name, const char *package)
 	return strncmp(name, package, len) == 0 && (name[len] == '\0' || name[len] == ':');
 }
 
-/* Where the file that the package has under this canonical path really is. */
+/* Where a package's file with this canonical path really is. */
 static const char *diverted(const struct sp_packages *p, const char *path, const char *package)
 {
 	int64_t at = sp_intern_find(p->diverted, path, strlen(path));
@@ -167,7 +167,7 @@ static const char *diverted(const struct sp_packages *p, const char *path, const
 	return sp_intern_get(p->strings, p->diversions[at].to, NULL);
 }
 
-/* Packages of two architectures may share a file: the first by name has it, in whatever order they are read. */
+/* If packages of several architectures share a file, the first by name owns it. */
 static int own(struct sp_packages *p, uint32_t wanted, const char *package)
 {
 	uint32_t *owner = &p->owners[wanted];
@@ -352,7 +352,7 @@ struct sp_package sp_packages_get(const struct sp_packages *p, size_t i)
 	if (owner == 0)
 		return (struct sp_package){.name = "", .version = "", .arch = ""};
 	const struct known *k = &p->known[owner - 1];
-	/* a list without a stanza in the status file: dpkg's own name for it, at least */
+	/* without a stanza in the status file the name is at least dpkg's own */
 	const char *name =
 	    sp_intern_get(k->name != 0 ? p->strings : p->packages, k->name != 0 ? k->name : owner - 1, NULL);
 	return (struct sp_package){.name = name,

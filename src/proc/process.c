@@ -17,7 +17,7 @@
 
 enum { STATUS_MAX_BYTES = 64 << 10, CPUS_MAX_BYTES = 64 << 10, CPUS_MAX = 1 << 16, USER_MAX_BYTES = 64 << 10 };
 
-/* What /proc does not show may be there all the same: signal 0 tells. */
+/* A process that /proc does not show may still exist: signal 0 tells. */
 static int why_hidden(uint32_t tid, int r)
 {
 	sp_error_clear();
@@ -28,7 +28,7 @@ static int why_hidden(uint32_t tid, int r)
 	return sp_fail(-ESRCH, "process %u", tid);
 }
 
-/* The number behind a word that begins a line of a file of /proc. */
+/* Finds the number behind a word at the beginning of a line in a file of /proc. */
 static int number_in(const char *path, char *text, const char *word, uint32_t *ret_number)
 {
 	uint64_t number;
@@ -103,7 +103,7 @@ int sp_process_setting(const char *name, int *ret_value)
 	if (r < 0)
 		return r;
 	text[strcspn(text, "\n")] = '\0';
-	int is_negative = text[0] == '-'; /* perf_event_paranoid may be -1 */
+	int is_negative = text[0] == '-'; /* perf_event_paranoid may be negative */
 	r = sp_parse_number(text + is_negative, 0, INT32_MAX, &value);
 	if (r < 0)
 		return sp_fail(-EBADMSG, "read a number in %s", path);

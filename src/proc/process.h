@@ -28,7 +28,7 @@ uint64_t sp_process_start_ns(uint32_t pid);
 /* The CPUs that are online, ascending. Free *ret_cpus. */
 int sp_process_cpus_online(uint32_t **ret_cpus, size_t *ret_n);
 
-/* The name of a user, or the uid in digits if he has none; cut at size. */
+/* A user's name, or the uid in digits if there is none; cut at size. */
 void sp_process_user_name(uint32_t uid, char *ret_name, size_t size);
 
 /* A setting under /proc/sys/kernel: "perf_event_paranoid", "kptr_restrict" ... -ENOENT: not in this kernel. */

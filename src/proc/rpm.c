@@ -24,7 +24,7 @@ struct sp_rpm {
 	} * of_path;
 	size_t n_paths;
 	uint64_t n_skipped;
-	/* while it is asked */
+	/* during the query */
 	sqlite3 *db;
 	sqlite3_stmt *query;
 	uint64_t end_ns;
@@ -39,7 +39,7 @@ static bool is_there(const char *root, const char *name, char *path)
 	return snprintf(path, PATH_MAX, "%s%s", root, name) < PATH_MAX && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* 1: p->path is the database's, 0: there is none. */
+/* 1: p->path is the database; 0: there is none. */
 static int rpm_find_database(struct sp_rpm *p, const char *root)
 {
 	static const char *const ours[] = {"/var/lib/rpm/rpmdb.sqlite", "/usr/lib/sysimage/rpm/rpmdb.sqlite"};
@@ -81,7 +81,7 @@ static int bad(const struct sp_rpm *p, int code)
 	return sp_fail_said(-EBADMSG, "%s: %s", p->path, p->db ? sqlite3_errmsg(p->db) : sqlite3_errstr(code));
 }
 
-/* As the path of a file: URI, with what tells SQLite to leave the file and its directory alone. */
+/* A file: URI that makes SQLite leave the file and its directory unchanged. */
 static void write_uri(const char *path, char *uri, size_t size)
 {
 	size_t n = (size_t)snprintf(uri, size, "file:");
@@ -91,7 +91,7 @@ static void write_uri(const char *path, char *uri, size_t size)
 	(void)snprintf(uri + n, size - n, "?mode=ro&immutable=1");
 }
 
-/* What the file says may not make SQLite run anything, or take much memory. */
+/* Keeps the file's contents from making SQLite run code or take much memory. */
 static int restrain(struct sp_rpm *p)
 {
 	(void)sqlite3_limit(p->db, SQLITE_LIMIT_LENGTH, MAX_BLOB_BYTES);
@@ -151,7 +151,7 @@ static bool is_path(const struct sp_rpm_file *f, const char *path)
 	       strcmp(sp_path_canonical(full), sp_path_canonical(path)) == 0;
 }
 
-/* One package that has a file of this name. */
+/* Takes a package that has a file with this base name. */
 static int take_row(struct sp_rpm *p, size_t i, const char *path)
 {
 	int64_t number = sqlite3_column_int64(p->query, 0);

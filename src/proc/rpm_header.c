@@ -22,7 +22,7 @@ enum {
 struct entry {
 	uint32_t type, count;
 	const uint8_t *data;
-	size_t left; /* bytes up to the end of all data */
+	size_t left; /* bytes left up to the end of all data */
 };
 
 static uint32_t number_at(const uint8_t *bytes)
@@ -47,7 +47,7 @@ int sp_rpm_header_open(const void *bytes, size_t size, struct sp_rpm_header *ret
 	return 0;
 }
 
-/* The last one counts: what rpm has added at installation stands behind what the package came with. */
+/* The last one counts: rpm adds entries at installation behind the package's own. */
 static int rpm_header_find_tag(const struct sp_rpm_header *h, uint32_t tag, struct entry *ret_entry)
 {
 	for (size_t i = h->n_entries; i-- > 0;) {
@@ -84,7 +84,7 @@ static int string_at(const struct entry *e, uint32_t i, const char **ret_string)
 	return 0;
 }
 
-/* Names and versions are words: what is none is no package of rpm's. */
+/* Names and versions are single words in any valid package. */
 static int word_of(const struct sp_rpm_header *h, uint32_t tag, const char **ret_word)
 {
 	struct entry e;
@@ -106,7 +106,7 @@ int sp_rpm_header_owner(const struct sp_rpm_header *h, struct sp_rpm_owner *ret_
 	if (word_of(h, TAG_NAME, &o.name) < 0 || word_of(h, TAG_VERSION, &o.version) < 0 ||
 	    word_of(h, TAG_RELEASE, &o.release) < 0 || o.name[0] == '\0')
 		return -EBADMSG;
-	int r = word_of(h, TAG_ARCH, &o.arch); /* keys, as gpg-pubkey, have none */
+	int r = word_of(h, TAG_ARCH, &o.arch); /* keys (gpg-pubkey) have no architecture */
 	if (r < 0 && r != -ENOENT)
 		return r;
 	if (rpm_header_find_tag(h, TAG_EPOCH, &epoch) == 0 && epoch.type == TYPE_INT32 && epoch.count > 0 &&

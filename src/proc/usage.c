@@ -27,7 +27,7 @@ static int usage_read_file(uint32_t pid, const char *name, char **ret_text)
 	return sp_fail(-ESRCH, "process %u", pid);
 }
 
-/* "VmHWM:    1234 kB"; 0 where there is no such line. */
+/* "VmHWM:    1234 kB" in bytes; 0: no such line. */
 static uint64_t line_bytes(const char *status, const char *name)
 {
 	const char *line = strstr(status, name);
@@ -35,7 +35,7 @@ static uint64_t line_bytes(const char *status, const char *name)
 	return !line ? 0 : strtoull(line + strlen(name), NULL, 10) * 1024;
 }
 
-/* utime and stime, in ticks. The name before them may hold spaces and parentheses: the last one ends it. */
+/* utime and stime in ticks. The name before them may contain spaces and parentheses: its last `)` ends it. */
 static int read_ticks(uint32_t pid, uint64_t ticks[2])
 {
 	SP_FREE char *stat = NULL;

@@ -20,12 +20,12 @@ struct sp_decoder {
 	int fd;
 	const char *name;
 	const struct sp_read_options *o;
-	uint64_t size, n_read; /* of the file: all of it, as far as that is known; read from it so far */
+	uint64_t size, n_read; /* the file's size, as far as it is known; bytes read so far */
 	enum codec codec;
 	bool file_ended, member_ended;
 	z_stream z;
 	ZSTD_DStream *zstd;
-	size_t at, n; /* in raw */
+	size_t at, n; /* raw[at] to raw[n]: not decoded yet */
 	uint8_t raw[RAW_BYTES];
 };
 
@@ -100,7 +100,7 @@ static int64_t decode_read_file(struct sp_decoder *d, uint8_t *to, size_t room)
 	return n;
 }
 
-/* Makes at least `wanted` bytes of the file visible in raw, fewer only at its end. */
+/* Makes at least `wanted` bytes available in raw, fewer only at the end of the file. */
 static int fill_raw(struct sp_decoder *d, size_t wanted)
 {
 	if (d->n - d->at >= wanted)
@@ -123,7 +123,7 @@ static bool is_gzip(const uint8_t *b, size_t n)
 	return n >= 2 && b[0] == 0x1f && b[1] == 0x8b;
 }
 
-/* A frame, or one that is to be skipped (RFC 8878, 3.1.2: 0x184D2A50 to 5F). */
+/* A zstd frame, or a skippable one (RFC 8878, 3.1.2: 0x184D2A50 to 5F). */
 static bool is_zstd(const uint8_t *b, size_t n)
 {
 	return n >= 4 && ((b[0] == 0x28 && b[1] == 0xb5 && b[2] == 0x2f && b[3] == 0xfd) ||

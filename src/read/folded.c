@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * folded.c: one line a stack, `WORD;WORD;...;LEAF COUNT`, of soprof, bcc, stackcollapse-*.pl, py-spy and so on, and
- * difffolded.pl's with two counts. What the lines do not say about themselves is in folded.h.
+ * difffolded.pl's with two counts. folded.h detects which of these variants a text is.
  *
- * Undone is what our own view writes: \xNN, the delimiter `-` between user and kernel frames, `_[k]` behind kernel
+ * What our own view adds is undone: \xNN, the delimiter `-` between user and kernel frames, `_[k]` behind kernel
  * frames, "[Missed User Stack]". LIBRARY+0xHEX, `FUNCTION [LIBRARY]` and `[LIBRARY.so]` tell the file.
  *
- * Speed: a word is looked at once, however often it comes; what a line has in common with the line before it is not
- * even looked up, and stackcollapse sorts its lines.
+ * Speed: each distinct word is parsed once, and words at the beginning of a line that equal those of the line before
+ * are not even looked up (stackcollapse sorts its lines).
  */
 #include "read/folded.h"
 
@@ -25,11 +25,11 @@
 enum word_kind { PLAIN, ANNOTATED, DELIMITER, MISSED_USER, MISSED_KERNEL };
 struct word {
 	enum word_kind kind;
-	uint32_t user, kernel; /* the frame that it is in such a stack, 0 = not yet asked for */
-	uint32_t key;          /* as a thread's name */
+	uint32_t user, kernel; /* the frame of this word in a user or kernel stack, 0 = not made yet */
+	uint32_t key;          /* the key whose thread has this name */
 	bool seen;
 };
-/* A word of the line, with a copy of what is known of it: a line keeps most of the one before. */
+/* A word of the current line, with a copy of what is known of it: consecutive lines share most of their words. */
 struct place {
 	uint32_t start, end;
 	uint64_t hash;
@@ -43,8 +43,8 @@ struct folded {
 	struct sp_read_result *result;
 	struct sp_profile *p;
 	struct sp_folded_shape shape;
-	struct sp_read_table *words; /* by how they stand in the lines */
-	char *line;                  /* the one that was read last */
+	struct sp_read_table *words; /* by their text */
+	char *line;                  /* the last one read */
 	size_t line_capacity, line_len;
 	struct place *places; /* its words */
 	size_t places_capacity, n;
@@ -61,7 +61,7 @@ static bool names_library(const char *name, size_t len)
 	       (len == strlen(kernel_name) && !memcmp(name, kernel_name, len));
 }
 
-/* Whether the word ends in [LIBRARY]: where the bracket begins. */
+/* Where the [LIBRARY] at the end of the word begins, or NULL. */
 static const char *bracket_of(const char *word)
 {
 	size_t len = strlen(word);
@@ -222,7 +222,7 @@ static size_t common_prefix(const char *a, const char *b, size_t len)
 	return n;
 }
 
-/* Keeps the words of the line before that this one begins with, and copies the rest of the line: where that begins. */
+/* Keeps the words that this line has in common with the last one, and copies the rest; *ret_from: where that begins. */
 static int keep_prefix(struct folded *f, const char *stack, size_t len, size_t *ret_from)
 {
 	size_t same = common_prefix(f->line, stack, SP_MIN(len, f->line_len));
@@ -230,7 +230,7 @@ static int keep_prefix(struct folded *f, const char *stack, size_t len, size_t *
 
 	if (r < 0)
 		return r;
-	/* a word that ends with its `;` before the first difference */
+	/* only whole words, with their `;` */
 	while (f->n && f->places[f->n - 1].end >= same)
 		f->n--;
 	memcpy(f->line + same, stack + same, len - same);
@@ -293,7 +293,7 @@ static enum word_kind kind_at(const struct folded *f, size_t i)
 	return f->places[i].kind;
 }
 
-/* Where the kernel's frames begin among the words [first, n), and how many words stand between the halves. */
+/* Where the kernel half begins among the words [first, n); *ret_gap: number of delimiters between the halves. */
 static size_t find_kernel(const struct folded *f, size_t first, size_t n, size_t *ret_gap)
 {
 	size_t at = n, n_delimiters = 0, delimiter = 0;
@@ -366,7 +366,7 @@ static int bad_count(struct folded *f, int r)
 			    f->shape.n_counts == 2 ? "COUNT COUNT" : "COUNT");
 }
 
-/* Takes the counts off the line. 1, or 0: the line is bad and passed over, or negative. */
+/* Cuts the counts off the line. 1; 0: a bad line, skipped; or negative. */
 static int take_counts(struct folded *f, const char *line, size_t *len, int64_t *counts)
 {
 	for (unsigned int i = f->shape.n_counts; i-- > 0;) {
@@ -384,7 +384,7 @@ static int take_counts(struct folded *f, const char *line, size_t *len, int64_t 
 	return *len ? 1 : sp_input_bad(f->in, f->o, f->result, "a count without a stack");
 }
 
-/* Comments stand at the top only: a name may begin with anything. */
+/* Comments are only accepted before the first stack: a function's name may begin with `#`, too. */
 static bool says_nothing(const struct folded *f, const char *line, size_t len)
 {
 	if (!f->result->n_samples && sp_folded_is_comment(line, len))
@@ -470,7 +470,7 @@ static int folded_recognise(const uint8_t *head, size_t n)
 
 	if (!n || !s.is_text)
 		return 0;
-	if (!s.n_lines) /* one line that is longer than the head, or nothing but comments */
+	if (!s.n_lines) /* nothing but comments, or one line longer than the head */
 		return n >= SP_INPUT_HEAD && !memchr(head, '\n', n) ? 2 : 0;
 	if (s.n_counted == s.n_lines)
 		return s.has_frames ? 50 : 20;

@@ -142,7 +142,10 @@ struct look {
 	unsigned int decimals;
 };
 
-/* The first of two counts has neither sign nor exponent: ` -2` may end a function's name, and ` 2` is encoded there. */
+/*
+ * Whether another count may precede the last one. It has no sign or exponent: ` -2` may belong to a function's name
+ * (our own view encodes ` 2` there).
+ */
 static bool ends_in_digits(const char *line, size_t len)
 {
 	size_t n = len;

@@ -4,11 +4,11 @@
  * were compiled with -pg: counted calls, and a histogram of where time went.
  *
  * Both begin with "gmon" and a version. A gmon.out (1) has records of one byte of tag: a histogram, a call, or counts
- * of basic blocks, which are passed over. LD_PROFILE's file (0x1ffff) is one histogram and one table of calls, of which
- * so many are in use, its addresses from the histogram's beginning on; a call from 0 came from outside, nobody knows
- * whence, and rows may be there twice. Neither has a name in it, nor says of what it is: the object that o->object
- * finds tells where addresses lie in the file, and whoever has that can find names. Without one, offsets are addresses.
- * A return address less 1 is the caller; a bin is the address that it begins with.
+ * of basic blocks, which are skipped. LD_PROFILE's file (0x1ffff) has one histogram and one table of calls, with the
+ * number of rows in use; its addresses are relative to the histogram's start. A caller 0 is somewhere outside the
+ * library, and rows may occur twice. Neither file has names, nor says which ELF file it is about: o->object finds that,
+ * with its segments, and the caller can then name the frames. Without it, offsets are addresses. A return address less
+ * 1 is the caller; a bin is the address that it begins with.
  * Sources: glibc's elf/dl-profile.c and sys/gmon_out.h; gprof's manual, "Profiling Data File Format".
  */
 #include "base/cursor.h"
@@ -59,7 +59,7 @@ static uint32_t read_version(const uint8_t *head, size_t n)
 	return version;
 }
 
-/* 1; or where the input ends too early, which keep_going allows, 0; or negative. */
+/* 1; 0: the input ends too early (with keep_going); or negative. */
 static int gmon_read_bytes(struct gmon *g, size_t n, const uint8_t **ret_bytes)
 {
 	int r = sp_input_bytes(g->in, n, ret_bytes);
@@ -70,8 +70,8 @@ static int gmon_read_bytes(struct gmon *g, size_t n, const uint8_t **ret_bytes)
 	return sp_input_is_cut(g->in) ? 0 : sp_input_bad(g->in, g->o, g->result, "ends inside of the records");
 }
 
-/* --- the file that it is of --- */
-/* SONAME of SONAME.profile. */
+/* --- the ELF file that the profile is about --- */
+/* The library's name from the file's: SONAME of SONAME.profile. */
 static void told_name(const struct gmon *g, char *ret_name, size_t size)
 {
 	char *dot;
@@ -134,7 +134,7 @@ static int64_t frame_at(struct gmon *g, uint64_t vaddr)
 	return sp_profile_add_frame(g->p, &(struct sp_frame){.file = g->file, .offset = offset_of(g, vaddr)});
 }
 
-/* caller 0: there is none, or nobody knows it. */
+/* caller 0: unknown, or there is none. */
 static int gmon_add_row(struct gmon *g, uint64_t at, uint64_t caller, const int64_t *values)
 {
 	int64_t leaf = frame_at(g, at), below = caller ? frame_at(g, caller) : 0, stack;
@@ -174,7 +174,7 @@ static int add_bin(struct gmon *g, const struct histogram *h, uint32_t bin, uint
 }
 
 /* --- records: 1, 0: the input ended, or negative --- */
-/* -EBADMSG, with sp_error_text(), or with keep_going 0, for a histogram that makes no sense; 1. */
+/* 1. For an invalid histogram -EBADMSG, with sp_error_text(), or with keep_going 0. */
 static int read_histogram_head(struct gmon *g, struct histogram *h)
 {
 	uint64_t at = sp_input_offset(g->in);
@@ -257,7 +257,7 @@ static int read_record(struct gmon *g)
 	uint32_t n;
 	int r = sp_input_bytes(g->in, 1, &bytes), tag;
 
-	if (r <= 0) /* here it may end */
+	if (r <= 0) /* the file may end here */
 		return r;
 	tag = bytes[0];
 	if (tag == TAG_CALL)
@@ -272,7 +272,7 @@ static int read_record(struct gmon *g)
 	if (r <= 0)
 		return r;
 	r = sp_input_skip(g->in, (uint64_t)n * BLOCK_BYTES);
-	return r ? r : gmon_read_bytes(g, 1, &bytes); /* which says that it ended */
+	return r ? r : gmon_read_bytes(g, 1, &bytes); /* reports the early end */
 }
 
 static int read_program(struct gmon *g)

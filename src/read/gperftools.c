@@ -3,9 +3,8 @@
  * gperftools.c: what libprofiler writes (CPUPROFILE=FILE): words of 64 bits, then the text of /proc/PID/maps.
  *
  * Five words of head (0, 3, 0, period in us, 0); records of a count, a depth and as many addresses, the leaf first; the
- * record 0, 1, 0 ends them (gperftools.github.io, "CPU profile file format"). A caller's address is where it goes on,
- * so one byte before that is the call, and some versions write the leaf twice. Functions have no names in it: whoever
- * has the files can find them.
+ * record 0, 1, 0 ends them (gperftools.github.io, "CPU profile file format"). Callers are return addresses, so 1 is
+ * subtracted; some versions write the leaf twice. There are no names: the caller can name the frames from the files.
  */
 #include "base/cursor.h"
 #include "base/error.h"
@@ -33,7 +32,7 @@ struct gperftools {
 	struct sp_read_result *result;
 	struct sp_profile *p;
 	uint64_t period_us;
-	struct sp_read_table *stacks; /* of addresses, the callers' corrected; known of each: its count */
+	struct sp_read_table *stacks; /* stacks of addresses (callers' less 1); `extra`: its count */
 	uint64_t *addresses;          /* of one stack */
 	uint32_t *frames;
 	size_t addresses_capacity, frames_capacity;
@@ -93,7 +92,7 @@ static int add_record(struct gperftools *g, uint64_t count, size_t depth, const 
 	return 0;
 }
 
-/* 1, 0: that was the last, or negative. */
+/* 1; 0: that was the last record; or negative. */
 static int read_record(struct gperftools *g)
 {
 	const uint8_t *bytes;
@@ -121,7 +120,7 @@ static int read_record(struct gperftools *g)
 }
 
 /* --- mappings --- */
-/* `START-LIMIT PERMISSIONS OFFSET DEVICE INODE PATH`; false: no such line, as those that begin with `build=`. */
+/* `START-LIMIT PERMISSIONS OFFSET DEVICE INODE PATH`; false: another line, such as `build=`. */
 static bool parse_mapping(const char *line, struct mapping *m, const char **ret_path)
 {
 	char permissions[5];

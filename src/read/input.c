@@ -18,10 +18,10 @@ struct sp_input {
 	struct sp_decoder *decoder;
 	char *name;
 	struct sp_read_options options;
-	uint8_t *buffer; /* [at, n) is what was decoded and not yet consumed */
+	uint8_t *buffer; /* [at, n): decoded and not yet consumed */
 	size_t capacity, at, n;
-	uint64_t offset, line; /* of buffer[at]; of the line returned last */
-	uint64_t asked_at;     /* the offset of the piece asked for last */
+	uint64_t offset, line; /* of buffer[at]; of the last line returned */
+	uint64_t asked_at;     /* offset of the piece that was asked for last */
 	bool by_line, ended, skipping;
 	char loss[256]; /* why the input ended early, with keep_going */
 };
@@ -56,7 +56,7 @@ void sp_input_free(struct sp_input *in)
 }
 
 /* --- the buffer --- */
-/* What broken compression means: the end of what is readable, or a failure. */
+/* Broken compression ends the input with keep_going, else it is a failure. */
 static int decoder_failed(struct sp_input *in, int r)
 {
 	if (r != -EBADMSG || !in->options.keep_going)
@@ -78,7 +78,7 @@ static int input_make_room(struct sp_input *in, size_t wanted)
 	return sp_grow(&in->buffer, &in->capacity, SP_MAX(wanted, (size_t)BUFFER_BYTES) + 1, 1);
 }
 
-/* Makes at least `wanted` bytes visible behind `at`, fewer only at the end. */
+/* Makes at least `wanted` bytes available behind `at`, fewer only at the end. */
 static int input_read_more(struct sp_input *in, size_t wanted)
 {
 	int r;
@@ -116,8 +116,7 @@ int sp_input_peek(struct sp_input *in, size_t n, const uint8_t **ret_bytes, size
 	return 0;
 }
 
-/* The beginning of broken compression is still a beginning; what was broken comes back from the call that gets there.
- */
+/* If compression is broken, the bytes before the fault are still returned; the call that reaches it fails. */
 int sp_input_head(struct sp_input *in, const uint8_t **ret_bytes, size_t *ret_n)
 {
 	int r = sp_input_peek(in, SP_INPUT_HEAD, ret_bytes, ret_n);
@@ -131,7 +130,7 @@ int sp_input_head(struct sp_input *in, const uint8_t **ret_bytes, size_t *ret_n)
 }
 
 /* --- lines --- */
-/* Finds the newline behind `at`, reading on as far as max bytes: its distance; -E2BIG: none within them. */
+/* The distance to the next newline, within max bytes, reading on as needed; -E2BIG: none. */
 static int64_t find_newline(struct sp_input *in, size_t max)
 {
 	size_t seen = 0;
@@ -155,7 +154,7 @@ static int64_t find_newline(struct sp_input *in, size_t max)
 	}
 }
 
-/* Passes over the rest of a line that was too long. */
+/* Skips the rest of a line that was too long. */
 static int skip_rest(struct sp_input *in)
 {
 	while (in->skipping) {
@@ -185,7 +184,7 @@ int sp_input_line(struct sp_input *in, char **ret_line, size_t *ret_len)
 	in->asked_at = in->offset;
 	in->line++;
 	len = find_newline(in, SP_INPUT_MAX_LINE);
-	if (len == -E2BIG) /* skipped when the next one is asked for, if ever */
+	if (len == -E2BIG) /* the rest is skipped by the next call */
 		in->skipping = true;
 	if (len < 0)
 		return (int)len;

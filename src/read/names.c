@@ -43,7 +43,7 @@ static bool is_kernel(const char *path)
 	return begins(path, "[kernel.kallsyms]") || begins(path, "[guest.kernel.kallsyms") || !strcmp(path, "[kernel]");
 }
 
-/* "[ext4]", as perf calls modules; other names in brackets are memory of processes. */
+/* "[ext4]": perf's form of a module's name. Other names in brackets are memory of processes. */
 static bool is_module(const char *path)
 {
 	static const char *const others[] = {"[anon]", "[heap]",     "[stack]",      "[vvar]", "[unknown]",
@@ -58,7 +58,7 @@ static bool is_module(const char *path)
 	       strspn(path + 1, "abcdefghijklmnopqrstuvwxyz0123456789_-") == n - 2;
 }
 
-/* /lib/modules/6.1/kernel/fs/ext4/ext4.ko.xz is what perf calls [ext4] elsewhere, with "_" for "-". */
+/* /lib/modules/6.1/kernel/fs/ext4/ext4.ko.xz becomes [ext4], perf's other form, with "_" for "-". */
 static bool name_module_file(struct naming *f)
 {
 	const char *base = sp_path_last(f->path), *dot = strstr(base, ".ko");
@@ -73,7 +73,7 @@ static bool name_module_file(struct naming *f)
 	return true;
 }
 
-/* Memory without a file: "[anon:PID]" of our own exports, "//anon" and "perf-PID.map" of perf. */
+/* Memory without a file: our own exports write "[anon:PID]", perf "//anon" and "perf-PID.map". */
 static bool name_anonymous(struct naming *f)
 {
 	const char *base = sp_path_last(f->path);
@@ -125,8 +125,10 @@ static bool same_file(const struct sp_file *a, const struct sp_file *b)
 	       !memcmp(a->build_id, b->build_id, a->build_id_len);
 }
 
-/* What is deleted is not what its path leads to now: without build ids that tell the two apart, their names do. A memfd
- * is deleted from the beginning. */
+/*
+ * A deleted file is not the one now at its path. Without a build id to tell them apart, its name must. A memfd is
+ * always "deleted".
+ */
 static int64_t add_name(struct sp_profile *p, const struct naming *n, const struct sp_file *f)
 {
 	const char *name = *n->name ? n->name : sp_path_last(n->path);
@@ -137,7 +139,7 @@ static int64_t add_name(struct sp_profile *p, const struct naming *n, const stru
 	return asprintf(&both, "%s%s", name, deleted_suffix) < 0 ? -ENOMEM : sp_profile_add_string(p, both);
 }
 
-/* Names in brackets are no paths: they stand in the name only, as in profiles of our own. */
+/* Names in brackets are no paths: they become the name only, as in our own profiles. */
 static int64_t names_add_file(struct sp_profile *p, const struct naming *n, struct sp_file *f)
 {
 	bool is_path = *n->path != '[' && n->kind != SP_FILE_VDSO && n->kind != SP_FILE_ANON;
@@ -151,7 +153,7 @@ static int64_t names_add_file(struct sp_profile *p, const struct naming *n, stru
 	f->name = (uint32_t)name;
 	f->path = (uint32_t)path;
 	f->process = (uint32_t)process;
-	do { /* two names of one hash */
+	do { /* until no other file has this tag */
 		file = sp_profile_add_file(p, f);
 		f->tag++;
 	} while (file >= 0 && !same_file(sp_profile_file(p, (uint32_t)file), f));
@@ -186,7 +188,7 @@ int64_t sp_read_file(struct sp_profile *p, const char *path, const uint8_t *buil
 	return *path || build_id_len ? name_file(p, path, &f) : 0;
 }
 
-/* Those of other systems, and Go's own, are no bytes that a file could be compared by. */
+/* False for a build id that is not in hex (Go's own, other systems'): it is kept as text. */
 static bool read_build_id(const char *text, struct sp_file *f)
 {
 	size_t n = 0;
@@ -218,7 +220,7 @@ int64_t sp_read_mapping(struct sp_profile *p, uint32_t path, uint32_t build_id)
 
 bool sp_read_is_module(const char *path)
 {
-	struct naming n = {.path = (char *)(uintptr_t)path}; /* which is only looked at */
+	struct naming n = {.path = (char *)(uintptr_t)path}; /* not changed */
 
 	return !is_kernel(path) && (is_module(path) || name_module_file(&n));
 }

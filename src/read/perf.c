@@ -2,11 +2,10 @@
 /*
  * perf.c: the text of `perf script` (perf 4.x to 6.x), with whatever fields `-F` chose.
  *
- * A profile's values must be declared before its first row, and which events there are is known at the end only. So
- * samples are summed up here, by (thread, event, stack), and become rows at the end.
- * Where only one id stands in the text (perf's default), it is the thread's, and stands for the process.
- * perf's clock is that of the machine since it booted: only its difference, and a start that the text itself ties to
- * the wall clock, are kept.
+ * A profile's values must be declared before its first row, but the events are known only at the end. So samples are
+ * first summed by (thread, event, stack).
+ * If the text has one id only (perf's default), it is the thread's, and is used for the process, too.
+ * perf's clock counts from boot, so only durations are kept, and the start if the text ties it to the wall clock.
  */
 #include "read/perf_line.h"
 
@@ -23,14 +22,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FRAMES = 1 << 16 }; /* of one sample: many times what the kernel gives */
+enum { MAX_FRAMES = 1 << 16 }; /* frames of one sample: far more than the kernel records */
 
 enum state {
-	BETWEEN, /* behind an empty line: a header comes, or with `-F ip` frames */
+	BETWEEN, /* behind an empty line: a header follows, or with `-F ip` a frame */
 	IN_SAMPLE,
-	IN_COMMENT, /* a command's arguments may have lines */
-	IN_RECORD,  /* a record that is no sample; it may have more lines */
-	LOST,       /* the rest of a sample of which a line was bad */
+	IN_COMMENT, /* a command's arguments may contain newlines */
+	IN_RECORD,  /* a record that is no sample, possibly of several lines */
+	LOST,       /* the rest of a sample with a bad line */
 };
 
 struct reader {
@@ -43,8 +42,8 @@ struct reader {
 	enum state state;
 	/* The sample that is being read. */
 	struct sp_perf_who who;
-	bool is_sure;        /* a sample even without frames */
-	bool is_on_one_line; /* its frame stood behind the header */
+	bool is_sure;        /* counts as a sample even without frames */
+	bool is_on_one_line; /* its frame is in the header's line */
 	uint32_t *lines;     /* of its frames */
 	size_t n_lines, line_capacity;
 };
@@ -81,7 +80,7 @@ static int perf_add_frame(struct reader *r, struct sp_perf_text text)
 
 	if (line < 0)
 		return (int)line;
-	if (r->is_on_one_line) /* -F addr: what stood there was another address */
+	if (r->is_on_one_line) /* -F addr: the address in the header's line was not the frame's */
 		r->n_lines = 0;
 	r->is_on_one_line = false;
 	if (r->n_lines >= MAX_FRAMES)
@@ -117,7 +116,7 @@ static int begin_sample(struct reader *r, const struct sp_perf_header *h)
 }
 
 /* --- lines --- */
-/* What other fields write below a sample (`-F uregs,iregs,brstack,insn,srccode`), and words of perf's own. */
+/* Lines of other fields below a sample (`-F uregs,iregs,brstack,insn,srccode`), and perf's own remarks. */
 static bool is_passed_over(struct sp_perf_text line)
 {
 	static const char *const begins[] = {"ABI:", "0x", "insn:", "BPF ", "|", "instruction trace error"};
@@ -130,8 +129,8 @@ static bool is_passed_over(struct sp_perf_text line)
 }
 
 /*
- * `# reference time: DATE = 1595593214.412 (TOD) = 14229.367 (monotonic)` ties perf's clock to the wall's. Our
- * own view (view/perf.c) says that it made the times up.
+ * `# reference time: DATE = 1595593214.412 (TOD) = 14229.367 (monotonic)` ties perf's clock to the wall clock. In text
+ * of our own view (view/perf.c) a comment says that its times are made up.
  */
 static void read_comment(struct reader *r, struct sp_perf_text line)
 {
@@ -167,7 +166,7 @@ static int read_header(struct reader *r, struct sp_perf_text line, const struct 
 	return begin_sample(r, h);
 }
 
-/* A line that begins with white space: a frame, more of the one before, or the header of a sample on one line. */
+/* A line that begins with white space: a frame, a source line below one, or the header of a sample on one line. */
 static int read_indented(struct reader *r, struct sp_perf_text line)
 {
 	const struct sp_perf_header none = {0};
@@ -268,11 +267,11 @@ static int perf_read(struct sp_input *in, const struct sp_read_options *o, struc
 enum { LINES_LOOKED_AT = 256 };
 
 struct evidence {
-	bool after_sure; /* the line before was a header, beyond doubt */
+	bool after_sure; /* the line before was certainly a header */
 	int sure;
 };
 
-/* Behind a tab, right-justified: as no other program writes. */
+/* A frame behind a tab, with a right-justified address: no other program writes that. */
 static bool in_column(struct sp_perf_text line)
 {
 	return line.n > 16 && (line.n == 17 || line.s[17] == ' ') && line.s[16] != ' ';

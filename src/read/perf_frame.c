@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { ADDRESS_WIDTH = 16, ADDRESS_SURE = 6 }; /* perf's column; digits that are an address in any column */
+enum { ADDRESS_WIDTH = 16, ADDRESS_SURE = 6 }; /* perf's column; this many digits are an address anywhere */
 
 /* The number of hex digits at the beginning of t, at most 16. */
 static size_t hex_number(struct sp_perf_text t, uint64_t *ret_number)
@@ -72,7 +72,10 @@ static bool looks_like_path(struct sp_perf_text t)
 	return t.n && (t.s[0] == '/' || t.s[0] == '[');
 }
 
-/* `/opt/a (b)/lib.so (deleted)` has parentheses of its own, and so have symbols: the last pair, unless it is a part. */
+/*
+ * Symbols have parentheses, too, and so may paths: `/opt/a (b)/lib.so (deleted)`. So the library is in the last pair,
+ * unless that is only a part of a path.
+ */
 static bool take_library(struct sp_perf_text *t, struct sp_perf_text *ret_library)
 {
 	size_t last = t->n, whole;
@@ -128,7 +131,7 @@ bool sp_perf_frame_parse(struct sp_perf_text line, struct sp_perf_frame *ret_fra
 }
 
 /* --- behind a header --- */
-/* A word as perf writes addresses: in its column, or too long to be anything else. */
+/* An address: right-justified in perf's column, or too long to be anything else. */
 static bool is_address(struct sp_perf_text all, struct sp_perf_text word)
 {
 	uint64_t address;
@@ -166,8 +169,8 @@ static struct sp_perf_text without_insn(struct sp_perf_text rest)
 }
 
 /*
- * Without any other field before it that ends in a colon: an address in perf's column, one behind the last field. A
- * name at the beginning of the line is not so wide.
+ * Finds the frame in a line where no field ends in a colon: at an address in perf's column, or one column further. A
+ * name at the beginning of the line is narrower.
  */
 struct sp_perf_text sp_perf_frame_column(struct sp_perf_text line)
 {
@@ -198,7 +201,7 @@ struct sp_perf_text sp_perf_frame_find(struct sp_perf_text rest)
 		word = is_address(all, next) ? next : word;
 		return sp_perf_trim((struct sp_perf_text){word.s, (size_t)(end - word.s)});
 	}
-	/* a tracepoint's arguments before it: only if the end is beyond doubt */
+	/* behind a tracepoint's arguments: only if a library's path ends the line */
 	rest = sp_perf_trim(all);
 	if (!take_library(&rest, &library) || !looks_like_path(library))
 		return none;

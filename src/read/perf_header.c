@@ -65,7 +65,7 @@ static struct sp_perf_text before(struct sp_perf_text line, const char *at)
 	return (struct sp_perf_text){line.s, (size_t)(at - line.s)};
 }
 
-/* The next colon with white space or nothing behind it: fields end so, and names seldom hold it. */
+/* The next colon before white space or the end: it ends a field, and names seldom contain it. */
 static const char *next_colon(struct sp_perf_text line, const char *from)
 {
 	const char *end = line.s + line.n, *at = from;
@@ -112,7 +112,7 @@ static bool is_cpu(struct sp_perf_text word)
 	       parse_number((struct sp_perf_text){word.s + 1, word.n - 2}, &cpu);
 }
 
-/* `-F misc` writes where the sample fell, `-F tod` the time of day (and so do the other clocks of newer ones). */
+/* `-F misc` writes the CPU mode in letters, `-F tod` the time of day, as do other clocks of newer versions. */
 static bool is_made_of(struct sp_perf_text word, const char *letters)
 {
 	for (size_t i = 0; i < word.n; i++)
@@ -179,8 +179,8 @@ static bool header_at(struct sp_perf_text line, const char *colon, struct sp_per
 }
 
 /*
- * Of several times with whole ids before them, the last one whose thread's name the kernel allows: a later one cannot
- * lie behind perf's own, which needs more room than a name has. Without ids, the first.
+ * A thread's name may contain what looks like a time. The last time with ids before it counts whose COMM is no longer
+ * than the kernel allows: with a longer one it is part of a later field. Without ids, the first time counts.
  */
 static bool find_time(struct sp_perf_text line, struct sp_perf_header *best)
 {
@@ -247,7 +247,7 @@ static bool find_record(struct sp_perf_text line)
 	return sp_perf_is_space(at[-1]) && (is_cpu(word) || parse_ids(word, &ids));
 }
 
-/* `COMM TID PERIOD EVENT:`: of two numbers the second is the period, of one it is the thread. */
+/* `COMM TID PERIOD EVENT:`; of two numbers the second is the period, a single one is the thread. */
 static bool find_event(struct sp_perf_text line, struct sp_perf_header *h)
 {
 	const char *colon = next_colon(line, line.s);
@@ -268,7 +268,7 @@ static bool find_event(struct sp_perf_text line, struct sp_perf_header *h)
 	return true;
 }
 
-/* `COMM TID ADDRESS SYMBOL` or less, without call chains: nothing but the column tells where the frame begins. */
+/* `COMM TID ADDRESS SYMBOL` or less, without call chains: only the column shows where the frame begins. */
 static bool find_column(struct sp_perf_text line, struct sp_perf_header *h)
 {
 	struct sp_perf_text frame = sp_perf_frame_column(line), head = before(line, frame.s);
@@ -285,7 +285,7 @@ bool sp_perf_header_parse(struct sp_perf_text line, struct sp_perf_header *ret_h
 	struct sp_perf_header h = {0};
 	bool has_time = find_time(line, &h);
 
-	/* a time without ids before it and behind more than a name: rather a tracepoint's argument */
+	/* a time behind a long text without ids is more likely a tracepoint's argument */
 	if (has_time && !h.has_ids && h.comm.n > SP_PERF_COMM_MAX) {
 		struct sp_perf_header without = {0};
 

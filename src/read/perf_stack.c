@@ -14,16 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No file is so long, and no library is mapped so low: above, a user address is one of a process. */
+/* Larger user addresses are a process's: no file is so long, and no library is mapped so low. */
 #define FILE_OFFSETS (UINT64_C(1) << 40)
-enum { UNKNOWN_NAME_MAX = 512, NEIGHBOURS = 256 }; /* the latter: of a frame without a library that are looked at */
+enum { UNKNOWN_NAME_MAX = 512, NEIGHBOURS = 256 }; /* NEIGHBOURS: frames searched for the library of one without */
 
 struct line {
-	uint64_t address;       /* as it stands in the text: what inlined frames are found by */
-	uint64_t offset, start; /* in the file; start: of the function, 0 if not told */
+	uint64_t address;       /* as in the text: inlined frames are recognised by it */
+	uint64_t offset, start; /* offset in the file, and the function's start, 0 if not known */
 	uint32_t name;          /* string; 0 = unknown */
-	uint32_t file, of;      /* the frame's, the function's */
-	uint32_t frame;         /* 0: the library is told by the frame beside it */
+	uint32_t file, of;      /* of the frame, of its function */
+	uint32_t frame;         /* 0: the library comes from a neighbouring frame */
 	bool is_kernel;
 };
 
@@ -97,8 +97,8 @@ static void perf_stack_unescape(char *text, const char *only)
 }
 
 /*
- * view/perf.c writes names as in folded text, and hides more spaces, and a '#'. A name of which it would not have
- * written the text is another's, who meant it as it stands.
+ * view/perf.c writes names as in folded text, with more spaces encoded, and `#`. A name that it would not have written
+ * this way is another program's, and kept as it is.
  */
 static bool is_our_own(char *text, const char *decoded)
 {
@@ -124,7 +124,7 @@ int64_t sp_perf_name(struct sp_profile *p, struct sp_perf_text text)
 	return sp_profile_add_bytes(p, text.s, text.n);
 }
 
-/* What perf writes where it knows no symbol: a word, or the address once more. */
+/* How perf writes an unknown symbol: "[unknown]", or the address again. */
 static bool is_unknown(const struct sp_perf_frame *f)
 {
 	static const char word[] = "[unknown]";
@@ -144,7 +144,7 @@ static bool is_kernel_address(uint64_t address)
 	return address >= SP_PERF_KERNEL_START && !is_vsyscall;
 }
 
-/* Programs of BPF are perf's libraries; here they lie in one module, as the kernel's own list of symbols has them. */
+/* perf shows each BPF program as a library; here all are in one module, as in /proc/kallsyms. */
 static int64_t bpf_file(struct sp_profile *p)
 {
 	int64_t name = sp_profile_add_string(p, "[bpf]");
@@ -173,7 +173,7 @@ static int64_t kernel_file(struct sp_perf_stacks *s, const char *path)
 	return whole_kernel(s->p);
 }
 
-/* Frames of the kernel and of its modules all lie in the kernel; their functions tell the module. */
+/* All kernel frames lie in one file, the kernel; their functions are in the modules. */
 static int place_in(struct sp_perf_stacks *s, uint32_t file, struct line *l)
 {
 	int64_t kernel = 0;
@@ -186,7 +186,7 @@ static int place_in(struct sp_perf_stacks *s, uint32_t file, struct line *l)
 	return kernel < 0 ? (int)kernel : 0;
 }
 
-/* Code that a program made, as its map of symbols is called: the same memory as that without a name. */
+/* perf calls JIT code by the name of its perf map: it is the memory without a file of that process. */
 static int64_t user_file(struct sp_perf_stacks *s, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -215,7 +215,7 @@ static int find_library(struct sp_perf_stacks *s, struct sp_perf_text library, s
 }
 
 /* --- functions and frames --- */
-/* C names are what the symbol table has; of others perf has written the demangled form. */
+/* The symbol table has C names as they are; perf demangles others. */
 static bool is_linkage_name(const char *name)
 {
 	return !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$@")];
@@ -238,7 +238,7 @@ static int64_t unknown_func(struct sp_perf_stacks *s, const struct line *l)
 	return name < 0 ? name : sp_profile_add_func(s->p, &f);
 }
 
-/* Our own writer's name for what is known by its range only. */
+/* Whether the name is LIBRARY+0xADDRESS, as our own view calls a function known by its range only. */
 static bool is_range_of(const struct sp_perf_stacks *s, const struct line *l, const char *name)
 {
 	const char *library = sp_profile_string(s->p, sp_profile_file(s->p, l->of)->name);
@@ -262,8 +262,9 @@ static int64_t perf_stack_add_func(struct sp_perf_stacks *s, const struct line *
 }
 
 /*
- * Where a library lies differs from process to process, and some versions of perf give that address, even some lines:
- * such a function takes its first line's start for all, so that it stays one function, and its frames stay equal.
+ * Some versions of perf print addresses in the process instead of the file, sometimes in some lines only. They differ
+ * from process to process, so all lines of a function get the start of its first line: it stays one function, and its
+ * frames stay equal.
  */
 static int settle_start(struct sp_perf_stacks *s, struct line *l)
 {
@@ -283,7 +284,7 @@ static int settle_start(struct sp_perf_stacks *s, struct line *l)
 	return 0;
 }
 
-/* Once the library is known. */
+/* Needs the line's library. */
 static int perf_stack_add_frame(struct sp_perf_stacks *s, struct line *l)
 {
 	int r = l->name && l->start && l->of ? settle_start(s, l) : 0;
@@ -325,7 +326,7 @@ static int perf_stack_add_line(struct sp_perf_stacks *s, struct sp_perf_text tex
 	return sp_perf_frame_parse(text, &f) ? make_line(s, &f, &s->lines[number]) : -EBADMSG;
 }
 
-/* Memory without a file belongs to a process: its name tells which, though perf's does not. */
+/* Memory without a file belongs to a process, but perf does not say so: the pid is put into its name. */
 static int name_process(struct sp_perf_stacks *s, struct sp_perf_text *text, uint32_t pid)
 {
 	static const char anonymous[] = "(//anon)";
@@ -358,7 +359,7 @@ int64_t sp_perf_stacks_line(struct sp_perf_stacks *s, struct sp_perf_text line, 
 	if (number >= 0)
 		return number;
 	if (!sp_perf_frame_parse(text, &f))
-		return -EBADMSG; /* before it has a number */
+		return -EBADMSG; /* not interned, so it gets no number */
 	number = sp_intern_add(s->line_texts, text.s, text.n);
 	if (number < 0)
 		return number;
@@ -367,7 +368,8 @@ int64_t sp_perf_stacks_line(struct sp_perf_stacks *s, struct sp_perf_text line, 
 }
 
 /* --- stacks --- */
-/* The nearest line with a library in this direction; SIZE_MAX: none, or (at_address) none before the address changes.
+/*
+ * The nearest line in this direction with a library; SIZE_MAX: none, or (at_address) none before the address changes.
  */
 static size_t neighbour(const struct sp_perf_stacks *s, const uint32_t *lines, size_t n, size_t i, int step,
 			bool at_address)
@@ -375,7 +377,7 @@ static size_t neighbour(const struct sp_perf_stacks *s, const uint32_t *lines, s
 	uint64_t address = s->lines[lines[i]].address;
 
 	for (size_t j = i + (size_t)step, k = 0; j < n && k < NEIGHBOURS; j += (size_t)step, k++) {
-		const struct line *l = &s->lines[lines[j]]; /* below 0 was above n */
+		const struct line *l = &s->lines[lines[j]]; /* j wraps around below 0 */
 
 		if (at_address && l->address != address)
 			return SIZE_MAX;
@@ -385,7 +387,7 @@ static size_t neighbour(const struct sp_perf_stacks *s, const uint32_t *lines, s
 	return SIZE_MAX;
 }
 
-/* The libraries on both sides, if they are the same. */
+/* A line with the same address and a library, else the libraries on both sides if they are the same. */
 static const struct line *perf_stack_library_of(const struct sp_perf_stacks *s, const uint32_t *lines, size_t n,
 						size_t i)
 {

@@ -19,9 +19,7 @@ struct sp_perf_stacks;
 
 int sp_perf_stacks_new(struct sp_profile *p, struct sp_perf_stacks **ret_stacks);
 void sp_perf_stacks_free(struct sp_perf_stacks *s);
-/*
- * The number of a frame's line in a sample of this process (0 = not known). -EBADMSG, without a message: not a frame.
- */
+/* The number of a frame's line in a sample of this process (0: unknown pid). -EBADMSG, without a message: no frame. */
 int64_t sp_perf_stacks_line(struct sp_perf_stacks *s, struct sp_perf_text line, uint32_t pid);
 /* The number of the stack with these lines. */
 int64_t sp_perf_stacks_add(struct sp_perf_stacks *s, const uint32_t *lines, size_t n);

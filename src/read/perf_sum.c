@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Later than this is no time since a machine booted, but one of the wall clock (perf record -k CLOCK_REALTIME). */
+/* A later time is not one since boot but the wall clock's (perf record -k CLOCK_REALTIME). */
 #define WALL_CLOCK_NS (UINT64_C(1000000000) * 1000000000)
 
 /*
- * Differences between two profiles are judged by what varies between slices of the time. How long the recording is, its
- * end tells: there are at most MAX_SLICES of them, and when these are full, each two become one of twice the length.
+ * Slices are needed to judge differences between profiles. The recording's length is known only at its end, so there
+ * are at most MAX_SLICES, and when they are full, neighbours are joined into slices of twice the length.
  */
 enum { MAX_SLICES = 32 };
 #define FIRST_SLICE_NS (UINT64_C(1) << 22)
@@ -47,7 +47,7 @@ struct sp_perf_sum {
 	size_t who_capacity;
 	struct event events[SP_PERF_MAX_EVENTS];
 	uint32_t n_events;
-	char last_event[64]; /* as it stands in the text, and its number */
+	char last_event[64]; /* its text, and its number */
 	uint32_t last_event_number;
 	struct amounts *amounts; /* of cells */
 	size_t amount_capacity;
@@ -83,7 +83,7 @@ void sp_perf_sum_free(struct sp_perf_sum *s)
 }
 
 /* --- who --- */
-/* A process is called as its first thread is, or as the first of its threads seen. */
+/* A process has the name of its main thread, or of its first thread in the text. */
 static int64_t add_process(struct sp_perf_sum *s, const struct sp_perf_header *h, uint32_t comm)
 {
 	const struct sp_process process = {.pid = h->pid, .comm = comm};
@@ -143,7 +143,7 @@ static int add_event(struct sp_perf_sum *s, struct sp_perf_text text, uint32_t *
 	return 0;
 }
 
-/* Most often it is the last one's. */
+/* Mostly the event of the sample before. */
 static int find_event(struct sp_perf_sum *s, struct sp_perf_text text, uint32_t *ret_event)
 {
 	bool fits = text.n > 0 && text.n < sizeof(s->last_event);
@@ -231,7 +231,7 @@ static int widen(struct sp_perf_sum *s, unsigned int shift)
 	return r;
 }
 
-/* The slice of this time, from 1. The samples of several CPUs may stand in the wrong order, by a little. */
+/* The slice of this time, counted from 1. Samples of several CPUs may be slightly out of order. */
 static int find_slice(struct sp_perf_sum *s, uint64_t time_ns, uint32_t *ret_slice)
 {
 	unsigned int shift = 0;
@@ -297,7 +297,7 @@ static const char *perf_sum_unit_of(const struct sp_perf_sum *s, const struct ev
 	return "count";
 }
 
-/* An event "samples" of our own writer, or of a tool that counts so: its period is a number of samples. */
+/* Whether the event "samples" counts samples, as our own view writes it: its period is then a number of samples. */
 static bool is_samples(const struct sp_perf_sum *s)
 {
 	return s->n_events == 1 && s->events[0].has_periods && !strcmp(perf_sum_name_of(s, &s->events[0]), "samples");
@@ -352,7 +352,7 @@ static void tell_info(const struct sp_perf_sum *s)
 		else if (s->first_ns >= WALL_CLOCK_NS)
 			info->time_ns = s->first_ns;
 	}
-	if (s->n_events > 1) /* the number of samples of them all says little */
+	if (s->n_events > 1) /* the number of samples of different events says little */
 		info->default_type = sp_profile_value_type(s->p, 1)->name;
 	if (s->n_events == 1 && e->is_fixed && has_own_value(s, 0)) {
 		info->period = e->period;

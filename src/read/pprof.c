@@ -2,7 +2,7 @@
 /*
  * pprof.c: profile.proto (github.com/google/pprof) of any producer: Go, gperftools, Parca, Pyroscope, soprof.
  *
- * Fields that are not known here are passed over, as protocol buffers want it. See pprof.h for how it is done.
+ * Unknown fields are skipped, as protocol buffers require. pprof.h has the design.
  */
 #include "read/pprof.h"
 
@@ -214,7 +214,7 @@ static int add_string(struct pprof *r, struct sp_cursor c, uint64_t at)
 		e = sp_grow(&r->strings, &r->strings_capacity, r->n_strings + 1, sizeof(*r->strings));
 	if (e < 0)
 		return e;
-	if (c.size && memmem(c.data, c.size, "\\x", 2)) { /* as our own view writes what is no text */
+	if (c.size && memmem(c.data, c.size, "\\x", 2)) { /* \xNN: our own view's form of bytes that are no text */
 		char *decoded SP_FREE = sp_read_unescape(SP_ENCODE_TERMINAL, (const char *)c.data, c.size);
 
 		number = decoded ? sp_profile_add_string(r->p, decoded) : -ENOMEM;
@@ -296,7 +296,7 @@ static bool is_number(uint32_t field)
 	       field == PROFILE_DEFAULT_TYPE;
 }
 
-/* The input ended inside of a field; broken compression has said so itself. */
+/* The input ended inside a field; for broken compression that is already reported. */
 static int ended_inside(struct pprof *r, int e, uint64_t size)
 {
 	const uint8_t *bytes;
@@ -313,7 +313,7 @@ static int ended_inside(struct pprof *r, int e, uint64_t size)
 	return sp_input_bad(r->in, r->o, r->result, "ends after %zu of %" PRIu64 " bytes", n, size);
 }
 
-/* Passes over n bytes. 1, 0: the end, or negative. */
+/* Skips n bytes. 1; 0: the end; or negative. */
 static int skip(struct pprof *r, uint64_t n)
 {
 	int e = sp_input_skip(r->in, n);
@@ -321,7 +321,7 @@ static int skip(struct pprof *r, uint64_t n)
 	return e > 0 ? 1 : ended_inside(r, e, n);
 }
 
-/* A field of length and bytes, its head consumed. 1, 0: the end, or negative. */
+/* Reads a field's bytes, behind its head. 1; 0: the end; or negative. */
 static int read_bytes(struct pprof *r, const struct pprof_field *f, uint64_t size, uint64_t at)
 {
 	const uint8_t *bytes;
@@ -364,7 +364,7 @@ static int pprof_read_key(struct pprof *r, struct pprof_field *f, uint64_t *ret_
 		return sp_input_bytes(r->in, c.at, &head);
 	if (n < MAX_HEAD && sp_input_is_cut(r->in))
 		return 0;
-	/* where the next field begins nobody can know: keep_going keeps what came before */
+	/* nobody knows where the next field begins: keep_going keeps what came before */
 	return sp_input_bad_at(r->in, r->o, r->result, sp_input_offset(r->in),
 			       "no field of a protocol buffer; all behind it is lost");
 }
@@ -451,7 +451,7 @@ static int pprof_recognise(const uint8_t *head, size_t n)
 			return n_known > 1 ? 60 : 0;
 		n_known += is_message(f.number);
 	}
-	/* a field that is broken, or cut by the end of the head, is no reason against what came before it */
+	/* a field that is broken, or cut by the end of the head, does not discredit those before it */
 	return n_known > 1 ? 90 : n_known && !c.bad ? 40 : 0;
 }
 

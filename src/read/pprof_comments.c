@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pprof_comments.c: our own view's comments, which tell of mappings to which packages they belonged where they were
- * seen: "#soprof: package NAME VERSION BUILD-ID PATH", in place of what is not known "-"; and what a library is called
- * where that is not the end of its path: "#soprof: soname NAME BUILD-ID PATH".
+ * pprof_comments.c: our own view's comments. They keep the packages of mappings on the machine where they were sampled:
+ * "#soprof: package NAME VERSION BUILD-ID PATH", "-" for an unknown word; and the names of libraries that are not the
+ * end of their path: "#soprof: soname NAME BUILD-ID PATH".
  *
- * Other comments are people's, and kept in sp_profile_info.
+ * All other comments are kept in sp_profile_info.
  */
 #include "read/pprof.h"
 
@@ -29,7 +29,7 @@ static bool begins(const char **text, const char *word)
 	return true;
 }
 
-/* What it says behind the prefix, or NULL: it is not our view's. */
+/* The text behind our prefix; NULL: another comment. */
 static const char *is_ours(const char *text)
 {
 	const char *rest = begins(&text, ours) ? text : "";
@@ -46,7 +46,7 @@ int pprof_add_comment(struct pprof *r, uint64_t string)
 	return e;
 }
 
-/* Several, packed. */
+/* Several comment fields, packed. */
 int pprof_add_comments(struct pprof *r, struct sp_cursor c)
 {
 	int e = 0;
@@ -61,7 +61,7 @@ int pprof_add_comments(struct pprof *r, struct sp_cursor c)
 }
 
 struct told {
-	uint32_t package, version, soname; /* strings of the profile; 0 = not told, or known not to be */
+	uint32_t package, version, soname; /* strings of the profile; 0 = not told, or "-" */
 	bool owner_known;
 };
 struct mappings {
@@ -126,7 +126,7 @@ static int take_comment(struct pprof *r, struct mappings *x, uint32_t string)
 
 static int64_t pprof_comments_find_key(struct pprof *r, const struct mappings *x, const struct pprof_mapping *m)
 {
-	/* both were looked up when the mapping was made a file */
+	/* both strings were resolved with the mapping */
 	const char *build_id = m->build_id < r->n_strings ? sp_profile_string(r->p, r->strings[m->build_id]) : "";
 	const char *path = m->filename < r->n_strings ? sp_profile_string(r->p, r->strings[m->filename]) : "";
 	char *key SP_FREE = NULL;

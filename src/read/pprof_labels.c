@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pprof_labels.c: who a sample is of, as far as its labels say.
+ * pprof_labels.c: the process, thread and key of a sample, from its labels.
  *
  * The names are those of our own exports (comm, pid, uid, cgroup, thread_name, stack, slice), of Parca's agent and of
  * Google's converter of perf.data. One pid under two names is two processes, one after the other. All other labels are
- * kept with the key, words and numbers with their units, in the order of their names. Of a sample without our own label
- * `stack`, which all of ours have, also those that were understood are kept, and the key says that it knows them all:
- * so that what others have written comes out again as it came in. At most MAX_LABELS of a sample, of names and words of
+ * kept with the key, words and numbers with their units, in the order of their names. All our own samples have the
+ * label `stack`. Of a sample without it even the labels understood are kept, and its key is marked as having all of
+ * them: so other programs' labels are written as they were read. At most MAX_LABELS of a sample, of names and words of
  * at most MAX_LABEL_BYTES, are kept; what is left out is counted in the result.
  */
 #include "read/pprof.h"
@@ -46,11 +46,11 @@ static const struct name {
     {"slice", LABEL_SLICE, true},
 };
 
-/* What a set of labels says; also the identity of a process, when the thread's name and the stack are left out. */
+/* What a set of labels says. Without thread name and stack it identifies a process. */
 struct said {
 	uint32_t pid, uid, comm, cgroup, thread, slice; /* numbers, and strings of the profile */
 	int32_t stack_class;
-	uint32_t set; /* of labels, as sp_key wants it */
+	uint32_t set; /* number of the other labels, for sp_key */
 };
 struct pprof_people {
 	struct pprof *r;
@@ -88,7 +88,7 @@ static int32_t class_of(const char *word)
 	return -1;
 }
 
-/* A number that may have been written as a string. */
+/* A number, which may be written as a string. */
 static uint32_t pprof_labels_number_of(const char *text, uint64_t number)
 {
 	if (*text && sp_parse_number(text, 0, UINT32_MAX, &number) < 0)
@@ -147,7 +147,7 @@ static void pprof_labels_add_label(struct pprof_people *x, const struct sp_label
 		x->n_dropped++;
 }
 
-/* What our own view will write anyway. */
+/* Labels that our own view writes anyway are not kept. */
 static void drop_ours(struct pprof_people *x)
 {
 	size_t n = 0;
@@ -193,7 +193,7 @@ static int64_t add_process(struct pprof_people *x, const struct said *who)
 
 	if (e < 0)
 		return e;
-	process.exec_id = x->n_named[pid]++ + !who->pid; /* the identity of process 0 is that of none */
+	process.exec_id = x->n_named[pid]++ + !who->pid; /* process 0 of the profile has pid 0 and exec_id 0 */
 	number = sp_profile_add_process(x->r->p, &process);
 	if (number >= 0 && who->cgroup)
 		e = sp_profile_set_cgroup(x->r->p, (uint32_t)number, sp_profile_string(x->r->p, who->cgroup));

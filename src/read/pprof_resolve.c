@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pprof_resolve.c: all has been read, and numbers become names: tables in, profile out. */
+/* pprof_resolve.c: builds the profile from the tables when all has been read: ids and string indexes become numbers. */
 #include "read/pprof.h"
 
 #include "base/error.h"
@@ -42,7 +42,7 @@ static int compare_things(const void *x, const void *y)
 	return (a->at > b->at) - (a->at < b->at);
 }
 
-/* By id, the first one of each; most tables are in this order already. */
+/* By id, of equal ids the first one; most tables are sorted already. */
 static int sort_table(struct pprof *r, struct pprof_table *t, const char *what)
 {
 	size_t n = 0;
@@ -84,7 +84,7 @@ static void *pprof_table_find(const struct pprof_table *t, uint64_t id)
 	return low < t->n && thing_at(t, low)->id == id ? (char *)t->items + low * t->item_bytes : NULL;
 }
 
-/* --- values and what is told beside them --- */
+/* --- values and the profile's own fields --- */
 static int add_type(struct pprof *r, const struct pprof_type *t)
 {
 	int64_t type = resolve_string(r, t->type, t->at, "sample type");
@@ -123,7 +123,7 @@ static int resolve_types(struct pprof *r)
 	return e < 0 ? e : take_default(r);
 }
 
-/* Other tools may have put into these fields what they like. */
+/* Other producers may have written anything into these fields. */
 static uint32_t string_or_none(const struct pprof *r, uint32_t index)
 {
 	return index < r->n_strings ? r->strings[index] : 0;
@@ -176,7 +176,7 @@ static int resolve_mappings(struct pprof *r)
 	return e;
 }
 
-/* The first mapping is the program, by custom: of the process, if there is but one. */
+/* By custom the first mapping is the program: set if there is only one process. */
 static void name_program(struct pprof *r)
 {
 	const struct pprof_mapping *first = pprof_table_find(&r->mappings, r->first_mapping);
@@ -188,7 +188,7 @@ static void name_program(struct pprof *r)
 /* --- locations --- */
 static const struct pprof_mapping no_mapping;
 
-/* The byte in the file; of the kernel the address itself, as everywhere. */
+/* The offset in the file; for the kernel the address itself, as everywhere. */
 static uint64_t offset_of(const struct pprof_mapping *m, uint64_t address)
 {
 	return m->is_kernel || address < m->start ? address : address - m->start + m->offset;
@@ -204,7 +204,7 @@ static int64_t file_of_function(struct pprof *r, const struct pprof_function *f,
 	return sp_read_file(r->p, sp_profile_string(r->p, (uint32_t)name), NULL, 0);
 }
 
-/* The source file. Where none is known our own exports, and others, give the library. */
+/* The source file. Our own exports, and others', write the library instead if it is unknown. */
 static int64_t source_of(struct pprof *r, const struct pprof_function *f, const struct pprof_mapping *m, uint32_t file)
 {
 	int64_t name = resolve_string(r, f->filename, f->at, "function's file");
@@ -248,7 +248,7 @@ static int64_t pprof_resolve_function_of(struct pprof *r, const struct pprof_fun
 	return sp_profile_add_func(r->p, &func);
 }
 
-/* A frame without a function stays one: views call it LIBRARY+0xOFFSET, and who has the library may name it. */
+/* A frame without a function: views call it LIBRARY+0xOFFSET, and it may be named later from the library. */
 static int64_t pprof_resolve_frame_of(struct pprof *r, const struct pprof_mapping *m, uint64_t address,
 				      const struct pprof_function *f, uint32_t line, bool is_inlined)
 {
@@ -264,7 +264,7 @@ static int64_t pprof_resolve_frame_of(struct pprof *r, const struct pprof_mappin
 	return sp_read_frame(r->p, &frame, has_place && !is_inlined);
 }
 
-/* Locations that only say something: what our own view writes in place of frames that are not known. */
+/* Pseudo-frames that our own view writes for missing stacks. */
 static enum pprof_special special_of(struct pprof *r, const struct pprof_location *l, const struct pprof_function *f)
 {
 	const char *name = f && f->name < r->n_strings ? sp_profile_string(r->p, r->strings[f->name]) : "";
@@ -304,7 +304,7 @@ static int resolve_line(struct pprof *r, struct pprof_location *l, const struct 
 	return 0;
 }
 
-/* A location without lines gets one, behind all others. */
+/* A location without lines gets one, at the end of the table. */
 static int add_nameless(struct pprof *r, struct pprof_location *l, const struct pprof_mapping *m)
 {
 	int64_t frame = pprof_resolve_frame_of(r, m, l->address, NULL, 0, false);
@@ -374,7 +374,7 @@ static int add_frames(struct pprof *r, struct stack *s, const struct pprof_locat
 	return 0;
 }
 
-/* 1, 0: it names what there is not, or negative. */
+/* 1; 0: it refers to something that does not exist; or negative. */
 static int collect_frames(struct pprof *r, struct sp_cursor c, uint64_t at, struct stack *s)
 {
 	int e = 0;
@@ -435,14 +435,14 @@ static int resolve_row(struct pprof *r, struct stack *s, const struct pprof_who 
 	good = collect_frames(r, sp_cursor_on(bytes + PPROF_STACK_AT, stack_bytes), row->at, s);
 	if (good > 0)
 		return pprof_resolve_add_row(r, s, who, row);
-	if (!good) { /* one of them was counted when it was found bad */
+	if (!good) { /* one sample was counted as lost when the fault was found */
 		r->result->n_lost += row->n_samples - 1;
 		r->result->n_samples -= row->n_samples;
 	}
 	return good;
 }
 
-/* Who all rows are of comes first: memory of a process wants the process. */
+/* Before frames are made: anonymous memory belongs to a process. */
 static int resolve_people(struct pprof *r, struct pprof_who *who)
 {
 	struct pprof_people *people;

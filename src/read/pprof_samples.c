@@ -124,7 +124,7 @@ int pprof_flush_pending(struct pprof *r)
 	return e;
 }
 
-/* The first sample says how many values there are, if the types have not been seen. */
+/* If no value types came before it, the first sample tells how many values there are. */
 static int pprof_samples_init(struct pprof *r, size_t n_values)
 {
 	r->n_values = r->n_types ? r->n_types : n_values;

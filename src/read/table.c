@@ -13,7 +13,7 @@ enum { SLOTS_MIN = 256 };
 
 struct entry {
 	uint64_t hash, len;
-	uint8_t data[]; /* what is known of it, then its bytes */
+	uint8_t data[]; /* the `extra` bytes, then the string's */
 };
 struct slot {
 	uint64_t hash;

@@ -33,24 +33,24 @@ struct sp_store {
 	const struct sp_store_ops *ops;
 	struct sp_store_options options;
 	struct sp_directory directory;
-	struct sp_writer *writer;  /* NULL: read-only */
+	struct sp_writer *writer;  /* NULL: the store is read-only */
 	struct sp_writer *closing; /* the day before, until it is finished; NULL: none */
 	uint64_t n_damaged_windows, n_damaged_chunks, n_damaged_files;
 	uint64_t intact_files[64]; /* files with gaps that passed quick_check: day_s + resolution */
 	size_t n_intact_files;
 	uint64_t add_cpu_ns, add_worst_ns, n_added;
-	uint64_t n_moved;                    /* times that files had been moved */
-	uint64_t n_outgrown, outgrown_day_s; /* full dictionaries; day of the last log line about it */
+	uint64_t n_moved;                    /* times that files had to be made anew after being moved */
+	uint64_t n_outgrown, outgrown_day_s; /* dictionaries that got full; day of the last log line about that */
 };
 
 /* --- write/write.c: the three files of a day, and their dictionary --- */
 enum { SP_MAX_SOURCES = 64, SP_TYPES_MAX = 1024 };
 struct sp_store_source {
 	char *name, *types; /* types: lines of name and unit, "samples count\n" */
-	uint64_t last_t_ms; /* of this generation; 0: none */
+	uint64_t last_t_ms; /* last window of this generation; 0: none */
 	uint64_t rolled_to_ms[SP_N_RESOLUTIONS];
-	struct sp_minute minutes[2]; /* the current one and the one before, by whether their number is odd */
-	bool hour_is_new;            /* not added to the day's totals yet */
+	struct sp_minute minutes[2]; /* the current and the last one, at index number % 2 */
+	bool hour_is_new;            /* the last hour is not in the day's totals yet */
 };
 struct sp_writer {
 	struct sp_lock lock;
@@ -63,7 +63,7 @@ struct sp_writer {
 	struct sp_store_source sources[SP_MAX_SOURCES]; /* source n of the files is sources[n - 1] */
 	size_t n_sources;
 	struct sp_rolling *rolling; /* the hour that is being rolled up; NULL = none */
-	uint64_t minute_retained;   /* minute of the last retention */
+	uint64_t minute_retained;   /* minute in which retention last ran */
 	bool check_age;
 	size_t next_checked; /* for check_next_file() */
 	char boot_id[64];
@@ -87,7 +87,7 @@ static inline uint64_t sp_chunk_id(uint64_t generation, uint64_t seq)
 /* Runs a statement that returns no rows, and finalizes it. */
 int sp_writer_run_and_finalize(struct sp_day_file *f, sqlite3_stmt *s);
 
-/* If SQLite refuses a file of another day, replaces it by what can be salvaged. */
+/* If SQLite refuses a file of another day, it is replaced by what can be salvaged. */
 int sp_writer_repair(struct sp_store *s, const struct sp_day *day);
 void sp_writer_close_files(struct sp_writer *w);
 /* Finishes the days that an earlier writer left: those with a journal, and the last one. */
@@ -96,7 +96,7 @@ int sp_writer_catch_up_days(struct sp_store *s);
 void sp_writer_drop_day(struct sp_store *s);
 /* The same, and removes the journals. */
 void sp_writer_finish_day(struct sp_store *s);
-/* Moves the day, with its generation; `from` has none then. */
+/* Moves the day with its generation; afterwards `from` has none. */
 void sp_writer_move_day(struct sp_writer *to, struct sp_writer *from);
 
 /* --- rollup/day_close.c: finishing the day before in steps --- */
@@ -115,10 +115,12 @@ int sp_writer_retain(struct sp_store *s, uint64_t now_ns, bool by_age);
 /* For the first window of a source in a generation. */
 void sp_writer_begin_series(struct sp_store_source *source, uint64_t t_ms);
 void sp_writer_forget_rolling(struct sp_writer *w);
-/* Is an hour of this source, or its day's sums, being rolled up? */
+/* Whether an hour of this source, or its day's sums, are being rolled up. */
 bool sp_writer_is_rolling(const struct sp_writer *w, uint64_t source);
-/* Rolls up the minutes that are over at t_ms, else does a part of an hour or of the day's sums; UINT64_MAX:
- * everything. */
+/*
+ * Rolls up the minutes that have ended by t_ms, or else does a part of an hour or of the day's sums. UINT64_MAX: does
+ * all.
+ */
 int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms);
 bool sp_writer_minute_is_over(const struct sp_store_source *source, uint64_t t_ms);
 /* Rolls up all that is left of finished generations. */

@@ -48,7 +48,10 @@ struct sp_store_window {
 };
 int sp_store_add(struct sp_store *s, const struct sp_store_window *w, const struct sp_profile *p);
 
-/* An event: a gap, an upgrade, a change of the rate. Of the same kind, beginning and subject only the first is kept. */
+/*
+ * An event: a gap, an upgrade, a change of the rate. Of several with the same kind, beginning and subject the first is
+ * kept.
+ */
 struct sp_store_event {
 	uint64_t from_ns, to_ns; /* wall clock; equal: a moment */
 	const char *kind;        /* "gap", "upgrade", "rate", "clock", "drop" ... */
@@ -68,9 +71,9 @@ enum sp_store_who {
 };
 /*
  * A range includes the windows that begin in it, to_ns excluded, so adjacent ranges share no window. A minute or hour
- * replaces the windows that it was made of if all of them are in the range; where these are deleted, it counts where it
- * begins. The ends of ranges of SP_STORE_LONG_NS and more are moved to the next full hour (UTC) first. All queries
- * about a range use the same windows, or roll-ups of them.
+ * replaces the windows it was made of if all of them are in the range; if these are deleted, it belongs to the range in
+ * which it begins. The ends of ranges of SP_STORE_LONG_NS and more are moved to the next full hour (UTC) first. All
+ * queries about a range use the same windows, or roll-ups of them.
  */
 #define SP_STORE_LONG_NS (UINT64_C(20) * 3600 * 1000000000)
 struct sp_store_query {
@@ -85,11 +88,11 @@ struct sp_store_query {
 	enum sp_store_who who;
 	bool rough;     /* pruned trees will do: rare nodes are "[shortened]" in their parents */
 	bool by_minute; /* no hours where there are minutes */
-	bool ends_stay; /* do not move the ends of a long range: for comparing two ranges */
+	bool ends_stay; /* do not move the ends of a long range: to compare two ranges */
 };
 /* `rough` is ignored for shorter ranges, and with filters or slices. */
 #define SP_STORE_ROUGH_NS (UINT64_C(6) * 3600 * 1000000000)
-/* Are the ends of the range moved? And where to. */
+/* Whether the ends of the range are moved; and where to. */
 static inline bool sp_store_ends_move(const struct sp_store_query *q)
 {
 	return q->resolution < 0 && !q->ends_stay && q->to_ns - q->from_ns >= SP_STORE_LONG_NS;
@@ -125,11 +128,11 @@ struct sp_store_stats {
 	uint64_t last_end_ns; /* end of that window */
 	uint64_t bytes;       /* on disk, journals included */
 	uint64_t n_files, n_damaged_files;
-	uint64_t n_damaged_windows, n_damaged_chunks; /* which roll-ups could not read, since it was opened */
-	uint64_t add_cpu_ns, add_worst_ns, n_added;   /* since it was opened */
+	uint64_t n_damaged_windows, n_damaged_chunks; /* which roll-ups could not read, since opening */
+	uint64_t add_cpu_ns, add_worst_ns, n_added;   /* since opening */
 	uint64_t memory_bytes;                        /* of the writer's dictionary */
-	uint64_t n_moved;                             /* times that files were moved and made anew */
-	uint64_t n_outgrown;                          /* dictionaries that outgrew their memory, since it was opened */
+	uint64_t n_moved;                             /* times that files had to be made anew after being moved */
+	uint64_t n_outgrown;                          /* dictionaries that outgrew their memory, since opening */
 	bool was_killed;                              /* the writer before did not close the store ... */
 	uint64_t alive_ns;                            /* ... and was last alive then */
 };

@@ -11,7 +11,7 @@
 
 #include "store/store.h"
 
-/* The total of a library or function in one part of the range: a window, a day, or all windows without stored sums. */
+/* The total of a library or function in a part of the range: a window, a day, or all windows without stored sums. */
 struct sp_store_total {
 	uint64_t wall_ns;     /* beginning of the part */
 	const char *file;     /* name of the library */
@@ -22,7 +22,7 @@ struct sp_store_total {
 	uint32_t n_values;
 	const char *value_names[8], *value_units[8];
 };
-/* Of q it reads range, ends_stay, source and resolution. by_function: functions, too. */
+/* Uses q's range, ends_stay, source and resolution. by_function: sums by function, too. */
 int sp_store_totals(struct sp_store *s, const struct sp_store_query *q, bool by_function,
 		    int (*each)(void *arg, const struct sp_store_total *t), void *arg,
 		    struct sp_store_answer *ret_answer);

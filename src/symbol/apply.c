@@ -26,16 +26,16 @@ struct job {
 	uint64_t *offsets;
 	size_t n_offsets;
 	struct sp_name *names;
-	/* A second question, about what begins right behind some of them; NULL: there is none. */
+	/* A second question about the same file: what begins at offset + 1 of some frames? NULL: not asked. */
 	uint64_t *behind;
 	size_t n_behind;
 	struct sp_name *found;
 };
 
-/* One time that new frames are named. */
+/* One round of naming: the frames that were new when it began. */
 struct sp_namer_round {
 	struct sp_frame_place *frames;
-	size_t n, at; /* the first that is of no job yet */
+	size_t n, at; /* the first frame that no job has taken yet */
 	uint32_t n_frames;
 	struct job job;
 };
@@ -114,7 +114,7 @@ static int64_t module_file(const struct job *j, const char *module)
 	return sp_profile_add_file(j->profile, &f);
 }
 
-/* A name may be followed by a tab and its module, and is cut there. */
+/* A kernel name may be followed by a tab and its module; it is cut at the tab. */
 static int64_t add_kernel_func(const struct job *j, uint64_t address, struct sp_name *m)
 {
 	char *tab = m->name ? strchr(m->name, '\t') : NULL;
@@ -126,7 +126,7 @@ static int64_t add_kernel_func(const struct job *j, uint64_t address, struct sp_
 	return file < 0 ? file : add_named(j->profile, (uint32_t)file, m);
 }
 
-/* Programs of BPF come and go, and others take their addresses. */
+/* BPF programs are unloaded and others get their addresses, so their names are not kept for later frames. */
 static bool is_lasting(const struct job *j, int64_t func)
 {
 	const struct sp_func *f = sp_profile_func(j->profile, (uint32_t)func);
@@ -145,7 +145,7 @@ static void set_funcs(const struct job *j, const uint32_t *funcs)
 	}
 }
 
-/* The last byte of a gap may turn out to be no part of it (see below). */
+/* The last byte of a gap is left out: the second question (below) may find another answer for it. */
 static int know(const struct job *j, size_t i, const struct sp_name *m, uint32_t func)
 {
 	if (j->offsets[i] < m->from || j->offsets[i] >= m->to)
@@ -172,8 +172,8 @@ static int apply(const struct job *j)
 }
 
 /*
- * Failures cost names only; why, stands in the file's note. Who could not open it has said why: this is a consequence.
- * Most programs that make code tell nothing of it.
+ * A failure costs names only; the file's note says why. An earlier note (the file could not be opened) is the cause and
+ * stays. Most programs that make code publish no names for it, which is worth no note.
  */
 static int note_failure(const struct job *j, int r)
 {
@@ -192,9 +192,9 @@ static int note_failure(const struct job *j, int r)
 /* --- what is only behind an offset --- */
 
 /*
- * A caller's offset is its return address less one. Where no function holds it but one begins right behind, no call led
- * there: somebody put the function's start where a return address is wanted (makecontext), and it is that function. A
- * gap that merely begins behind another is no such function.
+ * A caller's offset is its return address less one. If no function holds that offset but one begins right behind it, no
+ * call led there: makecontext, for one, puts a function's start on the stack as a return address. Then the frame is in
+ * that function. A gap that begins there does not count.
  */
 static bool may_be_made_up(const struct sp_name *m, uint64_t offset)
 {
@@ -206,7 +206,7 @@ static bool begins_at(const struct sp_name *m, uint64_t offset)
 	return m->size && m->start == offset && !m->is_gap;
 }
 
-/* The second question; none: behind stays NULL. */
+/* Prepares the second question; behind stays NULL if there is none. */
 static int look_behind(struct job *j)
 {
 	uint64_t *behind SP_FREE = calloc(j->n_offsets, sizeof(*behind));
@@ -264,7 +264,7 @@ static void collect_one(const struct sp_profile *p, const struct sp_known *known
 		frames[(*n)++] = (struct sp_frame_place){f->file, frame, offset};
 }
 
-/* Of the new frames, and those that wait, those that have no function yet, and do not lie in one that is known. */
+/* Collects the frames, new or put off, that have no function and do not lie in a known one. */
 static int collect(const struct sp_profile *p, const struct sp_namer *namer, struct sp_frame_place **ret_frames,
 		   size_t *ret_n)
 {
@@ -296,7 +296,7 @@ static void job_done(struct job *j)
 	*j = (struct job){0};
 }
 
-/* The next file's. */
+/* The job of the next file. */
 static int job_begin(struct sp_namer *n)
 {
 	struct sp_namer_round *o = n->round;
@@ -320,7 +320,7 @@ static int job_begin(struct sp_namer *n)
 	return 0;
 }
 
-/* Of other files nobody knows more than the profile. */
+/* For other kinds of file nobody knows more than the profile itself. */
 static bool is_question(const struct job *j)
 {
 	uint8_t kind = kind_of(j);
@@ -334,7 +334,7 @@ static struct sp_name_question question_of(const struct job *j)
 	return (struct sp_name_question){j->file, j->offsets, j->n_offsets, j->names};
 }
 
-/* There is room for them: never more than were collected. */
+/* n->later has room: no more frames are put off than were collected. */
 static void put_off(struct sp_namer *n, const struct job *j)
 {
 	sp_error_clear();

@@ -25,7 +25,7 @@ struct counting {
 	struct sp_symbol_counts *counts;
 	uint64_t *n_symbols; /* of the table that is walked */
 	struct spans code, ranges, symbols;
-	bool is_other; /* it is not the file's own: where its symbols are does not count */
+	bool is_other; /* not the table of the file itself: its symbols are counted, their places are not used */
 };
 
 static int span_add(struct spans *s, uint64_t start, uint64_t size)
@@ -174,10 +174,10 @@ static void note_gap(struct counting *c, uint64_t start, uint64_t end)
 	c->counts->gap_bytes += end - start;
 }
 
-/* Ranges and symbols are one sorted list by now; `next` is the first that may reach into the code behind `at`. */
+/* Ranges and symbols are now one sorted list; `next` is the first entry that may reach behind `at`. */
 static void count_gaps(struct counting *c, const struct spans *all)
 {
-	uint64_t at = 0, end = 0; /* of what is covered; of the code before */
+	uint64_t at = 0, end = 0; /* ends of what is covered, and of the code before */
 	size_t next = 0;
 
 	for (size_t i = 0; i < c->code.n; i++) {

@@ -26,7 +26,7 @@ static void demangle_append_text(const char *bytes, size_t n, void *arg)
 {
 	struct text *t = arg;
 	size_t room = sizeof(t->bytes) - 1 - t->n;
-	if (!n) /* libiberty says nothing with a null pointer */
+	if (!n) /* libiberty passes a null pointer with an empty text */
 		return;
 	memcpy(t->bytes + t->n, bytes, SP_MIN(n, room));
 	t->n += SP_MIN(n, room);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* edges.c: places where an answer may change, collected, sorted and searched. */
+/* edges.c: the offsets or addresses where the answer may change, collected, sorted and searched. */
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/priv.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * frame_place.h: frames of a profile with their places, in the order in which files are asked about them.
+ * frame_place.h: frames of a profile with their places, in the order in which they are looked up.
  *
- * All frames of a file stand together, by offset. Frames are distinct by flags, too: two may lie at one offset.
- * Private to the layer. No state, no errors; reentrant.
+ * All frames of a file stand together, by offset. Frames are distinct by flags, too: two may lie at one offset. Private
+ * to the layer. No state, no errors; reentrant.
  */
 #ifndef SP_SYMBOL_FRAME_PLACE_H
 #define SP_SYMBOL_FRAME_PLACE_H

@@ -32,7 +32,7 @@ static size_t collect(const struct sp_profile *p, size_t n_frames, struct sp_fra
 	return n;
 }
 
-/* The function itself: its name is the symbol table's, its source DWARF's. */
+/* The function of the frame itself: the symbol table gives its name, DWARF its source file. */
 static int set_source(struct expansion *x, uint32_t number, const struct sp_source_frame *s)
 {
 	struct sp_func func = *sp_profile_func(x->profile, sp_profile_frame(x->profile, number)->func);
@@ -90,7 +90,7 @@ static int expand(struct expansion *x, const struct sp_frame_place *at, const st
 	return r;
 }
 
-/* What cannot be read has no lines; why stands in the file's note, if nothing does yet. */
+/* A file that cannot be read gives no lines; its note says why, unless it has an earlier note. */
 static int note(struct sp_profile *p, uint32_t file, int r)
 {
 	int64_t text = r == -ENOENT || sp_profile_file(p, file)->note ? 0 : sp_profile_add_string(p, sp_error_text(r));

@@ -15,7 +15,7 @@
 enum {
 	CHUNK = 1 << 18,
 	MAX_RANGE = 1 << 30,
-	MAX_AT_ONCE = 3, /* functions that one address is called by */
+	MAX_AT_ONCE = 3, /* names told for one address */
 	HEAD = 40,       /* of the file; a later version may have more */
 	RECORD_HEAD = 16,
 	LOAD_HEAD = RECORD_HEAD + 40,
@@ -23,22 +23,22 @@ enum {
 };
 #define MAX_BYTES (UINT64_C(4) << 30)
 #define MAGIC 0x4a695444u       /* "JiTD" */
-#define OTHER_CLOCK UINT64_C(1) /* flag: times are of the processor's counter */
+#define OTHER_CLOCK UINT64_C(1) /* flag: times are the processor's own counter */
 #define NOT_KNOWN UINT64_MAX
 
 enum record_kind { CODE_LOAD, CODE_MOVE, CODE_DEBUG, CODE_CLOSE, CODE_UNWINDING, N_KINDS };
 
-struct code { /* a function where it lay */
+struct code { /* a function, and where it lay */
 	uint64_t start, size;
-	uint64_t index; /* the dump's own number of it */
-	uint64_t name;  /* where its name is in the file; NOT_KNOWN: that of the load with this index */
+	uint64_t index; /* the dump's number for it */
+	uint64_t name;  /* position of its name in the file; NOT_KNOWN: the load record with this index has it */
 };
-struct past { /* of one address, since the time that is asked for */
+struct past { /* the functions at one address since the time asked for */
 	struct code codes[MAX_AT_ONCE];
 	uint8_t n;
 	bool has_more;
 };
-struct wanted { /* the name of what was moved */
+struct wanted { /* a moved function whose name is wanted */
 	uint64_t index;
 	struct code *code;
 };
@@ -46,7 +46,7 @@ struct wanted { /* the name of what was moved */
 struct reader {
 	int fd;
 	uint8_t bytes[CHUNK];
-	size_t n;    /* of bytes, from `at` in the file on */
+	size_t n;    /* bytes in the buffer, which begin at `at` in the file */
 	uint64_t at; /* in the file */
 	uint64_t since_ns;
 	const uint64_t *addresses;
@@ -70,7 +70,7 @@ static ssize_t jit_dump_read_bytes(int fd, void *bytes, size_t size, uint64_t at
 	return n < 0 ? sp_fail(-errno, "read the jit dump") : n;
 }
 
-/* The bytes from `at` on, as many as there are up to n. A cursor that is shorter than asked for: the file ends. */
+/* The bytes from `at` on, at most n; the cursor is shorter where the file ends. */
 static int bytes_at(struct reader *r, uint64_t at, size_t n, struct sp_cursor *ret_cursor)
 {
 	if (at < r->at || at + n > r->at + r->n) {
@@ -113,7 +113,7 @@ static bool parse_move(struct sp_cursor *c, struct record *ret_record)
 	       is_range(ret_record->old, ret_record->size);
 }
 
-/* 1: a record; 0: the end, or what leads nowhere (bytes is then not 0). Kinds of later versions are passed over. */
+/* 1: a record; 0: the end, or an impossible length (bytes is then not 0). Records of unknown kinds are skipped. */
 static int next_record(struct reader *r, uint64_t at, struct record *ret_record, bool *ret_good)
 {
 	struct sp_cursor c;
@@ -135,7 +135,7 @@ static int next_record(struct reader *r, uint64_t at, struct record *ret_record,
 	return 1;
 }
 
-/* The file's end, and a record that its program was just writing, are no loss. */
+/* The end of the file, or a record that was still being written, is no loss. */
 static int jit_dump_each_record(struct reader *r, uint64_t at, void (*take)(struct reader *, const struct record *))
 {
 	struct record record = {0};
@@ -173,7 +173,7 @@ static void jit_dump_add_code(struct past *p, const struct code *code, bool befo
 	p->codes[p->n++] = *code;
 }
 
-/* What was there before the time that is asked for is no answer once something else took its place. */
+/* A function from before the time asked for is dropped as soon as another one takes its place. */
 static void take_record(struct reader *r, const struct record *record)
 {
 	const struct code code = {record->vaddr, record->size, record->index, record->name};
@@ -201,7 +201,7 @@ static void take_load(struct reader *r, const struct record *record)
 		r->wanted[i].code->name = record->name;
 }
 
-/* What was moved has its name in the record of its load: looked for once more, where somebody asks. */
+/* The name of moved code is in the record of its load: a second pass finds it, only if it is asked for. */
 static int find_moved(struct reader *r, uint64_t first)
 {
 	size_t i, k;
@@ -226,7 +226,7 @@ static int find_moved(struct reader *r, uint64_t first)
 
 /* --- names --- */
 
-/* NULL: there is none, or it was written anew in between. */
+/* NULL: no name, or the file was rewritten meanwhile. */
 static int jit_dump_name_of(const struct reader *r, const struct code *code, char **ret_name)
 {
 	char text[SP_LINKAGE_MAX + 1];
@@ -272,7 +272,7 @@ static int name_all(const struct reader *r, const struct past *p, char **ret_all
 	return e;
 }
 
-/* Where several lay at this address the answer holds for nothing but the address. */
+/* If several functions lay at this address, the result holds for this address alone. */
 static int jit_dump_name_address(const struct reader *r, size_t i, struct sp_name *name)
 {
 	const struct past *p = &r->pasts[i];

@@ -31,7 +31,7 @@ struct reader {
 	struct sp_jit_object_counts counts;
 };
 
-struct object { /* where it lies in the process's memory */
+struct object { /* an ELF object, by its place in the process's memory */
 	uint64_t at, size;
 	Elf64_Ehdr header;
 	Elf64_Shdr *sections;
@@ -59,7 +59,7 @@ static int read_memory(struct reader *r, uint64_t at, void *bytes, size_t size)
 	return 0;
 }
 
-/* A part of an object, into new memory with a 0 behind it. */
+/* Reads a part of an object into new memory, with a 0 behind it. */
 static int read_part(struct reader *r, const struct object *o, uint64_t offset, uint64_t size, void *ret_bytes)
 {
 	if (offset > o->size || size > o->size - offset)
@@ -103,7 +103,7 @@ static bool is_code(const Elf64_Shdr *s)
 	       s->sh_addr + s->sh_size > s->sh_addr;
 }
 
-/* Whether an address without a name lies in code of it: most objects are not asked any further. */
+/* Whether the object's code holds an address without a name: for most objects it does not, and no more is read. */
 static bool jit_objects_is_wanted(const struct reader *r, const struct object *o)
 {
 	for (size_t i = 0; i < o->header.e_shnum; i++) {
@@ -116,7 +116,7 @@ static bool jit_objects_is_wanted(const struct reader *r, const struct object *o
 	return false;
 }
 
-/* A function as it lies in memory. In an object that is not linked a symbol's value counts from its section. */
+/* A function's addresses in memory. In an unlinked object a symbol's value counts from its section. */
 static bool range_of(const struct object *o, const Elf64_Sym *s, uint64_t *ret_start, uint64_t *ret_end)
 {
 	unsigned type = ELF64_ST_TYPE(s->st_info);
@@ -133,7 +133,10 @@ static bool range_of(const struct object *o, const Elf64_Sym *s, uint64_t *ret_s
 	return true;
 }
 
-/* The function that begins last is the one that holds it: labels without a size reach to the section's end. */
+/*
+ * Of several functions at an address the one that begins last wins: labels without a size reach to the end of the
+ * section.
+ */
 static int take_symbol(struct reader *r, const struct object *o, const Elf64_Sym *s, struct sp_name *own)
 {
 	uint64_t start, end;
@@ -207,10 +210,10 @@ static int read_words(struct reader *r, uint64_t at, uint64_t *words, size_t n)
 	return e;
 }
 
-/* What cannot be read any more was taken off the list meanwhile. */
+/* An entry that cannot be read was removed from the list meanwhile. */
 static int jit_objects_walk_list(struct reader *r, uint64_t at)
 {
-	uint64_t entry[4]; /* next, the one before, the object and its size */
+	uint64_t entry[4]; /* next, previous, address and size of the object */
 	for (; at && r->counts.n_objects < SP_JIT_OBJECTS_MAX && r->n_named < r->n_addresses; at = entry[0]) {
 		if (read_words(r, at, entry, SP_COUNT(entry)) < 0)
 			break;
@@ -230,7 +233,7 @@ int sp_jit_objects_find(int memory, uint64_t descriptor, const uint64_t *address
 			struct sp_jit_object_counts *ret_counts)
 {
 	struct reader r = {.memory = memory, .addresses = addresses, .n_addresses = n, .names = names};
-	uint64_t words[3]; /* version and what is being done, the entry that this is about, the first */
+	uint64_t words[3]; /* version and action; the entry it is about; the first entry */
 	memset(names, 0, n * sizeof(*names));
 	int e = read_words(&r, descriptor, words, SP_COUNT(words));
 	e = e < 0 ? sp_fail(e, "read the list of objects") : jit_objects_walk_list(&r, words[2]);
@@ -269,7 +272,7 @@ static int descriptor_in(struct sp_elf *e, const struct sp_elf_section *table, u
 	return r < 0 ? r : -ENOENT;
 }
 
-/* A mapping begins at the page in which its segment begins; the end of the segment before may lie there, too. */
+/* A mapping begins at its segment's first page, which may also hold the end of the segment before. */
 static int mapped_vaddr(const struct sp_elf *e, uint64_t offset, uint64_t *ret_vaddr)
 {
 	for (size_t i = 0; i < sp_elf_n_segments(e); i++) {

@@ -76,7 +76,7 @@ static int kallsyms_copy_name(struct sp_kernel_name *k, const struct sp_kernel_l
 	return 0;
 }
 
-/* While the file is read, `size` is the address of the next symbol behind; 0 = none yet. */
+/* While the file is read, `size` is the address of the next symbol; 0 = none yet. */
 static int note_line(struct sp_kernel_name *names, size_t n, const struct sp_kernel_line *l)
 {
 	size_t i = first_at(names, n, l->address);

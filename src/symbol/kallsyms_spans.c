@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kallsyms_spans.c: all functions of the kernel as spans of addresses, for who asks again and again.
+ * kallsyms_spans.c: all functions of the kernel as spans of addresses, for repeated look-ups.
  *
- * Of equal addresses the one stays that kallsyms.c would choose: code before data, then what a person would use.
+ * Of several symbols at one address the one is kept that kallsyms.c would choose: code before data, then the preferred
+ * name (names.h).
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -57,7 +58,7 @@ static int kallsyms_spans_add_symbol(struct kernel *k, const struct sp_kernel_li
 				      .text = (uint32_t)k->n_texts,
 				      .bind = sp_kallsyms_bind(l->type),
 				      .is_code = sp_kallsyms_is_text(l->type)};
-	if (k->at[k->n++].is_code) /* data only ends what is before it */
+	if (k->at[k->n++].is_code) /* data symbols only end the function before them */
 		r = text_add(k, l);
 	return r;
 }
@@ -72,7 +73,7 @@ static int kallsyms_spans_take_line(struct kernel *k, char *line)
 	return l.address ? kallsyms_spans_add_symbol(k, &l) : 0;
 }
 
-/* The whole lines in the first n bytes; how many bytes they are. */
+/* Takes the whole lines in the first n bytes; returns how many bytes they have. */
 static int64_t take_lines(struct kernel *k, char *bytes, size_t n)
 {
 	size_t at = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* known.c: spans that have their function already, by file and offset. */
+/* known.c: spans whose function is known already, by file and offset. */
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/priv.h"
@@ -59,7 +59,7 @@ int sp_known_add(struct sp_known *k, uint32_t file, uint64_t from, uint64_t to, 
 		return r;
 	struct known_file *f = &k->files[file];
 	size_t i = up_to(f, from);
-	/* Known, or, where what is told has changed meanwhile, in another's place: then the first word holds. */
+	/* Known already, or at odds with another span because the names' source changed: the first answer stays. */
 	if (from >= to || (i && from < f->spans[i - 1].to) || (i < f->n && f->spans[i].from < to))
 		return 0;
 	r = sp_grow(&f->spans, &f->capacity, f->n + 1, sizeof(*f->spans));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* name_table.c: looking up; name_table_write.c makes tables. */
+/* name_table.c: look-ups in name tables; name_table_write.c makes them. */
 #include "symbol/name_table.h"
 
 #include "base/error.h"
@@ -91,7 +91,7 @@ struct reading {
 	const struct sp_name_table *t;
 	struct sp_name_scratch *scratch;
 	struct sp_name_table_block *index;
-	size_t block; /* that is in raw; n_blocks = none */
+	size_t block; /* the block in raw; n_blocks = none */
 	struct sp_cursor c;
 	struct sp_span_state state;
 	struct sp_span span, next; /* next.at: where span ends */
@@ -121,14 +121,14 @@ static void reading_done(struct reading *d)
 		sp_name_scratch_free(d->scratch);
 }
 
-/* The last one that begins at or before the offset; n_blocks = none. */
+/* The last block that begins at or before the offset; n_blocks = none. */
 static size_t block_of(const struct reading *d, uint64_t offset)
 {
 	size_t low = SP_N_UP_TO(d->index, d->t->n_blocks, first, offset);
 	return low ? low - 1 : d->t->n_blocks;
 }
 
-/* The span behind the one that is looked at; of the last one, where the next block begins. */
+/* Moves on to the next span; behind the last of a block, `next` says where the next block begins. */
 static int name_table_next_span(struct reading *d)
 {
 	d->span = d->next;

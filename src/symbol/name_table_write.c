@@ -16,12 +16,12 @@ _Static_assert(ZSTD_COMPRESSBOUND(SP_NAME_BLOCK_MAX_RAW) <= SP_NAME_BLOCK_MAX_PA
 
 struct writing {
 	int from, to;
-	uint64_t left, read_at; /* what is still to be read, and from where */
+	uint64_t left, read_at; /* input bytes not read yet, and where they begin */
 	uint8_t *in;            /* INPUT_BYTES */
 	size_t n_in, at_in;
 	struct sp_span_state read, write;
 	uint64_t n_spans;
-	uint64_t end; /* of what the last span says; a span that says nothing has no end */
+	uint64_t end; /* of the last span's function; UINT64_MAX if it has none */
 	uint8_t *raw, *packed;
 	size_t n_raw;
 	ZSTD_CCtx *zstd;
@@ -45,7 +45,7 @@ static int write_at(int fd, const void *bytes, size_t size, uint64_t at)
 
 /* --- what the parser says --- */
 
-/* As much as there is, behind what was not used yet. */
+/* Reads as much as fits, behind the bytes that are not used yet. */
 static int refill(struct writing *w)
 {
 	memmove(w->in, w->in + w->at_in, w->n_in - w->at_in);
@@ -65,7 +65,7 @@ static int refill(struct writing *w)
 	return 0;
 }
 
-/* 1: a span, whose strings stand in the input; 0: there are no more. */
+/* 1: a span, whose strings point into the input; 0: the end. */
 static int next_span(struct writing *w, struct sp_span *x)
 {
 	int r = w->n_in - w->at_in < SP_SPAN_MAX_BYTES && w->left ? refill(w) : 0;

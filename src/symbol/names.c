@@ -31,8 +31,8 @@ struct want {
 	enum how how;
 	uint64_t start, end;       /* the function found so far, in virtual addresses */
 	uint64_t floor, floor_end; /* the latest symbol up to here, and the end of what holds it; floor_end 0 = none */
-	uint64_t next;             /* the first symbol behind */
-	bool floor_open;           /* the latest symbol has no size */
+	uint64_t next;             /* start of the first symbol behind */
+	bool floor_open;           /* the symbol at floor has no size */
 	char *name;                /* as in the table; NULL = not named yet */
 	enum sp_bind bind;
 };
@@ -91,7 +91,7 @@ static void note_cover(struct search *s, const struct sp_symbol *y, size_t first
 	}
 }
 
-/* Only the nearest want hears of a symbol before it and behind it; settle_floors() tells the others. */
+/* Only the wants next to a symbol are told of it; settle_floors() hands it on to the others. */
 static void note_floor(struct search *s, const struct sp_symbol *y, size_t first)
 {
 	if (first > 0)
@@ -240,7 +240,7 @@ static int search_opened(struct search *s)
 	return s->n ? sp_symtab_walk(s->table, note_name, s) : 0;
 }
 
-/* A table that is not there or cannot be read leaves the offsets to the next one. */
+/* If a table is missing or cannot be read, the next one is asked for its offsets. */
 static int search_table(struct search *s, struct sp_elf *e, bool exported)
 {
 	open_wants(s);
@@ -344,7 +344,7 @@ static void search_done(struct search *s)
 	free(s->name);
 }
 
-/* Neighbours are often in one function, whose name is then not demangled again. */
+/* Neighbours are often in one function: its name is demangled once. */
 static int names_set_name(const struct want *w, const struct want *before, const struct sp_name *names,
 			  struct sp_name *ret_name)
 {
@@ -388,7 +388,7 @@ static void warn(struct search *s, int r)
 	sp_error_clear();
 }
 
-/* Distributions pack the symbols that are not exported into the file itself. */
+/* Distributions pack the symbols that are not exported into .gnu_debugdata. */
 static int search_packed(struct search *s)
 {
 	void *bytes SP_FREE = NULL;
@@ -454,7 +454,10 @@ static int search_go(struct search *s)
 	return 0;
 }
 
-/* Its code says what it is, more surely than any table, and the byte before it is another function's for these. */
+/*
+ * Sigreturn code is recognised by its bytes, which is surer than any table. A symbol table may give the byte before it,
+ * where callers are looked up, to another function.
+ */
 static int search_sigreturn(struct search *s)
 {
 	struct sp_sigreturn_window window = {.elf = s->elf};

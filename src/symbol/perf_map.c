@@ -22,7 +22,7 @@ struct range { /* the last line that holds the address */
 struct reader {
 	int fd;
 	char bytes[CHUNK];
-	size_t n;    /* of bytes, from `at` in the file on */
+	size_t n;    /* bytes in the buffer, which begin at `at` in the file */
 	uint64_t at; /* in the file */
 	const uint64_t *addresses;
 	size_t n_addresses;
@@ -38,7 +38,7 @@ static ssize_t perf_map_read_bytes(int fd, void *bytes, size_t size, uint64_t at
 	return n < 0 ? sp_fail(-errno, "read the perf map") : n;
 }
 
-/* Up to 16 digits and the space behind them: how many bytes, or 0. */
+/* Takes up to 16 digits and the space behind them. Returns the number of bytes, or 0. */
 static size_t take_hex(const char *text, size_t len, uint64_t *ret_value)
 {
 	size_t i = len > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 2 : 0, first = i;
@@ -78,7 +78,7 @@ static bool perf_map_take_line(struct reader *r, const char *line, size_t len, u
 	return true;
 }
 
-/* The whole lines among the bytes; what is left begins the next chunk. A line longer than a chunk is none. */
+/* Takes the whole lines; the bytes left begin the next chunk. A line longer than a chunk is bad. */
 static void take_lines(struct reader *r, bool *skipping)
 {
 	size_t from = 0;

@@ -34,7 +34,7 @@ static int finder_open(struct finder *f, int fd)
 	return f->elf && dwarf_errno() ? -ENOENT : sp_fail_said(-EBADMSG, "DWARF: %s", elf_errmsg(-1));
 }
 
-/* The unit that holds an address: by the file's index, or, where it does not tell, by asking each. */
+/* The unit that holds an address: from .debug_aranges, or else by asking each unit. */
 static bool find_unit(const struct finder *f, uint64_t vaddr, Dwarf_Die *ret_unit)
 {
 	Dwarf_CU *cu = NULL;
@@ -94,7 +94,10 @@ static int take_scopes(Dwarf_Die *scopes, int n, uint32_t line, const char *sour
 	return 0;
 }
 
-/* The chain of what the innermost thing at an address lies in: its own, not that of what it is a copy of. */
+/*
+ * The scopes around an address, from the innermost outwards; of an inlined function those where it is inlined, not
+ * those of its declaration.
+ */
 static int scopes_at(Dwarf_Die *unit, uint64_t vaddr, Dwarf_Die **ret_scopes)
 {
 	Dwarf_Die *near = NULL;

@@ -4,10 +4,10 @@
  *
  * Uses libdw, on the file or its separate debug file: for each offset the functions that contain it, innermost first;
  * all but the last are inlined into the next one. The line of the innermost is that of the offset, the line of the
- * others that of the inlined call. Runs in a worker process, so a crash of libdw on broken DWARF costs one file's
- * lines only. Limits: SP_SOURCE_LINES_MAX functions at an offset (the innermost beyond are left out), SP_NAME_MAX - 1
- * bytes of a name or path. Split DWARF and supplementary files (dwz) are not followed: what is in them is missing. 0
- * or a negative errno; -ENOENT: no DWARF. Reentrant.
+ * others that of the inlined call. Runs in a worker process, so a crash of libdw on broken DWARF costs one file's lines
+ * only. Limits: SP_SOURCE_LINES_MAX functions at an offset (the outermost beyond are left out), SP_NAME_MAX - 1 bytes
+ * of a name or path. Split DWARF and supplementary files (dwz) are not followed: what is in them is missing. 0 or a
+ * negative errno; -ENOENT: no DWARF. Reentrant.
  */
 #ifndef SP_SYMBOL_SOURCE_LINES_H
 #define SP_SYMBOL_SOURCE_LINES_H

@@ -37,7 +37,7 @@ struct found {
 	uint64_t start, end; /* in virtual addresses */
 };
 enum { OWN, DEBUG, PACKED, EXPORTED, N_TABLES };
-enum { MAX_SIGRETURN = 64 }; /* a longer stretch is no signal handlers' return, which has edges of its own */
+enum { MAX_SIGRETURN = 64 }; /* a stretch this long holds no sigreturn code, which has edges of its own */
 
 struct spans {
 	struct sp_elf *elf;
@@ -54,11 +54,13 @@ struct spans {
 	struct sp_edges offsets;
 	struct sp_sigreturn_window window;
 	char *name, *best; /* SP_LINKAGE_MAX + 1 bytes each */
-	/* Names of the last function that had one, which is often that of the next stretch: as in the table, and as
-	 * told */
+	/*
+	 * Names of the last function that had one, kept because the next stretch often has the same: as in the table,
+	 * and as shown.
+	 */
 	char *table_name, *shown, *linkage;
-	uint64_t n_names;    /* so many were there before */
-	struct sp_span last; /* that was told, and how many names there were then; its strings may have gone */
+	uint64_t n_names;    /* counts changes of these names */
+	struct sp_span last; /* the last span passed on (its strings may be gone) ... */
 	uint64_t last_n_names;
 	bool has_last;
 	int (*each)(void *arg, const struct sp_span *span);
@@ -127,7 +129,7 @@ static int table_sort(struct table *t)
 	return 0;
 }
 
-/* A table that is not there, or cannot be read, leaves the offsets to the next one. */
+/* If a table is missing or cannot be read, the next one is asked for its offsets. */
 static int table_fill(struct spans *s, int which, struct sp_elf *e)
 {
 	struct table *t = s->filling = &s->tables[which];
@@ -237,7 +239,7 @@ static int fill_ranges(struct spans *s, sp_range_walk *walk)
 	return 0;
 }
 
-/* The latest start of those that hold the offset; of equal starts, the one that was told last. */
+/* The range that holds the offset and starts last; of equal starts, the last one found. */
 static const struct range *range_at(const struct spans *s, uint64_t offset)
 {
 	size_t low = SP_N_UP_TO(s->ranges, s->n_ranges, start, offset);
@@ -255,7 +257,7 @@ static size_t symbol_behind(const struct table *t, uint64_t vaddr)
 	return SP_N_UP_TO(t->at, t->n, vaddr, vaddr);
 }
 
-/* One of those that cover the address and start last; or t->n. */
+/* One of the symbols that cover the address and start last; t->n = none. */
 static size_t cover_of(const struct table *t, size_t behind, uint64_t vaddr)
 {
 	for (size_t i = behind; i > 0 && t->reach[i - 1] > vaddr; i--)
@@ -264,7 +266,7 @@ static size_t cover_of(const struct table *t, size_t behind, uint64_t vaddr)
 	return t->n;
 }
 
-/* The last symbol before an address, if one there has no size and its section goes on; or t->n. */
+/* The last symbol before the address, if it has no size and its section goes on; t->n = none. */
 static size_t floor_of(const struct table *t, size_t behind, uint64_t vaddr, uint64_t *ret_end)
 {
 	if (!behind || t->exported)
@@ -282,8 +284,8 @@ static size_t floor_of(const struct table *t, size_t behind, uint64_t vaddr, uin
 }
 
 /*
- * The symbols at one start, of which the one that a person would use is wanted. floor_end 0: they cover `vaddr`. A name
- * that cannot be read is none.
+ * Chooses the preferred name (names.h) among the symbols at one start. floor_end 0: only those that cover `vaddr`
+ * count. A name that cannot be read counts as none.
  */
 static bool spans_choose_symbol(struct spans *s, struct table *t, size_t one, uint64_t vaddr, uint64_t floor_end,
 				uint64_t *ret_end)
@@ -308,7 +310,7 @@ static bool spans_choose_symbol(struct spans *s, struct table *t, size_t one, ui
 	return any;
 }
 
-/* Its name then stands in s->best. */
+/* The name is then in s->best. */
 static bool spans_find_in_table(struct spans *s, struct table *t, uint64_t vaddr, struct found *f)
 {
 	size_t behind = symbol_behind(t, vaddr);
@@ -344,7 +346,7 @@ static bool spans_find_symbol(struct spans *s, uint64_t vaddr, struct found *f)
 
 /* --- from there to spans --- */
 
-/* s->best as people write it; that of the function before is not written again. */
+/* Makes the shown name of s->best; not again if it is that of the function before. */
 static int name_it(struct spans *s)
 {
 	if (s->table_name && !strcmp(s->table_name, s->best))
@@ -409,7 +411,7 @@ static bool find_sigreturn(struct spans *s, uint64_t vaddr, uint64_t at, uint64_
 	return true;
 }
 
-/* Holds up to *end. */
+/* The result holds up to *end. */
 static int spans_name_stretch(struct spans *s, const struct sp_elf_segment *g, uint64_t *end, struct sp_span *x)
 {
 	uint64_t vaddr = g->vaddr + (x->at - g->offset);
@@ -460,7 +462,7 @@ static uint64_t next_edge(const struct spans *s, const struct sp_elf_segment *g,
 	return end;
 }
 
-/* Between two offsets at which a segment begins or ends. */
+/* From one edge of a segment to the next. */
 static int walk_piece(struct spans *s, uint64_t from, uint64_t to)
 {
 	const struct sp_elf_segment *g = sp_segment_of(s->elf, from);
@@ -498,7 +500,7 @@ static int spans_read_tables(struct spans *s, sp_range_walk *walk)
 {
 	s->name = malloc(SP_LINKAGE_MAX + 1);
 	s->best = malloc(SP_LINKAGE_MAX + 1);
-	/* First what takes most memory while it is found. */
+	/* First what needs most memory while it is made. */
 	int r = s->name && s->best ? fill_ranges(s, walk) : -ENOMEM;
 	r = r ? r : table_fill(s, OWN, s->elf);
 	if (!r && s->more->debug)

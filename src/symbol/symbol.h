@@ -2,16 +2,15 @@
 /*
  * symbol.h: symbolizes a profile: adds functions to the frames that were sampled, and only to those.
  *
- * A namer asks, and whoever drives it answers: one question a file with all its sampled offsets (and where need be a
- * second one), because foreign files are parsed in a worker (worker/worker.h). The answer may come at any time later,
- * and the profile may grow until then. It may be a failure, which costs that file's names only and is written in its
- * note. A function without a name is called LIBRARY+0xSTART by its range, or by the gap between functions, with START
- * as the virtual address that readelf prints; where the file could not be read, or no segment of it holds the frame,
+ * A namer asks and its caller answers: one question a file with all its sampled offsets (and sometimes a second one),
+ * because foreign files are parsed in a worker (worker/worker.h). The answer may come at any time later, and the
+ * profile may grow until then. It may be a failure, which costs that file's names only and is written in its note. A
+ * function without a name is called LIBRARY+0xSTART by its range, or by the gap between functions, with START as the
+ * virtual address that readelf prints; where the file could not be read, or no segment of it holds the frame,
  * LIBRARY+0xOFFSET of the frame itself in the file; anonymous memory is named by the answer, or, where that is -ENOENT,
  * [anon]+0xADDRESS; frames without a file are [unknown]. Functions of the kernel's modules have the module as their
- * file ("[ext4]", BPF programs "[bpf]"). Frames that have a function already keep it. After the last answer every frame
- * that the profile had at the beginning has a function, but for those that were put off (-EAGAIN). 0 or a negative
- * errno; one thread.
+ * file ("[ext4]", BPF programs "[bpf]"). Frames that have a function keep it. After the last answer every frame that
+ * the profile had at the beginning has a function, except those put off (-EAGAIN). 0 or a negative errno; one thread.
  */
 #ifndef SP_SYMBOL_SYMBOL_H
 #define SP_SYMBOL_SYMBOL_H
@@ -29,10 +28,10 @@ struct sp_name_question {
 };
 
 /*
- * For a profile that grows and is named again and again: looks at the frames that came since the last time,
- * and asks only for those that lie in no function that is known already, where the answers have told how far they hold
- * (struct sp_name's from, to). What it costs follows the number of new frames. Zeroed at first; with
- * another profile, done and begun anew. Memory: 24 bytes for each function that was met, 4 for each frame that waits.
+ * For a profile that grows and is named again and again. Looks only at frames that are new since the last time, and
+ * asks only for those in no known function (struct sp_name's from, to). The cost follows the number of new frames.
+ * Zeroed at first; for another profile, call done and begin anew. Memory: 24 bytes for each known function, 4 for each
+ * frame that waits.
  */
 struct sp_known;
 struct sp_namer_round;
@@ -40,25 +39,25 @@ struct sp_namer {
 	struct sp_profile *profile;
 	struct sp_known *known;
 	struct sp_namer_round *round; /* NULL: nothing is being named */
-	uint32_t n_frames;            /* that were looked at */
-	uint32_t *later;              /* of them those that have no function yet, by file */
+	uint32_t n_frames;            /* looked at so far */
+	uint32_t *later;              /* frames that are put off, by file */
 	size_t n_later, later_capacity;
 	uint32_t n_later_files;
 };
 int sp_namer_begin(struct sp_namer *n, struct sp_profile *p);
-/* 1: a question, to be answered before the next; 0: there is no more, and all is named. */
+/* 1: a question, to be answered before the next call; 0: all is named. */
 int sp_namer_next(struct sp_namer *n, struct sp_name_question *ret_question);
 /*
- * 0: its names are there; a negative errno with sp_error_text(): why not. -EAGAIN: not now; the frames stay without a
- * function, and are asked for again the next time.
+ * 0: the names are there; a negative errno with sp_error_text(): why not. -EAGAIN: not now; the frames stay without a
+ * function, and are asked for again in the next round.
  */
 int sp_namer_answer(struct sp_namer *n, int answer);
 void sp_namer_done(struct sp_namer *n);
 
 /*
- * An answer about the kernel, by one pass over its symbols; a name may be followed by a tab and its module. kallsyms:
- * read from its beginning, opened by somebody who then was allowed to see addresses; NULL = /proc/kallsyms. It stays
- * the caller's. Names that were found before a failure are the caller's, too.
+ * Answers a question about the kernel by one pass over its symbols; a name may be followed by a tab and its module.
+ * kallsyms: at its beginning, opened by somebody who may see addresses; NULL = /proc/kallsyms. It stays the caller's,
+ * as do names found before a failure.
  */
 int sp_symbol_kernel(FILE *kallsyms, const uint64_t *addresses, size_t n, struct sp_name *names);
 

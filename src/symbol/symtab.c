@@ -25,7 +25,7 @@ struct sp_symtab {
 	uint64_t symbols, n_symbols, strings, strings_size; /* file offsets */
 	struct range *sections;                             /* by section number */
 	size_t n_sections;
-	bool has_code_sections; /* else segments decide: elf.h makes up what sections it needs, and no others */
+	bool has_code_sections; /* else segments decide: elf.h adds no sections for code */
 	struct page pages[N_PAGES];
 };
 

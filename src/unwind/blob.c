@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* blob.c: looks into a blob, and checks whether its bytes may be trusted. */
+/* blob.c: looks up rules in a blob, and checks whether its bytes may be trusted. */
 #include "base/intern.h"
 #include "unwind/priv.h"
 #include "unwind/runtime.h"
@@ -77,7 +77,7 @@ static bool group_is_sound(const struct sp_blob *b, uint32_t group, const uint32
 {
 	uint32_t start = (uint32_t)(((uint64_t)b->first + group) << b->shift) & 0xffff, before = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t at = (row[i] & 0xffff) - start; /* wraps to something large below the group */
+		uint32_t at = (row[i] & 0xffff) - start; /* wraps around to a large number if it is below the group */
 		if ((i == 0 ? at != 0 : at <= before) || at >= 1u << b->shift || row[i] >> 16 >= b->n_rules)
 			return false;
 		before = at;

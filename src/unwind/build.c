@@ -21,7 +21,7 @@
 
 enum { LATE_PUSH = 8, WORD = 8 };
 
-/* What the rows of an FDE say so far of the frame: never there, set up soon and not taken down, or neither of these. */
+/* An FDE's frame, by its rows so far: never set up; set up early and never taken down; anything else. */
 enum frame { FRAME_NONE, FRAME_STAYS, FRAME_GOES };
 
 struct builder {
@@ -30,24 +30,24 @@ struct builder {
 	struct sp_blob head;
 	uint8_t *bytes; /* of .eh_frame */
 	size_t n_bytes;
-	bool cut; /* there are more of them than are read */
+	bool cut; /* .eh_frame is longer than what is read */
 	struct sp_eh_reader reader;
 	size_t segment; /* where the last FDE was found */
 	struct sp_fde *fdes;
 	size_t n_fdes, fdes_capacity;
 	struct sp_row_list rows;
 	struct sp_derived derived;
-	struct sp_code_span builtins; /* V8's; all of the file where that is all that is known */
-	size_t next_derived;          /* row that has not been passed yet */
+	struct sp_code_span builtins; /* where V8's builtins are; the whole file if their place is not known */
+	size_t next_derived;          /* the first derived row not used yet */
 	uint64_t entry;               /* file offset of the ELF entry point; UINT64_MAX: none */
 	struct sp_context context;
-	uint64_t end;       /* of what FDEs have covered so far */
-	uint64_t fde_start; /* of the FDE that is being run */
-	bool uses_base;     /* a row counts its CFA from the base register */
-	bool with_base;     /* so rows tell where it is saved */
+	uint64_t end;       /* end of the code covered by the FDEs so far */
+	uint64_t fde_start; /* start of the current FDE */
+	bool uses_base;     /* some row counts its CFA from the base register ... */
+	bool with_base;     /* ... so in this run rows say where that register is saved */
 	struct sp_kept_needs needs;
-	enum frame frame; /* of the FDE that is being run */
-	bool tells_root;  /* it knows what begins there */
+	enum frame frame; /* of the current FDE */
+	bool tells_root;  /* a root in it is what its rule says; in other FDEs a root is a thread's */
 };
 
 static int row_none(struct builder *b, uint64_t offset)
@@ -67,12 +67,12 @@ static const struct sp_derived_row *derived_at(struct builder *b, uint64_t offse
 	return b->next_derived < d->n_rows ? &d->rows[b->next_derived] : NULL;
 }
 
-/* The bytes [from, to) have no FDE: what could be derived, and else nothing. */
+/* Rows for the bytes [from, to), which have no FDE: the derived ones, else none. */
 static int fill_part(struct builder *b, uint64_t from, uint64_t to)
 {
 	const struct sp_derived_row *row = derived_at(b, from);
 	bool any = row && row->offset < to;
-	bool hole = any ? row->offset > from : to - from >= SP_PADDING_BYTES; /* and not padding only */
+	bool hole = any ? row->offset > from : to - from >= SP_PADDING_BYTES; /* more than padding */
 	int r = hole ? row_none(b, from) : 0;
 	for (; r == 0 && row && row->offset < to; row = derived_at(b, row->offset + 1))
 		r = row->rule ? sp_row_list_push(&b->rows, row->offset, &b->derived.rules[row->rule], false)
@@ -96,7 +96,7 @@ static int fill_gap(struct builder *b, uint64_t to)
 	return r == 0 && to > end ? fill_part(b, end, to) : r;
 }
 
-/* Whether a function ever takes its frame down again; one with a `ret` has a row for it. */
+/* Finds out whether the function ever takes its frame down: a function with a `ret` has a row for that. */
 static void note_frame(struct builder *b, uint64_t at, const struct sp_rule *rule)
 {
 	bool up =
@@ -115,8 +115,9 @@ static bool has_fp_in_frame(const struct sp_rule *rule)
 }
 
 /*
- * A row that counts from the stack pointer, behind those that realigned it. Where the frame pointer has been restored,
- * it is the caller's, whatever the FDE says: in this row and, from the instruction before it on, in the last one.
+ * Mends the end of a function that has realigned its stack, where a row counts from the stack pointer again. GCC's FDE
+ * still looks for the frame pointer in the frame when the function has popped it already: from the instruction behind
+ * that pop on, the register is the caller's.
  */
 static int mend_end(struct builder *b, uint64_t at, struct sp_rule *rule)
 {
@@ -286,8 +287,8 @@ static int load_eh_frame(struct builder *b)
 }
 
 /*
- * Linkers write the start of .text where a shared library has no entry point. Code without an FDE stands there
- * too (crtstuff's, which calls destructors), and it has callers.
+ * Linkers set the entry point of a shared library that has none to the start of .text. The code there (crtstuff's,
+ * which calls destructors) may have no FDE either, but it does have callers.
  */
 static bool entry_is_filler(struct builder *b)
 {
@@ -313,7 +314,7 @@ static int run_fdes(struct builder *b)
 		r = run_fde(b, &b->fdes[i]);
 	if (r == 0 && (b->n_fdes > 0 || b->derived.n_rows > 0))
 		r = fill_gap(b, UINT64_MAX);
-	if (r == -EFBIG) { /* a partial table, and so marked: it ends with its last row */
+	if (r == -EFBIG) { /* a partial table, marked as such: its last row becomes a gap */
 		b->rows.row[b->rows.n - 1] = sp_row_make(sp_row_offset(b->rows.row[b->rows.n - 1]), false, 0);
 		r = 0;
 	}
@@ -341,7 +342,7 @@ static int find_builtins(struct builder *b, const struct sp_code_span *covered, 
 	return r < 0 || !b->builtins.end ? r : sp_v8_rows(b->elf, covered, n, &b->builtins, &b->derived);
 }
 
-/* What cannot be had, for whatever reason, is not derived; a table without it is a table. */
+/* Whatever fails here costs derived rows only. */
 static int derive_gaps(struct builder *b, const struct sp_code_spans *covered)
 {
 	int r = sp_derive(b->elf, covered->at, covered->n, b->entry, &b->derived);
@@ -366,7 +367,7 @@ static int derive(struct builder *b)
 	return r;
 }
 
-/* The number of a rule that keeps these registers, too. */
+/* The number of the rule with this number's content that also keeps these registers. */
 static int rule_keeping(void *arg, uint16_t number, uint16_t regs)
 {
 	struct builder *b = arg;
@@ -377,7 +378,7 @@ static int rule_keeping(void *arg, uint16_t number, uint16_t regs)
 	return sp_row_list_rule(&b->rows, &rule);
 }
 
-/* Few files have functions that count from a register while they call others. */
+/* Only few files have functions that count their CFA from a register across calls. */
 static int keep_registers(struct builder *b)
 {
 	struct sp_kept kept;
@@ -391,7 +392,10 @@ static int keep_registers(struct builder *b)
 	return r;
 }
 
-/* Few files use the base register, and these are run a second time, so that the rows of all others stay few. */
+/*
+ * Only few files count a CFA from the base register. They are run a second time, so that all other files need fewer
+ * rows.
+ */
 static int run_all(struct builder *b)
 {
 	int r = derive(b);
@@ -435,7 +439,7 @@ static int add_go(void *arg, struct sp_fde *fde)
 	return add_fde(b, fde);
 }
 
-/* A table that makes no sense leaves what .eh_frame says. */
+/* A table that cannot be read leaves only what .eh_frame says. */
 static int add_go_functions(struct builder *b)
 {
 	int r = sp_go_open(b->elf, &b->go);
@@ -444,7 +448,7 @@ static int add_go_functions(struct builder *b)
 	return sp_go_each(b->elf, b->go, add_go, b);
 }
 
-/* Rows are all that is needed from here on, and large enough. */
+/* Frees all but the rows, which are large enough themselves. */
 static void inputs_free(struct builder *b)
 {
 	free(sp_take_ptr(b->bytes));
@@ -501,7 +505,7 @@ struct walk {
 	int (*cb)(void *arg, uint64_t start, uint64_t size);
 	void *arg;
 	uint64_t next; /* the first FDE behind the entry point */
-	bool covered;  /* an FDE holds the entry point */
+	bool covered;  /* some FDE holds the entry point */
 };
 
 static int walk_fde(struct builder *b, struct sp_fde *fde)
@@ -517,7 +521,7 @@ static int walk_fde(struct builder *b, struct sp_fde *fde)
 	return r == 0 ? add_fde(b, fde) : r;
 }
 
-/* The code at the entry point is a function too, as its rows say, though no FDE may tell (ld.so's own start). */
+/* The code at the entry point is a function, too, as the rows say, even if no FDE covers it (ld.so's). */
 static int walk_entry(struct walk *w)
 {
 	uint64_t size = SP_MIN(w->next - w->b.entry, (uint64_t)SP_ENTRY_BYTES);
@@ -545,7 +549,7 @@ static int walk_all(struct walk *w, bool derived)
 	if (r == 0) {
 		find_entry(&w->b);
 		r = for_each_fde(&w->b, walk_fde);
-		free(sp_take_ptr(w->b.bytes)); /* deriving takes memory of its own */
+		free(sp_take_ptr(w->b.bytes)); /* before deriving, which needs memory, too */
 	}
 	if (derived && (r == 0 || r == -ENOENT || r == -EFBIG))
 		r = walk_derived(w);

@@ -45,7 +45,7 @@ struct sp_blob { /* 272 bytes, then n_groups index words, n_rows rows, padding t
 	uint32_t n_derived_functions;
 	uint64_t uncovered_bytes; /* of code (not padding) that no FDE covers */
 	uint64_t derived_bytes;   /* of these, with derived rules */
-	uint64_t left_out_bytes;  /* of these, over a cap and so not looked at (padding too) */
+	uint64_t left_out_bytes;  /* of these, over a cap and so not examined (padding included) */
 	uint32_t
 	    n_register_calls;    /* made while the frame is counted from a register that callees may change (kept.h) */
 	uint32_t n_unsure_calls; /* of these, where the callee may */
@@ -70,7 +70,7 @@ const struct sp_rule *sp_blob_find(const struct sp_blob *b, uint64_t offset);
  * in file offsets. Stops when cb returns non-zero.
  */
 int sp_fde_walk(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg);
-/* So, and for the functions without an FDE that rows could be derived for (derive.h), in front of the entry point. */
+/* The same; before the entry point come the functions without an FDE for which rows could be derived (derive.h). */
 int sp_function_walk(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg);
 
 #endif

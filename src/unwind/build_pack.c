@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* build_pack.c: groups rows: chooses the size of groups, and puts the row in force at its start first in each. */
+/* build_pack.c: puts rows into groups: chooses the groups' size, and begins each with a row for its first byte. */
 #include "base/mem.h"
 #include "unwind/priv.h"
 #include <errno.h>
@@ -14,7 +14,7 @@ struct plan {
 	bool complete;
 };
 
-/* Rows of the group that begins with row i, in *ret_next the first row behind it. */
+/* The number of rows in the group that begins at row i; *ret_next: the first row behind it. */
 static size_t group_rows(const uint64_t *rows, size_t n, size_t i, uint64_t group, uint32_t shift, size_t *ret_next)
 {
 	size_t next = i;
@@ -25,7 +25,7 @@ static size_t group_rows(const uint64_t *rows, size_t n, size_t i, uint64_t grou
 	return next - i + !starts;
 }
 
-/* As many groups as the caps allow, from the first on. */
+/* As many groups as the caps allow, from the beginning. */
 static struct plan plan_for(const uint64_t *rows, size_t n, uint32_t shift)
 {
 	struct plan p = {.shift = shift, .first = sp_row_offset(rows[0]) >> shift};
@@ -42,7 +42,7 @@ static struct plan plan_for(const uint64_t *rows, size_t n, uint32_t shift)
 	return p;
 }
 
-/* About 16 rows a group on average, from 11 to 22; narrower groups if one of them is too full. */
+/* Groups of about 16 rows on average (11 to 22); if not all rows fit so, wider or else narrower groups. */
 static struct plan choose_plan(const uint64_t *rows, size_t n)
 {
 	uint64_t span = sp_row_offset(rows[n - 1]) - sp_row_offset(rows[0]) + 1;

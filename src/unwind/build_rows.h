@@ -27,9 +27,9 @@ struct sp_row_list {
 	bool partial;
 };
 
-int sp_row_list_start(struct sp_row_list *r); /* anew */
+int sp_row_list_start(struct sp_row_list *r); /* also to start again */
 void sp_row_list_done(struct sp_row_list *r);
-/* A row at this offset, not below the last one's; it takes the place of one that begins there, and equal ones merge. */
+/* Adds a row, not below the last one; it replaces a row at the same offset, and equal neighbours merge. */
 int sp_row_list_push(struct sp_row_list *r, uint64_t offset, const struct sp_rule *rule, bool lost);
 /* The number of a rule, or negative. */
 int sp_row_list_rule(struct sp_row_list *r, const struct sp_rule *rule);

@@ -14,7 +14,7 @@ struct run {
 	struct sp_cfi_state now, remembered[REMEMBERED_STATES];
 	unsigned n_remembered;
 	bool with_base;
-	sp_cfi_emit *emit; /* NULL: a CIE's initial instructions */
+	sp_cfi_emit *emit; /* NULL: for a CIE's initial instructions */
 	void *arg;
 };
 
@@ -97,7 +97,7 @@ static int emit(struct run *r)
 	return r->emit ? r->emit(r->arg, r->at, &rule, lost) : 0;
 }
 
-/* The row so far is done; the next begins `to` bytes into the FDE. */
+/* Emits the current row; the next one begins `to` bytes into the FDE. */
 static int advance_to(struct run *r, uint64_t to)
 {
 	if (!r->emit || to == r->at)
@@ -141,7 +141,7 @@ static int restore_state(struct run *r)
 	return 0;
 }
 
-/* Instructions on the CFA; -ENOSYS for others, as with the next two. */
+/* Instructions that set the CFA; -ENOSYS: another one. So do the next two functions. */
 static int step_cfa(struct run *r, uint8_t op)
 {
 	uint64_t reg;
@@ -218,7 +218,7 @@ static int step_column(struct run *r, uint8_t op)
 	case 0x07:
 		set_plain(r, reg, SP_COLUMN_UNDEFINED);
 		return 0;
-	case 0x08: /* same_value: of the stack pointer, not the CFA but this frame's */
+	case 0x08: /* same_value: the caller's stack pointer is this frame's, not the CFA */
 		if (reg == SP_REG_SP)
 			set_column(r, reg, SP_COLUMN_VALUE,
 				   (struct sp_cfi_value){.kind = SP_CFI_REG, .reg = SP_REG_SP});
@@ -276,7 +276,7 @@ static void run_init(struct run *r, const struct sp_cie *cie, struct sp_cursor p
 	r->c = program;
 	r->c_vaddr = program_vaddr;
 	r->now = cie->initial;
-	r->n_remembered = 0; /* `remembered` stays uninitialised: it is large */
+	r->n_remembered = 0; /* `remembered` is large, so it is not initialised */
 	r->at = 0;
 }
 

@@ -13,7 +13,7 @@ enum { STACK_DEPTH = 16 };
 struct machine {
 	struct sp_cfi_value stack[STACK_DEPTH];
 	unsigned n;
-	bool lost; /* something that cannot be followed */
+	bool lost; /* an operand could not be followed */
 };
 
 static void push(struct machine *m, struct sp_cfi_value v)
@@ -66,7 +66,7 @@ static struct sp_cfi_value add_const(struct sp_cfi_value v, int64_t n)
 	return v;
 }
 
-/* reg + off and an index, in whatever order. */
+/* reg + off plus an index, in either order */
 static struct sp_cfi_value plus_index(struct sp_cfi_value base, struct sp_cfi_value index)
 {
 	struct sp_cfi_value v = {.kind = SP_CFI_INDEX, .reg = base.reg, .shift = index.shift};
@@ -114,7 +114,7 @@ static struct sp_cfi_value deref(struct sp_cfi_value v)
 	return v;
 }
 
-/* (reg + off) << n, for the scales that addresses have. */
+/* (reg + off) << n, for the scales of an addressing mode */
 static struct sp_cfi_value shift(struct sp_cfi_value a, int64_t n)
 {
 	struct sp_cfi_value v = {.kind = SP_CFI_SCALED, .index = a.reg, .shift = (uint8_t)n};

@@ -86,7 +86,7 @@ static void put_fp(struct sp_rule *rule, const struct sp_cfi_column *fp, bool *r
 	*ret_lost = rule->fp == SP_FP_LOST && fp->how != SP_COLUMN_UNDEFINED;
 }
 
-/* A row takes the CFA for the caller's stack pointer; longjmp, for one, says that it is elsewhere. */
+/* Whether the caller's stack pointer is the CFA, as rows assume. longjmp's FDE, for one, says otherwise. */
 static bool sp_is_cfa(const struct sp_cfi_column *sp, const struct sp_cfi_value *cfa)
 {
 	const struct sp_cfi_value *v = &sp->value;
@@ -94,7 +94,7 @@ static bool sp_is_cfa(const struct sp_cfi_column *sp, const struct sp_cfi_value 
 	case SP_COLUMN_SAME:
 	case SP_COLUMN_UNDEFINED:
 		return true;
-	case SP_COLUMN_AT: /* a signal frame: both read from the same place */
+	case SP_COLUMN_AT: /* a signal frame: stack pointer and CFA are read from the same place */
 		return v->kind == SP_CFI_REG && cfa->kind == SP_CFI_DEREF && cfa->reg == v->reg && cfa->off == v->off &&
 		       cfa->add == 0;
 	case SP_COLUMN_REG:

@@ -45,7 +45,7 @@ static uint64_t read_format(struct sp_cursor *c, uint8_t format)
 	}
 }
 
-/* Relative to text, data or function, and indirect: no x86-64 compiler places code so, and no base is known here. */
+/* Only absolute and pc-relative pointers: no x86-64 compiler uses other bases or indirect ones for code. */
 bool sp_eh_pointer(struct sp_cursor *c, uint8_t encoding, uint64_t vaddr, uint64_t *ret_value)
 {
 	uint64_t value = read_format(c, encoding & 0x0f);
@@ -54,7 +54,7 @@ bool sp_eh_pointer(struct sp_cursor *c, uint8_t encoding, uint64_t vaddr, uint64
 	return !c->bad && (base == 0x00 || base == 0x10);
 }
 
-/* A pointer that is only passed over: of any base, DW_EH_PE_aligned too. */
+/* Skips a pointer with any base, DW_EH_PE_aligned included. */
 static void skip_pointer(struct sp_cursor *c, uint8_t encoding, uint64_t vaddr)
 {
 	if (encoding == PE_OMIT)
@@ -86,7 +86,7 @@ static void read_augmentation(struct sp_cie *cie, const char *letters, struct sp
 			break;
 		case 'B':
 			break;
-		default: /* unknown: its length is known, its meaning may be needed */
+		default: /* its length is known, but its meaning may matter */
 			cie->bad = true;
 			return;
 		}
@@ -94,7 +94,7 @@ static void read_augmentation(struct sp_cie *cie, const char *letters, struct sp
 	cie->bad |= data.bad;
 }
 
-/* c stands behind the CIE's id. */
+/* c is behind the CIE's id. */
 static int parse_cie(struct sp_cie *cie, struct sp_cursor *c, uint64_t vaddr)
 {
 	uint8_t version = sp_cursor_u8(c);
@@ -141,7 +141,7 @@ static int add_cie(struct sp_eh_reader *r, struct sp_cursor *c, uint64_t at, uin
 	return 0;
 }
 
-/* The CIE that was walked over at this place, by bisection; nearly always the last one used. */
+/* The CIE at this place, by bisection; nearly always the last one used. */
 static const struct sp_cie *find_cie(struct sp_eh_reader *r, uint64_t at)
 {
 	size_t low = 0, high = r->n_cies;
@@ -160,7 +160,7 @@ static const struct sp_cie *find_cie(struct sp_eh_reader *r, uint64_t at)
 	return &r->cies[low];
 }
 
-/* c stands behind the CIE pointer, on bytes that begin `base` bytes into .eh_frame. */
+/* c is behind the CIE pointer; its bytes begin `base` bytes into .eh_frame. */
 static bool parse_fde(struct sp_eh_reader *r, struct sp_cursor *c, uint64_t base, uint64_t cie_at, struct sp_fde *fde)
 {
 	const struct sp_cie *cie = find_cie(r, cie_at);
@@ -177,7 +177,7 @@ static bool parse_fde(struct sp_eh_reader *r, struct sp_cursor *c, uint64_t base
 	return !c->bad;
 }
 
-/* Where the next entry is and how long; false at the end of all that can be walked. */
+/* Position and length of the next entry; false: the end. */
 static bool next_entry(struct sp_eh_reader *r, uint64_t *ret_at, uint64_t *ret_length)
 {
 	while (sp_cursor_left(&r->c) >= 4) {
@@ -186,12 +186,12 @@ static bool next_entry(struct sp_eh_reader *r, uint64_t *ret_at, uint64_t *ret_l
 			r->terminated = true;
 			return false;
 		}
-		if (length == 0) /* a terminator, or padding: linkers leave some between the parts */
+		if (length == 0) /* a terminator, or padding that linkers leave between input files */
 			continue;
 		if (length == EXTENDED_LENGTH)
 			length = sp_cursor_u64(&r->c);
 		if (r->c.bad || length < 4 || length > sp_cursor_left(&r->c)) {
-			r->n_bad += r->exact; /* behind an unknown end stands something else */
+			r->n_bad += r->exact; /* with an unknown size, the end is followed by other data */
 			return false;
 		}
 		*ret_at = at;

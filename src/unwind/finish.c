@@ -13,8 +13,8 @@ struct sp_walk {
 	struct sp_tables *tables;
 	struct sp_message_pending *r;
 	const struct sp_finish_memory *memory;
-	const struct sp_map *met; /* the mapping that was found last, or NULL */
-	sp_u64 code_at;           /* the address that r->code is around */
+	const struct sp_map *met; /* the last mapping found, or NULL */
+	sp_u64 code_at;           /* the address whose surrounding code is in r->code */
 	sp_u8 code[SP_CODE_BYTES];
 	struct sp_hotspot_blob_info blob_info;
 };
@@ -49,7 +49,7 @@ static int sp_env_stack(struct sp_walk *w, sp_u64 addr, sp_u64 *ret)
 	return 0;
 }
 
-/* The mapping of addr, among mappings that rise. */
+/* The mapping of addr; they are in ascending order. */
 static const struct sp_map *map_find(struct sp_walk *w, sp_u64 addr)
 {
 	const struct sp_map *maps = w->memory->maps;
@@ -64,7 +64,7 @@ static const struct sp_map *map_find(struct sp_walk *w, sp_u64 addr)
 	return w->met;
 }
 
-/* Any memory of the program, where it is at hand. */
+/* Reads any memory of the program, if it is available. */
 static int sp_env_read(struct sp_walk *w, sp_u64 addr, void *ret, sp_u32 n)
 {
 	const struct sp_finish_memory *m = w->memory;
@@ -74,7 +74,7 @@ static int sp_env_read(struct sp_walk *w, sp_u64 addr, void *ret, sp_u32 n)
 
 static sp_u32 sp_env_ahead(struct sp_walk *w);
 
-/* Whether a call ends in front of an address: 1, 0; negative: that cannot be told. */
+/* Whether a call ends at an address: 1, 0; negative: not known. */
 static int call_before(struct sp_walk *w, sp_u64 addr)
 {
 	const struct sp_finish_memory *m = w->memory;
@@ -92,7 +92,7 @@ static int sp_env_is_return(struct sp_walk *w, sp_u64 addr)
 	return addr && map_find(w, addr - 1) && call_before(w, addr);
 }
 
-/* What was read once stays with the record, for when it is walked on. */
+/* Code that was read is kept in the record, in case the walk has to wait and goes on later. */
 static int sp_env_around(struct sp_walk *w, sp_u64 ip)
 {
 	struct sp_message_pending *r = w->r;
@@ -123,7 +123,7 @@ static sp_u32 sp_env_ahead(struct sp_walk *w)
 	return sp_v8_ahead(w->code + SP_CODE_BEFORE);
 }
 
-/* A leaf whose code cannot be read is marked as one of the kernel half. */
+/* If a leaf's code cannot be read, the leaf itself is marked as guessed, as in the kernel half. */
 static sp_u32 step_guessed(struct sp_walk *w, enum sp_unwind_mode mode)
 {
 	sp_u8 code[8];
@@ -162,7 +162,7 @@ static sp_u32 step_of_hotspot(struct sp_walk *w, sp_u32 file, sp_u64 pc)
 	return stop;
 }
 
-/* Where the row begins that holds at this offset: rows are told apart by their place, rules are not. */
+/* The start of the row that is in force at this offset. Neighbouring rows have different rules, so the rule tells. */
 static sp_u64 row_start(struct sp_walk *w, const struct sp_table *table, sp_u64 offset, sp_u32 rule_at)
 {
 	sp_u64 low = (sp_u64)table->first << table->shift, start = offset;
@@ -172,7 +172,7 @@ static sp_u64 row_start(struct sp_walk *w, const struct sp_table *table, sp_u64 
 	return start;
 }
 
-/* Whether a register saved at this distance from the CFA was popped already: its place is below the copy. */
+/* Whether a register saved at this distance from the CFA has been popped: then its place is below the copied stack. */
 static bool is_below(const struct sp_walk *w, const struct sp_rule *rule, sp_s32 from_cfa)
 {
 	sp_u64 slot = w->r->regs.sp + (sp_u64)(sp_s64)rule->off + (sp_u64)(sp_s64)from_cfa;
@@ -180,7 +180,7 @@ static bool is_below(const struct sp_walk *w, const struct sp_rule *rule, sp_s32
 	return slot < w->memory->stack_at && w->memory->stack_at - slot <= SP_RED_ZONE;
 }
 
-/* Whether the row before the one that holds is of a larger frame. */
+/* Whether the frame was larger in the row before this one. */
 static bool was_larger(struct sp_walk *w, const struct sp_table *table, sp_u64 offset, sp_u32 at, sp_s32 off)
 {
 	sp_u64 start = row_start(w, table, offset, at);
@@ -192,10 +192,9 @@ static bool was_larger(struct sp_walk *w, const struct sp_table *table, sp_u64 o
 }
 
 /*
- * Behind a leaf's last `pop` its rows still find the frame pointer where it was saved, below the stack pointer, and a
- * copy that begins at the stack pointer does not have it. The register itself has it by then, if the row before held
- * while the frame was larger; where it was not, the function keeps it in the red zone, and it is lost. The base
- * register likewise.
+ * Behind the last `pop` of a leaf, rows may still say that the frame pointer is saved in the frame. That place is now
+ * below the stack pointer, where the copy does not reach. If the frame was larger in the row before, the register has
+ * been restored; else the function keeps it in the red zone, and it is lost. The same holds for the base register.
  */
 static void popped(struct sp_walk *w, const struct sp_table *table, sp_u64 offset, sp_u32 at, struct sp_rule *rule)
 {
@@ -216,7 +215,7 @@ static void popped(struct sp_walk *w, const struct sp_table *table, sp_u64 offse
 		rule->kept |= 1u << SP_REG_BASE;
 }
 
-/* Whether no call returns to this caller's frame: as sp_is_suspect() of the kernel half. */
+/* Whether no call leads to this caller, as in the kernel half's sp_is_suspect(). */
 static bool is_suspect(struct sp_walk *w, const struct sp_rule *rule)
 {
 	const struct sp_message_pending *r = w->r;
@@ -238,7 +237,7 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 	if (at && sp_rule_get(w, at, &rule))
 		return SP_STOP_TABLE;
 	if (w->r->how & SP_HOW_TOP && is_suspect(w, &rule)) {
-		w->r->n_frames--; /* nobody is there */
+		w->r->n_frames--; /* the last address was no caller's */
 		return SP_STOP_FIBER;
 	}
 	if (!at)
@@ -256,7 +255,10 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 	return stop;
 }
 
-/* Nothing is guessed here where somebody has looked at the code: a word that leads to code may be anything. */
+/*
+ * Once a parser has looked at the code, nothing is guessed: any word that leads to code might be taken for a return
+ * address.
+ */
 static sp_u32 step_jit(struct sp_walk *w, sp_u32 id, enum sp_unwind_mode mode)
 {
 	const struct sp_finish_memory *m = w->memory;
@@ -279,7 +281,10 @@ static sp_u32 step_jit(struct sp_walk *w, sp_u32 id, enum sp_unwind_mode mode)
 	}
 	if (r == SP_JIT_RULE)
 		return sp_step_rule(w, regs, &w->r->how, &rule, 1);
-	/* What the kernel half sends for such a frame it has guessed at in vain, with the code at hand. */
+	/*
+	 * The kernel half has guessed in vain before it sent such a sample with the leaf's code: there is nothing more
+	 * to try.
+	 */
 	if (r == SP_JIT_NONE || (!r && w->r->waits_for == id && w->r->code_bytes))
 		return SP_STOP_NO_UNWIND;
 	return step_guessed(w, mode);
@@ -309,7 +314,7 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 	if (!table || (table->state != SP_TABLE_JIT && table->state != SP_TABLE_HOTSPOT))
 		return step_by(w, table, offset, mode);
 	stop = table->state == SP_TABLE_JIT ? step_jit(w, file, mode) : step_of_hotspot(w, file, addr);
-	r->n_frames -= stop == SP_STOP_PENDING; /* it is walked again */
+	r->n_frames -= stop == SP_STOP_PENDING; /* the frame is walked again later */
 	return stop;
 }
 
@@ -324,6 +329,6 @@ int sp_finish(struct sp_tables *t, struct sp_message_pending *r, const struct sp
 	while (stop == SP_STEP_NEXT);
 	if (stop == SP_STOP_PENDING)
 		return -EAGAIN;
-	*ret_stop = stop == SP_STOP_READ ? SP_STOP_COPY : stop; /* what was not copied may well be readable */
+	*ret_stop = stop == SP_STOP_READ ? SP_STOP_COPY : stop; /* memory beyond the copy may well have been readable */
 	return 0;
 }

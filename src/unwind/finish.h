@@ -17,49 +17,48 @@
 
 struct sp_tables;
 
-/* A frame of code that was made at run time: where it is, what lies on the stack from the stack pointer on. */
+/* A frame of JIT code, and the stack from its stack pointer on. */
 struct sp_jit_at {
 	sp_u32 id; /* of the region */
 	const struct sp_regs *regs;
 	const sp_u64 *words;
 	size_t n_words;
-	sp_u64 fp_ra; /* what the frame pointer leads to, if it leads onto the stack; else 0 */
+	sp_u64 fp_ra; /* the return address that the frame pointer leads to, if it leads onto the stack; else 0 */
 };
 /* BY_FP: what the frame pointer leads to is a return address behind a call. NONE: the code does not tell. */
 enum { SP_JIT_RULE = 1, SP_JIT_BY_FP, SP_JIT_NONE };
 
-struct sp_finish_memory {          /* of the program that was sampled; the caller's */
-	const struct sp_map *maps; /* executable mappings, rising, none over another */
+struct sp_finish_memory {          /* memory of the sampled program; the caller's */
+	const struct sp_map *maps; /* executable mappings, ascending and disjoint */
 	size_t n_maps;
 	bool has_all_maps;
 	const sp_u8 *stack;
 	size_t stack_bytes;
 	sp_u64 stack_at; /* user address of stack[0]; not above the stack pointer */
-	sp_u32 holes;    /* a bit for each page of it that is not there, from that of stack_at on */
-	/* NULL, or the word at an address that is not in the copy. 0 or -1. */
+	sp_u32 holes;    /* a bit for each missing page of the copy, from stack_at's on */
+	/* Reads the word at an address that is not in the copy: 0 or -1. May be NULL. */
 	int (*beyond)(void *arg, sp_u64 addr, sp_u64 *ret);
 	void *beyond_arg;
-	/* The rest of the program's memory, as it is now: 0, or negative; NULL: it is not at hand. */
+	/* Reads the rest of the program's memory as it is now: 0, or negative. NULL: not available. */
 	int (*read)(void *arg, sp_u64 addr, void *ret, size_t n);
 	void *read_arg;
-	/* Whether a call ends in a file (kind and id of a frame word) in front of this offset: 1, 0; negative: not
-	 * known. */
+	/* Whether a call ends at this offset in a file (kind and id of a frame word): 1, 0; negative: not known. */
 	int (*behind)(void *arg, sp_u64 word, sp_u64 offset);
 	void *behind_arg;
 	/*
-	 * What `read` needs for code of HotSpot's in this region: 0: it is at hand, or never will be; -EAGAIN: not yet.
-	 * NULL: it is at hand.
+	 * Makes HotSpot's code in this region available to `read`. 0: done, or impossible; -EAGAIN: not yet. NULL: not
+	 * needed.
 	 */
 	int (*fetch)(void *arg, sp_u32 id);
 	void *fetch_arg;
-	/* SP_JIT_*; 0: the code cannot be looked at; -EAGAIN: not yet. NULL: nobody is there to ask. */
+	/* SP_JIT_*; 0: the code cannot be examined; -EAGAIN: not yet. NULL: nobody can be asked. */
 	int (*jit)(void *arg, const struct sp_jit_at *at, struct sp_rule *ret_rule);
 	void *jit_arg;
 };
 
 /*
- * r->regs, how, n_frames, frames and guessed are moved on. 0: done, *ret_stop; -EAGAIN: r->waits_for is absent. Frames
- * go where sp_frame_slot() says, over the record's own mappings; these and its stack are not looked at.
+ * Advances r->regs, how, n_frames, frames and guessed. 0: done, *ret_stop; -EAGAIN: r->waits_for is absent. Frames are
+ * stored at sp_frame_slot(), over the record's own mappings; those and the record's stack are not used.
  */
 int sp_finish(struct sp_tables *t, struct sp_message_pending *r, const struct sp_finish_memory *memory,
 	      enum sp_unwind_mode mode, sp_u32 *ret_stop);

@@ -59,7 +59,7 @@ static int note_frame(void *arg, uint64_t start, uint64_t end, uint64_t bytes)
 	return 0;
 }
 
-/* A function that changes stacks does so when its frame stands; if it never has one, anywhere. */
+/* A function changes stacks when its frame is set up; one that never has a frame may do so anywhere. */
 static bool may_have_switched(const struct go_run *g, uint64_t bytes)
 {
 	return g->func->kind == SP_GO_SWITCH && (bytes > 0 || !g->has_frame);
@@ -77,7 +77,7 @@ static int emit_range(void *arg, uint64_t start, uint64_t end, uint64_t bytes)
 	return g->emit(g->arg, start - g->func->start, rule, false);
 }
 
-/* A goroutine returns to goexit; rt0 is of the program, and all others are of a thread of the runtime. */
+/* What begins here: goexit is what a goroutine returns to, rt0 is the program's start, all others begin threads. */
 static int emit_root(const struct go_run *g)
 {
 	struct sp_rule root = {.cfa = SP_CFA_ROOT, .reg = SP_ROOT_THREAD};
@@ -109,8 +109,8 @@ static bool is_padding(struct sp_elf *e, uint64_t vaddr)
 }
 
 /*
- * What is returned to at its first byte is looked for at the byte before, which has to say the same. It is taken from
- * the function before only if it is padding.
+ * A return address is looked up at the byte before it. A function whose first byte is returned to without a call
+ * (goexit) must therefore cover that byte, too; it is taken from the function before, if it is padding.
  */
 static void lend_byte(struct sp_elf *e, struct sp_go_func *before, struct sp_go_func *f)
 {

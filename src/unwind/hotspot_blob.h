@@ -30,7 +30,7 @@ SP_STEP_INLINE int sp_hotspot_int(SP_WALK *w, sp_u64 addr, sp_u32 *ret)
 	return addr < 4096 || addr >= SP_USER_END || (addr & 3) || sp_env_read(w, addr, ret, 4) ? -1 : 0;
 }
 
-/* The offset of this field, as the process has it. */
+/* The offset of this field in the process's HotSpot. */
 SP_STEP_INLINE int sp_hotspot_offset(SP_WALK *w, struct sp_hotspot *h, sp_u32 field, sp_u32 below)
 {
 	sp_u64 value;
@@ -85,8 +85,7 @@ SP_STEP_INLINE int sp_hotspot_interpreter(SP_WALK *w, struct sp_hotspot *h)
 	return 0;
 }
 
-/* Reads what h->at tells of. 0: all of it is there; HotSpot makes it when it starts, before it runs any code of Java's.
- */
+/* Reads the numbers that h->at leads to. 0: all are there; HotSpot writes them before it runs any Java code. */
 SP_STEP_INLINE int sp_hotspot_open(SP_WALK *w, struct sp_hotspot *h)
 {
 	sp_u32 i;
@@ -100,7 +99,7 @@ SP_STEP_INLINE int sp_hotspot_open(SP_WALK *w, struct sp_hotspot *h)
 	return 0;
 }
 
-/* The number of the segment that a blob begins with, going back from this one; or -1. */
+/* The number of the first segment of the blob that this segment is in, or -1. */
 SP_STEP_INLINE sp_s64 sp_hotspot_begin(SP_WALK *w, const struct sp_code_heap *heap, sp_u64 segment)
 {
 	sp_u8 back = 1;
@@ -114,7 +113,7 @@ SP_STEP_INLINE sp_s64 sp_hotspot_begin(SP_WALK *w, const struct sp_code_heap *he
 	return back ? -1 : (sp_s64)segment;
 }
 
-/* What the head of a blob at this address says, into the walk. */
+/* Reads the head of the blob at this address into the walk. */
 SP_STEP_INLINE int sp_hotspot_head(SP_WALK *w, const struct sp_hotspot *h, sp_u64 blob, sp_u64 pc)
 {
 	struct sp_hotspot_blob_info *m = &w->blob_info;

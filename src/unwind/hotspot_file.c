@@ -46,7 +46,7 @@ static const struct wanted wanted[] = {
     {"CodeBlob", "_size", SP_HOTSPOT_SIZE, false, 0},
 };
 
-struct pointers { /* RELATIVE relocations, by offset */
+struct pointers { /* relocations of type RELATIVE, by offset */
 	struct sp_elf *elf;
 	Elf64_Rela *rela;
 	size_t n;
@@ -76,7 +76,7 @@ static int pointers_read(struct sp_elf *e, struct pointers *p)
 	return 0;
 }
 
-/* Where the pointer at this address leads; 0: there is none. */
+/* Where the pointer at this address leads; 0: it is none. */
 static uint64_t pointer_at(const struct pointers *p, uint64_t vaddr)
 {
 	const Elf64_Rela key = {.r_offset = vaddr};

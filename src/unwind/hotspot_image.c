@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct maker { /* of an image: what is read becomes part of it */
+struct maker { /* of an image: every line that is read becomes part of it */
 	const struct sp_jit_memory *memory;
 	struct sp_image image;
 	size_t capacity;
@@ -32,7 +32,7 @@ static struct sp_image_line *line_add(struct maker *w, size_t i, uint64_t at)
 	return &image->lines[i];
 }
 
-/* The line at an address; made, where that is possible. */
+/* The line at an address, which is added if it can be read. */
 static struct sp_image_line *line_of(struct maker *w, uint64_t at)
 {
 	size_t i = SP_N_BELOW(w->image.lines, w->image.n, at, at);

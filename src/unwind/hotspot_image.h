@@ -25,11 +25,13 @@ struct sp_image {
 	size_t n;
 };
 
-/* places: addresses in code, or that it may return to. The first n_leaves are leaves: the code around them is wanted.
+/*
+ * places: addresses of code, or possible return addresses. The first n_leaves are leaves: the code around them is
+ * copied.
  */
 int sp_hotspot_image(const struct sp_jit_memory *m, const struct sp_hotspot *h, const uint64_t *places, size_t n,
 		     size_t n_leaves, struct sp_image *ret_image);
-/* An image of these bytes, which it owns from then on; -EBADMSG: they are none. */
+/* Makes an image of these bytes and then owns them; -EBADMSG: they are none. */
 int sp_image_from(void *bytes, size_t size, struct sp_image *ret_image);
 /* 0, or -1: not all of it is there. */
 int sp_image_read(const struct sp_image *image, uint64_t addr, void *ret, size_t n);

@@ -21,7 +21,7 @@ enum {
 	SP_EH_MAX_FDES = 1 << 21,
 	SP_BLOB_MAX_GROUPS = 1 << 20,
 	SP_PADDING_BYTES = 16, /* a gap between FDEs that is smaller is padding */
-	SP_ENTRY_BYTES = 256,  /* the code at the ELF entry point, when no FDE covers it, is not longer */
+	SP_ENTRY_BYTES = 256,  /* code at the ELF entry point without an FDE is at most this long */
 	SP_REG_RA = 16,
 };
 
@@ -62,7 +62,7 @@ struct sp_cfi_state {
 	bool by_expression;
 	struct sp_cfi_value cfa, expression; /* cfa: SP_CFI_REG */
 	struct sp_cfi_column fp, ra, base;
-	struct sp_cfi_column sp; /* SP_COLUMN_SAME: the caller's is the CFA, as nearly always */
+	struct sp_cfi_column sp; /* SP_COLUMN_SAME, as nearly always: the caller's is the CFA */
 };
 
 struct sp_cie {
@@ -85,8 +85,8 @@ struct sp_fde {
 struct sp_eh_reader {
 	struct sp_cursor c;
 	uint64_t vaddr;
-	bool exact;      /* the size is known: go on behind a terminator */
-	bool terminated; /* it is not, and a terminator was reached */
+	bool exact;      /* the section's size is known: entries may follow a terminator */
+	bool terminated; /* the size is not known, and a terminator was reached */
 	struct sp_cie *cies;
 	size_t n_cies, cies_capacity;
 	uint32_t last; /* CIE used last */
@@ -95,16 +95,16 @@ struct sp_eh_reader {
 };
 void sp_eh_init(struct sp_eh_reader *r, const void *bytes, size_t size, uint64_t vaddr, bool exact);
 void sp_eh_done(struct sp_eh_reader *r);
-/* 1: an FDE; 0: the end; or -ENOMEM. Malformed entries are counted in n_bad and passed over. */
+/* 1: an FDE; 0: the end; or -ENOMEM. Malformed entries are counted in n_bad and skipped. */
 int sp_eh_next(struct sp_eh_reader *r, struct sp_fde *ret_fde);
-/* A pointer of this DW_EH_PE_ encoding that stands at address `vaddr`; false if it cannot be had. */
+/* Reads a pointer of this DW_EH_PE_ encoding at address `vaddr`; false: not possible. */
 bool sp_eh_pointer(struct sp_cursor *c, uint8_t encoding, uint64_t vaddr, uint64_t *ret_value);
 
 /* Runs a CIE's initial instructions into cie->initial. */
 int sp_cfi_start(struct sp_cie *cie, struct sp_cursor program, uint64_t program_vaddr);
 /*
- * Rows of an FDE, in order, each with its start relative to the FDE; lost: the frame pointer is told but not kept.
- * with_base: rules tell what becomes of the base register, too.
+ * Rows of an FDE, in order, each with its start relative to the FDE. lost: the frame pointer is known but cannot be
+ * expressed. with_base: rules also say where the base register is.
  */
 typedef int sp_cfi_emit(void *arg, uint64_t at, const struct sp_rule *rule, bool lost);
 int sp_cfi_run(const struct sp_cie *cie, const struct sp_fde *fde, struct sp_cursor program, uint64_t program_vaddr,
@@ -114,11 +114,9 @@ struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool with_
 
 struct sp_derived;
 struct sp_code_span;
-/* v8_blob.c: where V8's builtins are in this file; empty: it has none that are found. covered: as sp_derive()'s. 0,
- * -ENOMEM. */
+/* v8_blob.c: finds V8's builtins in the file; empty: none found. covered: as for sp_derive(). 0, -ENOMEM. */
 int sp_v8_find(struct sp_elf *e, const struct sp_code_span *covered, size_t n, struct sp_code_span *ret_builtins);
-/* v8_rows.c: the rows that were derived from V8's builtins, as v8.h uses them, and more. builtins: where they are; all
- * of the file if that is not known. */
+/* v8_rows.c: derived rows of V8's builtins (their place, or the whole file) as v8.h needs them, and more. */
 int sp_v8_rows(struct sp_elf *e, const struct sp_code_span *covered, size_t n, const struct sp_code_span *builtins,
 	       struct sp_derived *d);
 
@@ -127,7 +125,7 @@ struct sp_go_func;
 /* go_rows.c: the functions of Go's table as FDEs, and the rows of one of them as sp_cfi_run() gives them. */
 int sp_go_each(struct sp_elf *e, const struct sp_go *go, int (*cb)(void *arg, struct sp_fde *fde), void *arg);
 int sp_go_run(const struct sp_go *go, const struct sp_go_func *f, sp_cfi_emit *emit, void *arg);
-extern const struct sp_rule sp_rule_of_sigreturn; /* on the frame that the kernel made for a signal handler */
+extern const struct sp_rule sp_rule_of_sigreturn; /* for a signal frame, which the kernel made */
 
 /* A row before packing: file offset << 24 | lost << 16 | rule. */
 static inline uint64_t sp_row_make(uint64_t offset, bool lost, uint16_t rule)

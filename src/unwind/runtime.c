@@ -25,7 +25,9 @@ static bool read_section(struct sp_elf *e, const char *name, uint64_t most, void
 	return sp_elf_read(e, s.offset, *ret_size, ret_bytes) == 0;
 }
 
-/* The address of an exported object, or 0. Nearly no file has the name at all, so the strings are looked through first.
+/*
+ * The address of an exported object, or 0. Hardly any file has such a name, so the strings are searched before symbols
+ * are read.
  */
 static uint64_t exported(struct exports *x, const char *name)
 {

@@ -2,10 +2,10 @@
 /*
  * runtime.h: tells whether a file is V8 or HotSpot, runtimes that make code, and reads what it exports about that.
  *
- * V8 is recognised by symbols for debuggers, v8dbg_* (libnode.so, node), or by its builtins (chromium: v8_blob.c, which
- * who builds a table calls). These are in the file and have no unwind information; v8.h steps through them. HotSpot
+ * V8 is recognised by symbols for debuggers, v8dbg_* (libnode.so, node), or by its builtins (chromium; v8_blob.c,
+ * called when a table is built). These are in the file and have no unwind information; v8.h steps through them. HotSpot
  * (libjvm.so) exports tables of its fields for debuggers, gHotSpotVMStructs and gHotSpotVMTypes. The file tells where
- * in memory the numbers are that hotspot.h needs; HotSpot writes them at its start, so they are read from the process.
+ * in memory the numbers are that hotspot.h needs; HotSpot sets them when it starts, so they are read from the process.
  * A pure function of the file's bytes, which may be hostile.
  */
 #ifndef SP_UNWIND_RUNTIME_H

@@ -19,18 +19,18 @@
 
 #include "unwind/step_types.h"
 
-/* In front of a loop that the compiler would enter in its middle: the verifier of 6.1 takes none of these. */
+/* For loops that the compiler would otherwise enter in the middle, which the verifier of Linux 6.1 rejects. */
 #ifdef __bpf__
 #define SP_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define SP_UNROLL
 #endif
 #define SP_STEP_NEXT 0xffffu
-#define SP_GUESS_REACH (8ULL << 20) /* a frame is believed to be smaller than the usual limit of a whole stack */
+#define SP_GUESS_REACH (8ULL << 20) /* a frame is smaller than the usual limit of a whole stack */
 
 enum { SP_ROW_STEPS = SP_INDEX_COUNT_BITS };
 
-/* The stop at a rule that says where something begins. */
+/* The stop for a rule that marks a root. */
 SP_STEP_INLINE sp_u32 sp_root_stop(const struct sp_rule *rule)
 {
 	if (rule->reg == SP_ROOT_FIBER)
@@ -48,7 +48,9 @@ SP_STEP_INLINE sp_u64 sp_frame_marks(sp_u32 how)
 	return how & SP_HOW_DERIVED ? SP_FRAME_DERIVED : 0;
 }
 
-/* Stack ids are hashes of their frame words and stop: an odd multiplier (2^64 / golden ratio) and a xor shift a word.
+/*
+ * Stack ids are hashes of the frame words and the stop: per word, a multiplication by an odd number (2^64 / golden
+ * ratio) and a xor shift.
  */
 SP_STEP_INLINE sp_u64 sp_hash_mix(sp_u64 hash, sp_u64 word)
 {
@@ -77,7 +79,7 @@ SP_STEP_INLINE sp_u32 sp_row_search(const struct sp_segment *segment, sp_u32 at,
 		half = n >> 1;
 		row = lo + half;
 		sp_opaque(row);
-		/* Without a branch, which nobody could predict: all ones if the row begins at or before pc. */
+		/* No branch, since none could predict it: all ones if the row begins at or before pc. */
 		before = (sp_u32)((sp_s32)((segment->word[row & (SP_SEG_WORDS - 1)] & 0xffff) - pc - 1) >> 31);
 		lo += half & before;
 		n -= half;
@@ -119,7 +121,9 @@ SP_STEP_INLINE int sp_rule_get(SP_WALK *w, sp_u32 at, struct sp_rule *ret_rule)
 	return 0;
 }
 
-/* The caller of a leaf without a frame; its frame pointer is the register's. 0, or -1: there is a frame, or no caller.
+/*
+ * Steps from a leaf without a frame; its caller's frame pointer is in the register. 0; -1: it has a frame, or there is
+ * no caller.
  */
 SP_STEP_INLINE int sp_step_frameless(SP_WALK *w, struct sp_regs *regs, sp_u32 *how)
 {
@@ -139,10 +143,10 @@ SP_STEP_INLINE int sp_step_frameless(SP_WALK *w, struct sp_regs *regs, sp_u32 *h
 }
 
 /*
- * No unwind information: the frame pointer, if it leads to a return address behind a call; at the leaf, which may not
- * have set up a frame, else the word at the stack pointer. A frame pointer of 0 is the psABI's mark of the outermost
- * frame, of one that was called from; the sample's own code may use the register for anything. Whatever comes of it is
- * marked guessed by the caller.
+ * Steps without unwind information: by the frame pointer, if that leads to a return address behind a call. A leaf may
+ * not have set up its frame, so there the word at the stack pointer is tried next. A frame pointer of 0 marks the
+ * outermost frame (psABI), but not in the leaf, whose code may use the register for anything. The caller marks the
+ * result as guessed.
  */
 SP_STEP_INLINE sp_u32 sp_step_guess(SP_WALK *w, struct sp_regs *regs, sp_u32 *how)
 {
@@ -167,7 +171,10 @@ SP_STEP_INLINE sp_u32 sp_step_guess(SP_WALK *w, struct sp_regs *regs, sp_u32 *ho
 	return !fp && !(*how & (SP_HOW_NO_FP | SP_HOW_FIRST)) ? SP_STOP_COMPLETE : SP_STOP_NO_UNWIND;
 }
 
-/* A register's value, and its bit in *unsure if it is only what the sample had; or a stop. */
+/*
+ * A register's value, or a stop. Its bit in *unsure is set if the value is only the sample's and may have changed
+ * since.
+ */
 SP_STEP_INLINE sp_u32 sp_reg_get(const struct sp_regs *regs, sp_u32 how, sp_u32 reg, sp_u64 *ret, sp_u32 *unsure)
 {
 	if (reg == SP_REG_SP) {
@@ -217,11 +224,11 @@ SP_STEP_INLINE sp_u32 sp_cfa(SP_WALK *w, const struct sp_regs *regs, sp_u32 how,
 	return SP_STEP_NEXT;
 }
 
-/* What is found out of a frame's caller. */
+/* What is found out about a frame's caller. */
 struct sp_caller {
 	sp_u64 cfa, ip, fp;
 	sp_u32 how;
-	sp_u32 unsure; /* a bit for each register that was used though it is only what the sample had */
+	sp_u32 unsure; /* a bit for each register used whose value is only the sample's (sp_reg_get) */
 };
 
 /* The caller's frame pointer. Sets SP_HOW_NO_FP where it is lost. */
@@ -263,7 +270,7 @@ SP_STEP_INLINE sp_u32 sp_caller_ip(SP_WALK *w, const struct sp_regs *regs, sp_u3
 											      : SP_STEP_NEXT;
 }
 
-/* Which of r[] hold in the caller; its base register into regs, where this file tells. */
+/* The registers in r[] that are valid in the caller; its base register is read if this file's rules have it. */
 SP_STEP_INLINE sp_u32 sp_caller_regs(SP_WALK *w, struct sp_regs *regs, sp_u32 how, const struct sp_rule *rule,
 				     sp_u64 cfa)
 {
@@ -275,13 +282,8 @@ SP_STEP_INLINE sp_u32 sp_caller_regs(SP_WALK *w, struct sp_regs *regs, sp_u32 ho
 }
 
 /*
- * A frame must lie above the one that it called (the stack grows down), but where the stack changes: for a signal's,
- * which may have come from another one, and where the rule says so, and for a return address in a register, which may
- * have no frame yet.
- */
-/*
- * Whether the caller's frame may begin where this one ends: its return address is in a register, or, where the function
- * was interrupted and calls nobody, was popped, and still lies below the stack pointer (OCaml's caml_c_call).
+ * Whether the caller's frame may begin where this one ends: its return address is in a register, or this is a leaf that
+ * has popped it, so that it lies below the stack pointer (OCaml's caml_c_call).
  */
 SP_STEP_INLINE int sp_may_be_empty(sp_u32 how, const struct sp_rule *rule)
 {
@@ -297,6 +299,7 @@ SP_STEP_INLINE sp_u32 sp_caller_find(SP_WALK *w, const struct sp_regs *regs, sp_
 		return r;
 	if ((c->cfa & 7) || c->cfa >= SP_USER_END || c->cfa < 4096)
 		return SP_STOP_CFA;
+	/* The stack grows down, so a caller's frame lies above; except behind a signal or a change of stacks. */
 	if ((rule->ra & SP_RULE_RA_MASK) == SP_RA_SWITCH)
 		c->how |= rule->add ? SP_HOW_GUESSED : 0;
 	else if (!(rule->ra & SP_RULE_SIGNAL) &&
@@ -307,15 +310,15 @@ SP_STEP_INLINE sp_u32 sp_caller_find(SP_WALK *w, const struct sp_regs *regs, sp_
 	return r == SP_STEP_NEXT ? sp_caller_ip(w, regs, how, rule, c) : r;
 }
 
-/* Of a function that never returns: what it would return to may be made up, at the top of a stack. */
+/* For a function that never returns: its return address may be made up, at the top of a stack. */
 SP_STEP_INLINE sp_u32 sp_caller_top(const struct sp_rule *rule, sp_u64 cfa)
 {
 	return rule->ra & SP_RULE_FIRST && !(cfa & 15) ? SP_HOW_TOP : 0;
 }
 
 /*
- * Applies a rule. What it takes from a register that may have been changed since is believed where it leads to a return
- * address behind a call, not far away, and then guessed; not where nothing may be (may_guess).
+ * Applies a rule. If it needs a register whose value is only the sample's, the result is accepted, as a guess, if it
+ * leads to a near return address behind a call, and if guesses are allowed (may_guess).
  */
 SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, const struct sp_rule *rule,
 				   int may_guess)

@@ -5,7 +5,7 @@
 static void note_row(struct sp_blob_survey *s, const struct sp_rule *rule, uint64_t bytes)
 {
 	s->n_rows++;
-	if (rule->cfa == SP_CFA_NONE) /* a gap: nothing is known from there on */
+	if (rule->cfa == SP_CFA_NONE) /* a gap */
 		return;
 	if (rule->ra & SP_RULE_DERIVED) {
 		s->n_derived_rows++;
@@ -23,7 +23,7 @@ static void survey_group(const struct sp_blob *b, uint32_t group, struct sp_blob
 {
 	uint32_t word = sp_blob_index(b)[group], n = word & SP_INDEX_COUNT_MASK;
 	const uint32_t *row = sp_blob_rows(b) + (word >> SP_INDEX_COUNT_BITS);
-	uint32_t start = row[0] & 0xffff; /* a group's first row begins with it */
+	uint32_t start = row[0] & 0xffff; /* a group's first row is at its first byte */
 	const struct sp_rule *rules = sp_blob_rules(b);
 
 	for (uint32_t i = 0; i < n; i++) {

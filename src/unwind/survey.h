@@ -13,11 +13,11 @@
 
 struct sp_blob_survey {
 	uint64_t n_rows;
-	uint64_t n_derived_rows;  /* not told by the file but derived from its instructions */
+	uint64_t n_derived_rows;  /* rows not from the file's tables but derived from its instructions */
 	uint64_t n_bad[SP_N_BAD]; /* rows, by reason */
 	uint64_t derived_bytes;   /* of code with derived rules */
-	uint64_t told_bytes;      /* with one that the file tells, one that cannot be expressed too */
-	uint64_t bad_bytes;       /* of these, without one that can be */
+	uint64_t told_bytes;      /* of code with rules from the file, inexpressible ones included */
+	uint64_t bad_bytes;       /* of these, with a rule that could not be expressed */
 };
 
 struct sp_blob_survey sp_blob_survey(const struct sp_blob *b);

@@ -14,9 +14,9 @@
 
 enum { SP_GRAIN = 64 }; /* words: tables begin on cache lines, and the list of runs stays short */
 
-struct sp_run { /* of words; the runs cover all segments without a gap, in order */
+struct sp_run { /* a run of words; together the runs cover all segments without a gap, in order */
 	uint32_t at, n;
-	uint32_t file;  /* whose table it holds, 0 = free; copies of that file follow in next[] */
+	uint32_t file;  /* the file whose table it holds, 0 = free; copies of that file follow in next[] */
 	uint64_t check; /* of the blob */
 };
 
@@ -29,11 +29,11 @@ struct sp_tables {
 	int segment_fd[SP_MAX_SEGS];
 	struct sp_run *runs;
 	size_t n_runs, runs_capacity;
-	uint32_t *next; /* [SP_MAX_FILES]: the next file with the same table, 0 = it is the last */
-	int (*make)(void *arg, uint32_t bytes); /* a segment's array */
+	uint32_t *next;                         /* [SP_MAX_FILES]: the next file that shares the table, 0 = none */
+	int (*make)(void *arg, uint32_t bytes); /* makes the array of a segment */
 	void *make_arg;
-	sp_u32 window;    /* of the kernel half: what `used` is stamped with */
-	bool needs_grace; /* free words may still be read by programs that began before they were free */
+	sp_u32 window;    /* the kernel half's current one: `used` is set to it */
+	bool needs_grace; /* free words may still be read by programs that began before they were freed */
 	struct sp_tables_stats stats;
 	struct sp_hotspots hotspots;
 };
@@ -174,7 +174,7 @@ int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct 
 	t->next = calloc(SP_MAX_FILES, sizeof(*t->next));
 	r = t->next ? map_tables(t, tables_fd) : -ENOMEM;
 	if (!r)
-		r = segment_add(t); /* there is always one: sp_tables_grace() puts it in place again */
+		r = segment_add(t); /* at least one always exists: sp_tables_grace() writes it again */
 	if (r < 0) {
 		sp_tables_free(t);
 		return r;
@@ -189,7 +189,7 @@ void sp_tables_from(struct sp_tables *t, int (*make)(void *arg, uint32_t bytes),
 	t->make_arg = arg;
 }
 
-/* The update of an array of maps waits for the programs that run (not for sleepable ones). */
+/* Updating an array of maps waits for all running programs to end (not for sleepable ones). */
 int sp_tables_grace(struct sp_tables *t)
 {
 	uint32_t zero = 0;
@@ -216,7 +216,7 @@ static void table_state_set(struct sp_table *table, enum sp_table_state state)
 	__atomic_store_n(&table->state, state, __ATOMIC_RELEASE);
 }
 
-/* The words are free, but for the programs that read a table of them before its state changed. */
+/* Frees the words; programs that found the table before its state changed may still read them. */
 static void run_release(struct sp_tables *t, struct sp_run *run)
 {
 	t->stats.used_bytes -= 4ULL * run->n;
@@ -235,7 +235,7 @@ static struct sp_run *run_at(struct sp_tables *t, uint32_t at)
 	return NULL;
 }
 
-/* Takes a file's table away, which it may have had together with others. */
+/* Takes a file's table away; other files that share it keep it. */
 static void run_leave(struct sp_tables *t, struct sp_run *run, uint32_t file)
 {
 	uint32_t *at = &run->file;
@@ -274,7 +274,7 @@ static void run_evict(struct sp_tables *t, struct sp_run *run)
 	run_release(t, run);
 }
 
-/* Evicts the table that was used the longest time ago. False: nothing is left to evict. */
+/* Evicts the least recently used table. False: there is none. */
 static bool evict_one(struct sp_tables *t)
 {
 	struct sp_run *oldest = NULL;
@@ -295,7 +295,7 @@ static bool evict_one(struct sp_tables *t)
 	return oldest != NULL;
 }
 
-/* A free run of at least n words: there already, by another segment, or by eviction; nobody reads it any more. */
+/* A free run of at least n words: an existing one, in a new segment, or by eviction; nobody reads it any more. */
 static ssize_t room_find(struct sp_tables *t, uint32_t n)
 {
 	ssize_t i = runs_first_fit(t, n);
@@ -340,7 +340,7 @@ static int room_take(struct sp_tables *t, uint32_t n, uint32_t file, uint64_t ch
 }
 
 /* --- writing a table, and comparing one --- */
-/* Both return false where words differ. */
+/* For groups_each(): both return false where the table and the words differ. */
 static bool words_write(const struct sp_tables *t, uint32_t at, const uint32_t *words, uint32_t n)
 {
 	while (n) {
@@ -374,8 +374,9 @@ static uint32_t round_up(uint32_t n, uint32_t to)
 }
 
 /*
- * Words for a table wherever it begins. At a border a group may leave a rest of its rows less one. A run of n words
- * meets n / SP_SEG_WORDS + 1 borders at most, and one more for the rests, which together are smaller than a segment.
+ * Words that a table needs wherever it begins. At a segment's border up to one group less one row stays empty. A run of
+ * n words meets at most n / SP_SEG_WORDS + 1 borders, and one more because of these empty words, which together are
+ * less than a segment.
  */
 static uint32_t words_wanted(const struct sp_blob *b)
 {
@@ -388,8 +389,8 @@ static uint32_t words_wanted(const struct sp_blob *b)
 }
 
 /*
- * Writes or compares the rows group by group, stepping over segment borders, and the index that fits. 1: all is equal;
- * 0: something differs; or a negative errno.
+ * Writes or compares the rows group by group, passing over segment borders, and the matching index. 1: all is equal; 0:
+ * something differs; or a negative errno.
  */
 static int groups_each(const struct sp_tables *t, const struct sp_table *table, const struct sp_blob *b,
 		       bool words(const struct sp_tables *t, uint32_t at, const uint32_t *words, uint32_t n))
@@ -432,7 +433,7 @@ static int table_write(struct sp_tables *t, struct sp_table *table, const struct
 }
 
 /* --- one table for all copies of a file --- */
-/* A build id is only a label, and a check only a hash: every word is compared. */
+/* A build id is only a label, and `check` only a hash: every word is compared. */
 static bool table_equals(const struct sp_tables *t, const struct sp_table *table, const struct sp_blob *b)
 {
 	return table->first == b->first && table->shift == b->shift && table->n_groups == b->n_groups &&
@@ -456,7 +457,7 @@ static int table_share(struct sp_tables *t, uint32_t file, const struct sp_blob 
 {
 	struct sp_run *run = run_with(t, b);
 	struct sp_table *table = &t->table[file], other;
-	int r = run && t->needs_grace ? sp_tables_grace(t) : 0; /* for those that read it before it was evicted */
+	int r = run && t->needs_grace ? sp_tables_grace(t) : 0; /* the file's old table may still be in use */
 
 	if (!run || r < 0)
 		return r;
@@ -506,9 +507,9 @@ void sp_tables_set_code(struct sp_tables *t, uint32_t file, enum sp_table_state 
 
 	if (!file || file >= SP_MAX_FILES)
 		return;
-	/* Tables of copies begin at the same word. */
 	if (t->table[file].state == SP_TABLE_HOTSPOT)
 		sp_hotspots_forget(&t->hotspots, file);
+	/* Copies share a table, so their rules begin at the same word. */
 	run = t->table[file].state == SP_TABLE_LOADED ? run_at(t, t->table[file].rules) : NULL;
 	table_state_set(&t->table[file], state);
 	if (run)

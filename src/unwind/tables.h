@@ -31,8 +31,8 @@ struct sp_hotspots;
  */
 int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct sp_tables **ret_tables);
 /*
- * Segments come from there instead of sp_tables_segment_make(), which takes privileges. A segment: a mappable BPF array
- * of one element of so many bytes; or a negative errno with sp_error_text().
+ * Gets segments from `make` instead of sp_tables_segment_make(), which needs privileges. A segment is a mappable BPF
+ * array of one element of this size; or a negative errno with sp_error_text().
  */
 void sp_tables_from(struct sp_tables *t, int (*make)(void *arg, uint32_t bytes), void *arg);
 int sp_tables_segment_make(void *arg, uint32_t bytes); /* arg is not used */
@@ -41,19 +41,19 @@ void sp_tables_free(struct sp_tables *t);
 /* Loads a valid blob (sp_blob_validate) for a file id, evicting others if need be. The blob stays the caller's. */
 int sp_tables_load(struct sp_tables *t, uint32_t file, const struct sp_blob *blob);
 /*
- * This file, or memory without a file, has no table. state: SP_TABLE_FP: frame-pointer steps; SP_TABLE_V8: V8 made it;
- * SP_TABLE_JIT: made while its program ran, by no runtime that is known (jit.h).
+ * Marks a file, or memory without a file, as having no table. state: SP_TABLE_FP: walked by frame pointers;
+ * SP_TABLE_V8: made by V8; SP_TABLE_JIT: JIT code of no known runtime (jit.h).
  */
 void sp_tables_set_code(struct sp_tables *t, uint32_t file, enum sp_table_state state);
-/* HotSpot's (hotspots.h), with what is known of it. */
+/* The records of Java processes (hotspots.h). */
 struct sp_hotspots *sp_tables_hotspots(struct sp_tables *t);
 int sp_tables_set_hotspot(struct sp_tables *t, uint32_t file, const struct sp_hotspot *h);
-/* This number is of no file any more: ABSENT, never used. Only while no program runs that might have met it. */
+/* The number belongs to no file any more: ABSENT, never used. Only while no BPF program runs that may have met it. */
 void sp_tables_forget(struct sp_tables *t, uint32_t file);
-/* Returns when no program of the kernel half that began before this call still runs (0 to some 30 ms). */
+/* Returns when no BPF program that was running at the call still runs (0 to some 30 ms). */
 int sp_tables_grace(struct sp_tables *t);
 
-/* The window that begins: what the user half walks from now on was used in it. */
+/* Begins a window: tables that the user half uses from now on count as used in it. */
 void sp_tables_begin_window(struct sp_tables *t, sp_u32 window);
 
 enum sp_table_state sp_tables_state(const struct sp_tables *t, uint32_t file);
@@ -65,7 +65,7 @@ struct sp_tables_stats {
 	uint64_t bytes; /* in segments */
 	uint64_t used_bytes;
 	uint32_t n_loaded;  /* files that have one */
-	uint64_t n_shared;  /* times that a file was given the table of another with the same content */
+	uint64_t n_shared;  /* files that got the table of another one with the same content */
 	uint64_t n_evicted; /* tables */
 };
 struct sp_tables_stats sp_tables_stats(const struct sp_tables *t);

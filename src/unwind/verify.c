@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEFORE = 12 << 10, BEHIND = 4 << 10 }; /* of a place: nearly all functions that have it */
+enum { BEFORE = 12 << 10, BEHIND = 4 << 10 }; /* bytes read around a place: enough for nearly all functions */
 
 static int add_fde(void *arg, uint64_t start, uint64_t size)
 {
@@ -29,7 +29,7 @@ static size_t leave_covered(const struct sp_code_spans *fdes, uint64_t *places, 
 	return n_left;
 }
 
-/* What is far from all places is taken as covered. With many places less is near, so that all of it is looked at. */
+/* Marks code far from all places as covered. With many places "near" is smaller, so that the code fits the limit. */
 static int add_distant(struct sp_code_spans *s, const uint64_t *places, size_t n)
 {
 	uint64_t at = 0, share = SP_DERIVE_MAX_CODE / n;
@@ -59,7 +59,7 @@ static size_t leave_verified(const struct sp_derived *d, uint64_t *places, size_
 	return n_left;
 }
 
-/* Of these, in code without FDE, those that the code around them tells. */
+/* Keeps the places outside FDEs where rows derived from the code around them confirm the frame pointer. */
 static int leave_derived(struct sp_elf *e, struct sp_code_spans *covered, uint64_t *places, size_t *n)
 {
 	struct sp_derived d;
@@ -73,7 +73,7 @@ static int leave_derived(struct sp_elf *e, struct sp_code_spans *covered, uint64
 	return r;
 }
 
-/* Those of framed functions are found out fast; they go to told, and the others remain. */
+/* Moves the places in framed functions, which are found fast, to `told`; the others remain. */
 static int part_framed(struct sp_elf *e, const struct sp_code_spans *covered, uint64_t *places, size_t *n,
 		       uint64_t *told, size_t *ret_n_told)
 {
@@ -97,7 +97,7 @@ static int place_compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* V8's builtins are walked in another way, by which their guesses are made, too. */
+/* V8's builtins are walked by v8.h, also when a frame is guessed, so they are not examined. */
 static int add_builtins(struct sp_elf *e, struct sp_code_spans *covered)
 {
 	struct sp_code_span builtins;

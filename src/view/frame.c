@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* frame.c: how a frame is called and where it lies. */
+/* frame.c: names of frames, and where they are. */
 #include "view/priv.h"
 
 #include "base/encode.h"

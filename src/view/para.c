@@ -27,7 +27,7 @@ FILE *sp_para_begin(struct sp_para *para, const char *label)
 	para->text = NULL;
 	para->words = open_memstream(&para->text, &para->len);
 	para->failed |= !para->words;
-	return para->words ? para->words : para->out; /* unwrapped is better than unsaid */
+	return para->words ? para->words : para->out; /* without memory the text comes unwrapped, but it comes */
 }
 
 static void para_put_word(struct sp_para *para, const char *word, size_t len)

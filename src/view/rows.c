@@ -2,7 +2,7 @@
 /*
  * rows.c: the rows of a profile, merged by what a view shows of them.
  *
- * A profile tells stacks apart by the byte where each frame stood; a view that shows names alone would print the same
+ * In a profile, stacks differ by the exact address of each frame; a view that shows only names would print the same
  * block many times. Each row becomes an array of words (comm, pid, and for both halves the state and one word for each
  * frame), and equal arrays are interned to one number, whose values add up. 4 bytes a frame, where text would take 30.
  */
@@ -50,9 +50,9 @@ static uint32_t id_of(const struct sp_profile *p, uint32_t frame, bool exact)
 }
 
 /*
- * A stack is missed when there was one and nothing is known of it (the sample could not be unwound at all, or its
- * frames were lost on the way): that is where bcc prints its placeholder. Where there is none (kernel threads, samples
- * inside execve and exit, samples in user mode for the kernel's half) bcc prints nothing, and neither do we.
+ * A stack is missed if there was one but no frame of it is known: the sample could not be unwound, or its frames were
+ * lost. There bcc prints a placeholder. Where there was no stack (kernel threads, samples inside execve and exit, the
+ * kernel half of samples in user mode) bcc prints nothing, and neither do we.
  */
 static uint32_t half_word(const struct sp_profile *p, uint32_t number, bool exact)
 {
@@ -137,7 +137,7 @@ static int rows_add_rows(const struct sp_profile *p, const struct sp_view_option
 		int64_t number;
 
 		r = rows_words_of(p, row, o, flags, &w);
-		data = w.data; /* may have moved, whether or not that went well */
+		data = w.data; /* may have moved, even after a failure */
 		if (r < 0)
 			return r;
 		number = sp_intern_add(rows->keys, w.data, w.n * sizeof(*w.data));
@@ -201,7 +201,7 @@ static int compare_rows(const void *x, const void *y, void *arg)
 	return order ? order : compare_halves(o->p, &a->kernel, &b->kernel);
 }
 
-/* Drops the rows that add up to nothing (a value that this event does not have) and fills in the others. */
+/* Drops rows whose values add up to 0 (they lack the value shown), and completes the others. */
 static void rows_sort(struct sp_rows *rows)
 {
 	size_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sort.c: groups in the order that was asked for. sp_totals_by() gives them by falling self. */
+/* sort.c: sorts groups as asked for. sp_totals_by() gives them by descending self. */
 #include "profile/totals.h"
 #include "view/priv.h"
 
@@ -21,7 +21,7 @@ static int falling(int64_t a, int64_t b)
 	return (a < b) - (a > b);
 }
 
-/* Where the key is equal: by self, total and number, as before. */
+/* Equal keys are ordered as before: by self, total and number. */
 static int compare(const void *x, const void *y, void *arg)
 {
 	const struct sp_total *a = x, *b = y;

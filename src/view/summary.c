@@ -15,14 +15,14 @@
 
 enum { LABEL_COLUMNS = 12, MAX_NAMED = 5, MAX_REASONS = 64, N_CLASSES = SP_CLASS_ABSENT + 1 };
 
-/* Samples by what became of their user stacks. */
+/* Samples by the class of their user stacks. */
 struct classes {
 	int64_t all;
 	int64_t n[N_CLASSES];
 	int64_t reasons[N_CLASSES][MAX_REASONS];
-	int64_t derived;   /* whole, by rows that the file does not have but its instructions tell */
-	int64_t runtime;   /* whole, by what runtimes tell of the code that they make */
-	int64_t shortened; /* whole, but for the middle, which was left out */
+	int64_t derived;   /* whole, thanks to rows derived from instructions */
+	int64_t runtime;   /* whole, thanks to what runtimes tell about the code that they make */
+	int64_t shortened; /* whole, but stored without their middle */
 };
 
 /* The marks of a whole stack's frames. */
@@ -67,7 +67,7 @@ static void say_reasons(const int64_t *reasons, FILE *words)
 	}
 }
 
-/* What whole stacks begin with, if it is not the program's start. */
+/* The roots of whole stacks, except the program's start. */
 static void say_begins(const int64_t *reasons, FILE *words)
 {
 	const char *gap = "; of the complete,";
@@ -80,7 +80,7 @@ static void say_begins(const int64_t *reasons, FILE *words)
 	}
 }
 
-/* Shares are of the samples that have a user stack; those without are no fault of the unwinder. */
+/* Shares are of the samples with a user stack: those without one are no failure of the unwinder. */
 static void say_stacks(const struct classes *c, FILE *words)
 {
 	const int64_t *n = c->n;
@@ -124,7 +124,7 @@ static void say_samples(const struct sp_summary *s, int64_t held, uint64_t durat
 		fputs(" 0", words);
 }
 
-/* The files with a note; of the first few, the names. */
+/* The number of files with a note, and the names of the first few. */
 static void say_notes(const struct sp_profile *p, FILE *words)
 {
 	uint32_t n = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * summary.h: what is said on stderr after the stacks: the libraries, the samples and what became of them, and what
- * soprof itself used. Not a view: it needs more than a profile, and nobody asks for it by name.
+ * summary.h: the summary on stderr: the libraries, the samples and how complete they are, and what soprof itself used.
+ * Not a view: it needs more than a profile, and no option names it.
  *
  * The libraries, the classes of user stacks, the reasons why stacks were cut and the notes of files (sp_file.note) come
- * from the profile; the rest is told by who made it, in a plain struct that this function only reads. Value 0 of the
- * profile must be the number of samples. Lines are at most `width` columns long, as far as a single word allows.
- * Returns 0 or a negative errno (memory); the caller checks the stream's error flag. Reentrant.
+ * from the profile; all else comes in a plain struct, which is only read. Value 0 of the profile must be the number of
+ * samples. Lines are at most `width` columns long, as far as a single word allows. Returns 0 or a negative errno
+ * (memory); the caller checks the stream's error flag. Reentrant.
  */
 #ifndef SP_VIEW_SUMMARY_H
 #define SP_VIEW_SUMMARY_H
@@ -37,9 +37,9 @@ struct sp_summary {
 	uint64_t bpf_ns;             /* run time of the BPF programs */
 	uint64_t memory_bytes;       /* of all its processes, at the highest */
 	uint64_t map_bytes;          /* of all BPF maps */
-	uint64_t n_tables;           /* unwind tables loaded, each time counted; shown if some were evicted */
+	uint64_t n_tables;           /* unwind tables loaded, repetitions included; shown if some were evicted */
 	uint64_t n_evicted;
-	uint32_t value;        /* that the libraries' shares are of; 0 = the samples */
+	uint32_t value;        /* of which the libraries' shares are; 0 = the samples */
 	uint32_t n_libraries;  /* rows shown at most, 0 = 10 */
 	uint32_t width;        /* columns, 0 = 80 */
 	bool kernel_only;      /* sampled with -K: nothing is said about user stacks */

@@ -8,7 +8,7 @@
 
 static const struct {
 	const char *profile_unit;
-	uint64_t from; /* used when the largest value is at least this */
+	uint64_t from; /* for a largest value from here on */
 	struct sp_unit unit;
 } units[] = {
     {"nanoseconds", 1000000000, {"s", 1e9, 2}},    {"nanoseconds", 1000000, {"ms", 1e6, 1}},

@@ -20,7 +20,7 @@ static const char *value_name_of(const struct sp_profile *p, uint32_t value)
 	return *name ? name : "value";
 }
 
-/* The value that counts samples; as many as there are values: none. */
+/* The value that counts samples; the number of values: none does. */
 static uint32_t samples_of(const struct sp_profile *p)
 {
 	uint32_t i = 0, n = sp_profile_n_value_types(p);

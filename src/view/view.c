@@ -19,7 +19,7 @@ const struct sp_view *sp_view_by_name(const char *name)
 	return NULL;
 }
 
-/* A file that is named by nothing but a suffix (".svg", "dir/.svg") has no suffix. */
+/* A file whose name is only a suffix (".svg", "dir/.svg") has none. */
 static bool ends_in(const char *path, const char *suffix)
 {
 	size_t n = strlen(path), m = strlen(suffix);

@@ -21,42 +21,42 @@ struct sp_profile;
 /* Names of enum sp_total_by for options. */
 extern const char *const sp_view_groupings[SP_N_TOTAL_BY]; /* "library", "function" ... */
 
-/* The order of groups: falling, names rising. */
+/* The order of groups: descending; names ascending. */
 enum sp_sort { SP_SORT_SELF, SP_SORT_TOTAL, SP_SORT_SAMPLES, SP_SORT_NAME, SP_N_SORTS };
 extern const char *const sp_view_sorts[SP_N_SORTS]; /* "self", "total" ... */
 
 struct sp_diff;
 struct sp_totals;
 struct sp_view_options {
-	const char *header;     /* text: the line(s) before the stacks, without the last newline; NULL = none */
-	const char *title;      /* svg */
-	const char *subtitle;   /* svg; NULL = none */
-	uint32_t value;         /* index of the value shown where a view shows one */
-	bool all_values;        /* table: a column for each in place of the one (costs.h) */
-	bool has_second;        /* svg, folded, html: beside the value what it was before: the old one */
-	uint32_t second;        /* its index; the value itself is the new one */
-	const char *value_name; /* svg, html: of a second value, which the joined profile calls "old", "new"; or NULL */
+	const char *header;          /* text: the line(s) before the stacks, without the last newline; NULL = none */
+	const char *title;           /* svg */
+	const char *subtitle;        /* svg; NULL = none */
+	uint32_t value;              /* index of the value shown where a view shows one */
+	bool all_values;             /* table: a column for each value (costs.h) */
+	bool has_second;             /* svg, folded, html: beside the value an older one, to compare with */
+	uint32_t second;             /* its index; the value itself is the new one */
+	const char *value_name;      /* svg, html: name of the value that the joined profile calls "new"; or NULL */
 	const struct sp_diff *diff;  /* html, svg: the diff whose `joined` this is, before filters; NULL = none */
-	bool absolute;               /* svg: differences of the two values; else of their shares of all */
+	bool absolute;               /* svg: differences of values, not of shares */
 	bool icicle;                 /* svg: the root at the top */
-	bool user_only, kernel_only; /* as sampled with -U, -K: no delimiters, no placeholders for the other half */
+	bool user_only, kernel_only; /* sampled with -U, -K: no delimiters, no placeholders for the other half */
 	bool delimiter;              /* text, folded: -d */
 	bool annotate;               /* text, folded: -a: kernel frames end in _[k] */
 	bool verbose;                /* text: -v: name+0xOFFSET [library] */
 	bool addresses;              /* text: -A: the frame's offset in hex before the name */
-	bool ascending;              /* text: rows by rising count (the default of the command) */
+	bool ascending;              /* text: rows by ascending count (the command's default) */
 	enum sp_total_by by;         /* table, csv, json */
 	enum sp_sort sort;           /* table, csv, json */
-	uint32_t limit;              /* table, csv, json: rows shown, 0 = all; how many were left out is said */
-	/* table, csv, json: sums that are more exact than the profile's own, in its numbers and by `by`; NULL = none */
+	uint32_t limit;              /* table, csv, json: rows shown, 0 = all; the number left out is shown */
+	/* table, csv, json: sums more exact than the profile's, with its numbers and grouped by `by`; NULL = none */
 	const struct sp_totals *totals;
 	bool callers, callees;                /* tree, svg: leaf to root, root to leaf (the default); tree: both */
 	const char *focus;                    /* tree, svg: around frames of these functions (a glob); NULL = all */
 	bool focus_is_library;                /* the glob is of libraries */
 	enum sp_tree_granularity granularity; /* tree, svg */
 	bool fold_recursion;                  /* tree, svg */
-	double min_share;                     /* tree: nodes with less, 0 to 1, are added up */
-	bool external; /* gprof, gmon, pairs: all callers outside of the libraries called are one */
+	double min_share;                     /* tree: nodes with a smaller share (0 to 1) are joined */
+	bool external; /* gprof, gmon, pairs: all callers outside the counted libraries are one */
 	bool colour;   /* escape sequences for a terminal */
 };
 
@@ -70,7 +70,7 @@ struct sp_view {
 	bool calls;          /* needs counted calls: -ENODATA for other profiles */
 	bool packages;       /* shows the libraries' packages, whatever it groups by: the caller looks them up */
 	int (*write)(const struct sp_profile *p, const struct sp_view_options *o, FILE *out);
-	/* A second file, without which the first is of no use: its name is the first one's with this behind it. */
+	/* The suffix of a second file that the first one needs. */
 	const char *beside; /* NULL: there is none */
 	int (*write_beside)(const struct sp_profile *p, const struct sp_view_options *o, FILE *out);
 };

@@ -16,7 +16,7 @@ size_t sp_sigreturn_before(const uint8_t *code, size_t n)
 	return head >= sizeof(narrow) && code[head - 1] == narrow[0] ? SP_SIGRETURN_TAIL_BYTES + sizeof(narrow) : 0;
 }
 
-/* NULL: it is no code. Bytes of data may be the same: those that sp_sigreturn_before() compares with are. */
+/* NULL: not code. Only code counts, since data may have the same bytes (sp_sigreturn_before() has them itself). */
 static const struct sp_elf_segment *code_at(const struct sp_elf *e, uint64_t offset)
 {
 	for (size_t i = 0; i < sp_elf_n_segments(e); i++) {
@@ -27,7 +27,7 @@ static const struct sp_elf_segment *code_at(const struct sp_elf *e, uint64_t off
 	return NULL;
 }
 
-/* NULL: they cannot be read. */
+/* NULL: not readable. */
 static const uint8_t *bytes_at(struct sp_sigreturn_window *w, uint64_t start, uint64_t end, uint64_t segment_end)
 {
 	if (start < w->start || end > w->start + w->n) {

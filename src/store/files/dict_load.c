@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* dict_load.c: loads a dictionary from the chunks of a day file. A damaged chunk is taken from another file of the
- * day. */
+/* dict_load.c: loads a dictionary from the chunks of a day file; a damaged chunk from another file of the same day. */
 #include "store/priv.h"
 
 #include "base/error.h"
@@ -60,8 +59,10 @@ static void chunk_reader_done(struct chunk_reader *reader)
 	sp_chunk_done(&reader->c);
 }
 
-/* Loads chunks of another file of the day from `from` on, until there is no gap before seq: there a chunk may hold
- * several. */
+/*
+ * Loads chunks from `from` on from another file of the day, whose chunks may join several, until there is no gap before
+ * seq.
+ */
 static void load_from_sibling(struct sp_day_file *sibling, struct sp_dict_arrays *d, uint64_t from, uint64_t seq)
 {
 	struct chunk_reader reader = chunk_reader_for(d);
@@ -79,7 +80,7 @@ static void load_from_sibling(struct sp_day_file *sibling, struct sp_dict_arrays
 	chunk_reader_done(&reader);
 }
 
-/* SQLite may not find chunks that are there. Tried once, and not on a file that is being written. */
+/* Salvages chunks that SQLite does not find. Tried once, and never on a file that is being written. */
 static void salvage_chunks(struct sp_store *store, struct sp_day_file *f, struct sp_dict_arrays *d, uint64_t from,
 			   uint64_t seq)
 {
@@ -185,8 +186,10 @@ static uint64_t find_last_chunk(struct sp_day_file *f, struct sp_dict_arrays *d,
 	return last;
 }
 
-/* Loads from the file of hours, and keys from that of minutes, since hours have none; then what is missing from
- * minutes. The rest is left to the file itself. */
+/*
+ * Loads chunks from the file of hours, keys from that of minutes, since hours have none, and then what is missing from
+ * minutes. The file itself gives the rest.
+ */
 static void load_from_coarser(struct sp_store *store, struct sp_day_file *f, struct sp_dict_arrays *d, uint64_t to)
 {
 	struct sp_day_file minutes = {0}, hours = {0};
@@ -204,7 +207,7 @@ static void load_from_coarser(struct sp_store *store, struct sp_day_file *f, str
 		in_hours = load_chunks(&minutes, d, &keys, 0, in_hours, sp_dict_apply_keys_only);
 	if (in_hours > 0)
 		d->last_seq = load_chunks(&hours, d, &reader, 0, in_hours, apply_next);
-	sp_dict_check_keys(d); /* chunks that come later overwrite them */
+	sp_dict_check_keys(d); /* chunks that follow overwrite them */
 	if (f->day.resolution == SP_RES_10S && minutes.db)
 		d->last_seq = SP_MAX(d->last_seq, load_chunks(&minutes, d, &reader, d->last_seq + 1, to, apply_next));
 	sp_file_close(&minutes);

@@ -109,7 +109,7 @@ void sp_directory_close(struct sp_directory *d)
 	*d = (struct sp_directory){.fd = -1};
 }
 
-/* Follows the pid in the lock file while the process has the store open. */
+/* In the lock file, behind the pid, while that process has the store open. */
 #define OPEN " open"
 
 /* The stores that this process has locked. */
@@ -138,7 +138,7 @@ static int add_held(struct held_lock *h, const struct sp_directory *d)
 	return 0;
 }
 
-/* For people and for the next writer; the lock itself is the kernel's. */
+/* For people and for the next writer; the lock itself is in the kernel. */
 static void write_holder(int fd, const char *word)
 {
 	char text[32];

@@ -28,8 +28,10 @@ static const char schema[] =
     "CREATE TABLE event(from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,"
     " text TEXT NOT NULL, data TEXT NOT NULL, PRIMARY KEY(from_ns, kind, subject)) WITHOUT ROWID;";
 
-/* Tables added after version 1 was first released; readers can do without. The version is stored twice, since a
- * flipped bit in the header could make it a newer one. */
+/*
+ * Tables added after version 1 was first released; readers do not need them. The version is stored twice, because a
+ * flipped bit in the header could turn it into a newer one.
+ */
 static const char format_table[] = "CREATE TABLE IF NOT EXISTS format(version INTEGER NOT NULL);"
 				   "INSERT INTO format SELECT 1 WHERE NOT EXISTS (SELECT * FROM format);";
 _Static_assert(SP_STORE_VERSION == 1, "and in the line before this one");
@@ -278,7 +280,7 @@ static bool has_known_format(struct sp_day_file *f)
 	return version > 0 && version <= SP_STORE_VERSION;
 }
 
-/* Is it a day file, and of which day and resolution? */
+/* Whether it is a day file, and of which day and resolution. */
 static int identify_file(struct sp_day_file *f)
 {
 	int64_t version = query_number(f, "PRAGMA user_version"),
@@ -323,7 +325,7 @@ bool sp_file_is_newer(const struct sp_directory *d, const char *name)
 	return !known;
 }
 
-/* True for a copy without a journal. Opened as immutable, because SQLite would create files beside it. */
+/* Whether it is a copy without a journal. It is then opened as immutable, or SQLite would create files beside it. */
 static bool has_no_journal(const struct sp_directory *d)
 {
 	static const char *const ends[] = {"-wal", "-journal"};
@@ -345,7 +347,7 @@ static int open_for_reading(const struct sp_directory *d, struct sp_day_file *f)
 	r = r < 0 ? r : identify_file(f);
 	if (r != -EROFS && r != -EACCES && r != -EIO && r != -ENOENT && r != -EPERM)
 		return r;
-	/* WAL mode needs to create -shm. Where we may not, no writer of ours can be running either */
+	/* WAL mode needs to create -shm; where we may not, no writer of ours can be running either */
 	(void)sqlite3_close(f->db);
 	f->db = NULL;
 	sp_error_clear();
@@ -356,7 +358,7 @@ static int open_for_reading(const struct sp_directory *d, struct sp_day_file *f)
 
 static int open_for_writing(const struct sp_directory *d, struct sp_day_file *f)
 {
-	/* SQLite would create it readable by everybody */
+	/* SQLite would make it readable by all */
 	int fd = openat(d->fd, f->day.name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, MODE);
 	if (fd < 0)
 		return sp_fail(-errno, "open %s/%s", d->path, f->day.name);
@@ -444,6 +446,6 @@ bool sp_file_is_intact(struct sp_day_file *f)
 	int r = sp_file_prepare(f, "PRAGMA quick_check(1)", &s), code = r < 0 ? SQLITE_ERROR : sqlite3_step(s);
 	const char *result = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
 
-	/* a read error is not damage */
+	/* an error of reading is no damage */
 	return result ? strcmp(result, "ok") == 0 : r == 0 && code != SQLITE_CORRUPT && code != SQLITE_NOTADB;
 }

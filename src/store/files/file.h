@@ -34,7 +34,7 @@ struct sp_lock {
 int sp_directory_lock(const struct sp_directory *d, struct sp_lock *ret_lock);
 void sp_directory_unlock(struct sp_lock *lock);
 void sp_directory_alive(const struct sp_lock *lock);
-/* Does the path still lead to this directory and its lock file? */
+/* Whether the path still leads to this directory and its lock file. */
 bool sp_directory_is_in_place(const struct sp_directory *d, const struct sp_lock *lock);
 
 struct sp_day {
@@ -53,7 +53,7 @@ int sp_directory_set_aside(const struct sp_directory *d, const char *name);
 /* -EPROTONOSUPPORT: the file is of a newer version. */
 int sp_directory_check_version(const struct sp_directory *d, const char *name);
 
-/* For a header with a newer version: does the table `format` not contradict it? */
+/* If the header has a newer version: whether the table `format` does not contradict it. */
 bool sp_file_is_newer(const struct sp_directory *d, const char *name);
 
 /* Prepared statements of the writer, cached for each file. */
@@ -83,7 +83,7 @@ void sp_file_close(struct sp_day_file *f);
 /* Ends WAL mode: writes everything to the file itself and removes the journal. */
 int sp_file_finish(struct sp_day_file *f);
 int sp_file_checkpoint(struct sp_day_file *f);
-/* Was it removed, renamed or replaced since it was opened? */
+/* Whether it was removed, renamed or replaced after it was opened. */
 bool sp_file_has_moved(struct sp_day_file *f);
 /* Runs quick_check, which reads the whole file. */
 bool sp_file_is_intact(struct sp_day_file *f);

@@ -17,7 +17,7 @@ enum { NS_PER_MS = 1000000, MOVED_MS = 1000, MAX_SOURCES = 256, MAX_GENERATIONS 
 static const uint64_t period_s[SP_N_RESOLUTIONS] = {10, 60, 3600};
 
 /* --- dictionaries --- */
-/* The last chunk that the range needs: reading all chunks at once allows the coarser files, which have fewer. */
+/* The last chunk that the range needs: read all at once, chunks may come from coarser files, which have fewer. */
 static uint64_t find_last_chunk(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk)
 {
 	SP_STATEMENT *s = NULL;
@@ -119,7 +119,7 @@ static int read_sources(struct sp_scan *scan)
 	SP_STATEMENT *s = NULL, *chunks = NULL;
 	int r = check_sources(&scan->file), code = SQLITE_DONE;
 
-	/* chunks are read later: a flipped bit in the name of a column would then cost all windows */
+	/* checked now, since a flipped bit in the name of a column would later cost all windows */
 	r = r < 0 ? r : sp_file_prepare(&scan->file, "SELECT id, record FROM chunk LIMIT 0", &chunks);
 	r = r < 0 ? r : sp_file_prepare(&scan->file, "SELECT id, name, types FROM source NOT INDEXED LIMIT ?1", &s);
 
@@ -220,7 +220,7 @@ static int open_to_read(const struct sp_directory *d, const struct sp_day *day, 
 	return sp_file_open(d, day, false, f);
 }
 
-/* day_s is a multiple of 86400. */
+/* day_s is a multiple of 86400, which leaves room for the resolution. */
 static uint64_t file_key(uint64_t day_s, int resolution)
 {
 	return day_s + (uint64_t)resolution;
@@ -489,7 +489,7 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 	return r < 0 ? r : 1;
 }
 
-/* Is only this row damaged, or the structure of the file? */
+/* Finds out whether only this row is damaged, or the structure of the file. */
 static int handle_damage(struct sp_scan *scan, bool structure)
 {
 	sp_error_clear();
@@ -502,7 +502,7 @@ static int handle_damage(struct sp_scan *scan, bool structure)
 	return 0;
 }
 
-/* Windows are missing: they were not written, or SQLite does not find them. 1: the file was salvaged, read on. */
+/* If windows are missing, either nobody wrote them or SQLite does not find them. 1: the file was salvaged, read on. */
 static int check_gap(struct sp_scan *scan, uint64_t until_ns)
 {
 	struct sp_store *s = scan->store;

@@ -68,7 +68,7 @@ static const struct field fields[] = {
     FIELD(SP_GROUPS, sp_dict_group, uid, DELTA),
     FIELD(SP_GROUPS, sp_dict_group, comm, PLAIN),
     FIELD(SP_GROUPS, sp_dict_group, cgroup_path, DELTA),
-    /* container and root as one number: root was added later, and records without it did not change */
+    /* one number for both: root was added later, and records without it stay as they were */
     {SP_GROUPS, DELTA, 8, offsetof(struct sp_dict_group, container), 0},
     FIELD(SP_KEYS, sp_dict_key, group, DELTA),
     FIELD(SP_KEYS, sp_dict_key, pid, DELTA),
@@ -354,7 +354,7 @@ static int unpack_nodes(struct sp_chunk *c, struct sp_unpacker *u)
 	return c->ranks.n != c->items[SP_NODES].n || n_new != c->new_frames.n ? -EBADMSG : 0;
 }
 
-/* Keys do not count: chunks of hours lack them. */
+/* Keys are not compared, since chunks of hours have none. */
 static bool continues_chunk(const struct sp_chunk *c, const uint32_t first[SP_N_DICT_KINDS])
 {
 	for (size_t i = 0; i < SP_KEYS; i++)

@@ -30,8 +30,7 @@ struct sp_chunk {
 	struct sp_items bytes;             /* char: the strings, each with its NUL */
 	struct sp_items ranks, new_frames; /* uint32_t: of the nodes */
 	bool skip_nodes;                   /* sp_chunk_unpack() leaves the nodes out */
-	bool nodes_in_record; /* sp_chunk_unpack() leaves them in `record`, which stays open, and sets only their number
-			       */
+	bool nodes_in_record; /* sp_chunk_unpack() leaves them in `record`, which stays open, and only counts them */
 	struct sp_unpacker *record;
 };
 void sp_chunk_done(struct sp_chunk *c);

@@ -14,7 +14,7 @@ static size_t item_bytes(enum sp_dict_kind kind)
 	return kind == SP_STRINGS ? sizeof(uint32_t) : sp_dict_kind_bytes(kind);
 }
 
-/* Grows to at least n items. Those from `first` on are left for the caller to fill. */
+/* Grows to at least n items, and leaves those from `first` on to be filled by the caller. */
 static int grow_unfilled(struct sp_items *items, size_t first, size_t n, size_t each)
 {
 	if (n <= items->n)
@@ -33,7 +33,7 @@ static int grow_unfilled(struct sp_items *items, size_t first, size_t n, size_t 
 	return 0;
 }
 
-/* The capacity behind the new items is not touched, which would take memory. */
+/* Zeroes the new items only: untouched capacity takes no memory. */
 static int grow_zeroed(struct sp_items *items, size_t n, size_t each)
 {
 	return grow_unfilled(items, n, n, each);
@@ -224,13 +224,13 @@ static uint32_t find_successor(const struct sp_dict_arrays *d, uint32_t after, u
 	return rank < s->n ? ((const uint32_t *)d->successor_table.data)[s->at + rank] : 0;
 }
 
-/* Frame 0 is unknown, except the root's. */
+/* Frame 0 is unknown and has no successors, except the root's. */
 static bool has_successors(uint32_t parent, uint32_t after)
 {
 	return after != 0 || parent == 0;
 }
 
-/* In the order of numbers: successors are known before they are referred to. */
+/* In ascending order, so that successors are known before they are referred to. */
 static int find_frames(struct sp_dict_arrays *d)
 {
 	const uint32_t *parents = d->items[SP_NODES].data;
@@ -253,7 +253,7 @@ static int find_frames(struct sp_dict_arrays *d)
 	return r;
 }
 
-/* Frees what is behind the first n items, 4 bytes each. */
+/* Keeps the first n items, of 4 bytes each, and frees the rest. */
 static void truncate_items(struct sp_items *items, size_t n)
 {
 	void *data = realloc(items->data, n * sizeof(uint32_t));
@@ -263,7 +263,7 @@ static void truncate_items(struct sp_items *items, size_t n)
 	items->capacity = data ? n : items->capacity;
 }
 
-/* Moves the nodes within their arrays: a copy of large arrays would cost memory. */
+/* Moves the nodes within their arrays, since copies of large arrays would need memory. */
 int sp_dict_narrow(struct sp_dict_arrays *d, const struct sp_subtree *subtree)
 {
 	uint32_t *parents = d->items[SP_NODES].data, *frames = d->frame_of.data, number = 0;
@@ -311,7 +311,7 @@ static bool find_parents(uint32_t first, uint32_t *distances, size_t n)
 	bool bad = false;
 
 	for (size_t i = 0; i < n; i++) {
-		bad |= distances[i] - 1 >= first + (uint32_t)i; /* a distance of 0, too */
+		bad |= distances[i] - 1 >= first + (uint32_t)i; /* includes a distance of 0 */
 		distances[i] = first + (uint32_t)i - distances[i];
 	}
 	return !bad;
@@ -337,7 +337,7 @@ static int unpack_lazy_nodes(struct sp_dict_arrays *d, struct sp_unpacker *u, ui
 	return r < 0 || encode_lazy_frames(d, first, frames, n, new_frames, n_new) ? r : -EBADMSG;
 }
 
-/* Makes the nodes of an invalid chunk lost ones. */
+/* Marks the nodes of an invalid chunk as lost. */
 static void clear_nodes(struct sp_dict_arrays *d, const struct sp_chunk *c)
 {
 	struct sp_items *arrays[] = {&d->items[SP_NODES], &d->frame_of};
@@ -387,7 +387,7 @@ static bool has_valid_numbers(const struct sp_dict_arrays *d, const struct sp_ch
 	return true;
 }
 
-/* Nodes that are still in a record will all be filled and need no zeroing. */
+/* Nodes still in a record are all filled later, so they are not zeroed. */
 static int reserve_items(struct sp_dict_arrays *d, const struct sp_chunk *c)
 {
 	bool fills = c->record && c->items[SP_NODES].n > 0;

@@ -33,7 +33,10 @@ struct sp_dict_arrays {
 struct sp_new_successor {
 	uint32_t node, rank, frame;
 };
-/* In place of a frame that is not found yet: with IS_LAZY the rank; with IS_NEW, too, an index into new_successors. */
+/*
+ * Bits of a frame's number while the frame is not known: IS_LAZY: the rest is a rank; with IS_NEW, too: an index into
+ * new_successors.
+ */
 #define SP_FRAME_IS_LAZY UINT32_C(0x80000000)
 #define SP_FRAME_IS_NEW UINT32_C(0x40000000)
 int sp_dict_new(uint64_t day_s, uint64_t generation, struct sp_dict_arrays **ret_dict);
@@ -45,7 +48,7 @@ int sp_dict_reserve_nodes(struct sp_dict_arrays *d, size_t n);
 /* Applies only the keys. What they refer to may come later: call sp_dict_check_keys() then. */
 int sp_dict_apply_keys_only(struct sp_dict_arrays *d, const struct sp_chunk *c);
 void sp_dict_check_keys(struct sp_dict_arrays *d);
-/* Are items missing between those of d and those of c? */
+/* Whether items are missing between those of d and those of c. */
 bool sp_dict_has_gap_before(const struct sp_dict_arrays *d, const struct sp_chunk *c);
 /*
  * Finishes a lazy dictionary: keeps the nodes of the subtree, numbers them anew and finds their frames. The subtree

@@ -25,7 +25,7 @@ struct sp_dict_frame {
 	uint16_t stack_class, reason;
 };
 
-/* The key of windows of 1m and 1h; and what all rows of a key have in common. */
+/* The key of windows of 1m and 1h; also what the keys of one process have in common. */
 struct sp_dict_group {
 	uint32_t exe; /* file */
 	uint32_t uid;
@@ -40,8 +40,10 @@ struct sp_dict_key {
 	uint64_t start_ns, cgroup;
 };
 
-/* Number 0 of each kind means none. Strings in files and functions are numbers of the dictionary; tag and process are
- * 0. */
+/*
+ * In each kind, number 0 is "none". Strings in files and functions are numbers of the dictionary; tag and process are
+ * 0.
+ */
 struct sp_dict {
 	uint64_t generation; /* unique in the store, together with day_s */
 	uint64_t day_s;      /* when its UTC day began */

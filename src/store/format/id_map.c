@@ -13,7 +13,7 @@ enum { SLOTS_MIN = 256 };
 int sp_id_map_init(struct sp_id_map *t)
 {
 	*t = (struct sp_id_map){.n_slots = SLOTS_MIN};
-	/* without randomness an attacker could know the seeds, no more */
+	/* without randomness an attacker could guess the seeds, which is all */
 	(void)!getrandom(t->seeds, sizeof(t->seeds), GRND_NONBLOCK);
 	t->slots = calloc(t->n_slots, sizeof(*t->slots));
 	return !t->slots ? -ENOMEM : 0;

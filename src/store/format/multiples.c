@@ -16,7 +16,7 @@ struct sp_multiples sp_multiples_none(uint32_t n_values)
 	return m;
 }
 
-/* The sum of magnitudes: no sum of some values is larger; false: overflow. */
+/* The sum of magnitudes, which no sum of some of the values exceeds; false: overflow. */
 static bool sum_magnitudes(const int64_t *values, uint32_t n, int64_t *ret_most)
 {
 	int64_t most = 0;

@@ -38,8 +38,10 @@ static int add_pruned_node(struct sp_pruned_tree *tree, uint32_t parent, uint32_
 	return r;
 }
 
-/* Keeps the nodes with at least this sum, and those at the root, because the marks tell how complete stacks were.
- * -E2BIG: too many. */
+/*
+ * Keeps the nodes with at least this sum, and those just below the root, whose marks tell how complete stacks are.
+ * -E2BIG: too many.
+ */
 static int keep_large_nodes(struct sp_subtree_sums *s, double least, struct sp_pruned_tree *tree)
 {
 	uint32_t n = 0;
@@ -120,7 +122,7 @@ static void add_group_rows(struct group_sums *g, const struct sp_subtree_sums *s
 	}
 }
 
-/* Moves what the group has at nodes below the limit to their parents, from the last node to the first. */
+/* Folds nodes below the limit into their parents, from the last to the first. */
 static void fold_small_nodes(struct group_sums *g, const struct sp_pruned_tree *tree)
 {
 	for (uint32_t w = g->n_kept / 64 + 1; w-- > 0;)

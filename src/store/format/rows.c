@@ -40,7 +40,7 @@ int sp_window_rows_reserve(struct sp_window_rows *r, size_t n)
 		return -E2BIG;
 	to = SP_MAX(to, (size_t)1);
 	for (uint32_t i = 0; i < SP_MAX_VALUES; i++) {
-		if (i >= r->n_values) { /* its size would no longer match the capacity */
+		if (i >= r->n_values) { /* else its size would not match the capacity */
 			free(r->values[i]);
 			r->values[i] = NULL;
 		} else if (grow_column(&r->values[i], from, to, sizeof(*r->values[i])) < 0) {
@@ -64,8 +64,10 @@ void sp_window_rows_done(struct sp_window_rows *r)
 }
 
 /* --- packed rows --- */
-/* In most windows numbers are small, and values are multiples of the first: then a row is one word, and sorting moves
- * nothing else. */
+/*
+ * In most windows numbers are small, and all values are multiples of the first. Then a row fits into one word, which is
+ * all that sorting moves.
+ */
 bool sp_window_rows_find_factor(const struct sp_window_rows *r, uint32_t value, int64_t *ret_factor)
 {
 	const int64_t *first = r->values[0], *v = r->values[value];
@@ -142,7 +144,7 @@ static uint64_t *sort_bits(uint64_t *from, uint64_t *to, size_t n, unsigned low,
 	return from;
 }
 
-/* One past the highest bit, of n_bits from `low` on, that differs between words. */
+/* One past the highest differing bit, among n_bits from `low` on. */
 static unsigned end_of_differing_bits(uint64_t differing, unsigned low, unsigned n_bits)
 {
 	uint64_t bits = differing >> low & ((UINT64_C(1) << n_bits) - 1);
@@ -188,7 +190,7 @@ static int unpack_words(const uint64_t *words, size_t n, struct sp_window_rows *
 	for (size_t i = 0; i < n; i++) {
 		uint64_t key = words[i] >> VALUE_BITS;
 		int64_t value = (int64_t)(words[i] & VALUE_MASK);
-		if (key == last) { /* no overflow: less than 2^32 words of VALUE_BITS */
+		if (key == last) { /* cannot overflow: fewer than 2^32 words of VALUE_BITS */
 			r->values[0][r->n - 1] += value;
 			continue;
 		}

@@ -40,7 +40,7 @@ void sp_subtree_select_ancestors(struct sp_subtree *p, const uint32_t *parents, 
 		uint64_t all = p->selected[w], left = all;
 		if (w >= AHEAD && p->selected[w - AHEAD] != 0)
 			prefetch_parents(parents + (size_t)(w - AHEAD) * 64 * stride, stride);
-		while (left != 0) { /* a parent is lower: in another word, or at a lower bit of this one */
+		while (left != 0) { /* a parent's number is lower: it is in another word, or a lower bit of this one */
 			uint32_t bit = 63U - (uint32_t)__builtin_clzll(left), node = w * 64 + bit;
 			left ^= UINT64_C(1) << bit;
 			if (node == 0)
@@ -48,7 +48,7 @@ void sp_subtree_select_ancestors(struct sp_subtree *p, const uint32_t *parents, 
 			uint32_t up = parents[node * stride];
 			uint64_t mark = UINT64_C(1) << up % 64, here = up / 64 == w ? mark : 0;
 			p->selected[up / 64] |=
-			    mark; /* also if it is this word, which is replaced below: saves an unpredictable branch */
+			    mark; /* even if in this word, which is overwritten below: an unpredictable branch less */
 			all |= here;
 			left |= here & ((UINT64_C(1) << bit) - 1);
 		}

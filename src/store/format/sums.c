@@ -34,7 +34,7 @@ int64_t *sp_sums_add(struct sp_sums *s, uint32_t file, uint32_t func)
  * its children's subtrees one by one) a node is topmost if the subtree of the last topmost one has ended. So nodes are
  * ordered by the walk and gone through once, with one number for each library. Values are summed one at a time.
  */
-/* By library, or by function: self and total of each value; end of the last topmost node's subtree in the walk. */
+/* By library or function: self and total of each value; where its last topmost node ends in the walk. */
 struct account_table {
 	int64_t *sums;
 	uint32_t *end;
@@ -47,7 +47,7 @@ struct sp_sums_steps {
 	uint32_t *walk; /* nodes in the order of a walk */
 	struct account_table files, funcs;
 	uint32_t *library_of; /* by function: the library of its frames */
-	uint32_t value;       /* being summed: the last one first, so that the nodes end with the sums of the first */
+	uint32_t value;       /* the current one; the first one comes last, since the nodes keep its sums */
 	uint32_t stage, at;
 };
 struct step {
@@ -136,7 +136,7 @@ static int sum_up_nodes(struct step *w, uint32_t from, uint32_t to)
 	return 0;
 }
 
-/* Gives each node its place in the walk. Before: its size. After: walk_next is the end of its subtree. */
+/* Gives each node its place in the walk, by the subtrees' sizes; walk_next then is the end of the node's subtree. */
 static int order_walk(struct step *w, uint32_t from, uint32_t to)
 {
 	struct sp_sums_steps *steps = w->steps;
@@ -160,7 +160,7 @@ static int order_walk(struct step *w, uint32_t from, uint32_t to)
 	return 0;
 }
 
-/* False: the walk is below another node of this account already, whose sum includes this one. */
+/* False: the walk is below another node of this account, whose sum includes this one. */
 static bool enter_account(const struct account_table *a, uint32_t i, uint32_t at, uint32_t end)
 {
 	if (at < a->end[i])
@@ -333,7 +333,7 @@ int sp_sums_of_rows(const struct sp_window_rows *rows, const struct sp_dict_view
 }
 
 /* --- records --- */
-/* The factor by which all sums of value v are those of the first; 0: none. */
+/* The factor by which value v's sums are all multiples of the first value's; 0: they are not. */
 static uint64_t find_factor(const struct sp_sums *s, uint32_t v)
 {
 	int64_t factor = 0, product;

@@ -21,7 +21,7 @@ struct sp_answer_writer {
 	struct sp_profile *p;
 	uint32_t source, samples;         /* string; index of the value type "samples" */
 	struct sp_intern *files, *groups; /* identities, in numbers of the profile */
-	struct sp_intern *stacks;         /* struct stacks: translated rows have an index here in place of the node */
+	struct sp_intern *stacks;         /* struct stacks; translated rows have an index here instead of a node */
 	/* of the current dictionary */
 	const struct sp_dict *d;
 	const struct sp_answer_stacks *slots;
@@ -116,7 +116,7 @@ static int push_profile_frame(struct sp_answer_writer *a, uint32_t frame)
 	return r;
 }
 
-/* Class and reason of a stack, from its mark; without a mark its root was lost. */
+/* Class and reason of a stack, from its mark; a stack without a mark has lost its root. */
 static struct sp_stack stack_of_mark(const struct sp_dict_frame *mark)
 {
 	if (!mark)
@@ -124,7 +124,7 @@ static struct sp_stack stack_of_mark(const struct sp_dict_frame *mark)
 	return (struct sp_stack){.stack_class = mark->stack_class, .reason = mark->reason};
 }
 
-/* The frame [shortened] below a node; 0: at the very root. */
+/* The frame [shortened] below a node; 0: the node is the root. */
 static int64_t add_shortened_frame(struct sp_answer_writer *a, uint32_t node)
 {
 	const struct sp_dict_frame *before = &a->d->frames[a->d->frame[node]];
@@ -194,7 +194,7 @@ static int push_slot(struct sp_answer_writer *a, const struct sp_answer_stack *s
 	return r;
 }
 
-/* The index of the slot's two stacks. */
+/* The index of a slot's user and kernel stack. */
 static int64_t add_stacks(struct sp_answer_writer *a, uint32_t slot)
 {
 	struct path_marks m = {0};

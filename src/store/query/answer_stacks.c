@@ -77,7 +77,7 @@ void sp_wanted_done(struct sp_wanted *w)
 }
 
 /* --- sums --- */
-/* Inlined, not a callback: tens of millions of rows. */
+/* One loop and no callback: there are tens of millions of rows. */
 static void sum_rows(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, float *sums, uint32_t *of_end)
 {
 	uint32_t n_ends = sp_gathered_n_ends(g, dict);
@@ -141,7 +141,7 @@ int sp_count_wanted_nodes(const struct sp_gathered *g, uint32_t dict, const stru
 }
 
 /* --- rare stacks --- */
-/* A slot in the making: rows with the same leaf and ancestor. */
+/* A future slot: rows with the same leaf and ancestor. */
 struct pair {
 	struct sp_answer_stack slot;
 	uint32_t to; /* the pair that it was merged into, or itself */
@@ -216,7 +216,7 @@ static int64_t add_pair(struct fold *f, const struct sp_answer_stack *slot)
 	return (int64_t)f->n_pairs++;
 }
 
-/* Finds or adds the pair. A whole stack has no leaf and is a pair of its own. */
+/* Finds or adds a pair. A whole stack has no leaf, and always gets a pair of its own. */
 static int64_t find_pair(struct fold *f, const struct sp_answer_stack *slot, uint64_t hash)
 {
 	if (slot->leaf == 0)
@@ -235,7 +235,7 @@ static int64_t find_pair(struct fold *f, const struct sp_answer_stack *slot, uin
 	return n;
 }
 
-/* Below the root: a mark, or the first node of a path that lost its beginning. */
+/* Whether it is directly below the root: a mark, or the first node of a path that lost its beginning. */
 static bool is_root(const struct sp_dict *d, uint32_t node)
 {
 	return d->parent[node] == 0;
@@ -267,7 +267,7 @@ static void find_ancestors(struct fold *f)
 	}
 }
 
-/* Were frames (not only marks) removed between a node and its ancestor? */
+/* Whether frames (not only marks) were removed between a node and its ancestor. */
 static bool is_shortened(const struct fold *f, uint32_t ancestor, uint32_t node)
 {
 	node = f->d->parent[node];
@@ -284,7 +284,7 @@ static uint32_t wanted_frame_between(const struct fold *f, struct sp_answer_stac
 	return f->wanted_frame[node];
 }
 
-/* What remains of the path to a node: its nearest large ancestor and its leaf. */
+/* The slot of a node: of its path, its nearest large ancestor and its leaf remain. */
 static struct sp_answer_stack slot_of(const struct fold *f, uint32_t node)
 {
 	const struct sp_dict *d = f->d;
@@ -356,7 +356,7 @@ static int make_pairs(struct fold *f, uint32_t *of_end)
 
 	for (uint32_t i = 0; i < f->n_ends; i++)
 		n_used += of_end[i] != SP_ANSWER_STACK_NONE;
-	f->capacity = n_used + n_used / 8 + 1; /* one each; some will be lifted into new ones */
+	f->capacity = n_used + n_used / 8 + 1; /* one for each; lifted pairs may need more */
 	f->pairs = malloc(f->capacity * sizeof(*f->pairs));
 	int r = !f->pairs ? -ENOMEM : grow_table(f, n_used + n_used / 8);
 	for (uint32_t i = 0; i < f->n_ends && r == 0; i += AT_ONCE)

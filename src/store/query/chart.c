@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * chart.c: sp_store_chart(): sums by library and slice, from the charts stored with hours; where there is none (the
- * current hour, files of older versions), from the sums of minutes and, at the ends, windows of 10 s.
+ * chart.c: sp_store_chart(): sums by library and slice, from the charts stored with hours, or without one (the current
+ * hour, files of older versions) from the sums of minutes and, at the ends, windows of 10 s.
  */
 #include "store/totals.h"
 
@@ -72,7 +72,7 @@ static int find_row(struct chart_maker *m, const struct sp_store_chart_library *
 	return r;
 }
 
-/* Does the chart want this value? NULL: the first one is. If so, sets its name and unit. */
+/* Whether the chart is of this value (NULL: of the first one). If so, sets its name and unit. */
 static bool match_value(struct chart_maker *m, const char *name, const char *unit)
 {
 	if (m->wanted && strcmp(m->wanted, name) != 0)
@@ -138,7 +138,10 @@ static int add_totals(void *arg, const struct sp_scan_totals *t)
 }
 
 /* --- charts of hours --- */
-/* The time sampled of this hour in the plan, in windows of any resolution. mark: their indices are set; NULL: none. */
+/*
+ * The sampled time of the plan's windows in this hour, whatever their resolution. mark: set for these windows; NULL:
+ * none.
+ */
 static uint64_t planned_ns(const struct sp_plan *p, const struct sp_scan_window *hour, uint8_t *mark)
 {
 	const struct sp_plan_window key = {
@@ -157,7 +160,7 @@ static uint64_t planned_ns(const struct sp_plan *p, const struct sp_scan_window 
 	return ns;
 }
 
-/* Does the plan have all of the hour? */
+/* Whether the whole hour is in the plan. */
 static bool is_wanted(const void *plan, const struct sp_scan_window *hour)
 {
 	return planned_ns(plan, hour, NULL) == hour->w.duration_ns;

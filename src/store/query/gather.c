@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which keys or groups match the query: each is checked once. */
+/* The keys or groups that match the query; each is checked once. */
 struct wanted {
 	const struct sp_store_query *q;
 	const struct sp_dict *dict;
@@ -140,7 +140,7 @@ static bool fits_32(const struct sp_scan_window *w)
 	return all <= UINT32_MAX;
 }
 
-/* Is value k the same multiple of the first in all rows? */
+/* Whether value k is the same multiple of the first value in all rows. */
 static bool find_multiple(const struct sp_scan_window *w, uint32_t k, int64_t *ret_multiple)
 {
 	const int64_t *first = w->values[0], *value = w->values[k];
@@ -273,7 +273,7 @@ static int copy_window(struct sp_gathered *g, struct wanted *wanted, const struc
 	return 0;
 }
 
-/* Would one more dictionary exceed the limit? */
+/* Whether another dictionary would exceed the limit. */
 static bool exceeds_node_limit(const struct sp_gathered *g, const struct sp_dict *next)
 {
 	uint64_t n_nodes = 0;

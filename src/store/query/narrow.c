@@ -25,7 +25,7 @@ static void select_rows(const struct sp_gathered *g, uint32_t dict, struct sp_su
 	}
 }
 
-/* These nodes define which frames follow a frame. */
+/* Keeps the nodes that define which frames follow a frame. */
 static void select_new_successors(const struct sp_dict_arrays *arrays, struct sp_subtree *subtree)
 {
 	const struct sp_new_successor *new = arrays->new_successors.data;

@@ -104,7 +104,7 @@ static int find_windows(struct sp_store *s, const struct sp_scan_options *o, str
 	return r == 0 && !f->used ? -ENOMEM : r;
 }
 
-/* The first one that is not before this period of w's series. */
+/* The first window of w's series not before this period. */
 static size_t find_first_in_period(const struct found_windows *f, const struct sp_plan_window *w, int resolution)
 {
 	size_t low = 0, high = f->n;
@@ -119,7 +119,7 @@ static size_t find_first_in_period(const struct found_windows *f, const struct s
 	return low;
 }
 
-/* Is there a window in this period of w's series? used: one that is in the plan. */
+/* Whether w's series has a window in this period. used: one that is in the plan. */
 static bool has_window_in_period(const struct found_windows *f, const struct sp_plan_window *w, int resolution,
 				 bool used)
 {
@@ -137,7 +137,7 @@ static bool begins_in(const struct sp_plan *p, const struct sp_plan_window *w)
 	return w->from_ns >= p->from_ns && w->from_ns < p->to_ns;
 }
 
-/* Is its whole period in the range? */
+/* Whether its whole period is in the range. */
 static bool lies_in(const struct sp_plan *p, const struct sp_plan_window *w)
 {
 	uint64_t begin = w->t_ms * NS_PER_MS / period_ns[w->resolution] * period_ns[w->resolution];
@@ -159,7 +159,7 @@ static bool is_used(const struct sp_plan *p, const struct found_windows found[SP
 	return begins_in(p, w);
 }
 
-/* Coarser windows first: they decide about the finer ones. */
+/* Coarser windows come first, since they replace finer ones. */
 static int use_windows(struct sp_plan *p, struct found_windows found[SP_N_RESOLUTIONS], int coarsest)
 {
 	int r = 0;
@@ -176,7 +176,7 @@ static int use_windows(struct sp_plan *p, struct found_windows found[SP_N_RESOLU
 	return r;
 }
 
-/* Reads all hours that the range touches, whole, to know which periods are complete. */
+/* Reads all hours that the range touches completely, to know which periods are complete. */
 static int find_range_windows(const struct sp_plan *p, struct sp_store *s, const struct sp_store_query *q,
 			      struct found_windows found[SP_N_RESOLUTIONS])
 {
@@ -275,7 +275,10 @@ void sp_plan_done(struct sp_plan *p)
 }
 
 /* --- days --- */
-/* After the clock was set back an hour may be missing from the day's sums: compares the time sampled. */
+/*
+ * Whether the plan has the day, by the sampled time: after the clock was set back, an hour may be missing from the
+ * day's sums.
+ */
 bool sp_plan_has_day(const struct sp_plan *p, const struct sp_scan_window *day)
 {
 	uint64_t begin = day->day_s * SP_NS_PER_S, covered = 0;
@@ -295,7 +298,7 @@ static bool is_whole_day(const void *plan, const struct sp_scan_window *w)
 	return sp_plan_has_day(plan, w);
 }
 
-/* Is this hour one of a day in `days`? */
+/* Whether this hour belongs to a day in `days`. */
 static bool has_hour(const struct found_windows *days, const struct sp_plan_window *w)
 {
 	for (size_t i = 0; i < days->n && w->resolution == SP_RES_1H; i++)

@@ -43,7 +43,7 @@ int sp_plan_make(struct sp_store *s, const struct sp_store_query *q, int coarses
 void sp_plan_done(struct sp_plan *p);
 /* Replaces hours by days whose pruned tree includes all of them. */
 int sp_plan_use_days(struct sp_plan *p, struct sp_store *s, const char *source);
-/* Does the plan have all hours of this day, and does the range include the whole day? */
+/* Whether the plan has all hours of this day, and the range includes the whole day. */
 bool sp_plan_has_day(const struct sp_plan *p, const struct sp_scan_window *day);
 /* Number of windows in the part that begins with window `first`. */
 size_t sp_plan_part_length(const struct sp_plan *p, size_t first);

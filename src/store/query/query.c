@@ -38,8 +38,8 @@ static int measure_dicts(const struct sp_gathered *g, const struct sp_store_quer
 }
 
 /*
- * The value below which stacks are shortened; 0: none is. Divided by the number of dictionaries, since each knows only
- * a part of a stack's rows. share: of all rows of the plan.
+ * The value below which stacks are shortened; 0: none is. Divided by the number of dictionaries, since each has only a
+ * part of a stack's rows. share: of all rows of the plan.
  */
 static double shorten_limit(const struct dict_share *shares, size_t n, double share)
 {

@@ -95,7 +95,7 @@ static int read_head(struct sp_day_file *f, struct sp_day_sum *sum)
 			   (size_t)sqlite3_column_bytes(s, 0), &sum->head);
 	if (r == 0)
 		sum->up_to_ms = sum->head.last_chunk;
-	return r == -EBADMSG ? 0 : r; /* made anew from all hours */
+	return r == -EBADMSG ? 0 : r; /* it is made again from all hours */
 }
 
 static int insert_day(struct sp_writer *w, struct sp_day_file *f, const struct sp_day_sum *sum)

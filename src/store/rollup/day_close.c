@@ -15,7 +15,7 @@
 
 enum { HOUR_MS = 3600000 };
 
-/* Roll-ups work on s->writer: replaces it for a while, and returns the one before. */
+/* Roll-ups work on s->writer: puts another writer there, and returns the one before. */
 static struct sp_writer *switch_writer(struct sp_store *s, struct sp_writer *w)
 {
 	struct sp_writer *before = s->writer;
@@ -49,7 +49,7 @@ void sp_writer_close_day(struct sp_store *s)
 		sp_writer_finish_day(s);
 		return;
 	}
-	sp_writer_forget_rolling(w); /* its parts point to the files, which move */
+	sp_writer_forget_rolling(w); /* its parts point to the files, which are moved */
 	sp_writer_move_day(day, w);
 	s->closing = day;
 }

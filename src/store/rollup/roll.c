@@ -33,7 +33,7 @@ static void to_groups(struct sp_roll *roll, uint32_t at)
 	}
 }
 
-/* Packs the rows from `at` on, if they fit. */
+/* Packs the rows from `at` on, if possible. */
 static int pack_rows(struct sp_roll *roll, uint32_t at)
 {
 	struct sp_window_rows *rows = &roll->rows, some = *rows;
@@ -161,7 +161,7 @@ static int join_chunk(struct sp_store *store, struct sp_roll *roll, sqlite3_stmt
 		r = r < 0 ? r : sp_dict_read_chunk(id, s, 1, &roll->chunk);
 	}
 	roll->copied_seq = id & UINT32_MAX;
-	if (r == -EBADMSG) { /* readers look in the other files */
+	if (r == -EBADMSG) { /* readers find it in the other files */
 		sp_chunk_clear(&roll->chunk, first);
 		store->n_damaged_chunks++;
 		return 0;
@@ -328,7 +328,7 @@ int sp_roll_find_first(const struct sp_roll *roll, uint64_t from_ms, uint64_t *r
 	return 0;
 }
 
-/* Rolls up all periods from *from_ms on that end by to_ms; *from_ms is advanced. */
+/* Rolls up all periods that begin at or after *from_ms and end by to_ms; advances *from_ms. */
 static int roll_until(struct sp_store *s, struct sp_roll *roll, uint64_t *from_ms, uint64_t to_ms)
 {
 	uint64_t period = period_ms[roll->to->day.resolution], t_ms = 0;
@@ -385,7 +385,7 @@ int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms)
 	struct sp_writer *w = s->writer;
 	const struct sp_store_source *state = &w->sources[source - 1];
 	bool all = t_ms == UINT64_MAX, minute = is_due(state, SP_RES_1M, t_ms), hour = is_due(state, SP_RES_1H, t_ms);
-	/* if windows are rare, or the hour ended long ago, do all parts at once */
+	/* do all parts at once if windows are rare, or if the hour ended long ago */
 	bool late = hour && (all || t_ms - state->rolled_to_ms[SP_RES_1H] >= period_ms[SP_RES_1H] + LATE_MS);
 	int r = minute ? roll_level(s, source, SP_RES_1M, t_ms) : 0;
 
@@ -481,7 +481,7 @@ int sp_writer_catch_up(struct sp_store *s)
 	for (uint64_t i = 1; w->dict_builder && i <= w->n_sources && r == 0; i++)
 		if (w->sources[i - 1].last_t_ms > 0)
 			r = sp_writer_roll(s, i, UINT64_MAX);
-	if (w->dict_builder) { /* done with it: the day's totals take as much memory */
+	if (w->dict_builder) { /* frees it first: the day's totals need as much memory */
 		sp_writer_forget_rolling(w);
 		sp_dict_builder_free(w->dict_builder);
 		w->dict_builder = NULL;

@@ -3,8 +3,8 @@
  * roll.h: rolls up windows of one source and generation into one of a coarser file. Shared by roll.c (which periods;
  * minutes) and hour.c (an hour, in parts).
  *
- * A coarser window has a determined place, so writing it twice replaces it. Its trees and charts are written first, so
- * that nobody reads a window without them.
+ * A coarser window has a fixed place, so writing it twice replaces it. Its trees and charts are written first, so that
+ * no reader finds a window without them.
  * Owns its rows; not the decoded dictionary. 0 or a negative errno. Not thread-safe.
  */
 #ifndef SP_STORE_ROLLUP_ROLL_H

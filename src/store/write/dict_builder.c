@@ -372,7 +372,7 @@ static void zero_items(struct sp_items *items, size_t each)
 		memset(items->data, 0, items->n * each);
 }
 
-/* Frames that have a function by now are numbered anew. Returns whether there are any. */
+/* Forgets the numbers of frames that have got a function since. Returns whether there are any. */
 static bool forget_named_frames(struct sp_memo *m, const struct sp_profile *p)
 {
 	struct sp_memo_frame *frames = m->frames.data;
@@ -391,7 +391,7 @@ static bool forget_named_frames(struct sp_memo *m, const struct sp_profile *p)
 	return any;
 }
 
-/* Drops the numbers of frames that were named, and of files that were renamed, since. */
+/* Forgets the numbers of frames that were named, and of files that were renamed, since the last window. */
 static void forget_renamed(struct sp_dict_builder *builder, const struct sp_profile *p)
 {
 	struct sp_memo *m = &builder->memo;
@@ -418,7 +418,7 @@ static void forget_renamed(struct sp_dict_builder *builder, const struct sp_prof
 	}
 }
 
-/* Keys are remembered for one window only, since labels of processes may change. */
+/* Keys are remembered for one window only, since the labels of processes may change. */
 static int64_t find_key(struct sp_dict_builder *builder, const struct sp_profile *p, uint32_t key)
 {
 	if (sp_items_reserve(&builder->memo.keys, (size_t)key + 1, sizeof(uint32_t)) < 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dict_builder.h: builds the dictionary of a generation while windows are written: gives what a profile's rows name
- * its numbers.
+ * dict_builder.h: builds the dictionary of a generation while windows are written: gives what a profile's rows name its
+ * numbers.
  *
  * Of items already written it keeps hashes (id_map.h), and of the call tree parent and frame of each node. New items
- * are in `pending` until a window was committed with them, also if a commit fails. It remembers the numbers of the
- * last profile: as long as that profile comes again, with its rows cleared, the frames of a stack are looked at only
- * once. Frames or files that got a name since are noticed, and stacks with them are numbered anew.
+ * are in `pending` until a window was committed with them, also if a commit fails. It remembers the numbers of the last
+ * profile: while the same profile comes again, with its rows cleared, the frames of a stack are looked up only once.
+ * Frames or files that got a name since are noticed, and stacks with them are numbered anew.
  * Addresses in the kernel and in memory without a file are not kept, as they mean nothing later; a frame with a
  * function is that function. Labels, time slices and lines of calls are not kept either.
  * Owns its memory. Error: -ENOMEM, after which it can still be used. Not thread-safe.

@@ -25,7 +25,7 @@ int sp_dict_builder_init_paths(struct sp_dict_builder *builder)
 {
 	struct sp_known_paths *k = &builder->known_paths;
 
-	/* without randomness an attacker could know the seed, no more */
+	/* without randomness an attacker could guess the seed, which is all */
 	(void)!getrandom(&k->seed, sizeof(k->seed), GRND_NONBLOCK);
 	k->n_slots = KNOWN_MIN;
 	k->slots = alloc_slots(k->n_slots);
@@ -142,7 +142,7 @@ static void prefetch_node(const struct sp_dict_builder *builder, const struct sp
 	__builtin_prefetch(&builder->nodes[find_candidate(builder, path, &at)]);
 }
 
-/* Replaces the oldest of the bucket. A larger table begins empty. */
+/* Replaces the oldest entry of the bucket. When the table grows, it begins empty. */
 static void remember_node(struct sp_dict_builder *builder, const struct sp_path *path, uint32_t node)
 {
 	struct sp_known_paths *k = &builder->known_paths;
@@ -163,7 +163,7 @@ static void remember_node(struct sp_dict_builder *builder, const struct sp_path 
 }
 
 /* --- user stacks --- */
-/* Adds what the tree lacked when the path was prepared. */
+/* Adds the frames that the tree lacked when the path was prepared. */
 static int64_t add_path(struct sp_dict_builder *builder, const struct sp_path *path)
 {
 	int64_t node = path->node;
@@ -189,7 +189,7 @@ static int64_t list_libraries(struct sp_dict_builder *builder, const struct sp_p
 	}
 	for (uint32_t i = path->n; i-- > 1;) {
 		uint32_t library = path->libraries[i];
-		list[n_list + 1] = library; /* no branch, which would be mispredicted often */
+		list[n_list + 1] = library; /* without a branch, which would be mispredicted often */
 		n_list += stamps[library] != builder->stamp;
 		stamps[library] = builder->stamp;
 	}
@@ -260,7 +260,7 @@ static int64_t find_user_node(struct sp_dict_builder *builder, uint32_t stack)
 
 int64_t sp_dict_builder_find_libraries(struct sp_dict_builder *builder, const struct sp_profile *p, uint32_t stack)
 {
-	struct sp_path *path = &builder->paths[0]; /* prepared stacks are done by now */
+	struct sp_path *path = &builder->paths[0]; /* the prepared stacks are done */
 	uint32_t known = sp_memo_of_stack(builder, stack).libraries;
 
 	if (known != 0)

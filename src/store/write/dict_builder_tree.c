@@ -129,8 +129,10 @@ static int64_t add_node(struct sp_dict_builder *builder, uint32_t parent, uint32
 	return node;
 }
 
-/* A node that directly follows its parent needs no slot: it is found there. Most do, because the new end of a stack is
- * added at once. */
+/*
+ * A node that directly follows its parent is found there, without a slot. Most nodes do, because the new end of a stack
+ * is added at once.
+ */
 int64_t sp_dict_builder_add_child(struct sp_dict_builder *builder, int64_t parent, int64_t frame)
 {
 	if (parent < 0 || frame < 0)
@@ -167,7 +169,7 @@ struct walker {
 	bool at_slot;
 };
 
-/* Not in the tree any more: the rest will look up pairs of frames. */
+/* The path has left the tree: its other frames will be looked up as pairs. */
 static void prefetch_pairs(const struct sp_dict_builder *builder, const struct sp_path *path)
 {
 	size_t mask = builder->n_pair_slots - 1;

@@ -45,7 +45,7 @@ int sp_writer_insert_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t 
 	return sp_file_run_statement(f, s);
 }
 
-/* Finds the window's place: its millisecond, or the next that no other source or generation has. */
+/* Finds the window's place: its millisecond, or the next one not taken by another source or generation. */
 static int find_place(struct sp_day_file *f, uint64_t source, struct sp_window_id *id)
 {
 	for (;; id->t_ms++) {
@@ -199,7 +199,7 @@ void sp_writer_close_files(struct sp_writer *w)
 	w->day_s = 0;
 }
 
-/* What cannot be rolled up now is found when the store is opened next. */
+/* Whatever cannot be rolled up now is found when the store is next opened. */
 static void finish_generation(struct sp_store *s)
 {
 	if (sp_writer_catch_up(s) < 0)
@@ -344,7 +344,7 @@ static int64_t last_generation(struct sp_day_file *f)
 	return code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : sp_file_error(f, code, "read");
 }
 
-/* A number that none of the three files has. */
+/* A number that is in none of the three files. */
 static int new_generation(struct sp_writer *w)
 {
 	int64_t last = 0;
@@ -373,7 +373,10 @@ static int new_generation(struct sp_writer *w)
 	return r;
 }
 
-/* Just after an hour was rolled up, ending a generation costs least: one near its limit ends then. */
+/*
+ * Whether the dictionary is too large. Ending a generation costs least just after an hour was rolled up, so one near
+ * its limit ends then.
+ */
 static bool is_too_large(const struct sp_store *s, const struct sp_store_source *source, uint64_t t_ms)
 {
 	const struct sp_writer *w = s->writer;
@@ -421,8 +424,10 @@ static int commit_window(struct sp_writer *w, uint64_t source, struct sp_head *h
 	return 0;
 }
 
-/* One task for each window, so that none takes long: a step of closing the day before; a roll-up; retention. Retention
- * by age only once an hour, so that a clock that jumps ahead and back does not empty the store. */
+/*
+ * Does one task with each window, so that none takes long: a step of closing the day before; a roll-up; retention.
+ * Retention by age runs once an hour, so that a clock that jumps ahead and back does not empty the store.
+ */
 static int do_background_step(struct sp_store *s, uint64_t source, uint64_t t_ms)
 {
 	struct sp_writer *w = s->writer;
@@ -477,7 +482,7 @@ static int add_window(struct sp_store *s, const struct sp_store_window *window, 
 	const uint32_t *group_of = sp_dict_builder_view(w->dict_builder).group_of;
 	if (sp_minute_add(minute, t_ms, w->dict_builder, p) < 0 ||
 	    sp_minute_add_rows(minute, stored_ms, &h, &w->rows, group_of) < 0)
-		sp_error_clear(); /* the roll-up reads the file instead */
+		sp_error_clear(); /* then the roll-up reads the file */
 	*ret_source = source;
 	return 0;
 }
@@ -547,7 +552,7 @@ int sp_writer_open(struct sp_store *s)
 		sp_writer_close(s);
 		return r;
 	}
-	if (r < 0) /* the disk may be full: sp_store_add() fails until it is not */
+	if (r < 0) /* the disk may be full: sp_store_add() fails as long as it is */
 		sp_writer_close_files(w);
 	sp_error_clear();
 	return 0;

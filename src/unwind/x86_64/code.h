@@ -16,9 +16,9 @@ enum { SP_RED_ZONE = 128 /* psABI 3.2.2 */ };
 #define SP_STEP_INLINE static inline __attribute__((always_inline))
 
 /*
- * Whether the 8 bytes before a return address end in a call instruction: e8 rel32, or ff /2 in its seven lengths.
- * Nobody returns from a call of the next instruction: it asks where it is, or calls what stands behind it and never
- * returns.
+ * Whether the 8 bytes before a return address end in a call instruction: e8 rel32, or ff /2 (2 to 7 bytes). A call of
+ * the next instruction does not count, since it never returns: it gets its own address, or enters the code behind it
+ * for good.
  */
 SP_STEP_INLINE int sp_ends_in_call(const sp_u8 *b)
 {
@@ -32,19 +32,19 @@ SP_STEP_INLINE int sp_ends_in_call(const sp_u8 *b)
 		return 1;
 	if (b[2] == 0xff && (((b[3] & 0xf8) == 0x90 && b[3] != 0x94) || b[3] == 0x15))
 		return 1;
-	return b[1] == 0xff && (b[2] == 0x94 || (b[2] == 0x14 && (b[3] & 7) == 5)); /* the latter is without a base */
+	return b[1] == 0xff && (b[2] == 0x94 || (b[2] == 0x14 && (b[3] & 7) == 5)); /* the second one has no base */
 }
 
-/* What an entry of the PLT has pushed where ip is: its index, from the instruction behind the push on. */
+/* Bytes that a PLT entry has pushed when ip is in it: its index, from the instruction behind the push on. */
 SP_STEP_INLINE sp_u64 sp_plt_pushed(sp_u64 ip, sp_u32 behind_push)
 {
 	return (ip & 15) >= behind_push ? 8 : 0;
 }
 
 /*
- * Whether these 5 bytes end the frame of a function that has realigned its stack as GCC does it: pop %rbp; lea
- * -off(%r10),%rsp, with 8, or with 16 where a register that it was given is still to be popped. Any register may stand
- * for r10. GCC's unwind information does not tell of this `pop`.
+ * Whether these 5 bytes end the frame of a function that has realigned its stack as GCC does: pop %rbp; lea
+ * -off(%r10),%rsp. off is 8, or 16 if a register is still to be popped behind it; any register may take r10's place.
+ * GCC's unwind information does not mention this `pop`.
  */
 enum { SP_REALIGNED_END = 5, SP_REALIGNED_LEA = 4 };
 SP_STEP_INLINE int sp_ends_realigned(const sp_u8 *b, sp_s32 off)
@@ -53,8 +53,8 @@ SP_STEP_INLINE int sp_ends_realigned(const sp_u8 *b, sp_s32 off)
 }
 
 /*
- * Where a leaf's return address is while its frame is not set up yet, or no more: at the stack pointer before
- * `push %rbp` (behind endbr64 or not) and at `ret`; one word above it before `mov %rsp, %rbp`. -1: anywhere else.
+ * Where the return address of a leaf is that has no frame yet, or no longer: at the stack pointer before `push %rbp`
+ * (with or without endbr64) and at `ret`; one word above it before `mov %rsp, %rbp`. -1: elsewhere.
  */
 SP_STEP_INLINE sp_s32 sp_frameless(const sp_u8 *code)
 {

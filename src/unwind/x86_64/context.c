@@ -40,7 +40,7 @@ static const Elf64_Sym *find_symbol(const struct symbols *s, const char *name)
 enum { MAKER, KICKOFF, N_NAMES };
 static const char *const wanted[N_NAMES] = {[MAKER] = "makecontext", [KICKOFF] = "runtime.kickoff"};
 
-/* Where the functions of these names are, and how long; what was found stays. */
+/* Finds the functions of these names with their sizes, except those found before. */
 static void find_in(struct sp_elf *e, const char *table, const char *strings, struct sp_code_span found[N_NAMES])
 {
 	struct sp_elf_section symbols, names;
@@ -64,7 +64,7 @@ static bool read_code(struct sp_elf *e, uint64_t vaddr, size_t size, uint8_t *by
 	return sp_elf_offset_of(e, vaddr, &offset) == 0 && sp_elf_read_into(e, offset, bytes, size) == 0;
 }
 
-/* From here to an instruction that nothing runs beyond there is none that returns or leaves. */
+/* Whether control never returns from here: an instruction that nothing runs beyond comes before any `ret` or jump. */
 static bool never_returns(struct sp_elf *e, const ZydisDecoder *d, uint64_t vaddr)
 {
 	uint8_t bytes[MAX_CODE];

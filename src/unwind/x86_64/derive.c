@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * derive.c: the order in which starts are explored, the code that they leave over, and the rows that result.
+ * derive.c: the order in which starts are explored, the code that is left, and the resulting rows.
  *
- * First come starts that are sure and those that they call; then addresses that are taken; then code behind computed
- * jumps, from the state that jumps there; then code behind padding.
+ * First come sure starts and what they call; then addresses that are taken; then code behind computed jumps, from the
+ * jump's state; then code behind padding.
  */
 #include "unwind/x86_64/derive.h"
 #include "base/mem.h"
@@ -40,7 +40,7 @@ static bool is_aligned(struct sp_deriver *d, uint32_t pos)
 	return (i->vaddr + (pos - i->base)) % CODE_ALIGNMENT == 0;
 }
 
-/* An address that is taken of code that is known by now: a function of its own, if it has the state of one. */
+/* Code that is known by now and whose address is taken is a function of its own, if its state is that of a start. */
 static void name_known(struct sp_deriver *d, uint32_t pos)
 {
 	struct sp_state s;
@@ -70,7 +70,7 @@ static int follow_maybe(struct sp_deriver *d)
 
 enum { MAX_LANDING = 64 };
 
-/* From here to an instruction that nothing runs beyond there is none that returns or leaves. */
+/* Whether control never returns from here: an instruction that nothing runs beyond comes before any `ret` or jump. */
 static bool never_returns(struct sp_deriver *d, uint32_t pos)
 {
 	const struct sp_island *i = sp_code_island(d, pos);
@@ -86,9 +86,9 @@ static bool never_returns(struct sp_deriver *d, uint32_t pos)
 }
 
 /*
- * An address that is taken of code that never returns, without a call in front of it: who makes up a fiber's stack puts
- * it where a return address belongs (make_fcontext of Boost and PHP). Such a stack is looked up at the byte before, the
- * last one of another instruction, at which nothing ever is.
+ * Marks a fiber's root: code that never returns, whose address is taken, and that no call precedes. make_fcontext
+ * (Boost, PHP) puts its address where a fiber's first return address belongs. A return address is looked up at the byte
+ * before it; here that is the last byte of another instruction, where nothing else is ever looked up.
  */
 static int mark_landing(struct sp_deriver *d, uint32_t pos)
 {
@@ -119,7 +119,7 @@ static int mark_sigreturn(struct sp_deriver *d, uint32_t pos, uint32_t bytes)
 {
 	struct sp_rule rule = sp_rule_of_sigreturn;
 	const struct sp_island *i = sp_code_island(d, pos);
-	bool lends = pos > i->base && !(d->flags[pos - 1] & SP_POS_DONE); /* the byte before: no instruction is there */
+	bool lends = pos > i->base && !(d->flags[pos - 1] & SP_POS_DONE); /* no instruction begins at the byte before */
 	rule.ra |= SP_RULE_DERIVED;
 	int64_t n = sp_intern_add(d->rules, &rule, sizeof(rule));
 	if (n < 0 || n > UINT16_MAX)
@@ -134,7 +134,10 @@ static int mark_sigreturn(struct sp_deriver *d, uint32_t pos, uint32_t bytes)
 	return 0;
 }
 
-/* musl's, and others' that have no FDE. What follows the code from its start sees a system call that returns. */
+/*
+ * Code that signal handlers return to, of musl and others, if no FDE covers it. Followed from its start, it would look
+ * like a system call that returns.
+ */
 static int mark_sigreturns(struct sp_deriver *d, const struct sp_island *i)
 {
 	const uint8_t *at = i->bytes, *end = i->bytes + i->size;
@@ -153,10 +156,10 @@ static int mark_sigreturns(struct sp_deriver *d, const struct sp_island *i)
 struct gap {
 	const struct sp_island *island;
 	uint32_t pos, end;
-	bool fresh; /* behind something that control does not run through */
+	bool fresh; /* control does not reach pos from the code before it */
 };
 
-/* On to the next instruction that has no rule. False at the end. */
+/* Goes on to the next instruction without a rule. False: the end. */
 static bool gap_next(struct sp_deriver *d, struct gap *g)
 {
 	while (g->pos < g->end && !enough(d)) {
@@ -172,7 +175,7 @@ static bool gap_next(struct sp_deriver *d, struct gap *g)
 	return false;
 }
 
-/* Passes one instruction that stays without a rule. */
+/* Skips one instruction, which stays without a rule. */
 static void gap_skip(struct sp_deriver *d, struct gap *g)
 {
 	struct sp_insn i;
@@ -181,7 +184,7 @@ static void gap_skip(struct sp_deriver *d, struct gap *g)
 	g->fresh = known && (i.flow == SP_FLOW_JUMP || i.flow == SP_FLOW_RETURN || i.flow == SP_FLOW_STOP);
 }
 
-/* The code that the function is whose instruction this is: at most from one start to the next. */
+/* The function around an instruction: at most from one start to the next. */
 static void gap_around(struct sp_deriver *d, uint32_t at, struct gap *ret_gap)
 {
 	const struct sp_island *i = sp_code_island(d, at);
@@ -190,11 +193,11 @@ static void gap_around(struct sp_deriver *d, uint32_t at, struct gap *ret_gap)
 		from--;
 	while (end < i->base + i->size && !(d->flags[end] & (SP_POS_START | SP_POS_NAMED)))
 		end++;
-	d->n_steps += (end - from) / 8; /* many jumps in one large function are no free lunch */
+	d->n_steps += (end - from) / 8; /* many jumps in one large function use up the limit, too */
 	*ret_gap = (struct gap){.island = i, .pos = from, .end = end, .fresh = true};
 }
 
-/* The blocks of a function that only its computed jumps [from, to) lead to. */
+/* Explores the blocks of a function to which only its computed jumps [from, to) lead. */
 static int fill_gap(struct sp_deriver *d, struct gap g, size_t from, size_t to)
 {
 	int r = 0;
@@ -284,7 +287,7 @@ static int put_row(struct output *o, uint64_t offset, uint32_t rule)
 	return r;
 }
 
-/* The function before it, if it lies in this island too, ends here. */
+/* Begins a function; the one before it in this island ends here. */
 static int put_start(struct output *o, uint64_t offset, uint64_t end)
 {
 	struct sp_derived *d = o->d;
@@ -296,7 +299,7 @@ static int put_start(struct output *o, uint64_t offset, uint64_t end)
 	return r;
 }
 
-/* Bytes without a rule, from pos on: padding that a row may run over where rows go on behind it, or a hole. */
+/* Bytes without a rule from pos on: padding, over which the row before may extend if more rows follow, or a gap. */
 static int put_hole(struct sp_deriver *d, struct output *o, const struct sp_island *i, uint32_t *pos)
 {
 	uint32_t end = i->base + i->size, from = *pos, padding = sp_code_padding(d, i, from);

@@ -38,9 +38,9 @@ struct sp_code_spans { /* a list that grows; free(at) */
 	struct sp_code_span *at;
 	size_t n, capacity;
 };
-int sp_code_spans_add(struct sp_code_spans *s, uint64_t start, uint64_t end); /* none where it is empty; 0, -ENOMEM */
+int sp_code_spans_add(struct sp_code_spans *s, uint64_t start, uint64_t end); /* nothing if it is empty; 0, -ENOMEM */
 void sp_code_spans_sort(struct sp_code_spans *s);                             /* by start */
-void sp_code_spans_join(struct sp_code_spans *s); /* ascending and disjoint: what overlaps or touches is one */
+void sp_code_spans_join(struct sp_code_spans *s); /* disjoint and ascending: what overlaps or touches is one */
 struct sp_derived_row {                           /* holds up to the next row; rule 0 is SP_CFA_NONE */
 	uint64_t offset;
 	uint32_t rule;
@@ -63,14 +63,14 @@ struct sp_derived {
 
 struct sp_elf;
 /*
- * covered: what FDEs hold, ascending and disjoint. entry: file offset of the code that has no caller, or UINT64_MAX.
- * 0 or -ENOMEM, or what reading the file says; on failure *ret_derived is empty.
+ * covered: spans of FDEs, ascending and disjoint. entry: file offset of the ELF entry point, which has no caller, or
+ * UINT64_MAX. 0, -ENOMEM or an error of reading the file; then *ret_derived is empty.
  */
 int sp_derive(struct sp_elf *e, const struct sp_code_span *covered, size_t n, uint64_t entry,
 	      struct sp_derived *ret_derived);
 /*
- * The same for parts of a large file, which the rest of its code, taken as covered, is not searched for calls of; and a
- * rule counts from the frame pointer wherever that tells the frame.
+ * The same for parts of a large file. The rest of its code is passed as covered, and is not searched for calls. Rules
+ * count from the frame pointer wherever it leads to the frame.
  */
 int sp_derive_by_fp(struct sp_elf *e, const struct sp_code_span *covered, size_t n, struct sp_derived *ret_derived);
 void sp_derived_done(struct sp_derived *d);

@@ -108,7 +108,7 @@ static int add_island(struct sp_deriver *d, const struct sp_text *t, uint64_t st
 	return 0;
 }
 
-/* What of [start, end) is not covered. */
+/* Makes islands of the parts of [start, end) that are not covered. */
 static int add_islands(struct sp_deriver *d, const struct sp_text *t, uint64_t start, uint64_t end,
 		       const struct sp_code_span *covered, size_t n)
 {
@@ -152,7 +152,7 @@ static int load_texts(struct sp_deriver *d, const struct sp_code_span *covered, 
 		if (!g->executable || !g->file_size)
 			continue;
 		if (g->vaddr < last || g->vaddr > INT64_MAX - g->file_size || g->offset + g->file_size >= 1ULL << 40) {
-			d->cut = true; /* in no order */
+			d->cut = true; /* not ascending, or beyond what offsets can be */
 			continue;
 		}
 		last = g->vaddr + g->file_size;
@@ -226,10 +226,13 @@ bool sp_code_decode(struct sp_deriver *d, const struct sp_island *i, uint32_t po
 
 enum { MAX_INSN = 15 };
 
-/* As compilers and assemblers write the long ones: prefixes 66 and 2e, then 90 or 0f 1f with an address. 0: another. */
+/*
+ * The length of a long nop as compilers and assemblers write it: prefixes 66 and 2e, then 90, or 0f 1f and an address.
+ * 0: none.
+ */
 static uint32_t usual_nop(const uint8_t *b, size_t n)
 {
-	static const uint8_t address_bytes[] = {1, 2, 5}; /* by the kind of address: the byte of it, and a distance */
+	static const uint8_t address_bytes[] = {1, 2, 5}; /* length of ModRM and displacement, by addressing mode */
 	size_t at = 0;
 	while (at < n && at < MAX_INSN && (b[at] == 0x66 || b[at] == 0x2e))
 		at++;
@@ -250,7 +253,7 @@ uint32_t sp_code_padding(struct sp_deriver *d, const struct sp_island *i, uint32
 	uint32_t at = pos;
 	while (at - i->base < i->size) {
 		uint8_t byte = i->bytes[at - i->base];
-		/* 0, int3, nop; the longer ones begin with 66, 0f, or 2e */
+		/* 0, int3 and nop; longer nops begin with 66, 0f, or 2e */
 		if (byte == 0 || byte == 0xcc || byte == 0x90) {
 			at++;
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* derive_commit.c: makes the results of a believed exploration final, and removes its marks. */
+/* derive_commit.c: makes the result of a believed exploration final, and removes the marks of explorations. */
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "unwind/x86_64/derive_explore.h"
@@ -13,14 +13,14 @@ static int note_jump(struct sp_deriver *d, const struct cursor *c)
 	return r;
 }
 
-/* A program at a fixed address may name code by its address, as any number; functions begin at round ones. */
+/* In a program at a fixed address any number may be the address of code; only aligned ones are taken for functions. */
 static bool is_address(const struct sp_deriver *d, const struct sp_insn *i)
 {
 	return sp_elf_type(d->elf) == ET_EXEC && i->z.mnemonic == ZYDIS_MNEMONIC_MOV &&
 	       i->op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && i->op[1].imm.value.u % 16 == 0;
 }
 
-/* What a committed instruction says of other code. */
+/* What a final instruction tells about other code. */
 static int note_insn(struct sp_deriver *d, const struct cursor *c)
 {
 	const struct sp_insn *i = &c->insn;
@@ -40,7 +40,7 @@ static void mark_done(struct sp_deriver *d, uint32_t pos, unsigned length)
 		d->flags[pos + i] |= SP_POS_DONE_IN;
 }
 
-/* The block again, from the state that it has in the end, for what it says of other code, as far as it is believed. */
+/* Runs a block again, from its final state, as far as it is believed: for what it tells about other code. */
 static int commit_block(struct sp_deriver *d, const struct head *h)
 {
 	struct cursor c = {.pos = h->at, .state = h->state};
@@ -64,7 +64,7 @@ static int commit_block(struct sp_deriver *d, const struct head *h)
 	return r;
 }
 
-/* Without calls all of it is believed. */
+/* A function without calls has no doubts, so all of it is believed. */
 static void commit_all(struct sp_deriver *d)
 {
 	const struct sp_explorer *x = d->explorer;
@@ -101,7 +101,7 @@ void sp_explorer_settle(struct sp_deriver *d)
 		for (f++; f < end && *f & SP_POS_TRY_IN; f++)
 			*f &= (uint8_t)~SP_POS_TRY_IN;
 	}
-	for (size_t i = 0; i < x->n_heads; i++) /* all are found before any is gone */
+	for (size_t i = 0; i < x->n_heads; i++) /* looks up all slots before it clears any */
 		x->heads[i].slot = (uint32_t)(sp_explorer_slot(x, x->heads[i].at) - x->slots);
 	for (size_t i = 0; i < x->n_heads; i++)
 		x->slots[x->heads[i].slot] = 0;

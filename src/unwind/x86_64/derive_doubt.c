@@ -43,7 +43,7 @@ static int by_to(const void *a, const void *b)
 	return (x->to > y->to) - (x->to < y->to);
 }
 
-/* Lifts what is linked to a doubt; each link is followed once. */
+/* Lifts all doubts that are linked to this one; each link is followed once. */
 static void follow_links(struct sp_doubts *d, uint32_t doubt)
 {
 	size_t low = 0, high = d->n_links;
@@ -75,7 +75,7 @@ void sp_doubts_settle(struct sp_doubts *d, bool with_proofs)
 	if (d->n_links)
 		qsort(d->links, d->n_links, sizeof(*d->links), by_to);
 	sort(d);
-	for (size_t i = 0; i < d->n_lifted; i++) /* it grows */
+	for (size_t i = 0; i < d->n_lifted; i++) /* the list grows meanwhile */
 		follow_links(d, d->lifted[i]);
 	sort(d);
 }

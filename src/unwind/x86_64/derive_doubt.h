@@ -26,10 +26,10 @@ struct sp_doubts {
 	size_t n_proofs, proofs_capacity;
 	bool short_of_memory;
 };
-void sp_doubt_lift(struct sp_doubts *d, uint32_t doubt); /* 0: nothing to lift */
-/* to: 0, where the other is in no doubt. */
+void sp_doubt_lift(struct sp_doubts *d, uint32_t doubt); /* 0: no doubt, nothing to lift */
+/* to 0: the other place is not in doubt. */
 void sp_doubt_link(struct sp_doubts *d, uint32_t from, uint32_t to);
-/* Proof: once doubt `before` is lifted (0: there was none), the call of `doubt` is known to have returned. */
+/* Proof that the call of `doubt` has returned; it holds once doubt `before` is lifted (0: at once). */
 void sp_doubt_prove(struct sp_doubts *d, uint32_t doubt, uint32_t before);
 void sp_doubts_settle(struct sp_doubts *d, bool with_proofs);
 bool sp_in_doubt(const struct sp_doubts *d, uint32_t doubt);

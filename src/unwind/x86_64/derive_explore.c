@@ -69,7 +69,7 @@ static int enqueue(struct sp_explorer *x, size_t head)
 	return 0;
 }
 
-/* A block that is cut by a new head ends there from now on. */
+/* A block that contains a new head has to be run again, to end there. */
 static int rerun_holder(struct sp_deriver *d, uint32_t pos)
 {
 	struct sp_explorer *x = d->explorer;
@@ -109,7 +109,9 @@ static bool returns_here(const struct sp_state *s)
 	return s->reg[SP_R_SP] == sp_val_make(SP_VAL_CFA, -8);
 }
 
-/* A proper end gives the caller its frame pointer back, too; only functions of a file's own leave it to their callers.
+/*
+ * A proper end has also restored the caller's frame pointer: only functions local to a file leave that to their
+ * callers.
  */
 static bool is_end(const struct sp_state *s)
 {
@@ -133,7 +135,7 @@ static void end_if_returning(struct sp_explorer *x, const struct sp_state *s)
 		end_properly(x, s);
 }
 
-/* Control reaches a function's start: a tail call, which takes the frame down before. */
+/* Control reaches the start of a function: a tail call, for which the frame has to be taken down. */
 static void flow_to_start(struct sp_explorer *x, uint32_t pos, const struct sp_state *s)
 {
 	if (returns_here(s) && pos != x->start)
@@ -142,7 +144,7 @@ static void flow_to_start(struct sp_explorer *x, uint32_t pos, const struct sp_s
 		refuse(x);
 }
 
-/* Control reaches code that has its rules: they hold for this way there, too. */
+/* Control reaches code with final rules: they must hold on this path, too. */
 static void flow_to_done(struct sp_deriver *d, uint32_t pos, const struct sp_state *s)
 {
 	struct sp_rule now = sp_state_rule(s, d->by_fp);
@@ -160,7 +162,7 @@ static void flow_to_done(struct sp_deriver *d, uint32_t pos, const struct sp_sta
 	}
 }
 
-/* Two ways to one place, in one state: neither is in doubt if one is not. */
+/* Two paths reach one place in the same state: if one is not in doubt, neither is the other. */
 static int flow_to_head(struct sp_explorer *x, size_t head, const struct sp_state *s)
 {
 	struct sp_state *was = &x->heads[head].state;
@@ -198,13 +200,13 @@ static int flow_to_target(struct sp_deriver *d, const struct sp_insn *i, const s
 	uint32_t pos = sp_code_pos(d, i->target);
 	if (pos != SP_POS_NONE)
 		return flow_to(d, pos, s);
-	/* Code that has an FDE: a function most often, and then this is a proper end. */
+	/* The target has an FDE, so it is mostly a function, and the jump a tail call. */
 	if (i->flow == SP_FLOW_JUMP)
 		end_if_returning(d->explorer, s);
 	return 0;
 }
 
-/* 1: it overlaps another instruction. */
+/* 1: the instruction overlaps another one. */
 static int mark_tried(struct sp_deriver *d, uint32_t pos, unsigned length)
 {
 	struct sp_explorer *x = d->explorer;
@@ -224,7 +226,7 @@ static int mark_tried(struct sp_deriver *d, uint32_t pos, unsigned length)
 	return 0;
 }
 
-/* Whether a call that is followed by this may be one that never returns. */
+/* Whether a call in front of this position may be one that never returns. */
 static bool padding_ends(struct sp_deriver *d, const struct sp_island *i, uint32_t pos)
 {
 	return pos - i->base == i->size || sp_code_padding(d, i, pos) || (i->vaddr + (pos - i->base)) % 16 == 0;
@@ -248,11 +250,11 @@ static bool is_round(const struct sp_island *i, uint32_t pos)
 	return (i->vaddr + (pos - i->base)) % 16 == 0;
 }
 
-/* Whether the block goes on at c->pos. */
+/* 1: the block ends before c->pos; 0: it goes on; or negative. */
 static int block_ends(struct sp_deriver *d, struct cursor *c)
 {
 	struct sp_explorer *x = d->explorer;
-	if (c->pos - c->island->base == c->island->size) { /* into what has an FDE, or out of the code */
+	if (c->pos - c->island->base == c->island->size) { /* code with an FDE follows, or no code at all */
 		if (!c->after_call && !returns_here(&c->state))
 			refuse(x);
 		return 1;
@@ -260,14 +262,14 @@ static int block_ends(struct sp_deriver *d, struct cursor *c)
 	uint8_t flags = d->flags[c->pos];
 	if (!(flags & (SP_POS_HEAD | SP_POS_START | SP_POS_DONE | SP_POS_DONE_IN | SP_POS_TRY_IN)))
 		return 0;
-	/* Behind a call that does not return stands another function, which may be known already. */
+	/* A call that does not return may be followed by another function, known already. */
 	if (c->after_call && (flags & SP_POS_START || (flags & SP_POS_DONE && is_round(c->island, c->pos))))
 		return 1;
 	int r = flow_to(d, c->pos, &c->state);
 	return r < 0 ? r : 1;
 }
 
-/* The return address has to lie in the frame. */
+/* The stack pointer must not be above the return address. */
 static bool is_sound(const struct sp_state *s)
 {
 	sp_val sp = s->reg[SP_R_SP];
@@ -280,7 +282,10 @@ bool sp_insn_is_open(const struct sp_insn *i)
 	       !(i->op[0].type == ZYDIS_OPERAND_TYPE_MEMORY && i->op[0].mem.base == ZYDIS_REGISTER_RIP);
 }
 
-/* Not as good an end as a `ret` is; but a call in front of it has returned: nobody else takes down the frame. */
+/*
+ * A computed jump is a weaker end than a `ret`. But a call before it has returned if the frame is taken down here: only
+ * the function itself does that.
+ */
 static void note_open(struct sp_explorer *x, const struct cursor *c)
 {
 	if (is_end(&c->state))
@@ -308,7 +313,7 @@ static int follow(struct sp_deriver *d, struct cursor *c)
 	switch ((enum sp_flow)i->flow) {
 	case SP_FLOW_CALL:
 		if (i->has_target && i->target == c->island->vaddr + (c->pos - c->island->base)) {
-			refuse(x); /* call +0; pop: it asks for its own address */
+			refuse(x); /* call +0; pop: the code reads its own address */
 			return 1;
 		}
 		return follow_call(d, c);
@@ -322,7 +327,7 @@ static int follow(struct sp_deriver *d, struct cursor *c)
 		if (i->has_target)
 			r = flow_to_target(d, i, &c->state);
 		else if (!sp_insn_is_open(i))
-			end_if_returning(x, &c->state); /* another library's function */
+			end_if_returning(x, &c->state); /* by way of the GOT: another library's function */
 		else
 			note_open(x, c);
 		return r < 0 ? r : 1;
@@ -337,7 +342,7 @@ static int follow(struct sp_deriver *d, struct cursor *c)
 	return 1;
 }
 
-/* The rule at an instruction: its last run, from the state that its block has in the end, has the last word. */
+/* Notes the rule at an instruction. Blocks are run until their states are final, so the last run decides. */
 static int note_rule(struct sp_deriver *d, struct cursor *c)
 {
 	if (c->rule < 0)
@@ -347,7 +352,7 @@ static int note_rule(struct sp_deriver *d, struct cursor *c)
 	return c->rule < 0 ? c->rule : 0;
 }
 
-/* One instruction. 1: the block ends with it. */
+/* Runs one instruction. 1: the block ends with it. */
 static int block_step(struct sp_deriver *d, struct cursor *c)
 {
 	struct sp_explorer *x = d->explorer;
@@ -407,9 +412,9 @@ static int run_blocks(struct sp_deriver *d)
 /* --- the whole --- */
 
 /*
- * Nothing but a computed jump was found: what stands right behind it is where one of its ways leads. A function that
- * is none of this one would stand behind padding, or at once where that is aligned; but then it would not take down a
- * frame that it has not made.
+ * If only a computed jump was found, the code right behind it is taken for one of its targets. It might be another
+ * function, but one would begin behind padding, or directly if this position is aligned; and it would not take down a
+ * frame that it has not set up.
  */
 static int run_open(struct sp_deriver *d)
 {
@@ -431,7 +436,9 @@ static int run_open(struct sp_deriver *d)
 	return r;
 }
 
-/* Without a `ret`, but with what it keeps in registers over its calls: a function all the same, if it begins like one.
+/*
+ * A function without a `ret` is believed if its address is taken, it begins at an aligned address, and code behind a
+ * call uses a register that it kept over the call.
  */
 static bool never_ends(struct sp_deriver *d, uint32_t pos)
 {
@@ -477,7 +484,7 @@ int sp_explore(struct sp_deriver *d, uint32_t pos, const struct sp_state *state,
 		sp_state_enter(&s);
 	d->explorer->start = pos;
 	d->explorer->trust = trust;
-	bool weak = trust == SP_TRUST_WEAK || trust == SP_TRUST_INNER; /* no proof by what a call may not return to */
+	bool weak = trust == SP_TRUST_WEAK || trust == SP_TRUST_INNER; /* calls may not return: no proof behind them */
 	int r = weak ? 0 : try(d, pos, &s, false);
 	if (r == 0)
 		r = try(d, pos, &s, true);

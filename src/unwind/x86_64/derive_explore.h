@@ -26,29 +26,29 @@ struct sp_explorer {
 	size_t n_queue, queue_capacity;
 	uint32_t *seen; /* instructions tried */
 	size_t n_seen, seen_capacity;
-	uint32_t start, n_ends; /* n_ends: proper ends reached */
+	uint32_t start, n_ends; /* n_ends: number of proper ends reached */
 	uint32_t open_at;       /* behind a computed jump, or 0 */
 	struct sp_state open_state;
 	uint64_t n_steps;
 	enum sp_trust trust;
 	bool calls_end;
-	bool speaks; /* of other code: calls, addresses, computed jumps */
+	bool speaks; /* it tells about other code: calls, addresses, computed jumps */
 	bool refused;
 	bool is_open; /* a computed jump was met */
 };
 struct cursor {
 	const struct sp_island *island;
 	uint32_t pos;
-	bool after_call; /* only padding since a call, which may not return */
+	bool after_call; /* only padding since a call, which may never return */
 	int rule;        /* of state; -1: not known yet */
 	struct sp_state state;
 	struct sp_insn insn;
 };
 
-uint32_t *sp_explorer_slot(struct sp_explorer *x, uint32_t pos); /* of the head there, or where it would be */
-/* A jump to one of several places; but for `jmp *word(%rip)`, which goes to another function. */
+uint32_t *sp_explorer_slot(struct sp_explorer *x, uint32_t pos); /* the slot of the head at pos, or where it would be */
+/* A computed jump to several places; not `jmp *word(%rip)`, which goes to another function. */
 bool sp_insn_is_open(const struct sp_insn *i);
 int sp_explorer_commit(struct sp_deriver *d);
-void sp_explorer_settle(struct sp_deriver *d); /* takes the marks of the exploration off */
+void sp_explorer_settle(struct sp_deriver *d); /* removes the exploration's marks */
 
 #endif

@@ -91,7 +91,10 @@ bool sp_insn_decode(const ZydisDecoder *d, const uint8_t *bytes, size_t size, ui
 	return true;
 }
 
-/* Operands are most of what decoding costs; a target, and the address in a `lea`, stand in the instruction itself. */
+/*
+ * Decoding operands costs most, so it is avoided: a jump's target and a lea's address are in the instruction's own
+ * fields.
+ */
 bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t vaddr, struct sp_reference *ret)
 {
 	ZydisDecodedInstruction z;
@@ -113,7 +116,7 @@ bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, ui
 
 /* --- memory --- */
 
-/* The address of a memory operand, where it is one of the stack's. */
+/* The address of a memory operand if it is on the stack; else unknown. */
 static sp_val address_of(const struct sp_state *s, const ZydisDecodedOperand *op)
 {
 	uint8_t base = gpr_of[op->mem.base];
@@ -129,7 +132,10 @@ static void slots_remove(struct sp_state *s, uint32_t from, uint32_t to)
 	s->n_slots -= to - from;
 }
 
-/* `size` bytes at `at` are written to. Values of one kind are ordered as numbers, and kinds lie far apart. */
+/*
+ * Forgets the slots that `size` bytes written at `at` overlap. Values of one kind are ordered as numbers, and kinds are
+ * far apart.
+ */
 static void slots_kill(struct sp_state *s, sp_val at, uint64_t size)
 {
 	uint32_t from = 0, to;
@@ -142,7 +148,7 @@ static void slots_kill(struct sp_state *s, sp_val at, uint64_t size)
 	slots_remove(s, from, to);
 }
 
-/* What lies this far below the stack pointer is lost. */
+/* Forgets what is further below the stack pointer than `distance`. */
 static void slots_below(struct sp_state *s, int32_t distance)
 {
 	sp_val sp = s->reg[SP_R_SP];
@@ -190,7 +196,7 @@ static void move_sp(struct sp_state *s, int64_t n)
 	set_reg(s, SP_R_SP, sp_val_add(s->reg[SP_R_SP], n));
 }
 
-/* The register of an operand that is one of 64 bits. */
+/* The number of an operand that is a 64-bit register. */
 static uint8_t whole_reg(const ZydisDecodedOperand *op)
 {
 	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->size == WORD_BITS ? gpr_of[op->reg.value] : SP_R_NONE;
@@ -205,7 +211,7 @@ static sp_val value_of(const struct sp_state *s, const ZydisDecodedOperand *op)
 	return 0;
 }
 
-/* Whatever an instruction writes is unknown from here on. */
+/* What an instruction writes is unknown from now on. */
 static void forget_written(struct sp_state *s, const struct sp_insn *i)
 {
 	for (unsigned k = 0; k < i->z.operand_count; k++) {
@@ -293,7 +299,7 @@ static void pop(struct sp_state *s, const struct sp_insn *i)
 	const ZydisDecodedOperand *to = &i->op[0];
 	int64_t size = i->z.operand_width / 8;
 	sp_val value = size == WORD ? slot_load(s, s->reg[SP_R_SP]) : 0;
-	move_sp(s, size); /* first: a place that is relative to it is meant so */
+	move_sp(s, size); /* first, since addresses relative to rsp are meant that way */
 	if (to->type == ZYDIS_OPERAND_TYPE_MEMORY)
 		slot_store(s, address_of(s, to), value);
 	else if (to->type == ZYDIS_OPERAND_TYPE_REGISTER && gpr_of[to->reg.value] != SP_R_NONE)
@@ -310,7 +316,7 @@ static void leave(struct sp_state *s)
 
 static void enter(struct sp_state *s, const struct sp_insn *i)
 {
-	if (i->op[1].imm.value.u) { /* nested frames: nobody has them */
+	if (i->op[1].imm.value.u) { /* nested frames, which nobody uses */
 		forget_written(s, i);
 		return;
 	}
@@ -320,7 +326,7 @@ static void enter(struct sp_state *s, const struct sp_insn *i)
 	move_sp(s, -(int64_t)i->op[0].imm.value.u);
 }
 
-/* The callee keeps rbx, rbp and r12 to r15, and what lies above its return address. */
+/* A callee preserves rbx, rbp, r12 to r15, and the stack above its return address. */
 static void call(struct sp_state *s)
 {
 	static const uint8_t lost[] = {0, 1, 2, 6, 7, 8, 9, 10, 11};
@@ -372,14 +378,14 @@ static void apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s)
 	case ZYDIS_MNEMONIC_CALL:
 		call(s);
 		break;
-	case ZYDIS_MNEMONIC_RET: /* the state at it is what counts */
+	case ZYDIS_MNEMONIC_RET: /* only the state before it matters */
 		break;
 	default:
 		forget_written(s, i);
 	}
 }
 
-/* --- what speaks for a function --- */
+/* --- evidence that code belongs to the function --- */
 
 enum { KEPT = 1 << 3 | 1 << SP_R_FP | 0xf << 12 }; /* rbx, rbp, r12 to r15 */
 
@@ -438,8 +444,8 @@ static bool fp_is_saved(const struct sp_state *s)
 }
 
 /*
- * A frame pointer of 0 is the psABI's mark of the outermost frame (3.4.1). Behind a `syscall`, where the caller's was
- * not saved and nothing lies above the return address, a new thread begins, on a stack of its own.
+ * A frame pointer of 0 marks the outermost frame (psABI 3.4.1). If it is set to 0 behind a `syscall`, with the caller's
+ * not saved and nothing pushed, a new thread begins there, on its own stack.
  */
 static void note_thread(const struct sp_insn *i, struct sp_state *s)
 {

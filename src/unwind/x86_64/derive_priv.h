@@ -30,19 +30,19 @@ struct sp_insn {
 void sp_insn_init(ZydisDecoder *decoder);
 /* False: no instruction. */
 bool sp_insn_decode(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t vaddr, struct sp_insn *ret);
-/* Only what code it leads to, or takes the address of: a part of the price. */
+/* Decodes only what code it leads to or takes the address of, which costs much less. */
 struct sp_reference {
 	uint8_t length;
 	bool any, is_call;
 	uint64_t target; /* virtual address */
 };
 bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t vaddr, struct sp_reference *ret);
-/* The registers that it writes, a bit for each, by DWARF numbers; all of them for one that enters the kernel. */
+/* A bit for each register that it writes, by DWARF numbers; all of them if it enters the kernel. */
 uint16_t sp_insn_writes(const struct sp_insn *i);
 uint8_t sp_reg_dwarf(unsigned reg);
 /*
- * Whether it reads what the function itself has put into a register that callees keep, before the last call: no other
- * function that might stand behind that would do so, and the call has returned.
+ * Whether it reads a preserved register that the function itself set before the last call. Unrelated code behind a call
+ * that never returns would not, so this call has returned.
  */
 bool sp_insn_proves_return(const struct sp_insn *i, const struct sp_state *s);
 void sp_insn_apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s);
@@ -50,24 +50,24 @@ void sp_insn_apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s);
 /* --- code --- */
 enum {
 	SP_POS_DONE = 1,    /* an instruction with its final rule */
-	SP_POS_DONE_IN = 2, /* not its first byte */
-	SP_POS_TRY = 4,     /* the same, in the exploration that goes on */
+	SP_POS_DONE_IN = 2, /* the other bytes of such an instruction */
+	SP_POS_TRY = 4,     /* as DONE, in the current exploration */
 	SP_POS_TRY_IN = 8,
-	SP_POS_HEAD = 16,   /* a block of it begins here */
-	SP_POS_START = 32,  /* a function, surely */
-	SP_POS_MAYBE = 64,  /* an address of it is taken */
-	SP_POS_NAMED = 128, /* a function with rows */
+	SP_POS_HEAD = 16,   /* a block of the current exploration begins here */
+	SP_POS_START = 32,  /* certainly the start of a function */
+	SP_POS_MAYBE = 64,  /* its address is taken */
+	SP_POS_NAMED = 128, /* the start of a function with rows */
 };
 #define SP_POS_NONE UINT32_MAX
 struct sp_island {
 	uint64_t vaddr, offset;
-	uint32_t size, base; /* base: position of its first byte */
+	uint32_t size, base; /* base: the position of its first byte */
 	const uint8_t *bytes;
 };
 struct sp_text { /* an executable segment */
 	uint64_t vaddr, offset, size;
 };
-struct sp_code_buffer { /* a part of the file that is held */
+struct sp_code_buffer { /* a part of the file in memory */
 	uint8_t *bytes;
 	uint64_t start, end;
 };
@@ -75,8 +75,8 @@ struct sp_starts { /* positions */
 	uint32_t *at;
 	size_t n, capacity, next;
 };
-struct sp_open_jump { /* a jump to nobody knows where, with the state that goes there */
-	uint32_t at;  /* behind it */
+struct sp_open_jump { /* a computed jump, with the state in which it jumps */
+	uint32_t at;  /* the position behind it */
 	struct sp_state state;
 };
 
@@ -91,13 +91,13 @@ struct sp_deriver {
 	uint8_t *code;
 	size_t code_capacity;
 	struct sp_code_buffer buffer;
-	bool counting;       /* what would be loaded */
-	uint64_t left_out;   /* bytes of it, where that is too much */
+	bool counting;       /* only counts what would be loaded */
+	uint64_t left_out;   /* bytes of islands that are too many to load */
 	uint64_t text_bytes; /* of executable segments */
 	uint8_t *flags;
 	uint16_t *rule_at;
 	struct sp_intern *rules;
-	struct sp_starts sure, maybe; /* wait to be followed */
+	struct sp_starts sure, maybe; /* starts that are still to be explored */
 	struct sp_open_jump *jumps;
 	size_t n_jumps, jumps_capacity, next_jump;
 	struct sp_explorer *explorer;
@@ -118,17 +118,17 @@ bool sp_code_is_plt(const struct sp_elf_section *s);
 uint32_t sp_code_pos(struct sp_deriver *d, uint64_t vaddr); /* or SP_POS_NONE */
 const struct sp_island *sp_code_island(struct sp_deriver *d, uint32_t pos);
 bool sp_code_decode(struct sp_deriver *d, const struct sp_island *i, uint32_t pos, struct sp_insn *ret);
-uint32_t sp_code_padding(struct sp_deriver *d, const struct sp_island *i, uint32_t pos); /* bytes of it, from pos on */
+uint32_t sp_code_padding(struct sp_deriver *d, const struct sp_island *i, uint32_t pos); /* its length, from pos on */
 
 int sp_starts_add(struct sp_deriver *d, struct sp_starts *to, uint64_t vaddr);
 int sp_starts_find(struct sp_deriver *d, const struct sp_code_span *covered, size_t n); /* all that the file tells */
 
 /*
- * What a start is: SURE: called, needs no proof; the others have to reach a proper end. GUESS: its address is taken;
- * WEAK: it stands behind padding; INNER: no start, but reached by a computed jump.
+ * Why a position is taken for a start. SURE: it is called, so no proof is needed. The others must reach a proper end:
+ * GUESS: its address is taken; WEAK: it is behind padding; INNER: it is no start, but reached by a computed jump.
  */
 enum sp_trust { SP_TRUST_SURE, SP_TRUST_GUESS, SP_TRUST_WEAK, SP_TRUST_INNER };
-/* From pos, with this state (NULL: a function's start). 1: it has rows now; 0: refused; or -ENOMEM. */
+/* Explores from pos, in this state (NULL: a function's start). 1: it has rows now; 0: refused; or -ENOMEM. */
 int sp_explore(struct sp_deriver *d, uint32_t pos, const struct sp_state *state, enum sp_trust trust);
 void sp_explorer_free(struct sp_explorer *x);
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLT_ENTRY_BYTES = 16, WORD = 8, CODE_ALIGNMENT = 16, BLOCK_BYTES = 24 * 4096 /* whole entries of any */ };
+enum { PLT_ENTRY_BYTES = 16, WORD = 8, CODE_ALIGNMENT = 16, BLOCK_BYTES = 24 * 4096 /* whole entries of any kind */ };
 
 int sp_starts_add(struct sp_deriver *d, struct sp_starts *to, uint64_t vaddr)
 {
@@ -30,8 +30,10 @@ int sp_starts_add(struct sp_deriver *d, struct sp_starts *to, uint64_t vaddr)
 	return 0;
 }
 
-/* Calls `take` for a table's entries, block by block, as some tables are larger than all else that a parser holds. What
- * cannot be read costs what it tells. */
+/*
+ * Calls `take` for a table's entries, block by block: some tables are larger than all else in a parser's memory.
+ * Entries that cannot be read are left out.
+ */
 static int table_walk(struct sp_deriver *d, const struct sp_elf_section *s, size_t entry_bytes,
 		      int (*take)(struct sp_deriver *d, const void *entries, size_t n))
 {
@@ -60,7 +62,7 @@ static int take_symbols(struct sp_deriver *d, const void *entries, size_t n)
 			continue;
 		if (type == STT_FUNC || type == STT_GNU_IFUNC)
 			r = sp_starts_add(d, &d->sure, symbols[i].st_value);
-		else if (type == STT_NOTYPE && bind != STB_LOCAL) /* a label that others may use */
+		else if (type == STT_NOTYPE && bind != STB_LOCAL) /* a label that other files may refer to */
 			r = sp_starts_add(d, &d->maybe, symbols[i].st_value);
 	}
 	return r;
@@ -91,14 +93,15 @@ static int take_pointers(struct sp_deriver *d, const void *entries, size_t n)
 	const uint64_t *words = entries;
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < n; i++)
-		if (words[i] % CODE_ALIGNMENT == 0) /* any number may look like an address */
+		if (words[i] % CODE_ALIGNMENT == 0) /* any number may look like an address, but functions are aligned */
 			r = sp_starts_add(d, &d->maybe, words[i]);
 	return r;
 }
 
 /*
- * The stubs of a PLT that no FDE covers (lld's): each a function. The first may be the common part that all others jump
- * to with two words pushed; where the first jump of a stub leads at first, behind itself, nobody calls.
+ * Each stub of a PLT without an FDE (lld's) is a function. The first one may be the common part, to which the others
+ * jump with two words pushed; it is no start. The place behind a stub's first jump, where that leads until the function
+ * is bound, counts as a start, too.
  */
 static int add_stubs(struct sp_deriver *d, const struct sp_elf_section *s)
 {
@@ -136,7 +139,7 @@ static int add_section(struct sp_deriver *d, const struct sp_elf_section *s, boo
 		   : 0;
 }
 
-/* Without relocations for them, pointers stand in the data as they are. */
+/* Pointers are in the data itself if no relocations are needed, or if those are packed (RELR). */
 static int add_sections(struct sp_deriver *d)
 {
 	bool pointers = sp_elf_type(d->elf) == ET_EXEC;
@@ -151,14 +154,17 @@ static int add_sections(struct sp_deriver *d)
 
 /* --- covered code --- */
 
-/* Less than this are the stubs that every program has, which are found without: no reason to search 20 MB for calls. */
+/*
+ * With less code than this there are only the stubs of every program, which are found in other ways: no reason to
+ * search 20 MB of code for calls.
+ */
 enum { MIN_BYTES = 1024, MAX_SPAN_BYTES = 16 << 20 };
 
-struct range { /* of virtual addresses, around all islands of one text */
+struct range { /* virtual addresses from the first island to the end of the last */
 	uint64_t low, size;
 };
 
-/* Whether these are the bytes before the distance of a call, a jump, a branch or a `lea`. */
+/* Whether a distance follows these bytes: of a call, jump, branch or `lea`. */
 static bool is_distant(const uint8_t *end, size_t n)
 {
 	uint8_t last = end[-1], before = n > 1 ? end[-2] : 0;
@@ -166,7 +172,7 @@ static bool is_distant(const uint8_t *end, size_t n)
 	       (before == 0x8d && (last & 0xc7) == 0x05);
 }
 
-/* To a start that is not known yet: all else has been told by somebody before. */
+/* Only a start that is not known yet is worth decoding the function for. */
 static bool leads_to_new(struct sp_deriver *d, uint64_t target, bool is_call)
 {
 	uint32_t pos = sp_code_pos(d, target);
@@ -201,7 +207,7 @@ static int take_function(struct sp_deriver *d, const uint8_t *bytes, size_t n, u
 	return r;
 }
 
-/* What FDEs without a gap between them cover, in pieces that are no larger than any function. */
+/* Searches adjacent FDEs, in pieces no larger than MAX_SPAN_BYTES. */
 static int add_span(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to, struct range all)
 {
 	int r = 0;
@@ -237,7 +243,7 @@ static int add_covered(struct sp_deriver *d, const struct sp_code_span *covered,
 	return r;
 }
 
-/* Nobody calls the code at the entry point; but it calls, and no FDE may tell whom (musl's). */
+/* The code at the entry point has no caller, but it makes calls, possibly without an FDE (musl's). */
 static int add_entry(struct sp_deriver *d)
 {
 	enum { MAX_INSNS = 16 };

@@ -36,7 +36,7 @@ static bool drop_aligned(struct sp_state *s)
 
 void sp_state_align(struct sp_state *s, uint32_t pos)
 {
-	drop_aligned(s); /* what was relative to another is not to this one */
+	drop_aligned(s); /* relative to an earlier alignment, so useless now */
 	s->aligned_at = pos + 1;
 	s->reg[SP_R_SP] = sp_val_make(SP_VAL_ALIGNED, 0);
 }
@@ -82,7 +82,7 @@ uint8_t sp_reg_dwarf(unsigned reg)
 	return number[reg & 15];
 }
 
-/* CFA from a register that holds it, or a place next to it. */
+/* The CFA by a register that holds it, or an address near it. */
 static bool by_register(const struct sp_state *s, unsigned reg, struct sp_rule *rule)
 {
 	if (sp_val_kind(s->reg[reg]) != SP_VAL_CFA)
@@ -93,7 +93,7 @@ static bool by_register(const struct sp_state *s, unsigned reg, struct sp_rule *
 	return true;
 }
 
-/* CFA from where an aligned frame keeps it. */
+/* The CFA from the place on the stack where an aligned frame keeps it. */
 static bool by_slot(const struct sp_state *s, unsigned reg, struct sp_rule *rule)
 {
 	if (sp_val_kind(s->reg[reg]) != SP_VAL_ALIGNED)
@@ -116,7 +116,7 @@ static bool put_cfa(const struct sp_state *s, struct sp_rule *rule)
 	if (by_register(s, SP_R_SP, rule) || by_register(s, SP_R_FP, rule) || by_slot(s, SP_R_SP, rule) ||
 	    by_slot(s, SP_R_FP, rule))
 		return true;
-	for (unsigned i = 0; i < 16; i++) /* at the leaf only, where registers are known */
+	for (unsigned i = 0; i < 16; i++) /* useful for leaves only, whose registers are all known */
 		if (by_register(s, i, rule))
 			return true;
 	return false;
@@ -149,7 +149,7 @@ static void put_fp(const struct sp_state *s, struct sp_rule *rule)
 {
 	if (sp_val_kind(s->reg[SP_R_FP]) == SP_VAL_FP)
 		return;
-	for (uint32_t i = s->n_slots; i-- > 0;) /* the highest: one below the stack pointer would not last */
+	for (uint32_t i = s->n_slots; i-- > 0;) /* the highest one: a copy below the stack pointer would not last */
 		if (sp_val_kind(s->slot[i].value) == SP_VAL_FP && put_fp_at(s, s->slot[i].at, rule))
 			return;
 	rule->fp = SP_FP_LOST;

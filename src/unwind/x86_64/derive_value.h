@@ -45,21 +45,23 @@ struct sp_slot { /* 8 bytes of the stack whose content is known */
 enum sp_thread { SP_THREAD_NO, SP_THREAD_MAYBE, SP_THREAD_BEGINS }; /* MAYBE: behind a `syscall` */
 struct sp_state {
 	sp_val reg[16];
-	uint32_t aligned_at; /* position + 1 of the instruction that SP_VAL_ALIGNED is relative to */
-	uint32_t doubt;      /* position + 1 behind the last call on the way here, or 0: it may not have returned */
-	uint32_t before;     /* what was in doubt when that call was made */
-	uint16_t saved, own, held; /* registers that callees keep: pushed; then written; and not since the last call */
+	uint32_t aligned_at;       /* position + 1 of the instruction that SP_VAL_ALIGNED is relative to */
+	uint32_t doubt;            /* position + 1 behind the last call on this path, which may never return; or 0 */
+	uint32_t before;           /* the doubt at the time of that call */
+	uint16_t saved, own, held; /* preserved registers: pushed; then set; not set since the last call */
 	uint32_t thread;           /* enum sp_thread */
 	uint32_t n_slots;
 	struct sp_slot slot[SP_MAX_SLOTS]; /* in order of `at` */
 };
-void sp_state_enter(struct sp_state *s); /* as at a function's first instruction */
-/* The stack pointer has been rounded down, by the instruction at pos. */
+void sp_state_enter(struct sp_state *s); /* sets the state at a function's first instruction */
+/* The instruction at pos has aligned the stack pointer. */
 void sp_state_align(struct sp_state *s, uint32_t pos);
-/* Keeps what both know. Whether *s has changed. */
+/* Keeps what both states agree on. Returns whether *s has changed. */
 bool sp_state_merge(struct sp_state *s, const struct sp_state *other);
-/* SP_CFA_NONE where the frame is not known. by_fp: by the frame pointer wherever it leads there, else where nothing
- * else does. */
+/*
+ * The rule; SP_CFA_NONE if the frame is not known. by_fp: from the frame pointer wherever possible, else only where
+ * nothing else is.
+ */
 struct sp_rule sp_state_rule(const struct sp_state *s, bool by_fp);
 
 #endif

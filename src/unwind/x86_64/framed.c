@@ -10,31 +10,33 @@
 #include <string.h>
 
 enum { ALIGNMENT = 16, FIRST_WINDOW = 8 << 10, WIDER = 8, START_BYTES = 4, INT3 = 0xcc, WORD = 8 };
-/* What is known of a byte: the state of the instruction that begins there, or that a call of the frame's ends there. */
+/*
+ * Marks of bytes: an instruction begins there in state BARE, PUSHED or FRAME, or a call made with the frame ends there.
+ */
 enum { INSIDE, BARE, PUSHED, FRAME, CALL_END };
 static const uint8_t ud2[] = {0x0f, 0x0b};
 static const uint8_t start_code[][START_BYTES] = {{0x55, 0x48, 0x89, 0xe5}, {0x55, 0x48, 0x8b, 0xec}};
 
-struct code { /* around a place */
+struct code { /* the code around a place */
 	uint64_t offset, vaddr;
 	uint8_t *bytes;
 	size_t size;
 };
-struct target { /* of a jump */
+struct target { /* the target of a jump */
 	size_t at;
 	bool has_frame;
 };
 struct function {
 	struct code code;
-	size_t start, end; /* in the code */
+	size_t start, end; /* positions in the code */
 	uint8_t *marks;    /* of each byte from start on */
 	struct target *targets;
 	size_t n_targets, targets_capacity;
-	ZydisRegister sum; /* the register that was added to last, while it has the sum; or ZYDIS_REGISTER_NONE */
-	bool has_table;    /* a jump by a table was met */
-	bool leads_out;    /* from the frame to somewhere else, or another way wrong */
-	size_t round_end, round_n_targets; /* where it may end, too: an aligned place that nothing runs into; or 0 */
-	bool is_cut;                       /* the code that was read ends before it does */
+	ZydisRegister sum;                 /* the register with the result of the last `add`, or ZYDIS_REGISTER_NONE */
+	bool has_table;                    /* a jump by a table was met */
+	bool leads_out;                    /* control leaves the frame's code, or breaks another rule */
+	size_t round_end, round_n_targets; /* another possible end: an aligned place that nothing runs into; or 0 */
+	bool is_cut;                       /* the function does not end in the code that was read */
 };
 
 /* --- where it begins and ends --- */
@@ -58,8 +60,10 @@ static bool find_start(struct function *f, size_t place)
 	return true;
 }
 
-/* Behind code that nothing runs beyond: nothing but int3 up to where a function may begin, or a function at once. Code
- * of this one may be int3, too, with ud2 behind it. */
+/*
+ * Whether a function may end here, behind code that nothing runs beyond: only int3 follows up to an aligned place, or
+ * another function directly. int3 with ud2 behind it is still this function's code.
+ */
 static bool ends_here(const struct code *c, size_t at)
 {
 	size_t to = at;
@@ -82,7 +86,10 @@ static int add_target(struct function *f, const struct sp_insn *i, bool has_fram
 	return r;
 }
 
-/* As compilers jump by a table: of addresses, or of distances that are added to the table's own. */
+/*
+ * Whether it jumps by a table, as compilers write that: of addresses, or of distances that are added to the table's
+ * address.
+ */
 static bool is_by_table(const struct function *f, const struct sp_insn *i)
 {
 	const ZydisDecodedOperand *op = &i->op[0];
@@ -102,7 +109,7 @@ static void note_sum(struct function *f, const struct sp_insn *i)
 		f->sum = i->op[0].reg.value;
 }
 
-/* The state behind an instruction with the frame. */
+/* The state behind an instruction that runs with the frame. */
 static uint8_t run_framed(struct function *f, const struct sp_insn *i)
 {
 	bool takes_down = i->z.mnemonic == ZYDIS_MNEMONIC_LEAVE ||
@@ -120,7 +127,7 @@ static uint8_t run_framed(struct function *f, const struct sp_insn *i)
 	return FRAME;
 }
 
-/* Behind `pop %rbp` there is one: that leaves, or begins anew. */
+/* `pop %rbp` must be followed by an instruction that leaves the function; behind that, code with the frame goes on. */
 static uint8_t run_bare(struct function *f, const struct sp_insn *i)
 {
 	f->leads_out |= i->flow != SP_FLOW_RETURN && i->flow != SP_FLOW_JUMP;
@@ -159,7 +166,10 @@ static bool has_ended(struct function *f, uint8_t state, uint8_t flow)
 	return ends_here(&f->code, f->end);
 }
 
-/* What does not fit may be of the next function, which stands behind this one without a gap. */
+/*
+ * What breaks the rules may belong to the next function, directly behind this one: then end at the aligned place before
+ * it.
+ */
 static int end_before(struct function *f)
 {
 	if (!f->leads_out || !f->round_end)
@@ -169,7 +179,7 @@ static int end_before(struct function *f)
 	return 1;
 }
 
-/* 1: the end was found, so far without fault; 0: not. */
+/* 1: the end was found and nothing breaks the rules; 0: not so; or negative. */
 static int read_all(struct function *f, const ZydisDecoder *d)
 {
 	const struct code *c = &f->code;
@@ -188,7 +198,7 @@ static int read_all(struct function *f, const ZydisDecoder *d)
 	return r ? r : end_before(f);
 }
 
-/* Jumps lead to where the frame stands if it stands there, else to the start or to other functions. */
+/* Whether jumps made with the frame lead to code with the frame, and all others to the start or other functions. */
 static bool targets_fit(const struct function *f)
 {
 	for (size_t i = 0; i < f->n_targets; i++) {
@@ -237,7 +247,7 @@ static struct sp_code_span gap_around(struct sp_elf *e, const struct sp_code_spa
 	return (struct sp_code_span){0};
 }
 
-/* 1: read; 0: there is none. */
+/* 1: read; 0: no such code. */
 static int read_code(struct sp_elf *e, const struct sp_code_span *gap, uint64_t place, uint64_t window, struct code *c)
 {
 	uint64_t start = place - SP_MIN(place - gap->start, window), end = place + SP_MIN(gap->end - place, window);
@@ -269,7 +279,7 @@ static int find_function(struct sp_elf *e, const struct sp_code_span *covered, s
 	return r;
 }
 
-/* Whether the walk, which has seen the instruction, finds the caller from here. */
+/* Whether a walk without unwind information, which looks at a leaf's instruction, finds the caller from here. */
 static bool is_told(const struct function *f, uint64_t place)
 {
 	size_t at = (size_t)(place - f->code.offset);

@@ -4,10 +4,10 @@
  *
  * Compilers that are asked for frame pointers write all functions so: `push %rbp; mov %rsp,%rbp` at the start, which is
  * aligned; nothing else writes the register but `pop %rbp` (or `leave`), right behind which the function is left; and
- * no jump leads out of it, or behind such a `pop`, but by those ends. Read from one end to the other that is a proof,
- * even behind computed jumps, which lead to somewhere in between: who came there by another way, without the frame,
- * could not return. A function with anything else is not believed. Pure, from bytes that may be hostile; the code
- * between two FDEs is read around each place, at most SP_FRAMED_MAX bytes each way. 0 or -ENOMEM.
+ * no jump leads out of it, or behind such a `pop`, but by those ends. If the whole function was read, that is a proof,
+ * even behind computed jumps, which lead into it: code that got there without the frame could not return. A function
+ * with anything else is not believed. Pure, from bytes that may be hostile; the code between two FDEs is read around
+ * each place, at most SP_FRAMED_MAX bytes each way. 0 or -ENOMEM.
  */
 #ifndef SP_UNWIND_X86_64_FRAMED_H
 #define SP_UNWIND_X86_64_FRAMED_H
@@ -17,10 +17,10 @@
 enum { SP_FRAMED_MAX = 512 << 10 };
 
 /*
- * places: ascending file offsets, of instructions (leaves) and of the last bytes of calls (callers); outside covered.
- * ret_told[i]: whether a walk without unwind information finds the caller of places[i]: by the frame pointer, or by the
- * instruction of a leaf that has no frame yet or no more (sp_frameless()). A leaf whose code the walk could not read is
- * marked as a guess itself.
+ * places: ascending file offsets outside covered, of instructions (leaves) and of the last bytes of calls (callers).
+ * ret_told[i]: whether a walk without unwind information finds the caller of places[i] by the frame pointer, or by the
+ * instruction of a leaf without a frame (sp_frameless()). A walk that could not read a leaf's code has marked the leaf
+ * itself as guessed.
  */
 int sp_framed(struct sp_elf *e, const struct sp_code_span *covered, size_t n_covered, const uint64_t *places, size_t n,
 	      bool *ret_told);

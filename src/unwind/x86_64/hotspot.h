@@ -19,17 +19,17 @@ enum {
 	SP_HOTSPOT_AHEAD = 40,          /* bytes of a prologue */
 	SP_HOTSPOT_EXTENDED =
 	    256 << 10, /* bytes that a callee of the interpreter's may have put on its caller's frame */
-	SP_HOTSPOT_FRAMELESS = 1 << 30, /* of a leaf: the frame pointer is the caller's */
-	SP_HOTSPOT_UNSAVED = 1 << 29,   /* the frame stands, but the frame pointer is not saved in it yet */
+	SP_HOTSPOT_FRAMELESS = 1 << 30, /* of a leaf without a frame: the frame pointer is the caller's */
+	SP_HOTSPOT_UNSAVED = 1 << 29,   /* the frame is there, but the frame pointer is not saved yet */
 };
 
-/* What the interpreter returns to, no call has pushed: it puts there where to go on. */
+/* Whether it is a return address. Those into the interpreter need no call in front: it pushes them itself. */
 SP_STEP_INLINE int sp_hotspot_is_return(SP_WALK *w, const struct sp_hotspot *h, sp_u64 ra)
 {
 	return ra - h->interpreter < h->interpreter_bytes || sp_env_is_return(w, ra);
 }
 
-/* Whether the frame is yet to be made: sub $n,%rsp among the bytes before it stands. */
+/* Whether the frame is still to be made: `sub $n,%rsp` is among the n bytes before it is complete. */
 SP_STEP_INLINE sp_u32 sp_hotspot_ahead(const sp_u8 *code, sp_u64 n)
 {
 	sp_u32 i;
@@ -44,13 +44,16 @@ SP_STEP_INLINE sp_u32 sp_hotspot_ahead(const sp_u8 *code, sp_u64 n)
 	return 0;
 }
 
-/* mov %rbp,n(%rsp): where nothing is pushed. */
+/* mov %rbp,n(%rsp), in frames made without a push. */
 SP_STEP_INLINE int sp_hotspot_saves(const sp_u8 *code)
 {
 	return code[0] == 0x48 && code[1] == 0x89 && (code[2] == 0x6c || code[2] == 0xac) && code[3] == 0x24;
 }
 
-/* Behind the frame's end: cmp n(%r15),%rsp; ja; ret. Before: test of a page, or through r10. */
+/*
+ * The safepoint poll before a compiled method's `ret`, when its frame is gone: cmp n(%r15),%rsp; ja. In older versions:
+ * a test of a page, direct or through r10.
+ */
 SP_STEP_INLINE int sp_hotspot_polls(const sp_u8 *code)
 {
 	if (code[0] == 0x49 && code[1] == 0x3b && (code[2] == 0x67 || code[2] == 0xa7))
@@ -63,8 +66,10 @@ SP_STEP_INLINE int sp_hotspot_polls(const sp_u8 *code)
 	       (code[0] == 0x4d && code[1] == 0x8b && code[7] == 0x41 && code[8] == 0x85 && code[10] == 0xc3);
 }
 
-/* Where the return address of a compiled leaf is, from its stack pointer, with SP_HOTSPOT_*; `early` bytes before it is
- * complete. */
+/*
+ * The distance from a compiled leaf's stack pointer to its return address, with SP_HOTSPOT_*. early: bytes up to where
+ * the frame is complete.
+ */
 SP_STEP_INLINE sp_u32 sp_hotspot_leaf(const sp_u8 *code, sp_u64 early, sp_u32 full)
 {
 	if (code[0] == 0xc3 || sp_hotspot_polls(code))
@@ -86,7 +91,7 @@ SP_STEP_INLINE sp_u32 sp_hotspot_leaf(const sp_u8 *code, sp_u64 early, sp_u32 fu
 	return sp_hotspot_ahead(code, early) ? SP_HOTSPOT_FRAMELESS : full;
 }
 
-/* The caller, whose frame is above `up` bytes of the stack and the return address. */
+/* Steps to the caller, whose return address is `up` bytes above the stack pointer. */
 SP_STEP_INLINE int sp_hotspot_pop(SP_WALK *w, const struct sp_hotspot *h, struct sp_regs *regs, sp_u32 *how, sp_u32 up)
 {
 	sp_u32 bytes = up & ~(SP_HOTSPOT_FRAMELESS | SP_HOTSPOT_UNSAVED);
@@ -119,11 +124,14 @@ SP_STEP_INLINE int sp_step_compiled(SP_WALK *w, const struct sp_hotspot *h, stru
 	}
 	if (!sp_hotspot_pop(w, h, regs, how, up))
 		return 0;
-	/* The server compiler's comparison of strings, amid a method, has pushed a register. */
+	/* A leaf may have pushed one register: the server compiler's comparison of strings does. */
 	return *how & SP_HOW_EXACT && up == full ? sp_hotspot_pop(w, h, regs, how, full + 8) : -1;
 }
 
-/* By the frame pointer. *ret_sp: what the caller's stack pointer was is kept below it, in frames of the interpreter. */
+/*
+ * Steps by the frame pointer. tells_sp: the caller's stack pointer is in the word below it, as in the interpreter's
+ * frames.
+ */
 SP_STEP_INLINE int sp_hotspot_chain(SP_WALK *w, const struct sp_hotspot *h, struct sp_regs *regs, sp_u32 *how,
 				    int tells_sp)
 {
@@ -142,7 +150,7 @@ SP_STEP_INLINE int sp_hotspot_chain(SP_WALK *w, const struct sp_hotspot *h, stru
 	return 0;
 }
 
-/* The caller of the interpreter's leaf without a frame, whose stack pointer is in a register. */
+/* Steps from a leaf of the interpreter without a frame, to a stack pointer taken from a register. */
 SP_STEP_INLINE int sp_hotspot_to(SP_WALK *w, const struct sp_hotspot *h, struct sp_regs *regs, sp_u32 *how, sp_u64 ra,
 				 sp_u64 sp)
 {
@@ -155,9 +163,9 @@ SP_STEP_INLINE int sp_hotspot_to(SP_WALK *w, const struct sp_hotspot *h, struct 
 }
 
 /*
- * A method's entry has the caller's stack pointer in r13 (behind it, that is where the bytecode is), and the return
- * address on the stack, or in rax while it makes room for the method's variables. Its end: leave; pop %r13;
- * mov %rbx,%rsp; jmp *%r13.
+ * At a method's entry the caller's stack pointer is in r13 (later the bytecode's address is), and the return address on
+ * the stack, or in rax while room is made for local variables. A method ends in leave; pop %r13; mov %rbx,%rsp; jmp
+ * *%r13.
  */
 SP_STEP_INLINE int sp_hotspot_entry(SP_WALK *w, const struct sp_hotspot *h, struct sp_regs *regs, sp_u32 *how)
 {
@@ -189,8 +197,8 @@ SP_STEP_INLINE int sp_step_interpreted(SP_WALK *w, const struct sp_hotspot *h, s
 }
 
 /*
- * Stubs tell no size of their frame; those that call keep a frame pointer. A leaf, or an adapter between compiled code
- * and the interpreter, may have its return address on top of the stack.
+ * The size of a stub's frame is not known, but stubs that make calls keep a frame pointer. A leaf, or an adapter
+ * between compiled code and the interpreter, may have its return address on top of the stack.
  */
 SP_STEP_INLINE int sp_step_stub(SP_WALK *w, const struct sp_hotspot *h, struct sp_regs *regs, sp_u32 *how)
 {

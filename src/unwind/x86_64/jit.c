@@ -18,7 +18,7 @@ enum {
 };
 
 struct state {
-	int32_t height; /* of the stack pointer above the sampled one */
+	int32_t height; /* of the stack pointer, above the sampled one */
 	int32_t fp;     /* as in struct sp_jit_frame */
 };
 struct way {
@@ -38,9 +38,9 @@ struct explorer {
 	size_t n_ways, n_instructions;
 	bool has_found, is_at_odds;
 	struct sp_jit_frame found;
-	bool has_left, left_at_odds; /* by a jump to what is not told, at this height */
+	bool has_left, left_at_odds; /* a jump to an unknown target was met, at this height */
 	int32_t left;
-	int32_t saved_fp; /* where the frame pointer was put first, below where it began; 0: nowhere */
+	int32_t saved_fp; /* where the frame pointer was first saved, below the first stack pointer; 0: nowhere */
 };
 
 /* --- code --- */
@@ -62,7 +62,7 @@ bool sp_jit_is_return(const struct sp_jit_memory *m, uint64_t address)
 	       sp_ends_in_call(code);
 }
 
-/* False: it was met already; with another height nothing here can be believed. */
+/* False: met before; if at another height, the result is not believed. */
 static bool meet(struct explorer *x, uint64_t ip, const struct state *s)
 {
 	size_t at = (size_t)(ip * 0x9e3779b97f4a7c15ULL >> 40) & (N_MET - 1);
@@ -76,7 +76,7 @@ static bool meet(struct explorer *x, uint64_t ip, const struct state *s)
 		x->is_at_odds |= x->met[at].state.height != s->height;
 		return false;
 	}
-	return true; /* no room: it may be looked at again */
+	return true; /* the table is full: it may be explored again */
 }
 
 static void add_way(struct explorer *x, uint64_t ip, const struct state *s)
@@ -103,7 +103,7 @@ static bool writes(const struct sp_insn *i, ZydisRegister reg)
 	return false;
 }
 
-/* rsp + n, by add, sub or lea. */
+/* Whether it adds a constant to rsp, by add, sub or lea. */
 static bool moves_sp(const struct sp_insn *i, int64_t *ret_by)
 {
 	const ZydisDecodedOperand *op = i->op;
@@ -131,7 +131,7 @@ static void load_fp(const struct sp_insn *i, struct state *s)
 	s->fp = at >= 0 && at < MAX_HEIGHT ? (int32_t)at : SP_JIT_FP_LOST;
 }
 
-/* False: where the stack pointer is, is not known any more. */
+/* False: the height is not known any more. */
 static bool follow(const struct sp_insn *i, struct state *s)
 {
 	bool is_word = i->z.operand_width == 64;
@@ -164,7 +164,7 @@ static bool follow(const struct sp_insn *i, struct state *s)
 	return true;
 }
 
-/* --- all ways --- */
+/* --- all paths --- */
 
 static void leave_at(struct explorer *x, int32_t height)
 {
@@ -173,7 +173,7 @@ static void leave_at(struct explorer *x, int32_t height)
 	x->left = height;
 }
 
-/* A `ret` to what was pushed on the way is a jump to somewhere. */
+/* A path ends at a `ret`. If the address was pushed on this path, the `ret` is a jump to an unknown target. */
 static void end_at(struct explorer *x, const struct state *s)
 {
 	struct sp_jit_frame frame = {.cfa = s->height + 8, .fp = s->fp};
@@ -190,8 +190,8 @@ static void end_at(struct explorer *x, const struct state *s)
 }
 
 /*
- * What a call leads to that takes its return address off the stack first (pop %reg), as made code does that keeps such
- * addresses elsewhere: it is as a jump there, with that one word more.
+ * Code that keeps return addresses elsewhere begins with `pop %reg`. A call of such code is followed like a jump, with
+ * one more word on the stack.
  */
 static void enter(struct explorer *x, const struct sp_insn *call, const struct state *s)
 {
@@ -220,7 +220,7 @@ static void note_save(struct explorer *x, const struct sp_insn *i, const struct 
 		x->saved_fp = (int32_t)(s->height + op[0].mem.disp.value);
 }
 
-/* The instruction at w->ip; false: this way has ended. */
+/* Follows the instruction at w->ip; false: this path has ended. */
 static bool go_on(struct explorer *x, struct way *w)
 {
 	struct sp_insn i;
@@ -230,7 +230,7 @@ static bool go_on(struct explorer *x, struct way *w)
 		return false;
 	if (i.flow == SP_FLOW_RETURN)
 		end_at(x, &w->state);
-	if (i.flow == SP_FLOW_JUMP && !i.has_target && i.op[0].mem.base != ZYDIS_REGISTER_RIP) /* as of a PLT */
+	if (i.flow == SP_FLOW_JUMP && !i.has_target && i.op[0].mem.base != ZYDIS_REGISTER_RIP) /* not a PLT's jump */
 		leave_at(x, w->state.height);
 	note_save(x, &i, &w->state);
 	if (i.flow == SP_FLOW_BRANCH && i.has_target)
@@ -276,14 +276,14 @@ static uint64_t target(const uint8_t *by, uint64_t from)
 	return from + (uint64_t)(int64_t)n;
 }
 
-/* The place of the pointer that is called: call *disp32(%rip); or lea disp32(%rip),%reg; ...; call *(%reg). Else 0. */
+/* The address of the pointer called: call *disp32(%rip); or lea disp32(%rip),%reg; ...; call *(%reg). Else 0. */
 static uint64_t pointer_called(const uint8_t *code, uint64_t address)
 {
 	const uint8_t *end = code + CALL_CODE, *at;
 
 	if (end[-6] == 0xff && end[-5] == 0x15)
 		return target(end - 4, address);
-	if (end[-2] != 0xff || (end[-1] & 0xf8) != 0x10 || (end[-1] & 6) == 4) /* ... (%rsp), disp32(%rip) */
+	if (end[-2] != 0xff || (end[-1] & 0xf8) != 0x10 || (end[-1] & 6) == 4) /* not *(%rsp), *disp32(%rip) */
 		return 0;
 	for (at = end - 2 - 7; at >= code; at--)
 		if (at[0] == 0x48 && at[1] == 0x8d && at[2] == (0x05 | (end[-1] & 7) << 3))
@@ -291,7 +291,7 @@ static uint64_t pointer_called(const uint8_t *code, uint64_t address)
 	return 0;
 }
 
-/* What the call in front of this address calls, where its code says so, or says which pointer tells. Else 0. */
+/* What the call in front of this address calls, directly or through a pointer at a fixed address. Else 0. */
 static uint64_t called_from(const struct sp_jit_memory *m, uint64_t address)
 {
 	uint8_t code[CALL_CODE];
@@ -306,7 +306,10 @@ static uint64_t called_from(const struct sp_jit_memory *m, uint64_t address)
 	return at && m->read(m->arg, at, &to, sizeof(to)) == sizeof(to) ? to : 0;
 }
 
-/* Whether what was called with its return address in word i jumps to somewhere with the stack as it is left here. */
+/*
+ * Whether the function called with its return address in word i makes jumps that fit: its frame then reaches to x's
+ * height.
+ */
 static bool is_entry(struct explorer *e, const struct explorer *x, size_t i)
 {
 	uint64_t to = called_from(x->memory, x->words[i]);
@@ -319,9 +322,9 @@ static bool is_entry(struct explorer *e, const struct explorer *x, size_t i)
 }
 
 /*
- * Code that returns nowhere, but leaves by jumps (to the next piece of code, to an interpreter), runs in the frame of
- * who jumped to such code first: a function that is called from a place that the stack holds, and that jumps to
- * somewhere when its frame is as high as to fit. One only; what else lies on the stack may fit by chance.
+ * Code without a `ret` that leaves by jumps (to more such code, to an interpreter) runs in the frame of the function
+ * that first jumped to it. That function was called from an address on the stack, and jumps away with a frame of just
+ * the fitting size. If several fit, none is believed, since other words on the stack may fit by chance.
  */
 static int by_entry(const struct explorer *x, struct sp_jit_frame *ret_frame)
 {
@@ -349,7 +352,7 @@ static int by_entry(const struct explorer *x, struct sp_jit_frame *ret_frame)
 enum { LUA_FRAME_WORDS = 10, LUA_SAVED_STATE = 2, LUA_SAVED_FP = 8, LUA_STATE_WORDS = 16, LUA_FLAGS = 3 };
 enum { LUA_THREAD = 6, LUA_FUNCTION_C = 1 };
 
-/* Whether it says what it is, behind its link to the next object, of 4 or 8 bytes, and its colour (lj_obj.h). */
+/* Whether its type tag is a lua_State's, behind a link of 4 or 8 bytes and the collector's mark (lj_obj.h). */
 static bool is_lua_state(const uint64_t *state)
 {
 	const uint8_t *bytes = (const uint8_t *)state;
@@ -357,7 +360,10 @@ static bool is_lua_state(const uint64_t *state)
 	       (bytes[9] == LUA_THREAD && bytes[10] == LUA_FUNCTION_C);
 }
 
-/* A trace has made room on the stack for what finds no register, so that the frame begins somewhat above. */
+/*
+ * A trace makes room on the stack for values that do not fit into registers, so the interpreter's frame begins above
+ * that.
+ */
 static int by_lua_state(const struct explorer *x, uint64_t sp, struct sp_jit_frame *ret_frame)
 {
 	uint64_t state[LUA_STATE_WORDS];

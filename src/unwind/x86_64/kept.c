@@ -12,25 +12,25 @@ enum { WINDOW_BYTES = 1 << 16, MAX_INSN = 15, ALL = 0xffff };
 
 struct call {
 	uint64_t target;
-	uint16_t regs; /* that the caller's frame counts from */
+	uint16_t regs; /* registers from which the caller's CFA is counted */
 };
 struct search {
 	struct sp_elf *elf;
 	ZydisDecoder decoder;
-	const struct sp_elf_segment *segment; /* of the instruction decoded last */
-	uint8_t *bytes;                       /* of the file, [start, end) */
+	const struct sp_elf_segment *segment; /* where the last instruction was decoded */
+	uint8_t *bytes;                       /* bytes [start, end) of the file */
 	uint64_t start, end;
 	uint32_t n_steps;
-	uint16_t needed, hopeless; /* hopeless: needed while nobody knows who is called */
+	uint16_t needed, hopeless; /* hopeless: some call with an unknown target needs them */
 	struct call *calls;
 	size_t n_calls, calls_capacity;
-	struct sp_kept_span *insns; /* of all functions that are called, one after the other */
+	struct sp_kept_span *insns; /* instructions of the called functions, one function after the other */
 	size_t n_insns, insns_capacity;
 };
 
 /* --- rows that count from registers --- */
 
-/* The registers that a rule counts from and that no rule of its callees tells. */
+/* The registers that a rule counts from, except those that unwinding restores. */
 static uint16_t needed_regs(const struct sp_rule *rule)
 {
 	const unsigned told = 1u << SP_REG_SP | 1u << SP_REG_FP | 1u << SP_REG_BASE;
@@ -95,7 +95,7 @@ static bool fill_window(struct search *s, uint64_t at)
 	return true;
 }
 
-/* Addresses are file offsets here: in one segment distances are the same. */
+/* Addresses are file offsets here: distances within a segment are the same. */
 static bool decode(struct search *s, uint64_t at, struct sp_insn *ret)
 {
 	if (s->n_steps++ >= SP_KEPT_MAX_STEPS)
@@ -112,7 +112,7 @@ static bool target_of(const struct search *s, const struct sp_insn *i, uint64_t 
 	       i->target - s->segment->offset < s->segment->file_size;
 }
 
-/* --- who is called --- */
+/* --- the functions called --- */
 
 static int add_call(struct search *s, const struct sp_insn *i, uint16_t regs)
 {
@@ -126,7 +126,7 @@ static int add_call(struct search *s, const struct sp_insn *i, uint16_t regs)
 	return r;
 }
 
-/* The calls of a row; *at is where the function's next instruction is. */
+/* Finds the calls under a row; *at is the function's next instruction. */
 static int find_calls_in(struct search *s, const struct sp_kept_need *need, uint64_t *at)
 {
 	struct sp_insn i;
@@ -166,7 +166,7 @@ static int find_calls(struct search *s, const struct sp_kept_needs *needs)
 
 /* --- what they write --- */
 
-/* Whether it puts something on the stack for the `ret` behind it to go to. */
+/* Whether it puts the address on the stack to which the following `ret` goes. */
 static bool makes_return(struct search *s, const struct sp_insn *i, uint64_t next)
 {
 	struct sp_insn behind;
@@ -182,7 +182,7 @@ static int visit(struct sp_intern *seen, uint64_t at)
 	return n < 0 ? (int)n : 0;
 }
 
-/* One instruction: where it leads is seen. What it writes; ALL: it leads nobody knows where; or -ENOMEM. */
+/* Adds where one instruction leads to `seen`. The registers it writes; ALL: an unknown target; or -ENOMEM. */
 static int follow(struct search *s, struct sp_intern *seen, uint64_t at)
 {
 	struct sp_insn i;
@@ -207,7 +207,7 @@ static int follow(struct search *s, struct sp_intern *seen, uint64_t at)
 	return makes_return(s, &i, next) ? ALL : sp_insn_writes(&i);
 }
 
-/* What the function at this place keeps, in all its instructions. */
+/* The registers that the function at this place preserves, for all its instructions. */
 static int explore(struct search *s, uint64_t at, uint16_t *ret_kept)
 {
 	struct sp_intern *seen;
@@ -250,7 +250,7 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Instructions to spans. Code that several functions share keeps what all of them keep. */
+/* Makes spans of instructions. Code shared by several functions preserves what all of them preserve. */
 static void join(struct search *s, struct sp_kept *k)
 {
 	struct sp_kept_span *to = s->insns;
@@ -337,7 +337,7 @@ int sp_kept_apply(const struct sp_kept *k, uint64_t **rows, size_t *n_rows, size
 			r = put(&o, at, row, rule_with(arg, (uint16_t)row, in ? k->spans[span].regs : 0));
 		}
 	}
-	if (r < 0 || o.n > SP_MAX_ROWS) { /* the rows without are right, too */
+	if (r < 0 || o.n > SP_MAX_ROWS) { /* rows without kept registers are correct, too */
 		free(o.rows);
 		return r;
 	}

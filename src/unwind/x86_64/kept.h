@@ -24,16 +24,16 @@ enum {
 };
 
 /* File offsets all. Bits of registers have their DWARF numbers. */
-struct sp_kept_need { /* code whose rows count their CFA from these */
+struct sp_kept_need { /* code whose rows count their CFA from these registers */
 	uint64_t function, start, end;
 	uint16_t regs;
 };
 struct sp_kept_needs { /* ascending, those of one function one after the other */
 	struct sp_kept_need *at;
 	size_t n, capacity;
-	bool open; /* the last one goes on */
+	bool open; /* the last one has no end yet */
 };
-struct sp_kept_span { /* in this code, this much is as it was when the function was called */
+struct sp_kept_span { /* in this code, these registers are unchanged since the function was called */
 	uint64_t start, end;
 	uint16_t regs;
 };
@@ -41,20 +41,20 @@ struct sp_kept {
 	struct sp_kept_span *spans; /* ascending, disjoint */
 	size_t n;
 	uint32_t n_calls;  /* from rows that need a register */
-	uint32_t n_unsure; /* of these, to functions that may not keep it */
+	uint32_t n_unsure; /* of these, to functions that may not preserve it */
 };
 
 struct sp_elf;
 struct sp_rule;
-/* A row of a function begins, or its last one ends. 0 or -ENOMEM. */
+/* Notes that a row of a function begins; sp_kept_end(): that its last row ends. 0 or -ENOMEM. */
 int sp_kept_note(struct sp_kept_needs *n, uint64_t function, uint64_t offset, const struct sp_rule *rule);
 void sp_kept_end(struct sp_kept_needs *n, uint64_t offset);
 /* 0 or -ENOMEM. */
 int sp_kept_find(struct sp_elf *e, const struct sp_kept_needs *needs, struct sp_kept *ret_kept);
 void sp_kept_done(struct sp_kept *k);
 /*
- * Rows (priv.h) with what the code keeps: those that a span cuts become several. rule_with gives the number of a rule
- * that keeps these registers, too, or a negative errno.
+ * Puts the preserved registers into the rows (priv.h); a row with several spans becomes several rows. rule_with: the
+ * number of the same rule with these registers kept, or a negative errno.
  */
 int sp_kept_apply(const struct sp_kept *k, uint64_t **rows, size_t *n_rows, size_t *capacity,
 		  int (*rule_with)(void *arg, uint16_t rule, uint16_t regs), void *arg);

@@ -4,9 +4,9 @@
  *
  * V8 walks its own stacks by the frame pointer: each of its frames keeps the caller's, the return address above it, and
  * in the word below it says what it is, a small even number (the frame's type) or a tagged pointer (the function's
- * context). A frame whose words say so is not guessed. A leaf may not have its frame yet, or no more: the code at the
- * instruction pointer tells.
- * Included behind step.h, by both halves; beside its functions SP_WALK has, and the includer defines,
+ * context). A frame whose words say so is not guessed. A leaf may have no frame yet, or no longer: the code at the
+ * instruction pointer tells that.
+ * Both halves include this file, behind step.h. Beyond what step.h asks for, SP_WALK has, and the includer defines,
  *   sp_u8 code[SP_CODE_BYTES]                       room in the walk
  *   int sp_env_read(SP_WALK *w, sp_u64 addr, void *ret, sp_u32 n)   n bytes of any memory; 0, or not readable
  *   int sp_env_around(SP_WALK *w, sp_u64 ip)        fills it with the code from ip - SP_CODE_BEFORE on; 0, or not known
@@ -20,24 +20,24 @@
 #include "unwind/step.h"
 
 enum {
-	SP_V8_MARKERS = 256, /* a frame's type is kept times two; there are some 40 */
+	SP_V8_MARKERS = 256, /* a frame's type is stored times two; there are some 40 types */
 	SP_V8_TAG = 3,
-	SP_V8_POINTER = 1, /* of an object of the heap, in the lowest bits */
-	SP_V8_NEAR = 16,   /* a function that V8 compiled sets its frame up behind one check */
-	SP_V8_FAR = SP_CODE_BYTES - SP_CODE_BEFORE - 4, /* a builtin may do more before */
-	SP_V8_PROLOGUE = 15,    /* bytes of a baseline function's code up to the end of its first call */
-	SP_V8_OUT_OF_LINE = 256 /* bytes of the builtin that it calls there, which makes its frame */
+	SP_V8_POINTER = 1,                              /* the lowest bits of a pointer to a heap object */
+	SP_V8_NEAR = 16,                                /* compiled functions set up their frame behind one check */
+	SP_V8_FAR = SP_CODE_BYTES - SP_CODE_BEFORE - 4, /* builtins may do more before */
+	SP_V8_PROLOGUE = 15,    /* bytes of a baseline function up to the end of its first call */
+	SP_V8_OUT_OF_LINE = 256 /* bytes of the builtin called there, which sets up the frame */
 };
 
-/* push %rbp; mov %rsp,%rbp, in either of its forms: that of node's compiler, or of chromium's V8. */
+/* push %rbp; mov %rsp,%rbp; the second has two encodings, one in node, the other in chromium. */
 SP_STEP_INLINE int sp_v8_makes_frame(const sp_u8 *code)
 {
 	return code[0] == 0x55 && sp_frameless(code + 1) == 8;
 }
 
 /*
- * How far ahead a frame is set up: push %rbp; mov %rsp,%rbp. SP_V8_FAR: nowhere, or behind the end of this function
- * (pop %rbp, or an operand at (%rbp); leave).
+ * The distance to the next push %rbp; mov %rsp,%rbp. SP_V8_FAR: none in this function, or not before its end (pop %rbp,
+ * or an operand at (%rbp); leave).
  */
 SP_STEP_INLINE sp_u32 sp_v8_ahead(const sp_u8 *code)
 {
@@ -75,7 +75,7 @@ SP_STEP_INLINE sp_u32 sp_v8_return_register(const sp_u8 *code)
 	return push[1] == 0x50 ? 8 : 10;
 }
 
-/* The builtin that makes a baseline function's frame, if the function's call of it returns here; 0: it does not. */
+/* The builtin that sets up a baseline function's frame, if `ra` is behind the call of it; else 0. */
 SP_STEP_INLINE sp_u64 sp_v8_prologue(SP_WALK *w, sp_u64 ra)
 {
 	sp_u8 code[SP_V8_PROLOGUE + 1] = {0};
@@ -109,8 +109,8 @@ SP_STEP_INLINE int sp_v8_begins(SP_WALK *w, const sp_u8 *code, sp_u64 ip)
 }
 
 /*
- * In the builtin that makes a baseline function's frame: who called it has none until then. The builtin has the return
- * address on the stack, takes it into r15, makes the frame, and puts it back.
+ * Steps from the builtin that sets up a baseline function's frame. The function itself has no frame yet. The builtin's
+ * return address is on the stack, then in r15 while the frame is made, then on the stack again.
  */
 SP_STEP_INLINE int sp_step_v8_prologue(SP_WALK *w, struct sp_regs *regs, sp_u32 *how)
 {
@@ -133,8 +133,8 @@ SP_STEP_INLINE int sp_step_v8_prologue(SP_WALK *w, struct sp_regs *regs, sp_u32 
 }
 
 /*
- * The caller of a leaf without a frame. off: what its row knows of the return address, whose place is below so much
- * above the stack pointer, 0 or SP_V8_UNSURE. 0, or -1: it has a frame.
+ * Steps from a leaf without a frame. off: from the leaf's row: the return address ends so far above the stack pointer;
+ * 0: not known; or SP_V8_UNSURE. 0; -1: it has a frame.
  */
 SP_STEP_INLINE int sp_step_v8_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, sp_u32 off)
 {
@@ -169,7 +169,7 @@ SP_STEP_INLINE int sp_step_v8_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 	return 0;
 }
 
-/* The caller of a baseline function that has no frame yet. */
+/* Steps from a baseline function that has no frame yet. */
 SP_STEP_INLINE sp_u32 sp_step_v8_bare(SP_WALK *w, struct sp_regs *regs, sp_u32 *how)
 {
 	sp_u64 ra;
@@ -182,7 +182,7 @@ SP_STEP_INLINE sp_u32 sp_step_v8_bare(SP_WALK *w, struct sp_regs *regs, sp_u32 *
 	return SP_STEP_NEXT;
 }
 
-/* Whether the frame at fp says that it is V8's; at its first instruction, before it can, it has nothing below fp. */
+/* Whether the frame at fp is marked as V8's. At its first instruction it is not marked yet: nothing is below fp. */
 SP_STEP_INLINE int sp_v8_is_frame(SP_WALK *w, sp_u64 fp, sp_u64 sp)
 {
 	sp_u64 marker;
@@ -194,7 +194,7 @@ SP_STEP_INLINE int sp_v8_is_frame(SP_WALK *w, sp_u64 fp, sp_u64 sp)
 	return marker & 1 ? (marker & SP_V8_TAG) == SP_V8_POINTER : marker < SP_V8_MARKERS;
 }
 
-/* off: as for a leaf. */
+/* off: as in sp_step_v8_leaf(). */
 SP_STEP_INLINE sp_u32 sp_step_v8(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, sp_u32 off)
 {
 	sp_u64 fp = regs->fp, next, ra;

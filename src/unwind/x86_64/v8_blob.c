@@ -4,11 +4,11 @@
  *
  * V8 links its builtins in as two blobs, code and data. The data has two tables, one behind the other: where each
  * builtin is in the code, and how long, by its number; and where each ends, in the order in which they lie there, with
- * its number. So the numbers of the second table are 0 to n - 1 in some order, and both tables say the same: nothing
- * else does so by chance. In the code all that lies between two builtins is int3. At a place where that holds for all
- * of them, the builtins are. Places that are tried: those where code that has an FDE and stands beside much that has
- * none would be a builtin (chromium has FDEs for the few that C++ calls), and all pages of code without FDE that is not
- * too much to read. Source: V8's src/snapshot/embedded/embedded-data.h, as of V8 12 to 15.
+ * its number. So the second table has the numbers 0 to n - 1 in some order, and both tables agree, which no other data
+ * does by chance. In the code only int3 lies between two builtins: the place where that holds for all of them is
+ * theirs. Two kinds of places are tried: those at which code that has an FDE, beside much code without, would be a
+ * builtin (chromium has FDEs for the few that C++ calls), and all pages of code without FDE, unless that is too much to
+ * read. Source: V8's src/snapshot/embedded/embedded-data.h, as of V8 12 to 15.
  */
 #include "base/mem.h"
 #include "elf/elf.h"
@@ -24,24 +24,24 @@ enum {
 	MAX_BUILTINS = 8192,
 	MIN_CODE = 512 << 10,
 	MAX_CODE = 32 << 20,
-	MAX_DATA = 256 << 20, /* of a file, looked through for the tables */
+	MAX_DATA = 256 << 20, /* bytes of data in a file that are searched for the tables */
 	CHUNK = 1 << 20,
-	STRIDE = MIN_BUILTINS / 2 * 8, /* the table of ends has one such place at least, and NEAR entries behind it */
+	STRIDE = MIN_BUILTINS / 2 * 8, /* each such stretch has an entry of the table of ends, and NEAR more behind */
 	NEAR = 16,
 	ALIGNMENT = 16, /* of a builtin, at least */
 	PAGE = 4096,
 	INT3 = 0xcc
 };
 
-struct layout { /* of a builtin, by number */
+struct layout { /* a builtin, by its number */
 	uint32_t offset, size, metadata;
 };
-struct end { /* of a builtin, by place */
+struct end { /* a builtin's end, in the order of the code */
 	uint32_t offset, number;
 };
 struct finder {
 	struct sp_elf *elf;
-	uint8_t *tables; /* a copy of a part of the data, with both */
+	uint8_t *tables; /* a copy of the part of the data that has both tables */
 	const struct layout *layouts;
 	const struct end *ends;
 	uint32_t n;
@@ -49,7 +49,7 @@ struct finder {
 
 /* --- the tables --- */
 
-/* Whether entries of the table of ends may follow each other so. */
+/* Whether one entry of the table of ends may follow the other. */
 static bool follow(const struct end *a, const struct end *b)
 {
 	return b->offset > a->offset && b->offset - a->offset <= MAX_CODE && b->offset % ALIGNMENT == 0 &&
@@ -64,7 +64,7 @@ static bool all_follow(const struct end *e, uint32_t n)
 	return true;
 }
 
-/* Whether the n entries from here on, and as many layouts before them, say the same of each builtin. */
+/* Whether these n ends, and the n layouts before them, agree about each builtin. */
 static bool agree(const struct end *e, uint32_t n)
 {
 	const struct layout *all = (const struct layout *)e - n;
@@ -77,12 +77,14 @@ static bool agree(const struct end *e, uint32_t n)
 	return true;
 }
 
-/* From an entry in the middle of the table, both ends of it. tables: n_before entries' bytes before it, n_behind from
- * it on. A word of the layouts before may look like one more entry. */
+/*
+ * Finds both ends of the table of ends from an entry in its middle. tables: n_before entries' bytes before it, n_behind
+ * from it on. The end of the layouts may look like one or two more entries.
+ */
 static bool find_ends(struct finder *f, const struct end *middle, uint32_t n_before, uint32_t n_behind)
 {
 	enum { MAY_BE_ONE_MORE = 2 };
-	const struct end *first = middle, *last = middle; /* both belong to it */
+	const struct end *first = middle, *last = middle; /* the first and last entry found */
 	while ((uint32_t)(middle - first) < n_before && follow(first - 1, first))
 		first--;
 	while ((uint32_t)(last - middle) + 1 < n_behind && follow(last, last + 1))
@@ -102,7 +104,7 @@ static bool find_ends(struct finder *f, const struct end *middle, uint32_t n_bef
 	return false;
 }
 
-/* Whether the tables are around this place of the data [from, to). 1: found; 0: no. */
+/* Whether the tables are around position `at` of the data [from, to). 1: found; 0: no. */
 static int try_tables(struct finder *f, uint64_t from, uint64_t to, uint64_t at)
 {
 	const uint64_t ends = MAX_BUILTINS * sizeof(struct end), layouts = MAX_BUILTINS * sizeof(struct layout);
@@ -156,7 +158,7 @@ static uint32_t code_size(const struct finder *f)
 	return f->ends[f->n - 1].offset;
 }
 
-/* Whether these bytes are the builtins. */
+/* Whether these bytes are the code of the builtins. */
 static bool is_code(const struct finder *f, const uint8_t *code)
 {
 	for (uint32_t i = 0; i < f->n; i++) {
@@ -175,7 +177,7 @@ static int try_code(struct finder *f, uint64_t at)
 	return r < 0 ? (r == -ENOMEM ? r : 0) : is_code(f, code);
 }
 
-/* If this code with an FDE is one of the builtins. */
+/* Tries each builtin that this code with an FDE may be. */
 static int try_builtin(struct finder *f, const struct sp_code_span *span, uint64_t *ret_at)
 {
 	int r = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * v8_rows.c: where leaves among V8's builtins, which have no frame yet, have their return address, and which nobody
- * knows to have a frame or not.
+ * v8_rows.c: rows for leaves in V8's builtins: where the return address is while there is no frame yet, and where it is
+ * not known whether there is one.
  *
  * Derived rows (derive.h) tell it for functions that the deriver believes. They are used only until the frame is made:
  * V8's callees remove their arguments, so the height behind a call differs from that before it. For functions behind
@@ -28,7 +28,7 @@ enum {
 	POP_RBP = 0x5d,
 	INT3 = 0xcc
 };
-enum { RULE_V8, RULE_ENTRY, RULE_PUSHED, RULE_UNSURE, N_OWN_RULES }; /* behind the derived ones */
+enum { RULE_V8, RULE_ENTRY, RULE_PUSHED, RULE_UNSURE, N_OWN_RULES }; /* numbered behind the derived rules */
 static const int32_t own_offsets[] = {0, WORD, 2 * WORD, SP_V8_UNSURE};
 
 struct own_rows {
@@ -59,7 +59,7 @@ static bool makes_frame(const uint8_t *bytes)
 	return !memcmp(bytes, forms[0], FRAME_BYTES) || !memcmp(bytes, forms[1], FRAME_BYTES);
 }
 
-/* Bytes from a function's start to its `push %rbp`, which nothing that moves the stack stands in front of; 0: none. */
+/* The number of bytes up to and including `push %rbp`, if nothing before it moves the stack; else 0. */
 static size_t beginning(const ZydisDecoder *d, const uint8_t *bytes, size_t size)
 {
 	struct sp_insn i;
@@ -74,15 +74,15 @@ static size_t beginning(const ZydisDecoder *d, const uint8_t *bytes, size_t size
 
 /* --- builtins without a frame, or not at first --- */
 
-/* What is read of one: to its end, behind which int3 stands. */
+/* A builtin that is read up to its end, which is followed by int3. */
 struct reading {
 	const uint8_t *bytes;
 	size_t size, at, targets[MAX_TARGETS],
-	    n_targets;        /* of jumps forward, from where the stack is as at the start */
-	ZydisRegister loaded; /* with what stands in a table of addresses, just before */
+	    n_targets;        /* of forward jumps, from code where the stack is as at the start */
+	ZydisRegister loaded; /* the register just loaded from a table of addresses */
 };
 
-/* Operands of a bytecode: r12 has its function's bytecodes, r9 how far it is. */
+/* Whether it reads an operand of a bytecode: r12 points to the bytecodes, r9 is the position in them. */
 static bool reads_bytecode(const struct sp_insn *i)
 {
 	for (unsigned k = 0; k < i->z.operand_count_visible; k++) {
@@ -95,7 +95,7 @@ static bool reads_bytecode(const struct sp_insn *i)
 	return false;
 }
 
-/* By way of r15, where the interpreter has its table: from one bytecode's builtin to the next one's. */
+/* Whether it jumps to the next bytecode's builtin, by the interpreter's table in r15. */
 static bool dispatches(struct reading *b, const struct sp_insn *i)
 {
 	const ZydisDecodedOperand *op = i->op;
@@ -108,7 +108,7 @@ static bool dispatches(struct reading *b, const struct sp_insn *i)
 	return jumps;
 }
 
-/* Whether the stack is behind an instruction as it was in front of it, there as at the builtin's start. */
+/* Whether the stack is as at the start behind this instruction, too; it is before it. */
 static bool stays(struct reading *b, const struct sp_insn *i)
 {
 	size_t next = b->at + i->length;
@@ -122,7 +122,7 @@ static bool stays(struct reading *b, const struct sp_insn *i)
 	return i->flow == SP_FLOW_NEXT || i->flow == SP_FLOW_BRANCH;
 }
 
-/* From its start to where it makes its frame, so many bytes further on. */
+/* A builtin that makes its frame n bytes behind its start. */
 static int put_frame(uint64_t offset, size_t n, struct own_rows *o)
 {
 	int r = own_put(o, offset, RULE_ENTRY);
@@ -131,14 +131,14 @@ static int put_frame(uint64_t offset, size_t n, struct own_rows *o)
 }
 
 /*
- * A bytecode's builtin runs in its interpreted function's frame. Of any other its return address is at the stack
- * pointer up to where the stack is moved; behind that nobody knows,
- * unless it makes a frame later.
+ * A bytecode's builtin runs in the frame of the interpreted function. In any other, the return address is at the stack
+ * pointer until the stack is moved; behind that its place is not known, or the frame pointer leads to it if a frame is
+ * made later.
  */
 static int put_frameless(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t offset, struct own_rows *o)
 {
 	struct reading b = {.bytes = bytes, .size = SP_MIN(size, (size_t)MAX_BUILTIN), .loaded = ZYDIS_REGISTER_NONE};
-	size_t as_at_start = 0, left = 0; /* left: behind `pop %rbp`, of another's frame */
+	size_t as_at_start = 0, left = 0; /* left: behind a `pop %rbp` that took down another's frame */
 	bool goes_on = true, has_frame = false;
 	struct sp_insn i;
 	for (; b.at < b.size && sp_insn_decode(d, bytes + b.at, b.size - b.at, b.at, &i); b.at += i.length) {
@@ -161,7 +161,7 @@ static int put_frameless(const ZydisDecoder *d, const uint8_t *bytes, size_t siz
 	return r || has_frame || !left ? r : own_put(o, offset + left + 1, RULE_UNSURE);
 }
 
-/* Of the functions in code that no FDE covers. */
+/* Rows for the functions in code without an FDE. */
 static int find_beginnings(struct sp_elf *e, const struct sp_code_span *gap, struct own_rows *o)
 {
 	SP_FREE void *code = NULL;
@@ -196,7 +196,7 @@ static struct sp_rule rule_of_v8(const struct sp_rule *r)
 	return rule;
 }
 
-/* Behind the derived rules, again the same number, as V8's code needs them; then its own. */
+/* Adds to the derived rules the same ones in the form for V8's code, then the rules of this file. */
 static int make_rules(struct sp_derived *d)
 {
 	size_t n = SP_MAX(d->n_rules, (size_t)1);
@@ -214,7 +214,7 @@ static int make_rules(struct sp_derived *d)
 	return 0;
 }
 
-/* Both lists in one; of a builtin what is derived first, if it knows more. n_rules: of what was derived. */
+/* Merges both lists. In builtins derived rows win if they say more. n_rules: number of derived rules. */
 static int merge(struct sp_derived *d, uint32_t n_rules, const struct own_rows *o, const struct sp_code_span *builtins)
 {
 	struct sp_derived_row *rows = calloc(d->n_rows + o->n + 1, sizeof(*rows));
@@ -242,7 +242,7 @@ static int merge(struct sp_derived *d, uint32_t n_rules, const struct own_rows *
 	return 0;
 }
 
-/* The largest range without FDE. */
+/* The largest gap between FDEs. */
 static struct sp_code_span largest_gap(const struct sp_code_span *covered, size_t n)
 {
 	struct sp_code_span gap = {0};
@@ -252,7 +252,7 @@ static struct sp_code_span largest_gap(const struct sp_code_span *covered, size_
 	return gap;
 }
 
-/* Those of the builtins without FDE, and rows where they begin and end. */
+/* Finds rows for the builtins without FDE, and limits them to where the builtins are. */
 static int find_rows(struct sp_elf *e, const struct sp_code_span *covered, size_t n, const struct sp_code_span *all,
 		     struct own_rows *o)
 {

@@ -30,9 +30,9 @@ struct builder {
 	const struct sp_profile *p;
 	bool external;
 	struct sp_identity same;
-	int64_t *called; /* by library: calls to it; a target has some */
+	int64_t *called; /* by library: number of calls to it; not 0 for targets */
 	struct sp_intern *ends, *links;
-	int64_t *times, *calls; /* by number of those */
+	int64_t *times, *calls; /* by number of the above */
 	size_t n_times, n_calls;
 	uint32_t calls_value;
 	int time_value; /* -1 = none */
@@ -64,7 +64,7 @@ static int64_t nanoseconds_in(const char *unit)
 	return 0;
 }
 
-/* The value that the options want shown, if that is a time; else the first one that is, but for how long calls took. */
+/* The time value: the one asked for, if it is a time, else the first one except "latency", the duration of calls. */
 static void choose_time(struct builder *b, uint32_t wanted)
 {
 	uint32_t n = sp_profile_n_value_types(b->p);
@@ -83,7 +83,7 @@ static void choose_time(struct builder *b, uint32_t wanted)
 }
 
 /* --- rows to nodes and arcs --- */
-/* The frame at or below `at` that is no inlined function; NULL: there is none. */
+/* The first frame from `at` on that is not inlined; the last frame in any case; NULL: none is left. */
 static const struct sp_frame *frame_from(const struct sp_profile *p, const struct sp_stack *stack, uint32_t *at)
 {
 	for (; *at < stack->n_frames; (*at)++) {
@@ -95,7 +95,7 @@ static const struct sp_frame *frame_from(const struct sp_profile *p, const struc
 	return NULL;
 }
 
-/* Of a library as a whole: a frame at its beginning, or one that is called "[LIBRARY]". */
+/* Whether it stands for a whole library: at its beginning, or named "[LIBRARY]". */
 static bool is_whole(const struct builder *b, const struct sp_frame *f)
 {
 	const struct sp_func *func = sp_profile_func(b->p, f->func);
@@ -215,7 +215,7 @@ static void builder_done(struct builder *b)
 }
 
 /* --- the graph --- */
-/* What a function is called beside those of the targets. */
+/* The name of a node that is no function of a target. */
 static char *outside_name(const struct sp_profile *p, const struct ends *e)
 {
 	const char *library = sp_profile_string(p, sp_profile_file(p, e->library)->name);
@@ -292,7 +292,7 @@ static int compare_nodes(const void *a, const void *b, void *arg)
 	return by ? by : rising(l->func, r->func);
 }
 
-/* new_of: by number of the builder's, the number in the graph. */
+/* new_of: from the builder's numbers to the graph's. */
 static int sort_nodes(const struct builder *b, struct sp_call_graph *g, uint32_t **ret_new_of)
 {
 	struct order order = {b, g};
@@ -343,7 +343,7 @@ static int fill_arcs(const struct builder *b, const uint32_t *new_of, struct sp_
 }
 
 /* --- time --- */
-/* The time of one sample: as the profile says, or as its samples and their times tell; 0 = not known. */
+/* The duration of a sample: the profile's period, or its time divided by its samples; 0 = not known. */
 static double period_of(const struct builder *b)
 {
 	const struct sp_profile_info *info = sp_profile_info(b->p);
@@ -366,7 +366,7 @@ static uint32_t rate_of(const struct builder *b, double all_s)
 	double period_ns = all_s > 0 ? period_of(b) : 0;
 	uint32_t rate = DEFAULT_RATE_HZ;
 
-	if (all_s <= 0) /* as if there had been profil(2) */
+	if (all_s <= 0) /* profil(2)'s usual rate */
 		return USUAL_RATE_HZ;
 	if (period_ns >= 1e3 && period_ns <= 1e9)
 		rate = (uint32_t)lround(1e9 / period_ns);

@@ -2,7 +2,7 @@
 /*
  * counts.c: counted calls by function, each with its callers; with times where the profile has samples.
  *
- * A function whose address is known to others is marked with a *: calls by it were not counted.
+ * A * marks a function whose address was taken: calls through it were not counted.
  */
 #include "view/calls/counts.h"
 
@@ -22,7 +22,7 @@ struct lines {
 	struct sp_calls_table t;
 	struct sp_unit unit; /* of self and total */
 	int count_columns;
-	bool marked, excepted; /* there is a *, an "untimed" to explain */
+	bool marked, excepted; /* whether to explain `*` and "untimed" */
 	FILE *out;
 };
 
@@ -31,7 +31,7 @@ static void put_count(const struct lines *l, int64_t n)
 	fprintf(l->out, "%*" PRId64, l->count_columns, n);
 }
 
-/* "11.2 (9.8-12.7)": of a call from outside. */
+/* Time of a call from outside: "11.2 (9.8-12.7)". */
 static void put_each(const struct lines *l, const struct sp_callee *c)
 {
 	double ns, low, high;
@@ -45,7 +45,7 @@ static void put_each(const struct lines *l, const struct sp_callee *c)
 	fprintf(l->out, "  %*s", EACH_COLUMNS, text);
 }
 
-/* "12.3 us"; "-" of what is not known. */
+/* "12.3 us", or "-" if not known. */
 static void put_latency(const struct lines *l, double ns)
 {
 	char text[64] = "-";
@@ -135,7 +135,7 @@ static void put_callers(const struct lines *l, const struct sp_callee *c)
 		if (c->callers[i].func || c->callers[i].file)
 			counts_put_name(l, c->callers[i].func, c->callers[i].file);
 		else
-			fputs("[external]", l->out); /* as in gprof's layout: who is not known */
+			fputs("[external]", l->out); /* unknown callers, as in gprof's layout */
 		fputc('\n', l->out);
 	}
 	for (; i < c->n_callers; i++)

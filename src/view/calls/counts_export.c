@@ -20,7 +20,7 @@ bool sp_counts_wanted(const struct sp_profile *p, const struct sp_view_options *
 }
 
 /* --- JSON --- */
-/* Who is called, or calls: null for nobody known. */
+/* Caller or callee; null if not known. */
 static void put_who(const struct sp_profile *p, uint32_t func, uint32_t file, struct sp_json *j)
 {
 	const struct sp_file *f = sp_profile_file(p, file);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * gmon.c: counted calls as gprof's own files: gmon.out, and a stub of an ELF file that has the functions' names, since
- * libraries have no .symtab for gprof to read, and since who calls from outside lies in none of them.
+ * libraries have no .symtab for gprof to read, and callers outside are in none of them.
  *
- * In the stub .text has a place and no bytes; the library called most is at its own addresses, others are behind it,
- * then one symbol for each caller outside, and for what has no address of its own. Counts in gmon.out are narrow, but
- * gprof adds up records that are alike: an arc is written in pieces of 32 bits, the time of a function in pieces of 16
- * bits, in a histogram of the function's first two bytes. Without time there is one histogram of nothing, because
- * gprof divides by what it says. Formats: GNU gprof's manual, "Profiling Data File Format"; elf(5).
+ * In the stub .text has a place and no bytes; the library called most has its own addresses, others follow, then one
+ * symbol for each caller outside and for each function without an address. Counts in gmon.out are narrow, but gprof
+ * adds up records that are alike: an arc is written in pieces of 32 bits, the time of a function in pieces of 16 bits,
+ * in a histogram of the function's first two bytes. Without time there is one empty histogram, because gprof divides by
+ * its rate. Formats: GNU gprof's manual, "Profiling Data File Format"; elf(5).
  */
 #include "view/calls/calls.h"
 
@@ -21,19 +21,19 @@
 #include <string.h>
 
 enum { TAG_HISTOGRAM, TAG_ARC, GMON_VERSION = 1 };
-#define MAX_SPAN (1ULL << 32) /* of one library; what is farther from its beginning is put with those outside */
-#define MAX_REAL (1ULL << 46) /* the library called most is where it is, if that is below */
+#define MAX_SPAN (1ULL << 32) /* of a library; functions further from its beginning are placed like callers outside */
+#define MAX_REAL (1ULL << 46) /* the library called most keeps its addresses if they are below */
 enum { MAX_RECORDS = 1 << 24 };
-#define OUTSIDE_BYTES 16 /* for each of those */
+#define OUTSIDE_BYTES 16 /* room for each caller outside */
 #define LIBRARY_ALIGN (1ULL << 16)
 
-/* --- where the stub has everything --- */
+/* --- the stub's layout --- */
 struct places {
 	uint64_t *at; /* by node */
 	uint64_t low, high;
 };
 
-/* Places for the targets from `first` on that lie in one library; *next: where the next library may begin. */
+/* Places the targets from `first` on that are in one library; *next: where the next library may begin. */
 static size_t place_library(const struct sp_call_graph *g, size_t first, uint64_t *next, struct places *where)
 {
 	uint64_t begin = 0, last = 0, base;
@@ -106,7 +106,7 @@ static void put_arc(FILE *out, uint64_t from, uint64_t to, uint32_t calls)
 	put_le(out, calls, 4);
 }
 
-/* Calls and ticks that no machine has counted would be a file that no disk holds. */
+/* So many calls or ticks would fill any disk; no machine has counted them. */
 static int check_size(const struct sp_call_graph *g)
 {
 	uint64_t n = 0;

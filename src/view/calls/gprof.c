@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gprof.c: counted calls as GNU gprof prints them with -b, so that what reads gprof's output reads this: the flat
- * profile, the call graph, and the index of functions.
+ * gprof.c: counted calls as GNU gprof prints them with -b, for programs that read gprof's output: the flat profile, the
+ * call graph, and the index of functions.
  *
  * The layout is that of gprof 2.40, column by column. Callers outside of the libraries that were counted have entries
  * of their own in the graph and in the index, as gprof -z gives them: who called whom is what the graph is for. So has
@@ -42,7 +42,7 @@ static int compare_flat(const void *a, const void *b, void *arg)
 	return by ? by : (l > r) - (l < r);
 }
 
-/* The prefix in which the dearest call is 1 to 1,000; without any time the first one, as in gprof. */
+/* The unit prefix by which the most expensive call is 1 to 1,000; without any time the first one, as in gprof. */
 static char prefix_for(const struct printer *pr, double *ret_scale)
 {
 	static const char prefixes[] = "TGMK munpfa";
@@ -154,7 +154,7 @@ static int compare_children(const void *a, const void *b, void *arg)
 	return by ? by : (l > r) - (l < r);
 }
 
-/* The line of one arc, above the function for its callers and below it for its callees; other: the far end. */
+/* The line of an arc: of a caller above the function, or of a callee below it. other: that caller or callee. */
 static void put_arc(const struct printer *pr, uint32_t arc, uint32_t other)
 {
 	const struct sp_call_arc *a = &pr->g->arcs[arc];
@@ -192,7 +192,7 @@ static void put_children(const struct printer *pr, uint32_t node, uint32_t *room
 		put_arc(pr, room[i], pr->g->arcs[room[i]].to);
 }
 
-/* "[12]    34.5    0.10    2.00": of a function or of a cycle. */
+/* "[12]    34.5    0.10    2.00", of a function or a cycle. */
 static void put_self(const struct printer *pr, const struct sp_gprof_node *n)
 {
 	double all = pr->g->ticks ? (double)pr->g->ticks : 1;
@@ -242,7 +242,7 @@ static int compare_members(const void *a, const void *b, void *arg)
 	return left_calls != right_calls ? (left_calls < right_calls ? 1 : -1) : (l > r) - (l < r);
 }
 
-/* members: nodes, those of one cycle behind each other. */
+/* members: nodes, sorted by cycle. */
 static void put_cycle(const struct printer *pr, uint32_t node, uint32_t *members, uint32_t n_members)
 {
 	const struct sp_gprof_node *whole = &pr->p->nodes[node];
@@ -261,7 +261,7 @@ static void put_cycle(const struct printer *pr, uint32_t node, uint32_t *members
 	}
 }
 
-/* Where the members of each cycle stand in *ret_members: from ret_ends[cycle - 1] to ret_ends[cycle]. */
+/* Sorts nodes by cycle: members of a cycle are at ret_ends[cycle - 1] to ret_ends[cycle] in *ret_members. */
 static int find_members(const struct sp_gprof *p, uint32_t **ret_members, uint32_t **ret_ends)
 {
 	uint32_t *members = calloc(p->n_nodes + 1, sizeof(*members)), *ends = calloc(p->n_cycles + 2, sizeof(*ends));
@@ -329,7 +329,7 @@ static int compare_names(const void *a, const void *b, void *arg)
 	return by ? by : (l > r) - (l < r);
 }
 
-/* Columns are counted as gprof counts them: without the spaces around the number. */
+/* Columns are counted as gprof does it: without the spaces around the number. */
 static void put_index_entry(const struct printer *pr, uint32_t node, size_t start, size_t *column)
 {
 	char number[16], cycle[32];
@@ -348,7 +348,7 @@ static void put_index_entry(const struct printer *pr, uint32_t node, size_t star
 static void put_index(const struct printer *pr)
 {
 	size_t n = pr->p->n_nodes + pr->p->n_cycles, n_rows = (n + INDEX_COLUMNS - 1) / INDEX_COLUMNS;
-	uint32_t *order = pr->p->by_index; /* which nobody needs any more */
+	uint32_t *order = pr->p->by_index; /* not needed any more */
 
 	qsort_r(order, n, sizeof(*order), compare_names, (void *)(uintptr_t)pr->p);
 	fputs("\f\nIndex by function name\n\n", pr->out);

@@ -39,11 +39,11 @@ static int sort_arcs(struct sp_gprof *p)
 
 /* --- cycles --- */
 struct visit {
-	uint32_t node, next; /* of its arcs, from the last to the first: as gprof goes */
+	uint32_t node, next; /* the next arc, from the last to the first, as in gprof */
 };
 struct search {
 	struct sp_gprof *p;
-	uint32_t *number, *low, *head; /* head: by node, the first that was met of its cycle, or itself */
+	uint32_t *number, *low, *head; /* head: by node, the first node visited of its cycle */
 	uint32_t *open;                /* nodes whose cycle is not known yet */
 	bool *is_open;
 	struct visit *path;
@@ -58,7 +58,7 @@ static void enter(struct search *s, uint32_t node)
 	s->path[s->n_path++] = (struct visit){node, s->p->first_out[node + 1]};
 }
 
-/* All that is open from here on is one cycle. */
+/* All open nodes up to this one are a cycle. */
 static void leave(struct search *s, uint32_t node)
 {
 	uint32_t member;
@@ -205,7 +205,7 @@ static int compare_orders(const void *a, const void *b, void *arg)
 	return left != right ? (left > right) - (left < right) : (l > r) - (l < r);
 }
 
-/* From the callees up. */
+/* Attributes time to callers, callees first. */
 static void hand_up(struct sp_gprof *p)
 {
 	for (uint32_t i = 0; i < p->n_nodes; i++)
@@ -254,7 +254,7 @@ static void number_nodes(struct sp_gprof *p)
 int sp_gprof_new(const struct sp_call_graph *g, struct sp_gprof *ret)
 {
 	struct sp_gprof p = {.g = g, .n_nodes = g->n_nodes};
-	size_t most = g->n_nodes + g->n_nodes / 2 + 1; /* a cycle has two members or more */
+	size_t most = g->n_nodes + g->n_nodes / 2 + 1; /* a cycle has at least two members */
 	int r;
 
 	p.nodes = calloc(most, sizeof(*p.nodes));

@@ -2,8 +2,8 @@
 /*
  * html: the interactive report, one file for a browser: flame graph, libraries, who calls whom, search.
  *
- * The page is html_page.h's, its data html_data.h's. What is written here is what a reader without scripts gets: the
- * table of the libraries.
+ * html_page.h has the page, html_data.h its data. This file writes what a reader without scripts sees: the table of
+ * libraries.
  */
 #include "base/encode.h"
 #include "base/error.h"

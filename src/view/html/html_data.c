@@ -23,7 +23,7 @@ struct writer {
 	const struct sp_html_stacks *s;
 	struct sp_json j;
 	uint32_t n_values;  /* with the number of rows, if no value is the number of samples */
-	uint32_t rest;      /* bits of the base64 that make no character yet */
+	uint32_t rest;      /* bits that do not fill a base64 character yet */
 	uint32_t rest_bits; /* 0, 2 or 4 */
 };
 
@@ -77,7 +77,7 @@ static void html_data_put_values(struct writer *w)
 
 /* --- libraries and entities --- */
 
-/* The memory of JIT code is told apart by its process. */
+/* JIT code of different processes has different names. */
 static const char *library_name(const struct writer *w, uint32_t number, char *room, size_t size)
 {
 	const struct sp_file *file = sp_profile_file(w->p, number);
@@ -157,7 +157,7 @@ static void put_base64(struct writer *w, uint8_t byte)
 	w->rest &= 63;
 }
 
-/* Zeros at the end that make the number of bytes a multiple of 3, so that no padding is needed. */
+/* Adds zeros up to a multiple of 3 bytes, so that base64 needs no padding. */
 static void end_base64(struct writer *w)
 {
 	while (w->rest_bits)

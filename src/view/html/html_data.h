@@ -32,9 +32,9 @@ struct sp_view_options;
 
 int sp_html_data_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out);
 
-/* Parts for the agent's API. An element of values: */
+/* Parts for the agent's API. One element of `values`: */
 void sp_html_put_value(struct sp_json *j, const char *name, const char *unit, int old);
-/* The open array of libraries, with number 0, and one of them, called name. */
+/* Begins the array of libraries, with number 0; then one library, under `name`. */
 void sp_html_begin_libraries(struct sp_json *j);
 void sp_html_put_library(struct sp_json *j, const struct sp_profile *p, uint32_t file, const char *name);
 /* Ends the array of libraries, and writes all names. */

@@ -32,7 +32,7 @@ static void html_noise_put_libraries(const struct sp_significance *significance,
 	sp_json_end(j);
 }
 
-/* All frames of an entity are of one row: joined frames are told apart by names. */
+/* All frames of an entity have one row, since the rows of a joined profile are told apart by names, too. */
 static int put_entities(const struct sp_diff *d, const struct sp_significance *significance,
 			const struct sp_html_stacks *s, struct sp_json *j)
 {

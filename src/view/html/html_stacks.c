@@ -17,7 +17,7 @@
 
 enum { NO_NUMBER = UINT32_MAX };
 
-/* Filling: frames and files are looked up once each, not once a row. */
+/* While filling: each frame and file is looked up once. */
 struct filler {
 	struct sp_html_stacks *s;
 	const struct sp_profile *p;
@@ -118,7 +118,7 @@ static int html_stacks_put_word(struct filler *f, int64_t entity, struct sp_html
 	return 0;
 }
 
-/* Nobody shall take the first known frame of a stack that is not whole for the thread's start. */
+/* A note at the root of a stack that is not whole, lest its first known frame be taken for the thread's start. */
 static int put_note(struct filler *f, const struct sp_stack *stack, struct sp_html_path *path)
 {
 	char note[128];
@@ -149,7 +149,7 @@ static int html_stacks_put_row(struct filler *f, const struct sp_row *row, struc
 	path->first = f->n_words;
 	memcpy(path->values, row->values, n_values * sizeof(*row->values));
 	path->values[n_values] = 1;
-	/* A foreign profile may know nothing of threads. */
+	/* foreign profiles may have no thread names */
 	int r = comm[0] ? html_stacks_put_word(f, add_entity(f, comm, 0, 0, SP_HTML_THREAD), path) : 0;
 	if (r >= 0 && !f->o->kernel_only)
 		r = html_stacks_put_stack(f, row->user, path);
@@ -183,7 +183,7 @@ static int compare_entities(const void *a, const void *b, void *arg)
 	return c ?: (x->module > y->module) - (x->module < y->module);
 }
 
-/* Gives the entities their last numbers, by name. */
+/* Renumbers the entities by name. */
 static int sort_entities(struct filler *f)
 {
 	struct sp_html_stacks *s = f->s;
@@ -251,7 +251,7 @@ static int html_stacks_make(struct filler *f)
 		r = put_rows(f);
 	if (r >= 0)
 		r = sort_entities(f);
-	if (r >= 0 && f->n_words) /* else every path is empty, or there is none */
+	if (r >= 0 && f->n_words) /* else all paths are empty */
 		sort_paths(f->s);
 	return r;
 }

@@ -2,12 +2,11 @@
 /*
  * callgrind.c: any profile in callgrind's format, for callgrind_annotate and KCachegrind.
  *
- * The events are the profile's values. A function's own cost is that of the samples whose leaf it is; a call's cost
- * that of all samples with caller and callee beside each other, each counted once however often they are, so that what
- * is recursive is shown as callgrind shows it: its inclusive cost may be more than all. `calls=` is the number that was
- * counted, and where none was 1, for one at least: samples do not tell how often a function was called, and what stands
- * behind a 0 callgrind_annotate takes for the caller's own cost. Functions are in object files, and in source files and
- * lines where these are known. Format: Valgrind's manual, "Callgrind Format Specification".
+ * The events are the profile's values. A function's own cost is that of the samples whose leaf it is. A call's cost is
+ * that of all samples with caller and callee next to each other, each counted once; as in callgrind, the inclusive cost
+ * of recursion may exceed the whole. `calls=` is the number of counted calls, else 1: samples do not tell the number,
+ * and callgrind_annotate takes the cost behind a 0 for the caller's own. Functions are in object files, and in source
+ * files and lines where these are known. Format: Valgrind's manual, "Callgrind Format Specification".
  */
 #include "view/priv.h"
 
@@ -27,11 +26,11 @@
 enum { MAX_EVENT_NAME = 64 };
 
 struct function {
-	uint32_t library, func; /* func 0: all of the library that has no names */
-	uint32_t stands_for;    /* no function, but: */
+	uint32_t library, func; /* func 0: all functions of the library without names */
+	uint32_t stands_for;    /* not a function, but one of: */
 };
 enum { A_FUNCTION, THE_ROOT /* what calls the root of each stack */, NO_FRAMES /* samples without a stack */ };
-/* Where a cost belongs: function number `to` is called there; UINT32_MAX = the cost is its own. */
+/* Where a cost belongs: to the call of function number `to`, or (OWN) to the function itself. */
 struct place {
 	uint32_t from, line, to;
 };
@@ -40,7 +39,7 @@ struct place {
 struct cost {
 	int64_t values[SP_MAX_VALUES];
 	int64_t calls;
-	uint32_t row; /* the last one that was added, from 1 */
+	uint32_t row; /* the last row added, from 1 */
 };
 
 struct callgrind {
@@ -55,7 +54,7 @@ struct callgrind {
 	int calls_value; /* -1 = none */
 	uint32_t *path;  /* frames of one row, leaf first */
 	size_t n_path;
-	bool *is_told[3]; /* object files, source files, functions: the name stood there already */
+	bool *is_told[3]; /* by object file, source file, function: the name was written before */
 	FILE *out;
 };
 
@@ -88,7 +87,7 @@ static struct cost *cost_at(struct callgrind *c, struct place place)
 	return &c->costs[number];
 }
 
-/* The cost of row number `row` (from 1), where it was not counted before. */
+/* Adds the cost of row number `row` (from 1), unless the row is already in it. */
 static int add_cost(struct callgrind *c, struct place place, const struct sp_row *row, uint32_t number)
 {
 	struct cost *cost = cost_at(c, place);
@@ -117,7 +116,10 @@ static int count_calls(struct callgrind *c, struct place place, const struct sp_
 	return 0;
 }
 
-/* Of what is called at all, callgrind_annotate takes the calls for its whole cost: so roots are called, too. */
+/*
+ * For functions that are called at all, callgrind_annotate takes the calls for the inclusive cost: so the roots of
+ * stacks get a caller, too.
+ */
 static int add_root(struct callgrind *c, int64_t callee, const struct sp_row *row, uint32_t number)
 {
 	int64_t root = sp_intern_add(c->functions, &(struct function){.stands_for = THE_ROOT}, sizeof(struct function));
@@ -125,7 +127,7 @@ static int add_root(struct callgrind *c, int64_t callee, const struct sp_row *ro
 	return root < 0 ? -ENOMEM : add_cost(c, (struct place){(uint32_t)root, 0, (uint32_t)callee}, row, number);
 }
 
-/* Of the path, leaf first: the leaf's own cost, and that of each call. */
+/* Adds the costs of a path, leaf first: the leaf's own cost, and that of each call. */
 static int add_path(struct callgrind *c, size_t n, const struct sp_row *row, uint32_t number)
 {
 	int64_t callee = callgrind_function_of(c, c->path[0]);
@@ -137,7 +139,7 @@ static int add_path(struct callgrind *c, size_t n, const struct sp_row *row, uin
 		struct place call = {(uint32_t)caller, sp_profile_frame(c->p, c->path[i])->line, (uint32_t)callee};
 
 		if (caller == callee && !c->same.function_of[c->path[i]] && !has_calls(c, row))
-			continue; /* two that have no name are not the same one */
+			continue; /* frames without names are not recursion */
 		r = caller < 0 ? -ENOMEM : add_cost(c, call, row, number);
 		if (r >= 0 && i == 1)
 			r = count_calls(c, call, row);
@@ -146,7 +148,7 @@ static int add_path(struct callgrind *c, size_t n, const struct sp_row *row, uin
 	return r < 0 || has_calls(c, row) ? r : add_root(c, callee, row, number);
 }
 
-/* A sample that is nowhere: else the functions' own costs would be less than all. */
+/* A sample without a stack: without it the functions' own costs would not add up. */
 static int add_nowhere(struct callgrind *c, const struct sp_row *row, uint32_t number)
 {
 	int64_t none =
@@ -194,7 +196,7 @@ static void callgrind_put_values(const struct callgrind *c, const int64_t *value
 	fputc('\n', c->out);
 }
 
-/* A name of an event is a word of letters, digits and underscores that begins with a letter. */
+/* Writes an event's name, a word of letters, digits and underscores that begins with a letter. */
 static void callgrind_put_event(const struct callgrind *c, uint32_t i)
 {
 	const char *name = sp_profile_string(c->p, sp_profile_value_type(c->p, i)->name);
@@ -219,7 +221,7 @@ static void callgrind_put_head(const struct callgrind *c)
 
 enum told { TOLD_OBJECT, TOLD_SOURCE, TOLD_FUNCTION };
 
-/* "KEY=(NUMBER) NAME", and the name only for the first time. */
+/* "KEY=(NUMBER) NAME"; the name only the first time. */
 static bool put_key(const struct callgrind *c, const char *key, enum told told, uint32_t number)
 {
 	bool is_new = !c->is_told[told][number];

@@ -3,9 +3,9 @@
  * folded.c: one line a stack, `comm;user root;...;leaf;-;kernel root;...;leaf count`, which flamegraph.pl,
  * difffolded.pl and speedscope read.
  *
- * The form is bcc's, but not its rows: bcc keeps a row for each process though no pid stands in the line, so that two
- * processes of one comm give two lines with the same text. Here a line is printed once, with the sum: readers add equal
- * lines anyway, and what is printed can be compared, sorted and joined. With a second value a line is
+ * The form is bcc's, with one difference: bcc prints equal lines for two processes of one comm. Here each line is
+ * printed once, with the sum: readers add up equal lines anyway, and the text can be compared, sorted and joined. With
+ * a second value a line is
  * `STACK BEFORE NOW`, as difffolded.pl writes it and flamegraph.pl reads it, in values as they are (no -n).
  */
 #include "base/encode.h"
@@ -59,7 +59,7 @@ static void folded_put_row(struct line *l, const struct sp_shown_row *row)
 	if (l->o->delimiter && row->user.state == SP_HALF_FRAMES && row->kernel.state == SP_HALF_FRAMES)
 		folded_put_word(l, "-");
 	put_half(l, &row->kernel, true);
-	if (!l->begun) /* a foreign profile may know neither a comm nor a frame; an empty line would be refused */
+	if (!l->begun) /* foreign profiles may have neither; readers refuse an empty line */
 		folded_put_word(l, "[unknown]");
 	if (l->o->has_second)
 		fprintf(l->out, " %" PRId64, row->second);

@@ -96,7 +96,7 @@ static void deflate_all(struct sp_gzip *g, int flush)
 		g->z.avail_out = sizeof(g->chunk);
 		r = deflate(&g->z, flush);
 		n = sizeof(g->chunk) - g->z.avail_out;
-		errno = EIO; /* unless the stream knows better: ENOSPC, EPIPE */
+		errno = EIO; /* unless the stream sets another: ENOSPC, EPIPE */
 		if (n && fwrite(g->chunk, 1, n, g->out) != n)
 			g->error = -errno;
 	} while (!g->error && r == Z_OK && !g->z.avail_out);
@@ -109,7 +109,7 @@ void sp_gzip_put(struct sp_gzip *g, const void *bytes, size_t len)
 	while (len && !g->error) {
 		size_t n = SP_MIN(len, (size_t)INT_MAX);
 
-		g->z.next_in = (uint8_t *)(uintptr_t)at; /* zlib's pointer is not const, though it never writes */
+		g->z.next_in = (uint8_t *)(uintptr_t)at; /* zlib's pointer is not const, but it only reads */
 		g->z.avail_in = (uInt)n;
 		deflate_all(g, Z_NO_FLUSH);
 		at += n;

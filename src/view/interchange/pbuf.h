@@ -2,8 +2,8 @@
 /*
  * pbuf.h: protocol buffers, written by hand: varints and length-delimited fields, and a gzip stream to put them in.
  *
- * A buffer grows as it is written and remembers in `failed` that memory was short, so that a whole message is built and
- * tested once. As in proto3, a number 0 outside a packed list is not written. The owner frees `data`.
+ * A buffer grows as it is written. `failed` says that memory ran out, so one test after a whole message is enough. As
+ * in proto3, a number 0 outside a packed list is not written. The owner frees `data`.
  * A gzip stream writes to a stdio stream that it does not own; errors stick and come back from sp_gzip_done(), which
  * must be called once after a good sp_gzip_init(). Encoding: protobuf.dev, "Encoding".
  */

@@ -2,18 +2,18 @@
 /*
  * perf.c: the text of `perf script`, for stackcollapse-perf.pl, speedscope and whatever else reads it.
  *
- * Its readers know samples, not sums: FlameGraph's counts them, others add up the period that stands before the event,
- * speedscope takes the time between the samples of one thread. So a stack is written once for each of its samples; the
- * periods of these add up to its other value (cpu nanoseconds), and the clock goes on by the period of each sample (for
- * values that are no time, by a microsecond for each unit). Samples of one thread stand together, in the order of the
+ * Readers expect samples, not sums: FlameGraph's counts them, others add up the periods before the event, speedscope
+ * takes the time between the samples of a thread. So a stack is written once for each of its samples; the periods of
+ * these add up to its other value (cpu nanoseconds), and the clock goes on by the period of each sample (for values
+ * that are no time, by a microsecond for each unit). Samples of one thread stand together, in the order of the
  * recording's slices, so speedscope finds each thread's time between them, but for half of the first and of the last.
  * Above MAX_EVENTS samples, each stack gets its share of so many, at least one, and the periods still add up; comments
- * at the end say so, and that no time here is a sample's own.
+ * at the end say so, and that times are made up.
  *
  * Names are encoded as in the folded view, and further where perf's own readers would split them: no white space in a
  * file's name, none before a digit in a thread's. Addresses are those of the file, as readelf prints them; a kernel's
- * are made up, one range a function: an exported profile must not tell where a kernel lies. The thread's own number is
- * not known: the process's stands for both.
+ * are made up, one range a function: an exported profile must not tell where a kernel lies. Thread ids are not known:
+ * the pid is used for both.
  */
 #include "base/encode.h"
 #include "base/mem.h"
@@ -28,14 +28,14 @@
 
 enum { MAX_EVENTS = 1 << 20 };
 #define KERNEL_START 0xffff800000000000ULL
-#define KERNEL_SHIFT 20 /* bytes kept free for a function */
+#define KERNEL_SHIFT 20 /* bytes reserved for each function */
 #define NS_PER_SECOND UINT64_C(1000000000)
 
 struct event_row {
 	uint32_t row;
 	const char *comm;
 	uint32_t pid, slice;
-	int64_t n, weight; /* events, and what their periods add up to */
+	int64_t n, weight; /* number of events, and the sum of their periods */
 };
 struct writer {
 	const struct sp_profile *p;
@@ -62,7 +62,7 @@ static bool before_digit(const char *at)
 	return isdigit((unsigned char)at[1]);
 }
 
-/* As in the folded view, with the spaces that `hide` says yes to written \x20; NULL: out of memory. */
+/* As in the folded view; spaces for which `hide` is true become \x20. NULL: out of memory. */
 static char *encoded(const char *text, bool (*hide)(const char *at))
 {
 	char *plain SP_FREE = sp_encoded(SP_ENCODE_FOLDED, text), *result = NULL;
@@ -109,7 +109,7 @@ static uint64_t address_of(const struct sp_profile *p, uint32_t frame)
 }
 
 /* --- one stack --- */
-/* Readers take what looks like an offset off a name: where the name itself ends so, another one stands behind it. */
+/* Readers cut what looks like an offset off a name: behind a name that ends so, another one is added. */
 static bool ends_in_offset(const char *name)
 {
 	const char *plus = strrchr(name, '+');
@@ -142,7 +142,7 @@ static int perf_put_frame(const struct writer *w, uint32_t frame, FILE *out)
 	return 0;
 }
 
-/* What there was and nobody knows, the folded view's word for it; see rows.c. */
+/* Writes a stack; for a missed one the folded view's placeholder (rows.c). */
 static int perf_put_stack(const struct writer *w, uint32_t number, bool kernel, FILE *out)
 {
 	struct sp_stack s = sp_profile_stack(w->p, number);
@@ -258,7 +258,7 @@ static int take_rows(struct writer *w)
 	return 0;
 }
 
-/* No digits between spaces: readers that do not know comments would take them for a process. */
+/* No comment has digits between spaces: readers that do not know comments would take those for a pid. */
 static void put_comments(const struct writer *w)
 {
 	if (w->n_rows)
@@ -280,8 +280,7 @@ static const char *perf_unit_of(const struct sp_profile *p, uint32_t value)
 	return sp_profile_string(p, sp_profile_value_type(p, value)->unit);
 }
 
-/* The value shown, if it is more than the number of samples; else the time that the samples stand for, if it is known.
- */
+/* The weight: the value shown, if it is not the number of samples; else the time of the samples, if it is known. */
 static void choose_values(struct writer *w)
 {
 	uint32_t n = sp_profile_n_value_types(w->p);
@@ -309,7 +308,7 @@ static uint64_t ns_per_unit(const char *unit)
 	return 1000;
 }
 
-/* perf's own name for the time on a CPU; the value's name for others. */
+/* The event's name: perf's own for CPU time, else the value's. */
 static char *event_of(const struct writer *w)
 {
 	const char *name = perf_name_of(w->p, w->weight);

@@ -3,20 +3,20 @@
  * pprof.c: gzip'd profile.proto (github.com/google/pprof), for `go tool pprof`, speedscope, Parca and Pyroscope.
  *
  * One mapping a file (kernel modules have none), the heaviest first (with a single process: its executable first, as
- * readers expect), in address ranges made up so that none overlap: a stack has no addresses of its own, since it stands
- * for many processes. An address less its mapping's start is the byte offset in the file, so tools that have the file
- * or its debug file find the line. Kernel frames have no addresses, only functions: an exported profile must not tell
- * where a kernel lies. A mapping has functions only when every one of its frames was named by a symbol; one named by
- * its range only (library+0xSTART) leaves the door open for a reader with debug files. A function's filename is its
- * source file; where none is known its library's path, so that `pprof -files` then sums by library. Inlined frames and
- * the one that they lie in are the lines of one location. Labels: comm, thread_name and stack (complete, cut, guessed,
- * none) are strings; pid is a number, as in Google's own converter of perf.data: go tool pprof takes a number in
- * -tagfocus for a range and would not find a string. slice, a number, is sp_key.slice: which of the recording's slices
- * of equal length, from 1; left out where it is not known. So are cgroup, the path, and uid. Other labels of a key
- * follow; where these are all that a foreign profile said, no others are written. Comments tell the packages of
- * mappings, as they were where it was recorded: "#soprof: package NAME VERSION BUILD-ID PATH", what is not known as
- * "-", and names that are not the end of the path: "#soprof: soname NAME BUILD-ID PATH"; go tool pprof does not show
- * comments that begin with a #. Strings are encoded as for a terminal: valid UTF-8, no control characters.
+ * readers expect), in made-up address ranges that do not overlap: stacks have no addresses, since each stands for many
+ * processes. An address less its mapping's start is the byte offset in the file, so tools that have the file or its
+ * debug file find the line. Kernel frames have no addresses, only functions: an exported profile must not tell where a
+ * kernel lies. A mapping has has_functions set only if a symbol named each of its frames; otherwise a reader with debug
+ * files may name those named by their range only (library+0xSTART). A function's filename is its source file; where
+ * none is known its library's path, so that `pprof -files` then sums by library. Inlined frames and the one that they
+ * lie in are the lines of one location. Labels: comm, thread_name and stack (complete, cut, guessed, none) are strings;
+ * pid is a number, as in Google's own converter of perf.data: go tool pprof takes a number in -tagfocus for a range and
+ * would not find a string. slice, a number, is sp_key.slice: which of the recording's slices of equal length, from 1;
+ * left out where it is not known. So are cgroup, the path, and uid. Other labels of a key follow; where these are all
+ * that a foreign profile said, no others are written. Comments tell the packages of mappings, as they were where it was
+ * recorded: "#soprof: package NAME VERSION BUILD-ID PATH", what is not known as "-", and names that are not the end of
+ * the path: "#soprof: soname NAME BUILD-ID PATH"; go tool pprof does not show comments that begin with a #. Strings are
+ * encoded as for a terminal: valid UTF-8, no control characters.
  */
 #include "base/encode.h"
 #include "base/intern.h"
@@ -134,7 +134,7 @@ static void put_sample(struct sp_pprof *w, const struct sp_row *row)
 
 	pprof_put_stack(w, row->kernel, "[Missed Kernel Stack]");
 	pprof_put_stack(w, row->user, "[Missed User Stack]");
-	if (!w->part.n) /* readers leave out a sample that is nowhere, and the totals would not agree */
+	if (!w->part.n) /* readers drop samples without a location, and totals would not agree */
 		sp_pbuf_varint(&w->part, sp_pprof_said(w, "[no stack]"));
 	sp_pbuf_message(&w->message, SAMPLE_LOCATION, &w->part);
 	for (uint32_t i = 0; i < sp_profile_n_value_types(w->p); i++)
@@ -165,7 +165,7 @@ static void put_profile_number(struct sp_pprof *w, uint32_t field, uint64_t valu
 	free(b.data);
 }
 
-/* A word of a comment; what would be several words is not told. */
+/* A word of a comment; "-" for text that is empty or has spaces. */
 static const char *word_of(struct sp_pprof *w, uint32_t number)
 {
 	const char *word = sp_profile_string(w->p, number);
@@ -205,7 +205,7 @@ static void put_mapping_comments(struct sp_pprof *w, uint32_t file)
 		put_comment(w, "soname", name, hex, path);
 }
 
-/* What a foreign profile said of itself. */
+/* What a foreign profile says about itself. */
 static void put_foreign_info(struct sp_pprof *w, const struct sp_profile_info *info)
 {
 	size_t n;
@@ -223,7 +223,7 @@ static void put_foreign_info(struct sp_pprof *w, const struct sp_profile_info *i
 
 static void put_info(struct sp_pprof *w)
 {
-	/* the getter wants a profile that it may hand out to be filled in; nothing is written through it here */
+	/* only read, but the getter takes a profile that may be changed */
 	const struct sp_profile_info *info = sp_profile_info((struct sp_profile *)(uintptr_t)w->p);
 
 	for (uint32_t i = 0; i < sp_profile_n_value_types(w->p); i++)
@@ -261,7 +261,7 @@ static int pprof_put_all(struct sp_pprof *w)
 	for (uint32_t i = 0; i < sp_profile_n_rows(w->p) && !w->error; i++)
 		put_sample(w, sp_profile_row(w->p, i));
 	sp_pprof_put_places(w);
-	put_strings(w); /* last: all others have asked for strings */
+	put_strings(w); /* last, since all other parts add strings */
 	return w->error;
 }
 

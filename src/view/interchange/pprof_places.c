@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pprof_places.c: where a pprof file's samples lie: mappings, locations with their lines, functions. */
+/* pprof_places.c: mappings, locations with their lines, and functions of a pprof file. */
 #include "base/encode.h"
 #include "base/intern.h"
 #include "base/mem.h"
@@ -15,9 +15,9 @@
 
 #define PAGE 0x1000ULL
 #define FIRST_START 0x400000ULL
-#define MAX_EXTENT (1ULL << 48) /* what lies further out in its "file" (foreign profiles) gets no address range */
+#define MAX_EXTENT (1ULL << 48) /* frames further out in a file (in foreign profiles) get no address range */
 
-/* Tables hold these without padding. */
+/* The keys of tables, without padding. */
 struct line {
 	uint32_t function, line;
 };
@@ -92,7 +92,7 @@ static int compare_mappings(const void *x, const void *y, void *arg)
 	return (a > b) - (a < b);
 }
 
-/* Numbers the mappings and lays them out one after the other, a page between any two. */
+/* Numbers the mappings, and places them one behind the other, with a page between. */
 static void place_mappings(struct sp_pprof *w)
 {
 	struct mapping_order by = {w->mappings, only_executable(w->p)};
@@ -125,7 +125,7 @@ static uint32_t path_string(struct sp_pprof *w, uint32_t file)
 	return path ? sp_pprof_text(w, path) : 0;
 }
 
-/* Readers merge mappings of one name and size: anonymous memory of two processes must not have the same name. */
+/* Readers merge mappings of equal name and size, so anonymous memory of two processes gets two names. */
 static uint32_t mapping_name(struct sp_pprof *w, uint32_t file)
 {
 	const struct sp_file *f = sp_profile_file(w->p, file);
@@ -170,7 +170,7 @@ static size_t location_bytes(uint32_t n_lines)
 	return sizeof(struct sp_pprof_location) + n_lines * sizeof(struct line);
 }
 
-/* The location at hand, as if it had no lines yet; NULL: out of memory. */
+/* The current location, still without lines; NULL: out of memory. */
 static struct sp_pprof_location *begin_location(struct sp_pprof *w, uint32_t n_lines)
 {
 	int r = sp_grow(&w->location, &w->location_capacity, location_bytes(n_lines), 1);
@@ -188,7 +188,7 @@ static uint32_t add_location(struct sp_pprof *w)
 	return sp_pprof_intern(w, w->locations, w->location, location_bytes(w->location->n_lines)) + 1;
 }
 
-/* A location that only says something, in no mapping. */
+/* A location for a pseudo-frame, in no mapping. */
 uint32_t sp_pprof_said(struct sp_pprof *w, const char *words)
 {
 	uint32_t name = sp_pprof_text(w, words);
@@ -219,7 +219,7 @@ static void pprof_places_add_line(struct sp_pprof *w, struct sp_pprof_location *
 		l->lines[l->n_lines++] = (struct line){pprof_places_function_of(w, frame), f->line};
 }
 
-/* Of n frames, all but the last of which are inlined. What has no place lies at offset 0. */
+/* The location of n frames, all but the last of which are inlined. Offset 0 if no place is known. */
 uint32_t sp_pprof_location(struct sp_pprof *w, const uint32_t *frames, uint32_t n)
 {
 	uint32_t last = frames[n - 1];

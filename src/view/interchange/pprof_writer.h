@@ -2,9 +2,9 @@
 /*
  * pprof_writer.h: a pprof file while it is written, between the view's parts.
  *
- * pprof.c writes samples, strings and what is told of the whole; pprof_places.c mappings, locations and functions.
- * Numbers that come back are those of the output: of strings from 0, of the rest from 1. The first error sticks in
- * `error`, and all goes on as if nothing were. What the struct holds, pprof.c makes and frees. Private to the view.
+ * pprof.c writes samples, strings and the profile's own fields; pprof_places.c mappings, locations and functions.
+ * Returned numbers are those of the output: strings from 0, all else from 1. The first error is kept in `error`, and
+ * the work goes on. pprof.c allocates and frees what the struct holds. Private to the view.
  */
 #ifndef SP_VIEW_INTERCHANGE_PPROF_WRITER_H
 #define SP_VIEW_INTERCHANGE_PPROF_WRITER_H
@@ -18,8 +18,8 @@ struct sp_pprof_location;
 
 struct sp_pprof_mapping {
 	uint32_t file;   /* number; the table's first element is "none" */
-	uint32_t id;     /* in the output, 0 = has none */
-	uint32_t seen;   /* number of the last row + 1 whose weight was added */
+	uint32_t id;     /* in the output; 0 = none */
+	uint32_t seen;   /* 1 + the last row whose weight was added */
 	bool kernel;     /* frames without addresses */
 	bool has_ranges; /* at least one function without a symbol */
 	bool lacks_files, lacks_lines, has_inlined;
@@ -34,8 +34,8 @@ struct sp_pprof {
 	struct sp_pprof_mapping *mappings; /* by file */
 	uint32_t *order;                   /* files by the id of their mapping, from 1 */
 	uint32_t n_mappings;
-	uint32_t *location_of;              /* by frame that nothing is inlined into, 0 = not yet */
-	struct sp_pprof_location *location; /* the one at hand */
+	uint32_t *location_of;              /* by frame with nothing inlined into it, 0 = not yet */
+	struct sp_pprof_location *location; /* the current one */
 	size_t location_capacity;
 	int error;
 };
@@ -45,12 +45,12 @@ uint32_t sp_pprof_string(struct sp_pprof *w, uint32_t number); /* of the profile
 /* Writes the message as this field of the profile, and empties it. */
 void sp_pprof_emit(struct sp_pprof *w, uint32_t field);
 
-/* Looks at all rows, and decides where files lie. */
+/* Goes through all rows, and places the files. */
 void sp_pprof_place(struct sp_pprof *w);
-/* The location of n frames, all but the last of which are inlined; and the one that only says something. */
+/* The location of n frames, all but the last of which are inlined; and that of a pseudo-frame. */
 uint32_t sp_pprof_location(struct sp_pprof *w, const uint32_t *frames, uint32_t n);
 uint32_t sp_pprof_said(struct sp_pprof *w, const char *words);
-/* How many of the frames, from the first, are one location: what is inlined, and what it is inlined into. */
+/* The number of frames, from the first, that are one location: inlined frames and the function around them. */
 uint32_t sp_pprof_n_at_place(const struct sp_profile *p, const uint32_t *frames, uint32_t n);
 void sp_pprof_put_places(struct sp_pprof *w);
 void sp_pprof_build_id(const struct sp_file *f, char hex[2 * SP_BUILD_ID_MAX + 1]);

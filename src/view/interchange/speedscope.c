@@ -4,11 +4,11 @@
  * each value of the profile, over one table of frames.
  *
  * A frame is a name and a file, which speedscope groups its colours by: the source file, with the line where the
- * function begins, or where that is not known the path of its library (its name where there is no path). Stacks are the
- * folded view's: the thread's name, user frames from the root, kernel frames. Those that read alike are one, with the
- * sum as weight, and they stand in the order of their frames, so that even speedscope's view by time shows equal
- * callers side by side. speedscope refuses weights below zero: such stacks are left out, and counted in the name of the
- * profile. Its numbers are doubles; sums above 2^53 lose their last digits there, not here.
+ * function begins, or, if that is not known, the library's path (or name). Stacks are the folded view's: the thread's
+ * name, user frames from the root, kernel frames. Stacks that look the same are one, with the sum as weight. They are
+ * sorted by frames, so that even speedscope's view by time shows equal callers side by side. speedscope refuses
+ * negative weights: such stacks are left out, and the profile's name counts them. Its numbers are doubles: it rounds
+ * sums above 2^53.
  */
 #include "base/encode.h"
 #include "base/intern.h"
@@ -24,7 +24,7 @@
 #include <string.h>
 
 enum frame_kind { FRAME_COMM, FRAME_MISSED_USER, FRAME_MISSED_KERNEL, FRAME_NAMED, FRAME_NAMELESS };
-/* What frames are told apart by, without padding. */
+/* The identity of a frame, without padding. */
 struct frame_key {
 	uint32_t kind;
 	uint32_t name;    /* COMM, NAMED: a string; NAMELESS: the frame */
@@ -39,13 +39,13 @@ struct writer {
 	const struct sp_profile *p;
 	const struct sp_view_options *o;
 	struct sp_json j;
-	struct sp_intern *frames, *stacks; /* struct frame_key; arrays of numbers of frames, root first */
+	struct sp_intern *frames, *stacks; /* struct frame_key; arrays of frame numbers, root first */
 	struct sums *sums;                 /* by stack */
 	size_t sums_capacity;
-	uint32_t *words; /* the stack at hand */
+	uint32_t *words; /* the current stack */
 	size_t n_words, words_capacity;
 	uint32_t *order; /* the stacks, sorted */
-	bool no_memory;  /* for a name */
+	bool no_memory;  /* for some name */
 };
 
 /* --- frames and stacks --- */
@@ -82,7 +82,7 @@ static int push_half(struct writer *w, const struct sp_half *half, enum frame_ki
 	for (uint32_t i = half->n; i-- > 0 && r >= 0;) {
 		uint32_t frame = 0, name;
 
-		sp_rows_frame(half->ids[i], &frame, &name); /* rows merged with SP_ROWS_EXACT have nothing but frames */
+		sp_rows_frame(half->ids[i], &frame, &name); /* with SP_ROWS_EXACT all ids are frames */
 		r = push_frame(w, frame);
 	}
 	return r;
@@ -158,8 +158,8 @@ static int sort_stacks(struct writer *w)
 
 /* --- output --- */
 /*
- * What stands in quotes: the name as for a terminal, since speedscope shows it to people as it is (a name that turns
- * the direction of writing would lie to them), and of that what JSON does not take.
+ * Writes a name into JSON. It is encoded for a terminal first, because speedscope shows names as they are, and one that
+ * reverses the direction of writing would deceive.
  */
 static void speedscope_put_text(struct writer *w, const char *s)
 {
@@ -240,7 +240,7 @@ static void put_weights(struct writer *w, uint32_t value)
 	}
 }
 
-/* The units that the schema knows; all others are "none". */
+/* The schema's units; all others become "none". */
 static const char *speedscope_unit_of(const char *unit)
 {
 	static const char *const known[] = {"bytes", "microseconds", "milliseconds", "nanoseconds", "seconds"};

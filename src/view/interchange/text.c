@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * text.c: the multi-line layout of bcc's profile, so that scripts move over by changing the command's name.
+ * text.c: the multi-line layout of bcc's profile, so that scripts need only another command name.
  *
  * A block for each process, comm and stack: the kernel's frames leaf first, the user's frames leaf first, who it was,
- * and the count. Without -v nothing is printed that bcc would not print; -v adds where each frame lies, its source line
- * where that is known, which frames were guessed or inlined, and why a stack was cut. Blocks that look the same are one
- * block: bcc, which tells stacks apart by their addresses, would print one for each address in a function. Profiles of
- * other programs do not say where functions begin: there the offset is that in the library.
+ * and the count. Without -v nothing is printed that bcc would not print; -v adds each frame's place and source line,
+ * which frames are guessed or inlined, and why a stack was cut. Blocks that look the same are one block: bcc, which
+ * tells stacks apart by their addresses, would print one for each address in a function. Profiles of other programs do
+ * not say where functions begin: there the offset is that in the library.
  */
 #include "base/encode.h"
 #include "profile/profile.h"
@@ -15,7 +15,7 @@
 
 #include <inttypes.h>
 
-/* Where a function begins is not always known: then it is the place in the library that tells frames apart. */
+/* Frames are told apart by their offset in the library if their function's start is not known. */
 static uint64_t library_offset(const struct sp_profile *p, uint32_t frame)
 {
 	const struct sp_frame *f = sp_profile_frame(p, frame);
@@ -82,7 +82,7 @@ static void put_half(const struct sp_profile *p, const struct sp_view_options *o
 		fprintf(out, "    [Missed %s Stack]\n", kernel ? "Kernel" : "User");
 	for (uint32_t i = 0; i < half->n; i++)
 		text_put_frame(p, o, half->ids[i], kernel, out);
-	if (half->cut && o->verbose && !kernel) /* a reason is a user stack's */
+	if (half->cut && o->verbose && !kernel) /* reasons belong to user stacks */
 		fprintf(out, "    [cut: %s]\n", sp_stop_words(half->reason));
 }
 

@@ -2,14 +2,14 @@
 /*
  * svg: the interactive flame graph, one file that needs nothing else.
  *
- * What is drawn here is the whole picture for 1,200 px, for readers without scripts; svg.js then lays it out again for
- * the window. Every name is character data (never part of the script, of a class or of an address): see svg_text.h. The
- * script gets numbers only: D, depth and value of each frame in the order drawn (parents first), and B, the first hex
- * digits of each library's build id. A frame's <title> has its name, its library (if any) and its value on lines of
- * their own. Frames narrower than 0.1 px, as in flamegraph.pl, are left out and counted in the footer.
+ * The picture is complete, 1,200 px wide, for readers without scripts; svg.js lays it out again for the window. Names
+ * are character data only, never part of the script, a class or an address (svg_text.h). The script gets numbers only:
+ * D, depth and value of each frame in the order drawn (parents first), and B, the first hex digits of each library's
+ * build id. A frame's <title> has its name, its library (if any) and its value on lines of their own. Frames narrower
+ * than 0.1 px, as in flamegraph.pl, are left out and counted in the footer.
  *
- * With a second value it is a differential flame graph (svg_diff.h). Frames that are gone or nearly so have no room in
- * it, but the script gets them, hidden, with O, what each frame was before: so that the sums of a search are true.
+ * With a second value it is a differential flame graph (svg_diff.h). Frames that are (nearly) gone have no width, but
+ * the script gets them, hidden, and in O each frame's old value, so that the sums of a search are right.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -51,14 +51,14 @@ struct drawing {
 	const struct sp_tree_node *nodes, *all;
 	FILE *out;
 	const char *value_name, *unit;
-	double scale, old_scale; /* px for 1 of the value, of the value before */
-	int64_t *starts;         /* node -> where it begins, in the value */
+	double scale, old_scale; /* px per unit of the value, and of the old value */
+	int64_t *starts;         /* by node: where it begins, in units of the value */
 	uint32_t deepest, n_drawn, n_gone;
 	uint64_t n_dropped;
-	uint64_t dropped; /* the value of what is not drawn, counted once; on the way to it a sum may wrap */
+	uint64_t dropped; /* the value of frames not drawn; intermediate sums may wrap around */
 	bool has_kernel, has_guessed, has_note;
 	int y;          /* the next free line */
-	bool no_memory; /* for a piece of text */
+	bool no_memory; /* for some piece of text */
 };
 
 static bool is_drawn(const struct drawing *d, uint32_t node)
@@ -66,7 +66,7 @@ static bool is_drawn(const struct drawing *d, uint32_t node)
 	return !node || (double)d->nodes[node].total * d->scale >= MIN_WIDTH;
 }
 
-/* Hidden, but known to the script. */
+/* Not drawn, but the script gets it. */
 static bool is_gone(const struct drawing *d, uint32_t node)
 {
 	return !is_drawn(d, node) && (double)d->nodes[node].second_total * d->old_scale >= MIN_WIDTH;
@@ -79,7 +79,10 @@ static uint32_t written_of(const struct drawing *d, uint32_t sibling)
 	return sibling;
 }
 
-/* Parents first; 0 at the end. What is not drawn leaves its room at the right, so the starts follow from the values. */
+/*
+ * The next node to write, parents first; 0: the end. Nodes not drawn leave their room at the right, so each node's
+ * start follows from the values before it.
+ */
 static uint32_t next_written(struct drawing *d, uint32_t node)
 {
 	uint32_t next = written_of(d, d->nodes[node].first);
@@ -105,7 +108,7 @@ static void survey(struct drawing *d)
 			d->n_dropped += node->total > 0 && !is_gone(d, i);
 			continue;
 		}
-		d->dropped += (uint64_t)node->total - (uint64_t)node->self; /* less what of it is drawn */
+		d->dropped += (uint64_t)node->total - (uint64_t)node->self; /* less its drawn children */
 		d->dropped -= i ? (uint64_t)node->total : 0;
 		if (d->t->is_diff && !sp_svg_diff_is_noise(&d->diff, i, d->t->callers))
 			d->diff.largest = fmax(d->diff.largest, fabs(sp_svg_diff_of_node(&d->diff, i)));
@@ -142,7 +145,7 @@ static void put_percent(struct drawing *d, int64_t value)
 	fputc('%', d->out);
 }
 
-/* ", was 5.90%: +1.14 pp", if there is something to compare with. */
+/* ", was 5.90%: +1.14 pp", if there is an old value. */
 static void svg_put_change(struct drawing *d, int64_t now, int64_t old, bool with_amount, bool is_noise)
 {
 	if (!d->t->is_diff)
@@ -187,7 +190,7 @@ struct legend {
 	int y;
 };
 
-/* Begins an entry that is n_cells wide beside its swatch; on a new line where there is no more room. */
+/* Begins an entry with a text of n_cells; on a new line if there is no room. */
 static void begin_entry(struct drawing *d, struct legend *at, const char *class, uint32_t n_cells)
 {
 	double width = 16 + n_cells * CELL + 16;
@@ -236,7 +239,7 @@ static void put_kind_entry(struct drawing *d, struct legend *at, const char *cla
 		text);
 }
 
-/* By the change, whichever way; by what is now where nothing changed. */
+/* By the size of the change; without changes by self. */
 static int by_self(const void *a, const void *b, void *arg)
 {
 	const struct drawing *d = arg;
@@ -262,7 +265,7 @@ static void put_rest_entry(struct drawing *d, struct legend *at, const uint32_t 
 	put_kind_entry(d, at, "t", text);
 }
 
-/* Five of the steps, with what they stand for, on a line of their own ("z": its end). */
+/* Five of the colour steps with their meanings, on a line of their own ("z": its end). */
 static void put_scale(struct drawing *d, struct legend *at)
 {
 	static const char *const words[] = {"less: ", "", "", "", "more: "};
@@ -314,7 +317,7 @@ static int put_legend(struct drawing *d)
 
 /* --- frames --- */
 
-/* Two tones of a library's colour, by the function's name, so that neighbours differ. */
+/* A library's colour has two tones, chosen by the function's name, so that neighbours differ. */
 static const char *tone_of(const char *name)
 {
 	uint32_t h = 0;
@@ -427,7 +430,7 @@ static void svg_put_line(struct drawing *d, const char *id, int y, const char *t
 	fputs("</text>\n", d->out);
 }
 
-/* The size is not known before the legend is set: so the picture goes to memory first and the head is put before it. */
+/* The height is known only after the legend, so the picture is written to memory first, and the head before it. */
 static void svg_put_head(struct drawing *d, int height)
 {
 	static const char *const classes[2][2] = {{"", " class=\"icicle\""},
@@ -466,7 +469,7 @@ static void put_sum(struct drawing *d)
 	fputs("</text>\n", d->out);
 }
 
-/* "Not drawn: N THINGS AND MORE", to be ended by the caller. */
+/* "Not drawn: N THINGS AND MORE"; the caller ends it. */
 static void begin_note(struct drawing *d, uint64_t n, const char *thing, const char *more)
 {
 	fprintf(d->out, "<text class=\"note\" x=\"%d\" y=\"%d\">Not drawn: ", PAD, d->y += 16);
@@ -474,7 +477,7 @@ static void begin_note(struct drawing *d, uint64_t n, const char *thing, const c
 	fprintf(d->out, " %s%s %s", thing, n == 1 ? "" : "s", more);
 }
 
-/* Of what is gone, those that stand on something that is not. */
+/* The next smaller one of the gone frames whose parent is drawn; 0: none. */
 static uint32_t largest_gone(const struct drawing *d, uint32_t above)
 {
 	uint32_t found = 0;

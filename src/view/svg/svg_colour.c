@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * FNV-1a with a last mix; never to change, or libraries change their colours between versions of soprof. Of 150,000
- * starting values this one keeps the colours of the most usual libraries the furthest apart.
+ * FNV-1a with a final mix. Do not change it: libraries would change their colours. Of 150,000 starting values this one
+ * keeps the most usual libraries' colours furthest apart.
  */
 static uint32_t hash_name(const char *name)
 {
@@ -25,7 +25,7 @@ static uint32_t channel(double linear)
 	return (uint32_t)lround(255 * fmin(fmax(c, 0), 1));
 }
 
-/* Lightness, chroma and hue (degrees) of Oklab; what sRGB does not have is clipped. */
+/* From Oklab's lightness, chroma and hue (degrees); colours outside sRGB are clipped. */
 static uint32_t oklch(double lightness, double chroma, double hue)
 {
 	double a = chroma * cos(hue * M_PI / 180), b = chroma * sin(hue * M_PI / 180);

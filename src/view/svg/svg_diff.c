@@ -104,7 +104,7 @@ char *sp_svg_diff_text(const struct sp_svg_diff *d, double difference)
 	return sp_take_ptr(text);
 }
 
-/* What is counted; "new", as the joined profile of a difference calls it, is no word for that. */
+/* The name of the value shown. A joined profile calls it "new", which says nothing, so value_name is used then. */
 const char *sp_svg_value_name(const struct sp_profile *p, const struct sp_view_options *o,
 			      const struct sp_value_type *type)
 {

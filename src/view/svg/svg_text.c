@@ -15,7 +15,7 @@ void sp_svg_put_text(FILE *out, const char *text)
 	sp_encode(out, SP_ENCODE_XML, text);
 }
 
-/* The code point at s, which is text encoded for XML, and its length; an entity is one, of which '&' is told. */
+/* The code point at s and its length; an XML entity counts as one, '&'. */
 static uint32_t next_code(const char *s, size_t *ret_len)
 {
 	const uint8_t *u = (const uint8_t *)s;
@@ -31,7 +31,7 @@ static uint32_t next_code(const char *s, size_t *ret_len)
 	return code;
 }
 
-/* East Asian Wide and Fullwidth, in the coarse ranges that matter for room. */
+/* 2 for East Asian Wide and Fullwidth characters, by coarse ranges. */
 static uint32_t cells_of(uint32_t code)
 {
 	return (code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) ||
@@ -42,7 +42,7 @@ static uint32_t cells_of(uint32_t code)
 		   : 1;
 }
 
-/* Bytes of text that fit into n_cells; *ret_cells: what they take. */
+/* The number of bytes that fit into n_cells; *ret_cells: the cells they take. */
 static size_t fitting(const char *text, uint32_t n_cells, uint32_t *ret_cells)
 {
 	size_t at = 0;
@@ -112,11 +112,11 @@ char *sp_svg_fixed(double value, int digits)
 }
 
 struct scale {
-	double step; /* how many of this unit make one of the next */
+	double step; /* so many of this unit are one of the next */
 	const char *unit;
 };
 
-/* Three significant digits in the largest unit that leaves at least 1. */
+/* Three significant digits, in the largest unit in which it is at least 1. */
 static char *scaled(double value, const struct scale *scale, const char *name)
 {
 	SP_FREE char *text = NULL;

@@ -18,7 +18,7 @@ void sp_svg_put_text(FILE *out, const char *text);
 void sp_svg_put_px(FILE *out, double px);
 /* The text, cut to n_cells with an ellipsis; nothing if less than two cells of text would be left. */
 int sp_svg_put_label(FILE *out, const char *text, uint32_t n_cells);
-uint32_t sp_svg_text_cells(const char *text); /* once encoded */
+uint32_t sp_svg_text_cells(const char *text); /* of encoded text */
 
 /* "1,234 samples", "1.23 s", "4.0 MiB": value of a type with this name and unit. */
 char *sp_svg_amount(int64_t value, const char *name, const char *unit);

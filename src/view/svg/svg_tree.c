@@ -38,7 +38,7 @@ static int set_libraries(struct sp_svg_tree *t)
 }
 
 /* --- the tree --- */
-/* Widths that do not add up could not be drawn, so saturated sums are none. */
+/* Refuses saturated sums: widths that do not add up cannot be drawn. */
 static int check_values(struct sp_svg_tree *t, uint32_t value, bool counts_negative)
 {
 	int64_t sum = 0;

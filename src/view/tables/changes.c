@@ -16,7 +16,7 @@
 
 enum { NUMBER_COLUMNS = 9, INTERVAL_COLUMNS = 19, SHORT_BUILD_ID = 6, LEAST_NAME = 16 };
 
-#define MOST_CHANCE 0.05 /* of q (profile/diff.h) that is taken for sure */
+#define MOST_CHANCE 0.05 /* a larger q (profile/diff.h) is marked as doubtful */
 
 struct table {
 	const struct sp_diff *d;
@@ -36,7 +36,7 @@ static void changes_put_number(const struct table *t, double x, const char *plus
 	fprintf(t->out, "%*s", NUMBER_COLUMNS, text);
 }
 
-/* Marks what one of so many rows shows by chance. */
+/* ~: within noise. ?: among so many rows some change as much by chance. */
 static const char *mark_of(const struct sp_change *c)
 {
 	return c->within_noise ? " ~" : c->q > MOST_CHANCE ? " ?" : "  ";
@@ -70,7 +70,7 @@ static void changes_put_change(const struct table *t, const struct sp_change *c)
 	put_interval(t, c);
 }
 
-/* --- what came before --- */
+/* --- the lines above the table --- */
 static void put_side(const struct table *t, int side)
 {
 	fprintf(t->out, "%s  ", side ? "new" : "old");
@@ -86,7 +86,7 @@ static const char *changes_unit_of(const struct sp_diff *d)
 	return sp_profile_string(d->joined, sp_profile_value_type(d->joined, SP_DIFF_NEW)->unit);
 }
 
-/* What the numbers are of: CPU time, samples, alloc_space in bytes. */
+/* The name and unit of the value: CPU time, samples, alloc_space in bytes. */
 static void put_value(const struct table *t)
 {
 	const char *unit = changes_unit_of(t->d), *name = t->o->value;
@@ -161,7 +161,7 @@ static void put_upgrade(const struct table *t, const struct sp_profile *const pr
 }
 
 /* --- rows --- */
-/* Of a character of several bytes the first takes a column. */
+/* A character takes one column, however many bytes it has. */
 static size_t columns_of(const char *text)
 {
 	size_t n = 0;
@@ -171,7 +171,7 @@ static size_t columns_of(const char *text)
 	return n;
 }
 
-/* What does not fit is cut: of a stack the root's end, of a name its own. */
+/* Cuts what does not fit: the root's end of a stack, the end of a name. */
 static void put_cut(const struct table *t, const char *text)
 {
 	size_t before = 3 * NUMBER_COLUMNS + INTERVAL_COLUMNS + 6, columns = columns_of(text), left = columns;
@@ -221,7 +221,7 @@ static void put_heading(const struct table *t)
 		t->o->colour ? "\033[0m" : "");
 }
 
-/* Self, but of what only calls others: a row of which neither run has self says nothing of itself. */
+/* Rows without self in both profiles only call others, and are not shown. */
 static bool is_shown(const struct table *t, const struct sp_diff_row *row)
 {
 	return (row->old_self || row->new_self) && (t->o->noise || !row->self.within_noise || row->upgrade);

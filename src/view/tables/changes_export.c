@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* changes_export.c: the changes for scripts, and how their rows are called. See changes.h. */
+/* changes_export.c: the changes as CSV and JSON, and the names of their rows. See changes.h. */
 #include "base/encode.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -20,7 +20,7 @@ static void changes_export_put_stack(const struct sp_diff *d, uint32_t number, b
 	}
 }
 
-/* User frames, then kernel frames, folded; the whole of it is one word of the other formats. */
+/* User frames, then kernel frames, as folded text, which is one word in the other formats. */
 static void put_both(const struct sp_diff *d, const struct sp_diff_row *row, int encoding, FILE *out)
 {
 	bool has_user = sp_profile_stack(d->joined, row->id).n_frames > 0;
@@ -35,7 +35,7 @@ static void put_both(const struct sp_diff *d, const struct sp_diff_row *row, int
 	if (fclose(f))
 		return;
 	if (encoding == SP_ENCODE_TERMINAL)
-		fputs(text, out); /* FOLDED is safe there, and not to be encoded twice */
+		fputs(text, out); /* FOLDED is safe in all formats; encoded once is enough */
 	else
 		sp_encode(out, encoding, text);
 }

@@ -17,7 +17,7 @@
 
 enum { MIN_COLUMNS = 9 };
 
-struct cost { /* one value */
+struct cost { /* one value of the profile */
 	const char *name;
 	struct sp_totals totals;
 	struct sp_unit unit;
@@ -25,8 +25,8 @@ struct cost { /* one value */
 };
 struct group {
 	double shares;                             /* of self, over all values */
-	const struct sp_total *row[SP_MAX_VALUES]; /* NULL: nothing of that value */
-	const struct sp_total *any;                /* one of them */
+	const struct sp_total *row[SP_MAX_VALUES]; /* by value; NULL: the group has nothing of it */
+	const struct sp_total *any;                /* any of those */
 };
 struct entry {
 	const struct sp_total *row;
@@ -61,7 +61,7 @@ static int by_shares(const void *a, const void *b)
 	return by_group(x->any, y->any);
 }
 
-/* "cpu self ms"; the column is as wide. */
+/* "cpu self ms"; the column is as wide as this. */
 static void heading_make(const struct cost *cost, const char *which, char *ret_text, size_t size)
 {
 	snprintf(ret_text, size, "%s %s%s%s", cost->name, which, *cost->unit.name ? " " : "", cost->unit.name);
@@ -101,7 +101,7 @@ static int by_entry(const void *a, const void *b)
 	return by_group(x->row, y->row);
 }
 
-/* Brings together what the values have of a group; entries are in the groups' order. */
+/* Joins what the values have of each group; entries are sorted by group. */
 static void groups_fill(struct costs *c, const struct entry *entries, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -167,7 +167,7 @@ static void put_group(const struct costs *c, const struct group *g)
 	fputc('\n', c->out);
 }
 
-/* What each group's are parts of. */
+/* The line of the sums, of which the groups are parts. */
 static void put_sums(const struct costs *c)
 {
 	for (size_t k = 0; k < c->n_costs; k++) {

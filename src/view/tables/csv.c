@@ -2,7 +2,7 @@
 /*
  * csv.c: the table for scripts and spreadsheets: one line a group, numbers in full.
  *
- * The columns are the same for every grouping; what a group does not have is empty. Columns may be added at the end,
+ * The columns are the same for every grouping; those that do not apply are empty. Columns may be added at the end,
  * never moved: soprof(1) says what each of them is. Groups beyond the limit are one last line, whose first column is
  * "rest" instead of the grouping, so that the column `self` still adds up.
  */
@@ -72,7 +72,7 @@ static void put_group(const struct csv *c, size_t i)
 	put_end(c, group.package_version);
 }
 
-/* Totals and samples of several groups overlap, so there is no sum of them to give. */
+/* Totals and samples of groups overlap, so their sums would mean nothing. */
 static void csv_put_rest(const struct csv *c)
 {
 	fprintf(c->out, "rest,%zu more,,,,,,", c->g->n_left_out);

@@ -2,8 +2,8 @@
 /*
  * json.c: the table for scripts: one object with the groups, numbers in full, the totals and what the limit left out.
  *
- * What a group does not have is absent, but for its name, which is null for what has none. Keys may be added, never
- * changed: soprof(1) says what each of them is. One group a line, so that the text can be compared.
+ * Keys that do not apply are absent, except the name, which is then null. Keys may be added, never changed: soprof(1)
+ * says what each of them is. One group a line, so that the text can be compared.
  */
 #include "base/json.h"
 #include "profile/profile.h"

@@ -37,7 +37,7 @@ struct table {
 	FILE *out;
 };
 
-/* --- what stands where there is no name --- */
+/* --- words for groups without a name --- */
 static const char *const none_words[] = {
     [SP_TOTAL_BY_LIBRARY] = "[no library]",     [SP_TOTAL_BY_FUNCTION] = "[no function]",
     [SP_TOTAL_BY_PROCESS] = "[no process]",     [SP_TOTAL_BY_CALLER] = "[no caller]",
@@ -90,9 +90,9 @@ static void table_set_columns(struct table *t, unsigned int flags)
 		most = SP_MAX(most, t->totals.rows[i].n_samples);
 	}
 	t->n_shown = t->o->limit ? SP_MIN(t->o->limit, t->totals.n_rows) : t->totals.n_rows;
-	t->unit = sp_unit_for(unit, (uint64_t)largest / 10); /* 868.7 ms, not 0.87 s: rows are compared */
+	t->unit = sp_unit_for(unit, (uint64_t)largest / 10); /* 868.7 ms rather than 0.87 s, since rows are compared */
 	t->values = !(flags & SP_TABLE_SHARES_ONLY);
-	/* else the values are the samples */
+	/* only if they are not the values themselves */
 	t->samples = t->values && (strcmp(unit, "count") != 0 || sp_value_has_samples(t->p, t->o->value));
 	t->value_columns = SP_MAX(MIN_VALUE_COLUMNS, columns_of(t->unit, largest));
 	t->sample_columns = SP_MAX((int)strlen("samples"), columns_of(count, most));
@@ -133,7 +133,7 @@ static void put_heading(const struct table *t)
 	fprintf(t->out, "%s\n", t->o->colour ? "\033[0m" : "");
 }
 
-/* Red from a tenth of the whole, yellow from a hundredth. */
+/* Red from 10 % on, yellow from 1 %. */
 static void put_share(const struct table *t, int64_t value, const char *gap)
 {
 	double percent = sp_percent(value, t->totals.value);
@@ -213,7 +213,7 @@ static void table_put_row(const struct table *t, const struct sp_total *row)
 	fputc('\n', t->out);
 }
 
-/* How many rows the limit left out, and their share of self: totals of several rows overlap and do not add up. */
+/* The number of rows left out, and their share of self: their totals overlap, so they have no sum. */
 static void table_put_rest(const struct table *t)
 {
 	size_t n = t->totals.n_rows - t->n_shown;

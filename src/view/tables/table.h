@@ -16,7 +16,7 @@ enum { SP_TABLE_SHARES_ONLY = 1 }; /* no column with values, only per cent */
 
 int sp_table_put(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags, FILE *out);
 
-/* What a column of names is headed by, and such a name, without a newline. */
+/* The heading of the column of names, and a name, without a newline. */
 const char *sp_table_heading(enum sp_total_by by);
 void sp_table_put_name(const struct sp_profile *p, enum sp_total_by by, const struct sp_total *row, FILE *out);
 

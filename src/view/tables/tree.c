@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * tree.c: call trees as text: from the root down (callees), from the leaf up (callers), or both around a function or a
- * library (a sandwich). A line a node: its share with and without what it calls, and its name behind its depth.
+ * library (a sandwich). One line a node: its share with and without its callees, and its name, indented by depth.
  *
- * A node with one child that costs as much stands above it without going deeper, so that long chains stay narrow.
+ * A node's only child that costs as much is not indented further, so that long chains stay narrow.
  */
 #include "profile/tree.h"
 #include "base/encode.h"
@@ -64,7 +64,7 @@ static void tree_put_line(const struct text *x, uint32_t node, uint32_t depth)
 	fputc('\n', x->out);
 }
 
-/* Nodes stand in the tree before their children, and siblings in the order in which they are to be shown. */
+/* Nodes are in the tree before their children, and siblings in the order shown. */
 static int put_nodes(const struct text *x)
 {
 	SP_FREE uint32_t *depths = calloc(x->t->n_nodes, sizeof(*depths));
@@ -113,7 +113,7 @@ static int put_tree(const struct sp_profile *p, const struct sp_view_options *o,
 
 	if (r < 0)
 		return r;
-	if (direction == SP_TREE_CALLERS || !o->callers) { /* once for both */
+	if (direction == SP_TREE_CALLERS || !o->callers) { /* one line for both directions */
 		sp_value_put(p, o->value, tree.value, tree.n_samples, out);
 		fputc('\n', out);
 	}
