@@ -193,6 +193,17 @@ ended
 expect 0 query --store "$dir/a/store" --from -5m --format folded
 has "$err" '^gap .*: the agent was killed, or the machine went down: up to [0-9]+ s that were sampled are not stored$'
 
+# a disk that is full at the end: what is lost is said
+mkdir -p "$dir/f/store"
+: >"$dir/f/agent.yaml"
+if mount -t tmpfs -o size=512k,mode=700 tmpfs "$dir/f/store" 2>/dev/null; then
+	begin "$dir/f"
+	head -c 600K /dev/zero >"$dir/f/store/filler" 2>/dev/null
+	ended
+	log_says "$dir/f" 'ended: the last [1-9][0-9]* windows are lost: .*No space left'
+	umount "$dir/f/store"
+fi
+
 # the service manager hears what it wants to hear, from the agent alone
 command -v python3 >/dev/null || { say "no python3: no service manager"; finish; }
 mkdir "$dir/n"

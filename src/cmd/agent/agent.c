@@ -424,6 +424,21 @@ static void close_all(struct run *r)
 		close(r->signals);
 }
 
+/* What is still queued when the agent ends is lost: the log is the only place left to say so. */
+static void log_end(struct sp_agent *a, const char *store)
+{
+	struct sp_agent_status s;
+	uint64_t n_lost = 0;
+
+	sp_agent_status_last(a, &s);
+	for (size_t i = 0; i < s.n_sources; i++)
+		n_lost += s.sources[i].n_waiting;
+	if (n_lost)
+		sp_log(SP_LOG_ERROR, "ended: the last %" PRIu64 " windows are lost: %s", n_lost, s.store_error);
+	else
+		sp_log(SP_LOG_NOTICE, "ended: all windows are in %s", store);
+}
+
 /* Takes the options over. */
 static int run_agent(const struct sp_cmd *cmd, int argc, char **argv, struct sp_agent_args *args)
 {
@@ -435,9 +450,9 @@ static int run_agent(const struct sp_cmd *cmd, int argc, char **argv, struct sp_
 	e = run_all(&r);
 	if (e < 0)
 		sp_cmd_error(cmd, e, 0);
+	else
+		log_end(r.agent, r.args->config.store);
 	close_all(&r);
-	if (e >= 0)
-		sp_log(SP_LOG_NOTICE, "ended: all windows are in %s", r.args->config.store);
 	args_free(r.args);
 	return e < 0 ? sp_sampling_exit_code(e) : SP_EXIT_OK;
 }
