@@ -221,6 +221,16 @@ const struct sp_elf_segment *sp_elf_segment(const struct sp_elf *e, size_t i)
 	return i < e->n_segments ? &e->segments[i] : NULL;
 }
 
+const struct sp_elf_segment *sp_elf_code_at(const struct sp_elf *e, uint64_t offset)
+{
+	for (size_t i = 0; i < e->n_segments; i++) {
+		const struct sp_elf_segment *s = &e->segments[i];
+		if (s->executable && offset >= s->offset && offset - s->offset < s->file_size)
+			return s;
+	}
+	return NULL;
+}
+
 const Elf64_Phdr *sp_elf_phdr(const struct sp_elf *e, uint32_t type)
 {
 	for (size_t i = 0; i < e->n_phdrs; i++)

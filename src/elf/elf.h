@@ -44,6 +44,7 @@ uint16_t sp_elf_type(const struct sp_elf *e);  /* ET_EXEC, ET_DYN ... */
 uint64_t sp_elf_entry(const struct sp_elf *e); /* virtual address, 0 = none */
 size_t sp_elf_n_segments(const struct sp_elf *e);
 const struct sp_elf_segment *sp_elf_segment(const struct sp_elf *e, size_t i);
+const struct sp_elf_segment *sp_elf_code_at(const struct sp_elf *e, uint64_t offset); /* NULL: no code is there */
 /* Sections by name; -ENOENT when the file has none of that name. */
 int sp_elf_section(const struct sp_elf *e, const char *name, struct sp_elf_section *ret_section);
 size_t sp_elf_n_sections(const struct sp_elf *e);

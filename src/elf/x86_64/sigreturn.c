@@ -16,17 +16,6 @@ size_t sp_sigreturn_before(const uint8_t *code, size_t n)
 	return head >= sizeof(narrow) && code[head - 1] == narrow[0] ? SP_SIGRETURN_TAIL_BYTES + sizeof(narrow) : 0;
 }
 
-/* NULL: not code. Only code counts, since data may have the same bytes (sp_sigreturn_before() has them itself). */
-static const struct sp_elf_segment *code_at(const struct sp_elf *e, uint64_t offset)
-{
-	for (size_t i = 0; i < sp_elf_n_segments(e); i++) {
-		const struct sp_elf_segment *g = sp_elf_segment(e, i);
-		if (g->executable && offset - g->offset < g->file_size)
-			return g;
-	}
-	return NULL;
-}
-
 /* NULL: not readable. */
 static const uint8_t *bytes_at(struct sp_sigreturn_window *w, uint64_t start, uint64_t end, uint64_t segment_end)
 {
@@ -43,7 +32,8 @@ static const uint8_t *bytes_at(struct sp_sigreturn_window *w, uint64_t start, ui
 
 bool sp_sigreturn_at(struct sp_sigreturn_window *w, uint64_t offset, uint64_t *ret_start, uint64_t *ret_size)
 {
-	const struct sp_elf_segment *g = code_at(w->elf, offset);
+	/* Only code counts, since data may have the same bytes (sp_sigreturn_before() has them itself). */
+	const struct sp_elf_segment *g = sp_elf_code_at(w->elf, offset);
 	if (!g)
 		return false;
 	uint64_t segment_end = g->offset + g->file_size;

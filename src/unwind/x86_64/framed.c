@@ -237,14 +237,11 @@ static int try_function(struct function *f, size_t place)
 static struct sp_code_span gap_around(struct sp_elf *e, const struct sp_code_span *covered, size_t n, uint64_t place)
 {
 	size_t next = SP_N_BELOW(covered, n, start, place);
-	struct sp_code_span gap = {next ? covered[next - 1].end : 0, next < n ? covered[next].start : UINT64_MAX};
-	for (size_t i = 0; i < sp_elf_n_segments(e); i++) {
-		const struct sp_elf_segment *s = sp_elf_segment(e, i);
-		if (s->executable && place >= s->offset && place - s->offset < s->file_size)
-			return (struct sp_code_span){SP_MAX(gap.start, s->offset),
-						     SP_MIN(gap.end, s->offset + s->file_size)};
-	}
-	return (struct sp_code_span){0};
+	uint64_t from = next ? covered[next - 1].end : 0, to = next < n ? covered[next].start : UINT64_MAX;
+	const struct sp_elf_segment *s = sp_elf_code_at(e, place);
+	if (!s)
+		return (struct sp_code_span){0};
+	return (struct sp_code_span){SP_MAX(from, s->offset), SP_MIN(to, s->offset + s->file_size)};
 }
 
 /* 1: read; 0: no such code. */

@@ -67,19 +67,9 @@ int sp_kept_note(struct sp_kept_needs *n, uint64_t function, uint64_t offset, co
 
 /* --- code --- */
 
-static const struct sp_elf_segment *segment_of(const struct search *s, uint64_t at)
-{
-	for (size_t i = 0; i < sp_elf_n_segments(s->elf); i++) {
-		const struct sp_elf_segment *g = sp_elf_segment(s->elf, i);
-		if (g->executable && at >= g->offset && at - g->offset < g->file_size)
-			return g;
-	}
-	return NULL;
-}
-
 static bool fill_window(struct search *s, uint64_t at)
 {
-	const struct sp_elf_segment *g = segment_of(s, at);
+	const struct sp_elf_segment *g = sp_elf_code_at(s->elf, at);
 	void *bytes;
 	if (!g)
 		return false;
