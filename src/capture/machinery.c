@@ -9,6 +9,7 @@
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "capture/priv.h"
 #include <errno.h>
 #include <stdio.h>
@@ -95,17 +96,9 @@ static int read_all(struct sp_machinery *m)
 
 static bool holds(const struct sp_machinery *m, uint64_t address)
 {
-	size_t low = 0, high = m->n;
+	size_t n = SP_N_UP_TO(m->ranges, m->n, start, address);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (m->ranges[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < m->ranges[low - 1].end;
+	return n && address < m->ranges[n - 1].end;
 }
 
 int sp_machinery_skip(struct sp_capture *c, const sp_u64 *words, uint32_t n, uint32_t *ret_n)

@@ -6,13 +6,13 @@
 #include "capture/pending.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
+#include "profile/values.h"
 #include "profile/window.h"
 #include "unwind/cache.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { SP_SETTLE_MS = 2000, SP_FINISH_MS = 15000, SP_MAX_SLICES = 64 };
@@ -28,14 +28,13 @@ uint64_t sp_capture_budget(const struct sp_capture *c)
 /* The number of the profile's value of this name, which is added if it does not exist. In a renewed profile it does. */
 static int value_add(struct sp_profile *p, const struct sp_recipe_value *value)
 {
-	uint32_t i, n = sp_profile_n_value_types(p);
-	int r;
+	int n = sp_profile_find_value(p, value->name, NULL), r;
 
-	for (i = 0; i < n; i++)
-		if (!strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), value->name))
-			return (int)i;
+	if (n >= 0)
+		return n;
+	n = (int)sp_profile_n_value_types(p);
 	r = sp_profile_add_value_type(p, value->name, value->unit);
-	return r < 0 ? r : (int)n;
+	return r < 0 ? r : n;
 }
 
 /*
@@ -299,7 +298,7 @@ static bool counts_all(const struct sp_capture_options *o)
 	bool all = false;
 
 	for (unsigned i = 0; o->recipes[i]; i++)
-		all = all || o->recipes[i]->points[0].at != SP_AT_PERF || o->recipes[i]->period;
+		all = all || !sp_recipe_has_rate(o->recipes[i]);
 	return all;
 }
 

@@ -256,6 +256,14 @@ void sp_recipe_set_done(struct sp_recipe_set *set)
 	*set = (struct sp_recipe_set){0};
 }
 
+bool sp_recipe_set_has_rate(const struct sp_recipe_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (sp_recipe_has_rate(set->recipes[i]))
+			return true;
+	return false;
+}
+
 bool sp_recipes_nest(const struct sp_recipe *const *recipes)
 {
 	return recipes[1] || !sp_recipe_has(recipes[0], SP_AT_PERF);

@@ -21,8 +21,6 @@ const struct sp_recipe *sp_recipe_at(size_t i);
 /* NULL = unknown. */
 const struct sp_recipe *sp_recipe_find(const char *name);
 bool sp_recipe_has(const struct sp_recipe *recipe, enum sp_at at);
-/* Whether the recipe samples at an interval. In others every event counts, or every so many. */
-bool sp_recipe_has_rate(const struct sp_recipe *recipe);
 
 struct sp_recipe_set {
 	const struct sp_recipe *recipes[SP_MAX_RECIPES + 1];
@@ -33,6 +31,8 @@ struct sp_recipe_set {
 };
 int sp_recipe_set_parse(const char *list, struct sp_recipe_set *ret_set);
 void sp_recipe_set_done(struct sp_recipe_set *set);
+/* Whether any of them samples at an interval. */
+bool sp_recipe_set_has_rate(const struct sp_recipe_set *set);
 
 /* 0, or -EINVAL with a message that lists the known perf events. NULL is the default. */
 int sp_recipe_event_check(const char *event);

@@ -24,6 +24,11 @@ static const struct {
 #include "syscalls.inc"
 };
 
+static int no_tracepoint(const char *name)
+{
+	return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s", name);
+}
+
 /* --- system calls --- */
 static struct sp_op load(sp_u8 dst, sp_u8 from, size_t offset)
 {
@@ -56,14 +61,14 @@ static int call_point(const char *name, struct sp_recipe_point *point)
 	else if (!strncmp(call, "sys_exit_", 9))
 		point->where = "sys_exit";
 	else
-		return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s", name);
+		return no_tracepoint(name);
 	call = strchr(call + 4, '_') + 1;
 	for (size_t i = 0; i < SP_COUNT(calls); i++)
 		if (!strcmp(calls[i].name, call)) {
 			call_slot(calls[i].number, &point->slot);
 			return 0;
 		}
-	return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s", name);
+	return no_tracepoint(name);
 }
 
 /* --- all tracepoints --- */
@@ -134,7 +139,7 @@ static int absent(const char *root, const char *name)
 		closedir(d);
 	if (near.best)
 		return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s; did you mean %s?", name, near.best);
-	return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s", name);
+	return no_tracepoint(name);
 }
 
 int sp_tracepoint_point(const char *name, struct sp_recipe_point *ret_point)

@@ -85,9 +85,10 @@ static bool has_targets(const struct sp_profile_args *a)
 	return a->pids.n || a->tids.n || a->command;
 }
 
+/* Without BPF there is one event, which nothing interrupts. */
 static bool needs_bpf(const struct sp_profile_args *a)
 {
-	return a->recipes.n > 1 || !sp_recipe_has(a->recipes.recipes[0], SP_AT_PERF);
+	return sp_recipes_nest(a->recipes.recipes);
 }
 
 /* What perf_event_open cannot give is refused before anything runs. */

@@ -135,11 +135,7 @@ static int check_period(const struct sp_profile_args *a)
 
 static int check_rate(struct sp_profile_args *a)
 {
-	bool has_rate = false;
-
-	for (size_t i = 0; i < a->recipes.n; i++)
-		has_rate = has_rate || sp_recipe_has_rate(a->recipes.recipes[i]);
-	if (a->frequency_hz && !has_rate)
+	if (a->frequency_hz && !sp_recipe_set_has_rate(&a->recipes))
 		return sp_fail_said(-EINVAL, "-F is not for %s, of which every event counts",
 				    a->recipes.recipes[0]->name);
 	if (!a->period && !a->frequency_hz)

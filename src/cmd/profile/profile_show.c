@@ -47,10 +47,8 @@ static void who_print(FILE *out, const struct sp_profile_args *a)
 static void what_print(FILE *out, const struct sp_profile_args *a)
 {
 	const char *counting = "Counting ";
-	bool has_rate = false;
+	bool has_rate = sp_recipe_set_has_rate(&a->recipes);
 
-	for (size_t i = 0; i < a->recipes.n; i++)
-		has_rate = has_rate || sp_recipe_has_rate(a->recipes.recipes[i]);
 	if (a->period)
 		fprintf(out, "Sampling at every %llu events", (unsigned long long)a->period);
 	else if (has_rate)
