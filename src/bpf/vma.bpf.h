@@ -117,9 +117,9 @@ struct {
 } files SEC(".maps");
 
 /*
- * New files for which a sample had no free element in `files`: the kernel keeps 4 to some 90 ready on each CPU and
- * makes more only after the sample, while a program may have more files (ffmpeg: 220). All elements of this map exist
- * beforehand. The user half moves its entries to `files`.
+ * New files for which a sample had no free element in `files`: the kernel keeps few ready on each CPU, four at first,
+ * and makes more only after the sample, while a program may have more files (ffmpeg: 220). All elements of this map
+ * exist beforehand. The user half moves its entries to `files`.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

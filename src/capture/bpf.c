@@ -10,10 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <sched.h>
 #include <unistd.h>
-
-enum { STOCK = 48 /* elements to stock; with those of the kernel a CPU then has some 90 */ };
 
 static int array_make(void *broker, uint32_t bytes)
 {
@@ -57,42 +54,6 @@ static int rings_new(struct sp_capture *c)
 	return c->samples ? 0 : sp_fail(-errno, "map a ring buffer");
 }
 
-/* Takes elements of the map of files from the kernel and gives them back: they stay on this CPU's list. */
-static void files_stock(const struct sp_capture *c)
-{
-	sp_u64 id = 0, i;
-
-	for (i = 0; i < STOCK; i++)
-		bpf_map_update_elem(c->files_fd, &(struct sp_file_key){.ino = i}, &id, BPF_NOEXIST);
-	for (i = 0; i < STOCK; i++)
-		bpf_map_delete_elem(c->files_fd, &(struct sp_file_key){.ino = i});
-}
-
-/*
- * The kernel keeps some free elements of a map on each CPU, four at first, and makes no more within a sample. Of the
- * files that one sample meets all but four would take room in new_files, which all CPUs share. So each CPU's list is
- * filled beforehand, by keys that no file has (without a device). Not done in a session that lasts: there this is one
- * sample of many, and the agent's service may not move between CPUs.
- */
-static void files_stock_all(const struct sp_capture *c)
-{
-	int n = libbpf_num_possible_cpus(), i;
-	size_t size = CPU_ALLOC_SIZE(SP_MAX(n, 1));
-	cpu_set_t *before = CPU_ALLOC(SP_MAX(n, 1)), *one = CPU_ALLOC(SP_MAX(n, 1));
-
-	if (before && one && !sched_getaffinity(0, size, before)) {
-		for (i = 0; i < n; i++) {
-			CPU_ZERO_S(size, one);
-			CPU_SET_S(i, size, one);
-			if (!sched_setaffinity(0, size, one))
-				files_stock(c);
-		}
-		sched_setaffinity(0, size, before);
-	}
-	CPU_FREE(before);
-	CPU_FREE(one);
-}
-
 static int bpf_open(struct sp_capture *c)
 {
 	int r = sp_kernel_load(c);
@@ -101,8 +62,6 @@ static int bpf_open(struct sp_capture *c)
 		r = sp_kernel_check(c);
 	if (!r)
 		r = maps_find(c);
-	if (!r && !c->o.may_build)
-		files_stock_all(c);
 	return r ? r : rings_new(c);
 }
 
