@@ -19,6 +19,7 @@
 // clang-format off
 #include <cmocka.h>
 // clang-format on
+#include "own_program.h"
 
 extern const char verify_frame[], verify_call[], verify_last[], verify_other[];
 
@@ -77,20 +78,11 @@ struct fixture {
 
 static void begin(struct fixture *x)
 {
-	char path[PATH_MAX] = "";
-	struct sp_file file = {.kind = SP_FILE_ELF, .tag = 1}, memory = {.kind = SP_FILE_ANON, .tag = 2};
-	int r;
+	struct sp_file memory = {.kind = SP_FILE_ANON, .tag = 2};
 
-	assert_true(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
-	x->fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_int_equal(sp_elf_open_fd(x->fd, &x->elf), 0);
-	r = sp_elf_build_id(x->elf, file.build_id, sizeof(file.build_id));
-	assert_true(r > 0);
-	file.build_id_len = (uint8_t)r;
 	assert_int_equal(sp_profile_new(&x->profile), 0);
 	assert_true(sp_profile_add_value_type(x->profile, "samples", "count") >= 0);
-	file.name = file.path = (uint32_t)sp_profile_add_string(x->profile, path);
-	x->file = (uint32_t)sp_profile_add_file(x->profile, &file);
+	x->file = own_program_add(x->profile, &x->fd, &x->elf);
 	x->memory = (uint32_t)sp_profile_add_file(x->profile, &memory);
 	x->key = (uint32_t)sp_profile_add_key(x->profile, &(struct sp_key){0});
 	assert_int_equal(sp_workers_new(&(struct sp_workers_options){.n_parsers = 1}, &x->workers), 0);

@@ -20,6 +20,7 @@
 // clang-format off
 #include <cmocka.h>
 // clang-format on
+#include "own_program.h"
 
 enum { DEADLINE_MS = 120000 };
 
@@ -84,19 +85,8 @@ static const char *name_of(const struct fixture *x, uint32_t frame)
 
 static void begin(struct fixture *x)
 {
-	char path[PATH_MAX] = "";
-	struct sp_file file = {.kind = SP_FILE_ELF, .tag = 1};
-	int r;
-
-	assert_true(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
-	x->fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_int_equal(sp_elf_open_fd(x->fd, &x->elf), 0);
-	r = sp_elf_build_id(x->elf, file.build_id, sizeof(file.build_id));
-	assert_true(r > 0);
-	file.build_id_len = (uint8_t)r;
 	assert_int_equal(sp_profile_new(&x->profile), 0);
-	file.name = file.path = (uint32_t)sp_profile_add_string(x->profile, path);
-	x->file = (uint32_t)sp_profile_add_file(x->profile, &file);
+	x->file = own_program_add(x->profile, &x->fd, &x->elf);
 	assert_int_equal(sp_workers_new(&(struct sp_workers_options){.n_parsers = 1}, &x->workers), 0);
 	x->naming = (struct sp_naming){
 	    .workers = x->workers, .profile = x->profile, .by_path = true, .no_fetch = true, .cache = ""};
