@@ -126,7 +126,10 @@ static __always_inline int sp_env_around(struct sp_scratch *s, sp_u64 ip)
 	return bpf_probe_read_user(s->code, SP_CODE_BYTES, (void *)(ip - SP_CODE_BEFORE)) ? -1 : 0;
 }
 
-/* Copies what the file's table says. is_used: the table counts as used in this window; else it is only looked at. */
+#include "bpf/leaf.bpf.h"
+
+/* Copies what the file's table says. is_used: the table counts as used since the last drain; else it is only looked at.
+ */
 static __always_inline void sp_seen_table(struct sp_seen *e, int is_used)
 {
 	sp_u32 id = e->file;
@@ -442,23 +445,36 @@ __noinline sp_u32 sp_step_jit(struct sp_scratch *s, sp_u32 id)
 	return SP_STOP_PENDING;
 }
 
-/*
- * Guesses a step over a file's code. The leaf: if its code cannot be read (it is on its way from the disk), nobody can
- * tell, now or later, whether it has a frame, so the leaf itself is marked. Above it: a child of fork returns to code
- * that its parent ran, in pages that the child has not touched yet. That these cannot be read here does not stop the
- * walk: the next step checks the mapping.
- */
-__noinline sp_u32 sp_step_file_guessed(struct sp_scratch *s)
+__noinline int sp_leaf_step(struct sp_scratch *s)
 {
-	sp_u64 code;
-	sp_u32 r;
+	sp_s32 told = sp_leaf_of(s);
+	int unsure, r;
 
 	if (!s)
-		return SP_STOP_NO_UNWIND;
-	if (s->how & SP_HOW_EXACT && sp_env_code(s, s->regs.ip, (sp_u8 *)&code)) {
+		return -1;
+	r = sp_step_leaf(s, &s->regs, &s->how, told, &unsure);
+	if (unsure) {
 		sp_mark_last(s);
 		s->hash = sp_hash_mix(s->hash, SP_FRAME_GUESSED);
 	}
+	if (!r && s->how & SP_HOW_GUESSED)
+		s->guessed = SP_STACK_HAS_GUESS;
+	return r;
+}
+
+/*
+ * Guesses a step over a file's code. Above the leaf: a child of fork returns to code that its parent ran, in pages that
+ * the child has not touched yet. That these cannot be read here does not stop the walk: the next step checks the
+ * mapping.
+ */
+__noinline sp_u32 sp_step_file_guessed(struct sp_scratch *s)
+{
+	sp_u32 r;
+
+	if (!s || sp_config.unwind == SP_UNWIND_DWARF)
+		return SP_STOP_NO_UNWIND;
+	if (s->how & SP_HOW_EXACT && !sp_leaf_step(s))
+		return SP_STEP_NEXT;
 	s->may_be_unread = !(s->how & (SP_HOW_EXACT | SP_HOW_FIRST));
 	r = sp_step_guessed(s);
 	s->may_be_unread = 0;

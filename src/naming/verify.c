@@ -112,6 +112,14 @@ static int64_t frame_verified(struct sp_profile *p, uint32_t number)
 	return sp_profile_add_frame(p, &frame);
 }
 
+/* Where a leaf is marked itself, its code could not be read when it was walked: what that says now does not count. */
+static bool is_verified(const struct verification *v, uint32_t callee)
+{
+	if (!v->is_verified[v->frames[callee]])
+		return false;
+	return callee || !is_guessed(v->profile, v->frames[callee]);
+}
+
 /* Its frames into v->frames. 1: it is another one now. */
 static int frames_verify(struct verification *v, struct sp_stack *s)
 {
@@ -127,7 +135,7 @@ static int frames_verify(struct verification *v, struct sp_stack *s)
 
 		if (!is_guessed(v->profile, v->frames[i]))
 			continue;
-		if (!i || !v->is_verified[v->frames[i - 1]]) {
+		if (!i || !is_verified(v, i - 1)) {
 			has_guess = true;
 			continue;
 		}

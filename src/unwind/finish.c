@@ -123,6 +123,19 @@ static sp_u32 sp_env_ahead(struct sp_walk *w)
 	return sp_v8_ahead(w->code + SP_CODE_BEFORE);
 }
 
+static int step_leaf(struct sp_walk *w)
+{
+	struct sp_regs *regs = &w->r->regs;
+	sp_s32 told = sp_env_around(w, regs->ip) ? SP_LEAF_UNREAD : sp_leaf(w->code + SP_CODE_BEFORE);
+	int unsure, r = sp_step_leaf(w, regs, &w->r->how, told, &unsure);
+
+	if (unsure)
+		w->r->frames[sp_frame_slot(w->r->n_frames - 1)] |= SP_FRAME_GUESSED;
+	if (!r && w->r->how & SP_HOW_GUESSED)
+		w->r->guessed = SP_STACK_HAS_GUESS;
+	return r;
+}
+
 /* If a leaf's code cannot be read, the leaf itself is marked as guessed, as in the kernel half. */
 static sp_u32 step_guessed(struct sp_walk *w, enum sp_unwind_mode mode)
 {
@@ -134,6 +147,13 @@ static sp_u32 step_guessed(struct sp_walk *w, enum sp_unwind_mode mode)
 		w->r->frames[sp_frame_slot(w->r->n_frames - 1)] |= SP_FRAME_GUESSED;
 	w->r->guessed = SP_STACK_HAS_GUESS;
 	return sp_step_guess(w, &w->r->regs, &w->r->how);
+}
+
+static sp_u32 step_file_guessed(struct sp_walk *w, enum sp_unwind_mode mode)
+{
+	if (mode != SP_UNWIND_DWARF && w->r->how & SP_HOW_EXACT && !step_leaf(w))
+		return SP_STEP_NEXT;
+	return step_guessed(w, mode);
 }
 
 static sp_u32 step_of_v8(struct sp_walk *w, sp_u32 off)
@@ -232,7 +252,7 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 	if (table && table->state == SP_TABLE_V8)
 		return step_of_v8(w, 0);
 	if (mode == SP_UNWIND_FP || !table || table->state != SP_TABLE_LOADED)
-		return step_guessed(w, mode);
+		return step_file_guessed(w, mode);
 	at = sp_rule_find(w, table, offset);
 	if (at && sp_rule_get(w, at, &rule))
 		return SP_STOP_TABLE;
@@ -241,7 +261,7 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 		return SP_STOP_FIBER;
 	}
 	if (!at)
-		return step_guessed(w, mode);
+		return step_file_guessed(w, mode);
 	if (rule.cfa == SP_CFA_V8)
 		return step_of_v8(w, (sp_u32)rule.off);
 	if (is_suspect(w, &rule)) {

@@ -8,6 +8,7 @@
  *   int sp_env_stack(SP_WALK *w, sp_u64 addr, sp_u64 *ret)       8 bytes of stack memory; 0, or not readable
  *   int sp_env_is_return(SP_WALK *w, sp_u64 addr)                whether a return address may be this (sp_ends_in_call)
  *   int sp_env_code(SP_WALK *w, sp_u64 addr, sp_u8 *ret)         the 8 bytes of code from addr on; 0, or not known
+ *   int sp_env_read(SP_WALK *w, sp_u64 addr, void *ret, sp_u32 n)   n bytes of any memory; 0, or not readable
  *   const struct sp_segment *sp_env_segment(SP_WALK *w, sp_u32 word)     the segment with this table word, or NULL
  *   sp_opaque(x)                                                 BPF: hides x from range analysis; else: nothing
  *
@@ -18,13 +19,8 @@
 #define SP_UNWIND_STEP_H
 
 #include "unwind/step_types.h"
+#include "unwind/x86_64/leaf.h"
 
-/* For loops that the compiler would otherwise enter in the middle, which the verifier of Linux 6.1 rejects. */
-#ifdef __bpf__
-#define SP_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define SP_UNROLL
-#endif
 #define SP_STEP_NEXT 0xffffu
 #define SP_GUESS_REACH (8ULL << 20) /* a frame is smaller than the usual limit of a whole stack */
 
@@ -121,6 +117,19 @@ SP_STEP_INLINE int sp_rule_get(SP_WALK *w, sp_u32 at, struct sp_rule *ret_rule)
 	return 0;
 }
 
+/* Steps from a leaf without a frame, whose return address is at this offset. 0; -1: that leads to no caller. */
+SP_STEP_INLINE int sp_step_bare(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, sp_s32 off)
+{
+	sp_u64 ra;
+
+	if (off < 0 || sp_env_stack(w, regs->sp + off, &ra) || !sp_env_is_return(w, ra))
+		return -1;
+	regs->ip = ra;
+	regs->sp += off + 8;
+	*how = SP_HOW_GUESSED | (*how & SP_HOW_NO_FP);
+	return 0;
+}
+
 /*
  * Steps from a leaf without a frame; its caller's frame pointer is in the register. 0; -1: it has a frame, or there is
  * no caller.
@@ -128,18 +137,69 @@ SP_STEP_INLINE int sp_rule_get(SP_WALK *w, sp_u32 at, struct sp_rule *ret_rule)
 SP_STEP_INLINE int sp_step_frameless(SP_WALK *w, struct sp_regs *regs, sp_u32 *how)
 {
 	sp_u8 code[8] = {0};
-	sp_s32 off;
-	sp_u64 ra;
 
 	if (!(*how & SP_HOW_EXACT) || sp_env_code(w, regs->ip, code))
 		return -1;
-	off = sp_frameless(code);
-	if (off < 0 || sp_env_stack(w, regs->sp + off, &ra) || !sp_env_is_return(w, ra))
+	return sp_step_bare(w, regs, how, sp_frameless(code));
+}
+
+/* Whether the call by pointer at b[at], before the return address ra, leads to the instruction pointer. */
+SP_STEP_INLINE int sp_leads_here(SP_WALK *w, const struct sp_regs *regs, const sp_u8 *b, sp_u32 at, sp_u64 ra)
+{
+	sp_u64 off, value = ra;
+	sp_s32 by = sp_call_by(b, at, &off);
+	sp_u32 reg = (sp_u32)by & 15;
+
+	if (by == SP_CALL_NONE)
+		return 0;
+	sp_opaque(reg);
+	if (by != SP_CALL_RIP)
+		value = reg == SP_REG_FP ? regs->fp : regs->r[reg & 15];
+	if (!(by & SP_CALL_VALUE) && sp_env_read(w, value + off, &value, 8))
+		return 0;
+	return value == regs->ip;
+}
+
+/* Whether the 8 bytes before the return address ra end in a call of what the instruction pointer is at. */
+SP_STEP_INLINE int sp_calls_here(SP_WALK *w, const struct sp_regs *regs, const sp_u8 *b, sp_u64 ra)
+{
+	return sp_calls_directly(b, ra, regs->ip) || sp_leads_here(w, regs, b, 6, ra) ||
+	       sp_leads_here(w, regs, b, 5, ra) || sp_leads_here(w, regs, b, 2, ra);
+}
+
+/*
+ * Steps from a leaf that stands at a function's first instruction: a call of it put the word at the stack pointer
+ * there, and the registers are still the caller's. 0; -1: not so.
+ */
+SP_STEP_INLINE int sp_step_called(SP_WALK *w, struct sp_regs *regs, sp_u32 *how)
+{
+	sp_u8 code[8] = {0};
+	sp_u64 ra;
+
+	if (sp_env_stack(w, regs->sp, &ra) || ra < 4096 || ra >= SP_USER_END || sp_env_read(w, ra - 8, code, 8) ||
+	    !sp_calls_here(w, regs, code, ra))
 		return -1;
 	regs->ip = ra;
-	regs->sp += off + 8;
-	*how = SP_HOW_GUESSED | (*how & SP_HOW_NO_FP);
+	regs->sp += 8;
+	*how &= ~(sp_u32)(SP_HOW_EXACT | SP_HOW_FIRST);
 	return 0;
+}
+
+/*
+ * Steps from a leaf in a file's code without unwind information, if it has no frame. told: by its code, sp_leaf(). If
+ * that cannot be read (it is on its way from the disk), nobody can tell, now or later, unless the leaf was just called;
+ * then *ret_unsure is set: the leaf itself is to be marked. 0; -1: it has a frame.
+ */
+SP_STEP_INLINE int sp_step_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, sp_s32 told, int *ret_unsure)
+{
+	*ret_unsure = 0;
+	if (told == SP_LEAF_UNREAD) {
+		if (!sp_step_called(w, regs, how))
+			return 0;
+		*ret_unsure = 1;
+		told = 0;
+	}
+	return sp_step_bare(w, regs, how, told);
 }
 
 /*

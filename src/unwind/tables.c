@@ -32,7 +32,7 @@ struct sp_tables {
 	uint32_t *next;                         /* [SP_MAX_FILES]: the next file that shares the table, 0 = none */
 	int (*make)(void *arg, uint32_t bytes); /* makes the array of a segment */
 	void *make_arg;
-	sp_u32 window;    /* the kernel half's current one: `used` is set to it */
+	sp_u32 drain;     /* the kernel half's current one: `used` is set to it */
 	bool needs_grace; /* free words may still be read by programs that began before they were freed */
 	struct sp_tables_stats stats;
 	struct sp_hotspots hotspots;
@@ -551,16 +551,16 @@ const struct sp_table *sp_tables_get(const struct sp_tables *t, uint32_t file)
 	return file < SP_MAX_FILES ? &t->table[file] : NULL;
 }
 
-void sp_tables_begin_window(struct sp_tables *t, sp_u32 window)
+void sp_tables_begin_drain(struct sp_tables *t, sp_u32 drain)
 {
-	t->window = window;
+	t->drain = drain;
 }
 
 const struct sp_table *sp_tables_use(struct sp_tables *t, uint32_t file)
 {
 	if (file >= SP_MAX_FILES)
 		return NULL;
-	t->table[file].used = t->window;
+	t->table[file].used = t->drain;
 	return &t->table[file];
 }
 

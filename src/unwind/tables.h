@@ -53,8 +53,8 @@ void sp_tables_forget(struct sp_tables *t, uint32_t file);
 /* Returns when no BPF program that was running at the call still runs (0 to some 30 ms). */
 int sp_tables_grace(struct sp_tables *t);
 
-/* Begins a window: tables that the user half uses from now on count as used in it. */
-void sp_tables_begin_window(struct sp_tables *t, sp_u32 window);
+/* Begins a drain: tables that the user half uses from now on count as used in it. */
+void sp_tables_begin_drain(struct sp_tables *t, sp_u32 drain);
 
 enum sp_table_state sp_tables_state(const struct sp_tables *t, uint32_t file);
 const struct sp_table *sp_tables_get(const struct sp_tables *t, uint32_t file);

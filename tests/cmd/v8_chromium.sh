@@ -11,6 +11,6 @@ cp "$SOPROF_SOURCE/tests/cmd/v8_chromium.html" "$dir/page.html"
 
 run profile -U -v -A -f -F 499 -- node "$SOPROF_SOURCE/tests/cmd/v8_chromium.mjs" "$(command -v chromium)" "$dir/page.html" 60
 [ "$status" = 0 ] || fail "exit code 0"
-whole 90 chromium
+whole 97 chromium
 says 'by the frames of a runtime'
 finish

@@ -5,6 +5,7 @@
 #include "elf/elf.h"
 #include "unwind/x86_64/code.h"
 #include "unwind/x86_64/derive_priv.h"
+#include "unwind/x86_64/leaf.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,10 @@
 enum { ALIGNMENT = 16, FIRST_WINDOW = 8 << 10, WIDER = 8, START_BYTES = 4, INT3 = 0xcc, WORD = 8 };
 /*
  * Marks of bytes: an instruction begins there in state BARE, PUSHED or FRAME, or a call made with the frame ends there.
+ * LEAVING is the state from `pop %rbp` to what leaves the function, marked as BARE. WILL_: a jump from before leads
+ * there in that state.
  */
-enum { INSIDE, BARE, PUSHED, FRAME, CALL_END };
+enum { INSIDE, BARE, PUSHED, FRAME, CALL_END, LEAVING, WILL_BARE = 0x10, WILL_FRAME = 0x20 };
 static const uint8_t ud2[] = {0x0f, 0x0b};
 static const uint8_t start_code[][START_BYTES] = {{0x55, 0x48, 0x89, 0xe5}, {0x55, 0x48, 0x8b, 0xec}};
 
@@ -29,6 +32,8 @@ struct target { /* the target of a jump */
 struct function {
 	struct code code;
 	size_t start, end; /* positions in the code */
+	bool is_late;      /* it does not begin with its frame */
+	bool has_framed;   /* the frame has been made somewhere */
 	uint8_t *marks;    /* of each byte from start on */
 	struct target *targets;
 	size_t n_targets, targets_capacity;
@@ -41,17 +46,28 @@ struct function {
 
 /* --- where it begins and ends --- */
 
+static bool begins_frame(const struct code *c, size_t at)
+{
+	return c->size - at >= START_BYTES && (!memcmp(c->bytes + at, start_code[0], START_BYTES) ||
+					       !memcmp(c->bytes + at, start_code[1], START_BYTES));
+}
+
 static bool is_start(const struct code *c, size_t at)
 {
-	return (c->vaddr + at) % ALIGNMENT == 0 && c->size - at >= START_BYTES &&
-	       (!memcmp(c->bytes + at, start_code[0], START_BYTES) ||
-		!memcmp(c->bytes + at, start_code[1], START_BYTES));
+	return (c->vaddr + at) % ALIGNMENT == 0 && begins_frame(c, at);
+}
+
+/* Behind the padding of another function, unless that is its last code. */
+static bool is_late_start(const struct code *c, size_t at)
+{
+	return at && (c->vaddr + at) % ALIGNMENT == 0 && c->bytes[at - 1] == INT3 && c->size - at >= sizeof(ud2) &&
+	       memcmp(c->bytes + at, ud2, sizeof(ud2)) != 0;
 }
 
 static bool find_start(struct function *f, size_t place)
 {
 	size_t at = place - SP_MIN(place, (size_t)((f->code.vaddr + place) % ALIGNMENT));
-	while (!is_start(&f->code, at)) {
+	while (f->is_late ? !is_late_start(&f->code, at) : !is_start(&f->code, at)) {
 		if (at < ALIGNMENT)
 			return false;
 		at -= ALIGNMENT;
@@ -81,9 +97,13 @@ static int add_target(struct function *f, const struct sp_insn *i, bool has_fram
 	if ((i->flow != SP_FLOW_JUMP && i->flow != SP_FLOW_BRANCH) || !i->has_target)
 		return 0;
 	int r = sp_grow(&f->targets, &f->targets_capacity, f->n_targets + 1, sizeof(*f->targets));
-	if (r == 0)
-		f->targets[f->n_targets++] = (struct target){(size_t)(i->target - f->code.vaddr), has_frame};
-	return r;
+	if (r < 0)
+		return r;
+	size_t at = (size_t)(i->target - f->code.vaddr);
+	f->targets[f->n_targets++] = (struct target){at, has_frame};
+	if (at > f->end && at < f->code.size)
+		f->marks[at - f->start] |= has_frame ? WILL_FRAME : WILL_BARE;
+	return 0;
 }
 
 /*
@@ -116,7 +136,7 @@ static uint8_t run_framed(struct function *f, const struct sp_insn *i)
 			  (i->z.mnemonic == ZYDIS_MNEMONIC_POP && i->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 			   i->op[0].reg.value == ZYDIS_REGISTER_RBP);
 	if (takes_down)
-		return BARE;
+		return LEAVING;
 	if (i->flow == SP_FLOW_STOP)
 		return FRAME;
 	bool by_table = i->flow == SP_FLOW_JUMP && !i->has_target && is_by_table(f, i);
@@ -127,37 +147,68 @@ static uint8_t run_framed(struct function *f, const struct sp_insn *i)
 	return FRAME;
 }
 
-/* `pop %rbp` must be followed by an instruction that leaves the function; behind that, code with the frame goes on. */
-static uint8_t run_bare(struct function *f, const struct sp_insn *i)
+static bool moves_stack(const struct sp_insn *i)
 {
-	f->leads_out |= i->flow != SP_FLOW_RETURN && i->flow != SP_FLOW_JUMP;
-	return FRAME;
+	return sp_insn_writes(i) & (1u << SP_REG_FP | 1u << SP_REG_SP);
+}
+
+/* The same for code before the frame is made, or of a path without it: it leaves the stack alone. */
+static uint8_t run_bare(struct function *f, size_t at, const struct sp_insn *i)
+{
+	const struct code *c = &f->code;
+	if (begins_frame(c, at))
+		return PUSHED;
+	f->leads_out |= i->flow == SP_FLOW_CALL || (i->flow == SP_FLOW_JUMP && !i->has_target && is_by_table(f, i)) ||
+			(i->flow == SP_FLOW_NEXT && moves_stack(i));
+	note_sum(f, i);
+	return BARE;
+}
+
+/* Behind what does not go on to the next instruction: what a jump from before leads to, or what was left. */
+static uint8_t state_at(const struct function *f, size_t at)
+{
+	uint8_t will = at < f->code.size ? f->marks[at - f->start] : 0;
+	if (will & (WILL_BARE | WILL_FRAME))
+		return will & WILL_FRAME ? FRAME : BARE;
+	return f->has_framed ? FRAME : BARE;
+}
+
+static bool goes_on(uint8_t flow)
+{
+	return flow == SP_FLOW_NEXT || flow == SP_FLOW_BRANCH || flow == SP_FLOW_CALL;
 }
 
 static int take_insn(struct function *f, size_t at, const struct sp_insn *i, uint8_t *state)
 {
 	uint8_t *mark = &f->marks[at - f->start];
 	int r = add_target(f, i, *state == FRAME);
-	*mark = *state;
+	*mark = *state == LEAVING ? BARE : *state;
 	switch (*state) {
 	case BARE:
-		*state = at == f->start ? PUSHED : run_bare(f, i);
+		*state = run_bare(f, at, i);
+		break;
+	case LEAVING:
+		f->leads_out |=
+		    i->flow == SP_FLOW_NEXT ? moves_stack(i) : i->flow != SP_FLOW_RETURN && i->flow != SP_FLOW_JUMP;
 		break;
 	case PUSHED:
 		*state = FRAME;
+		f->has_framed = true;
 		break;
 	default:
 		if (i->flow == SP_FLOW_CALL)
 			mark[i->length - 1] = CALL_END;
 		*state = run_framed(f, i);
 	}
+	if (!goes_on(i->flow))
+		*state = state_at(f, at + i->length);
 	return r;
 }
 
 /* Whether the function ends at f->end, behind an instruction of this flow. */
-static bool has_ended(struct function *f, uint8_t state, uint8_t flow)
+static bool has_ended(struct function *f, uint8_t flow)
 {
-	if (flow == SP_FLOW_NEXT || flow == SP_FLOW_BRANCH || state == BARE)
+	if (flow == SP_FLOW_NEXT || flow == SP_FLOW_BRANCH)
 		return false;
 	if ((f->code.vaddr + f->end) % ALIGNMENT == 0 && !f->has_table) {
 		f->round_end = f->end;
@@ -187,10 +238,10 @@ static int read_all(struct function *f, const ZydisDecoder *d)
 	struct sp_insn i;
 	int r = 0;
 	for (f->end = f->start; r == 0 && !f->leads_out; f->end += i.length, flow = i.flow) {
-		if (has_ended(f, state, flow))
+		if (has_ended(f, flow))
 			return 1;
 		if (!sp_insn_decode(d, c->bytes + f->end, c->size - f->end, c->vaddr + f->end, &i)) {
-			f->is_cut = c->size - f->end < ZYDIS_MAX_INSTRUCTION_LENGTH;
+			f->is_cut |= c->size - f->end < ZYDIS_MAX_INSTRUCTION_LENGTH;
 			return 0;
 		}
 		r = take_insn(f, f->end, &i, &state);
@@ -198,25 +249,33 @@ static int read_all(struct function *f, const ZydisDecoder *d)
 	return r ? r : end_before(f);
 }
 
-/* Whether jumps made with the frame lead to code with the frame, and all others to the start or other functions. */
+/*
+ * Whether jumps made with the frame lead to code with the frame, and all others to code without it or other functions,
+ * which begin at aligned places. (That last condition shows a late start that is none: it jumps back into its
+ * function.)
+ */
 static bool targets_fit(const struct function *f)
 {
 	for (size_t i = 0; i < f->n_targets; i++) {
 		const struct target *t = &f->targets[i];
-		bool is_inside = t->at > f->start && t->at < f->end;
-		if (t->has_frame ? !is_inside || f->marks[t->at - f->start] != FRAME : is_inside)
+		bool is_inside = t->at >= f->start && t->at < f->end;
+		uint8_t mark = is_inside ? f->marks[t->at - f->start] & ~(WILL_BARE | WILL_FRAME) : INSIDE;
+		if (t->has_frame ? mark != FRAME : is_inside && mark != BARE)
+			return false;
+		if (f->is_late && !is_inside && (f->code.vaddr + t->at) % ALIGNMENT != 0)
 			return false;
 	}
 	return true;
 }
 
-/* 1: believed. */
-static int try_function(struct function *f, size_t place)
+/* 1: believed, and the place is in it. */
+static int try_start(struct function *f, size_t place, bool is_late)
 {
 	ZydisDecoder d;
 	sp_insn_init(&d);
+	f->is_late = is_late;
 	f->n_targets = 0;
-	f->leads_out = f->is_cut = f->has_table = false;
+	f->leads_out = f->has_table = f->has_framed = false;
 	f->round_end = 0;
 	f->sum = ZYDIS_REGISTER_NONE;
 	if (!find_start(f, place)) {
@@ -228,7 +287,14 @@ static int try_function(struct function *f, size_t place)
 	if (!f->marks)
 		return -ENOMEM;
 	int r = read_all(f, &d);
-	return r > 0 ? targets_fit(f) : r;
+	return r > 0 ? targets_fit(f) && place < f->end : r;
+}
+
+static int try_function(struct function *f, size_t place)
+{
+	f->is_cut = false;
+	int r = try_start(f, place, false);
+	return r ? r : try_start(f, place, true);
 }
 
 /* --- the code around a place --- */
@@ -280,18 +346,19 @@ static int find_function(struct sp_elf *e, const struct sp_code_span *covered, s
 static bool is_told(const struct function *f, uint64_t place)
 {
 	size_t at = (size_t)(place - f->code.offset);
-	uint8_t next[8] = {0};
+	uint8_t around[1 + SP_LEAF_BYTES] = {0};
 	if (at < f->start || at >= f->end)
 		return false;
-	memcpy(next, f->code.bytes + at, SP_MIN(f->code.size - at, sizeof(next)));
-	sp_s32 frameless = sp_frameless(next);
-	switch (f->marks[at - f->start]) {
+	around[0] = at ? f->code.bytes[at - 1] : 0;
+	memcpy(around + 1, f->code.bytes + at, SP_MIN(f->code.size - at, (size_t)SP_LEAF_BYTES));
+	sp_s32 leaf = sp_leaf(around + 1);
+	switch (f->marks[at - f->start] & ~(WILL_BARE | WILL_FRAME)) {
 	case BARE:
-		return frameless == 0;
+		return leaf == 0;
 	case PUSHED:
-		return frameless == WORD;
+		return leaf == WORD;
 	case FRAME:
-		return frameless < 0;
+		return leaf == SP_LEAF_FRAMED || leaf == SP_LEAF_UNTOLD;
 	case CALL_END:
 		return true;
 	default:

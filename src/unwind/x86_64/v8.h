@@ -8,7 +8,6 @@
  * instruction pointer tells that.
  * Both halves include this file, behind step.h. Beyond what step.h asks for, SP_WALK has, and the includer defines,
  *   sp_u8 code[SP_CODE_BYTES]                       room in the walk
- *   int sp_env_read(SP_WALK *w, sp_u64 addr, void *ret, sp_u32 n)   n bytes of any memory; 0, or not readable
  *   int sp_env_around(SP_WALK *w, sp_u64 ip)        fills it with the code from ip - SP_CODE_BEFORE on; 0, or not known
  *   sp_u32 sp_env_ahead(SP_WALK *w)                 sp_v8_ahead() of the code that sp_env_around() has read; a call,
  *                                                  since the verifier would follow each of its results to the end
@@ -96,6 +95,12 @@ SP_STEP_INLINE int sp_v8_is_prologue(SP_WALK *w, sp_u64 ra, sp_u64 ip)
 	return to && ip - to < SP_V8_OUT_OF_LINE;
 }
 
+/* Whether the builtin has just taken its frame down: mov %rbp,%rsp; pop %rbp. What follows leaves it. */
+SP_STEP_INLINE int sp_v8_has_left(const sp_u8 *code)
+{
+	return code[-4] == 0x48 && code[-3] == 0x8b && code[-2] == 0xe5 && code[-1] == 0x5d;
+}
+
 /* Whether ip is in a baseline function before that call: mov $size,%ebx, or xor; mov $bytecode,%r12; call. */
 SP_STEP_INLINE int sp_v8_begins(SP_WALK *w, const sp_u8 *code, sp_u64 ip)
 {
@@ -156,7 +161,7 @@ SP_STEP_INLINE int sp_step_v8_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 	}
 	if (!off && sp_frameless(code) == 8)
 		off = 16;
-	else if (!off && sp_v8_begins(w, code, regs->ip))
+	else if (!off && (sp_v8_begins(w, code, regs->ip) || sp_v8_has_left(code)))
 		off = 8;
 	ahead = off || sp_v8_leaves(code) ? 0 : sp_env_ahead(w);
 	if (!off)

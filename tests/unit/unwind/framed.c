@@ -15,8 +15,10 @@
 
 extern const char framed_table[], framed_pushed[], framed_inside[], framed_call[], framed_last[], framed_return[],
     framed_leaves[], framed_never_call[], framed_number[], framed_number_call[], framed_late[], framed_late_call[],
-    framed_first_call[], framed_bare[], framed_bare_return[], framed_open_call[], framed_out_call[], framed_cold_call[],
-    framed_away_call[];
+    framed_late_end[], framed_short[], framed_short_return[], framed_twice[], framed_twice_behind[],
+    framed_twice_second[], framed_twice_call[], framed_pushes[], framed_calls[], framed_jumps_back[], framed_mixed[],
+    framed_mixed_call[], framed_first_call[], framed_bare[], framed_bare_return[], framed_open_call[],
+    framed_out_call[], framed_cold_call[], framed_away_call[];
 
 enum { CALL_LAST = 4 }; /* the last byte of a call, as callers are recorded */
 
@@ -33,11 +35,23 @@ static const struct {
     {framed_call + CALL_LAST, 1},
     {framed_last, 1},
     {framed_return, 1},
-    {framed_leaves, 0}, /* nobody sees from this instruction that it has no frame */
+    {framed_leaves, 1},
     {framed_never_call + CALL_LAST, 1},
     {framed_number_call + CALL_LAST, 0},
-    {framed_late, 0},
-    {framed_late_call + CALL_LAST, 0},
+    {framed_late, 1},
+    {framed_late_call + CALL_LAST, 1},
+    {framed_late_end, 1},
+    {framed_short, 1},
+    {framed_short_return, 1},
+    {framed_twice, 1},
+    {framed_twice_behind, 1},
+    {framed_twice_second, 1},
+    {framed_twice_call + CALL_LAST, 1},
+    {framed_pushes, 0},
+    {framed_calls + CALL_LAST, 0},
+    {framed_jumps_back, 0},
+    {framed_mixed, 0},
+    {framed_mixed_call + CALL_LAST, 0},
     {framed_first_call + CALL_LAST, 1},
     {framed_bare, 0},
     {framed_bare_return, 0},

@@ -76,7 +76,68 @@ function framed_late
 label framed_late_call
 	call framed_tail
 	pop %rbp
+label framed_late_end
 1:	ret
+
+# It makes none.
+function framed_short
+	mov (%rdi), %rax
+	test %rax, %rax
+	je 1f
+	lea 1(%rax), %rax
+label framed_short_return
+1:	ret
+
+# It returns early, and makes its frame behind that; its other end is behind this one.
+function framed_twice
+	cmp %rsi, %rdi
+	je 2f
+	test %al, %al
+	je 1f
+label framed_twice_behind
+	lea 2(%rdi), %rax
+	ret
+label framed_twice_second
+1:	mov %rdi, %rax
+	enter
+label framed_twice_call
+	call framed_tail
+	pop %rbp
+	jmp framed_tail
+2:	xor %eax, %eax
+	ret
+
+# Without a frame, but the stack pointer has moved.
+function framed_pushes
+	mov %rdi, %rax
+	push %rdi
+	pop %rdi
+	ret
+
+# It calls without a frame.
+function framed_calls_bare
+	nop
+label framed_calls
+	call framed_tail
+	ret
+
+# A part of another function, as it jumps back there.
+function framed_jumps_back
+	mov %rdi, %rax
+	test %rax, %rax
+	je framed_late_call
+	ret
+
+# One place, with the frame and without.
+function framed_mixed
+	test %rdi, %rdi
+	je 1f
+	enter
+label framed_mixed_call
+	call framed_tail
+1:	nop
+	pop %rbp
+	ret
 
 # Behind the end of one stands another, without a frame.
 function framed_first

@@ -96,6 +96,18 @@ static void leaves(void **state)
 	}
 }
 
+/* Behind what takes its frame down, wherever that goes on. */
+static void leaf_has_left(void **state)
+{
+	struct walk *w = made_up();
+
+	(void)state;
+	memcpy(w->memory + LEAF - 4, "\x48\x8b\xe5\x5d", 4);
+	put(w, STACK, BASE + CALLER);
+	put(w, FRAME + 8, BASE + BUILTIN);
+	step_is(w, regs_made_up(), 0, SP_HOW_EXACT, STACK + 8, SP_HOW_RUNTIME);
+}
+
 /* At the call of what makes its frame. */
 static void baseline_call(void **state)
 {
@@ -224,6 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(frames_by_their_word),
 	    cmocka_unit_test(leaves),
+	    cmocka_unit_test(leaf_has_left),
 	    cmocka_unit_test(baseline_call),
 	    cmocka_unit_test(leaf_returns_by_register),
 	    cmocka_unit_test(leaf_far_from_its_frame),

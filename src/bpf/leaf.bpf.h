@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * leaf.bpf.h: where the return address of a leaf is that no table knows, by the code around it (unwind/x86_64/leaf.h).
+ *
+ * Included by unwind.bpf.h, behind sp_env_around().
+ */
+#ifndef SP_BPF_LEAF_BPF_H
+#define SP_BPF_LEAF_BPF_H
+
+struct sp_leaf_loop {
+	struct sp_scratch *s;
+	sp_s32 told;
+};
+
+static long sp_leaf_next(sp_u32 i, struct sp_leaf_loop *loop)
+{
+	if (!loop->s || i >= SP_LEAF_AHEAD)
+		return 1;
+	loop->told = sp_leaf_place(loop->s->code + SP_CODE_BEFORE + i);
+	return loop->told != SP_LEAF_UNTOLD;
+}
+
+/* As sp_leaf() in the user half. */
+static __always_inline sp_s32 sp_leaf_told(struct sp_scratch *s)
+{
+	struct sp_leaf_loop loop = {.s = s, .told = sp_leaf_here(s->code + SP_CODE_BEFORE)};
+
+	if (loop.told == SP_LEAF_UNTOLD)
+		bpf_loop(SP_LEAF_AHEAD, sp_leaf_next, &loop, 0);
+	return loop.told;
+}
+
+/* The code around a leaf may end in a page that was never touched: what is before that may tell. */
+__noinline sp_s32 sp_leaf_of(struct sp_scratch *s)
+{
+	sp_u64 at, n;
+	int is_part;
+	sp_s32 off;
+
+	if (!s)
+		return SP_LEAF_UNREAD;
+	at = s->regs.ip - SP_CODE_BEFORE;
+	is_part = sp_env_around(s, s->regs.ip);
+	if (is_part) {
+		n = SP_CODE_PAGE - at % SP_CODE_PAGE;
+		sp_opaque(n);
+		if (n <= SP_CODE_BEFORE || n > SP_CODE_BYTES)
+			return SP_LEAF_UNREAD;
+		__builtin_memset(s->code, SP_CODE_NOP, SP_CODE_BYTES);
+		if (bpf_probe_read_user(s->code, n, (void *)at))
+			return SP_LEAF_UNREAD;
+	}
+	off = sp_leaf_told(s);
+	return is_part && off == SP_LEAF_UNTOLD ? SP_LEAF_UNREAD : off;
+}
+
+#endif
