@@ -3,9 +3,9 @@
  * aggregate.bpf.h: counts in the kernel, and everything that is sent once: process records and the frames of stacks.
  *
  * A row is (process, thread name, user stack, kernel stack). The counts are kept in two tables that the user half
- * drains by turns (sp_drain_number's lowest bit says which one is in use). Only a row that is new in its window looks
- * whether its process and its stacks were sent already; the others cost one look-up. Stacks are remembered in an LRU
- * table: one that was forgotten is sent again. Whatever does not fit is counted in `counters`.
+ * drains by turns (sp_drain_number's lowest bit says which one is in use). Only a row that is new since the last one
+ * looks whether its process and its stacks were sent already; the others cost one look-up. Stacks are remembered in an
+ * LRU table: one that was forgotten is sent again. Whatever does not fit is counted in `counters`.
  */
 #ifndef SP_BPF_AGGREGATE_BPF_H
 #define SP_BPF_AGGREGATE_BPF_H
@@ -249,7 +249,7 @@ static __always_inline void sp_key_send(struct sp_scratch *s)
 	}
 }
 
-/* Adds a row that is new in this window. is_told: what its key names was sent before. */
+/* Adds a row that is new since the last drain. is_told: what its key names was sent before. */
 __noinline int sp_count_new(struct sp_scratch *s, sp_u32 is_told)
 {
 	struct sp_count_key key; /* a copy: 6.1 accepts no map key or value in memory that a function got as argument */

@@ -125,6 +125,10 @@ struct pid {
 	struct upid numbers[1];
 } SP_CORE;
 
+struct sched_entity {
+	sp_u64 sum_exec_runtime;
+} SP_CORE;
+
 struct task_struct {
 	unsigned int flags;
 	unsigned int in_execve : 1;
@@ -136,6 +140,7 @@ struct task_struct {
 	sp_u64 start_boottime;
 	sp_u64 self_exec_id;
 	char comm[16];
+	struct sched_entity se;
 } SP_CORE;
 
 struct linux_binprm {

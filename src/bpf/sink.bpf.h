@@ -44,6 +44,8 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 
 	if (hit->flags & SP_SLOT_NO_KTHREAD && task->flags & SP_PF_KTHREAD)
 		return -1;
+	if (hit->flags & SP_SLOT_KTHREAD && !(task->flags & SP_PF_KTHREAD))
+		return -1;
 	if (hit->flags & SP_SLOT_NO_EXITING && task->flags & SP_PF_EXITING)
 		return -1;
 	if (!sp_is_wanted(task))
@@ -58,28 +60,64 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 	return sp_user_stack(s, ctx, task, 1);
 }
 
-/* Removes an open episode and counts its end as lost. 0: there was none. */
-static __always_inline int sp_episode_forget(const struct sp_episode_key *at)
+/*
+ * Counts an episode up to now, unless it is too short or too long for that. Its end and a flush may run at the same
+ * time: whoever exchanges the time second counts from where the other has counted to.
+ */
+static __always_inline void sp_episode_count(struct sp_scratch *s, struct sp_episode *e, sp_u64 now)
 {
-	if (bpf_map_delete_elem(&episodes, at))
-		return 0;
-	sp_tally(SP_N_LOST_ENDS, 1);
-	return 1;
+	sp_u64 since = e->since_ns;
+
+	if (now <= since || !sp_episode_counts(e, now - since))
+		return;
+	since = __sync_lock_test_and_set(&e->since_ns, now);
+	if (now <= since)
+		return;
+	s->key = e->key;
+	s->value.n = !__sync_lock_test_and_set(&e->is_counted, 1);
+	s->value.weight = now - since;
+	if (s->value.n)
+		sp_tally(SP_N_SAMPLES, 1);
+	if (!sp_count_known(s, &s->key))
+		sp_count_new(s, 1);
+}
+
+/*
+ * An episode is open when the same thread begins the next, or ends: its end was missed, because the kernel did not run
+ * our program then. If all of the thread's waits are episodes, it has waited since for as long as it has not run. 0;
+ * -1: there is none.
+ */
+static __always_inline int sp_episode_end_missed(struct sp_scratch *s, const struct sp_episode_key *at,
+						 struct task_struct *task, sp_u64 now)
+{
+	struct sp_episode *episode = bpf_map_lookup_elem(&episodes, at);
+
+	if (!episode)
+		return -1;
+	/* At its end a thread's books may lag behind by a tick. */
+	if (s->hit.flags & SP_SLOT_ALL_WAITS)
+		sp_episode_count(s, episode, now - (task->se.sum_exec_runtime - episode->ran_ns));
+	else
+		sp_tally(SP_N_LOST_ENDS, 1);
+	return 0;
 }
 
 /* Opens an episode. What its row will name is sent now, since the episode may end in another task. */
-static __always_inline void sp_episode_begin(struct sp_scratch *s, sp_u64 now, int has_stack)
+static __always_inline void sp_episode_begin(struct sp_scratch *s, struct task_struct *task, sp_u64 now, int has_stack)
 {
 	struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
 
 	if (has_stack)
 		sp_key_send(s);
 	s->episode.since_ns = now;
+	s->episode.min_ns = s->hit.min_ns;
+	s->episode.max_ns = s->hit.max_ns;
+	s->episode.is_counted = 0;
+	s->episode.ran_ns = task->se.sum_exec_runtime;
 	s->episode.key = s->key;
 	if (!bpf_map_update_elem(&episodes, &at, &s->episode, BPF_NOEXIST))
 		return;
-	/* An episode is open already: its end was missed, since the kernel did not run our program then. */
-	if (!sp_episode_forget(&at) || bpf_map_update_elem(&episodes, &at, &s->episode, BPF_ANY))
+	if (sp_episode_end_missed(s, &at, task, now) < 0 || bpf_map_update_elem(&episodes, &at, &s->episode, BPF_ANY))
 		sp_tally(SP_N_LOST_EPISODES, 1);
 }
 
@@ -87,24 +125,44 @@ static __always_inline void sp_episode_end(struct sp_scratch *s, sp_u64 now)
 {
 	struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
 	struct sp_episode *episode = bpf_map_lookup_elem(&episodes, &at);
-	sp_u64 ns;
 
 	if (!episode)
 		return;
-	ns = now - episode->since_ns;
-	s->key = episode->key;
+	sp_episode_count(s, episode, now);
 	bpf_map_delete_elem(&episodes, &at);
-	if (ns < s->hit.min_ns)
-		return;
-	s->value.n = 1;
-	s->value.weight = ns;
-	sp_tally(SP_N_SAMPLES, 1);
-	if (!sp_count_known(s, &s->key))
-		sp_count_new(s, 1);
+}
+
+struct sp_flush_loop {
+	struct sp_scratch *s;
+	sp_u64 now;
+};
+
+static long sp_flush_next(void *map, const void *key, struct sp_episode *e, struct sp_flush_loop *loop)
+{
+	(void)map;
+	(void)key;
+	if (loop->s)
+		sp_episode_count(loop->s, e, loop->now);
+	return 0;
+}
+
+/* Counts the episodes that are still open up to now. Run by the user half, before it exchanges the tables of counts. */
+SEC("raw_tp")
+int sp_flush(void *ctx)
+{
+	struct sp_flush_loop loop = {.s = sp_scratch_take(), .now = bpf_ktime_get_ns()};
+
+	(void)ctx;
+	if (!loop.s)
+		return 0;
+	bpf_for_each_map_elem(&episodes, sp_flush_next, &loop, 0);
+	sp_scratch_give(loop.s);
+	return 0;
 }
 
 static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 now)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	int has_stack;
 
 	if (s->hit.role == SP_ROLE_END) {
@@ -114,16 +172,17 @@ static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 
 	if (s->hit.role == SP_ROLE_FORGET) {
 		struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
 
-		sp_episode_forget(&at);
+		if (!sp_episode_end_missed(s, &at, task, now))
+			bpf_map_delete_elem(&episodes, &at);
 		return;
 	}
-	has_stack = sp_hit_sample(s, ctx, bpf_get_current_task_btf(), now);
+	has_stack = sp_hit_sample(s, ctx, task, now);
 	if (has_stack < 0)
 		return;
 	if (!has_stack)
 		s->key.user_stack = s->ticket;
 	if (s->hit.role == SP_ROLE_BEGIN) {
-		sp_episode_begin(s, now, has_stack);
+		sp_episode_begin(s, task, now, has_stack);
 		return;
 	}
 	sp_tally(SP_N_SAMPLES, 1);

@@ -123,7 +123,7 @@ struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the
 	sp_u32 first;
 	sp_u32 n_groups;
 	sp_u32 shift;
-	sp_u32 used; /* window number of the last use; written by the kernel half */
+	sp_u32 used; /* in which drain it was used last; written by the kernel half */
 };
 
 /*

@@ -23,7 +23,8 @@ struct sp_backend {
 	void (*detach)(struct sp_capture *c); /* ends sampling; what was sampled is still to be read */
 	int (*seek)(struct sp_capture *c);    /* announces the files that are mapped now */
 	int (*read)(struct sp_capture *c);    /* takes in the records that have come */
-	int (*swap_counts)(struct sp_capture *c, unsigned odd); /* a window is over, and its records were read */
+	int (*flush)(struct sp_capture *c);   /* counts open episodes up to now; or NULL */
+	int (*swap_counts)(struct sp_capture *c, unsigned odd); /* after its records were read */
 	int (*poll_fd)(const struct sp_capture *c, unsigned i); /* readable when there are records; -1: none */
 	/* A file could not be opened: it is to be announced again when it is met again. */
 	void (*forget)(struct sp_capture *c, uint32_t file_id);

@@ -100,6 +100,12 @@ static int bpf_read(struct sp_capture *c)
 	return r < 0 ? r : sp_drain_ring(c->samples);
 }
 
+/* Once a session has ended the user half counts what is still open (sp_drain_episodes). */
+static int bpf_flush(struct sp_capture *c)
+{
+	return c->attached ? c->o.recipes[0]->ground->flush(&c->recipe) : 0;
+}
+
 static int bpf_swap_counts(struct sp_capture *c, unsigned odd)
 {
 	int r = sp_drain_counts(c, odd);
@@ -150,6 +156,8 @@ static int bpf_send_again(struct sp_capture *c)
 
 	if (r >= 0)
 		r = sp_drain_forget(c->stacks_fd, sizeof(sp_u64), sizeof(sp_u32));
+	if (r >= 0)
+		r = sp_drain_give_up(c);
 	if (r < 0)
 		return sp_fail(r, "empty the tables of what was sent");
 	*c->shared.last_process = 0;
@@ -174,6 +182,7 @@ const struct sp_backend sp_backend_bpf = {
     .detach = bpf_detach,
     .seek = sp_kernel_seek,
     .read = bpf_read,
+    .flush = bpf_flush,
     .swap_counts = bpf_swap_counts,
     .poll_fd = bpf_poll_fd,
     .forget = bpf_forget,

@@ -56,21 +56,22 @@ struct sp_capture_options {
 	uint64_t frequency_hz; /* this, or */
 	uint64_t period;       /* this: ns for clocks, else a number of events */
 	uint64_t min_ns;       /* of episodes, 0 = what their recipe says */
+	uint64_t max_ns;       /* of episodes, 0 = none is too long */
 	uint64_t cgroup;       /* id of the only cgroup (v2) wanted, 0 = all */
 	uint32_t cgroup_level;
 	bool slices;   /* keys have the slice in which a sample was taken (session.c) */
 	bool no_seek;  /* files are announced when they are sampled; those mapped at the start are not looked for */
 	bool time_own; /* the programs measure their own time, in place of the kernel's statistics of all programs */
-	uint64_t window_ns; /* between two drains of the counts, if the rate allows; 0 = 1 s */
+	uint64_t drain_ns; /* between two drains of the counts, if the rate allows; 0 = 1 s */
 	/* NULL, or called when one of the CPUs to sample comes or goes. */
 	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
 	void *cpu_changed_arg;
 	/*
-	 * NULL, or called before a file's table is built; n_windows: in how many windows the file was met. false: not
+	 * NULL, or called before a file's table is built; n_drains: in how many drains the file was met. false: not
 	 * now; until a later call allows it, frames in the file are unwound by frame pointers. Only in sessions that
 	 * last.
 	 */
-	bool (*may_build)(void *arg, unsigned n_windows);
+	bool (*may_build)(void *arg, unsigned n_drains);
 	void *may_build_arg;
 	/* Does what this process may not do once it has dropped its privileges; NULL: it does that itself. */
 	struct sp_broker *broker;
@@ -79,14 +80,14 @@ struct sp_capture_options {
 
 struct sp_capture_stats {
 	uint64_t counter[SP_N_COUNTERS];
-	uint64_t n_finished;   /* pending samples finished in the user half */
-	uint64_t n_unfinished; /* pending samples that were cut: their table never came, or too many waited */
-	uint64_t n_lost_ring;  /* PERF: records lost because a ring was full */
-	uint64_t n_new_cpus, n_unsampled_cpus; /* CPUs that came meanwhile; those of them that could not be sampled */
-	uint64_t n_throttled;                  /* PERF: times that the kernel held sampling back */
-	uint64_t n_odd;                        /* PERF: records that made no sense; tasks and files beyond the limits */
-	uint64_t ring_bytes;                   /* PERF: of all ring buffers */
-	uint64_t n_lost_frames;                /* samples whose stack's frames never arrived */
+	uint64_t n_finished;       /* pending samples finished in the user half */
+	uint64_t n_unfinished;     /* pending samples that were cut: their table never came, or too many waited */
+	uint64_t n_lost_ring;      /* PERF: records lost because a ring was full */
+	uint64_t n_unsampled_cpus; /* CPUs that came meanwhile and could not be sampled */
+	uint64_t n_throttled;      /* PERF: times that the kernel held sampling back */
+	uint64_t n_odd;            /* PERF: records that made no sense; tasks and files beyond the limits */
+	uint64_t ring_bytes;       /* PERF: of all ring buffers */
+	uint64_t n_lost_frames;    /* samples whose stack's frames never arrived */
 	uint64_t n_files, n_tables;
 	uint64_t n_put_off, n_later; /* tables that may_build refused at first; those of them that are not built yet */
 	uint64_t n_evicted;

@@ -100,8 +100,6 @@ static void take(struct sp_capture *c, const char *text)
 	if (c->o.recipes[0]->ground->attach_cpu(&c->recipe, &c->o, cpu) < 0) {
 		sp_error_clear();
 		c->stats.n_unsampled_cpus++;
-	} else {
-		c->stats.n_new_cpus++;
 	}
 }
 

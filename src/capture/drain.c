@@ -374,12 +374,11 @@ static int batch_add(struct sp_capture *c, const struct sp_count_key *keys, cons
 
 static int episode_count(struct sp_capture *c, const struct sp_episode *e, uint64_t now_ns)
 {
-	const struct sp_recipe *recipe = e->key.recipe < SP_MAX_RECIPES ? c->o.recipes[e->key.recipe] : NULL;
 	uint64_t ns = now_ns - e->since_ns;
 
-	if (now_ns < e->since_ns || (recipe && ns < sp_recipe_min_ns(recipe, c->o.min_ns)))
+	if (now_ns < e->since_ns || !sp_episode_counts(e, ns))
 		return 0;
-	return row_add(c, &e->key, &(struct sp_count){.n = 1, .weight = ns});
+	return row_add(c, &e->key, &(struct sp_count){.n = !e->is_counted, .weight = ns});
 }
 
 /* Counts the episodes that are still open up to now. No program runs any more. */
@@ -395,6 +394,15 @@ int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns)
 			r = episode_count(c, &episode, now_ns);
 	}
 	return r;
+}
+
+int sp_drain_give_up(struct sp_capture *c)
+{
+	struct sp_episode_key at, *from = NULL;
+
+	for (; c->episodes_fd >= 0 && !bpf_map_get_next_key(c->episodes_fd, from, &at); from = &at)
+		c->n_given_up++;
+	return c->episodes_fd < 0 ? 0 : sp_drain_forget(c->episodes_fd, sizeof(at), sizeof(struct sp_episode));
 }
 
 /* Empties that one of the two tables of counts which no program uses any more. */

@@ -111,7 +111,7 @@ static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *
 	c->n_table_changes++;
 	c->stats.n_tables++;
 	sp_regions_note(c, id, blob);
-	c->seen[id].loaded = *c->shared.window;
+	c->seen[id].loaded = *c->shared.drain;
 	sp_known_of(c, id)->n_bad_rows = blob->n_bad_rows;
 }
 
@@ -509,10 +509,10 @@ void sp_files_want(struct sp_capture *c, uint32_t id)
 		return;
 	}
 	/*
-	 * The table was evicted. It is loaded at most once a window: where the tables in use do not fit in the memory
-	 * allowed, they would evict one another for ever and leave no time for anything else.
+	 * The table was evicted. It is loaded at most once between two drains: where the tables in use do not fit in
+	 * the memory allowed, they would evict one another for ever and leave no time for anything else.
 	 */
-	if (c->seen[id].loaded == *c->shared.window)
+	if (c->seen[id].loaded == *c->shared.drain)
 		return;
 	c->seen[id].state = SP_SEEN_LOADING;
 	if (c->seen[id].key.dev == SP_DEV_VDSO)

@@ -32,8 +32,8 @@ struct sp_seen_file { /* by file id */
 	struct sp_file_key key;
 	uint32_t number;   /* in the profile */
 	uint8_t state;     /* enum sp_seen_state */
-	uint8_t n_met;     /* LATER: windows in which it was in use */
-	uint32_t loaded;   /* window of its last load */
+	uint8_t n_met;     /* LATER: drains in which it was in use */
+	uint32_t loaded;   /* drain of its last load */
 	uint32_t n_wanted; /* how often a sample was found to wait for its table: what is built first */
 	uint64_t birth;    /* serial number of the announcement: the number may stand for another file later */
 };
@@ -79,10 +79,10 @@ void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *bl
  */
 struct sp_finish_memory;
 bool sp_regions_want(struct sp_capture *c, uint32_t id, const struct sp_finish_memory *memory);
-/* later.c: whether a file's table may be built now; and, at the end of a window, asks again for files that were met. */
+/* later.c: whether a file's table may be built now; and, at each drain, asks again for files that were met. */
 bool sp_files_may_build(const struct sp_capture *c, uint32_t id);
 void sp_files_put_off(struct sp_capture *c, uint32_t id);
-void sp_files_begin_window(struct sp_capture *c, uint32_t window);
+void sp_files_begin_drain(struct sp_capture *c, uint32_t drain);
 /* forget.c: forgets files while nothing is sampled; moves those that are left to a fresh profile. */
 int sp_files_forget(struct sp_capture *c, const struct sp_capture_keep *keep);
 int sp_files_move(struct sp_capture *c, const struct sp_profile *from, struct sp_known_file *known, size_t n_known);

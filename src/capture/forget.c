@@ -2,7 +2,7 @@
 /*
  * forget.c: forgets files that were not in use for long, and moves those that are kept to a fresh profile.
  *
- * A file is in use when a sample went through it: then the kernel half writes the window's number into its table.
+ * A file is in use when a sample went through it: then the kernel half writes the drain's number into its table.
  * Whether it is still mapped somewhere need not be known: it is announced again when it is met again. Memory without a
  * file is always forgotten: its numbers name process records, which begin anew.
  */
@@ -37,7 +37,7 @@ static bool is_replaced(const struct sp_capture *c, uint32_t id)
 	return bpf_map_lookup_elem(c->files_fd, &c->seen[id].key, &known) || known != id;
 }
 
-/* The window of the file's last use. 0: it is forgotten even if there is room for it. */
+/* The drain of the file's last use. 0: it is forgotten even if there is room for it. */
 static uint32_t use_of(const struct sp_capture *c, uint32_t id)
 {
 	const struct sp_table *t = sp_tables_get(c->tables, id);
@@ -104,7 +104,7 @@ static void numbers_give(struct sp_capture *c)
 int sp_files_forget(struct sp_capture *c, const struct sp_capture_keep *keep)
 {
 	SP_FREE struct aged *all = calloc(c->n_seen + 1, sizeof(*all));
-	sp_u32 now = *c->shared.window;
+	sp_u32 now = *c->shared.drain;
 	size_t n, i;
 	int r;
 
@@ -112,7 +112,7 @@ int sp_files_forget(struct sp_capture *c, const struct sp_capture_keep *keep)
 		return -ENOMEM;
 	n = choose(c, all);
 	for (i = 0; i < n; i++)
-		if (!all[i].used || i >= keep->max_files || now - all[i].used > keep->n_windows)
+		if (!all[i].used || i >= keep->max_files || now - all[i].used > keep->n_drains)
 			forget(c, all[i].id);
 	r = rules_forget(c);
 	if (r < 0)

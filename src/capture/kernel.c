@@ -237,6 +237,7 @@ void sp_kernel_counters(struct sp_capture *c)
 	for (i = 0; i < n_cpus; i++)
 		for (k = 0; k < SP_N_COUNTERS; k++)
 			c->stats.counter[k] += values[i * SP_N_COUNTERS + k];
+	c->stats.counter[SP_N_LOST_ENDS] += c->n_given_up;
 }
 
 int sp_kernel_seek(struct sp_capture *c)

@@ -23,9 +23,12 @@ uint64_t sp_capture_swap_interval(const struct sp_capture_options *o)
 	uint64_t rate = o->period ? SP_NS_PER_S / o->period : o->frequency_hz;
 	uint64_t samples = o->ring_bytes ? SP_MIN(o->ring_bytes / STACK_BYTES, TURN_SAMPLES) : TURN_SAMPLES;
 
-	if (!o->window_ns)
+	for (size_t i = 0; o->recipes[i]; i++)
+		if (!sp_recipe_has_rate(o->recipes[i])) /* nobody knows how many there will be */
+			return SP_MIN(o->drain_ns ? o->drain_ns : UINT64_MAX, SP_TURN_MS * 1000000ULL);
+	if (!o->drain_ns)
 		return SP_TURN_MS * 1000000ULL;
-	return SP_MIN(o->window_ns, samples * SP_NS_PER_S / SP_MAX(rate * SP_MAX(o->n_cpus, 1), 1));
+	return SP_MIN(o->drain_ns, samples * SP_NS_PER_S / SP_MAX(rate * SP_MAX(o->n_cpus, 1), 1));
 }
 
 /* --- in an event loop --- */
@@ -60,7 +63,7 @@ int sp_capture_step(struct sp_capture *c)
 	return r >= 0 && sp_time_ns(CLOCK_MONOTONIC) >= c->swap_at_ns ? sp_capture_swap_and_drain(c) : r;
 }
 
-int sp_capture_window(struct sp_capture *c)
+int sp_capture_drain(struct sp_capture *c)
 {
 	return sp_capture_swap_and_drain(c);
 }

@@ -3,8 +3,8 @@
  * later.c: unwind tables that are put off, because the caller may not spend more on parsing now.
  *
  * Frames in such a file are guessed, as in one without unwind information: to finish the stack of each of its samples
- * later would cost more than the table. Most files are met in one window only; for one that is met again, the caller is
- * asked again.
+ * later would cost more than the table. Most files are met before one drain only; for one that is met again, the caller
+ * is asked again.
  */
 #include "base/mem.h"
 #include "capture/priv.h"
@@ -21,11 +21,11 @@ void sp_files_put_off(struct sp_capture *c, uint32_t id)
 	c->stats.n_later++;
 }
 
-static void again(struct sp_capture *c, uint32_t id, uint32_t window)
+static void again(struct sp_capture *c, uint32_t id, uint32_t drain)
 {
 	struct sp_seen_file *s = &c->seen[id];
 
-	if (sp_tables_get(c->tables, id)->used == window && s->n_met < UINT8_MAX)
+	if (sp_tables_get(c->tables, id)->used == drain && s->n_met < UINT8_MAX)
 		s->n_met++;
 	if (s->n_met < 2 || !sp_files_may_build(c, id))
 		return;
@@ -34,7 +34,7 @@ static void again(struct sp_capture *c, uint32_t id, uint32_t window)
 	sp_files_table(c, id);
 }
 
-void sp_files_begin_window(struct sp_capture *c, uint32_t window)
+void sp_files_begin_drain(struct sp_capture *c, uint32_t drain)
 {
 	size_t n = c->stats.n_later;
 	uint32_t id;
@@ -43,6 +43,6 @@ void sp_files_begin_window(struct sp_capture *c, uint32_t window)
 		if (c->seen[id].state != SP_SEEN_LATER)
 			continue;
 		n--;
-		again(c, id, window);
+		again(c, id, drain);
 	}
 }

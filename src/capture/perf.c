@@ -41,7 +41,7 @@ static int perf_open(struct sp_capture *c)
 		return -ENOMEM;
 	p->clock_to_boot_ns = sp_time_ns(CLOCK_BOOTTIME) - sp_time_ns(CLOCK_MONOTONIC);
 	c->shared.slicing = &p->slicing;
-	c->shared.window = &p->window;
+	c->shared.drain = &p->drain;
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (p->epoll < 0)
 		return sp_fail(-errno, "make an epoll");

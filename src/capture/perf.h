@@ -47,15 +47,15 @@ struct sp_perf {
 	bool is_ending; /* the events are off: nothing more comes into the rings */
 	struct sp_tasks tasks;
 	struct sp_mapped_object *objects; /* numbered from 1 */
-	size_t n_sights, objects_capacity;
+	size_t n_objects, objects_capacity;
 	struct sp_numbers inodes; /* {device, inode number} -> its newest object */
 	uint32_t *object_of;      /* file id -> object; 0 = none */
-	size_t n_sight_of;
+	size_t n_object_of;
 	uint32_t last_file, last_process;
 	uint32_t n_losses; /* how often records were lost */
 	uint64_t clock_to_boot_ns;
 	volatile struct sp_slicing slicing;
-	volatile sp_u32 window;
+	volatile sp_u32 drain;
 	struct sp_message_pending pending; /* of the sample that is being walked */
 };
 

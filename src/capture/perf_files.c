@@ -39,16 +39,16 @@ static bool is_same(struct sp_mapped_object *s, const struct sp_file_key *key, c
 	return true;
 }
 
-static int64_t sight_add(struct sp_perf *p, const struct sp_file_key *key, const char *path, uint32_t older)
+static int64_t object_add(struct sp_perf *p, const struct sp_file_key *key, const char *path, uint32_t older)
 {
-	size_t n = SP_MAX(p->n_sights, 1);
+	size_t n = SP_MAX(p->n_objects, 1);
 	int r = sp_grow(&p->objects, &p->objects_capacity, n + 1, sizeof(*p->objects));
 	SP_FREE char *own = path ? strdup(path) : NULL;
 
 	if (r < 0 || (path && !own))
 		return -ENOMEM;
 	p->objects[n] = (struct sp_mapped_object){.key = *key, .path = sp_take_ptr(own), .older = older};
-	p->n_sights = n + 1;
+	p->n_objects = n + 1;
 	return (int64_t)n;
 }
 
@@ -62,7 +62,7 @@ static int64_t mapped_object_number(struct sp_perf *p, const struct sp_file_key 
 	for (i = newest; i; i = p->objects[i].older)
 		if (is_same(&p->objects[i], key, path))
 			return i;
-	added = sight_add(p, key, path, newest);
+	added = object_add(p, key, path, newest);
 	r = added < 0 ? (int)added : sp_numbers_set(&p->inodes, &inode, sizeof(inode), (uint32_t)added);
 	return r < 0 ? r : added;
 }
@@ -120,7 +120,7 @@ static int64_t announce(struct sp_capture *c, uint32_t number, uint32_t pid, con
 		return s->id;
 	if (p->last_file >= SP_MAX_FILES - 1)
 		return 0;
-	r = sp_grow(&p->object_of, &p->n_sight_of, (size_t)p->last_file + 2, sizeof(*p->object_of));
+	r = sp_grow(&p->object_of, &p->n_object_of, (size_t)p->last_file + 2, sizeof(*p->object_of));
 	if (r < 0)
 		return r;
 	s->id = ++p->last_file;
@@ -202,7 +202,7 @@ int sp_perf_announce_memory(struct sp_capture *c, struct sp_task_process *t)
 void sp_perf_forget(struct sp_capture *c, uint32_t file_id)
 {
 	struct sp_perf *p = c->perf;
-	uint32_t number = file_id < p->n_sight_of ? p->object_of[file_id] : 0;
+	uint32_t number = file_id < p->n_object_of ? p->object_of[file_id] : 0;
 
 	if (number && p->objects[number].id == file_id)
 		p->objects[number].id = 0;
@@ -211,7 +211,7 @@ void sp_perf_forget(struct sp_capture *c, uint32_t file_id)
 const char *sp_perf_path(const struct sp_capture *c, uint32_t file_id)
 {
 	const struct sp_perf *p = c->perf;
-	uint32_t number = file_id < p->n_sight_of ? p->object_of[file_id] : 0;
+	uint32_t number = file_id < p->n_object_of ? p->object_of[file_id] : 0;
 
 	return number ? p->objects[number].path : NULL;
 }
@@ -220,7 +220,7 @@ void sp_perf_files_done(struct sp_perf *p)
 {
 	size_t i;
 
-	for (i = 1; i < p->n_sights; i++)
+	for (i = 1; i < p->n_objects; i++)
 		free(p->objects[i].path);
 	free(p->objects);
 	free(p->object_of);

@@ -85,7 +85,7 @@ struct sp_capture {
 	uint64_t began_ns;
 	unsigned int n_jit_asked, n_images_asked, slice_shift; /* answers to come; a slice has 1 << slice_shift units */
 	uint64_t swap_interval_ns, swap_at_ns; /* how long counts stay in the kernel; when the next drain is due */
-	uint64_t n_births, n_forgotten, n_renewals, paused_ns;
+	uint64_t n_births, n_forgotten, n_renewals, paused_ns, n_given_up;
 	bool attached;
 	bool is_over;   /* the profile is the caller's again */
 	bool is_closed; /* nothing may be added to the profile: another is to replace it */
@@ -120,9 +120,9 @@ int sp_drain_ring(struct ring_buffer *ring);                  /* NULL: nothing t
 int sp_drain_message(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
 int sp_drain_counts(struct sp_capture *c, unsigned odd);
 int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns); /* those that are still open */
+int sp_drain_give_up(struct sp_capture *c); /* forgets them: another profile does not know their stacks */
 int sp_drain_processes(struct sp_capture *c);
-/* Empties a hash map with keys and values of these sizes. */
-int sp_drain_forget(int map_fd, size_t key_bytes, size_t value_bytes);
+int sp_drain_forget(int map_fd, size_t key_bytes, size_t value_bytes); /* empties a hash map */
 int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value,
 		 uint32_t user_stack);
 struct sp_walked { /* a user stack, with its frames in the slots of sp_frame_slot() */

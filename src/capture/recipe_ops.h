@@ -52,6 +52,7 @@ struct sp_recipe {
 	struct sp_recipe_point points[SP_MAX_POINTS];
 	uint64_t period; /* default of a perf event with a name; 0 = sampled at the session's frequency */
 	uint64_t min_ns; /* default of episodes: shorter ones do not count */
+	unsigned hit_ns; /* what one costs, as in struct sp_event (recipe/events.h) */
 	const struct sp_ground *ground;
 };
 
@@ -62,7 +63,7 @@ struct sp_recipe_object {
 };
 
 struct sp_recipe_shared {                    /* variables of the kernel half, mapped */
-	volatile sp_u32 *window;             /* selects the table of counts; marks tables as used */
+	volatile sp_u32 *drain;              /* selects the table of counts; marks tables as used */
 	volatile struct sp_slicing *slicing; /* by which samples get their slices */
 	volatile struct sp_check *check;     /* of the self-test */
 	volatile sp_u32 *last_process;       /* number of the last process record */
@@ -79,11 +80,13 @@ struct sp_ground {
 	int (*attach_cpu)(struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned cpu);
 	/*
 	 * Sets the rate in thousandths of a sample a second, for the events that are open and, in the options, for
-	 * those opened later. Rate and pause are for sessions with one recipe, on a perf event.
+	 * those opened later. For sessions with one recipe, on a perf event.
 	 */
 	int (*rate)(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_millihertz);
 	/* true: stops taking samples; false: resumes. */
 	int (*pause)(struct sp_recipe_object *object, bool is_paused);
+	/* Counts the episodes that are open up to now, in a session that lasts (drain_ns). */
+	int (*flush)(struct sp_recipe_object *object);
 	/* Ends sampling: no program is started any more. */
 	void (*detach)(struct sp_recipe_object *object);
 	void (*destroy)(struct sp_recipe_object *object);

@@ -246,19 +246,21 @@ static int slices_widen(struct sp_capture *c)
 
 int sp_capture_swap_and_drain(struct sp_capture *c)
 {
-	sp_u32 old = *c->shared.window;
+	sp_u32 old = *c->shared.drain;
 	int r = slices_widen(c);
 
+	if (r >= 0 && c->backend->flush)
+		r = c->backend->flush(c);
 	if (r < 0)
 		return r;
-	*c->shared.window = old + 1;
-	c->n_table_changes++; /* an evicted table may be loaded again in this window */
-	sp_tables_begin_window(c->tables, old + 1);
+	*c->shared.drain = old + 1;
+	c->n_table_changes++; /* an evicted table may be loaded again from now on */
+	sp_tables_begin_drain(c->tables, old + 1);
 	r = sp_tables_grace(c->tables);
 	if (r >= 0)
 		r = sp_capture_take_in(c); /* before the counts: the frames that they refer to */
 	if (r >= 0 && c->stats.n_later)
-		sp_files_begin_window(c, old);
+		sp_files_begin_drain(c, old);
 	c->swap_at_ns = sp_time_ns(CLOCK_MONOTONIC) + c->swap_interval_ns;
 	return r < 0 ? r : c->backend->swap_counts(c, old & 1);
 }

@@ -29,6 +29,8 @@ enum {
 	SP_SLOT_KERNEL = 2,
 	SP_SLOT_NO_KTHREAD = 4, /* kernel threads are not wanted */
 	SP_SLOT_NO_EXITING = 8, /* nor ending threads, whose registers still name the call that they were in */
+	SP_SLOT_ALL_WAITS = 16, /* an episode is open whenever the thread does not run */
+	SP_SLOT_KTHREAD = 32,   /* nothing but kernel threads is wanted */
 };
 
 struct sp_front_slot {
@@ -36,24 +38,33 @@ struct sp_front_slot {
 	sp_u32 role, recipe, flags;
 	sp_u32 n_arguments; /* how many of the event's arguments are read */
 	/* Numbers of registers, or SP_NO_REG: */
-	sp_u32 value; /* what the event stands for; without one it counts 1 */
-	sp_u32 match; /* the number that an episode's beginning and end have in common */
-	sp_u32 state; /* bits of the task's state (TASK_INTERRUPTIBLE ...); 0: ready to run */
-	sp_u64 min_ns;
+	sp_u32 value;          /* what the event stands for; without one it counts 1 */
+	sp_u32 match;          /* the number that an episode's beginning and end have in common */
+	sp_u32 state;          /* bits of the task's state (TASK_INTERRUPTIBLE ...); 0: ready to run */
+	sp_u64 min_ns, max_ns; /* shorter and longer episodes do not count; max_ns 0 = none is too long */
 };
 
 struct sp_hit { /* an event on its way from its front to its sink */
 	sp_u32 role, recipe, flags;
 	sp_u32 state; /* enum sp_task_state */
-	sp_u64 value, match, min_ns;
+	sp_u64 value, match, min_ns, max_ns;
 };
 
 struct sp_episode_key {
 	sp_u64 match, recipe;
 };
-struct sp_episode { /* one that is open */
-	sp_u64 since_ns;
+struct sp_episode {            /* one that is open */
+	sp_u64 since_ns;       /* it is counted up to then: its beginning, or the last drain */
+	sp_u64 min_ns, max_ns; /* shorter and longer ones do not count */
+	sp_u64 is_counted;
+	sp_u64 ran_ns; /* how long the thread had run when it began, by the scheduler's books */
 	struct sp_count_key key;
 };
+
+/* Whether an episode counts if it has lasted so long since it was counted last. */
+static inline int sp_episode_counts(const struct sp_episode *e, sp_u64 ns)
+{
+	return e->is_counted || (ns >= e->min_ns && (!e->max_ns || ns <= e->max_ns));
+}
 
 #endif

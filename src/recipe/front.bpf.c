@@ -120,6 +120,7 @@ static __always_inline struct sp_scratch *sp_event_leave(void *ctx, const sp_u64
 	s->hit.value = sp_result(r, sp_slot.value, 1);
 	s->hit.match = sp_result(r, sp_slot.match, 0);
 	s->hit.min_ns = sp_slot.min_ns;
+	s->hit.max_ns = sp_slot.max_ns;
 	s->ctx = (sp_u64)ctx;
 	return s;
 }

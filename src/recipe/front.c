@@ -10,6 +10,7 @@
 struct sp_front {
 	struct front_bpf *skel;
 	struct bpf_link *link;
+	const char *tracepoint;
 };
 
 static int front_load(struct sp_front *f, const struct sp_front_slot *slot, const struct sp_front_maps *maps)
@@ -44,14 +45,16 @@ int sp_front_load(const struct sp_front_slot *slot, const struct sp_front_maps *
 	return r;
 }
 
-static int front_attach(struct sp_front *f, const char *tracepoint)
+int sp_front_attach(struct sp_front *f)
 {
-	f->link = bpf_program__attach_raw_tracepoint(f->skel->progs.sp_front_raw, tracepoint);
+	if (f->link)
+		return 0;
+	f->link = bpf_program__attach_raw_tracepoint(f->skel->progs.sp_front_raw, f->tracepoint);
 	if (f->link)
 		return 0;
 	if (errno == ENOENT)
-		return sp_fail_said(-EOPNOTSUPP, "this kernel has no tracepoint %s", tracepoint);
-	return sp_fail(-errno, "attach to the tracepoint %s", tracepoint);
+		return sp_fail_said(-EOPNOTSUPP, "this kernel has no tracepoint %s", f->tracepoint);
+	return sp_fail(-errno, "attach to the tracepoint %s", f->tracepoint);
 }
 
 int sp_front_new(const struct sp_front_slot *slot, const char *tracepoint, const struct sp_front_maps *maps,
@@ -62,7 +65,8 @@ int sp_front_new(const struct sp_front_slot *slot, const char *tracepoint, const
 
 	if (r < 0)
 		return r;
-	r = front_attach(f, tracepoint);
+	f->tracepoint = tracepoint;
+	r = sp_front_attach(f);
 	if (r < 0)
 		sp_front_free(f);
 	else

@@ -22,6 +22,7 @@ int sp_front_new(const struct sp_front_slot *slot, const char *tracepoint, const
 /* Loads a front without attaching it, for tests that run it by hand. */
 int sp_front_load(const struct sp_front_slot *slot, const struct sp_front_maps *maps, struct sp_front **ret_front);
 int sp_front_program(const struct sp_front *front); /* its descriptor */
+int sp_front_attach(struct sp_front *front);        /* again; the name of its tracepoint is still the caller's */
 void sp_front_detach(struct sp_front *front);       /* it runs no more, but its statistics can still be read */
 void sp_front_free(struct sp_front *front);
 

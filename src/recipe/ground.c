@@ -17,6 +17,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,7 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 
 	bpf_program__set_autoload(skel->progs.sp_cpu, has_point(o, SP_AT_PERF));
 	bpf_program__set_autoload(skel->progs.sp_sink_raw, has_point(o, SP_AT_RAW));
+	bpf_program__set_autoload(skel->progs.sp_flush, has_point(o, SP_AT_RAW) && o->drain_ns);
 	bpf_map__set_autocreate(skel->maps.episodes, has_point(o, SP_AT_RAW));
 	skel->rodata->sp_config.nests = nests;
 	skel->rodata->sp_config.n_recipes = n_recipes(o);
@@ -99,7 +101,7 @@ static int ground_load(struct sp_recipe_object *object, struct sp_recipe_shared 
 	if (r)
 		return r;
 	ret_shared->slicing = (volatile struct sp_slicing *)&s->skel->bss->sp_slicing;
-	ret_shared->window = &s->skel->bss->sp_drain_number;
+	ret_shared->drain = &s->skel->bss->sp_drain_number;
 	ret_shared->check = &s->skel->bss->sp_check;
 	ret_shared->last_process = &s->skel->bss->sp_last_process;
 	return 0;
@@ -245,13 +247,39 @@ static int ground_rate(struct sp_recipe_object *object, struct sp_capture_option
 	return r;
 }
 
+/* Fronts that run while they are detached have ended when this returns. */
+static int fronts_pause(struct ground *s, bool is_paused)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->n_fronts && r >= 0; i++) {
+		if (is_paused)
+			sp_front_detach(s->fronts[i]);
+		else
+			r = sp_front_attach(s->fronts[i]);
+	}
+	if (is_paused && s->n_fronts && syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0)
+		return sp_fail(-errno, "wait for the programs that run");
+	return r;
+}
+
 static int ground_pause(struct sp_recipe_object *object, bool is_paused)
 {
-	const struct ground *s = object->private;
+	int r = fronts_pause(object->private, is_paused);
 
-	if (s->n_fronts)
-		return sp_fail_said(-EOPNOTSUPP, "tracepoints cannot be paused");
-	return each_event(object->private, is_paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, NULL);
+	return r < 0 ? r
+		     : each_event(object->private, is_paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, NULL);
+}
+
+static int ground_flush(struct sp_recipe_object *object)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	const struct ground *s = object->private;
+	int fd = bpf_program__fd(s->skel->progs.sp_flush);
+
+	if (fd < 0)
+		return 0;
+	return bpf_prog_test_run_opts(fd, &opts) ? sp_fail(-errno, "count the episodes that are open") : 0;
 }
 
 static int follow_attach(struct ground *s)
@@ -304,6 +332,7 @@ static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
 			slot = point->slot;
 			slot.recipe = i;
 			slot.min_ns = sp_recipe_min_ns(o->recipes[i], o->min_ns);
+			slot.max_ns = o->max_ns;
 			r = sp_front_new(&slot, point->where, &maps, &s->fronts[s->n_fronts]);
 			s->n_fronts += !r;
 		}
@@ -378,6 +407,7 @@ const struct sp_ground sp_ground = {
     .attach_cpu = ground_attach_one,
     .rate = ground_rate,
     .pause = ground_pause,
+    .flush = ground_flush,
     .detach = ground_detach,
     .destroy = ground_destroy,
     .front = ground_front,

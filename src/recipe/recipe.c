@@ -17,6 +17,7 @@ const struct sp_recipe sp_recipe_cpu = {
     .summary = "stacks of threads running on a CPU, at a timed interval",
     .values = {{"samples", "count"}, {"cpu", "nanoseconds"}},
     .points = {{.at = SP_AT_PERF}},
+    .hit_ns = 11000,
     .ground = &sp_ground,
 };
 
@@ -27,6 +28,7 @@ static const struct sp_recipe faults = {
     .values = {{"samples", "count"}, {"faults", "count"}},
     .points = {{.at = SP_AT_PERF, .where = "page-faults"}},
     .period = 1,
+    .hit_ns = 2900,
     .ground = &sp_ground,
 };
 
@@ -52,6 +54,10 @@ enum { TASK_BITS = 0xf, TASK_DEAD = 0x80 };
 
 #define WAIT_BEGIN_SLOT .role = SP_ROLE_BEGIN, .n_arguments = 4, .match = 1, .state = 2, .value = SP_NO_REG
 
+/*
+ * The kernel runs our programs in the order of the points: this one goes first, so that the thread that goes on does not
+ * seem to wait while the other's stack is walked.
+ */
 #define WAIT_END                                                                                                       \
 	{                                                                                                              \
 		.at = SP_AT_RAW, .where = "sched_switch", .slot = {                                                    \
@@ -65,10 +71,11 @@ enum { TASK_BITS = 0xf, TASK_DEAD = 0x80 };
 	}
 
 /* sched_process_exit(p) runs in a thread that ends. Since it runs, the end of a wait that is still open was missed. */
-#define WAIT_FORGET                                                                                                    \
+#define WAIT_FORGET(f)                                                                                                 \
 	{                                                                                                              \
 		.at = SP_AT_RAW, .where = "sched_process_exit", .slot = {                                              \
 			.role = SP_ROLE_FORGET,                                                                        \
+			.flags = (f),                                                                                  \
 			.n_arguments = 1,                                                                              \
 			.match = 1,                                                                                    \
 			.state = SP_NO_REG,                                                                            \
@@ -82,13 +89,15 @@ static const struct sp_recipe offcpu = {
     .title = "Off-CPU time",
     .summary = "how long threads did not run, by the stack that they stopped in",
     .values = {{"samples", "count"}, {"offcpu", "nanoseconds"}},
-    .points = {{.at = SP_AT_RAW,
+    .points = {WAIT_END,
+	       {.at = SP_AT_RAW,
 		.where = "sched_switch",
-		.slot = {WAIT_BEGIN_SLOT, .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD,
+		.slot = {WAIT_BEGIN_SLOT,
+			 .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD | SP_SLOT_ALL_WAITS,
 			 .ops = {WAIT_BEGINS}}},
-	       WAIT_END,
-	       WAIT_FORGET},
+	       WAIT_FORGET(SP_SLOT_ALL_WAITS)},
     .min_ns = 1000,
+    .hit_ns = 3600,
     .ground = &sp_ground,
 };
 
@@ -101,7 +110,8 @@ static const struct sp_recipe locks = {
     .title = "Waiting for locks",
     .summary = "how long threads waited for each other: mutexes, condition variables and the like, all of futex(2)",
     .values = {{"samples", "count"}, {"locks", "nanoseconds"}},
-    .points = {{.at = SP_AT_RAW,
+    .points = {WAIT_END,
+	       {.at = SP_AT_RAW,
 		.where = "sched_switch",
 		.slot = {WAIT_BEGIN_SLOT,
 			 .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD | SP_SLOT_NO_EXITING,
@@ -114,10 +124,11 @@ static const struct sp_recipe locks = {
 				 {.kind = SP_OP_SHR, .dst = 0, .a = 3, .b = 0},
 				 {.kind = SP_OP_AND, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 1},
 				 {.kind = SP_OP_NEED, .a = 0},
-				 WAIT_BEGINS}}},
-	       WAIT_END,
-	       WAIT_FORGET},
+				 WAIT_BEGINS,
+				 {.kind = SP_OP_NEED, .a = 2}}}}, /* not preempted on the way in or out */
+	       WAIT_FORGET(0)},
     .min_ns = 1000,
+    .hit_ns = 5800,
     .ground = &sp_ground,
 };
 
@@ -254,6 +265,57 @@ void sp_recipe_set_done(struct sp_recipe_set *set)
 		free(set->own[i]);
 	free(set->words);
 	*set = (struct sp_recipe_set){0};
+}
+
+/* Ops behind those of WAIT_BEGINS, which leave in r0 whether the thread stops by itself. Preempted, it has no state. */
+static int state_ops_add(struct sp_front_slot *slot, uint64_t state)
+{
+	const struct sp_op ops[] = {
+	    {.kind = SP_OP_ARGUMENT, .dst = 3, .imm = 3},
+	    {.kind = SP_OP_MUL, .dst = 3, .a = 3, .b = 0},
+	    {.kind = state ? SP_OP_AND : SP_OP_EQ, .dst = 3, .a = 3, .b = SP_OP_IMM, .imm = state},
+	    {.kind = SP_OP_NEED, .a = 3},
+	};
+	size_t n = 0;
+
+	while (n < SP_N_OPS && slot->ops[n].kind != SP_OP_END)
+		n++;
+	if (n + SP_COUNT(ops) > SP_N_OPS)
+		return sp_fail_said(-EINVAL, "states are not for this event");
+	memcpy(slot->ops + n, ops, sizeof(ops));
+	return 0;
+}
+
+static int wait_narrow(struct sp_front_slot *slot, const struct sp_waits *waits)
+{
+	if (waits->by_state)
+		slot->flags &= ~(sp_u32)SP_SLOT_ALL_WAITS;
+	if (slot->role != SP_ROLE_BEGIN)
+		return 0;
+	if (waits->threads != SP_WAIT_USER)
+		slot->flags &= ~(sp_u32)SP_SLOT_NO_KTHREAD;
+	if (waits->threads == SP_WAIT_KERNEL)
+		slot->flags |= SP_SLOT_KTHREAD;
+	return waits->by_state ? state_ops_add(slot, waits->state) : 0;
+}
+
+int sp_recipe_set_waits(struct sp_recipe_set *set, const struct sp_waits *waits)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < set->n && !r; i++) {
+		if (!set->recipes[i]->min_ns)
+			continue;
+		if (!set->own[i])
+			set->own[i] = malloc(sizeof(*set->own[i]));
+		if (!set->own[i])
+			return -ENOMEM;
+		*set->own[i] = *set->recipes[i];
+		set->recipes[i] = set->own[i];
+		for (size_t k = 0; k < SP_MAX_POINTS && set->own[i]->points[k].at && !r; k++)
+			r = wait_narrow(&set->own[i]->points[k].slot, waits);
+	}
+	return r;
 }
 
 bool sp_recipe_set_has_rate(const struct sp_recipe_set *set)

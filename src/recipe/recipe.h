@@ -31,6 +31,15 @@ struct sp_recipe_set {
 };
 int sp_recipe_set_parse(const char *list, struct sp_recipe_set *ret_set);
 void sp_recipe_set_done(struct sp_recipe_set *set);
+/* Which waits count, of a set's recipes whose events last. */
+enum sp_wait_threads { SP_WAIT_USER /* as the recipes by themselves */, SP_WAIT_ALL, SP_WAIT_KERNEL };
+struct sp_waits {
+	enum sp_wait_threads threads;
+	bool by_state;
+	uint64_t state; /* bits of the task's state, of which it has one at least; 0: it is ready to run */
+};
+/* Changes the set's recipes; those of recipe.c stay. -EINVAL: this cannot be told of one of them. */
+int sp_recipe_set_waits(struct sp_recipe_set *set, const struct sp_waits *waits);
 /* Whether any of them samples at an interval. */
 bool sp_recipe_set_has_rate(const struct sp_recipe_set *set);
 

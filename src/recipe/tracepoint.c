@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/suggest.h"
+#include "base/text.h"
 #include "capture/recipe_ops.h"
 #include "recipe/x86_64/call.h"
 #include <ctype.h>
@@ -11,11 +12,12 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MAX_NAME = 128, TRACEPOINT_MAX = 2 * NAME_MAX + 2 };
+enum { MAX_DYNAMIC = 16 << 20, MAX_NAME = 128, TRACEPOINT_MAX = 2 * NAME_MAX + 2 };
 
 static const struct {
 	const char *name;
@@ -80,14 +82,18 @@ static bool is_name(const char *s, size_t n)
 	return n && n < MAX_NAME;
 }
 
-/* The directory in which tracefs lists the tracepoints; NULL: none can be read. */
+/* The directory in which tracefs lists the tracepoints; NULL: none can be read, and errno says why not. */
 static const char *events_root(void)
 {
 	static const char *const roots[] = {"/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"};
+	int why = 0;
 
-	for (size_t i = 0; i < SP_COUNT(roots); i++)
+	for (size_t i = 0; i < SP_COUNT(roots); i++) {
 		if (!access(roots[i], R_OK | X_OK))
 			return roots[i];
+		why = why ? why : errno;
+	}
+	errno = why;
 	return NULL;
 }
 
@@ -140,6 +146,79 @@ static int absent(const char *root, const char *name)
 	if (near.best)
 		return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s; did you mean %s?", name, near.best);
 	return no_tracepoint(name);
+}
+
+/* --- the list of them --- */
+struct listing {
+	const char *root;
+	char *dynamic; /* probes that look like tracepoints, a line each: "p:GROUP/NAME ..."; NULL: none */
+	void (*each)(void *arg, const char *name);
+	void *arg;
+};
+
+static bool is_dynamic(const struct listing *l, const char *group, const char *event)
+{
+	char words[TRACEPOINT_MAX + 2];
+
+	snprintf(words, sizeof(words), ":%s/%s ", group, event);
+	return l->dynamic && strstr(l->dynamic, words);
+}
+
+/* Only what can be switched on is a tracepoint, and single system calls must be known by their number. */
+static bool is_tracepoint(const struct listing *l, const char *group, const char *event, const char *name)
+{
+	char path[sizeof("/sys/kernel/debug/tracing/events") + 2 * NAME_MAX + sizeof("//enable")];
+	struct sp_recipe_point point;
+
+	snprintf(path, sizeof(path), "%s/%s/%s/enable", l->root, group, event);
+	if (access(path, F_OK) || is_dynamic(l, group, event) || !is_name(event, strlen(event)))
+		return false;
+	return strcmp(group, "syscalls") != 0 || !call_point(name, &point);
+}
+
+static int is_entry(const struct dirent *e)
+{
+	return e->d_type == DT_DIR && e->d_name[0] != '.';
+}
+
+static void group_list(const struct listing *l, const char *group)
+{
+	char path[sizeof("/sys/kernel/debug/tracing/events") + NAME_MAX + 2], name[TRACEPOINT_MAX];
+	struct dirent **events = NULL;
+	int n;
+
+	snprintf(path, sizeof(path), "%s/%s", l->root, group);
+	n = scandir(path, &events, is_entry, alphasort);
+	for (int i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%s:%s", group, events[i]->d_name);
+		if (is_tracepoint(l, group, events[i]->d_name, name))
+			l->each(l->arg, name);
+		free(events[i]);
+	}
+	free(events);
+}
+
+int sp_tracepoints_each(void (*each)(void *arg, const char *name), void *arg)
+{
+	struct listing l = {.root = events_root(), .each = each, .arg = arg};
+	char path[sizeof("/sys/kernel/debug/tracing/events/../dynamic_events")];
+	struct dirent **groups = NULL;
+	int n;
+
+	if (!l.root)
+		return sp_fail(-errno, "read /sys/kernel/tracing/events");
+	snprintf(path, sizeof(path), "%s/../dynamic_events", l.root);
+	sp_text_read(path, MAX_DYNAMIC, &l.dynamic, NULL);
+	n = scandir(l.root, &groups, is_entry, alphasort);
+	for (int i = 0; i < n; i++) {
+		if (is_name(groups[i]->d_name, strlen(groups[i]->d_name)))
+			group_list(&l, groups[i]->d_name);
+		free(groups[i]);
+	}
+	sp_error_clear(); /* of what is none */
+	free(groups);
+	free(l.dynamic);
+	return n < 0 ? sp_fail(-EIO, "read %s", l.root) : 0;
 }
 
 int sp_tracepoint_point(const char *name, struct sp_recipe_point *ret_point)

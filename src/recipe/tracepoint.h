@@ -12,7 +12,15 @@
 
 struct sp_recipe_point;
 
+enum { SP_TRACEPOINT_HIT_NS = 3200 }; /* as hit_ns of struct sp_event */
+
 /* The point refers to `name`, which must outlive it. */
 int sp_tracepoint_point(const char *name, struct sp_recipe_point *ret_point);
+
+/*
+ * Gives the names of all tracepoints that may be asked for, sorted: those of tracefs without what is none (ftrace's
+ * own entries, probes that somebody has set). -EACCES, -ENOENT ...: tracefs cannot be read.
+ */
+int sp_tracepoints_each(void (*each)(void *arg, const char *name), void *arg);
 
 #endif

@@ -50,7 +50,7 @@ static void begin(struct bench *b, uint64_t hz)
 					     .user = true,
 					     .kernel = true,
 					     .no_seek = true,
-					     .window_ns = 10 * SP_NS_PER_S,
+					     .drain_ns = 10 * SP_NS_PER_S,
 					     .frequency_hz = hz};
 	check(sp_capture_new(&o, b->profile, b->workers, &b->capture), "capture");
 	b->naming = (struct sp_naming){.workers = b->workers,
@@ -76,7 +76,7 @@ static void window_run(struct bench *b, uint64_t seconds)
 		poll(polls, n, until > now ? (int)((until - now) / 1000000 + 1) : 0);
 		check(sp_capture_step(b->capture), "step");
 	}
-	check(sp_capture_window(b->capture), "window");
+	check(sp_capture_drain(b->capture), "window");
 	while (sp_capture_is_identifying(b->capture) && sp_workers_outstanding(b->workers))
 		sp_workers_wait(b->workers, 10);
 }

@@ -52,14 +52,14 @@ profile_it() { expect 0 profile -U -f -F 199 -p "$pid" $seconds; }
 end_it() { kill -KILL "$pid"; wait "$pid" 2>/dev/null; }
 
 # inner is at 20000000, outer at 20000100
-start_with '-3600 20000000 80 old inner' '-3600 20000100 80 outer' bad '-3500 20000000 80 inner of two words'
+start_with '-20 20000000 80 old inner' '-20 20000100 80 outer' bad '-10 20000000 80 inner of two words'
 profile_it
 has "$out" ';run_jit;outer;inner of two words;work_a;'
 has_not "$out" 'old inner'
 says 'jit dump: 1 of 4 records make no sense'
 end_it
 # what changes after the first sample cannot be told apart, and both are said; what was moved away before is not there
-start_with '-3600 20000000 80 first' '3600 20000000 80 second' '-3600 20000100 80 outer' 'move -1000 20000100 30000000 80 2'
+start_with '-20 20000000 80 first' '3600 20000000 80 second' '-20 20000100 80 outer' 'move -10 20000100 30000000 80 2'
 profile_it
 has "$out" ';run_jit;\[anon\]\+0x200001[0-9a-f]+;first or second;work_a;'
 # the map names what the dump does not
@@ -85,7 +85,7 @@ says 'jit dump: not a jit dump'
 end_it
 if is_root; then
 	owner=65534
-	start_with '-3600 20000000 80 inner'
+	start_with '-20 20000000 80 inner'
 	profile_it
 	has "$out" ';run_jit;\[anon\]\+0x200001[0-9a-f]{2};\[anon\]\+0x200000[0-9a-f]{2};'
 	says 'jit-[0-9]+.dump: of another user'

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * lives ROUNDS: three threads that work, sleep and touch memory, each in its own measure. Then each one's line:
- * NAME, the ns from its beginning to its end, how often it went to wait, its page faults, as the kernel counted them.
+ * NAME, the ns from its first own step to its last, those from before it was made to when it was seen to have ended, how
+ * often it went to wait, its page faults, the ns that it ran, as the kernel counted them.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ struct life {
 	char name[16];
 	long work_us, sleep_us;
 	long rounds;
-	long long ns, waits, faults;
+	long long ns, outer_ns, waits, faults, ran;
 };
 
 static long long now(clockid_t clock)
@@ -35,6 +36,7 @@ static void life_mark(struct life *l, int sign)
 
 	getrusage(RUSAGE_THREAD, &u);
 	l->ns += sign * now(CLOCK_MONOTONIC);
+	l->ran += sign * now(CLOCK_THREAD_CPUTIME_ID);
 	l->waits += sign * u.ru_nvcsw;
 	l->faults += sign * (u.ru_minflt + u.ru_majflt);
 }
@@ -75,19 +77,24 @@ static void *life(void *arg)
 
 int main(int argc, char **argv)
 {
-	struct life lives[N_THREADS] = {{.name = "life-a", .work_us = 3000, .sleep_us = 9000},
-					{.name = "life-b", .work_us = 500, .sleep_us = 11500},
+	/* in the order in which they end */
+	struct life lives[N_THREADS] = {{.name = "life-a", .work_us = 500, .sleep_us = 11500},
+					{.name = "life-b", .work_us = 3000, .sleep_us = 9000},
 					{.name = "life-c", .work_us = 6000, .sleep_us = 6000}};
 	pthread_t threads[N_THREADS];
 
 	for (int i = 0; i < N_THREADS; i++) {
 		lives[i].rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
+		lives[i].outer_ns = -now(CLOCK_MONOTONIC);
 		if (pthread_create(&threads[i], NULL, life, &lives[i]))
 			return 1;
 	}
-	for (int i = 0; i < N_THREADS; i++)
+	for (int i = 0; i < N_THREADS; i++) {
 		pthread_join(threads[i], NULL);
+		lives[i].outer_ns += now(CLOCK_MONOTONIC);
+	}
 	for (int i = 0; i < N_THREADS; i++)
-		printf("%s %lld %lld %lld\n", lives[i].name, lives[i].ns, lives[i].waits, lives[i].faults);
+		printf("%s %lld %lld %lld %lld %lld\n", lives[i].name, lives[i].ns, lives[i].outer_ns, lives[i].waits,
+		       lives[i].faults, lives[i].ran);
 	return 0;
 }

@@ -70,8 +70,6 @@ expect 2 profile -e cpu,faults -c 5 1
 one_line '-c is for one event, not 2'
 expect 2 agent --source offcpu
 one_line 'the agent does not take offcpu, of which every event counts; it takes cpu'
-expect 2 top -e offcpu
-one_line 'unknown option -e'
 expect 2 profile -e faults -F 99 1
 one_line '-F is not for faults'
 # Several in one table: a row for each library, whichever event met it; the sums are those of the value alone.

@@ -56,11 +56,11 @@ static uint32_t ring_bytes(size_t n_cpus)
 }
 
 /* Tables go before names: names may come later, a cut stack stays cut. */
-static bool may_build_table(void *arg, unsigned n_windows)
+static bool may_build_table(void *arg, unsigned n_drains)
 {
 	const struct sp_sampler_env *env = arg;
 
-	return env->may_parse(env->arg, n_windows > 2 ? 64 : 4U << (2 * (n_windows - 1)));
+	return env->may_parse(env->arg, n_drains > 2 ? 64 : 4U << (2 * (n_drains - 1)));
 }
 
 static int fill_options(const struct sp_sampler *s, struct sp_capture_options *o)
@@ -84,7 +84,7 @@ static int fill_options(const struct sp_sampler *s, struct sp_capture_options *o
 	    .frequency_hz = s->wanted_millihertz / 1000,
 	    .no_seek = true,
 	    .time_own = true,
-	    .window_ns = SP_AGENT_WINDOW_NS,
+	    .drain_ns = SP_AGENT_WINDOW_NS,
 	    .may_build = may_build_table,
 	    .may_build_arg = s->env,
 	    .cpu_changed = env->cpu_changed,
@@ -389,8 +389,8 @@ static void check_upgrades(struct sp_sampler *s, const struct sp_store_window *w
 /* is_end: the profile takes nothing more after it. */
 static int drain_capture(struct sp_sampler *s, bool is_end, bool is_last)
 {
-	const struct sp_capture_keep keep = {.max_files = s->env->max_files / 2, .n_windows = FORGET_AFTER_WINDOWS};
-	int r = is_end ? sp_capture_close(s->capture, &keep) : sp_capture_window(s->capture);
+	const struct sp_capture_keep keep = {.max_files = s->env->max_files / 2, .n_drains = FORGET_AFTER_WINDOWS};
+	int r = is_end ? sp_capture_close(s->capture, &keep) : sp_capture_drain(s->capture);
 
 	s->is_closed = is_end && r >= 0;
 	s->is_last = is_last;
@@ -505,7 +505,7 @@ static int end_names(struct sp_sampler *s)
 int sp_sampler_work(struct sp_sampler *s)
 {
 	bool is_first = !s->is_naming && s->current.came;
-	int r = !is_first ? 0 : s->is_closed ? -EAGAIN : sp_capture_window(s->capture);
+	int r = !is_first ? 0 : s->is_closed ? -EAGAIN : sp_capture_drain(s->capture);
 
 	if (r < 0)
 		tell_current(s, r);

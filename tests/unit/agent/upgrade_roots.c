@@ -202,7 +202,7 @@ static bool begin(struct fixture *f)
 					.follow = true,
 					.user = true,
 					.no_seek = true,
-					.window_ns = 10 * SP_NS_PER_S,
+					.drain_ns = 10 * SP_NS_PER_S,
 					.cache = "",
 					.frequency_hz = HZ};
 	assert_int_equal(sp_profile_new(&f->p), 0);
@@ -285,13 +285,13 @@ static int run(struct fixture *f, enum how how, const char *root, uint8_t build)
 		if (waitpid(pid, &status, WNOHANG) == pid || sp_time_ns(CLOCK_MONOTONIC) > end)
 			fail_msg("the program (%d) is sampled in build %d of its library", (int)how, build);
 		step(f);
-		assert_int_equal(sp_capture_window(f->c), 0);
+		assert_int_equal(sp_capture_drain(f->c), 0);
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	while (sp_capture_is_waiting(f->c) || sp_workers_outstanding(f->w))
 		step(f);
-	assert_int_equal(sp_capture_window(f->c), 0);
+	assert_int_equal(sp_capture_drain(f->c), 0);
 	n = sp_upgrades_check_window(&f->u, f->p, w.wall_ns);
 	assert_int_equal(sp_store_add(f->store, &w, f->p), 0);
 	sp_profile_clear_rows(f->p);

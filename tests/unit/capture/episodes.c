@@ -32,11 +32,24 @@ static void episode_waits(void **state)
 	assert_int_equal(sp_profile_n_rows(m.p), 1);
 	assert_int_equal(sp_profile_row(m.p, 0)->values[0], 2);
 	assert_int_equal(sp_profile_row(m.p, 0)->values[1], 2500);
-	m.c->o.min_ns = 2001; /* shorter ones than asked for are none, though they have not ended */
+	episode.min_ns = 2001; /* shorter ones than asked for are none, though they have not ended */
+	assert_int_equal(bpf_map_update_elem(m.c->episodes_fd, &at, &episode, BPF_ANY), 0);
 	assert_int_equal(sp_drain_episodes(m.c, 3000), 0);
 	assert_int_equal(sp_profile_row(m.p, 0)->values[1], 2500);
 	assert_int_equal(sp_drain_episodes(m.c, 3001), 0);
 	assert_int_equal(sp_profile_row(m.p, 0)->values[1], 4501);
+	episode.is_counted = 1; /* a part of it was counted before: the rest is no other episode, however short */
+	assert_int_equal(bpf_map_update_elem(m.c->episodes_fd, &at, &episode, BPF_ANY), 0);
+	assert_int_equal(sp_drain_episodes(m.c, 1001), 0);
+	assert_int_equal(sp_profile_row(m.p, 0)->values[0], 3);
+	assert_int_equal(sp_profile_row(m.p, 0)->values[1], 4502);
+	episode.is_counted = 0; /* one that is longer by now than asked for is none */
+	episode.max_ns = 2001;
+	assert_int_equal(bpf_map_update_elem(m.c->episodes_fd, &at, &episode, BPF_ANY), 0);
+	assert_int_equal(sp_drain_episodes(m.c, 3002), 0);
+	assert_int_equal(sp_profile_row(m.p, 0)->values[1], 4502);
+	assert_int_equal(sp_drain_episodes(m.c, 3001), 0);
+	assert_int_equal(sp_profile_row(m.p, 0)->values[1], 6503);
 	assert_int_equal(m.c->stats.n_lost_frames, 0);
 	close(m.c->episodes_fd);
 	free(r);

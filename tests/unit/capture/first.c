@@ -71,10 +71,10 @@ static void check(struct sp_capture *c)
 	assert_int_equal(n_ids(c), c->stats.n_files);
 }
 
-static bool any_table(void *arg, unsigned n_windows)
+static bool any_table(void *arg, unsigned n_drains)
 {
 	(void)arg;
-	return n_windows > 0;
+	return n_drains > 0;
 }
 
 static void all_files(bool (*may_build)(void *, unsigned))

@@ -72,7 +72,7 @@ static void options_make(struct session *s)
 					   .kernel = true,
 					   .no_seek = true,
 					   .time_own = true,
-					   .window_ns = 10 * SP_NS_PER_S,
+					   .drain_ns = 10 * SP_NS_PER_S,
 					   .cpu_changed = changed,
 					   .cache = "",
 					   .frequency_hz = HZ};
@@ -185,7 +185,7 @@ static void check_window(const struct session *s, unsigned ms, bool has_session)
 	assert_true(seen.complete >= (has_session ? seen.n / 4 : seen.n * 9 / 10));
 }
 
-static const struct sp_capture_keep keep_all = {.max_files = 1000, .n_windows = 1000};
+static const struct sp_capture_keep keep_all = {.max_files = 1000, .n_drains = 1000};
 static const struct sp_capture_keep keep_none = {0};
 
 static void renew(struct session *s, const struct sp_capture_keep *keep)
@@ -222,14 +222,14 @@ static void test_windows(void **state)
 		skip();
 	burn(300);
 	settle(&s);
-	assert_int_equal(sp_capture_window(s.c), 0);
+	assert_int_equal(sp_capture_drain(s.c), 0);
 	check_window(&s, 300, true);
 	n_files = sp_profile_n_files(s.p);
 	for (i = 0; i < 3; i++) {
 		sp_profile_clear_rows(s.p);
 		assert_int_equal(sp_profile_n_rows(s.p), 0);
 		burn(300);
-		assert_int_equal(sp_capture_window(s.c), 0);
+		assert_int_equal(sp_capture_drain(s.c), 0);
 		check_window(&s, 300, false);
 	}
 	assert_int_equal(sp_profile_n_files(s.p), n_files);
@@ -258,7 +258,7 @@ static void test_renewal(void **state)
 			renew(&s, &keep_all);
 		assert_int_equal(sp_profile_n_rows(s.p), 0);
 		burn(300);
-		assert_int_equal(sp_capture_window(s.c), 0);
+		assert_int_equal(sp_capture_drain(s.c), 0);
 		check_window(&s, 300, false);
 		assert_int_equal(look(s.p).cut, 0);
 		sp_capture_size(s.c, &after);
@@ -336,7 +336,7 @@ static void test_numbers_are_given_again(void **state)
 	settle(&s);
 	burn(300);
 	settle(&s);
-	assert_int_equal(sp_capture_window(s.c), 0);
+	assert_int_equal(sp_capture_drain(s.c), 0);
 	check_window(&s, 400, true);
 	session_end(&s);
 }
@@ -353,10 +353,10 @@ static void test_rate(void **state)
 	burn(100);
 	settle(&s);
 	assert_int_equal(sp_capture_rate(s.c, HZ * 1000 / 4), 0);
-	assert_int_equal(sp_capture_window(s.c), 0);
+	assert_int_equal(sp_capture_drain(s.c), 0);
 	sp_profile_clear_rows(s.p);
 	burn(1000);
-	assert_int_equal(sp_capture_window(s.c), 0);
+	assert_int_equal(sp_capture_drain(s.c), 0);
 	seen = look(s.p);
 	print_message("%ld samples in a second at a quarter of %d Hz\n", (long)seen.n, HZ);
 	assert_in_range(seen.n, HZ / 8, HZ / 2);
@@ -433,7 +433,7 @@ static struct told tell(struct session *s)
 {
 	struct told t = {.before_ns = (double)sp_time_ns(CLOCK_MONOTONIC), .stolen_ns = stolen_ns()};
 
-	assert_int_equal(sp_capture_window(s->c), 0);
+	assert_int_equal(sp_capture_drain(s->c), 0);
 	t.after_ns = (double)sp_time_ns(CLOCK_MONOTONIC);
 	for (uint32_t i = 0; i < sp_profile_n_rows(s->p); i++)
 		t.cpu_ns += (double)sp_profile_row(s->p, i)->values[1];

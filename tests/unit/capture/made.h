@@ -53,7 +53,7 @@ static inline struct made made_new(void)
 	m.c->value_of[0][1] = 1;
 	m.c->stats_fd = m.c->episodes_fd = -1;
 	assert_int_equal(sp_workers_new(&(struct sp_workers_options){0}, &m.c->workers), 0);
-	m.c->shared.window = &window;
+	m.c->shared.drain = &window;
 	assert_int_equal(sp_numbers_init(&m.c->file_keys), 0);
 	assert_int_equal(sp_numbers_init(&m.c->process_keys), 0);
 	assert_int_equal(sp_numbers_init(&m.c->words), 0);

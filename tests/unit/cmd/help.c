@@ -86,8 +86,8 @@ static void test_list_is_by_purpose(void **state)
 	char *text = list_text(sp_help_all), *sample, *check;
 
 	(void)state;
-	sample = strstr(text, "Sample what runs:\n  profile    stacks\n");
-	check = strstr(text, "Check this machine:\n  doctor     what works\n");
+	sample = strstr(text, "Sample what runs:\n  profile     stacks\n");
+	check = strstr(text, "Check this machine:\n  doctor      what works\n");
 	assert_true(sample && check && sample < check);
 	assert_null(strstr(text, "Count calls"));
 	free(text);

@@ -13,7 +13,7 @@
 
 struct args {
 	bool dry, all;
-	const char *file;
+	const char *file, *maybe;
 	uint64_t hz, count, seconds, lines, bytes;
 	struct sp_u32_list pids, cpus;
 	int colour;
@@ -37,6 +37,7 @@ static const struct sp_option options[] = {
     {SP_OPT_BYTES, 0, "memory", "SIZE", "", AT(bytes), .min = 1024, .max = 1ULL << 40},
     {SP_OPT_LIST, 'p', "pid", "PID", "", AT(pids), .min = 1, .max = 1000, .excludes = 2},
     {SP_OPT_RANGES, 'C', "cpu", "CPU", "", AT(cpus), .min = 0, .max = 100000},
+    {SP_OPT_STRING, 'm', "maybe", "[GLOB]", "", AT(maybe), .without = "none"},
     {SP_OPT_CHOICE, 0, "colour", "C", "", AT(colour), .choice = colour},
     {SP_OPT_OPERAND, 0, NULL, "SECONDS", "", AT(seconds), .min = 1, .max = 60},
     {SP_OPT_OPERAND, 0, NULL, "LINES", "", AT(lines), .min = 1, .max = 60},
@@ -111,6 +112,22 @@ static void test_dash_and_digit(void **state)
 	assert_string_equal(a.file, "-15m");
 	assert_int_equal(a.seconds, 10);
 	refused("-15m", "SECONDS: '-15m' is not a whole number");
+}
+
+static void test_value_that_may_be_left_out(void **state)
+{
+	static const struct {
+		const char *line, *value;
+	} cases[] = {{"--maybe", "none"},  {"--maybe x*", "x*"}, {"-m x", "x"},   {"-mx", "x"},
+		     {"-m --dry", "none"}, {"--maybe=x 5", "x"}, {"-dm", "none"}, {"-m -- ls", "none"}};
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct args a;
+
+		assert_int_equal(parse(cases[i].line, &a), SP_PARSED);
+		assert_string_equal(a.maybe, cases[i].value);
+	}
 }
 
 static void test_command_after_dashes(void **state)
@@ -254,6 +271,7 @@ int main(void)
 	    cmocka_unit_test(operands_are_gathered),
 	    cmocka_unit_test(test_every_way_to_write_an_option),
 	    cmocka_unit_test(test_dash_and_digit),
+	    cmocka_unit_test(test_value_that_may_be_left_out),
 	    cmocka_unit_test(test_command_after_dashes),
 	    cmocka_unit_test(test_lists),
 	    cmocka_unit_test(test_numbers),

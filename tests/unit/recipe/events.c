@@ -81,12 +81,58 @@ static void periods(void **state)
 	}
 }
 
+static size_t n_ops(const struct sp_recipe *recipe)
+{
+	size_t n = 0;
+
+	while (n < SP_N_OPS && recipe->points[0].slot.ops[n].kind != SP_OP_END)
+		n++;
+	return n;
+}
+
+/* Which waits count is said of the set's own recipes: those of the table stay as they are. */
+static void waits(void **state)
+{
+	const struct sp_recipe *offcpu = sp_recipe_find("offcpu");
+	struct sp_waits disk = {.threads = SP_WAIT_KERNEL, .by_state = true, .state = 2};
+	struct sp_recipe_set set;
+
+	(void)state;
+	assert_int_equal(sp_recipe_set_parse("cpu,offcpu", &set), 0);
+	assert_int_equal(sp_recipe_set_waits(&set, &(struct sp_waits){0}), 0);
+	assert_memory_equal(set.recipes[1], offcpu, sizeof(*offcpu));
+	assert_int_equal(sp_recipe_set_waits(&set, &disk), 0);
+	assert_ptr_equal(set.recipes[0], &sp_recipe_cpu);
+	assert_ptr_not_equal(set.recipes[1], offcpu);
+	assert_int_equal(n_ops(set.recipes[1]), n_ops(offcpu) + 4);
+	assert_int_equal(set.recipes[1]->points[0].slot.flags,
+			 (offcpu->points[0].slot.flags & ~(sp_u32)(SP_SLOT_NO_KTHREAD | SP_SLOT_ALL_WAITS)) |
+			     SP_SLOT_KTHREAD);
+	assert_int_equal(set.recipes[1]->points[2].slot.flags,
+			 offcpu->points[2].slot.flags & ~(sp_u32)SP_SLOT_ALL_WAITS);
+	assert_true(offcpu->points[0].slot.flags & SP_SLOT_NO_KTHREAD);
+	sp_recipe_set_done(&set);
+	assert_int_equal(sp_recipe_set_parse("locks", &set), 0);
+	assert_int_equal(sp_recipe_set_waits(&set, &disk), -EINVAL);
+	sp_recipe_set_done(&set);
+}
+
+/* What one costs is told of all that could be measured. */
+static void costs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; sp_recipe_at(i); i++)
+		assert_in_range(sp_recipe_at(i)->hit_ns, 500, 100000);
+	for (size_t i = 0; sp_event_at(i); i++)
+		if (sp_event_at(i)->type == PERF_TYPE_SOFTWARE)
+			assert_in_range(sp_event_at(i)->hit_ns, 500, 100000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(names),
-	    cmocka_unit_test(unknown),
-	    cmocka_unit_test(periods),
+	    cmocka_unit_test(waits),   cmocka_unit_test(costs),   cmocka_unit_test(names),
+	    cmocka_unit_test(unknown), cmocka_unit_test(periods),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
