@@ -21,7 +21,7 @@ not_commands_of_readme() {
 }
 commands_of_help() {
 	local name
-	for name in $("$SOPROF" --help | sed -nE 's/^  ([a-z]+) +.*/\1/p'); do
+	for name in $("$SOPROF" --help | sed -nE 's/^  ([a-z][a-z-]*) +.*/\1/p'); do
 		"$SOPROF" "$name" --help | sed -n '/^examples:$/,$s/^  //p' | sed 's/   *[^ ].*$//'
 	done
 }

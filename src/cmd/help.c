@@ -23,7 +23,7 @@ static void list_group(const struct sp_cmd *const *cmds, enum sp_cmd_group group
 		if (!any)
 			fprintf(out, "\n%s:\n", headings[group]);
 		any = true;
-		fprintf(out, "  %-10s %s\n", (*cmds)->name, (*cmds)->summary);
+		fprintf(out, "  %-11s %s\n", (*cmds)->name, (*cmds)->summary);
 	}
 }
 
@@ -35,8 +35,8 @@ void sp_help_all(const struct sp_cmd *const *cmds, FILE *out)
 	      out);
 	for (int group = 0; group < SP_CMD_N_GROUPS; group++)
 		list_group(cmds, (enum sp_cmd_group)group, out);
-	fputs("\n  --help     this page\n"
-	      "  --version  the version\n",
+	fputs("\n  --help      this page\n"
+	      "  --version   the version\n",
 	      out);
 }
 

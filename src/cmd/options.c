@@ -73,9 +73,12 @@ static bool looks_like_option(const struct parse *p, const char *word)
  */
 static int next_value(struct parse *p, const struct sp_option *o, const char *shown, const char **ret_value)
 {
-	if (p->at >= p->argc || looks_like_option(p, p->argv[p->at]))
+	if (p->at < p->argc && !looks_like_option(p, p->argv[p->at]))
+		*ret_value = p->argv[p->at++];
+	else if (o->without)
+		*ret_value = o->without;
+	else
 		return sp_fail_said(-EINVAL, "%s needs a value: %s", shown, o->arg);
-	*ret_value = p->argv[p->at++];
 	return 0;
 }
 

@@ -61,7 +61,8 @@ struct sp_option {
 	uint32_t excludes;
 	/* OTHER: stores the value in the command's struct; `shown` is what messages call the option. 0 or -EINVAL. */
 	int (*parse)(const struct sp_option *o, const char *shown, const char *value, void *args);
-	char separator; /* OTHER, STRING: of a list of values in one; 0 = there is one value only */
+	char separator;      /* OTHER, STRING: of a list of values in one; 0 = there is one value only */
+	const char *without; /* the value if none follows; NULL = one must */
 };
 
 enum sp_parsed { SP_PARSED = 0, SP_PARSED_HELP = 1 }; /* HELP: --help or -h was met; nothing after it was looked at */

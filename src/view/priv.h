@@ -57,6 +57,11 @@ struct sp_shown_row {
 	uint32_t comm;         /* string */
 	struct sp_half user, kernel;
 };
+/* As many of the units that are asked for. */
+static inline int64_t sp_view_divided(const struct sp_view_options *o, int64_t value)
+{
+	return o->divisor ? value / o->divisor : value;
+}
 struct sp_rows {
 	struct sp_intern *keys;
 	struct sp_shown_row *rows;

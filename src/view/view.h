@@ -40,6 +40,7 @@ struct sp_view_options {
 	bool absolute;               /* svg: differences of values, not of shares */
 	bool icicle;                 /* svg: the root at the top */
 	bool user_only, kernel_only; /* sampled with -U, -K: no delimiters, no placeholders for the other half */
+	uint32_t divisor;            /* text, folded: values are shown as so many, rounded down; 0 = each */
 	bool delimiter;              /* text, folded: -d */
 	bool annotate;               /* text, folded: -a: kernel frames end in _[k] */
 	bool verbose;                /* text: -v: name+0xOFFSET [library] */

@@ -75,6 +75,19 @@ if is_root; then
 	fi
 fi
 
+# What it says of each recipe is what profile does.
+cp "$out" "$dir/said"
+for recipe in offcpu locks faults; do
+	cp "$dir/said" "$out"
+	said=$(state recipe_$recipe)
+	run profile -e $recipe -o "$dir/x.pb.gz" -- true
+	case $said in
+	yes | partly) [ "$status" = 0 ] || fail "$recipe to work, as doctor says" ;;
+	no) [ "$status" = 3 ] || fail "$recipe not to work, as doctor says" ;;
+	*) fail "doctor to speak of $recipe" ;;
+	esac
+done
+
 # What it says of `profile` is what profile does.
 run profile -K -F 99 -- true
 can=$status
@@ -121,7 +134,7 @@ as_nobody "" doctor --json
 is "$status" 3 "exit code"
 common
 lockdown
-for key in root cap_bpf cap_sys_ptrace bpf bpf_programs perf_all recipe_cpu map_files uprobe uprobe_multi fentry; do
+for key in root cap_bpf cap_sys_ptrace bpf bpf_programs perf_all recipe_cpu recipe_offcpu recipe_locks map_files uprobe uprobe_multi fentry; do
 	is_state $key no
 done
 is_state perf_own_user "$([ "$paranoid" -lt 3 ] && echo yes || echo no)"

@@ -49,6 +49,20 @@ expect 0 profile -F $hz -p "$victim" --format table --by library $span
 cp "$out" "$dir/profile"
 near 'the library' 'libplt\.so$'
 near 'the program' ' plt$'
+# --- other costs
+expect 0 top --batch --over $span -e offcpu --process "$victim" --limit 3
+has "$out" '^soprof top -e offcpu: libraries by total, samples of [0-9]+$'
+has "$out" '^last [0-9]+ s: [0-9.]+ threads waiting, [0-9]+ samples, lost [0-9]+, own sampling$'
+has "$out" '^self % +total % +ms/s +samples .*library$'
+expect 0 top --batch --over $span -e faults --limit 3
+has "$out" '^last [0-9]+ s: [0-9.]+ a second, [0-9]+ samples'
+has "$out" '^self % +total % +per second +samples .*library$'
+expect 2 top -e cpu,offcpu
+one_line 'top shows one event, not cpu,offcpu'
+expect 2 top -e offcpu --agent
+one_line "--event is for top's own sampling"
+expect 2 top -e offcup
+one_line 'did you mean offcpu'
 expect 0 top --batch --over $span -F $hz --process "$victim" --by functions --sort name
 cp "$out" "$dir/top"
 expect 0 profile -F $hz -p "$victim" --format table --by function $span

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * doctor_trial.c: runs a recipe for a moment.
+ * doctor_trial.c: runs recipes for a moment.
  *
- * Its programs are loaded and attached on every CPU, a child of ours burns CPU time, and its stacks are examined.
- * Nothing is written, and nothing stays attached.
+ * Of cpu, the programs are loaded and attached on every CPU, a child of ours burns CPU time, and its stacks are
+ * examined. The others are attached, all in one session if they work. Nothing is written, and nothing stays attached.
  */
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/capture.h"
 #include "cmd/doctor/doctor.h"
-#include "proc/process.h"
+#include "cmd/profile/profile_try.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
-#include "worker/worker.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -29,11 +28,7 @@ struct trial {
 	const struct sp_recipe *recipe;
 	enum sp_backend_kind backend;
 	bool user_mode_only;
-	struct sp_workers *workers;
-	struct sp_profile *profile;
-	struct sp_capture *capture;
-	uint32_t *cpus;
-	size_t n_cpus;
+	struct sp_trial session;
 	pid_t child;
 	uint32_t target; /* the child; the session keeps a pointer to it */
 	int64_t n_samples, n_complete;
@@ -71,46 +66,35 @@ static uint64_t child_ns(const struct trial *t)
 
 static int trial_open(struct trial *t)
 {
-	struct sp_workers_options one = {.n_parsers = 1};
-	struct sp_capture_options o = {.recipes = {t->recipe},
-				       .backend = t->backend,
-				       .user_mode_only = t->user_mode_only,
-				       .user = true,
-				       .kernel = true,
-				       .frequency_hz = TRIAL_HZ,
-				       .filter = SP_TARGETS_TGID,
-				       .targets = &t->target,
-				       .n_targets = 1,
-				       .cache = ""};
-	int r = sp_workers_new(&one, &t->workers);
-
-	if (r >= 0)
-		r = sp_profile_new(&t->profile);
-	if (r >= 0)
-		r = sp_process_cpus_online(&t->cpus, &t->n_cpus);
-	o.cpus = t->cpus;
-	o.n_cpus = t->n_cpus;
-	return r < 0 ? r : sp_capture_new(&o, t->profile, t->workers, &t->capture);
+	return sp_trial_open(&t->session, (struct sp_capture_options){.recipes = {t->recipe},
+								      .backend = t->backend,
+								      .user_mode_only = t->user_mode_only,
+								      .user = true,
+								      .kernel = true,
+								      .frequency_hz = TRIAL_HZ,
+								      .filter = SP_TARGETS_TGID,
+								      .targets = &t->target,
+								      .n_targets = 1});
 }
 
 /* Until the child has had so much of a CPU, however busy the machine is. */
 static int trial_sample(struct trial *t)
 {
 	uint64_t began_ns, give_up_ns;
-	int r = sp_capture_start(t->capture);
+	int r = sp_capture_start(t->session.capture);
 
 	began_ns = child_ns(t);
 	give_up_ns = sp_time_ns(CLOCK_MONOTONIC) + GIVE_UP_MS * 1000000ULL;
 	while (r >= 0 && child_ns(t) - began_ns < BURN_MS * 1000000ULL && sp_time_ns(CLOCK_MONOTONIC) < give_up_ns)
-		r = sp_capture_run(t->capture, STEP_MS * 1000000ULL, -1, -1);
-	return r < 0 ? r : sp_capture_finish(t->capture);
+		r = sp_capture_run(t->session.capture, STEP_MS * 1000000ULL, -1, -1);
+	return r < 0 ? r : sp_capture_finish(t->session.capture);
 }
 
 static void trial_count(struct trial *t)
 {
-	for (uint32_t i = 0; i < sp_profile_n_rows(t->profile); i++) {
-		const struct sp_row *row = sp_profile_row(t->profile, i);
-		struct sp_stack stack = sp_profile_stack(t->profile, row->user);
+	for (uint32_t i = 0; i < sp_profile_n_rows(t->session.profile); i++) {
+		const struct sp_row *row = sp_profile_row(t->session.profile, i);
+		struct sp_stack stack = sp_profile_stack(t->session.profile, row->user);
 
 		t->n_samples += row->values[0];
 		t->n_complete += row->user && stack.stack_class == SP_CLASS_COMPLETE ? row->values[0] : 0;
@@ -123,10 +107,7 @@ static void trial_done(struct trial *t)
 		kill(t->child, SIGKILL);
 		waitpid(t->child, NULL, 0);
 	}
-	sp_workers_free(t->workers);
-	sp_capture_free(t->capture);
-	sp_profile_free(t->profile);
-	free(t->cpus);
+	sp_trial_done(&t->session);
 }
 
 static int trial_run(struct trial *t)
@@ -192,6 +173,46 @@ static void recipe_try(struct sp_doctor *d, const char *key, const char *what, s
 	trial_done(t);
 }
 
+/* --- the others --- */
+/* Without BPF perf_event_open serves, for what is a perf event. */
+static void other_refused(struct sp_doctor *d, size_t i, const char *key, const char *what, int r)
+{
+	struct trial by_bpf = {.backend = SP_BACKEND_BPF};
+
+	if (!sp_recipe_has(sp_recipe_at(i), SP_AT_RAW) && d->can_own) {
+		sp_doctor_add(d, key, what, SP_DOCTOR_PARTLY, "of own programs, without BPF, as -e cpu");
+		sp_doctor_cure(d, "that of the recipe cpu");
+		sp_error_clear();
+		return;
+	}
+	refused(d, key, what, &by_bpf, r);
+}
+
+/* They share the kernel half with cpu, whose stacks have been looked at: it is enough that they are attached. */
+static void others_try(struct sp_doctor *d)
+{
+	static char keys[SP_MAX_RECIPES][32], whats[SP_MAX_RECIPES][32]; /* a check keeps pointers to them */
+	struct sp_recipe_trial trials[SP_MAX_RECIPES] = {0};
+
+	if (!d->no_bpf)
+		sp_recipe_trials(trials);
+	for (size_t i = 0; i < SP_MAX_RECIPES && sp_recipe_at(i); i++) {
+		int r = d->no_bpf ? -EPERM : trials[i].result;
+
+		if (sp_recipe_at(i) == &sp_recipe_cpu)
+			continue;
+		snprintf(keys[i], sizeof(keys[i]), "recipe_%s", sp_recipe_at(i)->name);
+		snprintf(whats[i], sizeof(whats[i]), "profile -e %s", sp_recipe_at(i)->name);
+		if (trials[i].why)
+			sp_fail_said(r, "%s", trials[i].why);
+		if (r)
+			other_refused(d, i, keys[i], whats[i], r);
+		else
+			sp_doctor_add(d, keys[i], whats[i], SP_DOCTOR_YES, "tried: it could be attached");
+	}
+	sp_recipe_trials_done(trials);
+}
+
 void sp_doctor_recipes(struct sp_doctor *d)
 {
 	struct trial all = {.recipe = &sp_recipe_cpu, .backend = SP_BACKEND_BPF, .child = -1};
@@ -200,4 +221,5 @@ void sp_doctor_recipes(struct sp_doctor *d)
 
 	recipe_try(d, "recipe_cpu", "profile (recipe cpu)", &all);
 	recipe_try(d, "recipe_cpu_own", "profile of own programs", &own);
+	others_try(d);
 }

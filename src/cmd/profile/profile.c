@@ -69,6 +69,7 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	    .frequency_hz = a->frequency_hz,
 	    .period = a->period,
 	    .min_ns = a->min_us * 1000,
+	    .max_ns = a->max_us ? a->max_us * 1000 + 999 : 0, /* of a part of a microsecond bcc knows nothing */
 	};
 	memcpy(o->recipes, a->recipes.recipes, sizeof(o->recipes));
 	targets_choose(a, o);
@@ -305,8 +306,7 @@ int sp_cmd_profile_run(const struct sp_profile_args *a)
 	if (r >= 0)
 		r = session_show(&s);
 	if (r < 0)
-		code =
-		    sp_cmd_error(&sp_cmd_profile, r, r == -ECHILD ? sp_child_code(&s.child) : sp_sampling_exit_code(r));
+		code = sp_cmd_error(a->cmd, r, r == -ECHILD ? sp_child_code(&s.child) : sp_sampling_exit_code(r));
 	else if (a->command)
 		code = sp_child_code(&s.child);
 	sp_profile_session_done(&s);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/output.h"
+#include "cmd/profile/profile_parts.h"
 #include "proc/process.h"
 
 #include <errno.h>
@@ -47,6 +48,14 @@ static const char *unwind_choice(size_t i)
 	return i < SP_COUNT(names) ? names[i] : NULL;
 }
 
+/* A glob, or nothing. */
+static int list_parse(const struct sp_option *o, const char *shown, const char *value, void *args)
+{
+	(void)o, (void)shown;
+	((struct sp_profile_args *)args)->list = value;
+	return 0;
+}
+
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct sp_profile_args, member)
 const struct sp_option sp_profile_options[] = {
@@ -74,6 +83,7 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_FLAG, 0, "no-debuginfod", NULL, "ask no server for debug files", AT(no_debuginfod)},
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "debug files are here too", AT(debug_dirs)},
 	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "SYSTEM:EVENT, any tracepoint, or", AT(events), .choice = event_choice},
+	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which events there are, what they cost, and whether they work here", .parse = list_parse, .without = ""},
 	{SP_OPT_NUMBER, 0, "min", "US", "waits of at least so many microseconds only (1)", AT(min_us), .min = 1, .max = 3600000000ULL},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},
@@ -143,12 +153,32 @@ static int check_rate(struct sp_profile_args *a)
 	return 0;
 }
 
+/* bcc takes all threads, where its user names none; without any of this the recipe stays as it is. */
+static int set_waits(struct sp_profile_args *a)
+{
+	struct sp_waits waits = {.by_state = a->state != SP_ANY_STATE, .state = a->state};
+
+	if (a->max_us && a->min_us > a->max_us)
+		return sp_fail_said(-EINVAL, "no wait has %llu us and more, and %llu us and less",
+				    (unsigned long long)a->min_us, (unsigned long long)a->max_us);
+	if (!a->in_us)
+		return 0;
+	waits.threads = a->user_threads ? SP_WAIT_USER : a->kernel_threads ? SP_WAIT_KERNEL : SP_WAIT_ALL;
+	return sp_recipe_set_waits(&a->recipes, &waits);
+}
+
 static int check_min(const struct sp_profile_args *a)
 {
 	for (size_t i = 0; i < a->recipes.n; i++)
 		if (a->recipes.recipes[i]->min_ns)
 			return 0;
 	return sp_fail_said(-EINVAL, "--min is for events that last: offcpu, locks");
+}
+
+/* Of all the others nothing would come. */
+static int check_list(int argc)
+{
+	return argc <= 2 ? 0 : sp_fail_said(-EINVAL, "--list goes alone, or with a glob: --list 'sched:*'");
 }
 
 static int set_events(struct sp_profile_args *a)
@@ -163,6 +193,8 @@ static int set_events(struct sp_profile_args *a)
 		return sp_fail(r, "-e");
 	if (r >= 0 && a->min_us)
 		r = check_min(a);
+	if (r >= 0)
+		r = set_waits(a);
 	if (r >= 0 && a->period)
 		r = check_period(a);
 	return r < 0 ? r : check_rate(a);
@@ -190,26 +222,40 @@ static int set_view(struct sp_profile_args *a)
 	return sp_output_fits(a->view, a->output);
 }
 
-int sp_profile_args_parse(int argc, char **argv, struct sp_profile_args *ret_args)
+void sp_profile_args_default(struct sp_profile_args *ret_args)
 {
-	int r;
-
 	*ret_args = (struct sp_profile_args){
+	    .cmd = &sp_cmd_profile,
 	    .stack_storage = DEFAULT_STACKS,
 	    .hash_storage = DEFAULT_ROWS,
 	    .max_memory_bytes = DEFAULT_MEMORY,
+	    .state = SP_ANY_STATE,
 	    .by = -1,
 	    .view_number = -1,
 	};
-	r = sp_options_parse(sp_profile_options, argc, argv, ret_args);
+}
+
+int sp_profile_args_parse_for(const struct sp_cmd *cmd, int argc, char **argv, struct sp_profile_args *args)
+{
+	int r = sp_options_parse(cmd->options, argc, argv, args);
+
+	args->cmd = cmd;
 	if (r != SP_PARSED)
 		return r;
-	r = set_events(ret_args);
+	if (args->list)
+		return check_list(argc);
+	r = set_events(args);
 	if (r == 0)
-		r = set_view(ret_args);
+		r = set_view(args);
 	if (r == 0)
-		r = check_cpus(ret_args);
-	return r < 0 ? r : check_targets(ret_args);
+		r = check_cpus(args);
+	return r < 0 ? r : check_targets(args);
+}
+
+int sp_profile_args_parse(int argc, char **argv, struct sp_profile_args *ret_args)
+{
+	sp_profile_args_default(ret_args);
+	return sp_profile_args_parse_for(&sp_cmd_profile, argc, argv, ret_args);
 }
 
 void sp_profile_args_done(struct sp_profile_args *a)

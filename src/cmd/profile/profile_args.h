@@ -16,14 +16,21 @@
 #include "recipe/recipe.h"
 #include "view/view.h"
 
+#define SP_ANY_STATE UINT64_MAX
+
 struct sp_profile_args {
+	const struct sp_cmd *cmd;            /* whose command line it was */
 	struct sp_u32_list pids, tids, cpus; /* empty = all */
 	bool user_only, kernel_only;
 	bool delimiter, annotate, folded, include_idle, addresses, verbose;
-	uint64_t frequency_hz; /* 0 when period is given */
-	uint64_t period;       /* of the event; 0 = by frequency */
-	uint64_t min_us;       /* of what lasts; 0 = the recipe's */
-	uint64_t duration_s;   /* 0 = until Ctrl-C, or the command's end */
+	uint64_t frequency_hz;             /* 0 when period is given */
+	uint64_t period;                   /* of the event; 0 = by frequency */
+	uint64_t min_us;                   /* of what lasts; 0 = the recipe's */
+	uint64_t max_us;                   /* 0 = none */
+	uint64_t state;                    /* as struct sp_waits has it; SP_ANY_STATE */
+	bool user_threads, kernel_threads; /* these alone; neither: all, if `in_us`; else what the recipe says */
+	bool in_us;                        /* the layout of bcc's offcputime, whose values are microseconds */
+	uint64_t duration_s;               /* 0 = until Ctrl-C, or the command's end */
 	uint64_t stack_storage, hash_storage, max_memory_bytes;
 	const char *library, *comm, *cgroup; /* NULL = any */
 	bool no_debuginfod, with_lines;
@@ -32,6 +39,7 @@ struct sp_profile_args {
 	char **command;         /* NULL at its end; NULL = none */
 	const struct sp_view *view;
 	const char *events; /* as given; NULL = cpu */
+	const char *list;   /* NULL, or the events that match this glob are listed, and nothing else; "" = all */
 	struct sp_recipe_set recipes;
 	int by;          /* enum sp_total_by, or -1 when not asked */
 	int unwind;      /* enum sp_unwind_mode */
@@ -43,6 +51,9 @@ extern const struct sp_example sp_profile_examples[];
 
 /* Fills *ret_args with the defaults, then from the arguments. SP_PARSED, SP_PARSED_HELP or a negative errno. */
 int sp_profile_args_parse(int argc, char **argv, struct sp_profile_args *ret_args);
+/* The same for another command that does what profile does: by its table, into what already has its own defaults. */
+void sp_profile_args_default(struct sp_profile_args *ret_args);
+int sp_profile_args_parse_for(const struct sp_cmd *cmd, int argc, char **argv, struct sp_profile_args *args);
 void sp_profile_args_done(struct sp_profile_args *a); /* also after a failure */
 
 /* The command itself: samples by its arguments, prints, and returns the exit code. In profile.c. */

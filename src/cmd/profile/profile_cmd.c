@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile_cmd.c: `soprof profile` as a command: parses the arguments and calls profile.c. */
 #include "cmd/profile/profile_args.h"
+#include "cmd/profile/profile_list.h"
 
 static int profile_cmd_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
@@ -8,7 +9,7 @@ static int profile_cmd_run(const struct sp_cmd *cmd, int argc, char **argv)
 	int code, r = sp_profile_args_parse(argc, argv, &args);
 
 	if (sp_cmd_parsed(cmd, r, &code))
-		code = sp_cmd_profile_run(&args);
+		code = args.list ? sp_profile_list(args.list) : sp_cmd_profile_run(&args);
 	sp_profile_args_done(&args);
 	return code;
 }

@@ -39,6 +39,8 @@ static void who_print(FILE *out, const struct sp_profile_args *a)
 		numbers_print(out, "TID", &a->tids);
 	else if (a->command)
 		fprintf(out, "%s", a->command[0]);
+	else if (a->user_threads || a->kernel_threads)
+		fputs(a->user_threads ? "user threads" : "kernel threads", out);
 	else
 		fprintf(out, "all threads");
 }
@@ -49,11 +51,13 @@ static void what_print(FILE *out, const struct sp_profile_args *a)
 	const char *counting = "Counting ";
 	bool has_rate = sp_recipe_set_has_rate(&a->recipes);
 
-	if (a->period)
+	if (a->in_us)
+		fputs("Tracing off-CPU time (us)", out);
+	else if (a->period)
 		fprintf(out, "Sampling at every %llu events", (unsigned long long)a->period);
 	else if (has_rate)
 		fprintf(out, "Sampling at %llu Hertz", (unsigned long long)a->frequency_hz);
-	for (size_t i = 0; i < a->recipes.n && !a->period; i++) {
+	for (size_t i = 0; i < a->recipes.n && !a->period && !a->in_us; i++) {
 		if (sp_recipe_has_rate(a->recipes.recipes[i]))
 			continue;
 		fprintf(out, "%s%s%s", has_rate ? " and counting " : counting, a->recipes.recipes[i]->name,
@@ -64,7 +68,7 @@ static void what_print(FILE *out, const struct sp_profile_args *a)
 	fputs(" of ", out);
 }
 
-static void header_write(FILE *out, const struct sp_profile_args *a)
+static void subtitle_write(FILE *out, const struct sp_profile_args *a)
 {
 	size_t i;
 
@@ -74,9 +78,13 @@ static void header_write(FILE *out, const struct sp_profile_args *a)
 	for (i = 0; i < a->cpus.n; i++)
 		fprintf(out, "%s%u", i ? "," : " on CPU#", a->cpus.values[i]);
 	if (a->duration_s)
-		fprintf(out, " for %llu secs.\n", (unsigned long long)a->duration_s);
-	else
-		fprintf(out, "... Hit Ctrl-C to end.\n");
+		fprintf(out, " for %llu secs", (unsigned long long)a->duration_s);
+}
+
+static void header_write(FILE *out, const struct sp_profile_args *a)
+{
+	subtitle_write(out, a);
+	fputs(a->duration_s ? ".\n" : "... Hit Ctrl-C to end.\n", out);
 }
 
 /* Where text goes to standard output the header comes before the sampling, as bcc's does; else it leads the file. */
@@ -86,6 +94,8 @@ void sp_header_print(const struct sp_profile_session *s)
 
 	if (!a->output && !strcmp(a->view->name, "text")) {
 		header_write(stdout, a);
+		if (a->in_us)
+			fputc('\n', stdout); /* as bcc's */
 		fflush(stdout);
 	}
 }
@@ -128,7 +138,7 @@ static int labels_look_up(struct sp_profile_session *s)
 	return 0;
 }
 
-static char *header_text(const struct sp_profile_args *a)
+static char *text_of(void (*write)(FILE *out, const struct sp_profile_args *a), const struct sp_profile_args *a)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -136,7 +146,7 @@ static char *header_text(const struct sp_profile_args *a)
 
 	if (!f)
 		return NULL;
-	header_write(f, a);
+	write(f, a);
 	fclose(f);
 	return text;
 }
@@ -160,13 +170,14 @@ static int view_write(void *arg, FILE *out)
 {
 	struct sp_profile_session *s = arg;
 	const struct sp_profile_args *a = s->args;
-	SP_FREE char *header = header_text(a), *title = title_text(a);
+	SP_FREE char *header = text_of(header_write, a), *subtitle = text_of(subtitle_write, a), *title = title_text(a);
 	struct sp_view_options o = {
 	    .header = a->output ? header : NULL,
 	    .title = title,
-	    .subtitle = header,
+	    .subtitle = subtitle,
 	    .value = value_shown(s),
 	    .all_values = a->recipes.n > 1,
+	    .divisor = a->in_us ? 1000 : 0,
 	    .user_only = a->user_only,
 	    .kernel_only = a->kernel_only,
 	    .delimiter = a->delimiter,

@@ -26,14 +26,16 @@
 #include "cmd/top/top_source.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
+#include "recipe/recipe.h"
 
 enum { DEFAULT_HZ = 49, DEFAULT_S = 2, DEFAULT_SPAN_S = 10, FIRST_MS = 1000, MAX_HZ = 10000, MAX_S = 3600, ROWS = 50 };
 #define NS_PER_MS UINT64_C(1000000)
 
 struct top_args {
 	uint64_t interval_s, span_s, frequency_hz, count, limit;
-	const char *library, *process, *cgroup, *socket;
+	const char *events, *library, *process, *cgroup, *socket;
 	int by, sort;
+	struct sp_recipe_set recipes;
 	bool batch, agent;
 };
 
@@ -50,8 +52,9 @@ static const struct sp_option options[] = {
 	{SP_OPT_NUMBER, 'd', "interval", "SECONDS", "between two pictures (2; tables: as --over)", AT(interval_s), .min = 1, .max = MAX_S},
 	{SP_OPT_NUMBER, 0, "over", "SECONDS", "they are of the last SECONDS (10)", AT(span_s), .min = 1, .max = MAX_S},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second on each CPU (49)", AT(frequency_hz), .min = 1, .max = MAX_HZ},
+	{SP_OPT_STRING, 'e', "event", "EVENT", "what is counted: offcpu, locks, faults ..., as of profile (cpu)", AT(events)},
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "what is seen first (libraries)", AT(by), .choice = sp_top_view_name},
-	{SP_OPT_CHOICE, 0, "sort", "KEY", "in which order (self)", AT(sort), .choice = sort_choice},
+	{SP_OPT_CHOICE, 0, "sort", "KEY", "in which order (self; of waits: total)", AT(sort), .choice = sort_choice},
 	{SP_OPT_STRING, 'l', "library", "GLOB", "samples with a frame in such a library", AT(library)},
 	{SP_OPT_STRING, 0, "process", "GLOB", "samples of such processes (name, pid)", AT(process)},
 	{SP_OPT_STRING, 0, "cgroup", "GLOB", "samples of such a cgroup", AT(cgroup)},
@@ -66,6 +69,7 @@ static const struct sp_option options[] = {
 
 static const struct sp_example examples[] = {
     {"sudo soprof top", "the whole machine; q quits, ? tells the keys"},
+    {"sudo soprof top -e offcpu", "where threads wait"},
     {"sudo soprof top --process nginx", "one program"},
     {"soprof top --batch --agent > now.txt", "one table of what the agent saw"},
     {0},
@@ -338,8 +342,10 @@ static int agent_open(struct top *t, const struct sp_top_wants *wants)
 /* Who may sample does; others, and those to whom the kernel refuses it, ask the agent, if there is one. */
 static int source_open(struct top *t)
 {
-	const struct sp_top_wants wants = {
-	    .span_ns = t->args->span_s * SP_NS_PER_S, .frequency_hz = t->args->frequency_hz, .socket = t->args->socket};
+	const struct sp_top_wants wants = {.span_ns = t->args->span_s * SP_NS_PER_S,
+					   .frequency_hz = t->args->frequency_hz,
+					   .recipes = &t->args->recipes,
+					   .socket = t->args->socket};
 	char why[SP_TOP_WORD];
 	int r, refused;
 
@@ -348,8 +354,8 @@ static int source_open(struct top *t)
 	refused = sp_privileges_check();
 	if (refused >= 0)
 		refused = sp_top_own_open(&wants, &t->source);
-	if (refused >= 0)
-		return 0;
+	if (refused >= 0 || t->args->events)
+		return refused;
 	snprintf(why, sizeof(why), "%s", sp_error_text(refused));
 	sp_error_clear();
 	r = agent_open(t, &wants);
@@ -401,14 +407,35 @@ static void top_done(struct top *t)
 	sp_cleanup_close(&t->signal_fd);
 }
 
+static int event_choose(struct top_args *a)
+{
+	int r;
+
+	if (a->events && (a->agent || a->socket))
+		return sp_fail_said(-EINVAL, "--event is for top's own sampling, not for the agent's");
+	r = sp_recipe_set_parse(a->events ? a->events : sp_recipe_cpu.name, &a->recipes);
+	if (r >= 0 && a->recipes.n > 1) {
+		sp_recipe_set_done(&a->recipes);
+		return sp_fail_said(-EINVAL, "top shows one event, not %s", a->events);
+	}
+	/* The code that waits is the kernel's, so the share of a library is what it called. */
+	if (r >= 0 && a->sort < 0)
+		a->sort = a->recipes.recipes[0]->min_ns ? SP_TOP_TOTAL : SP_TOP_SELF;
+	return r;
+}
+
 static int run(const struct sp_cmd *cmd, int argc, char **argv)
 {
-	struct top_args a = {.span_s = DEFAULT_SPAN_S, .frequency_hz = DEFAULT_HZ, .limit = ROWS, .count = UINT64_MAX};
+	struct top_args a = {
+	    .span_s = DEFAULT_SPAN_S, .frequency_hz = DEFAULT_HZ, .limit = ROWS, .count = UINT64_MAX, .sort = -1};
 	struct top t = {.args = &a, .signal_fd = -1};
 	int code = SP_EXIT_OK, r = sp_options_parse(options, argc, argv, &a);
 
 	if (!sp_cmd_parsed(cmd, r, &code))
 		return code;
+	r = event_choose(&a);
+	if (r < 0)
+		return sp_cmd_error(cmd, r, SP_EXIT_USAGE);
 	t.is_screen = !a.batch && isatty(STDOUT_FILENO);
 	if (a.count == UINT64_MAX)
 		a.count = !t.is_screen;
@@ -418,6 +445,7 @@ static int run(const struct sp_cmd *cmd, int argc, char **argv)
 	if (r < 0)
 		code = sp_cmd_error(cmd, r, sp_sampling_exit_code(r));
 	top_done(&t);
+	sp_recipe_set_done(&a.recipes);
 	return code;
 }
 

@@ -102,7 +102,8 @@ static struct sp_slide_time time_take(struct source *s)
 
 	sp_capture_look(s->sampling.capture, false);
 	sp_capture_stats(s->sampling.capture, &stats);
-	lost = stats.counter[SP_N_LOST_COUNTS] + stats.counter[SP_N_LOST_NESTED];
+	lost = stats.counter[SP_N_LOST_COUNTS] + stats.counter[SP_N_LOST_NESTED] + stats.counter[SP_N_LOST_ENDS] +
+	       stats.counter[SP_N_LOST_EPISODES];
 	own = own_ns(s, &stats);
 	time = (struct sp_slide_time){
 	    .duration_ns = now - s->began_ns, .n_lost = lost - s->lost, .own_ns = own - SP_MIN(s->own_ns, own)};
@@ -145,13 +146,13 @@ static int renew(struct source *s)
 
 static int drain(struct source *s)
 {
-	const struct sp_capture_keep keep = {.max_files = MAX_FILES / 2, .n_windows = KEEP_WINDOWS};
+	const struct sp_capture_keep keep = {.max_files = MAX_FILES / 2, .n_drains = KEEP_WINDOWS};
 	int r;
 
 	if (s->is_closed) /* the renewal failed the last time */
 		return 0;
 	if (!is_renewal_due(s))
-		return sp_capture_window(s->sampling.capture);
+		return sp_capture_drain(s->sampling.capture);
 	r = sp_capture_close(s->sampling.capture, &keep);
 	s->is_closed = r >= 0;
 	return r;
@@ -171,16 +172,25 @@ static int begin(struct source *s)
 	return r;
 }
 
+static const char *event_of(const struct source *s)
+{
+	const struct sp_recipe *recipe = s->wants.recipes->recipes[0];
+
+	return recipe == &sp_recipe_cpu ? NULL : recipe->name;
+}
+
 static int end(struct source *s, struct sp_profile **ret_profile, struct sp_top_info *ret_info)
 {
 	int r = sp_slide_sum(&s->slide, s->sampling.profile, ret_profile);
 
 	if (r < 0)
 		return r;
-	*ret_info = (struct sp_top_info){.time = s->slide.sum,
-					 .rate_millihertz = 1000 * s->wants.frequency_hz,
-					 .n_cpus = s->sampling.n_cpus,
-					 .has_own = true};
+	*ret_info = (struct sp_top_info){
+	    .time = s->slide.sum,
+	    .event = event_of(s),
+	    .rate_millihertz = sp_recipe_set_has_rate(s->wants.recipes) ? 1000 * s->wants.frequency_hz : 0,
+	    .n_cpus = s->sampling.n_cpus,
+	    .has_own = true};
 	if (s->is_closed)
 		r = renew(s);
 	if (r < 0)
@@ -218,7 +228,8 @@ static void source_close(void *source)
 
 static int sampling_start(struct source *s)
 {
-	struct sp_capture_options o = {.recipes = {&sp_recipe_cpu},
+	struct sp_capture_options o = {.recipes = {s->wants.recipes->recipes[0]},
+				       .event = s->wants.recipes->event,
 				       .backend = SP_BACKEND_BPF,
 				       .user = true,
 				       .kernel = true,
@@ -226,7 +237,7 @@ static int sampling_start(struct source *s)
 				       .frequency_hz = s->wants.frequency_hz,
 				       .no_seek = true,
 				       .time_own = true,
-				       .window_ns = DRAIN_MS * 1000000ULL};
+				       .drain_ns = DRAIN_MS * 1000000ULL};
 	int r = sp_sampling_begin(&s->sampling);
 
 	if (r >= 0)

@@ -346,13 +346,13 @@ static int tree_make(const struct sp_top_state *s, const struct sp_top_level *le
 	return page->rows ? tree_rows(s, page) : -ENOMEM;
 }
 
-/* CPU time, where the profile has it: samples need not all weigh the same. */
+/* Time, where the profile has it: samples need not all weigh the same. */
 static void value_choose(struct sp_top_page *page)
 {
-	int cpu = sp_profile_find_value(page->p, NULL, "nanoseconds");
+	int time = sp_profile_find_value(page->p, NULL, "nanoseconds");
 
-	page->cpu = cpu < 0 ? UINT32_MAX : (uint32_t)cpu;
-	page->n_value = cpu < 0 ? 0 : (uint32_t)cpu;
+	page->is_time = time >= 0;
+	page->n_value = time < 0 ? sp_profile_default_value(page->p) : (uint32_t)time;
 }
 
 static void value_sum(struct sp_top_page *page)

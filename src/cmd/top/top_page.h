@@ -29,8 +29,8 @@ struct sp_top_page {
 	bool is_tree;
 	enum sp_total_by by;
 	int64_t value;    /* of everything: what shares are shares of */
-	uint32_t cpu;     /* the value that is CPU time; UINT32_MAX = there is none */
 	uint32_t n_value; /* the value that rows are of */
+	bool is_time;     /* it is in ns: CPU time, or of waits; else a count */
 };
 
 int sp_top_page_make(const struct sp_top_state *s, const struct sp_profile *p, struct sp_top_page *ret_page);

@@ -92,7 +92,8 @@ static void title_line(const struct sp_top_seen *seen, char *ret_line)
 		snprintf(what, sizeof(what), "%s of %s", sp_top_by_name(l->by), l->title);
 	else
 		snprintf(what, sizeof(what), "%s", sp_top_by_name(l->by));
-	line(ret_line, "%ssoprof top: %s by %s%s%s", s->is_paused ? "PAUSED  " : "", what,
+	line(ret_line, "%ssoprof top%s%s: %s by %s%s%s", s->is_paused ? "PAUSED  " : "",
+	     seen->info->event ? " -e " : "", seen->info->event ? seen->info->event : "", what,
 	     l->is_tree && s->sort == SP_TOP_SELF ? "total" : sort_name(s->sort),
 	     *seen->narrowed ? ", samples of " : "", seen->narrowed);
 }
@@ -118,8 +119,11 @@ static void samples_line(const struct sp_top_seen *seen, const struct classes *c
 	source_put(info, source, sizeof(source));
 	if (info->own_only)
 		snprintf(who, sizeof(who), "own processes only (uid %u), ", (unsigned)geteuid());
-	if (page->cpu != UINT32_MAX && seconds > 0)
-		snprintf(busy, sizeof(busy), "%.2f CPUs busy, ", (double)page->value / SP_NS_PER_S / seconds);
+	if (page->is_time && seconds > 0)
+		snprintf(busy, sizeof(busy), "%.2f %s, ", (double)page->value / SP_NS_PER_S / seconds,
+			 info->event ? "threads waiting" : "CPUs busy");
+	else if (info->event && seconds > 0)
+		snprintf(busy, sizeof(busy), "%.1f a second, ", (double)page->value / seconds);
 	line(ret_line, "%slast %.0f s: %s%" PRId64 " samples, lost %" PRIu64 ", %s", who, seconds, busy, c->all,
 	     info->time.n_lost, source);
 }
@@ -157,6 +161,8 @@ void sp_top_head(const struct sp_top_seen *seen, char ret_lines[SP_TOP_HEAD_LINE
 
 /* --- rows --- */
 enum { SHORT_BUILD_ID = 6 };
+
+enum { RATE_COLUMN = 2 };
 
 static const struct sp_grid_column columns[] = {
     {.title = "self %", .right = true},
@@ -213,8 +219,9 @@ static void total_put(struct sp_grid *g, const struct sp_top_seen *seen, const s
 		sp_grid_put(g, SP_GRID_PLAIN, "%s", "");
 	else
 		share_put(g, t->total, page->value);
-	if (page->cpu != UINT32_MAX && duration_ns)
-		sp_grid_put(g, SP_GRID_PLAIN, "%.1f", (double)t->self * 1000 / (double)duration_ns);
+	if (duration_ns && (page->is_time || seen->info->event))
+		sp_grid_put(g, SP_GRID_PLAIN, "%.1f",
+			    (double)t->self * (page->is_time ? 1e3 : SP_NS_PER_S) / (double)duration_ns);
 	else
 		sp_grid_put(g, SP_GRID_PLAIN, "%s", "");
 	sp_grid_put(g, SP_GRID_PLAIN, "%" PRId64, t->n_samples);
@@ -285,6 +292,8 @@ int sp_top_rows_write(const struct sp_top_seen *seen, size_t first, size_t n, un
 	int r = 0;
 
 	memcpy(all, seen->page->is_tree ? tree_columns : columns, n_columns * sizeof(*all));
+	if (!seen->page->is_tree && !seen->page->is_time)
+		all[RATE_COLUMN].title = "per second";
 	all[n_columns] = (struct sp_grid_column){.title = heading(seen), .min = 22};
 	g = sp_grid_new(all, n_columns + 1);
 	if (!g)

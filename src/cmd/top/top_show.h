@@ -18,6 +18,7 @@ struct sp_top_info {
 	struct sp_slide_time time;
 	uint64_t rate_millihertz; /* a CPU; 0 = not known */
 	uint64_t n_cpus;          /* 0 = not known */
+	const char *event;        /* what is counted; NULL = CPU time */
 	bool is_agent;            /* asked of the agent */
 	bool own_only;            /* of the user's own processes only */
 	bool has_own;             /* time.own_ns is known */

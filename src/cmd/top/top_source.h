@@ -13,9 +13,12 @@
 
 struct sp_profile;
 
+struct sp_recipe_set;
+
 struct sp_top_wants {
 	uint64_t span_ns, frequency_hz;
-	const char *socket; /* the agent's; NULL = the usual one */
+	const struct sp_recipe_set *recipes; /* of own sampling: one recipe */
+	const char *socket;                  /* the agent's; NULL = the usual one */
 };
 
 enum { SP_TOP_MAX_FDS = 4 };

@@ -62,8 +62,8 @@ static void folded_put_row(struct line *l, const struct sp_shown_row *row)
 	if (!l->begun) /* foreign profiles may have neither; readers refuse an empty line */
 		folded_put_word(l, "[unknown]");
 	if (l->o->has_second)
-		fprintf(l->out, " %" PRId64, row->second);
-	fprintf(l->out, " %" PRId64 "\n", row->value);
+		fprintf(l->out, " %" PRId64, sp_view_divided(l->o, row->second));
+	fprintf(l->out, " %" PRId64 "\n", sp_view_divided(l->o, row->value));
 }
 
 static int folded_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)

@@ -95,7 +95,7 @@ static void text_put_row(const struct sp_profile *p, const struct sp_view_option
 	put_half(p, o, &row->user, false, out);
 	fprintf(out, "    %-16s ", "-");
 	sp_encode(out, SP_ENCODE_TERMINAL, sp_profile_string(p, row->comm));
-	fprintf(out, " (%" PRIu32 ")\n        %" PRId64 "\n\n", row->pid, row->value);
+	fprintf(out, " (%" PRIu32 ")\n        %" PRId64 "\n\n", row->pid, sp_view_divided(o, row->value));
 }
 
 static int text_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/profile/profile_list.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "cmd/grid.h"
+#include "cmd/output.h"
+#include "cmd/profile/profile_parts.h"
+#include "cmd/profile/profile_try.h"
+#include "recipe/events.h"
+#include "recipe/tracepoint.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum here { HERE_YES, HERE_OWN, HERE_NO };
+static const char *const here_words[] = {[HERE_YES] = "yes", [HERE_OWN] = "own", [HERE_NO] = "no"};
+static const char tracepoint_what[] = "a tracepoint of the kernel, each time it is reached";
+
+struct line {
+	char *name, *why; /* why it does not work, or not for all processes; NULL: there is nothing to say */
+	const char *unit, *what;
+	unsigned hit_ns;
+	enum here here;
+};
+struct list {
+	const char *glob;
+	struct line *lines;
+	size_t n, capacity;
+	struct sp_backend_choice backend;
+	char *why_nothing; /* nothing can be sampled here */
+	struct sp_recipe_trial trials[SP_MAX_RECIPES];
+	char *why_no_tracefs;
+	size_t n_tracepoints, n_matching;
+	enum here tracepoints_here;
+	char *why_no_tracepoints;
+	bool failed;
+};
+
+/* --- what works --- */
+static bool is_by_bpf(const struct list *l)
+{
+	return !l->why_nothing && l->backend.kind == SP_BACKEND_BPF;
+}
+
+static const char *root_needed(const struct list *l)
+{
+	return *l->backend.missing ? l->backend.missing : "what this kernel refuses";
+}
+
+/* A perf event; by_bpf: of all processes, by programs that can be loaded. */
+static enum here event_here(struct list *l, const struct sp_event *e, bool by_bpf, char **ret_why)
+{
+	pid_t who = by_bpf ? -1 : 0;
+	bool switches = e->type == PERF_TYPE_SOFTWARE && e->config == PERF_COUNT_SW_CONTEXT_SWITCHES;
+	int r;
+
+	if (l->why_nothing) {
+		*ret_why = strdup(l->why_nothing);
+		return HERE_NO;
+	}
+	if (!by_bpf && l->backend.user_mode_only && switches) {
+		l->failed |= asprintf(ret_why, "they are the kernel's, which needs %s; run it as root, with sudo",
+				      root_needed(l)) < 0;
+		return HERE_NO;
+	}
+	if (sp_event_try(e->type, e->config, -1, true) >= 0)
+		return HERE_YES;
+	r = sp_event_try(e->type, e->config, who, by_bpf || !l->backend.user_mode_only);
+	if (r >= 0) {
+		l->failed |=
+		    asprintf(ret_why,
+			     "your own programs (-p PID, -- COMMAND)%s; %s would allow all: run it as root, "
+			     "with sudo",
+			     l->backend.user_mode_only ? ", without the kernel's part" : "", root_needed(l)) < 0;
+		return HERE_OWN;
+	}
+	if (e->type == PERF_TYPE_HARDWARE && (r == -ENOENT || r == -EOPNOTSUPP)) {
+		*ret_why = strdup("this machine has no hardware counters, as most virtual ones");
+		return HERE_NO;
+	}
+	r = sp_event_refused(r, e->name, 0);
+	*ret_why = strdup(sp_error_text(r));
+	sp_error_clear();
+	return HERE_NO;
+}
+
+/* Where the programs cannot be loaded perf_event_open serves, for what is a perf event. */
+static enum here recipe_here(struct list *l, size_t i, char **ret_why)
+{
+	const struct sp_recipe *recipe = sp_recipe_at(i);
+
+	if (is_by_bpf(l) && !l->trials[i].result)
+		return HERE_YES;
+	if (sp_recipe_has(recipe, SP_AT_PERF))
+		return event_here(l, sp_event_find(recipe->points[0].where), false, ret_why);
+	if (l->why_nothing)
+		*ret_why = strdup(l->why_nothing);
+	else if (is_by_bpf(l))
+		*ret_why = l->trials[i].why ? strdup(l->trials[i].why) : NULL;
+	else
+		l->failed |= asprintf(ret_why, "needs %s; run it as root, with sudo", root_needed(l)) < 0;
+	return HERE_NO;
+}
+
+/* --- the lines --- */
+static bool is_asked_for(const struct list *l, const char *name)
+{
+	return !*l->glob || !fnmatch(l->glob, name, 0);
+}
+
+static void line_add(struct list *l, struct line line, const char *name)
+{
+	line.name = strdup(name);
+	if (!line.name || sp_grow(&l->lines, &l->capacity, l->n + 1, sizeof(*l->lines)) < 0) {
+		l->failed = true;
+		free(line.name);
+		free(line.why);
+		return;
+	}
+	l->lines[l->n++] = line;
+}
+
+static const char *unit_short(const char *unit)
+{
+	return !strcmp(unit, "nanoseconds") ? "ns" : unit;
+}
+
+static void recipes_add(struct list *l)
+{
+	for (size_t i = 0; sp_recipe_at(i); i++) {
+		const struct sp_recipe *recipe = sp_recipe_at(i);
+		struct line line = {
+		    .unit = unit_short(recipe->values[1].unit), .what = recipe->summary, .hit_ns = recipe->hit_ns};
+
+		if (!is_asked_for(l, recipe->name))
+			continue;
+		line.here = recipe_here(l, i, &line.why);
+		line_add(l, line, recipe->name);
+	}
+}
+
+static void events_add(struct list *l)
+{
+	bool by_bpf = is_by_bpf(l) && !l->trials[0].result; /* of cpu, whose program is that of all perf events */
+
+	for (size_t i = 0; sp_event_at(i); i++) {
+		const struct sp_event *e = sp_event_at(i);
+		struct line line = {.unit = e->is_clock ? "ns" : "count", .what = e->summary, .hit_ns = e->hit_ns};
+
+		if (!is_asked_for(l, e->name))
+			continue;
+		line.here = event_here(l, e, by_bpf, &line.why);
+		line_add(l, line, e->name);
+	}
+}
+
+static void tracepoint_take(void *arg, const char *name)
+{
+	struct list *l = arg;
+
+	l->n_tracepoints++;
+	if (!*l->glob || fnmatch(l->glob, name, 0))
+		return;
+	l->n_matching++;
+	line_add(l,
+		 (struct line){.unit = "count",
+			       .what = "a tracepoint",
+			       .hit_ns = SP_TRACEPOINT_HIT_NS,
+			       .here = l->tracepoints_here,
+			       .why = l->why_no_tracepoints ? strdup(l->why_no_tracepoints) : NULL},
+		 name);
+}
+
+/* A tracepoint works where those of the recipes do: it is attached in the same way. */
+static void tracepoints_add(struct list *l)
+{
+	size_t i = 0;
+	int r;
+
+	while (sp_recipe_at(i) && !sp_recipe_has(sp_recipe_at(i), SP_AT_RAW))
+		i++;
+	l->tracepoints_here = recipe_here(l, i, &l->why_no_tracepoints);
+	r = sp_tracepoints_each(tracepoint_take, l);
+	if (r < 0)
+		l->why_no_tracefs = strdup(sp_error_text(r));
+	sp_error_clear();
+	if (*l->glob)
+		return;
+	line_add(l,
+		 (struct line){.unit = "count",
+			       .what = tracepoint_what,
+			       .hit_ns = SP_TRACEPOINT_HIT_NS,
+			       .here = l->tracepoints_here,
+			       .why = l->why_no_tracepoints ? strdup(l->why_no_tracepoints) : NULL},
+		 "SYSTEM:EVENT");
+}
+
+static void list_fill(struct list *l)
+{
+	int r = sp_privileges_backend(true, &l->backend);
+
+	if (r < 0)
+		l->why_nothing = strdup(sp_error_text(r));
+	sp_error_clear();
+	if (is_by_bpf(l))
+		sp_recipe_trials(l->trials);
+	recipes_add(l);
+	events_add(l);
+	tracepoints_add(l);
+}
+
+/* --- printing --- */
+/* All whose reason is that of line i, if it is the first of them: "no: offcpu, locks: needs CAP_BPF". */
+static void reason_print(const struct list *l, size_t i, FILE *out)
+{
+	const struct line *line = &l->lines[i];
+
+	for (size_t k = 0; k < i; k++)
+		if (l->lines[k].why && l->lines[k].here == line->here && !strcmp(l->lines[k].why, line->why))
+			return;
+	fprintf(out, "%s: ", here_words[line->here]);
+	for (size_t k = i; k < l->n; k++)
+		if (l->lines[k].why && l->lines[k].here == line->here && !strcmp(l->lines[k].why, line->why))
+			fprintf(out, "%s%s", k > i ? ", " : "", l->lines[k].name);
+	fputs(": ", out);
+	sp_encode(out, SP_ENCODE_TERMINAL, line->why);
+	fputc('\n', out);
+}
+
+static void tracepoints_print(const struct list *l, FILE *out)
+{
+	if (l->why_no_tracefs) {
+		fputs("SYSTEM:EVENT: which tracepoints there are is not known: ", out);
+		sp_encode(out, SP_ENCODE_TERMINAL, l->why_no_tracefs);
+		fputc('\n', out);
+	} else if (!*l->glob) {
+		fprintf(out,
+			"SYSTEM:EVENT: this kernel has %zu tracepoints; soprof profile --list 'sched:*' shows those of "
+			"sched\n",
+			l->n_tracepoints);
+	}
+}
+
+static int grid_fill(const struct list *l, struct sp_grid *g)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct line *line = &l->lines[i];
+
+		sp_grid_put(g, SP_GRID_BOLD, "%s", line->name);
+		sp_grid_put(g, SP_GRID_PLAIN, "%s", line->unit);
+		if (line->hit_ns)
+			sp_grid_put(g, SP_GRID_PLAIN, "%.1f", line->hit_ns / 1e3);
+		else
+			sp_grid_put(g, SP_GRID_PLAIN, "-");
+		sp_grid_put(g,
+			    line->here == HERE_YES   ? SP_GRID_PLAIN
+			    : line->here == HERE_OWN ? SP_GRID_YELLOW
+						     : SP_GRID_RED,
+			    "%s", here_words[line->here]);
+		sp_grid_put(g, SP_GRID_PLAIN, "%s", line->what);
+	}
+	return 0;
+}
+
+static int list_print(void *arg, FILE *out)
+{
+	static const struct sp_grid_column columns[] = {{.title = "event"},
+							{.title = "unit"},
+							{.title = "us a hit", .right = true},
+							{.title = "here"},
+							{.title = "what it counts", .min = 20}};
+	const struct list *l = arg;
+	struct sp_grid *g = sp_grid_new(columns, SP_COUNT(columns));
+	unsigned width = sp_terminal_width(out, NULL);
+	int r = g ? grid_fill(l, g) : -ENOMEM;
+
+	if (r >= 0)
+		r = sp_grid_print(g, width, width > 0, "", out);
+	sp_grid_free(g);
+	for (size_t i = 0; r >= 0 && i < l->n; i++)
+		if (l->lines[i].why)
+			reason_print(l, i, out);
+	if (r >= 0)
+		tracepoints_print(l, out);
+	return r;
+}
+
+static void list_done(struct list *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		free(l->lines[i].name);
+		free(l->lines[i].why);
+	}
+	free(l->lines);
+	free(l->why_nothing);
+	free(l->why_no_tracefs);
+	free(l->why_no_tracepoints);
+	sp_recipe_trials_done(l->trials);
+}
+
+int sp_profile_list(const char *glob)
+{
+	struct list l = {.glob = glob};
+	int r, code = SP_EXIT_OK;
+
+	list_fill(&l);
+	if (l.failed)
+		r = -ENOMEM;
+	else if (!l.n && l.why_no_tracefs)
+		r = sp_fail_said(-EACCES, "--list: no event of ours matches '%s'; tracepoints are not known: %s", glob,
+				 l.why_no_tracefs);
+	else if (!l.n)
+		r = sp_fail_said(-EINVAL, "--list: no event matches '%s'", glob);
+	else
+		r = sp_output(NULL, list_print, &l);
+	if (r < 0)
+		code = sp_cmd_error(&sp_cmd_profile, r,
+				    r == -EINVAL   ? SP_EXIT_USAGE
+				    : r == -EACCES ? SP_EXIT_REFUSED
+						   : SP_EXIT_FAILED);
+	list_done(&l);
+	return code;
+}
