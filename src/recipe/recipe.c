@@ -55,8 +55,8 @@ enum { TASK_BITS = 0xf, TASK_DEAD = 0x80 };
 #define WAIT_BEGIN_SLOT .role = SP_ROLE_BEGIN, .n_arguments = 4, .match = 1, .state = 2, .value = SP_NO_REG
 
 /*
- * The kernel runs our programs in the order of the points: this one goes first, so that the thread that goes on does not
- * seem to wait while the other's stack is walked.
+ * The kernel runs our programs in the order of the points: this one goes first, so that the thread that goes on does
+ * not seem to wait while the other's stack is walked.
  */
 #define WAIT_END                                                                                                       \
 	{                                                                                                              \

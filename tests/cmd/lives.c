@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * lives ROUNDS: three threads that work, sleep and touch memory, each in its own measure. Then each one's line:
- * NAME, the ns from its first own step to its last, those from before it was made to when it was seen to have ended, how
- * often it went to wait, its page faults, the ns that it ran, as the kernel counted them.
+ * NAME, the ns from its first own step to its last, those from before it was made to when it was seen to have ended,
+ * how often it went to wait, its page faults, the ns that it ran, as the kernel counted them.
  */
 #include <pthread.h>
 #include <stdio.h>
