@@ -11,6 +11,7 @@ MAX_NODES = 400     # functions that tail calls are followed through
 ENTRY_BYTES = 64    # the code at a program's entry point is not longer
 MAX_TABLE = 256     # addresses in a table that a jump goes by
 MAX_WALK = 30000    # instructions, where nobody says where functions end
+N_DECODED = 128     # ranges that are kept decoded; a large one takes 5 MB
 ENDS = {"ret", "retf", "jmp", "ud2", "hlt", "int3", "iretq"}
 UD1 = b"\x67\x0f\xb9\x40"
 SIGRETURN = (b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", b"\xb8\x0f\x00\x00\x00\x0f\x05")
@@ -51,13 +52,14 @@ def by_capstone(code, start):
         at += len(UD1) + 1
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=N_DECODED)
 def decode(obj, start, end):
     insns = list(by_capstone(obj.bytes_at(start, end - start), start))
     whole = insns and insns[-1].at + insns[-1].size == end
     return insns if whole else by_objdump(obj, start, end)
 
 
+@functools.lru_cache(maxsize=1 << 18)
 def insn_at(obj, at, end):
     """The first instruction, where nobody says where the next ones end."""
     end = min(at + 15, end)
@@ -143,6 +145,47 @@ def is_resolver(obj, at):
     return bool(region) and any(i.op.startswith(("xsave", "fxsave")) for i in decode(obj, region.start, region.end))
 
 
+@functools.lru_cache(maxsize=N_DECODED)
+def walked(obj, at, start, end):
+    """Code of which nobody says where functions end, along all its branches: ({at: size}, whether that is all)."""
+    wait, seen, is_all = [at], {}, True
+    while wait and len(seen) < MAX_WALK:
+        at = wait.pop()
+        while at not in seen and start <= at < end:
+            insn = insn_at(obj, at, end)
+            seen[at] = insn.size
+            if is_jump(insn) and direct(insn) is not None:
+                wait.append(direct(insn))
+            elif is_jump(insn):
+                is_all = False
+            if insn.op in ENDS:
+                break
+            at += insn.size
+    return seen, is_all and not wait
+
+
+@functools.lru_cache(maxsize=None)
+def exits(obj, region):
+    """The jumps that leave a function, and what it falls into: [(kind, address)] of to, word, table; or unsure."""
+    insns, found = decode(obj, region.start, region.end), []
+    for i, insn in enumerate(insns):
+        if not is_jump(insn):
+            continue
+        to, word, table = direct(insn), slot(insn), table_of(insns, i)
+        if to is not None:
+            if not region.start <= to < region.end:
+                found.append(("to", to))
+        elif word is not None:
+            found.append(("word", word))
+        elif table is not None:
+            found.append(("table", table))
+        elif not is_switch(insns, i):
+            found.append(("unsure", 0))
+    if insns and insns[-1].op not in ENDS and insns[-1].op != "call" and region.kind != "gap":
+        found.append(("to", region.end))
+    return tuple(dict.fromkeys(found))
+
+
 class Reach:
     """Whether a call of an address comes to a function, by jumps alone: "confirmed", "possible" or "refuted"."""
     def __init__(self, files, callee, place):
@@ -192,24 +235,9 @@ class Reach:
         return self.walks_to(obj, at)
 
     def walks_to(self, obj, at):
-        """Through code of which nobody says where functions end: along all its branches."""
-        wait, seen = [at], set()
-        while wait and len(seen) < MAX_WALK:
-            at = wait.pop()
-            while at not in seen and self.target.start <= at < self.target.end:
-                seen.add(at)
-                insn = insn_at(obj, at, self.target.end)
-                if at <= self.place < at + insn.size:
-                    return True
-                if is_jump(insn) and direct(insn) is not None:
-                    wait.append(direct(insn))
-                elif is_jump(insn):
-                    self.unsure = True
-                if insn.op in ENDS:
-                    break
-                at += insn.size
-        self.unsure |= bool(wait)
-        return False
+        seen, is_all = walked(obj, at, self.target.start, self.target.end)
+        self.unsure |= not is_all
+        return any(place in seen and self.place < place + seen[place] for place in range(self.place - 14, self.place + 1))
 
     def add_table(self, obj, region, table):
         """Of a switch, or of functions; where it ends nobody says, so it may have one word too many."""
@@ -219,23 +247,15 @@ class Reach:
         self.unsure |= not any(words_of(obj, table))
 
     def follow(self, obj, region):
-        """The jumps that leave a function, and what it falls into."""
-        insns = decode(obj, region.start, region.end)
-        for i, insn in enumerate(insns):
-            if not is_jump(insn):
-                continue
-            to, word = direct(insn), slot(insn)
-            if to is not None:
-                if not region.start <= to < region.end:
-                    self.add(obj, to)
-            elif word is not None:
-                self.add_word(obj, word)
-            elif table_of(insns, i) is not None:
-                self.add_table(obj, region, table_of(insns, i))
-            elif not is_switch(insns, i):
+        for kind, at in exits(obj, region):
+            if kind == "to":
+                self.add(obj, at)
+            elif kind == "word":
+                self.add_word(obj, at)
+            elif kind == "table":
+                self.add_table(obj, region, at)
+            else:
                 self.unsure = True
-        if insns and insns[-1].op not in ENDS and insns[-1].op != "call" and region.kind != "gap":
-            self.add(obj, region.end)
 
     def result(self):
         while self.wait:

@@ -74,6 +74,7 @@ class Object:
     def section_at(self, address):
         return next((s for s in self.sections if s[1] <= address < s[1] + s[2]), ("", 0, 0))
 
+    @functools.lru_cache(maxsize=1 << 18)
     def function_at(self, address):
         name, at, _ = self.section_at(address)
         if name.startswith(".plt"):

@@ -59,6 +59,7 @@ class Checker:
     def __init__(self, files):
         self.files = files
         self.verdicts = {}
+        self.callees = {}
 
     def place(self, frame):
         """(Object, address) of a frame, or (None, why)."""
@@ -111,7 +112,9 @@ class Checker:
 
     def verdict(self, caller, callee, is_root):
         """((caller, callee), kind, why)"""
-        key = caller._replace(guessed=False), self.called(callee)
+        if callee not in self.callees:
+            self.callees[callee] = self.called(callee)
+        key = caller._replace(guessed=False), self.callees[callee]
         if key not in self.verdicts:
             self.verdicts[key] = self.judge(*key)
         kind, why = self.verdicts[key]
