@@ -324,6 +324,7 @@ enum sp_task_state {
 	SP_TASK_SLEEPING,
 	SP_TASK_DISK, /* uninterruptible */
 	SP_TASK_STOPPED,
+	SP_TASK_RUNNING, /* it does run: a sample of a recipe that has both */
 	SP_N_TASK_STATES,
 };
 

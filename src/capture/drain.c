@@ -293,8 +293,8 @@ int sp_drain_message(void *capture, void *data, size_t size)
 /* The set of labels that has only the task's state. */
 static int64_t state_label(struct sp_capture *c, uint32_t state)
 {
-	static const char *const words[SP_N_TASK_STATES] = {"unknown", "preempted", "sleeping", "disk sleep",
-							    "stopped"};
+	static const char *const words[SP_N_TASK_STATES] = {"unknown",    "preempted", "sleeping",
+							    "disk sleep", "stopped",   "running"};
 	int64_t name = sp_profile_add_string(c->profile, "state");
 	int64_t word = sp_profile_add_string(c->profile, words[SP_MIN(state, SP_N_TASK_STATES) % SP_N_TASK_STATES]);
 	struct sp_label label = {.name = (uint32_t)SP_MAX(name, 0), .word = (uint32_t)SP_MAX(word, 0)};
@@ -302,8 +302,17 @@ static int64_t state_label(struct sp_capture *c, uint32_t state)
 	return name < 0 || word < 0 ? -ENOMEM : sp_profile_add_labels(c->profile, &label, 1);
 }
 
+/* Where a recipe samples threads that run, and counts the time in which they do not, its samples are of the former. */
+static uint32_t state_of(const struct sp_capture *c, const struct sp_count_key *k)
+{
+	const struct sp_recipe *recipe = c->o.recipes[k->recipe];
+
+	return !k->state && sp_recipe_has_rate(recipe) && sp_recipe_counts(recipe) ? SP_TASK_RUNNING : k->state;
+}
+
 static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
 {
+	uint32_t state = state_of(c, k);
 	struct sp_key key = {.process = sp_numbers_find(&c->process_keys, &k->process, sizeof(k->process))};
 	int64_t comm = sp_profile_add_bytes(c->profile, k->comm, sizeof(k->comm));
 	int64_t recipe = sp_profile_add_string(c->profile, c->o.recipes[k->recipe]->name);
@@ -311,8 +320,8 @@ static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
 	if (comm < 0 || recipe < 0)
 		return -ENOMEM;
 	key.comm = (uint32_t)comm;
-	if (k->state) {
-		int64_t labels = state_label(c, k->state);
+	if (state) {
+		int64_t labels = state_label(c, state);
 
 		if (labels < 0)
 			return labels;

@@ -24,7 +24,7 @@ uint64_t sp_capture_swap_interval(const struct sp_capture_options *o)
 	uint64_t samples = o->ring_bytes ? SP_MIN(o->ring_bytes / STACK_BYTES, TURN_SAMPLES) : TURN_SAMPLES;
 
 	for (size_t i = 0; o->recipes[i]; i++)
-		if (!sp_recipe_has_rate(o->recipes[i])) /* nobody knows how many there will be */
+		if (sp_recipe_counts(o->recipes[i])) /* nobody knows how many there will be */
 			return SP_MIN(o->drain_ns ? o->drain_ns : UINT64_MAX, SP_TURN_MS * 1000000ULL);
 	if (!o->drain_ns)
 		return SP_TURN_MS * 1000000ULL;

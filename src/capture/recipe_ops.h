@@ -108,8 +108,9 @@ static inline uint64_t sp_recipe_min_ns(const struct sp_recipe *recipe, uint64_t
 	return asked ? asked : recipe->min_ns;
 }
 
-/* Whether the recipe samples at an interval. In others every event counts, or every so many. */
+/* Whether the recipe samples at an interval; whether it counts events, each or every so many. One may do both. */
 bool sp_recipe_has_rate(const struct sp_recipe *recipe);
+bool sp_recipe_counts(const struct sp_recipe *recipe);
 /* Whether a session of these has programs that may interrupt each other. */
 bool sp_recipes_nest(const struct sp_recipe *const *recipes);
 

@@ -294,13 +294,13 @@ static int workers_settle(struct sp_capture *c, uint64_t most_ms, bool at_end)
 	return 0;
 }
 
-/* Whether a recipe counts each event: these may be more than could wait for tables. */
+/* Whether a recipe counts events: these may be more than could wait for tables. */
 static bool counts_all(const struct sp_capture_options *o)
 {
 	bool all = false;
 
 	for (unsigned i = 0; o->recipes[i]; i++)
-		all = all || !sp_recipe_has_rate(o->recipes[i]);
+		all = all || sp_recipe_counts(o->recipes[i]);
 	return all;
 }
 

@@ -84,18 +84,32 @@ enum { TASK_BITS = 0xf, TASK_DEAD = 0x80 };
 		}                                                                                                      \
 	}
 
+#define ALL_WAITS                                                                                                      \
+	WAIT_END,                                                                                                      \
+	    {.at = SP_AT_RAW,                                                                                          \
+	     .where = "sched_switch",                                                                                  \
+	     .slot = {WAIT_BEGIN_SLOT,                                                                                 \
+		      .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD | SP_SLOT_ALL_WAITS,                 \
+		      .ops = {WAIT_BEGINS}}},                                                                          \
+	    WAIT_FORGET(SP_SLOT_ALL_WAITS)
+
 static const struct sp_recipe offcpu = {
     .name = "offcpu",
     .title = "Off-CPU time",
     .summary = "how long threads did not run, by the stack that they stopped in",
     .values = {{"samples", "count"}, {"offcpu", "nanoseconds"}},
-    .points = {WAIT_END,
-	       {.at = SP_AT_RAW,
-		.where = "sched_switch",
-		.slot = {WAIT_BEGIN_SLOT,
-			 .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD | SP_SLOT_ALL_WAITS,
-			 .ops = {WAIT_BEGINS}}},
-	       WAIT_FORGET(SP_SLOT_ALL_WAITS)},
+    .points = {ALL_WAITS},
+    .min_ns = 1000,
+    .hit_ns = 3600,
+    .ground = &sp_ground,
+};
+
+static const struct sp_recipe wall = {
+    .name = "wall",
+    .title = "Wall-clock time",
+    .summary = "what threads do with their time: cpu and offcpu as one value",
+    .values = {{"samples", "count"}, {"wall", "nanoseconds"}},
+    .points = {{.at = SP_AT_PERF}, ALL_WAITS},
     .min_ns = 1000,
     .hit_ns = 3600,
     .ground = &sp_ground,
@@ -132,7 +146,7 @@ static const struct sp_recipe locks = {
     .ground = &sp_ground,
 };
 
-static const struct sp_recipe *const all[] = {&sp_recipe_cpu, &offcpu, &locks, &faults};
+static const struct sp_recipe *const all[] = {&sp_recipe_cpu, &offcpu, &wall, &locks, &faults};
 
 const struct sp_recipe *sp_recipe_at(size_t i)
 {
@@ -153,6 +167,11 @@ bool sp_recipe_has(const struct sp_recipe *recipe, enum sp_at at)
 		if (recipe->points[i].at == at)
 			return true;
 	return false;
+}
+
+bool sp_recipe_counts(const struct sp_recipe *recipe)
+{
+	return recipe->period || !sp_recipe_has(recipe, SP_AT_PERF) || sp_recipe_has(recipe, SP_AT_RAW);
 }
 
 bool sp_recipe_has_rate(const struct sp_recipe *recipe)
@@ -223,6 +242,23 @@ static int named_make(struct sp_recipe_set *set, const char *name, const struct 
 	return r;
 }
 
+/* wall has in it what cpu and offcpu are. */
+static bool is_part_of(const struct sp_recipe *part, const struct sp_recipe *whole)
+{
+	return whole == &wall && (part == &sp_recipe_cpu || part == &offcpu);
+}
+
+static int set_check(const struct sp_recipe *a, const struct sp_recipe *b, const char *name)
+{
+	if (is_part_of(a, b) || is_part_of(b, a))
+		return sp_fail_said(-EINVAL, "wall is cpu and offcpu as one value: it goes without them");
+	if (strcmp(a->name, b->name))
+		return 0;
+	if (a == &sp_recipe_cpu)
+		return sp_fail_said(-EINVAL, "cpu, cpu-clock, task-clock: one of them, once");
+	return sp_fail_said(-EINVAL, "%s is there twice", name);
+}
+
 static int set_add(struct sp_recipe_set *set, const char *name)
 {
 	const struct sp_recipe *recipe;
@@ -233,13 +269,10 @@ static int set_add(struct sp_recipe_set *set, const char *name)
 	r = named_make(set, name, &recipe);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < set->n; i++) {
-		if (strcmp(set->recipes[i]->name, recipe->name))
-			continue;
-		if (recipe == &sp_recipe_cpu)
-			return sp_fail_said(-EINVAL, "cpu, cpu-clock, task-clock: one of them, once");
-		return sp_fail_said(-EINVAL, "%s is there twice", name);
-	}
+	for (size_t i = 0; i < set->n && r >= 0; i++)
+		r = set_check(recipe, set->recipes[i], name);
+	if (r < 0)
+		return r;
 	set->recipes[set->n++] = recipe;
 	return 0;
 }
@@ -328,5 +361,5 @@ bool sp_recipe_set_has_rate(const struct sp_recipe_set *set)
 
 bool sp_recipes_nest(const struct sp_recipe *const *recipes)
 {
-	return recipes[1] || !sp_recipe_has(recipes[0], SP_AT_PERF);
+	return recipes[1] || sp_recipe_has(recipes[0], SP_AT_RAW);
 }

@@ -134,7 +134,7 @@ as_nobody "" doctor --json
 is "$status" 3 "exit code"
 common
 lockdown
-for key in root cap_bpf cap_sys_ptrace bpf bpf_programs perf_all recipe_cpu recipe_offcpu recipe_locks map_files uprobe uprobe_multi fentry; do
+for key in root cap_bpf cap_sys_ptrace bpf bpf_programs perf_all recipe_cpu recipe_offcpu recipe_wall recipe_locks map_files uprobe uprobe_multi fentry; do
 	is_state $key no
 done
 is_state perf_own_user "$([ "$paranoid" -lt 3 ] && echo yes || echo no)"

@@ -51,7 +51,7 @@ run profile -e sched:no_such_event 1
 [ "$status" = 2 ] || [ "$status" = 3 ] || fail "exit code 2 or 3"
 one_line 'this kernel has no tracepoint .*no_such_event'
 expect 2 profile -e nonsense 1
-one_line "there is no event 'nonsense'; there are cpu, offcpu, locks, faults, .* and tracepoints, SYSTEM:EVENT"
+one_line "there is no event 'nonsense'; there are cpu, offcpu, wall, locks, faults, .* and tracepoints, SYSTEM:EVENT"
 expect 2 profile -e cpu,fault 1
 one_line "there is no event 'fault'; did you mean faults\\?"
 if [ -d /sys/kernel/tracing/events/sched ]; then

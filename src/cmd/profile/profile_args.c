@@ -134,7 +134,7 @@ static int check_period(const struct sp_profile_args *a)
 
 	if (a->recipes.n > 1)
 		return sp_fail_said(-EINVAL, "-c is for one event, not %zu", a->recipes.n);
-	if (!sp_recipe_has(a->recipes.recipes[0], SP_AT_PERF))
+	if (sp_recipe_has(a->recipes.recipes[0], SP_AT_RAW))
 		return sp_fail_said(-EINVAL, "-c is not for %s, of which every event counts",
 				    a->recipes.recipes[0]->name);
 	if (a->recipes.recipes[0] == &sp_recipe_cpu && a->period < MIN_CLOCK_PERIOD_NS)
@@ -172,7 +172,7 @@ static int check_min(const struct sp_profile_args *a)
 	for (size_t i = 0; i < a->recipes.n; i++)
 		if (a->recipes.recipes[i]->min_ns)
 			return 0;
-	return sp_fail_said(-EINVAL, "--min is for events that last: offcpu, locks");
+	return sp_fail_said(-EINVAL, "--min is for events that last: offcpu, wall, locks");
 }
 
 /* Of all the others nothing would come. */

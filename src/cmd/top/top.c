@@ -52,7 +52,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_NUMBER, 'd', "interval", "SECONDS", "between two pictures (2; tables: as --over)", AT(interval_s), .min = 1, .max = MAX_S},
 	{SP_OPT_NUMBER, 0, "over", "SECONDS", "they are of the last SECONDS (10)", AT(span_s), .min = 1, .max = MAX_S},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second on each CPU (49)", AT(frequency_hz), .min = 1, .max = MAX_HZ},
-	{SP_OPT_STRING, 'e', "event", "EVENT", "what is counted: offcpu, locks, faults ..., as of profile (cpu)", AT(events)},
+	{SP_OPT_STRING, 'e', "event", "EVENT", "what is counted: offcpu, wall, locks ..., as of profile (cpu)", AT(events)},
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "what is seen first (libraries)", AT(by), .choice = sp_top_view_name},
 	{SP_OPT_CHOICE, 0, "sort", "KEY", "in which order (self; of waits: total)", AT(sort), .choice = sort_choice},
 	{SP_OPT_STRING, 'l', "library", "GLOB", "samples with a frame in such a library", AT(library)},

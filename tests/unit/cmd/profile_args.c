@@ -142,7 +142,7 @@ static void test_rate(void **state)
 }
 
 #define EVENTS                                                                                                         \
-	"cpu, offcpu, locks, faults, cpu-clock, task-clock, cycles, instructions, cache-misses, branch-misses, "       \
+	"cpu, offcpu, wall, locks, faults, cpu-clock, task-clock, cycles, instructions, cache-misses, branch-misses, " \
 	"page-faults, "                                                                                                \
 	"context-switches, and tracepoints, SYSTEM:EVENT"
 
@@ -167,7 +167,8 @@ static void test_events(void **state)
 	assert_string_equal(a.recipes.recipes[1]->name, "offcpu");
 	assert_int_equal(a.min_us, 7);
 	sp_profile_args_done(&a);
-	refused("-e cpu --min 7", "--min is for events that last: offcpu, locks");
+	refused("-e offcpu,wall", "-e: wall is cpu and offcpu as one value: it goes without them");
+	refused("-e cpu --min 7", "--min is for events that last: offcpu, wall, locks");
 	refused("-e cpu,", "-e: there is no event ''; there are " EVENTS);
 	refused("-e sched:", "-e: 'sched:' is no tracepoint: SYSTEM:EVENT");
 	refused("-e ../x:y", "-e: '../x:y' is no tracepoint: SYSTEM:EVENT");
