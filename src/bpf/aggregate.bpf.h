@@ -63,14 +63,15 @@ static __always_inline sp_u64 sp_mount_root(sp_u64 mount)
  */
 __noinline int sp_top_find(struct sp_scratch *s)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	sp_u64 mount, parent, inode;
+	sp_u64 task = bpf_get_current_task(), mount, parent, inode;
 	int i;
 
 	if (!s)
 		return 0;
+	if (s->other.task)
+		task = s->other.task;
 	s->fsroot.ino = 0;
-	mount = sp_kload((sp_u64)task->fs + bpf_core_field_offset(struct fs_struct, root) +
+	mount = sp_kload(sp_kfield(task, struct task_struct, fs) + bpf_core_field_offset(struct fs_struct, root) +
 			 bpf_core_field_offset(struct path, mnt)) -
 		bpf_core_field_offset(struct mount, mnt);
 	for (i = 0; i < SP_TOP_MOUNTS; i++) {
@@ -92,12 +93,17 @@ __noinline int sp_top_find(struct sp_scratch *s)
  * The file that the program was started from, found by the mapping of its code, so that its key is that of its
  * mappings.
  */
-static __always_inline sp_u32 sp_exe_file(struct sp_scratch *s, struct task_struct *task)
+static __always_inline sp_u32 sp_exe_file(struct sp_scratch *s, sp_u64 task)
 {
-	sp_u64 code = task->mm ? task->mm->start_code : 0, last = 0, vma = 0;
+	sp_u64 last = 0, vma = 0, code;
 	struct sp_vma_view *view = &s->view;
 	struct sp_file_key key = {};
 
+	s->mm = sp_kfield(task, struct task_struct, mm);
+	if (!s->mm)
+		return 0;
+	s->maple_root = sp_kfield(s->mm, struct mm_struct, mm_mt.ma_root);
+	code = sp_kfield(s->mm, struct mm_struct, start_code);
 	if (code)
 		vma = sp_vma_walk(s, code, &last);
 	if (!vma || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm)
@@ -105,14 +111,15 @@ static __always_inline sp_u32 sp_exe_file(struct sp_scratch *s, struct task_stru
 	sp_vma_view_of(vma, view);
 	if (!view->file)
 		return 0;
-	view->tgid = sp_pid_shown(task);
+	view->tgid = sp_own_level ? sp_sample_pid_shown(s) : s->key.process.tgid;
 	sp_file_key_of(view->file, &key);
 	return sp_file_id(&key, view);
 }
 
 __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_process_key *key)
 {
-	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
+	struct task_struct *current = bpf_get_current_task_btf();
+	sp_u64 task = (sp_u64)current, leader;
 	struct sp_process_key own;
 	struct sp_message_process *r;
 	sp_u32 exe;
@@ -121,9 +128,12 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 	if (!s || !key)
 		return 0;
 	own = *key;
+	if (s->other.task)
+		task = s->other.task;
+	leader = sp_kfield(task, struct task_struct, group_leader);
 	sp_top_find(s);
 	/* looked up first, so that the file's record comes before that of the process, which names it */
-	exe = task->flags & SP_PF_KTHREAD ? 0 : sp_exe_file(s, task);
+	exe = sp_kfield32(task, struct task_struct, flags) & SP_PF_KTHREAD ? 0 : sp_exe_file(s, task);
 	id = __sync_fetch_and_add(&sp_last_process, 1) + 1;
 	r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
 	if (!r) {
@@ -133,15 +143,16 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 	r->type = SP_MESSAGE_PROCESS;
 	r->id = id;
 	r->key = own;
-	r->pid = sp_own_level ? sp_pid_shown(task) ?: SP_PID_HIDDEN : 0;
-	r->uid = bpf_get_current_uid_gid();
-	r->cgroup = bpf_get_current_cgroup_id();
+	r->pid = sp_own_level ? sp_sample_pid_shown(s) ?: SP_PID_HIDDEN : 0;
+	r->uid = s->other.task ? s->other.uid : bpf_get_current_uid_gid();
+	r->cgroup = s->other.task ? s->other.cgroup : bpf_get_current_cgroup_id();
 	r->ns_tgid = sp_ns_tgid(leader);
 	r->exe = exe;
 	r->fsroot = s->fsroot;
-	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader->comm);
+	bpf_probe_read_kernel(r->comm, sizeof(r->comm),
+			      (void *)(leader + bpf_core_field_offset(struct task_struct, comm)));
 	/* A process within execve has no file yet: it is not noted as announced, so that it is announced again. */
-	if ((exe || !BPF_CORE_READ_BITFIELD(task, in_execve)) &&
+	if ((exe || s->other.task || !BPF_CORE_READ_BITFIELD(current, in_execve)) &&
 	    bpf_map_update_elem(&processes, &own, &id, BPF_NOEXIST)) {
 		sp_u64 *known = bpf_map_lookup_elem(&processes, &own);
 
@@ -304,11 +315,8 @@ __noinline sp_u64 sp_kernel_words(struct sp_scratch *s, sp_u32 n)
 	return hash;
 }
 
-/* skip: frames to leave out, which is the program's own where no interrupt lies between it and the event. */
-static __always_inline void sp_kernel_stack(struct sp_scratch *s, void *ctx, sp_u64 skip)
+static __always_inline void sp_kernel_stack_close(struct sp_scratch *s, long bytes)
 {
-	long bytes = bpf_get_stack(ctx, s->kernel_frames, 8 * (SP_MAX_KERNEL_FRAMES - 1), skip);
-
 	if (bytes <= 0)
 		return;
 	s->kernel_message.type = SP_MESSAGE_STACK;
@@ -316,6 +324,12 @@ static __always_inline void sp_kernel_stack(struct sp_scratch *s, void *ctx, sp_
 	s->kernel_message.stop = SP_STOP_COMPLETE;
 	s->kernel_message.id = sp_kernel_words(s, bytes / 8) | 1;
 	s->key.kernel_stack = s->kernel_message.id;
+}
+
+/* skip: frames to leave out, which is the program's own where no interrupt lies between it and the event. */
+static __always_inline void sp_kernel_stack(struct sp_scratch *s, void *ctx, sp_u64 skip)
+{
+	sp_kernel_stack_close(s, bpf_get_stack(ctx, s->kernel_frames, 8 * (SP_MAX_KERNEL_FRAMES - 1), skip));
 }
 
 #endif

@@ -129,8 +129,33 @@ struct sched_entity {
 	sp_u64 sum_exec_runtime;
 } SP_CORE;
 
+typedef struct {
+	unsigned int val;
+} SP_CORE kuid_t;
+
+struct cred {
+	kuid_t uid;
+} SP_CORE;
+
+struct kernfs_node {
+	sp_u64 id;
+} SP_CORE;
+
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+	struct cgroup *ancestors[1];
+} SP_CORE;
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} SP_CORE;
+
 struct task_struct {
+	unsigned int __state;
 	unsigned int flags;
+	int on_cpu;
+	int exit_state;
 	unsigned int in_execve : 1;
 	int pid, tgid;
 	struct mm_struct *mm;
@@ -141,6 +166,9 @@ struct task_struct {
 	sp_u64 self_exec_id;
 	char comm[16];
 	struct sched_entity se;
+	const struct cred *cred;
+	unsigned long nvcsw, nivcsw;
+	struct css_set *cgroups;
 } SP_CORE;
 
 struct linux_binprm {

@@ -44,10 +44,19 @@ static __always_inline sp_u32 sp_pid_shown(struct task_struct *task)
 	return sp_own_level ? sp_pid_at(sp_pid_of(task->group_leader), sp_own_level, sp_own_ns) : task->tgid;
 }
 
-/* The process's number in its innermost namespace. */
-static __always_inline sp_u32 sp_ns_tgid(struct task_struct *leader)
+/* The process of a sample; its tgid must be in the sample's key. */
+static __always_inline sp_u32 sp_sample_pid_shown(const struct sp_scratch *s)
 {
-	sp_u64 pid = sp_pid_of(leader);
+	sp_u64 task = s->other.task ? s->other.task : bpf_get_current_task();
+	sp_u64 leader = sp_kfield(task, struct task_struct, group_leader);
+
+	return sp_pid_at(sp_kfield(leader, struct task_struct, thread_pid), sp_own_level, sp_own_ns);
+}
+
+/* The process's number in its innermost namespace. */
+static __always_inline sp_u32 sp_ns_tgid(sp_u64 leader)
+{
+	sp_u64 pid = sp_kfield(leader, struct task_struct, thread_pid);
 
 	return pid ? sp_pid_at(pid, sp_kfield32(pid, struct pid, level), 0) : 0;
 }

@@ -49,6 +49,12 @@ struct sp_seen {
 enum { SP_N_SCRATCH = 4 };
 enum { SP_N_SEEN = 4, SP_STACK_COPY_BYTES = 2048, SP_N_ANCHORS = 8 };
 
+struct sp_other {    /* the thread that a sample is of, where that is not the current one */
+	sp_u64 task; /* its address; 0: it is the current one */
+	sp_u64 cgroup;
+	sp_u32 uid, pad;
+};
+
 struct sp_walk_point { /* a machine state among callers; ip 0: none */
 	sp_u64 ip, sp, fp;
 	sp_u32 how, pad;
@@ -98,6 +104,7 @@ struct sp_scratch {
 	sp_u64 tick_ns;     /* CLOCK_MONOTONIC of the last tick */
 	sp_u32 tick_change; /* sp_ticks.change as of that tick */
 	sp_u32 tick_pad;
+	struct sp_other other;
 	struct sp_regs regs;
 	struct sp_seen seen[SP_N_SEEN];
 	struct sp_vma_view view; /* here, because 6.1 sums up the stacks of nested calls to 512 bytes */

@@ -171,7 +171,7 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 	struct sp_vma_view *view = &s->view;
 	struct sp_file_key key = {};
 
-	view->tgid = sp_own_level ? sp_pid_shown(bpf_get_current_task_btf()) : bpf_get_current_pid_tgid() >> 32;
+	view->tgid = sp_own_level ? sp_sample_pid_shown(s) : s->key.process.tgid;
 	e->start = view->start;
 	e->end = view->end;
 	e->shift_by = view->pgoff - e->start;

@@ -451,6 +451,23 @@ struct sp_message_pending {
 	};
 };
 
+/*
+ * A thread that waited when the sampling began (bpf/blocked.bpf.h). Behind it come `bytes` of a struct
+ * sp_message_pending, up to its mappings; its stack is read later.
+ */
+struct sp_message_blocked {
+	sp_u64 task;        /* its address */
+	sp_u64 n_switches;  /* how often it has stopped running */
+	sp_u64 ran_ns;      /* how long it has run in all */
+	sp_u64 call;        /* the system call that it is in, as SP_BUILTIN_CALL */
+	sp_u64 stack_bytes; /* from stack_at to the end of the stack's mapping; 0: not known */
+	sp_u32 bytes;
+	sp_u32 flags, state; /* of the task */
+	sp_u32 tid;          /* in the user's pid namespace; 0 = it has no number there */
+	sp_u32 stop;         /* why it has no user stack; SP_N_STOPS: it has one */
+	sp_u32 has_maps;     /* 0: they are those of the thread before */
+};
+
 /* Where in sent[] the mappings and the stack begin. */
 static inline sp_u32 sp_pending_maps_at(const struct sp_message_pending *r)
 {

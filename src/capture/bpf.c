@@ -87,6 +87,13 @@ static int bpf_attach(struct sp_capture *c)
 	return c->o.recipes[0]->ground->attach(&c->recipe, &c->o);
 }
 
+static int bpf_blocked(struct sp_capture *c, uint64_t since_ns)
+{
+	const struct bpf_program *program = bpf_object__find_program_by_name(c->recipe.object, "sp_blocked");
+
+	return bpf_program__fd(program) < 0 ? 0 : sp_blocked_begin(c, since_ns);
+}
+
 static void bpf_detach(struct sp_capture *c)
 {
 	sp_cpus_done(c);
@@ -180,6 +187,7 @@ const struct sp_backend sp_backend_bpf = {
     .target_add = bpf_target_add,
     .attach = bpf_attach,
     .detach = bpf_detach,
+    .blocked = bpf_blocked,
     .seek = sp_kernel_seek,
     .read = bpf_read,
     .flush = bpf_flush,

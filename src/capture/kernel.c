@@ -238,6 +238,7 @@ void sp_kernel_counters(struct sp_capture *c)
 		for (k = 0; k < SP_N_COUNTERS; k++)
 			c->stats.counter[k] += values[i * SP_N_COUNTERS + k];
 	c->stats.counter[SP_N_LOST_ENDS] += c->n_given_up;
+	c->stats.counter[SP_N_LOST_EPISODES] += c->n_without_room;
 }
 
 int sp_kernel_seek(struct sp_capture *c)

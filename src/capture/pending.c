@@ -228,6 +228,14 @@ int sp_pending_take(struct sp_capture *c, const struct sp_message_pending *r, si
 	return kept ? SP_MIN(kept, 0) : cut(c, r);
 }
 
+int sp_pending_keep(struct sp_capture *c, const struct sp_message_pending *r, const struct sp_finish_memory *memory,
+		    struct sp_space *space)
+{
+	int kept = keep(c, r, memory, space);
+
+	return kept ? SP_MIN(kept, 0) : cut(c, r);
+}
+
 int sp_pending_walk(struct sp_capture *c, struct sp_message_pending *r, const struct sp_finish_memory *memory,
 		    struct sp_space *space)
 {
@@ -236,8 +244,7 @@ int sp_pending_walk(struct sp_capture *c, struct sp_message_pending *r, const st
 	if (done)
 		return SP_MIN(done, 0);
 	c->stats.counter[SP_N_PENDING]++;
-	done = keep(c, r, memory, space);
-	return done ? SP_MIN(done, 0) : cut(c, r);
+	return sp_pending_keep(c, r, memory, space);
 }
 
 /*

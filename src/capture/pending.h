@@ -32,6 +32,9 @@ int sp_pending_take(struct sp_capture *c, const struct sp_message_pending *r,
  */
 int sp_pending_walk(struct sp_capture *c, struct sp_message_pending *r, const struct sp_finish_memory *memory,
 		    struct sp_space *space);
+/* Keeps a sample with the stack in this memory, until sp_pending_try(). Only the head of the record is used. */
+int sp_pending_keep(struct sp_capture *c, const struct sp_message_pending *r, const struct sp_finish_memory *memory,
+		    struct sp_space *space);
 /*
  * Keeps a row whose ticket stands for a waiting sample, to count it when that is finished. False: none has this ticket.
  */

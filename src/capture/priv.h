@@ -85,7 +85,7 @@ struct sp_capture {
 	uint64_t began_ns;
 	unsigned int n_jit_asked, n_images_asked, slice_shift; /* answers to come; a slice has 1 << slice_shift units */
 	uint64_t swap_interval_ns, swap_at_ns; /* how long counts stay in the kernel; when the next drain is due */
-	uint64_t n_births, n_forgotten, n_renewals, paused_ns, n_given_up;
+	uint64_t n_births, n_forgotten, n_renewals, paused_ns, n_given_up, n_without_room;
 	bool attached;
 	bool is_over;   /* the profile is the caller's again */
 	bool is_closed; /* nothing may be added to the profile: another is to replace it */

@@ -87,6 +87,11 @@ struct sp_ground {
 	int (*pause)(struct sp_recipe_object *object, bool is_paused);
 	/* Counts the episodes that are open up to now, in a session that lasts (drain_ns). */
 	int (*flush)(struct sp_recipe_object *object);
+	/*
+	 * A descriptor from which the threads are read that do not run (struct sp_message_blocked); is_brief: without
+	 * their stacks.
+	 */
+	int (*threads)(struct sp_recipe_object *object, bool is_brief);
 	/* Ends sampling: no program is started any more. */
 	void (*detach)(struct sp_recipe_object *object);
 	void (*destroy)(struct sp_recipe_object *object);

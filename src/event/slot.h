@@ -44,6 +44,12 @@ struct sp_front_slot {
 	sp_u64 min_ns, max_ns; /* shorter and longer episodes do not count; max_ns 0 = none is too long */
 };
 
+/* enum sp_task_state of the bits in a task's state */
+static inline sp_u32 sp_task_state_of(sp_u64 bits)
+{
+	return !bits ? SP_TASK_PREEMPTED : bits & 1 ? SP_TASK_SLEEPING : bits & 2 ? SP_TASK_DISK : SP_TASK_STOPPED;
+}
+
 struct sp_hit { /* an event on its way from its front to its sink */
 	sp_u32 role, recipe, flags;
 	sp_u32 state; /* enum sp_task_state */

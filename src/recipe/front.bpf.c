@@ -100,11 +100,9 @@ static __always_inline sp_u64 sp_result(const sp_u64 *r, sp_u32 number, sp_u64 n
 
 static __always_inline sp_u32 sp_state_of(const sp_u64 *r)
 {
-	sp_u64 bits = sp_result(r, sp_slot.state, 0);
-
 	if (sp_slot.state >= SP_N_OP_REGS)
 		return SP_TASK_UNKNOWN;
-	return !bits ? SP_TASK_PREEMPTED : bits & 1 ? SP_TASK_SLEEPING : bits & 2 ? SP_TASK_DISK : SP_TASK_STOPPED;
+	return sp_task_state_of(sp_result(r, sp_slot.state, 0));
 }
 
 static __always_inline struct sp_scratch *sp_event_leave(void *ctx, const sp_u64 *r)

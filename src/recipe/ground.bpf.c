@@ -7,6 +7,7 @@
  * where the kernel itself counts an event (page faults). Its values: 1 sample, and the event's period, for which the
  * sample stands. The programs of other events are fronts (front.bpf.c), which end in the sinks of this object.
  */
+#include "bpf/blocked.bpf.h"
 #include "bpf/check.bpf.h"
 #include "bpf/follow.bpf.h"
 #include "bpf/seek.bpf.h"

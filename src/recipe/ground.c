@@ -58,6 +58,15 @@ static bool has_point(const struct sp_capture_options *o, enum sp_at at)
 	return false;
 }
 
+/* Whether threads that wait before the sampling begins have a part in it. */
+static bool has_waits(const struct sp_capture_options *o)
+{
+	for (unsigned i = 0; o->recipes[i]; i++)
+		if (o->recipes[i]->min_ns)
+			return true;
+	return false;
+}
+
 /* Programs that no recipe of the session needs are not loaded. */
 static void programs_choose(struct ground_bpf *skel, const struct sp_capture_options *o)
 {
@@ -65,6 +74,7 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 
 	bpf_program__set_autoload(skel->progs.sp_cpu, has_point(o, SP_AT_PERF));
 	bpf_program__set_autoload(skel->progs.sp_sink_raw, has_point(o, SP_AT_RAW));
+	bpf_program__set_autoload(skel->progs.sp_blocked, has_waits(o) && !o->follow);
 	bpf_program__set_autoload(skel->progs.sp_flush, has_point(o, SP_AT_RAW) && o->drain_ns);
 	bpf_map__set_autocreate(skel->maps.episodes, has_point(o, SP_AT_RAW));
 	skel->rodata->sp_config.nests = nests;
@@ -282,6 +292,22 @@ static int ground_flush(struct sp_recipe_object *object)
 	return bpf_prog_test_run_opts(fd, &opts) ? sp_fail(-errno, "count the episodes that are open") : 0;
 }
 
+static int ground_threads(struct sp_recipe_object *object, bool is_brief)
+{
+	struct ground *s = object->private;
+	struct bpf_link *link = bpf_program__attach_iter(s->skel->progs.sp_blocked, NULL);
+	int fd;
+
+	if (!link)
+		return sp_fail(-errno, "attach to the list of threads");
+	s->skel->bss->sp_blocked_brief = is_brief;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		fd = sp_fail(-errno, "list the threads");
+	bpf_link__destroy(link);
+	return fd;
+}
+
 static int follow_attach(struct ground *s)
 {
 	struct bpf_program *programs[] = {s->skel->progs.sp_fork, s->skel->progs.sp_exec, s->skel->progs.sp_exit};
@@ -408,6 +434,7 @@ const struct sp_ground sp_ground = {
     .rate = ground_rate,
     .pause = ground_pause,
     .flush = ground_flush,
+    .threads = ground_threads,
     .detach = ground_detach,
     .destroy = ground_destroy,
     .front = ground_front,

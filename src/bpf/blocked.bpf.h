@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * blocked.bpf.h: threads that do not run when the sampling begins, and whose waits nobody has seen begin.
+ *
+ * An iterator over all threads, read by the user half (capture/blocked.c). A thread that does not run has left its
+ * registers on its kernel stack, and what its user stack holds stays as it is until the thread runs again: the user
+ * half reads that memory, because this program must not sleep.
+ */
+#ifndef SP_BPF_BLOCKED_BPF_H
+#define SP_BPF_BLOCKED_BPF_H
+
+#include "bpf/sample.bpf.h"
+
+sp_u32 sp_blocked_brief; /* of each thread, only the head */
+
+/* The process whose mappings were sent last, and the thread with which they were. */
+sp_u64 sp_blocked_mm, sp_blocked_task;
+
+static __always_inline int sp_task_is_wanted(struct task_struct *task, struct cgroup *cgroup)
+{
+	sp_u32 number = sp_config.filter == SP_TARGETS_TID ? task->pid : task->tgid;
+	sp_u64 at;
+
+	if (sp_config.filter && !sp_is_target(number))
+		return 0;
+	if (!sp_config.cgroup)
+		return 1;
+	if (cgroup->level < (int)sp_config.cgroup_level)
+		return 0;
+	at = sp_kload((sp_u64)cgroup + bpf_core_field_offset(struct cgroup, ancestors) + 8ULL * sp_config.cgroup_level);
+	return sp_kfield(sp_kfield(at, struct cgroup, kn), struct kernfs_node, id) == sp_config.cgroup;
+}
+
+static __always_inline void sp_blocked_head(struct sp_message_blocked *head, struct task_struct *task)
+{
+	sp_u64 pid = sp_pid_of(task);
+
+	head->task = (sp_u64)task;
+	head->n_switches = task->nvcsw + task->nivcsw;
+	head->ran_ns = task->se.sum_exec_runtime;
+	head->flags = task->flags;
+	head->state = task->__state;
+	head->tid = sp_own_level ? sp_pid_at(pid, sp_own_level, sp_own_ns) : task->pid;
+}
+
+/* The kernel leaves out its scheduler's own functions, which are the leaves of a thread that stops while it is watched.
+ */
+static __always_inline void sp_blocked_kernel_stack(struct sp_scratch *s, struct task_struct *task)
+{
+	long bytes = bpf_get_task_stack(task, s->kernel_frames, 8 * (SP_MAX_KERNEL_FRAMES - 1), 0);
+
+	sp_kernel_stack_close(s, bytes);
+}
+
+/* What the user half needs to walk the user stack, but for the stack itself. Returns the message's bytes. */
+static __always_inline sp_u32 sp_blocked_user_stack(struct sp_scratch *s, struct sp_message_pending *r,
+						    struct sp_message_blocked *head, struct task_struct *task)
+{
+	struct pt_regs *saved = (struct pt_regs *)bpf_task_pt_regs(task);
+	sp_u32 stop = sp_user_begin(s, task);
+
+	head->call = ~0ULL;
+	if (stop == SP_STEP_NEXT)
+		stop = sp_user_regs(s, 0, task, 1);
+	head->stop = stop == SP_STEP_NEXT ? SP_N_STOPS : stop;
+	if (stop != SP_STEP_NEXT)
+		return 0;
+	head->call = saved->cs == SP_USER_CS ? saved->orig_rax : ~0ULL;
+	r->regs = s->regs;
+	r->how = s->how;
+	r->stack_at = s->regs.sp - SP_RED_ZONE;
+	if (!sp_config.user)
+		return 0;
+	head->stack_bytes = sp_stack_room(s, r->stack_at, 0);
+	head->has_maps = s->mm != sp_blocked_mm || s->other.task == sp_blocked_task;
+	if (!head->has_maps)
+		return 0;
+	sp_pending_maps(s, r);
+	sp_blocked_mm = s->mm;
+	sp_blocked_task = s->other.task;
+	return r->n_maps * sizeof(struct sp_map);
+}
+
+static __always_inline void sp_blocked_who(struct sp_scratch *s, struct task_struct *task, struct cgroup *cgroup)
+{
+	sp_sample_begin(s, task, bpf_ktime_get_ns(), 0, 0);
+	bpf_probe_read_kernel(s->key.comm, sizeof(s->key.comm), task->comm);
+	s->other.task = (sp_u64)task;
+	s->other.uid = task->cred->uid.val;
+	s->other.cgroup = cgroup->kn->id;
+	s->ticket = sp_hash_mix(bpf_ktime_get_ns(), task->pid) | 1;
+}
+
+static __always_inline void sp_blocked_send(struct sp_scratch *s, struct sp_message_pending *r, struct seq_file *seq,
+					    struct task_struct *task, struct cgroup *cgroup)
+{
+	struct sp_message_blocked head = {};
+	sp_u32 bytes;
+
+	r->n_maps = r->n_frames = 0;
+	sp_blocked_head(&head, task);
+	sp_blocked_who(s, task, cgroup);
+	if (sp_config.kernel)
+		sp_blocked_kernel_stack(s, task);
+	bytes = sp_blocked_user_stack(s, r, &head, task);
+	sp_key_send(s);
+	r->key = s->key;
+	r->key.user_stack = s->ticket;
+	bytes += __builtin_offsetof(struct sp_message_pending, sent);
+	sp_opaque(bytes);
+	if (bytes > __builtin_offsetof(struct sp_message_pending, sent) + SP_PENDING_MAPS * sizeof(struct sp_map))
+		return;
+	head.bytes = bytes;
+	if (!bpf_seq_write(seq, &head, sizeof(head)))
+		bpf_seq_write(seq, r, bytes);
+}
+
+SEC("iter/task")
+int sp_blocked(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct sp_message_blocked head = {};
+	struct sp_message_pending *r;
+	struct cgroup *cgroup;
+	struct sp_scratch *s;
+
+	if (!task || task->on_cpu || task->exit_state)
+		return 0;
+	cgroup = task->cgroups->dfl_cgrp;
+	if (!sp_task_is_wanted(task, cgroup))
+		return 0;
+	if (sp_blocked_brief) {
+		sp_blocked_head(&head, task);
+		bpf_seq_write(ctx->meta->seq, &head, sizeof(head));
+		return 0;
+	}
+	s = sp_scratch_take();
+	if (!s)
+		return 0;
+	r = sp_pending_own(s);
+	if (r)
+		sp_blocked_send(s, r, ctx->meta->seq, task, cgroup);
+	else
+		sp_tally(SP_N_LOST_NESTED, 1);
+	s->other.task = 0;
+	sp_scratch_give(s);
+	return 0;
+}
+
+#endif
