@@ -11,6 +11,8 @@
 
 #include "bpf/sample.bpf.h"
 
+enum { SP_BLOCKED_WALKS = 1 << 18 /* mappings and holes: vm.max_map_count allows 65,530 */ };
+
 sp_u32 sp_blocked_brief; /* of each thread, only the head */
 
 /* The process whose mappings were sent last, and the thread with which they were. */
@@ -75,7 +77,7 @@ static __always_inline sp_u32 sp_blocked_user_stack(struct sp_scratch *s, struct
 	head->has_maps = s->mm != sp_blocked_mm || s->other.task == sp_blocked_task;
 	if (!head->has_maps)
 		return 0;
-	sp_pending_maps(s, r);
+	sp_pending_maps(s, r, SP_BLOCKED_WALKS);
 	sp_blocked_mm = s->mm;
 	sp_blocked_task = s->other.task;
 	return r->n_maps * sizeof(struct sp_map);

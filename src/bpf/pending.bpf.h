@@ -11,7 +11,7 @@
 
 #include "bpf/aggregate.bpf.h"
 
-enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at */, SP_STACK_REACH = 16 << 20 };
+enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at in an interrupt */, SP_STACK_REACH = 16 << 20 };
 
 /*
  * Adds the mapping at addr to the record if it is executable. Returns where to look next, 0 at the end. The count stays
@@ -56,12 +56,13 @@ static long sp_pending_next(sp_u32 i, struct sp_maps_loop *loop)
 }
 
 /* bpf_loop(), because the verifier follows each turn of a plain loop: 20,000 more instructions to check. */
-static __always_inline void sp_pending_maps(struct sp_scratch *s, struct sp_message_pending *r)
+static __always_inline void sp_pending_maps(struct sp_scratch *s, struct sp_message_pending *r, sp_u32 n_walks)
 {
 	struct sp_maps_loop loop = {.s = s, .r = r};
 
 	r->n_maps = 0;
-	bpf_loop(SP_PENDING_WALKS, sp_pending_next, &loop, 0);
+	bpf_loop(n_walks, sp_pending_next, &loop, 0);
+	r->has_more_maps = r->n_maps >= SP_PENDING_MAPS || (loop.addr && loop.addr < SP_USER_END);
 }
 
 /*
@@ -280,7 +281,7 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 	    bpf_probe_read_user(r->code, SP_CODE_BYTES, (void *)(s->regs.ip - SP_CODE_BEFORE)) ? 0 : SP_CODE_BYTES;
 	sp_stacks_above_send(s, r);
 	bpf_probe_read_kernel(r->frames, sizeof(s->frames), s->frames);
-	sp_pending_maps(s, r);
+	sp_pending_maps(s, r, SP_PENDING_WALKS);
 	sp_pending_stack(s, r, r->stack_at, sp_pending_stack_at(r));
 	if (sp_pending_output(r)) {
 		sp_tally(SP_N_LOST_PENDING, 1);

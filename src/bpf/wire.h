@@ -428,7 +428,7 @@ struct sp_message_stack_above {
 
 struct sp_message_pending {
 	sp_u32 type;
-	sp_u32 n_maps; /* SP_PENDING_MAPS: there may have been more */
+	sp_u32 n_maps;
 	/* user_stack: 0, or the ticket that rows name in place of the stack */
 	struct sp_count_key key;
 	struct sp_count value;
@@ -436,7 +436,7 @@ struct sp_message_pending {
 	sp_u32 waits_for; /* file id */
 	sp_u32 stack_bytes;
 	sp_u32 holes; /* a bit for each page of the stack that could not be read, beginning with that of stack_at */
-	sp_u32 pad;
+	sp_u32 has_more_maps;      /* not all executable mappings were looked at */
 	sp_u32 how;                /* SP_HOW_* of regs */
 	sp_u32 n_frames;           /* walked before the table was missed: SP_NEAR_FRAMES at most, when it is sent */
 	sp_u32 guessed;            /* SP_STACK_HAS_GUESS, if one of those was */

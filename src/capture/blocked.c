@@ -65,7 +65,7 @@ static struct sp_space *space_of(const struct pass *p, const struct sp_message_b
 				 const struct sp_message_pending *r)
 {
 	if (head->has_maps)
-		return sp_space_from((const void *)r->sent, r->n_maps, r->n_maps < SP_PENDING_MAPS);
+		return sp_space_from((const void *)r->sent, r->n_maps, !r->has_more_maps);
 	if (p->n && p->threads[p->n - 1].space)
 		return sp_space_get(p->threads[p->n - 1].space);
 	return sp_space_from(NULL, 0, false);

@@ -200,7 +200,7 @@ static struct sp_space *space_of(struct sp_capture *c, const struct sp_message_p
 
 	if (s && s->n == r->n_maps && (!s->n || !memcmp(s->maps, maps, s->n * sizeof(*s->maps))))
 		return s;
-	s = sp_space_from(maps, r->n_maps, r->n_maps < SP_PENDING_MAPS);
+	s = sp_space_from(maps, r->n_maps, !r->has_more_maps);
 	if (!s)
 		return NULL;
 	sp_space_put(*at);

@@ -68,6 +68,15 @@ else
 	[ $? = 77 ] || fail "a thread that is stuck, or no userfaultfd"
 fi
 
+# With more mappings than are looked at in an interrupt.
+if [ "$slow" = 1 ]; then
+	begin "$SOPROF_BUILD/tests/cmd/sleepers" many || fail "sleepers"
+	expect 0 profile -f -U -e offcpu -p $pid 1
+	says 'complete 1506 .* cut 0 '
+	awk '/^in-sleep;.*;sleeper;wait_in_sleep;/ { n += $NF } END { exit n < 1501 * 900000000 }' "$out" || fail "1501 threads that sleep"
+	ended $pid
+fi
+
 # The same frames as gdb's, by name where it has one.
 same_as_gdb() { # PID
 	gdb -q -nx -batch -ex 'set backtrace past-main on' -p "$1" -x "$SOPROF_SOURCE/tests/cmd/blocked_gdb.py" 2>"$dir/null" | sed -n 's/^stack: //p' | sort >"$dir/gdb"

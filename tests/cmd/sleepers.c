@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sleepers [stuck]: threads that wait for good, each in its own way and below functions of its own. Says "ready" when
- * all of them wait. stuck: one thread's stack has a page that nobody will ever provide (userfaultfd): who reads it from
- * outside hangs.
+ * sleepers [stuck | many]: threads that wait for good, each in its own way and below functions of its own. Says "ready"
+ * when all of them wait. stuck: one thread's stack has a page that nobody will ever provide (userfaultfd): who reads it
+ * from outside hangs. many: MANY more threads, each with a stack of its own.
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -21,7 +21,7 @@
 
 #define KEEP __attribute__((noinline, noclone))
 
-enum { DEEP = 700, LARGE = 300 << 10, STACK = 4 << 20, PAGE = 4096 };
+enum { DEEP = 700, LARGE = 300 << 10, STACK = 4 << 20, PAGE = 4096, MANY = 1500 };
 
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 static volatile int n_ready;
@@ -159,6 +159,8 @@ int main(int argc, char **argv)
 		begin_stuck();
 		n++;
 	}
+	for (int i = 0; argc > 1 && !strcmp(argv[1], "many") && i < MANY; i++, n++)
+		begin(sleeper, NULL, NULL);
 	while (n_ready < n)
 		usleep(1000);
 	usleep(200000);

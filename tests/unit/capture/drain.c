@@ -379,6 +379,7 @@ static void pending_mappings(void **state)
 	for (int i = 0; i < 4; i++) {
 		r->key.process.tgid += i == 2;
 		r->n_maps = i == 3 ? SP_PENDING_MAPS : 1;
+		r->has_more_maps = i == 3;
 		assert_int_equal(take(&m, r, sizeof(*r)), 0);
 		w[i] = m.c->waiting;
 	}
