@@ -7,6 +7,7 @@
 #ifndef SP_BPF_SINK_BPF_H
 #define SP_BPF_SINK_BPF_H
 
+#include "bpf/guard_cap.bpf.h"
 #include "bpf/sample.bpf.h"
 
 /*
@@ -26,15 +27,6 @@ static __always_inline struct sp_scratch *sp_scratch_of(void *ctx)
 	return 0;
 }
 
-/* Open episodes. A thread has at most one for each recipe; those beyond max_entries are counted as lost. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__uint(key_size, sizeof(struct sp_episode_key));
-	__uint(value_size, sizeof(struct sp_episode));
-} episodes SEC(".maps");
-
 /*
  * Walks the stacks of the current task. 1: done; 0: the user half finishes the user stack; -1: the task is not wanted.
  */
@@ -48,9 +40,9 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 		return -1;
 	if (hit->flags & SP_SLOT_NO_EXITING && task->flags & SP_PF_EXITING)
 		return -1;
-	if (!sp_is_wanted(task))
+	if (!sp_is_wanted(task) || !sp_guard_allows(hit->recipe, now, hit->times))
 		return -1;
-	sp_sample_begin(s, task, now, hit->recipe, hit->value);
+	sp_sample_begin(s, task, now, hit->recipe, hit->value * hit->times);
 	s->key.state = hit->state;
 	s->ticket = 1; /* not 0: where the user half has to finish the stack, the row names a ticket */
 	if (sp_config.kernel && hit->flags & SP_SLOT_KERNEL)
@@ -75,7 +67,7 @@ static __always_inline void sp_episode_count(struct sp_scratch *s, struct sp_epi
 		return;
 	s->key = e->key;
 	s->value.n = !__sync_lock_test_and_set(&e->is_counted, 1);
-	s->value.weight = now - since;
+	s->value.weight = (now - since) * e->times;
 	if (s->value.n)
 		sp_tally(SP_N_SAMPLES, 1);
 	if (!sp_count_known(s, &s->key))
@@ -84,8 +76,8 @@ static __always_inline void sp_episode_count(struct sp_scratch *s, struct sp_epi
 
 /*
  * An episode is open when the same thread begins the next, or ends: its end was missed, because the kernel did not run
- * our program then. If all of the thread's waits are episodes, it has waited since for as long as it has not run. 0;
- * -1: there is none.
+ * our program then. If all of the thread's waits are episodes, it has waited since for as long as it has not run; but
+ * some are not, once the guard has left any out. 0; -1: there is none.
  */
 static __always_inline int sp_episode_end_missed(struct sp_scratch *s, const struct sp_episode_key *at,
 						 struct task_struct *task, sp_u64 now)
@@ -95,7 +87,7 @@ static __always_inline int sp_episode_end_missed(struct sp_scratch *s, const str
 	if (!episode)
 		return -1;
 	/* At its end a thread's books may lag behind by a tick. */
-	if (s->hit.flags & SP_SLOT_ALL_WAITS)
+	if (s->hit.flags & SP_SLOT_ALL_WAITS && sp_guard_is_gapless(s->hit.recipe))
 		sp_episode_count(s, episode, now - (task->se.sum_exec_runtime - episode->ran_ns));
 	else
 		sp_tally(SP_N_LOST_ENDS, 1);
@@ -113,6 +105,7 @@ static __always_inline void sp_episode_begin(struct sp_scratch *s, struct task_s
 	s->episode.min_ns = s->hit.min_ns;
 	s->episode.max_ns = s->hit.max_ns;
 	s->episode.is_counted = 0;
+	s->episode.times = s->hit.times;
 	s->episode.ran_ns = task->se.sum_exec_runtime;
 	s->episode.key = s->key;
 	if (!bpf_map_update_elem(&episodes, &at, &s->episode, BPF_NOEXIST))

@@ -493,6 +493,8 @@ struct sp_config {
 	sp_u64 cgroup;       /* its id; 0 = all */
 	sp_u32 nests;        /* more than one program samples, and one may come within another */
 	sp_u32 n_recipes;    /* more than 1: keys tell the recipe of a sample */
+	sp_u32 guards;       /* events may be thinned and capped (event/guard.h) */
+	sp_u32 pad;
 };
 
 /* What the kernel half counts, each on its own CPU. */

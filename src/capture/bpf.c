@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/backend.h"
+#include "capture/guarded.h"
 #include "capture/kernel.h"
 #include "capture/priv.h"
 #include "unwind/hotspots.h"
@@ -62,6 +63,8 @@ static int bpf_open(struct sp_capture *c)
 		r = sp_kernel_check(c);
 	if (!r)
 		r = maps_find(c);
+	if (!r)
+		r = sp_guarded_open(c);
 	return r ? r : rings_new(c);
 }
 
@@ -145,6 +148,7 @@ static void bpf_stats(struct sp_capture *c, bool with_memory)
 		sp_kernel_stats(c);
 	else
 		sp_kernel_counters(c);
+	sp_guarded_stats(c);
 }
 
 static int bpf_rate(struct sp_capture *c, uint64_t rate_millihertz)
@@ -174,6 +178,7 @@ static int bpf_send_again(struct sp_capture *c)
 
 static void bpf_done(struct sp_capture *c)
 {
+	sp_guarded_done(c);
 	ring_buffer__free(c->events);
 	ring_buffer__free(c->samples);
 	if (c->recipe.object)

@@ -26,6 +26,8 @@ struct sp_capture;
 struct sp_profile;
 struct sp_workers;
 struct sp_broker;
+struct sp_guard;
+struct sp_guard_step;
 
 /*
  * What takes the samples: the recipe's BPF programs, or perf_event_open, which ordinary users may use for their own
@@ -62,6 +64,13 @@ struct sp_capture_options {
 	bool slices;   /* keys have the slice in which a sample was taken (session.c) */
 	bool no_seek;  /* files are announced when they are sampled; those mapped at the start are not looked for */
 	bool time_own; /* the programs measure their own time, in place of the kernel's statistics of all programs */
+	/*
+	 * BPF: of one CPU, for what is sampled at no rate of its own (guard.h); 0 = it may cost what it does.
+	 * guard_told: NULL, or called when the guard has done something about a recipe.
+	 */
+	unsigned max_overhead_percent;
+	void (*guard_told)(void *arg, const struct sp_recipe *recipe, const struct sp_guard_step *step);
+	void *guard_told_arg;
 	uint64_t drain_ns; /* between two drains of the counts, if the rate allows; 0 = 1 s */
 	/* NULL, or called when one of the CPUs to sample comes or goes. */
 	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
@@ -87,6 +96,7 @@ struct sp_capture_stats {
 	uint64_t n_throttled;      /* PERF: times that the kernel held sampling back */
 	uint64_t n_odd;            /* PERF: records that made no sense; tasks and files beyond the limits */
 	uint64_t ring_bytes;       /* PERF: of all ring buffers */
+	uint64_t n_over_budget;    /* events that the kernel half left out, since an interval was full (guard.h) */
 	uint64_t n_lost_frames;    /* samples whose stack's frames never arrived */
 	uint64_t n_files, n_tables;
 	uint64_t n_put_off, n_later; /* tables that may_build refused at first; those of them that are not built yet */
@@ -131,6 +141,8 @@ bool sp_capture_file_key(const struct sp_capture *c, uint32_t profile_file, stru
 uint64_t sp_capture_file_bad_rows(const struct sp_capture *c, uint32_t profile_file);
 /* The image of the vDSO (our own: it is the same in every process), or NULL. */
 const void *sp_capture_vdso(size_t *ret_size);
+/* What the guard has done so far; NULL: there is none. */
+const struct sp_guard *sp_capture_guard(const struct sp_capture *c);
 void sp_capture_stats(struct sp_capture *c, struct sp_capture_stats *ret_stats);
 
 #endif

@@ -387,7 +387,7 @@ static int episode_count(struct sp_capture *c, const struct sp_episode *e, uint6
 
 	if (now_ns < e->since_ns || !sp_episode_counts(e, ns))
 		return 0;
-	return row_add(c, &e->key, &(struct sp_count){.n = !e->is_counted, .weight = ns});
+	return row_add(c, &e->key, &(struct sp_count){.n = !e->is_counted, .weight = ns * e->times});
 }
 
 /* Counts the episodes that are still open up to now. No program runs any more. */
@@ -401,6 +401,24 @@ int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns)
 		from = &at;
 		if (!bpf_map_lookup_elem(c->episodes_fd, &at, &episode))
 			r = episode_count(c, &episode, now_ns);
+	}
+	return r;
+}
+
+/* The same for one recipe, which is detached for good; it has none afterwards. */
+int sp_drain_episodes_end(struct sp_capture *c, unsigned recipe, uint64_t now_ns)
+{
+	struct sp_episode_key at, next;
+	struct sp_episode episode;
+	bool more = c->episodes_fd >= 0 && !bpf_map_get_next_key(c->episodes_fd, NULL, &at);
+	int r = 0;
+
+	for (; more && !r; at = next) {
+		more = !bpf_map_get_next_key(c->episodes_fd, &at, &next);
+		if (at.recipe != recipe || bpf_map_lookup_elem(c->episodes_fd, &at, &episode))
+			continue;
+		r = episode_count(c, &episode, now_ns);
+		bpf_map_delete_elem(c->episodes_fd, &at);
 	}
 	return r;
 }

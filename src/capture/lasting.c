@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/backend.h"
+#include "capture/guarded.h"
 #include "capture/pending.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
@@ -46,12 +47,12 @@ size_t sp_capture_fds(const struct sp_capture *c, int ret_fds[SP_CAPTURE_MAX_FDS
 
 uint64_t sp_capture_next_ns(const struct sp_capture *c)
 {
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = SP_MIN(c->swap_at_ns, sp_guarded_next_ns(c));
 	int workers = sp_workers_timeout_ms(c->workers);
 
 	if (c->pending_unread || !workers)
 		return now;
-	return workers < 0 ? c->swap_at_ns : SP_MIN(c->swap_at_ns, now + (uint64_t)workers * 1000000);
+	return workers < 0 ? next : SP_MIN(next, now + (uint64_t)workers * 1000000);
 }
 
 int sp_capture_step(struct sp_capture *c)

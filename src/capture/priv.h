@@ -21,6 +21,7 @@ struct sp_blob;
 struct sp_cache;
 struct ring_buffer;
 struct sp_machinery;
+struct sp_guarded;
 struct sp_perf;
 struct sp_backend;
 struct sp_space;
@@ -50,6 +51,7 @@ struct sp_capture {
 	unsigned value_of[SP_MAX_RECIPES][2]; /* the profile's numbers of each recipe's values */
 	struct sp_recipe_shared shared;
 	struct sp_machinery *machinery;  /* only in a session with tracepoints */
+	struct sp_guarded *guarded;      /* NULL: nothing is guarded */
 	struct sp_fsroot_key own_fsroot; /* where our own paths begin */
 	struct sp_tables *tables;
 	struct ring_buffer *events, *samples;
@@ -120,6 +122,7 @@ int sp_drain_ring(struct ring_buffer *ring);                  /* NULL: nothing t
 int sp_drain_message(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
 int sp_drain_counts(struct sp_capture *c, unsigned odd);
 int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns); /* those that are still open */
+int sp_drain_episodes_end(struct sp_capture *c, unsigned recipe, uint64_t now_ns);
 int sp_drain_give_up(struct sp_capture *c); /* forgets them: another profile does not know their stacks */
 int sp_drain_processes(struct sp_capture *c);
 int sp_drain_forget(int map_fd, size_t key_bytes, size_t value_bytes); /* empties a hash map */

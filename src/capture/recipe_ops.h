@@ -85,6 +85,8 @@ struct sp_ground {
 	int (*rate)(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_millihertz);
 	/* true: stops taking samples; false: resumes. */
 	int (*pause)(struct sp_recipe_object *object, bool is_paused);
+	/* Detaches one recipe for good. Its programs that run have ended then. */
+	int (*drop)(struct sp_recipe_object *object, unsigned recipe);
 	/* Counts the episodes that are open up to now, in a session that lasts (drain_ns). */
 	int (*flush)(struct sp_recipe_object *object);
 	/*
@@ -116,6 +118,8 @@ static inline uint64_t sp_recipe_min_ns(const struct sp_recipe *recipe, uint64_t
 /* Whether the recipe samples at an interval; whether it counts events, each or every so many. One may do both. */
 bool sp_recipe_has_rate(const struct sp_recipe *recipe);
 bool sp_recipe_counts(const struct sp_recipe *recipe);
+/* Whether any of them is guarded (capture/guard.h): counts events, and there is a budget. */
+bool sp_guard_is_wanted(const struct sp_capture_options *o);
 /* Whether a session of these has programs that may interrupt each other. */
 bool sp_recipes_nest(const struct sp_recipe *const *recipes);
 

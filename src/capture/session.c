@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/backend.h"
+#include "capture/guarded.h"
 #include "capture/pending.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
@@ -213,7 +214,8 @@ int sp_capture_take_in(struct sp_capture *c)
 		if (r < 0)
 			return r;
 	}
-	return callback_failure(c);
+	r = sp_guarded_look(c);
+	return r < 0 ? r : callback_failure(c);
 }
 
 /* --- slices --- */
@@ -327,7 +329,7 @@ int sp_capture_start(struct sp_capture *c)
 
 static int wait_ms(const struct sp_capture *c, uint64_t now, uint64_t end)
 {
-	uint64_t until = end && end < c->swap_at_ns ? end : c->swap_at_ns;
+	uint64_t due = SP_MIN(c->swap_at_ns, sp_guarded_next_ns(c)), until = end && end < due ? end : due;
 	int workers = sp_workers_timeout_ms(c->workers);
 	int ms = until > now && !c->pending_unread ? (int)((until - now + 999999) / 1000000) : 0;
 

@@ -54,6 +54,7 @@ struct sp_hit { /* an event on its way from its front to its sink */
 	sp_u32 role, recipe, flags;
 	sp_u32 state; /* enum sp_task_state */
 	sp_u64 value, match, min_ns, max_ns;
+	sp_u64 times; /* how many events it stands for (guard.h) */
 };
 
 struct sp_episode_key {
@@ -64,6 +65,7 @@ struct sp_episode {            /* one that is open */
 	sp_u64 min_ns, max_ns; /* shorter and longer ones do not count */
 	sp_u64 is_counted;
 	sp_u64 ran_ns; /* how long the thread had run when it began, by the scheduler's books */
+	sp_u64 times;  /* how many episodes it stands for */
 	struct sp_count_key key;
 };
 

@@ -3,6 +3,7 @@
  * front.bpf.c: an attach point's own program, loaded once for each attach point. What it does is a list of ops in its
  * read-only data, from which the verifier removes all code but that of the ops in the list.
  */
+#include "bpf/guard.bpf.h"
 #include "bpf/scratch.bpf.h"
 #include "bpf/x86_64/call.bpf.h"
 
@@ -105,7 +106,22 @@ static __always_inline sp_u32 sp_state_of(const sp_u64 *r)
 	return sp_task_state_of(sp_result(r, sp_slot.state, 0));
 }
 
-static __always_inline struct sp_scratch *sp_event_leave(void *ctx, const sp_u64 *r)
+/* Ends go on: an episode that was not drawn is not open. */
+static __always_inline sp_u32 sp_event_draw(void)
+{
+	return sp_slot.role == SP_ROLE_EVENT || sp_slot.role == SP_ROLE_BEGIN ? sp_guard_draw(sp_slot.recipe) : 1;
+}
+
+/* Whether an end has nothing to end: its beginning was not taken. Without gaps that is seldom, and not asked. */
+static __always_inline int sp_event_is_over(const sp_u64 *r)
+{
+	struct sp_episode_key at = {.match = sp_result(r, sp_slot.match, 0), .recipe = sp_slot.recipe};
+
+	return sp_slot.role == SP_ROLE_END && !sp_guard_is_gapless(sp_slot.recipe) &&
+	       !bpf_map_lookup_elem(&episodes, &at);
+}
+
+static __always_inline struct sp_scratch *sp_event_leave(void *ctx, const sp_u64 *r, sp_u32 times)
 {
 	struct sp_scratch *s = sp_scratch_take();
 
@@ -119,6 +135,7 @@ static __always_inline struct sp_scratch *sp_event_leave(void *ctx, const sp_u64
 	s->hit.match = sp_result(r, sp_slot.match, 0);
 	s->hit.min_ns = sp_slot.min_ns;
 	s->hit.max_ns = sp_slot.max_ns;
+	s->hit.times = times;
 	s->ctx = (sp_u64)ctx;
 	return s;
 }
@@ -128,12 +145,15 @@ int sp_front_raw(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sp_op_env env = {};
 	sp_u64 r[SP_N_OP_REGS] = {};
+	sp_u32 times = sp_event_draw();
 	struct sp_scratch *s;
 
-	sp_arguments_read(&env, ctx);
-	if (!sp_ops_run(&env, sp_slot.ops, r))
+	if (!times)
 		return 0;
-	s = sp_event_leave(ctx, r);
+	sp_arguments_read(&env, ctx);
+	if (!sp_ops_run(&env, sp_slot.ops, r) || sp_event_is_over(r))
+		return 0;
+	s = sp_event_leave(ctx, r, times);
 	if (!s)
 		return 0;
 	bpf_tail_call(ctx, &sink, 0);

@@ -16,16 +16,25 @@ struct sp_front {
 static int front_load(struct sp_front *f, const struct sp_front_slot *slot, const struct sp_front_maps *maps)
 {
 	sp_u32 zero = 0, sink = (sp_u32)maps->sink;
+	struct sp_config *config;
 	int r;
 
 	f->skel = front_bpf__open();
 	if (!f->skel)
 		return sp_fail(-errno, "open the BPF object of an event");
+	config = (struct sp_config *)&f->skel->rodata->sp_config;
 	*(struct sp_front_slot *)&f->skel->rodata->sp_slot = *slot;
-	((struct sp_config *)&f->skel->rodata->sp_config)->nests = 1;
+	config->nests = 1;
+	config->guards = maps->guards != 0;
+	bpf_map__set_autocreate(f->skel->maps.guards, maps->guards);
+	bpf_map__set_autocreate(f->skel->maps.episodes, maps->guards);
 	r = bpf_map__reuse_fd(f->skel->maps.scratch, maps->scratch);
 	if (!r)
 		r = bpf_map__reuse_fd(f->skel->maps.counters, maps->counters);
+	if (!r && maps->guards)
+		r = bpf_map__reuse_fd(f->skel->maps.guards, maps->guards);
+	if (!r && maps->guards)
+		r = bpf_map__reuse_fd(f->skel->maps.episodes, maps->episodes);
 	if (!r)
 		r = front_bpf__load(f->skel);
 	if (!r && bpf_map_update_elem(bpf_map__fd(f->skel->maps.sink), &zero, &sink, BPF_ANY))

@@ -15,6 +15,7 @@ struct sp_front;
 
 struct sp_front_maps {
 	int scratch, counters, sink; /* the session's maps, and its sink: a program */
+	int guards, episodes;        /* likewise; 0: there is no guard */
 };
 
 int sp_front_new(const struct sp_front_slot *slot, const char *tracepoint, const struct sp_front_maps *maps,

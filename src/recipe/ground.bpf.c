@@ -46,6 +46,7 @@ static __always_inline void sp_take(struct bpf_perf_event_data *ctx, sp_u64 now)
 	struct sp_scratch *s = sp_scratch_at(0);
 	sp_u32 recipe = sp_config.n_recipes > 1 ? bpf_get_attach_cookie(ctx) : 0;
 	sp_u64 weight;
+	sp_u32 times, is_tick;
 
 	if (!s)
 		return;
@@ -54,12 +55,14 @@ static __always_inline void sp_take(struct bpf_perf_event_data *ctx, sp_u64 now)
 		sp_tally(SP_N_IDLE, 1);
 		return;
 	}
-	if (!sp_is_wanted(task))
+	is_tick = sp_config.guards && sp_ticks.period_ns && recipe == sp_ticks.recipe;
+	times = is_tick ? 1 : sp_guard_draw(recipe); /* a clock has a rate */
+	if (!times || !sp_is_wanted(task) || (!is_tick && !sp_guard_allows(recipe, now, times)))
 		return;
 	s = sp_scratch_take();
 	if (!s)
 		return;
-	sp_sample_begin(s, task, now, recipe, weight);
+	sp_sample_begin(s, task, now, recipe, weight * times);
 	sp_tally(SP_N_SAMPLES, 1);
 	if (in_kernel)
 		sp_tally(SP_N_KERNEL, 1);

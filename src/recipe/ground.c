@@ -38,7 +38,9 @@ struct ground {
 	size_t n_links, links_capacity;
 	struct bpf_link *follow_links[3];
 	struct sp_front *fronts[SP_MAX_RECIPES * SP_MAX_POINTS];
+	unsigned front_recipe[SP_MAX_RECIPES * SP_MAX_POINTS];
 	size_t n_fronts;
+	bool is_dropped[SP_MAX_RECIPES];
 };
 
 static sp_u32 n_recipes(const struct sp_capture_options *o)
@@ -77,6 +79,9 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 	bpf_program__set_autoload(skel->progs.sp_blocked, has_waits(o) && !o->follow);
 	bpf_program__set_autoload(skel->progs.sp_flush, has_point(o, SP_AT_RAW) && o->drain_ns);
 	bpf_map__set_autocreate(skel->maps.episodes, has_point(o, SP_AT_RAW));
+	bpf_map__set_autocreate(skel->maps.guards, sp_guard_is_wanted(o));
+	bpf_map__set_autocreate(skel->maps.guard_counts, sp_guard_is_wanted(o));
+	skel->rodata->sp_config.guards = sp_guard_is_wanted(o);
 	skel->rodata->sp_config.nests = nests;
 	skel->rodata->sp_config.n_recipes = n_recipes(o);
 	if (nests)
@@ -202,12 +207,13 @@ static int event_attach(struct ground *s, const struct sp_capture_options *o, un
 
 static int ground_attach_one(struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned cpu)
 {
+	struct ground *s = object->private;
 	unsigned i;
 	int r = 0;
 
 	for (i = 0; o->recipes[i] && !r; i++)
-		if (event_of(o->recipes[i], o))
-			r = event_attach(object->private, o, i, cpu);
+		if (event_of(o->recipes[i], o) && !s->is_dropped[i])
+			r = event_attach(s, o, i, cpu);
 	return r;
 }
 
@@ -257,6 +263,13 @@ static int ground_rate(struct sp_recipe_object *object, struct sp_capture_option
 	return r;
 }
 
+static int programs_wait(void)
+{
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0)
+		return sp_fail(-errno, "wait for the programs that run");
+	return 0;
+}
+
 /* Fronts that run while they are detached have ended when this returns. */
 static int fronts_pause(struct ground *s, bool is_paused)
 {
@@ -265,12 +278,25 @@ static int fronts_pause(struct ground *s, bool is_paused)
 	for (size_t i = 0; i < s->n_fronts && r >= 0; i++) {
 		if (is_paused)
 			sp_front_detach(s->fronts[i]);
-		else
+		else if (!s->is_dropped[s->front_recipe[i]])
 			r = sp_front_attach(s->fronts[i]);
 	}
-	if (is_paused && s->n_fronts && syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0)
-		return sp_fail(-errno, "wait for the programs that run");
-	return r;
+	return is_paused && s->n_fronts ? programs_wait() : r;
+}
+
+static int ground_drop(struct sp_recipe_object *object, unsigned recipe)
+{
+	struct ground *s = object->private;
+	size_t i;
+
+	s->is_dropped[recipe] = true;
+	for (i = s->n_fronts; i-- > 0;) /* as in ground_detach() */
+		if (s->front_recipe[i] == recipe)
+			sp_front_detach(s->fronts[i]);
+	for (i = 0; i < s->n_links; i++)
+		if (s->links[i].recipe == recipe)
+			bpf_link__destroy(sp_take_ptr(s->links[i].link));
+	return programs_wait();
 }
 
 static int ground_pause(struct sp_recipe_object *object, bool is_paused)
@@ -345,7 +371,9 @@ static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
 {
 	struct sp_front_maps maps = {.scratch = bpf_map__fd(s->skel->maps.scratch),
 				     .counters = bpf_map__fd(s->skel->maps.counters),
-				     .sink = bpf_program__fd(s->skel->progs.sp_sink_raw)};
+				     .sink = bpf_program__fd(s->skel->progs.sp_sink_raw),
+				     .episodes = bpf_map__fd(s->skel->maps.episodes),
+				     .guards = sp_guard_is_wanted(o) ? bpf_map__fd(s->skel->maps.guards) : 0};
 	const struct sp_recipe_point *point;
 	struct sp_front_slot slot;
 	unsigned i;
@@ -360,6 +388,7 @@ static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
 			slot.min_ns = sp_recipe_min_ns(o->recipes[i], o->min_ns);
 			slot.max_ns = o->max_ns;
 			r = sp_front_new(&slot, point->where, &maps, &s->fronts[s->n_fronts]);
+			s->front_recipe[s->n_fronts] = i;
 			s->n_fronts += !r;
 		}
 	return r;
@@ -386,7 +415,7 @@ static void ground_detach(struct sp_recipe_object *object)
 	for (i = 0; i < s->n_links; i++)
 		bpf_link__destroy(s->links[i].link);
 	s->n_links = 0;
-	for (i = 0; i < s->n_fronts; i++)
+	for (i = s->n_fronts; i-- > 0;) /* ends are seen for as long as episodes begin: they come first */
 		sp_front_detach(s->fronts[i]);
 	for (i = 0; i < SP_COUNT(s->follow_links); i++) {
 		bpf_link__destroy(s->follow_links[i]);
@@ -433,6 +462,7 @@ const struct sp_ground sp_ground = {
     .attach_cpu = ground_attach_one,
     .rate = ground_rate,
     .pause = ground_pause,
+    .drop = ground_drop,
     .flush = ground_flush,
     .threads = ground_threads,
     .detach = ground_detach,

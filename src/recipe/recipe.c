@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/suggest.h"
+#include "capture/capture.h"
 #include "recipe/events.h"
 #include "recipe/tracepoint.h"
 #include <errno.h>
@@ -355,6 +356,14 @@ bool sp_recipe_set_has_rate(const struct sp_recipe_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
 		if (sp_recipe_has_rate(set->recipes[i]))
+			return true;
+	return false;
+}
+
+bool sp_guard_is_wanted(const struct sp_capture_options *o)
+{
+	for (size_t i = 0; o->max_overhead_percent && o->recipes[i]; i++)
+		if (sp_recipe_counts(o->recipes[i]))
 			return true;
 	return false;
 }

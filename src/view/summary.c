@@ -227,6 +227,10 @@ static int put_paragraphs(const struct sp_profile *p, const struct sp_summary *s
 		say_stacks(&classes, sp_para_begin(para, "stacks"));
 		sp_para_end(para);
 	}
+	if (s->guard) {
+		fputs(s->guard, sp_para_begin(para, "guard"));
+		sp_para_end(para);
+	}
 	if (has_notes(p)) {
 		say_notes(p, sp_para_begin(para, "no names"));
 		sp_para_end(para);

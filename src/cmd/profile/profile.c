@@ -69,6 +69,9 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	    .frequency_hz = a->frequency_hz,
 	    .period = a->period,
 	    .min_ns = a->min_us * 1000,
+	    .max_overhead_percent = (unsigned)a->max_overhead,
+	    .guard_told = sp_guard_tell,
+	    .guard_told_arg = &s->guarded,
 	    .max_ns = a->max_us ? a->max_us * 1000 + 999 : 0, /* of a part of a microsecond bcc knows nothing */
 	};
 	memcpy(o->recipes, a->recipes.recipes, sizeof(o->recipes));

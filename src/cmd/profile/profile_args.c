@@ -85,6 +85,7 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "SYSTEM:EVENT, any tracepoint, or", AT(events), .choice = event_choice},
 	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which events there are, what they cost, and whether they work here", .parse = list_parse, .without = ""},
 	{SP_OPT_NUMBER, 0, "min", "US", "waits of at least so many microseconds only (1)", AT(min_us), .min = 1, .max = 3600000000ULL},
+	{SP_OPT_NUMBER, 0, "max-overhead", "PERCENT", "of a CPU, for events without a rate; beyond it fewer are taken (5; 0 = no limit)", AT(max_overhead), .min = 0, .max = SP_MOST_OVERHEAD},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},
 	{SP_OPT_BYTES, 0, "max-memory", "SIZE", "for unwind tables (24M)", AT(max_memory_bytes), .min = MIN_MEMORY, .max = MAX_MEMORY},
@@ -175,6 +176,24 @@ static int check_min(const struct sp_profile_args *a)
 	return sp_fail_said(-EINVAL, "--min is for events that last: offcpu, wall, locks");
 }
 
+static int set_overhead(struct sp_profile_args *a)
+{
+	bool is_asked = a->max_overhead != SP_NO_OVERHEAD;
+
+	for (size_t i = 0; i < a->recipes.n; i++)
+		if (sp_recipe_counts(a->recipes.recipes[i])) {
+			a->max_overhead = is_asked ? a->max_overhead : SP_DEFAULT_OVERHEAD;
+			return 0;
+		}
+	if (is_asked)
+		return sp_fail_said(-EINVAL,
+				    "--max-overhead is for events without a rate, such as offcpu; %s costs "
+				    "what its rate (-F, -c) makes it cost",
+				    a->recipes.recipes[0]->name);
+	a->max_overhead = 0;
+	return 0;
+}
+
 /* Of all the others nothing would come. */
 static int check_list(int argc)
 {
@@ -195,6 +214,8 @@ static int set_events(struct sp_profile_args *a)
 		r = check_min(a);
 	if (r >= 0)
 		r = set_waits(a);
+	if (r >= 0)
+		r = set_overhead(a);
 	if (r >= 0 && a->period)
 		r = check_period(a);
 	return r < 0 ? r : check_rate(a);
@@ -230,6 +251,7 @@ void sp_profile_args_default(struct sp_profile_args *ret_args)
 	    .hash_storage = DEFAULT_ROWS,
 	    .max_memory_bytes = DEFAULT_MEMORY,
 	    .state = SP_ANY_STATE,
+	    .max_overhead = SP_NO_OVERHEAD,
 	    .by = -1,
 	    .view_number = -1,
 	};

@@ -17,6 +17,8 @@
 #include "view/view.h"
 
 #define SP_ANY_STATE UINT64_MAX
+#define SP_NO_OVERHEAD UINT64_MAX /* not asked for */
+enum { SP_DEFAULT_OVERHEAD = 5, SP_MOST_OVERHEAD = 10000 };
 
 struct sp_profile_args {
 	const struct sp_cmd *cmd;            /* whose command line it was */
@@ -30,6 +32,7 @@ struct sp_profile_args {
 	uint64_t state;                    /* as struct sp_waits has it; SP_ANY_STATE */
 	bool user_threads, kernel_threads; /* these alone; neither: all, if `in_us`; else what the recipe says */
 	bool in_us;                        /* the layout of bcc's offcputime, whose values are microseconds */
+	uint64_t max_overhead;             /* percent of a CPU; 0 = no limit */
 	uint64_t duration_s;               /* 0 = until Ctrl-C, or the command's end */
 	uint64_t stack_storage, hash_storage, max_memory_bytes;
 	const char *library, *comm, *cgroup; /* NULL = any */

@@ -9,6 +9,7 @@
 #define SP_CMD_PROFILE_PROFILE_PARTS_H
 
 #include "capture/capture.h"
+#include "cmd/guard_tell.h"
 #include "cmd/profile/profile_args.h"
 #include "cmd/sampling.h"
 #include <stdio.h>
@@ -52,8 +53,9 @@ struct sp_profile_session {
 	struct sp_backend_choice backend;
 	char *why_not_bpf;   /* what the kernel had against it, where the capabilities are there */
 	uint64_t n_left_out; /* samples outside --library and --comm */
-	bool quiet;          /* nothing is printed but what is wrong */
-	bool to_the_end;     /* of the command: signals are its, and do not end the sampling */
+	struct sp_guard_told guarded;
+	bool quiet;      /* nothing is printed but what is wrong */
+	bool to_the_end; /* of the command: signals are its, and do not end the sampling */
 };
 #define SP_PROFILE_SESSION(a)                                                                                          \
 	((struct sp_profile_session){                                                                                  \

@@ -281,6 +281,7 @@ static int bad_rows_narrow(struct sp_profile_session *s)
 
 int sp_profile_summarise(struct sp_profile_session *s)
 {
+	SP_FREE char *guarded = NULL;
 	struct sp_capture_stats c;
 	int r = bad_rows_narrow(s);
 
@@ -292,6 +293,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 		summary.value = sp_profile_default_value(s->sampling.profile);
 	sp_capture_stats(s->sampling.capture, &c);
 	const struct sp_summary_count lost[] = {
+	    {"not sampled since over budget (--max-overhead)", c.n_over_budget},
 	    {"no room for its count (--hash-storage-size)", c.counter[SP_N_LOST_COUNTS]},
 	    {"taken inside another sample", c.counter[SP_N_LOST_NESTED]},
 	    {"frames did not fit in the ring buffer (stack shown empty)",
@@ -314,5 +316,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	summary.n_tables = c.n_tables;
 	summary.n_evicted = c.n_evicted;
 	own_use(s, &c, &summary);
+	guarded = sp_guard_words(s->sampling.capture, s->args->recipes.recipes);
+	summary.guard = guarded;
 	return sp_summary_write(s->sampling.profile, &summary, stderr);
 }

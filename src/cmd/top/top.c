@@ -32,7 +32,7 @@ enum { DEFAULT_HZ = 49, DEFAULT_S = 2, DEFAULT_SPAN_S = 10, FIRST_MS = 1000, MAX
 #define NS_PER_MS UINT64_C(1000000)
 
 struct top_args {
-	uint64_t interval_s, span_s, frequency_hz, count, limit;
+	uint64_t interval_s, span_s, frequency_hz, count, limit, max_overhead;
 	const char *events, *library, *process, *cgroup, *socket;
 	int by, sort;
 	struct sp_recipe_set recipes;
@@ -53,6 +53,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_NUMBER, 0, "over", "SECONDS", "they are of the last SECONDS (10)", AT(span_s), .min = 1, .max = MAX_S},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second on each CPU (49)", AT(frequency_hz), .min = 1, .max = MAX_HZ},
 	{SP_OPT_STRING, 'e', "event", "EVENT", "what is counted: offcpu, wall, locks ..., as of profile (cpu)", AT(events)},
+	{SP_OPT_NUMBER, 0, "max-overhead", "PERCENT", "of a CPU, for events without a rate; beyond it fewer are taken (5; 0 = no limit)", AT(max_overhead), .min = 0, .max = SP_MOST_OVERHEAD},
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "what is seen first (libraries)", AT(by), .choice = sp_top_view_name},
 	{SP_OPT_CHOICE, 0, "sort", "KEY", "in which order (self; of waits: total)", AT(sort), .choice = sort_choice},
 	{SP_OPT_STRING, 'l', "library", "GLOB", "samples with a frame in such a library", AT(library)},
@@ -345,6 +346,8 @@ static int source_open(struct top *t)
 	const struct sp_top_wants wants = {.span_ns = t->args->span_s * SP_NS_PER_S,
 					   .frequency_hz = t->args->frequency_hz,
 					   .recipes = &t->args->recipes,
+					   .max_overhead_percent = (unsigned)t->args->max_overhead,
+					   .is_screen = t->is_screen,
 					   .socket = t->args->socket};
 	char why[SP_TOP_WORD];
 	int r, refused;
@@ -407,6 +410,21 @@ static void top_done(struct top *t)
 	sp_cleanup_close(&t->signal_fd);
 }
 
+static int overhead_choose(struct top_args *a)
+{
+	bool is_asked = a->max_overhead != SP_NO_OVERHEAD;
+
+	if (sp_recipe_counts(a->recipes.recipes[0])) {
+		a->max_overhead = is_asked ? a->max_overhead : SP_DEFAULT_OVERHEAD;
+		return 0;
+	}
+	a->max_overhead = 0;
+	if (!is_asked)
+		return 0;
+	sp_recipe_set_done(&a->recipes);
+	return sp_fail_said(-EINVAL, "--max-overhead is for events without a rate, such as -e offcpu");
+}
+
 static int event_choose(struct top_args *a)
 {
 	int r;
@@ -418,6 +436,8 @@ static int event_choose(struct top_args *a)
 		sp_recipe_set_done(&a->recipes);
 		return sp_fail_said(-EINVAL, "top shows one event, not %s", a->events);
 	}
+	if (r >= 0)
+		r = overhead_choose(a);
 	/* The code that waits is the kernel's, so the share of a library is what it called. */
 	if (r >= 0 && a->sort < 0)
 		a->sort = a->recipes.recipes[0]->min_ns ? SP_TOP_TOTAL : SP_TOP_SELF;
@@ -426,8 +446,12 @@ static int event_choose(struct top_args *a)
 
 static int run(const struct sp_cmd *cmd, int argc, char **argv)
 {
-	struct top_args a = {
-	    .span_s = DEFAULT_SPAN_S, .frequency_hz = DEFAULT_HZ, .limit = ROWS, .count = UINT64_MAX, .sort = -1};
+	struct top_args a = {.span_s = DEFAULT_SPAN_S,
+			     .frequency_hz = DEFAULT_HZ,
+			     .limit = ROWS,
+			     .count = UINT64_MAX,
+			     .sort = -1,
+			     .max_overhead = SP_NO_OVERHEAD};
 	struct top t = {.args = &a, .signal_fd = -1};
 	int code = SP_EXIT_OK, r = sp_options_parse(options, argc, argv, &a);
 

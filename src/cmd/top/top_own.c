@@ -16,6 +16,7 @@
 #include "bpf/wire.h"
 #include "capture/capture.h"
 #include "capture/lasting.h"
+#include "cmd/guard_tell.h"
 #include "cmd/sampling.h"
 #include "cmd/top/top_source.h"
 #include "naming/enrich.h"
@@ -31,6 +32,7 @@ enum { BUDGET_BYTES = 64 << 20, DRAIN_MS = 5000 };
 struct source {
 	struct sp_top_wants wants;
 	struct sp_sampling sampling;
+	struct sp_guard_told guarded;
 	struct sp_naming naming;
 	struct sp_slide slide;
 	uint64_t began_ns;     /* of the window; CLOCK_MONOTONIC */
@@ -102,8 +104,8 @@ static struct sp_slide_time time_take(struct source *s)
 
 	sp_capture_look(s->sampling.capture, false);
 	sp_capture_stats(s->sampling.capture, &stats);
-	lost = stats.counter[SP_N_LOST_COUNTS] + stats.counter[SP_N_LOST_NESTED] + stats.counter[SP_N_LOST_ENDS] +
-	       stats.counter[SP_N_LOST_EPISODES];
+	lost = stats.n_over_budget + stats.counter[SP_N_LOST_COUNTS] + stats.counter[SP_N_LOST_NESTED] +
+	       stats.counter[SP_N_LOST_ENDS] + stats.counter[SP_N_LOST_EPISODES];
 	own = own_ns(s, &stats);
 	time = (struct sp_slide_time){
 	    .duration_ns = now - s->began_ns, .n_lost = lost - s->lost, .own_ns = own - SP_MIN(s->own_ns, own)};
@@ -191,6 +193,7 @@ static int end(struct source *s, struct sp_profile **ret_profile, struct sp_top_
 	    .rate_millihertz = sp_recipe_set_has_rate(s->wants.recipes) ? 1000 * s->wants.frequency_hz : 0,
 	    .n_cpus = s->sampling.n_cpus,
 	    .has_own = true};
+	sp_guard_now(s->sampling.capture, s->wants.recipes->recipes, ret_info->guard, sizeof(ret_info->guard));
 	if (s->is_closed)
 		r = renew(s);
 	if (r < 0)
@@ -236,9 +239,14 @@ static int sampling_start(struct source *s)
 				       .unwind = SP_UNWIND_AUTO,
 				       .frequency_hz = s->wants.frequency_hz,
 				       .no_seek = true,
-				       .time_own = true,
+				       /* the guard wants to know of each program */
+				       .time_own = !s->wants.max_overhead_percent,
+				       .max_overhead_percent = s->wants.max_overhead_percent,
+				       .guard_told = sp_guard_tell,
+				       .guard_told_arg = &s->guarded,
 				       .drain_ns = DRAIN_MS * 1000000ULL};
 	int r = sp_sampling_begin(&s->sampling);
+	s->guarded.is_quiet = s->wants.is_screen;
 
 	if (r >= 0)
 		r = sp_sampling_open(&s->sampling, &o);

@@ -125,7 +125,7 @@ static void samples_line(const struct sp_top_seen *seen, const struct classes *c
 	else if (info->event && seconds > 0)
 		snprintf(busy, sizeof(busy), "%.1f a second, ", (double)page->value / seconds);
 	line(ret_line, "%slast %.0f s: %s%" PRId64 " samples, lost %" PRIu64 ", %s", who, seconds, busy, c->all,
-	     info->time.n_lost, source);
+	     info->time.n_lost, *info->guard ? info->guard : source);
 }
 
 static void stacks_line(const struct sp_top_seen *seen, const struct classes *c, char *ret_line)

@@ -18,6 +18,8 @@ struct sp_recipe_set;
 struct sp_top_wants {
 	uint64_t span_ns, frequency_hz;
 	const struct sp_recipe_set *recipes; /* of own sampling: one recipe */
+	unsigned max_overhead_percent;       /* as struct sp_capture_options has it */
+	bool is_screen;                      /* nothing may be printed beside it */
 	const char *socket;                  /* the agent's; NULL = the usual one */
 };
 

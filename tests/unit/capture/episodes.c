@@ -7,7 +7,7 @@
 static void episode_waits(void **state)
 {
 	const struct sp_episode_key at = {.match = 1};
-	struct sp_episode episode = {.since_ns = 1000, .key = {.user_stack = 77, .process = process_key}};
+	struct sp_episode episode = {.since_ns = 1000, .times = 1, .key = {.user_stack = 77, .process = process_key}};
 	struct sp_message_pending *r = pending_new();
 	struct made m = made_new();
 

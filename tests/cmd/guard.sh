@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 120
+# The guard: a storm of events is thinned, which is told; sums stay right. A calm program is not.
+. "$(dirname "$0")/lib.bash"
+need_profile
+is_root || skip "needs root"
+storm=$SOPROF_BUILD/tests/cmd/storm
+# between WHAT LOW N HIGH
+between() { [ "$2" -le "$3" ] && [ "$3" -le "$4" ] || fail "$1 between $2 and $4, not $3"; }
+sum() { awk -v p="$1" '$0 ~ p { n += $NF } END { printf "%.0f\n", n }' "$dir/folded"; }
+left_out() { tr -s ' \n' ' ' <"$err" | sed -nE 's/.*not sampled since over budget \(--max-overhead\) ([0-9]+).*/\1/p'; }
+
+# A fault counts for all that were not taken. What the cap kept out is told by number, and is the rest.
+expect 0 profile -f -e faults --max-overhead 1 -o "$dir/folded" -- "$storm" faults $((500 / slow + 50))
+has "$err" '^soprof: faults costs [0-9]+ % of a CPU, more than 1 % \(--max-overhead\): one of [0-9]+ is taken from now on, and counts [0-9]+ times$'
+says 'guard faults was over --max-overhead: at times one of [0-9]+ was taken'
+true=$(cat "$out")
+found=$(sum '^storm;')
+n=$(left_out)
+say "faults: $true, found $found, told as left out ${n:-0}"
+grep -q 'faults is detached' "$err" || between faults $((true * 8 / 10)) $((found + ${n:-0})) $((true * 12 / 10))
+
+# Nobody's budget: every one is counted, and nothing is told.
+expect 0 profile -f -e faults --max-overhead 0 -o "$dir/folded" -- "$storm" faults 100
+between "all faults" $(($(cat "$out") - 200)) "$(sum '^storm;')" $(($(cat "$out") + 2000))
+has_not "$err" 'max-overhead'
+
+# Threads that sleep beside a storm of switches: the time that they did not run is right within what chance allows.
+expect 0 profile -f -e offcpu --max-overhead 25 -o "$dir/folded" -- "$storm" waits 5000
+true=$(cat "$out")
+found=$(sum '^sleeper;')
+n=$(left_out)
+say "ns that sleepers did not run: $true, found $found; left out ${n:-0} waits; $(grep -c '^soprof: ' "$err") steps"
+if [ "$slow" = 1 ]; then
+	has "$err" '^soprof: offcpu costs .*: one of [0-9]+ is taken from now on'
+	grep -q 'offcpu is detached' "$err" || between 'ns asleep' $((true * 3 / 4)) "$found" $((true * 5 / 4))
+fi
+
+# With so small a budget for so much the event is detached, which is no failure.
+expect 0 profile -f -e offcpu --max-overhead 1 -o "$dir/folded" -- "$storm" waits 8000
+if grep -q 'offcpu is detached: it costs' "$err"; then
+	says 'it was detached after [0-9.]+ s, and what came then is not there'
+fi
+
+# What is calm is exact, as without a guard.
+expect 0 profile -f -e offcpu -o "$dir/folded" -- sleep 0.5
+has_not "$err" 'max-overhead'
+
+# Events with a rate cost what it makes them cost.
+expect 2 profile --max-overhead 5 -- true
+one_line '^soprof: profile: --max-overhead is for events without a rate'
+expect 2 top --max-overhead 5 -b
+one_line '^soprof: top: --max-overhead is for events without a rate'
+expect 2 profile -e offcpu --max-overhead 5% -- true
+finish
