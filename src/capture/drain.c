@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/error.h"
 #include "base/mem.h"
+#include "capture/guarded.h"
 #include "capture/pending.h"
 #include "capture/priv.h"
 #include "proc/cgroup.h"

@@ -18,5 +18,7 @@ int sp_guarded_look(struct sp_capture *c);
 uint64_t sp_guarded_next_ns(const struct sp_capture *c); /* CLOCK_MONOTONIC of the next look; UINT64_MAX = never */
 void sp_guarded_stats(struct sp_capture *c);             /* c->stats.n_over_budget */
 void sp_guarded_done(struct sp_capture *c);
+/* drain.c: counts a recipe's open episodes up to now, and removes them. */
+int sp_drain_episodes_end(struct sp_capture *c, unsigned recipe, uint64_t now_ns);
 
 #endif

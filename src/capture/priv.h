@@ -20,8 +20,6 @@
 struct sp_blob;
 struct sp_cache;
 struct ring_buffer;
-struct sp_machinery;
-struct sp_guarded;
 struct sp_perf;
 struct sp_backend;
 struct sp_space;
@@ -122,7 +120,6 @@ int sp_drain_ring(struct ring_buffer *ring);                  /* NULL: nothing t
 int sp_drain_message(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
 int sp_drain_counts(struct sp_capture *c, unsigned odd);
 int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns); /* those that are still open */
-int sp_drain_episodes_end(struct sp_capture *c, unsigned recipe, uint64_t now_ns);
 int sp_drain_give_up(struct sp_capture *c); /* forgets them: another profile does not know their stacks */
 int sp_drain_processes(struct sp_capture *c);
 int sp_drain_forget(int map_fd, size_t key_bytes, size_t value_bytes); /* empties a hash map */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * guard_tell.h: what the guard (capture/guard.h) has done, in words: a line on stderr when it happens, and a paragraph
- * of the summary, or a line of `top`'s head. Used by profile, its aliases and top. Main thread only.
+ * of the summary, or a line of `top`'s head. Used by profile, its aliases and top.
+ * What is printed goes to stderr as it is: it has no words but ours and the names of recipes. Main thread only.
  */
 #ifndef SP_CMD_GUARD_TELL_H
 #define SP_CMD_GUARD_TELL_H
