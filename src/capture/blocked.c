@@ -220,7 +220,7 @@ static void episode_open(struct pass *p, struct thread *t, unsigned recipe, cons
 	sp_u64 r[SP_N_OP_REGS] = {0};
 	struct sp_episode_key at = {.recipe = recipe};
 	struct sp_episode e = {.since_ns = p->since_ns,
-				  .times = 1,
+			       .times = 1,
 			       .min_ns = sp_recipe_min_ns(c->o.recipes[recipe], c->o.min_ns),
 			       .max_ns = c->o.max_ns,
 			       .ran_ns = t->head.ran_ns,

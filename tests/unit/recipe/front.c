@@ -31,6 +31,7 @@ static bool maps_open(struct sp_front_maps *m)
 	const struct bpf_insn entered[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = WANTED},
 					   {.code = BPF_JMP | BPF_EXIT}};
 
+	*m = (struct sp_front_maps){0};
 	m->scratch = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, NULL, 4, ROOM, N_SCRATCHES, NULL);
 	m->counters = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, NULL, 4, 8 * SP_N_COUNTERS, 1, NULL);
 	m->sink = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "entered", "GPL", entered, 2, NULL);
