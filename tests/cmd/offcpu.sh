@@ -77,7 +77,7 @@ expect 0 report --value offcpu --format folded "$dir/x.pb.gz"
 
 # Threads that wait all the time, before there are tables of their files: each stack is sent once, and none is cut.
 if [ "$slow" = 1 ] && command -v perf >/dev/null; then
-	expect 0 profile -e offcpu -o "$dir/x.pb.gz" -- perf bench sched pipe -l 10000
+	expect 0 profile -e offcpu --max-overhead 0 -o "$dir/x.pb.gz" -- perf bench sched pipe -l 10000
 	says "; lost(: the end of a thread's wait was not seen [0-9]+| 0) stacks"
 	has "$err" 'stacks +complete .* cut 0 '
 fi
