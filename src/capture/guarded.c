@@ -49,6 +49,8 @@ int sp_guarded_open(struct sp_capture *c)
 	if (!g)
 		return -ENOMEM;
 	g->guard.percent = c->o.max_overhead_percent;
+	g->guard.left_ns =
+	    (int64_t)(SP_NS_PER_S / 100 * g->guard.percent); /* the first second's: it may begin with a burst */
 	g->orders_fd = bpf_object__find_map_fd_by_name(c->recipe.object, "guards");
 	g->counts_fd = bpf_object__find_map_fd_by_name(c->recipe.object, "guard_counts");
 	g->cpu_program = bpf_program__fd(bpf_object__find_program_by_name(c->recipe.object, "sp_cpu"));
