@@ -12,8 +12,8 @@
 #include "base/time.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
+#include "unwind/arch.h"
 #include "unwind/finish.h"
-#include "unwind/x86_64/jit.h"
 #include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>

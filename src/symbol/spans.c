@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/search.h"
+#include "elf/arch.h"
 #include "elf/debug.h"
 #include "elf/elf.h"
 #include "elf/go.h"
-#include "elf/x86_64/sigreturn.h"
 #include "symbol/priv.h"
 #include "symbol/span.h"
 

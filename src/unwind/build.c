@@ -8,12 +8,10 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "elf/go.h"
+#include "unwind/arch.h"
 #include "unwind/build_rows.h"
 #include "unwind/priv.h"
 #include "unwind/runtime.h"
-#include "unwind/x86_64/context.h"
-#include "unwind/x86_64/derive.h"
-#include "unwind/x86_64/kept.h"
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>

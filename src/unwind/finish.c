@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "unwind/finish.h"
 #include "base/search.h"
+#include "unwind/arch.h"
 #include "unwind/hotspots.h"
 #include "unwind/step_types.h"
 #include "unwind/tables.h"
-#include "unwind/x86_64/jit.h"
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #define SP_UNWIND_HOTSPOT_IMAGE_H
 
 #include "bpf/wire.h"
-#include "unwind/x86_64/jit.h"
+#include "unwind/arch.h"
 
 enum { SP_IMAGE_LINE = 64, SP_IMAGE_MAX_LINES = 1 << 14 };
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "unwind/verify.h"
 #include "base/mem.h"
+#include "unwind/arch.h"
 #include "unwind/build.h"
 #include "unwind/priv.h"
 #include "unwind/step_types.h"
-#include "unwind/x86_64/derive.h"
-#include "unwind/x86_64/framed.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

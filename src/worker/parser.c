@@ -6,9 +6,9 @@
 #include "symbol/jit_objects.h"
 #include "symbol/perf_map.h"
 #include "symbol/span.h"
+#include "unwind/arch.h"
 #include "unwind/hotspot_image.h"
 #include "unwind/verify.h"
-#include "unwind/x86_64/jit.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <stdlib.h>

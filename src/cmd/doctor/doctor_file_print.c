@@ -10,7 +10,7 @@
 #include "cmd/doctor/doctor.h"
 #include "cmd/doctor/doctor_file.h"
 #include "cmd/libs/libs.h"
-#include "unwind/x86_64/derive.h"
+#include "unwind/arch.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
  */
 #include "unwind/x86_64/derive.h"
 #include "base/mem.h"
-#include "elf/x86_64/sigreturn.h"
+#include "elf/arch.h"
 #include "unwind/priv.h"
 #include "unwind/x86_64/derive_priv.h"
 #include <errno.h>
