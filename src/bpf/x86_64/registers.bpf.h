@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* registers.bpf.h: the registers of x86-64, in their DWARF order (System V psABI, figure 3.36). */
-#ifndef SP_BPF_X86_64_BPF_H
-#define SP_BPF_X86_64_BPF_H
+#ifndef SP_BPF_X86_64_REGISTERS_BPF_H
+#define SP_BPF_X86_64_REGISTERS_BPF_H
 
 #include "bpf/config.bpf.h"
 #include "bpf/x86_64/call.bpf.h"
