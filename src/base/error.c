@@ -10,15 +10,17 @@ enum { CHAIN_BYTES = 1024, STRERROR_BYTES = 128 };
 
 static _Thread_local struct {
 	char words[CHAIN_BYTES];
-	int r;     /* the failure that the words are about */
-	bool said; /* the words are the whole message */
-	bool read; /* told already: what fails next is another failure */
+	int r;                   /* the failure that the words are about */
+	bool said;               /* the words are the whole message */
+	bool read;               /* told already: what fails next is another failure */
+	char where[CHAIN_BYTES]; /* the text in which the mistake is; "" = none */
+	size_t at;
 } chain;
 static _Thread_local char told[CHAIN_BYTES + STRERROR_BYTES];
 
 void sp_error_clear(void)
 {
-	chain.words[0] = '\0';
+	chain.words[0] = chain.where[0] = '\0';
 	chain.r = 0;
 	chain.said = chain.read = false;
 }
@@ -57,6 +59,26 @@ int sp_fail_said(int r, const char *format, ...)
 	put_in_front(r, true, format, args);
 	va_end(args);
 	return r;
+}
+
+int sp_fail_at(int r, const char *text, size_t at, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	put_in_front(r, true, format, args);
+	va_end(args);
+	(void)snprintf(chain.where, sizeof(chain.where), "%s", text);
+	chain.at = at;
+	return r;
+}
+
+const char *sp_error_where(int r, size_t *ret_at)
+{
+	if (chain.r != r || chain.where[0] == '\0' || chain.at > strlen(chain.where))
+		return NULL;
+	*ret_at = chain.at;
+	return chain.where;
 }
 
 static const char *error_words_of(int r, char *buffer, size_t size)

@@ -11,11 +11,21 @@
 #ifndef SP_BASE_ERROR_H
 #define SP_BASE_ERROR_H
 
+#include <stddef.h>
+
 /* Adds a message for the failure r (negative errno) and returns r. */
 int sp_fail(int r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same, for a message that says it all: no ": strerror" is added at the end. */
 int sp_fail_said(int r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * The same, for a mistake in a text that the user gave: keeps up to 1 KiB of the text, and the byte at which it is
+ * wrong, to be shown below the message.
+ */
+int sp_fail_at(int r, const char *text, size_t at, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* That text, for the failure r; NULL: there is none. Valid until the next call. */
+const char *sp_error_where(int r, size_t *ret_at);
 
 /*
  * The chain for the failure r, outermost first, ended by strerror(-r) unless sp_fail_said() was used. Valid until the

@@ -8,6 +8,21 @@
 #include <errno.h>
 #include <stdio.h>
 
+/* The text in which a mistake is, with a caret below it. */
+static void mistake_show(int r)
+{
+	size_t at, column = 0;
+	const char *text = sp_error_where(r, &at);
+
+	if (!text)
+		return;
+	for (size_t i = 0; i < at; i++)
+		column += (text[i] & 0xc0) != 0x80; /* a byte within a character of UTF-8 has no column */
+	fputs("  ", stderr);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, text);
+	fprintf(stderr, "\n  %*s^\n", (int)column, "");
+}
+
 int sp_cmd_error(const struct sp_cmd *cmd, int r, int exit_code)
 {
 	fputs("soprof: ", stderr);
@@ -15,6 +30,7 @@ int sp_cmd_error(const struct sp_cmd *cmd, int r, int exit_code)
 		fprintf(stderr, "%s: ", cmd->name);
 	sp_encode(stderr, SP_ENCODE_TERMINAL, sp_error_text(r));
 	fputc('\n', stderr);
+	mistake_show(r);
 	return exit_code;
 }
 
@@ -33,7 +49,10 @@ bool sp_cmd_parsed(const struct sp_cmd *cmd, int r, int *ret_exit)
 		sp_help_cmd(cmd, stdout);
 		*ret_exit = SP_EXIT_OK;
 	} else {
-		*ret_exit = sp_cmd_error(cmd, r, r == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_FAILED);
+		*ret_exit = sp_cmd_error(cmd, r,
+					 r == -EINVAL   ? SP_EXIT_USAGE
+					 : r == -EACCES ? SP_EXIT_REFUSED
+							: SP_EXIT_FAILED);
 	}
 	return false;
 }

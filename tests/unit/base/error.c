@@ -65,6 +65,26 @@ static void long_words_are_cut_and_still_ended(void **state)
 	assert_string_equal(text + strlen(text) - strlen(": Input/output error"), ": Input/output error");
 }
 
+static void a_mistake_has_its_place_in_the_text(void **state)
+{
+	char text[3000];
+	size_t at = 0;
+
+	(void)state;
+	sp_fail_at(-EINVAL, "a > > b", 4, "a number is missing");
+	sp_fail(-EINVAL, "-e");
+	assert_string_equal(sp_error_text(-EINVAL), "-e: a number is missing");
+	assert_string_equal(sp_error_where(-EINVAL, &at), "a > > b");
+	assert_int_equal(at, 4);
+	assert_null(sp_error_where(-EIO, &at));
+	sp_fail_said(-EINVAL, "another");
+	assert_null(sp_error_where(-EINVAL, &at));
+	memset(text, 't', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	sp_fail_at(-EINVAL, text, 2000, "too far on to be shown");
+	assert_null(sp_error_where(-EINVAL, &at));
+}
+
 static void *fail_elsewhere(void *arg)
 {
 	(void)arg;
@@ -91,6 +111,7 @@ int main(void)
 	    cmocka_unit_test(another_number_is_another_failure),
 	    cmocka_unit_test(words_that_are_the_whole_message),
 	    cmocka_unit_test(long_words_are_cut_and_still_ended),
+	    cmocka_unit_test(a_mistake_has_its_place_in_the_text),
 	    cmocka_unit_test(the_chain_belongs_to_the_thread),
 	};
 
