@@ -46,7 +46,7 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 	s->key.state = hit->state;
 	s->ticket = 1; /* not 0: where the user half has to finish the stack, the row names a ticket */
 	if (sp_config.kernel && hit->flags & SP_SLOT_KERNEL)
-		sp_kernel_stack(s, ctx, 1);
+		sp_kernel_stack(s, ctx, !(hit->flags & SP_SLOT_RECORD)); /* a record's begins at the event */
 	if (!sp_config.user || !(hit->flags & SP_SLOT_USER))
 		return 1;
 	return sp_user_stack(s, ctx, task, 1);
@@ -183,6 +183,7 @@ static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 
 		sp_count_new(s, !has_stack);
 }
 
+/* Of a classic tracepoint, 1 lets perf's own events have the hit, too; a raw one's result means nothing. */
 SEC("raw_tp")
 int sp_sink_raw(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -190,12 +191,12 @@ int sp_sink_raw(struct bpf_raw_tracepoint_args *ctx)
 	sp_u64 now = bpf_ktime_get_ns();
 
 	if (!s)
-		return 0;
+		return 1;
 	sp_hit_take(s, ctx, now);
 	sp_scratch_give(s);
 	if (sp_config.time_own)
 		sp_tally(SP_N_OWN_NS, bpf_ktime_get_ns() - now);
-	return 0;
+	return 1;
 }
 
 #endif

@@ -102,8 +102,10 @@ struct sp_capture_stats {
 	uint64_t n_put_off, n_later; /* tables that may_build refused at first; those of them that are not built yet */
 	uint64_t n_evicted;
 	uint64_t table_bytes;
-	uint64_t mapped_bytes;       /* of BPF maps that are mapped into our memory (part of VmRSS and of bpf_bytes) */
-	uint64_t bpf_bytes;          /* locked memory of all BPF maps */
+	uint64_t mapped_bytes; /* of BPF maps that are mapped into our memory (part of VmRSS and of bpf_bytes) */
+	uint64_t bpf_bytes;    /* locked memory of all BPF maps */
+	/* Hits at which the kernel ran none of our programs, since one was running on that CPU; from Linux 6.7 on. */
+	uint64_t n_missed;
 	uint64_t bpf_ns, n_bpf_runs; /* run time of the BPF programs; 0 when the kernel keeps no statistics */
 	uint64_t load_ns;            /* from sp_capture_new() to the first attached event */
 };

@@ -113,7 +113,7 @@ static uint64_t kernel_ns(const struct sp_capture *c, unsigned recipe, size_t *f
 
 	for (size_t i = 0; i < SP_MAX_POINTS && r->points[i].at; i++) {
 		is_perf |= r->points[i].at == SP_AT_PERF;
-		if (r->points[i].at != SP_AT_RAW)
+		if (r->points[i].at == SP_AT_PERF)
 			continue;
 		n_fronts++;
 		ns += run_ns(r->ground->front(&c->recipe, (*front)++), RAW_NS, &n_runs);

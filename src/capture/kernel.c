@@ -295,15 +295,17 @@ static uint64_t mapped_bytes(void)
 	return sum << 10;
 }
 
-static void run_add(struct sp_capture *c, int program)
+/* Returns how often the kernel did not run it. */
+static uint64_t run_add(struct sp_capture *c, int program)
 {
 	struct bpf_prog_info info = {0};
 	__u32 size = sizeof(info);
 
 	if (program < 0 || bpf_obj_get_info_by_fd(program, &info, &size))
-		return;
+		return 0;
 	c->stats.bpf_ns += c->o.time_own ? 0 : info.run_time_ns;
 	c->stats.n_bpf_runs += info.run_cnt;
+	return info.recursion_misses;
 }
 
 static void runs_add(struct sp_capture *c)
@@ -313,9 +315,10 @@ static void runs_add(struct sp_capture *c)
 
 	c->stats.bpf_ns = c->stats.counter[SP_N_OWN_NS];
 	c->stats.n_bpf_runs = c->o.time_own;
+	c->stats.n_missed = 0;
 	bpf_object__for_each_program(program, c->recipe.object) run_add(c, bpf_program__fd(program));
 	for (size_t i = 0; ground->front(&c->recipe, i) >= 0; i++)
-		run_add(c, ground->front(&c->recipe, i));
+		c->stats.n_missed += run_add(c, ground->front(&c->recipe, i));
 }
 
 void sp_kernel_stats(struct sp_capture *c)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * machinery.c: the kernel functions that lead from a tracepoint to our program, with which its kernel stacks begin:
- * bpf_trace_run4, __bpf_trace_sched_switch, __traceiter_sched_switch, unless the compiler has inlined them. They are
- * removed, since they say nothing about the event.
+ * bpf_trace_run4, __bpf_trace_sched_switch, __traceiter_sched_switch, of classic ones perf_trace_sched_switch, unless
+ * the compiler has inlined them. They are removed, since they say nothing about the event.
  *
  * Their addresses are in kallsyms, which is opened while we may see addresses, and read when the first such stack
  * comes.
@@ -46,7 +46,8 @@ void sp_machinery_done(struct sp_capture *c)
 
 static bool is_machinery(const char *name)
 {
-	static const char *const starts[] = {"bpf_trace_run", "__bpf_trace_", "__traceiter_"};
+	static const char *const starts[] = {"bpf_trace_run", "__bpf_trace_", "__traceiter_", "perf_trace_",
+					     "trace_call_bpf"};
 
 	for (size_t i = 0; i < SP_COUNT(starts); i++)
 		if (!strncmp(name, starts[i], strlen(starts[i])))

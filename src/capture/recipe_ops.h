@@ -33,10 +33,12 @@ enum sp_at {
 	SP_AT_NOTHING, /* behind the last */
 	SP_AT_PERF,    /* a perf event on every CPU; without a name the session's, at its frequency or period */
 	SP_AT_RAW,     /* a raw tracepoint */
+	SP_AT_RECORD,  /* a classic tracepoint, whose program gets the record that tracefs describes */
 };
 struct sp_recipe_point {
 	enum sp_at at;
 	const char *where;         /* the event's name */
+	uint32_t id;               /* SP_AT_RECORD: by which perf_event_open knows it */
 	struct sp_front_slot slot; /* what the front does; the session fills in the recipe's number */
 };
 

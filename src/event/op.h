@@ -17,7 +17,7 @@ enum sp_op_kind {
 	SP_OP_END,         /* behind the last op; does nothing */
 	SP_OP_SET,         /* dst = imm */
 	SP_OP_ARGUMENT,    /* dst = the event's argument number imm */
-	SP_OP_LOAD,        /* dst = `size` bytes (1, 2, 4, 8) of the kernel's memory at a + imm */
+	SP_OP_LOAD,        /* dst = `size` bytes (1 to 8) of the kernel's memory at a + imm */
 	SP_OP_BUILTIN,     /* dst = enum sp_builtin imm */
 	SP_OP_ZERO_EXTEND, /* dst = the low `size` bits of a */
 	SP_OP_SIGN_EXTEND, /* likewise, copying their sign bit upwards */
@@ -53,8 +53,10 @@ enum sp_builtin {
 	SP_BUILTIN_GID,
 	SP_BUILTIN_CPU,
 	SP_BUILTIN_CGROUP,
-	SP_BUILTIN_NOW,           /* CLOCK_MONOTONIC */
-	SP_BUILTIN_TASK,          /* the address of the current task */
+	SP_BUILTIN_NOW,  /* CLOCK_MONOTONIC */
+	SP_BUILTIN_TASK, /* the address of the current task */
+	SP_BUILTIN_COMM, /* the first 8 bytes of the thread's name; then the other 8 */
+	SP_BUILTIN_COMM_END,
 	SP_BUILTIN_CALL,          /* number of the system call that the current thread is in; -1: none */
 	SP_BUILTIN_CALL_ARGUMENT, /* its first argument; those of the five others follow */
 	SP_N_BUILTINS = SP_BUILTIN_CALL_ARGUMENT + 6,

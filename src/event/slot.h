@@ -31,6 +31,7 @@ enum {
 	SP_SLOT_NO_EXITING = 8, /* nor ending threads, whose registers still name the call that they were in */
 	SP_SLOT_ALL_WAITS = 16, /* an episode is open whenever the thread does not run */
 	SP_SLOT_KTHREAD = 32,   /* nothing but kernel threads is wanted */
+	SP_SLOT_RECORD = 64,    /* the front is a classic tracepoint's: its argument 0 is the address of the record */
 };
 
 struct sp_front_slot {

@@ -39,6 +39,14 @@ static __always_inline sp_u64 sp_env_memory(struct sp_op_env *env, sp_u64 addres
 	return value;
 }
 
+static __always_inline sp_u64 sp_comm_word(sp_u64 number)
+{
+	sp_u64 words[2] = {};
+
+	bpf_get_current_comm(words, sizeof(words));
+	return words[number & 1];
+}
+
 static __always_inline sp_u64 sp_env_builtin(struct sp_op_env *env, sp_u64 builtin)
 {
 	(void)env;
@@ -59,6 +67,9 @@ static __always_inline sp_u64 sp_env_builtin(struct sp_op_env *env, sp_u64 built
 		return bpf_ktime_get_ns();
 	case SP_BUILTIN_TASK:
 		return bpf_get_current_task();
+	case SP_BUILTIN_COMM:
+	case SP_BUILTIN_COMM_END:
+		return sp_comm_word(builtin - SP_BUILTIN_COMM);
 	case SP_BUILTIN_CALL:
 		return sp_call_number();
 	}
@@ -92,6 +103,18 @@ static __always_inline void sp_arguments_read(struct sp_op_env *env, struct bpf_
 	SP_ARGUMENT(env, ctx, 9);
 	SP_ARGUMENT(env, ctx, 10);
 	SP_ARGUMENT(env, ctx, 11);
+}
+
+/*
+ * The record's address as a number, with which any arithmetic is allowed: negated twice, it is no pointer to the
+ * verifier any more.
+ */
+static __always_inline void sp_record_take(struct sp_op_env *env, void *ctx)
+{
+	sp_u64 address;
+
+	asm volatile("%0 = %1; %0 = -%0; %0 = -%0" : "=r"(address) : "r"(ctx));
+	env->argument[0] = address;
 }
 
 static __always_inline sp_u64 sp_result(const sp_u64 *r, sp_u32 number, sp_u64 none)
@@ -140,6 +163,10 @@ static __always_inline struct sp_scratch *sp_event_leave(void *ctx, const sp_u64
 	return s;
 }
 
+/*
+ * Loaded as a program of a raw or, with SP_SLOT_RECORD, of a classic tracepoint. Of that its result says whether perf's
+ * own events, which may be others', get the hit: they do.
+ */
 SEC("raw_tp")
 int sp_front_raw(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -147,17 +174,21 @@ int sp_front_raw(struct bpf_raw_tracepoint_args *ctx)
 	sp_u64 r[SP_N_OP_REGS] = {};
 	sp_u32 times = sp_event_draw();
 	struct sp_scratch *s;
+	int result = sp_slot.flags & SP_SLOT_RECORD ? 1 : 0;
 
 	if (!times)
-		return 0;
-	sp_arguments_read(&env, ctx);
+		return result;
+	if (sp_slot.flags & SP_SLOT_RECORD)
+		sp_record_take(&env, ctx);
+	else
+		sp_arguments_read(&env, ctx);
 	if (!sp_ops_run(&env, sp_slot.ops, r) || sp_event_is_over(r))
-		return 0;
+		return result;
 	s = sp_event_leave(ctx, r, times);
 	if (!s)
-		return 0;
+		return result;
 	bpf_tail_call(ctx, &sink, 0);
 	sp_scratch_give(s); /* the sink could not be entered */
 	sp_tally(SP_N_LOST_NESTED, 1);
-	return 0;
+	return result;
 }

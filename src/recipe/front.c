@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "recipe/front.h"
 #include "base/error.h"
+#include "capture/recipe_ops.h"
 #include "front.skel.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 struct sp_front {
 	struct front_bpf *skel;
 	struct bpf_link *link;
 	const char *tracepoint;
+	uint32_t id; /* of a classic tracepoint */
+	bool has_record;
 };
 
 static int front_load(struct sp_front *f, const struct sp_front_slot *slot, const struct sp_front_maps *maps)
@@ -24,6 +31,8 @@ static int front_load(struct sp_front *f, const struct sp_front_slot *slot, cons
 		return sp_fail(-errno, "open the BPF object of an event");
 	config = (struct sp_config *)&f->skel->rodata->sp_config;
 	*(struct sp_front_slot *)&f->skel->rodata->sp_slot = *slot;
+	if (slot->flags & SP_SLOT_RECORD)
+		bpf_program__set_type(f->skel->progs.sp_front_raw, BPF_PROG_TYPE_TRACEPOINT);
 	config->nests = 1;
 	config->guards = maps->guards != 0;
 	bpf_map__set_autocreate(f->skel->maps.guards, maps->guards);
@@ -54,10 +63,33 @@ int sp_front_load(const struct sp_front_slot *slot, const struct sp_front_maps *
 	return r;
 }
 
+/*
+ * A perf event of the tracepoint, opened on one CPU, runs the program on all of them. It need not count by itself, and
+ * is switched off again: then the kernel leaves it when the program has run.
+ */
+static int record_attach(struct sp_front *f)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT, .config = f->id};
+	int r, fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return sp_fail(-errno, "open the tracepoint %s", f->tracepoint);
+	f->link = bpf_program__attach_perf_event(f->skel->progs.sp_front_raw, fd); /* the link owns fd now */
+	if (f->link)
+		return ioctl(fd, PERF_EVENT_IOC_DISABLE, 0)
+			   ? sp_fail(-errno, "attach to the tracepoint %s", f->tracepoint)
+			   : 0;
+	r = -errno;
+	close(fd);
+	return sp_fail(r, "attach to the tracepoint %s", f->tracepoint);
+}
+
 int sp_front_attach(struct sp_front *f)
 {
 	if (f->link)
 		return 0;
+	if (f->has_record)
+		return record_attach(f);
 	f->link = bpf_program__attach_raw_tracepoint(f->skel->progs.sp_front_raw, f->tracepoint);
 	if (f->link)
 		return 0;
@@ -66,15 +98,16 @@ int sp_front_attach(struct sp_front *f)
 	return sp_fail(-errno, "attach to the tracepoint %s", f->tracepoint);
 }
 
-int sp_front_new(const struct sp_front_slot *slot, const char *tracepoint, const struct sp_front_maps *maps,
-		 struct sp_front **ret_front)
+int sp_front_new(const struct sp_recipe_point *point, const struct sp_front_maps *maps, struct sp_front **ret_front)
 {
 	struct sp_front *f;
-	int r = sp_front_load(slot, maps, &f);
+	int r = sp_front_load(&point->slot, maps, &f);
 
 	if (r < 0)
 		return r;
-	f->tracepoint = tracepoint;
+	f->tracepoint = point->where;
+	f->id = point->id;
+	f->has_record = point->at == SP_AT_RECORD;
 	r = sp_front_attach(f);
 	if (r < 0)
 		sp_front_free(f);

@@ -12,18 +12,19 @@
 #include "event/slot.h"
 
 struct sp_front;
+struct sp_recipe_point;
 
 struct sp_front_maps {
-	int scratch, counters, sink; /* the session's maps, and its sink: a program */
+	int scratch, counters, sink; /* the session's maps, and its sink: a program of the front's type */
 	int guards, episodes;        /* likewise; 0: there is no guard */
 };
 
-int sp_front_new(const struct sp_front_slot *slot, const char *tracepoint, const struct sp_front_maps *maps,
-		 struct sp_front **ret_front);
+/* The point's name must outlive the front. */
+int sp_front_new(const struct sp_recipe_point *point, const struct sp_front_maps *maps, struct sp_front **ret_front);
 /* Loads a front without attaching it, for tests that run it by hand. */
 int sp_front_load(const struct sp_front_slot *slot, const struct sp_front_maps *maps, struct sp_front **ret_front);
 int sp_front_program(const struct sp_front *front); /* its descriptor */
-int sp_front_attach(struct sp_front *front);        /* again; the name of its tracepoint is still the caller's */
+int sp_front_attach(struct sp_front *front);        /* again */
 void sp_front_detach(struct sp_front *front);       /* it runs no more, but its statistics can still be read */
 void sp_front_free(struct sp_front *front);
 

@@ -41,6 +41,7 @@ struct ground {
 	unsigned front_recipe[SP_MAX_RECIPES * SP_MAX_POINTS];
 	size_t n_fronts;
 	bool is_dropped[SP_MAX_RECIPES];
+	struct bpf_object *record_sink; /* NULL: no front is a classic tracepoint's */
 };
 
 static sp_u32 n_recipes(const struct sp_capture_options *o)
@@ -78,7 +79,8 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 	bpf_program__set_autoload(skel->progs.sp_sink_raw, has_point(o, SP_AT_RAW));
 	bpf_program__set_autoload(skel->progs.sp_blocked, has_waits(o) && !o->follow);
 	bpf_program__set_autoload(skel->progs.sp_flush, has_point(o, SP_AT_RAW) && o->drain_ns);
-	bpf_map__set_autocreate(skel->maps.episodes, has_point(o, SP_AT_RAW));
+	/* sinks name them */
+	bpf_map__set_autocreate(skel->maps.episodes, has_point(o, SP_AT_RAW) || has_point(o, SP_AT_RECORD));
 	bpf_map__set_autocreate(skel->maps.guards, sp_guard_is_wanted(o));
 	bpf_map__set_autocreate(skel->maps.guard_counts, sp_guard_is_wanted(o));
 	skel->rodata->sp_config.guards = sp_guard_is_wanted(o);
@@ -367,27 +369,57 @@ static int ticks_choose(struct ground *s, const struct sp_capture_options *o)
 	return r;
 }
 
+/*
+ * A program goes on only into one of its own type. So the sink is loaded once more, as a program of classic
+ * tracepoints, from a second ground that has the maps of the first.
+ */
+static int record_sink_load(struct ground *s)
+{
+	struct bpf_map *map = NULL, *theirs = NULL;
+	struct bpf_program *program;
+	struct bpf_object *object;
+	size_t n;
+	const void *bytes = ground_bpf__elf_bytes(&n);
+	int r = 0;
+
+	object = s->record_sink = bpf_object__open_mem(bytes, n, NULL);
+	if (!object)
+		return sp_fail(-errno, "open the BPF object once more");
+	bpf_object__for_each_program(program, object)
+	    bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), "sp_sink_raw"));
+	program = bpf_object__find_program_by_name(object, "sp_sink_raw");
+	bpf_program__set_type(program, BPF_PROG_TYPE_TRACEPOINT);
+	while (!r && (map = bpf_object__next_map(s->skel->obj, map)) && (theirs = bpf_object__next_map(object, theirs)))
+		r = bpf_map__fd(map) < 0 ? bpf_map__set_autocreate(theirs, false)
+					 : bpf_map__reuse_fd(theirs, bpf_map__fd(map));
+	if (!r)
+		r = bpf_object__load(object);
+	return r ? sp_fail(r, "load the BPF program of tracepoints' records") : bpf_program__fd(program);
+}
+
 static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
 {
+	int raw_sink = bpf_program__fd(s->skel->progs.sp_sink_raw);
+	int record_sink = has_point(o, SP_AT_RECORD) ? record_sink_load(s) : 0;
 	struct sp_front_maps maps = {.scratch = bpf_map__fd(s->skel->maps.scratch),
 				     .counters = bpf_map__fd(s->skel->maps.counters),
-				     .sink = bpf_program__fd(s->skel->progs.sp_sink_raw),
 				     .episodes = bpf_map__fd(s->skel->maps.episodes),
 				     .guards = sp_guard_is_wanted(o) ? bpf_map__fd(s->skel->maps.guards) : 0};
 	const struct sp_recipe_point *point;
-	struct sp_front_slot slot;
+	struct sp_recipe_point own;
 	unsigned i;
-	int r = 0;
+	int r = SP_MIN(record_sink, 0);
 
 	for (i = 0; o->recipes[i] && !r; i++)
 		for (point = o->recipes[i]->points; point->at && !r; point++) {
-			if (point->at != SP_AT_RAW)
+			if (point->at != SP_AT_RAW && point->at != SP_AT_RECORD)
 				continue;
-			slot = point->slot;
-			slot.recipe = i;
-			slot.min_ns = sp_recipe_min_ns(o->recipes[i], o->min_ns);
-			slot.max_ns = o->max_ns;
-			r = sp_front_new(&slot, point->where, &maps, &s->fronts[s->n_fronts]);
+			own = *point;
+			own.slot.recipe = i;
+			own.slot.min_ns = sp_recipe_min_ns(o->recipes[i], o->min_ns);
+			own.slot.max_ns = o->max_ns;
+			maps.sink = point->at == SP_AT_RECORD ? record_sink : raw_sink;
+			r = sp_front_new(&own, &maps, &s->fronts[s->n_fronts]);
 			s->front_recipe[s->n_fronts] = i;
 			s->n_fronts += !r;
 		}
@@ -430,6 +462,7 @@ static void ground_destroy(struct sp_recipe_object *object)
 	ground_detach(object);
 	for (size_t i = 0; i < s->n_fronts; i++)
 		sp_front_free(s->fronts[i]);
+	bpf_object__close(s->record_sink);
 	ground_bpf__destroy(s->skel);
 	free(s->links);
 	free(s);

@@ -5,6 +5,7 @@
 #include "base/suggest.h"
 #include "capture/capture.h"
 #include "recipe/events.h"
+#include "recipe/narrow.h"
 #include "recipe/tracepoint.h"
 #include <errno.h>
 #include <stdio.h>
@@ -162,6 +163,11 @@ const struct sp_recipe *sp_recipe_find(const char *name)
 	return NULL;
 }
 
+bool sp_recipe_has_front(const struct sp_recipe *recipe)
+{
+	return sp_recipe_has(recipe, SP_AT_RAW) || sp_recipe_has(recipe, SP_AT_RECORD);
+}
+
 bool sp_recipe_has(const struct sp_recipe *recipe, enum sp_at at)
 {
 	for (size_t i = 0; i < SP_MAX_POINTS && recipe->points[i].at; i++)
@@ -172,7 +178,7 @@ bool sp_recipe_has(const struct sp_recipe *recipe, enum sp_at at)
 
 bool sp_recipe_counts(const struct sp_recipe *recipe)
 {
-	return recipe->period || !sp_recipe_has(recipe, SP_AT_PERF) || sp_recipe_has(recipe, SP_AT_RAW);
+	return recipe->period || !sp_recipe_has(recipe, SP_AT_PERF) || sp_recipe_has_front(recipe);
 }
 
 bool sp_recipe_has_rate(const struct sp_recipe *recipe)
@@ -181,10 +187,10 @@ bool sp_recipe_has_rate(const struct sp_recipe *recipe)
 }
 
 /* --- sets --- */
-/* Makes a recipe that the set owns; its value has the event's name. */
-static struct sp_recipe *own_new(struct sp_recipe_set *set, const char *name)
+/* Makes a recipe that the set owns, with so many bytes behind it; its value has the event's name. */
+static struct sp_recipe *own_new(struct sp_recipe_set *set, const char *name, size_t more)
 {
-	struct sp_recipe *own = calloc(1, sizeof(*own));
+	struct sp_recipe *own = calloc(1, sizeof(*own) + more);
 
 	if (!own)
 		return NULL;
@@ -216,6 +222,34 @@ static int unknown(const char *name)
 	return sp_fail_said(-EINVAL, "there is no event '%s'; there are %sand tracepoints, SYSTEM:EVENT", name, list);
 }
 
+/* SYSTEM:EVENT[FILTER]{VALUE}. Behind the recipe are the tracepoint's name and the value's, which is the expression. */
+static int narrowed_make(struct sp_recipe_set *set, const char *event, const struct sp_recipe **ret_recipe)
+{
+	struct sp_narrowing narrowing;
+	struct sp_recipe *own;
+	char *name, *value;
+	int r = sp_narrowing_split(event, &narrowing);
+
+	if (r < 0)
+		return r;
+	own = own_new(set, event, narrowing.n_name + narrowing.n_value + 2);
+	if (!own)
+		return -ENOMEM;
+	name = (char *)(own + 1);
+	memcpy(name, event, narrowing.n_name);
+	value = name + narrowing.n_name + 1;
+	memcpy(value, event + narrowing.value, narrowing.n_value);
+	if (!strchr(name, ':'))
+		return sp_fail_at(-EINVAL, event, narrowing.n_name, "only tracepoints, SYSTEM:EVENT, have fields");
+	r = sp_tracepoint_point(name, &own->points[0]);
+	if (!r)
+		r = sp_narrowing_apply(event, name, &narrowing, &own->points[0], &own->values[1].unit);
+	if (narrowing.n_value)
+		own->values[1].name = value;
+	*ret_recipe = own;
+	return r;
+}
+
 static int named_make(struct sp_recipe_set *set, const char *name, const struct sp_recipe **ret_recipe)
 {
 	const struct sp_event *event = sp_event_find(name);
@@ -230,9 +264,11 @@ static int named_make(struct sp_recipe_set *set, const char *name, const struct 
 		*ret_recipe = &sp_recipe_cpu;
 		return 0;
 	}
+	if (strpbrk(name, "[{"))
+		return narrowed_make(set, name, ret_recipe);
 	if (!event && !strchr(name, ':'))
 		return unknown(name);
-	own = own_new(set, name);
+	own = own_new(set, name, 0);
 	if (!own)
 		return -ENOMEM;
 	if (event)
@@ -274,20 +310,29 @@ static int set_add(struct sp_recipe_set *set, const char *name)
 		r = set_check(recipe, set->recipes[i], name);
 	if (r < 0)
 		return r;
+	for (size_t i = 0; i < set->n; i++) /* two may have a value of one name; then it is the whole event's */
+		if (set->own[set->n] && !strcmp(set->recipes[i]->values[1].name, recipe->values[1].name))
+			set->own[set->n]->values[1].name = set->own[set->n]->name;
 	set->recipes[set->n++] = recipe;
 	return 0;
 }
 
 int sp_recipe_set_parse(const char *list, struct sp_recipe_set *ret_set)
 {
-	char *word, *rest;
+	char *word;
+	size_t n = 0;
+	bool more = true;
 	int r = 0;
 
 	*ret_set = (struct sp_recipe_set){.words = strdup(list)};
 	if (!ret_set->words)
 		return -ENOMEM;
-	for (rest = ret_set->words; !r && (word = strsep(&rest, ","));)
+	for (word = ret_set->words; !r && more; word += n + 1) {
+		n = sp_narrowing_length(word);
+		more = word[n] != '\0';
+		word[n] = '\0';
 		r = set_add(ret_set, word);
+	}
 	if (r < 0)
 		sp_recipe_set_done(ret_set);
 	return r;
@@ -370,5 +415,5 @@ bool sp_guard_is_wanted(const struct sp_capture_options *o)
 
 bool sp_recipes_nest(const struct sp_recipe *const *recipes)
 {
-	return recipes[1] || sp_recipe_has(recipes[0], SP_AT_RAW);
+	return recipes[1] || sp_recipe_has_front(recipes[0]);
 }

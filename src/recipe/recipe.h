@@ -3,9 +3,9 @@
  * recipe.h: the recipes: a few constant ones, in recipe.c, and those that are made from an event's name.
  *
  * A recipe is data (capture/recipe_ops.h). A set has the recipes that the user asked for by a list of names with commas
- * between: recipes, perf events (events.h), and tracepoints as SYSTEM:EVENT (tracepoint.h). A set owns the recipes that
- * were made for it, and the words of the list. Errors are negative errnos with sp_error_text(); -EINVAL for an unknown
- * name. Nothing here prints.
+ * between: recipes, perf events (events.h), and tracepoints as SYSTEM:EVENT (tracepoint.h), with [FILTER] and {VALUE}
+ * (narrow.h). A set owns the recipes that were made for it, and the words of the list. Errors are negative errnos with
+ * sp_error_text(); -EINVAL for an unknown name. Nothing here prints.
  */
 #ifndef SP_RECIPE_RECIPE_H
 #define SP_RECIPE_RECIPE_H
@@ -21,6 +21,7 @@ const struct sp_recipe *sp_recipe_at(size_t i);
 /* NULL = unknown. */
 const struct sp_recipe *sp_recipe_find(const char *name);
 bool sp_recipe_has(const struct sp_recipe *recipe, enum sp_at at);
+bool sp_recipe_has_front(const struct sp_recipe *recipe); /* at a tracepoint of either kind */
 
 struct sp_recipe_set {
 	const struct sp_recipe *recipes[SP_MAX_RECIPES + 1];

@@ -82,8 +82,8 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_FLAG, 0, "inline", NULL, "inlined functions and source lines, by DWARF", AT(with_lines)},
 	{SP_OPT_FLAG, 0, "no-debuginfod", NULL, "ask no server for debug files", AT(no_debuginfod)},
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "debug files are here too", AT(debug_dirs)},
-	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "SYSTEM:EVENT, any tracepoint, or", AT(events), .choice = event_choice},
-	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which events there are, what they cost, and whether they work here", .parse = list_parse, .without = ""},
+	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "SYSTEM:EVENT[FILTER]{VALUE}, any tracepoint, or", AT(events), .choice = event_choice},
+	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which events there are, what they cost, and whether they work here; -v: their fields", .parse = list_parse, .without = ""},
 	{SP_OPT_NUMBER, 0, "min", "US", "waits of at least so many microseconds only (1)", AT(min_us), .min = 1, .max = 3600000000ULL},
 	{SP_OPT_NUMBER, 0, "max-overhead", "PERCENT", "of a CPU, for events without a rate; beyond it fewer are taken (5; 0 = no limit)", AT(max_overhead), .min = 0, .max = SP_MOST_OVERHEAD},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
@@ -135,7 +135,7 @@ static int check_period(const struct sp_profile_args *a)
 
 	if (a->recipes.n > 1)
 		return sp_fail_said(-EINVAL, "-c is for one event, not %zu", a->recipes.n);
-	if (sp_recipe_has(a->recipes.recipes[0], SP_AT_RAW))
+	if (sp_recipe_has_front(a->recipes.recipes[0]))
 		return sp_fail_said(-EINVAL, "-c is not for %s, of which every event counts",
 				    a->recipes.recipes[0]->name);
 	if (a->recipes.recipes[0] == &sp_recipe_cpu && a->period < MIN_CLOCK_PERIOD_NS)
@@ -195,9 +195,11 @@ static int set_overhead(struct sp_profile_args *a)
 }
 
 /* Of all the others nothing would come. */
-static int check_list(int argc)
+static int check_list(int argc, bool verbose)
 {
-	return argc <= 2 ? 0 : sp_fail_said(-EINVAL, "--list goes alone, or with a glob: --list 'sched:*'");
+	if (argc - verbose <= 2)
+		return 0;
+	return sp_fail_said(-EINVAL, "--list goes alone, or with a glob and -v: --list 'sched:*' -v");
 }
 
 static int set_events(struct sp_profile_args *a)
@@ -265,7 +267,7 @@ int sp_profile_args_parse_for(const struct sp_cmd *cmd, int argc, char **argv, s
 	if (r != SP_PARSED)
 		return r;
 	if (args->list)
-		return check_list(argc);
+		return check_list(argc, args->verbose);
 	r = set_events(args);
 	if (r == 0)
 		r = set_view(args);

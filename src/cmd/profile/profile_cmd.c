@@ -9,7 +9,7 @@ static int profile_cmd_run(const struct sp_cmd *cmd, int argc, char **argv)
 	int code, r = sp_profile_args_parse(argc, argv, &args);
 
 	if (sp_cmd_parsed(cmd, r, &code))
-		code = args.list ? sp_profile_list(args.list) : sp_cmd_profile_run(&args);
+		code = args.list ? sp_profile_list(args.list, args.verbose) : sp_cmd_profile_run(&args);
 	sp_profile_args_done(&args);
 	return code;
 }

@@ -8,6 +8,7 @@
 #include "cmd/profile/profile_parts.h"
 #include "cmd/profile/profile_try.h"
 #include "recipe/events.h"
+#include "recipe/fields.h"
 #include "recipe/tracepoint.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ struct line {
 };
 struct list {
 	const char *glob;
+	bool with_fields;
 	struct line *lines;
 	size_t n, capacity;
 	struct sp_backend_choice backend;
@@ -245,6 +247,35 @@ static void tracepoints_print(const struct list *l, FILE *out)
 	}
 }
 
+static void field_print(const struct sp_field *f, FILE *out)
+{
+	fprintf(out, "  %-20s %s%s%s\n", f->name, f->type, f->why_not ? "; not for expressions: " : "",
+		f->why_not ? f->why_not : "");
+}
+
+/* The fields of each tracepoint in the list, and those that all events have. */
+static void fields_print(const struct list *l, FILE *out)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const char *name = l->lines[i].name;
+		struct sp_fields fields = {0};
+		int r = strchr(name, ':') && strcmp(name, "SYSTEM:EVENT") != 0 ? sp_fields_read(name, &fields) : 1;
+
+		if (r > 0)
+			continue;
+		fprintf(out, "\n%s\n", name);
+		if (r < 0)
+			fprintf(out, "  %s\n", sp_error_text(r));
+		for (size_t k = 0; k < fields.n; k++)
+			if (strncmp(fields.list[k].name, "common_", 7) != 0 || fields.list[k].from != SP_FIELD_NOWHERE)
+				field_print(&fields.list[k], out);
+		sp_fields_done(&fields);
+	}
+	fputs("\nall tracepoints\n", out);
+	for (size_t i = 0; sp_builtin_at(i); i++)
+		field_print(sp_builtin_at(i), out);
+}
+
 static int grid_fill(const struct list *l, struct sp_grid *g)
 {
 	for (size_t i = 0; i < l->n; i++) {
@@ -286,6 +317,8 @@ static int list_print(void *arg, FILE *out)
 			reason_print(l, i, out);
 	if (r >= 0)
 		tracepoints_print(l, out);
+	if (r >= 0 && l->with_fields)
+		fields_print(l, out);
 	return r;
 }
 
@@ -302,9 +335,9 @@ static void list_done(struct list *l)
 	sp_recipe_trials_done(l->trials);
 }
 
-int sp_profile_list(const char *glob)
+int sp_profile_list(const char *glob, bool with_fields)
 {
-	struct list l = {.glob = glob};
+	struct list l = {.glob = glob, .with_fields = with_fields};
 	int r, code = SP_EXIT_OK;
 
 	list_fill(&l);

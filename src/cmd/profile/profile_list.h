@@ -9,7 +9,10 @@
 #ifndef SP_CMD_PROFILE_PROFILE_LIST_H
 #define SP_CMD_PROFILE_PROFILE_LIST_H
 
-/* glob "": all but single tracepoints. Prints, and returns the exit code: 2 if nothing matches. */
-int sp_profile_list(const char *glob);
+#include <stdbool.h>
+
+/* glob "": all but single tracepoints. with_fields: those of each tracepoint, too. Prints, and returns the exit code: 2
+ * if nothing matches. */
+int sp_profile_list(const char *glob, bool with_fields);
 
 #endif

@@ -296,6 +296,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	    {"not sampled since over budget (--max-overhead)", c.n_over_budget},
 	    {"no room for its count (--hash-storage-size)", c.counter[SP_N_LOST_COUNTS]},
 	    {"taken inside another sample", c.counter[SP_N_LOST_NESTED]},
+	    {"hits that met a BPF program on their CPU (before any filter)", c.n_missed},
 	    {"frames did not fit in the ring buffer (stack shown empty)",
 	     c.n_lost_frames + c.counter[SP_N_LOST_STACKS]},
 	    {"no room for a process record (process unknown)", c.counter[SP_N_LOST_PROCESSES]},

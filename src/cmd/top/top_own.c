@@ -105,7 +105,7 @@ static struct sp_slide_time time_take(struct source *s)
 	sp_capture_look(s->sampling.capture, false);
 	sp_capture_stats(s->sampling.capture, &stats);
 	lost = stats.n_over_budget + stats.counter[SP_N_LOST_COUNTS] + stats.counter[SP_N_LOST_NESTED] +
-	       stats.counter[SP_N_LOST_ENDS] + stats.counter[SP_N_LOST_EPISODES];
+	       stats.counter[SP_N_LOST_ENDS] + stats.counter[SP_N_LOST_EPISODES] + stats.n_missed;
 	own = own_ns(s, &stats);
 	time = (struct sp_slide_time){
 	    .duration_ns = now - s->began_ns, .n_lost = lost - s->lost, .own_ns = own - SP_MIN(s->own_ns, own)};

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 // clang-format off
@@ -143,18 +144,25 @@ static sp_u32 offset_of(const struct btf *btf, const char *type, const char *fie
 /* What is known of ourselves, by the kernel's helpers and in its memory. */
 static void surroundings(void **state)
 {
-	const struct {
+	sp_u64 comm[2] = {0};
+	struct {
 		sp_u32 builtin;
 		sp_u64 value;
 	} known[] = {{SP_BUILTIN_PID, (sp_u64)getpid()},
 		     {SP_BUILTIN_TID, (sp_u64)syscall(SYS_gettid)},
 		     {SP_BUILTIN_UID, getuid()},
-		     {SP_BUILTIN_GID, getgid()}};
+		     {SP_BUILTIN_GID, getgid()},
+		     {SP_BUILTIN_COMM, 0},
+		     {SP_BUILTIN_COMM_END, 0}};
 	const sp_u64 arguments[SP_N_ARGUMENTS] = {0};
 	struct btf *btf;
 
 	(void)state;
 	may();
+	prctl(PR_SET_NAME, "of 15 character");
+	prctl(PR_GET_NAME, comm);
+	known[4].value = comm[0];
+	known[5].value = comm[1];
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		struct sp_op ops[SP_N_OPS] = {{.kind = SP_OP_BUILTIN, .imm = known[i].builtin}};
 

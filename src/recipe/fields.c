@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* fields.c: which field a name of an expression is; those of system calls, and those that all events have. */
+#include "recipe/fields.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/suggest.h"
+#include "event/op.h"
+#include "recipe/expr.h"
+#include <bpf/btf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off */
+static const struct sp_field builtins[] = {
+	{"pid", "int", SP_FIELD_BUILTIN, SP_BUILTIN_PID, 4, true, false, NULL},
+	{"tid", "int", SP_FIELD_BUILTIN, SP_BUILTIN_TID, 4, true, false, NULL},
+	{"uid", "unsigned int", SP_FIELD_BUILTIN, SP_BUILTIN_UID, 4, false, false, NULL},
+	{"gid", "unsigned int", SP_FIELD_BUILTIN, SP_BUILTIN_GID, 4, false, false, NULL},
+	{"cpu", "int", SP_FIELD_BUILTIN, SP_BUILTIN_CPU, 4, true, false, NULL},
+	{"cgroup", "unsigned long", SP_FIELD_BUILTIN, SP_BUILTIN_CGROUP, 8, false, false, NULL},
+	{"comm", "char[16]", SP_FIELD_BUILTIN, SP_BUILTIN_COMM, 16, false, true, NULL},
+	{"sys", "long", SP_FIELD_BUILTIN, SP_BUILTIN_CALL, 8, true, false, NULL},
+	{"sysarg0", "long", SP_FIELD_BUILTIN, SP_BUILTIN_CALL_ARGUMENT + 0, 8, true, false, NULL},
+	{"sysarg1", "long", SP_FIELD_BUILTIN, SP_BUILTIN_CALL_ARGUMENT + 1, 8, true, false, NULL},
+	{"sysarg2", "long", SP_FIELD_BUILTIN, SP_BUILTIN_CALL_ARGUMENT + 2, 8, true, false, NULL},
+	{"sysarg3", "long", SP_FIELD_BUILTIN, SP_BUILTIN_CALL_ARGUMENT + 3, 8, true, false, NULL},
+	{"sysarg4", "long", SP_FIELD_BUILTIN, SP_BUILTIN_CALL_ARGUMENT + 4, 8, true, false, NULL},
+	{"sysarg5", "long", SP_FIELD_BUILTIN, SP_BUILTIN_CALL_ARGUMENT + 5, 8, true, false, NULL},
+};
+/* clang-format on */
+
+const struct sp_field *sp_builtin_at(size_t i)
+{
+	return i < SP_COUNT(builtins) ? &builtins[i] : NULL;
+}
+
+/* --- system calls --- */
+static bool is_word_of_c(const char *type)
+{
+	static const char *const words[] = {"char", "short", "int", "long", "unsigned", "signed", "const"};
+
+	for (size_t n = strcspn(type, " "); n; type += n, type += *type == ' ', n = strcspn(type, " ")) {
+		size_t i = 0;
+
+		while (i < SP_COUNT(words) && (strlen(words[i]) != n || strncmp(words[i], type, n) != 0))
+			i++;
+		if (i == SP_COUNT(words))
+			return false;
+	}
+	return true;
+}
+
+/* Size and sign of a type that is known to the kernel by a name of one word; false: it is none. */
+static bool typedef_take(struct sp_field *f, struct btf **btf)
+{
+	const char *name = strncmp(f->type, "const ", 6) != 0 ? f->type : f->type + 6;
+	const struct btf_type *t;
+	int id;
+
+	if (!*btf)
+		*btf = btf__load_vmlinux_btf();
+	id = *btf ? btf__find_by_name_kind(*btf, name, BTF_KIND_TYPEDEF) : -1;
+	id = id < 0 ? -1 : btf__resolve_type(*btf, (__u32)id);
+	t = id < 0 ? NULL : btf__type_by_id(*btf, (__u32)id);
+	if (!t || !btf_is_int(t) || t->size > 8)
+		return false;
+	f->size = t->size;
+	f->is_signed = btf_int_encoding(t) & BTF_INT_SIGNED;
+	return true;
+}
+
+/*
+ * The record has 8 bytes for each argument, whatever its type; the kernel takes as many of them as the type has. Of a
+ * type that is not known it is all 8.
+ */
+static void argument_size(struct sp_field *f, struct btf **btf)
+{
+	bool is_long = strstr(f->type, "long") != NULL;
+
+	f->size = 8;
+	f->is_signed = false;
+	if (strchr(f->type, '*'))
+		return;
+	if (!is_word_of_c(f->type)) {
+		typedef_take(f, btf);
+		return;
+	}
+	f->size = is_long ? 8 : strstr(f->type, "short") ? 2 : strstr(f->type, "char") ? 1 : 4;
+	f->is_signed = !strstr(f->type, "unsigned");
+}
+
+void sp_fields_of_call(struct sp_fields *fields, bool is_enter)
+{
+	struct btf *btf = NULL;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < fields->n; i++) {
+		struct sp_field *f = &fields->list[i];
+
+		if (!strcmp(f->name, "__syscall_nr")) {
+			f->from = SP_FIELD_BUILTIN;
+			f->offset = SP_BUILTIN_CALL;
+		} else if (f->from == SP_FIELD_DYNAMIC || n == 6) {
+			f->from = SP_FIELD_NOWHERE;
+			f->why_not = "it is no argument of the call";
+		} else if (f->from == SP_FIELD_RECORD) {
+			f->from = is_enter ? SP_FIELD_BUILTIN : SP_FIELD_ARGUMENT;
+			f->offset = is_enter ? SP_BUILTIN_CALL_ARGUMENT + n++ : 1;
+			if (is_enter)
+				argument_size(f, &btf);
+		}
+	}
+	btf__free(btf);
+}
+
+/* --- names --- */
+static const struct sp_field *field_find(const struct sp_fields *fields, const char *name, size_t n)
+{
+	for (size_t i = 0; i < fields->n; i++)
+		if (strlen(fields->list[i].name) == n && !strncmp(fields->list[i].name, name, n))
+			return &fields->list[i];
+	for (size_t i = 0; i < SP_COUNT(builtins); i++)
+		if (strlen(builtins[i].name) == n && !strncmp(builtins[i].name, name, n))
+			return &builtins[i];
+	return NULL;
+}
+
+/* Suggests the nearest name; if none is near, all fields of the event. */
+static int field_unknown(const struct sp_expr *e, size_t at, size_t n, const struct sp_fields *fields,
+			 const char *event)
+{
+	char word[SP_SUGGEST_MAX + 1] = "", list[512] = "";
+	struct sp_suggest near = {.word = word};
+	size_t used = 0;
+
+	snprintf(word, sizeof(word), "%.*s", (int)SP_MIN(n, sizeof(word)), e->text + at);
+	for (size_t i = 0; i < fields->n; i++)
+		sp_suggest_offer(&near, fields->list[i].name);
+	for (size_t i = 0; i < SP_COUNT(builtins); i++)
+		sp_suggest_offer(&near, builtins[i].name);
+	if (near.best)
+		return sp_fail_at(-EINVAL, e->text, at, "%s has no field '%s'; did you mean %s?", event, word,
+				  near.best);
+	for (size_t i = 0; i < fields->n && used < sizeof(list); i++)
+		if (fields->list[i].from != SP_FIELD_NOWHERE && strncmp(fields->list[i].name, "common_", 7) != 0)
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
+						 fields->list[i].name);
+	if (used >= sizeof(list))
+		return sp_fail_at(-EINVAL, e->text, at,
+				  "%s has no field '%s'; soprof profile --list '%s' -v shows its fields", event, word,
+				  event);
+	return sp_fail_at(-EINVAL, e->text, at, "%s has no field '%s'; it has %s", event, word,
+			  used ? list : "none that can be read");
+}
+
+int sp_expr_resolve(struct sp_expr *expr, const struct sp_fields *fields, const char *event)
+{
+	for (uint16_t i = 1; i <= expr->n; i++) {
+		struct sp_expr_node *node = &expr->nodes[i];
+
+		if (node->kind != SP_EXPR_NAME)
+			continue;
+		node->field = field_find(fields, expr->text + node->at, node->length);
+		if (!node->field)
+			return field_unknown(expr, node->at, node->length, fields, event);
+		if (node->field->from == SP_FIELD_NOWHERE)
+			return sp_fail_at(-EINVAL, expr->text, node->at, "the field %s cannot be used: %s",
+					  node->field->name, node->field->why_not);
+	}
+	return 0;
+}
+
+bool sp_expr_has_record(const struct sp_expr *expr)
+{
+	for (uint16_t i = 1; i <= expr->n; i++)
+		if (expr->nodes[i].kind == SP_EXPR_NAME &&
+		    (expr->nodes[i].field->from == SP_FIELD_RECORD || expr->nodes[i].field->from == SP_FIELD_DYNAMIC))
+			return true;
+	return false;
+}
+
+static bool has_bytes(const struct sp_expr *e, uint16_t number)
+{
+	const struct sp_expr_node *node = &e->nodes[number];
+
+	if (node->kind == SP_EXPR_BINARY && (node->op == SP_EXPR_ADD || node->op == SP_EXPR_SUB))
+		return has_bytes(e, node->a) && has_bytes(e, node->b);
+	return node->kind == SP_EXPR_NAME && (strstr(node->field->name, "bytes") || strstr(node->field->name, "len") ||
+					      strstr(node->field->name, "size"));
+}
+
+const char *sp_expr_unit(const struct sp_expr *expr)
+{
+	return has_bytes(expr, expr->root) ? "bytes" : "count";
+}
