@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ops of any expression, over fields of any bytes, give what walking its tree gives. */
 #include "base/error.h"
-#include "event/ops.h"
 #include "recipe/narrow.h"
 #include "require.h"
 #include "tree.h"
 #include <stdlib.h>
+
+#include "event/ops.h" /* behind the environment that it works on */
 
 static void compare(const struct sp_expr *e, struct sp_op_env *env)
 {
