@@ -104,8 +104,8 @@ static __always_inline void sp_blocked_send(struct sp_scratch *s, struct sp_mess
 	sp_blocked_who(s, task, cgroup);
 	if (sp_config.kernel)
 		sp_blocked_kernel_stack(s, task);
+	sp_key_send(s); /* before the mappings: those without a file are named by the process's record */
 	bytes = sp_blocked_user_stack(s, r, &head, task);
-	sp_key_send(s);
 	r->key = s->key;
 	r->key.user_stack = s->ticket;
 	bytes += __builtin_offsetof(struct sp_message_pending, sent);

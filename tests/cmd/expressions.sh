@@ -5,6 +5,7 @@
 # the same run; mistakes are told with their place.
 . "$(dirname "$0")/lib.bash"
 need_profile
+unguarded=1
 is_root || skip "needs root: fields are read from tracefs"
 cd "$dir" || exit 1
 total() { # EXPECTED EVENT COMMAND...: the sum of the event's value in a run of the command

@@ -5,6 +5,7 @@
 # stack is the one that the program's text allows, whichever event took it, and none is lost for want of room.
 . "$(dirname "$0")/lib.bash"
 need_profile
+unguarded=1
 # An emulated CPU has no time for anything else if its timer rings more often than its interrupt's program ends.
 [ "$slow" -gt 1 ] && hz=$((hz / 4))
 start plain recursion 600 5

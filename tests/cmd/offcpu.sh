@@ -4,6 +4,7 @@
 # Waiting: how long, where, in which state; together with the CPU time it is a thread's life.
 . "$(dirname "$0")/lib.bash"
 need_profile
+unguarded=1
 now() { echo $((${EPOCHREALTIME/[.,]/} * 1000)); } # ns
 # total PATTERN: the sum of the folded stacks that match.
 total() { awk -v p="$1" '$0 ~ p { n += $NF } END { printf "%.0f\n", n }' "$out"; }
@@ -23,7 +24,7 @@ has "$err" 'library \(% of offcpu\)'
 bash -c 'for ((;;)); do read -rt 0.1 <> <(:); [ ! -e "$0" ] || exec sleep 1000; done' "$dir/long" &
 pid=$!
 began=$(now)
-"$SOPROF" profile -f -e offcpu -p $pid $((seconds + 2)) >"$out" 2>"$err" </dev/null &
+"$SOPROF" profile -f -e offcpu --max-overhead 0 -p $pid $((seconds + 2)) >"$out" 2>"$err" </dev/null &
 job=$!
 wait_sampling $job
 touch "$dir/long"

@@ -5,6 +5,7 @@
 # of thread does not count. page-faults is profile -e faults.
 . "$(dirname "$0")/lib.bash"
 need_profile
+unguarded=1
 now() { echo "${EPOCHREALTIME/[.,]/}"; } # us
 total() { awk -v p="$1" '$0 ~ p { n += $NF } END { printf "%.0f\n", n }' "$out"; }
 between() { [ "$2" -le "$3" ] && [ "$3" -le "$4" ] || fail "$1 between $2 and $4, not $3"; }

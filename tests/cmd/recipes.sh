@@ -4,6 +4,7 @@
 # Events beside the clock: every one is counted, with its whole stack and without what leads to our programs; several at once.
 . "$(dirname "$0")/lib.bash"
 need_profile
+unguarded=1
 [ "$slow" = 1 ] && n=3000 || n=500
 sum() { awk '{ n += $NF } END { print n + 0 }' "$out"; }
 

@@ -98,6 +98,19 @@ static void *diver(void *arg)
 	wait_deep(DEEP);
 	return NULL;
 }
+/* Below code that has no file: push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret */
+static void *coder(void *arg)
+{
+	static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+	void *m = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (m == MAP_FAILED)
+		abort();
+	memcpy(m, code, sizeof(code));
+	ready("in-code");
+	((void (*)(void (*)(void)))m)(wait_in_sleep);
+	return arg;
+}
 static void *spreader(void *arg)
 {
 	(void)arg;
@@ -147,7 +160,7 @@ static void begin_stuck(void)
 
 int main(int argc, char **argv)
 {
-	int n = 5;
+	int n = 6;
 
 	pthread_mutex_lock(&held);
 	begin(sleeper, NULL, NULL);
@@ -155,6 +168,7 @@ int main(int argc, char **argv)
 	begin(reader, NULL, NULL);
 	begin(diver, NULL, NULL);
 	begin(spreader, NULL, NULL);
+	begin(coder, NULL, NULL);
 	if (argc > 1 && !strcmp(argv[1], "stuck")) {
 		begin_stuck();
 		n++;

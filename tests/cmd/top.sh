@@ -50,6 +50,7 @@ cp "$out" "$dir/profile"
 near 'the library' 'libplt\.so$'
 near 'the program' ' plt$'
 # --- other costs
+unguarded=1
 expect 0 top --batch --over $span -e offcpu --process "$victim" --limit 3
 has "$out" '^soprof top -e offcpu: libraries by total, samples of [0-9]+$'
 has "$out" '^last [0-9]+ s: [0-9.]+ threads waiting, [0-9]+ samples, lost [0-9]+, own sampling$'
