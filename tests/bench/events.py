@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Events: how much longer two threads take that wake each other all the time, beside bpftrace's off-CPU time by user
+stack; what threads that wait already cost and how whole their stacks are; what it takes to start with several events."""
+import os
+import re
+import statistics
+import time
+from common import PYTHON, SOPROF, WORK, choose, classes, end, load, profile, row, run, say, start
+
+N_SWITCHES = choose(200000, 20000)
+N_THREADS = 2000
+IDLE = f"""
+import threading
+threading.stack_size(65536)
+wait = threading.Event().wait
+for i in range({N_THREADS}):
+    threading.Thread(target=wait, daemon=True).start()
+wait()
+"""
+OFFCPU = """tracepoint:sched:sched_switch {
+    @since[args->prev_pid] = nsecs; @stack[args->prev_pid] = ustack;
+    $since = @since[args->next_pid];
+    if ($since) { @[@stack[args->next_pid]] = sum(nsecs - $since); delete(@since[args->next_pid]); } }"""
+OFFCPU_BOTH = OFFCPU.replace("= ustack;", "= ustack; @kernel[args->prev_pid] = kstack;").replace(
+    "@[@stack[args->next_pid]]", "@[@stack[args->next_pid], @kernel[args->next_pid]]")
+WAITING = {  # threads that wait for good
+    "python": [PYTHON, "-c", "import threading, time; t = threading.Thread(target=time.sleep, args=(999,)); t.start(); t.join()"],
+    "bash": ["bash", "-c", "f() { read -r x < <(sleep 999); }; f; :"],
+    "openssl s_server": ["openssl", "s_server", "-nocert", "-port", "54433"],
+    "java": ["java", "-Xint", os.path.join(WORK, "Wait.java")],
+}
+JAVA = "class Wait { static void f(int n) throws Exception { if (n > 0) f(n - 1); else Thread.sleep(999999); } " \
+       "public static void main(String[] a) throws Exception { f(30); } }"
+
+
+def pipe_us(*command):
+    """us for a switch to the other thread and back, while the command runs."""
+    tracer = start(list(command)) if command else None
+    time.sleep(4 if command else 0)  # bpftrace takes that long
+    try:
+        text = run(["perf", "bench", "sched", "pipe", "-l", str(N_SWITCHES)]).stdout
+        if tracer and tracer.poll() is not None:
+            raise RuntimeError(f"{command[0]} has ended at once")
+    finally:
+        if tracer:
+            end(tracer)
+    return float(re.search(r"([\d.]+) usecs/op", text)[1])
+
+
+def switches():
+    offcpu = [SOPROF, "profile", "-e", "offcpu", "-o", "/dev/null", "--format", "folded"]
+    ways = {
+        "alone": [],
+        "user": [*offcpu, "-U", "--max-overhead", "0"],
+        "min": [*offcpu, "-U", "--max-overhead", "0", "--min", "100"],
+        "both": [*offcpu, "--max-overhead", "0"],
+        "guarded": offcpu,
+        "bpftrace": ["bpftrace", "-q", "-e", OFFCPU],
+        "bpftrace_both": ["bpftrace", "-q", "-e", OFFCPU_BOTH],
+    }
+    times = {name: [] for name in ways}
+    for _ in range(choose(5, 1)):
+        for name, command in ways.items():
+            times[name].append(pipe_us(*command))
+    best = {name: min(t) for name, t in times.items()}
+    say(f"us an operation: {best}")
+    more = {name: best[name] - best["alone"] for name in ways}
+    row("a switch there and back longer, offcpu -U", "us", more["user"], most=more["bpftrace"], bpftrace=more["bpftrace"])
+    row("the same, --min 100", "us", more["min"], most=more["bpftrace"] / 3, bpftrace=more["bpftrace"])
+    row("the same, with kernel stacks", "us", more["both"], most=more["bpftrace_both"], bpftrace=more["bpftrace_both"])
+    row("the same, with kernel stacks, within 5 %", "us", more["guarded"], note="--max-overhead 5")
+
+
+def idle():
+    with load([PYTHON, "-c", IDLE], settle=6) as pids:
+        def cpu_s(seconds):
+            done = profile("-e", "wall", "-p", pids[0], "-o", "/dev/null", "--format", "folded", seconds)
+            return done.cpu_s, classes(done.stderr)
+        short = [cpu_s(1) for _ in range(choose(5, 2))]
+        long = [cpu_s(choose(31, 6)) for _ in range(choose(3, 1))]
+    first, later = min(c for c, _ in short), min(c for c, _ in long)
+    row(f"wall of {N_THREADS} idle threads, from the second second on", "% of a CPU", 100 * (later - first) / choose(30, 5),
+        most=0.1)
+    row("the same, its start and first second", "s of CPU", first)
+    row("the same, stacks complete", "%", 100 * short[0][1]["complete"] / N_THREADS, least=99)
+
+
+def waiting():
+    with open(os.path.join(WORK, "Wait.java"), "w") as f:
+        f.write(JAVA)
+    for name, command in WAITING.items():
+        try:
+            with load(command, settle=5) as pids:
+                n = classes(profile("-U", "-e", "offcpu", "-p", pids[0], "-o", "/dev/null", "--format", "folded", 2).stderr)
+            row(f"blocked threads complete: {name}", "%", 100 * n["complete"] / sum(n.values()), least=99)
+        except (RuntimeError, FileNotFoundError) as e:
+            say(f"{name}: {e}")
+
+
+def starts():
+    what = ["-o", "/dev/null", "--format", "folded", "--", "true"]
+    cpu = [profile(*what).cpu_s for _ in range(choose(15, 3))]
+    more = [profile("-e", "cpu,offcpu,faults", *what) for _ in range(choose(15, 3))]
+    row("profile -- true", "ms of CPU", 1000 * statistics.median(cpu), most=100)
+    row("profile -e cpu,offcpu,faults -- true, all of it", "ms", 1000 * statistics.median(c.wall_s for c in more), most=150)
+
+
+switches()
+idle()
+waiting()
+starts()
