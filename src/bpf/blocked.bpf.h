@@ -20,10 +20,9 @@ sp_u64 sp_blocked_mm, sp_blocked_task;
 
 static __always_inline int sp_task_is_wanted(struct task_struct *task, struct cgroup *cgroup)
 {
-	sp_u32 number = sp_config.filter == SP_TARGETS_TID ? task->pid : task->tgid;
 	sp_u64 at;
 
-	if (sp_config.filter && !sp_is_target(number))
+	if (!sp_is_number_wanted(task))
 		return 0;
 	if (!sp_config.cgroup)
 		return 1;
@@ -35,7 +34,7 @@ static __always_inline int sp_task_is_wanted(struct task_struct *task, struct cg
 
 static __always_inline void sp_blocked_head(struct sp_message_blocked *head, struct task_struct *task)
 {
-	sp_u64 pid = sp_pid_of(task);
+	sp_u64 pid = sp_pid_of((sp_u64)task);
 
 	head->task = (sp_u64)task;
 	head->n_switches = task->nvcsw + task->nivcsw;

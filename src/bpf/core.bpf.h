@@ -23,7 +23,7 @@
 
 #define SP_CORE __attribute__((preserve_access_index))
 
-enum { SP_PF_EXITING = 0x4, SP_PF_KTHREAD = 0x200000, SP_VM_EXEC = 0x4, SP_AT_BASE = 7, SP_AUXV_PAIRS = 20 };
+enum { SP_VM_EXEC = 0x4, SP_AT_BASE = 7, SP_AUXV_PAIRS = 20 };
 
 typedef struct {
 	void *vdso;

@@ -32,16 +32,16 @@ __noinline sp_u32 sp_pid_at(sp_u64 pid, sp_u32 level, sp_u64 ns)
 	return sp_kload32(at);
 }
 
-/* The address of the struct pid, as a number: 6.1 passes no pointers to a function. */
-static __always_inline sp_u64 sp_pid_of(struct task_struct *task)
+/* The address of a task's struct pid; both are numbers: 6.1 passes no pointers to a function. */
+static __always_inline sp_u64 sp_pid_of(sp_u64 task)
 {
-	return sp_kfield((sp_u64)task, struct task_struct, thread_pid);
+	return sp_kfield(task, struct task_struct, thread_pid);
 }
 
 /* A process's number as soprof's /proc shows it; 0: it is not shown there. */
 static __always_inline sp_u32 sp_pid_shown(struct task_struct *task)
 {
-	return sp_own_level ? sp_pid_at(sp_pid_of(task->group_leader), sp_own_level, sp_own_ns) : task->tgid;
+	return sp_own_level ? sp_pid_at(sp_pid_of((sp_u64)task->group_leader), sp_own_level, sp_own_ns) : task->tgid;
 }
 
 /* The process of a sample; its tgid must be in the sample's key. */
@@ -50,13 +50,13 @@ static __always_inline sp_u32 sp_sample_pid_shown(const struct sp_scratch *s)
 	sp_u64 task = s->other.task ? s->other.task : bpf_get_current_task();
 	sp_u64 leader = sp_kfield(task, struct task_struct, group_leader);
 
-	return sp_pid_at(sp_kfield(leader, struct task_struct, thread_pid), sp_own_level, sp_own_ns);
+	return sp_pid_at(sp_pid_of(leader), sp_own_level, sp_own_ns);
 }
 
 /* The process's number in its innermost namespace. */
 static __always_inline sp_u32 sp_ns_tgid(sp_u64 leader)
 {
-	sp_u64 pid = sp_kfield(leader, struct task_struct, thread_pid);
+	sp_u64 pid = sp_pid_of(leader);
 
 	return pid ? sp_pid_at(pid, sp_kfield32(pid, struct pid, level), 0) : 0;
 }
@@ -69,7 +69,7 @@ SEC("raw_tp")
 int sp_own_pid_ns(sp_u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	sp_u64 pid = sp_pid_of(task), up = ctx[0];
+	sp_u64 pid = sp_pid_of((sp_u64)task), up = ctx[0];
 	sp_u32 level = sp_kfield32(pid, struct pid, level);
 
 	if (up > level)
@@ -90,7 +90,7 @@ int sp_tell_pids(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	pair.number = task->pid;
-	pair.shown = sp_pid_at(sp_pid_of(task), sp_own_level, sp_own_ns);
+	pair.shown = sp_pid_at(sp_pid_of((sp_u64)task), sp_own_level, sp_own_ns);
 	if (pair.shown)
 		bpf_seq_write(ctx->meta->seq, &pair, sizeof(pair));
 	return 0;

@@ -12,12 +12,16 @@
 #include "bpf/pending.bpf.h"
 #include "bpf/x86_64/registers.bpf.h"
 
+/* Whether a task is one of those asked for by number. */
+static __always_inline int sp_is_number_wanted(struct task_struct *task)
+{
+	return !sp_config.filter || sp_is_target(sp_config.filter == SP_TARGETS_TID ? task->pid : task->tgid);
+}
+
 /* Whether the current task is one of those asked for. */
 static __always_inline int sp_is_wanted(struct task_struct *task)
 {
-	sp_u32 number = sp_config.filter == SP_TARGETS_TID ? task->pid : task->tgid;
-
-	if ((sp_config.filter && !sp_is_target(number)) ||
+	if (!sp_is_number_wanted(task) ||
 	    (sp_config.cgroup && bpf_get_current_ancestor_cgroup_id(sp_config.cgroup_level) != sp_config.cgroup)) {
 		sp_tally(SP_N_FILTERED, 1);
 		return 0;

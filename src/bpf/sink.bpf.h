@@ -34,13 +34,8 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 {
 	struct sp_hit *hit = &s->hit;
 
-	if (hit->flags & SP_SLOT_NO_KTHREAD && task->flags & SP_PF_KTHREAD)
-		return -1;
-	if (hit->flags & SP_SLOT_KTHREAD && !(task->flags & SP_PF_KTHREAD))
-		return -1;
-	if (hit->flags & SP_SLOT_NO_EXITING && task->flags & SP_PF_EXITING)
-		return -1;
-	if (!sp_is_wanted(task) || !sp_guard_allows(hit->recipe, now, hit->times))
+	if (!sp_slot_takes(hit->flags, task->flags) || !sp_is_wanted(task) ||
+	    !sp_guard_allows(hit->recipe, now, hit->times))
 		return -1;
 	sp_sample_begin(s, task, now, hit->recipe, hit->value * hit->times);
 	s->key.state = hit->state;

@@ -25,8 +25,6 @@
 enum {
 	HEAD_BYTES = offsetof(struct sp_message_pending, sent),
 	STREAM_BYTES = 64 << 10,
-	TASK_KTHREAD = 0x200000, /* include/linux/sched.h: PF_KTHREAD, PF_EXITING */
-	TASK_EXITING = 0x4,
 	STACK_REACH = 16 << 20, /* a mapping that goes on further is no stack alone */
 	WAITING_BYTES = 16 << 20,
 };
@@ -35,14 +33,14 @@ struct thread {
 	struct sp_message_blocked head;
 	struct sp_message_pending *record; /* HEAD_BYTES of it */
 	struct sp_space *space;
-	struct sp_episode_key episode; /* one of those that were opened for it */
+	struct sp_episode_key episode; /* the last one that was opened for it */
 	bool is_open;
 };
 
 struct pass {
 	struct sp_capture *c;
 	struct thread *threads;
-	size_t n, capacity;
+	size_t n, capacity, n_open;
 	uint64_t since_ns;
 	struct sp_memory_reader reader;
 	size_t n_now, now_capacity;
@@ -204,13 +202,7 @@ static bool is_wanted(const struct thread *t, const struct sp_front_slot *slot, 
 {
 	struct sp_op_env env = {.t = t};
 
-	if (slot->flags & SP_SLOT_NO_KTHREAD && t->head.flags & TASK_KTHREAD)
-		return false;
-	if (slot->flags & SP_SLOT_KTHREAD && !(t->head.flags & TASK_KTHREAD))
-		return false;
-	if (slot->flags & SP_SLOT_NO_EXITING && t->head.flags & TASK_EXITING)
-		return false;
-	return sp_ops_run(&env, slot->ops, r);
+	return sp_slot_takes(slot->flags, t->head.flags) && sp_ops_run(&env, slot->ops, r);
 }
 
 /* If the thread has begun another wait meanwhile, that one's episode stays. */
@@ -236,6 +228,7 @@ static void episode_open(struct pass *p, struct thread *t, unsigned recipe, cons
 		e.key.kernel_stack = 0;
 	if (!bpf_map_update_elem(c->episodes_fd, &at, &e, BPF_NOEXIST)) {
 		t->episode = at;
+		p->n_open += !t->is_open;
 		t->is_open = true;
 	} else if (errno != EEXIST) {
 		c->n_without_room++;
@@ -251,12 +244,12 @@ static void episodes_open(struct pass *p)
 					episode_open(p, &p->threads[i], k, &at->slot);
 }
 
-static bool is_still_open(const struct pass *p, const struct thread *t)
+/* Whether the open episode of this key is the one that was opened here. */
+static bool is_ours(const struct pass *p, const struct thread *t, const struct sp_episode_key *at)
 {
 	struct sp_episode e;
 
-	return t->is_open && !bpf_map_lookup_elem(p->c->episodes_fd, &t->episode, &e) &&
-	       e.key.user_stack == t->record->key.user_stack;
+	return !bpf_map_lookup_elem(p->c->episodes_fd, at, &e) && e.key.user_stack == t->record->key.user_stack;
 }
 
 static int by_task(const void *a, const void *b)
@@ -277,11 +270,9 @@ static void episodes_check(struct pass *p)
 
 		if (!t->is_open || (now && now->n_switches == t->head.n_switches))
 			continue;
-		for (at.recipe = 0; p->c->o.recipes[at.recipe]; at.recipe++) {
-			t->episode.recipe = at.recipe;
-			if (is_still_open(p, t))
+		for (at.recipe = 0; p->c->o.recipes[at.recipe]; at.recipe++)
+			if (is_ours(p, t, &at))
 				bpf_map_delete_elem(p->c->episodes_fd, &at);
-		}
 		t->is_open = false;
 	}
 }
@@ -333,7 +324,7 @@ static int thread_walk(struct pass *p, struct thread *t)
 		return stack_without_frames(p->c, t, t->head.stop);
 	code_read(p, t);
 	n = stack_read(p, t);
-	if (n <= 0 || !is_still_open(p, t))
+	if (n <= 0 || !is_ours(p, t, &t->episode))
 		return stack_without_frames(p->c, t, SP_STOP_READ);
 	memory.stack = p->reader.memory;
 	memory.stack_bytes = (size_t)n;
@@ -343,12 +334,10 @@ static int thread_walk(struct pass *p, struct thread *t)
 
 static int stacks_walk(struct pass *p)
 {
-	int r = 0;
+	int r = sp_memory_reader_begin(&p->reader);
 
-	if (p->c->o.user)
-		r = sp_memory_reader_begin(&p->reader);
 	for (size_t i = 0; i < p->n && r >= 0; i++) {
-		if (p->threads[i].is_open && p->c->o.user)
+		if (p->threads[i].is_open)
 			r = thread_walk(p, &p->threads[i]);
 		if (r >= 0 && p->c->waiting_bytes > WAITING_BYTES)
 			r = sp_pending_try(p->c, false);
@@ -361,14 +350,14 @@ int sp_blocked_begin(struct sp_capture *c, uint64_t since_ns)
 	struct pass p = {.c = c, .since_ns = since_ns};
 	int r = list_read(&p, false);
 
-	if (r >= 0) {
+	if (r >= 0)
 		episodes_open(&p);
+	if (r >= 0 && p.n_open)
 		r = list_read(&p, true);
-	}
-	if (r >= 0) {
+	if (r >= 0 && p.n_open)
 		episodes_check(&p);
+	if (r >= 0 && p.n_open && c->o.user)
 		r = stacks_walk(&p);
-	}
 	pass_done(&p);
 	return r < 0 ? sp_fail(r, "look at the threads that wait already") : 0;
 }

@@ -391,23 +391,8 @@ static int episode_count(struct sp_capture *c, const struct sp_episode *e, uint6
 	return row_add(c, &e->key, &(struct sp_count){.n = !e->is_counted, .weight = ns * e->times});
 }
 
-/* Counts the episodes that are still open up to now. No program runs any more. */
-int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns)
-{
-	struct sp_episode_key at, *from = NULL;
-	struct sp_episode episode;
-	int r = 0;
-
-	while (c->episodes_fd >= 0 && !r && !bpf_map_get_next_key(c->episodes_fd, from, &at)) {
-		from = &at;
-		if (!bpf_map_lookup_elem(c->episodes_fd, &at, &episode))
-			r = episode_count(c, &episode, now_ns);
-	}
-	return r;
-}
-
-/* The same for one recipe, which is detached for good; it has none afterwards. */
-int sp_drain_episodes_end(struct sp_capture *c, unsigned recipe, uint64_t now_ns)
+/* Counts the open episodes of one recipe up to now, and removes them; or those of all (-1), which stay. */
+static int episodes_count(struct sp_capture *c, int recipe, uint64_t now_ns)
 {
 	struct sp_episode_key at, next;
 	struct sp_episode episode;
@@ -416,12 +401,24 @@ int sp_drain_episodes_end(struct sp_capture *c, unsigned recipe, uint64_t now_ns
 
 	for (; more && !r; at = next) {
 		more = !bpf_map_get_next_key(c->episodes_fd, &at, &next);
-		if (at.recipe != recipe || bpf_map_lookup_elem(c->episodes_fd, &at, &episode))
+		if ((recipe >= 0 && at.recipe != (sp_u64)recipe) || bpf_map_lookup_elem(c->episodes_fd, &at, &episode))
 			continue;
 		r = episode_count(c, &episode, now_ns);
-		bpf_map_delete_elem(c->episodes_fd, &at);
+		if (recipe >= 0)
+			bpf_map_delete_elem(c->episodes_fd, &at);
 	}
 	return r;
+}
+
+/* Those of all, when no program runs any more. */
+int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns)
+{
+	return episodes_count(c, -1, now_ns);
+}
+
+int sp_drain_episodes_end(struct sp_capture *c, unsigned recipe, uint64_t now_ns)
+{
+	return episodes_count(c, (int)recipe, now_ns);
 }
 
 int sp_drain_give_up(struct sp_capture *c)

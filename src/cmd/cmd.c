@@ -41,6 +41,11 @@ void sp_cmd_warn(const char *text)
 	fputc('\n', stderr);
 }
 
+int sp_cmd_exit_code(int r)
+{
+	return r == -EINVAL ? SP_EXIT_USAGE : r == -EACCES ? SP_EXIT_REFUSED : SP_EXIT_FAILED;
+}
+
 bool sp_cmd_parsed(const struct sp_cmd *cmd, int r, int *ret_exit)
 {
 	if (r == SP_PARSED)
@@ -49,10 +54,7 @@ bool sp_cmd_parsed(const struct sp_cmd *cmd, int r, int *ret_exit)
 		sp_help_cmd(cmd, stdout);
 		*ret_exit = SP_EXIT_OK;
 	} else {
-		*ret_exit = sp_cmd_error(cmd, r,
-					 r == -EINVAL   ? SP_EXIT_USAGE
-					 : r == -EACCES ? SP_EXIT_REFUSED
-							: SP_EXIT_FAILED);
+		*ret_exit = sp_cmd_error(cmd, r, sp_cmd_exit_code(r));
 	}
 	return false;
 }

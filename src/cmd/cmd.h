@@ -47,6 +47,9 @@ extern const struct sp_cmd *const sp_cmds[]; /* NULL at the end; generated */
 /* Prints the failure r with its chain of words and gives back the exit code. cmd may be NULL. */
 int sp_cmd_error(const struct sp_cmd *cmd, int r, int exit_code);
 
+/* The exit code of a failure of what was asked for: a mistake in the words, no right to it, or another. */
+int sp_cmd_exit_code(int r);
+
 /* A line of its own on stderr, behind "soprof: ". */
 void sp_cmd_warn(const char *text);
 

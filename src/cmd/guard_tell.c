@@ -26,14 +26,12 @@ void sp_guard_tell(void *arg, const struct sp_recipe *recipe, const struct sp_gu
 	else if (step->act == SP_GUARD_THINS)
 		fprintf(stderr,
 			"soprof: %s costs %u %% of a CPU, more than %u %% (--max-overhead): one of %u is taken from "
-			"now on, "
-			"and counts %u times\n",
+			"now on, and counts %u times\n",
 			recipe->name, step->percent, step->limit, step->one_in, step->one_in);
 	else
 		fprintf(stderr,
 			"soprof: %s is detached: it costs %u %% of a CPU, more than %u %% (--max-overhead), though one "
-			"of %d "
-			"was taken; nothing more of it is seen\n",
+			"of %d was taken; nothing more of it is seen\n",
 			recipe->name, step->percent, step->limit, SP_GUARD_MOST);
 }
 

@@ -45,6 +45,18 @@ struct sp_front_slot {
 	sp_u64 min_ns, max_ns; /* shorter and longer episodes do not count; max_ns 0 = none is too long */
 };
 
+enum { SP_PF_EXITING = 0x4, SP_PF_KTHREAD = 0x200000 }; /* of a task (include/linux/sched.h) */
+
+/* Whether a slot with these flags takes events of a task with those. */
+static inline int sp_slot_takes(sp_u32 slot_flags, sp_u32 task_flags)
+{
+	if (slot_flags & SP_SLOT_NO_KTHREAD && task_flags & SP_PF_KTHREAD)
+		return 0;
+	if (slot_flags & SP_SLOT_KTHREAD && !(task_flags & SP_PF_KTHREAD))
+		return 0;
+	return !(slot_flags & SP_SLOT_NO_EXITING && task_flags & SP_PF_EXITING);
+}
+
 /* enum sp_task_state of the bits in a task's state */
 static inline sp_u32 sp_task_state_of(sp_u64 bits)
 {

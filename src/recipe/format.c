@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "event/op.h"
 #include "recipe/fields.h"
+#include "recipe/tracepoint.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -144,19 +145,13 @@ static int unmounted_open(void)
 /* The directory in which the tracepoints are. */
 static int events_open(void)
 {
-	static const char *const roots[] = {"/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"};
-	SP_CLOSE int tracefs = -1;
-	int fd, why = 0;
+	const char *root = sp_tracepoints_root();
+	int fd = root ? open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, why = errno;
+	SP_CLOSE int tracefs = fd < 0 ? unmounted_open() : -1;
 
-	for (size_t i = 0; i < SP_COUNT(roots); i++) {
-		fd = open(roots[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd >= 0)
-			return fd;
-		why = why ? why : errno;
-	}
-	tracefs = unmounted_open();
-	fd = tracefs < 0 ? -1 : openat(tracefs, "events", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? sp_fail(-why, "read %s", roots[0]) : fd;
+	if (tracefs >= 0)
+		fd = openat(tracefs, "events", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? sp_fail(-why, "read /sys/kernel/tracing/events") : fd;
 }
 
 static int format_read(int events, const char *tracepoint, char **ret_text)

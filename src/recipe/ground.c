@@ -272,18 +272,27 @@ static int programs_wait(void)
 	return 0;
 }
 
+/* Of one recipe, or of all (-1). Ends are seen for as long as episodes begin: their fronts come first, and go last. */
+static void fronts_detach(struct ground *s, int recipe)
+{
+	for (size_t i = s->n_fronts; i-- > 0;)
+		if (recipe < 0 || s->front_recipe[i] == (unsigned)recipe)
+			sp_front_detach(s->fronts[i]);
+}
+
 /* Fronts that run while they are detached have ended when this returns. */
 static int fronts_pause(struct ground *s, bool is_paused)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < s->n_fronts && r >= 0; i++) {
-		if (is_paused)
-			sp_front_detach(s->fronts[i]);
-		else if (!s->is_dropped[s->front_recipe[i]])
-			r = sp_front_attach(s->fronts[i]);
+	if (is_paused) {
+		fronts_detach(s, -1);
+		return s->n_fronts ? programs_wait() : 0;
 	}
-	return is_paused && s->n_fronts ? programs_wait() : r;
+	for (size_t i = 0; i < s->n_fronts && r >= 0; i++)
+		if (!s->is_dropped[s->front_recipe[i]])
+			r = sp_front_attach(s->fronts[i]);
+	return r;
 }
 
 static int ground_drop(struct sp_recipe_object *object, unsigned recipe)
@@ -292,9 +301,7 @@ static int ground_drop(struct sp_recipe_object *object, unsigned recipe)
 	size_t i;
 
 	s->is_dropped[recipe] = true;
-	for (i = s->n_fronts; i-- > 0;) /* as in ground_detach() */
-		if (s->front_recipe[i] == recipe)
-			sp_front_detach(s->fronts[i]);
+	fronts_detach(s, (int)recipe);
 	for (i = 0; i < s->n_links; i++)
 		if (s->links[i].recipe == recipe)
 			bpf_link__destroy(sp_take_ptr(s->links[i].link));
@@ -447,8 +454,7 @@ static void ground_detach(struct sp_recipe_object *object)
 	for (i = 0; i < s->n_links; i++)
 		bpf_link__destroy(s->links[i].link);
 	s->n_links = 0;
-	for (i = s->n_fronts; i-- > 0;) /* ends are seen for as long as episodes begin: they come first */
-		sp_front_detach(s->fronts[i]);
+	fronts_detach(s, -1);
 	for (i = 0; i < SP_COUNT(s->follow_links); i++) {
 		bpf_link__destroy(s->follow_links[i]);
 		s->follow_links[i] = NULL;

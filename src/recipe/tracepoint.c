@@ -82,8 +82,7 @@ static bool is_name(const char *s, size_t n)
 	return n && n < MAX_NAME;
 }
 
-/* The directory in which tracefs lists the tracepoints; NULL: none can be read, and errno says why not. */
-static const char *events_root(void)
+const char *sp_tracepoints_root(void)
 {
 	static const char *const roots[] = {"/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"};
 	int why = 0;
@@ -200,7 +199,7 @@ static void group_list(const struct listing *l, const char *group)
 
 int sp_tracepoints_each(void (*each)(void *arg, const char *name), void *arg)
 {
-	struct listing l = {.root = events_root(), .each = each, .arg = arg};
+	struct listing l = {.root = sp_tracepoints_root(), .each = each, .arg = arg};
 	char path[sizeof("/sys/kernel/debug/tracing/events/../dynamic_events")];
 	struct dirent **groups = NULL;
 	int n;
@@ -223,7 +222,7 @@ int sp_tracepoints_each(void (*each)(void *arg, const char *name), void *arg)
 
 int sp_tracepoint_point(const char *name, struct sp_recipe_point *ret_point)
 {
-	const char *colon = strchr(name, ':'), *event = colon + 1, *root = events_root();
+	const char *colon = strchr(name, ':'), *event = colon + 1, *root = sp_tracepoints_root();
 	size_t n_system = (size_t)(colon - name);
 
 	if (!is_name(name, n_system) || !is_name(event, strlen(event)))

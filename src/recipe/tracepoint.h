@@ -14,6 +14,9 @@ struct sp_recipe_point;
 
 enum { SP_TRACEPOINT_HIT_NS = 3200 }; /* as hit_ns of struct sp_event */
 
+/* The directory in which tracefs lists the tracepoints; NULL: none can be read, and errno says why not. */
+const char *sp_tracepoints_root(void);
+
 /* The point refers to `name`, which must outlive it. */
 int sp_tracepoint_point(const char *name, struct sp_recipe_point *ret_point);
 

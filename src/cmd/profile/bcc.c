@@ -21,7 +21,7 @@ enum { WHO = 1, WHICH_HALF = 2, FORMAT = 4, MAX_PID = 1 << 22, MAX_SECONDS = 366
 	{SP_OPT_FLAG, 'f', "folded", NULL, "one line a stack, for flame graph tools", AT(folded), .excludes = FORMAT}, \
 	{SP_OPT_NUMBER, 0, "stack-storage-size", "N", "different stacks kept (16384)", AT(stack_storage), .min = 1, .max = MAX_STORAGE}
 #define OUTPUT \
-	{SP_OPT_NUMBER, 0, "max-overhead", "PERCENT", "of a CPU, for events without a rate; beyond it fewer are taken (5; 0 = no limit)", AT(max_overhead), .min = 0, .max = SP_MOST_OVERHEAD}, \
+	SP_OVERHEAD_OPTION, \
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)}, \
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT}, \
 	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; without it, until Ctrl-C", AT(duration_s), .min = 1, .max = MAX_SECONDS}, \

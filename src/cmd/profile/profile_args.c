@@ -85,7 +85,7 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "SYSTEM:EVENT[FILTER]{VALUE}, any tracepoint, or", AT(events), .choice = event_choice},
 	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which events there are, what they cost, and whether they work here; -v: their fields", .parse = list_parse, .without = ""},
 	{SP_OPT_NUMBER, 0, "min", "US", "waits of at least so many microseconds only (1)", AT(min_us), .min = 1, .max = 3600000000ULL},
-	{SP_OPT_NUMBER, 0, "max-overhead", "PERCENT", "of a CPU, for events without a rate; beyond it fewer are taken (5; 0 = no limit)", AT(max_overhead), .min = 0, .max = SP_MOST_OVERHEAD},
+	SP_OVERHEAD_OPTION,
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},
 	{SP_OPT_BYTES, 0, "max-memory", "SIZE", "for unwind tables (24M)", AT(max_memory_bytes), .min = MIN_MEMORY, .max = MAX_MEMORY},
@@ -176,22 +176,27 @@ static int check_min(const struct sp_profile_args *a)
 	return sp_fail_said(-EINVAL, "--min is for events that last: offcpu, wall, locks");
 }
 
+bool sp_overhead_choose(const struct sp_recipe_set *recipes, uint64_t *max_overhead)
+{
+	bool is_asked = *max_overhead != SP_NO_OVERHEAD;
+
+	for (size_t i = 0; i < recipes->n; i++)
+		if (sp_recipe_counts(recipes->recipes[i])) {
+			*max_overhead = is_asked ? *max_overhead : SP_DEFAULT_OVERHEAD;
+			return true;
+		}
+	*max_overhead = 0;
+	return !is_asked;
+}
+
 static int set_overhead(struct sp_profile_args *a)
 {
-	bool is_asked = a->max_overhead != SP_NO_OVERHEAD;
-
-	for (size_t i = 0; i < a->recipes.n; i++)
-		if (sp_recipe_counts(a->recipes.recipes[i])) {
-			a->max_overhead = is_asked ? a->max_overhead : SP_DEFAULT_OVERHEAD;
-			return 0;
-		}
-	if (is_asked)
-		return sp_fail_said(-EINVAL,
-				    "--max-overhead is for events without a rate, such as offcpu; %s costs "
-				    "what its rate (-F, -c) makes it cost",
-				    a->recipes.recipes[0]->name);
-	a->max_overhead = 0;
-	return 0;
+	if (sp_overhead_choose(&a->recipes, &a->max_overhead))
+		return 0;
+	return sp_fail_said(-EINVAL,
+			    "--max-overhead is for events without a rate, such as offcpu; %s costs "
+			    "what its rate (-F, -c) makes it cost",
+			    a->recipes.recipes[0]->name);
 }
 
 /* Of all the others nothing would come. */

@@ -19,6 +19,18 @@
 #define SP_ANY_STATE UINT64_MAX
 #define SP_NO_OVERHEAD UINT64_MAX /* not asked for */
 enum { SP_DEFAULT_OVERHEAD = 5, SP_MOST_OVERHEAD = 10000 };
+/* The option, in a table whose AT(max_overhead) is its place. */
+#define SP_OVERHEAD_OPTION                                                                                             \
+	{                                                                                                              \
+		SP_OPT_NUMBER, 0, "max-overhead", "PERCENT",                                                           \
+		    "of a CPU, for events without a rate; beyond it fewer are taken (5; 0 = no limit)",                \
+		    AT(max_overhead), .min = 0, .max = SP_MOST_OVERHEAD                                                \
+	}
+/*
+ * What is meant by it for these recipes: the default where it was not asked for, 0 where no event counts. False: it was
+ * asked for in vain.
+ */
+bool sp_overhead_choose(const struct sp_recipe_set *recipes, uint64_t *max_overhead);
 
 struct sp_profile_args {
 	const struct sp_cmd *cmd;            /* whose command line it was */

@@ -19,7 +19,6 @@
 
 enum here { HERE_YES, HERE_OWN, HERE_NO };
 static const char *const here_words[] = {[HERE_YES] = "yes", [HERE_OWN] = "own", [HERE_NO] = "no"};
-static const char tracepoint_what[] = "a tracepoint of the kernel, each time it is reached";
 
 struct line {
 	char *name, *why; /* why it does not work, or not for all processes; NULL: there is nothing to say */
@@ -36,7 +35,7 @@ struct list {
 	char *why_nothing; /* nothing can be sampled here */
 	struct sp_recipe_trial trials[SP_MAX_RECIPES];
 	char *why_no_tracefs;
-	size_t n_tracepoints, n_matching;
+	size_t n_tracepoints;
 	enum here tracepoints_here;
 	char *why_no_tracepoints;
 	bool failed;
@@ -160,6 +159,17 @@ static void events_add(struct list *l)
 	}
 }
 
+static void tracepoint_add(struct list *l, const char *name, const char *what)
+{
+	line_add(l,
+		 (struct line){.unit = "count",
+			       .what = what,
+			       .hit_ns = SP_TRACEPOINT_HIT_NS,
+			       .here = l->tracepoints_here,
+			       .why = l->why_no_tracepoints ? strdup(l->why_no_tracepoints) : NULL},
+		 name);
+}
+
 static void tracepoint_take(void *arg, const char *name)
 {
 	struct list *l = arg;
@@ -167,14 +177,7 @@ static void tracepoint_take(void *arg, const char *name)
 	l->n_tracepoints++;
 	if (!*l->glob || fnmatch(l->glob, name, 0))
 		return;
-	l->n_matching++;
-	line_add(l,
-		 (struct line){.unit = "count",
-			       .what = "a tracepoint",
-			       .hit_ns = SP_TRACEPOINT_HIT_NS,
-			       .here = l->tracepoints_here,
-			       .why = l->why_no_tracepoints ? strdup(l->why_no_tracepoints) : NULL},
-		 name);
+	tracepoint_add(l, name, "a tracepoint");
 }
 
 /* A tracepoint works where those of the recipes do: it is attached in the same way. */
@@ -190,15 +193,8 @@ static void tracepoints_add(struct list *l)
 	if (r < 0)
 		l->why_no_tracefs = strdup(sp_error_text(r));
 	sp_error_clear();
-	if (*l->glob)
-		return;
-	line_add(l,
-		 (struct line){.unit = "count",
-			       .what = tracepoint_what,
-			       .hit_ns = SP_TRACEPOINT_HIT_NS,
-			       .here = l->tracepoints_here,
-			       .why = l->why_no_tracepoints ? strdup(l->why_no_tracepoints) : NULL},
-		 "SYSTEM:EVENT");
+	if (!*l->glob)
+		tracepoint_add(l, "SYSTEM:EVENT", "a tracepoint of the kernel, each time it is reached");
 }
 
 static void list_fill(struct list *l)
@@ -351,10 +347,7 @@ int sp_profile_list(const char *glob, bool with_fields)
 	else
 		r = sp_output(NULL, list_print, &l);
 	if (r < 0)
-		code = sp_cmd_error(&sp_cmd_profile, r,
-				    r == -EINVAL   ? SP_EXIT_USAGE
-				    : r == -EACCES ? SP_EXIT_REFUSED
-						   : SP_EXIT_FAILED);
+		code = sp_cmd_error(&sp_cmd_profile, r, sp_cmd_exit_code(r));
 	list_done(&l);
 	return code;
 }

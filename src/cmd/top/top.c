@@ -53,7 +53,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_NUMBER, 0, "over", "SECONDS", "they are of the last SECONDS (10)", AT(span_s), .min = 1, .max = MAX_S},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second on each CPU (49)", AT(frequency_hz), .min = 1, .max = MAX_HZ},
 	{SP_OPT_STRING, 'e', "event", "EVENT", "what is counted: offcpu, wall, locks ..., as of profile (cpu)", AT(events)},
-	{SP_OPT_NUMBER, 0, "max-overhead", "PERCENT", "of a CPU, for events without a rate; beyond it fewer are taken (5; 0 = no limit)", AT(max_overhead), .min = 0, .max = SP_MOST_OVERHEAD},
+	SP_OVERHEAD_OPTION,
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "what is seen first (libraries)", AT(by), .choice = sp_top_view_name},
 	{SP_OPT_CHOICE, 0, "sort", "KEY", "in which order (self; of waits: total)", AT(sort), .choice = sort_choice},
 	{SP_OPT_STRING, 'l', "library", "GLOB", "samples with a frame in such a library", AT(library)},
@@ -412,14 +412,7 @@ static void top_done(struct top *t)
 
 static int overhead_choose(struct top_args *a)
 {
-	bool is_asked = a->max_overhead != SP_NO_OVERHEAD;
-
-	if (sp_recipe_counts(a->recipes.recipes[0])) {
-		a->max_overhead = is_asked ? a->max_overhead : SP_DEFAULT_OVERHEAD;
-		return 0;
-	}
-	a->max_overhead = 0;
-	if (!is_asked)
+	if (sp_overhead_choose(&a->recipes, &a->max_overhead))
 		return 0;
 	sp_recipe_set_done(&a->recipes);
 	return sp_fail_said(-EINVAL, "--max-overhead is for events without a rate, such as -e offcpu");
