@@ -187,16 +187,19 @@ static struct drained drain(struct session *s, uint32_t tid)
 	return d;
 }
 
-/* Between two drains the thread waited, or ran. */
+/*
+ * Between two drains the thread waited, or ran. The upper bound is of the waits alone: the kernel's books let a thread
+ * run from the moment it is woken, before it has a CPU.
+ */
 static void adds_up(const struct drained *a, const struct drained *b)
 {
-	int64_t ns = b->waited_ns - a->waited_ns + b->ran_ns - a->ran_ns, stolen = b->stolen_ns - a->stolen_ns;
+	int64_t waited = b->waited_ns - a->waited_ns, ran = b->ran_ns - a->ran_ns, stolen = b->stolen_ns - a->stolen_ns;
 
 	stolen += b->stolen_ns ? 2 * (int64_t)(SP_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK)) : 0; /* of a tick each */
-	print_message("%.3f ms of waits and work in %.3f to %.3f ms\n", (double)ns / 1e6,
+	print_message("waited %.3f ms and ran %.3f in %.3f to %.3f ms\n", (double)waited / 1e6, (double)ran / 1e6,
 		      (double)(b->from_ns - a->to_ns) / 1e6, (double)(b->to_ns - a->from_ns) / 1e6);
-	assert_true(ns > b->from_ns - a->to_ns - NS_PER_MS - stolen);
-	assert_true(ns < b->to_ns - a->from_ns + NS_PER_MS);
+	assert_true(waited + ran > b->from_ns - a->to_ns - NS_PER_MS - stolen);
+	assert_true(waited < b->to_ns - a->from_ns + NS_PER_MS);
 }
 
 static void over_drains(void **state)
