@@ -64,6 +64,8 @@ static int read_part(struct reader *r, const struct object *o, uint64_t offset, 
 {
 	if (offset > o->size || size > o->size - offset)
 		return -EBADMSG;
+	if (size > MAX_READ - r->n_read)
+		return -EFBIG;
 	SP_FREE char *bytes = malloc(size + 1);
 	if (!bytes)
 		return -ENOMEM;
