@@ -41,9 +41,14 @@ struct object { /* an ELF object, by its place in the process's memory */
 
 /* --- the process's memory --- */
 
+static bool has_budget(const struct reader *r, uint64_t size)
+{
+	return size <= MAX_READ - r->n_read;
+}
+
 static int read_memory(struct reader *r, uint64_t at, void *bytes, size_t size)
 {
-	if (size > MAX_READ - r->n_read)
+	if (!has_budget(r, size))
 		return -EFBIG;
 	r->n_read += size;
 	while (size) {
@@ -64,7 +69,7 @@ static int read_part(struct reader *r, const struct object *o, uint64_t offset, 
 {
 	if (offset > o->size || size > o->size - offset)
 		return -EBADMSG;
-	if (size > MAX_READ - r->n_read)
+	if (!has_budget(r, size))
 		return -EFBIG;
 	SP_FREE char *bytes = malloc(size + 1);
 	if (!bytes)

@@ -21,18 +21,13 @@ cached() {
 	}
 	echo "$cache/$1"
 }
-# unpacked_into DIRECTORY APT-OPTION... -- PACKAGE...: the packages' files
+# unpacked_into DIRECTORY PACKAGE...: the packages' files
 unpacked_into() {
-	local to=$1 options=() package
-	shift
-	while [ "$1" != -- ]; do
-		options+=("$1")
-		shift
-	done
+	local to=$1 package
 	shift
 	echo "fetching $* into $cache" >&2
-	apt-get download -q "${options[@]}" "$@" 2>apt.log >&2 || { cat apt.log >&2; return 1; }
+	apt-get download -q "$@" 2>apt.log >&2 || { cat apt.log >&2; return 1; }
 	for package in "$@"; do
-		dpkg-deb -x "${package%%/*}"_*.deb "$to" || return
+		dpkg-deb -x "$package"_*.deb "$to" || return
 	done
 }
