@@ -120,7 +120,7 @@ def words_of(obj, table):
 
 def call_before(obj, region, after):
     """The call that ends at this address: Insn, None where none does, or a list where its start is not known."""
-    if region.kind != "gap":
+    if region.kind not in ("gap", "window"):
         for how in (decode, by_objdump):
             insn = next((i for i in how(obj, region.start, region.end) if i.at + i.size == after), None)
             if insn and insn.op == "call":
@@ -128,8 +128,8 @@ def call_before(obj, region, after):
         return None
     found = []
     for size in range(2, 9):
-        insns = decode(obj, after - size, after)
-        if len(insns) == 1 and insns[0].op == "call":
+        insns = list(by_capstone(obj.bytes_at(after - size, size), after - size))
+        if len(insns) == 1 and insns[0].op == "call" and insns[0].size == size:
             found.append(insns[0])
     return found or None
 
@@ -228,14 +228,16 @@ class Reach:
     def is_there(self, obj, at, region):
         if obj is not self.callee or not self.target:
             return False
+        if "window" in (region.kind, self.target.kind):
+            return self.walks_to(obj, at, *obj.section_at(at)[1:])
         if self.target.kind == "plt" and region.kind == "plt":
             return region == self.target or obj.section_at(self.place)[0] == ".plt"
         if self.target.kind != "gap" or region != self.target:
             return region == self.target
-        return self.walks_to(obj, at)
+        return self.walks_to(obj, at, self.target.start, self.target.end - self.target.start)
 
-    def walks_to(self, obj, at):
-        seen, is_all = walked(obj, at, self.target.start, self.target.end)
+    def walks_to(self, obj, at, start, size):
+        seen, is_all = walked(obj, at, start, start + size)
         self.unsure |= not is_all
         return any(place in seen and self.place < place + seen[place] for place in range(self.place - 14, self.place + 1))
 
@@ -247,6 +249,9 @@ class Reach:
         self.unsure |= not any(words_of(obj, table))
 
     def follow(self, obj, region):
+        if region.kind == "window":  # it was walked from where it was entered
+            self.unsure |= obj is not self.callee
+            return
         for kind, at in exits(obj, region):
             if kind == "to":
                 self.add(obj, at)

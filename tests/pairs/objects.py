@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ELF files as readelf prints them, and where they are: functions, symbols, what fills the GOT, bytes by address."""
+"""ELF files as readelf prints them, and where they are: functions, symbols, what fills the GOT, bytes by address.
+Where functions of a Go program are, Go's debug/gosym reads from its table (gosym.go)."""
+import atexit
 import bisect
 import collections
 import functools
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 
-Region = collections.namedtuple("Region", "start end kind")  # kind: fde, symbol, plt, gap
+# kind: fde, symbol, go, plt; gap: what lies between; window: a part of a long gap, of which nobody says where functions begin
+Region = collections.namedtuple("Region", "start end kind")
 Slot = collections.namedtuple("Slot", "type symbol addend")  # what a relocation puts into a word
 RELOCATION = r"^([0-9a-f]{16})  [0-9a-f]{16} (R_X86_64_\w+) +(?:[0-9a-f]{16} (\S+) \+ )?([0-9a-f]*)$"
 SYMBOL = r"^ +\d+: ([0-9a-f]{16}) +(\S+) (FUNC|IFUNC|NOTYPE) +\w+ +\w+ +(?!UND)\S+ (\S+)"
@@ -19,6 +24,19 @@ USUAL = ["/usr/bin", "/usr/lib/x86_64-linux-gnu"]
 
 def readelf(*arguments):
     return subprocess.run(["readelf", "-W", *arguments], capture_output=True, text=True, errors="replace").stdout
+
+
+@functools.cache
+def gosym():
+    """The program that reads Go's table, None where there is no Go."""
+    if not shutil.which("go"):
+        return None
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    source = os.path.join(os.path.dirname(os.path.realpath(__file__)), "gosym.go")
+    environment = dict(os.environ, HOME=folder, GOCACHE=os.path.join(folder, "cache"), GO111MODULE="off")
+    made = subprocess.run(["go", "build", "-o", f"{folder}/gosym", source], env=environment, check=False)
+    return f"{folder}/gosym" if made.returncode == 0 else None
 
 
 class Object:
@@ -56,16 +74,23 @@ class Object:
 
     @functools.cached_property
     def functions(self):
-        """[Region] by start: FDEs, and symbols where no FDE is."""
+        """[Region] by start: FDEs, and symbols or Go's functions where no FDE is."""
         fdes = {(int(a, 16), int(b, 16)) for a, b in
                 re.findall(r" FDE .* pc=([0-9a-f]+)\.\.([0-9a-f]+)$", readelf("--debug-dump=frames", self.path), re.M)}
         regions = [Region(a, b, "fde") for a, b in sorted(fdes) if a < b]
         starts = [r.start for r in regions]
-        for a, b in self.symbols[1]:
+        for a, b, kind in self.go_functions or [(a, b, "symbol") for a, b in self.symbols[1]]:
             i = bisect.bisect(starts, a) - 1
             if i < 0 or regions[i].end <= a:
-                regions.append(Region(a, b, "symbol"))
+                regions.append(Region(a, b, kind))
         return sorted(regions)
+
+    @functools.cached_property
+    def go_functions(self):
+        if not any(name == ".gopclntab" for name, *_ in self.sections) or not gosym():
+            return []
+        text = subprocess.run([gosym(), self.path], capture_output=True, text=True).stdout
+        return [(int(a, 16), int(b, 16), "go") for a, b in re.findall(r"^(\w+) (\w+)$", text, re.M)]
 
     @functools.cached_property
     def starts(self):
@@ -90,9 +115,9 @@ class Object:
             low = max(low, self.functions[i - 1].end)
         if i < len(self.functions):
             high = min(high, self.functions[i].start)
-        if high - low > MAX_GAP:
-            low, high = self.between_padding(address, low, high)
-        return Region(low, high, "gap") if size and high - low <= MAX_GAP else None
+        if not size:
+            return None
+        return Region(low, high, "gap") if high - low <= MAX_GAP else self.between_padding(address, low, high)
 
     def between_padding(self, address, low, high):
         """Where most functions have no FDE, lld and V8 put int3 between them, up to a multiple of 16: some of them."""
@@ -101,7 +126,9 @@ class Object:
         begins = [low + i + 4 for i in range((-low - 4) % 16, len(code) - 4, 16)
                   if code[i:i + 4] == PADDING and code[i + 4] != PADDING[0]]
         i = bisect.bisect(begins, address)
-        return (begins[i - 1] if i else low), (begins[i] if i < len(begins) else high)
+        if not 0 < i < len(begins):
+            return Region(low, high, "window")
+        return Region(begins[i - 1], begins[i], "gap")
 
     def address_of(self, offset):
         return next((offset - o + a for o, a, n in self.segments if o <= offset < o + n), None)

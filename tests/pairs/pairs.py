@@ -106,7 +106,7 @@ class Checker:
         """The frame with its address moved to where its function begins, if that is known: all of it is one callee."""
         obj, at = self.place(callee)
         region = obj.function_at(at) if obj and at is not None and not code.is_trampoline(obj, at) else None
-        if not region or region.kind in ("gap", "plt"):
+        if not region or region.kind in ("gap", "window", "plt"):
             return callee._replace(guessed=False)
         return Frame(callee.library, region.start, False, False)
 
