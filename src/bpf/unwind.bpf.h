@@ -481,6 +481,12 @@ __noinline sp_u32 sp_step_file_guessed(struct sp_scratch *s)
 	return r;
 }
 
+/* By s->rule. Not inlined: the verifier looks at it once. */
+__noinline int sp_step_switched(struct sp_scratch *s)
+{
+	return s ? sp_step_chain(s, &s->regs, &s->how, &s->rule) : -1;
+}
+
 static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset)
 {
 	struct sp_cached_rule *cached = sp_rule_cached(s, e->word | offset);
@@ -497,6 +503,8 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 		return sp_step_of_v8(s, rule->off);
 	if (sp_is_suspect(s, cached))
 		sp_mark_last(s);
+	if (rule->cfa == SP_CFA_CHAIN && !sp_step_switched(s))
+		return SP_STEP_NEXT;
 	r = sp_step_rule(s, &s->regs, &s->how, rule, sp_config.unwind != SP_UNWIND_DWARF);
 	if (s->how & SP_HOW_GUESSED)
 		s->guessed = SP_STACK_HAS_GUESS;

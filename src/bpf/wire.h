@@ -179,7 +179,12 @@ enum sp_cfa_kind {
 	SP_CFA_PLT,         /* sp + off + ((ip & 15) >= add ? 8 : 0) */
 	SP_CFA_BAD,         /* known, but not expressible: SP_STOP_RULE */
 	SP_CFA_V8,          /* no unwind information, in a file with V8's own functions (unwind/x86_64/v8.h) */
+	SP_CFA_CHAIN, /* SP_CHAIN_STEPS times: reg = *(reg + step * 8); + 8 (unwind/x86_64/go_switch.h). Where that
+			 leads to no return address, by the frame pointer, which leaves a frame out */
 };
+#define SP_CHAIN_STEPS 3 /* in off of SP_CFA_CHAIN, the first in the lowest bits */
+#define SP_CHAIN_BITS 10
+#define SP_CHAIN_MASK ((1 << SP_CHAIN_BITS) - 1)
 #define SP_V8_UNSURE 1 /* off of SP_CFA_V8: a leaf's return address may be at the stack pointer, or not */
 /* In `reg` of SP_CFA_ROOT: what begins there. */
 enum sp_stack_root { SP_ROOT_PROCESS, SP_ROOT_THREAD, SP_ROOT_FIBER };

@@ -12,6 +12,7 @@
 #include "unwind/x86_64/context.h"
 #include "unwind/x86_64/derive.h"
 #include "unwind/x86_64/framed.h"
+#include "unwind/x86_64/go_switch.h"
 #include "unwind/x86_64/jit.h"
 #include "unwind/x86_64/kept.h"
 

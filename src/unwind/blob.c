@@ -106,7 +106,7 @@ static bool rule_is_sound(const struct sp_rule *r)
 	    SP_RULE_SIGNAL | SP_RULE_FIRST | SP_RULE_BASE_CFA | SP_RULE_DERIVED | SP_RULE_SCALE | SP_RULE_RA_MASK;
 	uint8_t ra = r->ra & SP_RULE_RA_MASK;
 	bool indexed = r->cfa == SP_CFA_INDEX || r->cfa == SP_CFA_INDEX_DEREF;
-	return r->cfa <= SP_CFA_V8 && (indexed || r->reg < SP_REG_RA) && r->fp <= SP_FP_LOST && !(r->ra & ~known) &&
+	return r->cfa <= SP_CFA_CHAIN && (indexed || r->reg < SP_REG_RA) && r->fp <= SP_FP_LOST && !(r->ra & ~known) &&
 	       (indexed || !(r->ra & SP_RULE_SCALE)) && (ra != SP_RA_REG || (r->ra_off >= 0 && r->ra_off < SP_REG_RA));
 }
 

@@ -155,7 +155,7 @@ static int run_program(struct builder *b, const struct sp_fde *fde)
 	struct sp_cursor all = sp_cursor_on(b->bytes, b->n_bytes);
 	struct sp_go_func f;
 	if (fde->cie == SP_CIE_GO)
-		return sp_go_func(b->go, fde->program, &f) ? sp_go_run(b->go, &f, take_row, b) : -EBADMSG;
+		return sp_go_func(b->go, fde->program, &f) ? sp_go_run(b->elf, b->go, &f, take_row, b) : -EBADMSG;
 	sp_cursor_seek(&all, fde->program);
 	return sp_cfi_run(&b->reader.cies[fde->cie], fde, sp_cursor_sub(&all, fde->program_bytes),
 			  b->reader.vaddr + fde->program, b->with_base, take_row, b);

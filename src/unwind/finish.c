@@ -268,6 +268,8 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 		w->r->frames[sp_frame_slot(w->r->n_frames - 1)] |= SP_FRAME_GUESSED;
 		w->r->guessed = SP_STACK_HAS_GUESS;
 	}
+	if (rule.cfa == SP_CFA_CHAIN && !sp_step_chain(w, &w->r->regs, &w->r->how, &rule))
+		return SP_STEP_NEXT;
 	popped(w, table, offset, at, &rule);
 	stop = sp_step_rule(w, &w->r->regs, &w->r->how, &rule, mode != SP_UNWIND_DWARF);
 	if (w->r->how & SP_HOW_GUESSED)

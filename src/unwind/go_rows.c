@@ -5,17 +5,19 @@
  * Go writes no .eh_frame. Its table has the distance from the stack pointer to the return address, which is all of a
  * rule except the frame pointer: a function with a frame saves the caller's in the word below the return address.
  * Where the runtime changes to another stack, the frame pointer leads back. Up to Go 1.20 that skips the function that
- * asked for the change, because functions that change stacks had no frame; so the next frame is marked as guessed.
+ * asked for the change, because functions that change stacks had no frame. There systemstack is unwound as it goes back
+ * itself (arch.h), and of asmcgocall, or where that fails, the next frame is marked as guessed.
  */
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "elf/go.h"
+#include "unwind/arch.h"
 #include "unwind/priv.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD = 8, INT3 = 0xcc };
+enum { WORD = 8, INT3 = 0xcc, KEPT = 1 << SP_GO_REG };
 
 /* The kernel's struct rt_sigframe behind its return address: struct ucontext, and the registers in it. */
 enum { SIGNAL_RBP = 40 + 10 * 8, SIGNAL_RSP = 40 + 15 * 8, SIGNAL_RIP = 40 + 16 * 8 };
@@ -26,7 +28,8 @@ static const struct sp_rule by_fp = {.cfa = SP_CFA_REG,
 				     .off = 2 * WORD,
 				     .ra_off = -WORD,
 				     .fp = SP_FP_CFA,
-				     .fp_off = -2 * WORD};
+				     .fp_off = -2 * WORD,
+				     .kept = KEPT};
 static const struct sp_rule by_fp_of_caller = {.cfa = SP_CFA_REG,
 					       .reg = SP_REG_FP,
 					       .ra = SP_RA_SWITCH,
@@ -68,7 +71,8 @@ static bool may_have_switched(const struct go_run *g, uint64_t bytes)
 static int emit_range(void *arg, uint64_t start, uint64_t end, uint64_t bytes)
 {
 	const struct go_run *g = arg;
-	struct sp_rule by_sp = {.cfa = SP_CFA_REG, .reg = SP_REG_SP, .off = (int32_t)bytes + WORD, .ra_off = -WORD};
+	struct sp_rule by_sp = {
+	    .cfa = SP_CFA_REG, .reg = SP_REG_SP, .off = (int32_t)bytes + WORD, .ra_off = -WORD, .kept = KEPT};
 	by_sp.ra = g->func->kind == SP_GO_INJECTED ? SP_RA_CFA | SP_RULE_SIGNAL : SP_RA_CFA;
 	by_sp.fp = bytes ? SP_FP_CFA : SP_FP_SAME;
 	by_sp.fp_off = bytes ? -2 * WORD : 0;
@@ -88,9 +92,25 @@ static int emit_root(const struct go_run *g)
 	return g->emit(g->arg, 0, &root, false);
 }
 
-int sp_go_run(const struct sp_go *go, const struct sp_go_func *f, sp_cfi_emit *emit, void *arg)
+/* A function without a frame that goes back to the stack it was called on, where its caller's return address is. */
+static int emit_switch(const struct go_run *g, const struct sp_go_switch *found)
+{
+	static const struct sp_rule by_sp = {.cfa = SP_CFA_REG, .reg = SP_REG_SP, .off = WORD, .ra_off = -WORD};
+	struct sp_rule chain = by_fp_of_caller;
+	int r = g->emit(g->arg, 0, &by_sp, false);
+
+	chain.cfa = SP_CFA_CHAIN;
+	chain.reg = SP_GO_REG;
+	chain.off = found->chain;
+	if (!r)
+		r = g->emit(g->arg, found->from - g->func->start, &chain, false);
+	return r ? r : g->emit(g->arg, found->to - g->func->start, &by_sp, false);
+}
+
+int sp_go_run(struct sp_elf *e, const struct sp_go *go, const struct sp_go_func *f, sp_cfi_emit *emit, void *arg)
 {
 	struct go_run g = {.func = f, .emit = emit, .arg = arg};
+	struct sp_go_switch found;
 	int r = 0;
 	if (f->kind == SP_GO_ROOT)
 		return emit_root(&g);
@@ -98,6 +118,8 @@ int sp_go_run(const struct sp_go *go, const struct sp_go_func *f, sp_cfi_emit *e
 		return emit(arg, 0, &sp_rule_of_sigreturn, false);
 	if (f->kind == SP_GO_SWITCH)
 		r = sp_go_walk_stack(go, f, note_frame, &g);
+	if (!r && f->kind == SP_GO_SWITCH && !g.has_frame && sp_go_switch_find(e, f->start, f->end, &found))
+		return emit_switch(&g, &found);
 	return r < 0 ? r : sp_go_walk_stack(go, f, emit_range, &g);
 }
 

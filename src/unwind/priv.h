@@ -124,7 +124,7 @@ struct sp_go;
 struct sp_go_func;
 /* go_rows.c: the functions of Go's table as FDEs, and the rows of one of them as sp_cfi_run() gives them. */
 int sp_go_each(struct sp_elf *e, const struct sp_go *go, int (*cb)(void *arg, struct sp_fde *fde), void *arg);
-int sp_go_run(const struct sp_go *go, const struct sp_go_func *f, sp_cfi_emit *emit, void *arg);
+int sp_go_run(struct sp_elf *e, const struct sp_go *go, const struct sp_go_func *f, sp_cfi_emit *emit, void *arg);
 extern const struct sp_rule sp_rule_of_sigreturn; /* for a signal frame, which the kernel made */
 
 /* A row before packing: file offset << 24 | lost << 16 | rule. */

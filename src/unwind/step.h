@@ -284,6 +284,32 @@ SP_STEP_INLINE sp_u32 sp_cfa(SP_WALK *w, const struct sp_regs *regs, sp_u32 how,
 	return SP_STEP_NEXT;
 }
 
+/*
+ * Steps by a chain to the stack that the thread was on before. 0; -1: it leads to no return address, and the rule is
+ * now one by the frame pointer, whose result is a guess.
+ */
+SP_STEP_INLINE int sp_step_chain(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, struct sp_rule *rule)
+{
+	sp_u32 steps = (sp_u32)rule->off, unsure = 0, i;
+	sp_u64 at, ra;
+
+	rule->cfa = SP_CFA_REG;
+	rule->off = 16;
+	i = rule->reg;
+	rule->reg = SP_REG_FP;
+	if (sp_reg_get(regs, *how, i, &at, &unsure) != SP_STEP_NEXT || unsure)
+		return -1;
+	for (i = 0; i < SP_CHAIN_STEPS; i++, steps >>= SP_CHAIN_BITS)
+		if (sp_env_read(w, at + 8 * (steps & SP_CHAIN_MASK), &at, 8))
+			return -1;
+	if ((at & 7) || sp_env_stack(w, at, &ra) || !sp_env_is_return(w, ra))
+		return -1;
+	regs->ip = ra;
+	regs->sp = at + 8;
+	*how &= SP_HOW_NO_FP;
+	return 0;
+}
+
 /* What is found out about a frame's caller. */
 struct sp_caller {
 	sp_u64 cfa, ip, fp;

@@ -15,7 +15,7 @@ static void look_up(const struct sp_blob *b, uint64_t offset)
 {
 	const struct sp_rule *r = sp_blob_find(b, offset), *rules = sp_blob_rules(b);
 	require(r >= rules && r < rules + b->n_rules);
-	require(r->cfa <= SP_CFA_V8 && r->fp <= SP_FP_LOST);
+	require(r->cfa <= SP_CFA_CHAIN && r->fp <= SP_FP_LOST);
 	require(r->reg < 16 || r->cfa == SP_CFA_INDEX || r->cfa == SP_CFA_INDEX_DEREF);
 	require((r->ra & SP_RULE_RA_MASK) != SP_RA_REG || (r->ra_off >= 0 && r->ra_off < 16));
 }

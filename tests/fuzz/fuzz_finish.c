@@ -54,7 +54,7 @@ static uint64_t take_address(void)
 
 static struct sp_rule take_rule(void)
 {
-	struct sp_rule r = {.cfa = (uint8_t)(take(1) % (SP_CFA_BAD + 1)),
+	struct sp_rule r = {.cfa = (uint8_t)(take(1) % (SP_CFA_CHAIN + 1)),
 			    .reg = (uint8_t)(take(1) % 16),
 			    .fp = (uint8_t)(take(1) % (SP_FP_LOST + 1)),
 			    .ra = (uint8_t)(take(1) % (SP_RA_SWITCH + 1))};

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 // clang-format on
 
+static sp_u32 sp_env_ahead(struct walk *w);
 #include "unwind/x86_64/v8.h"
 
 static sp_u32 sp_env_ahead(struct walk *w)

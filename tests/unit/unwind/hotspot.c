@@ -21,6 +21,7 @@ static sp_u32 sp_env_ahead(struct walk *w)
 	return 0;
 }
 
+static sp_u32 sp_env_ahead(struct walk *w);
 #include "unwind/x86_64/hotspot.h"
 
 /* Where things are: HotSpot's variables, one heap of code with its map, a stack. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * made_walk.h: the surroundings of unwind/x86_64/v8.h and unwind/x86_64/hotspot.h over memory that is made up.
+ * made_walk.h: the surroundings of unwind/step.h, x86_64/v8.h and x86_64/hotspot.h over memory that is made up.
  *
  * Included before them. All memory is one array at BASE: code, stack, variables. Every read is checked and counted, so
  * that with the sanitizers nothing is read that is not there. No unwind tables. One thread.
@@ -43,7 +43,7 @@ static int sp_env_stack(struct walk *w, sp_u64 addr, sp_u64 *ret)
 	w->n_reads++;
 	return memory_read(w, addr, ret, 8);
 }
-static int sp_env_around(struct walk *w, sp_u64 ip)
+static inline int sp_env_around(struct walk *w, sp_u64 ip)
 {
 	return sp_env_read(w, ip - SP_CODE_BEFORE, w->code, sizeof(w->code));
 }
@@ -62,7 +62,6 @@ static int sp_env_is_return(struct walk *w, sp_u64 addr)
 	sp_u8 code[8];
 	return !sp_env_read(w, addr - 8, code, 8) && sp_ends_in_call(code);
 }
-static sp_u32 sp_env_ahead(struct walk *w);
 
 static void put(struct walk *w, sp_u64 at, sp_u64 value) /* at: from BASE on */
 {
