@@ -134,6 +134,12 @@ def call_before(obj, region, after):
     return found or None
 
 
+def is_signals(obj, at):
+    """Whether no call leads to this code or from it, but a signal: what handlers return to, or put on the stack."""
+    region = obj.injected and obj.function_at(at)
+    return is_trampoline(obj, at) or bool(region) and region.start in obj.injected
+
+
 def is_trampoline(obj, at):
     """Whether this is the code to which signal handlers return: its address, one less, or its second instruction."""
     return any(obj.bytes_at(at + by, 12).startswith(SIGRETURN) for by in (1, 0, -5, -7))

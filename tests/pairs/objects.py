@@ -19,6 +19,7 @@ SYMBOL = r"^ +\d+: ([0-9a-f]{16}) +(\S+) (FUNC|IFUNC|NOTYPE) +\w+ +\w+ +(?!UND)\
 MAX_GAP = 1 << 16  # a longer one is no function's
 PLT_ENTRY = 16
 PADDING = b"\xcc" * 4  # a byte or two may be of an instruction
+INJECTED = {"runtime.asyncPreempt", "runtime.sigpanic", "runtime.sigpanic0"}
 USUAL = ["/usr/bin", "/usr/lib/x86_64-linux-gnu"]
 
 
@@ -79,7 +80,8 @@ class Object:
                 re.findall(r" FDE .* pc=([0-9a-f]+)\.\.([0-9a-f]+)$", readelf("--debug-dump=frames", self.path), re.M)}
         regions = [Region(a, b, "fde") for a, b in sorted(fdes) if a < b]
         starts = [r.start for r in regions]
-        for a, b, kind in self.go_functions or [(a, b, "symbol") for a, b in self.symbols[1]]:
+        others = [(a, b, "symbol") for a, b in self.symbols[1]]
+        for a, b, kind in [f[:3] for f in self.go_functions] or others:
             i = bisect.bisect(starts, a) - 1
             if i < 0 or regions[i].end <= a:
                 regions.append(Region(a, b, kind))
@@ -87,10 +89,16 @@ class Object:
 
     @functools.cached_property
     def go_functions(self):
-        if not any(name == ".gopclntab" for name, *_ in self.sections) or not gosym():
+        """[(start, end, kind, name)]"""
+        if not any(name.endswith(".gopclntab") for name, *_ in self.sections) or not gosym():
             return []
         text = subprocess.run([gosym(), self.path], capture_output=True, text=True).stdout
-        return [(int(a, 16), int(b, 16), "go") for a, b in re.findall(r"^(\w+) (\w+)$", text, re.M)]
+        return [(int(a, 16), int(b, 16), "go", name) for a, b, name in re.findall(r"^(\w+) (\w+) (.*)$", text, re.M)]
+
+    @functools.cached_property
+    def injected(self):
+        """Where functions begin whose frames Go's signal handlers put above the interrupted one, without a call."""
+        return {a for a, _, _, name in self.go_functions if name in INJECTED}
 
     @functools.cached_property
     def starts(self):

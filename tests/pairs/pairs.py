@@ -98,7 +98,7 @@ class Checker:
         (obj, at), (other, place) = self.place(caller), self.place(callee)
         if not obj or not other or at is None or place is None:
             return "unknown", at if not obj else place if not other else "outside of the file"
-        if code.is_trampoline(obj, at) or code.is_trampoline(other, place):
+        if code.is_trampoline(obj, at) or code.is_signals(other, place):
             return "signal", ""
         return self.judge_call(obj, at, other, place)
 
