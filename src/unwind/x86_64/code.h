@@ -49,14 +49,15 @@ SP_STEP_INLINE sp_u64 sp_plt_pushed(sp_u64 ip, sp_u32 behind_push)
 }
 
 /*
- * Whether these 5 bytes end the frame of a function that has realigned its stack as GCC does: pop %rbp; lea
+ * Whether these 5 bytes end the frame of a function that has realigned its stack as GCC does: pop %rbp, or leave; lea
  * -off(%r10),%rsp. off is 8, or 16 if a register is still to be popped behind it; any register may take r10's place.
- * GCC's unwind information does not mention this `pop`.
+ * GCC's unwind information does not mention this `pop` or `leave`.
  */
 enum { SP_REALIGNED_END = 5, SP_REALIGNED_LEA = 4 };
 SP_STEP_INLINE int sp_ends_realigned(const sp_u8 *b, sp_s32 off)
 {
-	return b[0] == 0x5d && (b[1] & 0xfe) == 0x48 && b[2] == 0x8d && (b[3] & 0xf8) == 0x60 && b[4] == (sp_u8)-off;
+	return (b[0] == 0x5d || b[0] == 0xc9) && (b[1] & 0xfe) == 0x48 && b[2] == 0x8d && (b[3] & 0xf8) == 0x60 &&
+	       b[4] == (sp_u8)-off;
 }
 
 /*

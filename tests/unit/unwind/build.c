@@ -153,6 +153,7 @@ static void end_of_a_realigned_frame(void **state)
 	begin(&f);
 	append_realigned(&f, 0x100, "\x5d\x49\x8d\x62\xf8\xc3");               /* pop %rbp; lea -8(%r10),%rsp; ret */
 	append_realigned(&f, 0x140, "\x5e\x49\x8d\x62\xf8\xc3");               /* pop %rsi */
+	append_realigned(&f, 0x1c0, "\xc9\x49\x8d\x62\xf8\xc3");               /* leave */
 	memcpy(f.bytes + TEXT + 0x1b8, "\x5d\x49\x8d\x65\xf0\x41\x5d\xc3", 8); /* lea -16(%r13),%rsp; pop %r13; ret */
 	FDE(&f, 0x180, 0x40, 0x0c, 13, 0, 0x10, 6, 2, 0x76, 0, 0x40 + 0x3d, 0x0c, 7, 16, 0x42, 0x0e, 8);
 	SP_FREE struct sp_blob *b = finish(&f);
@@ -169,6 +170,9 @@ static void end_of_a_realigned_frame(void **state)
 	assert_fp(b, 0x13f, SP_FP_SAME);
 	assert_cfa(b, 0x13e, SP_CFA_REG, 0);
 	assert_cfa(b, 0x13f, SP_CFA_REG, 8);
+	assert_fp(b, 0x1fa, SP_FP_FP);
+	assert_fp(b, 0x1fb, SP_FP_SAME);
+	assert_fp(b, 0x1ff, SP_FP_SAME);
 	assert_fp(b, 0x17e, SP_FP_FP);
 	assert_fp(b, 0x17f, SP_FP_FP);
 }
