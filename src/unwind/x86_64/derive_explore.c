@@ -446,6 +446,27 @@ static bool never_ends(struct sp_deriver *d, uint32_t pos)
 	return x->trust == SP_TRUST_GUESS && x->doubts.n_proofs && !x->is_open && is_round(sp_code_island(d, pos), pos);
 }
 
+static bool is_argument(ZydisRegister reg)
+{
+	return reg == ZYDIS_REGISTER_RDI || reg == ZYDIS_REGISTER_RSI || reg == ZYDIS_REGISTER_RDX ||
+	       reg == ZYDIS_REGISTER_RCX || reg == ZYDIS_REGISTER_R8 || reg == ZYDIS_REGISTER_R9;
+}
+
+/*
+ * A function that does nothing but go on to what an argument points at is believed if its address is taken and it
+ * begins at an aligned address. (musl's qsort compares by way of one.) A label of a computed goto does something first.
+ */
+static bool is_one_jump(struct sp_deriver *d, uint32_t pos)
+{
+	const struct sp_explorer *x = d->explorer;
+	const struct sp_island *i = sp_code_island(d, pos);
+	struct sp_insn insn;
+
+	return x->trust == SP_TRUST_GUESS && x->is_open && x->n_steps == 1 && is_round(i, pos) &&
+	       sp_code_decode(d, i, pos, &insn) && insn.op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       is_argument(insn.op[0].reg.value);
+}
+
 /* 1: believed. */
 static int try(struct sp_deriver *d, uint32_t pos, const struct sp_state *s, bool calls_end)
 {
@@ -460,7 +481,8 @@ static int try(struct sp_deriver *d, uint32_t pos, const struct sp_state *s, boo
 		r = run_blocks(d);
 	if (r == 0 && (x->trust == SP_TRUST_GUESS || x->trust == SP_TRUST_WEAK))
 		r = run_open(d);
-	bool believed = r == 0 && !x->refused && (x->trust == SP_TRUST_SURE || x->n_ends || never_ends(d, pos));
+	bool believed = r == 0 && !x->refused &&
+			(x->trust == SP_TRUST_SURE || x->n_ends || never_ends(d, pos) || is_one_jump(d, pos));
 	if (believed)
 		r = sp_explorer_commit(d);
 	sp_explorer_settle(d);

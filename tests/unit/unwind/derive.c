@@ -35,6 +35,7 @@ void derive_loop(called *f);
 void derive_entries(called *f);
 void derive_unnamed(called *f);
 void derive_passes(called *f);
+void derive_goes_on(called *f);
 
 enum { DEPTH = 4096, N_PLACES = 1 << 20, SAME_PLACE = 4, CALL_BYTES = 15, ROUNDS = 24, ROUND_STEPS = 40000 };
 
@@ -166,6 +167,7 @@ static int child(void)
 		derive_entries(f);
 		derive_unnamed(f);
 		derive_passes(f);
+		derive_goes_on(f);
 	}
 	return 0;
 }

@@ -6,7 +6,7 @@
 	.text
 	.hidden derive_pushes, derive_pointer, derive_aligned, derive_aligned_leaf, derive_drap, derive_dynamic
 	.hidden derive_enter, derive_table, derive_tail, derive_helper, derive_loop, derive_entries, derive_unnamed
-	.hidden derive_passes
+	.hidden derive_passes, derive_goes_on
 
 	.macro function name
 	.balign 32
@@ -196,6 +196,17 @@ derive_helper: /* keeps its return address only */
 	call	*%rbx
 	add	$24, %rsp
 	ret
+
+	function derive_goes_on /* (f): by a function that is one jump and only known by its address, as musl's qsort */
+	push	%rbx
+	mov	%rdi, %rdx
+	lea	.Lone_jump(%rip), %rax
+	call	*%rax
+	pop	%rbx
+	ret
+	.balign 16
+.Lone_jump:
+	jmp	*%rdx
 
 	function derive_passes /* (f): the first of two, called, goes on to the second that it was given, as in dav1d */
 	push	%rbx
