@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * arch.h: what ELF files hold that depends on the processor: the code that signal handlers return to.
+ * arch.h: what ELF files hold that depends on the processor: the code that signal handlers return to, padding.
  *
  * The one header that other layers include of this layer's folder for a processor, so that a second processor is a
  * folder with headers of the same names, and a condition here.
@@ -8,6 +8,7 @@
 #ifndef SP_ELF_ARCH_H
 #define SP_ELF_ARCH_H
 
+#include "elf/x86_64/padding.h"
 #include "elf/x86_64/sigreturn.h"
 
 #endif

@@ -491,11 +491,12 @@ static int find_symbols(struct search *s, struct sp_name *names)
 	return r ? r : answer_all(s, names);
 }
 
-static void fill_gaps(struct search *s, struct sp_name *names)
+static int fill_gaps(struct search *s, struct sp_name *names)
 {
 	sp_gaps_add_sections(s->gaps, s->n_wants, s->elf);
 	sp_gaps_finish(s->gaps, s->n_wants);
-	for (size_t i = 0; i < s->n_wants; i++) {
+	int r = sp_padding_narrow(s->elf, s->gaps, s->n_wants);
+	for (size_t i = 0; !r && i < s->n_wants; i++) {
 		const struct want *w = &s->wants[i];
 		struct sp_name *m = &names[w->number];
 		if (m->size)
@@ -505,6 +506,7 @@ static void fill_gaps(struct search *s, struct sp_name *names)
 		m->start = w->offset - (w->vaddr - m->vaddr);
 		m->is_gap = true;
 	}
+	return r;
 }
 
 static void fill_addresses(const struct sp_elf *e, const uint64_t *offsets, size_t n, struct sp_name *names)
@@ -537,9 +539,10 @@ static int find_all(struct search *s, sp_range_walk *walk, const uint64_t *offse
 	struct ranges g = {s, offsets, n, names};
 	if (walk)
 		walk(s->elf, note_range, &g); /* a broken .eh_frame costs the ranges behind the fault, not the names */
-	fill_gaps(s, names);
-	fill_addresses(s->elf, offsets, n, names);
-	return 0;
+	r = fill_gaps(s, names);
+	if (!r)
+		fill_addresses(s->elf, offsets, n, names);
+	return r;
 }
 
 int sp_names_find(struct sp_elf *e, sp_range_walk *walk, const uint64_t *offsets, size_t n, struct sp_name *names)

@@ -6,8 +6,9 @@
  * order: the code that signal handlers return to (elf/x86_64/sigreturn.h); .symtab, in the file, its debug file or its
  * .gnu_debugdata; Go's .gopclntab; an exported symbol (.dynsym), only if the offset is within its size; the function's
  * range from .eh_frame, or derived from its instructions; the gap between functions (crtstuff's code, assembly), from
- * the end of the last symbol or FDE to the start of the next one in the executable section and segment; nothing (size
- * 0), outside of all segments. Of several symbols at one address the preferred one is: exported before local, fewer
+ * the end of the last symbol or FDE to the start of the next one in the executable section and segment, or, in a gap of
+ * more than 64 KiB (chromium has neither), from one function behind padding to the next (padding.c); nothing (size 0),
+ * outside of all segments. Of several symbols at one address the preferred one is: exported before local, fewer
  * leading underscores, global before weak, shorter, by bytes; so the choice is always the same. Symbols of .symtab
  * without a size reach to the next symbol or the end of their section, where none with a size covers the offset. IFUNC
  * resolvers are functions. Versions (@GLIBC_2.2.5) are removed; C++ and Rust names demangled by libiberty. Memory

@@ -66,6 +66,15 @@ void sp_edges_sort(struct sp_edges *e); /* and removes duplicates */
 /* How many are at or before `at`. */
 size_t sp_edges_up_to(const struct sp_edges *e, uint64_t at);
 
+/*
+ * padding.c: where functions begin inside of large gaps, whose code has no table of functions at all (elf/arch.h says
+ * how that is told). Gaps of up to SP_LARGE_GAP bytes, and what is not inside an executable section, are left alone.
+ */
+enum { SP_LARGE_GAP = 64 << 10 };
+struct sp_elf;
+int sp_padding_add_edges(struct sp_elf *e, struct sp_edges *sorted);    /* sorted again; 0 or -ENOMEM */
+int sp_padding_narrow(struct sp_elf *e, struct sp_gap *gaps, size_t n); /* after sp_gaps_finish() */
+
 /* The segment of a file offset; of several an executable one, since that is mapped as code. */
 const struct sp_elf_segment *sp_segment_of(const struct sp_elf *e, uint64_t offset);
 

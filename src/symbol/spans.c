@@ -512,7 +512,7 @@ static int spans_read_tables(struct spans *s, sp_range_walk *walk)
 	sp_edges_sort(&s->gaps);
 	sp_edges_sort(&s->others);
 	sp_edges_sort(&s->offsets);
-	return r;
+	return r ? r : sp_padding_add_edges(s->elf, &s->gaps);
 }
 
 static void spans_done(struct spans *s)
