@@ -53,8 +53,7 @@ enum { SP_TOP_MOUNTS = 24 /* nested mounts, each in a directory of the next */ }
 
 static __always_inline sp_u64 sp_mount_root(sp_u64 mount)
 {
-	return sp_kload(mount + bpf_core_field_offset(struct mount, mnt) +
-			bpf_core_field_offset(struct vfsmount, mnt_root));
+	return sp_kfield(mount, struct mount, mnt.mnt_root);
 }
 
 /*
@@ -71,8 +70,7 @@ __noinline int sp_top_find(struct sp_scratch *s)
 	if (s->other.task)
 		task = s->other.task;
 	s->fsroot.ino = 0;
-	mount = sp_kload(sp_kfield(task, struct task_struct, fs) + bpf_core_field_offset(struct fs_struct, root) +
-			 bpf_core_field_offset(struct path, mnt)) -
+	mount = sp_kfield(sp_kfield(task, struct task_struct, fs), struct fs_struct, root.mnt) -
 		bpf_core_field_offset(struct mount, mnt);
 	for (i = 0; i < SP_TOP_MOUNTS; i++) {
 		parent = sp_kfield(mount, struct mount, mnt_parent);
@@ -106,10 +104,10 @@ static __always_inline sp_u32 sp_exe_file(struct sp_scratch *s, sp_u64 task)
 	code = sp_kfield(s->mm, struct mm_struct, start_code);
 	if (code)
 		vma = sp_vma_walk(s, code, &last);
-	if (!vma || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm)
+	if (!vma)
 		return 0;
 	sp_vma_view_of(vma, view);
-	if (!view->file)
+	if (view->mm != s->mm || !view->file)
 		return 0;
 	view->tgid = sp_own_level ? sp_sample_pid_shown(s) : s->key.process.tgid;
 	sp_file_key_of(view->file, &key);
@@ -152,7 +150,7 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm),
 			      (void *)(leader + bpf_core_field_offset(struct task_struct, comm)));
 	/* A process within execve has no file yet: it is not noted as announced, so that it is announced again. */
-	if ((exe || s->other.task || !BPF_CORE_READ_BITFIELD(current, in_execve)) &&
+	if ((exe || s->other.task || !sp_kbits((sp_u64)current, struct task_struct, in_execve)) &&
 	    bpf_map_update_elem(&processes, &own, &id, BPF_NOEXIST)) {
 		sp_u64 *known = bpf_map_lookup_elem(&processes, &own);
 
@@ -294,24 +292,36 @@ static __always_inline void sp_user_stack_close(struct sp_scratch *s)
 	s->key.user_stack = s->message.id;
 }
 
-/* Turns n raw addresses into frame words. */
-__noinline sp_u64 sp_kernel_words(struct sp_scratch *s, sp_u32 n)
+/* Turns the raw addresses from `from` on, below n, into frame words. A part of the loop, as sp_unwind_some() is. */
+enum { SP_KERNEL_TURNS = 16 };
+__noinline sp_u64 sp_kernel_words_some(struct sp_scratch *s, sp_u32 from, sp_u32 n, sp_u64 hash)
 {
-	sp_u64 hash = 2;
 	sp_u32 i;
 
 	if (!s)
 		return 0;
-	for (i = 0; i < SP_MAX_KERNEL_FRAMES - 1; i++) {
+	for (i = 0; i < SP_KERNEL_TURNS && from + i < n; i++) {
+		sp_u32 at = from + i;
 		sp_u64 word;
 
-		if (i >= n)
-			break;
-		word = (s->kernel_frames[i] - (i ? 1 : 0)) & SP_FRAME_KERNEL_MASK;
+		sp_opaque(at);
+		at &= SP_MAX_KERNEL_FRAMES - 1;
+		word = (s->kernel_frames[at] - (-at >> 31)) & SP_FRAME_KERNEL_MASK; /* but for the first, 1 less */
 		word |= SP_FRAME_KERNEL << SP_FRAME_KIND_SHIFT;
-		s->kernel_frames[i] = word;
+		s->kernel_frames[at] = word;
 		hash = sp_hash_mix(hash, word);
 	}
+	return hash;
+}
+
+/* Turns n raw addresses into frame words. */
+static __always_inline sp_u64 sp_kernel_words(struct sp_scratch *s, sp_u32 n)
+{
+	sp_u64 hash = 2;
+	sp_u32 at;
+
+	for (at = 0; at < SP_MAX_KERNEL_FRAMES && at < n; at += SP_KERNEL_TURNS)
+		hash = sp_kernel_words_some(s, at, n, hash);
 	return hash;
 }
 

@@ -18,15 +18,16 @@ int sp_check_maps(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct sp_vma_view view;
-	sp_u64 last = 0, vma;
+	sp_u64 last = 0, vma, mm;
 	struct sp_scratch *s;
 	sp_u32 zero = 0;
 
 	(void)ctx;
 	s = bpf_map_lookup_elem(&scratch, &zero);
-	if (!s || !task->mm)
+	if (!s)
 		return 0;
-	s->maple_root = (sp_u64)task->mm->mm_mt.ma_root;
+	mm = sp_kfield((sp_u64)task, struct task_struct, mm);
+	s->maple_root = sp_kfield(mm, struct mm_struct, mm_mt.ma_root);
 	vma = sp_vma_walk(s, sp_check.addr, &last);
 	if (!vma)
 		return 0;
@@ -34,7 +35,7 @@ int sp_check_maps(void *ctx)
 	sp_check.start = view.start;
 	sp_check.end = view.end;
 	sp_check.pgoff = view.pgoff;
-	sp_check.is_own = sp_kfield(vma, struct vm_area_struct, vm_mm) == (sp_u64)task->mm;
+	sp_check.is_own = view.mm == mm;
 	if (!view.file)
 		return 0;
 	sp_file_key_of(view.file, &sp_check.key);

@@ -43,6 +43,14 @@ struct maple_arange_64 {
 	void *slot[10];
 } SP_CORE;
 
+/* Both are named by way of this one: the loader searches the kernel's types for each type here, at 1.5 ms a search. */
+struct maple_node {
+	union {
+		struct maple_range_64 mr64;
+		struct maple_arange_64 ma64;
+	};
+} SP_CORE;
+
 struct mm_struct {
 	struct maple_tree mm_mt;
 	unsigned long saved_auxv[1]; /* pairs */
@@ -69,7 +77,7 @@ struct timespec64 {
 
 /*
  * With the names that the time of the last change has had: 6.13 and later i_mtime_sec, 6.7 __i_mtime, before i_mtime.
- * One type for all, because the loader searches the kernel's types once for each type here, at 2 ms a search.
+ * One type for all, because of the searches.
  */
 struct inode {
 	struct super_block *i_sb;

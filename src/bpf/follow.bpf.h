@@ -56,7 +56,7 @@ int BPF_PROG(sp_exec, struct task_struct *task, int old_pid, struct linux_binprm
 		return 0;
 	*state = SP_TARGET_WANTED;
 	sp_tally(SP_N_PROGRAMS, 1);
-	if (BPF_CORE_READ_BITFIELD(program, secureexec))
+	if (sp_kbits((sp_u64)program, struct linux_binprm, secureexec))
 		sp_tally(SP_N_PROGRAMS_SECURE, 1);
 	else if (task->mm && sp_is_static((sp_u64)task->mm))
 		sp_tally(SP_N_PROGRAMS_STATIC, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * leaf.bpf.h: where the return address of a leaf is that no table knows, by the code around it (unwind/x86_64/leaf.h).
+ * leaf.bpf.h: where the return address of a leaf is that no table knows, by the code around it (unwind/x86_64/leaf.h,
+ * v8.h, hotspot.h): what the user half does in loops of which the verifier would follow each turn.
  *
  * Included by unwind.bpf.h, behind sp_env_around().
  */
@@ -52,6 +53,49 @@ __noinline sp_s32 sp_leaf_of(struct sp_scratch *s)
 	}
 	off = sp_leaf_told(s);
 	return is_part && off == SP_LEAF_UNTOLD ? SP_LEAF_UNREAD : off;
+}
+
+struct sp_ahead_loop {
+	const sp_u8 *code;
+	sp_u64 n;
+	sp_u32 at;
+};
+
+static long sp_ahead_next(sp_u32 i, struct sp_ahead_loop *loop)
+{
+	if (i >= SP_V8_FAR)
+		return 1;
+	if (sp_v8_makes_frame(loop->code + i))
+		loop->at = i;
+	return loop->at < SP_V8_FAR || sp_v8_ends(loop->code + i);
+}
+
+/* As sp_v8_ahead() in the user half. */
+__noinline sp_u32 sp_env_ahead(struct sp_scratch *s)
+{
+	struct sp_ahead_loop loop = {.at = SP_V8_FAR};
+
+	if (!s)
+		return SP_V8_FAR;
+	loop.code = s->code + SP_CODE_BEFORE;
+	bpf_loop(SP_V8_FAR, sp_ahead_next, &loop, 0);
+	return loop.at;
+}
+
+static long sp_hotspot_next(sp_u32 i, struct sp_ahead_loop *loop)
+{
+	if (i >= SP_HOTSPOT_AHEAD || i >= loop->n)
+		return 1;
+	loop->at = sp_hotspot_makes_room(loop->code + i);
+	return loop->at;
+}
+
+static __always_inline sp_u32 sp_hotspot_ahead(const sp_u8 *code, sp_u64 n)
+{
+	struct sp_ahead_loop loop = {.code = code, .n = n};
+
+	bpf_loop(SP_HOTSPOT_AHEAD, sp_hotspot_next, &loop, 0);
+	return loop.at;
 }
 
 #endif

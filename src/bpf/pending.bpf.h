@@ -203,11 +203,13 @@ struct sp_ticket_loop {
 static long sp_ticket_next(sp_u32 i, struct sp_ticket_loop *loop)
 {
 	sp_u32 k, at = loop->from + i * 8 * SP_TICKET_STEP; /* from i: else the verifier would follow each turn */
+	const sp_u64 *word;
 
 	if (at > SP_TICKET_BYTES - 8 * SP_TICKET_STEP)
 		return 1;
+	word = (const sp_u64 *)&loop->r->sent[at]; /* a variable: else the compiler loads byte by byte */
 	for (k = 0; k < SP_TICKET_STEP; k++)
-		loop->hash = sp_hash_mix(loop->hash, *(sp_u64 *)&loop->r->sent[at + 8 * k]);
+		loop->hash = sp_hash_mix(loop->hash, word[k]);
 	return at + 8 * SP_TICKET_STEP >= loop->r->stack_bytes;
 }
 

@@ -29,12 +29,31 @@ static __always_inline int sp_is_wanted(struct task_struct *task)
 	return 1;
 }
 
+/* 0: the task has no memory of its own. */
+static __always_inline int sp_user_mm_by(int by_cast, struct sp_scratch *s, struct task_struct *task)
+{
+	struct mm_struct *mm;
+
+	if (by_cast) {
+		s->mm = sp_kfield_by(1, (sp_u64)task, struct task_struct, mm);
+		s->maple_root = sp_kfield_by(1, s->mm, struct mm_struct, mm_mt.ma_root);
+		s->vdso = sp_kfield_by(1, s->mm, struct mm_struct, context.vdso);
+		return s->mm != 0;
+	}
+	mm = task->mm;
+	if (!mm)
+		return 0;
+	s->mm = (sp_u64)mm;
+	s->maple_root = (sp_u64)mm->mm_mt.ma_root;
+	s->vdso = (sp_u64)mm->context.vdso;
+	return 1;
+}
+
 /*
  * Prepares the scratch for a user stack that begins at s->regs. Returns SP_STEP_NEXT, or the reason why there is none.
  */
 static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_struct *task)
 {
-	struct mm_struct *mm = task->mm;
 	int i;
 
 	s->n_frames = 0;
@@ -53,11 +72,8 @@ static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_st
 	}
 	if (task->flags & SP_PF_KTHREAD)
 		return SP_STOP_NONE;
-	if (!mm)
+	if (!(sp_has_cast() ? sp_user_mm_by(1, s, task) : sp_user_mm_by(0, s, task)))
 		return SP_STOP_GONE;
-	s->mm = (sp_u64)mm;
-	s->maple_root = (sp_u64)mm->mm_mt.ma_root;
-	s->vdso = (sp_u64)mm->context.vdso;
 	return SP_STEP_NEXT;
 }
 
@@ -72,7 +88,7 @@ static __always_inline sp_u32 sp_user_regs(struct sp_scratch *s, void *ctx, stru
 
 	if (is_call)
 		s->how &= ~SP_HOW_EXACT;
-	if (!s->regs.ip || (in_kernel && BPF_CORE_READ_BITFIELD(task, in_execve)))
+	if (!s->regs.ip || (in_kernel && sp_kbits((sp_u64)task, struct task_struct, in_execve)))
 		return SP_STOP_GONE;
 	return cs == SP_USER_CS ? SP_STEP_NEXT : SP_STOP_BITS;
 }
@@ -95,6 +111,18 @@ static __always_inline void sp_user_again(struct sp_scratch *s, void *ctx, struc
 		sp_user_regs(s, ctx, task, in_kernel);
 }
 
+/*
+ * When the task's process began. To follow a pointer of a task, the verifier searches the kernel's types for a name,
+ * again at each visit, at 0.5 ms a search: so not where loads by cast do.
+ */
+static __always_inline sp_u64 sp_started_ns(struct task_struct *task)
+{
+	if (!sp_has_cast())
+		return task->group_leader->start_boottime;
+	return sp_kfield_by(1, sp_kfield_by(1, (sp_u64)task, struct task_struct, group_leader), struct task_struct,
+			    start_boottime);
+}
+
 static __always_inline void sp_sample_begin(struct sp_scratch *s, struct task_struct *task, sp_u64 now, sp_u32 recipe,
 					    sp_u64 weight)
 {
@@ -104,7 +132,7 @@ static __always_inline void sp_sample_begin(struct sp_scratch *s, struct task_st
 	s->key.recipe = recipe;
 	s->key.state = 0;
 	s->ticket = 0;
-	s->key.process.start_ns = task->group_leader->start_boottime;
+	s->key.process.start_ns = sp_started_ns(task);
 	s->key.process.tgid = task->tgid;
 	s->key.process.exec_id = task->self_exec_id;
 	bpf_get_current_comm(s->key.comm, sizeof(s->key.comm));

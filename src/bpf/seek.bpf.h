@@ -19,11 +19,13 @@ int sp_seek(struct bpf_iter__task_vma *ctx)
 	struct sp_file_key key = {};
 	struct sp_vma_view view = {};
 
-	if (!task || !vma || !(vma->vm_flags & SP_VM_EXEC) || !vma->vm_file)
+	if (!task || !vma || !(vma->vm_flags & SP_VM_EXEC))
 		return 0;
 	if (sp_config.seek_targets && !sp_is_target(task->tgid))
 		return 0;
 	sp_vma_view_of((sp_u64)vma, &view);
+	if (!view.file)
+		return 0;
 	view.tgid = sp_pid_shown(task);
 	sp_file_key_of(view.file, &key);
 	sp_file_id(&key, &view);

@@ -72,6 +72,7 @@ __noinline int sp_window_read(struct sp_scratch *s, sp_u64 addr)
 static __always_inline int sp_env_stack(struct sp_scratch *s, sp_u64 addr, sp_u64 *ret)
 {
 	sp_u64 at = addr - s->stack_copy_at;
+	const sp_u64 *word;
 
 	if (at + 8 > s->stack_copy_bytes || at + 8 < 8) {
 		if ((addr & 7) || sp_window_read(s, addr))
@@ -81,14 +82,16 @@ static __always_inline int sp_env_stack(struct sp_scratch *s, sp_u64 addr, sp_u6
 	sp_opaque(at);
 	if (at > SP_STACK_COPY_BYTES - 8)
 		return -1;
-	*ret = *(sp_u64 *)&s->stack_copy[at];
+	word = (const sp_u64 *)&s->stack_copy[at]; /* a variable: else the compiler loads byte by byte */
+	*ret = *word;
 	return 0;
 }
 
 static __always_inline int sp_env_is_return(struct sp_scratch *s, sp_u64 addr);
 static __always_inline int sp_env_code(struct sp_scratch *s, sp_u64 addr, sp_u8 *ret);
 static __always_inline int sp_env_around(struct sp_scratch *s, sp_u64 ip);
-sp_u32 sp_env_ahead(struct sp_scratch *s);
+sp_u32 sp_env_ahead(struct sp_scratch *s); /* leaf.bpf.h */
+static __always_inline sp_u32 sp_hotspot_ahead(const sp_u8 *code, sp_u64 n);
 
 static __always_inline int sp_env_read(struct sp_scratch *s, sp_u64 addr, void *ret, sp_u32 n)
 {
@@ -99,20 +102,22 @@ static __always_inline int sp_env_read(struct sp_scratch *s, sp_u64 addr, void *
 #include "unwind/x86_64/hotspot.h"
 #include "unwind/x86_64/v8.h"
 
-__noinline sp_u32 sp_env_ahead(struct sp_scratch *s)
+/* Whether a call stands in front of this address; -1: its code cannot be read. A function, as its branches are many. */
+__noinline int sp_call_is_before(sp_u64 addr)
 {
-	return s ? sp_v8_ahead(s->code + SP_CODE_BEFORE) : SP_V8_FAR;
+	sp_u8 code[8];
+
+	return bpf_probe_read_user(code, 8, (void *)(addr - 8)) ? -1 : !!sp_ends_in_call(code);
 }
 
 static __always_inline int sp_env_is_return(struct sp_scratch *s, sp_u64 addr)
 {
-	sp_u8 code[8];
+	int r;
 
 	if (addr < 4096 || addr >= SP_USER_END)
 		return 0;
-	if (bpf_probe_read_user(code, 8, (void *)(addr - 8)))
-		return s->may_be_unread;
-	return sp_ends_in_call(code);
+	r = sp_call_is_before(addr);
+	return r < 0 ? s->may_be_unread : (sp_u32)r;
 }
 
 static __always_inline int sp_env_code(struct sp_scratch *s, sp_u64 addr, sp_u8 *ret)
@@ -219,9 +224,9 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 	if (!vma)
 		return last ? SP_STOP_UNMAPPED : SP_STOP_BUSY;
 	sp_vma_view_of(vma, &s->view);
-	if (addr < s->view.start || addr >= s->view.end || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm)
+	if (addr < s->view.start || addr >= s->view.end || s->view.mm != s->mm)
 		return SP_STOP_BUSY;
-	if (!(sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC))
+	if (!(s->view.flags & SP_VM_EXEC))
 		return SP_STOP_UNMAPPED;
 	if (slot & SP_SEEN_AS_MEMORY)
 		s->view.file = 0;
@@ -379,15 +384,16 @@ static __always_inline int sp_rule_of(struct sp_scratch *s, struct sp_seen *e, s
  */
 static __always_inline int sp_is_suspect(struct sp_scratch *s, struct sp_cached_rule *cached)
 {
-	sp_u8 code[8];
+	int r;
 
 	if (cached->behind == SP_BEHIND_CALL || s->n_frames < 2 || s->how & SP_HOW_EXACT ||
 	    s->rule.cfa == SP_CFA_ROOT || s->rule.ra & SP_RULE_SIGNAL)
 		return 0;
 	if (cached->behind == SP_BEHIND_UNKNOWN) {
-		if (bpf_probe_read_user(code, 8, (void *)(s->regs.ip - 8)))
+		r = sp_call_is_before(s->regs.ip);
+		if (r < 0)
 			return 0;
-		cached->behind = sp_ends_in_call(code) ? SP_BEHIND_CALL : SP_BEHIND_NO_CALL;
+		cached->behind = r ? SP_BEHIND_CALL : SP_BEHIND_NO_CALL;
 	}
 	return cached->behind == SP_BEHIND_NO_CALL;
 }
@@ -557,16 +563,26 @@ __noinline sp_u32 sp_step(struct sp_scratch *s)
 	return e->state == SP_TABLE_V8 ? sp_step_of_v8(s, 0) : sp_step_guessed(s);
 }
 
+/* Of two loops, one within the other, the verifier follows 16 + 32 turns and not 512. */
+enum { SP_UNWIND_TURNS = 16 };
+__noinline sp_u32 sp_unwind_some(struct sp_scratch *s)
+{
+	sp_u32 i, r = SP_STEP_NEXT;
+
+	if (!s)
+		return SP_STOP_UNMAPPED;
+	for (i = 0; i < SP_UNWIND_TURNS && r == SP_STEP_NEXT; i++)
+		r = sp_step(s);
+	return r;
+}
+
 /* Walks the stack that s->regs begins. The frames and the stop are left in s. */
 static __always_inline void sp_unwind(struct sp_scratch *s)
 {
 	sp_u32 i, r = SP_STEP_NEXT;
 
-	for (i = 0; i < SP_NEAR_FRAMES; i++) {
-		r = sp_step(s);
-		if (r != SP_STEP_NEXT)
-			break;
-	}
+	for (i = 0; i < SP_NEAR_FRAMES / SP_UNWIND_TURNS && r == SP_STEP_NEXT; i++)
+		r = sp_unwind_some(s);
 	s->stop = r;
 	if (r == SP_STEP_TELL)
 		sp_process_tell(s);

@@ -30,20 +30,43 @@ static __always_inline struct sp_node_shape sp_node_shape_of(sp_u64 node)
 	struct sp_node_shape shape;
 
 	if (((node >> 3) & 0xf) == SP_MAPLE_ARANGE) {
-		shape.n_pivots = bpf_core_field_size(struct maple_arange_64, pivot) / 8;
-		shape.slots = bpf_core_field_offset(struct maple_arange_64, slot) / 8;
+		shape.n_pivots = bpf_core_field_size(struct maple_node, ma64.pivot) / 8;
+		shape.slots = bpf_core_field_offset(struct maple_node, ma64.slot) / 8;
 	} else {
-		shape.n_pivots = bpf_core_field_size(struct maple_range_64, pivot) / 8;
-		shape.slots = bpf_core_field_offset(struct maple_range_64, slot) / 8;
+		shape.n_pivots = bpf_core_field_size(struct maple_node, mr64.pivot) / 8;
+		shape.slots = bpf_core_field_offset(struct maple_node, mr64.slot) / 8;
 	}
 	return shape;
 }
 
-static __always_inline sp_u64 sp_node_word(struct sp_scratch *s, sp_u64 at, sp_u32 i)
+static __always_inline sp_u64 sp_node_word(int by_cast, struct sp_scratch *s, sp_u64 at, sp_u32 i)
 {
-	if (sp_has_cast())
-		return sp_kload(at + 8 * i);
-	return s->node[i & 31];
+	return by_cast ? sp_kload_by(1, at + 8 * i) : s->node[i & 31];
+}
+
+static __always_inline sp_u64 sp_node_slot_by(int by_cast, struct sp_scratch *s, sp_u64 node, sp_u64 addr,
+					      sp_u64 *ret_last)
+{
+	struct sp_node_shape shape = sp_node_shape_of(node);
+	sp_u64 at = node & ~0xffULL, pivot = 0;
+	sp_u32 i;
+
+	if (!by_cast)
+		bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)at);
+	if ((sp_node_word(by_cast, s, at, 0) & ~0xffULL) == at) {
+		*ret_last = 0;
+		return 0;
+	}
+	for (i = 0; i < SP_MAPLE_PIVOTS; i++) {
+		if (i >= shape.n_pivots)
+			break;
+		pivot = sp_node_word(by_cast, s, at, 1 + i);
+		if (pivot >= addr || (!pivot && i))
+			break;
+	}
+	if (i < shape.n_pivots && pivot >= addr)
+		*ret_last = pivot;
+	return sp_node_word(by_cast, s, at, shape.slots + i);
 }
 
 /*
@@ -52,35 +75,17 @@ static __always_inline sp_u64 sp_node_word(struct sp_scratch *s, sp_u64 at, sp_u
  */
 __noinline sp_u64 sp_node_slot(struct sp_scratch *s, sp_u64 node, sp_u64 addr, sp_u64 *ret_last)
 {
-	struct sp_node_shape shape = sp_node_shape_of(node);
-	sp_u64 at = node & ~0xffULL, pivot = 0;
-	sp_u32 i;
-
 	if (!s || !ret_last)
 		return 0;
-	if (!sp_has_cast())
-		bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)at);
-	if ((sp_node_word(s, at, 0) & ~0xffULL) == at) {
-		*ret_last = 0;
-		return 0;
-	}
-	for (i = 0; i < SP_MAPLE_PIVOTS; i++) {
-		if (i >= shape.n_pivots)
-			break;
-		pivot = sp_node_word(s, at, 1 + i);
-		if (pivot >= addr || (!pivot && i))
-			break;
-	}
-	if (i < shape.n_pivots && pivot >= addr)
-		*ret_last = pivot;
-	return sp_node_word(s, at, shape.slots + i);
+	return sp_has_cast() ? sp_node_slot_by(1, s, node, addr, ret_last)
+			     : sp_node_slot_by(0, s, node, addr, ret_last);
 }
 
 /* Returns the mapping that may hold addr, or 0. *ret_last: the last address of the mapping, or of the hole. */
 __noinline sp_u64 sp_vma_walk(struct sp_scratch *s, sp_u64 addr, sp_u64 *ret_last)
 {
 	sp_u64 node, last = ~0ULL;
-	int level, tries = 0;
+	int level;
 
 	if (!s || !ret_last)
 		return 0;
@@ -93,9 +98,7 @@ __noinline sp_u64 sp_vma_walk(struct sp_scratch *s, sp_u64 addr, sp_u64 *ret_las
 		if (type < SP_MAPLE_LEAF || type > SP_MAPLE_ARANGE)
 			return 0;
 		node = sp_node_slot(s, node, addr, &last);
-		if (!last) {
-			if (++tries == 3)
-				return 0;
+		if (!last) { /* no count of these, whose every value the verifier would follow */
 			node = s->maple_root;
 			last = ~0ULL;
 			continue;
@@ -241,25 +244,43 @@ static __always_inline sp_u32 sp_file_id(const struct sp_file_key *key, const st
 	return id ? (sp_u32)*id : sp_file_announce(key, view);
 }
 
+static __always_inline void sp_vma_view_by(int by_cast, sp_u64 vma, struct sp_vma_view *ret_view)
+{
+	ret_view->start = sp_kfield_by(by_cast, vma, struct vm_area_struct, vm_start);
+	ret_view->end = sp_kfield_by(by_cast, vma, struct vm_area_struct, vm_end);
+	ret_view->pgoff = sp_kfield_by(by_cast, vma, struct vm_area_struct, vm_pgoff) << 12;
+	ret_view->file = sp_kfield_by(by_cast, vma, struct vm_area_struct, vm_file);
+	ret_view->mm = sp_kfield_by(by_cast, vma, struct vm_area_struct, vm_mm);
+	ret_view->flags = sp_kfield_by(by_cast, vma, struct vm_area_struct, vm_flags);
+}
+
 /* Reads what a mapping shows, and where. The caller fills in the process (tgid). */
 static __always_inline void sp_vma_view_of(sp_u64 vma, struct sp_vma_view *ret_view)
 {
-	ret_view->start = sp_kfield(vma, struct vm_area_struct, vm_start);
-	ret_view->end = sp_kfield(vma, struct vm_area_struct, vm_end);
-	ret_view->pgoff = sp_kfield(vma, struct vm_area_struct, vm_pgoff) << 12;
-	ret_view->file = sp_kfield(vma, struct vm_area_struct, vm_file);
+	if (sp_has_cast())
+		sp_vma_view_by(1, vma, ret_view);
+	else
+		sp_vma_view_by(0, vma, ret_view);
+}
+
+static __always_inline void sp_file_key_by(int by_cast, sp_u64 file, struct sp_file_key *ret_key)
+{
+	sp_u64 inode = sp_kfield_by(by_cast, file, struct file, f_inode);
+	sp_u64 sb = sp_kfield_by(by_cast, inode, struct inode, i_sb);
+
+	ret_key->ino = sp_kfield_by(by_cast, inode, struct inode, i_ino);
+	ret_key->size = sp_kfield_by(by_cast, inode, struct inode, i_size);
+	ret_key->mtime_ns = sp_inode_mtime_ns(by_cast, inode);
+	ret_key->dev = sp_kfield_by(by_cast, sb, struct super_block, s_dev);
+	ret_key->generation = sp_kfield_by(by_cast, inode, struct inode, i_generation);
 }
 
 static __always_inline void sp_file_key_of(sp_u64 file, struct sp_file_key *ret_key)
 {
-	sp_u64 inode = sp_kfield(file, struct file, f_inode);
-	sp_u64 sb = sp_kfield(inode, struct inode, i_sb);
-
-	ret_key->ino = sp_kfield(inode, struct inode, i_ino);
-	ret_key->size = sp_kfield(inode, struct inode, i_size);
-	ret_key->mtime_ns = sp_inode_mtime_ns(inode);
-	ret_key->dev = sp_kfield32(sb, struct super_block, s_dev);
-	ret_key->generation = sp_kfield32(inode, struct inode, i_generation);
+	if (sp_has_cast())
+		sp_file_key_by(1, file, ret_key);
+	else
+		sp_file_key_by(0, file, ret_key);
 }
 
 #endif

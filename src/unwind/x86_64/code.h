@@ -15,13 +15,6 @@ enum { SP_RED_ZONE = 128 /* psABI 3.2.2 */ };
 #define SP_USER_END (1ULL << 47) /* four levels of page tables: where programs and their libraries live */
 #define SP_STEP_INLINE static inline __attribute__((always_inline))
 
-/* For loops that the compiler would otherwise enter in the middle, which the verifier of Linux 6.1 rejects. */
-#ifdef __bpf__
-#define SP_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define SP_UNROLL
-#endif
-
 /*
  * Whether the 8 bytes before a return address end in a call instruction: e8 rel32, or ff /2 (2 to 7 bytes). A call of
  * the next instruction does not count, since it never returns: it gets its own address, or enters the code behind it

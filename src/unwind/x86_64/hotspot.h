@@ -29,20 +29,21 @@ SP_STEP_INLINE int sp_hotspot_is_return(SP_WALK *w, const struct sp_hotspot *h, 
 	return ra - h->interpreter < h->interpreter_bytes || sp_env_is_return(w, ra);
 }
 
+SP_STEP_INLINE int sp_hotspot_makes_room(const sp_u8 *code)
+{
+	return code[0] == 0x48 && (code[1] == 0x83 || code[1] == 0x81) && code[2] == 0xec;
+}
+
+#ifndef __bpf__ /* as with sp_leaf() */
 /* Whether the frame is still to be made: `sub $n,%rsp` is among the n bytes before it is complete. */
 SP_STEP_INLINE sp_u32 sp_hotspot_ahead(const sp_u8 *code, sp_u64 n)
 {
-	sp_u32 i;
-
-	SP_UNROLL
-	for (i = 0; i < SP_HOTSPOT_AHEAD; i++) {
-		if (i >= n)
-			return 0;
-		if (code[i] == 0x48 && (code[i + 1] == 0x83 || code[i + 1] == 0x81) && code[i + 2] == 0xec)
+	for (sp_u32 i = 0; i < SP_HOTSPOT_AHEAD && i < n; i++)
+		if (sp_hotspot_makes_room(code + i))
 			return 1;
-	}
 	return 0;
 }
+#endif
 
 /* mov %rbp,n(%rsp), in frames made without a push. */
 SP_STEP_INLINE int sp_hotspot_saves(const sp_u8 *code)

@@ -34,23 +34,22 @@ SP_STEP_INLINE int sp_v8_makes_frame(const sp_u8 *code)
 	return code[0] == 0x55 && sp_frameless(code + 1) == 8;
 }
 
-/*
- * The distance to the next push %rbp; mov %rsp,%rbp. SP_V8_FAR: none in this function, or not before its end (pop %rbp,
- * or an operand at (%rbp); leave).
- */
+/* Whether the function ends: pop %rbp, or an operand at (%rbp); leave. */
+SP_STEP_INLINE int sp_v8_ends(const sp_u8 *code)
+{
+	return code[0] == 0x5d || code[0] == 0xc9;
+}
+
+#ifndef __bpf__ /* as with sp_leaf() */
+/* The distance to the next push %rbp; mov %rsp,%rbp. SP_V8_FAR: none in this function, or not before its end. */
 SP_STEP_INLINE sp_u32 sp_v8_ahead(const sp_u8 *code)
 {
-	sp_u32 i;
-
-	SP_UNROLL
-	for (i = 0; i < SP_V8_FAR; i++) {
+	for (sp_u32 i = 0; i < SP_V8_FAR && !(i && sp_v8_ends(code + i - 1)); i++)
 		if (sp_v8_makes_frame(code + i))
 			return i;
-		if (code[i] == 0x5d || code[i] == 0xc9)
-			return SP_V8_FAR;
-	}
 	return SP_V8_FAR;
 }
+#endif
 
 /* Behind its last `pop %rbp` a function takes away its arguments: cmp $n,%rcx; jg; ret n; or by way of r10 or r8. */
 SP_STEP_INLINE int sp_v8_leaves(const sp_u8 *code)
