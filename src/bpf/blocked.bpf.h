@@ -9,6 +9,7 @@
 #ifndef SP_BPF_BLOCKED_BPF_H
 #define SP_BPF_BLOCKED_BPF_H
 
+#include "bpf/object.bpf.h"
 #include "bpf/sample.bpf.h"
 
 enum { SP_BLOCKED_WALKS = 1 << 18 /* mappings and holes: vm.max_map_count allows 65,530 */ };
@@ -67,6 +68,8 @@ static __always_inline sp_u32 sp_blocked_user_stack(struct sp_scratch *s, struct
 	if (stop != SP_STEP_NEXT)
 		return 0;
 	head->call = saved->cs == SP_USER_CS ? saved->orig_rax : ~0ULL;
+	if (sp_config.objects && head->call != ~0ULL) /* the user half knows which calls have a lock there */
+		s->key.object = sp_lock_object(s, task, sp_saved_argument(task));
 	r->regs = s->regs;
 	r->how = s->how;
 	r->stack_at = s->regs.sp - SP_RED_ZONE;

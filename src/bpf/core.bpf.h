@@ -55,6 +55,7 @@ struct mm_struct {
 	struct maple_tree mm_mt;
 	unsigned long saved_auxv[1]; /* pairs */
 	unsigned long start_code;
+	unsigned long start_brk, brk, start_stack;
 	mm_context_t context;
 } SP_CORE;
 

@@ -234,6 +234,8 @@ __noinline int sp_ticket_is_sent(struct sp_scratch *s, struct sp_message_pending
 	loop.hash = sp_hash_mix(loop.hash, bpf_get_current_pid_tgid());
 	loop.hash = sp_hash_mix(loop.hash, (sp_u64)s->key.recipe << 32 | s->key.state);
 	loop.hash = sp_hash_mix(loop.hash, s->key.slice_unit);
+	if (sp_config.objects)
+		loop.hash = sp_hash_mix(loop.hash, s->key.object);
 	loop.hash = sp_hash_mix(loop.hash, s->regs.sp);
 	loop.hash = sp_hash_mix(loop.hash, s->regs.fp);
 	/* A waiting thread uses nothing in its red zone: what is there by chance must not make a new ticket. */

@@ -132,6 +132,8 @@ static __always_inline void sp_sample_begin(struct sp_scratch *s, struct task_st
 	s->key.recipe = recipe;
 	s->key.state = 0;
 	s->ticket = 0;
+	if (sp_config.objects)
+		s->key.object = 0;
 	s->key.process.start_ns = sp_started_ns(task);
 	s->key.process.tgid = task->tgid;
 	s->key.process.exec_id = task->self_exec_id;

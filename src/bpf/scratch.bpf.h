@@ -121,6 +121,7 @@ struct sp_scratch {
 	struct sp_rule rule;       /* likewise */
 	sp_u8 code[SP_CODE_BYTES]; /* around a leaf's instruction pointer */
 	struct sp_hotspot_blob_info blob_info;
+	sp_u64 image; /* address at which the file's image begins that `view` shows a part of */
 	sp_u64 node[32];
 	sp_u64 stack_copy_at; /* user address of stack_copy[0]; 0 = nothing read */
 	sp_u32 stack_copy_bytes;

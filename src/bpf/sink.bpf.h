@@ -8,6 +8,7 @@
 #define SP_BPF_SINK_BPF_H
 
 #include "bpf/guard_cap.bpf.h"
+#include "bpf/object.bpf.h"
 #include "bpf/sample.bpf.h"
 
 /*
@@ -39,6 +40,8 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 		return -1;
 	sp_sample_begin(s, task, now, hit->recipe, hit->value * hit->times);
 	s->key.state = hit->state;
+	if (sp_config.objects && hit->flags & SP_SLOT_LOCK)
+		s->key.object = sp_lock_object(s, task, hit->object);
 	s->ticket = 1; /* not 0: where the user half has to finish the stack, the row names a ticket */
 	if (sp_config.kernel && hit->flags & SP_SLOT_KERNEL)
 		sp_kernel_stack(s, ctx, !(hit->flags & SP_SLOT_RECORD)); /* a record's begins at the event */

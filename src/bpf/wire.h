@@ -316,6 +316,8 @@ struct sp_count_key {
 	sp_u32 slice_unit;
 	sp_u16 recipe; /* which of the session's */
 	sp_u16 state;  /* of a thread that did not run: enum sp_task_state; 0 = not told */
+	/* Last, because the tables of a session that does not ask for it have a key without it (sp_config.objects). */
+	sp_u64 object; /* what the event was about (struct sp_message_object), with SP_OBJECT_MAJOR; 0 = not told */
 };
 struct sp_count {
 	sp_u64 n;
@@ -333,12 +335,33 @@ enum sp_task_state {
 	SP_N_TASK_STATES,
 };
 
+/*
+ * What an address lies in. A number of a page fault's object is (kind << 8), if that says all, else a hash with
+ * SP_OBJECT_HASH, whose file was sent. That of a lock is always a hash, of its process and address.
+ */
+enum sp_object_kind {
+	SP_OBJECT_NONE,  /* nothing is mapped there */
+	SP_OBJECT_FILE,  /* a file that is only read, or shared */
+	SP_OBJECT_CODE,  /* a file's executable mapping */
+	SP_OBJECT_DATA,  /* a file's private copy, with the memory behind it that its image is to have (.bss) */
+	SP_OBJECT_HEAP,  /* of brk(2) */
+	SP_OBJECT_STACK, /* the process's, or that of the current thread */
+	SP_OBJECT_ANON,
+	SP_OBJECT_VDSO,
+	SP_OBJECT_VVAR,
+	SP_N_OBJECT_KINDS,
+};
+#define SP_OBJECT_KIND_SHIFT 8
+#define SP_OBJECT_HASH 1ULL
+#define SP_OBJECT_MAJOR 2ULL /* in a row's key: the fault had to wait for a disk */
+
 enum sp_message_type {
 	SP_MESSAGE_FILE = 1,
 	SP_MESSAGE_PROCESS,
 	SP_MESSAGE_STACK,
 	SP_MESSAGE_PENDING,
-	SP_MESSAGE_STACK_ABOVE
+	SP_MESSAGE_STACK_ABOVE,
+	SP_MESSAGE_OBJECT,
 };
 
 struct sp_message_file {
@@ -367,6 +390,16 @@ struct sp_message_process {
 	sp_u64 cgroup;
 	struct sp_fsroot_key fsroot;
 	char comm[SP_COMM_LEN]; /* of the thread-group leader */
+};
+
+struct sp_message_object {
+	sp_u32 type;
+	sp_u32 kind;
+	sp_u64 id;
+	/* The address; of a file's: from where its image begins, as symbol tables have it, or else the offset in it. */
+	sp_u64 at;
+	struct sp_file_key key;
+	char name[SP_NAME_LEN]; /* of the file, as in struct sp_message_file */
 };
 
 struct sp_message_stack {
@@ -486,6 +519,12 @@ static inline sp_u32 sp_pending_stack_at(const struct sp_message_pending *r)
 /* What the user half decides before it loads the programs. */
 enum sp_unwind_mode { SP_UNWIND_AUTO, SP_UNWIND_DWARF, SP_UNWIND_FP };
 enum sp_target_filter { SP_TARGETS_ALL, SP_TARGETS_TGID, SP_TARGETS_TID };
+/* In the cookie of a perf event, above the recipe's number. */
+enum {
+	SP_COOKIE_RECIPE = 0xff,
+	SP_COOKIE_MEMORY = 0x100, /* a page fault: its object is what was touched */
+	SP_COOKIE_MAJOR = 0x200,
+};
 enum sp_target { SP_TARGET_AFTER_EXEC = 1, SP_TARGET_WANTED }; /* values of map `targets` */
 struct sp_config {
 	sp_u32 unwind;       /* enum sp_unwind_mode */
@@ -499,7 +538,7 @@ struct sp_config {
 	sp_u32 nests;        /* more than one program samples, and one may come within another */
 	sp_u32 n_recipes;    /* more than 1: keys tell the recipe of a sample */
 	sp_u32 guards;       /* events may be thinned and capped (event/guard.h) */
-	sp_u32 pad;
+	sp_u32 objects;      /* keys have what the event is about */
 };
 
 /* What the kernel half counts, each on its own CPU. */
@@ -524,6 +563,7 @@ enum sp_counter {
 	SP_N_LOST_EPISODES,  /* no room for another open episode */
 	SP_N_LOST_ENDS,      /* episodes whose end was not seen */
 	SP_N_LOST_TARGETS,   /* no room to follow a new process of the command */
+	SP_N_LOST_OBJECTS,   /* no room in the ring for what an event was about */
 	/* Programs that the command and its children executed. */
 	SP_N_PROGRAMS,        /* all; of these */
 	SP_N_PROGRAMS_SECURE, /* set-user-id, or with capabilities of their own */

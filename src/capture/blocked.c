@@ -226,6 +226,8 @@ static void episode_open(struct pass *p, struct thread *t, unsigned recipe, cons
 		e.key.state = (sp_u16)sp_task_state_of(r[slot->state]);
 	if (!c->o.kernel || !(slot->flags & SP_SLOT_KERNEL))
 		e.key.kernel_stack = 0;
+	if (!(slot->flags & SP_SLOT_LOCK))
+		e.key.object = 0;
 	if (!bpf_map_update_elem(c->episodes_fd, &at, &e, BPF_NOEXIST)) {
 		t->episode = at;
 		p->n_open += !t->is_open;

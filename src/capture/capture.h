@@ -62,13 +62,12 @@ struct sp_capture_options {
 	uint64_t cgroup;       /* id of the only cgroup (v2) wanted, 0 = all */
 	uint32_t cgroup_level;
 	bool slices;   /* keys have the slice in which a sample was taken (session.c) */
+	bool objects;  /* BPF, no lasting session: rows have what their event was about as a label (objects.h) */
 	bool no_seek;  /* files are announced when they are sampled; those mapped at the start are not looked for */
 	bool time_own; /* the programs measure their own time, in place of the kernel's statistics of all programs */
-	/*
-	 * BPF: of one CPU, for what is sampled at no rate of its own (guard.h); 0 = it may cost what it does.
-	 * guard_told: NULL, or called when the guard has done something about a recipe.
-	 */
+	/* BPF: of one CPU, for what is sampled at no rate of its own (guard.h); 0 = it may cost what it does. */
 	unsigned max_overhead_percent;
+	/* NULL, or called when the guard has done something about a recipe. */
 	void (*guard_told)(void *arg, const struct sp_recipe *recipe, const struct sp_guard_step *step);
 	void *guard_told_arg;
 	uint64_t drain_ns; /* between two drains of the counts, if the rate allows; 0 = 1 s */

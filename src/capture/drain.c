@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/guarded.h"
+#include "capture/objects.h"
 #include "capture/pending.h"
 #include "capture/priv.h"
 #include "proc/cgroup.h"
@@ -273,6 +274,8 @@ static int record_dispatch(struct sp_capture *c, const void *data, size_t size)
 		return size < sizeof(struct sp_message_stack) ? -EBADMSG : stack_record(c, data, size);
 	case SP_MESSAGE_PENDING:
 		return size < offsetof(struct sp_message_pending, sent) ? -EBADMSG : sp_pending_take(c, data, size);
+	case SP_MESSAGE_OBJECT:
+		return size < sizeof(struct sp_message_object) ? -EBADMSG : sp_objects_take(c, data);
 	case SP_MESSAGE_STACK_ABOVE:
 		return size < sizeof(struct sp_message_stack_above) ? -EBADMSG : sp_stack_above_take(c, data, size);
 	default:
@@ -291,16 +294,15 @@ int sp_drain_message(void *capture, void *data, size_t size)
 }
 
 /* --- counts --- */
-/* The set of labels that has only the task's state. */
-static int64_t state_label(struct sp_capture *c, uint32_t state)
+static int state_label(struct sp_capture *c, uint32_t state, struct sp_label *ret_label)
 {
 	static const char *const words[SP_N_TASK_STATES] = {"unknown",    "preempted", "sleeping",
 							    "disk sleep", "stopped",   "running"};
 	int64_t name = sp_profile_add_string(c->profile, "state");
 	int64_t word = sp_profile_add_string(c->profile, words[SP_MIN(state, SP_N_TASK_STATES) % SP_N_TASK_STATES]);
-	struct sp_label label = {.name = (uint32_t)SP_MAX(name, 0), .word = (uint32_t)SP_MAX(word, 0)};
 
-	return name < 0 || word < 0 ? -ENOMEM : sp_profile_add_labels(c->profile, &label, 1);
+	*ret_label = (struct sp_label){.name = (uint32_t)SP_MAX(name, 0), .word = (uint32_t)SP_MAX(word, 0)};
+	return name < 0 || word < 0 ? -ENOMEM : 0;
 }
 
 /* Where a recipe samples threads that run, and counts the time in which they do not, its samples are of the former. */
@@ -311,30 +313,35 @@ static uint32_t state_of(const struct sp_capture *c, const struct sp_count_key *
 	return !k->state && sp_recipe_has_rate(recipe) && sp_recipe_counts(recipe) ? SP_TASK_RUNNING : k->state;
 }
 
+/* The set of a row's labels; 0: it has none. */
+static int64_t labels_of(struct sp_capture *c, const struct sp_count_key *k)
+{
+	struct sp_label labels[1 + SP_OBJECT_LABELS];
+	uint32_t state = state_of(c, k);
+	int n = sp_objects_labels(c, k, labels), r = 0;
+
+	if (n >= 0 && state)
+		r = state_label(c, state, &labels[n++]);
+	return n < 0 || r < 0 ? SP_MIN(n, r) : sp_profile_add_labels(c->profile, labels, (size_t)n);
+}
+
 static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
 {
-	uint32_t state = state_of(c, k);
 	struct sp_key key = {.process = sp_numbers_find(&c->process_keys, &k->process, sizeof(k->process))};
 	int64_t comm = sp_profile_add_bytes(c->profile, k->comm, sizeof(k->comm));
 	int64_t recipe = sp_profile_add_string(c->profile, c->o.recipes[k->recipe]->name);
+	int64_t labels = labels_of(c, k);
 
-	if (comm < 0 || recipe < 0)
+	if (comm < 0 || recipe < 0 || labels < 0)
 		return -ENOMEM;
 	key.comm = (uint32_t)comm;
-	if (state) {
-		int64_t labels = state_label(c, state);
-
-		if (labels < 0)
-			return labels;
-		key.labels = (uint32_t)labels;
-	}
+	key.labels = (uint32_t)labels;
 	key.recipe = (uint32_t)recipe;
 	key.slice = c->o.slices ? (k->slice_unit >> c->slice_shift) + 1 : 0;
 	return sp_profile_add_key(c->profile, &key);
 }
 
-/* The number of a stack whose frames were sent; 0 for no stack. Frames that never came are counted as lost. */
-static uint32_t stack_of(struct sp_capture *c, sp_u64 id, sp_u64 n)
+uint32_t sp_drain_stack_number(struct sp_capture *c, sp_u64 id, sp_u64 n)
 {
 	uint32_t number = id ? sp_numbers_find(&c->stacks, &id, sizeof(id)) : 0;
 
@@ -357,29 +364,38 @@ int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const str
 	value_of = c->value_of[key->recipe];
 	values[value_of[1]] = (int64_t)value->weight;
 	values[value_of[0]] = (int64_t)value->n;
-	return sp_profile_add(c->profile, (uint32_t)number, user_stack, stack_of(c, key->kernel_stack, value->n),
-			      values);
+	return sp_profile_add(c->profile, (uint32_t)number, user_stack,
+			      sp_drain_stack_number(c, key->kernel_stack, value->n), values);
 }
 
 static int row_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value)
 {
+	if (key->object)
+		return sp_objects_keep(c, key, value);
 	if (key->user_stack && !sp_numbers_find(&c->stacks, &key->user_stack, sizeof(key->user_stack)) &&
 	    sp_pending_count(c, key, value))
 		return 0;
-	return sp_drain_add(c, key, value, stack_of(c, key->user_stack, value->n));
+	return sp_drain_add(c, key, value, sp_drain_stack_number(c, key->user_stack, value->n));
 }
 
-static int batch_add(struct sp_capture *c, const struct sp_count_key *keys, const struct sp_count *values, uint32_t n)
+size_t sp_drain_key_bytes(const struct sp_capture_options *o)
 {
+	return o->objects ? sizeof(struct sp_count_key) : offsetof(struct sp_count_key, object);
+}
+
+/* keys: of the size that they have in the session's tables. */
+static int batch_add(struct sp_capture *c, const char *keys, const struct sp_count *values, uint32_t n)
+{
+	size_t bytes = sp_drain_key_bytes(&c->o);
+	struct sp_count_key key = {0};
 	uint32_t i;
+	int r = 0;
 
-	for (i = 0; i < n; i++) {
-		int r = row_add(c, &keys[i], &values[i]);
-
-		if (r < 0)
-			return r;
+	for (i = 0; i < n && r >= 0; i++) {
+		memcpy(&key, keys + i * bytes, bytes);
+		r = row_add(c, &key, &values[i]);
 	}
-	return 0;
+	return SP_MIN(r, 0);
 }
 
 static int episode_count(struct sp_capture *c, const struct sp_episode *e, uint64_t now_ns)
@@ -433,7 +449,7 @@ int sp_drain_give_up(struct sp_capture *c)
 /* Empties that one of the two tables of counts which no program uses any more. */
 int sp_drain_counts(struct sp_capture *c, unsigned odd)
 {
-	SP_FREE struct sp_count_key *keys = calloc(SP_BATCH, sizeof(*keys));
+	SP_FREE char *keys = calloc(SP_BATCH, sizeof(struct sp_count_key));
 	SP_FREE struct sp_count *values = calloc(SP_BATCH, sizeof(*values));
 	uint32_t position = 0, n, size = SP_BATCH;
 	void *from = NULL;
@@ -452,7 +468,7 @@ int sp_drain_counts(struct sp_capture *c, unsigned odd)
 			size *= 2;
 			free(sp_take_ptr(keys));
 			free(sp_take_ptr(values));
-			keys = calloc(size, sizeof(*keys));
+			keys = calloc(size, sizeof(struct sp_count_key));
 			values = calloc(size, sizeof(*values));
 			if (!keys || !values)
 				return -ENOMEM;

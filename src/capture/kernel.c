@@ -67,6 +67,7 @@ static void config_write(struct sp_capture *c)
 	g->seek_targets = sp_capture_knows_targets(&c->o);
 	g->cgroup = c->o.cgroup;
 	g->cgroup_level = c->o.cgroup_level;
+	g->objects = c->o.objects;
 }
 
 /*
@@ -90,8 +91,12 @@ static int sizes_write(struct sp_capture *c)
 {
 	struct bpf_object *object = c->recipe.object;
 	const char *counts[] = {"counts_even", "counts_odd"};
+	uint32_t key_bytes = (uint32_t)sp_drain_key_bytes(&c->o);
 	size_t i;
 
+	for (i = 0; i < SP_COUNT(counts); i++)
+		if (bpf_map__set_key_size(bpf_object__find_map_by_name(object, counts[i]), key_bytes))
+			return sp_fail(-EINVAL, "set the size of keys to %u", key_bytes);
 	for (i = 0; i < SP_COUNT(counts) && c->o.hash_entries; i++)
 		if (bpf_map__set_max_entries(bpf_object__find_map_by_name(object, counts[i]), c->o.hash_entries))
 			return sp_fail(-EINVAL, "set the number of counts to %u", c->o.hash_entries);

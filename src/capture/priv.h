@@ -3,7 +3,7 @@
  * priv.h: the parts of a session, private to src/capture.
  *
  * session.c owns struct sp_capture and the loop; backend.h says where samples come from; files.h is about a file from
- * its first sight to its table; drain.c turns messages and counts into the profile; pending.c keeps the samples that
+ * its first sight to its table; drain.h turns messages and counts into the profile; pending.c keeps the samples that
  * wait for a table.
  */
 #ifndef SP_CAPTURE_PRIV_H
@@ -11,6 +11,7 @@
 
 #include "base/intern.h"
 #include "capture/capture.h"
+#include "capture/drain.h"
 #include "capture/files.h"
 #include "capture/recipe_ops.h"
 #include "capture/stack_above.h"
@@ -24,6 +25,7 @@ struct sp_perf;
 struct sp_backend;
 struct sp_space;
 struct sp_waiting;
+struct sp_objects;
 
 enum {
 	SP_PENDING_MS = 100,
@@ -48,6 +50,7 @@ struct sp_capture {
 	struct sp_recipe_object recipe;
 	unsigned value_of[SP_MAX_RECIPES][2]; /* the profile's numbers of each recipe's values */
 	struct sp_recipe_shared shared;
+	struct sp_objects *objects;      /* NULL: keys have none */
 	struct sp_machinery *machinery;  /* only in a session with tracepoints */
 	struct sp_guarded *guarded;      /* NULL: nothing is guarded */
 	struct sp_fsroot_key own_fsroot; /* where our own paths begin */
@@ -114,23 +117,6 @@ size_t sp_numbers_memory_bytes(const struct sp_numbers *t);
 void sp_numbers_done(struct sp_numbers *t);
 uint32_t sp_numbers_find(const struct sp_numbers *t, const void *bytes, size_t len);
 int sp_numbers_set(struct sp_numbers *t, const void *bytes, size_t len, uint32_t number);
-
-/* drain.c */
-int sp_drain_ring(struct ring_buffer *ring);                  /* NULL: nothing to read */
-int sp_drain_message(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
-int sp_drain_counts(struct sp_capture *c, unsigned odd);
-int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns); /* those that are still open */
-int sp_drain_give_up(struct sp_capture *c); /* forgets them: another profile does not know their stacks */
-int sp_drain_processes(struct sp_capture *c);
-int sp_drain_forget(int map_fd, size_t key_bytes, size_t value_bytes); /* empties a hash map */
-int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value,
-		 uint32_t user_stack);
-struct sp_walked { /* a user stack, with its frames in the slots of sp_frame_slot() */
-	const sp_u64 *words;
-	uint32_t n;    /* frames walked; words[] has at most SP_MAX_FRAMES of them */
-	uint32_t stop; /* enum sp_stop | SP_STACK_HAS_GUESS */
-};
-int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked);
 
 /* machinery.c: how many frames at the leaf's end of a kernel stack lead to our program, and not to the event. */
 int sp_machinery_open(struct sp_capture *c);

@@ -35,10 +35,13 @@ enum sp_at {
 	SP_AT_RAW,     /* a raw tracepoint */
 	SP_AT_RECORD,  /* a classic tracepoint, whose program gets the record that tracefs describes */
 };
+/* What its events are about, which a session may ask to be told (sp_capture_options.objects). */
+enum sp_about { SP_ABOUT_NOTHING, SP_ABOUT_MEMORY, SP_ABOUT_LOCK };
 struct sp_recipe_point {
 	enum sp_at at;
 	const char *where;         /* the event's name */
 	uint32_t id;               /* SP_AT_RECORD: by which perf_event_open knows it */
+	uint32_t cookie;           /* SP_AT_PERF: SP_COOKIE_MEMORY and the like, where objects are asked for */
 	struct sp_front_slot slot; /* what the front does; the session fills in the recipe's number */
 };
 
@@ -52,6 +55,8 @@ struct sp_recipe {
 	 */
 	struct sp_recipe_value values[2];
 	struct sp_recipe_point points[SP_MAX_POINTS];
+	const char *without_bpf; /* the one perf event in place of several; NULL: there is but one */
+	enum sp_about about;
 	uint64_t period; /* default of a perf event with a name; 0 = sampled at the session's frequency */
 	uint64_t min_ns; /* default of episodes: shorter ones do not count */
 	unsigned hit_ns; /* what one costs, as in struct sp_event (recipe/events.h) */

@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "capture/backend.h"
 #include "capture/guarded.h"
+#include "capture/objects.h"
 #include "capture/pending.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
@@ -123,6 +124,8 @@ static int capture_open(struct sp_capture *c)
 	int r = sp_capture_numbers_init(c);
 
 	if (!r)
+		r = sp_objects_open(c);
+	if (!r)
 		r = sp_capture_profile_begin(c);
 	if (!r)
 		r = c->backend->open(c);
@@ -170,6 +173,7 @@ void sp_capture_free(struct sp_capture *c)
 		c->backend->detach(c);
 	sp_pending_free(c);
 	sp_machinery_done(c);
+	sp_objects_done(c);
 	sp_files_done(c);
 	sp_tables_free(c->tables);
 	sp_cache_close(c->cache);
@@ -391,6 +395,8 @@ int sp_capture_finish(struct sp_capture *c)
 	r = workers_settle(c, SP_FINISH_MS, true);
 	if (r >= 0)
 		r = sp_pending_try(c, true); /* what still waits is cut */
+	if (r >= 0)
+		r = sp_objects_finish(c);
 	if (r < 0)
 		return r;
 	tables_stats(c);

@@ -31,6 +31,7 @@ enum {
 	SP_SLOT_NO_EXITING = 8, /* nor ending threads, whose registers still name the call that they were in */
 	SP_SLOT_ALL_WAITS = 16, /* an episode is open whenever the thread does not run */
 	SP_SLOT_KTHREAD = 32,   /* nothing but kernel threads is wanted */
+	SP_SLOT_LOCK = 128,     /* the slot's object is the address of a lock */
 	SP_SLOT_RECORD = 64,    /* the front is a classic tracepoint's: its argument 0 is the address of the record */
 };
 
@@ -42,6 +43,7 @@ struct sp_front_slot {
 	sp_u32 value;          /* what the event stands for; without one it counts 1 */
 	sp_u32 match;          /* the number that an episode's beginning and end have in common */
 	sp_u32 state;          /* bits of the task's state (TASK_INTERRUPTIBLE ...); 0: ready to run */
+	sp_u32 object;         /* address of what it is about; read with SP_SLOT_LOCK only */
 	sp_u64 min_ns, max_ns; /* shorter and longer episodes do not count; max_ns 0 = none is too long */
 };
 
@@ -68,6 +70,7 @@ struct sp_hit { /* an event on its way from its front to its sink */
 	sp_u32 state; /* enum sp_task_state */
 	sp_u64 value, match, min_ns, max_ns;
 	sp_u64 times; /* how many events it stands for (guard.h) */
+	sp_u64 object;
 };
 
 struct sp_episode_key {

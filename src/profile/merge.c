@@ -21,7 +21,8 @@ struct merge {
 	const struct sp_inlined *by_frame; /* to be put before the frames of `from` */
 	size_t n_by_frame;
 	const uint32_t *inlined;
-	uint32_t *scratch; /* the frames of a stack */
+	const struct sp_leaves *leaves; /* NULL: none */
+	uint32_t *scratch;              /* the frames of a stack */
 	size_t scratch_capacity;
 	struct sp_label *set;
 	size_t set_capacity;
@@ -368,14 +369,51 @@ static int64_t merge_stack(struct merge *m, uint32_t number)
 	return n;
 }
 
+/* Replaces a stack of `into` by one that has this leaf. */
+static int leaf_put(struct merge *m, uint32_t leaf, int64_t *stack)
+{
+	struct sp_stack with = sp_profile_stack(m->into, (uint32_t)*stack);
+	int r = sp_grow(&m->scratch, &m->scratch_capacity, (size_t)with.n_frames + 1, sizeof(*m->scratch));
+
+	if (r < 0)
+		return r;
+	m->scratch[0] = leaf;
+	if (with.n_frames)
+		memcpy(m->scratch + 1, with.frames, with.n_frames * sizeof(*with.frames));
+	with.frames = m->scratch;
+	with.n_frames++;
+	*stack = sp_profile_add_stack(m->into, &with);
+	return (int)SP_MIN(*stack, 0);
+}
+
+static bool has_frames(const struct merge *m, int64_t stack)
+{
+	return sp_profile_stack(m->into, (uint32_t)stack).n_frames != 0;
+}
+
+static int merge_leaf(struct merge *m, const struct sp_row *row, int64_t *user, int64_t *kernel)
+{
+	int64_t leaf = m->leaves->leaf(m->into, m->from, row, m->leaves->arg);
+	bool is_kernels = has_frames(m, *kernel) || !has_frames(m, *user);
+
+	if (leaf <= 0)
+		return (int)leaf;
+	return leaf_put(m, (uint32_t)leaf, is_kernels && !m->leaves->on_user ? kernel : user);
+}
+
 /* --- rows --- */
 static int merge_row(struct merge *m, const struct sp_row *row)
 {
 	int64_t key = merge_key(m, row->key), user = merge_stack(m, row->user), kernel = merge_stack(m, row->kernel);
 	int64_t values[SP_MAX_VALUES] = {0};
+	int r = 0;
 
 	if (key < 0 || user < 0 || kernel < 0)
 		return (int)(key < 0 ? key : user < 0 ? user : kernel);
+	if (m->leaves)
+		r = merge_leaf(m, row, &user, &kernel);
+	if (r < 0)
+		return r;
 	for (uint32_t i = 0; i < sp_profile_n_value_types(m->from); i++)
 		values[m->values[i]] = row->values[i];
 	return sp_profile_add(m->into, (uint32_t)key, (uint32_t)user, (uint32_t)kernel, values);
@@ -508,6 +546,11 @@ int sp_profile_merge_inlined(struct sp_profile *into, const struct sp_profile *f
 	    .into = into, .from = from, .by_frame = by_frame, .n_by_frame = n_by_frame, .inlined = inlined};
 
 	return merge_all(&m, NULL, NULL);
+}
+
+int sp_profile_merge_leaves(struct sp_profile *into, const struct sp_profile *from, const struct sp_leaves *leaves)
+{
+	return merge_all(&(struct merge){.into = into, .from = from, .leaves = leaves}, NULL, NULL);
 }
 
 int sp_profile_merge(struct sp_profile *into, const struct sp_profile *from)

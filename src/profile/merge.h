@@ -19,6 +19,17 @@
 
 #include "profile/profile.h"
 
+/*
+ * Merges all rows, and puts a frame of `into` at the leaf of each for which `leaf` gives one (0: none; or a negative
+ * errno): on the kernel stack, or, where that is not there or not wanted, on the user stack.
+ */
+struct sp_leaves {
+	int64_t (*leaf)(struct sp_profile *into, const struct sp_profile *from, const struct sp_row *row, void *arg);
+	void *arg;
+	bool on_user; /* kernel stacks are not shown */
+};
+int sp_profile_merge_leaves(struct sp_profile *into, const struct sp_profile *from, const struct sp_leaves *leaves);
+
 /* Merges all rows. -EINVAL: a value type that `into` does not have. */
 int sp_profile_merge(struct sp_profile *into, const struct sp_profile *from);
 

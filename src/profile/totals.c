@@ -60,6 +60,22 @@ static struct group totals_group_of_frame(const struct totals_builder *f, uint32
 	return (struct group){.id = func, .file = file, .none = func == 0 && file == 0};
 }
 
+/* The text of a key's label; "" where it has none. */
+static uint32_t totals_word_of(const struct sp_profile *p, const struct sp_key *key, enum sp_total_by by)
+{
+	static const char *const names[SP_N_TOTAL_BY] = {[SP_TOTAL_BY_STATE] = "state",
+							 [SP_TOTAL_BY_LOCK] = "lock",
+							 [SP_TOTAL_BY_MEMORY] = "memory",
+							 [SP_TOTAL_BY_FAULT] = "fault"};
+	size_t n;
+	const struct sp_label *labels = sp_profile_labels(p, key->labels, &n);
+
+	for (size_t i = 0; i < n && names[by]; i++)
+		if (strcmp(sp_profile_string(p, labels[i].name), names[by]) == 0)
+			return labels[i].word;
+	return 0;
+}
+
 static struct group totals_group_of_key(const struct totals_builder *f, uint32_t number)
 {
 	const struct sp_key *key = sp_profile_key(f->p, number);
@@ -68,7 +84,8 @@ static struct group totals_group_of_key(const struct totals_builder *f, uint32_t
 		      : f->by == SP_TOTAL_BY_COMM      ? key->comm
 		      : f->by == SP_TOTAL_BY_CGROUP    ? process->cgroup_path
 		      : f->by == SP_TOTAL_BY_CONTAINER ? process->container
-						       : process->uid;
+		      : f->by == SP_TOTAL_BY_USER      ? process->uid
+						       : totals_word_of(f->p, key, f->by);
 	bool none = f->by == SP_TOTAL_BY_USER ? key->process == 0 : id == 0;
 
 	return (struct group){.id = id, .none = none};

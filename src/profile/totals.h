@@ -6,10 +6,10 @@
  * total that of the samples that have it anywhere on the stack, each counted once. Libraries and functions are those
  * of identity.h: copies of a file with one build id are one row, and so is the kernel with its modules. Samples
  * without frames, and frames of no known file, are in the group "none". Groups of threads (process, comm, cgroup,
- * user, container) have total = self. SP_TOTAL_BY_CALLER groups by pairs: library `file` and the nearest other
- * library below it, `id`, that called it; self counts for the leaf's library, total for every such pair on the stack;
- * id is none where no other library is below the leaf's. Sums saturate.
- * Errors: -ENOMEM; -EINVAL for a value that the profile does not have. Only reads the profile; reentrant.
+ * user, container) and of labels have total = self. SP_TOTAL_BY_CALLER groups by pairs: library `file` and the nearest
+ * other library below it, `id`, that called it; self counts for the leaf's library, total for every such pair on the
+ * stack; id is none where no other library is below the leaf's. Sums saturate. Errors: -ENOMEM; -EINVAL for a value
+ * that the profile does not have. Only reads the profile; reentrant.
  */
 #ifndef SP_PROFILE_TOTALS_H
 #define SP_PROFILE_TOTALS_H
@@ -29,6 +29,10 @@ enum sp_total_by {
 	SP_TOTAL_BY_USER,
 	SP_TOTAL_BY_CONTAINER,
 	SP_TOTAL_BY_MATRIX, /* matrix.h; sp_totals_by() gives -EINVAL */
+	SP_TOTAL_BY_STATE,  /* from here on: by the label of this name */
+	SP_TOTAL_BY_LOCK,
+	SP_TOTAL_BY_MEMORY,
+	SP_TOTAL_BY_FAULT,
 	SP_N_TOTAL_BY,
 };
 
@@ -43,7 +47,7 @@ static inline bool sp_total_is_by_frames(enum sp_total_by by)
 struct sp_total {
 	/*
 	 * LIBRARY: a file. FUNCTION: a function, 0 = all frames of file `of` that have no name. PROCESS: a process.
-	 * CALLER: the calling library's file. PACKAGE, COMM, CGROUP, CONTAINER: a string. USER: the uid.
+	 * CALLER: the calling library's file. PACKAGE, COMM, CGROUP, CONTAINER, labels: a string. USER: the uid.
 	 */
 	uint32_t id;
 	uint32_t file;        /* FUNCTION: its file. CALLER: the library called. Else 0. */

@@ -39,12 +39,30 @@ static __always_inline sp_u64 sp_weight(struct sp_scratch *s, struct bpf_perf_ev
 	return since <= sp_ticks.longest_ns ? since : period;
 }
 
+/* Of a page fault: what was touched. Its row names a ticket where its stack has to wait, as rows of sinks do. */
+static __always_inline void sp_touched(struct sp_scratch *s, struct bpf_perf_event_data *ctx, struct task_struct *task,
+				       sp_u32 cookie)
+{
+	s->key.object = sp_memory_object(s, task, ctx->addr);
+	if (s->key.object && cookie & SP_COOKIE_MAJOR)
+		s->key.object |= SP_OBJECT_MAJOR;
+	s->ticket = 1;
+}
+
+static __always_inline void sp_count_ticket(struct sp_scratch *s)
+{
+	s->key.user_stack = s->ticket;
+	if (!sp_count_known(s, &s->key))
+		sp_count_new(s, 1);
+}
+
 static __always_inline void sp_take(struct bpf_perf_event_data *ctx, sp_u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	int in_kernel = sp_in_kernel_mode((const struct pt_regs *)&ctx->regs);
 	struct sp_scratch *s = sp_scratch_at(0);
-	sp_u32 recipe = sp_config.n_recipes > 1 ? bpf_get_attach_cookie(ctx) : 0;
+	sp_u32 cookie = sp_config.n_recipes > 1 || sp_config.objects ? bpf_get_attach_cookie(ctx) : 0;
+	sp_u32 recipe = cookie & SP_COOKIE_RECIPE;
 	sp_u64 weight;
 	sp_u32 times, is_tick;
 
@@ -68,8 +86,12 @@ static __always_inline void sp_take(struct bpf_perf_event_data *ctx, sp_u64 now)
 		sp_tally(SP_N_KERNEL, 1);
 	if (sp_config.kernel && in_kernel)
 		sp_kernel_stack(s, ctx, 0);
+	if (sp_config.objects && cookie & SP_COOKIE_MEMORY)
+		sp_touched(s, ctx, task, cookie);
 	if (!sp_config.user || sp_user_stack(s, ctx, task, in_kernel))
 		sp_count(s);
+	else if (sp_config.objects && s->ticket)
+		sp_count_ticket(s);
 	sp_scratch_give(s);
 }
 

@@ -28,7 +28,7 @@
 enum { SP_N_SCRATCH = 4 }; /* for each CPU, where programs nest */
 
 struct event_link {
-	unsigned cpu, recipe;
+	unsigned cpu, recipe, point;
 	int fd; /* the event's descriptor, which the link owns */
 	struct bpf_link *link;
 };
@@ -124,14 +124,22 @@ static int ground_load(struct sp_recipe_object *object, struct sp_recipe_shared 
 	return 0;
 }
 
-/* The perf event of a recipe; NULL: it has none, or an unknown one. */
+/* The perf event of an attach point; NULL: it has none, or an unknown one. */
+static const struct sp_event *event_at(const struct sp_recipe_point *point, const struct sp_capture_options *o)
+{
+	return point->at == SP_AT_PERF ? sp_event_find(point->where ? point->where : o->event) : NULL;
+}
+
+/* That of a recipe, or the first of several. */
 static const struct sp_event *event_of(const struct sp_recipe *recipe, const struct sp_capture_options *o)
 {
 	const struct sp_recipe_point *point = recipe->points;
 
+	if (o->backend == SP_BACKEND_PERF && recipe->without_bpf)
+		return sp_event_find(recipe->without_bpf);
 	while (point->at && point->at != SP_AT_PERF)
 		point++;
-	return point->at ? sp_event_find(point->where ? point->where : o->event) : NULL;
+	return event_at(point, o);
 }
 
 static uint64_t period_of(const struct sp_recipe *recipe, const struct sp_capture_options *o)
@@ -139,14 +147,9 @@ static uint64_t period_of(const struct sp_recipe *recipe, const struct sp_captur
 	return o->period ? o->period : recipe->period;
 }
 
-static int ground_event(const struct sp_recipe *recipe, const struct sp_capture_options *o,
-			struct perf_event_attr *ret_attr)
+static void attr_make(const struct sp_event *event, uint64_t period, const struct sp_capture_options *o,
+		      struct perf_event_attr *ret_attr)
 {
-	const struct sp_event *event = event_of(recipe, o);
-	uint64_t period = period_of(recipe, o);
-
-	if (!event)
-		return sp_fail_said(-EOPNOTSUPP, "%s is sampled with BPF only", recipe->name);
 	*ret_attr = (struct perf_event_attr){.size = sizeof(*ret_attr), .type = event->type, .config = event->config};
 	if (period) {
 		ret_attr->sample_period = period;
@@ -156,44 +159,55 @@ static int ground_event(const struct sp_recipe *recipe, const struct sp_capture_
 		ret_attr->freq = 1;
 		ret_attr->sample_freq = o->frequency_hz;
 	}
+}
+
+static int ground_event(const struct sp_recipe *recipe, const struct sp_capture_options *o,
+			struct perf_event_attr *ret_attr)
+{
+	const struct sp_event *event = event_of(recipe, o);
+
+	if (!event)
+		return sp_fail_said(-EOPNOTSUPP, "%s is sampled with BPF only", recipe->name);
+	attr_make(event, period_of(recipe, o), o, ret_attr);
 	return 0;
 }
 
-static int event_open(const struct sp_recipe *recipe, const struct sp_capture_options *o, unsigned cpu)
+static int event_open(const struct sp_event *event, uint64_t period, const struct sp_capture_options *o, unsigned cpu)
 {
 	struct perf_event_attr attr;
-	int fd, r = ground_event(recipe, o, &attr);
+	int fd, r;
 
-	if (r < 0)
-		return r;
+	attr_make(event, period, o, &attr);
 	fd = o->broker ? sp_broker_event(o->broker, &attr, cpu)
 		       : (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd >= 0)
 		return fd;
 	r = o->broker ? fd : -errno;
 	sp_error_clear();
-	return sp_event_refused(r, event_of(recipe, o)->name, cpu);
+	return sp_event_refused(r, event->name, cpu);
 }
 
-/* Where the link of this recipe and CPU is kept; NULL: out of memory. */
-static struct event_link *link_of(struct ground *s, unsigned recipe, unsigned cpu)
+/* Where the link of this attach point and CPU is kept; NULL: out of memory. */
+static struct event_link *link_of(struct ground *s, unsigned recipe, unsigned point, unsigned cpu)
 {
 	size_t i;
 
 	for (i = 0; i < s->n_links; i++)
-		if (s->links[i].cpu == cpu && s->links[i].recipe == recipe)
+		if (s->links[i].cpu == cpu && s->links[i].recipe == recipe && s->links[i].point == point)
 			return &s->links[i];
 	if (sp_grow(&s->links, &s->links_capacity, s->n_links + 1, sizeof(*s->links)) < 0)
 		return NULL;
-	s->links[s->n_links] = (struct event_link){.cpu = cpu, .recipe = recipe};
+	s->links[s->n_links] = (struct event_link){.cpu = cpu, .recipe = recipe, .point = point};
 	return &s->links[s->n_links++];
 }
 
-static int event_attach(struct ground *s, const struct sp_capture_options *o, unsigned recipe, unsigned cpu)
+static int event_attach(struct ground *s, const struct sp_capture_options *o, unsigned recipe, unsigned point,
+			unsigned cpu)
 {
-	LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = recipe);
-	struct event_link *at = link_of(s, recipe, cpu);
-	int fd = at ? event_open(o->recipes[recipe], o, cpu) : -ENOMEM, r;
+	const struct sp_recipe_point *what = &o->recipes[recipe]->points[point];
+	LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = recipe | (o->objects ? what->cookie : 0));
+	struct event_link *at = link_of(s, recipe, point, cpu);
+	int fd = at ? event_open(event_at(what, o), period_of(o->recipes[recipe], o), o, cpu) : -ENOMEM, r;
 
 	if (fd < 0)
 		return fd;
@@ -210,12 +224,12 @@ static int event_attach(struct ground *s, const struct sp_capture_options *o, un
 static int ground_attach_one(struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned cpu)
 {
 	struct ground *s = object->private;
-	unsigned i;
 	int r = 0;
 
-	for (i = 0; o->recipes[i] && !r; i++)
-		if (event_of(o->recipes[i], o) && !s->is_dropped[i])
-			r = event_attach(s, o, i, cpu);
+	for (unsigned i = 0; o->recipes[i] && !r; i++)
+		for (unsigned k = 0; k < SP_MAX_POINTS && !r && !s->is_dropped[i]; k++)
+			if (event_at(&o->recipes[i]->points[k], o))
+				r = event_attach(s, o, i, k, cpu);
 	return r;
 }
 
@@ -423,6 +437,8 @@ static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
 				continue;
 			own = *point;
 			own.slot.recipe = i;
+			if (!o->objects)
+				own.slot.flags &= ~(sp_u32)SP_SLOT_LOCK;
 			own.slot.min_ns = sp_recipe_min_ns(o->recipes[i], o->min_ns);
 			own.slot.max_ns = o->max_ns;
 			maps.sink = point->at == SP_AT_RECORD ? record_sink : raw_sink;

@@ -22,6 +22,18 @@ static __always_inline sp_u64 sp_call_number(void)
 	return regs->cs == SP_USER_CS ? regs->orig_rax : ~0ULL;
 }
 
+/* The first argument of the call that a thread is in. */
+static __always_inline sp_u64 sp_saved_argument(struct task_struct *task)
+{
+	return ((struct pt_regs *)bpf_task_pt_regs(task))->rdi;
+}
+
+/* The thread's stack pointer, when it entered the kernel. */
+static __always_inline sp_u64 sp_saved_stack(struct task_struct *task)
+{
+	return ((struct pt_regs *)bpf_task_pt_regs(task))->rsp;
+}
+
 static __always_inline sp_u64 sp_call_argument(sp_u64 number)
 {
 	struct pt_regs *regs = sp_call_regs();

@@ -59,6 +59,7 @@ static const struct sp_example offcputime_examples[] = {
 static const struct sp_example page_faults_examples[] = {
     {"sudo soprof page-faults 10", "which stacks fault, for 10 seconds"},
     {"sudo soprof page-faults --by library -- make", "which libraries of a build do"},
+    {"sudo soprof page-faults --by memory -p 4711 10", "which memory a process touches"},
     {"sudo soprof page-faults -p 4711 -o out.svg 10", "a flame graph"},
     {0},
 };

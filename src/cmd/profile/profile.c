@@ -49,6 +49,14 @@ static void targets_choose(const struct sp_profile_args *a, struct sp_capture_op
 	o->no_seek = o->follow; /* what else is mapped is not sampled, and its tables would come before the command's */
 }
 
+static bool tells_objects(const struct sp_profile_args *a)
+{
+	for (size_t i = 0; i < a->recipes.n; i++)
+		if (a->recipes.recipes[i]->about != SP_ABOUT_NOTHING)
+			return true;
+	return false;
+}
+
 static int options_make(struct sp_profile_session *s, struct sp_capture_options *o)
 {
 	const struct sp_profile_args *a = s->args;
@@ -59,6 +67,7 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	    .user_mode_only = s->backend.user_mode_only,
 	    .user = !a->kernel_only,
 	    .kernel = !a->user_only,
+	    .objects = s->backend.kind == SP_BACKEND_BPF && tells_objects(a),
 	    .idle = a->include_idle,
 	    .slices = !strcmp(a->view->name, "pprof"), /* the one view that keeps them */
 	    .unwind = a->unwind,

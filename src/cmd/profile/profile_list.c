@@ -97,7 +97,8 @@ static enum here recipe_here(struct list *l, size_t i, char **ret_why)
 	if (is_by_bpf(l) && !l->trials[i].result)
 		return HERE_YES;
 	if (!sp_recipe_has(recipe, SP_AT_RAW))
-		return event_here(l, sp_event_find(recipe->points[0].where), false, ret_why);
+		return event_here(l, sp_event_find(recipe->without_bpf ? recipe->without_bpf : recipe->points[0].where),
+				  false, ret_why);
 	if (l->why_nothing)
 		*ret_why = strdup(l->why_nothing);
 	else if (is_by_bpf(l))

@@ -8,6 +8,7 @@
 #include "naming/enrich.h"
 #include "proc/usage.h"
 #include "profile/filter.h"
+#include "profile/leaves.h"
 #include "profile/profile.h"
 #include "profile/values.h"
 #include "recipe/recipe.h"
@@ -166,9 +167,15 @@ static uint32_t value_shown(const struct sp_profile_session *s)
 	return sp_profile_default_value(s->sampling.profile);
 }
 
+struct shown {
+	struct sp_profile_session *s;
+	const struct sp_profile *profile;
+};
+
 static int view_write(void *arg, FILE *out)
 {
-	struct sp_profile_session *s = arg;
+	struct shown *shown = arg;
+	struct sp_profile_session *s = shown->s;
 	const struct sp_profile_args *a = s->args;
 	SP_FREE char *header = text_of(header_write, a), *subtitle = text_of(subtitle_write, a), *title = title_text(a);
 	struct sp_view_options o = {
@@ -189,18 +196,52 @@ static int view_write(void *arg, FILE *out)
 	    .colour = isatty(fileno(out)),
 	};
 
-	return a->view->write(s->sampling.profile, &o, out);
+	return a->view->write(shown->profile, &o, out);
+}
+
+/*
+ * Views of stacks show no labels, so that what events were about is the leaf there. Tables keep the code that met the
+ * event as the leaf, which their "self" is about; they have --by for labels.
+ */
+static int leaves_make(const struct sp_profile_session *s, struct sp_profile **ret_profile)
+{
+	static const char *const labels[] = {[SP_ABOUT_MEMORY] = "memory", [SP_ABOUT_LOCK] = "lock"};
+	const struct sp_profile_args *a = s->args;
+	int r = 0;
+
+	for (size_t i = 0; i < a->recipes.n && r >= 0; i++) {
+		struct sp_profile *before = *ret_profile;
+		const char *label = labels[a->recipes.recipes[i]->about];
+
+		if (!label || a->view->grouped || !strcmp(a->view->name, "pprof"))
+			continue;
+		r = sp_profile_leaves(before ? before : s->sampling.profile, label, a->user_only, ret_profile);
+		if (r >= 0)
+			sp_profile_free(before);
+	}
+	return r;
+}
+
+static int shown_output(struct sp_profile_session *s, const struct sp_profile *profile)
+{
+	struct shown shown = {s, profile ? profile : s->sampling.profile};
+
+	if (!s->output)
+		return sp_output(s->args->output, view_write, &shown);
+	return sp_output_prepared(s->args->output, s->sampling.broker, sp_take_ptr(s->output), view_write, &shown);
 }
 
 int sp_profile_print(struct sp_profile_session *s)
 {
+	struct sp_profile *leaves = NULL;
 	int r = labels_look_up(s);
 
-	if (r < 0)
-		return r;
-	if (!s->output)
-		return sp_output(s->args->output, view_write, s);
-	return sp_output_prepared(s->args->output, s->sampling.broker, sp_take_ptr(s->output), view_write, s);
+	if (r >= 0)
+		r = leaves_make(s, &leaves);
+	if (r >= 0)
+		r = shown_output(s, leaves);
+	sp_profile_free(leaves);
+	return r;
 }
 
 /* --- the summary --- */
@@ -302,6 +343,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	    {"no room for a process record (process unknown)", c.counter[SP_N_LOST_PROCESSES]},
 	    {"no room for a thread's wait", c.counter[SP_N_LOST_EPISODES]},
 	    {"the end of a thread's wait was not seen", c.counter[SP_N_LOST_ENDS]},
+	    {"no room for what an event was about (shown without)", c.counter[SP_N_LOST_OBJECTS]},
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
 	    {"no room in the ring buffer (records lost)", c.n_lost_ring},

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/report/show.h"
+#include "profile/leaves.h"
 #include "profile/profile.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@ struct report_args {
 	struct sp_words files;
 	struct sp_input_args input;
 	struct sp_show_args show;
+	const char *leaf; /* a label's name; NULL: none */
 };
 
 /* clang-format off */
@@ -21,6 +23,7 @@ static const struct sp_option options[] = {
 	SP_SHOW_WHAT(struct report_args, show),
 	SP_INPUT_FILTERS(struct report_args, input),
 	SP_SHOW_HOW(struct report_args, show),
+	{SP_OPT_STRING, 0, "leaf", "LABEL", "a pprof label as the leaf of the stacks that have it", AT(leaf)},
 	{SP_OPT_FLAG, 0, "external", NULL, "gprof, gmon, pairs: merge callers outside the libraries", AT(show.external)},
 	{SP_OPT_CHOICE, 0, "input-format", "NAME", "the format of FILE, instead of detecting it", AT(input.format), .choice = sp_input_format_choice},
 	{SP_OPT_STRING, 0, "object", "ELF", "the ELF file of a profile without names", AT(input.object)},
@@ -45,12 +48,26 @@ struct report {
 	struct sp_input_told told;
 };
 
+static int leaves_put(struct report *r)
+{
+	struct sp_profile *with;
+	int e = r->args->leaf ? sp_profile_leaves(r->profile, r->args->leaf, r->args->show.user_only, &with) : 0;
+
+	if (e < 0 || !r->args->leaf)
+		return e;
+	sp_profile_free(r->profile);
+	r->profile = with;
+	return 0;
+}
+
 static int report_make(struct report *r)
 {
 	int e = sp_inputs_read(&r->args->files, &r->args->input, &r->profile, &r->told);
 
 	if (e >= 0)
 		e = sp_inputs_narrow(&r->args->input, &r->profile, &r->told);
+	if (e >= 0)
+		e = leaves_put(r);
 	if (e < 0)
 		return e;
 	return sp_show(&r->args->show, r->view, r->profile, NULL,

@@ -43,7 +43,9 @@ static const char *const none_words[] = {
     [SP_TOTAL_BY_PROCESS] = "[no process]",     [SP_TOTAL_BY_CALLER] = "[no caller]",
     [SP_TOTAL_BY_PACKAGE] = "[no package]",     [SP_TOTAL_BY_COMM] = "[no name]",
     [SP_TOTAL_BY_CGROUP] = "[no cgroup]",       [SP_TOTAL_BY_USER] = "[no user]",
-    [SP_TOTAL_BY_CONTAINER] = "[no container]",
+    [SP_TOTAL_BY_CONTAINER] = "[no container]", [SP_TOTAL_BY_STATE] = "[no state]",
+    [SP_TOTAL_BY_LOCK] = "[no lock]",           [SP_TOTAL_BY_MEMORY] = "[no memory]",
+    [SP_TOTAL_BY_FAULT] = "[no fault]",
 };
 
 static const char *const headings[] = {
@@ -51,7 +53,9 @@ static const char *const headings[] = {
     [SP_TOTAL_BY_PROCESS] = "process",     [SP_TOTAL_BY_CALLER] = "caller -> library",
     [SP_TOTAL_BY_PACKAGE] = "package",     [SP_TOTAL_BY_COMM] = "comm",
     [SP_TOTAL_BY_CGROUP] = "cgroup",       [SP_TOTAL_BY_USER] = "uid",
-    [SP_TOTAL_BY_CONTAINER] = "container",
+    [SP_TOTAL_BY_CONTAINER] = "container", [SP_TOTAL_BY_STATE] = "state",
+    [SP_TOTAL_BY_LOCK] = "lock",           [SP_TOTAL_BY_MEMORY] = "memory",
+    [SP_TOTAL_BY_FAULT] = "fault",
 };
 
 /* --- columns --- */

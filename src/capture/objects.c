@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/objects.h"
+#include "base/mem.h"
+#include "capture/priv.h"
+#include "profile/profile.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct row {
+	struct sp_count_key key;
+	struct sp_count value;
+};
+struct sp_objects {
+	struct sp_numbers ids; /* of an object: its place in list[], and 1 */
+	struct sp_message_object *list;
+	size_t n, capacity;
+	struct sp_numbers keys; /* of a row, likewise */
+	struct row *rows;
+	size_t n_rows, row_capacity;
+};
+
+int sp_objects_open(struct sp_capture *c)
+{
+	struct sp_objects *o = c->objects = c->o.objects ? calloc(1, sizeof(*o)) : NULL;
+	int r;
+
+	if (!o)
+		return c->o.objects ? -ENOMEM : 0;
+	r = sp_numbers_init(&o->ids);
+	return r < 0 ? r : sp_numbers_init(&o->keys);
+}
+
+void sp_objects_done(struct sp_capture *c)
+{
+	struct sp_objects *o = c->objects;
+
+	if (!o)
+		return;
+	sp_numbers_done(&o->ids);
+	sp_numbers_done(&o->keys);
+	free(o->list);
+	free(o->rows);
+	free(sp_take_ptr(c->objects));
+}
+
+int sp_objects_take(struct sp_capture *c, const struct sp_message_object *r)
+{
+	struct sp_objects *o = c->objects;
+	int error;
+
+	if (!o || r->kind >= SP_N_OBJECT_KINDS)
+		return -EBADMSG;
+	if (sp_numbers_find(&o->ids, &r->id, sizeof(r->id)))
+		return 0;
+	error = sp_grow(&o->list, &o->capacity, o->n + 1, sizeof(*o->list));
+	if (error < 0)
+		return error;
+	o->list[o->n++] = *r;
+	return sp_numbers_set(&o->ids, &r->id, sizeof(r->id), (uint32_t)o->n);
+}
+
+int sp_objects_keep(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value)
+{
+	struct sp_objects *o = c->objects;
+	uint32_t number = sp_numbers_find(&o->keys, key, sizeof(*key));
+	int r;
+
+	if (number) {
+		o->rows[number - 1].value.n += value->n;
+		o->rows[number - 1].value.weight += value->weight;
+		return 0;
+	}
+	r = sp_grow(&o->rows, &o->row_capacity, o->n_rows + 1, sizeof(*o->rows));
+	if (r < 0)
+		return r;
+	o->rows[o->n_rows++] = (struct row){.key = *key, .value = *value};
+	return sp_numbers_set(&o->keys, key, sizeof(*key), (uint32_t)o->n_rows);
+}
+
+int sp_objects_finish(struct sp_capture *c)
+{
+	struct sp_objects *o = c->objects;
+	int r = 0;
+
+	for (size_t i = 0; o && i < o->n_rows && !r; i++)
+		r = sp_drain_add(c, &o->rows[i].key, &o->rows[i].value,
+				 sp_drain_stack_number(c, o->rows[i].key.user_stack, o->rows[i].value.n));
+	if (o)
+		o->n_rows = 0;
+	return r;
+}
+
+/* --- names --- */
+static const char *file_name(const struct sp_capture *c, const struct sp_message_object *object)
+{
+	uint32_t file = sp_numbers_find(&c->file_keys, &object->key, sizeof(object->key));
+	const char *name = file ? sp_profile_string(c->profile, sp_profile_file(c->profile, file)->name) : "";
+
+	return *name ? name : *object->name ? object->name : "[file]";
+}
+
+/* In brackets, as /proc/PID/maps has it; "" for a file's. */
+static const char *kind_word(uint32_t kind)
+{
+	static const char *const words[SP_N_OBJECT_KINDS] = {
+	    [SP_OBJECT_NONE] = "unmapped", [SP_OBJECT_HEAP] = "heap", [SP_OBJECT_STACK] = "stack",
+	    [SP_OBJECT_ANON] = "anon",     [SP_OBJECT_VDSO] = "vdso", [SP_OBJECT_VVAR] = "vvar"};
+
+	return words[kind] ? words[kind] : "";
+}
+
+static void memory_write(const struct sp_capture *c, const struct sp_message_object *object, char *ret, size_t size)
+{
+	const char *word = kind_word(object->kind);
+	const char *part = object->kind == SP_OBJECT_CODE ? " code" : object->kind == SP_OBJECT_DATA ? " data" : "";
+
+	if (*word)
+		snprintf(ret, size, "[%s]", word);
+	else
+		snprintf(ret, size, "%s%s", file_name(c, object), part);
+}
+
+/* A lock in a library is the same in all processes; one in memory without a file is its process's. */
+static void lock_write(const struct sp_capture *c, const struct sp_count_key *key,
+		       const struct sp_message_object *object, char *ret, size_t size)
+{
+	const char *word = kind_word(object->kind);
+	uint32_t process = sp_numbers_find(&c->process_keys, &key->process, sizeof(key->process));
+	uint32_t pid = sp_profile_process(c->profile, process)->pid;
+
+	if (*word)
+		snprintf(ret, size, "[%s:%" PRIu32 "]+0x%llx", word, pid, (unsigned long long)object->at);
+	else
+		snprintf(ret, size, "%s+0x%llx", file_name(c, object), (unsigned long long)object->at);
+}
+
+/* What the key names; a kind of memory needs no message. False: its message never came. */
+static bool object_of(const struct sp_capture *c, sp_u64 id, struct sp_message_object *ret)
+{
+	const struct sp_objects *o = c->objects;
+	uint32_t number;
+
+	if (!(id & SP_OBJECT_HASH)) {
+		*ret = (struct sp_message_object){.kind = (uint32_t)(id >> SP_OBJECT_KIND_SHIFT)};
+		return ret->kind < SP_N_OBJECT_KINDS;
+	}
+	number = sp_numbers_find(&o->ids, &id, sizeof(id));
+	if (number)
+		*ret = o->list[number - 1];
+	return number != 0;
+}
+
+static int label_make(struct sp_capture *c, const char *name, const char *word, struct sp_label *ret)
+{
+	int64_t of = sp_profile_add_string(c->profile, name), value = sp_profile_add_string(c->profile, word);
+
+	if (of < 0 || value < 0)
+		return -ENOMEM;
+	*ret = (struct sp_label){.name = (uint32_t)of, .word = (uint32_t)value};
+	return 0;
+}
+
+int sp_objects_labels(struct sp_capture *c, const struct sp_count_key *key,
+		      struct sp_label ret_labels[SP_OBJECT_LABELS])
+{
+	bool is_lock = c->o.recipes[key->recipe]->about == SP_ABOUT_LOCK;
+	struct sp_message_object object;
+	char text[2 * SP_NAME_LEN + 32] = "[unknown]";
+	int r;
+
+	if (!key->object || !c->objects)
+		return 0;
+	if (object_of(c, key->object & ~SP_OBJECT_MAJOR, &object) && is_lock)
+		lock_write(c, key, &object, text, sizeof(text));
+	else if (object_of(c, key->object & ~SP_OBJECT_MAJOR, &object))
+		memory_write(c, &object, text, sizeof(text));
+	r = label_make(c, is_lock ? "lock" : "memory", text, &ret_labels[0]);
+	if (r < 0 || is_lock)
+		return r < 0 ? r : 1;
+	r = label_make(c, "fault", key->object & SP_OBJECT_MAJOR ? "major" : "minor", &ret_labels[1]);
+	return r < 0 ? r : 2;
+}

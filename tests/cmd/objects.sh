@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# deadline: 120
+# What events are about: the memory that faults touched, by the kernel's own counts; the locks that were waited for, by
+# what the waiting thread measured.
+. "$(dirname "$0")/lib.bash"
+need_profile
+unguarded=1
+tests=$SOPROF_BUILD/tests/cmd
+# value LABEL NAME: the sum in a table by it, as CSV; "" if it is not there
+value() { awk -F, -v by="$1" -v name="$2" '$1 == by && $2 == name { print $8 }' "$out"; }
+# near WHAT N LOW HIGH
+near() { [ -n "$2" ] && [ "$3" -le "$2" ] && [ "$2" -le "$4" ] || fail "$1 between $3 and $4, not ${2:-there at all}"; }
+
+# --- faults ---
+dd if=/dev/urandom of="$dir/file.data" bs=4096 count=400 2>/dev/null
+touch() { # the profile, and what the kernel counted: MINOR + MAJOR of each kind
+	expect 0 profile -e faults -o "$dir/x.pb.gz" -- sh -c "exec '$tests/toucher' '$dir/file.data' >'$dir/truth'"
+	declare -gA minor=() major=()
+	local name n m
+	while read -r name n m; do minor[$name]=$n major[$name]=$m; done <"$dir/truth"
+}
+touch
+[ "${minor[\[anon\]]:-0}" -ge 900 ] || fail "the victim's own counts"
+expect 0 report --by memory --csv "$dir/x.pb.gz"
+for name in '[heap]' '[anon]'; do
+	near "faults of $name" "$(value memory "$name")" "${minor[$name]}" $((minor[$name] + 25))
+done
+near "faults of the program's .bss" "$(value memory 'toucher data')" "${minor[data]}" $((minor[data] + 25))
+both=$((minor[\[stack\]] + 200))
+near "faults of both stacks" "$(value memory '[stack]')" $((both - 10)) $((both + 25))
+near "faults of the file" "$(value memory file.data)" $((minor[file] + major[file] - 5)) $((minor[file] + major[file]))
+# The shell's faults, before it was the victim, are among the profile's; the victim's last ones not among its own.
+all=$((minor[all] + major[all]))
+expect 0 report --by fault --csv --comm toucher "$dir/x.pb.gz"
+minor_faults=$(value fault minor) major_faults=$(value fault major)
+near 'all faults' $((minor_faults + major_faults)) $((all - 100)) $((all + 100))
+near 'major faults' "$major_faults" "${major[file]}" "${major[all]}"
+# In a view of stacks it is the leaf; a label in the others chooses.
+expect 0 profile -e faults -f -- "$tests/toucher" "$dir/file.data"
+has "$out" '^toucher;.*;main;write_pages;\[heap\] [0-9]+$'
+has "$out" '^toucher;.*;write_thread;write_pages;\[stack\] [0-9]+$'
+has "$out" '^toucher;.*;write_stack;write_pages;\[stack\] [0-9]+$'
+has "$out" '^toucher;.*;write_pages;toucher data [0-9]+$'
+has "$out" '^toucher;.*;read_pages;file\.data [0-9]+$'
+expect 0 report --label 'memory=[heap]' --by function --csv "$dir/x.pb.gz"
+near 'faults of the heap by function' "$(value function write_pages)" "${minor[\[heap\]]}" $((minor[\[heap\]] + 25))
+expect 0 report --leaf memory --format folded "$dir/x.pb.gz"
+has "$out" ';write_pages;\[anon\] [0-9]+$'
+expect 0 page-faults --by memory -- "$tests/toucher" "$dir/file.data"
+has "$out" ' \[heap\]$'
+
+# --- locks ---
+expect 0 profile -e locks -o "$dir/x.pb.gz" -- sh -c "exec '$tests/holder' >'$dir/truth'"
+expect 0 report --by lock --csv "$dir/x.pb.gz"
+n=0
+while read -r name waited; do
+	near "ns for $name" "$(value lock "$name")" $((waited * 95 / 100)) "$waited"
+	n=$((n + 1))
+done <"$dir/truth"
+[ $n = 3 ] && grep -q '^libheld.so+' "$dir/truth" && grep -q '^\[heap:' "$dir/truth" || fail "three locks"
+lock=$(sed -n '2s/ .*//p' "$dir/truth")
+expect 0 profile -e locks -f -- "$tests/holder"
+has "$out" "^holder;.*;waiter;wait_for;.*pthread_mutex_lock.*;(__)?schedule;${lock/+/\\+} [0-9]+\$"
+expect 0 profile -e locks -f -U -- "$tests/holder"
+has "$out" "^holder;.*;waiter;wait_for;.*;${lock/+/\\+} [0-9]+\$"
+# Who waits already when the sampling begins waits for a lock, too.
+"$tests/holder" stuck >"$dir/truth" &
+pid=$!
+until [ -s "$dir/truth" ] && grep -q futex_ "/proc/$pid/task/"*/stack; do sleep 0.1; done
+began=${EPOCHREALTIME/[.,]/}
+expect 0 profile -e locks -p $pid --by lock --format csv $seconds
+near 'ns of the lock that is held' "$(value lock "$lock")" $((seconds * 500000000)) $(((${EPOCHREALTIME/[.,]/} - began) * 1000))
+kill $pid
+
+# Waits have states to group by, which others' rows have not.
+expect 0 profile -e offcpu --by state --format csv -- sleep 0.5
+near 'ns asleep' "$(value state sleeping)" 450000000 5000000000
+finish

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "profile/leaves.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "profile/profile.h"
+#include "profile/totals.h"
+
+static uint32_t string(struct sp_profile *p, const char *s)
+{
+	return (uint32_t)sp_profile_add_string(p, s);
+}
+
+static uint32_t stack_of(struct sp_profile *p, const char *name, int class)
+{
+	struct sp_file file = {.kind = SP_FILE_ELF, .name = string(p, "lib"), .tag = 1};
+	struct sp_func func = {.name = string(p, name), .file = (uint32_t)sp_profile_add_file(p, &file)};
+	struct sp_frame frame = {.file = func.file, .offset = (uint64_t)*name};
+	uint32_t number = (uint32_t)sp_profile_add_frame(p, &frame);
+
+	sp_profile_frame(p, number)->func = (uint32_t)sp_profile_add_func(p, &func);
+	return (uint32_t)sp_profile_add_stack(
+	    p, &(struct sp_stack){.stack_class = (uint16_t) class, .n_frames = 1, .frames = &number});
+}
+
+/* A row with this label, or none. */
+static void add(struct sp_profile *p, const char *name, const char *word, uint32_t user, uint32_t kernel, int64_t n)
+{
+	struct sp_label label = {.name = string(p, name), .word = string(p, word)};
+	struct sp_key key = {.comm = string(p, "thread"),
+			     .labels = (uint32_t)sp_profile_add_labels(p, &label, *name != '\0')};
+
+	assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &key), user, kernel, &n), 0);
+}
+
+static const char *leaf_of(const struct sp_profile *p, uint32_t stack)
+{
+	struct sp_stack s = sp_profile_stack(p, stack);
+
+	return s.n_frames ? sp_profile_string(p, sp_profile_func(p, sp_profile_frame(p, s.frames[0])->func)->name) : "";
+}
+
+static struct sp_profile *made(void)
+{
+	struct sp_profile *p;
+	uint32_t user, kernel, cut, none = 0;
+
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_int_equal(sp_profile_add_value_type(p, "faults", "count"), 0);
+	user = stack_of(p, "user", SP_CLASS_COMPLETE);
+	kernel = stack_of(p, "kernel", SP_CLASS_COMPLETE);
+	cut = stack_of(p, "cut", SP_CLASS_CUT);
+	add(p, "memory", "[heap]", user, kernel, 1);
+	add(p, "memory", "[heap]", cut, none, 2);
+	add(p, "memory", "file", none, none, 4);
+	add(p, "other", "[heap]", user, kernel, 8);
+	add(p, "", "", user, none, 16);
+	return p;
+}
+
+/* On top of the kernel's frames, if there are any; else of the user's, whose stack stays what it was. */
+static void texts_are_leaves(void **state)
+{
+	struct sp_profile *p = made(), *with;
+
+	(void)state;
+	assert_int_equal(sp_profile_leaves(p, "memory", false, &with), 0);
+	assert_int_equal(sp_profile_n_rows(with), 5);
+	assert_string_equal(leaf_of(with, sp_profile_row(with, 0)->kernel), "[heap]");
+	assert_string_equal(leaf_of(with, sp_profile_row(with, 0)->user), "user");
+	assert_int_equal(sp_profile_stack(with, sp_profile_row(with, 0)->kernel).n_frames, 2);
+	assert_string_equal(leaf_of(with, sp_profile_row(with, 1)->user), "[heap]");
+	assert_int_equal(sp_profile_stack(with, sp_profile_row(with, 1)->user).stack_class, SP_CLASS_CUT);
+	assert_string_equal(leaf_of(with, sp_profile_row(with, 2)->kernel), "file");
+	assert_string_equal(leaf_of(with, sp_profile_row(with, 3)->kernel), "kernel");
+	assert_string_equal(leaf_of(with, sp_profile_row(with, 4)->user), "user");
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(sp_profile_row(with, i)->values[0], 1 << i);
+	assert_int_equal(sp_profile_n_rows(p), 5); /* the old one is as it was */
+	sp_profile_free(with);
+	assert_int_equal(sp_profile_leaves(p, "memory", true, &with), 0);
+	assert_string_equal(leaf_of(with, sp_profile_row(with, 0)->user), "[heap]");
+	assert_string_equal(leaf_of(with, sp_profile_row(with, 0)->kernel), "kernel");
+	sp_profile_free(with);
+	sp_profile_free(p);
+}
+
+/* The leaves of one text are one function of one library. */
+static void leaves_are_one(void **state)
+{
+	struct sp_profile *p = made(), *with;
+	struct sp_totals t;
+
+	(void)state;
+	assert_int_equal(sp_profile_leaves(p, "memory", false, &with), 0);
+	assert_int_equal(sp_totals_by(with, SP_TOTAL_BY_FUNCTION, 0, &t), 0);
+	assert_int_equal(t.n_rows, 5);
+	assert_string_equal(sp_total_name(with, SP_TOTAL_BY_FUNCTION, &t.rows[3]), "[heap]");
+	assert_string_equal(sp_total_library(with, SP_TOTAL_BY_FUNCTION, &t.rows[3]), "[memory]");
+	assert_int_equal(t.rows[3].self, 3);
+	sp_totals_done(&t);
+	sp_profile_free(with);
+	sp_profile_free(p);
+}
+
+/* And tables group by the label itself. */
+static void labels_are_groups(void **state)
+{
+	struct sp_profile *p = made();
+	struct sp_totals t;
+
+	(void)state;
+	assert_int_equal(sp_totals_by(p, SP_TOTAL_BY_MEMORY, 0, &t), 0);
+	assert_int_equal(t.n_rows, 3);
+	assert_true(t.rows[0].none);
+	assert_int_equal(t.rows[0].self, 24);
+	assert_string_equal(sp_total_name(p, SP_TOTAL_BY_MEMORY, &t.rows[1]), "file");
+	assert_int_equal(t.rows[1].total, 4);
+	assert_string_equal(sp_total_name(p, SP_TOTAL_BY_MEMORY, &t.rows[2]), "[heap]");
+	assert_int_equal(t.rows[2].self, 3);
+	sp_totals_done(&t);
+	assert_int_equal(sp_totals_by(p, SP_TOTAL_BY_LOCK, 0, &t), 0);
+	assert_int_equal(t.n_rows, 1);
+	assert_true(t.rows[0].none);
+	sp_totals_done(&t);
+	sp_profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(texts_are_leaves),
+	    cmocka_unit_test(leaves_are_one),
+	    cmocka_unit_test(labels_are_groups),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
