@@ -61,14 +61,21 @@ static void wrapped(const char *text, bool room, FILE *out)
 	fputc('\n', out);
 }
 
+enum { N_WORDS = 5 }; /* of those that a string may be */
+
 /* The help and, where there is a choice, what there is to choose from. */
 static void option_text(const struct sp_option *o, char *text, size_t size)
 {
 	size_t n = (size_t)snprintf(text, size, "%s", o->help);
 	const char *choice;
 
-	for (size_t i = 0; o->choice && (choice = o->choice(i)) && n < size; i++)
-		n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : ": ", choice);
+	for (size_t i = 0; o->choice && (choice = o->choice(i)) && n < size; i++) {
+		bool is_last = o->type == SP_OPT_STRING && i == N_WORDS; /* it may be another word, too */
+
+		n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : ": ", is_last ? "..." : choice);
+		if (is_last)
+			break;
+	}
 }
 
 static void option_line(const struct sp_option *o, FILE *out)

@@ -82,7 +82,7 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_FLAG, 0, "inline", NULL, "inlined functions and source lines, by DWARF", AT(with_lines)},
 	{SP_OPT_FLAG, 0, "no-debuginfod", NULL, "ask no server for debug files", AT(no_debuginfod)},
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "debug files are here too", AT(debug_dirs)},
-	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "SYSTEM:EVENT[FILTER]{VALUE}, any tracepoint, or", AT(events), .choice = event_choice},
+	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "SYSTEM:EVENT[FILTER]{VALUE}, any tracepoint, or one of --list", AT(events), .choice = event_choice},
 	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which events there are, what they cost, and whether they work here; -v: their fields", .parse = list_parse, .without = ""},
 	{SP_OPT_NUMBER, 0, "min", "US", "waits of at least so many microseconds only (1)", AT(min_us), .min = 1, .max = 3600000000ULL},
 	SP_OVERHEAD_OPTION,

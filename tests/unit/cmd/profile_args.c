@@ -143,7 +143,7 @@ static void test_rate(void **state)
 
 #define EVENTS                                                                                                         \
 	"cpu, offcpu, wall, locks, faults, cpu-clock, task-clock, cycles, instructions, cache-misses, branch-misses, " \
-	"page-faults, "                                                                                                \
+	"page-faults, minor-faults, major-faults, "                                                                    \
 	"context-switches, and tracepoints, SYSTEM:EVENT"
 
 /* Recipes, perf events and tracepoints, several at once, each once; and what is counted has neither rate nor period. */
