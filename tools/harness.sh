@@ -151,9 +151,8 @@ usual_limits() {
 	ulimit -S -s 8192
 	ulimit -S -c 0
 }
-# A network of its own, itself, and a directory ($1) in memory: stores wait for the disk at each step, which is not what
-# unit tests are about, and was most of their time.
-own_world='ip link set lo up; mount -t tmpfs -o mode=755 none "$1" && mkdir "$1/home"; shift; exec "$@"'
+# A test's directory ($1) is in memory: stores wait for the disk at each step, which was most of the time of many tests.
+in_memory='mount -t tmpfs -o mode=755 none "$1" && mkdir "$1/home"; shift; exec "$@"'
 # In the background, so that a signal to ./test is dealt with at once.
 start_job() {
 	local name=$1 deadline=$2 isolation=$3 dir= mark log=$logs/${1//\//-}.log
@@ -166,9 +165,9 @@ start_job() {
 	fi
 	if [ "$can_unshare" = yes ] && [ "$isolation" = own ]; then
 		before=(setpriv --pdeathsig KILL unshare --pid --fork --kill-child --mount-proc --net)
-		before+=(sh -c "$own_world" sh "$dir")
+		before+=(sh -c "ip link set lo up; $in_memory" sh "$dir") # a network of its own: itself
 	elif [ "$can_unshare" = yes ] && [ "$isolation" != suite ]; then
-		before+=(unshare --mount)
+		before+=(unshare --mount sh -c "$in_memory" sh "$dir")
 	fi
 	mark=$$.$RANDOM.${name//[^a-z0-9]/-}
 	if [ "$isolation" = suite ]; then
