@@ -4,152 +4,122 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/yaml.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <yaml.h>
 
 enum { MAX_FILE_BYTES = 1 << 20 };
 
+/* What is being read, and where the values stand that are judged in the end. */
 struct web_file {
 	const char *name;
-	yaml_document_t document;
 	struct sp_web_config *c;
 	char *cert_file, *key_file, *ca_file;
 	yaml_mark_t cert_mark, key_mark, ca_mark, tls_mark;
-	bool with_files;
 };
 
-#define FAIL_AT(f, mark, format, ...)                                                                                  \
-	sp_fail_said(-EINVAL, "%s:%zu:%zu: " format, (f)->name, (mark).line + 1, (mark).column + 1, ##__VA_ARGS__)
-
-/* --- nodes --- */
-static yaml_node_t *get_node(struct web_file *f, int number)
-{
-	return yaml_document_get_node(&f->document, number);
-}
-
-static bool is_null(const yaml_node_t *n)
-{
-	return n->type == YAML_SCALAR_NODE && n->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
-	       (!n->data.scalar.length || !strcmp((const char *)n->data.scalar.value, "null"));
-}
-
-static const char *text_of(const yaml_node_t *n)
-{
-	return (const char *)n->data.scalar.value;
-}
-
-static int check_text(const struct web_file *f, const yaml_node_t *n)
-{
-	if (n->type != YAML_SCALAR_NODE)
-		return FAIL_AT(f, n->start_mark, "expected a value");
-	if (strlen(text_of(n)) != n->data.scalar.length)
-		return FAIL_AT(f, n->start_mark, "a NUL byte in a value");
-	return 0;
-}
-
-static int copy_text(const yaml_node_t *n, char **ret_text)
+static int copy_text(const char *text, char **ret_text)
 {
 	free(*ret_text);
-	*ret_text = strdup(text_of(n));
+	*ret_text = strdup(text);
 	return *ret_text ? 0 : -ENOMEM;
 }
 
-typedef int parse_pair(struct web_file *f, const yaml_node_t *key, yaml_node_t *value);
-
-/* Calls `take` for each pair of a mapping; a key that is there twice is an error. */
-static int each_pair(struct web_file *f, const yaml_node_t *n, const char *what, parse_pair *parse)
+static int add_pair(const char *name, const char *value, struct sp_web_pair *pairs, size_t *n)
 {
-	int r = 0;
+	struct sp_web_pair *pair = &pairs[(*n)++];
+	int r = copy_text(name, &pair->name);
 
-	if (is_null(n))
-		return 0;
-	if (n->type != YAML_MAPPING_NODE)
-		return FAIL_AT(f, n->start_mark, "%s: expected lines of NAME: VALUE", what);
-	for (yaml_node_pair_t *p = n->data.mapping.pairs.start; r == 0 && p < n->data.mapping.pairs.top; p++) {
-		const yaml_node_t *key = get_node(f, p->key);
-		r = check_text(f, key);
-		for (yaml_node_pair_t *q = n->data.mapping.pairs.start; r == 0 && q < p; q++)
-			if (!strcmp(text_of(get_node(f, q->key)), text_of(key)))
-				r = FAIL_AT(f, key->start_mark, "%s is there twice", text_of(key));
-		if (r == 0)
-			r = parse(f, key, get_node(f, p->value));
-	}
-	return r;
-}
-
-static int parse_choice(struct web_file *f, const yaml_node_t *value, const char *const *words, const char *wanted,
-			int *ret)
-{
-	int r = check_text(f, value);
-
-	for (int i = 0; r == 0 && words[i]; i++)
-		if (!strcmp(words[i], text_of(value))) {
-			*ret = i;
-			return 0;
-		}
-	return r < 0 ? r : FAIL_AT(f, value->start_mark, "'%s' is none of %s", text_of(value), wanted);
+	return r == 0 ? copy_text(value, &pair->value) : r;
 }
 
 /* --- tls_server_config --- */
-static int parse_client_auth(struct web_file *f, yaml_node_t *value)
+static int take_file_name(struct sp_yaml *y, char **ret_name, yaml_mark_t *ret_mark)
+{
+	int r = sp_yaml_check_text(y, "a value");
+
+	*ret_mark = y->event.start_mark;
+	if (r == 0 && !*sp_yaml_text(y))
+		return SP_YAML_FAIL(y, *ret_mark, "a file without a name");
+	return r == 0 ? copy_text(sp_yaml_text(y), ret_name) : r;
+}
+
+static int take_cert(struct sp_yaml *y, void *arg)
+{
+	struct web_file *f = arg;
+
+	return take_file_name(y, &f->cert_file, &f->cert_mark);
+}
+
+static int take_private_key(struct sp_yaml *y, void *arg)
+{
+	struct web_file *f = arg;
+
+	return take_file_name(y, &f->key_file, &f->key_mark);
+}
+
+static int take_client_ca(struct sp_yaml *y, void *arg)
+{
+	struct web_file *f = arg;
+
+	return take_file_name(y, &f->ca_file, &f->ca_mark);
+}
+
+static int take_client_auth(struct sp_yaml *y, void *arg)
 {
 	static const char *const words[] = {"NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert",
 					    NULL};
-	int choice = 0;
-	int r = parse_choice(
-	    f, value, words,
-	    "NoClientCert, VerifyClientCertIfGiven, RequireAndVerifyClientCert (others believe any certificate)",
-	    &choice);
+	int choice = 0, r = sp_yaml_choice(y, words,
+					   "NoClientCert, VerifyClientCertIfGiven, RequireAndVerifyClientCert "
+					   "(others believe any certificate)",
+					   &choice);
 
-	f->c->client_cert = (enum sp_web_client_cert)choice;
+	((struct web_file *)arg)->c->client_cert = (enum sp_web_client_cert)choice;
 	return r;
 }
 
-static int parse_version(struct web_file *f, yaml_node_t *value, enum sp_web_tls *ret_version)
+static int take_version(struct sp_yaml *y, enum sp_web_tls *ret_version)
 {
 	static const char *const words[] = {"TLS10", "TLS11", "TLS12", "TLS13", NULL};
-	int choice = 0, r = parse_choice(f, value, words, "TLS10, TLS11, TLS12, TLS13", &choice);
+	int choice = 0, r = sp_yaml_choice(y, words, "TLS10, TLS11, TLS12, TLS13", &choice);
 
 	*ret_version = (enum sp_web_tls)choice;
 	return r;
 }
 
-static int parse_file_name(struct web_file *f, yaml_node_t *value, char **ret_name, yaml_mark_t *ret_mark)
+static int take_min_version(struct sp_yaml *y, void *arg)
 {
-	int r = check_text(f, value);
-
-	*ret_mark = value->start_mark;
-	if (r == 0 && !*text_of(value))
-		return FAIL_AT(f, value->start_mark, "a file without a name");
-	return r == 0 ? copy_text(value, ret_name) : r;
+	return take_version(y, &((struct web_file *)arg)->c->min_version);
 }
 
-static int parse_tls_pair(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
+static int take_max_version(struct sp_yaml *y, void *arg)
 {
-	const char *name = text_of(key);
+	return take_version(y, &((struct web_file *)arg)->c->max_version);
+}
 
-	f->c->has_tls = true;
-	if (!strcmp(name, "cert_file"))
-		return parse_file_name(f, value, &f->cert_file, &f->cert_mark);
-	if (!strcmp(name, "key_file"))
-		return parse_file_name(f, value, &f->key_file, &f->key_mark);
-	if (!strcmp(name, "client_ca_file"))
-		return parse_file_name(f, value, &f->ca_file, &f->ca_mark);
-	if (!strcmp(name, "client_auth_type"))
-		return parse_client_auth(f, value);
-	if (!strcmp(name, "min_version"))
-		return parse_version(f, value, &f->c->min_version);
-	if (!strcmp(name, "max_version"))
-		return parse_version(f, value, &f->c->max_version);
-	return FAIL_AT(f, key->start_mark,
-		       "%s: there are cert_file, key_file, client_ca_file, client_auth_type, min_version, "
-		       "max_version",
-		       name);
+static const struct sp_yaml_key tls_keys[] = {
+    {"cert_file", take_cert},
+    {"key_file", take_private_key},
+    {"client_ca_file", take_client_ca},
+    {"client_auth_type", take_client_auth},
+    {"min_version", take_min_version},
+    {"max_version", take_max_version},
+    {0},
+};
+
+static int take_tls(struct sp_yaml *y, void *arg)
+{
+	struct web_file *f = arg;
+	int r;
+
+	f->tls_mark = y->key_at;
+	r = sp_yaml_keys(y, "tls_server_config", tls_keys, f);
+	f->c->has_tls = y->key_at.index != f->tls_mark.index; /* a key was there */
+	return r;
 }
 
 /* --- basic_auth_users --- */
@@ -162,77 +132,87 @@ static bool is_bcrypt(const char *hash)
 	       strspn(hash + 4, "0123456789") == 2 && hash[6] == '$' && strspn(hash + 7, digits) == 53;
 }
 
-static int parse_user(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
+static int take_user(struct sp_yaml *y, const char *name, void *arg)
 {
-	struct sp_web_config *c = f->c;
-	int r = check_text(f, value);
+	struct sp_web_config *c = ((struct web_file *)arg)->c;
+	int r = sp_yaml_check_text(y, "a value");
 
 	if (r < 0)
 		return r;
-	if (!*text_of(key) || strchr(text_of(key), ':'))
-		return FAIL_AT(f, key->start_mark, "'%s' cannot be a user's name", text_of(key));
-	if (!is_bcrypt(text_of(value)))
-		return FAIL_AT(f, value->start_mark, "%s: not a hash of bcrypt, as htpasswd -nB makes it",
-			       text_of(key));
-	if (strtol(text_of(value) + 4, NULL, 10) > SP_WEB_MAX_COST)
-		return FAIL_AT(f, value->start_mark, "%s: a cost of more than %d would take seconds for each try",
-			       text_of(key), SP_WEB_MAX_COST);
+	if (!*name || strchr(name, ':'))
+		return SP_YAML_FAIL(y, y->key_at, "'%s' cannot be a user's name", name);
+	if (!is_bcrypt(sp_yaml_text(y)))
+		return SP_YAML_FAIL(y, y->event.start_mark, "%s: not a hash of bcrypt, as htpasswd -nB makes it", name);
+	if (strtol(sp_yaml_text(y) + 4, NULL, 10) > SP_WEB_MAX_COST)
+		return SP_YAML_FAIL(y, y->event.start_mark,
+				    "%s: a cost of more than %d would take seconds for each try", name,
+				    SP_WEB_MAX_COST);
 	if (c->n_users == SP_WEB_MAX_USERS)
-		return FAIL_AT(f, key->start_mark, "more than %d users", SP_WEB_MAX_USERS);
-	c->n_users++;
-	r = copy_text(key, &c->users[c->n_users - 1].name);
-	return r == 0 ? copy_text(value, &c->users[c->n_users - 1].value) : r;
+		return SP_YAML_FAIL(y, y->key_at, "more than %d users", SP_WEB_MAX_USERS);
+	return add_pair(name, sp_yaml_text(y), c->users, &c->n_users);
+}
+
+static int take_users(struct sp_yaml *y, void *arg)
+{
+	return sp_yaml_pairs(y, "basic_auth_users", take_user, arg);
 }
 
 /* --- http_server_config --- */
-static int parse_header(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
+static const char *const header_names[] = {"X-Frame-Options", "X-Content-Type-Options", "X-XSS-Protection",
+					   "Strict-Transport-Security"};
+
+static int take_header(struct sp_yaml *y, const char *name, void *arg)
 {
-	static const char *const names[] = {"X-Frame-Options", "X-Content-Type-Options", "X-XSS-Protection",
-					    "Strict-Transport-Security"};
-	struct sp_web_config *c = f->c;
-	int r = check_text(f, value);
+	struct sp_web_config *c = ((struct web_file *)arg)->c;
+	int r = sp_yaml_check_text(y, "a value");
 	size_t i = 0;
 
-	while (i < SP_COUNT(names) && strcasecmp(names[i], text_of(key)) != 0)
+	while (i < SP_COUNT(header_names) && strcasecmp(header_names[i], name) != 0)
 		i++;
-	if (r == 0 && i == SP_COUNT(names))
-		return FAIL_AT(f, key->start_mark, "%s cannot be set; there are %s, %s, %s, %s", text_of(key), names[0],
-			       names[1], names[2], names[3]);
-	for (const char *at = r == 0 ? text_of(value) : ""; *at; at++)
+	if (r == 0 && i == SP_COUNT(header_names))
+		return SP_YAML_FAIL(y, y->key_at, "%s cannot be set; there are %s, %s, %s, %s", name, header_names[0],
+				    header_names[1], header_names[2], header_names[3]);
+	for (size_t k = 0; r == 0 && k < c->n_headers; k++)
+		if (!strcasecmp(c->headers[k].name, name))
+			return SP_YAML_FAIL(y, y->key_at, "%s is there twice", name);
+	for (const char *at = r == 0 ? sp_yaml_text(y) : ""; *at; at++)
 		if (*at < ' ' || *at > '~')
-			return FAIL_AT(f, value->start_mark, "a character that cannot be in a header");
-	if (r < 0 || is_null(value))
+			return SP_YAML_FAIL(y, y->event.start_mark, "a character that cannot be in a header");
+	if (r < 0 || sp_yaml_is_null(y))
 		return r;
-	c->n_headers++;
-	r = copy_text(key, &c->headers[c->n_headers - 1].name);
-	return r == 0 ? copy_text(value, &c->headers[c->n_headers - 1].value) : r;
+	return add_pair(name, sp_yaml_text(y), c->headers, &c->n_headers);
 }
 
-static int parse_server_pair(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
+static int take_headers(struct sp_yaml *y, void *arg)
+{
+	return sp_yaml_pairs(y, "headers", take_header, arg);
+}
+
+static int take_http2(struct sp_yaml *y, void *arg)
 {
 	static const char *const words[] = {"false", "true", NULL};
 	int choice;
 
-	if (!strcmp(text_of(key), "headers"))
-		return each_pair(f, value, "headers", parse_header);
-	if (!strcmp(text_of(key), "http2"))
-		return parse_choice(f, value, words, "true, false", &choice);
-	return FAIL_AT(f, key->start_mark, "%s: there are headers and http2", text_of(key));
+	(void)arg;
+	return sp_yaml_choice(y, words, "true, false", &choice);
+}
+
+static int take_server(struct sp_yaml *y, void *arg)
+{
+	static const struct sp_yaml_key keys[] = {{"headers", take_headers}, {"http2", take_http2}, {0}};
+
+	return sp_yaml_keys(y, "http_server_config", keys, arg);
 }
 
 /* --- the whole file --- */
-static int parse_section(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
+static int take_file(struct sp_yaml *y, void *arg)
 {
-	if (!strcmp(text_of(key), "tls_server_config")) {
-		f->tls_mark = key->start_mark;
-		return each_pair(f, value, "tls_server_config", parse_tls_pair);
-	}
-	if (!strcmp(text_of(key), "basic_auth_users"))
-		return each_pair(f, value, "basic_auth_users", parse_user);
-	if (!strcmp(text_of(key), "http_server_config"))
-		return each_pair(f, value, "http_server_config", parse_server_pair);
-	return FAIL_AT(f, key->start_mark, "%s: there are tls_server_config, basic_auth_users, http_server_config",
-		       text_of(key));
+	static const struct sp_yaml_key keys[] = {{"tls_server_config", take_tls},
+						  {"basic_auth_users", take_users},
+						  {"http_server_config", take_server},
+						  {0}};
+
+	return sp_yaml_keys(y, "the file", keys, arg);
 }
 
 /* Relative to the directory of the configuration. */
@@ -245,93 +225,52 @@ static int read_named_file(struct web_file *f, const char *name, yaml_mark_t mar
 	if (asprintf(&path, "%.*s%s", slash ? (int)(slash + 1 - f->name) : 0, f->name, name) < 0)
 		return -ENOMEM;
 	r = sp_text_read(path, MAX_FILE_BYTES, ret_text, NULL);
-	return r < 0 ? FAIL_AT(f, mark, "%s", sp_error_text(r)) : 0;
+	return r < 0 ? SP_YAML_FAIL(f, mark, "%s", sp_error_text(r)) : 0;
 }
 
-static int finish_tls(struct web_file *f)
+static int check_tls(const struct web_file *f)
+{
+	const struct sp_web_config *c = f->c;
+
+	if (!c->has_tls)
+		return 0;
+	if (!f->cert_file || !f->key_file)
+		return SP_YAML_FAIL(f, f->tls_mark, "TLS needs cert_file and key_file");
+	if (c->client_cert != SP_WEB_NO_CERT && !f->ca_file)
+		return SP_YAML_FAIL(f, f->tls_mark, "client_auth_type needs client_ca_file");
+	if (c->client_cert == SP_WEB_NO_CERT && f->ca_file)
+		return SP_YAML_FAIL(f, f->ca_mark,
+				    "client_ca_file without a client_auth_type that asks for certificates");
+	if (c->min_version > c->max_version)
+		return SP_YAML_FAIL(f, f->tls_mark, "min_version is above max_version");
+	return 0;
+}
+
+static int read_tls_files(struct web_file *f)
 {
 	struct sp_web_config *c = f->c;
-	int r = 0;
+	int r = read_named_file(f, f->cert_file, f->cert_mark, &c->cert);
 
-	if (!f->cert_file || !f->key_file)
-		return FAIL_AT(f, f->tls_mark, "TLS needs cert_file and key_file");
-	if (c->client_cert != SP_WEB_NO_CERT && !f->ca_file)
-		return FAIL_AT(f, f->tls_mark, "client_auth_type needs client_ca_file");
-	if (c->client_cert == SP_WEB_NO_CERT && f->ca_file)
-		return FAIL_AT(f, f->ca_mark, "client_ca_file without a client_auth_type that asks for certificates");
-	if (c->min_version > c->max_version)
-		return FAIL_AT(f, f->tls_mark, "min_version is above max_version");
-	if (!f->with_files)
-		return 0;
-	r = read_named_file(f, f->cert_file, f->cert_mark, &c->cert);
 	if (r == 0)
 		r = read_named_file(f, f->key_file, f->key_mark, &c->key);
 	return r == 0 && f->ca_file ? read_named_file(f, f->ca_file, f->ca_mark, &c->ca) : r;
 }
 
-static int parse_document(struct web_file *f)
-{
-	yaml_node_t *root = yaml_document_get_root_node(&f->document);
-	int r = root ? each_pair(f, root, "the file", parse_section) : 0;
-
-	return r == 0 && f->c->has_tls ? finish_tls(f) : r;
-}
-
-static int fail_yaml(const struct web_file *f, const yaml_parser_t *y)
-{
-	if (y->error == YAML_MEMORY_ERROR)
-		return sp_fail(-ENOMEM, "%s", f->name);
-	if (y->error == YAML_READER_ERROR)
-		return sp_fail_said(-EINVAL, "%s: byte %zu: %s", f->name, y->problem_offset, y->problem);
-	return FAIL_AT(f, y->problem_mark, "%s%s%s", y->problem ? y->problem : "no YAML", y->context ? " " : "",
-		       y->context ? y->context : "");
-}
-
-static int expect_end(struct web_file *f, yaml_parser_t *y)
-{
-	yaml_document_t second;
-	yaml_node_t *root;
-	int r;
-
-	if (!yaml_parser_load(y, &second))
-		return fail_yaml(f, y);
-	root = yaml_document_get_root_node(&second);
-	r = root ? FAIL_AT(f, root->start_mark, "a second document") : 0;
-	yaml_document_delete(&second);
-	return r;
-}
-
-static int load_document(struct web_file *f, const char *text, size_t n)
-{
-	yaml_parser_t y;
-	int r;
-
-	if (!yaml_parser_initialize(&y))
-		return sp_fail(-ENOMEM, "%s", f->name);
-	yaml_parser_set_input_string(&y, (const unsigned char *)text, n);
-	if (yaml_parser_load(&y, &f->document)) {
-		r = parse_document(f);
-		yaml_document_delete(&f->document);
-		if (r == 0)
-			r = expect_end(f, &y);
-	} else {
-		r = fail_yaml(f, &y);
-	}
-	yaml_parser_delete(&y);
-	return r;
-}
-
 int sp_web_config_parse(const char *path, const char *text, size_t n, bool with_files,
 			struct sp_web_config **ret_config)
 {
-	struct web_file f = {.name = path, .with_files = with_files, .c = calloc(1, sizeof(*f.c))};
+	struct web_file f = {.name = path, .c = calloc(1, sizeof(*f.c))};
 	int r = -ENOMEM;
 
 	if (f.c) {
 		f.c->min_version = SP_WEB_TLS12;
 		f.c->max_version = SP_WEB_TLS13;
-		r = load_document(&f, text, n);
+		r = sp_yaml_read(path, text, n, take_file, &f);
 	}
+	if (r == 0)
+		r = check_tls(&f);
+	if (r == 0 && with_files && f.c->has_tls)
+		r = read_tls_files(&f);
 	free(f.cert_file);
 	free(f.key_file);
 	free(f.ca_file);

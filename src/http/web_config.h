@@ -7,7 +7,7 @@
  *   http_server_config:  headers: NAME: VALUE of four names; http2: accepted without effect
  *
  * (github.com/prometheus/exporter-toolkit, docs/web-configuration.md.) Files in it are relative to its own directory,
- * and are read at once. Refused is what would have no effect: unknown keys, keys given twice, cipher_suites. 0 or a
+ * and are read at once. Refused is what would have no effect (cipher_suites), and what base/yaml.h refuses. 0 or a
  * negative errno with `FILE:LINE:COLUMN: what` in sp_error_text(). The struct owns its strings; constant once made.
  */
 #ifndef SP_HTTP_WEB_CONFIG_H

@@ -11,7 +11,7 @@ command -v openssl >/dev/null || skip "openssl is not installed"
 port=$(free_port)
 printf 'tls_server_config:\n  cert_fil: x\n' >"$dir/bad.yaml"
 expect 2 agent --check-config --web-config "$dir/bad.yaml"
-one_line "^soprof: agent: $dir/bad.yaml:2:3: cert_fil: there are cert_file, "
+one_line "^soprof: agent: $dir/bad.yaml:2:3: tls_server_config has no 'cert_fil'; did you mean cert_file[?]$"
 printf 'tls_server_config:\n  cert_file: none.pem\n  key_file: none.key\n' >"$dir/bad.yaml"
 expect 2 agent --check-config --web-config "$dir/bad.yaml"
 one_line "bad.yaml:2:14: .*none.pem.*No such file"
@@ -223,7 +223,7 @@ gets 200 /api/v1/users "${ca[@]}" "${with[@]}"
 
 # a broken file is told, with its place, and changes nothing; so is a key that does not fit; a good one is taken over
 n=$(windows)
-printf 'tls_server_config: [\n' >"$dir/web.yaml"
+printf 'tls_server_config: {\n' >"$dir/web.yaml"
 kill -HUP "$job"
 log_says "web.yaml:2:1: .*the agent goes on as it was"
 openssl genrsa -out "$dir/other.pem" 2048 2>/dev/null

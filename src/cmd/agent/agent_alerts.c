@@ -14,96 +14,98 @@ struct taking {
 	struct sp_alert_config *alert; /* NULL: of alert-to */
 	struct sp_alert_targets *to;
 	bool has_targets[3]; /* of this alert: command, webhook, alertmanager */
-	yaml_mark_t rule_at; /* where its text begins, if it stands on one line as it is */
-	bool is_plain;
 };
 
 /* --- places --- */
-static int take_argument(struct sp_agent_file *f, void *arg)
+static int take_argument(struct sp_yaml *y, void *arg)
 {
-	struct sp_alert_targets *to = ((struct taking *)arg)->to;
+	struct taking *t = arg;
+	struct sp_alert_targets *to = t->to;
 	size_t n = 0;
 	int r;
 
 	while (to->command[n])
 		n++;
-	r = sp_agent_file_keep(f, "the program, or an argument", MAX_ARGUMENT, &to->command[n]);
+	r = sp_agent_file_keep(y, t->c, "the program, or an argument", MAX_ARGUMENT, &to->command[n]);
 	if (r == 0 && n == 0 && to->command[0][0] != '/')
-		return SP_AGENT_FILE_SAY(f, f->event.start_mark,
-					 "command: '%s' does not begin with a /; no shell is used", to->command[0]);
+		return SP_YAML_FAIL(y, y->event.start_mark, "command: '%s' does not begin with a /; no shell is used",
+				    to->command[0]);
 	return r;
 }
 
-static int take_command(struct sp_agent_file *f, void *arg)
+static int take_command(struct sp_yaml *y, void *arg)
 {
 	struct taking *t = arg;
-	yaml_mark_t mark = f->event.start_mark;
+	yaml_mark_t mark = y->event.start_mark;
 	int r;
 
 	t->has_targets[0] = true;
-	if (f->event.type == YAML_SCALAR_EVENT)
-		return take_argument(f, t);
-	r = sp_agent_file_list(f, "command", SP_ALERT_ARGS, take_argument, t);
-	return r == 0 && !t->to->command[0] ? SP_AGENT_FILE_SAY(f, mark, "command: the list is empty") : r;
+	if (y->event.type == YAML_SCALAR_EVENT)
+		return take_argument(y, t);
+	r = sp_yaml_items(y, "command", SP_ALERT_ARGS, take_argument, t);
+	return r == 0 && !t->to->command[0] ? SP_YAML_FAIL(y, mark, "command: the list is empty") : r;
 }
 
-static int take_url(struct sp_agent_file *f, const char *what, const char **ret_url)
+static int take_url(struct sp_yaml *y, const struct taking *t, const char *what, const char **ret_url)
 {
-	yaml_mark_t mark = f->event.start_mark;
-	int r = sp_agent_file_keep(f, "an address", SP_POST_URL_MAX, ret_url);
+	yaml_mark_t mark = y->event.start_mark;
+	int r = sp_agent_file_keep(y, t->c, "an address", SP_POST_URL_MAX, ret_url);
 
-	if (r == 0)
-		r = sp_post_url_check(*ret_url);
-	else
+	if (r < 0)
 		return r;
-	return r < 0 ? SP_AGENT_FILE_SAY(f, mark, "%s: %s", what, sp_error_text(r)) : 0;
+	r = sp_post_url_check(*ret_url);
+	return r < 0 ? SP_YAML_FAIL(y, mark, "%s: %s", what, sp_error_text(r)) : 0;
 }
 
-static int take_webhook(struct sp_agent_file *f, void *arg)
+static int take_webhook(struct sp_yaml *y, void *arg)
 {
 	struct taking *t = arg;
 
 	t->has_targets[1] = true;
-	return take_url(f, "webhook", &t->to->webhook);
+	return take_url(y, t, "webhook", &t->to->webhook);
 }
 
-static int take_manager(struct sp_agent_file *f, void *arg)
+static int take_manager(struct sp_yaml *y, void *arg)
 {
-	struct sp_alert_targets *to = ((struct taking *)arg)->to;
-	int r = take_url(f, "alertmanager", &to->managers[to->n_managers]);
+	struct taking *t = arg;
+	int r = take_url(y, t, "alertmanager", &t->to->managers[t->to->n_managers]);
 
-	to->n_managers += r == 0;
+	t->to->n_managers += r == 0;
 	return r;
 }
 
-static int take_managers(struct sp_agent_file *f, void *arg)
+static int take_managers(struct sp_yaml *y, void *arg)
 {
 	struct taking *t = arg;
 
 	t->has_targets[2] = true;
-	if (f->event.type == YAML_SCALAR_EVENT)
-		return take_manager(f, t);
-	return sp_agent_file_list(f, "alertmanager", SP_ALERT_MANAGERS, take_manager, t);
+	if (y->event.type == YAML_SCALAR_EVENT)
+		return take_manager(y, t);
+	return sp_yaml_items(y, "alertmanager", SP_ALERT_MANAGERS, take_manager, t);
 }
 
-static int take_path(struct sp_agent_file *f, const char *what, const char **ret_path)
+static int take_path(struct sp_yaml *y, const struct taking *t, const char *what, const char **ret_path)
 {
-	yaml_mark_t mark = f->event.start_mark;
-	int r = sp_agent_file_keep(f, "a file's path", MAX_PATH, ret_path);
+	yaml_mark_t mark = y->event.start_mark;
+	int r = sp_agent_file_keep(y, t->c, "a file's path", MAX_PATH, ret_path);
 
 	if (r == 0 && **ret_path != '/')
-		return SP_AGENT_FILE_SAY(f, mark, "%s: '%s' does not begin with a /", what, *ret_path);
+		return SP_YAML_FAIL(y, mark, "%s: '%s' does not begin with a /", what, *ret_path);
 	return r;
 }
 
-static int take_authorization(struct sp_agent_file *f, void *arg)
+static int take_authorization(struct sp_yaml *y, void *arg)
 {
-	return take_path(f, "authorization-file", &((struct taking *)arg)->to->authorization_file);
+	struct taking *t = arg;
+
+	return take_path(y, t, "authorization-file", &t->to->authorization_file);
 }
 
-static int take_ca(struct sp_agent_file *f, void *arg)
+static int take_ca(struct sp_yaml *y, void *arg)
 {
-	return take_path(f, "ca-file", &((struct taking *)arg)->to->ca_file);
+	struct taking *t = arg;
+
+	return take_path(y, t, "ca-file", &t->to->ca_file);
 }
 
 /* What an alert says of its places counts; what it does not say is as alert-to says. */
@@ -125,33 +127,35 @@ static void inherit(struct sp_alert_targets *to, const bool has[3], const struct
 
 /* --- rules --- */
 /* The column in the file, where the text stands there as it is. */
-static yaml_mark_t rule_mark(const struct sp_agent_file *f, size_t at)
+static yaml_mark_t rule_mark(const struct sp_yaml *y, size_t at)
 {
-	yaml_mark_t mark = f->event.start_mark;
-	yaml_scalar_style_t style = f->event.data.scalar.style;
+	yaml_mark_t mark = y->event.start_mark;
+	yaml_scalar_style_t style = y->event.data.scalar.style;
 	bool is_quoted = style != YAML_PLAIN_SCALAR_STYLE;
-	size_t len = f->event.end_mark.column - mark.column;
+	size_t len = y->event.end_mark.column - mark.column;
 
-	if (mark.line == f->event.end_mark.line && len == f->event.data.scalar.length + (is_quoted ? 2 : 0))
+	if (mark.line == y->event.end_mark.line && len == y->event.data.scalar.length + (is_quoted ? 2 : 0))
 		mark.column += at + is_quoted;
 	return mark;
 }
 
-static int take_rule(struct sp_agent_file *f, void *arg)
+static int take_rule(struct sp_yaml *y, void *arg)
 {
 	struct taking *t = arg;
 	size_t at = 0;
-	int r = sp_agent_file_keep(f, "a rule", SP_ALERT_RULE_TEXT_MAX, &t->alert->text);
+	int r = sp_agent_file_keep(y, t->c, "a rule", SP_ALERT_RULE_TEXT_MAX, &t->alert->text);
 
 	if (r < 0)
 		return r;
 	r = sp_alert_rule_parse(t->alert->text, &t->alert->rule, &at);
-	return r < 0 ? SP_AGENT_FILE_SAY(f, rule_mark(f, at), "%s", sp_error_text(r)) : 0;
+	return r < 0 ? SP_YAML_FAIL(y, rule_mark(y, at), "%s", sp_error_text(r)) : 0;
 }
 
-static int take_name(struct sp_agent_file *f, void *arg)
+static int take_name(struct sp_yaml *y, void *arg)
 {
-	return sp_agent_file_keep(f, "a name", MAX_NAME, &((struct taking *)arg)->alert->name);
+	struct taking *t = arg;
+
+	return sp_agent_file_keep(y, t->c, "a name", MAX_NAME, &t->alert->name);
 }
 
 /* As Prometheus has label names; those that are the alert's own are not for others. */
@@ -166,46 +170,32 @@ static bool is_label_name(const char *name)
 	       !(*name >= '0' && *name <= '9') && strncmp(name, "__", 2) != 0;
 }
 
-static int take_label(struct sp_agent_file *f, struct sp_alert_config *alert)
+static int take_label(struct sp_yaml *y, const char *name, void *arg)
 {
+	struct taking *t = arg;
+	struct sp_alert_config *alert = t->alert;
 	size_t n = alert->n_labels;
 	int r;
 
 	if (n == SP_ALERT_LABELS)
-		return SP_AGENT_FILE_SAY(f, f->event.start_mark, "labels: more than %d", SP_ALERT_LABELS);
-	r = sp_agent_file_keep(f, "a label's name", MAX_LABEL_NAME, &alert->labels[n].name);
-	if (r < 0)
-		return r;
-	if (!is_label_name(alert->labels[n].name))
-		return SP_AGENT_FILE_SAY(f, f->event.start_mark, "labels: '%s' cannot be a label's name here",
-					 alert->labels[n].name);
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(alert->labels[i].name, alert->labels[n].name))
-			return SP_AGENT_FILE_SAY(f, f->event.start_mark, "%s is there twice", alert->labels[n].name);
-	r = sp_agent_file_next(f);
-	if (r == 0)
-		r = sp_agent_file_keep(f, "a label's value", MAX_LABEL_VALUE, &alert->labels[n].value);
+		return SP_YAML_FAIL(y, y->key_at, "labels: more than %d", SP_ALERT_LABELS);
+	if (!*name || strlen(name) > MAX_LABEL_NAME || !is_label_name(name))
+		return SP_YAML_FAIL(y, y->key_at, "labels: '%s' cannot be a label's name here", name);
+	alert->labels[n].name = sp_agent_config_keep(t->c, name);
+	if (!alert->labels[n].name)
+		return sp_fail(-ENOMEM, "%s", y->name);
+	r = sp_agent_file_keep(y, t->c, "a label's value", MAX_LABEL_VALUE, &alert->labels[n].value);
 	alert->n_labels += r == 0;
 	return r;
 }
 
-static int take_labels(struct sp_agent_file *f, void *arg)
+static int take_labels(struct sp_yaml *y, void *arg)
 {
-	struct taking *t = arg;
-	int r;
-
-	if (f->event.type != YAML_MAPPING_START_EVENT || f->event.data.mapping_start.anchor)
-		return SP_AGENT_FILE_SAY(f, f->event.start_mark, "expected labels: lines of NAME: VALUE");
-	while ((r = sp_agent_file_next(f)) == 0 && f->event.type != YAML_MAPPING_END_EVENT) {
-		r = take_label(f, t->alert);
-		if (r < 0)
-			return r;
-	}
-	return r;
+	return sp_yaml_pairs(y, "labels", take_label, arg);
 }
 
 /* --- the keys --- */
-static const struct sp_agent_file_key alert_keys[] = {
+static const struct sp_yaml_key alert_keys[] = {
     {"rule", take_rule},
     {"name", take_name},
     {"labels", take_labels},
@@ -216,7 +206,7 @@ static const struct sp_agent_file_key alert_keys[] = {
     {"ca-file", take_ca},
     {0},
 };
-static const struct sp_agent_file_key to_keys[] = {
+static const struct sp_yaml_key to_keys[] = {
     {"command", take_command},
     {"webhook", take_webhook},
     {"alertmanager", take_managers},
@@ -225,48 +215,48 @@ static const struct sp_agent_file_key to_keys[] = {
     {0},
 };
 
-static int take_alert(struct sp_agent_file *f, void *arg)
+static int take_alert(struct sp_yaml *y, void *arg)
 {
 	struct sp_agent_config *c = arg;
 	struct sp_alert_config *alert = &c->alerts[c->n_alerts];
 	struct taking t = {.c = c, .alert = alert, .to = &alert->to};
-	yaml_mark_t mark = f->event.start_mark;
+	yaml_mark_t mark = y->event.start_mark;
 	int r;
 
 	*alert = (struct sp_alert_config){0};
-	if (f->event.type == YAML_SCALAR_EVENT) /* nothing but the rule */
-		r = take_rule(f, &t);
+	if (y->event.type == YAML_SCALAR_EVENT) /* nothing but the rule */
+		r = take_rule(y, &t);
 	else
-		r = sp_agent_file_mapping(f, "an alert", alert_keys, &t);
+		r = sp_yaml_keys(y, "an alert", alert_keys, &t);
 	if (r == 0 && !alert->text)
-		return SP_AGENT_FILE_SAY(f, mark, "an alert without a rule");
+		return SP_YAML_FAIL(y, mark, "an alert without a rule");
 	if (r < 0)
 		return r;
 	alert->name = alert->name ? alert->name : alert->text;
 	for (size_t i = 0; i < c->n_alerts; i++)
 		if (!strcmp(c->alerts[i].name, alert->name))
-			return SP_AGENT_FILE_SAY(f, mark, "two alerts are called '%s'", alert->name);
+			return SP_YAML_FAIL(y, mark, "two alerts are called '%s'", alert->name);
 	memcpy(alert->has_targets, t.has_targets, sizeof(alert->has_targets));
 	c->n_alerts++;
 	return 0;
 }
 
-int sp_agent_alerts_take(struct sp_agent_file *f, void *arg)
+int sp_agent_alerts_take(struct sp_yaml *y, void *arg)
 {
 	struct sp_agent_config *c = arg;
 
 	c->alerts = calloc(SP_AGENT_MAX_ALERTS, sizeof(*c->alerts));
 	if (!c->alerts)
-		return sp_fail(-ENOMEM, "%s", f->name);
-	return sp_agent_file_list(f, "alerts", SP_AGENT_MAX_ALERTS, take_alert, c);
+		return sp_fail(-ENOMEM, "%s", y->name);
+	return sp_yaml_items(y, "alerts", SP_AGENT_MAX_ALERTS, take_alert, c);
 }
 
-int sp_agent_alert_to_take(struct sp_agent_file *f, void *arg)
+int sp_agent_alert_to_take(struct sp_yaml *y, void *arg)
 {
 	struct sp_agent_config *c = arg;
 	struct taking t = {.c = c, .to = &c->alert_targets};
 
-	return sp_agent_file_mapping(f, "alert-to", to_keys, &t);
+	return sp_yaml_keys(y, "alert-to", to_keys, &t);
 }
 
 void sp_agent_alerts_end(struct sp_agent_config *c)

@@ -11,8 +11,8 @@
 
 #include "cmd/agent/agent_file.h"
 
-int sp_agent_alerts_take(struct sp_agent_file *f, void *config);
-int sp_agent_alert_to_take(struct sp_agent_file *f, void *config);
+int sp_agent_alerts_take(struct sp_yaml *y, void *config);
+int sp_agent_alert_to_take(struct sp_yaml *y, void *config);
 void sp_agent_alerts_end(struct sp_agent_config *c);
 
 #endif

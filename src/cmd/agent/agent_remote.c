@@ -22,9 +22,8 @@ enum { MAX_LABELS = 8, MAX_PATH = 3000, MAX_NAME = 63, MAX_VALUE = 255, NAME = 2
 #define MIN_INTERVAL_NS SP_NS_PER_S
 #define MAX_INTERVAL_NS (3600 * SP_NS_PER_S)
 
-#define SAY SP_AGENT_FILE_SAY
-
 struct remote {
+	struct sp_agent_config *c;
 	struct sp_agent_remote *remote;
 	struct label {
 		char name[MAX_NAME + 1], value[MAX_VALUE + 1];
@@ -32,46 +31,51 @@ struct remote {
 	size_t n_labels;
 };
 
-static int take_url(struct sp_agent_file *f, void *arg)
+static int take_url(struct sp_yaml *y, void *arg)
 {
-	struct sp_agent_remote *t = ((struct remote *)arg)->remote;
-	int r = sp_agent_file_keep(f, "a URL", SP_POST_URL_MAX, &t->url);
+	struct remote *t = arg;
+	int r = sp_agent_file_keep(y, t->c, "a URL", SP_POST_URL_MAX, &t->remote->url);
 
-	if (r == 0 && sp_post_url_check(t->url) < 0)
-		return SAY(f, f->event.start_mark, "url: %s", sp_error_text(-EINVAL));
+	if (r == 0 && sp_post_url_check(t->remote->url) < 0)
+		return SP_YAML_FAIL(y, y->event.start_mark, "url: %s", sp_error_text(-EINVAL));
 	return r;
 }
 
-static int take_interval(struct sp_agent_file *f, void *arg)
+static int take_interval(struct sp_yaml *y, void *arg)
 {
 	struct sp_agent_remote *t = ((struct remote *)arg)->remote;
-	int r = sp_agent_file_check_scalar(f, "a time");
+	int r = sp_yaml_check_text(y, "a time");
 
 	if (r < 0)
 		return r;
-	if (sp_parse_duration(sp_agent_file_scalar(f), &t->interval_ns) < 0 || t->interval_ns < MIN_INTERVAL_NS ||
+	if (sp_parse_duration(sp_yaml_text(y), &t->interval_ns) < 0 || t->interval_ns < MIN_INTERVAL_NS ||
 	    t->interval_ns > MAX_INTERVAL_NS)
-		return SAY(f, f->event.start_mark, "interval: '%s' is not a time of 1s to 1h", sp_agent_file_scalar(f));
+		return SP_YAML_FAIL(y, y->event.start_mark, "interval: '%s' is not a time of 1s to 1h",
+				    sp_yaml_text(y));
 	return 0;
 }
 
-static int take_path(struct sp_agent_file *f, const char **ret_path)
+static int take_path(struct sp_yaml *y, const struct remote *t, const char **ret_path)
 {
-	int r = sp_agent_file_keep(f, "the path of a file", MAX_PATH, ret_path);
+	int r = sp_agent_file_keep(y, t->c, "the path of a file", MAX_PATH, ret_path);
 
 	if (r == 0 && **ret_path != '/')
-		return SAY(f, f->event.start_mark, "'%s' does not begin with a /", *ret_path);
+		return SP_YAML_FAIL(y, y->event.start_mark, "'%s' does not begin with a /", *ret_path);
 	return r;
 }
 
-static int take_authorization(struct sp_agent_file *f, void *arg)
+static int take_authorization(struct sp_yaml *y, void *arg)
 {
-	return take_path(f, &((struct remote *)arg)->remote->authorization_file);
+	struct remote *t = arg;
+
+	return take_path(y, t, &t->remote->authorization_file);
 }
 
-static int take_ca(struct sp_agent_file *f, void *arg)
+static int take_ca(struct sp_yaml *y, void *arg)
 {
-	return take_path(f, &((struct remote *)arg)->remote->ca_file);
+	struct remote *t = arg;
+
+	return take_path(y, t, &t->remote->ca_file);
 }
 
 static bool is_label_name(const char *name)
@@ -86,34 +90,34 @@ static bool is_label(const struct label *l, const char *text)
 	return is_label_name(l->name) && strlen(text) <= strlen(l->name) + 1 + MAX_VALUE && *l->value;
 }
 
-static int take_label(struct sp_agent_file *f, void *arg)
+static int take_label(struct sp_yaml *y, void *arg)
 {
 	struct remote *t = arg;
 	struct label *l = &t->labels[t->n_labels];
-	int r = sp_agent_file_check_scalar(f, "NAME=VALUE");
+	int r = sp_yaml_check_text(y, "NAME=VALUE");
 	const char *text, *equals;
 
 	if (r < 0)
 		return r;
-	text = sp_agent_file_scalar(f);
+	text = sp_yaml_text(y);
 	equals = strchrnul(text, '=');
 	snprintf(l->name, sizeof(l->name), "%.*s", (int)SP_MIN(equals - text, MAX_NAME + 1), text);
 	snprintf(l->value, sizeof(l->value), "%s", *equals ? equals + 1 : "");
 	if (equals - text > MAX_NAME || !is_label(l, text))
-		return SAY(f, f->event.start_mark, "'%s' is not a label such as job=soprof", text);
+		return SP_YAML_FAIL(y, y->event.start_mark, "'%s' is not a label such as job=soprof", text);
 	for (size_t i = 0; i < t->n_labels; i++)
 		if (!strcmp(t->labels[i].name, l->name))
-			return SAY(f, f->event.start_mark, "label %s is there twice", l->name);
+			return SP_YAML_FAIL(y, y->event.start_mark, "label %s is there twice", l->name);
 	t->n_labels++;
 	return 0;
 }
 
-static int take_labels(struct sp_agent_file *f, void *arg)
+static int take_labels(struct sp_yaml *y, void *arg)
 {
-	return sp_agent_file_list(f, "a list of labels", MAX_LABELS, take_label, arg);
+	return sp_yaml_items(y, "a list of labels", MAX_LABELS, take_label, arg);
 }
 
-static const struct sp_agent_file_key keys[] = {
+static const struct sp_yaml_key keys[] = {
     {"url", take_url},    {"interval", take_interval}, {"authorization-file", take_authorization},
     {"ca-file", take_ca}, {"labels", take_labels},     {0},
 };
@@ -136,7 +140,7 @@ static void label_default(struct remote *t, const char *name, const char *value)
 	t->n_labels++;
 }
 
-static int labels_keep(struct sp_agent_file *f, struct remote *t)
+static int labels_keep(struct sp_yaml *y, struct remote *t)
 {
 	SP_FREE struct sp_labels *text = calloc(1, sizeof(*text));
 	char host[HOST_NAME_MAX + 1] = "";
@@ -149,8 +153,8 @@ static int labels_keep(struct sp_agent_file *f, struct remote *t)
 	qsort(t->labels, t->n_labels, sizeof(*t->labels), by_name);
 	for (size_t i = 0; r == 0 && i < t->n_labels; i++)
 		r = sp_label_add(text, t->labels[i].name, t->labels[i].value);
-	t->remote->labels = r == 0 ? sp_agent_config_keep(&f->args->config, text->text) : NULL;
-	return t->remote->labels ? 0 : sp_fail(-ENOMEM, "%s", f->name);
+	t->remote->labels = r == 0 ? sp_agent_config_keep(t->c, text->text) : NULL;
+	return t->remote->labels ? 0 : sp_fail(-ENOMEM, "%s", y->name);
 }
 
 static bool is_there(const struct sp_agent_config *c, const char *url)
@@ -166,31 +170,32 @@ static bool is_there(const struct sp_agent_config *c, const char *url)
 	return false;
 }
 
-static int take_remote(struct sp_agent_file *f, void *config)
+static int take_remote(struct sp_yaml *y, void *config)
 {
 	struct sp_agent_config *c = config;
 	struct sp_agent_remote *to = &c->remotes[c->n_remotes];
 	SP_FREE struct remote *t = calloc(1, sizeof(*t));
-	yaml_mark_t mark = f->event.start_mark;
+	yaml_mark_t mark = y->event.start_mark;
 	int r;
 
 	if (!t)
-		return sp_fail(-ENOMEM, "%s", f->name);
+		return sp_fail(-ENOMEM, "%s", y->name);
 	*to = (struct sp_agent_remote){.interval_ns = DEFAULT_INTERVAL_NS};
+	t->c = c;
 	t->remote = to;
-	r = sp_agent_file_mapping(f, "remote-write", keys, t);
+	r = sp_yaml_keys(y, "remote-write", keys, t);
 	if (r < 0)
 		return r;
 	if (!to->url)
-		return SAY(f, mark, "remote-write: a target has no url");
+		return SP_YAML_FAIL(y, mark, "remote-write: a target has no url");
 	if (is_there(c, to->url))
-		return SAY(f, mark, "remote-write: %s is there twice", to->url);
-	r = labels_keep(f, t);
+		return SP_YAML_FAIL(y, mark, "remote-write: %s is there twice", to->url);
+	r = labels_keep(y, t);
 	c->n_remotes += r == 0;
 	return r;
 }
 
-int sp_agent_file_remotes(struct sp_agent_file *f, void *config)
+int sp_agent_file_remotes(struct sp_yaml *y, void *config)
 {
-	return sp_agent_file_list(f, "remote-write", SP_AGENT_MAX_REMOTES, take_remote, config);
+	return sp_yaml_items(y, "remote-write", SP_AGENT_MAX_REMOTES, take_remote, config);
 }

@@ -2,7 +2,7 @@
 /* agent_values.c: the keys that the configuration file has beside the options. */
 #include "cmd/agent/agent_alerts.h"
 
-const struct sp_agent_file_key sp_agent_file_values[] = {
+const struct sp_yaml_key sp_agent_file_values[] = {
     {"remote-write", sp_agent_file_remotes},
     {"alerts", sp_agent_alerts_take},
     {"alert-to", sp_agent_alert_to_take},

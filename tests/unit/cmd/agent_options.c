@@ -201,7 +201,7 @@ static void test_alerts(void **state)
 	bad("alerts:\n  - rule: \"library lib* shre > 3%\"\n", "", ":2:25: expected share, total or cpu, not 'shre'");
 	bad("alerts:\n  - rule: \"library lib* \\x73hre > 3%\"\n", "",
 	    ":2:11: expected share, total or cpu, not 'shre'");
-	bad("alerts: lost > 1%\n", "", ":1:9: expected alerts: a list");
+	bad("alerts: lost > 1%\n", "", ":1:9: alerts: expected a list");
 	bad("alerts:\n  - lost > 1%\n  - lost > 1%\n", "", ":3:5: two alerts are called 'lost > 1%'");
 	bad("alerts:\n  - {name: x}\n", "", ":2:5: an alert without a rule");
 	bad("alerts:\n  - {rul: x}\n", "", ":2:6: an alert has no 'rul'; did you mean rule?");
@@ -261,8 +261,8 @@ static void test_refused(void **state)
 	bad("store: {a: b}\n", "", ":1:8: expected a value, or a list of them");
 	bad("exclude: [[a]]\n", "", ":1:11: expected a value of the list");
 	bad("frequency: 3\nfrequency: 4\n", "", ":2:1: frequency is there twice");
-	bad("- a\n", "", ":1:1: expected lines of OPTION: VALUE");
-	bad("hello\n", "", ":1:1: expected lines of OPTION: VALUE");
+	bad("- a\n", "", ":1:1: the file: expected lines of NAME: VALUE");
+	bad("hello\n", "", ":1:1: the file: expected lines of NAME: VALUE");
 	bad("store: &a /x\n", "", ":1:8: anchors and aliases are not for this file");
 	bad("store: *a\n", "", ":1:8: anchors and aliases are not for this file");
 	bad("---\n---\n", "", ":2:1: a second document");

@@ -89,7 +89,8 @@ static void test_nothing(void **state)
 static void test_refused(void **state)
 {
 	(void)state;
-	bad("tls: 1\n", ":1:1: tls: there are tls_server_config, basic_auth_users, http_server_config");
+	bad("tls: 1\n", ":1:1: the file has no 'tls'; did you mean tls_server_config?");
+	bad("x: 1\n", ":1:1: the file has no 'x'; there are tls_server_config, basic_auth_users, http_server_config");
 	bad("- a\n", ":1:1: the file: expected lines of NAME: VALUE");
 	bad("basic_auth_users: x\n", ":1:19: basic_auth_users: expected lines of NAME: VALUE");
 	bad("basic_auth_users:\n  alice: secret\n", ":2:10: alice: not a hash of bcrypt, as htpasswd -nB makes it");
@@ -101,8 +102,9 @@ static void test_refused(void **state)
 	bad("tls_server_config:\n  cert_file: a\n", ":1:1: TLS needs cert_file and key_file");
 	bad("tls_server_config:\n  cert_file: [a]\n", ":2:14: expected a value");
 	bad("tls_server_config:\n  cert_file: ''\n", ":2:14: a file without a name");
-	bad("tls_server_config:\n  cipher_suites: [x]\n", ":2:3: cipher_suites: there are cert_file, key_file, "
-							  "client_ca_file, client_auth_type, min_version, max_version");
+	bad("tls_server_config:\n  cipher_suites: [x]\n",
+	    ":2:3: tls_server_config has no 'cipher_suites'; there are cert_file, key_file, "
+	    "client_ca_file, client_auth_type, min_version, max_version");
 	bad("tls_server_config: {cert_file: a, key_file: b, min_version: TLS14}\n",
 	    ":1:61: 'TLS14' is none of TLS10, TLS11, TLS12, TLS13");
 	bad("tls_server_config: {cert_file: a, key_file: b, min_version: TLS13, max_version: TLS12}\n",
@@ -121,9 +123,12 @@ static void test_refused(void **state)
 	bad("http_server_config: {headers: {X-Frame-Options: \"a\\r\\nb: c\"}}\n",
 	    ":1:49: a character that cannot be in a header");
 	bad("http_server_config: {http2: perhaps}\n", ":1:29: 'perhaps' is none of true, false");
-	bad("a: [\n", ":2:1: did not find expected node content while parsing a flow node");
-	bad("---\n---\nx: y\n", ":3:1: a second document");
-	bad("x: *y\n", ":1:4: found undefined alias");
+	bad("http_server_config: {headers: {X-Frame-Options: deny, x-frame-options: deny}}\n",
+	    ":1:55: x-frame-options is there twice");
+	bad("http_server_config: {\n", ":2:1: did not find expected node content while parsing a flow node");
+	bad("---\n---\nx: y\n", ":2:1: a second document");
+	bad("basic_auth_users: *y\n", ":1:19: anchors and aliases are not for this file");
+	bad("basic_auth_users: &y {}\n", ":1:19: anchors and aliases are not for this file");
 }
 
 /* Files are relative to the configuration; a missing one is an error at its place. */
