@@ -16,7 +16,7 @@
 #include "agent/config.h"
 #include <stdio.h>
 
-struct sp_profile;
+struct sp_agent_asked;
 struct sp_server;
 
 /* Callbacks, called from sp_server_dispatch(). */
@@ -25,11 +25,11 @@ struct sp_server_owner {
 	/* Writes name=value lines (see `soprof status`), with sp_line_put() of request.h. */
 	int (*status)(void *arg, FILE *out);
 	/*
-	 * Asks for the current window of a source with names, for requests whose range reaches now, at most once a
-	 * second. 0: the owner calls sp_server_current_came(), later. A negative errno: there is none. NULL: there is
+	 * Asks for the current window of a source with names, as sp_agent_current() does, for requests whose range
+	 * reaches now, at most once a second. A negative errno: there is none, and it will not come. NULL: there is
 	 * never one.
 	 */
-	int (*current)(void *arg, const char *source);
+	int (*current)(void *arg, const char *source, const struct sp_agent_asked *asked);
 };
 
 /*
@@ -56,9 +56,6 @@ void sp_server_cancel(struct sp_server *s, struct sp_client *c);
 
 /* After a reload; the path does not change. */
 void sp_server_configure(struct sp_server *s, const struct sp_agent_config *c);
-
-/* The window that owner.current() was asked for, or why there is none. The profile stays the owner's. */
-void sp_server_current_came(struct sp_server *s, int r, const struct sp_profile *p, const struct sp_store_window *w);
 
 int sp_server_fd(const struct sp_server *s);
 int sp_server_timeout_ms(const struct sp_server *s); /* -1 = none */

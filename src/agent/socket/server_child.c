@@ -3,8 +3,9 @@
  * server_child.c: starts and ends the processes that answer requests: this program, executed again.
  *
  * They are executed, not forked: the agent's memory may hold other users' rows, and SQLite forbids to use connections
- * after fork(2). Their input is a memory file.
+ * after fork(2). Their input is a memory file, with the current window as pprof, which is written and read anyway.
  */
+#include "agent/agent.h"
 #include "agent/exec/program.h"
 #include "agent/log.h"
 #include "agent/socket/server_priv.h"
@@ -71,20 +72,21 @@ static void take_current(struct sp_server *s, int r, const struct sp_profile *p,
 	sp_error_clear();
 }
 
-void sp_server_current_came(struct sp_server *s, int r, const struct sp_profile *p, const struct sp_store_window *w)
+static void current_came(void *server, int r, const struct sp_profile *p, const struct sp_store_window *w)
 {
-	take_current(s, r, p, w);
-	sp_server_queries_start(s);
+	take_current(server, r, p, w);
+	sp_server_queries_start(server);
 }
 
 void sp_server_current_ask(struct sp_server *s, const char *source)
 {
+	const struct sp_agent_asked asked = {.came = current_came, .arg = s};
 	int r;
 
 	drop_current(s);
 	snprintf(s->current_source, sizeof(s->current_source), "%s", source);
 	s->is_current_asked = true;
-	r = s->owner.current(s->owner.arg, s->current_source);
+	r = s->owner.current(s->owner.arg, s->current_source, &asked);
 	if (r < 0)
 		take_current(s, r, NULL, NULL);
 }

@@ -268,16 +268,9 @@ static bool samples_and_stores(void *arg)
 	return s.started_wall_ns && !*s.store_error;
 }
 
-static void current_came(void *arg, int r, const struct sp_profile *p, const struct sp_store_window *w)
+static int current(void *arg, const char *source, const struct sp_agent_asked *asked)
 {
-	sp_server_current_came(((struct run *)arg)->server, r, p, w);
-}
-
-static int current(void *arg, const char *source)
-{
-	const struct sp_agent_asked asked = {.came = current_came, .arg = arg};
-
-	return sp_agent_current(((struct run *)arg)->agent, source, &asked);
+	return sp_agent_current(((struct run *)arg)->agent, source, asked);
 }
 
 /* --- beginning and end --- */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NAME = 128, MAX_ARGUMENT = 1000, MAX_PATH = 1000, MAX_LABEL_NAME = 64, MAX_LABEL_VALUE = 250 };
+enum { MAX_NAME = 128, MAX_ARGUMENT = 1000, MAX_LABEL_NAME = 64, MAX_LABEL_VALUE = 250 };
 
 struct taking {
 	struct sp_agent_config *c;
@@ -84,28 +84,18 @@ static int take_managers(struct sp_yaml *y, void *arg)
 	return sp_yaml_items(y, "alertmanager", SP_ALERT_MANAGERS, take_manager, t);
 }
 
-static int take_path(struct sp_yaml *y, const struct taking *t, const char *what, const char **ret_path)
-{
-	yaml_mark_t mark = y->event.start_mark;
-	int r = sp_agent_file_keep(y, t->c, "a file's path", MAX_PATH, ret_path);
-
-	if (r == 0 && **ret_path != '/')
-		return SP_YAML_FAIL(y, mark, "%s: '%s' does not begin with a /", what, *ret_path);
-	return r;
-}
-
 static int take_authorization(struct sp_yaml *y, void *arg)
 {
 	struct taking *t = arg;
 
-	return take_path(y, t, "authorization-file", &t->to->authorization_file);
+	return sp_agent_file_keep_path(y, t->c, "authorization-file", &t->to->authorization_file);
 }
 
 static int take_ca(struct sp_yaml *y, void *arg)
 {
 	struct taking *t = arg;
 
-	return take_path(y, t, "ca-file", &t->to->ca_file);
+	return sp_agent_file_keep_path(y, t->c, "ca-file", &t->to->ca_file);
 }
 
 /* What an alert says of its places counts; what it does not say is as alert-to says. */
@@ -158,16 +148,15 @@ static int take_name(struct sp_yaml *y, void *arg)
 	return sp_agent_file_keep(y, t->c, "a name", MAX_NAME, &t->alert->name);
 }
 
-/* As Prometheus has label names; those that are the alert's own are not for others. */
-static bool is_label_name(const char *name)
+/* Those that are the alert's own are not for others. */
+static bool is_own_label(const char *name)
 {
 	static const char *const own[] = {"alertname", "library", "function", "process", "cgroup"};
 
 	for (size_t i = 0; i < SP_COUNT(own); i++)
 		if (!strcmp(own[i], name))
-			return false;
-	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == strlen(name) &&
-	       !(*name >= '0' && *name <= '9') && strncmp(name, "__", 2) != 0;
+			return true;
+	return false;
 }
 
 static int take_label(struct sp_yaml *y, const char *name, void *arg)
@@ -179,7 +168,7 @@ static int take_label(struct sp_yaml *y, const char *name, void *arg)
 
 	if (n == SP_ALERT_LABELS)
 		return SP_YAML_FAIL(y, y->key_at, "labels: more than %d", SP_ALERT_LABELS);
-	if (!*name || strlen(name) > MAX_LABEL_NAME || !is_label_name(name))
+	if (strlen(name) > MAX_LABEL_NAME || !sp_agent_file_is_label(name) || is_own_label(name))
 		return SP_YAML_FAIL(y, y->key_at, "labels: '%s' cannot be a label's name here", name);
 	alert->labels[n].name = sp_agent_config_keep(t->c, name);
 	if (!alert->labels[n].name)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LIST_BYTES = 16384 };
+enum { MAX_LIST_BYTES = 16384, MAX_PATH = 3000 };
 
 int sp_agent_file_keep(struct sp_yaml *y, struct sp_agent_config *c, const char *wanted, size_t max,
 		       const char **ret_text)
@@ -24,6 +24,22 @@ int sp_agent_file_keep(struct sp_yaml *y, struct sp_agent_config *c, const char 
 		return sp_fail(-ENOMEM, "%s", y->name);
 	*ret_text = kept;
 	return 0;
+}
+
+int sp_agent_file_keep_path(struct sp_yaml *y, struct sp_agent_config *c, const char *what, const char **ret_path)
+{
+	int r = sp_agent_file_keep(y, c, "a file's path", MAX_PATH, ret_path);
+
+	if (r == 0 && **ret_path != '/')
+		return SP_YAML_FAIL(y, y->event.start_mark, "%s: '%s' does not begin with a /", what, *ret_path);
+	return r;
+}
+
+bool sp_agent_file_is_label(const char *name)
+{
+	const char *letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+	return *name && (*name < '0' || *name > '9') && strncmp(name, "__", 2) != 0 && !name[strspn(name, letters)];
 }
 
 /* --- options --- */

@@ -16,6 +16,11 @@
 int sp_agent_file_keep(struct sp_yaml *y, struct sp_agent_config *c, const char *wanted, size_t max,
 		       const char **ret_text);
 
+/* The same of a path, which has to begin with a /; what: the key. */
+int sp_agent_file_keep_path(struct sp_yaml *y, struct sp_agent_config *c, const char *what, const char **ret_path);
+/* As Prometheus has names of labels. */
+bool sp_agent_file_is_label(const char *name);
+
 /* Keys of the file that are no options of the command line. arg is the struct sp_agent_config. */
 extern const struct sp_yaml_key sp_agent_file_values[];
 int sp_agent_file_remotes(struct sp_yaml *y, void *config);

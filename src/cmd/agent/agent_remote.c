@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_LABELS = 8, MAX_PATH = 3000, MAX_NAME = 63, MAX_VALUE = 255, NAME = 256 };
+enum { MAX_LABELS = 8, MAX_NAME = 63, MAX_VALUE = 255, NAME = 256 };
 #define DEFAULT_INTERVAL_NS (30 * SP_NS_PER_S)
 #define MIN_INTERVAL_NS SP_NS_PER_S
 #define MAX_INTERVAL_NS (3600 * SP_NS_PER_S)
@@ -55,39 +55,23 @@ static int take_interval(struct sp_yaml *y, void *arg)
 	return 0;
 }
 
-static int take_path(struct sp_yaml *y, const struct remote *t, const char **ret_path)
-{
-	int r = sp_agent_file_keep(y, t->c, "the path of a file", MAX_PATH, ret_path);
-
-	if (r == 0 && **ret_path != '/')
-		return SP_YAML_FAIL(y, y->event.start_mark, "'%s' does not begin with a /", *ret_path);
-	return r;
-}
-
 static int take_authorization(struct sp_yaml *y, void *arg)
 {
 	struct remote *t = arg;
 
-	return take_path(y, t, &t->remote->authorization_file);
+	return sp_agent_file_keep_path(y, t->c, "authorization-file", &t->remote->authorization_file);
 }
 
 static int take_ca(struct sp_yaml *y, void *arg)
 {
 	struct remote *t = arg;
 
-	return take_path(y, t, &t->remote->ca_file);
-}
-
-static bool is_label_name(const char *name)
-{
-	const char *letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-
-	return *name && (*name < '0' || *name > '9') && strncmp(name, "__", 2) != 0 && !name[strspn(name, letters)];
+	return sp_agent_file_keep_path(y, t->c, "ca-file", &t->remote->ca_file);
 }
 
 static bool is_label(const struct label *l, const char *text)
 {
-	return is_label_name(l->name) && strlen(text) <= strlen(l->name) + 1 + MAX_VALUE && *l->value;
+	return sp_agent_file_is_label(l->name) && strlen(text) <= strlen(l->name) + 1 + MAX_VALUE && *l->value;
 }
 
 static int take_label(struct sp_yaml *y, void *arg)

@@ -151,7 +151,6 @@ static void verdict(struct sp_doctor *d)
 				     : d->can_sample || d->can_own ? SP_DOCTOR_PARTLY
 								   : SP_DOCTOR_NO;
 
-	d->group = "All in all";
 	sp_doctor_add(d, "essential", "whole stacks of all", state, "%s", verdict_words(d));
 	if (state == SP_DOCTOR_YES)
 		return;
@@ -161,24 +160,23 @@ static void verdict(struct sp_doctor *d)
 		sp_doctor_cure(d, "%s", geteuid() ? "run it as root, with sudo" : "see what is refused above");
 }
 
+static const struct {
+	const char *group;
+	void (*examine)(struct sp_doctor *d);
+} parts[] = {
+    {"User", sp_doctor_user}, /* first: the others ask what it finds */
+    {"Machine", sp_doctor_machine},  {"Sampling", sp_doctor_bpf},   {"Sampling", sp_doctor_perf},
+    {"Sampling", sp_doctor_recipes}, {"Sampling", sp_doctor_files}, {"Names and tables", sp_doctor_names},
+    {"Probes", sp_doctor_probes},    {"Agent", sp_doctor_agent}, /* these two use the other answers */
+    {"All in all", verdict},
+};
+
 static void examine(struct sp_doctor *d)
 {
-	d->group = "User";
-	sp_doctor_user(d);
-	d->group = "Machine";
-	sp_doctor_machine(d);
-	d->group = "Sampling";
-	sp_doctor_bpf(d);
-	sp_doctor_perf(d);
-	sp_doctor_recipes(d);
-	sp_doctor_files(d);
-	d->group = "Names and tables";
-	sp_doctor_names(d);
-	d->group = "Probes";
-	sp_doctor_probes(d);
-	d->group = "Agent";
-	sp_doctor_agent(d);
-	verdict(d);
+	for (size_t i = 0; i < SP_COUNT(parts); i++) {
+		d->group = parts[i].group;
+		parts[i].examine(d);
+	}
 	sp_error_clear();
 }
 

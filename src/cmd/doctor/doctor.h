@@ -56,7 +56,7 @@ void sp_doctor_done(struct sp_doctor *d);
 const char *sp_doctor_errno(int r);
 bool sp_doctor_has(const struct sp_doctor *d, int capability);
 
-void sp_doctor_user(struct sp_doctor *d); /* first: the others ask what it finds */
+void sp_doctor_user(struct sp_doctor *d);
 void sp_doctor_machine(struct sp_doctor *d);
 void sp_doctor_bpf(struct sp_doctor *d);
 void sp_doctor_perf(struct sp_doctor *d);
@@ -64,7 +64,7 @@ void sp_doctor_recipes(struct sp_doctor *d);
 void sp_doctor_files(struct sp_doctor *d); /* those of other processes */
 void sp_doctor_names(struct sp_doctor *d);
 void sp_doctor_probes(struct sp_doctor *d);
-void sp_doctor_agent(struct sp_doctor *d); /* last: it uses the other answers */
+void sp_doctor_agent(struct sp_doctor *d);
 
 /* width 0: lines are as long as they are. */
 /* Words from this column on, where the cursor is, within the width (0 = none); a longer one is broken. Ends the line.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* answer.c: what clients get from a store with known rows and from a current window, by their rights. */
+#include "agent/agent.h"
 #include "serving.h"
 
 enum { STRANGER_UID = 54321 };
@@ -144,11 +145,13 @@ static void test_query(void **state)
 /* --- the current window --- */
 static uint64_t current_number, n_answered_first; /* other requests, before it comes */
 static bool is_asked;
+static struct sp_agent_asked whom;
 
-static int current(void *arg, const char *source)
+static int current(void *arg, const char *source, const struct sp_agent_asked *asked)
 {
 	(void)arg;
 	is_asked = !strcmp(source, "cpu");
+	whom = *asked;
 	return is_asked ? 0 : -ENOENT;
 }
 
@@ -166,7 +169,7 @@ static bool current_turn(void)
 	if (!p)
 		p = window(1000, 50);
 	is_asked = false;
-	sp_server_current_came(served, 0, p, &w);
+	whom.came(whom.arg, 0, p, &w);
 	return false;
 }
 

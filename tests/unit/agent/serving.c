@@ -24,7 +24,7 @@ static void end(int signal)
 	ended = 1;
 }
 
-int (*owner_current)(void *arg, const char *source);
+int (*owner_current)(void *arg, const char *source, const struct sp_agent_asked *asked);
 bool (*owner_turn)(void);
 
 /* The exit code says whether it used CPU time while it should have waited. */

@@ -38,7 +38,7 @@ extern pid_t server_pid;          /* 0 = none runs */
 int status(void *arg, FILE *out); /* the owner's */
 /* The owner's current(); NULL: no current window. To be set before begin(); it is brought by owner_turn(), which the
  * loop calls, and soon again while it says true. */
-extern int (*owner_current)(void *arg, const char *source);
+extern int (*owner_current)(void *arg, const char *source, const struct sp_agent_asked *asked);
 extern bool (*owner_turn)(void);
 
 extern struct sp_server *served; /* in the child */
