@@ -2,13 +2,13 @@
 #include "profile/diff.h"
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "profile/identity.h"
 #include "profile/priv.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- a diff --- */
 static void diff_row_count(struct sp_diff *d, const struct sp_row *row, int side)
@@ -17,18 +17,11 @@ static void diff_row_count(struct sp_diff *d, const struct sp_row *row, int side
 	d->n_samples[side] += (double)row->values[SP_DIFF_OLD_SAMPLES + side];
 }
 
-static int compare_words(const void *left, const void *right)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 static size_t words_distinct(uint32_t *words, size_t n)
 {
 	size_t words_distinct = 0;
 
-	qsort(words, n, sizeof(*words), compare_words);
+	qsort(words, n, sizeof(*words), sp_compare_u32);
 	for (size_t i = 0; i < n; i++)
 		words_distinct += i == 0 || words[i] != words[i - 1];
 	return words_distinct;

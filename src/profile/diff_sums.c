@@ -2,6 +2,7 @@
 /* diff_sums.c: sums of a joined profile's rows by library, function or stack, and the variances of these sums. */
 #include "base/intern.h"
 #include "base/mem.h"
+#include "profile/frames.h"
 #include "profile/identity.h"
 #include "profile/priv.h"
 
@@ -73,9 +74,9 @@ static struct group group_of_frame(const struct group_sums *f, uint32_t number)
 static struct group group_of_row(const struct group_sums *f, uint32_t number)
 {
 	const struct sp_row *row = sp_profile_row(f->p, number);
-	uint32_t n = sp_profile_stack(f->p, row->user).n_frames + sp_profile_stack(f->p, row->kernel).n_frames;
 
-	return n == 0 ? (struct group){.none = true} : (struct group){.id = row->user, .second_id = row->kernel};
+	return sp_profile_frames(f->p, row).n == 0 ? (struct group){.none = true}
+						   : (struct group){.id = row->user, .second_id = row->kernel};
 }
 
 static int map_items(struct group_sums *f)
@@ -108,16 +109,15 @@ static int row_group_add(struct group_sums *f, uint32_t group)
 static int row_groups_find(struct group_sums *f, uint32_t number)
 {
 	const struct sp_row *row = sp_profile_row(f->p, number);
-	const struct sp_stack stacks[] = {sp_profile_stack(f->p, row->kernel), sp_profile_stack(f->p, row->user)};
+	const struct sp_frames frames = sp_profile_frames(f->p, row);
 	int r = 0;
 
 	f->n_row_groups = 0;
 	f->visit++;
 	if (f->by == SP_DIFF_BY_STACK)
 		return row_group_add(f, f->of_item[number]);
-	for (size_t s = 0; s < SP_COUNT(stacks); s++)
-		for (uint32_t i = 0; i < stacks[s].n_frames && r == 0; i++)
-			r = row_group_add(f, f->of_item[stacks[s].frames[i]]);
+	for (size_t i = 0; i < frames.n && r == 0; i++)
+		r = row_group_add(f, f->of_item[sp_frames_at(&frames, i)]);
 	return r == 0 && f->n_row_groups == 0 ? row_group_add(f, 0) : r;
 }
 

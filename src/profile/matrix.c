@@ -4,11 +4,11 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "profile/frames.h"
 #include "profile/identity.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The identity of a cell. Interned, so without padding. */
 struct cell_identity {
@@ -24,9 +24,6 @@ struct matrix_builder {
 	struct sp_cell *cells; /* by number */
 	size_t capacity;
 	uint32_t *counted_in; /* by library: row + 1 of the profile that was counted last */
-	uint32_t *stack;      /* the frames of a sample, leaf first */
-	size_t stack_capacity;
-	uint32_t n_stack;
 };
 
 static int cell_add(struct matrix_builder *c, struct cell_identity place, bool is_leaf, const struct sp_row *row)
@@ -49,57 +46,40 @@ static int cell_add(struct matrix_builder *c, struct cell_identity place, bool i
 	return 0;
 }
 
-/* Kernel frames stand above user frames. */
-static int matrix_stack_set(struct matrix_builder *c, const struct sp_row *row)
-{
-	struct sp_stack kernel = sp_profile_stack(c->p, row->kernel), user = sp_profile_stack(c->p, row->user);
-	size_t n = (size_t)kernel.n_frames + user.n_frames;
-
-	if (n > UINT32_MAX)
-		return -EINVAL;
-	int r = sp_grow(&c->stack, &c->stack_capacity, n, sizeof(*c->stack));
-	if (r < 0)
-		return r;
-	if (kernel.n_frames > 0)
-		memcpy(c->stack, kernel.frames, kernel.n_frames * sizeof(*c->stack));
-	if (user.n_frames > 0)
-		memcpy(c->stack + kernel.n_frames, user.frames, user.n_frames * sizeof(*c->stack));
-	c->n_stack = (uint32_t)n;
-	return 0;
-}
-
 /* The cell of the run of `library` that begins at frame `at`. */
-static struct cell_identity cell_of_run(const struct matrix_builder *c, uint32_t at, uint32_t library)
+static struct cell_identity cell_of_run(const struct matrix_builder *c, const struct sp_frames *frames, size_t at,
+					uint32_t library)
 {
 	struct cell_identity place = {.library = library};
-	uint32_t lowest = at;
+	size_t lowest = at;
 
-	for (; at < c->n_stack && place.caller == 0; at++) {
-		uint32_t here = c->same.library_of[c->stack[at]];
+	for (; at < frames->n && place.caller == 0; at++) {
+		uint32_t here = c->same.library_of[sp_frames_at(frames, at)];
 		if (here == library)
 			lowest = at;
 		else
 			place.caller = here;
 	}
 	if (c->entries && library != 0)
-		place.entry = c->same.function_of[c->stack[lowest]];
+		place.entry = c->same.function_of[sp_frames_at(frames, lowest)];
 	return place;
 }
 
 static int matrix_row_add(struct matrix_builder *c, uint32_t number)
 {
 	const struct sp_row *row = sp_profile_row(c->p, number);
+	const struct sp_frames frames = sp_profile_frames(c->p, row);
 	uint32_t last = UINT32_MAX;
-	int r = matrix_stack_set(c, row);
+	int r = 0;
 
-	if (r == 0 && c->n_stack == 0)
+	if (frames.n == 0)
 		return cell_add(c, (struct cell_identity){0}, true, row);
-	for (uint32_t i = 0; i < c->n_stack && r == 0; i++) {
-		uint32_t library = c->same.library_of[c->stack[i]];
+	for (size_t i = 0; i < frames.n && r == 0; i++) {
+		uint32_t library = c->same.library_of[sp_frames_at(&frames, i)];
 		if (library == last || c->counted_in[library] == number + 1)
 			continue;
 		c->counted_in[library] = number + 1;
-		r = cell_add(c, cell_of_run(c, i, library), i == 0, row);
+		r = cell_add(c, cell_of_run(c, &frames, i, library), i == 0, row);
 		last = library;
 	}
 	return r;
@@ -158,7 +138,6 @@ int sp_matrix_new(const struct sp_profile *p, uint32_t value, bool entries, stru
 	sp_intern_free(c.identities);
 	free(c.cells);
 	free(c.counted_in);
-	free(c.stack);
 	return r;
 }
 

@@ -4,11 +4,11 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "profile/frames.h"
 #include "profile/identity.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The identity of a group. Interned, so without padding. */
 struct group {
@@ -129,22 +129,19 @@ static void count_total(struct totals_builder *f, uint32_t group, const struct w
 	sp_saturating_add(&f->rows[group].n_samples, w->samples);
 }
 
-/* A sample's stack, leaf first, is its kernel frames and then its user frames. */
 static void totals_add_frames(struct totals_builder *f, const struct sp_row *row, const struct weight *w)
 {
-	const struct sp_stack stacks[] = {sp_profile_stack(f->p, row->kernel), sp_profile_stack(f->p, row->user)};
-	bool have_leaf = false;
+	const struct sp_frames frames = sp_profile_frames(f->p, row);
 
-	for (size_t s = 0; s < SP_COUNT(stacks); s++)
-		for (uint32_t i = 0; i < stacks[s].n_frames; i++) {
-			uint32_t group = f->of_item[stacks[s].frames[i]];
-			f->has_rows[stacks[s].frames[i]] = true;
-			if (!have_leaf)
-				count_self(f, group, w);
-			have_leaf = true;
-			count_total(f, group, w);
-		}
-	if (!have_leaf) {
+	for (size_t i = 0; i < frames.n; i++) {
+		uint32_t frame = sp_frames_at(&frames, i), group = f->of_item[frame];
+
+		f->has_rows[frame] = true;
+		if (i == 0)
+			count_self(f, group, w);
+		count_total(f, group, w);
+	}
+	if (frames.n == 0) {
 		count_self(f, 0, w);
 		count_total(f, 0, w);
 	}
@@ -167,22 +164,21 @@ static int totals_add_pair(struct totals_builder *f, uint32_t caller, uint32_t c
 
 static int totals_add_callers(struct totals_builder *f, const struct sp_row *row, const struct weight *w)
 {
-	const struct sp_stack stacks[] = {sp_profile_stack(f->p, row->kernel), sp_profile_stack(f->p, row->user)};
+	const struct sp_frames frames = sp_profile_frames(f->p, row);
 	uint32_t here = 0;
-	bool have_leaf = false, have_pair = false;
+	bool have_pair = false;
 	int r = 0;
 
-	for (size_t s = 0; s < SP_COUNT(stacks); s++)
-		for (uint32_t i = 0; i < stacks[s].n_frames && r == 0; i++) {
-			uint32_t library = f->same.library_of[stacks[s].frames[i]];
-			/* frames of no known file are not a library: the caller is looked for below them */
-			if (have_leaf && library != 0 && library != here) {
-				r = totals_add_pair(f, library, here, !have_pair, w);
-				have_pair = true;
-			}
-			here = library != 0 ? library : here;
-			have_leaf = true;
+	for (size_t i = 0; i < frames.n && r == 0; i++) {
+		uint32_t library = f->same.library_of[sp_frames_at(&frames, i)];
+
+		/* frames of no known file are not a library: the caller is looked for below them */
+		if (i > 0 && library != 0 && library != here) {
+			r = totals_add_pair(f, library, here, !have_pair, w);
+			have_pair = true;
 		}
+		here = library != 0 ? library : here;
+	}
 	return r == 0 && !have_pair ? totals_add_pair(f, 0, here, true, w) : r;
 }
 

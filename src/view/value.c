@@ -20,30 +20,21 @@ static const char *value_name_of(const struct sp_profile *p, uint32_t value)
 	return *name ? name : "value";
 }
 
-/* The value that counts samples; the number of values: none does. */
-static uint32_t samples_of(const struct sp_profile *p)
-{
-	uint32_t i = 0, n = sp_profile_n_value_types(p);
-
-	while (i < n && strcmp(value_name_of(p, i), "samples") != 0)
-		i++;
-	return i;
-}
-
 uint32_t sp_value_default(const struct sp_profile *p, const struct sp_view *view)
 {
-	uint32_t value = sp_profile_default_value(p), samples = samples_of(p);
+	uint32_t value = sp_profile_default_value(p);
+	int samples = sp_profile_find_value(p, "samples", NULL);
 	bool is_of_bcc = !strcmp(view->name, "text") || !strcmp(view->name, "folded");
 	const char *unit = sp_profile_string(p, sp_profile_value_type(p, value)->unit);
 
-	return is_of_bcc && samples < sp_profile_n_value_types(p) && !strcmp(unit, "nanoseconds") ? samples : value;
+	return is_of_bcc && samples >= 0 && !strcmp(unit, "nanoseconds") ? (uint32_t)samples : value;
 }
 
 bool sp_value_has_samples(const struct sp_profile *p, uint32_t value)
 {
-	uint32_t samples = samples_of(p);
+	int samples = sp_profile_find_value(p, "samples", NULL);
 
-	return samples != value && samples < sp_profile_n_value_types(p);
+	return samples >= 0 && (uint32_t)samples != value;
 }
 
 static void put_others(const struct sp_profile *p, uint32_t value, FILE *out)
@@ -74,7 +65,7 @@ void sp_value_put(const struct sp_profile *p, uint32_t value, int64_t all, int64
 
 char *sp_value_text(const struct sp_profile *p, uint32_t value)
 {
-	uint32_t samples = samples_of(p);
+	uint32_t samples = sp_profile_samples_value(p);
 	int64_t all = 0, n_samples = 0;
 	char *text = NULL;
 	size_t size;

@@ -2,6 +2,8 @@
 #include "agent/alert/rule_sums.h"
 #include "base/mem.h"
 #include "profile/filter.h"
+#include "profile/frames.h"
+#include "profile/values.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,17 +22,6 @@ struct window_fold {
 };
 
 /* --- rows --- */
-static uint32_t cpu_value(const struct sp_profile *p)
-{
-	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++) {
-		const struct sp_value_type *type = sp_profile_value_type(p, i);
-		if (!strcmp(sp_profile_string(p, type->name), "cpu") &&
-		    !strcmp(sp_profile_string(p, type->unit), "nanoseconds"))
-			return i;
-	}
-	return UINT32_MAX;
-}
-
 static double compute_amount(const struct window_fold *f, const struct sp_row *row)
 {
 	return f->value == UINT32_MAX ? (double)sp_identity_samples(f->id, row) * f->ns_a_sample
@@ -105,14 +96,11 @@ static void add_amount(struct window_fold *f, uint32_t item, double amount, uint
 
 static void add_row_frames(struct window_fold *f, const struct sp_row *row, double amount, uint32_t stamp)
 {
-	const struct sp_stack stacks[] = {sp_profile_stack(f->p, row->kernel), sp_profile_stack(f->p, row->user)};
+	const struct sp_frames frames = sp_profile_frames(f->p, row);
+	size_t n = f->rule->value == SP_ALERT_RULE_TOTAL ? frames.n : SP_MIN(frames.n, 1U);
 
-	for (size_t s = 0; s < SP_COUNT(stacks); s++)
-		for (uint32_t i = 0; i < stacks[s].n_frames; i++) {
-			add_amount(f, find_item(f, stacks[s].frames[i]), amount, stamp);
-			if (f->rule->value != SP_ALERT_RULE_TOTAL)
-				return;
-		}
+	for (size_t i = 0; i < n; i++)
+		add_amount(f, find_item(f, sp_frames_at(&frames, i)), amount, stamp);
 }
 
 static void add_rows(struct window_fold *f)
@@ -273,7 +261,8 @@ int sp_rule_sums_of_window(const struct sp_profile *p, const struct sp_identity 
 			   const struct sp_alert_rule *rule, struct sp_rule_sums *ret_sums)
 {
 	struct sp_rule_sums t = {0};
-	struct window_fold f = {.p = p, .id = id, .rule = rule, .value = cpu_value(p), .t = &t};
+	struct window_fold f = {
+	    .p = p, .id = id, .rule = rule, .value = (uint32_t)sp_profile_find_value(p, "cpu", "nanoseconds"), .t = &t};
 	int r = 0;
 
 	f.ns_a_sample = w->rate_millihertz ? 1e12 / (double)w->rate_millihertz : 0;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "base/time.h"
+#include "profile/frames.h"
 #include "profile/identity.h"
 #include "store/totals.h"
 #include "view/svg/svg_colour.h"
@@ -97,9 +98,9 @@ int sp_api_events(const struct sp_api *a, const struct sp_api_ask *ask, struct s
 /* --- sums of rows: short ranges, and filtered ones --- */
 static uint32_t find_leaf(const struct sp_profile *p, const struct sp_row *row)
 {
-	struct sp_stack kernel = sp_profile_stack(p, row->kernel), user = sp_profile_stack(p, row->user);
+	const struct sp_frames frames = sp_profile_frames(p, row);
 
-	return kernel.n_frames ? kernel.frames[0] : user.n_frames ? user.frames[0] : 0;
+	return frames.n ? sp_frames_at(&frames, 0) : 0;
 }
 
 static int set_library(const struct sp_profile *p, uint32_t file, struct sp_store_chart_library *l)

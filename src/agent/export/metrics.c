@@ -6,6 +6,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/profile.h"
+#include "profile/values.h"
 #include "view/stop.h"
 #include <errno.h>
 #include <stdio.h>
@@ -109,31 +110,17 @@ static void count_samples(struct sp_metrics_source *s, const struct sp_profile *
 	}
 }
 
-/* Finds CPU time; sources of other events have none. */
-static bool find_cpu_value(const struct sp_profile *p, uint32_t *ret_value)
-{
-	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++) {
-		const struct sp_value_type *t = sp_profile_value_type(p, i);
-
-		*ret_value = i;
-		if (!strcmp(sp_profile_string(p, t->name), "cpu") &&
-		    !strcmp(sp_profile_string(p, t->unit), "nanoseconds"))
-			return true;
-	}
-	return false;
-}
-
 static void count_window(void *arg, const struct sp_profile *p, const struct sp_store_window *w)
 {
 	struct sp_metrics *m = arg;
 	struct sp_metrics_source *s = get_source(m, w->source);
-	uint32_t value;
+	int value = sp_profile_find_value(p, "cpu", "nanoseconds"); /* sources of other events have none */
 
 	if (s) {
 		count_samples(s, p);
 		s->last_end_ns = w->wall_ns + w->duration_ns;
 	}
-	if (find_cpu_value(p, &value) && sp_metrics_fold(m, p, w, value) < 0) {
+	if (value >= 0 && sp_metrics_fold(m, p, w, (uint32_t)value) < 0) {
 		m->n_failed++;
 		sp_error_clear();
 	}

@@ -12,6 +12,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/filter.h"
+#include "profile/frames.h"
 #include "profile/profile.h"
 #include "profile/window.h"
 #include <errno.h>
@@ -197,21 +198,19 @@ static int add_library(struct fold *f, uint32_t file, uint32_t group, bool is_le
 	return add_sum(f, &f->by_library, &(struct sum){.library = (uint32_t)library, .group = group}, is_leaf);
 }
 
-static int add_stack(struct fold *f, uint32_t number, uint32_t group, bool has_leaf)
+static int add_frames(struct fold *f, const struct sp_frames *frames, uint32_t group)
 {
-	struct sp_stack s = sp_profile_stack(f->p, number);
 	uint32_t last = UINT32_MAX;
 	int r = 0;
 
-	for (uint32_t i = 0; r >= 0 && i < s.n_frames; i++) {
-		const struct sp_frame *frame = sp_profile_frame(f->p, s.frames[i]);
+	for (size_t i = 0; r >= 0 && i < frames->n; i++) {
+		const struct sp_frame *frame = sp_profile_frame(f->p, sp_frames_at(frames, i));
 		uint32_t file = frame->file ? frame->file : sp_profile_func(f->p, frame->func)->file;
-		bool is_leaf = has_leaf && i == 0;
 
 		if (file != last)
-			r = add_library(f, file, group, is_leaf);
+			r = add_library(f, file, group, i == 0);
 		if (r >= 0)
-			r = add_function(f, frame, file, is_leaf);
+			r = add_function(f, frame, file, i == 0);
 		last = file;
 	}
 	return r;
@@ -219,15 +218,12 @@ static int add_stack(struct fold *f, uint32_t number, uint32_t group, bool has_l
 
 static int add_row(struct fold *f, const struct sp_row *row)
 {
-	uint32_t in_kernel = sp_profile_stack(f->p, row->kernel).n_frames;
+	const struct sp_frames frames = sp_profile_frames(f->p, row);
 	int64_t group = get_group(f, row);
-	int r = group < 0 ? (int)group : 0;
 
-	if (r >= 0 && !in_kernel && !sp_profile_stack(f->p, row->user).n_frames)
-		return add_library(f, 0, (uint32_t)group, true);
-	if (r >= 0)
-		r = add_stack(f, row->kernel, (uint32_t)group, true);
-	return r < 0 ? r : add_stack(f, row->user, (uint32_t)group, !in_kernel);
+	if (group < 0)
+		return (int)group;
+	return frames.n ? add_frames(f, &frames, (uint32_t)group) : add_library(f, 0, (uint32_t)group, true);
 }
 
 /* --- into the series --- */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "cmd/libs/libs.h"
+#include "profile/frames.h"
 #include "profile/identity.h"
 #include "profile/profile.h"
 
@@ -133,10 +134,9 @@ static int charge_frame(struct coster *c, uint32_t row, uint32_t process, uint32
 	return 0;
 }
 
-static void charge_none(struct coster *c, const struct sp_stack *kernel, const struct sp_stack *user, int64_t n)
+static void charge_none(struct coster *c, const struct sp_frames *frames, int64_t n)
 {
-	const struct sp_stack *leaf = kernel->n_frames ? kernel : user;
-	uint32_t file = leaf->n_frames ? c->id.library_of[leaf->frames[0]] : 0;
+	uint32_t file = frames->n ? c->id.library_of[sp_frames_at(frames, 0)] : 0;
 
 	c->l->n_samples += n;
 	if (file && file == c->id.kernel)
@@ -148,14 +148,15 @@ static void charge_none(struct coster *c, const struct sp_stack *kernel, const s
 static int charge_row(struct coster *c, uint32_t i)
 {
 	const struct sp_row *row = sp_profile_row(c->p, i);
-	struct sp_stack kernel = sp_profile_stack(c->p, row->kernel), user = sp_profile_stack(c->p, row->user);
+	const struct sp_frames frames = sp_profile_frames(c->p, row);
+	size_t n_user = frames.n - frames.n_kernel;
 	uint32_t process = sp_profile_key(c->p, row->key)->process;
 	int64_t n = sp_identity_samples(&c->id, row);
 	int r = 0;
 
-	charge_none(c, &kernel, &user, n);
-	for (uint32_t f = 0; r >= 0 && f < user.n_frames; f++)
-		r = charge_frame(c, i, process, user.frames[f], n, f == 0 && !kernel.n_frames);
+	charge_none(c, &frames, n);
+	for (size_t f = 0; r >= 0 && f < n_user; f++)
+		r = charge_frame(c, i, process, frames.user[f], n, f == 0 && !frames.n_kernel);
 	return r;
 }
 

@@ -18,6 +18,7 @@
 #include "base/encode.h"
 #include "base/mem.h"
 #include "profile/profile.h"
+#include "profile/values.h"
 #include "view/priv.h"
 
 #include <ctype.h>
@@ -283,16 +284,10 @@ static const char *perf_unit_of(const struct sp_profile *p, uint32_t value)
 /* The weight: the value shown, if it is not the number of samples; else the time of the samples, if it is known. */
 static void choose_values(struct writer *w)
 {
-	uint32_t n = sp_profile_n_value_types(w->p);
+	int time = sp_profile_find_value(w->p, NULL, "nanoseconds");
 
-	w->samples = UINT32_MAX;
-	for (uint32_t i = n; i-- > 0;)
-		if (!strcmp(perf_name_of(w->p, i), "samples"))
-			w->samples = i;
-	w->weight = w->o->value;
-	for (uint32_t i = n; i-- > 0 && w->o->value == w->samples;)
-		if (!strcmp(perf_unit_of(w->p, i), "nanoseconds"))
-			w->weight = i;
+	w->samples = (uint32_t)sp_profile_find_value(w->p, "samples", NULL);
+	w->weight = w->o->value == w->samples && time >= 0 ? (uint32_t)time : w->o->value;
 }
 
 static uint64_t ns_per_unit(const char *unit)

@@ -3,6 +3,7 @@
 #include "base/encode.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "profile/frames.h"
 #include "profile/profile.h"
 #include "profile/proto.h"
 #include "view/interchange/pprof_writer.h"
@@ -11,7 +12,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PAGE 0x1000ULL
 #define FIRST_START 0x400000ULL
@@ -51,11 +51,10 @@ static void weigh_rows(struct sp_pprof *w)
 {
 	for (uint32_t i = 0; i < sp_profile_n_rows(w->p); i++) {
 		const struct sp_row *row = sp_profile_row(w->p, i);
-		struct sp_stack stacks[] = {sp_profile_stack(w->p, row->kernel), sp_profile_stack(w->p, row->user)};
+		const struct sp_frames frames = sp_profile_frames(w->p, row);
 
-		for (size_t k = 0; k < SP_COUNT(stacks); k++)
-			for (uint32_t j = 0; j < stacks[k].n_frames; j++)
-				weigh_frame(w, stacks[k].frames[j], i);
+		for (size_t k = 0; k < frames.n; k++)
+			weigh_frame(w, sp_frames_at(&frames, k), i);
 	}
 }
 
