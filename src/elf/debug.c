@@ -3,6 +3,7 @@
 #include "elf/debug.h"
 
 #include "base/error.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "elf/priv.h"
 
@@ -71,16 +72,14 @@ int sp_elf_crc(int fd, uint32_t *ret_crc)
 	uLong crc = crc32(0, NULL, 0);
 	if (!chunk)
 		return -ENOMEM;
-	for (off_t at = 0;;) {
-		ssize_t n = pread(fd, chunk, CRC_CHUNK, at);
-		if (n < 0 && errno == EINTR)
-			continue;
+	for (uint64_t at = 0;;) {
+		ssize_t n = sp_read_most_at(fd, chunk, CRC_CHUNK, at);
 		if (n < 0)
-			return -errno;
+			return (int)n;
 		if (n == 0)
 			break;
 		crc = crc32(crc, chunk, (uInt)n);
-		at += n;
+		at += (uint64_t)n;
 	}
 	*ret_crc = (uint32_t)crc;
 	return 0;

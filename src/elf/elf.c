@@ -3,6 +3,7 @@
 #include "elf/elf.h"
 
 #include "base/error.h"
+#include "base/io.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "elf/priv.h"
@@ -11,24 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-static int read_fd(int fd, uint64_t offset, uint8_t *buffer, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = pread(fd, buffer, size, (off_t)offset);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -ENODATA; /* the file was cut after it was opened */
-		buffer += n;
-		offset += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
 
 int sp_elf_read_into(struct sp_elf *e, uint64_t offset, void *buffer, size_t size)
 {
@@ -38,7 +21,7 @@ int sp_elf_read_into(struct sp_elf *e, uint64_t offset, void *buffer, size_t siz
 		return -EFBIG;
 	e->n_read += size;
 	if (e->fd >= 0)
-		return read_fd(e->fd, offset, buffer, size);
+		return sp_read_at(e->fd, buffer, size, offset);
 	if (size > 0)
 		memcpy(buffer, e->bytes + offset, size);
 	return 0;

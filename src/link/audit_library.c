@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "link/audit_path.h" /* made by the build: SP_AUDIT_* */
@@ -162,9 +163,9 @@ static int file_make(const char *directory, const char *name, mode_t mode, const
 	SP_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	ssize_t n = len > 0 ? write(fd, bytes, len) : 0;
-	if (n != (ssize_t)len)
-		return n < 0 ? -errno : -ENOSPC;
+	r = sp_write_all(fd, bytes, len);
+	if (r < 0)
+		return r;
 	return fchmod(fd, mode) < 0 ? -errno : 0;
 }
 

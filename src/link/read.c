@@ -5,6 +5,7 @@
  * another: so no more is read than the file has, and each counter belongs to one row.
  */
 #include "base/error.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "link/blocks.h"
 #include "link/buckets.h"
@@ -52,19 +53,9 @@ static int damaged(const char *what)
 
 static int calls_reader_read_at(const struct reader *r, void *to, size_t len, uint64_t offset)
 {
-	while (len > 0) {
-		ssize_t n = pread(r->fd, to, len, (off_t)offset);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return damaged("it ends too early");
-		to = (char *)to + n;
-		len -= (size_t)n;
-		offset += (size_t)n;
-	}
-	return 0;
+	int e = sp_read_at(r->fd, to, len, offset);
+
+	return e == -ENODATA ? damaged("it ends too early") : e;
 }
 
 static int check_header(const struct sp_calls_header *h, uint64_t size)

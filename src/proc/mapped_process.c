@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* mapped_process.c: reads one process in /proc: who it is, and the lines of its executable mappings. */
+#include "base/io.h"
 #include "proc/priv.h"
 
 #include "base/mem.h"
@@ -30,21 +31,11 @@ void sp_scanned_free(struct sp_scanned *s)
 static int read_small(int dir, const char *name, char text[SMALL_BYTES])
 {
 	SP_CLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
+	ssize_t n = fd < 0 ? -errno : sp_read_most_at(fd, text, SMALL_BYTES - 1, 0);
 
-	if (fd < 0)
-		return -errno;
-	while (len < SMALL_BYTES - 1) {
-		ssize_t n = read(fd, text + len, SMALL_BYTES - 1 - len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		len += (size_t)n;
-	}
-	text[len] = '\0';
+	if (n < 0)
+		return (int)n;
+	text[n] = '\0';
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/priv.h"
@@ -62,21 +63,13 @@ struct record {
 	uint32_t kind, bytes;
 };
 
-static ssize_t jit_dump_read_bytes(int fd, void *bytes, size_t size, uint64_t at)
-{
-	ssize_t n;
-	while ((n = pread(fd, bytes, size, (off_t)at)) < 0 && errno == EINTR)
-		;
-	return n < 0 ? sp_fail(-errno, "read the jit dump") : n;
-}
-
 /* The bytes from `at` on, at most n; the cursor is shorter where the file ends. */
 static int bytes_at(struct reader *r, uint64_t at, size_t n, struct sp_cursor *ret_cursor)
 {
 	if (at < r->at || at + n > r->at + r->n) {
-		ssize_t got = jit_dump_read_bytes(r->fd, r->bytes, CHUNK, at);
+		ssize_t got = sp_read_most_at(r->fd, r->bytes, CHUNK, at);
 		if (got < 0)
-			return (int)got;
+			return sp_fail((int)got, "read the jit dump");
 		r->at = at;
 		r->n = (size_t)got;
 	}
@@ -230,7 +223,7 @@ static int find_moved(struct reader *r, uint64_t first)
 static int jit_dump_name_of(const struct reader *r, const struct code *code, char **ret_name)
 {
 	char text[SP_LINKAGE_MAX + 1];
-	ssize_t n = code->name == NOT_KNOWN ? 0 : jit_dump_read_bytes(r->fd, text, SP_LINKAGE_MAX, code->name);
+	ssize_t n = code->name == NOT_KNOWN ? 0 : sp_read_most_at(r->fd, text, SP_LINKAGE_MAX, code->name);
 	*ret_name = NULL;
 	if (n <= 0)
 		return (int)n;

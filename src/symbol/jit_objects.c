@@ -3,6 +3,7 @@
 
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/io.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/search.h"
@@ -51,17 +52,7 @@ static int read_memory(struct reader *r, uint64_t at, void *bytes, size_t size)
 	if (!has_budget(r, size))
 		return -EFBIG;
 	r->n_read += size;
-	while (size) {
-		ssize_t n = pread(r->memory, bytes, size, (off_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENODATA;
-		bytes = (char *)bytes + n;
-		at += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return 0;
+	return sp_read_at(r->memory, bytes, size, at);
 }
 
 /* Reads a part of an object into new memory, with a 0 behind it. */
@@ -209,7 +200,7 @@ static int take_object(struct reader *r, struct object *o)
 
 static int read_words(struct reader *r, uint64_t at, uint64_t *words, size_t n)
 {
-	uint8_t bytes[64];
+	uint8_t bytes[64] = {0};
 	int e = read_memory(r, at, bytes, 8 * n);
 	struct sp_cursor c = sp_cursor_on(bytes, 8 * n);
 	for (size_t i = 0; i < n && e == 0; i++)

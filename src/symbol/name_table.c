@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/name_table_priv.h"
@@ -25,15 +26,8 @@ uint64_t sp_name_table_hash(const struct sp_name_table_head *h)
 
 static int name_table_read_bytes(int fd, void *bytes, size_t size, uint64_t at)
 {
-	for (size_t done = 0; done < size;) {
-		ssize_t n = pread(fd, (char *)bytes + done, size - done, (off_t)(at + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EBADMSG;
-		done += (size_t)n;
-	}
-	return 0;
+	int r = sp_read_at(fd, bytes, size, at);
+	return r == -ENODATA ? -EBADMSG : r;
 }
 
 static bool head_is_sound(const struct sp_name_table_head *h, uint64_t size)

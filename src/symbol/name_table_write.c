@@ -2,6 +2,7 @@
 /* name_table_write.c: spans from a parser, checked, into the blocks of a table. */
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "symbol/name_table_priv.h"
 
@@ -30,19 +31,6 @@ struct writing {
 	uint64_t bytes; /* written so far */
 };
 
-static int write_at(int fd, const void *bytes, size_t size, uint64_t at)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(at + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENOSPC;
-		done += (size_t)n;
-	}
-	return 0;
-}
-
 /* --- what the parser says --- */
 
 /* Reads as much as fits, behind the bytes that are not used yet. */
@@ -51,17 +39,13 @@ static int refill(struct writing *w)
 	memmove(w->in, w->in + w->at_in, w->n_in - w->at_in);
 	w->n_in -= w->at_in;
 	w->at_in = 0;
-	while (w->left && w->n_in < INPUT_BYTES) {
-		size_t want = SP_MIN(w->left, (uint64_t)(INPUT_BYTES - w->n_in));
-		ssize_t n = pread(w->from, w->in + w->n_in, want, (off_t)w->read_at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EBADMSG;
-		w->n_in += (size_t)n;
-		w->read_at += (size_t)n;
-		w->left -= (size_t)n;
-	}
+	size_t want = SP_MIN(w->left, (uint64_t)(INPUT_BYTES - w->n_in));
+	int r = sp_read_at(w->from, w->in + w->n_in, want, w->read_at);
+	if (r < 0)
+		return r == -ENODATA ? -EBADMSG : r;
+	w->n_in += want;
+	w->read_at += want;
+	w->left -= want;
 	return 0;
 }
 
@@ -100,7 +84,7 @@ static int block_close(struct writing *w)
 	w->bytes += n;
 	if (w->bytes > SP_NAME_TABLE_MAX_BYTES)
 		return -EFBIG;
-	return write_at(w->to, w->packed, n, b->at);
+	return sp_write_at(w->to, w->packed, n, b->at);
 }
 
 static int block_begin(struct writing *w, uint64_t first)
@@ -146,8 +130,8 @@ static int name_table_write_index(struct writing *w, struct sp_name_table_head *
 	h->index_hash = sp_hash_bytes(w->blocks, size, SP_NAME_TABLE_VERSION);
 	h->bytes = w->bytes + size;
 	h->hash = sp_name_table_hash(h);
-	int r = h->bytes > SP_NAME_TABLE_MAX_BYTES ? -EFBIG : write_at(w->to, w->blocks, size, w->bytes);
-	return r < 0 ? r : write_at(w->to, h, sizeof(*h), 0);
+	int r = h->bytes > SP_NAME_TABLE_MAX_BYTES ? -EFBIG : sp_write_at(w->to, w->blocks, size, w->bytes);
+	return r < 0 ? r : sp_write_at(w->to, h, sizeof(*h), 0);
 }
 
 static int writing_init(struct writing *w)

@@ -2,6 +2,7 @@
 #include "symbol/perf_map.h"
 
 #include "base/error.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/priv.h"
@@ -29,14 +30,6 @@ struct reader {
 	struct range *ranges;
 	struct sp_perf_map_counts counts;
 };
-
-static ssize_t perf_map_read_bytes(int fd, void *bytes, size_t size, uint64_t at)
-{
-	ssize_t n;
-	while ((n = pread(fd, bytes, size, (off_t)at)) < 0 && errno == EINTR)
-		;
-	return n < 0 ? sp_fail(-errno, "read the perf map") : n;
-}
 
 /* Takes up to 16 digits and the space behind them. Returns the number of bytes, or 0. */
 static size_t take_hex(const char *text, size_t len, uint64_t *ret_value)
@@ -105,9 +98,9 @@ static int perf_map_read_lines(struct reader *r)
 {
 	bool skipping = false;
 	while (r->at + r->n < MAX_BYTES) {
-		ssize_t n = perf_map_read_bytes(r->fd, r->bytes + r->n, CHUNK - r->n, r->at + r->n);
+		ssize_t n = sp_read_most_at(r->fd, r->bytes + r->n, CHUNK - r->n, r->at + r->n);
 		if (n < 0)
-			return (int)n;
+			return sp_fail((int)n, "read the perf map");
 		r->n += (size_t)n;
 		if (!n)
 			break;
@@ -125,7 +118,7 @@ static int perf_map_copy_name(const struct reader *r, const struct range *g, str
 {
 	char text[SP_LINKAGE_MAX + 1];
 	size_t len = SP_MIN(g->name_len, (uint32_t)SP_LINKAGE_MAX);
-	ssize_t n = perf_map_read_bytes(r->fd, text, len, g->name);
+	ssize_t n = sp_read_most_at(r->fd, text, len, g->name);
 	if (n < 0)
 		return (int)n;
 	text[n] = 0;

@@ -2,12 +2,12 @@
 /* cache.c: unwind tables on disk: the content of an entry of base/entries.h, and its validation. */
 #include "unwind/cache.h"
 #include "base/error.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX_ENTRY_BYTES = 64 << 20 }; /* above any table that SP_MAX_ROWS allows */
 
@@ -53,19 +53,6 @@ static bool id_matches(const struct sp_cache_key *key, const struct sp_blob *b)
 	return b->build_id_len == n && memcmp(b->build_id, key->build_id, n) == 0;
 }
 
-static int read_all(int fd, uint8_t *bytes, size_t size)
-{
-	for (size_t at = 0; at < size;) {
-		ssize_t n = pread(fd, bytes + at, size - at, (off_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EBADMSG;
-		at += (size_t)n;
-	}
-	return 0;
-}
-
 /* -EBADMSG: damaged. */
 static int read_entry(int fd, uint64_t size, const struct sp_cache_key *key, struct sp_blob **ret_blob)
 {
@@ -74,7 +61,7 @@ static int read_entry(int fd, uint64_t size, const struct sp_cache_key *key, str
 	SP_FREE struct sp_blob *b = malloc(size);
 	if (!b)
 		return -ENOMEM;
-	int r = read_all(fd, (uint8_t *)b, size);
+	int r = sp_read_at(fd, b, size, 0);
 	if (r == 0)
 		r = sp_blob_validate(b, size);
 	if (r < 0)
@@ -110,27 +97,13 @@ int sp_cache_get(struct sp_cache *c, const struct sp_cache_key *key, struct sp_b
 	return 0;
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = write(fd, bytes, size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENOSPC;
-		bytes += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 static int write_entry(struct sp_cache *c, const struct sp_cache_key *key, const struct sp_blob *blob)
 {
 	char name[SP_ENTRY_NAME];
 	SP_CLOSE int fd = sp_entries_new(c->entries, blob->bytes, name);
 	if (fd < 0)
 		return fd;
-	int r = write_all(fd, (const uint8_t *)blob, (size_t)blob->bytes);
+	int r = sp_write_all(fd, blob, (size_t)blob->bytes);
 	if (r == 0)
 		return sp_entries_commit(c->entries, name, key, blob->bytes);
 	sp_entries_discard(c->entries, name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "worker/priv.h"
 #include <errno.h>
@@ -104,8 +105,9 @@ static int make_memfd(struct sp_job *j)
 	if (fd < 0)
 		return -errno;
 	size_t size = j->n_offsets * sizeof(*j->offsets);
-	if (size && pwrite(fd, j->offsets, size, 0) != (ssize_t)size)
-		return -EIO;
+	int r = sp_write_at(fd, j->offsets, size, 0);
+	if (r < 0)
+		return r;
 	j->memfd = sp_take_fd(&fd);
 	return 0;
 }
@@ -249,12 +251,9 @@ static int read_answer(int memfd, uint64_t size, void **ret_bytes)
 	SP_FREE char *bytes = malloc(size + 1);
 	if (!bytes)
 		return -ENOMEM;
-	for (size_t at = 0; at < size;) {
-		ssize_t n = pread(memfd, bytes + at, size - at, (off_t)at);
-		if (n <= 0)
-			return n < 0 ? -errno : -EBADMSG;
-		at += (size_t)n;
-	}
+	int r = sp_read_at(memfd, bytes, size, 0);
+	if (r < 0)
+		return r == -ENODATA ? -EBADMSG : r;
 	bytes[size] = 0; /* a text at the end is a string */
 	*ret_bytes = sp_take_ptr(bytes);
 	return 0;

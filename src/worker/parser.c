@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/error.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "symbol/jit_dump.h"
@@ -24,15 +25,8 @@ static int write_at(int fd, const void *bytes, size_t size, uint64_t begin)
 {
 	if (begin + size > SP_JOB_MAX_BYTES)
 		return sp_fail(-EFBIG, "hand back %llu bytes", (unsigned long long)(begin + size));
-	for (size_t at = 0; at < size;) {
-		ssize_t n = pwrite(fd, (const char *)bytes + at, size - at, (off_t)(begin + at));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return sp_fail(n < 0 ? -errno : -EIO, "hand back %zu bytes", size);
-		at += (size_t)n;
-	}
-	return 0;
+	int r = sp_write_at(fd, bytes, size, begin);
+	return r < 0 ? sp_fail(r, "hand back %zu bytes", size) : 0;
 }
 
 static int write_all(int fd, const void *bytes, size_t size)
@@ -42,15 +36,8 @@ static int write_all(int fd, const void *bytes, size_t size)
 
 static int read_all(int fd, void *bytes, size_t size)
 {
-	for (size_t at = 0; at < size;) {
-		ssize_t n = pread(fd, (char *)bytes + at, size - at, (off_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return sp_fail(n < 0 ? -errno : -ENODATA, "take %zu bytes", size);
-		at += (size_t)n;
-	}
-	return 0;
+	int r = sp_read_at(fd, bytes, size, 0);
+	return r < 0 ? sp_fail(r, "take %zu bytes", size) : 0;
 }
 
 static int identify(struct sp_elf *e, struct sp_answer_message *a)

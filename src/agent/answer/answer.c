@@ -6,6 +6,7 @@
 #include "agent/upgrade/upgrade.h"
 #include "base/encode.h"
 #include "base/error.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "http/gate.h"
@@ -144,19 +145,10 @@ static void put_head(const struct answer *a, FILE *out)
 	fprintf(out, "ok users=%s", a->own_only ? "own" : "all");
 }
 
-static int send_all(char *text, size_t n)
+static int send_all(const char *text, size_t n)
 {
 	is_sending = 1;
-	while (n > 0) {
-		ssize_t written = write(STDOUT_FILENO, text, n);
-		if (written < 0 && errno != EINTR)
-			return -errno;
-		if (written > 0) {
-			text += written;
-			n -= (size_t)written;
-		}
-	}
-	return 0;
+	return sp_write_all(STDOUT_FILENO, text, n);
 }
 
 static int send_error(int r)

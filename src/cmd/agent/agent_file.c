@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "cmd/agent/agent_alerts.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_LIST_BYTES = 16384, MAX_PATH = 3000 };
