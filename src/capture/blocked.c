@@ -13,7 +13,7 @@
 #include "capture/backend.h"
 #include "capture/memory_reader.h"
 #include "capture/pending.h"
-#include "capture/perf_space.h"
+#include "capture/perf/perf_space.h"
 #include "capture/x86_64/call.h"
 #include "unwind/finish.h"
 #include <bpf/bpf.h>

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "capture/pending.h"
-#include "capture/perf_space.h"
+#include "capture/perf/perf_space.h"
 #include "unwind/hotspot_image.h"
 #include "unwind/hotspots.h"
 #include "worker/jobs_names.h"

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "capture/perf_space.h"
+#include "capture/perf/perf_space.h"
 #include "profile/profile.h"
 #include "unwind/finish.h"
 #include <errno.h>

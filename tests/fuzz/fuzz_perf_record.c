@@ -6,10 +6,10 @@
  * The first byte chooses what was asked for, the second where in the ring the records begin; the rest is the ring.
  * Sizes in headers are bent to what is left, because random ones would end the reading at once.
  */
-#include "capture/perf_record.h"
-#include "capture/perf_ring.h"
-#include "capture/perf_space.h"
-#include "capture/perf_tasks.h"
+#include "capture/perf/perf_record.h"
+#include "capture/perf/perf_ring.h"
+#include "capture/perf/perf_space.h"
+#include "capture/perf/perf_tasks.h"
 #include "require.h"
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/pending.h"
-#include "capture/perf_space.h"
+#include "capture/perf/perf_space.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"

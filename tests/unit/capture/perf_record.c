@@ -4,9 +4,9 @@
  * or lie about their sizes are refused, and a ring gives them whole, also across its end. Records of a real event are
  * compared with what this process did.
  */
-#include "capture/perf_record.h"
+#include "capture/perf/perf_record.h"
 #include "base/mem.h"
-#include "capture/perf_ring.h"
+#include "capture/perf/perf_ring.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

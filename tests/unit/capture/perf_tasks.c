@@ -3,9 +3,9 @@
  * The model of processes and their mappings: what fork, exec, mmap and exit do to it; against a map of single bytes
  * that knows nothing of intervals.
  */
-#include "capture/perf_tasks.h"
+#include "capture/perf/perf_tasks.h"
 #include "base/mem.h"
-#include "capture/perf_space.h"
+#include "capture/perf/perf_space.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

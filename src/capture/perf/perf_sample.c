@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/pending.h"
-#include "capture/perf.h"
+#include "capture/perf/perf.h"
 #include "unwind/finish.h"
 #include "unwind/step_types.h"
 #include <errno.h>

@@ -9,8 +9,8 @@
  * first sampled. At most SP_SPACE_MAX mappings; n_left_out counts those beyond. No I/O. Errors: -ENOMEM. Not
  * thread-safe.
  */
-#ifndef SP_CAPTURE_PERF_SPACE_H
-#define SP_CAPTURE_PERF_SPACE_H
+#ifndef SP_CAPTURE_PERF_PERF_SPACE_H
+#define SP_CAPTURE_PERF_PERF_SPACE_H
 
 #include "bpf/wire.h"
 #include <stdbool.h>

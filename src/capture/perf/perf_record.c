@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/perf_record.h"
+#include "capture/perf/perf_record.h"
 #include "base/cursor.h"
 #include "base/mem.h"
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/perf.h"
+#include "capture/perf/perf.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"

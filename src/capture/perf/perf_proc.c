@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/text.h"
-#include "capture/perf.h"
+#include "capture/perf/perf.h"
 #include "proc/cgroup.h"
 #include "proc/maps.h"
 #include "proc/process.h"

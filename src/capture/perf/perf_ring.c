@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/perf_ring.h"
+#include "capture/perf/perf_ring.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include <errno.h>

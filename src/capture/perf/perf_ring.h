@@ -7,8 +7,8 @@
  * `whole`. A record with an impossible size makes the rest of the buffer unreadable: that is dropped, and counted. The
  * ring owns the mapping and `whole`. Not thread-safe.
  */
-#ifndef SP_CAPTURE_PERF_RING_H
-#define SP_CAPTURE_PERF_RING_H
+#ifndef SP_CAPTURE_PERF_PERF_RING_H
+#define SP_CAPTURE_PERF_PERF_RING_H
 
 #include <linux/perf_event.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
  * Everything here belongs to struct sp_tasks; pointers are valid until the process ends. Errors: -ENOMEM. Not
  * thread-safe.
  */
-#ifndef SP_CAPTURE_PERF_TASKS_H
-#define SP_CAPTURE_PERF_TASKS_H
+#ifndef SP_CAPTURE_PERF_PERF_TASKS_H
+#define SP_CAPTURE_PERF_PERF_TASKS_H
 
 #include "bpf/wire.h"
 #include <stdbool.h>

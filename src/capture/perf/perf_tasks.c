@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/perf_tasks.h"
-#include "capture/perf_space.h"
+#include "capture/perf/perf_tasks.h"
+#include "capture/perf/perf_space.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

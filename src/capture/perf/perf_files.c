@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "capture/perf.h"
+#include "capture/perf/perf.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  */
 #include "base/error.h"
 #include "base/mem.h"
-#include "capture/perf.h"
+#include "capture/perf/perf.h"
 #include "proc/process.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/perf_space.h"
+#include "capture/perf/perf_space.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "unwind/finish.h"

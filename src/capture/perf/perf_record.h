@@ -7,8 +7,8 @@
  * but its bytes are checked all the same: no read leaves the record, and what does not fit in it is -EBADMSG. Registers
  * come in the order of their DWARF numbers. No state; thread-safe.
  */
-#ifndef SP_CAPTURE_PERF_RECORD_H
-#define SP_CAPTURE_PERF_RECORD_H
+#ifndef SP_CAPTURE_PERF_PERF_RECORD_H
+#define SP_CAPTURE_PERF_PERF_RECORD_H
 
 #include "bpf/wire.h"
 #include "capture/x86_64/perf_registers.h"

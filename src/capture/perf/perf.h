@@ -10,13 +10,13 @@
  * Pure parts, with headers of their own: perf_record, perf_ring, perf_space, perf_tasks.
  * Everything hangs on c->perf. Functions return 0 or a negative errno with sp_error_text(). One thread.
  */
-#ifndef SP_CAPTURE_PERF_H
-#define SP_CAPTURE_PERF_H
+#ifndef SP_CAPTURE_PERF_PERF_H
+#define SP_CAPTURE_PERF_PERF_H
 
-#include "capture/perf_record.h"
-#include "capture/perf_ring.h"
-#include "capture/perf_space.h"
-#include "capture/perf_tasks.h"
+#include "capture/perf/perf_record.h"
+#include "capture/perf/perf_ring.h"
+#include "capture/perf/perf_space.h"
+#include "capture/perf/perf_tasks.h"
 #include "capture/priv.h"
 
 struct sp_mapped_object { /* a file, or memory without one, as it was seen mapped */
