@@ -2,8 +2,12 @@
 /*
  * hour.c: rolls up an hour of the generation being written, then adds it to its day; one part with each window.
  *
- * An hour exists when its window is written, in the last part. If a crash or the end of the generation comes before,
- * all parts are done again and replace what was written. A day's totals name the last hour that they include.
+ * Why in parts, and not at once or by a process of its own: whoever writes windows is the loop that drains samples.
+ * With 10,000 samples a window, the second hour of a day took 229 ms of CPU at once, and 48 ms in its largest part;
+ * later hours are of more nodes. A process would have to read the day's dictionary again, which the writer has in
+ * memory: in that hour 63 MB, as much as the whole agent may use on a small machine. An hour exists when its window is
+ * written, in the last part. If a crash or the end of the generation comes before, all parts are done again and replace
+ * what was written. A day's totals name the last hour that they include.
  */
 #include "store/rollup/roll.h"
 
