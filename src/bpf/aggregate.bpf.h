@@ -218,6 +218,8 @@ __noinline int sp_deep_send(struct sp_scratch *s)
 
 static __always_inline int sp_user_stack_send(struct sp_scratch *s)
 {
+	if (s->is_usual)
+		return 0;
 	return s->message.n_frames > SP_NEAR_FRAMES ? sp_deep_send(s) : sp_stack_send(&s->message, SP_NEAR_FRAMES);
 }
 

@@ -64,6 +64,9 @@ static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_st
 	s->n_seen = 0;
 	s->last_seen = 0;
 	s->n_walks = 0;
+	s->n_words = 0;
+	s->n_noted = 0;
+	s->is_usual = 0;
 	s->stack_copy_bytes = 0;
 	s->stack_copy_at = 0;
 	for (i = 0; i < SP_N_SEEN; i++) {

@@ -82,6 +82,12 @@ struct sp_vma_view { /* where a file was seen */
 	sp_u32 pad;
 };
 
+struct sp_word { /* of the stack */
+	sp_u64 addr, value;
+};
+/* Words of the stack are noted where the last frames that have room would be (usual.bpf.h). */
+enum { SP_USUAL_WORDS = 64, SP_USUAL_AT = SP_NEAR_FRAMES - 2 * SP_USUAL_WORDS };
+
 enum { SP_BEHIND_UNKNOWN, SP_BEHIND_CALL, SP_BEHIND_NO_CALL };
 struct sp_cached_rule {
 	sp_u64 word;   /* 0: empty */
@@ -106,13 +112,15 @@ struct sp_scratch {
 	sp_u32 waits_for;
 	sp_u32 n_seen;
 	sp_u32 last_seen;
+	sp_u32 n_words; /* of the stack that were noted */
+	sp_u32 n_noted; /* steps that follow from these */
 	sp_u64 hash;
 	sp_u64 maple_root; /* of the mappings */
 	sp_u64 mm;
 	sp_u64 vdso;
 	sp_u64 tick_ns;     /* CLOCK_MONOTONIC of the last tick */
 	sp_u32 tick_change; /* sp_ticks.change as of that tick */
-	sp_u32 tick_pad;
+	sp_u32 is_usual;    /* the user stack was not walked, and is known */
 	struct sp_other other;
 	struct sp_regs regs;
 	struct sp_seen seen[SP_N_SEEN];

@@ -9,7 +9,7 @@
 
 #include "bpf/guard_cap.bpf.h"
 #include "bpf/object.bpf.h"
-#include "bpf/sample.bpf.h"
+#include "bpf/usual.bpf.h"
 
 /*
  * The scratch in which the front has left its event. The sink has the front's context, whose address no other program
@@ -34,6 +34,7 @@ static __always_inline struct sp_scratch *sp_scratch_of(void *ctx)
 static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct task_struct *task, sp_u64 now)
 {
 	struct sp_hit *hit = &s->hit;
+	int may_be_usual = sp_config.usual && hit->role == SP_ROLE_BEGIN, r;
 
 	if (!sp_slot_takes(hit->flags, task->flags) || !sp_is_wanted(task) ||
 	    !sp_guard_allows(hit->recipe, now, hit->times))
@@ -47,23 +48,17 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 		sp_kernel_stack(s, ctx, !(hit->flags & SP_SLOT_RECORD)); /* a record's begins at the event */
 	if (!sp_config.user || !(hit->flags & SP_SLOT_USER))
 		return 1;
-	return sp_user_stack(s, ctx, task, 1);
+	if (may_be_usual && sp_usual_take(s, now))
+		return 1;
+	r = sp_user_stack(s, ctx, task, 1);
+	if (may_be_usual && r)
+		sp_usual_put(s, now);
+	return r;
 }
 
-/*
- * Counts an episode up to now, unless it is too short or too long for that. Its end and a flush may run at the same
- * time: whoever exchanges the time second counts from where the other has counted to.
- */
-static __always_inline void sp_episode_count(struct sp_scratch *s, struct sp_episode *e, sp_u64 now)
+/* Counts what lies between two times of an episode whose key is in the scratch. */
+static __always_inline void sp_episode_add(struct sp_scratch *s, struct sp_episode *e, sp_u64 since, sp_u64 now)
 {
-	sp_u64 since = e->since_ns;
-
-	if (now <= since || !sp_episode_counts(e, now - since))
-		return;
-	since = __sync_lock_test_and_set(&e->since_ns, now);
-	if (now <= since)
-		return;
-	s->key = e->key;
 	s->value.n = !__sync_lock_test_and_set(&e->is_counted, 1);
 	s->value.weight = (now - since) * e->times;
 	if (s->value.n)
@@ -73,43 +68,97 @@ static __always_inline void sp_episode_count(struct sp_scratch *s, struct sp_epi
 }
 
 /*
+ * Counts an open episode up to now, unless it is too short or too long for that. Its end and the next one's beginning
+ * may run meanwhile: then the time has changed, and who changed it has counted.
+ */
+static __always_inline void sp_episode_flush(struct sp_scratch *s, struct sp_episode *e, sp_u64 now)
+{
+	sp_u64 since = *(volatile sp_u64 *)&e->since_ns;
+
+	if (!since || now <= since || !sp_episode_counts(e, now - since))
+		return;
+	s->key = e->key;
+	if (__sync_val_compare_and_swap(&e->since_ns, since, now) == since)
+		sp_episode_add(s, e, since, now);
+}
+
+/* Ends an episode. 0: it was open. A flush that was faster has counted a part of it. */
+static __always_inline int sp_episode_close(struct sp_scratch *s, struct sp_episode *e, sp_u64 now)
+{
+	sp_u64 since = __sync_lock_test_and_set(&e->since_ns, 0);
+
+	if (!since)
+		return -1;
+	if (now > since && sp_episode_counts(e, now - since)) {
+		s->key = e->key;
+		sp_episode_add(s, e, since, now);
+	}
+	return 0;
+}
+
+/*
  * An episode is open when the same thread begins the next, or ends: its end was missed, because the kernel did not run
  * our program then. If all of the thread's waits are episodes, it has waited since for as long as it has not run; but
- * some are not, once the guard has left any out. 0; -1: there is none.
+ * some are not, once the guard has left any out.
  */
-static __always_inline int sp_episode_end_missed(struct sp_scratch *s, const struct sp_episode_key *at,
-						 struct task_struct *task, sp_u64 now)
+static __always_inline void sp_episode_end_missed(struct sp_scratch *s, struct sp_episode *episode,
+						  struct task_struct *task, sp_u64 now)
 {
-	struct sp_episode *episode = bpf_map_lookup_elem(&episodes, at);
-
-	if (!episode)
-		return -1;
 	/* At its end a thread's books may lag behind by a tick. */
-	if (s->hit.flags & SP_SLOT_ALL_WAITS && sp_guard_is_gapless(s->hit.recipe))
-		sp_episode_count(s, episode, now - (task->se.sum_exec_runtime - episode->ran_ns));
-	else
+	if (s->hit.flags & SP_SLOT_ALL_WAITS && sp_guard_is_gapless(s->hit.recipe)) {
+		sp_episode_close(s, episode, now - (task->se.sum_exec_runtime - episode->ran_ns));
+	} else {
+		episode->since_ns = 0;
 		sp_tally(SP_N_LOST_ENDS, 1);
-	return 0;
+	}
+}
+
+/* Whether the thread's last episode has sent what this one's key names. */
+static __always_inline int sp_episode_has_told(const struct sp_episode *last, const struct sp_count_key *key)
+{
+	return last->is_told && last->key.user_stack == key->user_stack &&
+	       last->key.kernel_stack == key->kernel_stack && last->key.process.start_ns == key->process.start_ns &&
+	       last->key.process.tgid == key->process.tgid && last->key.process.exec_id == key->process.exec_id;
+}
+
+static __always_inline void sp_episode_fill(struct sp_scratch *s, struct sp_episode *e, struct task_struct *task,
+					    int is_told)
+{
+	e->min_ns = s->hit.min_ns;
+	e->max_ns = s->hit.max_ns;
+	e->is_counted = 0;
+	e->times = s->hit.times;
+	e->ran_ns = task->se.sum_exec_runtime;
+	e->is_told = is_told;
+	e->is_last = !!(task->flags & SP_PF_EXITING);
+	e->key = s->key;
 }
 
 /* Opens an episode. What its row will name is sent now, since the episode may end in another task. */
 static __always_inline void sp_episode_begin(struct sp_scratch *s, struct task_struct *task, sp_u64 now, int has_stack)
 {
 	struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
+	struct sp_episode *last = bpf_map_lookup_elem(&episodes, &at);
+	int is_told = has_stack && last && sp_episode_has_told(last, &s->key);
 
-	if (has_stack)
+	if (has_stack && !is_told) {
 		sp_key_send(s);
-	s->episode.since_ns = now;
-	s->episode.min_ns = s->hit.min_ns;
-	s->episode.max_ns = s->hit.max_ns;
-	s->episode.is_counted = 0;
-	s->episode.times = s->hit.times;
-	s->episode.ran_ns = task->se.sum_exec_runtime;
-	s->episode.key = s->key;
-	if (!bpf_map_update_elem(&episodes, &at, &s->episode, BPF_NOEXIST))
+		is_told = sp_process_known(s) != 0;
+	}
+	if (!last) {
+		sp_episode_fill(s, &s->episode, task, is_told);
+		s->episode.since_ns = now;
+		if (bpf_map_update_elem(&episodes, &at, &s->episode, BPF_ANY))
+			sp_tally(SP_N_LOST_EPISODES, 1);
 		return;
-	if (sp_episode_end_missed(s, &at, task, now) < 0 || bpf_map_update_elem(&episodes, &at, &s->episode, BPF_ANY))
-		sp_tally(SP_N_LOST_EPISODES, 1);
+	}
+	if (last->since_ns) {
+		s->episode.key = s->key;
+		sp_episode_end_missed(s, last, task, now);
+		s->key = s->episode.key;
+	}
+	sp_episode_fill(s, last, task, is_told);
+	*(volatile sp_u64 *)&last->since_ns = now; /* last: a flush takes what stands there from now on */
 }
 
 static __always_inline void sp_episode_end(struct sp_scratch *s, sp_u64 now)
@@ -119,7 +168,20 @@ static __always_inline void sp_episode_end(struct sp_scratch *s, sp_u64 now)
 
 	if (!episode)
 		return;
-	sp_episode_count(s, episode, now);
+	sp_episode_close(s, episode, now);
+	if (episode->is_last)
+		bpf_map_delete_elem(&episodes, &at);
+}
+
+static __always_inline void sp_episode_forget(struct sp_scratch *s, struct task_struct *task, sp_u64 now)
+{
+	struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
+	struct sp_episode *episode = bpf_map_lookup_elem(&episodes, &at);
+
+	if (!episode)
+		return;
+	if (episode->since_ns)
+		sp_episode_end_missed(s, episode, task, now);
 	bpf_map_delete_elem(&episodes, &at);
 }
 
@@ -133,7 +195,7 @@ static long sp_flush_next(void *map, const void *key, struct sp_episode *e, stru
 	(void)map;
 	(void)key;
 	if (loop->s)
-		sp_episode_count(loop->s, e, loop->now);
+		sp_episode_flush(loop->s, e, loop->now);
 	return 0;
 }
 
@@ -161,10 +223,7 @@ static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 
 		return;
 	}
 	if (s->hit.role == SP_ROLE_FORGET) {
-		struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
-
-		if (!sp_episode_end_missed(s, &at, task, now))
-			bpf_map_delete_elem(&episodes, &at);
+		sp_episode_forget(s, task, now);
 		return;
 	}
 	has_stack = sp_hit_sample(s, ctx, task, now);

@@ -132,6 +132,7 @@ static __always_inline int sp_env_around(struct sp_scratch *s, sp_u64 ip)
 }
 
 #include "bpf/leaf.bpf.h"
+#include "bpf/note.bpf.h"
 
 /* Copies what the file's table says. is_used: the table counts as used since the last drain; else it is only looked at.
  */
@@ -514,6 +515,8 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 	r = sp_step_rule(s, &s->regs, &s->how, rule, sp_config.unwind != SP_UNWIND_DWARF);
 	if (s->how & SP_HOW_GUESSED)
 		s->guessed = SP_STACK_HAS_GUESS;
+	if (sp_config.usual && r == SP_STEP_NEXT)
+		sp_step_note(s, rule);
 	return r;
 }
 

@@ -539,6 +539,8 @@ struct sp_config {
 	sp_u32 n_recipes;    /* more than 1: keys tell the recipe of a sample */
 	sp_u32 guards;       /* events may be thinned and capped (event/guard.h) */
 	sp_u32 objects;      /* keys have what the event is about */
+	sp_u32 usual;        /* the stacks in which threads wait are remembered (bpf/usual.bpf.h) */
+	sp_u32 pad;
 };
 
 /* What the kernel half counts, each on its own CPU. */

@@ -251,7 +251,8 @@ static bool is_ours(const struct pass *p, const struct thread *t, const struct s
 {
 	struct sp_episode e;
 
-	return !bpf_map_lookup_elem(p->c->episodes_fd, at, &e) && e.key.user_stack == t->record->key.user_stack;
+	return !bpf_map_lookup_elem(p->c->episodes_fd, at, &e) && e.since_ns &&
+	       e.key.user_stack == t->record->key.user_stack;
 }
 
 static int by_task(const void *a, const void *b)

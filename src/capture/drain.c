@@ -402,7 +402,7 @@ static int episode_count(struct sp_capture *c, const struct sp_episode *e, uint6
 {
 	uint64_t ns = now_ns - e->since_ns;
 
-	if (now_ns < e->since_ns || !sp_episode_counts(e, ns))
+	if (!e->since_ns || now_ns < e->since_ns || !sp_episode_counts(e, ns))
 		return 0;
 	return row_add(c, &e->key, &(struct sp_count){.n = !e->is_counted, .weight = ns * e->times});
 }
@@ -440,9 +440,10 @@ int sp_drain_episodes_end(struct sp_capture *c, unsigned recipe, uint64_t now_ns
 int sp_drain_give_up(struct sp_capture *c)
 {
 	struct sp_episode_key at, *from = NULL;
+	struct sp_episode e;
 
 	for (; c->episodes_fd >= 0 && !bpf_map_get_next_key(c->episodes_fd, from, &at); from = &at)
-		c->n_given_up++;
+		c->n_given_up += !bpf_map_lookup_elem(c->episodes_fd, &at, &e) && e.since_ns;
 	return c->episodes_fd < 0 ? 0 : sp_drain_forget(c->episodes_fd, sizeof(at), sizeof(struct sp_episode));
 }
 

@@ -76,16 +76,23 @@ struct sp_hit { /* an event on its way from its front to its sink */
 struct sp_episode_key {
 	sp_u64 match, recipe;
 };
-struct sp_episode {            /* one that is open */
-	sp_u64 since_ns;       /* it is counted up to then: its beginning, or the last drain */
+
+/*
+ * A thread's episode, which stays in its place when it has ended: the next one is nearly always of the same stack, and
+ * costs neither memory nor the question whether that was sent.
+ */
+struct sp_episode {
+	sp_u64 since_ns;       /* it is counted up to then: its beginning, or the last drain; 0: it has ended */
 	sp_u64 min_ns, max_ns; /* shorter and longer ones do not count */
 	sp_u64 is_counted;
-	sp_u64 ran_ns; /* how long the thread had run when it began, by the scheduler's books */
-	sp_u64 times;  /* how many episodes it stands for */
+	sp_u64 ran_ns;  /* how long the thread had run when it began, by the scheduler's books */
+	sp_u64 times;   /* how many episodes it stands for */
+	sp_u32 is_told; /* all that its key names was sent */
+	sp_u32 is_last; /* the thread ends: nobody will forget the episode but its own end */
 	struct sp_count_key key;
 };
 
-/* Whether an episode counts if it has lasted so long since it was counted last. */
+/* Whether an open episode counts if it has lasted so long since it was counted last. */
 static inline int sp_episode_counts(const struct sp_episode *e, sp_u64 ns)
 {
 	return e->is_counted || (ns >= e->min_ns && (!e->max_ns || ns <= e->max_ns));

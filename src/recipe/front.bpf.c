@@ -139,9 +139,12 @@ static __always_inline sp_u32 sp_event_draw(void)
 static __always_inline int sp_event_is_over(const sp_u64 *r)
 {
 	struct sp_episode_key at = {.match = sp_result(r, sp_slot.match, 0), .recipe = sp_slot.recipe};
+	struct sp_episode *episode;
 
-	return sp_slot.role == SP_ROLE_END && !sp_guard_is_gapless(sp_slot.recipe) &&
-	       !bpf_map_lookup_elem(&episodes, &at);
+	if (sp_slot.role != SP_ROLE_END || sp_guard_is_gapless(sp_slot.recipe))
+		return 0;
+	episode = bpf_map_lookup_elem(&episodes, &at);
+	return !episode || !episode->since_ns;
 }
 
 static __always_inline struct sp_scratch *sp_event_leave(void *ctx, const sp_u64 *r, sp_u32 times)

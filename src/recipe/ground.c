@@ -81,6 +81,8 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 	bpf_program__set_autoload(skel->progs.sp_flush, has_point(o, SP_AT_RAW) && o->drain_ns);
 	/* sinks name them */
 	bpf_map__set_autocreate(skel->maps.episodes, has_point(o, SP_AT_RAW) || has_point(o, SP_AT_RECORD));
+	bpf_map__set_autocreate(skel->maps.usual, has_waits(o));
+	skel->rodata->sp_config.usual = has_waits(o);
 	bpf_map__set_autocreate(skel->maps.guards, sp_guard_is_wanted(o));
 	bpf_map__set_autocreate(skel->maps.guard_counts, sp_guard_is_wanted(o));
 	skel->rodata->sp_config.guards = sp_guard_is_wanted(o);

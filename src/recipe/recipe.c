@@ -105,7 +105,7 @@ static const struct sp_recipe offcpu = {
     .values = {{"samples", "count"}, {"offcpu", "nanoseconds"}},
     .points = {ALL_WAITS},
     .min_ns = 1000,
-    .hit_ns = 3600,
+    .hit_ns = 2000,
     .ground = &sp_ground,
 };
 
@@ -116,7 +116,7 @@ static const struct sp_recipe wall = {
     .values = {{"samples", "count"}, {"wall", "nanoseconds"}},
     .points = {{.at = SP_AT_PERF}, ALL_WAITS},
     .min_ns = 1000,
-    .hit_ns = 3600,
+    .hit_ns = 2000,
     .ground = &sp_ground,
 };
 

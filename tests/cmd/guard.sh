@@ -27,7 +27,7 @@ between "all faults" $(($(cat "$out") - 200)) "$(sum '^storm;')" $(($(cat "$out"
 [ "$slow" != 1 ] || has_not "$err" 'max-overhead'
 
 # Threads that sleep beside a storm of switches: the time that they did not run is right within what chance allows.
-expect 0 profile -f -e offcpu --max-overhead 25 -o "$dir/folded" -- "$storm" waits 5000
+expect 0 profile -f -e offcpu --max-overhead 10 -o "$dir/folded" -- "$storm" waits 5000
 true=$(cat "$out")
 found=$(sum '^sleeper;')
 n=$(left_out)
