@@ -65,7 +65,7 @@ static int read_entry(int fd, uint64_t size, const struct sp_cache_key *key, str
 	if (r == 0)
 		r = sp_blob_validate(b, size);
 	if (r < 0)
-		return r;
+		return r == -ENODATA ? -EBADMSG : r;
 	if (!id_matches(key, b))
 		return -EBADMSG;
 	*ret_blob = sp_take_ptr(b);
