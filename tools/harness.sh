@@ -151,7 +151,8 @@ usual_limits() {
 	ulimit -S -s 8192
 	ulimit -S -c 0
 }
-# A test's directory ($1) is in memory: stores wait for the disk at each step, which was most of the time of many tests.
+# A test's directory, $1, in memory: stores wait for the disk at each step, which was most of the time of some tests.
+declare -A wants_memory=() # names of scripts; of unit tests all
 in_memory='mount -t tmpfs -o mode=755 none "$1" && mkdir "$1/home"; shift; exec "$@"'
 # In the background, so that a signal to ./test is dealt with at once.
 start_job() {
@@ -167,7 +168,8 @@ start_job() {
 		before=(setpriv --pdeathsig KILL unshare --pid --fork --kill-child --mount-proc --net)
 		before+=(sh -c "ip link set lo up; $in_memory" sh "$dir") # a network of its own: itself
 	elif [ "$can_unshare" = yes ] && [ "$isolation" != suite ]; then
-		before+=(unshare --mount sh -c "$in_memory" sh "$dir")
+		before+=(unshare --mount)
+		[ -z "${wants_memory[$name]:-}" ] || before+=(sh -c "$in_memory" sh "$dir")
 	fi
 	mark=$$.$RANDOM.${name//[^a-z0-9]/-}
 	if [ "$isolation" = suite ]; then

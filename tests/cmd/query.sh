@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# in memory
 # beside others
 # deadline: 120
 # `soprof query`, `soprof diff` of times, `soprof report` of a store's files: a small store whose rows are known.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# in memory
 # beside others
 # deadline: 180
 # A store whose writer is killed at any moment, and whose writes fail one after the other: every window that was
