@@ -39,7 +39,13 @@ enum sp_at {
 enum sp_about { SP_ABOUT_NOTHING, SP_ABOUT_MEMORY, SP_ABOUT_LOCK };
 struct sp_recipe_point {
 	enum sp_at at;
-	const char *where;         /* the event's name */
+	const char *where; /* the event's name */
+	/*
+	 * Of built-in recipes: what the event's arguments are, as C declares them, and expressions over them
+	 * (recipe/row.h), of which the slot is made: which events are wanted, and its match, state, value and
+	 * object.
+	 */
+	const char *arguments, *filter, *match, *state, *value, *object;
 	uint32_t id;               /* SP_AT_RECORD: by which perf_event_open knows it */
 	uint32_t cookie;           /* SP_AT_PERF: SP_COOKIE_MEMORY and the like, where objects are asked for */
 	struct sp_front_slot slot; /* what the front does; the session fills in the recipe's number */

@@ -59,9 +59,10 @@ static inline int sp_slot_takes(sp_u32 slot_flags, sp_u32 task_flags)
 	return !(slot_flags & SP_SLOT_NO_EXITING && task_flags & SP_PF_EXITING);
 }
 
-/* enum sp_task_state of the bits in a task's state */
+/* enum sp_task_state of the bits in a task's state, of which those above tell how it waits, and not for what */
 static inline sp_u32 sp_task_state_of(sp_u64 bits)
 {
+	bits &= 0xf;
 	return !bits ? SP_TASK_PREEMPTED : bits & 1 ? SP_TASK_SLEEPING : bits & 2 ? SP_TASK_DISK : SP_TASK_STOPPED;
 }
 

@@ -88,8 +88,11 @@ struct sp_op_list {
 	struct sp_op ops[SP_N_OPS];
 	size_t n;
 };
+sp_u32 sp_op_list_arguments(const struct sp_op_list *list); /* how many of the event's arguments they read */
 /* Adds ops after which the event is wanted only if the expression is not 0. */
 int sp_expr_need(const struct sp_expr *expr, struct sp_op_list *list);
+/* Adds ops that leave the expression's value in register `to`; they use those above it, too. */
+int sp_expr_number(const struct sp_expr *expr, struct sp_op_list *list, unsigned to);
 /* Adds ops that leave the expression's value in register 0; what is below 0 becomes 0. */
 int sp_expr_value(const struct sp_expr *expr, struct sp_op_list *list);
 

@@ -172,22 +172,35 @@ static unsigned weight_of(const struct compiler *c, uint16_t number)
 }
 
 /* --- fields --- */
+/* Whether the bits above are already those of the number: 0 in arguments, and what helpers give. */
+static bool is_extended(const struct sp_field *f)
+{
+	if (f->from == SP_FIELD_BUILTIN)
+		return f->offset < SP_BUILTIN_CALL;
+	return !f->is_signed;
+}
+
+/* Leaves a number in `to`, of which only the bits of its size mean something. */
+static int number_read(struct compiler *c, const struct sp_expr_node *node, unsigned to)
+{
+	const struct sp_field *f = node->field;
+	int r;
+
+	if (f->from != SP_FIELD_RECORD)
+		return emit_imm(c, node->at, f->from == SP_FIELD_ARGUMENT ? SP_OP_ARGUMENT : SP_OP_BUILTIN, to, 0,
+				f->offset);
+	r = emit_imm(c, node->at, SP_OP_ARGUMENT, to, 0, 0);
+	return r ? r : emit_size(c, node->at, SP_OP_LOAD, to, to, f->size, f->offset);
+}
+
 static int number_compile(struct compiler *c, const struct sp_expr_node *node, unsigned to)
 {
 	const struct sp_field *f = node->field;
-	enum sp_op_kind extend = f->is_signed ? SP_OP_SIGN_EXTEND : SP_OP_ZERO_EXTEND;
-	int r;
+	int r = number_read(c, node, to);
 
-	if (f->from == SP_FIELD_RECORD) {
-		r = emit_imm(c, node->at, SP_OP_ARGUMENT, to, 0, 0);
-		if (!r)
-			r = emit_size(c, node->at, SP_OP_LOAD, to, to, f->size, f->offset);
-		return r || f->size == 8 || !f->is_signed ? r : emit_size(c, node->at, extend, to, to, 8 * f->size, 0);
-	}
-	r = emit_imm(c, node->at, f->from == SP_FIELD_ARGUMENT ? SP_OP_ARGUMENT : SP_OP_BUILTIN, to, 0, f->offset);
-	if (r || f->size == 8 || (f->from == SP_FIELD_BUILTIN && f->offset < SP_BUILTIN_CALL))
+	if (r || f->size == 8 || is_extended(f))
 		return r;
-	return emit_size(c, node->at, extend, to, to, 8 * f->size, 0);
+	return emit_size(c, node->at, f->is_signed ? SP_OP_SIGN_EXTEND : SP_OP_ZERO_EXTEND, to, to, 8 * f->size, 0);
 }
 
 static int name_compile(struct compiler *c, const struct sp_expr_node *node, unsigned to)
@@ -328,6 +341,17 @@ static int operands_compile(struct compiler *c, const struct sp_expr_node *node,
 	return r ? r : compile(c, b_first ? node->a : node->b, to + 1);
 }
 
+/* What is asked for bits that a field has needs none of those above it. */
+static int bits_compile(struct compiler *c, const struct sp_expr_node *node, uint16_t operand, uint64_t imm,
+			unsigned to)
+{
+	const struct sp_expr_node *field = node_at(c, operand);
+	bool is_within = field->kind == SP_EXPR_NAME && (field->field->size >= 8 || !(imm >> (8 * field->field->size)));
+	int r = is_within && !field->field->is_text ? number_read(c, field, to) : compile(c, operand, to);
+
+	return r ? r : emit_imm(c, node->at, SP_OP_AND, to, to, imm);
+}
+
 static int binary_compile(struct compiler *c, const struct sp_expr_node *node, unsigned to)
 {
 	enum sp_op_kind kind = binary_kind(c, node);
@@ -340,6 +364,8 @@ static int binary_compile(struct compiler *c, const struct sp_expr_node *node, u
 		first = second;
 		second = first == node->a ? node->b : node->a;
 	}
+	if (is_constant(c, second, &imm) && kind == SP_OP_AND)
+		return bits_compile(c, node, first, imm, to);
 	if (is_constant(c, second, &imm)) {
 		r = compile(c, first, to);
 		return r ? r : emit_imm(c, node->at, kind, to, to, narrowed(c, node, first, imm));
@@ -350,13 +376,38 @@ static int binary_compile(struct compiler *c, const struct sp_expr_node *node, u
 	return is_swapped(node->op) ? emit_two(c, node->at, kind, to, b, a) : emit_two(c, node->at, kind, to, a, b);
 }
 
+/* Leaves 0 or 1 in `to`: whether the condition is (or, if not wanted, is not) met. */
+static int condition_compile(struct compiler *c, uint16_t number, bool wanted, unsigned to)
+{
+	int r = compile(c, number, to);
+
+	if (r || (wanted && gives_truth(node_at(c, number))))
+		return r;
+	return emit_imm(c, node_at(c, number)->at, wanted ? SP_OP_NE : SP_OP_EQ, to, to, 0);
+}
+
+/* condition ? x : 0, or condition ? 0 : x, as a product. */
+static int choice_or_0(struct compiler *c, const struct sp_expr_node *node, uint16_t x, unsigned to)
+{
+	bool x_first = weight_of(c, x) > weight_of(c, node->a);
+	int r = x_first ? compile(c, x, to) : condition_compile(c, node->a, x == node->b, to);
+
+	if (!r)
+		r = x_first ? condition_compile(c, node->a, x == node->b, to + 1) : compile(c, x, to + 1);
+	return r ? r : emit_two(c, node->at, SP_OP_MUL, to, to, to + 1);
+}
+
 /* condition ? b : c, as c ^ ((b ^ c) & -(condition != 0)). */
 static int choice_compile(struct compiler *c, const struct sp_expr_node *node, unsigned to)
 {
-	int r = compile(c, node->a, to);
+	uint64_t constant;
+	int r;
 
-	if (!r && !gives_truth(node_at(c, node->a)))
-		r = emit_imm(c, node->at, SP_OP_NE, to, to, 0);
+	if (is_constant(c, node->b, &constant) && !constant)
+		return choice_or_0(c, node, node->c, to);
+	if (is_constant(c, node->c, &constant) && !constant)
+		return choice_or_0(c, node, node->b, to);
+	r = condition_compile(c, node->a, true, to);
 	if (!r)
 		r = emit_imm(c, node->at, SP_OP_MUL, to, to, UINT64_MAX);
 	if (!r)
@@ -370,14 +421,45 @@ static int choice_compile(struct compiler *c, const struct sp_expr_node *node, u
 	return r ? r : emit_two(c, node->at, SP_OP_XOR, to, to, to + 2);
 }
 
+/* A bit for each number of the list, if all are constants below 64 and so many that this is shorter. 0: it is not. */
+static uint64_t list_bits(const struct compiler *c, const struct sp_expr_node *node)
+{
+	uint64_t bits = 0, imm;
+	size_t n = 0;
+
+	for (uint16_t i = node->b; i; i = node_at(c, i)->next, n++) {
+		if (!is_constant(c, i, &imm) || imm >= 64)
+			return 0;
+		bits |= 1ULL << imm;
+	}
+	return n > 2 ? bits : 0;
+}
+
+/* what < 64 && bits >> what & 1 */
+static int bits_have(struct compiler *c, const struct sp_expr_node *node, uint64_t bits, unsigned to)
+{
+	int r = compile(c, node->a, to + 1);
+
+	if (!r)
+		r = emit_imm(c, node->at, SP_OP_LT, to + 2, to + 1, 64);
+	if (!r)
+		r = emit_imm(c, node->at, SP_OP_SET, to, 0, bits);
+	if (!r)
+		r = emit_two(c, node->at, SP_OP_SHR, to, to, to + 1);
+	return r ? r : emit_two(c, node->at, SP_OP_AND, to, to, to + 2);
+}
+
 /* what == first || what == second ...: `what` is in to + 1. */
 static int in_compile(struct compiler *c, const struct sp_expr_node *node, unsigned to)
 {
+	uint64_t bits = list_bits(c, node);
 	bool is_first = true;
 	int r;
 
 	if (is_text(c, node->a))
 		return sp_fail_at(-EINVAL, c->e->text, node->at, "`in` is for numbers; compare texts by ==");
+	if (bits)
+		return bits_have(c, node, bits, to);
 	r = compile(c, node->a, to + 1);
 	for (uint16_t i = node->b; i && !r; i = node_at(c, i)->next, is_first = false) {
 		const struct sp_expr_node equal = {.op = SP_EXPR_EQ};
@@ -421,6 +503,16 @@ static int compile(struct compiler *c, uint16_t number, unsigned to)
 }
 
 /* --- what is wanted of it --- */
+sp_u32 sp_op_list_arguments(const struct sp_op_list *list)
+{
+	sp_u32 n = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (list->ops[i].kind == SP_OP_ARGUMENT)
+			n = SP_MAX(n, (sp_u32)list->ops[i].imm + 1);
+	return n;
+}
+
 /* Each side of && at the top is a need of its own, so that the first that is not met ends it. */
 static int need(struct compiler *c, uint16_t number)
 {
@@ -438,6 +530,11 @@ static int need(struct compiler *c, uint16_t number)
 int sp_expr_need(const struct sp_expr *expr, struct sp_op_list *list)
 {
 	return need(&(struct compiler){.e = expr, .list = list}, expr->root);
+}
+
+int sp_expr_number(const struct sp_expr *expr, struct sp_op_list *list, unsigned to)
+{
+	return compile(&(struct compiler){.e = expr, .list = list}, expr->root, to);
 }
 
 int sp_expr_value(const struct sp_expr *expr, struct sp_op_list *list)

@@ -39,7 +39,7 @@ const struct sp_field *sp_builtin_at(size_t i)
 /* --- system calls --- */
 static bool is_word_of_c(const char *type)
 {
-	static const char *const words[] = {"char", "short", "int", "long", "unsigned", "signed", "const"};
+	static const char *const words[] = {"char", "short", "int", "long", "unsigned", "signed", "const", "bool"};
 
 	for (size_t n = strcspn(type, " "); n; type += n, type += *type == ' ', n = strcspn(type, " ")) {
 		size_t i = 0;
@@ -77,7 +77,7 @@ static bool typedef_take(struct sp_field *f, struct btf **btf)
  */
 static void argument_size(struct sp_field *f, struct btf **btf)
 {
-	bool is_long = strstr(f->type, "long") != NULL;
+	bool is_long = strstr(f->type, "long") != NULL, is_byte;
 
 	f->size = 8;
 	f->is_signed = false;
@@ -87,8 +87,9 @@ static void argument_size(struct sp_field *f, struct btf **btf)
 		typedef_take(f, btf);
 		return;
 	}
-	f->size = is_long ? 8 : strstr(f->type, "short") ? 2 : strstr(f->type, "char") ? 1 : 4;
-	f->is_signed = !strstr(f->type, "unsigned");
+	is_byte = strstr(f->type, "char") || strstr(f->type, "bool");
+	f->size = is_long ? 8 : strstr(f->type, "short") ? 2 : is_byte ? 1 : 4;
+	f->is_signed = !strstr(f->type, "unsigned") && !strstr(f->type, "bool");
 }
 
 void sp_fields_of_call(struct sp_fields *fields, bool is_enter)
@@ -113,6 +114,20 @@ void sp_fields_of_call(struct sp_fields *fields, bool is_enter)
 		}
 	}
 	btf__free(btf);
+}
+
+int sp_fields_of_arguments(const char *declarations, struct sp_fields *ret_fields)
+{
+	struct btf *btf = NULL;
+	int r = sp_fields_declared(declarations, ret_fields);
+
+	for (size_t i = 0; !r && i < ret_fields->n; i++) {
+		ret_fields->list[i].from = SP_FIELD_ARGUMENT;
+		ret_fields->list[i].offset = (uint32_t)i;
+		argument_size(&ret_fields->list[i], &btf);
+	}
+	btf__free(btf);
+	return r;
 }
 
 /* --- names --- */

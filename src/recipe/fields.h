@@ -38,6 +38,10 @@ struct sp_fields {
 int sp_fields_read(const char *tracepoint, struct sp_fields *ret_fields);
 /* Reads a format. -EINVAL: it is none. */
 int sp_fields_parse(const char *format, struct sp_fields *ret_fields);
+/* The arguments of a raw tracepoint, as C declares them: "bool a, struct b *c". */
+int sp_fields_of_arguments(const char *declarations, struct sp_fields *ret_fields);
+/* Only names and types of such. */
+int sp_fields_declared(const char *declarations, struct sp_fields *ret_fields);
 /* Makes those of a single system call out of its format's. is_enter: of its beginning. */
 void sp_fields_of_call(struct sp_fields *fields, bool is_enter);
 void sp_fields_done(struct sp_fields *fields);

@@ -80,6 +80,35 @@ static bool declaration_split(const char *words, size_t n, struct sp_field *f, b
 	return true;
 }
 
+static int field_add(const struct sp_field *f, struct sp_fields *fields)
+{
+	if (sp_grow(&fields->list, &fields->capacity, fields->n + 1, sizeof(*f)) < 0)
+		return -ENOMEM;
+	fields->list[fields->n++] = *f;
+	return 0;
+}
+
+int sp_fields_declared(const char *declarations, struct sp_fields *ret_fields)
+{
+	int r = 0;
+
+	*ret_fields = (struct sp_fields){0};
+	while (!r && *declarations) {
+		struct sp_field f = {0};
+		size_t n = strcspn(declarations, ",");
+		bool is_array;
+
+		if (!declaration_split(declarations, n, &f, &is_array) || is_array)
+			r = sp_fail_at(-EINVAL, declarations, 0, "this declares no argument");
+		if (!r)
+			r = field_add(&f, ret_fields);
+		declarations += n + strspn(declarations + n, ", ");
+	}
+	if (r < 0)
+		sp_fields_done(ret_fields);
+	return r;
+}
+
 /* Skips a field whose name or type is longer than any of the kernel's. */
 static int line_take(const char *line, struct sp_fields *fields)
 {
@@ -101,10 +130,7 @@ static int line_take(const char *line, struct sp_fields *fields)
 	f.is_signed = is_signed != 0;
 	if (!declaration_split(line, (size_t)(end - line), &f, &is_array) || fields->n == MAX_FIELDS)
 		return 0;
-	if (sp_grow(&fields->list, &fields->capacity, fields->n + 1, sizeof(f)) < 0)
-		return -ENOMEM;
-	fields->list[fields->n++] = f;
-	return 0;
+	return field_add(&f, fields);
 }
 
 int sp_fields_parse(const char *format, struct sp_fields *ret_fields)

@@ -6,8 +6,11 @@
 #include "capture/capture.h"
 #include "recipe/events.h"
 #include "recipe/narrow.h"
+#include "recipe/row.h"
 #include "recipe/tracepoint.h"
 #include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,150 +26,116 @@ const struct sp_recipe sp_recipe_cpu = {
     .ground = &sp_ground,
 };
 
-static const struct sp_recipe faults = {
-    .name = "faults",
-    .title = "Page faults",
-    .summary = "each page fault, by the stack that met it and by what was touched",
-    .values = {{"samples", "count"}, {"faults", "count"}},
-    .points = {{.at = SP_AT_PERF, .where = "minor-faults", .cookie = SP_COOKIE_MEMORY},
-	       {.at = SP_AT_PERF, .where = "major-faults", .cookie = SP_COOKIE_MEMORY | SP_COOKIE_MAJOR}},
-    .without_bpf = "page-faults",
-    .about = SP_ABOUT_MEMORY,
-    .period = 1,
-    .hit_ns = 2900,
-    .ground = &sp_ground,
-};
-
-enum { TASK_BITS = 0xf, TASK_DEAD = 0x80 };
-
 /*
- * sched_switch(preempt, prev, next, prev_state) runs in the thread that stops: here its wait begins, and that of the
- * next thread ends. A thread is known by the address of its task. A dying one begins no wait.
+ * sched_switch runs in the thread that stops: here its wait begins, and that of the next thread ends. A thread is known
+ * by the address of its task. Idle threads and dying ones begin no wait. The kernel runs our programs in the order of
+ * the points: the end goes first, so that the thread that goes on does not seem to wait while the other's stack is
+ * walked.
  */
-#define WAIT_BEGINS                                                                                                    \
-	{.kind = SP_OP_BUILTIN, .dst = 0, .imm = SP_BUILTIN_TID}, {.kind = SP_OP_NEED, .a = 0}, /* no idle threads */  \
-	    {.kind = SP_OP_ARGUMENT, .dst = 2, .imm = 3},                                                              \
-	    {.kind = SP_OP_AND, .dst = 0, .a = 2, .b = SP_OP_IMM, .imm = TASK_DEAD},                                   \
-	    {.kind = SP_OP_EQ, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 0}, {.kind = SP_OP_NEED, .a = 0},              \
-	    {.kind = SP_OP_ARGUMENT, .dst = 0, .imm = 0}, /* preempt */                                                \
-	    {.kind = SP_OP_ZERO_EXTEND, .dst = 0, .a = 0, .size = 8},                                                  \
-	    {.kind = SP_OP_EQ, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 0},                                            \
-	    {.kind = SP_OP_AND, .dst = 2, .a = 2, .b = SP_OP_IMM, .imm = TASK_BITS},                                   \
-	    {.kind = SP_OP_MUL, .dst = 2, .a = 2, .b = 0},                                                             \
-	{                                                                                                              \
-		.kind = SP_OP_ARGUMENT, .dst = 1, .imm = 1                                                             \
-	}
-
-#define WAIT_BEGIN_SLOT .role = SP_ROLE_BEGIN, .n_arguments = 4, .match = 1, .state = 2, .value = SP_NO_REG
-
-/*
- * The kernel runs our programs in the order of the points: this one goes first, so that the thread that goes on does
- * not seem to wait while the other's stack is walked.
- */
+#define SWITCH                                                                                                         \
+	.at = SP_AT_RAW, .where = "sched_switch",                                                                      \
+	.arguments = "bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state"
 #define WAIT_END                                                                                                       \
 	{                                                                                                              \
-		.at = SP_AT_RAW, .where = "sched_switch", .slot = {                                                    \
-			.role = SP_ROLE_END,                                                                           \
-			.n_arguments = 3,                                                                              \
-			.match = 1,                                                                                    \
-			.state = SP_NO_REG,                                                                            \
-			.value = SP_NO_REG,                                                                            \
-			.ops = {{.kind = SP_OP_ARGUMENT, .dst = 1, .imm = 2}}                                          \
-		}                                                                                                      \
+		SWITCH, .slot = {.role = SP_ROLE_END}, .match = "next"                                                 \
 	}
 
-/* sched_process_exit(p) runs in a thread that ends. Since it runs, the end of a wait that is still open was missed. */
+/* It runs in a thread that ends. Since it runs, the end of a wait that is still open was missed. */
 #define WAIT_FORGET(f)                                                                                                 \
 	{                                                                                                              \
-		.at = SP_AT_RAW, .where = "sched_process_exit", .slot = {                                              \
-			.role = SP_ROLE_FORGET,                                                                        \
-			.flags = (f),                                                                                  \
-			.n_arguments = 1,                                                                              \
-			.match = 1,                                                                                    \
-			.state = SP_NO_REG,                                                                            \
-			.value = SP_NO_REG,                                                                            \
-			.ops = {{.kind = SP_OP_ARGUMENT, .dst = 1}}                                                    \
-		}                                                                                                      \
+		.at = SP_AT_RAW, .where = "sched_process_exit", .arguments = "struct task_struct *p",                  \
+		.slot = {.role = SP_ROLE_FORGET, .flags = (f)}, .match = "p"                                           \
 	}
 
 #define ALL_WAITS                                                                                                      \
 	WAIT_END,                                                                                                      \
-	    {.at = SP_AT_RAW,                                                                                          \
-	     .where = "sched_switch",                                                                                  \
-	     .slot = {WAIT_BEGIN_SLOT,                                                                                 \
-		      .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD | SP_SLOT_ALL_WAITS,                 \
-		      .ops = {WAIT_BEGINS}}},                                                                          \
+	    {SWITCH, .filter = "tid && !(prev_state & 0x80)" /* TASK_DEAD */, .match = "prev",                         \
+	     .state = "preempt ? 0 : prev_state",                                                                      \
+	     .slot = {.role = SP_ROLE_BEGIN,                                                                           \
+		      .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD | SP_SLOT_ALL_WAITS}},               \
 	    WAIT_FORGET(SP_SLOT_ALL_WAITS)
 
-static const struct sp_recipe offcpu = {
-    .name = "offcpu",
-    .title = "Off-CPU time",
-    .summary = "how long threads did not run, by the stack that they stopped in",
-    .values = {{"samples", "count"}, {"offcpu", "nanoseconds"}},
-    .points = {ALL_WAITS},
-    .min_ns = 1000,
-    .hit_ns = 2000,
-    .ground = &sp_ground,
+#define TEXT(x) #x
+#define NUMBER(x) TEXT(x)
+
+/*
+ * What is sampled or counted, a row each. The system call of `locks` is read from the registers that the thread saved,
+ * so that other calls cost nothing; its commands of futex(2) are those that wait: WAIT, LOCK_PI, WAIT_BITSET,
+ * WAIT_REQUEUE_PI, LOCK_PI2. A thread that is preempted on the way in or out does not wait.
+ */
+static const struct sp_recipe rows[] = {
+    {.name = "offcpu",
+     .title = "Off-CPU time",
+     .summary = "how long threads did not run, by the stack that they stopped in",
+     .values = {{"samples", "count"}, {"offcpu", "nanoseconds"}},
+     .points = {ALL_WAITS},
+     .min_ns = 1000,
+     .hit_ns = 2000},
+    {.name = "wall",
+     .title = "Wall-clock time",
+     .summary = "what threads do with their time: cpu and offcpu as one value",
+     .values = {{"samples", "count"}, {"wall", "nanoseconds"}},
+     .points = {{.at = SP_AT_PERF}, ALL_WAITS},
+     .min_ns = 1000,
+     .hit_ns = 2000},
+    {.name = "locks",
+     .title = "Waiting for locks",
+     .summary = "how long threads waited for each other: mutexes, condition variables and the like, all of futex(2)",
+     .values = {{"samples", "count"}, {"locks", "nanoseconds"}},
+     .points = {WAIT_END,
+		{SWITCH,
+		 .filter = "sys == " NUMBER(SYS_futex) " && (sysarg1 & 127) in {0, 6, 9, 11, 13}"
+						       " && !preempt && prev_state & 0xf",
+		 .match = "prev", .state = "prev_state", .object = "sysarg0",
+		 .slot = {.role = SP_ROLE_BEGIN,
+			  .flags =
+			      SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD | SP_SLOT_NO_EXITING | SP_SLOT_LOCK}},
+		WAIT_FORGET(0)},
+     .about = SP_ABOUT_LOCK,
+     .min_ns = 1000,
+     .hit_ns = 5800},
+    {.name = "faults",
+     .title = "Page faults",
+     .summary = "each page fault, by the stack that met it and by what was touched",
+     .values = {{"samples", "count"}, {"faults", "count"}},
+     .points = {{.at = SP_AT_PERF, .where = "minor-faults", .cookie = SP_COOKIE_MEMORY},
+		{.at = SP_AT_PERF, .where = "major-faults", .cookie = SP_COOKIE_MEMORY | SP_COOKIE_MAJOR}},
+     .without_bpf = "page-faults",
+     .about = SP_ABOUT_MEMORY,
+     .period = 1,
+     .hit_ns = 2900},
 };
 
-static const struct sp_recipe wall = {
-    .name = "wall",
-    .title = "Wall-clock time",
-    .summary = "what threads do with their time: cpu and offcpu as one value",
-    .values = {{"samples", "count"}, {"wall", "nanoseconds"}},
-    .points = {{.at = SP_AT_PERF}, ALL_WAITS},
-    .min_ns = 1000,
-    .hit_ns = 2000,
-    .ground = &sp_ground,
-};
+/* The rows with what their fronts run, which is made of their expressions at first use. */
+static struct sp_recipe made[SP_COUNT(rows)];
+static int made_result;
 
-/* A bit for each command of futex(2) that waits: WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2. */
-#define FUTEX_WAITS (1 << 0 | 1 << 6 | 1 << 9 | 1 << 11 | 1 << 13)
-
-/* The system call is read from the registers that the thread saved, so that other calls cost nothing. */
-static const struct sp_recipe locks = {
-    .name = "locks",
-    .title = "Waiting for locks",
-    .summary = "how long threads waited for each other: mutexes, condition variables and the like, all of futex(2)",
-    .values = {{"samples", "count"}, {"locks", "nanoseconds"}},
-    .points = {WAIT_END,
-	       {.at = SP_AT_RAW,
-		.where = "sched_switch",
-		.slot = {WAIT_BEGIN_SLOT,
-			 .flags =
-			     SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD | SP_SLOT_NO_EXITING | SP_SLOT_LOCK,
-			 .object = 4,
-			 .ops = {{.kind = SP_OP_BUILTIN, .dst = 0, .imm = SP_BUILTIN_CALL},
-				 {.kind = SP_OP_EQ, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = SYS_futex},
-				 {.kind = SP_OP_NEED, .a = 0},
-				 {.kind = SP_OP_BUILTIN, .dst = 0, .imm = SP_BUILTIN_CALL_ARGUMENT + 1},
-				 {.kind = SP_OP_AND, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 127},
-				 {.kind = SP_OP_SET, .dst = 3, .imm = FUTEX_WAITS},
-				 {.kind = SP_OP_SHR, .dst = 0, .a = 3, .b = 0},
-				 {.kind = SP_OP_AND, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 1},
-				 {.kind = SP_OP_NEED, .a = 0},
-				 WAIT_BEGINS,
-				 {.kind = SP_OP_BUILTIN, .dst = 4, .imm = SP_BUILTIN_CALL_ARGUMENT},
-				 {.kind = SP_OP_NEED, .a = 2}}}}, /* not preempted on the way in or out */
-	       WAIT_FORGET(0)},
-    .about = SP_ABOUT_LOCK,
-    .min_ns = 1000,
-    .hit_ns = 5800,
-    .ground = &sp_ground,
-};
-
-static const struct sp_recipe *const all[] = {&sp_recipe_cpu, &offcpu, &wall, &locks, &faults};
+static void rows_make(void)
+{
+	for (size_t i = 0; i < SP_COUNT(rows); i++) {
+		made[i] = rows[i];
+		made[i].ground = &sp_ground;
+		for (size_t k = 0; k < SP_MAX_POINTS && made[i].points[k].at && !made_result; k++)
+			if (made[i].points[k].at == SP_AT_RAW)
+				made_result = sp_row_point(&made[i].points[k], NULL);
+	}
+}
 
 const struct sp_recipe *sp_recipe_at(size_t i)
 {
-	return i < SP_COUNT(all) ? all[i] : NULL;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	if (!i)
+		return &sp_recipe_cpu;
+	pthread_once(&once, rows_make);
+	return i <= SP_COUNT(rows) ? &made[i - 1] : NULL;
 }
 
 const struct sp_recipe *sp_recipe_find(const char *name)
 {
-	for (size_t i = 0; i < SP_COUNT(all); i++)
-		if (!strcmp(all[i]->name, name))
-			return all[i];
+	for (size_t i = 0; sp_recipe_at(i); i++)
+		if (!strcmp(sp_recipe_at(i)->name, name))
+			return sp_recipe_at(i);
 	return NULL;
 }
 
@@ -265,7 +234,7 @@ static int named_make(struct sp_recipe_set *set, const char *name, const struct 
 
 	*ret_recipe = sp_recipe_find(name);
 	if (*ret_recipe)
-		return 0;
+		return made_result;
 	if (event && event->is_clock) {
 		set->event = event->name;
 		*ret_recipe = &sp_recipe_cpu;
@@ -289,7 +258,7 @@ static int named_make(struct sp_recipe_set *set, const char *name, const struct 
 /* wall has in it what cpu and offcpu are. */
 static bool is_part_of(const struct sp_recipe *part, const struct sp_recipe *whole)
 {
-	return whole == &wall && (part == &sp_recipe_cpu || part == &offcpu);
+	return whole == sp_recipe_find("wall") && (part == &sp_recipe_cpu || part == sp_recipe_find("offcpu"));
 }
 
 static int set_check(const struct sp_recipe *a, const struct sp_recipe *b, const char *name)
@@ -353,36 +322,30 @@ void sp_recipe_set_done(struct sp_recipe_set *set)
 	*set = (struct sp_recipe_set){0};
 }
 
-/* Ops behind those of WAIT_BEGINS, which leave in r0 whether the thread stops by itself. Preempted, it has no state. */
-static int state_ops_add(struct sp_front_slot *slot, uint64_t state)
+/* The events of a point in which the thread's state has one of these bits; 0: in which it is ready to run. */
+static int state_need(struct sp_recipe_point *point, uint64_t state)
 {
-	const struct sp_op ops[] = {
-	    {.kind = SP_OP_ARGUMENT, .dst = 3, .imm = 3},
-	    {.kind = SP_OP_MUL, .dst = 3, .a = 3, .b = 0},
-	    {.kind = state ? SP_OP_AND : SP_OP_EQ, .dst = 3, .a = 3, .b = SP_OP_IMM, .imm = state},
-	    {.kind = SP_OP_NEED, .a = 3},
-	};
-	size_t n = 0;
+	char also[128];
+	int n = snprintf(also, sizeof(also), state ? "(%s) & %" PRIu64 : "!(%s)", point->state, state);
 
-	while (n < SP_N_OPS && slot->ops[n].kind != SP_OP_END)
-		n++;
-	if (n + SP_COUNT(ops) > SP_N_OPS)
-		return sp_fail_said(-EINVAL, "states are not for this event");
-	memcpy(slot->ops + n, ops, sizeof(ops));
-	return 0;
+	if (n < 0 || (size_t)n >= sizeof(also))
+		return sp_fail_said(-EINVAL, "the expression of a state is too long");
+	return sp_row_point(point, also);
 }
 
-static int wait_narrow(struct sp_front_slot *slot, const struct sp_waits *waits)
+static int wait_narrow(struct sp_recipe_point *point, const struct sp_waits *waits)
 {
+	sp_u32 *flags = &point->slot.flags;
+
 	if (waits->by_state)
-		slot->flags &= ~(sp_u32)SP_SLOT_ALL_WAITS;
-	if (slot->role != SP_ROLE_BEGIN)
+		*flags &= ~(sp_u32)SP_SLOT_ALL_WAITS;
+	if (point->slot.role != SP_ROLE_BEGIN)
 		return 0;
 	if (waits->threads != SP_WAIT_USER)
-		slot->flags &= ~(sp_u32)SP_SLOT_NO_KTHREAD;
+		*flags &= ~(sp_u32)SP_SLOT_NO_KTHREAD;
 	if (waits->threads == SP_WAIT_KERNEL)
-		slot->flags |= SP_SLOT_KTHREAD;
-	return waits->by_state ? state_ops_add(slot, waits->state) : 0;
+		*flags |= SP_SLOT_KTHREAD;
+	return waits->by_state ? state_need(point, waits->state) : 0;
 }
 
 int sp_recipe_set_waits(struct sp_recipe_set *set, const struct sp_waits *waits)
@@ -399,7 +362,7 @@ int sp_recipe_set_waits(struct sp_recipe_set *set, const struct sp_waits *waits)
 		*set->own[i] = *set->recipes[i];
 		set->recipes[i] = set->own[i];
 		for (size_t k = 0; k < SP_MAX_POINTS && set->own[i]->points[k].at && !r; k++)
-			r = wait_narrow(&set->own[i]->points[k].slot, waits);
+			r = wait_narrow(&set->own[i]->points[k], waits);
 	}
 	return r;
 }

@@ -104,7 +104,7 @@ static void waits(void **state)
 	assert_int_equal(sp_recipe_set_waits(&set, &disk), 0);
 	assert_ptr_equal(set.recipes[0], &sp_recipe_cpu);
 	assert_ptr_not_equal(set.recipes[1], offcpu);
-	assert_int_equal(n_ops(set.recipes[1]), n_ops(offcpu) + 4);
+	assert_int_equal(n_ops(set.recipes[1]), n_ops(offcpu) + 6);
 	assert_int_equal(set.recipes[1]->points[1].slot.flags,
 			 (offcpu->points[1].slot.flags & ~(sp_u32)(SP_SLOT_NO_KTHREAD | SP_SLOT_ALL_WAITS)) |
 			     SP_SLOT_KTHREAD);
@@ -113,7 +113,8 @@ static void waits(void **state)
 	assert_true(offcpu->points[1].slot.flags & SP_SLOT_NO_KTHREAD);
 	sp_recipe_set_done(&set);
 	assert_int_equal(sp_recipe_set_parse("locks", &set), 0);
-	assert_int_equal(sp_recipe_set_waits(&set, &disk), -EINVAL);
+	assert_int_equal(sp_recipe_set_waits(&set, &disk), 0);
+	assert_int_equal(n_ops(set.recipes[0]), n_ops(sp_recipe_find("locks")) + 3);
 	sp_recipe_set_done(&set);
 }
 

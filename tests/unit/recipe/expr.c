@@ -147,8 +147,8 @@ static void texts(void **state)
 /* --- made-up expressions --- */
 static size_t made_write(char *s, size_t size, unsigned depth)
 {
-	static const char *const names[] = {"u8",  "s8",  "u16", "s16",      "u32", "s32",  "u64",
-					    "s64", "tid", "cpu", "argument", "dfd", "mode", "cgroup"};
+	static const char *const names[] = {"u8",  "s8",  "u16",      "s16",   "u32",   "s32", "u64",  "s64",
+					    "tid", "cpu", "argument", "arg32", "arg16", "dfd", "mode", "cgroup"};
 	static const char *const operators[] = {
 	    "*", "/", "%", "+", "-", "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "&", "^", "|", "&&", "||"};
 	static const char *const comparisons[] = {"text == \"swapper/1\"", "dynamic != \"/usr*\"", "comm == \"a name\"",
@@ -170,13 +170,21 @@ static size_t made_write(char *s, size_t size, unsigned depth)
 	case 4:
 		used = (size_t)snprintf(s, size, "(");
 		used += made_write(s + used, size - used, depth - 1);
-		used += (size_t)snprintf(s + used, size - used, " ? ");
-		used += made_write(s + used, size - used, depth - 1);
-		used += (size_t)snprintf(s + used, size - used, " : ");
-		used += made_write(s + used, size - used, depth - 1);
+		used += (size_t)snprintf(s + used, size - used, n >> 20 & 3 ? " ? " : " ? 0 : ");
+		if (n >> 20 & 3)
+			used += made_write(s + used, size - used, depth - 1);
+		if (n >> 20 & 3)
+			used += (size_t)snprintf(s + used, size - used, " : ");
+		if ((n >> 20 & 3) == 1)
+			used += (size_t)snprintf(s + used, size - used, "0");
+		else
+			used += made_write(s + used, size - used, depth - 1);
 		return used + (size_t)snprintf(s + used, size - used, ")");
 	case 5:
 		used = (size_t)snprintf(s, size, "(%s in {", names[(n >> 8) % SP_COUNT(names)]);
+		if (n >> 20 & 1) /* small numbers, which become bits */
+			return used + (size_t)snprintf(s + used, size - used, "%u, %u, 3, 63})",
+						       (unsigned)(n >> 32 & 63), (unsigned)(n >> 40 & 127));
 		used += made_write(s + used, size - used, 0);
 		used += (size_t)snprintf(s + used, size - used, ", -1, ");
 		used += made_write(s + used, size - used, depth - 1);
@@ -247,7 +255,7 @@ static void mistakes(void **state)
 	    {"1 + argumnet", "made:up has no field 'argumnet'; did you mean argument?", 4},
 	    {"nothing_like_it",
 	     "made:up has no field 'nothing_like_it'; it has u8, s8, u16, s16, u32, s32, u64, s64, "
-	     "text, dynamic, argument, dfd, mode",
+	     "text, dynamic, argument, arg32, arg16, dfd, mode",
 	     0},
 	    {"hidden == 3", "the field hidden cannot be used: it is an array", 0},
 	    {"text > 3", "a text can only be compared by == and !=", 5},

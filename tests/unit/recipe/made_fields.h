@@ -22,6 +22,8 @@ static const struct sp_field made_list[] = {
     {"text", "char[16]", SP_FIELD_RECORD, 24, 16, false, true, NULL},
     {"dynamic", "__data_loc char[]", SP_FIELD_DYNAMIC, 40, 4, false, true, NULL},
     {"argument", "long", SP_FIELD_ARGUMENT, 1, 8, true, false, NULL},
+    {"arg32", "unsigned int", SP_FIELD_ARGUMENT, 2, 4, false, false, NULL},
+    {"arg16", "short", SP_FIELD_ARGUMENT, 3, 2, true, false, NULL},
     {"dfd", "int", SP_FIELD_BUILTIN, SP_BUILTIN_CALL_ARGUMENT, 4, true, false, NULL},
     {"mode", "umode_t", SP_FIELD_BUILTIN, SP_BUILTIN_CALL_ARGUMENT + 1, 2, false, false, NULL},
     {"hidden", "u8[4]", SP_FIELD_NOWHERE, 0, 4, false, false, "it is an array"},
@@ -35,6 +37,8 @@ static inline void made_env(struct sp_op_env *env)
 	env->memory[40] = DYNAMIC_AT;
 	env->memory[41] = 0;
 	env->argument[0] = env->base;
+	env->argument[2] = (sp_u32)env->argument[2]; /* as the kernel gives arguments of these sizes */
+	env->argument[3] = (sp_u16)env->argument[3];
 	for (sp_u32 i = SP_BUILTIN_PID; i <= SP_BUILTIN_CPU; i++)
 		env->builtin[i] = (sp_u32)env->builtin[i] >> 1;
 }
