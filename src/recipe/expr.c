@@ -76,20 +76,43 @@ static int node_add(struct parser *p, const struct sp_expr_node *node)
 	return e->n;
 }
 
+/* Takes the unit of a time, which becomes ns, or of a size. False: the number is too large. */
+static bool unit_take(struct parser *p, uint64_t *number)
+{
+	static const struct {
+		const char *word;
+		uint64_t times;
+	} units[] = {{"ns", 1},      {"us", 1000},   {"ms", 1000000}, {"s", 1000000000},
+		     {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}};
+
+	for (size_t i = 0; i < SP_COUNT(units); i++) {
+		size_t n = strlen(units[i].word);
+
+		if (p->to - p->at < n || strncmp(p->e->text + p->at, units[i].word, n) ||
+		    (p->at + n < p->to && is_word(p->e->text[p->at + n])))
+			continue;
+		p->at += n;
+		return !__builtin_mul_overflow(*number, units[i].times, number);
+	}
+	while (p->at < p->to && strchr("uUlL", p->e->text[p->at]))
+		p->at++;
+	return true;
+}
+
 static int number_parse(struct parser *p)
 {
 	struct sp_expr_node node = {.kind = SP_EXPR_NUMBER, .at = p->at};
 	const char *text = p->e->text + p->at;
+	bool fits;
 	char *end;
 
 	errno = 0;
 	node.number = strtoull(text, &end, 0);
-	if (errno == ERANGE)
-		return sp_fail_at(-EINVAL, p->e->text, p->at, "the number has more than 64 bits");
-	while (end < p->e->text + p->to && strchr("uUlL", *end))
-		end++;
+	fits = errno != ERANGE;
 	p->at += (size_t)(end - text);
-	if (p->at < p->to && is_word(*end))
+	if (!unit_take(p, &node.number) || !fits)
+		return sp_fail_at(-EINVAL, p->e->text, node.at, "the number has more than 64 bits");
+	if (p->at < p->to && is_word(p->e->text[p->at]))
 		return sp_fail_at(-EINVAL, p->e->text, p->at, "this is no part of a number");
 	return node_add(p, &node);
 }
@@ -108,14 +131,49 @@ static int text_parse(struct parser *p)
 	return node_add(p, &node);
 }
 
-static int name_parse(struct parser *p)
+static int word_parse(struct parser *p, struct sp_expr_node *node)
 {
-	struct sp_expr_node node = {.kind = SP_EXPR_NAME, .at = p->at};
-
+	node->at = p->at;
 	while (p->at < p->to && is_word(p->e->text[p->at]))
 		p->at++;
-	node.length = p->at - node.at;
-	return node_add(p, &node);
+	node->length = p->at - node->at;
+	return node_add(p, node);
+}
+
+static int member_parse(struct parser *p, int of, enum sp_expr_op op)
+{
+	char c = peek(p);
+
+	if (!is_word(c) || isdigit((unsigned char)c))
+		return missing(p, "the name of a member");
+	return word_parse(p, &(struct sp_expr_node){.kind = SP_EXPR_MEMBER, .op = op, .a = (uint16_t)of});
+}
+
+static int index_parse(struct parser *p, int of)
+{
+	struct sp_expr_node node = {.kind = SP_EXPR_INDEX, .at = p->at - 1, .a = (uint16_t)of};
+	int r = choice_parse(p);
+
+	node.b = (uint16_t)r;
+	if (r < 0)
+		return r;
+	return take(p, "]") ? node_add(p, &node) : missing(p, "']'");
+}
+
+/* What may stand behind a name. */
+static int path_parse(struct parser *p, int of)
+{
+	while (of >= 0) {
+		if (take(p, "->"))
+			of = member_parse(p, of, SP_EXPR_ARROW);
+		else if (take(p, "."))
+			of = member_parse(p, of, SP_EXPR_DOT);
+		else if (take(p, "["))
+			of = index_parse(p, of);
+		else
+			break;
+	}
+	return of;
 }
 
 static int primary_parse(struct parser *p)
@@ -128,13 +186,13 @@ static int primary_parse(struct parser *p)
 	if (c == '"')
 		return text_parse(p);
 	if (is_word(c))
-		return name_parse(p);
+		return path_parse(p, word_parse(p, &(struct sp_expr_node){.kind = SP_EXPR_NAME}));
 	if (!take(p, "("))
 		return missing(p, "a number or the name of a field");
 	r = choice_parse(p);
 	if (r >= 0 && !take(p, ")"))
 		return missing(p, "')'");
-	return r;
+	return path_parse(p, r);
 }
 
 static int unary_parse(struct parser *p)
@@ -253,6 +311,7 @@ int sp_expr_parse(const char *text, size_t from, size_t to, struct sp_expr *ret_
 
 	ret_expr->text = text;
 	ret_expr->n = 0;
+	ret_expr->n_places = 0;
 	r = choice_parse(&p);
 	if (r < 0)
 		return r;

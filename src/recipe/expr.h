@@ -3,11 +3,11 @@
  * expr.h: expressions over the fields of an event, as a user types them: read into a tree, whose names become fields,
  * and compiled into ops (event/op.h).
  *
- * A subset of C: numbers (decimal, 0x, octal), "text", names, ( ) ! ~ - * / % + - << >> < <= > >= == != & ^ | && || ?:
- * with C's precedence, and `x in {1, 2}`. A number has 64 bits; an operation is unsigned if one of its operands is an
- * unsigned number of 64 bits. Division by 0 gives 0, and a shift counts by its low 6 bits, as ops do. All operands are
- * computed, also those that C would leave out.
- * A tree owns nothing: it refers to the text and to the fields, which must outlive it.
+ * A subset of C: numbers (decimal, 0x, octal, and 10ms, 4K), "text", names, with -> . and [number] behind them, ( ) ! ~
+ * - * / % + - << >> < <= > >= == != & ^ | && || ?: with C's precedence, and `x in {1, 2}`. A number has 64 bits; an
+ * operation is unsigned if one of its operands is an unsigned number of 64 bits. Division by 0 gives 0, and a shift
+ * counts by its low 6 bits, as ops do. All operands are computed, also those that C would leave out. A tree owns
+ * nothing: it refers to the text and to the fields, which must outlive it; and, resolved, to itself: it is not copied.
  * Errors: -EINVAL with sp_error_text() and sp_error_where(). Limits: SP_EXPR_NODES parts, and what fits into SP_N_OPS
  * ops over SP_N_OP_REGS numbers.
  */
@@ -15,17 +15,17 @@
 #define SP_RECIPE_EXPR_H
 
 #include "event/op.h"
+#include "recipe/fields.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct sp_field;
-struct sp_fields;
-
-enum { SP_EXPR_NODES = 128 };
+enum { SP_EXPR_NODES = 128, SP_EXPR_PLACES = 32 };
 enum sp_expr_kind {
 	SP_EXPR_NUMBER,
-	SP_EXPR_NAME,
+	SP_EXPR_NAME, /* a field; once they are resolved, what a path leads to is one, too */
+	SP_EXPR_MEMBER,
+	SP_EXPR_INDEX,
 	SP_EXPR_TEXT,
 	SP_EXPR_UNARY,
 	SP_EXPR_BINARY,
@@ -54,6 +54,8 @@ enum sp_expr_op {
 	SP_EXPR_OR,
 	SP_EXPR_BOTH,
 	SP_EXPR_EITHER,
+	SP_EXPR_DOT, /* of a member */
+	SP_EXPR_ARROW,
 };
 
 /* Parts are known by their numbers; 0 is none. */
@@ -64,12 +66,15 @@ struct sp_expr_node {
 	uint16_t a, b, c;  /* operands; of `in`: a what, b the first of the list */
 	uint16_t next;     /* in a list */
 	uint64_t number;
+	bool is_signed;               /* of a number: with bit 63 it is below 0 */
 	const struct sp_field *field; /* of a name */
 };
 struct sp_expr {
 	const char *text; /* all that the user typed, for messages */
 	struct sp_expr_node nodes[SP_EXPR_NODES + 1];
 	uint16_t n, root;
+	struct sp_field places[SP_EXPR_PLACES]; /* what paths lead to */
+	size_t n_places;
 };
 
 /* Reads the bytes from `from` up to `to` of the text. */
@@ -77,8 +82,13 @@ int sp_expr_parse(const char *text, size_t from, size_t to, struct sp_expr *ret_
 /* Copies a text part without quotes and backslashes, NUL-terminated. Returns its length. */
 size_t sp_expr_text(const struct sp_expr *expr, const struct sp_expr_node *node, char *ret_text, size_t size);
 
-/* Gives each name its field: one of the event's, else one that all events have. `event` is for messages. */
+/*
+ * Gives each name its field: one of the event's, else one that all events have; and paths theirs, by the kernel's
+ * types, which have the constants, too. `event` is for messages. -EACCES: it has none.
+ */
 int sp_expr_resolve(struct sp_expr *expr, const struct sp_fields *fields, const char *event);
+/* Whether a part is constant, and its value. */
+bool sp_expr_constant(const struct sp_expr *expr, uint16_t number, uint64_t *ret_value);
 /* Whether it reads the record of the tracepoint. */
 bool sp_expr_has_record(const struct sp_expr *expr);
 /* "bytes" if it is a field with such a name, or a sum of such; else "count". */

@@ -80,9 +80,9 @@ static bool is_unsigned(const struct compiler *c, uint16_t number)
 		return false;
 	switch (node->kind) {
 	case SP_EXPR_NUMBER:
-		return node->number > INT64_MAX;
+		return node->number > INT64_MAX && !node->is_signed;
 	case SP_EXPR_NAME:
-		return !node->field->is_signed && node->field->size == 8;
+		return !node->field->is_signed && sp_field_bits(node->field) == 64;
 	case SP_EXPR_UNARY:
 		return is_unsigned(c, node->a);
 	case SP_EXPR_CHOICE:
@@ -156,6 +156,11 @@ static bool is_constant(const struct compiler *c, uint16_t number, uint64_t *ret
 	return true;
 }
 
+bool sp_expr_constant(const struct sp_expr *expr, uint16_t number, uint64_t *ret_value)
+{
+	return is_constant(&(struct compiler){.e = expr}, number, ret_value);
+}
+
 /* How many registers a part needs, about: the heavier operand is computed first. */
 static unsigned weight_of(const struct compiler *c, uint16_t number)
 {
@@ -176,8 +181,16 @@ static unsigned weight_of(const struct compiler *c, uint16_t number)
 static bool is_extended(const struct sp_field *f)
 {
 	if (f->from == SP_FIELD_BUILTIN)
-		return f->offset < SP_BUILTIN_CALL;
-	return !f->is_signed;
+		return f->offset < SP_BUILTIN_CALL || f->size == 8;
+	return f->is_signed ? sp_field_bits(f) == 64 : f->bit + sp_field_bits(f) == 8 * f->size;
+}
+
+/* Leaves the address of a place in `to`, but for its offset. */
+static int base_compile(struct compiler *c, const struct sp_expr_node *node, unsigned to)
+{
+	if (node->field->from == SP_FIELD_PLACE)
+		return compile(c, node->field->base, to);
+	return emit_imm(c, node->at, SP_OP_ARGUMENT, to, 0, 0); /* the record */
 }
 
 /* Leaves a number in `to`, of which only the bits of its size mean something. */
@@ -186,11 +199,13 @@ static int number_read(struct compiler *c, const struct sp_expr_node *node, unsi
 	const struct sp_field *f = node->field;
 	int r;
 
-	if (f->from != SP_FIELD_RECORD)
+	if (f->from != SP_FIELD_RECORD && f->from != SP_FIELD_PLACE)
 		return emit_imm(c, node->at, f->from == SP_FIELD_ARGUMENT ? SP_OP_ARGUMENT : SP_OP_BUILTIN, to, 0,
 				f->offset);
-	r = emit_imm(c, node->at, SP_OP_ARGUMENT, to, 0, 0);
-	return r ? r : emit_size(c, node->at, SP_OP_LOAD, to, to, f->size, f->offset);
+	r = base_compile(c, node, to);
+	if (!r)
+		r = emit_size(c, node->at, SP_OP_LOAD, to, to, f->size, f->offset);
+	return r || !f->bit ? r : emit_imm(c, node->at, SP_OP_SHR, to, to, f->bit);
 }
 
 static int number_compile(struct compiler *c, const struct sp_expr_node *node, unsigned to)
@@ -198,9 +213,10 @@ static int number_compile(struct compiler *c, const struct sp_expr_node *node, u
 	const struct sp_field *f = node->field;
 	int r = number_read(c, node, to);
 
-	if (r || f->size == 8 || is_extended(f))
+	if (r || is_extended(f))
 		return r;
-	return emit_size(c, node->at, f->is_signed ? SP_OP_SIGN_EXTEND : SP_OP_ZERO_EXTEND, to, to, 8 * f->size, 0);
+	return emit_size(c, node->at, f->is_signed ? SP_OP_SIGN_EXTEND : SP_OP_ZERO_EXTEND, to, to, sp_field_bits(f),
+			 0);
 }
 
 static int name_compile(struct compiler *c, const struct sp_expr_node *node, unsigned to)
@@ -208,6 +224,9 @@ static int name_compile(struct compiler *c, const struct sp_expr_node *node, uns
 	if (node->field->is_text)
 		return sp_fail_at(-EINVAL, c->e->text, node->at,
 				  "%s is text: compare it by == or != with a text in \"\"", node->field->name);
+	if (node->field->why_not)
+		return sp_fail_at(-EINVAL, c->e->text, node->at, "%s is no number: %s", node->field->name,
+				  node->field->why_not);
 	return number_compile(c, node, to);
 }
 
@@ -228,46 +247,48 @@ static int text_wanted(const struct compiler *c, const struct sp_expr_node *node
 	ret_wanted->n = is_beginning ? n : n + 1;
 	if (node->length >= MAX_TEXT)
 		return too_long(c, node->at);
-	if (field->from != SP_FIELD_DYNAMIC && n >= field->size)
+	if (field->from != SP_FIELD_DYNAMIC && !field->is_string && n >= field->size)
 		return sp_fail_at(-EINVAL, c->e->text, node->at, "%s has no more than %u characters", field->name,
 				  field->size - 1);
 	return 0;
 }
 
-/* Leaves the address of the text in `to`: of a field of fixed length that of the record. */
-static int text_address(struct compiler *c, size_t at, const struct sp_field *field, unsigned to)
+/* Leaves the address of the text in `to`: of a field of fixed length without its offset. */
+static int text_address(struct compiler *c, const struct sp_expr_node *name, unsigned to)
 {
-	int r = emit_imm(c, at, SP_OP_ARGUMENT, to, 0, 0);
+	const struct sp_field *field = name->field;
+	int r = field->is_string ? number_compile(c, name, to) : base_compile(c, name, to);
 
 	if (r || field->from != SP_FIELD_DYNAMIC)
 		return r;
-	r = emit_size(c, at, SP_OP_LOAD, to + 1, to, 2, field->offset); /* the offset is the lower half */
-	return r ? r : emit_two(c, at, SP_OP_ADD, to, to, to + 1);
+	r = emit_size(c, name->at, SP_OP_LOAD, to + 1, to, 2, field->offset); /* the offset is the lower half */
+	return r ? r : emit_two(c, name->at, SP_OP_ADD, to, to, to + 1);
 }
 
 /* Leaves up to 8 bytes of the text, from `from` on, in `to`. */
 static int text_word(struct compiler *c, size_t at, const struct sp_field *field, unsigned to, unsigned address,
 		     size_t from, size_t n)
 {
-	uint64_t offset = field->from == SP_FIELD_RECORD ? field->offset : 0;
+	uint64_t offset = field->from == SP_FIELD_DYNAMIC || field->is_string ? 0 : field->offset;
 	int r;
 
-	if (field->from != SP_FIELD_BUILTIN)
+	if (field->from != SP_FIELD_BUILTIN || field->is_string)
 		return emit_size(c, at, SP_OP_LOAD, to, address, (uint32_t)n, offset + from);
 	r = emit_imm(c, at, SP_OP_BUILTIN, to, 0, field->offset + from / 8);
 	return r || n == 8 ? r : emit_size(c, at, SP_OP_ZERO_EXTEND, to, to, (uint32_t)(8 * n), 0);
 }
 
 /* Leaves in `to` whether the field has this text; its address is in to + 1. */
-static int text_equal(struct compiler *c, const struct sp_expr_node *node, const struct sp_field *field, unsigned to)
+static int text_equal(struct compiler *c, const struct sp_expr_node *node, const struct sp_expr_node *name, unsigned to)
 {
+	const struct sp_field *field = name->field;
 	struct wanted wanted = {.n = 0};
 	int r = text_wanted(c, node, field, &wanted);
 
 	if (!r && !wanted.n)
 		return emit_imm(c, node->at, SP_OP_SET, to, 0, 1);
 	if (!r && field->from != SP_FIELD_BUILTIN)
-		r = text_address(c, node->at, field, to + 1);
+		r = text_address(c, name, to + 1);
 	for (size_t i = 0; i < wanted.n && !r; i += 8) {
 		size_t n = SP_MIN(wanted.n - i, (size_t)8);
 		unsigned word = i ? to + 2 : to;
@@ -292,10 +313,11 @@ static int text_compile(struct compiler *c, const struct sp_expr_node *node, uns
 
 	if (node->op != SP_EXPR_EQ && node->op != SP_EXPR_NE)
 		return sp_fail_at(-EINVAL, c->e->text, node->at, "a text can only be compared by == and !=");
-	if (text->kind != SP_EXPR_TEXT || name->kind != SP_EXPR_NAME || !name->field->is_text)
+	if (text->kind != SP_EXPR_TEXT || name->kind != SP_EXPR_NAME ||
+	    (!name->field->is_text && !name->field->is_string))
 		return sp_fail_at(-EINVAL, c->e->text, node->at,
 				  "one side must be a field that is text, the other a text in \"\"");
-	r = text_equal(c, text, name->field, to);
+	r = text_equal(c, text, name, to);
 	return r || node->op == SP_EXPR_EQ ? r : emit_imm(c, node->at, SP_OP_EQ, to, to, 0);
 }
 
@@ -320,9 +342,9 @@ static uint64_t narrowed(const struct compiler *c, const struct sp_expr_node *no
 	const struct sp_expr_node *field = node_at(c, other);
 
 	if ((node->op != SP_EXPR_EQ && node->op != SP_EXPR_NE) || field->kind != SP_EXPR_NAME ||
-	    field->field->is_signed || field->field->size >= 8 || (int64_t)constant >= 0)
+	    field->field->is_signed || sp_field_bits(field->field) >= 64 || (int64_t)constant >= 0)
 		return constant;
-	return constant & ((1ULL << (8 * field->field->size)) - 1);
+	return constant & ((1ULL << sp_field_bits(field->field)) - 1);
 }
 
 static bool is_commutative(enum sp_expr_op op)
@@ -346,8 +368,9 @@ static int bits_compile(struct compiler *c, const struct sp_expr_node *node, uin
 			unsigned to)
 {
 	const struct sp_expr_node *field = node_at(c, operand);
-	bool is_within = field->kind == SP_EXPR_NAME && (field->field->size >= 8 || !(imm >> (8 * field->field->size)));
-	int r = is_within && !field->field->is_text ? number_read(c, field, to) : compile(c, operand, to);
+	bool is_number = field->kind == SP_EXPR_NAME && !field->field->is_text && !field->field->why_not;
+	bool is_within = is_number && (sp_field_bits(field->field) >= 64 || !(imm >> sp_field_bits(field->field)));
+	int r = is_within ? number_read(c, field, to) : compile(c, operand, to);
 
 	return r ? r : emit_imm(c, node->at, SP_OP_AND, to, to, imm);
 }

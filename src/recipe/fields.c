@@ -6,6 +6,8 @@
 #include "base/suggest.h"
 #include "event/op.h"
 #include "recipe/expr.h"
+#include "recipe/path.h"
+#include "recipe/types.h"
 #include <bpf/btf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,22 +15,27 @@
 #include <string.h>
 
 /* clang-format off */
+#define NUMBER(n, t, b, s) {.name = n, .type = t, .from = SP_FIELD_BUILTIN, .offset = b, .size = s, .is_signed = true}
+#define UNSIGNED(n, t, b, s) {.name = n, .type = t, .from = SP_FIELD_BUILTIN, .offset = b, .size = s}
 static const struct sp_field builtins[] = {
-	{"pid", "int", SP_FIELD_BUILTIN, SP_BUILTIN_PID, 4, true, false, NULL},
-	{"tid", "int", SP_FIELD_BUILTIN, SP_BUILTIN_TID, 4, true, false, NULL},
-	{"uid", "unsigned int", SP_FIELD_BUILTIN, SP_BUILTIN_UID, 4, false, false, NULL},
-	{"gid", "unsigned int", SP_FIELD_BUILTIN, SP_BUILTIN_GID, 4, false, false, NULL},
-	{"cpu", "int", SP_FIELD_BUILTIN, SP_BUILTIN_CPU, 4, true, false, NULL},
-	{"cgroup", "unsigned long", SP_FIELD_BUILTIN, SP_BUILTIN_CGROUP, 8, false, false, NULL},
-	{"comm", "char[16]", SP_FIELD_BUILTIN, SP_BUILTIN_COMM, 16, false, true, NULL},
-	{"sys", "long", SP_FIELD_BUILTIN, SP_BUILTIN_CALL, 8, true, false, NULL},
-	{"sysarg0", "long", SP_FIELD_BUILTIN, SP_BUILTIN_CALL_ARGUMENT + 0, 8, true, false, NULL},
-	{"sysarg1", "long", SP_FIELD_BUILTIN, SP_BUILTIN_CALL_ARGUMENT + 1, 8, true, false, NULL},
-	{"sysarg2", "long", SP_FIELD_BUILTIN, SP_BUILTIN_CALL_ARGUMENT + 2, 8, true, false, NULL},
-	{"sysarg3", "long", SP_FIELD_BUILTIN, SP_BUILTIN_CALL_ARGUMENT + 3, 8, true, false, NULL},
-	{"sysarg4", "long", SP_FIELD_BUILTIN, SP_BUILTIN_CALL_ARGUMENT + 4, 8, true, false, NULL},
-	{"sysarg5", "long", SP_FIELD_BUILTIN, SP_BUILTIN_CALL_ARGUMENT + 5, 8, true, false, NULL},
+	NUMBER("pid", "int", SP_BUILTIN_PID, 4),
+	NUMBER("tid", "int", SP_BUILTIN_TID, 4),
+	UNSIGNED("uid", "unsigned int", SP_BUILTIN_UID, 4),
+	UNSIGNED("gid", "unsigned int", SP_BUILTIN_GID, 4),
+	NUMBER("cpu", "int", SP_BUILTIN_CPU, 4),
+	UNSIGNED("cgroup", "unsigned long", SP_BUILTIN_CGROUP, 8),
+	{.name = "comm", .type = "char[16]", .from = SP_FIELD_BUILTIN, .offset = SP_BUILTIN_COMM, .size = 16, .is_text = true},
+	UNSIGNED("task", "struct task_struct *", SP_BUILTIN_TASK, 8),
+	NUMBER("sys", "long", SP_BUILTIN_CALL, 8),
+	NUMBER("sysarg0", "long", SP_BUILTIN_CALL_ARGUMENT + 0, 8),
+	NUMBER("sysarg1", "long", SP_BUILTIN_CALL_ARGUMENT + 1, 8),
+	NUMBER("sysarg2", "long", SP_BUILTIN_CALL_ARGUMENT + 2, 8),
+	NUMBER("sysarg3", "long", SP_BUILTIN_CALL_ARGUMENT + 3, 8),
+	NUMBER("sysarg4", "long", SP_BUILTIN_CALL_ARGUMENT + 4, 8),
+	NUMBER("sysarg5", "long", SP_BUILTIN_CALL_ARGUMENT + 5, 8),
 };
+#undef NUMBER
+#undef UNSIGNED
 /* clang-format on */
 
 const struct sp_field *sp_builtin_at(size_t i)
@@ -53,17 +60,18 @@ static bool is_word_of_c(const char *type)
 }
 
 /* Size and sign of a type that is known to the kernel by a name of one word; false: it is none. */
-static bool typedef_take(struct sp_field *f, struct btf **btf)
+static bool typedef_take(struct sp_field *f, struct sp_types *types)
 {
 	const char *name = strncmp(f->type, "const ", 6) != 0 ? f->type : f->type + 6;
 	const struct btf_type *t;
+	struct btf *btf = NULL;
 	int id;
 
-	if (!*btf)
-		*btf = btf__load_vmlinux_btf();
-	id = *btf ? btf__find_by_name_kind(*btf, name, BTF_KIND_TYPEDEF) : -1;
-	id = id < 0 ? -1 : btf__resolve_type(*btf, (__u32)id);
-	t = id < 0 ? NULL : btf__type_by_id(*btf, (__u32)id);
+	if (!types || sp_types_load(types, &btf) < 0)
+		sp_error_clear();
+	id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) : -1;
+	id = id < 0 ? -1 : btf__resolve_type(btf, (__u32)id);
+	t = id < 0 ? NULL : btf__type_by_id(btf, (__u32)id);
 	if (!t || !btf_is_int(t) || t->size > 8)
 		return false;
 	f->size = t->size;
@@ -75,7 +83,7 @@ static bool typedef_take(struct sp_field *f, struct btf **btf)
  * The record has 8 bytes for each argument, whatever its type; the kernel takes as many of them as the type has. Of a
  * type that is not known it is all 8.
  */
-static void argument_size(struct sp_field *f, struct btf **btf)
+static void argument_size(struct sp_field *f, struct sp_types *types)
 {
 	bool is_long = strstr(f->type, "long") != NULL, is_byte;
 
@@ -84,7 +92,7 @@ static void argument_size(struct sp_field *f, struct btf **btf)
 	if (strchr(f->type, '*'))
 		return;
 	if (!is_word_of_c(f->type)) {
-		typedef_take(f, btf);
+		typedef_take(f, types);
 		return;
 	}
 	is_byte = strstr(f->type, "char") || strstr(f->type, "bool");
@@ -94,7 +102,6 @@ static void argument_size(struct sp_field *f, struct btf **btf)
 
 void sp_fields_of_call(struct sp_fields *fields, bool is_enter)
 {
-	struct btf *btf = NULL;
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < fields->n; i++) {
@@ -110,28 +117,26 @@ void sp_fields_of_call(struct sp_fields *fields, bool is_enter)
 			f->from = is_enter ? SP_FIELD_BUILTIN : SP_FIELD_ARGUMENT;
 			f->offset = is_enter ? SP_BUILTIN_CALL_ARGUMENT + n++ : 1;
 			if (is_enter)
-				argument_size(f, &btf);
+				argument_size(f, fields->types);
 		}
 	}
-	btf__free(btf);
 }
 
 int sp_fields_of_arguments(const char *declarations, struct sp_fields *ret_fields)
 {
-	struct btf *btf = NULL;
 	int r = sp_fields_declared(declarations, ret_fields);
 
 	for (size_t i = 0; !r && i < ret_fields->n; i++) {
 		ret_fields->list[i].from = SP_FIELD_ARGUMENT;
 		ret_fields->list[i].offset = (uint32_t)i;
-		argument_size(&ret_fields->list[i], &btf);
+		ret_fields->list[i].why_not = NULL;
+		argument_size(&ret_fields->list[i], NULL);
 	}
-	btf__free(btf);
 	return r;
 }
 
 /* --- names --- */
-static const struct sp_field *field_find(const struct sp_fields *fields, const char *name, size_t n)
+const struct sp_field *sp_fields_find(const struct sp_fields *fields, const char *name, size_t n)
 {
 	for (size_t i = 0; i < fields->n; i++)
 		if (strlen(fields->list[i].name) == n && !strncmp(fields->list[i].name, name, n))
@@ -142,9 +147,14 @@ static const struct sp_field *field_find(const struct sp_fields *fields, const c
 	return NULL;
 }
 
+static void name_offer(void *near, const char *name)
+{
+	sp_suggest_offer(near, name);
+}
+
 /* Suggests the nearest name; if none is near, all fields of the event. */
 static int field_unknown(const struct sp_expr *e, size_t at, size_t n, const struct sp_fields *fields,
-			 const char *event)
+			 const struct btf *btf, const char *event)
 {
 	char word[SP_SUGGEST_MAX + 1] = "", list[512] = "";
 	struct sp_suggest near = {.word = word};
@@ -155,6 +165,8 @@ static int field_unknown(const struct sp_expr *e, size_t at, size_t n, const str
 		sp_suggest_offer(&near, fields->list[i].name);
 	for (size_t i = 0; i < SP_COUNT(builtins); i++)
 		sp_suggest_offer(&near, builtins[i].name);
+	if (!near.best && btf)
+		sp_type_constants(btf, name_offer, &near);
 	if (near.best)
 		return sp_fail_at(-EINVAL, e->text, at, "%s has no field '%s'; did you mean %s?", event, word,
 				  near.best);
@@ -170,21 +182,56 @@ static int field_unknown(const struct sp_expr *e, size_t at, size_t n, const str
 			  used ? list : "none that can be read");
 }
 
+/* A name that is no field may be a constant of an enumeration. */
+static int constant_resolve(struct sp_expr *e, struct sp_expr_node *node, const struct sp_fields *fields,
+			    const char *event)
+{
+	const struct btf *btf = fields->btf;
+	struct btf *kernel = NULL;
+	uint64_t values[2];
+	int n = 0;
+
+	if (!btf && fields->types && sp_types_load(fields->types, &kernel) < 0)
+		sp_error_clear();
+	btf = btf ? btf : kernel;
+	if (btf)
+		n = sp_type_constant(btf, e->text + node->at, node->length, values);
+	if (!n)
+		return field_unknown(e, node->at, node->length, fields, btf, event);
+	if (n > 1)
+		return sp_fail_at(-EINVAL, e->text, node->at, "'%.*s' has more than one value: %lld and %lld",
+				  (int)node->length, e->text + node->at, (long long)values[0], (long long)values[1]);
+	node->kind = SP_EXPR_NUMBER;
+	node->is_signed = true;
+	node->number = values[0];
+	return 0;
+}
+
+static int name_resolve(struct sp_expr *e, struct sp_expr_node *node, const struct sp_fields *fields, const char *event)
+{
+	node->field = sp_fields_find(fields, e->text + node->at, node->length);
+	if (!node->field)
+		return constant_resolve(e, node, fields, event);
+	if (node->field->from == SP_FIELD_NOWHERE)
+		return sp_fail_at(-EINVAL, e->text, node->at, "the field %s cannot be used: %s", node->field->name,
+				  node->field->why_not);
+	return 0;
+}
+
 int sp_expr_resolve(struct sp_expr *expr, const struct sp_fields *fields, const char *event)
 {
-	for (uint16_t i = 1; i <= expr->n; i++) {
+	int r = 0;
+
+	/* operands have lower numbers than what they are part of */
+	for (uint16_t i = 1; i <= expr->n && !r; i++) {
 		struct sp_expr_node *node = &expr->nodes[i];
 
-		if (node->kind != SP_EXPR_NAME)
-			continue;
-		node->field = field_find(fields, expr->text + node->at, node->length);
-		if (!node->field)
-			return field_unknown(expr, node->at, node->length, fields, event);
-		if (node->field->from == SP_FIELD_NOWHERE)
-			return sp_fail_at(-EINVAL, expr->text, node->at, "the field %s cannot be used: %s",
-					  node->field->name, node->field->why_not);
+		if (node->kind == SP_EXPR_NAME)
+			r = name_resolve(expr, node, fields, event);
+		else if (node->kind == SP_EXPR_MEMBER || node->kind == SP_EXPR_INDEX)
+			r = sp_path_resolve(expr, i, fields);
 	}
-	return 0;
+	return r;
 }
 
 bool sp_expr_has_record(const struct sp_expr *expr)

@@ -202,7 +202,7 @@ static int format_read(int events, const char *tracepoint, char **ret_text)
 	return 0;
 }
 
-int sp_fields_read(const char *tracepoint, struct sp_fields *ret_fields)
+int sp_fields_read(const char *tracepoint, struct sp_types *types, struct sp_fields *ret_fields)
 {
 	SP_FREE char *text = NULL;
 	SP_CLOSE int events = events_open();
@@ -210,6 +210,8 @@ int sp_fields_read(const char *tracepoint, struct sp_fields *ret_fields)
 
 	if (!r)
 		r = sp_fields_parse(text, ret_fields);
+	if (!r)
+		ret_fields->types = types;
 	if (!r && starts(tracepoint, "syscalls:sys_"))
 		sp_fields_of_call(ret_fields, starts(tracepoint, "syscalls:sys_enter_"));
 	return r;

@@ -4,6 +4,7 @@
 #include "capture/recipe_ops.h"
 #include "recipe/expr.h"
 #include "recipe/fields.h"
+#include "recipe/types.h"
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -98,54 +99,155 @@ static void record_use(struct sp_recipe_point *point, uint32_t id)
 	point->slot.n_arguments = 0;
 }
 
-static int expression_read(const char *event, const char *name, size_t from, size_t n, const struct sp_fields *fields,
-			   struct sp_expr *expr)
-{
-	int r = sp_expr_parse(event, from, from + n, expr);
+/* Both expressions; without parts: there is none. */
+struct expressions {
+	struct sp_expr filter, value;
+};
 
-	return r ? r : sp_expr_resolve(expr, fields, name);
-}
-
-static int expressions_apply(const char *event, const char *name, const struct sp_narrowing *narrowing,
-			     const struct sp_fields *fields, struct sp_recipe_point *point, const char **ret_unit)
+static int expressions_parse(const char *event, const struct sp_narrowing *narrowing, struct expressions *both)
 {
-	struct sp_op_list list = {.n = 0};
-	struct sp_expr filter = {0}, value = {0};
 	int r = 0;
 
-	memcpy(list.ops, point->slot.ops, sizeof(list.ops));
+	if (narrowing->n_filter)
+		r = sp_expr_parse(event, narrowing->filter, narrowing->filter + narrowing->n_filter, &both->filter);
+	if (!r && narrowing->n_value)
+		r = sp_expr_parse(event, narrowing->value, narrowing->value + narrowing->n_value, &both->value);
+	return r;
+}
+
+static int ops_add(const struct expressions *both, struct sp_recipe_point *point)
+{
+	struct sp_front_slot *slot = &point->slot;
+	struct sp_op_list list = {.n = 0};
+	int r = 0;
+
+	memcpy(list.ops, slot->ops, sizeof(list.ops));
 	while (list.n < SP_N_OPS && list.ops[list.n].kind != SP_OP_END)
 		list.n++;
-	if (narrowing->n_filter)
-		r = expression_read(event, name, narrowing->filter, narrowing->n_filter, fields, &filter);
-	if (!r && narrowing->n_value)
-		r = expression_read(event, name, narrowing->value, narrowing->n_value, fields, &value);
-	if (!r && narrowing->n_filter)
-		r = sp_expr_need(&filter, &list);
-	if (!r && narrowing->n_value)
-		r = sp_expr_value(&value, &list);
+	if (both->filter.n)
+		r = sp_expr_need(&both->filter, &list);
+	if (!r && both->value.n)
+		r = sp_expr_value(&both->value, &list);
 	if (r)
 		return r;
-	memcpy(point->slot.ops, list.ops, sizeof(list.ops));
-	if (narrowing->n_value)
-		point->slot.value = 0;
-	*ret_unit = narrowing->n_value ? sp_expr_unit(&value) : "count";
-	if (sp_expr_has_record(&filter) || sp_expr_has_record(&value))
-		record_use(point, fields->id);
+	memcpy(slot->ops, list.ops, sizeof(slot->ops));
+	slot->n_arguments = sp_op_list_arguments(&list);
+	if (both->value.n)
+		slot->value = 0;
 	return 0;
 }
 
-int sp_narrowing_apply(const char *event, const char *name, const struct sp_narrowing *narrowing,
-		       struct sp_recipe_point *point, const char **ret_unit)
+/* --- which fields are meant --- */
+/* Whether the name stands in front of a path. */
+static bool has_path(const struct sp_expr *e, uint16_t number)
 {
-	struct sp_fields fields;
-	int r = sp_fields_read(name, &fields);
+	for (uint16_t i = 1; i <= e->n; i++)
+		if ((e->nodes[i].kind == SP_EXPR_MEMBER || e->nodes[i].kind == SP_EXPR_INDEX) &&
+		    e->nodes[i].a == number)
+			return true;
+	return false;
+}
 
+/* A name that is no field of the record: whose members are asked for, or (if there are some) an argument. 0: none. */
+static uint16_t argument_find(const struct sp_expr *e, const struct sp_fields *record,
+			      const struct sp_fields *arguments)
+{
+	for (uint16_t i = 1; i <= e->n; i++) {
+		const struct sp_expr_node *node = &e->nodes[i];
+		const char *name = e->text + node->at;
+
+		if (node->kind == SP_EXPR_NAME && !sp_fields_find(record, name, node->length) &&
+		    (!arguments || has_path(e, i) || sp_fields_find(arguments, name, node->length)))
+			return i;
+	}
+	return 0;
+}
+
+/* One of the record's fields, which does not go with arguments. */
+static int record_refuse(const struct sp_expr *e, const struct sp_fields *record, const struct sp_fields *arguments)
+{
+	for (uint16_t i = 1; i <= e->n; i++) {
+		const struct sp_expr_node *node = &e->nodes[i];
+		const char *name = e->text + node->at;
+
+		if (node->kind == SP_EXPR_NAME && !sp_fields_find(arguments, name, node->length) &&
+		    sp_fields_find(record, name, node->length))
+			return sp_fail_at(
+			    -EINVAL, e->text, node->at,
+			    "%.*s is a field of the tracepoint's record, which does not go with the arguments "
+			    "of the raw one",
+			    (int)node->length, name);
+	}
+	return 0;
+}
+
+/* Puts the arguments in place of the record's fields, if a name is one, or has members. */
+static int arguments_choose(const struct expressions *both, const char *event, struct sp_fields *fields)
+{
+	static const struct sp_fields none;
+	struct sp_fields arguments;
+	int r;
+
+	if (!argument_find(&both->filter, fields, NULL) && !argument_find(&both->value, fields, NULL))
+		return 0;
+	r = sp_types_arguments(fields->types, event, &arguments);
+	if (r < 0 && !argument_find(&both->filter, fields, &none) && !argument_find(&both->value, fields, &none)) {
+		sp_error_clear();
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	if (argument_find(&both->filter, fields, &arguments) || argument_find(&both->value, fields, &arguments)) {
+		r = record_refuse(&both->filter, fields, &arguments);
+		if (!r)
+			r = record_refuse(&both->value, fields, &arguments);
+		sp_fields_done(fields);
+		*fields = arguments;
+	} else {
+		sp_fields_done(&arguments);
+	}
+	return r;
+}
+
+static int fields_read(const char *name, const struct expressions *both, struct sp_types *types,
+		       struct sp_fields *ret_fields)
+{
+	const char *event = strchr(name, ':') + 1;
+	int r;
+
+	if (!strncmp(name, "raw:", 4))
+		return sp_types_arguments(types, event, ret_fields);
+	r = sp_fields_read(name, types, ret_fields);
 	if (r < 0)
 		return sp_fail(r, "read the fields of %s", name);
-	if (!strncmp(name, "syscalls:sys_exit_", 18))
-		point->slot.n_arguments = 2; /* the result is the second */
-	r = expressions_apply(event, name, narrowing, &fields, point, ret_unit);
+	if (strncmp(name, "syscalls:", 9) != 0)
+		r = arguments_choose(both, event, ret_fields);
+	if (r < 0)
+		sp_fields_done(ret_fields);
+	return r;
+}
+
+int sp_narrowing_apply(const char *event, const char *name, const struct sp_narrowing *narrowing,
+		       struct sp_types *types, struct sp_recipe_point *point, const char **ret_unit)
+{
+	struct expressions both = {.filter.n = 0};
+	struct sp_fields fields;
+	int r = expressions_parse(event, narrowing, &both);
+
+	if (!r)
+		r = fields_read(name, &both, types, &fields);
+	if (r < 0)
+		return r;
+	if (both.filter.n)
+		r = sp_expr_resolve(&both.filter, &fields, name);
+	if (!r && both.value.n)
+		r = sp_expr_resolve(&both.value, &fields, name);
+	if (!r)
+		r = ops_add(&both, point);
+	if (!r)
+		*ret_unit = both.value.n ? sp_expr_unit(&both.value) : "count";
+	if (!r && (sp_expr_has_record(&both.filter) || sp_expr_has_record(&both.value)))
+		record_use(point, fields.id);
 	sp_fields_done(&fields);
 	return r;
 }

@@ -5,7 +5,9 @@
  * Fields of the tracepoint's record are seen only by programs of the classic type (SP_AT_RECORD), which the kernel does
  * not run within another program on the same CPU; it counts what was lost so from 6.7 on. What needs no such field, and
  * system calls, stay on the raw tracepoint.
- * Errors: negative errnos with sp_error_text(), -EINVAL with sp_error_where() for a mistake in an expression. No state.
+ * Where a name is none of the record's fields, but an argument of the raw tracepoint by the kernel's types (types.h),
+ * all names are arguments; in raw:EVENT they always are. Those stay on the raw tracepoint, too. Errors: negative errnos
+ * with sp_error_text(), -EINVAL with sp_error_where() for a mistake in an expression. No state.
  */
 #ifndef SP_RECIPE_NARROW_H
 #define SP_RECIPE_NARROW_H
@@ -14,6 +16,7 @@
 #include <stddef.h>
 
 struct sp_recipe_point;
+struct sp_types;
 
 struct sp_narrowing {
 	size_t n_name;           /* bytes of the event's name */
@@ -29,6 +32,6 @@ int sp_narrowing_split(const char *event, struct sp_narrowing *ret_narrowing);
  * name alone. *ret_unit: of the value.
  */
 int sp_narrowing_apply(const char *event, const char *name, const struct sp_narrowing *narrowing,
-		       struct sp_recipe_point *point, const char **ret_unit);
+		       struct sp_types *types, struct sp_recipe_point *point, const char **ret_unit);
 
 #endif

@@ -219,7 +219,7 @@ static int narrowed_make(struct sp_recipe_set *set, const char *event, const str
 		return sp_fail_at(-EINVAL, event, narrowing.n_name, "only tracepoints, SYSTEM:EVENT, have fields");
 	r = sp_tracepoint_point(name, &own->points[0]);
 	if (!r)
-		r = sp_narrowing_apply(event, name, &narrowing, &own->points[0], &own->values[1].unit);
+		r = sp_narrowing_apply(event, name, &narrowing, &set->types, &own->points[0], &own->values[1].unit);
 	if (narrowing.n_value)
 		own->values[1].name = value;
 	*ret_recipe = own;
@@ -309,6 +309,7 @@ int sp_recipe_set_parse(const char *list, struct sp_recipe_set *ret_set)
 		word[n] = '\0';
 		r = set_add(ret_set, word);
 	}
+	sp_types_done(&ret_set->types);
 	if (r < 0)
 		sp_recipe_set_done(ret_set);
 	return r;

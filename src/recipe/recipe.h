@@ -11,6 +11,7 @@
 #define SP_RECIPE_RECIPE_H
 
 #include "capture/recipe_ops.h"
+#include "recipe/types.h"
 #include <stddef.h>
 
 extern const struct sp_recipe sp_recipe_cpu;
@@ -29,6 +30,7 @@ struct sp_recipe_set {
 	const char *event; /* of the cpu recipe; NULL = its default */
 	struct sp_recipe *own[SP_MAX_RECIPES];
 	char *words;
+	struct sp_types types; /* while the list is read */
 };
 int sp_recipe_set_parse(const char *list, struct sp_recipe_set *ret_set);
 void sp_recipe_set_done(struct sp_recipe_set *set);

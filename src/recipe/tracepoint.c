@@ -224,10 +224,12 @@ int sp_tracepoint_point(const char *name, struct sp_recipe_point *ret_point)
 {
 	const char *colon = strchr(name, ':'), *event = colon + 1, *root = sp_tracepoints_root();
 	size_t n_system = (size_t)(colon - name);
+	bool is_raw;
 
 	if (!is_name(name, n_system) || !is_name(event, strlen(event)))
 		return sp_fail_said(-EINVAL, "'%s' is no tracepoint: SYSTEM:EVENT", name);
-	if (is_absent(root, name, (int)n_system, event))
+	is_raw = n_system == strlen("raw") && !strncmp(name, "raw", n_system);
+	if (!is_raw && is_absent(root, name, (int)n_system, event))
 		return absent(root, name);
 	*ret_point = (struct sp_recipe_point){
 	    .at = SP_AT_RAW,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tracepoint.h: tracepoints, as the user names them: SYSTEM:EVENT, as in /sys/kernel/tracing/events.
+ * tracepoint.h: tracepoints, as the user names them: SYSTEM:EVENT, as in /sys/kernel/tracing/events; or raw:EVENT, also
+ * one of those that tracefs does not show.
  *
  * Programs are attached to the raw tracepoint of that name. Single system calls have no raw tracepoints: their events
  * are those of all calls (sys_enter, sys_exit), filtered by the number of the call.

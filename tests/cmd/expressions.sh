@@ -29,6 +29,9 @@ if [ -d /sys/kernel/tracing/events/sched ]; then
 	expect 0 profile --list 'syscalls:sys_enter_openat' -v
 	has "$out" '^  dfd +int$'
 	has "$out" '^  sysarg0 +long$'
+	expect 0 profile --list 'sched:sched_process_exec' -v
+	has "$out" '^  or, as of raw:sched_process_exec$'
+	has "$out" '^  bprm +struct linux_binprm \*$'
 fi
 
 # --- system calls: arguments with their types in C, and the result
@@ -50,6 +53,17 @@ execs=(sh -c 'for i in 1 2 3 4 5 6 7; do /bin/true; /bin/sleep 0; done')
 total 7 'sched:sched_process_exec[filename == "/bin/true"]' "${execs[@]}"
 total 14 'sched:sched_process_exec[filename == "/bin/*" && filename != "/bin/sh" && comm != "sh"]' "${execs[@]}"
 total 7 'sched:sched_process_exec[comm == "true" && common_pid == pid && tid == old_pid]' "${execs[@]}"
+
+# --- arguments of the raw tracepoint, and what they lead to in the kernel's memory
+total 7 'raw:sched_process_exec[bprm->filename == "/bin/true" && p->comm == "true"]' "${execs[@]}"
+total 7 'sched:sched_process_exec[bprm->filename == "/bin/tr*" && p->tgid == tid && p->mm->owner == p && task == p]' "${execs[@]}"
+total 14 'sched:sched_process_exec[p->real_parent->comm == "sh" && p->group_leader->comm[0] in {115, 116}]' "${execs[@]}"
+total 25 'raw:signal_generate[sig == 10 && task->comm == "sh" && result == TRACE_SIGNAL_DELIVERED]' "${kill[@]}"
+total 25000 'signal:signal_generate[sig == 10 && result == TRACE_SIGNAL_DELIVERED]{1us}' "${kill[@]}"
+total 200 'raw:sys_enter[id == 1 && regs->di == 1 && regs->dx == 10 && regs->orig_ax == id]' "${two[@]}"
+total $((30 * 4096)) 'raw:sys_enter[id == 1 && regs->dx == 4K]{regs->dx}' "${two[@]}"
+total 200 'syscalls:sys_enter_write[task->real_parent->comm == "sh" && count == 10]' "${two[@]}"
+total 0 'raw:sys_enter[task->flags & 0x200000 || task->real_parent->real_parent->comm == "no such name"]' "${two[@]}"
 expect 0 profile -o several.pb.gz -e 'cpu,signal:signal_generate[sig == 10]{sig},signal:signal_generate[sig == 10 && pid > 0],syscalls:sys_enter_kill' \
 	-- "${kill[@]}"
 for of in 250=sig '25=signal:signal_generate[sig == 10 && pid > 0]' 50=syscalls:sys_enter_kill; do
@@ -73,6 +87,11 @@ if command -v perf >null && perf stat -x, -o stat -e sched:sched_switch --filter
 	perf=$(awk -F, '/sched_switch/ { print $1 }' stat)
 	ours=$(awk '{ n += $NF } END { print n + 0 }' "$out")
 	[ "$ours" = "$perf" ] && [ "$perf" -ge 9 ] || fail "perf's $perf waits of sleep, not $ours"
+	expect 0 profile -f -e 'sched:sched_switch[!preempt && prev_state & 1 && prev->comm == "sleep"]{prev->pid}' -- \
+		perf record -q -o perf.data -e sched:sched_switch --filter "$filter" "${sleeps[@]}"
+	ours=$(awk '{ n += $NF } END { print n + 0 }' "$out")
+	perf=$(perf script -i perf.data 2>null | sed -n 's/.*prev_pid=\([0-9]*\).*/\1/p' | awk '{ n += $1 } END { print n + 0 }')
+	[ "$ours" = "$perf" ] && [ "$perf" -gt 9 ] || fail "perf's sum $perf of sleep's pids, not $ours"
 	expect 0 profile -f -e 'kmem:kmalloc[bytes_req > 1000 && comm == "dd"]{bytes_alloc}' -- \
 		perf record -q -o perf.data -e kmem:kmalloc --filter 'bytes_req > 1000' -- dd if=/proc/self/maps of=/dev/null bs=64 status=none
 	ours=$(awk '{ n += $NF } END { print n + 0 }' "$out")
@@ -96,6 +115,12 @@ mistake() { # EVENT COLUMN PATTERN
 }
 mistake 'sched:sched_switch[prev_stat == 2]' 19 "sched:sched_switch has no field 'prev_stat'; did you mean prev_state\\?"
 mistake 'kmem:kmalloc[zzz]' 13 "kmem:kmalloc has no field 'zzz'; it has call_site, ptr, bytes_req, .*"
+mistake 'sched:sched_switch[prev->pdi == 2]' 25 "struct task_struct has no member 'pdi' in this kernel; did you mean pid\\?"
+mistake 'sched:sched_switch[prv->pid == 2]' 19 "sched:sched_switch has no field 'prv'; did you mean prev\\?"
+mistake 'raw:sched_switch[prev->mm->zzz]' 27 "struct mm_struct has no member 'zzz' in this kernel.*"
+mistake 'sched:sched_switch[prev->pid && prev_comm == "x"]' 32 "prev_comm is a field of the tracepoint's record, which does not go with the arguments of the raw one"
+mistake 'sched:sched_switch[prev.pid]' 24 "prev is struct task_struct \\*: its members follow '->'"
+mistake 'signal:signal_generate[result == TRACE_SIGNAL_DELIVERD]' 33 ".* has no field 'TRACE_SIGNAL_DELIVERD'; did you mean TRACE_SIGNAL_DELIVERED\\?"
 mistake 'kmem:kmalloc[bytes_req >]' 24 'a number or the name of a field is missing'
 mistake 'kmem:kmalloc[bytes_req = 3]' 23 "'=' is no operator; is '==' meant\\?"
 mistake 'kmem:kmalloc{bytes_alloc' 12 "'\\{' has no '\\}'"
@@ -107,6 +132,9 @@ mistake 'sched:sched_switch[prev_comm == "a name that is long"]' 33 'prev_comm h
 mistake 'faults[x > 1]' 6 'only tracepoints, SYSTEM:EVENT, have fields'
 long=$(printf 'prev_pid == %s || ' 1 2 3 4 5 6 7 8)
 mistake "sched:sched_switch[${long}next_pid == 9]" 104 'the expression is too long from here on: it and what else the event needs are more than 24 steps, or 8 numbers at once'
+run profile -e 'raw:no_such_tracepoint[x > 1]' 1
+[ "$status" = 2 ] || [ "$status" = 3 ] || fail "exit code 2 or 3"
+one_line "the kernel's types do not have the arguments of the raw tracepoint no_such_tracepoint"
 expect 2 profile -e 'sched:sched_switch[1],sched:sched_switch[1]' 1
 one_line 'sched:sched_switch\[1\] is there twice'
 finish

@@ -41,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < sizeof(env.builtin) && at < size; i++)
 		((uint8_t *)env.builtin)[i] = data[at++];
 	made_env(&env);
+	require(made_types.kernel || made_types_open());
 	require(sp_narrowing_length(text) <= strlen(text));
 	sp_narrowing_split(text, &narrowing);
 	if (!sp_expr_parse(text, 0, strlen(text), &e) && !sp_expr_resolve(&e, &made_fields, "made:up"))

@@ -250,13 +250,32 @@ static void field_print(const struct sp_field *f, FILE *out)
 		f->why_not ? f->why_not : "");
 }
 
+/* What expressions may name in place of the fields. */
+static void arguments_print(struct sp_types *types, const char *event, FILE *out)
+{
+	struct sp_fields arguments;
+
+	if (sp_types_arguments(types, event, &arguments) < 0) {
+		sp_error_clear();
+		return;
+	}
+	if (arguments.n)
+		fprintf(out, "  or, as of raw:%s\n", event);
+	for (size_t i = 0; i < arguments.n; i++)
+		field_print(&arguments.list[i], out);
+	sp_fields_done(&arguments);
+}
+
 /* The fields of each tracepoint in the list, and those that all events have. */
 static void fields_print(const struct list *l, FILE *out)
 {
+	struct sp_types types = {0};
+
 	for (size_t i = 0; i < l->n; i++) {
 		const char *name = l->lines[i].name;
 		struct sp_fields fields = {0};
-		int r = strchr(name, ':') && strcmp(name, "SYSTEM:EVENT") != 0 ? sp_fields_read(name, &fields) : 1;
+		int r =
+		    strchr(name, ':') && strcmp(name, "SYSTEM:EVENT") != 0 ? sp_fields_read(name, &types, &fields) : 1;
 
 		if (r > 0)
 			continue;
@@ -267,7 +286,10 @@ static void fields_print(const struct list *l, FILE *out)
 			if (strncmp(fields.list[k].name, "common_", 7) != 0 || fields.list[k].from != SP_FIELD_NOWHERE)
 				field_print(&fields.list[k], out);
 		sp_fields_done(&fields);
+		if (strncmp(name, "syscalls:", 9) != 0)
+			arguments_print(&types, strchr(name, ':') + 1, out);
 	}
+	sp_types_done(&types);
 	fputs("\nall tracepoints\n", out);
 	for (size_t i = 0; sp_builtin_at(i); i++)
 		field_print(sp_builtin_at(i), out);

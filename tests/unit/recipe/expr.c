@@ -122,6 +122,57 @@ static void as_in_c(void **state)
 	assert_int_equal(value_of("argument / 0 + argument % 0", &env), 0);
 }
 
+/* Paths over a structure that the C compiler has laid out. */
+static void paths_as_in_c(void **state)
+{
+	struct sp_op_env env = {0};
+	struct made *made = (struct made *)env.memory, **handle = &made->next;
+
+	(void)state;
+	assert_true(sizeof(*made) <= DYNAMIC_AT - 4);
+	env.base = (sp_u64)env.memory;
+	made_env(&env);
+	for (unsigned i = 0; i < 1000; i++) {
+		made->u64 = random_number();
+		made->next = made;
+		for (size_t k = 0; k < sizeof(made->inner); k++)
+			((char *)&made->inner)[k] = (char)random_number();
+		for (size_t k = 0; k < sizeof(made->text); k++)
+			made->text[k] = (char)random_number();
+#define SAME(expression) assert_int_equal(value_of("(" #expression ") + (1 << 40)", &env), (expression) + (1LL << 40))
+		SAME(made->u8);
+		SAME(made->s8);
+		SAME(made->u16);
+		SAME(made->s32);
+		SAME(made->list[0]);
+		SAME(made->list[3] - made->list[2]);
+		SAME(made->next->inner.s16);
+		SAME(made->inner.b3);
+		SAME(made->inner.sb5);
+		SAME(made->inner.b17 * 3);
+		SAME(made->next->next->inner.sb23);
+		SAME(handle[0]->s32);
+		SAME((made->next)->u8 == made[0].u8);
+		SAME(made->text[0]);
+		SAME(made->text[15] < 0);
+		SAME(made->next == made);
+		SAME(made->inner.sb5 == MADE_BELOW ? MADE_TWO : MADE_BELOW);
+		SAME(made->u64 >> 1 > 1ULL << 62);
+		SAME(made->u64 > MADE_TWO);
+#undef SAME
+	}
+	memcpy(made->text, "swapper/1", 10);
+	memcpy(env.memory + DYNAMIC_AT, "/usr/bin/true\0", 14);
+	assert_int_equal(value_of("made->text == \"swapper/1\"", &env), 1);
+	assert_int_equal(value_of("made->next->next->text == \"swap*\" && string == \"/usr/bin/true\"", &env), 1);
+	assert_int_equal(value_of("string == \"/usr/bin/tru\" || made->text != \"swapper/1\"", &env), 0);
+	made->next = NULL; /* what cannot be read is 0 */
+	assert_int_equal(value_of("made->next->u64 + made->next->next->u64", &env), 0);
+	assert_int_equal(value_of("made->next == 0", &env), 1);
+	assert_int_equal(value_of("10ms == 10000000 && 3us == 3000 && 2s == 2000 * 1ms && 7ns == 7", &env), 1);
+	assert_int_equal(value_of("4K == 4096 && 1M == 1024K && 1G == 1024M && 0x10K == 16384 && 3u == 3UL", &env), 1);
+}
+
 static void texts(void **state)
 {
 	struct sp_op_env env = {0};
@@ -145,14 +196,53 @@ static void texts(void **state)
 }
 
 /* --- made-up expressions --- */
+static const char *const names[] = {"u8",
+				    "s8",
+				    "u16",
+				    "s16",
+				    "u32",
+				    "s32",
+				    "u64",
+				    "s64",
+				    "tid",
+				    "cpu",
+				    "argument",
+				    "arg32",
+				    "arg16",
+				    "dfd",
+				    "mode",
+				    "cgroup",
+				    "made->u8",
+				    "made->next->u16",
+				    "made->inner.s16",
+				    "made[0].inner.b3",
+				    "made->next->next->inner.sb5",
+				    "made->list[2]",
+				    "handle[0]->s32",
+				    "made->inner.b17",
+				    "(made->next)->inner.sb23",
+				    "made->u64",
+				    "made->next",
+				    "handle[0]->text[9]",
+				    "MADE_TWO",
+				    "MADE_BELOW",
+				    "made->list[MADE_TWO + 1]",
+				    "made->s8",
+				    "3us",
+				    "2K"};
+static const char *const operators[] = {
+    "*", "/", "%", "+", "-", "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "&", "^", "|", "&&", "||"};
+static const char *const comparisons[] = {"text == \"swapper/1\"",
+					  "dynamic != \"/usr*\"",
+					  "comm == \"a name\"",
+					  "\"swapper\" != text",
+					  "made->next->text == \"swapper/*\"",
+					  "string != \"/usr/bin/true\"",
+					  "handle[0]->text == \"swapper/1\""};
+
+static size_t choice_write(char *s, size_t size, unsigned depth, unsigned which);
 static size_t made_write(char *s, size_t size, unsigned depth)
 {
-	static const char *const names[] = {"u8",  "s8",  "u16",      "s16",   "u32",   "s32", "u64",  "s64",
-					    "tid", "cpu", "argument", "arg32", "arg16", "dfd", "mode", "cgroup"};
-	static const char *const operators[] = {
-	    "*", "/", "%", "+", "-", "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "&", "^", "|", "&&", "||"};
-	static const char *const comparisons[] = {"text == \"swapper/1\"", "dynamic != \"/usr*\"", "comm == \"a name\"",
-						  "\"swapper\" != text"};
 	uint64_t n = random_number();
 	size_t used = 0;
 
@@ -168,18 +258,7 @@ static size_t made_write(char *s, size_t size, unsigned depth)
 		used = (size_t)snprintf(s, size, "%c", "!~-"[(n >> 8) % 3]);
 		return used + made_write(s + used, size - used, depth - 1);
 	case 4:
-		used = (size_t)snprintf(s, size, "(");
-		used += made_write(s + used, size - used, depth - 1);
-		used += (size_t)snprintf(s + used, size - used, n >> 20 & 3 ? " ? " : " ? 0 : ");
-		if (n >> 20 & 3)
-			used += made_write(s + used, size - used, depth - 1);
-		if (n >> 20 & 3)
-			used += (size_t)snprintf(s + used, size - used, " : ");
-		if ((n >> 20 & 3) == 1)
-			used += (size_t)snprintf(s + used, size - used, "0");
-		else
-			used += made_write(s + used, size - used, depth - 1);
-		return used + (size_t)snprintf(s + used, size - used, ")");
+		return choice_write(s, size, depth, n >> 20 & 3);
 	case 5:
 		used = (size_t)snprintf(s, size, "(%s in {", names[(n >> 8) % SP_COUNT(names)]);
 		if (n >> 20 & 1) /* small numbers, which become bits */
@@ -198,9 +277,24 @@ static size_t made_write(char *s, size_t size, unsigned depth)
 	}
 }
 
+/* a ? b : c, with 0 at times as one of the two. */
+static size_t choice_write(char *s, size_t size, unsigned depth, unsigned which)
+{
+	size_t used = (size_t)snprintf(s, size, "(");
+
+	used += made_write(s + used, size - used, depth - 1);
+	used += (size_t)snprintf(s + used, size - used, which ? " ? " : " ? 0 : ");
+	if (which)
+		used += made_write(s + used, size - used, depth - 1);
+	used += (size_t)snprintf(s + used, size - used, which == 1 ? " : 0" : which ? " : " : "");
+	if (which != 1)
+		used += made_write(s + used, size - used, depth - 1);
+	return used + (size_t)snprintf(s + used, size - used, ")");
+}
+
 static void made(void **state)
 {
-	unsigned n_compiled = 0;
+	unsigned n_compiled = 0, n_paths = 0;
 
 	(void)state;
 	for (unsigned i = 0; i < N_MADE; i++) {
@@ -222,6 +316,9 @@ static void made(void **state)
 			fail_msg("%s: %s", text, sp_error_text(error));
 		n_compiled++;
 		wanted = tree_walk(&t, e.root);
+		if (t.is_beyond)
+			continue;
+		n_paths += e.n_places > 0;
 		if (sp_ops_run(&env, need.ops, unused) != (wanted.bits != 0))
 			fail_msg("%s is wanted or not", text);
 		sp_ops_run(&env, value.ops, r);
@@ -230,44 +327,71 @@ static void made(void **state)
 				 (unsigned long long)r[0]);
 	}
 	assert_in_range(n_compiled, N_MADE / 2, N_MADE);
+	assert_in_range(n_paths, N_MADE / 5, N_MADE);
 }
+
+static const struct {
+	const char *text, *said;
+	size_t at;
+} wrong[] = {
+    {" ", "a number or the name of a field is missing", 1},
+    {"u8 >", "a number or the name of a field is missing", 4},
+    {"u8 > > 3", "a number or the name of a field is missing", 5},
+    {"(u8 > 3", "')' is missing", 7},
+    {"u8 = 3", "'=' is no operator; is '==' meant?", 3},
+    {"u8 3", "an operator is missing", 3},
+    {"u8 > 3k", "this is no part of a number", 6},
+    {"u8 > 08", "this is no part of a number", 6},
+    {"u8 > 0x", "this is no part of a number", 6},
+    {"u8 > 18446744073709551616", "the number has more than 64 bits", 5},
+    {"text == \"x", "the text has no end", 8},
+    {"u8 ? 3", "':' is missing", 6},
+    {"u8 in 3", "'{' is missing", 6},
+    {"u8 in {3 4}", "',' or '}' is missing", 9},
+    {"1 + argumnet", "made:up has no field 'argumnet'; did you mean argument?", 4},
+    {"nothing_like_it",
+     "made:up has no field 'nothing_like_it'; it has u8, s8, u16, s16, u32, s32, u64, s64, "
+     "text, dynamic, argument, arg32, arg16, dfd, mode, made, handle, string",
+     0},
+    {"hidden == 3", "the field hidden cannot be used: it is an array", 0},
+    {"text > 3", "a text can only be compared by == and !=", 5},
+    {"u8 + text", "a text can only be compared by == and !=", 3},
+    {"text == 3", "one side must be a field that is text, the other a text in \"\"", 5},
+    {"u8 == \"x\"", "one side must be a field that is text, the other a text in \"\"", 3},
+    {"text", "text is text: compare it by == or != with a text in \"\"", 0},
+    {"\"x\"", "a text must be compared with a field, by == or !=", 1},
+    {"text == \"1234567890123456\"", "text has no more than 15 characters", 9},
+    {"made->lisst[0] == 3", "struct made has no member 'lisst' in this kernel; did you mean list?", 6},
+    {"made->zzzz == 3",
+     "struct made has no member 'zzzz' in this kernel; it has next, u64, u8, s8, u16, s32, list, inner, text, "
+     "no_number",
+     6},
+    {"made->next.u8", "next is struct made *: its members follow '->'", 11},
+    {"made->inner->s16", "inner is inner_t: its members follow '.'", 13},
+    {"made->inner == 3", "inner is no number: it is a structure: choose a member of it", 6},
+    {"made->list == 3", "list is no number: it is an array: choose one of it by [NUMBER]", 6},
+    {"made->no_number", "no_number is no number: it is no number", 6},
+    {"made->list[4]", "list has no more than 4", 10},
+    {"made->list[u8]", "only a number can be in []: 0, 1 ...", 11},
+    {"made->list[-1]", "only a number can be in []: 0, 1 ...", 11},
+    {"made->list[1", "']' is missing", 12},
+    {"made->u8->x", "u8 is u8: no pointer to a structure whose members the kernel's types have", 10},
+    {"made->u8.x", "u8 is u8: no structure", 9},
+    {"made->u8[0]", "u8 is u8: neither an array nor a pointer to what is known", 8},
+    {"handle->u8", "handle is handle: what it points to follows [0]", 8},
+    {"made->", "the name of a member is missing", 6},
+    {"made.3", "the name of a member is missing", 5},
+    {"(3)->x", "only a name has members", 5},
+    {"made->text > 3", "a text can only be compared by == and !=", 11},
+    {"made->next == \"x\"", "one side must be a field that is text, the other a text in \"\"", 11},
+    {"u8 > MADE_TOO", "made:up has no field 'MADE_TOO'; did you mean MADE_TWO?", 5},
+    {"u8 > 99999999999999s", "the number has more than 64 bits", 5},
+    {"u8 > 3min", "this is no part of a number", 6},
+    {"text in {\"x\"}", "`in` is for numbers; compare texts by ==", 5},
+};
 
 static void mistakes(void **state)
 {
-	static const struct {
-		const char *text, *said;
-		size_t at;
-	} wrong[] = {
-	    {" ", "a number or the name of a field is missing", 1},
-	    {"u8 >", "a number or the name of a field is missing", 4},
-	    {"u8 > > 3", "a number or the name of a field is missing", 5},
-	    {"(u8 > 3", "')' is missing", 7},
-	    {"u8 = 3", "'=' is no operator; is '==' meant?", 3},
-	    {"u8 3", "an operator is missing", 3},
-	    {"u8 > 3k", "this is no part of a number", 6},
-	    {"u8 > 08", "this is no part of a number", 6},
-	    {"u8 > 0x", "this is no part of a number", 6},
-	    {"u8 > 18446744073709551616", "the number has more than 64 bits", 5},
-	    {"text == \"x", "the text has no end", 8},
-	    {"u8 ? 3", "':' is missing", 6},
-	    {"u8 in 3", "'{' is missing", 6},
-	    {"u8 in {3 4}", "',' or '}' is missing", 9},
-	    {"1 + argumnet", "made:up has no field 'argumnet'; did you mean argument?", 4},
-	    {"nothing_like_it",
-	     "made:up has no field 'nothing_like_it'; it has u8, s8, u16, s16, u32, s32, u64, s64, "
-	     "text, dynamic, argument, arg32, arg16, dfd, mode",
-	     0},
-	    {"hidden == 3", "the field hidden cannot be used: it is an array", 0},
-	    {"text > 3", "a text can only be compared by == and !=", 5},
-	    {"u8 + text", "a text can only be compared by == and !=", 3},
-	    {"text == 3", "one side must be a field that is text, the other a text in \"\"", 5},
-	    {"u8 == \"x\"", "one side must be a field that is text, the other a text in \"\"", 3},
-	    {"text", "text is text: compare it by == or != with a text in \"\"", 0},
-	    {"\"x\"", "a text must be compared with a field, by == or !=", 1},
-	    {"text == \"1234567890123456\"", "text has no more than 15 characters", 9},
-	    {"text in {\"x\"}", "`in` is for numbers; compare texts by ==", 5},
-	};
-
 	(void)state;
 	for (size_t i = 0; i < SP_COUNT(wrong); i++) {
 		struct sp_expr e;
@@ -311,8 +435,10 @@ static void too_much(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(as_in_c),  cmocka_unit_test(texts),    cmocka_unit_test(made),
-	    cmocka_unit_test(mistakes), cmocka_unit_test(too_much),
+	    cmocka_unit_test(as_in_c), cmocka_unit_test(paths_as_in_c), cmocka_unit_test(texts),
+	    cmocka_unit_test(made),    cmocka_unit_test(mistakes),      cmocka_unit_test(too_much),
 	};
+	if (!made_types_open())
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

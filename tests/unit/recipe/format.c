@@ -117,7 +117,7 @@ static size_t n_read;
 static void each(void *arg, const char *name)
 {
 	struct sp_fields fields;
-	int r = sp_fields_read(name, &fields);
+	int r = sp_fields_read(name, NULL, &fields);
 
 	(void)arg;
 	if (r < 0)

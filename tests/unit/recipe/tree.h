@@ -19,39 +19,44 @@ struct tree {
 	bool is_beyond; /* it read behind the memory */
 };
 
+static inline struct tree_value tree_walk(struct tree *t, sp_u32 i);
+static inline sp_u64 tree_address(struct tree *t, const struct sp_field *f)
+{
+	return (f->from == SP_FIELD_PLACE ? tree_walk(t, f->base).bits : t->env->base) + f->offset;
+}
+
 static inline struct tree_value tree_number(struct tree *t, const struct sp_field *f)
 {
-	struct tree_value v = {.is_unsigned = f->size == 8 && !f->is_signed};
-	sp_u32 bits = 8 * f->size;
+	struct tree_value v = {.is_unsigned = sp_field_bits(f) == 64 && !f->is_signed};
 
-	if (f->from == SP_FIELD_RECORD)
-		memcpy(&v.bits, t->env->memory + f->offset, f->size);
+	if (f->from == SP_FIELD_RECORD || f->from == SP_FIELD_PLACE)
+		v.bits = plain_shift(sp_env_memory(t->env, tree_address(t, f), f->size), f->bit, false);
 	else if (f->from == SP_FIELD_ARGUMENT)
 		v.bits = t->env->argument[f->offset];
 	else
 		v.bits = t->env->builtin[f->offset];
-	v.bits = plain_extend(v.bits, bits, f->is_signed);
+	v.bits = plain_extend(v.bits, sp_field_bits(f), f->is_signed);
 	return v;
 }
 
 static inline bool tree_text_is(struct tree *t, const struct sp_field *f, const struct sp_expr_node *node)
 {
-	const sp_u8 *at = t->env->memory + (f->from == SP_FIELD_DYNAMIC ? DYNAMIC_AT : f->offset);
+	sp_u64 at = f->is_string                  ? tree_number(t, f).bits
+		    : f->from == SP_FIELD_DYNAMIC ? t->env->base + DYNAMIC_AT
+						  : tree_address(t, f);
+	__int128 d = (sp_s64)(at - t->env->base);
 	char wanted[256];
 	size_t n = sp_expr_text(t->e, node, wanted, sizeof(wanted)), i = 0;
 	bool is_start = n && t->e->text[node->at + node->length - 1] == '*' &&
 			(node->length < 2 || t->e->text[node->at + node->length - 2] != '\\');
 
-	if (f->from == SP_FIELD_BUILTIN)
-		at = (const sp_u8 *)&t->env->builtin[f->offset];
-	else if (at + n + 1 > t->env->memory + MEMORY_BYTES)
-		t->is_beyond = true;
-	if (t->is_beyond)
-		return false;
-	for (n -= is_start; i < n; i++)
-		if (at[i] != (sp_u8)wanted[i])
+	if (f->from != SP_FIELD_BUILTIN && d < MEMORY_BYTES && d + (int)n >= 0)
+		t->is_beyond |= d < 0 || d + (int)n >= MEMORY_BYTES; /* it is there in part */
+	for (n -= is_start; i < n + !is_start; i++, at++)
+		if (wanted[i] != (f->from == SP_FIELD_BUILTIN ? ((char *)&t->env->builtin[f->offset])[i]
+							      : (char)sp_env_memory(t->env, at, 1)))
 			return false;
-	return is_start || !at[i];
+	return true;
 }
 
 static inline bool tree_is_constant(struct tree *t, sp_u32 i)
@@ -70,9 +75,9 @@ static inline bool tree_equal(struct tree *t, sp_u32 a, struct tree_value x, sp_
 		const struct sp_expr_node *name = &t->e->nodes[side ? b : a];
 		sp_u64 *constant = side ? &x.bits : &y.bits;
 
-		if (name->kind == SP_EXPR_NAME && !name->field->is_signed && name->field->size < 8 &&
+		if (name->kind == SP_EXPR_NAME && !name->field->is_signed && sp_field_bits(name->field) < 64 &&
 		    tree_is_constant(t, side ? a : b) && (sp_s64)*constant < 0)
-			*constant = plain_extend(*constant, 8 * name->field->size, false);
+			*constant = plain_extend(*constant, sp_field_bits(name->field), false);
 	}
 	return x.bits == y.bits;
 }
@@ -110,7 +115,7 @@ static inline struct tree_value tree_walk(struct tree *t, sp_u32 i)
 	struct tree_value x, y, z;
 
 	if (node->kind == SP_EXPR_NUMBER)
-		return (struct tree_value){node->number, node->number >> 63};
+		return (struct tree_value){node->number, node->number >> 63 && !node->is_signed};
 	if (node->kind == SP_EXPR_NAME)
 		return tree_number(t, node->field);
 	if (node->kind == SP_EXPR_BINARY && (a->kind == SP_EXPR_TEXT || b->kind == SP_EXPR_TEXT)) {
