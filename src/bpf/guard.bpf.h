@@ -35,13 +35,15 @@ static __always_inline struct sp_guard_order *sp_guard_of(sp_u32 recipe)
 static __always_inline sp_u32 sp_guard_draw(sp_u32 recipe)
 {
 	struct sp_guard_order *g;
-	sp_u32 one_in;
 
 	if (!sp_config.guards)
 		return 1;
 	g = sp_guard_of(recipe);
-	one_in = g ? g->one_in : 1;
-	return one_in > 1 && bpf_get_prandom_u32() & (one_in - 1) ? 0 : one_in;
+	if (!g)
+		return 1;
+	if (g->one_in > 1 && bpf_get_prandom_u32() & (g->one_in - 1))
+		return 0;
+	return g->until_ns && bpf_ktime_get_ns() >= g->until_ns ? 0 : g->times;
 }
 
 /* Whether each event was taken so far. */

@@ -21,12 +21,13 @@ struct sp_backend {
 	int (*target_add)(struct sp_capture *c, uint32_t number, enum sp_target state);
 	int (*attach)(struct sp_capture *c);  /* sampling begins */
 	void (*detach)(struct sp_capture *c); /* ends sampling; what was sampled is still to be read */
-	int (*blocked)(struct sp_capture *c, uint64_t since_ns); /* counts threads that wait already; or NULL */
-	int (*seek)(struct sp_capture *c);                       /* announces the files that are mapped now */
-	int (*read)(struct sp_capture *c);                       /* takes in the records that have come */
-	int (*flush)(struct sp_capture *c);                      /* counts open episodes up to now; or NULL */
-	int (*swap_counts)(struct sp_capture *c, unsigned odd);  /* after its records were read */
-	int (*poll_fd)(const struct sp_capture *c, unsigned i);  /* readable when there are records; -1: none */
+	/* Counts threads that wait already, in one recipe, or in all (-1); or NULL. */
+	int (*blocked)(struct sp_capture *c, uint64_t since_ns, int recipe);
+	int (*seek)(struct sp_capture *c);                      /* announces the files that are mapped now */
+	int (*read)(struct sp_capture *c);                      /* takes in the records that have come */
+	int (*flush)(struct sp_capture *c);                     /* counts open episodes up to now; or NULL */
+	int (*swap_counts)(struct sp_capture *c, unsigned odd); /* after its records were read */
+	int (*poll_fd)(const struct sp_capture *c, unsigned i); /* readable when there are records; -1: none */
 	/* A file could not be opened: it is to be announced again when it is met again. */
 	void (*forget)(struct sp_capture *c, uint32_t file_id);
 	/* The path by which it was mapped, or NULL: not known. */
@@ -39,8 +40,9 @@ struct sp_backend {
 	void (*done)(struct sp_capture *c);                          /* frees all, also after a failed open */
 };
 
-/* blocked.c: opens the episodes of threads that wait already; since_ns: when the sampling began. */
-int sp_blocked_begin(struct sp_capture *c, uint64_t since_ns);
+/* blocked.c: opens the episodes of threads that wait already; since_ns: when the sampling began; recipe: of one,
+ * or of all (-1). */
+int sp_blocked_begin(struct sp_capture *c, uint64_t since_ns, int recipe);
 
 extern const struct sp_backend sp_backend_bpf, sp_backend_perf;
 

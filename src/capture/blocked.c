@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * blocked.c: threads that wait already when the sampling begins: a thread that sleeps all the time has no other sample.
+ * blocked.c: threads that wait already when the sampling begins, or the guard attaches a recipe again: a thread that
+ * sleeps all the time has no other sample.
  *
  * Called once the fronts are attached. The kernel half lists the threads that do not run (bpf/blocked.bpf.h). For each
  * an episode is opened, as its front would have done, from the beginning of the sampling on. A thread may have gone on
@@ -42,6 +43,7 @@ struct pass {
 	struct thread *threads;
 	size_t n, capacity, n_open;
 	uint64_t since_ns;
+	int recipe; /* -1: all */
 	struct sp_memory_reader reader;
 	size_t n_now, now_capacity;
 	struct sp_message_blocked *now; /* of the second pass */
@@ -242,7 +244,7 @@ static void episodes_open(struct pass *p)
 	for (size_t i = 0; i < p->n; i++)
 		for (unsigned k = 0; p->c->o.recipes[k]; k++)
 			for (const struct sp_recipe_point *at = p->c->o.recipes[k]->points; at->at; at++)
-				if (is_begin(at))
+				if (is_begin(at) && (p->recipe < 0 || p->recipe == (int)k))
 					episode_open(p, &p->threads[i], k, &at->slot);
 }
 
@@ -348,9 +350,9 @@ static int stacks_walk(struct pass *p)
 	return r < 0 ? r : sp_pending_try(p->c, false);
 }
 
-int sp_blocked_begin(struct sp_capture *c, uint64_t since_ns)
+int sp_blocked_begin(struct sp_capture *c, uint64_t since_ns, int recipe)
 {
-	struct pass p = {.c = c, .since_ns = since_ns};
+	struct pass p = {.c = c, .since_ns = since_ns, .recipe = recipe};
 	int r = list_read(&p, false);
 
 	if (r >= 0)

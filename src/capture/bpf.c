@@ -90,11 +90,11 @@ static int bpf_attach(struct sp_capture *c)
 	return c->o.recipes[0]->ground->attach(&c->recipe, &c->o);
 }
 
-static int bpf_blocked(struct sp_capture *c, uint64_t since_ns)
+static int bpf_blocked(struct sp_capture *c, uint64_t since_ns, int recipe)
 {
 	const struct bpf_program *program = bpf_object__find_program_by_name(c->recipe.object, "sp_blocked");
 
-	return bpf_program__fd(program) < 0 ? 0 : sp_blocked_begin(c, since_ns);
+	return bpf_program__fd(program) < 0 ? 0 : sp_blocked_begin(c, since_ns, recipe);
 }
 
 static void bpf_detach(struct sp_capture *c)

@@ -98,8 +98,13 @@ struct sp_ground {
 	int (*rate)(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_millihertz);
 	/* true: stops taking samples; false: resumes. */
 	int (*pause)(struct sp_recipe_object *object, bool is_paused);
-	/* Detaches one recipe for good. Its programs that run have ended then. */
-	int (*drop)(struct sp_recipe_object *object, unsigned recipe);
+	/*
+	 * Detaches one recipe, or attaches it again. If its events last, its programs that run have ended when it is
+	 * detached.
+	 */
+	int (*set)(struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned recipe, bool is_on);
+	/* How many hits a recipe's perf event has had. */
+	uint64_t (*hits)(const struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned recipe);
 	/* Counts the episodes that are open up to now, in a session that lasts (drain_ns). */
 	int (*flush)(struct sp_recipe_object *object);
 	/*

@@ -278,7 +278,7 @@ static int attach(struct sp_capture *c)
 	c->attached = r >= 0;
 	c->stats.load_ns = sp_time_ns(CLOCK_MONOTONIC) - c->began_ns;
 	if (r >= 0 && c->backend->blocked)
-		r = c->backend->blocked(c, sp_time_ns(CLOCK_MONOTONIC));
+		r = c->backend->blocked(c, sp_time_ns(CLOCK_MONOTONIC), -1);
 	return r;
 }
 

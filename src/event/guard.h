@@ -14,7 +14,9 @@
 enum { SP_N_GUARDS = 8, SP_GUARD_SHIFT = 30 };
 
 struct sp_guard_order {  /* an element of the map `guards`, by the recipe's number */
-	sp_u32 one_in;   /* of so many events one is taken, by a random draw; a power of two; 0: none is */
+	sp_u32 one_in;   /* of so many events one is taken, by a random draw; a power of two */
+	sp_u32 times;    /* so many events it stands for, then; 0: none is taken */
+	sp_u64 until_ns; /* the end of a window (CLOCK_MONOTONIC): none is taken from then on; 0: there is no end */
 	sp_u32 cap;      /* taken on each CPU in an interval of 1 << SP_GUARD_SHIFT ns; 0 = no limit */
 	sp_u32 has_gaps; /* some were not taken: a thread that waits may have no episode */
 	sp_u32 change;   /* another one: the interval begins anew */

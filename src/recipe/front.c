@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "capture/recipe_ops.h"
 #include "front.skel.h"
+#include "worker/broker.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -18,6 +19,7 @@ struct sp_front {
 	const char *tracepoint;
 	uint32_t id; /* of a classic tracepoint */
 	bool has_record;
+	struct sp_broker *broker;
 };
 
 static int front_load(struct sp_front *f, const struct sp_front_slot *slot, const struct sp_front_maps *maps)
@@ -70,10 +72,11 @@ int sp_front_load(const struct sp_front_slot *slot, const struct sp_front_maps *
 static int record_attach(struct sp_front *f)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT, .config = f->id};
-	int r, fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	int r, fd = f->broker ? sp_broker_event(f->broker, &attr, 0)
+			      : (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
-		return sp_fail(-errno, "open the tracepoint %s", f->tracepoint);
+		return sp_fail(f->broker ? fd : -errno, "open the tracepoint %s", f->tracepoint);
 	f->link = bpf_program__attach_perf_event(f->skel->progs.sp_front_raw, fd); /* the link owns fd now */
 	if (f->link)
 		return ioctl(fd, PERF_EVENT_IOC_DISABLE, 0)
@@ -108,6 +111,7 @@ int sp_front_new(const struct sp_recipe_point *point, const struct sp_front_maps
 	f->tracepoint = point->where;
 	f->id = point->id;
 	f->has_record = point->at == SP_AT_RECORD;
+	f->broker = maps->broker;
 	r = sp_front_attach(f);
 	if (r < 0)
 		sp_front_free(f);

@@ -11,12 +11,14 @@
 
 #include "event/slot.h"
 
+struct sp_broker;
 struct sp_front;
 struct sp_recipe_point;
 
 struct sp_front_maps {
 	int scratch, counters, sink; /* the session's maps, and its sink: a program of the front's type */
 	int guards, episodes;        /* likewise; 0: there is no guard */
+	struct sp_broker *broker;    /* opens classic tracepoints; NULL: nobody does */
 };
 
 /* The point's name must outlive the front. */

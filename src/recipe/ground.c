@@ -40,7 +40,7 @@ struct ground {
 	struct sp_front *fronts[SP_MAX_RECIPES * SP_MAX_POINTS];
 	unsigned front_recipe[SP_MAX_RECIPES * SP_MAX_POINTS];
 	size_t n_fronts;
-	bool is_dropped[SP_MAX_RECIPES];
+	bool is_off[SP_MAX_RECIPES];
 	struct bpf_object *record_sink; /* NULL: no front is a classic tracepoint's */
 };
 
@@ -216,6 +216,8 @@ static int event_attach(struct ground *s, const struct sp_capture_options *o, un
 	bpf_link__destroy(at->link); /* if the CPU was away: that link is dead */
 	at->link = bpf_program__attach_perf_event_opts(s->skel->progs.sp_cpu, fd, &opts); /* the link owns fd now */
 	at->fd = fd;
+	if (at->link && s->is_off[recipe] && ioctl(fd, PERF_EVENT_IOC_DISABLE, 0))
+		return sp_fail(-errno, "switch off the event on CPU %u", cpu);
 	if (at->link)
 		return 0;
 	r = -errno;
@@ -229,19 +231,20 @@ static int ground_attach_one(struct sp_recipe_object *object, const struct sp_ca
 	int r = 0;
 
 	for (unsigned i = 0; o->recipes[i] && !r; i++)
-		for (unsigned k = 0; k < SP_MAX_POINTS && !r && !s->is_dropped[i]; k++)
+		for (unsigned k = 0; k < SP_MAX_POINTS && !r; k++)
 			if (event_at(&o->recipes[i]->points[k], o))
 				r = event_attach(s, o, i, k, cpu);
 	return r;
 }
 
-/* ENODEV is no failure: the event's CPU has gone. */
+/* Those of recipes that are off stay as they are. ENODEV is no failure: the event's CPU has gone. */
 static int each_event(struct ground *s, unsigned long request, void *value)
 {
 	size_t i;
 
 	for (i = 0; i < s->n_links; i++)
-		if (s->links[i].link && ioctl(s->links[i].fd, request, value) && errno != ENODEV)
+		if (s->links[i].link && !s->is_off[s->links[i].recipe] && ioctl(s->links[i].fd, request, value) &&
+		    errno != ENODEV)
 			return sp_fail(-errno, "give orders to the event on CPU %u", s->links[i].cpu);
 	return 0;
 }
@@ -306,22 +309,44 @@ static int fronts_pause(struct ground *s, bool is_paused)
 		return s->n_fronts ? programs_wait() : 0;
 	}
 	for (size_t i = 0; i < s->n_fronts && r >= 0; i++)
-		if (!s->is_dropped[s->front_recipe[i]])
+		if (!s->is_off[s->front_recipe[i]])
 			r = sp_front_attach(s->fronts[i]);
 	return r;
 }
 
-static int ground_drop(struct sp_recipe_object *object, unsigned recipe)
+static int events_switch(struct ground *s, unsigned recipe, bool is_on)
+{
+	for (size_t i = 0; i < s->n_links; i++)
+		if (s->links[i].recipe == recipe && s->links[i].link &&
+		    ioctl(s->links[i].fd, is_on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) && errno != ENODEV)
+			return sp_fail(-errno, "switch the event on CPU %u", s->links[i].cpu);
+	return 0;
+}
+
+static int ground_set(struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned recipe, bool is_on)
 {
 	struct ground *s = object->private;
-	size_t i;
+	int r = events_switch(s, recipe, is_on);
 
-	s->is_dropped[recipe] = true;
-	fronts_detach(s, (int)recipe);
-	for (i = 0; i < s->n_links; i++)
-		if (s->links[i].recipe == recipe)
-			bpf_link__destroy(sp_take_ptr(s->links[i].link));
-	return programs_wait();
+	s->is_off[recipe] = !is_on;
+	if (!is_on)
+		fronts_detach(s, (int)recipe);
+	for (size_t i = 0; i < s->n_fronts && r >= 0 && is_on; i++)
+		if (s->front_recipe[i] == recipe)
+			r = sp_front_attach(s->fronts[i]);
+	return r < 0 || is_on || !o->recipes[recipe]->min_ns ? r : programs_wait();
+}
+
+static uint64_t ground_hits(const struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned recipe)
+{
+	const struct ground *s = object->private;
+	uint64_t sum = 0, n;
+
+	for (size_t i = 0; i < s->n_links; i++)
+		if (s->links[i].recipe == recipe && s->links[i].link &&
+		    read(s->links[i].fd, &n, sizeof(n)) == sizeof(n))
+			sum += n;
+	return sum / SP_MAX(period_of(o->recipes[recipe], o), 1);
 }
 
 static int ground_pause(struct sp_recipe_object *object, bool is_paused)
@@ -427,6 +452,7 @@ static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
 	struct sp_front_maps maps = {.scratch = bpf_map__fd(s->skel->maps.scratch),
 				     .counters = bpf_map__fd(s->skel->maps.counters),
 				     .episodes = bpf_map__fd(s->skel->maps.episodes),
+				     .broker = o->broker,
 				     .guards = sp_guard_is_wanted(o) ? bpf_map__fd(s->skel->maps.guards) : 0};
 	const struct sp_recipe_point *point;
 	struct sp_recipe_point own;
@@ -519,7 +545,8 @@ const struct sp_ground sp_ground = {
     .attach_cpu = ground_attach_one,
     .rate = ground_rate,
     .pause = ground_pause,
-    .drop = ground_drop,
+    .set = ground_set,
+    .hits = ground_hits,
     .flush = ground_flush,
     .threads = ground_threads,
     .detach = ground_detach,

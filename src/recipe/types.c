@@ -119,8 +119,8 @@ int sp_types_arguments(struct sp_types *types, const char *tracepoint, struct sp
 	fields.btf = prototype_find(kernel, tracepoint) ? kernel : module_find(types, tracepoint);
 	t = fields.btf ? prototype_find(fields.btf, tracepoint) : NULL;
 	if (!t)
-		return sp_fail_said(
-		    -EINVAL, "the kernel's types do not have the arguments of the raw tracepoint %s", tracepoint);
+		return sp_fail_said(-EINVAL, "the kernel's types do not have the arguments of the raw tracepoint %s",
+				    tracepoint);
 	for (uint32_t i = 1; i < btf_vlen(t) && !r; i++)
 		r = argument_add(&fields, &btf_params(t)[i]);
 	if (r < 0)

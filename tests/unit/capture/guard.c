@@ -14,7 +14,8 @@ static struct sp_guard guard_of(unsigned n_events)
 	struct sp_guard g = {.percent = 5};
 
 	for (unsigned i = 0; i < n_events; i++)
-		g.events[i] = (struct sp_guard_event){.is_guarded = true, .one_in = 1, .most = 1};
+		g.events[i] = (struct sp_guard_event){
+		    .is_guarded = true, .one_in = 1, .most = 1, .windows = 1, .most_windows = 1};
 	return g;
 }
 
@@ -22,9 +23,9 @@ static struct sp_guard guard_of(unsigned n_events)
 static struct sp_guard_step look(struct sp_guard *g, uint64_t a_ns, uint64_t b_ns, uint64_t floor_ns)
 {
 	struct sp_guard_use use = {.ns = 250 * MS};
+	const struct sp_guard_event *e = &g->events[0];
 
-	use.kernel_ns[0] =
-	    g->events[0].is_detached ? 0 : floor_ns + a_ns / (g->events[0].one_in ? g->events[0].one_in : 1);
+	use.kernel_ns[0] = e->is_detached ? SP_GUARD_UNKNOWN : (floor_ns + a_ns / e->one_in) / e->windows;
 	use.kernel_ns[1] = b_ns / (g->events[1].one_in ? g->events[1].one_in : 1);
 	return sp_guard_decide(g, &use);
 }
@@ -131,10 +132,69 @@ static void hopeless_is_detached(void **state)
 	assert_int_equal(g.events[1].one_in, 1);
 }
 
+/* Where not taking them is too much, and they can have windows, these are as seldom as they must be. */
+static void windows_come_second(void **state)
+{
+	struct sp_guard g = guard_of(1);
+	struct sp_guard_step step;
+	int n = 0;
+
+	(void)state;
+	g.events[0].can_window = true;
+	step = look(&g, 5000 * MS, 0, 100 * MS);
+	assert_int_equal(step.act, SP_GUARD_THINS);
+	assert_int_equal(step.windows, 1);
+	for (n = 0; n < 10 && step.act != SP_GUARD_WINDOWS; n++)
+		step = look(&g, 5000 * MS, 0, 100 * MS);
+	assert_int_equal(step.act, SP_GUARD_WINDOWS);
+	assert_int_equal(step.one_in, SP_GUARD_MOST);
+	assert_in_range(step.windows, 8, 16);
+	for (n = 0; n < 100; n++)
+		assert_int_equal(look(&g, 5000 * MS, 0, 100 * MS).act, SP_GUARD_STAYS);
+	assert_int_equal(g.events[0].n_detached, 0);
+	/* The storm is over: all the time first, then all of it. */
+	for (n = 0; n < 100 && g.events[0].windows > 1; n++)
+		assert_int_equal(look(&g, MS, 0, 0).one_in ? g.events[0].one_in : SP_GUARD_MOST, SP_GUARD_MOST);
+	assert_int_equal(g.events[0].windows, 1);
+	for (n = 0; n < 100 && g.events[0].one_in > 1; n++)
+		look(&g, MS, 0, 0);
+	assert_int_equal(g.events[0].one_in, 1);
+}
+
+/* What cannot be had even so is detached; and then probes bring it back, if there is room for what it would cost. */
+static void comes_back(void **state)
+{
+	struct sp_guard g = guard_of(1);
+	struct sp_guard_use quiet = {.ns = 250 * MS, .kernel_ns = {SP_GUARD_UNKNOWN}}, probe = quiet;
+	struct sp_guard_step step = {0};
+	int n;
+
+	(void)state;
+	g.events[0].can_window = true;
+	for (n = 0; n < 100 && step.act != SP_GUARD_DETACHES; n++)
+		step = look(&g, 500000 * MS, 0, 100000 * MS);
+	assert_int_equal(step.act, SP_GUARD_DETACHES);
+	assert_int_equal(g.events[0].windows, SP_GUARD_MOST_WINDOWS);
+	probe.kernel_ns[0] = 20 * MS; /* too much: 12.5 are allowed, and half of them left for more */
+	for (n = 0; n < 100; n++)
+		assert_int_equal(sp_guard_decide(&g, n % 8 ? &quiet : &probe).act, SP_GUARD_STAYS);
+	probe.kernel_ns[0] = MS;
+	for (n = 0; n < 100 && step.act != SP_GUARD_ATTACHES; n++)
+		step = sp_guard_decide(&g, n % 8 ? &quiet : &probe);
+	assert_int_equal(step.act, SP_GUARD_ATTACHES);
+	assert_int_equal(n, 8 * (SP_GUARD_PROBES - 1) + 1);
+	assert_false(g.events[0].is_detached);
+	assert_int_equal(g.events[0].n_detached, 1);
+	assert_int_equal(step.one_in, SP_GUARD_MOST);
+	for (n = 0; n < 200 && (g.events[0].windows > 1 || g.events[0].one_in > 1); n++)
+		look(&g, MS, 0, 0);
+	assert_int_equal(g.events[0].windows * g.events[0].one_in, 1);
+}
+
 /* Events that have a rate are none of its business. */
 static void rates_are_left_alone(void **state)
 {
-	struct sp_guard g = {.percent = 5, .events = {{.one_in = 1, .most = 1}}};
+	struct sp_guard g = {.percent = 5, .events = {{.one_in = 1, .most = 1, .windows = 1}}};
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
@@ -160,6 +220,8 @@ int main(void)
 	    cmocka_unit_test(storm_ends),
 	    cmocka_unit_test(costliest_first),
 	    cmocka_unit_test(hopeless_is_detached),
+	    cmocka_unit_test(windows_come_second),
+	    cmocka_unit_test(comes_back),
 	    cmocka_unit_test(rates_are_left_alone),
 	    cmocka_unit_test(cap_is_a_second),
 	};
