@@ -76,12 +76,13 @@ awk '/;do_syscall_64;/ { n++ } /;do_syscall_64;/ && !/futex/ { bad++ } END { exi
 expect 0 report --value offcpu --format folded "$dir/x.pb.gz"
 [ "$(total .)" -ge "$locks" ] || fail "$locks ns to be no more than $(total .)"
 
-# A thread that waits in other stacks than it did last: each has its own waits, however alike they are.
+# A thread that waits in other stacks than it did last: each has its own waits, however alike they are. A sleep whose end
+# comes before the thread has gone to sleep is no wait.
 expect 0 profile -e offcpu -U --max-overhead 0 -o "$dir/x.pb.gz" -- "$SOPROF_BUILD/tests/cmd/turns" 100
 unseen=$(tr -s ' \n' ' ' <"$err" | sed -nE "s/.*end of a thread's wait was not seen ([0-9]+).*/\1/p")
 expect 0 report --value samples --label state=sleeping --format folded "$dir/x.pb.gz"
 for way in by_left by_right shallow deep; do
-	between "waits by $way" $((100 - ${unseen:-0})) "$(total ";$way;(.*;)?waits;")" 100
+	between "waits by $way" $((90 - ${unseen:-0})) "$(total ";$way;(.*;)?waits;")" 100
 done
 has "$out" ';shallow;(down;){3}waits;'
 has "$out" ';deep;(down;){41}waits;'

@@ -12,7 +12,7 @@ static volatile int n_waits;
 
 APART static void waits(void)
 {
-	nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+	nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 	n_waits++;
 }
 

@@ -50,6 +50,11 @@ static void episode_waits(void **state)
 	assert_int_equal(sp_profile_row(m.p, 0)->values[1], 4502);
 	assert_int_equal(sp_drain_episodes(m.c, 3001), 0);
 	assert_int_equal(sp_profile_row(m.p, 0)->values[1], 6503);
+	episode.since_ns = 0; /* one that has ended */
+	episode.max_ns = 0;
+	assert_int_equal(bpf_map_update_elem(m.c->episodes_fd, &at, &episode, BPF_ANY), 0);
+	assert_int_equal(sp_drain_episodes(m.c, 9000), 0);
+	assert_int_equal(sp_profile_row(m.p, 0)->values[1], 6503);
 	assert_int_equal(m.c->stats.n_lost_frames, 0);
 	close(m.c->episodes_fd);
 	free(r);
