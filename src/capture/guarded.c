@@ -26,6 +26,7 @@ struct windows {
 	uint64_t opened_ns, cost_ns;
 	double share; /* of the time that it would cost if it were attached all the time */
 	bool is_open, has_share;
+	uint32_t n_skipped; /* periods before this one that had no window: this one's counts for them, too */
 };
 
 struct sp_guarded {
@@ -45,7 +46,7 @@ static int order_write(const struct sp_capture *c, unsigned i, bool is_open, uin
 	const struct sp_guarded *g = c->guarded;
 	const struct sp_guard_event *e = &g->guard.events[i];
 	struct sp_guard_order order = {.one_in = e->one_in,
-				       .times = is_open ? e->one_in * e->windows : 0,
+				       .times = is_open ? e->one_in * e->windows * (1 + g->windows[i].n_skipped) : 0,
 				       .until_ns = until_ns,
 				       .cap = cap_of(c, i),
 				       .has_gaps = g->n_changes > 0,
@@ -257,7 +258,7 @@ static int window_close(struct sp_capture *c, unsigned i)
 	return r;
 }
 
-/* Periods that are over before anybody has looked had no window: how long they were is told. */
+/* Periods that are over before anybody has looked had no window: how long they were is told. The next has theirs. */
 static void period_end(struct sp_guarded *g, unsigned i, uint64_t now)
 {
 	struct sp_guard_event *e = &g->guard.events[i];
@@ -267,8 +268,11 @@ static void period_end(struct sp_guarded *g, unsigned i, uint64_t now)
 		period_begin(g, i, now);
 		return;
 	}
-	for (at += length; at + length <= now; at += length)
+	g->windows[i].n_skipped = 0;
+	for (at += length; at + length <= now; at += length) {
 		e->missed_ns += length;
+		g->windows[i].n_skipped++;
+	}
 	period_begin(g, i, at);
 }
 
@@ -305,6 +309,7 @@ static int windows_begin(struct sp_capture *c, unsigned i, bool are_wanted, uint
 		r = event_switch(c, i, true);
 	w->is_open = w->has_share = false;
 	w->period_ns = w->next_ns = 0;
+	w->n_skipped = 0;
 	if (are_wanted)
 		period_begin(c->guarded, i, now);
 	return r;

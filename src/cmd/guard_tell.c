@@ -68,7 +68,7 @@ static void event_say(const struct sp_guard_event *e, const struct sp_recipe *re
 		fprintf(words, "; it was attached for as little as 1/%u of the time, and counts so many times more",
 			e->most_windows);
 	if (e->missed_ns)
-		fprintf(words, "; for %.1f s there was no time to attach it, and what came then is not there",
+		fprintf(words, "; for %.1f s soprof was too late for that, and the next time counts for those, too",
 			(double)e->missed_ns / SP_NS_PER_S);
 	if (e->is_detached && e->n_detached == 1)
 		fprintf(words, "; it was detached after %.1f s, and what came then is not there",
