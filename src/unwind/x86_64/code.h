@@ -10,7 +10,7 @@
 
 #include "bpf/wire.h"
 
-enum { SP_REG_BASE = 3, SP_REG_FP = 6, SP_REG_SP = 7 };
+enum { SP_REG_RCX = 2, SP_REG_BASE = 3, SP_REG_FP = 6, SP_REG_SP = 7 };
 enum { SP_RED_ZONE = 128 /* psABI 3.2.2 */ };
 #define SP_USER_END (1ULL << 47) /* four levels of page tables: where programs and their libraries live */
 #define SP_STEP_INLINE static inline __attribute__((always_inline))

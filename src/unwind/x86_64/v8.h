@@ -62,12 +62,28 @@ SP_STEP_INLINE int sp_v8_leaves(const sp_u8 *code)
 					    (code[1] == 0x81 && code[7] == 0x7f && code[9] == 0xc2));
 }
 
+/* The interpreter's end, behind the add: push %rcx; ret. */
+SP_STEP_INLINE int sp_v8_interpreter_returns(const sp_u8 *code)
+{
+	return code[0] == 0x51 && code[1] == 0xc3;
+}
+
+/* Before it: add (any),%rsp takes away the arguments, whose size it was told. */
+SP_STEP_INLINE int sp_v8_interpreter_adds(const sp_u8 *code)
+{
+	int is_add = (code[1] == 0x01 && (code[2] & 0xc7) == 0xc4) || (code[1] == 0x03 && (code[2] & 0xf8) == 0xe0);
+
+	return (code[0] & 0xfa) == 0x48 && is_add && sp_v8_interpreter_returns(code + 3);
+}
+
 /* The register that it has its return address in: lea (%rsp,...),%rsp; push %r10 or %r8; ret. 0: none. */
 SP_STEP_INLINE sp_u32 sp_v8_return_register(const sp_u8 *code)
 {
 	int is_lea = (code[0] & 0xf8) == 0x48 && code[1] == 0x8d && (code[2] & 0xc7) == 0x04;
 	const sp_u8 *push = code + (is_lea ? 4 : 0);
 
+	if (sp_v8_interpreter_adds(code) || sp_v8_interpreter_returns(code))
+		return SP_REG_RCX;
 	if (push[0] != 0x41 || (push[1] & 0xfd) != 0x50 || push[2] != 0xc3)
 		return 0;
 	return push[1] == 0x50 ? 8 : 10;
@@ -94,9 +110,14 @@ SP_STEP_INLINE int sp_v8_is_prologue(SP_WALK *w, sp_u64 ra, sp_u64 ip)
 	return to && ip - to < SP_V8_OUT_OF_LINE;
 }
 
-/* Whether the builtin has just taken its frame down: mov %rbp,%rsp; pop %rbp. What follows leaves it. */
+/*
+ * Whether the builtin has just taken its frame down: mov %rbp,%rsp; pop %rbp, or in the interpreter leave, and now pop
+ * %rcx. What follows leaves it.
+ */
 SP_STEP_INLINE int sp_v8_has_left(const sp_u8 *code)
 {
+	if (code[-1] == 0xc9 && code[0] == 0x59)
+		return sp_v8_interpreter_adds(code + 1);
 	return code[-4] == 0x48 && code[-3] == 0x8b && code[-2] == 0xe5 && code[-1] == 0x5d;
 }
 
@@ -152,7 +173,7 @@ SP_STEP_INLINE int sp_step_v8_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 	if (!sp_step_v8_prologue(w, regs, how))
 		return 0;
 	reg = sp_v8_return_register(code);
-	ra = reg == 8 ? regs->r[8] : regs->r[10];
+	ra = reg == 8 ? regs->r[8] : reg == SP_REG_RCX ? regs->r[SP_REG_RCX] : regs->r[10];
 	if (reg && sp_env_is_return(w, ra)) {
 		regs->ip = ra;
 		*how = SP_HOW_RUNTIME | (*how & SP_HOW_NO_FP);

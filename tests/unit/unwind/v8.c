@@ -107,6 +107,11 @@ static void leaf_has_left(void **state)
 	put(w, STACK, BASE + CALLER);
 	put(w, FRAME + 8, BASE + BUILTIN);
 	step_is(w, regs_made_up(), 0, SP_HOW_EXACT, STACK + 8, SP_HOW_RUNTIME);
+	w = made_up(); /* the interpreter: leave; pop %rcx; add %rbx,%rsp; push %rcx; ret */
+	memcpy(w->memory + LEAF - 1, "\xc9\x59\x48\x03\xe3\x51\xc3", 7);
+	put(w, STACK, BASE + CALLER);
+	put(w, FRAME + 8, BASE + BUILTIN);
+	step_is(w, regs_made_up(), 0, SP_HOW_EXACT, STACK + 8, SP_HOW_RUNTIME);
 }
 
 /* At the call of what makes its frame. */
@@ -121,16 +126,16 @@ static void baseline_call(void **state)
 	step_is(w, regs_made_up(), 0, SP_HOW_EXACT, STACK + 8, SP_HOW_RUNTIME);
 }
 
-/* Its return address is in r10, or r8, when it takes its arguments away. */
+/* Its return address is in r10, r8 or rcx, when it takes its arguments away. */
 static void leaf_returns_by_register(void **state)
 {
 	static const struct {
 		const char *code;
 		sp_u8 bytes, reg;
-	} cases[] = {{"\x48\x8d\x24\xcc\x41\x52\xc3", 7, 10},
-		     {"\x41\x52\xc3", 3, 10},
-		     {"\x48\x8d\x24\xdc\x41\x50\xc3", 7, 8},
-		     {"\x41\x50\xc3", 3, 8}};
+	} cases[] = {{"\x48\x8d\x24\xcc\x41\x52\xc3", 7, 10}, {"\x41\x52\xc3", 3, 10},
+		     {"\x48\x8d\x24\xdc\x41\x50\xc3", 7, 8},  {"\x41\x50\xc3", 3, 8},
+		     {"\x48\x01\xdc\x51\xc3", 5, 2}, /* the interpreter's: add %rbx,%rsp; push %rcx; ret */
+		     {"\x48\x03\xe3\x51\xc3", 5, 2},          {"\x51\xc3", 2, 2}};
 
 	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
