@@ -17,7 +17,8 @@ struct {
 	__uint(value_size, sizeof(struct sp_guard_order));
 } guards SEC(".maps");
 
-/* Episodes, open or ended. A thread has at most one for each recipe; those beyond max_entries are counted as lost. */
+/* Episodes, open or ended. There is at most one for each recipe and match; those beyond max_entries are counted as
+ * lost. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

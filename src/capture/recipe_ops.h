@@ -22,7 +22,7 @@ struct bpf_program;
 struct perf_event_attr;
 struct sp_capture_options;
 
-enum { SP_MAX_RECIPES = 7, SP_MAX_POINTS = 4 };
+enum { SP_MAX_RECIPES = 7, SP_MAX_POINTS = 6 }; /* of which the last is always empty */
 
 struct sp_recipe_value {
 	const char *name, *unit; /* "samples", "count" */
@@ -64,7 +64,7 @@ struct sp_recipe {
 	const char *without_bpf; /* the one perf event in place of several; NULL: there is but one */
 	enum sp_about about;
 	uint64_t period; /* default of a perf event with a name; 0 = sampled at the session's frequency */
-	uint64_t min_ns; /* default of episodes: shorter ones do not count */
+	uint64_t min_ns; /* not 0: its events last (episodes); shorter ones do not count by default */
 	unsigned hit_ns; /* what one costs, as in struct sp_event (recipe/events.h) */
 	const struct sp_ground *ground;
 };

@@ -3,9 +3,9 @@
  * key.h: the key of a row, which says whom it is of: a thread of a process, in a slice of time, with its producer's
  * labels. A part of profile.h, with the same rules for numbers, ownership and errors.
  *
- * A set of labels is interned as a whole, so that a key refers to it by one number; soprof's own recordings have
- * none. A set is sorted by name; labels of one name keep the order in which they were given.
- * Not thread-safe.
+ * A set of labels is interned as a whole, so that a key refers to it by one number. soprof's own are state
+ * (capture/drain.c), lock, memory and fault (capture/objects.c); the store keeps none. A set is sorted by name; labels
+ * of one name keep the order in which they were given. Not thread-safe.
  */
 #ifndef SP_PROFILE_KEY_H
 #define SP_PROFILE_KEY_H

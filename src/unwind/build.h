@@ -6,7 +6,8 @@
  * allocation: struct sp_blob, then index words, rows and rules, ready to be copied into the kernel's memory or into
  * the cache. The index counts from the first row. Rule 0 is SP_CFA_NONE.
  * Between FDEs stand rows derived from the instructions (derive.h), else rows of rule 0. Go's functions get rows from
- * Go's own table. In a file with V8's builtins, code without rows is SP_CFA_V8. Code at the ELF entry point that no
+ * Go's own table. Among V8's builtins (in the whole file, where their place is not known) code without
+ * rows is SP_CFA_V8. Code at the ELF entry point that no
  * FDE covers is SP_CFA_ROOT, for at most 256 bytes up to the next FDE (it has no caller: x86-64 psABI 3.4.1), except
  * in shared libraries whose entry point is only the start of .text. A row whose caller's stack pointer is not the CFA
  * is SP_CFA_BAD. If a function counts its CFA from the base register (ld.so's lazy binding), all rows of the file
