@@ -98,7 +98,11 @@ __noinline int sp_usual_take(struct sp_scratch *s, sp_u64 now)
 	struct sp_usual *k;
 	sp_u64 id = 0;
 
-	if (!s || sp_user_begin(s, task) != SP_STEP_NEXT || sp_user_regs(s, 0, task, 1) != SP_STEP_NEXT)
+	/* Kernels before 6.8 verify a function that nothing calls, too, and the map is not there where it is not asked
+	 * for. */
+	if (!sp_config.usual || !s)
+		return 0;
+	if (sp_user_begin(s, task) != SP_STEP_NEXT || sp_user_regs(s, 0, task, 1) != SP_STEP_NEXT)
 		return 0;
 	k = sp_usual_of(bpf_get_current_task());
 	if (!k)
@@ -120,7 +124,9 @@ __noinline int sp_usual_put(struct sp_scratch *s, sp_u64 now)
 	sp_u32 how, n = s ? s->n_words : 0;
 	struct sp_usual *k;
 
-	if (!s || !sp_stop_is_whole(s->stop) || s->n_frames != s->n_noted + 1 || n > SP_USUAL_WORDS)
+	if (!sp_config.usual || !s)
+		return 0;
+	if (!sp_stop_is_whole(s->stop) || s->n_frames != s->n_noted + 1 || n > SP_USUAL_WORDS)
 		return 0;
 	if (sp_user_begin(s, task) != SP_STEP_NEXT || sp_user_regs(s, 0, task, 1) != SP_STEP_NEXT)
 		return 0;
