@@ -30,8 +30,10 @@ unshare --mount bash "$dir/enter" "$root" /bin/soprof profile -U -F 79 -o /p.pb.
 	/$inside 0.6cpu 40; /bin/chroot /proc/$$/root $dir/$outside 0.6cpu; : >over" >"$out" 2>"$err" </dev/null &
 profiler=$!
 wait_sampling $profiler || finish
+exec {go}>"$root/go" # the command runs: the profiler has let it go
 kill -STOP $profiler
-echo >"$root/go"
+echo >&$go
+exec {go}>&-
 until [ -e "$root/over" ] || ! kill -0 $profiler; do sleep 0.1; done
 kill -CONT $profiler
 wait $profiler || fail "exit code 0"

@@ -51,8 +51,10 @@ what='profile (stopped while a victim runs)'
 	'$dir/links/called' $seconds 40; rm '$dir/links/called'; : >'$dir/over'" >"$out" 2>"$err" </dev/null &
 profiler=$!
 wait_sampling $profiler
+exec {go}>"$dir/go" # the command runs: the profiler has let it go
 kill -STOP $profiler
-echo >"$dir/go"
+echo >&$go
+exec {go}>&-
 until [ -e "$dir/over" ] || ! kill -0 $profiler; do sleep 0.1; done
 kill -CONT $profiler
 wait $profiler || fail "exit code 0"
