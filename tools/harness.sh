@@ -208,12 +208,24 @@ start_some() {
 		start_next own
 	done
 }
+# wait_one PROCESS...: until one of these children has ended, to $ended, with the exit code $code. Bash tells of kills, and
+# `wait -n` knows nothing of a child that a signal ended while something else was done.
+wait_one() {
+	local process
+	ended=
+	while [ -z "${ended:-}" ]; do
+		for process; do
+			kill -0 "$process" 2>/dev/null || { ended=$process; wait "$process"; code=$?; return; }
+		done
+		wait -n -p ended "$@"
+		code=$?
+	done 2>/dev/null
+}
 reap_all() {
-	local job r
+	local ended code
 	while start_some; [ "${#job_name[@]}" -gt 0 ]; do
-		{ wait -n -p job "${!job_name[@]}"; } 2>/dev/null # bash would tell of a kill
-		r=$?
-		finish_job "$job" "$r"
+		wait_one "${!job_name[@]}"
+		finish_job "$ended" "$code"
 	done
 }
 
