@@ -8,8 +8,10 @@ set -u
 
 lockdown=$(cat /sys/kernel/security/lockdown)
 echo "kernel $(uname -r), paranoid $(cat /proc/sys/kernel/perf_event_paranoid), lockdown $lockdown"
-run profile -U -f -F 99 2 -- "$victims/plain/recursion" 1.5 30
-[ "$status" = 0 ] || fail "exit code 0"
+for time in 2 6; do # again, if others had the CPUs
+	expect 0 profile -U -f -F 99 "$time" -- "$victims/plain/recursion" "$time" 30
+	[ "$(samples)" -lt 20 ] || break
+done
 check_victim plain recursion --samples 20 --complete 99
 case $lockdown in
 *'[confidentiality]'*) has "$err" '^soprof: sampling by perf_event_open, .*locked down \(confidentiality\)' ;;
