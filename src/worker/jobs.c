@@ -123,7 +123,6 @@ static int send_message(const struct sp_job *j, int socket)
 	m.open = j->open;
 	m.in_root = j->in_root;
 	m.number_asked = j->number_asked;
-	m.with_crc = j->with_crc;
 	m.deadline_ms = j->deadline_ms;
 	m.build_id_len = j->build_id_len;
 	memcpy(m.build_id, j->build_id, sizeof(m.build_id));

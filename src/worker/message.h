@@ -49,8 +49,9 @@ struct sp_job_message {
 	uint32_t kind, n_offsets;
 	struct sp_open_request open;
 	int32_t in_root;
-	uint64_t number_asked; /* argument of JIT_*: since_ns, descriptor's address, offset, n_leaves */
-	uint32_t with_crc, deadline_ms, build_id_len;
+	uint64_t
+	    number_asked; /* argument of DEBUG: with_crc; of JIT_*: since_ns, descriptor's address, offset, n_leaves */
+	uint32_t deadline_ms, build_id_len;
 	uint8_t build_id[32]; /* FETCH */
 	uint32_t path_len;
 	char path[SP_JOB_MAX_PATH]; /* FETCH: the servers' addresses. No NUL; the message is cut behind it */

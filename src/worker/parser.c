@@ -411,7 +411,7 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 	case SP_JOB_SOURCES:
 		return find_sources(e, fds, m->n_offsets, a);
 	case SP_JOB_DEBUG:
-		return describe_debug(e, fds[0], m->with_crc, a);
+		return describe_debug(e, fds[0], m->number_asked, a);
 	case SP_JOB_COUNT:
 		return sp_symbols_count(e, sp_function_walk, &a->counts);
 	case SP_JOB_VERIFY:

@@ -18,36 +18,36 @@ enum {
 };
 #define SP_URGENT UINT32_MAX
 
+union sp_job_done {
+	void (*open)(void *arg, struct sp_open_result *result);
+	void (*identify)(void *arg, struct sp_identify_result *id);
+	void (*build)(void *arg, int r, struct sp_blob *blob);
+	void (*names)(void *arg, int r, struct sp_name *names, size_t n, const char *warning);
+	void (*debug)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc);
+	void (*count)(void *arg, int r, const struct sp_symbol_counts *counts);
+	void (*sources)(void *arg, int r, struct sp_source_lines *sources, size_t n);
+	void (*spans)(void *arg, int r, const struct sp_name_table_head *head);
+	void (*descriptor)(void *arg, int r, uint64_t distance);
+	void (*image)(void *arg, int r, struct sp_image *image);
+	void (*verify)(void *arg, int r, const uint64_t *places, size_t n);
+};
 struct sp_job {
 	struct sp_job *next;
 	uint64_t number;
 	enum sp_job_kind kind;
-	int fd, memfd; /* memfd only while the job is with a process */
-	int debug_fd, table_fd;
+	int fd, debug_fd, table_fd, memfd; /* memfd only while the job is with a process */
 	uint32_t dev, n_tries, urgency, crc;
 	struct sp_open_request open;
 	char *path; /* OPEN_PATH; OPEN: where else to look; FETCH: the servers' addresses */
 	uint8_t build_id[32];
 	uint32_t build_id_len, deadline_ms;
-	bool in_root, with_crc;
+	bool in_root;
 	uint64_t number_asked; /* message.h */
 	uint64_t distance;     /* JIT_DESCRIPTOR; JIT_FRAME: the frame */
 	uint64_t *offsets;
 	size_t n_offsets;
 	void *arg;
-	union {
-		void (*open)(void *arg, struct sp_open_result *result);
-		void (*identify)(void *arg, struct sp_identify_result *id);
-		void (*build)(void *arg, int r, struct sp_blob *blob);
-		void (*names)(void *arg, int r, struct sp_name *names, size_t n, const char *warning);
-		void (*debug)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc);
-		void (*count)(void *arg, int r, const struct sp_symbol_counts *counts);
-		void (*sources)(void *arg, int r, struct sp_source_lines *sources, size_t n);
-		void (*spans)(void *arg, int r, const struct sp_name_table_head *head);
-		void (*descriptor)(void *arg, int r, uint64_t distance);
-		void (*image)(void *arg, int r, struct sp_image *image);
-		void (*verify)(void *arg, int r, const uint64_t *places, size_t n);
-	} done;
+	union sp_job_done done;
 	int r;
 	char *error; /* NULL: say strerror; beside names: a warning */
 	struct sp_open_result opened;

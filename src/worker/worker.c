@@ -105,18 +105,6 @@ void sp_workers_free(struct sp_workers *w)
 	free(w);
 }
 
-static struct sp_job *job_new(enum sp_job_kind kind, void *arg)
-{
-	struct sp_job *j = calloc(1, sizeof(*j));
-	if (!j)
-		return NULL;
-	j->kind = kind;
-	j->urgency = kind != SP_JOB_BUILD; /* its answer is wanted */
-	j->fd = j->memfd = j->debug_fd = j->table_fd = j->opened.fd = -1;
-	j->arg = arg;
-	return j;
-}
-
 static enum sp_role role_of(enum sp_job_kind kind)
 {
 	if (kind == SP_JOB_FETCH)
@@ -148,37 +136,39 @@ static void job_drop(struct sp_job **j)
 }
 #define JOB_DROP __attribute__((cleanup(job_drop)))
 
-/* Never asks the file's server: statx(DONT_SYNC) does not block on a file that is open. */
-static uint32_t device_of(int fd)
+/* Names, and all that is done while somebody waits for a process, before builds; what takes little first. */
+static uint32_t urgency_of(enum sp_job_kind kind)
 {
-	struct statx st;
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0)
-		return 0;
-	return st.stx_dev_major << 20 | st.stx_dev_minor;
+	if (kind == SP_JOB_IDENTIFY || kind == SP_JOB_JIT_FRAME || kind == SP_JOB_JIT_IMAGE)
+		return SP_URGENT;
+	return kind != SP_JOB_BUILD;
 }
 
-static int give_fd(struct sp_workers *w, struct sp_job *j, int fd)
+static int job_new(struct sp_workers *w, enum sp_job_kind kind, union sp_job_done done, void *arg,
+		   struct sp_job **ret_job)
 {
 	if (w->closing)
 		return -ECANCELED;
+	struct sp_job *j = calloc(1, sizeof(*j));
 	if (!j)
 		return -ENOMEM;
-	j->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (j->fd < 0)
-		return sp_fail(-errno, "keep a file for the parser");
-	j->dev = device_of(fd);
+	j->kind = kind;
+	j->urgency = urgency_of(kind);
+	j->fd = j->memfd = j->debug_fd = j->table_fd = j->opened.fd = -1;
+	j->done = done;
+	j->arg = arg;
+	*ret_job = j;
 	return 0;
 }
 
+/* --- opening and fetching --- */
 int sp_workers_open(struct sp_workers *w, const struct sp_open_request *q,
 		    void (*done)(void *arg, struct sp_open_result *result), void *arg)
 {
-	if (w->closing)
-		return -ECANCELED;
-	struct sp_job *j = job_new(SP_JOB_OPEN, arg);
-	if (!j)
-		return -ENOMEM;
-	j->done.open = done;
+	struct sp_job *j;
+	int r = job_new(w, SP_JOB_OPEN, (union sp_job_done){.open = done}, arg, &j);
+	if (r < 0)
+		return r;
 	j->open = *q;
 	j->dev = q->key.dev;
 	j->path = q->path ? strndup(q->path, SP_JOB_MAX_PATH - 1) : NULL;
@@ -189,33 +179,27 @@ int sp_workers_open(struct sp_workers *w, const struct sp_open_request *q,
 int sp_workers_open_path(struct sp_workers *w, const struct sp_open_path *q,
 			 void (*done)(void *arg, struct sp_open_result *result), void *arg)
 {
-	if (w->closing)
-		return -ECANCELED;
 	if (strlen(q->path) >= SP_JOB_MAX_PATH)
-		return -ENAMETOOLONG;
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_OPEN_PATH, arg);
-	if (!j)
-		return -ENOMEM;
-	j->done.open = done;
+		return w->closing ? -ECANCELED : -ENAMETOOLONG;
+	JOB_DROP struct sp_job *j = NULL;
+	int r = job_new(w, SP_JOB_OPEN_PATH, (union sp_job_done){.open = done}, arg, &j);
+	if (r < 0)
+		return r;
 	j->open.pid = q->pid;
 	j->in_root = q->in_root;
 	j->path = strdup(q->path);
-	if (!j->path)
-		return -ENOMEM;
-	return submit(w, sp_take_ptr(j));
+	return j->path ? submit(w, sp_take_ptr(j)) : -ENOMEM;
 }
 
 int sp_workers_fetch(struct sp_workers *w, const struct sp_fetch_request *q,
 		     void (*done)(void *arg, struct sp_open_result *result), void *arg)
 {
-	if (w->closing)
-		return -ECANCELED;
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_FETCH, arg);
-	if (!j)
-		return -ENOMEM;
+	JOB_DROP struct sp_job *j = NULL;
+	int r = job_new(w, SP_JOB_FETCH, (union sp_job_done){.open = done}, arg, &j);
+	if (r < 0)
+		return r;
 	if (strlen(q->urls) >= SP_JOB_MAX_PATH || q->build_id_len > sizeof(j->build_id))
 		return -EINVAL;
-	j->done.open = done;
 	j->path = strdup(q->urls);
 	j->build_id_len = q->build_id_len;
 	j->deadline_ms = q->deadline_ms;
@@ -226,240 +210,197 @@ int sp_workers_fetch(struct sp_workers *w, const struct sp_fetch_request *q,
 	return submit(w, sp_take_ptr(j));
 }
 
-int sp_workers_debug(struct sp_workers *w, int fd, bool with_crc,
-		     void (*done)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc), void *arg)
-{
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_DEBUG, arg);
-	int r = give_fd(w, j, fd);
-	if (r < 0)
-		return r;
-	j->done.debug = done;
-	j->with_crc = with_crc;
-	return submit(w, sp_take_ptr(j));
-}
-
-int sp_workers_count(struct sp_workers *w, int fd,
-		     void (*done)(void *arg, int r, const struct sp_symbol_counts *counts), void *arg)
-{
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_COUNT, arg);
-	int r = give_fd(w, j, fd);
-	if (r < 0)
-		return r;
-	j->done.count = done;
-	return submit(w, sp_take_ptr(j));
-}
-
-int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, struct sp_identify_result *id), void *arg)
-{
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_IDENTIFY, arg);
-	int r = give_fd(w, j, fd);
-	if (r < 0)
-		return r;
-	j->done.identify = done;
-	j->urgency = SP_URGENT;
-	return submit(w, sp_take_ptr(j));
-}
-
-int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r, struct sp_blob *blob), void *arg)
-{
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_BUILD, arg);
-	int r = give_fd(w, j, fd);
-	if (r < 0)
-		return r;
-	j->done.build = done;
-	return submit(w, sp_take_ptr(j));
-}
-
 void sp_workers_hurry(struct sp_workers *w, const void *arg, uint32_t urgency)
 {
 	sp_job_hurry(&w->pools[SP_ROLE_PARSER].queue, arg, urgency);
 }
 
-static int give_numbers(struct sp_job *j, const uint64_t *offsets, size_t n)
+/* --- questions to parsers --- */
+/* What a parser is asked about a file, and its separate debug file (-1 = none). */
+struct question {
+	int fd, debug_fd;
+	uint64_t number; /* message.h */
+	const uint64_t *offsets;
+	size_t n;
+};
+
+/* Never asks the file's server: statx(DONT_SYNC) does not block on a file that is open. */
+static uint32_t device_of(int fd)
 {
-	j->offsets = malloc(n * sizeof(*offsets) + 1);
-	if (!j->offsets)
-		return -ENOMEM;
-	if (n)
-		memcpy(j->offsets, offsets, n * sizeof(*offsets));
-	j->n_offsets = n;
+	struct statx st;
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0)
+		return 0;
+	return st.stx_dev_major << 20 | st.stx_dev_minor;
+}
+
+static int keep_fd(int fd, int *kept, const char *what)
+{
+	*kept = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return *kept < 0 ? sp_fail(-errno, "keep %s for the parser", what) : 0;
+}
+
+static int check_offsets(const struct question *q)
+{
+	if (q->n > SP_JOB_MAX_OFFSETS)
+		return sp_fail(-E2BIG, "find %zu names at one time", q->n);
+	for (size_t i = 1; i < q->n; i++)
+		if (q->offsets[i] < q->offsets[i - 1])
+			return sp_fail_said(-EINVAL, "offsets are not sorted");
 	return 0;
 }
 
-static int give_offsets(struct sp_job *j, const uint64_t *offsets, size_t n)
+static int give_question(struct sp_job *j, const struct question *q)
 {
-	if (n > SP_JOB_MAX_OFFSETS)
-		return sp_fail(-E2BIG, "find %zu names at one time", n);
-	for (size_t i = 1; i < n; i++)
-		if (offsets[i] < offsets[i - 1])
-			return sp_fail_said(-EINVAL, "offsets are not sorted");
-	return give_numbers(j, offsets, n);
+	int r = keep_fd(q->fd, &j->fd, "a file");
+	if (r >= 0 && q->debug_fd >= 0)
+		r = keep_fd(q->debug_fd, &j->debug_fd, "a debug file");
+	if (r >= 0 && j->kind != SP_JOB_JIT_FRAME && j->kind != SP_JOB_JIT_IMAGE)
+		r = check_offsets(q);
+	if (r < 0)
+		return r;
+	j->dev = device_of(q->fd);
+	j->number_asked = q->number;
+	j->offsets = malloc(q->n * sizeof(*q->offsets) + 1);
+	if (!j->offsets)
+		return -ENOMEM;
+	if (q->n)
+		memcpy(j->offsets, q->offsets, q->n * sizeof(*q->offsets));
+	j->n_offsets = q->n;
+	return 0;
 }
 
-/* A job about addresses in a file, or in its separate debug file (-1 = none). */
-static int give_question(struct sp_workers *w, struct sp_job *j, int fd, int debug_fd, const uint64_t *offsets,
-			 size_t n)
+static int ask(struct sp_workers *w, enum sp_job_kind kind, struct question q, union sp_job_done done, void *arg)
 {
-	int r = give_fd(w, j, fd);
-	if (r >= 0 && debug_fd >= 0 && (j->debug_fd = fcntl(debug_fd, F_DUPFD_CLOEXEC, 0)) < 0)
-		r = sp_fail(-errno, "keep a debug file for the parser");
-	return r < 0 ? r : give_offsets(j, offsets, n);
+	JOB_DROP struct sp_job *j = NULL;
+	int r = job_new(w, kind, done, arg, &j);
+	r = r < 0 ? r : give_question(j, &q);
+	return r < 0 ? r : submit(w, sp_take_ptr(j));
+}
+
+/* A question whose answer is a table of names. */
+static int ask_table(struct sp_workers *w, enum sp_job_kind kind, struct question q, int table_fd,
+		     const struct sp_name_table_head *head, union sp_job_done done, void *arg)
+{
+	JOB_DROP struct sp_job *j = NULL;
+	int r = job_new(w, kind, done, arg, &j);
+	r = r < 0 ? r : give_question(j, &q);
+	r = r < 0 ? r : keep_fd(table_fd, &j->table_fd, "a table of names");
+	if (r < 0)
+		return r;
+	j->head = malloc(sizeof(*head));
+	if (!j->head)
+		return -ENOMEM;
+	*j->head = *head;
+	return submit(w, sp_take_ptr(j));
+}
+
+int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, struct sp_identify_result *id), void *arg)
+{
+	return ask(w, SP_JOB_IDENTIFY, (struct question){.fd = fd, .debug_fd = -1},
+		   (union sp_job_done){.identify = done}, arg);
+}
+
+int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r, struct sp_blob *blob), void *arg)
+{
+	return ask(w, SP_JOB_BUILD, (struct question){.fd = fd, .debug_fd = -1}, (union sp_job_done){.build = done},
+		   arg);
+}
+
+int sp_workers_debug(struct sp_workers *w, int fd, bool with_crc,
+		     void (*done)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc), void *arg)
+{
+	return ask(w, SP_JOB_DEBUG, (struct question){.fd = fd, .debug_fd = -1, .number = with_crc},
+		   (union sp_job_done){.debug = done}, arg);
+}
+
+int sp_workers_count(struct sp_workers *w, int fd,
+		     void (*done)(void *arg, int r, const struct sp_symbol_counts *counts), void *arg)
+{
+	return ask(w, SP_JOB_COUNT, (struct question){.fd = fd, .debug_fd = -1}, (union sp_job_done){.count = done},
+		   arg);
 }
 
 int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
 		     void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg)
 {
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_NAMES, arg);
-	int r = give_question(w, j, fd, debug_fd, offsets, n);
-	if (r < 0)
-		return r;
-	j->done.names = done;
-	return submit(w, sp_take_ptr(j));
-}
-
-/* A job that gives a table of names. */
-static int ask_table(struct sp_workers *w, struct sp_job *j, int table_fd, const struct sp_name_table_head *head)
-{
-	j->head = malloc(sizeof(*head));
-	if (!j->head)
-		return -ENOMEM;
-	*j->head = *head;
-	j->table_fd = fcntl(table_fd, F_DUPFD_CLOEXEC, 0);
-	return j->table_fd < 0 ? sp_fail(-errno, "keep a table of names") : submit(w, j);
+	return ask(w, SP_JOB_NAMES, (struct question){fd, debug_fd, 0, offsets, n}, (union sp_job_done){.names = done},
+		   arg);
 }
 
 int sp_workers_spans(struct sp_workers *w, int fd, int debug_fd, int table_fd, const struct sp_name_table_head *head,
 		     void (*done)(void *arg, int r, const struct sp_name_table_head *head), void *arg)
 {
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_SPANS, arg);
-	int r = give_question(w, j, fd, debug_fd, NULL, 0);
-	if (r < 0)
-		return r;
-	j->done.spans = done;
-	r = ask_table(w, j, table_fd, head);
-	if (r == 0)
-		(void)sp_take_ptr(j);
-	return r;
+	return ask_table(w, SP_JOB_SPANS, (struct question){.fd = fd, .debug_fd = debug_fd}, table_fd, head,
+			 (union sp_job_done){.spans = done}, arg);
 }
 
 int sp_workers_kernel(struct sp_workers *w, int fd, int table_fd,
 		      void (*done)(void *arg, int r, const struct sp_name_table_head *head), void *arg)
 {
-	const struct sp_name_table_head none = {0};
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_KERNEL, arg);
-	int r = give_question(w, j, fd, -1, NULL, 0);
-	if (r < 0)
-		return r;
-	j->done.spans = done;
-	r = ask_table(w, j, table_fd, &none);
-	if (r == 0)
-		(void)sp_take_ptr(j);
-	return r;
+	return ask_table(w, SP_JOB_KERNEL, (struct question){.fd = fd, .debug_fd = -1}, table_fd,
+			 &(struct sp_name_table_head){0}, (union sp_job_done){.spans = done}, arg);
 }
 
 int sp_workers_source_lines(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
 			    void (*done)(void *arg, int r, struct sp_source_lines *sources, size_t n), void *arg)
 {
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_SOURCES, arg);
-	int r = give_question(w, j, fd, debug_fd, offsets, n);
-	if (r < 0)
-		return r;
-	j->done.sources = done;
-	return submit(w, sp_take_ptr(j));
+	return ask(w, SP_JOB_SOURCES, (struct question){fd, debug_fd, 0, offsets, n},
+		   (union sp_job_done){.sources = done}, arg);
 }
 
 int sp_workers_verify(struct sp_workers *w, int fd, const uint64_t *places, size_t n,
 		      void (*done)(void *arg, int r, const uint64_t *places, size_t n), void *arg)
 {
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_VERIFY, arg);
-	int r = give_question(w, j, fd, -1, places, n);
-	if (r < 0)
-		return r;
-	j->done.verify = done;
-	return submit(w, sp_take_ptr(j));
+	return ask(w, SP_JOB_VERIFY, (struct question){fd, -1, 0, places, n}, (union sp_job_done){.verify = done}, arg);
 }
 
 int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size_t n,
 		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg)
 {
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_MAP, arg);
-	int r = give_question(w, j, fd, -1, addresses, n);
-	if (r < 0)
-		return r;
-	j->done.names = done;
-	return submit(w, sp_take_ptr(j));
-}
-
-static int ask_jit(struct sp_workers *w, enum sp_job_kind kind, int fd, uint64_t asked, const uint64_t *addresses,
-		   size_t n, void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning),
-		   void *arg)
-{
-	JOB_DROP struct sp_job *j = job_new(kind, arg);
-	int r = give_question(w, j, fd, -1, addresses, n);
-	if (r < 0)
-		return r;
-	j->number_asked = asked;
-	j->done.names = done;
-	return submit(w, sp_take_ptr(j));
+	return ask(w, SP_JOB_MAP, (struct question){fd, -1, 0, addresses, n}, (union sp_job_done){.names = done}, arg);
 }
 
 int sp_workers_jit_dump(struct sp_workers *w, int fd, uint64_t since_ns, const uint64_t *addresses, size_t n,
 			void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg)
 {
-	return ask_jit(w, SP_JOB_JIT_DUMP, fd, since_ns, addresses, n, done, arg);
+	return ask(w, SP_JOB_JIT_DUMP, (struct question){fd, -1, since_ns, addresses, n},
+		   (union sp_job_done){.names = done}, arg);
 }
 
 int sp_workers_jit_objects(struct sp_workers *w, int memory, uint64_t descriptor, const uint64_t *addresses, size_t n,
 			   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning),
 			   void *arg)
 {
-	return ask_jit(w, SP_JOB_JIT_OBJECTS, memory, descriptor, addresses, n, done, arg);
+	return ask(w, SP_JOB_JIT_OBJECTS, (struct question){memory, -1, descriptor, addresses, n},
+		   (union sp_job_done){.names = done}, arg);
 }
 
 int sp_workers_jit_descriptor(struct sp_workers *w, int fd, uint64_t offset,
 			      void (*done)(void *arg, int r, uint64_t distance), void *arg)
 {
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_JIT_DESCRIPTOR, arg);
-	int r = give_question(w, j, fd, -1, NULL, 0);
-	if (r < 0)
-		return r;
-	j->number_asked = offset;
-	j->done.descriptor = done;
-	return submit(w, sp_take_ptr(j));
+	return ask(w, SP_JOB_JIT_DESCRIPTOR, (struct question){.fd = fd, .debug_fd = -1, .number = offset},
+		   (union sp_job_done){.descriptor = done}, arg);
 }
 
 int sp_workers_jit_frame(struct sp_workers *w, int memory, const uint64_t *question, size_t n,
 			 void (*done)(void *arg, int r, uint64_t frame), void *arg)
 {
-	JOB_DROP struct sp_job *j = job_new(SP_JOB_JIT_FRAME, arg);
-	int r = give_fd(w, j, memory);
-	r = r < 0 ? r : give_numbers(j, question, n);
-	if (r < 0)
-		return r;
-	j->urgency = SP_URGENT;
-	j->done.descriptor = done;
-	return submit(w, sp_take_ptr(j));
+	return ask(w, SP_JOB_JIT_FRAME, (struct question){memory, -1, 0, question, n},
+		   (union sp_job_done){.descriptor = done}, arg);
 }
 
 int sp_workers_jit_image(struct sp_workers *w, int memory, const struct sp_hotspot *h, const uint64_t *places, size_t n,
 			 size_t n_leaves, void (*done)(void *arg, int r, struct sp_image *image), void *arg)
 {
 	enum { HEAD = sizeof(*h) / sizeof(uint64_t) };
-	SP_FREE uint64_t *question = calloc(HEAD + n, sizeof(*question));
-	JOB_DROP struct sp_job *j = question ? job_new(SP_JOB_JIT_IMAGE, arg) : NULL;
-	int r = give_fd(w, j, memory);
-	if (r < 0)
-		return r;
-	memcpy(question, h, sizeof(*h));
+	SP_FREE uint64_t *words = calloc(HEAD + n, sizeof(*words));
+	if (!words)
+		return -ENOMEM;
+	memcpy(words, h, sizeof(*h));
 	if (n)
-		memcpy(question + HEAD, places, n * sizeof(*places));
-	r = give_numbers(j, question, HEAD + n);
-	if (r < 0)
-		return r;
-	j->number_asked = n_leaves;
-	j->urgency = SP_URGENT;
-	j->done.image = done;
-	return submit(w, sp_take_ptr(j));
+		memcpy(words + HEAD, places, n * sizeof(*places));
+	return ask(w, SP_JOB_JIT_IMAGE, (struct question){memory, -1, n_leaves, words, HEAD + n},
+		   (union sp_job_done){.image = done}, arg);
 }
 
 int sp_workers_fd(const struct sp_workers *w)
