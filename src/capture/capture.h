@@ -123,9 +123,9 @@ int sp_capture_finish(struct sp_capture *c);
 void sp_capture_let_go(struct sp_capture *c);
 void sp_capture_free(struct sp_capture *c);
 
-/* The path in the process's own root, with its number in its own pid namespace; see symbol/perf_map.h. */
+/* The path in the process's own root, with its number in its own pid namespace; see symbol/jit_names.h. */
 #define SP_PERF_MAP_PATH "/tmp/perf-%u.map"
-/* The name of a file that the process has mapped, in whatever directory; see symbol/jit_dump.h. */
+/* The name of a file that the process has mapped, in whatever directory; see symbol/jit_names.h. */
 #define SP_JIT_DUMP_NAME "jit-%u.dump"
 /*
  * The open descriptor of a file of the profile, or -1. It belongs to the session. For memory without a file: that of

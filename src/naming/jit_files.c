@@ -35,8 +35,8 @@ static int ask_dump(struct sp_naming *n, int fd)
 {
 	struct sp_naming_work *w = n->work;
 
-	return sp_naming_asked(
-	    n, sp_workers_jit_dump(n->workers, fd, w->jit.since_ns, w->jit.addresses, w->n, sp_naming_named, w));
+	return sp_naming_asked(n, sp_workers_jit_names(n->workers, SP_JIT_DUMP, fd, w->jit.since_ns, w->jit.addresses,
+						       w->n, sp_naming_named, w));
 }
 
 static struct sp_open_request dump_request(const struct sp_process *p)
@@ -72,7 +72,8 @@ static int ask_map(struct sp_naming *n, int fd)
 {
 	struct sp_naming_work *w = n->work;
 
-	return sp_naming_asked(n, sp_workers_map(n->workers, fd, w->jit.addresses, w->n, sp_naming_named, w));
+	return sp_naming_asked(
+	    n, sp_workers_jit_names(n->workers, SP_JIT_MAP, fd, 0, w->jit.addresses, w->n, sp_naming_named, w));
 }
 
 static bool is_older(int fd, const struct sp_process *p)

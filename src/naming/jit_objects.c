@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jit_objects.c: JIT objects that a running process keeps for debuggers (symbol/jit_objects.h).
+ * jit_objects.c: JIT objects that a running process keeps for debuggers (symbol/jit_names.h).
  *
  * Each file that the process has mapped is searched once for the descriptor; those without one are remembered. A
  * parser reads the process's memory through a descriptor that the opener has opened, so we need no privilege.
@@ -94,8 +94,8 @@ static int read_next(struct sp_naming *n)
 	if (m->at == m->n_lists)
 		return m->has_list ? 0 : -ENOENT;
 	sp_naming_then(n, list_read);
-	return sp_naming_asked(
-	    n, sp_workers_jit_objects(n->workers, m->fd, m->lists[m->at++], m->addresses, w->n, sp_naming_named, w));
+	return sp_naming_asked(n, sp_workers_jit_names(n->workers, SP_JIT_OBJECTS, m->fd, m->lists[m->at++],
+						       m->addresses, w->n, sp_naming_named, w));
 }
 
 static int list_read(struct sp_naming *n, int r)

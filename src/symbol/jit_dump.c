@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "symbol/jit_dump.h"
+#include "symbol/jit_names.h"
 
 #include "base/cursor.h"
 #include "base/error.h"
@@ -55,7 +55,7 @@ struct reader {
 	struct past *pasts;
 	struct wanted *wanted;
 	size_t n_wanted;
-	struct sp_jit_dump_counts counts;
+	struct sp_jit_counts counts;
 };
 
 struct record {
@@ -134,11 +134,11 @@ static int jit_dump_each_record(struct reader *r, uint64_t at, void (*take)(stru
 	struct record record = {0};
 	bool good = true;
 	int e;
-	r->counts = (struct sp_jit_dump_counts){0};
+	r->counts = (struct sp_jit_counts){0};
 	while (at < MAX_BYTES && (e = next_record(r, at, &record, &good)) != 0) {
 		if (e < 0)
 			return e;
-		r->counts.n_records++;
+		r->counts.n++;
 		r->counts.n_bad += !good;
 		if (good && record.kind <= CODE_MOVE)
 			take(r, &record);
@@ -146,7 +146,7 @@ static int jit_dump_each_record(struct reader *r, uint64_t at, void (*take)(stru
 	}
 	r->counts.is_cut = at >= MAX_BYTES;
 	if (!r->counts.is_cut && record.bytes) {
-		r->counts.n_records++;
+		r->counts.n++;
 		r->counts.n_bad++;
 	}
 	return 0;
@@ -309,7 +309,7 @@ static int jit_dump_name_addresses(struct reader *r, struct sp_name *names)
 }
 
 int sp_jit_dump_find(int fd, uint64_t since_ns, const uint64_t *addresses, size_t n, struct sp_name *names,
-		     struct sp_jit_dump_counts *ret_counts)
+		     struct sp_jit_counts *ret_counts)
 {
 	struct reader *r SP_FREE = calloc(1, sizeof(*r));
 	struct past *pasts SP_FREE = calloc(n + 1, sizeof(*pasts));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "symbol/jit_objects.h"
+#include "symbol/jit_names.h"
 
 #include "base/cursor.h"
 #include "base/error.h"
@@ -29,7 +29,7 @@ struct reader {
 	const uint64_t *addresses;
 	size_t n_addresses, n_named;
 	struct sp_name *names;
-	struct sp_jit_object_counts counts;
+	struct sp_jit_counts counts;
 };
 
 struct object { /* an ELF object, by its place in the process's memory */
@@ -212,7 +212,7 @@ static int read_words(struct reader *r, uint64_t at, uint64_t *words, size_t n)
 static int jit_objects_walk_list(struct reader *r, uint64_t at)
 {
 	uint64_t entry[4]; /* next, previous, address and size of the object */
-	for (; at && r->counts.n_objects < SP_JIT_OBJECTS_MAX && r->n_named < r->n_addresses; at = entry[0]) {
+	for (; at && r->counts.n < SP_JIT_OBJECTS_MAX && r->n_named < r->n_addresses; at = entry[0]) {
 		if (read_words(r, at, entry, SP_COUNT(entry)) < 0)
 			break;
 		__attribute__((cleanup(object_done))) struct object o = {.at = entry[2], .size = entry[3]};
@@ -220,15 +220,15 @@ static int jit_objects_walk_list(struct reader *r, uint64_t at)
 		if (e == -ENOMEM)
 			return e;
 		r->counts.is_cut |= e == -EFBIG;
-		r->counts.n_objects++;
+		r->counts.n++;
 		r->counts.n_bad += e < 0 && e != -EFBIG;
 	}
-	r->counts.is_cut |= r->counts.n_objects == SP_JIT_OBJECTS_MAX;
+	r->counts.is_cut |= r->counts.n == SP_JIT_OBJECTS_MAX;
 	return 0;
 }
 
 int sp_jit_objects_find(int memory, uint64_t descriptor, const uint64_t *addresses, size_t n, struct sp_name *names,
-			struct sp_jit_object_counts *ret_counts)
+			struct sp_jit_counts *ret_counts)
 {
 	struct reader r = {.memory = memory, .addresses = addresses, .n_addresses = n, .names = names};
 	uint64_t words[3]; /* version and action; the entry it is about; the first entry */

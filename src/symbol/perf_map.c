@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "symbol/perf_map.h"
+#include "symbol/jit_names.h"
 
 #include "base/error.h"
 #include "base/io.h"
@@ -28,7 +28,7 @@ struct reader {
 	const uint64_t *addresses;
 	size_t n_addresses;
 	struct range *ranges;
-	struct sp_perf_map_counts counts;
+	struct sp_jit_counts counts;
 };
 
 /* Takes up to 16 digits and the space behind them. Returns the number of bytes, or 0. */
@@ -80,7 +80,7 @@ static void take_lines(struct reader *r, bool *skipping)
 		if (!end)
 			break;
 		size_t len = (size_t)(end - line);
-		r->counts.n_lines++;
+		r->counts.n++;
 		r->counts.n_bad += *skipping || !perf_map_take_line(r, line, len, r->at + from);
 		*skipping = false;
 		from += len + 1;
@@ -108,7 +108,7 @@ static int perf_map_read_lines(struct reader *r)
 	}
 	r->counts.is_cut = r->at + r->n >= MAX_BYTES;
 	if (r->n && !r->counts.is_cut) { /* it is still being written, or was cut */
-		r->counts.n_lines++;
+		r->counts.n++;
 		r->counts.n_bad++;
 	}
 	return 0;
@@ -142,9 +142,10 @@ static int perf_map_name_addresses(struct reader *r, struct sp_name *names)
 	return e;
 }
 
-int sp_perf_map_find(int fd, const uint64_t *addresses, size_t n, struct sp_name *names,
-		     struct sp_perf_map_counts *ret_counts)
+int sp_perf_map_find(int fd, uint64_t asked, const uint64_t *addresses, size_t n, struct sp_name *names,
+		     struct sp_jit_counts *ret_counts)
 {
+	(void)asked;
 	struct reader *r SP_FREE = calloc(1, sizeof(*r));
 	struct range *ranges SP_FREE = calloc(n + 1, sizeof(*ranges));
 	if (!r || !ranges)

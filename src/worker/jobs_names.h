@@ -11,6 +11,7 @@
 
 #include "elf/debug.h"
 #include "symbol/count.h"
+#include "symbol/jit_names.h"
 #include "symbol/name_table.h"
 #include "symbol/source_lines.h"
 #include "worker/worker.h"
@@ -45,16 +46,11 @@ int sp_workers_source_lines(struct sp_workers *w, int fd, int debug_fd, const ui
 /* Which of these places, ascending, keep a frame pointer by their code (unwind/verify.h): some of them, ascending. */
 int sp_workers_verify(struct sp_workers *w, int fd, const uint64_t *places, size_t n,
 		      void (*done)(void *arg, int r, const uint64_t *places, size_t n), void *arg);
-/* Names of a perf map (symbol/perf_map.h): addresses in place of offsets. */
-int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size_t n,
-		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);
-/* The same of a jit dump (symbol/jit_dump.h), and of the objects in a process's memory (symbol/jit_objects.h). */
-int sp_workers_jit_dump(struct sp_workers *w, int fd, uint64_t since_ns, const uint64_t *addresses, size_t n,
-			void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning),
-			void *arg);
-int sp_workers_jit_objects(struct sp_workers *w, int memory, uint64_t descriptor, const uint64_t *addresses, size_t n,
-			   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning),
-			   void *arg);
+/* Names of JIT code, from one of what tells of it (symbol/jit_names.h): addresses in place of offsets. */
+int sp_workers_jit_names(struct sp_workers *w, enum sp_jit_source source, int fd, uint64_t asked,
+			 const uint64_t *addresses, size_t n,
+			 void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning),
+			 void *arg);
 /* Where a file has GDB's descriptor of such objects: as far above where its byte `offset` is mapped. */
 int sp_workers_jit_descriptor(struct sp_workers *w, int fd, uint64_t offset,
 			      void (*done)(void *arg, int r, uint64_t distance), void *arg);

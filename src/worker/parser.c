@@ -3,9 +3,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "elf/elf.h"
-#include "symbol/jit_dump.h"
-#include "symbol/jit_objects.h"
-#include "symbol/perf_map.h"
+#include "symbol/jit_names.h"
 #include "symbol/span.h"
 #include "unwind/arch.h"
 #include "unwind/hotspot_image.h"
@@ -174,55 +172,31 @@ static int find_names(struct sp_elf *e, int memfd, int debug_fd, size_t n, struc
 	return r < 0 ? r : asked_answer(&q, memfd, more.warning, a);
 }
 
-static int find_in_map(int fd, int memfd, size_t n, struct sp_answer_message *a)
-{
-	__attribute__((cleanup(asked_done))) struct asked q = {0};
-	struct sp_perf_map_counts c;
-	char warning[128] = "";
-	int r = asked_read(&q, memfd, n);
-	r = r < 0 ? r : sp_perf_map_find(fd, q.offsets, n, q.names, &c);
-	if (r < 0)
-		return r;
-	if (c.is_cut)
-		snprintf(warning, sizeof(warning), "perf map: longer than 1 GiB");
-	else if (c.n_bad)
-		snprintf(warning, sizeof(warning), "perf map: %llu of %llu lines make no sense",
-			 (unsigned long long)c.n_bad, (unsigned long long)c.n_lines);
-	return asked_answer(&q, memfd, warning, a);
-}
+static const struct jit_source {
+	sp_jit_find *find;
+	const char *what, *limit, *parts;
+} jit_sources[] = {
+    [SP_JOB_MAP] = {sp_perf_map_find, "perf map", "1 GiB", "lines"},
+    [SP_JOB_JIT_DUMP] = {sp_jit_dump_find, "jit dump", "4 GiB", "records"},
+    [SP_JOB_JIT_OBJECTS] = {sp_jit_objects_find, "GDB's list of made code", "65536 objects or 256 MiB", "objects"},
+};
+_Static_assert(SP_JIT_OBJECTS_MAX == 65536, "which is said above");
 
-static int find_in_dump(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
+static int find_in_jit(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
 {
 	__attribute__((cleanup(asked_done))) struct asked q = {0};
-	struct sp_jit_dump_counts c;
+	const struct jit_source *s = &jit_sources[m->kind];
+	struct sp_jit_counts c;
 	char warning[128] = "";
 	int r = asked_read(&q, fds[1], m->n_offsets);
-	r = r < 0 ? r : sp_jit_dump_find(fds[0], m->number_asked, q.offsets, q.n, q.names, &c);
+	r = r < 0 ? r : s->find(fds[0], m->number_asked, q.offsets, q.n, q.names, &c);
 	if (r < 0)
 		return r;
 	if (c.is_cut)
-		snprintf(warning, sizeof(warning), "jit dump: longer than 4 GiB");
+		snprintf(warning, sizeof(warning), "%s: longer than %s", s->what, s->limit);
 	else if (c.n_bad)
-		snprintf(warning, sizeof(warning), "jit dump: %llu of %llu records make no sense",
-			 (unsigned long long)c.n_bad, (unsigned long long)c.n_records);
-	return asked_answer(&q, fds[1], warning, a);
-}
-
-static int find_in_objects(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
-{
-	__attribute__((cleanup(asked_done))) struct asked q = {0};
-	struct sp_jit_object_counts c;
-	char warning[128] = "";
-	int r = asked_read(&q, fds[1], m->n_offsets);
-	r = r < 0 ? r : sp_jit_objects_find(fds[0], m->number_asked, q.offsets, q.n, q.names, &c);
-	if (r < 0)
-		return r;
-	if (c.is_cut)
-		snprintf(warning, sizeof(warning), "GDB's list of made code: longer than %d objects or 256 MiB",
-			 SP_JIT_OBJECTS_MAX);
-	else if (c.n_bad)
-		snprintf(warning, sizeof(warning), "GDB's list of made code: %llu of %llu objects make no sense",
-			 (unsigned long long)c.n_bad, (unsigned long long)c.n_objects);
+		snprintf(warning, sizeof(warning), "%s: %llu of %llu %s make no sense", s->what,
+			 (unsigned long long)c.n_bad, (unsigned long long)c.n, s->parts);
 	return asked_answer(&q, fds[1], warning, a);
 }
 
@@ -384,18 +358,14 @@ static int verify(struct sp_elf *e, int memfd, size_t n, struct sp_answer_messag
 static int work(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
 {
 	__attribute__((cleanup(close_elf))) struct sp_elf *e = NULL;
-	if (m->kind == SP_JOB_MAP)
-		return find_in_map(fds[0], fds[1], m->n_offsets, a);
+	if (m->kind < SP_COUNT(jit_sources) && jit_sources[m->kind].find)
+		return find_in_jit(m, fds, a);
 	if (m->kind == SP_JOB_KERNEL)
 		return find_kernel(fds[0], fds[1], a);
-	if (m->kind == SP_JOB_JIT_DUMP)
-		return find_in_dump(m, fds, a);
 	if (m->kind == SP_JOB_JIT_FRAME)
 		return find_frame(m, fds, a);
 	if (m->kind == SP_JOB_JIT_IMAGE)
 		return make_image(m, fds, a);
-	if (m->kind == SP_JOB_JIT_OBJECTS)
-		return find_in_objects(m, fds, a);
 	int r = sp_elf_open_fd(fds[0], &e);
 	if (r < 0)
 		return r;

@@ -354,25 +354,16 @@ int sp_workers_verify(struct sp_workers *w, int fd, const uint64_t *places, size
 	return ask(w, SP_JOB_VERIFY, (struct question){fd, -1, 0, places, n}, (union sp_job_done){.verify = done}, arg);
 }
 
-int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size_t n,
-		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg)
+int sp_workers_jit_names(struct sp_workers *w, enum sp_jit_source source, int fd, uint64_t asked,
+			 const uint64_t *addresses, size_t n,
+			 void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning),
+			 void *arg)
 {
-	return ask(w, SP_JOB_MAP, (struct question){fd, -1, 0, addresses, n}, (union sp_job_done){.names = done}, arg);
-}
+	static const enum sp_job_kind kinds[] = {
+	    [SP_JIT_MAP] = SP_JOB_MAP, [SP_JIT_DUMP] = SP_JOB_JIT_DUMP, [SP_JIT_OBJECTS] = SP_JOB_JIT_OBJECTS};
 
-int sp_workers_jit_dump(struct sp_workers *w, int fd, uint64_t since_ns, const uint64_t *addresses, size_t n,
-			void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg)
-{
-	return ask(w, SP_JOB_JIT_DUMP, (struct question){fd, -1, since_ns, addresses, n},
-		   (union sp_job_done){.names = done}, arg);
-}
-
-int sp_workers_jit_objects(struct sp_workers *w, int memory, uint64_t descriptor, const uint64_t *addresses, size_t n,
-			   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning),
-			   void *arg)
-{
-	return ask(w, SP_JOB_JIT_OBJECTS, (struct question){memory, -1, descriptor, addresses, n},
-		   (union sp_job_done){.names = done}, arg);
+	return ask(w, kinds[source], (struct question){fd, -1, asked, addresses, n}, (union sp_job_done){.names = done},
+		   arg);
 }
 
 int sp_workers_jit_descriptor(struct sp_workers *w, int fd, uint64_t offset,

@@ -7,7 +7,7 @@
  */
 #include "base/error.h"
 #include "require.h"
-#include "symbol/jit_dump.h"
+#include "symbol/jit_names.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,10 +28,10 @@ static void check_name(const struct sp_name *m, uint64_t address)
 static void check(int fd, uint64_t since, const uint64_t *addresses)
 {
 	struct sp_name names[N_ADDRESSES], alone;
-	struct sp_jit_dump_counts c, again;
+	struct sp_jit_counts c, again;
 	if (sp_jit_dump_find(fd, since, addresses, N_ADDRESSES, names, &c) < 0)
 		return;
-	require(c.n_bad <= c.n_records);
+	require(c.n_bad <= c.n);
 	for (size_t i = 0; i < N_ADDRESSES; i++)
 		check_name(&names[i], addresses[i]);
 	require(sp_jit_dump_find(fd, since, &addresses[9], 1, &alone, &again) == 0);

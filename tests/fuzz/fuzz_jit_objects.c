@@ -7,7 +7,7 @@
  */
 #include "base/error.h"
 #include "require.h"
-#include "symbol/jit_objects.h"
+#include "symbol/jit_names.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,14 +19,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint64_t addresses[N_ADDRESSES];
 	struct sp_name names[N_ADDRESSES];
-	struct sp_jit_object_counts c;
+	struct sp_jit_counts c;
 	int fd = memfd_create("memory", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	for (uint64_t i = 0; i < N_ADDRESSES; i++)
 		addresses[i] = i < 32 ? i * 8 : 0x7f0000000000 + i * 64;
 	if (sp_jit_objects_find(fd, 0, addresses, N_ADDRESSES, names, &c) == 0) {
-		require(c.n_bad <= c.n_objects);
+		require(c.n_bad <= c.n);
 		for (size_t i = 0; i < N_ADDRESSES; i++) {
 			require(names[i].size
 				    ? addresses[i] >= names[i].start && addresses[i] - names[i].start < names[i].size

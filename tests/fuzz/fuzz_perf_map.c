@@ -7,7 +7,7 @@
  */
 #include "base/error.h"
 #include "require.h"
-#include "symbol/perf_map.h"
+#include "symbol/jit_names.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,13 +28,13 @@ static void check_name(const struct sp_name *m, uint64_t address)
 static void check(int fd, const uint64_t *addresses)
 {
 	struct sp_name names[N_ADDRESSES], alone;
-	struct sp_perf_map_counts c, again;
-	if (sp_perf_map_find(fd, addresses, N_ADDRESSES, names, &c) < 0)
+	struct sp_jit_counts c, again;
+	if (sp_perf_map_find(fd, 0, addresses, N_ADDRESSES, names, &c) < 0)
 		return;
-	require(c.n_bad <= c.n_lines);
+	require(c.n_bad <= c.n);
 	for (size_t i = 0; i < N_ADDRESSES; i++)
 		check_name(&names[i], addresses[i]);
-	if (sp_perf_map_find(fd, &addresses[9], 1, &alone, &again) == 0) {
+	if (sp_perf_map_find(fd, 0, &addresses[9], 1, &alone, &again) == 0) {
 		require(alone.start == names[9].start && alone.size == names[9].size && again.n_bad == c.n_bad);
 		sp_names_done(&alone, 1);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Jit dumps: what lay where and when, what was moved, records over the edges of chunks, and absurd ones. */
-#include "symbol/jit_dump.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "symbol/jit_names.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -95,7 +95,7 @@ static int file_of(struct made *m)
 static void ask(int fd, uint64_t since, uint64_t address, const char *name, uint64_t start, uint64_t size)
 {
 	struct sp_name found;
-	struct sp_jit_dump_counts c;
+	struct sp_jit_counts c;
 	assert_int_equal(sp_jit_dump_find(fd, since, &address, 1, &found, &c), 0);
 	if (!name) {
 		assert_null(found.name);
@@ -186,9 +186,9 @@ static void test_chunks(void **state)
 		load(m->f, 10, 0x10000 + i * 16, 16, i, name, i % 1000 ? i * 7 % 300 : 600000);
 	}
 	SP_CLOSE int fd = file_of(m);
-	struct sp_jit_dump_counts c;
+	struct sp_jit_counts c;
 	assert_int_equal(sp_jit_dump_find(fd, 10, at, N, names, &c), 0);
-	assert_int_equal(c.n_records, N);
+	assert_int_equal(c.n, N);
 	assert_int_equal(c.n_bad, 0);
 	for (uint64_t i = 0; i < N; i++) {
 		assert_int_equal(strtoull(names[i].name + 1, NULL, 10), i);
@@ -202,9 +202,9 @@ static void count(struct made *m, uint64_t n_records, uint64_t n_bad)
 	SP_CLOSE int fd = file_of(m);
 	const uint64_t address = 0x1000;
 	struct sp_name found;
-	struct sp_jit_dump_counts c;
+	struct sp_jit_counts c;
 	assert_int_equal(sp_jit_dump_find(fd, 0, &address, 1, &found, &c), 0);
-	assert_int_equal(c.n_records, n_records);
+	assert_int_equal(c.n, n_records);
 	assert_int_equal(c.n_bad, n_bad);
 	assert_null(found.name);
 	sp_names_done(&found, 1);
@@ -258,7 +258,7 @@ static void test_none(void **state)
 		SP_CLOSE int fd = memfd_create("dump", MFD_CLOEXEC);
 		const uint64_t address = 0x1000;
 		struct sp_name found;
-		struct sp_jit_dump_counts c;
+		struct sp_jit_counts c;
 		assert_int_equal(write(fd, texts[i], strlen(texts[i])), strlen(texts[i]));
 		assert_int_equal(sp_jit_dump_find(fd, 0, &address, 1, &found, &c), -EBADMSG);
 		sp_error_clear();
@@ -273,7 +273,7 @@ static void test_hole(void **state)
 	SP_CLOSE int fd = file_of(m);
 	const uint64_t address = 0x1000;
 	struct sp_name found;
-	struct sp_jit_dump_counts c;
+	struct sp_jit_counts c;
 	assert_int_equal(ftruncate(fd, INT64_C(5) << 30), 0);
 	assert_int_equal(sp_jit_dump_find(fd, 0, &address, 1, &found, &c), 0);
 	assert_int_equal(c.n_bad, 1);

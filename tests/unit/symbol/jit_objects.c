@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ELF objects in the memory of a process (our own): their symbols, and lists and objects that lie. */
-#include "symbol/jit_objects.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "symbol/jit_names.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -72,10 +72,10 @@ static struct object object_at(uint64_t at)
 	return o;
 }
 
-static struct sp_jit_object_counts ask(uint64_t address, const char *name, uint64_t start, uint64_t size)
+static struct sp_jit_counts ask(uint64_t address, const char *name, uint64_t start, uint64_t size)
 {
 	SP_CLOSE int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-	struct sp_jit_object_counts c;
+	struct sp_jit_counts c;
 	struct sp_name found;
 	assert_true(memory >= 0);
 	assert_int_equal(sp_jit_objects_find(memory, (uintptr_t)&__jit_debug_descriptor, &address, 1, &found, &c), 0);
@@ -105,8 +105,8 @@ static void test_symbols(void **state)
 	ask(0x20100, "g", 0x20100, 0x100);
 	ask(0x301ff, "g", 0x30100, 0x100);
 	ask(0x200, NULL, 0, 0);
-	struct sp_jit_object_counts c = ask(0x30200, NULL, 0, 0);
-	assert_int_equal(c.n_objects, 3);
+	struct sp_jit_counts c = ask(0x30200, NULL, 0, 0);
+	assert_int_equal(c.n, 3);
 	assert_int_equal(c.n_bad, 0);
 	assert_false(c.is_cut);
 	__jit_debug_descriptor.first = NULL;
@@ -121,7 +121,7 @@ static void check_bad(struct object *bad, uint64_t size, bool is_counted)
 	__jit_debug_descriptor.first = entries;
 	const uint64_t addresses[] = {0x10010, 0x20010};
 	SP_CLOSE int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-	struct sp_jit_object_counts c;
+	struct sp_jit_counts c;
 	struct sp_name found[2];
 	assert_int_equal(sp_jit_objects_find(memory, (uintptr_t)&__jit_debug_descriptor, addresses, 2, found, &c), 0);
 	assert_string_equal(found[1].name, "a::f()");
@@ -184,13 +184,13 @@ static void test_loops(void **state)
 	struct object o = object_at(0x10000);
 	struct entry entries[] = {{&entries[1], NULL, &o, sizeof(o)}, {&entries[0], NULL, &o, sizeof(o)}};
 	__jit_debug_descriptor.first = entries;
-	struct sp_jit_object_counts c = ask(0x20000, NULL, 0, 0);
-	assert_int_equal(c.n_objects, SP_JIT_OBJECTS_MAX);
+	struct sp_jit_counts c = ask(0x20000, NULL, 0, 0);
+	assert_int_equal(c.n, SP_JIT_OBJECTS_MAX);
 	assert_true(c.is_cut);
 	ask(0x10000, "a::f()", 0x10000, 0x100);
 	entries[0].next = (struct entry *)8; /* leads out of the memory */
 	c = ask(0x20000, NULL, 0, 0);
-	assert_int_equal(c.n_objects, 1);
+	assert_int_equal(c.n, 1);
 	/* as many bytes as are read, and no more */
 	enum { LARGE = 20 << 20 };
 	SP_FREE char *large = calloc(1, LARGE);
@@ -201,7 +201,7 @@ static void test_loops(void **state)
 	entries[0] = (struct entry){&entries[0], NULL, large, LARGE};
 	c = ask(0x10000, NULL, 0, 0);
 	assert_true(c.is_cut);
-	assert_true(c.n_objects > 8);
+	assert_true(c.n > 8);
 }
 
 static void test_unreadable(void **state)
@@ -209,7 +209,7 @@ static void test_unreadable(void **state)
 	(void)state;
 	SP_CLOSE int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	const uint64_t address = 0x1000;
-	struct sp_jit_object_counts c;
+	struct sp_jit_counts c;
 	struct sp_name found;
 	assert_true(sp_jit_objects_find(memory, 64, &address, 1, &found, &c) < 0);
 	sp_error_clear();

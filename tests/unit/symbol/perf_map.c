@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Perf maps: lines over the edges of chunks, overlapping and absurd ones. */
-#include "symbol/perf_map.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "symbol/jit_names.h"
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,8 +26,8 @@ static void check(const char *text, uint64_t address, const char *name, uint64_t
 {
 	SP_CLOSE int fd = map_of(text, strlen(text));
 	struct sp_name found;
-	struct sp_perf_map_counts c;
-	assert_int_equal(sp_perf_map_find(fd, &address, 1, &found, &c), 0);
+	struct sp_jit_counts c;
+	assert_int_equal(sp_perf_map_find(fd, 0, &address, 1, &found, &c), 0);
 	assert_int_equal(c.n_bad, n_bad);
 	if (!name) {
 		assert_null(found.name);
@@ -97,9 +97,9 @@ static void test_chunks(void **state)
 	fprintf(f, "\n%x 10 behind the long one\n", 0x10000);
 	fclose(f);
 	SP_CLOSE int fd = map_of(text, len);
-	struct sp_perf_map_counts c;
-	assert_int_equal(sp_perf_map_find(fd, at, N, names, &c), 0);
-	assert_int_equal(c.n_lines, N + 2);
+	struct sp_jit_counts c;
+	assert_int_equal(sp_perf_map_find(fd, 0, at, N, names, &c), 0);
+	assert_int_equal(c.n, N + 2);
 	assert_int_equal(c.n_bad, 1);
 	assert_string_equal(names[0].name, "behind the long one");
 	for (uint64_t i = 1; i < N; i++) {
