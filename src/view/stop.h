@@ -9,6 +9,9 @@
 #ifndef SP_VIEW_STOP_H
 #define SP_VIEW_STOP_H
 
+#include <stdbool.h>
+
 const char *sp_stop_words(unsigned int reason);
+bool sp_stop_is_cut(unsigned int reason); /* else it is whole, or there is none */
 
 #endif

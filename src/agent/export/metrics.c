@@ -197,9 +197,11 @@ static void put_samples(const struct sp_metrics *m, struct sp_expo *x)
 				       m->sources[i].n_samples[k]);
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_cut_stacks", NULL, "User stacks that were cut, by what cut them.");
 	for (size_t i = 0; i < m->n_sources; i++)
-		for (unsigned k = SP_STOP_DEEP; k <= SP_STOP_COPY; k++)
-			sp_expo_number(x, sp_labels_of(x, &l, "reason", sp_stop_words(k), "source", m->sources[i].name),
-				       m->sources[i].n_cut[k]);
+		for (unsigned k = 0; k < SP_N_STOPS; k++)
+			if (sp_stop_is_cut(k))
+				sp_expo_number(
+				    x, sp_labels_of(x, &l, "reason", sp_stop_words(k), "source", m->sources[i].name),
+				    m->sources[i].n_cut[k]);
 }
 
 static void put_times(const struct sp_metrics *m, struct sp_expo *x)
