@@ -30,10 +30,12 @@ int sp_read_at(int fd, void *bytes, size_t size, uint64_t at)
 	return (size_t)n < size ? -ENODATA : 0;
 }
 
-int sp_write_at(int fd, const void *bytes, size_t size, uint64_t at)
+/* To a place, or, where there is none, to the descriptor's own. */
+static int write_whole(int fd, const char *bytes, size_t size, const uint64_t *at)
 {
 	for (size_t done = 0; done < size;) {
-		ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(at + done));
+		ssize_t n = at ? pwrite(fd, bytes + done, size - done, (off_t)(*at + done))
+			       : write(fd, bytes + done, size - done);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -43,15 +45,12 @@ int sp_write_at(int fd, const void *bytes, size_t size, uint64_t at)
 	return 0;
 }
 
+int sp_write_at(int fd, const void *bytes, size_t size, uint64_t at)
+{
+	return write_whole(fd, bytes, size, &at);
+}
+
 int sp_write_all(int fd, const void *bytes, size_t size)
 {
-	for (size_t done = 0; done < size;) {
-		ssize_t n = write(fd, (const char *)bytes + done, size - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENOSPC;
-		done += (size_t)n;
-	}
-	return 0;
+	return write_whole(fd, bytes, size, NULL);
 }

@@ -9,6 +9,7 @@
  * itself (arch.h), and of asmcgocall, or where that fails, the next frame is marked as guessed.
  */
 #include "base/mem.h"
+#include "elf/arch.h"
 #include "elf/elf.h"
 #include "elf/go.h"
 #include "unwind/arch.h"
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD = 8, INT3 = 0xcc, KEPT = 1 << SP_GO_REG };
+enum { WORD = 8, KEPT = 1 << SP_GO_REG };
 
 /* The kernel's struct rt_sigframe behind its return address: struct ucontext, and the registers in it. */
 enum { SIGNAL_RBP = 40 + 10 * 8, SIGNAL_RSP = 40 + 15 * 8, SIGNAL_RIP = 40 + 16 * 8 };
@@ -127,7 +128,8 @@ static bool is_padding(struct sp_elf *e, uint64_t vaddr)
 {
 	uint64_t offset;
 	SP_FREE uint8_t *byte = NULL;
-	return !sp_elf_offset_of(e, vaddr, &offset) && !sp_elf_read(e, offset, 1, (void **)&byte) && *byte == INT3;
+	return !sp_elf_offset_of(e, vaddr, &offset) && !sp_elf_read(e, offset, 1, (void **)&byte) &&
+	       *byte == SP_PADDING;
 }
 
 /*

@@ -12,12 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SP_PADDING_BEFORE = 2, SP_FUNCTION_ALIGN = 16 };
+enum { SP_PADDING = 0xcc, SP_PADDING_BEFORE = 2, SP_FUNCTION_ALIGN = 16 };
 
 /* `code`: the byte at a multiple of SP_FUNCTION_ALIGN, with SP_PADDING_BEFORE bytes before it. */
 static inline bool sp_is_behind_padding(const uint8_t *code)
 {
-	return code[-2] == 0xcc && code[-1] == 0xcc && code[0] != 0xcc;
+	return code[-2] == SP_PADDING && code[-1] == SP_PADDING && code[0] != SP_PADDING;
 }
 
 #endif
