@@ -61,7 +61,8 @@ const struct sp_recipe sp_recipe_cpu = {
 /*
  * What is sampled or counted, a row each. The system call of `locks` is read from the registers that the thread saved,
  * so that other calls cost nothing; its commands of futex(2) are those that wait: WAIT, LOCK_PI, WAIT_BITSET,
- * WAIT_REQUEUE_PI, LOCK_PI2. A thread that is preempted on the way in or out does not wait.
+ * WAIT_REQUEUE_PI, LOCK_PI2. A thread that is preempted on the way in or out, or stopped there by a signal or a
+ * debugger, does not wait for another: it is neither in TASK_INTERRUPTIBLE (1) nor in TASK_UNINTERRUPTIBLE (2).
  */
 static const struct sp_recipe rows[] = {
     {.name = "offcpu",
@@ -85,7 +86,7 @@ static const struct sp_recipe rows[] = {
      .points = {WAIT_END,
 		{SWITCH,
 		 .filter = "sys == " NUMBER(SYS_futex) " && (sysarg1 & 127) in {0, 6, 9, 11, 13}"
-						       " && !preempt && prev_state & 0xf",
+						       " && !preempt && prev_state & 3",
 		 .match = "prev", .state = "prev_state", .object = "sysarg0",
 		 .slot = {.role = SP_ROLE_BEGIN,
 			  .flags =

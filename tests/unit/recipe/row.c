@@ -96,7 +96,7 @@ static bool is_lock(const struct switched *s)
 {
 	long command = s->futex_command & 127;
 
-	return s->call == SYS_futex && !s->preempt && s->prev_state & 0xf &&
+	return s->call == SYS_futex && !s->preempt && s->prev_state & 3 &&
 	       (command == 0 || command == 6 || command == 9 || command == 11 || command == 13);
 }
 
