@@ -50,6 +50,9 @@ says '^soprof: sampling by perf_event_open, since BPF needs CAP_BPF and CAP_PERF
 # Page faults are theirs, too; for what no perf event gives the one reason is told, whosever processes are asked for.
 expect 0 profile -f -e faults -- "$victims/plain/recursion" 0.1 5
 has "$out" '^recursion;.* [0-9]+$'
+says 'sampling by perf_event_open, .*; what page faults touch is not seen'
+expect 3 profile -e faults --by memory -- true
+one_line '--by memory needs CAP_BPF and CAP_PERFMON; run it as root, with sudo'
 for event in offcpu cpu,faults sched:sched_switch; do
 	expect 3 profile -e $event 1
 	one_line "-e $event needs CAP_BPF and CAP_PERFMON; run it as root, with sudo"

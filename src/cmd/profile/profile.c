@@ -104,6 +104,14 @@ static bool needs_bpf(const struct sp_profile_args *a)
 	return sp_recipes_nest(a->recipes.recipes);
 }
 
+/* What only BPF can give: "-e offcpu needs CAP_BPF ...". */
+static int bpf_missing(const struct sp_profile_session *s, const char *option, const char *value)
+{
+	return s->why_not_bpf ? sp_fail_said(-EPERM, "%s %s needs BPF: %s", option, value, s->why_not_bpf)
+			      : sp_fail_said(-EPERM, "%s %s needs %s; run it as root, with sudo", option, value,
+					     s->backend.missing);
+}
+
 /* What perf_event_open cannot give is refused before anything runs. */
 static int way_check(const struct sp_profile_session *s)
 {
@@ -115,9 +123,9 @@ static int way_check(const struct sp_profile_session *s)
 		return sp_fail_said(-EPERM, "--cgroup needs %s; run it as root, with sudo",
 				    *s->backend.missing ? s->backend.missing : "BPF");
 	if (needs_bpf(a))
-		return s->why_not_bpf ? sp_fail_said(-EPERM, "-e %s needs BPF: %s", a->events, s->why_not_bpf)
-				      : sp_fail_said(-EPERM, "-e %s needs %s; run it as root, with sudo", a->events,
-						     s->backend.missing);
+		return bpf_missing(s, "-e", a->events);
+	if (a->by >= SP_TOTAL_BY_STATE)
+		return bpf_missing(s, "--by", sp_grouping_choice((size_t)a->by));
 	if (s->backend.user_mode_only && (a->kernel_only || !strcmp(a->recipes.recipes[0]->name, "context-switches")))
 		return sp_fail_said(-EPERM,
 				    "%s shows the kernel, which needs %s, or kernel.perf_event_paranoid below 2; run "
@@ -138,6 +146,8 @@ static void way_tell(const struct sp_profile_session *s)
 		sp_encode(stderr, SP_ENCODE_TERMINAL, s->why_not_bpf ? s->why_not_bpf : "");
 	if (s->backend.user_mode_only)
 		fputs("; time in the kernel is not seen (kernel.perf_event_paranoid below 2 would allow it)", stderr);
+	if (tells_objects(s->args))
+		fputs("; what page faults touch is not seen", stderr);
 	fputc('\n', stderr);
 }
 

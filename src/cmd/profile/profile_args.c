@@ -176,6 +176,28 @@ static int check_min(const struct sp_profile_args *a)
 	return sp_fail_said(-EINVAL, "--min is for events that last: offcpu, wall, locks");
 }
 
+/* Rows of other events have no such label: the table would be one row. */
+static int check_by(const struct sp_profile_args *a)
+{
+	static const struct {
+		enum sp_about about; /* NOTHING: what lasts */
+		const char *events;
+	} of[SP_N_TOTAL_BY] = {[SP_TOTAL_BY_STATE] = {SP_ABOUT_NOTHING, "offcpu, wall, locks"},
+			       [SP_TOTAL_BY_LOCK] = {SP_ABOUT_LOCK, "locks"},
+			       [SP_TOTAL_BY_MEMORY] = {SP_ABOUT_MEMORY, "faults"},
+			       [SP_TOTAL_BY_FAULT] = {SP_ABOUT_MEMORY, "faults"}};
+
+	if (a->by < 0 || !of[a->by].events)
+		return 0;
+	for (size_t i = 0; i < a->recipes.n; i++) {
+		const struct sp_recipe *recipe = a->recipes.recipes[i];
+
+		if (of[a->by].about ? recipe->about == of[a->by].about : recipe->min_ns != 0)
+			return 0;
+	}
+	return sp_fail_said(-EINVAL, "--by %s is for -e %s", sp_grouping_choice((size_t)a->by), of[a->by].events);
+}
+
 bool sp_overhead_choose(const struct sp_recipe_set *recipes, uint64_t *max_overhead)
 {
 	bool is_asked = *max_overhead != SP_NO_OVERHEAD;
@@ -247,7 +269,8 @@ static int set_view(struct sp_profile_args *a)
 		return sp_fail_said(-EINVAL, "this soprof was built without that view");
 	if (a->by >= 0 && !a->view->grouped)
 		return sp_fail_said(-EINVAL, "--by is for the views table, csv and json, not %s", a->view->name);
-	return sp_output_fits(a->view, a->output);
+	r = check_by(a);
+	return r < 0 ? r : sp_output_fits(a->view, a->output);
 }
 
 void sp_profile_args_default(struct sp_profile_args *ret_args)
