@@ -20,6 +20,8 @@ struct sp_objects {
 	struct sp_numbers keys; /* of a row, likewise */
 	struct row *rows;
 	size_t n_rows, row_capacity;
+	struct sp_lock_place *places;
+	size_t n_places, place_capacity;
 };
 
 int sp_objects_open(struct sp_capture *c)
@@ -43,6 +45,7 @@ void sp_objects_done(struct sp_capture *c)
 	sp_numbers_done(&o->keys);
 	free(o->list);
 	free(o->rows);
+	free(o->places);
 	free(sp_take_ptr(c->objects));
 }
 
@@ -163,23 +166,59 @@ static int label_make(struct sp_capture *c, const char *name, const char *word, 
 	return 0;
 }
 
+const struct sp_lock_place *sp_capture_lock_places(const struct sp_capture *c, size_t *ret_n)
+{
+	*ret_n = c->objects ? c->objects->n_places : 0;
+	return *ret_n ? c->objects->places : NULL;
+}
+
+/* Keeps where a lock in a file is, whose label is there. */
+static int place_keep(struct sp_capture *c, const struct sp_message_object *object, const struct sp_label *label)
+{
+	struct sp_objects *o = c->objects;
+	uint32_t file = sp_numbers_find(&c->file_keys, &object->key, sizeof(object->key));
+	int r;
+
+	if (*kind_word(object->kind) || !file)
+		return 0;
+	r = sp_grow(&o->places, &o->place_capacity, o->n_places + 1, sizeof(*o->places));
+	if (r < 0)
+		return r;
+	o->places[o->n_places++] = (struct sp_lock_place){.word = label->word, .file = file, .at = object->at};
+	return 0;
+}
+
+static int lock_label(struct sp_capture *c, const struct sp_count_key *key, struct sp_label *ret_label)
+{
+	char text[2 * SP_NAME_LEN + 32] = "[unknown]";
+	struct sp_message_object object;
+	bool is_known = object_of(c, key->object, &object);
+	int r;
+
+	if (is_known)
+		lock_write(c, key, &object, text, sizeof(text));
+	r = label_make(c, "lock", text, ret_label);
+	return r < 0 || !is_known ? r : place_keep(c, &object, ret_label);
+}
+
 int sp_objects_labels(struct sp_capture *c, const struct sp_count_key *key,
 		      struct sp_label ret_labels[SP_OBJECT_LABELS])
 {
-	bool is_lock = c->o.recipes[key->recipe]->about == SP_ABOUT_LOCK;
 	struct sp_message_object object;
 	char text[2 * SP_NAME_LEN + 32] = "[unknown]";
 	int r;
 
 	if (!key->object || !c->objects)
 		return 0;
-	if (object_of(c, key->object & ~SP_OBJECT_MAJOR, &object) && is_lock)
-		lock_write(c, key, &object, text, sizeof(text));
-	else if (object_of(c, key->object & ~SP_OBJECT_MAJOR, &object))
-		memory_write(c, &object, text, sizeof(text));
-	r = label_make(c, is_lock ? "lock" : "memory", text, &ret_labels[0]);
-	if (r < 0 || is_lock)
+	if (c->o.recipes[key->recipe]->about == SP_ABOUT_LOCK) {
+		r = lock_label(c, key, &ret_labels[0]);
 		return r < 0 ? r : 1;
+	}
+	if (object_of(c, key->object & ~SP_OBJECT_MAJOR, &object))
+		memory_write(c, &object, text, sizeof(text));
+	r = label_make(c, "memory", text, &ret_labels[0]);
+	if (r < 0)
+		return r;
 	r = label_make(c, "fault", key->object & SP_OBJECT_MAJOR ? "major" : "minor", &ret_labels[1]);
 	return r < 0 ? r : 2;
 }

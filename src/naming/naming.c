@@ -169,8 +169,7 @@ static int looked_up(struct sp_naming *n, int r)
 	return sp_debug_file_choose(n);
 }
 
-/* The session may close its own descriptor while we wait. */
-static int hold(struct sp_naming *n)
+int sp_naming_hold(struct sp_naming *n)
 {
 	struct sp_naming_work *w = n->work;
 	int fd = sp_naming_file_fd(n, w->file);
@@ -185,7 +184,7 @@ static int hold(struct sp_naming *n)
 
 static int name_found(struct sp_naming *n, int r)
 {
-	r = hold(n);
+	r = sp_naming_hold(n);
 	if (r < 0)
 		return r;
 	sp_naming_then(n, looked_up);
@@ -238,7 +237,7 @@ static int sources_ask(struct sp_naming *n, int r)
 
 static int sources_found(struct sp_naming *n, int r)
 {
-	r = hold(n);
+	r = sp_naming_hold(n);
 	if (r < 0)
 		return r;
 	sp_naming_then(n, sources_ask);
@@ -281,7 +280,7 @@ static int verify_ask(struct sp_naming *n, int r)
 {
 	struct sp_naming_work *w = n->work;
 
-	r = hold(n);
+	r = sp_naming_hold(n);
 	return r < 0 ? r : sp_naming_asked(n, sp_workers_verify(n->workers, w->fd, w->offsets, w->n, verified_came, w));
 }
 

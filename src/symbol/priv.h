@@ -3,7 +3,7 @@
  * priv.h: the parts of the symbol layer, shared by its files and their tests.
  *
  * A symbol table is walked in chunks, so that a file with a million symbols needs no more memory than a small one;
- * strings are read page by page when needed, through a cache of fixed size. Only symbols of code are passed on:
+ * strings are read page by page when needed, through a cache of fixed size. Symbols of code are
  * STT_FUNC, STT_GNU_IFUNC and labels (STT_NOTYPE) in an executable section that matches their section index; without
  * sections, in an executable segment. Whoever opens closes. Errors: 0 or a negative errno. Not thread-safe. Limit:
  * SP_SYMBOLS_MAX symbols of a table (those beyond it are ignored).
@@ -37,6 +37,8 @@ int sp_symtab_open(struct sp_elf *e, bool dynamic, struct sp_symtab **ret_table)
 void sp_symtab_close(struct sp_symtab *t);
 /* Calls cb for every symbol of code, in table order, until it returns non-zero, which is returned. */
 int sp_symtab_walk(struct sp_symtab *t, int (*cb)(void *arg, const struct sp_symbol *s), void *arg);
+/* The same for what lies in memory and is no code: STT_OBJECT, with a size. */
+int sp_symtab_walk_data(struct sp_symtab *t, int (*cb)(void *arg, const struct sp_symbol *s), void *arg);
 /*
  * Writes the symbol's name without its version, NUL-terminated, cut at `size` bytes. Returns its length, or a negative
  * errno (-ENOENT: no name, or an assembler's local label: .L1, $x).

@@ -146,7 +146,25 @@ static bool take_symbol(const struct sp_symtab *t, const Elf64_Sym *from, struct
 	return true;
 }
 
-int sp_symtab_walk(struct sp_symtab *t, int (*cb)(void *arg, const struct sp_symbol *s), void *arg)
+static bool take_data(const struct sp_symtab *t, const Elf64_Sym *from, struct sp_symbol *ret_symbol)
+{
+	unsigned type = ELF64_ST_TYPE(from->st_info);
+	bool has_place = from->st_shndx == SHN_XINDEX || (from->st_shndx && from->st_shndx < SHN_LORESERVE);
+	(void)t;
+	if (type != STT_OBJECT || !has_place || !from->st_name || !from->st_size ||
+	    from->st_size > UINT64_MAX - from->st_value)
+		return false;
+	*ret_symbol = (struct sp_symbol){.vaddr = from->st_value,
+					 .size = from->st_size,
+					 .limit = from->st_value + from->st_size,
+					 .name = from->st_name,
+					 .bind = bind_of(from->st_info)};
+	return true;
+}
+
+static int symtab_walk(struct sp_symtab *t,
+		       bool (*take)(const struct sp_symtab *t, const Elf64_Sym *s, struct sp_symbol *ret),
+		       int (*cb)(void *arg, const struct sp_symbol *s), void *arg)
 {
 	for (uint64_t at = 0; at < t->n_symbols; at += CHUNK_SYMBOLS) {
 		size_t n = SP_MIN(t->n_symbols - at, (uint64_t)CHUNK_SYMBOLS);
@@ -157,12 +175,22 @@ int sp_symtab_walk(struct sp_symtab *t, int (*cb)(void *arg, const struct sp_sym
 			return sp_fail(r, "read the symbol table");
 		for (size_t i = 0; i < n; i++) {
 			struct sp_symbol s;
-			r = take_symbol(t, &symbols[i], &s) ? cb(arg, &s) : 0;
+			r = take(t, &symbols[i], &s) ? cb(arg, &s) : 0;
 			if (r)
 				return r;
 		}
 	}
 	return 0;
+}
+
+int sp_symtab_walk(struct sp_symtab *t, int (*cb)(void *arg, const struct sp_symbol *s), void *arg)
+{
+	return symtab_walk(t, take_symbol, cb, arg);
+}
+
+int sp_symtab_walk_data(struct sp_symtab *t, int (*cb)(void *arg, const struct sp_symbol *s), void *arg)
+{
+	return symtab_walk(t, take_data, cb, arg);
 }
 
 /* The string bytes from `at` to the end of its page. */

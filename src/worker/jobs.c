@@ -88,7 +88,7 @@ static bool has_memfd(const struct sp_job *j)
 	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP ||
 	       j->kind == SP_JOB_JIT_DUMP || j->kind == SP_JOB_JIT_OBJECTS || j->kind == SP_JOB_JIT_FRAME ||
 	       j->kind == SP_JOB_JIT_IMAGE || j->kind == SP_JOB_SOURCES || j->kind == SP_JOB_SPANS ||
-	       j->kind == SP_JOB_KERNEL || j->kind == SP_JOB_VERIFY;
+	       j->kind == SP_JOB_KERNEL || j->kind == SP_JOB_VERIFY || j->kind == SP_JOB_DATA_NAMES;
 }
 
 unsigned sp_job_weight(const struct sp_job *j)
@@ -445,6 +445,7 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 	case SP_JOB_VERIFY:
 		return take_verified(j, a);
 	case SP_JOB_NAMES:
+	case SP_JOB_DATA_NAMES:
 	case SP_JOB_MAP:
 	case SP_JOB_JIT_DUMP:
 	case SP_JOB_JIT_OBJECTS:
@@ -522,6 +523,7 @@ static void call_back(struct sp_job *j)
 		j->done.descriptor(j->arg, j->r, j->distance);
 		break;
 	case SP_JOB_NAMES:
+	case SP_JOB_DATA_NAMES:
 	case SP_JOB_MAP:
 	case SP_JOB_JIT_DUMP:
 	case SP_JOB_JIT_OBJECTS:

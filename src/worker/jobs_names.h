@@ -30,6 +30,10 @@ int sp_workers_count(struct sp_workers *w, int fd,
 enum { SP_WORKER_NO_DEBUG = -EILSEQ };
 int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
 		     void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);
+/* The same for variables (symbol/data.h): addresses of the file's symbol tables in place of offsets. */
+int sp_workers_data_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t *vaddrs, size_t n,
+			  void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning),
+			  void *arg);
 /*
  * All functions of a file, as a table of names in table_fd, a new file open to be read and written. Of `head` the part
  * is read that its writer needs; head NULL in the callback on failure, and then the new file is good for nothing.

@@ -42,6 +42,7 @@ enum sp_job_kind {
 	SP_JOB_JIT_FRAME,
 	SP_JOB_JIT_IMAGE,
 	SP_JOB_VERIFY,
+	SP_JOB_DATA_NAMES,
 };
 
 struct sp_job_message {

@@ -3,6 +3,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "symbol/data.h"
 #include "symbol/jit_names.h"
 #include "symbol/span.h"
 #include "unwind/arch.h"
@@ -170,6 +171,16 @@ static int find_names(struct sp_elf *e, int memfd, int debug_fd, size_t n, struc
 		r = sp_names_find_with(e, &more, sp_function_walk, q.offsets, n, q.names);
 	}
 	return r < 0 ? r : asked_answer(&q, memfd, more.warning, a);
+}
+
+static int find_data_names(struct sp_elf *e, int memfd, int debug_fd, size_t n, struct sp_answer_message *a)
+{
+	__attribute__((cleanup(close_elf))) struct sp_elf *debug = NULL;
+	__attribute__((cleanup(asked_done))) struct asked q = {0};
+	int r = asked_read(&q, memfd, n);
+	r = r < 0 ? r : open_debug(debug_fd, &debug);
+	r = r < 0 ? r : sp_data_names_find(e, debug, q.offsets, n, q.names);
+	return r < 0 ? r : asked_answer(&q, memfd, "", a);
 }
 
 static const struct jit_source {
@@ -376,6 +387,8 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 		return build(e, fds[1], a);
 	case SP_JOB_NAMES:
 		return find_names(e, fds[1], fds[2], m->n_offsets, a);
+	case SP_JOB_DATA_NAMES:
+		return find_data_names(e, fds[1], fds[2], m->n_offsets, a);
 	case SP_JOB_SPANS:
 		return find_spans(e, fds[1], fds[2], a);
 	case SP_JOB_SOURCES:

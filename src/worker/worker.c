@@ -327,6 +327,14 @@ int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t 
 		   arg);
 }
 
+int sp_workers_data_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t *vaddrs, size_t n,
+			  void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning),
+			  void *arg)
+{
+	return ask(w, SP_JOB_DATA_NAMES, (struct question){fd, debug_fd, 0, vaddrs, n},
+		   (union sp_job_done){.names = done}, arg);
+}
+
 int sp_workers_spans(struct sp_workers *w, int fd, int debug_fd, int table_fd, const struct sp_name_table_head *head,
 		     void (*done)(void *arg, int r, const struct sp_name_table_head *head), void *arg)
 {

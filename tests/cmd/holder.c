@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * holder [stuck]: one thread waits for locks that the other holds, TURNS times for each of three. Says of each where it
- * is, and how many ns the other waited for it: LIBRARY+0xADDRESS as in its symbol table, or [heap:PID]+0xADDRESS.
- * stuck: waits for a library's lock for good, says "ready" when it does.
+ * holder [stuck]: one thread ("waiter") waits for locks that the other holds, TURNS times for each of three. Says of
+ * each what it is called, where it is, and how many ns the other waited for it: LIBRARY:NAME, then LIBRARY+0xADDRESS as
+ * in its symbol table; or twice [heap:PID]+0xADDRESS. stuck: waits for a library's lock for good, says "ready" when it
+ * does.
  */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@ pthread_mutex_t *held_in_data(void);
 pthread_mutex_t *held_in_bss(void);
 
 static pthread_mutex_t *locks[LOCKS];
+static const char *const names[LOCKS] = {"", "in_bss+0x493e0", "in_data"}; /* as in held.c */
 static const long hold_ns[LOCKS] = {20000000, 5000000, 10000000};
 static long long waited_ns[LOCKS];
 static pthread_barrier_t turn;
@@ -48,6 +51,7 @@ static KEEP void wait_for(int i)
 
 static void *waiter(void *arg)
 {
+	prctl(PR_SET_NAME, "waiter", 0, 0, 0);
 	for (int n = 0; n < TURNS * LOCKS; n++) {
 		pthread_barrier_wait(&turn); /* the lock is held now */
 		wait_for(n % LOCKS);
@@ -67,10 +71,11 @@ static void tell(int i)
 	Dl_info info;
 
 	if (dladdr(locks[i], &info) && info.dli_fbase)
-		printf("%s+0x%zx %lld\n", strrchr(info.dli_fname, '/') + 1,
-		       (size_t)((char *)locks[i] - (char *)info.dli_fbase), waited_ns[i]);
+		printf("%s:%s %s+0x%zx", strrchr(info.dli_fname, '/') + 1, names[i], strrchr(info.dli_fname, '/') + 1,
+		       (size_t)((char *)locks[i] - (char *)info.dli_fbase));
 	else
-		printf("[heap:%d]+0x%zx %lld\n", getpid(), (size_t)locks[i], waited_ns[i]);
+		printf("[heap:%d]+0x%zx [heap:%d]+0x%zx", getpid(), (size_t)locks[i], getpid(), (size_t)locks[i]);
+	printf(" %lld\n", waited_ns[i]);
 }
 
 int main(int argc, char **argv)

@@ -52,29 +52,51 @@ expect 0 page-faults --by memory -- "$tests/toucher" "$dir/file.data"
 has "$out" ' \[heap\]$'
 
 # --- locks ---
+# near_waits COLUMN: the sums by lock are what the waiting thread measured, by the lock's name (1), or its address (2)
+near_waits() {
+	local n=0 name address waited
+	while read -r name address waited; do
+		[ "$1" = 1 ] || name=$address
+		near "ns for $name" "$(value lock "$name")" $((waited * (slow > 1 ? 85 : 95) / 100)) "$waited"
+		n=$((n + 1))
+	done <"$dir/truth"
+	[ $n = 3 ] && grep -q '^libheld.so:in_' "$dir/truth" && grep -q '^\[heap:' "$dir/truth" || fail "three locks"
+}
 expect 0 profile -e locks -o "$dir/x.pb.gz" -- sh -c "exec '$tests/holder' >'$dir/truth'"
 expect 0 report --by lock --csv "$dir/x.pb.gz"
-n=0
-while read -r name waited; do
-	near "ns for $name" "$(value lock "$name")" $((waited * (slow > 1 ? 85 : 95) / 100)) "$waited"
-	n=$((n + 1))
-done <"$dir/truth"
-[ $n = 3 ] && grep -q '^libheld.so+' "$dir/truth" && grep -q '^\[heap:' "$dir/truth" || fail "three locks"
-lock=$(sed -n '2s/ .*//p' "$dir/truth")
+near_waits 1
 expect 0 profile -e locks -f -- "$tests/holder"
-has "$out" "^holder;.*;waiter;wait_for;.*pthread_mutex_lock.*;(__)?schedule;${lock/+/\\+} [0-9]+\$"
+has "$out" '^waiter;.*;waiter;wait_for;.*pthread_mutex_lock.*;(__)?schedule;libheld\.so:in_bss\+0x493e0 [0-9]+$'
+has "$out" ';libheld\.so:in_data [0-9]+$'
 expect 0 profile -e locks -f -U -- "$tests/holder"
-has "$out" "^holder;.*;waiter;wait_for;.*;${lock/+/\\+} [0-9]+\$"
+has "$out" '^waiter;.*;waiter;wait_for;.*;libheld\.so:in_bss\+0x493e0 [0-9]+$'
+# Without symbols it is the address, and with those of a debug file the name again.
+if command -v objcopy >/dev/null; then
+	mkdir "$dir/debug"
+	objcopy --only-keep-debug "$tests/libheld.so" "$dir/debug/libheld.debug"
+	objcopy -S --add-gnu-debuglink="$dir/debug/libheld.debug" "$tests/libheld.so" "$dir/libheld.so"
+	expect 0 profile -e locks --by lock --format csv -- sh -c "LD_PRELOAD='$dir/libheld.so' exec '$tests/holder' >'$dir/truth'"
+	near_waits 2
+	mkdir -p "$dir/debug$dir" && mv "$dir/debug/libheld.debug" "$dir/debug$dir"
+	expect 0 profile -e locks --debug-dir "$dir/debug" --by lock --format csv -- \
+		sh -c "LD_PRELOAD='$dir/libheld.so' exec '$tests/holder' >'$dir/truth'"
+	near_waits 1
+fi
 # Who waits already when the sampling begins waits for a lock, too.
 "$tests/holder" stuck >"$dir/truth" &
 pid=$!
 until [ -s "$dir/truth" ] && grep -q futex_ "/proc/$pid/task/"*/stack; do sleep 0.1; done
 began=${EPOCHREALTIME/[.,]/}
 expect 0 profile -e locks -p $pid --by lock --format csv $seconds
-near 'ns of the lock that is held' "$(value lock "$lock")" $((seconds * 500000000)) $(((${EPOCHREALTIME/[.,]/} - began) * 1000))
+near 'ns of the lock that is held' "$(value lock libheld.so:in_bss+0x493e0)" $((seconds * 500000000)) $(((${EPOCHREALTIME/[.,]/} - began) * 1000))
 kill $pid
 
 # Waits have states to group by, which others' rows have not.
 expect 0 profile -e offcpu --by state --format csv -- sleep 0.5
 near 'ns asleep' "$(value state sleeping)" 450000000 5000000000
+for wrong in 'lock is for -e locks:faults' 'memory is for -e faults:locks' 'fault is for -e faults:offcpu' \
+	'state is for -e offcpu, wall, locks:cpu,faults'; do
+	expect 2 profile -e "${wrong#*:}" --by "${wrong%% *}" 1
+	one_line "--by ${wrong%:*}\$"
+done
 finish

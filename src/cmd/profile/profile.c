@@ -14,6 +14,7 @@
 #include "cmd/profile/profile_args.h"
 #include "cmd/profile/profile_parts.h"
 #include "naming/enrich.h"
+#include "naming/locks.h"
 #include "naming/naming.h"
 #include "naming/verify.h"
 #include "proc/cgroup.h"
@@ -290,6 +291,8 @@ static int files_name(struct sp_profile_session *s)
 
 	if (r >= 0)
 		r = sp_naming_run(&naming);
+	if (r >= 0)
+		r = sp_name_locks(&naming);
 	if (r >= 0)
 		r = sp_bad_rows_keep(s);
 	if (r >= 0 && wants_packages(s->args))
