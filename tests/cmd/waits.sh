@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 100
+# Waits beside those who count the same ones: bpftrace's time off the CPU by thread; perf trace's and strace's calls of futex(2).
+. "$(dirname "$0")/lib.bash"
+need_profile
+command -v bpftrace >/dev/null && command -v perf >/dev/null && command -v strace >/dev/null || skip "needs bpftrace, perf and strace"
+unguarded=1
+tests=$SOPROF_BUILD/tests/cmd
+between() { [ "$2" -le "$3" ] && [ "$3" -le "$4" ] || fail "$1 between $2 and $4, not $3"; }
+tell() { # VALUE THREAD [STATE]: its total
+	"$SOPROF" report --value "$1" --comm "$2" ${3:+--label "state=$3"} --json "$dir/x.pb.gz" 2>"$dir/null" |
+		sed -nE 's/^"total":([0-9]+),.*/\1/p'
+}
+# seen ARGUMENT...: expect 0; false where the kernel has not shown the end of a wait, whose time is missing then, as is said.
+seen() {
+	expect 0 "$@"
+	! tr -s ' \n' ' ' <"$err" | grep -q "wait was not seen"
+}
+# again COMMAND...: until it is true, at most five times; what it says is said of the last time only.
+again() {
+	local result
+	for _ in 1 2 3 4 5; do
+		"$@" >"$dir/said"
+		result=$?
+		[ $result != 0 ] || break
+	done
+	cat "$dir/said"
+	return $result
+}
+
+# --- by thread, beside bpftrace: sleeps, locks, and all in between ---
+trace_begin() {
+	rm -f "$dir/bpftrace"
+	bpftrace -q -B line -e 'tracepoint:sched:sched_switch {
+		if (!@ready) { @ready = 1; printf("ready\n"); }
+		@since[args->prev_pid] = nsecs;
+		if (@since[args->next_pid]) {
+			@ns[args->next_pid, args->next_comm] = sum(nsecs - @since[args->next_pid]);
+			delete(@since[args->next_pid]);
+		} }' >"$dir/bpftrace" 2>"$dir/null" &
+	tracer=$!
+	wait_until 600 grep -qs ready "$dir/bpftrace" || fail "bpftrace to begin"
+}
+trace_end() {
+	wait_until 300 eval '! kill -INT $tracer 2>/dev/null' || kill -KILL $tracer
+	wait $tracer
+}
+theirs() { sed -nE "s/^@ns\[[0-9]+, $1\]: ([0-9]+)\$/\1/p" "$dir/bpftrace" | count; }
+# sums NAME...: whether the sums of these threads are bpftrace's. The kernel runs the program of a classic tracepoint, such as
+# bpftrace's, only where none of that kind runs on the CPU: it may miss a switch, too.
+sums() {
+	local name ours theirs is_same=0
+	for name; do
+		ours=$(tell offcpu "$name") theirs=$(theirs "$name")
+		echo "$name: $ours ns in $(tell samples "$name") waits, $theirs by bpftrace"
+		[ "${theirs:-0}" -gt 100000000 ] && [ $((theirs * 995 / 1000)) -le "$ours" ] && [ "$ours" -le $((theirs * 1005 / 1000)) ] || is_same=1
+	done
+	return $is_same
+}
+beside_bpftrace() { # NAME,NAME VICTIM...
+	local is_seen
+	trace_begin
+	seen profile -e offcpu -o "$dir/x.pb.gz" -- "$tests/$2" "${@:3}"
+	is_seen=$?
+	trace_end
+	# shellcheck disable=SC2086
+	sums ${1//,/ } && [ $is_seen = 0 ]
+}
+again beside_bpftrace life-a,life-b,life-c lives 150 || fail "the sums of each thread to be bpftrace's, within 0.5 %"
+again beside_bpftrace holder,waiter holder || fail "the sums of each thread to be bpftrace's, within 0.5 %"
+
+# --- futex(2), beside perf trace: how many waits, and how long the calls took ---
+again seen profile -e locks -o "$dir/x.pb.gz" -- perf trace -o "$dir/calls" -e futex -- "$tests/holder"
+# A call that another one interrupts has a second line. 0: it waited; EAGAIN: it did not.
+read -r calls us < <(awk '
+	{ match($0, /\( *[0-9.]* ms\)/); ms = RLENGTH > 0 ? substr($0, RSTART + 1, RLENGTH - 5) : 0
+	  match($0, /[a-z-]+\/[0-9]+ /); who = substr($0, RSTART, RLENGTH) }
+	/ op: / { waits[who] = / op: WAIT/ }
+	/\) += 0$/ && waits[who] { n++; sum += ms }
+	END { printf "%d %d\n", n, sum * 1000 }' "$dir/calls")
+n=$(($(tell samples holder sleeping) + $(tell samples waiter sleeping))) ns=$(($(tell locks holder) + $(tell locks waiter)))
+say "$n waits for locks, $ns ns; $calls calls of futex(2) that waited, $us us, by perf trace"
+between "waits for locks" $((calls * 95 / 100)) "$n" "$calls"
+between "ns of waits for locks" $(((us * 98 / 100 - calls * 20) * 1000)) "$ns" $((us * 1000))
+[ "$calls" -ge 75 ] || fail "the calls of three times 25 locks"
+
+# --- the same under strace, which stops the threads at each call: those stops are no waits for locks ---
+again seen profile -e locks -o "$dir/x.pb.gz" -- strace -f -e trace=futex -T -o "$dir/calls" "$tests/holder"
+calls=$(grep -cE 'FUTEX_WAIT.*(unfinished|= 0 <)' "$dir/calls")
+us=$(awk '
+	/FUTEX_WAIT/ { waits[$1] = 1 } / FUTEX_WAKE|futex\(.*FUTEX_WAKE/ { waits[$1] = 0 }
+	/= 0 <[0-9.]+>$/ && waits[$1] { t = $NF; gsub(/[<>]/, "", t); sum += t; waits[$1] = 0 }
+	END { printf "%d", sum * 1000000 }' "$dir/calls")
+n=$(($(tell samples holder) + $(tell samples waiter))) ns=$(($(tell locks holder) + $(tell locks waiter)))
+say "$n waits for locks, $ns ns; $calls calls of futex(2) that waited, $us us, by strace"
+between "waits for locks under strace" $((calls * 90 / 100)) "$n" "$calls"
+between "ns of waits for locks under strace" $((us * 500)) "$ns" $((us * 1000)) # a call's end comes late there
+[ "$calls" -ge 75 ] || fail "the calls of three times 25 locks"
+finish
