@@ -55,6 +55,7 @@ static bool is_user_allowed(struct sp_http_request *q, const struct sp_http_cred
 
 	switch (sp_auth_check(&q->http->auth, config->web, c, &hash)) {
 	case SP_AUTH_KNOWN_GOOD:
+		q->connection->is_authorized = true;
 		return true;
 	case SP_AUTH_WAIT:
 		return wait_for_password(q);
@@ -78,8 +79,10 @@ static bool are_credentials_allowed(struct sp_http_request *q, const struct sp_h
 	const char *token = q->http->config.token;
 
 	/* Some clients can only do basic authentication, so the token is accepted as password, too. */
-	if (token && sp_http_secret_equals(c->token ? c->token : c->password, token))
+	if (token && sp_http_secret_equals(c->token ? c->token : c->password, token)) {
+		q->connection->is_authorized = true;
 		return true;
+	}
 	if (has_users(q->http) && c->user)
 		return is_user_allowed(q, c);
 	sp_http_say(q, 401, "This is not the agent's token; `soprof open` tells it.\n");

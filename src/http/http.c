@@ -8,6 +8,8 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,17 +109,62 @@ static void on_connection_change(void *http, struct MHD_Connection *mhd, void **
 		free_connection(http, sp_take_ptr(*context));
 }
 
-/* Ends the connection that has been idle longest; of this client only, if not NULL. */
-static bool evict_idle(struct sp_http *h, const uint64_t *only_client)
+/* Nothing is sent into a full window, which opens when the client reads. (Acknowledgements may come 40 ms later.) */
+static uint64_t n_bytes_read(int fd)
+{
+	struct tcp_info info = {0};
+	socklen_t len = sizeof(info);
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0 ? 0
+								      : info.tcpi_bytes_sent - info.tcpi_bytes_retrans;
+}
+
+/*
+ * Who reads its answer is used, and who does not is idle, however much of the answer is left. Those that have read
+ * since they were looked at last become the last to be evicted.
+ */
+static void touch_readers(struct sp_http *h)
+{
+	struct sp_connection *last = h->last, *next;
+
+	for (struct sp_connection *c = h->first; c; c = c == last ? NULL : next) {
+		uint64_t n = c->is_sending && !c->is_ended ? n_bytes_read(c->fd) : c->n_read;
+
+		next = c->next;
+		if (n == c->n_read)
+			continue;
+		c->n_read = n;
+		unlink_connection(h, c);
+		link_connection(h, c);
+	}
+}
+
+/* Ends the connection that has been idle longest; of this client only, if not NULL; of strangers only. */
+static bool evict(struct sp_http *h, const uint64_t *only_client, bool only_strangers)
 {
 	for (struct sp_connection *c = h->first; c; c = c->next) {
-		if (c->is_busy || c->is_ended || (only_client && c->client != *only_client))
+		if (c->is_busy || c->is_ended || (only_client && c->client != *only_client) ||
+		    (only_strangers && c->is_authorized))
 			continue;
 		sp_connection_end(h, c);
 		h->stats.n_evicted++;
 		return true;
 	}
 	return false;
+}
+
+static bool evict_idle(struct sp_http *h, const uint64_t *only_client)
+{
+	return evict(h, only_client, true) || evict(h, only_client, false);
+}
+
+bool sp_connection_has_place_for_stranger(const struct sp_http *h)
+{
+	uint64_t n = 0;
+
+	for (const struct sp_connection *c = h->first; c; c = c->next)
+		n += !c->is_ended && c->is_busy && !c->is_authorized;
+	return n <= SP_MAX(h->config.max_connections / 2, 1);
 }
 
 static uint64_t count_connections(const struct sp_http *h, uint64_t client)
@@ -133,6 +180,7 @@ static bool has_room(struct sp_http *h, uint64_t client)
 {
 	uint64_t max = h->config.max_connections;
 
+	touch_readers(h);
 	if (count_connections(h, client) >= SP_MAX(max * 3 / 4, 1) && !evict_idle(h, &client))
 		return false;
 	return h->n_open < max || evict_idle(h, NULL);

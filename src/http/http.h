@@ -4,8 +4,9 @@
  *
  * Refused before a handler is called: methods except GET and HEAD, a Host that is not allowed (gate.h), a foreign
  * Origin, a body, and, if the route requires it, a missing token. Limits: connections (one address may have three
- * quarters of them; at the limit the one idle longest is closed), the header (8 KiB, 10 s), and the times for idling
- * and reading an answer. Paths match exactly; none reaches a file system. A request gets one answer: from its handler,
+ * quarters of them, and requests without token or user may wait for answers on half of them; at the limit the one idle
+ * longest is closed, and who does not read his answer is idle), the header (8 KiB, 10 s), and the times for idling and
+ * reading an answer. Paths match exactly; none reaches a file system. A request gets one answer: from its handler,
  * or later from the owner's loop (sp_http_defer). The owner polls sp_http_fd() for reading, and calls
  * sp_http_dispatch() then and after sp_http_timeout_ms(). Nothing blocks. The first server loads libmicrohttpd
  * (-ELIBACC: not installed). Strings of the configuration belong to the caller and must outlive the server. One

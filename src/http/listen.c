@@ -111,6 +111,8 @@ uint64_t sp_address_client(const struct sp_address *a)
 {
 	uint64_t network = 0;
 
+	if (sp_address_is_loopback(a)) /* all of 127/8, and ::1, are one machine's */
+		return INADDR_LOOPBACK;
 	if (is_ip4(a))
 		return ip4_of(a);
 	if (a->at.ss_family == AF_INET6)

@@ -23,6 +23,9 @@ struct sp_connection {
 	uint64_t client;                 /* sp_address_client() */
 	uint64_t deadline_ns;            /* CLOCK_MONOTONIC; 0 = none: an answer is being made */
 	bool is_busy;                    /* a request has no answer yet */
+	bool is_sending;                 /* its answer is being read by the client */
+	bool is_authorized;              /* has shown the token, or a user's password */
+	uint64_t n_read;                 /* bytes that the client had taken when it was looked at last */
 	bool is_ended;                   /* its socket was shut down */
 	struct sp_http_request *waiting; /* deferred request */
 	bool is_allowed;                 /* its client certificate was checked */
@@ -59,6 +62,8 @@ struct sp_http {
 enum { SP_HTTP_HEADER_S = 10, SP_HTTP_IDLE_S = 90, SP_HTTP_ANSWER_S = 120 };
 
 void sp_connection_end(struct sp_http *h, struct sp_connection *c);
+/* Whether a request without token or user may wait for its answer: half of all places are kept for others. */
+bool sp_connection_has_place_for_stranger(const struct sp_http *h);
 /* Sets the deadline, and makes the connection the last to be evicted. */
 void sp_connection_touch(struct sp_http *h, struct sp_connection *c, uint64_t seconds);
 /* Watches for the client's hangup while the request is suspended; NULL: no more. */

@@ -267,6 +267,11 @@ static bool is_allowed(struct sp_http_request *q, const struct sp_http_route *ro
 
 static void serve_route(struct sp_http_request *q, const struct sp_http_route *route)
 {
+	if (route && !q->connection->is_authorized && !sp_connection_has_place_for_stranger(q->http)) {
+		q->http->stats.n_refused++;
+		sp_http_say(q, 503, "Too many wait for answers.\n");
+		return;
+	}
 	q->http->stats.n_requests++;
 	if (route)
 		route->handle(q->http->config.arg, q);
@@ -282,6 +287,7 @@ void sp_http_verified(struct sp_http *h, bool is_right)
 	for (; q; q = next) {
 		next = q->next;
 		if (is_right) {
+			q->connection->is_authorized = true;
 			serve_route(q, find_route(h, q->path));
 			continue;
 		}
@@ -350,6 +356,8 @@ enum MHD_Result sp_request_access(void *http, struct MHD_Connection *mhd, const 
 	response = sp_take_ptr(q->response);
 	if (!response)
 		return MHD_NO;
+	q->connection->is_busy = false;
+	q->connection->is_sending = true;
 	sp_connection_touch(http, q->connection, SP_HTTP_ANSWER_S);
 	result = sp_mhd.queue_response(mhd, q->status, response);
 	sp_mhd.destroy_response(response);
@@ -363,7 +371,7 @@ void sp_request_completed(void *http, struct MHD_Connection *mhd, void **request
 	(void)mhd, (void)why;
 	if (!q)
 		return;
-	q->connection->is_busy = false;
+	q->connection->is_busy = q->connection->is_sending = false;
 	sp_connection_touch(http, q->connection, SP_HTTP_IDLE_S);
 	if (q->response)
 		sp_mhd.destroy_response(q->response);

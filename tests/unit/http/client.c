@@ -46,16 +46,24 @@ void server_run_once(int ms)
 	sp_http_dispatch(http);
 }
 
-int client_new(void)
+int client_from(const char *source)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	inet_pton(AF_INET, source, &a.sin_addr);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
 
 	a.sin_port = htons((uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10));
 	inet_pton(AF_INET, "127.0.0.1", &a.sin_addr);
 	assert_true(fd >= 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
 	return fd;
+}
+
+int client_new(void)
+{
+	return client_from("127.0.0.1");
 }
 
 void client_send(int fd, const char *format, ...)

@@ -21,7 +21,8 @@ void server_begin(struct sp_http_config *c); /* at 127.0.0.1:0 */
 void server_end(void);
 void server_run_once(int ms); /* waits at most so long for events, and handles them once */
 
-int client_new(void);
+int client_new(void); /* from 127.0.0.1 */
+int client_from(const char *source);
 void client_send(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Reads until the connection ends, or until the text contains `until` (NULL: its end); valid until the next call. */
 const char *client_read(int fd, const char *until);

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { CROWD = 900, MOST = 16 }; /* a process may have 1024 descriptors */
+enum { CROWD = 900, MOST = 16, LARGE = 16 << 20 }; /* a process may have 1024 descriptors */
 
 static void say(void *arg, struct sp_http_request *q)
 {
@@ -36,8 +36,22 @@ static void defer_answer(void *arg, struct sp_http_request *q)
 	sp_http_defer(q, gone, NULL);
 }
 
-static const struct sp_http_route routes[] = {
-    {"/", SP_HTTP_OPEN, true, say}, {"/wait", SP_HTTP_OPEN, false, defer_answer}, {0}};
+static char large[LARGE];
+
+static void say_large(void *arg, struct sp_http_request *q)
+{
+	struct sp_http_answer a = {.status = 200, .type = "text/plain", .bytes = large, .n = sizeof(large)};
+
+	(void)arg;
+	sp_http_answer(q, &a);
+}
+
+static const struct sp_http_route routes[] = {{"/", SP_HTTP_OPEN, true, say},
+					      {"/wait", SP_HTTP_OPEN, false, defer_answer},
+					      {"/waits", SP_HTTP_TOKEN, false, defer_answer},
+					      {"/token", SP_HTTP_TOKEN, false, say},
+					      {"/large", SP_HTTP_OPEN, false, say_large},
+					      {0}};
 
 static struct sp_http_stats stats(void)
 {
@@ -79,10 +93,71 @@ static void test_idle(void **state)
 	server_end();
 }
 
+/* Clients that do not read their answers take no place from others, nor from one that reads, however much is left. */
+static void test_slow_readers(void **state)
+{
+	static const char *const sources[] = {"127.0.0.2", "127.0.0.3"};
+	struct sp_http_config c = {.routes = routes, .max_connections = MOST};
+	static char bytes[256 << 10];
+	int silent[10 * MOST], reader;
+	size_t n = 0;
+	ssize_t got = 1;
+
+	(void)state;
+	server_begin(&c);
+	reader = client_new();
+	/* the kernel reads megabytes ahead for it otherwise */
+	assert_int_equal(setsockopt(reader, SOL_SOCKET, SO_RCVBUF, &(int){128 << 10}, sizeof(int)), 0);
+	client_send(reader, "GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+	for (int i = 0; i < 10 * MOST; i++) {
+		silent[i] = client_from(sources[i % 2]);
+		client_send(silent[i], "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
+		for (int k = 0; k < 5; k++)
+			server_run_once(1);
+		got = recv(reader, bytes, 100000, MSG_DONTWAIT);
+		n += got > 0 ? (size_t)got : 0;
+		if (i % MOST == MOST - 1)
+			assert_int_equal(status_of(get("/", "")), 200);
+	}
+	assert_int_equal(stats().n_refused, 0);
+	while (got != 0 && (got > 0 || errno == EAGAIN)) {
+		server_run_once(1);
+		got = recv(reader, bytes, sizeof(bytes), MSG_DONTWAIT);
+		n += got > 0 ? (size_t)got : 0;
+	}
+	assert_true(n > LARGE); /* and the header */
+	close(reader);
+	for (int i = 0; i < 10 * MOST; i++)
+		close(silent[i]);
+	server_end();
+}
+
+/* Who has no token cannot hold all places by requests that wait; who has it is answered. */
+static void test_kept_places(void **state)
+{
+	struct sp_http_config c = {.routes = routes, .max_connections = MOST, .token = "secret"};
+	int waiting[MOST];
+
+	(void)state;
+	server_begin(&c);
+	for (int i = 0; i < MOST; i++) {
+		waiting[i] = client_new();
+		client_send(waiting[i], "GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n");
+		server_run_once(10);
+	}
+	for (int k = 0; k < 50; k++)
+		server_run_once(2);
+	assert_int_equal(status_of(get("/token", "Authorization: Bearer secret\r\n")), 200);
+	assert_true(stats().n_refused > 0);
+	for (int i = 0; i < MOST; i++)
+		close(waiting[i]);
+	server_end();
+}
+
 /* Connections that wait for an answer are not closed for others; then a new one is refused. */
 static void test_busy(void **state)
 {
-	struct sp_http_config c = {.routes = routes, .max_connections = 8};
+	struct sp_http_config c = {.routes = routes, .max_connections = 8, .token = "secret"};
 	int busy[6], one_more;
 
 	(void)state;
@@ -90,7 +165,8 @@ static void test_busy(void **state)
 	server_begin(&c);
 	for (int i = 0; i < 6; i++) {
 		busy[i] = client_new();
-		client_send(busy[i], "GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n");
+		client_send(busy[i], "GET /waits HTTP/1.1\r\nHost: localhost\r\n"
+				     "Authorization: Bearer secret\r\n\r\n");
 		for (int k = 0; n_waiting <= i && k < 500; k++)
 			server_run_once(20);
 		assert_int_equal(n_waiting, i + 1);
@@ -252,9 +328,9 @@ static void test_passed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_idle),   cmocka_unit_test(test_busy),     cmocka_unit_test(test_large),
-	    cmocka_unit_test(test_slow),   cmocka_unit_test(test_nonsense), cmocka_unit_test(test_places),
-	    cmocka_unit_test(test_passed),
+	    cmocka_unit_test(test_idle),        cmocka_unit_test(test_busy),   cmocka_unit_test(test_slow_readers),
+	    cmocka_unit_test(test_kept_places), cmocka_unit_test(test_large),  cmocka_unit_test(test_slow),
+	    cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_places), cmocka_unit_test(test_passed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
