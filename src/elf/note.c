@@ -7,12 +7,13 @@
 #include <errno.h>
 #include <string.h>
 
-enum { MAX_NOTE_BYTES = 1 << 20 };
+enum { MAX_NOTE_BYTES = 1 << 20 }; /* of all headers together: a thousand may name the same bytes */
 
 struct walk {
 	struct sp_elf *e;
 	int (*visit)(void *arg, const struct sp_elf_note *note);
 	void *arg;
+	uint64_t left; /* bytes that may still be looked at */
 };
 
 static void skip_padding(struct sp_cursor *c, size_t align)
@@ -35,11 +36,12 @@ static int visit_note(const struct walk *w, struct sp_cursor *c, size_t align)
 }
 
 /* Notes that cannot be read count as missing. */
-static int walk_at(const struct walk *w, uint64_t offset, uint64_t bytes, uint64_t align)
+static int walk_at(struct walk *w, uint64_t offset, uint64_t bytes, uint64_t align)
 {
 	SP_FREE void *notes = NULL;
-	if (bytes > MAX_NOTE_BYTES)
+	if (bytes > w->left)
 		return 0;
+	w->left -= bytes;
 	int r = sp_elf_read(w->e, offset, (size_t)bytes, &notes);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
@@ -52,7 +54,7 @@ static int walk_at(const struct walk *w, uint64_t offset, uint64_t bytes, uint64
 int sp_elf_walk_notes(struct sp_elf *e, const char *section, int (*visit)(void *arg, const struct sp_elf_note *note),
 		      void *arg)
 {
-	struct walk w = {.e = e, .visit = visit, .arg = arg};
+	struct walk w = {.e = e, .visit = visit, .arg = arg, .left = MAX_NOTE_BYTES};
 	struct sp_elf_section s;
 	int r = 0;
 	for (size_t i = 0; i < e->n_phdrs && r == 0; i++) {

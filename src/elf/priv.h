@@ -35,7 +35,7 @@ struct sp_elf_note { /* valid during the visit; len is not 0 */
 
 /*
  * Visits the notes of all PT_NOTE segments, or without these those of the named section, until a visit returns
- * non-zero, which is returned. Only fails with -ENOMEM itself.
+ * non-zero, which is returned; of at most 1 MiB in all. Only fails with -ENOMEM itself.
  */
 int sp_elf_walk_notes(struct sp_elf *e, const char *section, int (*visit)(void *arg, const struct sp_elf_note *note),
 		      void *arg);

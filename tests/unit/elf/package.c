@@ -3,6 +3,7 @@
 #include "elf/package.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "elf/priv.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -225,6 +226,43 @@ static void notes(void **state)
 	assert_int_equal(of_bytes(&n, size, &p), -ENOENT);
 }
 
+/* A thousand headers over the same MiB of small notes: no more of them are looked at than one header could name. */
+static int count_note(void *arg, const struct sp_elf_note *note)
+{
+	(void)note;
+	++*(size_t *)arg;
+	return 0;
+}
+
+static void same_notes_often(void **state)
+{
+	enum { HEADERS = 1000, BYTES = 1 << 20, NOTE = sizeof(Elf64_Nhdr) + 4 };
+	static struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr headers[HEADERS];
+		uint32_t words[BYTES / 4];
+	} file;
+	struct noted n;
+	struct sp_elf *e;
+	size_t n_notes = 0;
+
+	(void)state;
+	noted_make(&n, "GNU", 1, "", 0);
+	file.header = n.header;
+	file.header.e_phnum = HEADERS;
+	for (size_t i = 0; i < HEADERS; i++)
+		file.headers[i] = (Elf64_Phdr){.p_type = PT_NOTE,
+					       .p_offset = offsetof(typeof(file), words),
+					       .p_filesz = BYTES - BYTES % NOTE,
+					       .p_align = 4};
+	for (size_t i = 0; i + NOTE / 4 <= BYTES / 4; i += NOTE / 4)
+		file.words[i + 1] = 4; /* of data, without an owner */
+	assert_int_equal(sp_elf_open_bytes(&file, sizeof(file), &e), 0);
+	assert_int_equal(sp_elf_walk_notes(e, ".note", count_note, &n_notes), 0);
+	assert_int_equal(n_notes, BYTES / NOTE);
+	sp_elf_close(e);
+}
+
 /* --- what Debian's linker writes --- */
 static int run(char *const *argv)
 {
@@ -285,6 +323,7 @@ int main(void)
 	    cmocka_unit_test(at_most_4096_bytes),
 	    cmocka_unit_test(valid_is_what_was_scanned),
 	    cmocka_unit_test(notes),
+	    cmocka_unit_test(same_notes_often),
 	    cmocka_unit_test(as_the_linker_writes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
