@@ -114,12 +114,23 @@ static int64_t module_file(const struct job *j, const char *module)
 	return sp_profile_add_file(j->profile, &f);
 }
 
+/*
+ * One function for all of them: names are read by those who may not know where the kernel lies, and the kernel hides
+ * the symbols that an offset could count from.
+ */
+static int64_t add_unnamed_kernel(const struct job *j)
+{
+	int64_t name = sp_profile_add_string(j->profile, label_of(j->profile, j->file));
+	const struct sp_func f = {.name = (uint32_t)SP_MAX(name, 0), .file = j->file, .is_range = true};
+	return name < 0 ? name : sp_profile_add_func(j->profile, &f);
+}
+
 /* A kernel name may be followed by a tab and its module; it is cut at the tab. */
-static int64_t add_kernel_func(const struct job *j, uint64_t address, struct sp_name *m)
+static int64_t add_kernel_func(const struct job *j, struct sp_name *m)
 {
 	char *tab = m->name ? strchr(m->name, '\t') : NULL;
 	if (!m->name)
-		return add_range(j->profile, j->file, address, 0, address);
+		return add_unnamed_kernel(j);
 	if (tab)
 		*tab = 0;
 	int64_t file = module_file(j, tab ? tab + 1 : NULL);
@@ -161,7 +172,7 @@ static int apply(const struct job *j)
 	for (size_t i = 0; i < j->n_offsets; i++) {
 		struct sp_name *m = &j->names[i];
 		bool is_kernel = kind_of(j) == SP_FILE_KERNEL;
-		int64_t func = is_kernel ? add_kernel_func(j, j->offsets[i], m) : apply_add_func(j, j->offsets[i], m);
+		int64_t func = is_kernel ? add_kernel_func(j, m) : apply_add_func(j, j->offsets[i], m);
 		int r = func < 0 ? (int)func : is_lasting(j, func) ? know(j, i, m, (uint32_t)func) : 0;
 		if (r < 0)
 			return r;

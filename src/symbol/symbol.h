@@ -8,9 +8,10 @@
  * function without a name is called LIBRARY+0xSTART by its range, or by the gap between functions, with START as the
  * virtual address that readelf prints; where the file could not be read, or no segment of it holds the frame,
  * LIBRARY+0xOFFSET of the frame itself in the file; anonymous memory is named by the answer, or, where that is -ENOENT,
- * [anon]+0xADDRESS; frames without a file are [unknown]. Functions of the kernel's modules have the module as their
- * file ("[ext4]", BPF programs "[bpf]"). Frames that have a function keep it. After the last answer every frame that
- * the profile had at the beginning has a function, except those put off (-EAGAIN). 0 or a negative errno; one thread.
+ * [anon]+0xADDRESS; frames without a file are [unknown]; of the kernel, [kernel]. Functions of the kernel's modules
+ * have the module as their file ("[ext4]", BPF programs "[bpf]"). Frames that have a function keep it. After the last
+ * answer every frame that the profile had at the beginning has a function, except those put off (-EAGAIN). 0 or a
+ * negative errno; one thread.
  */
 #ifndef SP_SYMBOL_SYMBOL_H
 #define SP_SYMBOL_SYMBOL_H
