@@ -91,6 +91,7 @@ struct sp_naming {
 	 */
 	unsigned identify_ms;
 	uint64_t identify_until_ns; /* CLOCK_MONOTONIC; 0: that is over */
+	bool shortens_names;        /* to SP_NAME_SHORT bytes */
 	bool with_lines;            /* DWARF is wanted, too */
 	bool no_fetch;              /* debuginfod is not asked */
 	bool is_over;               /* nothing more is waited for: what has no name yet gets none */

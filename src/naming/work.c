@@ -139,6 +139,7 @@ int sp_naming_step(struct sp_naming *n)
 		if (is_identifying(n))
 			return 1;
 		n->identify_until_ns = 0;
+		n->namer.shortens_names = n->shortens_names;
 		r = sp_namer_begin(&n->namer, n->profile);
 	}
 	while (r >= 0) {

@@ -21,6 +21,7 @@ struct job {
 	struct sp_profile *profile;
 	struct sp_known *known;
 	uint32_t file;
+	bool shortens_names;
 	const struct sp_frame_place *frames;
 	size_t n_frames;
 	uint64_t *offsets;
@@ -74,10 +75,25 @@ static int64_t add_range(struct sp_profile *p, uint32_t file, uint64_t start, ui
 	return sp_profile_add_func(p, &f);
 }
 
-static int64_t add_named(struct sp_profile *p, uint32_t file, const struct sp_name *m)
+/* Of a name that is too long, the beginning and a hash of the whole: what differed still differs. */
+static int64_t add_name(const struct job *j, const char *name)
 {
-	int64_t name = sp_profile_add_string(p, m->name);
-	int64_t linkage = sp_profile_add_string(p, m->linkage_name ? m->linkage_name : m->name);
+	char text[SP_NAME_SHORT + 1];
+	size_t len = strlen(name), n = SP_NAME_SHORT - 20; /* for the mark */
+
+	if (!j->shortens_names || len <= SP_NAME_SHORT)
+		return sp_profile_add_string(j->profile, name);
+	while (n > 0 && ((unsigned char)name[n] & 0xc0) == 0x80) /* not within a character */
+		n--;
+	snprintf(text, sizeof(text), "%.*s...#%016" PRIx64, (int)n, name, sp_hash_bytes(name, len, 0));
+	return sp_profile_add_string(j->profile, text);
+}
+
+static int64_t add_named(const struct job *j, uint32_t file, const struct sp_name *m)
+{
+	struct sp_profile *p = j->profile;
+	int64_t name = add_name(j, m->name);
+	int64_t linkage = add_name(j, m->linkage_name ? m->linkage_name : m->name);
 	if (name < 0 || linkage < 0)
 		return name < 0 ? name : linkage;
 	const struct sp_func f = {.name = (uint32_t)name,
@@ -95,7 +111,7 @@ static int64_t apply_add_func(const struct job *j, uint64_t offset, const struct
 {
 	struct sp_profile *p = j->profile;
 	if (m->name && *m->name)
-		return add_named(p, j->file, m);
+		return add_named(j, j->file, m);
 	if (m->size)
 		return add_range(p, j->file, m->start, m->size, m->vaddr ? m->vaddr : m->start);
 	uint64_t bias = kind_of(j) == SP_FILE_ANON ? sp_profile_file(p, j->file)->bias : 0;
@@ -134,7 +150,7 @@ static int64_t add_kernel_func(const struct job *j, struct sp_name *m)
 	if (tab)
 		*tab = 0;
 	int64_t file = module_file(j, tab ? tab + 1 : NULL);
-	return file < 0 ? file : add_named(j->profile, (uint32_t)file, m);
+	return file < 0 ? file : add_named(j, (uint32_t)file, m);
 }
 
 /* BPF programs are unloaded and others get their addresses, so their names are not kept for later frames. */
@@ -318,6 +334,7 @@ static int job_begin(struct sp_namer *n)
 	*j = (struct job){.profile = n->profile,
 			  .known = n->known,
 			  .file = o->frames[o->at].file,
+			  .shortens_names = n->shortens_names,
 			  .frames = o->frames + o->at,
 			  .n_frames = end - o->at};
 	o->at = end;

@@ -103,6 +103,7 @@ static void init_naming(struct sp_sampler *s)
 				       .debug_dirs = s->env->config->debug_dirs,
 				       .no_fetch = !s->env->config->debuginfod,
 				       .keeps_kernel = true,
+				       .shortens_names = true,
 				       .n_asks_first = MAX_SINGLE_QUERIES,
 				       .may_parse = s->env->may_parse,
 				       .may_parse_arg = s->env->arg,

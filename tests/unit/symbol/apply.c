@@ -276,6 +276,40 @@ static void again(struct fixture *x, struct sp_namer *namer, unsigned n_asked)
 		assert_true(sp_profile_frame(x->profile, i)->func);
 }
 
+/* Two long names that differ at their end only. */
+static int resolve_long(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
+{
+	(void)arg, (void)file;
+	for (size_t i = 0; i < n; i++) {
+		struct sp_name *m = &names[i];
+
+		m->name = malloc(2001);
+		memset(m->name, 'n', 2000);
+		m->name[1999] = (char)('a' + i);
+		m->name[2000] = '\0';
+		m->start = offsets[i];
+		m->size = 1;
+	}
+	return 0;
+}
+
+static void test_long_names(void **state)
+{
+	struct fixture *x = *state;
+	struct sp_namer namer = {.shortens_names = true};
+	uint32_t frames[2] = {add_frame(x, x->files[LIB], 0x41, 0), add_frame(x, x->files[LIB], 0x42, 0)};
+	const char *names[2];
+
+	answer_all(x, &namer, &(struct resolver){.resolve = resolve_long});
+	for (int i = 0; i < 2; i++) {
+		names[i] = sp_profile_string(x->profile, func_of(x, frames[i])->name);
+		assert_true(strlen(names[i]) <= SP_NAME_SHORT);
+		assert_non_null(strstr(names[i], "nnn...#"));
+	}
+	assert_string_not_equal(names[0], names[1]);
+	sp_namer_done(&namer);
+}
+
 /* Only new frames are looked at, and only those are asked for that lie in no function that is known. */
 static void test_namer(void **state)
 {
@@ -457,6 +491,7 @@ int main(void)
 	    TEST(test_failure_costs_one_file),
 	    TEST(test_kernel),
 	    TEST(test_hidden_kernel),
+	    TEST(test_long_names),
 	    TEST(test_namer),
 	    TEST(test_namer_later),
 	    TEST(test_namer_made_up),
