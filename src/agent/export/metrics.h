@@ -4,9 +4,9 @@
  *
  * Fed by windows and events as a listener (agent.h), so sums equal those of the store. Others add families by
  * sp_metrics_add(). soprof-metrics(5) describes each family. At most max_series series of libraries and functions
- * (series.h); the rest is in library="other". Label values are untrusted (exposition.h). Windows that could not be
- * counted without memory are a metric, too. Strings of the configuration belong to the caller, and must be valid until
- * the next sp_metrics_configure(). 0 or -ENOMEM. One thread.
+ * (series.h, metrics_room.c); the rest is in library="other". Label values are untrusted (exposition.h). Windows that
+ * could not be counted without memory are a metric, too. Strings of the configuration belong to the caller, and must be
+ * valid until the next sp_metrics_configure(). 0 or -ENOMEM. One thread.
  */
 #ifndef SP_AGENT_EXPORT_METRICS_H
 #define SP_AGENT_EXPORT_METRICS_H

@@ -25,6 +25,7 @@ struct sum {
 	uint32_t library, group; /* numbers within this window */
 	uint32_t name;           /* function: string of the profile */
 	uint32_t seen_in;        /* row + 1 that was added last */
+	uint32_t owner;          /* uid of the first row's process */
 	struct sp_series_time time;
 };
 struct sums {
@@ -37,7 +38,9 @@ struct fold {
 	const struct sp_profile *p;
 	uint32_t row;
 	uint64_t value_ns;
+	uint32_t uid; /* the row's */
 	struct sp_series_span span;
+	struct sp_metrics_refused refused;
 	struct sp_intern *libraries; /* by key, as in the series */
 	uint32_t *file_of;           /* by library: its first file */
 	size_t file_of_capacity;
@@ -150,8 +153,10 @@ static int add_sum(struct fold *f, struct sums *s, const struct sum *what, bool 
 	if (r < 0)
 		return r;
 	sum = &s->all[number];
-	if (number == n)
+	if (number == n) {
 		*sum = *what;
+		sum->owner = f->uid;
+	}
 	if (is_leaf)
 		sum->time.self_ns += f->value_ns;
 	if (sum->seen_in != f->row + 1)
@@ -283,7 +288,7 @@ static int make_info(const struct fold *f, const struct sum *s)
 	int64_t number = sp_series_find(infos, library, n);
 
 	if (number == -ENOENT)
-		number = sp_series_make(infos, library, n, "", 1);
+		number = sp_series_make(infos, library, n, "", s->owner, 1);
 	return number < 0 ? (int)number : 0;
 }
 
@@ -297,6 +302,8 @@ static int fill_info(const struct fold *f, const struct sum *s)
 	struct sp_labels l = {.n = 0};
 	int r;
 
+	if (number >= 0)
+		f->m->infos.series[number].span = f->span; /* idle no longer */
 	if (number < 0 || *f->m->infos.series[number].labels || (!file->package && !file->owner_known))
 		return 0;
 	format_build_id(file, id);
@@ -319,14 +326,16 @@ static int64_t make_series(const struct fold *f, struct sp_series_table *t, cons
 
 	if (r < 0)
 		return r;
+	if (!sp_metrics_may_have_series(f->m, s->owner))
+		return -EDQUOT;
 	if (!function && t->budget->n + 3 > t->budget->max) /* with its info line */
 		return -EDQUOT;
 	if (!function)
 		r = make_info(f, s);
-	return r < 0 ? r : sp_series_make(t, k->bytes, k->n, l.text, 2);
+	return r < 0 ? r : sp_series_make(t, k->bytes, k->n, l.text, s->owner, 2);
 }
 
-static int put_sum(const struct fold *f, struct sp_series_table *t, const struct sum *s, const char *function)
+static int put_sum(struct fold *f, struct sp_series_table *t, const struct sum *s, const char *function)
 {
 	const char *more = function ? function : sp_intern_get(f->groups, s->group, NULL);
 	struct key k;
@@ -343,6 +352,7 @@ static int put_sum(const struct fold *f, struct sp_series_table *t, const struct
 	/* refused, or no memory: its time goes to `other` */
 	sp_series_refuse(t, k.bytes, k.n);
 	sp_series_grow(&t->other, &s->time, &f->span);
+	sp_metrics_note_refused(&f->refused, s->owner);
 	return number == -EDQUOT ? 0 : (int)number;
 }
 
@@ -412,11 +422,14 @@ int sp_metrics_fold(struct sp_metrics *m, const struct sp_profile *p, const stru
 		const struct sp_row *row = sp_profile_row(p, f.row);
 
 		f.value_ns = (uint64_t)SP_MAX(row->values[value], 0);
+		f.uid = sp_profile_process(p, sp_profile_key(p, row->key)->process)->uid;
 		if (f.value_ns)
 			r = add_row(&f, row);
 	}
 	if (r >= 0)
 		r = put_sums(&f);
+	if (r >= 0)
+		r = sp_metrics_make_room(m, &f.refused, &f.span);
 	free_fold(&f);
 	return r;
 }

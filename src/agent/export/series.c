@@ -39,7 +39,8 @@ int64_t sp_series_find(const struct sp_series_table *t, const void *key, size_t 
 	return sp_intern_find(t->keys, key, len);
 }
 
-int64_t sp_series_make(struct sp_series_table *t, const void *key, size_t len, const char *labels, size_t n_lines)
+int64_t sp_series_make(struct sp_series_table *t, const void *key, size_t len, const char *labels, uint32_t owner,
+		       uint32_t n_lines)
 {
 	char *copy;
 	int64_t number;
@@ -54,9 +55,54 @@ int64_t sp_series_make(struct sp_series_table *t, const void *key, size_t len, c
 		free(copy);
 		return number;
 	}
-	t->series[number] = (struct sp_series){.labels = copy};
+	t->series[number] = (struct sp_series){.labels = copy, .owner = owner, .n_lines = n_lines};
 	t->budget->n += n_lines;
 	return number;
+}
+
+static int copy_kept_keys(const struct sp_series_table *t, const bool *is_dropped, struct sp_intern *ret_keys)
+{
+	for (size_t i = 0; i < sp_series_count(t); i++) {
+		size_t len;
+		const void *key = sp_intern_get(t->keys, (uint32_t)i, &len);
+
+		if (!is_dropped[i] && sp_intern_add(ret_keys, key, len) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void move_kept(struct sp_series_table *t, const bool *is_dropped)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sp_series_count(t); i++)
+		if (is_dropped[i]) {
+			t->budget->n -= t->series[i].n_lines;
+			free((char *)(uintptr_t)t->series[i].labels);
+		} else
+			t->series[n++] = t->series[i];
+}
+
+int sp_series_drop(struct sp_series_table *t, bool (*drop)(const void *arg, const struct sp_series *s), const void *arg)
+{
+	size_t n = sp_series_count(t);
+	bool *is_dropped SP_FREE = calloc(n + 1, sizeof(*is_dropped));
+	struct sp_intern *keys = NULL;
+	int r = is_dropped ? sp_intern_new(&keys) : -ENOMEM;
+
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		is_dropped[i] = drop(arg, &t->series[i]);
+	if (r >= 0)
+		r = copy_kept_keys(t, is_dropped, keys);
+	if (r < 0) {
+		sp_intern_free(keys);
+		return r;
+	}
+	move_kept(t, is_dropped);
+	sp_intern_free(t->keys);
+	t->keys = keys;
+	return 0;
 }
 
 void sp_series_refuse(struct sp_series_table *t, const void *key, size_t len)

@@ -2,7 +2,9 @@
 /*
  * series.h: tables of CPU time by labels, with a limit.
  *
- * A series is never removed, keeps its labels, and only grows. A budget of lines limits all tables that share it.
+ * A series keeps its labels and only grows, until it is dropped; a counter that comes back begins at 0, as Prometheus
+ * allows. Each has an owner: the user of whose process it was when it came. A budget of lines limits all tables that
+ * share it.
  * Beyond it a key is refused: its time goes to the table's `other`, and it is counted once, as far as SP_SERIES_REFUSED
  * hashes of refused keys can tell. A key is any bytes, and is not what the labels show. `other` has the sum of the
  * inclusive times of the refused keys, which may count a stack several times. -ENOMEM. One thread.
@@ -28,6 +30,8 @@ struct sp_series {
 	const char *labels; /* between the braces; the table's */
 	struct sp_series_time all, last;
 	struct sp_series_span span; /* of `last` */
+	uint32_t owner;             /* uid */
+	uint32_t n_lines;
 };
 struct sp_series_budget {
 	size_t n, max; /* lines */
@@ -50,7 +54,11 @@ int64_t sp_series_find(const struct sp_series_table *t, const void *key, size_t 
 /*
  * Makes a series of n_lines lines; copies labels. -EDQUOT: the budget is used up; the caller calls sp_series_refuse().
  */
-int64_t sp_series_make(struct sp_series_table *t, const void *key, size_t len, const char *labels, size_t n_lines);
+int64_t sp_series_make(struct sp_series_table *t, const void *key, size_t len, const char *labels, uint32_t owner,
+		       uint32_t n_lines);
+/* Removes those for which drop() is true; the others get new numbers. -ENOMEM: all are there as before. */
+int sp_series_drop(struct sp_series_table *t, bool (*drop)(const void *arg, const struct sp_series *s),
+		   const void *arg);
 void sp_series_refuse(struct sp_series_table *t, const void *key, size_t len);
 int sp_series_label(struct sp_series *s, const char *labels); /* replaces the labels */
 void sp_series_grow(struct sp_series *s, const struct sp_series_time *time, const struct sp_series_span *span);

@@ -90,12 +90,17 @@ static uint32_t stack(struct made *m, size_t n, const uint32_t *frames)
 	return (uint32_t)sp_profile_add_stack(m->p, &s);
 }
 
-static uint32_t key(struct made *m, uint32_t pid, uint32_t exe, const char *cgroup)
+static uint32_t key_of(struct made *m, uint32_t pid, uint32_t uid, uint32_t exe, const char *cgroup)
 {
-	struct sp_process p = {.pid = pid, .exe = exe, .cgroup_path = string(m, cgroup), .start_ns = pid};
+	struct sp_process p = {.pid = pid, .uid = uid, .exe = exe, .cgroup_path = string(m, cgroup), .start_ns = pid};
 	struct sp_key k = {.process = (uint32_t)sp_profile_add_process(m->p, &p)};
 
 	return (uint32_t)sp_profile_add_key(m->p, &k);
+}
+
+static uint32_t key(struct made *m, uint32_t pid, uint32_t exe, const char *cgroup)
+{
+	return key_of(m, pid, 0, exe, cgroup);
 }
 
 static void add(struct made *m, uint32_t who, uint32_t user, uint32_t kernel, uint64_t ms)
@@ -333,6 +338,76 @@ static void test_bounds(void **state)
 	made_free(m);
 }
 
+static void crowd(struct made *m, uint32_t who, uint32_t first, uint32_t n, uint64_t ms)
+{
+	char name[32];
+
+	for (uint32_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "junk%u", first + i);
+		uint32_t f = frame(m, file(m, name, first + i), name);
+
+		add(m, who, stack(m, 1, &f), 0, ms);
+	}
+}
+
+static void renew(struct made *m)
+{
+	sp_profile_free(m->p);
+	assert_int_equal(sp_profile_new(&m->p), 0);
+	assert_int_equal(sp_profile_add_value_type(m->p, "samples", "count"), 0);
+	assert_int_equal(sp_profile_add_value_type(m->p, "cpu", "nanoseconds"), 0);
+}
+
+/* Series that nobody uses for an hour go when others need the room; they keep it until then. */
+static void test_idle_series(void **state)
+{
+	struct made *m = made_new((struct sp_agent_config){.metrics_series = 100});
+
+	(void)state;
+	crowd(m, key(m, 1, 0, "/"), 1000, 50, 10);
+	window(m);
+	renew(m);
+	m->at += 1800;
+	crowd(m, key(m, 1, 0, "/"), 2000, 2, 10);
+	window(m);
+	has_not(m, "library=\"junk2000\"");
+	m->at += 1800;
+	window(m); /* refused once more, and then there is room */
+	window(m);
+	has(m, SELF "{build_id=\"d0070000\",library=\"junk2000\"} 0.01");
+	has_not(m, "library=\"junk1000\"");
+	made_free(m);
+}
+
+/* One user's many libraries take no room from others for long, nor the machine's own from anybody. */
+static void test_shared_series(void **state)
+{
+	struct made *m = made_new((struct sp_agent_config){.metrics_series = 100});
+	uint32_t f;
+
+	(void)state;
+	crowd(m, key_of(m, 1, 0, 0, "/"), 500, 5, 10);
+	crowd(m, key_of(m, 2, 12345, 0, "/"), 1000, 50, 20);
+	window(m);
+	renew(m);
+	f = frame(m, file(m, "libhonest", 7), "f");
+	add(m, key_of(m, 3, 1000, 0, "/"), stack(m, 1, &f), 0, 10);
+	crowd(m, key_of(m, 2, 12345, 0, "/"), 1000, 50, 20);
+	window(m);
+	window(m);
+	has(m, SELF "{build_id=\"07000000\",library=\"libhonest\"} 0.02");
+	made_free(m);
+
+	m = made_new((struct sp_agent_config){.metrics_series = 100});
+	crowd(m, key_of(m, 1, 0, 0, "/"), 500, 50, 10);
+	window(m);
+	crowd(m, key_of(m, 2, 12345, 0, "/"), 1000, 50, 5);
+	window(m);
+	window(m);
+	has_not(m, "library=\"junk1000\"");
+	made_free(m);
+}
+
 /* Names of any bytes: each has a label value, and no two the same. */
 static void test_hostile_names(void **state)
 {
@@ -487,6 +562,8 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(test_functions),
 	    cmocka_unit_test(test_by),
 	    cmocka_unit_test(test_bounds),
+	    cmocka_unit_test(test_idle_series),
+	    cmocka_unit_test(test_shared_series),
 	    cmocka_unit_test(test_hostile_names),
 	    cmocka_unit_test(test_as_totals_say),
 	    cmocka_unit_test(test_events),
