@@ -9,7 +9,7 @@
  * Windows begin at multiples of ten seconds on the wall clock, and are measured by CLOCK_BOOTTIME. Time that was not
  * sampled (suspended, stopped, clock set, CPUs offline) is an event "gap" in the store, never a zero. Windows that the
  * store does not take are queued; beyond a limit the oldest is dropped and counted: an event "drop". Above its limits
- * of CPU or memory the agent halves its sampling rate, and doubles it again later: events "rate". Strings of the
+ * of CPU the agent halves its sampling rate, and doubles it again later: events "rate". Strings of the
  * configuration belong to the caller, and must outlive the agent or its next sp_agent_reload(). Server, service manager
  * and others join the loop by watches. One thread. 0 or a negative errno with sp_error_text(): -EPERM,
  * -EACCES, -EOPNOTSUPP: not allowed by the kernel or the privileges; -EBUSY: another agent has the store.
@@ -100,9 +100,9 @@ struct sp_agent_status {
 	uint64_t started_wall_ns, started_boot_ns;
 	unsigned n_cpus;                             /* sampled now */
 	unsigned halvings;                           /* of the rate */
-	const char *why_halved;                      /* "cpu", "memory"; "" = not halved */
+	const char *why_halved;                      /* "cpu"; "" = not halved */
 	uint64_t cpu_ns, own_ns, workers_ns, bpf_ns; /* CPU time since the start: the sum and its parts */
-	uint64_t parsers_ns;                         /* part of workers_ns */
+	uint64_t parsers_ns, service_ns;             /* part of workers_ns; answers, page, alerts */
 	int64_t parse_left_ns;                       /* the parse budget (parse_budget.h); < 0: debt */
 	uint64_t cpu_ppm;                            /* of a CPU, over the last minutes; 0 = not known yet */
 	uint64_t memory_bytes, peak_bytes;           /* now and most, measured each minute: all processes, and BPF */
@@ -113,8 +113,11 @@ struct sp_agent_status {
 	size_t n_sources;
 	struct sp_agent_source_status sources[SP_AGENT_MAX_SOURCES];
 };
+/* So much CPU time was used for answers by processes that are no workers: it is the agent's, and not sampling's. */
+void sp_agent_add_service(struct sp_agent *a, uint64_t cpu_ns);
 void sp_agent_status(struct sp_agent *a, struct sp_agent_status *ret_status);
-/* The same without measuring, which takes ms: CPU time and memory are those of the last minute. */
+/* Measures at most once a second. The same without measuring, which takes ms: CPU time and memory are those of the last
+ * minute. */
 void sp_agent_status_last(struct sp_agent *a, struct sp_agent_status *ret_status);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * limits.h: the agent's limits on itself: decides when the sampling rate is halved or doubled.
+ * limits.h: the agent's limits on itself: decides when the sampling rate is lowered or raised.
  *
- * sp_limits_update() gets CPU time and memory once a minute. CPU is the mean of the last SP_LIMITS_MINUTES, and is not
- * judged before so many have passed since the start or since the last change of the rate. Halved, at most
- * SP_LIMITS_HALVINGS times: CPU is above its limit, and what is not parsing is above three quarters of the limit.
- * (Parsing does not depend on the rate; parse_budget.h limits it.) Doubled: what is not parsing is below a third of the
- * limit; so even if all of it followed the rate, it would stay below two thirds. Memory above its limit: first a fresh
- * profile; if that does not help, half the rate. No state but the struct's, no clock; cannot fail. One thread.
+ * sp_limits_update() gets CPU time and memory once a minute. The rate is a means against the cost of sampling only:
+ * parsing has its own budget (parse_budget.h), and answers are for others. Halved, at most SP_LIMITS_HALVINGS times:
+ * the mean of the last SP_LIMITS_MINUTES is above the CPU limit, and sampling's part above three quarters of it. (Not
+ * judged before so many have passed since the start or since the last change.) Raised, by the last minute alone:
+ * sampling would stay below two thirds of the limit. Memory above its limit: a fresh profile, since a lower rate frees
+ * nothing. No state but the struct's, no clock; cannot fail. One thread.
  */
 #ifndef SP_AGENT_DAEMON_LIMITS_H
 #define SP_AGENT_DAEMON_LIMITS_H
@@ -20,17 +20,16 @@ enum { SP_LIMITS_MINUTES = 5, SP_LIMITS_HALVINGS = 5 };
 struct sp_limits {
 	uint64_t max_cpu_ppm, max_memory_bytes; /* 0 = none */
 	unsigned halvings;
-	const char *why;            /* "cpu", "memory"; "" = not halved */
-	uint64_t cpu_ppm, rest_ppm; /* at the last reading: all, and all but parsers; 0 = not known */
+	const char *why;                /* "cpu"; "" = not halved */
+	uint64_t cpu_ppm, sampling_ppm; /* at the last reading: all, and sampling's part; 0 = not known */
 	/* since the last change of the rate, oldest first */
 	struct {
-		uint64_t at_ns, cpu_ns, rest_ns;
+		uint64_t at_ns, cpu_ns, sampling_ns;
 	} readings[SP_LIMITS_MINUTES + 1];
 	unsigned n_readings;
-	bool memory_was_over;
 };
 
-enum sp_limits_advice { SP_LIMITS_GO_ON, SP_LIMITS_RENEW, SP_LIMITS_HALVE, SP_LIMITS_DOUBLE };
+enum sp_limits_advice { SP_LIMITS_GO_ON, SP_LIMITS_RENEW, SP_LIMITS_HALVE, SP_LIMITS_RAISE };
 
 /*
  * How much of the memory limit a profile may take, and the store's dictionary. Where there are many stacks the
@@ -41,8 +40,8 @@ uint64_t sp_limits_profile_bytes(uint64_t max_memory_bytes);
 uint64_t sp_limits_dictionary_bytes(uint64_t max_memory_bytes);
 
 void sp_limits_init(struct sp_limits *l, uint64_t max_cpu_ppm, uint64_t max_memory_bytes);
-/* parsers_ns: part of cpu_ns. With HALVE and DOUBLE, l->halvings has been changed already. */
-enum sp_limits_advice sp_limits_update(struct sp_limits *l, uint64_t now_ns, uint64_t cpu_ns, uint64_t parsers_ns,
+/* other_ns: part of cpu_ns that is not sampling. With HALVE and RAISE, l->halvings has been changed already. */
+enum sp_limits_advice sp_limits_update(struct sp_limits *l, uint64_t now_ns, uint64_t cpu_ns, uint64_t other_ns,
 				       uint64_t memory_bytes);
 
 #endif

@@ -42,7 +42,9 @@ struct sp_agent {
 	struct sp_parse_budget parse_budget;
 	struct sp_workers_stats workers_seen;
 	bool is_parsing_put_off; /* parsing is put off, and the log says so */
-	uint64_t measured_ns;    /* CLOCK_MONOTONIC: last measurement */
+	uint64_t checked_ns;     /* CLOCK_MONOTONIC: the limits, */
+	uint64_t measured_ns;    /* CPU time and memory */
+	uint64_t answers_ns;     /* CPU time of processes that answered */
 	struct sp_time_span cpu_away[SP_MAX_CPUS];
 	struct sp_time_span starved; /* too few samples come */
 	struct sp_agent_status status;

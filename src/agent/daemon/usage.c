@@ -58,19 +58,20 @@ static void measure_usage(struct sp_agent *a)
 	t->own_ns = own.user_ns + own.system_ns;
 	t->workers_ns = workers.cpu_ns;
 	t->parsers_ns = workers.parsers_ns;
-	t->cpu_ns = t->own_ns + t->workers_ns + t->bpf_ns;
+	t->cpu_ns = t->own_ns + t->workers_ns + t->bpf_ns + a->answers_ns;
 	t->peak_bytes = SP_MAX(t->peak_bytes, t->memory_bytes);
+	a->measured_ns = sp_time_ns(CLOCK_MONOTONIC);
 }
 
 /* The BPF part is of the last measurement: it is small, and reading it is expensive. */
 static uint64_t sum_cpu_ns(const struct sp_agent *a)
 {
-	return sp_usage_cpu_ns(0) + sp_workers_cpu_ns(a->env.workers) + a->status.bpf_ns;
+	return sp_usage_cpu_ns(0) + sp_workers_cpu_ns(a->env.workers) + a->status.bpf_ns + a->answers_ns;
 }
 
 void sp_own_usage_start(struct sp_agent *a, const struct sp_clock *now)
 {
-	a->measured_ns = now->mono_ns;
+	a->checked_ns = now->mono_ns;
 	sp_parse_budget_init(&a->parse_budget, a->config.max_cpu_ppm, now->mono_ns, sum_cpu_ns(a));
 }
 
@@ -137,20 +138,20 @@ static void request_renewals(struct sp_agent *a)
 
 void sp_own_usage_check(struct sp_agent *a, const struct sp_clock *now)
 {
-	if (now->mono_ns - a->measured_ns < INTERVAL_NS)
+	if (now->mono_ns - a->checked_ns < INTERVAL_NS)
 		return;
-	a->measured_ns = now->mono_ns;
+	a->checked_ns = now->mono_ns;
 	measure_usage(a);
 	report_put_off(a);
-	switch (sp_limits_update(&a->limits, now->mono_ns, a->status.cpu_ns, a->status.parsers_ns,
-				 a->status.memory_bytes)) {
+	switch (sp_limits_update(&a->limits, now->mono_ns, a->status.cpu_ns,
+				 a->status.parsers_ns + a->status.service_ns, a->status.memory_bytes)) {
 	case SP_LIMITS_RENEW:
 		request_renewals(a);
 		break;
 	case SP_LIMITS_HALVE:
-		set_rates(a, now, a->limits.why[0] == 'c' ? "over --max-cpu" : "over --max-memory");
+		set_rates(a, now, "over --max-cpu");
 		break;
-	case SP_LIMITS_DOUBLE:
+	case SP_LIMITS_RAISE:
 		set_rates(a, now, "well below the limits again");
 		break;
 	case SP_LIMITS_GO_ON:
@@ -159,6 +160,12 @@ void sp_own_usage_check(struct sp_agent *a, const struct sp_clock *now)
 	a->status.halvings = a->limits.halvings;
 	a->status.why_halved = a->limits.why;
 	a->status.cpu_ppm = a->limits.cpu_ppm;
+}
+
+void sp_agent_add_service(struct sp_agent *a, uint64_t cpu_ns)
+{
+	a->answers_ns += cpu_ns;
+	a->status.service_ns += cpu_ns;
 }
 
 void sp_agent_status_last(struct sp_agent *a, struct sp_agent_status *ret_status)
@@ -181,6 +188,8 @@ void sp_agent_status_last(struct sp_agent *a, struct sp_agent_status *ret_status
 
 void sp_agent_status(struct sp_agent *a, struct sp_agent_status *ret_status)
 {
-	measure_usage(a);
+	/* whoever asks again and again must not make us measure as often */
+	if (sp_time_ns(CLOCK_MONOTONIC) - a->measured_ns >= SP_NS_PER_S)
+		measure_usage(a);
 	sp_agent_status_last(a, ret_status);
 }

@@ -17,7 +17,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128, MAX_ACCEPTS = 64, MAX_EVENTS = 64, ROOT_CLIENTS = 4, KIND_BITS = 2, OWN_PER_QUERY = 8 };
+enum { BACKLOG = 128, MAX_ACCEPTS = 64, MAX_EVENTS = 64, KIND_BITS = 2, OWN_PER_QUERY = 8 };
+enum { REFUSALS = 32, REFUSALS_MS = 100 }; /* 320 a second: 1 % of a CPU at most */
 
 static uint64_t now(void)
 {
@@ -212,6 +213,29 @@ void sp_server_queries_start(struct sp_server *s)
 }
 
 /* --- requests --- */
+static void count_refusal(struct sp_server *s)
+{
+	uint64_t t = now();
+
+	s->stats.n_refused++;
+	if (t - s->refusals_ns >= REFUSALS_MS * UINT64_C(1000000)) {
+		s->refusals_ns = t;
+		s->n_refusals = 0;
+	}
+	if (++s->n_refusals < REFUSALS || s->accept_again_ns)
+		return;
+	s->accept_again_ns = s->refusals_ns + REFUSALS_MS * UINT64_C(1000000);
+	watch_descriptor(s, EPOLL_CTL_MOD, s->listen, 0, SP_SERVER_LISTEN, 0);
+}
+
+static void refuse_share(struct sp_server *s, struct sp_client *c)
+{
+	count_refusal(s);
+	refuse_request(s, c,
+		       sp_fail_said(-EBUSY, "user %u has used up the CPU time that the agent gives for answers",
+				    (unsigned)c->uid));
+}
+
 static void handle_request(struct sp_server *s, struct sp_client *c)
 {
 	struct sp_request q;
@@ -220,8 +244,17 @@ static void handle_request(struct sp_server *s, struct sp_client *c)
 
 	if (r < 0)
 		return refuse_request(s, c, r);
-	if (q.what == SP_ASK_STATUS)
-		return answer_status(s, c);
+	if (!c->sees_all && sp_share_is_used_up(&s->shares, c->uid, now()))
+		return refuse_share(s, c);
+	if (q.what == SP_ASK_STATUS) {
+		uid_t uid = c->uid;
+		bool is_counted = !c->sees_all;
+		uint64_t began_ns = sp_time_ns(CLOCK_THREAD_CPUTIME_ID);
+		answer_status(s, c);
+		if (is_counted)
+			sp_share_take(&s->shares, uid, now(), sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+		return;
+	}
 	if (q.what == SP_ASK_PASSWORD)
 		return refuse_request(s, c, sp_fail_said(-EACCES, "passwords are checked for the agent's page only"));
 	if ((q.what == SP_ASK_TOTALS || q.what == SP_ASK_UPGRADES || q.what == SP_ASK_API) && !c->sees_all)
@@ -300,49 +333,6 @@ static void read_request(struct sp_server *s, struct sp_client *c)
 }
 
 /* --- accepting --- */
-static bool is_member(const struct sp_server *s, int fd)
-{
-	gid_t groups[1024];
-	socklen_t len = sizeof(groups);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
-		return false;
-	for (size_t i = 0; i < len / sizeof(groups[0]); i++)
-		if (groups[i] == s->group)
-			return true;
-	return false;
-}
-
-static int read_credentials(const struct sp_server *s, struct sp_client *c)
-{
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
-
-	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-		return -errno;
-	c->uid = peer.uid;
-	c->sees_all =
-	    peer.uid == 0 || peer.uid == geteuid() || (s->has_group && (peer.gid == s->group || is_member(s, c->fd)));
-	return 0;
-}
-
-/* An ordinary user may not take all connections from the others. */
-static bool has_room_for(const struct sp_server *s, const struct sp_client *c)
-{
-	uint64_t n_same_user = 0, n_ordinary = 0;
-
-	if (s->stats.n_clients >= s->max_clients + (c->sees_all ? ROOT_CLIENTS : 0))
-		return false;
-	for (size_t i = 0; i < s->n_slots; i++) {
-		const struct sp_client *other = &s->clients[i];
-		if (other->state == SP_CLIENT_FREE || other->sees_all)
-			continue;
-		n_ordinary++;
-		n_same_user += other->uid == c->uid;
-	}
-	return c->sees_all || (n_ordinary < s->max_clients && n_same_user < SP_MAX(s->max_clients / 4, 1));
-}
-
 static int add_client(struct sp_server *s, const struct sp_client *from)
 {
 	size_t i = 0;
@@ -369,9 +359,9 @@ static void accept_client(struct sp_server *s, int fd)
 	static const char busy[] = "error errno=16 text=the%20agent%20has%20too%20many%20clients\n";
 	struct sp_client c = {.fd = fd, .pidfd = -1};
 
-	if (read_credentials(s, &c) == 0 && has_room_for(s, &c) && add_client(s, &c) == 0)
+	if (sp_server_identify(s, &c) == 0 && sp_server_has_room(s, &c) && add_client(s, &c) == 0)
 		return;
-	s->stats.n_refused++;
+	count_refusal(s);
 	if (send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
 		/* the client sees a closed connection */
 	}
@@ -388,7 +378,7 @@ static void pause_accepting(struct sp_server *s, int r)
 
 static void accept_clients(struct sp_server *s)
 {
-	for (int i = 0; i < MAX_ACCEPTS; i++) {
+	for (int i = 0; i < MAX_ACCEPTS && !s->accept_again_ns; i++) {
 		int fd = accept4(s->listen, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0)
 			accept_client(s, fd);
@@ -485,8 +475,9 @@ void sp_server_configure(struct sp_server *s, const struct sp_agent_config *c)
 		sp_log(SP_LOG_NOTICE, "there is no group %s: only root sees all users' processes", c->group);
 	s->has_group = group != NULL;
 	s->group = group ? group->gr_gid : 0;
-	s->max_clients = SP_MIN(c->max_clients, SP_SERVER_SLOTS - ROOT_CLIENTS);
+	s->max_clients = SP_MIN(c->max_clients, SP_SERVER_SLOTS - SP_SERVER_ROOT_CLIENTS);
 	s->max_queries = c->max_queries;
+	s->shares.max_cpu_ppm = c->max_cpu_ppm;
 	s->query_timeout_ns = c->query_timeout_ns;
 	s->query_memory_bytes = c->query_memory_bytes;
 	free(s->store);

@@ -20,6 +20,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -168,25 +169,45 @@ int sp_server_child_start(struct sp_server *s, struct sp_client *c)
 	return sp_fail(r, "open a pidfd");
 }
 
+/* False: it runs still. Its CPU time is the agent's, and an ordinary user's share. */
+static bool reap(struct sp_server *s, const struct sp_unreaped *u, int *ret_status)
+{
+	struct rusage usage = {0};
+	pid_t pid = wait4(u->pid, ret_status, WNOHANG, &usage);
+	uint64_t cpu_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * SP_NS_PER_S +
+			  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+
+	if (pid == 0)
+		return false;
+	if (pid == u->pid && s->owner.used)
+		s->owner.used(s->owner.arg, cpu_ns);
+	if (pid == u->pid && u->is_counted)
+		sp_share_take(&s->shares, u->uid, sp_time_ns(CLOCK_MONOTONIC), cpu_ns);
+	return true;
+}
+
 bool sp_server_child_end(struct sp_server *s, struct sp_client *c)
 {
-	int status = 0;
-	pid_t ended_pid;
+	struct sp_unreaped u = {c->pid, c->uid, !c->sees_all};
+	int status = -1;
+	bool is_reaped;
 
 	syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
-	ended_pid = waitpid(c->pid, &status, WNOHANG);
-	if (ended_pid == 0 && s->n_unreaped < SP_SERVER_UNREAPED)
-		s->unreaped[s->n_unreaped++] = c->pid;
+	is_reaped = reap(s, &u, &status);
+	if (!is_reaped && s->n_unreaped < SP_SERVER_UNREAPED)
+		s->unreaped[s->n_unreaped++] = u;
 	close(c->pidfd);
-	return ended_pid == c->pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return is_reaped && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 void sp_server_reap(struct sp_server *s)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->n_unreaped; i++)
-		if (waitpid(s->unreaped[i], NULL, WNOHANG) == 0)
+	for (size_t i = 0; i < s->n_unreaped; i++) {
+		int status;
+		if (!reap(s, &s->unreaped[i], &status))
 			s->unreaped[n++] = s->unreaped[i];
+	}
 	s->n_unreaped = n;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * server_priv.h: the server's structs: server.c has clients and requests, server_child.c the processes that answer.
+ * server_priv.h: the server's structs: server.c has requests, server_client.c who clients are, server_child.c the
+ * processes that answer.
  *
  * States of a client: READING its request, WAITING for a free query slot, ANSWERED by a process that writes to it, or
  * WRITING an answer that was made here. Each state has a deadline. The server owns everything. One thread.
@@ -10,10 +11,12 @@
 
 #include "agent/request.h"
 #include "agent/socket/server.h"
+#include "agent/socket/share.h"
 #include <sys/types.h>
 
 enum {
 	SP_SERVER_SLOTS = 1024,
+	SP_SERVER_ROOT_CLIENTS = 4, /* beyond max_clients, for those who see all */
 	SP_SERVER_READ_MS = 10000,
 	SP_SERVER_WRITE_MS = 30000,
 	SP_SERVER_UNREAPED = 256,
@@ -63,9 +66,22 @@ struct sp_server {
 	bool has_new;          /* such a request came since the last dispatch */
 	struct sp_server_stats stats;
 	/* Killed processes that had not ended yet; waited for later, without blocking. */
-	pid_t unreaped[SP_SERVER_UNREAPED];
+	struct sp_unreaped {
+		pid_t pid;
+		uid_t uid;
+		bool is_counted; /* its time is the user's */
+	} unreaped[SP_SERVER_UNREAPED];
 	size_t n_unreaped;
+	struct sp_shares shares;
+	/* Refusals cost something, too: beyond so many in a period nobody is accepted until its end. */
+	uint64_t refusals_ns; /* its beginning */
+	unsigned n_refusals;
 };
+
+/* server_client.c: sets the client's user and what he sees, by its socket. */
+int sp_server_identify(const struct sp_server *s, struct sp_client *c);
+/* An ordinary user may not take all connections from the others. */
+bool sp_server_has_room(const struct sp_server *s, const struct sp_client *c);
 
 /* The kind of descriptor that an event is of. */
 enum sp_server_event { SP_SERVER_LISTEN, SP_SERVER_CLIENT, SP_SERVER_CHILD };

@@ -273,6 +273,11 @@ static int current(void *arg, const char *source, const struct sp_agent_asked *a
 	return sp_agent_current(((struct run *)arg)->agent, source, asked);
 }
 
+static void used(void *arg, uint64_t cpu_ns)
+{
+	sp_agent_add_service(((struct run *)arg)->agent, cpu_ns);
+}
+
 /* --- beginning and end --- */
 static int watch_all(struct run *r)
 {
@@ -365,7 +370,7 @@ static int alerting_open(struct run *r)
 static int open_all(struct run *r)
 {
 	const struct sp_agent_config *c = &r->args->config;
-	struct sp_server_owner owner = {.arg = r, .status = status, .current = current};
+	struct sp_server_owner owner = {.arg = r, .status = status, .current = current, .used = used};
 	int e = sp_privileges_check();
 
 	if (e >= 0)

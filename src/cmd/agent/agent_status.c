@@ -123,6 +123,7 @@ int sp_agent_status_put(struct sp_agent *a, const struct sp_agent_config *c, FIL
 	number(out, "own_ns", s.own_ns);
 	number(out, "workers_ns", s.workers_ns);
 	number(out, "parsers_ns", s.parsers_ns);
+	number(out, "service_ns", s.service_ns);
 	number(out, "parse_left_ns", (uint64_t)SP_MAX(s.parse_left_ns, 0));
 	number(out, "bpf_ns", s.bpf_ns);
 	number(out, "memory", s.memory_bytes);

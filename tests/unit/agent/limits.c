@@ -55,7 +55,7 @@ static void test_busy_beginning(void **state)
 		assert_int_equal(minute(&m, 5000, 40 * MIB), SP_LIMITS_GO_ON);
 }
 
-/* Parsers do not depend on the rate, so it is not halved for them. */
+/* Parsers and answers do not depend on the rate, so it is not halved for them. */
 static void test_parsers(void **state)
 {
 	struct machine m = machine_new();
@@ -66,7 +66,7 @@ static void test_parsers(void **state)
 		assert_int_equal(minute(&m, 17000, 40 * MIB), SP_LIMITS_GO_ON);
 	}
 	assert_in_range(m.l.cpu_ppm, 16990, 17010);
-	assert_in_range(m.l.rest_ppm, 6990, 7010);
+	assert_in_range(m.l.sampling_ppm, 6990, 7010);
 	for (int i = 0; !m.l.halvings; i++) { /* without the parsers it is above the limit, too */
 		assert_true(i <= SP_LIMITS_MINUTES);
 		m.parsers_ns += MINUTE / 100;
@@ -90,11 +90,9 @@ static void test_over_and_back(void **state)
 	assert_int_equal(n, SP_LIMITS_MINUTES);
 	for (n = 0; n < 50; n++) /* 0.9 %: neither too much nor little */
 		assert_int_equal(minute(&m, 35000, 40 * MIB), SP_LIMITS_GO_ON);
-	for (n = 0; m.l.halvings; n++) {
-		assert_true(n < 40);
-		minute(&m, 4000, 40 * MIB);
-	}
-	assert_true(n >= SP_LIMITS_MINUTES);
+	/* a minute after the cause has gone the full rate is back */
+	assert_int_equal(minute(&m, 4000, 40 * MIB), SP_LIMITS_RAISE);
+	assert_int_equal(m.l.halvings, 0);
 	assert_string_equal(m.l.why, "");
 	for (n = 0; n < 50; n++) /* and it stays */
 		assert_int_equal(minute(&m, 4000, 40 * MIB), SP_LIMITS_GO_ON);
@@ -123,22 +121,16 @@ static void test_bounds(void **state)
 	assert_int_equal(m.l.halvings, SP_LIMITS_HALVINGS);
 }
 
+/* A lower rate frees no memory; a fresh profile does. */
 static void test_memory(void **state)
 {
 	struct machine m = machine_new();
 
 	(void)state;
-	assert_int_equal(minute(&m, 2000, 61 * MIB), SP_LIMITS_RENEW);
-	assert_int_equal(minute(&m, 2000, 30 * MIB), SP_LIMITS_GO_ON); /* memory is below the limit again */
-	assert_int_equal(minute(&m, 2000, 61 * MIB), SP_LIMITS_RENEW);
-	assert_int_equal(minute(&m, 2000, 61 * MIB), SP_LIMITS_HALVE);
-	assert_string_equal(m.l.why, "memory");
-	for (int i = 0; i < 30; i++) /* not raised just below the limit */
-		assert_int_equal(minute(&m, 2000, 59 * MIB), SP_LIMITS_GO_ON);
-	for (int i = 0; m.l.halvings; i++) {
-		assert_true(i < 10);
-		minute(&m, 2000, 40 * MIB);
-	}
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(minute(&m, 2000, 61 * MIB), SP_LIMITS_RENEW);
+	assert_int_equal(m.l.halvings, 0);
+	assert_int_equal(minute(&m, 2000, 59 * MIB), SP_LIMITS_GO_ON);
 }
 
 static void test_no_limits(void **state)

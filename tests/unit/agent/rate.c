@@ -22,10 +22,10 @@ static void minutes_were(struct sp_agent *a, uint64_t cpu_ns)
 
 	for (l->n_readings = 0; l->n_readings <= SP_LIMITS_MINUTES; l->n_readings++) {
 		l->readings[l->n_readings].at_ns = now - (SP_LIMITS_MINUTES - l->n_readings) * MINUTE * SP_NS_PER_S;
-		l->readings[l->n_readings].cpu_ns = l->readings[l->n_readings].rest_ns =
+		l->readings[l->n_readings].cpu_ns = l->readings[l->n_readings].sampling_ns =
 		    a->status.cpu_ns > cpu_ns ? a->status.cpu_ns - cpu_ns : 0;
 	}
-	a->measured_ns = now - MINUTE * SP_NS_PER_S;
+	a->checked_ns = now - MINUTE * SP_NS_PER_S;
 }
 
 /* A reload changes the rate within a window; the limits change it at a window's end. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* server.c: who may connect, how many, and what they may send. The server's counters are read by a client, too. */
+#include "agent/socket/server_priv.h"
 #include "serving.h"
 
 enum { OTHER_UID = 54321, MEMBERS_GID = 54322, MAX_FDS = 2000 };
@@ -194,6 +195,60 @@ static void test_users(void **state)
 	finish();
 }
 
+/* --- users' shares --- */
+static bool other_user_is_in_debt(void)
+{
+	sp_share_take(&served->shares, OTHER_UID, sp_time_ns(CLOCK_MONOTONIC), 11 * SP_NS_PER_S);
+	return false;
+}
+
+/* Who has used up his time is refused, however often he asks; others are answered as fast as before. */
+static void test_used_up(void **state)
+{
+	struct sp_agent_config c = config();
+	uint64_t began_ns;
+	struct sp_ask a;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("skip: needs root\n");
+		skip();
+	}
+	assert_int_equal(chmod(directory, 0755), 0);
+	c.max_cpu_ppm = 1;
+	owner_turn = other_user_is_in_debt;
+	begin(&c);
+	owner_turn = NULL;
+	assert_int_equal(as_other(MEMBERS_GID, MEMBERS_GID, 0), EBUSY);
+	began_ns = sp_time_ns(CLOCK_MONOTONIC);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(as_other(MEMBERS_GID, MEMBERS_GID, 0), EBUSY);
+	assert_true(sp_time_ns(CLOCK_MONOTONIC) - began_ns >= SP_NS_PER_S / 5); /* 32 in 100 ms */
+	assert_int_equal(ask_status(&a), 0);
+	finish();
+}
+
+static void test_shares(void **state)
+{
+	struct sp_shares s = {.max_cpu_ppm = 10000};
+	uint64_t t = 1000 * SP_NS_PER_S;
+
+	(void)state;
+	assert_false(sp_share_is_used_up(&s, 1, t));
+	sp_share_take(&s, 1, t, 9 * SP_NS_PER_S);
+	assert_false(sp_share_is_used_up(&s, 1, t));
+	sp_share_take(&s, 1, t, 2 * SP_NS_PER_S);
+	assert_true(sp_share_is_used_up(&s, 1, t));
+	assert_false(sp_share_is_used_up(&s, 2, t));
+	assert_true(sp_share_is_used_up(&s, 1, t + 99 * SP_NS_PER_S));
+	assert_false(sp_share_is_used_up(&s, 1, t + 101 * SP_NS_PER_S)); /* a hundredth of the time */
+	for (uid_t uid = 100; uid < 100 + 2 * SP_SHARE_USERS; uid++)
+		sp_share_take(&s, uid, t, 1);
+	assert_true(sp_share_is_used_up(&s, 1, t)); /* many others do not make it forget a debt */
+	s.max_cpu_ppm = 0;
+	assert_false(sp_share_is_used_up(&s, 1, t));
+}
+
 /* --- clients against false servers --- */
 /* Answers that no agent gives are errors, and none makes the client wait for ever. */
 static void test_false_agent(void **state)
@@ -242,9 +297,9 @@ static void test_false_agent(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-	    cmocka_unit_test(test_status),      cmocka_unit_test(test_place), cmocka_unit_test(test_directory),
-	    cmocka_unit_test(test_malformed),   cmocka_unit_test(test_crowd), cmocka_unit_test(test_users),
-	    cmocka_unit_test(test_false_agent),
+	    cmocka_unit_test(test_status),      cmocka_unit_test(test_place),   cmocka_unit_test(test_directory),
+	    cmocka_unit_test(test_malformed),   cmocka_unit_test(test_crowd),   cmocka_unit_test(test_users),
+	    cmocka_unit_test(test_false_agent), cmocka_unit_test(test_used_up), cmocka_unit_test(test_shares),
 	};
 
 	return cmocka_run_group_tests(all, NULL, NULL);

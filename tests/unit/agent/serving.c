@@ -34,6 +34,11 @@ static void serve(const struct sp_agent_config *c, int ready)
 	struct sp_server *s = NULL;
 	struct sigaction action = {.sa_handler = end};
 
+	/* It comes while we wait only: one between the look at `ended` and the wait would be slept through. */
+	sigset_t term, waiting;
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, &waiting);
 	sigaction(SIGTERM, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	int r = sp_server_new(c, &owner, &s);
@@ -43,7 +48,9 @@ static void serve(const struct sp_agent_config *c, int ready)
 		_exit(9);
 	while (!ended) {
 		struct pollfd p = {.fd = sp_server_fd(s), .events = POLLIN};
-		poll(&p, 1, owner_turn && owner_turn() ? 1 : sp_server_timeout_ms(s));
+		int ms = owner_turn && owner_turn() ? 1 : sp_server_timeout_ms(s);
+		struct timespec timeout = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+		ppoll(&p, 1, ms < 0 ? NULL : &timeout, &waiting);
 		sp_server_dispatch(s);
 	}
 	sp_server_free(s);

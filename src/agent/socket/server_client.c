@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* server_client.c: who a client is, and whether there is room for it. */
+#include "agent/socket/server_priv.h"
+#include "base/mem.h"
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static bool is_member(const struct sp_server *s, int fd)
+{
+	gid_t groups[1024];
+	socklen_t len = sizeof(groups);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
+		return false;
+	for (size_t i = 0; i < len / sizeof(groups[0]); i++)
+		if (groups[i] == s->group)
+			return true;
+	return false;
+}
+
+int sp_server_identify(const struct sp_server *s, struct sp_client *c)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return -errno;
+	c->uid = peer.uid;
+	c->sees_all =
+	    peer.uid == 0 || peer.uid == geteuid() || (s->has_group && (peer.gid == s->group || is_member(s, c->fd)));
+	return 0;
+}
+
+bool sp_server_has_room(const struct sp_server *s, const struct sp_client *c)
+{
+	uint64_t n_same_user = 0, n_ordinary = 0;
+
+	if (s->stats.n_clients >= s->max_clients + (c->sees_all ? SP_SERVER_ROOT_CLIENTS : 0))
+		return false;
+	for (size_t i = 0; i < s->n_slots; i++) {
+		const struct sp_client *other = &s->clients[i];
+		if (other->state == SP_CLIENT_FREE || other->sees_all)
+			continue;
+		n_ordinary++;
+		n_same_user += other->uid == c->uid;
+	}
+	return c->sees_all || (n_ordinary < s->max_clients && n_same_user < SP_MAX(s->max_clients / 4, 1));
+}
