@@ -96,79 +96,83 @@ int sp_line_number(const struct sp_line *l, const char *name, uint64_t *ret_numb
 	return parse_number(l, name, UINT64_MAX, ret_number);
 }
 
-/* -EBADMSG if there is a word of another name; NULL ends the names. */
-static int line_has_only(const struct sp_line *l, const char *const *names)
+/* --- requests --- */
+static const char *const kinds[SP_N_ASKS] = {
+    [SP_ASK_STATUS] = "status",     [SP_ASK_QUERY] = "query",       [SP_ASK_EVENTS] = "events",
+    [SP_ASK_TOTALS] = "totals",     [SP_ASK_UPGRADES] = "upgrades", [SP_ASK_API] = "api",
+    [SP_ASK_PASSWORD] = "password",
+};
+
+/* A word of a request: in requests of which kinds, and where it is kept. What is `absent` is not written. */
+struct field {
+	const char *name;
+	unsigned kinds;
+	size_t offset, size; /* size 0: a text; else a number of so many bytes */
+	uint64_t max, absent;
+};
+enum {
+	QUERY = 1 << SP_ASK_QUERY,
+	TOTALS = 1 << SP_ASK_TOTALS,
+	UPGRADES = 1 << SP_ASK_UPGRADES,
+	RANGED = QUERY | TOTALS | UPGRADES | 1 << SP_ASK_EVENTS,
+	API = 1 << SP_ASK_API,
+	PASSWORD = 1 << SP_ASK_PASSWORD,
+};
+#define ALWAYS UINT64_MAX
+/* clang-format off */
+#define AT(member) offsetof(struct sp_request, member)
+#define NUMBER(member) AT(member), sizeof(((struct sp_request *)0)->member)
+static const struct field fields[] = {
+	{"from", RANGED, NUMBER(query.from_ns), INT64_MAX, 0},
+	{"to", RANGED, NUMBER(query.to_ns), INT64_MAX, INT64_MAX},
+	{"source", QUERY | TOTALS | UPGRADES, AT(query.source), 0, 0, 0},
+	{"library", QUERY, AT(query.library), 0, 0, 0},
+	{"function", QUERY, AT(query.function), 0, 0, 0},
+	{"process", QUERY, AT(query.process), 0, 0, 0},
+	{"cgroup", QUERY, AT(query.cgroup), 0, 0, 0},
+	{"uid", QUERY, NUMBER(query.uid), UINT32_MAX, ALWAYS},
+	{"resolution", QUERY, NUMBER(query.resolution), SP_N_RESOLUTIONS - 1, (uint32_t)-1},
+	{"slices", QUERY, NUMBER(query.n_slices), 1000, 0},
+	{"exact", QUERY, NUMBER(query.exact), 1, 0},
+	{"who", QUERY, NUMBER(query.who), SP_WHO_NOTHING, SP_WHO_WHOLE},
+	{"rough", QUERY, NUMBER(query.rough), 1, 0},
+	{"ends", QUERY, NUMBER(query.ends_stay), 1, 0},
+	{"by", TOTALS, NUMBER(by_function), 1, 0},
+	{"span", UPGRADES, NUMBER(span_ns), INT64_MAX, 0},
+	{"path", API, AT(path), 0, 0, 0},
+	{"params", API, AT(params), 0, 0, 0},
+	{"coding", API, AT(coding), 0, 0, 0},
+	{"current", API, NUMBER(wants_current), 1, 0},
+	{"hash", PASSWORD, AT(hash), 0, 0, 0},
+	{"password", PASSWORD, AT(password), 0, 0, 0},
+};
+/* clang-format on */
+
+static bool is_of(const struct field *f, enum sp_request_kind what)
+{
+	return f->kinds >> what & 1;
+}
+
+/* Of another kind of request a word is unknown. */
+static int line_has_only(const struct sp_line *l, enum sp_request_kind what)
 {
 	for (size_t i = 0; i < l->n; i++) {
-		const char *const *name = names;
-		while (*name && strcmp(*name, l->words[i].name) != 0)
-			name++;
-		if (!*name)
+		size_t k = 0;
+		while (k < SP_COUNT(fields) && (!is_of(&fields[k], what) || strcmp(fields[k].name, l->words[i].name)))
+			k++;
+		if (k == SP_COUNT(fields))
 			return sp_fail_said(-EBADMSG, "unknown word %s", l->words[i].name);
 	}
 	return 0;
 }
 
-/* --- requests --- */
-static const struct {
-	const char *name;
-	const char *words[16];
-} kinds[SP_N_ASKS] = {
-    [SP_ASK_STATUS] = {"status", {NULL}},
-    [SP_ASK_QUERY] = {"query",
-		      {"from", "to", "source", "library", "function", "process", "cgroup", "uid", "resolution",
-		       "slices", "exact", "who", "rough", "ends", NULL}},
-    [SP_ASK_EVENTS] = {"events", {"from", "to", NULL}},
-    [SP_ASK_TOTALS] = {"totals", {"from", "to", "source", "by", NULL}},
-    [SP_ASK_UPGRADES] = {"upgrades", {"from", "to", "source", "span", NULL}},
-    [SP_ASK_API] = {"api", {"path", "params", "coding", "current", NULL}},
-    [SP_ASK_PASSWORD] = {"password", {"hash", "password", NULL}},
-};
-
-static int parse_query(const struct sp_line *l, struct sp_store_query *q)
+static int parse_field(const struct sp_line *l, const struct field *f, struct sp_request *q)
 {
-	const char *uid = sp_line_word(l, "uid");
-	uint64_t user = 0, resolution = UINT64_MAX, slices = 0, exact = 0, who = SP_WHO_WHOLE, rough = 0, ends = 0;
-	int r = parse_number(l, "uid", UINT32_MAX, &user);
+	const char *text = sp_line_word(l, f->name);
+	uint64_t number = f->absent;
+	int r = f->size ? parse_number(l, f->name, f->max, &number) : 0;
 
-	if (r == 0)
-		r = parse_number(l, "resolution", SP_N_RESOLUTIONS - 1, &resolution);
-	if (r == 0)
-		r = parse_number(l, "slices", 1000, &slices);
-	if (r == 0)
-		r = parse_number(l, "exact", 1, &exact);
-	if (r == 0)
-		r = parse_number(l, "who", SP_WHO_NOTHING, &who);
-	if (r == 0)
-		r = parse_number(l, "rough", 1, &rough);
-	if (r == 0)
-		r = parse_number(l, "ends", 1, &ends);
-	q->source = sp_line_word(l, "source");
-	q->library = sp_line_word(l, "library");
-	q->function = sp_line_word(l, "function");
-	q->process = sp_line_word(l, "process");
-	q->cgroup = sp_line_word(l, "cgroup");
-	q->all_users = !uid;
-	q->uid = (uint32_t)user;
-	q->resolution = resolution == UINT64_MAX ? -1 : (int)resolution;
-	q->n_slices = (uint32_t)slices;
-	q->exact = exact;
-	q->who = (enum sp_store_who)who;
-	q->rough = rough;
-	q->ends_stay = ends;
-	return r;
-}
-
-/* All requests but the status may have a range. */
-static int parse_range(const struct sp_line *l, struct sp_store_query *q)
-{
-	int r = parse_number(l, "from", INT64_MAX, &q->from_ns);
-
-	q->to_ns = INT64_MAX;
-	if (r == 0)
-		r = parse_number(l, "to", INT64_MAX, &q->to_ns);
-	if (r == 0 && q->to_ns < q->from_ns)
-		return sp_fail_said(-EBADMSG, "the time ends before it begins");
+	memcpy((char *)q + f->offset, f->size ? (const void *)&number : &text, f->size ? f->size : sizeof(text));
 	return r;
 }
 
@@ -176,109 +180,65 @@ static int parse_what(const char *word, struct sp_request *q)
 {
 	for (size_t i = 0; word && i < SP_N_ASKS; i++) {
 		q->what = (enum sp_request_kind)i;
-		if (!strcmp(kinds[i].name, word))
+		if (!strcmp(kinds[i], word))
 			return 0;
 	}
 	return sp_fail_said(-EBADMSG, "unknown request; there are status, query, events, totals, upgrades, api");
 }
 
-static int parse_api(const struct sp_line *l, struct sp_request *q)
+static int request_check(const struct sp_request *q)
 {
-	uint64_t current = 0;
-	int r = parse_number(l, "current", 1, &current);
-
-	q->path = sp_line_word(l, "path");
-	q->params = sp_line_word(l, "params");
-	q->coding = sp_line_word(l, "coding");
-	q->wants_current = current;
-	q->hash = sp_line_word(l, "hash");
-	q->password = sp_line_word(l, "password");
-	if (r == 0 && q->what == SP_ASK_PASSWORD && (!q->hash || !q->password))
+	if (q->query.to_ns < q->query.from_ns)
+		return sp_fail_said(-EBADMSG, "the time ends before it begins");
+	if (q->what == SP_ASK_PASSWORD && (!q->hash || !q->password))
 		return sp_fail_said(-EBADMSG, "a request without hash or password");
-	if (r == 0 && q->what == SP_ASK_API && (!q->path || !q->params))
+	if (q->what == SP_ASK_API && (!q->path || !q->params))
 		return sp_fail_said(-EBADMSG, "a request without path or params");
-	return r;
+	return 0;
 }
 
 int sp_request_parse(char *text, struct sp_request *ret_request)
 {
 	struct sp_request q = {0};
 	struct sp_line l;
-	uint64_t by_function = 0;
 	char *rest = text;
-	const char *protocol;
 	int r;
 
-	protocol = strsep(&rest, " ");
-	if (strcmp(protocol, PROTOCOL) != 0 || !rest)
+	if (strcmp(strsep(&rest, " "), PROTOCOL) != 0 || !rest)
 		return sp_fail_said(-EBADMSG, "a request begins with %s", PROTOCOL);
 	r = sp_line_parse(rest, true, &l);
 	if (r == 0)
 		r = parse_what(l.first, &q);
 	if (r == 0)
-		r = line_has_only(&l, kinds[q.what].words);
+		r = line_has_only(&l, q.what);
+	for (size_t i = 0; i < SP_COUNT(fields) && r == 0; i++)
+		r = parse_field(&l, &fields[i], &q);
+	q.query.all_users = !sp_line_word(&l, "uid");
 	if (r == 0)
-		r = parse_range(&l, &q.query);
-	if (r == 0)
-		r = parse_query(&l, &q.query);
-	if (r == 0)
-		r = parse_number(&l, "by", 1, &by_function);
-	q.by_function = by_function;
-	if (r == 0)
-		r = parse_number(&l, "span", INT64_MAX, &q.span_ns);
-	if (r == 0)
-		r = parse_api(&l, &q);
+		r = request_check(&q);
 	if (r == 0)
 		*ret_request = q;
 	return r;
 }
 
-static void write_query(const struct sp_store_query *q, FILE *out)
+static void write_field(const struct field *f, const struct sp_request *q, FILE *out)
 {
-	sp_line_put(out, "library", q->library);
-	sp_line_put(out, "function", q->function);
-	sp_line_put(out, "process", q->process);
-	sp_line_put(out, "cgroup", q->cgroup);
-	if (!q->all_users)
-		sp_line_put_number(out, "uid", q->uid);
-	if (q->resolution >= 0)
-		sp_line_put_number(out, "resolution", (uint64_t)q->resolution);
-	if (q->n_slices)
-		sp_line_put_number(out, "slices", q->n_slices);
-	if (q->exact)
-		sp_line_put_number(out, "exact", 1);
-	if (q->who != SP_WHO_WHOLE)
-		sp_line_put_number(out, "who", q->who);
-	if (q->rough)
-		sp_line_put_number(out, "rough", 1);
-	if (q->ends_stay)
-		sp_line_put_number(out, "ends", 1);
+	const char *at = (const char *)q + f->offset, *text;
+	uint64_t number = 0;
+
+	memcpy(f->size ? (void *)&number : &text, at, f->size ? f->size : sizeof(text));
+	if (!f->size)
+		sp_line_put(out, f->name, text);
+	else if (number != f->absent && !(f->offset == AT(query.uid) && q->query.all_users))
+		sp_line_put_number(out, f->name, number);
 }
 
 void sp_request_write(const struct sp_request *q, FILE *out)
 {
-	fprintf(out, PROTOCOL " %s", kinds[q->what].name);
-	if (q->what == SP_ASK_API) {
-		sp_line_put(out, "path", q->path);
-		sp_line_put(out, "params", q->params);
-		sp_line_put(out, "coding", q->coding);
-		if (q->wants_current)
-			sp_line_put_number(out, "current", 1);
-	} else if (q->what == SP_ASK_PASSWORD) {
-		sp_line_put(out, "hash", q->hash);
-		sp_line_put(out, "password", q->password);
-	} else if (q->what != SP_ASK_STATUS) {
-		sp_line_put_number(out, "from", q->query.from_ns);
-		sp_line_put_number(out, "to", q->query.to_ns);
-	}
-	if (q->what == SP_ASK_QUERY || q->what == SP_ASK_TOTALS || q->what == SP_ASK_UPGRADES)
-		sp_line_put(out, "source", q->query.source);
-	if (q->what == SP_ASK_QUERY)
-		write_query(&q->query, out);
-	if (q->what == SP_ASK_TOTALS)
-		sp_line_put_number(out, "by", q->by_function);
-	if (q->what == SP_ASK_UPGRADES)
-		sp_line_put_number(out, "span", q->span_ns);
+	fprintf(out, PROTOCOL " %s", kinds[q->what]);
+	for (size_t i = 0; i < SP_COUNT(fields); i++)
+		if (is_of(&fields[i], q->what))
+			write_field(&fields[i], q, out);
 	fputc('\n', out);
 }
 

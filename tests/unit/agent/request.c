@@ -54,6 +54,37 @@ static void test_whole(void **state)
 	free(text);
 }
 
+/* What is parsed is written again as it was. */
+static void test_written(void **state)
+{
+	static const char *const lines[] = {
+	    "soprof1 status",
+	    "soprof1 query",
+	    "soprof1 query from=5 to=9 source=offcpu library=a function=b process=c cgroup=/d uid=0 resolution=0 "
+	    "slices=3"
+	    " exact=1 who=1 rough=1 ends=1",
+	    "soprof1 events from=1 to=2",
+	    "soprof1 totals to=2 source=cpu by=1",
+	    "soprof1 upgrades from=1 source=cpu span=9",
+	    "soprof1 api path=/a params=b%3D1 coding=gzip current=1",
+	    "soprof1 password hash=%24 password=%20",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct sp_request q;
+		char *text = NULL;
+		size_t n = 0;
+		FILE *out = open_memstream(&text, &n);
+		assert_int_equal(parse(lines[i], &q), 0);
+		sp_request_write(&q, out);
+		fclose(out);
+		text[strcspn(text, "\n")] = '\0';
+		assert_string_equal(text, lines[i]);
+		free(text);
+	}
+}
+
 static void test_least(void **state)
 {
 	struct sp_request q;
@@ -182,8 +213,9 @@ static void test_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_whole),  cmocka_unit_test(test_least), cmocka_unit_test(test_refused),
-	    cmocka_unit_test(test_values), cmocka_unit_test(test_caps),  cmocka_unit_test(test_answer),
+	    cmocka_unit_test(test_whole),   cmocka_unit_test(test_written), cmocka_unit_test(test_least),
+	    cmocka_unit_test(test_refused), cmocka_unit_test(test_values),  cmocka_unit_test(test_caps),
+	    cmocka_unit_test(test_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
