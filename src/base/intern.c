@@ -180,6 +180,17 @@ int64_t sp_intern_add(struct sp_intern *t, const void *bytes, size_t len)
 	return (int64_t)t->n - 1;
 }
 
+int64_t sp_intern_add_to(struct sp_intern *t, const void *bytes, size_t len, void *array_pointer, size_t *capacity,
+			 size_t size, bool *ret_is_new)
+{
+	size_t n = t->n;
+	int64_t number = sp_grow(array_pointer, capacity, n + 1, size) < 0 ? -ENOMEM : sp_intern_add(t, bytes, len);
+
+	if (ret_is_new)
+		*ret_is_new = number == (int64_t)n;
+	return number;
+}
+
 int64_t sp_intern_find(const struct sp_intern *t, const void *bytes, size_t len)
 {
 	const struct slot *s = intern_slot_of(t, bytes, len, hash_of(t, bytes, len));

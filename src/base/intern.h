@@ -10,6 +10,7 @@
 #ifndef SP_BASE_INTERN_H
 #define SP_BASE_INTERN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,12 @@ int sp_intern_new(struct sp_intern **ret_intern);
 void sp_intern_free(struct sp_intern *t);
 /* The number of these bytes, which are added if they are new; or -ENOMEM. */
 int64_t sp_intern_add(struct sp_intern *t, const void *bytes, size_t len);
+/*
+ * The same, with an array beside the table that has an element of `size` bytes for each number: it has room for this
+ * one, and what is new is zeroed. ret_is_new may be NULL.
+ */
+int64_t sp_intern_add_to(struct sp_intern *t, const void *bytes, size_t len, void *array_pointer, size_t *capacity,
+			 size_t size, bool *ret_is_new);
 /* The number of these bytes, or -ENOENT. */
 int64_t sp_intern_find(const struct sp_intern *t, const void *bytes, size_t len);
 const void *sp_intern_get(const struct sp_intern *t, uint32_t number, size_t *ret_len); /* ret_len may be NULL */

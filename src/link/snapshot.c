@@ -64,22 +64,6 @@ int sp_calls_add_string(struct sp_calls_builder *b, const char *bytes, size_t le
 	return 0;
 }
 
-/* The number of the words; *array has room for it, and is_new tells whether it must be filled. */
-static int64_t snapshot_number_of(struct sp_intern *t, const void *words, size_t len, void *array, size_t *room,
-				  size_t size, bool *ret_is_new)
-{
-	uint32_t n = sp_intern_count(t);
-
-	if (n >= SP_CALLS_NONE)
-		return -E2BIG;
-	int r = sp_grow(array, room, (size_t)n + 1, size);
-	if (r < 0)
-		return r;
-	int64_t at = sp_intern_add(t, words, len);
-	*ret_is_new = at == n;
-	return at;
-}
-
 int64_t sp_calls_add_library(struct sp_calls_builder *b, const struct sp_calls_library *library)
 {
 	struct {
@@ -101,8 +85,8 @@ int64_t sp_calls_add_library(struct sp_calls_builder *b, const struct sp_calls_l
 		words.size_bytes = library->size_bytes;
 		words.mtime_ns = library->mtime_ns;
 	}
-	int64_t at = snapshot_number_of(b->libraries, &words, sizeof(words), &b->made.libraries, &b->library_room,
-					sizeof(copy), &is_new);
+	int64_t at = sp_intern_add_to(b->libraries, &words, sizeof(words), &b->made.libraries, &b->library_room,
+				      sizeof(copy), &is_new);
 	if (at < 0)
 		return at;
 	struct sp_calls_library *to = &b->made.libraries[at];
@@ -132,8 +116,8 @@ int64_t sp_calls_add_callee(struct sp_calls_builder *b, const struct sp_calls_ca
 	if (r < 0)
 		return r;
 	words.name = (uint32_t)sp_intern_find(b->strings, copy.name, strlen(copy.name));
-	int64_t at = snapshot_number_of(b->callees, &words, sizeof(words), &b->made.callees, &b->callee_room,
-					sizeof(copy), &is_new);
+	int64_t at = sp_intern_add_to(b->callees, &words, sizeof(words), &b->made.callees, &b->callee_room,
+				      sizeof(copy), &is_new);
 	if (at < 0)
 		return at;
 	struct sp_calls_callee *to = &b->made.callees[at];
@@ -160,7 +144,7 @@ int64_t sp_calls_add_who(struct sp_calls_builder *b, const struct sp_calls_who *
 	if (r < 0)
 		return r;
 	int64_t at =
-	    snapshot_number_of(b->whos, &words, sizeof(words), &b->made.whos, &b->who_room, sizeof(copy), &is_new);
+	    sp_intern_add_to(b->whos, &words, sizeof(words), &b->made.whos, &b->who_room, sizeof(copy), &is_new);
 	if (at >= 0 && is_new) {
 		b->made.whos[at] = copy;
 		b->made.n_whos++;
@@ -185,7 +169,7 @@ int64_t sp_calls_add_arc(struct sp_calls_builder *b, const struct sp_calls_arc *
 	} words = {arc->site_offset, arc->callee, arc->caller, arc->site_library, arc->who};
 	bool is_new;
 	int64_t at =
-	    snapshot_number_of(b->arcs, &words, sizeof(words), &b->made.arcs, &b->arc_room, sizeof(*arc), &is_new);
+	    sp_intern_add_to(b->arcs, &words, sizeof(words), &b->made.arcs, &b->arc_room, sizeof(*arc), &is_new);
 
 	if (at < 0)
 		return at;
@@ -204,7 +188,7 @@ int64_t sp_calls_add_time(struct sp_calls_builder *b, const struct sp_calls_time
 	uint64_t words[] = {time->low_ns, time->high_ns, time->callee};
 	bool is_new;
 	int64_t at =
-	    snapshot_number_of(b->times, words, sizeof(words), &b->made.times, &b->time_room, sizeof(*time), &is_new);
+	    sp_intern_add_to(b->times, words, sizeof(words), &b->made.times, &b->time_room, sizeof(*time), &is_new);
 
 	if (at < 0)
 		return at;

@@ -198,14 +198,13 @@ struct sp_cgroups {
 static int add_cgroup(struct sp_cgroups *c, uint64_t id)
 {
 	const char *path = c->path_len == 0 ? "/" : c->path;
-	int64_t number = sp_intern_add(c->ids, &id, sizeof(id)), at = sp_intern_add(c->paths, path, strlen(path));
+	int64_t number = sp_intern_add_to(c->ids, &id, sizeof(id), &c->of_id, &c->capacity, sizeof(*c->of_id), NULL);
+	int64_t at = sp_intern_add(c->paths, path, strlen(path));
 
 	if (number < 0 || at < 0)
 		return -ENOMEM;
-	int r = sp_grow(&c->of_id, &c->capacity, (size_t)number + 1, sizeof(*c->of_id));
-	if (r == 0)
-		c->of_id[number] = (uint32_t)at;
-	return r;
+	c->of_id[number] = (uint32_t)at;
+	return 0;
 }
 
 static int cgroup_walk_dir(struct sp_cgroups *c, int dir_fd, unsigned int level);

@@ -119,13 +119,10 @@ static int criterion_intern(struct table *t, criterion *write, const struct item
 	write(item, out);
 	if (fclose(out) != 0)
 		return -ENOMEM;
-	int64_t number = len == 0 ? -1 : sp_intern_add(t->words, bytes, len);
+	int64_t number =
+	    len == 0 ? -1 : sp_intern_add_to(t->words, bytes, len, &t->found, &t->capacity, sizeof(*t->found), NULL);
 	*ret_number = (uint32_t)(number + 1);
-	if (len == 0)
-		return 0;
-	if (number < 0)
-		return (int)number;
-	return sp_grow(&t->found, &t->capacity, (size_t)number + 1, sizeof(*t->found));
+	return len == 0 || number >= 0 ? 0 : (int)number;
 }
 
 static bool item_is_one_sided(struct pairing *m, uint32_t i)

@@ -53,12 +53,11 @@ struct group_sums {
 /* --- groups --- */
 static int64_t group_number(struct group_sums *f, struct group g)
 {
-	uint32_t n = sp_intern_count(f->groups);
-	int r = sp_grow(&f->sums, &f->sums_capacity, (size_t)n + 1, sizeof(*f->sums));
+	size_t n = sp_intern_count(f->groups);
+	int r = sp_grow(&f->seen_in, &f->seen_capacity, n + 1, sizeof(*f->seen_in));
 
-	if (r == 0)
-		r = sp_grow(&f->seen_in, &f->seen_capacity, (size_t)n + 1, sizeof(*f->seen_in));
-	return r < 0 ? r : sp_intern_add(f->groups, &g, sizeof(g));
+	return r < 0 ? r
+		     : sp_intern_add_to(f->groups, &g, sizeof(g), &f->sums, &f->sums_capacity, sizeof(*f->sums), NULL);
 }
 
 static struct group group_of_frame(const struct group_sums *f, uint32_t number)

@@ -29,15 +29,13 @@ struct firsts {
 
 static int firsts_find(struct firsts *f, const void *identity, size_t len, uint32_t number, uint32_t *ret_first)
 {
-	uint32_t n = sp_intern_count(f->identities);
-	int r = sp_grow(&f->first, &f->capacity, (size_t)n + 1, sizeof(*f->first));
+	bool is_new;
+	int64_t at =
+	    sp_intern_add_to(f->identities, identity, len, &f->first, &f->capacity, sizeof(*f->first), &is_new);
 
-	if (r < 0)
-		return r;
-	int64_t at = sp_intern_add(f->identities, identity, len);
 	if (at < 0)
 		return (int)at;
-	if (at == n)
+	if (is_new)
 		f->first[at] = number;
 	*ret_first = f->first[at];
 	return 0;

@@ -28,16 +28,14 @@ struct matrix_builder {
 
 static int cell_add(struct matrix_builder *c, struct cell_identity place, bool is_leaf, const struct sp_row *row)
 {
-	uint32_t n = sp_intern_count(c->identities);
-	int r = sp_grow(&c->cells, &c->capacity, (size_t)n + 1, sizeof(*c->cells));
+	bool is_new;
+	int64_t number =
+	    sp_intern_add_to(c->identities, &place, sizeof(place), &c->cells, &c->capacity, sizeof(*c->cells), &is_new);
 
-	if (r < 0)
-		return r;
-	int64_t number = sp_intern_add(c->identities, &place, sizeof(place));
 	if (number < 0)
 		return (int)number;
 	struct sp_cell *cell = &c->cells[number];
-	if (number == n)
+	if (is_new)
 		*cell = (struct sp_cell){.library = place.library, .caller = place.caller, .entry = place.entry};
 	if (is_leaf)
 		sp_saturating_add(&cell->self, row->values[c->value]);

@@ -61,15 +61,13 @@ static struct file_identity file_identity_of(const struct sp_file *file)
 static int merge_file_index(struct merge *m, uint32_t number)
 {
 	struct file_identity w = file_identity_of(sp_profile_file(m->into, number));
-	uint32_t n = sp_intern_count(m->identities);
+	bool is_new;
 
 	if (w.build_id_len == 0)
 		return 0;
-	int r = sp_grow(&m->identity_files, &m->identity_capacity, (size_t)n + 1, sizeof(*m->identity_files));
-	if (r < 0)
-		return r;
-	int64_t at = sp_intern_add(m->identities, &w, sizeof(w));
-	if (at == n)
+	int64_t at = sp_intern_add_to(m->identities, &w, sizeof(w), &m->identity_files, &m->identity_capacity,
+				      sizeof(*m->identity_files), &is_new);
+	if (is_new)
 		m->identity_files[at] = number;
 	return at < 0 ? (int)at : 0;
 }

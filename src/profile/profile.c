@@ -66,14 +66,12 @@ _Static_assert(sizeof(struct sp_label) == 24, "a label is its own identity: no p
 
 static int64_t table_add(struct table *t, const void *identity, size_t len, const void *item)
 {
-	uint32_t n = sp_intern_count(t->identities);
-	int r = sp_grow(&t->items, &t->capacity, (size_t)n + 1, t->item_bytes);
+	bool is_new;
+	int64_t number =
+	    sp_intern_add_to(t->identities, identity, len, &t->items, &t->capacity, t->item_bytes, &is_new);
 
-	if (r < 0)
-		return r;
-	int64_t number = sp_intern_add(t->identities, identity, len);
-	if (number == n)
-		memcpy((char *)t->items + n * t->item_bytes, item, t->item_bytes);
+	if (is_new)
+		memcpy((char *)t->items + (size_t)number * t->item_bytes, item, t->item_bytes);
 	return number;
 }
 

@@ -32,16 +32,13 @@ struct totals_builder {
 /* Finds or adds a group. */
 static int64_t totals_group_number(struct totals_builder *f, struct group g)
 {
-	uint32_t n = sp_intern_count(f->groups);
-	int64_t number = sp_intern_add(f->groups, &g, sizeof(g));
+	bool is_new;
+	int64_t number = sp_intern_add_to(f->groups, &g, sizeof(g), &f->rows, &f->capacity, sizeof(*f->rows), &is_new);
 
-	if (number != n)
+	if (!is_new)
 		return number;
-	int r = sp_grow(&f->rows, &f->capacity, (size_t)n + 1, sizeof(*f->rows));
-	if (r == 0)
-		r = sp_grow(&f->seen_in, &f->seen_capacity, (size_t)n + 1, sizeof(*f->seen_in));
-	if (r < 0)
-		return r;
+	if (sp_grow(&f->seen_in, &f->seen_capacity, (size_t)number + 1, sizeof(*f->seen_in)) < 0)
+		return -ENOMEM;
 	f->rows[number] = (struct sp_total){.id = g.id, .file = g.file, .none = g.none};
 	return number;
 }

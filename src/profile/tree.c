@@ -249,17 +249,16 @@ static void tree_libraries_count(struct tree_builder *g, const struct sp_tree_st
 /* --- labels --- */
 static int64_t label_add(struct tree_builder *g, struct sp_tree_label label)
 {
-	uint32_t n = sp_intern_count(g->labels);
-	int r = sp_grow(&g->t.labels, &g->labels_capacity, (size_t)n + 1, sizeof(*g->t.labels));
+	bool is_new;
+	int r = sp_grow(&g->place, &g->place_capacity, (size_t)sp_intern_count(g->labels) + 1, sizeof(*g->place));
 
-	if (r == 0)
-		r = sp_grow(&g->place, &g->place_capacity, (size_t)n + 1, sizeof(*g->place));
 	if (r < 0)
 		return r;
-	int64_t number = sp_intern_add(g->labels, &label, sizeof(label));
-	if (number == n) {
-		g->t.labels[n] = label;
-		r = label_library_set(g, n);
+	int64_t number = sp_intern_add_to(g->labels, &label, sizeof(label), &g->t.labels, &g->labels_capacity,
+					  sizeof(*g->t.labels), &is_new);
+	if (is_new) {
+		g->t.labels[number] = label;
+		r = label_library_set(g, (uint32_t)number);
 	}
 	g->t.n_labels = sp_intern_count(g->labels);
 	return r < 0 ? r : number;

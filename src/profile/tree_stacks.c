@@ -50,11 +50,11 @@ int sp_tree_stacks_make(const struct sp_profile *p, const struct sp_tree_options
 		const uint32_t path[] = {row.user, row.kernel, row.comm};
 		if (!sp_tree_stack_has_value(o, &row))
 			continue;
-		uint32_t n_before = sp_intern_count(paths);
-		int64_t n = sp_intern_add(paths, path, sizeof(path));
-		if (n < 0 || sp_grow(&stacks, &capacity, (size_t)n + 1, sizeof(*stacks)) < 0)
-			r = -ENOMEM;
-		else if (n == n_before)
+		bool is_new;
+		int64_t n = sp_intern_add_to(paths, path, sizeof(path), &stacks, &capacity, sizeof(*stacks), &is_new);
+		if (n < 0)
+			r = (int)n;
+		else if (is_new)
 			stacks[n] = row;
 		else
 			tree_stack_sum(&stacks[n], &row);

@@ -269,13 +269,13 @@ static int64_t perf_stack_add_func(struct sp_perf_stacks *s, const struct line *
 static int settle_start(struct sp_perf_stacks *s, struct line *l)
 {
 	const uint32_t identity[] = {l->of, l->name};
-	uint32_t known = sp_intern_count(s->functions);
-	int64_t number = sp_intern_add(s->functions, identity, sizeof(identity));
-	int r = number < 0 ? -ENOMEM : sp_grow(&s->starts, &s->start_capacity, (size_t)number + 1, sizeof(*s->starts));
+	bool is_new;
+	int64_t number = sp_intern_add_to(s->functions, identity, sizeof(identity), &s->starts, &s->start_capacity,
+					  sizeof(*s->starts), &is_new);
 
-	if (r < 0)
-		return r;
-	if (number == known)
+	if (number < 0)
+		return (int)number;
+	if (is_new)
 		s->starts[number] = l->start;
 	if (l->start >= FILE_OFFSETS && !l->is_kernel) {
 		l->offset = l->offset - l->start + s->starts[number];

@@ -109,13 +109,14 @@ static int64_t add_thread(struct sp_perf_sum *s, const struct sp_perf_header *h)
 
 static int find_thread(struct sp_perf_sum *s, const struct sp_perf_header *h, uint32_t *ret_thread)
 {
-	uint32_t known = sp_intern_count(s->who);
-	int64_t who = sp_intern_add(s->who, h->who.s, h->who.n), thread;
-	int r = who < 0 ? -ENOMEM : sp_grow(&s->threads_of, &s->who_capacity, (size_t)who + 1, sizeof(*s->threads_of));
+	bool is_new;
+	int64_t who = sp_intern_add_to(s->who, h->who.s, h->who.n, &s->threads_of, &s->who_capacity,
+				       sizeof(*s->threads_of), &is_new),
+		thread;
 
-	if (r < 0)
-		return r;
-	if (who == known) {
+	if (who < 0)
+		return (int)who;
+	if (is_new) {
 		thread = add_thread(s, h);
 		if (thread < 0)
 			return (int)thread;
@@ -196,12 +197,11 @@ static void note_time(struct sp_perf_sum *s, uint64_t time_ns)
 
 static int add_cell(struct sp_perf_sum *s, const struct cell *cell, const struct amounts *more)
 {
-	int64_t number = sp_intern_add(s->cells, cell, sizeof(*cell));
-	int r =
-	    number < 0 ? -ENOMEM : sp_grow(&s->amounts, &s->amount_capacity, (size_t)number + 1, sizeof(*s->amounts));
+	int64_t number = sp_intern_add_to(s->cells, cell, sizeof(*cell), &s->amounts, &s->amount_capacity,
+					  sizeof(*s->amounts), NULL);
 
-	if (r < 0)
-		return r;
+	if (number < 0)
+		return (int)number;
 	sp_saturating_add(&s->amounts[number].n, more->n);
 	sp_saturating_add(&s->amounts[number].period, more->period);
 	return 0;

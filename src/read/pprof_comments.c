@@ -82,13 +82,7 @@ static int64_t pprof_comments_take_word(struct pprof *r, const char **at)
 
 static int64_t add_key(struct mappings *x, const char *key)
 {
-	uint32_t n = sp_intern_count(x->keys);
-	int64_t number = sp_intern_add(x->keys, key, strlen(key));
-	int e = number < 0 ? (int)number : sp_grow(&x->of, &x->of_capacity, (size_t)number + 1, sizeof(*x->of));
-
-	if (e >= 0 && number == n)
-		x->of[number] = (struct told){0};
-	return e < 0 ? e : number;
+	return sp_intern_add_to(x->keys, key, strlen(key), &x->of, &x->of_capacity, sizeof(*x->of), NULL);
 }
 
 static int take_package(struct pprof *r, struct mappings *x, const char *text)

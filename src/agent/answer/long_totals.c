@@ -58,9 +58,10 @@ static int64_t get_file(struct sums *s, const struct sp_store_total *t)
 	if (*t->file == '\0' || is_same_file(s, s->last_file, t))
 		return *t->file == '\0' ? 0 : s->last_file;
 	int64_t n =
-	    len > 0 ? sp_intern_add(s->files, t->build_id, len) : sp_intern_add(s->files, t->file, strlen(t->file));
-	if (n < 0 || sp_grow(&s->file_of, &s->file_capacity, (size_t)n + 1, sizeof(*s->file_of)) < 0)
-		return -ENOMEM;
+	    sp_intern_add_to(s->files, len > 0 ? (const void *)t->build_id : t->file, len > 0 ? len : strlen(t->file),
+			     &s->file_of, &s->file_capacity, sizeof(*s->file_of), NULL);
+	if (n < 0)
+		return n;
 	if (s->file_of[n] == 0) {
 		int64_t file = add_file(s, t, (uint32_t)n);
 		if (file < 0)

@@ -89,17 +89,16 @@ static int make_library_key(const struct fold *f, uint32_t file, struct key *k)
 
 static int add_library_key(struct fold *f, uint32_t file)
 {
-	uint32_t n = sp_intern_count(f->libraries);
 	struct key k;
-	int64_t number;
+	bool is_new;
 	int r = make_library_key(f, file, &k);
+	int64_t number = r < 0 ? r
+			       : sp_intern_add_to(f->libraries, k.bytes, k.n, &f->file_of, &f->file_of_capacity,
+						  sizeof(*f->file_of), &is_new);
 
-	if (r >= 0)
-		r = sp_grow(&f->file_of, &f->file_of_capacity, (size_t)n + 1, sizeof(*f->file_of));
-	number = r < 0 ? r : sp_intern_add(f->libraries, k.bytes, k.n);
 	if (number < 0)
 		return (int)number;
-	if (number == n)
+	if (is_new)
 		f->file_of[number] = file;
 	f->library_of[file] = (uint32_t)number + 1;
 	return 0;
@@ -145,15 +144,14 @@ static int64_t get_group(struct fold *f, const struct sp_row *row)
 static int add_sum(struct fold *f, struct sums *s, const struct sum *what, bool is_leaf)
 {
 	const uint32_t key[3] = {what->library, what->group, what->name};
-	uint32_t n = sp_intern_count(s->keys);
-	int64_t number = sp_intern_add(s->keys, key, sizeof(key));
-	int r = number < 0 ? (int)number : sp_grow(&s->all, &s->capacity, (size_t)n + 1, sizeof(*s->all));
+	bool is_new;
+	int64_t number = sp_intern_add_to(s->keys, key, sizeof(key), &s->all, &s->capacity, sizeof(*s->all), &is_new);
 	struct sum *sum;
 
-	if (r < 0)
-		return r;
+	if (number < 0)
+		return (int)number;
 	sum = &s->all[number];
-	if (number == n) {
+	if (is_new) {
 		*sum = *what;
 		sum->owner = f->uid;
 	}

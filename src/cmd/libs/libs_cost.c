@@ -38,7 +38,7 @@ struct coster {
 	uint32_t *last_row;   /* by library: the newest row that has it, and 1 */
 	struct sp_intern *keys;
 	struct cell *cells;
-	size_t n_cells, cell_capacity;
+	size_t cell_capacity;
 };
 
 /* --- sampled files -> libraries --- */
@@ -105,14 +105,14 @@ static struct cell *cell_of(struct coster *c, uint32_t library, uint32_t process
 {
 	const struct sp_process *p = sp_profile_process(c->p, process);
 	struct cell_key key = {library, p->pid, p->start_ns};
-	int64_t number = sp_intern_add(c->keys, &key, sizeof(key));
+	bool is_new;
+	int64_t number =
+	    sp_intern_add_to(c->keys, &key, sizeof(key), &c->cells, &c->cell_capacity, sizeof(*c->cells), &is_new);
 
-	if (number < 0 || sp_grow(&c->cells, &c->cell_capacity, (size_t)number + 1, sizeof(*c->cells)) < 0)
+	if (number < 0)
 		return NULL;
-	if ((size_t)number == c->n_cells) {
+	if (is_new)
 		c->cells[number] = (struct cell){.library = library, .process = process};
-		c->n_cells++;
-	}
 	return &c->cells[number];
 }
 
@@ -182,7 +182,7 @@ static struct sp_libs_use *use_of(const struct sp_libs *l, uint32_t library, con
 
 static void charge_processes(struct coster *c)
 {
-	for (size_t i = 0; i < c->n_cells; i++) {
+	for (uint32_t i = 0; i < sp_intern_count(c->keys); i++) {
 		struct cell *cell = &c->cells[i];
 		struct sp_libs_use *u = use_of(c->l, cell->library, sp_profile_process(c->p, cell->process));
 		c->l->libraries[cell->library].n_ran++;

@@ -143,9 +143,10 @@ static void remember(struct job *job)
 	struct finder *f = job->f;
 	const struct sp_libs_file *file = file_of(job);
 	struct identity_key key = {file->dev, file->ino, file->ctime_ns};
-	int64_t number = sp_intern_add(f->known, &key, sizeof(key));
+	int64_t number = sp_intern_add_to(f->known, &key, sizeof(key), &f->known_file, &f->known_capacity,
+					  sizeof(*f->known_file), NULL);
 
-	if (number >= 0 && sp_grow(&f->known_file, &f->known_capacity, (size_t)number + 1, sizeof(uint32_t)) == 0)
+	if (number >= 0)
 		f->known_file[number] = job->file;
 }
 

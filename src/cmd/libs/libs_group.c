@@ -85,13 +85,12 @@ static int take_file(struct sp_libs *l, struct sp_intern *keys, size_t i)
 {
 	struct library_key key = key_of(l, i);
 	struct sp_libs_file *f = &l->files[i];
-	int64_t number = sp_intern_add(keys, &key, sizeof(key));
-	int r = number < 0 ? (int)number
-			   : sp_grow(&l->libraries, &l->library_capacity, (size_t)number + 1, sizeof(*l->libraries));
+	int64_t number =
+	    sp_intern_add_to(keys, &key, sizeof(key), &l->libraries, &l->library_capacity, sizeof(*l->libraries), NULL);
 	struct sp_libs_library *lib;
 
-	if (r < 0)
-		return r;
+	if (number < 0)
+		return (int)number;
 	lib = &l->libraries[number];
 	l->n_libraries = SP_MAX(l->n_libraries, (size_t)number + 1);
 	f->library = (uint32_t)number;

@@ -121,20 +121,16 @@ static struct ends ends_of(const struct builder *b, uint32_t number, const struc
 
 static int64_t node_of(struct builder *b, struct ends e)
 {
-	int64_t node = sp_intern_add(b->ends, &e, sizeof(e));
-
-	if (node >= 0 && sp_grow(&b->times, &b->n_times, (size_t)node + 1, sizeof(*b->times)) < 0)
-		return -ENOMEM;
-	return node;
+	return sp_intern_add_to(b->ends, &e, sizeof(e), &b->times, &b->n_times, sizeof(*b->times), NULL);
 }
 
 static int add_arc(struct builder *b, int64_t from, int64_t to, int64_t calls)
 {
 	struct link l = {(uint32_t)from, (uint32_t)to};
-	int64_t arc = sp_intern_add(b->links, &l, sizeof(l));
+	int64_t arc = sp_intern_add_to(b->links, &l, sizeof(l), &b->calls, &b->n_calls, sizeof(*b->calls), NULL);
 
-	if (arc < 0 || sp_grow(&b->calls, &b->n_calls, (size_t)arc + 1, sizeof(*b->calls)) < 0)
-		return -ENOMEM;
+	if (arc < 0)
+		return (int)arc;
 	sp_saturating_add(&b->calls[arc], calls);
 	return 0;
 }

@@ -80,11 +80,10 @@ static int64_t callgrind_function_of(struct callgrind *c, uint32_t frame)
 
 static struct cost *cost_at(struct callgrind *c, struct place place)
 {
-	int64_t number = sp_intern_add(c->places, &place, sizeof(place));
+	int64_t number =
+	    sp_intern_add_to(c->places, &place, sizeof(place), &c->costs, &c->n_costs, sizeof(*c->costs), NULL);
 
-	if (number < 0 || sp_grow(&c->costs, &c->n_costs, (size_t)number + 1, sizeof(*c->costs)) < 0)
-		return NULL;
-	return &c->costs[number];
+	return number < 0 ? NULL : &c->costs[number];
 }
 
 /* Adds the cost of row number `row` (from 1), unless the row is already in it. */

@@ -102,11 +102,12 @@ static int speedscope_add_row(struct writer *w, const struct sp_shown_row *row, 
 		r = push_half(w, &row->kernel, FRAME_MISSED_KERNEL);
 	if (r < 0)
 		return r;
-	number = sp_intern_add(w->stacks, w->words ? (const void *)w->words : "", w->n_words * sizeof(*w->words));
-	r = number < 0 ? (int)number : sp_grow(&w->sums, &w->sums_capacity, (size_t)number + 1, sizeof(*w->sums));
-	if (r >= 0)
-		sp_saturating_add(&w->sums[number].values[value], row->value);
-	return r;
+	number = sp_intern_add_to(w->stacks, w->words ? (const void *)w->words : "", w->n_words * sizeof(*w->words),
+				  &w->sums, &w->sums_capacity, sizeof(*w->sums), NULL);
+	if (number < 0)
+		return (int)number;
+	sp_saturating_add(&w->sums[number].values[value], row->value);
+	return 0;
 }
 
 static int add_value(struct writer *w, uint32_t value)

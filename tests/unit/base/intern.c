@@ -126,9 +126,34 @@ static void the_hash_depends_on_length_and_seed(void **state)
 	}
 }
 
+/* What stands beside a number stays with it, and begins as 0. */
+static void an_array_beside_has_an_element_each(void **state)
+{
+	struct sp_intern *t;
+	uint64_t *beside = NULL;
+	size_t capacity = 0;
+	bool is_new;
+
+	(void)state;
+	assert_int_equal(sp_intern_new(&t), 0);
+	for (uint32_t i = 0; i < 2000; i++) {
+		uint32_t key = i % 1000;
+		int64_t n = sp_intern_add_to(t, &key, sizeof(key), &beside, &capacity, sizeof(*beside), &is_new);
+		assert_int_equal(n, key);
+		assert_int_equal(is_new, i < 1000);
+		assert_int_equal(beside[n], i < 1000 ? 0 : key + 1);
+		beside[n] = key + 1;
+	}
+	assert_int_equal(sp_intern_count(t), 1000);
+	assert_true(capacity >= 1000);
+	sp_intern_free(t);
+	free(beside);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(an_array_beside_has_an_element_each),
 	    cmocka_unit_test(equal_bytes_equal_number),
 	    cmocka_unit_test(many_names_keep_their_numbers_and_places),
 	    cmocka_unit_test(an_entry_larger_than_a_chunk),
