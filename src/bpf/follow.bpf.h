@@ -51,14 +51,16 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(sp_exec, struct task_struct *task, int old_pid, struct linux_binprm *program)
 {
 	sp_u32 tgid = task->tgid, *state = bpf_map_lookup_elem(&targets, &tgid);
+	sp_u64 mm;
 
 	if (!state)
 		return 0;
 	*state = SP_TARGET_WANTED;
 	sp_tally(SP_N_PROGRAMS, 1);
+	mm = sp_kfield((sp_u64)task, struct task_struct, mm);
 	if (sp_kbits((sp_u64)program, struct linux_binprm, secureexec))
 		sp_tally(SP_N_PROGRAMS_SECURE, 1);
-	else if (task->mm && sp_is_static((sp_u64)task->mm))
+	else if (mm && sp_is_static(mm))
 		sp_tally(SP_N_PROGRAMS_STATIC, 1);
 	return 0;
 }

@@ -158,12 +158,9 @@ static __noinline sp_u32 sp_object_find(struct sp_scratch *s, struct task_struct
 {
 	sp_u64 flags = 0;
 
-	s->mm = (sp_u64)task->mm;
-	if (!s->mm)
-		return SP_OBJECT_NONE;
-	s->maple_root = (sp_u64)task->mm->mm_mt.ma_root;
-	s->vdso = (sp_u64)task->mm->context.vdso;
 	s->view.file = 0;
+	if (!sp_mm_take(s, task))
+		return SP_OBJECT_NONE;
 	if (sp_object_look(s, addr, &flags))
 		return SP_OBJECT_NONE;
 	if (!s->view.file)

@@ -29,26 +29,6 @@ static __always_inline int sp_is_wanted(struct task_struct *task)
 	return 1;
 }
 
-/* 0: the task has no memory of its own. */
-static __always_inline int sp_user_mm_by(int by_cast, struct sp_scratch *s, struct task_struct *task)
-{
-	struct mm_struct *mm;
-
-	if (by_cast) {
-		s->mm = sp_kfield_by(1, (sp_u64)task, struct task_struct, mm);
-		s->maple_root = sp_kfield_by(1, s->mm, struct mm_struct, mm_mt.ma_root);
-		s->vdso = sp_kfield_by(1, s->mm, struct mm_struct, context.vdso);
-		return s->mm != 0;
-	}
-	mm = task->mm;
-	if (!mm)
-		return 0;
-	s->mm = (sp_u64)mm;
-	s->maple_root = (sp_u64)mm->mm_mt.ma_root;
-	s->vdso = (sp_u64)mm->context.vdso;
-	return 1;
-}
-
 /*
  * Prepares the scratch for a user stack that begins at s->regs. Returns SP_STEP_NEXT, or the reason why there is none.
  */
@@ -75,7 +55,7 @@ static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_st
 	}
 	if (task->flags & SP_PF_KTHREAD)
 		return SP_STOP_NONE;
-	if (!(sp_has_cast() ? sp_user_mm_by(1, s, task) : sp_user_mm_by(0, s, task)))
+	if (!sp_mm_take(s, task))
 		return SP_STOP_GONE;
 	return SP_STEP_NEXT;
 }
@@ -114,10 +94,7 @@ static __always_inline void sp_user_again(struct sp_scratch *s, void *ctx, struc
 		sp_user_regs(s, ctx, task, in_kernel);
 }
 
-/*
- * When the task's process began. To follow a pointer of a task, the verifier searches the kernel's types for a name,
- * again at each visit, at 0.5 ms a search: so not where loads by cast do.
- */
+/* When the task's process began. */
 static __always_inline sp_u64 sp_started_ns(struct task_struct *task)
 {
 	if (!sp_has_cast())

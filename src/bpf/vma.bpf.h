@@ -21,6 +21,35 @@ enum { SP_MAPLE_LEAF = 1, SP_MAPLE_RANGE = 2, SP_MAPLE_ARANGE = 3, SP_MAPLE_LEVE
 /* Forces a value through a register, so that the compiler forgets what it proved and the verifier sees each mask. */
 #define sp_opaque(x) asm volatile("" : "+r"(x))
 
+/*
+ * To follow a pointer of a task, the verifier of a kernel that knows casts searches all of the kernel's types for three
+ * names, again at each visit, in all 1.2 ms: so there it is loaded by cast.
+ */
+static __always_inline int sp_mm_take_by(int by_cast, struct sp_scratch *s, struct task_struct *task)
+{
+	struct mm_struct *mm;
+
+	if (by_cast) {
+		s->mm = sp_kfield_by(1, (sp_u64)task, struct task_struct, mm);
+		s->maple_root = sp_kfield_by(1, s->mm, struct mm_struct, mm_mt.ma_root);
+		s->vdso = sp_kfield_by(1, s->mm, struct mm_struct, context.vdso);
+		return s->mm != 0;
+	}
+	mm = task->mm;
+	if (!mm)
+		return 0;
+	s->mm = (sp_u64)mm;
+	s->maple_root = (sp_u64)mm->mm_mt.ma_root;
+	s->vdso = (sp_u64)mm->context.vdso;
+	return 1;
+}
+
+/* The memory in which mappings are looked up from now on. 0: the task has none of its own. */
+static __always_inline int sp_mm_take(struct sp_scratch *s, struct task_struct *task)
+{
+	return sp_has_cast() ? sp_mm_take_by(1, s, task) : sp_mm_take_by(0, s, task);
+}
+
 struct sp_node_shape {
 	sp_u32 n_pivots, slots; /* of words in the node */
 };

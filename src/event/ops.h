@@ -21,8 +21,7 @@ static inline __attribute__((always_inline)) int sp_op_step(struct sp_op_env *en
 	sp_u32 kind = op->kind, dst = op->dst, a = op->a, b = op->b, size = op->size;
 	sp_u64 imm = op->imm, value;
 
-	if (kind == SP_OP_END || kind >= SP_N_OP_KINDS || dst >= SP_N_OP_REGS || a >= SP_N_OP_REGS ||
-	    (b >= SP_N_OP_REGS && b != SP_OP_IMM))
+	if (kind >= SP_N_OP_KINDS || dst >= SP_N_OP_REGS || a >= SP_N_OP_REGS || (b >= SP_N_OP_REGS && b != SP_OP_IMM))
 		return 1;
 	switch (kind) {
 	case SP_OP_SET:
@@ -61,9 +60,12 @@ static inline __attribute__((always_inline)) int sp_ops_run(struct sp_op_env *en
 #ifdef __clang__
 #pragma clang loop unroll(full)
 #endif
-	for (i = 0; i < SP_N_OPS; i++)
+	for (i = 0; i < SP_N_OPS; i++) {
+		if (ops[i].kind == SP_OP_END)
+			break; /* all steps behind it are one piece of code to remove */
 		if (!sp_op_step(env, &ops[i], r))
 			return 0;
+	}
 	return 1;
 }
 

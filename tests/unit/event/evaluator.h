@@ -116,8 +116,10 @@ static inline int plain_run(struct sp_op_env *env, const struct sp_op *ops, sp_u
 	for (const struct sp_op *op = ops; op < ops + SP_N_OPS; op++) {
 		bool has_b = op->b < SP_N_OP_REGS;
 
-		if (op->kind == SP_OP_END || op->kind >= SP_N_OP_KINDS || op->dst >= SP_N_OP_REGS ||
-		    op->a >= SP_N_OP_REGS || (!has_b && op->b != SP_OP_IMM))
+		if (op->kind == SP_OP_END)
+			break;
+		if (op->kind >= SP_N_OP_KINDS || op->dst >= SP_N_OP_REGS || op->a >= SP_N_OP_REGS ||
+		    (!has_b && op->b != SP_OP_IMM))
 			continue;
 		if (op->kind == SP_OP_NEED && !r[op->a])
 			return 0;
