@@ -34,8 +34,8 @@ static int maps_find(struct sp_capture *c)
 	c->counts_fd[0] = bpf_object__find_map_fd_by_name(object, "counts_even");
 	c->counts_fd[1] = bpf_object__find_map_fd_by_name(object, "counts_odd");
 	c->episodes_fd = bpf_object__find_map_fd_by_name(object, "episodes");
-	r = sp_tables_new(bpf_object__find_map_fd_by_name(object, "segments"),
-			  bpf_object__find_map_fd_by_name(object, "tables"), sp_capture_budget(c), &c->tables);
+	r = sp_tables_new(&c->segments, bpf_object__find_map_fd_by_name(object, "tables"), sp_capture_budget(c),
+			  &c->tables);
 	if (r >= 0)
 		sp_tables_hotspots(c->tables)->map_fd = bpf_object__find_map_fd_by_name(object, "hotspots");
 	if (r >= 0 && c->o.broker)
@@ -183,6 +183,7 @@ static void bpf_done(struct sp_capture *c)
 	ring_buffer__free(c->samples);
 	if (c->recipe.object)
 		c->o.recipes[0]->ground->destroy(&c->recipe);
+	sp_segments_done(&c->segments);
 	if (c->stats_fd >= 0)
 		close(c->stats_fd);
 }

@@ -136,7 +136,17 @@ static int load_failed(int r)
 	if (r == -EPERM && sp_process_is_filtered())
 		return sp_fail_said(r, "a seccomp filter refuses bpf(2): in a container its profile must allow bpf and "
 				       "perf_event_open");
-	return sp_fail(r, "load the BPF programs: %s", log_cause());
+	return *log_tail ? sp_fail(r, "load the BPF programs: %s", log_cause()) : sp_fail(r, "load the BPF programs");
+}
+
+/* Before all else: what they wait for comes while the programs are loaded. */
+static int segments_make(struct sp_capture *c)
+{
+	int r = sp_segments_begin(&c->segments);
+
+	if (!r && bpf_map__reuse_fd(bpf_object__find_map_by_name(c->recipe.object, "segments"), c->segments.maps_fd))
+		r = sp_fail(-errno, "give the BPF object its unwind tables");
+	return r;
 }
 
 int sp_kernel_load(struct sp_capture *c)
@@ -157,6 +167,9 @@ int sp_kernel_load(struct sp_capture *c)
 	r = sizes_write(c);
 	if (r < 0)
 		return r;
+	r = segments_make(c);
+	if (r < 0)
+		return load_failed(r);
 	r = c->o.recipes[0]->ground->load(&c->recipe, &c->shared);
 	if (r < 0)
 		return load_failed(r);

@@ -15,6 +15,7 @@
 #include "capture/files.h"
 #include "capture/recipe_ops.h"
 #include "capture/stack_above.h"
+#include "unwind/segments.h"
 #include "unwind/tables.h"
 #include <sys/types.h>
 
@@ -54,6 +55,7 @@ struct sp_capture {
 	struct sp_machinery *machinery;  /* only in a session with tracepoints */
 	struct sp_guarded *guarded;      /* NULL: nothing is guarded */
 	struct sp_fsroot_key own_fsroot; /* where our own paths begin */
+	struct sp_segments segments;     /* of tables */
 	struct sp_tables *tables;
 	struct ring_buffer *events, *samples;
 	int stats_fd, uevents, episodes_fd; /* -1 = none */

@@ -148,7 +148,7 @@ int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, str
 	c->profile = p;
 	c->workers = w;
 	c->backend = o->backend == SP_BACKEND_PERF ? &sp_backend_perf : &sp_backend_bpf;
-	c->stats_fd = c->uevents = c->episodes_fd = -1;
+	c->stats_fd = c->uevents = c->episodes_fd = c->segments.maps_fd = c->segments.first_fd = -1;
 	c->began_ns = sp_time_ns(CLOCK_MONOTONIC);
 	c->swap_interval_ns = sp_capture_swap_interval(o);
 	r = capture_open(c);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "unwind/build.h"
 #include "unwind/hotspots.h"
+#include "unwind/segments.h"
 #include "unwind/step_types.h"
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -30,7 +31,7 @@ struct sp_tables {
 	struct sp_run *runs;
 	size_t n_runs, runs_capacity;
 	uint32_t *next;                         /* [SP_MAX_FILES]: the next file that shares the table, 0 = none */
-	int (*make)(void *arg, uint32_t bytes); /* makes the array of a segment */
+	int (*make)(void *arg, uint32_t bytes); /* makes the array of a segment; NULL: sp_segment_make() */
 	void *make_arg;
 	sp_u32 drain;     /* the kernel half's current one: `used` is set to it */
 	bool needs_grace; /* free words may still be read by programs that began before they were freed */
@@ -80,37 +81,37 @@ void sp_tables_free(struct sp_tables *t)
 }
 
 /* --- segments --- */
-int sp_tables_segment_make(void *arg, uint32_t bytes)
+/* Takes the descriptor. */
+static int segment_map(struct sp_tables *t, uint32_t number, int fd)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = BPF_F_MMAPABLE);
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "sp_segment", 4, bytes, 1, &o);
+	void *mapped = mmap(NULL, SP_SEG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	int r;
 
-	(void)arg;
-	return fd < 0 ? -errno : fd;
-}
-
-static int segment_create(struct sp_tables *t, uint32_t number)
-{
-	int fd = t->make(t->make_arg, SP_SEG_BYTES), r;
-	void *mapped;
-
-	if (fd < 0)
-		return sp_fail(fd, "make a segment of unwind tables");
-	mapped = mmap(NULL, SP_SEG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED) {
 		r = sp_fail(-errno, "map a segment of unwind tables");
-		close(fd);
-		return r;
-	}
-	if (bpf_map_update_elem(t->segments_fd, &number, &fd, BPF_ANY)) {
-		r = sp_fail(-errno, "put a segment of unwind tables in place");
-		munmap(mapped, SP_SEG_BYTES);
 		close(fd);
 		return r;
 	}
 	t->segment[number] = mapped;
 	t->segment_fd[number] = fd;
 	return 0;
+}
+
+static int segment_create(struct sp_tables *t, uint32_t number)
+{
+	int fd = t->make ? t->make(t->make_arg, SP_SEG_BYTES) : sp_segment_make(SP_SEG_BYTES), r;
+
+	if (fd < 0)
+		return sp_fail(fd, "make a segment of unwind tables");
+	r = segment_map(t, number, fd);
+	if (r < 0)
+		return r;
+	if (!bpf_map_update_elem(t->segments_fd, &number, &fd, BPF_ANY))
+		return 0;
+	r = sp_fail(-errno, "put a segment of unwind tables in place");
+	munmap(t->segment[number], SP_SEG_BYTES);
+	close(fd);
+	return r;
 }
 
 static int runs_insert(struct sp_tables *t, size_t i, struct sp_run run)
@@ -138,6 +139,20 @@ static void runs_join(struct sp_tables *t)
 	t->n_runs = t->n_runs ? to + 1 : 0;
 }
 
+/* It is there and mapped. */
+static int segment_note(struct sp_tables *t)
+{
+	uint32_t number = t->n_segments;
+	int r = runs_insert(t, t->n_runs, (struct sp_run){.at = number << SP_SEG_SHIFT, .n = SP_SEG_WORDS});
+
+	if (r < 0)
+		return r;
+	t->n_segments++;
+	t->stats.bytes += SP_SEG_BYTES;
+	runs_join(t);
+	return 0;
+}
+
 static int segment_add(struct sp_tables *t)
 {
 	uint32_t number = t->n_segments;
@@ -149,32 +164,36 @@ static int segment_add(struct sp_tables *t)
 		t->segment[number] = calloc(1, SP_SEG_BYTES);
 		r = t->segment[number] ? 0 : -ENOMEM;
 	}
-	if (r < 0)
-		return r;
-	r = runs_insert(t, t->n_runs, (struct sp_run){.at = number << SP_SEG_SHIFT, .n = SP_SEG_WORDS});
-	if (r < 0)
-		return r;
-	t->n_segments++;
-	t->stats.bytes += SP_SEG_BYTES;
-	runs_join(t);
-	return 0;
+	return r < 0 ? r : segment_note(t);
 }
 
-int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct sp_tables **ret_tables)
+/* At least one always exists: sp_tables_grace() writes it again. */
+static int segment_first(struct sp_tables *t, struct sp_segments *segments)
+{
+	int fd, r;
+
+	if (!segments)
+		return segment_add(t);
+	r = sp_segments_first(segments, &fd);
+	if (r >= 0)
+		r = segment_map(t, 0, fd);
+	return r < 0 ? r : segment_note(t);
+}
+
+int sp_tables_new(struct sp_segments *segments, int tables_fd, uint64_t budget_bytes, struct sp_tables **ret_tables)
 {
 	struct sp_tables *t = calloc(1, sizeof(*t));
 	int r;
 
 	if (!t)
 		return -ENOMEM;
-	t->segments_fd = segments_fd;
+	t->segments_fd = segments ? segments->maps_fd : -1;
 	t->hotspots.map_fd = -1;
-	t->make = sp_tables_segment_make;
 	t->max_segments = SP_MIN(SP_MAX(budget_bytes / SP_SEG_BYTES, 1), SP_MAX_SEGS);
 	t->next = calloc(SP_MAX_FILES, sizeof(*t->next));
 	r = t->next ? map_tables(t, tables_fd) : -ENOMEM;
 	if (!r)
-		r = segment_add(t); /* at least one always exists: sp_tables_grace() writes it again */
+		r = segment_first(t, segments);
 	if (r < 0) {
 		sp_tables_free(t);
 		return r;

@@ -10,8 +10,8 @@
  * have left the BPF programs (an RCU grace period, for which an update of an array of maps waits). The kernel half
  * asks for an evicted file's table again when it needs it.
  *
- * Segments and mappings belong to this object; map descriptors given to sp_tables_new() to the caller. Not thread-
- * safe. Negative errno with sp_error_text(); -E2BIG: the table alone exceeds the budget.
+ * Segments and mappings belong to this object; what was given to sp_tables_new() to the caller. Not thread-safe.
+ * Negative errno with sp_error_text(); -E2BIG: the table alone exceeds the budget.
  */
 #ifndef SP_UNWIND_TABLES_H
 #define SP_UNWIND_TABLES_H
@@ -23,19 +23,19 @@
 struct sp_tables;
 struct sp_blob;
 struct sp_segment;
+struct sp_segments;
 struct sp_hotspots;
 
 /*
- * segments_fd: the array of maps; tables_fd: the mappable array of struct sp_table. Both -1: a set of tables that only
- * the user half uses (tests, unwinding without BPF).
+ * segments: those that have begun (segments.h); tables_fd: the mappable array of struct sp_table. NULL and -1: a set of
+ * tables that only the user half uses (tests, unwinding without BPF).
  */
-int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct sp_tables **ret_tables);
+int sp_tables_new(struct sp_segments *segments, int tables_fd, uint64_t budget_bytes, struct sp_tables **ret_tables);
 /*
- * Gets segments from `make` instead of sp_tables_segment_make(), which needs privileges. A segment is a mappable BPF
+ * Gets further segments from `make` instead of sp_segment_make(), which needs privileges. A segment is a mappable BPF
  * array of one element of this size; or a negative errno with sp_error_text().
  */
 void sp_tables_from(struct sp_tables *t, int (*make)(void *arg, uint32_t bytes), void *arg);
-int sp_tables_segment_make(void *arg, uint32_t bytes); /* arg is not used */
 void sp_tables_free(struct sp_tables *t);
 
 /* Loads a valid blob (sp_blob_validate) for a file id, evicting others if need be. The blob stays the caller's. */

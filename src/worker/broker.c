@@ -26,7 +26,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "unwind/tables.h"
+#include "unwind/segments.h"
 #include "worker/priv.h"
 
 enum { MAX_STARTED = 64, MAX_ARRAY_BYTES = 16 << 20 };
@@ -119,7 +119,7 @@ static int kill_one(const struct started *list, uint32_t pid)
 
 static int make_array(uint32_t bytes)
 {
-	return bytes && bytes <= MAX_ARRAY_BYTES ? sp_tables_segment_make(NULL, bytes) : -EINVAL;
+	return bytes && bytes <= MAX_ARRAY_BYTES ? sp_segment_make(bytes) : -EINVAL;
 }
 
 static int open_event(struct request *q)

@@ -175,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!r)
 		r = malloc(sizeof(*r)); /* of its exact size: what lies behind it is the sanitizer's */
-	require(r && sp_tables_new(-1, -1, SP_SEG_BYTES, &t) == 0);
+	require(r && sp_tables_new(NULL, -1, SP_SEG_BYTES, &t) == 0);
 	in = (struct input){.at = data, .left = size};
 	table_load(t);
 	sp_tables_set_code(t, NO_TABLE, SP_TABLE_FP);

@@ -50,7 +50,7 @@ static int perf_open(struct sp_capture *c)
 		r = cpus_init(c);
 	if (!r)
 		r = sp_perf_attr_make(c);
-	return r ? r : sp_tables_new(-1, -1, sp_capture_budget(c), &c->tables);
+	return r ? r : sp_tables_new(NULL, -1, sp_capture_budget(c), &c->tables);
 }
 
 static void perf_done(struct sp_capture *c)

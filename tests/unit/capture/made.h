@@ -58,7 +58,7 @@ static inline struct made made_new(void)
 	assert_int_equal(sp_numbers_init(&m.c->process_keys), 0);
 	assert_int_equal(sp_numbers_init(&m.c->words), 0);
 	assert_int_equal(sp_numbers_init(&m.c->stacks), 0);
-	assert_int_equal(sp_tables_new(-1, -1, 1 << 20, &m.c->tables), 0);
+	assert_int_equal(sp_tables_new(NULL, -1, 1 << 20, &m.c->tables), 0);
 	assert_true(sp_profile_add_value_type(m.p, "samples", "count") >= 0);
 	assert_true(sp_profile_add_value_type(m.p, "cpu", "nanoseconds") >= 0);
 	m.c->kernel_file = (uint32_t)sp_profile_add_file(m.p, &(struct sp_file){.kind = SP_FILE_KERNEL});

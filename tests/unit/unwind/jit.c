@@ -33,7 +33,7 @@ static sp_u32 stop_of(struct sp_message_pending *r)
 	struct sp_tables *tables;
 	sp_u32 stop = SP_N_STOPS;
 
-	assert_int_equal(sp_tables_new(-1, -1, 8 << 20, &tables), 0);
+	assert_int_equal(sp_tables_new(NULL, -1, 8 << 20, &tables), 0);
 	sp_tables_set_code(tables, 1, SP_TABLE_FP);
 	assert_int_equal(sp_finish(tables, r, &memory, SP_UNWIND_AUTO, &stop), 0);
 	sp_tables_free(tables);

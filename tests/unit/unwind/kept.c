@@ -101,7 +101,7 @@ static struct made make(const uint8_t *ip)
 	struct made m = {.r = calloc(1, sizeof(*m.r))};
 
 	assert_non_null(m.r);
-	assert_int_equal(sp_tables_new(-1, -1, 8 << 20, &m.tables), 0);
+	assert_int_equal(sp_tables_new(NULL, -1, 8 << 20, &m.tables), 0);
 	assert_int_equal(sp_tables_load(m.tables, FILE_NUMBER, blob), 0);
 	map_code(&m.map);
 	m.r->regs.ip = (uint64_t)ip;

@@ -269,7 +269,7 @@ static void real_files(void **state)
 	uint32_t n_padded = 0;
 
 	(void)state;
-	assert_int_equal(sp_tables_new(-1, -1, 24 * MIB, &t), 0);
+	assert_int_equal(sp_tables_new(NULL, -1, 24 * MIB, &t), 0);
 	for (uint32_t i = 0; i < SP_COUNT(paths); i++) {
 		blobs[i] = blob_of_file(paths[i]);
 		if (blobs[i])
@@ -296,7 +296,7 @@ static uint32_t load_three(struct sp_blob *first, struct sp_blob *big, struct sp
 	struct sp_tables *t = NULL;
 	uint32_t n_padded;
 
-	assert_int_equal(sp_tables_new(-1, -1, 16 * MIB, &t), 0);
+	assert_int_equal(sp_tables_new(NULL, -1, 16 * MIB, &t), 0);
 	assert_int_equal(sp_tables_load(t, 1, first), 0);
 	assert_int_equal(sp_tables_load(t, 2, big), 0);
 	assert_int_equal(sp_tables_load(t, 3, last), 0);
@@ -411,7 +411,7 @@ static void loads_and_evictions(void **state)
 	struct world w = {0};
 
 	(void)state;
-	assert_int_equal(sp_tables_new(-1, -1, 4 * MIB, &w.t), 0);
+	assert_int_equal(sp_tables_new(NULL, -1, 4 * MIB, &w.t), 0);
 	for (uint32_t file = 1; file <= N_FILES; file++)
 		w.blobs[file] = blob_random(file % 8 ? 1U << (6 + draw(11)) : 600000, (int32_t)file);
 	for (uint32_t i = 1; i <= N_OPERATIONS; i++) {
@@ -435,7 +435,7 @@ static void over_budget(void **state)
 	struct sp_tables *t = NULL;
 
 	(void)state;
-	assert_int_equal(sp_tables_new(-1, -1, MIB, &t), 0);
+	assert_int_equal(sp_tables_new(NULL, -1, MIB, &t), 0);
 	assert_int_equal(sp_tables_load(t, 1, small), 0);
 	assert_int_equal(sp_tables_load(t, 2, big), -E2BIG);
 	assert_int_equal(sp_tables_state(t, 2), SP_TABLE_ABSENT);
@@ -455,7 +455,7 @@ static void without_table(void **state)
 	struct sp_tables *t = NULL;
 
 	(void)state;
-	assert_int_equal(sp_tables_new(-1, -1, MIB, &t), 0);
+	assert_int_equal(sp_tables_new(NULL, -1, MIB, &t), 0);
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(sp_tables_load(t, 1, half), 0);
 		sp_tables_set_code(t, 1, SP_TABLE_FP);
@@ -484,7 +484,7 @@ static void copies(void **state)
 	uint64_t one;
 
 	(void)state;
-	assert_int_equal(sp_tables_new(-1, -1, MIB, &t), 0);
+	assert_int_equal(sp_tables_new(NULL, -1, MIB, &t), 0);
 	assert_int_equal(sp_tables_load(t, 1, blob), 0);
 	one = sp_tables_stats(t).used_bytes;
 	for (uint32_t file = 2; file <= N_COPIES; file++)

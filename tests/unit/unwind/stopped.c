@@ -375,7 +375,7 @@ int stopped_tables_make(void **state)
 {
 	(void)state;
 	n_known = 1;
-	return sp_tables_new(-1, -1, 256ULL << 20, &tables);
+	return sp_tables_new(NULL, -1, 256ULL << 20, &tables);
 }
 
 int stopped_tables_drop(void **state)
