@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "capture/capture.h"
 #include "ground.skel.h"
+#include "recipe/beside.h"
 #include "recipe/events.h"
 #include "recipe/front.h"
 #include "recipe/recipe.h"
@@ -98,6 +99,7 @@ static int ground_open(const struct sp_capture_options *o, struct sp_recipe_obje
 
 	if (!s)
 		return -ENOMEM;
+	sp_beside_prepare();
 	s->skel = ground_bpf__open();
 	if (!s->skel) {
 		int r = -errno;
@@ -112,10 +114,35 @@ static int ground_open(const struct sp_capture_options *o, struct sp_recipe_obje
 	return 0;
 }
 
+/* The programs with the unwinder, of which each takes as long as all others together, but for one of them. */
+static int besides_choose(const struct ground_bpf *skel, struct sp_besides *ret_besides)
+{
+	struct bpf_program *large[] = {skel->progs.sp_sink_raw, skel->progs.sp_cpu, skel->progs.sp_blocked};
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < SP_COUNT(large); i++)
+		n += bpf_program__autoload(large[i]);
+	for (size_t i = 0; i < SP_COUNT(large) && ret_besides->n + 1 < n && !r; i++)
+		if (bpf_program__autoload(large[i]))
+			r = sp_beside_choose(ret_besides, large[i]);
+	return r;
+}
+
+static int programs_load(struct ground_bpf *skel)
+{
+	struct sp_besides besides = {.n = 0};
+	int r = besides_choose(skel, &besides);
+
+	if (!r)
+		r = ground_bpf__load(skel);
+	return sp_beside_finish(&besides, r);
+}
+
 static int ground_load(struct sp_recipe_object *object, struct sp_recipe_shared *ret_shared)
 {
 	struct ground *s = object->private;
-	int r = ground_bpf__load(s->skel);
+	int r = programs_load(s->skel);
 
 	if (r)
 		return r;
