@@ -274,6 +274,12 @@ struct sp_check { /* of the self-test: addr goes in, what is mapped there comes 
 	struct sp_fsroot_key fsroot; /* our own */
 };
 
+enum { SP_KERNEL_NAME_BYTES = 640 }; /* a symbol of the kernel has at most 511 */
+struct sp_kernel_name_ask {          /* an address goes in, what the kernel calls it comes out: */
+	sp_u64 address;
+	char text[SP_KERNEL_NAME_BYTES]; /* "NAME+0xOFFSET/0xSIZE [MODULE]" */
+};
+
 /*
  * What a tick of a clock event stands for. The user half changes it together with the events' periods (see
  * sp_weight()).

@@ -4,13 +4,15 @@
  * bpf_trace_run4, __bpf_trace_sched_switch, __traceiter_sched_switch, of classic ones perf_trace_sched_switch, unless
  * the compiler has inlined them. They are removed, since they say nothing about the event.
  *
- * Their addresses are in kallsyms, which is opened while we may see addresses, and read when the first such stack
- * comes.
+ * The kernel is asked for the name of an address that lies in none of the functions that it was asked for before. That
+ * are few: a stack is looked at down to the first function that is of the event.
  */
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "capture/priv.h"
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +20,12 @@
 
 struct range {
 	uint64_t start, end;
+	bool is_machinery;
 };
 struct sp_machinery {
-	FILE *kallsyms; /* NULL: it was read already, or could not be opened */
-	struct range *ranges;
+	int program;
+	struct sp_kernel_name_ask *ask;
+	struct range *ranges; /* sorted; they do not overlap */
 	size_t n, capacity;
 };
 
@@ -30,7 +34,8 @@ int sp_machinery_open(struct sp_capture *c)
 	c->machinery = calloc(1, sizeof(*c->machinery));
 	if (!c->machinery)
 		return -ENOMEM;
-	c->machinery->kallsyms = fopen("/proc/kallsyms", "re");
+	c->machinery->program = bpf_program__fd(bpf_object__find_program_by_name(c->recipe.object, "sp_kernel_name"));
+	c->machinery->ask = c->shared.kernel_name;
 	return 0;
 }
 
@@ -38,8 +43,6 @@ void sp_machinery_done(struct sp_capture *c)
 {
 	if (!c->machinery)
 		return;
-	if (c->machinery->kallsyms)
-		fclose(c->machinery->kallsyms);
 	free(c->machinery->ranges);
 	free(sp_take_ptr(c->machinery));
 }
@@ -55,62 +58,64 @@ static bool is_machinery(const char *name)
 	return false;
 }
 
-/* The lines are sorted by address, so a function ends where the next one begins. */
-static int take_line(struct sp_machinery *m, const char *line, bool *open)
+/* The function at an address; of one without a name only this address. */
+static struct range range_of(uint64_t address, const char *text)
 {
-	char *name;
-	uint64_t address = strtoull(line, &name, 16);
+	struct range range = {.start = address, .end = address + 1, .is_machinery = is_machinery(text)};
+	unsigned long long offset, size;
+	const char *plus = strrchr(text, '+');
 
-	if (*open && address > m->ranges[m->n - 1].start) {
-		m->ranges[m->n - 1].end = address;
-		*open = false;
+	if (plus && sscanf(plus, "+%llx/%llx", &offset, &size) == 2 && offset < size && offset <= address) {
+		range.start = address - offset;
+		range.end = range.start + size;
 	}
-	if (!address || strlen(name) < 4 || !strchr("tT", name[1]) || !is_machinery(name + 3))
-		return 0;
-	if (sp_grow(&m->ranges, &m->capacity, m->n + 1, sizeof(*m->ranges)) < 0)
-		return -ENOMEM;
-	m->ranges[m->n++] = (struct range){.start = address};
-	*open = true;
-	return 0;
+	return range;
 }
 
-static int by_start(const void *a, const void *b)
+/* The range that holds an address, about which the kernel is asked. NULL: *ret_failure says why. */
+static const struct range *range_ask(struct sp_machinery *m, uint64_t address, int *ret_failure)
 {
-	const struct range *x = a, *y = b;
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	struct range range;
+	size_t at;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	m->ask->address = address;
+	if (bpf_prog_test_run_opts(m->program, &run)) {
+		*ret_failure = sp_fail(-errno, "ask the kernel for the name of an address");
+		return NULL;
+	}
+	m->ask->text[sizeof(m->ask->text) - 1] = 0;
+	range = range_of(address, m->ask->text);
+	*ret_failure = sp_grow(&m->ranges, &m->capacity, m->n + 1, sizeof(*m->ranges));
+	if (*ret_failure < 0)
+		return NULL;
+	at = SP_N_UP_TO(m->ranges, m->n, start, range.start);
+	memmove(m->ranges + at + 1, m->ranges + at, (m->n++ - at) * sizeof(*m->ranges));
+	m->ranges[at] = range;
+	return &m->ranges[at];
 }
 
-static int read_all(struct sp_machinery *m)
-{
-	SP_FCLOSE FILE *f = sp_take_ptr(m->kallsyms);
-	char line[512];
-	bool open = false;
-	int r = 0;
-
-	while (!r && fgets(line, sizeof(line), f))
-		r = take_line(m, line, &open);
-	if (m->n)
-		qsort(m->ranges, m->n, sizeof(*m->ranges), by_start);
-	return r;
-}
-
-static bool holds(const struct sp_machinery *m, uint64_t address)
+static const struct range *range_find(struct sp_machinery *m, uint64_t address, int *ret_failure)
 {
 	size_t n = SP_N_UP_TO(m->ranges, m->n, start, address);
 
-	return n && address < m->ranges[n - 1].end;
+	return n && address < m->ranges[n - 1].end ? &m->ranges[n - 1] : range_ask(m, address, ret_failure);
 }
 
 int sp_machinery_skip(struct sp_capture *c, const sp_u64 *words, uint32_t n, uint32_t *ret_n)
 {
 	struct sp_machinery *m = c->machinery;
+	const struct range *range;
 	uint32_t i = 0;
-	int r = m && m->kallsyms ? read_all(m) : 0;
+	int r = 0;
 
-	while (!r && m && i < n && words[i] >> SP_FRAME_KIND_SHIFT == SP_FRAME_KERNEL &&
-	       holds(m, (words[i] & SP_FRAME_KERNEL_MASK) | ~SP_FRAME_KERNEL_MASK))
-		i++;
+	for (; m && i < n && words[i] >> SP_FRAME_KIND_SHIFT == SP_FRAME_KERNEL; i++) {
+		range = range_find(m, (words[i] & SP_FRAME_KERNEL_MASK) | ~SP_FRAME_KERNEL_MASK, &r);
+		if (!range)
+			return r;
+		if (!range->is_machinery)
+			break;
+	}
 	*ret_n = i;
-	return r;
+	return 0;
 }

@@ -79,7 +79,8 @@ struct sp_recipe_shared {                    /* variables of the kernel half, ma
 	volatile sp_u32 *drain;              /* selects the table of counts; marks tables as used */
 	volatile struct sp_slicing *slicing; /* by which samples get their slices */
 	volatile struct sp_check *check;     /* of the self-test */
-	volatile sp_u32 *last_process;       /* number of the last process record */
+	struct sp_kernel_name_ask *kernel_name;
+	volatile sp_u32 *last_process; /* number of the last process record */
 };
 
 /* The kernel half that all recipes share; it attaches what a session's recipes (o->recipes) need. */

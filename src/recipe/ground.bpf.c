@@ -10,6 +10,7 @@
 #include "bpf/blocked.bpf.h"
 #include "bpf/check.bpf.h"
 #include "bpf/follow.bpf.h"
+#include "bpf/kernel_name.bpf.h"
 #include "bpf/seek.bpf.h"
 #include "bpf/sink.bpf.h"
 

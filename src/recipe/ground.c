@@ -80,6 +80,7 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 	bpf_program__set_autoload(skel->progs.sp_sink_raw, has_point(o, SP_AT_RAW));
 	bpf_program__set_autoload(skel->progs.sp_blocked, has_waits(o) && !o->follow);
 	bpf_program__set_autoload(skel->progs.sp_flush, has_point(o, SP_AT_RAW) && o->drain_ns);
+	bpf_program__set_autoload(skel->progs.sp_kernel_name, nests && o->kernel);
 	/* sinks name them */
 	bpf_map__set_autocreate(skel->maps.episodes, has_point(o, SP_AT_RAW) || has_point(o, SP_AT_RECORD));
 	bpf_map__set_autocreate(skel->maps.usual, has_waits(o));
@@ -149,6 +150,7 @@ static int ground_load(struct sp_recipe_object *object, struct sp_recipe_shared 
 	ret_shared->slicing = (volatile struct sp_slicing *)&s->skel->bss->sp_slicing;
 	ret_shared->drain = &s->skel->bss->sp_drain_number;
 	ret_shared->check = &s->skel->bss->sp_check;
+	ret_shared->kernel_name = &s->skel->bss->sp_kernel_name_ask;
 	ret_shared->last_process = &s->skel->bss->sp_last_process;
 	return 0;
 }
