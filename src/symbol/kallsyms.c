@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { INPUT_BYTES = 64 << 10 };
+
 bool sp_kallsyms_line(char *s, struct sp_kernel_line *l)
 {
 	char *end;
@@ -22,11 +24,9 @@ bool sp_kallsyms_line(char *s, struct sp_kernel_line *l)
 	if (end == s || end[0] != ' ' || !end[1] || end[2] != ' ')
 		return false;
 	l->type = end[1];
-	char *name = end + 3, *stop = name + strcspn(name, "\t\n");
-	char *module = *stop == '\t' ? stop + 1 : NULL;
-	*stop = 0;
+	char *name = end + 3, *module = strchr(name, '\t');
 	if (module)
-		module[strcspn(module, "\n")] = 0;
+		*module++ = 0;
 	l->name = name;
 	l->module = module && *module == '[' ? module : NULL;
 	return *name != 0;
@@ -58,17 +58,29 @@ static bool better(const struct sp_kernel_name *k, const struct sp_kernel_line *
 	return sp_symbol_prefer(l->name, sp_kallsyms_bind(l->type), k->name, k->bind);
 }
 
+/* Keeps the memory of what was there: in a sorted file each line is better than the one before it. */
+static int text_replace(char **text, uint32_t *capacity, const char *by)
+{
+	size_t n = strlen(by) + 1;
+	if (n > *capacity) {
+		char *grown = realloc(*text, n);
+		if (!grown)
+			return -ENOMEM;
+		*text = grown;
+		*capacity = (uint32_t)n;
+	}
+	memcpy(*text, by, n);
+	return 0;
+}
+
 static int kallsyms_copy_name(struct sp_kernel_name *k, const struct sp_kernel_line *l)
 {
-	char *name = strdup(l->name), *module = l->module ? strdup(l->module) : NULL;
-	if (!name || (l->module && !module)) {
-		free(name);
+	char *module = l->module ? strdup(l->module) : NULL;
+	if ((l->module && !module) || text_replace(&k->name, &k->name_capacity, l->name) < 0) {
 		free(module);
 		return -ENOMEM;
 	}
-	free(k->name);
 	free(k->module);
-	k->name = name;
 	k->module = module;
 	k->start = l->address;
 	k->bind = sp_kallsyms_bind(l->type);
@@ -76,36 +88,73 @@ static int kallsyms_copy_name(struct sp_kernel_name *k, const struct sp_kernel_l
 	return 0;
 }
 
+struct kallsyms_reading {
+	struct sp_kernel_name *names;
+	size_t n, at;             /* at: where the line before this one belongs */
+	bool shown, any, is_rest; /* is_rest: of a line whose beginning was left out */
+};
+
 /* While the file is read, `size` is the address of the next symbol; 0 = none yet. */
-static int note_line(struct sp_kernel_name *names, size_t n, const struct sp_kernel_line *l)
+static int note_line(struct kallsyms_reading *r, const struct sp_kernel_line *l)
 {
-	size_t i = first_at(names, n, l->address);
+	struct sp_kernel_name *names = r->names;
+	size_t i = r->at;
+	if ((i > 0 && names[i - 1].address >= l->address) || (i < r->n && names[i].address < l->address))
+		i = r->at = first_at(names, r->n, l->address);
 	if (i > 0 && (!names[i - 1].size || l->address < names[i - 1].size))
 		names[i - 1].size = l->address;
-	return i < n && better(&names[i], l) ? kallsyms_copy_name(&names[i], l) : 0;
+	return i < r->n && better(&names[i], l) ? kallsyms_copy_name(&names[i], l) : 0;
 }
 
-static int kallsyms_read_lines(FILE *f, struct sp_kernel_name *names, size_t n)
+static int kallsyms_take_line(struct kallsyms_reading *r, char *line)
 {
-	char s[SP_KERNEL_LINE_MAX];
-	bool whole = true, shown = false, any = false;
-	while (fgets(s, sizeof(s), f)) {
-		struct sp_kernel_line l;
-		bool begins = whole;
-		whole = strchr(s, '\n') != NULL;
-		if (!begins || !sp_kallsyms_line(s, &l))
-			continue;
-		any = true;
-		shown |= l.address != 0;
-		int r = l.address ? note_line(names, n, &l) : 0;
-		if (r)
-			return r;
+	struct sp_kernel_line l;
+	if (!sp_kallsyms_line(line, &l))
+		return 0;
+	r->any = true;
+	r->shown |= l.address != 0;
+	return l.address ? note_line(r, &l) : 0;
+}
+
+/* Takes the lines that end in the first n bytes, at the end of the file also the last one; what is left moves down. */
+static int kallsyms_take_lines(struct kallsyms_reading *r, char *bytes, bool is_end, size_t *n)
+{
+	char *line = bytes, *end;
+	int failure = 0;
+	bytes[*n] = '\n';
+	while (!failure && (end = memchr(line, '\n', *n + is_end - (size_t)(line - bytes)))) {
+		*end = 0;
+		failure = r->is_rest ? 0 : kallsyms_take_line(r, line);
+		r->is_rest = false;
+		line = end + 1;
 	}
-	if (ferror(f))
+	*n -= SP_MIN(*n, (size_t)(line - bytes));
+	memmove(bytes, line, *n);
+	return failure;
+}
+
+/* A stream's own buffer would be 1 KiB, and the kernel gives 4 at a time. */
+static int kallsyms_read_lines(FILE *f, struct kallsyms_reading *r)
+{
+	SP_FREE char *bytes = malloc(INPUT_BYTES + 1);
+	size_t n = 0, got;
+	int failure = 0;
+	if (!bytes)
+		return -ENOMEM;
+	do {
+		if (n == INPUT_BYTES) { /* no line is so long */
+			n = 0;
+			r->is_rest = true;
+		}
+		got = fread(bytes + n, 1, INPUT_BYTES - n, f);
+		n += got;
+		failure = kallsyms_take_lines(r, bytes, !got, &n);
+	} while (!failure && got);
+	if (!failure && ferror(f))
 		return -EIO;
-	if (any && !shown)
+	if (!failure && r->any && !r->shown)
 		return sp_fail_said(-EPERM, SP_KALLSYMS_HIDDEN);
-	return 0;
+	return failure;
 }
 
 static int spread(struct sp_kernel_name *names, size_t n)
@@ -142,7 +191,8 @@ static void settle(struct sp_kernel_name *k)
 
 int sp_kallsyms_find(FILE *f, struct sp_kernel_name *names, size_t n)
 {
-	int r = kallsyms_read_lines(f, names, n);
+	struct kallsyms_reading reading = {.names = names, .n = n};
+	int r = kallsyms_read_lines(f, &reading);
 	if (!r)
 		r = spread(names, n);
 	for (size_t i = 0; i < n; i++)

@@ -110,6 +110,7 @@ struct sp_kernel_name {
 	uint64_t start, size;
 	char *name;   /* NULL = not known */
 	char *module; /* "[ext4]", "[bpf]"; NULL = the kernel itself */
+	uint32_t name_capacity;
 	uint8_t bind;
 	bool text;
 };
