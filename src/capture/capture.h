@@ -113,10 +113,7 @@ int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, str
 		   struct sp_capture **ret_capture);
 int sp_capture_target_add(struct sp_capture *c, uint32_t number, enum sp_target state);
 int sp_capture_start(struct sp_capture *c);
-/*
- * stop_fd, child_fd: -1 = none. duration_ns 0 = no limit. Returns 1 when one of them is readable, 0 when the time is
- * over.
- */
+/* stop_fd, child_fd: -1 = none. duration_ns 0 = no limit. 1: one of them is readable; 0: the time is over. */
 int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int child_fd);
 int sp_capture_finish(struct sp_capture *c);
 /* The profile may be freed afterwards: answers of the workers that are still to come are thrown away. */
@@ -134,6 +131,8 @@ void sp_capture_free(struct sp_capture *c);
 int sp_capture_file_fd(const struct sp_capture *c, uint32_t profile_file);
 /* The same for the jit dump of its process. */
 int sp_capture_jit_dump_fd(const struct sp_capture *c, uint32_t profile_file);
+/* What the kernel calls an address of its own, "NAME+0xOFFSET/0xSIZE [MODULE]"; until the next call. */
+int sp_capture_kernel_name(struct sp_capture *c, uint64_t address, const char **ret_text);
 uint64_t sp_capture_began_ns(const struct sp_capture *c); /* CLOCK_MONOTONIC */
 /* The key of the file's entries in caches (base/entries.h), valid until the next call. False: the file is not open. */
 struct sp_cache_key;

@@ -223,6 +223,22 @@ int sp_kernel_check(struct sp_capture *c)
 	return sp_pidns_check(c);
 }
 
+int sp_capture_kernel_name(struct sp_capture *c, uint64_t address, const char **ret_text)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	struct sp_kernel_name_ask *ask = c->shared.kernel_name;
+	int program = ask ? bpf_program__fd(bpf_object__find_program_by_name(c->recipe.object, "sp_kernel_name")) : -1;
+
+	if (program < 0)
+		return -EOPNOTSUPP;
+	ask->address = address;
+	if (bpf_prog_test_run_opts(program, &run))
+		return sp_fail(-errno, "ask the kernel for the name of an address");
+	ask->text[sizeof(ask->text) - 1] = 0;
+	*ret_text = ask->text;
+	return 0;
+}
+
 static int seek_pass(struct bpf_program *program)
 {
 	struct bpf_link *link = bpf_program__attach_iter(program, NULL);

@@ -11,8 +11,6 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "capture/priv.h"
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +21,6 @@ struct range {
 	bool is_machinery;
 };
 struct sp_machinery {
-	int program;
-	struct sp_kernel_name_ask *ask;
 	struct range *ranges; /* sorted; they do not overlap */
 	size_t n, capacity;
 };
@@ -32,11 +28,7 @@ struct sp_machinery {
 int sp_machinery_open(struct sp_capture *c)
 {
 	c->machinery = calloc(1, sizeof(*c->machinery));
-	if (!c->machinery)
-		return -ENOMEM;
-	c->machinery->program = bpf_program__fd(bpf_object__find_program_by_name(c->recipe.object, "sp_kernel_name"));
-	c->machinery->ask = c->shared.kernel_name;
-	return 0;
+	return c->machinery ? 0 : -ENOMEM;
 }
 
 void sp_machinery_done(struct sp_capture *c)
@@ -73,44 +65,41 @@ static struct range range_of(uint64_t address, const char *text)
 }
 
 /* The range that holds an address, about which the kernel is asked. NULL: *ret_failure says why. */
-static const struct range *range_ask(struct sp_machinery *m, uint64_t address, int *ret_failure)
+static const struct range *range_ask(struct sp_capture *c, uint64_t address, int *ret_failure)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, run);
+	struct sp_machinery *m = c->machinery;
 	struct range range;
+	const char *text;
 	size_t at;
 
-	m->ask->address = address;
-	if (bpf_prog_test_run_opts(m->program, &run)) {
-		*ret_failure = sp_fail(-errno, "ask the kernel for the name of an address");
-		return NULL;
-	}
-	m->ask->text[sizeof(m->ask->text) - 1] = 0;
-	range = range_of(address, m->ask->text);
-	*ret_failure = sp_grow(&m->ranges, &m->capacity, m->n + 1, sizeof(*m->ranges));
+	*ret_failure = sp_capture_kernel_name(c, address, &text);
+	if (*ret_failure >= 0)
+		*ret_failure = sp_grow(&m->ranges, &m->capacity, m->n + 1, sizeof(*m->ranges));
 	if (*ret_failure < 0)
 		return NULL;
+	range = range_of(address, text);
 	at = SP_N_UP_TO(m->ranges, m->n, start, range.start);
 	memmove(m->ranges + at + 1, m->ranges + at, (m->n++ - at) * sizeof(*m->ranges));
 	m->ranges[at] = range;
 	return &m->ranges[at];
 }
 
-static const struct range *range_find(struct sp_machinery *m, uint64_t address, int *ret_failure)
+static const struct range *range_find(struct sp_capture *c, uint64_t address, int *ret_failure)
 {
+	const struct sp_machinery *m = c->machinery;
 	size_t n = SP_N_UP_TO(m->ranges, m->n, start, address);
 
-	return n && address < m->ranges[n - 1].end ? &m->ranges[n - 1] : range_ask(m, address, ret_failure);
+	return n && address < m->ranges[n - 1].end ? &m->ranges[n - 1] : range_ask(c, address, ret_failure);
 }
 
 int sp_machinery_skip(struct sp_capture *c, const sp_u64 *words, uint32_t n, uint32_t *ret_n)
 {
-	struct sp_machinery *m = c->machinery;
 	const struct range *range;
 	uint32_t i = 0;
 	int r = 0;
 
-	for (; m && i < n && words[i] >> SP_FRAME_KIND_SHIFT == SP_FRAME_KERNEL; i++) {
-		range = range_find(m, (words[i] & SP_FRAME_KERNEL_MASK) | ~SP_FRAME_KERNEL_MASK, &r);
+	for (; c->machinery && i < n && words[i] >> SP_FRAME_KIND_SHIFT == SP_FRAME_KERNEL; i++) {
+		range = range_find(c, (words[i] & SP_FRAME_KERNEL_MASK) | ~SP_FRAME_KERNEL_MASK, &r);
 		if (!range)
 			return r;
 		if (!range->is_machinery)

@@ -75,12 +75,12 @@ struct sp_recipe_object {
 	void *private;
 };
 
-struct sp_recipe_shared {                    /* variables of the kernel half, mapped */
-	volatile sp_u32 *drain;              /* selects the table of counts; marks tables as used */
-	volatile struct sp_slicing *slicing; /* by which samples get their slices */
-	volatile struct sp_check *check;     /* of the self-test */
-	struct sp_kernel_name_ask *kernel_name;
-	volatile sp_u32 *last_process; /* number of the last process record */
+struct sp_recipe_shared {                       /* variables of the kernel half, mapped */
+	volatile sp_u32 *drain;                 /* selects the table of counts; marks tables as used */
+	volatile struct sp_slicing *slicing;    /* by which samples get their slices */
+	volatile struct sp_check *check;        /* of the self-test */
+	struct sp_kernel_name_ask *kernel_name; /* sp_capture_kernel_name() */
+	volatile sp_u32 *last_process;          /* number of the last process record */
 };
 
 /* The kernel half that all recipes share; it attaches what a session's recipes (o->recipes) need. */
@@ -116,9 +116,7 @@ struct sp_ground {
 	/* Ends sampling: no program is started any more. */
 	void (*detach)(struct sp_recipe_object *object);
 	void (*destroy)(struct sp_recipe_object *object);
-	/*
-	 * The descriptor of the front of attach point i, whose run time is not among the object's; -1 behind the last.
-	 */
+	/* The descriptor of the front of attach point i, a program that is not of the object; -1 behind the last. */
 	int (*front)(const struct sp_recipe_object *object, size_t i);
 	/* Describes a recipe's event, also for sampling without BPF: type, config, period or frequency. */
 	int (*event)(const struct sp_recipe *recipe, const struct sp_capture_options *o,

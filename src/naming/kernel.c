@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "capture/capture.h"
 #include "naming/priv.h"
 #include "worker/worker.h"
 #include <errno.h>
@@ -92,9 +93,35 @@ static int find_with_table(struct sp_naming *n)
 	return table_ask(n);
 }
 
+/* Asks the kernel for each name, which takes a us; 1: it does not know all as its file does. */
+static int ask(struct sp_naming *n)
+{
+	struct sp_naming_work *w = n->work;
+	const char *text;
+	int r = n->capture ? 0 : 1;
+
+	for (size_t i = 0; i < w->n && !r; i++) {
+		r = sp_capture_kernel_name(n->capture, w->offsets[i], &text) < 0
+			? 1
+			: sp_symbol_kernel_text(w->offsets[i], text, &w->names[i]);
+	}
+	return r;
+}
+
+static int find_once(struct sp_naming *n)
+{
+	struct sp_naming_work *w = n->work;
+	int r = ask(n);
+
+	if (r <= 0)
+		return r;
+	sp_error_clear();
+	sp_names_done(w->names, w->n);
+	return sp_symbol_kernel(n->kallsyms, w->offsets, w->n, w->names);
+}
+
 int sp_naming_kernel(struct sp_naming *n, int r)
 {
 	(void)r;
-	return n->keeps_kernel ? find_with_table(n)
-			       : sp_symbol_kernel(n->kallsyms, n->work->offsets, n->work->n, n->work->names);
+	return n->keeps_kernel ? find_with_table(n) : find_once(n);
 }

@@ -240,3 +240,53 @@ int sp_symbol_kernel(FILE *kallsyms, const uint64_t *addresses, size_t n, struct
 	sp_kallsyms_done(found, n);
 	return r;
 }
+
+static bool is_one_of(const char *text, size_t n, const char *const *names, size_t n_names)
+{
+	for (size_t i = 0; i < n_names; i++)
+		if (n == strlen(names[i]) && !strncmp(text, names[i], n))
+			return true;
+	return false;
+}
+
+static bool begins_with(const char *text, const char *start)
+{
+	return !strncmp(text, start, strlen(start));
+}
+
+/*
+ * Of several symbols at one address the kernel names the one with the fewest underscores, then the first; better() a
+ * global one, then the shortest. They differ at system calls without arguments (__x64_sys_getpid), at code for early
+ * use (__pi_), and where interrupts return. Of BPF programs the kernel does not say what they are.
+ */
+static bool is_doubtful(const char *name, size_t n)
+{
+	static const char call[] = "__do_sys_";
+	static const char *const calls[] = {
+	    "fork",       "getegid",         "getegid16",    "geteuid", "geteuid16",   "getgid",   "getgid16",
+	    "getpgrp",    "getpid",          "getppid",      "gettid",  "getuid",      "getuid16", "idle",
+	    "ni_syscall", "inotify_init",    "munlockall",   "pause",   "sched_yield", "setsid",   "sgetmask",
+	    "sync",       "restart_syscall", "rt_sigreturn", "uprobe",  "uretprobe",   "vfork",    "vhangup",
+	};
+	static const char *const starts[] = {"__do_compat_sys_",         "__pi_",     "__x86_indirect_",
+					     "common_interrupt_return+", "bpf_prog_", "bpf_trampoline_",
+					     "bpf_dispatcher_"};
+	if (begins_with(name, call))
+		return is_one_of(name + strlen(call), n - strlen(call), calls, SP_COUNT(calls));
+	for (size_t i = 0; i < SP_COUNT(starts); i++)
+		if (begins_with(name, starts[i]))
+			return true;
+	return false;
+}
+
+int sp_symbol_kernel_text(uint64_t address, const char *text, struct sp_name *ret_name)
+{
+	const char *plus = strrchr(text, '+'), *module = plus ? strchr(plus, '[') : NULL;
+	unsigned long long offset, size;
+	if (!plus || sscanf(plus, "+%llx/%llx", &offset, &size) != 2 || offset >= size ||
+	    size > SP_KERNEL_FUNCTION_MAX || is_doubtful(text, (size_t)(plus - text)))
+		return 1;
+	SP_FREE char *name = strndup(text, (size_t)(plus - text)), *of = module ? strdup(module) : NULL;
+	struct sp_kernel_name k = {.name = name, .module = of, .start = address - offset, .size = size};
+	return !name || (module && !of) ? -ENOMEM : tell(&k, ret_name);
+}

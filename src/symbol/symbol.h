@@ -63,5 +63,10 @@ void sp_namer_done(struct sp_namer *n);
  * as do names found before a failure.
  */
 int sp_symbol_kernel(FILE *kallsyms, const uint64_t *addresses, size_t n, struct sp_name *names);
+/*
+ * The same name, from what the kernel calls the address: "NAME+0xOFFSET/0xSIZE [MODULE]". 1: that does not tell; ask
+ * sp_symbol_kernel().
+ */
+int sp_symbol_kernel_text(uint64_t address, const char *text, struct sp_name *ret_name);
 
 #endif

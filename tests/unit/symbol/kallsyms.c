@@ -2,7 +2,9 @@
 /* Kernel names from a made-up file, and from the running kernel beside a slow search of the same file. */
 #include "base/error.h"
 #include "base/mem.h"
+#include "symbol/names.h"
 #include "symbol/priv.h"
+#include "symbol/symbol.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -117,6 +119,31 @@ static void test_long_line(void **state)
 	unlink(path);
 }
 
+/* Nor that of one that is longer than what is read at once, of which nothing is taken. */
+static void test_longest_line(void **state)
+{
+	(void)state;
+	enum { AT = 64 << 10, BYTES = AT + 1000 };
+	char *more SP_FREE = malloc(BYTES + 1);
+	assert_non_null(more);
+	memset(more, 'x', BYTES);
+	memcpy(more, "ffffffff81000300 T ", 19);
+	memcpy(more + AT, "ffffffff81000301 T wrong", 24);
+	memcpy(more + BYTES - 1, "\n", 2);
+	char *path SP_FREE = write_file(symbols, more);
+	struct sp_kernel_name k = {.address = 0xffffffff81000304};
+	assert_int_equal(find(path, &k, 1), 0);
+	assert_null(k.name);
+	unlink(path);
+	more[AT - 1] = '\n'; /* now it is a line of its own, and the last one, without an end */
+	more[AT + 24] = 0;
+	path = (free(path), write_file(symbols, more));
+	assert_int_equal(find(path, &k, 1), 0);
+	assert_string_equal(k.name, "wrong");
+	sp_kallsyms_done(&k, 1);
+	unlink(path);
+}
+
 static void test_hidden(void **state)
 {
 	(void)state;
@@ -128,6 +155,43 @@ static void test_hidden(void **state)
 	sp_error_clear();
 	assert_null(k.name);
 	unlink(path);
+}
+
+/* --- what the kernel says of an address --- */
+static void test_text(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *name;
+		uint64_t start, size;
+	} known[] = {
+	    {"schedule+0x10/0x80", "schedule", 0xffffffff81000010, 0x80},
+	    {"ext4_two+0x0/0x20 [ext4]", "ext4_two\t[ext4]", 0xffffffff81000020, 0x20},
+	    {"__do_sys_newfstatat+0x1f/0x20", "__do_sys_newfstatat", 0xffffffff81000001, 0x20},
+	};
+	static const char *const doubtful[] = {
+	    "",
+	    "0xffffffff81000020",
+	    "name+0x80/0x80",
+	    "name+0x1/0x200000",
+	    "__do_sys_getpid+0x1/0x20",
+	    "__pi_memcpy+0x1/0x20",
+	    "common_interrupt_return+0x1/0x20",
+	    "bpf_prog_6deef7357e7b4530_sd_fw+0x1/0x20",
+	};
+	for (size_t i = 0; i < SP_COUNT(known); i++) {
+		struct sp_name m = {0};
+		assert_int_equal(sp_symbol_kernel_text(0xffffffff81000020, known[i].text, &m), 0);
+		assert_string_equal(m.name, known[i].name);
+		assert_int_equal(m.start, known[i].start);
+		assert_int_equal(m.size, known[i].size);
+		sp_names_done(&m, 1);
+	}
+	for (size_t i = 0; i < SP_COUNT(doubtful); i++) {
+		struct sp_name m = {0};
+		assert_int_equal(sp_symbol_kernel_text(0xffffffff81000020, doubtful[i], &m), 1);
+		assert_null(m.name);
+	}
 }
 
 /* --- the running kernel --- */
@@ -228,10 +292,8 @@ static void test_running_kernel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_fixture),
-	    cmocka_unit_test(test_long_line),
-	    cmocka_unit_test(test_hidden),
-	    cmocka_unit_test(test_running_kernel),
+	    cmocka_unit_test(test_fixture), cmocka_unit_test(test_long_line), cmocka_unit_test(test_longest_line),
+	    cmocka_unit_test(test_hidden),  cmocka_unit_test(test_text),      cmocka_unit_test(test_running_kernel),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
