@@ -51,6 +51,11 @@ static inline __attribute__((always_inline)) int sp_op_step(struct sp_op_env *en
 	return 1;
 }
 
+/* How many of a list are looked at: the others are known to be none. */
+#ifndef SP_N_OPS_RUN
+#define SP_N_OPS_RUN SP_N_OPS
+#endif
+
 /* Runs all ops. Returns whether the event is wanted; the numbers are left in r[]. */
 static inline __attribute__((always_inline)) int sp_ops_run(struct sp_op_env *env, const volatile struct sp_op *ops,
 							    sp_u64 *r)
@@ -60,7 +65,7 @@ static inline __attribute__((always_inline)) int sp_ops_run(struct sp_op_env *en
 #ifdef __clang__
 #pragma clang loop unroll(full)
 #endif
-	for (i = 0; i < SP_N_OPS; i++) {
+	for (i = 0; i < SP_N_OPS_RUN; i++) {
 		if (ops[i].kind == SP_OP_END)
 			break; /* all steps behind it are one piece of code to remove */
 		if (!sp_op_step(env, &ops[i], r))
