@@ -506,16 +506,19 @@ static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
 	return r;
 }
 
+/* We still have the privileges for the events here; those of CPUs that come later are opened by the broker. */
 static int ground_attach(struct sp_recipe_object *object, const struct sp_capture_options *o)
 {
+	struct sp_capture_options privileged = *o;
 	struct ground *s = object->private;
 	size_t i;
 	int r = o->follow ? follow_attach(s) : 0;
 
+	privileged.broker = NULL;
 	if (!r)
 		r = ticks_choose(s, o);
 	for (i = 0; !r && i < o->n_cpus; i++)
-		r = ground_attach_one(object, o, o->cpus[i]);
+		r = ground_attach_one(object, &privileged, o->cpus[i]);
 	return r ? r : fronts_attach(s, o);
 }
 
