@@ -100,8 +100,12 @@ def waiting():
 def starts():
     what = ["-o", "/dev/null", "--format", "folded", "--", "true"]
     cpu = [profile(*what).cpu_s for _ in range(choose(15, 3))]
-    more = [profile("-e", "cpu,offcpu,faults", *what) for _ in range(choose(15, 3))]
+    several = ["-e", "cpu,offcpu,faults"]
+    first = [profile(*several, "-F", 999, "--", "sleep", 9, prefix="sp_cpu", first=True).first_ms
+             for _ in range(choose(15, 3))]
+    more = [profile(*several, *what) for _ in range(choose(15, 3))]
     row("profile -- true", "ms of CPU", 1000 * statistics.median(cpu), most=100)
+    row("profile -e cpu,offcpu,faults -- sleep, execve to 1st sample", "ms", statistics.median(first), most=150)
     row("profile -e cpu,offcpu,faults -- true, all of it", "ms", 1000 * statistics.median(c.wall_s for c in more), most=150)
 
 
