@@ -137,8 +137,9 @@ bool sp_recipe_has_rate(const struct sp_recipe *recipe);
 bool sp_recipe_counts(const struct sp_recipe *recipe);
 /* Whether any of them is guarded (capture/guard.h): counts events, and there is a budget. */
 bool sp_guard_is_wanted(const struct sp_capture_options *o);
-/* Whether a session of these has programs that may interrupt each other. */
+/* Whether a session of these has programs that may interrupt each other; whether all of its events are of a clock. */
 bool sp_recipes_nest(const struct sp_recipe *const *recipes);
+bool sp_recipes_are_clocks(const struct sp_capture_options *o);
 
 /*
  * The error of an event that could not be opened, with or without BPF: r, or -EOPNOTSUPP where the machine has no such

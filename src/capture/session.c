@@ -250,6 +250,15 @@ static int slices_widen(struct sp_capture *c)
 	return by ? sp_profile_widen_slices(c->profile, by) : 0;
 }
 
+/*
+ * Whether programs may still run that belong to the window before. Those of clocks run in an interrupt, and whoever
+ * detached their event has interrupted its CPU to do so: none is left.
+ */
+static bool may_still_run(const struct sp_capture *c)
+{
+	return c->attached || !sp_recipes_are_clocks(&c->o);
+}
+
 int sp_capture_swap_and_drain(struct sp_capture *c)
 {
 	sp_u32 old = *c->shared.drain;
@@ -262,7 +271,7 @@ int sp_capture_swap_and_drain(struct sp_capture *c)
 	*c->shared.drain = old + 1;
 	c->n_table_changes++; /* an evicted table may be loaded again from now on */
 	sp_tables_begin_drain(c->tables, old + 1);
-	r = sp_tables_grace(c->tables);
+	r = may_still_run(c) ? sp_tables_grace(c->tables) : 0;
 	if (r >= 0)
 		r = sp_capture_take_in(c); /* before the counts: the frames that they refer to */
 	if (r >= 0 && c->stats.n_later)

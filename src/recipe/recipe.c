@@ -389,3 +389,17 @@ bool sp_recipes_nest(const struct sp_recipe *const *recipes)
 {
 	return recipes[1] || sp_recipe_has_front(recipes[0]);
 }
+
+bool sp_recipes_are_clocks(const struct sp_capture_options *o)
+{
+	const struct sp_recipe_point *point;
+	const struct sp_event *event;
+
+	for (unsigned i = 0; o->recipes[i]; i++)
+		for (point = o->recipes[i]->points; point->at; point++) {
+			event = point->at == SP_AT_PERF ? sp_event_find(point->where ? point->where : o->event) : NULL;
+			if (!event || !event->is_clock)
+				return false;
+		}
+	return true;
+}
