@@ -3,11 +3,13 @@
  * Loaded tables: the unwinder's own lookup over segments (step.h) gives what sp_blob_find() gives on the blob, also
  * where rows meet the borders of segments; under a small budget tables come and go and never lie on one another.
  */
+#include "unwind/segments.h"
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "unwind/build.h"
 #include "unwind/step_types.h"
 #include "unwind/tables.h"
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -529,13 +531,39 @@ static void copies(void **state)
 	free(blob), free(liar), free(big);
 }
 
+/* The kernel says which map is in place; what was written through the mapping is in that map. Needs root. */
+static void first_of_the_kernel(void **state)
+{
+	struct sp_segments s;
+	struct bpf_map_info info = {0};
+	uint32_t zero = 0, id = 0, size = sizeof(info);
+	int fd = -1;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("skip: needs root\n");
+		skip();
+	}
+	assert_int_equal(sp_segments_begin(&s), 0);
+	assert_int_equal(sp_segments_first(&s, &fd), 0);
+	assert_int_equal(s.first_fd, -1);
+	assert_int_equal(bpf_obj_get_info_by_fd(fd, &info, &size), 0);
+	assert_int_equal(info.value_size, SP_SEG_BYTES);
+	assert_int_equal(bpf_map_lookup_elem(s.maps_fd, &zero, &id), 0);
+	assert_int_equal(id, info.id);
+	close(fd);
+	sp_segments_done(&s);
+	assert_int_equal(sp_segments_begin(&s), 0); /* one that nobody takes */
+	sp_segments_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(real_files),    cmocka_unit_test(borders),
 	    cmocka_unit_test(worst_borders), cmocka_unit_test(loads_and_evictions),
 	    cmocka_unit_test(over_budget),   cmocka_unit_test(without_table),
-	    cmocka_unit_test(copies),
+	    cmocka_unit_test(copies),        cmocka_unit_test(first_of_the_kernel),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
