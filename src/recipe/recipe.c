@@ -94,7 +94,7 @@ static const struct sp_recipe rows[] = {
 		WAIT_FORGET(0)},
      .about = SP_ABOUT_LOCK,
      .min_ns = 1000,
-     .hit_ns = 5800},
+     .hit_ns = 2000},
     {.name = "faults",
      .title = "Page faults",
      .summary = "each page fault, by the stack that met it and by what was touched",

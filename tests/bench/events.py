@@ -5,10 +5,11 @@ import os
 import re
 import statistics
 import time
-from common import PYTHON, SOPROF, WORK, choose, classes, end, load, profile, row, run, say, start
+from common import BUILD, PYTHON, SOPROF, WORK, choose, classes, end, load, profile, row, run, say, start
 
 N_SWITCHES = choose(200000, 20000)
 N_THREADS = 2000
+STORM = os.path.join(BUILD, "tests/cmd/storm")
 IDLE = f"""
 import threading
 threading.stack_size(65536)
@@ -71,18 +72,40 @@ def switches():
     row("the same, with kernel stacks, within 5 %", "us", more["guarded"], note="--max-overhead 5")
 
 
+def hits():
+    """BPF time that a wait takes, of two threads that wait for each other by a condition variable."""
+    def bpf_us(event, *options):
+        done = profile("-e", event, "--max-overhead", "0", *options, "-o", "/dev/null", "--format", "folded", "--",
+                       STORM, "locks", choose(200000, 20000))
+        return done.bpf_ns / 1000 / int(re.search(r"samples +(\d+)", done.stderr)[1])
+    for name, options in (("both stacks", []), ("-U", ["-U"])):
+        us = {"offcpu": [], "locks": []}
+        for _ in range(choose(5, 1)):
+            for event, list_ in us.items():
+                list_.append(bpf_us(event, *options))
+        for event, list_ in us.items():
+            row(f"BPF time a wait: {event}, {name}", "us", min(list_))
+
+
+def wall_cost(pid, seconds):
+    done = profile("-e", "wall", "-p", pid, "-o", "/dev/null", "--format", "folded", seconds)
+    return done.cpu_s, classes(done.stderr)
+
+
 def idle():
-    with load([PYTHON, "-c", IDLE], settle=6) as pids:
-        def cpu_s(seconds):
-            done = profile("-e", "wall", "-p", pids[0], "-o", "/dev/null", "--format", "folded", seconds)
-            return done.cpu_s, classes(done.stderr)
-        short = [cpu_s(1) for _ in range(choose(5, 2))]
-        long = [cpu_s(choose(31, 6)) for _ in range(choose(3, 1))]
-    first, later = min(c for c, _ in short), min(c for c, _ in long)
-    row(f"wall of {N_THREADS} idle threads, from the second second on", "% of a CPU", 100 * (later - first) / choose(30, 5),
-        most=0.1)
-    row("the same, its start and first second", "s of CPU", first)
-    row("the same, stacks complete", "%", 100 * short[0][1]["complete"] / N_THREADS, least=99)
+    """The switches of all other threads of the machine cost, too: they are what one idle thread costs."""
+    with load([PYTHON, "-c", IDLE], ["sleep", "9999"], settle=6) as pids:
+        short, long = ([], []), ([], [])
+        for _ in range(choose(3, 1)):
+            for i, pid in enumerate(pids):
+                short[i].append(wall_cost(pid, 1))
+                long[i].append(wall_cost(pid, choose(31, 6)))
+    first = [min(c for c, _ in costs) for costs in short]
+    percent = [100 * (min(c for c, _ in costs) - first[i]) / choose(30, 5) for i, costs in enumerate(long)]
+    row(f"wall of {N_THREADS} idle threads, from the second second on", "% of a CPU", percent[0], most=0.1)
+    row("the same of one: what others' switches cost", "% of a CPU", percent[1])
+    row(f"wall of {N_THREADS} idle threads, start and first second", "s of CPU", first[0])
+    row("the same, stacks complete", "%", 100 * short[0][0][1]["complete"] / N_THREADS, least=99)
 
 
 def waiting():
@@ -110,6 +133,7 @@ def starts():
 
 
 switches()
+hits()
 idle()
 waiting()
 starts()
