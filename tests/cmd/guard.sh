@@ -26,9 +26,16 @@ expect 0 profile -f -e faults --max-overhead 0 -o "$dir/folded" -- "$storm" faul
 between "all faults" $(($(cat "$out") - 200)) "$(sum '^storm;')" $(($(cat "$out") + 2000))
 [ "$slow" != 1 ] || has_not "$err" 'max-overhead'
 
+# So is every wait of a storm of them, by the kernel's count of how often the threads left a CPU.
+expect 0 profile -f -e offcpu --max-overhead 0 -o "$dir/folded" -- "$storm" waits 1500
+read -r _ switches <"$out"
+n=$(sed -nE 's/^samples +([0-9]+) in .*/\1/p' "$err")
+say "$switches times off the CPU, found $n"
+between "all waits" $((switches * 995 / 1000)) "$n" $((switches + 3)) # those below 1 us are none
+
 # Threads that sleep beside a storm of switches: the time that they did not run is right within what chance allows.
 expect 0 profile -f -e offcpu --max-overhead 10 -o "$dir/folded" -- "$storm" waits 5000
-true=$(cat "$out")
+read -r true _ <"$out"
 found=$(sum '^sleeper;')
 n=$(left_out)
 say "ns that sleepers did not run: $true, found $found; left out ${n:-0} waits; $(grep -c '^soprof: ' "$err") steps"
