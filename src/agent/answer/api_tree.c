@@ -24,7 +24,7 @@ static int make_focus(const struct sp_api_ask *ask, struct sp_tree_columns *s, b
 	bool *focus = calloc(sp_profile_n_frames(s->p) + 1U, sizeof(*focus));
 
 	for (uint32_t i = 1; focus && i < sp_profile_n_frames(s->p); i++) {
-		uint32_t func = s->same.function_of[i], file = s->same.library_of[i];
+		uint32_t func = s->t.same.function_of[i], file = s->t.same.library_of[i];
 		const char *name = func ? sp_profile_string(s->p, sp_profile_func(s->p, func)->name) : "[unknown]";
 		focus[i] = (!ask->focus || !strcmp(ask->focus, name)) &&
 			   (!ask->focus_library || !strcmp(ask->focus_library, sp_api_library_name(s->p, file)));
@@ -85,32 +85,27 @@ static int put_trees(const struct sp_api_ask *ask, struct sp_tree_columns *s, st
 
 /* --- sums by library, with what is narrow --- */
 /* What the number of a library is called. */
-static int member_name(struct sp_tree_columns *s, uint32_t file, char ret_name[static 24])
+static void member_name(struct sp_tree_columns *s, uint32_t file, char ret_name[static 24])
 {
-	int64_t library = sp_tree_columns_library(s, file);
-
-	snprintf(ret_name, 24, "%" PRId64, library);
-	return library < 0 ? (int)library : 0;
+	snprintf(ret_name, 24, "%" PRIu32, sp_html_add_library(&s->t, file));
 }
 
-static int put_sum(struct sp_tree_columns *s, const struct sp_api_sum *sum, struct sp_json *j)
+static void put_sum(struct sp_tree_columns *s, const struct sp_api_sum *sum, struct sp_json *j)
 {
 	const struct sp_store_chart *c = sum->chart;
-	int r = 0;
 
 	sp_json_object(j, NULL);
 	for (int is_total = 0; is_total < 2; is_total++) {
 		sp_json_object(j, is_total ? "total" : "self");
-		for (uint32_t i = 0; r == 0 && i < c->n_libraries; i++) {
+		for (uint32_t i = 0; i < c->n_libraries; i++) {
 			char name[24];
-			r = member_name(s, s->same.files[sum->files[i]], name);
+			member_name(s, s->t.same.files[sum->files[i]], name);
 			sp_json_int(j, name, is_total ? c->libraries[i].total : c->libraries[i].self);
 		}
 		sp_json_end(j);
 	}
 	sp_json_int(j, "whole", sum->whole);
 	sp_json_end(j);
-	return r;
 }
 
 static int put_sums_of(struct sp_tree_columns *s, uint32_t value, double scale, struct sp_json *j)
@@ -124,7 +119,7 @@ static int put_sums_of(struct sp_tree_columns *s, uint32_t value, double scale, 
 		for (size_t i = 0; r == 0 && i < t.n_rows; i++) {
 			const struct sp_total *row = &t.rows[i];
 			char name[24];
-			r = member_name(s, row->none ? 0 : row->id, name);
+			member_name(s, row->none ? 0 : row->id, name);
 			sp_json_format(j, name, "%.0f", (double)(is_total ? row->total : row->self) * scale);
 		}
 		sp_json_end(j);
@@ -142,8 +137,10 @@ static int put_sums(struct sp_tree_columns *s, const struct sp_api_sums *exact, 
 	sp_json_array(j, "sums");
 	sp_json_lines(j);
 	for (uint32_t i = 0; i < s->n_columns && r == 0; i++)
-		r = exact && i < exact->n ? put_sum(s, &exact->of[i], j)
-					  : put_sums_of(s, s->columns[i].of, s->columns[i].scale, j);
+		if (exact && i < exact->n)
+			put_sum(s, &exact->of[i], j);
+		else
+			r = put_sums_of(s, s->columns[i].of, s->columns[i].scale, j);
 	sp_json_end(j);
 	sp_json_line(j);
 	return r;
@@ -207,26 +204,11 @@ int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, struct sp
 }
 
 /* --- of two ranges --- */
-/* By the numbers of the libraries that are written; only these have rows. */
-static int put_judged_libraries(const struct sp_diff *d, const struct sp_significance *judge, struct sp_tree_columns *s,
-				struct sp_json *j)
-{
-	int64_t number = 0;
-
-	for (uint32_t i = 0; i < sp_profile_n_files(d->joined) && number >= 0; i++)
-		number = sp_significance_library_row(judge, i) ? sp_tree_columns_library(s, i) : 0;
-	sp_json_array(j, "libraries");
-	for (uint32_t i = 0; i < s->n_libraries && number >= 0; i++)
-		sp_html_noise_put(sp_significance_library_row(judge, s->libraries[i]), j);
-	sp_json_end(j);
-	return number < 0 ? (int)number : 0;
-}
-
 /* Entities of the trees; "[narrow]" is not judged. */
 static void put_judged_entities(const struct sp_significance *judge, const struct sp_tree_columns *s, struct sp_json *j)
 {
 	sp_json_array(j, "entities");
-	for (uint32_t i = 0; i < sp_intern_count(s->entities); i++)
+	for (uint32_t i = 0; i < sp_intern_count(s->t.entities); i++)
 		sp_html_noise_put(i < s->label_capacity ? sp_significance_label_row(judge, &s->label_of[i]) : NULL, j);
 	sp_json_end(j);
 }
@@ -241,11 +223,14 @@ static int put_noise(const struct sp_diff *d, struct sp_tree_columns *s, struct 
 		return r;
 	sp_html_noise_begin(d, judge, 0, j);
 	put_judged_entities(judge, s, j);
-	r = put_judged_libraries(d, judge, s, j);
+	for (uint32_t i = 0; i < sp_profile_n_files(d->joined); i++) /* only those that are written have rows */
+		if (sp_significance_library_row(judge, i))
+			sp_html_add_library(&s->t, i);
+	sp_html_noise_put_libraries(judge, &s->t, j);
 	sp_json_end(j);
 	sp_json_line(j);
 	sp_significance_free(judge);
-	return r;
+	return 0;
 }
 
 /* The largest changes, by function. */

@@ -7,7 +7,6 @@
 #include "profile/diff.h"
 #include "profile/values.h"
 #include "view/html/html_data.h"
-#include "view/html/html_stacks.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,16 +19,11 @@ const char *sp_api_library_name(const struct sp_profile *p, uint32_t file)
 	return file ? sp_library_name(p, file) : "[no library]";
 }
 
-/* --- tables --- */
+/* --- columns --- */
 static int shape_init(const struct sp_profile *p, struct sp_tree_columns *s)
 {
-	*s = (struct sp_tree_columns){.p = p, .n_libraries = 1};
-	s->library_of = calloc(sp_profile_n_files(p) + 1U, sizeof(*s->library_of));
-	s->libraries = calloc(sp_profile_n_files(p) + 1U, sizeof(*s->libraries));
-	if (!s->library_of || !s->libraries || sp_intern_new(&s->names) < 0 || sp_intern_new(&s->entities) < 0 ||
-	    sp_intern_add(s->names, "", 1) < 0)
-		return -ENOMEM;
-	return sp_identity_new(p, &s->same);
+	*s = (struct sp_tree_columns){.p = p};
+	return sp_html_tables_init(p, &s->t);
 }
 
 int sp_tree_columns_new(const struct sp_profile *p, uint32_t value, struct sp_tree_columns *ret_shape)
@@ -65,45 +59,11 @@ int sp_tree_columns_new_diff(const struct sp_diff *d, struct sp_tree_columns *re
 
 void sp_tree_columns_done(struct sp_tree_columns *s)
 {
-	sp_identity_done(&s->same);
-	sp_intern_free(s->names);
-	sp_intern_free(s->entities);
+	sp_html_tables_done(&s->t);
 	free(s->label_of);
-	free(s->library_of);
-	free(s->libraries);
-}
-
-int64_t sp_tree_columns_library(struct sp_tree_columns *s, uint32_t file)
-{
-	if (file == 0 || s->library_of[file] != 0)
-		return s->library_of[file];
-	s->libraries[s->n_libraries] = file;
-	return s->library_of[file] = s->n_libraries++;
-}
-
-static int64_t name_of(struct sp_tree_columns *s, const char *name)
-{
-	return sp_intern_add(s->names, name, strlen(name) + 1);
-}
-
-static int64_t add_entity(struct sp_tree_columns *s, const char *name, uint32_t file, const char *module, uint32_t kind)
-{
-	int64_t n = name_of(s, name), m = name_of(s, module);
-	struct sp_html_entity e = {(uint32_t)n, (uint32_t)sp_tree_columns_library(s, file), (uint32_t)m, kind};
-
-	return n < 0 || m < 0 ? -ENOMEM : sp_intern_add(s->entities, &e, sizeof(e));
 }
 
 /* --- labels --- */
-static const char *get_module(const struct sp_tree_columns *s, const struct sp_tree_label *l)
-{
-	uint32_t file = l->func ? sp_profile_func(s->p, l->func)->file : 0;
-
-	if (!file || !l->library || l->library != s->same.kernel || s->same.files[file] == l->library)
-		return "";
-	return sp_profile_string(s->p, sp_profile_file(s->p, file)->name);
-}
-
 static const char *label_name(const struct sp_tree_columns *s, const struct sp_tree_label *l)
 {
 	switch (l->kind) {
@@ -211,8 +171,8 @@ static void mark_kept(struct shaping *g, double least)
 /* --- nodes in preorder --- */
 static int64_t add_label_entity(struct sp_tree_columns *s, const struct sp_tree_label *l)
 {
-	uint32_t n = sp_intern_count(s->entities);
-	int64_t entity = add_entity(s, label_name(s, l), l->library, get_module(s, l), label_kind(l));
+	uint32_t n = sp_intern_count(s->t.entities);
+	int64_t entity = sp_html_add_entity(&s->t, label_name(s, l), l->library, l->func, label_kind(l));
 
 	if (entity != n)
 		return entity;
@@ -300,7 +260,7 @@ static int leave_node(struct shaping *g, uint32_t i)
 
 	if (l.rest <= 0 && l.second_rest <= 0)
 		return 0;
-	int64_t entity = add_entity(g->s, "[narrow]", 0, "", KIND_NARROW);
+	int64_t entity = sp_html_add_entity(&g->s->t, "[narrow]", 0, 0, KIND_NARROW);
 	struct out_node n = {.depth = g->t->nodes[i].depth + 1, .entity = (uint32_t)entity};
 	set_values(g, &n, l.rest, l.second_rest, l.samples_rest);
 	return entity < 0 ? (int)entity : append_node(g, &n);
@@ -427,14 +387,7 @@ static void put_values(const struct sp_tree_columns *s, struct sp_json *j)
 void sp_tree_columns_end(const struct sp_tree_columns *s, struct sp_json *j)
 {
 	put_values(s, j);
-	sp_html_begin_libraries(j);
-	for (uint32_t i = 1; i < s->n_libraries; i++)
-		sp_html_put_library(j, s->p, s->libraries[i], sp_api_library_name(s->p, s->libraries[i]));
-	sp_html_put_names(j, s->names);
-	sp_json_array(j, "entities");
-	for (uint32_t i = 0; i < sp_intern_count(s->entities); i++)
-		sp_html_put_entity(j, sp_intern_get(s->entities, i, NULL));
-	sp_json_end(j);
+	sp_html_tables_put(&s->t, NULL, j);
 	sp_json_int(j, "format", 2);
 	sp_json_line(j);
 }

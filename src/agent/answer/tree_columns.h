@@ -5,18 +5,17 @@
  * Nodes narrower than a share of the whole are left out; their values are in one node "[narrow]" after their siblings.
  * Below one node, the requested root, the share is of that node: a zoom gets its deeper levels, and the rest stays the
  * same. A node's id is a hash of its path by names and build ids, so it is the same in every answer. Columns are in
- * preorder. Libraries are those of identity.h; entities are those of the html view (name, library, module, kind;
- * view/html/html_stacks.h). The struct owns its memory, and borrows the profile. 0 or a negative errno. One thread.
+ * preorder. Libraries and entities are those of the html view. The struct owns its memory, and borrows the profile. 0
+ * or a negative errno. One thread.
  */
 #ifndef SP_AGENT_ANSWER_TREE_COLUMNS_H
 #define SP_AGENT_ANSWER_TREE_COLUMNS_H
 
-#include "profile/identity.h"
 #include "profile/profile.h"
 #include "profile/tree.h"
+#include "view/html/html_tables.h"
 
 struct sp_diff;
-struct sp_intern;
 struct sp_json;
 
 enum { SP_API_COLUMNS = 4 };
@@ -30,24 +29,19 @@ struct sp_api_column {
 
 struct sp_tree_columns {
 	const struct sp_profile *p;
-	struct sp_identity same;
+	struct sp_html_tables t;
 	uint32_t value, second;
 	bool has_second;
 	struct sp_api_column columns[SP_API_COLUMNS];
-	uint32_t n_columns, samples; /* the column of samples */
-	struct sp_intern *names, *entities;
+	uint32_t n_columns, samples;    /* the column of samples */
 	struct sp_tree_label *label_of; /* by entity: the first label that it was made of */
 	size_t label_capacity;
-	uint32_t *library_of, *libraries; /* by file; by library: its file */
-	uint32_t n_libraries;
 };
 
 int sp_tree_columns_new(const struct sp_profile *p, uint32_t value, struct sp_tree_columns *ret_shape);
 int sp_tree_columns_new_diff(const struct sp_diff *d, struct sp_tree_columns *ret_shape);
 void sp_tree_columns_done(struct sp_tree_columns *s);
 
-/* The number of the file's library in "libraries", or a negative errno. */
-int64_t sp_tree_columns_library(struct sp_tree_columns *s, uint32_t file);
 /* Writes an object of columns. root: the id of a node, 0 = none. */
 int sp_tree_columns_put(struct sp_tree_columns *s, const struct sp_tree *t, uint64_t root, double least,
 			struct sp_json *j);

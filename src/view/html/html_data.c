@@ -2,14 +2,11 @@
 #include "view/html/html_data.h"
 
 #include "base/error.h"
-#include "base/intern.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "profile/identity.h"
 #include "profile/profile.h"
 #include "view/html/html_noise.h"
 #include "view/html/html_stacks.h"
-#include "view/svg/svg_colour.h"
 #include "view/view.h"
 
 #include <errno.h>
@@ -73,77 +70,6 @@ static void html_data_put_values(struct writer *w)
 		sp_html_put_value(&w->j, "samples", "count", -1);
 	sp_json_end(&w->j);
 	sp_json_ints(sp_json_line(&w->j), {"value", w->o->value}, {"samples", samples});
-}
-
-/* --- libraries and entities --- */
-
-/* JIT code of different processes has different names. */
-static const char *library_name(const struct writer *w, uint32_t number, char *room, size_t size)
-{
-	const struct sp_file *file = sp_profile_file(w->p, number);
-	if (file->kind != SP_FILE_ANON || !file->process)
-		return sp_library_name(w->p, number);
-	snprintf(room, size, "[anon:%" PRIu32 "]", sp_profile_process(w->p, file->process)->pid);
-	return room;
-}
-
-void sp_html_begin_libraries(struct sp_json *j)
-{
-	sp_json_array(j, "libraries");
-	sp_json_lines(j);
-	sp_json_int(j, NULL, 0);
-}
-
-void sp_html_put_library(struct sp_json *j, const struct sp_profile *p, uint32_t number, const char *name)
-{
-	const struct sp_file *file = sp_profile_file(p, number);
-	bool is_kernel = file->kind == SP_FILE_KERNEL;
-	sp_json_array(j, NULL);
-	sp_json_string(j, NULL, name);
-	sp_json_string(j, NULL, sp_profile_string(p, file->path));
-	sp_json_hex(j, NULL, file->build_id, file->build_id_len);
-	sp_json_string(j, NULL, sp_profile_string(p, file->package));
-	sp_json_int(j, NULL, file->kind);
-	sp_json_string(j, NULL, sp_profile_string(p, file->note));
-	sp_json_int(j, NULL, file->deleted);
-	sp_json_uint(j, NULL, sp_svg_colour(name, is_kernel, false));
-	sp_json_uint(j, NULL, sp_svg_colour(name, is_kernel, true));
-	sp_json_end(j);
-}
-
-void sp_html_put_names(struct sp_json *j, const struct sp_intern *names)
-{
-	sp_json_end(j);
-	sp_json_array(sp_json_line(j), "names");
-	sp_json_lines(j);
-	for (uint32_t i = 0; i < sp_intern_count(names); i++)
-		sp_json_string(j, NULL, sp_intern_get(names, i, NULL));
-	sp_json_end(j);
-	sp_json_line(j);
-}
-
-void sp_html_put_entity(struct sp_json *j, const struct sp_html_entity *e)
-{
-	sp_json_uint(j, NULL, e->name);
-	sp_json_uint(j, NULL, e->library);
-	sp_json_uint(j, NULL, e->module);
-	sp_json_uint(j, NULL, e->kind);
-}
-
-static void html_data_put_libraries(struct writer *w)
-{
-	sp_json_line(&w->j);
-	sp_html_begin_libraries(&w->j);
-	for (uint32_t i = 1; i < w->s->n_libraries; i++) {
-		char room[32];
-		sp_html_put_library(&w->j, w->p, w->s->files[i], library_name(w, w->s->files[i], room, sizeof(room)));
-	}
-	sp_html_put_names(&w->j, w->s->names);
-	sp_json_array(&w->j, "entities");
-	for (uint32_t i = 0; i < w->s->n_entities; i++)
-		sp_html_put_entity(&w->j, &w->s->entities[i]);
-	sp_json_end(&w->j);
-	sp_json_line(&w->j);
 }
 
 /* --- paths --- */
@@ -219,7 +145,9 @@ int sp_html_data_write(const struct sp_profile *p, const struct sp_view_options 
 	sp_json_string(sp_json_line(&w.j), "subtitle", o->subtitle ? o->subtitle : "");
 	sp_json_line(&w.j);
 	html_data_put_values(&w);
-	html_data_put_libraries(&w);
+	sp_json_line(&w.j);
+	sp_html_tables_put(&s->t, s->order, &w.j);
+	sp_json_line(&w.j);
 	if (o->diff)
 		r = sp_html_noise_write(o->diff, s, &w.j);
 	put_paths(&w);

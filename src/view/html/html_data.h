@@ -11,7 +11,7 @@
  *   libraries  [[name, path, build id, package, kind (profile.h's), note, is deleted, light colour, dark colour], ...];
  *              number 0 is none
  *   names      strings
- *   entities   name, library, module's name, kind (html_stacks.h's) of each: numbers one after the other
+ *   entities   name, library, module's name, kind (html_tables.h's) of each: numbers one after the other
  *   noise      of a difference: html_noise.h
  *   n_nodes, n_paths
  *   paths      base64 of varints (LEB128): for each path, in order: frames to go back from the end of the last one,
@@ -24,21 +24,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct sp_html_entity;
-struct sp_intern;
 struct sp_json;
 struct sp_profile;
 struct sp_view_options;
 
 int sp_html_data_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out);
 
-/* Parts for the agent's API. One element of `values`: */
+/* For the agent's API: one element of `values`. */
 void sp_html_put_value(struct sp_json *j, const char *name, const char *unit, int old);
-/* Begins the array of libraries, with number 0; then one library, under `name`. */
-void sp_html_begin_libraries(struct sp_json *j);
-void sp_html_put_library(struct sp_json *j, const struct sp_profile *p, uint32_t file, const char *name);
-/* Ends the array of libraries, and writes all names. */
-void sp_html_put_names(struct sp_json *j, const struct sp_intern *names);
-void sp_html_put_entity(struct sp_json *j, const struct sp_html_entity *e);
 
 #endif

@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "profile/diff_significance.h"
-#include "profile/identity.h"
 #include "view/html/html_stacks.h"
 
 #include <errno.h>
@@ -23,12 +22,12 @@ void sp_html_noise_put(const struct sp_diff_row *row, struct sp_json *j)
 	html_noise_put_change(row ? &row->total : NULL, j);
 }
 
-static void html_noise_put_libraries(const struct sp_significance *significance, const struct sp_html_stacks *s,
-				     struct sp_json *j)
+void sp_html_noise_put_libraries(const struct sp_significance *significance, const struct sp_html_tables *t,
+				 struct sp_json *j)
 {
 	sp_json_array(sp_json_line(j), "libraries");
-	for (uint32_t i = 0; i < s->n_libraries; i++)
-		sp_html_noise_put(sp_significance_library_row(significance, s->files[i]), j);
+	for (uint32_t i = 0; i < t->n_libraries; i++)
+		sp_html_noise_put(sp_significance_library_row(significance, t->files[i]), j);
 	sp_json_end(j);
 }
 
@@ -37,14 +36,13 @@ static int put_entities(const struct sp_diff *d, const struct sp_significance *s
 			const struct sp_html_stacks *s, struct sp_json *j)
 {
 	SP_FREE const struct sp_diff_row **row_of = calloc(s->n_entities + 1U, sizeof(*row_of));
-	struct sp_identity same;
-	int r = row_of ? sp_identity_new(d->joined, &same) : -ENOMEM;
+	const struct sp_identity *same = &s->t.same;
 
-	if (r < 0)
-		return r;
+	if (!row_of)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < sp_profile_n_frames(d->joined); i++) {
 		struct sp_tree_label label = {
-		    .kind = SP_TREE_FRAME, .func = same.function_of[i], .library = same.library_of[i]};
+		    .kind = SP_TREE_FRAME, .func = same->function_of[i], .library = same->library_of[i]};
 		if (s->entity_of[i] < s->n_entities)
 			row_of[s->entity_of[i]] = sp_significance_label_row(significance, &label);
 	}
@@ -52,7 +50,6 @@ static int put_entities(const struct sp_diff *d, const struct sp_significance *s
 	for (uint32_t i = 0; i < s->n_entities; i++)
 		sp_html_noise_put(row_of[i], j);
 	sp_json_end(j);
-	sp_identity_done(&same);
 	return 0;
 }
 
@@ -77,7 +74,7 @@ int sp_html_noise_write(const struct sp_diff *d, const struct sp_html_stacks *s,
 	if (r < 0)
 		return r;
 	sp_html_noise_begin(d, significance, SP_DIFF_NEW, j);
-	html_noise_put_libraries(significance, s, j);
+	sp_html_noise_put_libraries(significance, &s->t, j);
 	r = put_entities(d, significance, s, j);
 	sp_json_end(j);
 	sp_json_line(j);

@@ -21,13 +21,17 @@ struct sp_diff;
 struct sp_significance;
 struct sp_diff_row;
 struct sp_html_stacks;
+struct sp_html_tables;
 struct sp_json;
 
 int sp_html_noise_write(const struct sp_diff *d, const struct sp_html_stacks *s, struct sp_json *j);
 
-/* Parts for the agent's API: everything before the libraries; the six numbers of a row, which may be NULL. */
+/* Parts for the agent's API: everything before the libraries; the six numbers of a row, which may be NULL; of each
+ * library. */
 void sp_html_noise_begin(const struct sp_diff *d, const struct sp_significance *judge, uint32_t value,
 			 struct sp_json *j);
 void sp_html_noise_put(const struct sp_diff_row *row, struct sp_json *j);
+void sp_html_noise_put_libraries(const struct sp_significance *judge, const struct sp_html_tables *t,
+				 struct sp_json *j);
 
 #endif

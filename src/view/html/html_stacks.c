@@ -5,7 +5,6 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
-#include "profile/identity.h"
 #include "view/stop.h"
 #include "view/view.h"
 
@@ -17,81 +16,32 @@
 
 enum { NO_NUMBER = UINT32_MAX };
 
-/* While filling: each frame and file is looked up once. */
+/* While filling: each frame is looked up once. */
 struct filler {
 	struct sp_html_stacks *s;
 	const struct sp_profile *p;
 	const struct sp_view_options *o;
-	struct sp_intern *entity_keys;
-	struct sp_identity same;
-	uint32_t *of_file; /* file -> library, or NO_NUMBER */
-	size_t n_words, words_capacity, files_capacity;
+	size_t n_words, words_capacity;
 };
 
-const char *sp_html_stacks_name(const struct sp_html_stacks *s, uint32_t name)
+const char *sp_html_stacks_name(const struct sp_html_stacks *s, uint32_t entity)
 {
-	return sp_intern_get(s->names, name, NULL);
-}
-
-static int64_t add_name(struct filler *f, const char *name)
-{
-	return sp_intern_add(f->s->names, name, strlen(name) + 1);
-}
-
-static int64_t add_entity(struct filler *f, const char *name, uint32_t library, uint32_t module, enum sp_html_kind kind)
-{
-	int64_t number = add_name(f, name);
-	if (number < 0)
-		return number;
-	struct sp_html_entity e = {.name = (uint32_t)number, .library = library, .module = module, .kind = kind};
-	return sp_intern_add(f->entity_keys, &e, sizeof(e));
-}
-
-/* --- libraries --- */
-
-static int64_t add_library(struct filler *f, uint32_t file)
-{
-	struct sp_html_stacks *s = f->s;
-	int r = sp_grow(&s->files, &f->files_capacity, (size_t)s->n_libraries + 1, sizeof(*s->files));
-	if (r < 0)
-		return r;
-	s->files[s->n_libraries] = file;
-	return s->n_libraries++;
-}
-
-static int64_t html_stacks_library_of(struct filler *f, uint32_t file)
-{
-	if (!file || f->of_file[file] != NO_NUMBER)
-		return file ? f->of_file[file] : 0;
-	int64_t library = add_library(f, file);
-	if (library >= 0)
-		f->of_file[file] = (uint32_t)library;
-	return library;
+	return sp_intern_get(s->t.names, sp_html_entity_at(&s->t, s->order[entity])->name, NULL);
 }
 
 /* --- frames --- */
 
-static int64_t module_of(struct filler *f, uint32_t func, uint32_t library)
-{
-	uint32_t file = sp_profile_func(f->p, func)->file;
-	if (!library || library != f->same.kernel || !file || f->same.files[file] == library)
-		return 0;
-	return add_name(f, sp_profile_string(f->p, sp_profile_file(f->p, file)->name));
-}
-
 static int64_t new_entity(struct filler *f, uint32_t number)
 {
 	const struct sp_frame *frame = sp_profile_frame(f->p, number);
-	uint32_t func = f->same.function_of[number], file = f->same.library_of[number];
-	int64_t library = html_stacks_library_of(f, file), module = module_of(f, func, file);
-	if (library < 0 || module < 0)
-		return -ENOMEM;
-	bool is_kernel = frame->flags & SP_FRAMEF_KERNEL || (file && file == f->same.kernel);
-	return add_entity(f, func ? sp_profile_string(f->p, sp_profile_func(f->p, func)->name) : "[unknown]",
-			  (uint32_t)library, (uint32_t)module,
-			  is_kernel                          ? SP_HTML_KERNEL
-			  : frame->flags & SP_FRAMEF_GUESSED ? SP_HTML_GUESSED
-							     : SP_HTML_USER);
+	const struct sp_identity *same = &f->s->t.same;
+	uint32_t func = same->function_of[number], file = same->library_of[number];
+	bool is_kernel = frame->flags & SP_FRAMEF_KERNEL || (file && file == same->kernel);
+	return sp_html_add_entity(
+	    &f->s->t, func ? sp_profile_string(f->p, sp_profile_func(f->p, func)->name) : "[unknown]", file, func,
+	    is_kernel                          ? SP_HTML_KERNEL
+	    : frame->flags & SP_FRAMEF_GUESSED ? SP_HTML_GUESSED
+					       : SP_HTML_USER);
 }
 
 static int64_t entity_of(struct filler *f, uint32_t frame)
@@ -128,7 +78,7 @@ static int put_note(struct filler *f, const struct sp_stack *stack, struct sp_ht
 		snprintf(note, sizeof(note), "[no user stack]");
 	else
 		return 0;
-	return html_stacks_put_word(f, add_entity(f, note, 0, 0, SP_HTML_NOTE), path);
+	return html_stacks_put_word(f, sp_html_add_entity(&f->s->t, note, 0, 0, SP_HTML_NOTE), path);
 }
 
 static int html_stacks_put_stack(struct filler *f, uint32_t number, struct sp_html_path *path)
@@ -150,7 +100,7 @@ static int html_stacks_put_row(struct filler *f, const struct sp_row *row, struc
 	memcpy(path->values, row->values, n_values * sizeof(*row->values));
 	path->values[n_values] = 1;
 	/* foreign profiles may have no thread names */
-	int r = comm[0] ? html_stacks_put_word(f, add_entity(f, comm, 0, 0, SP_HTML_THREAD), path) : 0;
+	int r = comm[0] ? html_stacks_put_word(f, sp_html_add_entity(&f->s->t, comm, 0, 0, SP_HTML_THREAD), path) : 0;
 	if (r >= 0 && !f->o->kernel_only)
 		r = html_stacks_put_stack(f, row->user, path);
 	if (r >= 0 && !f->o->user_only)
@@ -172,10 +122,10 @@ static int put_rows(struct filler *f)
 
 static int compare_entities(const void *a, const void *b, void *arg)
 {
-	const struct filler *f = arg;
-	const struct sp_html_entity *x = sp_intern_get(f->entity_keys, *(const uint32_t *)a, NULL);
-	const struct sp_html_entity *y = sp_intern_get(f->entity_keys, *(const uint32_t *)b, NULL);
-	int c = strcmp(sp_html_stacks_name(f->s, x->name), sp_html_stacks_name(f->s, y->name));
+	const struct sp_html_tables *t = arg;
+	const struct sp_html_entity *x = sp_html_entity_at(t, *(const uint32_t *)a);
+	const struct sp_html_entity *y = sp_html_entity_at(t, *(const uint32_t *)b);
+	int c = strcmp(sp_intern_get(t->names, x->name, NULL), sp_intern_get(t->names, y->name, NULL));
 	if (!c)
 		c = (x->library > y->library) - (x->library < y->library);
 	if (!c)
@@ -187,19 +137,16 @@ static int compare_entities(const void *a, const void *b, void *arg)
 static int sort_entities(struct filler *f)
 {
 	struct sp_html_stacks *s = f->s;
-	s->n_entities = sp_intern_count(f->entity_keys);
-	s->entities = calloc(s->n_entities + 1U, sizeof(*s->entities));
-	SP_FREE uint32_t *order = calloc(s->n_entities + 1U, sizeof(*order));
+	s->n_entities = sp_intern_count(s->t.entities);
+	s->order = calloc(s->n_entities + 1U, sizeof(*s->order));
 	SP_FREE uint32_t *rank = calloc(s->n_entities + 1U, sizeof(*rank));
-	if (!s->entities || !order || !rank)
+	if (!s->order || !rank)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->n_entities; i++)
-		order[i] = i;
-	qsort_r(order, s->n_entities, sizeof(*order), compare_entities, f);
-	for (uint32_t i = 0; i < s->n_entities; i++) {
-		rank[order[i]] = i;
-		memcpy(&s->entities[i], sp_intern_get(f->entity_keys, order[i], NULL), sizeof(*s->entities));
-	}
+		s->order[i] = i;
+	qsort_r(s->order, s->n_entities, sizeof(*s->order), compare_entities, &s->t);
+	for (uint32_t i = 0; i < s->n_entities; i++)
+		rank[s->order[i]] = i;
 	for (size_t i = 0; i < f->n_words; i++)
 		s->words[i] = rank[s->words[i]];
 	for (uint32_t i = 0; i < sp_profile_n_frames(f->p); i++)
@@ -240,15 +187,13 @@ static void sort_paths(struct sp_html_stacks *s)
 
 static int html_stacks_make(struct filler *f)
 {
-	int r = sp_intern_new(&f->s->names);
-	r = r < 0 ? r : sp_intern_new(&f->entity_keys);
-	if (r < 0 || add_name(f, "") < 0 || add_library(f, 0) < 0)
+	int r = sp_html_tables_init(f->p, &f->s->t);
+	f->s->t.by_process = true;
+	f->s->entity_of = calloc(sp_profile_n_frames(f->p) + 1U, sizeof(*f->s->entity_of));
+	if (r < 0 || !f->s->entity_of)
 		return -ENOMEM;
 	memset(f->s->entity_of, 0xff, sp_profile_n_frames(f->p) * sizeof(*f->s->entity_of));
-	memset(f->of_file, 0xff, sp_profile_n_files(f->p) * sizeof(*f->of_file));
-	r = sp_identity_new(f->p, &f->same);
-	if (r >= 0)
-		r = put_rows(f);
+	r = put_rows(f);
 	if (r >= 0)
 		r = sort_entities(f);
 	if (r >= 0 && f->n_words) /* else all paths are empty */
@@ -258,14 +203,9 @@ static int html_stacks_make(struct filler *f)
 
 int sp_html_stacks_new(const struct sp_profile *p, const struct sp_view_options *o, struct sp_html_stacks **ret_stacks)
 {
-	SP_FREE uint32_t *of_file = calloc(sp_profile_n_files(p) + 1U, sizeof(*of_file));
 	struct sp_html_stacks *s = calloc(1, sizeof(*s));
-	struct filler f = {.s = s, .p = p, .o = o, .of_file = of_file};
-	if (s)
-		s->entity_of = calloc(sp_profile_n_frames(p) + 1U, sizeof(*s->entity_of));
-	int r = s && s->entity_of && of_file ? html_stacks_make(&f) : -ENOMEM;
-	sp_intern_free(f.entity_keys);
-	sp_identity_done(&f.same);
+	struct filler f = {.s = s, .p = p, .o = o};
+	int r = s ? html_stacks_make(&f) : -ENOMEM;
 	if (r < 0) {
 		sp_html_stacks_free(s);
 		return sp_fail(r, "merge the stacks");
@@ -278,9 +218,8 @@ void sp_html_stacks_free(struct sp_html_stacks *s)
 {
 	if (!s)
 		return;
-	sp_intern_free(s->names);
-	free(s->entities);
-	free(s->files);
+	sp_html_tables_done(&s->t);
+	free(s->order);
 	free(s->entity_of);
 	free(s->words);
 	free(s->paths);

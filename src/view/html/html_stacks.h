@@ -3,9 +3,8 @@
  * html_stacks.h: the rows of a profile as sorted paths of entities, for the data of the HTML page.
  *
  * A path goes from the root to the leaf: the thread's name, a marker if the user stack was cut or missed, user
- * frames, kernel frames. An entity is the identity by which frames are merged: name, library, module and kind;
- * libraries are those of profile/identity.h, so that the page's sums equal those of the tables. Entities are numbered
- * by name, paths sorted by these numbers, and equal paths added up: a prefix tree in preorder.
+ * frames, kernel frames, by the entities of html_tables.h. Entities are numbered by name, paths sorted by these
+ * numbers, and equal paths added up: a prefix tree in preorder.
  * Owns all its memory; strings are copied. Sums saturate. Errors: 0 or -ENOMEM. Only reads the profile.
  */
 #ifndef SP_VIEW_HTML_HTML_STACKS_H
@@ -15,19 +14,9 @@
 #include <stdint.h>
 
 #include "profile/profile.h"
+#include "view/html/html_tables.h"
 
-struct sp_intern;
 struct sp_view_options;
-
-/* The page's script uses the same numbers. */
-enum sp_html_kind { SP_HTML_THREAD, SP_HTML_NOTE, SP_HTML_USER, SP_HTML_GUESSED, SP_HTML_KERNEL };
-
-struct sp_html_entity {
-	uint32_t name;    /* in names */
-	uint32_t library; /* 0 = none */
-	uint32_t module;  /* of the kernel: its name, in names; 0 = none */
-	uint32_t kind;    /* enum sp_html_kind */
-};
 
 struct sp_html_path {
 	size_t first; /* in words */
@@ -36,18 +25,17 @@ struct sp_html_path {
 };
 
 struct sp_html_stacks {
-	struct sp_intern *names;         /* number 0 is "" */
-	struct sp_html_entity *entities; /* by name */
-	uint32_t *files;                 /* library -> file; [0] is none */
-	uint32_t *entity_of;             /* frame -> entity; UINT32_MAX = in no stack */
-	uint32_t *words;                 /* entities, root first */
+	struct sp_html_tables t;
+	uint32_t *order;     /* entities by name: their numbers in t; all others are places in this order */
+	uint32_t *entity_of; /* frame -> entity; UINT32_MAX = in no stack */
+	uint32_t *words;     /* entities, root first */
 	struct sp_html_path *paths;
-	uint32_t n_entities, n_libraries; /* libraries: 0 included */
+	uint32_t n_entities;
 	size_t n_paths;
 };
 
 int sp_html_stacks_new(const struct sp_profile *p, const struct sp_view_options *o, struct sp_html_stacks **ret_stacks);
 void sp_html_stacks_free(struct sp_html_stacks *s);
-const char *sp_html_stacks_name(const struct sp_html_stacks *s, uint32_t name);
+const char *sp_html_stacks_name(const struct sp_html_stacks *s, uint32_t entity);
 
 #endif

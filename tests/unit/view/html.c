@@ -202,8 +202,7 @@ static void assert_stacks(const struct sp_profile *p, const struct sp_view_optio
 		size_t len;
 		FILE *f = open_memstream(&text, &len);
 		for (uint32_t k = 0; k < s->paths[i].n; k++)
-			fprintf(f, "%s%s", k ? ";" : "",
-				sp_html_stacks_name(s, s->entities[s->words[s->paths[i].first + k]].name));
+			fprintf(f, "%s%s", k ? ";" : "", sp_html_stacks_name(s, s->words[s->paths[i].first + k]));
 		fprintf(f, "=%lld", (long long)s->paths[i].values[0]);
 		fclose(f);
 		assert_non_null(wanted[i]);
