@@ -111,39 +111,16 @@ static struct sp_profile *big_profile(uint32_t n_stacks, uint32_t depth)
 
 /* --- what the view writes --- */
 
-static char *written(const struct sp_profile *p, const struct sp_view_options *o,
-		     int (*write)(const struct sp_profile *p, const struct sp_view_options *o, FILE *out))
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
-	assert_non_null(f);
-	assert_int_equal(write(p, o, f), 0);
-	assert_int_equal(fclose(f), 0);
-	assert_int_equal(strlen(text), len);
-	return text;
-}
-
-static uint32_t n_of(const char *text, const char *wanted)
-{
-	uint32_t n = 0;
-	while ((text = strstr(text, wanted))) {
-		text += strlen(wanted);
-		n++;
-	}
-	return n;
-}
-
 /* The page's own elements, whatever the names are. */
 static void assert_markup(const char *text)
 {
-	assert_int_equal(n_of(text, "<script"), 2);
-	assert_int_equal(n_of(text, "</script>"), 2);
-	assert_int_equal(n_of(text, "<style"), 1);
-	assert_int_equal(n_of(text, "</style"), 1);
-	assert_int_equal(n_of(text, "<title>"), 1);
-	assert_int_equal(n_of(text, "</title>"), 1);
-	assert_int_equal(n_of(text, "</noscript>"), 1);
+	assert_int_equal(stacks_count(text, "<script"), 2);
+	assert_int_equal(stacks_count(text, "</script>"), 2);
+	assert_int_equal(stacks_count(text, "<style"), 1);
+	assert_int_equal(stacks_count(text, "</style"), 1);
+	assert_int_equal(stacks_count(text, "<title>"), 1);
+	assert_int_equal(stacks_count(text, "</title>"), 1);
+	assert_int_equal(stacks_count(text, "</noscript>"), 1);
 	assert_null(strstr(text, "<!--"));
 	assert_null(strstr(text, "<x"));
 	assert_null(strstr(text, "<img"));
@@ -157,7 +134,7 @@ static void test_hostile(void **state)
 {
 	(void)state;
 	struct sp_profile *p = hostile_profile();
-	SP_FREE char *page = written(p, &hostile_options, sp_view_html.write);
+	SP_FREE char *page = stacks_written(p, &hostile_options, sp_view_html.write);
 	assert_markup(page);
 	const char *data = strstr(page, "id=\"data\">");
 	assert_non_null(data);
@@ -169,7 +146,7 @@ static void test_empty(void **state)
 {
 	(void)state;
 	struct sp_profile *p = stacks_profile("samples", "count");
-	SP_FREE char *page = written(p, &(struct sp_view_options){0}, sp_view_html.write);
+	SP_FREE char *page = stacks_written(p, &(struct sp_view_options){0}, sp_view_html.write);
 	assert_markup(page);
 	assert_non_null(strstr(page, "There were no samples."));
 	assert_non_null(strstr(page, "\"n_nodes\":0,\"n_paths\":0,\"paths\":\"\""));
@@ -289,7 +266,7 @@ static void test_data(void **state)
 	(void)state;
 	struct sp_profile *p = stacks_read(SP_TEST_DATA "/view/svg-demo.stacks");
 	struct sp_view_options o = {.title = "Demo"};
-	SP_FREE char *json = written(p, &o, sp_html_data_write);
+	SP_FREE char *json = stacks_written(p, &o, sp_html_data_write);
 	struct bytes b = {.at = strstr(json, "\"paths\":\"") + strlen("\"paths\":\"")};
 	uint64_t n_nodes = 0, sum = 0, depth = 0;
 	for (uint64_t n = field(json, "\"n_paths\":"); n; n--) {
@@ -307,7 +284,7 @@ static void test_data(void **state)
 	struct sp_totals totals;
 	assert_int_equal(sp_totals_by(p, SP_TOTAL_BY_LIBRARY, 0, &totals), 0);
 	assert_int_equal(sum, totals.value);
-	assert_int_equal(n_of(json, "\n[\""), totals.n_rows);
+	assert_int_equal(stacks_count(json, "\n[\""), totals.n_rows);
 	sp_totals_done(&totals);
 	sp_profile_free(p);
 }
@@ -324,7 +301,7 @@ static void test_noise(void **state)
 	struct sp_diff *d = NULL;
 	assert_int_equal(sp_diff_new(sides[0], sides[1], &(struct sp_diff_options){.scale = SP_DIFF_ABSOLUTE}, &d), 0);
 	struct sp_view_options o = {.value = SP_DIFF_NEW, .diff = d};
-	SP_FREE char *json = written(d->joined, &o, sp_html_data_write);
+	SP_FREE char *json = stacks_written(d->joined, &o, sp_html_data_write);
 	char half[64], libraries[400];
 	snprintf(half, sizeof(half), "%.6g,1,1.95996",
 		 1.959964 * sqrt(0.6 * 0.4 / 100 + 0.45 * 0.55 / 200 + 1e-4 + 0.25e-4));
@@ -349,13 +326,13 @@ static void test_values(void **state)
 			       "1,2,3,4\tx\ta`f\t"};
 	for (size_t i = 0; i < SP_COUNT(lines); i++)
 		stacks_line(p, lines[i]);
-	SP_FREE char *diff = written(p, &(struct sp_view_options){.value = 1}, sp_html_data_write);
+	SP_FREE char *diff = stacks_written(p, &(struct sp_view_options){.value = 1}, sp_html_data_write);
 	assert_non_null(strstr(diff, "\"values\":[[\"old\",\"nanoseconds\",-1],[\"new\",\"nanoseconds\",0],"
 				     "[\"old samples\",\"count\",-1],[\"new samples\",\"count\",2]],\n"
 				     "\"value\":1,\"samples\":3,"));
 	sp_profile_free(p);
 	p = stacks_profile("cpu", "nanoseconds");
-	SP_FREE char *rows = written(p, &(struct sp_view_options){0}, sp_html_data_write);
+	SP_FREE char *rows = stacks_written(p, &(struct sp_view_options){0}, sp_html_data_write);
 	assert_non_null(strstr(rows, "\"values\":[[\"cpu\",\"nanoseconds\",-1],[\"samples\",\"count\",-1]],\n"
 				     "\"value\":0,\"samples\":1,"));
 	sp_profile_free(p);

@@ -135,3 +135,28 @@ struct sp_profile *stacks_read(const char *path)
 		stacks_line(p, "#samples/count");
 	return p;
 }
+
+/* --- what a view writes --- */
+
+char *stacks_written(const struct sp_profile *p, const struct sp_view_options *o,
+		     int (*write)(const struct sp_profile *p, const struct sp_view_options *o, FILE *out))
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	assert_non_null(f);
+	assert_int_equal(write(p, o, f), 0);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(strlen(text), len);
+	return text;
+}
+
+uint32_t stacks_count(const char *text, const char *wanted)
+{
+	uint32_t n = 0;
+	while ((text = strstr(text, wanted))) {
+		text += strlen(wanted);
+		n++;
+	}
+	return n;
+}

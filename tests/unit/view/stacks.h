@@ -12,6 +12,9 @@
 #define TESTS_VIEW_STACKS_H
 
 #include "profile/profile.h"
+#include "view/view.h"
+
+#include <stdio.h>
 
 enum { STACKS_MAX_DEPTH = 512 };
 
@@ -27,5 +30,10 @@ void stacks_row(struct sp_profile *p, const char *comm, uint32_t user, uint32_t 
 uint32_t stacks_file(struct sp_profile *p, const char *name, uint8_t kind, const char *build_id, uint64_t tag);
 uint32_t stacks_frame(struct sp_profile *p, uint32_t file, const char *name, uint32_t flags);
 uint32_t stacks_stack(struct sp_profile *p, const uint32_t *rootward, uint32_t n, bool is_cut);
+
+/* What is written by the view, or a part of it; free it. And how often a text stands in another. */
+char *stacks_written(const struct sp_profile *p, const struct sp_view_options *o,
+		     int (*write)(const struct sp_profile *p, const struct sp_view_options *o, FILE *out));
+uint32_t stacks_count(const char *text, const char *wanted);
 
 #endif

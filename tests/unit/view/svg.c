@@ -5,6 +5,7 @@
  * [diff,absolute,icicle,callers]` draws a file of stacks (see stacks.h); tests/cmd/svg.sh and people
  * who want to look use it.
  */
+#include "fixture.h"
 #include "stacks.h"
 
 #include <errno.h>
@@ -38,47 +39,7 @@ static struct sp_profile *new_profile(const char *name, const char *unit)
 
 static char *drawn(const struct sp_profile *p, const struct sp_view_options *o)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
-	assert_non_null(f);
-	assert_int_equal(sp_view_svg.write(p, o, f), 0);
-	assert_int_equal(fclose(f), 0);
-	assert_int_equal(strlen(text), len);
-	return text;
-}
-
-static uint32_t n_of(const char *text, const char *wanted)
-{
-	uint32_t n = 0;
-	while ((text = strstr(text, wanted))) {
-		text += strlen(wanted);
-		n++;
-	}
-	return n;
-}
-
-static char *read_all(const char *path)
-{
-	SP_FCLOSE FILE *f = fopen(path, "re");
-	char *text = calloc(1, 4 << 20);
-	assert_non_null(text);
-	if (f)
-		assert_true(fread(text, 1, (4 << 20) - 1, f) < (4 << 20) - 1);
-	return text;
-}
-
-static void assert_golden(const char *name, const char *text)
-{
-	SP_FREE char *path = NULL;
-	assert_true(asprintf(&path, SP_TEST_DATA "/view/%s", name) > 0);
-	if (getenv("SP_UPDATE_GOLDEN")) {
-		SP_FCLOSE FILE *f = fopen(path, "we");
-		assert_non_null(f);
-		assert_int_equal(fputs(text, f) < 0, 0);
-	}
-	SP_FREE char *golden = read_all(path);
-	assert_string_equal(text, golden);
+	return stacks_written(p, o, sp_view_svg.write);
 }
 
 static void test_demo(void **state)
@@ -87,7 +48,7 @@ static void test_demo(void **state)
 	struct sp_profile *p = stacks_read(SP_TEST_DATA "/view/svg-demo.stacks");
 	struct sp_view_options o = {.title = "Demo", .subtitle = "the same stacks in every test"};
 	SP_FREE char *text = drawn(p, &o);
-	assert_golden("svg-demo.svg", text);
+	fixture_compare("svg-demo.svg", text);
 	sp_profile_free(p);
 }
 
@@ -101,10 +62,10 @@ static void test_diff(void **state)
 	struct sp_profile *p = stacks_read(SP_TEST_DATA "/view/svg-diff.stacks");
 	struct sp_view_options o = diff;
 	SP_FREE char *text = drawn(p, &o);
-	assert_golden("svg-diff.svg", text);
+	fixture_compare("svg-diff.svg", text);
 	o.icicle = o.callers = true;
 	SP_FREE char *icicle = drawn(p, &o);
-	assert_golden("svg-diff-icicle.svg", icicle);
+	fixture_compare("svg-diff-icicle.svg", icicle);
 	sp_profile_free(p);
 }
 
@@ -116,7 +77,7 @@ static void test_empty(void **state)
 	SP_FREE char *text = drawn(p, &o);
 	assert_non_null(strstr(text, "There were no samples."));
 	assert_null(strstr(text, "<script"));
-	assert_golden("svg-empty.svg", text);
+	fixture_compare("svg-empty.svg", text);
 	sp_profile_free(p);
 }
 
@@ -152,16 +113,16 @@ static void test_hostile(void **state)
 			   (int64_t[SP_MAX_VALUES]){(int64_t)i + 1});
 	}
 	SP_FREE char *text = drawn(p, &o);
-	assert_int_equal(n_of(text, "<script"), 1);
-	assert_int_equal(n_of(text, "</script"), 1);
-	assert_int_equal(n_of(text, "]]>"), 2);
-	assert_int_equal(n_of(text, "<![CDATA["), 2);
-	assert_int_equal(n_of(text, "</svg>"), 1);
+	assert_int_equal(stacks_count(text, "<script"), 1);
+	assert_int_equal(stacks_count(text, "</script"), 1);
+	assert_int_equal(stacks_count(text, "]]>"), 2);
+	assert_int_equal(stacks_count(text, "<![CDATA["), 2);
+	assert_int_equal(stacks_count(text, "</svg>"), 1);
 	assert_null(strstr(text, "<x"));
 	assert_null(strstr(text, "\033"));
 	assert_null(strstr(text, "\xe2\x80\xae"));
 	assert_null(strstr(strstr(text, "<script"), "owned"));
-	assert_golden("svg-hostile.svg", text);
+	fixture_compare("svg-hostile.svg", text);
 	sp_profile_free(p);
 }
 
@@ -396,7 +357,7 @@ static void test_dropped(void **state)
 	assert_non_null(
 	    strstr(text, "Not drawn: 3 frames narrower than 0.1 of 1,200 px, together 0.01% of the whole."));
 	assert_null(strstr(text, "rare"));
-	assert_int_equal(n_of(text, "<g><title>"), 4);
+	assert_int_equal(stacks_count(text, "<g><title>"), 4);
 	assert_non_null(strstr(text, "const D=[0,1000081,1,1000081,2,1000081,3,1000000,]"));
 	sp_profile_free(p);
 }
@@ -416,8 +377,8 @@ static void test_size(void **state)
 		stacks_line(p, line);
 	}
 	SP_FREE char *text = drawn(p, &(struct sp_view_options){.title = "size"});
-	assert_in_range(n_of(text, "<g><title>"), 5000, 5200);
-	print_message("%u frames: %zu bytes\n", n_of(text, "<g><title>"), strlen(text));
+	assert_in_range(stacks_count(text, "<g><title>"), 5000, 5200);
+	print_message("%u frames: %zu bytes\n", stacks_count(text, "<g><title>"), strlen(text));
 	assert_true(strlen(text) < 1 << 20);
 	sp_profile_free(p);
 }
