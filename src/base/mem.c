@@ -2,6 +2,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -76,4 +77,12 @@ void sp_heap_make_large(size_t bytes)
 	if (probe && (uintptr_t)probe < end && from < end)
 		(void)madvise((void *)from, end - from, MADV_HUGEPAGE); /* NOLINT(performance-no-int-to-ptr) */
 	free(probe);
+}
+
+void sp_process_expendable(void)
+{
+	SP_CLOSE int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, "1000", 4) < 0)
+		return; /* then the kernel chooses by size */
 }

@@ -168,6 +168,7 @@ static int bind_to_parent(void)
 int sp_sandbox_enter(void)
 {
 	prctl(PR_SET_NAME, "soprof-parser");
+	sp_process_expendable();
 	int r = become_nobody(true);
 	r = r < 0 ? r : drop_capabilities(0);
 	r = r < 0 ? r : set_limits();

@@ -10,6 +10,8 @@ command -v systemd-analyze >/dev/null || skip "systemd-analyze is not installed"
 level=$(systemd-analyze security --offline=true --no-pager "$unit" 2>"$err" | sed -n 's/.*exposure level.*: *\([0-9.]*\) .*/\1/p')
 say "exposure level: $level"
 [ -n "$level" ] && [ "$(awk -v l="$level" 'BEGIN { print l <= 2.2 }')" = 1 ] || fail "an exposure level of at most 2.2, not '$level'"
+# what memory ends is a parser or an answer, which the agent goes on without
+grep -qx 'OOMPolicy=continue' "$unit" || fail "the service to go on when a helper is ended"
 need_profile
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip "perf_event_paranoid is over 2: the package lowers it"
 command -v strace >/dev/null || skip "strace is not installed"

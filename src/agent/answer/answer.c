@@ -94,6 +94,7 @@ static int set_limits(const struct answer *a)
 #else
 	(void)address_space;
 #endif
+	sp_process_expendable();
 	sp_heap_make_large(SP_MIN(a->memory_bytes / 4, (uint64_t)HEAP_BYTES));
 	return r == 0 ? set_limit(RLIMIT_CORE, 0) : r;
 }

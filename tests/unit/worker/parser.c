@@ -330,10 +330,10 @@ static void test_sandbox(void **state)
 	check_costs_one("open", 0, -ENOEXEC, "not an ELF file: too short");
 }
 
-static void check_status(pid_t pid, const char *line)
+static void check_text(pid_t pid, const char *name, const char *line)
 {
 	char path[64], text[4096];
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	int fd = open_file(path);
 	ssize_t n = read(fd, text, sizeof(text) - 1);
 	assert_true(n > 0);
@@ -341,6 +341,11 @@ static void check_status(pid_t pid, const char *line)
 	if (!strstr(text, line))
 		fail_msg("no %s in %s", line, text);
 	close(fd);
+}
+
+static void check_status(pid_t pid, const char *line)
+{
+	check_text(pid, "status", line);
 }
 
 static void check_descriptors(pid_t pid)
@@ -370,6 +375,7 @@ static void test_privileges(void **state)
 	check_status(pid, "\nCapEff:\t0000000000000000\n");
 	check_status(pid, "\nNoNewPrivs:\t1\n");
 	check_status(pid, "\nSeccomp:\t2\n");
+	check_text(pid, "oom_score_adj", "1000\n");
 	if (geteuid() == 0) {
 		check_status(pid, "\nUid:\t65534\t65534\t65534\t65534\n");
 		check_status(pid, "\nGid:\t65534\t65534\t65534\t65534\n");
