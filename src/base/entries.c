@@ -6,6 +6,7 @@
 #include "base/entries_priv.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,9 @@
 #include <unistd.h>
 
 enum { MAX_ID_BYTES = 64, MAX_NAME = 2 * MAX_ID_BYTES + 32, TOUCH_SECONDS = 24 * 3600 };
+
+static const uint64_t SETTLED_NS = 3000000000;       /* no file system's clock has longer ticks than 2 s */
+static const uint64_t INODE_MASK = ~(0xffULL << 56); /* above, overlayfs (xino) puts the number of a layer */
 
 int sp_entries_default_dir(const char *what, char **ret_path)
 {
@@ -103,28 +107,52 @@ struct sp_cache_stats sp_entries_stats(const struct sp_entries *c)
 	return c->stats;
 }
 
-/* The entry's name; false if this file may have no entry. */
-static bool entries_name_of(const struct sp_cache_key *key, char name[MAX_NAME])
+static bool state_is_settled(const struct sp_file_state *s)
+{
+	return s->ctime_ns && s->opened_ns >= SETTLED_NS && s->ctime_ns <= s->opened_ns - SETTLED_NS;
+}
+
+/* What a file is known by, in hex. */
+static int entries_identity_of(const struct sp_cache_key *key, char *name)
+{
+	const struct sp_file_state *s = &key->state;
+	const uint64_t words[] = {s->ino & INODE_MASK, s->mtime_ns, s->ctime_ns, s->sample};
+
+	if (key->build_id_len > MAX_ID_BYTES)
+		return -EACCES;
+	if (key->build_id_len) {
+		sp_hex(key->build_id, key->build_id_len, name);
+		return 0;
+	}
+	if (!state_is_settled(s))
+		return -EAGAIN;
+	memcpy(name, SP_ENTRIES_BY_STATE, strlen(SP_ENTRIES_BY_STATE));
+	sp_hex((const uint8_t *)words, sizeof(words), name + strlen(SP_ENTRIES_BY_STATE));
+	return 0;
+}
+
+/* The entry's name. -EACCES: this file may have no entry; -EAGAIN: not yet. */
+static int entries_name_of(const struct sp_cache_key *key, char name[MAX_NAME])
 {
 	bool owned = key->uid == 0 || key->uid == geteuid();
-	if (!owned || (key->mode & 022) != 0 || key->build_id_len == 0 || key->build_id_len > MAX_ID_BYTES)
-		return false;
-	sp_hex(key->build_id, key->build_id_len, name);
-	snprintf(name + 2 * key->build_id_len, 32, "-%llu", (unsigned long long)key->file_size);
-	return true;
+	int r = owned && (key->mode & 022) == 0 ? entries_identity_of(key, name) : -EACCES;
+
+	if (r == 0)
+		snprintf(name + strlen(name), 32, "-%llu", (unsigned long long)key->file_size);
+	return r;
 }
 
 uint64_t sp_entries_changed_ns(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec;
+	return fstat(fd, &st) < 0 ? 0 : sp_timespec_ns(st.st_ctim);
 }
 
 int sp_entries_allow(struct sp_entries *c, const struct sp_cache_key *key)
 {
 	char name[MAX_NAME];
-	bool may = entries_name_of(key, name);
+	bool may = entries_name_of(key, name) == 0;
 	c->stats.n_refused += !may;
 	return may;
 }
@@ -150,8 +178,9 @@ static int open_entry(int dir, const char *name, int *ret_fd, uint64_t *ret_size
 int sp_entries_peek(const char *dir, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size)
 {
 	char name[MAX_NAME];
-	if (!entries_name_of(key, name))
-		return -EACCES;
+	int r = entries_name_of(key, name);
+	if (r < 0)
+		return r;
 	SP_CLOSE int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return dir_fd < 0 ? -ENOENT : open_entry(dir_fd, name, ret_fd, ret_size);
 }
@@ -159,7 +188,7 @@ int sp_entries_peek(const char *dir, const struct sp_cache_key *key, int *ret_fd
 int sp_entries_get(struct sp_entries *c, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size)
 {
 	char name[MAX_NAME];
-	if (!sp_entries_allow(c, key) || !entries_name_of(key, name))
+	if (!sp_entries_allow(c, key) || entries_name_of(key, name) < 0)
 		return -ENOENT;
 	int r = open_entry(c->dir, name, ret_fd, ret_size);
 	if (r == -EBADMSG)
@@ -182,7 +211,7 @@ void sp_entries_damaged(struct sp_entries *c, const struct sp_cache_key *key)
 {
 	char name[MAX_NAME];
 	c->stats.n_misses++;
-	if (entries_name_of(key, name) && unlinkat(c->dir, name, 0) == 0)
+	if (entries_name_of(key, name) == 0 && unlinkat(c->dir, name, 0) == 0)
 		c->stats.n_damaged++;
 }
 
@@ -201,7 +230,7 @@ int sp_entries_new(struct sp_entries *c, uint64_t bytes, char ret_name[SP_ENTRY_
 int sp_entries_commit(struct sp_entries *c, const char *name, const struct sp_cache_key *key, uint64_t bytes)
 {
 	char place[MAX_NAME];
-	int r = entries_name_of(key, place) ? 0 : -EACCES;
+	int r = entries_name_of(key, place);
 	if (r == 0 && renameat(c->dir, name, c->dir, place) < 0)
 		r = -errno;
 	if (r < 0) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * entries.h: a cache directory on disk, with an entry for each ELF file, by build id and file size.
+ * entries.h: a cache directory on disk, with an entry for each ELF file, by build id and file size, or by its state.
  *
  * A build id can be forged. So entries are written and used only for ELF files that are owned by root or the caller
  * and writable by nobody else; the caller passes owner and mode as fstat() gave them for the descriptor that was
- * read. Thus a hostile file cannot plant an entry for another file with its build id. The directory is made 0700 and
- * must belong to the caller, without write access for others, or it is refused (-EPERM); symbolic links are not
+ * read. Thus a hostile file cannot plant an entry for another file with its build id. A file without a build id is
+ * known by inode number, size, times and a sample of its bytes: whoever changes a file changes its ctime, which nobody
+ * can set back. The device does not count, since overlayfs shows another for each container. The directory is made 0700
+ * and must belong to the caller, without write access for others, or it is refused (-EPERM); symbolic links are not
  * followed. The contents of an entry are the caller's to validate; damaged entries he removes with
  * sp_entries_damaged(). Entries are written to a temporary name and renamed. A full disk is counted, not an error.
  * Beyond max_bytes the least recently used entries are removed (by mtime, renewed at most once a day). Several
@@ -21,16 +23,27 @@ enum { SP_ENTRIES_MAX_BYTES = 512 << 20, SP_ENTRY_NAME = 64 };
 
 struct sp_entries;
 
+/*
+ * What a file without a build id is known by. If it had changed just before, it may change again within the same tick
+ * of the file system's clock: it has no entry. So has one of zeros.
+ */
+struct sp_file_state {
+	uint64_t ino, mtime_ns, ctime_ns;
+	uint64_t opened_ns; /* CLOCK_REALTIME, before the times were asked for */
+	uint64_t sample;    /* sp_elf_sample() */
+};
+
 struct sp_cache_key { /* of an ELF file */
 	const uint8_t *build_id;
-	size_t build_id_len; /* 0: not to be cached */
+	size_t build_id_len; /* 0: the state counts */
+	struct sp_file_state state;
 	uint64_t file_size;
 	uint32_t uid, mode; /* by fstat */
 };
 struct sp_cache_stats {
 	uint64_t n_hits, n_misses;
-	uint64_t n_refused;              /* the file's owner or mode does not allow it, or it has no build id */
-	uint64_t n_damaged;              /* unlinked */
+	uint64_t n_refused; /* the file's owner or mode does not allow it, or nothing tells it from others */
+	uint64_t n_damaged; /* unlinked */
 	uint64_t n_stored, n_not_stored; /* not stored: disk full, and other failures to write */
 	uint64_t n_evicted;
 };
@@ -52,7 +65,7 @@ int sp_entries_get(struct sp_entries *c, const struct sp_cache_key *key, int *re
 void sp_entries_used(struct sp_entries *c, int fd);
 void sp_entries_damaged(struct sp_entries *c, const struct sp_cache_key *key);
 /* The same without side effects: makes no directory, removes nothing, counts nothing. -EACCES: the file may not have an
- * entry. */
+ * entry; -EAGAIN: not yet, since it has just been changed. */
 int sp_entries_peek(const char *dir, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size);
 
 /*

@@ -26,12 +26,14 @@ struct walk {
 	uint64_t total;
 };
 
-/* hex of a build id, a dash, digits: everything else in the directory is not ours. */
+/* hex of a build id or state, a dash, digits: everything else in the directory is not ours. */
 static bool is_entry_name(const char *name)
 {
-	size_t hex = strspn(name, "0123456789abcdef");
-	size_t digits = name[hex] == '-' ? strspn(name + hex + 1, "0123456789") : 0;
-	return hex >= 2 && digits > 0 && name[hex + 1 + digits] == '\0' && strlen(name) < MAX_ENTRY_NAME;
+	const size_t begin =
+	    strncmp(name, SP_ENTRIES_BY_STATE, strlen(SP_ENTRIES_BY_STATE)) ? 0 : strlen(SP_ENTRIES_BY_STATE);
+	const size_t hex = begin + strspn(name + begin, "0123456789abcdef");
+	const size_t digits = name[hex] == '-' ? strspn(name + hex + 1, "0123456789") : 0;
+	return hex >= begin + 2 && digits > 0 && name[hex + 1 + digits] == '\0' && strlen(name) < MAX_ENTRY_NAME;
 }
 
 /* Left by a process that was killed while it wrote. */

@@ -13,6 +13,7 @@
 
 #define SP_ENTRIES_TOTAL_UNKNOWN UINT64_MAX
 #define SP_ENTRIES_TEMPORARY ".new-"
+#define SP_ENTRIES_BY_STATE "state-" /* then hex, as with a build id */
 
 struct sp_entries {
 	int dir;

@@ -16,4 +16,9 @@
 
 uint64_t sp_time_ns(clockid_t clock);
 
+static inline uint64_t sp_timespec_ns(struct timespec t)
+{
+	return (uint64_t)t.tv_sec * SP_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
 #endif

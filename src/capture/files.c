@@ -119,6 +119,7 @@ static struct sp_cache_key cache_key(const struct sp_known_file *k)
 {
 	return (struct sp_cache_key){.build_id = k->build_id,
 				     .build_id_len = k->build_id_len,
+				     .state = k->state,
 				     .file_size = k->size,
 				     .uid = k->uid,
 				     .mode = k->mode};
@@ -135,7 +136,7 @@ static void blob_take(struct sp_capture *c, uint32_t id, int r, struct sp_blob *
 		table_refuse(c, id);
 		return;
 	}
-	if (c->cache && sp_entries_changed_ns(k->fd) == k->changed_ns)
+	if (c->cache && sp_entries_changed_ns(k->fd) == k->state.ctime_ns)
 		sp_cache_put(c->cache, &key, blob);
 	table_load(c, id, blob);
 	free(blob);
@@ -265,6 +266,7 @@ static void identity_keep(struct sp_capture *c, uint32_t id, const struct sp_ide
 	int64_t soname = identity->soname ? sp_profile_add_string(c->profile, identity->soname) : 0;
 
 	k->is_identified = true;
+	k->state.sample = identity->sample;
 	k->build_id_len = SP_MIN(identity->build_id_len, sizeof(k->build_id));
 	memcpy(k->build_id, identity->build_id, k->build_id_len);
 	file->build_id_len = (uint8_t)SP_MIN(k->build_id_len, SP_BUILD_ID_MAX);
@@ -364,7 +366,8 @@ static void opened(void *arg, struct sp_open_result *o)
 		close(o->fd);
 	} else {
 		k->fd = o->fd;
-		k->changed_ns = o->ctime_ns;
+		k->state = (struct sp_file_state){
+		    .ino = o->ino, .mtime_ns = o->mtime_ns, .ctime_ns = o->ctime_ns, .opened_ns = o->opened_ns};
 	}
 	k->uid = o->uid;
 	k->mode = o->mode;

@@ -11,6 +11,7 @@
 #ifndef SP_CAPTURE_FILES_H
 #define SP_CAPTURE_FILES_H
 
+#include "base/entries.h"
 #include "unwind/runtime.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,7 +49,8 @@ struct sp_known_file { /* by number in the profile */
 	bool is_identified; /* its name and build id are final, known or not */
 	uint32_t build_id_len;
 	uint8_t build_id[32];
-	uint64_t size, changed_ns; /* when it was opened */
+	uint64_t size;
+	struct sp_file_state state; /* when it was opened */
 	uint64_t n_bad_rows;
 	struct sp_runtime runtime; /* by which it makes code */
 };

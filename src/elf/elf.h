@@ -61,6 +61,11 @@ int sp_elf_read_into(struct sp_elf *e, uint64_t offset, void *buffer,
 
 /* From PT_NOTE or .note.gnu.build-id: the length (at most `size`), or -ENOENT. */
 int sp_elf_build_id(struct sp_elf *e, uint8_t *ret_id, size_t size);
+/*
+ * A hash of parts of the file: the beginnings of its segments and of .eh_frame_hdr, and its end. Two builds of a
+ * program hardly ever have the same, unless somebody wants them to.
+ */
+int sp_elf_sample(struct sp_elf *e, uint64_t *ret_sample);
 /* DT_SONAME into a new string (free it), or -ENOENT. */
 int sp_elf_soname(struct sp_elf *e, char **ret_soname);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cache.h: a cache on disk of built unwind tables, one file for each build id and file size.
+ * cache.h: a cache on disk of built unwind tables, one file for each ELF file, by what that is known by.
  *
  * It follows the rules of base/entries.h: only ELF files that belong to root or the caller and that nobody else may
  * write have entries; the directory is the caller's own and its size is limited. Entries are read with pread and
@@ -28,7 +28,7 @@ int sp_cache_get(struct sp_cache *c, const struct sp_cache_key *key, struct sp_b
 void sp_cache_put(struct sp_cache *c, const struct sp_cache_key *key, const struct sp_blob *blob);
 /*
  * Only looks: makes no directory, takes away nothing that is damaged, and does not count as a use. 0; -ENOENT: no
- * entry; -EACCES: this file may have none; -EBADMSG: one that is damaged, or of another version.
+ * entry; -EACCES: this file may have none, -EAGAIN: nor yet; -EBADMSG: one that is damaged, or of another version.
  */
 int sp_cache_look(const char *dir, const struct sp_cache_key *key);
 struct sp_cache_stats sp_cache_stats(const struct sp_cache *c);

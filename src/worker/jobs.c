@@ -212,6 +212,8 @@ static int take_opened(struct sp_job *j, const struct sp_answer_message *a, int 
 	j->opened.dev = a->dev;
 	j->opened.ino = a->ino;
 	j->opened.ctime_ns = a->ctime_ns;
+	j->opened.mtime_ns = a->mtime_ns;
+	j->opened.opened_ns = a->opened_ns;
 	j->opened.size = a->size;
 	j->opened.nlink = a->nlink;
 	j->opened.is_ours = a->is_ours != 0;
@@ -223,6 +225,7 @@ static int take_identity(struct sp_job *j, const struct sp_answer_message *a)
 	if (a->build_id_len > sizeof(a->build_id) || !sp_elf_package_valid(&a->package))
 		return -EBADMSG;
 	j->identity.package = a->package;
+	j->identity.sample = a->sample;
 	j->identity.build_id_len = a->build_id_len;
 	memcpy(j->identity.build_id, a->build_id, a->build_id_len);
 	if (!a->text_len)

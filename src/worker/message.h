@@ -59,7 +59,8 @@ struct sp_job_message {
 };
 
 struct sp_answer_message {
-	uint64_t number, dev, ino, ctime_ns, size, bytes; /* bytes: of the answer in the memfd */
+	uint64_t number, dev, ino, ctime_ns, mtime_ns, opened_ns, size, bytes; /* bytes: of the answer in the memfd */
+	uint64_t sample;
 	int32_t r;
 	uint32_t text_len, build_id_len;
 	uint8_t build_id[32];

@@ -574,11 +574,10 @@ int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a)
 	struct sp_open_request q = m->open;
 	q.pid = m->kind == SP_JOB_OPEN_PATH && q.pid <= 0 ? getpid() : q.pid;
 	char path[SP_JOB_MAX_PATH];
-	size_t path_len = SP_MIN(m->path_len, sizeof(path) - 1);
-	memcpy(path, m->path, path_len);
-	path[path_len] = 0;
+	snprintf(path, sizeof(path), "%.*s", (int)SP_MIN(m->path_len, SP_JOB_MAX_PATH), m->path);
 	a->r = m->kind == SP_JOB_OPEN_PATH ? find_path(&q, m, &f) : find(&q, path, &f);
 	q.pid = whose(&q, path);
+	a->opened_ns = sp_time_ns(CLOCK_REALTIME);
 	int fd = a->r < 0 ? a->r : open_found(&q, &f, &st);
 	if (fd < 0) {
 		a->r = fd;
@@ -591,7 +590,8 @@ int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a)
 	a->nlink = (uint32_t)SP_MIN(st.st_nlink, UINT32_MAX);
 	a->dev = st.st_dev;
 	a->ino = st.st_ino;
-	a->ctime_ns = (uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec;
+	a->ctime_ns = sp_timespec_ns(st.st_ctim);
+	a->mtime_ns = sp_timespec_ns(st.st_mtim);
 	a->size = (uint64_t)st.st_size;
 	a->is_ours = has_our_top(q.pid);
 	a->text_len = (uint32_t)strnlen(f.path, SP_JOB_MAX_TEXT);

@@ -45,6 +45,8 @@ static int identify(struct sp_elf *e, struct sp_answer_message *a)
 	if (n < 0 && n != -ENOENT)
 		return n;
 	a->build_id_len = n < 0 ? 0 : (uint32_t)n;
+	if (!a->build_id_len && sp_elf_sample(e, &a->sample) < 0)
+		a->sample = 0; /* less certain, not less known */
 	sp_elf_package(e, &a->package);
 	SP_FREE char *soname = NULL;
 	if (sp_elf_soname(e, &soname) < 0)

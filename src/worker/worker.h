@@ -8,8 +8,7 @@
  * crash or a missed deadline costs the file that was being parsed, whose note tells so; the process is replaced. An
  * opener keeps four capabilities (SYS_PTRACE, DAC_READ_SEARCH, CHECKPOINT_RESTORE, PERFMON), and does nothing but
  * open(2) and its relatives. A file on a hostile FUSE mount can block it for ever, even against SIGKILL: after the
- * deadline it is abandoned (at most SP_WORKER_ABANDONED are) and replaced. The caller's process opens and parses
- * nothing foreign.
+ * deadline it is abandoned (at most SP_WORKER_ABANDONED are) and replaced. The caller opens and parses nothing foreign.
  *
  * Requests are queued, and answered in any order through their callbacks, from sp_workers_dispatch() in the caller's
  * thread. A callback may queue more, but not dispatch or free. Descriptors given stay the caller's (they are
@@ -94,8 +93,8 @@ struct sp_open_result {
 	char *path; /* where the link pointed, " (deleted)" taken off; free it; NULL on failure or unknown */
 	int deleted;
 	uint32_t uid, mode; /* owner and mode bits, by fstat in the opener */
-	/* By statx in the opener; the device as stat shows it. */
-	uint64_t dev, ino, ctime_ns, size;
+	/* By statx in the opener, which began at opened_ns of CLOCK_REALTIME; the device as stat shows it. */
+	uint64_t dev, ino, ctime_ns, mtime_ns, opened_ns, size;
 	uint32_t nlink;
 	int is_ours; /* the top of the process's mounts is ours: what our package manager says of the path counts */
 };
@@ -103,6 +102,7 @@ struct sp_identify_result {
 	int r;
 	uint8_t build_id[32];
 	uint32_t build_id_len;         /* 0 = none */
+	uint64_t sample;               /* sp_elf_sample(), if it has no build id */
 	char *soname;                  /* NULL = none; the callback's */
 	struct sp_elf_package package; /* as the file says; no name = it does not */
 };

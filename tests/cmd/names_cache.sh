@@ -76,4 +76,39 @@ chmod 777 "$names"
 before=$(inode "$full")
 named "$dir/full"
 [ "$(inode "$full")" = "$before" ] || fail "nothing to be written there"
+chmod 700 "$names"
+
+# Without a build id a file is known by its state. Its tables are made once, but not while it has just been changed.
+tables_of() { find "$CACHE_DIRECTORY/unwind" "$names" -name "state-*-$(stat -c %s "$1")" -printf '%p %i %T@\n' | sort; }
+is_settled() { [ "$(date +%s)" -gt $(($(stat -c %Z "$1") + 4)) ]; }
+settle() { wait_until 100 is_settled "$1" || fail "the clock to go on"; }
+nameless=$dir/nameless
+objcopy --remove-section .note.gnu.build-id "$victims/plain/callback" "$dir/other"
+objcopy --remove-section .note.gnu.build-id "$dir/full" "$nameless"
+size=$(($(stat -c %s "$dir/other") + $(stat -c %s "$nameless")))
+truncate -s $size "$nameless" "$dir/other"
+chmod 755 "$nameless"
+named "$nameless"
+is_settled "$nameless" || [ -z "$(tables_of "$nameless")" ] || fail "no tables of a file that has just been changed"
+settle "$nameless"
+named "$nameless"
+[ "$(tables_of "$nameless" | wc -l)" = 2 ] || fail "a table of a file without a build id, and one of its names"
+before=$(tables_of "$nameless")
+named "$nameless"
+[ "$(tables_of "$nameless")" = "$before" ] || fail "the tables to be used as they are"
+expect 0 doctor --file "$nameless"
+has "$out" '^cache +its table is there .*; its names are there$'
+# another program in its place, with its inode, size and time
+touch -r "$nameless" "$dir/time"
+cat "$dir/other" >"$nameless"
+touch -r "$dir/time" "$nameless"
+settle "$nameless"
+profile_of "$nameless"
+has "$out" ';(sort|search);.*compare_(sort|search)'
+[ "$(tables_of "$nameless" | wc -l)" = 4 ] || fail "other tables for other contents"
+# and a file that others may write has none
+chmod 777 "$nameless"
+settle "$nameless"
+profile_of "$nameless"
+[ "$(tables_of "$nameless" | wc -l)" = 4 ] || fail "no table of a file that others may write"
 finish

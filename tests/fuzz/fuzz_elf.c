@@ -62,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct sp_elf_package package;
 	uint8_t id[20];
 	char *soname = NULL;
+	uint64_t sample;
 	if (size > MAX_BYTES || sp_elf_open_bytes(data, size, &e) < 0)
 		return 0;
 	check_addresses(e, size);
@@ -71,6 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(n == -ENOENT || (n > 0 && n <= (int)sizeof(id)));
 	n = sp_elf_package(e, &package);
 	require(n == -ENOENT || (n == 0 && sp_elf_package_valid(&package)));
+	n = sp_elf_sample(e, &sample);
+	require(n == 0 || n == -EFBIG || n == -ENODATA);
 	if (sp_elf_soname(e, &soname) == 0)
 		require(soname[0] != '\0');
 	free(soname);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "naming/naming.h"
 #include "naming/owners.h"
 #include "profile/profile.h"
@@ -47,12 +48,17 @@ static int file_open(const char *path, struct stat *ret_st)
 
 static int file_take(struct asking *a, const char *path)
 {
+	const uint64_t now_ns = sp_time_ns(CLOCK_REALTIME);
 	struct stat st;
 
 	a->fd = file_open(path, &st);
 	if (a->fd < 0)
 		return a->fd;
 	a->file->size = (uint64_t)st.st_size;
+	a->file->state = (struct sp_file_state){.ino = st.st_ino,
+						.mtime_ns = sp_timespec_ns(st.st_mtim),
+						.ctime_ns = sp_timespec_ns(st.st_ctim),
+						.opened_ns = now_ns};
 	a->file->uid = st.st_uid;
 	a->file->mode = st.st_mode;
 	a->file->path = realpath(path, NULL);
@@ -83,6 +89,7 @@ static void identified(void *arg, struct sp_identify_result *id)
 		return;
 	memcpy(a->file->build_id, id->build_id, sizeof(id->build_id));
 	a->file->build_id_len = id->build_id_len;
+	a->file->state.sample = id->sample;
 	a->file->soname = id->soname;
 	a->file->note = id->package;
 }
@@ -224,6 +231,7 @@ static void cache_look(struct sp_doctor_file *f)
 {
 	struct sp_cache_key key = {.build_id = f->build_id,
 				   .build_id_len = f->build_id_len,
+				   .state = f->state,
 				   .file_size = f->size,
 				   .uid = f->uid,
 				   .mode = f->mode};

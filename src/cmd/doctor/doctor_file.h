@@ -9,6 +9,7 @@
 #ifndef SP_CMD_DOCTOR_DOCTOR_FILE_H
 #define SP_CMD_DOCTOR_DOCTOR_FILE_H
 
+#include "base/entries.h"
 #include "elf/debug.h"
 #include "elf/package.h"
 #include "symbol/count.h"
@@ -19,6 +20,7 @@ struct sp_doctor_file {
 	const char *given; /* as the user wrote it */
 	char *path;        /* where it is */
 	uint64_t size;
+	struct sp_file_state state;
 	uint32_t uid, mode;
 	uint8_t build_id[32];
 	uint32_t build_id_len;

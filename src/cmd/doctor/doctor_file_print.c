@@ -123,8 +123,9 @@ static const char *cache_words(const struct sp_doctor_file *f)
 	case 0:
 		return "its table is there";
 	case -EACCES:
-		return f->build_id_len ? "never: others than root or you may write to this file"
-				       : "never: it has no build id";
+		return "never: others than root or you may write to this file";
+	case -EAGAIN:
+		return "not yet: it has no build id, and has just been changed";
 	case -EBADMSG:
 		return "a table is there, but damaged, or of another version";
 	case -ENOENT:

@@ -9,6 +9,7 @@
 #include <gelf.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 // clang-format off
@@ -177,6 +178,39 @@ static void check_eh_frame(struct pair *p)
 		assert_true(eh.hdr_vaddr == hdr.addr && eh.hdr_offset == hdr.offset && eh.hdr_size == hdr.size);
 }
 
+/* It is the same for the same bytes, and another when any of those that are looked at is another. */
+static void check_sample(struct pair *p)
+{
+	const off_t size = lseek(p->fd, 0, SEEK_END);
+	SP_FREE uint8_t *bytes = malloc((size_t)size);
+	const struct sp_elf_segment *s = sp_elf_segment(p->ours, sp_elf_n_segments(p->ours) / 2);
+	struct sp_elf_eh_frame eh = {0};
+	uint64_t of_file, sample;
+	assert_int_equal(sp_elf_sample(p->ours, &of_file), 0);
+	assert_int_equal(pread(p->fd, bytes, (size_t)size, 0), size);
+	sp_elf_eh_frame(p->ours, &eh);
+	/* 0: the padding of e_ident, which says nothing */
+	const uint64_t changed[] = {0, s ? s->offset + s->file_size / 2 % 65536 : 0,
+				    eh.hdr_offset + eh.hdr_size / 2 % 65536, (uint64_t)size - 1};
+	for (size_t i = 0; i < SP_COUNT(changed); i++) {
+		const uint64_t at = changed[i] ? changed[i] : 15;
+		struct sp_elf *e = NULL;
+		for (unsigned flip = 0; flip < 2; flip++) {
+			bytes[at] ^= 1;
+			assert_int_equal(sp_elf_open_bytes(bytes, (size_t)size, &e), 0);
+			assert_int_equal(sp_elf_sample(e, &sample), 0);
+			assert_int_equal(sample == of_file, flip);
+			sp_elf_close(e);
+		}
+	}
+}
+
+static void samples_of_bytes(void **state)
+{
+	(void)state;
+	for_all(check_sample);
+}
+
 static void headers(void **state)
 {
 	(void)state;
@@ -235,9 +269,9 @@ static void bytes_are_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(headers),        cmocka_unit_test(sections),  cmocka_unit_test(build_ids),
-	    cmocka_unit_test(sonames),        cmocka_unit_test(addresses), cmocka_unit_test(eh_frames),
-	    cmocka_unit_test(bytes_are_read),
+	    cmocka_unit_test(headers),   cmocka_unit_test(sections),       cmocka_unit_test(samples_of_bytes),
+	    cmocka_unit_test(build_ids), cmocka_unit_test(sonames),        cmocka_unit_test(addresses),
+	    cmocka_unit_test(eh_frames), cmocka_unit_test(bytes_are_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

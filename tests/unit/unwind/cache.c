@@ -3,6 +3,7 @@
 #include "unwind/cache.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "unwind/priv.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -78,9 +79,12 @@ static void teardown(struct place *p)
 
 static void entry_path(const struct place *p, const struct sp_cache_key *key, char *path, size_t size)
 {
-	int n = snprintf(path, size, "%s/", p->dir);
-	for (size_t i = 0; i < key->build_id_len; i++)
-		n += snprintf(path + n, size - (size_t)n, "%02x", key->build_id[i]);
+	const uint64_t state[] = {key->state.ino, key->state.mtime_ns, key->state.ctime_ns, key->state.sample};
+	const uint8_t *id = key->build_id_len ? key->build_id : (const uint8_t *)state;
+	const size_t len = key->build_id_len ? key->build_id_len : sizeof(state);
+	int n = snprintf(path, size, "%s/%s", p->dir, key->build_id_len ? "" : "state-");
+	for (size_t i = 0; i < len; i++)
+		n += snprintf(path + n, size - (size_t)n, "%02x", id[i]);
 	snprintf(path + n, size - (size_t)n, "-%llu", (unsigned long long)key->file_size);
 }
 
@@ -126,7 +130,7 @@ static void looking_leaves_no_trace(void **state)
 	struct stat st;
 	char path[256];
 	(void)state;
-	assert_int_equal(sp_cache_look("/nonexistent/soprof", &(struct sp_cache_key){0}), -EACCES);
+	assert_int_equal(sp_cache_look("/nonexistent/soprof", &(struct sp_cache_key){.mode = 02}), -EACCES);
 	setup(&p, 0);
 	entry_path(&p, &p.key, path, sizeof(path));
 	assert_int_equal(sp_cache_look(p.dir, &p.key), -ENOENT);
@@ -170,6 +174,105 @@ static void only_trusted_files(void **state)
 	sp_cache_put(p.cache, &false_id, p.blob);
 	assert_false(has(&p, &false_id));
 	assert_int_equal(sp_cache_stats(p.cache).n_not_stored, 1);
+	teardown(&p);
+}
+
+/* A table, and what its file is known by, without a build id. */
+static void set_up_nameless(struct place *p, uint64_t max_bytes)
+{
+	setup(p, max_bytes);
+	p->blob->build_id_len = 0;
+	memset(p->blob->build_id, 0, sizeof(p->blob->build_id));
+	p->blob->check = sp_blob_hash(p->blob);
+	p->key.build_id_len = 0;
+	p->key.state = (struct sp_file_state){.ino = 4711,
+					      .mtime_ns = UINT64_C(1000000000000000000),
+					      .ctime_ns = UINT64_C(1700000000123456789),
+					      .opened_ns = UINT64_C(1700000009000000000),
+					      .sample = 0xfeedface};
+}
+
+static void known_by_their_state(void **state)
+{
+	struct place p;
+	char path[256];
+	(void)state;
+	set_up_nameless(&p, 0);
+	assert_int_equal(sp_cache_look(p.dir, &p.key), -ENOENT);
+	sp_cache_put(p.cache, &p.key, p.blob);
+	assert_true(has(&p, &p.key));
+	assert_int_equal(sp_cache_look(p.dir, &p.key), 0);
+	entry_path(&p, &p.key, path, sizeof(path));
+	assert_int_equal(access(path, F_OK), 0);
+	struct sp_cache_key other[6];
+	for (size_t i = 0; i < SP_COUNT(other); i++)
+		other[i] = p.key;
+	other[0].state.ino++;
+	other[1].state.mtime_ns++;
+	other[2].state.ctime_ns++;
+	other[3].state.sample++;
+	other[4].file_size++;
+	other[5].mode |= 020;
+	for (size_t i = 0; i < SP_COUNT(other); i++)
+		assert_false(has(&p, &other[i]));
+	/* The same file, met later, and through an overlay that counts its layers. */
+	struct sp_cache_key same = p.key;
+	same.state.opened_ns += 1000000;
+	same.state.ino |= UINT64_C(3) << 60;
+	assert_true(has(&p, &same));
+	/* Neither may a file take it that says its state as a build id, nor does that one's table come to this file. */
+	const uint64_t words[] = {p.key.state.ino, p.key.state.mtime_ns, p.key.state.ctime_ns, p.key.state.sample};
+	struct sp_cache_key forged = {.build_id = (const uint8_t *)words,
+				      .build_id_len = sizeof(words),
+				      .file_size = p.key.file_size,
+				      .mode = p.key.mode};
+	assert_false(has(&p, &forged));
+	assert_int_equal(unlink(path), 0);
+	sp_cache_put(p.cache, &forged, p.blob);
+	assert_false(has(&p, &p.key));
+	teardown(&p);
+}
+
+/* What has just been changed may be changed again without another ctime. */
+static void unsettled_have_none(void **state)
+{
+	struct place p;
+	(void)state;
+	set_up_nameless(&p, 0);
+	const uint64_t before = p.key.state.opened_ns;
+	p.key.state.opened_ns = p.key.state.ctime_ns + UINT64_C(2900000000);
+	sp_cache_put(p.cache, &p.key, p.blob);
+	assert_int_equal(sp_cache_look(p.dir, &p.key), -EAGAIN);
+	p.key.state.opened_ns = p.key.state.ctime_ns - 1; /* the clock was set back */
+	sp_cache_put(p.cache, &p.key, p.blob);
+	assert_int_equal(sp_cache_look(p.dir, &p.key), -EAGAIN);
+	assert_int_equal(sp_cache_stats(p.cache).n_refused, 2);
+	p.key.state.opened_ns = before;
+	assert_int_equal(sp_cache_look(p.dir, &p.key), -ENOENT);
+	p.key.state.ctime_ns = 0; /* not known */
+	assert_int_equal(sp_cache_look(p.dir, &p.key), -EAGAIN);
+	teardown(&p);
+}
+
+/* Entries of both kinds count, and go when they are the oldest. */
+static void nameless_are_evicted(void **state)
+{
+	const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	struct place p;
+	char path[256];
+	(void)state;
+	set_up_nameless(&p, 0);
+	sp_cache_close(p.cache);
+	assert_int_equal(sp_cache_open(p.dir, p.blob->bytes * 2, &p.cache), 0);
+	sp_cache_put(p.cache, &p.key, p.blob);
+	entry_path(&p, &p.key, path, sizeof(path));
+	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+	p.key.state.sample++;
+	sp_cache_put(p.cache, &p.key, p.blob);
+	p.key.state.sample++;
+	sp_cache_put(p.cache, &p.key, p.blob);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_true(has(&p, &p.key));
 	teardown(&p);
 }
 
@@ -320,7 +423,8 @@ int main(void)
 	    cmocka_unit_test(only_trusted_files),     cmocka_unit_test(damaged_is_removed),
 	    cmocka_unit_test(links_are_not_followed), cmocka_unit_test(open_directories_are_refused),
 	    cmocka_unit_test(size_is_bounded),        cmocka_unit_test(full_disk_is_no_error),
-	    cmocka_unit_test(default_places),
+	    cmocka_unit_test(default_places),         cmocka_unit_test(known_by_their_state),
+	    cmocka_unit_test(unsettled_have_none),    cmocka_unit_test(nameless_are_evicted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
