@@ -57,7 +57,7 @@ static int walk(struct sp_capture *c, struct sp_message_pending *r, const struct
 
 	with_code.jit = sp_jit_frame;
 	with_code.jit_arg = c;
-	with_code.behind = sp_behind_call;
+	with_code.behind = sp_behind_code;
 	with_code.behind_arg = c;
 	while (sp_finish(c->tables, r, &with_code, c->o.unwind, &stop) == -EAGAIN) {
 		enum sp_table_state state = sp_tables_state(c->tables, r->waits_for);

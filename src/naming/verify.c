@@ -5,28 +5,35 @@
 #include "naming/naming.h"
 #include "profile/profile.h"
 #include "profile/window.h"
+#include "unwind/verify.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct verification {
 	struct sp_profile *profile;
-	uint32_t n_frames, n_stacks;  /* at first */
-	bool *is_asked, *is_verified; /* by frame: whether its frame pointer leads to its caller */
-	uint32_t *stacks;             /* by stack: what it is now, 0 = as it was */
-	uint32_t *frames;             /* of one stack */
+	uint32_t n_frames, n_stacks; /* at first */
+	uint8_t *asked, *verified;   /* by frame: whether its caller was found; 1 << is_unread */
+	uint32_t *stacks;            /* by stack: what it is now, 0 = as it was */
+	uint32_t *frames;            /* of one stack */
 	size_t frames_capacity;
 };
 
 struct place {
 	uint32_t file, frame;
-	uint64_t offset;
+	uint64_t place; /* sp_verify_place() */
 };
 
 /* --- what is asked --- */
 static bool is_guessed(const struct sp_profile *p, uint32_t frame)
 {
 	return sp_profile_frame(p, frame)->flags & SP_FRAMEF_GUESSED;
+}
+
+/* Where a leaf is marked itself, its code could not be read when it was walked: what that says now does not count. */
+static bool is_unread(const struct sp_profile *p, const struct sp_stack *s, uint32_t i)
+{
+	return !i && is_guessed(p, s->frames[0]);
 }
 
 /* A guessed frame was reached from the one that it called. */
@@ -39,7 +46,7 @@ static void stack_look(struct verification *v, uint32_t number)
 
 		if (is_guessed(v->profile, s.frames[i]) &&
 		    sp_profile_file(v->profile, callee->file)->kind == SP_FILE_ELF)
-			v->is_asked[s.frames[i - 1]] = true;
+			v->asked[s.frames[i - 1]] |= 1 << is_unread(v->profile, &s, i - 1);
 	}
 }
 
@@ -49,7 +56,7 @@ static int place_compare(const void *a, const void *b)
 
 	if (x->file != y->file)
 		return x->file < y->file ? -1 : 1;
-	return (x->offset > y->offset) - (x->offset < y->offset);
+	return (x->place > y->place) - (x->place < y->place);
 }
 
 static size_t places_find(const struct verification *v, struct place *places)
@@ -59,8 +66,9 @@ static size_t places_find(const struct verification *v, struct place *places)
 	for (uint32_t i = 1; i < v->n_frames; i++) {
 		const struct sp_frame *f = sp_profile_frame(v->profile, i);
 
-		if (v->is_asked[i])
-			places[n++] = (struct place){f->file, i, f->offset};
+		for (unsigned unread = 0; unread < 2; unread++)
+			if (v->asked[i] >> unread & 1)
+				places[n++] = (struct place){f->file, i, sp_verify_place(f->offset, unread)};
 	}
 	if (n)
 		qsort(places, n, sizeof(*places), place_compare);
@@ -70,28 +78,29 @@ static size_t places_find(const struct verification *v, struct place *places)
 /* The same place may be of two frames, with other marks. */
 static int file_ask(struct verification *v, struct sp_naming *n, const struct place *places, size_t n_places)
 {
-	SP_FREE uint64_t *offsets = calloc(n_places, sizeof(*offsets));
+	SP_FREE uint64_t *verified = calloc(n_places, sizeof(*verified));
 	size_t n_verified = 0;
 
-	if (!offsets)
+	if (!verified)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_places; i++)
-		if (!i || places[i].offset != places[i - 1].offset)
-			offsets[n_verified++] = places[i].offset;
-	if (sp_naming_verify(n, places->file, offsets, &n_verified) < 0) {
+		if (!i || places[i].place != places[i - 1].place)
+			verified[n_verified++] = places[i].place;
+	if (sp_naming_verify(n, places->file, verified, &n_verified) < 0) {
 		sp_error_clear();
 		return 0;
 	}
 	for (size_t i = 0, k = 0; i < n_places && k < n_verified; i++) {
-		k += offsets[k] < places[i].offset;
-		v->is_verified[places[i].frame] = k < n_verified && offsets[k] == places[i].offset;
+		k += verified[k] < places[i].place;
+		if (k < n_verified && verified[k] == places[i].place)
+			v->verified[places[i].frame] |= 1 << (verified[k] & 1);
 	}
 	return 0;
 }
 
 static int files_ask(struct verification *v, struct sp_naming *n)
 {
-	SP_FREE struct place *places = calloc(v->n_frames, sizeof(*places));
+	SP_FREE struct place *places = calloc(v->n_frames, 2 * sizeof(*places));
 	size_t n_places = places ? places_find(v, places) : 0;
 	int r = places ? 0 : -ENOMEM;
 
@@ -104,20 +113,20 @@ static int files_ask(struct verification *v, struct sp_naming *n)
 }
 
 /* --- what comes of it --- */
-static int64_t frame_verified(struct sp_profile *p, uint32_t number)
+static int64_t frame_verified(struct sp_profile *p, uint32_t number, uint32_t mark)
 {
 	struct sp_frame frame = *sp_profile_frame(p, number);
 
-	frame.flags = (frame.flags & ~(uint32_t)SP_FRAMEF_GUESSED) | SP_FRAMEF_DERIVED;
+	frame.flags = (frame.flags & ~(uint32_t)SP_FRAMEF_GUESSED) | mark;
 	return sp_profile_add_frame(p, &frame);
 }
 
-/* Where a leaf is marked itself, its code could not be read when it was walked: what that says now does not count. */
-static bool is_verified(const struct verification *v, uint32_t callee)
+/* Whether the step to this guessed frame is; that of an unread leaf is not to itself, but from it. */
+static bool is_verified(const struct verification *v, const struct sp_stack *s, uint32_t i)
 {
-	if (!v->is_verified[v->frames[callee]])
-		return false;
-	return callee || !is_guessed(v->profile, v->frames[callee]);
+	const uint32_t callee = i ? i - 1 : 0;
+
+	return v->verified[s->frames[callee]] >> is_unread(v->profile, s, callee) & 1;
 }
 
 /* Its frames into v->frames. 1: it is another one now. */
@@ -131,15 +140,15 @@ static int frames_verify(struct verification *v, struct sp_stack *s)
 	memcpy(v->frames, s->frames, s->n_frames * sizeof(*v->frames));
 	s->frames = v->frames;
 	for (uint32_t i = s->n_frames; i-- > 0;) {
-		int64_t frame = v->frames[i];
+		int64_t frame;
 
 		if (!is_guessed(v->profile, v->frames[i]))
 			continue;
-		if (!i || !is_verified(v, i - 1)) {
+		if (!is_verified(v, s, i)) {
 			has_guess = true;
 			continue;
 		}
-		frame = frame_verified(v->profile, v->frames[i]);
+		frame = frame_verified(v->profile, v->frames[i], i ? SP_FRAMEF_DERIVED : 0);
 		if (frame < 0)
 			return (int)frame;
 		v->frames[i] = (uint32_t)frame;
@@ -193,7 +202,7 @@ static int verification_run(struct verification *v, struct sp_naming *n)
 		stack_look(v, i);
 	r = files_ask(v, n);
 	for (uint32_t i = 1; i < v->n_frames; i++)
-		any |= v->is_verified[i];
+		any |= v->verified[i];
 	if (r >= 0 && any)
 		r = stacks_verify(v);
 	return r >= 0 && any ? rows_move(v) : r;
@@ -206,13 +215,13 @@ int sp_verify_stacks(struct sp_naming *n)
 				 .n_stacks = sp_profile_n_stacks(n->profile)};
 	int r = -ENOMEM;
 
-	v.is_asked = calloc(v.n_frames, sizeof(*v.is_asked));
-	v.is_verified = calloc(v.n_frames, sizeof(*v.is_verified));
+	v.asked = calloc(v.n_frames, sizeof(*v.asked));
+	v.verified = calloc(v.n_frames, sizeof(*v.verified));
 	v.stacks = calloc(v.n_stacks, sizeof(*v.stacks));
-	if (v.is_asked && v.is_verified && v.stacks)
+	if (v.asked && v.verified && v.stacks)
 		r = verification_run(&v, n);
-	free(v.is_asked);
-	free(v.is_verified);
+	free(v.asked);
+	free(v.verified);
 	free(v.stacks);
 	free(v.frames);
 	return r < 0 ? r : 0;

@@ -64,12 +64,23 @@ static const struct sp_map *map_find(struct sp_walk *w, sp_u64 addr)
 	return w->met;
 }
 
-/* Reads any memory of the program, if it is available. */
+/* The 8 bytes of code before an address, from its file. */
+static int code_before(struct sp_walk *w, sp_u64 addr, sp_u8 *ret)
+{
+	const struct sp_finish_memory *m = w->memory;
+	const struct sp_map *map = m->behind ? map_find(w, addr - 1) : NULL;
+
+	return map ? m->behind(m->behind_arg, map->word, addr + map->shift_by, ret) : -1;
+}
+
+/* Reads any memory of the program, if it is available; the code before a return address in any case. */
 static int sp_env_read(struct sp_walk *w, sp_u64 addr, void *ret, sp_u32 n)
 {
 	const struct sp_finish_memory *m = w->memory;
 
-	return m->read ? m->read(m->read_arg, addr, ret, n) : -1;
+	if (m->read && !m->read(m->read_arg, addr, ret, n))
+		return 0;
+	return n == SP_CALL_BYTES ? code_before(w, addr + n, ret) : -1;
 }
 
 static sp_u32 sp_env_ahead(struct sp_walk *w);
@@ -77,14 +88,11 @@ static sp_u32 sp_env_ahead(struct sp_walk *w);
 /* Whether a call ends at an address: 1, 0; negative: not known. */
 static int call_before(struct sp_walk *w, sp_u64 addr)
 {
-	const struct sp_finish_memory *m = w->memory;
-	const struct sp_map *map = map_find(w, addr - 1);
-	sp_u8 code[8];
-	int r = map && m->behind ? m->behind(m->behind_arg, map->word, addr + map->shift_by) : -1;
+	sp_u8 code[SP_CALL_BYTES];
 
-	if (r < 0 && !sp_env_read(w, addr - sizeof(code), code, sizeof(code)))
-		r = sp_ends_in_call(code);
-	return r;
+	if (code_before(w, addr, code) < 0 && sp_env_read(w, addr - sizeof(code), code, sizeof(code)) < 0)
+		return -1;
+	return sp_ends_in_call(code);
 }
 
 static int sp_env_is_return(struct sp_walk *w, sp_u64 addr)

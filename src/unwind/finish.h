@@ -42,8 +42,9 @@ struct sp_finish_memory {          /* memory of the sampled program; the caller'
 	/* Reads the rest of the program's memory as it is now: 0, or negative. NULL: not available. */
 	int (*read)(void *arg, sp_u64 addr, void *ret, size_t n);
 	void *read_arg;
-	/* Whether a call ends at this offset in a file (kind and id of a frame word): 1, 0; negative: not known. */
-	int (*behind)(void *arg, sp_u64 word, sp_u64 offset);
+	/* Reads the 8 bytes of code before this offset in a file (kind and id of a frame word): 0; negative: not known.
+	 */
+	int (*behind)(void *arg, sp_u64 word, sp_u64 offset, sp_u8 *ret);
 	void *behind_arg;
 	/*
 	 * Makes HotSpot's code in this region available to `read`. 0: done, or impossible; -EAGAIN: not yet. NULL: not

@@ -20,9 +20,9 @@ static size_t leave_covered(const struct sp_code_spans *fdes, uint64_t *places, 
 {
 	size_t n_left = 0;
 	for (size_t i = 0, k = 0; i < n; i++) {
-		while (k < fdes->n && fdes->at[k].end <= places[i])
+		while (k < fdes->n && fdes->at[k].end <= places[i] >> 1)
 			k++;
-		if (k == fdes->n || places[i] < fdes->at[k].start)
+		if (k == fdes->n || places[i] >> 1 < fdes->at[k].start)
 			places[n_left++] = places[i];
 	}
 	return n_left;
@@ -72,21 +72,56 @@ static int leave_derived(struct sp_elf *e, struct sp_code_spans *covered, uint64
 	return r;
 }
 
-/* Moves the places in framed functions, which are found fast, to `told`; the others remain. */
-static int part_framed(struct sp_elf *e, const struct sp_code_spans *covered, uint64_t *places, size_t *n,
-		       uint64_t *told, size_t *ret_n_told)
+/* Moves the offsets in framed functions, which are found fast, to `told` as places; the others remain. */
+static int part_framed(struct sp_elf *e, const struct sp_code_spans *covered, uint64_t *offsets, size_t *n,
+		       uint64_t *told, size_t *n_told)
 {
 	SP_FREE bool *is_told = calloc(*n + 1, sizeof(*is_told));
 	size_t n_left = 0;
-	*ret_n_told = 0;
-	int r = is_told ? sp_framed(e, covered->at, covered->n, places, *n, is_told) : -ENOMEM;
+	int r = is_told ? sp_framed(e, covered->at, covered->n, offsets, *n, is_told) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < *n; i++) {
 		if (is_told[i])
-			told[(*ret_n_told)++] = places[i];
+			told[(*n_told)++] = sp_verify_place(offsets[i], false);
 		else
-			places[n_left++] = places[i];
+			offsets[n_left++] = offsets[i];
 	}
 	*n = n_left;
+	return r;
+}
+
+/* Of unread leaves, the places of those at a function's start go to `told`. */
+static int tell_starts(struct sp_elf *e, const struct sp_code_spans *covered, const uint64_t *offsets, size_t n,
+		       uint64_t *told, size_t *n_told)
+{
+	SP_FREE bool *is_start = calloc(n + 1, sizeof(*is_start));
+	int r = is_start ? sp_framed_starts(e, covered->at, covered->n, offsets, n, is_start) : -ENOMEM;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (is_start[i])
+			told[(*n_told)++] = sp_verify_place(offsets[i], true);
+	return r;
+}
+
+/* The offsets of places of one kind. */
+static size_t take_offsets(const uint64_t *places, size_t n, bool is_unread, uint64_t *ret_offsets)
+{
+	size_t n_taken = 0;
+	for (size_t i = 0; i < n; i++)
+		if ((places[i] & 1) == is_unread)
+			ret_offsets[n_taken++] = places[i] >> 1;
+	return n_taken;
+}
+
+/* `told` and `offsets` have room for all places. */
+static int tell(struct sp_elf *e, struct sp_code_spans *covered, const uint64_t *places, size_t n, uint64_t *offsets,
+		uint64_t *told, size_t *n_told)
+{
+	size_t n_read;
+	int r = tell_starts(e, covered, offsets, take_offsets(places, n, true, offsets), told, n_told);
+	n_read = take_offsets(places, n, false, offsets);
+	r = r < 0 ? r : part_framed(e, covered, offsets, &n_read, told, n_told);
+	r = r < 0 ? r : leave_derived(e, covered, offsets, &n_read);
+	for (size_t i = 0; r == 0 && i < n_read; i++)
+		told[(*n_told)++] = sp_verify_place(offsets[i], false);
 	return r;
 }
 
@@ -108,9 +143,9 @@ static int add_builtins(struct sp_elf *e, struct sp_code_spans *covered)
 
 static int verify(struct sp_elf *e, struct sp_code_spans *covered, uint64_t *places, size_t n, size_t *ret_n)
 {
-	SP_FREE uint64_t *told = calloc(n + 1, sizeof(*told));
-	size_t n_told;
-	int r = told ? sp_fde_walk(e, add_fde, covered) : -ENOMEM;
+	SP_FREE uint64_t *told = calloc(n + 1, sizeof(*told)), *offsets = calloc(n + 1, sizeof(*offsets));
+	size_t n_told = 0;
+	int r = told && offsets ? sp_fde_walk(e, add_fde, covered) : -ENOMEM;
 	if (r == -ENOMEM)
 		return r;
 	sp_code_spans_join(covered);
@@ -118,15 +153,12 @@ static int verify(struct sp_elf *e, struct sp_code_spans *covered, uint64_t *pla
 	if (r < 0)
 		return r;
 	n = leave_covered(covered, places, n);
-	r = part_framed(e, covered, places, &n, told, &n_told);
-	r = r < 0 ? r : leave_derived(e, covered, places, &n);
-	if (r < 0)
+	r = tell(e, covered, places, n, offsets, told, &n_told);
+	if (r < 0 || !n_told)
 		return r;
-	if (n_told)
-		memcpy(places + n, told, n_told * sizeof(*told));
-	*ret_n = n + n_told;
-	if (*ret_n)
-		qsort(places, *ret_n, sizeof(*places), place_compare);
+	memcpy(places, told, n_told * sizeof(*told));
+	qsort(places, n_told, sizeof(*places), place_compare);
+	*ret_n = n_told;
 	return 0;
 }
 

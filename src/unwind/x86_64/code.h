@@ -20,6 +20,7 @@ enum { SP_RED_ZONE = 128 /* psABI 3.2.2 */ };
  * the next instruction does not count, since it never returns: it gets its own address, or enters the code behind it
  * for good.
  */
+enum { SP_CALL_BYTES = 8 };
 SP_STEP_INLINE int sp_ends_in_call(const sp_u8 *b)
 {
 	if (b[3] == 0xe8)

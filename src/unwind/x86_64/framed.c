@@ -373,8 +373,13 @@ static void function_done(struct function *f)
 	free(f->targets);
 }
 
-int sp_framed(struct sp_elf *e, const struct sp_code_span *covered, size_t n_covered, const uint64_t *places, size_t n,
-	      bool *ret_told)
+static bool is_first(const struct function *f, uint64_t place)
+{
+	return place - f->code.offset == f->start;
+}
+
+static int framed_each(struct sp_elf *e, const struct sp_code_span *covered, size_t n_covered, const uint64_t *places,
+		       size_t n, bool fits(const struct function *f, uint64_t place), bool *ret_fits)
 {
 	struct function f = {0};
 	int r = 0;
@@ -385,8 +390,20 @@ int sp_framed(struct sp_elf *e, const struct sp_code_span *covered, size_t n_cov
 			r = find_function(e, covered, n_covered, places[i], &f);
 			believed = r > 0;
 		}
-		ret_told[i] = believed && is_told(&f, places[i]);
+		ret_fits[i] = believed && fits(&f, places[i]);
 	}
 	function_done(&f);
 	return SP_MIN(r, 0);
+}
+
+int sp_framed(struct sp_elf *e, const struct sp_code_span *covered, size_t n_covered, const uint64_t *places, size_t n,
+	      bool *ret_told)
+{
+	return framed_each(e, covered, n_covered, places, n, is_told, ret_told);
+}
+
+int sp_framed_starts(struct sp_elf *e, const struct sp_code_span *covered, size_t n_covered, const uint64_t *places,
+		     size_t n, bool *ret_is_start)
+{
+	return framed_each(e, covered, n_covered, places, n, is_first, ret_is_start);
 }

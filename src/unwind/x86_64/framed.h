@@ -26,5 +26,8 @@ enum { SP_FRAMED_MAX = 512 << 10 };
  */
 int sp_framed(struct sp_elf *e, const struct sp_code_span *covered, size_t n_covered, const uint64_t *places, size_t n,
 	      bool *ret_told);
+/* ret_is_start[i]: whether places[i] is the first instruction of such a function. */
+int sp_framed_starts(struct sp_elf *e, const struct sp_code_span *covered, size_t n_covered, const uint64_t *places,
+		     size_t n, bool *ret_is_start);
 
 #endif

@@ -21,7 +21,7 @@
 // clang-format on
 #include "own_program.h"
 
-extern const char verify_frame[], verify_call[], verify_last[], verify_other[];
+extern const char verify_first[], verify_frame[], verify_call[], verify_last[], verify_other[];
 
 enum { G = SP_FRAMEF_GUESSED, D = SP_FRAMEF_DERIVED };
 
@@ -61,6 +61,15 @@ static const struct made_stack {
     {{{verify_call, 0, true}, {verify_last, G, false}},
      SP_CLASS_GUESSED,
      {{verify_call, 0, true}, {verify_last, G, false}},
+     SP_CLASS_GUESSED},
+    /* A leaf that could not be read: believed at its function's start, but not behind it. */
+    {{{verify_first, G, false}, {verify_last, G, false}},
+     SP_CLASS_GUESSED,
+     {{.at = verify_first}, {verify_last, D, false}},
+     SP_CLASS_COMPLETE},
+    {{{verify_call, G, false}, {verify_last, G, false}},
+     SP_CLASS_GUESSED,
+     {{verify_call, G, false}, {verify_last, G, false}},
      SP_CLASS_GUESSED},
     {{{.at = verify_call}, {verify_last, G, false}}, /* cut, and stays so */
      SP_CLASS_CUT,

@@ -2,6 +2,8 @@
 /* called.c: leaves at a function's first instruction, whose code cannot be read: each form of a call that led there. */
 #include "base/mem.h"
 #include "made_walk.h"
+#include "unwind/finish.h"
+#include "unwind/tables.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -122,10 +124,62 @@ static void any_bytes(void **state)
 	}
 }
 
+/* The only code that can be read: the call, from its file. */
+static int code_of_call(void *call, sp_u64 word, sp_u64 offset, sp_u8 *ret)
+{
+	if (word >> SP_FRAME_ID_SHIFT != 1 || offset != CALLER)
+		return -1;
+	memcpy(ret, call, SP_CALL_BYTES);
+	return 0;
+}
+
+/* A sample that waited, whose leaf's page was not there: 1 if the leaf is marked as guessed. */
+static int is_marked(sp_s32 distance)
+{
+	struct sp_message_pending *r = calloc(1, sizeof(*r));
+	sp_u64 stack[] = {BASE + CALLER, 0};
+	sp_u8 call[SP_CALL_BYTES] = {0x90, 0x90, 0x90, 0xe8};
+	struct sp_map map = {
+	    .start = BASE, .end = BASE + STACK, .shift_by = 0 - BASE, .word = 1ULL << SP_FRAME_ID_SHIFT};
+	struct sp_finish_memory memory = {.maps = &map,
+					  .n_maps = 1,
+					  .has_all_maps = true,
+					  .stack = (const sp_u8 *)stack,
+					  .stack_bytes = sizeof(stack),
+					  .stack_at = BASE + STACK,
+					  .behind = code_of_call,
+					  .behind_arg = call};
+	struct sp_tables *tables;
+	sp_u32 stop;
+	int marked;
+
+	assert_non_null(r);
+	memcpy(call + 4, &distance, 4);
+	assert_int_equal(sp_tables_new(-1, -1, 0, &tables), 0);
+	sp_tables_set_code(tables, 1, SP_TABLE_FP);
+	r->regs = (struct sp_regs){.ip = BASE + LEAF, .sp = BASE + STACK};
+	r->how = SP_HOW_EXACT | SP_HOW_FIRST;
+	assert_int_equal(sp_finish(tables, r, &memory, SP_UNWIND_AUTO, &stop), 0);
+	assert_int_equal(r->n_frames, 2);
+	assert_int_equal(r->frames[1] & SP_FRAME_OFFSET_MASK, CALLER - 1);
+	marked = (r->frames[0] & SP_FRAME_GUESSED) != 0;
+	assert_int_equal((r->frames[1] & SP_FRAME_GUESSED) != 0, marked);
+	sp_tables_free(tables);
+	free(r);
+	return marked;
+}
+
+static void is_seen_afterwards(void **state)
+{
+	(void)state;
+	assert_false(is_marked(LEAF - CALLER));
+	assert_true(is_marked(LEAF - CALLER + 16)); /* of another function: this one's caller may have jumped here */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(is_caller), cmocka_unit_test(is_none),
-					   cmocka_unit_test(any_bytes)};
+					   cmocka_unit_test(any_bytes), cmocka_unit_test(is_seen_afterwards)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

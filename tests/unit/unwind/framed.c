@@ -89,6 +89,32 @@ static void by_code(void **state)
 	close(fd);
 }
 
+static void starts(void **state)
+{
+	static const struct {
+		const char *at;
+		bool is_start;
+	} asked[] = {
+	    {framed_table, true}, {framed_pushed, false}, {framed_return, false}, {framed_number, false},
+	    {framed_late, true},  {framed_short, true},   {framed_pushes, false}, {framed_mixed, false},
+	};
+	uint64_t places[SP_COUNT(asked)];
+	bool is_start[SP_COUNT(asked)];
+	int fd;
+	struct sp_elf *e = open_self(&fd);
+	uint64_t bias = getauxval(AT_ENTRY) - sp_elf_entry(e);
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(asked); i++)
+		assert_int_equal(sp_elf_offset_of(e, (uint64_t)(uintptr_t)asked[i].at - bias, &places[i]), 0);
+	assert_int_equal(sp_framed_starts(e, NULL, 0, places, SP_COUNT(asked), is_start), 0);
+	for (size_t i = 0; i < SP_COUNT(asked); i++)
+		if (is_start[i] != asked[i].is_start)
+			fail_msg("start %zu: %s", i, is_start[i] ? "one" : "none");
+	sp_elf_close(e);
+	close(fd);
+}
+
 /* One place alone is judged as it is among others; and not across code that has an FDE. */
 static void alone(void **state)
 {
@@ -116,7 +142,8 @@ static void alone(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(by_code), cmocka_unit_test(alone)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(by_code), cmocka_unit_test(starts),
+					   cmocka_unit_test(alone)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,19 @@
 \name:
 .endm
 
+# As compilers write functions that all keep a frame pointer.
+	.p2align 4, 0xcc
+	.globl verify_first
+verify_first:
+	push %rbp
+	.globl verify_second
+verify_second:
+	mov %rsp, %rbp
+	call verify_register
+	pop %rbp
+	ret
+	.p2align 4, 0xcc
+
 function verify_frame
 	push %rbp
 	.globl verify_pushed
