@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/priv.h"
+#include "unwind/step_types.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,6 +22,15 @@ static sp_u64 word_of(uint32_t id)
 	return (sp_u64)SP_FRAME_FILE << SP_FRAME_KIND_SHIFT | (sp_u64)id << SP_FRAME_ID_SHIFT;
 }
 
+/* 1: a call ends right before the offset. */
+static int call_behind(struct sp_capture *c, sp_u64 word, sp_u64 offset)
+{
+	sp_u8 found[SP_CALL_BYTES];
+	int r = sp_behind_code(c, word, offset, found);
+
+	return r < 0 ? r : sp_ends_in_call(found);
+}
+
 static void check(int fd)
 {
 	struct sp_known_file known[2] = {{.fd = -1}, {.fd = fd}};
@@ -29,15 +39,15 @@ static void check(int fd)
 
 	assert_int_equal(pwrite(fd, code, sizeof(code), 0), sizeof(code));
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(sp_behind_call(&c, word_of(2), AFTER_CALL), 1);
-		assert_int_equal(sp_behind_call(&c, word_of(2), AFTER_CALL + 1), 0);
+		assert_int_equal(call_behind(&c, word_of(2), AFTER_CALL), 1);
+		assert_int_equal(call_behind(&c, word_of(2), AFTER_CALL + 1), 0);
 		assert_int_equal(pwrite(fd, "", 1, 8), 1); /* kept: the second time nothing is read */
 	}
-	assert_int_equal(sp_behind_call(&c, word_of(1), AFTER_CALL), -ENOENT); /* not open */
-	assert_int_equal(sp_behind_call(&c, word_of(2), sizeof(code) + 1), -ENOENT);
-	assert_int_equal(sp_behind_call(&c, word_of(2), 7), -ENOENT);
+	assert_int_equal(call_behind(&c, word_of(1), AFTER_CALL), -ENOENT); /* not open */
+	assert_int_equal(call_behind(&c, word_of(2), sizeof(code) + 1), -ENOENT);
+	assert_int_equal(call_behind(&c, word_of(2), 7), -ENOENT);
 	seen[2].birth++; /* another file has the number now */
-	assert_int_equal(sp_behind_call(&c, word_of(2), AFTER_CALL), 0);
+	assert_int_equal(call_behind(&c, word_of(2), AFTER_CALL), 0);
 	free(c.behind);
 	close(fd);
 }

@@ -155,7 +155,7 @@ static int is_marked(sp_s32 distance)
 
 	assert_non_null(r);
 	memcpy(call + 4, &distance, 4);
-	assert_int_equal(sp_tables_new(-1, -1, 0, &tables), 0);
+	assert_int_equal(sp_tables_new(NULL, -1, 0, &tables), 0);
 	sp_tables_set_code(tables, 1, SP_TABLE_FP);
 	r->regs = (struct sp_regs){.ip = BASE + LEAF, .sp = BASE + STACK};
 	r->how = SP_HOW_EXACT | SP_HOW_FIRST;
