@@ -2,7 +2,7 @@
 // data.js: the data block (src/view/html_data.h says what stands in it), or what an agent answers (format 2), becomes
 // libraries, entities and one prefix tree in typed arrays. All names are made visible here, once, and are only ever written as text.
 
-const THREAD = 0, NOTE = 1, GUESSED = 3, KERNEL = 4, FOLDED = 5, NARROW = 6, FILE_KERNEL = 2;
+const THREAD = 0, NOTE = 1, GUESSED = 3, KERNEL = 4, FOLDED = 5, NARROW = 6, BESIDE = 7, FILE_KERNEL = 2;
 
 // What would be invisible, or would turn the writing around, is shown by its bytes, as the terminal views do.
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]/g;
@@ -117,10 +117,11 @@ function readData(raw) {
 	const entities = readEntities(raw, libraries), more = raw.trees ? raw.trees.map((t) => readColumns(t, entities.root)) : [];
 	const {tree, nNegative} = raw.trees ? {tree: more[0], nNegative: []} : readPaths(raw, entities.root);
 	const choices = readChoices(raw.values, raw.samples);
+	const own = ownTree(tree, entities);
 	const d = {title: visible(raw.title || "") || "Profile", subtitle: (raw.subtitle || "").trim().split("\n").map(visible).join(" "),
 		noise: raw.noise || {value: -1, from: "counts", other: [1, 1.96], libraries: [], entities: []},
-		libraries, entities, tree, more, nNegative, choices, choice: Math.max(0, choices.findIndex((c) => c.v === raw.value)),
+		libraries, entities, tree, own, more, nNegative, choices, choice: Math.max(0, choices.findIndex((c) => c.v === raw.value)),
 		sums: raw.sums && readSums(raw.sums, libraries.length)};
-	for (const t of [tree, ...more]) t.data = d;
+	for (const t of [tree, own, ...more]) t.data = d;
 	return d;
 }

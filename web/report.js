@@ -65,6 +65,12 @@ function filteredTree() {
 
 const exceptions = () => new Set(state.except ? state.except.split("\n") : []);
 
+// What all but the flame graph shows.
+function ownFiltered() {
+	const t = filteredTree();
+	return t === data.tree ? data.own : kept("own", [t], () => ownTree(t, data.entities));
+}
+
 function foldedTree() {
 	const t = filteredTree(), {fold: all, except, recursion} = state;
 	if (!all && !except && !recursion || data.shaped) return t;
@@ -116,7 +122,7 @@ function variants(d = data) {
 // --- words for a node ---
 const ofKind = (e, d = data) => ({[GUESSED]: "guessed frame", [KERNEL]: "kernel", [NOTE]: "the stack is not whole",
 	[THREAD]: e === d.entities.root ? "" : "thread", [FOLDED]: "all frames of this library",
-	[NARROW]: "frames too narrow to be sent: zoom to the frame below"})[d.entities.kind[e]] || "";
+	[NARROW]: "frames too narrow to be sent: zoom to the frame below", [BESIDE]: "beside the thread's own frames"})[d.entities.kind[e]] || "";
 
 function libraryWords(e, d = data) {
 	const l = d.libraries[d.entities.library[e]], module = d.entities.module[e];
@@ -238,7 +244,7 @@ function showFlame() {
 }
 
 function emptySandwich() {
-	const t = filteredTree(), {entities, libraries} = data, v = width();
+	const t = ownFiltered(), {entities, libraries} = data, v = width();
 	const functions = sums(t, v, Int32Array.from({length: entities.n}, (_, e) => e), entities.n).self;
 	const ofLibraries = sumsOf(t, v).self;
 	const best = (self, n) => [...self.keys()].filter((i) => self[i] > 0 && i < n).sort((a, b) => self[b] - self[a]).slice(0, 8);
@@ -253,7 +259,7 @@ function emptySandwich() {
 }
 
 function showSandwich() {
-	const focus = readFocus(), head = byId("sandwich-head"), t = filteredTree();
+	const focus = readFocus(), head = byId("sandwich-head"), t = ownFiltered();
 	byId("callers").hidden = byId("callees").hidden = !focus;
 	head.className = focus ? "panel-head" : "empty";
 	if (!focus) return void head.replaceChildren(...emptySandwich());
@@ -278,7 +284,7 @@ function drawSandwich(name, where, callers, callees, all, d) {
 }
 
 function showMatrix() {
-	const t = filteredTree(), v = width(), cells = kept("matrix", [t, v], () => matrix(t, v, data.entities, data.libraries.length));
+	const t = ownFiltered(), v = width(), cells = kept("matrix", [t, v], () => matrix(t, v, data.entities, data.libraries.length));
 	const all = whole(t, v);
 	const name = (l, isCaller) => l ? data.libraries[l].name : isCaller ? "[no other library]" : "[no library]";
 	drawMatrix(cells, all, name, (chosen) => entryTable(t, v, chosen, all, name));
@@ -355,7 +361,7 @@ function functionRows(t, v) {
 }
 
 function showFunctions() {
-	const t = filteredTree(), v = width(), {entities, libraries} = data, {found} = matches(), all = whole(t, v), c = choice();
+	const t = ownFiltered(), v = width(), {entities, libraries} = data, {found} = matches(), all = whole(t, v), c = choice();
 	const rows = kept("functions", [t, v, state.value], () => functionRows(t, v));
 	const some = found ? rows.filter((r) => found[r.i]) : rows, library = (r) => libraries[entities.library[r.i]];
 	functionTable.show([
@@ -409,7 +415,7 @@ function libraryCell({l}) {
 }
 
 function showLibraries() {
-	const t = filteredTree(), v = width(), c = choice(), all = sumsWhole(t, v);
+	const t = ownFiltered(), v = width(), c = choice(), all = sumsWhole(t, v);
 	const rows = kept("libraries", [t, v, state.value], () => libraryRows(t, v)).slice();
 	libraryTable.sort = state.sort;
 	libraryTable.show([{key: "name", title: "Library", of: (r) => r.l.name, cell: libraryCell},
@@ -423,7 +429,7 @@ function showSelection() {
 	const l = selected(), place = byId("selection");
 	place.hidden = !l;
 	if (!l) return;
-	const t = data.tree, v = width(), s = kept("all libraries", [v], () => sumsOf(t, v));
+	const t = data.own, v = width(), s = kept("all libraries", [v], () => sumsOf(t, v));
 	const all = sumsWhole(t, v), folded = state.fold !== exceptions().has(l.key);
 	const toggle = (text, on, changes, title) => make("button", {type: "button", title, "aria-pressed": String(on),
 		click: () => go({...changes, zoom: ""})}, text);

@@ -134,6 +134,18 @@ class Builder {
 	}
 }
 
+// Without what is drawn beside a thread's own frames, at their leaf's end: whatever is summed is summed of these. A label
+// is there, or the stack of who woke the thread.
+function ownTree(t, entities) {
+	const builder = new Builder(entities.root), map = new Int32Array(t.n);
+	if (!entities.kind.includes(BESIDE)) return t;
+	for (let i = 1; i < t.n; i++) {
+		const p = map[t.parent[i]], e = t.entity[i];
+		map[i] = entities.kind[e] === BESIDE ? p : builder.child(p, e);
+	}
+	return builder.tree(t, map, entities.n);
+}
+
 function hasSelf(t, i) {
 	for (let v = 0; v < t.self.length; v++) if (t.self[v][i]) return true;
 	return false;
@@ -143,7 +155,8 @@ function hasSelf(t, i) {
 function onlyLibrary(t, entities, library) {
 	const inside = new Uint8Array(t.n), keep = new Uint8Array(t.n), number = new Int32Array(t.n);
 	for (let i = 1; i < t.n; i++) {
-		inside[i] = inside[t.parent[i]] | (entities.library[t.entity[i]] === library ? 1 : 0);
+		const e = t.entity[i];
+		inside[i] = inside[t.parent[i]] | (entities.library[e] === library && entities.kind[e] !== BESIDE ? 1 : 0);
 		if (inside[i] && hasSelf(t, i)) keep[i] = 1;
 	}
 	for (let i = t.n - 1; i > 0; i--) keep[t.parent[i]] |= keep[i];
@@ -175,7 +188,8 @@ function fold(t, entities, isFolded, recursion) {
 	const builder = new Builder(entities.root), map = new Int32Array(t.n);
 	for (let i = 1; i < t.n; i++) {
 		const p = map[t.parent[i]], library = entities.library[t.entity[i]];
-		const e = library && isFolded(library) ? entities.firstFold + library : t.entity[i];
+		const isOwn = entities.kind[t.entity[i]] !== BESIDE;
+		const e = library && isOwn && isFolded(library) ? entities.firstFold + library : t.entity[i];
 		let same = p && builder.entity[p] === e && (recursion || entities.kind[e] === FOLDED) ? p : 0;
 		for (let k = p; recursion && k && !same; k = builder.parent[k]) if (builder.entity[k] === e) same = k;
 		map[i] = same || builder.child(p, e);
@@ -334,7 +348,7 @@ function runsBelow(t, b, entities, n) {
 	return below;
 }
 
-const isFrame = (entities, e) => entities.kind[e] !== THREAD && entities.kind[e] !== NOTE && entities.kind[e] !== NARROW;
+const isFrame = (entities, e) => ![THREAD, NOTE, NARROW, BESIDE].includes(entities.kind[e]);
 
 // Samples with frames of no known library are charged for the one nearest to the leaf; those without any frame, too.
 function addUnknown(t, v, entities, b, cell) {

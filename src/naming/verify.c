@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "naming/naming.h"
+#include "profile/frames.h"
 #include "profile/profile.h"
 #include "profile/window.h"
 #include "unwind/verify.h"
@@ -36,10 +37,20 @@ static bool is_unread(const struct sp_profile *p, const struct sp_stack *s, uint
 	return !i && is_guessed(p, s->frames[0]);
 }
 
+/* Without those of a waker, which stand the other way round. */
+static struct sp_stack own_frames(const struct sp_profile *p, struct sp_stack s)
+{
+	uint32_t n = sp_profile_n_beside(p, &s);
+
+	s.frames += n;
+	s.n_frames -= n;
+	return s;
+}
+
 /* A guessed frame was reached from the one that it called. */
 static void stack_look(struct verification *v, uint32_t number)
 {
-	struct sp_stack s = sp_profile_stack(v->profile, number);
+	struct sp_stack s = own_frames(v->profile, sp_profile_stack(v->profile, number));
 
 	for (uint32_t i = 1; s.stack_class == SP_CLASS_GUESSED && i < s.n_frames; i++) {
 		const struct sp_frame *callee = sp_profile_frame(v->profile, s.frames[i - 1]);
@@ -132,6 +143,8 @@ static bool is_verified(const struct verification *v, const struct sp_stack *s, 
 /* Its frames into v->frames. 1: it is another one now. */
 static int frames_verify(struct verification *v, struct sp_stack *s)
 {
+	struct sp_stack own = own_frames(v->profile, *s);
+	uint32_t *frames;
 	bool is_changed = false, has_guess = false;
 	int r = sp_grow(&v->frames, &v->frames_capacity, s->n_frames, sizeof(*v->frames));
 
@@ -139,19 +152,20 @@ static int frames_verify(struct verification *v, struct sp_stack *s)
 		return r;
 	memcpy(v->frames, s->frames, s->n_frames * sizeof(*v->frames));
 	s->frames = v->frames;
-	for (uint32_t i = s->n_frames; i-- > 0;) {
+	own.frames = frames = v->frames + (s->n_frames - own.n_frames);
+	for (uint32_t i = own.n_frames; i-- > 0;) {
 		int64_t frame;
 
-		if (!is_guessed(v->profile, v->frames[i]))
+		if (!is_guessed(v->profile, frames[i]))
 			continue;
-		if (!is_verified(v, s, i)) {
+		if (!is_verified(v, &own, i)) {
 			has_guess = true;
 			continue;
 		}
-		frame = frame_verified(v->profile, v->frames[i], i ? SP_FRAMEF_DERIVED : 0);
+		frame = frame_verified(v->profile, frames[i], i ? SP_FRAMEF_DERIVED : 0);
 		if (frame < 0)
 			return (int)frame;
-		v->frames[i] = (uint32_t)frame;
+		frames[i] = (uint32_t)frame;
 		is_changed = true;
 	}
 	if (!has_guess)

@@ -27,9 +27,19 @@ static const struct sp_label *leaf_label(const struct sp_profile *p, const struc
 	return NULL;
 }
 
+/* By which files of this kind differ: other labels, other files, and none of those that readers make. */
+static uint64_t leaves_tag(const char *label)
+{
+	uint64_t hash = 14695981039346656037ULL; /* FNV-1a */
+
+	while (*label)
+		hash = (hash ^ (uint8_t)*label++) * 1099511628211ULL;
+	return hash | 1ULL << 63;
+}
+
 static int leaves_file_make(struct sp_profile *into, struct leaves *l)
 {
-	struct sp_file file = {.kind = SP_FILE_OTHER};
+	struct sp_file file = {.kind = SP_FILE_WORDS, .tag = leaves_tag(l->label)};
 	SP_FREE char *text = NULL;
 	int64_t number;
 

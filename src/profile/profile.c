@@ -4,6 +4,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "profile/frames.h"
 #include "profile/window.h"
 
 #include <errno.h>
@@ -32,7 +33,8 @@ struct sp_profile {
 	struct table files, funcs, frames, processes;
 	uint64_t *scratch; /* a stack or a set of labels, while it is looked up */
 	size_t scratch_capacity;
-	char *rows; /* struct sp_row with its values, row_bytes each */
+	bool has_words; /* files of that kind */
+	char *rows;     /* struct sp_row with its values, row_bytes each */
 	size_t n_rows, row_capacity, row_bytes;
 	struct row_slot *slots; /* open addressing */
 	size_t n_slots;         /* a power of two */
@@ -224,6 +226,7 @@ int64_t sp_profile_add_file(struct sp_profile *p, const struct sp_file *file)
 	    !is_string(p, file->package_version) || !is_string(p, file->note) || !is_string(p, file->build_id_text) ||
 	    file->build_id_len > SP_BUILD_ID_MAX || (file->process != 0 && file->process >= sp_profile_n_processes(p)))
 		return -EINVAL;
+	p->has_words |= file->kind == SP_FILE_WORDS;
 	return table_add(&p->files, &identity, sizeof(identity), file);
 }
 
@@ -500,6 +503,11 @@ struct sp_stack sp_profile_stack(const struct sp_profile *p, uint32_t stack)
 				 .frames = (const uint32_t *)(const void *)(bytes + sizeof(head))};
 }
 
+bool sp_profile_has_words(const struct sp_profile *p)
+{
+	return p->has_words;
+}
+
 const struct sp_label *sp_profile_labels(const struct sp_profile *p, uint32_t set, size_t *ret_n)
 {
 	const struct sp_label *labels = sp_intern_get(p->labels, set, ret_n);
@@ -531,8 +539,7 @@ struct sp_profile_rows sp_profile_take_rows(struct sp_profile *p)
 	void *shrunk = p->n_rows ? realloc(taken.rows, taken.bytes) : NULL;
 
 	taken.rows = shrunk ? shrunk : taken.rows;
-	p->rows = NULL;
-	p->row_capacity = 0;
+	p->rows = NULL, p->row_capacity = 0;
 	sp_profile_clear_rows(p);
 	return taken;
 }
@@ -549,12 +556,6 @@ int sp_profile_with_rows(const struct sp_profile *p, const struct sp_profile_row
 	view->row_bytes = rows->n > 0 ? rows->bytes / rows->n : 0;
 	*ret_view = view;
 	return 0;
-}
-
-void sp_profile_rows_done(struct sp_profile_rows *rows)
-{
-	free(rows->rows);
-	*rows = (struct sp_profile_rows){0};
 }
 
 int sp_profile_renew(struct sp_profile *p)

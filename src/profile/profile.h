@@ -34,6 +34,7 @@ enum sp_file_kind {
 	SP_FILE_VDSO,
 	SP_FILE_ANON,  /* memory without a file: JIT code; belongs to one process */
 	SP_FILE_OTHER, /* of foreign profiles: what they call a mapping */
+	SP_FILE_WORDS, /* no file: its functions are words that stand on stacks, which are no code (frames.h) */
 };
 struct sp_file {
 	uint8_t kind;
@@ -144,7 +145,6 @@ struct sp_file *sp_profile_file(const struct sp_profile *p, uint32_t file); /* m
 const struct sp_func *sp_profile_func(const struct sp_profile *p, uint32_t func);
 struct sp_frame *sp_profile_frame(const struct sp_profile *p, uint32_t frame); /* mutable: func, line */
 struct sp_stack sp_profile_stack(const struct sp_profile *p, uint32_t stack);
-const struct sp_row *sp_profile_row(const struct sp_profile *p,
-				    uint32_t row); /* 0 .. n-1; row 0 is a row like others */
+const struct sp_row *sp_profile_row(const struct sp_profile *p, uint32_t row); /* 0 .. n-1; 0 is a row like others */
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "profile/frames.h"
 #include "profile/identity.h"
 #include "profile/priv.h"
 
@@ -42,7 +43,8 @@ struct tree_builder {
 	uint32_t *label_of; /* by frame, 0 = not made yet (label 0 is that of node 0) */
 	size_t nodes_capacity, labels_capacity, place_capacity;
 	struct words items, path; /* items: leaf first; path: labels, root first */
-	struct step *steps;       /* the path of the row before, in the order of the walk */
+	size_t n_beside, n_own; /* of items, those that are not the thread's own (frames.h); of path, all before them */
+	struct step *steps;     /* the path of the row before, in the order of the walk */
 	size_t n_steps, steps_capacity;
 	uint32_t *place;        /* by label: its last index in the path */
 	struct slot *slots;     /* open addressing */
@@ -193,7 +195,7 @@ static uint32_t label_file(const struct tree_builder *g, const struct sp_tree_la
 
 	if (label->func != 0 && (file == 0 || sp_profile_file(g->p, file)->kind == SP_FILE_KERNEL))
 		file = sp_profile_func(g->p, label->func)->file;
-	return g->same.files[file];
+	return sp_profile_file(g->p, file)->kind == SP_FILE_WORDS ? 0 : g->same.files[file];
 }
 
 static int tree_library_add(struct tree_builder *g, uint32_t file)
@@ -230,12 +232,12 @@ static void tree_values_add(struct tree_builder *g, int64_t *value, int64_t *sec
 		sp_saturating_add(second, stack->second);
 }
 
-/* The path's last element is the leaf in both directions. */
+/* The path's last element is the leaf in both directions. What is not the thread's own costs no library anything. */
 static void tree_libraries_count(struct tree_builder *g, const struct sp_tree_stack *stack, uint32_t mark)
 {
 	struct sp_tree_library *all = g->t.libraries, *leaf = &all[0];
 
-	for (size_t i = 0; i < g->path.n; i++) {
+	for (size_t i = 0; i < g->n_own; i++) {
 		uint32_t library = g->t.library_of[g->path.data[i]];
 		leaf = &all[library];
 		if (g->counted[library] == mark)
@@ -307,6 +309,8 @@ static int stack_items_append(struct tree_builder *g, uint32_t number)
 	struct words *w = &g->items;
 	int r = sp_grow(&w->data, &w->capacity, w->n + s.n_frames, sizeof(*w->data));
 
+	if (!w->n)
+		g->n_beside = sp_profile_n_beside(g->p, &s);
 	for (uint32_t i = 0; i < s.n_frames && r == 0; i++)
 		w->data[w->n++] = s.frames[i];
 	if (r < 0 || number == 0 || !g->o->marks)
@@ -345,14 +349,14 @@ static bool focus_find(const struct tree_builder *g, size_t *ret_at)
 	return found;
 }
 
-/* If a function is in the path already, shortens the path to there. */
-static bool path_fold_recursion(struct tree_builder *g, uint32_t label)
+/* If a function is in the path already, shortens the path to there. What is not the thread's own calls none of its. */
+static bool path_fold_recursion(struct tree_builder *g, uint32_t label, size_t from)
 {
 	uint32_t kind = g->t.labels[label].kind, at = g->place[label];
 
 	if (!g->o->fold_recursion || (kind != SP_TREE_FRAME && kind != SP_TREE_RUN))
 		return false;
-	if (at >= g->path.n || g->path.data[at] != label) {
+	if (at < from || at >= g->path.n || g->path.data[at] != label) {
 		g->place[label] = (uint32_t)g->path.n;
 		return false;
 	}
@@ -377,8 +381,9 @@ static int path_make(struct tree_builder *g, size_t first, size_t end)
 		int64_t label = label_of_item(g, item);
 		if (label < 0)
 			return (int)label;
-		if (!path_fold_recursion(g, (uint32_t)label))
+		if (!path_fold_recursion(g, (uint32_t)label, i < g->n_beside ? g->n_own : 0))
 			w->data[w->n++] = (uint32_t)label;
+		g->n_own = i < g->n_beside ? g->n_own : w->n;
 	}
 	return 0;
 }
@@ -444,7 +449,7 @@ static int tree_stack_add(struct tree_builder *g, const struct sp_tree_stack *st
 	bool callees = g->o->direction == SP_TREE_CALLEES;
 	size_t at = 0;
 
-	g->items.n = g->path.n = 0;
+	g->items.n = g->path.n = g->n_beside = g->n_own = 0;
 	int r = stack_items_set(g, stack);
 	if (r < 0 || (g->o->focus && !focus_find(g, &at)))
 		return r;

@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 struct sp_profile;
 
@@ -28,7 +29,11 @@ struct sp_profile_rows sp_profile_take_rows(struct sp_profile *p); /* the profil
  * A view of the profile with these rows in place of its own, valid until the profile is added to. Free it with free().
  */
 int sp_profile_with_rows(const struct sp_profile *p, const struct sp_profile_rows *rows, struct sp_profile **ret_view);
-void sp_profile_rows_done(struct sp_profile_rows *rows);
+static inline void sp_profile_rows_done(struct sp_profile_rows *rows)
+{
+	free(rows->rows);
+	*rows = (struct sp_profile_rows){0};
+}
 
 /* Joins each 1 << shift slices of the keys (key.h) into one. On an error some rows are missing. */
 int sp_profile_widen_slices(struct sp_profile *p, unsigned int shift);

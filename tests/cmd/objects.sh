@@ -44,6 +44,11 @@ has "$out" '^toucher;.*;write_thread;write_pages;\[stack\] [0-9]+$'
 has "$out" '^toucher;.*;write_stack;write_pages;\[stack\] [0-9]+$'
 has "$out" '^toucher;.*;write_pages;toucher data [0-9]+$'
 has "$out" '^toucher;.*;read_pages;file\.data [0-9]+$'
+# The libraries that a flame graph lists are those of the code all the same.
+expect 0 profile -e faults -o "$dir/x.svg" -- "$tests/toucher" "$dir/file.data"
+legend=$(sed -n '/id="legend"/,/^<\/g>/p' "$dir/x.svg" | tr -d '\n')
+grep -qF '[heap]' "$dir/x.svg" && [[ $legend == *toucher* && $legend != *memory* ]] ||
+	fail "[heap] drawn, and a legend with the program and not the memory: $legend"
 expect 0 report --label 'memory=[heap]' --by function --csv "$dir/x.pb.gz"
 near 'faults of the heap by function' "$(value function write_pages)" "${minor[\[heap\]]}" $((minor[\[heap\]] + 25))
 expect 0 report --leaf memory --format folded "$dir/x.pb.gz"

@@ -18,7 +18,13 @@ make=${SOPROF_BUILD:-$here/../../build}/tests/unit/view-html
 stacks=$here/../data/view/svg-demo.stacks
 
 # Random stacks of few functions: what one file of real ones may not have.
-awk 'BEGIN {
+awk 'function waker(w, k) {
+	if (rand() < 0.8) return ""
+	w = w "[waker]`--"
+	for (k = rand() * 4; k > 0; k--) w = w ";lib" int(1 + rand() * 4) ".so`f" int(rand() * 4)
+	return w ";[waker]`rouser" int(rand() * 2)
+}
+BEGIN {
 	srand(7); print "#samples/count"; print "#calls/count"
 	for (i = 0; i < 60; i++) {
 		n = int(rand() * 9); stack = ""
@@ -26,8 +32,9 @@ awk 'BEGIN {
 			l = int(rand() * 4)
 			stack = stack (k ? ";" : "") (rand() < 0.1 ? "?" : "") (l ? "lib" l ".so" : "") "`f" int(rand() * 4)
 		}
+		kernel = rand() < 0.2 ? "[kernel]`k1;[ext4]`k2" : ""
 		printf "%d,%d\tthread%d\t%s%s\t%s\n", rand() < 0.3 ? 0 : 1 + rand() * 50, rand() < 0.3 ? 0 : 1 + rand() * 900, rand() * 3, \
-			n && rand() < 0.1 ? "~" : "", stack, rand() < 0.2 ? "[kernel]`k1;[ext4]`k2" : ""
+			n && rand() < 0.1 ? "~" : "", stack, kernel waker(kernel != "" ? ";" : "")
 	}
 }' >"$dir/random.stacks"
 "$make" stacks "$dir/random.stacks" "$dir/random.html" && "$make" stacks "$stacks" "$dir/demo.html" && "$make" stacks "$here/../web/diff.stacks" "$dir/diff.html" &&

@@ -10,9 +10,12 @@ export function readRows(file) {
 		const [values, comm, user, kernel] = line.split("\t");
 		const frames = [user.replace(/^~/, ""), kernel].flatMap((s) => s ? s.split(";") : []).map((text) => {
 			const [library, name] = text.replace(/^\?/, "").split("`"), isKernel = /^\[(?!anon|vdso)/.test(library);
-			return {library: isKernel ? "[kernel]" : library, name, guessed: text[0] === "?"};
+			const isWord = library === "[waker]";
+			return {library: isWord ? "" : isKernel ? "[kernel]" : library, name, guessed: text[0] === "?", isWord};
 		});
-		rows.push({values: values.split(",").map(Number), comm, cut: user[0] === "~", frames});
+		// From the first word on they are not the thread's own.
+		const word = frames.findIndex((f) => f.isWord), beside = word < 0 ? [] : frames.splice(word);
+		rows.push({values: values.split(",").map(Number), comm, cut: user[0] === "~", frames, beside});
 	}
 	return rows;
 }
@@ -20,11 +23,13 @@ export function readRows(file) {
 export const sum = (rows, v = 0) => rows.reduce((s, r) => s + r.values[v], 0);
 export const percent = (part, whole) => (whole ? 100 * part / whole : 0).toFixed(2) + "%";
 
-// Labels of a row from the root: the thread, the note, the frames. Frames of one name in two libraries, and guessed ones,
-// are labels of their own.
+// Labels of a row from the root: the thread, the note, the frames. Frames of one name in two libraries, guessed ones, and
+// those that are not the thread's own, are labels of their own.
 const begin = (r) => [r.comm, ...(r.cut ? ["[truncated: in execve or exit]"] : [])];
 const label = (f) => f.name + "\0" + f.library + "\0" + (f.guessed ? "guessed" : "");
-export const pathOf = (r) => [...begin(r), ...r.frames.map(label)];
+const besideOf = (r) => r.beside.map((f) => f.name + "\0" + f.library + "\0not its own");
+const ownPath = (r) => [...begin(r), ...r.frames.map(label)];
+export const pathOf = (r) => [...ownPath(r), ...besideOf(r)];
 
 // Runs of one library become its name.
 export function foldedPath(r, folds = () => true) {
@@ -33,7 +38,7 @@ export function foldedPath(r, folds = () => true) {
 		if (!f.library || !folds(f.library)) path.push(label(f));
 		else if (!i || r.frames[i - 1].library !== f.library) path.push(f.library);
 	});
-	return path;
+	return [...path, ...besideOf(r)];
 }
 
 // Of a label met again, what lies between is left out.
@@ -78,7 +83,7 @@ export function boxes(paths, libraries = [], root = "all") {
 }
 
 // In the order in which they came first; before all of them none.
-export const librariesOf = (rows) => [...new Set(["", ...rows.flatMap((r) => r.frames.map((f) => f.library))])];
+export const librariesOf = (rows) => [...new Set(["", ...rows.flatMap((r) => [...r.frames, ...r.beside].map((f) => f.library))])];
 
 // By a name: {self, total}, each row once in a total; rows without frames are `none`.
 function sumBy(rows, v, nameOf, none) {
@@ -131,7 +136,7 @@ export function sandwich(rows, {library, name}, v = 0) {
 		let at = name ? r.frames.findIndex(is) : r.frames.findLastIndex(is);
 		if (at < 0) continue;
 		for (let k = at - 1; !name && k >= 0 && (is(r.frames[k]) || !r.frames[k].library); k--) if (is(r.frames[k])) at = k;
-		const path = pathOf(r), frame = path.length - r.frames.length + at;
+		const path = ownPath(r), frame = path.length - r.frames.length + at;
 		callers.push([path.slice(0, frame).reverse(), r.values[v]]);
 		callees.push([path.slice(name ? frame + 1 : frame), r.values[v]]);
 	}

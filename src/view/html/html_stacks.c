@@ -5,6 +5,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "profile/frames.h"
 #include "view/stop.h"
 #include "view/view.h"
 
@@ -31,7 +32,7 @@ const char *sp_html_stacks_name(const struct sp_html_stacks *s, uint32_t entity)
 
 /* --- frames --- */
 
-static int64_t new_entity(struct filler *f, uint32_t number)
+static int64_t new_entity(struct filler *f, uint32_t number, bool is_beside)
 {
 	const struct sp_frame *frame = sp_profile_frame(f->p, number);
 	const struct sp_identity *same = &f->s->t.same;
@@ -39,7 +40,8 @@ static int64_t new_entity(struct filler *f, uint32_t number)
 	bool is_kernel = frame->flags & SP_FRAMEF_KERNEL || (file && file == same->kernel);
 	return sp_html_add_entity(
 	    &f->s->t, func ? sp_profile_string(f->p, sp_profile_func(f->p, func)->name) : "[unknown]", file, func,
-	    is_kernel                          ? SP_HTML_KERNEL
+	    is_beside                          ? SP_HTML_BESIDE
+	    : is_kernel                        ? SP_HTML_KERNEL
 	    : frame->flags & SP_FRAMEF_GUESSED ? SP_HTML_GUESSED
 					       : SP_HTML_USER);
 }
@@ -48,7 +50,7 @@ static int64_t entity_of(struct filler *f, uint32_t frame)
 {
 	if (f->s->entity_of[frame] != NO_NUMBER)
 		return f->s->entity_of[frame];
-	int64_t entity = new_entity(f, frame);
+	int64_t entity = new_entity(f, frame, false);
 	if (entity >= 0)
 		f->s->entity_of[frame] = (uint32_t)entity;
 	return entity;
@@ -84,9 +86,11 @@ static int put_note(struct filler *f, const struct sp_stack *stack, struct sp_ht
 static int html_stacks_put_stack(struct filler *f, uint32_t number, struct sp_html_path *path)
 {
 	struct sp_stack stack = sp_profile_stack(f->p, number);
+	uint32_t n_beside = sp_profile_n_beside(f->p, &stack);
 	int r = number ? put_note(f, &stack, path) : 0;
 	for (uint32_t i = stack.n_frames; i-- && r >= 0;)
-		r = html_stacks_put_word(f, entity_of(f, stack.frames[i]), path);
+		r = html_stacks_put_word(
+		    f, i < n_beside ? new_entity(f, stack.frames[i], true) : entity_of(f, stack.frames[i]), path);
 	return r;
 }
 

@@ -38,6 +38,8 @@ uint32_t sp_html_add_library(struct sp_html_tables *t, uint32_t file)
 {
 	if (file == 0 || t->library_of[file] != 0)
 		return t->library_of[file];
+	if (sp_profile_file(t->p, file)->kind == SP_FILE_WORDS)
+		return 0;
 	t->files[t->n_libraries] = file;
 	return t->library_of[file] = t->n_libraries++;
 }

@@ -16,7 +16,14 @@ struct sp_intern;
 struct sp_json;
 
 /* The page's script uses the same numbers. */
-enum sp_html_kind { SP_HTML_THREAD, SP_HTML_NOTE, SP_HTML_USER, SP_HTML_GUESSED, SP_HTML_KERNEL };
+enum sp_html_kind {
+	SP_HTML_THREAD,
+	SP_HTML_NOTE,
+	SP_HTML_USER,
+	SP_HTML_GUESSED,
+	SP_HTML_KERNEL,
+	SP_HTML_BESIDE = 7 /* drawn, but not the thread's own (profile/frames.h); the script has two more kinds below */
+};
 
 struct sp_html_entity {
 	uint32_t name;    /* in names */
@@ -37,7 +44,7 @@ struct sp_html_tables {
 int sp_html_tables_init(const struct sp_profile *p, struct sp_html_tables *ret_tables); /* end it in any case */
 void sp_html_tables_done(struct sp_html_tables *t);
 
-/* The number of the file's library, which is added if it is new; 0 for file 0. */
+/* The number of the file's library, which is added if it is new; 0 for file 0 and for words. */
 uint32_t sp_html_add_library(struct sp_html_tables *t, uint32_t file);
 /* The number of the entity, or -ENOMEM. file: an identity of a library; func: whose module is told, 0 = none. */
 int64_t sp_html_add_entity(struct sp_html_tables *t, const char *name, uint32_t file, uint32_t func, uint32_t kind);

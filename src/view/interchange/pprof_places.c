@@ -3,7 +3,6 @@
 #include "base/encode.h"
 #include "base/intern.h"
 #include "base/mem.h"
-#include "profile/frames.h"
 #include "profile/profile.h"
 #include "profile/proto.h"
 #include "view/interchange/pprof_writer.h"
@@ -51,10 +50,12 @@ static void weigh_rows(struct sp_pprof *w)
 {
 	for (uint32_t i = 0; i < sp_profile_n_rows(w->p); i++) {
 		const struct sp_row *row = sp_profile_row(w->p, i);
-		const struct sp_frames frames = sp_profile_frames(w->p, row);
+		struct sp_stack kernel = sp_profile_stack(w->p, row->kernel), user = sp_profile_stack(w->p, row->user);
 
-		for (size_t k = 0; k < frames.n; k++)
-			weigh_frame(w, sp_frames_at(&frames, k), i);
+		for (uint32_t k = 0; k < kernel.n_frames; k++)
+			weigh_frame(w, kernel.frames[k], i);
+		for (uint32_t k = 0; k < user.n_frames; k++)
+			weigh_frame(w, user.frames[k], i);
 	}
 }
 

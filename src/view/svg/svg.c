@@ -169,8 +169,7 @@ static void put_colours(struct drawing *d, bool is_dark)
 		fprintf(d->out, ".d%u{fill:#%06x}", i, sp_svg_diff_step_colour(i, is_dark));
 	for (uint32_t i = 1; i < sp_svg_tree_n_libraries(d->t) && !d->t->is_diff; i++) {
 		const struct sp_svg_library *l = &d->t->libraries[i];
-		if (l->total > 0)
-			fprintf(d->out, ".l%u{fill:#%06x}", i, sp_svg_colour(l->name, l->is_kernel, is_dark));
+		fprintf(d->out, ".l%u{fill:#%06x}", i, sp_svg_colour(l->name, l->is_kernel, is_dark));
 	}
 }
 

@@ -61,6 +61,8 @@ static uint32_t add_named(struct sp_profile *p, char *text)
 	id[7] = 0;
 	if (!library[0])
 		return stacks_frame(p, 0, name, flags);
+	if (strcmp(library, "[waker]") == 0)
+		return stacks_frame(p, stacks_file(p, library, SP_FILE_WORDS, id, tag), name, flags);
 	uint32_t file = stacks_file(p, library, is_kernel ? SP_FILE_KERNEL : SP_FILE_ELF, id, tag);
 	return stacks_frame(p, file, name, flags | (is_kernel ? SP_FRAMEF_KERNEL : 0));
 }

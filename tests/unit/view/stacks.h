@@ -5,7 +5,8 @@
  * A line is `VALUE[,VALUE...] TAB COMM TAB user stack TAB kernel stack`, or before these `#NAME/UNIT`, a type of value.
  * A stack is frames, root first, with ";" between them, "" for none; with "~" before it, it is cut short. A frame is
  * "LIBRARY`FUNCTION", or "`FUNCTION" in no library; "?" before it: it is guessed. Libraries in brackets are the
- * kernel's, but for [anon... and [vdso]. The same words are the same file and the same function.
+ * kernel's, but for [anon..., [vdso] and [waker], whose functions are words (profile/frames.h). The same words are the
+ * same file and the same function.
  * What goes wrong fails the test. Who gets a profile frees it.
  */
 #ifndef TESTS_VIEW_STACKS_H
