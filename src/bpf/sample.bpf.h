@@ -114,6 +114,8 @@ static __always_inline void sp_sample_begin(struct sp_scratch *s, struct task_st
 	s->ticket = 0;
 	if (sp_config.objects)
 		s->key.object = 0;
+	if (sp_config.wakers)
+		s->key.waker = 0;
 	s->key.process.start_ns = sp_started_ns(task);
 	s->key.process.tgid = task->tgid;
 	s->key.process.exec_id = task->self_exec_id;

@@ -28,32 +28,32 @@ static __always_inline struct sp_scratch *sp_scratch_of(void *ctx)
 	return 0;
 }
 
-/*
- * Walks the stacks of the current task. 1: done; 0: the user half finishes the user stack; -1: the task is not wanted.
- */
-static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct task_struct *task, sp_u64 now)
+static __always_inline int sp_hit_is_wanted(const struct sp_hit *hit, struct task_struct *task, sp_u64 now)
 {
-	struct sp_hit *hit = &s->hit;
-	int may_be_usual = sp_config.usual && hit->role == SP_ROLE_BEGIN, r;
+	if (sp_config.wakers && hit->role == SP_ROLE_WAKER) /* of a thread that is wanted, whoever it is itself */
+		return 1;
+	return sp_slot_takes(hit->flags, task->flags) && sp_is_wanted(task) &&
+	       sp_guard_allows(hit->recipe, now, hit->times);
+}
 
-	if (!sp_slot_takes(hit->flags, task->flags) || !sp_is_wanted(task) ||
-	    !sp_guard_allows(hit->recipe, now, hit->times))
-		return -1;
-	sp_sample_begin(s, task, now, hit->recipe, hit->value * hit->times);
-	s->key.state = hit->state;
-	if (sp_config.objects && hit->flags & SP_SLOT_LOCK)
-		s->key.object = sp_lock_object(s, task, hit->object);
-	s->ticket = 1; /* not 0: where the user half has to finish the stack, the row names a ticket */
-	if (sp_config.kernel && hit->flags & SP_SLOT_KERNEL)
-		sp_kernel_stack(s, ctx, !(hit->flags & SP_SLOT_RECORD)); /* a record's begins at the event */
-	if (!sp_config.user || !(hit->flags & SP_SLOT_USER))
-		return 1;
-	if (may_be_usual && sp_usual_take(s, now))
-		return 1;
-	r = sp_user_stack(s, ctx, task, 1);
-	if (may_be_usual && r)
-		sp_usual_put(s, now);
-	return r;
+/*
+ * The time from its waker on is a row of its own: then the thread waits for nothing but a CPU. s->value is the whole,
+ * which becomes the rest.
+ */
+static __noinline int sp_episode_split(struct sp_scratch *s, sp_u64 woken, sp_u64 since, sp_u64 times)
+{
+	struct sp_count whole = s->value;
+	sp_u64 before = (woken - since) * times;
+
+	if (!woken || woken <= since || before >= whole.weight)
+		return 0;
+	s->value.weight = before;
+	if (!sp_count_known(s, &s->key))
+		sp_count_new(s, 1);
+	s->key.state = SP_TASK_WOKEN;
+	s->value.n = 0;
+	s->value.weight = whole.weight - before;
+	return 0;
 }
 
 /* Counts what lies between two times of an episode whose key is in the scratch. */
@@ -63,6 +63,8 @@ static __always_inline void sp_episode_add(struct sp_scratch *s, struct sp_episo
 	s->value.weight = (now - since) * e->times;
 	if (s->value.n)
 		sp_tally(SP_N_SAMPLES, 1);
+	if (sp_config.wakers)
+		sp_episode_split(s, e->woken_ns, since, e->times);
 	if (!sp_count_known(s, &s->key))
 		sp_count_new(s, 1);
 }
@@ -91,6 +93,8 @@ static __always_inline int sp_episode_close(struct sp_scratch *s, struct sp_epis
 		return -1;
 	if (now > since && sp_episode_counts(e, now - since)) {
 		s->key = e->key;
+		if (sp_config.wakers && !s->key.waker && s->key.state != SP_TASK_PREEMPTED)
+			sp_tally(SP_N_LOST_WAKERS, 1);
 		sp_episode_add(s, e, since, now);
 	}
 	return 0;
@@ -124,17 +128,48 @@ static __always_inline int sp_episode_has_told(const struct sp_episode *last, co
 static __always_inline void sp_episode_fill(struct sp_scratch *s, struct sp_episode *e, struct task_struct *task,
 					    int is_told)
 {
-	e->min_ns = s->hit.min_ns;
 	e->max_ns = s->hit.max_ns;
 	e->is_counted = 0;
 	e->times = s->hit.times;
 	e->ran_ns = task->se.sum_exec_runtime;
 	e->is_told = is_told;
 	e->is_last = !!(task->flags & SP_PF_EXITING);
-	e->key = s->key;
+	if (sp_config.wakers) /* but for a waker, who may have come meanwhile */
+		__builtin_memcpy(&e->key, &s->key, __builtin_offsetof(struct sp_count_key, waker));
+	else
+		e->key = s->key;
+	*(volatile sp_u64 *)&e->min_ns = s->hit.min_ns; /* last: from now on an open one counts */
 }
 
-/* Opens an episode. What its row will name is sent now, since the episode may end in another task. */
+/*
+ * Opens an episode before its stacks are walked, since its waker may come meanwhile. It counts for nothing until it is
+ * filled in.
+ */
+static __always_inline void sp_episode_open(struct sp_scratch *s, struct task_struct *task, sp_u64 now)
+{
+	struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
+	struct sp_episode *e = bpf_map_lookup_elem(&episodes, &at);
+
+	if (!e) {
+		sp_episode_fill(s, &s->episode, task, 0);
+		s->episode.min_ns = ~0ULL;
+		s->episode.woken_ns = 0;
+		s->episode.key.waker = 0;
+		s->episode.since_ns = now;
+		if (bpf_map_update_elem(&episodes, &at, &s->episode, BPF_ANY))
+			sp_tally(SP_N_LOST_EPISODES, 1);
+		return;
+	}
+	if (e->since_ns)
+		sp_episode_end_missed(s, e, task, now);
+	e->min_ns = ~0ULL;
+	e->is_counted = 0;
+	e->woken_ns = 0;
+	e->key.waker = 0;
+	*(volatile sp_u64 *)&e->since_ns = now;
+}
+
+/* Begins an episode. What its row will name is sent now, since the episode may end in another task. */
 static __always_inline void sp_episode_begin(struct sp_scratch *s, struct task_struct *task, sp_u64 now, int has_stack)
 {
 	struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
@@ -144,6 +179,11 @@ static __always_inline void sp_episode_begin(struct sp_scratch *s, struct task_s
 	if (has_stack && !is_told) {
 		sp_key_send(s);
 		is_told = sp_process_known(s) != 0;
+	}
+	if (sp_config.wakers) {
+		if (last)
+			sp_episode_fill(s, last, task, is_told);
+		return;
 	}
 	if (!last) {
 		sp_episode_fill(s, &s->episode, task, is_told);
@@ -213,6 +253,88 @@ int sp_flush(void *ctx)
 	return 0;
 }
 
+/* --- who ends an episode --- */
+/* Sends who the sample is of, unless it was sent before. Returns its number, or 0: there was no room. */
+static __noinline sp_u64 sp_waker_tell(struct sp_scratch *s)
+{
+	const sp_u64 *comm = (const sp_u64 *)s->key.comm;
+	sp_u64 id = sp_hash_mix(sp_hash_mix(3, s->key.process.start_ns), s->key.process.tgid);
+	struct sp_message_waker *r;
+	sp_u32 one = 1;
+
+	id = sp_hash_mix(sp_hash_mix(sp_hash_mix(id, s->key.process.exec_id), comm[0]), comm[1]);
+	id = sp_hash_mix(sp_hash_mix(id, s->key.user_stack), s->key.kernel_stack) | 1;
+	if (bpf_map_lookup_elem(&stacks, &id))
+		return id;
+	r = bpf_ringbuf_reserve(&samples, sizeof(*r), 0);
+	if (!r)
+		return 0;
+	r->type = SP_MESSAGE_WAKER;
+	r->pad = 0;
+	r->id = id;
+	r->process = s->key.process;
+	__builtin_memcpy(r->comm, s->key.comm, sizeof(r->comm));
+	r->user_stack = s->key.user_stack;
+	r->kernel_stack = s->key.kernel_stack;
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	bpf_map_update_elem(&stacks, &id, &one, BPF_ANY);
+	return id;
+}
+
+/* The open episode of the thread that is woken, or NULL. */
+static __always_inline struct sp_episode *sp_waker_asked(struct sp_scratch *s)
+{
+	struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
+	struct sp_episode *e = bpf_map_lookup_elem(&episodes, &at);
+
+	return e && e->since_ns ? e : 0;
+}
+
+/* The last one counts: before it the thread was woken, but waits on. */
+static __always_inline void sp_waker_note(struct sp_scratch *s, int has_stack, sp_u64 now)
+{
+	struct sp_episode *e;
+	sp_u64 id;
+
+	if (has_stack)
+		sp_key_send(s);
+	id = sp_waker_tell(s);
+	e = sp_waker_asked(s);
+	if (!e)
+		return;
+	e->key.waker = id;
+	e->woken_ns = now;
+}
+
+/*
+ * Walks the stacks of the current task. 1: done; 0: the user half finishes the user stack; -1: the task is not wanted.
+ */
+static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct task_struct *task, sp_u64 now)
+{
+	struct sp_hit *hit = &s->hit;
+	int may_be_usual = sp_config.usual && hit->role == SP_ROLE_BEGIN, r;
+
+	if (!sp_hit_is_wanted(hit, task, now))
+		return -1;
+	if (sp_config.wakers && hit->role == SP_ROLE_BEGIN)
+		sp_episode_open(s, task, now);
+	sp_sample_begin(s, task, now, hit->recipe, hit->value * hit->times);
+	s->key.state = hit->state;
+	if (sp_config.objects && hit->flags & SP_SLOT_LOCK)
+		s->key.object = sp_lock_object(s, task, hit->object);
+	s->ticket = 1; /* not 0: where the user half has to finish the stack, the row names a ticket */
+	if ((sp_config.kernel || (sp_config.wakers && hit->role == SP_ROLE_WAKER)) && hit->flags & SP_SLOT_KERNEL)
+		sp_kernel_stack(s, ctx, !(hit->flags & SP_SLOT_RECORD)); /* a record's begins at the event */
+	if (!sp_config.user || !(hit->flags & SP_SLOT_USER))
+		return 1;
+	if (may_be_usual && sp_usual_take(s, now))
+		return 1;
+	r = sp_user_stack(s, ctx, task, 1);
+	if (may_be_usual && r)
+		sp_usual_put(s, now);
+	return r;
+}
+
 static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -226,11 +348,17 @@ static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 
 		sp_episode_forget(s, task, now);
 		return;
 	}
+	if (sp_config.wakers && s->hit.role == SP_ROLE_WAKER && !sp_waker_asked(s))
+		return;
 	has_stack = sp_hit_sample(s, ctx, task, now);
 	if (has_stack < 0)
 		return;
 	if (!has_stack)
 		s->key.user_stack = s->ticket;
+	if (sp_config.wakers && s->hit.role == SP_ROLE_WAKER) {
+		sp_waker_note(s, has_stack, now);
+		return;
+	}
 	if (s->hit.role == SP_ROLE_BEGIN) {
 		sp_episode_begin(s, task, now, has_stack);
 		return;

@@ -322,8 +322,9 @@ struct sp_count_key {
 	sp_u32 slice_unit;
 	sp_u16 recipe; /* which of the session's */
 	sp_u16 state;  /* of a thread that did not run: enum sp_task_state; 0 = not told */
-	/* Last, because the tables of a session that does not ask for it have a key without it (sp_config.objects). */
+	/* Last: tables of sessions that do not ask for them have keys without (sp_config.objects, wakers). */
 	sp_u64 object; /* what the event was about (struct sp_message_object), with SP_OBJECT_MAJOR; 0 = not told */
+	sp_u64 waker;  /* of a wait: who ended it (struct sp_message_waker); 0 = nobody, or not seen */
 };
 struct sp_count {
 	sp_u64 n;
@@ -338,6 +339,7 @@ enum sp_task_state {
 	SP_TASK_DISK, /* uninterruptible */
 	SP_TASK_STOPPED,
 	SP_TASK_RUNNING, /* it does run: a sample of a recipe that has both */
+	SP_TASK_WOKEN,   /* ready to run, since its wait is over: told where wakers are */
 	SP_N_TASK_STATES,
 };
 
@@ -368,6 +370,7 @@ enum sp_message_type {
 	SP_MESSAGE_PENDING,
 	SP_MESSAGE_STACK_ABOVE,
 	SP_MESSAGE_OBJECT,
+	SP_MESSAGE_WAKER,
 };
 
 struct sp_message_file {
@@ -406,6 +409,15 @@ struct sp_message_object {
 	sp_u64 at;
 	struct sp_file_key key;
 	char name[SP_NAME_LEN]; /* of the file, as in struct sp_message_file */
+};
+
+struct sp_message_waker { /* the thread that woke another; its stacks are sent before, or named by a ticket */
+	sp_u32 type;
+	sp_u32 pad;
+	sp_u64 id;
+	struct sp_process_key process;
+	char comm[SP_COMM_LEN];
+	sp_u64 user_stack, kernel_stack;
 };
 
 struct sp_message_stack {
@@ -545,8 +557,8 @@ struct sp_config {
 	sp_u32 n_recipes;    /* more than 1: keys tell the recipe of a sample */
 	sp_u32 guards;       /* events may be thinned and capped (event/guard.h) */
 	sp_u32 objects;      /* keys have what the event is about */
+	sp_u32 wakers;       /* and who ended a wait */
 	sp_u32 usual;        /* the stacks in which threads wait are remembered (bpf/usual.bpf.h) */
-	sp_u32 pad;
 };
 
 /* What the kernel half counts, each on its own CPU. */
@@ -572,6 +584,7 @@ enum sp_counter {
 	SP_N_LOST_ENDS,      /* episodes whose end was not seen */
 	SP_N_LOST_TARGETS,   /* no room to follow a new process of the command */
 	SP_N_LOST_OBJECTS,   /* no room in the ring for what an event was about */
+	SP_N_LOST_WAKERS,    /* waits that somebody has ended who was not seen */
 	/* Programs that the command and its children executed. */
 	SP_N_PROGRAMS,        /* all; of these */
 	SP_N_PROGRAMS_SECURE, /* set-user-id, or with capabilities of their own */

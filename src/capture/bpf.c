@@ -82,7 +82,7 @@ static int bpf_target_add(struct sp_capture *c, uint32_t number, enum sp_target 
 
 static int bpf_attach(struct sp_capture *c)
 {
-	int r = c->o.kernel && sp_recipes_nest(c->o.recipes) ? sp_machinery_open(c) : 0;
+	int r = (c->o.kernel || c->o.wakers) && sp_recipes_nest(c->o.recipes) ? sp_machinery_open(c) : 0;
 
 	if (r < 0)
 		return r;

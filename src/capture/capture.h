@@ -61,8 +61,9 @@ struct sp_capture_options {
 	uint64_t max_ns;       /* of episodes, 0 = none is too long */
 	uint64_t cgroup;       /* id of the only cgroup (v2) wanted, 0 = all */
 	uint32_t cgroup_level;
-	bool slices;   /* keys have the slice in which a sample was taken (session.c) */
-	bool objects;  /* BPF, no lasting session: rows have what their event was about as a label (objects.h) */
+	bool slices;  /* keys have the slice in which a sample was taken (session.c) */
+	bool objects; /* BPF, no lasting session: rows have what their event was about as a label (objects.h) */
+	enum sp_wakers_how { SP_NO_WAKERS, SP_WAKERS_ABOVE, SP_WAKERS_ALONE } wakers; /* as objects: wakers.h */
 	bool no_seek;  /* files are announced when they are sampled; those mapped at the start are not looked for */
 	bool time_own; /* the programs measure their own time, in place of the kernel's statistics of all programs */
 	/* BPF: of one CPU, for what is sampled at no rate of its own (guard.h); 0 = it may cost what it does. */

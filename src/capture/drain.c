@@ -5,6 +5,7 @@
 #include "capture/objects.h"
 #include "capture/pending.h"
 #include "capture/priv.h"
+#include "capture/wakers.h"
 #include "proc/cgroup.h"
 #include "profile/container.h"
 #include "profile/profile.h"
@@ -276,6 +277,8 @@ static int record_dispatch(struct sp_capture *c, const void *data, size_t size)
 		return size < offsetof(struct sp_message_pending, sent) ? -EBADMSG : sp_pending_take(c, data, size);
 	case SP_MESSAGE_OBJECT:
 		return size < sizeof(struct sp_message_object) ? -EBADMSG : sp_objects_take(c, data);
+	case SP_MESSAGE_WAKER:
+		return size < sizeof(struct sp_message_waker) ? -EBADMSG : sp_wakers_take(c, data);
 	case SP_MESSAGE_STACK_ABOVE:
 		return size < sizeof(struct sp_message_stack_above) ? -EBADMSG : sp_stack_above_take(c, data, size);
 	default:
@@ -296,8 +299,8 @@ int sp_drain_message(void *capture, void *data, size_t size)
 /* --- counts --- */
 static int state_label(struct sp_capture *c, uint32_t state, struct sp_label *ret_label)
 {
-	static const char *const words[SP_N_TASK_STATES] = {"unknown",    "preempted", "sleeping",
-							    "disk sleep", "stopped",   "running"};
+	static const char *const words[SP_N_TASK_STATES] = {"unknown", "preempted", "sleeping", "disk sleep",
+							    "stopped", "running",   "woken"};
 	int64_t name = sp_profile_add_string(c->profile, "state");
 	int64_t word = sp_profile_add_string(c->profile, words[SP_MIN(state, SP_N_TASK_STATES) % SP_N_TASK_STATES]);
 
@@ -316,16 +319,20 @@ static uint32_t state_of(const struct sp_capture *c, const struct sp_count_key *
 /* The set of a row's labels; 0: it has none. */
 static int64_t labels_of(struct sp_capture *c, const struct sp_count_key *k)
 {
-	struct sp_label labels[1 + SP_OBJECT_LABELS];
+	struct sp_label labels[2 + SP_OBJECT_LABELS];
 	uint32_t state = state_of(c, k);
 	int n = sp_objects_labels(c, k, labels), r = 0;
 
 	if (n >= 0 && state)
 		r = state_label(c, state, &labels[n++]);
+	if (n >= 0 && r >= 0 && k->waker) {
+		r = sp_wakers_label(c, k->waker, &labels[n]);
+		n += r > 0;
+	}
 	return n < 0 || r < 0 ? SP_MIN(n, r) : sp_profile_add_labels(c->profile, labels, (size_t)n);
 }
 
-static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
+static int key_of(struct sp_capture *c, const struct sp_count_key *k, struct sp_key *ret_key)
 {
 	struct sp_key key = {.process = sp_numbers_find(&c->process_keys, &k->process, sizeof(k->process))};
 	int64_t comm = sp_profile_add_bytes(c->profile, k->comm, sizeof(k->comm));
@@ -338,7 +345,8 @@ static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
 	key.labels = (uint32_t)labels;
 	key.recipe = (uint32_t)recipe;
 	key.slice = c->o.slices ? (k->slice_unit >> c->slice_shift) + 1 : 0;
-	return sp_profile_add_key(c->profile, &key);
+	*ret_key = key;
+	return 0;
 }
 
 uint32_t sp_drain_stack_number(struct sp_capture *c, sp_u64 id, sp_u64 n)
@@ -355,22 +363,28 @@ int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const str
 {
 	const unsigned *value_of;
 	int64_t values[SP_MAX_VALUES] = {0}, number;
+	uint32_t kernel_stack;
+	struct sp_key k;
 
 	if (key->recipe >= SP_MAX_RECIPES || !c->o.recipes[key->recipe])
 		return sp_fail_said(-EBADMSG, "a sample of recipe %u", key->recipe);
-	number = key_of(c, key);
+	number = key_of(c, key, &k);
+	kernel_stack = sp_drain_stack_number(c, key->kernel_stack, value->n);
+	if (!number && key->waker)
+		number = sp_wakers_join(c, key->waker, &k, &user_stack, &kernel_stack);
+	if (number >= 0)
+		number = sp_profile_add_key(c->profile, &k);
 	if (number < 0)
 		return (int)number;
 	value_of = c->value_of[key->recipe];
 	values[value_of[1]] = (int64_t)value->weight;
 	values[value_of[0]] = (int64_t)value->n;
-	return sp_profile_add(c->profile, (uint32_t)number, user_stack,
-			      sp_drain_stack_number(c, key->kernel_stack, value->n), values);
+	return sp_profile_add(c->profile, (uint32_t)number, user_stack, kernel_stack, values);
 }
 
 static int row_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value)
 {
-	if (key->object)
+	if (key->object || key->waker)
 		return sp_objects_keep(c, key, value);
 	if (key->user_stack && !sp_numbers_find(&c->stacks, &key->user_stack, sizeof(key->user_stack)) &&
 	    sp_pending_count(c, key, value))
@@ -380,7 +394,9 @@ static int row_add(struct sp_capture *c, const struct sp_count_key *key, const s
 
 size_t sp_drain_key_bytes(const struct sp_capture_options *o)
 {
-	return o->objects ? sizeof(struct sp_count_key) : offsetof(struct sp_count_key, object);
+	if (o->wakers)
+		return sizeof(struct sp_count_key);
+	return o->objects ? offsetof(struct sp_count_key, waker) : offsetof(struct sp_count_key, object);
 }
 
 /* keys: of the size that they have in the session's tables. */
@@ -401,10 +417,17 @@ static int batch_add(struct sp_capture *c, const char *keys, const struct sp_cou
 static int episode_count(struct sp_capture *c, const struct sp_episode *e, uint64_t now_ns)
 {
 	uint64_t ns = now_ns - e->since_ns;
+	struct sp_count_key woken = e->key;
+	int r;
 
 	if (!e->since_ns || now_ns < e->since_ns || !sp_episode_counts(e, ns))
 		return 0;
-	return row_add(c, &e->key, &(struct sp_count){.n = !e->is_counted, .weight = ns * e->times});
+	if (e->woken_ns <= e->since_ns || e->woken_ns >= now_ns)
+		return row_add(c, &e->key, &(struct sp_count){.n = !e->is_counted, .weight = ns * e->times});
+	woken.state = SP_TASK_WOKEN; /* as sp_episode_split() does */
+	ns = e->woken_ns - e->since_ns;
+	r = row_add(c, &e->key, &(struct sp_count){.n = !e->is_counted, .weight = ns * e->times});
+	return r < 0 ? r : row_add(c, &woken, &(struct sp_count){.weight = (now_ns - e->woken_ns) * e->times});
 }
 
 /* Counts the open episodes of one recipe up to now, and removes them; or those of all (-1), which stay. */

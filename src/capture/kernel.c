@@ -68,6 +68,7 @@ static void config_write(struct sp_capture *c)
 	g->cgroup = c->o.cgroup;
 	g->cgroup_level = c->o.cgroup_level;
 	g->objects = c->o.objects;
+	g->wakers = c->o.wakers != SP_NO_WAKERS;
 }
 
 /*

@@ -5,7 +5,8 @@
  * the compiler has inlined them. They are removed, since they say nothing about the event.
  *
  * The kernel is asked for the name of an address that lies in none of the functions that it was asked for before. That
- * are few: a stack is looked at down to the first function that is of the event.
+ * are few: a stack is looked at down to the first function that is of the event; only a waker's (wakers.h) further, to
+ * see whether it is an interrupt's.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -18,7 +19,7 @@
 
 struct range {
 	uint64_t start, end;
-	bool is_machinery;
+	bool is_machinery, is_interrupt;
 };
 struct sp_machinery {
 	struct range *ranges; /* sorted; they do not overlap */
@@ -39,21 +40,38 @@ void sp_machinery_done(struct sp_capture *c)
 	free(sp_take_ptr(c->machinery));
 }
 
-static bool is_machinery(const char *name)
+static bool begins_with_one(const char *name, const char *const *starts, size_t n)
 {
-	static const char *const starts[] = {"bpf_trace_run", "__bpf_trace_", "__traceiter_", "perf_trace_",
-					     "trace_call_bpf"};
-
-	for (size_t i = 0; i < SP_COUNT(starts); i++)
+	for (size_t i = 0; i < n; i++)
 		if (!strncmp(name, starts[i], strlen(starts[i])))
 			return true;
 	return false;
 }
 
+static bool is_machinery(const char *name)
+{
+	static const char *const starts[] = {"bpf_trace_run", "__bpf_trace_", "__traceiter_", "perf_trace_",
+					     "trace_call_bpf"};
+
+	return begins_with_one(name, starts, SP_COUNT(starts));
+}
+
+/* Where an interrupt enters the kernel, not a system call nor a fault: what happens there is not the thread's doing. */
+static bool is_interrupt(const char *name)
+{
+	static const char *const starts[] = {"asm_sysvec_", "asm_common_interrupt", "asm_spurious_interrupt",
+					     "asm_exc_nmi"};
+
+	return begins_with_one(name, starts, SP_COUNT(starts));
+}
+
 /* The function at an address; of one without a name only this address. */
 static struct range range_of(uint64_t address, const char *text)
 {
-	struct range range = {.start = address, .end = address + 1, .is_machinery = is_machinery(text)};
+	struct range range = {.start = address,
+			      .end = address + 1,
+			      .is_machinery = is_machinery(text),
+			      .is_interrupt = is_interrupt(text)};
 	unsigned long long offset, size;
 	const char *plus = strrchr(text, '+');
 
@@ -107,4 +125,13 @@ int sp_machinery_skip(struct sp_capture *c, const sp_u64 *words, uint32_t n, uin
 	}
 	*ret_n = i;
 	return 0;
+}
+
+int sp_machinery_is_interrupt(struct sp_capture *c, uint64_t address, bool *ret_is)
+{
+	int r = 0;
+	const struct range *range = c->machinery ? range_find(c, address, &r) : NULL;
+
+	*ret_is = range && range->is_interrupt;
+	return r;
 }

@@ -26,11 +26,12 @@ struct sp_objects {
 
 int sp_objects_open(struct sp_capture *c)
 {
-	struct sp_objects *o = c->objects = c->o.objects ? calloc(1, sizeof(*o)) : NULL;
+	bool is_asked = c->o.objects || c->o.wakers;
+	struct sp_objects *o = c->objects = is_asked ? calloc(1, sizeof(*o)) : NULL;
 	int r;
 
 	if (!o)
-		return c->o.objects ? -ENOMEM : 0;
+		return is_asked ? -ENOMEM : 0;
 	r = sp_numbers_init(&o->ids);
 	return r < 0 ? r : sp_numbers_init(&o->keys);
 }

@@ -27,6 +27,7 @@ struct sp_backend;
 struct sp_space;
 struct sp_waiting;
 struct sp_objects;
+struct sp_wakers;
 
 enum {
 	SP_PENDING_MS = 100,
@@ -52,6 +53,7 @@ struct sp_capture {
 	unsigned value_of[SP_MAX_RECIPES][2]; /* the profile's numbers of each recipe's values */
 	struct sp_recipe_shared shared;
 	struct sp_objects *objects;      /* NULL: keys have none */
+	struct sp_wakers *wakers;        /* likewise */
 	struct sp_machinery *machinery;  /* only in a session with tracepoints */
 	struct sp_guarded *guarded;      /* NULL: nothing is guarded */
 	struct sp_fsroot_key own_fsroot; /* where our own paths begin */
@@ -123,6 +125,7 @@ int sp_numbers_set(struct sp_numbers *t, const void *bytes, size_t len, uint32_t
 /* machinery.c: how many frames at the leaf's end of a kernel stack lead to our program, and not to the event. */
 int sp_machinery_open(struct sp_capture *c);
 int sp_machinery_skip(struct sp_capture *c, const sp_u64 *words, uint32_t n, uint32_t *ret_n);
+int sp_machinery_is_interrupt(struct sp_capture *c, uint64_t address, bool *ret_is); /* where one enters the kernel */
 void sp_machinery_done(struct sp_capture *c);
 
 /* cpus.c */

@@ -7,6 +7,7 @@
 #include "capture/objects.h"
 #include "capture/pending.h"
 #include "capture/priv.h"
+#include "capture/wakers.h"
 #include "profile/profile.h"
 #include "profile/values.h"
 #include "profile/window.h"
@@ -126,6 +127,8 @@ static int capture_open(struct sp_capture *c)
 	if (!r)
 		r = sp_objects_open(c);
 	if (!r)
+		r = sp_wakers_open(c);
+	if (!r)
 		r = sp_capture_profile_begin(c);
 	if (!r)
 		r = c->backend->open(c);
@@ -174,6 +177,7 @@ void sp_capture_free(struct sp_capture *c)
 	sp_pending_free(c);
 	sp_machinery_done(c);
 	sp_objects_done(c);
+	sp_wakers_done(c);
 	sp_files_done(c);
 	sp_tables_free(c->tables);
 	sp_cache_close(c->cache);

@@ -23,6 +23,7 @@ enum sp_front_role {
 	SP_ROLE_BEGIN,
 	SP_ROLE_END,
 	SP_ROLE_FORGET, /* the episode's end will not be seen: it does not count */
+	SP_ROLE_WAKER,  /* in the thread that ends it, before its own thread goes on: whose stacks these are */
 };
 enum {
 	SP_SLOT_USER = 1, /* which stacks are walked */
@@ -86,10 +87,11 @@ struct sp_episode {
 	sp_u64 since_ns;       /* it is counted up to then: its beginning, or the last drain; 0: it has ended */
 	sp_u64 min_ns, max_ns; /* shorter and longer ones do not count */
 	sp_u64 is_counted;
-	sp_u64 ran_ns;  /* how long the thread had run when it began, by the scheduler's books */
-	sp_u64 times;   /* how many episodes it stands for */
-	sp_u32 is_told; /* all that its key names was sent */
-	sp_u32 is_last; /* the thread ends: nobody will forget the episode but its own end */
+	sp_u64 ran_ns;   /* how long the thread had run when it began, by the scheduler's books */
+	sp_u64 times;    /* how many episodes it stands for */
+	sp_u64 woken_ns; /* when its waker came; 0 = not yet, or not told */
+	sp_u32 is_told;  /* all that its key names was sent */
+	sp_u32 is_last;  /* the thread ends: nobody will forget the episode but its own end */
 	struct sp_count_key key;
 };
 

@@ -63,7 +63,8 @@ static uint32_t totals_word_of(const struct sp_profile *p, const struct sp_key *
 	static const char *const names[SP_N_TOTAL_BY] = {[SP_TOTAL_BY_STATE] = "state",
 							 [SP_TOTAL_BY_LOCK] = "lock",
 							 [SP_TOTAL_BY_MEMORY] = "memory",
-							 [SP_TOTAL_BY_FAULT] = "fault"};
+							 [SP_TOTAL_BY_FAULT] = "fault",
+							 [SP_TOTAL_BY_WAKER] = "waker"};
 	size_t n;
 	const struct sp_label *labels = sp_profile_labels(p, key->labels, &n);
 

@@ -33,6 +33,7 @@ enum sp_total_by {
 	SP_TOTAL_BY_LOCK,
 	SP_TOTAL_BY_MEMORY,
 	SP_TOTAL_BY_FAULT,
+	SP_TOTAL_BY_WAKER,
 	SP_N_TOTAL_BY,
 };
 

@@ -99,7 +99,9 @@ static int describe(struct sp_profile *p, char *word, struct described *ret)
 	const char *bracket = library ? NULL : bracket_of(word);
 	int64_t file = 0;
 
-	if (library) {
+	if (!strcmp(word, "--")) { /* as bcc's offwaketime has it, too: the waker's stack is above */
+		file = sp_read_file(p, SP_READ_WAKER, NULL, 0);
+	} else if (library) {
 		d.is_range = true;
 		word[library] = 0;
 		file = sp_read_file(p, word, NULL, 0);

@@ -98,6 +98,8 @@ static uint8_t kind_of(struct naming *f, bool has_build_id)
 		snprintf(f->name, sizeof(f->name), "[kernel]");
 		return SP_FILE_KERNEL;
 	}
+	if (!strcmp(f->path, SP_READ_WAKER))
+		return SP_FILE_WORDS;
 	if (is_module(f->path) || name_module_file(f))
 		return SP_FILE_KERNEL;
 	if (!strcmp(f->path, "[vdso]") || begins(f->path, "linux-vdso.so") || begins(f->path, "linux-gate.so")) {

@@ -28,6 +28,7 @@ void sp_input_report(const struct sp_input *in, struct sp_read_result *result);
 bool sp_input_is_cut(const struct sp_input *in);
 
 /* --- names.c --- */
+#define SP_READ_WAKER "[waker]" /* no file: words beside the code, in our profiles of waits (profile/frames.h) */
 /*
  * The file of this name (a path, a soname, "[kernel.kallsyms]", "[vdso]", "[anon:PID]" ...), which also decides its
  * kind. "" is file 0. "PATH (deleted)" is another file than PATH; its name ends in " (deleted)", too, if it has no

@@ -80,7 +80,7 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 	bpf_program__set_autoload(skel->progs.sp_sink_raw, has_point(o, SP_AT_RAW));
 	bpf_program__set_autoload(skel->progs.sp_blocked, has_waits(o) && !o->follow);
 	bpf_program__set_autoload(skel->progs.sp_flush, has_point(o, SP_AT_RAW) && o->drain_ns);
-	bpf_program__set_autoload(skel->progs.sp_kernel_name, o->kernel);
+	bpf_program__set_autoload(skel->progs.sp_kernel_name, o->kernel || o->wakers != SP_NO_WAKERS);
 	/* sinks name them */
 	bpf_map__set_autocreate(skel->maps.episodes, has_point(o, SP_AT_RAW) || has_point(o, SP_AT_RECORD));
 	bpf_map__set_autocreate(skel->maps.usual, has_waits(o));

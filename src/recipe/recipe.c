@@ -55,6 +55,13 @@ const struct sp_recipe sp_recipe_cpu = {
 		      .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD | SP_SLOT_ALL_WAITS}},               \
 	    WAIT_FORGET(SP_SLOT_ALL_WAITS)
 
+/* sched_waking(p) runs in the thread that wakes p, or in the interrupt. */
+static const struct sp_recipe_point waker = {.at = SP_AT_RAW,
+					     .where = "sched_waking",
+					     .arguments = "struct task_struct *p",
+					     .match = "p",
+					     .slot = {.role = SP_ROLE_WAKER, .flags = SP_SLOT_USER | SP_SLOT_KERNEL}};
+
 #define TEXT(x) #x
 #define NUMBER(x) TEXT(x)
 
@@ -350,6 +357,44 @@ static int wait_narrow(struct sp_recipe_point *point, const struct sp_waits *wai
 	return waits->by_state ? state_need(point, waits->state) : 0;
 }
 
+/* The set's own copy of a recipe, in its place. NULL: out of memory. */
+static struct sp_recipe *own_copy(struct sp_recipe_set *set, size_t i)
+{
+	if (set->own[i])
+		return set->own[i];
+	set->own[i] = malloc(sizeof(*set->own[i]));
+	if (!set->own[i])
+		return NULL;
+	*set->own[i] = *set->recipes[i];
+	set->recipes[i] = set->own[i];
+	return set->own[i];
+}
+
+int sp_recipe_set_wakers(struct sp_recipe_set *set)
+{
+	bool any = false;
+	int r;
+
+	for (size_t i = 0; i < set->n; i++) {
+		size_t k = 0;
+
+		if (!set->recipes[i]->min_ns)
+			continue;
+		if (!own_copy(set, i))
+			return -ENOMEM;
+		while (k < SP_MAX_POINTS - 1 && set->own[i]->points[k].at)
+			k++;
+		if (k == SP_MAX_POINTS - 1)
+			return sp_fail_said(-EINVAL, "%s has no room for wakers", set->own[i]->name);
+		set->own[i]->points[k] = waker;
+		r = sp_row_point(&set->own[i]->points[k], NULL);
+		if (r < 0)
+			return r;
+		any = true;
+	}
+	return any ? 0 : sp_fail_said(-EINVAL, "--waker is for events that last: offcpu, wall, locks");
+}
+
 int sp_recipe_set_waits(struct sp_recipe_set *set, const struct sp_waits *waits)
 {
 	int r = 0;
@@ -357,12 +402,8 @@ int sp_recipe_set_waits(struct sp_recipe_set *set, const struct sp_waits *waits)
 	for (size_t i = 0; i < set->n && !r; i++) {
 		if (!set->recipes[i]->min_ns)
 			continue;
-		if (!set->own[i])
-			set->own[i] = malloc(sizeof(*set->own[i]));
-		if (!set->own[i])
+		if (!own_copy(set, i))
 			return -ENOMEM;
-		*set->own[i] = *set->recipes[i];
-		set->recipes[i] = set->own[i];
 		for (size_t k = 0; k < SP_MAX_POINTS && set->own[i]->points[k].at && !r; k++)
 			r = wait_narrow(&set->own[i]->points[k], waits);
 	}

@@ -43,6 +43,8 @@ struct sp_waits {
 };
 /* Changes the set's recipes; those of recipe.c stay. -EINVAL: this cannot be told of one of them. */
 int sp_recipe_set_waits(struct sp_recipe_set *set, const struct sp_waits *waits);
+/* Tells who ends waits, for all of the set whose events last. -EINVAL: there are none. */
+int sp_recipe_set_wakers(struct sp_recipe_set *set);
 /* Whether any of them samples at an interval. */
 bool sp_recipe_set_has_rate(const struct sp_recipe_set *set);
 

@@ -50,7 +50,7 @@ finish() {
 unguarded=
 run() {
 	if [ -n "$unguarded" ] && [[ " $* " != *\ --list\ * && "$*" != *--max-overhead* ]] &&
-		[[ " $* " == *\ -e\ * || $1 = offcputime || $1 = page-faults ]]; then
+		[[ " $* " == *\ -e\ * || $1 = offcputime || $1 = offwaketime || $1 = wakeuptime || $1 = page-faults ]]; then
 		set -- "$1" --max-overhead 0 "${@:2}"
 	fi
 	what=$*

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bcc.c: what `soprof profile -e` does, by the names and with the options that users of bcc know: `soprof offcputime`
- * takes the command line of bcc's offcputime, with its meaning, and prints its layout. What is not in bcc's is ours:
- * -o, --format, -- COMMAND.
+ * bcc.c: what `soprof profile -e` does, by the names and with the options that users of bcc know: `soprof offcputime`,
+ * `offwaketime` and `wakeuptime` take the command line of bcc's, with its meaning, and print its layout. What is not in
+ * bcc's is ours: -o, --format, -- COMMAND.
  */
 #include "base/error.h"
 #include "cmd/output.h"
 #include "cmd/profile/profile_args.h"
 #include "cmd/profile/profile_parts.h"
+#include <string.h>
 
 enum { WHO = 1, WHICH_HALF = 2, FORMAT = 4, MAX_PID = 1 << 22, MAX_SECONDS = 366 * 86400, MAX_STORAGE = 1 << 24 };
 #define MAX_US (UINT64_MAX / 1000 - 1)
@@ -27,16 +28,39 @@ enum { WHO = 1, WHICH_HALF = 2, FORMAT = 4, MAX_PID = 1 << 22, MAX_SECONDS = 366
 	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; without it, until Ctrl-C", AT(duration_s), .min = 1, .max = MAX_SECONDS}, \
 	{SP_OPT_COMMAND, 0, NULL, "COMMAND...", "run this, and look at it and all that it starts", AT(command), .excludes = WHO}
 
+#define THREADS \
+	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "these processes only", AT(pids), .min = 1, .max = MAX_PID, .excludes = WHO}, \
+	{SP_OPT_LIST, 't', "tid", "TID[,TID]", "these threads only", AT(tids), .min = 1, .max = MAX_PID, .excludes = WHO}, \
+	{SP_OPT_FLAG, 'u', "user-threads-only", NULL, "user threads, no kernel threads", AT(user_threads), .excludes = WHO}, \
+	{SP_OPT_FLAG, 'k', "kernel-threads-only", NULL, "kernel threads, no user threads", AT(kernel_threads), .excludes = WHO}
+#define TIMES \
+	{SP_OPT_NUMBER, 'm', "min-block-time", "US", "waits of at least so many microseconds (1)", AT(min_us), .min = 1, .max = MAX_US}, \
+	{SP_OPT_NUMBER, 'M', "max-block-time", "US", "waits of at most so many microseconds", AT(max_us), .min = 1, .max = MAX_US}
+#define STATE \
+	{SP_OPT_NUMBER, 0, "state", "BITS", "threads that wait in one of these states; 0: preempted", AT(state), .min = 0, .max = UINT32_MAX}
+
 static const struct sp_option offcputime_options[] = {
-	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "these processes only", AT(pids), .min = 1, .max = MAX_PID, .excludes = WHO},
-	{SP_OPT_LIST, 't', "tid", "TID[,TID]", "these threads only", AT(tids), .min = 1, .max = MAX_PID, .excludes = WHO},
-	{SP_OPT_FLAG, 'u', "user-threads-only", NULL, "user threads, no kernel threads", AT(user_threads), .excludes = WHO},
-	{SP_OPT_FLAG, 'k', "kernel-threads-only", NULL, "kernel threads, no user threads", AT(kernel_threads), .excludes = WHO},
+	THREADS,
 	STACKS,
 	{SP_OPT_FLAG, 's', "offset", NULL, "+0xOFFSET [library] behind names", AT(verbose)},
-	{SP_OPT_NUMBER, 'm', "min-block-time", "US", "waits of at least so many microseconds (1)", AT(min_us), .min = 1, .max = MAX_US},
-	{SP_OPT_NUMBER, 'M', "max-block-time", "US", "waits of at most so many microseconds", AT(max_us), .min = 1, .max = MAX_US},
-	{SP_OPT_NUMBER, 0, "state", "BITS", "threads that wait in one of these states; 0: preempted", AT(state), .min = 0, .max = UINT32_MAX},
+	TIMES,
+	STATE,
+	OUTPUT,
+	{0},
+};
+static const struct sp_option offwaketime_options[] = {
+	THREADS,
+	STACKS,
+	TIMES,
+	STATE,
+	OUTPUT,
+	{0},
+};
+static const struct sp_option wakeuptime_options[] = {
+	THREADS,
+	STACKS,
+	{SP_OPT_FLAG, 'v', "verbose", NULL, "+0xOFFSET [library] behind names", AT(verbose)},
+	TIMES,
 	OUTPUT,
 	{0},
 };
@@ -56,6 +80,16 @@ static const struct sp_example offcputime_examples[] = {
     {"sudo soprof offcputime -df --state 2 10", "disk sleep, as folded stacks"},
     {0},
 };
+static const struct sp_example offwaketime_examples[] = {
+    {"sudo soprof offwaketime 10", "what all threads wait for, and who ends it"},
+    {"sudo soprof offwaketime -f -p 4711 10", "of a process, as folded stacks"},
+    {0},
+};
+static const struct sp_example wakeuptime_examples[] = {
+    {"sudo soprof wakeuptime 10", "whose stacks end waits, and of how long"},
+    {"sudo soprof wakeuptime -f -p 4711 10", "those of a process, as folded stacks"},
+    {0},
+};
 static const struct sp_example page_faults_examples[] = {
     {"sudo soprof page-faults 10", "which stacks fault, for 10 seconds"},
     {"sudo soprof page-faults --by library -- make", "which libraries of a build do"},
@@ -64,14 +98,16 @@ static const struct sp_example page_faults_examples[] = {
     {0},
 };
 
-static int bcc_run(const struct sp_cmd *cmd, const char *event, bool in_us, int argc, char **argv)
+static int bcc_run(const struct sp_cmd *cmd, const char *event, enum sp_wakers_how wakers, int argc, char **argv)
 {
 	struct sp_profile_args args;
 	int code, r;
 
 	sp_profile_args_default(&args);
 	args.events = event;
-	args.in_us = in_us;
+	args.in_us = strcmp(event, "offcpu") == 0;
+	args.waker = wakers == SP_WAKERS_ABOVE;
+	args.waker_alone = wakers == SP_WAKERS_ALONE;
 	r = sp_profile_args_parse_for(cmd, argc, argv, &args);
 	if (sp_cmd_parsed(cmd, r, &code))
 		code = sp_cmd_profile_run(&args);
@@ -81,15 +117,25 @@ static int bcc_run(const struct sp_cmd *cmd, const char *event, bool in_us, int 
 
 static int offcputime_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
-	return bcc_run(cmd, "offcpu", true, argc, argv);
+	return bcc_run(cmd, "offcpu", SP_NO_WAKERS, argc, argv);
+}
+
+static int offwaketime_run(const struct sp_cmd *cmd, int argc, char **argv)
+{
+	return bcc_run(cmd, "offcpu", SP_WAKERS_ABOVE, argc, argv);
+}
+
+static int wakeuptime_run(const struct sp_cmd *cmd, int argc, char **argv)
+{
+	return bcc_run(cmd, "offcpu", SP_WAKERS_ALONE, argc, argv);
 }
 
 static int page_faults_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
-	return bcc_run(cmd, "faults", false, argc, argv);
+	return bcc_run(cmd, "faults", SP_NO_WAKERS, argc, argv);
 }
 
-extern const struct sp_cmd sp_cmd_offcputime, sp_cmd_page_faults;
+extern const struct sp_cmd sp_cmd_offcputime, sp_cmd_offwaketime, sp_cmd_wakeuptime, sp_cmd_page_faults;
 const struct sp_cmd sp_cmd_offcputime = {
     .name = "offcputime",
     .summary = "profile -e offcpu, by the options of bcc's offcputime",
@@ -99,6 +145,26 @@ const struct sp_cmd sp_cmd_offcputime = {
     .options = offcputime_options,
     .examples = offcputime_examples,
     .run = offcputime_run,
+};
+const struct sp_cmd sp_cmd_offwaketime = {
+    .name = "offwaketime",
+    .summary = "profile -e offcpu --waker, by the options of bcc's offwaketime",
+    .group = SP_CMD_SAMPLE,
+    .needs = "Linux 6.1 and root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE",
+    .synopsis = "[OPTIONS] [SECONDS] [-- COMMAND...]",
+    .options = offwaketime_options,
+    .examples = offwaketime_examples,
+    .run = offwaketime_run,
+};
+const struct sp_cmd sp_cmd_wakeuptime = {
+    .name = "wakeuptime",
+    .summary = "waits by the stacks of who ended them, by the options of bcc's wakeuptime",
+    .group = SP_CMD_SAMPLE,
+    .needs = "Linux 6.1 and root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE",
+    .synopsis = "[OPTIONS] [SECONDS] [-- COMMAND...]",
+    .options = wakeuptime_options,
+    .examples = wakeuptime_examples,
+    .run = wakeuptime_run,
 };
 const struct sp_cmd sp_cmd_page_faults = {
     .name = "page-faults",

@@ -68,6 +68,9 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	    .user_mode_only = s->backend.user_mode_only,
 	    .user = !a->kernel_only,
 	    .kernel = !a->user_only,
+	    .wakers = a->waker_alone ? SP_WAKERS_ALONE
+		      : a->waker     ? SP_WAKERS_ABOVE
+				     : SP_NO_WAKERS,
 	    .objects = s->backend.kind == SP_BACKEND_BPF && tells_objects(a),
 	    .idle = a->include_idle,
 	    .slices = !strcmp(a->view->name, "pprof"), /* the one view that keeps them */

@@ -85,6 +85,7 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "SYSTEM:EVENT[FILTER]{VALUE}, any tracepoint, or one of --list", AT(events), .choice = event_choice},
 	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which events there are, what they cost, and whether they work here; -v: their fields", .parse = list_parse, .without = ""},
 	{SP_OPT_NUMBER, 0, "min", "US", "waits of at least so many microseconds only (1)", AT(min_us), .min = 1, .max = 3600000000ULL},
+	{SP_OPT_FLAG, 0, "waker", NULL, "the stack of who ended each wait above it: offcpu, wall, locks", AT(waker)},
 	SP_OVERHEAD_OPTION,
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},
@@ -168,6 +169,15 @@ static int set_waits(struct sp_profile_args *a)
 	return sp_recipe_set_waits(&a->recipes, &waits);
 }
 
+static int set_wakers(struct sp_profile_args *a)
+{
+	if (!a->waker && !a->waker_alone)
+		return 0;
+	if (a->with_lines) /* a waker's frames stand the other way round */
+		return sp_fail_said(-EINVAL, "--waker goes without --inline");
+	return sp_recipe_set_wakers(&a->recipes);
+}
+
 static int check_min(const struct sp_profile_args *a)
 {
 	for (size_t i = 0; i < a->recipes.n; i++)
@@ -243,6 +253,8 @@ static int set_events(struct sp_profile_args *a)
 		r = check_min(a);
 	if (r >= 0)
 		r = set_waits(a);
+	if (r >= 0)
+		r = set_wakers(a);
 	if (r >= 0)
 		r = set_overhead(a);
 	if (r >= 0 && a->period)

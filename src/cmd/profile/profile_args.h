@@ -43,6 +43,8 @@ struct sp_profile_args {
 	uint64_t max_us;                   /* 0 = none */
 	uint64_t state;                    /* as struct sp_waits has it; SP_ANY_STATE */
 	bool user_threads, kernel_threads; /* these alone; neither: all, if `in_us`; else what the recipe says */
+	bool waker;                        /* who ended each wait */
+	bool waker_alone;                  /* by the wakers' stacks, as bcc's wakeuptime */
 	bool in_us;                        /* the layout of bcc's offcputime, whose values are microseconds */
 	uint64_t max_overhead;             /* percent of a CPU; 0 = no limit */
 	uint64_t duration_s;               /* 0 = until Ctrl-C, or the command's end */

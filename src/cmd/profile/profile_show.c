@@ -53,7 +53,7 @@ static void what_print(FILE *out, const struct sp_profile_args *a)
 	bool has_rate = sp_recipe_set_has_rate(&a->recipes);
 
 	if (a->in_us)
-		fputs("Tracing off-CPU time (us)", out);
+		fprintf(out, "Tracing %s time (us)", a->waker || a->waker_alone ? "blocked" : "off-CPU");
 	else if (a->period)
 		fprintf(out, "Sampling at every %llu events", (unsigned long long)a->period);
 	else if (has_rate)
@@ -75,7 +75,13 @@ static void subtitle_write(FILE *out, const struct sp_profile_args *a)
 
 	what_print(out, a);
 	who_print(out, a);
-	fprintf(out, " by %s stack", a->user_only ? "user" : a->kernel_only ? "kernel" : "user + kernel");
+	fprintf(out, " by %s%s stack",
+		a->user_only     ? "user"
+		: a->kernel_only ? "kernel"
+				 : "user + kernel",
+		a->waker_alone ? " waker"
+		: a->waker     ? " off-CPU and waker"
+			       : "");
 	for (i = 0; i < a->cpus.n; i++)
 		fprintf(out, "%s%u", i ? "," : " on CPU#", a->cpus.values[i]);
 	if (a->duration_s)
@@ -344,6 +350,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	    {"no room for a thread's wait", c.counter[SP_N_LOST_EPISODES]},
 	    {"the end of a thread's wait was not seen", c.counter[SP_N_LOST_ENDS]},
 	    {"no room for what an event was about (shown without)", c.counter[SP_N_LOST_OBJECTS]},
+	    {"who ended a wait was not seen (shown without)", c.counter[SP_N_LOST_WAKERS]},
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
 	    {"no room in the ring buffer (records lost)", c.n_lost_ring},

@@ -45,7 +45,7 @@ static const char *const none_words[] = {
     [SP_TOTAL_BY_CGROUP] = "[no cgroup]",       [SP_TOTAL_BY_USER] = "[no user]",
     [SP_TOTAL_BY_CONTAINER] = "[no container]", [SP_TOTAL_BY_STATE] = "[no state]",
     [SP_TOTAL_BY_LOCK] = "[no lock]",           [SP_TOTAL_BY_MEMORY] = "[no memory]",
-    [SP_TOTAL_BY_FAULT] = "[no fault]",
+    [SP_TOTAL_BY_FAULT] = "[no fault]",         [SP_TOTAL_BY_WAKER] = "[no waker]",
 };
 
 static const char *const headings[] = {
@@ -55,7 +55,7 @@ static const char *const headings[] = {
     [SP_TOTAL_BY_CGROUP] = "cgroup",       [SP_TOTAL_BY_USER] = "uid",
     [SP_TOTAL_BY_CONTAINER] = "container", [SP_TOTAL_BY_STATE] = "state",
     [SP_TOTAL_BY_LOCK] = "lock",           [SP_TOTAL_BY_MEMORY] = "memory",
-    [SP_TOTAL_BY_FAULT] = "fault",
+    [SP_TOTAL_BY_FAULT] = "fault",         [SP_TOTAL_BY_WAKER] = "waker",
 };
 
 /* --- columns --- */

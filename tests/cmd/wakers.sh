@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# deadline: 120
+# Who ends waits: a thread by a pipe, a condition variable, a mutex, each by a function of its own, and a timer. The waits
+# are as long as the sleeper measured, and above them stands the whole stack of the rouser, upside down.
+. "$(dirname "$0")/lib.bash"
+need_profile
+unguarded=1
+victim="exec '$SOPROF_BUILD/tests/cmd/rouser' >'$dir/truth'"
+total() { awk -v p="$1" '$0 ~ p { n += $NF } END { printf "%.0f\n", n }' "$out"; }
+# near WHAT N TRUTH: at most what was measured, and not much less
+near() { [ $((100 * $2)) -ge $(((slow > 1 ? 75 : 90) * $3)) ] && [ "$2" -le "$3" ] || fail "$1: at most $3, and little less, not $2"; }
+truth() { sed -n "s/^$1 //p" "$dir/truth"; }
+
+expect 0 profile -e offcpu --waker -f -- sh -c "$victim"
+for way in pipe condition lock; do
+	near "ns of waits that a $way ends" \
+		"$(total "^sleeper;.*;main;wait_all;wait_in_$way;.*;--;.*;rouse_by_$way;rouse_all;rouser;.*;rouser ")" \
+		"$(truth $way)"
+done
+slept=$(total '^sleeper;.*;main;sleep_ns;.*nanosleep.*;--;.*;\[interrupt\] ')
+[ "$slept" -ge 1050000000 ] || fail "ns of two sleeps, of 0.9 and 0.2 s, that a timer ends, not $slept"
+has "$out" ';(__)?schedule;--;(try_to_wake_up|ttwu_|__?wake).*;(x64_sys_write|__x64_sys_write|ksys_write).*;rouse_by_pipe;'
+has_not "$out" ';--;(bpf_prog_|bpf_trace_run|__bpf_trace_|__traceiter_)'
+has_not "$out" '^sleeper;.*;--;.*rouse_by_.*;\[interrupt\] '
+# One that comes between a thread's last look and its going to sleep has woken it before its wait began.
+lost=$(tr -s ' \n' ' ' <"$err" | sed -nE 's/.* ([0-9]+) who ended a wait was not seen.*|.*who ended a wait was not seen \(shown without\) ([0-9]+).*/\1\2/p')
+[ "${lost:-0}" -le 3 ] || fail "few waits without a waker, not $lost"
+
+# From its waking on a thread waits for a CPU: with what it was preempted, all that the kernel has noted of it.
+expect 0 profile -e offcpu --waker -o "$dir/x.pb.gz" -- sh -c "$victim"
+expect 0 report --by state --csv --comm sleeper "$dir/x.pb.gz"
+queue=$(awk -F, '$2 == "woken" || $2 == "preempted" { n += $8 } END { printf "%.0f", n }' "$out")
+say "ns on the run queue: $queue, by the kernel's books $(truth queue)"
+# The books begin where the thread is queued, after a message to its CPU, which takes long under emulation.
+[ "$slow" -gt 1 ] || { [ $((queue + 2000000)) -ge $(($(truth queue) * 9 / 10)) ] && [ $((queue * 9 / 10)) -le $(($(truth queue) + 5000000)) ]; } ||
+	fail "ns on the run queue: $(truth queue), not $queue"
+
+# By name; the leaf's kernel part goes away with the kernel.
+expect 0 profile -e offcpu --waker -o "$dir/x.pb.gz" -- sh -c "$victim"
+expect 0 report --by waker --csv --comm sleeper "$dir/x.pb.gz"
+all=$(($(truth pipe) + $(truth condition) + $(truth lock)))
+n=$(awk -F, '$1 == "waker" && $2 == "rouser" { print $8 }' "$out")
+[ "${n:-0}" -ge $((all * 9 / 10)) ] || fail "ns until the rouser: $all, not ${n:-none}"
+has "$out" '^waker,\[interrupt\],'
+# Tables and legends are of the thread that waited: the rouser's stacks are drawn above its own, and cost it nothing.
+own_only() {
+	has "$out" '^function,wait_in_pipe,'
+	has_not "$out" '^function,(--|rouse_by_.*|rouser|\[interrupt\]),|\[waker\]'
+}
+expect 0 report --by function --csv --comm sleeper "$dir/x.pb.gz"
+own_only
+expect 0 report --format folded --comm sleeper "$dir/x.pb.gz"
+has "$out" ';--;.*;rouse_by_pipe;'
+cp "$out" "$dir/x.folded"
+expect 0 report --by function --csv "$dir/x.folded"
+own_only
+expect 0 report -o "$dir/x.svg" --comm sleeper "$dir/x.pb.gz"
+has "$dir/x.svg" 'rouse_by_pipe'
+legend=$(sed -n '/id="legend"/,/^<\/g>/p' "$dir/x.svg" | tr -d '\n')
+[[ $legend == *kernel* && $legend != *waker* ]] || fail "a legend with the kernel and no waker: $legend"
+expect 0 profile -e offcpu --waker --comm sleeper --by function --format csv -- sh -c "$victim"
+own_only
+expect 0 profile -e locks --waker -f -U -- sh -c "$victim"
+has "$out" '^sleeper;.*;main;wait_all;wait_in_lock;.*;--;.*;rouse_by_lock;rouse_all;rouser;.*;rouser;rouser:held [0-9]+$'
+has_not "$out" ';(__)?schedule'
+
+# bcc's names.
+expect 0 offwaketime -f -- sh -c "$victim"
+us=$(total '^sleeper;.*;wait_in_pipe;.*;--;.*;rouse_by_pipe;.*;rouser ')
+near 'us by offwaketime' "$us" $(($(truth pipe) / 1000))
+expect 0 wakeuptime -f -- sh -c "$victim"
+us=$(total '^rouser;.*;rouser;rouse_all;rouse_by_pipe;.*write.*;sleeper ')
+near 'us by wakeuptime' "$us" $(($(truth pipe) / 1000))
+expect 0 wakeuptime 1
+has "$out" '^Tracing blocked time \(us\) of all threads by user \+ kernel waker stack for 1 secs\.$'
+
+expect 2 profile -e cpu --waker 1
+one_line '--waker is for events that last'
+expect 2 profile -e offcpu --waker --inline 1
+one_line '--waker goes without --inline'
+finish
