@@ -24,7 +24,6 @@ enum {
 	SP_ELF_SEGMENT_BYTES = 56,
 	SP_BELOW_STACK = 256,    /* a thread writes there before it moves its stack pointer */
 	SP_VVAR_REACH = 0x10000, /* [vvar] ends where [vdso] begins, or another part of it */
-	SP_BSS_UNREAD = 1 << 20, /* of a process whose headers cannot be read now, so much counts as .bss */
 };
 
 /* Looks at the mapping of an address, if there is one; else -1. *ret_flags: VM_ bits. */
@@ -114,17 +113,23 @@ static __noinline sp_u64 sp_image_vaddr(struct sp_scratch *s, sp_u64 addr)
 	return loop.holds ? loop.vaddr : ~0ULL;
 }
 
-/* Whether memory without a file, which is in view, is a library's .bss there; then the library's file is in view. */
-static __always_inline int sp_object_is_bss(struct sp_scratch *s, sp_u64 addr)
+/*
+ * What memory without a file is, which is in view, if it is behind a library's image, whose file is in view then: data
+ * (.bss), unless the image ends before the address. Where the headers are not ours to read, the user half decides.
+ */
+static __always_inline sp_u32 sp_object_behind_image(struct sp_scratch *s, sp_u64 addr)
 {
-	sp_u64 start = s->view.start;
-
-	if (sp_object_back(s) || !s->view.file)
-		return 0;
+	if (sp_object_back(s) || !s->view.file) {
+		s->view.file = 0;
+		return SP_OBJECT_ANON;
+	}
 	sp_image_find(s);
-	if (s->other.task) /* its memory is not ours to read here */
-		return addr - start < SP_BSS_UNREAD;
-	return sp_image_vaddr(s, addr) != ~0ULL;
+	if (s->other.task)
+		return SP_OBJECT_ANON;
+	if (sp_image_vaddr(s, addr) != ~0ULL)
+		return SP_OBJECT_DATA;
+	s->view.file = 0;
+	return SP_OBJECT_ANON;
 }
 
 static __always_inline int sp_object_is_stack(const struct sp_scratch *s, struct task_struct *task, sp_u64 addr)
@@ -147,10 +152,7 @@ static __always_inline sp_u32 sp_object_of_memory(struct sp_scratch *s, struct t
 		return SP_OBJECT_HEAP;
 	if (sp_object_is_stack(s, task, addr))
 		return SP_OBJECT_STACK;
-	if (sp_object_is_bss(s, addr))
-		return SP_OBJECT_DATA;
-	s->view.file = 0;
-	return SP_OBJECT_ANON;
+	return sp_object_behind_image(s, addr);
 }
 
 /* enum sp_object_kind of an address; of a file's, that is in view. */
@@ -171,7 +173,7 @@ static __noinline sp_u32 sp_object_find(struct sp_scratch *s, struct task_struct
 }
 
 /* Sends what an id stands for, unless it was sent before. Returns the id, or 0: there was no room. */
-static __noinline sp_u64 sp_object_tell(struct sp_scratch *s, sp_u64 object, sp_u32 kind, sp_u64 at)
+static __noinline sp_u64 sp_object_tell(struct sp_scratch *s, sp_u64 object, sp_u32 kind, sp_u64 at, sp_u64 image)
 {
 	struct sp_message_object *r;
 	struct sp_file_key key = {};
@@ -191,6 +193,7 @@ static __noinline sp_u64 sp_object_tell(struct sp_scratch *s, sp_u64 object, sp_
 	r->kind = kind;
 	r->id = id;
 	r->at = at;
+	r->image = image;
 	r->key = key;
 	sp_file_basename(s->view.file, r->name);
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
@@ -209,19 +212,19 @@ static __always_inline sp_u64 sp_memory_object(struct sp_scratch *s, struct task
 	inode = sp_kfield(s->view.file, struct file, f_inode);
 	id = sp_hash_mix(sp_hash_mix(kind, inode), sp_kfield(inode, struct inode, i_ino));
 	id = (id & ~SP_OBJECT_MAJOR) | SP_OBJECT_HASH;
-	return sp_object_tell(s, id, kind, 0);
+	return sp_object_tell(s, id, kind, 0, 0);
 }
 
-/* Where the lock is, as its message tells it. */
-static __always_inline sp_u64 sp_lock_at(struct sp_scratch *s, sp_u64 addr)
+/* Sends where a lock is that was not sent before. */
+static __always_inline sp_u64 sp_lock_tell(struct sp_scratch *s, sp_u64 id, sp_u32 kind, sp_u64 addr)
 {
 	sp_u64 vaddr;
 
 	if (!s->view.file)
-		return addr;
+		return sp_object_tell(s, id, kind, addr, 0);
 	sp_image_find(s);
 	vaddr = s->other.task ? ~0ULL : sp_image_vaddr(s, addr);
-	return vaddr != ~0ULL ? vaddr : addr - s->image;
+	return vaddr != ~0ULL ? sp_object_tell(s, id, kind, vaddr, 0) : sp_object_tell(s, id, kind, addr, s->image);
 }
 
 /* The object of a lock: its process and address. Looked at only when it was not sent before. */
@@ -234,7 +237,7 @@ static __always_inline sp_u64 sp_lock_object(struct sp_scratch *s, struct task_s
 	if (bpf_map_lookup_elem(&stacks, &id))
 		return id;
 	kind = sp_object_find(s, task, addr);
-	return sp_object_tell(s, id, kind, sp_lock_at(s, addr));
+	return sp_lock_tell(s, id, kind, addr);
 }
 
 #endif

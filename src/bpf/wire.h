@@ -405,8 +405,11 @@ struct sp_message_object {
 	sp_u32 type;
 	sp_u32 kind;
 	sp_u64 id;
-	/* The address; of a file's: from where its image begins, as symbol tables have it, or else the offset in it. */
-	sp_u64 at;
+	/*
+	 * The address; of a file's with image 0 that of its symbol tables. Otherwise its headers could not be read: the
+	 * image begins there, and memory without a file (ANON) may be its .bss.
+	 */
+	sp_u64 at, image;
 	struct sp_file_key key;
 	char name[SP_NAME_LEN]; /* of the file, as in struct sp_message_file */
 };

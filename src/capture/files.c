@@ -267,6 +267,8 @@ static void identity_keep(struct sp_capture *c, uint32_t id, const struct sp_ide
 
 	k->is_identified = true;
 	k->state.sample = identity->sample;
+	k->image_vaddr = identity->image_vaddr;
+	k->image_bytes = identity->image_bytes;
 	k->build_id_len = SP_MIN(identity->build_id_len, sizeof(k->build_id));
 	memcpy(k->build_id, identity->build_id, k->build_id_len);
 	file->build_id_len = (uint8_t)SP_MIN(k->build_id_len, SP_BUILD_ID_MAX);

@@ -50,7 +50,8 @@ struct sp_known_file { /* by number in the profile */
 	uint32_t build_id_len;
 	uint8_t build_id[32];
 	uint64_t size;
-	struct sp_file_state state; /* when it was opened */
+	struct sp_file_state state;        /* when it was opened */
+	uint64_t image_vaddr, image_bytes; /* of struct sp_identify_result; 0 bytes = not known */
 	uint64_t n_bad_rows;
 	struct sp_runtime runtime; /* by which it makes code */
 };

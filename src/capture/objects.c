@@ -127,18 +127,34 @@ static void memory_write(const struct sp_capture *c, const struct sp_message_obj
 		snprintf(ret, size, "%s%s", file_name(c, object), part);
 }
 
+/* Where the object is in its file's symbol tables; false: it is in none. */
+static bool place_of(const struct sp_capture *c, const struct sp_message_object *object, uint64_t *ret_vaddr)
+{
+	uint32_t file = sp_numbers_find(&c->file_keys, &object->key, sizeof(object->key));
+	bool is_known = file < c->n_known && c->known[file].image_bytes;
+	uint64_t at = object->at - object->image;
+
+	*ret_vaddr = at;
+	if (!object->image)
+		return !*kind_word(object->kind);
+	if (is_known)
+		*ret_vaddr += c->known[file].image_vaddr;
+	return object->kind == SP_OBJECT_ANON ? is_known && at < c->known[file].image_bytes : !*kind_word(object->kind);
+}
+
 /* A lock in a library is the same in all processes; one in memory without a file is its process's. */
 static void lock_write(const struct sp_capture *c, const struct sp_count_key *key,
 		       const struct sp_message_object *object, char *ret, size_t size)
 {
-	const char *word = kind_word(object->kind);
 	uint32_t process = sp_numbers_find(&c->process_keys, &key->process, sizeof(key->process));
 	uint32_t pid = sp_profile_process(c->profile, process)->pid;
+	uint64_t vaddr;
 
-	if (*word)
-		snprintf(ret, size, "[%s:%" PRIu32 "]+0x%llx", word, pid, (unsigned long long)object->at);
+	if (place_of(c, object, &vaddr))
+		snprintf(ret, size, "%s+0x%" PRIx64, file_name(c, object), vaddr);
 	else
-		snprintf(ret, size, "%s+0x%llx", file_name(c, object), (unsigned long long)object->at);
+		snprintf(ret, size, "[%s:%" PRIu32 "]+0x%llx", kind_word(object->kind), pid,
+			 (unsigned long long)object->at);
 }
 
 /* What the key names; a kind of memory needs no message. False: its message never came. */
@@ -178,14 +194,15 @@ static int place_keep(struct sp_capture *c, const struct sp_message_object *obje
 {
 	struct sp_objects *o = c->objects;
 	uint32_t file = sp_numbers_find(&c->file_keys, &object->key, sizeof(object->key));
+	uint64_t vaddr;
 	int r;
 
-	if (*kind_word(object->kind) || !file)
+	if (!place_of(c, object, &vaddr) || !file)
 		return 0;
 	r = sp_grow(&o->places, &o->place_capacity, o->n_places + 1, sizeof(*o->places));
 	if (r < 0)
 		return r;
-	o->places[o->n_places++] = (struct sp_lock_place){.word = label->word, .file = file, .at = object->at};
+	o->places[o->n_places++] = (struct sp_lock_place){.word = label->word, .file = file, .at = vaddr};
 	return 0;
 }
 

@@ -226,6 +226,8 @@ static int take_identity(struct sp_job *j, const struct sp_answer_message *a)
 		return -EBADMSG;
 	j->identity.package = a->package;
 	j->identity.sample = a->sample;
+	j->identity.image_vaddr = a->image_vaddr;
+	j->identity.image_bytes = a->image_bytes;
 	j->identity.build_id_len = a->build_id_len;
 	memcpy(j->identity.build_id, a->build_id, a->build_id_len);
 	if (!a->text_len)

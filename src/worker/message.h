@@ -66,6 +66,7 @@ struct sp_answer_message {
 	uint8_t build_id[32];
 	uint32_t deleted, uid, mode, nlink, is_ours;
 	struct sp_elf_package package;
+	uint64_t image_vaddr, image_bytes;
 	struct sp_elf_debug debug;
 	uint32_t crc;
 	struct sp_symbol_counts counts;

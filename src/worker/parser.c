@@ -39,6 +39,18 @@ static int read_all(int fd, void *bytes, size_t size)
 	return r < 0 ? sp_fail(r, "take %zu bytes", size) : 0;
 }
 
+static void image_of(const struct sp_elf *e, struct sp_answer_message *a)
+{
+	uint64_t end = 0;
+	for (size_t i = 0; i < sp_elf_n_segments(e); i++) {
+		const struct sp_elf_segment *s = sp_elf_segment(e, i);
+		if (!i || s->vaddr - s->offset < a->image_vaddr)
+			a->image_vaddr = s->vaddr - s->offset;
+		end = SP_MAX(end, s->vaddr + s->mem_size);
+	}
+	a->image_bytes = end - a->image_vaddr;
+}
+
 static int identify(struct sp_elf *e, struct sp_answer_message *a)
 {
 	int n = sp_elf_build_id(e, a->build_id, sizeof(a->build_id));
@@ -48,6 +60,7 @@ static int identify(struct sp_elf *e, struct sp_answer_message *a)
 	if (!a->build_id_len && sp_elf_sample(e, &a->sample) < 0)
 		a->sample = 0; /* less certain, not less known */
 	sp_elf_package(e, &a->package);
+	image_of(e, a);
 	SP_FREE char *soname = NULL;
 	if (sp_elf_soname(e, &soname) < 0)
 		return 0; /* a name less, not a file less; so with the package */

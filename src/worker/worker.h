@@ -92,19 +92,19 @@ struct sp_open_result {
 	int fd;     /* readable, close-on-exec; the callback's; -1 on failure */
 	char *path; /* where the link pointed, " (deleted)" taken off; free it; NULL on failure or unknown */
 	int deleted;
-	uint32_t uid, mode; /* owner and mode bits, by fstat in the opener */
-	/* By statx in the opener, which began at opened_ns of CLOCK_REALTIME; the device as stat shows it. */
+	uint32_t uid, mode, nlink; /* in the opener, which began at opened_ns of CLOCK_REALTIME */
+	/* By statx; the device as stat shows it. */
 	uint64_t dev, ino, ctime_ns, mtime_ns, opened_ns, size;
-	uint32_t nlink;
 	int is_ours; /* the top of the process's mounts is ours: what our package manager says of the path counts */
 };
 struct sp_identify_result {
 	int r;
 	uint8_t build_id[32];
-	uint32_t build_id_len;         /* 0 = none */
-	uint64_t sample;               /* sp_elf_sample(), if it has no build id */
-	char *soname;                  /* NULL = none; the callback's */
-	struct sp_elf_package package; /* as the file says; no name = it does not */
+	uint32_t build_id_len;             /* 0 = none */
+	uint64_t sample;                   /* sp_elf_sample(), if it has no build id */
+	char *soname;                      /* NULL = none; the callback's */
+	struct sp_elf_package package;     /* as the file says; no name = it does not */
+	uint64_t image_vaddr, image_bytes; /* its first byte, by its symbol tables; all of it in memory */
 };
 
 int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_workers);

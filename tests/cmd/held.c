@@ -7,7 +7,7 @@ pthread_mutex_t *held_in_bss(void);
 
 static pthread_mutex_t in_data = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static struct {
-	char much[300000];
+	char much[3000000];
 	pthread_mutex_t lock;
 } in_bss;
 

@@ -22,7 +22,7 @@ pthread_mutex_t *held_in_data(void);
 pthread_mutex_t *held_in_bss(void);
 
 static pthread_mutex_t *locks[LOCKS];
-static const char *const names[LOCKS] = {"", "in_bss+0x493e0", "in_data"}; /* as in held.c */
+static const char *const names[LOCKS] = {"", "in_bss+0x2dc6c0", "in_data"}; /* as in held.c */
 static const long hold_ns[LOCKS] = {20000000, 5000000, 10000000};
 static long long waited_ns[LOCKS];
 static pthread_barrier_t turn;

@@ -71,10 +71,10 @@ expect 0 profile -e locks -o "$dir/x.pb.gz" -- sh -c "exec '$tests/holder' >'$di
 expect 0 report --by lock --csv "$dir/x.pb.gz"
 near_waits 1
 expect 0 profile -e locks -f -- "$tests/holder"
-has "$out" '^waiter;.*;waiter;wait_for;.*pthread_mutex_lock.*;(__)?schedule;libheld\.so:in_bss\+0x493e0 [0-9]+$'
+has "$out" '^waiter;.*;waiter;wait_for;.*pthread_mutex_lock.*;(__)?schedule;libheld\.so:in_bss\+0x2dc6c0 [0-9]+$'
 has "$out" ';libheld\.so:in_data [0-9]+$'
 expect 0 profile -e locks -f -U -- "$tests/holder"
-has "$out" '^waiter;.*;waiter;wait_for;.*;libheld\.so:in_bss\+0x493e0 [0-9]+$'
+has "$out" '^waiter;.*;waiter;wait_for;.*;libheld\.so:in_bss\+0x2dc6c0 [0-9]+$'
 # Without symbols it is the address, and with those of a debug file the name again.
 if command -v objcopy >/dev/null; then
 	mkdir "$dir/debug"
@@ -93,7 +93,7 @@ pid=$!
 until [ -s "$dir/truth" ] && grep -q futex_ "/proc/$pid/task/"*/stack; do sleep 0.1; done
 began=${EPOCHREALTIME/[.,]/}
 expect 0 profile -e locks -p $pid --by lock --format csv $seconds
-near 'ns of the lock that is held' "$(value lock libheld.so:in_bss+0x493e0)" $((seconds * 500000000)) $(((${EPOCHREALTIME/[.,]/} - began) * 1000))
+near 'ns of the lock that is held' "$(value lock libheld.so:in_bss+0x2dc6c0)" $((seconds * 500000000)) $(((${EPOCHREALTIME/[.,]/} - began) * 1000))
 kill $pid
 
 # Waits have states to group by, which others' rows have not.

@@ -114,6 +114,59 @@ static void locks_have_names(void **state)
 	made_free(&m);
 }
 
+static int take_unread(struct made *m, uint64_t id, uint32_t kind, uint64_t at, uint64_t image)
+{
+	struct sp_message_object r = {
+	    .type = SP_MESSAGE_OBJECT, .kind = kind, .id = id, .at = at, .image = image, .key = file_key};
+
+	snprintf(r.name, sizeof(r.name), "program");
+	return take(m, &r, sizeof(r));
+}
+
+/* Where the kernel half could not read an image's headers, the file's own say what is in it. */
+static void images_have_bounds(void **state)
+{
+	static const char *const names[] = {"program+0x404060", "program+0x40fff0", "[anon:42]+0x410000"};
+	struct made m = objects_new(&lock);
+	struct sp_known_file known[8] = {0};
+	struct sp_file file = {.kind = SP_FILE_ELF};
+	uint32_t number;
+	size_t n;
+
+	(void)state;
+	file.name = (uint32_t)sp_profile_add_string(m.p, "program");
+	number = (uint32_t)sp_profile_add_file(m.p, &file);
+	assert_in_range(number, 1, SP_COUNT(known) - 1);
+	known[number] = (struct sp_known_file){.image_vaddr = 0x400000, .image_bytes = 0x10000};
+	assert_int_equal(sp_numbers_set(&m.c->file_keys, &file_key, sizeof(file_key), number), 0);
+	m.c->known = known;
+	m.c->n_known = SP_COUNT(known);
+	assert_int_equal(take_unread(&m, 0x101, SP_OBJECT_DATA, 0x404060, 0x400000), 0);
+	assert_int_equal(take_unread(&m, 0x201, SP_OBJECT_ANON, 0x40fff0, 0x400000), 0);
+	assert_int_equal(take_unread(&m, 0x301, SP_OBJECT_ANON, 0x410000, 0x400000), 0);
+	assert_int_equal(take_unread(&m, 0x401, SP_OBJECT_DATA, 0x7f0000004060, 0x7f0000000000), 0);
+	for (uint64_t id = 0x101; id <= 0x401; id += 0x100)
+		keep(&m, id);
+	assert_int_equal(sp_objects_finish(m.c), 0);
+	for (uint32_t i = 0; i < SP_COUNT(names); i++)
+		assert_string_equal(label(&m, i, "lock"), names[i]);
+	assert_int_equal(sp_profile_row(m.p, 0)->values[0], 2); /* one lock, of whichever process */
+	assert_int_equal(sp_capture_lock_places(m.c, &n)[0].at, 0x404060);
+	assert_int_equal(n, 3);
+	m.c->known = NULL;
+	m.c->n_known = 0;
+	made_free(&m);
+	m = objects_new(&lock); /* a file that nobody has looked into */
+	assert_int_equal(take_unread(&m, 0x101, SP_OBJECT_DATA, 0x404060, 0x400000), 0);
+	assert_int_equal(take_unread(&m, 0x201, SP_OBJECT_ANON, 0x404060, 0x400000), 0);
+	keep(&m, 0x101);
+	keep(&m, 0x201);
+	assert_int_equal(sp_objects_finish(m.c), 0);
+	assert_string_equal(label(&m, 0, "lock"), "program+0x4060");
+	assert_string_equal(label(&m, 1, "lock"), "[anon:42]+0x404060");
+	made_free(&m);
+}
+
 static void messages_have_bounds(void **state)
 {
 	struct made m = objects_new(&lock);
@@ -136,6 +189,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(memory_has_names),
 	    cmocka_unit_test(locks_have_names),
+	    cmocka_unit_test(images_have_bounds),
 	    cmocka_unit_test(messages_have_bounds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
