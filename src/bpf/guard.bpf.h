@@ -47,6 +47,14 @@ static __always_inline sp_u32 sp_guard_draw(sp_u32 recipe)
 	return g->until_ns && bpf_ktime_get_ns() >= g->until_ns ? 0 : g->times;
 }
 
+/* Whether anything is taken. */
+static __always_inline int sp_guard_is_open(sp_u32 recipe)
+{
+	struct sp_guard_order *g = sp_config.guards ? sp_guard_of(recipe) : 0;
+
+	return !g || g->times;
+}
+
 /* Whether each event was taken so far. */
 static __always_inline int sp_guard_is_gapless(sp_u32 recipe)
 {

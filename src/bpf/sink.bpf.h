@@ -312,13 +312,14 @@ static __always_inline void sp_waker_note(struct sp_scratch *s, int has_stack, s
 static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct task_struct *task, sp_u64 now)
 {
 	struct sp_hit *hit = &s->hit;
-	int may_be_usual = sp_config.usual && hit->role == SP_ROLE_BEGIN, r;
+	int is_back = hit->role == SP_ROLE_RETURN;
+	int may_be_usual = sp_config.usual && (hit->role == SP_ROLE_BEGIN || is_back), r;
 
 	if (!sp_hit_is_wanted(hit, task, now))
 		return -1;
 	if (sp_config.wakers && hit->role == SP_ROLE_BEGIN)
 		sp_episode_open(s, task, now);
-	sp_sample_begin(s, task, now, hit->recipe, hit->value * hit->times);
+	sp_sample_begin(s, task, is_back ? now - hit->value : now, hit->recipe, hit->value * hit->times);
 	s->key.state = hit->state;
 	if (sp_config.objects && hit->flags & SP_SLOT_LOCK)
 		s->key.object = sp_lock_object(s, task, hit->object);

@@ -280,10 +280,7 @@ struct sp_kernel_name_ask {          /* an address goes in, what the kernel call
 	char text[SP_KERNEL_NAME_BYTES]; /* "NAME+0xOFFSET/0xSIZE [MODULE]" */
 };
 
-/*
- * What a tick of a clock event stands for. The user half changes it together with the events' periods (see
- * sp_weight()).
- */
+/* What a tick of a clock event stands for: changed together with the events' periods (see sp_weight()). */
 struct sp_ticks {
 	sp_u64 period_ns;  /* 0: the event's own period */
 	sp_u64 longest_ns; /* the longest time between two ticks over a change; after a longer one the CPU was away */
@@ -456,10 +453,7 @@ static inline sp_u32 sp_frame_slot(sp_u32 n)
 #define SP_HOW_REGS 0xffff0000u /* a bit for each of r[] that holds */
 #define SP_HOW_REGS_SHIFT 16
 
-/*
- * A machine state to step from; r[] in DWARF order. A register whose bit is not set in `how` still has the sample's
- * value.
- */
+/* A machine state to step from; r[] in DWARF order. A register without its bit in `how` has the sample's value. */
 struct sp_regs {
 	sp_u64 ip;
 	sp_u64 sp;
@@ -520,11 +514,14 @@ struct sp_message_blocked {
 	sp_u64 ran_ns;      /* how long it has run in all */
 	sp_u64 call;        /* the system call that it is in, as SP_BUILTIN_CALL */
 	sp_u64 stack_bytes; /* from stack_at to the end of the stack's mapping; 0: not known */
+	sp_u64 since_ns;    /* its stamp, where stamps are asked for */
+	sp_u32 stamp_state;
 	sp_u32 bytes;
 	sp_u32 flags, state; /* of the task */
 	sp_u32 tid;          /* in the user's pid namespace; 0 = it has no number there */
 	sp_u32 stop;         /* why it has no user stack; SP_N_STOPS: it has one */
 	sp_u32 has_maps;     /* 0: they are those of the thread before */
+	sp_u32 pad;
 };
 
 /* Where in sent[] the mappings and the stack begin. */
@@ -562,6 +559,7 @@ struct sp_config {
 	sp_u32 objects;      /* keys have what the event is about */
 	sp_u32 wakers;       /* and who ended a wait */
 	sp_u32 usual;        /* the stacks in which threads wait are remembered (bpf/usual.bpf.h) */
+	sp_u32 stamps;       /* threads are stamped when they leave, and walked when they are back (bpf/stamp.bpf.h) */
 };
 
 /* What the kernel half counts, each on its own CPU. */

@@ -23,6 +23,8 @@ struct sp_backend {
 	void (*detach)(struct sp_capture *c); /* ends sampling; what was sampled is still to be read */
 	/* Counts threads that wait already, in one recipe, or in all (-1); or NULL. */
 	int (*blocked)(struct sp_capture *c, uint64_t since_ns, int recipe);
+	/* Counts threads that still wait, where these are stamped only, in one recipe, or in all (-1); or NULL. */
+	int (*stamped)(struct sp_capture *c, int recipe);
 	int (*seek)(struct sp_capture *c);                      /* announces the files that are mapped now */
 	int (*read)(struct sp_capture *c);                      /* takes in the records that have come */
 	int (*flush)(struct sp_capture *c);                     /* counts open episodes up to now; or NULL */
@@ -43,6 +45,8 @@ struct sp_backend {
 /* blocked.c: opens the episodes of threads that wait already; since_ns: when the sampling began; recipe: of one,
  * or of all (-1). */
 int sp_blocked_begin(struct sp_capture *c, uint64_t since_ns, int recipe);
+/* Counts the waits of one recipe that go on, of threads that were stamped; none is stamped any more. */
+int sp_blocked_end(struct sp_capture *c, unsigned recipe);
 
 extern const struct sp_backend sp_backend_bpf, sp_backend_perf;
 

@@ -11,8 +11,8 @@
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "capture/backend.h"
-#include "capture/memory_reader.h"
 #include "capture/pending.h"
 #include "capture/perf/perf_space.h"
 #include "capture/x86_64/call.h"
@@ -36,6 +36,8 @@ struct thread {
 	struct sp_space *space;
 	struct sp_episode_key episode; /* the last one that was opened for it */
 	bool is_open;
+	bool is_stamped;   /* in place of an episode */
+	uint64_t taken_ns; /* its stamp, as of the second pass; 0: it was back before */
 };
 
 struct pass {
@@ -44,7 +46,6 @@ struct pass {
 	size_t n, capacity, n_open;
 	uint64_t since_ns;
 	int recipe; /* -1: all */
-	struct sp_memory_reader reader;
 	size_t n_now, now_capacity;
 	struct sp_message_blocked *now; /* of the second pass */
 };
@@ -57,7 +58,8 @@ static void pass_done(struct pass *p)
 	}
 	free(p->threads);
 	free(p->now);
-	sp_memory_reader_end(&p->reader);
+	if (!p->c->recipe.config->stamps)
+		sp_memory_reader_end(&p->c->reader);
 }
 
 /* --- the list of threads --- */
@@ -122,13 +124,18 @@ static ssize_t messages_take(struct pass *p, const char *data, size_t size, bool
 }
 
 /* What the threads' records name is announced through the rings, which hold only so much. */
-static int list_read(struct pass *p, bool is_brief)
+static int list_read(struct pass *p, enum sp_blocked_how how)
 {
-	SP_CLOSE int fd = p->c->o.recipes[0]->ground->threads(&p->c->recipe, is_brief);
+	struct sp_threads_asked asked = {.how = how, .recipe = (unsigned)SP_MAX(p->recipe, 0)};
+	bool is_brief = how == SP_BLOCKED_CHECK || how == SP_BLOCKED_TAKE;
+	SP_CLOSE int fd = -1;
 	SP_FREE char *data = malloc(STREAM_BYTES);
 	size_t have = 0;
 	ssize_t n, taken;
 
+	asked.min_ns = sp_recipe_min_ns(p->c->o.recipes[asked.recipe], p->c->o.min_ns);
+	asked.max_ns = p->c->o.max_ns;
+	fd = p->c->o.recipes[0]->ground->threads(&p->c->recipe, &asked);
 	if (fd < 0 || !data)
 		return fd < 0 ? fd : -ENOMEM;
 	for (;;) {
@@ -207,6 +214,14 @@ static bool is_wanted(const struct thread *t, const struct sp_front_slot *slot, 
 	return sp_slot_takes(slot->flags, t->head.flags) && sp_ops_run(&env, slot->ops, r);
 }
 
+static void key_narrow(const struct sp_capture *c, const struct sp_front_slot *slot, struct sp_count_key *key)
+{
+	if (!c->o.kernel || !(slot->flags & SP_SLOT_KERNEL))
+		key->kernel_stack = 0;
+	if (!(slot->flags & SP_SLOT_LOCK))
+		key->object = 0;
+}
+
 /* If the thread has begun another wait meanwhile, that one's episode stays. */
 static void episode_open(struct pass *p, struct thread *t, unsigned recipe, const struct sp_front_slot *slot)
 {
@@ -226,10 +241,7 @@ static void episode_open(struct pass *p, struct thread *t, unsigned recipe, cons
 	e.key.recipe = (sp_u16)recipe;
 	if (slot->state < SP_N_OP_REGS)
 		e.key.state = (sp_u16)sp_task_state_of(r[slot->state]);
-	if (!c->o.kernel || !(slot->flags & SP_SLOT_KERNEL))
-		e.key.kernel_stack = 0;
-	if (!(slot->flags & SP_SLOT_LOCK))
-		e.key.object = 0;
+	key_narrow(c, slot, &e.key);
 	if (!bpf_map_update_elem(c->episodes_fd, &at, &e, BPF_NOEXIST)) {
 		t->episode = at;
 		p->n_open += !t->is_open;
@@ -298,10 +310,10 @@ static void code_read(struct pass *p, const struct thread *t)
 	r->code_bytes = 0;
 	if (!(r->how & SP_HOW_EXACT))
 		return;
-	if (sp_memory_reader_read(&p->reader, (pid_t)t->head.tid, r->regs.ip - SP_CODE_BEFORE, SP_CODE_BYTES) !=
+	if (sp_memory_reader_read(&p->c->reader, (pid_t)t->head.tid, r->regs.ip - SP_CODE_BEFORE, SP_CODE_BYTES) !=
 	    SP_CODE_BYTES)
 		return;
-	memcpy(r->code, p->reader.memory, SP_CODE_BYTES);
+	memcpy(r->code, p->c->reader.memory, SP_CODE_BYTES);
 	r->code_bytes = SP_CODE_BYTES;
 }
 
@@ -311,11 +323,11 @@ static ssize_t stack_read(struct pass *p, const struct thread *t)
 	struct sp_message_pending *r = t->record;
 	uint64_t room = t->head.stack_bytes;
 	size_t bytes = !room || room > STACK_REACH ? SP_PENDING_STACK : SP_MIN(room, (uint64_t)SP_READER_BYTES);
-	ssize_t n = sp_memory_reader_read(&p->reader, (pid_t)t->head.tid, r->stack_at, bytes);
+	ssize_t n = sp_memory_reader_read(&p->c->reader, (pid_t)t->head.tid, r->stack_at, bytes);
 
 	if (n <= 0 && n != -ETIMEDOUT) {
 		r->stack_at = r->regs.sp;
-		n = sp_memory_reader_read(&p->reader, (pid_t)t->head.tid, r->stack_at, bytes);
+		n = sp_memory_reader_read(&p->c->reader, (pid_t)t->head.tid, r->stack_at, bytes);
 	}
 	return n;
 }
@@ -329,9 +341,9 @@ static int thread_walk(struct pass *p, struct thread *t)
 		return stack_without_frames(p->c, t, t->head.stop);
 	code_read(p, t);
 	n = stack_read(p, t);
-	if (n <= 0 || !is_ours(p, t, &t->episode))
+	if (n <= 0 || (!t->is_stamped && !is_ours(p, t, &t->episode)))
 		return stack_without_frames(p->c, t, SP_STOP_READ);
-	memory.stack = p->reader.memory;
+	memory.stack = p->c->reader.memory;
 	memory.stack_bytes = (size_t)n;
 	memory.stack_at = t->record->stack_at;
 	return sp_pending_keep(p->c, t->record, &memory, t->space);
@@ -339,7 +351,7 @@ static int thread_walk(struct pass *p, struct thread *t)
 
 static int stacks_walk(struct pass *p)
 {
-	int r = sp_memory_reader_begin(&p->reader);
+	int r = p->c->reader.memory ? 0 : sp_memory_reader_begin(&p->c->reader);
 
 	for (size_t i = 0; i < p->n && r >= 0; i++) {
 		if (p->threads[i].is_open)
@@ -353,16 +365,94 @@ static int stacks_walk(struct pass *p)
 int sp_blocked_begin(struct sp_capture *c, uint64_t since_ns, int recipe)
 {
 	struct pass p = {.c = c, .since_ns = since_ns, .recipe = recipe};
-	int r = list_read(&p, false);
+	int r = list_read(&p, SP_BLOCKED_LIST);
 
 	if (r >= 0)
 		episodes_open(&p);
 	if (r >= 0 && p.n_open)
-		r = list_read(&p, true);
+		r = list_read(&p, SP_BLOCKED_CHECK);
 	if (r >= 0 && p.n_open)
 		episodes_check(&p);
 	if (r >= 0 && p.n_open && c->o.user)
 		r = stacks_walk(&p);
 	pass_done(&p);
 	return r < 0 ? sp_fail(r, "look at the threads that wait already") : 0;
+}
+
+/* --- threads that are stamped --- */
+static const struct sp_front_slot *return_slot(const struct sp_capture *c, unsigned recipe)
+{
+	const struct sp_recipe_point *at = c->o.recipes[recipe]->points;
+
+	while (at->at && at->slot.role != SP_ROLE_RETURN)
+		at++;
+	return &at->slot;
+}
+
+/* What is known from the first pass. Its stack may still wait when it counts, so the record's own key has it, too. */
+static void stamp_take(struct pass *p, struct thread *t)
+{
+	const struct sp_front_slot *slot = return_slot(p->c, (unsigned)p->recipe);
+	struct sp_count_key *key = &t->record->key;
+
+	key->recipe = (sp_u16)p->recipe;
+	key->state = (sp_u16)t->head.stamp_state;
+	key_narrow(p->c, slot, key);
+	t->is_stamped = true;
+	t->is_open = sp_slot_takes(slot->flags, t->head.flags);
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	return by_task(&((const struct thread *)a)->head, &((const struct thread *)b)->head);
+}
+
+/* A thread that was back just when its stamp was to be taken is told once more, without one. */
+static void stamps_find(struct pass *p)
+{
+	if (p->n)
+		qsort(p->threads, p->n, sizeof(*p->threads), by_thread);
+	for (size_t i = 0; i < p->n_now && p->n; i++) {
+		struct thread wanted = {.head = p->now[i]}, *t;
+
+		t = bsearch(&wanted, p->threads, p->n, sizeof(*t), by_thread);
+		if (t)
+			t->taken_ns = p->now[i].since_ns;
+	}
+}
+
+static int stamps_count(struct pass *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < p->n && r >= 0; i++) {
+		const struct thread *t = &p->threads[i];
+		struct sp_episode e = {.since_ns = t->head.since_ns, .times = 1, .key = t->record->key};
+
+		if (t->is_open && t->taken_ns == t->head.since_ns)
+			r = sp_drain_episode(p->c, &e, p->since_ns);
+	}
+	return r;
+}
+
+/*
+ * Threads that are back before the second pass have counted by themselves, and have no stamp any more; the others have
+ * not run meanwhile.
+ */
+int sp_blocked_end(struct sp_capture *c, unsigned recipe)
+{
+	struct pass p = {.c = c, .since_ns = sp_time_ns(CLOCK_MONOTONIC), .recipe = (int)recipe};
+	int r = list_read(&p, SP_BLOCKED_STAMPS);
+
+	for (size_t i = 0; i < p.n; i++)
+		stamp_take(&p, &p.threads[i]);
+	if (r >= 0 && p.n && c->o.user)
+		r = stacks_walk(&p);
+	if (r >= 0)
+		r = list_read(&p, SP_BLOCKED_TAKE);
+	stamps_find(&p);
+	if (r >= 0)
+		r = stamps_count(&p);
+	pass_done(&p);
+	return r < 0 ? sp_fail(r, "look at the threads that still wait") : 0;
 }

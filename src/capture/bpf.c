@@ -84,17 +84,34 @@ static int bpf_attach(struct sp_capture *c)
 {
 	int r = (c->o.kernel || c->o.wakers) && sp_recipes_nest(c->o.recipes) ? sp_machinery_open(c) : 0;
 
+	if (r >= 0 && c->recipe.config->stamps)
+		r = sp_memory_reader_begin(&c->reader);
 	if (r < 0)
 		return r;
 	sp_cpus_begin(c);
 	return c->o.recipes[0]->ground->attach(&c->recipe, &c->o);
 }
 
+/* Of a command that is followed no thread waits before it begins. */
 static int bpf_blocked(struct sp_capture *c, uint64_t since_ns, int recipe)
 {
 	const struct bpf_program *program = bpf_object__find_program_by_name(c->recipe.object, "sp_blocked");
 
-	return bpf_program__fd(program) < 0 ? 0 : sp_blocked_begin(c, since_ns, recipe);
+	return bpf_program__fd(program) < 0 || c->o.follow ? 0 : sp_blocked_begin(c, since_ns, recipe);
+}
+
+static int bpf_stamped(struct sp_capture *c, int recipe)
+{
+	int r = 0;
+
+	for (unsigned i = 0; c->o.recipes[i] && r >= 0; i++) {
+		if (!c->o.recipes[i]->min_ns || (recipe >= 0 && recipe != (int)i))
+			continue;
+		r = c->o.recipes[i]->ground->stamps_end(&c->recipe, i);
+		if (r > 0)
+			r = sp_blocked_end(c, i);
+	}
+	return r;
 }
 
 static void bpf_detach(struct sp_capture *c)
@@ -179,6 +196,7 @@ static int bpf_send_again(struct sp_capture *c)
 static void bpf_done(struct sp_capture *c)
 {
 	sp_guarded_done(c);
+	sp_memory_reader_end(&c->reader);
 	ring_buffer__free(c->events);
 	ring_buffer__free(c->samples);
 	if (c->recipe.object)
@@ -194,6 +212,7 @@ const struct sp_backend sp_backend_bpf = {
     .attach = bpf_attach,
     .detach = bpf_detach,
     .blocked = bpf_blocked,
+    .stamped = bpf_stamped,
     .seek = sp_kernel_seek,
     .read = bpf_read,
     .flush = bpf_flush,

@@ -414,7 +414,7 @@ static int batch_add(struct sp_capture *c, const char *keys, const struct sp_cou
 	return SP_MIN(r, 0);
 }
 
-static int episode_count(struct sp_capture *c, const struct sp_episode *e, uint64_t now_ns)
+int sp_drain_episode(struct sp_capture *c, const struct sp_episode *e, uint64_t now_ns)
 {
 	uint64_t ns = now_ns - e->since_ns;
 	struct sp_count_key woken = e->key;
@@ -442,7 +442,7 @@ static int episodes_count(struct sp_capture *c, int recipe, uint64_t now_ns)
 		more = !bpf_map_get_next_key(c->episodes_fd, &at, &next);
 		if ((recipe >= 0 && at.recipe != (sp_u64)recipe) || bpf_map_lookup_elem(c->episodes_fd, &at, &episode))
 			continue;
-		r = episode_count(c, &episode, now_ns);
+		r = sp_drain_episode(c, &episode, now_ns);
 		if (recipe >= 0)
 			bpf_map_delete_elem(c->episodes_fd, &at);
 	}

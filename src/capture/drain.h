@@ -21,6 +21,8 @@ int sp_drain_ring(struct ring_buffer *ring);                  /* NULL: nothing t
 int sp_drain_message(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
 int sp_drain_counts(struct sp_capture *c, unsigned odd);
 int sp_drain_episodes(struct sp_capture *c, uint64_t now_ns); /* those that are still open */
+struct sp_episode;
+int sp_drain_episode(struct sp_capture *c, const struct sp_episode *e, uint64_t now_ns);
 int sp_drain_give_up(struct sp_capture *c); /* forgets them: another profile does not know their stacks */
 int sp_drain_processes(struct sp_capture *c);
 int sp_drain_forget(int map_fd, size_t key_bytes, size_t value_bytes); /* empties a hash map */

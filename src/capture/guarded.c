@@ -132,17 +132,6 @@ static uint64_t perf_ns(const struct sp_guarded *g, uint64_t n_hits)
 	return n_runs ? (uint64_t)((double)ns / (double)n_runs * (double)n_hits) : 0;
 }
 
-/* The number of a recipe's first front. */
-static size_t first_front(const struct sp_capture *c, unsigned recipe)
-{
-	size_t n = 0;
-
-	for (unsigned i = 0; i < recipe; i++)
-		for (size_t k = 0; k < SP_MAX_POINTS && c->o.recipes[i]->points[k].at; k++)
-			n += c->o.recipes[i]->points[k].at != SP_AT_PERF;
-	return n;
-}
-
 /*
  * Of fronts the kernel's statistics tell it, sinks included. Where it keeps none, each hit costs what its recipe says;
  * and so would those have done that the cap kept out.
@@ -151,18 +140,18 @@ static uint64_t kernel_ns(const struct sp_capture *c, unsigned recipe)
 {
 	const struct sp_recipe *r = c->o.recipes[recipe];
 	struct sp_guard_count counts = counts_of(c->guarded, recipe);
-	size_t first = first_front(c, recipe), front = first;
 	uint64_t ns = 0, n_runs, all_runs = 0;
-	bool is_perf = false;
+	unsigned of, n_fronts = 0;
+	int front;
 
-	for (size_t i = 0; i < SP_MAX_POINTS && r->points[i].at; i++) {
-		is_perf |= r->points[i].at == SP_AT_PERF;
-		if (r->points[i].at == SP_AT_PERF)
+	for (size_t i = 0; (front = r->ground->front(&c->recipe, i, &of)) >= 0; i++) {
+		if (of != recipe)
 			continue;
-		ns += run_ns(r->ground->front(&c->recipe, front++), RAW_NS, &n_runs);
+		n_fronts++;
+		ns += run_ns(front, RAW_NS, &n_runs);
 		all_runs += n_runs;
 	}
-	if (is_perf && front == first)
+	if (!n_fronts)
 		all_runs = ns = perf_ns(c->guarded, r->ground->hits(&c->recipe, &c->o, recipe));
 	return (all_runs ? ns : counts.n_taken * r->hit_ns) + counts.n_skipped * r->hit_ns;
 }
@@ -318,8 +307,10 @@ static int windows_begin(struct sp_capture *c, unsigned i, bool are_wanted, uint
 /* --- what is done --- */
 static int event_detach(struct sp_capture *c, unsigned i, uint64_t now)
 {
-	int r = windows_begin(c, i, true, now);
+	int r = c->backend->stamped ? c->backend->stamped(c, (int)i) : 0;
 
+	if (r >= 0)
+		r = windows_begin(c, i, true, now);
 	c->guarded->guard.events[i].detached_ns = now;
 	if (r >= 0)
 		r = sp_capture_take_in(c); /* the stacks of waits that are still open */

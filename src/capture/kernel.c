@@ -347,13 +347,15 @@ static void runs_add(struct sp_capture *c)
 {
 	const struct sp_ground *ground = c->o.recipes[0]->ground;
 	struct bpf_program *program;
+	unsigned recipe;
+	int front;
 
 	c->stats.bpf_ns = c->stats.counter[SP_N_OWN_NS];
 	c->stats.n_bpf_runs = c->o.time_own;
 	c->stats.n_missed = 0;
 	bpf_object__for_each_program(program, c->recipe.object) run_add(c, bpf_program__fd(program));
-	for (size_t i = 0; ground->front(&c->recipe, i) >= 0; i++)
-		c->stats.n_missed += run_add(c, ground->front(&c->recipe, i));
+	for (size_t i = 0; (front = ground->front(&c->recipe, i, &recipe)) >= 0; i++)
+		c->stats.n_missed += run_add(c, front);
 }
 
 void sp_kernel_stats(struct sp_capture *c)

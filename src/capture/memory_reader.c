@@ -2,13 +2,13 @@
 #include "capture/memory_reader.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "worker/broker.h"
 #include <errno.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -27,10 +27,9 @@ static _Noreturn void child_run(int socket, void *memory)
 {
 	struct request q;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGINT, SIG_IGN); /* of the terminal: the parent ends us */
 	signal(SIGTERM, SIG_DFL);
-	if (dup2(socket, 3) < 0 || syscall(SYS_close_range, 4U, ~0U, 0))
+	if (dup2(socket, 3) < 0 || syscall(SYS_close_range, 4U, ~0U, 0) || sp_sandbox_reader() < 0)
 		_exit(1);
 	while (recv(3, &q, sizeof(q), 0) == sizeof(q)) {
 		struct iovec to = {memory, q.bytes}, from = {(void *)q.addr, q.bytes}; // NOLINT

@@ -4,8 +4,9 @@
  *
  * A read of memory waits for the process's lock of its mappings, and for the pages: where these lie in a file of a
  * hostile FUSE mount it never ends, not even by SIGKILL. So a child process reads, by process_vm_readv(2), which needs
- * CAP_SYS_PTRACE for the processes of others. It holds no descriptor but its socket. After a deadline it is abandoned
- * and replaced, three times at most; then every read fails with -ETIMEDOUT.
+ * CAP_SYS_PTRACE for the processes of others. It holds no descriptor but its socket, and no other privilege: where
+ * memory is read at a session's end, it is begun with the session, which gives its own up. After a deadline it is
+ * abandoned and replaced, three times at most; then every read fails with -ETIMEDOUT.
  */
 #ifndef SP_CAPTURE_MEMORY_READER_H
 #define SP_CAPTURE_MEMORY_READER_H

@@ -13,6 +13,7 @@
 #include "capture/capture.h"
 #include "capture/drain.h"
 #include "capture/files.h"
+#include "capture/memory_reader.h"
 #include "capture/recipe_ops.h"
 #include "capture/stack_above.h"
 #include "unwind/segments.h"
@@ -56,6 +57,7 @@ struct sp_capture {
 	struct sp_wakers *wakers;        /* likewise */
 	struct sp_machinery *machinery;  /* only in a session with tracepoints */
 	struct sp_guarded *guarded;      /* NULL: nothing is guarded */
+	struct sp_memory_reader reader;  /* of threads that wait; has none but while it is wanted */
 	struct sp_fsroot_key own_fsroot; /* where our own paths begin */
 	struct sp_segments segments;     /* of tables */
 	struct sp_tables *tables;

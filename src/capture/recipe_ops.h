@@ -22,7 +22,7 @@ struct bpf_program;
 struct perf_event_attr;
 struct sp_capture_options;
 
-enum { SP_MAX_RECIPES = 7, SP_MAX_POINTS = 6 }; /* of which the last is always empty */
+enum { SP_MAX_RECIPES = 7, SP_MAX_POINTS = 7 }; /* of which the last is always empty */
 
 struct sp_recipe_value {
 	const char *name, *unit; /* "samples", "count" */
@@ -108,16 +108,15 @@ struct sp_ground {
 	uint64_t (*hits)(const struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned recipe);
 	/* Counts the episodes that are open up to now, in a session that lasts (drain_ns). */
 	int (*flush)(struct sp_recipe_object *object);
-	/*
-	 * A descriptor from which the threads are read that do not run (struct sp_message_blocked); is_brief: without
-	 * their stacks.
-	 */
-	int (*threads)(struct sp_recipe_object *object, bool is_brief);
+	/* A descriptor from which the threads are read that do not run (struct sp_message_blocked). */
+	int (*threads)(struct sp_recipe_object *object, const struct sp_threads_asked *asked);
+	/* No thread is stamped any more for this recipe. 1: some may have been, 0: not in this session. */
+	int (*stamps_end)(struct sp_recipe_object *object, unsigned recipe);
 	/* Ends sampling: no program is started any more. */
 	void (*detach)(struct sp_recipe_object *object);
 	void (*destroy)(struct sp_recipe_object *object);
-	/* The descriptor of the front of attach point i, a program that is not of the object; -1 behind the last. */
-	int (*front)(const struct sp_recipe_object *object, size_t i);
+	/* The descriptor of front i, a program that is not of the object; -1 behind the last. */
+	int (*front)(const struct sp_recipe_object *object, size_t i, unsigned *ret_recipe);
 	/* Describes a recipe's event, also for sampling without BPF: type, config, period or frequency. */
 	int (*event)(const struct sp_recipe *recipe, const struct sp_capture_options *o,
 		     struct perf_event_attr *ret_attr);

@@ -398,9 +398,11 @@ int sp_capture_finish(struct sp_capture *c)
 	int r;
 
 	info->duration_ns = sp_time_ns(CLOCK_MONOTONIC) - c->began_ns; /* the wall clock may be set meanwhile */
+	r = c->backend->stamped ? c->backend->stamped(c, -1) : 0;
 	c->backend->detach(c);
 	c->attached = false;
-	r = sp_capture_swap_and_drain(c);
+	if (r >= 0)
+		r = sp_capture_swap_and_drain(c);
 	if (r >= 0)
 		r = sp_drain_episodes(c, sp_time_ns(CLOCK_MONOTONIC));
 	if (r < 0)

@@ -24,6 +24,9 @@ enum sp_front_role {
 	SP_ROLE_END,
 	SP_ROLE_FORGET, /* the episode's end will not be seen: it does not count */
 	SP_ROLE_WAKER,  /* in the thread that ends it, before its own thread goes on: whose stacks these are */
+	/* In place of BEGIN, END and FORGET, where stacks are walked only when a wait was long enough: */
+	SP_ROLE_LEAVE,  /* the thread leaves its CPU, and is stamped; made of BEGIN */
+	SP_ROLE_RETURN, /* it is back: an event whose value is how long it was away */
 };
 enum {
 	SP_SLOT_USER = 1, /* which stacks are walked */
@@ -95,10 +98,40 @@ struct sp_episode {
 	struct sp_count_key key;
 };
 
+/* max_ns 0: none is too long */
+static inline int sp_wait_counts(sp_u64 ns, sp_u64 min_ns, sp_u64 max_ns)
+{
+	return ns >= min_ns && (!max_ns || ns <= max_ns);
+}
+
 /* Whether an open episode counts if it has lasted so long since it was counted last. */
 static inline int sp_episode_counts(const struct sp_episode *e, sp_u64 ns)
 {
-	return e->is_counted || (ns >= e->min_ns && (!e->max_ns || ns <= e->max_ns));
+	return e->is_counted || sp_wait_counts(ns, e->min_ns, e->max_ns);
 }
+
+/* Of a thread that has left its CPU, for each recipe; the thread is alone with it. */
+enum { SP_N_STAMPS = 8 };
+#define SP_STAMP_EPISODE 1ULL /* in since_ns: the thread waits since before the sampling, and has an episode */
+struct sp_stamp {
+	sp_u64 since_ns; /* 0: it is back */
+	sp_u64 state;    /* enum sp_task_state */
+};
+struct sp_stamps {
+	struct sp_stamp of[SP_N_STAMPS];
+};
+
+/* What the iterator over threads that do not run is to do. */
+enum sp_blocked_how {
+	SP_BLOCKED_LIST,   /* tells all of each */
+	SP_BLOCKED_CHECK,  /* only the heads; stamps those that have an episode with SP_STAMP_EPISODE */
+	SP_BLOCKED_STAMPS, /* tells all of those whose stamp is old enough to count */
+	SP_BLOCKED_TAKE,   /* takes all stamps, and tells the heads of those that had one */
+};
+struct sp_threads_asked {
+	enum sp_blocked_how how;
+	sp_u32 recipe; /* of which the stamps are meant, and how long a wait of it counts */
+	sp_u64 min_ns, max_ns;
+};
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "bpf/guard.bpf.h"
 #include "bpf/scratch.bpf.h"
+#include "bpf/stamp.bpf.h"
 #include "bpf/x86_64/call.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -129,10 +130,17 @@ static __always_inline sp_u32 sp_state_of(const sp_u64 *r)
 	return sp_task_state_of(sp_result(r, sp_slot.state, 0));
 }
 
-/* Ends go on: an episode that was not drawn is not open. */
+/* Ends go on: an episode that was not drawn is not open. Who is back is drawn once it is known to have been away. */
 static __always_inline sp_u32 sp_event_draw(void)
 {
 	return sp_slot.role == SP_ROLE_EVENT || sp_slot.role == SP_ROLE_BEGIN ? sp_guard_draw(sp_slot.recipe) : 1;
+}
+
+/* The thread leaves its CPU: that is all that is done about it, as yet. */
+static __always_inline void sp_event_leaves(const sp_u64 *r)
+{
+	if (sp_guard_is_open(sp_slot.recipe))
+		sp_stamp_put(sp_slot.recipe, sp_state_of(r));
 }
 
 /* Whether an end has nothing to end: its beginning was not taken. Without gaps that is seldom, and not asked. */
@@ -167,6 +175,26 @@ static __always_inline struct sp_scratch *sp_event_leave(void *ctx, const sp_u64
 	return s;
 }
 
+/* The thread is back. If it waited since before the sampling, this is the end of an episode. */
+static __always_inline struct sp_scratch *sp_event_returns(void *ctx, const sp_u64 *r)
+{
+	sp_u32 state = 0, times;
+	sp_u64 ns = sp_stamp_take(sp_slot.recipe, sp_slot.min_ns, sp_slot.max_ns, &state);
+	struct sp_scratch *s;
+
+	if (!ns)
+		return 0;
+	times = ns == SP_STAMP_EPISODE ? 1 : sp_guard_draw(sp_slot.recipe);
+	s = times ? sp_event_leave(ctx, r, times) : 0;
+	if (!s)
+		return 0;
+	s->hit.state = state;
+	s->hit.value = ns;
+	if (ns == SP_STAMP_EPISODE)
+		s->hit.role = SP_ROLE_END;
+	return s;
+}
+
 /*
  * Loaded as a program of a raw or, with SP_SLOT_RECORD, of a classic tracepoint. Of that its result says whether perf's
  * own events, which may be others', get the hit: they do.
@@ -188,7 +216,11 @@ int sp_front_raw(struct bpf_raw_tracepoint_args *ctx)
 		sp_arguments_read(&env, ctx);
 	if (!sp_ops_run(&env, sp_slot.ops, r) || sp_event_is_over(r))
 		return result;
-	s = sp_event_leave(ctx, r, times);
+	if (sp_slot.role == SP_ROLE_LEAVE) {
+		sp_event_leaves(r);
+		return result;
+	}
+	s = sp_slot.role == SP_ROLE_RETURN ? sp_event_returns(ctx, r) : sp_event_leave(ctx, r, times);
 	if (!s)
 		return result;
 	bpf_tail_call(ctx, &sink, 0);

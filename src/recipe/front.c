@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "recipe/front.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "capture/recipe_ops.h"
 #include "front.skel.h"
 #include "front_short.skel.h"
@@ -58,6 +59,7 @@ static int front_load(struct sp_front *f, const struct sp_front_slot *slot, cons
 	config->guards = maps->guards != 0;
 	bpf_map__set_autocreate(f->skel->maps.guards, maps->guards);
 	bpf_map__set_autocreate(f->skel->maps.episodes, maps->guards);
+	bpf_map__set_autocreate(f->skel->maps.stamps, maps->stamps);
 	r = bpf_map__reuse_fd(f->skel->maps.scratch, maps->scratch);
 	if (!r)
 		r = bpf_map__reuse_fd(f->skel->maps.counters, maps->counters);
@@ -65,6 +67,8 @@ static int front_load(struct sp_front *f, const struct sp_front_slot *slot, cons
 		r = bpf_map__reuse_fd(f->skel->maps.guards, maps->guards);
 	if (!r && maps->guards)
 		r = bpf_map__reuse_fd(f->skel->maps.episodes, maps->episodes);
+	if (!r && maps->stamps)
+		r = bpf_map__reuse_fd(f->skel->maps.stamps, maps->stamps);
 	if (!r)
 		r = front_bpf__load(f->skel);
 	if (!r && bpf_map_update_elem(bpf_map__fd(f->skel->maps.sink), &zero, &sink, BPF_ANY))
@@ -142,6 +146,21 @@ int sp_front_new(const struct sp_recipe_point *point, const struct sp_front_maps
 int sp_front_program(const struct sp_front *front)
 {
 	return bpf_program__fd(front->skel->progs.sp_front_raw);
+}
+
+enum sp_front_role sp_front_role(const struct sp_front *front)
+{
+	return front->skel->rodata->sp_slot.role;
+}
+
+bool sp_front_can_be_at(const char *tracepoint)
+{
+	const struct bpf_insn nothing[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
+	SP_CLOSE int program =
+	    bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, "GPL", nothing, SP_COUNT(nothing), NULL);
+	SP_CLOSE int fd = program < 0 ? -1 : bpf_raw_tracepoint_open(tracepoint, program);
+
+	return fd >= 0;
 }
 
 void sp_front_detach(struct sp_front *front)

@@ -10,6 +10,7 @@
 #define SP_RECIPE_FRONT_H
 
 #include "event/slot.h"
+#include <stdbool.h>
 
 struct sp_broker;
 struct sp_front;
@@ -18,6 +19,7 @@ struct sp_recipe_point;
 struct sp_front_maps {
 	int scratch, counters, sink; /* the session's maps, and its sink: a program of the front's type */
 	int guards, episodes;        /* likewise; 0: there is no guard */
+	int stamps;                  /* likewise; 0: threads are not stamped */
 	struct sp_broker *broker;    /* opens classic tracepoints; NULL: nobody does */
 };
 
@@ -26,8 +28,11 @@ int sp_front_new(const struct sp_recipe_point *point, const struct sp_front_maps
 /* Loads a front without attaching it, for tests that run it by hand. */
 int sp_front_load(const struct sp_front_slot *slot, const struct sp_front_maps *maps, struct sp_front **ret_front);
 int sp_front_program(const struct sp_front *front); /* its descriptor */
-int sp_front_attach(struct sp_front *front);        /* again */
-void sp_front_detach(struct sp_front *front);       /* it runs no more, but its statistics can still be read */
+enum sp_front_role sp_front_role(const struct sp_front *front);
+/* Whether programs can be attached to this raw tracepoint; tried with an empty one. */
+bool sp_front_can_be_at(const char *tracepoint);
+int sp_front_attach(struct sp_front *front);  /* again */
+void sp_front_detach(struct sp_front *front); /* it runs no more, but its statistics can still be read */
 void sp_front_free(struct sp_front *front);
 
 #endif

@@ -42,17 +42,9 @@ struct ground {
 	unsigned front_recipe[SP_MAX_RECIPES * SP_MAX_POINTS];
 	size_t n_fronts;
 	bool is_off[SP_MAX_RECIPES];
+	bool has_stamps;                /* threads are walked only when they are back */
 	struct bpf_object *record_sink; /* NULL: no front is a classic tracepoint's */
 };
-
-static sp_u32 n_recipes(const struct sp_capture_options *o)
-{
-	sp_u32 n = 0;
-
-	while (o->recipes[n])
-		n++;
-	return n;
-}
 
 static bool has_point(const struct sp_capture_options *o, enum sp_at at)
 {
@@ -62,34 +54,27 @@ static bool has_point(const struct sp_capture_options *o, enum sp_at at)
 	return false;
 }
 
-/* Whether threads that wait before the sampling begins have a part in it. */
-static bool has_waits(const struct sp_capture_options *o)
-{
-	for (unsigned i = 0; o->recipes[i]; i++)
-		if (o->recipes[i]->min_ns)
-			return true;
-	return false;
-}
-
 /* Programs that no recipe of the session needs are not loaded. */
-static void programs_choose(struct ground_bpf *skel, const struct sp_capture_options *o)
+static void programs_choose(struct ground_bpf *skel, const struct sp_capture_options *o, bool has_stamps)
 {
 	bool nests = sp_recipes_nest(o->recipes);
 
 	bpf_program__set_autoload(skel->progs.sp_cpu, has_point(o, SP_AT_PERF));
 	bpf_program__set_autoload(skel->progs.sp_sink_raw, has_point(o, SP_AT_RAW));
-	bpf_program__set_autoload(skel->progs.sp_blocked, has_waits(o) && !o->follow);
+	bpf_program__set_autoload(skel->progs.sp_blocked, sp_recipes_wait(o->recipes) && (!o->follow || has_stamps));
 	bpf_program__set_autoload(skel->progs.sp_flush, has_point(o, SP_AT_RAW) && o->drain_ns);
 	bpf_program__set_autoload(skel->progs.sp_kernel_name, o->kernel || o->wakers != SP_NO_WAKERS);
 	/* sinks name them */
 	bpf_map__set_autocreate(skel->maps.episodes, has_point(o, SP_AT_RAW) || has_point(o, SP_AT_RECORD));
-	bpf_map__set_autocreate(skel->maps.usual, has_waits(o));
-	skel->rodata->sp_config.usual = has_waits(o);
+	bpf_map__set_autocreate(skel->maps.usual, sp_recipes_wait(o->recipes));
+	skel->rodata->sp_config.usual = sp_recipes_wait(o->recipes);
+	bpf_map__set_autocreate(skel->maps.stamps, has_stamps);
+	skel->rodata->sp_config.stamps = has_stamps;
 	bpf_map__set_autocreate(skel->maps.guards, sp_guard_is_wanted(o));
 	bpf_map__set_autocreate(skel->maps.guard_counts, sp_guard_is_wanted(o));
 	skel->rodata->sp_config.guards = sp_guard_is_wanted(o);
 	skel->rodata->sp_config.nests = nests;
-	skel->rodata->sp_config.n_recipes = n_recipes(o);
+	skel->rodata->sp_config.n_recipes = sp_recipes_count(o->recipes);
 	if (nests)
 		bpf_map__set_max_entries(skel->maps.scratch, SP_N_SCRATCH);
 }
@@ -108,7 +93,8 @@ static int ground_open(const struct sp_capture_options *o, struct sp_recipe_obje
 		free(s);
 		return sp_fail(r, "open the BPF object");
 	}
-	programs_choose(s->skel, o);
+	s->has_stamps = sp_recipes_want_stamps(o);
+	programs_choose(s->skel, o, s->has_stamps);
 	ret_object->object = s->skel->obj;
 	ret_object->config = (struct sp_config *)&s->skel->rodata->sp_config;
 	ret_object->private = s;
@@ -397,7 +383,7 @@ static int ground_flush(struct sp_recipe_object *object)
 	return bpf_prog_test_run_opts(fd, &opts) ? sp_fail(-errno, "count the episodes that are open") : 0;
 }
 
-static int ground_threads(struct sp_recipe_object *object, bool is_brief)
+static int ground_threads(struct sp_recipe_object *object, const struct sp_threads_asked *asked)
 {
 	struct ground *s = object->private;
 	struct bpf_link *link = bpf_program__attach_iter(s->skel->progs.sp_blocked, NULL);
@@ -405,12 +391,26 @@ static int ground_threads(struct sp_recipe_object *object, bool is_brief)
 
 	if (!link)
 		return sp_fail(-errno, "attach to the list of threads");
-	s->skel->bss->sp_blocked_brief = is_brief;
+	s->skel->bss->sp_blocked_asked = *asked;
 	fd = bpf_iter_create(bpf_link__fd(link));
 	if (fd < 0)
 		fd = sp_fail(-errno, "list the threads");
 	bpf_link__destroy(link);
 	return fd;
+}
+
+static int ground_stamps_end(struct sp_recipe_object *object, unsigned recipe)
+{
+	struct ground *s = object->private;
+	int r;
+
+	if (!s->has_stamps)
+		return 0;
+	for (size_t i = 0; i < s->n_fronts; i++)
+		if (s->front_recipe[i] == recipe && sp_front_role(s->fronts[i]) == SP_ROLE_LEAVE)
+			sp_front_detach(s->fronts[i]);
+	r = programs_wait();
+	return r < 0 ? r : 1;
 }
 
 static int follow_attach(struct ground *s)
@@ -482,7 +482,8 @@ static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
 				     .counters = bpf_map__fd(s->skel->maps.counters),
 				     .episodes = bpf_map__fd(s->skel->maps.episodes),
 				     .broker = o->broker,
-				     .guards = sp_guard_is_wanted(o) ? bpf_map__fd(s->skel->maps.guards) : 0};
+				     .guards = sp_guard_is_wanted(o) ? bpf_map__fd(s->skel->maps.guards) : 0,
+				     .stamps = s->has_stamps ? bpf_map__fd(s->skel->maps.stamps) : 0};
 	const struct sp_recipe_point *point;
 	struct sp_recipe_point own;
 	unsigned i;
@@ -493,6 +494,8 @@ static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
 			if (point->at != SP_AT_RAW && point->at != SP_AT_RECORD)
 				continue;
 			own = *point;
+			if (!sp_role_choose(s->has_stamps, &own.slot.role))
+				continue;
 			own.slot.recipe = i;
 			if (!o->objects)
 				own.slot.flags &= ~(sp_u32)SP_SLOT_LOCK;
@@ -551,11 +554,14 @@ static void ground_destroy(struct sp_recipe_object *object)
 	object->object = NULL;
 }
 
-static int ground_front(const struct sp_recipe_object *object, size_t i)
+static int ground_front(const struct sp_recipe_object *object, size_t i, unsigned *ret_recipe)
 {
 	const struct ground *s = object->private;
 
-	return i < s->n_fronts ? sp_front_program(s->fronts[i]) : -1;
+	if (i >= s->n_fronts)
+		return -1;
+	*ret_recipe = s->front_recipe[i];
+	return sp_front_program(s->fronts[i]);
 }
 
 static void ground_period(const struct sp_capture_options *o, uint64_t *ret_period, const char **ret_type,
@@ -581,6 +587,7 @@ const struct sp_ground sp_ground = {
     .hits = ground_hits,
     .flush = ground_flush,
     .threads = ground_threads,
+    .stamps_end = ground_stamps_end,
     .detach = ground_detach,
     .destroy = ground_destroy,
     .front = ground_front,

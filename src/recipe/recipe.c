@@ -5,6 +5,7 @@
 #include "base/suggest.h"
 #include "capture/capture.h"
 #include "recipe/events.h"
+#include "recipe/front.h"
 #include "recipe/narrow.h"
 #include "recipe/row.h"
 #include "recipe/tracepoint.h"
@@ -47,8 +48,13 @@ const struct sp_recipe sp_recipe_cpu = {
 		.slot = {.role = SP_ROLE_FORGET, .flags = (f)}, .match = "p"                                           \
 	}
 
+/* Where threads are stamped. It runs in a thread that is back, before it does anything. */
+#define WAIT_RETURN(f)                                                                                                 \
+	.at = SP_AT_RAW, .where = SP_RETURN_AT, .arguments = "bool is_switch", .filter = "is_switch", .match = "task", \
+	.slot = {.role = SP_ROLE_RETURN, .flags = (f)}
+
 #define ALL_WAITS                                                                                                      \
-	WAIT_END,                                                                                                      \
+	WAIT_END, {WAIT_RETURN(SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD)},                                   \
 	    {SWITCH, .filter = "tid && !(prev_state & 0x80)" /* TASK_DEAD */, .match = "prev",                         \
 	     .state = "preempt ? 0 : prev_state",                                                                      \
 	     .slot = {.role = SP_ROLE_BEGIN,                                                                           \
@@ -91,6 +97,8 @@ static const struct sp_recipe rows[] = {
      .summary = "how long threads waited for each other: mutexes, condition variables and the like, all of futex(2)",
      .values = {{"samples", "count"}, {"locks", "nanoseconds"}},
      .points = {WAIT_END,
+		{WAIT_RETURN(SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD | SP_SLOT_NO_EXITING | SP_SLOT_LOCK),
+		 .object = "sysarg0"},
 		{SWITCH,
 		 .filter = "sys == " NUMBER(SYS_futex) " && (sysarg1 & 127) in {0, 6, 9, 11, 13}"
 						       " && !preempt && prev_state & 3",
@@ -348,13 +356,13 @@ static int wait_narrow(struct sp_recipe_point *point, const struct sp_waits *wai
 
 	if (waits->by_state)
 		*flags &= ~(sp_u32)SP_SLOT_ALL_WAITS;
-	if (point->slot.role != SP_ROLE_BEGIN)
+	if (point->slot.role != SP_ROLE_BEGIN && point->slot.role != SP_ROLE_RETURN)
 		return 0;
 	if (waits->threads != SP_WAIT_USER)
 		*flags &= ~(sp_u32)SP_SLOT_NO_KTHREAD;
 	if (waits->threads == SP_WAIT_KERNEL)
 		*flags |= SP_SLOT_KTHREAD;
-	return waits->by_state ? state_need(point, waits->state) : 0;
+	return waits->by_state && point->slot.role == SP_ROLE_BEGIN ? state_need(point, waits->state) : 0;
 }
 
 /* The set's own copy of a recipe, in its place. NULL: out of memory. */
@@ -443,4 +451,40 @@ bool sp_recipes_are_clocks(const struct sp_capture_options *o)
 				return false;
 		}
 	return true;
+}
+
+sp_u32 sp_recipes_count(const struct sp_recipe *const *recipes)
+{
+	sp_u32 n = 0;
+
+	while (recipes[n])
+		n++;
+	return n;
+}
+
+bool sp_recipes_wait(const struct sp_recipe *const *recipes)
+{
+	for (unsigned i = 0; recipes[i]; i++)
+		if (recipes[i]->min_ns)
+			return true;
+	return false;
+}
+
+/*
+ * A session that lasts wants the stacks of waits that are still open, again and again; and a waker is told to an
+ * episode.
+ */
+bool sp_recipes_want_stamps(const struct sp_capture_options *o)
+{
+	return sp_recipes_wait(o->recipes) && o->min_ns && !o->drain_ns && !o->wakers &&
+	       sp_front_can_be_at(SP_RETURN_AT);
+}
+
+bool sp_role_choose(bool has_stamps, sp_u32 *role)
+{
+	if (!has_stamps)
+		return *role != SP_ROLE_RETURN;
+	if (*role == SP_ROLE_BEGIN)
+		*role = SP_ROLE_LEAVE;
+	return *role != SP_ROLE_END && *role != SP_ROLE_FORGET;
 }

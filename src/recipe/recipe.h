@@ -22,6 +22,17 @@ const struct sp_recipe *sp_recipe_at(size_t i);
 /* NULL = unknown. */
 const struct sp_recipe *sp_recipe_find(const char *name);
 bool sp_recipe_has(const struct sp_recipe *recipe, enum sp_at at);
+sp_u32 sp_recipes_count(const struct sp_recipe *const *recipes);
+bool sp_recipes_wait(const struct sp_recipe *const *recipes); /* whether any has events that last */
+/*
+ * Whether threads are stamped when they leave, and walked when they are back: where long waits only are asked for, and
+ * the kernel tells of a thread's return in the thread itself (Linux 6.15).
+ */
+#define SP_RETURN_AT "sched_exit_tp" /* the raw tracepoint of SP_ROLE_RETURN */
+bool sp_recipes_want_stamps(const struct sp_capture_options *o);
+/* Of the two ways of a wait a session has one, for which a point's role may change. false: the point has no part in it.
+ */
+bool sp_role_choose(bool has_stamps, sp_u32 *role);
 bool sp_recipe_has_front(const struct sp_recipe *recipe); /* at a tracepoint of either kind */
 
 struct sp_recipe_set {

@@ -38,5 +38,6 @@ int sp_broker_put_in_place(struct sp_broker *b);
 uint64_t sp_privileges(void); /* this process's effective capabilities, a bit each */
 /* Gives up every capability of this process, for ever. A process without any has nothing to give up: 0. */
 int sp_privileges_drop(struct sp_broker *b); /* NULL: there is none */
+int sp_sandbox_reader(void); /* gives up all but what it takes to read the memory of others, and ends with its parent */
 
 #endif

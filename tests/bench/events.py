@@ -60,11 +60,12 @@ def switches():
         "bpftrace_both": ["bpftrace", "-q", "-e", OFFCPU_BOTH],
     }
     times = {name: [] for name in ways}
-    for _ in range(choose(5, 1)):
+    for _ in range(choose(7, 1)):
         for name, command in ways.items():
             times[name].append(pipe_us(*command))
     best = {name: min(t) for name, t in times.items()}
-    say(f"us an operation: {best}")
+    middle = {name: round(statistics.median(t), 2) for name, t in times.items()}
+    say(f"us an operation, the least: {best}; the median: {middle}")
     more = {name: best[name] - best["alone"] for name in ways}
     row("a switch there and back longer, offcpu -U", "us", more["user"], most=more["bpftrace"], bpftrace=more["bpftrace"])
     row("the same, --min 100", "us", more["min"], most=more["bpftrace"] / 3, bpftrace=more["bpftrace"])

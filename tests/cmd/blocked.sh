@@ -36,6 +36,13 @@ each 7
 expect 0 profile -o "$dir/x.pb.gz" -e offcpu -p $pid 1
 expect 0 report --label state=sleeping --value offcpu --format folded "$dir/x.pb.gz"
 each 7
+# where only long waits are asked for, too
+expect 0 profile -o "$dir/x.pb.gz" -e offcpu --min 1000 -p $pid 1
+says 'cut 0 '
+expect 0 report --label state=sleeping --value offcpu --format folded "$dir/x.pb.gz"
+each 7
+expect 0 profile -f -e locks,offcpu --min 1000 -p $pid 1
+has "$out" '^in-lock;.*;locker;wait_in_lock;.*futex'
 # only those that a recipe is about, and that are asked for
 expect 0 profile -f -e locks -p $pid 1
 each 1

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cmd/doctor/doctor.h"
+#include "recipe/recipe.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -149,10 +150,19 @@ static int fentry(uint64_t offset)
 	return id < 0 ? id : fentry_attach(id);
 }
 
+static int thread_return(uint64_t offset)
+{
+	SP_CLOSE int program = program_load(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0);
+	int fd = program < 0 ? program : bpf_raw_tracepoint_open(SP_RETURN_AT, program);
+
+	(void)offset;
+	return fd == -1 ? -errno : fd;
+}
+
 /* --- what is said of them --- */
 static const struct probe {
 	const char *key, *what, *done, *needs;
-	const char *since; /* the kernel that has it, if -EINVAL tells that; else NULL */
+	const char *since; /* the kernel that has it; else NULL */
 	int (*set)(uint64_t offset);
 } probes[] = {
     {"uprobe", "uprobes", "set one on soprof itself", "CAP_SYS_ADMIN", NULL, uprobe},
@@ -161,6 +171,8 @@ static const struct probe {
     {"kprobe", "kprobes", "set one on " KERNEL_FUNCTION, "CAP_PERFMON (CAP_SYS_ADMIN, where perf_event_paranoid is 3)",
      NULL, kprobe},
     {"fentry", "fentry", "attached to " KERNEL_FUNCTION, "CAP_BPF and CAP_PERFMON", NULL, fentry},
+    {"thread_return", "return of threads", "attached to " SP_RETURN_AT ", with which profile --min costs little",
+     "CAP_BPF and CAP_PERFMON", "Linux 6.15", thread_return},
 };
 enum { N_OF_USER = 2 }; /* of the first ones: they need a place in soprof */
 
@@ -175,7 +187,7 @@ static void try_probe(struct sp_doctor *d, const struct probe *p, uint64_t offse
 	}
 	sp_doctor_add(d, p->key, p->what, SP_DOCTOR_NO, "%s%s", sp_doctor_errno(fd),
 		      is_unknown ? ": this kernel has none" : "");
-	if (fd == -EINVAL && p->since)
+	if ((fd == -EINVAL || fd == -ENOENT) && p->since)
 		sp_doctor_cure(d, "%s", p->since);
 	else if (!is_unknown && sp_doctor_has(d, CAP_SYS_ADMIN))
 		sp_doctor_cure(d, "nothing that we know of: this kernel was built, or is filtered, to refuse it");

@@ -85,7 +85,7 @@ static size_t n_ops(const struct sp_recipe *recipe)
 {
 	size_t n = 0;
 
-	while (n < SP_N_OPS && recipe->points[1].slot.ops[n].kind != SP_OP_END)
+	while (n < SP_N_OPS && recipe->points[2].slot.ops[n].kind != SP_OP_END)
 		n++;
 	return n;
 }
@@ -105,12 +105,14 @@ static void waits(void **state)
 	assert_ptr_equal(set.recipes[0], &sp_recipe_cpu);
 	assert_ptr_not_equal(set.recipes[1], offcpu);
 	assert_int_equal(n_ops(set.recipes[1]), n_ops(offcpu) + 6);
-	assert_int_equal(set.recipes[1]->points[1].slot.flags,
-			 (offcpu->points[1].slot.flags & ~(sp_u32)(SP_SLOT_NO_KTHREAD | SP_SLOT_ALL_WAITS)) |
-			     SP_SLOT_KTHREAD);
 	assert_int_equal(set.recipes[1]->points[2].slot.flags,
-			 offcpu->points[2].slot.flags & ~(sp_u32)SP_SLOT_ALL_WAITS);
-	assert_true(offcpu->points[1].slot.flags & SP_SLOT_NO_KTHREAD);
+			 (offcpu->points[2].slot.flags & ~(sp_u32)(SP_SLOT_NO_KTHREAD | SP_SLOT_ALL_WAITS)) |
+			     SP_SLOT_KTHREAD);
+	assert_int_equal(set.recipes[1]->points[1].slot.flags, /* which stands in for it, with stamps */
+			 (offcpu->points[1].slot.flags & ~(sp_u32)SP_SLOT_NO_KTHREAD) | SP_SLOT_KTHREAD);
+	assert_int_equal(set.recipes[1]->points[3].slot.flags,
+			 offcpu->points[3].slot.flags & ~(sp_u32)SP_SLOT_ALL_WAITS);
+	assert_true(offcpu->points[2].slot.flags & SP_SLOT_NO_KTHREAD);
 	sp_recipe_set_done(&set);
 	assert_int_equal(sp_recipe_set_parse("locks", &set), 0);
 	assert_int_equal(sp_recipe_set_waits(&set, &disk), 0);

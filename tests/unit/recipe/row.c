@@ -54,16 +54,16 @@ static void all_compile(void **state)
 static void are_short(void **state)
 {
 	(void)state;
-	assert_in_range(n_ops(&sp_recipe_find("offcpu")->points[1].slot), 1, 12);
-	assert_in_range(n_ops(&sp_recipe_find("wall")->points[2].slot), 1, 12);
-	assert_in_range(n_ops(&sp_recipe_find("locks")->points[1].slot), 1, 22);
-	for (size_t k = 0; k < 3; k += 2) {
+	assert_in_range(n_ops(&sp_recipe_find("offcpu")->points[2].slot), 1, 12);
+	assert_in_range(n_ops(&sp_recipe_find("wall")->points[3].slot), 1, 12);
+	assert_in_range(n_ops(&sp_recipe_find("locks")->points[2].slot), 1, 22);
+	for (size_t k = 0; k < 4; k += 3) {
 		assert_int_equal(n_ops(&sp_recipe_find("offcpu")->points[k].slot), 1);
 		assert_int_equal(n_ops(&sp_recipe_find("locks")->points[k].slot), 1);
 	}
-	assert_int_equal(sp_recipe_find("offcpu")->points[1].slot.n_arguments, 4);
+	assert_int_equal(sp_recipe_find("offcpu")->points[2].slot.n_arguments, 4);
 	assert_int_equal(sp_recipe_find("offcpu")->points[0].slot.n_arguments, 3);
-	assert_int_equal(sp_recipe_find("offcpu")->points[2].slot.n_arguments, 1);
+	assert_int_equal(sp_recipe_find("offcpu")->points[3].slot.n_arguments, 1);
 }
 
 struct switched {
@@ -133,12 +133,12 @@ static void waits(void **state)
 		bool has_state[2] = {s.preempt || !s.prev_state, !s.preempt && s.prev_state & 2};
 		sp_u64 r[SP_N_OP_REGS] = {0};
 
-		compare(&sp_recipe_find("offcpu")->points[1], &s, &env, is_wait);
-		compare(&sp_recipe_find("wall")->points[2], &s, &env, is_wait);
-		compare(&sp_recipe_find("locks")->points[1], &s, &env, is_lock(&s));
+		compare(&sp_recipe_find("offcpu")->points[2], &s, &env, is_wait);
+		compare(&sp_recipe_find("wall")->points[3], &s, &env, is_wait);
+		compare(&sp_recipe_find("locks")->points[2], &s, &env, is_lock(&s));
 		for (unsigned k = 0; k < 2; k++) {
-			compare(&narrowed[k].recipes[0]->points[1], &s, &env, is_wait && has_state[k]);
-			compare(&narrowed[k].recipes[1]->points[1], &s, &env, is_lock(&s) && has_state[k]);
+			compare(&narrowed[k].recipes[0]->points[2], &s, &env, is_wait && has_state[k]);
+			compare(&narrowed[k].recipes[1]->points[2], &s, &env, is_lock(&s) && has_state[k]);
 		}
 		n += is_lock(&s);
 		assert_int_equal(sp_ops_run(&env, sp_recipe_find("locks")->points[0].slot.ops, r), 1);
