@@ -34,6 +34,9 @@ bool sp_pending_count(struct sp_capture *c, const struct sp_count_key *key, cons
 		w = w->next;
 	if (!w)
 		return false;
+	/* Of a thread that waited already the record tells neither the recipe nor the state: they are the row's. */
+	if (!w->record->value.n && !w->record->value.weight)
+		w->record->key = *key;
 	w->record->value.n += value->n;
 	w->record->value.weight += value->weight;
 	return true;

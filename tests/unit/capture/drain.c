@@ -337,6 +337,34 @@ static void pending_finished(void **state)
 	made_free(&m);
 }
 
+/* A row that names a ticket still waiting is counted when that is finished, as what the row says. */
+static void pending_counted(void **state)
+{
+	struct sp_count_key key = {.process = process_key, .user_stack = 99, .comm = "later"};
+	struct sp_message_pending *r = pending_new();
+	struct made m = made_new();
+
+	(void)state;
+	r->how = SP_HOW_EXACT;
+	r->key.user_stack = 99;
+	r->value = (struct sp_count){0};
+	assert_int_equal(take_process(&m), 0);
+	assert_int_equal(take_file(&m, ANON, SP_DEV_ANON), 0);
+	sp_tables_set_code(m.c->tables, ANON, SP_TABLE_FP);
+	assert_int_equal(take(&m, r, sizeof(*r)), 0);
+	assert_false(sp_pending_count(m.c, &(struct sp_count_key){.user_stack = 98}, &(struct sp_count){1, 1}));
+	assert_true(sp_pending_count(m.c, &key, &(struct sp_count){.n = 1, .weight = 7}));
+	assert_true(sp_pending_count(m.c, &key, &(struct sp_count){.n = 0, .weight = 5}));
+	assert_int_equal(sp_pending_try(m.c, false), 0);
+	assert_int_equal(sp_profile_n_rows(m.p), 1);
+	const struct sp_row *row = sp_profile_row(m.p, 0);
+	assert_int_equal(row->values[0], 1);
+	assert_int_equal(row->values[1], 12);
+	assert_string_equal(sp_profile_string(m.p, sp_profile_key(m.p, row->key)->comm), "later");
+	free(r);
+	made_free(&m);
+}
+
 /* A file that was never announced: it waits, and is cut at the end, as a stack whose table did not come. */
 static void pending_unknown(void **state)
 {
@@ -488,19 +516,13 @@ static void no_privileges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(short_records),
-	    cmocka_unit_test(files),
-	    cmocka_unit_test(stacks),
-	    cmocka_unit_test(stops),
-	    cmocka_unit_test(counts),
-	    cmocka_unit_test(pending_bounds),
-	    cmocka_unit_test(pending_finished),
-	    cmocka_unit_test(pending_unknown),
-	    cmocka_unit_test(pending_mappings),
-	    cmocka_unit_test(pending_tried),
-	    cmocka_unit_test(pending_holes),
-	    cmocka_unit_test(no_privileges),
-	    cmocka_unit_test(stack_overtakes_file),
+	    cmocka_unit_test(short_records),    cmocka_unit_test(files),
+	    cmocka_unit_test(stacks),           cmocka_unit_test(stops),
+	    cmocka_unit_test(counts),           cmocka_unit_test(pending_bounds),
+	    cmocka_unit_test(pending_finished), cmocka_unit_test(pending_counted),
+	    cmocka_unit_test(pending_unknown),  cmocka_unit_test(pending_mappings),
+	    cmocka_unit_test(pending_tried),    cmocka_unit_test(pending_holes),
+	    cmocka_unit_test(no_privileges),    cmocka_unit_test(stack_overtakes_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
