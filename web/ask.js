@@ -37,7 +37,7 @@ async function ask(route, parameters, signal) {
 		if (e.name === "AbortError") throw e;
 		throw new Error("the agent does not answer");
 	}
-	if (answer.status === 401) throw new Refused(token ? "The agent does not know this token (any more)." : "");
+	if (answer.status === 401) throw new Refused(token ? "The agent does not know this token." : "");
 	const text = await answer.text();
 	if (answer.ok) return JSON.parse(text);
 	let why = text;

@@ -110,7 +110,7 @@ function readChoices(values, samples) {
 }
 
 function readData(raw) {
-	if (raw.format !== 1 && raw.format !== 2) throw new Error("the data are of a format that this page does not know");
+	if (raw.format !== 1 && raw.format !== 2) throw new Error("the data are of an unknown format");
 	const none = ["[no library]", "", "", "", 0, "", 0, 0xd9d5c9, 0x96928a];
 	const libraries = raw.libraries.map((l, i) => readLibrary(l || none, i));
 	nameLibraries(libraries);

@@ -179,7 +179,7 @@ function showStatus() {
 		const {raw} = data, c = choice(), [a, b] = state.live && raw.windows ? [raw.found_from, raw.found_to] : [raw.from, raw.to];
 		parts.push(before ? `${rangeText(before)} → ${rangeText(range || [raw.from2, raw.to2])}` : rangeText([a, b]));
 		if (!before) parts.push(worth(whole(data.tree, width()), c), raw.covered_seconds < 0.99 * (b - a) - EDGES ?
-			`${(100 * raw.covered_seconds / (b - a)).toFixed(0)} % of the time was sampled` : "");
+			`${(100 * raw.covered_seconds / (b - a)).toFixed(0)} % of the time sampled` : "");
 		for (const [n, of, how = ""] of [[raw.lost, "sample", " lost"], [raw.damaged, "damaged window"],
 			[raw.incomplete, "incomplete window"], [raw.salvaged, "damaged file", " salvaged"]])
 			if (n) parts.push(plural(n, of) + how);
@@ -347,7 +347,7 @@ SHOW.events = () => {
 		{key: "text", title: "In words", of: (r) => r.text, cell: (r) => visible(r.text)},
 		{key: "around", title: "", of: () => 0, cell: (r) => r.kind === "gap" ? "" : make("button", {type: "button",
 			"aria-label": "Compare before and after: " + visible(r.text), click: () => around(r)}, "Before and after")}], rows,
-	{empty: "No upgrade and no gap in the time of the chart."});
+	{empty: "No upgrade, no gap in this time."});
 	byId("side").hidden = true;
 };
 let eventTable;

@@ -66,8 +66,7 @@ function filteredTree() {
 const exceptions = () => new Set(state.except ? state.except.split("\n") : []);
 
 // What all but the flame graph shows.
-function ownFiltered() {
-	const t = filteredTree();
+function ownFiltered(t = filteredTree()) {
 	return t === data.tree ? data.own : kept("own", [t], () => ownTree(t, data.entities));
 }
 
@@ -122,7 +121,7 @@ function variants(d = data) {
 // --- words for a node ---
 const ofKind = (e, d = data) => ({[GUESSED]: "guessed frame", [KERNEL]: "kernel", [NOTE]: "the stack is not whole",
 	[THREAD]: e === d.entities.root ? "" : "thread", [FOLDED]: "all frames of this library",
-	[NARROW]: "frames too narrow to be sent: zoom to the frame below", [BESIDE]: "beside the thread's own frames"})[d.entities.kind[e]] || "";
+	[NARROW]: "too narrow: zoom to the frame below", [BESIDE]: "beside it"})[d.entities.kind[e]] || "";
 
 function libraryWords(e, d = data) {
 	const l = d.libraries[d.entities.library[e]], module = d.entities.module[e];
@@ -251,7 +250,7 @@ function emptySandwich() {
 	const list = (items) => make("ul", {}, ...items.map(([name, focus]) => make("li", {},
 		make("button", {type: "button", title: name, click: () => go({focus: focusKey(focus)})}, named(name)))));
 	return [make("h2", {}, "Whose callers and callees?"), make("p", {}, "Take one of these, a row of Functions, " +
-		"or in the flame graph the frame under the pointer by pressing s. A library: its row, then “Callers and callees”."),
+		"or the flame graph's frame under the pointer: press s. A library: its row, then “Callers and callees”."),
 	make("h2", {}, "Heaviest functions"), list(best(functions, entities.firstFold).filter((e) =>
 		entities.kind[e] !== THREAD && entities.kind[e] !== NOTE).map((e) => [entities.name[e], {entity: e}])),
 	make("h2", {}, "Heaviest libraries"), list(best(ofLibraries, libraries.length).filter((l) => l).map((l) =>
@@ -303,8 +302,8 @@ function drawMatrix(cells, all, name, entriesOf) {
 		click: () => go({totals}, true)}, text);
 	const list = make("div"), detail = chosen ? entriesOf(chosen) : [];
 	replace(panel, make("div", {class: "panel-head"}, pressed(!state.totals, "Self", false),
-		pressed(state.totals, "Total", true), make("p", {}, "What each library (row) costs under the nearest other one below it on the " +
-			"stack (column), in % of all. A cell tells by which functions it was entered.")),
+		pressed(state.totals, "Total", true), make("p", {}, "What each library (row) costs under the nearest other one below it " +
+			"(column), in % of all. Cells tell by which functions.")),
 	...(cells.length ? [table] : []), ...(left ? [make("p", {class: "note"}, left + ": in the list below.")] : []), ...detail,
 	make("h2", {class: "note"}, "As a list"), list);
 	new Table(list, "Costs by library and caller", state.totals ? "-total" : "-self").show([
@@ -313,7 +312,7 @@ function drawMatrix(cells, all, name, entriesOf) {
 		...shareColumns(c, all)], cells.map((x) => ({...x})), {empty: "There were no samples."});
 }
 
-const entriesTable = (place) => new Table(place, "Functions through which the library was entered", "-self");
+const entriesTable = (place) => new Table(place, "Functions by which the library was entered", "-self");
 
 function entryTable(t, v, cell, all, name) {
 	const place = make("div"), c = choice(), rows = entrySums(t, v, data.entities, cell.library, cell.caller);
@@ -321,7 +320,7 @@ function entryTable(t, v, cell, all, name) {
 	entriesTable(place).show([
 		{key: "entry", title: "Entered through", of: (r) => of(r.entry), cell: (r) => functionButton(r.entry)},
 		{key: "from", title: "Called by", of: (r) => of(r.from), cell: (r) => r.from >= 0 ? functionButton(r.from) : ""},
-		...shareColumns(c, all).slice(0, 2)], rows, {empty: "Nothing of it is its own cost: see Total."});
+		...shareColumns(c, all).slice(0, 2)], rows, {empty: "None of it is its own cost: see Total."});
 	return [make("h2", {class: "note"}, "Self cost of ", named(name(cell.library)), " under ", named(name(cell.caller, true))), place];
 }
 
@@ -440,7 +439,7 @@ function showSelection() {
 		toggle("Fold its frames", folded, {except: [...except].join("\n")}, "Its runs of frames become one frame"),
 		make("button", {type: "button", click: () => go({view: "sandwich", focus: "lib:" + l.key})}, "Callers and callees"),
 		make("button", {type: "button", "aria-label": "End the selection", click: () => select(l.key)}, "✕"),
-		...(state.only && !data.sums ? [make("span", {class: "warn"}, `${percent(all - whole(filteredTree(), v), all)} of all is left out everywhere below.`)] : []));
+		...(state.only && !data.sums ? [make("span", {class: "warn"}, `${percent(all - whole(filteredTree(), v), all)} of all is left out below.`)] : []));
 }
 
 // --- the frame around the views ---

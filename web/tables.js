@@ -194,7 +194,7 @@ function heatTable(cells, what, whole, nameOf, chosen, onCell) {
 		make("th", {scope: "col"}, make("div", {}, "all callers")));
 	const body = shown.rows.map(([l, sum]) => make("tr", {}, make("th", {scope: "row", title: nameOf(l)}, named(nameOf(l))),
 		...shown.columns.map(([c]) => cell(l, c)), make("td", {class: "sum"}, percent(sum, whole).replace("%", ""))));
-	return {table: make("table", {class: "heat", "aria-label": "Libraries by the libraries that called them"},
+	return {table: make("table", {class: "heat", "aria-label": "Libraries by those that called them"},
 		make("thead", {}, head), make("tbody", {}, ...body)), more: [rows.length - shown.rows.length,
 		columns.length - shown.columns.length]};
 }

@@ -139,8 +139,9 @@ class Builder {
 function ownTree(t, entities) {
 	const builder = new Builder(entities.root), map = new Int32Array(t.n);
 	if (!entities.kind.includes(BESIDE)) return t;
-	for (let i = 1; i < t.n; i++) {
-		const p = map[t.parent[i]], e = t.entity[i];
+	for (let i = 1, p, e; i < t.n; i++) {
+		p = map[t.parent[i]];
+		e = t.entity[i];
 		map[i] = entities.kind[e] === BESIDE ? p : builder.child(p, e);
 	}
 	return builder.tree(t, map, entities.n);

@@ -200,7 +200,7 @@ await page.key("3");
 await eventually("the matrix charges who called", `id("panel-matrix").querySelector("table.heat [aria-label^='libcrypto.so.3 called by libssl.so.3']")?.textContent`,
 	percent(sum(all.filter((r) => r.frames.at(-1)[0] === "aes")), sum(all)).replace("%", ""));
 await click(`id("panel-matrix").querySelector("table.heat [aria-label^='libcrypto.so.3 called by libssl.so.3']")`);
-await eventually("a cell tells through which function", `[...id("panel-matrix").querySelectorAll("table")].map((t) => t.getAttribute("aria-label") === "Functions through which the library was entered" ? t.tBodies[0].rows[0]?.cells[0].textContent : "").join("")`, "aes");
+await eventually("a cell tells through which function", `[...id("panel-matrix").querySelectorAll("table")].map((t) => t.getAttribute("aria-label") === "Functions by which the library was entered" ? t.tBodies[0].rows[0]?.cells[0].textContent : "").join("")`, "aes");
 await picture("matrix");
 await click(`button("aes", id("panel-matrix"))`);
 await eventually("a function's callers and callees", `text("sandwich-head")`, /^aes.*libcrypto\.so\.3.*callers above/);

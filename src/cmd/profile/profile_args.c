@@ -85,7 +85,7 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "SYSTEM:EVENT[FILTER]{VALUE}, any tracepoint, or one of --list", AT(events), .choice = event_choice},
 	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which events there are, what they cost, and whether they work here; -v: their fields", .parse = list_parse, .without = ""},
 	{SP_OPT_NUMBER, 0, "min", "US", "waits of at least so many microseconds only (1)", AT(min_us), .min = 1, .max = 3600000000ULL},
-	{SP_OPT_FLAG, 0, "waker", NULL, "the stack of who ended each wait above it: offcpu, wall, locks", AT(waker)},
+	{SP_OPT_FLAG, 0, "waker", NULL, "the stack of who ended each wait, above it", AT(waker)},
 	SP_OVERHEAD_OPTION,
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},

@@ -23,7 +23,7 @@ static const struct sp_option options[] = {
 	SP_SHOW_WHAT(struct report_args, show),
 	SP_INPUT_FILTERS(struct report_args, input),
 	SP_SHOW_HOW(struct report_args, show),
-	{SP_OPT_STRING, 0, "leaf", "LABEL", "a pprof label as the leaf of the stacks that have it", AT(leaf)},
+	{SP_OPT_STRING, 0, "leaf", "LABEL", "a pprof label as the leaf of its stacks", AT(leaf)},
 	{SP_OPT_FLAG, 0, "external", NULL, "gprof, gmon, pairs: merge callers outside the libraries", AT(show.external)},
 	{SP_OPT_CHOICE, 0, "input-format", "NAME", "the format of FILE, instead of detecting it", AT(input.format), .choice = sp_input_format_choice},
 	{SP_OPT_STRING, 0, "object", "ELF", "the ELF file of a profile without names", AT(input.object)},

@@ -60,6 +60,9 @@ static void no_thread(void **state)
 	struct work w = {.got = 0};
 
 	(void)state;
+#ifdef __SANITIZE_ADDRESS__ /* which needs memory for a thread itself, and ends without */
+	skip();
+#endif
 	assert_int_equal(pipe(w.go), 0);
 	assert_int_equal(write(w.go[1], "y", 1), 1);
 	assert_int_equal(getrlimit(RLIMIT_AS, &old), 0);
