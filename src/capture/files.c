@@ -67,11 +67,23 @@ static void note_set(struct sp_capture *c, uint32_t id, const char *note)
 		sp_profile_file(c->profile, c->seen[id].number)->note = (uint32_t)string;
 }
 
+/* All is known of the file that needs its bytes, but for names. */
+static void table_settle(struct sp_capture *c, uint32_t id)
+{
+	struct sp_known_file *k = sp_known_of(c, id);
+
+	c->seen[id].state = SP_SEEN_DONE;
+	k->is_identified = true;
+	if (!k->is_passing || k->fd < 0)
+		return;
+	close(sp_take_fd(&k->fd));
+	note_set(c, id, "deleted, and too large to be kept for its names");
+}
+
 static void table_refuse(struct sp_capture *c, uint32_t id)
 {
 	c->n_table_changes++;
-	c->seen[id].state = SP_SEEN_DONE;
-	sp_known_of(c, id)->is_identified = true;
+	table_settle(c, id);
 	sp_tables_set_code(c->tables, id, SP_TABLE_FP);
 }
 
@@ -95,8 +107,7 @@ static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *
 {
 	int r;
 
-	c->seen[id].state = SP_SEEN_DONE;
-	sp_known_of(c, id)->is_identified = true;
+	table_settle(c, id);
 	if (!blob->n_groups) {
 		table_refuse(c, id);
 		return;
@@ -234,6 +245,10 @@ void sp_files_table(struct sp_capture *c, uint32_t id)
 	bool is_cached = cache_load(c, id);
 	int r = 0;
 
+	if (!is_cached && sp_known_of(c, id)->fd < 0) { /* it has had a table, and was closed since */
+		table_refuse(c, id);
+		return;
+	}
 	if (!is_cached && !building_of(c, id) && !sp_files_may_build(c, id)) {
 		table_refuse(c, id);
 		sp_files_put_off(c, id);
@@ -364,6 +379,7 @@ static void opened(void *arg, struct sp_open_result *o)
 		open_failed(c, id, o->r);
 		return;
 	}
+	sp_files_note_deleted(c, k, o);
 	if (k->fd >= 0) { /* another announcement of the file was faster, and its descriptor may be in use */
 		close(o->fd);
 	} else {

@@ -46,7 +46,9 @@ struct sp_known_file { /* by number in the profile */
 	uint32_t n_made, n_not_made; /* JIT frames in it that were found, and not found */
 	uint32_t uid, mode;
 	uint8_t n_tries;
-	bool is_identified; /* its name and build id are final, known or not */
+	bool is_deleted, is_memory; /* the descriptor is what keeps its bytes: in memory, else on a disk */
+	bool is_passing;            /* these are too many: the descriptor is closed once its table is there */
+	bool is_identified;         /* its name and build id are final, known or not */
 	uint32_t build_id_len;
 	uint8_t build_id[32];
 	uint64_t size;
@@ -63,6 +65,9 @@ void sp_files_want(struct sp_capture *c, uint32_t id);             /* a sample w
 void sp_files_done(struct sp_capture *c);
 void sp_known_file_done(struct sp_known_file *k);       /* closes its descriptors */
 void sp_files_table(struct sp_capture *c, uint32_t id); /* loads it from the cache, or has it built, or puts it off */
+/* deleted.c: before its descriptor is kept, whether it may be for long. */
+struct sp_open_result;
+void sp_files_note_deleted(const struct sp_capture *c, struct sp_known_file *k, const struct sp_open_result *o);
 /* jit.c: opens the perf map or jit dump that the process of this memory writes, if it writes one. */
 void sp_jit_want(struct sp_capture *c, uint32_t id, const struct sp_message_file *r);
 /*

@@ -34,6 +34,9 @@ enum {
 	SP_PENDING_MS = 100,
 	SP_MAX_OPEN_TRIES = 3,
 	SP_MAX_WAITING_BYTES = 64 << 20,
+	/* Of deleted files that are kept open, which nobody else may use any more: in memory, and on disks. */
+	SP_MAX_DELETED_MEMORY = 64 << 20,
+	SP_MAX_DELETED_DISK = 1 << 30,
 	SP_N_SPACES = 16,
 	SP_TURN_MS = 1000
 };

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 60
+# Large deleted files with code: their stacks are whole, and no descriptor of ours keeps their memory when their processes
+# have ended. Small ones are kept for their names.
+. "$(dirname "$0")/lib.bash"
+need_profile
+
+# loader MIB: has a library of so many MiB in memory, without a name, and works in it for a while
+cat >"$dir/loader.py" <<'END'
+import ctypes, os, sys
+fd = os.memfd_create("large")
+os.write(fd, open(sys.argv[1], "rb").read())
+os.ftruncate(fd, int(sys.argv[2]) << 20)
+library = ctypes.CDLL(f"/proc/self/fd/{fd}", mode=os.RTLD_NOW | os.RTLD_DEEPBIND) # it calls its own, not python's libz
+os.close(fd)
+data = bytes(1 << 20)
+library.crc32.restype = ctypes.c_ulong
+while not os.path.exists(sys.argv[3]):
+    library.crc32(ctypes.c_ulong(0), data, ctypes.c_uint(len(data)))
+END
+library=$(ldconfig -p | sed -n 's/.*libz\.so\.1 .*=> //p' | head -n 1)
+[ -n "$library" ] && [ -x /usr/bin/python3 ] || skip "needs python3 and libz"
+keeps() { find "/proc/$1/fd" -lname '*memfd:large*' 2>/dev/null | grep -q .; }
+
+mkfifo "$dir/end"
+for mib in 1 300; do
+	what="profile (a library of $mib MiB in memory)"
+	rm -f "$dir/enough" "$dir/over"
+	# (of this command alone: others may keep such files, too)
+	"$SOPROF" profile -U -f -F 199 -- bash -c "/usr/bin/python3 '$dir/loader.py' '$library' $mib '$dir/enough'
+		: >'$dir/over'; read -r <'$dir/end'" >"$out" 2>"$err" </dev/null &
+	profiler=$!
+	wait_sampling $profiler
+	if [ $mib = 1 ]; then
+		wait_until 300 keeps $profiler || fail "a small one to be opened"
+	else
+		sleep $((3 * seconds)) # for its table, after which it is closed
+	fi
+	: >"$dir/enough"
+	wait_until 300 [ -e "$dir/over" ] || fail "the command to come to its end"
+	keeps $profiler
+	kept=$?
+	echo >"$dir/end"
+	wait $profiler || fail "exit code 0"
+	[ $mib-$kept = 1-0 ] || [ $mib-$kept = 300-1 ] || fail "a small one to be kept, not a large one"
+	has "$out" '^python3;_start;.*;ffi_call;.*;(crc32|libz\.so\.1\+0x)'
+	if [ $mib = 1 ]; then has_not "$err" 'too large to be kept'; else has "$err" 'libz\.so\.1 \(deleted, and too large to be kept'; fi
+done
+finish
