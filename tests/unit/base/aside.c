@@ -52,6 +52,7 @@ static void not_begun(void **state)
 	sp_aside_wait(&a);
 }
 
+#ifndef __SANITIZE_ADDRESS__ /* which needs memory for a thread itself, and ends without */
 /* Without memory for another stack the caller does the work itself. */
 static void no_thread(void **state)
 {
@@ -60,9 +61,6 @@ static void no_thread(void **state)
 	struct work w = {.got = 0};
 
 	(void)state;
-#ifdef __SANITIZE_ADDRESS__ /* which needs memory for a thread itself, and ends without */
-	skip();
-#endif
 	assert_int_equal(pipe(w.go), 0);
 	assert_int_equal(write(w.go[1], "y", 1), 1);
 	assert_int_equal(getrlimit(RLIMIT_AS, &old), 0);
@@ -77,11 +75,14 @@ static void no_thread(void **state)
 	close(w.go[0]);
 	close(w.go[1]);
 }
+#endif
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+#ifndef __SANITIZE_ADDRESS__
 	    cmocka_unit_test(no_thread), /* first: later ones could have the stack of a thread that has ended */
+#endif
 	    cmocka_unit_test(meanwhile),
 	    cmocka_unit_test(not_begun),
 	};
