@@ -32,7 +32,7 @@ static uint64_t *level_made(unsigned level)
 	uint32_t block = sp_share_new_level(level);
 
 	if (block != 0)
-		sp_swap(&sp_share.header->index[level], 0, sp_share.blocks[block].offset);
+		sp_swap(&sp_share.header->index[level], 0, sp_load(&sp_share.blocks[block].offset));
 	return level_words(level);
 }
 
@@ -93,7 +93,9 @@ static bool search_probes(const struct search *s, uint64_t *probes, uint32_t *ma
 			if (*made == 0)
 				return true;
 			if (sp_swap(&probes[i], 0, (s->hash >> 32 << 32) | *made)) {
-				sp_store((uint32_t *)sp_share_record(*made, s->kind), SP_CALLS_READY);
+				uint32_t *state = sp_share_record(*made, s->kind);
+				if (state)
+					sp_store(state, SP_CALLS_READY);
 				return true;
 			}
 			word = sp_load(&probes[i]);
@@ -127,10 +129,10 @@ static bool same_object(const void *record, const void *wanted)
 {
 	const struct sp_calls_object *a = record, *b = wanted;
 
-	if (a->build_id_len != b->build_id_len)
+	if (sp_load(&a->build_id_len) != b->build_id_len)
 		return false;
-	if (a->build_id_len > 0)
-		return a->build_id_len <= sizeof(a->build_id) && sp_equal(a->build_id, b->build_id, a->build_id_len);
+	if (b->build_id_len > 0)
+		return b->build_id_len <= sizeof(a->build_id) && sp_equal(a->build_id, b->build_id, b->build_id_len);
 	return a->size_bytes == b->size_bytes && a->mtime_ns == b->mtime_ns &&
 	       sp_equal(a->path, b->path, sizeof(a->path));
 }
@@ -163,19 +165,14 @@ struct function_wanted {
 	const char *name;
 };
 
-static const char *index_name_of(const struct sp_calls_function *f)
-{
-	return sp_share_at(f->name, f->name_len);
-}
-
 static bool same_function(const void *record, const void *wanted)
 {
 	const struct sp_calls_function *a = record;
 	const struct function_wanted *w = wanted;
-	const char *name = index_name_of(a);
+	const char *name = sp_share_at(sp_load(&a->name), w->record.name_len);
 
 	return a->object == w->record.object && a->offset == w->record.offset && a->name_len == w->record.name_len &&
-	       name && sp_equal(name, w->name, a->name_len);
+	       name && sp_equal(name, w->name, w->record.name_len);
 }
 
 static uint32_t make_function(const void *wanted)

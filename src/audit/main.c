@@ -230,7 +230,7 @@ static uint64_t redirect(struct sp_object *owner, struct sp_object *callee, cons
 	uint64_t trampoline = 0;
 	uint32_t kind = type == STT_GNU_IFUNC ? SP_CALLS_FUNCTION_IFUNC : 0;
 
-	if (!callee->is_target || !sp_globs_match(sp_share.header->functions, name))
+	if (!callee->is_target || !sp_globs_match(sp_share.functions, name))
 		return sp_time_watch(symbol->st_value, name, (flags & LA_SYMB_DLSYM) == 0);
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
 	    !sp_object_has_code(callee, symbol->st_value))

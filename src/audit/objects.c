@@ -215,8 +215,8 @@ static bool is_counted(const struct sp_object *o)
 		return false;
 	if (sp_share.all)
 		return !o->is_program;
-	return (o->soname && sp_list_has(sp_share.header->targets, o->soname)) ||
-	       sp_list_has(sp_share.header->targets, sp_last_part(o->path));
+	return (o->soname && sp_list_has(sp_share.targets, o->soname)) ||
+	       sp_list_has(sp_share.targets, sp_last_part(o->path));
 }
 
 static struct sp_object *free_place(void)

@@ -30,7 +30,7 @@ static const char *patch_name_of(const struct sp_object *o, const Elf64_Rela *r)
 
 static bool is_counted(const struct sp_object *callee, const char *name)
 {
-	return callee->is_target && sp_globs_match(sp_share.header->functions, name);
+	return callee->is_target && sp_globs_match(sp_share.functions, name);
 }
 
 /* Where to, if that is counted or, with times, watched. */
@@ -41,8 +41,7 @@ static struct sp_object *leads_to(const struct sp_object *o, const Elf64_Rela *r
 
 	if (value == 0 || (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC))
 		return NULL;
-	struct sp_object *callee =
-	    sp_globs_match(sp_share.header->functions, patch_name_of(o, r)) ? sp_target_at(value) : NULL;
+	struct sp_object *callee = sp_globs_match(sp_share.functions, patch_name_of(o, r)) ? sp_target_at(value) : NULL;
 	return !callee && sp_time_watches(patch_name_of(o, r)) ? sp_object_at(value) : callee;
 }
 
@@ -89,6 +88,15 @@ static bool patch_check_object(struct walk *w, struct sp_calls_object *shared, u
 	return true;
 }
 
+/* Whether all of the range is code, and what is looked at beside it, too. */
+static bool is_one_code(const struct sp_object *o, struct sp_range r)
+{
+	for (uint32_t i = 0; i < o->n_code; i++)
+		if (r.low <= r.high && r.low >= o->code[i].low + 8 && r.high + 8 <= o->code[i].high)
+			return true;
+	return false;
+}
+
 /* What the code does with the words: as stored by an earlier process, or by examining it. */
 static void find_uses(struct walk *w)
 {
@@ -99,12 +107,12 @@ static void find_uses(struct walk *w)
 	    (sp_load(&shared->verdicts) == 0 && !patch_check_object(w, shared, n)))
 		return;
 	w->uses = shared->n_verdicts == n ? sp_share_at(sp_load(&shared->verdicts), n) : NULL;
-	const struct sp_range *stubs =
-	    sp_load(&shared->stubs) != 0 ? sp_share_at((uint64_t)sp_load(&shared->stubs) * 8, sizeof(*stubs)) : NULL;
+	uint64_t at = sp_load(&shared->stubs);
+	const struct sp_range *stubs = at != 0 ? sp_share_at(at * 8, sizeof(*stubs)) : NULL;
 	if (!stubs || !w->uses)
 		return;
-	w->stubs.range = (struct sp_range){stubs->low + w->o->bias, stubs->high + w->o->bias};
-	if (!sp_object_has_code(w->o, w->stubs.range.low - 8) || !sp_object_has_code(w->o, w->stubs.range.high))
+	w->stubs.range = (struct sp_range){sp_load(&stubs->low) + w->o->bias, sp_load(&stubs->high) + w->o->bias};
+	if (!is_one_code(w->o, w->stubs.range))
 		w->stubs.range.high = w->stubs.range.low; /* it is damaged */
 }
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The shared file as programs use it. What it says may be damaged: every number is checked before it is followed. */
+/*
+ * The shared file as programs use it. What it says may be damaged, and may change at any moment: a child that gave up
+ * its rights keeps the mapping. So every number is read once, by sp_load(), and the copy is checked before it is
+ * followed.
+ */
 #include "audit/audit.h"
 
 #include <fcntl.h>
@@ -60,6 +64,8 @@ static bool open_with(int64_t fd, uint32_t user)
 	sp_share.n_slots = h.n_slots;
 	sp_share.depth = h.depth;
 	sp_share.apart = h.apart;
+	sp_copy(sp_share.targets, h.targets, sizeof(h.targets));
+	sp_copy(sp_share.functions, h.functions, sizeof(h.functions));
 	sp_share.all = sp_equal(h.targets, SP_CALLS_ALL, sizeof(SP_CALLS_ALL));
 	sp_share.full = false;
 	uint64_t wanted =
@@ -98,17 +104,31 @@ void *sp_share_at(uint64_t offset, uint64_t bytes)
 	return NULL;
 }
 
+static struct sp_calls_block block_copy(uint32_t number)
+{
+	const struct sp_calls_block *b = &sp_share.blocks[number];
+
+	return (struct sp_calls_block){.state = sp_load(&b->state),
+				       .kind = sp_load(&b->kind),
+				       .level = sp_load(&b->level),
+				       .offset = sp_load(&b->offset)};
+}
+
+static bool block_is_mapped(const struct sp_calls_block *b)
+{
+	return sp_share_at(b->offset, sp_calls_block_bytes(b->kind, b->level, sp_share.n_slots)) != NULL;
+}
+
 /* Where the first block begins that is not whole in a mapping, if that is before this. */
 static uint64_t first_cut(uint64_t before)
 {
 	uint64_t n = sp_load(&sp_share.header->n_blocks);
 
 	for (uint32_t i = 0; i < n && i < SP_CALLS_MAX_BLOCKS; i++) {
-		const struct sp_calls_block *b = &sp_share.blocks[i];
-		if (sp_load(&b->state) == SP_CALLS_READY && b->offset < before && b->offset % SP_CALLS_PAGE == 0 &&
-		    b->level < SP_CALLS_LEVELS &&
-		    !sp_share_at(b->offset, sp_calls_block_bytes(b->kind, b->level, sp_share.n_slots)))
-			before = b->offset;
+		struct sp_calls_block b = block_copy(i);
+		if (b.state == SP_CALLS_READY && b.offset < before && b.offset % SP_CALLS_PAGE == 0 &&
+		    b.level < SP_CALLS_LEVELS && !block_is_mapped(&b))
+			before = b.offset;
 	}
 	return before;
 }
@@ -136,15 +156,17 @@ void sp_share_note(enum sp_calls_counter counter)
 	sp_add(&sp_share.header->counters[counter], 1);
 }
 
-static const struct sp_calls_block *block_of(uint32_t number, unsigned kind)
+/* Where the block of this kind begins, whole in a mapping; 0, where the header is: there is none. */
+static uint64_t block_of(uint64_t number, unsigned kind)
 {
-	const struct sp_calls_block *b = &sp_share.blocks[number];
+	struct sp_calls_block b;
 
-	if (number >= SP_CALLS_MAX_BLOCKS || sp_load(&b->state) != SP_CALLS_READY || b->kind != kind ||
-	    b->level >= SP_CALLS_LEVELS || b->offset % SP_CALLS_PAGE != 0 ||
-	    !sp_share_at(b->offset, sp_calls_block_bytes(kind, b->level, sp_share.n_slots)))
-		return NULL;
-	return b;
+	if (number >= SP_CALLS_MAX_BLOCKS)
+		return 0;
+	b = block_copy((uint32_t)number);
+	if (b.state != SP_CALLS_READY || b.kind != kind || b.level >= SP_CALLS_LEVELS || b.offset % SP_CALLS_PAGE != 0)
+		return 0;
+	return block_is_mapped(&b) ? b.offset : 0;
 }
 
 /* Takes pages from the disk by touching them; says so if there are none, where a write would be SIGBUS. */
@@ -171,7 +193,6 @@ static uint32_t new_block(unsigned kind, unsigned level)
 		return 0;
 	}
 	uint64_t number = sp_add(&h->n_blocks, 1), offset = sp_add(&h->used_bytes, bytes);
-	struct sp_calls_block *b = &sp_share.blocks[number];
 	if (number >= SP_CALLS_MAX_BLOCKS || offset > sp_share.size_bytes - bytes || !populate(offset, bytes)) {
 		sp_share.full = true;
 		sp_swap(&h->used_bytes, offset + bytes, offset); /* given back, unless more was taken meanwhile */
@@ -179,9 +200,10 @@ static uint32_t new_block(unsigned kind, unsigned level)
 		sp_share_note(SP_CALLS_N_NO_BLOCK);
 		return 0;
 	}
-	b->kind = (uint8_t)kind;
-	b->level = (uint8_t)level;
-	b->offset = offset;
+	struct sp_calls_block *b = &sp_share.blocks[number];
+	sp_store(&b->kind, (uint8_t)kind);
+	sp_store(&b->level, (uint8_t)level);
+	sp_store(&b->offset, offset);
 	sp_store(&b->state, SP_CALLS_READY);
 	return (uint32_t)number;
 }
@@ -192,7 +214,7 @@ static uint32_t next_block(unsigned kind, uint32_t after)
 	uint64_t n = sp_load(&sp_share.header->n_blocks);
 
 	for (uint32_t i = after + 1; i < n && i < SP_CALLS_MAX_BLOCKS; i++)
-		if (block_of(i, kind))
+		if (block_of(i, kind) != 0)
 			return i;
 	return 0;
 }
@@ -202,24 +224,31 @@ bool sp_share_is_short(void)
 	return next_block(SP_CALLS_ROW, (uint32_t)(sp_load(&sp_share.header->cursors[SP_CALLS_ROW]) >> 32)) == 0;
 }
 
-/* Takes n of a kind's places: where they begin, and in which block; false: there is no room. */
-static bool share_take_places(unsigned kind, uint32_t places, uint32_t n, uint32_t *ret_block, uint32_t *ret_place)
+/*
+ * Takes n of a kind's places: in which block, where that begins, and which; false: there is no room. A cursor only goes
+ * on: where somebody puts it back, not all blocks are looked through again and again.
+ */
+static bool share_take_places(unsigned kind, uint32_t places, uint32_t n, uint32_t *ret_block, uint64_t *ret_offset,
+			      uint32_t *ret_place)
 {
 	uint64_t *cursor = &sp_share.header->cursors[kind];
 
-	for (unsigned tries = 0; tries < 1000; tries++) {
+	for (uint32_t tries = 0, n_passed = 0; tries < 1000 && n_passed < 2 * SP_CALLS_MAX_BLOCKS; tries++) {
 		uint64_t c = sp_load(cursor);
 		uint32_t block = (uint32_t)(c >> 32), place = (uint32_t)c;
-		if (place <= places && n <= places - place && block_of(block, kind)) {
+		uint64_t offset = block_of(block, kind);
+		if (place <= places && n <= places - place && offset != 0) {
 			if (!sp_swap(cursor, c, c + n))
 				continue;
 			*ret_block = block;
+			*ret_offset = offset;
 			*ret_place = place;
 			return true;
 		}
 		uint32_t next = next_block(kind, block);
 		if (next == 0)
 			return false;
+		n_passed += next - block;
 		sp_swap(cursor, c, (uint64_t)next << 32);
 	}
 	return false;
@@ -228,8 +257,9 @@ static bool share_take_places(unsigned kind, uint32_t places, uint32_t n, uint32
 uint32_t sp_share_take(unsigned kind)
 {
 	uint32_t block, place, places = kind == SP_CALLS_OBJECT ? SP_CALLS_OBJECTS : SP_CALLS_IDS;
+	uint64_t offset;
 
-	return share_take_places(kind, places, 1, &block, &place) ? block * SP_CALLS_IDS + place : 0;
+	return share_take_places(kind, places, 1, &block, &offset, &place) ? block * SP_CALLS_IDS + place : 0;
 }
 
 uint32_t sp_share_new_level(unsigned level)
@@ -240,12 +270,12 @@ uint32_t sp_share_new_level(unsigned level)
 uint64_t sp_share_bytes(uint64_t len, uint8_t **ret_bytes)
 {
 	uint32_t block, place;
-	uint64_t rounded = (len + 7) & ~7ULL;
+	uint64_t rounded = (len + 7) & ~7ULL, offset;
 
 	if (len == 0 || rounded > SP_CALLS_BYTES ||
-	    !share_take_places(SP_CALLS_NAME, SP_CALLS_BYTES, (uint32_t)rounded, &block, &place))
+	    !share_take_places(SP_CALLS_NAME, SP_CALLS_BYTES, (uint32_t)rounded, &block, &offset, &place))
 		return 0;
-	uint64_t offset = sp_share.blocks[block].offset + place;
+	offset += place;
 	*ret_bytes = sp_share_at(offset, rounded);
 	return *ret_bytes ? offset : 0;
 }
@@ -256,22 +286,22 @@ void *sp_share_record(uint32_t id, unsigned kind)
 						       [SP_CALLS_FUNCTION] = sizeof(struct sp_calls_function),
 						       [SP_CALLS_ROW] = sizeof(struct sp_calls_row),
 						       [SP_CALLS_PROCESS] = sizeof(struct sp_calls_process)};
-	const struct sp_calls_block *b = block_of(id / SP_CALLS_IDS, kind);
+	uint64_t offset = block_of(id / SP_CALLS_IDS, kind);
 	uint32_t place = id % SP_CALLS_IDS;
 
-	if (!b || (kind == SP_CALLS_OBJECT && place >= SP_CALLS_OBJECTS))
+	if (offset == 0 || (kind == SP_CALLS_OBJECT && place >= SP_CALLS_OBJECTS))
 		return NULL;
-	return sp_share_at(b->offset + (uint64_t)place * bytes[kind], bytes[kind]);
+	return sp_share_at(offset + (uint64_t)place * bytes[kind], bytes[kind]);
 }
 
 uint64_t sp_share_counters(uint32_t row)
 {
-	const struct sp_calls_block *b = block_of(row / SP_CALLS_IDS, SP_CALLS_ROW);
+	uint64_t offset = block_of(row / SP_CALLS_IDS, SP_CALLS_ROW),
+		 at = offset != 0 ? (uint64_t)sp_share_at(offset, row_bytes()) : 0;
 
-	if (!b)
+	if (at == 0)
 		return 0;
-	return (uint64_t)sp_share_at(b->offset, row_bytes()) + SP_CALLS_ROWS * sizeof(struct sp_calls_row) +
-	       SP_CALLS_PAGE + row % SP_CALLS_IDS * sizeof(uint64_t);
+	return at + SP_CALLS_ROWS * sizeof(struct sp_calls_row) + SP_CALLS_PAGE + row % SP_CALLS_IDS * sizeof(uint64_t);
 }
 
 /* How many blocks of a kind there are, and how many of them are unused. */
@@ -283,7 +313,7 @@ static uint32_t count_blocks(unsigned kind, uint32_t *ret_spare)
 
 	*ret_spare = 0;
 	for (uint32_t i = 0; i < n && i < SP_CALLS_MAX_BLOCKS; i++) {
-		bool is = block_of(i, kind) != NULL;
+		bool is = block_of(i, kind) != 0;
 		all += is;
 		*ret_spare += is && i > current;
 	}

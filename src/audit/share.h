@@ -4,7 +4,8 @@
  *
  * Parts of the file are mapped and never unmapped, so pointers into them stay valid. Any thread and signal handler may
  * look records up in an index or add them, without lock or system call; room is made in advance, under ld.so's lock.
- * Functions fail only if the file is full or damaged: whatever it says is checked before use.
+ * Functions fail only if the file is full or damaged: whatever it says is read once, and checked before use, because
+ * others may write to it meanwhile. So must do who gets a pointer into it.
  */
 #ifndef SP_AUDIT_SHARE_H
 #define SP_AUDIT_SHARE_H
@@ -28,7 +29,8 @@ struct sp_share {
 	uint32_t n_slots;
 	enum sp_calls_depth depth;
 	enum sp_calls_apart apart;
-	bool all;            /* all libraries are counted */
+	char targets[SP_CALLS_TARGETS], functions[SP_CALLS_GLOBS]; /* as they were when it was opened */
+	bool all;                                                  /* all libraries are counted */
 	uint32_t n_expected; /* functions that this program may call: its references */
 	bool full;
 };
