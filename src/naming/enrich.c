@@ -9,6 +9,7 @@
 #include "profile/container.h"
 #include "profile/profile.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,13 +71,16 @@ static bool is_ours(const struct sp_profile *p, const struct sp_capture *c, uint
 {
 	const struct sp_file *file = sp_profile_file(p, number);
 	int fd = c ? sp_capture_file_fd(c, number) : -1;
-	struct stat it, here;
+	const char *path = sp_profile_string(p, file->path);
+	struct statx it, here;
 
 	if (!c)
 		return true; /* nothing but its path is known */
-	if (fd < 0 || fstat(fd, &it) || stat(sp_profile_string(p, file->path), &here))
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &it) ||
+	    statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &here))
 		return false;
-	return it.st_dev == here.st_dev && (file->deleted || it.st_ino == here.st_ino);
+	return it.stx_dev_major == here.stx_dev_major && it.stx_dev_minor == here.stx_dev_minor &&
+	       (file->deleted || it.stx_ino == here.stx_ino);
 }
 
 /* A deleted file belonged to the package, but its version is not known. */

@@ -14,6 +14,7 @@
 #include "naming/priv.h"
 #include "worker/worker.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,10 +80,10 @@ static int ask_map(struct sp_naming *n, int fd)
 static bool is_older(int fd, const struct sp_process *p)
 {
 	uint64_t age_ns = sp_time_ns(CLOCK_BOOTTIME) - p->start_ns, now_ns = sp_time_ns(CLOCK_REALTIME);
-	struct stat st;
+	struct statx st;
 
-	return fstat(fd, &st) < 0 ||
-	       (uint64_t)st.st_mtim.tv_sec * SP_NS_PER_S + (uint64_t)st.st_mtim.tv_nsec + SP_NS_PER_S < now_ns - age_ns;
+	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MTIME, &st) < 0 ||
+	       (uint64_t)st.stx_mtime.tv_sec * SP_NS_PER_S + st.stx_mtime.tv_nsec + SP_NS_PER_S < now_ns - age_ns;
 }
 
 static int map_opened(struct sp_naming *n, int r);

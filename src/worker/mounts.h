@@ -2,8 +2,9 @@
 /*
  * mounts.h: what an opener finds out about mounts and mappings before it opens a file. Private to src/worker.
  *
- * mounts.c tells the type of a file system as this or another process sees it, and opens mount points; maps.c reads
- * /proc/PID/maps. Only /proc is read, which never hangs. The caller owns texts. 0 or a negative errno. No state.
+ * mounts.c tells the type of a file system as this or another process sees it, and opens mount points; trust.c decides
+ * by that whether a file is opened, and remembers mounts that it has allowed; maps.c reads /proc/PID/maps. Only /proc
+ * is read, which never hangs. The caller owns texts. 0 or a negative errno.
  */
 #ifndef SP_WORKER_MOUNTS_H
 #define SP_WORKER_MOUNTS_H
@@ -19,6 +20,14 @@ bool sp_unlisted_may_hang(int fd); /* a file of a mount that is in no list */
 int sp_mount_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]);
 int sp_device_type(pid_t pid, uint32_t dev, char ret_type[SP_MOUNT_TYPE]);
 int sp_overlay_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]); /* of a layer */
+/* trust.c. A key of zeros: the caller does not know it, and takes whatever is mapped there. */
+struct sp_file_key;
+struct sp_open_request;
+struct statx;
+bool sp_open_has_key(const struct sp_file_key *k);
+/* 0, or -EACCES: what fd (O_PATH) leads to may never answer, or nobody can tell. It keeps the mount from being another.
+ */
+int sp_open_trusted(const struct sp_open_request *q, int fd, const struct statx *st);
 /* maps.c: the path of what a process has mapped at this address, as it shows it; NULL = none, or hidden. Free it. */
 char *sp_maps_path(pid_t pid, uint64_t address);
 /* The path of the first executable mapping of a file with this name, and where it is; NULL = none. Free it. */

@@ -34,12 +34,6 @@ static bool is_deleted(const char *path)
 	return len > suffix && strcmp(path + len - suffix, deleted_suffix) == 0;
 }
 
-/* A key of zeros: the caller does not know it, and takes whatever is mapped there. */
-static bool has_key(const struct sp_file_key *k)
-{
-	return k->ino || k->size || k->mtime_ns;
-}
-
 /* overlayfs with xino puts the number of the layer into the highest bits of the inode number. */
 static bool same_inode(uint64_t ino, uint64_t shown)
 {
@@ -61,85 +55,9 @@ static int look(int fd, const struct sp_file_key *k, struct statx *ret_st)
 		return -errno;
 	if (!S_ISREG(ret_st->stx_mode))
 		return sp_fail_said(-EINVAL, "not a regular file");
-	if (has_key(k) && !same_file(k, ret_st))
+	if (sp_open_has_key(k) && !same_file(k, ret_st))
 		return sp_fail_said(-ESTALE, "another file is there now");
 	return 0;
-}
-
-static int not_trusted(const char *type)
-{
-	return sp_fail_said(-EACCES, "file system not trusted (%s)", type);
-}
-
-/* Mounts in it were made by the machine's administrators. */
-static bool of_our_user_namespace(pid_t pid)
-{
-	char path[64];
-	struct stat ours, its;
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
-	return stat("/proc/self/ns/user", &ours) == 0 && stat(path, &its) == 0 && ours.st_dev == its.st_dev &&
-	       ours.st_ino == its.st_ino;
-}
-
-static int trusted_layers(const struct sp_open_request *q, uint64_t mount_id)
-{
-	char type[SP_MOUNT_TYPE];
-	if (!of_our_user_namespace(q->pid))
-		return not_trusted("overlay of another user namespace");
-	if (sp_overlay_type(q->pid, mount_id, type) < 0)
-		return not_trusted("overlay over an unknown one");
-	return sp_type_may_hang(type) ? not_trusted(type) : 0;
-}
-
-/*
- * An overlay's files are in the file systems below it, which only the kernel's key tells; /proc/PID/maps shows the
- * device below up to Linux 6.7, and the overlay's after. A file system without a block device, mounted in no visible
- * place, may be anything.
- */
-static int trusted_below(const struct sp_open_request *q, uint64_t mount_id)
-{
-	char type[SP_MOUNT_TYPE] = "";
-	int r = q->key.dev ? sp_device_type(q->pid, q->key.dev, type) : -ENOENT;
-	if (!has_key(&q->key) && (r < 0 || strcmp(type, "overlay") == 0))
-		return trusted_layers(q, mount_id);
-	if (r < 0)
-		return q->key.dev >> 20 ? 0 : not_trusted("overlay over a hidden one");
-	return sp_type_may_hang(type) ? not_trusted(type) : 0;
-}
-
-static int trusted_by_type(const struct sp_open_request *q, int fd, const struct statx *st)
-{
-	char type[SP_MOUNT_TYPE];
-	if (sp_mount_type(q->pid, st->stx_mnt_id, type) < 0)
-		return sp_unlisted_may_hang(fd) ? not_trusted("its mount is hidden") : 0;
-	if (sp_type_may_hang(type))
-		return not_trusted(type);
-	return strcmp(type, "overlay") == 0 ? trusted_below(q, st->stx_mnt_id) : 0;
-}
-
-/* Most files are on one or two file systems, and lists of mounts are long where there are containers. */
-static int trusted(const struct sp_open_request *q, int fd, const struct statx *st)
-{
-	static struct {
-		uint64_t mount_id, until_ns;
-		uint32_t dev, key_dev;
-	} known[4];
-	static unsigned next;
-	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
-	uint32_t dev = st->stx_dev_major << 20 | st->stx_dev_minor;
-	for (size_t i = 0; i < SP_COUNT(known); i++)
-		if (known[i].mount_id == st->stx_mnt_id && known[i].dev == dev && known[i].key_dev == q->key.dev &&
-		    now_ns < known[i].until_ns)
-			return 0;
-	int r = trusted_by_type(q, fd, st);
-	size_t i = next++ % SP_COUNT(known);
-	if (r == 0) {
-		known[i].mount_id = st->stx_mnt_id;
-		known[i].until_ns = now_ns + 1000000000;
-		known[i].dev = dev;
-		known[i].key_dev = q->key.dev;
-	}
-	return r;
 }
 
 static int check_generation(int fd, const struct sp_file_key *k, const struct statx *st)
@@ -147,7 +65,7 @@ static int check_generation(int fd, const struct sp_file_key *k, const struct st
 	int generation;
 	/* perf_event_open tells an overlay's own inode: its files have another generation, that of the layer below */
 	bool is_below = !k->size && !k->mtime_ns && (st->stx_dev_major << 20 | st->stx_dev_minor) != k->dev;
-	if (!has_key(k) || is_below || k->generation == SP_OPEN_ANY_GENERATION ||
+	if (!sp_open_has_key(k) || is_below || k->generation == SP_OPEN_ANY_GENERATION ||
 	    ioctl(fd, FS_IOC_GETVERSION, &generation) < 0)
 		return 0; /* a file system that does not tell */
 	return (uint32_t)generation == k->generation ? 0 : sp_fail_said(-ESTALE, "another file has the inode now");
@@ -508,10 +426,10 @@ static int find(const struct sp_open_request *q, char path[SP_JOB_MAX_PATH], str
 {
 	if (q->now)
 		return find_now(q, f);
-	if (!q->start && !q->end && !has_key(&q->key))
+	if (!q->start && !q->end && !sp_open_has_key(&q->key))
 		return find_named(q, f);
 	int r = q->pid > 0 ? find_mapped(q, f) : -ESRCH;
-	if (r == 0 || r == -EINVAL || !has_key(&q->key))
+	if (r == 0 || r == -EINVAL || !sp_open_has_key(&q->key))
 		return r;
 	found_again(f);
 	char said[200];
@@ -527,7 +445,7 @@ static int find(const struct sp_open_request *q, char path[SP_JOB_MAX_PATH], str
 
 static int open_found(const struct sp_open_request *q, const struct found *f, struct stat *ret_st)
 {
-	int r = trusted(q, f->fd, &f->st);
+	int r = sp_open_trusted(q, f->fd, &f->st);
 	if (r < 0)
 		return r;
 	char link[64];

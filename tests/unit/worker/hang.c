@@ -11,7 +11,7 @@
 #include "worker/priv.h"
 
 #define sp_type_may_hang(type) ((type)[0] == 0) /* the types have names */
-#include <worker/opener.c>                      /* not the library's: this one trusts */
+#include <worker/trust.c>                       /* not the library's: this one trusts */
 #undef sp_type_may_hang
 
 struct note {

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-enum { FILE_BYTES = 65536, FILE_NODE = 2 };
+enum { FILE_NODE = 2 };
 
 static char directory[64];
 
@@ -31,14 +31,14 @@ static void reply(int fd, const struct fuse_in_header *in, int error, const void
 static struct fuse_attr attr_of(uint64_t node)
 {
 	return (struct fuse_attr){.ino = node,
-				  .size = node == FILE_NODE ? FILE_BYTES : 0,
+				  .size = node == FILE_NODE ? TRAP_BYTES : 0,
 				  .mode = node == FILE_NODE ? S_IFREG | 0755 : S_IFDIR | 0755,
 				  .nlink = 1,
 				  .mtime = 1600000000,
 				  .blksize = 4096};
 }
 
-static void serve(int fd, const struct fuse_in_header *in)
+void serve(int fd, const struct fuse_in_header *in)
 {
 	const char *name = (const char *)(in + 1);
 	struct fuse_init_out init = {.major = 7, .minor = 31, .max_write = 4096};
@@ -122,7 +122,7 @@ static _Noreturn void run_victim(int say_fd)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		say(say_fd, errno, "open the file");
-	t.at = mmap(NULL, FILE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	t.at = mmap(NULL, TRAP_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	if (t.at == MAP_FAILED || fstat(fd, &t.st) < 0)
 		say(say_fd, errno, "map the file");
 	snprintf(path, sizeof(path), "%s/inner", directory);
@@ -199,9 +199,9 @@ bool set_trap(bool overlay, struct trap *t)
 	t->inner_dev = major(told.inner.st_dev) << 20 | minor(told.inner.st_dev);
 	t->q = (struct sp_open_request){.pid = t->victim,
 					.start = (uint64_t)(uintptr_t)told.at,
-					.end = (uint64_t)(uintptr_t)told.at + FILE_BYTES,
+					.end = (uint64_t)(uintptr_t)told.at + TRAP_BYTES,
 					.key = {.ino = told.st.st_ino,
-						.size = FILE_BYTES,
+						.size = TRAP_BYTES,
 						.mtime_ns = 1600000000ULL * 1000000000,
 						.dev = major(told.st.st_dev) << 20 | minor(told.st.st_dev)}};
 	return true;

@@ -28,6 +28,11 @@ void go_silent(struct trap *t);
 /* With the server goes the connection: every request in it ends, and so do those who hung. */
 void release(struct trap *t);
 
+/* Answers one request, of a FUSE file system that has one file, "file", of TRAP_BYTES that cannot be read. */
+enum { TRAP_BYTES = 65536 };
+struct fuse_in_header;
+void serve(int fd, const struct fuse_in_header *in);
+
 /* Set-up and tear-down of the test program: where the mounts are made. */
 int make_directories(void **state);
 int remove_directories(void **state);
