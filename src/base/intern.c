@@ -29,6 +29,7 @@ struct sp_intern {
 	size_t n_slots; /* a power of two */
 	struct sp_arena bytes;
 	uint64_t seed;
+	bool is_bare;
 };
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -94,6 +95,15 @@ int sp_intern_new(struct sp_intern **ret_intern)
 	return 0;
 }
 
+int sp_intern_new_bare(struct sp_intern **ret_intern)
+{
+	int r = sp_intern_new(ret_intern);
+
+	if (r == 0)
+		(*ret_intern)->is_bare = true;
+	return r;
+}
+
 void sp_intern_free(struct sp_intern *t)
 {
 	if (!t)
@@ -145,16 +155,17 @@ static int intern_grow_slots(struct sp_intern *t)
 	return 0;
 }
 
-/* A copy, with a NUL behind it. */
+/* A copy, with a NUL behind it if it is text. */
 static const void *intern_copy_bytes(struct sp_intern *t, const void *bytes, size_t len)
 {
-	char *copy = sp_arena_take(&t->bytes, len + 1);
+	char *copy = sp_arena_take(&t->bytes, len + !t->is_bare);
 
 	if (!copy)
 		return NULL;
 	if (len > 0)
 		memcpy(copy, bytes, len);
-	copy[len] = 0;
+	if (!t->is_bare)
+		copy[len] = 0;
 	return copy;
 }
 

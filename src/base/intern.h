@@ -2,7 +2,7 @@
 /*
  * intern.h: maps byte strings to consecutive numbers from 0 and back.
  *
- * The bytes are copied, with a NUL behind them, into an arena: a pointer from sp_intern_get() is valid
+ * The bytes are copied, with a NUL behind them if they are text, into an arena: a pointer from sp_intern_get() is valid
  * as long as the table, and aligned to 8. At most 2^32 - 2 entries. Errors: -ENOMEM, -ENOENT. Not thread-safe. The
  * hash is a mix of 8-byte words as in wyhash, with a seed that differs from run to run, so that nobody can choose
  * colliding names.
@@ -17,6 +17,7 @@
 struct sp_intern;
 
 int sp_intern_new(struct sp_intern **ret_intern);
+int sp_intern_new_bare(struct sp_intern **ret_intern); /* for what is no text: without the NUL */
 void sp_intern_free(struct sp_intern *t);
 /* The number of these bytes, which are added if they are new; or -ENOMEM. */
 int64_t sp_intern_add(struct sp_intern *t, const void *bytes, size_t len);

@@ -64,6 +64,13 @@ int sp_grow(void *array_pointer, size_t *capacity, size_t n_wanted, size_t size)
 	return 0;
 }
 
+size_t sp_heap_used_bytes(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
 void sp_heap_make_large(size_t bytes)
 {
 	enum { LARGE_PAGE = 2 << 20, MMAP_MIN = 32 << 20 };

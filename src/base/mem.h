@@ -43,6 +43,8 @@ int sp_grow(void *array_pointer, size_t *capacity, size_t n_wanted, size_t size)
  * pages for its beginning where the kernel has them. Else page faults take as long as the work itself.
  */
 void sp_heap_make_large(size_t bytes);
+/* What malloc() has given out; 0 under sanitizers, which have a heap of their own. */
+size_t sp_heap_used_bytes(void);
 /* Where memory is short the kernel ends this process before others: for helpers, without which the rest goes on. */
 void sp_process_expendable(void);
 

@@ -80,7 +80,7 @@ static int64_t table_add(struct table *t, const void *identity, size_t len, cons
 static int table_new(struct table *t, size_t item_bytes)
 {
 	t->item_bytes = item_bytes;
-	return sp_intern_new(&t->identities);
+	return sp_intern_new_bare(&t->identities);
 }
 
 static void table_free(struct table *t)
@@ -105,8 +105,8 @@ static int row_tables_make(struct sp_profile *p)
 {
 	p->n_slots = SLOTS_MIN;
 	p->slots = calloc(p->n_slots, sizeof(*p->slots));
-	if (!p->slots || sp_intern_new(&p->stacks) < 0 || sp_intern_new(&p->labels) < 0 ||
-	    sp_intern_new(&p->keys) < 0 || table_new(&p->processes, sizeof(struct sp_process)) < 0 ||
+	if (!p->slots || sp_intern_new_bare(&p->stacks) < 0 || sp_intern_new_bare(&p->labels) < 0 ||
+	    sp_intern_new_bare(&p->keys) < 0 || table_new(&p->processes, sizeof(struct sp_process)) < 0 ||
 	    sp_profile_add_stack(p, &(struct sp_stack){0}) < 0 ||
 	    sp_profile_add_process(p, &(struct sp_process){0}) < 0 || sp_profile_add_labels(p, NULL, 0) < 0 ||
 	    sp_profile_add_key(p, &(struct sp_key){0}) < 0)

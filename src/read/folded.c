@@ -24,11 +24,12 @@
 
 enum word_kind { PLAIN, ANNOTATED, DELIMITER, MISSED_USER, MISSED_KERNEL };
 struct word {
-	enum word_kind kind;
 	uint32_t user, kernel; /* the frame of this word in a user or kernel stack, 0 = not made yet */
 	uint32_t key;          /* the key whose thread has this name */
+	uint8_t kind;          /* enum word_kind */
 	bool seen;
 };
+_Static_assert(sizeof(struct word) == 16, "small: there may be millions");
 /* A word of the current line, with a copy of what is known of it: consecutive lines share most of their words. */
 struct place {
 	uint32_t start, end;
@@ -261,7 +262,7 @@ static int find_words(struct folded *f, size_t first)
 		if (!place->word)
 			return -ENOMEM;
 		if (!place->word->seen)
-			*place->word = (struct word){.kind = kind_of(text, len), .seen = true};
+			*place->word = (struct word){.kind = (uint8_t)kind_of(text, len), .seen = true};
 		place->kind = place->word->kind;
 		place->frames[0] = place->word->user;
 		place->frames[1] = place->word->kernel;

@@ -22,6 +22,7 @@ struct sp_input {
 	size_t capacity, at, n;
 	uint64_t offset, line; /* of buffer[at]; of the last line returned */
 	uint64_t asked_at;     /* offset of the piece that was asked for last */
+	size_t heap_bytes;     /* in use when it was opened */
 	bool by_line, ended, skipping;
 	char loss[256]; /* why the input ended early, with keep_going */
 };
@@ -34,6 +35,7 @@ int sp_input_new(int fd, const char *name, const struct sp_read_options *o, stru
 	if (!in)
 		return r;
 	in->options = *o;
+	in->heap_bytes = sp_heap_used_bytes();
 	in->name = strdup(name);
 	if (in->name)
 		r = sp_decoder_new(fd, in->name, &in->options, &in->decoder);
@@ -67,6 +69,19 @@ static int decoder_failed(struct sp_input *in, int r)
 	return 0;
 }
 
+int sp_input_check_memory(const struct sp_input *in)
+{
+	uint64_t file = sp_decoder_consumed(in->decoder), used = sp_heap_used_bytes(),
+		 most = SP_READ_MEMORY + file * SP_READ_MEMORY_TIMES;
+
+	if (used <= in->heap_bytes + most)
+		return 0;
+	return sp_fail_said(-EFBIG,
+			    "%s: what is distinct in it takes more than %" PRIu64 " MiB of memory after %" PRIu64
+			    " KiB of the file; if it is no bomb, unpack it first",
+			    in->name, most >> 20, file >> 10);
+}
+
 static int input_make_room(struct sp_input *in, size_t wanted)
 {
 	if (in->at) {
@@ -96,7 +111,7 @@ static int input_read_more(struct sp_input *in, size_t wanted)
 		in->n += (size_t)n;
 		in->ended = n == 0;
 	}
-	return 0;
+	return sp_input_check_memory(in);
 }
 
 static void consume(struct sp_input *in, size_t n)

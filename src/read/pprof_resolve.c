@@ -465,13 +465,18 @@ static int resolve_people(struct pprof *r, struct pprof_who *who)
 	return e;
 }
 
+enum { ROWS_BETWEEN = 4096 }; /* looks at memory: stacks become frames here */
+
 static int resolve_rows(struct pprof *r, const struct pprof_who *who)
 {
 	struct stack s = {0};
 	int e = sp_grow(&s.frames, &s.capacity, 64, sizeof(*s.frames));
 
-	for (size_t i = 0; r->rows && i < sp_read_table_count(r->rows) && e >= 0; i++)
+	for (size_t i = 0; r->rows && i < sp_read_table_count(r->rows) && e >= 0; i++) {
 		e = resolve_row(r, &s, &who[i], sp_read_table_at(r->rows, i));
+		if (e >= 0 && i % ROWS_BETWEEN == 0)
+			e = sp_input_check_memory(r->in);
+	}
 	free(s.frames);
 	return e;
 }

@@ -23,6 +23,8 @@ enum {
 };
 
 /* Sets result->bytes, and adds what keep_going skipped in the input itself. */
+/* 0; -EFBIG: what was read takes more memory than read.h allows. For who goes on when all was read. */
+int sp_input_check_memory(const struct sp_input *in);
 void sp_input_report(const struct sp_input *in, struct sp_read_result *result);
 /* Whether keep_going ended the input early because of broken compression, which is counted already. */
 bool sp_input_is_cut(const struct sp_input *in);

@@ -5,10 +5,11 @@
  * Each reader is a file src/read/NAME.c with `const struct sp_reader sp_reader_NAME`, named in meson.build, from
  * which the table is generated. The format is detected by content, never by file name. Input is streamed and
  * decompressed (gzip, zstd): memory depends on what is distinct in the profile and on the longest line or message,
- * not on the input's size.
- * Errors: 0 or a negative errno, with the input's name, the line or byte offset and what was expected in the error
- * chain; -EBADMSG for malformed input. With keep_going malformed parts are skipped, and counted in the result. Prints
- * nothing. Not thread-safe on one profile; readers have no state.
+ * not on the input's size. It is bounded: by SP_READ_MEMORY and SP_READ_MEMORY_TIMES the bytes of the file read so far;
+ * what takes more is refused by -EFBIG. Only what is compressed a hundredfold can reach that, and may be unpacked
+ * first. Errors: 0 or a negative errno, with the input's name, the line or byte offset and what was expected in the
+ * error chain; -EBADMSG for malformed input. With keep_going malformed parts are skipped, and counted in the result.
+ * Prints nothing. Not thread-safe on one profile; readers have no state.
  */
 #ifndef SP_READ_READ_H
 #define SP_READ_READ_H
@@ -18,6 +19,8 @@
 #include <stdint.h>
 
 struct sp_profile;
+
+enum { SP_READ_MEMORY = 256 << 20, SP_READ_MEMORY_TIMES = 128 };
 
 /* The ELF file to which the addresses of a profile belong, for formats with addresses only. */
 enum { SP_READ_MAX_SEGMENTS = 16, SP_READ_MAX_PATH = 4096 };

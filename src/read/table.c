@@ -12,7 +12,7 @@
 enum { SLOTS_MIN = 256 };
 
 struct entry {
-	uint64_t hash, len;
+	uint64_t len;
 	uint8_t data[]; /* the `extra` bytes, then the string's */
 };
 struct slot {
@@ -96,13 +96,12 @@ static int table_grow_slots(struct sp_read_table *t)
 	return 0;
 }
 
-static struct entry *make_entry(struct sp_read_table *t, uint64_t hash, const void *bytes, size_t len)
+static struct entry *make_entry(struct sp_read_table *t, const void *bytes, size_t len)
 {
 	struct entry *e = sp_arena_take(&t->memory, sizeof(*e) + t->extra_bytes + len);
 
 	if (!e)
 		return NULL;
-	e->hash = hash;
 	e->len = len;
 	memset(e->data, 0, t->extra_bytes);
 	if (len)
@@ -131,9 +130,9 @@ void *sp_read_table_find(struct sp_read_table *t, uint64_t hash, const void *byt
 	if (s->entry)
 		return s->entry->data;
 	if (sp_grow(&t->entries, &t->capacity, t->n + 1, sizeof(struct entry *)) < 0 ||
-	    (t->n * 2 >= t->n_slots && table_grow_slots(t) < 0))
+	    (t->n + t->n / 2 >= t->n_slots && table_grow_slots(t) < 0))
 		return NULL;
-	e = make_entry(t, hash, bytes, len);
+	e = make_entry(t, bytes, len);
 	if (!e)
 		return NULL;
 	*table_slot_of(t, hash, bytes, len) = (struct slot){hash, e};
