@@ -15,10 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_ID_BYTES = 64, MAX_NAME = 2 * MAX_ID_BYTES + 32, TOUCH_SECONDS = 24 * 3600 };
+enum { MAX_ID_BYTES = 64, MAX_NAME = SP_ENTRIES_MAX_NAME, TOUCH_SECONDS = 24 * 3600 };
 
 static const uint64_t SETTLED_NS = 3000000000;       /* no file system's clock has longer ticks than 2 s */
 static const uint64_t INODE_MASK = ~(0xffULL << 56); /* above, overlayfs (xino) puts the number of a layer */
@@ -112,22 +113,33 @@ static bool state_is_settled(const struct sp_file_state *s)
 	return s->ctime_ns && s->opened_ns >= SETTLED_NS && s->ctime_ns <= s->opened_ns - SETTLED_NS;
 }
 
-/* What a file is known by, in hex. */
+/*
+ * An image of a file system that somebody has made may hold any number and time, but lies on another disk. Without a
+ * disk the device is another one at each mount, and overlayfs shows another for each container.
+ */
+static uint64_t disk_of(const struct sp_file_state *s)
+{
+	return major(s->dev) ? s->dev : 0;
+}
+
+/* What a file is known by, in hex: its build id and its state. */
 static int entries_identity_of(const struct sp_cache_key *key, char *name)
 {
 	const struct sp_file_state *s = &key->state;
-	const uint64_t words[] = {s->ino & INODE_MASK, s->mtime_ns, s->ctime_ns, s->sample};
+	const uint64_t sample = key->build_id_len ? 0 : s->sample;
+	const uint64_t words[] = {disk_of(s), s->ino & INODE_MASK, s->mtime_ns, s->ctime_ns, sample};
+	char id[2 * MAX_ID_BYTES + 1] = SP_ENTRIES_NAMELESS;
+
+	_Static_assert(2 * sizeof(words) == SP_ENTRIES_STATE_DIGITS, "of each word all digits");
 
 	if (key->build_id_len > MAX_ID_BYTES)
 		return -EACCES;
-	if (key->build_id_len) {
-		sp_hex(key->build_id, key->build_id_len, name);
-		return 0;
-	}
 	if (!state_is_settled(s))
 		return -EAGAIN;
-	memcpy(name, SP_ENTRIES_BY_STATE, strlen(SP_ENTRIES_BY_STATE));
-	sp_hex((const uint8_t *)words, sizeof(words), name + strlen(SP_ENTRIES_BY_STATE));
+	if (key->build_id_len)
+		sp_hex(key->build_id, key->build_id_len, id);
+	name += snprintf(name, MAX_NAME, "%s-", id);
+	sp_hex((const uint8_t *)words, sizeof(words), name);
 	return 0;
 }
 
@@ -142,11 +154,20 @@ static int entries_name_of(const struct sp_cache_key *key, char name[MAX_NAME])
 	return r;
 }
 
+bool sp_entries_is_same(const struct sp_cache_key *a, const struct sp_cache_key *b)
+{
+	char names[2][MAX_NAME];
+
+	return entries_name_of(a, names[0]) == 0 && entries_name_of(b, names[1]) == 0 && !strcmp(names[0], names[1]);
+}
+
 uint64_t sp_entries_changed_ns(int fd)
 {
-	struct stat st;
+	struct statx st;
 
-	return fstat(fd, &st) < 0 ? 0 : sp_timespec_ns(st.st_ctim);
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_CTIME, &st) < 0)
+		return 0;
+	return (uint64_t)st.stx_ctime.tv_sec * SP_NS_PER_S + st.stx_ctime.tv_nsec;
 }
 
 int sp_entries_allow(struct sp_entries *c, const struct sp_cache_key *key)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * entries.h: a cache directory on disk, with an entry for each ELF file, by build id and file size, or by its state.
+ * entries.h: a cache directory on disk, with an entry for each ELF file, by build id, size and state.
  *
- * A build id can be forged. So entries are written and used only for ELF files that are owned by root or the caller
- * and writable by nobody else; the caller passes owner and mode as fstat() gave them for the descriptor that was
- * read. Thus a hostile file cannot plant an entry for another file with its build id. A file without a build id is
- * known by inode number, size, times and a sample of its bytes: whoever changes a file changes its ctime, which nobody
- * can set back. The device does not count, since overlayfs shows another for each container. The directory is made 0700
+ * A build id can be forged, also by the root of a container. So an entry is believed for the one file only that it was
+ * made of, which is known by disk, inode number, size and times: whoever changes a file changes its ctime, which nobody
+ * can set. A copy has an entry of its own; files of one image layer are one file in all its containers. Without a build
+ * id a sample of the bytes counts as well, since images may have equal numbers and times. Only ELF files that are owned
+ * by root or the caller and writable by nobody else have entries, so that others cannot fill the directory; the caller
+ * passes owner and mode as fstat() gave them for the descriptor that was read. The directory is made 0700
  * and must belong to the caller, without write access for others, or it is refused (-EPERM); symbolic links are not
  * followed. The contents of an entry are the caller's to validate; damaged entries he removes with
  * sp_entries_damaged(). Entries are written to a temporary name and renamed. A full disk is counted, not an error.
@@ -16,6 +17,7 @@
 #ifndef SP_BASE_ENTRIES_H
 #define SP_BASE_ENTRIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,18 +26,18 @@ enum { SP_ENTRIES_MAX_BYTES = 512 << 20, SP_ENTRY_NAME = 64 };
 struct sp_entries;
 
 /*
- * What a file without a build id is known by. If it had changed just before, it may change again within the same tick
- * of the file system's clock: it has no entry. So has one of zeros.
+ * What a file is known by. If it had changed just before, it may change again within the same tick of the file system's
+ * clock: it has no entry. So has one of zeros.
  */
 struct sp_file_state {
-	uint64_t ino, mtime_ns, ctime_ns;
-	uint64_t opened_ns; /* CLOCK_REALTIME, before the times were asked for */
-	uint64_t sample;    /* sp_elf_sample() */
+	uint64_t dev, ino, mtime_ns, ctime_ns; /* dev: as stat() shows it */
+	uint64_t opened_ns;                    /* CLOCK_REALTIME, before the times were asked for and bytes read */
+	uint64_t sample;                       /* sp_elf_sample(), where there is no build id */
 };
 
 struct sp_cache_key { /* of an ELF file */
 	const uint8_t *build_id;
-	size_t build_id_len; /* 0: the state counts */
+	size_t build_id_len; /* 0: it has none */
 	struct sp_file_state state;
 	uint64_t file_size;
 	uint32_t uid, mode; /* by fstat */
@@ -68,8 +70,12 @@ void sp_entries_damaged(struct sp_entries *c, const struct sp_cache_key *key);
  * entry; -EAGAIN: not yet, since it has just been changed. */
 int sp_entries_peek(const char *dir, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size);
 
+/* Whether both may have entries, and the same one. */
+bool sp_entries_is_same(const struct sp_cache_key *a, const struct sp_cache_key *b);
+
 /*
- * The ctime of an open file, 0 if unknown. An entry must not be kept if the ELF file changed while it was read.
+ * The ctime of an open file, 0 if unknown. An entry must not be kept if the ELF file changed while it was read. No
+ * server of a file system is asked.
  */
 uint64_t sp_entries_changed_ns(int fd);
 

@@ -13,12 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_ENTRY_NAME = 192, TEMPORARY_SECONDS = 3600 };
+enum { TEMPORARY_SECONDS = 3600 };
 
 struct entry {
 	int64_t mtime;
 	uint64_t bytes;
-	char name[MAX_ENTRY_NAME];
+	char name[SP_ENTRIES_MAX_NAME];
 };
 struct walk {
 	struct entry *entries;
@@ -26,22 +26,41 @@ struct walk {
 	uint64_t total;
 };
 
-/* hex of a build id or state, a dash, digits: everything else in the directory is not ours. */
+/* Behind so many or more of these characters and a dash. */
+static const char *part_skip(const char *name, const char *of, size_t least)
+{
+	const size_t n = name ? strspn(name, of) : 0;
+	return n >= least && name[n] == '-' ? name + n + 1 : NULL;
+}
+
+static bool is_digits(const char *name)
+{
+	return name && *name && !name[strspn(name, "0123456789")];
+}
+
+static const char hex[] = "0123456789abcdef";
+
+/* A build id or what stands for it, a state, a size: everything else in the directory is not ours. */
 static bool is_entry_name(const char *name)
 {
-	const size_t begin =
-	    strncmp(name, SP_ENTRIES_BY_STATE, strlen(SP_ENTRIES_BY_STATE)) ? 0 : strlen(SP_ENTRIES_BY_STATE);
-	const size_t hex = begin + strspn(name + begin, "0123456789abcdef");
-	const size_t digits = name[hex] == '-' ? strspn(name + hex + 1, "0123456789") : 0;
-	return hex >= begin + 2 && digits > 0 && name[hex + 1 + digits] == '\0' && strlen(name) < MAX_ENTRY_NAME;
+	const size_t n = strlen(SP_ENTRIES_NAMELESS);
+	const char *state = strncmp(name, SP_ENTRIES_NAMELESS "-", n + 1) ? part_skip(name, hex, 2) : name + n + 1;
+	return is_digits(part_skip(state, hex, SP_ENTRIES_STATE_DIGITS)) && strlen(name) < SP_ENTRIES_MAX_NAME;
+}
+
+/* By a build id alone, or by less of a state, as earlier versions made them: of which file, nobody can tell. */
+static bool is_unsure(const char *name)
+{
+	const size_t n = strlen(SP_ENTRIES_NAMELESS);
+	const char *id = strncmp(name, SP_ENTRIES_NAMELESS "-", n + 1) ? name : name + n + 1;
+	return is_digits(part_skip(id, hex, 2));
 }
 
 /* Left by a process that was killed while it wrote. */
-static void remove_stale(struct sp_entries *c, const char *name, const struct stat *st)
+static bool is_stale(const char *name, const struct stat *st)
 {
-	if (strncmp(name, SP_ENTRIES_TEMPORARY, strlen(SP_ENTRIES_TEMPORARY)) == 0 &&
-	    time(NULL) - st->st_mtime > TEMPORARY_SECONDS)
-		unlinkat(c->dir, name, 0);
+	return strncmp(name, SP_ENTRIES_TEMPORARY, strlen(SP_ENTRIES_TEMPORARY)) == 0 &&
+	       time(NULL) - st->st_mtime > TEMPORARY_SECONDS;
 }
 
 static int walk_add(struct sp_entries *c, struct walk *w, const char *name)
@@ -50,7 +69,8 @@ static int walk_add(struct sp_entries *c, struct walk *w, const char *name)
 	if (fstatat(c->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	if (!is_entry_name(name)) {
-		remove_stale(c, name, &st);
+		if (is_unsure(name) || is_stale(name, &st))
+			unlinkat(c->dir, name, 0);
 		return 0;
 	}
 	int r = sp_grow(&w->entries, &w->capacity, w->n + 1, sizeof(*w->entries));

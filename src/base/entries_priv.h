@@ -13,7 +13,9 @@
 
 #define SP_ENTRIES_TOTAL_UNKNOWN UINT64_MAX
 #define SP_ENTRIES_TEMPORARY ".new-"
-#define SP_ENTRIES_BY_STATE "state-" /* then hex, as with a build id */
+#define SP_ENTRIES_NAMELESS "state" /* in place of a build id */
+
+enum { SP_ENTRIES_STATE_DIGITS = 80, SP_ENTRIES_MAX_NAME = 256 };
 
 struct sp_entries {
 	int dir;

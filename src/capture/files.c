@@ -204,20 +204,19 @@ static bool cache_load(struct sp_capture *c, uint32_t id)
 	return true;
 }
 
-/* A table being built from a file that may be the same (equal build id). The cache decides whether it is. */
+/* A table being built from the same file, which another announcement named (that of another container). */
 static struct file_job *building_of(const struct sp_capture *c, uint32_t id)
 {
-	const struct sp_known_file *k = sp_known_of(c, id);
+	struct sp_cache_key key = cache_key(sp_known_of(c, id));
 	struct file_job *job;
 
-	for (job = c->cache && k->build_id_len ? c->building : NULL; job; job = job->next) {
-		const struct sp_known_file *other = sp_known_of(c, job->id);
+	for (job = c->cache ? c->building : NULL; job; job = job->next) {
+		struct sp_cache_key other = cache_key(sp_known_of(c, job->id));
 
-		if (other->build_id_len == k->build_id_len && other->size == k->size && other->uid == k->uid &&
-		    other->mode == k->mode && !memcmp(other->build_id, k->build_id, k->build_id_len))
-			return job;
+		if (sp_entries_is_same(&other, &key))
+			break;
 	}
-	return NULL;
+	return job;
 }
 
 static int build_want(struct sp_capture *c, uint32_t id)
@@ -384,8 +383,11 @@ static void opened(void *arg, struct sp_open_result *o)
 		close(o->fd);
 	} else {
 		k->fd = o->fd;
-		k->state = (struct sp_file_state){
-		    .ino = o->ino, .mtime_ns = o->mtime_ns, .ctime_ns = o->ctime_ns, .opened_ns = o->opened_ns};
+		k->state = (struct sp_file_state){.dev = o->dev,
+						  .ino = o->ino,
+						  .mtime_ns = o->mtime_ns,
+						  .ctime_ns = o->ctime_ns,
+						  .opened_ns = o->opened_ns};
 	}
 	k->uid = o->uid;
 	k->mode = o->mode;

@@ -26,7 +26,8 @@ static int settle(struct sp_naming *n, int r)
 						   .fd = r < 0 ? r : sp_take_fd(&w->opened.fd),
 						   .uid = w->opened.uid,
 						   .mode = w->opened.mode,
-						   .size = w->opened.size};
+						   .size = w->opened.size,
+						   .state = w->opened.state};
 	return 0;
 }
 
@@ -91,6 +92,7 @@ bool sp_naming_file_key(const struct sp_naming *n, uint32_t file, struct sp_cach
 		return false;
 	*ret_key = (struct sp_cache_key){.build_id = f->build_id,
 					 .build_id_len = f->build_id_len,
+					 .state = p->state,
 					 .file_size = p->size,
 					 .uid = p->uid,
 					 .mode = p->mode};

@@ -42,6 +42,7 @@ struct sp_named_path {
 	int fd; /* or why there is none */
 	uint32_t uid, mode;
 	uint64_t size;
+	struct sp_file_state state;
 };
 
 /* naming.c: what is known of a file; NULL: out of memory, which it is not any more once there was a first step. */

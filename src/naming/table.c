@@ -64,7 +64,6 @@ static int make_in(struct sp_naming *n, bool is_cached)
 	w->is_cached = is_cached;
 	w->table_fd =
 	    is_cached ? sp_entries_new(n->entries, LIKELY_BYTES, w->entry) : memfd_create("soprof-names", MFD_CLOEXEC);
-	w->changed_ns = sp_entries_changed_ns(w->fd);
 	if (w->table_fd < 0)
 		return made(n, is_cached ? w->table_fd : -errno);
 	return ask(n);
@@ -74,7 +73,7 @@ static int keep(struct sp_naming *n, int r)
 {
 	struct sp_naming_work *w = n->work;
 
-	if (r >= 0 && sp_entries_changed_ns(w->fd) != w->changed_ns)
+	if (r >= 0 && sp_entries_changed_ns(w->fd) != w->key.state.ctime_ns)
 		r = sp_fail_said(-ESTALE, "the file was changed while it was read");
 	if (r >= 0)
 		r = sp_entries_commit(n->entries, w->entry, &w->key, w->head.bytes);
@@ -316,6 +315,15 @@ static int look(struct sp_naming *n)
 	return sp_named_file(n, n->work->file)->state == SP_NAMED_NEW ? choose(n) : 0;
 }
 
+/* What is read from now on is what the file's times tell, even if these were too new when it was opened. */
+static void settle(struct sp_naming_work *w)
+{
+	uint64_t now_ns = sp_time_ns(CLOCK_REALTIME);
+
+	if (sp_entries_changed_ns(w->fd) == w->key.state.ctime_ns)
+		w->key.state.opened_ns = SP_MAX(now_ns, w->key.state.opened_ns);
+}
+
 int sp_naming_look_up(struct sp_naming *n)
 {
 	struct sp_naming_work *w = n->work;
@@ -325,6 +333,7 @@ int sp_naming_look_up(struct sp_naming *n)
 	w->key.build_id_len = SP_MIN(w->key.build_id_len, sizeof(w->build_id));
 	memcpy(w->build_id, w->key.build_id, w->key.build_id_len);
 	w->key.build_id = w->build_id; /* the session's may move while we wait */
+	settle(w);
 	entries_open(n);
 	return look(n);
 }

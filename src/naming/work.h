@@ -49,6 +49,7 @@ struct sp_naming_work {
 		int fd;
 		uint32_t uid, mode; /* whose it is */
 		uint64_t size;
+		struct sp_file_state state;
 	} opened;
 	struct sp_elf_debug debug;
 	uint32_t crc;
@@ -63,7 +64,6 @@ struct sp_naming_work {
 	struct sp_name_table_head head;
 	struct sp_cache_key key;
 	uint8_t build_id[32];
-	uint64_t changed_ns;
 	/* its debug file, */
 	struct sp_debug_search search;
 	uint64_t fetch_began_ns;

@@ -16,7 +16,9 @@ objcopy --strip-all "$dir/full" "$dir/none"
 chmod 755 "$dir/full" "$dir/none"
 id=$(readelf -n "$dir/none" | sed -n 's/.*Build ID: //p')
 [ -n "$id" ] || skip "the victims have no build id"
-table() { echo "$names/$id-$(stat -c %s "$1")"; }
+table() { compgen -G "$names/$id-*-$(stat -c %s "$1")"; }
+is_settled() { [ "$(date +%s)" -gt $(($(stat -c %Z "$1") + 4)) ]; }
+settle() { wait_until 100 is_settled "$1" || fail "the clock to go on"; }
 profile_of() {
 	local program=$1
 	shift
@@ -27,6 +29,7 @@ unnamed() { profile_of "$@"; has_not "$out" ';(even|odd)[; ]'; has "$out" ";$(ba
 inode() { stat -c '%i %Y' "$1"; }
 
 # made once, then used as it is
+settle "$dir/none"
 named "$dir/full"
 full=$(table "$dir/full")
 [ -f "$full" ] && [ "$(stat -c %a "$full")" = 600 ] || fail "a table $full of mode 600"
@@ -67,9 +70,10 @@ named "$dir/none"
 # a file that others may write has no entry, and its names all the same
 cp "$dir/full" "$dir/open"
 chmod 777 "$dir/open"
+settle "$dir/open"
 rm -f "$full"
 named "$dir/open"
-[ ! -e "$full" ] || fail "no table of a file that others may write"
+[ -z "$(table "$dir/full")" ] || fail "no table of a file that others may write"
 # nor are tables taken from a directory that others may write
 named "$dir/full"
 chmod 777 "$names"
@@ -78,10 +82,8 @@ named "$dir/full"
 [ "$(inode "$full")" = "$before" ] || fail "nothing to be written there"
 chmod 700 "$names"
 
-# Without a build id a file is known by its state. Its tables are made once, but not while it has just been changed.
+# Without a build id a sample of the bytes counts as well. Tables are made once, but not while a file has just been changed.
 tables_of() { find "$CACHE_DIRECTORY/unwind" "$names" -name "state-*-$(stat -c %s "$1")" -printf '%p %i %T@\n' | sort; }
-is_settled() { [ "$(date +%s)" -gt $(($(stat -c %Z "$1") + 4)) ]; }
-settle() { wait_until 100 is_settled "$1" || fail "the clock to go on"; }
 nameless=$dir/nameless
 objcopy --remove-section .note.gnu.build-id "$victims/plain/callback" "$dir/other"
 objcopy --remove-section .note.gnu.build-id "$dir/full" "$nameless"

@@ -55,7 +55,8 @@ static int file_take(struct asking *a, const char *path)
 	if (a->fd < 0)
 		return a->fd;
 	a->file->size = (uint64_t)st.st_size;
-	a->file->state = (struct sp_file_state){.ino = st.st_ino,
+	a->file->state = (struct sp_file_state){.dev = st.st_dev,
+						.ino = st.st_ino,
 						.mtime_ns = sp_timespec_ns(st.st_mtim),
 						.ctime_ns = sp_timespec_ns(st.st_ctim),
 						.opened_ns = now_ns};

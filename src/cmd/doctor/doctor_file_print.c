@@ -125,7 +125,7 @@ static const char *cache_words(const struct sp_doctor_file *f)
 	case -EACCES:
 		return "never: others than root or you may write to this file";
 	case -EAGAIN:
-		return "not yet: it has no build id, and has just been changed";
+		return "not yet: it has just been changed";
 	case -EBADMSG:
 		return "a table is there, but damaged, or of another version";
 	case -ENOENT:

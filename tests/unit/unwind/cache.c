@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,6 +49,11 @@ static void setup(struct place *p, uint64_t max_bytes)
 	p->blob = blob_of("/bin/true");
 	p->key = (struct sp_cache_key){.build_id = p->blob->build_id,
 				       .build_id_len = p->blob->build_id_len,
+				       .state = {.dev = makedev(8, 1),
+						 .ino = 4711,
+						 .mtime_ns = UINT64_C(1000000000000000000),
+						 .ctime_ns = UINT64_C(1700000000123456789),
+						 .opened_ns = UINT64_C(1700000009000000000)},
 				       .file_size = 12345,
 				       .uid = 0,
 				       .mode = 0100755};
@@ -79,12 +85,14 @@ static void teardown(struct place *p)
 
 static void entry_path(const struct place *p, const struct sp_cache_key *key, char *path, size_t size)
 {
-	const uint64_t state[] = {key->state.ino, key->state.mtime_ns, key->state.ctime_ns, key->state.sample};
-	const uint8_t *id = key->build_id_len ? key->build_id : (const uint8_t *)state;
-	const size_t len = key->build_id_len ? key->build_id_len : sizeof(state);
-	int n = snprintf(path, size, "%s/%s", p->dir, key->build_id_len ? "" : "state-");
-	for (size_t i = 0; i < len; i++)
-		n += snprintf(path + n, size - (size_t)n, "%02x", id[i]);
+	const struct sp_file_state *s = &key->state;
+	const uint64_t state[] = {s->dev, s->ino, s->mtime_ns, s->ctime_ns, key->build_id_len ? 0 : s->sample};
+	int n = snprintf(path, size, "%s/%s", p->dir, key->build_id_len ? "" : "state");
+	for (size_t i = 0; i < key->build_id_len; i++)
+		n += snprintf(path + n, size - (size_t)n, "%02x", key->build_id[i]);
+	n += snprintf(path + n, size - (size_t)n, "-");
+	for (size_t i = 0; i < sizeof(state); i++)
+		n += snprintf(path + n, size - (size_t)n, "%02x", ((const uint8_t *)state)[i]);
 	snprintf(path + n, size - (size_t)n, "-%llu", (unsigned long long)key->file_size);
 }
 
@@ -103,7 +111,7 @@ static void stored_comes_back(void **state)
 {
 	struct place p;
 	struct stat st;
-	char path[256];
+	char path[320];
 	(void)state;
 	setup(&p, 0);
 	assert_false(has(&p, &p.key));
@@ -128,7 +136,7 @@ static void looking_leaves_no_trace(void **state)
 	const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	struct place p;
 	struct stat st;
-	char path[256];
+	char path[320];
 	(void)state;
 	assert_int_equal(sp_cache_look("/nonexistent/soprof", &(struct sp_cache_key){.mode = 02}), -EACCES);
 	setup(&p, 0);
@@ -158,6 +166,7 @@ static void only_trusted_files(void **state)
 	foreign.uid = 4242;
 	writable.mode = 0100775;
 	nameless.build_id_len = 0;
+	nameless.state.ctime_ns = 0;
 	own.uid = geteuid();
 	sp_cache_put(p.cache, &foreign, p.blob);
 	sp_cache_put(p.cache, &writable, p.blob);
@@ -185,17 +194,13 @@ static void set_up_nameless(struct place *p, uint64_t max_bytes)
 	memset(p->blob->build_id, 0, sizeof(p->blob->build_id));
 	p->blob->check = sp_blob_hash(p->blob);
 	p->key.build_id_len = 0;
-	p->key.state = (struct sp_file_state){.ino = 4711,
-					      .mtime_ns = UINT64_C(1000000000000000000),
-					      .ctime_ns = UINT64_C(1700000000123456789),
-					      .opened_ns = UINT64_C(1700000009000000000),
-					      .sample = 0xfeedface};
+	p->key.state.sample = 0xfeedface;
 }
 
 static void known_by_their_state(void **state)
 {
 	struct place p;
-	char path[256];
+	char path[320];
 	(void)state;
 	set_up_nameless(&p, 0);
 	assert_int_equal(sp_cache_look(p.dir, &p.key), -ENOENT);
@@ -221,15 +226,66 @@ static void known_by_their_state(void **state)
 	same.state.ino |= UINT64_C(3) << 60;
 	assert_true(has(&p, &same));
 	/* Neither may a file take it that says its state as a build id, nor does that one's table come to this file. */
-	const uint64_t words[] = {p.key.state.ino, p.key.state.mtime_ns, p.key.state.ctime_ns, p.key.state.sample};
-	struct sp_cache_key forged = {.build_id = (const uint8_t *)words,
-				      .build_id_len = sizeof(words),
-				      .file_size = p.key.file_size,
-				      .mode = p.key.mode};
+	const uint64_t words[] = {p.key.state.dev, p.key.state.ino, p.key.state.mtime_ns, p.key.state.ctime_ns,
+				  p.key.state.sample};
+	struct sp_cache_key forged = p.key;
+	forged.build_id = (const uint8_t *)words;
+	forged.build_id_len = sizeof(words);
 	assert_false(has(&p, &forged));
 	assert_int_equal(unlink(path), 0);
 	sp_cache_put(p.cache, &forged, p.blob);
 	assert_false(has(&p, &p.key));
+	teardown(&p);
+}
+
+/* A container's root may copy build id, size and times into a file of his, but for the time of its last change. */
+static void build_id_is_no_proof(void **state)
+{
+	struct place p;
+	(void)state;
+	setup(&p, 0);
+	struct sp_cache_key forged = p.key;
+	forged.state.ctime_ns++;
+	sp_cache_put(p.cache, &forged, p.blob);
+	assert_false(has(&p, &p.key));
+	sp_cache_put(p.cache, &p.key, p.blob);
+	assert_true(has(&p, &p.key));
+	assert_true(has(&p, &forged));
+	assert_true(sp_entries_is_same(&p.key, &p.key));
+	assert_false(sp_entries_is_same(&p.key, &forged));
+	/* An image that somebody has made may have any time, but is on a disk of its own. */
+	struct sp_cache_key image = p.key;
+	image.state.dev = makedev(7, 0);
+	assert_false(has(&p, &image));
+	/* Each container sees another device, of no disk. */
+	struct sp_cache_key one = p.key, two = p.key;
+	one.state.dev = makedev(0, 51);
+	two.state.dev = makedev(0, 52);
+	sp_cache_put(p.cache, &one, p.blob);
+	assert_true(has(&p, &two));
+	assert_true(sp_entries_is_same(&one, &two));
+	assert_false(sp_entries_is_same(&one, &image));
+	two.uid = 4242; /* has none, so that it has not the same one */
+	assert_false(sp_entries_is_same(&two, &two));
+	teardown(&p);
+}
+
+/* Names of earlier versions, whose entries any file could take. */
+static void unsure_are_removed(void **state)
+{
+	const char *const names[] = {"00112233-12345", "state-0011223344556677-12345", "notes", "00112233-abc"};
+	struct place p;
+	(void)state;
+	setup(&p, 0);
+	SP_CLOSE int dir = open(p.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; i < SP_COUNT(names); i++) {
+		SP_CLOSE int fd = openat(dir, names[i], O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		assert_true(fd >= 0);
+	}
+	sp_cache_put(p.cache, &p.key, p.blob);
+	for (size_t i = 0; i < SP_COUNT(names); i++)
+		assert_int_equal(faccessat(dir, names[i], F_OK, 0), i < 2 ? -1 : 0);
+	assert_true(has(&p, &p.key));
 	teardown(&p);
 }
 
@@ -259,7 +315,7 @@ static void nameless_are_evicted(void **state)
 {
 	const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	struct place p;
-	char path[256];
+	char path[320];
 	(void)state;
 	set_up_nameless(&p, 0);
 	sp_cache_close(p.cache);
@@ -279,7 +335,7 @@ static void nameless_are_evicted(void **state)
 static void damaged_is_removed(void **state)
 {
 	struct place p;
-	char path[256];
+	char path[320];
 	(void)state;
 	setup(&p, 0);
 	entry_path(&p, &p.key, path, sizeof(path));
@@ -305,7 +361,7 @@ static void damaged_is_removed(void **state)
 static void links_are_not_followed(void **state)
 {
 	struct place p;
-	char path[256], target[128], link[128];
+	char path[320], target[128], link[128];
 	struct sp_cache *c = NULL;
 	(void)state;
 	setup(&p, 0);
@@ -343,7 +399,7 @@ static void open_directories_are_refused(void **state)
 static void size_is_bounded(void **state)
 {
 	struct place p;
-	char path[256];
+	char path[320];
 	struct stat st;
 	(void)state;
 	setup(&p, 0);
@@ -424,6 +480,7 @@ int main(void)
 	    cmocka_unit_test(links_are_not_followed), cmocka_unit_test(open_directories_are_refused),
 	    cmocka_unit_test(size_is_bounded),        cmocka_unit_test(full_disk_is_no_error),
 	    cmocka_unit_test(default_places),         cmocka_unit_test(known_by_their_state),
+	    cmocka_unit_test(build_id_is_no_proof),   cmocka_unit_test(unsure_are_removed),
 	    cmocka_unit_test(unsettled_have_none),    cmocka_unit_test(nameless_are_evicted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
