@@ -4,20 +4,22 @@
 # More than 100 programs of Debian packages (pairs_programs.bash), each profiled with no unwind table on the disk, then again:
 # callers that machine code refutes (tests/pairs) and that are not marked as guesses: 0, but for those in `known`; and how
 # many stacks are whole. Some 35 minutes. The table is in $SOPROF_BUILD/pairs.txt. Arguments: a pattern for names, and
-# `dwarf`: how many of perf's stacks, --call-graph dwarf, get to a start, too.
+# `dwarf`: how many of perf's stacks, --call-graph dwarf, get to a start, too; or `offcpu`: the same of stacks of waits.
 . "$(dirname "$0")/../cmd/lib.bash"
 . "$(dirname "$0")/pairs.bash"
 in_overlays "$@"
 table=${SOPROF_PAIRS_TABLE:-$SOPROF_BUILD/pairs.txt}
 pairs=$SOPROF_SOURCE/tests/pairs/pairs.py
 time=4 hz_pairs=499
+event=(-F $hz_pairs)
+[ "${2:-}" != offcpu ] || event=(-e offcpu)
 declare -A known=()
 
 # In namespaces and a directory of its own.
 sampled() { # HOW COMMAND: profiles it to $dir/HOW.txt, $dir/HOW.err
 	rm -rf "$dir/work"
 	mkdir -p "$dir/work"
-	(cd "$dir/work" && exec "$SOPROF" profile -U -v -A -F $hz_pairs -o "$dir/$1.txt" -- \
+	(cd "$dir/work" && exec "$SOPROF" profile -U -v -A "${event[@]}" -o "$dir/$1.txt" -- \
 		unshare --net --pid --fork --kill-child --mount-proc timeout -k 1 $time bash -c "ip link set lo up; $2") \
 		</dev/null >"$dir/$1.out" 2>"$dir/$1.err"
 }
@@ -65,7 +67,7 @@ one() { # NAME COMMAND
 	[ $((warm[0] + warm[1] + warm[2])) -ge 50 ] ||
 		wrong "$1: not 50 samples but ${warm[*]:-none}: $(tail -n 2 "$dir/warm.out" "$dir/warm.err" | paste -sd ' ' | cut -c 1-300)"
 	printf '%-15s %7s %7s %7s %6s %6s %5s %6s  %s\n' "$1" "$(share "${cold[@]}")" "$(share "${warm[@]}")" \
-		"$([ -z "$dwarf" ] && echo - || by_dwarf "$2")" "${counts[0]:--}" \
+		"$([ "$dwarf" = dwarf ] && by_dwarf "$2" || echo -)" "${counts[0]:--}" \
 		"${counts[1]:--}" "${counts[2]:--}" "${counts[3]:--}" "$(why_cut warm)$([ "${warm[1]:-0}" = 0 ] || echo "; guessed ${warm[1]}")"
 	sed 's/^/    /' "$dir/more"
 }
