@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/sum.h"
+#include "profile/frames.h"
 #include "profile/merge.h"
 
 #include <errno.h>
@@ -195,11 +196,12 @@ struct filter_marks {
 	bool exclude;
 };
 
+/* Who woke the thread does not choose its samples. */
 static bool stack_matches(const struct sp_profile *p, uint32_t number, const bool *frames)
 {
 	struct sp_stack stack = sp_profile_stack(p, number);
 
-	for (uint32_t i = 0; i < stack.n_frames; i++)
+	for (uint32_t i = sp_profile_n_beside(p, &stack); i < stack.n_frames; i++)
 		if (frames[stack.frames[i]])
 			return true;
 	return false;
