@@ -160,10 +160,15 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 } SP_CORE;
 
+struct raw_spinlock { /* of what it is made we do not ask: its first 4 bytes are 0 while nobody has it */
+	unsigned int first;
+} SP_CORE;
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int on_cpu;
+	struct raw_spinlock pi_lock; /* of who wakes the task, or changes its priority or its CPUs */
 	int exit_state;
 	unsigned int in_execve : 1;
 	int pid, tgid;

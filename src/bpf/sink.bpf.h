@@ -45,7 +45,13 @@ static __noinline int sp_episode_split(struct sp_scratch *s, sp_u64 woken, sp_u6
 	struct sp_count whole = s->value;
 	sp_u64 before = (woken - since) * times;
 
-	if (!woken || woken <= since || before >= whole.weight)
+	if (!woken)
+		return 0;
+	if (woken <= since) {
+		s->key.state = SP_TASK_WOKEN;
+		return 0;
+	}
+	if (before >= whole.weight)
 		return 0;
 	s->value.weight = before;
 	if (!sp_count_known(s, &s->key))
@@ -142,6 +148,22 @@ static __always_inline void sp_episode_fill(struct sp_scratch *s, struct sp_epis
 }
 
 /*
+ * A thread that is on its way to sleep can be woken already: its waker came before it left its CPU, and waits for that.
+ * Not so one that came when the thread did not go to sleep in the end.
+ */
+static __always_inline int sp_waker_is_early(struct sp_scratch *s, const struct sp_episode *e, struct task_struct *task)
+{
+	sp_u32 lock = 0;
+
+	if (!e->woken_ns || s->hit.state == SP_TASK_PREEMPTED)
+		return 0;
+	if (!task->__state || task->__state & SP_TASK_WAKING)
+		return 1;
+	bpf_probe_read_kernel(&lock, sizeof(lock), &task->pi_lock); /* a waker has it from its beginning on */
+	return lock != 0;
+}
+
+/*
  * Opens an episode before its stacks are walked, since its waker may come meanwhile. It counts for nothing until it is
  * filled in.
  */
@@ -155,6 +177,7 @@ static __always_inline void sp_episode_open(struct sp_scratch *s, struct task_st
 		s->episode.min_ns = ~0ULL;
 		s->episode.woken_ns = 0;
 		s->episode.key.waker = 0;
+		s->episode.key.state = s->hit.state;
 		s->episode.since_ns = now;
 		if (bpf_map_update_elem(&episodes, &at, &s->episode, BPF_ANY))
 			sp_tally(SP_N_LOST_EPISODES, 1);
@@ -164,8 +187,11 @@ static __always_inline void sp_episode_open(struct sp_scratch *s, struct task_st
 		sp_episode_end_missed(s, e, task, now);
 	e->min_ns = ~0ULL;
 	e->is_counted = 0;
-	e->woken_ns = 0;
-	e->key.waker = 0;
+	if (!sp_waker_is_early(s, e, task)) {
+		e->woken_ns = 0;
+		e->key.waker = 0;
+	}
+	e->key.state = s->hit.state;
 	*(volatile sp_u64 *)&e->since_ns = now;
 }
 
@@ -209,6 +235,10 @@ static __always_inline void sp_episode_end(struct sp_scratch *s, sp_u64 now)
 	if (!episode)
 		return;
 	sp_episode_close(s, episode, now);
+	if (sp_config.wakers) { /* from now on another may come early */
+		episode->woken_ns = 0;
+		episode->key.waker = 0;
+	}
 	if (episode->is_last)
 		bpf_map_delete_elem(&episodes, &at);
 }
@@ -281,13 +311,23 @@ static __noinline sp_u64 sp_waker_tell(struct sp_scratch *s)
 	return id;
 }
 
-/* The open episode of the thread that is woken, or NULL. */
+/*
+ * The episode of the thread that is woken, if it is open, or the thread may be on its way into it; or NULL. One that
+ * was preempted on that way only will not go to sleep.
+ */
 static __always_inline struct sp_episode *sp_waker_asked(struct sp_scratch *s)
 {
 	struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
 	struct sp_episode *e = bpf_map_lookup_elem(&episodes, &at);
 
-	return e && e->since_ns ? e : 0;
+	int on_cpu = 0;
+
+	if (!e)
+		return 0;
+	if (e->since_ns)
+		return e->key.state == SP_TASK_PREEMPTED ? 0 : e;
+	bpf_probe_read_kernel(&on_cpu, sizeof(on_cpu), &((struct task_struct *)s->hit.match)->on_cpu);
+	return on_cpu ? e : 0;
 }
 
 /* The last one counts: before it the thread was woken, but waits on. */

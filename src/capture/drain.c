@@ -422,9 +422,12 @@ int sp_drain_episode(struct sp_capture *c, const struct sp_episode *e, uint64_t 
 
 	if (!e->since_ns || now_ns < e->since_ns || !sp_episode_counts(e, ns))
 		return 0;
-	if (e->woken_ns <= e->since_ns || e->woken_ns >= now_ns)
+	if (e->woken_ns)
+		woken.state = SP_TASK_WOKEN; /* as sp_episode_split() does */
+	if (e->woken_ns <= e->since_ns)
+		return row_add(c, &woken, &(struct sp_count){.n = !e->is_counted, .weight = ns * e->times});
+	if (e->woken_ns >= now_ns)
 		return row_add(c, &e->key, &(struct sp_count){.n = !e->is_counted, .weight = ns * e->times});
-	woken.state = SP_TASK_WOKEN; /* as sp_episode_split() does */
 	ns = e->woken_ns - e->since_ns;
 	r = row_add(c, &e->key, &(struct sp_count){.n = !e->is_counted, .weight = ns * e->times});
 	return r < 0 ? r : row_add(c, &woken, &(struct sp_count){.weight = (now_ns - e->woken_ns) * e->times});

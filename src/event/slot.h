@@ -51,6 +51,7 @@ struct sp_front_slot {
 	sp_u64 min_ns, max_ns; /* shorter and longer episodes do not count; max_ns 0 = none is too long */
 };
 
+enum { SP_TASK_WAKING = 0x200 /* bit of a task's state (include/linux/sched.h): it is being queued for a CPU */ };
 enum { SP_PF_EXITING = 0x4, SP_PF_KTHREAD = 0x200000 }; /* of a task (include/linux/sched.h) */
 
 /* Whether a slot with these flags takes events of a task with those. */
