@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// data.js: the data block (src/view/html_data.h says what stands in it), or what an agent answers (format 2), becomes
+// data.js: the data block (src/view/html/html_data.h says what stands in it), or what an agent answers (format 2), becomes
 // libraries, entities and one prefix tree in typed arrays. All names are made visible here, once, and are only ever written as text.
 
 const THREAD = 0, NOTE = 1, GUESSED = 3, KERNEL = 4, FOLDED = 5, NARROW = 6, BESIDE = 7, FILE_KERNEL = 2;
