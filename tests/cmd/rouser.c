@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rouser: thread "sleeper" waits TURNS times in each of three ways, by functions of its own, and thread "rouser" ends
- * each wait, by functions of its own; then the sleeper sleeps, which a timer ends. Says of each way how long it has
- * waited, in ns.
+ * rouser: thread "sleeper" waits TURNS times in each of four ways, by functions of its own, and thread "rouser" ends
+ * each wait, by functions of its own; then thread "second" ends as many waits for the condition; then the sleeper
+ * sleeps, which a timer ends. Says of each how long it has waited, in ns.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -18,6 +19,7 @@ static int ends[2];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, held = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t turn;
+static pthread_t sleeper;
 static int n_changes;
 
 static long long now_ns(void)
@@ -59,6 +61,18 @@ static KEEP void wait_in_lock(int n)
 	pthread_mutex_unlock(&held);
 }
 
+static KEEP void wait_in_signal(int n)
+{
+	sigset_t one;
+
+	(void)n;
+	sigemptyset(&one);
+	sigaddset(&one, SIGUSR1);
+	if (sigwaitinfo(&one, NULL) != SIGUSR1)
+		perror("sigwaitinfo");
+	__asm__("");
+}
+
 /* --- the rouser --- */
 static KEEP void rouse_by_pipe(void)
 {
@@ -84,6 +98,13 @@ static KEEP void rouse_by_lock(void)
 	__asm__("");
 }
 
+static KEEP void rouse_by_signal(void)
+{
+	sleep_ns(WAIT_NS);
+	pthread_kill(sleeper, SIGUSR1);
+	__asm__("");
+}
+
 static KEEP void rouse_all(void (*rouse)(void), int is_lock)
 {
 	for (int n = 0; n < TURNS; n++) {
@@ -101,6 +122,14 @@ static void *rouser(void *arg)
 	rouse_all(rouse_by_pipe, 0);
 	rouse_all(rouse_by_condition, 0);
 	rouse_all(rouse_by_lock, 1);
+	rouse_all(rouse_by_signal, 0);
+	return arg;
+}
+
+static void *second(void *arg)
+{
+	prctl(PR_SET_NAME, "second");
+	rouse_all(rouse_by_condition, 0);
 	return arg;
 }
 
@@ -135,10 +164,15 @@ int main(void)
 {
 	long long queued = queued_ns();
 
+	sigset_t signals;
 	pthread_t thread;
 	long long began;
 
 	prctl(PR_SET_NAME, "sleeper");
+	sleeper = pthread_self();
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	pthread_barrier_init(&turn, NULL, 2);
 	if (pipe(ends) || pthread_create(&thread, NULL, rouser, NULL))
 		return 1;
@@ -146,6 +180,12 @@ int main(void)
 	wait_all("pipe", wait_in_pipe);
 	wait_all("condition", wait_in_condition);
 	wait_all("lock", wait_in_lock);
+	wait_all("signal", wait_in_signal);
+	pthread_join(thread, NULL);
+	n_changes = 0;
+	if (pthread_create(&thread, NULL, second, NULL))
+		return 1;
+	wait_all("second", wait_in_condition);
 	pthread_join(thread, NULL);
 	began = now_ns();
 	sleep_ns(200000000);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# deadline: 100
-# Waits beside those who count the same ones: bpftrace's time off the CPU by thread; perf trace's and strace's calls of futex(2).
+# deadline: 130
+# Waits beside those who count the same ones: bpftrace's time off the CPU by thread, and by who ended it; perf trace's and strace's calls of futex(2).
 . "$(dirname "$0")/lib.bash"
 need_profile
 command -v bpftrace >/dev/null && command -v perf >/dev/null && command -v strace >/dev/null || skip "needs bpftrace, perf and strace"
@@ -30,15 +30,16 @@ again() {
 }
 
 # --- by thread, beside bpftrace: sleeps, locks, and all in between ---
-trace_begin() {
+all='tracepoint:sched:sched_switch {
+	if (!@ready) { @ready = 1; printf("ready\n"); }
+	@since[args->prev_pid] = nsecs;
+	if (@since[args->next_pid]) {
+		@ns[args->next_pid, args->next_comm] = sum(nsecs - @since[args->next_pid]);
+		delete(@since[args->next_pid]);
+	} }'
+trace_begin() { # PROGRAM
 	rm -f "$dir/bpftrace"
-	bpftrace -q -B line -e 'tracepoint:sched:sched_switch {
-		if (!@ready) { @ready = 1; printf("ready\n"); }
-		@since[args->prev_pid] = nsecs;
-		if (@since[args->next_pid]) {
-			@ns[args->next_pid, args->next_comm] = sum(nsecs - @since[args->next_pid]);
-			delete(@since[args->next_pid]);
-		} }' >"$dir/bpftrace" 2>"$dir/null" &
+	bpftrace -q -B line -e "$1" >"$dir/bpftrace" 2>"$dir/null" &
 	tracer=$!
 	wait_until 600 grep -qs ready "$dir/bpftrace" || fail "bpftrace to begin"
 }
@@ -60,7 +61,7 @@ sums() {
 }
 beside_bpftrace() { # NAME,NAME VICTIM...
 	local is_seen
-	trace_begin
+	trace_begin "$all"
 	seen profile -e offcpu -o "$dir/x.pb.gz" -- "$tests/$2" "${@:3}"
 	is_seen=$?
 	trace_end
@@ -69,6 +70,43 @@ beside_bpftrace() { # NAME,NAME VICTIM...
 }
 again beside_bpftrace life-a,life-b,life-c lives 150 || fail "the sums of each thread to be bpftrace's, within 0.5 %"
 again beside_bpftrace holder,waiter holder || fail "the sums of each thread to be bpftrace's, within 0.5 %"
+
+# --- by who ended them ---
+# The waker of a thread that sleeps is the last one to have waked it; in an interrupt bpftrace names whom it came upon.
+wakers='tracepoint:sched:sched_switch {
+	if (!@ready) { @ready = 1; printf("ready\n"); }
+	if (args->prev_comm == "sleeper") {
+		@since = nsecs;
+		@sleeps = args->prev_state & 3;
+	}
+	if (args->next_comm == "sleeper" && @since) {
+		if (@sleeps) {
+			@waits[@waker] = count();
+			@ns[@waker] = sum(nsecs - @since);
+		}
+		@since = 0;
+		@waker = "nobody";
+	} }
+	tracepoint:sched:sched_waking /args->comm == "sleeper"/ { @waker = comm; }'
+theirs_by() { sed -nE "s/^@$1\[$2\]: ([0-9]+)\$/\1/p" "$dir/bpftrace"; }
+# waker NAME: how many waits, and how long, and who says so.
+waker_is_same() {
+	local n ns their_n their_ns
+	n=$("$SOPROF" report --value samples --by waker --csv --comm sleeper "$dir/x.pb.gz" 2>"$dir/null" | awk -F, -v w="$1" '$2 == w { print $8 }')
+	ns=$("$SOPROF" report --by waker --csv --comm sleeper "$dir/x.pb.gz" 2>"$dir/null" | awk -F, -v w="$1" '$2 == w { print $8 }')
+	their_n=$(theirs_by waits "$1") their_ns=$(theirs_by ns "$1")
+	echo "$1 ended ${n:-0} waits of ${ns:-0} ns, ${their_n:-0} of ${their_ns:-0} by bpftrace"
+	[ "${n:-0}" -ge 20 ] && [ "$n" = "$their_n" ] && [ $((their_ns * 995 / 1000)) -le "$ns" ] && [ "$ns" -le $((their_ns * 1005 / 1000)) ]
+}
+wakers_beside_bpftrace() {
+	local is_seen
+	trace_begin "$wakers"
+	seen profile -e offcpu --waker -o "$dir/x.pb.gz" -- "$tests/rouser"
+	is_seen=$?
+	trace_end
+	waker_is_same rouser && waker_is_same second && [ $is_seen = 0 ]
+}
+again wakers_beside_bpftrace || fail "as many waits to be ended by each thread as by bpftrace, and as long, within 0.5 %"
 
 # --- futex(2), beside perf trace: how many waits, and how long the calls took ---
 again seen profile -e locks -o "$dir/x.pb.gz" -- perf trace -o "$dir/calls" -e futex -- "$tests/holder"
