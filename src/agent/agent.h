@@ -38,7 +38,8 @@ void sp_agent_free(struct sp_agent *a);
 
 /*
  * A descriptor that the loop polls for reading (-1: none), and a timeout after which `ready` is called, too (timeout_ms
- * NULL, or returning -1: none). At most SP_AGENT_MAX_WATCHES.
+ * NULL, or returning -1: none). Where anybody may make work (serves_all) it rests for moments, to keep within
+ * max_cpu_ppm (daemon/pace.h). At most SP_AGENT_MAX_WATCHES.
  */
 enum { SP_AGENT_MAX_WATCHES = 16 };
 struct sp_agent_watch {
@@ -46,6 +47,7 @@ struct sp_agent_watch {
 	int (*timeout_ms)(void *arg);
 	void (*ready)(void *arg);
 	void *arg;
+	bool serves_all;
 };
 int sp_agent_watch(struct sp_agent *a, const struct sp_agent_watch *watch);
 
@@ -104,6 +106,7 @@ struct sp_agent_status {
 	uint64_t cpu_ns, own_ns, workers_ns, bpf_ns; /* CPU time since the start: the sum and its parts */
 	uint64_t parsers_ns, service_ns;             /* part of workers_ns; answers, page, alerts */
 	int64_t parse_left_ns;                       /* the parse budget (parse_budget.h); < 0: debt */
+	uint64_t n_rests;                            /* of those that serve all */
 	uint64_t cpu_ppm;                            /* of a CPU, over the last minutes; 0 = not known yet */
 	uint64_t memory_bytes, peak_bytes;           /* now and most, measured each minute: all processes, and BPF */
 	uint64_t n_gaps, gap_ns, n_late;             /* gaps and their time; late windows */

@@ -19,6 +19,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#define REST_TOLD_NS (3600 * SP_NS_PER_S)
+
 /* Failed windows in a row: then a new process may do better. */
 enum {
 	MAX_FAILED_WINDOWS = 6,
@@ -142,6 +144,7 @@ int sp_agent_new(const struct sp_agent_config *config, struct sp_agent **ret_age
 	a->env.events.listeners = &a->env.listeners;
 	a->window_ns = SP_AGENT_WINDOW_NS;
 	sp_limits_init(&a->limits, config->max_cpu_ppm, config->max_memory_bytes);
+	sp_pace_init(&a->pace, config->max_cpu_ppm, sp_time_ns(CLOCK_MONOTONIC));
 	tune_malloc();
 	raise_file_limit(a);
 	a->env.kallsyms =
@@ -354,6 +357,11 @@ static int watch_timeout_ms(const struct sp_agent_watch *w)
 	return w->timeout_ms ? w->timeout_ms(w->arg) : -1;
 }
 
+static bool is_resting(const struct sp_agent *a, const struct sp_agent_watch *w)
+{
+	return a->rest_until_ns && w->serves_all;
+}
+
 static int loop_timeout_ms(const struct sp_agent *a)
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = now + a->window_ns;
@@ -365,8 +373,10 @@ static int loop_timeout_ms(const struct sp_agent *a)
 	ms = next > now ? (int)((next - now + 999999) / 1000000) : 0;
 	watch = sp_upgrades_timeout_ms(&a->env.upgrades);
 	ms = watch >= 0 ? SP_MIN(ms, watch) : ms;
+	if (a->rest_until_ns)
+		ms = SP_MIN(ms, a->rest_until_ns > now ? (int)((a->rest_until_ns - now + 999999) / 1000000) : 0);
 	for (i = 0; i < a->n_watches; i++) {
-		watch = watch_timeout_ms(&a->watches[i]);
+		watch = is_resting(a, &a->watches[i]) ? -1 : watch_timeout_ms(&a->watches[i]);
 		ms = watch >= 0 ? SP_MIN(ms, watch) : ms;
 	}
 	return ms;
@@ -393,16 +403,55 @@ static void drain_timers(const struct sp_agent *a)
 			; /* their values do not matter: the clocks are read */
 }
 
-/* What they use is not for sampling: it must not lower the rate. */
-static void serve_watches(struct sp_agent *a, const struct epoll_event *events, int n)
+/* Until when those that serve all are not polled; 0 = they are. */
+static void set_rest(struct sp_agent *a, uint64_t until_ns)
+{
+	size_t i;
+
+	for (i = 0; i < a->n_watches; i++) {
+		struct epoll_event e = {.events = until_ns ? 0 : EPOLLIN, .data.fd = a->watches[i].fd};
+
+		if (a->watches[i].serves_all && e.data.fd >= 0)
+			epoll_ctl(a->epoll, EPOLL_CTL_MOD, e.data.fd, &e);
+	}
+	a->rest_until_ns = until_ns;
+}
+
+static void begin_rest(struct sp_agent *a, uint64_t now_ns, uint64_t rest_ns)
+{
+	set_rest(a, now_ns + rest_ns);
+	if (!a->status.n_rests++ || now_ns - a->rest_told_ns > REST_TOLD_NS)
+		sp_log(SP_LOG_NOTICE, "so many ask that they wait for moments, to keep within --max-cpu");
+	a->rest_told_ns = now_ns;
+}
+
+/* The CPU time that it took. */
+static uint64_t serve(const struct sp_agent *a, bool serves_all, const struct epoll_event *events, int n)
 {
 	uint64_t began_ns = sp_time_ns(CLOCK_THREAD_CPUTIME_ID);
 	size_t i;
 
 	for (i = 0; i < a->n_watches; i++)
-		if (is_ready(&a->watches[i], events, n))
+		if (a->watches[i].serves_all == serves_all && is_ready(&a->watches[i], events, n))
 			a->watches[i].ready(a->watches[i].arg);
-	a->status.service_ns += sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+	return sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+}
+
+/* What they use is not for sampling: it must not lower the rate. */
+static void serve_watches(struct sp_agent *a, const struct epoll_event *events, int n)
+{
+	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC), used_ns, rest_ns;
+
+	a->status.service_ns += serve(a, false, events, n);
+	if (a->rest_until_ns > now_ns)
+		return;
+	if (a->rest_until_ns)
+		set_rest(a, 0); /* and what is ready comes with the next turn */
+	used_ns = serve(a, true, events, n);
+	a->status.service_ns += used_ns;
+	rest_ns = sp_pace_take(&a->pace, now_ns, used_ns);
+	if (rest_ns)
+		begin_rest(a, now_ns, rest_ns);
 }
 
 static int run_once(struct sp_agent *a)
@@ -515,7 +564,7 @@ int sp_agent_reload(struct sp_agent *a, const struct sp_agent_config *config)
 	int r = 0, failure;
 
 	a->config = *config;
-	a->limits.max_cpu_ppm = a->parse_budget.max_cpu_ppm = config->max_cpu_ppm;
+	a->limits.max_cpu_ppm = a->parse_budget.max_cpu_ppm = a->pace.max_cpu_ppm = config->max_cpu_ppm;
 	a->limits.max_memory_bytes = config->max_memory_bytes;
 	for (i = 0; i < n; i++) {
 		const struct sp_agent_source *s = &config->sources[i];

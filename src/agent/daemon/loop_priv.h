@@ -12,6 +12,7 @@
 #include "agent/agent.h"
 #include "agent/daemon/clock.h"
 #include "agent/daemon/limits.h"
+#include "agent/daemon/pace.h"
 #include "agent/daemon/parse_budget.h"
 #include "agent/daemon/sampler.h"
 #include "worker/worker.h"
@@ -40,6 +41,9 @@ struct sp_agent {
 	unsigned n_failed_windows, n_failed_steps; /* windows that failed in a row; steps that failed in this window */
 	struct sp_limits limits;
 	struct sp_parse_budget parse_budget;
+	struct sp_pace pace;
+	uint64_t rest_until_ns; /* CLOCK_MONOTONIC: those that serve all rest; 0 = they do not */
+	uint64_t rest_told_ns;  /* the log */
 	struct sp_workers_stats workers_seen;
 	bool is_parsing_put_off; /* parsing is put off, and the log says so */
 	uint64_t checked_ns;     /* CLOCK_MONOTONIC: the limits, */

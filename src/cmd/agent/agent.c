@@ -299,13 +299,19 @@ static int watch_all(struct run *r)
 		e = sp_agent_watch(r->agent, &remotes);
 	}
 	if (e >= 0 && r->server) {
-		struct sp_agent_watch server = {
-		    .fd = sp_server_fd(r->server), .timeout_ms = server_timeout, .ready = server_ready, .arg = r};
+		struct sp_agent_watch server = {.fd = sp_server_fd(r->server),
+						.timeout_ms = server_timeout,
+						.ready = server_ready,
+						.arg = r,
+						.serves_all = true};
 		e = sp_agent_watch(r->agent, &server);
 	}
 	if (e >= 0 && r->page) {
-		struct sp_agent_watch page = {
-		    .fd = sp_page_fd(r->page), .timeout_ms = page_timeout, .ready = page_ready, .arg = r};
+		struct sp_agent_watch page = {.fd = sp_page_fd(r->page),
+					      .timeout_ms = page_timeout,
+					      .ready = page_ready,
+					      .arg = r,
+					      .serves_all = true};
 		e = sp_agent_watch(r->agent, &page);
 	}
 	return e;

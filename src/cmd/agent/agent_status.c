@@ -125,6 +125,7 @@ int sp_agent_status_put(struct sp_agent *a, const struct sp_agent_config *c, FIL
 	number(out, "parsers_ns", s.parsers_ns);
 	number(out, "service_ns", s.service_ns);
 	number(out, "parse_left_ns", (uint64_t)SP_MAX(s.parse_left_ns, 0));
+	number(out, "rests", s.n_rests);
 	number(out, "bpf_ns", s.bpf_ns);
 	number(out, "memory", s.memory_bytes);
 	number(out, "peak", s.peak_bytes);
@@ -380,8 +381,11 @@ static void show(const struct screen *s, FILE *out)
 	}
 	if (number_of(s, 0, "errors"))
 		fprintf(out, "errors    %" PRIu64 ", told in the log\n", number_of(s, 0, "errors"));
-	fprintf(out, "questions %s answered, %s failed, %s clients turned away\n", text_of(s, 0, "answered"),
+	fprintf(out, "questions %s answered, %s failed, %s clients turned away", text_of(s, 0, "answered"),
 		text_of(s, 0, "failed"), text_of(s, 0, "refused"));
+	if (number_of(s, 0, "rests"))
+		fprintf(out, ", put off %" PRIu64 " times to keep within --max-cpu", number_of(s, 0, "rests"));
+	fputc('\n', out);
 }
 
 int sp_agent_status_show(const char *socket, FILE *out)
