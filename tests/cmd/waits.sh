@@ -72,22 +72,23 @@ again beside_bpftrace life-a,life-b,life-c lives 150 || fail "the sums of each t
 again beside_bpftrace holder,waiter holder || fail "the sums of each thread to be bpftrace's, within 0.5 %"
 
 # --- by who ended them ---
-# The waker of a thread that sleeps is the last one to have waked it; in an interrupt bpftrace names whom it came upon.
+# By thread, since a new one has the name of who made it. The waker of a thread that sleeps is the last one to have waked
+# it; in an interrupt bpftrace names whom it came upon.
 wakers='tracepoint:sched:sched_switch {
 	if (!@ready) { @ready = 1; printf("ready\n"); }
 	if (args->prev_comm == "sleeper") {
-		@since = nsecs;
-		@sleeps = args->prev_state & 3;
+		@since[args->prev_pid] = nsecs;
+		@sleeps[args->prev_pid] = args->prev_state & 3;
 	}
-	if (args->next_comm == "sleeper" && @since) {
-		if (@sleeps) {
-			@waits[@waker] = count();
-			@ns[@waker] = sum(nsecs - @since);
+	if (args->next_comm == "sleeper" && @since[args->next_pid]) {
+		if (@sleeps[args->next_pid]) {
+			@waits[@waker[args->next_pid]] = count();
+			@ns[@waker[args->next_pid]] = sum(nsecs - @since[args->next_pid]);
 		}
-		@since = 0;
-		@waker = "nobody";
+		@since[args->next_pid] = 0;
+		@waker[args->next_pid] = "nobody";
 	} }
-	tracepoint:sched:sched_waking /args->comm == "sleeper"/ { @waker = comm; }'
+	tracepoint:sched:sched_waking /args->comm == "sleeper"/ { @waker[args->pid] = comm; }'
 theirs_by() { sed -nE "s/^@$1\[$2\]: ([0-9]+)\$/\1/p" "$dir/bpftrace"; }
 # waker NAME: how many waits, and how long, and who says so.
 waker_is_same() {
