@@ -122,6 +122,34 @@ int sp_device_type(pid_t pid, uint32_t dev, char ret_type[SP_MOUNT_TYPE])
 }
 
 /* --- overlays --- */
+static bool device_in(const char *mountinfo, uint64_t id, uint32_t *ret_dev)
+{
+	SP_FCLOSE FILE *f = fopen(mountinfo, "re");
+	SP_FREE char *line = NULL;
+	size_t capacity = 0;
+	struct mount m;
+	while (f && getline(&line, &capacity, f) > 0) {
+		if (!parse(line, &m) || m.id != id)
+			continue;
+		*ret_dev = m.dev;
+		return true;
+	}
+	return false;
+}
+
+/* A device's number is that of one file system for as long as this is mounted anywhere. */
+bool sp_mount_is_seen(pid_t pid, uint64_t mount_id, bool *ret_by_us)
+{
+	char path[64], type[SP_MOUNT_TYPE];
+	uint32_t dev;
+	*ret_by_us = type_in("/proc/self/mountinfo", &mount_id, NULL, type);
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
+	if (*ret_by_us || !device_in(path, mount_id, &dev))
+		return *ret_by_us;
+	*ret_by_us = type_in("/proc/self/mountinfo", NULL, &dev, type);
+	return true;
+}
+
 static bool is_below(const char *path, const char *point)
 {
 	size_t len = strlen(point);

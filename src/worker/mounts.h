@@ -20,12 +20,16 @@ bool sp_unlisted_may_hang(int fd); /* a file of a mount that is in no list */
 int sp_mount_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]);
 int sp_device_type(pid_t pid, uint32_t dev, char ret_type[SP_MOUNT_TYPE]);
 int sp_overlay_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]); /* of a layer */
+/* Whether it, or what is mounted there, is in the process's list of mounts or in ours. */
+bool sp_mount_is_seen(pid_t pid, uint64_t mount_id, bool *ret_by_us);
 /* trust.c. A key of zeros: the caller does not know it, and takes whatever is mapped there. */
 struct sp_file_key;
 struct sp_open_request;
 struct statx;
 bool sp_open_has_key(const struct sp_file_key *k);
-/* 0, or -EACCES: what fd (O_PATH) leads to may never answer, or nobody can tell. It keeps the mount from being another.
+/*
+ * 0, or -EACCES: what fd (O_PATH) leads to may never answer, or nobody can tell. -EXDEV: nobody can tell of the
+ * overlay, but the file below it may be opened. The descriptor keeps the mount from being another.
  */
 int sp_open_trusted(const struct sp_open_request *q, int fd, const struct statx *st);
 /* maps.c: the path of what a process has mapped at this address, as it shows it; NULL = none, or hidden. Free it. */

@@ -443,9 +443,24 @@ static int find(const struct sp_open_request *q, char path[SP_JOB_MAX_PATH], str
 			    r == -EACCES ? ", which CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH would allow" : "");
 }
 
-static int open_found(const struct sp_open_request *q, const struct found *f, struct stat *ret_st)
+/* The file itself in place of what an overlay shows of it. */
+static int go_below(const struct sp_open_request *q, struct found *f)
+{
+	__attribute__((cleanup(found_done))) struct found below = {.fd = -1};
+	int r = find_by_handle(q, &below);
+	if (r < 0)
+		return sp_fail_said(-EACCES, "file system not trusted (overlay of another user namespace)");
+	close(f->fd);
+	f->fd = sp_take_fd(&below.fd);
+	f->st = below.st;
+	return sp_open_trusted(q, f->fd, &f->st);
+}
+
+static int open_found(const struct sp_open_request *q, struct found *f, struct stat *ret_st)
 {
 	int r = sp_open_trusted(q, f->fd, &f->st);
+	if (r == -EXDEV)
+		r = go_below(q, f);
 	if (r < 0)
 		return r;
 	char link[64];

@@ -6,8 +6,11 @@
 #include "worker/priv.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #ifndef STATX_MNT_ID_UNIQUE
 #define STATX_MNT_ID_UNIQUE 0x4000U /* since Linux 6.8; Debian 12 has the headers of 6.1 */
@@ -44,6 +47,30 @@ static int trusted_layers(const struct sp_open_request *q, uint64_t mount_id)
 	return sp_type_may_hang(type) ? not_trusted(type) : 0;
 }
 
+/* Whether who could mount something where the process sees its mounts is an administrator of ours. */
+static bool has_mounts_of_ours(pid_t pid)
+{
+	char path[64];
+	struct stat ours, its;
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
+	SP_CLOSE int mounts = open(path, O_RDONLY | O_CLOEXEC);
+	SP_CLOSE int owner = mounts < 0 ? -1 : ioctl(mounts, NS_GET_USERNS);
+	return owner >= 0 && fstat(owner, &its) == 0 && stat("/proc/self/ns/user", &ours) == 0 &&
+	       ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
+}
+
+/*
+ * A user may mount an overlay over a FUSE file system in a user namespace of his own. Then the key tells nothing of it:
+ * he maps a file with the same number, size and time at the same address before. Without root only our own may do so.
+ */
+static bool is_of_administrator(const struct sp_open_request *q, uint64_t mount_id)
+{
+	bool by_us;
+	if (geteuid() != 0)
+		return true;
+	return sp_mount_is_seen(q->pid, mount_id, &by_us) && (by_us || has_mounts_of_ours(q->pid));
+}
+
 /*
  * An overlay's files are in the file systems below it, which only the kernel's key tells; /proc/PID/maps shows the
  * device below up to Linux 6.7, and the overlay's after. A file system without a block device, mounted in no visible
@@ -55,6 +82,8 @@ static int trusted_below(const struct sp_open_request *q, uint64_t mount_id)
 	int r = q->key.dev ? sp_device_type(q->pid, q->key.dev, type) : -ENOENT;
 	if (!sp_open_has_key(&q->key) && (r < 0 || strcmp(type, "overlay") == 0))
 		return trusted_layers(q, mount_id);
+	if (!is_of_administrator(q, mount_id))
+		return sp_fail_said(-EXDEV, "file system not trusted (overlay of another user namespace)");
 	if (r < 0)
 		return q->key.dev >> 20 ? 0 : not_trusted("overlay over a hidden one");
 	return sp_type_may_hang(type) ? not_trusted(type) : 0;

@@ -59,7 +59,8 @@ struct sp_open_request {
 	 * Refused with -EACCES is what may never answer, since even close(2) could then hang whoever holds it:
 	 * fuse, nfs, cifs, 9p, ceph and the like, and overlays over them. The key's dev names the file system below an
 	 * overlay. Without a key it may be given alone, as /proc/PID/maps shows it; where that is the overlay itself,
-	 * layers are looked for among the mounts, and believed only if the process is of our own user namespace.
+	 * layers are looked for among the mounts, and believed only if the process is of our own user namespace. With a
+	 * key, as root, the file below is opened by its inode if a user may have mounted the overlay.
 	 */
 	struct sp_file_key key;
 	/*

@@ -65,6 +65,24 @@ else
 	say "no overlays here"
 fi
 
+test_name 'an overlay that a user has mounted: the file below it is opened'
+mkdir -p "$dir/mnt/user"
+cat >"$dir/enter" <<'X'
+mount -t overlay overlay -o "lowerdir=$1/root1:$1/root2" "$1/mnt/user" && exec chroot "$1/mnt/user" "${@:2}"
+X
+of_user=(unshare --user --map-root-user --mount bash "$dir/enter" "$dir" /plain/recursion)
+if [[ $(stat -f -c %T "$dir") != @(ext2/ext3|xfs|btrfs) ]] || ! "${of_user[@]}" 0 2>/dev/null; then
+	say "no overlays of users here, or no files by their inode"
+else
+	"${of_user[@]}" 600 20 </dev/null >/dev/null 2>&1 &
+	pids+=($!)
+	wait_working "${pids[@]}"
+	expect 0 profile -U -f -F 199 -p "$(list)" $seconds
+	check_victim plain recursion --comm recursion --samples 10 --complete 99 --deepest even,odd=20
+	has_not "$err" 'not trusted'
+	end_all
+fi
+
 test_name 'a mount namespace in which the same path is another file'
 mkdir -p "$dir/over"
 cp "$victims/plain/callback" "$dir/over/recursion" # what is there for us

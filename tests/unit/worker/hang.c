@@ -104,7 +104,7 @@ static void test_opener_hangs(void **state)
 {
 	(void)state;
 	struct trap t = {0};
-	if (!set_trap(false, &t)) {
+	if (!set_trap(TRAP_PLAIN, &t)) {
 		release(&t);
 		skip();
 	}
@@ -122,7 +122,7 @@ static void test_parser_hangs(void **state)
 	(void)state;
 	struct trap t = {0};
 	struct note bad = {0}, fine = {0};
-	if (!set_trap(false, &t)) {
+	if (!set_trap(TRAP_PLAIN, &t)) {
 		release(&t);
 		skip();
 	}
@@ -146,7 +146,7 @@ static void test_recovers(void **state)
 	struct trap t = {0};
 	struct note a[SP_WORKER_ABANDONED] = {0}, after = {0};
 	struct sp_open_request good = good_request();
-	if (!set_trap(false, &t)) {
+	if (!set_trap(TRAP_PLAIN, &t)) {
 		release(&t);
 		skip();
 	}

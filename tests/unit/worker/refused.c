@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "tool.h"
 #include "trap.h"
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 static char error[200];
 static int r;
@@ -42,9 +44,9 @@ static void check_refused(const struct sp_open_request *q, const char *why)
 	assert_int_equal(r, -EACCES);
 }
 
-static bool silent_trap(bool overlay, struct trap *t)
+static bool silent_trap(enum trap_kind kind, struct trap *t)
 {
-	bool set = set_trap(overlay, t);
+	bool set = set_trap(kind, t);
 	if (set)
 		go_silent(t);
 	else
@@ -56,7 +58,7 @@ static void test_fuse(void **state)
 {
 	(void)state;
 	struct trap t = {0};
-	if (!silent_trap(false, &t))
+	if (!silent_trap(TRAP_PLAIN, &t))
 		skip();
 	check_refused(&t.q, "fuse");
 	memset(&t.q.key, 0, sizeof(t.q.key));
@@ -68,7 +70,7 @@ static void test_overlay(void **state)
 {
 	(void)state;
 	struct trap t = {0};
-	if (!silent_trap(true, &t))
+	if (!silent_trap(TRAP_OVERLAY, &t))
 		skip();
 	t.q.key.dev = t.inner_dev; /* as the kernel half tells it: of the file below */
 	check_refused(&t.q, "fuse");
@@ -79,6 +81,20 @@ static void test_overlay(void **state)
 	release(&t);
 }
 
+/* Its process has had another file at the same address, from a file system that may be trusted: the key is that one's.
+ */
+static void test_overlay_of_user(void **state)
+{
+	(void)state;
+	struct stat shm;
+	struct trap t = {0};
+	if (stat("/dev/shm", &shm) < 0 || !silent_trap(TRAP_OF_USER, &t))
+		skip();
+	t.q.key.dev = major(shm.st_dev) << 20 | minor(shm.st_dev);
+	check_refused(&t.q, "overlay of another user namespace");
+	release(&t);
+}
+
 int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv);
@@ -86,6 +102,7 @@ int main(int argc, char **argv)
 		printf("mounting needs root\n");
 		return 77;
 	}
-	const struct CMUnitTest tests[] = {CLEAN_TEST(test_fuse), CLEAN_TEST(test_overlay)};
+	const struct CMUnitTest tests[] = {CLEAN_TEST(test_fuse), CLEAN_TEST(test_overlay),
+					   CLEAN_TEST(test_overlay_of_user)};
 	return cmocka_run_group_tests(tests, make_directories, remove_directories);
 }

@@ -133,24 +133,42 @@ static _Noreturn void run_victim(int say_fd)
 		pause();
 }
 
-static int mount_all(int fuse, bool overlay)
+static int mount_all(int fuse, enum trap_kind kind)
 {
 	char options[400], inner[128], seen[128];
-	snprintf(inner, sizeof(inner), "%s/%s", directory, overlay ? "inner" : "seen");
+	snprintf(inner, sizeof(inner), "%s/%s", directory, kind ? "inner" : "seen");
 	snprintf(seen, sizeof(seen), "%s/seen", directory);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fuse);
 	if (mount("test", inner, "fuse", MS_NODEV | MS_NOSUID, options) < 0)
 		return -errno;
-	if (!overlay)
+	if (!kind)
 		return 0;
 	snprintf(options, sizeof(options), "lowerdir=%s/empty:%s", directory, inner);
 	return mount("test", seen, "overlay", MS_RDONLY, options) < 0 ? -errno : 0;
 }
 
+/* As an ordinary user does who mounts something. */
+static int enter_user_namespace(void)
+{
+	static const char *const maps[] = {"setgroups", "deny", "uid_map", "0 0 1", "gid_map", "0 0 1"};
+	char path[64];
+	if (unshare(CLONE_NEWUSER) < 0)
+		return -1;
+	for (size_t i = 0; i < SP_COUNT(maps); i += 2) {
+		snprintf(path, sizeof(path), "/proc/self/%s", maps[i]);
+		SP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0 || write(fd, maps[i + 1], strlen(maps[i + 1])) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* Mounts in a namespace of its own; the mounting itself asks the server, so it is done beside it. */
-static _Noreturn void run_all(int told, int say_fd, bool overlay)
+static _Noreturn void run_all(int told, int say_fd, enum trap_kind kind)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (kind == TRAP_OF_USER && enter_user_namespace() < 0)
+		say(say_fd, errno, "make a user namespace");
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		say(say_fd, errno, "make a mount namespace");
 	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -158,7 +176,7 @@ static _Noreturn void run_all(int told, int say_fd, bool overlay)
 		say(say_fd, errno, "open /dev/fuse");
 	pid_t victim = fork();
 	if (victim == 0) {
-		int r = mount_all(fuse, overlay);
+		int r = mount_all(fuse, kind);
 		close(fuse); /* else the connection would live as long as this process */
 		close(told);
 		if (r < 0)
@@ -168,7 +186,7 @@ static _Noreturn void run_all(int told, int say_fd, bool overlay)
 	run_server(fuse, told);
 }
 
-bool set_trap(bool overlay, struct trap *t)
+bool set_trap(enum trap_kind kind, struct trap *t)
 {
 	int tell[2], hear[2];
 	struct told told = {.error = EIO, .what = "hear of the victim"};
@@ -177,7 +195,7 @@ bool set_trap(bool overlay, struct trap *t)
 	t->server = fork();
 	if (t->server == 0) {
 		close(tell[1]);
-		run_all(tell[0], hear[1], overlay);
+		run_all(tell[0], hear[1], kind);
 	}
 	close(tell[0]);
 	close(hear[1]);

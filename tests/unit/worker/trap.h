@@ -22,8 +22,11 @@ struct trap {
 	struct sp_open_request q;
 };
 
+/* An overlay over it; and the two mounted in a user namespace. */
+enum trap_kind { TRAP_PLAIN, TRAP_OVERLAY, TRAP_OF_USER };
+
 /* false: it cannot be set here, and why has been printed; release it all the same. */
-bool set_trap(bool overlay, struct trap *ret_trap);
+bool set_trap(enum trap_kind kind, struct trap *ret_trap);
 void go_silent(struct trap *t);
 /* With the server goes the connection: every request in it ends, and so do those who hung. */
 void release(struct trap *t);
