@@ -66,19 +66,41 @@ void sp_job_insert(struct sp_job_list *list, struct sp_job *j)
 	list->n++;
 }
 
-void sp_job_hurry(struct sp_job_list *list, const void *arg, uint32_t urgency)
+static struct sp_job *take_out_after(struct sp_job_list *list, struct sp_job *before)
 {
-	struct sp_job *before = NULL, *j = list->first;
-	while (j && j->arg != arg) {
-		before = j;
-		j = j->next;
-	}
-	if (!j || j->urgency >= urgency)
-		return;
-	*(before ? &before->next : &list->first) = j->next;
+	struct sp_job **at = before ? &before->next : &list->first, *j = *at;
+	*at = j->next;
 	if (list->last == j)
 		list->last = before;
 	list->n--;
+	j->next = NULL;
+	return j;
+}
+
+/* The job before the first one with this arg; false: there is none. */
+static bool find(const struct sp_job_list *list, const void *arg, struct sp_job **ret_before)
+{
+	*ret_before = NULL;
+	for (struct sp_job *j = list->first; j; j = j->next) {
+		if (j->arg == arg)
+			return true;
+		*ret_before = j;
+	}
+	return false;
+}
+
+struct sp_job *sp_job_take_out(struct sp_job_list *list, const void *arg)
+{
+	struct sp_job *before;
+	return find(list, arg, &before) ? take_out_after(list, before) : NULL;
+}
+
+void sp_job_hurry(struct sp_job_list *list, const void *arg, uint32_t urgency)
+{
+	struct sp_job *before, *j;
+	if (!find(list, arg, &before) || (before ? before->next : list->first)->urgency >= urgency)
+		return;
+	j = take_out_after(list, before);
 	j->urgency = urgency;
 	sp_job_insert(list, j);
 }

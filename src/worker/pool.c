@@ -88,6 +88,13 @@ static bool refused(const struct sp_pool *c, uint32_t dev, unsigned n_stuck)
 	return !is_good(c, dev);
 }
 
+/* cpu_ns: the process's so far; 0 = not known. */
+static void book(const struct sp_worker *p, struct sp_job *j, uint64_t cpu_ns)
+{
+	if (j)
+		j->cpu_ns += cpu_ns - SP_MIN(p->begin_cpu_ns, cpu_ns);
+}
+
 /* The jobs of a lost process go back; the first fails with r (0 = none is to blame) and its text. */
 static void scatter(struct sp_workers *w, struct sp_worker *p, int r, const char *words)
 {
@@ -128,15 +135,16 @@ static void late(struct sp_workers *w, struct sp_worker *p)
 	p->dev = p->jobs.first->dev;
 	p->late = true;
 	w->ended.n_late++;
+	book(p, p->jobs.first, sp_usage_cpu_ns((uint32_t)p->pid));
 	sp_worker_end(p);
 	scatter(w, p, -ETIMEDOUT, words);
 }
 
 /* Its first job is begun. */
-static void begin(struct sp_worker *p)
+static void begin(struct sp_worker *p, uint64_t cpu_ns)
 {
 	p->since_ns = sp_time_ns(CLOCK_MONOTONIC);
-	p->begin_cpu_ns = p->last_cpu_ns = sp_usage_cpu_ns((uint32_t)p->pid);
+	p->begin_cpu_ns = p->last_cpu_ns = SP_MAX(cpu_ns, p->begin_cpu_ns); /* 0: it has gone */
 	p->n_more = 0;
 }
 
@@ -217,7 +225,7 @@ static int hand_over(struct sp_pool *c, struct sp_worker *p)
 		return r;
 	sp_job_pop(&c->queue);
 	if (!p->jobs.n)
-		begin(p);
+		begin(p, sp_usage_cpu_ns((uint32_t)p->pid));
 	sp_job_push(&p->jobs, j);
 	p->load += sp_job_weight(j);
 	return 0;
@@ -269,6 +277,7 @@ static const char nonsense[] = "parser failed: its answer makes no sense";
 static void dismiss(struct sp_workers *w, struct sp_worker *p, int r)
 {
 	w->ended.n_crashed++;
+	book(p, p->jobs.first, sp_usage_cpu_ns((uint32_t)p->pid));
 	sp_worker_end(p);
 	scatter(w, p, r, nonsense);
 }
@@ -276,6 +285,7 @@ static void dismiss(struct sp_workers *w, struct sp_worker *p, int r)
 static void take(struct sp_workers *w, struct sp_worker *p, const struct sp_answer_message *a, int fd)
 {
 	struct sp_job *j = p->jobs.first;
+	uint64_t cpu_ns = sp_usage_cpu_ns((uint32_t)p->pid);
 	if (!j || j->number != a->number) {
 		sp_cleanup_close(&fd);
 		dismiss(w, p, -EBADMSG);
@@ -284,7 +294,8 @@ static void take(struct sp_workers *w, struct sp_worker *p, const struct sp_answ
 	int r = sp_job_take(j, a, fd);
 	sp_job_pop(&p->jobs);
 	p->load -= sp_job_weight(j);
-	begin(p);
+	book(p, j, cpu_ns);
+	begin(p, cpu_ns);
 	if (sp_job_weight(j) > 1 || p->n_answers++ % 64 == 0)
 		sp_worker_measure(p);
 	note_good(&w->pools[p->role], j->dev);
@@ -336,6 +347,7 @@ void sp_pool_serve(struct sp_workers *w, struct sp_worker *p)
 	if (!gone)
 		return;
 	sp_worker_end(p);
+	book(p, p->jobs.first, cpu_ns);
 	w->ended.cpu_ns += cpu_ns;
 	w->ended.parsers_ns += p->role == SP_ROLE_PARSER ? cpu_ns : 0;
 	note_peak(w, p);

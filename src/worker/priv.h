@@ -42,8 +42,7 @@ struct sp_job {
 	uint8_t build_id[32];
 	uint32_t build_id_len, deadline_ms;
 	bool in_root;
-	uint64_t number_asked; /* message.h */
-	uint64_t distance;     /* JIT_DESCRIPTOR; JIT_FRAME: the frame */
+	uint64_t number_asked, distance, cpu_ns; /* message.h; JIT_DESCRIPTOR, JIT_FRAME: the frame; used for it */
 	uint64_t *offsets;
 	size_t n_offsets;
 	void *arg;
@@ -94,7 +93,7 @@ struct sp_workers {
 	int epoll;
 	struct sp_broker *broker;
 	bool closing;
-	uint64_t last_number, n_outstanding;
+	uint64_t last_number, n_outstanding, called_ns; /* called_ns: CPU time of the job that is being answered */
 	struct sp_pool pools[SP_N_ROLES];
 	struct sp_job_list answered;   /* callbacks are due */
 	struct sp_workers_stats ended; /* of processes that are gone */
@@ -106,6 +105,7 @@ struct sp_job *sp_job_pop(struct sp_job_list *list);
 void sp_job_prepend(struct sp_job_list *list, struct sp_job_list *head);        /* head is empty afterwards */
 void sp_job_insert(struct sp_job_list *list, struct sp_job *j);                 /* before all that is less urgent */
 void sp_job_hurry(struct sp_job_list *list, const void *arg, uint32_t urgency); /* the first with this arg */
+struct sp_job *sp_job_take_out(struct sp_job_list *list, const void *arg);      /* likewise; NULL: none */
 unsigned sp_job_weight(const struct sp_job *j);
 int sp_job_send(struct sp_job *j, int socket);
 int sp_job_receive(int socket, enum sp_role role, struct sp_answer_message *ret_answer, int *ret_fd);

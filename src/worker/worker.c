@@ -57,6 +57,7 @@ static void deliver(struct sp_workers *w)
 	struct sp_job *j;
 	while ((j = sp_job_pop(&w->answered))) {
 		w->n_outstanding--;
+		w->called_ns = j->cpu_ns;
 		sp_job_call(j);
 	}
 }
@@ -213,6 +214,21 @@ int sp_workers_fetch(struct sp_workers *w, const struct sp_fetch_request *q,
 void sp_workers_hurry(struct sp_workers *w, const void *arg, uint32_t urgency)
 {
 	sp_job_hurry(&w->pools[SP_ROLE_PARSER].queue, arg, urgency);
+}
+
+void sp_workers_cancel(struct sp_workers *w, const void *arg)
+{
+	struct sp_job *j;
+	for (unsigned role = 0; role < SP_N_ROLES; role++)
+		while ((j = sp_job_take_out(&w->pools[role].queue, arg))) {
+			sp_job_fail(j, -ECANCELED, NULL);
+			sp_job_push(&w->answered, j);
+		}
+}
+
+uint64_t sp_workers_called_ns(const struct sp_workers *w)
+{
+	return w->called_ns;
 }
 
 /* --- questions to parsers --- */

@@ -36,7 +36,6 @@ enum { SP_WORKER_ABANDONED = 4 };
 void sp_worker_main(int argc, char **argv);
 
 struct sp_workers;
-
 struct sp_broker;
 struct sp_workers_options {
 	struct sp_broker *broker;  /* starts the processes; the caller's, outlives the workers. NULL: this process */
@@ -115,7 +114,6 @@ int sp_workers_open(struct sp_workers *w, const struct sp_open_request *q,
 		    void (*done)(void *arg, struct sp_open_result *result), void *arg);
 int sp_workers_open_path(struct sp_workers *w, const struct sp_open_path *q,
 			 void (*done)(void *arg, struct sp_open_result *result), void *arg);
-/* fd is dup'ed, the caller keeps his. */
 int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, struct sp_identify_result *id),
 			void *arg);
 /* blob NULL on failure, with r and sp_error_text(r) (e.g. "parser failed", "parser took over 10 s"). */
@@ -126,6 +124,9 @@ int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r
  * first, and has a parser of its own where there are several.
  */
 void sp_workers_hurry(struct sp_workers *w, const void *arg, uint32_t urgency);
+/* -ECANCELED to what was asked with this arg and is with no process yet. In a callback: the CPU time of its job. */
+void sp_workers_cancel(struct sp_workers *w, const void *arg);
+uint64_t sp_workers_called_ns(const struct sp_workers *w);
 /* A descriptor to poll for reading (an epoll), and the time until the nearest deadline (-1 = none waits). */
 int sp_workers_fd(const struct sp_workers *w);
 int sp_workers_timeout_ms(const struct sp_workers *w);
@@ -139,8 +140,7 @@ struct sp_workers_stats {
 	uint64_t n_crashed, n_late, n_abandoned;
 	uint64_t n_unstarted; /* that could not be started, and why the last one could not: a negative errno */
 	int unstarted;
-	uint64_t cpu_ns;     /* of all worker processes, those that ended included, and of the broker */
-	uint64_t parsers_ns; /* of it the parsers' */
+	uint64_t cpu_ns, parsers_ns; /* of workers, those that ended included, and of the broker; of parsers */
 	uint64_t peak_bytes; /* the most that the processes that were there at one time have had, each by its VmHWM */
 	uint64_t own_bytes;  /* of those that are there, what they do not share with this process */
 };

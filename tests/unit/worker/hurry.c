@@ -79,9 +79,45 @@ static void test_some_stay_free(void **state)
 	sp_workers_free(w);
 }
 
+static struct sp_workers *asked;
+static uint64_t told_ns;
+
+static void built_or_not(void *arg, int r, struct sp_blob *blob)
+{
+	*(int *)arg = r;
+	told_ns += sp_workers_called_ns(asked);
+	free(blob);
+}
+
+/* What is taken back is answered, too, unless a parser has it already; and the times of jobs add up to the parser's. */
+static void test_taken_back(void **state)
+{
+	int results[] = {1, 1, 1, 1};
+	struct sp_workers_stats stats;
+	(void)state;
+	assert_int_equal(sp_workers_new(&(struct sp_workers_options){.n_parsers = 1}, &asked), 0);
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	told_ns = 0;
+	for (size_t i = 0; i < SP_COUNT(results); i++)
+		assert_int_equal(sp_workers_build(asked, fd, built_or_not, &results[i]), 0);
+	sp_workers_cancel(asked, &results[0]);
+	sp_workers_cancel(asked, &results[1]);
+	sp_workers_cancel(asked, &results[3]);
+	sp_workers_cancel(asked, &told_ns); /* nobody has asked for that */
+	assert_int_equal(sp_workers_wait(asked, 60000), 0);
+	const int expected[] = {0, -ECANCELED, 0, -ECANCELED};
+	assert_memory_equal(results, expected, sizeof(expected));
+	sp_workers_stats(asked, &stats);
+	assert_true(told_ns > 0);
+	assert_true(told_ns <= stats.parsers_ns);
+	close(fd);
+	sp_workers_free(asked);
+}
+
 int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv);
-	const struct CMUnitTest tests[] = {CLEAN_TEST(test_hurry), CLEAN_TEST(test_some_stay_free)};
+	const struct CMUnitTest tests[] = {CLEAN_TEST(test_hurry), CLEAN_TEST(test_some_stay_free),
+					   CLEAN_TEST(test_taken_back)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
