@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "agent/socket/share.h"
+#include "agent/share.h"
 #include "base/mem.h"
 #include "base/time.h"
-
-#define BURST_NS (SP_SHARE_BURST_S * (int64_t)SP_NS_PER_S)
 
 static int64_t left_at(const struct sp_shares *s, const struct sp_share *u, uint64_t now_ns)
 {
 	double earned = (double)(now_ns - SP_MIN(u->at_ns, now_ns)) * (double)s->max_cpu_ppm / 1e6;
 
-	return earned > (double)(BURST_NS - u->left_ns) ? BURST_NS : u->left_ns + (int64_t)earned;
+	return earned > (double)(s->burst_ns - u->left_ns) ? s->burst_ns : u->left_ns + (int64_t)earned;
 }
 
 static struct sp_share *fullest(struct sp_shares *s, uint64_t now_ns)
@@ -30,15 +28,16 @@ static struct sp_share *user_of(struct sp_shares *s, uid_t uid, uint64_t now_ns)
 		if (s->users[i].uid == uid)
 			return &s->users[i];
 	u = s->n < SP_SHARE_USERS ? &s->users[s->n++] : fullest(s, now_ns);
-	*u = (struct sp_share){.uid = uid, .left_ns = BURST_NS, .at_ns = now_ns};
+	*u = (struct sp_share){.uid = uid, .left_ns = s->burst_ns, .at_ns = now_ns};
 	return u;
 }
 
-void sp_share_take(struct sp_shares *s, uid_t uid, uint64_t now_ns, uint64_t cpu_ns)
+void sp_share_take(struct sp_shares *s, uid_t uid, uint64_t now_ns, int64_t cpu_ns)
 {
 	struct sp_share *u = user_of(s, uid, now_ns);
 
-	u->left_ns = left_at(s, u, now_ns) - (int64_t)SP_MIN(cpu_ns, (uint64_t)INT64_MAX / 2);
+	u->left_ns = SP_MIN(left_at(s, u, now_ns) - cpu_ns, s->burst_ns);
+	u->left_ns = s->debt_ns ? SP_MAX(u->left_ns, -s->debt_ns) : u->left_ns;
 	u->at_ns = now_ns;
 }
 

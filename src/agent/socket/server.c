@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 enum { BACKLOG = 128, MAX_ACCEPTS = 64, MAX_EVENTS = 64, KIND_BITS = 2, OWN_PER_QUERY = 8 };
+enum { SHARE_BURST_S = 10 };               /* CPU time that a user may have for answers at once */
 enum { REFUSALS = 32, REFUSALS_MS = 100 }; /* 320 a second: 1 % of a CPU at most */
 
 static uint64_t now(void)
@@ -252,7 +253,8 @@ static void handle_request(struct sp_server *s, struct sp_client *c)
 		uint64_t began_ns = sp_time_ns(CLOCK_THREAD_CPUTIME_ID);
 		answer_status(s, c);
 		if (is_counted)
-			sp_share_take(&s->shares, uid, now(), sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+			sp_share_take(&s->shares, uid, now(),
+				      (int64_t)(sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns));
 		return;
 	}
 	if (q.what == SP_ASK_PASSWORD)
@@ -478,6 +480,7 @@ void sp_server_configure(struct sp_server *s, const struct sp_agent_config *c)
 	s->max_clients = SP_MIN(c->max_clients, SP_SERVER_SLOTS - SP_SERVER_ROOT_CLIENTS);
 	s->max_queries = c->max_queries;
 	s->shares.max_cpu_ppm = c->max_cpu_ppm;
+	s->shares.burst_ns = SHARE_BURST_S * (int64_t)SP_NS_PER_S;
 	s->query_timeout_ns = c->query_timeout_ns;
 	s->query_memory_bytes = c->query_memory_bytes;
 	free(s->store);

@@ -182,7 +182,7 @@ static bool reap(struct sp_server *s, const struct sp_unreaped *u, int *ret_stat
 	if (pid == u->pid && s->owner.used)
 		s->owner.used(s->owner.arg, cpu_ns);
 	if (pid == u->pid && u->is_counted)
-		sp_share_take(&s->shares, u->uid, sp_time_ns(CLOCK_MONOTONIC), cpu_ns);
+		sp_share_take(&s->shares, u->uid, sp_time_ns(CLOCK_MONOTONIC), (int64_t)cpu_ns);
 	return true;
 }
 

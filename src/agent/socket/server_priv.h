@@ -10,8 +10,8 @@
 #define SP_AGENT_SOCKET_SERVER_PRIV_H
 
 #include "agent/request.h"
+#include "agent/share.h"
 #include "agent/socket/server.h"
-#include "agent/socket/share.h"
 #include <sys/types.h>
 
 enum {
