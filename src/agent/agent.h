@@ -107,12 +107,14 @@ struct sp_agent_status {
 	uint64_t parsers_ns, service_ns;             /* part of workers_ns; answers, page, alerts */
 	int64_t parse_left_ns;                       /* the parse budget (parse_budget.h); < 0: debt */
 	uint64_t n_rests;                            /* of those that serve all */
-	uint64_t cpu_ppm;                            /* of a CPU, over the last minutes; 0 = not known yet */
-	uint64_t memory_bytes, peak_bytes;           /* now and most, measured each minute: all processes, and BPF */
-	uint64_t n_gaps, gap_ns, n_late;             /* gaps and their time; late windows */
-	uint64_t unstored_ns;    /* at most: sampled, not stored by the last agent, which was killed */
-	uint64_t n_errors;       /* of sampling, names, labels; all are logged */
-	const char *store_error; /* "" = the store takes windows */
+	/* New files that were not looked at, since their user's share was used up; of the user with the most. */
+	uint64_t n_refused_files, refused_uid, n_refused_of_uid;
+	uint64_t cpu_ppm;                  /* of a CPU, over the last minutes; 0 = not known yet */
+	uint64_t memory_bytes, peak_bytes; /* now and most, measured each minute: all processes, and BPF */
+	uint64_t n_gaps, gap_ns, n_late;   /* gaps and their time; late windows */
+	uint64_t unstored_ns;              /* at most: sampled, not stored by the last agent, which was killed */
+	uint64_t n_errors;                 /* of sampling, names, labels; all are logged */
+	const char *store_error;           /* "" = the store takes windows */
 	size_t n_sources;
 	struct sp_agent_source_status sources[SP_AGENT_MAX_SOURCES];
 };

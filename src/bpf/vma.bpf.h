@@ -224,6 +224,26 @@ static __always_inline long sp_file_keep(const struct sp_file_key *key, sp_u64 i
 }
 
 /*
+ * Users who have made more new files than the user half will look at for now, by their numbers in the first user
+ * namespace. Only in sessions that ask for it (sp_config.users).
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SP_MAX_OVER_USERS);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+} over_users SEC(".maps");
+
+/* Whether one entry is to stand for the file, and for all others that are new of the same user: then its key. */
+static __always_inline int sp_file_is_over(sp_u32 uid, struct sp_file_key *key)
+{
+	if (!sp_config.users || key->dev >= SP_DEV_OVER || !bpf_map_lookup_elem(&over_users, &uid))
+		return 0;
+	*key = (struct sp_file_key){.ino = uid, .dev = SP_DEV_OVER};
+	return 1;
+}
+
+/*
  * Gives a new file an id and announces it to the user half. 0: no id is left, or no room for the announcement
  * (counted).
  */
@@ -231,12 +251,14 @@ __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct s
 {
 	struct sp_message_file *r;
 	struct sp_file_key own; /* a copy: 6.1 accepts no map key in memory that a function got as argument */
-	sp_u32 id;
+	sp_u32 id, uid = bpf_get_current_uid_gid();
 
 	if (!key || !view)
 		return 0;
 	own = *key;
 	id = sp_file_known(&own);
+	if (!id && sp_file_is_over(uid, &own))
+		id = sp_file_known(&own);
 	if (id)
 		return id;
 	id = sp_file_number();
@@ -255,6 +277,7 @@ __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct s
 	r->end = view->end;
 	r->pgoff = view->pgoff;
 	r->tgid = view->tgid;
+	r->uid = uid;
 	sp_file_basename(view->file, r->name);
 	if (sp_file_keep(&own, id, &r->is_new)) {
 		/* Another CPU was faster, whose id stands, or the map is full. */

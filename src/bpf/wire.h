@@ -31,6 +31,7 @@ enum {
 	SP_MAX_KERNEL_FRAMES = 128, /* the kernel's own limit is 127 */
 	SP_MAX_FILES = 32768,       /* files (and anonymous regions) known at one time */
 	SP_MAX_FREE_FILES = 8192,   /* ids of forgotten files, to be given again */
+	SP_MAX_OVER_USERS = 64,     /* users whose new files are not announced one by one */
 	SP_MAX_PROCESSES = 16384,
 	SP_MAX_TARGETS = 32768,
 	SP_PENDING_STACK = 65536, /* stack bytes sent with a sample that waits for a table; encoders use over 32 KiB */
@@ -251,6 +252,7 @@ struct sp_rule { /* 16 bytes */
  */
 #define SP_DEV_ANON 0xffffffffu /* ino = process record, size = address >> 40 */
 #define SP_DEV_VDSO 0xfffffffeu
+#define SP_DEV_OVER 0xfffffffdu /* ino = uid: stands for all new files of a user who is in over_users */
 struct sp_file_key {
 	sp_u64 ino;
 	sp_u64 size;
@@ -377,6 +379,7 @@ struct sp_message_file {
 	sp_u64 start, end, pgoff; /* the mapping where it was seen; pgoff in bytes */
 	sp_u32 tgid;              /* in the user's pid namespace; 0 = it has no number there */
 	sp_u32 is_new;            /* its id is in new_files, not in files */
+	sp_u32 uid, pad;          /* uid: of the process that was sampled, as the first user namespace has it */
 	char name[SP_NAME_LEN];   /* last component of the path, shortened to fit */
 };
 
@@ -545,21 +548,20 @@ enum {
 };
 enum sp_target { SP_TARGET_AFTER_EXEC = 1, SP_TARGET_WANTED }; /* values of map `targets` */
 struct sp_config {
-	sp_u32 unwind;       /* enum sp_unwind_mode */
-	sp_u32 filter;       /* enum sp_target_filter: which numbers map `targets` holds */
-	sp_u32 user, kernel; /* which stacks are wanted */
-	sp_u32 idle;         /* keep samples of the idle task */
-	sp_u32 seek_targets; /* look for the files of the targets only */
-	sp_u32 time_own;     /* count the time that the programs take: SP_N_OWN_NS */
-	sp_u32 cgroup_level; /* of the only cgroup wanted */
-	sp_u64 cgroup;       /* its id; 0 = all */
-	sp_u32 nests;        /* more than one program samples, and one may come within another */
-	sp_u32 n_recipes;    /* more than 1: keys tell the recipe of a sample */
-	sp_u32 guards;       /* events may be thinned and capped (event/guard.h) */
-	sp_u32 objects;      /* keys have what the event is about */
-	sp_u32 wakers;       /* and who ended a wait */
-	sp_u32 usual;        /* the stacks in which threads wait are remembered (bpf/usual.bpf.h) */
-	sp_u32 stamps;       /* threads are stamped when they leave, and walked when they are back (bpf/stamp.bpf.h) */
+	sp_u32 unwind;             /* enum sp_unwind_mode */
+	sp_u32 filter;             /* enum sp_target_filter: which numbers map `targets` holds */
+	sp_u32 user, kernel, idle; /* which stacks are wanted; and samples of the idle task */
+	sp_u32 seek_targets;       /* look for the files of the targets only */
+	sp_u32 time_own;           /* count the time that the programs take: SP_N_OWN_NS */
+	sp_u32 cgroup_level;       /* of the only cgroup wanted */
+	sp_u64 cgroup;             /* its id; 0 = all */
+	sp_u32 nests;              /* more than one program samples, and one may come within another */
+	sp_u32 n_recipes;          /* more than 1: keys tell the recipe of a sample */
+	sp_u32 guards;             /* events may be thinned and capped (event/guard.h) */
+	sp_u32 objects, wakers;    /* keys have what the event is about, and who ended a wait */
+	sp_u32 usual;              /* the stacks in which threads wait are remembered (bpf/usual.bpf.h) */
+	sp_u32 stamps; /* threads are stamped when they leave, and walked when they are back (bpf/stamp.bpf.h) */
+	sp_u32 users;  /* new files of users in the map over_users are not announced one by one */
 };
 
 /* What the kernel half counts, each on its own CPU. */

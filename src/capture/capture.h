@@ -28,6 +28,7 @@ struct sp_workers;
 struct sp_broker;
 struct sp_guard;
 struct sp_guard_step;
+struct sp_capture_users;
 
 /*
  * What takes the samples: the recipe's BPF programs, or perf_event_open, which ordinary users may use for their own
@@ -75,13 +76,8 @@ struct sp_capture_options {
 	/* NULL, or called when one of the CPUs to sample comes or goes. */
 	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
 	void *cpu_changed_arg;
-	/*
-	 * NULL, or called before a file's table is built; n_drains: in how many drains the file was met. false: not
-	 * now; until a later call allows it, frames in the file are unwound by frame pointers. Only in sessions that
-	 * last.
-	 */
-	bool (*may_build)(void *arg, unsigned n_drains);
-	void *may_build_arg;
+	/* BPF, sessions that last: what users may have of the workers (users.h); NULL = all that they want. */
+	const struct sp_capture_users *users;
 	/* Does what this process may not do once it has dropped its privileges; NULL: it does that itself. */
 	struct sp_broker *broker;
 	const char *cache; /* directory of built tables; NULL = the default one, "" = none */
@@ -132,6 +128,8 @@ void sp_capture_free(struct sp_capture *c);
 int sp_capture_file_fd(const struct sp_capture *c, uint32_t profile_file);
 /* The same for the jit dump of its process. */
 int sp_capture_jit_dump_fd(const struct sp_capture *c, uint32_t profile_file);
+/* The user whose process made the file known, as the first user namespace has him. */
+uint32_t sp_capture_file_user(const struct sp_capture *c, uint32_t profile_file);
 /* What the kernel calls an address of its own, "NAME+0xOFFSET/0xSIZE [MODULE]"; until the next call. */
 int sp_capture_kernel_name(struct sp_capture *c, uint64_t address, const char **ret_text);
 uint64_t sp_capture_began_ns(const struct sp_capture *c); /* CLOCK_MONOTONIC */

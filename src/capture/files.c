@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * files.c: the steps of a file: announced -> opened -> identified -> table from the cache, or built -> loaded.
+ * files.c: the steps of a file: announced -> looked at (look.c) -> table from the cache, or built -> loaded.
  *
- * Each step is a request to the workers, and the next one begins in its callback. A file that cannot be opened is
- * forgotten by the kernel half, so that it is announced again when it is met again, at most SP_MAX_OPEN_TRIES times.
+ * Each step is a request to the workers, and the next one begins in its callback.
  */
 #include "base/entries.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "capture/backend.h"
+#include "capture/file_job.h"
 #include "capture/priv.h"
 #include "elf/elf.h"
 #include "profile/profile.h"
@@ -23,30 +23,23 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-struct file_job { /* one request: the file and the session it is for */
-	struct sp_capture *c;
-	uint32_t id;
-	uint64_t birth;
-	struct file_job *next;    /* in the list of tables being built, or of those waiting for the same one */
-	struct file_job *waiting; /* copies of the file: when its table is built they find it in the cache */
-};
-
-static struct file_job *job_new(struct sp_capture *c, uint32_t id)
+struct sp_file_job *sp_file_job_new(struct sp_capture *c, uint32_t id)
 {
-	struct file_job *job = calloc(1, sizeof(*job));
+	struct sp_file_job *job = calloc(1, sizeof(*job));
 
 	if (job)
-		*job = (struct file_job){.c = c, .id = id, .birth = c->seen[id].birth};
+		*job = (struct sp_file_job){
+		    .c = c, .id = id, .user = sp_known_of(c, id)->user, .birth = c->seen[id].birth};
 	return job;
 }
 
 /* Whether the answer is of no use any more: the profile is the caller's again, or the file was forgotten. */
-static bool is_late(const struct file_job *job)
+bool sp_file_job_is_late(const struct sp_file_job *job)
 {
 	return job->c->is_over || job->c->seen[job->id].birth != job->birth;
 }
 
-static void fail_once(struct sp_capture *c, int r, const char *what)
+void sp_files_fail_once(struct sp_capture *c, int r, const char *what)
 {
 	if (r < 0 && !c->failure)
 		c->failure = sp_fail(r, "%s", what);
@@ -58,11 +51,11 @@ uint32_t sp_files_number(const struct sp_capture *c, uint32_t id)
 }
 
 /* --- the last step: a table, or the reason why there is none --- */
-static void note_set(struct sp_capture *c, uint32_t id, const char *note)
+void sp_files_note(struct sp_capture *c, uint32_t id, const char *note)
 {
 	int64_t string = sp_profile_add_string(c->profile, note);
 
-	fail_once(c, string < 0 ? (int)string : 0, "note why a file has no names");
+	sp_files_fail_once(c, string < 0 ? (int)string : 0, "note why a file has no names");
 	if (string > 0)
 		sp_profile_file(c->profile, c->seen[id].number)->note = (uint32_t)string;
 }
@@ -77,30 +70,14 @@ static void table_settle(struct sp_capture *c, uint32_t id)
 	if (!k->is_passing || k->fd < 0)
 		return;
 	close(sp_take_fd(&k->fd));
-	note_set(c, id, "deleted, and too large to be kept for its names");
+	sp_files_note(c, id, "deleted, and too large to be kept for its names");
 }
 
-static void table_refuse(struct sp_capture *c, uint32_t id)
+void sp_files_refuse_table(struct sp_capture *c, uint32_t id)
 {
 	c->n_table_changes++;
 	table_settle(c, id);
 	sp_tables_set_code(c->tables, id, SP_TABLE_FP);
-}
-
-/*
- * The file is no ELF file and has no name any more (shared memory, a memfd, a deleted temporary file): programs put JIT
- * code into such files to map it twice, or to share it. From now on the kernel half takes its mappings for memory
- * without a file.
- */
-static void no_file_note(struct sp_capture *c, uint32_t id)
-{
-	table_refuse(c, id);
-	sp_tables_set_code(c->tables, id, SP_TABLE_NO_FILE);
-}
-
-static bool is_no_file(const struct sp_capture *c, uint32_t id, int r)
-{
-	return r == -ENOEXEC && sp_profile_file(c->profile, c->seen[id].number)->deleted;
 }
 
 static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *blob)
@@ -109,14 +86,14 @@ static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *
 
 	table_settle(c, id);
 	if (!blob->n_groups) {
-		table_refuse(c, id);
+		sp_files_refuse_table(c, id);
 		return;
 	}
 	r = sp_tables_load(c->tables, id, blob);
 	if (r < 0) {
-		note_set(c, id, sp_error_text(r));
+		sp_files_note(c, id, sp_error_text(r));
 		sp_error_clear();
-		table_refuse(c, id);
+		sp_files_refuse_table(c, id);
 		return;
 	}
 	c->n_table_changes++;
@@ -142,9 +119,9 @@ static void blob_take(struct sp_capture *c, uint32_t id, int r, struct sp_blob *
 	struct sp_cache_key key = cache_key(k);
 
 	if (r < 0) {
-		note_set(c, id, sp_error_text(r));
+		sp_files_note(c, id, sp_error_text(r));
 		sp_error_clear();
-		table_refuse(c, id);
+		sp_files_refuse_table(c, id);
 		return;
 	}
 	if (c->cache && sp_entries_changed_ns(k->fd) == k->state.ctime_ns)
@@ -158,7 +135,7 @@ static void build_hurry(struct sp_capture *c, uint32_t id)
 {
 	uint32_t n = c->seen[id].n_wanted;
 	uint64_t urgency = n ? 2 + ((uint64_t)n << 16) / ((sp_known_of(c, id)->size >> 16) + 1) : 0;
-	struct file_job *job, *copy;
+	struct sp_file_job *job, *copy;
 
 	for (job = c->building; job; job = job->next) {
 		for (copy = job->waiting; copy && copy->id != id; copy = copy->next)
@@ -170,20 +147,22 @@ static void build_hurry(struct sp_capture *c, uint32_t id)
 
 static void built(void *arg, int r, struct sp_blob *blob)
 {
-	struct file_job *job = arg, *copy = job->waiting, **at = &job->c->building;
+	struct sp_file_job *job = arg, *copy = job->waiting, **at = &job->c->building;
 
 	while (*at && *at != job)
 		at = &(*at)->next;
 	if (*at)
 		*at = job->next;
-	if (is_late(job))
+	if (r != -ECANCELED)
+		sp_users_parsed(job->c, job->user, sp_workers_called_ns(job->c->workers));
+	if (sp_file_job_is_late(job))
 		free(blob);
 	else
 		blob_take(job->c, job->id, r, blob);
 	while (copy) {
-		struct file_job *next = copy->next;
+		struct sp_file_job *next = copy->next;
 
-		if (!is_late(copy))
+		if (!sp_file_job_is_late(copy))
 			sp_files_table(copy->c, copy->id);
 		free(copy);
 		copy = next;
@@ -205,10 +184,10 @@ static bool cache_load(struct sp_capture *c, uint32_t id)
 }
 
 /* A table being built from the same file, which another announcement named (that of another container). */
-static struct file_job *building_of(const struct sp_capture *c, uint32_t id)
+static struct sp_file_job *building_of(const struct sp_capture *c, uint32_t id)
 {
 	struct sp_cache_key key = cache_key(sp_known_of(c, id));
-	struct file_job *job;
+	struct sp_file_job *job;
 
 	for (job = c->cache ? c->building : NULL; job; job = job->next) {
 		struct sp_cache_key other = cache_key(sp_known_of(c, job->id));
@@ -221,7 +200,7 @@ static struct file_job *building_of(const struct sp_capture *c, uint32_t id)
 
 static int build_want(struct sp_capture *c, uint32_t id)
 {
-	struct file_job *job = job_new(c, id), *other = building_of(c, id), **list;
+	struct sp_file_job *job = sp_file_job_new(c, id), *other = building_of(c, id), **list;
 	int r = 0;
 
 	if (!job)
@@ -245,172 +224,19 @@ void sp_files_table(struct sp_capture *c, uint32_t id)
 	int r = 0;
 
 	if (!is_cached && sp_known_of(c, id)->fd < 0) { /* it has had a table, and was closed since */
-		table_refuse(c, id);
+		sp_files_refuse_table(c, id);
 		return;
 	}
 	if (!is_cached && !building_of(c, id) && !sp_files_may_build(c, id)) {
-		table_refuse(c, id);
+		sp_files_refuse_table(c, id);
 		sp_files_put_off(c, id);
 		return;
 	}
 	if (!is_cached)
 		r = build_want(c, id);
 	if (r < 0) {
-		fail_once(c, r, "ask for an unwind table");
-		table_refuse(c, id);
-	}
-}
-
-/* --- who it is --- */
-static void package_keep(struct sp_capture *c, struct sp_file *file, const struct sp_elf_package *package)
-{
-	int64_t name = sp_profile_add_string(c->profile, package->name);
-	int64_t version = sp_profile_add_string(c->profile, package->version);
-
-	if (name < 0 || version < 0)
-		return; /* lose the name, not the file */
-	file->package = (uint32_t)name;
-	file->package_version = (uint32_t)version;
-}
-
-static void identity_keep(struct sp_capture *c, uint32_t id, const struct sp_identify_result *identity)
-{
-	struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
-	struct sp_known_file *k = sp_known_of(c, id);
-	int64_t soname = identity->soname ? sp_profile_add_string(c->profile, identity->soname) : 0;
-
-	k->is_identified = true;
-	k->state.sample = identity->sample;
-	k->image_vaddr = identity->image_vaddr;
-	k->image_bytes = identity->image_bytes;
-	k->build_id_len = SP_MIN(identity->build_id_len, sizeof(k->build_id));
-	memcpy(k->build_id, identity->build_id, k->build_id_len);
-	file->build_id_len = (uint8_t)SP_MIN(k->build_id_len, SP_BUILD_ID_MAX);
-	memcpy(file->build_id, k->build_id, file->build_id_len);
-	if (soname > 0)
-		file->name = (uint32_t)soname;
-	if (identity->package.name[0])
-		package_keep(c, file, &identity->package);
-}
-
-static void identified(void *arg, struct sp_identify_result *identity)
-{
-	struct file_job *job = arg;
-	struct sp_capture *c = job->c;
-	uint32_t id = job->id;
-	bool late = is_late(job);
-
-	free(job);
-	if (late) {
-		free(identity->soname);
-		return;
-	}
-	if (is_no_file(c, id, identity->r)) {
-		sp_error_clear();
-		no_file_note(c, id);
-	} else if (identity->r < 0) {
-		note_set(c, id, sp_error_text(identity->r));
-		sp_error_clear();
-		table_refuse(c, id);
-	} else {
-		identity_keep(c, id, identity);
-		sp_files_table(c, id);
-	}
-	free(identity->soname);
-}
-
-static void identity_want(struct sp_capture *c, uint32_t id)
-{
-	struct file_job *job = job_new(c, id);
-	int r = job ? sp_workers_identify(c->workers, sp_known_of(c, id)->fd, identified, job) : -ENOMEM;
-
-	if (r < 0) {
-		free(job);
-		fail_once(c, r, "ask for a build id");
-		table_refuse(c, id);
-	}
-}
-
-/* --- opening --- */
-static void open_failed(struct sp_capture *c, uint32_t id, int r)
-{
-	struct sp_known_file *k = sp_known_of(c, id);
-
-	note_set(c, id, sp_error_text(r));
-	sp_error_clear();
-	table_refuse(c, id);
-	/* The file is announced anew, under a new id, if a process that lives longer has it mapped. */
-	if (++k->n_tries < SP_MAX_OPEN_TRIES && c->backend)
-		c->backend->forget(c, id);
-}
-
-static int path_keep(struct sp_capture *c, uint32_t id, const struct sp_open_result *o)
-{
-	struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
-	int64_t path = sp_profile_add_string(c->profile, o->path);
-	/* No path means that only another hard link's is known: keep the name that the kernel half sent. */
-	int64_t name = *o->path ? sp_profile_add_string(c->profile, sp_path_last(o->path)) : file->name;
-
-	if (path < 0 || name < 0)
-		return -ENOMEM;
-	file->path = (uint32_t)path;
-	file->name = (uint32_t)name;
-	file->deleted = o->deleted;
-	file->note = 0;
-	return 0;
-}
-
-static void opened(void *arg, struct sp_open_result *o)
-{
-	struct file_job *job = arg;
-	struct sp_capture *c = job->c;
-	uint32_t id = job->id;
-	struct sp_known_file *k = sp_known_of(c, id);
-	bool late = is_late(job);
-
-	free(job);
-	if (late) {
-		sp_cleanup_close(&o->fd);
-		free(o->path);
-		return;
-	}
-	if (o->r < 0) {
-		open_failed(c, id, o->r);
-		return;
-	}
-	sp_files_note_deleted(c, k, o);
-	if (k->fd >= 0) { /* another announcement of the file was faster, and its descriptor may be in use */
-		close(o->fd);
-	} else {
-		k->fd = o->fd;
-		k->state = (struct sp_file_state){.dev = o->dev,
-						  .ino = o->ino,
-						  .mtime_ns = o->mtime_ns,
-						  .ctime_ns = o->ctime_ns,
-						  .opened_ns = o->opened_ns};
-	}
-	k->uid = o->uid;
-	k->mode = o->mode;
-	k->size = o->size;
-	if (o->path)
-		fail_once(c, path_keep(c, id, o), "keep a path");
-	free(o->path);
-	identity_want(c, id);
-}
-
-static void open_want(struct sp_capture *c, uint32_t id, const struct sp_message_file *r)
-{
-	struct sp_open_request q = {.pid = (pid_t)r->tgid, .start = r->start, .end = r->end, .key = r->key};
-	struct file_job *job = job_new(c, id);
-	int error;
-
-	q.path = c->backend ? c->backend->path(c, id) : NULL;
-	memcpy(q.name, r->name, sizeof(q.name));
-	error = job ? sp_workers_open(c->workers, &q, opened, job) : -ENOMEM;
-
-	if (error < 0) {
-		free(job);
-		open_failed(c, id, error);
+		sp_files_fail_once(c, r, "ask for an unwind table");
+		sp_files_refuse_table(c, id);
 	}
 }
 
@@ -443,9 +269,9 @@ static void vdso_load(struct sp_capture *c, uint32_t id)
 		sp_elf_close(e);
 	}
 	if (r < 0) {
-		note_set(c, id, sp_error_text(r));
+		sp_files_note(c, id, sp_error_text(r));
 		sp_error_clear();
-		table_refuse(c, id);
+		sp_files_refuse_table(c, id);
 		return;
 	}
 	table_load(c, id, blob);
@@ -494,8 +320,38 @@ static int64_t number_of(struct sp_capture *c, const struct sp_message_file *r)
 	return error < 0 ? error : number;
 }
 
+/* Whether all is known of it that a look would tell: it was announced again for its table. */
+static bool is_known(const struct sp_capture *c, const struct sp_message_file *r)
+{
+	uint32_t number = sp_numbers_find(&c->file_keys, &r->key, sizeof(r->key));
+
+	return c->o.users && number && c->known[number].fd >= 0 && c->known[number].is_identified;
+}
+
+static bool has_look(const struct sp_message_file *r)
+{
+	return r->key.dev < SP_DEV_OVER;
+}
+
+static void record_begin(struct sp_capture *c, const struct sp_message_file *r, bool known)
+{
+	if (r->key.dev == SP_DEV_ANON) {
+		c->seen[r->id].state = SP_SEEN_DONE;
+		sp_known_of(c, r->id)->is_identified = true;
+		sp_jit_want(c, r->id, r);
+	} else if (r->key.dev == SP_DEV_VDSO) {
+		vdso_load(c, r->id);
+	} else if (known) {
+		c->seen[r->id].n_met = sp_known_of(c, r->id)->n_met;
+		sp_files_table(c, r->id);
+	} else {
+		sp_files_look(c, r->id, r);
+	}
+}
+
 int sp_files_record(struct sp_capture *c, const struct sp_message_file *r)
 {
+	bool known = has_look(r) && is_known(c, r), is_over;
 	int64_t number;
 	int error;
 
@@ -504,19 +360,19 @@ int sp_files_record(struct sp_capture *c, const struct sp_message_file *r)
 	error = sp_grow(&c->seen, &c->n_seen, (size_t)r->id + 1, sizeof(*c->seen));
 	if (error < 0)
 		return error;
-	number = number_of(c, r);
+	is_over = r->key.dev == SP_DEV_OVER || (has_look(r) && !known && !sp_users_may_look(c, r->uid));
+	number = is_over ? sp_users_file(c, r->uid) : number_of(c, r);
 	if (number < 0)
 		return (int)number;
 	c->seen[r->id] = (struct sp_seen_file){
 	    .key = r->key, .number = (uint32_t)number, .state = SP_SEEN_LOADING, .birth = ++c->n_births};
-	if (r->key.dev == SP_DEV_ANON) {
-		c->seen[r->id].state = SP_SEEN_DONE;
-		sp_known_of(c, r->id)->is_identified = true;
-		sp_jit_want(c, r->id, r);
-	} else if (r->key.dev == SP_DEV_VDSO)
-		vdso_load(c, r->id);
+	c->known[number].user = r->uid;
+	if (!is_over)
+		record_begin(c, r, known);
 	else
-		open_want(c, r->id, r);
+		sp_files_refuse_table(c, r->id);
+	if (is_over && has_look(r)) /* what comes after it is to be announced again, or as the user's */
+		c->backend->forget(c, r->id);
 	return 0;
 }
 
@@ -554,6 +410,11 @@ int sp_capture_jit_dump_fd(const struct sp_capture *c, uint32_t profile_file)
 {
 	return profile_file < c->n_known && c->known[profile_file].jit_dump_fd > 0 ? c->known[profile_file].jit_dump_fd
 										   : -1;
+}
+
+uint32_t sp_capture_file_user(const struct sp_capture *c, uint32_t profile_file)
+{
+	return profile_file < c->n_known ? c->known[profile_file].user : 0;
 }
 
 bool sp_capture_file_key(const struct sp_capture *c, uint32_t profile_file, struct sp_cache_key *ret_key)

@@ -44,8 +44,10 @@ struct sp_known_file { /* by number in the profile */
 	int jit_dump_fd, memory_fd; /* of memory without a file: its process's jit dump and memory; 0 = none */
 	bool is_memory_asked, is_memory_refused;
 	uint32_t n_made, n_not_made; /* JIT frames in it that were found, and not found */
-	uint32_t uid, mode;
-	uint8_t n_tries;
+	uint32_t uid, mode;          /* of the file */
+	uint32_t user;               /* whose process it was met in last */
+	uint8_t n_tries,
+	    n_met; /* n_met: of struct sp_seen_file, if it is to be announced again since its user may not */
 	bool is_deleted, is_memory; /* the descriptor is what keeps its bytes: in memory, else on a disk */
 	bool is_passing;            /* these are too many: the descriptor is closed once its table is there */
 	bool is_identified;         /* its name and build id are final, known or not */
@@ -87,6 +89,16 @@ void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *bl
  */
 struct sp_finish_memory;
 bool sp_regions_want(struct sp_capture *c, uint32_t id, const struct sp_finish_memory *memory);
+/* users.c: the callers of users.h. */
+#define SP_OVER_NAME "[unidentified]"
+bool sp_users_may_look(struct sp_capture *c, uint32_t uid);                       /* and if so: it is begun */
+void sp_users_looked(struct sp_capture *c, uint32_t uid, int r, uint64_t cpu_ns); /* it is over */
+void sp_users_parsed(const struct sp_capture *c, uint32_t uid, uint64_t cpu_ns);
+/* Adds the file by which all are known that a user may not have looked at now; its number in the profile. */
+int64_t sp_users_file(struct sp_capture *c, uint32_t uid);
+void sp_users_begin_drain(struct sp_capture *c);
+/* look.c: asks no more for files of this user that no worker has been given yet. */
+void sp_files_cancel(struct sp_capture *c, uint32_t uid);
 /* later.c: whether a file's table may be built now; and, at each drain, asks again for files that were met. */
 bool sp_files_may_build(const struct sp_capture *c, uint32_t id);
 void sp_files_put_off(struct sp_capture *c, uint32_t id);

@@ -16,6 +16,7 @@ struct made_job {
 	struct sp_capture *c;
 	uint32_t id;
 	uint64_t birth;
+	uint32_t user;
 	bool is_dump;
 };
 
@@ -41,6 +42,7 @@ static void opened(void *arg, struct sp_open_result *o)
 {
 	struct made_job *job = arg;
 
+	sp_users_looked(job->c, job->user, o->r, sp_workers_called_ns(job->c->workers));
 	if (o->r >= 0 && is_wanted(job) && (!o->uid || o->uid == process_of(job)->uid))
 		*(job->is_dump ? &sp_known_of(job->c, job->id)->jit_dump_fd : &sp_known_of(job->c, job->id)->fd) =
 		    sp_take_fd(&o->fd);
@@ -67,15 +69,19 @@ static int dump_open(struct made_job *job, pid_t pid)
 	return sp_workers_open(job->c->workers, &q, opened, job);
 }
 
-static void want(struct sp_capture *c, uint32_t id, pid_t pid, bool is_dump)
+static void want(struct sp_capture *c, uint32_t id, pid_t pid, uint32_t user, bool is_dump)
 {
 	struct made_job *job = malloc(sizeof(*job));
 	int r = -ENOENT;
 
 	if (job) {
-		*job = (struct made_job){.c = c, .id = id, .birth = c->seen[id].birth, .is_dump = is_dump};
-		if (process_of(job) && is_wanted(job))
+		*job =
+		    (struct made_job){.c = c, .id = id, .birth = c->seen[id].birth, .user = user, .is_dump = is_dump};
+		if (process_of(job) && is_wanted(job) && sp_users_may_look(c, user)) {
 			r = is_dump ? dump_open(job, pid) : map_open(job, pid);
+			if (r < 0)
+				sp_users_looked(c, user, r, 0);
+		}
 	}
 	if (r < 0)
 		free(job);
@@ -84,8 +90,8 @@ static void want(struct sp_capture *c, uint32_t id, pid_t pid, bool is_dump)
 
 void sp_jit_want(struct sp_capture *c, uint32_t id, const struct sp_message_file *r)
 {
-	want(c, id, (pid_t)r->tgid, false);
-	want(c, id, (pid_t)r->tgid, true);
+	want(c, id, (pid_t)r->tgid, r->uid, false);
+	want(c, id, (pid_t)r->tgid, r->uid, true);
 }
 
 static void memory_opened(void *arg, struct sp_open_result *o)

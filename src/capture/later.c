@@ -7,11 +7,17 @@
  * is asked again.
  */
 #include "base/mem.h"
+#include "capture/backend.h"
 #include "capture/priv.h"
+#include "capture/users.h"
+
+enum { MAX_PASSED = 32 }; /* in one drain */
 
 bool sp_files_may_build(const struct sp_capture *c, uint32_t id)
 {
-	return !c->o.may_build || c->o.may_build(c->o.may_build_arg, SP_MAX(c->seen[id].n_met, 1));
+	const struct sp_capture_users *u = c->o.users;
+
+	return !u || u->may_build(u->arg, sp_known_of(c, id)->user, SP_MAX(c->seen[id].n_met, 1));
 }
 
 void sp_files_put_off(struct sp_capture *c, uint32_t id)
@@ -21,14 +27,35 @@ void sp_files_put_off(struct sp_capture *c, uint32_t id)
 	c->stats.n_later++;
 }
 
-static void again(struct sp_capture *c, uint32_t id, uint32_t drain)
+/*
+ * It is announced again, by whoever meets it next: the table may be refused because of the user who met the file first,
+ * while others have it mapped, too, who may.
+ */
+static void pass_on(struct sp_capture *c, uint32_t id, uint32_t drain, unsigned *n_passed)
+{
+	struct sp_seen_file *s = &c->seen[id];
+
+	if (!c->o.users || !sp_known_of(c, id)->user || sp_tables_get(c->tables, id)->used != drain ||
+	    ++*n_passed > MAX_PASSED)
+		return;
+	sp_known_of(c, id)->n_met = s->n_met;
+	c->stats.n_later--;
+	s->state = SP_SEEN_DONE;
+	c->backend->forget(c, id);
+}
+
+static void again(struct sp_capture *c, uint32_t id, uint32_t drain, unsigned *n_passed)
 {
 	struct sp_seen_file *s = &c->seen[id];
 
 	if (sp_tables_get(c->tables, id)->used == drain && s->n_met < UINT8_MAX)
 		s->n_met++;
-	if (s->n_met < 2 || !sp_files_may_build(c, id))
+	if (s->n_met < 2)
 		return;
+	if (!sp_files_may_build(c, id)) {
+		pass_on(c, id, drain, n_passed);
+		return;
+	}
 	c->stats.n_later--;
 	s->state = SP_SEEN_LOADING;
 	sp_files_table(c, id);
@@ -37,12 +64,14 @@ static void again(struct sp_capture *c, uint32_t id, uint32_t drain)
 void sp_files_begin_drain(struct sp_capture *c, uint32_t drain)
 {
 	size_t n = c->stats.n_later;
+	unsigned n_passed = 0;
 	uint32_t id;
 
+	sp_users_begin_drain(c);
 	for (id = 1; n && id < c->n_seen; id++) {
 		if (c->seen[id].state != SP_SEEN_LATER)
 			continue;
 		n--;
-		again(c, id, drain);
+		again(c, id, drain, &n_passed);
 	}
 }

@@ -74,10 +74,12 @@ struct sp_naming {
 	size_t n_without, without_capacity;
 	struct sp_naming_stats stats;
 	/*
-	 * NULL, or asked before a file is parsed for its names, with the number of its samples; false: not now, its
-	 * frames are put off. Not asked for the kernel.
+	 * NULL, or asked before a file is parsed for its names, with the user in whose process it was met and the
+	 * number of its samples; false: not now, its frames are put off. Not asked for the kernel. And told what it
+	 * cost.
 	 */
-	bool (*may_parse)(void *arg, uint64_t n_samples);
+	bool (*may_parse)(void *arg, uint32_t uid, uint64_t n_samples);
+	void (*parsed)(void *arg, uint32_t uid, uint64_t cpu_ns);
 	void *may_parse_arg;
 	/*
 	 * At most so many questions about a file, one for each MiB of it, go to a parser before a table of all its

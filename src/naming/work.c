@@ -178,6 +178,11 @@ int sp_naming_asked(struct sp_naming *n, int r)
 
 void sp_naming_came(struct sp_naming_work *w, int r)
 {
+	const struct sp_naming *n = w->naming;
+
+	if (n && n->parsed)
+		n->parsed(n->may_parse_arg, sp_capture_file_user(n->capture, w->file),
+			  sp_workers_called_ns(n->workers));
 	w->is_waiting = false;
 	w->result = r;
 	if (r < 0)

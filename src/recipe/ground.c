@@ -73,6 +73,8 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 	bpf_map__set_autocreate(skel->maps.guards, sp_guard_is_wanted(o));
 	bpf_map__set_autocreate(skel->maps.guard_counts, sp_guard_is_wanted(o));
 	skel->rodata->sp_config.guards = sp_guard_is_wanted(o);
+	bpf_map__set_autocreate(skel->maps.over_users, o->users != NULL);
+	skel->rodata->sp_config.users = o->users != NULL;
 	skel->rodata->sp_config.nests = nests;
 	skel->rodata->sp_config.n_recipes = sp_recipes_count(o->recipes);
 	if (nests)

@@ -110,6 +110,8 @@ static int make_samplers(struct sp_agent *a, const struct sp_agent_config *c)
 	a->env.n_online = (unsigned)a->env.n_cpus;
 	a->env.cpu_changed = sp_gap_cpu_changed;
 	a->env.may_parse = sp_own_usage_may_parse;
+	a->env.users = sp_own_usage_users;
+	a->env.users.arg = a;
 	a->env.arg = a;
 	for (; r >= 0 && a->n_samplers < c->n_sources; a->n_samplers++) {
 		r = sp_sampler_new(&a->env, &c->sources[a->n_samplers], &a->samplers[a->n_samplers]);
@@ -291,6 +293,7 @@ static int end_flush(struct sp_agent *a)
 	a->is_flushing = false;
 	a->flush_result = 0;
 	sp_own_usage_check(a, &a->last_clock);
+	sp_own_usage_report_refused(a);
 	sp_event_queue_flush(&a->env.events);
 	if (r < 0)
 		return count_failed_window(a, r);
@@ -564,7 +567,8 @@ int sp_agent_reload(struct sp_agent *a, const struct sp_agent_config *config)
 	int r = 0, failure;
 
 	a->config = *config;
-	a->limits.max_cpu_ppm = a->parse_budget.max_cpu_ppm = a->pace.max_cpu_ppm = config->max_cpu_ppm;
+	a->pace.max_cpu_ppm = config->max_cpu_ppm;
+	sp_own_usage_limit(a, config->max_cpu_ppm);
 	a->limits.max_memory_bytes = config->max_memory_bytes;
 	for (i = 0; i < n; i++) {
 		const struct sp_agent_source *s = &config->sources[i];

@@ -15,6 +15,7 @@
 #include "agent/daemon/pace.h"
 #include "agent/daemon/parse_budget.h"
 #include "agent/daemon/sampler.h"
+#include "agent/daemon/user_budget.h"
 #include "worker/worker.h"
 
 enum { SP_MAX_CPUS = 4096 };
@@ -44,6 +45,7 @@ struct sp_agent {
 	struct sp_pace pace;
 	uint64_t rest_until_ns; /* CLOCK_MONOTONIC: those that serve all rest; 0 = they do not */
 	uint64_t rest_told_ns;  /* the log */
+	struct sp_user_budget user_budget;
 	struct sp_workers_stats workers_seen;
 	bool is_parsing_put_off; /* parsing is put off, and the log says so */
 	uint64_t checked_ns;     /* CLOCK_MONOTONIC: the limits, */
@@ -68,7 +70,11 @@ void sp_loop_add_event(struct sp_agent *a, uint64_t from_ns, uint64_t to_ns, con
 void sp_own_usage_check(struct sp_agent *a, const struct sp_clock *now);
 /* From here on CPU time counts against the limit. */
 void sp_own_usage_start(struct sp_agent *a, const struct sp_clock *now);
-/* Whether a file with so many samples may be parsed now. */
-bool sp_own_usage_may_parse(void *agent, uint64_t n_samples);
+/* Whether a user's file with so many samples may be parsed now. */
+bool sp_own_usage_may_parse(void *agent, uint32_t uid, uint64_t n_samples);
+/* What users may have of the workers; its arg is the agent. */
+extern const struct sp_capture_users sp_own_usage_users;
+void sp_own_usage_limit(struct sp_agent *a, uint64_t max_cpu_ppm);
+void sp_own_usage_report_refused(struct sp_agent *a);
 
 #endif

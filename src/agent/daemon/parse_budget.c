@@ -21,7 +21,7 @@ void sp_parse_budget_update(struct sp_parse_budget *p, uint64_t now_ns, uint64_t
 	/* A process's last moments are reported late and coarsely; the sum must not go back. */
 	cpu_ns = SP_MAX(cpu_ns, p->cpu_ns);
 	p->left_ns += (int64_t)earned - (int64_t)(cpu_ns - p->cpu_ns);
-	p->left_ns = SP_MIN(p->left_ns, max_budget(p));
+	p->left_ns = SP_MAX(SP_MIN(p->left_ns, max_budget(p)), -max_budget(p));
 	p->at_ns = now_ns;
 	p->cpu_ns = cpu_ns;
 }

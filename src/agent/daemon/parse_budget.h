@@ -6,8 +6,10 @@
  * can. The bucket gains max_cpu_ppm of the time, up to SP_PARSE_BUDGET_S seconds' worth, and begins full, so that a
  * machine's usual programs are named at once. All CPU time of the agent is taken from it. The emptier it is, the more
  * samples a file needs to be parsed: one above a half, 64 below an eighth; so a storm of short-lived programs leaves
- * something for lasting ones. In debt nothing is parsed. Over any time T the agent uses at most max_cpu_ppm of T +
- * SP_PARSE_BUDGET_S, and what was being parsed when the budget ran out. No clock, no memory; cannot fail. One thread.
+ * something for lasting ones. In debt nothing is parsed; no debt is larger than a full bucket, so it is paid after
+ * SP_PARSE_BUDGET_S if nothing else takes of it. Over any time T the agent uses at most max_cpu_ppm of T +
+ * SP_PARSE_BUDGET_S, and what was being parsed when the budget ran out (what was beyond the largest debt not counted).
+ * Users have shares of it (user_budget.h). No clock, no memory; cannot fail. One thread.
  */
 #ifndef SP_AGENT_DAEMON_PARSE_BUDGET_H
 #define SP_AGENT_DAEMON_PARSE_BUDGET_H

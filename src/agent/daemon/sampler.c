@@ -55,14 +55,6 @@ static uint32_t ring_bytes(size_t n_cpus)
 	return bytes;
 }
 
-/* Tables go before names: names may come later, a cut stack stays cut. */
-static bool may_build_table(void *arg, unsigned n_drains)
-{
-	const struct sp_sampler_env *env = arg;
-
-	return env->may_parse(env->arg, n_drains > 2 ? 64 : 4U << (2 * (n_drains - 1)));
-}
-
 static int fill_options(const struct sp_sampler *s, struct sp_capture_options *o)
 {
 	const struct sp_sampler_env *env = s->env;
@@ -85,8 +77,7 @@ static int fill_options(const struct sp_sampler *s, struct sp_capture_options *o
 	    .no_seek = true,
 	    .time_own = true,
 	    .drain_ns = SP_AGENT_WINDOW_NS,
-	    .may_build = may_build_table,
-	    .may_build_arg = s->env,
+	    .users = &env->users,
 	    .cpu_changed = env->cpu_changed,
 	    .cpu_changed_arg = env->arg,
 	    .broker = env->broker,
@@ -107,6 +98,7 @@ static void init_naming(struct sp_sampler *s)
 				       .n_asks_first = MAX_SINGLE_QUERIES,
 				       .may_parse = s->env->may_parse,
 				       .may_parse_arg = s->env->arg,
+				       .parsed = s->env->users.parsed,
 				       /* the store writes a file's name and build id only once */
 				       .identify_ms = IDENTIFY_MS};
 }

@@ -21,6 +21,7 @@
 #include "agent/listener.h"
 #include "agent/upgrade/upgrade.h"
 #include "capture/capture.h"
+#include "capture/users.h"
 #include "naming/naming.h"
 #include "symbol/symbol.h"
 #include <stdio.h>
@@ -45,7 +46,9 @@ struct sp_sampler_env {
 	size_t max_files;  /* open files of a sampler */
 	uint64_t n_errors;
 	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
-	bool (*may_parse)(void *arg, uint64_t n_samples); /* whether a file with so many samples may be parsed now */
+	/* Whether a user's file with so many samples may be parsed now. */
+	bool (*may_parse)(void *arg, uint32_t uid, uint64_t n_samples);
+	struct sp_capture_users users;
 	void *arg;
 	uint64_t give_up_ns;     /* CLOCK_MONOTONIC: from then on no names; 0 = never */
 	uint64_t latest_wall_ns; /* latest end of a window */

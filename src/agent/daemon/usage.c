@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/recipe_ops.h"
+#include "capture/users.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,14 +74,74 @@ void sp_own_usage_start(struct sp_agent *a, const struct sp_clock *now)
 {
 	a->checked_ns = now->mono_ns;
 	sp_parse_budget_init(&a->parse_budget, a->config.max_cpu_ppm, now->mono_ns, sum_cpu_ns(a));
+	sp_user_budget_limit(&a->user_budget, a->config.max_cpu_ppm);
 }
 
-bool sp_own_usage_may_parse(void *agent, uint64_t n_samples)
+void sp_own_usage_limit(struct sp_agent *a, uint64_t max_cpu_ppm)
+{
+	a->limits.max_cpu_ppm = a->parse_budget.max_cpu_ppm = max_cpu_ppm;
+	sp_user_budget_limit(&a->user_budget, max_cpu_ppm);
+}
+
+bool sp_own_usage_may_parse(void *agent, uint32_t uid, uint64_t n_samples)
 {
 	struct sp_agent *a = agent;
+	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
 
-	sp_parse_budget_update(&a->parse_budget, sp_time_ns(CLOCK_MONOTONIC), sum_cpu_ns(a));
-	return sp_parse_budget_allows(&a->parse_budget, n_samples);
+	sp_parse_budget_update(&a->parse_budget, now_ns, sum_cpu_ns(a));
+	return sp_parse_budget_allows(&a->parse_budget, n_samples) &&
+	       sp_user_budget_may_parse(&a->user_budget, uid, now_ns);
+}
+
+/* --- by user --- */
+static bool may_look(void *agent, uint32_t uid)
+{
+	return sp_user_budget_may_look(&((struct sp_agent *)agent)->user_budget, uid, sp_time_ns(CLOCK_MONOTONIC));
+}
+
+static void looked(void *agent, uint32_t uid, uint64_t cpu_ns)
+{
+	sp_user_budget_looked(&((struct sp_agent *)agent)->user_budget, uid, sp_time_ns(CLOCK_MONOTONIC), cpu_ns);
+}
+
+static void taken_back(void *agent, uint32_t uid)
+{
+	sp_user_budget_taken_back(&((struct sp_agent *)agent)->user_budget, uid, sp_time_ns(CLOCK_MONOTONIC));
+}
+
+static bool is_over(void *agent, uint32_t uid)
+{
+	return sp_user_budget_is_over(&((struct sp_agent *)agent)->user_budget, uid, sp_time_ns(CLOCK_MONOTONIC));
+}
+
+/* Tables go before names: names may come later, a cut stack stays cut. */
+static bool may_build(void *agent, uint32_t uid, unsigned n_drains)
+{
+	return sp_own_usage_may_parse(agent, uid, n_drains > 2 ? 64 : 4U << (2 * (n_drains - 1)));
+}
+
+static void parsed(void *agent, uint32_t uid, uint64_t cpu_ns)
+{
+	sp_user_budget_parsed(&((struct sp_agent *)agent)->user_budget, uid, sp_time_ns(CLOCK_MONOTONIC), cpu_ns);
+}
+
+const struct sp_capture_users sp_own_usage_users = {.may_look = may_look,
+						    .looked = looked,
+						    .taken_back = taken_back,
+						    .is_over = is_over,
+						    .may_build = may_build,
+						    .parsed = parsed};
+
+/* Once a user, and one with each window: he may have as many numbers as he likes. */
+void sp_own_usage_report_refused(struct sp_agent *a)
+{
+	const struct sp_user_files *u = sp_user_budget_tell(&a->user_budget);
+
+	if (u)
+		sp_log(SP_LOG_WARNING,
+		       "new files of user %u take more than a user's share of --max-cpu: those that are refused are "
+		       "[unidentified] until later; agent --status counts them",
+		       (unsigned)u->uid);
 }
 
 /* Logs when parsing is first put off, and when nothing waits any more. */
@@ -170,12 +231,16 @@ void sp_agent_add_service(struct sp_agent *a, uint64_t cpu_ns)
 
 void sp_agent_status_last(struct sp_agent *a, struct sp_agent_status *ret_status)
 {
+	const struct sp_user_files *u = sp_user_budget_most_refused(&a->user_budget);
 	struct sp_agent_status *t = &a->status;
 	size_t i;
 
 	t->n_cpus = a->env.n_online;
 	t->n_errors = a->env.n_errors;
 	t->parse_left_ns = a->parse_budget.left_ns;
+	t->n_refused_files = a->user_budget.n_refused;
+	t->refused_uid = u ? u->uid : 0;
+	t->n_refused_of_uid = u ? u->n_refused : 0;
 	t->n_sources = a->n_samplers;
 	t->store_error = "";
 	for (i = 0; i < a->n_samplers; i++) {

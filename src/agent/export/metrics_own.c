@@ -39,6 +39,7 @@ static const struct family agent_families[] = {
 	{SP_EXPO_GAUGE, "soprof_agent_memory_bytes", "bytes", "Memory of all its processes and BPF maps.", IN(memory_bytes), .per = 0},
 	{SP_EXPO_COUNTER, "soprof_gaps", NULL, "Times that were not sampled.", IN(n_gaps), .per = 0},
 	{SP_EXPO_COUNTER, "soprof_gap_seconds", "seconds", "Time that was not sampled.", IN(gap_ns), .is_ns = true},
+	{SP_EXPO_COUNTER, "soprof_refused_files", NULL, "New files that were not looked at, since their user's share of CPU time was used up.", IN(n_refused_files), .per = 0},
 	{SP_EXPO_COUNTER, "soprof_errors", NULL, "Failures of sampling, names and labels; all are logged.", IN(n_errors), .per = 0},
 };
 #undef IN

@@ -126,6 +126,9 @@ int sp_agent_status_put(struct sp_agent *a, const struct sp_agent_config *c, FIL
 	number(out, "service_ns", s.service_ns);
 	number(out, "parse_left_ns", (uint64_t)SP_MAX(s.parse_left_ns, 0));
 	number(out, "rests", s.n_rests);
+	number(out, "refused_files", s.n_refused_files);
+	number(out, "refused_files_uid", s.refused_uid);
+	number(out, "refused_files_of_uid", s.n_refused_of_uid);
 	number(out, "bpf_ns", s.bpf_ns);
 	number(out, "memory", s.memory_bytes);
 	number(out, "peak", s.peak_bytes);
@@ -355,6 +358,17 @@ static void show_store(const struct screen *s, FILE *out)
 		fprintf(out, "          takes nothing now: %s\n", text_of(s, 0, "store_error"));
 }
 
+static void show_refused(const struct screen *s, FILE *out)
+{
+	uint64_t n = number_of(s, 0, "refused_files");
+
+	if (n)
+		fprintf(out,
+			"files     %" PRIu64 " new ones refused, %" PRIu64 " of user %" PRIu64
+			": they took more than a user's share of the CPU time\n",
+			n, number_of(s, 0, "refused_files_of_uid"), number_of(s, 0, "refused_files_uid"));
+}
+
 static void show(const struct screen *s, FILE *out)
 {
 	char up[TEXT], since[TEXT], gaps[TEXT];
@@ -368,6 +382,7 @@ static void show(const struct screen *s, FILE *out)
 		if (!strcmp(s->words[i].name, "source"))
 			show_source(s, i, out);
 	show_use(s, out);
+	show_refused(s, out);
 	show_store(s, out);
 	if (*text_of(s, 0, "url"))
 		fprintf(out, "page      %s: %" PRIu64 " requests, %" PRIu64 " refused\n", text_of(s, 0, "url"),

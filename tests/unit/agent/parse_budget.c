@@ -77,11 +77,11 @@ static void test_begins_full(void **state)
 		n++;
 	assert_in_range(n, 262, 263); /* seven eighths */
 	assert_false(parse(&a, 63, MS));
-	assert_true(parse(&a, 64, 10 * SP_NS_PER_S)); /* a file that takes all of it and more: debt */
+	assert_true(parse(&a, 64, 10 * SP_NS_PER_S)); /* a file that takes all of it and more: the largest debt */
 	assert_false(parse(&a, 1000000, MS));
-	a.now_ns += 900 * SP_NS_PER_S;
+	a.now_ns += (SP_PARSE_BUDGET_S - 1) * SP_NS_PER_S;
 	assert_false(parse(&a, 1000000, MS));
-	a.now_ns += 100 * SP_NS_PER_S;
+	a.now_ns += 2 * SP_NS_PER_S;
 	assert_true(parse(&a, 1000000, MS));
 }
 

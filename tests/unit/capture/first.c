@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "capture/backend.h"
 #include "capture/priv.h"
+#include "capture/users.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
 #include "worker/worker.h"
@@ -71,13 +72,14 @@ static void check(struct sp_capture *c)
 	assert_int_equal(n_ids(c), c->stats.n_files);
 }
 
-static bool any_table(void *arg, unsigned n_drains)
+static bool any_table(void *arg, uint32_t uid, unsigned n_drains)
 {
 	(void)arg;
+	(void)uid;
 	return n_drains > 0;
 }
 
-static void all_files(bool (*may_build)(void *, unsigned))
+static void all_files(const struct sp_capture_users *users)
 {
 	unsigned cpus[512];
 	uint32_t own = (uint32_t)getpid();
@@ -92,7 +94,7 @@ static void all_files(bool (*may_build)(void *, unsigned))
 				       .user = true,
 				       .no_seek = true,
 				       .cache = "",
-				       .may_build = may_build,
+				       .users = users,
 				       .frequency_hz = 199};
 	struct sp_profile *p;
 	struct sp_workers *w;
@@ -121,11 +123,44 @@ static void test_all_files(void **state)
 	all_files(NULL);
 }
 
+static bool any_look(void *arg, uint32_t uid)
+{
+	(void)arg;
+	return uid == getuid();
+}
+
+static bool is_over(void *arg, uint32_t uid)
+{
+	(void)arg;
+	(void)uid;
+	return false;
+}
+
+static void taken_back(void *arg, uint32_t uid)
+{
+	(void)arg;
+	(void)uid;
+}
+
+static void looked(void *arg, uint32_t uid, uint64_t cpu_ns)
+{
+	(void)arg;
+	(void)uid;
+	(void)cpu_ns;
+}
+
 /* For such sessions nothing is made ready. */
 static void test_all_files_lasting(void **state)
 {
+	const struct sp_capture_users users = {.may_look = any_look,
+					       .looked = looked,
+					       .taken_back = taken_back,
+					       .is_over = is_over,
+					       .may_build = any_table,
+					       .parsed = looked};
+
 	(void)state;
-	all_files(any_table);
+	all_files(&users);
 }
 
 static int many_files(void **state)

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * users.h: what each user's programs may have of the workers, as the caller decides. Part of capture.h's options.
+ *
+ * A user is who runs the program that has the file mapped, by his number in the first user namespace. Files are looked
+ * at (opened and identified) at once if their user may; else one file of the profile, "[unidentified]", stands for all
+ * of them, and the kernel half announces them no more, until is_over() says otherwise: then they are announced again at
+ * their next samples. What has been queued already, and no worker has begun, is taken back. One thread; functions
+ * neither fail nor call the session.
+ */
+#ifndef SP_CAPTURE_USERS_H
+#define SP_CAPTURE_USERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sp_capture_users {
+	void *arg;
+	/* Whether a new file may be looked at. After true comes looked(), once, with what it cost, or taken_back(). */
+	bool (*may_look)(void *arg, uint32_t uid);
+	void (*looked)(void *arg, uint32_t uid, uint64_t cpu_ns);
+	void (*taken_back)(void *arg, uint32_t uid);
+	bool (*is_over)(void *arg, uint32_t uid); /* whether his files are to wait, and need not be announced */
+	/*
+	 * Called before a file's table is built; n_drains: in how many drains the file was met. false: not now; until a
+	 * later call allows it, frames in the file are unwound by frame pointers.
+	 */
+	bool (*may_build)(void *arg, uint32_t uid, unsigned n_drains);
+	void (*parsed)(void *arg, uint32_t uid, uint64_t cpu_ns); /* a table, or names */
+};
+
+#endif
