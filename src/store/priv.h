@@ -41,6 +41,8 @@ struct sp_store {
 	uint64_t add_cpu_ns, add_worst_ns, n_added;
 	uint64_t n_moved;                    /* times that files had to be made anew after being moved */
 	uint64_t n_outgrown, outgrown_day_s; /* dictionaries that got full; day of the last log line about that */
+	struct sp_store_removed removed[SP_N_RESOLUTIONS];
+	uint64_t removed_hour, n_untold; /* hour of the last log line about that; files removed since */
 };
 
 /* --- write/write.c: the three files of a day, and their dictionary --- */

@@ -121,6 +121,9 @@ int sp_store_query(struct sp_store *s, const struct sp_store_query *q, struct sp
 /* Records that the writer is alive; call it regularly. If the writer is killed, the next one learns when. */
 void sp_store_alive(struct sp_store *s);
 
+struct sp_store_removed {
+	uint64_t n_files, bytes;
+};
 struct sp_store_stats {
 	uint64_t first_ns;    /* beginning of the first window of any resolution */
 	uint64_t n_windows;   /* of 10 s */
@@ -133,8 +136,10 @@ struct sp_store_stats {
 	uint64_t memory_bytes;                        /* of the writer's dictionary */
 	uint64_t n_moved;                             /* times that files had to be made anew after being moved */
 	uint64_t n_outgrown;                          /* dictionaries that outgrew their memory, since opening */
-	bool was_killed;                              /* the writer before did not close the store ... */
-	uint64_t alive_ns;                            /* ... and was last alive then */
+	/* By resolution: what was removed since opening because the disk's limit was reached; each is an event. */
+	struct sp_store_removed removed[SP_N_RESOLUTIONS];
+	bool was_killed;   /* the writer before did not close the store ... */
+	uint64_t alive_ns; /* ... and was last alive then */
 };
 int sp_store_stats(struct sp_store *s, struct sp_store_stats *ret_stats);
 

@@ -112,6 +112,20 @@ static void put_agent(struct sp_expo *x, const struct sp_agent_status *s, const 
 	put_gauge(x, "soprof_agent_memory_limit_bytes", "bytes", "Above it the rate is halved.", c->max_memory_bytes);
 }
 
+static void put_removed(struct sp_expo *x, const struct sp_store_removed *removed)
+{
+	static const char *const labels[SP_N_RESOLUTIONS] = {"resolution=\"10s\"", "resolution=\"1m\"",
+							     "resolution=\"1h\""};
+
+	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_store_removed_files", NULL,
+		       "Files, each a day, that were removed because the limit was reached.");
+	for (int i = 0; i < SP_N_RESOLUTIONS; i++)
+		sp_expo_number(x, labels[i], removed[i].n_files);
+	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_store_removed_bytes", "bytes", "The size of these files.");
+	for (int i = 0; i < SP_N_RESOLUTIONS; i++)
+		sp_expo_number(x, labels[i], removed[i].bytes);
+}
+
 static void put_store(struct sp_expo *x, struct sp_metrics_own *own, const struct sp_agent_status *s)
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
@@ -123,7 +137,7 @@ static void put_store(struct sp_expo *x, struct sp_metrics_own *own, const struc
 		own->stats_ns = now;
 	put_gauge(x, "soprof_store_bytes", "bytes", "The store on disk, journals included; measured once a minute.",
 		  own->store.bytes);
-	put_gauge(x, "soprof_store_limit_bytes", "bytes", "Above it the oldest windows are removed.",
+	put_gauge(x, "soprof_store_limit_bytes", "bytes", "Above it files of the store are removed.",
 		  own->config->max_disk_bytes);
 	put_gauge(x, "soprof_store_damaged_files", NULL, "Files that were set aside.", own->store.n_damaged_files);
 	put_gauge(x, "soprof_store_damaged_windows", NULL, "Windows that cannot be read.",
@@ -136,6 +150,7 @@ static void put_store(struct sp_expo *x, struct sp_metrics_own *own, const struc
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_store_moved", NULL,
 		       "Times that the store was removed or replaced while it was written to.");
 	sp_expo_number(x, "", own->store.n_moved);
+	put_removed(x, own->store.removed);
 	put_gauge(x, "soprof_store_failing", NULL, "1: the store takes nothing now.", *s->store_error != 0);
 }
 

@@ -103,6 +103,11 @@ static void put_store(FILE *out, struct sp_agent *a, const struct sp_agent_confi
 	number(out, "damaged_chunks", s.n_damaged_chunks);
 	number(out, "outgrown_dictionaries", s.n_outgrown);
 	number(out, "moved_stores", s.n_moved);
+	number(out, "removed_windows", s.removed[SP_RES_10S].n_files);
+	number(out, "removed_minutes", s.removed[SP_RES_1M].n_files);
+	number(out, "removed_hours", s.removed[SP_RES_1H].n_files);
+	number(out, "removed_bytes",
+	       s.removed[SP_RES_10S].bytes + s.removed[SP_RES_1M].bytes + s.removed[SP_RES_1H].bytes);
 }
 
 int sp_agent_status_put(struct sp_agent *a, const struct sp_agent_config *c, FILE *out)
@@ -354,6 +359,14 @@ static void show_store(const struct screen *s, FILE *out)
 		fprintf(out,
 			"          removed or replaced %" PRIu64 " times while it was written to, and begun anew\n",
 			number_of(s, 0, "moved_stores"));
+	if (number_of(s, 0, "removed_bytes")) {
+		bytes_of(s, "removed_bytes", bytes);
+		fprintf(out,
+			"          %s removed since the start, as the limit was reached: days of 10 s %" PRIu64
+			", of 1 min %" PRIu64 ", of 1 h %" PRIu64 "\n",
+			bytes, number_of(s, 0, "removed_windows"), number_of(s, 0, "removed_minutes"),
+			number_of(s, 0, "removed_hours"));
+	}
 	if (*text_of(s, 0, "store_error"))
 		fprintf(out, "          takes nothing now: %s\n", text_of(s, 0, "store_error"));
 }

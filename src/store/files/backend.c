@@ -301,6 +301,7 @@ static int files_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 		stats.memory_bytes = sp_dict_builder_memory(s->writer->dict_builder);
 	if (s->closing && s->closing->dict_builder)
 		stats.memory_bytes += sp_dict_builder_memory(s->closing->dict_builder);
+	memcpy(stats.removed, s->removed, sizeof(stats.removed));
 	if (r == 0)
 		*ret_stats = stats;
 	return r;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/write/log.h"
 
+#include "base/time.h"
 #include "store/priv.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 
@@ -50,4 +52,38 @@ void sp_log_outgrown(struct sp_store *s)
 		       "with more memory the store would be smaller, and take less time",
 		       (double)s->options.max_memory_bytes / (1 << 20));
 	s->options.note(s->options.note_arg, text);
+}
+
+/* At most one line an hour. */
+static void note_removed(struct sp_store *s, const char *text, uint64_t now_ns)
+{
+	uint64_t hour = now_ns / SP_NS_PER_S / 3600;
+	char line[320];
+
+	if (!s->options.note || s->removed_hour == hour) {
+		s->n_untold++;
+		return;
+	}
+	(void)snprintf(line, sizeof(line), "%s (%" PRIu64 " more since the last such line)", text, s->n_untold);
+	s->options.note(s->options.note_arg, line);
+	s->removed_hour = hour;
+	s->n_untold = 0;
+}
+
+int sp_log_removed(struct sp_store *s, const struct sp_day *day, uint64_t bytes, uint64_t now_ns)
+{
+	char text[256], data[64];
+	struct sp_store_event event = {
+	    .from_ns = now_ns, .to_ns = now_ns, .kind = "removed", .subject = day->name, .text = text, .data = data};
+
+	(void)snprintf(
+	    text, sizeof(text),
+	    "%s, %.1f MiB, was removed: the store reached its limit of %.1f MiB, and this resolution had more "
+	    "than its share",
+	    day->name, (double)bytes / (1 << 20), (double)s->options.max_disk_bytes / (1 << 20));
+	(void)snprintf(data, sizeof(data), "bytes=%" PRIu64, bytes);
+	s->removed[day->resolution].n_files++;
+	s->removed[day->resolution].bytes += bytes;
+	note_removed(s, text, now_ns);
+	return sp_store_event_add(s, &event);
 }
