@@ -85,9 +85,11 @@ struct sp_agent_source_status {
 	uint64_t n_samples, n_complete, n_cut;       /* user stacks since the start */
 	uint64_t n_lost;                             /* samples that are in no window: n_lost_full + n_lost_nested */
 	uint64_t n_lost_stacks;                      /* stacks that were lost, of samples that were not */
-	uint64_t n_lost_full, n_lost_nested;         /* the table of counts was full; nested in another sample */
-	uint64_t n_expected, n_taken;                /* ticks of all CPUs: by the clock; received, of idle CPUs, too */
-	uint64_t n_windows, n_waiting, n_dropped;    /* stored; queued; dropped */
+	uint64_t n_folded; /* new stacks above their user's share; who has the most; how many users have any */
+	uint64_t folded_uid, n_folded_users;
+	uint64_t n_lost_full, n_lost_nested;      /* the table of counts was full; nested in another sample */
+	uint64_t n_expected, n_taken;             /* ticks of all CPUs: by the clock; received, of idle CPUs, too */
+	uint64_t n_windows, n_waiting, n_dropped; /* stored; queued; dropped */
 	uint64_t n_renewals, n_files, n_forgotten;
 	/*
 	 * Parsing that was put off: files and frames without names now, samples stored so; files without tables now,

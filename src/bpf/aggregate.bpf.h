@@ -199,6 +199,7 @@ static __always_inline int sp_stack_send(struct sp_message_stack *message, sp_u3
 	sp_opaque(bytes);
 	if (bytes > sizeof(*message) + 8 * max_frames)
 		return -1;
+	message->uid = bpf_get_current_uid_gid();
 	if (bpf_ringbuf_output(&samples, message, bytes, BPF_RB_NO_WAKEUP))
 		return -1;
 	sp_tally(SP_N_STACKS_SENT, 1);

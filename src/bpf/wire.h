@@ -429,7 +429,7 @@ struct sp_message_stack {
 	sp_u16 stop;     /* enum sp_stop | SP_STACK_HAS_GUESS; kernel stacks: SP_STOP_COMPLETE */
 	sp_u64 id;
 	sp_u32 n_left_out; /* walked, but not in frames[] */
-	sp_u32 pad;
+	sp_u32 uid;        /* who ran when it was sent */
 	/* sp_u64 frames[n_frames] follow, leaf first; if some are left out, the last ones are a ring (sp_frame_slot) */
 };
 

@@ -72,7 +72,8 @@ struct sp_capture_options {
 	/* NULL, or called when the guard has done something about a recipe. */
 	void (*guard_told)(void *arg, const struct sp_recipe *recipe, const struct sp_guard_step *step);
 	void *guard_told_arg;
-	uint64_t drain_ns; /* between two drains of the counts, if the rate allows; 0 = 1 s */
+	uint64_t user_nodes; /* lasting: most of one user's new stacks in drain_ns (stack_share.h); 0 = no limit */
+	uint64_t drain_ns;   /* between two drains of the counts, if the rate allows; 0 = 1 s */
 	/* NULL, or called when one of the CPUs to sample comes or goes. */
 	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
 	void *cpu_changed_arg;
@@ -94,9 +95,9 @@ struct sp_capture_stats {
 	uint64_t ring_bytes;       /* PERF: of all ring buffers */
 	uint64_t n_over_budget;    /* events that the kernel half left out, since an interval was full (guard.h) */
 	uint64_t n_lost_frames;    /* samples whose stack's frames never arrived */
-	uint64_t n_files, n_tables;
+	uint64_t n_folded, n_folded_users, folded_uid; /* stacks above their users' share; the user with the most */
+	uint64_t n_files, n_tables, n_evicted;
 	uint64_t n_put_off, n_later; /* tables that may_build refused at first; those of them that are not built yet */
-	uint64_t n_evicted;
 	uint64_t table_bytes;
 	uint64_t mapped_bytes; /* of BPF maps that are mapped into our memory (part of VmRSS and of bpf_bytes) */
 	uint64_t bpf_bytes;    /* locked memory of all BPF maps */

@@ -58,26 +58,35 @@ static int64_t file_of(struct sp_capture *c, uint32_t id)
 	return r < 0 ? r : (int64_t)number;
 }
 
+static bool is_of_kernel(sp_u64 word)
+{
+	return word >> SP_FRAME_KIND_SHIFT == SP_FRAME_KERNEL;
+}
+
+int64_t sp_drain_file(struct sp_capture *c, sp_u64 word)
+{
+	return is_of_kernel(word) ? c->kernel_file : file_of(c, (word >> SP_FRAME_ID_SHIFT) & SP_FRAME_ID_MASK);
+}
+
 static int64_t frame_new(struct sp_capture *c, sp_u64 word)
 {
 	struct sp_frame frame = {0};
-	int64_t file = c->kernel_file;
+	int64_t file = sp_drain_file(c, word);
 
-	if (word >> SP_FRAME_KIND_SHIFT == SP_FRAME_KERNEL) {
+	if (file < 0)
+		return file;
+	if (is_of_kernel(word)) {
 		frame.offset = (word & SP_FRAME_KERNEL_MASK) | ~SP_FRAME_KERNEL_MASK;
 		frame.flags = SP_FRAMEF_KERNEL;
 	} else {
 		frame.offset = word & SP_FRAME_OFFSET_MASK;
-		file = file_of(c, (word >> SP_FRAME_ID_SHIFT) & SP_FRAME_ID_MASK);
-		if (file < 0)
-			return file;
 		frame.flags = frame_flags(word);
 	}
 	frame.file = (uint32_t)file;
 	return sp_profile_add_frame(c->profile, &frame);
 }
 
-static int64_t frame_of(struct sp_capture *c, sp_u64 word)
+int64_t sp_drain_frame(struct sp_capture *c, sp_u64 word)
 {
 	int64_t number = sp_numbers_find(&c->words, &word, sizeof(word));
 	int r;
@@ -100,14 +109,9 @@ static void stack_classify(struct sp_stack *s, uint32_t stop)
 		s->stack_class = stop & SP_STACK_HAS_GUESS ? SP_CLASS_GUESSED : SP_CLASS_COMPLETE;
 }
 
-/*
- * The frame in place of the middle of a deep stack: a function of that name, in the file of the next frame towards the
- * root, so that no library appears that was not there.
- */
-static int64_t gap_frame(struct sp_capture *c, uint32_t before)
+int64_t sp_drain_gap(struct sp_capture *c, uint32_t file, const char *text)
 {
-	uint32_t file = sp_profile_frame(c->profile, before)->file;
-	int64_t name = sp_profile_add_string(c->profile, SP_SHORTENED);
+	int64_t name = sp_profile_add_string(c->profile, text);
 	struct sp_func func = {.name = (uint32_t)SP_MAX(name, 0), .file = file};
 	int64_t number = name < 0 ? name : sp_profile_add_func(c->profile, &func);
 	struct sp_frame frame = {.file = file, .func = (uint32_t)SP_MAX(number, 0), .flags = SP_FRAMEF_SHORTENED};
@@ -119,7 +123,7 @@ static int64_t gap_frame(struct sp_capture *c, uint32_t before)
 static int frames_add(struct sp_capture *c, const sp_u64 *words, uint32_t from, uint32_t to, struct frames *f)
 {
 	for (uint32_t i = from; i < to; i++) {
-		int64_t number = frame_of(c, words[sp_frame_slot(i)]);
+		int64_t number = sp_drain_frame(c, words[sp_frame_slot(i)]);
 
 		if (number < 0)
 			return (int)number;
@@ -128,7 +132,10 @@ static int frames_add(struct sp_capture *c, const sp_u64 *words, uint32_t from, 
 	return 0;
 }
 
-/* The frames next to the leaf, the gap, and those next to the root. */
+/*
+ * The frames next to the leaf, the gap, and those next to the root. The gap's file is that of the next frame towards
+ * the root, so that no library appears that was not there.
+ */
 static int deep_frames(struct sp_capture *c, const struct sp_walked *walked, struct frames *f)
 {
 	uint32_t gap = SP_MAX_FRAMES - SP_ROOT_FRAMES;
@@ -140,7 +147,7 @@ static int deep_frames(struct sp_capture *c, const struct sp_walked *walked, str
 		r = frames_add(c, walked->words, walked->n - SP_ROOT_FRAMES, walked->n, f);
 	if (r)
 		return r;
-	number = gap_frame(c, f->number[gap + 1]);
+	number = sp_drain_gap(c, sp_profile_frame(c->profile, f->number[gap + 1])->file, SP_SHORTENED);
 	f->number[gap] = (uint32_t)number;
 	return (int)SP_MIN(number, 0);
 }
@@ -152,7 +159,9 @@ int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked)
 	int r;
 
 	f.n = 0;
-	if (walked->n <= SP_MAX_FRAMES)
+	if (walked->n && !is_of_kernel(walked->words[0]) && !sp_stack_share_take(&c->share, walked->uid, walked))
+		r = sp_stack_share_fold(c, walked, f.number, &f.n);
+	else if (walked->n <= SP_MAX_FRAMES)
 		r = frames_add(c, walked->words, 0, walked->n, &f);
 	else
 		r = deep_frames(c, walked, &f);
@@ -165,7 +174,8 @@ int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked)
 
 static int stack_record(struct sp_capture *c, const struct sp_message_stack *r, size_t size)
 {
-	struct sp_walked walked = {.words = (const sp_u64 *)(r + 1), .n = r->n_frames + r->n_left_out, .stop = r->stop};
+	struct sp_walked walked = {
+	    .words = (const sp_u64 *)(r + 1), .n = r->n_frames + r->n_left_out, .stop = r->stop, .uid = r->uid};
 	uint32_t skipped = 0;
 	int64_t number;
 

@@ -32,7 +32,13 @@ struct sp_walked { /* a user stack, with its frames in the slots of sp_frame_slo
 	const sp_u64 *words;
 	uint32_t n;    /* frames walked; words[] has at most SP_MAX_FRAMES of them */
 	uint32_t stop; /* enum sp_stop | SP_STACK_HAS_GUESS */
+	uint32_t uid;  /* whose share of stacks it takes (stack_share.h) */
 };
+int64_t sp_drain_frame(struct sp_capture *c, sp_u64 word); /* the frame's number */
+int64_t sp_drain_file(struct sp_capture *c, sp_u64 word);  /* that of its file */
+/* A frame in place of others: a function of that name in the file. */
+int64_t sp_drain_gap(struct sp_capture *c, uint32_t file, const char *name);
+/* Above its user's share a new stack is folded. */
 int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked);
 /* The number of a stack whose frames were sent; 0 for no stack. Frames that never came are counted as lost. */
 uint32_t sp_drain_stack_number(struct sp_capture *c, sp_u64 id, sp_u64 n);

@@ -12,7 +12,11 @@
 
 static int stack_add(struct sp_capture *c, const struct sp_message_pending *r, sp_u32 stop)
 {
-	struct sp_walked walked = {.words = r->frames, .n = r->n_frames, .stop = stop | r->guessed};
+	uint32_t process = sp_numbers_find(&c->process_keys, &r->key.process, sizeof(r->key.process));
+	struct sp_walked walked = {.words = r->frames,
+				   .n = r->n_frames,
+				   .stop = stop | r->guessed,
+				   .uid = sp_profile_process(c->profile, process)->uid};
 	int64_t stack = sp_drain_stack(c, &walked);
 
 	int error = 0;

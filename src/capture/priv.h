@@ -16,6 +16,7 @@
 #include "capture/memory_reader.h"
 #include "capture/recipe_ops.h"
 #include "capture/stack_above.h"
+#include "capture/stack_share.h"
 #include "unwind/segments.h"
 #include "unwind/tables.h"
 #include <sys/types.h>
@@ -93,6 +94,7 @@ struct sp_capture {
 	bool pending_unread;                /* not all waiting samples were tried */
 	size_t waiting_bytes;
 	struct sp_stacks_above rests;
+	struct sp_stack_share share;
 	struct sp_space *spaces[SP_N_SPACES]; /* of the last samples, by process */
 	uint64_t n_table_changes; /* how many tables came or were refused: then a waiting sample may go on */
 	struct sp_behind *behind; /* behind.c: answers */

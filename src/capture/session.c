@@ -125,6 +125,8 @@ static int capture_open(struct sp_capture *c)
 	int r = sp_capture_numbers_init(c);
 
 	if (!r)
+		r = sp_stack_share_init(&c->share, c->o.user_nodes, c->o.drain_ns);
+	if (!r)
 		r = sp_objects_open(c);
 	if (!r)
 		r = sp_wakers_open(c);
@@ -191,6 +193,7 @@ void sp_capture_free(struct sp_capture *c)
 	free(c->process);
 	free(c->behind);
 	free(c->jit);
+	sp_stack_share_done(&c->share);
 	free(c);
 }
 
@@ -281,6 +284,7 @@ int sp_capture_swap_and_drain(struct sp_capture *c)
 	if (r >= 0 && c->stats.n_later)
 		sp_files_begin_drain(c, old);
 	c->swap_at_ns = sp_time_ns(CLOCK_MONOTONIC) + c->swap_interval_ns;
+	sp_stack_share_renew(&c->share, c->swap_at_ns);
 	return r < 0 ? r : c->backend->swap_counts(c, old & 1);
 }
 
@@ -426,5 +430,6 @@ uint64_t sp_capture_began_ns(const struct sp_capture *c)
 
 void sp_capture_stats(struct sp_capture *c, struct sp_capture_stats *ret_stats)
 {
+	sp_stack_share_stats(&c->share, &c->stats);
 	*ret_stats = c->stats;
 }

@@ -38,6 +38,8 @@ enum sp_limits_advice { SP_LIMITS_GO_ON, SP_LIMITS_RENEW, SP_LIMITS_HALVE, SP_LI
 enum { SP_LIMITS_FOR_ALL = 60 << 20 };
 uint64_t sp_limits_profile_bytes(uint64_t max_memory_bytes);
 uint64_t sp_limits_dictionary_bytes(uint64_t max_memory_bytes);
+/* How many nodes the new stacks of one user may add to the call trees in a window; each takes up to 100 bytes. */
+uint64_t sp_limits_user_nodes(uint64_t max_memory_bytes);
 
 void sp_limits_init(struct sp_limits *l, uint64_t max_cpu_ppm, uint64_t max_memory_bytes);
 /* other_ns: part of cpu_ns that is not sampling. With HALVE and RAISE, l->halvings has been changed already. */

@@ -567,7 +567,6 @@ int sp_agent_reload(struct sp_agent *a, const struct sp_agent_config *config)
 	int r = 0, failure;
 
 	a->config = *config;
-	a->pace.max_cpu_ppm = config->max_cpu_ppm;
 	sp_own_usage_limit(a, config->max_cpu_ppm);
 	a->limits.max_memory_bytes = config->max_memory_bytes;
 	for (i = 0; i < n; i++) {

@@ -78,6 +78,7 @@ static int fill_options(const struct sp_sampler *s, struct sp_capture_options *o
 	    .time_own = true,
 	    .drain_ns = SP_AGENT_WINDOW_NS,
 	    .users = &env->users,
+	    .user_nodes = sp_limits_user_nodes(env->config->max_memory_bytes) / env->config->n_sources,
 	    .cpu_changed = env->cpu_changed,
 	    .cpu_changed_arg = env->arg,
 	    .broker = env->broker,
@@ -291,6 +292,18 @@ static struct sp_store_window describe_window(struct sp_sampler *s, const struct
 					.source = s->recipe->name};
 }
 
+/* Once for each user. */
+static void log_folded(struct sp_sampler *s, const struct sp_capture_stats *stats)
+{
+	if (stats->n_folded_users > s->n_folded_told)
+		sp_log(
+		    SP_LOG_WARNING,
+		    "%s: user %u runs through more different stacks than one user's share: those above it are stored "
+		    "as libraries, not as functions (%u users so far)",
+		    s->recipe->name, (unsigned)stats->folded_uid, (unsigned)stats->n_folded_users);
+	s->n_folded_told = stats->n_folded_users;
+}
+
 static void count_window(struct sp_sampler *s, const struct sp_store_window *w, const struct sp_capture_stats *stats)
 {
 	s->expected = (double)w->duration_ns / 1e12 * (double)w->rate_millihertz * w->n_cpus;
@@ -306,6 +319,7 @@ static void count_window(struct sp_sampler *s, const struct sp_store_window *w, 
 		sp_log(SP_LOG_WARNING, "%s: a CPU that came online could not be sampled", s->recipe->name);
 	}
 	s->unsampled_before = stats->n_unsampled_cpus;
+	log_folded(s, stats);
 	memcpy(s->before, stats->counter, sizeof(s->before));
 	count_rows(s);
 	sp_unnamed_count(&s->unnamed, s->profile);
@@ -536,7 +550,7 @@ int sp_sampler_current(struct sp_sampler *s, const struct sp_agent_asked *asked)
 	return 0;
 }
 
-/* --- rate and status --- */
+/* --- rate --- */
 int sp_sampler_set_rate(struct sp_sampler *s, uint64_t wanted_millihertz, unsigned halvings)
 {
 	uint64_t rate_millihertz = SP_MAX(wanted_millihertz >> halvings, 1000), now = sp_time_ns(CLOCK_BOOTTIME);
@@ -552,41 +566,4 @@ int sp_sampler_set_rate(struct sp_sampler *s, uint64_t wanted_millihertz, unsign
 	s->rate_since_ns = now;
 	s->rate_millihertz = rate_millihertz;
 	return 0;
-}
-
-struct sp_capture_stats sp_sampler_measure(struct sp_sampler *s)
-{
-	struct sp_capture_stats stats;
-
-	sp_capture_look(s->capture, true);
-	sp_capture_stats(s->capture, &stats);
-	return stats;
-}
-
-const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
-{
-	struct sp_agent_source_status *t = &s->status;
-	struct sp_capture_size size;
-	struct sp_capture_stats stats;
-
-	sp_capture_size(s->capture, &size);
-	sp_capture_stats(s->capture, &stats);
-	t->name = s->recipe->name;
-	t->rate_millihertz = s->rate_millihertz;
-	t->wanted_millihertz = s->wanted_millihertz;
-	t->n_windows = s->queue.n_stored;
-	t->n_waiting = s->queue.n;
-	t->n_dropped = s->queue.n_dropped;
-	t->n_renewals = size.n_renewals;
-	t->n_files = size.n_files;
-	t->n_forgotten = size.n_forgotten;
-	t->paused_ns = size.paused_ns;
-	t->n_unnamed_files = s->naming.namer.n_later_files;
-	t->n_unnamed_frames = s->naming.namer.n_later;
-	t->n_unfetched = s->naming.stats.n_unfetched;
-	t->n_lost_stacks = stats.counter[SP_N_LOST_STACKS];
-	t->n_tables_later = stats.n_later;
-	t->n_tables_put_off = stats.n_put_off;
-	t->profile_bytes = sp_profile_memory_bytes(s->profile) + size.memory_bytes;
-	return t;
 }

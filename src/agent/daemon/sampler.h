@@ -71,6 +71,7 @@ struct sp_sampler {
 	double rate_millihertz_ns; /* sum of rate × time in this window before that */
 	uint64_t labelled_ns;      /* CLOCK_BOOTTIME: last search for packages */
 	struct sp_unnamed unnamed;
+	uint64_t n_folded_told;     /* users whose stacks above their share were logged */
 	uint64_t n_unnamed_counted; /* windows that were counted for unnamed samples */
 	bool wants_renewal;         /* memory is short */
 	uint64_t names_since_ns;    /* CLOCK_BOOTTIME: age of the profile's names */

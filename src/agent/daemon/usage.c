@@ -79,7 +79,7 @@ void sp_own_usage_start(struct sp_agent *a, const struct sp_clock *now)
 
 void sp_own_usage_limit(struct sp_agent *a, uint64_t max_cpu_ppm)
 {
-	a->limits.max_cpu_ppm = a->parse_budget.max_cpu_ppm = max_cpu_ppm;
+	a->limits.max_cpu_ppm = a->parse_budget.max_cpu_ppm = a->pace.max_cpu_ppm = max_cpu_ppm;
 	sp_user_budget_limit(&a->user_budget, max_cpu_ppm);
 }
 

@@ -26,6 +26,7 @@ static const struct family source_families[] = {
 	{SP_EXPO_COUNTER, "soprof_taken_ticks", NULL, "Ticks that came, idle ones included.", IN(n_taken), .per = 0},
 	{SP_EXPO_COUNTER, "soprof_stored_windows", NULL, "Windows of ten seconds that are in the store.", IN(n_windows), .per = 0},
 	{SP_EXPO_COUNTER, "soprof_dropped_windows", NULL, "Windows that the store never took.", IN(n_dropped), .per = 0},
+	{SP_EXPO_COUNTER, "soprof_folded_stacks", NULL, "Stacks kept as libraries only, above a user's share of a window.", IN(n_folded), .per = 0},
 	{SP_EXPO_GAUGE, "soprof_waiting_windows", NULL, "Windows that wait for names or for the store.", IN(n_waiting), .per = 0},
 	{SP_EXPO_GAUGE, "soprof_sampling_rate_hertz", "hertz", "Samples a second and CPU.", IN(rate_millihertz), .per = 1000},
 	{SP_EXPO_GAUGE, "soprof_sampling_wanted_rate_hertz", "hertz", "Samples a second and CPU, as configured.", IN(wanted_millihertz), .per = 1000},

@@ -51,6 +51,9 @@ static const struct {
     WORD("complete", n_complete),
     WORD("lost", n_lost),
     WORD("lost_stacks", n_lost_stacks),
+    WORD("folded", n_folded),
+    WORD("folded_uid", folded_uid),
+    WORD("folded_users", n_folded_users),
     WORD("windows", n_windows),
     WORD("waiting", n_waiting),
     WORD("dropped", n_dropped),
@@ -312,6 +315,11 @@ static void show_source(const struct screen *s, size_t i, FILE *out)
 	if (number_of(s, i, "lost_stacks"))
 		fprintf(out, "          %" PRIu64 " stacks found no room on their way from the kernel\n",
 			number_of(s, i, "lost_stacks"));
+	if (number_of(s, i, "folded"))
+		fprintf(out,
+			"          %" PRIu64 " stacks of %" PRIu64
+			" users are kept as libraries only, above a user's share; most are user %" PRIu64 "'s\n",
+			number_of(s, i, "folded"), number_of(s, i, "folded_users"), number_of(s, i, "folded_uid"));
 	show_put_off(s, i, out);
 	if (number_of(s, i, "unfetched"))
 		fprintf(out,

@@ -22,7 +22,7 @@ static struct sp_stack walk(struct sp_capture *c, uint32_t n)
 	memset(words, 0xff, sizeof(words));
 	for (uint32_t i = 0; i < n; i++)
 		words[sp_frame_slot(i)] = SP_FRAME_KERNEL << SP_FRAME_KIND_SHIFT | i;
-	stack = sp_drain_stack(c, &(struct sp_walked){words, n, SP_STOP_COMPLETE});
+	stack = sp_drain_stack(c, &(struct sp_walked){.words = words, .n = n, .stop = SP_STOP_COMPLETE});
 	assert_true(stack > 0);
 	return sp_profile_stack(c->profile, (uint32_t)stack);
 }

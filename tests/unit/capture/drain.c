@@ -250,7 +250,7 @@ static void stops(void **state)
 	(void)state;
 	for (size_t i = 0; i < SP_COUNT(all); i++) {
 		sp_u64 frame = word(SP_FRAME_FILE, UNKNOWN, i);
-		int64_t stack = sp_drain_stack(m.c, &(struct sp_walked){&frame, 1, all[i].stop});
+		int64_t stack = sp_drain_stack(m.c, &(struct sp_walked){.words = &frame, .n = 1, .stop = all[i].stop});
 
 		assert_true(stack > 0);
 		assert_int_equal(sp_profile_stack(m.p, (uint32_t)stack).stack_class, all[i].class);

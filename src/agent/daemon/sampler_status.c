@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/daemon/sampler.h"
+#include "capture/lasting.h"
+#include "capture/recipe_ops.h"
+#include "profile/window.h"
+
+struct sp_capture_stats sp_sampler_measure(struct sp_sampler *s)
+{
+	struct sp_capture_stats stats;
+
+	sp_capture_look(s->capture, true);
+	sp_capture_stats(s->capture, &stats);
+	return stats;
+}
+
+const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
+{
+	struct sp_agent_source_status *t = &s->status;
+	struct sp_capture_size size;
+	struct sp_capture_stats stats;
+
+	sp_capture_size(s->capture, &size);
+	sp_capture_stats(s->capture, &stats);
+	t->name = s->recipe->name;
+	t->rate_millihertz = s->rate_millihertz;
+	t->wanted_millihertz = s->wanted_millihertz;
+	t->n_windows = s->queue.n_stored;
+	t->n_waiting = s->queue.n;
+	t->n_dropped = s->queue.n_dropped;
+	t->n_renewals = size.n_renewals;
+	t->n_files = size.n_files;
+	t->n_forgotten = size.n_forgotten;
+	t->paused_ns = size.paused_ns;
+	t->n_unnamed_files = s->naming.namer.n_later_files;
+	t->n_unnamed_frames = s->naming.namer.n_later;
+	t->n_unfetched = s->naming.stats.n_unfetched;
+	t->n_lost_stacks = stats.counter[SP_N_LOST_STACKS];
+	t->n_folded = stats.n_folded;
+	t->folded_uid = stats.folded_uid;
+	t->n_folded_users = stats.n_folded_users;
+	t->n_tables_later = stats.n_later;
+	t->n_tables_put_off = stats.n_put_off;
+	t->profile_bytes = sp_profile_memory_bytes(s->profile) + size.memory_bytes;
+	return t;
+}
