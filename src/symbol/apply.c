@@ -75,17 +75,16 @@ static int64_t add_range(struct sp_profile *p, uint32_t file, uint64_t start, ui
 	return sp_profile_add_func(p, &f);
 }
 
-/* Of a name that is too long, the beginning and a hash of the whole: what differed still differs. */
 static int64_t add_name(const struct job *j, const char *name)
 {
-	char text[SP_NAME_SHORT + 1];
-	size_t len = strlen(name), n = SP_NAME_SHORT - 20; /* for the mark */
+	SP_FREE char *text = NULL;
 
-	if (!j->shortens_names || len <= SP_NAME_SHORT)
+	if (!j->shortens_names || strlen(name) <= SP_NAME_SHORT)
 		return sp_profile_add_string(j->profile, name);
-	while (n > 0 && ((unsigned char)name[n] & 0xc0) == 0x80) /* not within a character */
-		n--;
-	snprintf(text, sizeof(text), "%.*s...#%016" PRIx64, (int)n, name, sp_hash_bytes(name, len, 0));
+	text = strdup(name);
+	if (!text)
+		return -ENOMEM;
+	sp_name_shorten(text);
 	return sp_profile_add_string(j->profile, text);
 }
 

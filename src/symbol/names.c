@@ -10,6 +10,7 @@
 #include "symbol/names.h"
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "elf/arch.h"
@@ -19,6 +20,8 @@
 #include "symbol/priv.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -564,6 +567,18 @@ int sp_names_find_with(struct sp_elf *e, struct sp_names_more *more, sp_range_wa
 		return 0;
 	sp_names_done(names, n);
 	return sp_fail(r, "find names of functions");
+}
+
+void sp_name_shorten(char *name)
+{
+	size_t len = strlen(name), n = SP_NAME_SHORT - 20; /* for the mark */
+	uint64_t hash = len <= SP_NAME_SHORT ? 0 : sp_hash_bytes(name, len, 0);
+
+	if (len <= SP_NAME_SHORT)
+		return;
+	while (n > 0 && ((unsigned char)name[n] & 0xc0) == 0x80) /* not within a character */
+		n--;
+	snprintf(name + n, SP_NAME_SHORT + 1 - n, "...#%016" PRIx64, hash);
 }
 
 void sp_names_done(struct sp_name *names, size_t n)

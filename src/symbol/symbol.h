@@ -46,7 +46,6 @@ struct sp_namer {
 	uint32_t n_later_files;
 	bool shortens_names; /* functions' names above SP_NAME_SHORT bytes are cut to these, and marked */
 };
-enum { SP_NAME_SHORT = 512 };
 int sp_namer_begin(struct sp_namer *n, struct sp_profile *p);
 /* 1: a question, to be answered before the next call; 0: all is named. */
 int sp_namer_next(struct sp_namer *n, struct sp_name_question *ret_question);

@@ -144,6 +144,7 @@ static int send_message(const struct sp_job *j, int socket)
 	m.n_offsets = (uint32_t)j->n_offsets;
 	m.open = j->open;
 	m.in_root = j->in_root;
+	m.shortens_names = j->shortens_names;
 	m.number_asked = j->number_asked;
 	m.deadline_ms = j->deadline_ms;
 	m.build_id_len = j->build_id_len;

@@ -50,6 +50,7 @@ struct sp_job_message {
 	uint32_t kind, n_offsets;
 	struct sp_open_request open;
 	int32_t in_root;
+	uint32_t shortens_names, pad;
 	uint64_t
 	    number_asked; /* argument of DEBUG: with_crc; of JIT_*: since_ns, descriptor's address, offset, n_leaves */
 	uint32_t deadline_ms, build_id_len;

@@ -137,6 +137,7 @@ struct asked {
 	uint64_t *offsets;
 	struct sp_name *names;
 	size_t n;
+	bool shortens_names;
 };
 
 static void asked_done(struct asked *q)
@@ -153,10 +154,21 @@ static int asked_read(struct asked *q, int memfd, size_t n)
 	return !q->offsets || !q->names ? -ENOMEM : read_all(memfd, q->offsets, n * sizeof(*q->offsets));
 }
 
+/* Here, so that they are never in the asking process's memory. */
+static void shorten(struct sp_name *name)
+{
+	if (name->name)
+		sp_name_shorten(name->name);
+	if (name->linkage_name)
+		sp_name_shorten(name->linkage_name);
+}
+
 static int asked_answer(struct asked *q, int memfd, const char *warning, struct sp_answer_message *a)
 {
 	a->text_len = (uint32_t)SP_MIN(strlen(warning), (size_t)SP_JOB_MAX_TEXT);
 	memcpy(a->text, warning, a->text_len);
+	for (size_t i = 0; q->shortens_names && i < q->n; i++)
+		shorten(&q->names[i]);
 	int r = pack_all(q->names, q->n, memfd, a);
 	sp_names_done(q->names, q->n);
 	return r;
@@ -170,20 +182,21 @@ static bool has_gap(const struct asked *q)
 	return false;
 }
 
-static int find_names(struct sp_elf *e, int memfd, int debug_fd, size_t n, struct sp_answer_message *a)
+static int find_names(struct sp_elf *e, const struct sp_job_message *m, int memfd, int debug_fd,
+		      struct sp_answer_message *a)
 {
 	__attribute__((cleanup(close_elf))) struct sp_elf *debug = NULL;
-	__attribute__((cleanup(asked_done))) struct asked q = {0};
-	int r = asked_read(&q, memfd, n);
+	__attribute__((cleanup(asked_done))) struct asked q = {.shortens_names = m->shortens_names};
+	int r = asked_read(&q, memfd, m->n_offsets);
 	r = r < 0 ? r : open_debug(debug_fd, &debug);
 	if (r < 0)
 		return r;
 	struct sp_names_more more = {.debug = debug};
-	r = sp_names_find_with(e, &more, sp_fde_walk, q.offsets, n, q.names);
+	r = sp_names_find_with(e, &more, sp_fde_walk, q.offsets, q.n, q.names);
 	/* Where FDEs say nothing the code itself may; most of what is asked need not pay for that. */
 	if (r >= 0 && has_gap(&q)) {
 		sp_names_done(q.names, q.n);
-		r = sp_names_find_with(e, &more, sp_function_walk, q.offsets, n, q.names);
+		r = sp_names_find_with(e, &more, sp_function_walk, q.offsets, q.n, q.names);
 	}
 	return r < 0 ? r : asked_answer(&q, memfd, more.warning, a);
 }
@@ -210,7 +223,7 @@ _Static_assert(SP_JIT_OBJECTS_MAX == 65536, "which is said above");
 
 static int find_in_jit(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
 {
-	__attribute__((cleanup(asked_done))) struct asked q = {0};
+	__attribute__((cleanup(asked_done))) struct asked q = {.shortens_names = m->shortens_names};
 	const struct jit_source *s = &jit_sources[m->kind];
 	struct sp_jit_counts c;
 	char warning[128] = "";
@@ -401,7 +414,7 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 	case SP_JOB_BUILD:
 		return build(e, fds[1], a);
 	case SP_JOB_NAMES:
-		return find_names(e, fds[1], fds[2], m->n_offsets, a);
+		return find_names(e, m, fds[1], fds[2], a);
 	case SP_JOB_DATA_NAMES:
 		return find_data_names(e, fds[1], fds[2], m->n_offsets, a);
 	case SP_JOB_SPANS:

@@ -41,7 +41,7 @@ struct sp_job {
 	char *path; /* OPEN_PATH; OPEN: where else to look; FETCH: the servers' addresses */
 	uint8_t build_id[32];
 	uint32_t build_id_len, deadline_ms;
-	bool in_root;
+	bool in_root, shortens_names;
 	uint64_t number_asked, distance, cpu_ns; /* message.h; JIT_DESCRIPTOR, JIT_FRAME: the frame; used for it */
 	uint64_t *offsets;
 	size_t n_offsets;
@@ -92,7 +92,7 @@ struct sp_pool { /* the processes of one role and what waits for them */
 struct sp_workers {
 	int epoll;
 	struct sp_broker *broker;
-	bool closing;
+	bool closing, shortens_names;
 	uint64_t last_number, n_outstanding, called_ns; /* called_ns: CPU time of the job that is being answered */
 	struct sp_pool pools[SP_N_ROLES];
 	struct sp_job_list answered;   /* callbacks are due */

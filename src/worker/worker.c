@@ -45,6 +45,7 @@ int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_w
 	    (struct sp_pool){.max_processes = OPENERS, .capacity = 1, .deadline_ns = open_ms * 1000000ULL};
 	w->pools[SP_ROLE_FETCHER] = (struct sp_pool){.max_processes = 1, .capacity = 1};
 	w->broker = o ? o->broker : NULL;
+	w->shortens_names = o && o->shortens_names;
 	w->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (w->epoll < 0)
 		return sp_fail(-errno, "make an epoll descriptor");
@@ -290,6 +291,8 @@ static int ask(struct sp_workers *w, enum sp_job_kind kind, struct question q, u
 	JOB_DROP struct sp_job *j = NULL;
 	int r = job_new(w, kind, done, arg, &j);
 	r = r < 0 ? r : give_question(j, &q);
+	if (r >= 0)
+		j->shortens_names = w->shortens_names;
 	return r < 0 ? r : submit(w, sp_take_ptr(j));
 }
 
