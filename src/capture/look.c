@@ -114,15 +114,22 @@ static void look_refused(struct sp_capture *c, uint32_t id)
 	c->backend->forget(c, id);
 }
 
+/* It is there, but nothing that we read. */
+static void unreadable(struct sp_capture *c, uint32_t id, int r)
+{
+	if (is_no_file(c, id, r)) {
+		no_file_note(c, id);
+	} else {
+		sp_files_note(c, id, sp_error_text(r));
+		sp_files_refuse_table(c, id);
+	}
+	sp_error_clear();
+}
+
 static void identity_take(struct sp_capture *c, uint32_t id, const struct sp_identify_result *identity)
 {
-	if (is_no_file(c, id, identity->r)) {
-		sp_error_clear();
-		no_file_note(c, id);
-	} else if (identity->r < 0) {
-		sp_files_note(c, id, sp_error_text(identity->r));
-		sp_error_clear();
-		sp_files_refuse_table(c, id);
+	if (identity->r < 0) {
+		unreadable(c, id, identity->r);
 	} else {
 		identity_keep(c, id, identity);
 		sp_files_table(c, id);
@@ -207,13 +214,13 @@ static void opened(void *arg, struct sp_open_result *o)
 		look_refused(c, id);
 		return;
 	}
-	if (o->r < 0) {
+	if (o->r < 0 && o->r != -ENOEXEC) {
 		open_failed(c, id, o->r);
 		return;
 	}
 	sp_files_note_deleted(c, k, o);
 	if (k->fd >= 0) { /* another announcement of the file was faster, and its descriptor may be in use */
-		close(o->fd);
+		sp_cleanup_close(&o->fd);
 	} else {
 		k->fd = o->fd;
 		k->state = (struct sp_file_state){.dev = o->dev,
@@ -228,7 +235,10 @@ static void opened(void *arg, struct sp_open_result *o)
 	if (o->path)
 		sp_files_fail_once(c, path_keep(c, id, o), "keep a path");
 	free(o->path);
-	identity_want(job);
+	if (o->r < 0)
+		unreadable(c, id, o->r);
+	else
+		identity_want(job);
 }
 
 void sp_files_look(struct sp_capture *c, uint32_t id, const struct sp_message_file *r)

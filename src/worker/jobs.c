@@ -223,8 +223,10 @@ static char *words_of(const struct sp_answer_message *a)
 
 static int take_opened(struct sp_job *j, const struct sp_answer_message *a, int fd)
 {
-	if (fd < 0)
+	if ((fd < 0) != (a->is_withheld != 0))
 		return -EBADMSG;
+	j->r = fd < 0 ? -ENOEXEC : 0;
+	j->error = fd < 0 ? strdup("not an ELF file") : NULL;
 	j->opened.path = strndup(a->text, a->text_len);
 	if (!j->opened.path)
 		return -ENOMEM;

@@ -34,6 +34,31 @@ char *sp_maps_named(pid_t pid, const char *name, uint64_t *ret_start, uint64_t *
 	return NULL;
 }
 
+static bool is_made(const struct sp_maps_line *line)
+{
+	static const char deleted[] = " (deleted)";
+	size_t n = strlen(line->path);
+	if (!line->is_exec || strcmp(line->path, "[vdso]") == 0 || strcmp(line->path, "[vsyscall]") == 0)
+		return false;
+	return *line->path != '/' || (n >= strlen(deleted) && strcmp(line->path + n - strlen(deleted), deleted) == 0);
+}
+
+bool sp_maps_has_made_code(pid_t pid)
+{
+	char file[64];
+	SP_FREE char *text = NULL;
+	size_t size = 0;
+	snprintf(file, sizeof(file), "/proc/%d/maps", (int)pid);
+	SP_FCLOSE FILE *f = fopen(file, "re");
+	while (f && getline(&text, &size, f) > 0) {
+		struct sp_maps_line line;
+		text[strcspn(text, "\n")] = 0;
+		if (sp_maps_parse(text, &line) && is_made(&line))
+			return true;
+	}
+	return false;
+}
+
 char *sp_maps_path(pid_t pid, uint64_t address)
 {
 	char name[64];

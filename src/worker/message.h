@@ -65,7 +65,7 @@ struct sp_answer_message {
 	int32_t r;
 	uint32_t text_len, build_id_len;
 	uint8_t build_id[32];
-	uint32_t deleted, uid, mode, nlink, is_ours;
+	uint32_t deleted, uid, mode, nlink, is_ours, is_withheld; /* withheld: found, but no ELF file */
 	struct sp_elf_package package;
 	uint64_t image_vaddr, image_bytes;
 	struct sp_elf_debug debug;

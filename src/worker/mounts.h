@@ -3,8 +3,9 @@
  * mounts.h: what an opener finds out about mounts and mappings before it opens a file. Private to src/worker.
  *
  * mounts.c tells the type of a file system as this or another process sees it, and opens mount points; trust.c decides
- * by that whether a file is opened, and remembers mounts that it has allowed; maps.c reads /proc/PID/maps. Only /proc
- * is read, which never hangs. The caller owns texts. 0 or a negative errno.
+ * by that whether a file is opened, and remembers mounts that it has allowed; served.c looks at what was opened; maps.c
+ * reads /proc/PID/maps. Of these only served.c reads more than /proc, which never hangs. The caller owns texts. 0 or a
+ * negative errno.
  */
 #ifndef SP_WORKER_MOUNTS_H
 #define SP_WORKER_MOUNTS_H
@@ -36,7 +37,13 @@ int sp_open_trusted(const struct sp_open_request *q, int fd, const struct statx 
 char *sp_maps_path(pid_t pid, uint64_t address);
 /* The path of the first executable mapping of a file with this name, and where it is; NULL = none. Free it. */
 char *sp_maps_named(pid_t pid, const char *name, uint64_t *ret_start, uint64_t *ret_end);
+/* Whether there is executable memory without a file, or of a file that was deleted. */
+bool sp_maps_has_made_code(pid_t pid);
 int sp_mount_open(uint32_t dev, unsigned *position); /* the next mount point of a device, from *position 0 on */
 int sp_mount_open_root(uint32_t dev);                /* our root, if it is no mount point and of this device */
+
+/* served.c: 0: what is open may be handed out; -ENOEXEC: it is no ELF file, nor what else is read; else refused. */
+struct sp_job_message;
+int sp_opener_check(const struct sp_job_message *m, int fd);
 
 #endif

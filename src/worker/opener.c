@@ -148,12 +148,11 @@ static bool path_leads_to(pid_t pid, const char *path, const struct statx *st)
 /* The kernel writes " (deleted)" behind the path of an unlinked file; a file may also have that name. */
 static bool take_off_deleted(pid_t pid, const struct statx *st, char *path)
 {
-	size_t len = strlen(path), suffix = strlen(deleted_suffix);
 	if (!is_deleted(path))
 		return st->stx_nlink == 0;
 	if (st->stx_nlink > 0 && path_leads_to(pid, path, st))
 		return false;
-	path[len - suffix] = 0;
+	path[strlen(path) - strlen(deleted_suffix)] = 0;
 	return true;
 }
 
@@ -511,12 +510,13 @@ int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a)
 	a->r = m->kind == SP_JOB_OPEN_PATH ? find_path(&q, m, &f) : find(&q, path, &f);
 	q.pid = whose(&q, path);
 	a->opened_ns = sp_time_ns(CLOCK_REALTIME);
-	int fd = a->r < 0 ? a->r : open_found(&q, &f, &st);
-	if (fd < 0) {
-		a->r = fd;
-		a->ctime_ns = f.gone_ns;
+	SP_CLOSE int fd = a->r < 0 ? -1 : open_found(&q, &f, &st);
+	a->r = a->r < 0 ? a->r : fd < 0 ? fd : sp_opener_check(m, fd);
+	a->is_withheld = fd >= 0 && a->r == -ENOEXEC;
+	a->r = a->is_withheld ? 0 : a->r;
+	a->ctime_ns = f.gone_ns;
+	if (a->r < 0)
 		return -1;
-	}
 	a->deleted = m->kind == SP_JOB_OPEN && !q.now && take_off_deleted(q.pid, &f.st, f.path);
 	a->uid = st.st_uid;
 	a->mode = st.st_mode;
@@ -529,5 +529,5 @@ int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a)
 	a->is_ours = has_our_top(q.pid);
 	a->text_len = (uint32_t)strnlen(f.path, SP_JOB_MAX_TEXT);
 	memcpy(a->text, f.path, a->text_len);
-	return fd;
+	return a->is_withheld ? -1 : sp_take_fd(&fd);
 }

@@ -6,8 +6,8 @@
  * read, pread, fstat, memory, the clock, its socket and exit. It has limits (RLIMIT_AS, NOFILE, no core, no files
  * written), and gets descriptors over a socket pair. Every answer is validated here (sp_blob_validate) before use. A
  * crash or a missed deadline costs the file that was being parsed, whose note tells so; the process is replaced. An
- * opener keeps four capabilities (SYS_PTRACE, DAC_READ_SEARCH, CHECKPOINT_RESTORE, PERFMON), and does nothing but
- * open(2) and its relatives. A file on a hostile FUSE mount can block it for ever, even against SIGKILL: after the
+ * opener keeps four capabilities (SYS_PTRACE, DAC_READ_SEARCH, CHECKPOINT_RESTORE, PERFMON), and hands out nothing but
+ * what is read here (served.c). A file on a hostile FUSE mount can block it for ever, even against SIGKILL: after the
  * deadline it is abandoned (at most SP_WORKER_ABANDONED are) and replaced. The caller opens and parses nothing foreign.
  *
  * Requests are queued, and answered in any order through their callbacks, from sp_workers_dispatch() in the caller's
@@ -88,9 +88,9 @@ struct sp_open_path {
 	int in_root;
 };
 struct sp_open_result {
-	int r;      /* 0 or negative errno */
+	int r;      /* 0 or negative errno; -ENOEXEC: it is no ELF file, which is all that is told of it: no fd */
 	int fd;     /* readable, close-on-exec; the callback's; -1 on failure */
-	char *path; /* where the link pointed, " (deleted)" taken off; free it; NULL on failure or unknown */
+	char *path; /* where the link pointed, " (deleted)" taken off; free it; NULL on failure (not -ENOEXEC) */
 	int deleted;
 	uint32_t uid, mode, nlink; /* in the opener, which began at opened_ns of CLOCK_REALTIME */
 	/* By statx; the device as stat shows it. */

@@ -257,7 +257,7 @@ static void now_opened(struct job *job, const struct sp_open_result *o)
 	if (o->r == -EALREADY) {
 		file->state = SP_LIBS_CURRENT;
 		file->since_ns = 0;
-	} else if (o->r == 0) {
+	} else if (o->r == 0 || o->r == -ENOEXEC) {
 		file->state = SP_LIBS_REPLACED;
 		file->has_disk = true;
 		file->since_ns = SP_MAX(file->since_ns, o->ctime_ns);
@@ -335,12 +335,13 @@ static void identify(struct job *job, int fd)
 /* What is mapped. */
 static void libs_find_take(struct job *job, struct sp_open_result *o)
 {
-	if (o->r < 0) {
+	if (o->r < 0 && o->r != -ENOEXEC) {
 		open_failed(job, o->r);
 		return;
 	}
 	take_opened(job, o);
-	if (recall(job))
+	sp_error_clear();
+	if (o->r < 0 || recall(job)) /* no ELF file: no library */
 		go_on(job);
 	else
 		identify(job, o->fd);

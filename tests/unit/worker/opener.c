@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The opener processes: files that a process has mapped are opened by its mapping, whatever has become of their names,
- * and by their inode when the process has gone; nothing but the file that was asked for is ever opened.
+ * and by their inode when the process has gone; nothing but the file that was asked for is ever opened, and of it only
+ * what soprof reads is handed out.
  */
 #include "base/error.h"
 #include "base/mem.h"
 #include "tool.h"
+#include <elf.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/perf_event.h>
@@ -103,6 +105,7 @@ static int create(const char *path, char fill)
 {
 	char bytes[8192];
 	memset(bytes, fill, sizeof(bytes));
+	memcpy(bytes, ELFMAG, SELFMAG);
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
@@ -141,7 +144,7 @@ static void check_file(const struct answer *a, const struct mapped *m, const cha
 	assert_int_equal(fstat(a->result.fd, &st), 0);
 	assert_int_equal(st.st_ino, m->st.st_ino);
 	assert_int_equal(st.st_dev, m->st.st_dev);
-	assert_int_equal(pread(a->result.fd, &byte, 1, 0), 1);
+	assert_int_equal(pread(a->result.fd, &byte, 1, SELFMAG), 1);
 	assert_int_equal(byte, 'a');
 	assert_true(fcntl(a->result.fd, F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(fcntl(a->result.fd, F_GETFL) & O_ACCMODE, O_RDONLY);
@@ -419,7 +422,7 @@ static void test_memfd(void **state)
 	struct mapped m = {0};
 	int fd = memfd_create("code", MFD_CLOEXEC);
 	assert_int_equal(ftruncate(fd, 8192), 0);
-	assert_int_equal(pwrite(fd, "a", 1, 0), 1);
+	assert_int_equal(pwrite(fd, ELFMAG "a", SELFMAG + 1, 0), SELFMAG + 1);
 	map_in_child(fd, &m);
 	close(fd);
 	struct answer a = ask(&m.q);
@@ -452,6 +455,30 @@ static void test_many(void **state)
 	done(&m);
 }
 
+/* The mapped file is none of ours: all but the file is told. */
+static void test_withheld(void **state)
+{
+	(void)state;
+	needs_root();
+	struct mapped m = {0};
+	snprintf(m.path, sizeof(m.path), "%s/text", directory);
+	int fd = create(m.path, 'a');
+	assert_int_equal(pwrite(fd, "secret", 6, 0), 6);
+	map_in_child(fd, &m);
+	close(fd);
+	unlink(m.path);
+	struct answer a = ask(&m.q);
+	assert_string_equal(a.error, "not an ELF file");
+	assert_int_equal(a.result.r, -ENOEXEC);
+	assert_int_equal(a.result.fd, -1);
+	assert_string_equal(a.result.path, m.path);
+	assert_int_equal(a.result.deleted, 1);
+	assert_int_equal(a.result.ino, m.st.st_ino);
+	assert_int_equal(a.result.size, 8192);
+	answer_done(&a);
+	done(&m);
+}
+
 static int make_directory(void **state)
 {
 	(void)state;
@@ -475,7 +502,7 @@ int main(int argc, char **argv)
 	    CLEAN_TEST(test_replaced),      CLEAN_TEST(test_named_deleted), CLEAN_TEST(test_wrong_key),
 	    CLEAN_TEST(test_gone),          CLEAN_TEST(test_mapping_gone),  CLEAN_TEST(test_no_file),
 	    CLEAN_TEST(test_memfd),         CLEAN_TEST(test_many),          CLEAN_TEST(test_now),
-	    CLEAN_TEST(test_now_in_chroot),
+	    CLEAN_TEST(test_now_in_chroot), CLEAN_TEST(test_withheld),
 	};
 	const struct CMUnitTest unprivileged[] = {CLEAN_TEST(test_unprivileged)};
 	int failed = cmocka_run_group_tests(tests, make_directory, remove_directory);
