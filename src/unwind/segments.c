@@ -5,12 +5,21 @@
 #include "bpf/wire.h"
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <linux/bpf.h>
 #include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 int sp_segment_make(uint32_t bytes)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = BPF_F_MMAPABLE);
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "sp_segment", 4, bytes, 1, &o);
+	union bpf_attr a = {.map_type = BPF_MAP_TYPE_ARRAY,
+			    .key_size = 4,
+			    .value_size = bytes,
+			    .max_entries = 1,
+			    .map_flags = BPF_F_MMAPABLE,
+			    .map_name = "sp_segment"};
+	/* not by libbpf, which first loads programs to find out what the kernel can do: the broker may not */
+	int fd = (int)syscall(SYS_bpf, BPF_MAP_CREATE, &a, sizeof(a));
 
 	return fd < 0 ? -errno : fd;
 }

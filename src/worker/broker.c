@@ -148,7 +148,14 @@ static int put_output_in_place(struct broker *b)
 	if (rename(b->beside, b->path) < 0)
 		return -errno;
 	b->beside[0] = 0;
-	return 0;
+	return sp_sandbox_broker_settle(false);
+}
+
+/* No output is made any more. */
+static int seal(struct broker *b)
+{
+	b->sealed = true;
+	return sp_sandbox_broker_settle(b->beside[0] != 0);
 }
 
 static int fd_for(struct broker *b, struct request *q)
@@ -169,7 +176,7 @@ static void serve(struct broker *b, struct request *q, int given)
 	else if (q->kind == BROKER_PLACE)
 		a.r = put_output_in_place(b);
 	else if (q->kind == BROKER_SEAL)
-		b->sealed = true;
+		a.r = seal(b);
 	else
 		a.r = fd = fd_for(b, q);
 	sp_put_message(SP_JOB_SOCKET, &a, sizeof(a), fd);

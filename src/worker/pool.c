@@ -4,6 +4,7 @@
  * a crash or a missed deadline; those behind it go back to the head of the queue.
  */
 #include "base/error.h"
+#include "base/filter.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "proc/usage.h"
@@ -113,7 +114,9 @@ static void lost(struct sp_workers *w, struct sp_worker *p, int status)
 {
 	char words[64];
 	bool in_peace = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-	if (status != -1 && WIFSIGNALED(status))
+	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == SP_FILTER_EXIT)
+		snprintf(words, sizeof(words), "%s ended by its seccomp filter", role_name(p->role));
+	else if (status != -1 && WIFSIGNALED(status))
 		snprintf(words, sizeof(words), "%s crashed (signal %d)", role_name(p->role), WTERMSIG(status));
 	else if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 3)
 		snprintf(words, sizeof(words), "%s could not give up its privileges", role_name(p->role));

@@ -135,14 +135,14 @@ int sp_put_message(int socket, const void *bytes, size_t n, int fd); /* one; fd 
 /* In the child. */
 _Noreturn void sp_worker_begin(enum sp_role role, int socket);  /* a new process becomes a worker */
 _Noreturn void sp_worker_become(enum sp_role role, int socket); /* the same in the broker's */
-_Noreturn void sp_broker_run(void);
+_Noreturn void sp_broker_run(void), sp_worker_run(enum sp_role role);
 bool sp_worker_can_exec(void); /* main has called sp_worker_main() */
-_Noreturn void sp_worker_run(enum sp_role role);
 void sp_sandbox_keep_over_exec(void);
 int sp_sandbox_enter(void);   /* gives everything up, for ever */
 int sp_sandbox_fetcher(void); /* no privileges, but files and the network */
 int sp_sandbox_opener(void);  /* keeps what opening needs */
-int sp_sandbox_broker(void);  /* and starting workers, BPF arrays, perf events */
+int sp_sandbox_broker(void);  /* and starting workers, BPF arrays, perf events, an output */
+int sp_sandbox_broker_settle(bool has_output);
 void sp_parser_work(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a);
 int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a);  /* the descriptor, or -1 */
 int sp_fetcher_work(const struct sp_job_message *m, struct sp_answer_message *a); /* this, too */

@@ -31,7 +31,7 @@ static bool is_passed_on(const char *variable, enum sp_role role)
 	static const char *const fetching[] = {
 	    "DEBUGINFOD_", "http_proxy=", "https_proxy=", "HTTPS_PROXY=",    "no_proxy=", "NO_PROXY=",
 	    "all_proxy=",  "ALL_PROXY=",  "SSL_CERT_",    "XDG_CACHE_HOME=", "HOME="};
-	if (strncmp(variable, "LD_LIBRARY_PATH=", 16) == 0)
+	if (strncmp(variable, "LD_LIBRARY_PATH=", 16) == 0 || strncmp(variable, "SOPROF_FILTER=", 14) == 0)
 		return true;
 	for (size_t i = 0; i < SP_COUNT(fetching) && (role == SP_ROLE_FETCHER || role == SP_ROLE_BROKER); i++)
 		if (strncmp(variable, fetching[i], strlen(fetching[i])) == 0)

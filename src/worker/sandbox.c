@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/error.h"
+#include "base/filter.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "worker/broker.h"
@@ -10,7 +11,9 @@
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -30,6 +33,14 @@ static int limit(int resource, rlim_t value)
 	return setrlimit(resource, &l) < 0 ? -errno : 0;
 }
 
+/* Of those that may be had by executing a program (which PR_SET_NO_NEW_PRIVS forbids as well). */
+static void drop_bounding(uint64_t keep)
+{
+	for (unsigned i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
+		if (!(keep >> i & 1))
+			prctl(PR_CAPBSET_DROP, i, 0, 0, 0); /* takes CAP_SETPCAP, which a service need not have */
+}
+
 /* Keeps at most the capabilities in `keep`. */
 static int drop_capabilities(uint64_t keep)
 {
@@ -42,6 +53,18 @@ static int drop_capabilities(uint64_t keep)
 		d[i].effective = d[i].permitted;
 		d[i].inheritable = 0;
 	}
+	return syscall(SYS_capset, &h, d) < 0 ? -errno : 0;
+}
+
+/* Of the permitted ones. */
+static int set_effective(uint64_t keep)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2];
+	if (syscall(SYS_capget, &h, d) < 0)
+		return -errno;
+	for (unsigned i = 0; i < 2; i++)
+		d[i].effective = d[i].permitted & (uint32_t)(keep >> (32 * i));
 	return syscall(SYS_capset, &h, d) < 0 ? -errno : 0;
 }
 
@@ -169,6 +192,7 @@ int sp_sandbox_enter(void)
 {
 	prctl(PR_SET_NAME, "soprof-parser");
 	sp_process_expendable();
+	drop_bounding(0);
 	int r = become_nobody(true);
 	r = r < 0 ? r : drop_capabilities(0);
 	r = r < 0 ? r : set_limits();
@@ -186,6 +210,7 @@ uint64_t sp_privileges(void)
 int sp_privileges_drop(struct sp_broker *b)
 {
 	int r = b ? sp_broker_seal(b) : 0;
+	drop_bounding(0);
 	r = r < 0 ? r : drop_capabilities(0);
 	if (r < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return sp_fail(r < 0 ? r : -errno, "give up privileges");
@@ -196,24 +221,53 @@ int sp_privileges_drop(struct sp_broker *b)
 
 #define OPENING (BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_CHECKPOINT_RESTORE))
 #define BECOMING_NOBODY (BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SYS_CHROOT))
-/* Debian's kernels want CAP_SYS_ADMIN for perf events where kernel.perf_event_paranoid is 3. */
-#define SAMPLING (BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYS_ADMIN))
+#define SAMPLING (BIT(CAP_BPF) | BIT(CAP_PERFMON))
+#define BROKER (OPENING | BECOMING_NOBODY | SAMPLING | BIT(CAP_KILL))
+
+/* Debian's kernels want CAP_SYS_ADMIN for perf events where kernel.perf_event_paranoid is 3: here it is tried. */
+static bool needs_admin(void)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .type = PERF_TYPE_SOFTWARE,
+				       .config = PERF_COUNT_SW_CPU_CLOCK,
+				       .sample_period = 1000000000,
+				       .disabled = 1};
+	if (set_effective(BROKER) < 0)
+		return true;
+	int cpu = sched_getcpu();
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, SP_MAX(cpu, 0), -1, PERF_FLAG_FD_CLOEXEC);
+	bool is_refused = fd < 0 && (errno == EACCES || errno == EPERM);
+	sp_cleanup_close(&fd);
+	return is_refused;
+}
+
+int sp_sandbox_broker_settle(bool has_output)
+{
+	static bool is_settled, with_admin;
+	with_admin = is_settled ? with_admin : needs_admin();
+	is_settled = true;
+	/* the output may go to a user's directory */
+	return drop_capabilities(BROKER | (with_admin ? BIT(CAP_SYS_ADMIN) : 0) |
+				 (has_output ? BIT(CAP_DAC_OVERRIDE) : 0));
+}
 
 int sp_sandbox_broker(void)
 {
 	prctl(PR_SET_NAME, "soprof-broker");
-	int r = drop_capabilities(OPENING | BECOMING_NOBODY | SAMPLING | BIT(CAP_KILL) |
-				  BIT(CAP_DAC_OVERRIDE)); /* the output may go to a user's directory */
+	drop_bounding(BROKER); /* a fetcher is executed with these, and gives them up */
+	int r = sp_sandbox_broker_settle(true);
 	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
 	r = r < 0 ? r : limit(RLIMIT_NOFILE, 256);
 	r = r < 0 ? r : limit(RLIMIT_FSIZE, SP_JOB_MAX_BYTES); /* a parser's */
-	return r < 0 ? r : close_up(); /* it sees the end of its socket, and then takes away a file that is not whole */
+	r = r < 0 ? r : close_up(); /* it sees the end of its socket, and then takes away a file that is not whole */
+	return r < 0 ? r : sp_filter_enter(SP_FILTER_BROKER);
 }
 
 /* What it fetches may be as long as any answer. */
 int sp_sandbox_fetcher(void)
 {
 	prctl(PR_SET_NAME, "soprof-fetcher");
+	drop_bounding(0);
 	int r = become_nobody(false);
 	r = r < 0 ? r : drop_capabilities(0);
 	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
@@ -226,6 +280,7 @@ int sp_sandbox_fetcher(void)
 int sp_sandbox_reader(void)
 {
 	prctl(PR_SET_NAME, "soprof-reader");
+	drop_bounding(0);
 	int r = sp_privileges() & BIT(CAP_SYS_PTRACE) ? drop_capabilities(BIT(CAP_SYS_PTRACE)) : 0;
 	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
 	r = r < 0 ? r : limit(RLIMIT_NOFILE, 8);
@@ -236,9 +291,11 @@ int sp_sandbox_reader(void)
 int sp_sandbox_opener(void)
 {
 	prctl(PR_SET_NAME, "soprof-opener");
+	drop_bounding(0);
 	int r = drop_capabilities(OPENING | BIT(CAP_PERFMON)); /* to see what others have mapped, by /proc/PID/maps */
 	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
 	r = r < 0 ? r : limit(RLIMIT_NOFILE, 32);
 	r = r < 0 ? r : limit(RLIMIT_FSIZE, 0);
-	return r < 0 ? r : bind_to_parent();
+	r = r < 0 ? r : bind_to_parent();
+	return r < 0 ? r : sp_filter_enter(SP_FILTER_OPENER);
 }

@@ -12,6 +12,7 @@ SOPROF=${SOPROF:-$PWD/build/soprof}
 SOPROF_BUILD=${SOPROF_BUILD:-$(dirname "$SOPROF")}
 victims=$SOPROF_BUILD/tests/victim
 [ -x "$SOPROF" ] && [ -x "$victims/check" ] || { echo "no $SOPROF or no $victims; build them first"; exit 1; }
+export SOPROF_FILTER=strict # a system call that a filter lacks ends the process, with a line
 slow=${SOPROF_SLOW:-1} # how many times longer everything may take: inside the second kernel, which is emulated
 # How long is sampled: $seconds of what runs already, and $moment of a victim that is started, $hz times a second.
 # That a victim is stripped or not matters for names, and to no kernel.

@@ -3,6 +3,7 @@
 #include "agent/daemon/loop_priv.h"
 #include "agent/log.h"
 #include "base/error.h"
+#include "base/filter.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/lasting.h"
@@ -518,7 +519,12 @@ int sp_agent_start(struct sp_agent *a)
 	begin_window(a, &now);
 	sp_gap_check_start(a);
 	r = start_samplers(a);
-	return r < 0 || !a->env.broker ? r : sp_privileges_drop(a->env.broker);
+	if (r >= 0 && a->env.broker)
+		r = sp_privileges_drop(a->env.broker);
+	if (r < 0)
+		return r;
+	r = sp_filter_enter(SP_FILTER_AGENT);
+	return r < 0 ? sp_fail(r, "filter system calls") : 0;
 }
 
 int sp_agent_run(struct sp_agent *a)
