@@ -40,7 +40,9 @@ look() { # PID: checks it, if it is one of the table's that is set up
 	[ "$(field "$pid" CapInh)$(field "$pid" CapAmb)" = 00000000000000000000000000000000 ] || fail "$name to hand down none"
 	[[ $(field "$pid" CapBnd) =~ ^(0000000000000000|000001c0000c00e4)$ ]] || fail "$name: CapBnd $(field "$pid" CapBnd)"
 	[ "$(field "$pid" NoNewPrivs)" = 1 ] || fail "$name to win nothing by executing programs"
-	[ -e "/proc/$pid" ] && seen[$name]=1
+	[ -e "/proc/$pid" ] || return
+	say "$name: uid $uid, capabilities $(field "$pid" CapEff)"
+	seen[$name]=1
 }
 look_at_all() {
 	local child
