@@ -29,7 +29,7 @@ static int maps_find(struct sp_capture *c)
 	c->targets_fd = bpf_object__find_map_fd_by_name(object, "targets");
 	c->counters_fd = bpf_object__find_map_fd_by_name(object, "counters");
 	c->stacks_fd = bpf_object__find_map_fd_by_name(object, "stacks");
-	c->over_users_fd = c->o.users ? bpf_object__find_map_fd_by_name(object, "over_users") : -1;
+	c->over.fd = c->o.users ? bpf_object__find_map_fd_by_name(object, "over_users") : -1;
 	c->free_files_fd = bpf_object__find_map_fd_by_name(object, "free_files");
 	c->rule_cache_fd = bpf_object__find_map_fd_by_name(object, "rule_cache");
 	c->counts_fd[0] = bpf_object__find_map_fd_by_name(object, "counts_even");

@@ -17,6 +17,7 @@
 #include "capture/recipe_ops.h"
 #include "capture/stack_above.h"
 #include "capture/stack_share.h"
+#include "capture/users.h"
 #include "unwind/segments.h"
 #include "unwind/tables.h"
 #include <sys/types.h>
@@ -74,12 +75,9 @@ struct sp_capture {
 	size_t n_seen;
 	struct sp_known_file *known;
 	size_t n_known;
-	struct sp_file_job *building; /* files.c: requests to workers for tables */
-	struct sp_file_job *looking;  /* look.c: and for looks, if there are limits of users */
-	int over_users_fd;            /* users.c: the kernel half's map of them, and those who are in it */
-	uint32_t over_users[SP_MAX_OVER_USERS];
-	size_t n_over_users;
-	uint32_t *process; /* id of a process record -> number in the profile */
+	struct sp_file_job *building, *looking; /* files.c: for tables; look.c, if users have limits */
+	struct sp_over_users over;              /* users.c */
+	uint32_t *process;                      /* id of a process record -> number in the profile */
 	size_t n_process;
 	uint32_t n_announced;            /* process records sent since the kernel's table of them was emptied */
 	struct sp_numbers file_keys;     /* by struct sp_file_key */

@@ -12,9 +12,9 @@ static bool is_noted(const struct sp_capture *c, uint32_t uid)
 {
 	size_t i = 0;
 
-	while (i < c->n_over_users && c->over_users[i] != uid)
+	while (i < c->over.n && c->over.uids[i] != uid)
 		i++;
-	return i < c->n_over_users;
+	return i < c->over.n;
 }
 
 /* Beyond the map's room his files go on to be announced, and to be refused one by one. */
@@ -22,10 +22,10 @@ static void note_over(struct sp_capture *c, uint32_t uid)
 {
 	uint32_t one = 1;
 
-	if (is_noted(c, uid) || c->n_over_users == SP_COUNT(c->over_users) ||
-	    bpf_map_update_elem(c->over_users_fd, &uid, &one, BPF_ANY))
+	if (is_noted(c, uid) || c->over.n == SP_COUNT(c->over.uids) ||
+	    bpf_map_update_elem(c->over.fd, &uid, &one, BPF_ANY))
 		return;
-	c->over_users[c->n_over_users++] = uid;
+	c->over.uids[c->over.n++] = uid;
 	sp_files_cancel(c, uid);
 }
 
@@ -104,10 +104,10 @@ void sp_users_begin_drain(struct sp_capture *c)
 	const struct sp_capture_users *u = c->o.users;
 	size_t i, n = 0;
 
-	for (i = 0; i < c->n_over_users; i++)
-		if (u->is_over(u->arg, c->over_users[i]))
-			c->over_users[n++] = c->over_users[i];
+	for (i = 0; i < c->over.n; i++)
+		if (u->is_over(u->arg, c->over.uids[i]))
+			c->over.uids[n++] = c->over.uids[i];
 		else
-			bpf_map_delete_elem(c->over_users_fd, &c->over_users[i]);
-	c->n_over_users = n;
+			bpf_map_delete_elem(c->over.fd, &c->over.uids[i]);
+	c->over.n = n;
 }

@@ -11,7 +11,9 @@
 #ifndef SP_CAPTURE_USERS_H
 #define SP_CAPTURE_USERS_H
 
+#include "bpf/wire.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct sp_capture_users {
@@ -27,6 +29,12 @@ struct sp_capture_users {
 	 */
 	bool (*may_build)(void *arg, uint32_t uid, unsigned n_drains);
 	void (*parsed)(void *arg, uint32_t uid, uint64_t cpu_ns); /* a table, or names */
+};
+
+struct sp_over_users { /* private to users.c: whose files are announced no more */
+	int fd;        /* the kernel half's map of them */
+	uint32_t uids[SP_MAX_OVER_USERS];
+	size_t n;
 };
 
 #endif

@@ -34,7 +34,6 @@ enum { SP_WORKER_ABANDONED = 4 };
  * this call does not return. In a program that does not call it, no worker is executed again.
  */
 void sp_worker_main(int argc, char **argv);
-
 struct sp_workers;
 struct sp_broker;
 struct sp_workers_options {
@@ -58,8 +57,8 @@ struct sp_open_request {
 	 * Refused with -EACCES is what may never answer, since even close(2) could then hang whoever holds it:
 	 * fuse, nfs, cifs, 9p, ceph and the like, and overlays over them. The key's dev names the file system below an
 	 * overlay. Without a key it may be given alone, as /proc/PID/maps shows it; where that is the overlay itself,
-	 * layers are looked for among the mounts, and believed only if the process is of our own user namespace. With a
-	 * key, as root, the file below is opened by its inode if a user may have mounted the overlay.
+	 * layers are looked for among the mounts, and believed only if the process is of our own user namespace (with a
+	 * key, as root, the file below is opened by its inode).
 	 */
 	struct sp_file_key key;
 	/*
@@ -127,7 +126,7 @@ void sp_workers_hurry(struct sp_workers *w, const void *arg, uint32_t urgency);
 /* -ECANCELED to what was asked with this arg and is with no process yet. In a callback: the CPU time of its job. */
 void sp_workers_cancel(struct sp_workers *w, const void *arg);
 uint64_t sp_workers_called_ns(const struct sp_workers *w);
-/* A descriptor to poll for reading (an epoll), and the time until the nearest deadline (-1 = none waits). */
+/* An epoll's descriptor, and the time until the nearest deadline (-1 = none waits). */
 int sp_workers_fd(const struct sp_workers *w);
 int sp_workers_timeout_ms(const struct sp_workers *w);
 /* Sends what is queued, takes in what has come, enforces deadlines, calls back. Never blocks. */
