@@ -14,7 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
-from common import N_CPUS, PYTHON, SOPROF, VICTIMS, WORK, choose, row, run, say, tool
+from common import N_CPUS, PYTHON, SOPROF, WORK, choose, row, run, say, tool
 from hostile_agent import NOT_SERVED_S, PORT, WINDOW_S, Agent, Group, as_user
 
 SECONDS = int(os.environ.get("SOPROF_BENCH_SECONDS", choose(300, 20)))
@@ -116,9 +116,14 @@ def ended_cpu_s(process):
 
 def newcomer_has_series(agent, victims):
     """Whether a program that comes after the attack has a series of its own."""
-    place = user_place(NEWCOMER, os.path.join(VICTIMS, "callback"))
-    os.rename(os.path.join(place, "callback"), os.path.join(place, "newcomer"))
-    victims.start(as_user(NEWCOMER, [os.path.join(place, "newcomer"), "100000"]))
+    place, head = user_place(NEWCOMER), b"\4\0\0\0\24\0\0\0\3\0\0\0GNU\0"
+    path = os.path.join(place, "newcomer")
+    with open(tool("attack"), "rb") as f:
+        before, _, after = f.read().partition(head)
+    with open(path, "wb") as f:
+        f.write(before + head + os.urandom(20) + after[20:])  # a build id of its own: else it is the library that it is a copy of
+    os.chmod(path, 0o755)
+    victims.start(as_user(NEWCOMER, [path, place, "burn"]))
     for _ in range(45):
         if 'library="newcomer"' in agent.get("/metrics", agent.token)[0]:
             return True

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum { BACKLOG = 128, MAX_ACCEPTS = 64, MAX_EVENTS = 64, KIND_BITS = 2, OWN_PER_QUERY = 8 };
-enum { SHARE_BURST_S = 10 };               /* CPU time that a user may have for answers at once */
+enum { SHARE_BURST_S = 1 };                /* CPU time that a user may have for answers at once */
 enum { REFUSALS = 32, REFUSALS_MS = 100 }; /* 320 a second: 1 % of a CPU at most */
 
 static uint64_t now(void)
@@ -151,6 +151,35 @@ static void answer_status(struct sp_server *s, struct sp_client *c)
 	send_answer(s, c, text, n);
 }
 
+/* --- refusals --- */
+static void count_refusal(struct sp_server *s)
+{
+	uint64_t t = now();
+
+	s->stats.n_refused++;
+	if (t - s->refusals_ns >= REFUSALS_MS * UINT64_C(1000000)) {
+		s->refusals_ns = t;
+		s->n_refusals = 0;
+	}
+	if (++s->n_refusals < REFUSALS || s->accept_again_ns)
+		return;
+	s->accept_again_ns = s->refusals_ns + REFUSALS_MS * UINT64_C(1000000);
+	watch_descriptor(s, EPOLL_CTL_MOD, s->listen, 0, SP_SERVER_LISTEN, 0);
+}
+
+static bool is_used_up(const struct sp_server *s, const struct sp_client *c)
+{
+	return !c->sees_all && sp_share_is_used_up(&s->shares, c->uid, now());
+}
+
+static void refuse_share(struct sp_server *s, struct sp_client *c)
+{
+	count_refusal(s);
+	refuse_request(s, c,
+		       sp_fail_said(-EBUSY, "user %u has used up the CPU time that the agent gives for answers",
+				    (unsigned)c->uid));
+}
+
 /* --- queries --- */
 /* If there are two slots or more, one is reserved for clients that see all. */
 static bool may_start_query(const struct sp_server *s, const struct sp_client *c)
@@ -200,6 +229,10 @@ void sp_server_queries_start(struct sp_server *s)
 	struct sp_client *c;
 
 	while ((c = pick_client(s))) {
+		if (is_used_up(s, c)) { /* by what was asked before, which was answered meanwhile */
+			refuse_share(s, c);
+			continue;
+		}
 		if (c->wants_current && !sp_server_current_is_fresh(s, c)) {
 			sp_server_current_ask(s, c->source);
 			continue;
@@ -214,29 +247,6 @@ void sp_server_queries_start(struct sp_server *s)
 }
 
 /* --- requests --- */
-static void count_refusal(struct sp_server *s)
-{
-	uint64_t t = now();
-
-	s->stats.n_refused++;
-	if (t - s->refusals_ns >= REFUSALS_MS * UINT64_C(1000000)) {
-		s->refusals_ns = t;
-		s->n_refusals = 0;
-	}
-	if (++s->n_refusals < REFUSALS || s->accept_again_ns)
-		return;
-	s->accept_again_ns = s->refusals_ns + REFUSALS_MS * UINT64_C(1000000);
-	watch_descriptor(s, EPOLL_CTL_MOD, s->listen, 0, SP_SERVER_LISTEN, 0);
-}
-
-static void refuse_share(struct sp_server *s, struct sp_client *c)
-{
-	count_refusal(s);
-	refuse_request(s, c,
-		       sp_fail_said(-EBUSY, "user %u has used up the CPU time that the agent gives for answers",
-				    (unsigned)c->uid));
-}
-
 static void handle_request(struct sp_server *s, struct sp_client *c)
 {
 	struct sp_request q;
@@ -245,7 +255,7 @@ static void handle_request(struct sp_server *s, struct sp_client *c)
 
 	if (r < 0)
 		return refuse_request(s, c, r);
-	if (!c->sees_all && sp_share_is_used_up(&s->shares, c->uid, now()))
+	if (is_used_up(s, c))
 		return refuse_share(s, c);
 	if (q.what == SP_ASK_STATUS) {
 		uid_t uid = c->uid;
@@ -479,7 +489,7 @@ void sp_server_configure(struct sp_server *s, const struct sp_agent_config *c)
 	s->group = group ? group->gr_gid : 0;
 	s->max_clients = SP_MIN(c->max_clients, SP_SERVER_SLOTS - SP_SERVER_ROOT_CLIENTS);
 	s->max_queries = c->max_queries;
-	s->shares.max_cpu_ppm = c->max_cpu_ppm;
+	s->shares.max_cpu_ppm = c->max_cpu_ppm / 2;
 	s->shares.burst_ns = SHARE_BURST_S * (int64_t)SP_NS_PER_S;
 	s->query_timeout_ns = c->query_timeout_ns;
 	s->query_memory_bytes = c->query_memory_bytes;

@@ -215,7 +215,7 @@ static void test_used_up(void **state)
 		skip();
 	}
 	assert_int_equal(chmod(directory, 0755), 0);
-	c.max_cpu_ppm = 1;
+	c.max_cpu_ppm = 2;
 	owner_turn = other_user_is_in_debt;
 	begin(&c);
 	owner_turn = NULL;
@@ -235,9 +235,9 @@ static void test_shares(void **state)
 
 	(void)state;
 	assert_false(sp_share_is_used_up(&s, 1, t));
-	sp_share_take(&s, 1, t, 9 * SP_NS_PER_S);
+	sp_share_take(&s, 1, t, SP_NS_PER_S - 1);
 	assert_false(sp_share_is_used_up(&s, 1, t));
-	sp_share_take(&s, 1, t, 2 * SP_NS_PER_S);
+	sp_share_take(&s, 1, t, SP_NS_PER_S + 1);
 	assert_true(sp_share_is_used_up(&s, 1, t));
 	assert_false(sp_share_is_used_up(&s, 2, t));
 	assert_true(sp_share_is_used_up(&s, 1, t + 99 * SP_NS_PER_S));
