@@ -64,7 +64,8 @@ struct sp_recipe {
 	const char *without_bpf; /* the one perf event in place of several; NULL: there is but one */
 	enum sp_about about;
 	uint64_t period; /* default of a perf event with a name; 0 = sampled at the session's frequency */
-	uint64_t min_ns; /* not 0: its events last (episodes); shorter ones do not count by default */
+	uint64_t min_ns; /* not 0: its events are threads' waits (episodes), matched by task; shorter ones do not count
+			    by default */
 	unsigned hit_ns; /* what one costs, as in struct sp_event (recipe/events.h) */
 	const struct sp_ground *ground;
 };
