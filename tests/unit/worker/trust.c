@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "tool.h"
 #include "trap.h"
+#include <elf.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <sched.h>
@@ -97,7 +98,9 @@ static void mount_tmpfs(void)
 {
 	assert_int_equal(mount("trust", place, "tmpfs", 0, NULL), 0);
 	SP_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0755);
+	Elf64_Ehdr header = {.e_ident = ELFMAG, .e_type = ET_DYN};
 	assert_true(fd >= 0 && ftruncate(fd, TRAP_BYTES) == 0);
+	assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
 }
 
 /* Whoever has answered closes what he has handed over a moment later. */
