@@ -141,8 +141,8 @@ def is_signals(obj, at):
 
 
 def is_trampoline(obj, at):
-    """Whether this is the code to which signal handlers return: its address, one less, or its second instruction."""
-    return any(obj.bytes_at(at + by, 12).startswith(SIGRETURN) for by in (1, 0, -5, -7))
+    """Whether handlers of signals return to this code: its address, one less, its second instruction, or behind that."""
+    return any(obj.bytes_at(at + by, 12).startswith(SIGRETURN) for by in (1, 0, -5, -7, -9))
 
 
 def is_resolver(obj, at):
