@@ -235,9 +235,9 @@ static void test_shares(void **state)
 
 	(void)state;
 	assert_false(sp_share_is_used_up(&s, 1, t));
-	sp_share_take(&s, 1, t, SP_NS_PER_S - 1);
+	sp_share_take(&s, 1, t, 9 * SP_NS_PER_S);
 	assert_false(sp_share_is_used_up(&s, 1, t));
-	sp_share_take(&s, 1, t, SP_NS_PER_S + 1);
+	sp_share_take(&s, 1, t, 2 * SP_NS_PER_S);
 	assert_true(sp_share_is_used_up(&s, 1, t));
 	assert_false(sp_share_is_used_up(&s, 2, t));
 	assert_true(sp_share_is_used_up(&s, 1, t + 99 * SP_NS_PER_S));
