@@ -107,7 +107,8 @@ static const uint16_t bpf_of_agent[] = {BPF_MAP_LOOKUP_ELEM,    BPF_MAP_UPDATE_E
 					BPF_MAP_DELETE_ELEM,    BPF_MAP_GET_NEXT_KEY,
 					BPF_OBJ_GET_INFO_BY_FD, BPF_MAP_LOOKUP_AND_DELETE_ELEM,
 					BPF_MAP_LOOKUP_BATCH,   BPF_MAP_LOOKUP_AND_DELETE_BATCH,
-					BPF_MAP_UPDATE_BATCH,   BPF_MAP_DELETE_BATCH};
+					BPF_MAP_UPDATE_BATCH,   BPF_MAP_DELETE_BATCH,
+					BPF_LINK_CREATE}; /* for a CPU that comes online */
 static const uint16_t bpf_of_broker[] = {BPF_MAP_CREATE};
 
 struct list {
