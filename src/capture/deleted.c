@@ -29,7 +29,7 @@ static bool is_too_much(const struct sp_capture *c, bool in_memory, uint64_t byt
 
 void sp_files_note_deleted(const struct sp_capture *c, struct sp_known_file *k, const struct sp_open_result *o)
 {
-	k->is_passing = o->deleted && is_too_much(c, is_memory(o->dev), o->size);
+	k->is_passing = o->deleted && is_too_much(c, is_memory(o->state.dev), o->size);
 	k->is_deleted = o->deleted;
-	k->is_memory = is_memory(o->dev);
+	k->is_memory = is_memory(o->state.dev);
 }

@@ -223,11 +223,7 @@ static void opened(void *arg, struct sp_open_result *o)
 		sp_cleanup_close(&o->fd);
 	} else {
 		k->fd = o->fd;
-		k->state = (struct sp_file_state){.dev = o->dev,
-						  .ino = o->ino,
-						  .mtime_ns = o->mtime_ns,
-						  .ctime_ns = o->ctime_ns,
-						  .opened_ns = o->opened_ns};
+		k->state = o->state;
 	}
 	k->uid = o->uid;
 	k->mode = o->mode;

@@ -195,15 +195,8 @@ void sp_naming_opened(void *work, struct sp_open_result *o)
 {
 	struct sp_naming_work *w = work;
 
-	w->opened = (struct sp_naming_opened){.fd = o->fd,
-					      .uid = o->uid,
-					      .mode = o->mode,
-					      .size = o->size,
-					      .state = {.dev = o->dev,
-							.ino = o->ino,
-							.mtime_ns = o->mtime_ns,
-							.ctime_ns = o->ctime_ns,
-							.opened_ns = o->opened_ns}};
+	w->opened =
+	    (struct sp_naming_opened){.fd = o->fd, .uid = o->uid, .mode = o->mode, .size = o->size, .state = o->state};
 	free(o->path);
 	sp_naming_came(w, o->r);
 }

@@ -78,7 +78,7 @@ static struct sp_job *take_out_after(struct sp_job_list *list, struct sp_job *be
 }
 
 /* The job before the first one with this arg; false: there is none. */
-static bool find(const struct sp_job_list *list, const void *arg, struct sp_job **ret_before)
+static bool find_job(const struct sp_job_list *list, const void *arg, struct sp_job **ret_before)
 {
 	*ret_before = NULL;
 	for (struct sp_job *j = list->first; j; j = j->next) {
@@ -92,13 +92,13 @@ static bool find(const struct sp_job_list *list, const void *arg, struct sp_job 
 struct sp_job *sp_job_take_out(struct sp_job_list *list, const void *arg)
 {
 	struct sp_job *before;
-	return find(list, arg, &before) ? take_out_after(list, before) : NULL;
+	return find_job(list, arg, &before) ? take_out_after(list, before) : NULL;
 }
 
 void sp_job_hurry(struct sp_job_list *list, const void *arg, uint32_t urgency)
 {
 	struct sp_job *before, *j;
-	if (!find(list, arg, &before) || (before ? before->next : list->first)->urgency >= urgency)
+	if (!find_job(list, arg, &before) || (before ? before->next : list->first)->urgency >= urgency)
 		return;
 	j = take_out_after(list, before);
 	j->urgency = urgency;
@@ -234,11 +234,8 @@ static int take_opened(struct sp_job *j, const struct sp_answer_message *a, int 
 	j->opened.deleted = a->deleted != 0;
 	j->opened.uid = a->uid;
 	j->opened.mode = a->mode;
-	j->opened.dev = a->dev;
-	j->opened.ino = a->ino;
-	j->opened.ctime_ns = a->ctime_ns;
-	j->opened.mtime_ns = a->mtime_ns;
-	j->opened.opened_ns = a->opened_ns;
+	j->opened.state = (struct sp_file_state){
+	    .dev = a->dev, .ino = a->ino, .mtime_ns = a->mtime_ns, .ctime_ns = a->ctime_ns, .opened_ns = a->opened_ns};
 	j->opened.size = a->size;
 	j->opened.nlink = a->nlink;
 	j->opened.is_ours = a->is_ours != 0;
@@ -448,7 +445,7 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 	if (a->r < 0) {
 		sp_cleanup_close(&fd);
 		j->error = words_of(a);
-		j->opened.ctime_ns = a->ctime_ns;
+		j->opened.state.ctime_ns = a->ctime_ns;
 		return 0;
 	}
 	switch (j->kind) {

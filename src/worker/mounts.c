@@ -84,18 +84,20 @@ bool sp_unlisted_may_hang(int fd)
 	return true;
 }
 
-static bool type_in(const char *mountinfo, const uint64_t *id, const uint32_t *dev, char ret_type[SP_MOUNT_TYPE])
+/* Of the first mount with this number, or device; each of the results may be unwanted. */
+static bool find_in(const char *mountinfo, const uint64_t *id, const uint32_t *dev, char *ret_type, uint32_t *ret_dev)
 {
 	SP_FCLOSE FILE *f = fopen(mountinfo, "re");
-	if (!f)
-		return false;
 	SP_FREE char *line = NULL;
 	size_t capacity = 0;
 	struct mount m;
-	while (getline(&line, &capacity, f) > 0) {
+	while (f && getline(&line, &capacity, f) > 0) {
 		if (!parse(line, &m) || (id && m.id != *id) || (dev && m.dev != *dev))
 			continue;
-		snprintf(ret_type, SP_MOUNT_TYPE, "%s", m.type);
+		if (ret_type)
+			snprintf(ret_type, SP_MOUNT_TYPE, "%s", m.type);
+		if (ret_dev)
+			*ret_dev = m.dev;
 		return true;
 	}
 	return false;
@@ -104,11 +106,11 @@ static bool type_in(const char *mountinfo, const uint64_t *id, const uint32_t *d
 /* As this process sees the mounts, else as that one does, which may be in another mount namespace. */
 static int type_of(pid_t pid, const uint64_t *id, const uint32_t *dev, char ret_type[SP_MOUNT_TYPE])
 {
-	if (type_in("/proc/self/mountinfo", id, dev, ret_type))
+	if (find_in("/proc/self/mountinfo", id, dev, ret_type, NULL))
 		return 0;
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
-	return pid > 0 && type_in(path, id, dev, ret_type) ? 0 : -ENOENT;
+	return pid > 0 && find_in(path, id, dev, ret_type, NULL) ? 0 : -ENOENT;
 }
 
 int sp_mount_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE])
@@ -122,31 +124,16 @@ int sp_device_type(pid_t pid, uint32_t dev, char ret_type[SP_MOUNT_TYPE])
 }
 
 /* --- overlays --- */
-static bool device_in(const char *mountinfo, uint64_t id, uint32_t *ret_dev)
-{
-	SP_FCLOSE FILE *f = fopen(mountinfo, "re");
-	SP_FREE char *line = NULL;
-	size_t capacity = 0;
-	struct mount m;
-	while (f && getline(&line, &capacity, f) > 0) {
-		if (!parse(line, &m) || m.id != id)
-			continue;
-		*ret_dev = m.dev;
-		return true;
-	}
-	return false;
-}
-
 /* A device's number is that of one file system for as long as this is mounted anywhere. */
 bool sp_mount_is_seen(pid_t pid, uint64_t mount_id, bool *ret_by_us)
 {
-	char path[64], type[SP_MOUNT_TYPE];
+	char path[64];
 	uint32_t dev;
-	*ret_by_us = type_in("/proc/self/mountinfo", &mount_id, NULL, type);
+	*ret_by_us = find_in("/proc/self/mountinfo", &mount_id, NULL, NULL, NULL);
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
-	if (*ret_by_us || !device_in(path, mount_id, &dev))
+	if (*ret_by_us || !find_in(path, &mount_id, NULL, NULL, &dev))
 		return *ret_by_us;
-	*ret_by_us = type_in("/proc/self/mountinfo", NULL, &dev, type);
+	*ret_by_us = find_in("/proc/self/mountinfo", NULL, &dev, NULL, NULL);
 	return true;
 }
 
@@ -278,11 +265,10 @@ static bool may_be_of(int fd, const struct statx *st, uint32_t dev)
 int sp_mount_open_root(uint32_t dev)
 {
 	SP_CLOSE int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char type[SP_MOUNT_TYPE];
 	struct statx st;
 	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &st) < 0)
 		return -errno;
-	if (type_in("/proc/self/mountinfo", &(uint64_t){st.stx_mnt_id}, NULL, type) || !may_be_of(fd, &st, dev) ||
+	if (find_in("/proc/self/mountinfo", &(uint64_t){st.stx_mnt_id}, NULL, NULL, NULL) || !may_be_of(fd, &st, dev) ||
 	    sp_unlisted_may_hang(fd))
 		return -ENOENT;
 	return sp_take_fd(&fd);

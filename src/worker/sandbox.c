@@ -41,31 +41,24 @@ static void drop_bounding(uint64_t keep)
 			prctl(PR_CAPBSET_DROP, i, 0, 0, 0); /* takes CAP_SETPCAP, which a service need not have */
 }
 
-/* Keeps at most the capabilities in `keep`. */
-static int drop_capabilities(uint64_t keep)
+/* Has at most the capabilities in `keep`: for ever, or until more of the permitted ones are wanted again. */
+static int set_capabilities(uint64_t keep, bool for_ever)
 {
 	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct d[2];
 	if (syscall(SYS_capget, &h, d) < 0)
 		return -errno;
 	for (unsigned i = 0; i < 2; i++) {
-		d[i].permitted &= (uint32_t)(keep >> (32 * i));
-		d[i].effective = d[i].permitted;
-		d[i].inheritable = 0;
+		d[i].effective = d[i].permitted & (uint32_t)(keep >> (32 * i));
+		d[i].permitted = for_ever ? d[i].effective : d[i].permitted;
+		d[i].inheritable = for_ever ? 0 : d[i].inheritable;
 	}
 	return syscall(SYS_capset, &h, d) < 0 ? -errno : 0;
 }
 
-/* Of the permitted ones. */
-static int set_effective(uint64_t keep)
+static int drop_capabilities(uint64_t keep)
 {
-	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct d[2];
-	if (syscall(SYS_capget, &h, d) < 0)
-		return -errno;
-	for (unsigned i = 0; i < 2; i++)
-		d[i].effective = d[i].permitted & (uint32_t)(keep >> (32 * i));
-	return syscall(SYS_capset, &h, d) < 0 ? -errno : 0;
+	return set_capabilities(keep, true);
 }
 
 /* Who is not root would lose at the exec what the program's file or his parent gave him. */
@@ -232,7 +225,7 @@ static bool needs_admin(void)
 				       .config = PERF_COUNT_SW_CPU_CLOCK,
 				       .sample_period = 1000000000,
 				       .disabled = 1};
-	if (set_effective(BROKER) < 0)
+	if (set_capabilities(BROKER, false) < 0)
 		return true;
 	int cpu = sched_getcpu();
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, SP_MAX(cpu, 0), -1, PERF_FLAG_FD_CLOEXEC);

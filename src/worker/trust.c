@@ -27,14 +27,19 @@ static int not_trusted(const char *type)
 	return sp_fail_said(-EACCES, "file system not trusted (%s)", type);
 }
 
+static bool is_our_user_namespace(const struct stat *its)
+{
+	struct stat ours;
+	return stat("/proc/self/ns/user", &ours) == 0 && ours.st_dev == its->st_dev && ours.st_ino == its->st_ino;
+}
+
 /* Mounts in it were made by the machine's administrators. */
 static bool of_our_user_namespace(pid_t pid)
 {
 	char path[64];
-	struct stat ours, its;
+	struct stat its;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
-	return stat("/proc/self/ns/user", &ours) == 0 && stat(path, &its) == 0 && ours.st_dev == its.st_dev &&
-	       ours.st_ino == its.st_ino;
+	return stat(path, &its) == 0 && is_our_user_namespace(&its);
 }
 
 static int trusted_layers(const struct sp_open_request *q, uint64_t mount_id)
@@ -51,12 +56,11 @@ static int trusted_layers(const struct sp_open_request *q, uint64_t mount_id)
 static bool has_mounts_of_ours(pid_t pid)
 {
 	char path[64];
-	struct stat ours, its;
+	struct stat its;
 	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
 	SP_CLOSE int mounts = open(path, O_RDONLY | O_CLOEXEC);
 	SP_CLOSE int owner = mounts < 0 ? -1 : ioctl(mounts, NS_GET_USERNS);
-	return owner >= 0 && fstat(owner, &its) == 0 && stat("/proc/self/ns/user", &ours) == 0 &&
-	       ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
+	return owner >= 0 && fstat(owner, &its) == 0 && is_our_user_namespace(&its);
 }
 
 /*

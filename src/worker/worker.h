@@ -17,12 +17,12 @@
 #ifndef SP_WORKER_WORKER_H
 #define SP_WORKER_WORKER_H
 
+#include "base/entries.h"
 #include "bpf/wire.h"
 #include "elf/package.h"
 #include "symbol/names.h"
 #include "unwind/build.h"
 #include <errno.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -91,9 +91,9 @@ struct sp_open_result {
 	int fd;     /* readable, close-on-exec; the callback's; -1 on failure */
 	char *path; /* where the link pointed, " (deleted)" taken off; free it; NULL on failure (not -ENOEXEC) */
 	int deleted;
-	uint32_t uid, mode, nlink; /* in the opener, which began at opened_ns of CLOCK_REALTIME */
-	/* By statx; the device as stat shows it. */
-	uint64_t dev, ino, ctime_ns, mtime_ns, opened_ns, size;
+	uint32_t uid, mode, nlink;
+	struct sp_file_state state; /* without a sample */
+	uint64_t size;
 	int is_ours; /* the top of the process's mounts is ours: what our package manager says of the path counts */
 };
 struct sp_identify_result {

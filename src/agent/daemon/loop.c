@@ -425,9 +425,9 @@ static void set_rest(struct sp_agent *a, uint64_t until_ns)
 static void begin_rest(struct sp_agent *a, uint64_t now_ns, uint64_t rest_ns)
 {
 	set_rest(a, now_ns + rest_ns);
-	if (!a->status.n_rests++ || now_ns - a->rest_told_ns > REST_TOLD_NS)
+	if (!a->status.n_rests++ || now_ns - a->rested_ns > REST_TOLD_NS)
 		sp_log(SP_LOG_NOTICE, "so many ask that they wait for moments, to keep within --max-cpu");
-	a->rest_told_ns = now_ns;
+	a->rested_ns = now_ns;
 }
 
 /* The CPU time that it took. */

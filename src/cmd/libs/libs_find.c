@@ -260,11 +260,11 @@ static void now_opened(struct job *job, const struct sp_open_result *o)
 	} else if (o->r == 0 || o->r == -ENOEXEC) {
 		file->state = SP_LIBS_REPLACED;
 		file->has_disk = true;
-		file->since_ns = SP_MAX(file->since_ns, o->ctime_ns);
+		file->since_ns = SP_MAX(file->since_ns, o->state.ctime_ns);
 		free(file->path);
 		file->path = strdup(o->path);
 	} else if (o->r == -ENOENT) {
-		file->since_ns = file->since_ns ? file->since_ns : o->ctime_ns;
+		file->since_ns = file->since_ns ? file->since_ns : o->state.ctime_ns;
 	} else if (o->r != -ESRCH) {
 		file->state = SP_LIBS_REPLACED; /* something is there that may not be opened */
 	}
@@ -279,10 +279,10 @@ static bool soname_opened(struct job *job, const struct sp_open_result *o)
 		file->state = SP_LIBS_MOVED;
 		file->since_ns = file->ctime_ns;
 	}
-	if (o->r < 0 || (o->dev == file->dev && o->ino == file->ino))
+	if (o->r < 0 || (o->state.dev == file->dev && o->state.ino == file->ino))
 		return false;
 	file->has_disk = true;
-	file->since_ns = o->ctime_ns;
+	file->since_ns = o->state.ctime_ns;
 	return true;
 }
 
@@ -292,12 +292,12 @@ static void take_opened(struct job *job, const struct sp_open_result *o)
 
 	file->is_open = true;
 	file->path = strdup(o->path);
-	file->dev = o->dev;
-	file->ino = o->ino;
-	file->ctime_ns = o->ctime_ns;
+	file->dev = o->state.dev;
+	file->ino = o->state.ino;
+	file->ctime_ns = o->state.ctime_ns;
 	file->is_ours = o->is_ours;
 	file->state = o->deleted ? SP_LIBS_DELETED : SP_LIBS_CURRENT;
-	file->unlinked_ns = o->deleted && !o->nlink ? o->ctime_ns : 0;
+	file->unlinked_ns = o->deleted && !o->nlink ? o->state.ctime_ns : 0;
 	file->since_ns = file->unlinked_ns;
 }
 

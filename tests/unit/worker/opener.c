@@ -4,9 +4,9 @@
  * and by their inode when the process has gone; nothing but the file that was asked for is ever opened, and of it only
  * what soprof reads is handed out.
  */
+#include "answer.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "tool.h"
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -29,20 +29,6 @@ struct mapped { /* a file, and a process that has it mapped */
 	struct stat st;
 };
 
-struct answer {
-	int n;
-	struct sp_open_result result;
-	char error[200];
-};
-
-static void opened(void *arg, struct sp_open_result *result)
-{
-	struct answer *a = arg;
-	a->n++;
-	a->result = *result;
-	snprintf(a->error, sizeof(a->error), "%s", result->r < 0 ? sp_error_text(result->r) : "");
-}
-
 static struct answer ask(const struct sp_open_request *q)
 {
 	struct sp_workers *w;
@@ -53,13 +39,6 @@ static struct answer ask(const struct sp_open_request *q)
 	assert_int_equal(a.n, 1);
 	sp_workers_free(w);
 	return a;
-}
-
-static void answer_done(struct answer *a)
-{
-	if (a->result.fd >= 0)
-		close(a->result.fd);
-	free(a->result.path);
 }
 
 /* The key as the kernel half would send it; on the file systems of the tests stat tells the same. */
@@ -232,7 +211,7 @@ static void check_now(struct sp_open_request q, int r, ino_t ino)
 	struct answer a = ask(&q);
 	assert_int_equal(a.result.r, r);
 	if (r == 0)
-		assert_int_equal(a.result.ino, ino);
+		assert_int_equal(a.result.state.ino, ino);
 	answer_done(&a);
 }
 
@@ -473,7 +452,7 @@ static void test_withheld(void **state)
 	assert_int_equal(a.result.fd, -1);
 	assert_string_equal(a.result.path, m.path);
 	assert_int_equal(a.result.deleted, 1);
-	assert_int_equal(a.result.ino, m.st.st_ino);
+	assert_int_equal(a.result.state.ino, m.st.st_ino);
 	assert_int_equal(a.result.size, 8192);
 	answer_done(&a);
 	done(&m);

@@ -3,36 +3,15 @@
  * What openers hand out to who asks for anything, as a main process would that was taken over: ELF files, jit dumps,
  * perf maps in their place and the listed files of /proc; no secret, no script, no device.
  */
+#include "answer.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "tool.h"
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 static char directory[] = "/tmp/soprof-served-XXXXXX";
-
-struct answer {
-	int n;
-	struct sp_open_result result;
-	char error[200];
-};
-
-static void opened(void *arg, struct sp_open_result *result)
-{
-	struct answer *a = arg;
-	a->n++;
-	a->result = *result;
-	snprintf(a->error, sizeof(a->error), "%s", result->r < 0 ? sp_error_text(result->r) : "");
-}
-
-static void answer_done(struct answer *a)
-{
-	if (a->result.fd >= 0)
-		close(a->result.fd);
-	free(a->result.path);
-}
 
 static struct answer ask_path(const char *path, pid_t pid, int in_root)
 {
