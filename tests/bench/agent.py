@@ -5,12 +5,11 @@ as many samples as an hour has in six minutes, with windows and roll-ups ten tim
 --hour, in place of all that: the memory in a whole hour at that rate, told every minute."""
 import contextlib
 import os
-import socket
 import subprocess
 import tempfile
 import time
 from processes import bpf_maps, family, high_water, mapped
-from common import N_CPUS, SOPROF, WORK, choose, end, load, row, say, tool
+from common import N_CPUS, SOPROF, WORK, agent_words, choose, end, load, row, say, tool
 
 HZ = 19
 N_BINARIES, N_STACKS = choose(500, 50), choose(50000, 5000)
@@ -36,12 +35,7 @@ class Agent:
 
     def words(self):
         """What it says of itself."""
-        with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(30)
-            s.connect(self.socket)
-            s.sendall(b"soprof1 status\n")
-            answer = b"".join(iter(lambda: s.recv(65536), b"")).decode()
-        return dict(w.split("=", 1) for w in answer.split()[1:] if "=" in w)
+        return agent_words(self.socket)
 
     def number(self, name):
         return int(self.words()[name])

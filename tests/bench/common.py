@@ -10,6 +10,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,17 @@ def row(figure, unit, value, most=None, least=None, note=None, **beside):
     goal = {"most": most} if most is not None else {"least": least} if least is not None else None
     print(json.dumps({"figure": figure, "unit": unit, "soprof": value, "goal": goal, "note": note, "beside": beside}),
           flush=True)
+
+
+# --- the agent --------------------------------------------------------------------------------------------------------
+def agent_words(path):
+    """What the agent at this socket says of itself."""
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(30)
+        s.connect(path)
+        s.sendall(b"soprof1 status\n")
+        answer = b"".join(iter(lambda: s.recv(65536), b"")).decode()
+    return dict(w.split("=", 1) for w in answer.split()[1:] if "=" in w)
 
 
 # --- processes --------------------------------------------------------------------------------------------------------

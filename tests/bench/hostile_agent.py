@@ -8,14 +8,13 @@ import http.client
 import os
 import re
 import signal
-import socket
 import sqlite3
 import stat
 import subprocess
 import threading
 import time
 from processes import bpf_maps, mapped
-from common import SOPROF
+from common import SOPROF, agent_words
 
 PORT, NOT_SERVED_S, WINDOW_S = 9877, 10, 10
 
@@ -136,12 +135,7 @@ class Agent:
 
     # --- what it says -------------------------------------------------------------------------------------------------
     def words(self):
-        with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(30)
-            s.connect(self.socket)
-            s.sendall(b"soprof1 status\n")
-            answer = b"".join(iter(lambda: s.recv(65536), b"")).decode()
-        return dict(w.split("=", 1) for w in answer.split()[1:] if "=" in w)
+        return agent_words(self.socket)
 
     def log(self):
         with open(os.path.join(self.place, "log")) as f:
