@@ -34,10 +34,7 @@ begin() {
 	rm -f "$to/log"
 	"$SOPROF" agent --config "$to/agent.yaml" --store "$to/store" --socket "$to/agent.sock" "$@" >"$to/out" 2>"$to/log" </dev/null &
 	job=$!
-	until grep -qs 'to ask: ' "$to/log"; do
-		kill -0 "$job" 2>/dev/null || { cat "$to/log"; fail "the agent to start"; finish; }
-		sleep 0.1
-	done
+	wait_agent "$job" "$to/log"
 }
 ended() {
 	kill -TERM "$job"

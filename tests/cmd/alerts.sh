@@ -77,10 +77,7 @@ begin() {
 	rm -f "$dir/log"
 	"$SOPROF" agent --config "$dir/agent.yaml" --store "$dir/store" --socket "$dir/agent.sock" >"$dir/out" 2>"$dir/log" </dev/null &
 	job=$!
-	until grep -qs 'to ask: ' "$dir/log"; do
-		kill -0 "$job" 2>/dev/null || { cat "$dir/log"; fail "the agent to start"; finish; }
-		sleep 0.1
-	done
+	wait_agent "$job" "$dir/log"
 }
 file_says() { # FILE PATTERN
 	local i

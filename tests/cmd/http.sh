@@ -33,10 +33,7 @@ begin() {
 	"$SOPROF" agent --config /dev/null --store "$dir/store" --socket "$dir/a.sock" --group none --listen "127.0.0.1:$port" "$@" \
 		>"$dir/stdout" 2>"$dir/log" </dev/null &
 	job=$!
-	until grep -qs 'serves its page' "$dir/log"; do
-		kill -0 "$job" 2>/dev/null || { cat "$dir/log"; fail "the agent to start"; finish; }
-		sleep 0.1
-	done
+	wait_agent "$job" "$dir/log" 'serves its page'
 	url=http://127.0.0.1:$port
 }
 log_says() {

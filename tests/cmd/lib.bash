@@ -124,6 +124,13 @@ wait_sampling() {
 		sleep 0.1
 	done
 }
+# wait_agent PROCESS LOG [PATTERN]: until the agent's log says so much, by itself that it can be asked; else that is all.
+wait_agent() {
+	until grep -qs "${3:-to ask: }" "$2"; do
+		kill -0 "$1" 2>/dev/null || { cat "$2"; fail "the agent to start"; finish; }
+		sleep 0.1
+	done
+}
 # A port of the loopback interface at which nobody listens, and that no connection is given by itself.
 free_port() {
 	local port

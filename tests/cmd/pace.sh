@@ -10,10 +10,7 @@ port=$(free_port)
 
 "$SOPROF" agent --config /dev/null --store "$dir/store" --socket "$dir/s" --listen "127.0.0.1:$port" --max-cpu 1% >"$out" 2>"$dir/log" </dev/null &
 agent=$!
-until grep -qs 'serves its page' "$dir/log"; do
-	kill -0 "$agent" 2>/dev/null || { cat "$dir/log"; fail "the agent to start"; finish; }
-	sleep 0.1
-done
+wait_agent "$agent" "$dir/log" 'serves its page'
 flood() {
 	while exec 3<>"/dev/tcp/127.0.0.1/$port"; do
 		printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&3

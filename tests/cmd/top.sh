@@ -90,10 +90,7 @@ cp "$victims/plain/frames" "$dir/" # nobody may not reach the build directory
 chmod 755 "$dir/a" "$dir/frames"
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 "${nobody[@]}" "$dir/frames" 600 </dev/null >/dev/null 2>&1 &
-until grep -qs 'to ask: ' "$dir/a/log"; do
-	kill -0 "$agent" 2>/dev/null || { cat "$dir/a/log"; fail "the agent to start"; finish; }
-	sleep 0.1
-done
+wait_agent "$agent" "$dir/a/log"
 tries=60
 until run top --batch --agent --socket "$dir/a/sock" --by processes && grep -q ' plt$' "$out" && grep -q ' frames$' "$out"; do
 	[ $((tries -= 1)) -gt 0 ] || { fail "the agent to have seen both victims"; cat "$out"; break; }

@@ -77,10 +77,7 @@ serve() {
 		kill -0 "$job" 2>/dev/null || { cat "$err"; fail "the page's socket"; finish; }
 		sleep 0.1
 	done
-	until grep -qs 'to ask: ' "$err"; do
-		kill -0 "$job" 2>/dev/null || { cat "$err"; fail "the agent to start"; finish; }
-		sleep 0.1
-	done
+	wait_agent "$job" "$err"
 	agent=$(pid_of "$job" | head -n 1)
 	[ -n "$agent" ] || agent=$job # unshare and bash have become it
 }

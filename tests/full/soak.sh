@@ -40,10 +40,7 @@ usual=$!
 ulimit -n 1200
 "$SOPROF" agent -F 97 --max-cpu 100% --store "$dir/store" --socket "$dir/agent.sock" >"$dir/out" 2>"$dir/log" </dev/null &
 agent=$!
-until grep -qs 'to ask: ' "$dir/log"; do
-	kill -0 "$agent" 2>/dev/null || { cat "$dir/log"; fail "the agent to start"; finish; }
-	sleep 0.1
-done
+wait_agent "$agent" "$dir/log"
 # map_of NAME: the number of the agent's map
 map_of() {
 	local id

@@ -19,10 +19,7 @@ uptime_ms() { tr -d . </proc/uptime | cut -d' ' -f1 | sed 's/$/0/'; }
 mkdir "$dir/new" "$dir/cache"
 CACHE_DIRECTORY=$dir/cache "$SOPROF" agent --max-cpu 0.5% --store "$dir/store" --socket "$dir/agent.sock" >"$dir/out" 2>"$dir/log" </dev/null &
 agent=$!
-until grep -qs 'to ask: ' "$dir/log"; do
-	kill -0 "$agent" 2>/dev/null || { cat "$dir/log"; fail "the agent to start"; finish; }
-	sleep 0.1
-done
+wait_agent "$agent" "$dir/log"
 before=$(used_ms) began=$(uptime_ms)
 # as many as there are CPUs at a time, each for 50 ms; and one that works in libraries
 "$variety" "$dir/new" 100 2000 50 "$(nproc)" fresh &
