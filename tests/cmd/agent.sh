@@ -124,12 +124,14 @@ pid=$!
 # no function: its shell would stand between, and be killed in its place
 (cd / && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$dir/$own" 600 20) >/dev/null 2>&1 &
 other=$!
-folded() { # CONDITION: asks until it holds of the answer, some seconds
+# CONDITION: asks until it holds of the answer, some seconds. Answers cost CPU time, of which little is left for new files
+# (these copies are some) where who asks does not wait.
+folded() {
 	local i
-	for ((i = 0; i < 100 * slow; i++)); do
+	for ((i = 0; i < 100; i++)); do
 		run query --socket "$dir/a/agent.sock" --from -1m --format folded
 		[ "$status" = 0 ] && grep -qE "$1" "$out" && return
-		sleep 0.5
+		sleep $((slow / 2)).5
 	done
 	fail "an answer with $1"
 }

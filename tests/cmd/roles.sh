@@ -7,7 +7,7 @@
 need_root
 need_profile
 
-field() { awk -v name="$2:" '$1 == name { print $2 }' "/proc/$1/status" 2>/dev/null; }
+field() { awk -v name="$1:" '$1 == name { print $2 }' <<<"$about"; }
 mkdir "$dir/a"
 printf 'group: none\nlisten: none\nfrequency: 49\n' >"$dir/a/agent.yaml"
 what=agent
@@ -26,22 +26,22 @@ soprof-parser 65534 0000000000000000
 soprof 0 0000000000000000"
 declare -A seen=()
 look() { # PID: checks it, if it is one of the table's that is set up
-	local name uid caps pid=$1
-	name=$(cat "/proc/$pid/comm" 2>/dev/null) || return
+	local name uid caps about
+	about=$(cat "/proc/$1/status" 2>/dev/null) || return # at one moment: workers end soon
+	name=$(field Name)
 	[ -z "${seen[$name]:-}" ] || return
 	read -r uid caps < <(awk -v name="$name" '$1 == name { print $2, $3 }' <<<"$table")
 	[ -n "$uid" ] || return
 	# a worker has its name before it has given up all: the filter comes last
-	[ "$(field "$pid" Seccomp)" = 2 ] || return
-	[ "$(field "$pid" Uid)" = "$uid" ] || fail "$name as uid $uid, not $(field "$pid" Uid)"
+	[ "$(field Seccomp)" = 2 ] || return
+	[ "$(field Uid)" = "$uid" ] || fail "$name as uid $uid, not $(field Uid)"
 	for set in CapPrm CapEff; do
-		[[ $(field "$pid" $set) =~ ^($caps)$ ]] || fail "$name: $set $caps, not $(field "$pid" $set)"
+		[[ $(field $set) =~ ^($caps)$ ]] || fail "$name: $set $caps, not $(field $set)"
 	done
-	[ "$(field "$pid" CapInh)$(field "$pid" CapAmb)" = 00000000000000000000000000000000 ] || fail "$name to hand down none"
-	[[ $(field "$pid" CapBnd) =~ ^(0000000000000000|000001c0000c00e4)$ ]] || fail "$name: CapBnd $(field "$pid" CapBnd)"
-	[ "$(field "$pid" NoNewPrivs)" = 1 ] || fail "$name to win nothing by executing programs"
-	[ -e "/proc/$pid" ] || return
-	say "$name: uid $uid, capabilities $(field "$pid" CapEff)"
+	[ "$(field CapInh)$(field CapAmb)" = 00000000000000000000000000000000 ] || fail "$name to hand down none"
+	[[ $(field CapBnd) =~ ^(0000000000000000|000001c0000c00e4)$ ]] || fail "$name: CapBnd $(field CapBnd)"
+	[ "$(field NoNewPrivs)" = 1 ] || fail "$name to win nothing by executing programs"
+	say "$name: uid $uid, capabilities $(field CapEff)"
 	seen[$name]=1
 }
 look_at_all() {
