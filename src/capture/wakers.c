@@ -3,12 +3,11 @@
 #include "base/mem.h"
 #include "capture/drain.h"
 #include "capture/priv.h"
-#include "profile/profile.h"
+#include "profile/frames.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SEPARATOR "--"
 #define INTERRUPT "[interrupt]"
 
 struct joined { /* the stacks of which one was made */
@@ -178,7 +177,7 @@ static const struct sp_message_waker *message_of(const struct sp_capture *c, sp_
 /* The sleeper's stack below the waker's, as one. */
 static int64_t stack_make(struct sp_capture *c, const struct waker *k, uint32_t sleeper)
 {
-	int64_t separator = sp_profile_add_string(c->profile, SEPARATOR);
+	int64_t separator = sp_profile_add_string(c->profile, SP_WORD_WOKEN_BY);
 	struct sp_stack s = sp_profile_stack(c->profile, sleeper);
 	struct sp_wakers *w = c->wakers;
 	int r = separator < 0 ? (int)separator : word_put(c, k->name);

@@ -14,6 +14,9 @@
 #include "profile/profile.h"
 
 #include <stddef.h>
+#include <string.h>
+
+#define SP_WORD_WOKEN_BY "--" /* between a thread's frames and those of who woke it, as bcc's offwaketime has it */
 
 struct sp_frames {
 	const uint32_t *kernel, *user;
@@ -29,6 +32,16 @@ static inline uint32_t sp_profile_n_beside(const struct sp_profile *p, const str
 	while (n && sp_profile_file(p, sp_profile_frame(p, stack->frames[n - 1])->file)->kind != SP_FILE_WORDS)
 		n--;
 	return n;
+}
+
+/* A function's name in pictures. */
+static inline const char *sp_profile_drawn_name(const struct sp_profile *p, uint32_t func)
+{
+	const struct sp_func *it = sp_profile_func(p, func);
+	const char *name = sp_profile_string(p, it->name);
+	bool is_word = sp_profile_file(p, it->file)->kind == SP_FILE_WORDS;
+
+	return is_word && strcmp(name, SP_WORD_WOKEN_BY) == 0 ? "woken by" : name;
 }
 
 static inline struct sp_frames sp_profile_frames(const struct sp_profile *p, const struct sp_row *row)

@@ -13,7 +13,7 @@
 
 #include "base/encode.h"
 #include "base/mem.h"
-#include "profile/profile.h"
+#include "profile/frames.h"
 #include "read/input.h"
 #include "read/priv.h"
 #include "read/table.h"
@@ -100,7 +100,7 @@ static int describe(struct sp_profile *p, char *word, struct described *ret)
 	const char *bracket = library ? NULL : bracket_of(word);
 	int64_t file = 0;
 
-	if (!strcmp(word, "--")) { /* as bcc's offwaketime has it, too: the waker's stack is above */
+	if (!strcmp(word, SP_WORD_WOKEN_BY)) {
 		file = sp_read_file(p, SP_READ_WAKER, NULL, 0);
 	} else if (library) {
 		d.is_range = true;

@@ -61,6 +61,8 @@ expect 0 report --by function --csv "$dir/x.folded"
 own_only
 expect 0 report -o "$dir/x.svg" --comm sleeper "$dir/x.pb.gz"
 has "$dir/x.svg" 'rouse_by_pipe'
+has "$dir/x.svg" '<title>woken by$'
+has_not "$dir/x.svg" '<title>--$'
 legend=$(sed -n '/id="legend"/,/^<\/g>/p' "$dir/x.svg" | tr -d '\n')
 [[ $legend == *kernel* && $legend != *waker* ]] || fail "a legend with the kernel and no waker: $legend"
 expect 0 profile -e offcpu --waker --comm sleeper --by function --format csv -- sh -c "$victim"

@@ -38,12 +38,11 @@ static int64_t new_entity(struct filler *f, uint32_t number, bool is_beside)
 	const struct sp_identity *same = &f->s->t.same;
 	uint32_t func = same->function_of[number], file = same->library_of[number];
 	bool is_kernel = frame->flags & SP_FRAMEF_KERNEL || (file && file == same->kernel);
-	return sp_html_add_entity(
-	    &f->s->t, func ? sp_profile_string(f->p, sp_profile_func(f->p, func)->name) : "[unknown]", file, func,
-	    is_beside                          ? SP_HTML_BESIDE
-	    : is_kernel                        ? SP_HTML_KERNEL
-	    : frame->flags & SP_FRAMEF_GUESSED ? SP_HTML_GUESSED
-					       : SP_HTML_USER);
+	return sp_html_add_entity(&f->s->t, func ? sp_profile_drawn_name(f->p, func) : "[unknown]", file, func,
+				  is_beside                          ? SP_HTML_BESIDE
+				  : is_kernel                        ? SP_HTML_KERNEL
+				  : frame->flags & SP_FRAMEF_GUESSED ? SP_HTML_GUESSED
+								     : SP_HTML_USER);
 }
 
 static int64_t entity_of(struct filler *f, uint32_t frame)

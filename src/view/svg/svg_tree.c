@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/filter.h"
+#include "profile/frames.h"
 #include "profile/identity.h"
 #include "profile/profile.h"
 #include "view/view.h"
@@ -152,6 +153,8 @@ const char *sp_svg_tree_name(const struct sp_svg_tree *t, uint32_t node)
 		return "[truncated]";
 	if (label->kind == SP_TREE_NO_STACK)
 		return "[no user stack]";
-	const char *name = label->kind == SP_TREE_FRAME && !label->func ? "" : sp_tree_name(t->p, &t->tree, node);
+	if (label->kind == SP_TREE_FRAME)
+		return label->func ? sp_profile_drawn_name(t->p, label->func) : "[unknown]";
+	const char *name = sp_tree_name(t->p, &t->tree, node);
 	return name[0] ? name : "[unknown]";
 }

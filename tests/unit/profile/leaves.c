@@ -170,6 +170,8 @@ static void what_is_behind_a_word(void **state)
 
 	(void)state;
 	assert_int_equal(sp_profile_n_beside(p, &s), 2);
+	assert_string_equal(sp_profile_drawn_name(p, word.func), "woken by");
+	assert_string_equal(sp_profile_drawn_name(p, sp_profile_frame(p, user)->func), "user");
 	add(p, "", "", (uint32_t)sp_profile_add_stack(p, &s), 0, 32);
 	assert_int_equal(sp_tree_new(p, &o, &t), 0);
 	for (uint32_t i = 1; i < t.n_nodes; i++)
