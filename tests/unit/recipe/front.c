@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lists of ops as the kernel runs them: each is loaded as a front of its own, specialised by the verifier, and run once
- * by hand. It ends with the number that the plainest evaluator gave for it, which the event must have to be wanted;
- * with another number it must not be. Needs root.
+ * Fronts as the kernel runs them, loaded and run by hand. Lists of ops: each is specialised by the verifier; it ends
+ * with the number that the plainest evaluator gave for it, which the event must have to be wanted; with another number
+ * it must not be. Stamps: a thread that leaves its CPU and is back, which is ourselves, and what the sink is told of
+ * it. Needs root.
  */
 #include "recipe/front.h"
 
@@ -10,6 +11,9 @@
 #include "numbers.h"
 
 #include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "event/guard.h"
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -183,11 +187,220 @@ static void surroundings(void **state)
 	assert_true(run(nowhere, arguments));
 }
 
+/* --- stamps --- */
+enum { RECIPE = 3, MATCH = 0x1d3a5c7e, FLAGS = SP_SLOT_USER | SP_SLOT_NO_KTHREAD };
+static const sp_u64 AWAY = 20000000, LONGER = 10000000000;
+
+/* Task storage wants to know the types of its keys and values. */
+static int stamps_open(void)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	struct btf *btf = btf__new_empty();
+	int key = btf__add_int(btf, "int", 4, BTF_INT_SIGNED), word = btf__add_int(btf, "word", 8, 0), fd;
+
+	opts.btf_key_type_id = (sp_u32)key;
+	opts.btf_value_type_id = (sp_u32)btf__add_array(btf, key, word, sizeof(struct sp_stamps) / 8);
+	assert_int_equal(btf__load_into_kernel(btf), 0);
+	opts.btf_fd = (sp_u32)btf__fd(btf);
+	fd = bpf_map_create(BPF_MAP_TYPE_TASK_STORAGE, NULL, sizeof(int), sizeof(struct sp_stamps), 0, &opts);
+	btf__free(btf);
+	return fd;
+}
+
+struct stamped {
+	struct sp_front_slot slot;
+	struct sp_guard_order order;
+	int stamps, self;
+	struct sp_hit hit; /* what the sink was told, if the event was wanted */
+};
+
+/* An event is wanted if its argument 0 is not 0; argument 1 is the thread's state. */
+static struct stamped stamped_new(enum sp_front_role role)
+{
+	struct stamped s = {.slot = {.role = role,
+				     .recipe = RECIPE,
+				     .flags = FLAGS,
+				     .n_arguments = 2,
+				     .value = SP_NO_REG,
+				     .match = 2,
+				     .state = role == SP_ROLE_LEAVE ? 1 : SP_NO_REG,
+				     .ops = {{.kind = SP_OP_ARGUMENT, .dst = 0, .imm = 0},
+					     {.kind = SP_OP_ARGUMENT, .dst = 1, .imm = 1},
+					     {.kind = SP_OP_SET, .dst = 2, .imm = MATCH},
+					     {.kind = SP_OP_NEED, .a = 0}}},
+			    .order = {.one_in = 1, .times = 1},
+			    .stamps = stamps_open(),
+			    .self = (int)syscall(SYS_pidfd_open, getpid(), 0)};
+
+	assert_true(s.stamps >= 0 && s.self >= 0);
+	return s;
+}
+
+static void stamped_done(struct stamped *s)
+{
+	close(s->stamps);
+	close(s->self);
+}
+
+static struct sp_stamp stamp_of(const struct stamped *s, unsigned recipe)
+{
+	struct sp_stamps all = {0};
+
+	bpf_map_lookup_elem(s->stamps, &s->self, &all); /* zeros, if the thread never had one */
+	return all.of[recipe];
+}
+
+static void stamp_put(const struct stamped *s, sp_u64 since_ns, sp_u64 task_state)
+{
+	struct sp_stamps all = {.of[RECIPE] = {since_ns, task_state}};
+
+	assert_int_equal(bpf_map_update_elem(s->stamps, &s->self, &all, BPF_ANY), 0);
+}
+
+/* The scratch is empty but for what the front has put there: the hit is where its match stands. */
+static void hit_find(int scratch, struct sp_hit *ret_hit)
+{
+	size_t n = (size_t)libbpf_num_possible_cpus() * ROOM;
+	SP_FREE char *all = calloc(1, n);
+	sp_u32 first = 0;
+	const sp_u64 match = MATCH;
+	char *at;
+
+	assert_non_null(all);
+	assert_int_equal(bpf_map_lookup_elem(scratch, &first, all), 0);
+	at = memmem(all, n, &match, sizeof(match));
+	assert_non_null(at);
+	memcpy(ret_hit, at - offsetof(struct sp_hit, match), sizeof(*ret_hit));
+}
+
+/* Runs the front in this thread; whether the event was wanted. */
+static bool stamped_run(struct stamped *s, bool is_met, sp_u64 task_state)
+{
+	const sp_u64 arguments[SP_N_ARGUMENTS] = {is_met, task_state};
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
+	struct sp_front_maps maps;
+	struct sp_front *front;
+	sp_u32 recipe = RECIPE;
+
+	assert_true(maps_open(&maps));
+	maps.stamps = s->stamps;
+	maps.guards = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, 4, sizeof(s->order), SP_N_GUARDS, NULL);
+	LIBBPF_OPTS(bpf_map_create_opts, lazy, .map_flags = BPF_F_NO_PREALLOC);
+	maps.episodes = bpf_map_create(BPF_MAP_TYPE_HASH, NULL, sizeof(struct sp_episode_key),
+				       sizeof(struct sp_episode), 65536, &lazy);
+	assert_int_equal(bpf_map_update_elem(maps.guards, &recipe, &s->order, BPF_ANY), 0);
+	if (sp_front_load(&s->slot, &maps, &front) < 0)
+		fail_msg("%s", sp_error_text(-EINVAL));
+	assert_int_equal(bpf_prog_test_run_opts(sp_front_program(front), &opts), 0);
+	if (opts.retval == WANTED)
+		hit_find(maps.scratch, &s->hit);
+	sp_front_free(front);
+	close(maps.guards);
+	close(maps.episodes);
+	maps_close(&maps);
+	return opts.retval == WANTED;
+}
+
+static void leaving_stamps(void **state)
+{
+	const struct {
+		sp_u64 bits;
+		enum sp_task_state is;
+	} states[] = {{0, SP_TASK_PREEMPTED}, {1, SP_TASK_SLEEPING}, {2, SP_TASK_DISK}, {4, SP_TASK_STOPPED}};
+
+	(void)state;
+	may();
+	struct stamped s = stamped_new(SP_ROLE_LEAVE);
+	assert_false(stamped_run(&s, false, 1));
+	assert_int_equal(stamp_of(&s, RECIPE).since_ns, 0); /* the event was not wanted */
+	for (size_t i = 0; i < SP_COUNT(states); i++) {
+		sp_u64 before = sp_time_ns(CLOCK_MONOTONIC);
+
+		assert_false(stamped_run(&s, true, states[i].bits)); /* never goes on into the sink */
+		assert_in_range(stamp_of(&s, RECIPE).since_ns, before, sp_time_ns(CLOCK_MONOTONIC));
+		assert_int_equal(stamp_of(&s, RECIPE).state, states[i].is);
+	}
+	assert_int_equal(stamp_of(&s, RECIPE - 1).since_ns, 0);
+	stamp_put(&s, 0, 0);
+	s.order.times = 0; /* the guard has closed */
+	assert_false(stamped_run(&s, true, 1));
+	assert_int_equal(stamp_of(&s, RECIPE).since_ns, 0);
+	stamped_done(&s);
+}
+
+/* Who was away for long enough is told to the sink, with the state of the stamp, and is stamped no more. */
+static void returning_counts(void **state)
+{
+	sp_u64 since = sp_time_ns(CLOCK_MONOTONIC) - AWAY;
+
+	(void)state;
+	may();
+	struct stamped s = stamped_new(SP_ROLE_RETURN);
+	s.slot.min_ns = AWAY / 2;
+	s.slot.max_ns = LONGER;
+	s.order.times = 4;
+	assert_false(stamped_run(&s, true, 1)); /* it was never away */
+	stamp_put(&s, since, SP_TASK_DISK);
+	assert_false(stamped_run(&s, false, 1));
+	assert_int_equal(stamp_of(&s, RECIPE).since_ns, since); /* that was not its return */
+	assert_true(stamped_run(&s, true, 1));
+	assert_int_equal(stamp_of(&s, RECIPE).since_ns, 0);
+	assert_in_range(s.hit.value, AWAY, sp_time_ns(CLOCK_MONOTONIC) - since);
+	assert_int_equal(s.hit.role, SP_ROLE_RETURN);
+	assert_int_equal(s.hit.recipe, RECIPE);
+	assert_int_equal(s.hit.flags, FLAGS);
+	assert_int_equal(s.hit.state, SP_TASK_DISK);
+	assert_int_equal(s.hit.times, 4);
+	assert_false(stamped_run(&s, true, 1)); /* counted once */
+	stamped_done(&s);
+}
+
+static void returning_leaves_out(void **state)
+{
+	(void)state;
+	may();
+	struct stamped s = stamped_new(SP_ROLE_RETURN);
+	s.slot.min_ns = LONGER;
+	stamp_put(&s, sp_time_ns(CLOCK_MONOTONIC) - AWAY, SP_TASK_SLEEPING);
+	assert_false(stamped_run(&s, true, 1)); /* too short */
+	assert_int_equal(stamp_of(&s, RECIPE).since_ns, 0);
+	s.slot.min_ns = 0;
+	s.slot.max_ns = AWAY / 2;
+	stamp_put(&s, sp_time_ns(CLOCK_MONOTONIC) - AWAY, SP_TASK_SLEEPING);
+	assert_false(stamped_run(&s, true, 1)); /* too long */
+	assert_int_equal(stamp_of(&s, RECIPE).since_ns, 0);
+	s.slot.max_ns = 0;
+	s.order.times = 0;
+	stamp_put(&s, sp_time_ns(CLOCK_MONOTONIC) - AWAY, SP_TASK_SLEEPING);
+	assert_false(stamped_run(&s, true, 1)); /* the guard has closed meanwhile */
+	assert_int_equal(stamp_of(&s, RECIPE).since_ns, 0);
+	stamped_done(&s);
+}
+
+/* Who waited since before the sampling has an episode, which ends, whatever the guard says and however long that was.
+ */
+static void returning_ends_an_episode(void **state)
+{
+	(void)state;
+	may();
+	struct stamped s = stamped_new(SP_ROLE_RETURN);
+	s.slot.min_ns = LONGER;
+	s.order.times = 0;
+	stamp_put(&s, SP_STAMP_EPISODE, SP_TASK_SLEEPING);
+	assert_true(stamped_run(&s, true, 1));
+	assert_int_equal(s.hit.role, SP_ROLE_END);
+	assert_int_equal(s.hit.times, 1);
+	assert_int_equal(stamp_of(&s, RECIPE).since_ns, 0);
+	assert_false(stamped_run(&s, true, 1));
+	stamped_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(arithmetic),
-	    cmocka_unit_test(surroundings),
+	    cmocka_unit_test(arithmetic),           cmocka_unit_test(surroundings),
+	    cmocka_unit_test(leaving_stamps),       cmocka_unit_test(returning_counts),
+	    cmocka_unit_test(returning_leaves_out), cmocka_unit_test(returning_ends_an_episode),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,6 +167,28 @@ static void mistakes(void **state)
 	sp_error_clear();
 }
 
+/* Of the two ways of a wait a session has one. */
+static void roles_are_of_one_way(void **state)
+{
+	const struct {
+		sp_u32 role;
+		int by_episodes, by_stamps; /* what it becomes; -1: it has no part */
+	} roles[] = {{SP_ROLE_EVENT, SP_ROLE_EVENT, SP_ROLE_EVENT},
+		     {SP_ROLE_BEGIN, SP_ROLE_BEGIN, SP_ROLE_LEAVE},
+		     {SP_ROLE_END, SP_ROLE_END, -1},
+		     {SP_ROLE_FORGET, SP_ROLE_FORGET, -1},
+		     {SP_ROLE_WAKER, SP_ROLE_WAKER, SP_ROLE_WAKER},
+		     {SP_ROLE_RETURN, -1, SP_ROLE_RETURN}};
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(roles); i++) {
+		sp_u32 by_episodes = roles[i].role, by_stamps = roles[i].role;
+
+		assert_int_equal(sp_role_choose(false, &by_episodes) ? (int)by_episodes : -1, roles[i].by_episodes);
+		assert_int_equal(sp_role_choose(true, &by_stamps) ? (int)by_stamps : -1, roles[i].by_stamps);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +196,7 @@ int main(void)
 	    cmocka_unit_test(are_short),
 	    cmocka_unit_test(waits),
 	    cmocka_unit_test(mistakes),
+	    cmocka_unit_test(roles_are_of_one_way),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
