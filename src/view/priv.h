@@ -18,6 +18,12 @@ struct sp_totals;
 /* The totals for o->by, sorted by o->sort (sort.c). The caller calls sp_totals_done(). */
 int sp_view_totals(const struct sp_profile *p, const struct sp_view_options *o, struct sp_totals *ret_totals);
 
+/* --- columns of a terminal (cut.c) --- */
+/* What is left for a name behind so many columns: some in any case. 0: as much as it takes, since there is no width. */
+size_t sp_view_room(unsigned width, size_t before);
+/* Cuts what is longer than the room, if there is one: the end of a name, the root's end of a stack. text is encoded. */
+void sp_view_put_cut(const char *text, size_t room, bool is_stack, FILE *out);
+
 /* --- frames (frame.c) --- */
 /* The file of a frame's function: for kernel frames possibly a module's. */
 uint32_t sp_view_library(const struct sp_profile *p, uint32_t frame);

@@ -75,7 +75,8 @@ expect 2 profile -e faults -F 99 1
 one_line '-F is not for faults'
 # Several in one table: a row for each library, whichever event met it; the sums are those of the value alone.
 expect 0 profile -e faults,offcpu --by library -- sh -c 'sleep 0.1; ls /usr >/dev/null'
-has "$out" '^ *faults self +faults total +offcpu self ms +offcpu total ms  library$'
+has "$out" '^-+ faults  -+ offcpu ms$'
+has "$out" '^ *self +total +self +total  library$'
 has "$out" '^ *[1-9][0-9]* .* libc\.so\.6$'
 awk '$5 == "all" { f = $1; o = $3; next } $1 ~ /^[0-9]/ && NF >= 5 { f -= $1; o -= $3 } END { exit f != 0 || o > 1 || o < -1 }' "$out" ||
 	fail "what libraries cost themselves to be all"

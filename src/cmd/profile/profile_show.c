@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
+#include "cmd/grid.h"
 #include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
 #include "naming/enrich.h"
@@ -200,6 +201,7 @@ static int view_write(void *arg, FILE *out)
 	    .ascending = true,
 	    .by = a->by < 0 ? SP_TOTAL_BY_LIBRARY : (enum sp_total_by)a->by,
 	    .colour = isatty(fileno(out)),
+	    .width = sp_terminal_width(out, NULL),
 	};
 
 	return a->view->write(shown->profile, &o, out);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_COLUMNS = 9, INTERVAL_COLUMNS = 19, SHORT_BUILD_ID = 6, LEAST_NAME = 16 };
+enum { NUMBER_COLUMNS = 9, INTERVAL_COLUMNS = 19, SHORT_BUILD_ID = 6 };
 
 #define MOST_CHANCE 0.05 /* a larger q (profile/diff.h) is marked as doubtful */
 
@@ -161,32 +161,6 @@ static void put_upgrade(const struct table *t, const struct sp_profile *const pr
 }
 
 /* --- rows --- */
-/* A character takes one column, however many bytes it has. */
-static size_t columns_of(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
-
-/* Cuts what does not fit: the root's end of a stack, the end of a name. */
-static void put_cut(const struct table *t, const char *text)
-{
-	size_t before = 3 * NUMBER_COLUMNS + INTERVAL_COLUMNS + 6, columns = columns_of(text), left = columns;
-	size_t room = t->o->width > before + LEAST_NAME ? t->o->width - before : LEAST_NAME;
-	bool fits = !t->o->width || columns <= room, is_stack = t->o->by == SP_DIFF_BY_STACK;
-
-	fputs(!fits && is_stack ? "…" : "", t->out);
-	for (; *text; text++) {
-		left -= ((unsigned char)*text & 0xc0) != 0x80;
-		if (fits || (is_stack ? left < room - 1 : columns - left < room))
-			fputc(*text, t->out);
-	}
-	fputs(!fits && !is_stack ? "…" : "", t->out);
-}
-
 static int changes_put_name(const struct table *t, const struct sp_diff_row *row)
 {
 	SP_FREE char *text = NULL;
@@ -201,7 +175,8 @@ static int changes_put_name(const struct table *t, const struct sp_diff_row *row
 	if (fclose(out))
 		return -ENOMEM;
 	fputs("  ", t->out);
-	put_cut(t, text);
+	sp_view_put_cut(text, sp_view_room(t->o->width, 3 * NUMBER_COLUMNS + INTERVAL_COLUMNS + 6),
+			t->o->by == SP_DIFF_BY_STACK, t->out);
 	fputc('\n', t->out);
 	return 0;
 }

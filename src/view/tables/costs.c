@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIN_COLUMNS = 9 };
+enum { GAP = 2 };
 
 struct cost { /* one value of the profile */
 	const char *name;
@@ -61,18 +61,27 @@ static int by_shares(const void *a, const void *b)
 	return by_group(x->any, y->any);
 }
 
-/* "cpu self ms"; the column is as wide as this. */
-static void heading_make(const struct cost *cost, const char *which, char *ret_text, size_t size)
+/* Behind the values before it: its two columns, a gap each. */
+static int pair_columns(const struct cost *cost)
 {
-	snprintf(ret_text, size, "%s %s%s%s", cost->name, which, *cost->unit.name ? " " : "", cost->unit.name);
+	return 2 * cost->columns + GAP;
+}
+
+/* "cpu ms", above both columns, which are wide enough for it. */
+static void heading_make(const struct cost *cost, char *ret_text, size_t size)
+{
+	snprintf(ret_text, size, "%s%s%s", cost->name, *cost->unit.name ? " " : "", cost->unit.name);
 }
 
 static void columns_fit(struct cost *cost)
 {
-	char text[256];
+	char number[64], heading[256];
 
-	heading_make(cost, "total", text, sizeof(text));
-	cost->columns = SP_MAX(cost->columns, (int)strlen(text));
+	snprintf(number, sizeof(number), "%.*f", cost->unit.decimals,
+		 (double)cost->totals.value / (cost->unit.scale > 1 ? cost->unit.scale : 1));
+	heading_make(cost, heading, sizeof(heading));
+	cost->columns = SP_MAX((int)strlen("total"), (int)strlen(number));
+	cost->columns = SP_MAX(cost->columns, ((int)strlen(heading) - GAP + 1) / 2);
 }
 
 static int cost_add(struct costs *c, uint32_t value)
@@ -80,16 +89,12 @@ static int cost_add(struct costs *c, uint32_t value)
 	const struct sp_value_type *type = sp_profile_value_type(c->p, value);
 	struct cost *cost = &c->cost[c->n_costs];
 	int r = sp_totals_by(c->p, (enum sp_total_by)c->o->by, value, &cost->totals);
-	char text[64];
 
 	if (r < 0)
 		return r;
 	c->n_costs++;
 	cost->name = sp_profile_string(c->p, type->name);
 	cost->unit = sp_unit_for(sp_profile_string(c->p, type->unit), (uint64_t)cost->totals.value / 10);
-	snprintf(text, sizeof(text), "%.*f", cost->unit.decimals,
-		 (double)cost->totals.value / (cost->unit.scale > 1 ? cost->unit.scale : 1));
-	cost->columns = SP_MAX(MIN_COLUMNS, (int)strlen(text));
 	columns_fit(cost);
 	return 0;
 }
@@ -136,35 +141,64 @@ static int groups_make(struct costs *c)
 	return 0;
 }
 
-static void put_headings(const struct costs *c)
+/* "---- cpu ms", as wide as its columns. */
+static void put_heading(const struct cost *cost, FILE *out)
 {
 	char text[256];
+	int n;
 
+	heading_make(cost, text, sizeof(text));
+	n = pair_columns(cost) - (int)strlen(text);
+	for (int i = 0; i < n; i++)
+		fputc(i < n - 1 ? '-' : ' ', out);
+	sp_encode(out, SP_ENCODE_TERMINAL, text);
+}
+
+static void put_headings(const struct costs *c)
+{
 	fputs(c->o->colour ? "\033[1m" : "", c->out);
+	for (size_t k = 0; k < c->n_costs; k++) {
+		fprintf(c->out, "%*s", k ? GAP : 0, "");
+		put_heading(&c->cost[k], c->out);
+	}
+	fputc('\n', c->out);
 	for (size_t k = 0; k < c->n_costs; k++)
-		for (int is_total = 0; is_total < 2; is_total++) {
-			heading_make(&c->cost[k], is_total ? "total" : "self", text, sizeof(text));
-			fprintf(c->out, "%*s", c->cost[k].columns - (int)strlen(text), "");
-			sp_encode(c->out, SP_ENCODE_TERMINAL, text);
-			fputs("  ", c->out);
-		}
+		fprintf(c->out, "%*s%*s%*s%*s", c->cost[k].columns, "self", GAP, "", c->cost[k].columns, "total", GAP,
+			"");
 	fprintf(c->out, "%s%s\n", sp_table_heading(c->o->by), c->o->colour ? "\033[0m" : "");
 }
 
 static void put_number(const struct cost *cost, int64_t value, FILE *out)
 {
 	sp_unit_put(cost->unit, value, cost->columns, out);
-	fputs("  ", out);
+	fprintf(out, "%*s", GAP, "");
 }
 
-static void put_group(const struct costs *c, const struct group *g)
+static int put_group_name(const struct costs *c, const struct group *g)
+{
+	SP_FREE char *text = NULL;
+	size_t size, before = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return -ENOMEM;
+	sp_table_put_name(c->p, c->o->by, g->any, out);
+	if (fclose(out))
+		return -ENOMEM;
+	for (size_t k = 0; k < c->n_costs; k++)
+		before += (size_t)pair_columns(&c->cost[k]) + GAP;
+	sp_view_put_cut(text, sp_view_room(c->o->width, before), false, c->out);
+	fputc('\n', c->out);
+	return 0;
+}
+
+static int put_group(const struct costs *c, const struct group *g)
 {
 	for (size_t k = 0; k < c->n_costs; k++) {
 		put_number(&c->cost[k], g->row[k] ? g->row[k]->self : 0, c->out);
 		put_number(&c->cost[k], g->row[k] ? g->row[k]->total : 0, c->out);
 	}
-	sp_table_put_name(c->p, c->o->by, g->any, c->out);
-	fputc('\n', c->out);
+	return put_group_name(c, g);
 }
 
 /* The line of the sums, of which the groups are parts. */
@@ -177,16 +211,18 @@ static void put_sums(const struct costs *c)
 	fputs("all\n", c->out);
 }
 
-static void put_all(const struct costs *c)
+static int put_all(const struct costs *c)
 {
 	size_t n = c->o->limit ? SP_MIN(c->o->limit, c->n_groups) : c->n_groups;
+	int r = 0;
 
 	put_headings(c);
 	put_sums(c);
-	for (size_t i = 0; i < n; i++)
-		put_group(c, &c->groups[i]);
+	for (size_t i = 0; i < n && !r; i++)
+		r = put_group(c, &c->groups[i]);
 	if (n < c->n_groups)
 		fprintf(c->out, "%zu more row%s\n", c->n_groups - n, c->n_groups - n == 1 ? "" : "s");
+	return r;
 }
 
 int sp_costs_put(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
@@ -200,7 +236,7 @@ int sp_costs_put(const struct sp_profile *p, const struct sp_view_options *o, FI
 	if (r >= 0 && c.n_costs)
 		r = groups_make(&c);
 	if (r >= 0 && c.n_costs)
-		put_all(&c);
+		r = put_all(&c);
 	for (size_t i = 0; i < c.n_costs; i++)
 		sp_totals_done(&c.cost[i].totals);
 	free(c.groups);

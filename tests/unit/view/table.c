@@ -122,7 +122,7 @@ static void empty_profile(void **state)
 static void a_column_a_cost(void **state)
 {
 	struct sp_profile *p;
-	struct sp_view_options o = {.by = SP_TOTAL_BY_COMM, .all_values = true};
+	struct sp_view_options o = {.by = SP_TOTAL_BY_COMM, .all_values = true, .width = 46};
 	SP_FREE char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
@@ -133,7 +133,7 @@ static void a_column_a_cost(void **state)
 	assert_true(sp_profile_add_value_type(p, "cpu", "nanoseconds") >= 0);
 	assert_true(sp_profile_add_value_type(p, "faults", "count") >= 0);
 	for (unsigned i = 0; i < 3; i++) {
-		static const char *const names[] = {"idle", "busy", "both"};
+		static const char *const names[] = {"idle", "busy", "both of these ones"};
 		static const int64_t values[][3] = {{9, 0, 9}, {1, 2000000, 0}, {2, 1000000, 1}};
 		int64_t comm = sp_profile_add_string(p, names[i]);
 		struct sp_key key = {.comm = (uint32_t)comm};
@@ -146,14 +146,16 @@ static void a_column_a_cost(void **state)
 	o.limit = 1;
 	assert_int_equal(sp_view_table.write(p, &o, f), 0);
 	fclose(f);
-	assert_string_equal(text, " cpu self us  cpu total us   faults self  faults total  comm\n"
-				  "      3000.0        3000.0            10            10  all\n"
-				  "         0.0           0.0             9             9  idle\n"
-				  "      2000.0        2000.0             0             0  busy\n"
-				  "      1000.0        1000.0             1             1  both\n"
-				  " cpu self us  cpu total us   faults self  faults total  comm\n"
-				  "      3000.0        3000.0            10            10  all\n"
-				  "         0.0           0.0             9             9  idle\n"
+	assert_string_equal(text, "------- cpu us  ----- faults\n"
+				  "  self   total   self  total  comm\n"
+				  "3000.0  3000.0     10     10  all\n"
+				  "   0.0     0.0      9      9  idle\n"
+				  "2000.0  2000.0      0      0  busy\n"
+				  "1000.0  1000.0      1      1  both of these o…\n"
+				  "------- cpu us  ----- faults\n"
+				  "  self   total   self  total  comm\n"
+				  "3000.0  3000.0     10     10  all\n"
+				  "   0.0     0.0      9      9  idle\n"
 				  "2 more rows\n");
 	sp_profile_free(p);
 }
