@@ -10,6 +10,7 @@
 #define SP_BASE_TIME_H
 
 #include <stdint.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #define SP_NS_PER_S UINT64_C(1000000000)
@@ -19,6 +20,13 @@ uint64_t sp_time_ns(clockid_t clock);
 static inline uint64_t sp_timespec_ns(struct timespec t)
 {
 	return (uint64_t)t.tv_sec * SP_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* CPU time, of user and kernel mode. */
+static inline uint64_t sp_rusage_ns(const struct rusage *u)
+{
+	return (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * SP_NS_PER_S +
+	       (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
 }
 
 #endif

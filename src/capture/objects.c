@@ -14,12 +14,8 @@ struct row {
 	struct sp_count value;
 };
 struct sp_objects {
-	struct sp_numbers ids; /* of an object: its place in list[], and 1 */
-	struct sp_message_object *list;
-	size_t n, capacity;
-	struct sp_numbers keys; /* of a row, likewise */
-	struct row *rows;
-	size_t n_rows, row_capacity;
+	struct sp_listed told; /* struct sp_message_object, by id */
+	struct sp_listed rows; /* struct row, by key */
 	struct sp_lock_place *places;
 	size_t n_places, place_capacity;
 };
@@ -32,8 +28,8 @@ int sp_objects_open(struct sp_capture *c)
 
 	if (!o)
 		return is_asked ? -ENOMEM : 0;
-	r = sp_numbers_init(&o->ids);
-	return r < 0 ? r : sp_numbers_init(&o->keys);
+	r = sp_listed_init(&o->told, sizeof(struct sp_message_object));
+	return r < 0 ? r : sp_listed_init(&o->rows, sizeof(struct row));
 }
 
 void sp_objects_done(struct sp_capture *c)
@@ -42,10 +38,8 @@ void sp_objects_done(struct sp_capture *c)
 
 	if (!o)
 		return;
-	sp_numbers_done(&o->ids);
-	sp_numbers_done(&o->keys);
-	free(o->list);
-	free(o->rows);
+	sp_listed_done(&o->told);
+	sp_listed_done(&o->rows);
 	free(o->places);
 	free(sp_take_ptr(c->objects));
 }
@@ -53,47 +47,36 @@ void sp_objects_done(struct sp_capture *c)
 int sp_objects_take(struct sp_capture *c, const struct sp_message_object *r)
 {
 	struct sp_objects *o = c->objects;
-	int error;
 
 	if (!o || r->kind >= SP_N_OBJECT_KINDS)
 		return -EBADMSG;
-	if (sp_numbers_find(&o->ids, &r->id, sizeof(r->id)))
-		return 0;
-	error = sp_grow(&o->list, &o->capacity, o->n + 1, sizeof(*o->list));
-	if (error < 0)
-		return error;
-	o->list[o->n++] = *r;
-	return sp_numbers_set(&o->ids, &r->id, sizeof(r->id), (uint32_t)o->n);
+	return sp_listed_find(&o->told, &r->id, sizeof(r->id)) ? 0 : sp_listed_add(&o->told, &r->id, sizeof(r->id), r);
 }
 
 int sp_objects_keep(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value)
 {
-	struct sp_objects *o = c->objects;
-	uint32_t number = sp_numbers_find(&o->keys, key, sizeof(*key));
-	int r;
+	struct row *row = sp_listed_find(&c->objects->rows, key, sizeof(*key));
 
-	if (number) {
-		o->rows[number - 1].value.n += value->n;
-		o->rows[number - 1].value.weight += value->weight;
-		return 0;
-	}
-	r = sp_grow(&o->rows, &o->row_capacity, o->n_rows + 1, sizeof(*o->rows));
-	if (r < 0)
-		return r;
-	o->rows[o->n_rows++] = (struct row){.key = *key, .value = *value};
-	return sp_numbers_set(&o->keys, key, sizeof(*key), (uint32_t)o->n_rows);
+	if (!row)
+		return sp_listed_add(&c->objects->rows, key, sizeof(*key), &(struct row){.key = *key, .value = *value});
+	row->value.n += value->n;
+	row->value.weight += value->weight;
+	return 0;
 }
 
 int sp_objects_finish(struct sp_capture *c)
 {
-	struct sp_objects *o = c->objects;
+	struct sp_listed *rows = c->objects ? &c->objects->rows : NULL;
 	int r = 0;
 
-	for (size_t i = 0; o && i < o->n_rows && !r; i++)
-		r = sp_drain_add(c, &o->rows[i].key, &o->rows[i].value,
-				 sp_drain_stack_number(c, o->rows[i].key.user_stack, o->rows[i].value.n));
-	if (o)
-		o->n_rows = 0;
+	for (size_t i = 0; rows && i < rows->n && !r; i++) {
+		const struct row *row = (const struct row *)rows->list + i;
+
+		r = sp_drain_add(c, &row->key, &row->value,
+				 sp_drain_stack_number(c, row->key.user_stack, row->value.n));
+	}
+	if (rows)
+		rows->n = 0;
 	return r;
 }
 
@@ -160,17 +143,16 @@ static void lock_write(const struct sp_capture *c, const struct sp_count_key *ke
 /* What the key names; a kind of memory needs no message. False: its message never came. */
 static bool object_of(const struct sp_capture *c, sp_u64 id, struct sp_message_object *ret)
 {
-	const struct sp_objects *o = c->objects;
-	uint32_t number;
+	const struct sp_message_object *told;
 
 	if (!(id & SP_OBJECT_HASH)) {
 		*ret = (struct sp_message_object){.kind = (uint32_t)(id >> SP_OBJECT_KIND_SHIFT)};
 		return ret->kind < SP_N_OBJECT_KINDS;
 	}
-	number = sp_numbers_find(&o->ids, &id, sizeof(id));
-	if (number)
-		*ret = o->list[number - 1];
-	return number != 0;
+	told = sp_listed_find(&c->objects->told, &id, sizeof(id));
+	if (told)
+		*ret = *told;
+	return told != NULL;
 }
 
 static int label_make(struct sp_capture *c, const char *name, const char *word, struct sp_label *ret)

@@ -14,6 +14,7 @@
 #include "capture/drain.h"
 #include "capture/files.h"
 #include "capture/memory_reader.h"
+#include "capture/numbers.h"
 #include "capture/recipe_ops.h"
 #include "capture/stack_above.h"
 #include "capture/stack_share.h"
@@ -41,12 +42,6 @@ enum {
 	SP_MAX_DELETED_DISK = 1 << 30,
 	SP_N_SPACES = 16,
 	SP_TURN_MS = 1000
-};
-
-struct sp_numbers { /* maps the bytes of a thing to its number in the profile */
-	struct sp_intern *bytes;
-	uint32_t *number;
-	size_t n_number;
 };
 
 struct sp_capture {
@@ -123,13 +118,6 @@ int sp_capture_swap_and_drain(struct sp_capture *c);
 uint64_t sp_capture_swap_interval(const struct sp_capture_options *o); /* how long counts stay in the kernel */
 int sp_capture_profile_begin(struct sp_capture *c);
 int sp_capture_numbers_init(struct sp_capture *c);
-
-/* numbers.c: number 0 is what is not known (yet). */
-int sp_numbers_init(struct sp_numbers *t);
-size_t sp_numbers_memory_bytes(const struct sp_numbers *t);
-void sp_numbers_done(struct sp_numbers *t);
-uint32_t sp_numbers_find(const struct sp_numbers *t, const void *bytes, size_t len);
-int sp_numbers_set(struct sp_numbers *t, const void *bytes, size_t len, uint32_t number);
 
 /* machinery.c: how many frames at the leaf's end of a kernel stack lead to our program, and not to the event. */
 int sp_machinery_open(struct sp_capture *c);

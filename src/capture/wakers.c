@@ -14,9 +14,7 @@ struct joined { /* the stacks of which one was made */
 	uint32_t sleeper, user, kernel, name;
 };
 struct sp_wakers {
-	struct sp_numbers ids; /* of a waker: its place in list[], and 1 */
-	struct sp_message_waker *list;
-	size_t n, capacity;
+	struct sp_listed told;  /* struct sp_message_waker, by id */
 	struct sp_numbers made; /* by struct joined */
 	struct sp_numbers names;
 	uint32_t *frames; /* of the stack that is being made */
@@ -30,7 +28,7 @@ int sp_wakers_open(struct sp_capture *c)
 
 	if (!w)
 		return c->o.wakers ? -ENOMEM : 0;
-	r = sp_numbers_init(&w->ids);
+	r = sp_listed_init(&w->told, sizeof(struct sp_message_waker));
 	if (r >= 0)
 		r = sp_numbers_init(&w->made);
 	return r < 0 ? r : sp_numbers_init(&w->names);
@@ -42,10 +40,9 @@ void sp_wakers_done(struct sp_capture *c)
 
 	if (!w)
 		return;
-	sp_numbers_done(&w->ids);
+	sp_listed_done(&w->told);
 	sp_numbers_done(&w->made);
 	sp_numbers_done(&w->names);
-	free(w->list);
 	free(w->frames);
 	free(sp_take_ptr(c->wakers));
 }
@@ -53,17 +50,10 @@ void sp_wakers_done(struct sp_capture *c)
 int sp_wakers_take(struct sp_capture *c, const struct sp_message_waker *r)
 {
 	struct sp_wakers *w = c->wakers;
-	int error;
 
 	if (!w)
 		return -EBADMSG;
-	if (sp_numbers_find(&w->ids, &r->id, sizeof(r->id)))
-		return 0;
-	error = sp_grow(&w->list, &w->capacity, w->n + 1, sizeof(*w->list));
-	if (error < 0)
-		return error;
-	w->list[w->n++] = *r;
-	return sp_numbers_set(&w->ids, &r->id, sizeof(r->id), (uint32_t)w->n);
+	return sp_listed_find(&w->told, &r->id, sizeof(r->id)) ? 0 : sp_listed_add(&w->told, &r->id, sizeof(r->id), r);
 }
 
 /* --- frames --- */
@@ -169,9 +159,7 @@ static int waker_of(struct sp_capture *c, const struct sp_message_waker *m, stru
 
 static const struct sp_message_waker *message_of(const struct sp_capture *c, sp_u64 id)
 {
-	uint32_t number = c->wakers ? sp_numbers_find(&c->wakers->ids, &id, sizeof(id)) : 0;
-
-	return number ? &c->wakers->list[number - 1] : NULL;
+	return c->wakers ? sp_listed_find(&c->wakers->told, &id, sizeof(id)) : NULL;
 }
 
 /* The sleeper's stack below the waker's, as one. */

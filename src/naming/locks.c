@@ -36,29 +36,7 @@ static int data_ask(struct sp_naming *n, int r)
 
 static int data_came(struct sp_naming *n, int r)
 {
-	struct sp_named_file *f = sp_named_file(n, n->work->file);
-
-	if (r >= 0 || f->debug_fd < 0)
-		return r;
-	sp_naming_note(n, n->work->file, "debug file", r);
-	sp_debug_file_drop(f);
-	return data_ask(n, 0);
-}
-
-static int data_found(struct sp_naming *n, int r)
-{
-	r = sp_naming_hold(n);
-	if (r < 0)
-		return r;
-	sp_naming_then(n, data_ask);
-	return sp_debug_file_choose(n);
-}
-
-static int data_first(struct sp_naming *n, int r)
-{
-	(void)r;
-	sp_naming_then(n, data_found);
-	return sp_naming_file_find(n);
+	return sp_naming_debug_failed(n, r) ? data_ask(n, 0) : r;
 }
 
 /* --- from places to names --- */
@@ -123,9 +101,11 @@ static int file_name_locks(struct lock_names *l, const struct sp_lock_place *pla
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		addresses[i] = places[i].at;
-	r = sp_naming_begin(l->naming, &(struct sp_name_question){places->file, addresses, n, names}, data_first);
+	r = sp_naming_begin(l->naming, &(struct sp_name_question){places->file, addresses, n, names},
+			    sp_naming_by_debug);
 	if (r < 0)
 		return r;
+	l->naming->work->ask = data_ask;
 	sp_naming_wait(l->naming);
 	if (sp_naming_end(l->naming) < 0) {
 		sp_error_clear();

@@ -131,16 +131,24 @@ static int ask(struct sp_naming *n, sp_naming_step_fn *then)
 	return sp_naming_asked(n, sp_workers_names(n->workers, w->fd, debug_fd, w->offsets, w->n, sp_naming_named, w));
 }
 
+bool sp_naming_debug_failed(struct sp_naming *n, int r)
+{
+	struct sp_named_file *f = sp_named_file(n, n->work->file);
+
+	if (r >= 0 || f->debug_fd < 0)
+		return false;
+	sp_naming_note(n, n->work->file, "debug file", r);
+	sp_debug_file_drop(f);
+	return true;
+}
+
 /* What could not be parsed at all is not tried again: an agent would do so for ever. */
 static int parsed(struct sp_naming *n, int r)
 {
 	struct sp_named_file *f = sp_named_file(n, n->work->file);
 
-	if (r < 0 && f->debug_fd >= 0) {
-		sp_naming_note(n, n->work->file, "debug file", r);
-		sp_debug_file_drop(f);
+	if (sp_naming_debug_failed(n, r))
 		return ask(n, parsed);
-	}
 	n->stats.n_asked++;
 	if (r < 0 && r != -ENOMEM) {
 		f->state = SP_NAMED_FAILED;
@@ -213,6 +221,22 @@ sp_naming_step_fn *sp_naming_first(const struct sp_naming *n, uint32_t file)
 	return file_names;
 }
 
+static int debug_choose(struct sp_naming *n, int r)
+{
+	r = sp_naming_hold(n);
+	if (r < 0)
+		return r;
+	sp_naming_then(n, n->work->ask);
+	return sp_debug_file_choose(n);
+}
+
+int sp_naming_by_debug(struct sp_naming *n, int r)
+{
+	(void)r;
+	sp_naming_then(n, debug_choose);
+	return sp_naming_file_find(n);
+}
+
 /* --- source lines --- */
 static void sources_came(void *work, int r, struct sp_source_lines *sources, size_t n)
 {
@@ -237,30 +261,16 @@ static int sources_ask(struct sp_naming *n, int r)
 			       sp_workers_source_lines(n->workers, w->fd, debug_fd, w->offsets, w->n, sources_came, w));
 }
 
-static int sources_found(struct sp_naming *n, int r)
-{
-	r = sp_naming_hold(n);
-	if (r < 0)
-		return r;
-	sp_naming_then(n, sources_ask);
-	return sp_debug_file_choose(n);
-}
-
-static int sources_first(struct sp_naming *n, int r)
-{
-	(void)r;
-	sp_naming_then(n, sources_found);
-	return sp_naming_file_find(n);
-}
-
 int sp_naming_source_lines(void *naming, uint32_t file, const uint64_t *offsets, size_t n,
 			   struct sp_source_lines *sources)
 {
-	int r = sp_naming_begin(naming, &(struct sp_name_question){file, offsets, n, NULL}, sources_first);
+	int r = sp_naming_begin(naming, &(struct sp_name_question){file, offsets, n, NULL}, sp_naming_by_debug);
+	struct sp_naming_work *w = ((struct sp_naming *)naming)->work;
 
 	if (r < 0)
 		return r;
-	((struct sp_naming *)naming)->work->sources = sources;
+	w->sources = sources;
+	w->ask = sources_ask;
 	sp_naming_wait(naming);
 	r = sp_naming_end(naming);
 	return r < 0 && r != -ENOENT ? sp_fail(r, "source lines") : r;

@@ -62,6 +62,11 @@ int sp_naming_kernel(struct sp_naming *n, int r);
 int sp_naming_jit_code(struct sp_naming *n, int r);
 sp_naming_step_fn *sp_naming_first(const struct sp_naming *n, uint32_t file);
 
+/* The step before work->ask, which has the file and its debug file to ask a worker about. */
+int sp_naming_by_debug(struct sp_naming *n, int r);
+/* Whether it was the debug file that could not be parsed: it is given up, and the file is to be asked without. */
+bool sp_naming_debug_failed(struct sp_naming *n, int r);
+
 /* Parts of a question: what they come to goes to the step that was put down before. */
 int sp_naming_look_up(struct sp_naming *n);   /* table.c: names from the file's table. -ENOENT: it has none */
 int sp_naming_file_find(struct sp_naming *n); /* by_path.c: a file at its path, if that is where it is to be from */

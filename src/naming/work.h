@@ -55,6 +55,7 @@ struct sp_naming_work {
 	uint32_t crc;
 	uint64_t distance;
 	struct sp_name *answer; /* where names go */
+	sp_naming_step_fn *ask; /* sp_naming_by_debug() */
 	/* What is made of it: the file, since the session may close its own; */
 	int fd;
 	/* its table, */

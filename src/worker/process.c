@@ -217,8 +217,7 @@ bool sp_worker_reap(struct sp_worker *p, int *ret_status, uint64_t *ret_cpu_ns)
 		return false;
 	p->reaped = true; /* or it was waited for elsewhere: then the status is not known */
 	*ret_status = got == p->pid ? status : -1;
-	*ret_cpu_ns = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000 +
-		      (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
+	*ret_cpu_ns = sp_rusage_ns(&u);
 	return true;
 }
 

@@ -174,8 +174,7 @@ static bool reap(struct sp_server *s, const struct sp_unreaped *u, int *ret_stat
 {
 	struct rusage usage = {0};
 	pid_t pid = wait4(u->pid, ret_status, WNOHANG, &usage);
-	uint64_t cpu_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * SP_NS_PER_S +
-			  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+	uint64_t cpu_ns = sp_rusage_ns(&usage);
 
 	if (pid == 0)
 		return false;
