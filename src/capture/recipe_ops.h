@@ -54,7 +54,7 @@ struct sp_recipe_point {
 struct sp_recipe {
 	const char *name;
 	const char *title;   /* title of a view: what the second value is */
-	const char *summary; /* one line of help */
+	const char *summary; /* in a list, of 39 columns at most */
 	/*
 	 * What a count's n and weight are. The first is "samples" in every recipe, and recipes that are sampled
 	 * together share it. The second is what the recipe is about.
@@ -66,7 +66,7 @@ struct sp_recipe {
 	uint64_t period; /* default of a perf event with a name; 0 = sampled at the session's frequency */
 	uint64_t min_ns; /* not 0: its events are threads' waits (episodes), matched by task; shorter ones do not count
 			    by default */
-	unsigned hit_ns; /* what one costs, as in struct sp_event (recipe/events.h) */
+	unsigned hit_ns, short_ns; /* what one costs, as in struct sp_event; a wait that --min leaves out, if stamped */
 	const struct sp_ground *ground;
 };
 

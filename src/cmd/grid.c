@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-enum { MAX_COLUMNS = 16, GAP = 2 };
+enum { MAX_COLUMNS = 16, GAP = 2, MIN_WRAPPED = 24 };
 
 struct cell {
 	char *text; /* encoded: neither control characters nor invalid UTF-8 */
@@ -123,6 +124,47 @@ char *sp_terminal_cut(const char *text, unsigned columns)
 		return strdup(columns ? text : "");
 	n = bytes_of(text, columns - 1, &used);
 	return asprintf(&cut, "%.*s…", (int)n, text) < 0 ? NULL : cut;
+}
+
+/* The bytes of the first word, or of as much of it as has room on a line. */
+static size_t word_of(const char *text, unsigned room, unsigned *ret_columns)
+{
+	unsigned used = 0, columns;
+	size_t i = 0;
+
+	while (text[i] && text[i] != ' ') {
+		size_t length = character(text + i, &columns);
+
+		if (used + columns > room)
+			break;
+		used += columns;
+		i += length;
+	}
+	*ret_columns = used;
+	return i;
+}
+
+void sp_terminal_wrap(const char *text, unsigned column, unsigned width, FILE *out)
+{
+	unsigned end = width ? SP_MAX(width, column + MIN_WRAPPED) : UINT_MAX, at = column, columns;
+	bool spaced = false;
+
+	while (*text) {
+		size_t len = word_of(text, end - column, &columns);
+
+		if (at > column && at + spaced + columns > end) {
+			fprintf(out, "\n%*s", (int)column, "");
+			at = column;
+		} else if (at > column && spaced) {
+			fputc(' ', out);
+			at++;
+		}
+		fwrite(text, 1, len, out);
+		at += columns;
+		spaced = text[len] == ' ';
+		text += len + strspn(text + len, " ");
+	}
+	fputc('\n', out);
 }
 
 static void natural(const struct sp_grid *g, struct layout *l)

@@ -43,4 +43,8 @@ unsigned sp_terminal_width(FILE *out, unsigned *ret_lines);
  */
 char *sp_terminal_cut(const char *text, unsigned columns);
 
+/* Words from this column on, where the cursor is, within the width (0 = none); a longer one is broken. Ends the line.
+ */
+void sp_terminal_wrap(const char *text, unsigned column, unsigned width, FILE *out);
+
 #endif

@@ -13,7 +13,7 @@ as_nobody() {
 
 # Each row has a name, a unit, a cost or none, an answer and words; each answer but "yes" has its reason below.
 rows() {
-	awk 'NR == 1 { next } /^(yes|own|no|SYSTEM:EVENT): / { exit } { print }' "$1"
+	awk 'NR == 1 { next } /^(yes|own|no|SYSTEM:EVENT): |^offcpu, / { exit } { print }' "$1"
 }
 check_rows() {
 	local name unit cost answer rest
@@ -29,6 +29,12 @@ check_rows "$dir/list"
 for event in cpu offcpu locks faults cpu-clock task-clock cycles page-faults context-switches SYSTEM:EVENT; do
 	[ -n "$(here $event "$dir/list")" ] || fail "a row of $event"
 done
+# What long waits alone cost is said where waits can be had; the words fit a terminal of 80 columns.
+min='^offcpu, wall, locks: what is shorter than --min costs ([0-9.]+ us|as much \(this kernel lacks the tracepoint sched_exit_tp, of Linux 6\.15\))$'
+if [ "$(here offcpu "$dir/list")" = yes ]; then has "$dir/list" "$min"; else has_not "$dir/list" "$min"; fi
+script -qec "stty cols 80; '$SOPROF' profile --list" /dev/null </dev/null | sed 's/\x1b\[[0-9;]*m//g; s/\r//' >"$dir/narrow"
+has "$dir/narrow" '^SYSTEM:EVENT '
+has_not "$dir/narrow" '…|.{81}'
 # All that may be given to -e, and nothing else, as the error of -e tells them.
 expect 2 profile -e nonsense 1
 diff <(sed 's/.*there are //; s/,* and .*//; s/, /\n/g' "$err") <(rows "$dir/list" | awk '!/^SYSTEM/ { print $1 }') ||

@@ -67,9 +67,6 @@ void sp_doctor_probes(struct sp_doctor *d);
 void sp_doctor_agent(struct sp_doctor *d);
 
 /* width 0: lines are as long as they are. */
-/* Words from this column on, where the cursor is, within the width (0 = none); a longer one is broken. Ends the line.
- */
-void sp_doctor_wrap(const char *text, unsigned column, unsigned width, FILE *out);
 int sp_doctor_print(const struct sp_doctor *d, unsigned width, bool colour, FILE *out);
 int sp_doctor_print_json(const struct sp_doctor *d, bool is_whole, FILE *out);
 

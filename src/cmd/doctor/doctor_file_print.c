@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/doctor/doctor_file.h"
+#include "cmd/grid.h"
 #include "cmd/libs/libs.h"
 #include "unwind/arch.h"
 
@@ -71,7 +72,7 @@ __attribute__((format(printf, 3, 4))) static void line(struct page *p, const cha
 		return;
 	}
 	fprintf(p->out, "%s%-*s%s", p->colour ? "\033[1m" : "", LABEL_WIDTH, label, p->colour ? "\033[0m" : "");
-	sp_doctor_wrap(text, LABEL_WIDTH, p->width, p->out);
+	sp_terminal_wrap(text, LABEL_WIDTH, p->width, p->out);
 }
 
 static void identity_lines(struct page *p, const struct sp_doctor_file *f)

@@ -9,70 +9,24 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "cmd/doctor/doctor.h"
+#include "cmd/grid.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { INDENT = 2, WHAT_WIDTH = 26, STATE_WIDTH = 7, WHY_COLUMN = INDENT + WHAT_WIDTH + STATE_WIDTH, MIN_WHY = 24 };
+enum { INDENT = 2, WHAT_WIDTH = 26, STATE_WIDTH = 7, WHY_COLUMN = INDENT + WHAT_WIDTH + STATE_WIDTH };
 
 static const char *const states[] = {[SP_DOCTOR_YES] = "yes", [SP_DOCTOR_PARTLY] = "partly", [SP_DOCTOR_NO] = "no"};
 
 /* --- text --- */
-static unsigned width_of(const char *text, size_t len)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < len; i++)
-		n += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return n;
-}
-
-/* The bytes of the first word, or of as much of it as has room on a line. */
-static size_t piece(const char *text, unsigned room)
-{
-	size_t len = strcspn(text, " "), n = 0;
-	unsigned columns = 0;
-
-	for (; n < len; n++) {
-		columns += ((unsigned char)text[n] & 0xc0) != 0x80;
-		if (columns > room)
-			break;
-	}
-	return n;
-}
-
-void sp_doctor_wrap(const char *text, unsigned column, unsigned width, FILE *out)
-{
-	unsigned end = width ? SP_MAX(width, column + MIN_WHY) : INT_MAX, at = column;
-	bool spaced = false;
-
-	while (*text) {
-		size_t len = piece(text, end - column);
-		unsigned columns = width_of(text, len);
-		if (at > column && at + spaced + columns > end) {
-			fprintf(out, "\n%*s", (int)column, "");
-			at = column;
-		} else if (at > column && spaced) {
-			fputc(' ', out);
-			at++;
-		}
-		fwrite(text, 1, len, out);
-		at += columns;
-		spaced = text[len] == ' ';
-		text += len + strspn(text + len, " ");
-	}
-	fputc('\n', out);
-}
-
 static int put_words(const char *lead, const char *raw, unsigned width, FILE *out)
 {
 	SP_FREE char *text = NULL, *encoded = sp_encoded(SP_ENCODE_TERMINAL, raw ? raw : "");
 
 	if (!encoded || asprintf(&text, "%s%s", lead, encoded) < 0)
 		return -ENOMEM;
-	sp_doctor_wrap(text, WHY_COLUMN, width, out);
+	sp_terminal_wrap(text, WHY_COLUMN, width, out);
 	return 0;
 }
 

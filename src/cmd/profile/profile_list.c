@@ -9,6 +9,8 @@
 #include "cmd/profile/profile_try.h"
 #include "recipe/events.h"
 #include "recipe/fields.h"
+#include "recipe/front.h"
+#include "recipe/recipe.h"
 #include "recipe/tracepoint.h"
 
 #include <errno.h>
@@ -38,6 +40,7 @@ struct list {
 	size_t n_tracepoints;
 	enum here tracepoints_here;
 	char *why_no_tracepoints;
+	unsigned width; /* of the terminal; 0 = there is none */
 	bool failed;
 };
 
@@ -195,7 +198,7 @@ static void tracepoints_add(struct list *l)
 		l->why_no_tracefs = strdup(sp_error_text(r));
 	sp_error_clear();
 	if (!*l->glob)
-		tracepoint_add(l, "SYSTEM:EVENT", "a tracepoint of the kernel, each time it is reached");
+		tracepoint_add(l, "SYSTEM:EVENT", "a tracepoint, each time it is reached");
 }
 
 static void list_fill(struct list *l)
@@ -213,35 +216,84 @@ static void list_fill(struct list *l)
 }
 
 /* --- printing --- */
-/* All whose reason is that of line i, if it is the first of them: "no: offcpu, locks: needs CAP_BPF". */
-static void reason_print(const struct list *l, size_t i, FILE *out)
+/* "no: offcpu, locks: needs CAP_BPF": words are wrapped behind the label. */
+static int note_print(const struct list *l, const char *label, const char *names, const char *text, FILE *out)
 {
-	const struct line *line = &l->lines[i];
+	SP_FREE char *raw = NULL, *encoded = NULL;
 
-	for (size_t k = 0; k < i; k++)
-		if (l->lines[k].why && l->lines[k].here == line->here && !strcmp(l->lines[k].why, line->why))
-			return;
-	fprintf(out, "%s: ", here_words[line->here]);
-	for (size_t k = i; k < l->n; k++)
-		if (l->lines[k].why && l->lines[k].here == line->here && !strcmp(l->lines[k].why, line->why))
-			fprintf(out, "%s%s", k > i ? ", " : "", l->lines[k].name);
-	fputs(": ", out);
-	sp_encode(out, SP_ENCODE_TERMINAL, line->why);
-	fputc('\n', out);
+	if (asprintf(&raw, "%s%s%s", names, *names ? ": " : "", text) < 0 ||
+	    !(encoded = sp_encoded(SP_ENCODE_TERMINAL, raw)))
+		return -ENOMEM;
+	fprintf(out, "%s: ", label);
+	sp_terminal_wrap(encoded, (unsigned)strlen(label) + 2, l->width, out);
+	return 0;
 }
 
-static void tracepoints_print(const struct list *l, FILE *out)
+static bool has_reason_of(const struct line *line, const struct line *other)
 {
-	if (l->why_no_tracefs) {
-		fputs("SYSTEM:EVENT: which tracepoints there are is not known: ", out);
-		sp_encode(out, SP_ENCODE_TERMINAL, l->why_no_tracefs);
-		fputc('\n', out);
-	} else if (!*l->glob) {
-		fprintf(out,
-			"SYSTEM:EVENT: this kernel has %zu tracepoints; soprof profile --list 'sched:*' shows those of "
-			"sched\n",
-			l->n_tracepoints);
+	return line->why && line->here == other->here && !strcmp(line->why, other->why);
+}
+
+/* All whose reason is that of line i, if it is the first of them. */
+static int reason_print(const struct list *l, size_t i, FILE *out)
+{
+	const struct line *line = &l->lines[i];
+	SP_FREE char *names = NULL;
+	size_t size;
+	FILE *words;
+
+	for (size_t k = 0; k < i; k++)
+		if (has_reason_of(&l->lines[k], line))
+			return 0;
+	words = open_memstream(&names, &size);
+	if (!words)
+		return -ENOMEM;
+	for (size_t k = i; k < l->n; k++)
+		if (has_reason_of(&l->lines[k], line))
+			fprintf(words, "%s%s", k > i ? ", " : "", l->lines[k].name);
+	return fclose(words) ? -ENOMEM : note_print(l, here_words[line->here], names, line->why, out);
+}
+
+/* What --min makes of the cost of waits, where they can be had. */
+static int min_print(const struct list *l, FILE *out)
+{
+	const struct sp_recipe *recipe;
+	char names[128] = "", text[128];
+	unsigned short_ns = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		recipe = sp_recipe_find(l->lines[i].name);
+		if (!recipe || !recipe->short_ns || l->lines[i].here != HERE_YES || n >= sizeof(names))
+			continue;
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", recipe->name);
+		short_ns = recipe->short_ns;
 	}
+	if (!n)
+		return 0;
+	if (sp_front_can_be_at(SP_RETURN_AT))
+		snprintf(text, sizeof(text), "what is shorter than --min costs %.1f us", short_ns / 1e3);
+	else
+		snprintf(
+		    text, sizeof(text),
+		    "what is shorter than --min costs as much (this kernel lacks the tracepoint %s, of Linux 6.15)",
+		    SP_RETURN_AT);
+	return note_print(l, names, "", text, out);
+}
+
+static int tracepoints_print(const struct list *l, FILE *out)
+{
+	char text[128];
+
+	if (l->why_no_tracefs)
+		return note_print(l, "SYSTEM:EVENT", "which tracepoints there are is not known", l->why_no_tracefs,
+				  out);
+	if (*l->glob)
+		return 0;
+	snprintf(text, sizeof(text),
+		 "this kernel has %zu tracepoints; soprof profile --list 'sched:*' shows those of sched",
+		 l->n_tracepoints);
+	return note_print(l, "SYSTEM:EVENT", "", text, out);
 }
 
 static void field_print(const struct sp_field *f, FILE *out)
@@ -323,19 +375,21 @@ static int list_print(void *arg, FILE *out)
 							{.title = "us a hit", .right = true},
 							{.title = "here"},
 							{.title = "what it counts", .min = 20}};
-	const struct list *l = arg;
+	struct list *l = arg;
 	struct sp_grid *g = sp_grid_new(columns, SP_COUNT(columns));
-	unsigned width = sp_terminal_width(out, NULL);
 	int r = g ? grid_fill(l, g) : -ENOMEM;
 
+	l->width = sp_terminal_width(out, NULL);
 	if (r >= 0)
-		r = sp_grid_print(g, width, width > 0, "", out);
+		r = sp_grid_print(g, l->width, l->width > 0, "", out);
 	sp_grid_free(g);
 	for (size_t i = 0; r >= 0 && i < l->n; i++)
 		if (l->lines[i].why)
-			reason_print(l, i, out);
+			r = reason_print(l, i, out);
 	if (r >= 0)
-		tracepoints_print(l, out);
+		r = min_print(l, out);
+	if (r >= 0)
+		r = tracepoints_print(l, out);
 	if (r >= 0 && l->with_fields)
 		fields_print(l, out);
 	return r;
