@@ -20,14 +20,23 @@ static const char *value_name_of(const struct sp_profile *p, uint32_t value)
 	return *name ? name : "value";
 }
 
+/* By its name in our profiles, other programs' and perf's. Waiting is no CPU time: samples of it are of any length. */
+static bool is_cpu_time(const struct sp_profile *p, uint32_t value)
+{
+	const char *name = value_name_of(p, value);
+	const char *unit = sp_profile_string(p, sp_profile_value_type(p, value)->unit);
+
+	return !strcmp(unit, "nanoseconds") &&
+	       (!strcmp(name, "cpu") || !strncmp(name, "cpu-clock", 9) || !strncmp(name, "task-clock", 10));
+}
+
 uint32_t sp_value_default(const struct sp_profile *p, const struct sp_view *view)
 {
 	uint32_t value = sp_profile_default_value(p);
 	int samples = sp_profile_find_value(p, "samples", NULL);
 	bool is_of_bcc = !strcmp(view->name, "text") || !strcmp(view->name, "folded");
-	const char *unit = sp_profile_string(p, sp_profile_value_type(p, value)->unit);
 
-	return is_of_bcc && samples >= 0 && !strcmp(unit, "nanoseconds") ? (uint32_t)samples : value;
+	return is_of_bcc && samples >= 0 && is_cpu_time(p, value) ? (uint32_t)samples : value;
 }
 
 bool sp_value_has_samples(const struct sp_profile *p, uint32_t value)

@@ -19,7 +19,8 @@ struct sp_view;
 void sp_value_put(const struct sp_profile *p, uint32_t value, int64_t all, int64_t n_samples, FILE *out);
 /* The same for all rows, as a new string; NULL: out of memory. */
 char *sp_value_text(const struct sp_profile *p, uint32_t value);
-/* The value that a view shows by default: the profile's; bcc's layouts (text, folded) show samples instead of time. */
+/* The value that a view shows by default: the profile's; bcc's layouts (text, folded) show samples instead of CPU time.
+ */
 uint32_t sp_value_default(const struct sp_profile *p, const struct sp_view *view);
 /* Whether the profile has the number of samples as another value. */
 bool sp_value_has_samples(const struct sp_profile *p, uint32_t value);

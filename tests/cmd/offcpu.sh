@@ -34,7 +34,7 @@ for min in '' '--min 10000'; do
 	touch "$dir/long"
 	what="profile -e offcpu $min -p"
 	wait $job || fail "exit code 0"
-	expect 0 report --label state=sleeping --value offcpu --format folded "$dir/x.pb.gz"
+	expect 0 report --label state=sleeping --format folded "$dir/x.pb.gz"
 	between 'ns of what still sleeps' 100000000 "$(total '^sleep;.*nanosleep')" $(($(now) - began))
 	has "$out" '^sleep;.*;__libc_start_main;.*nanosleep.*;hrtimer_nanosleep'
 	kill $pid

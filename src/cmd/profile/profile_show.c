@@ -166,14 +166,6 @@ static char *title_text(const struct sp_profile_args *a)
 	return asprintf(&text, "%s by stack", a->recipes.recipes[0]->title) < 0 ? NULL : text;
 }
 
-/* Of what is not sampled by time alone, bcc's layouts show what the first event is about. */
-static uint32_t value_shown(const struct sp_profile_session *s)
-{
-	if (s->args->recipes.recipes[0] == &sp_recipe_cpu)
-		return sp_value_default(s->sampling.profile, s->args->view);
-	return sp_profile_default_value(s->sampling.profile);
-}
-
 struct shown {
 	struct sp_profile_session *s;
 	const struct sp_profile *profile;
@@ -189,7 +181,7 @@ static int view_write(void *arg, FILE *out)
 	    .header = a->output ? header : NULL,
 	    .title = title,
 	    .subtitle = subtitle,
-	    .value = value_shown(s),
+	    .value = sp_value_default(s->sampling.profile, a->view),
 	    .all_values = a->recipes.n > 1,
 	    .divisor = a->in_us ? 1000 : 0,
 	    .user_only = a->user_only,
