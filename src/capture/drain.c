@@ -368,6 +368,11 @@ uint32_t sp_drain_stack_number(struct sp_capture *c, sp_u64 id, sp_u64 n)
 	return number;
 }
 
+uint32_t sp_drain_user_stack(struct sp_capture *c, const struct sp_count_key *key, sp_u64 n)
+{
+	return c->o.user ? sp_drain_stack_number(c, key->user_stack, n) : 0;
+}
+
 int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value,
 		 uint32_t user_stack)
 {
@@ -396,10 +401,10 @@ static int row_add(struct sp_capture *c, const struct sp_count_key *key, const s
 {
 	if (key->object || key->waker)
 		return sp_objects_keep(c, key, value);
-	if (key->user_stack && !sp_numbers_find(&c->stacks, &key->user_stack, sizeof(key->user_stack)) &&
+	if (c->o.user && key->user_stack && !sp_numbers_find(&c->stacks, &key->user_stack, sizeof(key->user_stack)) &&
 	    sp_pending_count(c, key, value))
 		return 0;
-	return sp_drain_add(c, key, value, sp_drain_stack_number(c, key->user_stack, value->n));
+	return sp_drain_add(c, key, value, sp_drain_user_stack(c, key, value->n));
 }
 
 size_t sp_drain_key_bytes(const struct sp_capture_options *o)

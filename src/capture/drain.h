@@ -42,6 +42,8 @@ int64_t sp_drain_gap(struct sp_capture *c, uint32_t file, const char *name);
 int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked);
 /* The number of a stack whose frames were sent; 0 for no stack. Frames that never came are counted as lost. */
 uint32_t sp_drain_stack_number(struct sp_capture *c, sp_u64 id, sp_u64 n);
+/* Of a row. Without user stacks what stands there is but the ticket by which a thread that waited already is known. */
+uint32_t sp_drain_user_stack(struct sp_capture *c, const struct sp_count_key *key, sp_u64 n);
 size_t sp_drain_key_bytes(const struct sp_capture_options *o); /* of a key in the tables of counts */
 
 #endif

@@ -72,8 +72,7 @@ int sp_objects_finish(struct sp_capture *c)
 	for (size_t i = 0; rows && i < rows->n && !r; i++) {
 		const struct row *row = (const struct row *)rows->list + i;
 
-		r = sp_drain_add(c, &row->key, &row->value,
-				 sp_drain_stack_number(c, row->key.user_stack, row->value.n));
+		r = sp_drain_add(c, &row->key, &row->value, sp_drain_user_stack(c, &row->key, row->value.n));
 	}
 	if (rows)
 		rows->n = 0;

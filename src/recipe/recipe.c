@@ -261,6 +261,8 @@ static int named_make(struct sp_recipe_set *set, const char *name, const struct 
 	}
 	if (strpbrk(name, "[{"))
 		return narrowed_make(set, name, ret_recipe);
+	if (!*name)
+		return sp_fail_said(-EINVAL, "an event's name is missing between or behind the commas");
 	if (!event && !strchr(name, ':'))
 		return unknown(name);
 	own = own_new(set, name, 0);

@@ -77,6 +77,10 @@ for option in -p -t; do
 	between "us of a process by $option" $((seconds * 700000 / slow)) "$(total '^bash;')" $(($(now) - began))
 	[ "$(total '^bash;')" = "$(total .)" ] || fail "nothing but bash"
 done
+# Of one that waited before, without its user stack: no frames are missing, which were not asked for.
+expect 0 offcputime -fK -p $pid $seconds
+has "$out" '^sleep;entry_SYSCALL.*nanosleep [0-9]+$'
+has "$err" '^samples  *1 in .*; lost 0$'
 expect 0 offcputime -f -u $seconds
 has "$out" '^bash;.*poll|^bash;.*select'
 has_not "$out" ';ret_from_fork(_asm)?;kthread;'
@@ -116,6 +120,10 @@ expect 2 offcputime --state -1
 one_line '--state'
 expect 2 offcputime -F 99
 one_line 'offcputime: unknown option -F'
+expect 1 offcputime -p 4000000
+one_line 'offcputime: -p: there is no process 4000000$'
+expect 1 offcputime -t 4000000
+one_line 'offcputime: there is no thread 4000000$'
 expect 2 offcputime 0
 one_line 'SECONDS'
 finish

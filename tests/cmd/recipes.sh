@@ -59,6 +59,8 @@ if [ -d /sys/kernel/tracing/events/sched ]; then
 	expect 2 profile -e shced:sched_switch 1
 	one_line 'no tracepoint shced:sched_switch; did you mean sched:sched_switch\?'
 fi
+expect 2 profile -e cpu,,faults 1
+one_line "-e: an event's name is missing"
 expect 2 profile -e :x 1
 one_line "':x' is no tracepoint: SYSTEM:EVENT"
 expect 2 profile -e cpu-clock,task-clock 1

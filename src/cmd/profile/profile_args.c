@@ -110,13 +110,18 @@ static int check_targets(const struct sp_profile_args *a)
 	for (size_t i = 0; i < a->pids.n; i++) {
 		uint32_t pid = a->pids.values[i];
 		int r = sp_process_tgid(pid, &tgid);
+
+		sp_error_clear();
 		if (r == -ESRCH || (r == 0 && tgid != pid))
 			return sp_fail_said(-ESRCH, "-p: there is no process %u", pid);
 	}
-	for (size_t i = 0; i < a->tids.n; i++)
-		if (sp_process_tgid(a->tids.values[i], &tgid) == -ESRCH)
-			return sp_fail_said(-ESRCH, "-L: there is no thread %u", a->tids.values[i]);
-	sp_error_clear();
+	for (size_t i = 0; i < a->tids.n; i++) {
+		int r = sp_process_tgid(a->tids.values[i], &tgid);
+
+		sp_error_clear();
+		if (r == -ESRCH)
+			return sp_fail_said(-ESRCH, "there is no thread %u", a->tids.values[i]);
+	}
 	return 0;
 }
 
