@@ -205,6 +205,15 @@ shows 'plt_leaf \[libplt'
 keys q
 given_back 0
 
+# of waits nothing is called CPU time; the head is of soprof itself
+open --interval 1 -e offcpu
+shows '^last [0-9]+ s: [0-9.]+ threads waiting, '
+keys '?'
+shows "^self % +of threads' time: in itself"
+screen | grep -q CPU && fail "no CPU time over waits"
+keys x q
+given_back 0
+
 for signal in TERM INT HUP; do
 	open --interval 1
 	shows '^last [0-9]+ s'

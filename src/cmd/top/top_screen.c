@@ -248,12 +248,12 @@ static void foot_put(const struct sp_top_state *s)
 	line_put(LINES - 1, text, A_REVERSE);
 }
 
-static void help_put(void)
+static void help_put(const struct sp_top_seen *seen)
 {
-	int y;
+	const char *text;
 
-	for (y = 0; sp_top_help[y]; y++)
-		line_put(y, sp_top_help[y], A_NORMAL);
+	for (int y = 0; (text = sp_top_help(seen, (size_t)y)); y++)
+		line_put(y, text, A_NORMAL);
 	line_put(LINES - 1, "any key: back", A_REVERSE);
 }
 
@@ -268,7 +268,7 @@ int sp_top_screen_draw(const struct sp_top_seen *seen, struct sp_top_state *stat
 		clearok(stdscr, TRUE);
 	erase();
 	if (state->is_help) {
-		help_put();
+		help_put(seen);
 	} else {
 		sp_top_head(seen, head);
 		for (y = 0; y < SP_TOP_HEAD_LINES; y++)

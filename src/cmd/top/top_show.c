@@ -14,7 +14,7 @@
 #include "cmd/grid.h"
 #include "view/units.h"
 
-const char *const sp_top_help[] = {
+static const char *const help[] = {
     "1 to 8    libraries, functions,",
     "          processes, threads, cgroups,",
     "          users, containers, packages",
@@ -32,12 +32,26 @@ const char *const sp_top_help[] = {
     "+ -       refresh less, more often",
     "q         quit",
     "",
-    "self %    of all CPU time: in itself",
-    "total %   also in what it called",
-    "ms/s      CPU time of its own, in ms a",
-    "          second: 1000 is one CPU",
-    NULL,
 };
+/* What the columns are, of CPU time, of waits or of all time of threads, and of what is counted. */
+enum { OF_CPU, OF_THREADS, OF_EVENTS, N_COLUMN_LINES = 4 };
+static const char *const help_columns[][N_COLUMN_LINES] = {
+    [OF_CPU] = {"self %    of all CPU time: in itself", "total %   also in what it called",
+		"ms/s      CPU time of its own, in ms a", "          second: 1000 is one CPU"},
+    [OF_THREADS] = {"self %    of threads' time: in itself", "total %   also in what it called",
+		    "ms/s      time in itself, in ms a", "          second: 1000 is one thread"},
+    [OF_EVENTS] = {"self %    of all events: in itself", "total %   also in what it called",
+		   "per second  events in itself"},
+};
+
+const char *sp_top_help(const struct sp_top_seen *seen, size_t i)
+{
+	int of = !seen->info->event ? OF_CPU : seen->page && !seen->page->is_time ? OF_EVENTS : OF_THREADS;
+
+	if (i < SP_COUNT(help))
+		return help[i];
+	return i - SP_COUNT(help) < N_COLUMN_LINES ? help_columns[of][i - SP_COUNT(help)] : NULL;
+}
 
 /* --- the head --- */
 struct classes {
@@ -121,7 +135,9 @@ static void samples_line(const struct sp_top_seen *seen, const struct classes *c
 		snprintf(who, sizeof(who), "own processes only (uid %u), ", (unsigned)geteuid());
 	if (page->is_time && seconds > 0)
 		snprintf(busy, sizeof(busy), "%.2f %s, ", (double)page->value / SP_NS_PER_S / seconds,
-			 info->event ? "threads waiting" : "CPUs busy");
+			 !info->event            ? "CPUs busy"
+			 : info->rate_millihertz ? "threads" /* running ones are sampled, too */
+						 : "threads waiting");
 	else if (info->event && seconds > 0)
 		snprintf(busy, sizeof(busy), "%.1f a second, ", (double)page->value / seconds);
 	line(ret_line, "%slast %.0f s: %s%" PRId64 " samples, lost %" PRIu64 ", %s", who, seconds, busy, c->all,
