@@ -58,6 +58,9 @@ has "$out" '^self % +total % +ms/s +samples .*library$'
 expect 0 top --batch --over $span -e faults --limit 3
 has "$out" '^last [0-9]+ s: [0-9.]+ a second, [0-9]+ samples'
 has "$out" '^self % +total % +per second +samples .*library$'
+# from the first picture on stacks are whole: the tables are there before
+cut=$(sed -nE 's/^stacks: .* ([0-9]+)\.[0-9] % cut, .*/\1/p' "$out")
+[ "${cut:-100}" -lt 10 ] || fail "few stacks cut, not ${cut:-all} %"
 expect 2 top -e cpu,offcpu
 one_line 'top shows one event, not cpu,offcpu'
 expect 2 top -e offcpu --agent

@@ -238,7 +238,8 @@ static int sampling_start(struct source *s)
 				       .kernel = true,
 				       .unwind = SP_UNWIND_AUTO,
 				       .frequency_hz = s->wants.frequency_hz,
-				       .no_seek = true,
+				       /* events that all count are too many to wait for tables */
+				       .no_seek = !sp_recipe_counts(s->wants.recipes->recipes[0]),
 				       /* the guard wants to know of each program */
 				       .time_own = !s->wants.max_overhead_percent,
 				       .max_overhead_percent = s->wants.max_overhead_percent,
