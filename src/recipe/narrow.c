@@ -218,6 +218,10 @@ static int fields_read(const char *name, const struct expressions *both, struct 
 	if (!strncmp(name, "raw:", 4))
 		return sp_types_arguments(types, event, ret_fields);
 	r = sp_fields_read(name, types, ret_fields);
+	if (r == -EACCES) {
+		sp_error_clear();
+		return sp_fail_said(r, "the fields of %s are told to root only; run it as root, with sudo", name);
+	}
 	if (r < 0)
 		return sp_fail(r, "read the fields of %s", name);
 	if (strncmp(name, "syscalls:", 9) != 0)

@@ -135,18 +135,33 @@ static void ends_set(struct diff_run *d)
 		d->asked[side].ends_stay = d->is_time[0] && d->is_time[1] && differ;
 }
 
-/* The first of the old profile's values that the new one has, too, where their own choices differ. */
+/* Whether a value of one side is on the other, too. */
+static bool value_is_shared(const struct diff_run *d, int side, uint32_t value, uint32_t ret_values[2])
+{
+	const struct sp_profile *own = d->profiles[side], *other = d->profiles[!side];
+
+	for (uint32_t i = 0; i < sp_profile_n_value_types(other); i++)
+		if (sp_diff_is_same_value(own, value, other, i)) {
+			ret_values[side] = value;
+			ret_values[!side] = i;
+			return true;
+		}
+	return false;
+}
+
+/* Where their own choices differ: that of one which the other has, too; else the first that both have. */
 static int value_share(struct diff_run *d, struct sp_diff_options *o)
 {
 	const struct sp_profile *old = d->profiles[0], *new = d->profiles[1];
+	uint32_t values[2] = {o->old_value, o->new_value};
+	bool is_shared = value_is_shared(d, 0, o->old_value, values) || value_is_shared(d, 1, o->new_value, values);
 
-	for (uint32_t i = 0; i < sp_profile_n_value_types(old); i++)
-		for (uint32_t k = 0; k < sp_profile_n_value_types(new); k++)
-			if (sp_diff_is_same_value(old, i, new, k)) {
-				o->old_value = i;
-				o->new_value = k;
-				return 0;
-			}
+	for (uint32_t i = 0; i < sp_profile_n_value_types(old) && !is_shared; i++)
+		is_shared = value_is_shared(d, 0, i, values);
+	o->old_value = values[0];
+	o->new_value = values[1];
+	if (is_shared)
+		return 0;
 	const struct sp_value_type *a = sp_profile_value_type(old, o->old_value);
 	const struct sp_value_type *b = sp_profile_value_type(new, o->new_value);
 	return sp_fail_said(-EINVAL, "%s has %s in %s, %s has %s in %s: they have no value in common",
