@@ -11,7 +11,8 @@
  * last such call. A doubt is lifted by a proper end, by a computed jump in the state of one, or by code reached in the
  * same state without the call; in a function without a proper end also by code behind the call that reads what the
  * function kept in a preserved register. Code that stays in doubt gets no rules. A refused function is tried again as
- * if calls in front of padding did not return.
+ * if calls in front of padding did not return, then those in front of a multiple of 16, too: behind many a call that
+ * returns there is one, so that this alone would leave their code in doubt.
  */
 #include "unwind/x86_64/derive_explore.h"
 #include "base/mem.h"
@@ -226,10 +227,25 @@ static int mark_tried(struct sp_deriver *d, uint32_t pos, unsigned length)
 	return 0;
 }
 
-/* Whether a call in front of this position may be one that never returns. */
-static bool padding_ends(struct sp_deriver *d, const struct sp_island *i, uint32_t pos)
+static bool is_round(const struct sp_island *i, uint32_t pos)
 {
-	return pos - i->base == i->size || sp_code_padding(d, i, pos) || (i->vaddr + (pos - i->base)) % 16 == 0;
+	return (i->vaddr + (pos - i->base)) % 16 == 0;
+}
+
+/* Whether the call in front of this position is taken for one that never returns. */
+static bool is_endless(struct sp_deriver *d, const struct sp_island *i, uint32_t pos)
+{
+	switch (d->explorer->endless) {
+	case SP_ENDLESS_AT_ROUND:
+		if (is_round(i, pos))
+			return true;
+		/* fall through */
+	case SP_ENDLESS_AT_PADDING:
+		return pos - i->base == i->size || sp_code_padding(d, i, pos);
+	case SP_ENDLESS_NONE:
+		break;
+	}
+	return false;
 }
 
 static int rule_number(struct sp_deriver *d, const struct sp_state *s)
@@ -244,11 +260,6 @@ static int rule_number(struct sp_deriver *d, const struct sp_state *s)
 }
 
 /* --- one block --- */
-
-static bool is_round(const struct sp_island *i, uint32_t pos)
-{
-	return (i->vaddr + (pos - i->base)) % 16 == 0;
-}
 
 /* 1: the block ends before c->pos; 0: it goes on; or negative. */
 static int block_ends(struct sp_deriver *d, struct cursor *c)
@@ -302,7 +313,7 @@ static int follow_call(struct sp_deriver *d, struct cursor *c)
 	sp_doubt_link(&x->doubts, c->state.doubt, c->pos + 1);
 	c->state.before = c->state.doubt;
 	c->state.doubt = c->pos + 1;
-	return x->calls_end && padding_ends(d, c->island, c->pos);
+	return is_endless(d, c->island, c->pos);
 }
 
 static int follow(struct sp_deriver *d, struct cursor *c)
@@ -468,13 +479,13 @@ static bool is_one_jump(struct sp_deriver *d, uint32_t pos)
 }
 
 /* 1: believed. */
-static int try(struct sp_deriver *d, uint32_t pos, const struct sp_state *s, bool calls_end)
+static int try(struct sp_deriver *d, uint32_t pos, const struct sp_state *s, enum sp_endless endless)
 {
 	struct sp_explorer *x = d->explorer;
 	x->n_ends = x->open_at = 0;
 	x->n_steps = 0;
 	x->refused = x->is_open = false;
-	x->calls_end = calls_end;
+	x->endless = endless;
 	x->speaks = false;
 	int r = head_add(d, pos, s);
 	if (r == 0)
@@ -507,9 +518,10 @@ int sp_explore(struct sp_deriver *d, uint32_t pos, const struct sp_state *state,
 	d->explorer->start = pos;
 	d->explorer->trust = trust;
 	bool weak = trust == SP_TRUST_WEAK || trust == SP_TRUST_INNER; /* calls may not return: no proof behind them */
-	int r = weak ? 0 : try(d, pos, &s, false);
-	if (r == 0)
-		r = try(d, pos, &s, true);
+	int r = 0;
+	for (enum sp_endless e = weak ? SP_ENDLESS_AT_PADDING : SP_ENDLESS_NONE; r == 0 && e <= SP_ENDLESS_AT_ROUND;
+	     e++)
+		r = try(d, pos, &s, e);
 	d->n_refused += r == 0;
 	return r;
 }

@@ -11,6 +11,8 @@
 #include "unwind/x86_64/derive_doubt.h"
 #include "unwind/x86_64/derive_priv.h"
 
+/* Which calls are taken for ones that never return: none, those in front of padding, or of a multiple of 16, too. */
+enum sp_endless { SP_ENDLESS_NONE, SP_ENDLESS_AT_PADDING, SP_ENDLESS_AT_ROUND };
 struct head {
 	uint32_t at, slot; /* slot: only while it is cleared */
 	bool queued;
@@ -31,7 +33,7 @@ struct sp_explorer {
 	struct sp_state open_state;
 	uint64_t n_steps;
 	enum sp_trust trust;
-	bool calls_end;
+	enum sp_endless endless;
 	bool speaks; /* it tells about other code: calls, addresses, computed jumps */
 	bool refused;
 	bool is_open; /* a computed jump was met */

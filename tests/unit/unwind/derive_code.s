@@ -6,7 +6,7 @@
 	.text
 	.hidden derive_pushes, derive_pointer, derive_aligned, derive_aligned_leaf, derive_drap, derive_dynamic
 	.hidden derive_enter, derive_table, derive_tail, derive_helper, derive_loop, derive_entries, derive_unnamed
-	.hidden derive_passes, derive_goes_on
+	.hidden derive_passes, derive_goes_on, derive_round
 
 	.macro function name
 	.balign 32
@@ -123,7 +123,6 @@
 	call	*%rbx
 	jmp	.Lout
 .Lsecond:
-	nop /* a call that ends where a function might begin is not believed to return here */
 	push	%rbp
 	push	%rbp
 	call	*%rbx
@@ -226,6 +225,27 @@ derive_helper: /* keeps its return address only */
 	call	*%rbx
 	add	$8, %rsp
 	ret
+
+	function derive_round /* (f): a call behind which a function might begin, and one that ends, before a function */
+	push	%rbx
+	mov	%rdi, %rbx
+	test	%rdi, %rdi
+	je	1f
+	.balign 16
+	.skip	14, 0x90
+	call	*%rbx
+	xor	%eax, %eax
+	pop	%rbx
+	ret
+1:	call	.Lnever_returns
+	.balign 32, 0x90
+.Lafter_never: /* nothing says that it is a function */
+	sub	$24, %rsp
+	add	$24, %rsp
+	ret
+	.balign 32
+.Lnever_returns:
+	ud2
 
 	function derive_loop
 	mov	$3, %ecx
