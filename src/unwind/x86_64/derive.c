@@ -2,8 +2,8 @@
 /*
  * derive.c: the order in which starts are explored, the code that is left, and the resulting rows.
  *
- * First come sure starts and what they call; then addresses that are taken; then code behind computed jumps, from the
- * jump's state; then code behind padding.
+ * First come sure starts and what they call; then addresses that are taken; then those of both that were refused, once
+ * more; then code behind computed jumps, from the jump's state; then code behind padding.
  */
 #include "unwind/x86_64/derive.h"
 #include "base/mem.h"
@@ -64,6 +64,14 @@ static int follow_maybe(struct sp_deriver *d)
 		}
 	}
 	return r < 0 ? r : 0;
+}
+
+/* Once more those that were refused: what follows their last call, which never returns, may be known by now. */
+static int follow_refused(struct sp_deriver *d)
+{
+	d->sure.next = d->maybe.next = 0;
+	int r = follow_sure(d);
+	return r < 0 ? r : follow_maybe(d);
 }
 
 /* --- code that is only returned to --- */
@@ -253,11 +261,13 @@ static int follow_all(struct sp_deriver *d)
 	if (r == 0)
 		r = follow_maybe(d);
 	if (r == 0)
+		r = follow_refused(d);
+	if (r == 0)
 		r = follow_jumps(d);
 	for (size_t i = 0; r == 0 && i < d->n_islands; i++)
 		r = follow_rest(d, &d->islands[i]);
 	if (r == 0)
-		r = follow_maybe(d);
+		r = follow_refused(d);
 	if (r == 0)
 		r = follow_jumps(d);
 	if (r == 0)

@@ -84,7 +84,7 @@ int sp_explorer_commit(struct sp_deriver *d)
 		commit_all(d);
 		return 0;
 	}
-	sp_doubts_settle(&x->doubts, !x->is_open && !x->n_ends);
+	sp_doubts_settle(&x->doubts, !x->is_open && !x->n_ends && !x->strays);
 	for (size_t i = 0; r == 0 && i < x->n_heads; i++)
 		r = commit_block(d, &x->heads[i]);
 	return r;

@@ -60,12 +60,12 @@ static void follow_links(struct sp_doubts *d, uint32_t doubt)
 	}
 }
 
-void sp_doubt_prove(struct sp_doubts *d, uint32_t doubt, uint32_t before)
+void sp_doubt_prove(struct sp_doubts *d, uint32_t doubt, uint32_t since)
 {
 	if (sp_grow(&d->proofs, &d->proofs_capacity, d->n_proofs + 1, sizeof(*d->proofs)) < 0)
 		d->short_of_memory = true;
 	else
-		d->proofs[d->n_proofs++] = (struct sp_doubt_link){doubt, before};
+		d->proofs[d->n_proofs++] = (struct sp_doubt_link){doubt, since};
 }
 
 void sp_doubts_settle(struct sp_doubts *d, bool with_proofs)

@@ -29,8 +29,8 @@ struct sp_doubts {
 void sp_doubt_lift(struct sp_doubts *d, uint32_t doubt); /* 0: no doubt, nothing to lift */
 /* to 0: the other place is not in doubt. */
 void sp_doubt_link(struct sp_doubts *d, uint32_t from, uint32_t to);
-/* Proof that the call of `doubt` has returned; it holds once doubt `before` is lifted (0: at once). */
-void sp_doubt_prove(struct sp_doubts *d, uint32_t doubt, uint32_t before);
+/* Proof that the call of `doubt` has returned; it holds once doubt `since` is lifted (0: at once). */
+void sp_doubt_prove(struct sp_doubts *d, uint32_t doubt, uint32_t since);
 void sp_doubts_settle(struct sp_doubts *d, bool with_proofs);
 bool sp_in_doubt(const struct sp_doubts *d, uint32_t doubt);
 void sp_doubts_clear(struct sp_doubts *d);

@@ -274,7 +274,8 @@ static int block_ends(struct sp_deriver *d, struct cursor *c)
 	if (!(flags & (SP_POS_HEAD | SP_POS_START | SP_POS_DONE | SP_POS_DONE_IN | SP_POS_TRY_IN)))
 		return 0;
 	/* A call that does not return may be followed by another function, known already. */
-	if (c->after_call && (flags & SP_POS_START || (flags & SP_POS_DONE && is_round(c->island, c->pos))))
+	bool begins = flags & (SP_POS_START | SP_POS_NAMED) || (flags & SP_POS_DONE && is_round(c->island, c->pos));
+	if (c->after_call && begins)
 		return 1;
 	int r = flow_to(d, c->pos, &c->state);
 	return r < 0 ? r : 1;
@@ -311,7 +312,6 @@ static int follow_call(struct sp_deriver *d, struct cursor *c)
 	struct sp_explorer *x = d->explorer;
 	c->after_call = true;
 	sp_doubt_link(&x->doubts, c->state.doubt, c->pos + 1);
-	c->state.before = c->state.doubt;
 	c->state.doubt = c->pos + 1;
 	return is_endless(d, c->island, c->pos);
 }
@@ -363,6 +363,19 @@ static int note_rule(struct sp_deriver *d, struct cursor *c)
 	return c->rule < 0 ? c->rule : 0;
 }
 
+/*
+ * Behind a call: if a preserved register is used that the function itself set before the call, the call has returned,
+ * as have all since the register was set (if that place was reached): another function would not use it. Only parts of
+ * others would, which are laid out apart (exception handlers, cold code); they use registers that this one never set.
+ */
+static void note_kept_use(struct sp_explorer *x, const struct cursor *c)
+{
+	unsigned used = sp_insn_reads_kept(&c->insn), held = used & c->state.held;
+	if (held)
+		sp_doubt_prove(&x->doubts, c->state.doubt, c->state.since[__builtin_ctz(held)]);
+	x->strays |= (used & ~c->state.own) != 0;
+}
+
 /* Runs one instruction. 1: the block ends with it. */
 static int block_step(struct sp_deriver *d, struct cursor *c)
 {
@@ -377,8 +390,8 @@ static int block_step(struct sp_deriver *d, struct cursor *c)
 	r = note_rule(d, c);
 	if (r < 0)
 		return r;
-	if (c->state.doubt && sp_insn_proves_return(&c->insn, &c->state))
-		sp_doubt_prove(&x->doubts, c->state.doubt, c->state.before);
+	if (c->state.doubt)
+		note_kept_use(x, c);
 	struct sp_state before = c->state;
 	sp_insn_apply(&c->insn, c->pos, &c->state);
 	if (memcmp(&before, &c->state, sizeof(before)) != 0)
@@ -448,13 +461,12 @@ static int run_open(struct sp_deriver *d)
 }
 
 /*
- * A function without a `ret` is believed if its address is taken, it begins at an aligned address, and code behind a
- * call uses a register that it kept over the call.
+ * A function without a `ret` is believed if its address is taken, and code behind a call uses a register that it saved
+ * first and kept over the call.
  */
-static bool never_ends(struct sp_deriver *d, uint32_t pos)
+static bool never_ends(const struct sp_explorer *x)
 {
-	const struct sp_explorer *x = d->explorer;
-	return x->trust == SP_TRUST_GUESS && x->doubts.n_proofs && !x->is_open && is_round(sp_code_island(d, pos), pos);
+	return x->trust == SP_TRUST_GUESS && x->doubts.n_proofs && !x->is_open && !x->strays;
 }
 
 static bool is_argument(ZydisRegister reg)
@@ -486,14 +498,14 @@ static int try(struct sp_deriver *d, uint32_t pos, const struct sp_state *s, enu
 	x->n_steps = 0;
 	x->refused = x->is_open = false;
 	x->endless = endless;
-	x->speaks = false;
+	x->speaks = x->strays = false;
 	int r = head_add(d, pos, s);
 	if (r == 0)
 		r = run_blocks(d);
 	if (r == 0 && (x->trust == SP_TRUST_GUESS || x->trust == SP_TRUST_WEAK))
 		r = run_open(d);
-	bool believed = r == 0 && !x->refused &&
-			(x->trust == SP_TRUST_SURE || x->n_ends || never_ends(d, pos) || is_one_jump(d, pos));
+	bool believed =
+	    r == 0 && !x->refused && (x->trust == SP_TRUST_SURE || x->n_ends || never_ends(x) || is_one_jump(d, pos));
 	if (believed)
 		r = sp_explorer_commit(d);
 	sp_explorer_settle(d);

@@ -37,6 +37,7 @@ struct sp_explorer {
 	bool speaks; /* it tells about other code: calls, addresses, computed jumps */
 	bool refused;
 	bool is_open; /* a computed jump was met */
+	bool strays;  /* behind a call it uses preserved registers that it never set */
 };
 struct cursor {
 	const struct sp_island *island;

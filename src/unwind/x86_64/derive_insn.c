@@ -409,11 +409,11 @@ static bool clears(const struct sp_insn *i)
 	       i->op[1].type == ZYDIS_OPERAND_TYPE_REGISTER && i->op[0].reg.value == i->op[1].reg.value;
 }
 
-bool sp_insn_proves_return(const struct sp_insn *i, const struct sp_state *s)
+uint16_t sp_insn_reads_kept(const struct sp_insn *i)
 {
 	unsigned read = 0;
-	if (!s->held || i->z.mnemonic == ZYDIS_MNEMONIC_PUSH || clears(i))
-		return false;
+	if (i->z.mnemonic == ZYDIS_MNEMONIC_PUSH || clears(i))
+		return 0;
 	for (unsigned k = 0; k < i->z.operand_count; k++) {
 		const ZydisDecodedOperand *op = &i->op[k];
 		if (op->type == ZYDIS_OPERAND_TYPE_MEMORY)
@@ -421,7 +421,7 @@ bool sp_insn_proves_return(const struct sp_insn *i, const struct sp_state *s)
 		else if (op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 			read |= bit_of(op->reg.value);
 	}
-	return read & s->held;
+	return (uint16_t)(read & KEPT);
 }
 
 static void note_kept(const struct sp_insn *i, struct sp_state *s)
@@ -433,6 +433,8 @@ static void note_kept(const struct sp_insn *i, struct sp_state *s)
 	written &= s->saved;
 	s->own = (uint16_t)(restores ? s->own & ~written : s->own | written);
 	s->held = i->flow == SP_FLOW_CALL ? s->own : (uint16_t)(s->held & ~written);
+	for (; written; written &= written - 1)
+		s->since[__builtin_ctz(written)] = s->doubt;
 }
 
 static bool fp_is_saved(const struct sp_state *s)

@@ -40,11 +40,8 @@ bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, ui
 /* A bit for each register that it writes, by DWARF numbers; all of them if it enters the kernel. */
 uint16_t sp_insn_writes(const struct sp_insn *i);
 uint8_t sp_reg_dwarf(unsigned reg);
-/*
- * Whether it reads a preserved register that the function itself set before the last call. Unrelated code behind a call
- * that never returns would not, so this call has returned.
- */
-bool sp_insn_proves_return(const struct sp_insn *i, const struct sp_state *s);
+/* A bit for each preserved register whose content it uses; saving and clearing them is no use. */
+uint16_t sp_insn_reads_kept(const struct sp_insn *i);
 void sp_insn_apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s);
 
 /* --- code --- */

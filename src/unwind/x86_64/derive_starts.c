@@ -93,7 +93,17 @@ static int take_pointers(struct sp_deriver *d, const void *entries, size_t n)
 	const uint64_t *words = entries;
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < n; i++)
-		if (words[i] % CODE_ALIGNMENT == 0) /* any number may look like an address, but functions are aligned */
+		r = sp_starts_add(d, &d->maybe, words[i]);
+	return r;
+}
+
+/* Of constants any number may look like an address, and many are labels (of a `switch`); most functions are aligned. */
+static int take_aligned_pointers(struct sp_deriver *d, const void *entries, size_t n)
+{
+	const uint64_t *words = entries;
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (words[i] % CODE_ALIGNMENT == 0)
 			r = sp_starts_add(d, &d->maybe, words[i]);
 	return r;
 }
@@ -134,9 +144,9 @@ static int add_section(struct sp_deriver *d, const struct sp_elf_section *s, boo
 	if (!strcmp(s->name, ".init") || !strcmp(s->name, ".fini"))
 		return sp_starts_add(d, &d->sure, s->addr);
 	bool data = s->type == SHT_PROGBITS || s->type == SHT_INIT_ARRAY || s->type == SHT_FINI_ARRAY;
-	return pointers && data && !(s->flags & SHF_EXECINSTR) && s->addr % WORD == 0
-		   ? table_walk(d, s, WORD, take_pointers)
-		   : 0;
+	if (!pointers || !data || (s->flags & SHF_EXECINSTR) || s->addr % WORD != 0)
+		return 0;
+	return table_walk(d, s, WORD, s->flags & SHF_WRITE ? take_pointers : take_aligned_pointers);
 }
 
 /* Pointers are in the data itself if no relocations are needed, or if those are packed (RELR). */
@@ -243,24 +253,56 @@ static int add_covered(struct sp_deriver *d, const struct sp_code_span *covered,
 	return r;
 }
 
-/* The code at the entry point has no caller, but it makes calls, possibly without an FDE (musl's). */
-static int add_entry(struct sp_deriver *d)
+/* --- the entry point --- */
+
+/* The function that is handed over as the first argument: crt1's code passes `main` so. */
+static bool first_argument(const struct sp_insn *i, uint64_t *ret_vaddr)
+{
+	bool sets = (i->z.mnemonic == ZYDIS_MNEMONIC_MOV || i->z.mnemonic == ZYDIS_MNEMONIC_LEA) &&
+		    i->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    (i->op[0].reg.value == ZYDIS_REGISTER_RDI || i->op[0].reg.value == ZYDIS_REGISTER_EDI);
+	if (sets && i->has_address)
+		*ret_vaddr = i->address;
+	else if (sets && i->op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		*ret_vaddr = i->op[1].imm.value.u;
+	else
+		return false;
+	return true;
+}
+
+static int take_entry(struct sp_deriver *d, const uint8_t *bytes, size_t n, uint64_t vaddr)
 {
 	enum { MAX_INSNS = 16 };
-	uint64_t vaddr;
 	struct sp_insn insn;
-	uint32_t pos = sp_elf_vaddr_of(d->elf, d->entry, &vaddr) < 0 ? SP_POS_NONE : sp_code_pos(d, vaddr);
-	const struct sp_island *i = pos == SP_POS_NONE ? NULL : sp_code_island(d, pos);
+	uint64_t argument;
 	int r = 0;
-	for (int n = 0; i && r == 0 && n < MAX_INSNS && sp_code_decode(d, i, pos, &insn); n++, pos += insn.length) {
+	for (size_t at = 0, k = 0; r == 0 && k < MAX_INSNS; k++, at += insn.length) {
+		if (!sp_insn_decode(&d->decoder, bytes + at, n - at, vaddr + at, &insn))
+			break;
 		if (insn.flow == SP_FLOW_CALL && insn.has_target)
 			r = sp_starts_add(d, &d->sure, insn.target);
+		else if (first_argument(&insn, &argument))
+			r = sp_starts_add(d, &d->sure, argument);
 		if (insn.flow != SP_FLOW_NEXT && insn.flow != SP_FLOW_CALL)
-			break;
-		if (pos + insn.length - i->base >= i->size)
 			break;
 	}
 	return r;
+}
+
+/* The code at the entry point has no caller, but it makes calls, possibly to code without an FDE (musl's). */
+static int add_entry(struct sp_deriver *d)
+{
+	enum { MAX_BYTES = 128 };
+	const uint8_t *bytes;
+	for (size_t k = 0; k < d->n_texts; k++) {
+		const struct sp_text *t = &d->texts[k];
+		if (d->entry - t->offset >= t->size)
+			continue;
+		uint64_t end = SP_MIN(d->entry + MAX_BYTES, t->offset + t->size);
+		int r = sp_code_read(d, t, d->entry, end, &bytes);
+		return r < 0 ? r : take_entry(d, bytes, (size_t)(end - d->entry), t->vaddr + (d->entry - t->offset));
+	}
+	return 0;
 }
 
 int sp_starts_find(struct sp_deriver *d, const struct sp_code_span *covered, size_t n)

@@ -56,6 +56,17 @@ static bool merge_slots(struct sp_state *s, const struct sp_state *other)
 	return changed;
 }
 
+/* What was set on a path without a doubt was set: paths that meet in one state are believed together. */
+static bool merge_since(struct sp_state *s, const struct sp_state *other)
+{
+	bool changed = false;
+	for (int i = 0; i < 16; i++) {
+		changed |= s->since[i] && !other->since[i];
+		s->since[i] = other->since[i] ? s->since[i] : 0;
+	}
+	return changed;
+}
+
 bool sp_state_merge(struct sp_state *s, const struct sp_state *other)
 {
 	bool changed = s->aligned_at != other->aligned_at && drop_aligned(s);
@@ -73,6 +84,7 @@ bool sp_state_merge(struct sp_state *s, const struct sp_state *other)
 		s->reg[i] = 0;
 		changed = true;
 	}
+	changed |= merge_since(s, other);
 	return merge_slots(s, other) || changed;
 }
 

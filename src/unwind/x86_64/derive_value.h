@@ -47,8 +47,8 @@ struct sp_state {
 	sp_val reg[16];
 	uint32_t aligned_at;       /* position + 1 of the instruction that SP_VAL_ALIGNED is relative to */
 	uint32_t doubt;            /* position + 1 behind the last call on this path, which may never return; or 0 */
-	uint32_t before;           /* the doubt at the time of that call */
 	uint16_t saved, own, held; /* preserved registers: pushed; then set; not set since the last call */
+	uint32_t since[16];        /* the doubt at the time when such a register was set */
 	uint32_t thread;           /* enum sp_thread */
 	uint32_t n_slots;
 	struct sp_slot slot[SP_MAX_SLOTS]; /* in order of `at` */

@@ -37,6 +37,7 @@ void derive_unnamed(called *f);
 void derive_passes(called *f);
 void derive_goes_on(called *f);
 void derive_round(called *f);
+void derive_endless(called *f);
 
 enum { DEPTH = 4096, N_PLACES = 1 << 20, SAME_PLACE = 4, CALL_BYTES = 15, ROUNDS = 24, ROUND_STEPS = 40000 };
 
@@ -170,6 +171,7 @@ static int child(void)
 		derive_passes(f);
 		derive_goes_on(f);
 		derive_round(f);
+		derive_endless(f);
 	}
 	return 0;
 }

@@ -6,7 +6,7 @@
 	.text
 	.hidden derive_pushes, derive_pointer, derive_aligned, derive_aligned_leaf, derive_drap, derive_dynamic
 	.hidden derive_enter, derive_table, derive_tail, derive_helper, derive_loop, derive_entries, derive_unnamed
-	.hidden derive_passes, derive_goes_on, derive_round
+	.hidden derive_passes, derive_goes_on, derive_round, derive_endless
 
 	.macro function name
 	.balign 32
@@ -246,6 +246,30 @@ derive_helper: /* keeps its return address only */
 	.balign 32
 .Lnever_returns:
 	ud2
+
+	function derive_endless /* (f): it never returns; only what it uses behind calls tells that these return */
+	push	%rbx
+	push	%rbp
+	mov	%rdi, %rbx
+	mov	%rsp, %rbp
+	call	derive_helper
+	lea	(%rdi), %rax
+	call	derive_helper
+	call	*%rbx
+	mov	%rbp, %rdi
+	call	derive_leave
+	.balign 16
+	.type derive_leave, @function
+derive_leave: /* (frame): it goes on in that frame, and leaves it, of which its FDE knows */
+	.cfi_startproc
+	mov	%rdi, %rsp
+	.cfi_def_cfa_offset 24
+	pop	%rbp
+	.cfi_def_cfa_offset 16
+	pop	%rbx
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_endproc
 
 	function derive_loop
 	mov	$3, %ecx
