@@ -4,7 +4,7 @@
  *
  * stat(2) gives no size for files of /proc, so this reads to the end or the limit. Only for the system's own paths,
  * which are trusted not to block: workers open foreign files. Errors: negative errno with the path in the error
- * chain; -EFBIG for a file beyond the limit, which is never cut silently. Thread-safe.
+ * chain; -EFBIG for a file beyond the limit, which is never cut silently. Thread-safe, but for sp_text_open_by().
  */
 #ifndef SP_BASE_TEXT_H
 #define SP_BASE_TEXT_H
@@ -13,5 +13,10 @@
 
 /* The whole file, followed by a NUL (free it); at most max_bytes. ret_len may be NULL. */
 int sp_text_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_len);
+/*
+ * What this process may not open (-EACCES) is asked for from somebody who may: a descriptor, or a negative errno,
+ * which is not told. NULL: nobody is asked.
+ */
+void sp_text_open_by(int (*open_file)(void *arg, const char *path), void *arg);
 
 #endif

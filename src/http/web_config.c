@@ -216,15 +216,16 @@ static int take_file(struct sp_yaml *y, void *arg)
 }
 
 /* Relative to the directory of the configuration. */
-static int read_named_file(struct web_file *f, const char *name, yaml_mark_t mark, char **ret_text)
+static int read_named_file(struct web_file *f, const char *name, yaml_mark_t mark, char **ret_path, char **ret_text)
 {
 	const char *slash = name[0] == '/' ? NULL : strrchr(f->name, '/');
-	char *path SP_FREE = NULL;
 	int r;
 
-	if (asprintf(&path, "%.*s%s", slash ? (int)(slash + 1 - f->name) : 0, f->name, name) < 0)
+	if (asprintf(ret_path, "%.*s%s", slash ? (int)(slash + 1 - f->name) : 0, f->name, name) < 0) {
+		*ret_path = NULL;
 		return -ENOMEM;
-	r = sp_text_read(path, MAX_FILE_BYTES, ret_text, NULL);
+	}
+	r = sp_text_read(*ret_path, MAX_FILE_BYTES, ret_text, NULL);
 	return r < 0 ? SP_YAML_FAIL(f, mark, "%s", sp_error_text(r)) : 0;
 }
 
@@ -249,11 +250,11 @@ static int check_tls(const struct web_file *f)
 static int read_tls_files(struct web_file *f)
 {
 	struct sp_web_config *c = f->c;
-	int r = read_named_file(f, f->cert_file, f->cert_mark, &c->cert);
+	int r = read_named_file(f, f->cert_file, f->cert_mark, &c->files[0], &c->cert);
 
 	if (r == 0)
-		r = read_named_file(f, f->key_file, f->key_mark, &c->key);
-	return r == 0 && f->ca_file ? read_named_file(f, f->ca_file, f->ca_mark, &c->ca) : r;
+		r = read_named_file(f, f->key_file, f->key_mark, &c->files[1], &c->key);
+	return r == 0 && f->ca_file ? read_named_file(f, f->ca_file, f->ca_mark, &c->files[2], &c->ca) : r;
 }
 
 int sp_web_config_parse(const char *path, const char *text, size_t n, bool with_files,
@@ -305,6 +306,8 @@ void sp_web_config_free(struct sp_web_config *c)
 	free(c->cert);
 	free_secret(c->key);
 	free(c->ca);
+	for (size_t i = 0; i < SP_COUNT(c->files); i++)
+		free(c->files[i]);
 	for (size_t i = 0; i < c->n_users; i++) {
 		free(c->users[i].name);
 		free_secret(c->users[i].value);

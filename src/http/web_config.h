@@ -26,6 +26,7 @@ struct sp_web_pair {
 struct sp_web_config {
 	bool has_tls;
 	char *cert, *key, *ca; /* contents of the files: PEM; ca NULL = none */
+	char *files[3];        /* their paths; NULL = none */
 	enum sp_web_client_cert client_cert;
 	enum sp_web_tls min_version, max_version;
 	struct sp_web_pair users[SP_WEB_MAX_USERS]; /* value: the hash */

@@ -29,9 +29,19 @@
 #include "unwind/segments.h"
 #include "worker/priv.h"
 
-enum { MAX_STARTED = 64, MAX_ARRAY_BYTES = 16 << 20 };
+enum { MAX_STARTED = 64, MAX_ARRAY_BYTES = 16 << 20, MAX_FILES = 128 };
 
-enum request_kind { BROKER_START, BROKER_KILL, BROKER_ARRAY, BROKER_EVENT, BROKER_OUTPUT, BROKER_PLACE, BROKER_SEAL };
+enum request_kind {
+	BROKER_START,
+	BROKER_KILL,
+	BROKER_ARRAY,
+	BROKER_EVENT,
+	BROKER_OUTPUT,
+	BROKER_PLACE,
+	BROKER_KEEP_FILE,
+	BROKER_FILE,
+	BROKER_SEAL
+};
 
 struct request {
 	uint32_t kind;   /* enum request_kind */
@@ -52,6 +62,8 @@ struct started {
 struct broker {
 	struct started started[MAX_STARTED];
 	char path[PATH_MAX], beside[PATH_MAX + 8]; /* the output; beside "" = nothing to put in place */
+	char *files[MAX_FILES];                    /* that it opens for reading, whenever it is asked to */
+	size_t n_files;
 	bool sealed;
 };
 
@@ -130,7 +142,7 @@ static int open_event(struct request *q)
 
 static int make_output(struct broker *b, struct request *q)
 {
-	if (b->sealed || b->path[0] || !memchr(q->path, 0, sizeof(q->path)))
+	if (b->sealed || b->path[0])
 		return -EPERM;
 	snprintf(b->path, sizeof(b->path), "%s", q->path);
 	snprintf(b->beside, sizeof(b->beside), "%s.XXXXXX", q->path);
@@ -151,7 +163,57 @@ static int put_output_in_place(struct broker *b)
 	return sp_sandbox_broker_settle(false);
 }
 
-/* No output is made any more. */
+static int keep_file(struct broker *b, const char *path)
+{
+	if (b->sealed)
+		return -EPERM;
+	if (b->n_files == MAX_FILES)
+		return -E2BIG;
+	b->files[b->n_files] = strdup(path);
+	return b->files[b->n_files] ? (int)++b->n_files : -ENOMEM;
+}
+
+/* Whether who has no more privileges than we could put something else there: it is his, or the directory is. */
+static bool can_be_replaced(const char *directory, const char *entry)
+{
+	struct stat around, at;
+	if (faccessat(AT_FDCWD, directory, W_OK, AT_EACCESS) < 0)
+		return false;
+	if (stat(directory, &around) < 0 || lstat(entry, &at) < 0)
+		return true;
+	return !(around.st_mode & S_ISVTX) || around.st_uid == geteuid() || at.st_uid == geteuid();
+}
+
+/* On the way of an absolute path: then it could lead us to any file. */
+static bool can_be_led_away(const char *path)
+{
+	char directory[PATH_MAX], entry[PATH_MAX];
+	for (const char *slash = path, *next; slash; slash = next) {
+		next = strchr(slash + 1, '/');
+		snprintf(directory, sizeof(directory), "%.*s", (int)SP_MAX(slash - path, 1), path);
+		snprintf(entry, sizeof(entry), "%.*s", next ? (int)(next - path) : (int)strlen(path), path);
+		if (can_be_replaced(directory, entry))
+			return true;
+	}
+	return false;
+}
+
+/* Not before the capability to write everywhere has been given up. */
+static int open_file(const struct broker *b, const char *path)
+{
+	size_t i = 0;
+	struct stat st;
+	while (i < b->n_files && strcmp(b->files[i], path) != 0)
+		i++;
+	if (!b->sealed || i == b->n_files || can_be_led_away(path))
+		return -EPERM;
+	SP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? sp_take_fd(&fd) : -EPERM;
+}
+
+/* No output is made any more, and no file is added to those that are opened. */
 static int seal(struct broker *b)
 {
 	b->sealed = true;
@@ -162,6 +224,7 @@ static int fd_for(struct broker *b, struct request *q)
 {
 	return q->kind == BROKER_ARRAY   ? make_array(q->number)
 	       : q->kind == BROKER_EVENT ? open_event(q)
+	       : q->kind == BROKER_FILE  ? open_file(b, q->path)
 					 : make_output(b, q);
 }
 
@@ -175,6 +238,8 @@ static void serve(struct broker *b, struct request *q, int given)
 		a.r = kill_one(b->started, q->number);
 	else if (q->kind == BROKER_PLACE)
 		a.r = put_output_in_place(b);
+	else if (q->kind == BROKER_KEEP_FILE)
+		a.r = keep_file(b, q->path);
 	else if (q->kind == BROKER_SEAL)
 		a.r = seal(b);
 	else
@@ -192,6 +257,7 @@ void sp_broker_run(void)
 	for (unsigned i = 0; i < MAX_STARTED; i++)
 		b.started[i].pidfd = -1;
 	while (take(SP_JOB_SOCKET, &q, sizeof(q), &given) == 0) {
+		q.path[sizeof(q.path) - 1] = 0;
 		serve(&b, &q, given);
 		sp_cleanup_close(&given);
 	}
@@ -266,13 +332,32 @@ int sp_broker_event(struct sp_broker *b, const struct perf_event_attr *attr, uns
 	return ask_fd(b, &q, "open a perf event");
 }
 
+static int set_path(struct request *q, const char *path)
+{
+	int n = snprintf(q->path, sizeof(q->path), "%s", path);
+	return n < (int)sizeof(q->path) ? 0 : sp_fail(-ENAMETOOLONG, "%s", path);
+}
+
 int sp_broker_output(struct sp_broker *b, const char *path, unsigned mode)
 {
 	struct request q = {.kind = BROKER_OUTPUT, .number = mode};
-	if (strlen(path) >= sizeof(q.path))
-		return sp_fail(-ENAMETOOLONG, "write %s", path);
-	snprintf(q.path, sizeof(q.path), "%s", path);
-	return ask_fd(b, &q, "make a file");
+	int r = set_path(&q, path);
+	return r < 0 ? r : ask_fd(b, &q, "make a file");
+}
+
+int sp_broker_keep_file(struct sp_broker *b, const char *path)
+{
+	struct request q = {.kind = BROKER_KEEP_FILE};
+	int none, r = path[0] == '/' ? set_path(&q, path) : -EINVAL;
+	r = r < 0 ? r : ask(b, &q, -1, &none);
+	return r < 0 ? sp_fail(r, "keep %s readable", path) : 0;
+}
+
+int sp_broker_file(struct sp_broker *b, const char *path)
+{
+	struct request q = {.kind = BROKER_FILE};
+	int r = set_path(&q, path);
+	return r < 0 ? r : ask_fd(b, &q, "open a file");
 }
 
 int sp_broker_put_in_place(struct sp_broker *b)

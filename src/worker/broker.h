@@ -3,8 +3,9 @@
  * broker.h: a small process that keeps privileges, so that the program can give them up.
  *
  * It is this program, executed again as `soprof --worker broker`. It starts and ends workers (they are children of the
- * caller), makes segments of unwind tables, opens perf events on CPUs that come online, and renames one file to a path
- * that it was given before privileges were dropped. It reads no foreign byte. Requests go over a socket pair, and a
+ * caller), makes segments of unwind tables, opens perf events on CPUs that come online, renames one file to a path
+ * that it was given before privileges were dropped, and opens files for reading that were named before. It reads no
+ * foreign byte. Requests go over a socket pair, and a
  * call waits at most SP_BROKER_MS for its answer. The broker ends with the caller. After sp_privileges_drop() the
  * calling process has no capability, and cannot get one by executing a program.
  *
@@ -15,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct perf_event_attr;
 struct sp_broker;
@@ -35,6 +37,16 @@ int sp_broker_event(struct sp_broker *b, const struct perf_event_attr *attr, uns
 int sp_broker_output(struct sp_broker *b, const char *path, unsigned mode);
 int sp_broker_put_in_place(struct sp_broker *b);
 
+/*
+ * A file of the configuration, by its absolute path, that may be opened for reading again and again: named before
+ * sp_privileges_drop(), opened after it. -EPERM: it was not named, is no regular file, or a directory on the way can be
+ * written to without privileges.
+ */
+int sp_broker_keep_file(struct sp_broker *b, const char *path);
+int sp_broker_file(struct sp_broker *b, const char *path);
+
+/* Root becomes another user, and keeps his capabilities: until sp_privileges_drop(). Before there are threads. */
+int sp_privileges_become(const char *name, uid_t uid, gid_t gid);
 uint64_t sp_privileges(void); /* this process's effective capabilities, a bit each */
 /* Gives up every capability of this process, for ever. A process without any has nothing to give up: 0. */
 int sp_privileges_drop(struct sp_broker *b); /* NULL: there is none */

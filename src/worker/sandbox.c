@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 enum { NOBODY = 65534 };
+#define BIT(capability) (1ULL << (capability))
 
 static int limit(int resource, rlim_t value)
 {
@@ -31,6 +32,13 @@ static int limit(int resource, rlim_t value)
 		return -errno;
 	l.rlim_cur = l.rlim_max = SP_MIN(value, l.rlim_max);
 	return setrlimit(resource, &l) < 0 ? -errno : 0;
+}
+
+uint64_t sp_privileges(void)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2] = {{0}};
+	return syscall(SYS_capget, &h, d) < 0 ? 0 : (uint64_t)d[1].effective << 32 | d[0].effective;
 }
 
 /* Of those that may be had by executing a program (which PR_SET_NO_NEW_PRIVS forbids as well). */
@@ -80,7 +88,7 @@ void sp_sandbox_keep_over_exec(void)
 /* Where the identity cannot be changed (a user namespace without that id) the filter alone has to hold. */
 static int become_nobody(bool in_empty_root)
 {
-	if (geteuid() != 0)
+	if (!(sp_privileges() & BIT(CAP_SETUID)))
 		return 0;
 	/* An empty root: its own fdinfo, which holds numbers and cannot be written to. */
 	if (in_empty_root && chroot("/proc/self/fdinfo") == 0 && chdir("/") < 0)
@@ -184,6 +192,8 @@ static int bind_to_parent(void)
 int sp_sandbox_enter(void)
 {
 	prctl(PR_SET_NAME, "soprof-parser");
+	/* else /proc/self is root's, as the broker's: of a process with privileges that nobody may look into */
+	prctl(PR_SET_DUMPABLE, 1);
 	sp_process_expendable();
 	drop_bounding(0);
 	int r = become_nobody(true);
@@ -193,11 +203,13 @@ int sp_sandbox_enter(void)
 	return r < 0 ? r : filter_calls();
 }
 
-uint64_t sp_privileges(void)
+int sp_privileges_become(const char *name, uid_t uid, gid_t gid)
 {
-	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct d[2] = {{0}};
-	return syscall(SYS_capget, &h, d) < 0 ? 0 : (uint64_t)d[1].effective << 32 | d[0].effective;
+	bool is_kept = prctl(PR_SET_KEEPCAPS, 1) == 0;
+	if (!is_kept || initgroups(name, gid) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
+		return sp_fail(-errno, "become user %s", name);
+	int r = set_capabilities(~0ULL, false);
+	return r < 0 ? sp_fail(r, "keep capabilities as user %s", name) : 0;
 }
 
 int sp_privileges_drop(struct sp_broker *b)
@@ -209,8 +221,6 @@ int sp_privileges_drop(struct sp_broker *b)
 		return sp_fail(r < 0 ? r : -errno, "give up privileges");
 	return 0;
 }
-
-#define BIT(capability) (1ULL << (capability))
 
 #define OPENING (BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_CHECKPOINT_RESTORE))
 #define BECOMING_NOBODY (BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SYS_CHROOT))

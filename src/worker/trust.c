@@ -2,10 +2,12 @@
 /* trust.c: whether the file system of a file always answers, found out before the file is opened. */
 #include "base/error.h"
 #include "base/mem.h"
+#include "worker/broker.h"
 #include "worker/mounts.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/nsfs.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -65,12 +67,13 @@ static bool has_mounts_of_ours(pid_t pid)
 
 /*
  * A user may mount an overlay over a FUSE file system in a user namespace of his own. Then the key tells nothing of it:
- * he maps a file with the same number, size and time at the same address before. Without root only our own may do so.
+ * he maps a file with the same number, size and time at the same address before. Without CAP_SYS_PTRACE only our own
+ * may do so.
  */
 static bool is_of_administrator(const struct sp_open_request *q, uint64_t mount_id)
 {
 	bool by_us;
-	if (geteuid() != 0)
+	if (!(sp_privileges() & 1ULL << CAP_SYS_PTRACE))
 		return true;
 	return sp_mount_is_seen(q->pid, mount_id, &by_us) && (by_us || has_mounts_of_ours(q->pid));
 }

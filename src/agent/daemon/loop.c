@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/filter.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "capture/lasting.h"
 #include "capture/recipe_ops.h"
@@ -182,6 +183,7 @@ void sp_agent_free(struct sp_agent *a)
 	sp_upgrades_done(&a->env.upgrades);
 	sp_event_queue_done(&a->env.events);
 	sp_store_close(a->env.store);
+	sp_text_open_by(NULL, NULL);
 	sp_broker_free(a->env.broker);
 	sp_cleanup_close(&a->epoll);
 	sp_cleanup_close(&a->window_timer);

@@ -38,6 +38,24 @@ int sp_post_url_check(const char *url)
 	return 0;
 }
 
+/*
+ * A line of its own, with what the file says: the agent may have it opened by others (sp_text_open_by()). If it cannot
+ * be read the line is empty; then the process that sends tries, and says what is wrong.
+ */
+static void put_authorization(const char *file, FILE *out)
+{
+	char *text SP_FREE = NULL;
+	size_t n = 0;
+
+	if (file && sp_text_read(file, MAX_AUTHORIZATION, &text, NULL) == 0) {
+		n = strcspn(text, "\r\n");
+		fwrite(text, 1, n, out);
+		explicit_bzero(text, n);
+	}
+	fputc('\n', out);
+	sp_error_clear();
+}
+
 static int make_input(const struct sp_post *p, int *ret_fd)
 {
 	char *text SP_FREE = NULL;
@@ -54,6 +72,7 @@ static int make_input(const struct sp_post *p, int *ret_fd)
 	sp_line_put(out, "ca", p->ca_file);
 	sp_line_put_number(out, "timeout", p->timeout_ms);
 	fputc('\n', out);
+	put_authorization(p->authorization_file, out);
 	fwrite(p->body, 1, p->n_body, out);
 	return fclose(out) ? -ENOMEM : sp_program_input(text, n, ret_fd);
 }
@@ -113,7 +132,7 @@ struct job {
 	struct curl_library l;
 	CURL *curl;
 	struct curl_slist *headers;
-	char line[SP_LINE_MAX + 2];
+	char line[SP_LINE_MAX + 2], authorization[MAX_AUTHORIZATION + 2];
 	struct sp_line words;
 	uint64_t timeout_ms;
 	char *body;
@@ -152,6 +171,9 @@ static int read_job(struct job *j)
 	r = sp_line_parse(j->line, false, &j->words);
 	if (r == 0)
 		r = sp_line_number(&j->words, "timeout", &j->timeout_ms);
+	if (r == 0 && !fgets(j->authorization, sizeof(j->authorization), in))
+		r = -EBADMSG;
+	j->authorization[strcspn(j->authorization, "\n")] = '\0';
 	return r < 0 ? r : read_body(j, in);
 }
 
@@ -183,9 +205,12 @@ static int add_authorization(struct job *j)
 {
 	const char *file = sp_line_word(&j->words, "authorization");
 	char *text SP_FREE = NULL;
-	int r = file ? sp_text_read(file, MAX_AUTHORIZATION, &text, NULL) : 0;
+	int r;
 
-	if (!file || r < 0)
+	if (!file || *j->authorization)
+		return file ? add_header(j, "Authorization", j->authorization) : 0;
+	r = sp_text_read(file, MAX_AUTHORIZATION, &text, NULL);
+	if (r < 0)
 		return r;
 	text[strcspn(text, "\r\n")] = '\0';
 	return add_header(j, "Authorization", text);

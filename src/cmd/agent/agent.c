@@ -10,6 +10,7 @@
 #include "agent/agent.h"
 #include "agent/alert/alerting.h"
 #include "agent/daemon/notify.h"
+#include "agent/daemon/user.h"
 #include "agent/export/metrics.h"
 #include "agent/export/remote_write.h"
 #include "agent/log.h"
@@ -373,6 +374,29 @@ static int alerting_open(struct run *r)
 	return e < 0 ? e : sp_metrics_add(r->metrics, sp_alerting_write, r->alerting);
 }
 
+/* Which a reload, or who sends an alert, reads again. */
+static int keep_files(struct run *r)
+{
+	const struct sp_agent_config *c = &r->args->config;
+	struct sp_web_config *web = NULL;
+	int e = sp_agent_keep_file(r->agent, r->args->file);
+
+	if (e >= 0)
+		e = sp_agent_keep_file(r->agent, c->web_config);
+	if (e >= 0)
+		e = sp_page_web_read(c, &web);
+	for (size_t i = 0; e >= 0 && web && i < SP_COUNT(web->files); i++)
+		e = sp_agent_keep_file(r->agent, web->files[i]);
+	sp_web_config_free(web);
+	if (e >= 0)
+		e = sp_agent_keep_file(r->agent, c->alert_targets.authorization_file);
+	for (size_t i = 0; e >= 0 && i < c->n_alerts; i++)
+		e = sp_agent_keep_file(r->agent, c->alerts[i].to.authorization_file);
+	for (size_t i = 0; e >= 0 && i < c->n_remotes; i++)
+		e = sp_agent_keep_file(r->agent, c->remotes[i].authorization_file);
+	return e;
+}
+
 static int open_all(struct run *r)
 {
 	const struct sp_agent_config *c = &r->args->config;
@@ -380,11 +404,15 @@ static int open_all(struct run *r)
 	int e = sp_privileges_check();
 
 	if (e >= 0)
+		e = sp_agent_user_become(c);
+	if (e >= 0)
 		e = sp_notify_open(&r->notify);
 	if (e >= 0)
 		e = sp_signals_take(0, NULL, &r->signals);
 	if (e >= 0)
 		e = sp_agent_new(c, &r->agent);
+	if (e >= 0)
+		e = keep_files(r);
 	if (e >= 0)
 		e = metrics_open(r);
 	if (e >= 0 && (*c->socket || c->n_listen))
@@ -408,6 +436,8 @@ static int run_all(struct run *r)
 	if (e < 0)
 		return e;
 	sp_agent_status(r->agent, &s);
+	if (*sp_agent_user_told())
+		sp_log(SP_LOG_INFO, "%s", sp_agent_user_told());
 	sp_agent_greet(&r->args->config, s.n_cpus);
 	sp_agent_page_greet(r->page);
 	sp_notify_ready(&r->notify);

@@ -186,6 +186,20 @@ static bool is_allowed_beside(const char *name)
 	return false;
 }
 
+bool sp_store_is_own_name(const char *name)
+{
+	char day_name[SP_DAY_NAME_MAX];
+	struct sp_day day;
+	const char *end = strstr(name, ".db");
+
+	if (strcmp(name, "lock") == 0 || is_allowed_beside(name))
+		return true;
+	if (!end || (end[3] && end[3] != '-' && end[3] != '.') || end + 3 - name >= (ptrdiff_t)sizeof(day_name))
+		return false;
+	(void)snprintf(day_name, sizeof(day_name), "%.*s", (int)(end + 3 - name), name);
+	return parse_name(day_name, &day);
+}
+
 /* Refuses a directory with other files, because retention removes files here. */
 static int check_no_foreign_files(const struct sp_directory *d)
 {
