@@ -428,7 +428,8 @@ static void begin_rest(struct sp_agent *a, uint64_t now_ns, uint64_t rest_ns)
 {
 	set_rest(a, now_ns + rest_ns);
 	if (!a->status.n_rests++ || now_ns - a->rested_ns > REST_TOLD_NS)
-		sp_log(SP_LOG_NOTICE, "so many ask that they wait for moments, to keep within --max-cpu");
+		sp_log(SP_LOG_NOTICE,
+		       "questions take more than half of --max-cpu: they are answered with pauses in between");
 	a->rested_ns = now_ns;
 }
 

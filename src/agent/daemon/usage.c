@@ -139,8 +139,9 @@ void sp_own_usage_report_refused(struct sp_agent *a)
 
 	if (u)
 		sp_log(SP_LOG_WARNING,
-		       "new files of user %u take more than a user's share of --max-cpu: those that are refused are "
-		       "[unidentified] until later; agent --status counts them",
+		       "user %u runs more new programs and libraries than a user's share of --max-cpu pays for: for "
+		       "now the "
+		       "rest of them are stored as [unidentified]; soprof agent --status counts them",
 		       (unsigned)u->uid);
 }
 
@@ -210,10 +211,10 @@ void sp_own_usage_check(struct sp_agent *a, const struct sp_clock *now)
 		request_renewals(a);
 		break;
 	case SP_LIMITS_HALVE:
-		set_rates(a, now, "over --max-cpu");
+		set_rates(a, now, "sampling takes more than --max-cpu");
 		break;
 	case SP_LIMITS_RAISE:
-		set_rates(a, now, "well below the limits again");
+		set_rates(a, now, "sampling takes well below --max-cpu again");
 		break;
 	case SP_LIMITS_GO_ON:
 		break;

@@ -175,9 +175,9 @@ static bool is_used_up(const struct sp_server *s, const struct sp_client *c)
 static void refuse_share(struct sp_server *s, struct sp_client *c)
 {
 	count_refusal(s);
-	refuse_request(s, c,
-		       sp_fail_said(-EBUSY, "user %u has used up the CPU time that the agent gives for answers",
-				    (unsigned)c->uid));
+	refuse_request(
+	    s, c,
+	    sp_fail_said(-EBUSY, "user %u has used up his CPU time for answers; ask again later", (unsigned)c->uid));
 }
 
 /* --- queries --- */
