@@ -92,6 +92,9 @@ struct sp_agent_source_status {
 	uint64_t n_lost_stacks;                      /* stacks that were lost, of samples that were not */
 	uint64_t n_folded; /* new stacks above their user's share; who has the most; how many users have any */
 	uint64_t folded_uid, n_folded_users;
+	/* Memory of deleted files that is held for their names; files let go, as that was too much; whose the last was
+	 */
+	uint64_t deleted_bytes, n_let_go, let_go_uid;
 	uint64_t n_lost_full, n_lost_nested;      /* the table of counts was full; nested in another sample */
 	uint64_t n_expected, n_taken;             /* ticks of all CPUs: by the clock; received, of idle CPUs, too */
 	uint64_t n_windows, n_waiting, n_dropped; /* stored; queued; dropped */

@@ -51,7 +51,8 @@ struct sp_capture_options {
 	bool user, kernel; /* which stacks */
 	bool idle;
 	enum sp_unwind_mode unwind;
-	uint64_t max_memory_bytes; /* of unwind tables; 0 = 24 MiB */
+	uint64_t max_memory_bytes;  /* of unwind tables; 0 = 24 MiB */
+	uint64_t max_deleted_bytes; /* memory of deleted files that are held for their names; 0 = 64 MiB */
 	uint32_t stack_entries,
 	    hash_entries;      /* stacks remembered as sent; rows in a table of counts; 0 = 16384, 40960 */
 	uint32_t ring_bytes;   /* of the ring `samples`, a power of two; 0 = the kernel half's default */
@@ -96,6 +97,7 @@ struct sp_capture_stats {
 	uint64_t n_over_budget;    /* events that the kernel half left out, since an interval was full (guard.h) */
 	uint64_t n_lost_frames;    /* samples whose stack's frames never arrived */
 	uint64_t n_folded, n_folded_users, folded_uid; /* stacks above their users' share; the user with the most */
+	uint64_t deleted_bytes, n_let_go, let_go_uid;  /* deleted files: held; too large; whose last */
 	uint64_t n_files, n_tables, n_evicted;
 	uint64_t n_put_off, n_later; /* tables that may_build refused at first; those of them that are not built yet */
 	uint64_t table_bytes;

@@ -49,6 +49,7 @@ struct sp_known_file { /* by number in the profile */
 	uint8_t n_tries,
 	    n_met; /* n_met: of struct sp_seen_file, if it is to be announced again since its user may not */
 	bool is_deleted, is_memory; /* the descriptor is what keeps its bytes: in memory, else on a disk */
+	uint64_t kept_bytes;        /* so many, if it is */
 	bool is_passing;            /* these are too many: the descriptor is closed once its table is there */
 	bool is_identified;         /* its name and build id are final, known or not */
 	uint32_t build_id_len;
@@ -69,7 +70,10 @@ void sp_known_file_done(struct sp_known_file *k);       /* closes its descriptor
 void sp_files_table(struct sp_capture *c, uint32_t id); /* loads it from the cache, or has it built, or puts it off */
 /* deleted.c: before its descriptor is kept, whether it may be for long. */
 struct sp_open_result;
-void sp_files_note_deleted(const struct sp_capture *c, struct sp_known_file *k, const struct sp_open_result *o);
+void sp_files_note_deleted(struct sp_capture *c, struct sp_known_file *k, const struct sp_open_result *o);
+/* Now and then: such files may have grown since. */
+void sp_files_bound_deleted(struct sp_capture *c);
+uint64_t sp_files_deleted_bytes(const struct sp_capture *c, bool in_memory); /* that are kept now */
 /* jit.c: opens the perf map or jit dump that the process of this memory writes, if it writes one. */
 void sp_jit_want(struct sp_capture *c, uint32_t id, const struct sp_message_file *r);
 /*

@@ -66,6 +66,7 @@ int sp_capture_step(struct sp_capture *c)
 
 int sp_capture_drain(struct sp_capture *c)
 {
+	sp_files_bound_deleted(c);
 	return sp_capture_swap_and_drain(c);
 }
 
@@ -116,7 +117,7 @@ static int close_paused(struct sp_capture *c, const struct sp_capture_keep *keep
 int sp_capture_close(struct sp_capture *c, const struct sp_capture_keep *keep)
 {
 	uint64_t began;
-	int r = sp_capture_swap_and_drain(c), again;
+	int r = sp_capture_drain(c), again;
 
 	if (r < 0)
 		return r;

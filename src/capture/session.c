@@ -431,5 +431,6 @@ uint64_t sp_capture_began_ns(const struct sp_capture *c)
 void sp_capture_stats(struct sp_capture *c, struct sp_capture_stats *ret_stats)
 {
 	sp_stack_share_stats(&c->share, &c->stats);
+	c->stats.deleted_bytes = sp_files_deleted_bytes(c, true);
 	*ret_stats = c->stats;
 }

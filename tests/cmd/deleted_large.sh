@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# deadline: 60
+# deadline: 120
 # Large deleted files with code: their stacks are whole, and no descriptor of ours keeps their memory when their processes
-# have ended. Small ones are kept for their names.
+# have ended. Small ones are kept for their names. The agent does so, too, within a bound, and tells.
 . "$(dirname "$0")/lib.bash"
 need_profile
 
@@ -47,4 +47,25 @@ for mib in 1 300; do
 	has "$out" '^python3;_start;.*;ffi_call;.*;(crc32|libz\.so\.1\+0x)'
 	if [ $mib = 1 ]; then has_not "$err" 'too large to be kept'; else has "$err" 'libz\.so\.1 \(deleted, and too large to be kept'; fi
 done
+
+# --- the agent: of what it holds, and of whose it does not, its status tells
+[ "$(id -u)" = 0 ] || finish
+what="agent, and a library of 300 MiB in memory of user 12345's"
+"$SOPROF" agent --config /dev/null --store "$dir/store" --socket "$dir/agent.sock" --group none --listen none -F 97 \
+	>"$out" 2>"$dir/log" </dev/null &
+agent=$!
+wait_agent $agent "$dir/log" 'to ask: '
+rm -f "$dir/enough"
+for mib in 1 300; do
+	setpriv --reuid 12345 --clear-groups /usr/bin/python3 "$dir/loader.py" "$library" $mib "$dir/enough" 2>/dev/null &
+done
+tells() { run agent --status --socket "$dir/agent.sock"; grep -q "$1" "$out"; }
+wait_until $((300 * slow)) tells 'deleted files let go, as they are too large: [1-9][0-9]*; the last was user ' ||
+	fail "to be told whose file was let go"
+wait_until $((300 * slow)) tells 'MiB of deleted files are kept in memory for their names' || fail "the small one to be kept"
+: >"$dir/enough"
+if keeps $agent; then [ "$(find "/proc/$agent/fd" -lname '*memfd:large*' | wc -l)" = 1 ] || fail "one file to be held"; fi
+kill -TERM $agent
+wait $agent || fail "exit code 0"
+has "$dir/log" 'cpu: deleted programs and libraries of user 12345 take more memory than is kept for names'
 finish

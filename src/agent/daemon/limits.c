@@ -15,6 +15,11 @@ uint64_t sp_limits_dictionary_bytes(uint64_t max_memory_bytes)
 	return max_memory_bytes / 10 + above / 5;
 }
 
+uint64_t sp_limits_deleted_bytes(uint64_t max_memory_bytes)
+{
+	return max_memory_bytes / 2;
+}
+
 uint64_t sp_limits_user_nodes(uint64_t max_memory_bytes)
 {
 	return sp_limits_profile_bytes(max_memory_bytes) / 128;

@@ -38,6 +38,11 @@ enum sp_limits_advice { SP_LIMITS_GO_ON, SP_LIMITS_RENEW, SP_LIMITS_HALVE, SP_LI
 enum { SP_LIMITS_FOR_ALL = 60 << 20 };
 uint64_t sp_limits_profile_bytes(uint64_t max_memory_bytes);
 uint64_t sp_limits_dictionary_bytes(uint64_t max_memory_bytes);
+/*
+ * Memory that is not ours, but would be free without us: of deleted files that are held open for their names. So all
+ * together stays within one and a half times the limit.
+ */
+uint64_t sp_limits_deleted_bytes(uint64_t max_memory_bytes);
 /* How many nodes the new stacks of one user may add to the call trees in a window; each takes up to 100 bytes. */
 uint64_t sp_limits_user_nodes(uint64_t max_memory_bytes);
 

@@ -69,6 +69,7 @@ static int fill_options(const struct sp_sampler *s, struct sp_capture_options *o
 	    .kernel = true,
 	    .unwind = SP_UNWIND_AUTO,
 	    .max_memory_bytes = env->config->max_memory_bytes / 7 / env->config->n_sources, /* for unwind tables */
+	    .max_deleted_bytes = sp_limits_deleted_bytes(env->config->max_memory_bytes) / env->config->n_sources,
 	    .hash_entries = MAX_COUNTS,
 	    .stack_entries = MAX_STACKS,
 	    .ring_bytes = ring_bytes(env->n_cpus),
@@ -296,12 +297,24 @@ static struct sp_store_window describe_window(struct sp_sampler *s, const struct
 static void log_folded(struct sp_sampler *s, const struct sp_capture_stats *stats)
 {
 	if (stats->n_folded_users > s->n_folded_told)
-		sp_log(
-		    SP_LOG_WARNING,
-		    "%s: user %u runs through more different stacks than one user's share: those above it are stored "
-		    "as libraries, not as functions (%u users so far)",
-		    s->recipe->name, (unsigned)stats->folded_uid, (unsigned)stats->n_folded_users);
+		sp_log(SP_LOG_WARNING,
+		       "%s: programs of user %u have more new stacks in a window than a user's share of memory: those "
+		       "above "
+		       "it are stored by library, without functions (%u users so far)",
+		       s->recipe->name, (unsigned)stats->folded_uid, (unsigned)stats->n_folded_users);
 	s->n_folded_told = stats->n_folded_users;
+}
+
+/* Once, and for another user again. */
+static void log_let_go(struct sp_sampler *s, const struct sp_capture_stats *stats)
+{
+	if (stats->n_let_go && (!s->n_let_go_told || stats->let_go_uid != s->let_go_uid_told))
+		sp_log(SP_LOG_NOTICE,
+		       "%s: deleted programs and libraries of user %u take more memory than is kept for names: those "
+		       "above it are let go, and their functions may lack names",
+		       s->recipe->name, (unsigned)stats->let_go_uid);
+	s->n_let_go_told = stats->n_let_go;
+	s->let_go_uid_told = stats->let_go_uid;
 }
 
 static void count_window(struct sp_sampler *s, const struct sp_store_window *w, const struct sp_capture_stats *stats)
@@ -320,6 +333,7 @@ static void count_window(struct sp_sampler *s, const struct sp_store_window *w, 
 	}
 	s->unsampled_before = stats->n_unsampled_cpus;
 	log_folded(s, stats);
+	log_let_go(s, stats);
 	memcpy(s->before, stats->counter, sizeof(s->before));
 	count_rows(s);
 	sp_unnamed_count(&s->unnamed, s->profile);

@@ -38,6 +38,9 @@ const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
 	t->n_folded = stats.n_folded;
 	t->folded_uid = stats.folded_uid;
 	t->n_folded_users = stats.n_folded_users;
+	t->deleted_bytes = stats.deleted_bytes;
+	t->n_let_go = stats.n_let_go;
+	t->let_go_uid = stats.let_go_uid;
 	t->n_tables_later = stats.n_later;
 	t->n_tables_put_off = stats.n_put_off;
 	t->profile_bytes = sp_profile_memory_bytes(s->profile) + size.memory_bytes;

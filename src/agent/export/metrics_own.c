@@ -27,6 +27,8 @@ static const struct family source_families[] = {
 	{SP_EXPO_COUNTER, "soprof_stored_windows", NULL, "Windows of ten seconds that are in the store.", IN(n_windows), .per = 0},
 	{SP_EXPO_COUNTER, "soprof_dropped_windows", NULL, "Windows that the store never took.", IN(n_dropped), .per = 0},
 	{SP_EXPO_COUNTER, "soprof_folded_stacks", NULL, "Stacks kept as libraries only, above a user's share of a window.", IN(n_folded), .per = 0},
+	{SP_EXPO_GAUGE, "soprof_deleted_file_bytes", "bytes", "Memory of deleted files that is held for their names.", IN(deleted_bytes), .per = 0},
+	{SP_EXPO_COUNTER, "soprof_let_go_deleted_files", NULL, "Deleted files that are not held for their names, as that would take too much memory.", IN(n_let_go), .per = 0},
 	{SP_EXPO_GAUGE, "soprof_waiting_windows", NULL, "Windows that wait for names or for the store.", IN(n_waiting), .per = 0},
 	{SP_EXPO_GAUGE, "soprof_sampling_rate_hertz", "hertz", "Samples a second and CPU.", IN(rate_millihertz), .per = 1000},
 	{SP_EXPO_GAUGE, "soprof_sampling_wanted_rate_hertz", "hertz", "Samples a second and CPU, as configured.", IN(wanted_millihertz), .per = 1000},
@@ -108,9 +110,10 @@ static void put_agent(struct sp_expo *x, const struct sp_agent_status *s, const 
 	sp_expo_seconds(x, "part=\"bpf\"", s->bpf_ns);
 	sp_expo_seconds(x, "part=\"workers\"", s->workers_ns);
 	sp_expo_family(x, SP_EXPO_GAUGE, "soprof_agent_cpu_limit_ratio", "ratio",
-		       "Of one CPU: above it the rate is halved.");
+		       "Of one CPU: where sampling exceeds it the rate is halved.");
 	sp_expo_seconds(x, "", c->max_cpu_ppm * 1000);
-	put_gauge(x, "soprof_agent_memory_limit_bytes", "bytes", "Above it the rate is halved.", c->max_memory_bytes);
+	put_gauge(x, "soprof_agent_memory_limit_bytes", "bytes", "Above it the agent begins a fresh profile.",
+		  c->max_memory_bytes);
 }
 
 static void put_removed(struct sp_expo *x, const struct sp_store_removed *removed)

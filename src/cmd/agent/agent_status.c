@@ -54,6 +54,9 @@ static const struct {
     WORD("folded", n_folded),
     WORD("folded_uid", folded_uid),
     WORD("folded_users", n_folded_users),
+    WORD("deleted_bytes", deleted_bytes),
+    WORD("let_go", n_let_go),
+    WORD("let_go_uid", let_go_uid),
     WORD("windows", n_windows),
     WORD("waiting", n_waiting),
     WORD("dropped", n_dropped),
@@ -231,7 +234,7 @@ void sp_agent_greet(const struct sp_agent_config *c, unsigned n_cpus)
 		       c->socket, *group ? " and group " : "", group);
 	else
 		sp_log(SP_LOG_INFO, "answers nobody (socket: none)");
-	sp_log(SP_LOG_INFO, "uses at most %g %% of a CPU and %s of memory, or it samples less often",
+	sp_log(SP_LOG_INFO, "uses at most %g %% of a CPU, or it samples less often, and some %s of memory",
 	       (double)c->max_cpu_ppm / 1e4, memory);
 	greet_ask(c);
 }
@@ -300,6 +303,26 @@ static void show_put_off(const struct screen *s, size_t i, FILE *out)
 		fprintf(out, "          %" PRIu64 " samples were stored with frames that have no names yet\n", samples);
 }
 
+static void show_shares(const struct screen *s, size_t i, FILE *out)
+{
+	char bytes[TEXT];
+
+	if (number_of(s, i, "folded"))
+		fprintf(out,
+			"          %" PRIu64 " stacks of %" PRIu64
+			" users are stored by library only, above a user's share; most are user %" PRIu64 "'s\n",
+			number_of(s, i, "folded"), number_of(s, i, "folded_users"), number_of(s, i, "folded_uid"));
+	if (number_of(s, i, "deleted_bytes")) {
+		sp_unit_write("bytes", number_of(s, i, "deleted_bytes"), bytes, sizeof(bytes));
+		fprintf(out, "          %s of deleted files are kept in memory for their names\n", bytes);
+	}
+	if (number_of(s, i, "let_go"))
+		fprintf(out,
+			"          deleted files let go, as they are too large: %" PRIu64 "; the last was user %" PRIu64
+			"'s\n",
+			number_of(s, i, "let_go"), number_of(s, i, "let_go_uid"));
+}
+
 static void show_source(const struct screen *s, size_t i, FILE *out)
 {
 	uint64_t samples = number_of(s, i, "samples"), rate = number_of(s, i, "rate_mhz");
@@ -315,11 +338,7 @@ static void show_source(const struct screen *s, size_t i, FILE *out)
 	if (number_of(s, i, "lost_stacks"))
 		fprintf(out, "          %" PRIu64 " stacks found no room on their way from the kernel\n",
 			number_of(s, i, "lost_stacks"));
-	if (number_of(s, i, "folded"))
-		fprintf(out,
-			"          %" PRIu64 " stacks of %" PRIu64
-			" users are kept as libraries only, above a user's share; most are user %" PRIu64 "'s\n",
-			number_of(s, i, "folded"), number_of(s, i, "folded_users"), number_of(s, i, "folded_uid"));
+	show_shares(s, i, out);
 	show_put_off(s, i, out);
 	if (number_of(s, i, "unfetched"))
 		fprintf(out,
@@ -385,8 +404,8 @@ static void show_refused(const struct screen *s, FILE *out)
 
 	if (n)
 		fprintf(out,
-			"files     %" PRIu64 " new ones refused, %" PRIu64 " of user %" PRIu64
-			": they took more than a user's share of the CPU time\n",
+			"files     %" PRIu64 " new ones not looked at, %" PRIu64 " of them of user %" PRIu64
+			": more than a user's share of --max-cpu\n",
 			n, number_of(s, 0, "refused_files_of_uid"), number_of(s, 0, "refused_files_uid"));
 }
 
