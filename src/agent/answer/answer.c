@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/answer/answer.h"
 #include "agent/answer/answer_web.h"
+#include "agent/answer/api.h"
 #include "agent/answer/long_totals.h"
 #include "agent/socket/server_priv.h"
 #include "agent/upgrade/upgrade.h"
@@ -513,11 +514,11 @@ static int verify_password(const struct answer *a)
 }
 
 /* --- start --- */
-/* By the C library, which makes other system calls for that. */
-static bool asks_for_users(const struct sp_request *q)
+static enum sp_filter filter_for(const struct sp_request *q)
 {
-	return q->what == SP_ASK_API &&
-	       ((q->path && strstr(q->path, "users")) || (q->params && strstr(q->params, "user")));
+	bool asks = q->what == SP_ASK_API && q->path && sp_api_asks_for_names(q->path, q->params ? q->params : "");
+
+	return asks ? SP_FILTER_ANSWER_NAMES : SP_FILTER_ANSWER;
 }
 
 static int answer_request(struct answer *a)
@@ -531,7 +532,7 @@ static int answer_request(struct answer *a)
 	if (r == 0 && a->q.what == SP_ASK_PASSWORD)
 		return verify_password(a);
 	if (r == 0)
-		r = sp_filter_enter(asks_for_users(&a->q) ? SP_FILTER_ANSWER_NAMES : SP_FILTER_ANSWER);
+		r = sp_filter_enter(filter_for(&a->q));
 	if (r == 0)
 		r = sp_store_open(a->store, &o, &store);
 	if (r == 0)

@@ -398,3 +398,16 @@ int sp_api_answer(const struct sp_api *a, const char *path, const char *query, F
 	*ret_status = r < 0 ? put_error(r, out) : 200;
 	return ferror(out) ? -EIO : 0;
 }
+
+bool sp_api_asks_for_names(const char *path, const char *query)
+{
+	const struct route *route = find_route(path);
+	SP_FREE struct sp_api_ask *ask = calloc(1, sizeof(*ask));
+	struct query_fields t = {.ask = ask};
+	uint64_t uid;
+	bool is_read = route && ask && parse_query(&t, query) == 0;
+
+	sp_error_clear();
+	return is_read &&
+	       (route->by == SP_TOTAL_BY_USER || (t.user && sp_parse_number(t.user, 0, UINT32_MAX - 1, &uid) < 0));
+}

@@ -38,5 +38,7 @@ struct sp_api {
  * *ret_status is 200, 400, 403, 404 or 500. 0, or a negative errno: there is no body.
  */
 int sp_api_answer(const struct sp_api *a, const char *path, const char *query, FILE *out, int *ret_status);
+/* Whether that looks for names of users, for which the C library makes system calls of its own. */
+bool sp_api_asks_for_names(const char *path, const char *query);
 
 #endif

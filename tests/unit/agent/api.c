@@ -357,11 +357,36 @@ static void test_current(void **state)
 	is_in("libnow.so");
 }
 
+/* Only what asks the C library for a user's name may make its system calls: in any spelling, and nothing else. */
+static void test_names(void **state)
+{
+	static const struct {
+		const char *path, *query;
+		bool asks;
+	} all[] = {
+	    {"/api/v1/users", "", true},
+	    {"/api/v1/flame", "user=root", true},
+	    {"/api/v1/flame", "from=-1h&%75ser=root", true},
+	    {"/api/v1/flame", "user=0", false},
+	    {"/api/v1/flame", "user=", false},
+	    {"/api/v1/flame", "library=libuser.so&function=user", false},
+	    {"/api/v1/flame", "user=root&user=root", false},
+	    {"/api/v1/libraries", "", false},
+	    {"/api/v1/superusers", "user=root", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(all); i++)
+		if (sp_api_asks_for_names(all[i].path, all[i].query) != all[i].asks)
+			fail_msg("%s?%s", all[i].path, all[i].query);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_overview),
 					   cmocka_unit_test(test_flame),   cmocka_unit_test(test_tables),
-					   cmocka_unit_test(test_own),     cmocka_unit_test(test_current)};
+					   cmocka_unit_test(test_own),     cmocka_unit_test(test_current),
+					   cmocka_unit_test(test_names)};
 
 	if (argc == 2) /* the page, after its policy */
 		return printf("%s\n\n%s", sp_web_page.policy, sp_web_page.html) < 0;
