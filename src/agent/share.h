@@ -2,13 +2,14 @@
 /*
  * share.h: the CPU time that each user may have of the agent: for answers, for new files, for parsing.
  *
- * A token bucket for each user: it gains max_cpu_ppm of the time, up to burst_ns, and begins full. A user in debt is
- * refused until it is paid; no debt is larger than debt_ns. Buckets are kept for SP_SHARE_USERS users; the fullest is
- * forgotten for one more, which gives it what it had almost. No clock, no memory; cannot fail. One thread.
+ * A bucket for each user (bucket.h), which begins full. A user in debt is refused until it is paid. Buckets are kept
+ * for SP_SHARE_USERS users; the fullest is forgotten for one more, which gives it what it had almost. No clock, no
+ * memory; cannot fail. One thread.
  */
 #ifndef SP_AGENT_SHARE_H
 #define SP_AGENT_SHARE_H
 
+#include "agent/bucket.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,13 +18,11 @@
 enum { SP_SHARE_USERS = 64 };
 
 struct sp_shares {
-	uint64_t max_cpu_ppm;      /* 0 = no limit */
-	int64_t burst_ns, debt_ns; /* debt_ns 0: however large it is */
+	struct sp_bucket_size size; /* of each; gain_ppm 0 = no limit */
 	size_t n;
 	struct sp_share {
 		uid_t uid;
-		int64_t left_ns; /* at at_ns; below 0: debt */
-		uint64_t at_ns;
+		struct sp_bucket left;
 	} users[SP_SHARE_USERS];
 };
 

@@ -2,8 +2,8 @@
 /*
  * pace.h: how often the loop serves those who ask: the socket and the page.
  *
- * Anybody on the machine may ask as often as he likes, and even to refuse him costs something. A token bucket of CPU
- * time: it gains half of max_cpu_ppm of the time, up to SP_PACE_BURST_MS, and begins full. In debt the loop looks at
+ * Anybody on the machine may ask as often as he likes, and even to refuse him costs something. A bucket of CPU time
+ * (bucket.h) gains half of max_cpu_ppm, up to SP_PACE_BURST_MS, and begins full. In debt the loop looks at
  * who asks only when that is paid, or after SP_PACE_REST_MS; so all are answered still, in turns. A debt is no more
  * than such a rest pays for: when the many are gone others are served at once. No clock, no memory; cannot fail. One
  * thread.
@@ -11,14 +11,14 @@
 #ifndef SP_AGENT_DAEMON_PACE_H
 #define SP_AGENT_DAEMON_PACE_H
 
+#include "agent/bucket.h"
 #include <stdint.h>
 
 enum { SP_PACE_BURST_MS = 1000, SP_PACE_REST_MS = 200 };
 
 struct sp_pace {
 	uint64_t max_cpu_ppm; /* 0 = no limit */
-	int64_t left_ns;      /* CPU time at at_ns; below 0: debt */
-	uint64_t at_ns;
+	struct sp_bucket left;
 };
 
 /* now_ns: CLOCK_MONOTONIC. */

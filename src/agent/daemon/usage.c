@@ -238,7 +238,7 @@ void sp_agent_status_last(struct sp_agent *a, struct sp_agent_status *ret_status
 
 	t->n_cpus = a->env.n_online;
 	t->n_errors = a->env.n_errors;
-	t->parse_left_ns = a->parse_budget.left_ns;
+	t->parse_left_ns = a->parse_budget.left.left_ns;
 	t->n_refused_files = a->user_budget.n_refused;
 	t->refused_uid = u ? u->uid : 0;
 	t->n_refused_of_uid = u ? u->n_refused : 0;

@@ -19,9 +19,9 @@ static void share_limit(struct sp_shares *s, uint64_t max_cpu_ppm, unsigned part
 {
 	uint64_t full_ns = max_cpu_ppm * (SP_NS_PER_S / 1000000) * SP_PARSE_BUDGET_S;
 
-	s->max_cpu_ppm = max_cpu_ppm ? SP_MAX(max_cpu_ppm / part, 1) : 0;
-	s->burst_ns = (int64_t)(full_ns / burst_part);
-	s->debt_ns = (int64_t)(s->max_cpu_ppm * (SP_NS_PER_S / 1000000) * DEBT_S);
+	s->size.gain_ppm = max_cpu_ppm ? SP_MAX(max_cpu_ppm / part, 1) : 0;
+	s->size.burst_ns = (int64_t)(full_ns / burst_part);
+	s->size.debt_ns = (int64_t)(s->size.gain_ppm * (SP_NS_PER_S / 1000000) * DEBT_S);
 }
 
 void sp_user_budget_limit(struct sp_user_budget *b, uint64_t max_cpu_ppm)

@@ -489,8 +489,8 @@ void sp_server_configure(struct sp_server *s, const struct sp_agent_config *c)
 	s->group = group ? group->gr_gid : 0;
 	s->max_clients = SP_MIN(c->max_clients, SP_SERVER_SLOTS - SP_SERVER_ROOT_CLIENTS);
 	s->max_queries = c->max_queries;
-	s->shares.max_cpu_ppm = c->max_cpu_ppm / 2;
-	s->shares.burst_ns = SHARE_BURST_S * (int64_t)SP_NS_PER_S;
+	s->shares.size.gain_ppm = c->max_cpu_ppm / 2;
+	s->shares.size.burst_ns = SHARE_BURST_S * (int64_t)SP_NS_PER_S;
 	s->query_timeout_ns = c->query_timeout_ns;
 	s->query_memory_bytes = c->query_memory_bytes;
 	free(s->store);

@@ -89,14 +89,14 @@ static void test_begins_full(void **state)
 static void test_no_more_than_full(void **state)
 {
 	struct agent a = agent_new(ONE_PERCENT);
-	int64_t full = a.p.left_ns;
+	int64_t full = a.p.left.left_ns;
 
 	(void)state;
 	a.now_ns += 3600 * SP_NS_PER_S;
 	sp_parse_budget_update(&a.p, a.now_ns, a.cpu_ns - 100 * MS);
-	assert_int_equal(a.p.left_ns, full);
+	assert_int_equal(a.p.left.left_ns, full);
 	sp_parse_budget_update(&a.p, a.now_ns, a.cpu_ns + 100 * MS);
-	assert_int_equal(a.p.left_ns, full - (int64_t)(100 * MS));
+	assert_int_equal(a.p.left.left_ns, full - (int64_t)(100 * MS));
 }
 
 static void test_no_limit(void **state)

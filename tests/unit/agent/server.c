@@ -230,7 +230,7 @@ static void test_used_up(void **state)
 
 static void test_shares(void **state)
 {
-	struct sp_shares s = {.max_cpu_ppm = 10000, .burst_ns = 10 * SP_NS_PER_S};
+	struct sp_shares s = {.size = {.gain_ppm = 10000, .burst_ns = 10 * SP_NS_PER_S}};
 	uint64_t t = 1000 * SP_NS_PER_S;
 
 	(void)state;
@@ -245,11 +245,11 @@ static void test_shares(void **state)
 	for (uid_t uid = 100; uid < 100 + 2 * SP_SHARE_USERS; uid++)
 		sp_share_take(&s, uid, t, 1);
 	assert_true(sp_share_is_used_up(&s, 1, t)); /* many others do not make it forget a debt */
-	s.debt_ns = 3 * SP_NS_PER_S;
+	s.size.debt_ns = 3 * SP_NS_PER_S;
 	sp_share_take(&s, 1, t, 3600 * (int64_t)SP_NS_PER_S);
 	assert_true(sp_share_is_used_up(&s, 1, t + 299 * SP_NS_PER_S));
 	assert_false(sp_share_is_used_up(&s, 1, t + 301 * SP_NS_PER_S)); /* no debt is larger */
-	s.max_cpu_ppm = 0;
+	s.size.gain_ppm = 0;
 	assert_false(sp_share_is_used_up(&s, 1, t));
 }
 
