@@ -54,7 +54,7 @@ say "the agent and its helpers: $used ms in $took s; $(status_word refused_files
 
 expect 0 agent --status --socket "$dir/sock"
 has "$out" "^files +[0-9]+ new ones not looked at, [0-9]+ of them of user $uid: "
-[ "$(grep -c "new files of user $uid take more than" "$dir/log")" = 1 ] || fail "the log to say so once"
+[ "$(grep -c "user $uid runs more new programs and libraries than" "$dir/log")" = 1 ] || fail "the log to say so once"
 expect 0 query --socket "$dir/sock" --from -5m --process restless --format folded
 has "$out" '^restless;.*\[unidentified\]'
 
