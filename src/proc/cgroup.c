@@ -5,6 +5,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "proc/mountinfo.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,35 +27,6 @@ enum {
 };
 
 /* --- where it is mounted --- */
-/* Mountinfo writes space, tab, newline and backslash as \ooo. */
-static void cgroup_unescape(char *text)
-{
-	char *to = text;
-
-	for (; *text != '\0'; to++) {
-		bool octal = text[0] == '\\' && strspn(text + 1, "01234567") >= 3;
-		*to = octal ? (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0')) : *text;
-		text += octal ? 4 : 1;
-	}
-	*to = '\0';
-}
-
-/* proc(5): id, parent, device, root, mount point, options, optional fields, "-", type. The mount point, or NULL. */
-static char *cgroup2_mount(char *line)
-{
-	char *fields[5], *rest = line;
-
-	if (!strstr(line, " - cgroup2 "))
-		return NULL;
-	for (size_t i = 0; i < SP_COUNT(fields); i++) {
-		fields[i] = strsep(&rest, " ");
-		if (!rest)
-			return NULL;
-	}
-	cgroup_unescape(fields[4]);
-	return fields[4];
-}
-
 /* The first cgroup2 file system, its top open. */
 static int open_top(char *ret_mount, size_t size)
 {
@@ -64,13 +36,13 @@ static int open_top(char *ret_mount, size_t size)
 	if (r < 0)
 		return r;
 	for (char *line, *rest = mounts; (line = strsep(&rest, "\n"));) {
-		const char *mount = cgroup2_mount(line);
-		if (!mount || strlen(mount) >= size)
+		struct sp_mount_line m;
+		if (!sp_mountinfo_parse(line, &m) || strcmp(m.type, "cgroup2") != 0 || strlen(m.point) >= size)
 			continue;
-		int fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int fd = open(m.point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd < 0)
-			return sp_fail(-errno, "open %s", mount);
-		(void)snprintf(ret_mount, size, "%s", mount);
+			return sp_fail(-errno, "open %s", m.point);
+		(void)snprintf(ret_mount, size, "%s", m.point);
 		return fd;
 	}
 	return sp_fail_said(-EOPNOTSUPP, "no cgroup2 file system is mounted");
@@ -155,6 +127,14 @@ int sp_cgroup_id(const char *path, uint64_t *ret_id, uint32_t *ret_level)
 }
 
 /* The line of version 2 in /proc/PID/cgroup: "0::PATH". */
+static int cgroup_take_path(char *text, char *ret_path, size_t size)
+{
+	for (char *line; (line = strsep(&text, "\n"));)
+		if (strncmp(line, "0::/", 4) == 0)
+			return (size_t)snprintf(ret_path, size, "%s", line + 3) < size ? 0 : -ENAMETOOLONG;
+	return -ENOENT;
+}
+
 static int path_of_process(uint32_t pid, char *ret_path, size_t size)
 {
 	SP_FREE char *text = NULL;
@@ -164,10 +144,7 @@ static int path_of_process(uint32_t pid, char *ret_path, size_t size)
 	int r = sp_text_read(path, CGROUP_MAX_BYTES, &text, NULL);
 	if (r < 0)
 		return r == -ESRCH ? -ENOENT : r;
-	for (char *line, *rest = text; (line = strsep(&rest, "\n"));)
-		if (strncmp(line, "0::/", 4) == 0)
-			return (size_t)snprintf(ret_path, size, "%s", line + 3) < size ? 0 : -ENAMETOOLONG;
-	return -ENOENT;
+	return cgroup_take_path(text, ret_path, size);
 }
 
 int sp_cgroup_path(uint32_t pid, uint64_t id, char *ret_path, size_t size)

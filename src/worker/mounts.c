@@ -2,6 +2,7 @@
 #include "worker/mounts.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "proc/mountinfo.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -10,51 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-
-/* One line of /proc/PID/mountinfo; see proc_pid_mountinfo(5). Strings point into the line. */
-struct mount {
-	uint64_t id;
-	uint32_t dev;
-	char *root, *point, *type, *options; /* options: of the file system */
-};
-
-static void unescape(char *text)
-{
-	char *to = text;
-	for (const char *c = text; *c; to++) {
-		if (c[0] == '\\' && c[1] && c[2] && c[3]) {
-			*to = (char)((c[1] - '0') << 6 | (c[2] - '0') << 3 | (c[3] - '0'));
-			c += 4;
-		} else {
-			*to = *c++;
-		}
-	}
-	*to = 0;
-}
-
-static bool parse(char *line, struct mount *ret_mount)
-{
-	unsigned major, minor;
-	unsigned long id;
-	int at = 0;
-	if (sscanf(line, "%lu %*u %u:%u %n", &id, &major, &minor, &at) != 3 || !at)
-		return false;
-	char *rest = line + at, *dash = strstr(rest, " - ");
-	if (!dash)
-		return false;
-	ret_mount->id = id;
-	ret_mount->dev = major << 20 | minor;
-	char *type = dash + 3;
-	ret_mount->type = strsep(&type, " \n");
-	strsep(&type, " \n"); /* the source */
-	ret_mount->options = type ? strsep(&type, "\n") : NULL;
-	ret_mount->root = strsep(&rest, " ");
-	ret_mount->point = strsep(&rest, " ");
-	if (!ret_mount->point)
-		return false;
-	unescape(ret_mount->point);
-	return true;
-}
 
 /*
  * Their answers come from a program or another machine, which may block open, read and even close for ever. A stacked
@@ -90,9 +46,9 @@ static bool find_in(const char *mountinfo, const uint64_t *id, const uint32_t *d
 	SP_FCLOSE FILE *f = fopen(mountinfo, "re");
 	SP_FREE char *line = NULL;
 	size_t capacity = 0;
-	struct mount m;
+	struct sp_mount_line m;
 	while (f && getline(&line, &capacity, f) > 0) {
-		if (!parse(line, &m) || (id && m.id != *id) || (dev && m.dev != *dev))
+		if (!sp_mountinfo_parse(line, &m) || (id && m.id != *id) || (dev && m.dev != *dev))
 			continue;
 		if (ret_type)
 			snprintf(ret_type, SP_MOUNT_TYPE, "%s", m.type);
@@ -149,9 +105,9 @@ static bool type_at(const char *mountinfo, const char *path, char ret_type[SP_MO
 	SP_FCLOSE FILE *f = fopen(mountinfo, "re");
 	SP_FREE char *line = NULL;
 	size_t capacity = 0, longest = 0;
-	struct mount m;
+	struct sp_mount_line m;
 	while (f && getline(&line, &capacity, f) > 0) {
-		if (!parse(line, &m) || !is_below(path, m.point) || strlen(m.point) < longest)
+		if (!sp_mountinfo_parse(line, &m) || !is_below(path, m.point) || strlen(m.point) < longest)
 			continue;
 		longest = strlen(m.point);
 		snprintf(ret_type, SP_MOUNT_TYPE, "%s", m.type);
@@ -167,7 +123,7 @@ static bool layer_type(pid_t pid, char *layer, char ret_type[SP_MOUNT_TYPE])
 {
 	char path[64], type[SP_MOUNT_TYPE];
 	bool found = false;
-	unescape(layer);
+	sp_mountinfo_unescape(layer);
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
 	for (int i = 0; i < 2 && *layer == '/'; i++) {
 		if (!type_at(i ? path : "/proc/self/mountinfo", layer, type) || strcmp(type, "overlay") == 0)
@@ -207,9 +163,9 @@ static char *options_of(pid_t pid, uint64_t mount_id)
 		SP_FCLOSE FILE *f = fopen(i ? path : "/proc/self/mountinfo", "re");
 		SP_FREE char *line = NULL;
 		size_t capacity = 0;
-		struct mount m;
+		struct sp_mount_line m;
 		while (f && getline(&line, &capacity, f) > 0)
-			if (parse(line, &m) && m.id == mount_id && m.options)
+			if (sp_mountinfo_parse(line, &m) && m.id == mount_id && m.options)
 				return strdup(m.options);
 	}
 	return NULL;
@@ -222,7 +178,7 @@ int sp_overlay_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE])
 }
 
 /* The mount point may be hidden under another mount: the mount that was found tells. */
-static int open_point(const struct mount *m)
+static int open_point(const struct sp_mount_line *m)
 {
 	SP_CLOSE int fd = open(m->point, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct statx st;
@@ -239,9 +195,9 @@ int sp_mount_open(uint32_t dev, unsigned *position)
 		return -ENOENT;
 	SP_FREE char *line = NULL;
 	size_t capacity = 0;
-	struct mount m;
+	struct sp_mount_line m;
 	for (unsigned i = 0; getline(&line, &capacity, f) > 0; i++) {
-		if (i < *position || !parse(line, &m) || m.dev != dev)
+		if (i < *position || !sp_mountinfo_parse(line, &m) || m.dev != dev)
 			continue;
 		*position = i + 1;
 		if (sp_type_may_hang(m.type))
