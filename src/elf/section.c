@@ -27,10 +27,18 @@ static int count_sections(struct sp_elf *e, size_t *ret_n, size_t *ret_names)
 	return 0;
 }
 
+/* Of a size that the file does not have nothing is allocated: it costs the one who wrote it nothing. */
+static size_t names_bytes(const struct sp_elf *e, const Elf64_Shdr *s)
+{
+	bool is_inside = s->sh_offset <= e->size && s->sh_size <= e->size - s->sh_offset;
+
+	return s->sh_type != SHT_NOBITS && is_inside && s->sh_size <= MAX_NAMES_BYTES ? (size_t)s->sh_size : 0;
+}
+
 /* Reads the names, NUL-terminated; if that fails, all sections are nameless. */
 static int load_names(struct sp_elf *e, const Elf64_Shdr *s, size_t *ret_size)
 {
-	size_t size = s->sh_type == SHT_NOBITS || s->sh_size > MAX_NAMES_BYTES ? 0 : (size_t)s->sh_size;
+	size_t size = names_bytes(e, s);
 	char *names = malloc(size + 1);
 	if (!names)
 		return -ENOMEM;

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -199,6 +200,26 @@ static void shrinking_file(void **state)
 	sp_elf_close(e);
 }
 
+/* The table of names is said to be as long as any may be, and the file is not. */
+static void what_is_not_there_is_not_allocated(void **state)
+{
+	enum { LONGEST = 16 << 20 };
+	size_t size;
+	SP_FREE uint8_t *bytes = load(LIBZ, &size);
+	Elf64_Ehdr *h = (Elf64_Ehdr *)bytes;
+	struct sp_elf *e = NULL;
+	struct sp_elf_section s;
+	(void)state;
+	((Elf64_Shdr *)(bytes + h->e_shoff))[h->e_shstrndx].sh_size = LONGEST;
+	struct mallinfo2 before = mallinfo2();
+	assert_int_equal(sp_elf_open_bytes(bytes, size, &e), 0);
+	struct mallinfo2 after = mallinfo2();
+	assert_true(after.uordblks + after.hblkhd - before.uordblks - before.hblkhd < LONGEST / 16);
+	assert_int_equal(sp_elf_section_at(e, 1, &s), 0);
+	assert_string_equal(s.name, "");
+	sp_elf_close(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +230,7 @@ int main(void)
 	    cmocka_unit_test(dynamic_symbols_without_sections),
 	    cmocka_unit_test(reading_has_a_cap),
 	    cmocka_unit_test(shrinking_file),
+	    cmocka_unit_test(what_is_not_there_is_not_allocated),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
