@@ -208,13 +208,21 @@ static int read_words(struct reader *r, uint64_t at, uint64_t *words, size_t n)
 	return e;
 }
 
-/* An entry that cannot be read was removed from the list meanwhile. */
+/*
+ * An entry that cannot be read was removed from the list meanwhile. Some bytes that lead in a circle must not cost what
+ * SP_JIT_OBJECTS_MAX objects do: each entry is compared with the last one whose number is a power of two, which tells a
+ * circle before three times as many entries have been read as there are (R. Brent's way).
+ */
 static int jit_objects_walk_list(struct reader *r, uint64_t at)
 {
 	uint64_t entry[4]; /* next, previous, address and size of the object */
+	uint64_t kept = 0; /* the last entry whose number is a power of two */
 	for (; at && r->counts.n < SP_JIT_OBJECTS_MAX && r->n_named < r->n_addresses; at = entry[0]) {
-		if (read_words(r, at, entry, SP_COUNT(entry)) < 0)
+		r->counts.is_cut |= at == kept;
+		if (at == kept || read_words(r, at, entry, SP_COUNT(entry)) < 0)
 			break;
+		if ((r->counts.n & (r->counts.n - 1)) == 0)
+			kept = at;
 		__attribute__((cleanup(object_done))) struct object o = {.at = entry[2], .size = entry[3]};
 		int e = take_object(r, &o);
 		if (e == -ENOMEM)
