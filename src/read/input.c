@@ -93,14 +93,10 @@ static int input_make_room(struct sp_input *in, size_t wanted)
 	return sp_grow(&in->buffer, &in->capacity, SP_MAX(wanted, (size_t)BUFFER_BYTES) + 1, 1);
 }
 
-/* Makes at least `wanted` bytes available behind `at`, fewer only at the end. */
-static int input_read_more(struct sp_input *in, size_t wanted)
+static int input_fill(struct sp_input *in, size_t wanted)
 {
-	int r;
+	int r = input_make_room(in, wanted);
 
-	if (in->n - in->at >= wanted || in->ended)
-		return 0;
-	r = input_make_room(in, wanted);
 	if (r < 0)
 		return r;
 	while (in->n < wanted && !in->ended) {
@@ -112,6 +108,19 @@ static int input_read_more(struct sp_input *in, size_t wanted)
 		in->ended = n == 0;
 	}
 	return sp_input_check_memory(in);
+}
+
+/*
+ * Makes at least `wanted` bytes available behind `at`, fewer only at the end. A piece's size is only said: there is
+ * room for as much again as has come, not for all of it at once.
+ */
+static int input_read_more(struct sp_input *in, size_t wanted)
+{
+	int r = 0;
+
+	while (r == 0 && in->n - in->at < wanted && !in->ended)
+		r = input_fill(in, SP_MIN(wanted, 2 * (in->n - in->at) + BUFFER_BYTES));
+	return r;
 }
 
 static void consume(struct sp_input *in, size_t n)

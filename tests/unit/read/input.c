@@ -111,6 +111,21 @@ static void test_pieces(void **state)
 	close(fd);
 }
 
+static void test_a_size_that_is_only_said_costs_nothing(void **state)
+{
+	struct sp_read_options o = {0};
+	int fd;
+	struct sp_input *in = open_bytes("abc", 3, &o, &fd);
+	size_t before = sp_heap_used_bytes();
+	const uint8_t *bytes;
+
+	(void)state;
+	assert_int_equal(sp_input_bytes(in, SP_INPUT_MAX_PIECE, &bytes), -EBADMSG);
+	assert_true(sp_heap_used_bytes() - before < 1 << 20);
+	sp_input_free(in);
+	close(fd);
+}
+
 /* Many lines, in members of their own, with padding behind the last. */
 static uint8_t *gzip_members(size_t n_members, size_t *ret_n)
 {
@@ -374,7 +389,7 @@ int main(void)
 	    cmocka_unit_test(test_zstd),          cmocka_unit_test(test_long_lines),
 	    cmocka_unit_test(test_endless_line),  cmocka_unit_test(test_endless_line_is_refused),
 	    cmocka_unit_test(test_progress),      cmocka_unit_test(test_bad),
-	    cmocka_unit_test(test_nothing_known),
+	    cmocka_unit_test(test_nothing_known), cmocka_unit_test(test_a_size_that_is_only_said_costs_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
