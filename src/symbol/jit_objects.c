@@ -20,6 +20,7 @@ enum {
 	MAX_OBJECT = 64 << 20,
 	MAX_SYMBOLS = 1 << 20,
 	MAX_READ = 256 << 20, /* of all objects together */
+	UNASKED_BYTES = 64 << 10,
 };
 #define DESCRIPTOR "__jit_debug_descriptor"
 
@@ -55,18 +56,31 @@ static int read_memory(struct reader *r, uint64_t at, void *bytes, size_t size)
 	return sp_read_at(r->memory, bytes, size, at);
 }
 
+/* What is large must be there up to its end before memory is taken for it: sizes are only said. */
+static int jit_objects_try_end(const struct reader *r, uint64_t at, uint64_t size)
+{
+	char last;
+
+	return size <= UNASKED_BYTES ? 0 : sp_read_at(r->memory, &last, sizeof(last), at + size - 1);
+}
+
 /* Reads a part of an object into new memory, with a 0 behind it. */
 static int read_part(struct reader *r, const struct object *o, uint64_t offset, uint64_t size, void *ret_bytes)
 {
+	int e;
+
 	if (offset > o->size || size > o->size - offset)
 		return -EBADMSG;
 	if (!has_budget(r, size))
 		return -EFBIG;
+	e = jit_objects_try_end(r, o->at + offset, size);
+	if (e < 0)
+		return e;
 	SP_FREE char *bytes = malloc(size + 1);
 	if (!bytes)
 		return -ENOMEM;
 	bytes[size] = 0;
-	int e = read_memory(r, o->at + offset, bytes, size);
+	e = read_memory(r, o->at + offset, bytes, size);
 	if (e == 0)
 		*(void **)ret_bytes = sp_take_ptr(bytes);
 	return e;
