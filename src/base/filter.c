@@ -75,7 +75,7 @@ static const uint16_t privileged[] = {
     C(chroot), C(perf_event_open), C(open_by_handle_at)
 };
 static const uint16_t opening[] = {
-    C(name_to_handle_at), C(open_by_handle_at)
+    C(name_to_handle_at), C(open_by_handle_at), C(capget)
 };
 /* SQLite's, which tries to mend what an agent that was killed left behind. */
 static const uint16_t answering[] = {

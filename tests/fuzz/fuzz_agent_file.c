@@ -25,7 +25,9 @@ static void check(const struct sp_agent_config *c)
 	require(c->max_cpu_ppm <= 1000000 && c->max_clients <= 1024 && c->max_queries <= 64);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	struct sp_agent_args args = {0};
 	int r;

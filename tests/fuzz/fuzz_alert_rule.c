@@ -22,7 +22,9 @@ static void check(const struct sp_alert_rule *r)
 			r->for_ns <= SP_ALERT_RULE_FOR_MAX_NS);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	struct sp_alert_rule rule;
 	char *text = malloc(size + 1);

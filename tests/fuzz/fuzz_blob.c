@@ -36,7 +36,9 @@ static void use(const struct sp_blob *b)
 	look_up(b, start + bytes);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	require(sp_blob_validate(data, size) <= 0); /* as they are, at any alignment */
 	if (size < sizeof(struct sp_blob))

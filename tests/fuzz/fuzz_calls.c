@@ -96,7 +96,9 @@ static void end(void)
 	made_close(&made);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	static uint64_t used;
 	size_t n_pairs = size / 12 < MAX_PAIRS ? size / 12 : MAX_PAIRS;

@@ -8,6 +8,7 @@
  * hold.
  */
 #include "elf/elf.h"
+#include "require.h"
 #include "unwind/priv.h"
 #include "unwind/x86_64/derive.h"
 #include <elf.h>
@@ -15,15 +16,6 @@
 #include <string.h>
 
 enum { MAX_BYTES = 1 << 14, CODE_AT = 0x1000, IMAGE_BYTES = CODE_AT + MAX_BYTES };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 static void make_headers(uint8_t *image, size_t size)
 {
 	const Elf64_Ehdr h = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
@@ -78,7 +70,9 @@ static void check_rules(const struct sp_derived *d)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	static uint8_t image[IMAGE_BYTES];
 	struct sp_derived d, again;

@@ -56,7 +56,9 @@ static void check_eh_frame(struct sp_elf *e)
 	free(bytes);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	struct sp_elf *e;
 	struct sp_elf_package package;

@@ -25,7 +25,9 @@ static void compare(const struct sp_expr *e, struct sp_op_env *env)
 	require(r[0] == (wanted.is_unsigned || (sp_s64)wanted.bits >= 0 ? wanted.bits : 0));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	struct sp_op_env env = {.base = 0x1000};
 	struct sp_narrowing narrowing;

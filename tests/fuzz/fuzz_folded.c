@@ -46,7 +46,9 @@ static void write_and_read(const struct sp_profile *p)
 	free(text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	struct sp_read_result strict, lenient;
 	struct sp_profile *p = NULL, *q = NULL;

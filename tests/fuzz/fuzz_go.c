@@ -44,7 +44,9 @@ static void check_blob(struct sp_elf *e)
 	free(blob);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	size_t total = 0;
 	uint8_t *image = go_image(data, size, &total);

@@ -34,7 +34,9 @@ static int read_and_check(const uint8_t *data, size_t size, bool keep_going, str
 	return r;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	read_both_ways(read_and_check, data, size);
 	return 0;

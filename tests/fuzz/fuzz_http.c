@@ -156,7 +156,9 @@ static void as_strings(const uint8_t *data, size_t size)
 	free(text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	if (!http)
 		begin();

@@ -27,7 +27,9 @@ static size_t read_code(void *arg, uint64_t at, void *bytes, size_t n)
 	return n;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	uint64_t words[N_WORDS] = {0};
 	struct bytes b = {.data = data, .size = size};

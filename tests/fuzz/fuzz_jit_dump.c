@@ -41,7 +41,9 @@ static void check(int fd, uint64_t since, const uint64_t *addresses)
 	sp_names_done(names, N_ADDRESSES);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	static const uint8_t head[40] = {'D', 'T', 'i', 'J', 1, 0, 0, 0, 40};
 	uint64_t addresses[N_ADDRESSES];

@@ -15,7 +15,9 @@
 
 enum { N_ADDRESSES = 64 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	uint64_t addresses[N_ADDRESSES];
 	struct sp_name names[N_ADDRESSES];

@@ -43,7 +43,9 @@ static void as_label(const char *value)
 	free(plain);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	char *text = calloc(1, size + 1);
 	enum sp_expo_form form;

@@ -117,7 +117,9 @@ static void as_head(const uint8_t *data, size_t size)
 	close(fd);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	if (!size)
 		return 0;

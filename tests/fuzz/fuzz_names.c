@@ -124,7 +124,9 @@ static void demangle(const uint8_t *data, size_t size)
 	free(name);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	struct sp_elf *e = NULL;
 	if (size && *data == '_')

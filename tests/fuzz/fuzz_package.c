@@ -63,7 +63,9 @@ static void header(const uint8_t *data, size_t size)
 	(void)sp_rpm_header_file(&h, UINT32_MAX, &f);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	note(data, size);
 	header(data, size);

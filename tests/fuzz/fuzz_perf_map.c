@@ -41,7 +41,9 @@ static void check(int fd, const uint64_t *addresses)
 	sp_names_done(names, N_ADDRESSES);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	uint64_t addresses[N_ADDRESSES];
 	int fd = memfd_create("map", MFD_CLOEXEC);

@@ -94,7 +94,9 @@ static void record_take(struct sp_tasks *t, const struct sp_perf_record *r)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	static struct sp_tasks tasks;
 	struct perf_event_mmap_page page = {0};

@@ -63,7 +63,9 @@ static void as_answer(char *line, bool with_first)
 	require(r == 0 || r == -EBADMSG);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	char *line;
 

@@ -22,7 +22,9 @@ static void check_chunks(struct sp_day_file *f)
 					   sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1)));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	struct sp_day day = sp_day_of(UINT64_C(1763722800000000000), size > 0 ? data[0] % SP_N_RESOLUTIONS : 0);
 	int fd = memfd_create("salvage", MFD_CLOEXEC);

@@ -174,7 +174,9 @@ static void pack_columns(struct sp_packer *p, const uint8_t *data, size_t size)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	static const enum sp_store_record types[] = {SP_RECORD_CHUNK, SP_RECORD_WINDOW, SP_RECORD_TOTALS,
 						     SP_RECORD_TREE, SP_RECORD_CHART};

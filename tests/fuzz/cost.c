@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cost.h"
+
+#include <inttypes.h>
+#include <sanitizer/allocator_interface.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { TRIES = 3 };
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static _Thread_local struct {
+	bool counts;
+	int64_t now, most, may;
+} heap;
+static size_t input_bytes;
+static struct {
+	uint64_t value;
+	size_t size;
+} most_bytes, most_ns;
+
+void fuzz_broken(const char *what, const char *file, int line)
+{
+	fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, what);
+	abort();
+}
+
+static void too_much(const char *what, uint64_t value, uint64_t may)
+{
+	heap.counts = false;
+	fprintf(stderr, "an input of %zu bytes takes %" PRIu64 " %s, and may take %" PRIu64 "\n", input_bytes, value,
+		what, may);
+	abort();
+}
+
+/* Aborts inside the allocation that is too much: the trace that libFuzzer prints shows who wanted it. */
+static void taken(const volatile void *p, size_t size)
+{
+	if (!p || !heap.counts)
+		return;
+	heap.now += (int64_t)size;
+	if (heap.now > heap.may)
+		too_much("bytes of memory", (uint64_t)heap.now, (uint64_t)heap.may);
+	if (heap.now > heap.most)
+		heap.most = heap.now;
+}
+
+static void given_back(const volatile void *p)
+{
+	if (p && heap.counts)
+		heap.now -= (int64_t)__sanitizer_get_allocated_size((const void *)p);
+}
+
+static void tell(void)
+{
+	fprintf(stderr, "cost: at most %" PRIu64 " bytes (%zu of input), %" PRIu64 " us (%zu of input)\n",
+		most_bytes.value, most_bytes.size, most_ns.value / 1000, most_ns.size);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	if (__sanitizer_install_malloc_and_free_hooks(taken, given_back) == 0)
+		abort();
+	return atexit(tell);
+}
+
+static uint64_t thread_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t run(const uint8_t *data, size_t size)
+{
+	uint64_t began = thread_ns();
+
+	heap.now = heap.most = 0;
+	heap.counts = true;
+	fuzz_one(data, size);
+	heap.counts = false;
+	return thread_ns() - began;
+}
+
+/* CPU time of what ran on a busy machine, or on new pages, is measured again where it would tell something. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint64_t may_ns = fuzz_cost.us * 1000 + fuzz_cost.ns_per_byte * size, least = UINT64_MAX, ns;
+	static bool has_begun;
+
+	if (!has_begun)
+		fuzz_one(data, size); /* what a target makes once is not the cost of its first input */
+	has_begun = true;
+	input_bytes = size;
+	heap.may = (int64_t)(fuzz_cost.bytes + fuzz_cost.bytes_per_byte * size);
+	for (unsigned i = 0; i < TRIES && (least > may_ns || least > most_ns.value); i++) {
+		ns = run(data, size);
+		least = ns < least ? ns : least;
+	}
+	if (least > may_ns)
+		too_much("us of CPU time", least / 1000, may_ns / 1000);
+	if (heap.most > (int64_t)most_bytes.value)
+		most_bytes.value = (uint64_t)heap.most, most_bytes.size = size;
+	if (least > most_ns.value)
+		most_ns.value = least, most_ns.size = size;
+	return 0;
+}
