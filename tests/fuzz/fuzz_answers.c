@@ -12,13 +12,16 @@
 #include "elf/debug.h"
 #include "profile/profile.h"
 #include "require.h"
+#include "symbol/name_table.h"
 #include "symbol/names.h"
 #include "symbol/source_lines.h"
 #include "unwind/build.h"
+#include "unwind/hotspot_image.h"
 #include "worker/message.h"
 #include "worker/priv.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -175,6 +178,48 @@ static void take_opened(void *arg, struct sp_open_result *result)
 	free(result->path);
 }
 
+/* --- spans, of which the session makes a table of names by itself --- */
+static int table_fd = -1;
+
+static void take_spans(void *arg, int r, const struct sp_name_table_head *head)
+{
+	uint64_t offsets[MAX_OFFSETS];
+	struct sp_name names[MAX_OFFSETS];
+
+	require((r == 0) == (head != NULL));
+	if (r == 0) {
+		const struct sp_name_table t = {.fd = table_fd,
+						.n_blocks = head->n_blocks,
+						.index_at = head->index_at,
+						.index_hash = head->index_hash};
+		for (size_t i = 0; i < MAX_OFFSETS; i++)
+			offsets[i] = offset_of(i);
+		require(memchr(head->warning, '\0', sizeof(head->warning)));
+		require(sp_name_table_find(&t, offsets, MAX_OFFSETS, names) == 0);
+		for (size_t i = 0; i < MAX_OFFSETS; i++) {
+			require(!names[i].size ||
+				(offsets[i] >= names[i].start && offsets[i] - names[i].start < names[i].size));
+			check_text(names[i].name);
+		}
+		sp_names_done(names, MAX_OFFSETS);
+	}
+	sp_cleanup_close(&table_fd);
+	(void)arg;
+}
+
+static void take_image(void *arg, int r, struct sp_image *image)
+{
+	uint8_t bytes[3];
+
+	(void)arg;
+	require((r == 0) == (image != NULL));
+	for (size_t i = 0; r == 0 && i < image->n; i++)
+		require(sp_image_read(image, image->lines[i].at, bytes, sizeof(bytes)) == 0 &&
+			memcmp(bytes, image->lines[i].bytes, sizeof(bytes)) == 0);
+	if (r == 0)
+		free(image->lines);
+}
+
 static const struct {
 	enum sp_job_kind kind;
 	union sp_job_done done;
@@ -182,7 +227,8 @@ static const struct {
     {SP_JOB_NAMES, {.names = take_names}},          {SP_JOB_SOURCES, {.sources = take_sources}},
     {SP_JOB_IDENTIFY, {.identify = take_identity}}, {SP_JOB_BUILD, {.build = take_blob}},
     {SP_JOB_DEBUG, {.debug = take_debug}},          {SP_JOB_VERIFY, {.verify = take_verified}},
-    {SP_JOB_OPEN, {.open = take_opened}},
+    {SP_JOB_OPEN, {.open = take_opened}},           {SP_JOB_SPANS, {.spans = take_spans}},
+    {SP_JOB_JIT_IMAGE, {.image = take_image}},
 };
 
 static struct sp_job *job_of(uint8_t which, uint8_t n)
@@ -199,6 +245,12 @@ static struct sp_job *job_of(uint8_t which, uint8_t n)
 	require(j->memfd >= 0 && j->offsets);
 	for (size_t i = 0; i < j->n_offsets; i++)
 		j->offsets[i] = offset_of(i);
+	if (j->kind == SP_JOB_SPANS) {
+		j->head = calloc(1, sizeof(*j->head));
+		j->table_fd = memfd_create("table", MFD_CLOEXEC);
+		table_fd = fcntl(j->table_fd, F_DUPFD_CLOEXEC, 0);
+		require(j->head && table_fd >= 0);
+	}
 	return j;
 }
 
