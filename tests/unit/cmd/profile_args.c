@@ -169,7 +169,8 @@ static void test_events(void **state)
 	sp_profile_args_done(&a);
 	refused("-e offcpu,wall", "-e: wall is cpu and offcpu as one value: it goes without them");
 	refused("-e cpu --min 7", "--min is for events that last: offcpu, wall, locks");
-	refused("-e cpu,", "-e: there is no event ''; there are " EVENTS);
+	refused("-e cpu,", "-e: an event's name is missing between or behind the commas");
+	refused("-e zyxwvuts", "-e: there is no event 'zyxwvuts'; there are " EVENTS);
 	refused("-e sched:", "-e: 'sched:' is no tracepoint: SYSTEM:EVENT");
 	refused("-e ../x:y", "-e: '../x:y' is no tracepoint: SYSTEM:EVENT");
 	refused("-e syscalls:sys_enter_zyxwvutsrqponmlkjihgfedcba",
