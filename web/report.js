@@ -121,7 +121,7 @@ function variants(d = data) {
 // --- words for a node ---
 const ofKind = (e, d = data) => ({[GUESSED]: "guessed frame", [KERNEL]: "kernel", [NOTE]: "the stack is not whole",
 	[THREAD]: e === d.entities.root ? "" : "thread", [FOLDED]: "all frames of this library",
-	[NARROW]: "too narrow: zoom to the frame below", [BESIDE]: "not a frame of the thread itself"})[d.entities.kind[e]] || "";
+	[NARROW]: "too narrow: zoom below", [BESIDE]: "not the thread's frame"})[d.entities.kind[e]] || "";
 
 function libraryWords(e, d = data) {
 	const l = d.libraries[d.entities.library[e]], module = d.entities.module[e];
