@@ -162,7 +162,8 @@ what='query --process 1 (as nobody, for root)'
 as_nobody "$dir/soprof" query --socket "$dir/a/agent.sock" --from -1m --process "$all" --format folded >"$out" 2>"$err"
 [ ! -s "$out" ] || fail "nothing of others"
 kill "$other" "$pid"
-as_nobody "$dir/soprof" agent --status --socket "$dir/a/agent.sock" >"$out" 2>"$err" || fail "the status for nobody"
+# CONDITION: his share of the CPU time for answers comes back
+wait_until 600 as_nobody "$dir/soprof" agent --status --socket "$dir/a/agent.sock" >"$out" 2>"$err" || fail "the status for nobody"
 as_nobody "$dir/soprof" query --store "$dir/a/store" >"$out" 2>"$err" && fail "files that are not for nobody"
 
 # the end: the socket goes, the store stays

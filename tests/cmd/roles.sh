@@ -31,6 +31,12 @@ end() {
 	[ "$status" = 0 ] || fail "exit code 0"
 	has "$log" 'ended: all windows are in'
 }
+# KEY: that of the certificate. The second kernel's guest has no configuration of openssl's.
+printf '[req]\ndistinguished_name = name\n[name]\n' >"$dir/openssl.cnf"
+certificate_new() {
+	openssl req -config "$dir/openssl.cnf" -x509 -newkey rsa:2048 -nodes -keyout "$dir/a/$1" -out "$dir/a/cert.pem" -days 2 -subj /CN=localhost 2>/dev/null ||
+		fail "a certificate"
+}
 write_options() { # HZ [LINE...]
 	printf '%s\n' 'group: none' "listen: 127.0.0.1:$port" "frequency: $1" "web-config: $dir/a/web.yaml" "${@:2}" >"$dir/a/agent.yaml"
 }
@@ -39,7 +45,7 @@ port=$(free_port)
 (
 	umask 077
 	write_options 49
-	openssl req -x509 -newkey rsa:2048 -nodes -keyout "$dir/a/key.pem" -out "$dir/a/cert.pem" -days 2 -subj /CN=localhost 2>/dev/null
+	certificate_new key.pem
 	printf 'tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n' >"$dir/a/web.yaml"
 )
 store=$dir/a/store socket=$dir/a/run/agent.sock
@@ -140,7 +146,7 @@ write_options 97
 reloads 'options read again'
 expect 0 agent --status --socket "$socket"
 has "$out" '97'
-openssl req -x509 -newkey rsa:2048 -nodes -keyout "$dir/a/other.pem" -out "$dir/a/cert.pem" -days 2 -subj /CN=localhost 2>/dev/null
+certificate_new other.pem
 mv "$dir/a/other.pem" "$dir/a/key.pem"
 reloads 'options read again' # another key of the same name
 cp "$dir/a/web.yaml" "$dir/a/other.yaml" && chmod 600 "$dir/a/other.yaml"
