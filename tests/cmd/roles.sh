@@ -33,6 +33,7 @@ end() {
 }
 # KEY: that of the certificate. The second kernel's guest has no configuration of openssl's.
 printf '[req]\ndistinguished_name = name\n[name]\n' >"$dir/openssl.cnf"
+has_tls=$(compgen -G '/usr/lib*/libgnutls.so.30' || compgen -G '/usr/lib/*/libgnutls.so.30') # the guest has not
 certificate_new() {
 	openssl req -config "$dir/openssl.cnf" -x509 -newkey rsa:2048 -nodes -keyout "$dir/a/$1" -out "$dir/a/cert.pem" -days 2 -subj /CN=localhost 2>/dev/null ||
 		fail "a certificate"
@@ -46,7 +47,11 @@ port=$(free_port)
 	umask 077
 	write_options 49
 	certificate_new key.pem
-	printf 'tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n' >"$dir/a/web.yaml"
+	if [ -n "$has_tls" ]; then
+		printf 'tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n' >"$dir/a/web.yaml"
+	else
+		printf 'http_server_config: {headers: {X-Frame-Options: deny}}\n' >"$dir/a/web.yaml"
+	fi
 )
 store=$dir/a/store socket=$dir/a/run/agent.sock
 start root without --store "$store" --socket "$socket"
