@@ -59,6 +59,19 @@ int sp_elf_read(struct sp_elf *e, uint64_t offset, size_t size, void **ret_bytes
 int sp_elf_read_into(struct sp_elf *e, uint64_t offset, void *buffer,
 		     size_t size); /* the same into the caller's buffer */
 
+struct sp_elf_note { /* valid during the visit; len is not 0 */
+	uint32_t type;
+	const uint8_t *owner, *data;
+	size_t owner_len, len; /* owner_len includes the NUL */
+};
+
+/*
+ * Visits the notes of all PT_NOTE segments, or without these those of the named section, until a visit returns
+ * non-zero, which is returned; of at most 1 MiB in all. Only fails with -ENOMEM itself.
+ */
+int sp_elf_walk_notes(struct sp_elf *e, const char *section, int (*visit)(void *arg, const struct sp_elf_note *note),
+		      void *arg);
+
 /* From PT_NOTE or .note.gnu.build-id: the length (at most `size`), or -ENOENT. */
 int sp_elf_build_id(struct sp_elf *e, uint8_t *ret_id, size_t size);
 /*

@@ -27,19 +27,6 @@ struct sp_elf {
 	char *names; /* of the sections */
 };
 
-struct sp_elf_note { /* valid during the visit; len is not 0 */
-	uint32_t type;
-	const uint8_t *owner, *data;
-	size_t owner_len, len; /* owner_len includes the NUL */
-};
-
-/*
- * Visits the notes of all PT_NOTE segments, or without these those of the named section, until a visit returns
- * non-zero, which is returned; of at most 1 MiB in all. Only fails with -ENOMEM itself.
- */
-int sp_elf_walk_notes(struct sp_elf *e, const char *section, int (*visit)(void *arg, const struct sp_elf_note *note),
-		      void *arg);
-
 /* Reads the section headers; a file with invalid ones has none. Only fails with -ENOMEM. */
 int sp_elf_load_sections(struct sp_elf *e);
 /* Adds .dynsym and .dynstr from PT_DYNAMIC, for files without these sections. Only fails with -ENOMEM. */

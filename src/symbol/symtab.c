@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* symtab.c: walk one symbol table in chunks, and read its strings through a cache of pages. */
+#include "symbol/symtab.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"
-#include "symbol/priv.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -127,23 +127,33 @@ static enum sp_bind bind_of(unsigned info)
 	}
 }
 
-static bool take_symbol(const struct sp_symtab *t, const Elf64_Sym *from, struct sp_symbol *ret_symbol)
+static bool take_typed(const struct sp_symtab *t, const Elf64_Sym *from, struct sp_symbol *ret_symbol)
 {
 	unsigned type = ELF64_ST_TYPE(from->st_info);
-	struct range r;
-	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+	bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
+	struct range r = {0};
+	if (!from->st_name || from->st_shndx == SHN_UNDEF || (!is_function && type != STT_NOTYPE))
 		return false;
-	if (!from->st_name || !find_range(t, from, &r))
-		return false;
+	if (!find_range(t, from, &r)) {
+		if (!is_function)
+			return false;
+		r = (struct range){.end = from->st_value};
+	}
 	*ret_symbol = (struct sp_symbol){
 	    .vaddr = from->st_value,
 	    .size = SP_MIN(from->st_size, r.end - from->st_value),
-	    .limit = r.end,
+	    .limit = r.executable ? r.end : 0,
 	    .name = from->st_name,
 	    .bind = bind_of(from->st_info),
 	    .label = type == STT_NOTYPE,
+	    .ifunc = type == STT_GNU_IFUNC,
 	};
 	return true;
+}
+
+static bool take_symbol(const struct sp_symtab *t, const Elf64_Sym *from, struct sp_symbol *ret_symbol)
+{
+	return take_typed(t, from, ret_symbol) && ret_symbol->limit;
 }
 
 static bool take_data(const struct sp_symtab *t, const Elf64_Sym *from, struct sp_symbol *ret_symbol)
@@ -186,6 +196,11 @@ static int symtab_walk(struct sp_symtab *t,
 int sp_symtab_walk(struct sp_symtab *t, int (*cb)(void *arg, const struct sp_symbol *s), void *arg)
 {
 	return symtab_walk(t, take_symbol, cb, arg);
+}
+
+int sp_symtab_walk_typed(struct sp_symtab *t, int (*cb)(void *arg, const struct sp_symbol *s), void *arg)
+{
+	return symtab_walk(t, take_typed, cb, arg);
 }
 
 int sp_symtab_walk_data(struct sp_symtab *t, int (*cb)(void *arg, const struct sp_symbol *s), void *arg)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * arch.h: what the user half knows of the processor's code: rows and callers that are read off instructions.
+ * arch.h: what the user half knows of the processor's code: instructions, and the rows and callers read off them.
  *
  * The one header that other layers include of this layer's folder for a processor, so that a second processor is a
  * folder with headers of the same names, and a condition here. Not here: code.h, leaf.h, v8.h and hotspot.h, which are
@@ -13,6 +13,7 @@
 #include "unwind/x86_64/derive.h"
 #include "unwind/x86_64/framed.h"
 #include "unwind/x86_64/go_switch.h"
+#include "unwind/x86_64/insn.h"
 #include "unwind/x86_64/jit.h"
 #include "unwind/x86_64/kept.h"
 

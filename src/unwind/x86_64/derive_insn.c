@@ -100,13 +100,13 @@ bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, ui
 	ZydisDecodedInstruction z;
 	if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(d, NULL, bytes, size, &z)))
 		return false;
-	bool by_ip = z.mnemonic == ZYDIS_MNEMONIC_LEA && z.address_width == WORD_BITS && z.raw.modrm.mod == 0 &&
-		     z.raw.modrm.rm == 5;
+	bool by_ip = z.raw.modrm.mod == 0 && z.raw.modrm.rm == 5;
 	enum sp_flow flow = flow_of(&z);
-	*ret = (struct sp_reference){.length = z.length, .is_call = flow == SP_FLOW_CALL};
+	*ret = (struct sp_reference){.length = z.length, .flow = (uint8_t)flow, .is_call = flow == SP_FLOW_CALL};
+	ret->is_open = flow == SP_FLOW_JUMP && !z.raw.imm[0].is_relative && !by_ip;
 	if (flow != SP_FLOW_NEXT && z.raw.imm[0].is_relative)
 		ret->target = vaddr + z.length + (uint64_t)z.raw.imm[0].value.s;
-	else if (by_ip)
+	else if (by_ip && z.mnemonic == ZYDIS_MNEMONIC_LEA && z.address_width == WORD_BITS)
 		ret->target = vaddr + z.length + (uint64_t)z.raw.disp.value;
 	else
 		return true;

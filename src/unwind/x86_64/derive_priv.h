@@ -12,37 +12,12 @@
 
 #include "base/intern.h"
 #include "unwind/x86_64/derive.h"
-#include "unwind/x86_64/derive_value.h"
-#include <Zydis/Zydis.h>
+#include "unwind/x86_64/insn.h"
 
-/* --- one instruction --- */
-enum sp_flow { SP_FLOW_NEXT, SP_FLOW_CALL, SP_FLOW_JUMP, SP_FLOW_BRANCH, SP_FLOW_RETURN, SP_FLOW_STOP };
-struct sp_insn {
-	ZydisDecodedInstruction z;
-	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-	uint8_t length;
-	uint8_t flow;     /* enum sp_flow */
-	bool has_target;  /* of a call, jump or branch: it is direct */
-	bool has_address; /* an address of code may be taken: `lea`, or an absolute immediate */
-	bool is_padding;
-	uint64_t target, address; /* virtual addresses */
-};
-void sp_insn_init(ZydisDecoder *decoder);
-/* False: no instruction. */
-bool sp_insn_decode(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t vaddr, struct sp_insn *ret);
-/* Decodes only what code it leads to or takes the address of, which costs much less. */
-struct sp_reference {
-	uint8_t length;
-	bool any, is_call;
-	uint64_t target; /* virtual address */
-};
-bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t vaddr, struct sp_reference *ret);
-/* A bit for each register that it writes, by DWARF numbers; all of them if it enters the kernel. */
-uint16_t sp_insn_writes(const struct sp_insn *i);
+/* --- one instruction: insn.h --- */
 uint8_t sp_reg_dwarf(unsigned reg);
 /* A bit for each preserved register whose content it uses; saving and clearing them is no use. */
 uint16_t sp_insn_reads_kept(const struct sp_insn *i);
-void sp_insn_apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s);
 
 /* --- code --- */
 enum {

@@ -4,7 +4,7 @@
  *
  * A value is relative to the canonical frame address (CFA) or to the stack pointer after an alignment, or it is the
  * caller's frame pointer. All else, and what is too far away, is unknown. States are compared and copied as bytes.
- * Registers have their numbers in instructions. No memory, no errors. Private to the deriver.
+ * Registers have their numbers in instructions. No memory, no errors.
  */
 #ifndef SP_UNWIND_DERIVE_VALUE_H
 #define SP_UNWIND_DERIVE_VALUE_H
