@@ -15,7 +15,6 @@
 #include "unwind/x86_64/insn.h"
 
 /* --- one instruction: insn.h --- */
-uint8_t sp_reg_dwarf(unsigned reg);
 /* A bit for each preserved register whose content it uses; saving and clearing them is no use. */
 uint16_t sp_insn_reads_kept(const struct sp_insn *i);
 

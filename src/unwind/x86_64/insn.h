@@ -37,6 +37,7 @@ struct sp_reference {
 bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t vaddr, struct sp_reference *ret);
 /* A bit for each register that it writes, by DWARF numbers; all of them if it enters the kernel. */
 uint16_t sp_insn_writes(const struct sp_insn *i);
+uint8_t sp_reg_dwarf(unsigned reg);
 /* Its effect on what is known; pos is any number of the instruction. */
 void sp_insn_apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s);
 

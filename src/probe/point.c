@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/point.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "elf/elf.h"
+#include "probe/priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const refusals[] = {
+    [SP_PROBE_NO_CODE] = "lie where no code is",
+    [SP_PROBE_PLT] = "are stubs",
+    [SP_PROBE_UNDECODABLE] = "are not made of instructions",
+    [SP_PROBE_UNCOVERED] = "have no unwind information, and are not like functions",
+    [SP_PROBE_INSIDE] = "begin inside an instruction",
+    [SP_PROBE_PREFIX] = "begin with a lock or segment prefix",
+    [SP_PROBE_OPCODE] = "begin with an instruction that the kernel cannot probe",
+    [SP_PROBE_IFUNC] = "do not tell which functions they choose from",
+};
+
+const char *sp_probe_refusal_text(enum sp_probe_refusal why)
+{
+	return why < SP_PROBE_N_REFUSALS ? refusals[why] : "";
+}
+
+/* --- what is refused --- */
+
+static int u64_compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+static size_t n_different(uint64_t *at, size_t n)
+{
+	size_t different = 0;
+	if (n)
+		qsort(at, n, sizeof(*at), u64_compare);
+	for (size_t i = 0; i < n; i++)
+		different += i == 0 || at[i] != at[i - 1];
+	return different;
+}
+
+static bool has_ranges(const struct sp_functions *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->at[i].flags & SP_FN_RANGE)
+			return true;
+	return false;
+}
+
+/* Code without unwind information is believed if following it leads to no contradiction. */
+static int cover_all(struct sp_functions *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if ((f->at[i].flags & (SP_FN_WANTED | SP_FN_COVERED | SP_FN_PLT)) == SP_FN_WANTED)
+			return sp_functions_derive(f);
+	return 0;
+}
+
+/* The enum sp_probe_refusal, or -1. */
+static int refusal_of(const struct sp_functions *f, const struct sp_probe_wanted *w, bool ranges)
+{
+	uint32_t flags = f->at[w->function].flags;
+	if (flags & SP_FN_PLT)
+		return SP_PROBE_PLT;
+	if (flags & SP_FN_INSIDE)
+		return SP_PROBE_INSIDE;
+	if (w->is_bad)
+		return SP_PROBE_UNDECODABLE;
+	if (ranges && !(flags & SP_FN_COVERED))
+		return SP_PROBE_UNCOVERED;
+	return w->n_candidates ? -1 : w->refusal;
+}
+
+/* --- points --- */
+
+/*
+ * The cheapest candidate before the limit. A computed jump may lead to a place before a branch, where a loop begins,
+ * but not to where the caller's registers are saved. NULL: none.
+ */
+static const struct sp_candidate *choose(const struct sp_functions *f, const struct sp_probe_wanted *w)
+{
+	uint64_t start = f->at[w->function].start;
+	for (size_t i = w->n_candidates; i > 0; i--) {
+		const struct sp_candidate *c = &w->candidates[i - 1];
+		if (c->behind == 0 || (start + c->behind < w->limit && (!w->is_open || c->saves)))
+			return c;
+	}
+	return NULL;
+}
+
+static void add_point(const struct sp_functions *f, const struct sp_probe_wanted *w, struct sp_probe_set *s,
+		      bool ranges)
+{
+	const struct sp_function *function = &f->at[w->function];
+	const struct sp_candidate *c = choose(f, w);
+	int refusal = refusal_of(f, w, ranges);
+	if (refusal >= 0 || !c) {
+		s->refused[refusal >= 0 ? refusal : w->refusal]++;
+		return;
+	}
+	s->points[s->n++] = (struct sp_probe_point){.offset = function->start + c->behind,
+						    .function = function->start,
+						    .cost = c->cost,
+						    .pushed = c->pushed,
+						    .loops = w->loops};
+	s->n_cost[c->cost]++;
+	s->n_moved += c->behind > 0;
+	s->n_loops += w->loops;
+}
+
+static int add_points(struct sp_functions *f, struct sp_probe_set *s)
+{
+	bool ranges = has_ranges(f);
+	size_t n_no_code = n_different(f->no_code, f->n_no_code);
+	s->points = calloc(f->n_wanted + 1, sizeof(*s->points));
+	if (!s->points)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->n_wanted; i++)
+		add_point(f, &f->wanted[i], s, ranges);
+	s->refused[SP_PROBE_NO_CODE] += n_no_code;
+	s->refused[SP_PROBE_IFUNC] += f->n_unresolved;
+	s->n_functions = f->n_wanted + n_no_code + f->n_unresolved;
+	s->n_ifuncs = f->n_ifuncs;
+	s->n_ifuncs_unsure = f->n_unsure;
+	return 0;
+}
+
+/* Nothing is left to probe: says of what was asked for why not. */
+static int fail_refused(const struct sp_probe_set *s)
+{
+	char text[512] = "";
+	size_t n = 0;
+	for (unsigned i = 0; i < SP_PROBE_N_REFUSALS; i++)
+		if (s->refused[i] && n < sizeof(text))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%zu %s", n ? ", " : "", s->refused[i],
+					      refusals[i]);
+	if (!s->n_functions)
+		return sp_fail_said(-ENOENT, "there are no functions");
+	return sp_fail_said(-ENOENT, "nothing of it can be probed: of %zu functions %s", s->n_functions, text);
+}
+
+static int find_points(struct sp_functions *f, const struct sp_probe_what *what, struct sp_probe_set *s)
+{
+	int r = sp_functions_find(f, what->inner);
+	if (r == 0)
+		r = sp_names_want(f, what);
+	if (r == 0)
+		r = sp_resolvers_follow(f);
+	if (r == 0)
+		r = cover_all(f);
+	if (r == 0)
+		r = sp_functions_list_wanted(f);
+	if (r == 0)
+		r = sp_code_examine(f, what);
+	if (r == 0)
+		r = add_points(f, s);
+	if (r == 0 && !s->n)
+		r = fail_refused(s);
+	return r < 0 ? r : sp_names_attach(f, what, s);
+}
+
+int sp_probe_points(struct sp_elf *elf, const struct sp_probe_what *what, struct sp_probe_set *ret_set)
+{
+	struct sp_functions f = {.elf = elf};
+	struct sp_probe_set s = {0};
+	int r = find_points(&f, what, &s);
+	sp_functions_done(&f);
+	if (r < 0)
+		sp_probe_set_done(&s);
+	else
+		*ret_set = s;
+	return r < 0 ? sp_fail(r, "find what to probe") : 0;
+}
+
+void sp_probe_set_done(struct sp_probe_set *set)
+{
+	free(set->points);
+	free(set->names);
+	sp_arena_done(&set->strings);
+	*set = (struct sp_probe_set){0};
+}
