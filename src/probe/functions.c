@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "elf/elf.h"
+#include "elf/go.h"
 #include "probe/priv.h"
 #include "symbol/symtab.h"
 #include "unwind/build.h"
@@ -79,35 +80,51 @@ static int take_range(void *arg, uint64_t start, uint64_t size)
 	return function_add(d->f, start, size, d->flags);
 }
 
+/* Go's own table says for all its functions what .eh_frame says for others. */
+static int take_go(struct finding *d)
+{
+	struct sp_go *go;
+	struct sp_go_func x;
+	uint64_t start;
+	int r = sp_go_open(d->f->elf, &go);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	for (size_t i = 0; r == 0 && i < sp_go_n_funcs(go); i++)
+		if (sp_go_func(go, i, &x) && sp_code_offset(d->f->elf, x.start, &start))
+			r = function_add(d->f, start, sp_go_code_end(go, &x) - x.start, d->flags);
+	sp_go_close(go);
+	return r;
+}
+
 /* --- the list --- */
 
 static int functions_compare(const void *a, const void *b)
 {
 	const struct sp_function *x = a, *y = b;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (y->flags & SP_FN_FDE) != (x->flags & SP_FN_FDE)
-		   ? (int)(y->flags & SP_FN_FDE) - (int)(x->flags & SP_FN_FDE)
-		   : (x->end < y->end) - (x->end > y->end);
+	return (x->start > y->start) - (x->start < y->start);
 }
 
 /*
- * Of several at one start the end is that of the FDE, else that of the largest symbol, else of the derived function,
- * which may have padding and data at its end.
+ * Of several at one start the end is the last that an FDE or a symbol gives (some FDEs leave out a function's end),
+ * else that of the derived function, which may have padding and data at its end.
  */
 static void join_equal(struct sp_functions *f)
 {
+	const uint32_t told = SP_FN_FDE | SP_FN_SYMBOL;
 	size_t n = 0;
 	for (size_t i = 0; i < f->n; i++) {
 		struct sp_function *last = n ? &f->at[n - 1] : NULL;
-		if (!last || last->start != f->at[i].start) {
-			f->at[n++] = f->at[i];
+		const struct sp_function x = f->at[i];
+		if (!last || last->start != x.start) {
+			f->at[n++] = x;
 			continue;
 		}
-		bool better = !(last->flags & (SP_FN_FDE | SP_FN_SYMBOL)) || last->end == last->start;
-		if (better && f->at[i].end > f->at[i].start)
-			last->end = f->at[i].end;
-		last->flags |= f->at[i].flags;
+		bool had = last->flags & told && last->end > last->start, has = x.flags & told && x.end > x.start;
+		if (had == has)
+			last->end = SP_MAX(last->end, x.end);
+		else if (has)
+			last->end = x.end;
+		last->flags |= x.flags;
 	}
 	f->n = n;
 }
@@ -158,7 +175,7 @@ static void mark_stubs(struct sp_functions *f)
 	}
 }
 
-int sp_functions_find(struct sp_functions *f, bool inner)
+int sp_functions_find(struct sp_functions *f)
 {
 	struct finding d = {.f = f};
 	int r = take_table(&d, true);
@@ -167,10 +184,10 @@ int sp_functions_find(struct sp_functions *f, bool inner)
 	d.flags = SP_FN_RANGE | SP_FN_FDE;
 	if (r == 0)
 		r = sp_fde_walk(f->elf, take_range, &d);
+	if (r == 0)
+		r = take_go(&d);
 	if (r < 0)
 		return r;
-	if (inner)
-		return sp_functions_derive(f);
 	put_in_order(f);
 	mark_stubs(f);
 	return 0;

@@ -168,7 +168,7 @@ int sp_names_want(struct sp_functions *f, const struct sp_probe_what *what)
 	if (r == 0 && (all || what->n_globs))
 		r = want_by_names(f, what);
 	for (size_t i = 0; r == 0 && all && what->inner && i < f->n; i++)
-		f->at[i].flags |= SP_FN_WANTED;
+		f->at[i].flags |= f->at[i].flags & (SP_FN_SYMBOL | SP_FN_FDE) ? SP_FN_WANTED : 0u;
 	return r;
 }
 

@@ -14,7 +14,7 @@ static const char *const refusals[] = {
     [SP_PROBE_NO_CODE] = "lie where no code is",
     [SP_PROBE_PLT] = "are stubs",
     [SP_PROBE_UNDECODABLE] = "are not made of instructions",
-    [SP_PROBE_UNCOVERED] = "have no unwind information, and are not like functions",
+    [SP_PROBE_UNCOVERED] = "have no unwind information, and no symbol that their code bears out",
     [SP_PROBE_INSIDE] = "begin inside an instruction",
     [SP_PROBE_PREFIX] = "begin with a lock or segment prefix",
     [SP_PROBE_OPCODE] = "begin with an instruction that the kernel cannot probe",
@@ -73,6 +73,8 @@ static int refusal_of(const struct sp_functions *f, const struct sp_probe_wanted
 		return SP_PROBE_UNDECODABLE;
 	if (ranges && !(flags & SP_FN_COVERED))
 		return SP_PROBE_UNCOVERED;
+	if (!(flags & SP_FN_FDE) && (w->is_odd || !(flags & SP_FN_SYMBOL)))
+		return SP_PROBE_UNCOVERED;
 	return w->n_candidates ? -1 : w->refusal;
 }
 
@@ -100,7 +102,10 @@ static void add_point(const struct sp_functions *f, const struct sp_probe_wanted
 	const struct sp_candidate *c = choose(f, w);
 	int refusal = refusal_of(f, w, ranges);
 	if (refusal >= 0 || !c) {
-		s->refused[refusal >= 0 ? refusal : w->refusal]++;
+		refusal = refusal >= 0 ? refusal : w->refusal;
+		s->refused[refusal]++;
+		s->left_out[s->n_left_out++] =
+		    (struct sp_probe_left_out){.function = function->start, .why = (uint8_t)refusal};
 		return;
 	}
 	s->points[s->n++] = (struct sp_probe_point){.offset = function->start + c->behind,
@@ -118,7 +123,8 @@ static int add_points(struct sp_functions *f, struct sp_probe_set *s)
 	bool ranges = has_ranges(f);
 	size_t n_no_code = n_different(f->no_code, f->n_no_code);
 	s->points = calloc(f->n_wanted + 1, sizeof(*s->points));
-	if (!s->points)
+	s->left_out = calloc(f->n_wanted + 1, sizeof(*s->left_out));
+	if (!s->points || !s->left_out)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->n_wanted; i++)
 		add_point(f, &f->wanted[i], s, ranges);
@@ -146,7 +152,7 @@ static int fail_refused(const struct sp_probe_set *s)
 
 static int find_points(struct sp_functions *f, const struct sp_probe_what *what, struct sp_probe_set *s)
 {
-	int r = sp_functions_find(f, what->inner);
+	int r = sp_functions_find(f);
 	if (r == 0)
 		r = sp_names_want(f, what);
 	if (r == 0)
@@ -180,6 +186,7 @@ int sp_probe_points(struct sp_elf *elf, const struct sp_probe_what *what, struct
 void sp_probe_set_done(struct sp_probe_set *set)
 {
 	free(set->points);
+	free(set->left_out);
 	free(set->names);
 	sp_arena_done(&set->strings);
 	*set = (struct sp_probe_set){0};

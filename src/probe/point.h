@@ -30,7 +30,7 @@ struct sp_probe_what {
 	size_t n_globs;            /* with n_addresses 0: 0 means all functions */
 	const uint64_t *addresses; /* virtual addresses, as in "libz.so.1+0x4970" */
 	size_t n_addresses;
-	bool inner;        /* functions that are not exported, too: of .symtab, .eh_frame and those derived from code */
+	bool inner;        /* functions that are not exported, too: of .symtab, .eh_frame, Go's table */
 	bool returns;      /* for return probes: the return address is on top of the stack at the point */
 	bool nop5_is_fast; /* this kernel replaces a nop of 5 bytes by a call (Linux 6.18) */
 	uint8_t arguments; /* bit i: argument i must still be in its register */
@@ -52,12 +52,18 @@ enum sp_probe_refusal {
 	SP_PROBE_NO_CODE,     /* outside of every executable segment or section */
 	SP_PROBE_PLT,         /* a stub that leads elsewhere */
 	SP_PROBE_UNDECODABLE, /* its bytes are no instructions up to its end, or it runs on into other code's middle */
-	SP_PROBE_UNCOVERED,   /* without unwind information, unlike its neighbours, and its code contradicts itself */
-	SP_PROBE_INSIDE,      /* begins inside an instruction of another function */
-	SP_PROBE_PREFIX,      /* every possible instruction has a lock or segment prefix, which the kernel refuses */
-	SP_PROBE_OPCODE,      /* ... or is one that the kernel cannot run elsewhere */
-	SP_PROBE_IFUNC,       /* a resolver that does not tell what it chooses from */
+	SP_PROBE_UNCOVERED, /* without unwind information, unlike its neighbours, and no symbol that its code bears out
+			     */
+	SP_PROBE_INSIDE,    /* begins inside an instruction of another function */
+	SP_PROBE_PREFIX,    /* every possible instruction has a lock or segment prefix, which the kernel refuses */
+	SP_PROBE_OPCODE,    /* ... or is one that the kernel cannot run elsewhere */
+	SP_PROBE_IFUNC,     /* a resolver that does not tell what it chooses from */
 	SP_PROBE_N_REFUSALS
+};
+
+struct sp_probe_left_out {
+	uint64_t function; /* where it begins, in the file */
+	uint8_t why;       /* enum sp_probe_refusal */
 };
 
 struct sp_probe_set {
@@ -71,6 +77,8 @@ struct sp_probe_set {
 	size_t n_cost[SP_PROBE_N_COSTS];     /* points by enum sp_probe_cost */
 	size_t n_moved;                      /* points behind their function's first instruction */
 	size_t n_loops;                      /* points with .loops */
+	struct sp_probe_left_out *left_out;  /* by function; those that have a place in the file */
+	size_t n_left_out;
 	const char **names;
 	struct sp_arena strings;
 };

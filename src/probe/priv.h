@@ -16,7 +16,7 @@ enum {
 	SP_FN_EXPORTED = 1,
 	SP_FN_SYMBOL = 2,
 	SP_FN_RANGE = 4,    /* an FDE or a derived function begins here */
-	SP_FN_FDE = 8,      /* ... an FDE */
+	SP_FN_FDE = 8,      /* ... an FDE, or a function of Go's table */
 	SP_FN_COVERED = 16, /* lies in an FDE or a derived function */
 	SP_FN_IFUNC = 32,   /* a resolver */
 	SP_FN_WANTED = 64,
@@ -25,6 +25,7 @@ enum {
 	SP_FN_BAD = 256,    /* no instructions, or no end */
 	SP_FN_INSIDE = 512, /* begins inside an instruction of the one before */
 	SP_FN_OPEN = 1024,  /* has a jump that may lead anywhere */
+	SP_FN_ODD = 2048,   /* has instructions that programs hardly ever have, but data often */
 };
 struct sp_function { /* file offsets */
 	uint64_t start, end;
@@ -41,9 +42,9 @@ struct sp_probe_wanted {
 	uint64_t limit; /* code jumps here, or another function begins: a point must lie before */
 	struct sp_candidate candidates[SP_MAX_CANDIDATES]; /* ascending by place, each cheaper than the one before */
 	uint8_t n_candidates;
-	uint8_t refusal;      /* enum sp_probe_refusal, if there are no candidates: why its first instruction is none */
-	bool is_bad, is_open; /* as the flags, for all regions of the function */
-	bool loops;           /* it jumps to its own beginning */
+	uint8_t refusal; /* enum sp_probe_refusal, if there are no candidates: why its first instruction is none */
+	bool is_bad, is_open, is_odd; /* as the flags, for all regions of the function */
+	bool loops;                   /* it jumps to its own beginning */
 };
 
 struct sp_link { /* a resolver may choose this function */
@@ -65,8 +66,8 @@ struct sp_functions {
 	bool derived; /* the list has derived functions, too */
 };
 
-/* functions.c. `inner`: derived functions as well. */
-int sp_functions_find(struct sp_functions *f, bool inner);
+/* functions.c. */
+int sp_functions_find(struct sp_functions *f);
 int sp_functions_derive(struct sp_functions *f); /* adds them, if they are not there yet */
 struct sp_function *sp_functions_at(const struct sp_functions *f, uint64_t start); /* NULL = none begins here */
 void sp_functions_want(struct sp_functions *f, uint64_t start);                    /* nothing if none begins here */

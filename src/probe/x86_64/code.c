@@ -150,7 +150,7 @@ static int decode_region(struct examination *x, size_t k)
 		}
 		if (i.any)
 			note_target(x, i.target, i.flow == SP_FLOW_JUMP || i.flow == SP_FLOW_BRANCH ? function : NULL);
-		function->flags |= i.is_open ? SP_FN_OPEN : 0u;
+		function->flags |= (i.is_open ? SP_FN_OPEN : 0u) | (i.is_odd ? SP_FN_ODD : 0u);
 		if (at + i.length <= end)
 			continue;
 		if (!overlaps_next(f, k, next))
@@ -195,15 +195,17 @@ static int decode_regions(struct examination *x)
 /* Whether some region from the function's start to its end has the flag; one walk for all. */
 static void spread_flags(struct sp_functions *f)
 {
-	uint64_t bad = UINT64_MAX, open = UINT64_MAX;
+	uint64_t bad = UINT64_MAX, open = UINT64_MAX, odd = UINT64_MAX;
 	for (size_t k = f->n; k > 0; k--) {
 		const struct sp_function *x = &f->at[k - 1];
 		bad = x->flags & SP_FN_BAD ? x->start : bad;
 		open = x->flags & SP_FN_OPEN ? x->start : open;
+		odd = x->flags & SP_FN_ODD ? x->start : odd;
 		if (!(x->flags & SP_FN_WANTED))
 			continue;
 		f->wanted[x->wanted].is_bad = bad < x->end;
 		f->wanted[x->wanted].is_open = open < x->end;
+		f->wanted[x->wanted].is_odd = odd < x->end;
 	}
 }
 

@@ -82,7 +82,8 @@ int sp_kernel_insn_cost(const struct sp_insn *i, const uint8_t *bytes, uint64_t 
 
 	if (has_bad_prefix(z))
 		return REFUSED_PREFIX;
-	if (z->encoding == ZYDIS_INSTRUCTION_ENCODING_XOP || is_xchg || enters_kernel(i) || masks_exception(i))
+	if ((!is_legacy && z->encoding != ZYDIS_INSTRUCTION_ENCODING_VEX) || is_xchg || enters_kernel(i) ||
+	    masks_exception(i))
 		return REFUSED_OPCODE;
 	if ((is_plain || !is_legacy) && !is_good_opcode(z->opcode))
 		return REFUSED_OPCODE;

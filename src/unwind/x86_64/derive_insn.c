@@ -91,6 +91,19 @@ bool sp_insn_decode(const ZydisDecoder *d, const uint8_t *bytes, size_t size, ui
 	return true;
 }
 
+static bool is_odd(const ZydisDecodedInstruction *z, const uint8_t *bytes)
+{
+	switch (z->meta.category) {
+	case ZYDIS_CATEGORY_IO:
+	case ZYDIS_CATEGORY_IOSTRINGOP:
+	case ZYDIS_CATEGORY_SEGOP:
+	case ZYDIS_CATEGORY_SYSRET:
+		return true;
+	default:
+		return z->length == 2 && bytes[0] == 0 && bytes[1] == 0;
+	}
+}
+
 /*
  * Decoding operands costs most, so it is avoided: a jump's target and a lea's address are in the instruction's own
  * fields.
@@ -103,6 +116,7 @@ bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, ui
 	bool by_ip = z.raw.modrm.mod == 0 && z.raw.modrm.rm == 5;
 	enum sp_flow flow = flow_of(&z);
 	*ret = (struct sp_reference){.length = z.length, .flow = (uint8_t)flow, .is_call = flow == SP_FLOW_CALL};
+	ret->is_odd = is_odd(&z, bytes);
 	ret->is_open = flow == SP_FLOW_JUMP && !z.raw.imm[0].is_relative && !by_ip;
 	if (flow != SP_FLOW_NEXT && z.raw.imm[0].is_relative)
 		ret->target = vaddr + z.length + (uint64_t)z.raw.imm[0].value.s;

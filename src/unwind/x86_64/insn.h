@@ -32,6 +32,7 @@ struct sp_reference {
 	uint8_t flow;      /* enum sp_flow */
 	bool any, is_call; /* any: there is a target */
 	bool is_open;      /* a computed jump, but for one by way of the GOT */
+	bool is_odd;       /* hardly ever in a program, but often in what is none: ports, text, zeros */
 	uint64_t target;
 };
 bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t vaddr, struct sp_reference *ret);
