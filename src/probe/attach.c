@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * attach.c: by one link for all places. The system call is made here, since libbpf learned of such links later than
+ * Debian 12 has it.
+ */
+#include "probe/attach.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "probe/attach_priv.h"
+#include <errno.h>
+#include <linux/bpf.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { UPROBE_MULTI = 48, UPROBE_SESSION = 57, OF_RETURN = 1, NOT_SUPPORTED = 524 /* the kernel's own ENOTSUPP */ };
+
+struct link_create { /* the beginning of union bpf_attr */
+	uint32_t program, target, attach_type, flags;
+	uint64_t path, offsets, semaphores, cookies;
+	uint32_t n, multi_flags, pid, pad;
+};
+
+static int link_make(const struct link_create *what)
+{
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, what, sizeof(*what));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* --- what the kernel has --- */
+static int empty_program(unsigned attach_type)
+{
+	/* return 0 */
+	const struct bpf_insn code[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
+	union bpf_attr attr = {.prog_type = BPF_PROG_TYPE_KPROBE,
+			       .insns = (uintptr_t)code,
+			       .insn_cnt = SP_COUNT(code),
+			       .license = (uintptr_t) "GPL",
+			       .expected_attach_type = attach_type};
+	int fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A link on a directory is refused for what it is by kernels that have links, else for being unknown. */
+static bool knows(unsigned attach_type)
+{
+	const uint64_t offset = 0;
+	SP_CLOSE int program = empty_program(attach_type);
+	SP_CLOSE int fd = program < 0 ? program
+				      : link_make(&(struct link_create){.program = (uint32_t)program,
+									.attach_type = attach_type,
+									.path = (uintptr_t) "/",
+									.offsets = (uintptr_t)&offset,
+									.n = 1});
+
+	return fd == -EBADF;
+}
+
+static bool has_links, has_sessions;
+
+static void ask(void)
+{
+	has_links = knows(UPROBE_MULTI);
+	has_sessions = has_links && knows(UPROBE_SESSION);
+}
+
+bool sp_probe_has(enum sp_probe_kind kind)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, ask);
+	return kind == SP_PROBE_SESSION ? has_sessions : has_links;
+}
+
+unsigned sp_probe_attach_type(enum sp_probe_kind kind)
+{
+	return !sp_probe_has(kind) ? 0 : kind == SP_PROBE_SESSION ? UPROBE_SESSION : UPROBE_MULTI;
+}
+
+/* --- links --- */
+static int link_attach(const struct sp_probe_want *w, const struct sp_probe_at *at, struct sp_probe_link *link)
+{
+	int fd, r = sp_grow(&link->fds, &link->fds_capacity, link->n_fds + 1, sizeof(*link->fds));
+
+	if (r < 0)
+		return r;
+	fd = link_make(&(struct link_create){.program = (uint32_t)w->program->fd,
+					     .attach_type = sp_probe_attach_type(w->program->kind),
+					     .path = (uintptr_t)w->path,
+					     .offsets = (uintptr_t)at->offsets,
+					     .semaphores = (uintptr_t)at->semaphores,
+					     .cookies = (uintptr_t)at->cookies,
+					     .n = (uint32_t)at->n,
+					     .multi_flags = w->program->kind == SP_PROBE_RETURN ? OF_RETURN : 0,
+					     .pid = (uint32_t)w->pid});
+	if (fd < 0)
+		return fd;
+	link->fds[link->n_fds++] = fd;
+	return 0;
+}
+
+/* --- either way --- */
+static struct sp_probe_at part(const struct sp_probe_at *at, size_t from, size_t n)
+{
+	return (struct sp_probe_at){.offsets = at->offsets + from,
+				    .cookies = at->cookies ? at->cookies + from : NULL,
+				    .semaphores = at->semaphores ? at->semaphores + from : NULL,
+				    .n = n};
+}
+
+/* One bad place has the kernel refuse all: then each half is tried. */
+static int attach_some(const struct sp_probe_want *w, const struct sp_probe_at *at, size_t from, size_t n,
+		       struct sp_probe_link *link)
+{
+	struct sp_probe_at some = part(at, from, n);
+	int r = sp_probe_has(SP_PROBE_ENTRY) ? link_attach(w, &some, link) : sp_probe_event_attach(w, &some, link);
+
+	if (r != -NOT_SUPPORTED)
+		return r;
+	if (n == 1) {
+		link->refused_place = link->n_refused ? link->refused_place : from;
+		link->n_refused++;
+		return 0;
+	}
+	r = attach_some(w, at, from, n / 2, link);
+	return r < 0 ? r : attach_some(w, at, from + n / 2, n - n / 2, link);
+}
+
+static int words(int r, const struct sp_probe_want *w)
+{
+	if (r == -ESRCH)
+		return sp_fail_said(-ESRCH, "there is no process %d", (int)w->pid);
+	return sp_fail(r, "attach probes");
+}
+
+int sp_probe_attach(const struct sp_probe_program *program, int file, const struct sp_probe_at *at, pid_t pid,
+		    struct sp_probe_link *ret_link)
+{
+	struct sp_probe_want w = {.program = program, .pid = pid};
+	struct sp_probe_link link = {.n_fds = 0};
+	int r = 0;
+
+	if (program->kind == SP_PROBE_SESSION && !sp_probe_has(SP_PROBE_SESSION))
+		return sp_fail_said(-EOPNOTSUPP, "this kernel has no probes of whole calls");
+	snprintf(w.path, sizeof(w.path), "/proc/self/fd/%d", file);
+	if (at->n)
+		r = attach_some(&w, at, 0, at->n, &link);
+	if (r < 0) {
+		sp_probe_detach(&link);
+		return words(r, &w);
+	}
+	*ret_link = link;
+	return 0;
+}
+
+void sp_probe_detach(struct sp_probe_link *link)
+{
+	for (size_t i = 0; i < link->n_fds; i++)
+		close(link->fds[i]);
+	for (size_t i = 0; i < link->n_events; i++)
+		sp_probe_event_remove(link->events[i]);
+	free(link->fds);
+	free(link->events);
+	*link = (struct sp_probe_link){.n_fds = 0};
+}
