@@ -164,6 +164,16 @@ struct raw_spinlock { /* of what it is made we do not ask: its first 4 bytes are
 	unsigned int first;
 } SP_CORE;
 
+struct return_instance {     /* of a return probe, for a call that has not returned */
+	unsigned long stack; /* where the return address was, in place of which the trampoline's stands */
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+} SP_CORE;
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+} SP_CORE;
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -183,6 +193,7 @@ struct task_struct {
 	const struct cred *cred;
 	unsigned long nvcsw, nivcsw;
 	struct css_set *cgroups;
+	struct uprobe_task *utask;
 } SP_CORE;
 
 struct linux_binprm {

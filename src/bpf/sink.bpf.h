@@ -409,20 +409,22 @@ static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 
 		sp_count_new(s, !has_stack);
 }
 
-/* Of a classic tracepoint, 1 lets perf's own events have the hit, too; a raw one's result means nothing. */
+/* The result is the front's (front.bpf.c). */
 SEC("raw_tp")
 int sp_sink_raw(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sp_scratch *s = sp_scratch_of(ctx);
 	sp_u64 now = bpf_ktime_get_ns();
+	int result;
 
 	if (!s)
-		return 1;
+		return 0;
+	result = !!(s->hit.flags & SP_SLOT_RECORD);
 	sp_hit_take(s, ctx, now);
 	sp_scratch_give(s);
 	if (sp_config.time_own)
 		sp_tally(SP_N_OWN_NS, bpf_ktime_get_ns() - now);
-	return 1;
+	return result;
 }
 
 #endif

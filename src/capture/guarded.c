@@ -148,7 +148,7 @@ static uint64_t kernel_ns(const struct sp_capture *c, unsigned recipe)
 		if (of != recipe)
 			continue;
 		n_fronts++;
-		ns += run_ns(front, RAW_NS, &n_runs);
+		ns += run_ns(front, r->trap_ns ? r->trap_ns : RAW_NS, &n_runs);
 		all_runs += n_runs;
 	}
 	if (!n_fronts)

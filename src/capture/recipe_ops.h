@@ -21,6 +21,7 @@ struct bpf_object;
 struct bpf_program;
 struct perf_event_attr;
 struct sp_capture_options;
+struct sp_recipe_probe;
 
 enum { SP_MAX_RECIPES = 7, SP_MAX_POINTS = 7 }; /* of which the last is always empty */
 
@@ -34,6 +35,7 @@ enum sp_at {
 	SP_AT_PERF,    /* a perf event on every CPU; without a name the session's, at its frequency or period */
 	SP_AT_RAW,     /* a raw tracepoint */
 	SP_AT_RECORD,  /* a classic tracepoint, whose program gets the record that tracefs describes */
+	SP_AT_PROBE,   /* places in libraries and programs */
 };
 /* What its events are about, which a session may ask to be told (sp_capture_options.objects). */
 enum sp_about { SP_ABOUT_NOTHING, SP_ABOUT_MEMORY, SP_ABOUT_LOCK };
@@ -46,9 +48,10 @@ struct sp_recipe_point {
 	 * object.
 	 */
 	const char *arguments, *filter, *match, *state, *value, *object;
-	uint32_t id;               /* SP_AT_RECORD: by which perf_event_open knows it */
-	uint32_t cookie;           /* SP_AT_PERF: SP_COOKIE_MEMORY and the like, where objects are asked for */
-	struct sp_front_slot slot; /* what the front does; the session fills in the recipe's number */
+	uint32_t id;                   /* SP_AT_RECORD: by which perf_event_open knows it */
+	struct sp_recipe_probe *probe; /* SP_AT_PROBE: which (recipe/probe.h); the set's */
+	uint32_t cookie;               /* SP_AT_PERF: SP_COOKIE_MEMORY and the like, where objects are asked for */
+	struct sp_front_slot slot;     /* what the front does; the session fills in the recipe's number */
 };
 
 struct sp_recipe {
@@ -67,6 +70,7 @@ struct sp_recipe {
 	uint64_t min_ns; /* not 0: its events are threads' waits (episodes), matched by task; shorter ones do not count
 			    by default */
 	unsigned hit_ns, short_ns; /* what one costs, as in struct sp_event; a wait that --min leaves out, if stamped */
+	unsigned trap_ns; /* what of a hit is spent on the way to the program, and back; 0: next to nothing */
 	const struct sp_ground *ground;
 };
 

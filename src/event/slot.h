@@ -36,7 +36,8 @@ enum {
 	SP_SLOT_ALL_WAITS = 16, /* an episode is open whenever the thread does not run */
 	SP_SLOT_KTHREAD = 32,   /* nothing but kernel threads is wanted */
 	SP_SLOT_LOCK = 128,     /* the slot's object is the address of a lock */
-	SP_SLOT_RECORD = 64,    /* the front is a classic tracepoint's: its argument 0 is the address of the record */
+	SP_SLOT_PROBE = 256, /* the front is a probe's: its arguments are those of the function, and what it returns */
+	SP_SLOT_RECORD = 64, /* the front is a classic tracepoint's: its argument 0 is the address of the record */
 };
 
 struct sp_front_slot {

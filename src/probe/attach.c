@@ -16,7 +16,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { UPROBE_MULTI = 48, UPROBE_SESSION = 57, OF_RETURN = 1, NOT_SUPPORTED = 524 /* the kernel's own ENOTSUPP */ };
+enum {
+	UPROBE_MULTI = 48,
+	UPROBE_SESSION = 57,
+	CALL_OF_NOP5 = 336,
+	OF_RETURN = 1,
+	NOT_SUPPORTED = 524 /* the kernel's own ENOTSUPP */
+};
 
 struct link_create { /* the beginning of union bpf_attr */
 	uint32_t program, target, attach_type, flags;
@@ -80,6 +86,12 @@ bool sp_probe_has(enum sp_probe_kind kind)
 unsigned sp_probe_attach_type(enum sp_probe_kind kind)
 {
 	return !sp_probe_has(kind) ? 0 : kind == SP_PROBE_SESSION ? UPROBE_SESSION : UPROBE_MULTI;
+}
+
+/* The system call that such a nop becomes is refused to anybody else, as this one. */
+bool sp_probe_nop5_is_fast(void)
+{
+	return syscall(CALL_OF_NOP5) < 0 && errno == ENXIO;
 }
 
 /* --- links --- */

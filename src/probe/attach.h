@@ -48,6 +48,9 @@ bool sp_probe_has(enum sp_probe_kind kind);
 /* expected_attach_type of a program that is to be attached so. All programs that tail-call each other must have it. */
 unsigned sp_probe_attach_type(enum sp_probe_kind kind);
 
+/* Whether the kernel replaces a nop of 5 bytes by a call of its own, which costs no trap (Linux 6.18). */
+bool sp_probe_nop5_is_fast(void);
+
 /* file: any descriptor of it. pid: only this process pays and is seen; 0 = all. */
 int sp_probe_attach(const struct sp_probe_program *program, int file, const struct sp_probe_at *at, pid_t pid,
 		    struct sp_probe_link *ret_link);

@@ -84,11 +84,13 @@ static __always_inline sp_u64 sp_env_builtin(struct sp_op_env *env, sp_u64 built
  * address, which the verifier refuses. The kernel attaches the program only to tracepoints that have all arguments it
  * reads.
  */
-#define SP_ARGUMENT(env, ctx, i)                                                                                       \
+#define SP_ARGUMENT_AT(env, ctx, i, at)                                                                                \
 	do {                                                                                                           \
 		if (sp_slot.n_arguments > (i))                                                                         \
-			asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"((env)->argument[i]) : "r"(ctx), "i"(8 * (i)));    \
+			asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"((env)->argument[i]) : "r"(ctx), "i"(at));         \
 	} while (0)
+#define SP_ARGUMENT(env, ctx, i) SP_ARGUMENT_AT(env, ctx, i, 8 * (i))
+#define SP_REGISTER(env, ctx, i) SP_ARGUMENT_AT(env, ctx, i, SP_PROBE_REGISTER(i))
 
 static __always_inline void sp_arguments_read(struct sp_op_env *env, struct bpf_raw_tracepoint_args *ctx)
 {
@@ -104,6 +106,17 @@ static __always_inline void sp_arguments_read(struct sp_op_env *env, struct bpf_
 	SP_ARGUMENT(env, ctx, 9);
 	SP_ARGUMENT(env, ctx, 10);
 	SP_ARGUMENT(env, ctx, 11);
+}
+
+static __always_inline void sp_registers_read(struct sp_op_env *env, void *ctx)
+{
+	SP_REGISTER(env, ctx, 0);
+	SP_REGISTER(env, ctx, 1);
+	SP_REGISTER(env, ctx, 2);
+	SP_REGISTER(env, ctx, 3);
+	SP_REGISTER(env, ctx, 4);
+	SP_REGISTER(env, ctx, 5);
+	SP_REGISTER(env, ctx, 6);
 }
 
 /*
@@ -196,8 +209,9 @@ static __always_inline struct sp_scratch *sp_event_returns(void *ctx, const sp_u
 }
 
 /*
- * Loaded as a program of a raw or, with SP_SLOT_RECORD, of a classic tracepoint. Of that its result says whether perf's
- * own events, which may be others', get the hit: they do.
+ * Loaded as a program of a raw or, with SP_SLOT_RECORD, of a classic tracepoint, or, with SP_SLOT_PROBE, of a probe. A
+ * classic tracepoint's result says whether perf's own events, which may be others', get the hit: they do. A probe's is
+ * 0: else the kernel could take the probe away.
  */
 SEC("raw_tp")
 int sp_front_raw(struct bpf_raw_tracepoint_args *ctx)
@@ -212,6 +226,8 @@ int sp_front_raw(struct bpf_raw_tracepoint_args *ctx)
 		return result;
 	if (sp_slot.flags & SP_SLOT_RECORD)
 		sp_record_take(&env, ctx);
+	else if (sp_slot.flags & SP_SLOT_PROBE)
+		sp_registers_read(&env, ctx);
 	else
 		sp_arguments_read(&env, ctx);
 	if (!sp_ops_run(&env, sp_slot.ops, r) || sp_event_is_over(r))

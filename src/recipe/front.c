@@ -5,6 +5,8 @@
 #include "capture/recipe_ops.h"
 #include "front.skel.h"
 #include "front_short.skel.h"
+#include "probe/attach.h"
+#include "recipe/probe.h"
 #include "worker/broker.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -19,6 +21,8 @@ struct sp_front {
 	struct front_bpf *skel;
 	struct bpf_link *link;
 	const char *tracepoint;
+	struct sp_recipe_probe *probe; /* NULL: it is a tracepoint's */
+	pid_t only;
 	uint32_t id; /* of a classic tracepoint */
 	bool has_record;
 	struct sp_broker *broker;
@@ -55,6 +59,11 @@ static int front_load(struct sp_front *f, const struct sp_front_slot *slot, cons
 	*(struct sp_front_slot *)&f->skel->rodata->sp_slot = *slot;
 	if (slot->flags & SP_SLOT_RECORD)
 		bpf_program__set_type(f->skel->progs.sp_front_raw, BPF_PROG_TYPE_TRACEPOINT);
+	if (slot->flags & SP_SLOT_PROBE) {
+		bpf_program__set_type(f->skel->progs.sp_front_raw, BPF_PROG_TYPE_KPROBE);
+		bpf_program__set_expected_attach_type(f->skel->progs.sp_front_raw,
+						      (enum bpf_attach_type)sp_probe_attach_type(SP_PROBE_ENTRY));
+	}
 	config->nests = 1;
 	config->guards = maps->guards != 0;
 	bpf_map__set_autocreate(f->skel->maps.guards, maps->guards);
@@ -114,6 +123,8 @@ int sp_front_attach(struct sp_front *f)
 {
 	if (f->link)
 		return 0;
+	if (f->probe)
+		return sp_recipe_probe_attach(f->probe, sp_front_program(f), f->only);
 	if (f->has_record)
 		return record_attach(f);
 	f->link = bpf_program__attach_raw_tracepoint(f->skel->progs.sp_front_raw, f->tracepoint);
@@ -134,6 +145,8 @@ int sp_front_new(const struct sp_recipe_point *point, const struct sp_front_maps
 	f->tracepoint = point->where;
 	f->id = point->id;
 	f->has_record = point->at == SP_AT_RECORD;
+	f->probe = point->probe;
+	f->only = maps->only;
 	r = sp_front_attach(f); /* we still have the privileges; once more it is attached by the broker */
 	f->broker = maps->broker;
 	if (r < 0)
@@ -165,6 +178,8 @@ bool sp_front_can_be_at(const char *tracepoint)
 
 void sp_front_detach(struct sp_front *front)
 {
+	if (front->probe)
+		sp_recipe_probe_detach(front->probe);
 	bpf_link__destroy(front->link);
 	front->link = NULL;
 }

@@ -11,6 +11,7 @@
 
 #include "event/slot.h"
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct sp_broker;
 struct sp_front;
@@ -20,6 +21,7 @@ struct sp_front_maps {
 	int scratch, counters, sink; /* the session's maps, and its sink: a program of the front's type */
 	int guards, episodes;        /* likewise; 0: there is no guard */
 	int stamps;                  /* likewise; 0: threads are not stamped */
+	pid_t only;                  /* probes: the process that they are for; 0 = all */
 	struct sp_broker *broker;    /* opens classic tracepoints; NULL: nobody does */
 };
 

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "capture/capture.h"
 #include "ground.skel.h"
+#include "probe/attach.h"
 #include "recipe/beside.h"
 #include "recipe/events.h"
 #include "recipe/front.h"
@@ -44,6 +45,7 @@ struct ground {
 	bool is_off[SP_MAX_RECIPES];
 	bool has_stamps;                /* threads are walked only when they are back */
 	struct bpf_object *record_sink; /* NULL: no front is a classic tracepoint's */
+	struct bpf_object *probe_sink;  /* likewise, a probe's */
 };
 
 static bool has_point(const struct sp_capture_options *o, enum sp_at at)
@@ -65,7 +67,8 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 	bpf_program__set_autoload(skel->progs.sp_flush, has_point(o, SP_AT_RAW) && o->drain_ns);
 	bpf_program__set_autoload(skel->progs.sp_kernel_name, o->kernel || o->wakers != SP_NO_WAKERS);
 	/* sinks name them */
-	bpf_map__set_autocreate(skel->maps.episodes, has_point(o, SP_AT_RAW) || has_point(o, SP_AT_RECORD));
+	bpf_map__set_autocreate(skel->maps.episodes,
+				has_point(o, SP_AT_RAW) || has_point(o, SP_AT_RECORD) || has_point(o, SP_AT_PROBE));
 	bpf_map__set_autocreate(skel->maps.usual, sp_recipes_wait(o->recipes));
 	skel->rodata->sp_config.usual = sp_recipes_wait(o->recipes);
 	bpf_map__set_autocreate(skel->maps.stamps, has_stamps);
@@ -450,9 +453,10 @@ static int ticks_choose(struct ground *s, const struct sp_capture_options *o)
 
 /*
  * A program goes on only into one of its own type. So the sink is loaded once more, as a program of classic
- * tracepoints, from a second ground that has the maps of the first.
+ * tracepoints or of probes, from a second ground that has the maps of the first.
  */
-static int record_sink_load(struct ground *s)
+static int sink_load(const struct ground *s, enum bpf_prog_type type, unsigned attach_type,
+		     struct bpf_object **ret_object)
 {
 	struct bpf_map *map = NULL, *theirs = NULL;
 	struct bpf_program *program;
@@ -461,39 +465,62 @@ static int record_sink_load(struct ground *s)
 	const void *bytes = ground_bpf__elf_bytes(&n);
 	int r = 0;
 
-	object = s->record_sink = bpf_object__open_mem(bytes, n, NULL);
+	object = *ret_object = bpf_object__open_mem(bytes, n, NULL);
 	if (!object)
 		return sp_fail(-errno, "open the BPF object once more");
 	bpf_object__for_each_program(program, object)
 	    bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), "sp_sink_raw"));
 	program = bpf_object__find_program_by_name(object, "sp_sink_raw");
-	bpf_program__set_type(program, BPF_PROG_TYPE_TRACEPOINT);
+	bpf_program__set_type(program, type);
+	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)attach_type);
 	while (!r && (map = bpf_object__next_map(s->skel->obj, map)) && (theirs = bpf_object__next_map(object, theirs)))
 		r = bpf_map__fd(map) < 0 ? bpf_map__set_autocreate(theirs, false)
 					 : bpf_map__reuse_fd(theirs, bpf_map__fd(map));
 	if (!r)
 		r = bpf_object__load(object);
-	return r ? sp_fail(r, "load the BPF program of tracepoints' records") : bpf_program__fd(program);
+	return r ? sp_fail(r, "load the BPF program of %s",
+			   type == BPF_PROG_TYPE_KPROBE ? "probes" : "tracepoints' records")
+		 : bpf_program__fd(program);
+}
+
+/* The sink of each kind of point that the session has. */
+static int sinks_load(struct ground *s, const struct sp_capture_options *o, int ret_sinks[SP_AT_PROBE + 1])
+{
+	int r = 0;
+
+	ret_sinks[SP_AT_RAW] = bpf_program__fd(s->skel->progs.sp_sink_raw);
+	if (has_point(o, SP_AT_RECORD))
+		r = ret_sinks[SP_AT_RECORD] = sink_load(s, BPF_PROG_TYPE_TRACEPOINT, 0, &s->record_sink);
+	if (r >= 0 && has_point(o, SP_AT_PROBE))
+		r = ret_sinks[SP_AT_PROBE] =
+		    sink_load(s, BPF_PROG_TYPE_KPROBE, sp_probe_attach_type(SP_PROBE_ENTRY), &s->probe_sink);
+	return SP_MIN(r, 0);
+}
+
+/* The only process that is asked for: probes need not be in others. 0: several, or not known yet. */
+static pid_t only_process(const struct sp_capture_options *o)
+{
+	return o->filter == SP_TARGETS_TGID && o->n_targets == 1 && !o->follow ? (pid_t)o->targets[0] : 0;
 }
 
 static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
 {
-	int raw_sink = bpf_program__fd(s->skel->progs.sp_sink_raw);
-	int record_sink = has_point(o, SP_AT_RECORD) ? record_sink_load(s) : 0;
+	int sinks[SP_AT_PROBE + 1] = {0};
 	struct sp_front_maps maps = {.scratch = bpf_map__fd(s->skel->maps.scratch),
 				     .counters = bpf_map__fd(s->skel->maps.counters),
 				     .episodes = bpf_map__fd(s->skel->maps.episodes),
 				     .broker = o->broker,
+				     .only = only_process(o),
 				     .guards = sp_guard_is_wanted(o) ? bpf_map__fd(s->skel->maps.guards) : 0,
 				     .stamps = s->has_stamps ? bpf_map__fd(s->skel->maps.stamps) : 0};
 	const struct sp_recipe_point *point;
 	struct sp_recipe_point own;
 	unsigned i;
-	int r = SP_MIN(record_sink, 0);
+	int r = sinks_load(s, o, sinks);
 
 	for (i = 0; o->recipes[i] && !r; i++)
 		for (point = o->recipes[i]->points; point->at && !r; point++) {
-			if (point->at != SP_AT_RAW && point->at != SP_AT_RECORD)
+			if (point->at != SP_AT_RAW && point->at != SP_AT_RECORD && point->at != SP_AT_PROBE)
 				continue;
 			own = *point;
 			if (!sp_role_choose(s->has_stamps, &own.slot.role))
@@ -503,7 +530,7 @@ static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
 				own.slot.flags &= ~(sp_u32)SP_SLOT_LOCK;
 			own.slot.min_ns = sp_recipe_min_ns(o->recipes[i], o->min_ns);
 			own.slot.max_ns = o->max_ns;
-			maps.sink = point->at == SP_AT_RECORD ? record_sink : raw_sink;
+			maps.sink = sinks[point->at];
 			r = sp_front_new(&own, &maps, &s->fronts[s->n_fronts]);
 			s->front_recipe[s->n_fronts] = i;
 			s->n_fronts += !r;
@@ -550,6 +577,7 @@ static void ground_destroy(struct sp_recipe_object *object)
 	for (size_t i = 0; i < s->n_fronts; i++)
 		sp_front_free(s->fronts[i]);
 	bpf_object__close(s->record_sink);
+	bpf_object__close(s->probe_sink);
 	ground_bpf__destroy(s->skel);
 	free(s->links);
 	free(s);

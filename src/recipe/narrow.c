@@ -209,12 +209,16 @@ static int arguments_choose(const struct expressions *both, const char *event, s
 	return r;
 }
 
-static int fields_read(const char *name, const struct expressions *both, struct sp_types *types,
-		       struct sp_fields *ret_fields)
+static int fields_read(const char *name, const struct sp_recipe_point *point, const struct expressions *both,
+		       struct sp_types *types, struct sp_fields *ret_fields)
 {
-	const char *event = strchr(name, ':') + 1;
+	const char *event;
 	int r;
 
+	if (point->at == SP_AT_PROBE)
+		return sp_fields_of_arguments(point->arguments, ret_fields);
+
+	event = strchr(name, ':') + 1;
 	if (!strncmp(name, "raw:", 4))
 		return sp_types_arguments(types, event, ret_fields);
 	r = sp_fields_read(name, types, ret_fields);
@@ -239,7 +243,7 @@ int sp_narrowing_apply(const char *event, const char *name, const struct sp_narr
 	int r = expressions_parse(event, narrowing, &both);
 
 	if (!r)
-		r = fields_read(name, &both, types, &fields);
+		r = fields_read(name, point, &both, types, &fields);
 	if (r < 0)
 		return r;
 	if (both.filter.n)

@@ -7,6 +7,7 @@
 #include "recipe/events.h"
 #include "recipe/front.h"
 #include "recipe/narrow.h"
+#include "recipe/probe.h"
 #include "recipe/row.h"
 #include "recipe/tracepoint.h"
 #include <errno.h>
@@ -160,7 +161,8 @@ const struct sp_recipe *sp_recipe_find(const char *name)
 
 bool sp_recipe_has_front(const struct sp_recipe *recipe)
 {
-	return sp_recipe_has(recipe, SP_AT_RAW) || sp_recipe_has(recipe, SP_AT_RECORD);
+	return sp_recipe_has(recipe, SP_AT_RAW) || sp_recipe_has(recipe, SP_AT_RECORD) ||
+	       sp_recipe_has(recipe, SP_AT_PROBE);
 }
 
 bool sp_recipe_has(const struct sp_recipe *recipe, enum sp_at at)
@@ -217,6 +219,23 @@ static int unknown(const char *name)
 	return sp_fail_said(-EINVAL, "there is no event '%s'; there are %sand tracepoints, SYSTEM:EVENT", name, list);
 }
 
+/* A place in a library or program, or a tracepoint. Which file a probe is in is looked for afterwards. */
+static int point_make(const char *name, struct sp_recipe_point *ret_point)
+{
+	return sp_recipe_probe_is(name) ? sp_recipe_probe_point(name, ret_point) : sp_tracepoint_point(name, ret_point);
+}
+
+static int probe_find(struct sp_recipe *own)
+{
+	int r = own->points[0].at == SP_AT_PROBE ? sp_recipe_probe_find(&own->points[0]) : 0;
+
+	if (r < 0 || own->points[0].at != SP_AT_PROBE)
+		return r;
+	own->trap_ns = sp_recipe_probe_trap_ns(own->points[0].probe);
+	own->hit_ns = SP_TRACEPOINT_HIT_NS + own->trap_ns;
+	return 0;
+}
+
 /* SYSTEM:EVENT[FILTER]{VALUE}. Behind the recipe are the tracepoint's name and the value's, which is the expression. */
 static int narrowed_make(struct sp_recipe_set *set, const char *event, const struct sp_recipe **ret_recipe)
 {
@@ -234,11 +253,14 @@ static int narrowed_make(struct sp_recipe_set *set, const char *event, const str
 	memcpy(name, event, narrowing.n_name);
 	value = name + narrowing.n_name + 1;
 	memcpy(value, event + narrowing.value, narrowing.n_value);
-	if (!strchr(name, ':'))
-		return sp_fail_at(-EINVAL, event, narrowing.n_name, "only tracepoints, SYSTEM:EVENT, have fields");
-	r = sp_tracepoint_point(name, &own->points[0]);
+	if (!strchr(name, ':') && !sp_recipe_probe_is(name))
+		return sp_fail_at(-EINVAL, event, narrowing.n_name,
+				  "only tracepoints, SYSTEM:EVENT, and functions, LIBRARY:FUNCTION, have fields");
+	r = point_make(name, &own->points[0]);
 	if (!r)
 		r = sp_narrowing_apply(event, name, &narrowing, &set->types, &own->points[0], &own->values[1].unit);
+	if (!r)
+		r = probe_find(own);
 	if (narrowing.n_value)
 		own->values[1].name = value;
 	*ret_recipe = own;
@@ -263,7 +285,7 @@ static int named_make(struct sp_recipe_set *set, const char *name, const struct 
 		return narrowed_make(set, name, ret_recipe);
 	if (!*name)
 		return sp_fail_said(-EINVAL, "an event's name is missing between or behind the commas");
-	if (!event && !strchr(name, ':'))
+	if (!event && !strchr(name, ':') && !sp_recipe_probe_is(name))
 		return unknown(name);
 	own = own_new(set, name, 0);
 	if (!own)
@@ -271,7 +293,9 @@ static int named_make(struct sp_recipe_set *set, const char *name, const struct 
 	if (event)
 		own->points[0] = (struct sp_recipe_point){.at = SP_AT_PERF, .where = name};
 	else
-		r = sp_tracepoint_point(name, &own->points[0]);
+		r = point_make(name, &own->points[0]);
+	if (!r)
+		r = probe_find(own);
 	*ret_recipe = own;
 	return r;
 }
@@ -338,8 +362,11 @@ int sp_recipe_set_parse(const char *list, struct sp_recipe_set *ret_set)
 
 void sp_recipe_set_done(struct sp_recipe_set *set)
 {
-	for (size_t i = 0; i < SP_MAX_RECIPES; i++)
+	for (size_t i = 0; i < SP_MAX_RECIPES; i++) {
+		if (set->own[i])
+			sp_recipe_probe_free(set->own[i]->points[0].probe);
 		free(set->own[i]);
+	}
 	free(set->words);
 	*set = (struct sp_recipe_set){0};
 }

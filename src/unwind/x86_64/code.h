@@ -36,6 +36,12 @@ SP_STEP_INLINE int sp_ends_in_call(const sp_u8 *b)
 	return b[1] == 0xff && (b[2] == 0x94 || (b[2] == 0x14 && (b[3] & 7) == 5)); /* the second one has no base */
 }
 
+/* Whether it may be a call of 5 bytes whose first one is a breakpoint: probes stand in the code that a process sees. */
+SP_STEP_INLINE int sp_ends_in_probed_call(const sp_u8 *b)
+{
+	return b[3] == 0xcc;
+}
+
 /* Bytes that a PLT entry has pushed when ip is in it: its index, from the instruction behind the push on. */
 SP_STEP_INLINE sp_u64 sp_plt_pushed(sp_u64 ip, sp_u32 behind_push)
 {

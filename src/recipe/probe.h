@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * probe.h: calls of functions as events, and places that a program's authors have marked, by the names that the user
+ * gives them:
+ *
+ *   LIBRARY:FUNCTION       FUNCTION may be a glob; LIBRARY as in probe/file.h, also a program
+ *   LIBRARY+0xADDRESS      where soprof shows a function without a name so
+ *   usdt:LIBRARY:NAME, usdt:LIBRARY:PROVIDER:NAME
+ *
+ * Expressions know arg0 to arg5 and, when the call returns, retval. A name is first made a point of a recipe, then,
+ * once its expressions are known, the places are looked for in all files that are meant. The point's probe is the set's
+ * that has the recipe. Errors: -EINVAL, -ENOENT and the like with sp_error_text().
+ */
+#ifndef SP_RECIPE_PROBE_H
+#define SP_RECIPE_PROBE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct sp_recipe_point;
+struct sp_recipe_probe;
+
+/* Whether the name is one of these, and no tracepoint's. */
+bool sp_recipe_probe_is(const char *name);
+int sp_recipe_probe_point(const char *name, struct sp_recipe_point *ret_point);
+int sp_recipe_probe_find(struct sp_recipe_point *point);
+unsigned sp_recipe_probe_trap_ns(const struct sp_recipe_probe *probe); /* of one hit, on average over the places */
+
+/* program: of a front; only: for this process alone, 0 = all. Attached twice is attached. */
+int sp_recipe_probe_attach(struct sp_recipe_probe *probe, int program, pid_t only);
+void sp_recipe_probe_detach(struct sp_recipe_probe *probe);
+void sp_recipe_probe_free(struct sp_recipe_probe *probe); /* NULL is nothing */
+
+#endif
