@@ -10,44 +10,9 @@
 #ifndef SP_BPF_UNWIND_BPF_H
 #define SP_BPF_UNWIND_BPF_H
 
-#include "bpf/vma.bpf.h"
+#include "bpf/tables.bpf.h"
 
 #define SP_WALK struct sp_scratch
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, SP_MAX_FILES);
-	__uint(key_size, 4);
-	__uint(value_size, sizeof(struct sp_table));
-} tables SEC(".maps");
-
-/* key_size and value_size, not types: 6.1 refuses inner maps made without BTF where the template has typed ones. */
-struct sp_segment_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__uint(key_size, 4);
-	__uint(value_size, SP_SEG_BYTES);
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, SP_MAX_SEGS);
-	__uint(key_size, 4);
-	__array(values, struct sp_segment_map);
-} segments SEC(".maps");
-
-struct sp_segment;
-
-static __always_inline const struct sp_segment *sp_env_segment(struct sp_scratch *s, sp_u32 word)
-{
-	sp_u32 number = word >> SP_SEG_SHIFT, zero = 0;
-	void *map = bpf_map_lookup_elem(&segments, &number);
-
-	(void)s;
-	return map ? bpf_map_lookup_elem(map, &zero) : 0;
-}
 
 /* Reads the chunk that begins at addr; near the end of a mapping only the rest of the page. 0 or -1. */
 __noinline int sp_window_read(struct sp_scratch *s, sp_u64 addr)
@@ -135,6 +100,7 @@ static __always_inline int sp_env_around(struct sp_scratch *s, sp_u64 ip)
 
 #include "bpf/leaf.bpf.h"
 #include "bpf/note.bpf.h"
+#include "bpf/probed.bpf.h"
 
 /* Copies what the file's table says. is_used: the table counts as used since the last drain; else it is only looked at.
  */
@@ -520,58 +486,6 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 	if (sp_config.usual && r == SP_STEP_NEXT)
 		sp_step_note(s, rule);
 	return r;
-}
-
-/*
- * A function under somebody's return probe returns to the kernel's trampoline, which lies in no file; the kernel keeps
- * the address that stood there before, for each call that such a probe waits for. Steps to that from the trampoline: a
- * caller's address, or (at a sample's first frame) one of its few instructions, which push up to three words. The list
- * may change meanwhile, if it is that of an interrupted thread: what is no address any more ends the walk at the next
- * step.
- */
-enum {
-	SP_RETURNS_MAX = 64 /* the kernel probes no more calls of a thread */,
-	SP_TRAMPOLINE_PUSHES = 24,
-	SP_TRAMPOLINE_BYTES = 32
-};
-struct sp_returns_loop {
-	struct sp_scratch *s;
-	sp_u64 instance;
-	sp_u32 result, pad;
-};
-
-static long sp_returns_next(sp_u32 i, struct sp_returns_loop *loop)
-{
-	struct sp_scratch *s = loop->s;
-	sp_u64 above;
-
-	(void)i;
-	if (!loop->instance)
-		return 1;
-	above = sp_kfield(loop->instance, struct return_instance, stack) + 8 - s->regs.sp;
-	if (above > (s->how & SP_HOW_FIRST ? SP_TRAMPOLINE_PUSHES : 0)) {
-		loop->instance = sp_kfield(loop->instance, struct return_instance, next);
-		return 0;
-	}
-	s->regs.sp += above;
-	s->regs.ip = sp_kfield(loop->instance, struct return_instance, orig_ret_vaddr);
-	s->how &= ~SP_HOW_EXACT;
-	loop->result = SP_STEP_NEXT;
-	return 1;
-}
-
-__noinline sp_u32 sp_step_probed(struct sp_scratch *s)
-{
-	struct sp_returns_loop loop = {.s = s, .result = SP_STOP_UNMAPPED};
-
-	if (!s || !bpf_core_field_exists(((struct task_struct *)0)->utask))
-		return SP_STOP_UNMAPPED;
-	loop.instance = s->other.task ? s->other.task : (sp_u64)bpf_get_current_task();
-	loop.instance = sp_kfield(loop.instance, struct task_struct, utask);
-	if (loop.instance)
-		loop.instance = sp_kfield(loop.instance, struct uprobe_task, return_instances);
-	bpf_loop(SP_RETURNS_MAX, sp_returns_next, &loop, 0);
-	return loop.result;
 }
 
 /* Walks one frame: stores its word and replaces the registers by its caller's. SP_STEP_NEXT or a stop. */

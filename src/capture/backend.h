@@ -16,6 +16,7 @@
 
 struct sp_capture;
 
+enum { SP_POLL_WATCH = 2 /* what sampling waits for has appeared */ };
 struct sp_backend {
 	int (*open)(struct sp_capture *c); /* makes c->tables and c->shared, too */
 	int (*target_add)(struct sp_capture *c, uint32_t number, enum sp_target state);

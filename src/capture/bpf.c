@@ -125,7 +125,9 @@ static int bpf_read(struct sp_capture *c)
 {
 	int r = sp_drain_ring(c->events);
 
-	return r < 0 ? r : sp_drain_ring(c->samples);
+	if (r >= 0)
+		r = sp_drain_ring(c->samples);
+	return r < 0 || !c->attached ? r : c->o.recipes[0]->ground->watch(&c->recipe, c->workers);
 }
 
 /* Once a session has ended the user half counts what is still open (sp_drain_episodes). */
@@ -144,7 +146,8 @@ static int bpf_swap_counts(struct sp_capture *c, unsigned odd)
 
 static int bpf_poll_fd(const struct sp_capture *c, unsigned i)
 {
-	return ring_buffer__epoll_fd(i ? c->samples : c->events);
+	return i == SP_POLL_WATCH ? c->o.recipes[0]->ground->watch_fd(&c->recipe)
+				  : ring_buffer__epoll_fd(i ? c->samples : c->events);
 }
 
 static void bpf_forget(struct sp_capture *c, uint32_t file_id)

@@ -35,7 +35,8 @@ uint64_t sp_capture_swap_interval(const struct sp_capture_options *o)
 /* --- in an event loop --- */
 size_t sp_capture_fds(const struct sp_capture *c, int ret_fds[SP_CAPTURE_MAX_FDS])
 {
-	const int all[] = {c->backend->poll_fd(c, 0), c->backend->poll_fd(c, 1), sp_workers_fd(c->workers), c->uevents};
+	const int all[] = {c->backend->poll_fd(c, 0), c->backend->poll_fd(c, 1), sp_workers_fd(c->workers), c->uevents,
+			   c->backend->poll_fd(c, SP_POLL_WATCH)};
 	size_t i, n = 0;
 
 	_Static_assert(SP_COUNT(all) <= SP_CAPTURE_MAX_FDS, "all fit");

@@ -18,7 +18,7 @@
 
 #include "capture/capture.h"
 
-enum { SP_CAPTURE_MAX_FDS = 4 };
+enum { SP_CAPTURE_MAX_FDS = 5 };
 
 /* Returns how many there are. They stay the same. */
 size_t sp_capture_fds(const struct sp_capture *c, int ret_fds[SP_CAPTURE_MAX_FDS]);

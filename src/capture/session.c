@@ -18,6 +18,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Where much is mapped, what has appeared is looked at so often and no more. */
+#define WATCH_EVERY_NS 5000000ULL
+
 enum { SP_SETTLE_MS = 2000, SP_FINISH_MS = 15000, SP_MAX_SLICES = 64 };
 
 #define SP_DEFAULT_MEMORY (24ULL << 20)
@@ -348,9 +351,9 @@ int sp_capture_start(struct sp_capture *c)
 	return r >= 0 && first ? attach(c) : r;
 }
 
-static int wait_ms(const struct sp_capture *c, uint64_t now, uint64_t end)
+static int wait_ms(const struct sp_capture *c, uint64_t now, uint64_t end, uint64_t also)
 {
-	uint64_t due = SP_MIN(c->swap_at_ns, sp_guarded_next_ns(c)), until = end && end < due ? end : due;
+	uint64_t due = SP_MIN(SP_MIN(c->swap_at_ns, also), sp_guarded_next_ns(c)), until = end && end < due ? end : due;
 	int workers = sp_workers_timeout_ms(c->workers);
 	int ms = until > now && !c->pending_unread ? (int)((until - now + 999999) / 1000000) : 0;
 
@@ -364,15 +367,24 @@ int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int 
 			       {.fd = c->backend->poll_fd(c, 1), .events = POLLIN},
 			       {.fd = sp_workers_fd(c->workers), .events = POLLIN},
 			       {.fd = stop_fd, .events = POLLIN},
-			       {.fd = child_fd, .events = POLLIN}};
+			       {.fd = child_fd, .events = POLLIN},
+			       {.events = POLLIN}};
+	int watch = c->backend->poll_fd(c, SP_POLL_WATCH);
+	uint64_t watch_at = 0; /* when it is looked at again */
+
 	slices_begin(c);
 	c->swap_at_ns = now + c->swap_interval_ns;
 
 	while (!end || now < end) {
-		int n = poll(fds, SP_COUNT(fds), wait_ms(c, now, end)), r;
+		int n, r;
+
+		fds[5].fd = now < watch_at ? -1 : watch;
+		n = poll(fds, SP_COUNT(fds), wait_ms(c, now, end, fds[5].fd < watch ? watch_at : UINT64_MAX));
 
 		if (n < 0 && errno != EINTR)
 			return sp_fail(-errno, "poll");
+		if (n > 0 && fds[5].revents)
+			watch_at = sp_time_ns(CLOCK_MONOTONIC) + WATCH_EVERY_NS;
 		r = sp_capture_take_in(c);
 		if (r < 0)
 			return r;

@@ -23,9 +23,12 @@ enum sp_probe_kind {
 	SP_PROBE_RETURN,
 	SP_PROBE_SESSION, /* both, in one program (bpf_session_is_return()): only where sp_probe_has(it) */
 };
+struct sp_broker;
+
 struct sp_probe_program { /* of the type BPF_PROG_TYPE_KPROBE, loaded with sp_probe_attach_type() */
 	int fd;
 	enum sp_probe_kind kind;
+	struct sp_broker *broker; /* opens the events of tracefs; NULL: this process does */
 };
 struct sp_probe_at {
 	const uint64_t *offsets; /* in the file */

@@ -19,13 +19,14 @@
 
 enum { WAIT_MS = 60000 };
 
-/* Being looked at: by its number in `mapped`, or (none) the one that would be loaded here. */
+/* A file that is looked at. */
 struct look {
-	struct search *search;
-	size_t use, n_uses; /* of mapped->uses, which are sorted by file */
+	struct sp_workers *workers;
 	struct sp_probe_file file;
 	int r;
-	bool is_done;
+	void (*looked)(void *arg, int r, struct sp_probe_file *file); /* NULL: nobody is told, the look stays */
+	void *arg;
+	size_t use, n_uses; /* of mapped->uses, which are sorted by file; none: it would be loaded here */
 };
 struct search {
 	struct sp_probe_files *files;
@@ -96,13 +97,21 @@ int sp_probe_files_add(struct sp_probe_files *files, struct sp_probe_file *file)
 }
 
 /* --- workers' answers --- */
+static void look_end(struct look *l)
+{
+	if (!l->looked)
+		return;
+	l->looked(l->arg, l->r, &l->file);
+	sp_probe_file_done(&l->file);
+	free(l);
+}
+
 static void identified(void *arg, struct sp_identify_result *id)
 {
 	struct look *l = arg;
 	char *soname = sp_take_ptr(id->soname);
 
 	l->r = id->r;
-	l->is_done = true;
 	l->file.build_id_len = SP_MIN(id->build_id_len, (uint32_t)sizeof(l->file.build_id));
 	memcpy(l->file.build_id, id->build_id, l->file.build_id_len);
 	free(l->file.soname);
@@ -111,6 +120,7 @@ static void identified(void *arg, struct sp_identify_result *id)
 	l->file.package = strdup(id->r < 0 ? "" : id->package.name);
 	if (!l->file.soname || !l->file.package)
 		l->r = -ENOMEM;
+	look_end(l);
 }
 
 static bool is_on_overlay(int fd)
@@ -125,20 +135,48 @@ static void opened(void *arg, struct sp_open_result *o)
 	struct look *l = arg;
 
 	l->r = o->r;
-	l->is_done = o->r < 0;
 	l->file.fd = o->fd;
 	free(l->file.path);
 	l->file.path = o->path;
-	if (o->r < 0)
+	if (o->r < 0) {
+		look_end(l);
 		return;
+	}
 	l->file.dev = o->state.dev;
 	l->file.ino = o->state.ino;
 	l->file.size = o->size;
 	l->file.ctime_ns = o->state.ctime_ns;
 	l->file.is_deleted = o->deleted;
 	l->file.is_overlay = is_on_overlay(o->fd);
-	l->r = sp_workers_identify(l->search->workers, o->fd, identified, l);
-	l->is_done = l->r < 0;
+	l->r = sp_workers_identify(l->workers, o->fd, identified, l);
+	if (l->r < 0)
+		look_end(l);
+}
+
+static int look_at(struct look *l, uint32_t pid, uint64_t start, uint64_t end)
+{
+	struct sp_open_request q = {.pid = (pid_t)pid, .start = start, .end = end};
+
+	return sp_workers_open(l->workers, &q, opened, l);
+}
+
+int sp_probe_file_look(struct sp_workers *w, uint32_t pid, uint64_t start, uint64_t end,
+		       void (*looked)(void *arg, int r, struct sp_probe_file *file), void *arg)
+{
+	struct look *l = malloc(sizeof(*l));
+	int r;
+
+	if (!l)
+		return -ENOMEM;
+	*l = (struct look){.workers = w, .file.fd = -1, .looked = looked, .arg = arg};
+	r = pids_add(&l->file, &pid, 1);
+	if (r >= 0)
+		r = look_at(l, pid, start, end);
+	if (r < 0) {
+		sp_probe_file_done(&l->file);
+		free(l);
+	}
+	return r;
 }
 
 /* --- what is mapped --- */
@@ -168,7 +206,7 @@ static int look_add(struct search *s, size_t use, size_t n_uses)
 
 	if (r < 0)
 		return r;
-	s->looks[s->n++] = (struct look){.search = s, .use = use, .n_uses = n_uses, .file.fd = -1};
+	s->looks[s->n++] = (struct look){.workers = s->workers, .use = use, .n_uses = n_uses, .file.fd = -1};
 	return 0;
 }
 
@@ -193,10 +231,8 @@ static int mapped_choose(struct search *s)
 static int look_begin(struct search *s, struct look *l)
 {
 	const struct sp_mapped_use *use = &s->mapped->uses[l->use];
-	struct sp_open_request q = {
-	    .pid = (pid_t)s->mapped->processes[use->process].pid, .start = use->start, .end = use->end};
 
-	return sp_workers_open(s->workers, &q, opened, l);
+	return look_at(l, s->mapped->processes[use->process].pid, use->start, use->end);
 }
 
 static int mapped_read(struct search *s)

@@ -67,6 +67,12 @@ bool sp_probe_name_is(const struct sp_probe_name *name, const struct sp_probe_fi
 int sp_probe_files(const char *named, struct sp_workers *w, struct sp_probe_files *ret_files);
 /* Adds a file that appeared later; it is taken over, or closed if it is there already. 1: it is new. */
 int sp_probe_files_add(struct sp_probe_files *files, struct sp_probe_file *file);
+/*
+ * Opens and identifies what a process has mapped there, later, from sp_workers_dispatch(). The file is the looker's,
+ * who may keep it (and then leaves an empty one, with fd -1); r: 0, or why there is none.
+ */
+int sp_probe_file_look(struct sp_workers *w, uint32_t pid, uint64_t start, uint64_t end,
+		       void (*looked)(void *arg, int r, struct sp_probe_file *file), void *arg);
 void sp_probe_file_done(struct sp_probe_file *file);
 void sp_probe_files_done(struct sp_probe_files *files);
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "probe/attach_priv.h"
 #include "proc/process.h"
+#include "worker/broker.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -112,17 +113,27 @@ static int event_id(const char *name, uint64_t *ret_id)
 	return 0;
 }
 
+static int perf_open(struct perf_event_attr *attr, const struct sp_probe_want *w)
+{
+	int fd;
+
+	if (w->program->broker)
+		return w->pid ? sp_broker_event_of(w->program->broker, attr, w->pid)
+			      : sp_broker_event(w->program->broker, attr, 0);
+	fd = (int)syscall(SYS_perf_event_open, attr, w->pid ? w->pid : -1, w->pid ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 /* Opened on one CPU, or for one process, it runs the program wherever the event comes. */
 static int event_open(uint64_t id, const struct sp_probe_want *w)
 {
 	struct perf_event_attr attr = {
 	    .size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT, .config = id, .sample_period = 1};
-	SP_CLOSE int fd =
-	    (int)syscall(SYS_perf_event_open, &attr, w->pid ? w->pid : -1, w->pid ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
+	SP_CLOSE int fd = perf_open(&attr, w);
 
-	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, w->program->fd) < 0)
-		return -errno;
-	return sp_take_fd(&fd);
+	if (fd < 0)
+		return fd;
+	return ioctl(fd, PERF_EVENT_IOC_SET_BPF, w->program->fd) < 0 ? -errno : sp_take_fd(&fd);
 }
 
 void sp_probe_event_remove(char *event)

@@ -149,6 +149,8 @@ int sp_front_new(const struct sp_recipe_point *point, const struct sp_front_maps
 	f->only = maps->only;
 	r = sp_front_attach(f); /* we still have the privileges; once more it is attached by the broker */
 	f->broker = maps->broker;
+	if (f->probe)
+		sp_recipe_probe_broker(f->probe, maps->broker);
 	if (r < 0)
 		sp_front_free(f);
 	else

@@ -10,16 +10,16 @@
 #include "base/mem.h"
 #include "capture/capture.h"
 #include "ground.skel.h"
-#include "probe/attach.h"
 #include "recipe/beside.h"
 #include "recipe/events.h"
 #include "recipe/front.h"
+#include "recipe/ground_priv.h"
+#include "recipe/probe_watch.h"
 #include "recipe/recipe.h"
 #include "worker/broker.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,46 +29,19 @@
 
 enum { SP_N_SCRATCH = 4 }; /* for each CPU, where programs nest */
 
-struct event_link {
-	unsigned cpu, recipe, point;
-	int fd; /* the event's descriptor, which the link owns */
-	struct bpf_link *link;
-};
-struct ground {
-	struct ground_bpf *skel;
-	struct event_link *links;
-	size_t n_links, links_capacity;
-	struct bpf_link *follow_links[3];
-	struct sp_front *fronts[SP_MAX_RECIPES * SP_MAX_POINTS];
-	unsigned front_recipe[SP_MAX_RECIPES * SP_MAX_POINTS];
-	size_t n_fronts;
-	bool is_off[SP_MAX_RECIPES];
-	bool has_stamps;                /* threads are walked only when they are back */
-	struct bpf_object *record_sink; /* NULL: no front is a classic tracepoint's */
-	struct bpf_object *probe_sink;  /* likewise, a probe's */
-};
-
-static bool has_point(const struct sp_capture_options *o, enum sp_at at)
-{
-	for (unsigned i = 0; o->recipes[i]; i++)
-		if (sp_recipe_has(o->recipes[i], at))
-			return true;
-	return false;
-}
-
 /* Programs that no recipe of the session needs are not loaded. */
 static void programs_choose(struct ground_bpf *skel, const struct sp_capture_options *o, bool has_stamps)
 {
 	bool nests = sp_recipes_nest(o->recipes);
 
-	bpf_program__set_autoload(skel->progs.sp_cpu, has_point(o, SP_AT_PERF));
-	bpf_program__set_autoload(skel->progs.sp_sink_raw, has_point(o, SP_AT_RAW));
+	bpf_program__set_autoload(skel->progs.sp_cpu, sp_ground_has(o, SP_AT_PERF));
+	bpf_program__set_autoload(skel->progs.sp_sink_raw, sp_ground_has(o, SP_AT_RAW));
 	bpf_program__set_autoload(skel->progs.sp_blocked, sp_recipes_wait(o->recipes) && (!o->follow || has_stamps));
-	bpf_program__set_autoload(skel->progs.sp_flush, has_point(o, SP_AT_RAW) && o->drain_ns);
+	bpf_program__set_autoload(skel->progs.sp_flush, sp_ground_has(o, SP_AT_RAW) && o->drain_ns);
 	bpf_program__set_autoload(skel->progs.sp_kernel_name, o->kernel || o->wakers != SP_NO_WAKERS);
 	/* sinks name them */
-	bpf_map__set_autocreate(skel->maps.episodes,
-				has_point(o, SP_AT_RAW) || has_point(o, SP_AT_RECORD) || has_point(o, SP_AT_PROBE));
+	bpf_map__set_autocreate(skel->maps.episodes, sp_ground_has(o, SP_AT_RAW) || sp_ground_has(o, SP_AT_RECORD) ||
+							 sp_ground_has(o, SP_AT_PROBE));
 	bpf_map__set_autocreate(skel->maps.usual, sp_recipes_wait(o->recipes));
 	skel->rodata->sp_config.usual = sp_recipes_wait(o->recipes);
 	bpf_map__set_autocreate(skel->maps.stamps, has_stamps);
@@ -304,36 +277,6 @@ static int ground_rate(struct sp_recipe_object *object, struct sp_capture_option
 	return r;
 }
 
-static int programs_wait(void)
-{
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0)
-		return sp_fail(-errno, "wait for the programs that run");
-	return 0;
-}
-
-/* Of one recipe, or of all (-1). Ends are seen for as long as episodes begin: their fronts come first, and go last. */
-static void fronts_detach(struct ground *s, int recipe)
-{
-	for (size_t i = s->n_fronts; i-- > 0;)
-		if (recipe < 0 || s->front_recipe[i] == (unsigned)recipe)
-			sp_front_detach(s->fronts[i]);
-}
-
-/* Fronts that run while they are detached have ended when this returns. */
-static int fronts_pause(struct ground *s, bool is_paused)
-{
-	int r = 0;
-
-	if (is_paused) {
-		fronts_detach(s, -1);
-		return s->n_fronts ? programs_wait() : 0;
-	}
-	for (size_t i = 0; i < s->n_fronts && r >= 0; i++)
-		if (!s->is_off[s->front_recipe[i]])
-			r = sp_front_attach(s->fronts[i]);
-	return r;
-}
-
 static int events_switch(struct ground *s, unsigned recipe, bool is_on)
 {
 	for (size_t i = 0; i < s->n_links; i++)
@@ -350,11 +293,11 @@ static int ground_set(struct sp_recipe_object *object, const struct sp_capture_o
 
 	s->is_off[recipe] = !is_on;
 	if (!is_on)
-		fronts_detach(s, (int)recipe);
+		sp_fronts_detach(s, (int)recipe);
 	for (size_t i = 0; i < s->n_fronts && r >= 0 && is_on; i++)
 		if (s->front_recipe[i] == recipe)
 			r = sp_front_attach(s->fronts[i]);
-	return r < 0 || is_on || !o->recipes[recipe]->min_ns ? r : programs_wait();
+	return r < 0 || is_on || !o->recipes[recipe]->min_ns ? r : sp_fronts_wait();
 }
 
 static uint64_t ground_hits(const struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned recipe)
@@ -371,7 +314,7 @@ static uint64_t ground_hits(const struct sp_recipe_object *object, const struct 
 
 static int ground_pause(struct sp_recipe_object *object, bool is_paused)
 {
-	int r = fronts_pause(object->private, is_paused);
+	int r = sp_fronts_pause(object->private, is_paused);
 
 	return r < 0 ? r
 		     : each_event(object->private, is_paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, NULL);
@@ -414,7 +357,7 @@ static int ground_stamps_end(struct sp_recipe_object *object, unsigned recipe)
 	for (size_t i = 0; i < s->n_fronts; i++)
 		if (s->front_recipe[i] == recipe && sp_front_role(s->fronts[i]) == SP_ROLE_LEAVE)
 			sp_front_detach(s->fronts[i]);
-	r = programs_wait();
+	r = sp_fronts_wait();
 	return r < 0 ? r : 1;
 }
 
@@ -451,91 +394,18 @@ static int ticks_choose(struct ground *s, const struct sp_capture_options *o)
 	return r;
 }
 
-/*
- * A program goes on only into one of its own type. So the sink is loaded once more, as a program of classic
- * tracepoints or of probes, from a second ground that has the maps of the first.
- */
-static int sink_load(const struct ground *s, enum bpf_prog_type type, unsigned attach_type,
-		     struct bpf_object **ret_object)
+static int ground_watch_fd(const struct sp_recipe_object *object)
 {
-	struct bpf_map *map = NULL, *theirs = NULL;
-	struct bpf_program *program;
-	struct bpf_object *object;
-	size_t n;
-	const void *bytes = ground_bpf__elf_bytes(&n);
-	int r = 0;
+	const struct ground *s = object->private;
 
-	object = *ret_object = bpf_object__open_mem(bytes, n, NULL);
-	if (!object)
-		return sp_fail(-errno, "open the BPF object once more");
-	bpf_object__for_each_program(program, object)
-	    bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), "sp_sink_raw"));
-	program = bpf_object__find_program_by_name(object, "sp_sink_raw");
-	bpf_program__set_type(program, type);
-	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)attach_type);
-	while (!r && (map = bpf_object__next_map(s->skel->obj, map)) && (theirs = bpf_object__next_map(object, theirs)))
-		r = bpf_map__fd(map) < 0 ? bpf_map__set_autocreate(theirs, false)
-					 : bpf_map__reuse_fd(theirs, bpf_map__fd(map));
-	if (!r)
-		r = bpf_object__load(object);
-	return r ? sp_fail(r, "load the BPF program of %s",
-			   type == BPF_PROG_TYPE_KPROBE ? "probes" : "tracepoints' records")
-		 : bpf_program__fd(program);
+	return s->watch ? sp_recipe_watch_fd(s->watch) : -1;
 }
 
-/* The sink of each kind of point that the session has. */
-static int sinks_load(struct ground *s, const struct sp_capture_options *o, int ret_sinks[SP_AT_PROBE + 1])
+static int ground_watch(struct sp_recipe_object *object, struct sp_workers *workers)
 {
-	int r = 0;
+	struct ground *s = object->private;
 
-	ret_sinks[SP_AT_RAW] = bpf_program__fd(s->skel->progs.sp_sink_raw);
-	if (has_point(o, SP_AT_RECORD))
-		r = ret_sinks[SP_AT_RECORD] = sink_load(s, BPF_PROG_TYPE_TRACEPOINT, 0, &s->record_sink);
-	if (r >= 0 && has_point(o, SP_AT_PROBE))
-		r = ret_sinks[SP_AT_PROBE] =
-		    sink_load(s, BPF_PROG_TYPE_KPROBE, sp_probe_attach_type(SP_PROBE_ENTRY), &s->probe_sink);
-	return SP_MIN(r, 0);
-}
-
-/* The only process that is asked for: probes need not be in others. 0: several, or not known yet. */
-static pid_t only_process(const struct sp_capture_options *o)
-{
-	return o->filter == SP_TARGETS_TGID && o->n_targets == 1 && !o->follow ? (pid_t)o->targets[0] : 0;
-}
-
-static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
-{
-	int sinks[SP_AT_PROBE + 1] = {0};
-	struct sp_front_maps maps = {.scratch = bpf_map__fd(s->skel->maps.scratch),
-				     .counters = bpf_map__fd(s->skel->maps.counters),
-				     .episodes = bpf_map__fd(s->skel->maps.episodes),
-				     .broker = o->broker,
-				     .only = only_process(o),
-				     .guards = sp_guard_is_wanted(o) ? bpf_map__fd(s->skel->maps.guards) : 0,
-				     .stamps = s->has_stamps ? bpf_map__fd(s->skel->maps.stamps) : 0};
-	const struct sp_recipe_point *point;
-	struct sp_recipe_point own;
-	unsigned i;
-	int r = sinks_load(s, o, sinks);
-
-	for (i = 0; o->recipes[i] && !r; i++)
-		for (point = o->recipes[i]->points; point->at && !r; point++) {
-			if (point->at != SP_AT_RAW && point->at != SP_AT_RECORD && point->at != SP_AT_PROBE)
-				continue;
-			own = *point;
-			if (!sp_role_choose(s->has_stamps, &own.slot.role))
-				continue;
-			own.slot.recipe = i;
-			if (!o->objects)
-				own.slot.flags &= ~(sp_u32)SP_SLOT_LOCK;
-			own.slot.min_ns = sp_recipe_min_ns(o->recipes[i], o->min_ns);
-			own.slot.max_ns = o->max_ns;
-			maps.sink = sinks[point->at];
-			r = sp_front_new(&own, &maps, &s->fronts[s->n_fronts]);
-			s->front_recipe[s->n_fronts] = i;
-			s->n_fronts += !r;
-		}
-	return r;
+	return s->watch ? sp_recipe_watch_turn(s->watch, workers) : 0;
 }
 
 /* We still have the privileges for the events here; those of CPUs that come later are opened by the broker. */
@@ -551,7 +421,9 @@ static int ground_attach(struct sp_recipe_object *object, const struct sp_captur
 		r = ticks_choose(s, o);
 	for (i = 0; !r && i < o->n_cpus; i++)
 		r = ground_attach_one(object, &privileged, o->cpus[i]);
-	return r ? r : fronts_attach(s, o);
+	if (!r)
+		r = sp_fronts_watch(s, o);
+	return r ? r : sp_fronts_attach(s, o);
 }
 
 static void ground_detach(struct sp_recipe_object *object)
@@ -562,7 +434,7 @@ static void ground_detach(struct sp_recipe_object *object)
 	for (i = 0; i < s->n_links; i++)
 		bpf_link__destroy(s->links[i].link);
 	s->n_links = 0;
-	fronts_detach(s, -1);
+	sp_fronts_detach(s, -1);
 	for (i = 0; i < SP_COUNT(s->follow_links); i++) {
 		bpf_link__destroy(s->follow_links[i]);
 		s->follow_links[i] = NULL;
@@ -578,6 +450,7 @@ static void ground_destroy(struct sp_recipe_object *object)
 		sp_front_free(s->fronts[i]);
 	bpf_object__close(s->record_sink);
 	bpf_object__close(s->probe_sink);
+	sp_recipe_watch_free(s->watch);
 	ground_bpf__destroy(s->skel);
 	free(s->links);
 	free(s);
@@ -618,6 +491,8 @@ const struct sp_ground sp_ground = {
     .flush = ground_flush,
     .threads = ground_threads,
     .stamps_end = ground_stamps_end,
+    .watch_fd = ground_watch_fd,
+    .watch = ground_watch,
     .detach = ground_detach,
     .destroy = ground_destroy,
     .front = ground_front,

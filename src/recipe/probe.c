@@ -25,7 +25,7 @@ enum { EMULATED_NS = 700, STEPPED_NS = 9300, RETURN_NS = 450 };
 
 struct places { /* of one file */
 	uint64_t *offsets, *semaphores;
-	size_t n, capacity, semaphores_capacity;
+	size_t n, capacity, semaphores_capacity, n_refused;
 	struct sp_probe_link link;
 	bool is_attached;
 };
@@ -37,7 +37,12 @@ struct sp_recipe_probe {
 	uint8_t arguments; /* that expressions read, a bit each */
 	struct sp_probe_files files;
 	struct places *places; /* of each of them */
-	size_t n_places, n_stepped;
+	size_t places_capacity;
+	size_t n_places, n_stepped, n_later, n_refused;
+	uint64_t n_lost;
+	int program; /* it is attached to; -1: none */
+	pid_t only;
+	struct sp_broker *broker;
 };
 
 /* --- names --- */
@@ -124,6 +129,8 @@ int sp_recipe_probe_point(const char *name, struct sp_recipe_point *ret_point)
 	struct sp_recipe_probe *p = calloc(1, sizeof(*p));
 	int r = p ? words_read(name, p) : -ENOMEM;
 
+	if (p)
+		p->program = -1;
 	if (r < 0) {
 		sp_recipe_probe_free(p);
 		return r;
@@ -199,8 +206,10 @@ static int marks_find(struct sp_recipe_probe *p, struct sp_elf *elf, struct plac
 	struct sp_usdts all;
 	int r = sp_usdt_find(elf, &all);
 
-	if (r == -ENOENT)
+	if (r == -ENOENT) {
+		sp_error_clear();
 		return sp_fail_said(-ENOENT, "%s has no USDT probes", p->library);
+	}
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < all.n && r >= 0; i++)
@@ -216,8 +225,12 @@ static int marks_find(struct sp_recipe_probe *p, struct sp_elf *elf, struct plac
 static int file_find(struct sp_recipe_probe *p, size_t i)
 {
 	struct sp_elf *elf = NULL;
-	int r = sp_elf_open_fd(p->files.files[i].fd, &elf);
+	int r = sp_grow(&p->places, &p->places_capacity, i + 1, sizeof(*p->places));
 
+	if (r < 0)
+		return r;
+	p->places[i] = (struct places){.n = 0};
+	r = sp_elf_open_fd(p->files.files[i].fd, &elf);
 	if (!r)
 		r = p->is_usdt ? marks_find(p, elf, &p->places[i]) : functions_find(p, elf, &p->places[i]);
 	sp_elf_close(elf);
@@ -245,30 +258,58 @@ static int use_read(struct sp_recipe_point *point)
 		   : 0;
 }
 
+/* What is not removed now is by the next, or by doctor --clean, which tells why not. */
+static void leftovers_remove(void)
+{
+	size_t n;
+
+	if (sp_probe_clean(&n) < 0)
+		sp_error_clear();
+}
+
+/* What is not there is a mistake in the name, as where a tracepoint is not there. */
+static int not_there(void)
+{
+	SP_FREE char *words = strdup(sp_error_text(-ENOENT));
+
+	sp_error_clear();
+	return words ? sp_fail_said(-EINVAL, "%s", words) : -ENOMEM;
+}
+
+static int all_find(struct sp_recipe_probe *p)
+{
+	int r, failed = -ENOENT;
+
+	for (size_t i = 0; i < p->files.n; i++) {
+		sp_error_clear(); /* one of them is told */
+		r = file_find(p, i);
+		if (r < 0 && r != -ENOENT && r != -EINVAL)
+			return sp_fail(r, "%s", p->files.files[i].path);
+		failed = r < 0 ? r : failed;
+	}
+	if (!p->n_places)
+		return failed;
+	sp_error_clear();
+	return 0;
+}
+
 /* One of the files at least has such a place. */
 int sp_recipe_probe_find(struct sp_recipe_point *point)
 {
 	struct sp_recipe_probe *p = point->probe;
-	int r = use_read(point), failed = 0;
+	int r = use_read(point);
 
+	if (!r && !sp_probe_has(SP_PROBE_ENTRY))
+		leftovers_remove();
 	if (!r)
 		r = sp_probe_files(p->library, NULL, &p->files);
-	if (r < 0)
-		return r;
-	p->places = calloc(p->files.n, sizeof(*p->places));
-	if (!p->places)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->files.n; i++) {
-		r = file_find(p, i);
-		if (r < 0 && r != -ENOENT && r != -EINVAL)
-			return sp_fail(r, "%s", p->files.files[i].path);
-		if (r < 0)
-			failed = r;
+	if (r == -ENOENT && !p->is_usdt && !strpbrk(p->library, "./:+")) { /* more likely a tracepoint's */
+		sp_error_clear();
+		return sp_tracepoint_point(point->where, &(struct sp_recipe_point){.at = SP_AT_NOTHING});
 	}
-	if (!p->n_places)
-		return failed ? failed : sp_fail_said(-ENOENT, "%s has no such function", p->library);
-	sp_error_clear();
-	return 0;
+	if (r >= 0)
+		r = all_find(p);
+	return r == -ENOENT ? not_there() : r;
 }
 
 unsigned sp_recipe_probe_trap_ns(const struct sp_recipe_probe *p)
@@ -282,7 +323,8 @@ unsigned sp_recipe_probe_trap_ns(const struct sp_recipe_probe *p)
 /* --- attaching --- */
 static int file_attach(struct sp_recipe_probe *p, size_t i, int program, pid_t only)
 {
-	const struct sp_probe_program what = {.fd = program, .kind = p->returns ? SP_PROBE_RETURN : SP_PROBE_ENTRY};
+	const struct sp_probe_program what = {
+	    .fd = program, .kind = p->returns ? SP_PROBE_RETURN : SP_PROBE_ENTRY, .broker = p->broker};
 	struct places *places = &p->places[i];
 	const struct sp_probe_at at = {
 	    .offsets = places->offsets, .semaphores = p->is_usdt ? places->semaphores : NULL, .n = places->n};
@@ -290,8 +332,13 @@ static int file_attach(struct sp_recipe_probe *p, size_t i, int program, pid_t o
 
 	if (places->is_attached || !places->n)
 		return 0;
+	only = p->files.name.pid ? (pid_t)p->files.name.pid : only;
 	r = sp_probe_attach(&what, p->files.files[i].fd, &at, only, &places->link);
 	places->is_attached = r >= 0;
+	if (r >= 0 && !places->n_refused) {
+		places->n_refused = places->link.n_refused;
+		p->n_refused += places->n_refused;
+	}
 	return r < 0 ? sp_fail(r, "%s", p->files.files[i].path) : 0;
 }
 
@@ -299,6 +346,8 @@ int sp_recipe_probe_attach(struct sp_recipe_probe *p, int program, pid_t only)
 {
 	int r = 0;
 
+	p->program = program;
+	p->only = only;
 	for (size_t i = 0; i < p->files.n && r >= 0; i++)
 		r = file_attach(p, i, program, only);
 	return r;
@@ -306,11 +355,63 @@ int sp_recipe_probe_attach(struct sp_recipe_probe *p, int program, pid_t only)
 
 void sp_recipe_probe_detach(struct sp_recipe_probe *p)
 {
+	p->program = -1;
 	for (size_t i = 0; i < p->files.n; i++) {
 		if (p->places[i].is_attached)
 			sp_probe_detach(&p->places[i].link);
 		p->places[i].is_attached = false;
 	}
+}
+
+void sp_recipe_probe_broker(struct sp_recipe_probe *p, struct sp_broker *broker)
+{
+	p->broker = broker;
+}
+
+void sp_recipe_probe_stats(const struct sp_recipe_probe *p, struct sp_recipe_probe_stats *ret_stats)
+{
+	struct sp_recipe_probe_stats s = {.library = p->library,
+					  .n_files = p->files.n,
+					  .n_places = p->n_places,
+					  .n_later = p->n_later,
+					  .n_refused = p->n_refused,
+					  .n_unread = p->files.n_unread,
+					  .n_hidden = p->files.n_stuck,
+					  .n_lost = p->n_lost};
+
+	for (size_t i = 0; i < p->files.n; i++)
+		s.n_mapped += p->files.files[i].n_pids > 0;
+	*ret_stats = s;
+}
+
+/* --- what appears later --- */
+void sp_recipe_probe_lost(struct sp_recipe_probe *p, uint64_t n_mappings)
+{
+	p->n_lost = n_mappings;
+}
+
+const struct sp_probe_name *sp_recipe_probe_name(const struct sp_recipe_probe *p)
+{
+	return &p->files.name;
+}
+
+int sp_recipe_probe_add(struct sp_recipe_probe *p, struct sp_probe_file *file)
+{
+	size_t n = p->files.n;
+	int r = 0;
+
+	if (file->fd < 0 || !sp_probe_name_is(&p->files.name, file))
+		return 0;
+	r = sp_probe_files_add(&p->files, file);
+	if (r <= 0)
+		return r;
+	r = file_find(p, n);
+	if (r == -ENOENT || r == -EINVAL) { /* another build has no such function: it stays, without places */
+		sp_error_clear();
+		return 0;
+	}
+	p->n_later++;
+	return r < 0 || p->program < 0 ? r : file_attach(p, n, p->program, p->only);
 }
 
 void sp_recipe_probe_free(struct sp_recipe_probe *p)

@@ -15,8 +15,11 @@
 #define SP_RECIPE_PROBE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+struct sp_broker;
 struct sp_recipe_point;
 struct sp_recipe_probe;
 
@@ -26,9 +29,32 @@ int sp_recipe_probe_point(const char *name, struct sp_recipe_point *ret_point);
 int sp_recipe_probe_find(struct sp_recipe_point *point);
 unsigned sp_recipe_probe_trap_ns(const struct sp_recipe_probe *probe); /* of one hit, on average over the places */
 
+struct sp_probe_file;
+struct sp_probe_name;
+const struct sp_probe_name *sp_recipe_probe_name(const struct sp_recipe_probe *probe);
+/* Takes over a file that has appeared, if it is meant and has such places; attaches it where others are attached. */
+int sp_recipe_probe_add(struct sp_recipe_probe *probe, struct sp_probe_file *file);
+
+/* Counts mappings that were not seen. */
+void sp_recipe_probe_lost(struct sp_recipe_probe *probe, uint64_t n_mappings);
+
 /* program: of a front; only: for this process alone, 0 = all. Attached twice is attached. */
 int sp_recipe_probe_attach(struct sp_recipe_probe *probe, int program, pid_t only);
+/* From now on it opens what this process may not. */
+void sp_recipe_probe_broker(struct sp_recipe_probe *probe, struct sp_broker *broker);
 void sp_recipe_probe_detach(struct sp_recipe_probe *probe);
+
+struct sp_recipe_probe_stats {
+	const char *library; /* as the user named it */
+	size_t n_files, n_places;
+	size_t n_mapped;   /* of the files; 0: all wait for their first mapping */
+	size_t n_later;    /* that appeared while it ran */
+	size_t n_refused;  /* places where the kernel takes no breakpoint, though they were chosen */
+	size_t n_unread;   /* files that could be meant, and cannot be opened */
+	uint64_t n_hidden; /* processes whose mappings could not be read */
+	uint64_t n_lost;   /* mappings that were not seen */
+};
+void sp_recipe_probe_stats(const struct sp_recipe_probe *probe, struct sp_recipe_probe_stats *ret_stats);
 void sp_recipe_probe_free(struct sp_recipe_probe *probe); /* NULL is nothing */
 
 #endif

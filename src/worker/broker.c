@@ -46,6 +46,7 @@ enum request_kind {
 struct request {
 	uint32_t kind;   /* enum request_kind */
 	uint32_t number; /* role, pid, bytes, CPU, mode */
+	int32_t pid;     /* EVENT: of one process, on all CPUs; 0: of all */
 	struct perf_event_attr attr;
 	char path[PATH_MAX];
 };
@@ -136,7 +137,8 @@ static int make_array(uint32_t bytes)
 
 static int open_event(struct request *q)
 {
-	int fd = (int)syscall(SYS_perf_event_open, &q->attr, -1, (int)q->number, -1, PERF_FLAG_FD_CLOEXEC);
+	int cpu = q->pid ? -1 : (int)q->number;
+	int fd = (int)syscall(SYS_perf_event_open, &q->attr, q->pid ? q->pid : -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -329,6 +331,12 @@ int sp_broker_array(struct sp_broker *b, uint32_t bytes)
 int sp_broker_event(struct sp_broker *b, const struct perf_event_attr *attr, unsigned cpu)
 {
 	struct request q = {.kind = BROKER_EVENT, .number = cpu, .attr = *attr};
+	return ask_fd(b, &q, "open a perf event");
+}
+
+int sp_broker_event_of(struct sp_broker *b, const struct perf_event_attr *attr, int pid)
+{
+	struct request q = {.kind = BROKER_EVENT, .pid = pid, .attr = *attr};
 	return ask_fd(b, &q, "open a perf event");
 }
 

@@ -27,8 +27,9 @@ int sp_broker_new(struct sp_broker **ret_broker);
 void sp_broker_free(struct sp_broker *b); /* ends it; its workers live on */
 /* A mappable BPF array of one element of so many bytes. */
 int sp_broker_array(struct sp_broker *b, uint32_t bytes);
-/* perf_event_open(2) for all processes on one CPU. */
+/* perf_event_open(2) for all processes on one CPU; for one process on all. */
 int sp_broker_event(struct sp_broker *b, const struct perf_event_attr *attr, unsigned cpu);
+int sp_broker_event_of(struct sp_broker *b, const struct perf_event_attr *attr, int pid);
 
 /*
  * A new file beside `path`, to be written; where it was not put in place when the broker ends, it is removed. Before

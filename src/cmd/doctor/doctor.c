@@ -7,16 +7,18 @@
 #include "cmd/doctor/doctor_file.h"
 #include "cmd/grid.h"
 #include "cmd/output.h"
+#include "probe/attach.h"
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 struct args {
 	const char *file, *debug_dirs, *output;
-	bool json;
+	bool json, clean;
 };
 
 /* clang-format off */
@@ -24,6 +26,7 @@ struct args {
 static const struct sp_option options[] = {
 	{SP_OPT_STRING, 'f', "file", "FILE", "how well this library or program can be profiled", AT(file)},
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "with --file: debug files are here too", AT(debug_dirs)},
+	{SP_OPT_FLAG, 0, "clean", NULL, "remove what a killed soprof has left in tracefs", AT(clean)},
 	{SP_OPT_FLAG, 0, "json", NULL, "as JSON", AT(json)},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE", AT(output)},
 	{0},
@@ -236,6 +239,17 @@ static int run_file(const struct args *a)
 	return r < 0 ? sp_cmd_error(&sp_cmd_doctor, r, SP_EXIT_FAILED) : SP_EXIT_OK;
 }
 
+static int run_clean(void)
+{
+	size_t n = 0;
+	int r = sp_probe_clean(&n);
+
+	if (r < 0)
+		return sp_cmd_error(&sp_cmd_doctor, r, r == -EACCES ? SP_EXIT_REFUSED : SP_EXIT_FAILED);
+	printf("%zu %s of killed soprofs removed from tracefs\n", n, n == 1 ? "event" : "events");
+	return SP_EXIT_OK;
+}
+
 static int doctor_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct args args = {0};
@@ -243,8 +257,12 @@ static int doctor_run(const struct sp_cmd *cmd, int argc, char **argv)
 
 	if (r == SP_PARSED && args.debug_dirs && !args.file)
 		r = sp_fail_said(-EINVAL, "--debug-dir goes with --file");
+	if (r == SP_PARSED && args.clean && (args.file || args.json || args.output))
+		r = sp_fail_said(-EINVAL, "--clean goes alone");
 	if (!sp_cmd_parsed(cmd, r, &code))
 		return code;
+	if (args.clean)
+		return run_clean();
 	return args.file ? run_file(&args) : run_doctor(&args);
 }
 

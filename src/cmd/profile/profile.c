@@ -241,9 +241,12 @@ int sp_profile_session_sample(struct sp_profile_session *s)
 		return r;
 	if (!s->quiet) {
 		way_tell(s);
+		sp_probes_tell_begin(&s->args->recipes, s->args->command != NULL, s->args->verbose);
 		sp_header_print(s);
 	}
 	r = sampling_run(s);
+	if (r >= 0 && !s->quiet)
+		sp_probes_tell_end(&s->args->recipes);
 	return r < 0 ? r : sp_capture_finish(s->sampling.capture);
 }
 

@@ -78,6 +78,9 @@ bool sp_child_signals_pass(struct sp_child *child, int signal_fd, int timeout_ms
 int sp_child_code(struct sp_child *child);
 void sp_child_done(struct sp_child *child);
 
+struct sp_recipe_set;
+void sp_probes_tell_begin(const struct sp_recipe_set *set, bool has_command, bool is_verbose);
+void sp_probes_tell_end(const struct sp_recipe_set *set);
 void sp_header_print(const struct sp_profile_session *s);
 int sp_profile_narrow(struct sp_profile_session *s);
 int sp_profile_print(struct sp_profile_session *s);

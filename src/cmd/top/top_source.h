@@ -23,7 +23,7 @@ struct sp_top_wants {
 	const char *socket;                  /* the agent's; NULL = the usual one */
 };
 
-enum { SP_TOP_MAX_FDS = 4 };
+enum { SP_TOP_MAX_FDS = 5 };
 
 struct sp_top_source {
 	size_t (*fds)(void *source, int ret_fds[SP_TOP_MAX_FDS]);
