@@ -11,6 +11,7 @@
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "cmd/calls/calls_args.h"
 #include "cmd/cmd.h"
 #include "cmd/profile/profile_parts.h"
 #include "cmd/report/show.h"
@@ -27,143 +28,23 @@
 #include <string.h>
 #include <unistd.h>
 
-struct calls_args {
-	struct sp_words operands;  /* lists of libraries */
-	struct sp_words libraries; /* strings of our own */
-	const char *globs;         /* of functions */
-	struct sp_words functions;
-	const char *directory;
-	bool environment, no_times, latency;
-	enum sp_calls_apart apart;
-	int depth;
-	uint64_t frequency_hz;
-	char **command;
-	struct sp_show_args show;
-};
-
-static const char *depth_choice(size_t i)
-{
-	static const char *const names[] = {"site", "object"};
-
-	return i < SP_COUNT(names) ? names[i] : NULL;
-}
-
-/* Beside what all tables are by: threads, which counts tell apart by their numbers. */
-static const char *by_choice(size_t i)
-{
-	return i == SP_N_TOTAL_BY ? "thread" : sp_grouping_choice(i);
-}
-
-/* clang-format off */
-#define AT(member) .offset = offsetof(struct calls_args, member)
-static const struct sp_option options[] = {
-	{SP_OPT_CHOICE, 0, "arcs", "HOW", "callers by call site, or by library", AT(depth), .choice = depth_choice},
-	{SP_OPT_STRING, 0, "function", "GLOB[,GLOB]", "count only functions of such a name", AT(globs), .separator = ','},
-	{SP_OPT_STRING, 0, "keep", "DIR", "add the counts to those in DIR", AT(directory)},
-	{SP_OPT_FLAG, 0, "env", NULL, "print the environment variables, for a shell's eval", AT(environment)},
-	{SP_OPT_FLAG, 0, "no-times", NULL, "count only: no samples", AT(no_times)},
-	{SP_OPT_FLAG, 0, "latency", NULL, "time every call, from its entry to its return; no samples", AT(latency)},
-	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second for the times (199)", AT(frequency_hz), .min = 1, .max = 10000},
-	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by (process, thread: count each separately)", AT(show.by), .choice = by_choice},
-	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (50; 0 = all)", AT(show.limit), .min = 0, .max = UINT32_MAX},
-	{SP_OPT_STRING, 0, "value", "NAME", "of other tables: calls, samples or cpu", AT(show.value)},
-	{SP_OPT_FLAG, 0, "csv", NULL, "the table as CSV", AT(show.csv), .excludes = SP_SHOW_FORMAT},
-	{SP_OPT_FLAG, 0, "json", NULL, "the table as JSON", AT(show.json), .excludes = SP_SHOW_FORMAT},
-	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(show.view), .choice = sp_view_choice, .excludes = SP_SHOW_FORMAT},
-	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(show.output)},
-	{SP_OPT_OPERANDS, 0, NULL, "LIB[,LIB...]", "the libraries to count: sonames, or files; '*' = all", AT(operands)},
-	{SP_OPT_COMMAND, 0, NULL, "COMMAND", "runs COMMAND, counts in it and all that it starts", AT(command)},
-	{0},
-};
-/* clang-format on */
-
 static const struct sp_example examples[] = {
     {"soprof calls libz.so.1 -- git fsck", "which functions, how often, called by whom"},
     {"soprof calls --latency libz.so.1 -- git fsck", "how long each call took: mean, percentiles, longest"},
     {"soprof calls libcrypto.so.3,libc.so.6 -- make -j2", "two libraries, over a whole build"},
     {"soprof calls --function 'mem*,str*' libc.so.6 -- ls /", "only these: all others cost nothing"},
     {"soprof calls '*' -- git status", "every call between libraries, and into them"},
+    {"sudo soprof calls 'libcrypto.so.3:SHA256*' 10", "in all processes, for 10 seconds, by probes"},
+    {"sudo soprof calls --by caller libz.so.1 10", "which functions of which libraries call them"},
+    {"sudo soprof calls --latency -I 1 libz.so.1:deflate", "how long each takes, second by second"},
     {"eval \"$(soprof calls --env libc.so.6)\"", "all that this shell starts from now on"},
     {0},
 };
 
-/* --- the arguments --- */
-static int library_add(struct calls_args *a, const char *given)
-{
-	SP_FREE char *name = NULL;
-	size_t capacity = a->libraries.n;
-	int r;
-
-	if (a->libraries.n == SP_LIST_MAX)
-		return sp_fail_said(-EINVAL, "more than %d libraries", SP_LIST_MAX);
-	r = sp_calls_library_name(given, &name);
-	if (r >= 0)
-		r = sp_grow(&a->libraries.words, &capacity, a->libraries.n + 1, sizeof(*a->libraries.words));
-	if (r >= 0)
-		a->libraries.words[a->libraries.n++] = sp_take_ptr(name);
-	return r;
-}
-
-/* "libz.so.1,libc.so.6": the words point into argv, whose commas become their ends. */
-static int libraries_take(struct calls_args *a)
-{
-	int r =
-	    a->operands.n ? 0 : sp_fail_said(-EINVAL, "which library? For example: soprof calls libz.so.1 -- COMMAND");
-
-	for (size_t i = 0; i < a->operands.n && r >= 0; i++) {
-		char *rest = (char *)a->operands.words[i], *name;
-
-		while (r >= 0 && (name = strsep(&rest, ",")))
-			r = library_add(a, name);
-	}
-	return r;
-}
-
-static int functions_take(struct calls_args *a)
-{
-	char *rest = (char *)a->globs, *glob;
-	size_t capacity = 0;
-	int r = 0;
-
-	while (r >= 0 && (glob = strsep(&rest, ","))) {
-		r = sp_grow(&a->functions.words, &capacity, a->functions.n + 1, sizeof(*a->functions.words));
-		if (r >= 0)
-			a->functions.words[a->functions.n++] = glob;
-	}
-	return r;
-}
-
-static void apart_choose(struct calls_args *a)
-{
-	if (a->show.by == SP_N_TOTAL_BY) {
-		a->apart = SP_CALLS_BY_THREAD;
-		a->show.by = SP_TOTAL_BY_COMM;
-	} else if (a->show.by == SP_TOTAL_BY_PROCESS) {
-		a->apart = SP_CALLS_BY_PROCESS;
-	}
-}
-
-static int args_check(struct calls_args *a, const struct sp_view **ret_view)
-{
-	int r = libraries_take(a);
-
-	if (r >= 0)
-		r = functions_take(a);
-	if (r >= 0 && a->environment && a->command)
-		r = sp_fail_said(-EINVAL, "--env is for what the shell starts: no COMMAND beside it");
-	if (r >= 0 && !a->environment && !a->command)
-		r = sp_fail_said(-EINVAL, "no COMMAND to count in: put it behind --");
-	apart_choose(a);
-	if (r >= 0 && (a->show.json || a->show.csv) && a->show.by < 0)
-		a->show.by = SP_TOTAL_BY_FUNCTION;
-	a->show.on_stderr = !isatty(STDOUT_FILENO); /* where the command's output goes, and may be kept */
-	return r < 0 ? r : sp_show_view(&a->show, ret_view);
-}
-
 /* --- the file and the environment --- */
 struct run {
 	const struct sp_cmd *cmd;
-	const struct calls_args *args;
+	const struct sp_calls_args *args;
 	const struct sp_view *view;
 	char *environment[SP_CALLS_VARIABLES + 1];
 	struct sp_audit_library audit_library;
@@ -177,7 +58,7 @@ struct run {
 /* A shell's programs outlive us: their file is one that is shared. */
 static int file_prepare(struct run *r)
 {
-	const struct calls_args *a = r->args;
+	const struct sp_calls_args *a = r->args;
 	const struct sp_calls_what what = {.libraries = a->libraries.words,
 					   .n_libraries = a->libraries.n,
 					   .functions = a->functions.words,
@@ -196,7 +77,7 @@ static int file_prepare(struct run *r)
 	return e;
 }
 
-static void doubt_tell(const struct calls_args *a)
+static void doubt_tell(const struct sp_calls_args *a)
 {
 	SP_FREE char *doubt = sp_calls_doubt(a->command, &a->libraries);
 
@@ -257,7 +138,7 @@ static int environment_print(struct run *r)
 
 /* --- the command --- */
 /* As `soprof profile -F HZ -o FILE -- COMMAND` would have it. */
-static int profile_args_make(const struct calls_args *a, struct sp_profile_args *ret_args)
+static int profile_args_make(const struct sp_calls_args *a, struct sp_profile_args *ret_args)
 {
 	char hz[24];
 	char *words[] = {(char *)"-F", hz};
@@ -304,7 +185,7 @@ static void session_reset(struct sp_profile_session *s, const struct sp_profile_
 }
 
 /* Sampled if possible. A command that cannot be run at all is reported by the second try. */
-static int command_run(const struct calls_args *a, const struct sp_profile_args *p, struct sp_profile_session *s,
+static int command_run(const struct sp_calls_args *a, const struct sp_profile_args *p, struct sp_profile_session *s,
 		       bool *ret_sampled)
 {
 	int r = a->no_times || a->latency ? -ECANCELED : sp_profile_session_begin(s);
@@ -490,30 +371,38 @@ static void run_done(struct run *r)
 		sp_calls_done(&r->now);
 }
 
+static int run_inside(struct run *r)
+{
+	int code = SP_EXIT_FAILED, e = run_prepare(r);
+
+	if (e < 0)
+		code = sp_cmd_error(r->cmd, e,
+				    e == -EINVAL    ? SP_EXIT_USAGE
+				    : e == -ENOTSUP ? SP_EXIT_REFUSED
+						    : SP_EXIT_FAILED);
+	else
+		code = r->args->environment ? environment_print(r) : run_counted(r);
+	run_done(r);
+	return code;
+}
+
+static int run_everywhere(const struct sp_cmd *cmd, const struct sp_calls_args *a)
+{
+	struct sp_machine_args m;
+	int r = sp_calls_machine_args(a, &m);
+
+	return r < 0 ? sp_cmd_error(cmd, r, SP_EXIT_USAGE) : sp_machine_run(cmd, &m);
+}
+
 static int calls_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
-	struct calls_args a = {.show = SP_SHOW_DEFAULTS, .frequency_hz = 199};
+	struct sp_calls_args a = SP_CALLS_ARGS;
 	struct run r = {.cmd = cmd, .args = &a, .audit_library = SP_AUDIT_LIBRARY_NONE, .file = SP_CALLS_RUN_NONE};
-	int code, e = sp_options_parse(options, argc, argv, &a);
+	int code, e = sp_calls_args_parse(argc, argv, &a, &r.view);
 
-	if (e == SP_PARSED)
-		e = args_check(&a, &r.view);
-	if (sp_cmd_parsed(cmd, e, &code)) {
-		e = run_prepare(&r);
-		if (e < 0)
-			code = sp_cmd_error(cmd, e,
-					    e == -EINVAL    ? SP_EXIT_USAGE
-					    : e == -ENOTSUP ? SP_EXIT_REFUSED
-							    : SP_EXIT_FAILED);
-		else
-			code = a.environment ? environment_print(&r) : run_counted(&r);
-	}
-	run_done(&r);
-	sp_words_done(&a.operands);
-	for (size_t i = 0; i < a.libraries.n; i++)
-		free((char *)a.libraries.words[i]);
-	sp_words_done(&a.libraries);
-	sp_words_done(&a.functions);
+	if (sp_cmd_parsed(cmd, e, &code))
+		code = sp_calls_is_machine_wide(&a) ? run_everywhere(cmd, &a) : run_inside(&r);
+	sp_calls_args_done(&a);
 	return code;
 }
 
@@ -522,9 +411,9 @@ const struct sp_cmd sp_cmd_calls = {
     .name = "calls",
     .summary = "exact counts of calls of libraries' functions, and who calls them",
     .group = SP_CMD_COUNT,
-    .needs = "x86-64 and glibc; times as for profile",
-    .synopsis = "[OPTIONS] LIB[,LIB...] -- COMMAND...",
-    .options = options,
+    .needs = "with COMMAND x86-64 and glibc; without it root, or CAP_BPF and CAP_PERFMON",
+    .synopsis = "[OPTIONS] LIB[:FUNCTION][,LIB...] [SECONDS] [-- COMMAND...]",
+    .options = sp_calls_options,
     .examples = examples,
     .run = calls_run,
 };

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/calls/machine_rows.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "cmd/cmd.h"
+#include "cmd/output.h"
+#include "cmd/profile/profile_parts.h"
+#include "cmd/sampling.h"
+#include "proc/cgroup.h"
+#include "proc/process.h"
+#include "worker/broker.h"
+#include "worker/worker.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { MORE_FUNCTIONS = 8192 }; /* room for files that come later */
+
+struct machine {
+	const struct sp_machine_args *args;
+	struct sp_sampling sampling; /* workers, signals, broker */
+	struct sp_machine_targets targets;
+	struct sp_counting *counting;
+	struct sp_machine_callers callers;
+	struct sp_machine_rows rows;
+	int *pidfds, ends; /* of -p; an epoll of them, or -1 */
+	size_t n_pidfds, n_ended;
+	uint64_t begun_ns, shown_ns;
+	size_t n_shown;
+};
+
+/* --- before anything is attached --- */
+static int privileges_check(void)
+{
+	uint64_t have = sp_process_is_in_user_namespace() ? 0 : sp_privileges();
+	bool all = have >> CAP_SYS_ADMIN & 1;
+
+	if (all || ((have >> CAP_BPF & 1) && (have >> CAP_PERFMON & 1)))
+		return 0;
+	return sp_fail_said(-EPERM,
+			    "counting in all processes needs CAP_BPF and CAP_PERFMON: run it as root, with sudo; or "
+			    "count inside a command, without any privilege: soprof calls LIB -- COMMAND");
+}
+
+static int pidfds_open(struct machine *m)
+{
+	const struct sp_u32_list *pids = m->args->pids;
+
+	if (!pids->n)
+		return 0;
+	m->pidfds = calloc(pids->n, sizeof(*m->pidfds));
+	m->ends = epoll_create1(EPOLL_CLOEXEC);
+	if (!m->pidfds || m->ends < 0)
+		return -ENOMEM;
+	for (; m->n_pidfds < pids->n; m->n_pidfds++) {
+		int fd = (int)syscall(SYS_pidfd_open, pids->values[m->n_pidfds], 0);
+
+		if (fd < 0)
+			return sp_fail_said(-ESRCH, "-p: there is no process %u", pids->values[m->n_pidfds]);
+		m->pidfds[m->n_pidfds] = fd;
+		if (epoll_ctl(m->ends, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = EPOLLIN, .data.fd = fd}))
+			return sp_fail(-errno, "watch process %u", pids->values[m->n_pidfds]);
+	}
+	return 0;
+}
+
+static int counting_make(struct machine *m)
+{
+	const struct sp_machine_args *a = m->args;
+	struct sp_counting_options o = {.times = a->latency,
+					.callers = a->by == SP_MACHINE_BY_CALLER,
+					.users = a->by == SP_MACHINE_BY_USER,
+					.no_cookies = !sp_probe_has(SP_PROBE_ENTRY),
+					.pids = a->pids->values,
+					.n_pids = a->pids->n,
+					.comm = a->comm,
+					.max_functions = 2 * sp_machine_n_functions(&m->targets) + MORE_FUNCTIONS,
+					.max_rows = (uint32_t)a->max_rows};
+	int r = a->cgroup ? sp_cgroup_id(a->cgroup, &o.cgroup, &o.cgroup_level) : 0;
+
+	return r < 0 ? r : sp_counting_new(&o, &m->counting);
+}
+
+static int machine_begin(struct machine *m)
+{
+	int r = sp_output_check(m->args->output);
+
+	if (r >= 0)
+		r = sp_machine_targets_parse(m->args, &m->targets);
+	if (r >= 0)
+		r = privileges_check();
+	if (r >= 0)
+		r = pidfds_open(m);
+	if (r >= 0)
+		r = sp_sampling_begin(&m->sampling);
+	if (r >= 0)
+		r = sp_machine_targets_find(&m->targets, m->args, m->sampling.workers);
+	if (r >= 0)
+		r = counting_make(m);
+	if (r >= 0)
+		r = sp_machine_callers_new(&m->callers, m->sampling.workers);
+	m->rows = (struct sp_machine_rows){.by = m->args->by, .targets = &m->targets, .callers = &m->callers};
+	if (r >= 0)
+		r = sp_machine_rows_new(&m->rows);
+	if (r >= 0)
+		r = sp_machine_targets_attach(&m->targets, m->counting,
+					      m->args->pids->n == 1 ? (pid_t)m->args->pids->values[0] : 0);
+	if (r >= 0 && m->targets.is_waiting)
+		sp_cmd_warn("no process has the library yet: calls are counted from when one loads it");
+	return r;
+}
+
+/* --- while it counts --- */
+static int shown_write(void *arg, FILE *out)
+{
+	const struct sp_machine_shown *s = arg;
+
+	if (s->args->json)
+		return sp_machine_put_json(s, out);
+	return s->args->csv ? sp_machine_put_csv(s, out) : sp_machine_show(s, out);
+}
+
+static struct sp_machine_shown shown_make(struct machine *m, bool since)
+{
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), from = since ? m->shown_ns : m->begun_ns;
+
+	m->shown_ns = now;
+	return (struct sp_machine_shown){.args = m->args,
+					 .rows = &m->rows,
+					 .counting = m->counting,
+					 .seconds = (double)(now - from) / 1e9,
+					 .no_cookies = !sp_probe_has(SP_PROBE_ENTRY),
+					 .has_head = !m->n_shown++,
+					 .since = since};
+}
+
+/* A table of what came since the last one; on a terminal in its place. */
+static int interval_show(struct machine *m)
+{
+	struct sp_machine_shown s = shown_make(m, true);
+	bool is_table = !m->args->csv && !m->args->json, is_screen = isatty(STDOUT_FILENO);
+	char text[32];
+	time_t now = time(NULL);
+	struct tm tm;
+	int r = sp_machine_rows_read(&m->rows, m->counting);
+
+	if (r < 0)
+		return r;
+	if (is_table && localtime_r(&now, &tm) && strftime(text, sizeof(text), "%H:%M:%S", &tm))
+		printf("%s%s, %.2f s:\n", is_screen ? "\033[H\033[2J" : "", text, s.seconds);
+	r = sp_output(NULL, shown_write, &s);
+	if (r >= 0 && is_table)
+		putchar('\n');
+	fflush(stdout);
+	return r;
+}
+
+static void files_take(struct machine *m)
+{
+	if (sp_counting_fd(m->counting) >= 0)
+		sp_counting_files(m->counting, sp_machine_callers_file, &m->callers);
+	if (sp_workers_dispatch(m->sampling.workers) < 0)
+		sp_error_clear();
+}
+
+/* Each end is told once. */
+static bool is_ended(struct machine *m)
+{
+	struct epoll_event e;
+
+	while (m->n_pidfds && epoll_wait(m->ends, &e, 1, 0) > 0) {
+		epoll_ctl(m->ends, EPOLL_CTL_DEL, e.data.fd, NULL);
+		m->n_ended++;
+	}
+	return m->n_pidfds && m->n_ended == m->n_pidfds;
+}
+
+static int poll_ms(uint64_t until_ns, int workers_ms)
+{
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
+	int ms = until_ns == UINT64_MAX ? -1
+		 : until_ns <= now      ? 0
+					: (int)SP_MIN((until_ns - now) / 1000000 + 1, 86400000);
+
+	return workers_ms < 0 ? ms : ms < 0 ? workers_ms : SP_MIN(ms, workers_ms);
+}
+
+/* Waits for something to do; false: the end has come by a signal, or the processes'. */
+static bool machine_wait(struct machine *m, uint64_t until_ns)
+{
+	struct pollfd fds[] = {{m->sampling.signal_fd, POLLIN, 0},
+			       {sp_workers_fd(m->sampling.workers), POLLIN, 0},
+			       {sp_counting_fd(m->counting), POLLIN, 0},
+			       {m->ends, POLLIN, 0}};
+
+	if (poll(fds, SP_COUNT(fds), poll_ms(until_ns, sp_workers_timeout_ms(m->sampling.workers))) > 0 &&
+	    fds[0].revents)
+		return false;
+	files_take(m);
+	return !is_ended(m);
+}
+
+static int machine_count(struct machine *m)
+{
+	const struct sp_machine_args *a = m->args;
+	uint64_t end, next;
+	int r = 0;
+
+	m->begun_ns = m->shown_ns = sp_time_ns(CLOCK_MONOTONIC);
+	end = a->seconds ? m->begun_ns + a->seconds * SP_NS_PER_S : UINT64_MAX;
+	next = a->interval_s ? m->begun_ns + a->interval_s * SP_NS_PER_S : UINT64_MAX;
+	while (r >= 0 && machine_wait(m, SP_MIN(end, next))) {
+		uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
+
+		if (now >= end)
+			break;
+		if (now < next)
+			continue;
+		r = interval_show(m);
+		next += a->interval_s * SP_NS_PER_S;
+	}
+	return r;
+}
+
+/* --- afterwards --- */
+static int machine_end(struct machine *m)
+{
+	struct sp_machine_shown s = shown_make(m, false);
+	int r;
+
+	sp_machine_targets_detach(&m->targets);
+	files_take(m);
+	r = sp_machine_rows_read(&m->rows, m->counting);
+	if (r >= 0 && m->args->interval_s && m->args->csv) /* the last part; sums would be taken for another */
+		s.since = true;
+	if (r >= 0)
+		r = sp_output(m->args->output, shown_write, &s);
+	if (r >= 0)
+		sp_machine_tell(&s);
+	return r;
+}
+
+static void machine_done(struct machine *m)
+{
+	sp_machine_targets_done(&m->targets);
+	sp_sampling_done(&m->sampling); /* before the callers, to whom answers would go */
+	sp_counting_free(m->counting);
+	sp_machine_rows_done(&m->rows);
+	sp_machine_callers_done(&m->callers);
+	for (size_t i = 0; i < m->n_pidfds; i++)
+		close(m->pidfds[i]);
+	free(m->pidfds);
+	sp_cleanup_close(&m->ends);
+}
+
+int sp_machine_run(const struct sp_cmd *cmd, const struct sp_machine_args *args)
+{
+	struct machine m = {.args = args, .sampling = SP_SAMPLING_NONE, .ends = -1};
+	int code = SP_EXIT_OK, r = machine_begin(&m);
+
+	if (r >= 0)
+		r = machine_count(&m);
+	if (r >= 0)
+		r = sp_sampling_signals_back(&m.sampling);
+	if (r >= 0)
+		r = machine_end(&m);
+	if (r < 0)
+		code = sp_cmd_error(cmd, r, r == -EINVAL ? SP_EXIT_USAGE : sp_sampling_exit_code(r));
+	machine_done(&m);
+	return code;
+}

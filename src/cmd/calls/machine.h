@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * machine.h: `soprof calls` without a command: counts calls in every process, by probes.
+ *
+ * machine.c runs it: what is named becomes probes (machine_targets.c), which count in the kernel; what was counted
+ * becomes rows of function and who called (machine_rows.c), whose callers are named by workers (machine_callers.c), and
+ * tables of these (machine_show.c, machine_export.c, machine_tell.c). Functions have numbers, which files of one build
+ * share. 0 or a negative errno with sp_error_text(). One thread.
+ */
+#ifndef SP_CMD_CALLS_MACHINE_H
+#define SP_CMD_CALLS_MACHINE_H
+
+#include "cmd/options.h"
+#include "probe/attach.h"
+#include "probe/count.h"
+#include "probe/file.h"
+#include <stdio.h>
+
+struct sp_cmd;
+struct sp_intern;
+struct sp_workers;
+
+enum sp_machine_by {
+	SP_MACHINE_BY_PROCESS, /* functions and processes */
+	SP_MACHINE_BY_FUNCTION,
+	SP_MACHINE_BY_LIBRARY,
+	SP_MACHINE_BY_CALLER,
+	SP_MACHINE_BY_COMM,
+	SP_MACHINE_BY_USER,
+	SP_MACHINE_BY_CGROUP,
+	SP_MACHINE_N_BY
+};
+const char *sp_machine_by_name(enum sp_machine_by by);
+
+struct sp_machine_args {
+	const struct sp_words *named;     /* LIB, LIB:GLOB, LIB+0xOFFSET */
+	const struct sp_words *functions; /* globs for all that are named without their own */
+	const struct sp_u32_list *pids;
+	const char *comm, *cgroup, *output;
+	enum sp_machine_by by;
+	bool latency, csv, json;
+	uint64_t seconds, interval_s; /* 0 = none */
+	uint64_t limit, max_rows;
+};
+/* The exit code. */
+int sp_machine_run(const struct sp_cmd *cmd, const struct sp_machine_args *args);
+
+/* --- machine_targets.c --- */
+struct sp_machine_function {
+	char *name;    /* or LIBRARY+0xADDRESS; ours, as the rest */
+	char *library; /* its soname, else its file's name */
+	char *path;
+	char build_id[65]; /* hex, "" = none */
+	bool is_stepped;   /* a probe there costs the kernel a single step */
+	bool loops;        /* its turns count, too */
+};
+/* A place in a file, for probes that are told by it. */
+struct sp_machine_point {
+	uint64_t ino, offset;
+	uint32_t dev, function;
+	uint8_t pushed; /* the return address is so many bytes above the stack pointer */
+};
+struct sp_machine_target { /* one library, as it is named */
+	char *name;
+	struct sp_words globs;
+	uint64_t *addresses;
+	size_t n_addresses;
+	struct sp_probe_files files;
+};
+struct sp_machine_targets {
+	struct sp_machine_target *at;
+	size_t n, capacity;
+	struct sp_intern *keys; /* of functions */
+	struct sp_machine_function *functions;
+	size_t functions_capacity;
+	struct sp_machine_point *points;
+	size_t n_points, points_capacity;
+	struct sp_probe_link *links;
+	size_t n_links, links_capacity;
+	uint64_t n_refused_functions, n_refused_by_kernel, n_files;
+	bool is_waiting; /* for a first mapping of some library */
+};
+int sp_machine_targets_parse(const struct sp_machine_args *a, struct sp_machine_targets *ret_targets);
+/* Finds the files, and in them the functions. */
+int sp_machine_targets_find(struct sp_machine_targets *t, const struct sp_machine_args *a, struct sp_workers *w);
+/* pid: of the only process that is wanted, or 0. */
+int sp_machine_targets_attach(struct sp_machine_targets *t, const struct sp_counting *counting, pid_t pid);
+void sp_machine_targets_detach(struct sp_machine_targets *t);
+void sp_machine_targets_done(struct sp_machine_targets *t);
+uint32_t sp_machine_n_functions(const struct sp_machine_targets *t);
+/* The number of the function at a place in a file, or UINT32_MAX. */
+uint32_t sp_machine_function_at(const struct sp_machine_targets *t, const struct sp_probed_place *place);
+
+#endif

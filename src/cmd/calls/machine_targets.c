@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* machine_targets.c: what is named becomes files, functions and probes. */
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "cmd/calls/machine.h"
+#include "elf/elf.h"
+#include "elf/go.h"
+#include "probe/point.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TARGETS = 64, MAX_FILES = 1024, MAX_POINTS = 1 << 20 };
+
+/* --- what is named --- */
+static int words_add(struct sp_words *words, const char *word)
+{
+	size_t capacity = words->n;
+	int r = sp_grow(&words->words, &capacity, words->n + 1, sizeof(*words->words));
+
+	if (r >= 0)
+		words->words[words->n++] = word;
+	return r;
+}
+
+/* One library is one target, however often it is named. */
+static int target_of(struct sp_machine_targets *t, const char *name, size_t len, struct sp_machine_target **ret_target)
+{
+	struct sp_machine_target *target;
+	int r;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (strlen(t->at[i].name) == len && !strncmp(t->at[i].name, name, len)) {
+			*ret_target = &t->at[i];
+			return 0;
+		}
+	if (t->n == MAX_TARGETS)
+		return sp_fail_said(-EINVAL, "more than %d libraries", MAX_TARGETS);
+	r = sp_grow(&t->at, &t->capacity, t->n + 1, sizeof(*t->at));
+	if (r < 0)
+		return r;
+	target = &t->at[t->n];
+	target->name = strndup(name, len);
+	if (!target->name)
+		return -ENOMEM;
+	t->n++;
+	*ret_target = target;
+	return 0;
+}
+
+static int address_add(struct sp_machine_target *target, const char *text, const char *whole)
+{
+	char *end;
+	uint64_t address;
+	size_t capacity = target->n_addresses;
+	int r;
+
+	errno = 0;
+	address = strtoull(text, &end, 16);
+	if (*end || end == text || errno)
+		return sp_fail_said(-EINVAL, "'%s': the address after + must be hexadecimal", whole);
+	r = sp_grow(&target->addresses, &capacity, target->n_addresses + 1, sizeof(*target->addresses));
+	if (r >= 0)
+		target->addresses[target->n_addresses++] = address;
+	return r;
+}
+
+/* "LIB", "LIB:GLOB", "LIB+0xOFFSET", "PID:LIB..." */
+static int named_parse(struct sp_machine_targets *t, const struct sp_machine_args *a, const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+	const char *begin = digits && text[digits] == ':' ? text + digits + 1 : text;
+	const char *colon = strchr(begin, ':'), *plus = strstr(begin, "+0x");
+	const char *end = colon ? colon : plus ? plus : begin + strlen(begin);
+	struct sp_machine_target *target = NULL;
+	int r;
+
+	if (end == begin)
+		return sp_fail_said(-EINVAL, "'%s': no library before its function", text);
+	if (colon && !colon[1])
+		return sp_fail_said(-EINVAL, "'%s': no function after the colon", text);
+	r = target_of(t, text, (size_t)(end - text), &target);
+	if (r < 0)
+		return r;
+	if (colon)
+		return words_add(&target->globs, colon + 1);
+	if (plus)
+		return address_add(target, plus + 3, text);
+	for (size_t i = 0; i < a->functions->n && r >= 0; i++)
+		r = words_add(&target->globs, a->functions->words[i]);
+	return r;
+}
+
+int sp_machine_targets_parse(const struct sp_machine_args *a, struct sp_machine_targets *ret_targets)
+{
+	int r = sp_intern_new_bare(&ret_targets->keys);
+
+	for (size_t i = 0; i < a->named->n && r >= 0; i++)
+		r = named_parse(ret_targets, a, a->named->words[i]);
+	return r;
+}
+
+/* --- functions --- */
+uint32_t sp_machine_n_functions(const struct sp_machine_targets *t)
+{
+	return sp_intern_count(t->keys);
+}
+
+static const char *library_name(const struct sp_probe_file *f)
+{
+	return *f->soname ? f->soname : sp_path_last(f->path);
+}
+
+static int function_fill(struct sp_machine_function *f, const struct sp_probe_file *file,
+			 const struct sp_probe_point *point, const struct sp_elf *elf)
+{
+	uint64_t vaddr = point->function;
+
+	sp_hex(file->build_id, SP_MIN(file->build_id_len, sizeof(f->build_id) / 2), f->build_id);
+	f->library = strdup(library_name(file));
+	f->path = strdup(file->path);
+	f->is_stepped = point->cost == SP_PROBE_STEPPED;
+	f->loops = point->loops;
+	if (point->name) {
+		f->name = strdup(point->name);
+	} else {
+		if (sp_elf_vaddr_of(elf, point->function, &vaddr) < 0)
+			sp_error_clear();
+		if (f->library && asprintf(&f->name, "%s+0x%" PRIx64, f->library, vaddr) < 0)
+			f->name = NULL;
+	}
+	return f->name && f->library && f->path ? 0 : -ENOMEM;
+}
+
+/* Files of one build have one number for a function. Who forges a build id joins rows, and no more. */
+static int64_t function_number(struct sp_machine_targets *t, const struct sp_probe_file *file,
+			       const struct sp_probe_point *point, const struct sp_elf *elf)
+{
+	struct {
+		uint64_t function, hash, ino, dev;
+		uint8_t build_id[32];
+	} key = {.function = point->function};
+	bool is_new;
+	int64_t number;
+
+	if (point->name)
+		key.hash = sp_hash_bytes(point->name, strlen(point->name), 0);
+	if (file->build_id_len) {
+		memcpy(key.build_id, file->build_id, SP_MIN(file->build_id_len, sizeof(key.build_id)));
+	} else {
+		key.ino = file->ino;
+		key.dev = file->dev;
+	}
+	number = sp_intern_add_to(t->keys, &key, sizeof(key), &t->functions, &t->functions_capacity,
+				  sizeof(*t->functions), &is_new);
+	if (number >= 0 && is_new) {
+		int r = function_fill(&t->functions[number], file, point, elf);
+
+		return r < 0 ? r : number;
+	}
+	return number;
+}
+
+static int points_take(struct sp_machine_targets *t, const struct sp_probe_file *file, const struct sp_elf *elf,
+		       const struct sp_probe_set *set)
+{
+	int r = t->n_points + set->n > MAX_POINTS
+		    ? sp_fail_said(-E2BIG, "more than %d functions", MAX_POINTS)
+		    : sp_grow(&t->points, &t->points_capacity, t->n_points + set->n, sizeof(*t->points));
+
+	for (size_t i = 0; i < set->n && r >= 0; i++) {
+		int64_t number = function_number(t, file, &set->points[i], elf);
+
+		if (number < 0)
+			return (int)number;
+		t->points[t->n_points++] = (struct sp_machine_point){.ino = file->ino,
+								     .dev = (uint32_t)file->dev,
+								     .offset = set->points[i].offset,
+								     .pushed = set->points[i].pushed,
+								     .function = (uint32_t)number};
+	}
+	for (size_t i = 0; i < SP_PROBE_N_REFUSALS; i++)
+		t->n_refused_functions += set->refused[i];
+	return r;
+}
+
+static bool is_go(struct sp_elf *elf)
+{
+	struct sp_elf_section section;
+	bool is =
+	    sp_elf_section(elf, ".gopclntab", &section) >= 0 || sp_elf_section(elf, ".go.buildinfo", &section) >= 0;
+
+	sp_error_clear();
+	return is;
+}
+
+/* Which functions are meant: by name or address; or all that are exported, or, where none is, all. */
+static int points_find(const struct sp_machine_target *target, const struct sp_machine_args *a, struct sp_elf *elf,
+		       struct sp_probe_set *ret_set)
+{
+	struct sp_probe_what what = {.globs = target->globs.words,
+				     .n_globs = target->globs.n,
+				     .addresses = target->addresses,
+				     .n_addresses = target->n_addresses,
+				     .inner = target->globs.n || target->n_addresses,
+				     .returns = a->latency || !sp_probe_has(SP_PROBE_ENTRY)};
+	int r = sp_probe_points(elf, &what, ret_set);
+
+	if (r != -ENOENT || what.inner)
+		return r;
+	sp_error_clear();
+	what.inner = true;
+	return sp_probe_points(elf, &what, ret_set);
+}
+
+static int file_functions(struct sp_machine_targets *t, const struct sp_machine_target *target,
+			  const struct sp_machine_args *a, const struct sp_probe_file *file)
+{
+	struct sp_probe_set set = {0};
+	struct sp_elf *elf = NULL;
+	int r = sp_elf_open_fd(file->fd, &elf);
+
+	if (r >= 0 && a->latency && is_go(elf))
+		r = sp_fail_said(-EOPNOTSUPP,
+				 "a Go program's stacks move, so its calls cannot be timed; leave out --latency");
+	if (r >= 0)
+		r = points_find(target, a, elf, &set);
+	if (r >= 0)
+		r = points_take(t, file, elf, &set);
+	sp_probe_set_done(&set);
+	sp_elf_close(elf);
+	return r < 0 ? sp_fail(r, "%s", file->path) : 0;
+}
+
+/* --- files --- */
+/* Two names of one file would be two probes at each place, and count twice. */
+static int twice_check(const struct sp_machine_targets *t, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		for (size_t k = 0; k < t->at[j].files.n; k++)
+			for (size_t l = 0; l < t->at[i].files.n; l++) {
+				const struct sp_probe_file *a = &t->at[j].files.files[k], *b = &t->at[i].files.files[l];
+
+				if (a->ino == b->ino && a->dev == b->dev)
+					return sp_fail_said(-EINVAL, "%s and %s are one file, %s: name it once",
+							    t->at[j].name, t->at[i].name, a->path);
+			}
+	return 0;
+}
+
+static int target_find(struct sp_machine_targets *t, size_t i, const struct sp_machine_args *a, struct sp_workers *w)
+{
+	struct sp_machine_target *target = &t->at[i];
+	size_t n_without = 0, n_pids = 0;
+	int r = sp_probe_files(target->name, w, &target->files), first = 0;
+
+	if (r >= 0)
+		r = twice_check(t, i);
+	if (r >= 0 && t->n_files + target->files.n > MAX_FILES)
+		r = sp_fail_said(-E2BIG, "more than %d files", MAX_FILES);
+	for (size_t k = 0; k < target->files.n && r >= 0; k++) {
+		n_pids += target->files.files[k].n_pids;
+		r = file_functions(t, target, a, &target->files.files[k]);
+		if (r != -ENOENT)
+			continue;
+		first = r; /* an older build may lack what a newer one has */
+		r = ++n_without == target->files.n ? first : 0;
+	}
+	t->n_files += target->files.n;
+	t->is_waiting |= r >= 0 && !n_pids;
+	return r;
+}
+
+int sp_machine_targets_find(struct sp_machine_targets *t, const struct sp_machine_args *a, struct sp_workers *w)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < t->n && r >= 0; i++)
+		r = target_find(t, i, a, w);
+	return r;
+}
+
+/* --- probes --- */
+struct places {
+	uint64_t *offsets, *cookies;
+	size_t n;
+};
+
+static int link_add(struct sp_machine_targets *t, const struct sp_probe_program *program, int fd,
+		    const struct places *places, pid_t pid)
+{
+	const struct sp_probe_at at = {.offsets = places->offsets,
+				       .cookies = sp_probe_has(SP_PROBE_ENTRY) ? places->cookies : NULL,
+				       .n = places->n};
+	struct sp_probe_link *link;
+	int r = sp_grow(&t->links, &t->links_capacity, t->n_links + 1, sizeof(*t->links));
+
+	if (r < 0)
+		return r;
+	link = &t->links[t->n_links];
+	r = sp_probe_attach(program, fd, &at, pid, link);
+	if (r < 0)
+		return r;
+	t->n_links++;
+	t->n_refused_by_kernel += program->kind == SP_PROBE_RETURN ? 0 : link->n_refused;
+	return 0;
+}
+
+static int file_attach(struct sp_machine_targets *t, const struct sp_probe_file *file,
+		       const struct sp_counting *counting, pid_t pid)
+{
+	SP_FREE uint64_t *offsets = calloc(t->n_points + 1, sizeof(*offsets));
+	SP_FREE uint64_t *cookies = calloc(t->n_points + 1, sizeof(*cookies));
+	struct places places = {.offsets = offsets, .cookies = cookies};
+	struct sp_probe_program programs[2];
+	size_t n = sp_counting_programs(counting, programs);
+	int r = offsets && cookies ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < t->n_points && r >= 0; i++) {
+		const struct sp_machine_point *p = &t->points[i];
+
+		if (p->ino != file->ino || p->dev != (uint32_t)file->dev)
+			continue;
+		offsets[places.n] = p->offset;
+		cookies[places.n++] = SP_PROBED_COOKIE(p->function, p->pushed);
+	}
+	for (size_t i = 0; i < n && places.n && r >= 0; i++)
+		r = link_add(t, &programs[i], file->fd, &places, pid);
+	return r < 0 ? sp_fail(r, "probe %s", file->path) : 0;
+}
+
+int sp_machine_targets_attach(struct sp_machine_targets *t, const struct sp_counting *counting, pid_t pid)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < t->n && r >= 0; i++)
+		for (size_t k = 0; k < t->at[i].files.n && r >= 0; k++)
+			r = file_attach(t, &t->at[i].files.files[k], counting, pid);
+	return r;
+}
+
+void sp_machine_targets_detach(struct sp_machine_targets *t)
+{
+	while (t->n_links) /* the beginnings of calls before their ends */
+		sp_probe_detach(&t->links[--t->n_links]);
+}
+
+uint32_t sp_machine_function_at(const struct sp_machine_targets *t, const struct sp_probed_place *place)
+{
+	for (size_t i = 0; i < t->n_points; i++)
+		if (t->points[i].ino == place->ino && t->points[i].offset == place->offset)
+			return t->points[i].function;
+	return UINT32_MAX;
+}
+
+void sp_machine_targets_done(struct sp_machine_targets *t)
+{
+	sp_machine_targets_detach(t);
+	for (size_t i = 0; i < t->n; i++) {
+		sp_probe_files_done(&t->at[i].files);
+		sp_words_done(&t->at[i].globs);
+		free(t->at[i].addresses);
+		free(t->at[i].name);
+	}
+	for (uint32_t i = 0; t->keys && i < sp_intern_count(t->keys); i++) {
+		free(t->functions[i].name);
+		free(t->functions[i].library);
+		free(t->functions[i].path);
+	}
+	free(t->at);
+	free(t->functions);
+	free(t->points);
+	free(t->links);
+	sp_intern_free(t->keys);
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * count.bpf.c: counts calls at probes, by function and process.
+ *
+ * One table for all CPUs, added to by locked instructions: a probe's program may be preempted by a thread whose probe
+ * runs on the same CPU, so numbers of a CPU's own would lose some; and rows take memory once, not for each CPU. Against
+ * the trap that led here a locked addition is nothing.
+ */
+#include "bpf/core.bpf.h"
+#include "bpf/x86_64/probe.bpf.h"
+#include "probe/count_wire.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+const volatile struct sp_probed_config sp_probed = {};
+const volatile char sp_probed_none[SP_PROBED_VALUE_MAX] = {};
+
+enum { ENOMEM = 12 };
+
+sp_u64 sp_probed_counters[SP_PROBED_N_COUNTERS];
+
+/* An element is made when it is needed; the kernel keeps some ready on each CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1 << 16);
+	__uint(key_size, sizeof(struct sp_probed_key));
+	__uint(value_size, SP_PROBED_VALUE_MAX);
+} rows SEC(".maps");
+
+/* Rows for which the kernel had no element ready. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__uint(key_size, sizeof(struct sp_probed_key));
+	__uint(value_size, SP_PROBED_VALUE_MAX);
+} spare_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SP_MAX_TARGETS);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+} targets SEC(".maps");
+
+/* By function's number: how often it was entered. What has not returned is the difference. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
+} entered SEC(".maps");
+
+struct sp_probed_file_key {
+	sp_u64 ino;
+	sp_u64 dev;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__uint(key_size, sizeof(struct sp_probed_file_key));
+	__uint(value_size, 4);
+} files SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 64 * 1024);
+} events SEC(".maps");
+
+static __always_inline void sp_probed_lost(enum sp_probed_counter i)
+{
+	__sync_fetch_and_add(&sp_probed_counters[i], 1);
+}
+
+/* --- who is counted --- */
+static __always_inline int sp_is_named(void)
+{
+	sp_u64 comm[2] = {};
+	const volatile sp_u64 *wanted = (const volatile sp_u64 *)sp_probed.comm;
+
+	bpf_get_current_comm(comm, sizeof(comm));
+	return comm[0] == wanted[0] && comm[1] == wanted[1];
+}
+
+static __always_inline int sp_is_wanted(void)
+{
+	sp_u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	if (sp_probed.targets && !bpf_map_lookup_elem(&targets, &tgid))
+		return 0;
+	if (sp_probed.cgroup && bpf_get_current_ancestor_cgroup_id(sp_probed.cgroup_level) != sp_probed.cgroup)
+		return 0;
+	return !sp_probed.has_comm || sp_is_named();
+}
+
+/* A thread has the number of its process's execve, as all threads from before are gone by then. */
+static __always_inline void sp_key_set_process(struct sp_probed_key *key)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	key->tgid = task->tgid;
+	key->life = task->group_leader->start_boottime + task->self_exec_id;
+	key->uid = sp_probed.users ? (sp_u32)bpf_get_current_uid_gid() : 0;
+}
+
+/* --- places, which are found once for each row --- */
+static __always_inline void sp_file_tell(struct vm_area_struct *vma, const struct sp_probed_file_key *at, sp_u32 tgid)
+{
+	struct sp_probed_file *f;
+	sp_u32 one = 1;
+
+	if (bpf_map_lookup_elem(&files, at))
+		return;
+	f = bpf_ringbuf_reserve(&events, sizeof(*f), 0);
+	if (!f) {
+		sp_probed_lost(SP_PROBED_N_NO_FILE);
+		return;
+	}
+	f->ino = at->ino;
+	f->dev = at->dev;
+	f->tgid = tgid;
+	f->start = vma->vm_start;
+	f->end = vma->vm_end;
+	f->pgoff = vma->vm_pgoff << 12;
+	f->name[0] = 0;
+	bpf_probe_read_kernel_str(f->name, sizeof(f->name), vma->vm_file->f_path.dentry->d_name.name);
+	if (bpf_map_update_elem(&files, at, &one, BPF_NOEXIST))
+		bpf_ringbuf_discard(f, 0); /* another CPU was faster */
+	else
+		bpf_ringbuf_submit(f, 0);
+}
+
+struct sp_search {
+	struct sp_probed_place *place;
+	sp_u64 address;
+	sp_u32 tgid, tell;
+};
+
+static long sp_place_put(struct task_struct *task, struct vm_area_struct *vma, struct sp_search *search)
+{
+	struct sp_probed_place place = {};
+	struct sp_probed_file_key at = {};
+
+	(void)task;
+	place.is_known = 1; /* also that there is no file */
+	place.offset = search->address;
+	if (vma->vm_file) {
+		place.ino = at.ino = vma->vm_file->f_inode->i_ino;
+		place.dev = vma->vm_file->f_inode->i_sb->s_dev;
+		at.dev = place.dev;
+		place.offset += (vma->vm_pgoff << 12) - vma->vm_start;
+		if (search->tell)
+			sp_file_tell(vma, &at, search->tgid);
+	}
+	*search->place = place;
+	return 0;
+}
+
+/*
+ * The kernel refuses where another thread changes the mappings at this moment: then the next call of the row tries
+ * again.
+ */
+static __always_inline void sp_place_find(struct sp_probed_place *ret_place, sp_u64 address, sp_u32 tgid, sp_u32 tell)
+{
+	struct sp_probed_place found = {};
+	struct sp_search search = {.place = &found, .address = address, .tgid = tgid, .tell = tell};
+
+	if (ret_place->is_known)
+		return;
+	bpf_find_vma(bpf_get_current_task_btf(), address, sp_place_put, &search, 0);
+	ret_place->ino = found.ino;
+	ret_place->offset = found.offset;
+	ret_place->dev = found.dev;
+	ret_place->is_known = found.is_known;
+}
+
+/* --- rows --- */
+static __always_inline void sp_who_fill(struct sp_probed_who *who)
+{
+	struct task_struct *leader = bpf_get_current_task_btf()->group_leader;
+
+	bpf_probe_read_kernel(who->comm, sizeof(who->comm), leader->comm);
+	who->start_ns = leader->start_boottime;
+	who->exec_id = leader->self_exec_id;
+	who->cgroup = bpf_get_current_cgroup_id();
+}
+
+/* A row that is not in `rows`. NULL: there is no room for it, which is counted. */
+static __noinline struct sp_probed_who *sp_row_make(struct sp_probed_key *key)
+{
+	struct sp_probed_who *who = bpf_map_lookup_elem(&spare_rows, key);
+
+	if (who)
+		return who;
+	if (bpf_map_update_elem(&rows, key, (const void *)sp_probed_none, BPF_NOEXIST) == -ENOMEM)
+		bpf_map_update_elem(&spare_rows, key, (const void *)sp_probed_none, BPF_NOEXIST);
+	who = bpf_map_lookup_elem(&rows, key);
+	if (!who)
+		who = bpf_map_lookup_elem(&spare_rows, key);
+	if (!who) {
+		sp_probed_lost(SP_PROBED_N_NO_ROOM);
+		return 0;
+	}
+	sp_who_fill(who);
+	return who;
+}
+
+static __always_inline struct sp_probed_who *sp_row_of(struct sp_probed_key *key)
+{
+	struct sp_probed_who *who = bpf_map_lookup_elem(&rows, key);
+
+	if (!who)
+		who = sp_row_make(key);
+	if (who && sp_probed.places_at) {
+		struct sp_probed_places *places = (void *)who + sp_probed.places_at;
+
+		if (sp_probed.callers && key->caller)
+			sp_place_find(&places->caller, key->caller - 1, key->tgid, 1);
+		if (sp_probed.addresses)
+			sp_place_find(&places->function, key->function, key->tgid, 0);
+	}
+	return who;
+}
+
+static __always_inline sp_u64 sp_return_address(struct pt_regs *ctx, sp_u64 pushed)
+{
+	sp_u64 address = 0;
+
+	if (bpf_probe_read_user(&address, sizeof(address), (void *)(sp_probe_stack(ctx) + pushed)))
+		sp_probed_lost(SP_PROBED_N_UNREAD);
+	return address;
+}
+
+static __always_inline void sp_key_set_entry(struct sp_probed_key *key, struct pt_regs *ctx)
+{
+	sp_u64 cookie = sp_probed.addresses ? 0 : bpf_get_attach_cookie(ctx);
+
+	key->function = sp_probed.addresses ? sp_probe_address(ctx) : (sp_u32)cookie;
+	if (sp_probed.callers)
+		key->caller = sp_return_address(ctx, cookie >> 32);
+}
+
+/* --- counting --- */
+SEC("uprobe")
+int sp_probed_call(struct pt_regs *ctx)
+{
+	struct sp_probed_key key = {};
+	struct sp_probed_who *who;
+
+	if (!sp_is_wanted())
+		return 0;
+	sp_key_set_entry(&key, ctx);
+	sp_key_set_process(&key);
+	who = sp_row_of(&key);
+	if (who)
+		__sync_fetch_and_add(&who->n_calls, 1);
+	return 0;
+}
+
+/* --- with times --- */
+static __always_inline sp_u32 sp_log2(sp_u64 v)
+{
+	sp_u32 i = 0, step;
+
+#pragma unroll
+	for (step = 32; step; step >>= 1)
+		if (v >> step) {
+			v >>= step;
+			i += step;
+		}
+	return i;
+}
+
+struct sp_raising {
+	sp_u64 *at;
+	sp_u64 v;
+};
+
+static long sp_raise_once(sp_u32 i, struct sp_raising *r)
+{
+	sp_u64 old = *(volatile sp_u64 *)r->at;
+
+	(void)i;
+	return old >= r->v || __sync_val_compare_and_swap(r->at, old, r->v) == old;
+}
+
+/* Seldom more than once: for as often as another CPU comes between. */
+static __always_inline void sp_raise(sp_u64 *at, sp_u64 v)
+{
+	struct sp_raising r = {.at = at, .v = v};
+
+	if (*(volatile sp_u64 *)at < v)
+		bpf_loop(1 << 20, sp_raise_once, &r, 0);
+}
+
+static __always_inline void sp_time_add(struct sp_probed_who *who, sp_u64 ns)
+{
+	struct sp_probed_times *t = (void *)who + sp_probed.times_at;
+	sp_u32 i = sp_log2(ns);
+
+	__sync_fetch_and_add(&who->n_calls, 1);
+	__sync_fetch_and_add(&t->sum_ns, ns);
+	sp_raise(&t->max_ns, ns);
+	sp_raise(&t->least, ~ns);
+	if (i >= SP_PROBED_BUCKETS)
+		i = SP_PROBED_BUCKETS - 1;
+	__sync_fetch_and_add(&t->n[i], 1);
+}
+
+static __always_inline void sp_enter(sp_u32 function)
+{
+	sp_u64 *n = bpf_map_lookup_elem(&entered, &function);
+
+	if (n)
+		__sync_fetch_and_add(n, 1);
+}
+
+/* A call that has returned, at its return address. */
+static __always_inline void sp_return_take(struct pt_regs *ctx, sp_u64 function, sp_u64 ns)
+{
+	struct sp_probed_key key = {.function = function};
+	struct sp_probed_who *who;
+
+	if (sp_probed.callers)
+		key.caller = sp_probe_address(ctx);
+	sp_key_set_process(&key);
+	who = sp_row_of(&key);
+	if (who)
+		sp_time_add(who, ns);
+}
+
+extern int bpf_session_is_return(void) __ksym __weak;
+extern sp_u64 *bpf_session_cookie(void) __ksym __weak;
+
+/* Both ends of a call. Where the beginning gives back 1, the kernel leaves out the end. */
+SEC("uprobe")
+int sp_probed_session(struct pt_regs *ctx)
+{
+	sp_u64 *since = bpf_session_cookie();
+
+	if ((char)bpf_session_is_return()) {
+		sp_return_take(ctx, (sp_u32)bpf_get_attach_cookie(ctx), bpf_ktime_get_ns() - *since);
+		return 0;
+	}
+	if (!sp_is_wanted())
+		return 1;
+	sp_enter(bpf_get_attach_cookie(ctx));
+	*since = bpf_ktime_get_ns();
+	return 0;
+}
+
+/*
+ * Kernels without sessions: both ends find each other by thread and stack. One that never returns leaves its beginning
+ * behind, which the next call there takes over.
+ */
+struct sp_start_key {
+	sp_u64 stack;
+	sp_u32 tid, function; /* 0 where it is told by its address: what it was, only the beginning knows */
+};
+struct sp_start {
+	sp_u64 function, since;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__uint(key_size, sizeof(struct sp_start_key));
+	__uint(value_size, sizeof(struct sp_start));
+} starts SEC(".maps");
+
+static __always_inline sp_u32 sp_probe_number(struct pt_regs *ctx)
+{
+	return sp_probed.addresses ? 0 : bpf_get_attach_cookie(ctx);
+}
+
+SEC("uprobe")
+int sp_probed_begin(struct pt_regs *ctx)
+{
+	struct sp_start_key at = {.stack = sp_probe_stack(ctx)};
+	struct sp_start start = {};
+
+	if (!sp_is_wanted())
+		return 0;
+	at.tid = bpf_get_current_pid_tgid();
+	at.function = sp_probe_number(ctx);
+	start.function = sp_probed.addresses ? sp_probe_address(ctx) : at.function;
+	sp_enter(at.function);
+	start.since = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&starts, &at, &start, BPF_ANY))
+		sp_probed_lost(SP_PROBED_N_NO_START);
+	return 0;
+}
+
+SEC("uretprobe")
+int sp_probed_end(struct pt_regs *ctx)
+{
+	sp_u64 now = bpf_ktime_get_ns();
+	struct sp_start_key at = {.stack = sp_probe_stack(ctx) - SP_PROBE_RETURN_BYTES};
+	struct sp_start *found, start;
+
+	at.tid = bpf_get_current_pid_tgid();
+	at.function = sp_probe_number(ctx);
+	found = bpf_map_lookup_elem(&starts, &at);
+	if (!found) {
+		if (sp_is_wanted())
+			sp_probed_lost(SP_PROBED_N_NO_BEGIN);
+		return 0;
+	}
+	start = *found;
+	bpf_map_delete_elem(&starts, &at);
+	sp_return_take(ctx, start.function, now - start.since);
+	return 0;
+}

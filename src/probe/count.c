@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/count.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "count.skel.h"
+#include "probe/attach.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_AT_ONCE = 1024 };
+
+struct sp_counting {
+	struct count_bpf *skel;
+	struct sp_probed_config config;
+	struct ring_buffer *files;
+	void (*each_file)(void *arg, const struct sp_probed_file *file);
+	void *each_file_arg;
+	size_t key_bytes, value_bytes;
+	bool times, sessions;
+	uint8_t *keys, *values; /* of ROWS_AT_ONCE */
+};
+
+/* --- loading --- */
+static void config_make(struct sp_counting *c, const struct sp_counting_options *o)
+{
+	struct sp_probed_config *config = &c->config;
+	size_t at = sizeof(struct sp_probed_who);
+
+	*config = (struct sp_probed_config){.addresses = o->no_cookies,
+					    .callers = o->callers,
+					    .users = o->users,
+					    .targets = o->n_pids != 0,
+					    .cgroup = o->cgroup,
+					    .cgroup_level = o->cgroup_level,
+					    .has_comm = o->comm != NULL};
+	if (o->comm)
+		memcpy(config->comm, o->comm, strnlen(o->comm, SP_COMM_LEN - 1));
+	if (o->times) {
+		config->times_at = (sp_u32)at;
+		at += sizeof(struct sp_probed_times);
+	}
+	if (o->callers || o->no_cookies) {
+		config->places_at = (sp_u32)at;
+		at += sizeof(struct sp_probed_places);
+	}
+	c->value_bytes = at;
+	c->key_bytes = o->callers ? sizeof(struct sp_probed_key) : offsetof(struct sp_probed_key, caller);
+	c->times = o->times;
+	c->sessions = o->times && !o->no_cookies && sp_probe_has(SP_PROBE_SESSION);
+}
+
+static void programs_choose(struct sp_counting *c)
+{
+	struct count_bpf *s = c->skel;
+	bool ends = c->times && !c->sessions;
+
+	bpf_program__set_autoload(s->progs.sp_probed_call, !c->times);
+	bpf_program__set_autoload(s->progs.sp_probed_session, c->sessions);
+	bpf_program__set_autoload(s->progs.sp_probed_begin, ends);
+	bpf_program__set_autoload(s->progs.sp_probed_end, ends);
+	bpf_program__set_expected_attach_type(s->progs.sp_probed_call, sp_probe_attach_type(SP_PROBE_ENTRY));
+	bpf_program__set_expected_attach_type(s->progs.sp_probed_begin, sp_probe_attach_type(SP_PROBE_ENTRY));
+	bpf_program__set_expected_attach_type(s->progs.sp_probed_end, sp_probe_attach_type(SP_PROBE_RETURN));
+	bpf_program__set_expected_attach_type(s->progs.sp_probed_session, sp_probe_attach_type(SP_PROBE_SESSION));
+}
+
+/* What a session has no use for is as small as may be. */
+static int maps_size(struct sp_counting *c, const struct sp_counting_options *o)
+{
+	struct count_bpf *s = c->skel;
+	const struct {
+		struct bpf_map *map;
+		uint32_t entries;
+	} sizes[] = {
+	    {s->maps.rows, o->max_rows},
+	    {s->maps.spare_rows, SP_MIN(o->max_rows, 1024)},
+	    {s->maps.entered, o->times ? o->max_functions : 1},
+	    {s->maps.starts, o->times && !c->sessions ? bpf_map__max_entries(s->maps.starts) : 1},
+	    {s->maps.files, o->callers ? bpf_map__max_entries(s->maps.files) : 1},
+	    {s->maps.events, o->callers ? bpf_map__max_entries(s->maps.events) : 4096},
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < SP_COUNT(sizes) && !r; i++)
+		r = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
+	for (size_t i = 0; i < 2 && !r; i++) { /* rows and spare_rows */
+		r = bpf_map__set_key_size(sizes[i].map, (uint32_t)c->key_bytes);
+		if (!r)
+			r = bpf_map__set_value_size(sizes[i].map, (uint32_t)c->value_bytes);
+	}
+	return r;
+}
+
+static int targets_put(struct sp_counting *c, const struct sp_counting_options *o)
+{
+	int fd = bpf_map__fd(c->skel->maps.targets);
+
+	for (size_t i = 0; i < o->n_pids; i++)
+		if (bpf_map_update_elem(fd, &o->pids[i], &(uint32_t){1}, BPF_ANY))
+			return sp_fail(-errno, "choose process %u", o->pids[i]);
+	return 0;
+}
+
+static int file_met(void *arg, void *data, size_t size)
+{
+	struct sp_counting *c = arg;
+
+	if (size >= sizeof(struct sp_probed_file) && c->each_file)
+		c->each_file(c->each_file_arg, data);
+	return 0;
+}
+
+static int buffers_make(struct sp_counting *c)
+{
+	c->keys = malloc(ROWS_AT_ONCE * c->key_bytes);
+	c->values = malloc(ROWS_AT_ONCE * c->value_bytes);
+	if (!c->keys || !c->values)
+		return -ENOMEM;
+	if (!c->config.callers)
+		return 0;
+	c->files = ring_buffer__new(bpf_map__fd(c->skel->maps.events), file_met, c, NULL);
+	return c->files ? 0 : sp_fail(-errno, "map the ring buffer of files");
+}
+
+static int counting_load(struct sp_counting *c, const struct sp_counting_options *o)
+{
+	int r;
+
+	config_make(c, o);
+	c->skel = count_bpf__open();
+	if (!c->skel)
+		return sp_fail(-errno, "open the BPF object that counts");
+	memcpy((void *)&c->skel->rodata->sp_probed, &c->config, sizeof(c->config));
+	programs_choose(c);
+	r = maps_size(c, o);
+	if (!r)
+		r = count_bpf__load(c->skel);
+	if (r)
+		return sp_fail(r, "load the BPF programs that count");
+	r = targets_put(c, o);
+	return r < 0 ? r : buffers_make(c);
+}
+
+int sp_counting_new(const struct sp_counting_options *o, struct sp_counting **ret_counting)
+{
+	struct sp_counting *c = calloc(1, sizeof(*c));
+	int r = c ? counting_load(c, o) : -ENOMEM;
+
+	if (r < 0)
+		sp_counting_free(c);
+	else
+		*ret_counting = c;
+	return r;
+}
+
+void sp_counting_free(struct sp_counting *c)
+{
+	if (!c)
+		return;
+	ring_buffer__free(c->files);
+	count_bpf__destroy(c->skel);
+	free(c->keys);
+	free(c->values);
+	free(c);
+}
+
+size_t sp_counting_programs(const struct sp_counting *c, struct sp_probe_program ret_programs[2])
+{
+	const struct count_bpf *s = c->skel;
+
+	if (!c->times || c->sessions) {
+		*ret_programs =
+		    c->times ? (struct sp_probe_program){bpf_program__fd(s->progs.sp_probed_session), SP_PROBE_SESSION}
+			     : (struct sp_probe_program){bpf_program__fd(s->progs.sp_probed_call), SP_PROBE_ENTRY};
+		return 1;
+	}
+	ret_programs[0] = (struct sp_probe_program){bpf_program__fd(s->progs.sp_probed_end), SP_PROBE_RETURN};
+	ret_programs[1] = (struct sp_probe_program){bpf_program__fd(s->progs.sp_probed_begin), SP_PROBE_ENTRY};
+	return 2;
+}
+
+/* --- reading --- */
+static void row_take(const struct sp_counting *c, const uint8_t *key, const uint8_t *value, struct sp_counted *ret_row)
+{
+	memset(ret_row, 0, sizeof(*ret_row));
+	memcpy(&ret_row->key, key, c->key_bytes);
+	memcpy(&ret_row->who, value, sizeof(ret_row->who));
+	if (c->config.times_at)
+		memcpy(&ret_row->times, value + c->config.times_at, sizeof(ret_row->times));
+	if (c->config.places_at)
+		memcpy(&ret_row->places, value + c->config.places_at, sizeof(ret_row->places));
+}
+
+static int table_read(struct sp_counting *c, const struct bpf_map *map,
+		      int (*each)(void *arg, const struct sp_counted *row), void *arg)
+{
+	uint32_t n = ROWS_AT_ONCE, at = 0;
+	struct sp_counted row;
+	int e = 0, r = 0;
+	void *from = NULL;
+
+	while (!e && r >= 0) {
+		n = ROWS_AT_ONCE;
+		e = bpf_map_lookup_batch(bpf_map__fd(map), from, &at, c->keys, c->values, &n, NULL) ? errno : 0;
+		if (e && e != ENOENT)
+			return sp_fail(-e, "read the table of calls");
+		from = &at;
+		for (uint32_t i = 0; i < n && r >= 0; i++) {
+			row_take(c, c->keys + i * c->key_bytes, c->values + i * c->value_bytes, &row);
+			r = each(arg, &row);
+		}
+	}
+	return r;
+}
+
+int sp_counting_read(struct sp_counting *c, int (*each)(void *arg, const struct sp_counted *row), void *arg)
+{
+	int r = table_read(c, c->skel->maps.rows, each, arg);
+
+	return r < 0 ? r : table_read(c, c->skel->maps.spare_rows, each, arg);
+}
+
+uint64_t sp_counting_entered(const struct sp_counting *c, uint32_t number)
+{
+	uint64_t n = 0;
+
+	return c->times && !bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.entered), &number, &n) ? n : 0;
+}
+
+uint64_t sp_counting_lost(const struct sp_counting *c, enum sp_probed_counter i)
+{
+	return __atomic_load_n(&c->skel->bss->sp_probed_counters[i], __ATOMIC_RELAXED);
+}
+
+int sp_counting_fd(const struct sp_counting *c)
+{
+	return c->files ? ring_buffer__epoll_fd(c->files) : -1;
+}
+
+void sp_counting_files(struct sp_counting *c, void (*each)(void *arg, const struct sp_probed_file *file), void *arg)
+{
+	c->each_file = each;
+	c->each_file_arg = arg;
+	if (c->files)
+		ring_buffer__consume(c->files);
+	c->each_file = NULL;
+}
