@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "cmd/calls/calls.h"
 #include "cmd/output.h"
 #include "profile/totals.h"
@@ -105,7 +106,7 @@ static int libraries_take(struct sp_calls_args *a)
 	for (size_t i = 0; i < a->named.n && r >= 0; i++) {
 		const char *name = a->named.words[i];
 
-		if (!strchr(name, '/') && strchr(name, ':'))
+		if (strchr(sp_path_last(name), ':'))
 			return sp_fail_said(-EINVAL, "'%s': with a COMMAND functions are named by --function", name);
 		r = library_add(a, name);
 	}

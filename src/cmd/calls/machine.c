@@ -115,6 +115,8 @@ static int machine_begin(struct machine *m)
 					      m->args->pids->n == 1 ? (pid_t)m->args->pids->values[0] : 0);
 	if (r >= 0 && m->targets.is_waiting)
 		sp_cmd_warn("no process has the library yet: calls are counted from when one loads it");
+	if (r >= 0 && !m->args->seconds)
+		sp_cmd_warn("counting calls; Ctrl-C ends it");
 	return r;
 }
 

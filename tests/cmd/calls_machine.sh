@@ -1,0 +1,243 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 240
+# Calls counted by probes in all processes, of libraries of the test's own: as many as callgrind, the counter inside the
+# program and the program itself say; in running and later processes, for each caller, user and cgroup; what is lost is told.
+. "$(dirname "$0")/lib.bash"
+[ "$(id -u)" = 0 ] || skip "needs root"
+cc=$(command -v cc || command -v gcc) || skip "needs a C compiler"
+export XDG_STATE_HOME=$dir/state
+cat >"$dir/own.c" <<'C'
+#include <setjmp.h>
+int own_leaf(int x) { return x * 3 + 1; }
+int own_other(int x) { return x ^ 5; }
+__attribute__((noinline)) int own_down(int n) { return n ? own_down(n - 1) + 1 : 0; }
+__attribute__((noinline)) int own_jump(jmp_buf to) { longjmp(to, 1); }
+int own_over(jmp_buf to) { return own_jump(to) + 1; }
+int own_tail(int x) { return own_leaf(x + 1); }
+C
+cat >"$dir/user.c" <<'C'
+/* user N: waits for a byte, calls own_leaf() N times and own_other() half as often, prints its number. */
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int own_leaf(int), own_other(int), own_down(int), own_over(jmp_buf), own_tail(int);
+__attribute__((noinline)) static int first(int n) { int s = 0; for (int i = 0; i < n; i++) s += own_leaf(i); return s; }
+__attribute__((noinline)) static int second(int n) { int s = 0; for (int i = 0; i < n / 2; i++) s += own_other(i); return s; }
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]), depth = argc > 2 ? atoi(argv[2]) : 0, s = 0;
+	jmp_buf to;
+	char c;
+	if (read(0, &c, 1) < 0) return 1;
+	s = first(n) + second(n);
+	for (int i = 0; i < 10 * (depth > 0); i++) s += own_down(depth);
+	for (volatile int i = 0; i < 100 * (depth > 0); i++) if (!setjmp(to)) own_over(to);
+	for (int i = 0; i < 100 * (depth > 0); i++) s += own_tail(i);
+	printf("%d\n", getpid());
+	return s == 1234567;
+}
+C
+$cc -O1 -fno-optimize-sibling-calls -shared -fPIC -Wl,-soname,libown.so.1 -Wl,--build-id -o "$dir/libown.so.1" "$dir/own.c" &&
+	$cc -O1 -o "$dir/user" "$dir/user.c" "$dir/libown.so.1" "-Wl,-rpath,$dir" || fail "the compiler to work"
+$cc -O2 -foptimize-sibling-calls -shared -fPIC -Wl,-soname,libown.so.1 -o "$dir/libtail.so.1" "$dir/own.c"
+library=$dir/libown.so.1
+chmod 755 "$dir/user"
+
+# begin ARGUMENT...: counts in the background, from when this returns.
+begin() {
+	what="calls $*"
+	: >"$err"
+	"$SOPROF" calls "$@" >"$out" 2>"$err" </dev/null &
+	counter=$!
+	local tries=$((300 * slow))
+	until grep -q 'counting calls' "$err"; do
+		[ $((tries -= 1)) -gt 0 ] && kill -0 "$counter" 2>/dev/null || { fail "soprof to begin to count"; return 1; }
+		sleep 0.1
+	done
+}
+end() { # CODE
+	kill -INT "$counter" 2>/dev/null
+	wait "$counter"
+	status=$?
+	[ "$status" = "${1:-0}" ] || fail "exit code ${1:-0}"
+}
+use() { "$dir/user" "$@" <<<x; }
+# calls FUNCTION [PATTERN]: their sum, in the csv's rows that match.
+calls() { awk -F, -v f="$1" -v p="${2:-.}" 'NR > 1 && $2 == f && $0 ~ p { n += $8 } END { print n + 0 }' "$out"; }
+is() { # WANTED FUNCTION [PATTERN]
+	local n
+	n=$(calls "${@:2}")
+	[ "$n" = "$1" ] || fail "$1 calls of ${*:2}, not $n: $(cat "$out")"
+}
+
+# a process that runs, one that comes later, one in a mount namespace of its own, one whose library was deleted
+mkfifo "$dir/go"
+"$dir/user" 4000 <"$dir/go" >"$dir/ran" &
+exec 7>"$dir/go"
+wait_mapped() { until grep -q libown "/proc/$1/maps" 2>/dev/null; do sleep 0.05; done; }
+wait_mapped $!
+running=$!
+begin --csv "$library"
+use 3000 >"$dir/later"
+echo >&7
+wait "$running"
+end
+is 4000 own_leaf ",$running,"
+is 3000 own_leaf ",$(cat "$dir/later"),"
+is 2000 own_other ",$running,"
+is 0 own_down
+has "$err" '10500 calls of 6 functions in 1 file'
+# the same by the counter inside the program
+expect 0 calls --no-times --csv -o "$dir/inside.csv" "$library" -- "$dir/user" 3000 </dev/null
+[ "$(awk -F, '$1 == "own_leaf" { n += $7 } END { print n }' "$dir/inside.csv")" = 3000 ] || fail "the same inside: $(cat "$dir/inside.csv")"
+
+# by whom
+begin --csv --by caller "$library"
+use 500 >/dev/null
+end
+is 500 own_leaf ',first,user,'
+is 250 own_other ',second,user,'
+chmod 755 "$dir"
+begin --csv --by user "$library:own_leaf"
+use 20 >/dev/null
+setpriv --reuid 65534 --clear-groups "$dir/user" 30 <<<x >/dev/null
+end
+is 20 own_leaf ',root,'
+is 30 own_leaf ',nobody,'
+begin --csv --by comm "$library:own_*"
+use 20 >/dev/null
+cp "$dir/user" "$dir/usurper" && "$dir/usurper" 40 <<<x >/dev/null
+end
+is 20 own_leaf ',user,'
+is 40 own_leaf ',usurper,'
+begin --csv --by function --comm usurper "$library"
+use 20 >/dev/null
+"$dir/usurper" 40 <<<x >/dev/null
+end
+is 40 own_leaf
+begin --json --by cgroup "$library"
+use 20 >/dev/null
+end
+has "$out" '"function":"own_leaf".*"cgroup":"[^"]+".*"calls":20'
+
+# only one process, whose end is the end; addresses in place of names
+"$dir/user" 100 <"$dir/go" >"$dir/ran" &
+running=$!
+exec 7>"$dir/go"
+wait_mapped "$running"
+begin --csv -p "$running" "$library+0x$(nm -D "$library" | awk '$3 == "own_leaf" { print $1 }' | sed 's/^0*//')"
+use 3000 >/dev/null
+echo >&7
+wait "$running"
+wait "$counter" || fail "exit code 0"
+is 100 own_leaf
+
+# copies with one build id are one library; a deleted one is found by those who have it
+mkdir "$dir/copy"
+cp "$library" "$dir/copy"
+"$dir/user" 700 <"$dir/go" >"$dir/ran" &
+running=$!
+LD_LIBRARY_PATH=$dir/copy unshare -m "$dir/usurper" 900 <"$dir/go" >"$dir/ran" 2>&1 &
+other=$!
+exec 7>"$dir/go"
+wait_mapped "$running" && wait_mapped "$other"
+rm "$dir/copy/libown.so.1"
+begin --csv --by function libown.so.1
+printf 'xx' >&7
+wait "$running" "$other"
+end
+has "$err" 'in 2 files'
+
+# times: calls that return are timed, however deep, and all others told
+begin --csv --by function --latency "$library"
+use 1000 10 >/dev/null
+end
+is 1100 own_leaf
+is 110 own_down
+is 0 own_over
+is 100 own_tail
+has "$err" '^soprof: 200 calls are not timed, as no return was seen \(own_(over|jump): 100, own_(over|jump): 100\)'
+awk -F, 'NR > 1 && ($10 <= 0 || $11 * $8 > $10 || $12 * $8 < $10 || $13 < $11 || $14 > $12)' "$out" | grep . && fail "min <= mean <= max, for each"
+begin --csv --by function --latency "$library:own_down"
+use 0 100 >/dev/null # the kernel follows 64 at once
+end
+is 640 own_down
+has "$err" '^soprof: 370 calls are not timed'
+cp "$dir/libtail.so.1" "$dir/copy/libown.so.1"
+begin --csv --by function --latency "$dir/copy/libown.so.1"
+LD_LIBRARY_PATH=$dir/copy use 0 1 >/dev/null
+end
+is 100 own_tail
+is 100 own_leaf
+
+# what has no room is counted
+begin --csv --rows 1 "$library"
+use 3000 >/dev/null
+end
+n=$(awk -F, 'NR > 1 { n += $8 } END { print n + 0 }' "$out")
+lost=$(sed -n 's/^soprof: \([0-9]*\) calls were lost, since the table of rows was full.*/\1/p' "$err")
+[ $((n + lost)) = 4500 ] && [ "$lost" -gt 0 ] || fail "$n calls and $lost lost to be 4500"
+
+# by callgrind, for every function of a library that is called
+if command -v valgrind >/dev/null; then
+	cat >"$dir/z.c" <<'C'
+unsigned long crc32(unsigned long, const void *, unsigned), adler32(unsigned long, const void *, unsigned);
+int compress(void *, unsigned long *, const void *, unsigned long), uncompress(void *, unsigned long *, const void *, unsigned long);
+int main(void)
+{
+	static char in[30000], out[40000];
+	for (unsigned i = 0; i < sizeof(in); i++) in[i] = (char)(i * i >> 3);
+	for (int i = 0; i < 20; i++) {
+		unsigned long n = sizeof(out), m = sizeof(in);
+		if (compress(out, &n, in, 1000 * (i + 1)) || uncompress(in, &m, out, n)) return 1;
+		if (adler32(crc32(0, in, m), out, n) == 7) return 1;
+	}
+}
+C
+	cp -L "$(ldconfig -p | awk '/libz\.so\.1 .*x86-64/ { print $NF; exit }')" "$dir/libz.so.1"
+	$cc -O1 -w -o "$dir/z" "$dir/z.c" "$dir/libz.so.1" "-Wl,-rpath,$dir" || fail "the compiler to work"
+	valgrind --tool=callgrind --callgrind-out-file="$dir/callgrind" "$dir/z" >/dev/null 2>&1 || fail "callgrind to work"
+	begin --csv --by function "$dir/libz.so.1"
+	"$dir/z" || fail "the program to work"
+	end
+	awk -F'[ =()]+' '/^c?fn=\(/ { if ($3 != "") name[$2] = $3 } /^cfn=/ { callee = $2 } /^calls=/ { n[callee] += $2 }
+		END { for (f in n) print name[f], n[f] }' "$dir/callgrind" | sort >"$dir/truth"
+	awk -F, 'NR > 1 { print $2, $8 }' "$out" | sort >"$dir/counted"
+	[ "$(grep -c . "$dir/counted")" -ge 12 ] || fail "a dozen functions: $(cat "$dir/counted")"
+	join "$dir/counted" "$dir/truth" | awk '$2 != $3' | grep . && fail "the counts of callgrind (ours, its)"
+	[ "$(join "$dir/counted" "$dir/truth" | grep -c .)" = "$(grep -c . "$dir/counted")" ] || fail "callgrind to know them all: $(join -v 1 "$dir/counted" "$dir/truth")"
+	[ "$(nm -D --defined-only "$dir/libz.so.1" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort | join - "$dir/truth" | grep -c .)" = \
+		"$(grep -c . "$dir/counted")" ] || fail "no function left out"
+fi
+
+# nothing outlives a counter that is killed
+begin "$library"
+kill -KILL "$counter"
+wait "$counter" 2>/dev/null
+use 10 >/dev/null || fail "the program to work after it"
+
+# bad input
+expect 1 calls "$library:own_laef" 1
+one_line "no function is called 'own_laef'.*own_leaf"
+expect 1 calls libnosuchlibrary.so.1 1
+one_line libnosuchlibrary
+expect 2 calls "$library:" 1
+one_line 'no function after the colon'
+expect 2 calls "$library,$dir/../${dir##*/}/libown.so.1" 1
+one_line 'name it once'
+expect 2 calls --arcs object "$library" 1
+one_line '^soprof: calls: --arcs is for counting inside a command'
+expect 2 calls -I 1 "$library" -- true
+one_line '^soprof: calls: -I is for counting in all processes'
+expect 2 calls "$library:own_leaf" -- true
+expect 2 calls --by lock "$library" 1
+expect 1 calls -p 4194000 "$library" 1
+one_line 'there is no process 4194000'
+cp "$SOPROF" "$dir/soprof" && chmod 755 "$dir/soprof"
+setpriv --reuid 65534 --clear-groups "$dir/soprof" calls "$library" 1 2>"$err"
+status=$?
+[ "$status" = 3 ] || fail "exit code 3, not $status"
+one_line 'CAP_BPF and CAP_PERFMON.*soprof calls LIB -- COMMAND'
+finish
