@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,9 @@
 #include "link/audit_path.h" /* made by the build: SP_AUDIT_* */
 
 enum { MAX_LIBRARY_BYTES = 16 << 20 };
-static const char library_name[] = "calls.so", marker_name[] = "uncounted";
+static const char library_name[] = "calls.so", memory_name[] = "memory.so", marker_name[] = "uncounted";
 static const struct {
-	const char *directory, *target;
+	const char *path, *target;
 } links[] = {SP_AUDIT_LINKS{NULL, NULL}};
 
 /* --- where the library is --- */
@@ -180,11 +181,11 @@ static int library_copy(const char *from, const char *name, const char *to)
 	return r < 0 ? r : file_make(to, name, 0555, bytes, len);
 }
 
-/* "lib/x86_64-linux-gnu": each of its parts, and the link in it. */
-static int link_make(const char *directory, const char *place, const char *target)
+/* "lib/x86_64-linux-gnu/calls.so": each of its directories, and the link in them. */
+static int link_make(const char *directory, const char *link, const char *target)
 {
 	SP_FREE char *path = NULL;
-	int r = asprintf(&path, "%s/%s/%s", directory, place, library_name) < 0 ? -ENOMEM : 0;
+	int r = path_join(directory, link, &path);
 
 	for (char *slash = r < 0 ? NULL : path + strlen(directory); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
@@ -203,26 +204,40 @@ static int libraries_copy(const char *from, const char *to)
 {
 	int r = library_copy(from, library_name, to);
 
-	if (r >= 0 && links[0].directory)
+	if (r >= 0)
+		r = library_copy(from, memory_name, to);
+	if (r >= 0 && links[0].path)
 		r = library_copy(from, "calls32.so", to);
-	for (size_t i = 0; links[i].directory && r >= 0; i++)
-		r = link_make(to, links[i].directory, links[i].target);
+	for (size_t i = 0; links[i].path && r >= 0; i++)
+		r = link_make(to, links[i].path, links[i].target);
 	return r;
 }
 
 /* --- a copy of the library --- */
-static int copy_key(const char *source, char *ret_key, size_t size)
+static int library_hash(const char *source, const char *name, uint64_t *hash, size_t *size)
 {
 	SP_FREE char *path = NULL, *bytes = NULL;
-	uint64_t h = 0xcbf29ce484222325ULL;
 	size_t len = 0;
-	int r = path_join(source, library_name, &path);
+	int r = path_join(source, name, &path);
 
 	if (r >= 0)
 		r = sp_text_read(path, MAX_LIBRARY_BYTES, &bytes, &len);
 	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)bytes[i]) * 0x100000001b3ULL;
-	snprintf(ret_key, size, "%016llx-%zx", (unsigned long long)h, len);
+		*hash = (*hash ^ (unsigned char)bytes[i]) * 0x100000001b3ULL;
+	*size += len;
+	return r;
+}
+
+/* By the content of both libraries. */
+static int copy_key(const char *source, char *ret_key, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+	size_t len = 0;
+	int r = library_hash(source, library_name, &hash, &len);
+
+	if (r >= 0)
+		r = library_hash(source, memory_name, &hash, &len);
+	snprintf(ret_key, size, "%016llx-%zx", (unsigned long long)hash, len);
 	return r;
 }
 
@@ -241,13 +256,13 @@ static int copy_new(const char *source, const char *in, const char *path)
 	return r;
 }
 
-static int copy_in(const char *place, const char *source, char **ret_library)
+static int copy_in(const char *where, const char *source, char **ret_place)
 {
 	SP_FREE char *in = NULL, *path = NULL;
 	char key[48];
-	int r = path_join(place, "soprof-calls", &in);
+	int r = path_join(where, "soprof-calls", &in);
 
-	if (r >= 0 && (!is_for_all(place, 0111, NOBODY) || !can_be_mapped(place)))
+	if (r >= 0 && (!is_for_all(where, 0111, NOBODY) || !can_be_mapped(where)))
 		r = -EACCES;
 	if (r >= 0 && mkdir(in, 0755) == 0 && chmod(in, 0755) < 0) /* whatever the umask is */
 		r = -errno;
@@ -259,20 +274,20 @@ static int copy_in(const char *place, const char *source, char **ret_library)
 		r = path_join(in, key, &path);
 	if (r >= 0 && access(path, F_OK) < 0)
 		r = copy_new(source, in, path);
-	return r < 0 ? r : path_join(path, SP_AUDIT_NAME, ret_library);
+	return r < 0 ? r : path_join(path, SP_AUDIT_PLACE, ret_place);
 }
 
 /*
  * In a directory where only root makes names, and kept: programs that are left running have the name in their
  * environment, so the copy must stay for their children, and nobody may replace it.
  */
-static int copy_make(const char *source, char **ret_library)
+static int copy_make(const char *source, char **ret_place)
 {
-	int r = copy_in("/run", source, ret_library);
+	int r = copy_in("/run", source, ret_place);
 
 	if (r < 0) {
 		sp_error_clear();
-		r = copy_in("/var/cache", source, ret_library);
+		r = copy_in("/var/cache", source, ret_place);
 	}
 	return r;
 }
@@ -284,19 +299,19 @@ static int library_place(struct sp_audit_library *p, const char *source)
 	int e, r = source_check(source);
 
 	if (r >= 0)
-		return path_join(source, SP_AUDIT_NAME, &p->library);
+		return path_join(source, SP_AUDIT_PLACE, &p->place);
 	if (geteuid() != 0)
 		return r;
 	why = strdup(sp_error_text(r));
 	sp_error_clear();
-	e = copy_make(source, &p->library);
+	e = copy_make(source, &p->place);
 	if (e >= 0)
 		return 0;
 	sp_error_clear();
 	if (r != -EACCES)
 		return sp_fail_said(r, "%s; and in /run and /var/cache: %s", why ? why : "", strerror(-e));
 	snprintf(p->lacking, sizeof(p->lacking), "%s; and in /run and /var/cache: %s", why ? why : "", strerror(-e));
-	return path_join(source, SP_AUDIT_NAME, &p->library);
+	return path_join(source, SP_AUDIT_PLACE, &p->place);
 }
 
 /* --- who cannot count --- */
@@ -354,31 +369,25 @@ int sp_audit_library_make(bool lasting, struct sp_audit_library *ret_place)
 }
 
 /* --- who counts --- */
-/* "LD_AUDIT=", and what is there already that is not called as our library is. */
-static void auditors_put(FILE *out)
+/* "VARIABLE=", what is there already that is not called as our library is, and ours. */
+static int libraries_make(const struct sp_audit_library *p, const char *variable, const char *name, char **ret_text)
 {
-	const char *others = getenv("LD_AUDIT");
-
-	fputs("LD_AUDIT=", out);
-	while (others && *others != '\0') {
-		size_t len = strcspn(others, ":"), n = strlen(library_name);
-		bool is_ours = len > n && others[len - n - 1] == '/' && memcmp(others + len - n, library_name, n) == 0;
-
-		if (len > 0 && !is_ours)
-			fprintf(out, "%.*s:", (int)len, others);
-		others += len + (others[len] == ':');
-	}
-}
-
-static int auditors_make(const char *library, char **ret_text)
-{
-	size_t len;
+	const char *others = getenv(variable);
+	size_t len, n = strlen(name);
 	FILE *out = open_memstream(ret_text, &len);
 
 	if (!out)
 		return -ENOMEM;
-	auditors_put(out);
-	fputs(library, out);
+	fprintf(out, "%s=", variable);
+	while (others && *others != '\0') {
+		size_t end = strcspn(others, ":");
+		bool is_ours = end > n && others[end - n - 1] == '/' && memcmp(others + end - n, name, n) == 0;
+
+		if (end > 0 && !is_ours)
+			fprintf(out, "%.*s:", (int)end, others);
+		others += end + (others[end] == ':');
+	}
+	fprintf(out, "%s%s", p->place, name);
 	return fclose(out) != 0 ? -ENOMEM : 0;
 }
 
@@ -386,7 +395,8 @@ int sp_calls_environment(const struct sp_audit_library *place, const char *path,
 {
 	SP_FREE char *audit = NULL, *calls = NULL, *uncounted = NULL;
 
-	if (auditors_make(place->library, &audit) < 0 || asprintf(&calls, "SOPROF_CALLS=%s", path) < 0)
+	if (libraries_make(place, "LD_AUDIT", library_name, &audit) < 0 ||
+	    asprintf(&calls, "SOPROF_CALLS=%s", path) < 0)
 		return -ENOMEM;
 	if (place->opened_fd >= 0 && asprintf(&uncounted, "SOPROF_UNCOUNTED=%s/%s", place->directory, marker_name) < 0)
 		return -ENOMEM;
@@ -394,6 +404,20 @@ int sp_calls_environment(const struct sp_audit_library *place, const char *path,
 	ret_set[1] = sp_take_ptr(calls);
 	ret_set[2] = sp_take_ptr(uncounted);
 	ret_set[3] = NULL;
+	return 0;
+}
+
+int sp_memory_environment(const struct sp_audit_library *place, uint64_t distance,
+			  char *ret_set[SP_MEMORY_VARIABLES + 1])
+{
+	SP_FREE char *preload = NULL, *bytes = NULL;
+
+	if (libraries_make(place, "LD_PRELOAD", memory_name, &preload) < 0 ||
+	    asprintf(&bytes, "SOPROF_MEMORY=%" PRIu64, distance) < 0)
+		return -ENOMEM;
+	ret_set[0] = sp_take_ptr(preload);
+	ret_set[1] = sp_take_ptr(bytes);
+	ret_set[2] = NULL;
 	return 0;
 }
 
@@ -422,7 +446,7 @@ void sp_audit_library_done(struct sp_audit_library *place)
 {
 	if (place->directory)
 		directory_remove(place->directory);
-	free(place->library);
+	free(place->place);
 	free(place->directory);
 	if (place->opened_fd >= 0)
 		close(place->opened_fd);

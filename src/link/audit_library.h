@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * audit_library.h: where the programs of a run load the audit library from, and where those that cannot count report
- * it.
+ * audit_library.h: where the programs of a run load the audit library from, or the one that samples allocations, and
+ * where those that cannot count report it.
  *
  * The library is loaded from where it is built or installed; if we are root and not every user may read it there,
  * from a copy: /run/soprof-calls/KEY or /var/cache/soprof-calls/KEY, one for each build, which stays. A directory of
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 struct sp_audit_library {
-	char *library;      /* path for LD_AUDIT */
+	char *place;        /* in front of a library's name, for LD_AUDIT and LD_PRELOAD */
 	char *directory;    /* of this run; NULL = none */
 	int opened_fd;      /* inotify; -1 = nothing is reported */
 	char lacking[4096]; /* one line; "" = nothing is lacking */
@@ -37,6 +37,14 @@ int sp_audit_library_make(bool lasting, struct sp_audit_library *ret_place);
  */
 enum { SP_CALLS_VARIABLES = 3 };
 int sp_calls_environment(const struct sp_audit_library *place, const char *path, char *ret_set[SP_CALLS_VARIABLES + 1]);
+
+/*
+ * Those of a program whose allocations are sampled, a byte in `distance` (memory/memory.h): "LD_PRELOAD=..." and
+ * "SOPROF_MEMORY=...". Other preloaded libraries are kept, in front.
+ */
+enum { SP_MEMORY_VARIABLES = 2 };
+int sp_memory_environment(const struct sp_audit_library *place, uint64_t distance,
+			  char *ret_set[SP_MEMORY_VARIABLES + 1]);
 
 /* The number of programs that could not count; call it once. *ret_more: inotify lost some. */
 uint64_t sp_audit_library_uncounted(const struct sp_audit_library *place, bool *ret_more);

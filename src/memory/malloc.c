@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * malloc and its like, in front of the program's own. The next ones are looked up when they are first wanted, by
+ * dlsym(), which may allocate itself: it gets memory of ours, which is never given back.
+ */
+#include "memory/memory.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { FIRST_BYTES = 64 << 10, ALIGNMENT = 16 };
+
+static union {
+	char bytes[FIRST_BYTES];
+	max_align_t align;
+} first;
+static size_t n_first; /* bytes of it that are taken */
+
+static bool is_first(const void *address)
+{
+	return (const char *)address >= first.bytes && (const char *)address < first.bytes + FIRST_BYTES;
+}
+
+/* Zeroed. In front of each block is its size. */
+static void *first_take(size_t size)
+{
+	size_t want = (size + 2 * ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, at;
+
+	if (size > FIRST_BYTES)
+		return NULL;
+	at = __atomic_fetch_add(&n_first, want, __ATOMIC_RELAXED);
+	if (at + want > FIRST_BYTES)
+		return NULL;
+	memcpy(first.bytes + at, &size, sizeof(size));
+	return first.bytes + at + ALIGNMENT;
+}
+
+static size_t first_size(const void *address)
+{
+	size_t size;
+
+	memcpy(&size, (const char *)address - ALIGNMENT, sizeof(size));
+	return size;
+}
+
+/* --- the next ones --- */
+static __thread bool looks_up __attribute__((tls_model("initial-exec")));
+
+static void *next_find(const char *name)
+{
+	void *found;
+
+	looks_up = true;
+	found = dlsym(RTLD_NEXT, name);
+	looks_up = false;
+	return found;
+}
+
+/* Defines next_NAME(): the next function of that name, or NULL, where there is none or we look for one just now. */
+#define NEXT(name)                                                                                                     \
+	static __typeof__(&name) next_##name(void)                                                                     \
+	{                                                                                                              \
+		static __typeof__(&name) found;                                                                        \
+		__typeof__(&name) f = __atomic_load_n(&found, __ATOMIC_RELAXED);                                       \
+                                                                                                                       \
+		if (__builtin_expect(!f && !looks_up, false)) {                                                        \
+			f = (__typeof__(&name))next_find(#name);                                                       \
+			__atomic_store_n(&found, f, __ATOMIC_RELAXED);                                                 \
+		}                                                                                                      \
+		return f;                                                                                              \
+	}
+
+NEXT(malloc)
+NEXT(calloc)
+NEXT(realloc)
+NEXT(reallocarray)
+NEXT(free)
+NEXT(aligned_alloc)
+NEXT(memalign)
+NEXT(posix_memalign)
+NEXT(valloc)
+NEXT(pvalloc)
+NEXT(mmap)
+NEXT(munmap)
+NEXT(malloc_usable_size)
+
+/* --- what they have in common --- */
+static void tell_taken(const void *block, uint64_t bytes, uint64_t n)
+{
+	bool is_held = sp_memory_is_exact() || sp_held_add(block, bytes, n);
+
+	sp_memory_taken(is_held ? block : NULL, bytes, n);
+}
+
+/* It is ours before anybody else can have its address, so the program sees it last. */
+static inline void *taken(void *block, uint64_t size)
+{
+	uint64_t bytes, n;
+
+	if (block && __builtin_expect(sp_memory_draw(size, &bytes, &n), false))
+		tell_taken(block, bytes, n);
+	return block;
+}
+
+/* Before it is given back: from then on others may have its address. */
+static inline bool freed(const void *block, uint64_t *ret_bytes, uint64_t *ret_n)
+{
+	if (!block || (!sp_held_take(block, ret_bytes, ret_n) && !sp_memory_is_exact()))
+		return false;
+	sp_memory_freed(block);
+	return true;
+}
+
+EXPORT void *malloc(size_t size)
+{
+	__typeof__(&malloc) next = next_malloc();
+
+	return next ? taken(next(size), size) : first_take(size);
+}
+
+EXPORT void *calloc(size_t n, size_t size)
+{
+	__typeof__(&calloc) next = next_calloc();
+	size_t bytes;
+
+	if (next)
+		return taken(next(n, size), n * size);
+	return __builtin_mul_overflow(n, size, &bytes) ? NULL : first_take(bytes);
+}
+
+EXPORT void free(void *block)
+{
+	__typeof__(&free) next = next_free();
+	uint64_t bytes, n;
+
+	if (is_first(block) || !next)
+		return;
+	freed(block, &bytes, &n);
+	next(block);
+}
+
+/* A block of ours goes on in one of theirs. */
+static void *first_leave(void *block, size_t size)
+{
+	void *to = malloc(size);
+
+	if (to)
+		memcpy(to, block, size < first_size(block) ? size : first_size(block));
+	return to;
+}
+
+/* What a block stands for that was not remembered, as all are sampled: what it has, since what was asked for is gone.
+ */
+static void untold(void *block, uint64_t bytes, uint64_t n)
+{
+	__typeof__(&malloc_usable_size) next = next_malloc_usable_size();
+
+	if (sp_memory_is_exact())
+		tell_taken(block, next ? next(block) : 0, 1);
+	else
+		tell_taken(block, bytes, n);
+}
+
+/*
+ * The old block is told as freed first, since another thread may get its address before we are back. If it stays, it
+ * is told once more, as it was.
+ */
+#define REALLOCATE(block, size, call)                                                                                  \
+	do {                                                                                                           \
+		uint64_t bytes_, n_;                                                                                   \
+		bool was_sampled_ = freed(block, &bytes_, &n_);                                                        \
+		void *to_ = (call);                                                                                    \
+                                                                                                                       \
+		if (!to_ && was_sampled_ && (size) != 0)                                                               \
+			untold(block, bytes_, n_);                                                                     \
+		return taken(to_, size);                                                                               \
+	} while (0)
+
+EXPORT void *realloc(void *block, size_t size)
+{
+	__typeof__(&realloc) next = next_realloc();
+
+	if (is_first(block) || !next)
+		return block ? first_leave(block, size) : malloc(size);
+	REALLOCATE(block, size, next(block, size));
+}
+
+EXPORT void *reallocarray(void *block, size_t n, size_t size)
+{
+	__typeof__(&reallocarray) next = next_reallocarray();
+	size_t bytes;
+
+	if (is_first(block) || !next)
+		return __builtin_mul_overflow(n, size, &bytes) ? NULL : realloc(block, bytes);
+	REALLOCATE(block, n * size, next(block, n, size));
+}
+
+/* --- by alignment --- */
+static void *none(void)
+{
+	errno = ENOMEM;
+	return NULL;
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+	__typeof__(&aligned_alloc) next = next_aligned_alloc();
+
+	return next ? taken(next(alignment, size), size) : none();
+}
+
+EXPORT void *memalign(size_t alignment, size_t size)
+{
+	__typeof__(&memalign) next = next_memalign();
+
+	return next ? taken(next(alignment, size), size) : none();
+}
+
+EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t size)
+{
+	__typeof__(&posix_memalign) next = next_posix_memalign();
+	int r = next ? next(ret_block, alignment, size) : ENOMEM;
+
+	if (!r)
+		taken(*ret_block, size);
+	return r;
+}
+
+EXPORT void *valloc(size_t size)
+{
+	__typeof__(&valloc) next = next_valloc();
+
+	return next ? taken(next(size), size) : none();
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+	__typeof__(&pvalloc) next = next_pvalloc();
+
+	return next ? taken(next(size), size) : none();
+}
+
+/* --- mappings: memory that a program takes by itself. libc's malloc does not come this way --- */
+static bool is_memory(int protection, int flags)
+{
+	return flags & MAP_ANONYMOUS && protection & PROT_WRITE;
+}
+
+EXPORT void *mmap(void *where, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	__typeof__(&mmap) next = next_mmap();
+	void *block;
+
+	if (!next)
+		return none(), MAP_FAILED;
+	block = next(where, size, protection, flags, fd, offset);
+	if (block != MAP_FAILED && is_memory(protection, flags))
+		taken(block, size);
+	return block;
+}
+
+EXPORT void *mmap64(void *where, size_t size, int protection, int flags, int fd, off_t offset)
+    __attribute__((alias("mmap")));
+
+/* A mapping is freed with its first page. */
+EXPORT int munmap(void *block, size_t size)
+{
+	__typeof__(&munmap) next = next_munmap();
+	uint64_t bytes, n;
+
+	if (!next)
+		return none(), -1;
+	freed(block, &bytes, &n);
+	return next(block, size);
+}
