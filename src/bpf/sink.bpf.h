@@ -8,6 +8,7 @@
 #define SP_BPF_SINK_BPF_H
 
 #include "bpf/guard_cap.bpf.h"
+#include "bpf/held.bpf.h"
 #include "bpf/object.bpf.h"
 #include "bpf/usual.bpf.h"
 
@@ -389,6 +390,10 @@ static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 
 		sp_episode_forget(s, task, now);
 		return;
 	}
+	if (sp_config.holds && s->hit.role == SP_ROLE_RELEASE) {
+		sp_release(s, task->tgid);
+		return;
+	}
 	if (sp_config.wakers && s->hit.role == SP_ROLE_WAKER && !sp_waker_asked(s))
 		return;
 	has_stack = sp_hit_sample(s, ctx, task, now);
@@ -405,7 +410,9 @@ static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 
 		return;
 	}
 	sp_tally(SP_N_SAMPLES, 1);
-	if (!sp_count_known(s, &s->key))
+	if (sp_config.holds && s->hit.role == SP_ROLE_HOLD)
+		sp_hold(s, task->tgid, !has_stack);
+	else if (!sp_count_known(s, &s->key))
 		sp_count_new(s, !has_stack);
 }
 

@@ -81,7 +81,7 @@ int sp_guarded_open(struct sp_capture *c)
 	g->counts_fd = bpf_object__find_map_fd_by_name(c->recipe.object, "guard_counts");
 	g->cpu_program = bpf_program__fd(bpf_object__find_program_by_name(c->recipe.object, "sp_cpu"));
 	for (unsigned i = 0; c->o.recipes[i] && !r; i++) {
-		bool counts = sp_recipe_counts(c->o.recipes[i]);
+		bool counts = sp_recipe_is_guarded(c->o.recipes[i]);
 
 		/* a wait is known by both its ends, which are seldom in one window */
 		g->guard.events[i] = (struct sp_guard_event){.is_guarded = counts,

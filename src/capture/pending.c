@@ -25,25 +25,44 @@ static int stack_add(struct sp_capture *c, const struct sp_message_pending *r, s
 		return (int)stack;
 	if (r->key.user_stack) /* a ticket: rows that name it may still come */
 		error = sp_numbers_set(&c->stacks, &r->key.user_stack, sizeof(r->key.user_stack), (uint32_t)stack);
-	if (error < 0 || !r->value.n)
+	if (error < 0 || (!r->value.n && !r->value.weight))
 		return error;
 	return sp_drain_add(c, &r->key, &r->value, (uint32_t)stack);
+}
+
+/* The row of the recipe behind one that holds: the same event, counted once more. */
+static bool is_behind(const struct sp_capture *c, const struct sp_count_key *key)
+{
+	return key->recipe && c->o.recipes[key->recipe - 1]->holds;
 }
 
 bool sp_pending_count(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value)
 {
 	struct sp_waiting *w = c->waiting;
+	struct sp_count *sum;
 
 	while (w && w->record->key.user_stack != key->user_stack)
 		w = w->next;
 	if (!w)
 		return false;
 	/* Of a thread that waited already the record tells neither the recipe nor the state: they are the row's. */
-	if (!w->record->value.n && !w->record->value.weight)
+	if (!w->record->value.n && !w->record->value.weight && !is_behind(c, key))
 		w->record->key = *key;
-	w->record->value.n += value->n;
-	w->record->value.weight += value->weight;
+	sum = is_behind(c, key) ? &w->behind : &w->record->value;
+	sum->n += value->n;
+	sum->weight += value->weight;
 	return true;
+}
+
+/* Once the stack is there. */
+static int behind_add(struct sp_capture *c, const struct sp_waiting *w)
+{
+	struct sp_count_key key = w->record->key;
+
+	if (!w->behind.n && !w->behind.weight)
+		return 0;
+	key.recipe++;
+	return sp_drain_add(c, &key, &w->behind, sp_drain_stack_number(c, key.user_stack, w->behind.n));
 }
 
 static int cut(struct sp_capture *c, const struct sp_message_pending *r)
@@ -136,6 +155,8 @@ static int finish_one(struct sp_capture *c, struct sp_waiting *w)
 	copy(c->walking, w->record, used_of(w->record));
 	r_walk = walk(c, c->walking, &memory);
 	c->stats.n_finished += r_walk > 0;
+	if (r_walk > 0 && behind_add(c, w) < 0)
+		return -ENOMEM;
 	return r_walk ? r_walk : save(c, w, c->walking);
 }
 
@@ -310,8 +331,11 @@ int sp_pending_try(struct sp_capture *c, bool is_last)
 		r = try_until(c, end, whole);
 		whole = false;
 	} while (!r && changes != c->n_table_changes);
-	for (; is_last && r >= 0 && c->waiting; drop(c, &c->waiting))
+	for (; is_last && r >= 0 && c->waiting; drop(c, &c->waiting)) {
 		r = cut(c, c->waiting->record);
+		if (r >= 0)
+			r = behind_add(c, c->waiting);
+	}
 	c->pending_unread = r > 0;
 	return SP_MIN(r, 0);
 }

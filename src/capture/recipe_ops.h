@@ -42,10 +42,10 @@ struct sp_recipe_point {
 	const char *where; /* the event's name */
 	/*
 	 * Of built-in recipes: what the event's arguments are, as C declares them, and expressions over them
-	 * (recipe/row.h), of which the slot is made: which events are wanted, and its match, state, value and
+	 * (recipe/row.h), of which the slot is made: which events are wanted, and its match, state, value, times and
 	 * object.
 	 */
-	const char *arguments, *filter, *match, *state, *value, *object;
+	const char *arguments, *filter, *match, *state, *value, *times, *object;
 	uint32_t id;                   /* SP_AT_RECORD: by which perf_event_open knows it */
 	struct sp_recipe_probe *probe; /* SP_AT_PROBE: which (recipe/probe.h); the set's */
 	uint32_t cookie;               /* SP_AT_PERF: SP_COOKIE_MEMORY and the like, where objects are asked for */
@@ -67,8 +67,9 @@ struct sp_recipe {
 	uint64_t period; /* default of a perf event with a name; 0 = sampled at the session's frequency */
 	uint64_t min_ns; /* not 0: its events are threads' waits (episodes), matched by task; shorter ones do not count
 			    by default */
+	bool holds; /* its values are of what was not released yet; the recipe behind it has no points, and is of all */
 	unsigned hit_ns, short_ns; /* what one costs, as in struct sp_event; a wait that --min leaves out, if stamped */
-	unsigned trap_ns; /* what of a hit is spent on the way to the program, and back; 0: next to nothing */
+	unsigned trap_ns;          /* what of a hit is spent on the way to the program, and back; 0: next to nothing */
 	const struct sp_ground *ground;
 };
 
@@ -81,6 +82,7 @@ static inline uint64_t sp_recipe_min_ns(const struct sp_recipe *recipe, uint64_t
 /* Whether the recipe samples at an interval; whether it counts events, each or every so many. One may do both. */
 bool sp_recipe_has_rate(const struct sp_recipe *recipe);
 bool sp_recipe_counts(const struct sp_recipe *recipe);
+bool sp_recipe_is_guarded(const struct sp_recipe *recipe);
 /* Whether any of them is guarded (capture/guard.h): counts events, and there is a budget. */
 bool sp_guard_is_wanted(const struct sp_capture_options *o);
 /* Whether a session of these has programs that may interrupt each other; whether all of its events are of a clock. */

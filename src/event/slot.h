@@ -25,8 +25,10 @@ enum sp_front_role {
 	SP_ROLE_FORGET, /* the episode's end will not be seen: it does not count */
 	SP_ROLE_WAKER,  /* in the thread that ends it, before its own thread goes on: whose stacks these are */
 	/* In place of BEGIN, END and FORGET, where stacks are walked only when a wait was long enough: */
-	SP_ROLE_LEAVE,  /* the thread leaves its CPU, and is stamped; made of BEGIN */
-	SP_ROLE_RETURN, /* it is back: an event whose value is how long it was away */
+	SP_ROLE_LEAVE,   /* the thread leaves its CPU, and is stamped; made of BEGIN */
+	SP_ROLE_RETURN,  /* it is back: an event whose value is how long it was away */
+	SP_ROLE_HOLD,    /* counts until it is released: an allocation */
+	SP_ROLE_RELEASE, /* by the same match, in the same process */
 };
 enum {
 	SP_SLOT_USER = 1, /* which stacks are walked */
@@ -48,6 +50,7 @@ struct sp_front_slot {
 	sp_u32 value;          /* what the event stands for; without one it counts 1 */
 	sp_u32 match;          /* the number that an episode's beginning and end have in common */
 	sp_u32 state;          /* bits of the task's state (TASK_INTERRUPTIBLE ...); 0: ready to run */
+	sp_u32 times;          /* how many events it stands for; without one, what the guard says */
 	sp_u32 object;         /* address of what it is about; read with SP_SLOT_LOCK only */
 	sp_u64 min_ns, max_ns; /* shorter and longer episodes do not count; max_ns 0 = none is too long */
 };

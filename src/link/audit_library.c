@@ -421,6 +421,14 @@ int sp_memory_environment(const struct sp_audit_library *place, uint64_t distanc
 	return 0;
 }
 
+/* For each kind of program the place has a link to it. */
+int sp_memory_path(const struct sp_audit_library *place, char **ret_path)
+{
+	size_t n = strlen(place->place) - strlen(SP_AUDIT_PLACE);
+
+	return asprintf(ret_path, "%.*s/%s", (int)n, place->place, memory_name) < 0 ? -ENOMEM : 0;
+}
+
 uint64_t sp_audit_library_uncounted(const struct sp_audit_library *place, bool *ret_more)
 {
 	union {

@@ -46,6 +46,9 @@ enum { SP_MEMORY_VARIABLES = 2 };
 int sp_memory_environment(const struct sp_audit_library *place, uint64_t distance,
 			  char *ret_set[SP_MEMORY_VARIABLES + 1]);
 
+/* The file of the library that samples allocations; the caller's. */
+int sp_memory_path(const struct sp_audit_library *place, char **ret_path);
+
 /* The number of programs that could not count; call it once. *ret_more: inotify lost some. */
 uint64_t sp_audit_library_uncounted(const struct sp_audit_library *place, bool *ret_more);
 

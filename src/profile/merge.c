@@ -22,6 +22,7 @@ struct merge {
 	size_t n_by_frame;
 	const uint32_t *inlined;
 	const struct sp_leaves *leaves; /* NULL: none */
+	uint32_t callee;                /* the file in `from` whose frames at leaves are left out; 0: none */
 	uint32_t *scratch;              /* the frames of a stack */
 	size_t scratch_capacity;
 	struct sp_label *set;
@@ -353,8 +354,11 @@ static int64_t merge_stack(struct merge *m, uint32_t number)
 	if (number == 0 || m->stacks[number] != 0)
 		return m->stacks[number];
 	struct sp_stack stack = sp_profile_stack(m->from, number);
-	uint32_t n_frames = 0;
-	for (uint32_t i = 0; i < stack.n_frames; i++) {
+	uint32_t n_frames = 0, first = 0;
+	while (m->callee != 0 && first + 1 < stack.n_frames &&
+	       sp_profile_frame(m->from, stack.frames[first])->file == m->callee)
+		first++;
+	for (uint32_t i = first; i < stack.n_frames; i++) {
 		int r = merge_frames_at(m, stack.frames[i], &n_frames);
 		if (r < 0)
 			return r;
@@ -549,6 +553,20 @@ int sp_profile_merge_inlined(struct sp_profile *into, const struct sp_profile *f
 int sp_profile_merge_leaves(struct sp_profile *into, const struct sp_profile *from, const struct sp_leaves *leaves)
 {
 	return merge_all(&(struct merge){.into = into, .from = from, .leaves = leaves}, NULL, NULL);
+}
+
+static bool is_anything(const struct sp_profile *from, const struct sp_row *row, void *arg)
+{
+	(void)arg;
+	for (uint32_t i = 0; i < sp_profile_n_value_types(from); i++)
+		if (row->values[i] != 0)
+			return true;
+	return false;
+}
+
+int sp_profile_merge_callers(struct sp_profile *into, const struct sp_profile *from, uint32_t callee)
+{
+	return merge_all(&(struct merge){.into = into, .from = from, .callee = callee}, is_anything, NULL);
 }
 
 int sp_profile_merge(struct sp_profile *into, const struct sp_profile *from)

@@ -30,6 +30,12 @@ struct sp_leaves {
 };
 int sp_profile_merge_leaves(struct sp_profile *into, const struct sp_profile *from, const struct sp_leaves *leaves);
 
+/*
+ * Merges rows that have values, without the frames at their leaves that lie in the file `callee` of `from`: what is
+ * left begins with who called it. 0: no file.
+ */
+int sp_profile_merge_callers(struct sp_profile *into, const struct sp_profile *from, uint32_t callee);
+
 /* Merges all rows. -EINVAL: a value type that `into` does not have. */
 int sp_profile_merge(struct sp_profile *into, const struct sp_profile *from);
 

@@ -182,7 +182,7 @@ static __always_inline struct sp_scratch *sp_event_leave(void *ctx, const sp_u64
 	s->hit.match = sp_result(r, sp_slot.match, 0);
 	s->hit.min_ns = sp_slot.min_ns;
 	s->hit.max_ns = sp_slot.max_ns;
-	s->hit.times = times;
+	s->hit.times = sp_result(r, sp_slot.times, times);
 	s->hit.object = sp_slot.flags & SP_SLOT_LOCK ? sp_result(r, sp_slot.object, 0) : 0;
 	s->ctx = (sp_u64)ctx;
 	return s;

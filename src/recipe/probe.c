@@ -145,7 +145,8 @@ int sp_recipe_probe_point(const char *name, struct sp_recipe_point *ret_point)
 		     .flags = SP_SLOT_USER | SP_SLOT_PROBE | SP_SLOT_NO_KTHREAD,
 		     .value = SP_NO_REG,
 		     .match = SP_NO_REG,
-		     .state = SP_NO_REG},
+		     .state = SP_NO_REG,
+		     .times = SP_NO_REG},
 	};
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "recipe/tracepoint.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,21 @@ static const struct sp_recipe rows[] = {
      .about = SP_ABOUT_MEMORY,
      .period = 1,
      .hit_ns = 2900},
+    {.name = "mem",
+     .title = "Memory not freed",
+     .summary = "memory that was allocated and not freed, and all that was allocated; sampled by the byte (--thin)",
+     .values = {{"live", "count"}, {"live_bytes", "bytes"}},
+     .holds = true,
+     .hit_ns = 5000},
+};
+
+/* What stands behind `mem`. */
+static const struct sp_recipe allocations = {
+    .name = "allocations",
+    .title = "Memory allocated",
+    .values = {{"allocations", "count"}, {"bytes", "bytes"}},
+    .hit_ns = 0,
+    .ground = &sp_ground,
 };
 
 /* The rows with what their fronts run, which is made of their expressions at first use. */
@@ -176,6 +192,19 @@ bool sp_recipe_has(const struct sp_recipe *recipe, enum sp_at at)
 bool sp_recipe_counts(const struct sp_recipe *recipe)
 {
 	return recipe->period || !sp_recipe_has(recipe, SP_AT_PERF) || sp_recipe_has_front(recipe);
+}
+
+bool sp_recipe_is_guarded(const struct sp_recipe *recipe)
+{
+	return sp_recipe_counts(recipe) && recipe->points[0].at && !recipe->holds;
+}
+
+bool sp_recipes_hold(const struct sp_recipe *const *recipes)
+{
+	for (size_t i = 0; recipes[i]; i++)
+		if (recipes[i]->holds)
+			return true;
+	return false;
 }
 
 bool sp_recipe_has_rate(const struct sp_recipe *recipe)
@@ -327,6 +356,8 @@ static int set_add(struct sp_recipe_set *set, const char *name)
 	r = named_make(set, name, &recipe);
 	if (r < 0)
 		return r;
+	if (recipe->holds && set->n + 1 == SP_MAX_RECIPES)
+		return sp_fail_said(-EINVAL, "more than %d events: %s is two", SP_MAX_RECIPES, name);
 	for (size_t i = 0; i < set->n && r >= 0; i++)
 		r = set_check(recipe, set->recipes[i], name);
 	if (r < 0)
@@ -335,6 +366,8 @@ static int set_add(struct sp_recipe_set *set, const char *name)
 		if (set->own[set->n] && !strcmp(set->recipes[i]->values[1].name, recipe->values[1].name))
 			set->own[set->n]->values[1].name = set->own[set->n]->name;
 	set->recipes[set->n++] = recipe;
+	if (recipe->holds)
+		set->recipes[set->n++] = &allocations;
 	return 0;
 }
 
@@ -363,8 +396,8 @@ int sp_recipe_set_parse(const char *list, struct sp_recipe_set *ret_set)
 void sp_recipe_set_done(struct sp_recipe_set *set)
 {
 	for (size_t i = 0; i < SP_MAX_RECIPES; i++) {
-		if (set->own[i])
-			sp_recipe_probe_free(set->own[i]->points[0].probe);
+		for (size_t k = 0; set->own[i] && k < SP_MAX_POINTS; k++)
+			sp_recipe_probe_free(set->own[i]->points[k].probe);
 		free(set->own[i]);
 	}
 	free(set->words);
@@ -408,6 +441,42 @@ static struct sp_recipe *own_copy(struct sp_recipe_set *set, size_t i)
 	*set->own[i] = *set->recipes[i];
 	set->recipes[i] = set->own[i];
 	return set->own[i];
+}
+
+/* What the library's two functions get as arguments: memory/memory.h. */
+static int hook_make(const char *library, bool is_taken, struct sp_recipe_point *ret_point)
+{
+	char name[PATH_MAX + 32];
+	int n = snprintf(name, sizeof(name), "%s:%s", library, is_taken ? "sp_memory_taken" : "sp_memory_freed"), r;
+
+	if (n < 0 || (size_t)n >= sizeof(name))
+		return sp_fail_said(-ENAMETOOLONG, "the path of the library that samples allocations is too long");
+	r = sp_recipe_probe_point(name, ret_point);
+	if (r < 0)
+		return r;
+	ret_point->where = is_taken ? "malloc" : "free";
+	ret_point->slot.role = is_taken ? SP_ROLE_HOLD : SP_ROLE_RELEASE;
+	ret_point->match = "arg0";
+	ret_point->value = is_taken ? "arg1" : NULL;
+	ret_point->times = is_taken ? "arg2" : NULL;
+	r = sp_row_point(ret_point, NULL);
+	return r < 0 ? r : sp_recipe_probe_find(ret_point);
+}
+
+int sp_recipe_set_memory(struct sp_recipe_set *set, const char *library)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < set->n && !r; i++) {
+		if (!set->recipes[i]->holds)
+			continue;
+		if (!own_copy(set, i))
+			return -ENOMEM;
+		r = hook_make(library, true, &set->own[i]->points[0]);
+		if (!r)
+			r = hook_make(library, false, &set->own[i]->points[1]);
+	}
+	return r;
 }
 
 int sp_recipe_set_wakers(struct sp_recipe_set *set)
@@ -461,7 +530,7 @@ bool sp_recipe_set_has_rate(const struct sp_recipe_set *set)
 bool sp_guard_is_wanted(const struct sp_capture_options *o)
 {
 	for (size_t i = 0; o->max_overhead_percent && o->recipes[i]; i++)
-		if (sp_recipe_counts(o->recipes[i]))
+		if (sp_recipe_is_guarded(o->recipes[i]))
 			return true;
 	return false;
 }

@@ -23,6 +23,7 @@ const struct sp_recipe *sp_recipe_at(size_t i);
 const struct sp_recipe *sp_recipe_find(const char *name);
 bool sp_recipe_has(const struct sp_recipe *recipe, enum sp_at at);
 sp_u32 sp_recipes_count(const struct sp_recipe *const *recipes);
+bool sp_recipes_hold(const struct sp_recipe *const *recipes);
 bool sp_recipes_wait(const struct sp_recipe *const *recipes); /* whether any has events that last */
 /*
  * Whether threads are stamped when they leave, and walked when they are back: where long waits only are asked for, and
@@ -56,6 +57,11 @@ struct sp_waits {
 int sp_recipe_set_waits(struct sp_recipe_set *set, const struct sp_waits *waits);
 /* Tells who ends waits, for all of the set whose events last. -EINVAL: there are none. */
 int sp_recipe_set_wakers(struct sp_recipe_set *set);
+/*
+ * Where the library lies that samples allocations in programs (memory/memory.h): what `mem` counts by. Without `mem` in
+ * the set nothing is done.
+ */
+int sp_recipe_set_memory(struct sp_recipe_set *set, const char *library);
 /* Whether any of them samples at an interval. */
 bool sp_recipe_set_has_rate(const struct sp_recipe_set *set);
 

@@ -59,6 +59,8 @@ int sp_row_point(struct sp_recipe_point *point, const char *also)
 	if (!r)
 		r = number_add(point->value, point, &arguments, &list, &n_registers, &slot->value);
 	if (!r)
+		r = number_add(point->times, point, &arguments, &list, &n_registers, &slot->times);
+	if (!r)
 		r = number_add(point->object, point, &arguments, &list, &n_registers, &slot->object);
 	memcpy(slot->ops, list.ops, sizeof(slot->ops));
 	slot->n_arguments = sp_op_list_arguments(&list);

@@ -238,7 +238,8 @@ int sp_tracepoint_point(const char *name, struct sp_recipe_point *ret_point)
 		     .flags = SP_SLOT_USER | SP_SLOT_KERNEL,
 		     .value = SP_NO_REG,
 		     .match = SP_NO_REG,
-		     .state = SP_NO_REG},
+		     .state = SP_NO_REG,
+		     .times = SP_NO_REG},
 	};
 	return n_system == strlen("syscalls") && !strncmp(name, "syscalls", n_system) ? call_point(name, ret_point) : 0;
 }

@@ -35,7 +35,7 @@ static uint32_t marks_of(const struct sp_profile *p, const struct sp_stack *s)
 	return marks;
 }
 
-static void count_classes(const struct sp_profile *p, struct classes *c)
+static void count_classes(const struct sp_profile *p, uint32_t value, struct classes *c)
 {
 	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
 		const struct sp_row *row = sp_profile_row(p, i);
@@ -43,15 +43,15 @@ static void count_classes(const struct sp_profile *p, struct classes *c)
 
 		if (row->user)
 			s = sp_profile_stack(p, row->user);
-		c->all += row->values[0];
+		c->all += row->values[value];
 		if (s.stack_class >= N_CLASSES)
 			continue;
-		c->n[s.stack_class] += row->values[0];
+		c->n[s.stack_class] += row->values[value];
 		uint32_t marks = marks_of(p, &s);
-		c->derived += marks & SP_FRAMEF_DERIVED ? row->values[0] : 0;
-		c->runtime += marks & SP_FRAMEF_RUNTIME ? row->values[0] : 0;
-		c->shortened += marks & SP_FRAMEF_SHORTENED ? row->values[0] : 0;
-		c->reasons[s.stack_class][SP_MIN(s.reason, MAX_REASONS - 1)] += row->values[0];
+		c->derived += marks & SP_FRAMEF_DERIVED ? row->values[value] : 0;
+		c->runtime += marks & SP_FRAMEF_RUNTIME ? row->values[value] : 0;
+		c->shortened += marks & SP_FRAMEF_SHORTENED ? row->values[value] : 0;
+		c->reasons[s.stack_class][SP_MIN(s.reason, MAX_REASONS - 1)] += row->values[value];
 	}
 }
 
@@ -220,8 +220,10 @@ static int put_paragraphs(const struct sp_profile *p, const struct sp_summary *s
 	uint64_t duration_ns = sp_profile_info((struct sp_profile *)(uintptr_t)p)->duration_ns;
 	struct classes classes = {0};
 
-	count_classes(p, &classes);
-	say_samples(s, classes.all, duration_ns, sp_para_begin(para, "samples"));
+	count_classes(p, s->counted, &classes);
+	say_samples(s, classes.all, duration_ns,
+		    sp_para_begin(para, s->counted ? sp_profile_string(p, sp_profile_value_type(p, s->counted)->name)
+						   : "samples"));
 	sp_para_end(para);
 	if (!s->kernel_only) {
 		say_stacks(&classes, sp_para_begin(para, "stacks"));

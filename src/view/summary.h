@@ -39,6 +39,7 @@ struct sp_summary {
 	uint64_t map_bytes;          /* of all BPF maps */
 	uint64_t n_tables;           /* unwind tables loaded, repetitions included; shown if some were evicted */
 	uint64_t n_evicted;
+	uint32_t counted;      /* value that is the number of stacks taken; 0 = the first, the samples */
 	uint32_t value;        /* of which the libraries' shares are; 0 = the samples */
 	uint32_t n_libraries;  /* rows shown at most, 0 = 10 */
 	uint32_t width;        /* columns, 0 = 80 */

@@ -78,6 +78,8 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	    .max_memory_bytes = a->max_memory_bytes,
 	    .stack_entries = (uint32_t)a->stack_storage,
 	    .hash_entries = (uint32_t)a->hash_storage,
+	    .held_entries =
+		a->thin_bytes && a->thin_bytes < 65536 ? 1U << 20 : 1U << 16, /* of smaller bytes there are more */
 	    .event = a->recipes.event,
 	    .frequency_hz = a->frequency_hz,
 	    .period = a->period,
@@ -202,6 +204,8 @@ static int child_begin(struct sp_profile_session *s)
 
 	if (!s->args->command)
 		return 0;
+	if (s->args->memory.path)
+		s->child.environment = s->args->memory.environment;
 	r = sp_child_start(&s->child, s);
 	if (r >= 0)
 		r = sp_process_of_pidfd(s->child.pid_fd, &number);
@@ -303,6 +307,8 @@ static int files_name(struct sp_profile_session *s)
 		r = sp_bad_rows_keep(s);
 	if (r >= 0 && wants_packages(s->args))
 		r = sp_enrich_packages(s->sampling.profile, s->sampling.capture);
+	if (r >= 0)
+		r = sp_memory_callers(&s->args->memory, &s->sampling.profile);
 	if (r >= 0 && s->args->with_lines)
 		r = lines_find(s, &naming);
 	sp_naming_done(&naming);

@@ -86,6 +86,7 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which events there are, what they cost, and whether they work here; -v: their fields", .parse = list_parse, .without = ""},
 	{SP_OPT_NUMBER, 0, "min", "US", "waits of at least so many microseconds only (1)", AT(min_us), .min = 1, .max = 3600000000ULL},
 	{SP_OPT_FLAG, 0, "waker", NULL, "the stack of who ended each wait, above it", AT(waker)},
+	{SP_OPT_BYTES, 0, "thin", "BYTES", "mem: samples a byte in so many; 1: all (512K)", AT(thin_bytes), .min = 1, .max = 1ULL << 39},
 	SP_OVERHEAD_OPTION,
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},
@@ -218,7 +219,7 @@ bool sp_overhead_choose(const struct sp_recipe_set *recipes, uint64_t *max_overh
 	bool is_asked = *max_overhead != SP_NO_OVERHEAD;
 
 	for (size_t i = 0; i < recipes->n; i++)
-		if (sp_recipe_counts(recipes->recipes[i])) {
+		if (sp_recipe_is_guarded(recipes->recipes[i])) {
 			*max_overhead = is_asked ? *max_overhead : SP_DEFAULT_OVERHEAD;
 			return true;
 		}
@@ -244,6 +245,17 @@ static int check_list(int argc, bool verbose)
 	return sp_fail_said(-EINVAL, "--list goes alone, or with a glob and -v: --list 'sched:*' -v");
 }
 
+static int set_memory(struct sp_profile_args *a)
+{
+	bool holds = sp_recipes_hold(a->recipes.recipes);
+
+	if (holds && !a->command)
+		return sp_fail_said(-EINVAL, "-e mem samples a command that soprof starts: profile -e mem -- COMMAND");
+	if (!holds && a->thin_bytes)
+		return sp_fail_said(-EINVAL, "--thin is for -e mem");
+	return sp_memory_library_make(&a->recipes, a->thin_bytes, &a->memory);
+}
+
 static int set_events(struct sp_profile_args *a)
 {
 	int r = 0;
@@ -264,6 +276,8 @@ static int set_events(struct sp_profile_args *a)
 		r = set_overhead(a);
 	if (r >= 0 && a->period)
 		r = check_period(a);
+	if (r >= 0)
+		r = set_memory(a);
 	return r < 0 ? r : check_rate(a);
 }
 
@@ -333,4 +347,5 @@ void sp_profile_args_done(struct sp_profile_args *a)
 	sp_u32_list_done(&a->tids);
 	sp_u32_list_done(&a->cpus);
 	sp_recipe_set_done(&a->recipes);
+	sp_memory_library_done(&a->memory);
 }

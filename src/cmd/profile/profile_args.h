@@ -12,6 +12,7 @@
 
 #include "bpf/wire.h"
 #include "cmd/cmd.h"
+#include "cmd/profile/profile_memory.h"
 #include "recipe/events.h"
 #include "recipe/recipe.h"
 #include "view/view.h"
@@ -58,9 +59,11 @@ struct sp_profile_args {
 	const char *events; /* as given; NULL = cpu */
 	const char *list;   /* NULL, or the events that match this glob are listed, and nothing else; "" = all */
 	struct sp_recipe_set recipes;
-	int by;          /* enum sp_total_by, or -1 when not asked */
-	int unwind;      /* enum sp_unwind_mode */
-	int view_number; /* as chosen, or -1: the view is what it became */
+	uint64_t thin_bytes;             /* one of so many allocated bytes is sampled; 0 = the default */
+	struct sp_memory_library memory; /* of `mem` */
+	int by;                          /* enum sp_total_by, or -1 when not asked */
+	int unwind;                      /* enum sp_unwind_mode */
+	int view_number;                 /* as chosen, or -1: the view is what it became */
 };
 
 extern const struct sp_option sp_profile_options[];

@@ -332,6 +332,9 @@ int sp_profile_summarise(struct sp_profile_session *s)
 
 	if (s->args->recipes.n > 1 || s->args->recipes.recipes[0] != &sp_recipe_cpu)
 		summary.value = sp_profile_default_value(s->sampling.profile);
+	if (s->args->memory.path)
+		summary.counted =
+		    (uint32_t)SP_MAX(sp_profile_find_value(s->sampling.profile, "allocations", "count"), 0);
 	sp_capture_stats(s->sampling.capture, &c);
 	const struct sp_summary_count lost[] = {
 	    {"not sampled since over budget (--max-overhead)", c.n_over_budget},
@@ -345,6 +348,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	    {"the end of a thread's wait was not seen", c.counter[SP_N_LOST_ENDS]},
 	    {"no room for what an event was about (shown without)", c.counter[SP_N_LOST_OBJECTS]},
 	    {"who ended a wait was not seen (shown without)", c.counter[SP_N_LOST_WAKERS]},
+	    {"no room to remember an allocation (counted, not as live)", c.counter[SP_N_LOST_HELD]},
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
 	    {"no room in the ring buffer (records lost)", c.n_lost_ring},

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * held.bpf.h: what was allocated and not freed yet. An allocation counts twice: in the row of its recipe, from which it
+ * is taken away when it is freed, and in that of the recipe behind it, which has all that ever were. Each remembers its
+ * row, so that a free needs no stack, and whoever frees it.
+ */
+#ifndef SP_BPF_HELD_BPF_H
+#define SP_BPF_HELD_BPF_H
+
+#include "bpf/aggregate.bpf.h"
+
+struct sp_held_key {
+	sp_u64 address, tgid;
+};
+struct sp_held {
+	struct sp_count_key key;
+	struct sp_count value;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536); /* sp_capture_options.held_entries */
+	__uint(key_size, sizeof(struct sp_held_key));
+	__uint(value_size, sizeof(struct sp_held));
+} held SEC(".maps");
+
+/* The row in the scratch; what its key names was sent before. */
+static __always_inline void sp_held_count(struct sp_scratch *s)
+{
+	if (!sp_count_known(s, &s->key))
+		sp_count_new(s, 1);
+}
+
+/*
+ * An allocation, whose stack is in the scratch. All that were count first: that row's key is the one that is sent, and
+ * may lose a stack for which there was no room.
+ */
+static __noinline int sp_hold(struct sp_scratch *s, sp_u64 tgid, sp_u32 is_told)
+{
+	struct sp_held_key at = {.tgid = tgid};
+	struct sp_held what;
+
+	if (!s)
+		return 0;
+	at.address = s->hit.match;
+	s->value.n = s->hit.times;
+	s->value.weight = s->hit.value;
+	s->key.recipe = s->hit.recipe + 1;
+	if (!sp_count_known(s, &s->key))
+		sp_count_new(s, is_told);
+	s->key.recipe = s->hit.recipe;
+	what.key = s->key;
+	what.value = s->value;
+	if (at.address && !bpf_map_update_elem(&held, &at, &what, BPF_ANY))
+		sp_held_count(s);
+	else
+		sp_tally(SP_N_LOST_HELD, 1);
+	return 0;
+}
+
+/* The row is less by what the allocation was. Of one that is not there, nothing was counted. */
+static __noinline int sp_release(struct sp_scratch *s, sp_u64 tgid)
+{
+	struct sp_held_key at = {.tgid = tgid};
+	struct sp_held *what;
+
+	if (!s)
+		return 0;
+	at.address = s->hit.match;
+	what = bpf_map_lookup_elem(&held, &at);
+	if (!what)
+		return 0;
+	s->key = what->key;
+	s->value.n = -what->value.n;
+	s->value.weight = -what->value.weight;
+	if (!bpf_map_delete_elem(&held, &at))
+		sp_held_count(s);
+	return 0;
+}
+
+#endif

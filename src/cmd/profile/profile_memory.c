@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/profile/profile_memory.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/merge.h"
+#include "recipe/recipe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_THIN = 512 << 10 };
+
+int sp_memory_library_make(struct sp_recipe_set *set, uint64_t thin_bytes, struct sp_memory_library *ret_library)
+{
+	struct sp_memory_library *m = ret_library;
+	int r;
+
+	*m = (struct sp_memory_library){.place = SP_AUDIT_LIBRARY_NONE};
+	if (!sp_recipes_hold(set->recipes))
+		return 0;
+	r = sp_audit_library_make(true, &m->place);
+	if (r >= 0)
+		r = sp_memory_path(&m->place, &m->path);
+	if (r >= 0)
+		r = sp_memory_environment(&m->place, thin_bytes ? thin_bytes : DEFAULT_THIN, m->environment);
+	return r < 0 ? r : sp_recipe_set_memory(set, m->path);
+}
+
+void sp_memory_library_done(struct sp_memory_library *m)
+{
+	if (!m->path)
+		return;
+	for (size_t i = 0; i < SP_MEMORY_VARIABLES; i++)
+		free(m->environment[i]);
+	sp_audit_library_done(&m->place);
+	free(m->path);
+	m->path = NULL;
+}
+
+/* The library's file in the profile; 0: nothing was sampled there. */
+static uint32_t file_of(const struct sp_profile *p, const char *path)
+{
+	SP_FREE char *real = realpath(path, NULL);
+	uint32_t n = sp_profile_n_files(p);
+
+	for (uint32_t i = 1; real && i < n; i++)
+		if (!strcmp(sp_profile_string(p, sp_profile_file(p, i)->path), real))
+			return i;
+	return 0;
+}
+
+int sp_memory_callers(const struct sp_memory_library *m, struct sp_profile **profile)
+{
+	struct sp_profile *callers = NULL;
+	int r;
+
+	if (!m->path)
+		return 0;
+	r = sp_profile_new(&callers);
+	if (r >= 0)
+		r = sp_profile_merge_callers(callers, *profile, file_of(*profile, m->path));
+	sp_profile_free(r < 0 ? callers : *profile);
+	if (r >= 0)
+		*profile = callers;
+	return r;
+}

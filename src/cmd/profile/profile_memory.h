@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * profile_memory.h: what `-e mem` needs beside its recipe: the library that samples allocations in the command
+ * (memory/memory.h), the variables by which ld.so loads it, and stacks that begin with who allocates, not with it.
+ * Errors: negative errno with sp_error_text(). The caller owns the struct.
+ */
+#ifndef SP_CMD_PROFILE_PROFILE_MEMORY_H
+#define SP_CMD_PROFILE_PROFILE_MEMORY_H
+
+#include "link/audit_library.h"
+
+struct sp_profile;
+struct sp_recipe_set;
+
+struct sp_memory_library {
+	struct sp_audit_library place;
+	char *path; /* of the file; NULL: there is no `mem` in the set */
+	char *environment[SP_MEMORY_VARIABLES + 1];
+};
+
+/* One of thin_bytes allocated bytes is sampled. Without `mem` in the set all stays as it is. */
+int sp_memory_library_make(struct sp_recipe_set *set, uint64_t thin_bytes, struct sp_memory_library *ret_library);
+void sp_memory_library_done(struct sp_memory_library *library);
+
+/* *profile is replaced, if the library is in it. */
+int sp_memory_callers(const struct sp_memory_library *library, struct sp_profile **profile);
+
+#endif
