@@ -567,7 +567,6 @@ struct sp_config {
 
 /* What the kernel half counts, each on its own CPU. */
 enum sp_counter {
-	/* Samples. */
 	SP_N_SAMPLES,  /* kept: passed the filters */
 	SP_N_KERNEL,   /* of these, in kernel mode */
 	SP_N_IDLE,     /* left out: the idle task */
@@ -594,8 +593,7 @@ enum sp_counter {
 	SP_N_PROGRAMS,        /* all; of these */
 	SP_N_PROGRAMS_SECURE, /* set-user-id, or with capabilities of their own */
 	SP_N_PROGRAMS_STATIC, /* and others without a dynamic linker */
-	/* Own use. */
-	SP_N_OWN_NS, /* time spent in the programs themselves, if sp_config.time_own */
+	SP_N_OWN_NS,          /* time spent in the programs themselves, if sp_config.time_own */
 	SP_N_COUNTERS,
 };
 

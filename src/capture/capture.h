@@ -51,18 +51,17 @@ struct sp_capture_options {
 	bool user, kernel; /* which stacks */
 	bool idle;
 	enum sp_unwind_mode unwind;
-	uint64_t max_memory_bytes;  /* of unwind tables; 0 = 24 MiB */
-	uint64_t max_deleted_bytes; /* memory of deleted files that are held for their names; 0 = 64 MiB */
-	uint32_t stack_entries,
-	    hash_entries;      /* stacks remembered as sent; rows in a table of counts; 0 = 16384, 40960 */
-	uint32_t held_entries; /* allocations that are remembered until they are freed; 0 = 65536 */
-	uint32_t ring_bytes;   /* of the ring `samples`, a power of two; 0 = the kernel half's default */
-	const char *event;     /* NULL = cpu-clock */
-	uint64_t frequency_hz; /* this, or */
-	uint64_t period;       /* this: ns for clocks, else a number of events */
-	uint64_t min_ns;       /* of episodes, 0 = what their recipe says */
-	uint64_t max_ns;       /* of episodes, 0 = none is too long */
-	uint64_t cgroup;       /* id of the only cgroup (v2) wanted, 0 = all */
+	uint64_t max_memory_bytes;            /* of unwind tables; 0 = 24 MiB */
+	uint64_t max_deleted_bytes;           /* memory of deleted files that are held for their names; 0 = 64 MiB */
+	uint32_t stack_entries, hash_entries; /* stacks remembered; rows of a table of counts; 0 = 16384, 40960 */
+	uint32_t held_entries;                /* allocations that are remembered until they are freed; 0 = 65536 */
+	uint32_t ring_bytes;                  /* of the ring `samples`, a power of two; 0 = the kernel half's default */
+	const char *event;                    /* NULL = cpu-clock */
+	uint64_t frequency_hz;                /* this, or */
+	uint64_t period;                      /* this: ns for clocks, else a number of events */
+	uint64_t min_ns;                      /* of episodes, 0 = what their recipe says */
+	uint64_t max_ns;                      /* of episodes, 0 = none is too long */
+	uint64_t cgroup;                      /* id of the only cgroup (v2) wanted, 0 = all */
 	uint32_t cgroup_level;
 	bool slices;  /* keys have the slice in which a sample was taken (session.c) */
 	bool objects; /* BPF, no lasting session: rows have what their event was about as a label (objects.h) */

@@ -174,13 +174,16 @@ size_t sp_counting_programs(const struct sp_counting *c, struct sp_probe_program
 	const struct count_bpf *s = c->skel;
 
 	if (!c->times || c->sessions) {
-		*ret_programs =
-		    c->times ? (struct sp_probe_program){bpf_program__fd(s->progs.sp_probed_session), SP_PROBE_SESSION}
-			     : (struct sp_probe_program){bpf_program__fd(s->progs.sp_probed_call), SP_PROBE_ENTRY};
+		*ret_programs = c->times ? (struct sp_probe_program){.fd = bpf_program__fd(s->progs.sp_probed_session),
+								     .kind = SP_PROBE_SESSION}
+					 : (struct sp_probe_program){.fd = bpf_program__fd(s->progs.sp_probed_call),
+								     .kind = SP_PROBE_ENTRY};
 		return 1;
 	}
-	ret_programs[0] = (struct sp_probe_program){bpf_program__fd(s->progs.sp_probed_end), SP_PROBE_RETURN};
-	ret_programs[1] = (struct sp_probe_program){bpf_program__fd(s->progs.sp_probed_begin), SP_PROBE_ENTRY};
+	ret_programs[0] =
+	    (struct sp_probe_program){.fd = bpf_program__fd(s->progs.sp_probed_end), .kind = SP_PROBE_RETURN};
+	ret_programs[1] =
+	    (struct sp_probe_program){.fd = bpf_program__fd(s->progs.sp_probed_begin), .kind = SP_PROBE_ENTRY};
 	return 2;
 }
 

@@ -44,7 +44,7 @@ static int empty_program(void)
 static int pair_attach(const char *library, const char *function)
 {
 	static struct sp_probe_link link;
-	struct sp_probe_program program = {empty_program(), SP_PROBE_SESSION};
+	struct sp_probe_program program = {.fd = empty_program(), .kind = SP_PROBE_SESSION};
 	struct sp_probe_what what = {.globs = &function, .n_globs = 1, .returns = true};
 	struct sp_probe_set set;
 	struct sp_elf *elf;

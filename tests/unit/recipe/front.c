@@ -56,8 +56,11 @@ static void maps_close(struct sp_front_maps *m)
 static bool run(const struct sp_op *ops, const sp_u64 *arguments)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = arguments, .ctx_size_in = SP_N_ARGUMENTS * sizeof(*arguments));
-	struct sp_front_slot slot = {
-	    .n_arguments = SP_N_ARGUMENTS, .value = SP_NO_REG, .match = SP_NO_REG, .state = SP_NO_REG, .times = SP_NO_REG};
+	struct sp_front_slot slot = {.n_arguments = SP_N_ARGUMENTS,
+				     .value = SP_NO_REG,
+				     .match = SP_NO_REG,
+				     .state = SP_NO_REG,
+				     .times = SP_NO_REG};
 	struct sp_front_maps maps;
 	struct sp_front *front;
 
