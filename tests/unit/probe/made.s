@@ -22,10 +22,10 @@
 	pop %rbx
 	ret
 	end pushes
-# In the middle of its mov.
+# In the middle of its lea.
 	.globl inside
 	.type inside, @function
-	.set inside, pushes + 2
+	.set inside, pushes + 4
 	.size inside, 1
 
 	fn lands # behind endbr64
