@@ -15,10 +15,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,22 +28,47 @@
 #define GROUP "soprof"
 enum { MAX_LIST = 64 << 20, MAX_LINE = 160, CHUNK = 4000 /* the kernel takes a page at a time */ };
 
-static const char *root(void)
+/* Tracefs where it is mounted; else without a place, which takes CAP_SYS_ADMIN, and stays open. */
+static char where[64];
+
+static void unmounted_open(void)
+{
+	SP_CLOSE int fs = fsopen("tracefs", FSOPEN_CLOEXEC);
+	int fd;
+
+	if (fs < 0 || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		return;
+	fd = fsmount(fs, FSMOUNT_CLOEXEC, 0);
+	if (fd >= 0)
+		snprintf(where, sizeof(where), "/proc/self/fd/%d", fd);
+}
+
+static void root_find(void)
 {
 	static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 	char path[64];
 
-	for (size_t i = 0; i < SP_COUNT(roots); i++) {
+	for (size_t i = 0; i < SP_COUNT(roots) && !*where; i++) {
 		snprintf(path, sizeof(path), "%s/uprobe_events", roots[i]);
 		if (!access(path, F_OK))
-			return roots[i];
+			snprintf(where, sizeof(where), "%s", roots[i]);
 	}
-	return NULL;
+	if (!*where)
+		unmounted_open();
+}
+
+/* NULL: this process cannot have it. */
+static const char *root(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, root_find);
+	return *where ? where : NULL;
 }
 
 static int list_open(void)
 {
-	char path[64];
+	char path[sizeof(where) + 32];
 	int fd;
 
 	if (!root())
@@ -141,9 +168,9 @@ void sp_probe_event_remove(char *event)
 	char text[128];
 
 	snprintf(text, sizeof(text), "-:" GROUP "/%s", event);
-	for (unsigned i = 0; command(text) == -EBUSY && i < 100; i++) /* a descriptor is closed, but not done with */
+	for (unsigned i = 0; root() && command(text) == -EBUSY && i < 100;
+	     i++) /* a descriptor is closed, but not done with */
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-	sp_error_clear();
 	free(event);
 }
 
@@ -213,7 +240,7 @@ static size_t leftovers_remove(char *list)
 int sp_probe_clean(size_t *ret_n)
 {
 	SP_FREE char *list = NULL;
-	char path[64];
+	char path[sizeof(where) + 32];
 	int r;
 
 	*ret_n = 0;

@@ -46,74 +46,81 @@ has "$out" ';main;work;called_work;called_mid;called_leaf'
 awk -F'[ ;]' '/;called_leaf/ { n += $NF } /;called_leaf/ && !/;main;work;called_work;called_mid;called_leaf/ { bad += $NF }
 	END { exit !(bad <= n / 20) }' "$out" || fail 'stacks below a return probe to be whole'
 
-# --- how a file is named ---
-"$tests/caller" "$own" 400 1 "$dir/gate" >"$dir/one" &
-first=$!
-"$tests/caller" "$own" 70 1 "$dir/gate" >"$dir/two" &
-wait_until $((100 * slow)) grep -q libcalled "/proc/$!/maps" && wait_until $((100 * slow)) grep -q libcalled "/proc/$first/maps"
-id=$(readelf -n "$own" | sed -n 's/.*Build ID: //p')
-{ sleep 1.5; touch "$dir/gate"; } &
-expect 0 profile -f -e "$first:libcalled.so:called_mid" 3
-same 'calls of one process' "$(samples)" 400
-rm "$dir/gate"
-wait
-"$tests/caller" "$own" 123 1 "$dir/gate" >"$dir/one" &
-first=$!
-wait_until $((100 * slow)) grep -q libcalled "/proc/$first/maps"
-{ sleep 1.5; touch "$dir/gate"; } &
-expect 0 profile -f -p "$first" -e "${id:0:12}:called_leaf" 3
-same 'calls by the build id' "$(samples)" 123
-rm "$dir/gate"
-wait
+# --- how a file is named; callers that wait at a gate until soprof is there ---
+# caller_begin LIBRARY TIMES COUNTS: one more of them, which has mapped the library
+callers=()
+maps() { grep -qs "$2" "/proc/$1/maps"; }
+caller_begin() {
+	"$tests/caller" "$1" "$2" 1 "$dir/gate" >"$3" &
+	callers+=($!)
+	wait_until $((100 * slow)) maps $! "$1" || fail "a caller to map $1"
+}
+# A link, or an event of tracefs, and its descriptor.
+is_probing() {
+	grep -qsE '^link_type:[[:space:]]*uprobe_multi' "/proc/$1/fdinfo/"* ||
+		{ grep -qs "soprof/p$1_" /sys/kernel/tracing/uprobe_events && ls -l "/proc/$1/fd" | grep -q 'anon_inode:\[perf_event\]'; }
+}
+watch_begin() { # OPTION...
+	"$SOPROF" profile --max-overhead 0 -f -o "$dir/folded" "$@" >"$out" 2>"$err" &
+	soprof=$! what="profile $*"
+	wait_until $((200 * slow)) is_probing "$soprof" || fail "soprof to probe"
+	sleep "0.$((slow + 1))" # the last of the places
+}
+watch_end() {
+	touch "$dir/gate"
+	wait "${callers[@]}"
+	kill -INT "$soprof"
+	wait "$soprof"
+	status=$? callers=()
+	rm "$dir/gate"
+	[ "$status" = 0 ] || fail "exit code 0"
+}
+caller_begin "$own" 400 "$dir/one"
+caller_begin "$own" 70 "$dir/two"
+watch_begin -e "${callers[0]}:libcalled.so:called_mid"
+watch_end
+same 'calls of one process' "$(count <"$dir/folded")" 400
+caller_begin "$own" 123 "$dir/one"
+id=$("$SOPROF" doctor --file "$own" --json | sed -n 's/^"build_id":"\(.*\)",/\1/p')
+watch_begin -p "${callers[0]}" -e "${id:0:12}:called_leaf"
+watch_end
+same 'calls by the build id' "$(count <"$dir/folded")" 123
 
 # --- replaced, deleted, and what comes later: all of one name ---
-# until so many soprofs hold a probe's link, or an event of tracefs
-probing() { grep -qsE '^link_type:[[:space:]]*uprobe_multi|soprof/p'"$1"'_' "/proc/$1/fdinfo/"* /sys/kernel/tracing/uprobe_events; }
-"$tests/caller" "$own" 300 1 "$dir/gate" >"$dir/old" &
-wait_until $((100 * slow)) grep -q libcalled "/proc/$!/maps"
-old=$!
+caller_begin "$own" 300 "$dir/old"
 rm "$own" # deleted, and running
 cp "$tests/libcalled.so" "$own"
-"$SOPROF" profile --max-overhead 0 -f -e "$own:called_mid" -o "$dir/folded" >"$out" 2>"$err" &
-soprof=$!
-wait_until $((100 * slow)) probing "$soprof"
+watch_begin -e "$own:called_mid"
 "$tests/caller" "$own" 40 1 >"$dir/now"
 cp "$tests/libcalled.so" "$dir/next" && mv "$dir/next" "$own" # an upgrade
-touch "$dir/wait"
-"$tests/caller" "$own" 5000 1 "$dir/new-gate" >"$dir/new" &
-new=$!
-wait_until $((100 * slow)) grep -q libcalled "/proc/$new/maps"
-sleep 0.5
-touch "$dir/gate" "$dir/new-gate"
-wait "$old" "$new"
-kill -INT "$soprof"
-wait "$soprof"
+caller_begin "$own" 5000 "$dir/new"
+sleep "0.$((slow + 1))"
+watch_end
 same 'calls of a deleted, a present and a later file' "$(count <"$dir/folded")" $((300 + 40 + 5000))
 says '1 more file appeared'
-rm -f "$dir/gate" "$dir/new-gate"
 
 # --- one file through two overlays, and a copy of its own above one of them ---
 mkdir "$dir/lower" "$dir/upper" "$dir/work" "$dir/upper2" "$dir/work2" "$dir/a" "$dir/b"
 cp "$tests/libcalled.so" "$dir/lower/libunder.so"
-in_overlay() { # MOUNT UPPER WORK TIMES [COMMAND]
+in_overlay() { # MOUNT UPPER WORK TIMES COMMAND
 	unshare -m sh -c "mount -t overlay overlay -o 'lowerdir=$dir/lower,upperdir=$2,workdir=$3' '$1' && $5 exec '$tests/caller' '$1/libunder.so' $4 1 '$dir/gate'"
 }
 in_overlay "$dir/a" "$dir/upper" "$dir/work" 10 'true &&' >"$dir/c1" 2>"$dir/why" &
-one=$!
+callers+=($!)
 in_overlay "$dir/b" "$dir/upper2" "$dir/work2" 200 "touch '$dir/b/libunder.so' &&" >"$dir/c2" 2>>"$dir/why" &
-two=$!
-"$tests/caller" "$dir/lower/libunder.so" 3000 1 "$dir/gate" >"$dir/c3" &
-three=$!
-mapping_it() { [ "$(grep -ls libunder /proc/[0-9]*/maps | wc -l)" = 3 ]; }
-if wait_until $((50 * slow)) mapping_it; then
-	{ sleep 2; touch "$dir/gate"; } &
-	expect 0 profile -f -e libunder.so:called_mid 4
-	same 'calls through overlays' "$(samples)" 3210
+callers+=($!)
+caller_begin "$dir/lower/libunder.so" 3000 "$dir/c3"
+are_mapping() { [ "$(grep -ls libunder /proc/[0-9]*/maps | wc -l)" = 3 ]; }
+if wait_until $((50 * slow)) are_mapping; then
+	watch_begin -e libunder.so:called_mid
+	watch_end
+	same 'calls through overlays' "$(count <"$dir/folded")" 3210
 else
 	say "no overlays here: $(tail -n 1 "$dir/why")"
+	touch "$dir/gate"
+	wait "${callers[@]}"
+	rm "$dir/gate"
 fi
-touch "$dir/gate"
-wait "$one" "$two" "$three"
 
 # --- C++ exceptions ---
 cxx=$(ldd "$victims/plain/exception" 2>/dev/null | awk '/libstdc\+\+/ { print $3 }')
@@ -128,7 +135,7 @@ fi
 # --- nothing is left of what was killed ---
 "$SOPROF" profile -e "$own:called_mid" >/dev/null 2>&1 &
 soprof=$!
-wait_until $((100 * slow)) probing "$soprof"
+wait_until $((100 * slow)) is_probing "$soprof"
 kill -KILL "$soprof"
 wait "$soprof" 2>/dev/null
 expect 0 doctor --clean

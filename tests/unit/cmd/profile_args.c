@@ -144,7 +144,7 @@ static void test_rate(void **state)
 #define EVENTS                                                                                                         \
 	"cpu, offcpu, wall, locks, faults, cpu-clock, task-clock, cycles, instructions, cache-misses, branch-misses, " \
 	"page-faults, minor-faults, major-faults, "                                                                    \
-	"context-switches, and tracepoints, SYSTEM:EVENT"
+	"context-switches, and tracepoints, SYSTEM:EVENT, and functions, LIBRARY:FUNCTION"
 
 /* Recipes, perf events and tracepoints, several at once, each once; and what is counted has neither rate nor period. */
 static void test_events(void **state)
@@ -172,7 +172,8 @@ static void test_events(void **state)
 	refused("-e cpu,", "-e: an event's name is missing between or behind the commas");
 	refused("-e zyxwvuts", "-e: there is no event 'zyxwvuts'; there are " EVENTS);
 	refused("-e sched:", "-e: 'sched:' is no tracepoint: SYSTEM:EVENT");
-	refused("-e ../x:y", "-e: '../x:y' is no tracepoint: SYSTEM:EVENT");
+	refused("-e ../x:y",
+		"-e: there is no library or program '../x': no process maps it, and ld.so would not find it");
 	refused("-e syscalls:sys_enter_zyxwvutsrqponmlkjihgfedcba",
 		"-e: this kernel has no tracepoint syscalls:sys_enter_zyxwvutsrqponmlkjihgfedcba");
 	refused("-e cpu,faults -c 5", "-c is for one event, not 2");
