@@ -238,8 +238,8 @@ why 'cannot run /etc/passwd: Permission denied'
 expect 5 calls --no-times libm.so.6 -- sh -c 'exit 5'
 why 'nothing that ran has loaded libm\.so\.6'
 expect 143 calls --no-times libc.so.6 -- sh -c 'kill $$'
-expect 2 calls libz.so.1
-one_line 'no COMMAND'
+expect 2 calls --keep "$dir" libz.so.1
+one_line '^soprof: calls: --keep is for counting inside a command'
 expect 2 calls -- true
 one_line 'which library'
 expect 2 calls --env libz.so.1 -- true

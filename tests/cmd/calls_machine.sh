@@ -150,6 +150,32 @@ wait "$running" "$other"
 end
 has "$err" 'in 2 files'
 
+# a library that is replaced by rename while it is counted: the old one goes on to be counted, and so is the new one
+cp "$library" "$dir/copy/libown.so.1"
+export LD_LIBRARY_PATH=$dir/copy
+"$dir/user" 600 <"$dir/go" >"$dir/ran" &
+running=$!
+exec 7>"$dir/go"
+wait_mapped "$running"
+begin --csv "$dir/copy/libown.so.1"
+links() { find "/proc/$counter/fd" -lname '*bpf_link*' 2>/dev/null | grep -c .; }
+[ "$(links)" = 1 ] || fail "one link"
+cp "$library" "$dir/copy/new" && mv "$dir/copy/new" "$dir/copy/libown.so.1"
+mkfifo "$dir/go2"
+"$dir/user" 800 <"$dir/go2" >"$dir/ran2" &
+other=$!
+exec 6>"$dir/go2"
+tries=$((200 * slow))
+until [ "$(links)" = 2 ] || [ $((tries -= 1)) = 0 ]; do sleep 0.05; done
+echo >&7
+echo >&6
+wait "$running" "$other"
+end
+unset LD_LIBRARY_PATH
+is 600 own_leaf ",$running,"
+is 800 own_leaf ",$other,"
+has "$err" '^soprof: 1 of the files came later'
+
 # times: calls that return are timed, however deep, and all others told
 begin --csv --by function --latency "$library"
 use 1000 10 >/dev/null

@@ -31,6 +31,7 @@ struct machine {
 	struct sp_counting *counting;
 	struct sp_machine_callers callers;
 	struct sp_machine_rows rows;
+	struct sp_machine_watch watch;
 	int *pidfds, ends; /* of -p; an epoll of them, or -1 */
 	size_t n_pidfds, n_ended;
 	uint64_t begun_ns, shown_ns;
@@ -84,7 +85,10 @@ static int counting_make(struct machine *m)
 					.comm = a->comm,
 					.max_functions = 2 * sp_machine_n_functions(&m->targets) + MORE_FUNCTIONS,
 					.max_rows = (uint32_t)a->max_rows};
-	int r = a->cgroup ? sp_cgroup_id(a->cgroup, &o.cgroup, &o.cgroup_level) : 0;
+	int r;
+
+	m->targets.max_functions = o.max_functions;
+	r = a->cgroup ? sp_cgroup_id(a->cgroup, &o.cgroup, &o.cgroup_level) : 0;
 
 	return r < 0 ? r : sp_counting_new(&o, &m->counting);
 }
@@ -102,6 +106,8 @@ static int machine_begin(struct machine *m)
 	if (r >= 0)
 		r = sp_sampling_begin(&m->sampling);
 	if (r >= 0)
+		r = sp_machine_watch_new(&m->watch);
+	if (r >= 0)
 		r = sp_machine_targets_find(&m->targets, m->args, m->sampling.workers);
 	if (r >= 0)
 		r = counting_make(m);
@@ -110,9 +116,13 @@ static int machine_begin(struct machine *m)
 	m->rows = (struct sp_machine_rows){.by = m->args->by, .targets = &m->targets, .callers = &m->callers};
 	if (r >= 0)
 		r = sp_machine_rows_new(&m->rows);
+	m->watch.targets = &m->targets;
+	m->watch.args = m->args;
+	m->watch.counting = m->counting;
+	m->watch.workers = m->sampling.workers;
+	m->watch.pid = m->args->pids->n == 1 ? (pid_t)m->args->pids->values[0] : 0;
 	if (r >= 0)
-		r = sp_machine_targets_attach(&m->targets, m->counting,
-					      m->args->pids->n == 1 ? (pid_t)m->args->pids->values[0] : 0);
+		r = sp_machine_targets_attach(&m->targets, m->counting, m->watch.pid);
 	if (r >= 0 && m->targets.is_waiting)
 		sp_cmd_warn("no process has the library yet: calls are counted from when one loads it");
 	if (r >= 0 && !m->args->seconds)
@@ -165,12 +175,15 @@ static int interval_show(struct machine *m)
 	return r;
 }
 
-static void files_take(struct machine *m)
+static int files_take(struct machine *m)
 {
+	int r = sp_machine_watch_turn(&m->watch);
+
 	if (sp_counting_fd(m->counting) >= 0)
 		sp_counting_files(m->counting, sp_machine_callers_file, &m->callers);
 	if (sp_workers_dispatch(m->sampling.workers) < 0)
 		sp_error_clear();
+	return r;
 }
 
 /* Each end is told once. */
@@ -195,19 +208,21 @@ static int poll_ms(uint64_t until_ns, int workers_ms)
 	return workers_ms < 0 ? ms : ms < 0 ? workers_ms : SP_MIN(ms, workers_ms);
 }
 
-/* Waits for something to do; false: the end has come by a signal, or the processes'. */
-static bool machine_wait(struct machine *m, uint64_t until_ns)
+/* Waits for something to do; 0: the end has come by a signal, or the processes'. */
+static int machine_wait(struct machine *m, uint64_t until_ns)
 {
 	struct pollfd fds[] = {{m->sampling.signal_fd, POLLIN, 0},
 			       {sp_workers_fd(m->sampling.workers), POLLIN, 0},
 			       {sp_counting_fd(m->counting), POLLIN, 0},
+			       {sp_probe_watch_fd(m->watch.watch), POLLIN, 0},
 			       {m->ends, POLLIN, 0}};
+	int r;
 
 	if (poll(fds, SP_COUNT(fds), poll_ms(until_ns, sp_workers_timeout_ms(m->sampling.workers))) > 0 &&
 	    fds[0].revents)
-		return false;
-	files_take(m);
-	return !is_ended(m);
+		return 0;
+	r = files_take(m);
+	return r < 0 ? r : !is_ended(m);
 }
 
 static int machine_count(struct machine *m)
@@ -219,7 +234,7 @@ static int machine_count(struct machine *m)
 	m->begun_ns = m->shown_ns = sp_time_ns(CLOCK_MONOTONIC);
 	end = a->seconds ? m->begun_ns + a->seconds * SP_NS_PER_S : UINT64_MAX;
 	next = a->interval_s ? m->begun_ns + a->interval_s * SP_NS_PER_S : UINT64_MAX;
-	while (r >= 0 && machine_wait(m, SP_MIN(end, next))) {
+	while (r >= 0 && (r = machine_wait(m, SP_MIN(end, next))) > 0) {
 		uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 
 		if (now >= end)
@@ -233,13 +248,31 @@ static int machine_count(struct machine *m)
 }
 
 /* --- afterwards --- */
+static void watch_tell(const struct machine *m)
+{
+	uint64_t n_lost = sp_probe_watch_n_lost(m->watch.watch);
+
+	if (m->watch.n_added)
+		fprintf(stderr,
+			"soprof: %llu of the files came later: what was called before they were probed, some ms, is "
+			"missing\n",
+			(unsigned long long)m->watch.n_added);
+	if (m->watch.n_failed)
+		fprintf(stderr, "soprof: %llu of the files that came later could not be probed\n",
+			(unsigned long long)m->watch.n_failed);
+	if (n_lost)
+		fprintf(stderr, "soprof: %llu records of new mappings were lost: files may be missing\n",
+			(unsigned long long)n_lost);
+}
+
 static int machine_end(struct machine *m)
 {
 	struct sp_machine_shown s = shown_make(m, false);
 	int r;
 
 	sp_machine_targets_detach(&m->targets);
-	files_take(m);
+	if (sp_counting_fd(m->counting) >= 0)
+		sp_counting_files(m->counting, sp_machine_callers_file, &m->callers);
 	r = sp_machine_rows_read(&m->rows, m->counting);
 	if (r >= 0 && m->args->interval_s && m->args->csv) /* the last part; sums would be taken for another */
 		s.since = true;
@@ -247,12 +280,15 @@ static int machine_end(struct machine *m)
 		r = sp_output(m->args->output, shown_write, &s);
 	if (r >= 0)
 		sp_machine_tell(&s);
+	if (r >= 0)
+		watch_tell(m);
 	return r;
 }
 
 static void machine_done(struct machine *m)
 {
 	sp_machine_targets_done(&m->targets);
+	sp_machine_watch_done(&m->watch);
 	sp_sampling_done(&m->sampling); /* before the callers, to whom answers would go */
 	sp_counting_free(m->counting);
 	sp_machine_rows_done(&m->rows);

@@ -14,6 +14,7 @@
 #include "probe/attach.h"
 #include "probe/count.h"
 #include "probe/file.h"
+#include "probe/watch.h"
 #include <stdio.h>
 
 struct sp_cmd;
@@ -78,17 +79,42 @@ struct sp_machine_targets {
 	struct sp_probe_link *links;
 	size_t n_links, links_capacity;
 	uint64_t n_refused_functions, n_refused_by_kernel, n_files;
-	bool is_waiting; /* for a first mapping of some library */
+	uint32_t max_functions; /* for which there is room while it counts */
+	bool is_waiting;        /* for a first mapping of some library */
 };
 int sp_machine_targets_parse(const struct sp_machine_args *a, struct sp_machine_targets *ret_targets);
 /* Finds the files, and in them the functions. */
 int sp_machine_targets_find(struct sp_machine_targets *t, const struct sp_machine_args *a, struct sp_workers *w);
 /* pid: of the only process that is wanted, or 0. */
 int sp_machine_targets_attach(struct sp_machine_targets *t, const struct sp_counting *counting, pid_t pid);
+/* A file that came later, taken over. 1: it is probed; 0: it was known. */
+int sp_machine_targets_add(struct sp_machine_targets *t, size_t target, struct sp_probe_file *file,
+			   const struct sp_machine_args *a, const struct sp_counting *counting, pid_t pid);
 void sp_machine_targets_detach(struct sp_machine_targets *t);
 void sp_machine_targets_done(struct sp_machine_targets *t);
 uint32_t sp_machine_n_functions(const struct sp_machine_targets *t);
 /* The number of the function at a place in a file, or UINT32_MAX. */
 uint32_t sp_machine_function_at(const struct sp_machine_targets *t, const struct sp_probed_place *place);
+
+/* --- machine_watch.c --- */
+struct sp_machine_seen { /* a file that was looked at, or is */
+	uint64_t ino, generation, dev;
+};
+struct sp_machine_watch {
+	struct sp_probe_watch *watch;
+	/* Set by who runs it, before the first turn: */
+	struct sp_machine_targets *targets;
+	const struct sp_machine_args *args;
+	const struct sp_counting *counting;
+	struct sp_workers *workers;
+	pid_t pid;
+	struct sp_machine_seen *seen;
+	size_t n_seen, seen_capacity;
+	uint64_t n_added, n_failed;
+};
+/* From here on no mapping is missed, so it comes before the files are looked for. */
+int sp_machine_watch_new(struct sp_machine_watch *w);
+int sp_machine_watch_turn(struct sp_machine_watch *w);
+void sp_machine_watch_done(struct sp_machine_watch *w);
 
 #endif

@@ -34,17 +34,20 @@ uint64_t sp_machine_least_ns(const struct sp_machine_sum *sum)
 
 double sp_machine_quantile(const struct sp_machine_sum *sum, double share)
 {
-	double wanted = share * (double)sum->n_calls, below = 0;
+	double wanted = share * (double)sum->n_calls, below = 0, least = (double)sp_machine_least_ns(sum),
+	       most = (double)sum->times.max_ns;
 
 	for (size_t i = 0; i < SP_PROBED_BUCKETS; i++) {
 		double n = (double)sum->times.n[i], low = i ? (double)(UINT64_C(1) << i) : 0,
 		       high = (double)(UINT64_C(2) << i);
 
-		if (n && below + n >= wanted) /* no call took longer than the longest */
-			return SP_MIN(low + (high - low) * (wanted - below) / n, (double)sum->times.max_ns);
+		low = SP_MAX(low, least);
+		high = SP_MIN(high, most);
+		if (n && below + n >= wanted)
+			return low + (high - low) * (wanted - below) / n;
 		below += n;
 	}
-	return (double)sum->times.max_ns;
+	return most;
 }
 
 static void put_time(struct sp_grid *g, double ns)

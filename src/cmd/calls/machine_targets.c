@@ -344,6 +344,27 @@ int sp_machine_targets_attach(struct sp_machine_targets *t, const struct sp_coun
 	return r;
 }
 
+int sp_machine_targets_add(struct sp_machine_targets *t, size_t target, struct sp_probe_file *file,
+			   const struct sp_machine_args *a, const struct sp_counting *counting, pid_t pid)
+{
+	struct sp_probe_files *files = &t->at[target].files;
+	int r = t->n_files == MAX_FILES ? sp_fail_said(-E2BIG, "more than %d files", MAX_FILES)
+					: sp_probe_files_add(files, file);
+
+	if (r <= 0) {
+		if (r < 0)
+			sp_probe_file_done(file);
+		return r;
+	}
+	t->n_files++;
+	r = file_functions(t, &t->at[target], a, &files->files[files->n - 1]);
+	if (r >= 0 && sp_machine_n_functions(t) > t->max_functions)
+		r = sp_fail_said(-E2BIG, "%s: more functions than there is room for", files->files[files->n - 1].path);
+	if (r >= 0)
+		r = file_attach(t, &files->files[files->n - 1], counting, pid);
+	return r < 0 ? r : 1;
+}
+
 void sp_machine_targets_detach(struct sp_machine_targets *t)
 {
 	while (t->n_links) /* the beginnings of calls before their ends */
