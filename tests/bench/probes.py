@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What counting calls by probes costs: a call, counted and timed, beside bpftrace's count and an empty program at both ends;
+attaching and detaching all functions of libcrypto; the kernel's memory."""
+import os
+import shutil
+import signal
+import subprocess
+import time
+from common import SOPROF, WORK, choose, row, say, tool
+
+LIBRARY = os.path.join(os.path.dirname(tool("probed")), "libprobed.so")
+RUNS = choose(5, 1)
+
+
+def ns(*how):
+    env = os.environ | {"PROBED_LIBRARY": LIBRARY}
+    return min(float(subprocess.run([tool("probed"), *how], env=env, check=True, stdout=subprocess.PIPE).stdout)
+               for _ in range(RUNS))
+
+
+def while_counting(command, is_ready, do):
+    """What `do` gives while the command, which has been waited for, counts."""
+    path = os.path.join(WORK, "counting")
+    with open(path, "wb") as out:
+        p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    try:
+        for _ in range(300):
+            with open(path, encoding="utf-8", errors="replace") as f:
+                if is_ready in f.read() or p.poll() is not None:
+                    break
+            time.sleep(0.1)
+        if p.poll() is not None:
+            raise RuntimeError(f"{command} has ended")
+        return do(p)
+    finally:
+        p.send_signal(signal.SIGINT)
+        p.wait()
+
+
+def ns_soprof(what, *options):
+    return while_counting([SOPROF, "calls", *options, f"{LIBRARY}:probed_{what}"], "counting calls",
+                          lambda p: ns(what))
+
+
+def ns_bpftrace(what):
+    program = f"BEGIN {{ printf(\"ready\\n\"); }} uprobe:{LIBRARY}:probed_{what} {{ @[pid] = count(); }}"
+    return while_counting(["bpftrace", "-e", program], "ready", lambda p: ns(what))
+
+
+def calls():
+    for what in ("push", "lea"):
+        bpftrace = ns_bpftrace(what)
+        row(f"a counted call, {what} first", "ns", ns_soprof(what), most=round(1.1 * bpftrace, 1), bpftrace=bpftrace)
+        row(f"the same by caller, {what} first", "ns", ns_soprof(what, "--by", "caller"))
+        pair = ns(what, "pair")
+        row(f"a timed call, {what} first", "ns", ns_soprof(what, "--latency"), most=round(1.15 * pair, 1),
+            note=f"the goal is 1.15 times an empty program at both ends, {pair:.1f} ns")
+
+
+def slab_kb():
+    with open("/proc/meminfo", encoding="ascii") as f:
+        return sum(int(line.split()[1]) for line in f if line.startswith(("SUnreclaim", "VmallocUsed", "Percpu")))
+
+
+def links(pid):
+    try:
+        fds = [os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")]
+    except OSError:
+        return 0
+    return sum("bpf_link" in fd for fd in fds)
+
+
+def all_of_libcrypto():
+    path = os.path.join(WORK, "libcrypto.so.3")
+    found = subprocess.run(["ldconfig", "-p"], check=True, text=True, stdout=subprocess.PIPE).stdout
+    shutil.copy(next(w for w in found.split() if w.endswith("/libcrypto.so.3")), path)
+    trace = os.path.join(WORK, "trace")
+    before = slab_kb()
+    kb = while_counting([SOPROF, "calls", "--by", "function", path], "counting calls", lambda p: slab_kb() - before)
+    row("the kernel's memory, all functions of libcrypto, at rest", "MiB", kb / 1024, most=2, note="the whole machine's, which others change, too")
+    subprocess.run(["strace", "-T", "-e", "trace=bpf,close", "-o", trace, SOPROF, "calls", "--by", "function", path, "1"],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    attach, detach, link = 0, 0, None
+    with open(trace, encoding="utf-8") as f:
+        for line in f:
+            if "BPF_LINK_CREATE" in line and "EBADF" not in line and "= -1" not in line:
+                link = line.split(" = ")[-1].split()[0]
+                attach += float(line.rsplit("<", 1)[1].rstrip(">\n"))
+            elif link and line.startswith(f"close({link})"):
+                detach += float(line.rsplit("<", 1)[1].rstrip(">\n"))
+    row("attaching all functions of libcrypto", "s", attach, most=0.1)
+    row("detaching them", "s", detach, most=0.1)
+
+
+say("calls")
+calls()
+say("all functions of libcrypto")
+all_of_libcrypto()
