@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * allocate.c: allocates in every way, and says what it has had and what it has not freed: "BLOCKS BYTES LIVE LIVE_BYTES",
- * as it asked for them. With a number N, small blocks N times, of which a tenth stays.
+ * allocate.c: allocates in every way, and says what it has had and what it has not freed: "BLOCKS BYTES LIVE
+ * LIVE_BYTES", as it asked for them. With a number N, small blocks N times, of which a tenth stays.
  */
 #include <malloc.h>
 #include <pthread.h>
