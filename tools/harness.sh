@@ -11,12 +11,18 @@
 # compute. `beside` = the machine's processes and network (profiling needs them) and a mount namespace of its own: one
 # more at once than there are CPUs. `host` = the same, when none of its kind and none of `beside` run: after these.
 # Suites begin when nothing of these is left, as `own` ones, before those that still wait.
+# What failed of `beside` and `host` runs once more when all else is over: the machine and its other users are part of what
+# they look at. Both goes are printed (`again NAME`), and the last line but one names what passed at the second only: each
+# such name is a defect to look for, of the test or of the program. Where many failed, or a sanitizer spoke, none does.
 # Whatever a test starts carries SOPROF_TEST in its environment; what is alive after the test is killed, and fails it.
 # What a test (not a suite) knows of its caller's environment is in `environment`: not his locale, his caches, what he
 # preloads, or that a debuginfod server is to be asked; /etc/debuginfod counts only where DEBUGINFOD_URLS is not set.
 n_passed=0 n_failed=0 n_skipped=0
 logs=$build/test-logs
 declare -A job_name=() job_log=() job_mark=() job_dir=() job_start=() job_deadline=() job_isolation=() # by the process that waits
+declare -A job_words=()
+declare -A is_second=() # names
+max_second=4 second_queue=() passed_second=()
 queue_own=() queue_beside=() queue_host=() queue_suite=()                                              # quoted words
 declare -A n_running=([own]=0 [beside]=0 [host]=0 [suite]=0)
 max_jobs=$(nproc)
@@ -82,11 +88,25 @@ stop_all() {
 }
 trap stop_all INT TERM HUP
 
-passed() { n_passed=$((n_passed + 1)); printf 'ok %s (%s s)\n' "$1" "$2"; }
+passed() {
+	n_passed=$((n_passed + 1))
+	[ -z "${is_second[$1]:-}" ] || passed_second+=("$1")
+	printf 'ok %s (%s s)\n' "$1" "$2"
+}
 failed() {
 	n_failed=$((n_failed + 1))
 	printf 'FAILED %s (%s s)%s\n' "$1" "$2" "${3:+: $3}"
 	tail -n 40 "$4" | sed 's/^/    /'
+}
+again() { # the same as `failed`
+	is_second[$1]=yes
+	printf 'again %s (%s s)%s\n' "$1" "$2" "${3:+: $3}"
+	tail -n 40 "$4" | sed 's/^/    /'
+}
+# Whether a job that failed has a second go.
+has_second() { # ISOLATION NAME LOG
+	[[ $1 = beside || $1 = host ]] && [ -z "${is_second[$2]:-}" ] && [ "${#is_second[@]}" -lt "$max_second" ] &&
+		! grep -qaE 'Sanitizer|runtime error:' "$3"
 }
 skipped() {
 	if [ "${CI:-}" = true ] && ! grep -qxF -- "$1" "$root/tests/skip-allowed" 2>/dev/null; then
@@ -111,7 +131,7 @@ tenths() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", b - a }'; }
 
 # Ends the account of a job that is over, with the exit code $2.
 finish_job() {
-	local job=$1 r=$2 name=${job_name[$1]} log=${job_log[$1]} isolation=${job_isolation[$1]} took left
+	local job=$1 r=$2 name=${job_name[$1]} log=${job_log[$1]} isolation=${job_isolation[$1]} took left judge
 	took=$(tenths "${job_start[$job]}" "$EPOCHREALTIME")
 	left=$(kill_leftovers "${job_mark[$job]}")
 	rm -rf "${job_dir[$job]}"
@@ -123,17 +143,20 @@ finish_job() {
 		n_passed=$((n_passed + BASH_REMATCH[1])) n_failed=$((n_failed + BASH_REMATCH[2])) n_skipped=$((n_skipped + BASH_REMATCH[3]))
 		[ "$r" = 0 ] || [ "${BASH_REMATCH[2]}" -gt 0 ] || failed "$name" "$took" "exit code $r" "$log"
 	else
+		judge=failed
+		! has_second "$isolation" "$name" "$log" || judge=again
 		case $r in
 		77) skipped "$name" "$(tail -n 1 "$log")" ;;
-		124 | 137) failed "$name" "$took" "stopped after ${job_deadline[$job]} s" "$log" ;;
-		0) if [ -n "$left" ]; then failed "$name" "$took" "left processes behind: $left" "$log"; else passed "$name" "$took"; fi ;;
-		*) failed "$name" "$took" "exit code $r" "$log" ;;
+		124 | 137) "$judge" "$name" "$took" "stopped after ${job_deadline[$job]} s" "$log" ;;
+		0) if [ -n "$left" ]; then "$judge" "$name" "$took" "left processes behind: $left" "$log"; else passed "$name" "$took"; fi ;;
+		*) "$judge" "$name" "$took" "exit code $r" "$log" ;;
 		esac
+		[ "$judge" = failed ] || [ -z "${is_second[$name]:-}" ] || second_queue+=("${job_words[$job]}")
 		[ "$r" != 0 ] || skipped_cases "$name" "$log"
 	fi
 	n_running[$isolation]=$((n_running[$isolation] - 1))
 	unset "job_name[$job]" "job_log[$job]" "job_mark[$job]" "job_dir[$job]" "job_start[$job]" "job_deadline[$job]" \
-		"job_isolation[$job]"
+		"job_isolation[$job]" "job_words[$job]"
 }
 
 run_test() {
@@ -156,7 +179,8 @@ declare -A wants_memory=() # names of scripts; of unit tests all
 in_memory='mount -t tmpfs -o mode=755 none "$1" && mkdir "$1/home"; shift; exec "$@"'
 # In the background, so that a signal to ./test is dealt with at once.
 start_job() {
-	local name=$1 deadline=$2 isolation=$3 dir= mark log=$logs/${1//\//-}.log
+	local name=$1 deadline=$2 isolation=$3 dir= mark log=$logs/${1//\//-}.log words
+	words=$(printf '%q ' "$1" "$2" host "${@:4}")
 	shift 3
 	local -a before=(setpriv --pdeathsig TERM) # ./test may be killed too
 	if [ "$isolation" != suite ]; then
@@ -183,7 +207,7 @@ start_job() {
 		} >"$log" 2>&1 </dev/null &
 	fi
 	job_name[$!]=$name job_log[$!]=$log job_mark[$!]=$mark job_dir[$!]=$dir job_deadline[$!]=$deadline
-	job_start[$!]=$EPOCHREALTIME job_isolation[$!]=$isolation
+	job_start[$!]=$EPOCHREALTIME job_isolation[$!]=$isolation job_words[$!]=$words
 	n_running[$isolation]=$((n_running[$isolation] + 1))
 }
 start_next() { # ISOLATION: the first of that queue
@@ -227,11 +251,15 @@ reap_all() {
 		wait_one "${!job_name[@]}"
 		finish_job "$ended" "$code"
 	done
+	[ "${#second_queue[@]}" -gt 0 ] || return 0
+	queue_host=("${second_queue[@]}") second_queue=()
+	reap_all
 }
 
 finish() {
 	reap_all
 	trap - INT TERM HUP EXIT
+	[ "${#passed_second[@]}" = 0 ] || printf 'passed at the second go only: %s\n' "${passed_second[*]}"
 	printf '%d passed, %d failed, %d skipped\n' "$n_passed" "$n_failed" "$n_skipped"
 	[ "$n_failed" = 0 ]
 	exit
