@@ -10,6 +10,7 @@
 #include "proc/package.h"
 #include "worker/worker.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct look {
 	struct sp_workers *workers;
 	struct sp_probe_file file;
 	int r;
+	char *why;                                                    /* r < 0 */
 	void (*looked)(void *arg, int r, struct sp_probe_file *file); /* NULL: nobody is told, the look stays */
 	void *arg;
 	size_t use, n_uses; /* of mapped->uses, which are sorted by file; none: it would be loaded here */
@@ -53,6 +55,7 @@ void sp_probe_files_done(struct sp_probe_files *files)
 		sp_probe_file_done(&files->files[i]);
 	free(files->files);
 	free(files->real_path);
+	free(files->unread);
 	*files = (struct sp_probe_files){.n = 0};
 }
 
@@ -74,6 +77,27 @@ static int pids_add(struct sp_probe_file *file, const uint32_t *pids, size_t n)
 	for (size_t i = 0; i < n; i++)
 		file->pids[file->n_pids++] = pids[i];
 	return 0;
+}
+
+int sp_probe_file_copy(const struct sp_probe_file *file, struct sp_probe_file *ret_copy)
+{
+	struct sp_probe_file copy = *file;
+	int r = 0;
+
+	copy.pids = NULL;
+	copy.n_pids = copy.pids_capacity = 0;
+	copy.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	r = copy.fd < 0 ? -errno : pids_add(&copy, file->pids, file->n_pids);
+	copy.soname = strdup(file->soname);
+	copy.path = strdup(file->path);
+	copy.package = strdup(file->package);
+	if (r >= 0 && (!copy.soname || !copy.path || !copy.package))
+		r = -ENOMEM;
+	if (r < 0)
+		sp_probe_file_done(&copy);
+	else
+		*ret_copy = copy;
+	return r;
 }
 
 int sp_probe_files_add(struct sp_probe_files *files, struct sp_probe_file *file)
@@ -99,6 +123,8 @@ int sp_probe_files_add(struct sp_probe_files *files, struct sp_probe_file *file)
 /* --- workers' answers --- */
 static void look_end(struct look *l)
 {
+	if (!l->looked && l->r < 0)
+		l->why = strdup(sp_error_text(l->r));
 	if (!l->looked)
 		return;
 	l->looked(l->arg, l->r, &l->file);
@@ -298,6 +324,14 @@ static int meant_take(struct search *s)
 	return SP_MIN(r, 0);
 }
 
+static void unread_add(struct sp_probe_files *files, const char *path, const struct look *l)
+{
+	if (files->n_unread++)
+		return;
+	if (asprintf(&files->unread, "%s: %s", path, l->why ? l->why : strerror(-l->r)) < 0)
+		files->unread = NULL;
+}
+
 /* Some could be meant, but cannot be looked at; a worker tells of what is no ELF file apart. */
 static void unread_count(struct search *s)
 {
@@ -308,7 +342,7 @@ static void unread_count(struct search *s)
 
 		if (l->r < 0 && l->r != -ENOEXEC && l->r != -ESRCH && l->r != -ENOENT &&
 		    sp_probe_name_may_be(&s->files->name, path))
-			s->files->n_unread++;
+			unread_add(s->files, path, l);
 	}
 }
 
@@ -406,6 +440,8 @@ static void search_done(struct search *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		sp_probe_file_done(&s->looks[i].file);
+	for (size_t i = 0; i < s->n; i++)
+		free(s->looks[i].why);
 	free(s->looks);
 	sp_mapped_free(s->mapped);
 }

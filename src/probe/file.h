@@ -53,6 +53,7 @@ struct sp_probe_files {
 	struct sp_probe_file *files;
 	size_t n, capacity;
 	size_t n_unread;  /* files that could be meant, but could not be opened or identified */
+	char *unread;     /* which, and why; of several the first; NULL: none */
 	uint64_t n_stuck; /* processes that could not be read: struct sp_mapped's n_refused and n_stuck */
 };
 
@@ -73,6 +74,8 @@ int sp_probe_files_add(struct sp_probe_files *files, struct sp_probe_file *file)
  */
 int sp_probe_file_look(struct sp_workers *w, uint32_t pid, uint64_t start, uint64_t end,
 		       void (*looked)(void *arg, int r, struct sp_probe_file *file), void *arg);
+/* A copy, with a descriptor of its own. */
+int sp_probe_file_copy(const struct sp_probe_file *file, struct sp_probe_file *ret_copy);
 void sp_probe_file_done(struct sp_probe_file *file);
 void sp_probe_files_done(struct sp_probe_files *files);
 

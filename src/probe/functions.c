@@ -80,6 +80,12 @@ static int take_range(void *arg, uint64_t start, uint64_t size)
 	return function_add(d->f, start, size, d->flags);
 }
 
+static bool has_go_sections(struct sp_elf *e)
+{
+	struct sp_elf_section s;
+	return sp_elf_section(e, ".gopclntab", &s) == 0 || sp_elf_section(e, ".go.buildinfo", &s) == 0;
+}
+
 /* Go's own table says for all its functions what .eh_frame says for others. */
 static int take_go(struct finding *d)
 {
@@ -87,6 +93,7 @@ static int take_go(struct finding *d)
 	struct sp_go_func x;
 	uint64_t start;
 	int r = sp_go_open(d->f->elf, &go);
+	d->f->is_go = r == 0 || has_go_sections(d->f->elf);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	for (size_t i = 0; r == 0 && i < sp_go_n_funcs(go); i++)

@@ -108,8 +108,11 @@ static void add_point(const struct sp_functions *f, const struct sp_probe_wanted
 		    (struct sp_probe_left_out){.function = function->start, .why = (uint8_t)refusal};
 		return;
 	}
+	uint64_t address = 0;
+	sp_elf_vaddr_of(f->elf, function->start, &address); /* it lies in a segment */
 	s->points[s->n++] = (struct sp_probe_point){.offset = function->start + c->behind,
 						    .function = function->start,
+						    .address = address,
 						    .cost = c->cost,
 						    .pushed = c->pushed,
 						    .loops = w->loops};
@@ -133,6 +136,7 @@ static int add_points(struct sp_functions *f, struct sp_probe_set *s)
 	s->n_functions = f->n_wanted + n_no_code + f->n_unresolved;
 	s->n_ifuncs = f->n_ifuncs;
 	s->n_ifuncs_unsure = f->n_unsure;
+	s->is_go = f->is_go;
 	return 0;
 }
 
@@ -170,7 +174,7 @@ static int find_points(struct sp_functions *f, const struct sp_probe_what *what,
 	return r < 0 ? r : sp_names_attach(f, what, s);
 }
 
-int sp_probe_points(struct sp_elf *elf, const struct sp_probe_what *what, struct sp_probe_set *ret_set)
+static int points_of(struct sp_elf *elf, const struct sp_probe_what *what, struct sp_probe_set *ret_set)
 {
 	struct sp_functions f = {.elf = elf};
 	struct sp_probe_set s = {0};
@@ -180,6 +184,18 @@ int sp_probe_points(struct sp_elf *elf, const struct sp_probe_what *what, struct
 		sp_probe_set_done(&s);
 	else
 		*ret_set = s;
+	return r;
+}
+
+int sp_probe_points(struct sp_elf *elf, const struct sp_probe_what *what, struct sp_probe_set *ret_set)
+{
+	struct sp_probe_what all = *what;
+	int r = points_of(elf, what, ret_set);
+	if (r == -ENOENT && what->or_inner && !what->inner) {
+		sp_error_clear();
+		all.inner = true;
+		r = points_of(elf, &all, ret_set);
+	}
 	return r < 0 ? sp_fail(r, "find what to probe") : 0;
 }
 

@@ -22,6 +22,8 @@
 
 struct sp_elf;
 
+enum { SP_POINT_REACH = 128 }; /* a point is less than so far behind its function's beginning */
+
 /* How the kernel runs the instruction under the breakpoint; of a hit's time that is the most: some 0.7, 0.5 or 9 us. */
 enum sp_probe_cost { SP_PROBE_EMULATED, SP_PROBE_NOP5, SP_PROBE_STEPPED, SP_PROBE_N_COSTS };
 
@@ -31,6 +33,7 @@ struct sp_probe_what {
 	const uint64_t *addresses; /* virtual addresses, as in "libz.so.1+0x4970" */
 	size_t n_addresses;
 	bool inner;        /* functions that are not exported, too: of .symtab, .eh_frame, Go's table */
+	bool or_inner;     /* these, if none that is exported can be probed */
 	bool returns;      /* for return probes: the return address is on top of the stack at the point */
 	bool nop5_is_fast; /* this kernel replaces a nop of 5 bytes by a call (Linux 6.18) */
 	uint8_t arguments; /* bit i: argument i must still be in its register */
@@ -39,6 +42,7 @@ struct sp_probe_what {
 struct sp_probe_point {
 	uint64_t offset;          /* where the breakpoint goes, in the file */
 	uint64_t function;        /* where the function begins, in the file */
+	uint64_t address;         /* there, by the file's symbol tables */
 	const char *name;         /* that of names[0]; NULL: it has none and is called by its address */
 	const char *const *names; /* of all symbols at this address, and of IFUNCs that lead here; the set's */
 	uint32_t n_names;
@@ -77,6 +81,7 @@ struct sp_probe_set {
 	size_t n_cost[SP_PROBE_N_COSTS];     /* points by enum sp_probe_cost */
 	size_t n_moved;                      /* points behind their function's first instruction */
 	size_t n_loops;                      /* points with .loops */
+	bool is_go;                          /* stacks of Go move, so that a call's end cannot be probed */
 	struct sp_probe_left_out *left_out;  /* by function; those that have a place in the file */
 	size_t n_left_out;
 	const char **names;

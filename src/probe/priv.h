@@ -32,7 +32,7 @@ struct sp_function { /* file offsets */
 	uint32_t flags, wanted; /* wanted: its place in that list */
 };
 
-enum { SP_MAX_CANDIDATES = 3, SP_POINT_REACH = 128 /* a point is at most so far behind the entry */ };
+enum { SP_MAX_CANDIDATES = 3 };
 struct sp_candidate {
 	uint8_t behind, cost, pushed;
 	bool saves; /* it saves a register for its caller, so nothing jumps back to it */
@@ -64,6 +64,7 @@ struct sp_functions {
 	size_t n_links, links_capacity;
 	size_t n_ifuncs, n_unsure, n_unresolved;
 	bool derived; /* the list has derived functions, too */
+	bool is_go;
 };
 
 /* functions.c. */

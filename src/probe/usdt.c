@@ -3,10 +3,12 @@
 #include "base/cursor.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "elf/elf.h"
 
 #include <elf.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +124,44 @@ int sp_usdt_find(struct sp_elf *elf, struct sp_usdts *ret_places)
 	else
 		*ret_places = u;
 	return r < 0 ? sp_fail(r, "find the marks for probes") : 0;
+}
+
+static bool matches(const struct sp_usdt *x, const char *provider, const char *name)
+{
+	return fnmatch(name, x->name, 0) == 0 && (!provider || fnmatch(provider, x->provider, 0) == 0);
+}
+
+static int fail_unmatched(const struct sp_usdts *u, const char *name)
+{
+	struct sp_suggest near = {.word = name};
+	for (size_t i = 0; i < u->n; i++)
+		sp_suggest_offer(&near, u->at[i].name);
+	if (near.best)
+		return sp_fail_said(-ENOENT, "there is no USDT probe '%s'; did you mean %s?", name, near.best);
+	return sp_fail_said(-ENOENT, "there is no USDT probe '%s'", name);
+}
+
+int sp_usdt_choose(struct sp_elf *elf, const char *provider, const char *name, struct sp_usdts *ret_places)
+{
+	struct sp_usdts u;
+	size_t n = 0;
+	int r = sp_usdt_find(elf, &u);
+	if (r == -ENOENT) {
+		sp_error_clear();
+		return sp_fail_said(-ENOENT, "there are no USDT probes");
+	}
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < u.n; i++)
+		if (matches(&u.at[i], provider, name))
+			u.at[n++] = u.at[i];
+	r = n ? 0 : fail_unmatched(&u, name); /* all are still there */
+	u.n = n;
+	if (r < 0)
+		sp_usdts_done(&u);
+	else
+		*ret_places = u;
+	return r;
 }
 
 void sp_usdts_done(struct sp_usdts *u)

@@ -105,12 +105,18 @@ void sp_job_hurry(struct sp_job_list *list, const void *arg, uint32_t urgency)
 	sp_job_insert(list, j);
 }
 
+bool sp_job_is_grave(const struct sp_job *j)
+{
+	return j->kind == SP_JOB_POINTS || j->kind == SP_JOB_MARKS;
+}
+
 static bool has_memfd(const struct sp_job *j)
 {
 	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP ||
 	       j->kind == SP_JOB_JIT_DUMP || j->kind == SP_JOB_JIT_OBJECTS || j->kind == SP_JOB_JIT_FRAME ||
 	       j->kind == SP_JOB_JIT_IMAGE || j->kind == SP_JOB_SOURCES || j->kind == SP_JOB_SPANS ||
-	       j->kind == SP_JOB_KERNEL || j->kind == SP_JOB_VERIFY || j->kind == SP_JOB_DATA_NAMES;
+	       j->kind == SP_JOB_KERNEL || j->kind == SP_JOB_VERIFY || j->kind == SP_JOB_DATA_NAMES ||
+	       sp_job_is_grave(j);
 }
 
 unsigned sp_job_weight(const struct sp_job *j)
@@ -269,7 +275,7 @@ static int take_debug(struct sp_job *j, const struct sp_answer_message *a)
 	return 0;
 }
 
-static int read_answer(int memfd, uint64_t size, void **ret_bytes)
+int sp_job_read(int memfd, uint64_t size, void **ret_bytes)
 {
 	struct stat st;
 	if (fstat(memfd, &st) < 0 || size > SP_JOB_MAX_BYTES || size > (uint64_t)st.st_size)
@@ -288,7 +294,7 @@ static int read_answer(int memfd, uint64_t size, void **ret_bytes)
 static int take_blob(struct sp_job *j, const struct sp_answer_message *a)
 {
 	SP_FREE void *bytes = NULL;
-	int r = read_answer(j->memfd, a->bytes, &bytes);
+	int r = sp_job_read(j->memfd, a->bytes, &bytes);
 	if (r < 0)
 		return r;
 	r = sp_blob_validate(bytes, a->bytes);
@@ -301,7 +307,7 @@ static int take_blob(struct sp_job *j, const struct sp_answer_message *a)
 static int take_image(struct sp_job *j, const struct sp_answer_message *a)
 {
 	SP_FREE void *bytes = NULL;
-	int r = read_answer(j->memfd, a->bytes, &bytes);
+	int r = sp_job_read(j->memfd, a->bytes, &bytes);
 	r = r < 0 ? r : sp_image_from(bytes, a->bytes, &j->image);
 	if (r >= 0)
 		bytes = NULL;
@@ -353,7 +359,7 @@ static int unpack_name(struct sp_cursor *c, uint64_t offset, struct sp_name *nam
 static int take_names(struct sp_job *j, const struct sp_answer_message *a)
 {
 	SP_FREE void *bytes = NULL;
-	int r = read_answer(j->memfd, a->bytes, &bytes);
+	int r = sp_job_read(j->memfd, a->bytes, &bytes);
 	if (r < 0)
 		return r;
 	j->names = calloc(j->n_offsets + 1, sizeof(*j->names));
@@ -393,7 +399,7 @@ static int unpack_sources(struct sp_cursor *c, struct sp_source_lines *s)
 static int take_sources(struct sp_job *j, const struct sp_answer_message *a)
 {
 	SP_FREE void *bytes = NULL;
-	int r = read_answer(j->memfd, a->bytes, &bytes);
+	int r = sp_job_read(j->memfd, a->bytes, &bytes);
 	if (r < 0)
 		return r;
 	j->sources = calloc(j->n_offsets + 1, sizeof(*j->sources));
@@ -427,7 +433,7 @@ static int take_spans(struct sp_job *j, const struct sp_answer_message *a)
 static int take_verified(struct sp_job *j, const struct sp_answer_message *a)
 {
 	SP_FREE void *bytes = NULL;
-	int r = a->bytes % sizeof(uint64_t) ? -EBADMSG : read_answer(j->memfd, a->bytes, &bytes);
+	int r = a->bytes % sizeof(uint64_t) ? -EBADMSG : sp_job_read(j->memfd, a->bytes, &bytes);
 	const uint64_t *places = bytes;
 	size_t n = 0, n_places = a->bytes / sizeof(*places);
 	if (r < 0)
@@ -471,6 +477,9 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 		return take_image(j, a);
 	case SP_JOB_VERIFY:
 		return take_verified(j, a);
+	case SP_JOB_POINTS:
+	case SP_JOB_MARKS:
+		return sp_job_take_probes(j, a);
 	case SP_JOB_NAMES:
 	case SP_JOB_DATA_NAMES:
 	case SP_JOB_MAP:
@@ -500,6 +509,8 @@ static void forget_results(struct sp_job *j)
 	if (j->sources)
 		sp_source_lines_done(j->sources, j->n_offsets);
 	free(sp_take_ptr(j->sources));
+	sp_probe_set_done(&j->points);
+	sp_usdts_done(&j->marks);
 }
 
 void sp_job_fail(struct sp_job *j, int r, const char *error)
@@ -542,6 +553,12 @@ static void call_back(struct sp_job *j)
 	case SP_JOB_JIT_IMAGE:
 		j->done.image(j->arg, j->r, j->r < 0 ? NULL : &j->image);
 		break;
+	case SP_JOB_POINTS:
+		j->done.points(j->arg, j->r, j->r < 0 ? NULL : &j->points);
+		break;
+	case SP_JOB_MARKS:
+		j->done.marks(j->arg, j->r, j->r < 0 ? NULL : &j->marks);
+		break;
 	case SP_JOB_VERIFY:
 		j->done.verify(j->arg, j->r, j->offsets, j->n_offsets);
 		break;
@@ -569,6 +586,8 @@ void sp_job_call(struct sp_job *j)
 	if (j->error && j->r < 0)
 		sp_fail_said(j->r, "%s", j->error);
 	call_back(j);
+	sp_probe_set_done(&j->points);
+	sp_usdts_done(&j->marks);
 	free(j->error);
 	free(j->head);
 	free(j->offsets);

@@ -12,6 +12,7 @@
 #define SP_WORKER_MESSAGE_H
 
 #include "worker/jobs_names.h"
+#include "worker/jobs_probes.h"
 
 enum {
 	SP_JOB_SOCKET = 3,      /* the child's end, by number */
@@ -43,6 +44,8 @@ enum sp_job_kind {
 	SP_JOB_JIT_IMAGE,
 	SP_JOB_VERIFY,
 	SP_JOB_DATA_NAMES,
+	SP_JOB_POINTS,
+	SP_JOB_MARKS,
 };
 
 struct sp_job_message {
@@ -83,6 +86,16 @@ struct sp_packed_name {
 /* Of each offset in the memfd: how many of these follow; with their strings behind each. */
 struct sp_packed_source {
 	uint32_t line, begin_line, name_len, source_len;
+};
+/* POINTS: this, and of each point the next, with its names behind it, each with its NUL. MARKS: how many, how many bad;
+   of each two words, offset and semaphore, and three texts. The question: probes.c. */
+struct sp_packed_points {
+	uint64_t n, n_names, n_functions, n_ifuncs, n_ifuncs_unsure, is_go, refused[SP_PROBE_N_REFUSALS];
+};
+struct sp_packed_point {
+	uint64_t offset, function, address;
+	uint32_t n_names;
+	uint8_t cost, pushed, loops, zero;
 };
 #define SP_PACKED_NULL 0xffffffffu
 

@@ -427,6 +427,10 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 		return sp_symbols_count(e, sp_function_walk, &a->counts);
 	case SP_JOB_VERIFY:
 		return verify(e, fds[1], m->n_offsets, a);
+	case SP_JOB_POINTS:
+		return sp_parser_points(e, fds[1], m->n_offsets, a);
+	case SP_JOB_MARKS:
+		return sp_parser_marks(e, fds[1], m->n_offsets, a);
 	case SP_JOB_JIT_DESCRIPTOR:
 		return sp_jit_descriptor_find(e, m->number_asked, &a->bytes);
 	case SP_JOB_OPEN:

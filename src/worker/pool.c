@@ -220,6 +220,14 @@ static bool must_wait(const struct sp_pool *c, const struct sp_job *j)
 	return sp_job_weight(j) > 1 && n_busy && n_busy + n_left >= c->max_processes;
 }
 
+/* Who has read another file may have been taken over by it: he is not asked what could kill others. */
+static void dismiss_used(struct sp_pool *c)
+{
+	for (struct sp_worker *p = c->processes; p; p = p->next)
+		if (p->is_used && !p->load)
+			sp_worker_end(p);
+}
+
 static int hand_over(struct sp_pool *c, struct sp_worker *p)
 {
 	struct sp_job *j = c->queue.first;
@@ -231,6 +239,7 @@ static int hand_over(struct sp_pool *c, struct sp_worker *p)
 		begin(p, sp_usage_cpu_ns((uint32_t)p->pid));
 	sp_job_push(&p->jobs, j);
 	p->load += sp_job_weight(j);
+	p->is_used = true;
 	return 0;
 }
 
@@ -253,6 +262,8 @@ static bool send_first(struct sp_workers *w, enum sp_role role)
 	if (must_wait(c, c->queue.first))
 		return false;
 	int r;
+	if (sp_job_is_grave(c->queue.first))
+		dismiss_used(c);
 	struct sp_worker *p = pick_or_start(w, role, sp_job_weight(c->queue.first), &r);
 	if (!p && r == 0)
 		return false;

@@ -233,20 +233,14 @@ uint64_t sp_workers_called_ns(const struct sp_workers *w)
 }
 
 /* --- questions to parsers --- */
-/* What a parser is asked about a file, and its separate debug file (-1 = none). */
-struct question {
-	int fd, debug_fd;
-	uint64_t number; /* message.h */
-	const uint64_t *offsets;
-	size_t n;
-};
-
 /* Never asks the file's server: statx(DONT_SYNC) does not block on a file that is open. */
-static uint32_t device_of(int fd)
+static uint32_t device_of(int fd, uint64_t *ret_bytes)
 {
 	struct statx st;
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0)
+	*ret_bytes = 0;
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_SIZE, &st) < 0)
 		return 0;
+	*ret_bytes = st.stx_size;
 	return st.stx_dev_major << 20 | st.stx_dev_minor;
 }
 
@@ -256,26 +250,28 @@ static int keep_fd(int fd, int *kept, const char *what)
 	return *kept < 0 ? sp_fail(-errno, "keep %s for the parser", what) : 0;
 }
 
-static int check_offsets(const struct question *q)
+static int check_offsets(enum sp_job_kind kind, const struct sp_question *q)
 {
+	if (kind == SP_JOB_JIT_FRAME || kind == SP_JOB_JIT_IMAGE)
+		return 0;
 	if (q->n > SP_JOB_MAX_OFFSETS)
 		return sp_fail(-E2BIG, "find %zu names at one time", q->n);
-	for (size_t i = 1; i < q->n; i++)
+	for (size_t i = 1; i < q->n && kind != SP_JOB_POINTS && kind != SP_JOB_MARKS; i++)
 		if (q->offsets[i] < q->offsets[i - 1])
 			return sp_fail_said(-EINVAL, "offsets are not sorted");
 	return 0;
 }
 
-static int give_question(struct sp_job *j, const struct question *q)
+static int give_question(struct sp_job *j, const struct sp_question *q)
 {
 	int r = keep_fd(q->fd, &j->fd, "a file");
 	if (r >= 0 && q->debug_fd >= 0)
 		r = keep_fd(q->debug_fd, &j->debug_fd, "a debug file");
-	if (r >= 0 && j->kind != SP_JOB_JIT_FRAME && j->kind != SP_JOB_JIT_IMAGE)
-		r = check_offsets(q);
+	if (r >= 0)
+		r = check_offsets(j->kind, q);
 	if (r < 0)
 		return r;
-	j->dev = device_of(q->fd);
+	j->dev = device_of(q->fd, &j->file_bytes);
 	j->number_asked = q->number;
 	j->offsets = malloc(q->n * sizeof(*q->offsets) + 1);
 	if (!j->offsets)
@@ -286,7 +282,7 @@ static int give_question(struct sp_job *j, const struct question *q)
 	return 0;
 }
 
-static int ask(struct sp_workers *w, enum sp_job_kind kind, struct question q, union sp_job_done done, void *arg)
+int sp_workers_ask(struct sp_workers *w, enum sp_job_kind kind, struct sp_question q, union sp_job_done done, void *arg)
 {
 	JOB_DROP struct sp_job *j = NULL;
 	int r = job_new(w, kind, done, arg, &j);
@@ -297,7 +293,7 @@ static int ask(struct sp_workers *w, enum sp_job_kind kind, struct question q, u
 }
 
 /* A question whose answer is a table of names. */
-static int ask_table(struct sp_workers *w, enum sp_job_kind kind, struct question q, int table_fd,
+static int ask_table(struct sp_workers *w, enum sp_job_kind kind, struct sp_question q, int table_fd,
 		     const struct sp_name_table_head *head, union sp_job_done done, void *arg)
 {
 	JOB_DROP struct sp_job *j = NULL;
@@ -315,70 +311,71 @@ static int ask_table(struct sp_workers *w, enum sp_job_kind kind, struct questio
 
 int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, struct sp_identify_result *id), void *arg)
 {
-	return ask(w, SP_JOB_IDENTIFY, (struct question){.fd = fd, .debug_fd = -1},
-		   (union sp_job_done){.identify = done}, arg);
+	return sp_workers_ask(w, SP_JOB_IDENTIFY, (struct sp_question){.fd = fd, .debug_fd = -1},
+			      (union sp_job_done){.identify = done}, arg);
 }
 
 int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r, struct sp_blob *blob), void *arg)
 {
-	return ask(w, SP_JOB_BUILD, (struct question){.fd = fd, .debug_fd = -1}, (union sp_job_done){.build = done},
-		   arg);
+	return sp_workers_ask(w, SP_JOB_BUILD, (struct sp_question){.fd = fd, .debug_fd = -1},
+			      (union sp_job_done){.build = done}, arg);
 }
 
 int sp_workers_debug(struct sp_workers *w, int fd, bool with_crc,
 		     void (*done)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc), void *arg)
 {
-	return ask(w, SP_JOB_DEBUG, (struct question){.fd = fd, .debug_fd = -1, .number = with_crc},
-		   (union sp_job_done){.debug = done}, arg);
+	return sp_workers_ask(w, SP_JOB_DEBUG, (struct sp_question){.fd = fd, .debug_fd = -1, .number = with_crc},
+			      (union sp_job_done){.debug = done}, arg);
 }
 
 int sp_workers_count(struct sp_workers *w, int fd,
 		     void (*done)(void *arg, int r, const struct sp_symbol_counts *counts), void *arg)
 {
-	return ask(w, SP_JOB_COUNT, (struct question){.fd = fd, .debug_fd = -1}, (union sp_job_done){.count = done},
-		   arg);
+	return sp_workers_ask(w, SP_JOB_COUNT, (struct sp_question){.fd = fd, .debug_fd = -1},
+			      (union sp_job_done){.count = done}, arg);
 }
 
 int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
 		     void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg)
 {
-	return ask(w, SP_JOB_NAMES, (struct question){fd, debug_fd, 0, offsets, n}, (union sp_job_done){.names = done},
-		   arg);
+	return sp_workers_ask(w, SP_JOB_NAMES, (struct sp_question){fd, debug_fd, 0, offsets, n},
+			      (union sp_job_done){.names = done}, arg);
 }
 
 int sp_workers_data_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t *vaddrs, size_t n,
 			  void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning),
 			  void *arg)
 {
-	return ask(w, SP_JOB_DATA_NAMES, (struct question){fd, debug_fd, 0, vaddrs, n},
-		   (union sp_job_done){.names = done}, arg);
+	return sp_workers_ask(w, SP_JOB_DATA_NAMES, (struct sp_question){fd, debug_fd, 0, vaddrs, n},
+			      (union sp_job_done){.names = done}, arg);
 }
 
 int sp_workers_spans(struct sp_workers *w, int fd, int debug_fd, int table_fd, const struct sp_name_table_head *head,
 		     void (*done)(void *arg, int r, const struct sp_name_table_head *head), void *arg)
 {
-	return ask_table(w, SP_JOB_SPANS, (struct question){.fd = fd, .debug_fd = debug_fd}, table_fd, head,
+	return ask_table(w, SP_JOB_SPANS, (struct sp_question){.fd = fd, .debug_fd = debug_fd}, table_fd, head,
 			 (union sp_job_done){.spans = done}, arg);
 }
 
 int sp_workers_kernel(struct sp_workers *w, int fd, int table_fd,
 		      void (*done)(void *arg, int r, const struct sp_name_table_head *head), void *arg)
 {
-	return ask_table(w, SP_JOB_KERNEL, (struct question){.fd = fd, .debug_fd = -1}, table_fd,
+	return ask_table(w, SP_JOB_KERNEL, (struct sp_question){.fd = fd, .debug_fd = -1}, table_fd,
 			 &(struct sp_name_table_head){0}, (union sp_job_done){.spans = done}, arg);
 }
 
 int sp_workers_source_lines(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
 			    void (*done)(void *arg, int r, struct sp_source_lines *sources, size_t n), void *arg)
 {
-	return ask(w, SP_JOB_SOURCES, (struct question){fd, debug_fd, 0, offsets, n},
-		   (union sp_job_done){.sources = done}, arg);
+	return sp_workers_ask(w, SP_JOB_SOURCES, (struct sp_question){fd, debug_fd, 0, offsets, n},
+			      (union sp_job_done){.sources = done}, arg);
 }
 
 int sp_workers_verify(struct sp_workers *w, int fd, const uint64_t *places, size_t n,
 		      void (*done)(void *arg, int r, const uint64_t *places, size_t n), void *arg)
 {
-	return ask(w, SP_JOB_VERIFY, (struct question){fd, -1, 0, places, n}, (union sp_job_done){.verify = done}, arg);
+	return sp_workers_ask(w, SP_JOB_VERIFY, (struct sp_question){fd, -1, 0, places, n},
+			      (union sp_job_done){.verify = done}, arg);
 }
 
 int sp_workers_jit_names(struct sp_workers *w, enum sp_jit_source source, int fd, uint64_t asked,
@@ -389,22 +386,23 @@ int sp_workers_jit_names(struct sp_workers *w, enum sp_jit_source source, int fd
 	static const enum sp_job_kind kinds[] = {
 	    [SP_JIT_MAP] = SP_JOB_MAP, [SP_JIT_DUMP] = SP_JOB_JIT_DUMP, [SP_JIT_OBJECTS] = SP_JOB_JIT_OBJECTS};
 
-	return ask(w, kinds[source], (struct question){fd, -1, asked, addresses, n}, (union sp_job_done){.names = done},
-		   arg);
+	return sp_workers_ask(w, kinds[source], (struct sp_question){fd, -1, asked, addresses, n},
+			      (union sp_job_done){.names = done}, arg);
 }
 
 int sp_workers_jit_descriptor(struct sp_workers *w, int fd, uint64_t offset,
 			      void (*done)(void *arg, int r, uint64_t distance), void *arg)
 {
-	return ask(w, SP_JOB_JIT_DESCRIPTOR, (struct question){.fd = fd, .debug_fd = -1, .number = offset},
-		   (union sp_job_done){.descriptor = done}, arg);
+	return sp_workers_ask(w, SP_JOB_JIT_DESCRIPTOR,
+			      (struct sp_question){.fd = fd, .debug_fd = -1, .number = offset},
+			      (union sp_job_done){.descriptor = done}, arg);
 }
 
 int sp_workers_jit_frame(struct sp_workers *w, int memory, const uint64_t *question, size_t n,
 			 void (*done)(void *arg, int r, uint64_t frame), void *arg)
 {
-	return ask(w, SP_JOB_JIT_FRAME, (struct question){memory, -1, 0, question, n},
-		   (union sp_job_done){.descriptor = done}, arg);
+	return sp_workers_ask(w, SP_JOB_JIT_FRAME, (struct sp_question){memory, -1, 0, question, n},
+			      (union sp_job_done){.descriptor = done}, arg);
 }
 
 int sp_workers_jit_image(struct sp_workers *w, int memory, const struct sp_hotspot *h, const uint64_t *places, size_t n,
@@ -417,8 +415,8 @@ int sp_workers_jit_image(struct sp_workers *w, int memory, const struct sp_hotsp
 	memcpy(words, h, sizeof(*h));
 	if (n)
 		memcpy(words + HEAD, places, n * sizeof(*places));
-	return ask(w, SP_JOB_JIT_IMAGE, (struct question){memory, -1, n_leaves, words, HEAD + n},
-		   (union sp_job_done){.image = done}, arg);
+	return sp_workers_ask(w, SP_JOB_JIT_IMAGE, (struct sp_question){memory, -1, n_leaves, words, HEAD + n},
+			      (union sp_job_done){.image = done}, arg);
 }
 
 int sp_workers_fd(const struct sp_workers *w)
