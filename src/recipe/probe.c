@@ -2,24 +2,23 @@
 #include "recipe/probe.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/suggest.h"
 #include "capture/recipe_ops.h"
-#include "elf/elf.h"
 #include "probe/attach.h"
 #include "probe/file.h"
 #include "probe/point.h"
 #include "probe/usdt.h"
 #include "recipe/tracepoint.h"
+#include "worker/jobs_probes.h"
+#include "worker/worker.h"
 #include <ctype.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define USDT "usdt:"
-enum { N_ARGUMENTS = 6, RETURNED = N_ARGUMENTS };
+enum { N_ARGUMENTS = 6, RETURNED = N_ARGUMENTS, WAIT_MS = 60000 };
 /* What a hit costs beside the program, measured on a virtual machine with Linux 6.18. */
 enum { EMULATED_NS = 700, STEPPED_NS = 9300, RETURN_NS = 450 };
 
@@ -43,6 +42,8 @@ struct sp_recipe_probe {
 	int program; /* it is attached to; -1: none */
 	pid_t only;
 	struct sp_broker *broker;
+	size_t n_failed;
+	char *failure; /* of the first of these */
 };
 
 /* --- names --- */
@@ -166,7 +167,71 @@ static int place_add(struct places *places, uint64_t offset, uint64_t semaphore)
 	return 0;
 }
 
-static int functions_find(struct sp_recipe_probe *p, struct sp_elf *elf, struct places *places)
+static int functions_take(struct sp_recipe_probe *p, const struct sp_probe_set *set, struct places *places)
+{
+	bool nop5_is_fast = sp_probe_nop5_is_fast();
+	int r = p->returns && set->is_go
+		    ? sp_fail_said(-EOPNOTSUPP,
+				   "a Go program's stacks move, so there is no probe of a call's end: no retval")
+		    : 0;
+
+	for (size_t i = 0; i < set->n && r >= 0; i++) {
+		r = place_add(places, set->points[i].offset, 0);
+		p->n_stepped +=
+		    set->points[i].cost == SP_PROBE_STEPPED || (set->points[i].cost == SP_PROBE_NOP5 && !nop5_is_fast);
+	}
+	return r;
+}
+
+static int marks_take(const struct sp_usdts *marks, struct places *places)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < marks->n && r >= 0; i++)
+		r = place_add(places, marks->at[i].offset, marks->at[i].semaphore);
+	return r;
+}
+
+/* --- what a worker finds in a file --- */
+struct finding {
+	struct sp_recipe_probe *probe;
+	size_t file;
+	int r;
+	char *why; /* r < 0 */
+	bool is_later;
+};
+static void later_found(struct finding *f);
+
+static void finding_end(struct finding *f, int r)
+{
+	struct places *places = &f->probe->places[f->file];
+
+	f->r = r;
+	f->why = r < 0 ? strdup(sp_error_text(r)) : NULL;
+	places->n = r < 0 ? 0 : places->n;
+	f->probe->n_places += places->n;
+	if (!f->is_later)
+		return;
+	later_found(f);
+	free(f->why);
+	free(f);
+}
+
+static void points_found(void *arg, int r, struct sp_probe_set *set)
+{
+	struct finding *f = arg;
+
+	finding_end(f, r < 0 ? r : functions_take(f->probe, set, &f->probe->places[f->file]));
+}
+
+static void marks_found(void *arg, int r, struct sp_usdts *marks)
+{
+	struct finding *f = arg;
+
+	finding_end(f, r < 0 ? r : marks_take(marks, &f->probe->places[f->file]));
+}
+
+static int file_ask(struct sp_recipe_probe *p, struct sp_workers *w, struct finding *f)
 {
 	const struct sp_probe_what what = {.globs = &p->name,
 					   .n_globs = p->name != NULL,
@@ -176,68 +241,28 @@ static int functions_find(struct sp_recipe_probe *p, struct sp_elf *elf, struct 
 					   .returns = p->returns,
 					   .nop5_is_fast = sp_probe_nop5_is_fast(),
 					   .arguments = p->arguments};
-	struct sp_probe_set set;
-	int r = sp_probe_points(elf, &what, &set);
+	int fd = p->files.files[f->file].fd;
 
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < set.n && r >= 0; i++) {
-		r = place_add(places, set.points[i].offset, 0);
-		p->n_stepped += set.points[i].cost == SP_PROBE_STEPPED ||
-				(set.points[i].cost == SP_PROBE_NOP5 && !what.nop5_is_fast);
-	}
-	sp_probe_set_done(&set);
+	return p->is_usdt ? sp_workers_marks(w, fd, p->provider, p->name, marks_found, f)
+			  : sp_workers_points(w, fd, &what, points_found, f);
+}
+
+static int places_room(struct sp_recipe_probe *p, size_t n)
+{
+	size_t had = p->places_capacity;
+	int r = sp_grow(&p->places, &p->places_capacity, n, sizeof(*p->places));
+
+	for (size_t i = had; r >= 0 && i < p->places_capacity; i++)
+		p->places[i] = (struct places){.n = 0};
 	return r;
 }
 
-static int no_mark(const struct sp_recipe_probe *p, const struct sp_usdts *all)
+/* A file that cannot be read, or is made to harm who reads it, costs its own places. */
+static void failure_note(struct sp_recipe_probe *p, const struct finding *f)
 {
-	struct sp_suggest near = {.word = p->name};
-
-	for (size_t i = 0; i < all->n; i++)
-		sp_suggest_offer(&near, all->at[i].name);
-	if (near.best)
-		return sp_fail_said(-ENOENT, "%s has no USDT probe '%s'; did you mean %s?", p->library, p->name,
-				    near.best);
-	return sp_fail_said(-ENOENT, "%s has no USDT probe '%s'", p->library, p->name);
-}
-
-static int marks_find(struct sp_recipe_probe *p, struct sp_elf *elf, struct places *places)
-{
-	struct sp_usdts all;
-	int r = sp_usdt_find(elf, &all);
-
-	if (r == -ENOENT) {
-		sp_error_clear();
-		return sp_fail_said(-ENOENT, "%s has no USDT probes", p->library);
-	}
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < all.n && r >= 0; i++)
-		if (!fnmatch(p->name, all.at[i].name, 0) &&
-		    (!p->provider || !fnmatch(p->provider, all.at[i].provider, 0)))
-			r = place_add(places, all.at[i].offset, all.at[i].semaphore);
-	if (r >= 0 && !places->n)
-		r = no_mark(p, &all);
-	sp_usdts_done(&all);
-	return r;
-}
-
-static int file_find(struct sp_recipe_probe *p, size_t i)
-{
-	struct sp_elf *elf = NULL;
-	int r = sp_grow(&p->places, &p->places_capacity, i + 1, sizeof(*p->places));
-
-	if (r < 0)
-		return r;
-	p->places[i] = (struct places){.n = 0};
-	r = sp_elf_open_fd(p->files.files[i].fd, &elf);
-	if (!r)
-		r = p->is_usdt ? marks_find(p, elf, &p->places[i]) : functions_find(p, elf, &p->places[i]);
-	sp_elf_close(elf);
-	if (r >= 0)
-		p->n_places += p->places[i].n;
-	return r;
+	if (!p->n_failed++ &&
+	    asprintf(&p->failure, "%s: %s", p->files.files[f->file].path, f->why ? f->why : strerror(-f->r)) < 0)
+		p->failure = NULL;
 }
 
 /* What expressions read: arguments when a function begins, its value when it returns. */
@@ -277,39 +302,71 @@ static int not_there(void)
 	return words ? sp_fail_said(-EINVAL, "%s", words) : -ENOMEM;
 }
 
-static int all_find(struct sp_recipe_probe *p)
+/* -ENOENT and -EINVAL: another build has no such function. Where no file has places one of the reasons is told. */
+static int all_take(struct sp_recipe_probe *p, const struct finding *all)
 {
-	int r, failed = -ENOENT;
+	const struct finding *failed = NULL;
 
 	for (size_t i = 0; i < p->files.n; i++) {
-		sp_error_clear(); /* one of them is told */
-		r = file_find(p, i);
-		if (r < 0 && r != -ENOENT && r != -EINVAL)
-			return sp_fail(r, "%s", p->files.files[i].path);
-		failed = r < 0 ? r : failed;
+		bool lacks = all[i].r == -ENOENT || all[i].r == -EINVAL;
+
+		if (all[i].r >= 0)
+			continue;
+		if (!lacks)
+			failure_note(p, &all[i]);
+		failed = failed && lacks ? failed : &all[i];
 	}
-	if (!p->n_places)
-		return failed;
 	sp_error_clear();
-	return 0;
+	if (p->n_places || !failed)
+		return p->n_places ? 0 : -ENOENT;
+	if (p->failure)
+		return sp_fail_said(failed->r, "%s", p->failure);
+	return sp_fail_said(failed->r, "%s%s%s", p->is_usdt ? p->library : "", p->is_usdt ? ": " : "",
+			    failed->why ? failed->why : strerror(-failed->r));
+}
+
+static int all_find(struct sp_recipe_probe *p, struct sp_workers *w)
+{
+	size_t n = p->files.n;
+	struct finding *all = calloc(n + 1, sizeof(*all));
+	int r = all ? places_room(p, n) : -ENOMEM;
+
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		all[i] = (struct finding){.probe = p, .file = i};
+		r = file_ask(p, w, &all[i]);
+	}
+	while (sp_workers_outstanding(w)) /* each has a deadline of its own */
+		if (sp_workers_wait(w, WAIT_MS) < 0)
+			sp_error_clear();
+	if (r >= 0)
+		r = all_take(p, all);
+	for (size_t i = 0; all && i < n; i++)
+		free(all[i].why);
+	free(all);
+	return r;
 }
 
 /* One of the files at least has such a place. */
 int sp_recipe_probe_find(struct sp_recipe_point *point)
 {
 	struct sp_recipe_probe *p = point->probe;
+	struct sp_workers *w = NULL;
 	int r = use_read(point);
 
 	if (!r && !sp_probe_has(SP_PROBE_ENTRY))
 		leftovers_remove();
 	if (!r)
-		r = sp_probe_files(p->library, NULL, &p->files);
-	if (r == -ENOENT && !p->is_usdt && !strpbrk(p->library, "./:+")) { /* more likely a tracepoint's */
+		r = sp_workers_new(&(struct sp_workers_options){0}, &w);
+	if (!r)
+		r = sp_probe_files(p->library, w, &p->files);
+	if (r >= 0)
+		r = all_find(p, w);
+	sp_workers_free(w);
+	if (!p->files.n && r == -ENOENT && !p->is_usdt &&
+	    !strpbrk(p->library, "./:+")) { /* more likely a tracepoint's */
 		sp_error_clear();
 		return sp_tracepoint_point(point->where, &(struct sp_recipe_point){.at = SP_AT_NOTHING});
 	}
-	if (r >= 0)
-		r = all_find(p);
 	return r == -ENOENT ? not_there() : r;
 }
 
@@ -378,7 +435,9 @@ void sp_recipe_probe_stats(const struct sp_recipe_probe *p, struct sp_recipe_pro
 					  .n_refused = p->n_refused,
 					  .n_unread = p->files.n_unread,
 					  .n_hidden = p->files.n_stuck,
-					  .n_lost = p->n_lost};
+					  .n_lost = p->n_lost,
+					  .n_failed = p->n_failed,
+					  .failure = p->failure};
 
 	for (size_t i = 0; i < p->files.n; i++)
 		s.n_mapped += p->files.files[i].n_pids > 0;
@@ -396,23 +455,47 @@ const struct sp_probe_name *sp_recipe_probe_name(const struct sp_recipe_probe *p
 	return &p->files.name;
 }
 
-int sp_recipe_probe_add(struct sp_recipe_probe *p, struct sp_probe_file *file)
+static void later_found(struct finding *f)
 {
-	size_t n = p->files.n;
-	int r = 0;
+	struct sp_recipe_probe *p = f->probe;
 
-	if (file->fd < 0 || !sp_probe_name_is(&p->files.name, file))
+	if (f->r == -ENOENT || f->r == -EINVAL || f->r == -ECANCELED) {
+		sp_error_clear(); /* another build has no such function: it stays, without places */
+		return;
+	}
+	p->n_later += f->r >= 0;
+	if (f->r >= 0 && p->program >= 0)
+		f->r = file_attach(p, f->file, p->program, p->only);
+	if (f->r >= 0)
+		return;
+	f->why = f->why ? f->why : strdup(sp_error_text(f->r));
+	failure_note(p, f);
+	sp_error_clear();
+}
+
+int sp_recipe_probe_add(struct sp_recipe_probe *p, const struct sp_probe_file *file, struct sp_workers *w)
+{
+	struct sp_probe_file copy;
+	struct finding *f;
+	int r;
+
+	if (!sp_probe_name_is(&p->files.name, file))
 		return 0;
-	r = sp_probe_files_add(&p->files, file);
+	r = places_room(p, p->files.n + 1);
+	if (r >= 0)
+		r = sp_probe_file_copy(file, &copy);
+	if (r >= 0)
+		r = sp_probe_files_add(&p->files, &copy);
 	if (r <= 0)
 		return r;
-	r = file_find(p, n);
-	if (r == -ENOENT || r == -EINVAL) { /* another build has no such function: it stays, without places */
-		sp_error_clear();
-		return 0;
-	}
-	p->n_later++;
-	return r < 0 || p->program < 0 ? r : file_attach(p, n, p->program, p->only);
+	f = malloc(sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	*f = (struct finding){.probe = p, .file = p->files.n - 1, .is_later = true};
+	r = file_ask(p, w, f);
+	if (r < 0)
+		free(f);
+	return r;
 }
 
 void sp_recipe_probe_free(struct sp_recipe_probe *p)
@@ -428,5 +511,6 @@ void sp_recipe_probe_free(struct sp_recipe_probe *p)
 	free(p->places);
 	sp_probe_files_done(&p->files);
 	free(p->words);
+	free(p->failure);
 	free(p);
 }

@@ -22,6 +22,7 @@
 struct sp_broker;
 struct sp_recipe_point;
 struct sp_recipe_probe;
+struct sp_workers;
 
 /* Whether the name is one of these, and no tracepoint's. */
 bool sp_recipe_probe_is(const char *name);
@@ -32,8 +33,11 @@ unsigned sp_recipe_probe_trap_ns(const struct sp_recipe_probe *probe); /* of one
 struct sp_probe_file;
 struct sp_probe_name;
 const struct sp_probe_name *sp_recipe_probe_name(const struct sp_recipe_probe *probe);
-/* Takes over a file that has appeared, if it is meant and has such places; attaches it where others are attached. */
-int sp_recipe_probe_add(struct sp_recipe_probe *probe, struct sp_probe_file *file);
+/*
+ * A file that has appeared: if it is meant a worker looks for such places in it, and it is attached where others are.
+ * The file stays the caller's.
+ */
+int sp_recipe_probe_add(struct sp_recipe_probe *probe, const struct sp_probe_file *file, struct sp_workers *w);
 
 /* Counts mappings that were not seen. */
 void sp_recipe_probe_lost(struct sp_recipe_probe *probe, uint64_t n_mappings);
@@ -47,12 +51,14 @@ void sp_recipe_probe_detach(struct sp_recipe_probe *probe);
 struct sp_recipe_probe_stats {
 	const char *library; /* as the user named it */
 	size_t n_files, n_places;
-	size_t n_mapped;   /* of the files; 0: all wait for their first mapping */
-	size_t n_later;    /* that appeared while it ran */
-	size_t n_refused;  /* places where the kernel takes no breakpoint, though they were chosen */
-	size_t n_unread;   /* files that could be meant, and cannot be opened */
-	uint64_t n_hidden; /* processes whose mappings could not be read */
-	uint64_t n_lost;   /* mappings that were not seen */
+	size_t n_mapped;     /* of the files; 0: all wait for their first mapping */
+	size_t n_later;      /* that appeared while it ran */
+	size_t n_refused;    /* places where the kernel takes no breakpoint, though they were chosen */
+	size_t n_unread;     /* files that could be meant, and cannot be opened */
+	uint64_t n_hidden;   /* processes whose mappings could not be read */
+	uint64_t n_lost;     /* mappings that were not seen */
+	size_t n_failed;     /* files that could not be searched or attached */
+	const char *failure; /* of the first of these: its path, and why */
 };
 void sp_recipe_probe_stats(const struct sp_recipe_probe *probe, struct sp_recipe_probe_stats *ret_stats);
 void sp_recipe_probe_free(struct sp_recipe_probe *probe); /* NULL is nothing */

@@ -68,7 +68,7 @@ static void looked(void *arg, int r, struct sp_probe_file *file)
 	struct sp_recipe_watch *w = arg;
 
 	for (size_t i = 0; i < w->n_probes && r >= 0; i++) {
-		int added = sp_recipe_probe_add(w->probes[i], file);
+		int added = sp_recipe_probe_add(w->probes[i], file, w->workers);
 
 		w->failure = added < 0 && !w->failure ? added : w->failure;
 	}

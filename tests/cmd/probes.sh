@@ -159,7 +159,7 @@ bad "$own:" 'no place in a library'
 bad "$own+0x1" 'there is no code at 0x1'
 expect 2 profile -e "$own:called_mid[arg7]" -- true
 grep -q "has no field 'arg7'; did you mean arg0?" "$err" || fail 'to be told what has no field'
-bad "usdt:$own:x" 'has no USDT probes'
+bad "usdt:$own:x" 'there are no USDT probes'
 expect 0 profile -e "$own:called_mid" -f 1
 grep -q 'mapped by no process yet: waiting for the first' "$err" || fail 'to be told that it waits'
 finish

@@ -54,6 +54,14 @@ void sp_probes_tell_end(const struct sp_recipe_set *set)
 			fprintf(stderr, ": %" PRIu64 " mappings of files were not seen; some may not be probed\n",
 				s.n_lost);
 		}
+		if (s.n_failed) {
+			fputs("soprof: ", stderr);
+			sp_encode(stderr, SP_ENCODE_TERMINAL, s.failure ? s.failure : s.library);
+			fputs(": not probed", stderr);
+			if (s.n_failed > 1)
+				fprintf(stderr, ", and %zu more files", s.n_failed - 1);
+			fputc('\n', stderr);
+		}
 		if (!s.n_later)
 			continue;
 		library_print(s.library);
