@@ -2,6 +2,7 @@
 #include "cmd/calls/machine_rows.h"
 
 #include "base/error.h"
+#include "base/filter.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
@@ -32,6 +33,7 @@ struct machine {
 	struct sp_machine_callers callers;
 	struct sp_machine_rows rows;
 	struct sp_machine_watch watch;
+	FILE *output;      /* made while we could; NULL: sp_output() does all */
 	int *pidfds, ends; /* of -p; an epoll of them, or -1 */
 	size_t n_pidfds, n_ended;
 	uint64_t begun_ns, shown_ns;
@@ -93,6 +95,20 @@ static int counting_make(struct machine *m)
 	return r < 0 ? r : sp_counting_new(&o, &m->counting);
 }
 
+/*
+ * From here on workers read what is foreign, and the broker opens what is still to be opened; links need nothing but
+ * the program's descriptor. What the filter leaves is what the agent has.
+ */
+static int privileges_drop(struct machine *m)
+{
+	int r = sp_output_prepare(m->args->output, m->sampling.broker, &m->output);
+
+	if (r >= 0)
+		r = sp_sampling_drop_privileges(&m->sampling);
+	m->targets.broker = m->sampling.broker;
+	return r < 0 ? r : sp_filter_enter(SP_FILTER_AGENT);
+}
+
 static int machine_begin(struct machine *m)
 {
 	int r = sp_output_check(m->args->output);
@@ -123,6 +139,8 @@ static int machine_begin(struct machine *m)
 	m->watch.pid = m->args->pids->n == 1 ? (pid_t)m->args->pids->values[0] : 0;
 	if (r >= 0)
 		r = sp_machine_targets_attach(&m->targets, m->counting, m->watch.pid);
+	if (r >= 0)
+		r = privileges_drop(m);
 	if (r >= 0 && m->targets.is_waiting)
 		sp_cmd_warn("no process has the library yet: calls are counted from when one loads it");
 	if (r >= 0 && !m->args->seconds)
@@ -277,7 +295,9 @@ static int machine_end(struct machine *m)
 	if (r >= 0 && m->args->interval_s && m->args->csv) /* the last part; sums would be taken for another */
 		s.since = true;
 	if (r >= 0)
-		r = sp_output(m->args->output, shown_write, &s);
+		r = m->output ? sp_output_prepared(m->args->output, m->sampling.broker, sp_take_ptr(m->output),
+						   shown_write, &s)
+			      : sp_output(m->args->output, shown_write, &s);
 	if (r >= 0)
 		sp_machine_tell(&s);
 	if (r >= 0)
@@ -287,15 +307,18 @@ static int machine_end(struct machine *m)
 
 static void machine_done(struct machine *m)
 {
+	sp_machine_targets_detach(&m->targets);
+	sp_sampling_done(&m->sampling); /* before those to whom answers would go */
 	sp_machine_targets_done(&m->targets);
 	sp_machine_watch_done(&m->watch);
-	sp_sampling_done(&m->sampling); /* before the callers, to whom answers would go */
 	sp_counting_free(m->counting);
 	sp_machine_rows_done(&m->rows);
 	sp_machine_callers_done(&m->callers);
 	for (size_t i = 0; i < m->n_pidfds; i++)
 		close(m->pidfds[i]);
 	free(m->pidfds);
+	if (m->output)
+		fclose(m->output);
 	sp_cleanup_close(&m->ends);
 }
 

@@ -17,6 +17,7 @@
 #include "probe/watch.h"
 #include <stdio.h>
 
+struct sp_broker;
 struct sp_cmd;
 struct sp_intern;
 struct sp_workers;
@@ -79,17 +80,20 @@ struct sp_machine_targets {
 	struct sp_probe_link *links;
 	size_t n_links, links_capacity;
 	uint64_t n_refused_functions, n_refused_by_kernel, n_files;
-	uint32_t max_functions; /* for which there is room while it counts */
-	bool is_waiting;        /* for a first mapping of some library */
+	uint32_t max_functions;   /* for which there is room while it counts */
+	bool is_waiting;          /* for a first mapping of some library */
+	bool is_over;             /* no file is probed any more */
+	struct sp_broker *broker; /* opens what this process may not; NULL: it may */
 };
 int sp_machine_targets_parse(const struct sp_machine_args *a, struct sp_machine_targets *ret_targets);
-/* Finds the files, and in them the functions. */
+/* Finds the files, and in them the functions; workers read all that is foreign. */
 int sp_machine_targets_find(struct sp_machine_targets *t, const struct sp_machine_args *a, struct sp_workers *w);
 /* pid: of the only process that is wanted, or 0. */
 int sp_machine_targets_attach(struct sp_machine_targets *t, const struct sp_counting *counting, pid_t pid);
-/* A file that came later, taken over. 1: it is probed; 0: it was known. */
-int sp_machine_targets_add(struct sp_machine_targets *t, size_t target, struct sp_probe_file *file,
-			   const struct sp_machine_args *a, const struct sp_counting *counting, pid_t pid);
+struct sp_machine_watch;
+/* A file that came later, taken over if it is new: its functions are asked for, and probed when a worker has answered.
+ */
+int sp_machine_targets_add(struct sp_machine_watch *w, size_t target, struct sp_probe_file *file);
 void sp_machine_targets_detach(struct sp_machine_targets *t);
 void sp_machine_targets_done(struct sp_machine_targets *t);
 uint32_t sp_machine_n_functions(const struct sp_machine_targets *t);
@@ -114,6 +118,7 @@ struct sp_machine_watch {
 };
 /* From here on no mapping is missed, so it comes before the files are looked for. */
 int sp_machine_watch_new(struct sp_machine_watch *w);
+void sp_machine_watch_failed(struct sp_machine_watch *w, int r); /* tells of a file; r >= 0: nothing */
 int sp_machine_watch_turn(struct sp_machine_watch *w);
 void sp_machine_watch_done(struct sp_machine_watch *w);
 

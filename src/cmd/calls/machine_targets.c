@@ -6,16 +6,17 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "cmd/calls/machine.h"
-#include "elf/elf.h"
-#include "elf/go.h"
+#include "cmd/cmd.h"
 #include "probe/point.h"
+#include "worker/jobs_probes.h"
+#include "worker/worker.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TARGETS = 64, MAX_FILES = 1024, MAX_POINTS = 1 << 20 };
+enum { MAX_TARGETS = 64, MAX_FILES = 1024, MAX_POINTS = 1 << 20, WAIT_MS = 60000 };
 
 /* --- what is named --- */
 static int words_add(struct sp_words *words, const char *word)
@@ -117,29 +118,23 @@ static const char *library_name(const struct sp_probe_file *f)
 }
 
 static int function_fill(struct sp_machine_function *f, const struct sp_probe_file *file,
-			 const struct sp_probe_point *point, const struct sp_elf *elf)
+			 const struct sp_probe_point *point)
 {
-	uint64_t vaddr = point->function;
-
 	sp_hex(file->build_id, SP_MIN(file->build_id_len, sizeof(f->build_id) / 2), f->build_id);
 	f->library = strdup(library_name(file));
 	f->path = strdup(file->path);
 	f->is_stepped = point->cost == SP_PROBE_STEPPED;
 	f->loops = point->loops;
-	if (point->name) {
+	if (point->name)
 		f->name = strdup(point->name);
-	} else {
-		if (sp_elf_vaddr_of(elf, point->function, &vaddr) < 0)
-			sp_error_clear();
-		if (f->library && asprintf(&f->name, "%s+0x%" PRIx64, f->library, vaddr) < 0)
-			f->name = NULL;
-	}
+	else if (f->library && asprintf(&f->name, "%s+0x%" PRIx64, f->library, point->address) < 0)
+		f->name = NULL;
 	return f->name && f->library && f->path ? 0 : -ENOMEM;
 }
 
 /* Files of one build have one number for a function. Who forges a build id joins rows, and no more. */
 static int64_t function_number(struct sp_machine_targets *t, const struct sp_probe_file *file,
-			       const struct sp_probe_point *point, const struct sp_elf *elf)
+			       const struct sp_probe_point *point)
 {
 	struct {
 		uint64_t function, hash, ino, dev;
@@ -159,22 +154,21 @@ static int64_t function_number(struct sp_machine_targets *t, const struct sp_pro
 	number = sp_intern_add_to(t->keys, &key, sizeof(key), &t->functions, &t->functions_capacity,
 				  sizeof(*t->functions), &is_new);
 	if (number >= 0 && is_new) {
-		int r = function_fill(&t->functions[number], file, point, elf);
+		int r = function_fill(&t->functions[number], file, point);
 
 		return r < 0 ? r : number;
 	}
 	return number;
 }
 
-static int points_take(struct sp_machine_targets *t, const struct sp_probe_file *file, const struct sp_elf *elf,
-		       const struct sp_probe_set *set)
+static int points_take(struct sp_machine_targets *t, const struct sp_probe_file *file, const struct sp_probe_set *set)
 {
 	int r = t->n_points + set->n > MAX_POINTS
 		    ? sp_fail_said(-E2BIG, "more than %d functions", MAX_POINTS)
 		    : sp_grow(&t->points, &t->points_capacity, t->n_points + set->n, sizeof(*t->points));
 
 	for (size_t i = 0; i < set->n && r >= 0; i++) {
-		int64_t number = function_number(t, file, &set->points[i], elf);
+		int64_t number = function_number(t, file, &set->points[i]);
 
 		if (number < 0)
 			return (int)number;
@@ -189,51 +183,67 @@ static int points_take(struct sp_machine_targets *t, const struct sp_probe_file 
 	return r;
 }
 
-static bool is_go(struct sp_elf *elf)
-{
-	struct sp_elf_section section;
-	bool is =
-	    sp_elf_section(elf, ".gopclntab", &section) >= 0 || sp_elf_section(elf, ".go.buildinfo", &section) >= 0;
+/* --- what a worker finds in a file --- */
+struct found {
+	struct sp_probe_set set;
+	int r;
+	char *why; /* r < 0 */
+	/* Of a file that came later: */
+	struct sp_machine_watch *watch;
+	size_t target, file;
+};
 
-	sp_error_clear();
-	return is;
+static void found_take(struct found *f, int r, struct sp_probe_set *set)
+{
+	f->r = r;
+	f->why = r < 0 ? strdup(sp_error_text(r)) : NULL;
+	if (r < 0)
+		return;
+	f->set = *set;
+	*set = (struct sp_probe_set){.n = 0};
+}
+
+static void found_done(struct found *f)
+{
+	sp_probe_set_done(&f->set);
+	free(f->why);
+}
+
+static void found_now(void *arg, int r, struct sp_probe_set *set)
+{
+	found_take(arg, r, set);
 }
 
 /* Which functions are meant: by name or address; or all that are exported, or, where none is, all. */
-static int points_find(const struct sp_machine_target *target, const struct sp_machine_args *a, struct sp_elf *elf,
-		       struct sp_probe_set *ret_set)
+static int functions_ask(const struct sp_machine_target *target, const struct sp_machine_args *a, int file,
+			 struct sp_workers *w, void (*done)(void *arg, int r, struct sp_probe_set *set),
+			 struct found *found)
 {
-	struct sp_probe_what what = {.globs = target->globs.words,
-				     .n_globs = target->globs.n,
-				     .addresses = target->addresses,
-				     .n_addresses = target->n_addresses,
-				     .inner = target->globs.n || target->n_addresses,
-				     .returns = a->latency || !sp_probe_has(SP_PROBE_ENTRY)};
-	int r = sp_probe_points(elf, &what, ret_set);
+	const struct sp_probe_what what = {.globs = target->globs.words,
+					   .n_globs = target->globs.n,
+					   .addresses = target->addresses,
+					   .n_addresses = target->n_addresses,
+					   .inner = target->globs.n || target->n_addresses,
+					   .or_inner = true,
+					   .returns = a->latency || !sp_probe_has(SP_PROBE_ENTRY)};
 
-	if (r != -ENOENT || what.inner)
-		return r;
-	sp_error_clear();
-	what.inner = true;
-	return sp_probe_points(elf, &what, ret_set);
+	return sp_workers_points(w, file, &what, done, found);
 }
 
-static int file_functions(struct sp_machine_targets *t, const struct sp_machine_target *target,
-			  const struct sp_machine_args *a, const struct sp_probe_file *file)
+/* Fails with the file's name. */
+static int functions_take(struct sp_machine_targets *t, const struct sp_machine_args *a,
+			  const struct sp_probe_file *file, const struct found *found)
 {
-	struct sp_probe_set set = {0};
-	struct sp_elf *elf = NULL;
-	int r = sp_elf_open_fd(file->fd, &elf);
+	int r = found->r;
 
-	if (r >= 0 && a->latency && is_go(elf))
+	sp_error_clear();
+	if (r < 0)
+		return sp_fail_said(r, "%s: %s", file->path, found->why ? found->why : strerror(-r));
+	if (a->latency && found->set.is_go)
 		r = sp_fail_said(-EOPNOTSUPP,
 				 "a Go program's stacks move, so its calls cannot be timed; leave out --latency");
 	if (r >= 0)
-		r = points_find(target, a, elf, &set);
-	if (r >= 0)
-		r = points_take(t, file, elf, &set);
-	sp_probe_set_done(&set);
-	sp_elf_close(elf);
+		r = points_take(t, file, &found->set);
 	return r < 0 ? sp_fail(r, "%s", file->path) : 0;
 }
 
@@ -253,24 +263,77 @@ static int twice_check(const struct sp_machine_targets *t, size_t i)
 	return 0;
 }
 
+/* They are answered in any order, and taken in this one. */
+static int all_ask(const struct sp_machine_target *target, const struct sp_machine_args *a, struct sp_workers *w,
+		   struct found *found)
+{
+	int r = 0;
+
+	for (size_t k = 0; k < target->files.n && r >= 0; k++)
+		r = functions_ask(target, a, target->files.files[k].fd, w, found_now, &found[k]);
+	while (sp_workers_outstanding(w)) /* each has a deadline of its own */
+		if (sp_workers_wait(w, WAIT_MS) < 0)
+			sp_error_clear();
+	return r;
+}
+
+/*
+ * A file that cannot be read, or is made to harm who reads it, costs its own functions: it is told, and the others are
+ * counted. An older build may lack what a newer one has.
+ */
+static int all_take(struct sp_machine_targets *t, const struct sp_machine_target *target,
+		    const struct sp_machine_args *a, const struct found *found)
+{
+	size_t n_taken = 0, n = target->files.n;
+	int r = 0, failed = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		r = functions_take(t, a, &target->files.files[k], &found[k]);
+		n_taken += r >= 0;
+		failed = r < 0 && (r != -ENOENT || !failed) ? r : failed;
+		if (r < 0 && r != -ENOENT && n > 1)
+			sp_cmd_warn(sp_error_text(r));
+	}
+	if (n_taken || !n) {
+		sp_error_clear();
+		return 0;
+	}
+	return n == 1 || failed == -ENOENT
+		   ? r
+		   : sp_fail_said(failed, "%s: none of the %zu files with this name can be probed", target->name, n);
+}
+
+static int functions_find(struct sp_machine_targets *t, const struct sp_machine_target *target,
+			  const struct sp_machine_args *a, struct sp_workers *w)
+{
+	size_t n = target->files.n;
+	struct found *found = calloc(n + 1, sizeof(*found));
+	int r = found ? all_ask(target, a, w, found) : -ENOMEM;
+
+	if (r >= 0)
+		r = all_take(t, target, a, found);
+	for (size_t k = 0; found && k < n; k++)
+		found_done(&found[k]);
+	free(found);
+	return r;
+}
+
 static int target_find(struct sp_machine_targets *t, size_t i, const struct sp_machine_args *a, struct sp_workers *w)
 {
 	struct sp_machine_target *target = &t->at[i];
-	size_t n_without = 0, n_pids = 0;
-	int r = sp_probe_files(target->name, w, &target->files), first = 0;
+	size_t n_pids = 0;
+	int r = sp_probe_files(target->name, w, &target->files);
 
+	if (r >= 0 && target->files.unread)
+		sp_cmd_warn(target->files.unread);
 	if (r >= 0)
 		r = twice_check(t, i);
 	if (r >= 0 && t->n_files + target->files.n > MAX_FILES)
 		r = sp_fail_said(-E2BIG, "more than %d files", MAX_FILES);
-	for (size_t k = 0; k < target->files.n && r >= 0; k++) {
+	if (r >= 0)
+		r = functions_find(t, target, a, w);
+	for (size_t k = 0; k < target->files.n; k++)
 		n_pids += target->files.files[k].n_pids;
-		r = file_functions(t, target, a, &target->files.files[k]);
-		if (r != -ENOENT)
-			continue;
-		first = r; /* an older build may lack what a newer one has */
-		r = ++n_without == target->files.n ? first : 0;
-	}
 	t->n_files += target->files.n;
 	t->is_waiting |= r >= 0 && !n_pids;
 	return r;
@@ -297,13 +360,15 @@ static int link_add(struct sp_machine_targets *t, const struct sp_probe_program 
 	const struct sp_probe_at at = {.offsets = places->offsets,
 				       .cookies = sp_probe_has(SP_PROBE_ENTRY) ? places->cookies : NULL,
 				       .n = places->n};
+	struct sp_probe_program by = *program;
 	struct sp_probe_link *link;
 	int r = sp_grow(&t->links, &t->links_capacity, t->n_links + 1, sizeof(*t->links));
 
 	if (r < 0)
 		return r;
+	by.broker = t->broker;
 	link = &t->links[t->n_links];
-	r = sp_probe_attach(program, fd, &at, pid, link);
+	r = sp_probe_attach(&by, fd, &at, pid, link);
 	if (r < 0)
 		return r;
 	t->n_links++;
@@ -336,37 +401,74 @@ static int file_attach(struct sp_machine_targets *t, const struct sp_probe_file 
 
 int sp_machine_targets_attach(struct sp_machine_targets *t, const struct sp_counting *counting, pid_t pid)
 {
-	int r = 0;
+	int r = 0, failed = 0;
 
-	for (size_t i = 0; i < t->n && r >= 0; i++)
-		for (size_t k = 0; k < t->at[i].files.n && r >= 0; k++)
+	for (size_t i = 0; i < t->n; i++)
+		for (size_t k = 0; k < t->at[i].files.n; k++) {
 			r = file_attach(t, &t->at[i].files.files[k], counting, pid);
-	return r;
+			if (r >= 0)
+				continue;
+			if (t->n_files == 1 || r == -ESRCH)
+				return r;
+			failed = r;
+			sp_cmd_warn(sp_error_text(r));
+			sp_error_clear();
+		}
+	return failed && !t->n_links ? sp_fail_said(failed, "no file can be probed") : 0;
 }
 
-int sp_machine_targets_add(struct sp_machine_targets *t, size_t target, struct sp_probe_file *file,
-			   const struct sp_machine_args *a, const struct sp_counting *counting, pid_t pid)
+/* --- files that come later --- */
+static int later_add(struct sp_machine_watch *w, const struct found *f)
 {
+	struct sp_machine_targets *t = w->targets;
+	const struct sp_probe_file *file = &t->at[f->target].files.files[f->file];
+	int r = functions_take(t, w->args, file, f);
+
+	if (r >= 0 && sp_machine_n_functions(t) > t->max_functions)
+		r = sp_fail_said(-E2BIG, "%s: more functions than there is room for", file->path);
+	return r < 0 ? r : file_attach(t, file, w->counting, w->pid);
+}
+
+/* What cannot be probed costs its own calls, not those of the others: it is told, and counting goes on. */
+static void found_later(void *arg, int r, struct sp_probe_set *set)
+{
+	struct found *f = arg;
+	struct sp_machine_watch *w = f->watch;
+
+	if (!w->targets->is_over && r != -ECANCELED) {
+		found_take(f, r, set);
+		r = later_add(w, f);
+		w->n_added += r >= 0;
+		sp_machine_watch_failed(w, r);
+	}
+	found_done(f);
+	free(f);
+}
+
+int sp_machine_targets_add(struct sp_machine_watch *w, size_t target, struct sp_probe_file *file)
+{
+	struct sp_machine_targets *t = w->targets;
 	struct sp_probe_files *files = &t->at[target].files;
+	struct found *f;
 	int r = t->n_files == MAX_FILES ? sp_fail_said(-E2BIG, "more than %d files", MAX_FILES)
 					: sp_probe_files_add(files, file);
 
-	if (r <= 0) {
-		if (r < 0)
-			sp_probe_file_done(file);
+	if (r <= 0)
 		return r;
-	}
 	t->n_files++;
-	r = file_functions(t, &t->at[target], a, &files->files[files->n - 1]);
-	if (r >= 0 && sp_machine_n_functions(t) > t->max_functions)
-		r = sp_fail_said(-E2BIG, "%s: more functions than there is room for", files->files[files->n - 1].path);
-	if (r >= 0)
-		r = file_attach(t, &files->files[files->n - 1], counting, pid);
-	return r < 0 ? r : 1;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	*f = (struct found){.watch = w, .target = target, .file = files->n - 1};
+	r = functions_ask(&t->at[target], w->args, files->files[f->file].fd, w->workers, found_later, f);
+	if (r < 0)
+		free(f);
+	return r;
 }
 
 void sp_machine_targets_detach(struct sp_machine_targets *t)
 {
+	t->is_over = true;
 	while (t->n_links) /* the beginnings of calls before their ends */
 		sp_probe_detach(&t->links[--t->n_links]);
 }

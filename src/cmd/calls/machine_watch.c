@@ -28,24 +28,27 @@ void sp_machine_watch_done(struct sp_machine_watch *w)
 	free(w->seen);
 }
 
-/* What cannot be probed costs its own calls, not those of the others: it is told, and counting goes on. */
+void sp_machine_watch_failed(struct sp_machine_watch *w, int r)
+{
+	if (r >= 0 || r == -ECANCELED)
+		return;
+	w->n_failed++;
+	sp_cmd_warn(sp_error_text(r));
+	sp_error_clear();
+}
+
 static void looked(void *arg, int r, struct sp_probe_file *file)
 {
 	struct sp_machine_watch *w = arg;
 	struct sp_machine_targets *t = w->targets;
 
-	for (size_t i = 0; i < t->n && r >= 0; i++) {
+	for (size_t i = 0; i < t->n && r >= 0 && !t->is_over; i++) {
 		if (!sp_probe_name_is(&t->at[i].files.name, file))
 			continue;
-		r = sp_machine_targets_add(t, i, file, w->args, w->counting, w->pid);
-		w->n_added += r > 0;
+		r = sp_machine_targets_add(w, i, file);
 		break; /* the file is the target's now */
 	}
-	if (r >= 0)
-		return;
-	w->n_failed++;
-	sp_cmd_warn(sp_error_text(r));
-	sp_error_clear();
+	sp_machine_watch_failed(w, r);
 }
 
 /* When there is no room all are forgotten: a file is looked at once more. */
