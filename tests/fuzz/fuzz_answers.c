@@ -4,8 +4,8 @@
  *
  * The first bytes say what was asked, and how many offsets; then come the message's first bytes, with a text, or if
  * the second byte says so only a good head, and what the memfd has. What is taken says of each offset what contains
- * it, has texts that end, numbers that were asked for, and tables that are valid; source lines become a profile
- * (`--inline`) with the same sums and no stack that is shorter.
+ * it, has texts that end, numbers that were asked for, and tables that are valid; places of probes lie in the file, in
+ * order; source lines become a profile (`--inline`) with the same sums and no stack that is shorter.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -29,7 +29,7 @@
 
 const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
 
-enum { MAX_OFFSETS = 16, GOOD_HEAD = 1, WITH_TEXT = 2 };
+enum { MAX_OFFSETS = 16, GOOD_HEAD = 1, WITH_TEXT = 2, FILE_BYTES = 0x2000 };
 
 static uint64_t offset_of(size_t i)
 {
@@ -207,6 +207,37 @@ static void take_spans(void *arg, int r, const struct sp_name_table_head *head)
 	(void)arg;
 }
 
+/* --- places of probes, where a breakpoint may do harm --- */
+static void take_points(void *arg, int r, struct sp_probe_set *set)
+{
+	size_t n_names = 0, n = 0;
+
+	(void)arg;
+	require((r == 0) == (set != NULL));
+	for (size_t i = 0; r == 0 && i < set->n; i++) {
+		const struct sp_probe_point *p = &set->points[i];
+		require(p->offset < FILE_BYTES && p->function <= p->offset && p->offset - p->function < SP_POINT_REACH);
+		require(p->cost < SP_PROBE_N_COSTS && p->name == (p->n_names ? p->names[0] : NULL));
+		require(i == 0 || p->offset > p[-1].offset);
+		for (size_t k = 0; k < p->n_names; k++)
+			require(*p->names[k] != '\0');
+		n_names += p->n_names > 0 ? p->n_names - 1 : 0;
+	}
+	for (size_t i = 0; r == 0 && i < SP_PROBE_N_REFUSALS; i++)
+		n += set->refused[i];
+	require(r < 0 || (set->n > 0 && set->n + n == set->n_functions && n_names == set->n_aliases));
+}
+
+static void take_marks(void *arg, int r, struct sp_usdts *marks)
+{
+	(void)arg;
+	require((r == 0) == (marks != NULL));
+	for (size_t i = 0; r == 0 && i < marks->n; i++)
+		require(marks->at[i].offset < FILE_BYTES && marks->at[i].semaphore < FILE_BYTES &&
+			*marks->at[i].provider && *marks->at[i].name &&
+			strlen(marks->at[i].arguments) < SP_JOB_MAX_BYTES);
+}
+
 static void take_image(void *arg, int r, struct sp_image *image)
 {
 	uint8_t bytes[3];
@@ -228,7 +259,8 @@ static const struct {
     {SP_JOB_IDENTIFY, {.identify = take_identity}}, {SP_JOB_BUILD, {.build = take_blob}},
     {SP_JOB_DEBUG, {.debug = take_debug}},          {SP_JOB_VERIFY, {.verify = take_verified}},
     {SP_JOB_OPEN, {.open = take_opened}},           {SP_JOB_SPANS, {.spans = take_spans}},
-    {SP_JOB_JIT_IMAGE, {.image = take_image}},
+    {SP_JOB_JIT_IMAGE, {.image = take_image}},      {SP_JOB_POINTS, {.points = take_points}},
+    {SP_JOB_MARKS, {.marks = take_marks}},
 };
 
 static struct sp_job *job_of(uint8_t which, uint8_t n)
@@ -241,6 +273,7 @@ static struct sp_job *job_of(uint8_t which, uint8_t n)
 	j->fd = j->debug_fd = j->table_fd = j->opened.fd = -1;
 	j->memfd = memfd_create("answer", MFD_CLOEXEC);
 	j->n_offsets = n % (MAX_OFFSETS + 1);
+	j->file_bytes = FILE_BYTES;
 	j->offsets = calloc(j->n_offsets + 1, sizeof(*j->offsets));
 	require(j->memfd >= 0 && j->offsets);
 	for (size_t i = 0; i < j->n_offsets; i++)
