@@ -26,20 +26,29 @@ struct {
 } held SEC(".maps");
 
 /* The row in the scratch; what its key names was sent before. */
-static __always_inline void sp_held_count(struct sp_scratch *s)
+static __noinline int sp_held_count(struct sp_scratch *s)
 {
-	if (!sp_count_known(s, &s->key))
+	if (s && !sp_count_known(s, &s->key))
 		sp_count_new(s, 1);
+	return 0;
+}
+
+/* The row of `what` is to be less by what that was. Before it is removed: its place may be another's at once. */
+static __always_inline void sp_held_take(struct sp_scratch *s, const struct sp_held *what)
+{
+	s->key = what->key;
+	s->value.n = -what->value.n;
+	s->value.weight = -what->value.weight;
 }
 
 /*
  * An allocation, whose stack is in the scratch. All that were count first: that row's key is the one that is sent, and
- * may lose a stack for which there was no room.
+ * may lose a stack for which there was no room. What had the address before was freed where that is not seen.
  */
 static __noinline int sp_hold(struct sp_scratch *s, sp_u64 tgid, sp_u32 is_told)
 {
 	struct sp_held_key at = {.tgid = tgid};
-	struct sp_held what;
+	struct sp_held what, *before;
 
 	if (!s)
 		return 0;
@@ -52,6 +61,13 @@ static __noinline int sp_hold(struct sp_scratch *s, sp_u64 tgid, sp_u32 is_told)
 	s->key.recipe = s->hit.recipe;
 	what.key = s->key;
 	what.value = s->value;
+	before = at.address ? bpf_map_lookup_elem(&held, &at) : NULL;
+	if (before) {
+		sp_held_take(s, before);
+		sp_held_count(s);
+		s->key = what.key;
+		s->value = what.value;
+	}
 	if (at.address && !bpf_map_update_elem(&held, &at, &what, BPF_ANY))
 		sp_held_count(s);
 	else
@@ -71,9 +87,7 @@ static __noinline int sp_release(struct sp_scratch *s, sp_u64 tgid)
 	what = bpf_map_lookup_elem(&held, &at);
 	if (!what)
 		return 0;
-	s->key = what->key;
-	s->value.n = -what->value.n;
-	s->value.weight = -what->value.weight;
+	sp_held_take(s, what);
 	if (!bpf_map_delete_elem(&held, &at))
 		sp_held_count(s);
 	return 0;

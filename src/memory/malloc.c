@@ -79,7 +79,6 @@ static void *next_find(const char *name)
 NEXT(malloc)
 NEXT(calloc)
 NEXT(realloc)
-NEXT(reallocarray)
 NEXT(free)
 NEXT(aligned_alloc)
 NEXT(memalign)
@@ -171,34 +170,31 @@ static void untold(void *block, uint64_t bytes, uint64_t n)
  * The old block is told as freed first, since another thread may get its address before we are back. If it stays, it
  * is told once more, as it was.
  */
-#define REALLOCATE(block, size, call)                                                                                  \
-	do {                                                                                                           \
-		uint64_t bytes_, n_;                                                                                   \
-		bool was_sampled_ = freed(block, &bytes_, &n_);                                                        \
-		void *to_ = (call);                                                                                    \
-                                                                                                                       \
-		if (!to_ && was_sampled_ && (size) != 0)                                                               \
-			untold(block, bytes_, n_);                                                                     \
-		return taken(to_, size);                                                                               \
-	} while (0)
-
 EXPORT void *realloc(void *block, size_t size)
 {
 	__typeof__(&realloc) next = next_realloc();
+	uint64_t bytes, n;
+	bool was_sampled;
+	void *to;
 
 	if (is_first(block) || !next)
 		return block ? first_leave(block, size) : malloc(size);
-	REALLOCATE(block, size, next(block, size));
+	was_sampled = freed(block, &bytes, &n);
+	to = next(block, size);
+	if (!to && was_sampled && size != 0)
+		untold(block, bytes, n);
+	return taken(to, size);
 }
 
+/* Not the next one: that calls realloc, which is ours, and the block would count twice. */
 EXPORT void *reallocarray(void *block, size_t n, size_t size)
 {
-	__typeof__(&reallocarray) next = next_reallocarray();
 	size_t bytes;
 
-	if (is_first(block) || !next)
-		return __builtin_mul_overflow(n, size, &bytes) ? NULL : realloc(block, bytes);
-	REALLOCATE(block, n * size, next(block, n, size));
+	if (!__builtin_mul_overflow(n, size, &bytes))
+		return realloc(block, bytes);
+	errno = ENOMEM;
+	return NULL;
 }
 
 /* --- by alignment --- */
