@@ -226,6 +226,7 @@ static struct stamped stamped_new(enum sp_front_role role)
 				     .n_arguments = 2,
 				     .value = SP_NO_REG,
 				     .match = 2,
+				     .times = SP_NO_REG,
 				     .state = role == SP_ROLE_LEAVE ? 1 : SP_NO_REG,
 				     .ops = {{.kind = SP_OP_ARGUMENT, .dst = 0, .imm = 0},
 					     {.kind = SP_OP_ARGUMENT, .dst = 1, .imm = 1},
