@@ -350,6 +350,13 @@ static int marker_make(struct sp_audit_library *p)
 	return 0;
 }
 
+int sp_audit_library_find(void)
+{
+	SP_FREE char *source = NULL;
+
+	return source_find(&source);
+}
+
 int sp_audit_library_make(bool lasting, struct sp_audit_library *ret_place)
 {
 	struct sp_audit_library p = SP_AUDIT_LIBRARY_NONE;

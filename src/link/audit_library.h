@@ -24,6 +24,7 @@ struct sp_audit_library {
 };
 #define SP_AUDIT_LIBRARY_NONE ((struct sp_audit_library){.opened_fd = -1})
 
+int sp_audit_library_find(void); /* whether there is one to make it of: 0, or why not */
 /*
  * lasting: for a shell, without a run's directory and reports. -ENOENT: no library found; -EPERM, -EINVAL: ld.so cannot
  * load it from there.

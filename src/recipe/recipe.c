@@ -127,7 +127,7 @@ static const struct sp_recipe rows[] = {
      .hit_ns = 2900},
     {.name = "mem",
      .title = "Memory not freed",
-     .summary = "memory that was allocated and not freed, and all that was allocated; sampled by the byte (--thin)",
+     .summary = "memory of a command, not freed and all",
      .values = {{"live", "count"}, {"live_bytes", "bytes"}},
      .holds = true,
      .hit_ns = 5000},
@@ -245,7 +245,10 @@ static int unknown(const char *name)
 	}
 	if (near.best)
 		return sp_fail_said(-EINVAL, "there is no event '%s'; did you mean %s?", name, near.best);
-	return sp_fail_said(-EINVAL, "there is no event '%s'; there are %sand tracepoints, SYSTEM:EVENT", name, list);
+	return sp_fail_said(-EINVAL,
+			    "there is no event '%s'; there are %sand tracepoints, SYSTEM:EVENT, and functions, "
+			    "LIBRARY:FUNCTION",
+			    name, list);
 }
 
 /* A place in a library or program, or a tracepoint. Which file a probe is in is looked for afterwards. */

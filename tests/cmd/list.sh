@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.bash"
 here() { awk -v e="$1" '$1 == e && $4 ~ /^(yes|own|no)$/ { print $4 }' "$2"; }
 cp "$SOPROF" "$dir/soprof" # nobody may not reach the build directory
+mkdir "$dir/src" && cp -r "$SOPROF_BUILD/src/audit" "$dir/src"
 as_nobody() {
 	local from=$1
 	shift
@@ -18,7 +19,7 @@ rows() {
 check_rows() {
 	local name unit cost answer rest
 	while read -r name unit cost answer rest; do
-		[[ $unit =~ ^(ns|count)$ && $cost =~ ^([0-9]+\.[0-9]|-)$ && $answer =~ ^(yes|own|no)$ && -n $rest ]] ||
+		[[ $unit =~ ^(ns|count|bytes)$ && $cost =~ ^([0-9]+\.[0-9]|-)$ && $answer =~ ^(yes|own|no)$ && -n $rest ]] ||
 			fail "a row, not: $name $unit $cost $answer $rest"
 		[ "$answer" = yes ] || grep -qE "^$answer: (.*, )?$name(, .*)?: ." "$1" || fail "the reason why $name is '$answer'"
 	done < <(rows "$1")
@@ -26,7 +27,7 @@ check_rows() {
 expect 0 profile --list
 cp "$out" "$dir/list"
 check_rows "$dir/list"
-for event in cpu offcpu locks faults cpu-clock task-clock cycles page-faults context-switches SYSTEM:EVENT; do
+for event in cpu offcpu locks faults mem cpu-clock task-clock cycles page-faults context-switches SYSTEM:EVENT; do
 	[ -n "$(here $event "$dir/list")" ] || fail "a row of $event"
 done
 # What long waits alone cost is said where waits can be had; the words fit a terminal of 80 columns.

@@ -7,6 +7,7 @@
 #include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
 #include "cmd/profile/profile_try.h"
+#include "link/audit_library.h"
 #include "recipe/events.h"
 #include "recipe/fields.h"
 #include "recipe/front.h"
@@ -92,14 +93,28 @@ static enum here event_here(struct list *l, const struct sp_event *e, bool by_bp
 	return HERE_NO;
 }
 
+/* What samples allocations in programs. */
+static enum here library_here(char **ret_why)
+{
+	int r = sp_audit_library_find();
+
+	if (r >= 0)
+		return HERE_YES;
+	*ret_why = strdup(sp_error_text(r));
+	sp_error_clear();
+	return HERE_NO;
+}
+
 /* Where the programs cannot be loaded perf_event_open serves, for what is a perf event. */
 static enum here recipe_here(struct list *l, size_t i, char **ret_why)
 {
 	const struct sp_recipe *recipe = sp_recipe_at(i);
 
+	if (is_by_bpf(l) && !l->trials[i].result && recipe->holds)
+		return library_here(ret_why);
 	if (is_by_bpf(l) && !l->trials[i].result)
 		return HERE_YES;
-	if (!sp_recipe_has(recipe, SP_AT_RAW))
+	if (!sp_recipe_has(recipe, SP_AT_RAW) && !recipe->holds)
 		return event_here(l, sp_event_find(recipe->without_bpf ? recipe->without_bpf : recipe->points[0].where),
 				  false, ret_why);
 	if (l->why_nothing)
