@@ -1,41 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * allocate.c: allocates in every way, and says what it has had and what it has not freed: "BLOCKS BYTES LIVE
- * LIVE_BYTES", as it asked for them. With a number N, small blocks N times, of which a tenth stays.
+ * LIVE_BYTES CHUNKS MALLINFO", as it asked for them, its children too. The last two are of the blocks that libc had
+ * given by then: what these take, and what mallinfo2() says. With a number N, small blocks N times, of which a tenth
+ * stays.
  */
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define KEEP __attribute__((noinline))
+#define KEEP static __attribute__((noinline))
 
-static unsigned long blocks, bytes, live, live_bytes;
+struct ledger {
+	unsigned long blocks, bytes, live, live_bytes;
+};
+static struct ledger *ledger; /* the children's, too */
+static unsigned long chunks;
 
 static void *had(void *block, size_t size)
 {
 	if (!block)
 		abort();
-	__atomic_add_fetch(&blocks, 1, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&bytes, size, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&live, 1, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&live_bytes, size, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&ledger->blocks, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&ledger->bytes, size, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&ledger->live, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&ledger->live_bytes, size, __ATOMIC_RELAXED);
 	return block;
+}
+
+/* A block of libc's that stays. */
+static void keep(void *block, size_t size)
+{
+	had(block, size);
+	chunks += malloc_usable_size(block) + sizeof(size_t);
 }
 
 static void gone(size_t size)
 {
-	__atomic_sub_fetch(&live, 1, __ATOMIC_RELAXED);
-	__atomic_sub_fetch(&live_bytes, size, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&ledger->live, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&ledger->live_bytes, size, __ATOMIC_RELAXED);
 }
 
 KEEP void leak_all(void)
 {
 	for (size_t i = 0; i < 100; i++)
-		had(malloc(1000 + i), 1000 + i);
+		keep(malloc(1000 + i), 1000 + i);
 }
 
 KEEP void leak_none(void)
@@ -61,16 +76,17 @@ KEEP void grow(void)
 	}
 	block = reallocarray(block, 3, 1000);
 	gone(size);
-	had(block, 3000);
+	keep(block, 3000);
 }
 
 KEEP void align(void)
 {
 	void *block;
 
-	had(aligned_alloc(64, 640), 640);
-	had(memalign(128, 1280), 1280);
-	had(valloc(5000), 5000);
+	keep(aligned_alloc(64, 640), 640);
+	keep(memalign(128, 1280), 1280);
+	keep(valloc(5000), 5000);
+	keep(pvalloc(4096), 4096);
 	had(posix_memalign(&block, 4096, 8192) ? NULL : block, 8192);
 	free(block);
 	gone(8192);
@@ -107,7 +123,24 @@ KEEP void threads(void)
 	}
 }
 
-/* A child of fork frees what its parent has: that is its own copy. */
+/* By a library that is opened now: C++'s operators, which take from malloc. */
+KEEP void opened(void)
+{
+	void *library = dlopen("libstdc++.so.6", RTLD_NOW);
+	void *(*take)(size_t) = library ? (void *(*)(size_t))dlsym(library, "_Znwm") : NULL;
+	void (*give)(void *) = library ? (void (*)(void *))dlsym(library, "_ZdlPv") : NULL;
+
+	for (int i = 0; i < 30 && take && give; i++) {
+		void *block = had(take(444), 444);
+
+		if (i % 3)
+			continue;
+		give(block);
+		gone(444);
+	}
+}
+
+/* A child of fork frees what its parent has, its own copy; what it has itself counts, too. */
 KEEP void child(void)
 {
 	void *block = had(malloc(12345), 12345);
@@ -115,6 +148,13 @@ KEEP void child(void)
 
 	if (!pid) {
 		free(block);
+		for (int i = 0; i < 50; i++) {
+			block = had(malloc(333), 333);
+			if (i % 5)
+				continue;
+			free(block);
+			gone(333);
+		}
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
@@ -135,22 +175,45 @@ KEEP void small(unsigned long n)
 	}
 }
 
+static size_t libc_has(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+KEEP void every_way(void)
+{
+	size_t before;
+
+	free(had(malloc(1), 1)); /* the first brings libc's own */
+	gone(1);
+	before = libc_has();
+	leak_all();
+	leak_none();
+	grow();
+	align();
+	before = libc_has() - before;
+	map();
+	child();
+	threads();
+	opened();
+	printf("%lu %lu %lu %lu %lu %zu\n", ledger->blocks, ledger->bytes, ledger->live, ledger->live_bytes, chunks,
+	       before);
+}
+
 int main(int argc, char **argv)
 {
 	static char buffer[BUFSIZ];
 
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+	ledger = mmap(NULL, sizeof(*ledger), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	had(ledger, sizeof(*ledger));
 	if (argc > 1) {
 		small(strtoul(argv[1], NULL, 10));
-	} else {
-		leak_all();
-		leak_none();
-		grow();
-		align();
-		map();
-		child();
-		threads();
+		printf("%lu %lu %lu %lu\n", ledger->blocks, ledger->bytes, ledger->live, ledger->live_bytes);
+		return 0;
 	}
-	printf("%lu %lu %lu %lu\n", blocks, bytes, live, live_bytes);
+	every_way();
 	return 0;
 }

@@ -2,9 +2,12 @@
 #include "cmd/profile/profile_memory.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "capture/capture.h"
 #include "profile/merge.h"
 #include "recipe/recipe.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,4 +66,19 @@ int sp_memory_callers(const struct sp_memory_library *m, struct sp_profile **pro
 	if (r >= 0)
 		*profile = callers;
 	return r;
+}
+
+void sp_memory_unsampled_tell(const struct sp_memory_library *m, const struct sp_capture_stats *seen)
+{
+	uint64_t n_static = seen->counter[SP_N_PROGRAMS_STATIC], n_secure = seen->counter[SP_N_PROGRAMS_SECURE];
+	char first[48] = "", second[64] = "";
+
+	if (!m->path || n_static + n_secure == 0)
+		return;
+	if (n_static)
+		snprintf(first, sizeof(first), "%" PRIu64 " linked statically", n_static);
+	if (n_secure)
+		snprintf(second, sizeof(second), "%" PRIu64 " set-user-id or with capabilities", n_secure);
+	fprintf(stderr, "soprof: memory of %" PRIu64 " of %" PRIu64 " programs that ran was not sampled: %s%s%s\n",
+		n_static + n_secure, seen->counter[SP_N_PROGRAMS], first, n_static && n_secure ? ", " : "", second);
 }

@@ -9,6 +9,7 @@
 
 #include "link/audit_library.h"
 
+struct sp_capture_stats;
 struct sp_profile;
 struct sp_recipe_set;
 
@@ -24,5 +25,8 @@ void sp_memory_library_done(struct sp_memory_library *library);
 
 /* *profile is replaced, if the library is in it. */
 int sp_memory_callers(const struct sp_memory_library *library, struct sp_profile **profile);
+
+/* Says on stderr how many of the programs that ran could not load the library, and why. */
+void sp_memory_unsampled_tell(const struct sp_memory_library *library, const struct sp_capture_stats *seen);
 
 #endif

@@ -336,6 +336,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 		summary.counted =
 		    (uint32_t)SP_MAX(sp_profile_find_value(s->sampling.profile, "allocations", "count"), 0);
 	sp_capture_stats(s->sampling.capture, &c);
+	sp_memory_unsampled_tell(&s->args->memory, &c);
 	const struct sp_summary_count lost[] = {
 	    {"not sampled since over budget (--max-overhead)", c.n_over_budget},
 	    {"no room for its count (--hash-storage-size)", c.counter[SP_N_LOST_COUNTS]},

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# Allocations, of a program that allocates in every way and keeps a ledger, which libc's mallinfo2() confirms: exact with
+# --thin 1, sampled near the truth, by whom; frees in other threads, children, other programs; what cannot be sampled is told.
+. "$(dirname "$0")/lib.bash"
+need_profile
+need_root
+cp "$SOPROF_BUILD/tests/cmd/allocate" "$dir/allocate"
+# mem OPTION... -- COMMAND...: its profile in $dir/p.pb.gz, and what it prints in $truth
+mem() {
+	expect 0 profile -e mem -o "$dir/p.pb.gz" "$@"
+	read -r -a truth <"$out"
+}
+# value NAME [OPTION...]: what the profile has of it
+value() {
+	"$SOPROF" report --by process --csv --value "$1" "${@:2}" "$dir/p.pb.gz" | awk -F, 'NR > 1 { n += $8 } END { print n + 0 }'
+}
+same() { [ "$2" = "$3" ] || fail "$1 to be $3, not $2"; }
+
+# --- exact: what threads have for themselves (their vector of thread-local memory) is libc's own ---
+mem --thin 1 -- env GLIBC_TUNABLES=glibc.malloc.tcache_count=0 "$dir/allocate"
+say "ledger: ${truth[*]}"
+same 'what libc says that it has given' "${truth[5]}" "${truth[4]}"
+own=(-l 'allocate' --exclude 'allocate_dtv' --exclude 'dlopen*' --exclude '_dl_*')
+same 'allocations' "$(value allocations "${own[@]}")" "${truth[0]}"
+same 'allocated bytes' "$(value bytes "${own[@]}")" "${truth[1]}"
+same 'blocks that live' "$(value live "${own[@]}")" "${truth[2]}"
+same 'bytes that live' "$(value live_bytes "${own[@]}")" "${truth[3]}"
+same 'what leak_all has' "$(value live_bytes --function leak_all)" 104950
+same 'what grow has' "$(value live_bytes --function grow)" 3000
+same 'what grow has had' "$(value allocations --function grow)" 14
+same 'what leak_none has' "$(value live --function leak_none)" 0
+same 'what leak_none has had' "$(value allocations --function leak_none)" 500
+same 'mappings that live' "$(value live_bytes --function map)" 1048576
+same 'what threads have' "$(value live_bytes --function thread_free)" 1980
+same 'what child and parent have' "$(value live_bytes --function child)" $((12345 + 40 * 333))
+"$SOPROF" report --format folded --value live_bytes "$dir/p.pb.gz" >"$out"
+has "$out" ';main;every_way;leak_all [0-9]+$' # who allocates is the leaf
+has_not "$out" 'memory\.so|sp_memory'
+
+# --- sampled, one in 512 KiB: 3 times the standard deviation, sqrt(512 KiB * bytes); of blocks it is by their sizes, of
+# which the inverses add up to 0.00155 a block. One run in a hundred lies outside: then once more.
+is_near() {
+	mem -- "$dir/allocate" 400000
+	got=("$(value allocations)" "$(value bytes)" "$(value live)" "$(value live_bytes)")
+	say "sampled: ${got[*]} of ${truth[*]}"
+	awk -v got="${got[*]}" -v want="${truth[*]}" 'BEGIN {
+		split(got, g, " "); split(want, w, " ")
+		for (i = 1; i <= 4; i++) {
+			variance = i % 2 ? 524288 * 0.00155 * w[i] : 524288 * w[i]
+			if ((g[i] - w[i]) ^ 2 > 9 * variance)
+				exit 1
+		}
+	}'
+}
+is_near || is_near || fail 'a sample within three standard deviations of the truth'
+
+# --- several programs, and values beside others ---
+mem --thin 1 -- sh -c "'$dir/allocate' 1000 && '$dir/allocate' 1000"
+same 'blocks of two programs' "$(value allocations --process allocate)" $((2 * truth[0]))
+expect 0 profile -e cpu,mem --thin 1 -o "$dir/p.pb.gz" -- "$dir/allocate" 1000
+read -r -a truth <"$out"
+same 'blocks beside samples of the CPU' "$(value allocations --process allocate)" "${truth[0]}"
+
+# --- programs that cannot be sampled ---
+if [ -x "$victims/static/calls" ]; then
+	expect 0 profile -e mem -- "$victims/static/calls" 0
+	says 'memory of 1 of 1 programs that ran was not sampled: 1 linked statically'
+fi
+if [[ ",$(findmnt -no OPTIONS -T "$dir")," != *,nosuid,* ]]; then
+	chown nobody "$dir/allocate" && chmod u+s "$dir/allocate"
+	expect 0 profile -e mem -- "$dir/allocate" 10
+	says 'memory of 1 of 1 programs that ran was not sampled: 1 set-user-id or with capabilities'
+fi
+
+# --- bad input ---
+expect 2 profile -e mem 1
+one_line 'mem samples a command that soprof starts'
+expect 2 profile -e cpu --thin 1 -- true
+one_line '--thin is for -e mem'
+expect 2 profile -e mem --thin 0 -- true
+one_line 'thin'
+finish
