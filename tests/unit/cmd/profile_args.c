@@ -142,7 +142,8 @@ static void test_rate(void **state)
 }
 
 #define EVENTS                                                                                                         \
-	"cpu, offcpu, wall, locks, faults, mem, cpu-clock, task-clock, cycles, instructions, cache-misses, branch-misses, " \
+	"cpu, offcpu, wall, locks, faults, mem, cpu-clock, task-clock, cycles, instructions, cache-misses, "           \
+	"branch-misses, "                                                                                              \
 	"page-faults, minor-faults, major-faults, "                                                                    \
 	"context-switches, and tracepoints, SYSTEM:EVENT, and functions, LIBRARY:FUNCTION"
 
