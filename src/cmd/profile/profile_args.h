@@ -23,8 +23,7 @@ enum { SP_DEFAULT_OVERHEAD = 5, SP_MOST_OVERHEAD = 10000 };
 /* The option, in a table whose AT(max_overhead) is its place. */
 #define SP_OVERHEAD_OPTION                                                                                             \
 	{                                                                                                              \
-		SP_OPT_NUMBER, 0, "max-overhead", "PERCENT",                                                           \
-		    "of a CPU, for events without a rate; beyond it fewer are taken (5; 0 = no limit)",                \
+		SP_OPT_NUMBER, 0, "max-overhead", "PERCENT", "of a CPU, beyond which fewer events are taken (5)",      \
 		    AT(max_overhead), .min = 0, .max = SP_MOST_OVERHEAD                                                \
 	}
 /*
