@@ -69,6 +69,24 @@ check_pairs 0 guess
 verdict_has 'refuted 0,.* by guesses: .*refuted 1'
 verdict_has '^refuted \(guessed\): outer '
 
+# another file of that name refutes nothing: without a build id, with another one, or where the summary does not tell
+mkdir "$dir/other"
+for id in none sha1; do
+	gcc -O2 -falign-functions=128 -Wl,--build-id=$id -o "$dir/other/chain" "$dir/chain.c" || fail 'another chain to link'
+	expect 0 profile -U -v -A -F $hz -- "$dir/other/chain"
+	mv "$out" "$dir/another"
+	check_pairs 0 another
+	verdict_has '^unknown: [0-9]+ pairs: chain: not that build: .*/chain$'
+	what="the true file, build id: $id"
+	judge "$dir/other/chain" "$dir/another" || { fail "no pair to be refuted"; cat "$verdict"; }
+	verdict_has '^[0-9]+ pairs: confirmed [1-9]'
+done
+sed -i '/ chain$/d' "$err"
+check_pairs 0 another
+verdict_has '^unknown: [0-9]+ pairs: chain: which file of that name, nothing says$'
+: >"$err"
+check_pairs 1 another
+
 # stock programs, by other roots: a fiber, a handler
 for one in 'coroutine 1:fiber [0-9]' 'threads 1:thread [0-9]' 'signals 1:signal [1-9]'; do
 	what=${one%%:*}

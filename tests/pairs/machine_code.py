@@ -301,6 +301,8 @@ def root_kind(obj, at):
         return "entry"
     if not region:
         return "unknown"
+    if region.start in obj.tops:
+        return obj.tops[region.start]
     if starts_threads(obj, at):
         return "thread"
     return "other" if call_before(obj, region, at + 1) else "fiber"

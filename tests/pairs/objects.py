@@ -20,6 +20,7 @@ MAX_GAP = 1 << 16  # a longer one is no function's
 PLT_ENTRY = 16
 PADDING = b"\xcc" * 4  # a byte or two may be of an instruction
 INJECTED = {"runtime.asyncPreempt", "runtime.sigpanic", "runtime.sigpanic0"}
+TOPS = {"runtime.rt0_go": "entry", "runtime.mstart": "thread"}  # TOPFRAME in Go's sources: its own walk ends there
 USUAL = ["/usr/bin", "/usr/lib/x86_64-linux-gnu"]
 
 
@@ -101,6 +102,12 @@ class Object:
         return {a for a, _, _, name in self.go_functions if name in INJECTED}
 
     @functools.cached_property
+    def tops(self):
+        """{where a Go function begins that has no caller: what begins with it}"""
+        named = [(a, name.removesuffix(".abi0")) for a, _, _, name in self.go_functions]
+        return {a: TOPS[name] for a, name in named if name in TOPS}
+
+    @functools.cached_property
     def starts(self):
         return [r.start for r in self.functions]
 
@@ -159,7 +166,7 @@ class Files:
     """Where the files of a profile are, by what it calls them."""
     def __init__(self, places, build_ids):
         self.places = places
-        self.build_ids = build_ids  # {name: the first digits of its build id}
+        self.build_ids = build_ids  # {name: the first digits of its build id, "" of a file that has none}
         self.loaded = {}
         self.trouble = {}
 
@@ -188,12 +195,16 @@ class Files:
         """Those of this name, or that a link of this name leads to: where most are, then everywhere."""
         wanted = self.build_ids.get(name)
         if not wanted:
-            return self.objects(self.index.get(name, ()))
+            found = self.objects(self.index.get(name, ()))
+            return found if wanted is None else [o for o in found if not o.build_id]
         near = [p if os.path.basename(p) == name else os.path.join(p, name) for p in self.places + USUAL]
         return self.with_id(wanted, near) or self.with_id(wanted, self.index.get(name, ()))
 
     def with_id(self, wanted, paths):
         return [o for o in self.objects(paths) if o.build_id.startswith(wanted)]
+
+    def is_untold(self, name):
+        return bool(self.build_ids) and name not in self.build_ids
 
     def get(self, name):
         """The Object, or None: why is in trouble[name]."""
@@ -201,8 +212,12 @@ class Files:
             found = self.candidates(name)
             self.loaded[name] = found[0] if len(found) == 1 else None
             if len(found) != 1:
-                self.trouble[name] = f"{len(found)} files of that name" if found else "no such file"
+                self.trouble[name] = f"{len(found)} files of that name" if found else self.missing(name)
         return self.loaded[name]
+
+    def missing(self, name):
+        others = sorted(self.index.get(name, ())) if name in self.build_ids else []
+        return f"not that build: {others[0]}" if others else "no such file"
 
     def defining(self, symbol, user):
         """[(Object, address, type)] in the files of the profile; else in those that `user` needs, and so on."""

@@ -51,8 +51,9 @@ def stacks_of(text):
 
 
 def build_ids(text):
-    """Of the summary's table: {name: the first digits}."""
-    return {name: build_id for build_id, name in re.findall(r"^ +[\d.]+ +[\d.]+  ([0-9a-f]{8,})  (.+)$", text, re.M)}
+    """Of the summary's table: {name: the first digits, "" of a file that has none}."""
+    rows = re.findall(r"^ +[\d.]+ +[\d.]+  ([0-9a-f]{8,}| {12})  (.+)$", text, re.M)
+    return {name: build_id.strip() for build_id, name in rows}
 
 
 class Checker:
@@ -148,6 +149,18 @@ def settle(found):
                 found[kind, False][pair] += found[kind, True].pop(pair)
 
 
+def doubt(checker, found):
+    """A file that the summary does not tell of may be another one of its name, where no call in it is confirmed."""
+    sure = {caller.library for guessed in (False, True) for caller, _, _ in found["confirmed", guessed]}
+    for guessed in (False, True):
+        for pair in list(found["refuted", guessed]):
+            caller, callee, _ = pair
+            untold = [f.library for f in (caller, callee) if checker.files.is_untold(f.library) and f.library not in sure]
+            if untold:
+                why = f"{untold[0]}: which file of that name, nothing says"
+                found["unknown", guessed][caller, callee, why] += found["refuted", guessed].pop(pair)
+
+
 def begins(checker, roots):
     """What whole stacks begin with: {kind: samples}; [(kind, name, samples)] of what is no program's or thread's start."""
     kinds, others = collections.Counter(), []
@@ -162,6 +175,7 @@ def begins(checker, roots):
 
 def report(checker, found, roots, show):
     settle(found)
+    doubt(checker, found)
     total = sum(len(pairs) for pairs in found.values())
     words = [f"{kind} {len(found[kind, False])}" for kind in KINDS]
     guesses = [f"{kind} {len(found[kind, True])}" for kind in KINDS if found[kind, True]]
