@@ -11,6 +11,7 @@
 #include "worker/jobs_names.h"
 #include "worker/worker.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -267,6 +268,14 @@ static int read_all(struct asking *a, const char *path, const char *debug_dirs)
 	return r;
 }
 
+/* Programs map code from files of their own kinds, too: a Lisp's core, say. */
+static bool has_magic(int fd)
+{
+	char magic[SELFMAG];
+
+	return pread(fd, magic, sizeof(magic), 0) != sizeof(magic) || !memcmp(magic, ELFMAG, sizeof(magic));
+}
+
 int sp_doctor_file_read(const char *path, const char *debug_dirs, struct sp_doctor_file *ret_file)
 {
 	struct asking a = {.file = ret_file, .fd = -1};
@@ -274,6 +283,10 @@ int sp_doctor_file_read(const char *path, const char *debug_dirs, struct sp_doct
 
 	*ret_file = (struct sp_doctor_file){.given = path};
 	r = read_all(&a, path, debug_dirs);
+	if (r == -ENOEXEC && !has_magic(a.fd)) {
+		sp_error_clear();
+		r = sp_fail_said(r, "not an ELF file: stacks through code in it, if there is any, are guessed or cut");
+	}
 	sp_workers_free(a.workers);
 	sp_profile_free(a.profile);
 	if (a.fd >= 0)
