@@ -46,6 +46,13 @@ bool sp_value_has_samples(const struct sp_profile *p, uint32_t value)
 	return samples >= 0 && (uint32_t)samples != value;
 }
 
+bool sp_value_has_several(const struct sp_profile *p)
+{
+	int samples = sp_profile_find_value(p, "samples", NULL), calls = sp_profile_find_value(p, "calls", NULL);
+
+	return samples >= 0 && calls < 0 && sp_profile_n_value_types(p) > 2;
+}
+
 static void put_others(const struct sp_profile *p, uint32_t value, FILE *out)
 {
 	const char *gap = "; other values: ";

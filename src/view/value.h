@@ -24,5 +24,10 @@ char *sp_value_text(const struct sp_profile *p, uint32_t value);
 uint32_t sp_value_default(const struct sp_profile *p, const struct sp_view *view);
 /* Whether the profile has the number of samples as another value. */
 bool sp_value_has_samples(const struct sp_profile *p, uint32_t value);
+/*
+ * Whether it is of several events: samples, and what each event costs. Then a table has a column for each cost, unless
+ * one is chosen. Counted calls are no such profile: their time is that of samples beside them.
+ */
+bool sp_value_has_several(const struct sp_profile *p);
 
 #endif

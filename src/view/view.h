@@ -47,7 +47,7 @@ struct sp_view_options {
 	bool addresses;              /* text: -A: the frame's offset in hex before the name */
 	bool ascending;              /* text: rows by ascending count (the command's default) */
 	enum sp_total_by by;         /* table, csv, json */
-	enum sp_sort sort;           /* table, csv, json */
+	enum sp_sort sort;           /* table, csv, json; of all values: by their shares added up */
 	uint32_t limit;              /* table, csv, json: rows shown, 0 = all; the number left out is shown */
 	/* table, csv, json: sums more exact than the profile's, with its numbers and grouped by `by`; NULL = none */
 	const struct sp_totals *totals;

@@ -39,6 +39,14 @@ expect 0 report --value faults --by process --csv "$dir/x.pb.gz"
 faults=$(awk -F, 'NR > 1 && $2 == "dd" { n += $8 } END { print n + 0 }' "$out")
 [ "$faults" -gt 20 ] || fail "dd's page faults, not $faults"
 
+# The recording as a table: each event has the columns that `profile --by` gives it, with the sums of its value alone.
+expect 0 report --by process "$dir/x.pb.gz"
+has "$out" '^-+ cpu (us|ms|s)  -+ faults  -* ?syscalls:sys_enter_write$'
+has "$out" '^ *self +total +self +total +self +total  process$'
+has "$out" "^ *[0-9.]+ +[0-9.]+ +$faults +$faults +$n +$n  dd\$"
+expect 0 report --value faults "$dir/x.pb.gz"
+has "$out" '^ *self % +self +total % '
+
 # The faults that perf counts in the same run are those that are counted here.
 if command -v perf >"$dir/null" && perf stat -x, -o "$dir/stat" -e page-faults true 2>"$dir/null"; then
 	expect 0 profile -f -e faults -- perf stat -x, -o "$dir/stat" -e page-faults dd if=/dev/zero of=/dev/null bs=8M count=4 status=none

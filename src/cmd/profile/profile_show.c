@@ -182,7 +182,7 @@ static int view_write(void *arg, FILE *out)
 	    .title = title,
 	    .subtitle = subtitle,
 	    .value = sp_value_default(s->sampling.profile, a->view),
-	    .all_values = a->recipes.n > 1,
+	    .all_values = sp_value_has_several(s->sampling.profile),
 	    .divisor = a->in_us ? 1000 : 0,
 	    .user_only = a->user_only,
 	    .kernel_only = a->kernel_only,

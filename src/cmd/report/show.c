@@ -4,6 +4,7 @@
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "cmd/grid.h"
 #include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
 #include "cmd/report/report.h"
@@ -146,6 +147,7 @@ static int view_write(void *arg, FILE *out)
 {
 	struct show *r = arg;
 
+	r->options.width = sp_terminal_width(out, NULL);
 	return r->view->write(r->profile, &r->options, out);
 }
 
@@ -204,6 +206,7 @@ int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_
 	s.options.totals = totals;
 	s.options.value = sp_value_default(p, s.view);
 	r = a->value ? sp_inputs_value(p, a->value, &s.options.value) : 0;
+	s.options.all_values = !a->value && sp_value_has_several(p);
 	if (r >= 0)
 		r = value_tell(&s, &text);
 	if (r >= 0)

@@ -24,7 +24,7 @@ struct cost { /* one value of the profile */
 	int columns;
 };
 struct group {
-	double shares;                             /* of self, over all values */
+	double weight;                             /* by which they are sorted, falling; names alone are not */
 	const struct sp_total *row[SP_MAX_VALUES]; /* by value; NULL: the group has nothing of it */
 	const struct sp_total *any;                /* any of those */
 };
@@ -52,13 +52,34 @@ static int by_group(const void *a, const void *b)
 	return x->file < y->file ? -1 : x->file > y->file;
 }
 
-static int by_shares(const void *a, const void *b)
+static int by_order(const void *a, const void *b, void *arg)
 {
 	const struct group *x = a, *y = b;
+	const struct costs *c = arg;
+	int r = 0;
 
-	if (x->shares != y->shares)
-		return x->shares > y->shares ? -1 : 1;
-	return by_group(x->any, y->any);
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	if (c->o->sort == SP_SORT_NAME && c->o->by != SP_TOTAL_BY_USER)
+		r = strcmp(sp_total_name(c->p, c->o->by, x->any), sp_total_name(c->p, c->o->by, y->any));
+	return r ? r : by_group(x->any, y->any);
+}
+
+/* What a value adds to a group's weight: values have units of their own, so that only shares of them can be added. */
+static double weight_of(const struct costs *c, const struct entry *e)
+{
+	int64_t all = c->cost[e->cost].totals.value;
+
+	switch (c->o->sort) {
+	case SP_SORT_NAME:
+		return 0;
+	case SP_SORT_SAMPLES:
+		return (double)e->row->n_samples;
+	case SP_SORT_TOTAL:
+		return sp_percent(e->row->total, all);
+	default:
+		return sp_percent(e->row->self, all);
+	}
 }
 
 /* Behind the values before it: its two columns, a gap each. */
@@ -117,7 +138,7 @@ static void groups_fill(struct costs *c, const struct entry *entries, size_t n)
 			c->groups[c->n_groups++].any = e->row;
 		g = &c->groups[c->n_groups - 1];
 		g->row[e->cost] = e->row;
-		g->shares += sp_percent(e->row->self, c->cost[e->cost].totals.value);
+		g->weight += weight_of(c, e);
 	}
 }
 
@@ -137,7 +158,7 @@ static int groups_make(struct costs *c)
 			entries[at++] = (struct entry){&c->cost[k].totals.rows[i], k};
 	qsort(entries, n, sizeof(*entries), by_entry);
 	groups_fill(c, entries, n);
-	qsort(c->groups, c->n_groups, sizeof(*c->groups), by_shares);
+	qsort_r(c->groups, c->n_groups, sizeof(*c->groups), by_order, c);
 	return 0;
 }
 

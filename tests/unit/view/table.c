@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "view/units.h"
+#include "view/value.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -118,6 +119,19 @@ static void empty_profile(void **state)
 	sp_profile_free(p);
 }
 
+/* The first words of the names, behind the headings and the line of sums. */
+static void order_is(const struct sp_profile *p, enum sp_sort sort, const char *const names[3])
+{
+	struct sp_view_options o = {.by = SP_TOTAL_BY_COMM, .all_values = true, .sort = sort};
+	char *text SP_FREE = fixture_render(&sp_view_table, p, &o, NULL), *at = strstr(text, "all\n");
+
+	for (size_t i = 0; i < 3; i++) {
+		at = strchr(at, '\n') + 1;
+		assert_non_null(strstr(at, names[i]));
+		assert_true(strstr(at, names[i]) < strchr(at, '\n'));
+	}
+}
+
 /* A row for a library that only one of the events has met, too, and the line of sums. */
 static void a_column_a_cost(void **state)
 {
@@ -157,7 +171,34 @@ static void a_column_a_cost(void **state)
 				  "3000.0  3000.0     10     10  all\n"
 				  "   0.0     0.0      9      9  idle\n"
 				  "2 more rows\n");
+	assert_true(sp_value_has_several(p));
+	order_is(p, SP_SORT_NAME, (const char *const[]){"both", "busy", "idle"});
+	order_is(p, SP_SORT_SAMPLES, (const char *const[]){"idle", "both", "busy"});
+	order_is(p, SP_SORT_TOTAL, (const char *const[]){"idle", "busy", "both"});
 	sp_profile_free(p);
+}
+
+/* Of one event, of another program's values without samples, and of counted calls there is one table a value. */
+static void several_events_are_samples_with_costs(void **state)
+{
+	static const struct {
+		const char *values[3];
+		bool wanted;
+	} cases[] = {{{"samples", "cpu"}, false},
+		     {{"samples", "cpu", "offcpu"}, true},
+		     {{"alloc_objects", "alloc_space", "inuse_space"}, false},
+		     {{"calls", "samples", "cpu"}, false}};
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_profile *p;
+
+		assert_int_equal(sp_profile_new(&p), 0);
+		for (size_t k = 0; k < 3 && cases[i].values[k]; k++)
+			assert_true(sp_profile_add_value_type(p, cases[i].values[k], "count") >= 0);
+		assert_int_equal(sp_value_has_several(p), cases[i].wanted);
+		sp_profile_free(p);
+	}
 }
 
 int main(void)
@@ -169,6 +210,7 @@ int main(void)
 	    cmocka_unit_test(units_suit_the_values),
 	    cmocka_unit_test(empty_profile),
 	    cmocka_unit_test(a_column_a_cost),
+	    cmocka_unit_test(several_events_are_samples_with_costs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
