@@ -72,8 +72,14 @@ printf 'app;main [/bin/app] 5\n' >"$dir/few.folded"
 expect 0 report -o "$dir/few.pb.gz" "$dir/few.folded"
 gzip -dc "$dir/few.pb.gz" | sed 's/samples/callees/' | gzip >"$dir/calls.pb.gz" # of the same length
 expect 2 diff "$dir/old.folded" "$dir/calls.pb.gz"
-one_line 'has samples in count, .* has callees in count: they have no value in common'
+one_line 'has samples in count; .* has callees in count: they have no value in common'
 has_not "$out" .
+# of two events what was counted of each is no more alike than their units
+awk '{ sub(/cpu-clock:/, "faults:"); print }' "$dir/time.perf" >"$dir/faults.perf"
+expect 2 diff "$dir/time.perf" "$dir/faults.perf"
+one_line '/time\.perf has cpu-clock in nanoseconds; .*/faults\.perf has faults in count: they have no value in common'
+has_not "$out" .
+expect 0 diff --value samples "$dir/time.perf" "$dir/faults.perf"
 
 # the perf view's times are no times: each thread's stand behind the one before
 for i in {1..30}; do

@@ -9,10 +9,12 @@
 #include "cmd/output.h"
 #include "cmd/report/history.h"
 #include "cmd/report/report.h"
+#include "profile/values.h"
 #include "view/tables/changes.h"
 #include "view/view.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -149,24 +151,59 @@ static bool value_is_shared(const struct diff_run *d, int side, uint32_t value, 
 	return false;
 }
 
+/* As many samples of waits as of page faults say nothing: samples are compared where a profile has nothing else. */
+static bool is_compared(const struct sp_profile *p, uint32_t value)
+{
+	return sp_profile_n_value_types(p) == 1 || (int)value != sp_profile_find_value(p, "samples", NULL);
+}
+
+/* "offcpu in nanoseconds, faults in count" */
+static char *costs_list(const struct sp_profile *p)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	const char *gap = "";
+
+	if (!out)
+		return NULL;
+	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++) {
+		const struct sp_value_type *type = sp_profile_value_type(p, i);
+
+		if (!is_compared(p, i))
+			continue;
+		fprintf(out, "%s%s in %s", gap, sp_profile_string(p, type->name), sp_profile_string(p, type->unit));
+		gap = ", ";
+	}
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int nothing_shared(const struct diff_run *d)
+{
+	SP_FREE char *old = costs_list(d->profiles[0]), *new = costs_list(d->profiles[1]);
+
+	if (!old || !new)
+		return -ENOMEM;
+	return sp_fail_said(-EINVAL, "%s has %s; %s has %s: they have no value in common", d->args->files.words[0], old,
+			    d->args->files.words[1], new);
+}
+
 /* Where their own choices differ: that of one which the other has, too; else the first that both have. */
 static int value_share(struct diff_run *d, struct sp_diff_options *o)
 {
-	const struct sp_profile *old = d->profiles[0], *new = d->profiles[1];
+	const struct sp_profile *old = d->profiles[0];
 	uint32_t values[2] = {o->old_value, o->new_value};
 	bool is_shared = value_is_shared(d, 0, o->old_value, values) || value_is_shared(d, 1, o->new_value, values);
 
 	for (uint32_t i = 0; i < sp_profile_n_value_types(old) && !is_shared; i++)
-		is_shared = value_is_shared(d, 0, i, values);
+		if (is_compared(old, i))
+			is_shared = value_is_shared(d, 0, i, values);
 	o->old_value = values[0];
 	o->new_value = values[1];
-	if (is_shared)
-		return 0;
-	const struct sp_value_type *a = sp_profile_value_type(old, o->old_value);
-	const struct sp_value_type *b = sp_profile_value_type(new, o->new_value);
-	return sp_fail_said(-EINVAL, "%s has %s in %s, %s has %s in %s: they have no value in common",
-			    d->args->files.words[0], sp_profile_string(old, a->name), sp_profile_string(old, a->unit),
-			    d->args->files.words[1], sp_profile_string(new, b->name), sp_profile_string(new, b->unit));
+	return is_shared ? 0 : nothing_shared(d);
 }
 
 static int values_find(struct diff_run *d, struct sp_diff_options *o)
