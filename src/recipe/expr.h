@@ -5,9 +5,10 @@
  *
  * A subset of C: numbers (decimal, 0x, octal, and 10ms, 4K), "text", names, with -> . and [number] behind them, ( ) ! ~
  * - * / % + - << >> < <= > >= == != & ^ | && || ?: with C's precedence, and `x in {1, 2}`. A number has 64 bits; an
- * operation is unsigned if one of its operands is an unsigned number of 64 bits. Division by 0 gives 0, and a shift
- * counts by its low 6 bits, as ops do. All operands are computed, also those that C would leave out. A tree owns
- * nothing: it refers to the text and to the fields, which must outlive it; and, resolved, to itself: it is not copied.
+ * operation is unsigned if one of its operands is an unsigned number of 64 bits. Division by 0 gives 0 (by a constant
+ * 0 it is an error), and a shift counts by its low 6 bits, as ops do. All operands are computed, also those that C
+ * would leave out. A tree owns nothing: it refers to the text and to the fields, which must outlive it; and, resolved,
+ * to itself: it is not copied.
  * Errors: -EINVAL with sp_error_text() and sp_error_where(). Limits: SP_EXPR_NODES parts, and what fits into SP_N_OPS
  * ops over SP_N_OP_REGS numbers.
  */

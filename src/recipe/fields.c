@@ -218,6 +218,17 @@ static int name_resolve(struct sp_expr *e, struct sp_expr_node *node, const stru
 	return 0;
 }
 
+/* Where a field is 0 there is still something to count; where a constant is, it is a mistake in what was typed. */
+static int divisor_check(const struct sp_expr *e, const struct sp_expr_node *node)
+{
+	bool divides = node->kind == SP_EXPR_BINARY && (node->op == SP_EXPR_DIV || node->op == SP_EXPR_MOD);
+	uint64_t divisor;
+
+	if (!divides || !sp_expr_constant(e, node->b, &divisor) || divisor)
+		return 0;
+	return sp_fail_at(-EINVAL, e->text, node->at, "division by 0");
+}
+
 int sp_expr_resolve(struct sp_expr *expr, const struct sp_fields *fields, const char *event)
 {
 	int r = 0;
@@ -230,6 +241,8 @@ int sp_expr_resolve(struct sp_expr *expr, const struct sp_fields *fields, const 
 			r = name_resolve(expr, node, fields, event);
 		else if (node->kind == SP_EXPR_MEMBER || node->kind == SP_EXPR_INDEX)
 			r = sp_path_resolve(expr, i, fields);
+		else
+			r = divisor_check(expr, node);
 	}
 	return r;
 }

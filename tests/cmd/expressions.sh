@@ -37,6 +37,8 @@ fi
 # --- system calls: arguments with their types in C, and the result
 two=(sh -c 'dd if=/dev/zero of=/dev/null bs=10 count=200 status=none; dd if=/dev/zero of=/dev/null bs=4096 count=30 status=none')
 total 200 'syscalls:sys_enter_write[fd == 1 && count == 10]' "${two[@]}"
+total 0 'syscalls:sys_enter_write[fd == 1 && count / (fd - 1)]' "${two[@]}" # what is divided by 0 at run time is 0
+total 2300 'syscalls:sys_enter_write[fd == 1 && count % (fd - 1) == count]{10}' "${two[@]}"
 total 2000 'syscalls:sys_enter_write[fd == 1 && count == 10]{count}' "${two[@]}"
 total $((30 * 4096)) 'syscalls:sys_enter_write[count in {7, 4096} && comm == "dd"]{ count }' "${two[@]}"
 total $((230 * 3)) 'syscalls:sys_enter_write[fd == 1 && comm != "sh"]{fd * 3}' "${two[@]}"
@@ -124,12 +126,14 @@ mistake 'signal:signal_generate[result == TRACE_SIGNAL_DELIVERD]' 33 ".* has no 
 mistake 'kmem:kmalloc[bytes_req >]' 24 'a number or the name of a field is missing'
 mistake 'kmem:kmalloc[bytes_req = 3]' 23 "'=' is no operator; is '==' meant\\?"
 mistake 'kmem:kmalloc{bytes_alloc' 12 "'\\{' has no '\\}'"
+mistake 'kmem:kmalloc[1/0]' 14 'division by 0'
+mistake 'kmem:kmalloc[bytes_req > 1]{bytes_req % (4 - 4)}' 38 'division by 0'
 mistake 'kmem:kmalloc[]' 13 'an expression is missing'
 mistake 'kmem:kmalloc[1]more' 15 'this is no event: SYSTEM:EVENT\[FILTER\]\{VALUE\}'
 mistake 'sched:sched_switch[common_flags]' 19 'the field common_flags cannot be used: the kernel gives it to no program'
 mistake 'sched:sched_switch[prev_comm]' 19 'prev_comm is text: compare it by == or != with a text in ""'
 mistake 'sched:sched_switch[prev_comm == "a name that is long"]' 33 'prev_comm has no more than 15 characters'
-mistake 'faults[x > 1]' 6 'only tracepoints, SYSTEM:EVENT, have fields'
+mistake 'faults[x > 1]' 6 'only tracepoints, SYSTEM:EVENT, and functions, LIBRARY:FUNCTION, have fields'
 long=$(printf 'prev_pid == %s || ' 1 2 3 4 5 6 7 8)
 mistake "sched:sched_switch[${long}next_pid == 9]" 104 'the expression is too long from here on: it and what else the event needs are more than 24 steps, or 8 numbers at once'
 run profile -e 'raw:no_such_tracepoint[x > 1]' 1
