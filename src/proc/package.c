@@ -41,30 +41,32 @@ struct sp_packages {
 /* --- lines --- */
 struct lines {
 	FILE *file;
-	uint64_t n_read, n_too_long;
+	uint64_t n_read, n_bad;
 	char line[LINE_BYTES];
 };
 
-static void skip_line(FILE *file)
-{
-	for (int c = getc_unlocked(file); c != '\n' && c != EOF;)
-		c = getc_unlocked(file);
-}
-
-/* The next line, without its newline; lines that are too long are skipped. */
+/* The next line, without its newline; those that are too long, or have a NUL in them, are left out. */
 static bool next_line(struct lines *l)
 {
-	while (l->n_read < FILE_MAX_BYTES && fgets(l->line, sizeof(l->line), l->file)) {
-		size_t len = strlen(l->line);
-		l->n_read += len + 1;
-		if (len > 0 && l->line[len - 1] == '\n') {
-			l->line[len - 1] = '\0';
-			return true;
+	size_t len = 0;
+	bool is_bad = false;
+
+	for (int c = 0; c != EOF && l->n_read < FILE_MAX_BYTES; l->n_read++) {
+		c = getc_unlocked(l->file);
+		if (c == EOF && !len && !is_bad)
+			break;
+		if (c != '\n' && c != EOF) {
+			is_bad |= !c || len == sizeof(l->line) - 1;
+			l->line[len] = (char)c;
+			len += !is_bad;
+			continue;
 		}
-		if (feof(l->file))
+		l->line[len] = '\0';
+		if (!is_bad)
 			return true;
-		skip_line(l->file);
-		l->n_too_long++;
+		l->n_bad++;
+		len = 0;
+		is_bad = false;
 	}
 	return false;
 }
@@ -75,7 +77,7 @@ static int open_lines(const struct sp_packages *p, struct lines *l, const char *
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", p->dpkg_dir, name) >= sizeof(path))
 		return sp_fail(-ENAMETOOLONG, "open %s/%s", p->dpkg_dir, name);
-	l->n_read = l->n_too_long = 0;
+	l->n_read = l->n_bad = 0;
 	l->file = fopen(path, "re");
 	return !l->file ? sp_fail(-errno, "open %s", path) : 0;
 }
@@ -138,7 +140,7 @@ static int read_diversions(struct sp_packages *p, struct lines *l)
 		return 0;
 	}
 	file = r == 0 ? l->file : NULL;
-	for (size_t n = 0; r == 0 && next_line(l); n = (n + 1) % 3) {
+	for (size_t n = 0; r == 0 && next_line(l) && !l->n_bad; n = (n + 1) % 3) { /* a line less: what means what? */
 		int64_t word = add_word(p->strings, sp_path_canonical(l->line));
 		words[n] = (uint32_t)word;
 		if (word < 0)
@@ -146,6 +148,7 @@ static int read_diversions(struct sp_packages *p, struct lines *l)
 		else if (n == 2)
 			r = add_diversion(p, words);
 	}
+	p->n_skipped += l->n_bad;
 	return r;
 }
 
@@ -200,7 +203,7 @@ static int read_list(struct sp_packages *p, struct lines *l, const char *file_na
 		if (wanted >= 0)
 			r = own(p, (uint32_t)wanted, package);
 	}
-	p->n_skipped += l->n_too_long + (ferror(file) != 0);
+	p->n_skipped += l->n_bad + (ferror(file) != 0);
 	return r;
 }
 
@@ -292,6 +295,7 @@ static int read_status(struct sp_packages *p, struct lines *l)
 		r = take_stanza(p, &s);
 		s = (struct stanza){0};
 	}
+	p->n_skipped += l->n_bad;
 	return r == 0 ? take_stanza(p, &s) : r;
 }
 

@@ -24,15 +24,20 @@
 /* --- a small dpkg of our own, for what this machine may not have --- */
 static char dir[] = "/tmp/soprof-dpkg-XXXXXX";
 
-static void put(const char *name, const char *text)
+static void put_bytes(const char *name, const char *bytes, size_t n)
 {
 	char path[PATH_MAX];
 
 	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
 	FILE *f = fopen(path, "we");
 	assert_non_null(f);
-	(void)fputs(text, f);
+	assert_int_equal(fwrite(bytes, 1, n, f), n);
 	assert_int_equal(fclose(f), 0);
+}
+
+static void put(const char *name, const char *text)
+{
+	put_bytes(name, text, strlen(text));
 }
 
 static void remove_all(const char *const *names, size_t n)
@@ -48,6 +53,7 @@ static void remove_all(const char *const *names, size_t n)
 
 static int make_dir(void **state)
 {
+	static const char nul[] = "/usr/lib/a\0b.so\n/usr/lib/after.so\n\0\n/usr/lib/c\0d";
 	char path[PATH_MAX], *too_long = malloc(40001);
 
 	(void)state;
@@ -66,6 +72,7 @@ static int make_dir(void **state)
 	too_long[39999] = '\n';
 	put("info/long.list", too_long);
 	free(too_long);
+	put_bytes("info/nul.list", nul, sizeof(nul) - 1);
 	put("info/not-a-list.md5sums", "/usr/lib/nothing\n");
 	put("diversions", "/bin/tool\n/bin/tool.real\nthree\n/usr/share/x\n/usr/share/x.local\n:\n");
 	put("status",
@@ -87,6 +94,7 @@ static int remove_dir(void **state)
 					    "info/nostatus.list",
 					    "info/not-a-list.md5sums",
 					    "info/long.list",
+					    "info/nul.list",
 					    "diversions",
 					    "status",
 					    "info"};
@@ -116,6 +124,9 @@ static void answers(void **state)
 	    {"/opt/usr/lib/y", "", "", ""},
 	    {"/usr/lib/nostatus.so", "nostatus", "", ""},
 	    {"/usr/lib/nothing", "", "", ""},
+	    {"/usr/lib/a", "", "", ""},
+	    {"/usr/lib/after.so", "nul", "", ""},
+	    {"/usr/lib/c", "", "", ""},
 	    {"", "", "", ""},
 	    {"/lib/libone.so.1", "libone", "1-a", "amd64"}, /* asked twice */
 	};
@@ -132,7 +143,7 @@ static void answers(void **state)
 		assert_string_equal(got.version, wants[i].version);
 		assert_string_equal(got.arch, wants[i].arch);
 	}
-	assert_int_equal(sp_packages_n_skipped(p), 1);
+	assert_int_equal(sp_packages_n_skipped(p), 4); /* one too long, three with a NUL in them */
 	sp_packages_free(p);
 }
 
