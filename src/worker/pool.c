@@ -110,9 +110,17 @@ static void scatter(struct sp_workers *w, struct sp_worker *p, int r, const char
 	p->load = 0;
 }
 
+static const char nonsense[] = "parser failed: its answer makes no sense";
+
+static void note_crash(struct sp_workers *w, const char *words)
+{
+	w->ended.n_crashed++;
+	snprintf(w->ended.crashed, sizeof(w->ended.crashed), "%s", words);
+}
+
 static void lost(struct sp_workers *w, struct sp_worker *p, int status)
 {
-	char words[64];
+	char words[SP_WORKER_WORDS];
 	bool in_peace = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == SP_FILTER_EXIT)
 		snprintf(words, sizeof(words), "%s ended by its seccomp filter", role_name(p->role));
@@ -123,13 +131,13 @@ static void lost(struct sp_workers *w, struct sp_worker *p, int status)
 	else
 		snprintf(words, sizeof(words), "%s ended before it answered", role_name(p->role));
 	if (p->jobs.n && !in_peace)
-		w->ended.n_crashed++;
+		note_crash(w, words);
 	scatter(w, p, in_peace ? 0 : -EIO, words);
 }
 
 static void late(struct sp_workers *w, struct sp_worker *p)
 {
-	char words[64];
+	char words[SP_WORKER_WORDS];
 	unsigned ms = (unsigned)(w->pools[p->role].deadline_ns / 1000000);
 	if (ms % 1000)
 		snprintf(words, sizeof(words), "%s took over %u ms", role_name(p->role), ms);
@@ -285,12 +293,10 @@ void sp_pool_pump(struct sp_workers *w, enum sp_role role)
 		;
 }
 
-static const char nonsense[] = "parser failed: its answer makes no sense";
-
 /* A process that breaks the rules is not asked again. */
 static void dismiss(struct sp_workers *w, struct sp_worker *p, int r)
 {
-	w->ended.n_crashed++;
+	note_crash(w, nonsense);
 	book(p, p->jobs.first, sp_usage_cpu_ns((uint32_t)p->pid));
 	sp_worker_end(p);
 	scatter(w, p, r, nonsense);

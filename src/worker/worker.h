@@ -26,7 +26,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { SP_WORKER_ABANDONED = 4 };
+enum { SP_WORKER_ABANDONED = 4, SP_WORKER_WORDS = 64 };
 
 /*
  * The first thing in main(). With a broker a worker is a copy of the broker (clone, no exec), but for the fetcher.
@@ -136,9 +136,9 @@ int sp_workers_wait(struct sp_workers *w, int timeout_ms);
 unsigned sp_workers_outstanding(const struct sp_workers *w);
 
 struct sp_workers_stats {
-	uint64_t n_crashed, n_late, n_abandoned;
-	uint64_t n_unstarted; /* that could not be started, and why the last one could not: a negative errno */
-	int unstarted;
+	uint64_t n_crashed, n_late, n_abandoned, n_unstarted; /* unstarted: they could not be started */
+	char crashed[SP_WORKER_WORDS];                        /* how the last of n_crashed ended */
+	int unstarted;               /* why the last of n_unstarted could not: a negative errno */
 	uint64_t cpu_ns, parsers_ns; /* of workers, those that ended included, and of the broker; of parsers */
 	uint64_t peak_bytes; /* the most that the processes that were there at one time have had, each by its VmHWM */
 	uint64_t own_bytes;  /* of those that are there, what they do not share with this process */

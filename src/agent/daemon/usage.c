@@ -25,11 +25,13 @@ static void report_workers(struct sp_agent *a, const struct sp_workers_stats *no
 		sp_log(SP_LOG_WARNING,
 		       "%" PRIu64 " workers could not be started, so files have no names or unwind tables: %s",
 		       n_unstarted, strerror(-now->unstarted));
-	if (n_crashed + n_late)
+	if (n_crashed)
 		sp_log(SP_LOG_NOTICE,
-		       "%" PRIu64 " workers crashed, %" PRIu64
-		       " took too long: the files that they read have no names or unwind tables",
-		       n_crashed, n_late);
+		       "%" PRIu64 " workers crashed, so files have no names or unwind tables; the last: %s", n_crashed,
+		       now->crashed);
+	if (n_late)
+		sp_log(SP_LOG_NOTICE, "%" PRIu64 " workers took too long, so files have no names or unwind tables",
+		       n_late);
 	a->env.n_errors += n_unstarted + n_crashed + n_late;
 	*before = *now;
 }

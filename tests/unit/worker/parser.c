@@ -218,6 +218,7 @@ static void check_costs_one(const char *text, unsigned deadline_ms, int r, const
 	struct sp_workers_stats s;
 	sp_workers_stats(w, &s);
 	assert_int_equal(s.n_crashed, r == -EIO && !strstr(error, "before"));
+	assert_string_equal(s.crashed, s.n_crashed ? error : "");
 	assert_int_equal(s.n_late, r == -ETIMEDOUT);
 	assert_true(s.peak_bytes > 100000 && s.cpu_ns > 10000);
 	for (unsigned i = 0; i < 3; i++)
