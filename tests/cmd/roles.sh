@@ -166,4 +166,11 @@ start foreign with --store "$dir/c/store" --socket "$dir/c/agent.sock"
 has "$log" "runs as root, without privileges: user soprof cannot write to $dir/c: Permission denied"
 [ "$(stat -c %u "$dir/c" "$dir/c/store" "$dir/c/of-others" | tr '\n' ' ')" = "0 0 0 " ] || fail "no directory to be given away"
 end
+
+# --- nor where he could not read the certificate authorities of one to whom metrics are sent
+(umask 077 && echo x >"$dir/a/ca.pem")
+write_options 49 "remote-write: [{url: 'https://127.0.0.1:9', ca-file: $dir/a/ca.pem}]"
+start ca with --store "$dir/d/store" --socket "$dir/d/agent.sock"
+has "$log" "runs as root, without privileges: user soprof cannot read $dir/a/ca.pem: Permission denied"
+end
 finish

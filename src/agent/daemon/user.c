@@ -94,19 +94,41 @@ static int check_place(const struct place *p)
 	return faccessat(AT_FDCWD, p->path, W_OK | X_OK, AT_EACCESS) < 0 ? sp_fail(-errno, "write to %s", p->path) : 0;
 }
 
-static int check_all(const struct place *store, const struct place *run)
+/* A file that root may read, and that the library behind an address must open by itself. */
+static int check_readable(const char *path)
+{
+	bool is_refused = path && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 && errno == EACCES;
+
+	return is_refused ? sp_fail(-EACCES, "read %s", path) : 0;
+}
+
+static int check_ca_files(const struct sp_agent_config *c)
+{
+	int r = check_readable(c->alert_targets.ca_file);
+
+	for (size_t i = 0; r == 0 && i < c->n_alerts; i++)
+		r = check_readable(c->alerts[i].to.ca_file);
+	for (size_t i = 0; r == 0 && i < c->n_remotes; i++)
+		r = check_readable(c->remotes[i].ca_file);
+	return r;
+}
+
+static int check_all(const struct sp_agent_config *c, const struct place *store, const struct place *run)
 {
 	int r = check_place(store);
 
 	if (r == 0)
 		r = check_place(run);
+	if (r == 0)
+		r = check_ca_files(c);
 	if (r == 0 && faccessat(AT_FDCWD, "/proc/self/exe", X_OK, AT_EACCESS) < 0)
 		r = sp_fail(-errno, "execute this program");
 	return r;
 }
 
 /* By becoming him for as long as that takes. -EUCLEAN: the way back failed. */
-static int check_as(const struct passwd *user, const struct place *store, const struct place *run)
+static int check_as(const struct passwd *user, const struct sp_agent_config *c, const struct place *store,
+		    const struct place *run)
 {
 	gid_t groups[MAX_GROUPS], gid = getegid();
 	int n = getgroups(MAX_GROUPS, groups), r;
@@ -115,7 +137,7 @@ static int check_as(const struct passwd *user, const struct place *store, const 
 		return sp_fail(-errno, "read our groups");
 	r = initgroups(user->pw_name, user->pw_gid) < 0 || setegid(user->pw_gid) < 0 || seteuid(user->pw_uid) < 0
 		? sp_fail(-errno, "be used")
-		: check_all(store, run);
+		: check_all(c, store, run);
 	if (seteuid(0) < 0 || setegid(gid) < 0 || setgroups((size_t)n, groups) < 0)
 		return r < 0 && geteuid() == 0 && errno == EPERM ? r : sp_fail(-EUCLEAN, "become root again");
 	return r;
@@ -165,7 +187,7 @@ int sp_agent_user_become(const struct sp_agent_config *c)
 	run.name = slash ? slash + 1 : "";
 	if (slash)
 		place_look(&run, user, c->socket, (size_t)(slash - c->socket));
-	r = check_as(user, &store, &run);
+	r = check_as(user, c, &store, &run);
 	if (r == 0)
 		return become(user, &store, &run);
 	if (r == -EUCLEAN)

@@ -4,10 +4,11 @@
  *
  * A process of uid 0 without capabilities still owns all of root's files. So all of the agent's processes become that
  * user, before they make anything, and keep root's capabilities until they would be given up in any case. Directories
- * of store and socket that an agent of root has made are handed over (base/owner.h). Root stays root where there is no
- * such user, or where that user could not do what the agent has to: reach the store and the socket's directory, write
- * to them, execute this program. Which it is sp_agent_user_told() says. Files of the configuration that only root may
- * read are opened by the broker (sp_agent_keep_file()). Before there are threads.
+ * of store and socket that an agent of root has made are handed over (base/owner.h). Root stays root where there is
+ * no such user, or where that user could not do what the agent has to: reach the store and the socket's directory,
+ * write to them, read the files of certificate authorities, execute this program. Which it is sp_agent_user_told()
+ * says. Files of the configuration that only root may read are opened by the broker (sp_agent_keep_file()). Before
+ * there are threads.
  */
 #ifndef SP_AGENT_DAEMON_USER_H
 #define SP_AGENT_DAEMON_USER_H
