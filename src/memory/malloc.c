@@ -107,6 +107,12 @@ static inline void *taken(void *block, uint64_t size)
 	return block;
 }
 
+/* The same of a function that calls others of these, in some libraries: then it was told already. */
+static inline void *taken_once(void *block, uint64_t size, int64_t left)
+{
+	return sp_memory_left() == left ? taken(block, size) : block;
+}
+
 /* Before it is given back: from then on others may have its address. */
 static inline bool freed(const void *block, uint64_t *ret_bytes, uint64_t *ret_n)
 {
@@ -126,10 +132,11 @@ EXPORT void *malloc(size_t size)
 EXPORT void *calloc(size_t n, size_t size)
 {
 	__typeof__(&calloc) next = next_calloc();
+	int64_t left = sp_memory_left();
 	size_t bytes;
 
 	if (next)
-		return taken(next(n, size), n * size);
+		return taken_once(next(n, size), n * size, left);
 	return __builtin_mul_overflow(n, size, &bytes) ? NULL : first_take(bytes);
 }
 
@@ -173,6 +180,7 @@ static void untold(void *block, uint64_t bytes, uint64_t n)
 EXPORT void *realloc(void *block, size_t size)
 {
 	__typeof__(&realloc) next = next_realloc();
+	int64_t left = sp_memory_left();
 	uint64_t bytes, n;
 	bool was_sampled;
 	void *to;
@@ -183,7 +191,7 @@ EXPORT void *realloc(void *block, size_t size)
 	to = next(block, size);
 	if (!to && was_sampled && size != 0)
 		untold(block, bytes, n);
-	return taken(to, size);
+	return taken_once(to, size, left);
 }
 
 /* Not the next one: that calls realloc, which is ours, and the block would count twice. */
@@ -207,39 +215,44 @@ static void *none(void)
 EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
 	__typeof__(&aligned_alloc) next = next_aligned_alloc();
+	int64_t left = sp_memory_left();
 
-	return next ? taken(next(alignment, size), size) : none();
+	return next ? taken_once(next(alignment, size), size, left) : none();
 }
 
 EXPORT void *memalign(size_t alignment, size_t size)
 {
 	__typeof__(&memalign) next = next_memalign();
+	int64_t left = sp_memory_left();
 
-	return next ? taken(next(alignment, size), size) : none();
+	return next ? taken_once(next(alignment, size), size, left) : none();
 }
 
 EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t size)
 {
 	__typeof__(&posix_memalign) next = next_posix_memalign();
+	int64_t left = sp_memory_left();
 	int r = next ? next(ret_block, alignment, size) : ENOMEM;
 
 	if (!r)
-		taken(*ret_block, size);
+		taken_once(*ret_block, size, left);
 	return r;
 }
 
 EXPORT void *valloc(size_t size)
 {
 	__typeof__(&valloc) next = next_valloc();
+	int64_t left = sp_memory_left();
 
-	return next ? taken(next(size), size) : none();
+	return next ? taken_once(next(size), size, left) : none();
 }
 
 EXPORT void *pvalloc(size_t size)
 {
 	__typeof__(&pvalloc) next = next_pvalloc();
+	int64_t left = sp_memory_left();
 
-	return next ? taken(next(size), size) : none();
+	return next ? taken_once(next(size), size, left) : none();
 }
 
 /* --- mappings: memory that a program takes by itself. libc's malloc does not come this way --- */

@@ -26,6 +26,8 @@ __attribute__((visibility("default"))) void sp_memory_freed(const void *address)
 /* --- sample.c --- */
 /* What an allocation of so many bytes stands for. false: it is not sampled. */
 bool sp_memory_draw(uint64_t size, uint64_t *ret_bytes, uint64_t *ret_n);
+/* It changes with each allocation that is drawn, so it tells whether one has called another. */
+int64_t sp_memory_left(void);
 bool sp_memory_is_exact(void); /* every allocation is sampled */
 
 /* --- held.c: the sampled blocks that are allocated --- */

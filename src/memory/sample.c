@@ -102,11 +102,14 @@ __attribute__((noinline)) static bool sampled(struct thread *t, uint64_t size, u
 			return false;
 	}
 	n = mean_bytes == 1 ? size : points_draw(t, size, mean_bytes);
-	if (mean_bytes == 1)
-		t->left = 0;
 	*ret_bytes = n * mean_bytes;
 	*ret_n = mean_bytes == 1 ? 1 : divided(t, *ret_bytes, size);
 	return true;
+}
+
+int64_t sp_memory_left(void)
+{
+	return thread.left;
 }
 
 bool sp_memory_draw(uint64_t size, uint64_t *ret_bytes, uint64_t *ret_n)
