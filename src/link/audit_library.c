@@ -376,25 +376,51 @@ int sp_audit_library_make(bool lasting, struct sp_audit_library *ret_place)
 }
 
 /* --- who counts --- */
-/* "VARIABLE=", what is there already that is not called as our library is, and ours. */
-static int libraries_make(const struct sp_audit_library *p, const char *variable, const char *name, char **ret_text)
+/* What is in the variable already and not called as our library is, with colons between. Whether there is any. */
+static bool others_write(FILE *out, const char *variable, const char *name)
 {
 	const char *others = getenv(variable);
-	size_t len, n = strlen(name);
+	size_t n = strlen(name);
+	bool any = false;
+
+	while (others && *others != '\0') {
+		size_t end = strcspn(others, ": ");
+		bool is_ours = end > n && others[end - n - 1] == '/' && memcmp(others + end - n, name, n) == 0;
+
+		if (end > 0 && !is_ours) {
+			fprintf(out, "%s%.*s", any ? ":" : "", (int)end, others);
+			any = true;
+		}
+		others += end + (others[end] != '\0');
+	}
+	return any;
+}
+
+/* "VARIABLE=", with ours behind the others. */
+static int audit_make(const struct sp_audit_library *p, char **ret_text)
+{
+	size_t len;
 	FILE *out = open_memstream(ret_text, &len);
 
 	if (!out)
 		return -ENOMEM;
-	fprintf(out, "%s=", variable);
-	while (others && *others != '\0') {
-		size_t end = strcspn(others, ":");
-		bool is_ours = end > n && others[end - n - 1] == '/' && memcmp(others + end - n, name, n) == 0;
+	fputs("LD_AUDIT=", out);
+	if (others_write(out, "LD_AUDIT", library_name))
+		putc(':', out);
+	fprintf(out, "%s%s", p->place, library_name);
+	return fclose(out) != 0 ? -ENOMEM : 0;
+}
 
-		if (end > 0 && !is_ours)
-			fprintf(out, "%.*s:", (int)end, others);
-		others += end + (others[end] == ':');
-	}
-	fprintf(out, "%s%s", p->place, name);
+/* With ours before the others: one of them may be a malloc. */
+static int preload_make(const struct sp_audit_library *p, char **ret_text)
+{
+	size_t len;
+	FILE *out = open_memstream(ret_text, &len);
+
+	if (!out)
+		return -ENOMEM;
+	fprintf(out, "LD_PRELOAD=%s%s:", p->place, memory_name);
+	others_write(out, "LD_PRELOAD", memory_name);
 	return fclose(out) != 0 ? -ENOMEM : 0;
 }
 
@@ -402,8 +428,7 @@ int sp_calls_environment(const struct sp_audit_library *place, const char *path,
 {
 	SP_FREE char *audit = NULL, *calls = NULL, *uncounted = NULL;
 
-	if (libraries_make(place, "LD_AUDIT", library_name, &audit) < 0 ||
-	    asprintf(&calls, "SOPROF_CALLS=%s", path) < 0)
+	if (audit_make(place, &audit) < 0 || asprintf(&calls, "SOPROF_CALLS=%s", path) < 0)
 		return -ENOMEM;
 	if (place->opened_fd >= 0 && asprintf(&uncounted, "SOPROF_UNCOUNTED=%s/%s", place->directory, marker_name) < 0)
 		return -ENOMEM;
@@ -419,8 +444,7 @@ int sp_memory_environment(const struct sp_audit_library *place, uint64_t distanc
 {
 	SP_FREE char *preload = NULL, *bytes = NULL;
 
-	if (libraries_make(place, "LD_PRELOAD", memory_name, &preload) < 0 ||
-	    asprintf(&bytes, "SOPROF_MEMORY=%" PRIu64, distance) < 0)
+	if (preload_make(place, &preload) < 0 || asprintf(&bytes, "SOPROF_MEMORY=%" PRIu64, distance) < 0)
 		return -ENOMEM;
 	ret_set[0] = sp_take_ptr(preload);
 	ret_set[1] = sp_take_ptr(bytes);
