@@ -409,6 +409,17 @@ static int is_clear(const struct sp_probe_files *files)
 	return 0;
 }
 
+/* Files that are slow to tell what they are, or too many, are counted as unread in the end, and cost the others
+ * nothing. */
+static void looks_wait(struct search *s)
+{
+	while (sp_workers_outstanding(s->workers) && sp_workers_wait(s->workers, WAIT_MS) < 0) {
+		sp_error_clear();
+		for (size_t i = 0; i < s->n; i++)
+			sp_workers_cancel(s->workers, &s->looks[i]);
+	}
+}
+
 static int search_run(struct search *s)
 {
 	SP_FREE char *path = NULL;
@@ -418,8 +429,7 @@ static int search_run(struct search *s)
 		r = here_find(s, &path);
 	for (size_t i = 0; i < s->n && r >= 0; i++) /* they stay where they are from now on */
 		r = s->looks[i].n_uses ? look_begin(s, &s->looks[i]) : here_look(s, path);
-	if (r >= 0)
-		r = sp_workers_wait(s->workers, WAIT_MS);
+	looks_wait(s); /* those that were begun answer to us */
 	if (r < 0)
 		return r;
 	if (s->files->name.by == SP_PROBE_BY_PATH && path) /* without links, as mappings have it */

@@ -196,7 +196,7 @@ struct found {
 static void found_take(struct found *f, int r, struct sp_probe_set *set)
 {
 	f->r = r;
-	f->why = r < 0 ? strdup(sp_error_text(r)) : NULL;
+	f->why = r < 0 ? strdup(r == -ECANCELED ? "not looked at within a minute" : sp_error_text(r)) : NULL;
 	if (r < 0)
 		return;
 	f->set = *set;
@@ -271,9 +271,11 @@ static int all_ask(const struct sp_machine_target *target, const struct sp_machi
 
 	for (size_t k = 0; k < target->files.n && r >= 0; k++)
 		r = functions_ask(target, a, target->files.files[k].fd, w, found_now, &found[k]);
-	while (sp_workers_outstanding(w)) /* each has a deadline of its own */
-		if (sp_workers_wait(w, WAIT_MS) < 0)
-			sp_error_clear();
+	while (sp_workers_outstanding(w) && sp_workers_wait(w, WAIT_MS) < 0) {
+		sp_error_clear(); /* what a worker has is soon over; the others are too many */
+		for (size_t k = 0; k < target->files.n; k++)
+			sp_workers_cancel(w, &found[k]);
+	}
 	return r;
 }
 
