@@ -126,7 +126,8 @@ callers_begin
 counter=$! what="profile -e $name:called_mid"
 wait_until $((200 * slow)) probes 1 || fail "soprof to probe"
 caller_begin worse 30 gate2
-sleep "$((slow / 4)).$((slow + 3))" # the last of the places, and the later file
+holds() { find "/proc/$1/fd" -lname "$2" 2>/dev/null | grep -q .; }
+wait_until $((200 * slow)) holds "$counter" "$dir/worse/$name" || fail "the later file to be opened"
 touch "$dir/gate2"
 callers_end
 kill -INT "$counter"

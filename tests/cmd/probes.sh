@@ -94,7 +94,12 @@ watch_begin -e "$own:called_mid"
 "$tests/caller" "$own" 40 1 >"$dir/now"
 cp "$tests/libcalled.so" "$dir/next" && mv "$dir/next" "$own" # an upgrade
 caller_begin "$own" 5000 "$dir/new"
-sleep "0.$((slow + 1))"
+# Files that are probed: a link each, or an event of tracefs.
+are_probed() { # NUMBER
+	[ "$(grep -lsE '^link_type:[[:space:]]*uprobe_multi' "/proc/$soprof/fdinfo/"* | grep -c .)" = "$1" ] ||
+		[ "$(grep -os "soprof/p${soprof}_[^ ]*" /sys/kernel/tracing/uprobe_events | sort -u | grep -c .)" = "$1" ]
+}
+wait_until $((200 * slow)) are_probed 3 || fail "the later file to be probed"
 watch_end
 same 'calls of a deleted, a present and a later file' "$(count <"$dir/folded")" $((300 + 40 + 5000))
 says '1 more file appeared'
