@@ -9,14 +9,6 @@
 
 #include "bpf/aggregate.bpf.h"
 
-struct sp_held_key {
-	sp_u64 address, tgid;
-};
-struct sp_held {
-	struct sp_count_key key;
-	struct sp_count value;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -47,28 +39,28 @@ static __always_inline void sp_held_take(struct sp_scratch *s, const struct sp_h
  */
 static __noinline int sp_hold(struct sp_scratch *s, sp_u64 tgid, sp_u32 is_told)
 {
-	struct sp_held_key at = {.tgid = tgid};
-	struct sp_held what, *before;
+	struct sp_held *before;
 
 	if (!s)
 		return 0;
-	at.address = s->hit.match;
+	s->held_at.address = s->hit.match;
+	s->held_at.tgid = tgid;
 	s->value.n = s->hit.times;
 	s->value.weight = s->hit.value;
 	s->key.recipe = s->hit.recipe + 1;
 	if (!sp_count_known(s, &s->key))
 		sp_count_new(s, is_told);
 	s->key.recipe = s->hit.recipe;
-	what.key = s->key;
-	what.value = s->value;
-	before = at.address ? bpf_map_lookup_elem(&held, &at) : NULL;
+	s->held.key = s->key;
+	s->held.value = s->value;
+	before = s->held_at.address ? bpf_map_lookup_elem(&held, &s->held_at) : NULL;
 	if (before) {
 		sp_held_take(s, before);
 		sp_held_count(s);
-		s->key = what.key;
-		s->value = what.value;
+		s->key = s->held.key;
+		s->value = s->held.value;
 	}
-	if (at.address && !bpf_map_update_elem(&held, &at, &what, BPF_ANY))
+	if (s->held_at.address && !bpf_map_update_elem(&held, &s->held_at, &s->held, BPF_ANY))
 		sp_held_count(s);
 	else
 		sp_tally(SP_N_LOST_HELD, 1);
@@ -78,17 +70,17 @@ static __noinline int sp_hold(struct sp_scratch *s, sp_u64 tgid, sp_u32 is_told)
 /* The row is less by what the allocation was. Of one that is not there, nothing was counted. */
 static __noinline int sp_release(struct sp_scratch *s, sp_u64 tgid)
 {
-	struct sp_held_key at = {.tgid = tgid};
 	struct sp_held *what;
 
 	if (!s)
 		return 0;
-	at.address = s->hit.match;
-	what = bpf_map_lookup_elem(&held, &at);
+	s->held_at.address = s->hit.match;
+	s->held_at.tgid = tgid;
+	what = bpf_map_lookup_elem(&held, &s->held_at);
 	if (!what)
 		return 0;
 	sp_held_take(s, what);
-	if (!bpf_map_delete_elem(&held, &at))
+	if (!bpf_map_delete_elem(&held, &s->held_at))
 		sp_held_count(s);
 	return 0;
 }

@@ -96,6 +96,15 @@ struct sp_cached_rule {
 };
 
 /* A stack walk needs more than the 512 bytes of BPF's own stack. */
+/* An allocation that was not freed yet (bpf/held.bpf.h), and where. */
+struct sp_held_key {
+	sp_u64 address, tgid;
+};
+struct sp_held {
+	struct sp_count_key key;
+	struct sp_count value;
+};
+
 struct sp_scratch {
 	sp_u32 is_taken;
 	sp_u32 number; /* which of this CPU's */
@@ -137,6 +146,8 @@ struct sp_scratch {
 	sp_u8 stack_copy[SP_STACK_COPY_BYTES];
 	struct sp_count_key key;
 	struct sp_count value;
+	struct sp_held_key held_at; /* here for the same reason */
+	struct sp_held held;
 	struct sp_message_stack message; /* header of frames[] */
 	sp_u64 frames[SP_NEAR_FRAMES];
 	struct sp_message_stack kernel_message;

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
+# deadline: 120
 # Allocations, of a program that allocates in every way and keeps a ledger, which libc's mallinfo2() confirms: exact with
 # --thin 1, sampled near the truth, by whom; frees in other threads, children, other programs; what cannot be sampled is told.
 . "$(dirname "$0")/lib.bash"
