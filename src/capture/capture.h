@@ -27,7 +27,6 @@ struct sp_profile;
 struct sp_workers;
 struct sp_broker;
 struct sp_guard;
-struct sp_guard_step;
 struct sp_capture_users;
 
 /*
@@ -70,9 +69,6 @@ struct sp_capture_options {
 	bool time_own; /* the programs measure their own time, in place of the kernel's statistics of all programs */
 	/* BPF: of one CPU, for what is sampled at no rate of its own (guard.h); 0 = it may cost what it does. */
 	unsigned max_overhead_percent;
-	/* NULL, or called when the guard has done something about a recipe. */
-	void (*guard_told)(void *arg, const struct sp_recipe *recipe, const struct sp_guard_step *step);
-	void *guard_told_arg;
 	uint64_t user_nodes; /* lasting: most of one user's new stacks in drain_ns (stack_share.h); 0 = no limit */
 	uint64_t drain_ns;   /* between two drains of the counts, if the rate allows; 0 = 1 s */
 	/* NULL, or called when one of the CPUs to sample comes or goes. */

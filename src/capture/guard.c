@@ -161,6 +161,8 @@ struct sp_guard_step sp_guard_decide(struct sp_guard *g, const struct sp_guard_u
 	g->left_ns = SP_MAX(g->left_ns, 0);
 	step.percent = use->ns ? (unsigned)((double)cost * 100 / (double)use->ns + 0.5) : 0;
 	step.limit = g->percent;
+	if (step.act != SP_GUARD_STAYS && !g->events[step.event].n_steps++)
+		g->events[step.event].first = step;
 	return step;
 }
 

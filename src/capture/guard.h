@@ -36,16 +36,23 @@ enum sp_guard_act {
 	SP_GUARD_ATTACHES
 };
 
+struct sp_guard_step {
+	enum sp_guard_act act;
+	unsigned event;           /* the number of its recipe */
+	uint32_t one_in, windows; /* from now on */
+	unsigned percent, limit;  /* what it cost, and the budget, in percent of one CPU */
+};
 struct sp_guard_event {
 	bool is_guarded, is_detached;
 	bool can_window;
 	uint32_t one_in, most; /* now, and the most so far */
 	uint32_t windows, most_windows;
 	unsigned n_calm, n_helpless;
-	unsigned n_detached;
-	uint64_t detached_ns; /* CLOCK_MONOTONIC */
-	uint64_t away_ns;     /* that it was detached, before it was attached again */
-	uint64_t missed_ns;   /* in which there should have been windows, but soprof was too late */
+	unsigned n_detached, n_steps;
+	struct sp_guard_step first; /* if there were steps */
+	uint64_t detached_ns;       /* CLOCK_MONOTONIC */
+	uint64_t away_ns;           /* that it was detached, before it was attached again */
+	uint64_t missed_ns;         /* in which there should have been windows, but soprof was too late */
 };
 struct sp_guard {
 	unsigned percent; /* of one CPU */
@@ -59,12 +66,6 @@ struct sp_guard_use { /* since the last look */
 	uint64_t kernel_ns[SP_MAX_RECIPES];
 };
 #define SP_GUARD_UNKNOWN UINT64_MAX
-struct sp_guard_step {
-	enum sp_guard_act act;
-	unsigned event;           /* the number of its recipe */
-	uint32_t one_in, windows; /* from now on */
-	unsigned percent, limit;  /* what it cost, and the budget, in percent of one CPU */
-};
 
 /* Changes g; what has to be done is returned. */
 struct sp_guard_step sp_guard_decide(struct sp_guard *g, const struct sp_guard_use *use);

@@ -349,8 +349,6 @@ static int step_do(struct sp_capture *c, const struct sp_guard_step *step, uint6
 		r = 0;
 	if (r >= 0 && step->act != SP_GUARD_DETACHES && step->windows == 1)
 		r = order_write(c, i, true, 0);
-	if (r >= 0 && c->o.guard_told)
-		c->o.guard_told(c->o.guard_told_arg, c->o.recipes[i], step);
 	return r;
 }
 

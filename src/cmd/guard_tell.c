@@ -8,74 +8,62 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-static void restored_tell(const char *name, const struct sp_guard_step *step)
+/* How much of an event is taken. */
+static void part_put(uint32_t one_in, uint32_t windows, FILE *words)
 {
-	if (step->windows > 1)
-		fprintf(stderr, "soprof: %s: attached for 1/%u of the time now; each counts %u times\n", name,
-			step->windows, step->windows * step->one_in);
-	else if (step->one_in > 1)
-		fprintf(stderr, "soprof: %s: one of %u is taken now, and counts %u times\n", name, step->one_in,
-			step->one_in);
+	if (one_in * windows == 1)
+		fputs("every one", words);
 	else
-		fprintf(stderr, "soprof: %s: every one is taken again\n", name);
+		fprintf(words, "one of %u", one_in);
+	if (windows > 1)
+		fprintf(words, " for 1/%u of the time", windows);
 }
 
-void sp_guard_tell(void *arg, const struct sp_recipe *recipe, const struct sp_guard_step *step)
+/* The first state, the farthest from it if that is neither the first nor the last, and the last. */
+static void states_put(const struct sp_guard_event *e, FILE *words)
 {
-	const struct sp_guard_told *told = arg;
+	const struct sp_guard_step *first = &e->first;
+	bool was_farther =
+	    e->most > SP_MAX(first->one_in, e->one_in) || e->most_windows > SP_MAX(first->windows, e->windows);
 
-	if (told->is_quiet)
+	part_put(first->one_in, first->windows, words);
+	fputs(" was taken", words);
+	if (e->n_steps == 1)
 		return;
-	if (isatty(STDERR_FILENO)) /* over "sampling: 3 s" */
-		fputs("\r\033[K", stderr);
-	if (step->act == SP_GUARD_RESTORES)
-		restored_tell(recipe->name, step);
-	else if (step->act == SP_GUARD_THINS)
-		fprintf(stderr,
-			"soprof: %s costs %u %% of a CPU, more than %u %% (--max-overhead): one of %u is taken from "
-			"now on, and counts %u times\n",
-			recipe->name, step->percent, step->limit, step->one_in, step->one_in);
-	else if (step->act == SP_GUARD_WINDOWS)
-		fprintf(stderr,
-			"soprof: %s costs %u %% of a CPU, more than %u %% (--max-overhead), though one of %u is taken: "
-			"attached for 1/%u of the time from now on; each counts %u times\n",
-			recipe->name, step->percent, step->limit, step->one_in, step->windows,
-			step->windows * step->one_in);
-	else if (step->act == SP_GUARD_DETACHES)
-		fprintf(stderr,
-			"soprof: %s is detached: it costs %u %% of a CPU, more than %u %% (--max-overhead), though one "
-			"of %u was taken; nothing of it is seen until it fits again\n",
-			recipe->name, step->percent, step->limit, step->one_in * step->windows);
+	fputs(" at first", words);
+	if (was_farther) {
+		fputs(", at times ", words);
+		part_put(e->most, e->most_windows, words);
+	}
+	fputs(", at the end ", words);
+	if (e->is_detached)
+		fputs("none", words);
 	else
-		fprintf(stderr, "soprof: %s is attached again: one of %u is taken, and counts %u times\n", recipe->name,
-			step->one_in * step->windows, step->one_in * step->windows);
+		part_put(e->one_in, e->windows, words);
 }
 
-static bool did_something(const struct sp_guard_event *e)
+void sp_guard_event_put(const struct sp_guard_event *e, const char *name, uint64_t began_ns, uint64_t now_ns,
+			FILE *words)
 {
-	return e->is_guarded && (e->most > 1 || e->n_detached);
-}
+	uint64_t away = e->away_ns + (e->is_detached ? now_ns - e->detached_ns : 0);
 
-static void event_say(const struct sp_guard_event *e, const struct sp_recipe *recipe, uint64_t began_ns, FILE *words)
-{
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), away = e->away_ns;
-
-	fprintf(words, "%s was over --max-overhead: at times one of %u was taken, and counts %u times", recipe->name,
-		e->most, e->most);
-	if (e->most_windows > 1)
-		fprintf(words, "; it was attached for as little as 1/%u of the time, and counts so many times more",
-			e->most_windows);
+	fprintf(words, "%s cost %u %% of a CPU, more than %u %% (--max-overhead): ", name, e->first.percent,
+		e->first.limit);
+	states_put(e, words);
+	fputs("; each counts so many times", words);
 	if (e->missed_ns)
 		fprintf(words, "; for %.1f s soprof was too late for that, and the next time counts for those, too",
 			(double)e->missed_ns / SP_NS_PER_S);
 	if (e->is_detached && e->n_detached == 1)
 		fprintf(words, "; it was detached after %.1f s, and what came then is not there",
 			(double)(e->detached_ns - SP_MIN(began_ns, e->detached_ns)) / SP_NS_PER_S);
+	else if (e->n_detached == 1)
+		fprintf(words, "; it was detached for %.1f s, and what came then is not there",
+			(double)away / SP_NS_PER_S);
 	else if (e->n_detached)
 		fprintf(words, "; it was detached %u times, for %.1f s, and what came then is not there", e->n_detached,
-			(double)(away + (e->is_detached ? now - e->detached_ns : 0)) / SP_NS_PER_S);
+			(double)away / SP_NS_PER_S);
 }
 
 char *sp_guard_words(const struct sp_capture *c, const struct sp_recipe *const *recipes)
@@ -89,11 +77,12 @@ char *sp_guard_words(const struct sp_capture *c, const struct sp_recipe *const *
 	if (!words)
 		return NULL;
 	for (unsigned i = 0; recipes[i]; i++) {
-		if (!did_something(&g->events[i]))
+		if (!g->events[i].n_steps)
 			continue;
 		fputs(gap, words);
-		event_say(&g->events[i], recipes[i], sp_capture_began_ns(c), words);
-		gap = "; ";
+		sp_guard_event_put(&g->events[i], recipes[i]->name, sp_capture_began_ns(c), sp_time_ns(CLOCK_MONOTONIC),
+				   words);
+		gap = "\n";
 	}
 	fclose(words);
 	if (!size)
@@ -104,15 +93,26 @@ char *sp_guard_words(const struct sp_capture *c, const struct sp_recipe *const *
 void sp_guard_now(const struct sp_capture *c, const struct sp_recipe *const *recipes, char *ret_text, size_t size)
 {
 	const struct sp_guard *g = sp_capture_guard(c);
+	FILE *words = g ? fmemopen(ret_text, size, "w") : NULL;
+	const char *gap = "";
 
 	*ret_text = '\0';
-	for (unsigned i = 0; g && recipes[i]; i++) {
-		if (g->events[i].is_detached)
-			snprintf(ret_text, size, "%s detached (--max-overhead)", recipes[i]->name);
-		else if (g->events[i].is_guarded && g->events[i].windows > 1)
-			snprintf(ret_text, size, "attached for 1/%u of the time, one of %u taken (--max-overhead)",
-				 g->events[i].windows, g->events[i].one_in);
-		else if (g->events[i].is_guarded && g->events[i].one_in > 1)
-			snprintf(ret_text, size, "one of %u taken (--max-overhead)", g->events[i].one_in);
+	if (!words)
+		return;
+	for (unsigned i = 0; recipes[i]; i++) {
+		const struct sp_guard_event *e = &g->events[i];
+
+		if (!e->is_detached && e->one_in * e->windows <= 1)
+			continue;
+		fprintf(words, "%s%s: ", gap, recipes[i]->name);
+		if (e->is_detached)
+			fputs("detached", words);
+		else
+			part_put(e->one_in, e->windows, words);
+		gap = ", ";
 	}
+	if (*gap)
+		fputs(" (--max-overhead)", words);
+	fclose(words);
+	ret_text[size - 1] = '\0';
 }

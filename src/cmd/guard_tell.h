@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * guard_tell.h: what the guard (capture/guard.h) has done, in words: a line on stderr when it happens, and a paragraph
- * of the summary, or a line of `top`'s head. Used by profile, its aliases and top.
- * What is printed goes to stderr as it is: it has no words but ours and the names of recipes. Main thread only.
+ * guard_tell.h: what the guard (capture/guard.h) has done, in words: a line of the summary for each event, and what
+ * holds now, for the line of progress and `top`'s head. Used by profile, its aliases and top.
+ *
+ * Steps are not told one by one, since a program of a second has some. The words hold nothing from outside but names of
+ * recipes. Only reads the session; main thread only.
  */
 #ifndef SP_CMD_GUARD_TELL_H
 #define SP_CMD_GUARD_TELL_H
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 struct sp_capture;
+struct sp_guard_event;
 struct sp_recipe;
-struct sp_guard_step;
 
-struct sp_guard_told {
-	bool is_quiet; /* a screen is in the way: nothing is printed */
-};
-
-/* As struct sp_capture_options has it; arg is a struct sp_guard_told. */
-void sp_guard_tell(void *arg, const struct sp_recipe *recipe, const struct sp_guard_step *step);
-/* Of a session, and its recipes. NULL: nothing was done (or no memory). The caller's. */
+/* Of one event that there were steps for; times are of CLOCK_MONOTONIC. */
+void sp_guard_event_put(const struct sp_guard_event *e, const char *name, uint64_t began_ns, uint64_t now_ns,
+			FILE *words);
+/* Of a session, and its recipes: lines with a newline between. NULL: nothing was done (or no memory). The caller's. */
 char *sp_guard_words(const struct sp_capture *c, const struct sp_recipe *const *recipes);
 /* What holds now, in a few words; "" = nothing. */
 void sp_guard_now(const struct sp_capture *c, const struct sp_recipe *const *recipes, char *ret_text, size_t size);

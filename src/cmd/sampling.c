@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/sampling.h"
 
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/capture.h"
 #include "cmd/cmd.h"
+#include "cmd/grid.h"
+#include "cmd/guard_tell.h"
 #include "proc/process.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
@@ -15,6 +18,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -111,18 +115,34 @@ int sp_sampling_again(struct sp_sampling *s)
 	return sp_profile_new(&s->profile);
 }
 
+/* "sampling: 3 of 10 s; faults: one of 64 (--max-overhead)", as far as there is room for it in a line. */
+static void progress_put(const struct sp_sampling *s, uint64_t done, uint64_t seconds, unsigned width)
+{
+	char line[256], guard[128] = "";
+	int n = snprintf(line, sizeof(line), "sampling: %llu", (unsigned long long)done);
+
+	if (seconds)
+		n += snprintf(line + n, sizeof(line) - (size_t)n, " of %llu", (unsigned long long)seconds);
+	n += snprintf(line + n, sizeof(line) - (size_t)n, " s");
+	if (s->recipes)
+		sp_guard_now(s->capture, s->recipes, guard, sizeof(guard));
+	if (*guard && (!width || n + strlen("; ") + strlen(guard) < width))
+		snprintf(line + n, sizeof(line) - (size_t)n, "; %s", guard);
+	fputs("\r\033[K", stderr);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, line);
+	fputc(' ', stderr);
+}
+
 int sp_sampling_run(struct sp_sampling *s, uint64_t seconds, int child_fd)
 {
+	unsigned width = sp_terminal_width(stderr, NULL);
 	uint64_t done;
 	int r = 0;
 
 	if (!isatty(STDERR_FILENO))
 		return sp_capture_run(s->capture, seconds * SP_NS_PER_S, s->signal_fd, child_fd);
 	for (done = 0; !r && (!seconds || done < seconds); done++) {
-		fprintf(stderr, "\rsampling: %llu", (unsigned long long)done);
-		if (seconds)
-			fprintf(stderr, " of %llu", (unsigned long long)seconds);
-		fprintf(stderr, " s ");
+		progress_put(s, done, seconds, width);
 		r = sp_capture_run(s->capture, SP_NS_PER_S, s->signal_fd, child_fd);
 	}
 	fprintf(stderr, "\r\033[K");

@@ -19,6 +19,7 @@
 struct sp_capture;
 struct sp_capture_options;
 struct sp_profile;
+struct sp_recipe;
 struct sp_workers;
 struct sp_broker;
 
@@ -32,6 +33,8 @@ struct sp_sampling {
 	size_t n_cpus;
 	int signal_fd;
 	sigset_t old_signals; /* as they were, for a child */
+	/* Whose guard is shown beside the progress; NULL: there is none. The caller's. */
+	const struct sp_recipe *const *recipes;
 };
 #define SP_SAMPLING_NONE ((struct sp_sampling){.signal_fd = -1})
 

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 enum { LABEL_COLUMNS = 12, MAX_NAMED = 5, MAX_REASONS = 64, N_CLASSES = SP_CLASS_ABSENT + 1 };
 
@@ -215,6 +216,18 @@ static void say_own_use(const struct sp_summary *s, uint64_t duration_ns, FILE *
 	fprintf(words, "; memory %s + BPF maps %s", memory, maps);
 }
 
+/* A paragraph for each line. */
+static void say_guard(const char *lines, struct sp_para *para)
+{
+	while (lines && *lines) {
+		size_t n = strcspn(lines, "\n");
+
+		fwrite(lines, 1, n, sp_para_begin(para, "guard"));
+		sp_para_end(para);
+		lines += n + (lines[n] == '\n');
+	}
+}
+
 static int put_paragraphs(const struct sp_profile *p, const struct sp_summary *s, struct sp_para *para)
 {
 	uint64_t duration_ns = sp_profile_info((struct sp_profile *)(uintptr_t)p)->duration_ns;
@@ -229,10 +242,7 @@ static int put_paragraphs(const struct sp_profile *p, const struct sp_summary *s
 		say_stacks(&classes, sp_para_begin(para, "stacks"));
 		sp_para_end(para);
 	}
-	if (s->guard) {
-		fputs(s->guard, sp_para_begin(para, "guard"));
-		sp_para_end(para);
-	}
+	say_guard(s->guard, para);
 	if (has_notes(p)) {
 		say_notes(p, sp_para_begin(para, "no names"));
 		sp_para_end(para);

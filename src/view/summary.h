@@ -43,7 +43,7 @@ struct sp_summary {
 	uint32_t value;        /* of which the libraries' shares are; 0 = the samples */
 	uint32_t n_libraries;  /* rows shown at most, 0 = 10 */
 	uint32_t width;        /* columns, 0 = 80 */
-	const char *guard;     /* what the guard did; NULL = nothing */
+	const char *guard;     /* what the guard did, a line for each event; NULL = nothing */
 	bool kernel_only;      /* sampled with -K: nothing is said about user stacks */
 	bool bpf_time_unknown; /* the kernel does not tell (kernel.bpf_stats_enabled could not be set) */
 	bool without_bpf;      /* sampled by perf_event_open: nothing is said about BPF */

@@ -35,12 +35,16 @@ alike() {
 		FNR != NR && name != "" { left[name] -= $1 }
 		FNR != NR && name == "" { without += $1 }
 		END {
+			if (left["[kernel]"] < 0) { # an address of the kernel that perf finds in no map of its
+				unknown += left["[kernel]"]
+				left["[kernel]"] = 0
+			}
 			for (name in left) {
 				n += left[name] != 0
 				rest += left[name]
 				bad += left[name] < 0
 			}
-			exit bad || n > samples || rest > sum || without < sum || rest + unknown != without
+			exit bad || unknown < 0 || n > samples || rest > sum || without < sum || rest + unknown != without
 		}' "$event.perf" "$event.soprof"
 }
 # Samples of a library, by the leaf, are those of perf; in soprof's table they are those with it on the stack.

@@ -9,17 +9,18 @@ storm=$SOPROF_BUILD/tests/cmd/storm
 # between WHAT LOW N HIGH
 between() { [ "$2" -le "$3" ] && [ "$3" -le "$4" ] || fail "$1 between $2 and $4, not $3"; }
 sum() { awk -v p="$1" '$0 ~ p { n += $NF } END { printf "%.0f\n", n }' "$dir/folded"; }
+part='one of [0-9]+( for 1/[0-9]+ of the time)?'
 left_out() { tr -s ' \n' ' ' <"$err" | sed -nE 's/.*not sampled since over budget \(--max-overhead\) ([0-9]+).*/\1/p'; }
 
 # A fault counts for all that were not taken. What the cap kept out is told by number, and is the rest.
 expect 0 profile -f -e faults --max-overhead 1 -o "$dir/folded" -- "$storm" faults $((500 / slow + 50))
-has "$err" '^soprof: faults costs [0-9]+ % of a CPU, more than 1 % \(--max-overhead\): one of [0-9]+ is taken from now on, and counts [0-9]+ times$'
-says 'guard faults was over --max-overhead: at times one of [0-9]+ was taken'
+says "guard faults cost [0-9]+ % of a CPU, more than 1 % \(--max-overhead\): $part was taken( at first,|; each counts so many times)"
+[ "$(grep -c '^guard ' "$err")" = 1 ] && has_not "$err" '^soprof: faults'
 true=$(cat "$out")
 found=$(sum '^storm;')
 n=$(left_out)
 say "faults: $true, found $found, told as left out ${n:-0}"
-grep -qE 'faults is detached|attached for 1/' "$err" || between faults $((true * 8 / 10)) $((found + ${n:-0})) $((true * 12 / 10))
+grep -qE '^ .*detached| 1/[0-9]+ ' "$err" || between faults $((true * 8 / 10)) $((found + ${n:-0})) $((true * 12 / 10))
 
 # Nobody's budget: every one is counted, and nothing is told.
 expect 0 profile -f -e faults --max-overhead 0 -o "$dir/folded" -- "$storm" faults 100
@@ -38,10 +39,11 @@ expect 0 profile -f -e offcpu --max-overhead 10 -o "$dir/folded" -- "$storm" wai
 read -r true _ <"$out"
 found=$(sum '^sleeper;')
 n=$(left_out)
-say "ns that sleepers did not run: $true, found $found; left out ${n:-0} waits; $(grep -c '^soprof: ' "$err") steps"
+say "ns that sleepers did not run: $true, found $found; left out ${n:-0} waits"
 if [ "$slow" = 1 ]; then
-	has "$err" '^soprof: offcpu costs .*: one of [0-9]+ is taken from now on'
-	grep -q 'offcpu is detached' "$err" || between 'ns asleep' $((true * 3 / 4)) "$found" $((true * 5 / 4))
+	cost=$(sed -nE 's/^soprof .* = ([0-9]+)\.[0-9]+ % of a CPU.*/\1/p' "$err") # a busy machine has fewer switches
+	[ "$cost" -lt 15 ] || says 'guard offcpu cost [0-9]+ % of a CPU, more than 10 % \(--max-overhead\): one of [0-9]+ was taken'
+	grep -q 'detached' "$err" || between 'ns asleep' $((true * 3 / 4)) "$found" $((true * 5 / 4))
 fi
 
 # Where even the draw is too much, there are windows: sums are right within what chance allows, which is a period or two.
@@ -50,25 +52,23 @@ expect 0 profile -f -e faults --max-overhead 1 -o "$dir/folded" -- "$storm" faul
 true=$(cat "$out")
 found=$(sum '^storm;')
 n=$(left_out)
-say "faults: $true, found $found in windows, told as left out ${n:-0}; $(grep -c '^soprof: ' "$err") steps"
-if grep -q 'attached for 1/' "$err"; then
-	has "$err" '^soprof: faults costs .* though one of 256 is taken: attached for 1/[0-9]+ of the time from now on; each counts [0-9]+ times$'
-	says 'it was attached for as little as 1/[0-9]+ of the time'
+say "faults: $true, found $found in windows, told as left out ${n:-0}"
+if tr -s ' \n' ' ' <"$err" | grep -q 'of the time'; then
+	says "guard faults cost .* one of [0-9]+ was taken at first, (at times $part, )?at the end (one of 256 for 1/[0-9]+ of the time|$part|every one|none); each counts so many times"
 fi
-grep -q 'is detached' "$err" || between 'faults in windows' $((true / 2)) $((found + ${n:-0})) $((true * 3 / 2))
+grep -q 'detached' "$err" || between 'faults in windows' $((true / 2)) $((found + ${n:-0})) $((true * 3 / 2))
 
 # With so small a budget for so much the event is detached, which is no failure.
 expect 0 profile -f -e offcpu --max-overhead 1 -o "$dir/folded" -- "$storm" waits 8000
-if grep -q 'offcpu is detached: it costs' "$err"; then
-	says 'it was detached (after [0-9.]+ s|[0-9]+ times, for [0-9.]+ s), and what came then is not there'
+if grep -q 'detached' "$err"; then
+	says 'it was detached (after|for|[0-9]+ times, for) [0-9.]+ s, and what came then is not there'
 fi
 
 # When the storm is over it is attached again, and what waits then is seen.
 if [ "$slow" = 1 ]; then
 	expect 0 profile -f -e offcpu --max-overhead 1 -o "$dir/folded" -- sh -c '"$1" waits 6000 >"$2"; exec sleep 14' - "$storm" "$dir/null"
-	if grep -q 'offcpu is detached: it costs' "$err"; then
-		has "$err" '^soprof: offcpu is attached again: one of [0-9]+ is taken'
-		says 'it was detached [0-9]+ times, for [0-9.]+ s, and what came then is not there'
+	if grep -q 'detached' "$err"; then
+		says 'at the end (one of [0-9]+|every one); each counts so many times; it was detached ([0-9]+ times, )?for [0-9.]+ s, and what came then is not there'
 	fi
 fi
 

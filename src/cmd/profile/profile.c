@@ -85,8 +85,6 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	    .period = a->period,
 	    .min_ns = a->min_us * 1000,
 	    .max_overhead_percent = (unsigned)a->max_overhead,
-	    .guard_told = sp_guard_tell,
-	    .guard_told_arg = &s->guarded,
 	    .max_ns = a->max_us ? a->max_us * 1000 + 999 : 0, /* of a part of a microsecond bcc knows nothing */
 	};
 	memcpy(o->recipes, a->recipes.recipes, sizeof(o->recipes));
@@ -162,6 +160,7 @@ static int session_open(struct sp_profile_session *s)
 	struct sp_capture_options o;
 	int r = options_make(s, &o);
 
+	s->sampling.recipes = s->args->recipes.recipes;
 	return r < 0 ? r : sp_sampling_open(&s->sampling, &o);
 }
 

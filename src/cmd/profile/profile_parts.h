@@ -53,9 +53,8 @@ struct sp_profile_session {
 	struct sp_backend_choice backend;
 	char *why_not_bpf;   /* what the kernel had against it, where the capabilities are there */
 	uint64_t n_left_out; /* samples outside --library and --comm */
-	struct sp_guard_told guarded;
-	bool quiet;      /* nothing is printed but what is wrong */
-	bool to_the_end; /* of the command: signals are its, and do not end the sampling */
+	bool quiet;          /* nothing is printed but what is wrong */
+	bool to_the_end;     /* of the command: signals are its, and do not end the sampling */
 };
 #define SP_PROFILE_SESSION(a)                                                                                          \
 	((struct sp_profile_session){                                                                                  \

@@ -32,7 +32,6 @@ enum { BUDGET_BYTES = 64 << 20, DRAIN_MS = 5000 };
 struct source {
 	struct sp_top_wants wants;
 	struct sp_sampling sampling;
-	struct sp_guard_told guarded;
 	struct sp_naming naming;
 	struct sp_slide slide;
 	uint64_t began_ns;     /* of the window; CLOCK_MONOTONIC */
@@ -243,11 +242,8 @@ static int sampling_start(struct source *s)
 				       /* the guard wants to know of each program */
 				       .time_own = !s->wants.max_overhead_percent,
 				       .max_overhead_percent = s->wants.max_overhead_percent,
-				       .guard_told = sp_guard_tell,
-				       .guard_told_arg = &s->guarded,
 				       .drain_ns = DRAIN_MS * 1000000ULL};
 	int r = sp_sampling_begin(&s->sampling);
-	s->guarded.is_quiet = s->wants.is_screen;
 
 	if (r >= 0)
 		r = sp_sampling_open(&s->sampling, &o);

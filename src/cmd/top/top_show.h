@@ -22,7 +22,7 @@ struct sp_top_info {
 	bool is_agent;            /* asked of the agent */
 	bool own_only;            /* of the user's own processes only */
 	bool has_own;             /* time.own_ns is known */
-	char guard[64];           /* what --max-overhead has led to; "" = nothing */
+	char guard[128];          /* what --max-overhead has led to; "" = nothing */
 };
 
 struct sp_top_seen {

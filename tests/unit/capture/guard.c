@@ -91,6 +91,9 @@ static void storm_ends(void **state)
 	assert_int_equal(g.events[0].one_in, 1);
 	assert_int_equal(g.events[0].most, 32);
 	assert_int_equal(n, 3);
+	assert_int_equal(g.events[0].n_steps, 4);
+	assert_int_equal(g.events[0].first.one_in, 32);
+	assert_int_equal(g.events[0].first.percent, 100);
 
 	look(&g, 250 * MS, 0, 0);
 	for (int i = 0; i < 100; i++)
