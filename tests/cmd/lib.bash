@@ -168,8 +168,8 @@ count() { awk '{ n += $NF } END { print n + 0 }'; }
 samples() { count <"$out"; }
 # Where others had the CPUs most of the time, one may not see all that it does; then once more, for longer. A function
 # that has to appear and takes a twentieth of the time is missing in one of 170 hundreds of samples.
-enough_samples() { # VARIANT NAME
-	[ "$(samples)" -ge 100 ] && ! "$victims/check" "$victims/$1" "$2" <"$out" | grep -q 'never appeared'
+enough_samples() { # VARIANT NAME [CHECK-OPTION...]
+	[ "$(samples)" -ge 100 ] && ! "$victims/check" "${@:3}" "$victims/$1" "$2" <"$out" | grep -q 'never appeared'
 }
 # profile_victim VARIANT NAME [CHECK-OPTION...] -- [ARGUMENT...]: profiles the victim for a moment and checks its stacks.
 profile_victim() {
