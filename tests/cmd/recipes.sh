@@ -41,7 +41,7 @@ faults=$(awk -F, 'NR > 1 && $2 == "dd" { n += $8 } END { print n + 0 }' "$out")
 
 # The recording as a table: each event has the columns that `profile --by` gives it, with the sums of its value alone.
 expect 0 report --by process "$dir/x.pb.gz"
-has "$out" '^-+ cpu (us|ms|s)  -+ faults  -* ?syscalls:sys_enter_write$'
+has "$out" '^-+ cpu (ns|us|ms|s)  -+ faults  -* ?syscalls:sys_enter_write$'
 has "$out" '^ *self +total +self +total +self +total  process$'
 has "$out" "^ *[0-9.]+ +[0-9.]+ +$faults +$faults +$n +$n  dd\$"
 expect 0 report --value faults "$dir/x.pb.gz"
