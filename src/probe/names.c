@@ -21,6 +21,8 @@ struct choice { /* a walk over the symbols of one table after the other */
 	bool dynamic;
 	bool *matched;             /* by glob */
 	struct sp_suggest suggest; /* for a glob that matches nothing */
+	const char *data_glob;     /* likewise: whether it matches data */
+	bool is_data;
 	char name[SP_LINKAGE_MAX + 1];
 };
 
@@ -85,9 +87,20 @@ static int choice_suggest(void *arg, const struct sp_symbol *s)
 	return r;
 }
 
+static int choice_look_for_data(void *arg, const struct sp_symbol *s)
+{
+	struct choice *c = arg;
+	int r = choice_name(c, s, c->what->inner);
+	if (r > 0 && matches(c->data_glob, c->name))
+		c->is_data = true;
+	return r < 0 ? r : c->is_data;
+}
+
 /* Walks the exported symbols, then the others if they are wanted. */
 static int choice_walk(struct choice *c, bool others, int (*take)(void *arg, const struct sp_symbol *s))
 {
+	int (*walk)(struct sp_symtab * t, int (*)(void *, const struct sp_symbol *), void *) =
+	    take == choice_look_for_data ? sp_symtab_walk_data : sp_symtab_walk_typed;
 	int r = 0;
 	for (int i = 0; r == 0 && i < (others ? 2 : 1); i++) {
 		c->dynamic = i == 0;
@@ -96,7 +109,7 @@ static int choice_walk(struct choice *c, bool others, int (*take)(void *arg, con
 			r = r == -ENOENT ? 0 : r;
 			continue;
 		}
-		r = sp_symtab_walk_typed(c->table, take, c);
+		r = walk(c->table, take, c);
 		sp_symtab_close(c->table);
 	}
 	return r;
@@ -104,9 +117,14 @@ static int choice_walk(struct choice *c, bool others, int (*take)(void *arg, con
 
 static int fail_unmatched(struct choice *c, const char *glob)
 {
-	c->suggest = (struct sp_suggest){.word = glob};
-	int r = choice_walk(c, c->what->inner, choice_suggest);
 	const char *which = c->what->inner ? "" : "exported ";
+	c->data_glob = glob;
+	int r = choice_walk(c, c->what->inner, choice_look_for_data);
+	if (r > 0)
+		return sp_fail_said(-ENOENT, "'%s' names data, and no %sfunction", glob, which);
+	c->suggest = (struct sp_suggest){.word = glob};
+	if (r == 0)
+		r = choice_walk(c, c->what->inner, choice_suggest);
 	if (r == 0 && c->suggest.best)
 		r = sp_fail_said(-ENOENT, "no %sfunction is called '%s'; did you mean '%s'?", which, glob,
 				 c->suggest.best);

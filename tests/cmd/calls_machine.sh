@@ -9,6 +9,7 @@ cc=$(command -v cc || command -v gcc) || skip "needs a C compiler"
 export XDG_STATE_HOME=$dir/state
 cat >"$dir/own.c" <<'C'
 #include <setjmp.h>
+int own_data[4] = {1};
 int own_leaf(int x) { return x * 3 + 1; }
 int own_other(int x) { return x ^ 5; }
 __attribute__((noinline)) int own_down(int n) { return n ? own_down(n - 1) + 1 : 0; }
@@ -122,6 +123,31 @@ use 20 >/dev/null
 end
 has "$out" '"function":"own_leaf".*"cgroup":"[^"]+".*"calls":20'
 
+# whole stacks, in the views of profile
+what="calls --stacks $library:own_leaf"
+"$SOPROF" calls --stacks --format folded "$library:own_leaf" >"$out" 2>"$err" </dev/null &
+counter=$!
+tries=$((300 * slow))
+until grep -q '^Counting' "$err" || [ $((tries -= 1)) = 0 ]; do sleep 0.1; done
+use 50 >/dev/null
+end
+has "$out" '^user;.*;main;first;own_leaf 50$'
+
+# programs that have ended as soon as they have mapped a copy: told, by no bare error
+"$dir/user" 0 <"$dir/go" >"$dir/ran" &
+running=$!
+exec 7>"$dir/go"
+wait_mapped "$running"
+begin --csv libown.so.1
+mkdir "$dir/gone"
+cp "$library" "$dir/gone"
+for i in 1 2 3; do LD_LIBRARY_PATH=$dir/gone "$dir/user" 0 </dev/null >/dev/null; done
+echo >&7
+wait "$running"
+end
+has_not "$err" 'No such (file|process)'
+has "$err" 'files? that came later'
+
 # only one process, whose end is the end; addresses in place of names
 "$dir/user" 100 <"$dir/go" >"$dir/ran" &
 running=$!
@@ -174,7 +200,7 @@ end
 unset LD_LIBRARY_PATH
 is 600 own_leaf ",$running,"
 is 800 own_leaf ",$other,"
-has "$err" '^soprof: 1 of the files came later'
+has "$err" '^soprof: 1 file that came later was probed'
 
 # times: calls that return are timed, however deep, and all others told
 begin --csv --by function --latency "$library"
@@ -247,8 +273,27 @@ use 10 >/dev/null || fail "the program to work after it"
 # bad input
 expect 1 calls "$library:own_laef" 1
 one_line "no function is called 'own_laef'.*own_leaf"
+expect 1 calls "$library:own_d*a" 1
+one_line "'own_d\*a' names data, and no function"
+expect 1 calls "$library:own_leaf,$library:nothing*" 1
+one_line "no function is called 'nothing\*'$"
 expect 1 calls libnosuchlibrary.so.1 1
 one_line libnosuchlibrary
+expect 1 calls libzz.so.1 1
+one_line 'did you mean libz.so.1'
+expect 2 calls "$(seq -s, 65)" 1
+one_line 'more than 64 libraries'
+expect 2 calls '*' 1
+one_line "'\*' is for counting inside a command"
+expect 2 calls "$library+0xg" 1
+one_line 'must be hexadecimal'
+cp "$library" "$dir/libunused.so.1"
+expect 0 calls "$dir/libunused.so.1" 1
+has "$err" '^soprof: no process has the library yet'
+expect 2 calls --stacks -I 1 "$library" 1
+one_line '^soprof: calls: -I is not for --stacks'
+expect 2 calls --stacks "$library" -- true
+one_line '^soprof: calls: --stacks is for counting in all processes'
 expect 2 calls "$library:" 1
 one_line 'no function after the colon'
 expect 2 calls "$library,$dir/../${dir##*/}/libown.so.1" 1

@@ -37,6 +37,7 @@ static const struct sp_example examples[] = {
     {"sudo soprof calls 'libcrypto.so.3:SHA256*' 10", "in all processes, for 10 seconds, by probes"},
     {"sudo soprof calls --by caller libz.so.1 10", "which functions of which libraries call them"},
     {"sudo soprof calls --latency -I 1 libz.so.1:deflate", "how long each takes, second by second"},
+    {"sudo soprof calls --stacks -o out.svg libz.so.1:deflate 10", "by whole stack, as a flame graph"},
     {"eval \"$(soprof calls --env libc.so.6)\"", "all that this shell starts from now on"},
     {0},
 };
@@ -389,8 +390,10 @@ static int run_inside(struct run *r)
 static int run_everywhere(const struct sp_cmd *cmd, const struct sp_calls_args *a)
 {
 	struct sp_machine_args m;
-	int r = sp_calls_machine_args(a, &m);
+	int r = a->stacks ? 0 : sp_calls_machine_args(a, &m);
 
+	if (a->stacks)
+		return sp_calls_stacks(cmd, a);
 	return r < 0 ? sp_cmd_error(cmd, r, SP_EXIT_USAGE) : sp_machine_run(cmd, &m);
 }
 

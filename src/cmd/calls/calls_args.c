@@ -55,6 +55,7 @@ const struct sp_option sp_calls_options[] = {
 	{SP_OPT_STRING, 0, "comm", "NAME", "in threads of this name only", AT(comm)},
 	{SP_OPT_STRING, 0, "cgroup", "PATH", "in this cgroup only, and those in it", AT(cgroup)},
 	{SP_OPT_NUMBER, 'I', "interval", "SECONDS", "a table of what is new, each SECONDS", AT(interval_s), .min = 1, .max = MAX_SECONDS},
+	{SP_OPT_FLAG, 0, "stacks", NULL, "in all processes: whole stacks of the calls, in any view, as profile -e LIB:FUNCTION", AT(stacks)},
 	{SP_OPT_NUMBER, 0, "rows", "N", "in all processes: different rows kept (65536)", AT(max_rows), .min = 1, .max = MAX_ROWS},
 	{SP_OPT_OPERANDS, 0, NULL, "LIB[:FUNCTION][,LIB...] [SECONDS]", "what to count: sonames, files, packages, build ids; FUNCTION may be a glob; '*' = all libraries of COMMAND", AT(operands)},
 	{SP_OPT_COMMAND, 0, NULL, "COMMAND", "runs COMMAND, counts in it and all that it starts", AT(command)},
@@ -150,12 +151,19 @@ static int options_fit(const struct sp_calls_args *a)
 		bool given, fits;
 		const char *name;
 	} all[] = {
-	    {a->pids.n != 0, !inside, "-p"},          {a->comm != NULL, !inside, "--comm"},
-	    {a->cgroup != NULL, !inside, "--cgroup"}, {a->interval_s != 0, !inside, "-I"},
-	    {a->seconds != 0, !inside, "SECONDS"},    {a->max_rows != SP_CALLS_DEFAULT_ROWS, !inside, "--rows"},
-	    {a->depth != 0, inside, "--arcs"},        {a->directory != NULL, inside, "--keep"},
-	    {a->no_times, inside, "--no-times"},      {a->frequency_hz != SP_CALLS_DEFAULT_HZ, inside, "-F"},
-	    {a->show.view >= 0, inside, "--format"},  {a->show.value != NULL, inside, "--value"},
+	    {a->pids.n != 0, !inside, "-p"},
+	    {a->comm != NULL, !inside, "--comm"},
+	    {a->cgroup != NULL, !inside, "--cgroup"},
+	    {a->interval_s != 0, !inside, "-I"},
+	    {a->seconds != 0, !inside, "SECONDS"},
+	    {a->max_rows != SP_CALLS_DEFAULT_ROWS, !inside, "--rows"},
+	    {a->depth != 0, inside, "--arcs"},
+	    {a->directory != NULL, inside, "--keep"},
+	    {a->no_times, inside, "--no-times"},
+	    {a->frequency_hz != SP_CALLS_DEFAULT_HZ, inside, "-F"},
+	    {a->show.value != NULL, inside, "--value"},
+	    {a->stacks, !inside, "--stacks"},
+	    {a->show.view >= 0, inside || a->stacks, "--format"},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(all); i++)
@@ -164,6 +172,13 @@ static int options_fit(const struct sp_calls_args *a)
 					    inside ? "%s is for counting in all processes: without COMMAND and --env"
 						   : "%s is for counting inside a command: put -- COMMAND at the end",
 					    all[i].name);
+	if (a->stacks &&
+	    (a->latency || a->interval_s || a->max_rows != SP_CALLS_DEFAULT_ROWS || a->show.limit != UINT64_MAX))
+		return sp_fail_said(-EINVAL, "%s is not for --stacks",
+				    a->latency                    ? "--latency"
+				    : a->interval_s               ? "-I"
+				    : a->show.limit != UINT64_MAX ? "-n"
+								  : "--rows");
 	return 0;
 }
 

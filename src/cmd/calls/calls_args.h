@@ -23,7 +23,7 @@ struct sp_calls_args {
 	const char *globs;         /* of functions */
 	struct sp_words functions;
 	const char *directory;
-	bool environment, no_times, latency;
+	bool environment, no_times, latency, stacks;
 	enum sp_calls_apart apart;
 	int depth;
 	uint64_t frequency_hz;
@@ -47,5 +47,8 @@ bool sp_calls_is_machine_wide(const struct sp_calls_args *a);
 /* What it is then; points into a. */
 int sp_calls_machine_args(const struct sp_calls_args *a, struct sp_machine_args *ret_args);
 void sp_calls_args_done(struct sp_calls_args *a);
+
+/* calls_stacks.c: as `soprof profile -e LIB:FUNCTION` would, by its exit code. */
+int sp_calls_stacks(const struct sp_cmd *cmd, const struct sp_calls_args *a);
 
 #endif

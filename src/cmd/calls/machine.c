@@ -268,19 +268,13 @@ static int machine_count(struct machine *m)
 /* --- afterwards --- */
 static void watch_tell(const struct machine *m)
 {
-	uint64_t n_lost = sp_probe_watch_n_lost(m->watch.watch);
-
-	if (m->watch.n_added)
-		fprintf(stderr,
-			"soprof: %llu of the files came later: what was called before they were probed, some ms, is "
-			"missing\n",
-			(unsigned long long)m->watch.n_added);
-	if (m->watch.n_failed)
-		fprintf(stderr, "soprof: %llu of the files that came later could not be probed\n",
-			(unsigned long long)m->watch.n_failed);
-	if (n_lost)
-		fprintf(stderr, "soprof: %llu records of new mappings were lost: files may be missing\n",
-			(unsigned long long)n_lost);
+	sp_machine_told(m->watch.n_added, "file that came later was", "files that came later were",
+			"probed some ms after it was mapped: calls before that are missing");
+	sp_machine_told(m->watch.n_failed, "file that came later", "files that came later", "could not be probed");
+	sp_machine_told(m->watch.n_gone, "file that came later was", "files that came later were",
+			"gone before it could be probed");
+	sp_machine_told(sp_probe_watch_n_lost(m->watch.watch), "record of a new mapping was",
+			"records of new mappings were", "lost: files may be missing");
 }
 
 static int machine_end(struct machine *m)

@@ -103,6 +103,9 @@ uint32_t sp_machine_function_at(const struct sp_machine_targets *t, const struct
 /* --- machine_watch.c --- */
 struct sp_machine_seen { /* a file that was looked at, or is */
 	uint64_t ino, generation, dev;
+	bool is_looked_at;
+	uint32_t next_pid; /* has it, too, so it is asked if the one before has ended; 0 = none */
+	uint64_t next_start, next_end;
 };
 struct sp_machine_watch {
 	struct sp_probe_watch *watch;
@@ -114,7 +117,7 @@ struct sp_machine_watch {
 	pid_t pid;
 	struct sp_machine_seen *seen;
 	size_t n_seen, seen_capacity;
-	uint64_t n_added, n_failed;
+	uint64_t n_added, n_failed, n_gone;
 };
 /* From here on no mapping is missed, so it comes before the files are looked for. */
 int sp_machine_watch_new(struct sp_machine_watch *w);

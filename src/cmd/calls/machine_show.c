@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STARS = 40, MAX_HISTOGRAMS = 10, USER_BYTES = 64 };
+enum { STARS = 40, MAX_HISTOGRAMS = 10, USER_BYTES = 64, BOUND_COLUMNS = 10, OTHER_LINES = 5 };
 
 const char *sp_machine_by_name(enum sp_machine_by by)
 {
@@ -169,19 +169,30 @@ static void put_stars(uint64_t n, uint64_t most, FILE *out)
 		fputc(i < stars ? '*' : ' ', out);
 }
 
+/* The largest number decides how wide a bound is, so that lines fit into 80 columns as long as they can. */
+static int bound_columns(size_t end)
+{
+	int n = snprintf(NULL, 0, "%" PRIu64, (UINT64_C(1) << end) - 1);
+
+	return SP_MAX(n, BOUND_COLUMNS);
+}
+
 static void put_histogram(const struct sp_machine_shown *s, const struct sp_machine_row *row, FILE *out)
 {
 	struct sp_machine_sum sum = sum_of(s, row);
 	const struct sp_machine_function *f = &s->rows->targets->functions[row->of];
 	char user[USER_BYTES];
 	const char *library, *who = sp_machine_who(s->rows, row, user, sizeof(user), &library);
+	size_t from = SP_PROBED_BUCKETS, end = 0;
 	uint64_t most = 1;
-	size_t end = 0;
+	int columns;
 
 	for (size_t i = 0; i < SP_PROBED_BUCKETS; i++) {
 		most = SP_MAX(most, sum.times.n[i]);
 		end = sum.times.n[i] ? i + 1 : end;
+		from = sum.times.n[i] ? SP_MIN(from, i) : from;
 	}
+	columns = bound_columns(end);
 	fputc('\n', out);
 	sp_encode(out, SP_ENCODE_TERMINAL, row->function == UINT32_MAX ? f->library : f->name);
 	if (*who) {
@@ -190,10 +201,10 @@ static void put_histogram(const struct sp_machine_shown *s, const struct sp_mach
 	}
 	if (row->pid)
 		fprintf(out, " %" PRIu32, row->pid);
-	fprintf(out, "\n%16s nsecs%15s: count     distribution\n", "", "");
-	for (size_t i = 0; i < end; i++) {
-		fprintf(out, "%19" PRIu64 " -> %-14" PRIu64 ": %-9" PRIu64 "|", i ? UINT64_C(1) << i : 0,
-			(UINT64_C(2) << i) - 1, sum.times.n[i]);
+	fprintf(out, "\n%*s%-*s : count    distribution\n", columns - 1, "", columns + 5, "nsecs");
+	for (size_t i = from; i < end; i++) {
+		fprintf(out, "%*" PRIu64 " -> %-*" PRIu64 " : %-8" PRIu64 " |", columns, i ? UINT64_C(1) << i : 0,
+			columns, (UINT64_C(2) << i) - 1, sum.times.n[i]);
 		put_stars(sum.times.n[i], most, out);
 		fputs("|\n", out);
 	}
@@ -209,6 +220,17 @@ static void put_rest(const struct sp_machine_shown *s, const uint32_t *order, si
 		fprintf(out, "%" PRIu64 " calls in %zu more rows (-n)\n", calls, n - n_shown);
 }
 
+/* A table that is shown in place of the last one must not be longer than the screen. */
+static size_t rows_shown(const struct sp_machine_shown *s, size_t n, FILE *out)
+{
+	unsigned height = 0;
+	size_t most = s->args->limit ? SP_MIN(n, s->args->limit) : n;
+
+	sp_terminal_width(out, &height);
+	return s->since && isatty(fileno(out)) && height > OTHER_LINES ? SP_MIN(most, (size_t)height - OTHER_LINES)
+								       : most;
+}
+
 int sp_machine_show(const struct sp_machine_shown *s, FILE *out)
 {
 	struct sp_grid_column own[COLUMNS];
@@ -218,7 +240,7 @@ int sp_machine_show(const struct sp_machine_shown *s, FILE *out)
 	int r = g ? sp_machine_rows_sort(s->rows, s->since, &order, &n) : -ENOMEM;
 
 	if (r >= 0) {
-		n_shown = s->args->limit ? SP_MIN(n, s->args->limit) : n;
+		n_shown = rows_shown(s, n, out);
 		for (size_t i = 0; i < n_shown; i++)
 			put_row(g, s, &s->rows->rows[order[i]]);
 		r = n ? sp_grid_print(g, sp_terminal_width(out, NULL), isatty(fileno(out)), "", out) : 0;

@@ -81,6 +81,8 @@ static int named_parse(struct sp_machine_targets *t, const struct sp_machine_arg
 	struct sp_machine_target *target = NULL;
 	int r;
 
+	if (!strcmp(text, "*"))
+		return sp_fail_said(-EINVAL, "'*' is for counting inside a command: put -- COMMAND at the end");
 	if (end == begin)
 		return sp_fail_said(-EINVAL, "'%s': no library before its function", text);
 	if (colon && !colon[1])
