@@ -20,7 +20,7 @@ enum means { DETACH, THIN, WINDOW };
 
 static bool may_have(const struct sp_guard_event *e, enum means means)
 {
-	return means == THIN     ? e->one_in < SP_GUARD_MOST
+	return means == THIN     ? !e->no_thin && e->one_in < SP_GUARD_MOST
 	       : means == WINDOW ? e->can_window && e->windows < SP_GUARD_MOST_WINDOWS
 				 : true;
 }

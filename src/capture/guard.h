@@ -45,6 +45,7 @@ struct sp_guard_step {
 struct sp_guard_event {
 	bool is_guarded, is_detached;
 	bool can_window;
+	bool no_thin;          /* one that is not taken costs as much as one that is */
 	uint32_t one_in, most; /* now, and the most so far */
 	uint32_t windows, most_windows;
 	unsigned n_calm, n_helpless;

@@ -52,6 +52,15 @@ struct {
 	__uint(value_size, 8);
 } entered SEC(".maps");
 
+/* Every hit, also of those who are not wanted: emulated ones, stepped ones. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
+} hits SEC(".maps");
+sp_u32 sp_probed_is_closed;
+
 struct sp_probed_file_key {
 	sp_u64 ino;
 	sp_u64 dev;
@@ -83,10 +92,23 @@ static __always_inline int sp_is_named(void)
 	return comm[0] == wanted[0] && comm[1] == wanted[1];
 }
 
-static __always_inline int sp_is_wanted(void)
+/* One that interrupts another on the same CPU may lose it its hit, which only the guard reads. */
+static __always_inline int sp_is_open(struct pt_regs *ctx)
+{
+	sp_u32 which = sp_probed.addresses ? 0 : SP_PROBED_IS_STEPPED(bpf_get_attach_cookie(ctx));
+	sp_u64 *n = bpf_map_lookup_elem(&hits, &which);
+
+	if (n)
+		(*n)++;
+	return !*(volatile sp_u32 *)&sp_probed_is_closed;
+}
+
+static __always_inline int sp_is_wanted(struct pt_regs *ctx)
 {
 	sp_u32 tgid = bpf_get_current_pid_tgid() >> 32;
 
+	if (sp_probed.guarded && !sp_is_open(ctx))
+		return 0;
 	if (sp_probed.targets && !bpf_map_lookup_elem(&targets, &tgid))
 		return 0;
 	if (sp_probed.cgroup && bpf_get_current_ancestor_cgroup_id(sp_probed.cgroup_level) != sp_probed.cgroup)
@@ -238,7 +260,7 @@ static __always_inline void sp_key_set_entry(struct sp_probed_key *key, struct p
 
 	key->function = sp_probed.addresses ? sp_probe_address(ctx) : (sp_u32)cookie;
 	if (sp_probed.callers)
-		key->caller = sp_return_address(ctx, cookie >> 32);
+		key->caller = sp_return_address(ctx, SP_PROBED_PUSHED(cookie));
 }
 
 /* --- counting --- */
@@ -248,7 +270,7 @@ int sp_probed_call(struct pt_regs *ctx)
 	struct sp_probed_key key = {};
 	struct sp_probed_who *who;
 
-	if (!sp_is_wanted())
+	if (!sp_is_wanted(ctx))
 		return 0;
 	sp_key_set_entry(&key, ctx);
 	sp_key_set_process(&key);
@@ -343,7 +365,7 @@ int sp_probed_session(struct pt_regs *ctx)
 		sp_return_take(ctx, (sp_u32)bpf_get_attach_cookie(ctx), bpf_ktime_get_ns() - *since);
 		return 0;
 	}
-	if (!sp_is_wanted())
+	if (!sp_is_wanted(ctx))
 		return 1;
 	sp_enter(bpf_get_attach_cookie(ctx));
 	*since = bpf_ktime_get_ns();
@@ -379,7 +401,7 @@ int sp_probed_begin(struct pt_regs *ctx)
 	struct sp_start_key at = {.stack = sp_probe_stack(ctx)};
 	struct sp_start start = {};
 
-	if (!sp_is_wanted())
+	if (!sp_is_wanted(ctx))
 		return 0;
 	at.tid = bpf_get_current_pid_tgid();
 	at.function = sp_probe_number(ctx);
@@ -402,7 +424,7 @@ int sp_probed_end(struct pt_regs *ctx)
 	at.function = sp_probe_number(ctx);
 	found = bpf_map_lookup_elem(&starts, &at);
 	if (!found) {
-		if (sp_is_wanted())
+		if (sp_is_wanted(ctx))
 			sp_probed_lost(SP_PROBED_N_NO_BEGIN);
 		return 0;
 	}

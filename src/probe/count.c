@@ -37,7 +37,8 @@ static void config_make(struct sp_counting *c, const struct sp_counting_options 
 					    .targets = o->n_pids != 0,
 					    .cgroup = o->cgroup,
 					    .cgroup_level = o->cgroup_level,
-					    .has_comm = o->comm != NULL};
+					    .has_comm = o->comm != NULL,
+					    .guarded = o->guarded};
 	if (o->comm)
 		memcpy(config->comm, o->comm, strnlen(o->comm, SP_COMM_LEN - 1));
 	if (o->times) {
@@ -233,6 +234,25 @@ uint64_t sp_counting_entered(const struct sp_counting *c, uint32_t number)
 	uint64_t n = 0;
 
 	return c->times && !bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.entered), &number, &n) ? n : 0;
+}
+
+void sp_counting_hits(const struct sp_counting *c, uint64_t ret_hits[2])
+{
+	int n = libbpf_num_possible_cpus();
+	SP_FREE uint64_t *each = calloc((size_t)SP_MAX(n, 1), sizeof(*each));
+
+	for (uint32_t i = 0; i < 2; i++) {
+		ret_hits[i] = 0;
+		if (!each || bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.hits), &i, each))
+			continue;
+		for (int k = 0; k < n; k++)
+			ret_hits[i] += each[k];
+	}
+}
+
+void sp_counting_close(struct sp_counting *c, bool is_closed)
+{
+	__atomic_store_n(&c->skel->bss->sp_probed_is_closed, is_closed, __ATOMIC_SEQ_CST);
 }
 
 uint64_t sp_counting_lost(const struct sp_counting *c, enum sp_probed_counter i)

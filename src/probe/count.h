@@ -3,11 +3,11 @@
  * count.h: the programs that count calls at probes, and what they have counted.
  *
  * sp_counting_new() loads them; who attaches them (probe/attach.h) gives each place the cookie SP_PROBED_COOKIE(number,
- * pushed), where there are cookies. Where there are none, rows tell a function by its place in the file. With times a
- * call is counted when it returns, and sp_counting_entered() tells how many have begun.
- * Rows are never removed while programs run. What found no room is counted: sp_counting_lost(). Memory: a row takes 120
- * to 630 bytes of the kernel's, from when it is made; their index 16 bytes for each that may be. sp_counting_new()
- * needs CAP_BPF and CAP_PERFMON, the rest only the descriptors. 0 or a negative errno with sp_error_text(). One thread.
+ * pushed, is_stepped), where there are cookies. Where there are none, rows tell a function by its place in the file.
+ * With times a call is counted when it returns, and sp_counting_entered() tells how many have begun. Rows are never
+ * removed while programs run. What found no room is counted: sp_counting_lost(). Memory: a row takes 120 to 630 bytes
+ * of the kernel's, from when it is made; their index 16 bytes for each that may be. sp_counting_new() needs CAP_BPF and
+ * CAP_PERFMON, the rest only the descriptors. 0 or a negative errno with sp_error_text(). One thread.
  */
 #ifndef SP_PROBE_COUNT_H
 #define SP_PROBE_COUNT_H
@@ -24,6 +24,7 @@ struct sp_counting_options {
 	bool times, callers;
 	bool users;      /* told by the call, not by when the process made its first one */
 	bool no_cookies; /* probes will have none (sp_probe_has()) */
+	bool guarded;    /* hits are counted, and the session can be closed */
 	const uint32_t *pids;
 	size_t n_pids; /* 0 = all processes */
 	uint64_t cgroup;
@@ -48,6 +49,10 @@ struct sp_counted {
 int sp_counting_read(struct sp_counting *c, int (*each)(void *arg, const struct sp_counted *row), void *arg);
 /* Calls of function `number` that have begun; without cookies, of all, by number 0. Only with times. */
 uint64_t sp_counting_entered(const struct sp_counting *c, uint32_t number);
+/* Only if guarded: hits of all that is probed, by is_stepped; without cookies all are the first. */
+void sp_counting_hits(const struct sp_counting *c, uint64_t ret_hits[2]);
+/* Only if guarded: no call that begins while it is closed is counted. It is open at first. */
+void sp_counting_close(struct sp_counting *c, bool is_closed);
 uint64_t sp_counting_lost(const struct sp_counting *c, enum sp_probed_counter i);
 
 /* Readable when a file of calling code is met for the first time; `each` gets it then. -1: there are no callers. */

@@ -15,7 +15,10 @@
  * By function: a cookie tells its number and how far the return address lies above the stack pointer. A probe that has
  * no cookie is told by its address, which means something in its process only.
  */
-#define SP_PROBED_COOKIE(number, pushed) ((sp_u64)(pushed) << 32 | (sp_u32)(number))
+#define SP_PROBED_COOKIE(number, pushed, is_stepped)                                                                   \
+	((sp_u64)((is_stepped) != 0) << 40 | (sp_u64)(sp_u8)(pushed) << 32 | (sp_u32)(number))
+#define SP_PROBED_PUSHED(cookie) ((cookie) >> 32 & 0xff)
+#define SP_PROBED_IS_STEPPED(cookie) ((sp_u32)((cookie) >> 40 & 1))
 
 struct sp_probed_key {
 	sp_u64 function; /* its number, or the probe's address */
@@ -60,7 +63,9 @@ struct sp_probed_config {
 	sp_u32 targets;      /* only processes in the map of this name */
 	sp_u32 cgroup_level; /* of the only cgroup wanted */
 	sp_u32 has_comm;     /* only threads with the name `comm` */
-	sp_u64 cgroup;       /* 0 = all */
+	sp_u32 guarded;      /* hits are counted, and taken only while the session is open */
+	sp_u32 unused;
+	sp_u64 cgroup; /* 0 = all */
 	char comm[SP_COMM_LEN];
 };
 

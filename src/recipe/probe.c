@@ -20,7 +20,6 @@
 #define USDT "usdt:"
 enum { N_ARGUMENTS = 6, RETURNED = N_ARGUMENTS, WAIT_MS = 60000 };
 /* What a hit costs beside the program, measured on a virtual machine with Linux 6.18. */
-enum { EMULATED_NS = 700, STEPPED_NS = 9300, RETURN_NS = 450 };
 
 struct places { /* of one file */
 	uint64_t *offsets, *semaphores;
@@ -375,9 +374,9 @@ int sp_recipe_probe_find(struct sp_recipe_point *point)
 unsigned sp_recipe_probe_trap_ns(const struct sp_recipe_probe *p)
 {
 	size_t n = SP_MAX(p->n_places, 1);
-	size_t sum = (n - p->n_stepped) * EMULATED_NS + p->n_stepped * STEPPED_NS;
+	size_t sum = (n - p->n_stepped) * SP_PROBE_EMULATED_NS + p->n_stepped * SP_PROBE_STEPPED_NS;
 
-	return (unsigned)(sum / n) + (p->returns ? RETURN_NS : 0);
+	return (unsigned)(sum / n) + (p->returns ? SP_PROBE_RETURN_NS : 0);
 }
 
 /* --- attaching --- */

@@ -38,7 +38,7 @@ def while_counting(command, is_ready, do):
 
 
 def ns_soprof(what, *options):
-    return while_counting([SOPROF, "calls", *options, f"{LIBRARY}:probed_{what}"], "counting calls",
+    return while_counting([SOPROF, "calls", "--max-overhead", "10000", *options, f"{LIBRARY}:probed_{what}"], "counting calls",
                           lambda p: ns(what))
 
 

@@ -50,7 +50,7 @@ chmod 755 "$dir/user"
 begin() {
 	what="calls $*"
 	: >"$err"
-	"$SOPROF" calls "$@" >"$out" 2>"$err" </dev/null &
+	"$SOPROF" calls --max-overhead "${most:-0}" "$@" >"$out" 2>"$err" </dev/null &
 	counter=$!
 	local tries=$((300 * slow))
 	until grep -q 'counting calls' "$err"; do
@@ -231,6 +231,53 @@ end
 n=$(awk -F, 'NR > 1 { n += $8 } END { print n + 0 }' "$out")
 lost=$(sed -n 's/^soprof: \([0-9]*\) calls were lost, since the table of rows was full.*/\1/p' "$err")
 [ $((n + lost)) = 4500 ] && [ "$lost" -gt 0 ] || fail "$n calls and $lost lost to be 4500"
+
+# beyond the budget calls are estimated, by random windows, within an interval; below it all are counted
+cat >"$dir/paced.c" <<'C'
+/* paced SECONDS: 20,000 calls a second, by the clock */
+#include <stdlib.h>
+#include <time.h>
+int own_leaf(int);
+int main(int argc, char **argv)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	for (long left = atol(argv[1]) * 2000; left; left--) {
+		for (int i = 0; i < 10; i++) own_leaf(i);
+		if ((t.tv_nsec += 500000) >= 1000000000) { t.tv_nsec -= 1000000000; t.tv_sec++; }
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0);
+	}
+	return argc == 7;
+}
+C
+$cc -O1 -o "$dir/paced" "$dir/paced.c" "$dir/libown.so.1" "-Wl,-rpath,$dir" || fail "the compiler to work"
+"$dir/paced" 600 &
+paced=$!
+wait_mapped "$paced"
+most=4
+begin --csv --by function "$library:own_leaf"
+sleep 6
+end
+has "$err" '^soprof: counting costs [0-9]+ % of a CPU, more than 4 % .*by random windows of 1/'
+has "$err" '^soprof: calls of [0-9.]+ s are estimated \(~\).*by [0-9]+ random windows?,'
+awk -F, 'NR == 2 && $15 != "" && $15 <= $8 && ($16 == "" || $16 >= $8) && $15 < $9 * 26000 && ($16 == "" || $16 > $9 * 14000) && $8 / $9 > 8000 && $8 / $9 < 32000 { ok = 1 } END { exit !ok }' "$out" ||
+	fail "some 20000 calls a second, in their interval: $(cat "$out")"
+begin --by function "$library:own_leaf"
+sleep 3
+end
+has "$out" '^ *calls +\(95 %\)'
+has "$out" '^ *~[0-9]+ +[0-9]+-([0-9]+|\?) '
+most=10000
+begin --by function "$library:own_leaf"
+sleep 1
+end
+has_not "$out" '~|95 %'
+has_not "$err" 'estimated|windows'
+unset most
+kill "$paced"
+wait "$paced" 2>/dev/null
+expect 2 calls --max-overhead 5 "$library" -- true
+one_line '--max-overhead is for counting in all processes'
 
 # by callgrind, for every function of a library that is called
 if command -v valgrind >/dev/null; then

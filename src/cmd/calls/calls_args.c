@@ -55,6 +55,7 @@ const struct sp_option sp_calls_options[] = {
 	{SP_OPT_STRING, 0, "comm", "NAME", "in threads of this name only", AT(comm)},
 	{SP_OPT_STRING, 0, "cgroup", "PATH", "in this cgroup only, and those in it", AT(cgroup)},
 	{SP_OPT_NUMBER, 'I', "interval", "SECONDS", "a table of what is new, each SECONDS", AT(interval_s), .min = 1, .max = MAX_SECONDS},
+	{SP_OPT_NUMBER, 0, "max-overhead", "PERCENT", "in all processes: of a CPU; beyond it calls are estimated, by random windows (5; 0 = no limit)", AT(max_overhead), .min = 0, .max = SP_MOST_OVERHEAD},
 	{SP_OPT_FLAG, 0, "stacks", NULL, "in all processes: whole stacks of the calls, in any view, as profile -e LIB:FUNCTION", AT(stacks)},
 	{SP_OPT_NUMBER, 0, "rows", "N", "in all processes: different rows kept (65536)", AT(max_rows), .min = 1, .max = MAX_ROWS},
 	{SP_OPT_OPERANDS, 0, NULL, "LIB[:FUNCTION][,LIB...] [SECONDS]", "what to count: sonames, files, packages, build ids; FUNCTION may be a glob; '*' = all libraries of COMMAND", AT(operands)},
@@ -161,6 +162,7 @@ static int options_fit(const struct sp_calls_args *a)
 	    {a->directory != NULL, inside, "--keep"},
 	    {a->no_times, inside, "--no-times"},
 	    {a->frequency_hz != SP_CALLS_DEFAULT_HZ, inside, "-F"},
+	    {a->max_overhead != SP_NO_OVERHEAD, !inside, "--max-overhead"},
 	    {a->show.value != NULL, inside, "--value"},
 	    {a->stacks, !inside, "--stacks"},
 	    {a->show.view >= 0, inside || a->stacks, "--format"},
@@ -254,7 +256,9 @@ int sp_calls_machine_args(const struct sp_calls_args *a, struct sp_machine_args 
 					     .seconds = a->seconds,
 					     .interval_s = a->interval_s,
 					     .limit = a->show.limit == UINT64_MAX ? DEFAULT_LIMIT : a->show.limit,
-					     .max_rows = a->max_rows};
+					     .max_rows = a->max_rows,
+					     .max_overhead = a->max_overhead == SP_NO_OVERHEAD ? SP_DEFAULT_OVERHEAD
+											       : a->max_overhead};
 	return by_take(a, ret_args);
 }
 

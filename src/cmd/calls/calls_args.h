@@ -11,6 +11,7 @@
 #define SP_CMD_CALLS_CALLS_ARGS_H
 
 #include "cmd/calls/machine.h"
+#include "cmd/profile/profile_args.h"
 #include "cmd/report/show.h"
 #include "link/file.h"
 
@@ -32,11 +33,12 @@ struct sp_calls_args {
 	/* of probes */
 	struct sp_u32_list pids;
 	const char *comm, *cgroup;
-	uint64_t seconds, interval_s, max_rows;
+	uint64_t seconds, interval_s, max_rows, max_overhead;
 };
 #define SP_CALLS_ARGS                                                                                                  \
 	{                                                                                                              \
-		.show = SP_SHOW_DEFAULTS, .frequency_hz = SP_CALLS_DEFAULT_HZ, .max_rows = SP_CALLS_DEFAULT_ROWS       \
+		.show = SP_SHOW_DEFAULTS, .frequency_hz = SP_CALLS_DEFAULT_HZ, .max_rows = SP_CALLS_DEFAULT_ROWS,      \
+		.max_overhead = SP_NO_OVERHEAD                                                                         \
 	}
 
 extern const struct sp_option sp_calls_options[];

@@ -18,7 +18,7 @@ enum { MAX_WORDS = 20 };
 struct line {
 	char *words[MAX_WORDS], options[MAX_WORDS][16]; /* parsing writes to an option */
 	int n;
-	char numbers[24];
+	char numbers[24], overhead[24];
 };
 
 static void put(struct line *l, const char *option, const char *value)
@@ -83,6 +83,8 @@ static void line_make(const struct sp_calls_args *a, char *events, char *pids, s
 	put(l, "--by", a->show.by >= 0 ? sp_grouping_choice((size_t)a->show.by) : NULL);
 	put(l, "--format", format);
 	put(l, "-o", a->show.output);
+	snprintf(l->overhead, sizeof(l->overhead), "%" PRIu64, a->max_overhead);
+	put(l, "--max-overhead", a->max_overhead == SP_NO_OVERHEAD ? NULL : l->overhead);
 	snprintf(l->numbers, sizeof(l->numbers), "%" PRIu64, a->seconds);
 	if (a->seconds)
 		l->words[l->n++] = l->numbers;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cmd/calls/machine_rows.h"
+#include "cmd/calls/machine_guard.h"
 
 #include "base/error.h"
 #include "base/filter.h"
@@ -33,6 +33,7 @@ struct machine {
 	struct sp_machine_callers callers;
 	struct sp_machine_rows rows;
 	struct sp_machine_watch watch;
+	struct sp_machine_guard guard;
 	FILE *output;      /* made while we could; NULL: sp_output() does all */
 	int *pidfds, ends; /* of -p; an epoll of them, or -1 */
 	size_t n_pidfds, n_ended;
@@ -85,6 +86,7 @@ static int counting_make(struct machine *m)
 					.pids = a->pids->values,
 					.n_pids = a->pids->n,
 					.comm = a->comm,
+					.guarded = a->max_overhead > 0,
 					.max_functions = 2 * sp_machine_n_functions(&m->targets) + MORE_FUNCTIONS,
 					.max_rows = (uint32_t)a->max_rows};
 	int r;
@@ -137,6 +139,10 @@ static int machine_begin(struct machine *m)
 	m->watch.counting = m->counting;
 	m->watch.workers = m->sampling.workers;
 	m->watch.pid = m->args->pids->n == 1 ? (pid_t)m->args->pids->values[0] : 0;
+	m->guard.targets = &m->targets;
+	m->guard.rows = &m->rows;
+	m->guard.counting = m->counting;
+	m->guard.pid = m->watch.pid;
 	if (r >= 0)
 		r = sp_machine_targets_attach(&m->targets, m->counting, m->watch.pid);
 	if (r >= 0)
@@ -158,15 +164,17 @@ static int shown_write(void *arg, FILE *out)
 	return s->args->csv ? sp_machine_put_csv(s, out) : sp_machine_show(s, out);
 }
 
-static struct sp_machine_shown shown_make(struct machine *m, bool since)
+/* Of what was read up to a time. */
+static struct sp_machine_shown shown_make(struct machine *m, bool since, uint64_t until_ns)
 {
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), from = since ? m->shown_ns : m->begun_ns;
+	uint64_t from = since ? m->shown_ns : m->begun_ns;
 
-	m->shown_ns = now;
+	m->shown_ns = until_ns;
 	return (struct sp_machine_shown){.args = m->args,
 					 .rows = &m->rows,
 					 .counting = m->counting,
-					 .seconds = (double)(now - from) / 1e9,
+					 .guard = &m->guard,
+					 .seconds = (double)(until_ns - from) / 1e9,
 					 .no_cookies = !sp_probe_has(SP_PROBE_ENTRY),
 					 .has_head = !m->n_shown++,
 					 .since = since};
@@ -175,18 +183,21 @@ static struct sp_machine_shown shown_make(struct machine *m, bool since)
 /* A table of what came since the last one; on a terminal in its place. */
 static int interval_show(struct machine *m)
 {
-	struct sp_machine_shown s = shown_make(m, true);
+	struct sp_machine_shown s;
 	bool is_table = !m->args->csv && !m->args->json, is_screen = isatty(STDOUT_FILENO);
 	char text[32];
 	time_t now = time(NULL);
 	struct tm tm;
-	int r = sp_machine_rows_read(&m->rows, m->counting);
+	uint64_t until;
+	int r = sp_machine_guard_read(&m->guard, false, &until);
 
 	if (r < 0)
 		return r;
+	s = shown_make(m, true, until);
 	if (is_table && localtime_r(&now, &tm) && strftime(text, sizeof(text), "%H:%M:%S", &tm))
 		printf("%s%s, %.2f s:\n", is_screen ? "\033[H\033[2J" : "", text, s.seconds);
 	r = sp_output(NULL, shown_write, &s);
+	sp_machine_rows_mark(&m->rows);
 	if (r >= 0 && is_table)
 		putchar('\n');
 	fflush(stdout);
@@ -250,14 +261,16 @@ static int machine_count(struct machine *m)
 	int r = 0;
 
 	m->begun_ns = m->shown_ns = sp_time_ns(CLOCK_MONOTONIC);
+	sp_machine_guard_begin(&m->guard, (unsigned)a->max_overhead, a->latency);
 	end = a->seconds ? m->begun_ns + a->seconds * SP_NS_PER_S : UINT64_MAX;
 	next = a->interval_s ? m->begun_ns + a->interval_s * SP_NS_PER_S : UINT64_MAX;
-	while (r >= 0 && (r = machine_wait(m, SP_MIN(end, next))) > 0) {
+	while (r >= 0 && (r = machine_wait(m, SP_MIN(SP_MIN(end, next), sp_machine_guard_next_ns(&m->guard)))) > 0) {
 		uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 
 		if (now >= end)
 			break;
-		if (now < next)
+		r = sp_machine_guard_turn(&m->guard);
+		if (r < 0 || now < next)
 			continue;
 		r = interval_show(m);
 		next += a->interval_s * SP_NS_PER_S;
@@ -279,15 +292,16 @@ static void watch_tell(const struct machine *m)
 
 static int machine_end(struct machine *m)
 {
-	struct sp_machine_shown s = shown_make(m, false);
+	struct sp_machine_shown s;
+	uint64_t until;
 	int r;
 
+	sp_machine_guard_stop(&m->guard);
 	sp_machine_targets_detach(&m->targets);
 	if (sp_counting_fd(m->counting) >= 0)
 		sp_counting_files(m->counting, sp_machine_callers_file, &m->callers);
-	r = sp_machine_rows_read(&m->rows, m->counting);
-	if (r >= 0 && m->args->interval_s && m->args->csv) /* the last part; sums would be taken for another */
-		s.since = true;
+	r = sp_machine_guard_read(&m->guard, true, &until);
+	s = shown_make(m, m->args->interval_s && m->args->csv, until); /* sums would be taken for another part */
 	if (r >= 0)
 		r = m->output ? sp_output_prepared(m->args->output, m->sampling.broker, sp_take_ptr(m->output),
 						   shown_write, &s)

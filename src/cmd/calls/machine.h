@@ -41,8 +41,8 @@ struct sp_machine_args {
 	const char *comm, *cgroup, *output;
 	enum sp_machine_by by;
 	bool latency, csv, json;
-	uint64_t seconds, interval_s; /* 0 = none */
-	uint64_t limit, max_rows;
+	uint64_t seconds, interval_s;           /* 0 = none */
+	uint64_t limit, max_rows, max_overhead; /* the last in % of a CPU; 0 = no limit */
 };
 /* The exit code. */
 int sp_machine_run(const struct sp_cmd *cmd, const struct sp_machine_args *args);
@@ -61,6 +61,7 @@ struct sp_machine_point {
 	uint64_t ino, offset;
 	uint32_t dev, function;
 	uint8_t pushed; /* the return address is so many bytes above the stack pointer */
+	bool is_stepped;
 };
 struct sp_machine_target { /* one library, as it is named */
 	char *name;
@@ -94,6 +95,9 @@ struct sp_machine_watch;
 /* A file that came later, taken over if it is new: its functions are asked for, and probed when a worker has answered.
  */
 int sp_machine_targets_add(struct sp_machine_watch *w, size_t target, struct sp_probe_file *file);
+/* Detaches, and attaches again what is known by then. */
+void sp_machine_targets_pause(struct sp_machine_targets *t);
+int sp_machine_targets_resume(struct sp_machine_targets *t, const struct sp_counting *counting, pid_t pid);
 void sp_machine_targets_detach(struct sp_machine_targets *t);
 void sp_machine_targets_done(struct sp_machine_targets *t);
 uint32_t sp_machine_n_functions(const struct sp_machine_targets *t);

@@ -10,6 +10,7 @@
 #include "cmd/calls/machine_rows.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 static struct sp_machine_sum sum_of(const struct sp_machine_shown *s, const struct sp_machine_row *row)
@@ -21,6 +22,19 @@ static void put_word(const char *word, FILE *out)
 {
 	sp_encode(out, SP_ENCODE_CSV, word);
 	fputc(',', out);
+}
+
+/* Nothing where calls are exact; no upper end where it is not known. */
+static void csv_put_interval(const struct sp_machine_shown *s, const struct sp_machine_row *row, FILE *out)
+{
+	double low, high;
+
+	if (s->since || !sp_machine_interval(s->rows, row, &low, &high))
+		fputs(",\n", out);
+	else if (isinf(high))
+		fprintf(out, "%.0f,\n", low);
+	else
+		fprintf(out, "%.0f,%.0f\n", low, high);
 }
 
 static void csv_put_row(const struct sp_machine_shown *s, const struct sp_machine_row *row, FILE *out)
@@ -40,11 +54,12 @@ static void csv_put_row(const struct sp_machine_shown *s, const struct sp_machin
 		fprintf(out, "%" PRIu32, row->pid);
 	fprintf(out, ",%" PRIu64 ",%.6f,", sum.n_calls, s->seconds);
 	if (s->args->latency)
-		fprintf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.0f,%.0f\n", sum.times.sum_ns,
+		fprintf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.0f,%.0f,", sum.times.sum_ns,
 			sp_machine_least_ns(&sum), sum.times.max_ns, sp_machine_quantile(&sum, 0.5),
 			sp_machine_quantile(&sum, 0.99));
 	else
-		fputs(",,,,\n", out);
+		fputs(",,,,,", out);
+	csv_put_interval(s, row, out);
 }
 
 int sp_machine_put_csv(const struct sp_machine_shown *s, FILE *out)
@@ -57,7 +72,7 @@ int sp_machine_put_csv(const struct sp_machine_shown *s, FILE *out)
 		return r;
 	if (s->has_head)
 		fputs("by,function,library,build_id,who,caller_library,pid,calls,seconds,total_ns,min_ns,max_ns,p50_ns,"
-		      "p99_ns\n",
+		      "p99_ns,calls_low,calls_high\n",
 		      out);
 	for (size_t i = 0; i < n; i++)
 		csv_put_row(s, &s->rows->rows[order[i]], out);
@@ -84,6 +99,17 @@ static void json_put_times(const struct sp_machine_sum *sum, struct sp_json *j)
 	sp_json_end(j);
 }
 
+static void json_put_interval(const struct sp_machine_shown *s, const struct sp_machine_row *row, struct sp_json *j)
+{
+	double low, high;
+
+	if (s->since || !sp_machine_interval(s->rows, row, &low, &high))
+		return;
+	sp_json_format(j, "calls_low", "%.0f", low);
+	if (!isinf(high))
+		sp_json_format(j, "calls_high", "%.0f", high);
+}
+
 static void json_put_row(const struct sp_machine_shown *s, const struct sp_machine_row *row, struct sp_json *j)
 {
 	const struct sp_machine_function *f = &s->rows->targets->functions[row->of];
@@ -101,6 +127,7 @@ static void json_put_row(const struct sp_machine_shown *s, const struct sp_machi
 	if (row->pid)
 		sp_json_uint(j, "pid", row->pid);
 	sp_json_uint(j, "calls", sum.n_calls);
+	json_put_interval(s, row, j);
 	if (s->args->latency)
 		json_put_times(&sum, j);
 	sp_json_end(j);

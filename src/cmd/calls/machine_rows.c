@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,7 +132,7 @@ static int row_add(struct sp_machine_rows *r, uint32_t function, uint32_t who, c
 	if (is_new)
 		r->rows[n] = (struct sp_machine_row){
 		    .function = by_library ? UINT32_MAX : of, .of = of, .who = who, .pid = key.pid};
-	sum_add(&r->rows[n].all, row);
+	sum_add(&r->rows[n].read, row);
 	return 0;
 }
 
@@ -177,15 +178,36 @@ static int waiting_add(struct reading *g)
 	return r;
 }
 
-int sp_machine_rows_read(struct sp_machine_rows *r, struct sp_counting *counting)
+/* --- what the numbers stand for --- */
+static uint64_t grown(uint64_t now, uint64_t before, double times)
+{
+	return now > before ? (uint64_t)((double)(now - before) * times + 0.5) : 0;
+}
+
+static void row_grow(struct sp_machine_row *row, const struct sp_machine_sum *before,
+		     const struct sp_machine_period *period)
+{
+	double by = period ? period->times : 1;
+	uint64_t n = grown(row->read.n_calls, before->n_calls, by);
+
+	row->all.n_calls += n;
+	row->all.times.sum_ns += grown(row->read.times.sum_ns, before->times.sum_ns, by);
+	row->all.times.max_ns = row->read.times.max_ns;
+	row->all.times.least = row->read.times.least;
+	for (size_t i = 0; i < SP_PROBED_BUCKETS; i++)
+		row->all.times.n[i] += grown(row->read.times.n[i], before->times.n[i], by);
+	if (period) {
+		row->estimated += (double)n;
+		row->squares += (double)n * (double)n;
+		row->products += (double)n * period->seconds;
+	}
+}
+
+static int table_read(struct sp_machine_rows *r, struct sp_counting *counting)
 {
 	struct reading g = {.rows = r};
 	int e;
 
-	for (uint32_t i = 0; i < sp_machine_n_rows(r); i++) {
-		r->rows[i].before = r->rows[i].all;
-		r->rows[i].all = (struct sp_machine_sum){0};
-	}
 	r->n_unplaced = 0;
 	e = sp_counting_read(counting, row_take, &g);
 	if (e >= 0 && r->by == SP_MACHINE_BY_CALLER)
@@ -193,6 +215,67 @@ int sp_machine_rows_read(struct sp_machine_rows *r, struct sp_counting *counting
 	sp_cgroups_free(g.cgroups);
 	free(g.waiting);
 	return e;
+}
+
+int sp_machine_rows_read(struct sp_machine_rows *r, struct sp_counting *counting,
+			 const struct sp_machine_period *period)
+{
+	static const struct sp_machine_sum none;
+	uint32_t n = sp_machine_n_rows(r);
+	SP_FREE struct sp_machine_sum *before = calloc((size_t)n + 1, sizeof(*before));
+	int e = before ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < n && e >= 0; i++) {
+		before[i] = r->rows[i].read;
+		r->rows[i].read = none;
+	}
+	if (e >= 0)
+		e = table_read(r, counting);
+	for (uint32_t i = 0; i < sp_machine_n_rows(r) && e >= 0; i++)
+		row_grow(&r->rows[i], i < n ? &before[i] : &none, period);
+	r->n_windows += period != NULL;
+	r->seconds += period ? period->seconds : 0;
+	r->seconds_squares += period ? period->seconds * period->seconds : 0;
+	return e;
+}
+
+void sp_machine_rows_mark(struct sp_machine_rows *r)
+{
+	for (uint32_t i = 0; i < sp_machine_n_rows(r); i++)
+		r->rows[i].before = r->rows[i].all;
+}
+
+/* Student's t at 97.5 %. */
+static double student(uint32_t df)
+{
+	static const double few[] = {12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
+
+	return df <= SP_COUNT(few) ? few[df - 1] : 1.96 + 2.5 / df;
+}
+
+/*
+ * Each window has said how many its period had. How far these are from one rate for all, periods being of different
+ * length, is how unsure their sum is.
+ */
+bool sp_machine_interval(const struct sp_machine_rows *r, const struct sp_machine_row *row, double *ret_low,
+			 double *ret_high)
+{
+	double n = r->n_windows, sure = (double)row->all.n_calls - row->estimated, rate, variance, half;
+	double seen = SP_MAX((double)row->read.n_calls, sure);
+
+	if (row->estimated <= 0)
+		return false;
+	*ret_low = seen;
+	*ret_high = INFINITY;
+	if (r->n_windows < 2)
+		return true;
+	rate = row->estimated / r->seconds;
+	variance = row->squares - 2 * rate * row->products + rate * rate * r->seconds_squares;
+	variance = SP_MAX(variance, 0.0) * n / (n - 1);
+	half = student(r->n_windows - 1) * sqrt(variance * (1 - r->window_share));
+	*ret_low = SP_MAX(seen, (double)row->all.n_calls - half);
+	*ret_high = (double)row->all.n_calls + half;
+	return true;
 }
 
 struct sp_machine_sum sp_machine_since(const struct sp_machine_row *row)

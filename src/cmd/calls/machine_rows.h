@@ -42,15 +42,18 @@ void sp_machine_caller(const struct sp_machine_callers *c, uint32_t number, cons
 		       const char **ret_library);
 
 /* --- machine_rows.c --- */
+struct sp_machine_guard;
 struct sp_machine_sum {
 	uint64_t n_calls;
 	struct sp_probed_times times;
 };
 struct sp_machine_row {
-	uint32_t function; /* UINT32_MAX: a row by library, whose name is that of `of` */
-	uint32_t of;       /* a function of its library */
-	uint32_t who, pid; /* who: of `whos`; 0 = nobody is told apart */
-	struct sp_machine_sum all, before;
+	uint32_t function;                       /* UINT32_MAX: a row by library, whose name is that of `of` */
+	uint32_t of;                             /* a function of its library */
+	uint32_t who, pid;                       /* who: of `whos`; 0 = nobody is told apart */
+	struct sp_machine_sum all, before, read; /* read: as it was in the kernel at the last reading */
+	/* Of the periods that windows have stood for: sums of calls, their squares, and calls times seconds. */
+	double estimated, squares, products;
 };
 struct sp_machine_rows {
 	enum sp_machine_by by;
@@ -59,12 +62,25 @@ struct sp_machine_rows {
 	struct sp_intern *keys, *whos; /* whos: texts */
 	struct sp_machine_row *rows;
 	size_t rows_capacity;
-	uint64_t n_unplaced; /* calls whose function, told by its place, is not known */
+	uint32_t n_windows;              /* that were read, each for a period */
+	double seconds, seconds_squares; /* of the periods: sums */
+	double window_share;             /* of their time that windows were open */
+	uint64_t n_unplaced;             /* calls whose function, told by its place, is not known */
 };
 int sp_machine_rows_new(struct sp_machine_rows *r);
 void sp_machine_rows_done(struct sp_machine_rows *r);
-/* Reads all that was counted up to now; what it was before stands in each row. */
-int sp_machine_rows_read(struct sp_machine_rows *r, struct sp_counting *counting);
+struct sp_machine_period {
+	double seconds;
+	double times; /* a call in its window stands for so many */
+};
+/* Reads what was counted since the last reading. period: it was counted in a window; NULL: it is all. */
+int sp_machine_rows_read(struct sp_machine_rows *r, struct sp_counting *counting,
+			 const struct sp_machine_period *period);
+/* What is new is so from here on. */
+void sp_machine_rows_mark(struct sp_machine_rows *r);
+/* Where calls of a row lie at 95 %. False: they are exact. *ret_high INFINITY: one window tells nothing. */
+bool sp_machine_interval(const struct sp_machine_rows *r, const struct sp_machine_row *row, double *ret_low,
+			 double *ret_high);
 uint32_t sp_machine_n_rows(const struct sp_machine_rows *r);
 /* By falling calls since `before`, or of all: indices of rows that have any. Free it. */
 int sp_machine_rows_sort(const struct sp_machine_rows *r, bool since, uint32_t **ret_order, size_t *ret_n);
@@ -77,6 +93,7 @@ struct sp_machine_shown {
 	const struct sp_machine_rows *rows;
 	const struct sp_counting *counting;
 	double seconds;
+	const struct sp_machine_guard *guard;
 	bool since;      /* a part of the time */
 	bool no_cookies; /* functions are told by places */
 	bool has_head;   /* csv: with a line of names */

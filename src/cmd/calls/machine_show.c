@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -92,9 +93,10 @@ static void put_who(struct sp_grid *g, const struct sp_machine_rows *r, const st
 }
 
 /* --- the table --- */
-enum { WHO_COLUMN = 9, FUNCTION_COLUMN = 10, COLUMNS = 12 };
+enum { WHO_COLUMN = 10, FUNCTION_COLUMN = 11, COLUMNS = 13 };
 static const struct sp_grid_column columns[COLUMNS] = {
     {.title = "calls", .right = true},
+    {.title = "(95 %)", .right = true},
     {.title = "calls/s", .right = true},
     {.title = "mean", .right = true},
     {.title = "min", .right = true, .drop = 3},
@@ -146,13 +148,28 @@ static struct sp_machine_sum sum_of(const struct sp_machine_shown *s, const stru
 	return s->since ? sp_machine_since(row) : row->all;
 }
 
+/* "~15737", "14087-17527" where it is an estimate. */
+static void put_calls(struct sp_grid *g, const struct sp_machine_shown *s, const struct sp_machine_row *row, uint64_t n)
+{
+	double low, high;
+	bool is_estimate = sp_machine_interval(s->rows, row, &low, &high);
+
+	sp_grid_put(g, SP_GRID_PLAIN, "%s%" PRIu64, is_estimate ? "~" : "", n);
+	if (!is_estimate || s->since)
+		sp_grid_put(g, SP_GRID_PLAIN, "%s", "");
+	else if (isinf(high))
+		sp_grid_put(g, SP_GRID_PLAIN, "%.0f-?", low);
+	else
+		sp_grid_put(g, SP_GRID_PLAIN, "%.0f-%.0f", low, high);
+}
+
 static void put_row(struct sp_grid *g, const struct sp_machine_shown *s, const struct sp_machine_row *row)
 {
 	const struct sp_machine_function *f = &s->rows->targets->functions[row->of];
 	struct sp_machine_sum sum = sum_of(s, row);
 	double rate = s->seconds > 0 ? (double)sum.n_calls / s->seconds : 0;
 
-	sp_grid_put(g, SP_GRID_PLAIN, "%" PRIu64, sum.n_calls);
+	put_calls(g, s, row, sum.n_calls);
 	sp_grid_put(g, SP_GRID_PLAIN, "%.*f", rate < 10 ? 1 : 0, rate);
 	put_times(g, s, &sum);
 	put_who(g, s->rows, row);

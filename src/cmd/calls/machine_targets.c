@@ -174,11 +174,13 @@ static int points_take(struct sp_machine_targets *t, const struct sp_probe_file 
 
 		if (number < 0)
 			return (int)number;
-		t->points[t->n_points++] = (struct sp_machine_point){.ino = file->ino,
-								     .dev = (uint32_t)file->dev,
-								     .offset = set->points[i].offset,
-								     .pushed = set->points[i].pushed,
-								     .function = (uint32_t)number};
+		t->points[t->n_points++] =
+		    (struct sp_machine_point){.ino = file->ino,
+					      .dev = (uint32_t)file->dev,
+					      .offset = set->points[i].offset,
+					      .pushed = set->points[i].pushed,
+					      .is_stepped = set->points[i].cost == SP_PROBE_STEPPED,
+					      .function = (uint32_t)number};
 	}
 	for (size_t i = 0; i < SP_PROBE_N_REFUSALS; i++)
 		t->n_refused_functions += set->refused[i];
@@ -396,7 +398,7 @@ static int file_attach(struct sp_machine_targets *t, const struct sp_probe_file 
 		if (p->ino != file->ino || p->dev != (uint32_t)file->dev)
 			continue;
 		offsets[places.n] = p->offset;
-		cookies[places.n++] = SP_PROBED_COOKIE(p->function, p->pushed);
+		cookies[places.n++] = SP_PROBED_COOKIE(p->function, p->pushed, p->is_stepped);
 	}
 	for (size_t i = 0; i < n && places.n && r >= 0; i++)
 		r = link_add(t, &programs[i], file->fd, &places, pid);
@@ -475,6 +477,23 @@ void sp_machine_targets_detach(struct sp_machine_targets *t)
 	t->is_over = true;
 	while (t->n_links) /* the beginnings of calls before their ends */
 		sp_probe_detach(&t->links[--t->n_links]);
+}
+
+void sp_machine_targets_pause(struct sp_machine_targets *t)
+{
+	while (t->n_links)
+		sp_probe_detach(&t->links[--t->n_links]);
+}
+
+int sp_machine_targets_resume(struct sp_machine_targets *t, const struct sp_counting *counting, pid_t pid)
+{
+	uint64_t n_refused = t->n_refused_by_kernel;
+	int r;
+
+	sp_machine_targets_pause(t); /* of a file that came meanwhile */
+	r = sp_machine_targets_attach(t, counting, pid);
+	t->n_refused_by_kernel = n_refused;
+	return r;
 }
 
 uint32_t sp_machine_function_at(const struct sp_machine_targets *t, const struct sp_probed_place *place)

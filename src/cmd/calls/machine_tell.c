@@ -2,7 +2,7 @@
 /* machine_tell.c: what the counted add up to, and what is missing of them, with why. */
 #include "base/encode.h"
 #include "base/mem.h"
-#include "cmd/calls/machine_rows.h"
+#include "cmd/calls/machine_guard.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -89,6 +89,7 @@ void sp_machine_tell(const struct sp_machine_shown *s)
 	fprintf(stderr, "soprof: %" PRIu64 " call%s of %" PRIu32 " function%s in %" PRIu64 " file%s, in %.2f s\n", n,
 		n == 1 ? "" : "s", sp_machine_n_functions(t), sp_machine_n_functions(t) == 1 ? "" : "s", t->n_files,
 		t->n_files == 1 ? "" : "s", s->seconds);
+	sp_machine_guard_tell(s->guard);
 	for (uint32_t i = 0; i < sp_machine_n_functions(t); i++) {
 		n_stepped += t->functions[i].is_stepped;
 		n_loops += t->functions[i].loops;

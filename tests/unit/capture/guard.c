@@ -47,6 +47,26 @@ static void calm_is_left_alone(void **state)
 	assert_int_equal(g.events[0].most, 1);
 }
 
+/* Where one that is not taken costs as much, nothing is thinned: it is attached for a part of the time, and more again.
+ */
+static void costs_of_hits_lead_to_windows(void **state)
+{
+	struct sp_guard g = guard_of(1);
+	struct sp_guard_step step;
+
+	(void)state;
+	g.events[0].can_window = g.events[0].no_thin = true;
+	step = look(&g, 0, 0, 250 * MS);
+	assert_int_equal(step.act, SP_GUARD_WINDOWS);
+	assert_int_equal(step.windows, 32);
+	assert_int_equal(g.events[0].one_in, 1);
+	for (int i = 0; i < 100 && g.events[0].windows > 1; i++)
+		look(&g, 0, 0, MS);
+	assert_int_equal(g.events[0].windows, 1);
+	assert_int_equal(g.events[0].most_windows, 32);
+	assert_int_equal(g.events[0].most, 1);
+}
+
 /* A storm is thinned at the first look, by as much as it is over; then it fits, and stays so. */
 static void storm_is_thinned(void **state)
 {
@@ -217,15 +237,11 @@ static void cap_is_a_second(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(calm_is_left_alone),
-	    cmocka_unit_test(storm_is_thinned),
-	    cmocka_unit_test(slow_rise),
-	    cmocka_unit_test(storm_ends),
-	    cmocka_unit_test(costliest_first),
-	    cmocka_unit_test(hopeless_is_detached),
-	    cmocka_unit_test(windows_come_second),
-	    cmocka_unit_test(comes_back),
-	    cmocka_unit_test(rates_are_left_alone),
+	    cmocka_unit_test(calm_is_left_alone),   cmocka_unit_test(costs_of_hits_lead_to_windows),
+	    cmocka_unit_test(storm_is_thinned),     cmocka_unit_test(slow_rise),
+	    cmocka_unit_test(storm_ends),           cmocka_unit_test(costliest_first),
+	    cmocka_unit_test(hopeless_is_detached), cmocka_unit_test(windows_come_second),
+	    cmocka_unit_test(comes_back),           cmocka_unit_test(rates_are_left_alone),
 	    cmocka_unit_test(cap_is_a_second),
 	};
 
