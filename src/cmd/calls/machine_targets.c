@@ -417,9 +417,11 @@ int sp_machine_targets_attach(struct sp_machine_targets *t, const struct sp_coun
 			if (t->n_files == 1 || r == -ESRCH)
 				return r;
 			failed = r;
-			sp_cmd_warn(sp_error_text(r));
+			if (!t->is_told)
+				sp_cmd_warn(sp_error_text(r));
 			sp_error_clear();
 		}
+	t->is_told = true;
 	return failed && !t->n_links ? sp_fail_said(failed, "no file can be probed") : 0;
 }
 
