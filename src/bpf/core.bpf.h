@@ -56,6 +56,7 @@ struct mm_struct {
 	unsigned long saved_auxv[1]; /* pairs */
 	unsigned long start_code;
 	unsigned long start_brk, brk, start_stack;
+	unsigned long stack_vm; /* pages */
 	mm_context_t context;
 } SP_CORE;
 
@@ -174,6 +175,10 @@ struct uprobe_task {
 	struct return_instance *return_instances;
 } SP_CORE;
 
+struct thread_struct {
+	unsigned long fsbase;
+} SP_CORE;
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -194,6 +199,7 @@ struct task_struct {
 	unsigned long nvcsw, nivcsw;
 	struct css_set *cgroups;
 	struct uprobe_task *utask;
+	struct thread_struct thread;
 } SP_CORE;
 
 struct linux_binprm {

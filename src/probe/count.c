@@ -62,6 +62,7 @@ static void programs_choose(struct sp_counting *c)
 
 	bpf_program__set_autoload(s->progs.sp_probed_call, !c->times);
 	bpf_program__set_autoload(s->progs.sp_probed_session, c->sessions);
+	bpf_map__set_autocreate(s->maps.own_stacks, c->sessions);
 	bpf_program__set_autoload(s->progs.sp_probed_begin, ends);
 	bpf_program__set_autoload(s->progs.sp_probed_end, ends);
 	bpf_program__set_expected_attach_type(s->progs.sp_probed_call, sp_probe_attach_type(SP_PROBE_ENTRY));

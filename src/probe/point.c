@@ -19,6 +19,8 @@ static const char *const refusals[] = {
     [SP_PROBE_PREFIX] = "begin with a lock or segment prefix",
     [SP_PROBE_OPCODE] = "begin with an instruction that the kernel cannot probe",
     [SP_PROBE_IFUNC] = "do not tell which functions they choose from",
+    [SP_PROBE_ASTRAY] = "would go astray with a return probe",
+    [SP_PROBE_UNWOUND] = "may be left by an exception, which a return probe would turn into the program's end",
 };
 
 const char *sp_probe_refusal_text(enum sp_probe_refusal why)
@@ -75,6 +77,10 @@ static int refusal_of(const struct sp_functions *f, const struct sp_probe_wanted
 		return SP_PROBE_UNCOVERED;
 	if (!(flags & SP_FN_FDE) && (w->is_odd || !(flags & SP_FN_SYMBOL)))
 		return SP_PROBE_UNCOVERED;
+	if (flags & SP_FN_ASTRAY)
+		return SP_PROBE_ASTRAY;
+	if (f->unwinds && w->calls)
+		return SP_PROBE_UNWOUND;
 	return w->n_candidates ? -1 : w->refusal;
 }
 
@@ -167,6 +173,8 @@ static int find_points(struct sp_functions *f, const struct sp_probe_what *what,
 		r = sp_functions_list_wanted(f);
 	if (r == 0)
 		r = sp_code_examine(f, what);
+	if (r == 0 && what->return_probe)
+		r = sp_returns_examine(f);
 	if (r == 0)
 		r = add_points(f, s);
 	if (r == 0 && !s->n)

@@ -34,7 +34,8 @@ struct sp_probe_what {
 	size_t n_addresses;
 	bool inner;        /* functions that are not exported, too: of .symtab, .eh_frame, Go's table */
 	bool or_inner;     /* these, if none that is exported can be probed */
-	bool returns;      /* for return probes: the return address is on top of the stack at the point */
+	bool returns;      /* the return address is on top of the stack at the point */
+	bool return_probe; /* ... and the kernel is to replace it: only where that breaks nothing */
 	bool nop5_is_fast; /* this kernel replaces a nop of 5 bytes by a call (Linux 6.18) */
 	uint8_t arguments; /* bit i: argument i must still be in its register */
 };
@@ -62,6 +63,9 @@ enum sp_probe_refusal {
 	SP_PROBE_PREFIX,    /* every possible instruction has a lock or segment prefix, which the kernel refuses */
 	SP_PROBE_OPCODE,    /* ... or is one that the kernel cannot run elsewhere */
 	SP_PROBE_IFUNC,     /* a resolver that does not tell what it chooses from */
+	/* For return probes. */
+	SP_PROBE_ASTRAY,  /* it keeps or asks for its return address, or unwinds from there */
+	SP_PROBE_UNWOUND, /* exceptions may pass through it */
 	SP_PROBE_N_REFUSALS
 };
 

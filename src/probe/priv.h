@@ -22,10 +22,12 @@ enum {
 	SP_FN_WANTED = 64,
 	SP_FN_PLT = 128,
 	/* Found out by decoding its region, which ends at `end` or at the next function. */
-	SP_FN_BAD = 256,    /* no instructions, or no end */
-	SP_FN_INSIDE = 512, /* begins inside an instruction of the one before */
-	SP_FN_OPEN = 1024,  /* has a jump that may lead anywhere */
-	SP_FN_ODD = 2048,   /* has instructions that programs hardly ever have, but data often */
+	SP_FN_BAD = 256,     /* no instructions, or no end */
+	SP_FN_INSIDE = 512,  /* begins inside an instruction of the one before */
+	SP_FN_OPEN = 1024,   /* has a jump that may lead anywhere */
+	SP_FN_ODD = 2048,    /* has instructions that programs hardly ever have, but data often */
+	SP_FN_CALLS = 4096,  /* goes elsewhere */
+	SP_FN_ASTRAY = 8192, /* its name is one of those that a return probe would break */
 };
 struct sp_function { /* file offsets */
 	uint64_t start, end;
@@ -43,8 +45,8 @@ struct sp_probe_wanted {
 	struct sp_candidate candidates[SP_MAX_CANDIDATES]; /* ascending by place, each cheaper than the one before */
 	uint8_t n_candidates;
 	uint8_t refusal; /* enum sp_probe_refusal, if there are no candidates: why its first instruction is none */
-	bool is_bad, is_open, is_odd; /* as the flags, for all regions of the function */
-	bool loops;                   /* it jumps to its own beginning */
+	bool is_bad, is_open, is_odd, calls; /* as the flags, for all regions of the function */
+	bool loops;                          /* it jumps to its own beginning */
 };
 
 struct sp_link { /* a resolver may choose this function */
@@ -65,6 +67,7 @@ struct sp_functions {
 	size_t n_ifuncs, n_unsure, n_unresolved;
 	bool derived; /* the list has derived functions, too */
 	bool is_go;
+	bool unwinds; /* the file is of a language with exceptions */
 };
 
 /* functions.c. */
@@ -88,5 +91,8 @@ int sp_code_examine(struct sp_functions *f, const struct sp_probe_what *what);
  * addresses its code takes. Fills in the links and counts.
  */
 int sp_resolvers_follow(struct sp_functions *f);
+
+/* returns.c: what a return probe would break. */
+int sp_returns_examine(struct sp_functions *f);
 
 #endif

@@ -238,6 +238,7 @@ static int file_ask(struct sp_recipe_probe *p, struct sp_workers *w, struct find
 					   .n_addresses = !p->name,
 					   .inner = true,
 					   .returns = p->returns,
+					   .return_probe = p->returns,
 					   .nop5_is_fast = sp_probe_nop5_is_fast(),
 					   .arguments = p->arguments};
 	int fd = p->files.files[f->file].fd;

@@ -16,6 +16,12 @@ static __always_inline sp_u64 sp_probe_stack(const struct pt_regs *regs)
 	return regs->rsp;
 }
 
+/* Of a thread that is not its process's first: behind its stack. */
+static __always_inline sp_u64 sp_probe_thread_pointer(const struct task_struct *task)
+{
+	return task->thread.fsbase;
+}
+
 /* What a function's return has taken off the stack, where it was at the function's entry. */
 enum { SP_PROBE_RETURN_BYTES = 8 };
 

@@ -229,7 +229,8 @@ static int functions_ask(const struct sp_machine_target *target, const struct sp
 					   .n_addresses = target->n_addresses,
 					   .inner = target->globs.n || target->n_addresses,
 					   .or_inner = true,
-					   .returns = a->latency || !sp_probe_has(SP_PROBE_ENTRY)};
+					   .returns = a->latency || !sp_probe_has(SP_PROBE_ENTRY),
+					   .return_probe = a->latency};
 
 	return sp_workers_points(w, file, &what, done, found);
 }

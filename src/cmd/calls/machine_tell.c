@@ -106,6 +106,8 @@ void sp_machine_tell(const struct sp_machine_shown *s)
 			"lost, since the table of rows was full: --rows N makes room for more");
 	sp_machine_told(sp_counting_lost(s->counting, SP_PROBED_N_NO_START), "call was", "calls were",
 			"counted by no time, since too many ran at once");
+	sp_machine_told(sp_counting_lost(s->counting, SP_PROBED_N_ELSEWHERE), "call is", "calls are",
+			"not timed, since they ran on a stack that is not their thread's own");
 	sp_machine_told(sp_counting_lost(s->counting, SP_PROBED_N_NO_BEGIN), "return was", "returns were",
 			"seen without its beginning");
 	sp_machine_told(sp_counting_lost(s->counting, SP_PROBED_N_UNREAD), "call has", "calls have",

@@ -130,6 +130,15 @@ static bool overlaps_next(struct sp_functions *f, size_t k, size_t next)
 	return false;
 }
 
+/* By a call, or a jump that may be the call at a function's end. */
+static bool goes_elsewhere(const struct sp_reference *i, const struct sp_function *function)
+{
+	if (i->flow == SP_FLOW_CALL)
+		return true;
+	return (i->flow == SP_FLOW_JUMP || i->flow == SP_FLOW_BRANCH) &&
+	       (!i->any || i->target < function->start || i->target >= function->end);
+}
+
 /* Notes where the region's code leads, and whether it is code up to its end. */
 static int decode_region(struct examination *x, size_t k)
 {
@@ -151,6 +160,7 @@ static int decode_region(struct examination *x, size_t k)
 		if (i.any)
 			note_target(x, i.target, i.flow == SP_FLOW_JUMP || i.flow == SP_FLOW_BRANCH ? function : NULL);
 		function->flags |= (i.is_open ? SP_FN_OPEN : 0u) | (i.is_odd ? SP_FN_ODD : 0u);
+		function->flags |= goes_elsewhere(&i, function) ? SP_FN_CALLS : 0u;
 		if (at + i.length <= end)
 			continue;
 		if (!overlaps_next(f, k, next))
@@ -195,17 +205,19 @@ static int decode_regions(struct examination *x)
 /* Whether some region from the function's start to its end has the flag; one walk for all. */
 static void spread_flags(struct sp_functions *f)
 {
-	uint64_t bad = UINT64_MAX, open = UINT64_MAX, odd = UINT64_MAX;
+	uint64_t bad = UINT64_MAX, open = UINT64_MAX, odd = UINT64_MAX, calls = UINT64_MAX;
 	for (size_t k = f->n; k > 0; k--) {
 		const struct sp_function *x = &f->at[k - 1];
 		bad = x->flags & SP_FN_BAD ? x->start : bad;
 		open = x->flags & SP_FN_OPEN ? x->start : open;
 		odd = x->flags & SP_FN_ODD ? x->start : odd;
+		calls = x->flags & SP_FN_CALLS ? x->start : calls;
 		if (!(x->flags & SP_FN_WANTED))
 			continue;
 		f->wanted[x->wanted].is_bad = bad < x->end;
 		f->wanted[x->wanted].is_open = open < x->end;
 		f->wanted[x->wanted].is_odd = odd < x->end;
+		f->wanted[x->wanted].calls = calls < x->end;
 	}
 }
 

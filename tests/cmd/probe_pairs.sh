@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 120
+# Calls are timed, or told not to be, as a program's own ledger says, that recurses, leaves calls by longjmp or with their
+# thread, jumps from one function's end to another, switches stacks: none is harmed. What a return probe would break is refused.
+. "$(dirname "$0")/lib.bash"
+[ "$(id -u)" = 0 ] || skip "needs root"
+export XDG_STATE_HOME=$dir/state
+own=$dir/returner
+cp "$SOPROF_BUILD/tests/cmd/returner" "$own"
+
+# begin ARGUMENT...: counts in the background, from when this returns.
+begin() {
+	what="calls $*"
+	: >"$err"
+	"$SOPROF" calls "$@" >"$out" 2>"$err" </dev/null &
+	counter=$!
+	local tries=$((300 * slow))
+	until grep -q 'counting calls' "$err"; do
+		[ $((tries -= 1)) -gt 0 ] && kill -0 "$counter" 2>/dev/null || { fail "soprof to begin to count"; finish; }
+		sleep 0.1
+	done
+}
+end() {
+	kill -INT "$counter"
+	wait "$counter"
+	status=$?
+	[ "$status" = 0 ] || fail "exit code 0"
+}
+# timed FUNCTION: how many of its calls the csv has
+timed() { awk -F, -v f="$1" '$2 == f { n += $8 } END { print n + 0 }' "$out"; }
+# ledger [FUNCTION N]...: each function's number is that of the calls that the ledger says returned, but for those given
+ledger() {
+	local name entered returned missing=0 wanted told
+	declare -A other=()
+	while [ $# -gt 0 ]; do other[$1]=$2; shift 2; done
+	while read -r name entered returned; do
+		wanted=${other[$name]:-$returned}
+		[ "$(timed "$name")" = "$wanted" ] || fail "$wanted calls of $name to be timed, not $(timed "$name")"
+		missing=$((missing + ${entered#-} - wanted))
+	done <"$dir/ledger"
+	told=$(sed -nE 's/^soprof: ([0-9]+) calls? (is|are) not timed.*/\1/p' "$err" | awk '{ n += $1 } END { print n + 0 }')
+	[ "$told" = "$missing" ] || fail "$missing calls to be told as not timed, not $told"
+}
+
+# --- a command's whole life; what has begun before it is counted is not counted ---
+begin --csv --by function --latency "$own:ret_*"
+"$own" 50 >"$dir/ledger" || fail "the program to be well"
+end
+# Kernels without sessions time the function that was called, not the one that jumped there.
+kernel=(ret_deeper 64)
+has_sessions=1
+grep -q 'ret_jump: 50' "$err" || { has_sessions=; kernel+=(ret_tail 0); }
+ledger "${kernel[@]}"
+[ -n "$has_sessions" ] || says '50 returns were seen without its beginning'
+what=
+"$own" 20 "$dir/gate" >"$dir/ledger" &
+program=$!
+is_there() { grep -qs "$own" "/proc/$program/maps"; }
+tries=$((100 * slow))
+until is_there || [ $((tries -= 1)) = 0 ]; do sleep 0.05; done
+sleep "0.$((slow + 1))" # until it waits at the gate, within the call
+begin --csv --by function --latency "$own:ret_*"
+touch "$dir/gate"
+wait "$program" || fail "the program to be well"
+end
+sed -i 's/^ret_before 1 1/ret_before 0 0/' "$dir/ledger"
+ledger "${kernel[@]}"
+
+# --- stacks that switch, in the first thread and another ---
+if [ -n "$has_sessions" ]; then
+	begin --csv --by function --latency "$own:ret_*"
+	SWITCH=1 timeout 20 "$own" 50 >"$dir/ledger" || fail "a program that switches stacks to be well"
+	end
+	has "$dir/ledger" '^ret_between 100 100'
+	ledger "${kernel[@]}" ret_yield 0 ret_between 0
+	says '200 calls are not timed, since they ran on a stack that is not their thread.s own'
+fi
+
+# --- refused: exceptions, and what asks for or keeps its return address ---
+refused() { # WORDS FILE:FUNCTION
+	expect 1 calls --latency "$2" 1
+	one_line "$1"
+	expect 2 profile -e "$2{retval}" -- true
+	one_line "$1"
+}
+cp "$victims/plain/exception" "$dir/exception"
+refused 'may be left by an exception' "$dir/exception:*thrower*"
+begin --csv --by function "$dir/exception:*thrower*"
+timeout 1 "$dir/exception"
+[ $? = 124 ] || fail "a program that throws to run on while its calls are counted"
+end
+[ "$(awk -F, '{ n += $8 } END { print n + 0 }' "$out")" -gt 0 ] || fail "calls that are left by exceptions to be counted"
+libc=$(ldd "$own" | awk '/libc\.so/ { print $3 }')
+cp "$libc" "$dir/libc.so.6"
+refused 'go astray' "$dir/libc.so.6:_setjmp"
+refused 'go astray' "$dir/libc.so.6:swapcontext"
+
+# --- beside another's return probes ---
+if [ -n "$has_sessions" ] && command -v bpftrace >/dev/null; then
+	bpftrace -e "BEGIN { printf(\"ready\\n\"); } uretprobe:$own:ret_down { @down = count(); } uretprobe:$own:ret_over { @over = count(); }" \
+		>"$dir/theirs" 2>&1 &
+	theirs=$!
+	tries=300
+	until grep -q ready "$dir/theirs" || [ $((tries -= 1)) = 0 ]; do sleep 0.1; done
+	begin --csv --by function --latency "$own:ret_*"
+	"$own" 50 >"$dir/ledger" || fail "the program to be well with two return probes in a function"
+	end
+	ledger "${kernel[@]}"
+	kill -INT "$theirs"
+	wait "$theirs"
+	has "$dir/theirs" '@down: 550'
+fi
+finish
