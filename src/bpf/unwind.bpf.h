@@ -499,8 +499,8 @@ __noinline sp_u32 sp_step(struct sp_scratch *s)
 	if (!s)
 		return SP_STOP_UNMAPPED;
 	addr = s->regs.ip - (s->how & SP_HOW_EXACT ? 0 : 1);
-	if (addr >= SP_USER_END)
-		return SP_STOP_UNMAPPED;
+	if (addr >= SP_USER_END) /* where the trampoline lies if page tables have five levels */
+		return s->how & SP_HOW_EXACT ? SP_STOP_UNMAPPED : sp_step_probed(s);
 	r = sp_seen_find(s, addr);
 	if (r)
 		return r == SP_STOP_UNMAPPED && !(s->how & SP_HOW_EXACT) ? sp_step_probed(s) : r;
