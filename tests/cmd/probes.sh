@@ -54,10 +54,17 @@ caller_begin() {
 	callers+=($!)
 	wait_until $((100 * slow)) maps $! "$1" || fail "a caller to map $1"
 }
+# Where the kernel's list of events is; soprof finds it also where it is not mounted, as in the second kernel's guest.
+tracefs=/sys/kernel/tracing
+if [ ! -e "$tracefs/uprobe_events" ]; then
+	tracefs=$dir/tracing
+	mkdir "$tracefs" && mount -t tracefs tracefs "$tracefs" || fail "tracefs to be mounted"
+	trap 'umount -l "$tracefs"; leave' EXIT
+fi
 # A link, or an event of tracefs, and its descriptor.
 is_probing() {
 	grep -qsE '^link_type:[[:space:]]*uprobe_multi' "/proc/$1/fdinfo/"* ||
-		{ grep -qs "soprof/p$1_" /sys/kernel/tracing/uprobe_events && ls -l "/proc/$1/fd" 2>/dev/null | grep -q 'anon_inode:\[perf_event\]'; }
+		{ grep -qs "soprof/p$1_" "$tracefs/uprobe_events" && ls -l "/proc/$1/fd" 2>/dev/null | grep -q 'anon_inode:\[perf_event\]'; }
 }
 watch_begin() { # OPTION...
 	"$SOPROF" profile --max-overhead 0 -f -o "$dir/folded" "$@" >"$out" 2>"$err" &
@@ -144,7 +151,7 @@ wait_until $((100 * slow)) is_probing "$soprof"
 kill -KILL "$soprof"
 wait "$soprof" 2>/dev/null
 expect 0 doctor --clean
-! grep -qs "soprof/p${soprof}_" /sys/kernel/tracing/uprobe_events || fail 'no event of a killed soprof'
+! grep -qs "soprof/p${soprof}_" "$tracefs/uprobe_events" || fail 'no event of a killed soprof'
 call "$own:called_mid"
 same 'calls after a kill' "$(samples)" 1000
 
