@@ -76,9 +76,12 @@ static __always_inline sp_u32 sp_user_regs(struct sp_scratch *s, void *ctx, stru
 	return cs == SP_USER_CS ? SP_STEP_NEXT : SP_STOP_BITS;
 }
 
-static __always_inline void sp_user_walk(struct sp_scratch *s, int in_kernel)
+static __always_inline void sp_user_walk(struct sp_scratch *s, struct task_struct *task, int in_kernel)
 {
 	sp_unwind(s);
+	/* Nothing has been called yet on the stack of a thread that is being made. */
+	if (in_kernel && s->n_frames == 1 && s->stop == SP_STOP_UNMAPPED && sp_is_newborn(task))
+		s->stop = SP_STOP_THREAD;
 	/* Inside execve or exit the saved registers belong to a program that is gone. */
 	if (in_kernel && !s->n_frames && (s->stop == SP_STOP_UNMAPPED || s->stop == SP_STOP_READ))
 		s->stop = SP_STOP_GONE;
@@ -133,7 +136,7 @@ static __always_inline int sp_user_stack(struct sp_scratch *s, void *ctx, struct
 		r = sp_user_regs(s, ctx, task, in_kernel);
 	s->stop = r;
 	if (r == SP_STEP_NEXT)
-		sp_user_walk(s, in_kernel);
+		sp_user_walk(s, task, in_kernel);
 	sp_tally(SP_N_USER_FRAMES, s->n_frames);
 	sp_tally(SP_N_VMA_WALKS, s->n_walks);
 	if (s->stop == SP_STOP_PENDING) {

@@ -54,6 +54,14 @@ static __noinline sp_u64 sp_regs_saved(struct sp_regs *to, struct task_struct *t
 	return saved->cs;
 }
 
+/* Whether the task has not come back yet from the call that made it, clone or clone3, which gives it 0. */
+static __always_inline int sp_is_newborn(struct task_struct *task)
+{
+	const struct pt_regs *saved = (const struct pt_regs *)bpf_task_pt_regs(task);
+
+	return !saved->rax && (saved->orig_rax == 56 || saved->orig_rax == 435);
+}
+
 static __always_inline int sp_in_kernel_mode(const struct pt_regs *regs)
 {
 	return (long)regs->rip < 0;
