@@ -91,7 +91,7 @@ timeout 1 "$dir/exception"
 [ $? = 124 ] || fail "a program that throws to run on while its calls are counted"
 end
 [ "$(awk -F, '{ n += $8 } END { print n + 0 }' "$out")" -gt 0 ] || fail "calls that are left by exceptions to be counted"
-libc=$(ldd "$own" | awk '/libc\.so/ { print $3 }')
+libc=$(awk '/\/libc\.so\.6$/ { print $6; exit }' /proc/self/maps) # awk's own
 cp "$libc" "$dir/libc.so.6"
 refused 'go astray' "$dir/libc.so.6:_setjmp"
 refused 'go astray' "$dir/libc.so.6:swapcontext"
