@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * held.bpf.h: what was allocated and not freed yet. An allocation counts twice: in the row of its recipe, from which it
- * is taken away when it is freed, and in that of the recipe behind it, which has all that ever were. Each remembers its
- * row, so that a free needs no stack, and whoever frees it.
+ * is taken away when it is freed, and in that of the next recipe (`allocations`), which counts all and takes nothing
+ * away. With each block its row is remembered, so that a free needs no stack, and may come from any thread.
  */
 #ifndef SP_BPF_HELD_BPF_H
 #define SP_BPF_HELD_BPF_H

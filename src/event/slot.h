@@ -23,12 +23,12 @@ enum sp_front_role {
 	SP_ROLE_BEGIN,
 	SP_ROLE_END,
 	SP_ROLE_FORGET, /* the episode's end will not be seen: it does not count */
-	SP_ROLE_WAKER,  /* in the thread that ends it, before its own thread goes on: whose stacks these are */
+	SP_ROLE_WAKER,  /* runs in the thread that ends an episode; the stacks are that thread's */
 	/* In place of BEGIN, END and FORGET, where stacks are walked only when a wait was long enough: */
 	SP_ROLE_LEAVE,   /* the thread leaves its CPU, and is stamped; made of BEGIN */
 	SP_ROLE_RETURN,  /* it is back: an event whose value is how long it was away */
 	SP_ROLE_HOLD,    /* counts until it is released: an allocation */
-	SP_ROLE_RELEASE, /* by the same match, in the same process */
+	SP_ROLE_RELEASE, /* ends the HOLD of the same match in the same process */
 };
 enum {
 	SP_SLOT_USER = 1, /* which stacks are walked */

@@ -4,9 +4,10 @@
  *
  * It stands before malloc and its like, of whatever library they are, and calls the next ones. A thread counts bytes;
  * distances between sampled bytes are exponential, so that each byte has the same chance (SOPROF_MEMORY bytes is the
- * mean distance; 1: all). Whoever owns a sampled byte is sampled, stands for so many bytes and allocations as
- * sp_memory_taken() is told, and is remembered, so that its free is seen as well. Those two functions do nothing:
- * probes sit on them. So an allocation that is not sampled costs some ns, and nothing here speaks to soprof. Any
+ * mean distance; 1: all). A block that has a sampled byte is sampled: sp_memory_taken() is told how many bytes and
+ * allocations it stands for, and, where not all are sampled, the block is remembered, so that its free is told, too
+ * (where all are, every free is, and the kernel half alone knows the blocks). Those two functions do nothing: probes
+ * sit on them. So an allocation that is not sampled costs some ns, and nothing here speaks to soprof. Any
  * thread, signal handlers and children of fork may call everything. Memory is static. A sampled block for which there
  * is no place among those remembered is told with address 0: its free will not be seen.
  */

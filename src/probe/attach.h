@@ -6,7 +6,7 @@
  * beginning and end, 6.13), which goes with its descriptor. Else by one event of tracefs that has all places; such an
  * event outlives its maker, without doing anything, so its name tells whose it is, and sp_probe_clean() removes those
  * of the dead. Never by an event for each place: the kernel takes 0.1 s to remove one.
- * One place that the kernel refuses costs no other: it is found by halves, and counted. Attaching needs CAP_BPF and
+ * One place that the kernel refuses costs no other: it is found by bisection, and counted. Attaching needs CAP_BPF and
  * CAP_PERFMON for loading only where there are links; tracefs is root's. 0 or a negative errno with sp_error_text();
  * -EOPNOTSUPP: this kernel has no such probes. A link is the caller's. No state but the number of the last event.
  */

@@ -42,7 +42,7 @@ int sp_recipe_probe_add(struct sp_recipe_probe *probe, const struct sp_probe_fil
 /* Counts mappings that were not seen. */
 void sp_recipe_probe_lost(struct sp_recipe_probe *probe, uint64_t n_mappings);
 
-/* program: of a front; only: for this process alone, 0 = all. Attached twice is attached. */
+/* program: of a front; only: for this process alone, 0 = all. Where it is attached already, nothing is done. */
 int sp_recipe_probe_attach(struct sp_recipe_probe *probe, int program, pid_t only);
 /* From now on it opens what this process may not. */
 void sp_recipe_probe_broker(struct sp_recipe_probe *probe, struct sp_broker *broker);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * view.h: a profile in, bytes out. Each view is one file src/view/FOLDER/NAME.c with one `const struct sp_view
- * sp_view_NAME`, and its name stands in one list in meson.build, from which the table is generated.
+ * sp_view_NAME`, and its name stands in `view_names` in src/view/meson.build, from which the table is generated.
  *
  * A view never changes the profile, never prints elsewhere, and encodes every name (base/encode.h). It writes to a
  * stdio stream; the caller checks the stream's error flag. Functions return 0 or a negative errno. Reentrant.
