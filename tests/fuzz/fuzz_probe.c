@@ -54,7 +54,9 @@ static void check_marks(struct sp_elf *e, size_t size)
 	sp_usdts_done(&u);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+int fuzz_one(const uint8_t *data, size_t size)
 {
 	static const char *const globs[] = {"*e*"};
 	struct sp_elf *e;
