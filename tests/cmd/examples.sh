@@ -9,7 +9,8 @@
 #
 # How a line is run:
 #   - as root, without `sudo`: what others may depends on the machine (tests/cmd/noroot.sh);
-#   - ./run is that of the tree; the seconds of `profile`, its last word, are 1 (10, 30 and 60 in the texts);
+#   - ./run is that of the tree; the seconds of `profile` and `calls`, the last word, are 1 (10, 30 and 60 in the texts);
+#   - a process calls libz and libcrypto; a live table of calls ends by Ctrl-C;
 #   - 4711 is a process that works; FILE a file of counts, as a line before has told; `make`, `git`, ./program and pack.py
 #     have something to do; perf and xdg-open are scripts of ours, which print what perf has printed once, and the address;
 #   - `top` has a terminal, and is left by q when it has drawn; the agent runs on, over a store that has yesterday, too, until
@@ -103,6 +104,11 @@ start plain callback 600
 worker=$pid
 cp "$victims/plain/callback" nginx
 ./nginx 600 >/dev/null &
+/usr/bin/python3 -c 'import hashlib, time, zlib
+while True:
+	zlib.decompress(zlib.compress(bytes(2000)))
+	hashlib.sha256(bytes(2000)).digest()
+	time.sleep(0.02)' &
 group=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)/soprof-test-$$
 mkdir -p "$group/system.slice/docker-0123abcd.scope" && echo "$worker" >"$group/system.slice/docker-0123abcd.scope/cgroup.procs" ||
 	skip "needs cgroups of version 2 in which groups can be made"
@@ -115,7 +121,7 @@ cp "$(ls /var/lib/soprof/*.1m.db | head -n 1)" 2026-11-21.1m.db
 adapted() {
 	printf '%s\n' "$1" | sed -E "s/(^|&& |\| |\\$\()sudo /\1/g; s,(^| )\./run,\1$tree/run,; s/\b4711\b/$worker/g
 		s,--cgroup system,--cgroup $group/system,; s,\bFILE\b,$HOME/.local/state/soprof/calls/libz.so.1.last.profile,
-		s,^man ([^ ]+)$,ls $tree/man/\1.[0-9].scd,; /(profile|offcputime|offwaketime|wakeuptime|page-faults) /s/ (10|30|60)( >|$)/ 1\2/; /^eval /s/$/; printenv LD_AUDIT SOPROF_CALLS/"
+		s,^man ([^ ]+)$,ls $tree/man/\1.[0-9].scd,; /(profile|offcputime|offwaketime|wakeuptime|page-faults|calls) /s/ (10|30|60)( >|$)/ 1\2/; /^eval /s/$/; printenv LD_AUDIT SOPROF_CALLS/"
 }
 file_of() { printf '%s\n' "$1" | sed -nE 's/.* (-o|>) ([^ ]+).*/\2/p'; }
 agent=
@@ -143,6 +149,10 @@ in_shell() {
 	timeout 60 bash -c "$1" >"$out" 2>"$err" </dev/null
 	status=$?
 }
+until_interrupted() {
+	timeout --preserve-status -s INT -k 20 3 env --default-signal=INT bash -c "exec $1" >"$out" 2>"$err" </dev/null
+	status=$?
+}
 in_terminal() {
 	mkfifo "$dir/keys"
 	timeout 60 script -qefc "$1" "$out" <"$dir/keys" >/dev/null 2>"$err" &
@@ -164,6 +174,7 @@ run_line() {
 	case $line in
 	*/run\ agent | soprof\ agent) begin_agent "$line"; return ;;
 	*\ --batch*) in_shell "$line" ;;
+	*\ calls\ *-I\ *) until_interrupted "$line" ;;
 	soprof\ top*) in_terminal "$line" ;;
 	*) in_shell "$line" ;;
 	esac

@@ -59,7 +59,7 @@ has "$dir/truth" '^Verified OK'
 for option in '' --latency; do
 	what="calls $option $own"
 	: >"$err"
-	"$SOPROF" calls --csv --by function $option "$own" >"$out" 2>"$err" </dev/null &
+	"$SOPROF" calls --max-overhead 0 --csv --by function $option "$own" >"$out" 2>"$err" </dev/null &
 	counter=$!
 	tries=300
 	until grep -q 'counting calls' "$err" || [ $((tries -= 1)) = 0 ]; do sleep 0.1; done
