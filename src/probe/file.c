@@ -79,6 +79,17 @@ static int pids_add(struct sp_probe_file *file, const uint32_t *pids, size_t n)
 	return 0;
 }
 
+/* What an overlay shows is told as the file below it, where both are met: most processes map that, by its device. */
+static void prefer_below(struct sp_probe_file *known, struct sp_probe_file *file)
+{
+	struct sp_probe_file other = *known;
+
+	if (!known->is_overlay || file->is_overlay)
+		return;
+	*known = *file;
+	*file = other;
+}
+
 int sp_probe_file_copy(const struct sp_probe_file *file, struct sp_probe_file *ret_copy)
 {
 	struct sp_probe_file copy = *file;
@@ -106,6 +117,7 @@ int sp_probe_files_add(struct sp_probe_files *files, struct sp_probe_file *file)
 
 	for (size_t i = 0; i < files->n; i++)
 		if (is_same(&files->files[i], file)) {
+			prefer_below(&files->files[i], file);
 			r = pids_add(&files->files[i], file->pids, file->n_pids);
 			sp_probe_file_done(file);
 			return r;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -152,6 +153,40 @@ static void a_soname_means_all_copies(void **state)
 	sp_probe_files_done(&files);
 	for (size_t i = 0; i < SP_COUNT(pids); i++)
 		mapper_end(pids[i]);
+}
+
+/* Of a file that somebody maps through an overlay, too, the one below is told, with the processes of both. */
+static void an_overlay_shows_the_same(void **state)
+{
+	SP_FREE char *path = NULL, *above = NULL, *options = NULL;
+	struct sp_probe_files files;
+	const struct sp_probe_file *f;
+	char command[256];
+	pid_t pids[2];
+
+	(void)state;
+	need_root();
+	snprintf(command, sizeof(command), "cd %s && mkdir lower upper work both", directory);
+	assert_int_equal(shell(command), 0);
+	path = copy_make("lower/libz.so.1");
+	assert_true(asprintf(&options, "lowerdir=%1$s/lower,upperdir=%1$s/upper,workdir=%1$s/work", directory) > 0);
+	assert_true(asprintf(&above, "%s/both/libz.so.1", directory) > 0);
+	snprintf(command, sizeof(command), "%s/both", directory);
+	if (mount("overlay", command, "overlay", 0, options)) {
+		print_message("skip: no overlays here\n");
+		skip();
+	}
+	pids[0] = mapper_begin(above);
+	pids[1] = mapper_begin(path);
+	find("libz.so.1", &files);
+	f = file_of(&files, path);
+	assert_non_null(f);
+	assert_int_equal(f->n_pids, 2);
+	assert_null(file_of(&files, above));
+	mapper_end(pids[0]);
+	mapper_end(pids[1]);
+	assert_int_equal(umount(command), 0);
+	sp_probe_files_done(&files);
 }
 
 static void a_process_has_its_own(void **state)
@@ -316,10 +351,10 @@ static void ld_so_finds_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(names_are_parsed),      cmocka_unit_test(a_soname_means_all_copies),
-	    cmocka_unit_test(a_process_has_its_own), cmocka_unit_test(deleted_and_replaced),
-	    cmocka_unit_test(paths_and_build_ids),   cmocka_unit_test(what_is_not_there),
-	    cmocka_unit_test(ld_so_finds_the_same),
+	    cmocka_unit_test(names_are_parsed),          cmocka_unit_test(a_soname_means_all_copies),
+	    cmocka_unit_test(an_overlay_shows_the_same), cmocka_unit_test(a_process_has_its_own),
+	    cmocka_unit_test(deleted_and_replaced),      cmocka_unit_test(paths_and_build_ids),
+	    cmocka_unit_test(what_is_not_there),         cmocka_unit_test(ld_so_finds_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, directory_make, directory_remove);
