@@ -104,7 +104,7 @@ caller_begin "$own" 5000 "$dir/new"
 # Files that are probed: a link each, or an event of tracefs.
 are_probed() { # NUMBER
 	[ "$(grep -lsE '^link_type:[[:space:]]*uprobe_multi' "/proc/$soprof/fdinfo/"* | grep -c .)" = "$1" ] ||
-		[ "$(grep -os "soprof/p${soprof}_[^ ]*" /sys/kernel/tracing/uprobe_events | sort -u | grep -c .)" = "$1" ]
+		[ "$(grep -os "soprof/p${soprof}_[^ ]*" "$tracefs/uprobe_events" | sort -u | grep -c .)" = "$1" ]
 }
 wait_until $((200 * slow)) are_probed 3 || fail "the later file to be probed"
 watch_end
