@@ -4,8 +4,7 @@
 
 enum { LEAST_NAME = 16 };
 
-/* A character takes one column, however many bytes it has. */
-static size_t columns_of(const char *text)
+size_t sp_view_columns(const char *text)
 {
 	size_t n = 0;
 
@@ -21,7 +20,7 @@ size_t sp_view_room(unsigned width, size_t before)
 
 void sp_view_put_cut(const char *text, size_t room, bool is_stack, FILE *out)
 {
-	size_t columns = columns_of(text), left = columns;
+	size_t columns = sp_view_columns(text), left = columns;
 	bool fits = !room || columns <= room;
 
 	fputs(!fits && is_stack ? "…" : "", out);

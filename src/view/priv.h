@@ -19,6 +19,8 @@ struct sp_totals;
 int sp_view_totals(const struct sp_profile *p, const struct sp_view_options *o, struct sp_totals *ret_totals);
 
 /* --- columns of a terminal (cut.c) --- */
+/* A character takes one column, however many bytes it has. */
+size_t sp_view_columns(const char *text);
 /* What is left for a name behind so many columns: some in any case. 0: as much as it takes, since there is no width. */
 size_t sp_view_room(unsigned width, size_t before);
 /* Cuts what is longer than the room, if there is one: the end of a name, the root's end of a stack. text is encoded. */

@@ -12,13 +12,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { GAP = 2 };
 
 struct cost { /* one value of the profile */
-	const char *name;
+	char *name; /* encoded */
 	struct sp_totals totals;
 	struct sp_unit unit;
 	int columns;
@@ -88,21 +89,55 @@ static int pair_columns(const struct cost *cost)
 	return 2 * cost->columns + GAP;
 }
 
-/* "cpu ms", above both columns, which are wide enough for it. */
-static void heading_make(const struct cost *cost, char *ret_text, size_t size)
+static size_t unit_columns(const struct cost *cost)
 {
-	snprintf(ret_text, size, "%s%s%s", cost->name, *cost->unit.name ? " " : "", cost->unit.name);
+	return *cost->unit.name ? strlen(cost->unit.name) + 1 : 0;
 }
 
 static void columns_fit(struct cost *cost)
 {
-	char number[64], heading[256];
+	char number[64];
 
 	snprintf(number, sizeof(number), "%.*f", cost->unit.decimals,
 		 (double)cost->totals.value / (cost->unit.scale > 1 ? cost->unit.scale : 1));
-	heading_make(cost, heading, sizeof(heading));
 	cost->columns = SP_MAX((int)strlen("total"), (int)strlen(number));
-	cost->columns = SP_MAX(cost->columns, ((int)strlen(heading) - GAP + 1) / 2);
+}
+
+/* Columns become wide enough for the heading above both, as far as the names of groups keep their room. */
+static void headings_fit(struct costs *c)
+{
+	int room = INT_MAX;
+
+	if (c->o->width) {
+		room = (int)c->o->width - (int)sp_view_room(1, 0);
+		for (size_t k = 0; k < c->n_costs; k++)
+			room -= pair_columns(&c->cost[k]) + GAP;
+	}
+	for (size_t k = 0; k < c->n_costs; k++) {
+		struct cost *cost = &c->cost[k];
+		int wanted = (int)(sp_view_columns(cost->name) + unit_columns(cost));
+		int more = SP_MIN((wanted - pair_columns(cost) + 1) / 2, room / 2);
+
+		if (more > 0) {
+			cost->columns += more;
+			room -= 2 * more;
+		}
+	}
+}
+
+static char *encoded(const char *name)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	sp_encode(out, SP_ENCODE_TERMINAL, name);
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
 }
 
 static int cost_add(struct costs *c, uint32_t value)
@@ -114,7 +149,9 @@ static int cost_add(struct costs *c, uint32_t value)
 	if (r < 0)
 		return r;
 	c->n_costs++;
-	cost->name = sp_profile_string(c->p, type->name);
+	cost->name = encoded(sp_profile_string(c->p, type->name));
+	if (!cost->name)
+		return -ENOMEM;
 	cost->unit = sp_unit_for(sp_profile_string(c->p, type->unit), (uint64_t)cost->totals.value / 10);
 	columns_fit(cost);
 	return 0;
@@ -162,17 +199,15 @@ static int groups_make(struct costs *c)
 	return 0;
 }
 
-/* "---- cpu ms", as wide as its columns. */
+/* "---- cpu ms", as wide as its columns; of a longer name the end is cut, never the unit. */
 static void put_heading(const struct cost *cost, FILE *out)
 {
-	char text[256];
-	int n;
+	size_t room = (size_t)pair_columns(cost) - unit_columns(cost), n = sp_view_columns(cost->name);
 
-	heading_make(cost, text, sizeof(text));
-	n = pair_columns(cost) - (int)strlen(text);
-	for (int i = 0; i < n; i++)
-		fputc(i < n - 1 ? '-' : ' ', out);
-	sp_encode(out, SP_ENCODE_TERMINAL, text);
+	for (size_t i = n; i < room; i++)
+		fputc(i + 1 < room ? '-' : ' ', out);
+	sp_view_put_cut(cost->name, room, false, out);
+	fprintf(out, "%s%s", *cost->unit.name ? " " : "", cost->unit.name);
 }
 
 static void put_headings(const struct costs *c)
@@ -254,12 +289,15 @@ int sp_costs_put(const struct sp_profile *p, const struct sp_view_options *o, FI
 	for (uint32_t i = 0; i < sp_profile_n_value_types(p) && r >= 0; i++)
 		if ((int)i != samples)
 			r = cost_add(&c, i);
+	headings_fit(&c);
 	if (r >= 0 && c.n_costs)
 		r = groups_make(&c);
 	if (r >= 0 && c.n_costs)
 		r = put_all(&c);
-	for (size_t i = 0; i < c.n_costs; i++)
+	for (size_t i = 0; i < c.n_costs; i++) {
 		sp_totals_done(&c.cost[i].totals);
+		free(c.cost[i].name);
+	}
 	free(c.groups);
 	return SP_MIN(r, 0);
 }

@@ -178,6 +178,36 @@ static void a_column_a_cost(void **state)
 	sp_profile_free(p);
 }
 
+/* As many columns as the terminal has, however long an event is called. */
+static void headings_fit_the_terminal(void **state)
+{
+	struct sp_view_options o = {.by = SP_TOTAL_BY_COMM, .all_values = true, .width = 46};
+	static const int64_t values[] = {1, 2000000, 7};
+	SP_FREE char *wide = NULL, *narrow = NULL;
+	struct sp_key key = {0};
+	struct sp_profile *p;
+
+	(void)state;
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
+	assert_true(sp_profile_add_value_type(p, "block:block_rq_complete", "nanoseconds") >= 0);
+	assert_true(sp_profile_add_value_type(p, "sched:sched_switch", "count") >= 0);
+	key.comm = (uint32_t)sp_profile_add_string(p, "a name of some length");
+	assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &key), 0, 0, values), 0);
+	narrow = fixture_render(&sp_view_table, p, &o, NULL);
+	o.width = 0;
+	wide = fixture_render(&sp_view_table, p, &o, NULL);
+	sp_profile_free(p);
+	assert_string_equal(narrow, "block:bloc… us  sched:sched…\n"
+				    "  self   total   self  total  comm\n"
+				    "2000.0  2000.0      7      7  all\n"
+				    "2000.0  2000.0      7      7  a name of some …\n");
+	assert_string_equal(wide, "block:block_rq_complete us  sched:sched_switch\n"
+				  "        self         total      self     total  comm\n"
+				  "      2000.0        2000.0         7         7  all\n"
+				  "      2000.0        2000.0         7         7  a name of some length\n");
+}
+
 /* Of one event, of another program's values without samples, and of counted calls there is one table a value. */
 static void several_events_are_samples_with_costs(void **state)
 {
@@ -210,6 +240,7 @@ int main(void)
 	    cmocka_unit_test(units_suit_the_values),
 	    cmocka_unit_test(empty_profile),
 	    cmocka_unit_test(a_column_a_cost),
+	    cmocka_unit_test(headings_fit_the_terminal),
 	    cmocka_unit_test(several_events_are_samples_with_costs),
 	};
 
