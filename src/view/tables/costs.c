@@ -4,9 +4,8 @@
 #include "base/encode.h"
 #include "base/mem.h"
 #include "profile/profile.h"
-#include "profile/totals.h"
-#include "profile/values.h"
 #include "view/priv.h"
+#include "view/tables/join.h"
 #include "view/tables/table.h"
 #include "view/units.h"
 
@@ -18,70 +17,20 @@
 
 enum { GAP = 2 };
 
-struct cost { /* one value of the profile */
+struct cost {       /* one value of the profile */
 	char *name; /* encoded */
-	struct sp_totals totals;
+	const struct sp_totals *totals;
 	struct sp_unit unit;
 	int columns;
-};
-struct group {
-	double weight;                             /* by which they are sorted, falling; names alone are not */
-	const struct sp_total *row[SP_MAX_VALUES]; /* by value; NULL: the group has nothing of it */
-	const struct sp_total *any;                /* any of those */
-};
-struct entry {
-	const struct sp_total *row;
-	size_t cost;
 };
 struct costs {
 	const struct sp_profile *p;
 	const struct sp_view_options *o;
 	struct cost cost[SP_MAX_VALUES];
-	size_t n_costs, n_groups;
-	struct group *groups;
+	size_t n_costs;
+	struct sp_joined joined;
 	FILE *out;
 };
-
-static int by_group(const void *a, const void *b)
-{
-	const struct sp_total *x = a, *y = b;
-
-	if (x->none != y->none)
-		return x->none ? 1 : -1;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->file < y->file ? -1 : x->file > y->file;
-}
-
-static int by_order(const void *a, const void *b, void *arg)
-{
-	const struct group *x = a, *y = b;
-	const struct costs *c = arg;
-	int r = 0;
-
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	if (c->o->sort == SP_SORT_NAME && c->o->by != SP_TOTAL_BY_USER)
-		r = strcmp(sp_total_name(c->p, c->o->by, x->any), sp_total_name(c->p, c->o->by, y->any));
-	return r ? r : by_group(x->any, y->any);
-}
-
-/* What a value adds to a group's weight: values have units of their own, so that only shares of them can be added. */
-static double weight_of(const struct costs *c, const struct entry *e)
-{
-	int64_t all = c->cost[e->cost].totals.value;
-
-	switch (c->o->sort) {
-	case SP_SORT_NAME:
-		return 0;
-	case SP_SORT_SAMPLES:
-		return (double)e->row->n_samples;
-	case SP_SORT_TOTAL:
-		return sp_percent(e->row->total, all);
-	default:
-		return sp_percent(e->row->self, all);
-	}
-}
 
 /* Behind the values before it: its two columns, a gap each. */
 static int pair_columns(const struct cost *cost)
@@ -99,7 +48,7 @@ static void columns_fit(struct cost *cost)
 	char number[64];
 
 	snprintf(number, sizeof(number), "%.*f", cost->unit.decimals,
-		 (double)cost->totals.value / (cost->unit.scale > 1 ? cost->unit.scale : 1));
+		 (double)cost->totals->value / (cost->unit.scale > 1 ? cost->unit.scale : 1));
 	cost->columns = SP_MAX((int)strlen("total"), (int)strlen(number));
 }
 
@@ -140,62 +89,18 @@ static char *encoded(const char *name)
 	return NULL;
 }
 
-static int cost_add(struct costs *c, uint32_t value)
+static int cost_add(struct costs *c)
 {
-	const struct sp_value_type *type = sp_profile_value_type(c->p, value);
+	const struct sp_value_type *type = sp_profile_value_type(c->p, c->joined.value[c->n_costs]);
 	struct cost *cost = &c->cost[c->n_costs];
-	int r = sp_totals_by(c->p, (enum sp_total_by)c->o->by, value, &cost->totals);
 
-	if (r < 0)
-		return r;
-	c->n_costs++;
+	cost->totals = &c->joined.totals[c->n_costs];
 	cost->name = encoded(sp_profile_string(c->p, type->name));
 	if (!cost->name)
 		return -ENOMEM;
-	cost->unit = sp_unit_for(sp_profile_string(c->p, type->unit), (uint64_t)cost->totals.value / 10);
+	c->n_costs++;
+	cost->unit = sp_unit_for(sp_profile_string(c->p, type->unit), (uint64_t)cost->totals->value / 10);
 	columns_fit(cost);
-	return 0;
-}
-
-static int by_entry(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	return by_group(x->row, y->row);
-}
-
-/* Joins what the values have of each group; entries are sorted by group. */
-static void groups_fill(struct costs *c, const struct entry *entries, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct entry *e = &entries[i];
-		struct group *g;
-
-		if (!i || by_entry(e - 1, e))
-			c->groups[c->n_groups++].any = e->row;
-		g = &c->groups[c->n_groups - 1];
-		g->row[e->cost] = e->row;
-		g->weight += weight_of(c, e);
-	}
-}
-
-static int groups_make(struct costs *c)
-{
-	SP_FREE struct entry *entries = NULL;
-	size_t n = 0, at = 0;
-
-	for (size_t k = 0; k < c->n_costs; k++)
-		n += c->cost[k].totals.n_rows;
-	entries = calloc(n + 1, sizeof(*entries));
-	c->groups = calloc(n + 1, sizeof(*c->groups));
-	if (!entries || !c->groups)
-		return -ENOMEM;
-	for (size_t k = 0; k < c->n_costs; k++)
-		for (size_t i = 0; i < c->cost[k].totals.n_rows; i++)
-			entries[at++] = (struct entry){&c->cost[k].totals.rows[i], k};
-	qsort(entries, n, sizeof(*entries), by_entry);
-	groups_fill(c, entries, n);
-	qsort_r(c->groups, c->n_groups, sizeof(*c->groups), by_order, c);
 	return 0;
 }
 
@@ -230,7 +135,7 @@ static void put_number(const struct cost *cost, int64_t value, FILE *out)
 	fprintf(out, "%*s", GAP, "");
 }
 
-static int put_group_name(const struct costs *c, const struct group *g)
+static int put_group_name(const struct costs *c, const struct sp_joined_group *g)
 {
 	SP_FREE char *text = NULL;
 	size_t size, before = 0;
@@ -248,7 +153,7 @@ static int put_group_name(const struct costs *c, const struct group *g)
 	return 0;
 }
 
-static int put_group(const struct costs *c, const struct group *g)
+static int put_group(const struct costs *c, const struct sp_joined_group *g)
 {
 	for (size_t k = 0; k < c->n_costs; k++) {
 		put_number(&c->cost[k], g->row[k] ? g->row[k]->self : 0, c->out);
@@ -261,43 +166,40 @@ static int put_group(const struct costs *c, const struct group *g)
 static void put_sums(const struct costs *c)
 {
 	for (size_t k = 0; k < c->n_costs; k++) {
-		put_number(&c->cost[k], c->cost[k].totals.value, c->out);
-		put_number(&c->cost[k], c->cost[k].totals.value, c->out);
+		put_number(&c->cost[k], c->cost[k].totals->value, c->out);
+		put_number(&c->cost[k], c->cost[k].totals->value, c->out);
 	}
 	fputs("all\n", c->out);
 }
 
 static int put_all(const struct costs *c)
 {
-	size_t n = c->o->limit ? SP_MIN(c->o->limit, c->n_groups) : c->n_groups;
+	size_t n = c->o->limit ? SP_MIN(c->o->limit, c->joined.n_groups) : c->joined.n_groups;
 	int r = 0;
 
 	put_headings(c);
 	put_sums(c);
 	for (size_t i = 0; i < n && !r; i++)
-		r = put_group(c, &c->groups[i]);
-	if (n < c->n_groups)
-		fprintf(c->out, "%zu more row%s\n", c->n_groups - n, c->n_groups - n == 1 ? "" : "s");
+		r = put_group(c, &c->joined.groups[i]);
+	if (n < c->joined.n_groups)
+		fprintf(c->out, "%zu more row%s\n", c->joined.n_groups - n, c->joined.n_groups - n == 1 ? "" : "s");
 	return r;
 }
 
 int sp_costs_put(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
 	struct costs c = {.p = p, .o = o, .out = out};
-	int samples = sp_profile_find_value(p, "samples", NULL), r = 0;
+	int r = sp_join(p, o, &c.joined);
 
-	for (uint32_t i = 0; i < sp_profile_n_value_types(p) && r >= 0; i++)
-		if ((int)i != samples)
-			r = cost_add(&c, i);
+	if (r < 0)
+		return r;
+	while (r >= 0 && c.n_costs < c.joined.n_values)
+		r = cost_add(&c);
 	headings_fit(&c);
 	if (r >= 0 && c.n_costs)
-		r = groups_make(&c);
-	if (r >= 0 && c.n_costs)
 		r = put_all(&c);
-	for (size_t i = 0; i < c.n_costs; i++) {
-		sp_totals_done(&c.cost[i].totals);
+	for (size_t i = 0; i < c.n_costs; i++)
 		free(c.cost[i].name);
-	}
-	free(c.groups);
+	sp_join_done(&c.joined);
 	return SP_MIN(r, 0);
 }

@@ -7,15 +7,49 @@
 #include "base/sum.h"
 #include "view/priv.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+
+/* The totals have a row for each group, if of nothing. */
+static int join_all(const struct sp_view_options *o, struct sp_groups *g)
+{
+	struct sp_total *rows;
+	size_t value = 0;
+	int r = sp_join(g->p, o, &g->joined);
+
+	if (r < 0)
+		return r;
+	while (value < g->joined.n_values && g->joined.value[value] != o->value)
+		value++;
+	rows = calloc(g->joined.n_groups + 1, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->joined.n_groups; i++) {
+		const struct sp_joined_group *from = &g->joined.groups[i];
+		const struct sp_total *row = value < g->joined.n_values ? from->row[value] : NULL;
+
+		rows[i] =
+		    row ? *row
+			: (struct sp_total){.id = from->any->id, .file = from->any->file, .none = from->any->none};
+	}
+	free(g->totals.rows);
+	g->totals.rows = rows;
+	g->totals.n_rows = g->joined.n_groups;
+	return 0;
+}
 
 int sp_groups_new(const struct sp_profile *p, const struct sp_view_options *o, struct sp_groups *ret_groups)
 {
 	struct sp_groups g = {.p = p, .by = o->by};
 	int r = sp_view_totals(p, o, &g.totals);
 
-	if (r < 0)
+	if (r >= 0 && o->all_values)
+		r = join_all(o, &g);
+	if (r < 0) {
+		sp_groups_done(&g);
 		return r;
+	}
 	g.n_shown = o->limit ? SP_MIN(o->limit, g.totals.n_rows) : g.totals.n_rows;
 	g.n_left_out = g.totals.n_rows - g.n_shown;
 	for (size_t i = g.n_shown; i < g.totals.n_rows; i++)
@@ -24,9 +58,26 @@ int sp_groups_new(const struct sp_profile *p, const struct sp_view_options *o, s
 	return 0;
 }
 
+struct sp_amount sp_groups_amount(const struct sp_groups *g, size_t i, size_t value)
+{
+	const struct sp_total *row = g->joined.groups[i].row[value];
+
+	return row ? (struct sp_amount){row->self, row->total} : (struct sp_amount){0};
+}
+
+struct sp_amount sp_groups_left_out(const struct sp_groups *g, size_t value)
+{
+	struct sp_amount sum = {0};
+
+	for (size_t i = g->n_shown; i < g->joined.n_groups; i++)
+		sp_saturating_add(&sum.self, sp_groups_amount(g, i, value).self);
+	return sum;
+}
+
 void sp_groups_done(struct sp_groups *g)
 {
 	sp_totals_done(&g->totals);
+	sp_join_done(&g->joined);
 	*g = (struct sp_groups){0};
 }
 

@@ -49,6 +49,26 @@ static void json_put_head(const struct sp_profile *p, const struct sp_view_optio
 		sp_json_uint(j, "duration_ns", info->duration_ns);
 }
 
+/* Of several events, of a group or of what the limit left out: "values":{"cpu":{"self":1,"total":2},...} */
+static void put_values(const struct sp_groups *g, size_t i, struct sp_json *j)
+{
+	bool is_rest = i >= g->n_shown;
+
+	if (!g->joined.n_values)
+		return;
+	sp_json_object(j, "values");
+	for (size_t k = 0; k < g->joined.n_values; k++) {
+		struct sp_amount amount = is_rest ? sp_groups_left_out(g, k) : sp_groups_amount(g, i, k);
+
+		sp_json_object(j, sp_profile_string(g->p, sp_profile_value_type(g->p, g->joined.value[k])->name));
+		sp_json_int(j, "self", amount.self);
+		if (!is_rest)
+			sp_json_int(j, "total", amount.total);
+		sp_json_end(j);
+	}
+	sp_json_end(j);
+}
+
 static void put_group(const struct sp_groups *g, size_t i, struct sp_json *j)
 {
 	struct sp_group group;
@@ -68,6 +88,7 @@ static void put_group(const struct sp_groups *g, size_t i, struct sp_json *j)
 	sp_json_int(j, "samples", group.total->n_samples);
 	if (group.has_functions)
 		sp_json_int(j, "functions", group.total->n_functions);
+	put_values(g, i, j);
 	sp_json_end(j);
 }
 
@@ -88,6 +109,7 @@ static int groups_write(const struct sp_profile *p, const struct sp_view_options
 	sp_json_object(sp_json_line(&j), "left_out");
 	sp_json_int(&j, "groups", (int64_t)groups.n_left_out);
 	json_put_amount(&j, groups.self_left_out, groups.totals.value, "self", "self_percent");
+	put_values(&groups, groups.n_shown, &j);
 	sp_json_done(&j);
 	sp_groups_done(&groups);
 	return 0;

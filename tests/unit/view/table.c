@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-extern const struct sp_view sp_view_table;
+extern const struct sp_view sp_view_csv, sp_view_json, sp_view_table;
 
 static const struct {
 	const char *name;
@@ -132,16 +132,10 @@ static void order_is(const struct sp_profile *p, enum sp_sort sort, const char *
 	}
 }
 
-/* A row for a library that only one of the events has met, too, and the line of sums. */
-static void a_column_a_cost(void **state)
+static struct sp_profile *several_new(void)
 {
 	struct sp_profile *p;
-	struct sp_view_options o = {.by = SP_TOTAL_BY_COMM, .all_values = true, .width = 46};
-	SP_FREE char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
 	assert_true(sp_profile_add_value_type(p, "cpu", "nanoseconds") >= 0);
@@ -156,6 +150,19 @@ static void a_column_a_cost(void **state)
 		assert_true(number > 0);
 		assert_int_equal(sp_profile_add(p, (uint32_t)number, 0, 0, values[i]), 0);
 	}
+	return p;
+}
+
+/* A row for a library that only one of the events has met, too, and the line of sums. */
+static void a_column_a_cost(void **state)
+{
+	struct sp_profile *p = several_new();
+	struct sp_view_options o = {.by = SP_TOTAL_BY_COMM, .all_values = true, .width = 46};
+	SP_FREE char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	(void)state;
 	assert_int_equal(sp_view_table.write(p, &o, f), 0);
 	o.limit = 1;
 	assert_int_equal(sp_view_table.write(p, &o, f), 0);
@@ -175,6 +182,34 @@ static void a_column_a_cost(void **state)
 	order_is(p, SP_SORT_NAME, (const char *const[]){"both", "busy", "idle"});
 	order_is(p, SP_SORT_SAMPLES, (const char *const[]){"idle", "both", "busy"});
 	order_is(p, SP_SORT_TOTAL, (const char *const[]){"idle", "busy", "both"});
+	sp_profile_free(p);
+}
+
+/* Two columns a cost for scripts, too, behind those of one; a group without anything of that one is there. */
+static void a_cost_has_columns_and_keys(void **state)
+{
+	struct sp_profile *p = several_new();
+	struct sp_view_options o = {.by = SP_TOTAL_BY_COMM, .all_values = true, .value = 1, .limit = 2};
+	char *csv SP_FREE = fixture_render(&sp_view_csv, p, &o, NULL);
+	char *json SP_FREE = fixture_render(&sp_view_json, p, &o, NULL);
+
+	(void)state;
+	assert_string_equal(
+	    csv, "by,name,library,path,build_id,package,pid,self,self_percent,total,total_percent,samples,"
+		 "functions,value,unit,package_version,cpu_self,cpu_total,faults_self,faults_total\n"
+		 "comm,idle,,,,,,0,0.000000,0,0.000000,0,,cpu,nanoseconds,,0,0,9,9\n"
+		 "comm,busy,,,,,,2000000,66.666667,2000000,66.666667,1,,cpu,nanoseconds,,2000000,2000000,0,0\n"
+		 "rest,1 more,,,,,,1000000,33.333333,,,,,cpu,nanoseconds,,1000000,,1,\n");
+	assert_non_null(strstr(
+	    json, "{\"name\":\"idle\",\"self\":0,\"self_percent\":0.000000,\"total\":0,\"total_percent\":0.000000,"
+		  "\"samples\":0,\"values\":{\"cpu\":{\"self\":0,\"total\":0},\"faults\":{\"self\":9,\"total\":9}}}"));
+	assert_non_null(strstr(json, "\"left_out\":{\"groups\":1,\"self\":1000000,\"self_percent\":33.333333,"
+				     "\"values\":{\"cpu\":{\"self\":1000000},\"faults\":{\"self\":1}}}"));
+	o.all_values = false;
+	free(csv);
+	csv = fixture_render(&sp_view_csv, p, &o, NULL);
+	assert_null(strstr(csv, "cpu_self"));
+	assert_null(strstr(csv, "idle"));
 	sp_profile_free(p);
 }
 
@@ -240,6 +275,7 @@ int main(void)
 	    cmocka_unit_test(units_suit_the_values),
 	    cmocka_unit_test(empty_profile),
 	    cmocka_unit_test(a_column_a_cost),
+	    cmocka_unit_test(a_cost_has_columns_and_keys),
 	    cmocka_unit_test(headings_fit_the_terminal),
 	    cmocka_unit_test(several_events_are_samples_with_costs),
 	};
