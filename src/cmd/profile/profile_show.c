@@ -159,11 +159,14 @@ static char *text_of(void (*write)(FILE *out, const struct sp_profile_args *a), 
 	return text;
 }
 
-static char *title_text(const struct sp_profile_args *a)
+/* Where one chooses among the values, the title is of all of them. */
+static void title_write(FILE *out, const struct sp_profile_args *a)
 {
-	char *text = NULL;
+	size_t n = strcmp(a->view->name, "html") == 0 ? a->recipes.n : 1;
 
-	return asprintf(&text, "%s by stack", a->recipes.recipes[0]->title) < 0 ? NULL : text;
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "%s%s", i ? ", " : "", a->recipes.recipes[i]->title);
+	fputs(" by stack", out);
 }
 
 struct shown {
@@ -176,7 +179,8 @@ static int view_write(void *arg, FILE *out)
 	struct shown *shown = arg;
 	struct sp_profile_session *s = shown->s;
 	const struct sp_profile_args *a = s->args;
-	SP_FREE char *header = text_of(header_write, a), *subtitle = text_of(subtitle_write, a), *title = title_text(a);
+	SP_FREE char *header = text_of(header_write, a), *subtitle = text_of(subtitle_write, a),
+		     *title = text_of(title_write, a);
 	struct sp_view_options o = {
 	    .header = a->output ? header : NULL,
 	    .title = title,
