@@ -150,7 +150,7 @@ in_shell() {
 	status=$?
 }
 until_interrupted() {
-	timeout --preserve-status -s INT -k 20 3 env --default-signal=INT bash -c "exec $1" >"$out" 2>"$err" </dev/null
+	timeout --foreground --preserve-status -s INT -k 20 3 env --default-signal=INT bash -c "exec $1" >"$out" 2>"$err" </dev/null
 	status=$?
 }
 in_terminal() {
