@@ -22,7 +22,7 @@
 // clang-format on
 
 #define UNIT SP_BUILD_ROOT "/tests/unit/probe/"
-#define VICTIMS SP_BUILD_ROOT "/tests/victim/"
+#define VICTIMS SP_VICTIMS "/"
 
 static void points(const char *path, bool return_probe, const char *glob, struct sp_probe_set *ret_set)
 {
