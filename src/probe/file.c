@@ -8,6 +8,7 @@
 #include "probe/find.h"
 #include "proc/mapped.h"
 #include "proc/package.h"
+#include "worker/jobs_probes.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +18,6 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-
-enum { WAIT_MS = 60000 };
 
 /* A file that is looked at. */
 struct look {
@@ -421,17 +420,6 @@ static int is_clear(const struct sp_probe_files *files)
 	return 0;
 }
 
-/* Files that are slow to tell what they are, or too many, are counted as unread in the end, and cost the others
- * nothing. */
-static void looks_wait(struct search *s)
-{
-	while (sp_workers_outstanding(s->workers) && sp_workers_wait(s->workers, WAIT_MS) < 0) {
-		sp_error_clear();
-		for (size_t i = 0; i < s->n; i++)
-			sp_workers_cancel(s->workers, &s->looks[i]);
-	}
-}
-
 static int search_run(struct search *s)
 {
 	SP_FREE char *path = NULL;
@@ -441,7 +429,8 @@ static int search_run(struct search *s)
 		r = here_find(s, &path);
 	for (size_t i = 0; i < s->n && r >= 0; i++) /* they stay where they are from now on */
 		r = s->looks[i].n_uses ? look_begin(s, &s->looks[i]) : here_look(s, path);
-	looks_wait(s); /* those that were begun answer to us */
+	/* Those that were begun answer to us; files that are slow, or too many, are counted as unread. */
+	sp_workers_probes_wait(s->workers, s->looks, s->n, sizeof(*s->looks));
 	if (r < 0)
 		return r;
 	if (s->files->name.by == SP_PROBE_BY_PATH && path) /* without links, as mappings have it */

@@ -18,8 +18,7 @@
 #include <unistd.h>
 
 #define USDT "usdt:"
-enum { N_ARGUMENTS = 6, RETURNED = N_ARGUMENTS, WAIT_MS = 60000 };
-/* What a hit costs beside the program, measured on a virtual machine with Linux 6.18. */
+enum { N_ARGUMENTS = 6, RETURNED = N_ARGUMENTS };
 
 struct places { /* of one file */
 	uint64_t *offsets, *semaphores;
@@ -206,7 +205,7 @@ static void finding_end(struct finding *f, int r)
 	struct places *places = &f->probe->places[f->file];
 
 	f->r = r;
-	f->why = r < 0 ? strdup(r == -ECANCELED ? "not looked at within a minute" : sp_error_text(r)) : NULL;
+	f->why = r < 0 ? sp_workers_probes_why(r) : NULL;
 	places->n = r < 0 ? 0 : places->n;
 	f->probe->n_places += places->n;
 	if (!f->is_later)
@@ -335,11 +334,7 @@ static int all_find(struct sp_recipe_probe *p, struct sp_workers *w)
 		all[i] = (struct finding){.probe = p, .file = i};
 		r = file_ask(p, w, &all[i]);
 	}
-	while (sp_workers_outstanding(w) && sp_workers_wait(w, WAIT_MS) < 0) {
-		sp_error_clear(); /* what a worker has is soon over; the others are too many */
-		for (size_t i = 0; i < n; i++)
-			sp_workers_cancel(w, &all[i]);
-	}
+	sp_workers_probes_wait(w, all, all ? n : 0, sizeof(*all));
 	if (r >= 0)
 		r = all_take(p, all);
 	for (size_t i = 0; all && i < n; i++)

@@ -26,4 +26,13 @@ int sp_workers_points(struct sp_workers *w, int fd, const struct sp_probe_what *
 int sp_workers_marks(struct sp_workers *w, int fd, const char *provider, const char *name,
 		     void (*done)(void *arg, int r, struct sp_usdts *marks), void *arg);
 
+/*
+ * Waits until all that was asked about files to probe is answered, a minute at most: what a worker has by then is soon
+ * over, and of the rest, which is too much, that with these args is cancelled (-ECANCELED). args: an array of n
+ * elements of this size, each of which was the arg of a request.
+ */
+void sp_workers_probes_wait(struct sp_workers *w, const void *args, size_t n, size_t size);
+/* Why such a request has failed, r < 0; the caller's. NULL: out of memory. */
+char *sp_workers_probes_why(int r);
+
 #endif

@@ -13,6 +13,7 @@
 
 /* The question: these words, the addresses, and the globs, each with its NUL, filled up with zeros. */
 enum { WORD_GLOBS, WORD_ADDRESSES, WORD_FLAGS, N_WORDS };
+enum { WAIT_MS = 60000 };
 enum { INNER = 1, OR_INNER = 2, RETURNS = 4, NOP5_IS_FAST = 8, RETURN_PROBE = 16, ARGUMENTS_AT = 8 };
 
 /* --- asking --- */
@@ -64,6 +65,20 @@ int sp_workers_marks(struct sp_workers *w, int fd, const char *provider, const c
 	const char *globs[] = {name, provider};
 	const struct sp_probe_what what = {.globs = globs, .n_globs = provider ? 2 : 1};
 	return ask(w, SP_JOB_MARKS, fd, &what, (union sp_job_done){.marks = done}, arg);
+}
+
+void sp_workers_probes_wait(struct sp_workers *w, const void *args, size_t n, size_t size)
+{
+	while (sp_workers_outstanding(w) && sp_workers_wait(w, WAIT_MS) < 0) {
+		sp_error_clear();
+		for (size_t i = 0; i < n; i++)
+			sp_workers_cancel(w, (const char *)args + i * size);
+	}
+}
+
+char *sp_workers_probes_why(int r)
+{
+	return strdup(r == -ECANCELED ? "not looked at within a minute" : sp_error_text(r));
 }
 
 /* --- in the parser --- */

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TARGETS = 64, MAX_FILES = 1024, MAX_POINTS = 1 << 20, WAIT_MS = 60000 };
+enum { MAX_TARGETS = 64, MAX_FILES = 1024, MAX_POINTS = 1 << 20 };
 
 /* --- what is named --- */
 static int words_add(struct sp_words *words, const char *word)
@@ -200,7 +200,7 @@ struct found {
 static void found_take(struct found *f, int r, struct sp_probe_set *set)
 {
 	f->r = r;
-	f->why = r < 0 ? strdup(r == -ECANCELED ? "not looked at within a minute" : sp_error_text(r)) : NULL;
+	f->why = r < 0 ? sp_workers_probes_why(r) : NULL;
 	if (r < 0)
 		return;
 	f->set = *set;
@@ -276,11 +276,7 @@ static int all_ask(const struct sp_machine_target *target, const struct sp_machi
 
 	for (size_t k = 0; k < target->files.n && r >= 0; k++)
 		r = functions_ask(target, a, target->files.files[k].fd, w, found_now, &found[k]);
-	while (sp_workers_outstanding(w) && sp_workers_wait(w, WAIT_MS) < 0) {
-		sp_error_clear(); /* what a worker has is soon over; the others are too many */
-		for (size_t k = 0; k < target->files.n; k++)
-			sp_workers_cancel(w, &found[k]);
-	}
+	sp_workers_probes_wait(w, found, target->files.n, sizeof(*found));
 	return r;
 }
 
