@@ -46,12 +46,11 @@ done
 [ -n "${unwind:-}" ] || fail "unwind information"
 
 callers=()
-maps() { grep -qs "$2" "/proc/$1/maps"; }
 # caller_begin DIRECTORY TIMES GATE
 caller_begin() {
 	"$tests/caller" "$dir/$1/$name" "$2" 1 "$dir/$3" >"$dir/truth.$2" &
 	callers+=($!)
-	wait_until $((100 * slow)) maps $! "$dir/$1/$name" || fail "a caller to map $1"
+	wait_until $((100 * slow)) has_mapped $! "$dir/$1/$name" || fail "a caller to map $1"
 }
 callers_begin() {
 	rm -f "$dir/gate"

@@ -160,6 +160,8 @@ wait_until() {
 		sleep 0.1
 	done
 }
+# has_mapped PROCESS PATTERN: whether it has mapped such a file
+has_mapped() { grep -qs "$2" "/proc/$1/maps"; }
 is_root() { [ "$(id -u)" = 0 ]; }
 need_root() { is_root || skip "needs root"; }
 

@@ -48,11 +48,10 @@ awk -F'[ ;]' '/;called_leaf/ { n += $NF } /;called_leaf/ && !/;main;work;called_
 # --- how a file is named; callers that wait at a gate until soprof is there ---
 # caller_begin LIBRARY TIMES COUNTS: one more of them, which has mapped the library
 callers=()
-maps() { grep -qs "$2" "/proc/$1/maps"; }
 caller_begin() {
 	"$tests/caller" "$1" "$2" 1 "$dir/gate" >"$3" &
 	callers+=($!)
-	wait_until $((100 * slow)) maps $! "$1" || fail "a caller to map $1"
+	wait_until $((100 * slow)) has_mapped $! "$1" || fail "a caller to map $1"
 }
 # Where the kernel's list of events is; soprof finds it also where it is not mounted, as in the second kernel's guest.
 tracefs=/sys/kernel/tracing
