@@ -232,7 +232,7 @@ static struct sp_recipe *own_new(struct sp_recipe_set *set, const char *name, si
 static int unknown(const char *name)
 {
 	struct sp_suggest near = {.word = name};
-	char list[256] = "";
+	char list[512] = "";
 	size_t n = 0;
 
 	for (size_t i = 0; sp_recipe_at(i) && n < sizeof(list); i++) {

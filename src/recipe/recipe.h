@@ -46,6 +46,11 @@ struct sp_recipe_set {
 };
 int sp_recipe_set_parse(const char *list, struct sp_recipe_set *ret_set);
 void sp_recipe_set_done(struct sp_recipe_set *set);
+/*
+ * Each event of a software counter is taken, and not a sample at some frequency: the kernel's guess at the number of
+ * events between two samples is far off where they come in bursts, as page faults do. The guard bounds what that costs.
+ */
+void sp_recipe_set_take_all(struct sp_recipe_set *set);
 /* Which waits count, of a set's recipes whose events last. */
 enum sp_wait_threads { SP_WAIT_USER /* as the recipes by themselves */, SP_WAIT_ALL, SP_WAIT_KERNEL };
 struct sp_waits {

@@ -266,6 +266,8 @@ static int set_events(struct sp_profile_args *a)
 		a->recipes = (struct sp_recipe_set){.recipes = {&sp_recipe_cpu}, .n = 1};
 	if (r < 0)
 		return sp_fail(r, "-e");
+	if (!a->frequency_hz)
+		sp_recipe_set_take_all(&a->recipes);
 	if (r >= 0 && a->min_us)
 		r = check_min(a);
 	if (r >= 0)

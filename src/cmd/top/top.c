@@ -425,6 +425,10 @@ static int event_choose(struct top_args *a)
 	if (a->events && (a->agent || a->socket))
 		return sp_fail_said(-EINVAL, "--event is for top's own sampling, not for the agent's");
 	r = sp_recipe_set_parse(a->events ? a->events : sp_recipe_cpu.name, &a->recipes);
+	if (r >= 0 && !a->frequency_hz)
+		sp_recipe_set_take_all(&a->recipes);
+	if (!a->frequency_hz)
+		a->frequency_hz = DEFAULT_HZ;
 	if (r >= 0 && a->recipes.n > 1) {
 		sp_recipe_set_done(&a->recipes);
 		return sp_fail_said(-EINVAL, "top shows one event, not %s", a->events);
@@ -439,12 +443,8 @@ static int event_choose(struct top_args *a)
 
 static int run(const struct sp_cmd *cmd, int argc, char **argv)
 {
-	struct top_args a = {.span_s = DEFAULT_SPAN_S,
-			     .frequency_hz = DEFAULT_HZ,
-			     .limit = ROWS,
-			     .count = UINT64_MAX,
-			     .sort = -1,
-			     .max_overhead = SP_NO_OVERHEAD};
+	struct top_args a = {
+	    .span_s = DEFAULT_SPAN_S, .limit = ROWS, .count = UINT64_MAX, .sort = -1, .max_overhead = SP_NO_OVERHEAD};
 	struct top t = {.args = &a, .signal_fd = -1};
 	int code = SP_EXIT_OK, r = sp_options_parse(options, argc, argv, &a);
 

@@ -142,10 +142,10 @@ static void test_rate(void **state)
 }
 
 #define EVENTS                                                                                                         \
-	"cpu, offcpu, wall, locks, faults, mem, cpu-clock, task-clock, cycles, instructions, cache-misses, "           \
-	"branch-misses, "                                                                                              \
-	"page-faults, minor-faults, major-faults, "                                                                    \
-	"context-switches, and tracepoints, SYSTEM:EVENT, and functions, LIBRARY:FUNCTION"
+	"cpu, offcpu, wall, locks, faults, mem, cpu-clock, task-clock, cycles, instructions, cache-references, "       \
+	"cache-misses, branches, branch-misses, page-faults, minor-faults, major-faults, context-switches, "           \
+	"cpu-migrations, alignment-faults, emulation-faults, and tracepoints, SYSTEM:EVENT, and functions, "           \
+	"LIBRARY:FUNCTION"
 
 /* Recipes, perf events and tracepoints, several at once, each once; and what is counted has neither rate nor period. */
 static void test_events(void **state)
@@ -167,6 +167,13 @@ static void test_events(void **state)
 	a = good("-e cpu,offcpu --min 7");
 	assert_string_equal(a.recipes.recipes[1]->name, "offcpu");
 	assert_int_equal(a.min_us, 7);
+	sp_profile_args_done(&a);
+	a = good("-e page-faults,cycles");
+	assert_int_equal(a.recipes.recipes[0]->period, 1); /* each one */
+	assert_int_equal(a.recipes.recipes[1]->period, 0);
+	sp_profile_args_done(&a);
+	a = good("-e page-faults -F 99");
+	assert_int_equal(a.recipes.recipes[0]->period, 0);
 	sp_profile_args_done(&a);
 	refused("-e offcpu,wall", "-e: wall is cpu and offcpu as one value: it goes without them");
 	refused("-e cpu --min 7", "--min is for events that last: offcpu, wall, locks");
