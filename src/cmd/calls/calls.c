@@ -158,7 +158,7 @@ static int run_unsampled(struct sp_profile_session *s)
 	int r = s->sampling.signal_fd >= 0 ? 0 : sp_sampling_begin(&s->sampling);
 
 	if (r >= 0)
-		r = sp_child_start(&s->child, s);
+		r = sp_child_start(&s->child, s->args->command, &s->sampling.old_signals);
 	if (r >= 0)
 		r = sp_child_release(&s->child);
 	while (r >= 0 && sp_child_signals_pass(&s->child, s->sampling.signal_fd, -1))

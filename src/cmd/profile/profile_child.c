@@ -14,16 +14,16 @@
 #include <unistd.h>
 
 /* In the child: waits for the gate, then becomes the command. The errno of a failed exec goes back through `told`. */
-static void child_run(int gate, int told, const struct sp_profile_session *s)
+static void child_run(int gate, int told, const struct sp_child *child, char *const *command, const sigset_t *signals)
 {
-	char **command = s->args->command, byte;
 	int error;
+	char byte;
 
-	sigprocmask(SIG_SETMASK, &s->sampling.old_signals, NULL);
+	sigprocmask(SIG_SETMASK, signals, NULL);
 	sp_files_back();
 	signal(SIGPIPE, SIG_DFL);
-	for (size_t i = 0; s->child.environment && s->child.environment[i]; i++)
-		putenv(s->child.environment[i]);
+	for (size_t i = 0; child->environment && child->environment[i]; i++)
+		putenv(child->environment[i]);
 	while (read(gate, &byte, 1) < 0 && errno == EINTR)
 		;
 	execvp(command[0], command);
@@ -33,7 +33,7 @@ static void child_run(int gate, int told, const struct sp_profile_session *s)
 }
 
 /* The child reads `gate`'s other end and writes to `told`; both are closed by its exec. */
-int sp_child_start(struct sp_child *child, const struct sp_profile_session *s)
+int sp_child_start(struct sp_child *child, char *const *command, const sigset_t *signals)
 {
 	int gate[2], told[2];
 
@@ -44,11 +44,11 @@ int sp_child_start(struct sp_child *child, const struct sp_profile_session *s)
 		close(gate[1]);
 		return sp_fail(-errno, "make a pipe");
 	}
-	child->command = s->args->command[0];
+	child->command = command[0];
 	child->pid = fork();
 	if (!child->pid) {
 		close(gate[1]);
-		child_run(gate[0], told[1], s);
+		child_run(gate[0], told[1], child, command, signals);
 	}
 	close(gate[0]);
 	close(told[1]);

@@ -28,6 +28,7 @@ struct sp_child { /* -1 where there is none */
 	char *const *environment; /* more of it: "NAME=VALUE", NULL at its end; NULL: none */
 	bool is_over, is_released;
 };
+#define SP_CHILD_NONE ((struct sp_child){.pid = -1, .pid_fd = -1, .gate = -1, .told = -1})
 
 /* privileges.c: 0, or -EPERM with the whole story in one line. check: whether BPF programs may sample everybody. */
 int sp_privileges_check(void);
@@ -57,8 +58,7 @@ struct sp_profile_session {
 	bool to_the_end;     /* of the command: signals are its, and do not end the sampling */
 };
 #define SP_PROFILE_SESSION(a)                                                                                          \
-	((struct sp_profile_session){                                                                                  \
-	    .args = (a), .sampling = SP_SAMPLING_NONE, .child = {.pid = -1, .pid_fd = -1, .gate = -1, .told = -1}})
+	((struct sp_profile_session){.args = (a), .sampling = SP_SAMPLING_NONE, .child = SP_CHILD_NONE})
 
 /* The run in its parts; after _name() s->sampling.profile is whole. After any failure, too: _done(). */
 int sp_profile_session_begin(struct sp_profile_session *s);
@@ -68,8 +68,8 @@ void sp_profile_session_done(struct sp_profile_session *s);
 
 extern const struct sp_cmd sp_cmd_profile;
 
-/* Forks the command, which waits before its exec. sp_child_release() reports an exec that fails. */
-int sp_child_start(struct sp_child *child, const struct sp_profile_session *s);
+/* Forks the command, which waits before its exec. signals: its mask. sp_child_release() reports an exec that fails. */
+int sp_child_start(struct sp_child *child, char *const *command, const sigset_t *signals);
 int sp_child_release(struct sp_child *child);
 /* Waits so long, or until it ends (false); signals sent to us are passed on to it. timeout_ms -1: for ever. */
 bool sp_child_signals_pass(struct sp_child *child, int signal_fd, int timeout_ms);

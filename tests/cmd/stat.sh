@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# deadline: 90
+# soprof stat: counts of commands, processes and the machine, beside perf stat and getrusage; --use; bad input.
+. "$(dirname "$0")/lib.bash"
+
+# field EVENT: of perf's -x, in $err
+field() { awk -F, -v e="$1" '$3 == e { print $1 }' "$err"; }
+near() { # NAME OURS THEIRS SLACK
+	[ -n "$2" ] && [ -n "$3" ] && [ $(($2 - $3)) -le "$4" ] && [ $(($3 - $2)) -le "$4" ] || fail "$1: as many as '$3', not '$2'"
+}
+
+# A command: its exit code, its output apart from the counts, and what it has done. 4,096 pages are touched for the first time.
+expect 7 stat -x, -e task-clock,page-faults,minor-faults,context-switches -- sh -c 'echo own; sleep 0.05; sleep 0.05; exit 7'
+[ "$(cat "$out")" = own ] || fail "the command's output, and nothing else, on stdout"
+[ "$(field context-switches)" -ge 2 ] || fail "a switch for each sleep"
+expect 0 stat -x, -e page-faults -- /usr/bin/python3 -S -c ''
+few=$(field page-faults)
+expect 0 stat -x, -e page-faults -- /usr/bin/python3 -S -c '
+import mmap, resource
+m = mmap.mmap(-1, 4096 * 4096)
+for i in range(4096): m[i * 4096] = 1'
+near "pages touched" $(($(field page-faults) - few)) 4096 120
+
+# Of a command that knows its own counts: all but those of the time before its exec. Threads and children are its, too.
+cat >"$dir/own.py" <<'END'
+import os, resource, threading, time
+def wait():
+    for i in range(50): time.sleep(0.002)
+t = threading.Thread(target=wait); t.start(); t.join()
+if os.fork() == 0:
+    wait(); os._exit(0)
+os.wait()
+a, b = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+print(a.ru_nvcsw + a.ru_nivcsw + b.ru_nvcsw + b.ru_nivcsw)
+END
+cat >"$dir/outside.py" <<'END'
+import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
+u = os.wait4(pid, 0)[2]
+print(u.ru_minflt + u.ru_majflt)
+END
+expect 0 stat -x, -e cs,page-faults -- /usr/bin/python3 -S "$dir/own.py"
+switches=$(cat "$out") faults=$(/usr/bin/python3 -S "$dir/outside.py" /usr/bin/python3 -S "$dir/own.py")
+[ "$switches" -ge 100 ] || fail "the victim's hundred waits"
+near "switches beside getrusage" "$(field cs)" "$switches" $((switches / 20 + 3))
+near "faults beside getrusage" "$(field page-faults)" "$faults" $((faults / 20 + 20))
+
+# perf stat, on the same work
+if command -v perf >"$dir/null" && perf stat -x, -o "$dir/perf" -e page-faults,task-clock /usr/bin/python3 -S -c '' 2>"$dir/null"; then
+	theirs=$(awk -F, '$3 == "page-faults" { print $1 }' "$dir/perf")
+	near "faults beside perf stat" "$few" "$theirs" 25
+fi
+
+# Layouts
+expect 0 stat -r 3 -- true
+has "$err" "^ Performance counter stats for 'true' \(3 runs\):$"
+has "$err" '^ .* msec task-clock  *# .* CPUs utilized  \( \+- .*% \)$'
+has "$err" ' seconds time elapsed  \( \+- '
+expect 0 stat -e task-clock,page-faults -- true
+has "$err" "^ Performance counter stats for 'true':$"
+has "$err" '^ *[0-9]* *page-faults  *# .*/sec$'
+has "$err" '^ *[0-9.]* seconds user$'
+expect 0 stat --json -e task-clock,page-faults,cs -- sleep 0.01
+python3 - "$err" <<'END' || fail "JSON with the three events"
+import json, sys
+o = json.loads([l for l in open(sys.argv[1]) if l.startswith("{")][-1])
+e = {x["event"]: x for x in o["events"]}
+assert o["elapsed_s"] >= 0.01 and e["page-faults"]["value"] > 10 and 0 < e["task-clock"]["value"] < 1e9
+END
+expect 0 stat -I 1 -e cpu-clock -o "$dir/each" 3
+[ "$(grep -c 'msec cpu-clock' "$dir/each")" = 3 ] || fail "three intervals"
+
+# The whole machine: its clocks run all the time. A process: what it does from now on.
+cpus=$(nproc --all)
+awk -v cpus="$cpus" '/cpu-clock/ { if ($2 > 1200 * cpus) exit 1; if ($2 < 700) exit 1 }' "$dir/each" || fail "a second of each CPU"
+/usr/bin/python3 -S -c '
+import time
+for i in range(100000): time.sleep(0.01)' &
+victim=$!
+expect 0 stat -x, -e cs -p "$victim" 2
+switches=$(awk -F, '$3 == "cs" { print $1 }' "$out")
+[ "$switches" -ge 50 ] && [ "$switches" -le 260 ] || fail "100 switches a second, not $switches in two"
+kill "$victim"
+
+# Signals reach the command, and end the counting of what is no command.
+"$SOPROF" stat -e cs >"$out" 2>"$err" &
+own=$!
+for ((i = 0; i < 200; i++)); do
+	ls -l "/proc/$own/fd" 2>"$dir/null" | grep -q perf_event && break
+	sleep 0.02
+done
+kill -INT "$own"
+wait "$own" || fail "exit code 0 after SIGINT"
+has "$out" 'cs'
+
+# A tracepoint by tracefs
+if [ -r /sys/kernel/tracing/events/sched/sched_process_exec/id ] || [ -r /sys/kernel/debug/tracing/events/sched/sched_process_exec/id ]; then
+	expect 0 stat -x, -e sched:sched_process_exec -- sh -c '/bin/true; /bin/true; exec /bin/true'
+	[ "$(field sched:sched_process_exec)" -ge 3 ] || fail "three execs"
+	expect 2 stat -e sched:sched_process_exek -- true
+	has "$err" 'did you mean sched:sched_process_exec'
+fi
+
+# By library: what is taken of each event is what was counted, bursts of faults included.
+run profile -K -F 99 -- true
+if [ "$status" = 0 ]; then
+	expect 0 stat -e task-clock,page-faults --by library --csv -o "$dir/by" -- /usr/bin/python3 -S -c ''
+	sampled=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "page-faults_self") f = i; next } { n += $f } END { print n }' "$dir/by")
+	near "faults by library" "$sampled" "$few" 30
+fi
+
+# --use needs nobody's leave, and is parsed as it says.
+expect 0 stat --use --json 1
+python3 - "$out" <<'END' || fail "JSON of --use"
+import json, sys
+r = json.load(open(sys.argv[1]))["resources"]
+n = [x["resource"] for x in r]
+assert n[0].startswith("CPUs (") and "memory" in n, n
+assert all(x["state"] in ("fine", "busy", "saturated", "errors") for x in r)
+assert 0 < r[1]["used_percent"] < 100
+END
+expect 0 stat --use 1
+has "$out" '^resource  *used %  *saturation'
+expect 0 stat --use --csv -I 1 2
+[ "$(grep -c '^memory,' "$out")" = 2 ] && [ "$(grep -c '^resource,' "$out")" = 1 ] || fail "two intervals, one head"
+
+# Bad input
+expect 2 stat -e page-fault -- true
+has "$err" 'did you mean page-faults'
+expect 127 stat -- "$dir/nosuch"
+has "$err" 'cannot run .*nosuch'
+expect 1 stat -p 4194304 1
+has "$err" 'there is no process 4194304'
+expect 2 stat -p 1 -- true
+expect 2 stat -r 2 1
+expect 2 stat --use -- true
+expect 2 stat --by library -e L1-dcache-loads 1
+has "$err" 'cannot be sampled, only counted'
+expect 1 stat -o "$dir/no/such" 1
+has "$err" 'no/such'
+finish
