@@ -361,8 +361,8 @@ static void execute_without(void)
 	struct copy c;
 	char **audit;
 
-	if (sp_share.header)
-		sp_share_note(SP_CALLS_N_UNCOUNTED);
+	if (sp_shared.header)
+		sp_shared_note(SP_CALLS_N_UNCOUNTED);
 	if (!copy_environment(&c))
 		return;
 	audit = variable_in(c.variables, name);

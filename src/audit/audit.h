@@ -5,8 +5,8 @@
  * References to functions of the counted libraries lead to trampolines (trampolines.S), each with a record here. This
  * process has tables of objects (libraries and programs), of records, and of call sites; counts are in the shared file
  * (link/format.h). All memory is static. The program must not notice a failure: if there is no room, a reference is
- * left as it is. ld.so calls most functions under its lock. sp_count() and la_symbind64() are called by any thread and
- * in signal handlers, so they take no lock, and claim memory by compare-and-swap. Of the project's code only
+ * left as it is. ld.so calls most functions under its lock. sp_count_call() and la_symbind64() are called by any thread
+ * and in signal handlers, so they take no lock, and claim memory by compare-and-swap. Of the project's code only
  * link/format.h, link/blocks.h and link/buckets.h may be included.
  */
 #ifndef SP_AUDIT_AUDIT_H
@@ -15,7 +15,7 @@
 #include <elf.h>
 #include <link.h>
 
-#include "audit/share.h"
+#include "audit/shared.h"
 #include "audit/sys.h"
 #include "audit/x86_64/layout.h"
 #include "link/blocks.h"
@@ -97,11 +97,11 @@ uint32_t sp_trampolines_used(void);           /* ever */
 void sp_trampolines_close(const struct sp_object *o);
 
 /* --- call sites that were seen: read by trampolines.S --- */
-extern struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
+extern struct sp_site sp_sites[SP_SITES + SP_SITE_TRIES + 1];
 /* Counters (of slot 1) of a part of the record's function; 0: no room. */
 uint64_t sp_part_counters(uint32_t number, uint64_t part);
 /* Counts a call that the trampoline could not count alone. */
-void sp_count(struct sp_counted_ref *r, uint64_t return_address);
+void sp_count_call(struct sp_counted_ref *r, uint64_t return_address);
 /* Removes the parent's counters from a child of fork, where processes are told apart. */
 void sp_counters_forget(void);
 
@@ -119,7 +119,7 @@ void sp_patch(struct sp_object *o, bool before_code);
 void sp_note_taken(struct sp_object *callee, uint64_t value, const char *name, uint32_t flags);
 /* How each word of [low, high) is used by o's code: SP_USED_* by (address - low) / 8; and where its stubs lie. */
 enum { SP_USED_CALL = 1, SP_USED_ADDRESS = 2, SP_USED_STUB = 4 };
-void sp_scan(const struct sp_object *o, struct sp_range words, uint8_t *ret_uses, struct sp_range *ret_stubs);
+void sp_scan_code(const struct sp_object *o, struct sp_range words, uint8_t *ret_uses, struct sp_range *ret_stubs);
 
 /* --- again.c: programs that need more static TLS --- */
 /* What the kernel put on the stack, and whether we have executed the program. */

@@ -6,7 +6,7 @@
 struct sp_counted_ref sp_counted_refs[SP_TRAMPOLINES];
 static struct sp_counted_ref_info references[SP_TRAMPOLINES];
 _Static_assert(SP_OBJECTS <= UINT16_MAX && sizeof(struct sp_counted_ref_info) == 24, "small: address space is short");
-struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
+struct sp_site sp_sites[SP_SITES + SP_SITE_TRIES + 1];
 
 extern const uint8_t sp_trampolines_object[], sp_trampolines_site[];
 
@@ -18,7 +18,7 @@ static uint8_t site_pages[SP_SITES / 256]; /* those that have sites */
 
 static bool with_sites(void)
 {
-	return sp_share.depth == SP_CALLS_BY_SITE;
+	return sp_shared.depth == SP_CALLS_BY_SITE;
 }
 
 static uint64_t code(void)
@@ -63,7 +63,7 @@ uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, ui
 	uint32_t number = count_new_trampoline();
 
 	if (number == SP_TRAMPOLINES) {
-		sp_share_note(SP_CALLS_N_NO_ROOM);
+		sp_shared_note(SP_CALLS_N_NO_ROOM);
 		return 0;
 	}
 	struct sp_counted_ref *r = &sp_counted_refs[number];
@@ -139,7 +139,7 @@ void sp_trampolines_close(const struct sp_object *o)
 
 	for (uint32_t page = 0; page < SP_SITES / 256; page++)
 		if (sp_load(&site_pages[page]) != 0)
-			forget_sites(&sp_sites[page * 256], 256 + SP_SITE_PROBES, o);
+			forget_sites(&sp_sites[page * 256], 256 + SP_SITE_TRIES, o);
 	for (uint32_t i = 0; i < n; i++)
 		if (sp_load(&references[i].state) == REFERENCE_READY)
 			free_record(i, o);
@@ -157,7 +157,7 @@ void sp_counters_forget(void)
 				forget_site(&sp_counted_refs[i].sites[k], 0);
 	}
 	for (uint32_t page = 0; page < SP_SITES / 256; page++)
-		for (uint32_t i = 0; i < 256 + SP_SITE_PROBES && site_pages[page] != 0; i++)
+		for (uint32_t i = 0; i < 256 + SP_SITE_TRIES && site_pages[page] != 0; i++)
 			if (sp_sites[page * 256 + i].base != 0)
 				forget_site(&sp_sites[page * 256 + i], 0);
 }
@@ -165,9 +165,9 @@ void sp_counters_forget(void)
 /* --- the first call --- */
 static uint64_t row_counters(const struct sp_calls_row *row)
 {
-	uint32_t id = row->function != 0 ? sp_share_row(row) : 0;
+	uint32_t id = row->function != 0 ? sp_shared_row(row) : 0;
 
-	return id != 0 ? sp_share_counters(id) : 0;
+	return id != 0 ? sp_shared_counters(id) : 0;
 }
 
 static uint64_t counters_of(uint32_t function, uint32_t process, uint32_t caller, uint32_t site_object,
@@ -190,8 +190,8 @@ static uint32_t count_function_of(struct sp_counted_ref_info *f)
 	object = sp_object_id(callee_of(f));
 	if (object == 0)
 		return 0;
-	function = sp_share_function(object, sp_object_offset(callee_of(f), sp_time_target((uint32_t)(f - references))),
-				     f->name, f->flags);
+	function = sp_shared_function(
+	    object, sp_object_offset(callee_of(f), sp_time_target((uint32_t)(f - references))), f->name, f->flags);
 	counters_of(function, 0, 0, 0, 0);
 	sp_store(&f->function, function);
 	return function;
@@ -225,7 +225,7 @@ static void keep_site(struct sp_counted_ref *r, uint64_t return_address, uint64_
 		if (keep_here(&r->sites[i], return_address, base))
 			return;
 	sp_store(&site_pages[page], 1);
-	for (unsigned i = 0; i <= SP_SITE_PROBES; i++, s++)
+	for (unsigned i = 0; i <= SP_SITE_TRIES; i++, s++)
 		if (keep_here(s, return_address | r->tag, base))
 			return;
 }
@@ -237,7 +237,7 @@ static uint64_t folded(uint32_t function)
 	if (base == 0) /* the process has none, and all together do */
 		base = counters_of(function, 0, 0, 0, 0);
 	if (base != 0)
-		sp_share_note(SP_CALLS_N_FOLDED_SITES);
+		sp_shared_note(SP_CALLS_N_FOLDED_SITES);
 	return base;
 }
 
@@ -273,7 +273,7 @@ static bool is_of_linker(const struct sp_counted_ref_info *f, uint64_t return_ad
 	return site && site->is_linker && sp_is_call_by_word(return_address);
 }
 
-void sp_count(struct sp_counted_ref *r, uint64_t return_address)
+void sp_count_call(struct sp_counted_ref *r, uint64_t return_address)
 {
 	struct sp_counted_ref_info *f = &references[r - sp_counted_refs];
 	bool keeps = sp_process_settle();
@@ -284,7 +284,7 @@ void sp_count(struct sp_counted_ref *r, uint64_t return_address)
 	uint64_t base = with_sites() ? site_counters(f, return_address) : object_counters(f);
 
 	if (base == 0) {
-		sp_share_note(SP_CALLS_N_LOST_CALLS);
+		sp_shared_note(SP_CALLS_N_LOST_CALLS);
 		return;
 	}
 	keeps = keeps && sp_process_id() == process; /* not a child by now, out of a signal handler */

@@ -19,20 +19,20 @@ struct search {
 
 static uint64_t *level_words(unsigned level)
 {
-	struct sp_calls_header *h = sp_share.header;
+	struct sp_calls_header *h = sp_shared.header;
 	uint64_t offset = sp_load(&h->index[level]);
 
 	if (offset == 0 || offset % SP_CALLS_PAGE != 0)
 		return NULL;
-	return sp_share_at(offset, sp_calls_block_bytes(SP_CALLS_INDEX, level, 0));
+	return sp_shared_at(offset, sp_calls_block_bytes(SP_CALLS_INDEX, level, 0));
 }
 
 static uint64_t *level_made(unsigned level)
 {
-	uint32_t block = sp_share_new_level(level);
+	uint32_t block = sp_shared_new_level(level);
 
 	if (block != 0)
-		sp_swap(&sp_share.header->index[level], 0, sp_load(&sp_share.blocks[block].offset));
+		sp_swap(&sp_shared.header->index[level], 0, sp_load(&sp_shared.blocks[block].offset));
 	return level_words(level);
 }
 
@@ -44,7 +44,7 @@ static void add_level(void)
 {
 	unsigned level = 0;
 
-	while (level < SP_CALLS_LEVELS && sp_load(&sp_share.header->index[level]) != 0)
+	while (level < SP_CALLS_LEVELS && sp_load(&sp_shared.header->index[level]) != 0)
 		level++;
 	if (level < SP_CALLS_LEVELS)
 		level_made(level);
@@ -52,7 +52,7 @@ static void add_level(void)
 }
 
 /* So many words that a key almost never finds its words full on all levels: then it cannot be added. */
-bool sp_share_reserve(uint64_t n_records)
+bool sp_shared_reserve(uint64_t n_records)
 {
 	uint64_t n_words = 0;
 
@@ -73,7 +73,7 @@ static uint32_t match(const struct search *s, uint64_t word)
 
 	if (word >> 32 != s->hash >> 32)
 		return 0;
-	uint32_t *state = sp_share_record(id, s->kind);
+	uint32_t *state = sp_shared_record(id, s->kind);
 	if (!state || !s->same(state, s->wanted))
 		return 0;
 	if (sp_load(state) != SP_CALLS_READY) /* its maker is still writing, or was killed */
@@ -82,23 +82,23 @@ static uint32_t match(const struct search *s, uint64_t word)
 }
 
 /* Looks through the words of a hash. True: *id is the record (0: no room for it). False: it is full of others. */
-static bool search_probes(const struct search *s, uint64_t *probes, uint32_t *made, uint32_t *ret_id)
+static bool search_places(const struct search *s, uint64_t *places, uint32_t *made, uint32_t *ret_id)
 {
-	for (unsigned i = 0; i < SP_CALLS_PROBES; i++) {
-		uint64_t word = sp_load(&probes[i]);
+	for (unsigned i = 0; i < SP_CALLS_TRIES; i++) {
+		uint64_t word = sp_load(&places[i]);
 		if (word == 0) {
 			if (*made == 0)
 				*made = s->make(s->wanted);
 			*ret_id = *made;
 			if (*made == 0)
 				return true;
-			if (sp_swap(&probes[i], 0, (s->hash >> 32 << 32) | *made)) {
-				uint32_t *state = sp_share_record(*made, s->kind);
+			if (sp_swap(&places[i], 0, (s->hash >> 32 << 32) | *made)) {
+				uint32_t *state = sp_shared_record(*made, s->kind);
 				if (state)
 					sp_store(state, SP_CALLS_READY);
 				return true;
 			}
-			word = sp_load(&probes[i]);
+			word = sp_load(&places[i]);
 		}
 		*ret_id = match(s, word);
 		if (*ret_id != 0)
@@ -112,13 +112,13 @@ static uint32_t find_or_make(const struct search *s)
 	uint32_t made = 0, id = 0;
 
 	for (unsigned level = 0; level < SP_CALLS_LEVELS; level++) {
-		uint64_t *words = level_words(level), mask = ((uint64_t)SP_CALLS_LEVEL_0 << level) - SP_CALLS_PROBES;
+		uint64_t *words = level_words(level), mask = ((uint64_t)SP_CALLS_LEVEL_0 << level) - SP_CALLS_TRIES;
 		if (!words) {
-			if (sp_load(&sp_share.header->index[level]) == 0)
+			if (sp_load(&sp_shared.header->index[level]) == 0)
 				sp_store(&wants_level, true);
 			return 0;
 		}
-		if (search_probes(s, words + (s->hash * SP_CALLS_PROBES & mask), &made, &id))
+		if (search_places(s, words + (s->hash * SP_CALLS_TRIES & mask), &made, &id))
 			return id;
 	}
 	return 0;
@@ -139,8 +139,8 @@ static bool same_object(const void *record, const void *wanted)
 
 static uint32_t make_object(const void *wanted)
 {
-	uint32_t id = sp_share_take(SP_CALLS_OBJECT);
-	struct sp_calls_object *o = id != 0 ? sp_share_record(id, SP_CALLS_OBJECT) : NULL;
+	uint32_t id = sp_shared_take(SP_CALLS_OBJECT);
+	struct sp_calls_object *o = id != 0 ? sp_shared_record(id, SP_CALLS_OBJECT) : NULL;
 
 	if (!o)
 		return 0;
@@ -148,7 +148,7 @@ static uint32_t make_object(const void *wanted)
 	return id;
 }
 
-uint32_t sp_share_object(const struct sp_calls_object *wanted)
+uint32_t sp_shared_object(const struct sp_calls_object *wanted)
 {
 	uint64_t hash = sp_mix_bytes(1, wanted->build_id, wanted->build_id_len);
 
@@ -169,7 +169,7 @@ static bool same_function(const void *record, const void *wanted)
 {
 	const struct sp_calls_function *a = record;
 	const struct function_wanted *w = wanted;
-	const char *name = sp_share_at(sp_load(&a->name), w->record.name_len);
+	const char *name = sp_shared_at(sp_load(&a->name), w->record.name_len);
 
 	return a->object == w->record.object && a->offset == w->record.offset && a->name_len == w->record.name_len &&
 	       name && sp_equal(name, w->name, w->record.name_len);
@@ -179,9 +179,9 @@ static uint32_t make_function(const void *wanted)
 {
 	const struct function_wanted *w = wanted;
 	uint8_t *bytes;
-	uint64_t name = sp_share_bytes(w->record.name_len + 1, &bytes);
-	uint32_t id = name != 0 ? sp_share_take(SP_CALLS_FUNCTION) : 0;
-	struct sp_calls_function *f = id != 0 ? sp_share_record(id, SP_CALLS_FUNCTION) : NULL;
+	uint64_t name = sp_shared_bytes(w->record.name_len + 1, &bytes);
+	uint32_t id = name != 0 ? sp_shared_take(SP_CALLS_FUNCTION) : 0;
+	struct sp_calls_function *f = id != 0 ? sp_shared_record(id, SP_CALLS_FUNCTION) : NULL;
 
 	if (!f)
 		return 0;
@@ -191,7 +191,7 @@ static uint32_t make_function(const void *wanted)
 	return id;
 }
 
-uint32_t sp_share_function(uint32_t object, uint64_t offset, const char *name, uint32_t flags)
+uint32_t sp_shared_function(uint32_t object, uint64_t offset, const char *name, uint32_t flags)
 {
 	size_t len = sp_len(name);
 
@@ -204,7 +204,7 @@ uint32_t sp_share_function(uint32_t object, uint64_t offset, const char *name, u
 	const struct search s = {SP_CALLS_FUNCTION, sp_mix_bytes(sp_mix(sp_mix(2, object), offset), name, len), &w,
 				 same_function, make_function};
 	uint32_t id = find_or_make(&s);
-	struct sp_calls_function *f = id != 0 ? sp_share_record(id, SP_CALLS_FUNCTION) : NULL;
+	struct sp_calls_function *f = id != 0 ? sp_shared_record(id, SP_CALLS_FUNCTION) : NULL;
 	if (f && (sp_load(&f->flags) & flags) != flags)
 		__atomic_fetch_or(&f->flags, flags, __ATOMIC_RELAXED);
 	return f ? id : 0;
@@ -223,8 +223,8 @@ static uint32_t make_row(const void *wanted)
 {
 	const struct sp_calls_row *w = wanted;
 	bool is_whole = w->caller == 0 && w->part == SP_CALLS_PART_CALLS; /* of all calls of a function */
-	uint32_t id = !is_whole && sp_share_is_short() ? 0 : sp_share_take(SP_CALLS_ROW);
-	struct sp_calls_row *row = id != 0 ? sp_share_record(id, SP_CALLS_ROW) : NULL;
+	uint32_t id = !is_whole && sp_shared_is_short() ? 0 : sp_shared_take(SP_CALLS_ROW);
+	struct sp_calls_row *row = id != 0 ? sp_shared_record(id, SP_CALLS_ROW) : NULL;
 
 	if (!row)
 		return 0;
@@ -232,7 +232,7 @@ static uint32_t make_row(const void *wanted)
 	return id;
 }
 
-uint32_t sp_share_row(const struct sp_calls_row *wanted)
+uint32_t sp_shared_row(const struct sp_calls_row *wanted)
 {
 	uint64_t hash = sp_mix(sp_mix(sp_mix(3, (uint64_t)wanted->function << 32 | wanted->caller),
 				      (uint64_t)wanted->part << 32 | wanted->process),
@@ -243,10 +243,10 @@ uint32_t sp_share_row(const struct sp_calls_row *wanted)
 }
 
 /* --- processes --- */
-uint32_t sp_share_process(const struct sp_calls_process *wanted)
+uint32_t sp_shared_process(const struct sp_calls_process *wanted)
 {
-	uint32_t id = sp_share_take(SP_CALLS_PROCESS);
-	struct sp_calls_process *p = id != 0 ? sp_share_record(id, SP_CALLS_PROCESS) : NULL;
+	uint32_t id = sp_shared_take(SP_CALLS_PROCESS);
+	struct sp_calls_process *p = id != 0 ? sp_shared_record(id, SP_CALLS_PROCESS) : NULL;
 
 	if (!p)
 		return 0;

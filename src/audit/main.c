@@ -100,14 +100,14 @@ static void main_read_environment(void)
 	if (secure != 0 || !path || path[0] != '/' || !sp_program_path)
 		return;
 	find_program();
-	if (!sp_share_open(path, (uint32_t)user)) {
+	if (!sp_shared_open(path, (uint32_t)user)) {
 		tell_uncounted(variable(environment, uncounted, sizeof(uncounted) - 1));
 		return;
 	}
-	sp_share_note(again ? SP_CALLS_N_AGAIN : SP_CALLS_N_PROCESSES);
+	sp_shared_note(again ? SP_CALLS_N_AGAIN : SP_CALLS_N_PROCESSES);
 	sp_process_begin();
 	sp_time_open();
-	sp_share_prepare();
+	sp_shared_prepare();
 }
 
 /* Has the file a slot for every CPU that may ever be here? It may come from another machine. */
@@ -123,7 +123,7 @@ static bool has_all_slots(void)
 		sp_sys(SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
 	for (int64_t i = 0; i < n && text[i] != '\n'; i++)
 		last = text[i] >= '0' && text[i] <= '9' ? last * 10 + (uint32_t)(text[i] - '0') : 0;
-	return n > 0 && n < (int64_t)sizeof(text) && last + 1 < sp_share.n_slots;
+	return n > 0 && n < (int64_t)sizeof(text) && last + 1 < sp_shared.n_slots;
 }
 
 unsigned la_version(unsigned version)
@@ -134,21 +134,21 @@ unsigned la_version(unsigned version)
 
 unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie)
 {
-	struct sp_object *o = sp_share.header || !started ? sp_object_open(map) : NULL;
+	struct sp_object *o = sp_shared.header || !started ? sp_object_open(map) : NULL;
 
 	*cookie = (uintptr_t)o;
 	if (!o)
 		return 0;
 	if (!started && lmid == LM_ID_BASE)
 		sp_again_opened(o);
-	if (!sp_share.header)
+	if (!sp_shared.header)
 		return 0;
 	o->unpatched = 1;
-	sp_share.n_expected += o->n_slots;
+	sp_shared.n_expected += o->n_slots;
 	sp_time_look(o);
 	if (started) {
 		sp_init_hook(o);
-		sp_share_prepare();
+		sp_shared_prepare();
 	}
 	/* One without a constructor is patched when its functions are looked up. */
 	return LA_FLG_BINDFROM |
@@ -159,7 +159,7 @@ unsigned la_objclose(uintptr_t *cookie)
 {
 	struct sp_object *o = (struct sp_object *)*cookie;
 
-	if (!o || !sp_share.header)
+	if (!o || !sp_shared.header)
 		return 0;
 	ended = ended || o->is_program; /* the program comes first */
 	if (ended)
@@ -183,16 +183,16 @@ static void patch_all(bool before_code)
 static void main_patch_loaded(void)
 {
 	started = true;
-	if (!sp_share.header)
+	if (!sp_shared.header)
 		return;
 	sp_process_loaded();
 	if (__rseq_size != 0 && has_all_slots())
 		sp_process_rseq((uint64_t)__rseq_offset);
 	patch_all(true);
-	if (sp_share.n_expected < sp_trampolines_used()) /* without a linkage table */
-		sp_share.n_expected = sp_trampolines_used();
+	if (sp_shared.n_expected < sp_trampolines_used()) /* without a linkage table */
+		sp_shared.n_expected = sp_trampolines_used();
 	sp_time_begin();
-	sp_share_prepare();
+	sp_shared_prepare();
 }
 
 /*
@@ -205,7 +205,7 @@ void la_activity(uintptr_t *cookie, unsigned flag)
 
 	if (!started && flag == LA_ACT_CONSISTENT && head && head->is_program)
 		main_patch_loaded();
-	else if (sp_share.header && started && flag == LA_ACT_ADD)
+	else if (sp_shared.header && started && flag == LA_ACT_ADD)
 		patch_all(false);
 }
 
@@ -215,7 +215,7 @@ void la_preinit(uintptr_t *cookie)
 	(void)cookie;
 	if (!started)
 		main_patch_loaded();
-	else if (sp_share.header)
+	else if (sp_shared.header)
 		patch_all(false);
 }
 
@@ -230,7 +230,7 @@ static uint64_t redirect(struct sp_object *owner, struct sp_object *callee, cons
 	uint64_t trampoline = 0;
 	uint32_t kind = type == STT_GNU_IFUNC ? SP_CALLS_FUNCTION_IFUNC : 0;
 
-	if (!callee->is_target || !sp_globs_match(sp_share.functions, name))
+	if (!callee->is_target || !sp_globs_match(sp_shared.functions, name))
 		return sp_time_watch(symbol->st_value, name, (flags & LA_SYMB_DLSYM) == 0);
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
 	    !sp_object_has_code(callee, symbol->st_value))

@@ -211,12 +211,12 @@ bool sp_list_has(const char *list, const char *name)
 /* Of all libraries ld.so is one; the vdso is not, since ld.so does not show it, and no table leads there. */
 static bool is_counted(const struct sp_object *o)
 {
-	if (!sp_share.header)
+	if (!sp_shared.header)
 		return false;
-	if (sp_share.all)
+	if (sp_shared.all)
 		return !o->is_program;
-	return (o->soname && sp_list_has(sp_share.targets, o->soname)) ||
-	       sp_list_has(sp_share.targets, sp_last_part(o->path));
+	return (o->soname && sp_list_has(sp_shared.targets, o->soname)) ||
+	       sp_list_has(sp_shared.targets, sp_last_part(o->path));
 }
 
 static struct sp_object *free_place(void)
@@ -371,7 +371,7 @@ uint32_t sp_object_id(struct sp_object *o)
 		sp_copy(wanted.build_id, o->build_id, o->build_id_len);
 	wanted.size_bytes = o->size_bytes;
 	wanted.mtime_ns = o->mtime_ns;
-	uint32_t id = sp_share_object(&wanted);
+	uint32_t id = sp_shared_object(&wanted);
 	sp_store(&o->shared_id, id);
 	return id;
 }

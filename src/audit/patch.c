@@ -30,7 +30,7 @@ static const char *patch_name_of(const struct sp_object *o, const Elf64_Rela *r)
 
 static bool is_counted(const struct sp_object *callee, const char *name)
 {
-	return callee->is_target && sp_globs_match(sp_share.functions, name);
+	return callee->is_target && sp_globs_match(sp_shared.functions, name);
 }
 
 /* Where to, if that is counted or, with times, watched. */
@@ -41,7 +41,8 @@ static struct sp_object *leads_to(const struct sp_object *o, const Elf64_Rela *r
 
 	if (value == 0 || (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC))
 		return NULL;
-	struct sp_object *callee = sp_globs_match(sp_share.functions, patch_name_of(o, r)) ? sp_target_at(value) : NULL;
+	struct sp_object *callee =
+	    sp_globs_match(sp_shared.functions, patch_name_of(o, r)) ? sp_target_at(value) : NULL;
 	return !callee && sp_time_watches(patch_name_of(o, r)) ? sp_object_at(value) : callee;
 }
 
@@ -73,11 +74,11 @@ static bool patch_check_object(struct walk *w, struct sp_calls_object *shared, u
 	uint8_t *uses, *range;
 
 	if (w->before_code)
-		sp_share_prepare(); /* of all libraries there are many to look at, one after the other */
-	uint64_t verdicts = sp_share_bytes(n, &uses), stubs = sp_share_bytes(sizeof(struct sp_range), &range);
+		sp_shared_prepare(); /* of all libraries there are many to look at, one after the other */
+	uint64_t verdicts = sp_shared_bytes(n, &uses), stubs = sp_shared_bytes(sizeof(struct sp_range), &range);
 	if (verdicts == 0 || stubs == 0)
 		return false;
-	sp_scan(w->o, w->words, uses, &w->stubs.range);
+	sp_scan_code(w->o, w->words, uses, &w->stubs.range);
 	if (w->stubs.range.high != 0) {
 		struct sp_range *r = (struct sp_range *)range;
 		*r = (struct sp_range){w->stubs.range.low - w->o->bias, w->stubs.range.high - w->o->bias};
@@ -101,14 +102,14 @@ static bool is_one_code(const struct sp_object *o, struct sp_range r)
 static void find_uses(struct walk *w)
 {
 	uint64_t n = (w->words.high - w->words.low) / sizeof(uint64_t);
-	struct sp_calls_object *shared = sp_share_record(sp_object_id(w->o), SP_CALLS_OBJECT);
+	struct sp_calls_object *shared = sp_shared_record(sp_object_id(w->o), SP_CALLS_OBJECT);
 
 	if (!shared || n == 0 || n > SP_CALLS_BYTES ||
 	    (sp_load(&shared->verdicts) == 0 && !patch_check_object(w, shared, n)))
 		return;
-	w->uses = shared->n_verdicts == n ? sp_share_at(sp_load(&shared->verdicts), n) : NULL;
+	w->uses = shared->n_verdicts == n ? sp_shared_at(sp_load(&shared->verdicts), n) : NULL;
 	uint64_t at = sp_load(&shared->stubs);
-	const struct sp_range *stubs = at != 0 ? sp_share_at(at * 8, sizeof(*stubs)) : NULL;
+	const struct sp_range *stubs = at != 0 ? sp_shared_at(at * 8, sizeof(*stubs)) : NULL;
 	if (!stubs || !w->uses)
 		return;
 	w->stubs.range = (struct sp_range){sp_load(&stubs->low) + w->o->bias, sp_load(&stubs->high) + w->o->bias};
@@ -132,8 +133,8 @@ void sp_note_taken(struct sp_object *callee, uint64_t value, const char *name, u
 	sp_time_watch(value, name, false);
 	object = is_counted(callee, name) ? sp_object_id(callee) : 0;
 	if (object != 0)
-		sp_share_function(object, sp_object_offset(callee, value), name,
-				  flags | SP_CALLS_FUNCTION_ADDRESS_TAKEN);
+		sp_shared_function(object, sp_object_offset(callee, value), name,
+				   flags | SP_CALLS_FUNCTION_ADDRESS_TAKEN);
 }
 
 /* Which a table of functions or a vtable has by the thousand: room for them is made in between. */
@@ -142,7 +143,7 @@ static void note(const struct walk *w, struct sp_object *callee, uint64_t value,
 	static uint32_t n_noted;
 
 	if (w->before_code && ++n_noted % NOTES == 0)
-		sp_share_prepare();
+		sp_shared_prepare();
 	sp_note_taken(callee, value, name, 0);
 }
 
@@ -216,7 +217,7 @@ void sp_patch(struct sp_object *o, bool before_code)
 	sp_stubs_done(&w.stubs);
 	if (w.writable)
 		sp_sys(SYS_mprotect, o->relro.low, o->relro.high - o->relro.low, PROT_READ, 0, 0, 0);
-	struct sp_calls_object *shared = sp_share_record(sp_object_id(o), SP_CALLS_OBJECT);
+	struct sp_calls_object *shared = sp_shared_record(sp_object_id(o), SP_CALLS_OBJECT);
 	if (shared) {
 		shared->n_by_address = w.n_by_address;
 		shared->n_mixed = w.n_mixed;

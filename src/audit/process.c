@@ -4,14 +4,14 @@
  *
  * A child of fork has its parent's memory, and in it the counters that the parent's trampolines know. So one page,
  * which has the offset of struct rseq, is zeroed by the kernel in each child (MADV_WIPEONFORK). Without the offset a
- * call takes the locked path, finds that the process is not settled, and goes to sp_count(), which first forgets all
- * counters. So calls of the parent are not slowed down, and no system call is needed, which a sandbox might forbid. A
- * child may begin in a signal handler in the middle of a trampoline: only counters vanish under it, and trampolines
+ * call takes the locked path, finds that the process is not settled, and goes to sp_count_call(), which first forgets
+ * all counters. So calls of the parent are not slowed down, and no system call is needed, which a sandbox might forbid.
+ * A child may begin in a signal handler in the middle of a trampoline: only counters vanish under it, and trampolines
  * read these last; what it holds at that moment is counted for the parent, once. The child's pid is where libc has the
  * thread's id; a symbol of libc for debuggers says where. A child of vfork shares its parent's memory, and is counted
  * as the parent until it executes another program.
  *
- * If threads are told apart, no process is ever settled: each call goes to sp_count() and finds its thread's row.
+ * If threads are told apart, no process is ever settled: each call goes to sp_count_call() and finds its thread's row.
  */
 #include "audit/process.h"
 #include "audit/audit.h"
@@ -28,23 +28,23 @@ static uint64_t rseq_offset,
 static uint32_t last_pid; /* of the process that this one is a child of, or of this one */
 
 /* Threads that have called: number << 32 | id of the record. Of one that finds no place here, another's is taken. */
-enum { THREADS = 1024, THREAD_PROBES = 8 };
-static uint64_t threads[THREADS + THREAD_PROBES];
+enum { THREADS = 1024, THREAD_TRIES = 8 };
+static uint64_t threads[THREADS + THREAD_TRIES];
 
 void sp_process_begin(void)
 {
-	bool fails = sp_share.apart != SP_CALLS_TOGETHER &&
+	bool fails = sp_shared.apart != SP_CALLS_TOGETHER &&
 		     sp_sys(SYS_madvise, (uint64_t)&sp_own, sizeof(sp_own), MADV_WIPEONFORK, 0, 0, 0) != 0;
 
 	if (fails) /* an old kernel: children could not be recognised */
-		sp_share.apart = SP_CALLS_TOGETHER;
-	sp_own.settled = sp_share.apart != SP_CALLS_BY_THREAD;
+		sp_shared.apart = SP_CALLS_TOGETHER;
+	sp_own.settled = sp_shared.apart != SP_CALLS_BY_THREAD;
 }
 
 void sp_process_rseq(uint64_t offset)
 {
 	rseq_offset = offset;
-	if (sp_share.apart != SP_CALLS_BY_THREAD)
+	if (sp_shared.apart != SP_CALLS_BY_THREAD)
 		sp_store(&sp_own.rseq_offset, offset);
 }
 
@@ -53,7 +53,7 @@ bool sp_process_settle(void)
 {
 	if (sp_load(&sp_own.settled) != 0)
 		return true;
-	if (sp_share.apart == SP_CALLS_BY_THREAD) /* a place of a call has counters for each thread: all go this way */
+	if (sp_shared.apart == SP_CALLS_BY_THREAD) /* a place of a call has counters for each thread: all go this way */
 		return false;
 	if (!sp_swap(&sp_own.is_settling, 0, 1))
 		return false;
@@ -85,7 +85,7 @@ static void find_tid(void)
 
 void sp_process_loaded(void)
 {
-	if (sp_share.apart == SP_CALLS_TOGETHER)
+	if (sp_shared.apart == SP_CALLS_TOGETHER)
 		return;
 	find_tid();
 	sp_own.pid = tid_offset != 0 ? tid_here() : (uint32_t)sp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -124,7 +124,7 @@ static uint32_t process_new(uint32_t tid)
 	last_pid = p.pid != 0 ? p.pid : last_pid;
 	if (tid != 0) /* all threads have it from the first */
 		sp_swap(&sp_own.pid, 0, p.pid);
-	return sp_share_process(&p);
+	return sp_shared_process(&p);
 }
 
 /* A child of fork has another number than the thread that made it, so that what is here of its parent does no harm. */
@@ -132,17 +132,17 @@ static uint32_t thread_id(uint32_t tid)
 {
 	uint64_t *first = &threads[tid % THREADS], made;
 
-	for (unsigned i = 0; i < THREAD_PROBES; i++)
+	for (unsigned i = 0; i < THREAD_TRIES; i++)
 		if (sp_load(&first[i]) >> 32 == tid)
 			return (uint32_t)sp_load(&first[i]);
 	made = process_new(tid);
 	if (made == 0)
 		return 0;
 	made |= (uint64_t)tid << 32;
-	for (unsigned i = 0; i < THREAD_PROBES; i++)
+	for (unsigned i = 0; i < THREAD_TRIES; i++)
 		if (sp_swap(&first[i], 0, made))
 			return (uint32_t)made;
-	sp_store(&first[tid / THREADS % THREAD_PROBES], made);
+	sp_store(&first[tid / THREADS % THREAD_TRIES], made);
 	return (uint32_t)made;
 }
 
@@ -151,11 +151,11 @@ uint32_t sp_process_id(void)
 {
 	uint32_t id = sp_load(&sp_own.id), made;
 
-	if (sp_share.apart == SP_CALLS_TOGETHER)
+	if (sp_shared.apart == SP_CALLS_TOGETHER)
 		return 0;
-	if (sp_share.apart == SP_CALLS_BY_THREAD && tid_offset == 0)
+	if (sp_shared.apart == SP_CALLS_BY_THREAD && tid_offset == 0)
 		find_tid();
-	if (sp_share.apart == SP_CALLS_BY_THREAD && tid_offset != 0 && tid_here() != 0)
+	if (sp_shared.apart == SP_CALLS_BY_THREAD && tid_offset != 0 && tid_here() != 0)
 		return thread_id(tid_here());
 	if (id != 0)
 		return id;

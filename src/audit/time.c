@@ -20,7 +20,7 @@ struct flight {
 _Static_assert(sizeof(struct flight) == SP_FLIGHT_BYTES && offsetof(struct flight, timing) == SP_FLIGHT_TIMING,
 	       "as returns.S");
 _Static_assert(offsetof(struct sp_calls_header, counters[SP_CALLS_N_UNTIMED]) == SP_HEADER_UNTIMED, "as returns.S");
-_Static_assert(offsetof(struct sp_share, header) == 0, "as returns.S");
+_Static_assert(offsetof(struct sp_shared, header) == 0, "as returns.S");
 struct memory {
 	struct sp_timing timings[SP_TRAMPOLINES];
 	struct flight flights[1 << SP_FLIGHT_BITS];
@@ -47,12 +47,12 @@ void sp_time_open(void)
 {
 	int64_t at;
 
-	if (sp_share.header->is_timed == 0)
+	if (sp_shared.header->is_timed == 0)
 		return;
 	at = sp_sys(SYS_mmap, 0, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 		    (uint64_t)-1, 0);
 	if (at < 0 && at > -4096) {
-		sp_share_note(SP_CALLS_N_UNTIMED);
+		sp_shared_note(SP_CALLS_N_UNTIMED);
 		return;
 	}
 	memory = (struct memory *)at;
@@ -63,7 +63,7 @@ void sp_time_open(void)
 static void end(void)
 {
 	if (!ended && sp_timings)
-		sp_share_note(SP_CALLS_N_UNTIMED);
+		sp_shared_note(SP_CALLS_N_UNTIMED);
 	ended = true;
 	sp_store(&sp_timing_off, 1);
 }
@@ -239,7 +239,7 @@ static void time_tail(const struct sp_timing *t, uint64_t stack, uint64_t number
 			return;
 		if ((timing & 1) != 0)
 			continue;
-		flight_put(time_key_of(stack, number, level + 1), (uint64_t)t, sp_ticks());
+		flight_put(time_key_of(stack, number, level + 1), (uint64_t)t, sp_tsc());
 		flight_put(key, timing | 1, start);
 		return;
 	}
@@ -252,7 +252,7 @@ static bool return_add(uint64_t address)
 		 page = piece * SP_SITE_MULTIPLIER >> (32 - SP_RETURN_PAGE_BITS),
 		 place = page * 256 + (uint32_t)(address & SP_SITE_CODE_MASK) / 4;
 
-	for (uint32_t i = place; i <= place + SP_RETURN_PROBES; i++) {
+	for (uint32_t i = place; i <= place + SP_RETURN_TRIES; i++) {
 		uint64_t old = sp_load(&sp_return_to[i]);
 		if (old == address)
 			return true;

@@ -16,7 +16,7 @@ static _Thread_local struct {
 	char where[CHAIN_BYTES]; /* the text in which the mistake is; "" = none */
 	size_t at;
 } chain;
-static _Thread_local char told[CHAIN_BYTES + STRERROR_BYTES];
+static _Thread_local char said[CHAIN_BYTES + STRERROR_BYTES];
 
 void sp_error_clear(void)
 {
@@ -92,11 +92,11 @@ const char *sp_error_text(int r)
 	bool about_r = chain.r == r && chain.words[0] != '\0';
 
 	if (about_r && chain.said)
-		(void)snprintf(told, sizeof(told), "%s", chain.words);
+		(void)snprintf(said, sizeof(said), "%s", chain.words);
 	else if (about_r)
-		(void)snprintf(told, sizeof(told), "%s: %s", chain.words, error_words_of(r, buffer, sizeof(buffer)));
+		(void)snprintf(said, sizeof(said), "%s: %s", chain.words, error_words_of(r, buffer, sizeof(buffer)));
 	else
-		(void)snprintf(told, sizeof(told), "%s", error_words_of(r, buffer, sizeof(buffer)));
+		(void)snprintf(said, sizeof(said), "%s", error_words_of(r, buffer, sizeof(buffer)));
 	chain.read = true;
-	return told;
+	return said;
 }

@@ -74,16 +74,16 @@ size_t sp_heap_used_bytes(void)
 void sp_heap_make_large(size_t bytes)
 {
 	enum { LARGE_PAGE = 2 << 20, MMAP_MIN = 32 << 20 };
-	void *probe;
+	void *block;
 
 	mallopt(M_MMAP_THRESHOLD, MMAP_MIN); /* more than that it does not take */
 	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	mallopt(M_TOP_PAD, (int)SP_MIN(bytes, (size_t)INT_MAX));
-	probe = malloc(MMAP_MIN / 2); /* more than what is left of the heap: it grows */
-	uintptr_t from = ((uintptr_t)probe + LARGE_PAGE - 1) & -(uintptr_t)LARGE_PAGE, end = (uintptr_t)sbrk(0);
-	if (probe && (uintptr_t)probe < end && from < end)
+	block = malloc(MMAP_MIN / 2); /* more than what is left of the heap: it grows */
+	uintptr_t from = ((uintptr_t)block + LARGE_PAGE - 1) & -(uintptr_t)LARGE_PAGE, end = (uintptr_t)sbrk(0);
+	if (block && (uintptr_t)block < end && from < end)
 		(void)madvise((void *)from, end - from, MADV_HUGEPAGE); /* NOLINT(performance-no-int-to-ptr) */
-	free(probe);
+	free(block);
 }
 
 void sp_process_expendable(void)

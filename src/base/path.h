@@ -2,7 +2,7 @@
 /*
  * path.h: the last component of a path.
  *
- * The part behind the last slash; the whole path where that part is empty, or where there is no slash. The result
+ * The part after the last slash; the whole path where that part is empty, or where there is no slash. The result
  * points into the path. No errors, no state, thread-safe; unlike basename(3) it does not write.
  */
 #ifndef SP_BASE_PATH_H

@@ -261,15 +261,15 @@ static __always_inline void sp_key_send(struct sp_scratch *s)
 	}
 }
 
-/* Adds a row that is new since the last drain. is_told: what its key names was sent before. */
-__noinline int sp_count_new(struct sp_scratch *s, sp_u32 is_told)
+/* Adds a row that is new since the last drain. is_announced: what its key names was sent before. */
+__noinline int sp_count_new(struct sp_scratch *s, sp_u32 is_announced)
 {
 	struct sp_count_key key; /* a copy: 6.1 accepts no map key or value in memory that a function got as argument */
 	struct sp_count value;
 
 	if (!s)
 		return 0;
-	if (!is_told)
+	if (!is_announced)
 		sp_key_send(s);
 	key = s->key;
 	value = s->value;
@@ -279,7 +279,7 @@ __noinline int sp_count_new(struct sp_scratch *s, sp_u32 is_told)
 	return 0;
 }
 
-static __always_inline void sp_count(struct sp_scratch *s)
+static __always_inline void sp_count_sample(struct sp_scratch *s)
 {
 	if (!sp_count_known(s, &s->key))
 		sp_count_new(s, 0);

@@ -80,8 +80,8 @@ static __always_inline void sp_blocked_head(struct sp_message_blocked *head, str
 }
 
 /*
- * Takes the stamp that was told, which is told first because the kernel runs the program once more where there was no
- * room. If the thread took it before, that is told, too.
+ * Takes the stamp that was sent, which is sent first because the kernel runs the program once more where there was no
+ * room. If the thread took it before, that is sent, too.
  */
 static __always_inline void sp_blocked_take(struct sp_message_blocked *head, struct task_struct *task,
 					    struct seq_file *seq)

@@ -10,25 +10,25 @@
 
 struct sp_leaf_loop {
 	struct sp_scratch *s;
-	sp_s32 told;
+	sp_s32 leaf;
 };
 
 static long sp_leaf_next(sp_u32 i, struct sp_leaf_loop *loop)
 {
 	if (!loop->s || i >= SP_LEAF_AHEAD)
 		return 1;
-	loop->told = sp_leaf_place(loop->s->code + SP_CODE_BEFORE + i);
-	return loop->told != SP_LEAF_UNTOLD;
+	loop->leaf = sp_leaf_place(loop->s->code + SP_CODE_BEFORE + i);
+	return loop->leaf != SP_LEAF_UNKNOWN;
 }
 
 /* As sp_leaf() in the user half. */
-static __always_inline sp_s32 sp_leaf_told(struct sp_scratch *s)
+static __always_inline sp_s32 sp_leaf_ahead(struct sp_scratch *s)
 {
-	struct sp_leaf_loop loop = {.s = s, .told = sp_leaf_here(s->code + SP_CODE_BEFORE)};
+	struct sp_leaf_loop loop = {.s = s, .leaf = sp_leaf_here(s->code + SP_CODE_BEFORE)};
 
-	if (loop.told == SP_LEAF_UNTOLD)
+	if (loop.leaf == SP_LEAF_UNKNOWN)
 		bpf_loop(SP_LEAF_AHEAD, sp_leaf_next, &loop, 0);
-	return loop.told;
+	return loop.leaf;
 }
 
 /* The code around a leaf may end in a page that was never touched: what is before that may tell. */
@@ -51,8 +51,8 @@ __noinline sp_s32 sp_leaf_of(struct sp_scratch *s)
 		if (bpf_probe_read_user(s->code, n, (void *)at))
 			return SP_LEAF_UNREAD;
 	}
-	off = sp_leaf_told(s);
-	return is_part && off == SP_LEAF_UNTOLD ? SP_LEAF_UNREAD : off;
+	off = sp_leaf_ahead(s);
+	return is_part && off == SP_LEAF_UNKNOWN ? SP_LEAF_UNREAD : off;
 }
 
 struct sp_ahead_loop {
@@ -90,7 +90,7 @@ static long sp_hotspot_next(sp_u32 i, struct sp_ahead_loop *loop)
 	return loop->at;
 }
 
-static __always_inline sp_u32 sp_hotspot_ahead(const sp_u8 *code, sp_u64 n)
+static __always_inline sp_u32 sp_env_hotspot_ahead(const sp_u8 *code, sp_u64 n)
 {
 	struct sp_ahead_loop loop = {.code = code, .n = n};
 

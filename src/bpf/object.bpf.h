@@ -156,7 +156,7 @@ static __always_inline sp_u32 sp_object_of_memory(struct sp_scratch *s, struct t
 }
 
 /* enum sp_object_kind of an address; of a file's, that is in view. */
-static __noinline sp_u32 sp_object_find(struct sp_scratch *s, struct task_struct *task, sp_u64 addr)
+static __noinline sp_u32 sp_object_kind_at(struct sp_scratch *s, struct task_struct *task, sp_u64 addr)
 {
 	sp_u64 flags = 0;
 
@@ -204,7 +204,7 @@ static __noinline sp_u64 sp_object_tell(struct sp_scratch *s, sp_u64 object, sp_
 /* The object of a page fault at an address: a kind, or the kind with a file. */
 static __always_inline sp_u64 sp_memory_object(struct sp_scratch *s, struct task_struct *task, sp_u64 addr)
 {
-	sp_u32 kind = sp_object_find(s, task, addr);
+	sp_u32 kind = sp_object_kind_at(s, task, addr);
 	sp_u64 inode, id;
 
 	if (!s->view.file)
@@ -236,7 +236,7 @@ static __always_inline sp_u64 sp_lock_object(struct sp_scratch *s, struct task_s
 	id = (sp_hash_mix(id, s->key.process.exec_id) & ~SP_OBJECT_MAJOR) | SP_OBJECT_HASH;
 	if (bpf_map_lookup_elem(&stacks, &id))
 		return id;
-	kind = sp_object_find(s, task, addr);
+	kind = sp_object_kind_at(s, task, addr);
 	return sp_lock_tell(s, id, kind, addr);
 }
 

@@ -3,7 +3,7 @@
  * sample.bpf.h: a sample of the current task, taken by any of the programs: who it is, and its user stack.
  *
  * A program takes a scratch, fills in the key (sp_sample_begin), has the stacks walked that it wants, and counts the
- * sample (sp_count) unless sp_user_stack() has sent it to the user half.
+ * sample (sp_count_sample) unless sp_user_stack() has sent it to the user half.
  */
 #ifndef SP_BPF_SAMPLE_BPF_H
 #define SP_BPF_SAMPLE_BPF_H

@@ -88,19 +88,19 @@ struct sp_word { /* of the stack */
 /* Words of the stack are noted where the last frames that have room would be (usual.bpf.h). */
 enum { SP_USUAL_WORDS = 64, SP_USUAL_AT = SP_NEAR_FRAMES - 2 * SP_USUAL_WORDS };
 
-enum { SP_BEHIND_UNKNOWN, SP_BEHIND_CALL, SP_BEHIND_NO_CALL };
+enum { SP_AFTER_UNKNOWN, SP_AFTER_CALL, SP_AFTER_OTHER };
 struct sp_cached_rule {
-	sp_u64 word;   /* 0: empty */
-	sp_u64 behind; /* whether its code stands behind a call: SP_BEHIND_ */
+	sp_u64 word;  /* 0: empty */
+	sp_u64 after; /* whether its code comes right after a call: SP_AFTER_ */
 	struct sp_rule rule;
 };
 
 /* A stack walk needs more than the 512 bytes of BPF's own stack. */
-/* An allocation that was not freed yet (bpf/held.bpf.h), and where. */
-struct sp_held_key {
+/* An allocation that was not freed yet (bpf/live.bpf.h), and where. */
+struct sp_live_key {
 	sp_u64 address, tgid;
 };
-struct sp_held {
+struct sp_live {
 	struct sp_count_key key;
 	struct sp_count value;
 };
@@ -146,8 +146,8 @@ struct sp_scratch {
 	sp_u8 stack_copy[SP_STACK_COPY_BYTES];
 	struct sp_count_key key;
 	struct sp_count value;
-	struct sp_held_key held_at; /* here for the same reason */
-	struct sp_held held;
+	struct sp_live_key live_at; /* here for the same reason */
+	struct sp_live live;
 	struct sp_message_stack message; /* header of frames[] */
 	sp_u64 frames[SP_NEAR_FRAMES];
 	struct sp_message_stack kernel_message;

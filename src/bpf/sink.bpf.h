@@ -8,7 +8,7 @@
 #define SP_BPF_SINK_BPF_H
 
 #include "bpf/guard_cap.bpf.h"
-#include "bpf/held.bpf.h"
+#include "bpf/live.bpf.h"
 #include "bpf/object.bpf.h"
 #include "bpf/usual.bpf.h"
 
@@ -125,21 +125,21 @@ static __always_inline void sp_episode_end_missed(struct sp_scratch *s, struct s
 }
 
 /* Whether the thread's last episode has sent what this one's key names. */
-static __always_inline int sp_episode_has_told(const struct sp_episode *last, const struct sp_count_key *key)
+static __always_inline int sp_episode_has_announced(const struct sp_episode *last, const struct sp_count_key *key)
 {
-	return last->is_told && last->key.user_stack == key->user_stack &&
+	return last->is_announced && last->key.user_stack == key->user_stack &&
 	       last->key.kernel_stack == key->kernel_stack && last->key.process.start_ns == key->process.start_ns &&
 	       last->key.process.tgid == key->process.tgid && last->key.process.exec_id == key->process.exec_id;
 }
 
 static __always_inline void sp_episode_fill(struct sp_scratch *s, struct sp_episode *e, struct task_struct *task,
-					    int is_told)
+					    int is_announced)
 {
 	e->max_ns = s->hit.max_ns;
 	e->is_counted = 0;
 	e->times = s->hit.times;
 	e->ran_ns = task->se.sum_exec_runtime;
-	e->is_told = is_told;
+	e->is_announced = is_announced;
 	e->is_last = !!(task->flags & SP_PF_EXITING);
 	if (sp_config.wakers) /* but for a waker, who may have come meanwhile */
 		__builtin_memcpy(&e->key, &s->key, __builtin_offsetof(struct sp_count_key, waker));
@@ -201,19 +201,19 @@ static __always_inline void sp_episode_begin(struct sp_scratch *s, struct task_s
 {
 	struct sp_episode_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
 	struct sp_episode *last = bpf_map_lookup_elem(&episodes, &at);
-	int is_told = has_stack && last && sp_episode_has_told(last, &s->key);
+	int is_announced = has_stack && last && sp_episode_has_announced(last, &s->key);
 
-	if (has_stack && !is_told) {
+	if (has_stack && !is_announced) {
 		sp_key_send(s);
-		is_told = sp_process_known(s) != 0;
+		is_announced = sp_process_known(s) != 0;
 	}
 	if (sp_config.wakers) {
 		if (last)
-			sp_episode_fill(s, last, task, is_told);
+			sp_episode_fill(s, last, task, is_announced);
 		return;
 	}
 	if (!last) {
-		sp_episode_fill(s, &s->episode, task, is_told);
+		sp_episode_fill(s, &s->episode, task, is_announced);
 		s->episode.since_ns = now;
 		if (bpf_map_update_elem(&episodes, &at, &s->episode, BPF_ANY))
 			sp_tally(SP_N_LOST_EPISODES, 1);
@@ -224,7 +224,7 @@ static __always_inline void sp_episode_begin(struct sp_scratch *s, struct task_s
 		sp_episode_end_missed(s, last, task, now);
 		s->key = s->episode.key;
 	}
-	sp_episode_fill(s, last, task, is_told);
+	sp_episode_fill(s, last, task, is_announced);
 	*(volatile sp_u64 *)&last->since_ns = now; /* last: a flush takes what stands there from now on */
 }
 
@@ -390,8 +390,8 @@ static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 
 		sp_episode_forget(s, task, now);
 		return;
 	}
-	if (sp_config.holds && s->hit.role == SP_ROLE_RELEASE) {
-		sp_release(s, task->tgid);
+	if (sp_config.is_live && s->hit.role == SP_ROLE_FREE) {
+		sp_live_free(s, task->tgid);
 		return;
 	}
 	if (sp_config.wakers && s->hit.role == SP_ROLE_WAKER && !sp_waker_asked(s))
@@ -410,8 +410,8 @@ static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 
 		return;
 	}
 	sp_tally(SP_N_SAMPLES, 1);
-	if (sp_config.holds && s->hit.role == SP_ROLE_HOLD)
-		sp_hold(s, task->tgid, !has_stack);
+	if (sp_config.is_live && s->hit.role == SP_ROLE_ALLOC)
+		sp_live_add(s, task->tgid, !has_stack);
 	else if (!sp_count_known(s, &s->key))
 		sp_count_new(s, !has_stack);
 }

@@ -56,7 +56,7 @@ static __always_inline int sp_env_is_return(struct sp_scratch *s, sp_u64 addr);
 static __always_inline int sp_env_code(struct sp_scratch *s, sp_u64 addr, sp_u8 *ret);
 static __always_inline int sp_env_around(struct sp_scratch *s, sp_u64 ip);
 sp_u32 sp_env_ahead(struct sp_scratch *s); /* leaf.bpf.h */
-static __always_inline sp_u32 sp_hotspot_ahead(const sp_u8 *code, sp_u64 n);
+static __always_inline sp_u32 sp_env_hotspot_ahead(const sp_u8 *code, sp_u64 n);
 
 static __always_inline int sp_env_read(struct sp_scratch *s, sp_u64 addr, void *ret, sp_u32 n)
 {
@@ -140,7 +140,7 @@ int sp_process_tell(struct sp_scratch *s);
 #define SP_STEP_PLANTED 0xfffdu
 
 /* Fills in the file (or anonymous region) of a mapping that was checked, without its table. 0 or a stop. */
-static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen *e, sp_u64 addr)
+static __always_inline sp_u32 sp_seen_identify(struct sp_scratch *s, struct sp_seen *e, sp_u64 addr)
 {
 	struct sp_vma_view *view = &s->view;
 	struct sp_file_key key = {};
@@ -199,7 +199,7 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 		return SP_STOP_UNMAPPED;
 	if (slot & SP_SEEN_AS_MEMORY)
 		s->view.file = 0;
-	r = sp_seen_file(s, e, addr);
+	r = sp_seen_identify(s, e, addr);
 	if (!r)
 		sp_seen_table(e, !(slot & SP_N_SEEN));
 	return r;
@@ -341,7 +341,7 @@ static __always_inline int sp_rule_of(struct sp_scratch *s, struct sp_seen *e, s
 	if (sp_rule_look_up(s, e, offset, ret_rule))
 		return -1;
 	cached->rule = *ret_rule;
-	cached->behind = SP_BEHIND_UNKNOWN;
+	cached->after = SP_AFTER_UNKNOWN;
 	cached->word = word;
 	return 0;
 }
@@ -355,16 +355,16 @@ static __always_inline int sp_is_suspect(struct sp_scratch *s, struct sp_cached_
 {
 	int r;
 
-	if (cached->behind == SP_BEHIND_CALL || s->n_frames < 2 || s->how & SP_HOW_EXACT ||
-	    s->rule.cfa == SP_CFA_ROOT || s->rule.ra & SP_RULE_SIGNAL)
+	if (cached->after == SP_AFTER_CALL || s->n_frames < 2 || s->how & SP_HOW_EXACT || s->rule.cfa == SP_CFA_ROOT ||
+	    s->rule.ra & SP_RULE_SIGNAL)
 		return 0;
-	if (cached->behind == SP_BEHIND_UNKNOWN) {
+	if (cached->after == SP_AFTER_UNKNOWN) {
 		r = sp_call_is_before(s->regs.ip);
 		if (r < 0)
 			return 0;
-		cached->behind = r ? SP_BEHIND_CALL : SP_BEHIND_NO_CALL;
+		cached->after = r ? SP_AFTER_CALL : SP_AFTER_OTHER;
 	}
-	return cached->behind == SP_BEHIND_NO_CALL;
+	return cached->after == SP_AFTER_OTHER;
 }
 
 int sp_deep_put(struct sp_scratch *s, sp_u64 word); /* deep.bpf.h */
@@ -422,12 +422,12 @@ __noinline sp_u32 sp_step_jit(struct sp_scratch *s, sp_u32 id)
 
 __noinline int sp_leaf_step(struct sp_scratch *s)
 {
-	sp_s32 told = sp_leaf_of(s);
+	sp_s32 leaf = sp_leaf_of(s);
 	int unsure, r;
 
 	if (!s)
 		return -1;
-	r = sp_step_leaf(s, &s->regs, &s->how, told, &unsure);
+	r = sp_step_leaf(s, &s->regs, &s->how, leaf, &unsure);
 	if (unsure) {
 		sp_mark_last(s);
 		s->hash = sp_hash_mix(s->hash, SP_FRAME_GUESSED);

@@ -560,9 +560,9 @@ struct sp_config {
 	sp_u32 guards;             /* events may be thinned and capped (event/guard.h) */
 	sp_u32 objects, wakers;    /* keys have what the event is about, and who ended a wait */
 	sp_u32 usual;              /* the stacks in which threads wait are remembered (bpf/usual.bpf.h) */
-	sp_u32 stamps; /* threads are stamped when they leave, and walked when they are back (bpf/stamp.bpf.h) */
-	sp_u32 holds;  /* allocations count until they are freed (bpf/held.bpf.h) */
-	sp_u32 users;  /* new files of users in the map over_users are not announced one by one */
+	sp_u32 stamps;  /* threads are stamped when they leave, and walked when they are back (bpf/stamp.bpf.h) */
+	sp_u32 is_live; /* allocations count until they are freed (bpf/live.bpf.h) */
+	sp_u32 users;   /* new files of users in the map over_users are not announced one by one */
 };
 
 /* What the kernel half counts, each on its own CPU. */
@@ -588,7 +588,7 @@ enum sp_counter {
 	SP_N_LOST_TARGETS,   /* no room to follow a new process of the command */
 	SP_N_LOST_OBJECTS,   /* no room in the ring for what an event was about */
 	SP_N_LOST_WAKERS,    /* waits that somebody has ended who was not seen */
-	SP_N_LOST_HELD,      /* no room to remember an allocation: when it is freed is not seen */
+	SP_N_LOST_LIVE,      /* no room to remember an allocation: when it is freed is not seen */
 	/* Programs that the command and its children executed. */
 	SP_N_PROGRAMS,        /* all; of these */
 	SP_N_PROGRAMS_SECURE, /* set-user-id, or with capabilities of their own */

@@ -303,7 +303,7 @@ static int stack_without_frames(struct sp_capture *c, const struct thread *t, sp
 	return stack < 0 ? (int)stack : sp_numbers_set(&c->stacks, ticket, sizeof(*ticket), (uint32_t)stack);
 }
 
-static void code_read(struct pass *p, const struct thread *t)
+static void code_known(struct pass *p, const struct thread *t)
 {
 	struct sp_message_pending *r = t->record;
 
@@ -339,7 +339,7 @@ static int thread_walk(struct pass *p, struct thread *t)
 
 	if (t->head.stop != SP_N_STOPS)
 		return stack_without_frames(p->c, t, t->head.stop);
-	code_read(p, t);
+	code_known(p, t);
 	n = stack_read(p, t);
 	if (n <= 0 || (!t->is_stamped && !is_ours(p, t, &t->episode)))
 		return stack_without_frames(p->c, t, SP_STOP_READ);

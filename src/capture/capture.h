@@ -36,7 +36,7 @@ struct sp_capture_users;
 enum sp_backend_kind { SP_BACKEND_BPF, SP_BACKEND_PERF };
 
 struct sp_capture_options {
-	/* What is sampled, into one profile, which shows the first one's values by default. NULL behind the last. */
+	/* What is sampled, into one profile, which shows the first one's values by default. NULL after the last. */
 	const struct sp_recipe *recipes[SP_MAX_RECIPES + 1];
 	enum sp_backend_kind backend;
 	bool user_mode_only;          /* PERF: the kernel's own work is not sampled, since that is not allowed */
@@ -53,7 +53,7 @@ struct sp_capture_options {
 	uint64_t max_memory_bytes;            /* of unwind tables; 0 = 24 MiB */
 	uint64_t max_deleted_bytes;           /* memory of deleted files that are held for their names; 0 = 64 MiB */
 	uint32_t stack_entries, hash_entries; /* stacks remembered; rows of a table of counts; 0 = 16384, 40960 */
-	uint32_t held_entries;                /* allocations that are remembered until they are freed; 0 = 65536 */
+	uint32_t live_entries;                /* allocations that are remembered until they are freed; 0 = 65536 */
 	uint32_t ring_bytes;                  /* of the ring `samples`, a power of two; 0 = the kernel half's default */
 	const char *event;                    /* NULL = cpu-clock */
 	uint64_t frequency_hz;                /* this, or */

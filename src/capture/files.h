@@ -81,9 +81,9 @@ void sp_jit_want(struct sp_capture *c, uint32_t id, const struct sp_message_file
  */
 int sp_memory_want(struct sp_capture *c, uint32_t id);
 /* jit_frames.c: a callback of struct sp_finish_memory; capture: a struct sp_capture. */
-int sp_jit_frame(void *capture, const struct sp_jit_at *at, struct sp_rule *ret_rule);
-/* behind.c: a callback of struct sp_finish_memory. */
-int sp_behind_code(void *capture, uint64_t word, uint64_t offset, uint8_t *ret);
+int sp_jit_frame_ask(void *capture, const struct sp_jit_at *at, struct sp_rule *ret_rule);
+/* after_call.c: a callback of struct sp_finish_memory. */
+int sp_code_before(void *capture, uint64_t word, uint64_t offset, uint8_t *ret);
 /* regions.c: takes in what a file's new table says of its runtime. */
 struct sp_blob;
 void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *blob);

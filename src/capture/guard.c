@@ -104,13 +104,13 @@ static uint32_t room_for(uint64_t own, uint64_t cost, uint64_t may, uint32_t mos
 	return by;
 }
 
-/* Whether a detached event would fit, by the probe that there was, if there was one. */
+/* Whether a detached event would fit, by the trial that there was, if there was one. */
 static bool attaches(struct sp_guard_event *e, uint64_t own_ns, uint64_t cost, uint64_t may)
 {
 	if (own_ns == SP_GUARD_UNKNOWN)
 		return false;
 	e->n_calm = cost + 2 * own_ns < may / 2 ? e->n_calm + 1 : 0;
-	return e->n_calm >= SP_GUARD_PROBES;
+	return e->n_calm >= SP_GUARD_TRIALS;
 }
 
 /* More of an event is taken when that would fit in half the budget for some looks in a row. */

@@ -6,7 +6,7 @@
  * what is to be done. Of the costliest event fewer are taken (one of N, by a random draw in the kernel half, and it
  * counts N times); where not taking them costs too much, too, it is attached in windows, for one of M parts of the
  * time, and counts M times as often; where even that does not help, or an event can have no windows, it is detached,
- * and attached again when probes of it say that it would fit. More is taken again when there is room. It is arithmetic
+ * and attached again when trials of it say that it would fit. More is taken again when there is room. It is arithmetic
  * without a clock and without a kernel; guarded.c does what it says. What soprof itself does counts only as far as it
  * does not exceed what its programs cost: it begins with work that has nothing to do with events, such as unwind
  * tables. A burst is no reason: the budget of a second may be spent at once.
@@ -21,10 +21,10 @@ enum {
 	SP_GUARD_MOST = 256, /* one in so many at the least: beyond it is the cost of not taking one that counts */
 	SP_GUARD_MOST_WINDOWS = 64, /* one of so many parts of the time at the least */
 	SP_GUARD_WINDOW_MS = 40,    /* such a part */
-	SP_GUARD_PROBE_MS = 5,      /* how long, and how often a detached event is looked at */
-	SP_GUARD_PROBE_EVERY_MS = 2000,
+	SP_GUARD_TRIAL_MS = 5,      /* how long, and how often a detached event is looked at */
+	SP_GUARD_TRIAL_EVERY_MS = 2000,
 	SP_GUARD_PATIENCE = 8, /* looks, before an event is detached, or more of it is taken again */
-	SP_GUARD_PROBES = 2    /* that it would have fitted, before it is attached again */
+	SP_GUARD_TRIALS = 2    /* that it would have fitted, before it is attached again */
 };
 
 enum sp_guard_act {
@@ -63,7 +63,7 @@ struct sp_guard {
 struct sp_guard_use { /* since the last look */
 	uint64_t ns;  /* that have passed */
 	uint64_t own_ns;
-	/* In windows: on average. Detached: what it would have cost, by a probe; SP_GUARD_UNKNOWN: there was none. */
+	/* In windows: on average. Detached: what it would have cost, by a trial; SP_GUARD_UNKNOWN: there was none. */
 	uint64_t kernel_ns[SP_MAX_RECIPES];
 };
 #define SP_GUARD_UNKNOWN UINT64_MAX

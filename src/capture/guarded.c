@@ -17,7 +17,7 @@
 enum { RAW_NS = 50, PERF_NS = 400 };
 
 /*
- * The windows of an event, or the probes of a detached one. The time is in periods, each of as many parts as a window's
+ * The windows of an event, or the trials of a detached one. The time is in periods, each of as many parts as a window's
  * events count times; one part of each, chosen at random, is the window.
  */
 struct windows {
@@ -156,7 +156,7 @@ static uint64_t kernel_ns(const struct sp_capture *c, unsigned recipe)
 	return (all_runs ? ns : counts.n_taken * r->hit_ns) + counts.n_skipped * r->hit_ns;
 }
 
-/* What an event costs in windows, or would if it were attached again, by its last window or probe. */
+/* What an event costs in windows, or would if it were attached again, by its last window or trial. */
 static uint64_t windows_ns(struct sp_guarded *g, unsigned i, uint64_t ns)
 {
 	const struct sp_guard_event *e = &g->guard.events[i];
@@ -164,7 +164,7 @@ static uint64_t windows_ns(struct sp_guarded *g, unsigned i, uint64_t ns)
 	bool has_share = w->has_share;
 
 	if (e->is_detached)
-		w->has_share = false; /* a probe is told once */
+		w->has_share = false; /* a trial counts once */
 	if (e->is_detached && !has_share)
 		return SP_GUARD_UNKNOWN;
 	return (uint64_t)(w->share * (double)ns / e->windows);
@@ -199,7 +199,7 @@ static int event_switch(struct sp_capture *c, unsigned i, bool is_on)
 
 static uint64_t part_ns(const struct sp_guard_event *e)
 {
-	return (e->is_detached ? SP_GUARD_PROBE_MS : SP_GUARD_WINDOW_MS) * 1000000ULL;
+	return (e->is_detached ? SP_GUARD_TRIAL_MS : SP_GUARD_WINDOW_MS) * 1000000ULL;
 }
 
 /* Begins a period: chooses one of its parts. A detached event is looked at once in a while. */
@@ -211,7 +211,7 @@ static void period_begin(struct sp_guarded *g, unsigned i, uint64_t at_ns)
 
 	w->period_ns = at_ns;
 	if (e->is_detached) {
-		w->next_ns = at_ns + SP_GUARD_PROBE_EVERY_MS * 1000000ULL;
+		w->next_ns = at_ns + SP_GUARD_TRIAL_EVERY_MS * 1000000ULL;
 		return;
 	}
 	if (getrandom(&part, sizeof(part), GRND_NONBLOCK) != sizeof(part))
@@ -286,7 +286,7 @@ static int windows_turn(struct sp_capture *c, uint64_t now)
 	return r;
 }
 
-/* From now on there are windows, others, probes, or none of these. */
+/* From now on there are windows, others, trials, or none of these. */
 static int windows_begin(struct sp_capture *c, unsigned i, bool are_wanted, uint64_t now)
 {
 	struct windows *w = &c->guarded->windows[i];

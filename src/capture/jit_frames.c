@@ -147,7 +147,7 @@ static struct sp_rule rule_of(const struct sp_jit_frame *f)
 				.ra_off = -8};
 }
 
-int sp_jit_frame(void *capture, const struct sp_jit_at *at, struct sp_rule *ret_rule)
+int sp_jit_frame_ask(void *capture, const struct sp_jit_at *at, struct sp_rule *ret_rule)
 {
 	struct sp_capture *c = capture;
 	struct sp_jit_kept *kept;

@@ -14,8 +14,8 @@ struct row {
 	struct sp_count value;
 };
 struct sp_objects {
-	struct sp_listed told; /* struct sp_message_object, by id */
-	struct sp_listed rows; /* struct row, by key */
+	struct sp_listed announced; /* struct sp_message_object, by id */
+	struct sp_listed rows;      /* struct row, by key */
 	struct sp_lock_place *places;
 	size_t n_places, place_capacity;
 };
@@ -28,7 +28,7 @@ int sp_objects_open(struct sp_capture *c)
 
 	if (!o)
 		return is_asked ? -ENOMEM : 0;
-	r = sp_listed_init(&o->told, sizeof(struct sp_message_object));
+	r = sp_listed_init(&o->announced, sizeof(struct sp_message_object));
 	return r < 0 ? r : sp_listed_init(&o->rows, sizeof(struct row));
 }
 
@@ -38,7 +38,7 @@ void sp_objects_done(struct sp_capture *c)
 
 	if (!o)
 		return;
-	sp_listed_done(&o->told);
+	sp_listed_done(&o->announced);
 	sp_listed_done(&o->rows);
 	free(o->places);
 	free(sp_take_ptr(c->objects));
@@ -50,7 +50,9 @@ int sp_objects_take(struct sp_capture *c, const struct sp_message_object *r)
 
 	if (!o || r->kind >= SP_N_OBJECT_KINDS)
 		return -EBADMSG;
-	return sp_listed_find(&o->told, &r->id, sizeof(r->id)) ? 0 : sp_listed_add(&o->told, &r->id, sizeof(r->id), r);
+	return sp_listed_find(&o->announced, &r->id, sizeof(r->id))
+		   ? 0
+		   : sp_listed_add(&o->announced, &r->id, sizeof(r->id), r);
 }
 
 int sp_objects_keep(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value)
@@ -142,16 +144,16 @@ static void lock_write(const struct sp_capture *c, const struct sp_count_key *ke
 /* What the key names; a kind of memory needs no message. False: its message never came. */
 static bool object_of(const struct sp_capture *c, sp_u64 id, struct sp_message_object *ret)
 {
-	const struct sp_message_object *told;
+	const struct sp_message_object *announced;
 
 	if (!(id & SP_OBJECT_HASH)) {
 		*ret = (struct sp_message_object){.kind = (uint32_t)(id >> SP_OBJECT_KIND_SHIFT)};
 		return ret->kind < SP_N_OBJECT_KINDS;
 	}
-	told = sp_listed_find(&c->objects->told, &id, sizeof(id));
-	if (told)
-		*ret = *told;
-	return told != NULL;
+	announced = sp_listed_find(&c->objects->announced, &id, sizeof(id));
+	if (announced)
+		*ret = *announced;
+	return announced != NULL;
 }
 
 static int label_make(struct sp_capture *c, const char *name, const char *word, struct sp_label *ret)

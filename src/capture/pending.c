@@ -30,10 +30,10 @@ static int stack_add(struct sp_capture *c, const struct sp_message_pending *r, s
 	return sp_drain_add(c, &r->key, &r->value, (uint32_t)stack);
 }
 
-/* The row of the recipe behind one that holds: the same event, counted once more. */
-static bool is_behind(const struct sp_capture *c, const struct sp_count_key *key)
+/* The row of the recipe `allocations`, after that of the live ones: the same event, counted once more. */
+static bool is_allocation(const struct sp_capture *c, const struct sp_count_key *key)
 {
-	return key->recipe && c->o.recipes[key->recipe - 1]->holds;
+	return key->recipe && c->o.recipes[key->recipe - 1]->is_live;
 }
 
 bool sp_pending_count(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value)
@@ -46,23 +46,23 @@ bool sp_pending_count(struct sp_capture *c, const struct sp_count_key *key, cons
 	if (!w)
 		return false;
 	/* Of a thread that waited already the record tells neither the recipe nor the state: they are the row's. */
-	if (!w->record->value.n && !w->record->value.weight && !is_behind(c, key))
+	if (!w->record->value.n && !w->record->value.weight && !is_allocation(c, key))
 		w->record->key = *key;
-	sum = is_behind(c, key) ? &w->behind : &w->record->value;
+	sum = is_allocation(c, key) ? &w->allocated : &w->record->value;
 	sum->n += value->n;
 	sum->weight += value->weight;
 	return true;
 }
 
 /* Once the stack is there. */
-static int behind_add(struct sp_capture *c, const struct sp_waiting *w)
+static int allocated_add(struct sp_capture *c, const struct sp_waiting *w)
 {
 	struct sp_count_key key = w->record->key;
 
-	if (!w->behind.n && !w->behind.weight)
+	if (!w->allocated.n && !w->allocated.weight)
 		return 0;
 	key.recipe++;
-	return sp_drain_add(c, &key, &w->behind, sp_drain_stack_number(c, key.user_stack, w->behind.n));
+	return sp_drain_add(c, &key, &w->allocated, sp_drain_stack_number(c, key.user_stack, w->allocated.n));
 }
 
 static int cut(struct sp_capture *c, const struct sp_message_pending *r)
@@ -81,10 +81,10 @@ static int walk(struct sp_capture *c, struct sp_message_pending *r, const struct
 	sp_u32 stop = SP_STOP_TABLE;
 	int error;
 
-	with_code.jit = sp_jit_frame;
+	with_code.jit = sp_jit_frame_ask;
 	with_code.jit_arg = c;
-	with_code.behind = sp_behind_code;
-	with_code.behind_arg = c;
+	with_code.code_before = sp_code_before;
+	with_code.code_before_arg = c;
 	while (sp_finish(c->tables, r, &with_code, c->o.unwind, &stop) == -EAGAIN) {
 		enum sp_table_state state = sp_tables_state(c->tables, r->waits_for);
 
@@ -155,7 +155,7 @@ static int finish_one(struct sp_capture *c, struct sp_waiting *w)
 	copy(c->walking, w->record, used_of(w->record));
 	r_walk = walk(c, c->walking, &memory);
 	c->stats.n_finished += r_walk > 0;
-	if (r_walk > 0 && behind_add(c, w) < 0)
+	if (r_walk > 0 && allocated_add(c, w) < 0)
 		return -ENOMEM;
 	return r_walk ? r_walk : save(c, w, c->walking);
 }
@@ -334,7 +334,7 @@ int sp_pending_try(struct sp_capture *c, bool is_last)
 	for (; is_last && r >= 0 && c->waiting; drop(c, &c->waiting)) {
 		r = cut(c, c->waiting->record);
 		if (r >= 0)
-			r = behind_add(c, c->waiting);
+			r = allocated_add(c, c->waiting);
 	}
 	c->pending_unread = r > 0;
 	return SP_MIN(r, 0);

@@ -22,7 +22,7 @@ struct sp_waiting { /* a sample that waits for a table */
 	struct sp_stack_above *rest; /* the stack above the copy, or NULL */
 	struct sp_code_image *image; /* of the HotSpot code on its stack, or NULL */
 	struct sp_message_pending *record; /* only as long as what is kept of it */
-	struct sp_count behind;            /* that counts, besides, in the row of the recipe behind one that holds */
+	struct sp_count allocated;         /* that counts, besides, in the row of all allocations */
 };
 
 int sp_pending_take(struct sp_capture *c, const struct sp_message_pending *r,

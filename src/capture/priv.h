@@ -89,10 +89,10 @@ struct sp_capture {
 	struct sp_stacks_above rests;
 	struct sp_stack_share share;
 	struct sp_space *spaces[SP_N_SPACES]; /* of the last samples, by process */
-	uint64_t n_table_changes; /* how many tables came or were refused: then a waiting sample may go on */
-	struct sp_behind *behind; /* behind.c: answers */
-	struct sp_jit_kept *jit;  /* jit_frames.c: answers */
-	int failure;              /* the first error inside a callback */
+	uint64_t n_table_changes;         /* how many tables came or were refused: then a waiting sample may go on */
+	struct sp_code_known *code_known; /* after_call.c: answers */
+	struct sp_jit_kept *jit;          /* jit_frames.c: answers */
+	int failure;                      /* the first error inside a callback */
 	uint64_t began_ns;
 	unsigned int n_jit_asked, n_images_asked, slice_shift; /* answers to come; a slice has 1 << slice_shift units */
 	uint64_t swap_interval_ns, swap_at_ns; /* how long counts stay in the kernel; when the next drain is due */

@@ -29,7 +29,7 @@ struct sp_recipe_value {
 
 /* Where programs are attached. */
 enum sp_at {
-	SP_AT_NOTHING, /* behind the last */
+	SP_AT_NOTHING, /* after the last */
 	SP_AT_PERF,    /* a perf event on every CPU; without a name the session's, at its frequency or period */
 	SP_AT_RAW,     /* a raw tracepoint */
 	SP_AT_RECORD,  /* a classic tracepoint, whose program gets the record that tracefs describes */
@@ -67,7 +67,7 @@ struct sp_recipe {
 	uint64_t period; /* default of a perf event with a name; 0 = sampled at the session's frequency */
 	uint64_t min_ns; /* not 0: its events are threads' waits (episodes), matched by task; shorter ones do not count
 			    by default */
-	bool holds; /* its values are of what was not released yet; the next recipe has no points, and counts all */
+	bool is_live;    /* its values are of what was not freed yet; the next recipe has no points, and counts all */
 	unsigned hit_ns, short_ns; /* what one costs, as in struct sp_event; a wait that --min leaves out, if stamped */
 	unsigned trap_ns;          /* what of a hit is spent on the way to the program, and back; 0: next to nothing */
 	const struct sp_ground *ground;

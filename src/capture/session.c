@@ -194,7 +194,7 @@ void sp_capture_free(struct sp_capture *c)
 	sp_numbers_done(&c->words);
 	sp_numbers_done(&c->stacks);
 	free(c->process);
-	free(c->behind);
+	free(c->code_known);
 	free(c->jit);
 	sp_stack_share_done(&c->share);
 	free(c);

@@ -14,8 +14,8 @@ struct joined { /* the stacks of which one was made */
 	uint32_t sleeper, user, kernel, name;
 };
 struct sp_wakers {
-	struct sp_listed told;  /* struct sp_message_waker, by id */
-	struct sp_numbers made; /* by struct joined */
+	struct sp_listed announced; /* struct sp_message_waker, by id */
+	struct sp_numbers made;     /* by struct joined */
 	struct sp_numbers names;
 	uint32_t *frames; /* of the stack that is being made */
 	size_t n_frames, frames_capacity;
@@ -28,7 +28,7 @@ int sp_wakers_open(struct sp_capture *c)
 
 	if (!w)
 		return c->o.wakers ? -ENOMEM : 0;
-	r = sp_listed_init(&w->told, sizeof(struct sp_message_waker));
+	r = sp_listed_init(&w->announced, sizeof(struct sp_message_waker));
 	if (r >= 0)
 		r = sp_numbers_init(&w->made);
 	return r < 0 ? r : sp_numbers_init(&w->names);
@@ -40,7 +40,7 @@ void sp_wakers_done(struct sp_capture *c)
 
 	if (!w)
 		return;
-	sp_listed_done(&w->told);
+	sp_listed_done(&w->announced);
 	sp_numbers_done(&w->made);
 	sp_numbers_done(&w->names);
 	free(w->frames);
@@ -53,7 +53,9 @@ int sp_wakers_take(struct sp_capture *c, const struct sp_message_waker *r)
 
 	if (!w)
 		return -EBADMSG;
-	return sp_listed_find(&w->told, &r->id, sizeof(r->id)) ? 0 : sp_listed_add(&w->told, &r->id, sizeof(r->id), r);
+	return sp_listed_find(&w->announced, &r->id, sizeof(r->id))
+		   ? 0
+		   : sp_listed_add(&w->announced, &r->id, sizeof(r->id), r);
 }
 
 /* --- frames --- */
@@ -159,7 +161,7 @@ static int waker_of(struct sp_capture *c, const struct sp_message_waker *m, stru
 
 static const struct sp_message_waker *message_of(const struct sp_capture *c, sp_u64 id)
 {
-	return c->wakers ? sp_listed_find(&c->wakers->told, &id, sizeof(id)) : NULL;
+	return c->wakers ? sp_listed_find(&c->wakers->announced, &id, sizeof(id)) : NULL;
 }
 
 /* The sleeper's stack below the waker's, as one. */

@@ -57,7 +57,7 @@ struct sp_option {
 	const char *help; /* one line */
 	size_t offset;    /* of the value in the command's struct */
 	uint64_t min, max;
-	const char *(*choice)(size_t i); /* CHOICE: the i-th, NULL behind the last; STRING: words that it may be */
+	const char *(*choice)(size_t i); /* CHOICE: the i-th, NULL after the last; STRING: words that it may be */
 	uint32_t excludes;
 	/* OTHER: stores the value in the command's struct; `shown` is what messages call the option. 0 or -EINVAL. */
 	int (*parse)(const struct sp_option *o, const char *shown, const char *value, void *args);

@@ -37,7 +37,7 @@ int sp_output_view(const char *path, const char *(*choice)(size_t), const struct
 /* -EINVAL if the view is binary and would go to a terminal, or is two files and would not go to a plain one. */
 int sp_output_fits(const struct sp_view *view, const char *path);
 
-/* Names of views and of the groupings of tables, for SP_OPT_CHOICE; NULL behind the last. */
+/* Names of views and of the groupings of tables, for SP_OPT_CHOICE; NULL after the last. */
 const char *sp_view_choice(size_t i);
 const char *sp_sample_view_choice(size_t i); /* only of views that need no counted calls */
 const char *sp_grouping_choice(size_t i);

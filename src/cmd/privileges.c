@@ -73,7 +73,7 @@ int sp_event_try(uint32_t type, uint64_t config, pid_t pid, bool with_kernel)
 	return 0;
 }
 
-static int probe(pid_t pid, bool with_kernel)
+static int try_event(pid_t pid, bool with_kernel)
 {
 	return sp_event_try(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, pid, with_kernel);
 }
@@ -112,20 +112,20 @@ int sp_privileges_backend(bool has_targets, struct sp_backend_choice *ret_choice
 		*ret_choice = (struct sp_backend_choice){.kind = SP_BACKEND_BPF};
 		return 0;
 	}
-	if (!has_targets && probe(-1, true) < 0)
+	if (!has_targets && try_event(-1, true) < 0)
 		return refuse_all(choice.missing);
-	r = probe(0, false);
+	r = try_event(0, false);
 	if (r < 0)
 		return refuse_any(r, choice.missing);
-	choice.user_mode_only = probe(0, true) < 0;
+	choice.user_mode_only = try_event(0, true) < 0;
 	*ret_choice = choice;
 	return 0;
 }
 
 int sp_privileges_other_backend(bool has_targets, struct sp_backend_choice *choice)
 {
-	bool with_kernel = !probe(has_targets ? 0 : -1, true);
-	int r = with_kernel ? 0 : has_targets ? probe(0, false) : -EPERM;
+	bool with_kernel = !try_event(has_targets ? 0 : -1, true);
+	int r = with_kernel ? 0 : has_targets ? try_event(0, false) : -EPERM;
 
 	if (r < 0)
 		return r;

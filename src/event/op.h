@@ -15,7 +15,7 @@ enum { SP_N_OPS = 24, SP_N_OPS_SHORT = 12, SP_N_OP_REGS = 8, SP_N_ARGUMENTS = 12
 
 /* dst, a and b are numbers of registers; b may be SP_OP_IMM: then the operand is the op's own imm. */
 enum sp_op_kind {
-	SP_OP_END,         /* behind the last op: what follows is not looked at */
+	SP_OP_END,         /* after the last op: what follows is not looked at */
 	SP_OP_SET,         /* dst = imm */
 	SP_OP_ARGUMENT,    /* dst = the event's argument number imm */
 	SP_OP_LOAD,        /* dst = `size` bytes (1 to 8) of the kernel's memory at a + imm */

@@ -25,10 +25,10 @@ enum sp_front_role {
 	SP_ROLE_FORGET, /* the episode's end will not be seen: it does not count */
 	SP_ROLE_WAKER,  /* runs in the thread that ends an episode; the stacks are that thread's */
 	/* In place of BEGIN, END and FORGET, where stacks are walked only when a wait was long enough: */
-	SP_ROLE_LEAVE,   /* the thread leaves its CPU, and is stamped; made of BEGIN */
-	SP_ROLE_RETURN,  /* it is back: an event whose value is how long it was away */
-	SP_ROLE_HOLD,    /* counts until it is released: an allocation */
-	SP_ROLE_RELEASE, /* ends the HOLD of the same match in the same process */
+	SP_ROLE_LEAVE,  /* the thread leaves its CPU, and is stamped; made of BEGIN */
+	SP_ROLE_RETURN, /* it is back: an event whose value is how long it was away */
+	SP_ROLE_ALLOC,  /* an allocation, which counts until it is freed */
+	SP_ROLE_FREE,   /* ends the ALLOC of the same match in the same process */
 };
 enum {
 	SP_SLOT_USER = 1, /* which stacks are walked */
@@ -95,11 +95,11 @@ struct sp_episode {
 	sp_u64 since_ns;       /* it is counted up to then: its beginning, or the last drain; 0: it has ended */
 	sp_u64 min_ns, max_ns; /* shorter and longer ones do not count */
 	sp_u64 is_counted;
-	sp_u64 ran_ns;   /* how long the thread had run when it began, by the scheduler's books */
-	sp_u64 times;    /* how many episodes it stands for */
-	sp_u64 woken_ns; /* when its waker came; 0 = not yet, or not told */
-	sp_u32 is_told;  /* all that its key names was sent */
-	sp_u32 is_last;  /* the thread ends: nobody will forget the episode but its own end */
+	sp_u64 ran_ns;       /* how long the thread had run when it began, by the scheduler's books */
+	sp_u64 times;        /* how many episodes it stands for */
+	sp_u64 woken_ns;     /* when its waker came; 0 = not yet, or not told */
+	sp_u32 is_announced; /* all that its key names was sent */
+	sp_u32 is_last;      /* the thread ends: nobody will forget the episode but its own end */
 	struct sp_count_key key;
 };
 

@@ -63,7 +63,7 @@ void sp_http_free(struct sp_http *h); /* requests that wait for an answer are dr
 int sp_http_fd(const struct sp_http *h);
 int sp_http_timeout_ms(const struct sp_http *h); /* -1 = none */
 void sp_http_dispatch(struct sp_http *h);
-/* "127.0.0.1:9877": the i-th listener, with its real port; false behind the last. */
+/* "127.0.0.1:9877": the i-th listener, with its real port; false after the last. */
 bool sp_http_address(const struct sp_http *h, size_t i, char *ret_text, size_t size);
 const char *sp_http_scheme(const struct sp_http *h); /* "http", "https" */
 /* Whether it is an address to listen on: -EINVAL with what is wrong. */

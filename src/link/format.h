@@ -30,7 +30,7 @@ enum {
 	SP_CALLS_BYTES = 65536, /* of a block of names and verdicts */
 	SP_CALLS_LEVELS = 10,   /* of the index: 4,096 words, and each twice as many as the one before */
 	SP_CALLS_LEVEL_0 = 4096,
-	SP_CALLS_PROBES = 8, /* words of a level in which a key may stand */
+	SP_CALLS_TRIES = 8, /* words of a level in which a key may stand */
 	SP_CALLS_MAX_SLOTS = 4097,
 	SP_CALLS_TARGETS = 2048, /* bytes of the list of libraries */
 	SP_CALLS_GLOBS = 1024,   /* bytes of the list of functions */

@@ -92,9 +92,9 @@ NEXT(malloc_usable_size)
 /* --- what they have in common --- */
 static void tell_taken(const void *block, uint64_t bytes, uint64_t n)
 {
-	bool is_held = sp_memory_is_exact() || sp_held_add(block, bytes, n);
+	bool is_kept = sp_memory_is_exact() || sp_block_add(block, bytes, n);
 
-	sp_memory_taken(is_held ? block : NULL, bytes, n);
+	sp_memory_taken(is_kept ? block : NULL, bytes, n);
 }
 
 /* It is ours before anybody else can have its address, so the program sees it last. */
@@ -116,7 +116,7 @@ static inline void *taken_once(void *block, uint64_t size, int64_t left)
 /* Before it is given back: from then on others may have its address. */
 static inline bool freed(const void *block, uint64_t *ret_bytes, uint64_t *ret_n)
 {
-	if (!block || (!sp_held_take(block, ret_bytes, ret_n) && !sp_memory_is_exact()))
+	if (!block || (!sp_block_take(block, ret_bytes, ret_n) && !sp_memory_is_exact()))
 		return false;
 	sp_memory_freed(block);
 	return true;

@@ -31,10 +31,10 @@ bool sp_memory_draw(uint64_t size, uint64_t *ret_bytes, uint64_t *ret_n);
 int64_t sp_memory_left(void);
 bool sp_memory_is_exact(void); /* every allocation is sampled */
 
-/* --- held.c: the sampled blocks that are allocated --- */
-bool sp_held_add(const void *address, uint64_t bytes, uint64_t n); /* false: no place */
+/* --- blocks.c: the sampled blocks that are allocated --- */
+bool sp_block_add(const void *address, uint64_t bytes, uint64_t n); /* false: no place */
 /* Removes it. false: it is not there. */
-bool sp_held_take(const void *address, uint64_t *ret_bytes, uint64_t *ret_n);
+bool sp_block_take(const void *address, uint64_t *ret_bytes, uint64_t *ret_n);
 
 #pragma GCC visibility pop
 

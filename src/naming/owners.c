@@ -11,8 +11,8 @@
 void (*sp_owners_warn)(const char *text);
 
 /* warned once */
-static void warn_once(bool *told, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void warn_once(bool *told, const char *format, ...)
+static void warn_once(bool *warned, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void warn_once(bool *warned, const char *format, ...)
 {
 	char text[256];
 	va_list args;
@@ -20,34 +20,34 @@ static void warn_once(bool *told, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	if (!*told && sp_owners_warn)
+	if (!*warned && sp_owners_warn)
 		sp_owners_warn(text);
-	*told = true;
+	*warned = true;
 }
 
 static int rpm_ask(const char *const *paths, size_t n_paths, struct sp_rpm **ret_rpm)
 {
 	static const struct sp_rpm_options machine;
-	static bool told, told_skipped;
+	static bool warned, warned_skipped;
 	int r = sp_rpm_find(&machine, paths, n_paths, ret_rpm);
 
 	if (r == 0 && *ret_rpm && sp_rpm_n_skipped(*ret_rpm))
-		warn_once(&told_skipped, "some rpm packages are not known: %" PRIu64 " records are damaged",
+		warn_once(&warned_skipped, "some rpm packages are not known: %" PRIu64 " records are damaged",
 			  sp_rpm_n_skipped(*ret_rpm));
 	if (r == 0 || r == -ENOMEM)
 		return r;
-	warn_once(&told, "rpm packages are not known: %s", sp_error_text(r));
+	warn_once(&warned, "rpm packages are not known: %s", sp_error_text(r));
 	sp_error_clear();
 	return 0;
 }
 
 static int dpkg_ask(const char *const *paths, size_t n_paths, struct sp_packages **ret_dpkg)
 {
-	static bool told;
+	static bool warned;
 	int r = sp_packages_find(NULL, paths, n_paths, ret_dpkg);
 
 	if (r == 0 && sp_packages_n_skipped(*ret_dpkg))
-		warn_once(&told,
+		warn_once(&warned,
 			  "some packages are not known: %" PRIu64 " of dpkg's file lists, or lines, cannot be read",
 			  sp_packages_n_skipped(*ret_dpkg));
 	return r;

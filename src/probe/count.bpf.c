@@ -103,7 +103,7 @@ static __always_inline int sp_is_open(struct pt_regs *ctx)
 	return !*(volatile sp_u32 *)&sp_probed_is_closed;
 }
 
-static __always_inline int sp_is_wanted(struct pt_regs *ctx)
+static __always_inline int sp_call_is_wanted(struct pt_regs *ctx)
 {
 	sp_u32 tgid = bpf_get_current_pid_tgid() >> 32;
 
@@ -209,7 +209,7 @@ static __always_inline void sp_who_fill(struct sp_probed_who *who)
 }
 
 /* A row that is not in `rows`. NULL: there is no room for it, which is counted. */
-static __noinline struct sp_probed_who *sp_row_make(struct sp_probed_key *key)
+static __noinline struct sp_probed_who *sp_who_make(struct sp_probed_key *key)
 {
 	struct sp_probed_who *who = bpf_map_lookup_elem(&spare_rows, key);
 
@@ -233,7 +233,7 @@ static __always_inline struct sp_probed_who *sp_row_of(struct sp_probed_key *key
 	struct sp_probed_who *who = bpf_map_lookup_elem(&rows, key);
 
 	if (!who)
-		who = sp_row_make(key);
+		who = sp_who_make(key);
 	if (who && sp_probed.places_at) {
 		struct sp_probed_places *places = (void *)who + sp_probed.places_at;
 
@@ -270,7 +270,7 @@ int sp_probed_call(struct pt_regs *ctx)
 	struct sp_probed_key key = {};
 	struct sp_probed_who *who;
 
-	if (!sp_is_wanted(ctx))
+	if (!sp_call_is_wanted(ctx))
 		return 0;
 	sp_key_set_entry(&key, ctx);
 	sp_key_set_process(&key);
@@ -414,7 +414,7 @@ int sp_probed_session(struct pt_regs *ctx)
 		sp_return_take(ctx, (sp_u32)bpf_get_attach_cookie(ctx), bpf_ktime_get_ns() - *since);
 		return 0;
 	}
-	if (!sp_is_wanted(ctx))
+	if (!sp_call_is_wanted(ctx))
 		return 1;
 	if (!sp_is_on_own_stack(ctx)) {
 		sp_probed_lost(SP_PROBED_N_ELSEWHERE);
@@ -454,7 +454,7 @@ int sp_probed_begin(struct pt_regs *ctx)
 	struct sp_start_key at = {.stack = sp_probe_stack(ctx)};
 	struct sp_start start = {};
 
-	if (!sp_is_wanted(ctx))
+	if (!sp_call_is_wanted(ctx))
 		return 0;
 	at.tid = bpf_get_current_pid_tgid();
 	at.function = sp_probe_number(ctx);
@@ -477,7 +477,7 @@ int sp_probed_end(struct pt_regs *ctx)
 	at.function = sp_probe_number(ctx);
 	found = bpf_map_lookup_elem(&starts, &at);
 	if (!found) {
-		if (sp_is_wanted(ctx))
+		if (sp_call_is_wanted(ctx))
 			sp_probed_lost(SP_PROBED_N_NO_BEGIN);
 		return 0;
 	}

@@ -117,7 +117,7 @@ static int functions_compare(const void *a, const void *b)
  */
 static void join_equal(struct sp_functions *f)
 {
-	const uint32_t told = SP_FN_FDE | SP_FN_SYMBOL;
+	const uint32_t known = SP_FN_FDE | SP_FN_SYMBOL;
 	size_t n = 0;
 	for (size_t i = 0; i < f->n; i++) {
 		struct sp_function *last = n ? &f->at[n - 1] : NULL;
@@ -126,7 +126,7 @@ static void join_equal(struct sp_functions *f)
 			f->at[n++] = x;
 			continue;
 		}
-		bool had = last->flags & told && last->end > last->start, has = x.flags & told && x.end > x.start;
+		bool had = last->flags & known && last->end > last->start, has = x.flags & known && x.end > x.start;
 		if (had == has)
 			last->end = SP_MAX(last->end, x.end);
 		else if (has)

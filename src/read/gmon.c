@@ -72,7 +72,7 @@ static int gmon_read_bytes(struct gmon *g, size_t n, const uint8_t **ret_bytes)
 
 /* --- the ELF file that the profile is about --- */
 /* The library's name from the file's: SONAME of SONAME.profile. */
-static void told_name(const struct gmon *g, char *ret_name, size_t size)
+static void name_of_file(const struct gmon *g, char *ret_name, size_t size)
 {
 	char *dot;
 
@@ -107,7 +107,7 @@ static int find_file(struct gmon *g)
 	char name[256];
 	int r = 0;
 
-	told_name(g, name, sizeof(name));
+	name_of_file(g, name, sizeof(name));
 	if (g->o->object)
 		r = g->o->object(g->o->object_arg, g->is_library ? name : NULL, g->of_library.low, g->of_library.high,
 				 &g->object);

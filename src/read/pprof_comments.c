@@ -60,13 +60,13 @@ int pprof_add_comments(struct pprof *r, struct sp_cursor c)
 	return e;
 }
 
-struct told {
-	uint32_t package, version, soname; /* strings of the profile; 0 = not told, or "-" */
+struct package {
+	uint32_t package, version, soname; /* strings of the profile; 0 = not said, or "-" */
 	bool owner_known;
 };
 struct mappings {
 	struct sp_intern *keys; /* "BUILD-ID PATH" */
-	struct told *of;        /* by number of the key */
+	struct package *of;     /* by number of the key */
 	size_t of_capacity;
 };
 

@@ -26,7 +26,7 @@ struct sp_event {
 	const char *summary;
 };
 
-const struct sp_event *sp_event_at(size_t i);           /* NULL behind the last */
+const struct sp_event *sp_event_at(size_t i);           /* NULL after the last */
 const struct sp_event *sp_event_find(const char *name); /* NULL name: the default. Returns NULL if unknown */
 
 #endif

@@ -65,7 +65,7 @@ void sp_fields_of_call(struct sp_fields *fields, bool is_enter);
 const struct sp_field *sp_fields_find(const struct sp_fields *fields, const char *name, size_t n);
 void sp_fields_done(struct sp_fields *fields);
 
-/* What all events have; NULL behind the last. */
+/* What all events have; NULL after the last. */
 const struct sp_field *sp_builtin_at(size_t i);
 
 #endif

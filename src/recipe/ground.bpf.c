@@ -90,7 +90,7 @@ static __always_inline void sp_take(struct bpf_perf_event_data *ctx, sp_u64 now)
 	if (sp_config.objects && cookie & SP_COOKIE_MEMORY)
 		sp_touched(s, ctx, task, cookie);
 	if (!sp_config.user || sp_user_stack(s, ctx, task, in_kernel))
-		sp_count(s);
+		sp_count_sample(s);
 	else if (sp_config.objects && s->ticket)
 		sp_count_ticket(s);
 	sp_scratch_give(s);

@@ -44,10 +44,10 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 							 sp_ground_has(o, SP_AT_PROBE));
 	bpf_map__set_autocreate(skel->maps.usual, sp_recipes_wait(o->recipes));
 	skel->rodata->sp_config.usual = sp_recipes_wait(o->recipes);
-	skel->rodata->sp_config.holds = sp_recipes_hold(o->recipes);
-	bpf_map__set_autocreate(skel->maps.held, sp_recipes_hold(o->recipes));
-	if (o->held_entries)
-		bpf_map__set_max_entries(skel->maps.held, o->held_entries);
+	skel->rodata->sp_config.is_live = sp_recipes_have_live(o->recipes);
+	bpf_map__set_autocreate(skel->maps.live, sp_recipes_have_live(o->recipes));
+	if (o->live_entries)
+		bpf_map__set_max_entries(skel->maps.live, o->live_entries);
 	bpf_map__set_autocreate(skel->maps.stamps, has_stamps);
 	skel->rodata->sp_config.stamps = has_stamps;
 	bpf_map__set_autocreate(skel->maps.guards, sp_guard_is_wanted(o));

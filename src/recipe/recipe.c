@@ -129,7 +129,7 @@ static const struct sp_recipe rows[] = {
      .title = "Memory not freed",
      .summary = "memory of a command, not freed and all",
      .values = {{"live", "count"}, {"live_bytes", "bytes"}},
-     .holds = true,
+     .is_live = true,
      .hit_ns = 5000},
 };
 
@@ -196,13 +196,13 @@ bool sp_recipe_counts(const struct sp_recipe *recipe)
 
 bool sp_recipe_is_guarded(const struct sp_recipe *recipe)
 {
-	return sp_recipe_counts(recipe) && recipe->points[0].at && !recipe->holds;
+	return sp_recipe_counts(recipe) && recipe->points[0].at && !recipe->is_live;
 }
 
-bool sp_recipes_hold(const struct sp_recipe *const *recipes)
+bool sp_recipes_have_live(const struct sp_recipe *const *recipes)
 {
 	for (size_t i = 0; recipes[i]; i++)
-		if (recipes[i]->holds)
+		if (recipes[i]->is_live)
 			return true;
 	return false;
 }
@@ -359,7 +359,7 @@ static int set_add(struct sp_recipe_set *set, const char *name)
 	r = named_make(set, name, &recipe);
 	if (r < 0)
 		return r;
-	if (recipe->holds && set->n + 1 == SP_MAX_RECIPES)
+	if (recipe->is_live && set->n + 1 == SP_MAX_RECIPES)
 		return sp_fail_said(-EINVAL, "more than %d events: %s is two", SP_MAX_RECIPES, name);
 	for (size_t i = 0; i < set->n && r >= 0; i++)
 		r = set_check(recipe, set->recipes[i], name);
@@ -369,7 +369,7 @@ static int set_add(struct sp_recipe_set *set, const char *name)
 		if (set->own[set->n] && !strcmp(set->recipes[i]->values[1].name, recipe->values[1].name))
 			set->own[set->n]->values[1].name = set->own[set->n]->name;
 	set->recipes[set->n++] = recipe;
-	if (recipe->holds)
+	if (recipe->is_live)
 		set->recipes[set->n++] = &allocations;
 	return 0;
 }
@@ -458,7 +458,7 @@ static int hook_make(const char *library, bool is_taken, struct sp_recipe_point 
 	if (r < 0)
 		return r;
 	ret_point->where = is_taken ? "malloc" : "free";
-	ret_point->slot.role = is_taken ? SP_ROLE_HOLD : SP_ROLE_RELEASE;
+	ret_point->slot.role = is_taken ? SP_ROLE_ALLOC : SP_ROLE_FREE;
 	ret_point->match = "arg0";
 	ret_point->value = is_taken ? "arg1" : NULL;
 	ret_point->times = is_taken ? "arg2" : NULL;
@@ -471,7 +471,7 @@ int sp_recipe_set_memory(struct sp_recipe_set *set, const char *library)
 	int r = 0;
 
 	for (size_t i = 0; i < set->n && !r; i++) {
-		if (!set->recipes[i]->holds)
+		if (!set->recipes[i]->is_live)
 			continue;
 		if (!own_copy(set, i))
 			return -ENOMEM;

@@ -17,13 +17,13 @@
 extern const struct sp_recipe sp_recipe_cpu;
 extern const struct sp_ground sp_ground;
 
-/* NULL behind the last. */
+/* NULL after the last. */
 const struct sp_recipe *sp_recipe_at(size_t i);
 /* NULL = unknown. */
 const struct sp_recipe *sp_recipe_find(const char *name);
 bool sp_recipe_has(const struct sp_recipe *recipe, enum sp_at at);
 sp_u32 sp_recipes_count(const struct sp_recipe *const *recipes);
-bool sp_recipes_hold(const struct sp_recipe *const *recipes);
+bool sp_recipes_have_live(const struct sp_recipe *const *recipes);
 bool sp_recipes_wait(const struct sp_recipe *const *recipes); /* whether any has events that last */
 /*
  * Whether threads are stamped when they leave, and walked when they are back: where long waits only are asked for, and

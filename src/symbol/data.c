@@ -10,7 +10,7 @@
 struct variable { /* the best one so far that holds an address */
 	uint64_t start, size;
 	char *name; /* as in the table */
-	enum sp_bind bind;
+	enum sp_symbol_bind bind;
 	bool is_final; /* of a table that comes before this one */
 };
 

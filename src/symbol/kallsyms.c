@@ -37,19 +37,19 @@ bool sp_kallsyms_is_text(char type)
 	return type == 't' || type == 'T' || type == 'w' || type == 'W';
 }
 
-enum sp_bind sp_kallsyms_bind(char type)
+enum sp_symbol_bind sp_kallsyms_bind(char type)
 {
 	if (type == 'w' || type == 'W')
 		return SP_BIND_WEAK;
 	return type >= 'A' && type <= 'Z' ? SP_BIND_GLOBAL : SP_BIND_LOCAL;
 }
 
-static size_t first_at(const struct sp_kernel_name *names, size_t n, uint64_t address)
+static size_t first_at(const struct sp_kernel_symbol *names, size_t n, uint64_t address)
 {
 	return SP_N_BELOW(names, n, address, address);
 }
 
-static bool better(const struct sp_kernel_name *k, const struct sp_kernel_line *l)
+static bool better(const struct sp_kernel_symbol *k, const struct sp_kernel_line *l)
 {
 	if (!k->name || l->address != k->start)
 		return !k->name || l->address > k->start;
@@ -73,7 +73,7 @@ static int text_replace(char **text, uint32_t *capacity, const char *by)
 	return 0;
 }
 
-static int kallsyms_copy_name(struct sp_kernel_name *k, const struct sp_kernel_line *l)
+static int kallsyms_copy_name(struct sp_kernel_symbol *k, const struct sp_kernel_line *l)
 {
 	char *module = l->module ? strdup(l->module) : NULL;
 	if ((l->module && !module) || text_replace(&k->name, &k->name_capacity, l->name) < 0) {
@@ -89,7 +89,7 @@ static int kallsyms_copy_name(struct sp_kernel_name *k, const struct sp_kernel_l
 }
 
 struct kallsyms_reading {
-	struct sp_kernel_name *names;
+	struct sp_kernel_symbol *names;
 	size_t n, at;             /* at: where the line before this one belongs */
 	bool shown, any, is_rest; /* is_rest: of a line whose beginning was left out */
 };
@@ -97,7 +97,7 @@ struct kallsyms_reading {
 /* While the file is read, `size` is the address of the next symbol; 0 = none yet. */
 static int note_line(struct kallsyms_reading *r, const struct sp_kernel_line *l)
 {
-	struct sp_kernel_name *names = r->names;
+	struct sp_kernel_symbol *names = r->names;
 	size_t i = r->at;
 	if ((i > 0 && names[i - 1].address >= l->address) || (i < r->n && names[i].address < l->address))
 		i = r->at = first_at(names, r->n, l->address);
@@ -157,10 +157,10 @@ static int kallsyms_read_lines(FILE *f, struct kallsyms_reading *r)
 	return failure;
 }
 
-static int spread(struct sp_kernel_name *names, size_t n)
+static int spread(struct sp_kernel_symbol *names, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
-		struct sp_kernel_name *k = &names[i], *before = &names[i - 1], *late = &names[n - 1 - i];
+		struct sp_kernel_symbol *k = &names[i], *before = &names[i - 1], *late = &names[n - 1 - i];
 		if (!k->name && before->name) {
 			const struct sp_kernel_line l = {before->start, 0, before->name, before->module};
 			int r = kallsyms_copy_name(k, &l);
@@ -176,7 +176,7 @@ static int spread(struct sp_kernel_name *names, size_t n)
 	return 0;
 }
 
-static void settle(struct sp_kernel_name *k)
+static void settle(struct sp_kernel_symbol *k)
 {
 	uint64_t into = k->address - k->start;
 	uint64_t size = k->size > k->start ? k->size - k->start : SP_KERNEL_FUNCTION_MAX;
@@ -186,10 +186,10 @@ static void settle(struct sp_kernel_name *k)
 	}
 	free(k->name);
 	free(k->module);
-	*k = (struct sp_kernel_name){.address = k->address};
+	*k = (struct sp_kernel_symbol){.address = k->address};
 }
 
-int sp_kallsyms_find(FILE *f, struct sp_kernel_name *names, size_t n)
+int sp_kallsyms_find(FILE *f, struct sp_kernel_symbol *names, size_t n)
 {
 	struct kallsyms_reading reading = {.names = names, .n = n};
 	int r = kallsyms_read_lines(f, &reading);
@@ -200,16 +200,16 @@ int sp_kallsyms_find(FILE *f, struct sp_kernel_name *names, size_t n)
 	return r ? sp_fail(r, "read the kernel's symbols") : 0;
 }
 
-void sp_kallsyms_done(struct sp_kernel_name *names, size_t n)
+void sp_kallsyms_done(struct sp_kernel_symbol *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		free(names[i].name);
 		free(names[i].module);
-		names[i] = (struct sp_kernel_name){0};
+		names[i] = (struct sp_kernel_symbol){0};
 	}
 }
 
-static int tell(const struct sp_kernel_name *k, struct sp_name *m)
+static int tell(const struct sp_kernel_symbol *k, struct sp_name *m)
 {
 	SP_FREE char *shown = sp_demangle(k->name), *name = NULL; /* Rust's */
 	m->linkage_name = strdup(k->name);
@@ -227,7 +227,7 @@ int sp_symbol_kernel(FILE *kallsyms, const uint64_t *addresses, size_t n, struct
 	FILE *ours SP_FCLOSE = kallsyms ? NULL : fopen("/proc/kallsyms", "re");
 	if (!kallsyms && !ours)
 		return sp_fail(-errno, "open /proc/kallsyms");
-	struct sp_kernel_name *found SP_FREE = calloc(n + 1, sizeof(*found));
+	struct sp_kernel_symbol *found SP_FREE = calloc(n + 1, sizeof(*found));
 	if (!found)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
@@ -287,6 +287,6 @@ int sp_symbol_kernel_text(uint64_t address, const char *text, struct sp_name *re
 	    size > SP_KERNEL_FUNCTION_MAX || is_doubtful(text, (size_t)(plus - text)))
 		return 1;
 	SP_FREE char *name = strndup(text, (size_t)(plus - text)), *of = module ? strdup(module) : NULL;
-	struct sp_kernel_name k = {.name = name, .module = of, .start = address - offset, .size = size};
+	struct sp_kernel_symbol k = {.name = name, .module = of, .start = address - offset, .size = size};
 	return !name || (module && !of) ? -ENOMEM : tell(&k, ret_name);
 }

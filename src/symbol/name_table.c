@@ -122,7 +122,7 @@ static size_t block_of(const struct reading *d, uint64_t offset)
 	return low ? low - 1 : d->t->n_blocks;
 }
 
-/* Moves on to the next span; behind the last of a block, `next` says where the next block begins. */
+/* Moves on to the next span; after the last of a block, `next` says where the next block begins. */
 static int name_table_next_span(struct reading *d)
 {
 	d->span = d->next;

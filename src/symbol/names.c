@@ -37,7 +37,7 @@ struct want {
 	uint64_t next;             /* start of the first symbol behind */
 	bool floor_open;           /* the symbol at floor has no size */
 	char *name;                /* as in the table; NULL = not named yet */
-	enum sp_bind bind;
+	enum sp_symbol_bind bind;
 };
 
 struct search {
@@ -53,7 +53,7 @@ struct search {
 	char *name;    /* SP_LINKAGE_MAX + 1 bytes */
 };
 
-bool sp_symbol_prefer(const char *a, enum sp_bind a_bind, const char *b, enum sp_bind b_bind)
+bool sp_symbol_prefer(const char *a, enum sp_symbol_bind a_bind, const char *b, enum sp_symbol_bind b_bind)
 {
 	if ((a_bind == SP_BIND_LOCAL) != (b_bind == SP_BIND_LOCAL))
 		return b_bind == SP_BIND_LOCAL;

@@ -58,7 +58,7 @@ struct sp_kernel_line {
 };
 bool sp_kallsyms_line(char *s, struct sp_kernel_line *l);
 bool sp_kallsyms_is_text(char type);
-enum sp_bind sp_kallsyms_bind(char type);
+enum sp_symbol_bind sp_kallsyms_bind(char type);
 #define SP_KALLSYMS_HIDDEN "the kernel hides its addresses (kernel.kptr_restrict; needs CAP_SYSLOG)"
 
 /* known.c: the functions of a profile by file and offset, as far as they are known. Spans of a file do not overlap. */
@@ -68,7 +68,7 @@ void sp_known_free(struct sp_known *k);
 int sp_known_add(struct sp_known *k, uint32_t file, uint64_t from, uint64_t to, uint32_t func);
 uint32_t sp_known_find(const struct sp_known *k, uint32_t file, uint64_t offset); /* 0 = not known */
 
-struct sp_kernel_name {
+struct sp_kernel_symbol {
 	uint64_t address; /* given by the caller */
 	uint64_t start, size;
 	char *name;   /* NULL = not known */
@@ -81,7 +81,7 @@ struct sp_kernel_name {
  * Finds names for n kernel addresses, sorted ascending and zeroed but for `address`, in one pass over the file. -EPERM,
  * with a message: the file hides all addresses. Free with sp_kallsyms_done().
  */
-int sp_kallsyms_find(FILE *f, struct sp_kernel_name *names, size_t n);
-void sp_kallsyms_done(struct sp_kernel_name *names, size_t n);
+int sp_kallsyms_find(FILE *f, struct sp_kernel_symbol *names, size_t n);
+void sp_kallsyms_done(struct sp_kernel_symbol *names, size_t n);
 
 #endif

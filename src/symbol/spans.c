@@ -291,7 +291,7 @@ static bool spans_choose_symbol(struct spans *s, struct table *t, size_t one, ui
 				uint64_t *ret_end)
 {
 	const uint64_t start = t->at[one].vaddr;
-	enum sp_bind bind = SP_BIND_LOCAL;
+	enum sp_symbol_bind bind = SP_BIND_LOCAL;
 	bool any = false;
 	while (one > 0 && t->at[one - 1].vaddr == start)
 		one--;

@@ -114,7 +114,7 @@ static bool find_range(const struct sp_symtab *t, const Elf64_Sym *s, struct ran
 	return ret_range->executable && s->st_value >= ret_range->start && s->st_value < ret_range->end;
 }
 
-static enum sp_bind bind_of(unsigned info)
+static enum sp_symbol_bind bind_of(unsigned info)
 {
 	switch (ELF64_ST_BIND(info)) {
 	case STB_GLOBAL:

@@ -19,13 +19,13 @@ struct sp_elf;
 
 enum { SP_SYMBOLS_MAX = 5 << 20, SP_LINKAGE_MAX = 32768 };
 
-enum sp_bind { SP_BIND_LOCAL, SP_BIND_WEAK, SP_BIND_GLOBAL };
+enum sp_symbol_bind { SP_BIND_LOCAL, SP_BIND_WEAK, SP_BIND_GLOBAL };
 
 struct sp_symbol {
 	uint64_t vaddr, size; /* ends at `limit` at the latest; 0 = not known */
 	uint64_t limit;       /* end of its section, or segment; 0 = it is typed as a function, but no code is there */
 	uint32_t name;        /* offset in the string table */
-	uint8_t bind;         /* enum sp_bind */
+	uint8_t bind;         /* enum sp_symbol_bind */
 	bool label;           /* STT_NOTYPE: possibly an assembler's local label */
 	bool ifunc;           /* its code chooses the function */
 };
@@ -48,6 +48,6 @@ int sp_symtab_walk_data(struct sp_symtab *t, int (*cb)(void *arg, const struct s
 int64_t sp_symtab_name(struct sp_symtab *t, const struct sp_symbol *s, char *ret_name, size_t size);
 
 /* Whether symbol name a is preferred to b at the same address, by the rule in names.h. */
-bool sp_symbol_prefer(const char *a, enum sp_bind a_bind, const char *b, enum sp_bind b_bind);
+bool sp_symbol_prefer(const char *a, enum sp_symbol_bind a_bind, const char *b, enum sp_symbol_bind b_bind);
 
 #endif

@@ -68,9 +68,9 @@ static const struct sp_map *map_find(struct sp_walk *w, sp_u64 addr)
 static int code_before(struct sp_walk *w, sp_u64 addr, sp_u8 *ret)
 {
 	const struct sp_finish_memory *m = w->memory;
-	const struct sp_map *map = m->behind ? map_find(w, addr - 1) : NULL;
+	const struct sp_map *map = m->code_before ? map_find(w, addr - 1) : NULL;
 
-	return map ? m->behind(m->behind_arg, map->word, addr + map->shift_by, ret) : -1;
+	return map ? m->code_before(m->code_before_arg, map->word, addr + map->shift_by, ret) : -1;
 }
 
 /* Reads any memory of the program, if it is available; the code before a return address in any case. */
@@ -134,8 +134,8 @@ static sp_u32 sp_env_ahead(struct sp_walk *w)
 static int step_leaf(struct sp_walk *w)
 {
 	struct sp_regs *regs = &w->r->regs;
-	sp_s32 told = sp_env_around(w, regs->ip) ? SP_LEAF_UNREAD : sp_leaf(w->code + SP_CODE_BEFORE);
-	int unsure, r = sp_step_leaf(w, regs, &w->r->how, told, &unsure);
+	sp_s32 leaf = sp_env_around(w, regs->ip) ? SP_LEAF_UNREAD : sp_leaf(w->code + SP_CODE_BEFORE);
+	int unsure, r = sp_step_leaf(w, regs, &w->r->how, leaf, &unsure);
 
 	if (unsure)
 		w->r->frames[sp_frame_slot(w->r->n_frames - 1)] |= SP_FRAME_GUESSED;

@@ -44,8 +44,8 @@ struct sp_finish_memory {          /* memory of the sampled program; the caller'
 	void *read_arg;
 	/* Reads the 8 bytes of code before this offset in a file (kind and id of a frame word): 0; negative: not known.
 	 */
-	int (*behind)(void *arg, sp_u64 word, sp_u64 offset, sp_u8 *ret);
-	void *behind_arg;
+	int (*code_before)(void *arg, sp_u64 word, sp_u64 offset, sp_u8 *ret);
+	void *code_before_arg;
 	/*
 	 * Makes HotSpot's code in this region available to `read`. 0: done, or impossible; -EAGAIN: not yet. NULL: not
 	 * needed.

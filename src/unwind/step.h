@@ -186,20 +186,20 @@ SP_STEP_INLINE int sp_step_called(SP_WALK *w, struct sp_regs *regs, sp_u32 *how)
 }
 
 /*
- * Steps from a leaf in a file's code without unwind information, if it has no frame. told: by its code, sp_leaf(). If
+ * Steps from a leaf in a file's code without unwind information, if it has no frame. leaf: by its code, sp_leaf(). If
  * that cannot be read (it is on its way from the disk), nobody can tell, now or later, unless the leaf was just called;
  * then *ret_unsure is set: the leaf itself is to be marked. 0; -1: it has a frame.
  */
-SP_STEP_INLINE int sp_step_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, sp_s32 told, int *ret_unsure)
+SP_STEP_INLINE int sp_step_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, sp_s32 leaf, int *ret_unsure)
 {
 	*ret_unsure = 0;
-	if (told == SP_LEAF_UNREAD) {
+	if (leaf == SP_LEAF_UNREAD) {
 		if (!sp_step_called(w, regs, how))
 			return 0;
 		*ret_unsure = 1;
-		told = 0;
+		leaf = 0;
 	}
-	return sp_step_bare(w, regs, how, told);
+	return sp_step_bare(w, regs, how, leaf);
 }
 
 /*

@@ -12,7 +12,7 @@ static void note_row(struct sp_blob_survey *s, const struct sp_rule *rule, uint6
 		s->derived_bytes += bytes;
 		return;
 	}
-	s->told_bytes += bytes;
+	s->ruled_bytes += bytes;
 	if (rule->cfa != SP_CFA_BAD)
 		return;
 	s->bad_bytes += bytes;

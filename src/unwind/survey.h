@@ -16,7 +16,7 @@ struct sp_blob_survey {
 	uint64_t n_derived_rows;  /* rows not from the file's tables but derived from its instructions */
 	uint64_t n_bad[SP_N_BAD]; /* rows, by reason */
 	uint64_t derived_bytes;   /* of code with derived rules */
-	uint64_t told_bytes;      /* of code with rules from the file, inexpressible ones included */
+	uint64_t ruled_bytes;     /* of code with rules from the file, inexpressible ones included */
 	uint64_t bad_bytes;       /* of these, with a rule that could not be expressed */
 };
 

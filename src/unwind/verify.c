@@ -72,16 +72,16 @@ static int leave_derived(struct sp_elf *e, struct sp_code_spans *covered, uint64
 	return r;
 }
 
-/* Moves the offsets in framed functions, which are found fast, to `told` as places; the others remain. */
+/* Moves the offsets in framed functions, which are found fast, to `found` as places; the others remain. */
 static int part_framed(struct sp_elf *e, const struct sp_code_spans *covered, uint64_t *offsets, size_t *n,
-		       uint64_t *told, size_t *n_told)
+		       uint64_t *found, size_t *n_found)
 {
-	SP_FREE bool *is_told = calloc(*n + 1, sizeof(*is_told));
+	SP_FREE bool *has_found = calloc(*n + 1, sizeof(*has_found));
 	size_t n_left = 0;
-	int r = is_told ? sp_framed(e, covered->at, covered->n, offsets, *n, is_told) : -ENOMEM;
+	int r = has_found ? sp_framed(e, covered->at, covered->n, offsets, *n, has_found) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < *n; i++) {
-		if (is_told[i])
-			told[(*n_told)++] = sp_verify_place(offsets[i], false);
+		if (has_found[i])
+			found[(*n_found)++] = sp_verify_place(offsets[i], false);
 		else
 			offsets[n_left++] = offsets[i];
 	}
@@ -89,15 +89,15 @@ static int part_framed(struct sp_elf *e, const struct sp_code_spans *covered, ui
 	return r;
 }
 
-/* Of unread leaves, the places of those at a function's start go to `told`. */
+/* Of unread leaves, the places of those at a function's start go to `found`. */
 static int tell_starts(struct sp_elf *e, const struct sp_code_spans *covered, const uint64_t *offsets, size_t n,
-		       uint64_t *told, size_t *n_told)
+		       uint64_t *found, size_t *n_found)
 {
 	SP_FREE bool *is_start = calloc(n + 1, sizeof(*is_start));
 	int r = is_start ? sp_framed_starts(e, covered->at, covered->n, offsets, n, is_start) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < n; i++)
 		if (is_start[i])
-			told[(*n_told)++] = sp_verify_place(offsets[i], true);
+			found[(*n_found)++] = sp_verify_place(offsets[i], true);
 	return r;
 }
 
@@ -111,17 +111,17 @@ static size_t take_offsets(const uint64_t *places, size_t n, bool is_unread, uin
 	return n_taken;
 }
 
-/* `told` and `offsets` have room for all places. */
+/* `found` and `offsets` have room for all places. */
 static int tell(struct sp_elf *e, struct sp_code_spans *covered, const uint64_t *places, size_t n, uint64_t *offsets,
-		uint64_t *told, size_t *n_told)
+		uint64_t *found, size_t *n_found)
 {
 	size_t n_read;
-	int r = tell_starts(e, covered, offsets, take_offsets(places, n, true, offsets), told, n_told);
+	int r = tell_starts(e, covered, offsets, take_offsets(places, n, true, offsets), found, n_found);
 	n_read = take_offsets(places, n, false, offsets);
-	r = r < 0 ? r : part_framed(e, covered, offsets, &n_read, told, n_told);
+	r = r < 0 ? r : part_framed(e, covered, offsets, &n_read, found, n_found);
 	r = r < 0 ? r : leave_derived(e, covered, offsets, &n_read);
 	for (size_t i = 0; r == 0 && i < n_read; i++)
-		told[(*n_told)++] = sp_verify_place(offsets[i], false);
+		found[(*n_found)++] = sp_verify_place(offsets[i], false);
 	return r;
 }
 
@@ -143,9 +143,9 @@ static int add_builtins(struct sp_elf *e, struct sp_code_spans *covered)
 
 static int verify(struct sp_elf *e, struct sp_code_spans *covered, uint64_t *places, size_t n, size_t *ret_n)
 {
-	SP_FREE uint64_t *told = calloc(n + 1, sizeof(*told)), *offsets = calloc(n + 1, sizeof(*offsets));
-	size_t n_told = 0;
-	int r = told && offsets ? sp_fde_walk(e, add_fde, covered) : -ENOMEM;
+	SP_FREE uint64_t *found = calloc(n + 1, sizeof(*found)), *offsets = calloc(n + 1, sizeof(*offsets));
+	size_t n_found = 0;
+	int r = found && offsets ? sp_fde_walk(e, add_fde, covered) : -ENOMEM;
 	if (r == -ENOMEM)
 		return r;
 	sp_code_spans_join(covered);
@@ -153,12 +153,12 @@ static int verify(struct sp_elf *e, struct sp_code_spans *covered, uint64_t *pla
 	if (r < 0)
 		return r;
 	n = leave_covered(covered, places, n);
-	r = tell(e, covered, places, n, offsets, told, &n_told);
-	if (r < 0 || !n_told)
+	r = tell(e, covered, places, n, offsets, found, &n_found);
+	if (r < 0 || !n_found)
 		return r;
-	memcpy(places, told, n_told * sizeof(*told));
-	qsort(places, n_told, sizeof(*places), place_compare);
-	*ret_n = n_told;
+	memcpy(places, found, n_found * sizeof(*found));
+	qsort(places, n_found, sizeof(*places), place_compare);
+	*ret_n = n_found;
 	return 0;
 }
 

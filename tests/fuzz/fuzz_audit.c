@@ -80,7 +80,7 @@ static void add_object(uint8_t a, uint32_t c)
 
 	wanted.build_id[0] = (uint8_t)(c >> 8);
 	snprintf(wanted.path, sizeof(wanted.path), "/lib/lib%u.so", (c >> 8) % 64);
-	keep(objects, a, sp_share_object(&wanted));
+	keep(objects, a, sp_shared_object(&wanted));
 }
 
 static void add_function(uint8_t a, uint8_t b, uint32_t c)
@@ -92,14 +92,14 @@ static void add_function(uint8_t a, uint8_t b, uint32_t c)
 		return;
 	memset(name, 'a' + (int)(c >> 8) % 26, len);
 	name[len] = '\0';
-	keep(functions, a, sp_share_function(objects[b % KEPT], c >> 8 & 0xff0, name, 0));
+	keep(functions, a, sp_shared_function(objects[b % KEPT], c >> 8 & 0xff0, name, 0));
 }
 
 static void add_process(uint8_t a, uint8_t b, uint32_t c)
 {
 	if (objects[b % KEPT] != 0)
 		keep(processes, a,
-		     sp_share_process(
+		     sp_shared_process(
 			 &(struct sp_calls_process){.pid = c, .program = objects[b % KEPT], .name = "made"}));
 }
 
@@ -114,18 +114,18 @@ static void add_row(uint8_t a, uint8_t b, uint32_t c)
 	if (c % 8 > 4)
 		wanted.process = processes[c / 64 % KEPT];
 	if (wanted.function != 0)
-		keep(rows, a, sp_share_row(&wanted));
+		keep(rows, a, sp_shared_row(&wanted));
 }
 
 /* As trampolines count, in the first and last of the counters. */
 static void count(uint8_t a)
 {
-	uint64_t base = rows[a % KEPT] != 0 ? sp_share_counters(rows[a % KEPT]) : 0;
+	uint64_t base = rows[a % KEPT] != 0 ? sp_shared_counters(rows[a % KEPT]) : 0;
 
 	if (base == 0)
 		return;
 	*(uint64_t *)(base - SP_CALLS_PAGE) += 1;
-	*(uint64_t *)(base + (uint64_t)(sp_share.n_slots - 2) * SP_CALLS_PAGE) += 2;
+	*(uint64_t *)(base + (uint64_t)(sp_shared.n_slots - 2) * SP_CALLS_PAGE) += 2;
 	n_counted += 3;
 }
 
@@ -134,14 +134,14 @@ static void take_bytes(uint32_t c)
 	uint8_t *bytes;
 	uint64_t len = c % (SP_CALLS_BYTES + 100);
 
-	if (sp_share_bytes(len, &bytes) != 0)
+	if (sp_shared_bytes(len, &bytes) != 0)
 		memset(bytes, 0, len);
 }
 
 static void make_room(uint32_t c)
 {
-	sp_share.n_expected = c % 5000;
-	sp_share_prepare();
+	sp_shared.n_expected = c % 5000;
+	sp_shared_prepare();
 }
 
 /* --- somebody else's --- */
@@ -152,7 +152,7 @@ static void turn(uint8_t a, uint8_t b, uint32_t c)
 		      : a % 4 == 1
 			  ? SP_CALLS_PAGE + 8 * (uint64_t)b
 			  : SP_CALLS_LEAST + 8 * ((uint64_t)b << 8 | (c & 0xff)) % (used_bytes - SP_CALLS_LEAST);
-	uint64_t *word = sp_share_at(at & ~7ULL, sizeof(*word));
+	uint64_t *word = sp_shared_at(at & ~7ULL, sizeof(*word));
 
 	turned = true;
 	if (!word)
@@ -208,12 +208,12 @@ int fuzz_one(const uint8_t *data, size_t size)
 	if (!pristine)
 		begin();
 	renew();
-	require(sp_share_open(path, (uint32_t)geteuid()));
-	sp_share_prepare();
+	require(sp_shared_open(path, (uint32_t)geteuid()));
+	sp_shared_prepare();
 	for (size_t i = 0; i < size / STEP && i < MAX_STEPS; i++)
 		step(data + i * STEP);
-	for (uint32_t i = 0; i < sp_share.n_mappings; i++)
-		munmap(sp_share.mappings[i].at, sp_share.mappings[i].high - sp_share.mappings[i].low);
+	for (uint32_t i = 0; i < sp_shared.n_mappings; i++)
+		munmap(sp_shared.mappings[i].at, sp_shared.mappings[i].high - sp_shared.mappings[i].low);
 	read_back();
 	return 0;
 }

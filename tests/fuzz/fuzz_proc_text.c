@@ -144,7 +144,7 @@ static int check_span(void *arg, const struct sp_span *span)
 
 static void read_kallsyms(const uint8_t *data, size_t size)
 {
-	struct sp_kernel_name names[N_ADDRESSES] = {0};
+	struct sp_kernel_symbol names[N_ADDRESSES] = {0};
 	FILE *f = fmemopen((void *)data, size, "r");
 	int fd = memfd_create("kallsyms", MFD_CLOEXEC), r;
 

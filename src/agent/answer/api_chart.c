@@ -221,11 +221,11 @@ static void put_series(const struct chart *g, uint32_t first, uint32_t end, stru
 
 static void put_libraries(const struct chart *g, struct sp_json *j)
 {
-	uint32_t n = g->c->n_libraries, n_told = SP_MIN(n, (uint32_t)MAX_SERIES);
+	uint32_t n = g->c->n_libraries, n_shown = SP_MIN(n, (uint32_t)MAX_SERIES);
 
 	sp_json_array(j, "libraries");
 	sp_json_lines(j);
-	for (uint32_t i = 0; i < n_told; i++) {
+	for (uint32_t i = 0; i < n_shown; i++) {
 		const struct sp_store_chart_library *l = &g->c->libraries[g->order[i]];
 		const char *name = *l->name ? l->name : "[no library]";
 		bool is_kernel = !strcmp(name, "[kernel]");
@@ -239,8 +239,8 @@ static void put_libraries(const struct chart *g, struct sp_json *j)
 	}
 	sp_json_end(j);
 	sp_json_object(sp_json_line(j), "other");
-	sp_json_int(j, "n", n - n_told);
-	put_series(g, n_told, n, j);
+	sp_json_int(j, "n", n - n_shown);
+	put_series(g, n_shown, n, j);
 	sp_json_end(j);
 	sp_json_line(j);
 }

@@ -296,25 +296,25 @@ static struct sp_store_window describe_window(struct sp_sampler *s, const struct
 /* Once for each user. */
 static void log_folded(struct sp_sampler *s, const struct sp_capture_stats *stats)
 {
-	if (stats->n_folded_users > s->n_folded_told)
+	if (stats->n_folded_users > s->n_folded_logged)
 		sp_log(SP_LOG_WARNING,
 		       "%s: programs of user %u have more new stacks in a window than a user's share of memory: those "
 		       "above "
 		       "it are stored by library, without functions (%u users so far)",
 		       s->recipe->name, (unsigned)stats->folded_uid, (unsigned)stats->n_folded_users);
-	s->n_folded_told = stats->n_folded_users;
+	s->n_folded_logged = stats->n_folded_users;
 }
 
 /* Once, and for another user again. */
 static void log_let_go(struct sp_sampler *s, const struct sp_capture_stats *stats)
 {
-	if (stats->n_let_go && (!s->n_let_go_told || stats->let_go_uid != s->let_go_uid_told))
+	if (stats->n_let_go && (!s->n_let_go_logged || stats->let_go_uid != s->let_go_uid_logged))
 		sp_log(SP_LOG_NOTICE,
 		       "%s: deleted programs and libraries of user %u take more memory than is kept for names: those "
 		       "above it are let go, and their functions may lack names",
 		       s->recipe->name, (unsigned)stats->let_go_uid);
-	s->n_let_go_told = stats->n_let_go;
-	s->let_go_uid_told = stats->let_go_uid;
+	s->n_let_go_logged = stats->n_let_go;
+	s->let_go_uid_logged = stats->let_go_uid;
 }
 
 static void count_window(struct sp_sampler *s, const struct sp_store_window *w, const struct sp_capture_stats *stats)

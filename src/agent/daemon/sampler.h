@@ -71,12 +71,12 @@ struct sp_sampler {
 	double rate_millihertz_ns; /* sum of rate × time in this window before that */
 	uint64_t labelled_ns;      /* CLOCK_BOOTTIME: last search for packages */
 	struct sp_unnamed unnamed;
-	uint64_t n_folded_told;                  /* users whose stacks above their share were logged */
-	uint64_t n_let_go_told, let_go_uid_told; /* deleted files that were let go, as far as logged */
-	uint64_t n_unnamed_counted;              /* windows that were counted for unnamed samples */
-	bool wants_renewal;                      /* memory is short */
-	uint64_t names_since_ns;                 /* CLOCK_BOOTTIME: age of the profile's names */
-	bool is_closed, is_last;                 /* the profile takes nothing more; and no other follows */
+	uint64_t n_folded_logged;                    /* users whose stacks above their share were logged */
+	uint64_t n_let_go_logged, let_go_uid_logged; /* deleted files that were let go, as far as logged */
+	uint64_t n_unnamed_counted;                  /* windows that were counted for unnamed samples */
+	bool wants_renewal;                          /* memory is short */
+	uint64_t names_since_ns;                     /* CLOCK_BOOTTIME: age of the profile's names */
+	bool is_closed, is_last;                     /* the profile takes nothing more; and no other follows */
 	bool is_naming, is_flush_wanted;
 	unsigned n_rounds;             /* of naming, in this flush */
 	const char *fetch_failure;     /* of naming, already logged */

@@ -18,7 +18,7 @@
 
 enum { MAX_GROUPS = 1024 };
 
-static char told[PATH_MAX + 256];
+static char words[PATH_MAX + 256];
 
 /* A directory that the user has to write to. */
 struct place {
@@ -35,7 +35,7 @@ static bool is_of_store(void *arg, const char *name)
 	return sp_store_is_own_name(name);
 }
 
-/* The socket's name and the token's, which differ behind the last dot. */
+/* The socket's name and the token's, which differ after the last dot. */
 static bool is_of_socket(void *arg, const char *name)
 {
 	const char *socket = ((const struct place *)arg)->name;
@@ -164,7 +164,7 @@ static int become(const struct passwd *user, const struct place *store, const st
 	setenv("USER", user->pw_name, 1);
 	setenv("LOGNAME", user->pw_name, 1);
 	unsetenv("XDG_CACHE_HOME");
-	snprintf(told, sizeof(told), "runs as user %s", user->pw_name);
+	snprintf(words, sizeof(words), "runs as user %s", user->pw_name);
 	return 0;
 }
 
@@ -178,7 +178,7 @@ int sp_agent_user_become(const struct sp_agent_config *c)
 	if (geteuid() != 0)
 		return 0;
 	if (!user || user->pw_uid == 0) {
-		snprintf(told, sizeof(told), "runs as root, without privileges: there is no user %s", SP_AGENT_USER);
+		snprintf(words, sizeof(words), "runs as root, without privileges: there is no user %s", SP_AGENT_USER);
 		return 0;
 	}
 	if (is_in_use(c->store))
@@ -192,15 +192,15 @@ int sp_agent_user_become(const struct sp_agent_config *c)
 		return become(user, &store, &run);
 	if (r == -EUCLEAN)
 		return r;
-	snprintf(told, sizeof(told), "runs as root, without privileges: user %s cannot %s", user->pw_name,
+	snprintf(words, sizeof(words), "runs as root, without privileges: user %s cannot %s", user->pw_name,
 		 sp_error_text(r));
 	sp_error_clear();
 	return 0;
 }
 
-const char *sp_agent_user_told(void)
+const char *sp_agent_user_words(void)
 {
-	return told;
+	return words;
 }
 
 /* --- files of the configuration --- */

@@ -148,8 +148,8 @@ const struct sp_user_files *sp_user_budget_most_refused(const struct sp_user_bud
 const struct sp_user_files *sp_user_budget_tell(struct sp_user_budget *b)
 {
 	for (size_t i = 0; i < b->n; i++)
-		if (b->users[i].n_refused && !b->users[i].is_told) {
-			b->users[i].is_told = true;
+		if (b->users[i].n_refused && !b->users[i].is_logged) {
+			b->users[i].is_logged = true;
 			return &b->users[i];
 		}
 	return NULL;

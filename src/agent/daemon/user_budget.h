@@ -24,7 +24,7 @@ struct sp_user_budget {
 		unsigned n_open;
 		int64_t cost_ns, open_ns; /* of a look, of late; taken for those that are waited for */
 		uint64_t n_refused;
-		bool is_told;
+		bool is_logged;
 	} users[SP_SHARE_USERS];
 	uint64_t n_refused; /* looks, since the start, of all users */
 };
@@ -40,7 +40,8 @@ bool sp_user_budget_is_over(const struct sp_user_budget *b, uid_t uid, uint64_t 
 bool sp_user_budget_may_parse(const struct sp_user_budget *b, uid_t uid, uint64_t now_ns);
 void sp_user_budget_parsed(struct sp_user_budget *b, uid_t uid, uint64_t now_ns, uint64_t cpu_ns);
 
-/* The user with the most refusals; NULL: there were none. And one whose refusals were not told yet, who is told now. */
+/* The user with the most refusals; NULL: there were none. And one whose refusals are not in the log yet; from now on
+ * they count as logged. */
 const struct sp_user_files *sp_user_budget_most_refused(const struct sp_user_budget *b);
 const struct sp_user_files *sp_user_budget_tell(struct sp_user_budget *b);
 

@@ -41,7 +41,7 @@ void sp_page_configure(struct sp_page *p, const struct sp_agent_config *c, struc
 int sp_page_fd(const struct sp_page *p);
 int sp_page_timeout_ms(const struct sp_page *p);
 void sp_page_dispatch(struct sp_page *p);
-/* "http://127.0.0.1:9877/": of the i-th listener; false behind the last. */
+/* "http://127.0.0.1:9877/": of the i-th listener; false after the last. */
 bool sp_page_url(const struct sp_page *p, size_t i, char *ret_url, size_t size);
 void sp_page_stats(const struct sp_page *p, struct sp_http_stats *ret_stats);
 

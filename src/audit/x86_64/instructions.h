@@ -36,7 +36,7 @@ static inline void sp_copy(void *to, const void *from, size_t n)
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 }
 
-static inline uint64_t sp_ticks(void)
+static inline uint64_t sp_tsc(void)
 {
 	uint32_t low, high;
 

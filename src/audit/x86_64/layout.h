@@ -24,7 +24,7 @@
  * small program touches few pages. A site stands in one of the 32 places from there on.
  */
 #define SP_SITES 65536
-#define SP_SITE_PROBES 32
+#define SP_SITE_TRIES 32
 #define SP_SITE_PAGE_BITS 8
 #define SP_SITE_CODE_BITS 10
 #define SP_SITE_CODE_MASK 0x3fc
@@ -42,8 +42,8 @@
  * Returns (returns.S): a stub for each place to which timed calls return, found by a place's address as sites are; 32
  * pages. Flights: calls that have not returned yet, found by stack pointer and stub.
  */
-#define SP_RETURNS (8192 + SP_RETURN_PROBES + 1)
-#define SP_RETURN_PROBES 32
+#define SP_RETURNS (8192 + SP_RETURN_TRIES + 1)
+#define SP_RETURN_TRIES 32
 #define SP_RETURN_PAGE_BITS 5
 #define SP_RETURN_BYTES 16
 #define SP_TIMING_BYTES 32 /* half of a record's */

@@ -116,7 +116,7 @@ sp_timed:
 	je 3b
 	xor $SP_FLIGHT_BYTES, %r10
 	jmp 3b
-5:	lea SP_RETURN_PROBES(%rax), %r10d
+5:	lea SP_RETURN_TRIES(%rax), %r10d
 6:	inc %eax
 	cmp %rcx, (%rdx, %rax, 8)
 	je 2b
@@ -297,7 +297,7 @@ sp_returns:
 	xchg %r10d, sp_timing_off(%rip)
 	test %r10d, %r10d
 	jnz 9f
-	mov sp_share(%rip), %r10
+	mov sp_shared(%rip), %r10
 	lock incq SP_HEADER_UNTIMED(%r10)
 	.endm
 

@@ -59,7 +59,7 @@ static bool scan_range(struct sp_range code, uint64_t got, struct sp_range words
 	return true;
 }
 
-void sp_scan(const struct sp_object *o, struct sp_range words, uint8_t *ret_uses, struct sp_range *ret_stubs)
+void sp_scan_code(const struct sp_object *o, struct sp_range words, uint8_t *ret_uses, struct sp_range *ret_stubs)
 {
 	bool by_word = true;
 

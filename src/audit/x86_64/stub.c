@@ -116,7 +116,7 @@ static bool may_write_code(void)
 	return answer == 2;
 }
 
-/* The stub of the word: the one behind the last that was found, as a rule. */
+/* The stub of the word: the one after the last that was found, as a rule. */
 static uint8_t *stub_find_word(struct sp_stubs *s, uint64_t word)
 {
 	uint64_t n = (s->range.high - s->range.low) / 4;

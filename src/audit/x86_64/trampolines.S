@@ -145,7 +145,7 @@ site_locked:
 	mov -16(%rsp), %rax
 	mov -24(%rsp), %rcx
 	jmp *SP_REF_TARGET(%r11)
-2:	lea 16 * SP_SITE_PROBES(%r10), %rcx
+2:	lea 16 * SP_SITE_TRIES(%r10), %rcx
 3:	add $16, %r10
 	cmp (%r10), %rax
 	je 1b
@@ -166,7 +166,7 @@ count_slowly:
 	BEFORE_C
 	mov %r11, %rdi
 	mov SP_SAVED_BYTES(%rsp), %rsi
-	call sp_count
+	call sp_count_call
 	AFTER_C
 	jmp *SP_REF_TARGET(%r11)
 	.cfi_endproc

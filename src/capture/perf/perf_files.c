@@ -147,7 +147,7 @@ int sp_perf_announce_files(struct sp_capture *c, struct sp_task_process *t)
 	struct sp_space *s = t->space;
 	size_t i;
 
-	for (i = 0; !s->is_told && i < s->n; i++) {
+	for (i = 0; !s->is_announced && i < s->n; i++) {
 		int64_t id;
 
 		if (!s->objects[i] || s->maps[i].word)
@@ -175,10 +175,10 @@ int sp_perf_announce_memory(struct sp_capture *c, struct sp_task_process *t)
 	size_t i;
 	int r;
 
-	if (t->space->is_told && (!t->space->owner || t->space->owner == t->record))
+	if (t->space->is_announced && (!t->space->owner || t->space->owner == t->record))
 		return 0;
 	if (!has_regions(t->space)) {
-		t->space->is_told = true;
+		t->space->is_announced = true;
 		t->space->owner = 0;
 		return 0;
 	}
@@ -194,7 +194,7 @@ int sp_perf_announce_memory(struct sp_capture *c, struct sp_task_process *t)
 			return id < 0 ? (int)id : 1;
 		m->word = SP_FRAME_ANON << SP_FRAME_KIND_SHIFT | (sp_u64)id << SP_FRAME_ID_SHIFT;
 	}
-	t->space->is_told = !r;
+	t->space->is_announced = !r;
 	t->space->owner = t->record;
 	return r;
 }

@@ -50,7 +50,7 @@ struct sp_space *sp_space_from(const struct sp_map *maps, size_t n, bool is_all)
 		memcpy(s->maps, maps, n * sizeof(*maps));
 	s->n = n;
 	s->n_left_out = !is_all;
-	s->is_told = true;
+	s->is_announced = true;
 	return s;
 }
 
@@ -71,7 +71,7 @@ int sp_space_own(struct sp_space **s)
 	}
 	own->n = old->n;
 	own->n_left_out = old->n_left_out;
-	own->is_told = old->is_told;
+	own->is_announced = old->is_announced;
 	own->owner = old->owner;
 	sp_space_put(old);
 	*s = own;
@@ -90,7 +90,7 @@ int sp_space_clear(struct sp_space **s)
 }
 
 /* The first mapping whose end is above addr. */
-static size_t first_behind(const struct sp_space *s, uint64_t addr)
+static size_t first_after(const struct sp_space *s, uint64_t addr)
 {
 	return SP_N_UP_TO(s->maps, s->n, end, addr);
 }
@@ -119,7 +119,7 @@ static void take_out(struct sp_space *s, size_t at, size_t n)
 /* Removes what is mapped from start to end; mappings that reach beyond are cut. */
 static int unmap(struct sp_space *s, uint64_t start, uint64_t end)
 {
-	size_t at = first_behind(s, start), behind;
+	size_t at = first_after(s, start), behind;
 
 	if (at < s->n && s->maps[at].start < start && s->maps[at].end > end) {
 		struct sp_map rest = s->maps[at];
@@ -153,13 +153,13 @@ int sp_space_map(struct sp_space *s, uint64_t start, uint64_t end, uint64_t shif
 		s->n_left_out++;
 		return 0;
 	}
-	s->is_told = false;
-	return insert(s, first_behind(s, start), map, object);
+	s->is_announced = false;
+	return insert(s, first_after(s, start), map, object);
 }
 
 const struct sp_map *sp_space_find(const struct sp_space *s, uint64_t addr)
 {
-	size_t at = first_behind(s, addr);
+	size_t at = first_after(s, addr);
 
 	return at < s->n && s->maps[at].start <= addr ? &s->maps[at] : NULL;
 }

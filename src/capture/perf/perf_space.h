@@ -27,8 +27,8 @@ struct sp_space {
 	struct sp_map *maps;
 	uint32_t *objects; /* beside maps */
 	size_t n_left_out;
-	bool is_told;   /* all mappings have their frame words */
-	uint32_t owner; /* the process record that the frame words of anonymous regions name */
+	bool is_announced; /* all mappings have their frame words */
+	uint32_t owner;    /* the process record that the frame words of anonymous regions name */
 };
 
 struct sp_space *sp_space_new(void); /* NULL: out of memory; one reference */

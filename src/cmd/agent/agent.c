@@ -50,7 +50,7 @@ struct run {
 	size_t n_sockets;
 	struct sp_alerting *alerting;
 	struct sp_notify notify;
-	uint64_t told_ns; /* the service manager, how we are */
+	uint64_t reported_ns; /* the service manager, how we are */
 	int signals;
 };
 
@@ -214,7 +214,7 @@ static int page_timeout(void *arg)
 
 static void tell_status(struct run *r)
 {
-	r->told_ns = sp_time_ns(CLOCK_MONOTONIC);
+	r->reported_ns = sp_time_ns(CLOCK_MONOTONIC);
 	sp_agent_status_notify(r->agent, &r->notify);
 }
 
@@ -225,14 +225,14 @@ static void alive(void *arg)
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 
 	sp_notify_alive(&r->notify);
-	if (now - r->told_ns >= STATUS_EVERY_S * SP_NS_PER_S)
+	if (now - r->reported_ns >= STATUS_EVERY_S * SP_NS_PER_S)
 		tell_status(r);
 }
 
 static int alive_timeout(void *arg)
 {
 	const struct run *r = arg;
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = r->told_ns + STATUS_EVERY_S * SP_NS_PER_S;
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = r->reported_ns + STATUS_EVERY_S * SP_NS_PER_S;
 
 	if (r->notify.fd < 0)
 		return -1;
@@ -436,8 +436,8 @@ static int run_all(struct run *r)
 	if (e < 0)
 		return e;
 	sp_agent_status(r->agent, &s);
-	if (*sp_agent_user_told())
-		sp_log(SP_LOG_INFO, "%s", sp_agent_user_told());
+	if (*sp_agent_user_words())
+		sp_log(SP_LOG_INFO, "%s", sp_agent_user_words());
 	sp_agent_greet(&r->args->config, s.n_cpus);
 	sp_agent_page_greet(r->page);
 	sp_notify_ready(&r->notify);

@@ -262,14 +262,14 @@ static int uncounted_tell(struct run *r, struct sp_profile_session *s, bool samp
 
 static int nothing_tell(struct run *r)
 {
-	struct sp_calls_told told = {0};
+	struct sp_calls_summary summary = {0};
 	SP_FREE char *why = NULL;
 
 	r->has_failed = !sp_calls_is_loaded(&r->now);
 	if (r->n_uncounted && !r->now.counters[SP_CALLS_N_PROCESSES])
 		return 0; /* already reported */
-	sp_calls_told_add(&told, &r->now);
-	sp_calls_losses_tell(&told);
+	sp_calls_summary_add(&summary, &r->now);
+	sp_calls_losses_tell(&summary);
 	why = sp_calls_why(r->args->command, &r->args->libraries, &r->args->functions, &r->now);
 	if (!why)
 		return -ENOMEM;
@@ -306,7 +306,7 @@ static int counts_show(struct run *r, struct sp_profile_session *s, bool sampled
 {
 	struct sp_profile *calls = NULL;
 	struct sp_show_args show = r->args->show;
-	struct sp_calls_told told = {0};
+	struct sp_calls_summary summary = {0};
 	int e = counts_read(r);
 
 	if (e >= 0)
@@ -327,8 +327,8 @@ static int counts_show(struct run *r, struct sp_profile_session *s, bool sampled
 		e = sp_show(&show, r->view, s->sampling.profile, NULL, r->args->command[0]);
 	if (e < 0)
 		return e;
-	sp_calls_told_add(&told, &r->now);
-	sp_calls_tell(&told);
+	sp_calls_summary_add(&summary, &r->now);
+	sp_calls_tell(&summary);
 	e = unmatched_tell(r);
 	file_tell(r);
 	return e;

@@ -13,7 +13,7 @@
 #include "cmd/options.h"
 #include "link/file.h"
 
-struct sp_calls_told;
+struct sp_calls_summary;
 struct sp_capture_stats;
 struct sp_profile;
 struct sp_workers;
@@ -21,16 +21,16 @@ struct sp_workers;
 /* --- calls_read.c --- */
 bool sp_calls_is_file(int fd);
 /* What is read from fd (name is for words), with names. */
-int sp_calls_read_named(int fd, const char *name, struct sp_profile **ret_profile, struct sp_calls_told *told);
+int sp_calls_read_named(int fd, const char *name, struct sp_profile **ret_profile, struct sp_calls_summary *summary);
 int sp_calls_make(const struct sp_calls_snapshot *s, struct sp_workers *workers, struct sp_profile **ret_profile);
 /* What files contain beside calls. */
-struct sp_calls_told {
+struct sp_calls_summary {
 	uint64_t n_calls, n_references, n_torn, counters[SP_CALLS_COUNTERS];
 };
-void sp_calls_told_add(struct sp_calls_told *t, const struct sp_calls_snapshot *s);
+void sp_calls_summary_add(struct sp_calls_summary *t, const struct sp_calls_snapshot *s);
 /* On stderr: calls, programs, and what was not counted, with why; nothing that is not so. */
-void sp_calls_tell(const struct sp_calls_told *t);
-void sp_calls_losses_tell(const struct sp_calls_told *t); /* without the first line, of calls */
+void sp_calls_tell(const struct sp_calls_summary *t);
+void sp_calls_losses_tell(const struct sp_calls_summary *t); /* without the first line, of calls */
 
 /* --- calls_library.c --- */
 /* What ld.so calls the library that the user has named, by its soname or as a file: a new string. */

@@ -69,7 +69,7 @@ int sp_calls_make(const struct sp_calls_snapshot *s, struct sp_workers *workers,
 	return 0;
 }
 
-int sp_calls_read_named(int fd, const char *name, struct sp_profile **ret_profile, struct sp_calls_told *told)
+int sp_calls_read_named(int fd, const char *name, struct sp_profile **ret_profile, struct sp_calls_summary *summary)
 {
 	struct sp_workers_options o = {0};
 	struct sp_workers *workers = NULL;
@@ -82,7 +82,7 @@ int sp_calls_read_named(int fd, const char *name, struct sp_profile **ret_profil
 	if (r >= 0)
 		r = sp_calls_make(&s, workers, ret_profile);
 	if (r >= 0)
-		sp_calls_told_add(told, &s);
+		sp_calls_summary_add(summary, &s);
 	sp_workers_free(workers);
 	sp_calls_done(&s);
 	return r;
@@ -95,7 +95,7 @@ static void tell_counter(uint64_t n, const char *one, const char *many, const ch
 		fprintf(stderr, "soprof: %" PRIu64 " %s %s\n", n, n == 1 ? one : many, why);
 }
 
-void sp_calls_told_add(struct sp_calls_told *t, const struct sp_calls_snapshot *s)
+void sp_calls_summary_add(struct sp_calls_summary *t, const struct sp_calls_snapshot *s)
 {
 	for (size_t i = 0; i < s->n_arcs; i++)
 		t->n_calls += s->arcs[i].n_calls;
@@ -107,7 +107,7 @@ void sp_calls_told_add(struct sp_calls_told *t, const struct sp_calls_snapshot *
 	t->n_torn += s->n_torn;
 }
 
-void sp_calls_tell(const struct sp_calls_told *t)
+void sp_calls_tell(const struct sp_calls_summary *t)
 {
 	uint64_t n_programs = t->counters[SP_CALLS_N_PROCESSES];
 	bool is_least = t->n_references || t->n_torn || t->counters[SP_CALLS_N_NO_ROOM] ||
@@ -118,7 +118,7 @@ void sp_calls_tell(const struct sp_calls_told *t)
 	sp_calls_losses_tell(t);
 }
 
-void sp_calls_losses_tell(const struct sp_calls_told *t)
+void sp_calls_losses_tell(const struct sp_calls_summary *t)
 {
 	tell_counter(t->n_references, "reference was", "references were",
 		     "left alone, since addresses of functions are taken by them: calls through those are not counted");

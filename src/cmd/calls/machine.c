@@ -281,13 +281,14 @@ static int machine_count(struct machine *m)
 /* --- afterwards --- */
 static void watch_tell(const struct machine *m)
 {
-	sp_machine_told(m->watch.n_added, "file that came later was", "files that came later were",
-			"probed some ms after it was mapped: calls before that are missing");
-	sp_machine_told(m->watch.n_failed, "file that came later", "files that came later", "could not be probed");
-	sp_machine_told(m->watch.n_gone, "file that came later was", "files that came later were",
-			"gone before it could be probed");
-	sp_machine_told(sp_probe_watch_n_lost(m->watch.watch), "record of a new mapping was",
-			"records of new mappings were", "lost: files may be missing");
+	sp_machine_tell_count(m->watch.n_added, "file that came later was", "files that came later were",
+			      "probed some ms after it was mapped: calls before that are missing");
+	sp_machine_tell_count(m->watch.n_failed, "file that came later", "files that came later",
+			      "could not be probed");
+	sp_machine_tell_count(m->watch.n_gone, "file that came later was", "files that came later were",
+			      "gone before it could be probed");
+	sp_machine_tell_count(sp_probe_watch_n_lost(m->watch.watch), "record of a new mapping was",
+			      "records of new mappings were", "lost: files may be missing");
 }
 
 static int machine_end(struct machine *m)

@@ -84,7 +84,7 @@ struct sp_machine_targets {
 	uint32_t max_functions;   /* for which there is room while it counts */
 	bool is_waiting;          /* for a first mapping of some library */
 	bool is_over;             /* no file is probed any more */
-	bool is_told;             /* which files could not be attached: once, not in each window */
+	bool has_warned;          /* which files could not be attached: once, not in each window */
 	struct sp_broker *broker; /* opens what this process may not; NULL: it may */
 };
 int sp_machine_targets_parse(const struct sp_machine_args *a, struct sp_machine_targets *ret_targets);

@@ -112,6 +112,6 @@ uint64_t sp_machine_unreturned(const struct sp_machine_shown *s);
 /* What the counted and the lost add up to, on standard error. */
 void sp_machine_tell(const struct sp_machine_shown *s);
 /* "soprof: 1 call was lost", "soprof: 7 calls were lost"; nothing of 0. */
-void sp_machine_told(uint64_t n, const char *one, const char *many, const char *what);
+void sp_machine_tell_count(uint64_t n, const char *one, const char *many, const char *what);
 
 #endif

@@ -414,11 +414,11 @@ int sp_machine_targets_attach(struct sp_machine_targets *t, const struct sp_coun
 			if (t->n_files == 1 || r == -ESRCH)
 				return r;
 			failed = r;
-			if (!t->is_told)
+			if (!t->has_warned)
 				sp_cmd_warn(sp_error_text(r));
 			sp_error_clear();
 		}
-	t->is_told = true;
+	t->has_warned = true;
 	return failed && !t->n_links ? sp_fail_said(failed, "no file can be probed") : 0;
 }
 

@@ -36,7 +36,7 @@ uint64_t sp_machine_unreturned(const struct sp_machine_shown *s)
 	return begun > ended ? begun - ended : 0;
 }
 
-void sp_machine_told(uint64_t n, const char *one, const char *many, const char *what)
+void sp_machine_tell_count(uint64_t n, const char *one, const char *many, const char *what)
 {
 	if (n)
 		fprintf(stderr, "soprof: %" PRIu64 " %s %s\n", n, n == 1 ? one : many, what);
@@ -95,23 +95,24 @@ void sp_machine_tell(const struct sp_machine_shown *s)
 		n_loops += t->functions[i].loops;
 	}
 	if (n)
-		sp_machine_told(n_stepped, "function costs its", "functions cost their",
-				"callers a single step a call, some 10 times more than the others");
-	sp_machine_told(n_loops, "function begins", "functions begin", "with a loop, whose turns count like calls");
-	sp_machine_told(t->n_refused_functions, "function is", "functions are",
-			"not counted: no place for a probe is safe there");
-	sp_machine_told(t->n_refused_by_kernel, "function is", "functions are",
-			"not counted: the kernel takes no probe there");
-	sp_machine_told(sp_counting_lost(s->counting, SP_PROBED_N_NO_ROOM), "call was", "calls were",
-			"lost, since the table of rows was full: --rows N makes room for more");
-	sp_machine_told(sp_counting_lost(s->counting, SP_PROBED_N_NO_START), "call was", "calls were",
-			"counted by no time, since too many ran at once");
-	sp_machine_told(sp_counting_lost(s->counting, SP_PROBED_N_ELSEWHERE), "call is", "calls are",
-			"not timed, since they ran on a stack that is not their thread's own");
-	sp_machine_told(sp_counting_lost(s->counting, SP_PROBED_N_NO_BEGIN), "return was", "returns were",
-			"seen without its beginning");
-	sp_machine_told(sp_counting_lost(s->counting, SP_PROBED_N_UNREAD), "call has", "calls have",
-			"no caller: its return address could not be read");
-	sp_machine_told(s->rows->n_unplaced, "call was", "calls were", "at a place that is not known");
+		sp_machine_tell_count(n_stepped, "function costs its", "functions cost their",
+				      "callers a single step a call, some 10 times more than the others");
+	sp_machine_tell_count(n_loops, "function begins", "functions begin",
+			      "with a loop, whose turns count like calls");
+	sp_machine_tell_count(t->n_refused_functions, "function is", "functions are",
+			      "not counted: no place for a probe is safe there");
+	sp_machine_tell_count(t->n_refused_by_kernel, "function is", "functions are",
+			      "not counted: the kernel takes no probe there");
+	sp_machine_tell_count(sp_counting_lost(s->counting, SP_PROBED_N_NO_ROOM), "call was", "calls were",
+			      "lost, since the table of rows was full: --rows N makes room for more");
+	sp_machine_tell_count(sp_counting_lost(s->counting, SP_PROBED_N_NO_START), "call was", "calls were",
+			      "counted by no time, since too many ran at once");
+	sp_machine_tell_count(sp_counting_lost(s->counting, SP_PROBED_N_ELSEWHERE), "call is", "calls are",
+			      "not timed, since they ran on a stack that is not their thread's own");
+	sp_machine_tell_count(sp_counting_lost(s->counting, SP_PROBED_N_NO_BEGIN), "return was", "returns were",
+			      "seen without its beginning");
+	sp_machine_tell_count(sp_counting_lost(s->counting, SP_PROBED_N_UNREAD), "call has", "calls have",
+			      "no caller: its return address could not be read");
+	sp_machine_tell_count(s->rows->n_unplaced, "call was", "calls were", "at a place that is not known");
 	unreturned_tell(s);
 }

@@ -16,14 +16,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-struct told {
+struct agent_words {
 	char *pid, *store;
 	uint64_t stored_bytes;
 };
 
 static int doctor_agent_take(void *arg, const char *name, const char *value)
 {
-	struct told *t = arg;
+	struct agent_words *t = arg;
 
 	if (!strcmp(name, "pid") && !t->pid && !(t->pid = strdup(value)))
 		return -ENOMEM;
@@ -49,7 +49,7 @@ static void could_run(struct sp_doctor *d)
 		sp_doctor_cure(d, "%s", geteuid() ? "run it as root, or as a service" : "see what is refused above");
 }
 
-static void is_running(struct sp_doctor *d, int r, const struct told *t)
+static void is_running(struct sp_doctor *d, int r, const struct agent_words *t)
 {
 	static const char key[] = "agent_running", what[] = "is running";
 
@@ -65,7 +65,7 @@ static void is_running(struct sp_doctor *d, int r, const struct told *t)
 	c->is_fact = true;
 }
 
-static void has_store(struct sp_doctor *d, const struct told *t)
+static void has_store(struct sp_doctor *d, const struct agent_words *t)
 {
 	static const char key[] = "agent_store", what[] = "history";
 	const char *place = t->store ? t->store : SP_AGENT_STORE;
@@ -91,7 +91,7 @@ static void has_store(struct sp_doctor *d, const struct told *t)
 void sp_doctor_agent(struct sp_doctor *d)
 {
 	struct sp_ask ask = {.timeout_ms = 2000};
-	struct told t = {0};
+	struct agent_words t = {0};
 	int r = sp_ask_status(&ask, doctor_agent_take, &t);
 
 	could_run(d);

@@ -34,7 +34,7 @@ static const char *const bad_keys[SP_N_BAD] = {[SP_BAD_CAP] = "too_many_rules",
 
 static uint64_t covered(const struct sp_doctor_file *f)
 {
-	return SP_MIN(f->survey.told_bytes, f->counts.code_bytes);
+	return SP_MIN(f->survey.ruled_bytes, f->counts.code_bytes);
 }
 
 static double percent(uint64_t part, uint64_t all)

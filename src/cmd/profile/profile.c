@@ -78,7 +78,7 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	    .max_memory_bytes = a->max_memory_bytes,
 	    .stack_entries = (uint32_t)a->stack_storage,
 	    .hash_entries = (uint32_t)a->hash_storage,
-	    .held_entries =
+	    .live_entries =
 		a->thin_bytes && a->thin_bytes < 65536 ? 1U << 20 : 1U << 16, /* of smaller bytes there are more */
 	    .event = a->recipes.event,
 	    .frequency_hz = a->frequency_hz,

@@ -247,11 +247,11 @@ static int check_list(int argc, bool verbose)
 
 static int set_memory(struct sp_profile_args *a)
 {
-	bool holds = sp_recipes_hold(a->recipes.recipes);
+	bool is_live = sp_recipes_have_live(a->recipes.recipes);
 
-	if (holds && !a->command)
+	if (is_live && !a->command)
 		return sp_fail_said(-EINVAL, "-e mem samples a command that soprof starts: profile -e mem -- COMMAND");
-	if (!holds && a->thin_bytes)
+	if (!is_live && a->thin_bytes)
 		return sp_fail_said(-EINVAL, "--thin is for -e mem");
 	return sp_memory_library_make(&a->recipes, a->thin_bytes, &a->memory);
 }

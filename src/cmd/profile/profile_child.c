@@ -13,8 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In the child: waits for the gate, then becomes the command. The errno of a failed exec goes back through `told`. */
-static void child_run(int gate, int told, const struct sp_child *child, char *const *command, const sigset_t *signals)
+/* In the child: waits for the gate, then becomes the command. The errno of a failed exec goes back through
+ * `exec_error`. */
+static void child_run(int gate, int exec_error, const struct sp_child *child, char *const *command,
+		      const sigset_t *signals)
 {
 	int error;
 	char byte;
@@ -28,18 +30,18 @@ static void child_run(int gate, int told, const struct sp_child *child, char *co
 		;
 	execvp(command[0], command);
 	error = errno;
-	(void)!write(told, &error, sizeof(error));
+	(void)!write(exec_error, &error, sizeof(error));
 	_exit(error == ENOENT ? 127 : 126); /* as a shell has it */
 }
 
-/* The child reads `gate`'s other end and writes to `told`; both are closed by its exec. */
+/* The child reads `gate`'s other end and writes to `exec_error`; both are closed by its exec. */
 int sp_child_start(struct sp_child *child, char *const *command, const sigset_t *signals)
 {
-	int gate[2], told[2];
+	int gate[2], exec_error[2];
 
 	if (pipe2(gate, O_CLOEXEC))
 		return sp_fail(-errno, "make a pipe");
-	if (pipe2(told, O_CLOEXEC)) {
+	if (pipe2(exec_error, O_CLOEXEC)) {
 		close(gate[0]);
 		close(gate[1]);
 		return sp_fail(-errno, "make a pipe");
@@ -48,12 +50,12 @@ int sp_child_start(struct sp_child *child, char *const *command, const sigset_t 
 	child->pid = fork();
 	if (!child->pid) {
 		close(gate[1]);
-		child_run(gate[0], told[1], child, command, signals);
+		child_run(gate[0], exec_error[1], child, command, signals);
 	}
 	close(gate[0]);
-	close(told[1]);
+	close(exec_error[1]);
 	child->gate = gate[1];
-	child->told = told[0];
+	child->exec_error = exec_error[0];
 	if (child->pid < 0)
 		return sp_fail(-errno, "start %s", child->command);
 	child->pid_fd = (int)syscall(SYS_pidfd_open, child->pid, 0);
@@ -69,7 +71,7 @@ int sp_child_release(struct sp_child *child)
 		return 0;
 	close(sp_take_fd(&child->gate));
 	do
-		n = read(child->told, &error, sizeof(error));
+		n = read(child->exec_error, &error, sizeof(error));
 	while (n < 0 && errno == EINTR);
 	/* Not its errno: a command that may not be run is no refusal to sample. */
 	child->is_released = n != (ssize_t)sizeof(error);
@@ -119,8 +121,8 @@ void sp_child_done(struct sp_child *child)
 	child_wait(child);
 	if (child->gate >= 0)
 		close(child->gate);
-	if (child->told >= 0)
-		close(child->told);
+	if (child->exec_error >= 0)
+		close(child->exec_error);
 	if (child->pid_fd >= 0)
 		close(child->pid_fd);
 	child->pid = -1;

@@ -110,11 +110,11 @@ static enum here recipe_here(struct list *l, size_t i, char **ret_why)
 {
 	const struct sp_recipe *recipe = sp_recipe_at(i);
 
-	if (is_by_bpf(l) && !l->trials[i].result && recipe->holds)
+	if (is_by_bpf(l) && !l->trials[i].result && recipe->is_live)
 		return library_here(ret_why);
 	if (is_by_bpf(l) && !l->trials[i].result)
 		return HERE_YES;
-	if (!sp_recipe_has(recipe, SP_AT_RAW) && !recipe->holds)
+	if (!sp_recipe_has(recipe, SP_AT_RAW) && !recipe->is_live)
 		return event_here(l, sp_event_find(recipe->without_bpf ? recipe->without_bpf : recipe->points[0].where),
 				  false, ret_why);
 	if (l->why_nothing)

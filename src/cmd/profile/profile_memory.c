@@ -19,7 +19,7 @@ int sp_memory_library_make(struct sp_recipe_set *set, uint64_t thin_bytes, struc
 	int r;
 
 	*m = (struct sp_memory_library){.place = SP_AUDIT_LIBRARY_NONE};
-	if (!sp_recipes_hold(set->recipes))
+	if (!sp_recipes_have_live(set->recipes))
 		return 0;
 	r = sp_audit_library_make(true, &m->place);
 	if (r >= 0)

@@ -20,15 +20,15 @@ struct sp_profile;
 
 struct sp_child { /* -1 where there is none */
 	pid_t pid;
-	int pid_fd; /* readable when it has ended */
-	int gate;   /* it waits until this is closed, then execs */
-	int told;   /* the errno of a failed exec comes here */
-	int status; /* as of waitpid(), once it was waited for */
+	int pid_fd;     /* readable when it has ended */
+	int gate;       /* it waits until this is closed, then execs */
+	int exec_error; /* the errno of a failed exec comes here */
+	int status;     /* as of waitpid(), once it was waited for */
 	const char *command;
 	char *const *environment; /* more of it: "NAME=VALUE", NULL at its end; NULL: none */
 	bool is_over, is_released;
 };
-#define SP_CHILD_NONE ((struct sp_child){.pid = -1, .pid_fd = -1, .gate = -1, .told = -1})
+#define SP_CHILD_NONE ((struct sp_child){.pid = -1, .pid_fd = -1, .gate = -1, .exec_error = -1})
 
 /* privileges.c: 0, or -EPERM with the whole story in one line. check: whether BPF programs may sample everybody. */
 int sp_privileges_check(void);

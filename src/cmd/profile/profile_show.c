@@ -353,7 +353,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	    {"the end of a thread's wait was not seen", c.counter[SP_N_LOST_ENDS]},
 	    {"no room for what an event was about (shown without)", c.counter[SP_N_LOST_OBJECTS]},
 	    {"who ended a wait was not seen (shown without)", c.counter[SP_N_LOST_WAKERS]},
-	    {"no room to remember an allocation (counted, not as live)", c.counter[SP_N_LOST_HELD]},
+	    {"no room to remember an allocation (counted, not as live)", c.counter[SP_N_LOST_LIVE]},
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
 	    {"no room in the ring buffer (records lost)", c.n_lost_ring},

@@ -77,7 +77,7 @@ struct diff_run {
 	const struct diff_args *args;
 	const struct sp_view *view; /* NULL: a table, or for scripts */
 	struct sp_profile *profiles[2];
-	struct sp_input_told told[2];
+	struct sp_input_summary summary[2];
 	struct sp_history *history; /* NULL: no side is a time */
 	struct sp_store_query asked[2];
 	struct sp_store_answer answers[2];
@@ -94,7 +94,7 @@ static int time_read(struct diff_run *d, int side)
 
 	if (r >= 0)
 		r = sp_history_query(d->history, &d->asked[side], &d->profiles[side], &d->answers[side]);
-	return r < 0 ? r : sp_inputs_narrow(a, &d->profiles[side], &d->told[side]);
+	return r < 0 ? r : sp_inputs_narrow(a, &d->profiles[side], &d->summary[side]);
 }
 
 static int side_read(struct diff_run *d, int side)
@@ -104,8 +104,8 @@ static int side_read(struct diff_run *d, int side)
 
 	if (d->is_time[side])
 		return time_read(d, side);
-	r = sp_inputs_read(&one, &d->args->input, &d->profiles[side], &d->told[side]);
-	return r < 0 ? r : sp_inputs_narrow(&d->args->input, &d->profiles[side], &d->told[side]);
+	r = sp_inputs_read(&one, &d->args->input, &d->profiles[side], &d->summary[side]);
+	return r < 0 ? r : sp_inputs_narrow(&d->args->input, &d->profiles[side], &d->summary[side]);
 }
 
 /* What is no file is a time. */
@@ -318,7 +318,7 @@ static void side_tell(struct diff_run *d, int side)
 	if (d->is_time[side])
 		sp_history_tell(d->history, d->args->files.words[side], &d->asked[side], &d->answers[side],
 				(int64_t)d->diff->n_samples[side]);
-	sp_inputs_tell(d->profiles[side], &d->told[side]);
+	sp_inputs_tell(d->profiles[side], &d->summary[side]);
 }
 
 static void diff_done(struct diff_run *d)

@@ -223,17 +223,17 @@ static void put_duration(uint64_t ns)
 /* What happened in the range. Each kind has its own number of lines: gaps do not hide an upgrade. */
 static const struct {
 	const char *kind, *many;
-} told_kinds[] = {{"gap", "gaps"},
-		  {"upgrade", "upgraded libraries"},
-		  {"change", "changes of cost"},
-		  {"rate", "changes of the rate"},
-		  {"clock", "changes of the clock"},
-		  {"drop", "dropped windows"},
-		  {"alert", "alerts"}};
+} event_kinds[] = {{"gap", "gaps"},
+		   {"upgrade", "upgraded libraries"},
+		   {"change", "changes of cost"},
+		   {"rate", "changes of the rate"},
+		   {"clock", "changes of the clock"},
+		   {"drop", "dropped windows"},
+		   {"alert", "alerts"}};
 
-struct told {
+struct event_counts {
 	const char *label;
-	unsigned n[SP_COUNT(told_kinds)];
+	unsigned n[SP_COUNT(event_kinds)];
 };
 
 static void put_label(const char *label)
@@ -246,17 +246,17 @@ static void put_label(const char *label)
 
 static int put_event(void *arg, const struct sp_store_event *e)
 {
-	struct told *told = arg;
+	struct event_counts *counts = arg;
 	size_t i = 0;
 
-	while (i < SP_COUNT(told_kinds) && strcmp(told_kinds[i].kind, e->kind) != 0)
+	while (i < SP_COUNT(event_kinds) && strcmp(event_kinds[i].kind, e->kind) != 0)
 		i++;
-	if (i == SP_COUNT(told_kinds) || told->n[i]++ >= MAX_EVENTS)
+	if (i == SP_COUNT(event_kinds) || counts->n[i]++ >= MAX_EVENTS)
 		return 0;
 	char from[SP_WHEN_TEXT], to[SP_WHEN_TEXT];
 	bool moment = strcmp(sp_when_text(e->from_ns, from), sp_when_text(e->to_ns, to)) == 0;
 	SP_FREE char *range = moment ? NULL : sp_history_range_text(e->from_ns, e->to_ns);
-	put_label(told->label);
+	put_label(counts->label);
 	fprintf(stderr, "%s %s %s: ", e->kind, moment ? "at" : "from", !range ? from : range);
 	sp_encode(stderr, SP_ENCODE_TERMINAL, *e->text != '\0' ? e->text : e->subject);
 	fputc('\n', stderr);
@@ -265,18 +265,18 @@ static int put_event(void *arg, const struct sp_store_event *e)
 
 static void tell_events(struct sp_history *h, const char *label, const struct sp_store_answer *answer)
 {
-	struct told told = {.label = label};
+	struct event_counts counts = {.label = label};
 	uint64_t from = answer->from_ns, to = answer->to_ns;
-	int r = h->store ? sp_store_events(h->store, from, to, put_event, &told)
-			 : sp_ask_events(&h->ask, from, to, put_event, &told);
+	int r = h->store ? sp_store_events(h->store, from, to, put_event, &counts)
+			 : sp_ask_events(&h->ask, from, to, put_event, &counts);
 
 	if (r < 0)
 		sp_error_clear();
-	for (size_t i = 0; i < SP_COUNT(told_kinds); i++) {
-		if (told.n[i] <= MAX_EVENTS)
+	for (size_t i = 0; i < SP_COUNT(event_kinds); i++) {
+		if (counts.n[i] <= MAX_EVENTS)
 			continue;
 		put_label(label);
-		fprintf(stderr, "and %u more %s\n", told.n[i] - MAX_EVENTS, told_kinds[i].many);
+		fprintf(stderr, "and %u more %s\n", counts.n[i] - MAX_EVENTS, event_kinds[i].many);
 	}
 }
 

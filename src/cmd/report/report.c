@@ -45,7 +45,7 @@ struct report {
 	const struct report_args *args;
 	const struct sp_view *view;
 	struct sp_profile *profile;
-	struct sp_input_told told;
+	struct sp_input_summary summary;
 };
 
 static int leaves_put(struct report *r)
@@ -62,10 +62,10 @@ static int leaves_put(struct report *r)
 
 static int report_make(struct report *r)
 {
-	int e = sp_inputs_read(&r->args->files, &r->args->input, &r->profile, &r->told);
+	int e = sp_inputs_read(&r->args->files, &r->args->input, &r->profile, &r->summary);
 
 	if (e >= 0)
-		e = sp_inputs_narrow(&r->args->input, &r->profile, &r->told);
+		e = sp_inputs_narrow(&r->args->input, &r->profile, &r->summary);
 	if (e >= 0)
 		e = leaves_put(r);
 	if (e < 0)
@@ -89,7 +89,7 @@ static int report_run(const struct sp_cmd *cmd, int argc, char **argv)
 		if (e < 0)
 			code = sp_cmd_error(cmd, e, e == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_FAILED);
 		else
-			sp_inputs_tell(r.profile, &r.told);
+			sp_inputs_tell(r.profile, &r.summary);
 	}
 	sp_profile_free(r.profile);
 	sp_words_done(&a.files);

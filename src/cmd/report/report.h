@@ -25,7 +25,7 @@ struct sp_input_args { /* as options */
 	const char *library, *function, *process, *comm, *cgroup, *label, *exclude; /* globs; NULL = all */
 };
 
-struct sp_input_told {
+struct sp_input_summary {
 	uint64_t n_samples, n_lost, n_labels_dropped; /* of all inputs */
 	char first_loss[256];
 	char nameless[256]; /* the first input whose object was not found; "" = none */
@@ -36,16 +36,16 @@ struct sp_input_told {
 	} filters[SP_REPORT_FILTERS];
 	size_t n_filters;
 	int64_t kept; /* of value 0 */
-	struct sp_calls_told calls;
+	struct sp_calls_summary calls;
 	bool has_calls; /* of files of counted calls */
 };
 
 /* Names of the readers, for SP_OPT_CHOICE. */
 const char *sp_input_format_choice(size_t i);
 int sp_inputs_read(const struct sp_words *files, const struct sp_input_args *a, struct sp_profile **ret_profile,
-		   struct sp_input_told *told);
+		   struct sp_input_summary *summary);
 /* Replaces *profile by what the filters let through. */
-int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile, struct sp_input_told *told);
+int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile, struct sp_input_summary *summary);
 /* clang-format off */
 /* The filters' options, for a command whose arguments hold a struct sp_input_args as `member`. */
 #define SP_INPUT_FILTERS(args, member) \
@@ -61,6 +61,6 @@ int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile,
 /* The number of the value of this name; NULL: of the default. -EINVAL, with the names that there are. */
 int sp_inputs_value(const struct sp_profile *p, const char *name, uint32_t *ret_value);
 /* What was lost and left out, on stderr; nothing if nothing was. */
-void sp_inputs_tell(const struct sp_profile *p, const struct sp_input_told *told);
+void sp_inputs_tell(const struct sp_profile *p, const struct sp_input_summary *summary);
 
 #endif

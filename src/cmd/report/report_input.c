@@ -68,7 +68,7 @@ static int input_open(const char *name, int *ret_fd)
 
 /* A file of a store: all that is in it. */
 static int store_read(const char *name, const struct sp_input_args *a, struct sp_profile **ret_profile,
-		      struct sp_input_told *told)
+		      struct sp_input_summary *summary)
 {
 	struct sp_store_query q = {
 	    .to_ns = INT64_MAX, .all_users = true, .resolution = -1, .n_slices = a->n_slices, .exact = true};
@@ -80,9 +80,9 @@ static int store_read(const char *name, const struct sp_input_args *a, struct sp
 		return r;
 	r = sp_history_query(h, &q, ret_profile, &answer);
 	if (r == 0 && answer.n_damaged + answer.n_incomplete + answer.n_salvaged > 0) {
-		told->n_lost += answer.n_damaged + answer.n_incomplete + answer.n_salvaged;
-		if (!*told->first_loss)
-			snprintf(told->first_loss, sizeof(told->first_loss), "%s: %s", name,
+		summary->n_lost += answer.n_damaged + answer.n_incomplete + answer.n_salvaged;
+		if (!*summary->first_loss)
+			snprintf(summary->first_loss, sizeof(summary->first_loss), "%s: %s", name,
 				 answer.n_damaged      ? "a window is damaged"
 				 : answer.n_incomplete ? "names and stacks are damaged"
 						       : "salvaged, since the file is damaged");
@@ -93,7 +93,7 @@ static int store_read(const char *name, const struct sp_input_args *a, struct sp
 
 /* On an error the profile is gone. */
 static int names_find(struct sp_profile **p, const char *name, const struct sp_profiled_file *object,
-		      struct sp_input_told *told)
+		      struct sp_input_summary *summary)
 {
 	int r = sp_object_names(*p);
 
@@ -102,13 +102,13 @@ static int names_find(struct sp_profile **p, const char *name, const struct sp_p
 		*p = NULL;
 		return sp_fail(r, "names for %s", name);
 	}
-	if (!object->found && !*told->nameless)
-		snprintf(told->nameless, sizeof(told->nameless), "%s", name);
+	if (!object->found && !*summary->nameless)
+		snprintf(summary->nameless, sizeof(summary->nameless), "%s", name);
 	return 0;
 }
 
 static int input_read(const char *name, const struct sp_input_args *a, struct sp_profile **ret_profile,
-		      struct sp_input_told *told)
+		      struct sp_input_summary *summary)
 {
 	bool shown = isatty(STDERR_FILENO);
 	struct progress progress = {.name = name, .next_ns = sp_time_ns(CLOCK_MONOTONIC) + 300000000ULL};
@@ -124,29 +124,29 @@ static int input_read(const char *name, const struct sp_input_args *a, struct sp
 	int r = input_open(name, &fd);
 
 	if (r >= 0 && a->format < 0 && sp_history_is_file(fd))
-		return store_read(name, a, ret_profile, told);
+		return store_read(name, a, ret_profile, summary);
 	if (r >= 0 && a->format < 0 && sp_calls_is_file(fd)) {
-		told->has_calls = true;
-		return sp_calls_read_named(fd, name, ret_profile, &told->calls);
+		summary->has_calls = true;
+		return sp_calls_read_named(fd, name, ret_profile, &summary->calls);
 	}
 	if (r >= 0)
 		r = sp_read_fd(fd, name, &o, ret_profile, &result);
 	if (progress.drawn)
 		fputs("\r\033[K", stderr);
 	if (r >= 0 && result.wants_names)
-		r = names_find(ret_profile, name, &object, told);
+		r = names_find(ret_profile, name, &object, summary);
 	if (r < 0)
 		return r;
-	told->n_samples += result.n_samples;
-	told->n_lost += result.n_lost;
-	told->n_labels_dropped += result.n_labels_dropped;
-	if (!*told->first_loss)
-		memcpy(told->first_loss, result.first_loss, sizeof(told->first_loss));
+	summary->n_samples += result.n_samples;
+	summary->n_lost += result.n_lost;
+	summary->n_labels_dropped += result.n_labels_dropped;
+	if (!*summary->first_loss)
+		memcpy(summary->first_loss, result.first_loss, sizeof(summary->first_loss));
 	return 0;
 }
 
 int sp_inputs_read(const struct sp_words *files, const struct sp_input_args *a, struct sp_profile **ret_profile,
-		   struct sp_input_told *told)
+		   struct sp_input_summary *summary)
 {
 	struct sp_profile *all = NULL;
 	int r = 0;
@@ -154,7 +154,7 @@ int sp_inputs_read(const struct sp_words *files, const struct sp_input_args *a, 
 	for (size_t i = 0; i < files->n && r >= 0; i++) {
 		struct sp_profile *one = NULL;
 
-		r = input_read(files->words[i], a, &one, told);
+		r = input_read(files->words[i], a, &one, summary);
 		if (r >= 0 && all && sp_profile_n_value_types(one) > sp_profile_n_value_types(all)) {
 			struct sp_profile *more = one; /* calls that were timed, say, and before them others */
 
@@ -179,7 +179,7 @@ int sp_inputs_read(const struct sp_words *files, const struct sp_input_args *a, 
 }
 
 /* --- filters --- */
-static int narrow(struct sp_profile **profile, struct sp_input_told *told, const char *option,
+static int narrow(struct sp_profile **profile, struct sp_input_summary *summary, const char *option,
 		  const struct sp_glob_filter *filter)
 {
 	struct sp_filter_result result;
@@ -190,14 +190,14 @@ static int narrow(struct sp_profile **profile, struct sp_input_told *told, const
 		return sp_fail(r, "%s", option);
 	sp_profile_free(*profile);
 	*profile = kept;
-	told->filters[told->n_filters].option = option;
-	told->filters[told->n_filters].glob = filter->globs[0];
-	told->filters[told->n_filters++].left_out = result.left_out[0];
-	told->kept = result.kept[0];
+	summary->filters[summary->n_filters].option = option;
+	summary->filters[summary->n_filters].glob = filter->globs[0];
+	summary->filters[summary->n_filters++].left_out = result.left_out[0];
+	summary->kept = result.kept[0];
 	return 0;
 }
 
-int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile, struct sp_input_told *told)
+int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile, struct sp_input_summary *summary)
 {
 	const struct {
 		const char *option, *const *glob;
@@ -219,7 +219,7 @@ int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile,
 		    .by = all[i].by, .globs = all[i].glob, .n_globs = 1, .exclude = all[i].exclude};
 
 		if (*all[i].glob)
-			r = narrow(profile, told, all[i].option, &filter);
+			r = narrow(profile, summary, all[i].option, &filter);
 	}
 	return r;
 }
@@ -250,33 +250,33 @@ static void put_share(int64_t left_out, int64_t all)
 	fprintf(stderr, "%" PRId64 " (%.2f %%)", left_out, all ? 100 * (double)left_out / (double)all : 0);
 }
 
-void sp_inputs_tell(const struct sp_profile *p, const struct sp_input_told *told)
+void sp_inputs_tell(const struct sp_profile *p, const struct sp_input_summary *summary)
 {
-	int64_t all = told->kept;
+	int64_t all = summary->kept;
 
-	if (told->has_calls)
-		sp_calls_tell(&told->calls);
-	for (size_t i = 0; i < told->n_filters; i++)
-		all += told->filters[i].left_out;
-	for (size_t i = 0; i < told->n_filters; i++) {
-		fprintf(stderr, "left out by %s ", told->filters[i].option);
-		sp_encode(stderr, SP_ENCODE_TERMINAL, told->filters[i].glob);
+	if (summary->has_calls)
+		sp_calls_tell(&summary->calls);
+	for (size_t i = 0; i < summary->n_filters; i++)
+		all += summary->filters[i].left_out;
+	for (size_t i = 0; i < summary->n_filters; i++) {
+		fprintf(stderr, "left out by %s ", summary->filters[i].option);
+		sp_encode(stderr, SP_ENCODE_TERMINAL, summary->filters[i].glob);
 		fputs(": ", stderr);
-		put_share(told->filters[i].left_out, all);
+		put_share(summary->filters[i].left_out, all);
 		fprintf(stderr, " of %s\n", sp_profile_string(p, sp_profile_value_type(p, 0)->name));
 	}
-	if (*told->nameless) {
+	if (*summary->nameless) {
 		fputs("no names for ", stderr);
-		sp_encode(stderr, SP_ENCODE_TERMINAL, told->nameless);
+		sp_encode(stderr, SP_ENCODE_TERMINAL, summary->nameless);
 		fputs(": give the library or program that it is of by --object ELF\n", stderr);
 	}
-	if (told->n_labels_dropped)
+	if (summary->n_labels_dropped)
 		fprintf(stderr, "dropped %" PRIu64 " label%s of samples that have too many or too long ones\n",
-			told->n_labels_dropped, told->n_labels_dropped == 1 ? "" : "s");
-	if (!told->n_lost)
+			summary->n_labels_dropped, summary->n_labels_dropped == 1 ? "" : "s");
+	if (!summary->n_lost)
 		return;
-	fprintf(stderr, "lost %" PRIu64 " piece%s that could not be read; the first: ", told->n_lost,
-		told->n_lost == 1 ? "" : "s");
-	sp_encode(stderr, SP_ENCODE_TERMINAL, told->first_loss);
+	fprintf(stderr, "lost %" PRIu64 " piece%s that could not be read; the first: ", summary->n_lost,
+		summary->n_lost == 1 ? "" : "s");
+	sp_encode(stderr, SP_ENCODE_TERMINAL, summary->first_loss);
 	fputc('\n', stderr);
 }

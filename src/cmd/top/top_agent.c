@@ -18,7 +18,7 @@ enum { TIMEOUT_MS = 5000, STATUS_S = 60 };
 struct source {
 	struct sp_top_wants wants;
 	struct sp_ask ask;
-	uint64_t rate_millihertz, n_cpus, told_ns;
+	uint64_t rate_millihertz, n_cpus, asked_ns;
 };
 
 static size_t no_fds(void *source, int ret_fds[SP_TOP_MAX_FDS])
@@ -57,11 +57,11 @@ static int status_ask(struct source *s)
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 	int r;
 
-	if (s->told_ns && now - s->told_ns < STATUS_S * SP_NS_PER_S)
+	if (s->asked_ns && now - s->asked_ns < STATUS_S * SP_NS_PER_S)
 		return 0;
 	r = sp_ask_status(&s->ask, status_word, s);
 	if (r >= 0)
-		s->told_ns = now;
+		s->asked_ns = now;
 	return r;
 }
 

@@ -74,7 +74,7 @@ void sp_top_scroll(struct sp_top_state *s);
 /* The level that opening a row of the one on top leads to: a tree, or another table; false: it leads nowhere. */
 bool sp_top_push(struct sp_top_state *s, const char *what, const char *title);
 
-/* The groupings that have a key, in order: 0 to SP_TOP_N_VIEWS - 1. NULL behind the last. */
+/* The groupings that have a key, in order: 0 to SP_TOP_N_VIEWS - 1. NULL after the last. */
 const char *sp_top_view_name(size_t i);
 enum sp_total_by sp_top_view(size_t i);
 const char *sp_top_by_name(enum sp_total_by by);

@@ -40,7 +40,7 @@ enum { SP_TOP_HEAD_LINES = 3, SP_TOP_LINE = 512 };
 void sp_top_head(const struct sp_top_seen *seen, char ret_lines[SP_TOP_HEAD_LINES][SP_TOP_LINE]);
 /* The rows from `first` on, and a heading above them. */
 int sp_top_rows_write(const struct sp_top_seen *seen, size_t first, size_t n, unsigned width, FILE *out);
-/* Line i of help; NULL behind the last. */
+/* Line i of help; NULL after the last. */
 const char *sp_top_help(const struct sp_top_seen *seen, size_t i);
 
 #endif

@@ -118,8 +118,8 @@ static int keep_limit(struct sp_store *s, struct sp_day *days, size_t n, uint64_
 	for (size_t i = 0; i < n; i++) {
 		if (days[i].bytes > 0 || before[i] == 0)
 			continue;
-		int told = sp_log_removed(s, &days[i], before[i], now_ns);
-		r = r < 0 ? r : told;
+		int logged = sp_log_removed(s, &days[i], before[i], now_ns);
+		r = r < 0 ? r : logged;
 	}
 	return r;
 }

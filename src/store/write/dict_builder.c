@@ -148,7 +148,7 @@ static int64_t find_string(struct sp_dict_builder *builder, const struct sp_prof
 		return 0;
 	if (sp_items_reserve(&builder->memo.strings, (size_t)string + 1, sizeof(uint32_t)) < 0)
 		return -ENOMEM;
-	uint32_t *memo = &sp_words(&builder->memo.strings)[string];
+	uint32_t *memo = &sp_items_words(&builder->memo.strings)[string];
 	if (*memo == 0) {
 		const char *s = sp_profile_string(p, string);
 		int64_t number = dict_builder_intern(builder, SP_STRINGS, s, strlen(s), s);
@@ -244,7 +244,7 @@ static int64_t add_func(struct sp_dict_builder *builder, const struct sp_profile
 		return error < 0 ? error : -ENOMEM;
 	int64_t number = dict_builder_intern(builder, SP_FUNCS, &func, sizeof(func), &func);
 	if (number > 0)
-		sp_words(&builder->file_of)[number] = func.file;
+		sp_items_words(&builder->file_of)[number] = func.file;
 	return number;
 }
 
@@ -254,7 +254,7 @@ static int64_t find_func(struct sp_dict_builder *builder, const struct sp_profil
 		return 0;
 	if (sp_items_reserve(&builder->memo.funcs, (size_t)func + 1, sizeof(uint32_t)) < 0)
 		return -ENOMEM;
-	uint32_t *memo = &sp_words(&builder->memo.funcs)[func];
+	uint32_t *memo = &sp_items_words(&builder->memo.funcs)[func];
 	if (*memo == 0) {
 		int64_t number = add_func(builder, p, sp_profile_func(p, func));
 		if (number < 0)
@@ -269,7 +269,7 @@ static uint32_t library_of(const struct sp_dict_builder *builder, const struct s
 {
 	if (f->mark != SP_MARK_NONE)
 		return SP_NO_LIBRARY;
-	uint32_t file = f->file != 0 || f->func == 0 ? f->file : sp_words(&builder->file_of)[f->func];
+	uint32_t file = f->file != 0 || f->func == 0 ? f->file : sp_items_words(&builder->file_of)[f->func];
 
 	return ((const uint8_t *)builder->is_kernel.data)[file] != 0 ? builder->kernel_file : file;
 }
@@ -294,7 +294,7 @@ static int remember_unnamed(struct sp_dict_builder *builder, uint32_t frame)
 
 	if (sp_items_reserve(unnamed, unnamed->n + 1, sizeof(uint32_t)) < 0)
 		return -ENOMEM;
-	sp_words(unnamed)[unnamed->n - 1] = frame;
+	sp_items_words(unnamed)[unnamed->n - 1] = frame;
 	return 0;
 }
 
@@ -361,7 +361,7 @@ static int64_t add_key(struct sp_dict_builder *builder, const struct sp_profile 
 		return -ENOMEM;
 	int64_t number = dict_builder_intern(builder, SP_KEYS, &k, sizeof(k), &k);
 	if (number > 0)
-		sp_words(&builder->group_of)[number] = k.group;
+		sp_items_words(&builder->group_of)[number] = k.group;
 	return number;
 }
 
@@ -376,7 +376,7 @@ static void zero_items(struct sp_items *items, size_t each)
 static bool forget_named_frames(struct sp_memo *m, const struct sp_profile *p)
 {
 	struct sp_memo_frame *frames = m->frames.data;
-	uint32_t *unnamed = sp_words(&m->unnamed), n = 0;
+	uint32_t *unnamed = sp_items_words(&m->unnamed), n = 0;
 	bool any = false;
 
 	for (uint32_t i = 0; i < m->unnamed.n; i++) {
@@ -423,11 +423,11 @@ static int64_t find_key(struct sp_dict_builder *builder, const struct sp_profile
 {
 	if (sp_items_reserve(&builder->memo.keys, (size_t)key + 1, sizeof(uint32_t)) < 0)
 		return -ENOMEM;
-	if (sp_words(&builder->memo.keys)[key] != 0)
-		return sp_words(&builder->memo.keys)[key];
+	if (sp_items_words(&builder->memo.keys)[key] != 0)
+		return sp_items_words(&builder->memo.keys)[key];
 	int64_t number = add_key(builder, p, key);
 	if (number > 0)
-		sp_words(&builder->memo.keys)[key] = (uint32_t)number;
+		sp_items_words(&builder->memo.keys)[key] = (uint32_t)number;
 	return number;
 }
 

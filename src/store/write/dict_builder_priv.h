@@ -100,7 +100,7 @@ static inline int sp_items_reserve(struct sp_items *items, size_t n, size_t each
 	return r;
 }
 
-static inline uint32_t *sp_words(const struct sp_items *items)
+static inline uint32_t *sp_items_words(const struct sp_items *items)
 {
 	return items->data;
 }

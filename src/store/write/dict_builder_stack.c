@@ -182,7 +182,7 @@ static int64_t list_libraries(struct sp_dict_builder *builder, const struct sp_p
 	if (sp_items_reserve(&builder->stamps, builder->next[SP_FILES], sizeof(uint32_t)) < 0 ||
 	    sp_grow(&all->data, &all->capacity, at + path->n, sizeof(uint32_t)) < 0)
 		return -ENOMEM;
-	uint32_t *stamps = sp_words(&builder->stamps), *list = sp_words(all) + at, n_list = 0;
+	uint32_t *stamps = sp_items_words(&builder->stamps), *list = sp_items_words(all) + at, n_list = 0;
 	if (++builder->stamp == 0) {
 		memset(stamps, 0, builder->stamps.n * sizeof(*stamps));
 		builder->stamp = 1;
@@ -283,8 +283,9 @@ void sp_dict_builder_prefetch_row(const struct sp_dict_builder *builder, const s
 {
 	struct sp_memo_stack user = sp_memo_of_stack(builder, row->user);
 
-	__builtin_prefetch(sp_words(&builder->memo.libraries) + user.libraries);
-	__builtin_prefetch(sp_words(&builder->memo.libraries) + user.libraries + 8); /* most lists cross a cache line */
+	__builtin_prefetch(sp_items_words(&builder->memo.libraries) + user.libraries);
+	__builtin_prefetch(sp_items_words(&builder->memo.libraries) + user.libraries +
+			   8); /* most lists cross a cache line */
 	if (row->kernel != 0)
 		__builtin_prefetch(&builder->memo.kernel_nodes[kernel_slot(user.node, row->kernel)]);
 }

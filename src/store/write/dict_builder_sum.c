@@ -26,8 +26,8 @@ static inline void add_values(int64_t *accounts, const struct sp_row *row, uint3
 static inline void add_row(const struct sp_dict_builder *builder, const struct sp_row *row, size_t user_at,
 			   size_t kernel_at, uint32_t n_values, int64_t *accounts)
 {
-	const uint32_t *user = sp_words(&builder->memo.libraries) + user_at,
-		       *kernel = sp_words(&builder->memo.libraries) + kernel_at;
+	const uint32_t *user = sp_items_words(&builder->memo.libraries) + user_at,
+		       *kernel = sp_items_words(&builder->memo.libraries) + kernel_at;
 	uint32_t n_user = *user++, n_kernel = row->kernel == 0 ? 0 : *kernel;
 
 	kernel++;
@@ -105,7 +105,7 @@ void sp_dict_builder_sum_row(struct sp_dict_builder *builder, const struct sp_ro
 	if (s->are_multiples && known)
 		add_row(builder, row, user, kernel, 1, s->accounts.data);
 	else if (s->are_multiples)
-		sp_words(&s->deferred)[s->deferred.n - 1] = s->n_rows;
+		sp_items_words(&s->deferred)[s->deferred.n - 1] = s->n_rows;
 	s->n_rows++;
 }
 
@@ -117,7 +117,8 @@ static int add_sums(struct sp_dict_builder *builder, const struct sp_profile *p,
 	int r = 0;
 
 	for (size_t i = 0; i < s->deferred.n && r == 0; i++)
-		r = find_and_add_row(builder, p, sp_profile_row(p, sp_words(&s->deferred)[i]), 1, s->accounts.data);
+		r = find_and_add_row(builder, p, sp_profile_row(p, sp_items_words(&s->deferred)[i]), 1,
+				     s->accounts.data);
 	s->deferred.n = 0;
 	s->are_multiples = r == 0; /* after an error some rows are counted already */
 	for (size_t i = 0; i < s->accounts.n && r == 0; i++)

@@ -115,14 +115,14 @@ static int64_t add_node(struct sp_dict_builder *builder, uint32_t parent, uint32
 		return -ENOMEM;
 	struct sp_frame_pair *pair = find_pair(builder, parent_frame, frame);
 	bool is_new = pair->rank1 == 0;
-	uint32_t rank = is_new ? sp_words(&builder->n_successors)[parent_frame] : pair->rank1 - 1;
+	uint32_t rank = is_new ? sp_items_words(&builder->n_successors)[parent_frame] : pair->rank1 - 1;
 	int r = sp_chunk_add_node(&builder->pending, node - parent, rank << 1 | is_new, frame);
 	if (r < 0)
 		return r;
 	if (is_new) {
 		*pair = (struct sp_frame_pair){parent_frame, frame, rank + 1};
 		builder->n_pairs++;
-		sp_words(&builder->n_successors)[parent_frame]++;
+		sp_items_words(&builder->n_successors)[parent_frame]++;
 	}
 	builder->nodes[node] = (struct sp_node){parent, frame};
 	builder->next[SP_NODES]++;

@@ -46,7 +46,7 @@ enum sp_thread { SP_THREAD_NO, SP_THREAD_MAYBE, SP_THREAD_BEGINS }; /* MAYBE: be
 struct sp_state {
 	sp_val reg[16];
 	uint32_t aligned_at;       /* position + 1 of the instruction that SP_VAL_ALIGNED is relative to */
-	uint32_t doubt;            /* position + 1 behind the last call on this path, which may never return; or 0 */
+	uint32_t doubt;            /* position + 1 after the last call on this path, which may never return; or 0 */
 	uint16_t saved, own, held; /* preserved registers: pushed; then set; not set since the last call */
 	uint32_t since[16];        /* the doubt at the time when such a register was set */
 	uint32_t thread;           /* enum sp_thread */

@@ -343,7 +343,7 @@ static int find_function(struct sp_elf *e, const struct sp_code_span *covered, s
 }
 
 /* Whether a walk without unwind information, which looks at a leaf's instruction, finds the caller from here. */
-static bool is_told(const struct function *f, uint64_t place)
+static bool place_is_framed(const struct function *f, uint64_t place)
 {
 	size_t at = (size_t)(place - f->code.offset);
 	uint8_t around[1 + SP_LEAF_BYTES] = {0};
@@ -358,7 +358,7 @@ static bool is_told(const struct function *f, uint64_t place)
 	case PUSHED:
 		return leaf == WORD;
 	case FRAME:
-		return leaf == SP_LEAF_FRAMED || leaf == SP_LEAF_UNTOLD;
+		return leaf == SP_LEAF_FRAMED || leaf == SP_LEAF_UNKNOWN;
 	case CALL_END:
 		return true;
 	default:
@@ -397,9 +397,9 @@ static int framed_each(struct sp_elf *e, const struct sp_code_span *covered, siz
 }
 
 int sp_framed(struct sp_elf *e, const struct sp_code_span *covered, size_t n_covered, const uint64_t *places, size_t n,
-	      bool *ret_told)
+	      bool *ret_is_framed)
 {
-	return framed_each(e, covered, n_covered, places, n, is_told, ret_told);
+	return framed_each(e, covered, n_covered, places, n, place_is_framed, ret_is_framed);
 }
 
 int sp_framed_starts(struct sp_elf *e, const struct sp_code_span *covered, size_t n_covered, const uint64_t *places,

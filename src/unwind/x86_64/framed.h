@@ -20,12 +20,12 @@ enum { SP_FRAMED_MAX = 512 << 10 };
 
 /*
  * places: ascending file offsets outside covered, of instructions (leaves) and of the last bytes of calls (callers).
- * ret_told[i]: whether a walk without unwind information finds the caller of places[i] by the frame pointer, or by the
- * code of a leaf without a frame (sp_leaf()). A walk that could not read a leaf's code has marked the leaf itself as
- * guessed.
+ * ret_is_framed[i]: whether a walk without unwind information finds the caller of places[i] by the frame pointer, or by
+ * the code of a leaf without a frame (sp_leaf()). A walk that could not read a leaf's code has marked the leaf itself
+ * as guessed.
  */
 int sp_framed(struct sp_elf *e, const struct sp_code_span *covered, size_t n_covered, const uint64_t *places, size_t n,
-	      bool *ret_told);
+	      bool *ret_is_framed);
 /* ret_is_start[i]: whether places[i] is the first instruction of such a function. */
 int sp_framed_starts(struct sp_elf *e, const struct sp_code_span *covered, size_t n_covered, const uint64_t *places,
 		     size_t n, bool *ret_is_start);

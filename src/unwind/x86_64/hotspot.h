@@ -36,7 +36,7 @@ SP_STEP_INLINE int sp_hotspot_makes_room(const sp_u8 *code)
 
 #ifndef __bpf__ /* as with sp_leaf() */
 /* Whether the frame is still to be made: `sub $n,%rsp` is among the n bytes before it is complete. */
-SP_STEP_INLINE sp_u32 sp_hotspot_ahead(const sp_u8 *code, sp_u64 n)
+SP_STEP_INLINE sp_u32 sp_env_hotspot_ahead(const sp_u8 *code, sp_u64 n)
 {
 	for (sp_u32 i = 0; i < SP_HOTSPOT_AHEAD && i < n; i++)
 		if (sp_hotspot_makes_room(code + i))
@@ -89,7 +89,7 @@ SP_STEP_INLINE sp_u32 sp_hotspot_leaf(const sp_u8 *code, sp_u64 early, sp_u32 fu
 		return sp_hotspot_saves(code + 7) ? SP_HOTSPOT_FRAMELESS : 8;
 	if (sp_hotspot_saves(code))
 		return full | SP_HOTSPOT_UNSAVED;
-	return sp_hotspot_ahead(code, early) ? SP_HOTSPOT_FRAMELESS : full;
+	return sp_env_hotspot_ahead(code, early) ? SP_HOTSPOT_FRAMELESS : full;
 }
 
 /* Steps to the caller, whose return address is `up` bytes above the stack pointer. */

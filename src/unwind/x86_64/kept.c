@@ -33,13 +33,13 @@ struct search {
 /* The registers that a rule counts from, except those that unwinding restores. */
 static uint16_t needed_regs(const struct sp_rule *rule)
 {
-	const unsigned told = 1u << SP_REG_SP | 1u << SP_REG_FP | 1u << SP_REG_BASE;
+	const unsigned known = 1u << SP_REG_SP | 1u << SP_REG_FP | 1u << SP_REG_BASE;
 	unsigned regs = 0;
 	if (rule->cfa >= SP_CFA_REG && rule->cfa <= SP_CFA_INDEX_DEREF)
 		regs |= 1u << (rule->reg & 15);
 	if (rule->cfa == SP_CFA_INDEX || rule->cfa == SP_CFA_INDEX_DEREF)
 		regs |= 1u << (rule->reg >> 4);
-	return (uint16_t)(regs & ~told);
+	return (uint16_t)(regs & ~known);
 }
 
 void sp_kept_end(struct sp_kept_needs *n, uint64_t offset)

@@ -19,8 +19,8 @@ enum { SP_CODE_NOP = 0x90, SP_CODE_PAGE = 4096 };
 enum { SP_LEAF_AHEAD = 104, SP_LEAF_BYTES = SP_LEAF_AHEAD + 8 };
 enum {
 	SP_LEAF_FRAMED = -1,
-	SP_LEAF_UNTOLD = -2, /* nothing tells: as a frame is usual, it has one */
-	SP_LEAF_UNREAD = -3, /* for who cannot read the code */
+	SP_LEAF_UNKNOWN = -2, /* nothing tells: as a frame is usual, it has one */
+	SP_LEAF_UNREAD = -3,  /* for who cannot read the code */
 };
 
 SP_STEP_INLINE int sp_leaf_jumps(const sp_u8 *b)
@@ -38,34 +38,34 @@ SP_STEP_INLINE int sp_leaf_framed(const sp_u8 *b)
 	return b[0] == 0xeb || b[0] == 0xcc || (b[0] == 0x0f && b[1] == 0x0b) || (b[0] == 0xff && sp_leaf_jumps(b));
 }
 
-/* What a place ahead tells. SP_LEAF_UNTOLD: the next one is to be looked at. */
+/* What a place ahead tells. SP_LEAF_UNKNOWN: the next one is to be looked at. */
 SP_STEP_INLINE sp_s32 sp_leaf_place(const sp_u8 *b)
 {
 	if (b[0] == 0x55 && sp_frameless(b + 1) == 8)
 		return 0;
 	if (b[0] == 0xc3 && (b[1] == 0xcc || b[1] == 0x55)) /* else it may be an operand */
 		return 0;
-	return sp_leaf_framed(b) ? SP_LEAF_FRAMED : SP_LEAF_UNTOLD;
+	return sp_leaf_framed(b) ? SP_LEAF_FRAMED : SP_LEAF_UNKNOWN;
 }
 
-/* What the leaf's own instruction tells. SP_LEAF_UNTOLD: the places ahead are to be looked at. */
+/* What the leaf's own instruction tells. SP_LEAF_UNKNOWN: the places ahead are to be looked at. */
 SP_STEP_INLINE sp_s32 sp_leaf_here(const sp_u8 *code)
 {
 	sp_s32 at = sp_frameless(code);
 
 	if (at >= 0)
 		return at;
-	return code[-1] == 0x5d && sp_leaf_jumps(code) ? 0 : SP_LEAF_UNTOLD;
+	return code[-1] == 0x5d && sp_leaf_jumps(code) ? 0 : SP_LEAF_UNKNOWN;
 }
 
 #ifndef __bpf__ /* the verifier would follow each turn of the loop: there bpf_loop() takes its place */
 SP_STEP_INLINE sp_s32 sp_leaf(const sp_u8 *code)
 {
-	sp_s32 told = sp_leaf_here(code);
+	sp_s32 leaf = sp_leaf_here(code);
 
-	for (sp_u32 i = 0; i < SP_LEAF_AHEAD && told == SP_LEAF_UNTOLD; i++)
-		told = sp_leaf_place(code + i);
-	return told;
+	for (sp_u32 i = 0; i < SP_LEAF_AHEAD && leaf == SP_LEAF_UNKNOWN; i++)
+		leaf = sp_leaf_place(code + i);
+	return leaf;
 }
 #endif
 

@@ -54,7 +54,7 @@ struct callgrind {
 	int calls_value; /* -1 = none */
 	uint32_t *path;  /* frames of one row, leaf first */
 	size_t n_path;
-	bool *is_told[3]; /* by object file, source file, function: the name was written before */
+	bool *is_named[3]; /* by object file, source file, function: the name was written before */
 	FILE *out;
 };
 
@@ -218,14 +218,14 @@ static void callgrind_put_head(const struct callgrind *c)
 	callgrind_put_values(c, c->totals);
 }
 
-enum told { TOLD_OBJECT, TOLD_SOURCE, TOLD_FUNCTION };
+enum named { NAMED_OBJECT, NAMED_SOURCE, NAMED_FUNCTION };
 
 /* "KEY=(NUMBER) NAME"; the name only the first time. */
-static bool put_key(const struct callgrind *c, const char *key, enum told told, uint32_t number)
+static bool put_key(const struct callgrind *c, const char *key, enum named what, uint32_t number)
 {
-	bool is_new = !c->is_told[told][number];
+	bool is_new = !c->is_named[what][number];
 
-	c->is_told[told][number] = true;
+	c->is_named[what][number] = true;
 	fprintf(c->out, "%s=(%" PRIu32 ")%s", key, number + 1, is_new ? " " : "\n");
 	return is_new;
 }
@@ -240,7 +240,7 @@ static void put_object(const struct callgrind *c, const char *key, uint32_t file
 {
 	SP_FREE char *path = NULL;
 
-	if (!put_key(c, key, TOLD_OBJECT, file))
+	if (!put_key(c, key, NAMED_OBJECT, file))
 		return;
 	path = sp_view_path(c->p, file);
 	put_end(c, path ? path : "");
@@ -248,7 +248,7 @@ static void put_object(const struct callgrind *c, const char *key, uint32_t file
 
 static void put_source(const struct callgrind *c, const char *key, uint32_t source)
 {
-	if (put_key(c, key, TOLD_SOURCE, source))
+	if (put_key(c, key, NAMED_SOURCE, source))
 		put_end(c, sp_profile_string(c->p, source));
 }
 
@@ -258,7 +258,7 @@ static void callgrind_put_function(const struct callgrind *c, const char *key, u
 	static const char *const others[] = {[A_FUNCTION] = "???", [THE_ROOT] = "(all)", [NO_FRAMES] = "[no function]"};
 	const char *library = sp_profile_string(c->p, sp_profile_file(c->p, f->library)->name);
 
-	if (!put_key(c, key, TOLD_FUNCTION, number))
+	if (!put_key(c, key, NAMED_FUNCTION, number))
 		return;
 	if (f->func) {
 		put_end(c, sp_profile_string(c->p, sp_profile_func(c->p, f->func)->name));
@@ -273,9 +273,9 @@ static const struct function *put_where(const struct callgrind *c, const char *c
 {
 	const struct function *f = sp_intern_get(c->functions, number, NULL);
 
-	put_object(c, keys[TOLD_OBJECT], f->library);
-	put_source(c, keys[TOLD_SOURCE], sp_profile_func(c->p, f->func)->source);
-	callgrind_put_function(c, keys[TOLD_FUNCTION], number, f);
+	put_object(c, keys[NAMED_OBJECT], f->library);
+	put_source(c, keys[NAMED_SOURCE], sp_profile_func(c->p, f->func)->source);
+	callgrind_put_function(c, keys[NAMED_FUNCTION], number, f);
 	return f;
 }
 
@@ -339,10 +339,10 @@ static int tell_room(struct callgrind *c)
 
 	for (uint32_t i = 0; i < sp_profile_n_funcs(c->p); i++)
 		n_strings = SP_MAX(n_strings, sp_profile_func(c->p, i)->source);
-	c->is_told[TOLD_OBJECT] = calloc((size_t)sp_profile_n_files(c->p) + 1, sizeof(bool));
-	c->is_told[TOLD_SOURCE] = calloc((size_t)n_strings + 1, sizeof(bool));
-	c->is_told[TOLD_FUNCTION] = calloc((size_t)sp_intern_count(c->functions) + 1, sizeof(bool));
-	return c->is_told[TOLD_OBJECT] && c->is_told[TOLD_SOURCE] && c->is_told[TOLD_FUNCTION] ? 0 : -ENOMEM;
+	c->is_named[NAMED_OBJECT] = calloc((size_t)sp_profile_n_files(c->p) + 1, sizeof(bool));
+	c->is_named[NAMED_SOURCE] = calloc((size_t)n_strings + 1, sizeof(bool));
+	c->is_named[NAMED_FUNCTION] = calloc((size_t)sp_intern_count(c->functions) + 1, sizeof(bool));
+	return c->is_named[NAMED_OBJECT] && c->is_named[NAMED_SOURCE] && c->is_named[NAMED_FUNCTION] ? 0 : -ENOMEM;
 }
 
 static void callgrind_done(struct callgrind *c)
@@ -352,8 +352,8 @@ static void callgrind_done(struct callgrind *c)
 	sp_intern_free(c->places);
 	free(c->costs);
 	free(c->path);
-	for (size_t i = 0; i < SP_COUNT(c->is_told); i++)
-		free(c->is_told[i]);
+	for (size_t i = 0; i < SP_COUNT(c->is_named); i++)
+		free(c->is_named[i]);
 }
 
 static int callgrind_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)

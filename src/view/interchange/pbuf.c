@@ -75,17 +75,17 @@ void sp_pbuf_message(struct sp_pbuf *b, uint32_t field, struct sp_pbuf *from)
 	from->n = 0;
 }
 
-int sp_gzip_init(struct sp_gzip *g, FILE *out)
+int sp_gzip_init(struct sp_gzip_writer *g, FILE *out)
 {
 	enum { LEVEL = 6, GZIP_WINDOW = 15 + 16, MEMORY = 8 };
 
-	*g = (struct sp_gzip){.out = out};
+	*g = (struct sp_gzip_writer){.out = out};
 	if (deflateInit2(&g->z, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	return 0;
 }
 
-static void deflate_all(struct sp_gzip *g, int flush)
+static void deflate_all(struct sp_gzip_writer *g, int flush)
 {
 	int r;
 
@@ -102,7 +102,7 @@ static void deflate_all(struct sp_gzip *g, int flush)
 	} while (!g->error && r == Z_OK && !g->z.avail_out);
 }
 
-void sp_gzip_put(struct sp_gzip *g, const void *bytes, size_t len)
+void sp_gzip_put(struct sp_gzip_writer *g, const void *bytes, size_t len)
 {
 	const uint8_t *at = bytes;
 
@@ -117,7 +117,7 @@ void sp_gzip_put(struct sp_gzip *g, const void *bytes, size_t len)
 	}
 }
 
-int sp_gzip_done(struct sp_gzip *g)
+int sp_gzip_done(struct sp_gzip_writer *g)
 {
 	if (!g->error)
 		deflate_all(g, Z_FINISH);

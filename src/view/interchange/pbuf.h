@@ -29,15 +29,15 @@ void sp_pbuf_bytes(struct sp_pbuf *b, uint32_t field, const void *bytes, size_t 
 /* Appends the whole of `from` as a field (a message, or a packed list) and empties it. */
 void sp_pbuf_message(struct sp_pbuf *b, uint32_t field, struct sp_pbuf *from);
 
-struct sp_gzip {
+struct sp_gzip_writer {
 	z_stream z;
 	FILE *out;
 	int error;
 	uint8_t chunk[8192];
 };
 
-int sp_gzip_init(struct sp_gzip *g, FILE *out);
-void sp_gzip_put(struct sp_gzip *g, const void *bytes, size_t len);
-int sp_gzip_done(struct sp_gzip *g); /* 0, -ENOMEM or the error of the stream */
+int sp_gzip_init(struct sp_gzip_writer *g, FILE *out);
+void sp_gzip_put(struct sp_gzip_writer *g, const void *bytes, size_t len);
+int sp_gzip_done(struct sp_gzip_writer *g); /* 0, -ENOMEM or the error of the stream */
 
 #endif

@@ -28,7 +28,7 @@ struct sp_pprof_mapping {
 struct sp_pprof {
 	const struct sp_profile *p;
 	const struct sp_view_options *o;
-	struct sp_gzip gzip;
+	struct sp_gzip_writer gzip;
 	struct sp_pbuf message, part; /* a field of the profile, and what is inside it */
 	struct sp_intern *strings, *functions, *locations;
 	struct sp_pprof_mapping *mappings; /* by file */

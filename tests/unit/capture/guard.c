@@ -184,7 +184,7 @@ static void windows_come_second(void **state)
 	assert_int_equal(g.events[0].one_in, 1);
 }
 
-/* What cannot be had even so is detached; and then probes bring it back, if there is room for what it would cost. */
+/* What cannot be had even so is detached; and then trials bring it back, if there is room for what it would cost. */
 static void comes_back(void **state)
 {
 	struct sp_guard g = guard_of(1);
@@ -205,7 +205,7 @@ static void comes_back(void **state)
 	for (n = 0; n < 100 && step.act != SP_GUARD_ATTACHES; n++)
 		step = sp_guard_decide(&g, n % 8 ? &quiet : &probe);
 	assert_int_equal(step.act, SP_GUARD_ATTACHES);
-	assert_int_equal(n, 8 * (SP_GUARD_PROBES - 1) + 1);
+	assert_int_equal(n, 8 * (SP_GUARD_TRIALS - 1) + 1);
 	assert_false(g.events[0].is_detached);
 	assert_int_equal(g.events[0].n_detached, 1);
 	assert_int_equal(step.one_in, SP_GUARD_MOST);

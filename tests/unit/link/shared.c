@@ -28,11 +28,11 @@ static uint32_t add_object(unsigned number)
 
 	memcpy(o.build_id, &number, sizeof(number));
 	snprintf(o.path, sizeof(o.path), "/lib/lib%u.so", number);
-	uint32_t id = sp_share_object(&o);
+	uint32_t id = sp_shared_object(&o);
 	if (id != 0)
 		return id;
-	sp_share_prepare(); /* more room is made only when asked for */
-	return sp_share_object(&o);
+	sp_shared_prepare(); /* more room is made only when asked for */
+	return sp_shared_object(&o);
 }
 
 /* One call of the function by the site. False: there was no room. */
@@ -41,11 +41,11 @@ static bool add_call_now(uint32_t object, unsigned function, unsigned site)
 	char name[32];
 
 	snprintf(name, sizeof(name), "function_%u", function);
-	uint32_t id = object != 0 ? sp_share_function(object, 16 * function, name, 0) : 0;
+	uint32_t id = object != 0 ? sp_shared_function(object, 16 * function, name, 0) : 0;
 	const struct sp_calls_row row = {
 	    .function = id, .caller = object, .site_object = object, .site_offset = 0x1000 + 4ULL * site};
-	uint32_t at = id != 0 ? sp_share_row(&row) : 0;
-	uint64_t counters = at != 0 ? sp_share_counters(at) : 0;
+	uint32_t at = id != 0 ? sp_shared_row(&row) : 0;
+	uint64_t counters = at != 0 ? sp_shared_counters(at) : 0;
 	if (counters != 0)
 		sp_add((uint64_t *)(counters - SP_CALLS_PAGE), 1);
 	return counters != 0;
@@ -56,7 +56,7 @@ static bool add_call(uint32_t object, unsigned function, unsigned site)
 	bool added = add_call_now(object, function, site);
 
 	for (unsigned tries = 0; !added && tries < 50; tries++) { /* others may use it up first */
-		sp_share_prepare();
+		sp_shared_prepare();
 		added = add_call_now(object, function, site);
 	}
 	return added;
@@ -119,7 +119,7 @@ static void test_at_once(void **state)
 
 	(void)state;
 	assert_true(made_open(&m));
-	assert_true(sp_share_open(m.path, geteuid()));
+	assert_true(sp_shared_open(m.path, geteuid()));
 	for (unsigned i = 0; i < N_PROCESSES; i++)
 		start(sum, i + 1);
 	for (unsigned i = 0; i < N_PROCESSES; i++) {
@@ -147,7 +147,7 @@ static void test_killed(void **state)
 
 	(void)state;
 	assert_true(made_open(&m));
-	assert_true(sp_share_open(m.path, geteuid()));
+	assert_true(sp_shared_open(m.path, geteuid()));
 	for (unsigned i = 0; i < 40; i++) {
 		uint64_t before = sp_load(&sum->all);
 		pid_t child = start(sum, i + 1);
@@ -174,7 +174,7 @@ static void test_full(void **state)
 
 	(void)state;
 	assert_true(made_open(&m));
-	assert_true(sp_share_open(m.path, geteuid()));
+	assert_true(sp_shared_open(m.path, geteuid()));
 	uint32_t object = add_object(0);
 	for (unsigned i = 0; i < 100000000 && n_refused < 1000; i++) {
 		bool added = add_call(object, 0, i);
@@ -216,8 +216,8 @@ static void test_disk(void **state)
 		skip();
 	}
 	assert_int_equal(r, 0);
-	assert_true(sp_share_open(path, geteuid()));
-	sp_share_prepare();
+	assert_true(sp_shared_open(path, geteuid()));
+	sp_shared_prepare();
 	uint32_t object = add_object(0);
 	for (unsigned i = 0; i < 300000 && n_refused < 1000; i++) {
 		bool added = add_call(object, 0, i);
@@ -242,18 +242,18 @@ static void test_refused(void **state)
 	assert_true(made_open(&m));
 	snprintf(other, sizeof(other), "%s/link", m.directory);
 	assert_int_equal(symlink(m.path, other), 0);
-	assert_false(sp_share_open(other, geteuid()));
+	assert_false(sp_shared_open(other, geteuid()));
 	unlink(other);
-	assert_false(sp_share_open(other, geteuid()));
-	assert_false(sp_share_open("/dev/null", geteuid()));
-	assert_false(sp_share_open(m.path, geteuid() + 1));
+	assert_false(sp_shared_open(other, geteuid()));
+	assert_false(sp_shared_open("/dev/null", geteuid()));
+	assert_false(sp_shared_open(m.path, geteuid() + 1));
 	m.header->version++;
-	assert_false(sp_share_open(m.path, geteuid()));
+	assert_false(sp_shared_open(m.path, geteuid()));
 	m.header->version--;
 	m.header->size_bytes--;
-	assert_false(sp_share_open(m.path, geteuid()));
+	assert_false(sp_shared_open(m.path, geteuid()));
 	m.header->size_bytes++;
-	assert_true(sp_share_open(m.path, geteuid()));
+	assert_true(sp_shared_open(m.path, geteuid()));
 	made_close(&m);
 }
 

@@ -46,7 +46,8 @@ static char *write_file(const char *text, const char *more)
 	return path;
 }
 
-static void expect(const struct sp_kernel_name *k, const char *name, const char *module, uint64_t start, uint64_t size)
+static void expect(const struct sp_kernel_symbol *k, const char *name, const char *module, uint64_t start,
+		   uint64_t size)
 {
 	assert_string_equal(k->name ? k->name : "", name);
 	assert_string_equal(k->module ? k->module : "", module);
@@ -54,7 +55,7 @@ static void expect(const struct sp_kernel_name *k, const char *name, const char 
 	assert_int_equal(k->size, size);
 }
 
-static int find(const char *path, struct sp_kernel_name *names, size_t n)
+static int find(const char *path, struct sp_kernel_symbol *names, size_t n)
 {
 	FILE *f SP_FCLOSE = fopen(path, "re");
 	assert_non_null(f);
@@ -80,7 +81,7 @@ static void test_fixture(void **state)
 	    0xffffffffc0300100,
 	};
 	char *path SP_FREE = write_file(symbols, "");
-	struct sp_kernel_name k[SP_COUNT(at)] = {0};
+	struct sp_kernel_symbol k[SP_COUNT(at)] = {0};
 	for (size_t i = 0; i < SP_COUNT(at); i++)
 		k[i].address = at[i];
 	assert_int_equal(find(path, k, SP_COUNT(at)), 0);
@@ -111,7 +112,7 @@ static void test_long_line(void **state)
 	memcpy(more + 1023, "ffffffff81000301 T wrong", 24);
 	memcpy(more + sizeof(more) - 2, "\n", 2);
 	char *path SP_FREE = write_file(symbols, more);
-	struct sp_kernel_name k = {.address = 0xffffffff81000304};
+	struct sp_kernel_symbol k = {.address = 0xffffffff81000304};
 	assert_int_equal(find(path, &k, 1), 0);
 	assert_int_equal(k.start, 0xffffffff81000300);
 	assert_memory_equal(k.name, "xxxx", 4);
@@ -131,7 +132,7 @@ static void test_longest_line(void **state)
 	memcpy(more + AT, "ffffffff81000301 T wrong", 24);
 	memcpy(more + BYTES - 1, "\n", 2);
 	char *path SP_FREE = write_file(symbols, more);
-	struct sp_kernel_name k = {.address = 0xffffffff81000304};
+	struct sp_kernel_symbol k = {.address = 0xffffffff81000304};
 	assert_int_equal(find(path, &k, 1), 0);
 	assert_null(k.name);
 	unlink(path);
@@ -148,7 +149,7 @@ static void test_hidden(void **state)
 {
 	(void)state;
 	char *path SP_FREE = write_file("0000000000000000 T _stext\n0000000000000000 t foo\t[bar]\n", "");
-	struct sp_kernel_name k = {.address = 0xffffffff81000304};
+	struct sp_kernel_symbol k = {.address = 0xffffffff81000304};
 	int r = find(path, &k, 1);
 	assert_int_equal(r, -EPERM);
 	assert_non_null(strstr(sp_error_text(r), "kptr_restrict"));
@@ -242,7 +243,7 @@ static bool is_text(const struct symbol *s)
 }
 
 /* The name found is one of those that stand at the latest address up to the one asked for. */
-static void check_real(const struct symbol *s, size_t n, const struct sp_kernel_name *k)
+static void check_real(const struct symbol *s, size_t n, const struct sp_kernel_symbol *k)
 {
 	uint64_t floor = 0, next = UINT64_MAX;
 	bool found = false;
@@ -261,7 +262,7 @@ static void check_real(const struct symbol *s, size_t n, const struct sp_kernel_
 
 static int by_address(const void *a, const void *b)
 {
-	const struct sp_kernel_name *x = a, *y = b;
+	const struct sp_kernel_symbol *x = a, *y = b;
 	return (x->address > y->address) - (x->address < y->address);
 }
 
@@ -271,7 +272,7 @@ static void test_running_kernel(void **state)
 	char *path SP_FREE = copy_real();
 	struct symbol *s SP_FREE = NULL;
 	size_t n = read_real(path, &s), n_asked = 0;
-	struct sp_kernel_name *k SP_FREE = calloc(400, sizeof(*k));
+	struct sp_kernel_symbol *k SP_FREE = calloc(400, sizeof(*k));
 	for (size_t i = 0; i < n && n_asked < 400; i += n / 400 + 1)
 		if (is_text(&s[i]) && s[i].address)
 			k[n_asked++].address = s[i].address + 1;

@@ -353,7 +353,7 @@ static const char kernel_symbols[] = "ffffffff81000100 t b\nffffffff81000000 t _
 
 static void kernel_is_as_kallsyms_says(void **state)
 {
-	struct sp_kernel_name real[600] = {{0}};
+	struct sp_kernel_symbol real[600] = {{0}};
 	uint64_t addresses[SP_COUNT(real)];
 	struct sp_name ours[SP_COUNT(real)];
 	struct sp_name_table_head head;

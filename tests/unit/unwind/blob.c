@@ -299,7 +299,7 @@ static void kinds_of_rows_are_counted(void **state)
 	assert_int_equal(sp_blob_validate(b, b->bytes), 0);
 	struct sp_blob_survey s = sp_blob_survey(b);
 	assert_int_equal(s.n_rows, b->n_rows);
-	assert_int_equal(s.told_bytes, 0x1ff00 - 0x1010 - 0x1c);
+	assert_int_equal(s.ruled_bytes, 0x1ff00 - 0x1010 - 0x1c);
 	assert_int_equal(s.derived_bytes, 0x100);
 	assert_true(s.n_derived_rows >= 1 && b->n_derived_rows == 1); /* with copies, and without */
 	assert_int_equal(s.bad_bytes, 4 + 16 + 2);

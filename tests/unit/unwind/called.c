@@ -147,8 +147,8 @@ static int is_marked(sp_s32 distance)
 					  .stack = (const sp_u8 *)stack,
 					  .stack_bytes = sizeof(stack),
 					  .stack_at = BASE + STACK,
-					  .behind = code_of_call,
-					  .behind_arg = call};
+					  .code_before = code_of_call,
+					  .code_before_arg = call};
 	struct sp_tables *tables;
 	sp_u32 stop;
 	int marked;

@@ -19,13 +19,13 @@ static void is_there_once(void **state)
 	uint64_t bytes = 0, n = 0;
 
 	(void)state;
-	assert_false(sp_held_take(address(1), &bytes, &n));
-	assert_true(sp_held_add(address(1), 512, 3));
-	assert_false(sp_held_take(address(2), &bytes, &n));
-	assert_true(sp_held_take(address(1), &bytes, &n));
+	assert_false(sp_block_take(address(1), &bytes, &n));
+	assert_true(sp_block_add(address(1), 512, 3));
+	assert_false(sp_block_take(address(2), &bytes, &n));
+	assert_true(sp_block_take(address(1), &bytes, &n));
 	assert_int_equal(bytes, 512);
 	assert_int_equal(n, 3);
-	assert_false(sp_held_take(address(1), &bytes, &n));
+	assert_false(sp_block_take(address(1), &bytes, &n));
 }
 
 /* What finds no place is refused, and what is there stays. */
@@ -35,15 +35,15 @@ static void fills_up(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 200000; i++)
-		n_added += sp_held_add(address(i * 3), i, 1);
+		n_added += sp_block_add(address(i * 3), i, 1);
 	assert_true(n_added > 100000 && n_added < 200000);
 	for (uint64_t i = 0; i < 200000; i++)
-		if (sp_held_take(address(i * 3), &bytes, &n)) {
+		if (sp_block_take(address(i * 3), &bytes, &n)) {
 			assert_int_equal(bytes, i);
 			n_found++;
 		}
 	assert_int_equal(n_found, n_added);
-	assert_false(sp_held_take(address(3), &bytes, &n));
+	assert_false(sp_block_take(address(3), &bytes, &n));
 }
 
 /* Each thread has blocks of its own; those of all lie in the same sets. */
@@ -54,9 +54,9 @@ static void *thread_run(void *arg)
 	for (uint64_t turn = 0; turn < TURNS; turn++) {
 		uint64_t number = first + turn % OWN * THREADS;
 
-		if (!sp_held_add(address(number), turn, number))
+		if (!sp_block_add(address(number), turn, number))
 			n_wrong++;
-		else if (!sp_held_take(address(number), &bytes, &n) || bytes != turn || n != number)
+		else if (!sp_block_take(address(number), &bytes, &n) || bytes != turn || n != number)
 			n_wrong++;
 	}
 	return (void *)(uintptr_t)n_wrong;

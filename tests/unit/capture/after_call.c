@@ -23,10 +23,10 @@ static sp_u64 word_of(uint32_t id)
 }
 
 /* 1: a call ends right before the offset. */
-static int call_behind(struct sp_capture *c, sp_u64 word, sp_u64 offset)
+static int is_after_call(struct sp_capture *c, sp_u64 word, sp_u64 offset)
 {
 	sp_u8 found[SP_CALL_BYTES];
-	int r = sp_behind_code(c, word, offset, found);
+	int r = sp_code_before(c, word, offset, found);
 
 	return r < 0 ? r : sp_ends_in_call(found);
 }
@@ -39,22 +39,22 @@ static void check(int fd)
 
 	assert_int_equal(pwrite(fd, code, sizeof(code), 0), sizeof(code));
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(call_behind(&c, word_of(2), AFTER_CALL), 1);
-		assert_int_equal(call_behind(&c, word_of(2), AFTER_CALL + 1), 0);
+		assert_int_equal(is_after_call(&c, word_of(2), AFTER_CALL), 1);
+		assert_int_equal(is_after_call(&c, word_of(2), AFTER_CALL + 1), 0);
 		assert_int_equal(pwrite(fd, "", 1, 8), 1); /* kept: the second time nothing is read */
 	}
-	assert_int_equal(call_behind(&c, word_of(1), AFTER_CALL), -ENOENT); /* not open */
-	assert_int_equal(call_behind(&c, word_of(2), sizeof(code) + 1), -ENOENT);
-	assert_int_equal(call_behind(&c, word_of(2), 7), -ENOENT);
+	assert_int_equal(is_after_call(&c, word_of(1), AFTER_CALL), -ENOENT); /* not open */
+	assert_int_equal(is_after_call(&c, word_of(2), sizeof(code) + 1), -ENOENT);
+	assert_int_equal(is_after_call(&c, word_of(2), 7), -ENOENT);
 	seen[2].birth++; /* another file has the number now */
-	assert_int_equal(call_behind(&c, word_of(2), AFTER_CALL), 0);
-	free(c.behind);
+	assert_int_equal(is_after_call(&c, word_of(2), AFTER_CALL), 0);
+	free(c.code_known);
 	close(fd);
 }
 
 static void test_disk(void **state)
 {
-	char path[] = "behind.XXXXXX";
+	char path[] = "after-call.XXXXXX";
 	int fd = mkstemp(path);
 
 	(void)state;
@@ -67,7 +67,7 @@ static void test_disk(void **state)
 static void test_memory(void **state)
 {
 	(void)state;
-	int fd = memfd_create("behind", MFD_CLOEXEC);
+	int fd = memfd_create("after_call", MFD_CLOEXEC);
 	assert_true(fd >= 0);
 	check(fd);
 }

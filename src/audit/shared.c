@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-struct sp_share sp_share;
+struct sp_shared sp_shared;
 
 enum { WINDOW_AHEAD = 512 << 10 }; /* mapped beyond what is used: address space is short in some programs */
 
@@ -37,17 +37,17 @@ static uint64_t page_up(uint64_t n)
 
 static uint64_t row_bytes(void)
 {
-	return page_up(sp_calls_block_bytes(SP_CALLS_ROW, 0, sp_share.n_slots));
+	return page_up(sp_calls_block_bytes(SP_CALLS_ROW, 0, sp_shared.n_slots));
 }
 
 static bool share_add_window(int64_t at, uint64_t low, uint64_t high)
 {
-	struct sp_file_mapping *w = &sp_share.mappings[sp_share.n_mappings];
+	struct sp_file_mapping *w = &sp_shared.mappings[sp_shared.n_mappings];
 
 	if (at < 0 && at > -4096)
 		return false;
 	*w = (struct sp_file_mapping){low, high, (uint8_t *)at};
-	sp_store(&sp_share.n_mappings, sp_share.n_mappings + 1);
+	sp_store(&sp_shared.n_mappings, sp_shared.n_mappings + 1);
 	return true;
 }
 
@@ -59,24 +59,24 @@ static bool open_with(int64_t fd, uint32_t user)
 	if (sp_sys(SYS_fstat, (uint64_t)fd, (uint64_t)&st, 0, 0, 0, 0) != 0 || !file_fits(&st, user) ||
 	    sp_sys(SYS_pread64, (uint64_t)fd, (uint64_t)&h, sizeof(h), 0, 0, 0) != sizeof(h) || !header_fits(&h, &st))
 		return false;
-	sp_share.n_mappings = 0;
-	sp_share.size_bytes = (uint64_t)st.st_size;
-	sp_share.n_slots = h.n_slots;
-	sp_share.depth = h.depth;
-	sp_share.apart = h.apart;
-	sp_copy(sp_share.targets, h.targets, sizeof(h.targets));
-	sp_copy(sp_share.functions, h.functions, sizeof(h.functions));
-	sp_share.all = sp_equal(h.targets, SP_CALLS_ALL, sizeof(SP_CALLS_ALL));
-	sp_share.full = false;
+	sp_shared.n_mappings = 0;
+	sp_shared.size_bytes = (uint64_t)st.st_size;
+	sp_shared.n_slots = h.n_slots;
+	sp_shared.depth = h.depth;
+	sp_shared.apart = h.apart;
+	sp_copy(sp_shared.targets, h.targets, sizeof(h.targets));
+	sp_copy(sp_shared.functions, h.functions, sizeof(h.functions));
+	sp_shared.all = sp_equal(h.targets, SP_CALLS_ALL, sizeof(SP_CALLS_ALL));
+	sp_shared.full = false;
 	uint64_t wanted =
-	    h.used_bytes < sp_share.size_bytes ? page_up(h.used_bytes + WINDOW_AHEAD) : sp_share.size_bytes;
-	wanted = wanted < sp_share.size_bytes ? wanted : sp_share.size_bytes;
+	    h.used_bytes < sp_shared.size_bytes ? page_up(h.used_bytes + WINDOW_AHEAD) : sp_shared.size_bytes;
+	wanted = wanted < sp_shared.size_bytes ? wanted : sp_shared.size_bytes;
 	wanted = wanted > SP_CALLS_LEAST ? wanted : SP_CALLS_LEAST;
 	return share_add_window(sp_sys(SYS_mmap, 0, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0), 0,
 				wanted);
 }
 
-bool sp_share_open(const char *path, uint32_t user)
+bool sp_shared_open(const char *path, uint32_t user)
 {
 	int64_t fd = sp_sys(SYS_openat, (uint64_t)AT_FDCWD, (uint64_t)path,
 			    O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0, 0, 0);
@@ -87,17 +87,17 @@ bool sp_share_open(const char *path, uint32_t user)
 	sp_sys(SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
 	if (!opened)
 		return false;
-	sp_share.header = (struct sp_calls_header *)sp_share.mappings[0].at;
-	sp_share.blocks = (struct sp_calls_block *)(sp_share.header + 1);
+	sp_shared.header = (struct sp_calls_header *)sp_shared.mappings[0].at;
+	sp_shared.blocks = (struct sp_calls_block *)(sp_shared.header + 1);
 	return true;
 }
 
-void *sp_share_at(uint64_t offset, uint64_t bytes)
+void *sp_shared_at(uint64_t offset, uint64_t bytes)
 {
-	uint32_t n = sp_load(&sp_share.n_mappings);
+	uint32_t n = sp_load(&sp_shared.n_mappings);
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct sp_file_mapping *w = &sp_share.mappings[i];
+		const struct sp_file_mapping *w = &sp_shared.mappings[i];
 		if (offset >= w->low && offset < w->high && bytes <= w->high - offset)
 			return w->at + (offset - w->low);
 	}
@@ -106,7 +106,7 @@ void *sp_share_at(uint64_t offset, uint64_t bytes)
 
 static struct sp_calls_block block_copy(uint32_t number)
 {
-	const struct sp_calls_block *b = &sp_share.blocks[number];
+	const struct sp_calls_block *b = &sp_shared.blocks[number];
 
 	return (struct sp_calls_block){.state = sp_load(&b->state),
 				       .kind = sp_load(&b->kind),
@@ -116,13 +116,13 @@ static struct sp_calls_block block_copy(uint32_t number)
 
 static bool block_is_mapped(const struct sp_calls_block *b)
 {
-	return sp_share_at(b->offset, sp_calls_block_bytes(b->kind, b->level, sp_share.n_slots)) != NULL;
+	return sp_shared_at(b->offset, sp_calls_block_bytes(b->kind, b->level, sp_shared.n_slots)) != NULL;
 }
 
 /* Where the first block begins that is not whole in a mapping, if that is before this. */
 static uint64_t first_cut(uint64_t before)
 {
-	uint64_t n = sp_load(&sp_share.header->n_blocks);
+	uint64_t n = sp_load(&sp_shared.header->n_blocks);
 
 	for (uint32_t i = 0; i < n && i < SP_CALLS_MAX_BLOCKS; i++) {
 		struct sp_calls_block b = block_copy(i);
@@ -140,20 +140,20 @@ static uint64_t first_cut(uint64_t before)
  */
 static void grow(uint64_t from, uint64_t end)
 {
-	uint64_t last = sp_share.mappings[sp_share.n_mappings - 1].high - SP_CALLS_PAGE,
+	uint64_t last = sp_shared.mappings[sp_shared.n_mappings - 1].high - SP_CALLS_PAGE,
 		 low = first_cut(from < last ? from : last),
-		 high = page_up(end + (uint64_t)WINDOW_AHEAD * (sp_share.n_mappings + 1));
-	const uint8_t *at = sp_share_at(low, SP_CALLS_PAGE);
+		 high = page_up(end + (uint64_t)WINDOW_AHEAD * (sp_shared.n_mappings + 1));
+	const uint8_t *at = sp_shared_at(low, SP_CALLS_PAGE);
 
-	high = high < sp_share.size_bytes ? high : sp_share.size_bytes;
-	if (sp_share.n_mappings == SP_MAPPINGS || high <= last + SP_CALLS_PAGE || !at)
+	high = high < sp_shared.size_bytes ? high : sp_shared.size_bytes;
+	if (sp_shared.n_mappings == SP_MAPPINGS || high <= last + SP_CALLS_PAGE || !at)
 		return;
 	share_add_window(sp_sys(SYS_mremap, (uint64_t)at, 0, high - low, MREMAP_MAYMOVE, 0, 0), low, high);
 }
 
-void sp_share_note(enum sp_calls_counter counter)
+void sp_shared_note(enum sp_calls_counter counter)
 {
-	sp_add(&sp_share.header->counters[counter], 1);
+	sp_add(&sp_shared.header->counters[counter], 1);
 }
 
 /* Where the block of this kind begins, whole in a mapping; 0, where the header is: there is none. */
@@ -172,11 +172,11 @@ static uint64_t block_of(uint64_t number, unsigned kind)
 /* Takes pages from the disk by touching them; says so if there are none, where a write would be SIGBUS. */
 static bool populate(uint64_t offset, uint64_t bytes)
 {
-	uint64_t at = (uint64_t)sp_share_at(offset, bytes);
+	uint64_t at = (uint64_t)sp_shared_at(offset, bytes);
 
 	if (at == 0) { /* several at once may have taken room */
 		grow(offset, offset + bytes);
-		at = (uint64_t)sp_share_at(offset, bytes);
+		at = (uint64_t)sp_shared_at(offset, bytes);
 	}
 	return at != 0 && sp_sys(SYS_madvise, at, bytes, MADV_POPULATE_WRITE, 0, 0, 0) == 0;
 }
@@ -184,23 +184,23 @@ static bool populate(uint64_t offset, uint64_t bytes)
 /* The number of a new block, or 0. Block 0 is of the index, from when the file was made. */
 static uint32_t new_block(unsigned kind, unsigned level)
 {
-	struct sp_calls_header *h = sp_share.header;
-	uint64_t bytes = page_up(sp_calls_block_bytes(kind, level, sp_share.n_slots));
+	struct sp_calls_header *h = sp_shared.header;
+	uint64_t bytes = page_up(sp_calls_block_bytes(kind, level, sp_shared.n_slots));
 
-	if (sp_share.full || sp_load(&h->n_blocks) >= SP_CALLS_MAX_BLOCKS || bytes > sp_share.size_bytes ||
-	    sp_load(&h->used_bytes) > sp_share.size_bytes - bytes) {
-		sp_share_note(SP_CALLS_N_NO_BLOCK);
+	if (sp_shared.full || sp_load(&h->n_blocks) >= SP_CALLS_MAX_BLOCKS || bytes > sp_shared.size_bytes ||
+	    sp_load(&h->used_bytes) > sp_shared.size_bytes - bytes) {
+		sp_shared_note(SP_CALLS_N_NO_BLOCK);
 		return 0;
 	}
 	uint64_t number = sp_add(&h->n_blocks, 1), offset = sp_add(&h->used_bytes, bytes);
-	if (number >= SP_CALLS_MAX_BLOCKS || offset > sp_share.size_bytes - bytes || !populate(offset, bytes)) {
-		sp_share.full = true;
+	if (number >= SP_CALLS_MAX_BLOCKS || offset > sp_shared.size_bytes - bytes || !populate(offset, bytes)) {
+		sp_shared.full = true;
 		sp_swap(&h->used_bytes, offset + bytes, offset); /* given back, unless more was taken meanwhile */
 		sp_swap(&h->n_blocks, number + 1, number);
-		sp_share_note(SP_CALLS_N_NO_BLOCK);
+		sp_shared_note(SP_CALLS_N_NO_BLOCK);
 		return 0;
 	}
-	struct sp_calls_block *b = &sp_share.blocks[number];
+	struct sp_calls_block *b = &sp_shared.blocks[number];
 	sp_store(&b->kind, (uint8_t)kind);
 	sp_store(&b->level, (uint8_t)level);
 	sp_store(&b->offset, offset);
@@ -211,7 +211,7 @@ static uint32_t new_block(unsigned kind, unsigned level)
 /* The next block of the kind behind this one; 0: there is none. */
 static uint32_t next_block(unsigned kind, uint32_t after)
 {
-	uint64_t n = sp_load(&sp_share.header->n_blocks);
+	uint64_t n = sp_load(&sp_shared.header->n_blocks);
 
 	for (uint32_t i = after + 1; i < n && i < SP_CALLS_MAX_BLOCKS; i++)
 		if (block_of(i, kind) != 0)
@@ -219,9 +219,9 @@ static uint32_t next_block(unsigned kind, uint32_t after)
 	return 0;
 }
 
-bool sp_share_is_short(void)
+bool sp_shared_is_short(void)
 {
-	return next_block(SP_CALLS_ROW, (uint32_t)(sp_load(&sp_share.header->cursors[SP_CALLS_ROW]) >> 32)) == 0;
+	return next_block(SP_CALLS_ROW, (uint32_t)(sp_load(&sp_shared.header->cursors[SP_CALLS_ROW]) >> 32)) == 0;
 }
 
 /*
@@ -231,7 +231,7 @@ bool sp_share_is_short(void)
 static bool share_take_places(unsigned kind, uint32_t places, uint32_t n, uint32_t *ret_block, uint64_t *ret_offset,
 			      uint32_t *ret_place)
 {
-	uint64_t *cursor = &sp_share.header->cursors[kind];
+	uint64_t *cursor = &sp_shared.header->cursors[kind];
 
 	for (uint32_t tries = 0, n_passed = 0; tries < 1000 && n_passed < 2 * SP_CALLS_MAX_BLOCKS; tries++) {
 		uint64_t c = sp_load(cursor);
@@ -254,7 +254,7 @@ static bool share_take_places(unsigned kind, uint32_t places, uint32_t n, uint32
 	return false;
 }
 
-uint32_t sp_share_take(unsigned kind)
+uint32_t sp_shared_take(unsigned kind)
 {
 	uint32_t block, place, places = kind == SP_CALLS_OBJECT ? SP_CALLS_OBJECTS : SP_CALLS_IDS;
 	uint64_t offset;
@@ -262,12 +262,12 @@ uint32_t sp_share_take(unsigned kind)
 	return share_take_places(kind, places, 1, &block, &offset, &place) ? block * SP_CALLS_IDS + place : 0;
 }
 
-uint32_t sp_share_new_level(unsigned level)
+uint32_t sp_shared_new_level(unsigned level)
 {
 	return new_block(SP_CALLS_INDEX, level);
 }
 
-uint64_t sp_share_bytes(uint64_t len, uint8_t **ret_bytes)
+uint64_t sp_shared_bytes(uint64_t len, uint8_t **ret_bytes)
 {
 	uint32_t block, place;
 	uint64_t rounded = (len + 7) & ~7ULL, offset;
@@ -276,11 +276,11 @@ uint64_t sp_share_bytes(uint64_t len, uint8_t **ret_bytes)
 	    !share_take_places(SP_CALLS_NAME, SP_CALLS_BYTES, (uint32_t)rounded, &block, &offset, &place))
 		return 0;
 	offset += place;
-	*ret_bytes = sp_share_at(offset, rounded);
+	*ret_bytes = sp_shared_at(offset, rounded);
 	return *ret_bytes ? offset : 0;
 }
 
-void *sp_share_record(uint32_t id, unsigned kind)
+void *sp_shared_record(uint32_t id, unsigned kind)
 {
 	static const uint16_t bytes[SP_CALLS_KINDS] = {[SP_CALLS_OBJECT] = sizeof(struct sp_calls_object),
 						       [SP_CALLS_FUNCTION] = sizeof(struct sp_calls_function),
@@ -291,13 +291,13 @@ void *sp_share_record(uint32_t id, unsigned kind)
 
 	if (offset == 0 || (kind == SP_CALLS_OBJECT && place >= SP_CALLS_OBJECTS))
 		return NULL;
-	return sp_share_at(offset + (uint64_t)place * bytes[kind], bytes[kind]);
+	return sp_shared_at(offset + (uint64_t)place * bytes[kind], bytes[kind]);
 }
 
-uint64_t sp_share_counters(uint32_t row)
+uint64_t sp_shared_counters(uint32_t row)
 {
 	uint64_t offset = block_of(row / SP_CALLS_IDS, SP_CALLS_ROW),
-		 at = offset != 0 ? (uint64_t)sp_share_at(offset, row_bytes()) : 0;
+		 at = offset != 0 ? (uint64_t)sp_shared_at(offset, row_bytes()) : 0;
 
 	if (at == 0)
 		return 0;
@@ -307,7 +307,7 @@ uint64_t sp_share_counters(uint32_t row)
 /* How many blocks of a kind there are, and how many of them are unused. */
 static uint32_t count_blocks(unsigned kind, uint32_t *ret_spare)
 {
-	const struct sp_calls_header *h = sp_share.header;
+	const struct sp_calls_header *h = sp_shared.header;
 	uint64_t n = sp_load(&h->n_blocks);
 	uint32_t all = 0, current = (uint32_t)(sp_load(&h->cursors[kind]) >> 32);
 
@@ -327,10 +327,10 @@ static uint32_t wanted_of(unsigned kind)
 	    [SP_CALLS_OBJECT] = 1, [SP_CALLS_FUNCTION] = 2, [SP_CALLS_NAME] = 1};
 
 	if (kind == SP_CALLS_PROCESS)
-		return sp_calls_spare_processes(sp_share.apart);
+		return sp_calls_spare_processes(sp_shared.apart);
 	if (kind == SP_CALLS_ROW)
-		return sp_calls_spare_rows(sp_share.all, sp_share.n_slots);
-	return wanted[kind] * (sp_share.all ? SP_CALLS_ALL_TIMES : 1U);
+		return sp_calls_spare_rows(sp_shared.all, sp_shared.n_slots);
+	return wanted[kind] * (sp_shared.all ? SP_CALLS_ALL_TIMES : 1U);
 }
 
 /*
@@ -343,20 +343,20 @@ static uint32_t least_of(unsigned kind)
 							[SP_CALLS_NAME] = SP_CALLS_BYTES / 32,
 							[SP_CALLS_ROW] = SP_CALLS_ROWS / 2};
 
-	return places[kind] != 0 ? sp_share.n_expected / places[kind] + 2 : 0;
+	return places[kind] != 0 ? sp_shared.n_expected / places[kind] + 2 : 0;
 }
 
-void sp_share_prepare(void)
+void sp_shared_prepare(void)
 {
 	static const uint16_t places[SP_CALLS_KINDS] = {[SP_CALLS_OBJECT] = SP_CALLS_OBJECTS,
 							[SP_CALLS_FUNCTION] = SP_CALLS_FUNCTIONS,
 							[SP_CALLS_ROW] = SP_CALLS_ROWS};
 	uint32_t spare;
-	uint64_t n_records = 0, used = sp_load(&sp_share.header->used_bytes);
+	uint64_t n_records = 0, used = sp_load(&sp_shared.header->used_bytes);
 
 	/* Others have added what we may look for; a block across a mapping's end may not have been ready when it was
 	 * made. */
-	if (sp_share.mappings[sp_share.n_mappings - 1].high < used || first_cut(used) < used)
+	if (sp_shared.mappings[sp_shared.n_mappings - 1].high < used || first_cut(used) < used)
 		grow(used, used);
 	for (unsigned kind = SP_CALLS_OBJECT; kind < SP_CALLS_KINDS; kind++) {
 		uint32_t n = count_blocks(kind, &spare), wanted = wanted_of(kind), least = least_of(kind);
@@ -367,5 +367,5 @@ void sp_share_prepare(void)
 				n++;
 		n_records += n * places[kind];
 	}
-	sp_share_reserve(n_records);
+	sp_shared_reserve(n_records);
 }

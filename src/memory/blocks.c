@@ -9,11 +9,11 @@
 
 enum { WAYS = 8, SETS = 1 << 14, COUNTERS = 1 << 14, FULL = 255 };
 
-struct held {
+struct block {
 	uint64_t address; /* 0: free; 1: being written */
 	uint64_t bytes, n;
 };
-static struct held table[SETS][WAYS];
+static struct block table[SETS][WAYS];
 static uint8_t counters[COUNTERS]; /* one that was full once stays so */
 
 static uint64_t hash_of(const void *address)
@@ -31,15 +31,15 @@ static void counter_add(uint64_t hash, int change)
 		;
 }
 
-static struct held *set_of(uint64_t hash)
+static struct block *set_of(uint64_t hash)
 {
 	return table[hash >> 50];
 }
 
-bool sp_held_add(const void *address, uint64_t bytes, uint64_t n)
+bool sp_block_add(const void *address, uint64_t bytes, uint64_t n)
 {
 	uint64_t hash = hash_of(address);
-	struct held *set = set_of(hash);
+	struct block *set = set_of(hash);
 
 	_Static_assert(SETS == 1 << (64 - 50), "all hashes have one");
 	for (int i = 0; i < WAYS; i++) {
@@ -56,10 +56,10 @@ bool sp_held_add(const void *address, uint64_t bytes, uint64_t n)
 	return false;
 }
 
-bool sp_held_take(const void *address, uint64_t *ret_bytes, uint64_t *ret_n)
+bool sp_block_take(const void *address, uint64_t *ret_bytes, uint64_t *ret_n)
 {
 	uint64_t hash = hash_of(address);
-	struct held *set = set_of(hash);
+	struct block *set = set_of(hash);
 
 	if (!__atomic_load_n(&counters[hash >> 50], __ATOMIC_RELAXED))
 		return false;
