@@ -336,21 +336,24 @@ function shareColumns(c, all) {
 	return [...pair("self", "Self"), ...pair("total", "Total")];
 }
 
-// Where the value shown is not the number of samples itself.
-const samplesColumn = (c) => c.v === c.samples ? [] :
+// The number of samples that all costs have in common says something of the cost shown only where there is no other.
+const countsSamples = (c) => c.v !== c.samples && data.choices.every((other) => other.v === c.v || other.v === c.samples);
+const samplesColumn = (c) => !countsSamples(c) ? [] :
 	[{key: "samples", title: "Samples", number: true, of: (r) => r.samples, cell: (r) => grouped(r.samples)}];
 
-// Rows {i, self, total, samples} of what has a total; in a difference of what had one, too, and with both shares.
+// Rows {i, self, total, samples} of what has a total; in a difference of what had one, too, and with both shares. Of those
+// that are alike in what a table is ordered by, the one with the larger total is the first: what waits is the kernel itself.
 function sumRows(t, v, n, sumsOf) {
-	const c = choice(), s = sumsOf(v), {total: samples} = c.samples === v ? s : sumsOf(c.samples), rows = [];
+	const c = choice(), s = sumsOf(v), samples = countsSamples(c) ? sumsOf(c.samples).total : s.total, rows = [];
 	const old = isDiff() ? sumsOf(c.old) : null, now = isDiff() ? sumsOf(c.v) : null, share = (x, of) => of ? x / of : 0;
 	for (let i = 0; i < n; i++) {
 		if (!s.total[i] && !samples[i] && !(old && old.total[i])) continue;
-		const r = {i, self: s.self[i], total: s.total[i], samples: samples[i], order: i};
+		const r = {i, self: s.self[i], total: s.total[i], samples: samples[i], order: 0};
 		if (old) Object.assign(r, {oldSelf: share(old.self[i], whole(t, c.old)), newSelf: share(now.self[i], whole(t, c.v)),
 			oldTotal: share(old.total[i], whole(t, c.old)), newTotal: share(now.total[i], whole(t, c.v))});
 		rows.push(r);
 	}
+	rows.sort((a, b) => b.total - a.total || a.i - b.i).forEach((r, i) => (r.order = i));
 	return rows;
 }
 

@@ -3,6 +3,7 @@
 #include "view/value.h"
 
 #include "base/encode.h"
+#include "base/mem.h"
 #include "base/sum.h"
 #include "profile/profile.h"
 #include "profile/values.h"
@@ -53,7 +54,25 @@ bool sp_value_has_several(const struct sp_profile *p)
 	return samples >= 0 && calls < 0 && sp_profile_n_value_types(p) > 2;
 }
 
-static void put_others(const struct sp_profile *p, uint32_t value, FILE *out)
+/* Systems' own names have a sign in them: "sched:sched_switch", "cpu_core/cycles/". */
+char *sp_value_words(const char *name)
+{
+	char *words = strdup(name);
+
+	for (char *c = words; c && *c && !strpbrk(name, ":/"); c++)
+		*c = *c == '_' ? ' ' : *c;
+	return words;
+}
+
+static void put_name(const struct sp_profile *p, uint32_t value, bool in_words, FILE *out)
+{
+	const char *name = value_name_of(p, value);
+	SP_FREE char *words = in_words ? sp_value_words(name) : NULL;
+
+	sp_encode(out, SP_ENCODE_TERMINAL, words ? words : name);
+}
+
+static void put_others(const struct sp_profile *p, uint32_t value, bool in_words, FILE *out)
 {
 	const char *gap = "; other values: ";
 
@@ -61,34 +80,35 @@ static void put_others(const struct sp_profile *p, uint32_t value, FILE *out)
 		if (i == value)
 			continue;
 		fputs(gap, out);
-		sp_encode(out, SP_ENCODE_TERMINAL, value_name_of(p, i));
+		put_name(p, i, in_words, out);
 		gap = ", ";
 	}
 }
 
-void sp_value_put(const struct sp_profile *p, uint32_t value, int64_t all, int64_t n_samples, FILE *out)
+static void put_amount(const struct sp_profile *p, uint32_t value, bool in_words, int64_t all, int64_t n_samples,
+		       FILE *out)
 {
 	const char *unit = sp_profile_string(p, sp_profile_value_type(p, value)->unit);
 	char amount[64];
 
 	sp_unit_write(unit, all < 0 ? -(uint64_t)all : (uint64_t)all, amount, sizeof(amount));
-	sp_encode(out, SP_ENCODE_TERMINAL, value_name_of(p, value));
+	put_name(p, value, in_words, out);
 	fprintf(out, ": %s%s", all < 0 ? "-" : "", amount);
 	if (sp_value_has_samples(p, value))
 		fprintf(out, " in %" PRId64 " sample%s", n_samples, n_samples == 1 ? "" : "s");
-	put_others(p, value, out);
 }
 
-char *sp_value_text(const struct sp_profile *p, uint32_t value)
+void sp_value_put(const struct sp_profile *p, uint32_t value, int64_t all, int64_t n_samples, FILE *out)
+{
+	put_amount(p, value, false, all, n_samples, out);
+	put_others(p, value, false, out);
+}
+
+static void put_sum(const struct sp_profile *p, uint32_t value, bool in_words, FILE *out)
 {
 	uint32_t samples = sp_profile_samples_value(p);
 	int64_t all = 0, n_samples = 0;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
 
-	if (!out)
-		return NULL;
 	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
 		const struct sp_row *row = sp_profile_row(p, i);
 
@@ -96,9 +116,47 @@ char *sp_value_text(const struct sp_profile *p, uint32_t value)
 		if (row->values[value] && sp_value_has_samples(p, value))
 			sp_saturating_add(&n_samples, row->values[samples]);
 	}
-	sp_value_put(p, value, all, n_samples, out);
+	put_amount(p, value, in_words, all, n_samples, out);
+}
+
+static char *text_end(FILE *out, char **text)
+{
 	if (fclose(out) == 0)
-		return text;
-	free(text);
+		return *text;
+	free(*text);
 	return NULL;
+}
+
+char *sp_value_text(const struct sp_profile *p, uint32_t value)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	put_sum(p, value, false, out);
+	put_others(p, value, false, out);
+	return text_end(out, &text);
+}
+
+char *sp_value_caption(const struct sp_profile *p, uint32_t value, bool all)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	if (!all) {
+		put_sum(p, value, true, out);
+		put_others(p, value, true, out);
+	}
+	for (uint32_t i = 0; all && i < sp_profile_n_value_types(p); i++) {
+		if (!sp_value_has_samples(p, i))
+			continue;
+		fputs(ftell(out) > 0 ? ", " : "", out);
+		put_sum(p, i, true, out);
+	}
+	return text_end(out, &text);
 }

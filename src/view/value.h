@@ -19,6 +19,10 @@ struct sp_view;
 void sp_value_put(const struct sp_profile *p, uint32_t value, int64_t all, int64_t n_samples, FILE *out);
 /* The same for all rows, as a new string; NULL: out of memory. */
 char *sp_value_text(const struct sp_profile *p, uint32_t value);
+/* For pictures, in words; all: where one chooses among several costs, what each is: "cpu: 1.65 s, offcpu: 3.20 s". */
+char *sp_value_caption(const struct sp_profile *p, uint32_t value, bool all);
+/* The name for those who need not type it, as a new string: "live bytes". Names of a system's events stay. */
+char *sp_value_words(const char *name);
 /* The value that a view shows by default: the profile's; bcc's layouts (text, folded) show samples instead of CPU time.
  */
 uint32_t sp_value_default(const struct sp_profile *p, const struct sp_view *view);

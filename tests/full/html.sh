@@ -64,6 +64,11 @@ for kind in counts slices; do
 		"$soprof" diff --by $by -o "$dir/$kind-$by.json" "$dir/old.$kind" "$dir/new.$kind" || exit 1
 	done
 done
+# Several events: samples that are of either, waits in the kernel, memory.
+printf '%s\n' '#samples/count' '#cpu/nanoseconds' '#offcpu/nanoseconds' '#live_bytes/bytes' >"$dir/several.stacks"
+printf '%s\t%s\t%s\t%s\n' 5,5000000,0,0 app 'libbusy.so`work' '' 9,0,9000000000,0 app 'app`main;libslow.so`wait' '[kernel]`schedule' \
+	3,0,1000000000,0 app 'app`main;libaway.so`wait' '[kernel]`schedule' 2,0,0,4096 app 'libbusy.so`make' '' >>"$dir/several.stacks"
+"$make" stacks "$dir/several.stacks" "$dir/several.html" || exit 1
 sed 's/"paths":"..../"paths":"/' "$dir/demo.html" >"$dir/broken.html"
 
 bad=0

@@ -413,6 +413,21 @@ async function testDark() {
 	check("an address with a theme", await look(), [false, true, false]);
 }
 
+// Several events: only what has some of the one shown, without the number of samples that they have in common.
+async function testSeveral() {
+	const shown = async (value, place = "libraries") => {
+		await page.open(url("several.html") + `#v=functions&u=${value}`);
+		await frame();
+		return (await run(`cells("${place}")`)).map((r) => r[0]);
+	};
+	check("libraries of cpu", await shown(1), ["libbusy.so"]);
+	check("values in words", await run(`[...id("value").options].map((o) => o.textContent)`), ["samples", "cpu", "offcpu", "live bytes"]);
+	check("no common samples", await run(`[...document.querySelectorAll("th")].filter((h) => h.textContent.startsWith("Samples")).length`), 0);
+	check("libraries of offcpu, of two alike the larger total first", await shown(2), ["[kernel]", "app", "libslow.so", "libaway.so"]);
+	check("functions of it", await shown(2, "panel-functions"), ["schedule", "main", "wait", "wait"]);
+	check("libraries of memory", await shown(3), ["libbusy.so"]);
+}
+
 async function testDiff() {
 	const old = readRows(diffStacks), paths = (v) => old.filter((r) => r.values[v]).map((r) => [pathOf(r), r.values[v]]);
 	const share = (name, v) => sum(old.filter((r) => r.frames.some((f) => f.name === name)), v) / sum(old, v);
@@ -526,7 +541,7 @@ async function testSpeed() {
 
 try {
 	for (const test of [testLoad, testZoom, testSearch, testLibraries, testShapes, testSandwich, testMatrix, testFunctions,
-		testCallTree, testRandom, testKeys, testNames, testDark, testDiff, testNoise, testWithoutScripts, testHostile, testSpeed]) await test();
+		testCallTree, testRandom, testKeys, testNames, testDark, testSeveral, testDiff, testNoise, testWithoutScripts, testHostile, testSpeed]) await test();
 	check("no errors, no violations, no dialogs", page.problems, []);
 	check("nothing is loaded but the file", page.requests.filter((u) => !/^(file:|about:|https:\/\/example.com\/x.png)/.test(u)), []);
 } catch (e) {

@@ -11,7 +11,8 @@ export function readRows(file) {
 		const frames = [user.replace(/^~/, ""), kernel].flatMap((s) => s ? s.split(";") : []).map((text) => {
 			const [library, name] = text.replace(/^\?/, "").split("`"), isKernel = /^\[(?!anon|vdso)/.test(library);
 			const isWord = library === "[waker]";
-			return {library: isWord ? "" : isKernel ? "[kernel]" : library, name, guessed: text[0] === "?", isWord};
+			// "--" is between the thread's own frames and its waker's.
+			return {library: isWord ? "" : isKernel ? "[kernel]" : library, name: isWord && name === "--" ? "woken by" : name, guessed: text[0] === "?", isWord};
 		});
 		// From the first word on they are not the thread's own.
 		const word = frames.findIndex((f) => f.isWord), beside = word < 0 ? [] : frames.splice(word);

@@ -162,7 +162,7 @@ static char *text_of(void (*write)(FILE *out, const struct sp_profile_args *a), 
 /* Where one chooses among the values, the title is of all of them. */
 static void title_write(FILE *out, const struct sp_profile_args *a)
 {
-	size_t n = strcmp(a->view->name, "html") == 0 ? a->recipes.n : 1;
+	size_t n = a->view->shows_all ? a->recipes.n : 1;
 
 	for (size_t i = 0; i < n; i++)
 		fprintf(out, "%s%s", i ? ", " : "", a->recipes.recipes[i]->title);

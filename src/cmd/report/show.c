@@ -67,7 +67,7 @@ struct show {
 	struct sp_profile *profile;
 	const char *title;
 	struct sp_view_options options;
-	char *header; /* what the value is, as a line, and an empty one */
+	char *header, *caption; /* what the value is: as a line and an empty one, and above pictures */
 };
 
 static int any_matches(const struct sp_profile *p, enum sp_filter_by by, const char *glob, bool *ret_any)
@@ -131,14 +131,17 @@ static void options_fill(struct show *r)
 }
 
 /* What is shown stands above pictures, and above text in the place of what `soprof profile` says of its sampling. */
-static int value_tell(struct show *s, char **ret_text)
+static int value_tell(struct show *s)
 {
-	*ret_text = sp_value_text(s->profile, s->options.value);
-	if (!*ret_text || asprintf(&s->header, "%s\n", *ret_text) < 0) {
+	bool all = s->options.all_values && s->view->shows_all;
+	SP_FREE char *text = sp_value_text(s->profile, s->options.value);
+
+	s->caption = sp_value_caption(s->profile, s->options.value, all);
+	if (!text || !s->caption || asprintf(&s->header, "%s\n", text) < 0) {
 		s->header = NULL;
 		return -ENOMEM;
 	}
-	s->options.subtitle = *ret_text;
+	s->options.subtitle = s->caption;
 	s->options.header = s->header;
 	return 0;
 }
@@ -197,7 +200,6 @@ int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_
 	    const struct sp_totals *totals, const char *title)
 {
 	struct show s = {.args = a, .view = view, .profile = p, .title = title};
-	SP_FREE char *text = NULL;
 	int r;
 
 	if (wants_nothing_special(a) && !sp_calls_table_value(p))
@@ -208,7 +210,7 @@ int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_
 	r = a->value ? sp_inputs_value(p, a->value, &s.options.value) : 0;
 	s.options.all_values = !a->value && sp_value_has_several(p);
 	if (r >= 0)
-		r = value_tell(&s, &text);
+		r = value_tell(&s);
 	if (r >= 0)
 		r = focus_choose(&s);
 	if (r >= 0)
@@ -216,5 +218,6 @@ int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_
 	if (r >= 0)
 		r = output_write(&s);
 	free(s.header);
+	free(s.caption);
 	return r >= 0 && s.view->write_beside ? beside_show(&s) : r;
 }

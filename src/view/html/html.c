@@ -135,5 +135,6 @@ const struct sp_view sp_view_html = {
     .mime = "text/html; charset=utf-8",
     .summary = "interactive report, one file for a browser",
     .packages = true,
+    .shows_all = true,
     .write = write_html,
 };

@@ -571,12 +571,13 @@ static int write_svg(const struct sp_profile *p, const struct sp_view_options *o
 	const struct sp_value_type *type = sp_profile_value_type(p, o->value);
 	SP_FREE int64_t *starts = calloc(t->tree.n_nodes, sizeof(*starts));
 	struct drawing d = {.t = t, .o = o, .starts = starts, .nodes = t->tree.nodes, .all = &t->tree.nodes[0]};
-	d.value_name = sp_svg_value_name(p, o, type);
+	SP_FREE char *value_name = sp_svg_value_name(p, o, type);
+	d.value_name = value_name;
 	d.unit = sp_profile_string(p, type->unit);
 	d.diff = (struct sp_svg_diff){.t = t, .absolute = o->absolute, .value_name = d.value_name, .unit = d.unit};
 	d.scale = d.all->total ? INNER / (double)d.all->total : 0;
 	d.old_scale = d.all->second_total ? INNER / (double)d.all->second_total : 0;
-	r = starts ? sp_svg_diff_begin(&d.diff, o) : -ENOMEM;
+	r = starts && value_name ? sp_svg_diff_begin(&d.diff, o) : -ENOMEM;
 	if (r >= 0)
 		r = draw(&d, out);
 	sp_svg_diff_done(&d.diff);

@@ -6,6 +6,7 @@
 #include "profile/profile.h"
 #include "view/svg/svg_colour.h"
 #include "view/svg/svg_text.h"
+#include "view/value.h"
 #include "view/view.h"
 
 #include <math.h>
@@ -105,14 +106,13 @@ char *sp_svg_diff_text(const struct sp_svg_diff *d, double difference)
 }
 
 /* The name of the value shown. A joined profile calls it "new", which says nothing, so value_name is used then. */
-const char *sp_svg_value_name(const struct sp_profile *p, const struct sp_view_options *o,
-			      const struct sp_value_type *type)
+char *sp_svg_value_name(const struct sp_profile *p, const struct sp_view_options *o, const struct sp_value_type *type)
 {
 	const char *name = sp_profile_string(p, type->name);
 
 	if (!o->has_second || strcmp(name, "new") != 0)
-		return name;
+		return sp_value_words(name);
 	if (o->value_name)
-		return o->value_name;
-	return strcmp(sp_profile_string(p, type->unit), "count") == 0 ? "samples" : "";
+		return sp_value_words(o->value_name);
+	return strdup(strcmp(sp_profile_string(p, type->unit), "count") == 0 ? "samples" : "");
 }

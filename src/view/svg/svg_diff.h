@@ -49,8 +49,7 @@ uint32_t sp_svg_diff_step_of_node(const struct sp_svg_diff *d, uint32_t node);
 /* "+1.14 pp", "−20 samples" */
 char *sp_svg_diff_text(const struct sp_svg_diff *d, double difference);
 
-/* The value's name, owned by the profile. */
-const char *sp_svg_value_name(const struct sp_profile *p, const struct sp_view_options *o,
-			      const struct sp_value_type *type);
+/* The value's name in words, a new string; NULL: out of memory. */
+char *sp_svg_value_name(const struct sp_profile *p, const struct sp_view_options *o, const struct sp_value_type *type);
 
 #endif

@@ -27,15 +27,30 @@ struct costs {
 	const struct sp_profile *p;
 	const struct sp_view_options *o;
 	struct cost cost[SP_MAX_VALUES];
-	size_t n_costs;
+	size_t n_costs, n_shown;
+	bool only_total; /* there is no room for self, too */
 	struct sp_joined joined;
 	FILE *out;
 };
 
-/* Behind the values before it: its two columns, a gap each. */
-static int pair_columns(const struct cost *cost)
+static int n_numbers(const struct costs *c)
 {
-	return 2 * cost->columns + GAP;
+	return c->only_total ? 1 : 2;
+}
+
+/* Its numbers, with a gap between. */
+static int cost_columns(const struct costs *c, const struct cost *cost)
+{
+	return n_numbers(c) * (cost->columns + GAP) - GAP;
+}
+
+static int all_columns(const struct costs *c)
+{
+	int n = 0;
+
+	for (size_t k = 0; k < c->n_shown; k++)
+		n += cost_columns(c, &c->cost[k]) + GAP;
+	return n;
 }
 
 static size_t unit_columns(const struct cost *cost)
@@ -52,24 +67,25 @@ static void columns_fit(struct cost *cost)
 	cost->columns = SP_MAX((int)strlen("total"), (int)strlen(number));
 }
 
+/* Beside the least that a name has. */
+static int room_left(const struct costs *c)
+{
+	return (int)c->o->width - (int)sp_view_room(1, 0) - all_columns(c);
+}
+
 /* Columns become wide enough for the heading above both, as far as the names of groups keep their room. */
 static void headings_fit(struct costs *c)
 {
-	int room = INT_MAX;
+	int n = n_numbers(c), room = c->o->width ? room_left(c) : INT_MAX;
 
-	if (c->o->width) {
-		room = (int)c->o->width - (int)sp_view_room(1, 0);
-		for (size_t k = 0; k < c->n_costs; k++)
-			room -= pair_columns(&c->cost[k]) + GAP;
-	}
-	for (size_t k = 0; k < c->n_costs; k++) {
+	for (size_t k = 0; k < c->n_shown; k++) {
 		struct cost *cost = &c->cost[k];
 		int wanted = (int)(sp_view_columns(cost->name) + unit_columns(cost));
-		int more = SP_MIN((wanted - pair_columns(cost) + 1) / 2, room / 2);
+		int more = SP_MIN((wanted - cost_columns(c, cost) + n - 1) / n, room / n);
 
 		if (more > 0) {
 			cost->columns += more;
-			room -= 2 * more;
+			room -= n * more;
 		}
 	}
 }
@@ -105,40 +121,49 @@ static int cost_add(struct costs *c)
 }
 
 /* "---- cpu ms", as wide as its columns; of a longer name the end is cut, never the unit. */
-static void put_heading(const struct cost *cost, FILE *out)
+static void put_heading(const struct costs *c, const struct cost *cost)
 {
-	size_t room = (size_t)pair_columns(cost) - unit_columns(cost), n = sp_view_columns(cost->name);
+	size_t room = (size_t)cost_columns(c, cost) - unit_columns(cost), n = sp_view_columns(cost->name);
 
 	for (size_t i = n; i < room; i++)
-		fputc(i + 1 < room ? '-' : ' ', out);
-	sp_view_put_cut(cost->name, room, false, out);
-	fprintf(out, "%s%s", *cost->unit.name ? " " : "", cost->unit.name);
+		fputc(i + 1 < room && !c->only_total ? '-' : ' ', c->out);
+	sp_view_put_cut(cost->name, room, false, c->out);
+	fprintf(c->out, "%s%s", *cost->unit.name ? " " : "", cost->unit.name);
 }
 
 static void put_headings(const struct costs *c)
 {
 	fputs(c->o->colour ? "\033[1m" : "", c->out);
-	for (size_t k = 0; k < c->n_costs; k++) {
+	for (size_t k = 0; k < c->n_shown; k++) {
 		fprintf(c->out, "%*s", k ? GAP : 0, "");
-		put_heading(&c->cost[k], c->out);
+		put_heading(c, &c->cost[k]);
 	}
 	fputc('\n', c->out);
-	for (size_t k = 0; k < c->n_costs; k++)
-		fprintf(c->out, "%*s%*s%*s%*s", c->cost[k].columns, "self", GAP, "", c->cost[k].columns, "total", GAP,
-			"");
+	for (size_t k = 0; k < c->n_shown; k++) {
+		if (!c->only_total)
+			fprintf(c->out, "%*s%*s", c->cost[k].columns, "self", GAP, "");
+		fprintf(c->out, "%*s%*s", c->cost[k].columns, "total", GAP, "");
+	}
 	fprintf(c->out, "%s%s\n", sp_table_heading(c->o->by), c->o->colour ? "\033[0m" : "");
 }
 
-static void put_number(const struct cost *cost, int64_t value, FILE *out)
+static void put_number(const struct costs *c, const struct cost *cost, int64_t value)
 {
-	sp_unit_put(cost->unit, value, cost->columns, out);
-	fprintf(out, "%*s", GAP, "");
+	sp_unit_put(cost->unit, value, cost->columns, c->out);
+	fprintf(c->out, "%*s", GAP, "");
+}
+
+static void put_numbers(const struct costs *c, size_t k, int64_t self, int64_t total)
+{
+	if (!c->only_total)
+		put_number(c, &c->cost[k], self);
+	put_number(c, &c->cost[k], total);
 }
 
 static int put_group_name(const struct costs *c, const struct sp_joined_group *g)
 {
 	SP_FREE char *text = NULL;
-	size_t size, before = 0;
+	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
@@ -146,30 +171,39 @@ static int put_group_name(const struct costs *c, const struct sp_joined_group *g
 	sp_table_put_name(c->p, c->o->by, g->any, out);
 	if (fclose(out))
 		return -ENOMEM;
-	for (size_t k = 0; k < c->n_costs; k++)
-		before += (size_t)pair_columns(&c->cost[k]) + GAP;
-	sp_view_put_cut(text, sp_view_room(c->o->width, before), false, c->out);
+	sp_view_put_cut(text, sp_view_room(c->o->width, (size_t)all_columns(c)), false, c->out);
 	fputc('\n', c->out);
 	return 0;
 }
 
 static int put_group(const struct costs *c, const struct sp_joined_group *g)
 {
-	for (size_t k = 0; k < c->n_costs; k++) {
-		put_number(&c->cost[k], g->row[k] ? g->row[k]->self : 0, c->out);
-		put_number(&c->cost[k], g->row[k] ? g->row[k]->total : 0, c->out);
-	}
+	for (size_t k = 0; k < c->n_shown; k++)
+		put_numbers(c, k, g->row[k] ? g->row[k]->self : 0, g->row[k] ? g->row[k]->total : 0);
 	return put_group_name(c, g);
 }
 
 /* The line of the sums, of which the groups are parts. */
 static void put_sums(const struct costs *c)
 {
-	for (size_t k = 0; k < c->n_costs; k++) {
-		put_number(&c->cost[k], c->cost[k].totals->value, c->out);
-		put_number(&c->cost[k], c->cost[k].totals->value, c->out);
-	}
+	for (size_t k = 0; k < c->n_shown; k++)
+		put_numbers(c, k, c->cost[k].totals->value, c->cost[k].totals->value);
 	fputs("all\n", c->out);
+}
+
+/* What a narrow terminal has no room for. */
+static void put_left_out(const struct costs *c)
+{
+	const char *gap = "without room: ";
+
+	for (size_t k = c->n_shown; k < c->n_costs; k++) {
+		fprintf(c->out, "%s%s", gap, c->cost[k].name);
+		gap = ", ";
+	}
+	if (c->n_shown < c->n_costs)
+		fputc('\n', c->out);
+	if (c->only_total)
+		fputs("self needs a wider terminal\n", c->out);
 }
 
 static int put_all(const struct costs *c)
@@ -183,18 +217,40 @@ static int put_all(const struct costs *c)
 		r = put_group(c, &c->joined.groups[i]);
 	if (n < c->joined.n_groups)
 		fprintf(c->out, "%zu more row%s\n", c->joined.n_groups - n, c->joined.n_groups - n == 1 ? "" : "s");
+	put_left_out(c);
 	return r;
+}
+
+/*
+ * A terminal too narrow for both numbers of each cost shows the totals, in their order: a wait's self cost is the
+ * kernel's. The last costs are left out where even these have no room.
+ */
+static int costs_fit(struct costs *c, struct sp_view_options *o)
+{
+	c->n_shown = c->n_costs;
+	if (!o->width || room_left(c) >= 0)
+		return 0;
+	c->only_total = true;
+	while (c->n_shown > 1 && room_left(c) < 0)
+		c->n_shown--;
+	if (o->sort != SP_SORT_SELF)
+		return 0;
+	o->sort = SP_SORT_TOTAL;
+	return sp_join_sort(c->p, o, &c->joined);
 }
 
 int sp_costs_put(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
-	struct costs c = {.p = p, .o = o, .out = out};
+	struct sp_view_options options = *o;
+	struct costs c = {.p = p, .o = &options, .out = out};
 	int r = sp_join(p, o, &c.joined);
 
 	if (r < 0)
 		return r;
 	while (r >= 0 && c.n_costs < c.joined.n_values)
 		r = cost_add(&c);
+	if (r >= 0)
+		r = costs_fit(&c, &options);
 	headings_fit(&c);
 	if (r >= 0 && c.n_costs)
 		r = put_all(&c);

@@ -103,6 +103,16 @@ static int groups_make(struct join *c)
 	return 0;
 }
 
+int sp_join_sort(const struct sp_profile *p, const struct sp_view_options *o, struct sp_joined *j)
+{
+	struct join c = {p, o, j};
+
+	free(j->groups);
+	j->groups = NULL;
+	j->n_groups = 0;
+	return groups_make(&c);
+}
+
 int sp_join(const struct sp_profile *p, const struct sp_view_options *o, struct sp_joined *ret_joined)
 {
 	struct sp_joined j = {0};

@@ -26,6 +26,8 @@ struct sp_joined {
 };
 
 int sp_join(const struct sp_profile *p, const struct sp_view_options *o, struct sp_joined *ret_joined);
+/* The same groups by another order. */
+int sp_join_sort(const struct sp_profile *p, const struct sp_view_options *o, struct sp_joined *j);
 void sp_join_done(struct sp_joined *j);
 
 #endif

@@ -243,6 +243,74 @@ static void headings_fit_the_terminal(void **state)
 				  "      2000.0        2000.0         7         7  a name of some length\n");
 }
 
+/* A profile of one process, sleeping in the kernel and running without it, with one cost more for each name. */
+static struct sp_profile *costs_new(const char *const *names, size_t n)
+{
+	static const int64_t values[2][6] = {{9, 0, 9000000, 1, 1, 1}, {7, 2000000, 1000000, 20, 20, 20}};
+	struct sp_profile *p;
+
+	assert_int_equal(sp_profile_new(&p), 0);
+	for (size_t i = 0; i < n; i++)
+		assert_true(sp_profile_add_value_type(p, names[i], i && i < 3 ? "nanoseconds" : "count") >= 0);
+	for (size_t i = 0; i < 2; i++) {
+		struct sp_key key = {.comm = (uint32_t)sp_profile_add_string(p, i ? "works" : "sleeps a long time")};
+
+		assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &key), 0, 0, values[i]), 0);
+	}
+	return p;
+}
+
+/* Totals alone where both numbers of each cost have no room, and the last costs not at all: both are told. */
+static void costs_fit_the_terminal(void **state)
+{
+	static const char *const names[] = {"samples", "cpu", "offcpu", "faults", "sched:sched_switch", "locks"};
+	struct sp_view_options o = {.by = SP_TOTAL_BY_COMM, .all_values = true, .width = 46};
+	struct sp_profile *three = costs_new(names, 4), *five = costs_new(names, 6);
+	SP_FREE char *text = NULL, *more = NULL, *self = NULL;
+
+	(void)state;
+	text = fixture_render(&sp_view_table, three, &o, NULL);
+	more = fixture_render(&sp_view_table, five, &o, NULL);
+	o.width = 42 + 16 + 6;
+	self = fixture_render(&sp_view_table, three, &o, NULL);
+	sp_profile_free(three);
+	sp_profile_free(five);
+	assert_string_equal(text, "cpu us  offcpu ms  faults\n"
+				  " total      total   total  comm\n"
+				  "2000.0       10.0      21  all\n"
+				  "2000.0        1.0      20  works\n"
+				  "   0.0        9.0       1  sleeps a long time\n"
+				  "self needs a wider terminal\n");
+	assert_non_null(strstr(more, "without room: locks\nself needs a wider terminal\n"));
+	for (const char *line = more; *line; line = strchr(line, '\n') + 1)
+		assert_true(strcspn(line, "\n") <= 46 + 2); /* bytes: an ellipsis has three */
+	assert_non_null(strstr(self, "  self  total"));
+	assert_null(strstr(self, "wider"));
+}
+
+/* Names of values in words for pictures; what a system calls its events stays. */
+static void captions_are_words(void **state)
+{
+	static const struct {
+		const char *name, *words;
+	} cases[] = {{"live_bytes", "live bytes"},
+		     {"cpu", "cpu"},
+		     {"sched:sched_switch", "sched:sched_switch"},
+		     {"cpu_core/cycles/", "cpu_core/cycles/"}};
+	struct sp_profile *p = several_new();
+	char *one SP_FREE = sp_value_caption(p, 1, false), *all SP_FREE = sp_value_caption(p, 1, true);
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		char *words SP_FREE = sp_value_words(cases[i].name);
+
+		assert_string_equal(words, cases[i].words);
+	}
+	assert_string_equal(one, "cpu: 3.0 ms in 3 samples; other values: samples, faults");
+	assert_string_equal(all, "cpu: 3.0 ms in 3 samples, faults: 10 in 11 samples");
+	sp_profile_free(p);
+}
+
 /* Of one event, of another program's values without samples, and of counted calls there is one table a value. */
 static void several_events_are_samples_with_costs(void **state)
 {
@@ -277,6 +345,8 @@ int main(void)
 	    cmocka_unit_test(a_column_a_cost),
 	    cmocka_unit_test(a_cost_has_columns_and_keys),
 	    cmocka_unit_test(headings_fit_the_terminal),
+	    cmocka_unit_test(costs_fit_the_terminal),
+	    cmocka_unit_test(captions_are_words),
 	    cmocka_unit_test(several_events_are_samples_with_costs),
 	};
 
