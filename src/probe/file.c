@@ -121,7 +121,9 @@ int sp_probe_files_add(struct sp_probe_files *files, struct sp_probe_file *file)
 			sp_probe_file_done(file);
 			return r;
 		}
-	r = sp_grow(&files->files, &files->capacity, files->n + 1, sizeof(*files->files));
+	r = files->n == SP_PROBE_MAX_FILES
+		? sp_fail_said(-E2BIG, "more than %d files are '%s'", SP_PROBE_MAX_FILES, files->name.text)
+		: sp_grow(&files->files, &files->capacity, files->n + 1, sizeof(*files->files));
 	if (r < 0) {
 		sp_probe_file_done(file);
 		return r;

@@ -47,6 +47,7 @@ struct sp_probe_file {
 	size_t n_pids, pids_capacity;
 };
 
+enum { SP_PROBE_MAX_FILES = 1024 }; /* of one name */
 struct sp_probe_files {
 	struct sp_probe_name name;
 	char *real_path; /* what name.text points to, where a path was given; else NULL */
@@ -66,7 +67,8 @@ bool sp_probe_name_is(const struct sp_probe_name *name, const struct sp_probe_fi
 
 /* named must outlive the result. w: NULL = workers are made, and ended, by this call. */
 int sp_probe_files(const char *named, struct sp_workers *w, struct sp_probe_files *ret_files);
-/* Adds a file that appeared later; it is taken over, or closed if it is there already. 1: it is new. */
+/* Adds a file that appeared later; it is taken over, or closed if it is there already. 1: it is new. -E2BIG: too many.
+ */
 int sp_probe_files_add(struct sp_probe_files *files, struct sp_probe_file *file);
 /*
  * Opens and identifies what a process has mapped there, later, from sp_workers_dispatch(). The file is the looker's,

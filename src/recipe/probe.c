@@ -35,7 +35,7 @@ struct sp_recipe_probe {
 	struct sp_probe_files files;
 	struct places *places; /* of each of them */
 	size_t places_capacity;
-	size_t n_places, n_stepped, n_later, n_refused;
+	size_t n_places, n_stepped, n_later, n_refused, n_gone;
 	uint64_t n_lost;
 	int program; /* it is attached to; -1: none */
 	pid_t only;
@@ -200,6 +200,11 @@ struct finding {
 };
 static void later_found(struct finding *f);
 
+static const char *why_not(const struct finding *f)
+{
+	return f->why ? f->why : strerror(-f->r);
+}
+
 static void finding_end(struct finding *f, int r)
 {
 	struct places *places = &f->probe->places[f->file];
@@ -257,10 +262,9 @@ static int places_room(struct sp_recipe_probe *p, size_t n)
 }
 
 /* A file that cannot be read, or is made to harm who reads it, costs its own places. */
-static void failure_note(struct sp_recipe_probe *p, const struct finding *f)
+static void failure_note(struct sp_recipe_probe *p, const char *path, const char *why)
 {
-	if (!p->n_failed++ &&
-	    asprintf(&p->failure, "%s: %s", p->files.files[f->file].path, f->why ? f->why : strerror(-f->r)) < 0)
+	if (!p->n_failed++ && asprintf(&p->failure, "%s: %s", path, why) < 0)
 		p->failure = NULL;
 }
 
@@ -312,7 +316,7 @@ static int all_take(struct sp_recipe_probe *p, const struct finding *all)
 		if (all[i].r >= 0)
 			continue;
 		if (!lacks)
-			failure_note(p, &all[i]);
+			failure_note(p, p->files.files[i].path, why_not(&all[i]));
 		failed = failed && lacks ? failed : &all[i];
 	}
 	sp_error_clear();
@@ -320,8 +324,7 @@ static int all_take(struct sp_recipe_probe *p, const struct finding *all)
 		return p->n_places ? 0 : -ENOENT;
 	if (p->failure)
 		return sp_fail_said(failed->r, "%s", p->failure);
-	return sp_fail_said(failed->r, "%s%s%s", p->is_usdt ? p->library : "", p->is_usdt ? ": " : "",
-			    failed->why ? failed->why : strerror(-failed->r));
+	return sp_fail_said(failed->r, "%s%s%s", p->is_usdt ? p->library : "", p->is_usdt ? ": " : "", why_not(failed));
 }
 
 static int all_find(struct sp_recipe_probe *p, struct sp_workers *w)
@@ -433,6 +436,7 @@ void sp_recipe_probe_stats(const struct sp_recipe_probe *p, struct sp_recipe_pro
 					  .n_unread = p->files.n_unread,
 					  .n_hidden = p->files.n_stuck,
 					  .n_lost = p->n_lost,
+					  .n_gone = p->n_gone,
 					  .n_failed = p->n_failed,
 					  .failure = p->failure};
 
@@ -466,18 +470,26 @@ static void later_found(struct finding *f)
 	if (f->r >= 0)
 		return;
 	f->why = f->why ? f->why : strdup(sp_error_text(f->r));
-	failure_note(p, f);
+	failure_note(p, p->files.files[f->file].path, why_not(f));
 	sp_error_clear();
 }
 
-int sp_recipe_probe_add(struct sp_recipe_probe *p, const struct sp_probe_file *file, struct sp_workers *w)
+void sp_recipe_probe_failed(struct sp_recipe_probe *p, int r, const char *path)
+{
+	if (!sp_probe_name_may_be(&p->files.name, path))
+		return;
+	if (r == -ESRCH)
+		p->n_gone++;
+	else
+		failure_note(p, path, sp_error_text(r));
+}
+
+static int later_add(struct sp_recipe_probe *p, const struct sp_probe_file *file, struct sp_workers *w)
 {
 	struct sp_probe_file copy;
 	struct finding *f;
 	int r;
 
-	if (!sp_probe_name_is(&p->files.name, file))
-		return 0;
 	r = places_room(p, p->files.n + 1);
 	if (r >= 0)
 		r = sp_probe_file_copy(file, &copy);
@@ -493,6 +505,14 @@ int sp_recipe_probe_add(struct sp_recipe_probe *p, const struct sp_probe_file *f
 	if (r < 0)
 		free(f);
 	return r;
+}
+
+void sp_recipe_probe_add(struct sp_recipe_probe *p, const struct sp_probe_file *file, struct sp_workers *w)
+{
+	int r = sp_probe_name_is(&p->files.name, file) ? later_add(p, file, w) : 0;
+
+	if (r < 0)
+		failure_note(p, file->path, sp_error_text(r));
 }
 
 void sp_recipe_probe_free(struct sp_recipe_probe *p)

@@ -35,10 +35,12 @@ struct sp_probe_name;
 const struct sp_probe_name *sp_recipe_probe_name(const struct sp_recipe_probe *probe);
 /*
  * A file that has appeared: if it is meant a worker looks for such places in it, and it is attached where others are.
- * The file stays the caller's.
+ * The file stays the caller's. What fails is counted, and why.
  */
-int sp_recipe_probe_add(struct sp_recipe_probe *probe, const struct sp_probe_file *file, struct sp_workers *w);
+void sp_recipe_probe_add(struct sp_recipe_probe *probe, const struct sp_probe_file *file, struct sp_workers *w);
 
+/* One that was mapped by this path could not be looked at, with sp_error_text(); -ESRCH: all that had it have ended. */
+void sp_recipe_probe_failed(struct sp_recipe_probe *probe, int r, const char *path);
 /* Counts mappings that were not seen. */
 void sp_recipe_probe_lost(struct sp_recipe_probe *probe, uint64_t n_mappings);
 
@@ -57,6 +59,7 @@ struct sp_recipe_probe_stats {
 	size_t n_unread;     /* files that could be meant, and cannot be opened */
 	uint64_t n_hidden;   /* processes whose mappings could not be read */
 	uint64_t n_lost;     /* mappings that were not seen */
+	size_t n_gone;       /* files that nobody had any more when they were to be looked at */
 	size_t n_failed;     /* files that could not be searched or attached */
 	const char *failure; /* of the first of these: its path, and why */
 };

@@ -3,9 +3,9 @@
  * probe_watch.h: a session's probes in files that appear while it runs: a library that is upgraded, or that a container
  * brings along, is probed from its first mapping on.
  *
- * A mapping whose path could be meant has its file opened and identified by workers, each file once; what is meant gets
- * places and is attached (recipe/probe.h). The probes are the caller's and outlive it, as the workers do not: they
- * answer, or say that they are cancelled, before. 0 or a negative errno with sp_error_text(). One thread.
+ * What could be meant (probe/later.h) gets places and is attached (recipe/probe.h). The probes are the caller's and
+ * outlive it, as the workers do not: they answer, or say that they are cancelled, before. What fails costs its own file
+ * alone, and is told by the probe. 0 or a negative errno with sp_error_text(). One thread.
  */
 #ifndef SP_RECIPE_PROBE_WATCH_H
 #define SP_RECIPE_PROBE_WATCH_H

@@ -160,6 +160,18 @@ wait "$running"
 wait "$counter" || fail "exit code 0"
 is 100 own_leaf
 
+# the same by PID:LIBRARY
+"$dir/user" 100 <"$dir/go" >"$dir/ran" &
+running=$!
+exec 7>"$dir/go"
+wait_mapped "$running"
+begin --csv "$running:libown.so.1"
+use 3000 >/dev/null
+echo >&7
+wait "$running"
+end
+is 100 own_leaf
+
 # copies with one build id are one library; a deleted one is found by those who have it
 mkdir "$dir/copy"
 cp "$library" "$dir/copy"

@@ -110,6 +110,26 @@ watch_end
 same 'calls of a deleted, a present and a later file' "$(count <"$dir/folded")" $((300 + 40 + 5000))
 says '1 more file appeared'
 
+# --- later files whose first process has ended by the time they are looked at: who else has one is asked, now or later ---
+ended=libended$$.so
+mkdir "$dir/1" "$dir/2" "$dir/3" "$dir/4"
+for d in 1 2 3 4; do cp "$tests/libcalled.so" "$dir/$d/$ended"; done
+caller_begin "$dir/1/$ended" 1 "$dir/c1"
+watch_begin -e "$ended:called_mid"
+kill -STOP "$soprof"
+for d in 2 3; do "$tests/caller" "$dir/$d/$ended" 0 1 >/dev/null; done
+caller_begin "$dir/2/$ended" 20 "$dir/c2" # while it is stopped
+kill -CONT "$soprof"
+wait_until $((200 * slow)) are_probed 2 || fail "a file to be probed whose first process has ended"
+caller_begin "$dir/4/$ended" 4000 "$dir/c4" # what was mapped before it has been looked at when it is probed
+wait_until $((200 * slow)) are_probed 3 || fail "a file to be probed"
+caller_begin "$dir/3/$ended" 300 "$dir/c3"
+wait_until $((200 * slow)) are_probed 4 || fail "a file to be probed at its second mapping"
+watch_end
+same 'calls of files whose first process has ended' "$(count <"$dir/folded")" 4321
+says '3 more files appeared'
+says '1 file was gone before it could be probed'
+
 # --- one file through two overlays, and a copy of its own above one of them ---
 mkdir "$dir/lower" "$dir/upper" "$dir/work" "$dir/upper2" "$dir/work2" "$dir/a" "$dir/b"
 cp "$tests/libcalled.so" "$dir/lower/libunder.so"

@@ -123,6 +123,7 @@ static int machine_begin(struct machine *m)
 		r = pidfds_open(m);
 	if (r >= 0)
 		r = sp_sampling_begin(&m->sampling);
+	m->watch.args = m->args;
 	if (r >= 0)
 		r = sp_machine_watch_new(&m->watch);
 	if (r >= 0)
@@ -135,7 +136,6 @@ static int machine_begin(struct machine *m)
 	if (r >= 0)
 		r = sp_machine_rows_new(&m->rows);
 	m->watch.targets = &m->targets;
-	m->watch.args = m->args;
 	m->watch.counting = m->counting;
 	m->watch.workers = m->sampling.workers;
 	m->watch.pid = m->args->pids->n == 1 ? (pid_t)m->args->pids->values[0] : 0;
@@ -143,6 +143,8 @@ static int machine_begin(struct machine *m)
 	m->guard.rows = &m->rows;
 	m->guard.counting = m->counting;
 	m->guard.pid = m->watch.pid;
+	if (r >= 0)
+		r = sp_machine_watch_names(&m->watch);
 	if (r >= 0)
 		r = sp_machine_targets_attach(&m->targets, m->counting, m->watch.pid);
 	if (r >= 0)
@@ -243,7 +245,7 @@ static int machine_wait(struct machine *m, uint64_t until_ns)
 	struct pollfd fds[] = {{m->sampling.signal_fd, POLLIN, 0},
 			       {sp_workers_fd(m->sampling.workers), POLLIN, 0},
 			       {sp_counting_fd(m->counting), POLLIN, 0},
-			       {sp_probe_watch_fd(m->watch.watch), POLLIN, 0},
+			       {sp_probe_later_fd(m->watch.later), POLLIN, 0},
 			       {m->ends, POLLIN, 0}};
 	int r;
 
@@ -287,7 +289,7 @@ static void watch_tell(const struct machine *m)
 			      "could not be probed");
 	sp_machine_tell_count(m->watch.n_gone, "file that came later was", "files that came later were",
 			      "gone before it could be probed");
-	sp_machine_tell_count(sp_probe_watch_n_lost(m->watch.watch), "record of a new mapping was",
+	sp_machine_tell_count(sp_probe_later_n_lost(m->watch.later), "record of a new mapping was",
 			      "records of new mappings were", "lost: files may be missing");
 }
 

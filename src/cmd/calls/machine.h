@@ -14,7 +14,7 @@
 #include "probe/attach.h"
 #include "probe/count.h"
 #include "probe/file.h"
-#include "probe/watch.h"
+#include "probe/later.h"
 #include <stdio.h>
 
 struct sp_broker;
@@ -106,26 +106,19 @@ uint32_t sp_machine_n_functions(const struct sp_machine_targets *t);
 uint32_t sp_machine_function_at(const struct sp_machine_targets *t, const struct sp_probed_place *place);
 
 /* --- machine_watch.c --- */
-struct sp_machine_seen { /* a file that was looked at, or is */
-	uint64_t ino, generation, dev;
-	bool is_looked_at;
-	uint32_t next_pid; /* has it, too, so it is asked if the one before has ended; 0 = none */
-	uint64_t next_start, next_end;
-};
 struct sp_machine_watch {
-	struct sp_probe_watch *watch;
-	/* Set by who runs it, before the first turn: */
+	struct sp_probe_later *later;
+	/* Set by who runs it, args at once, the others before the first turn: */
 	struct sp_machine_targets *targets;
 	const struct sp_machine_args *args;
 	const struct sp_counting *counting;
 	struct sp_workers *workers;
 	pid_t pid;
-	struct sp_machine_seen *seen;
-	size_t n_seen, seen_capacity;
 	uint64_t n_added, n_failed, n_gone;
 };
-/* From here on no mapping is missed, so it comes before the files are looked for. */
+/* From here on no mapping is missed, so it comes before the files are looked for; the names, when these are known. */
 int sp_machine_watch_new(struct sp_machine_watch *w);
+int sp_machine_watch_names(struct sp_machine_watch *w);
 void sp_machine_watch_failed(struct sp_machine_watch *w, int r); /* tells of a file; r >= 0: nothing */
 int sp_machine_watch_turn(struct sp_machine_watch *w);
 void sp_machine_watch_done(struct sp_machine_watch *w);

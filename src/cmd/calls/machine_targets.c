@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TARGETS = 64, MAX_FILES = 1024, MAX_POINTS = 1 << 20 };
+enum { MAX_TARGETS = 64, MAX_POINTS = 1 << 20 };
 
 /* --- what is named --- */
 static int words_add(struct sp_words *words, const char *word)
@@ -331,8 +331,6 @@ static int target_find(struct sp_machine_targets *t, size_t i, const struct sp_m
 		sp_cmd_warn(target->files.unread);
 	if (r >= 0)
 		r = twice_check(t, i);
-	if (r >= 0 && t->n_files + target->files.n > MAX_FILES)
-		r = sp_fail_said(-E2BIG, "more than %d files", MAX_FILES);
 	if (r >= 0)
 		r = functions_find(t, target, a, w);
 	for (size_t k = 0; k < target->files.n; k++)
@@ -379,9 +377,10 @@ static int link_add(struct sp_machine_targets *t, const struct sp_probe_program 
 	return 0;
 }
 
-static int file_attach(struct sp_machine_targets *t, const struct sp_probe_file *file,
+static int file_attach(struct sp_machine_targets *t, const struct sp_machine_target *target, size_t number,
 		       const struct sp_counting *counting, pid_t pid)
 {
+	const struct sp_probe_file *file = &target->files.files[number];
 	SP_FREE uint64_t *offsets = calloc(t->n_points + 1, sizeof(*offsets));
 	SP_FREE uint64_t *cookies = calloc(t->n_points + 1, sizeof(*cookies));
 	struct places places = {.offsets = offsets, .cookies = cookies};
@@ -389,6 +388,7 @@ static int file_attach(struct sp_machine_targets *t, const struct sp_probe_file 
 	size_t n = sp_counting_programs(counting, programs);
 	int r = offsets && cookies ? 0 : -ENOMEM;
 
+	pid = target->files.name.pid ? (pid_t)target->files.name.pid : pid;
 	for (size_t i = 0; i < t->n_points && r >= 0; i++) {
 		const struct sp_machine_point *p = &t->points[i];
 
@@ -408,7 +408,7 @@ int sp_machine_targets_attach(struct sp_machine_targets *t, const struct sp_coun
 
 	for (size_t i = 0; i < t->n; i++)
 		for (size_t k = 0; k < t->at[i].files.n; k++) {
-			r = file_attach(t, &t->at[i].files.files[k], counting, pid);
+			r = file_attach(t, &t->at[i], k, counting, pid);
 			if (r >= 0)
 				continue;
 			if (t->n_files == 1 || r == -ESRCH)
@@ -431,7 +431,7 @@ static int later_add(struct sp_machine_watch *w, const struct found *f)
 
 	if (r >= 0 && sp_machine_n_functions(t) > t->max_functions)
 		r = sp_fail_said(-E2BIG, "%s: more functions than there is room for", file->path);
-	return r < 0 ? r : file_attach(t, file, w->counting, w->pid);
+	return r < 0 ? r : file_attach(t, &t->at[f->target], f->file, w->counting, w->pid);
 }
 
 /* What cannot be probed costs its own calls, not those of the others: it is told, and counting goes on. */
@@ -455,8 +455,7 @@ int sp_machine_targets_add(struct sp_machine_watch *w, size_t target, struct sp_
 	struct sp_machine_targets *t = w->targets;
 	struct sp_probe_files *files = &t->at[target].files;
 	struct found *f;
-	int r = t->n_files == MAX_FILES ? sp_fail_said(-E2BIG, "more than %d files", MAX_FILES)
-					: sp_probe_files_add(files, file);
+	int r = sp_probe_files_add(files, file);
 
 	if (r <= 0)
 		return r;

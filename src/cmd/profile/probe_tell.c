@@ -54,6 +54,11 @@ void sp_probes_tell_end(const struct sp_recipe_set *set)
 			fprintf(stderr, ": %" PRIu64 " mappings of files were not seen; some may not be probed\n",
 				s.n_lost);
 		}
+		if (s.n_gone) {
+			library_print(s.library);
+			fprintf(stderr, ": %zu %s gone before %s could be probed\n", s.n_gone,
+				s.n_gone == 1 ? "file was" : "files were", s.n_gone == 1 ? "it" : "they");
+		}
 		if (s.n_failed) {
 			fputs("soprof: ", stderr);
 			sp_encode(stderr, SP_ENCODE_TERMINAL, s.failure ? s.failure : s.library);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/later.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "probe/file.h"
+#include "probe/watch.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SEEN = 4096 };
+
+struct seen { /* a file that was looked at, or is */
+	uint64_t ino, generation;
+	uint32_t dev;
+	bool is_looked_at;
+	uint32_t next_pid; /* has it, too, so it is asked if the one before has ended; 0 = none */
+	uint64_t next_start, next_end;
+};
+struct sp_probe_later {
+	struct sp_probe_later_options options;
+	struct sp_probe_watch *watch;
+	struct sp_workers *workers;
+	const struct sp_probe_name **names;
+	size_t n_names, names_capacity;
+	struct seen *seen;
+	size_t n_seen, seen_capacity;
+};
+struct look { /* at a file; it is found again by what it is, since the array moves */
+	struct sp_probe_later *later;
+	struct seen file;
+	char path[];
+};
+
+int sp_probe_later_new(const struct sp_probe_later_options *o, struct sp_probe_later **ret_later)
+{
+	struct sp_probe_later *l = calloc(1, sizeof(*l));
+	int r = l ? sp_probe_watch_new(o->cpus, o->n_cpus, &l->watch) : -ENOMEM;
+
+	if (r < 0) {
+		sp_probe_later_free(l);
+		return r;
+	}
+	l->options = *o;
+	*ret_later = l;
+	return 0;
+}
+
+void sp_probe_later_free(struct sp_probe_later *l)
+{
+	if (!l)
+		return;
+	sp_probe_watch_free(l->watch);
+	free(l->names);
+	free(l->seen);
+	free(l);
+}
+
+int sp_probe_later_add(struct sp_probe_later *l, const struct sp_probe_name *name)
+{
+	int r = sp_grow(&l->names, &l->names_capacity, l->n_names + 1, sizeof(*l->names));
+
+	if (r >= 0)
+		l->names[l->n_names++] = name;
+	return r;
+}
+
+int sp_probe_later_fd(const struct sp_probe_later *l)
+{
+	return sp_probe_watch_fd(l->watch);
+}
+
+uint64_t sp_probe_later_n_lost(const struct sp_probe_later *l)
+{
+	return sp_probe_watch_n_lost(l->watch);
+}
+
+/* --- files that were seen --- */
+static struct seen *seen_find(const struct sp_probe_later *l, const struct seen *file)
+{
+	for (size_t i = 0; i < l->n_seen; i++) {
+		struct seen *s = &l->seen[i];
+
+		if (s->ino == file->ino && s->generation == file->generation && s->dev == file->dev)
+			return s;
+	}
+	return NULL;
+}
+
+/* When there is no room all are forgotten: a file is looked at once more. */
+static int seen_add(struct sp_probe_later *l, const struct seen *file)
+{
+	int r;
+
+	if (l->n_seen == MAX_SEEN)
+		l->n_seen = 0;
+	r = sp_grow(&l->seen, &l->seen_capacity, l->n_seen + 1, sizeof(*l->seen));
+	if (r >= 0)
+		l->seen[l->n_seen++] = *file;
+	return r;
+}
+
+/* --- looking at a file --- */
+static void looked(void *arg, int r, struct sp_probe_file *file);
+
+static int look_begin(struct look *look, uint32_t pid, uint64_t start, uint64_t end)
+{
+	return sp_probe_file_look(look->later->workers, pid, start, end, looked, look);
+}
+
+/* The process has ended. Another that has the file is asked, one that is known or the next that comes. */
+static bool look_again(struct look *look)
+{
+	struct sp_probe_later *l = look->later;
+	struct seen *seen = seen_find(l, &look->file), now = seen ? *seen : (struct seen){.ino = 0};
+
+	if (seen)
+		seen->next_pid = 0;
+	if (now.next_pid && look_begin(look, now.next_pid, now.next_start, now.next_end) >= 0)
+		return true;
+	if (seen)
+		*seen = l->seen[--l->n_seen];
+	return false;
+}
+
+/* -ENOEXEC: whatever its name, it is no library or program. */
+static void looked(void *arg, int r, struct sp_probe_file *file)
+{
+	struct look *look = arg;
+	struct sp_probe_later *l = look->later;
+	bool is_gone = r == -ENOENT || r == -ESRCH;
+	struct seen *seen;
+
+	if (is_gone && look_again(look)) {
+		sp_error_clear();
+		return;
+	}
+	seen = seen_find(l, &look->file);
+	if (seen)
+		seen->is_looked_at = false;
+	if (r != -ECANCELED && r != -ENOEXEC)
+		l->options.take(l->options.arg, is_gone ? -ESRCH : r, look->path, file);
+	sp_error_clear();
+	free(look);
+}
+
+static int look_new(struct sp_probe_later *l, const struct seen *file, const struct sp_probe_mapping *m)
+{
+	size_t n = strlen(m->path) + 1;
+	struct look *look = malloc(sizeof(*look) + n);
+	int r = look ? 0 : -ENOMEM;
+
+	if (look) {
+		*look = (struct look){.later = l, .file = *file};
+		memcpy(look->path, m->path, n);
+		r = look_begin(look, m->pid, m->start, m->end);
+	}
+	if (r < 0)
+		free(look);
+	return r;
+}
+
+/* --- what is mapped --- */
+static bool is_wanted(const struct sp_probe_later *l, const struct sp_probe_mapping *m)
+{
+	const struct sp_probe_later_options *o = &l->options;
+	bool by_whom = !o->n_pids;
+
+	for (size_t i = 0; i < o->n_pids && !by_whom; i++)
+		by_whom = o->pids[i] == m->pid;
+	for (size_t i = 0; i < l->n_names && by_whom; i++)
+		if ((!l->names[i]->pid || l->names[i]->pid == m->pid) && sp_probe_name_may_be(l->names[i], m->path))
+			return true;
+	return false;
+}
+
+static int mapping_take(void *arg, const struct sp_probe_mapping *m)
+{
+	struct sp_probe_later *l = arg;
+	const struct seen file = {.ino = m->ino, .generation = m->generation, .dev = m->dev, .is_looked_at = true};
+	struct seen *seen;
+	int r;
+
+	if (!is_wanted(l, m))
+		return 0;
+	seen = seen_find(l, &file);
+	if (seen && seen->is_looked_at) {
+		seen->next_pid = m->pid;
+		seen->next_start = m->start;
+		seen->next_end = m->end;
+	}
+	if (seen)
+		return 0;
+	r = seen_add(l, &file);
+	return r < 0 ? r : look_new(l, &file, m);
+}
+
+int sp_probe_later_turn(struct sp_probe_later *l, struct sp_workers *w)
+{
+	l->workers = w;
+	return sp_probe_watch_read(l->watch, mapping_take, l);
+}

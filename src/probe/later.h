@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * later.h: files that appear while probes are on: a library that is upgraded, or that a container brings along, is
+ * known from its first mapping on.
+ *
+ * What processes map from now on (probe/watch.h) and could be meant by one of the names is opened and identified by
+ * workers, each file once. Where the process that mapped it has ended by then, another that has the file is asked: one
+ * that came meanwhile, or the next. Names are the caller's and outlive it; workers do not: they answer, or say that
+ * they are cancelled, before. 0 or a negative errno with sp_error_text(). One thread.
+ */
+#ifndef SP_PROBE_LATER_H
+#define SP_PROBE_LATER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sp_probe_file;
+struct sp_probe_later;
+struct sp_probe_name;
+struct sp_workers;
+
+struct sp_probe_later_options {
+	const unsigned *cpus;
+	size_t n_cpus;
+	const uint32_t *pids; /* what these map alone; none: all. The caller's, who keeps them */
+	size_t n_pids;
+	/*
+	 * A file that could be meant; who takes it leaves an empty one, with fd -1. r < 0, with sp_error_text(): it
+	 * could not be looked at; -ESRCH: all that had it have ended. path: as it was mapped.
+	 */
+	void (*take)(void *arg, int r, const char *path, struct sp_probe_file *file);
+	void *arg;
+};
+
+/* From here on no mapping is missed, so it comes before the names' files are looked for. */
+int sp_probe_later_new(const struct sp_probe_later_options *o, struct sp_probe_later **ret_later);
+int sp_probe_later_add(struct sp_probe_later *l, const struct sp_probe_name *name);
+int sp_probe_later_fd(const struct sp_probe_later *l); /* readable when something was mapped */
+/* Takes in what was mapped; files come from sp_workers_dispatch(). */
+int sp_probe_later_turn(struct sp_probe_later *l, struct sp_workers *w);
+uint64_t sp_probe_later_n_lost(const struct sp_probe_later *l); /* mappings that were not seen */
+void sp_probe_later_free(struct sp_probe_later *l);             /* NULL is nothing */
+
+#endif
