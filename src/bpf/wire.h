@@ -92,8 +92,8 @@ enum sp_stop {
 /*
  * Unwind tables. A file's text is cut into groups of 1 << shift bytes; `first` is the number of the first group.
  * Index word of a group: position of its first row relative to `rows` (22 bits) << 10 | number of rows (10 bits).
- * A group's first row covers the group's first byte; its rows never cross a segment's border. A row is the low 16
- * bits of the file offset where it begins, and the rule (high 16 bits) that holds from there to the next row.
+ * A group's first row covers its first byte (no rows: a gap); its rows never cross a segment's border. A row is the low
+ * 16 bits of the file offset where it begins, and the rule (high 16 bits) that holds from there to the next row.
  * Rule 0 of every table is SP_CFA_NONE: no unwind information here.
  */
 #define SP_SEG_SHIFT 18 /* words */

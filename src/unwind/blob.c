@@ -50,6 +50,8 @@ const struct sp_rule *sp_blob_find(const struct sp_blob *b, uint64_t offset)
 	uint32_t word = sp_blob_index(b)[group];
 	const uint32_t *row = sp_blob_rows(b) + (word >> SP_INDEX_COUNT_BITS);
 	uint32_t low = 0, high = word & SP_INDEX_COUNT_MASK; /* the row is in [low, high) */
+	if (!high)
+		return rules;
 	while (high - low > 1) {
 		uint32_t mid = low + (high - low) / 2;
 		if ((row[mid] & 0xffff) <= (offset & 0xffff))
@@ -82,7 +84,7 @@ static bool group_is_sound(const struct sp_blob *b, uint32_t group, const uint32
 			return false;
 		before = at;
 	}
-	return n > 0;
+	return true;
 }
 
 static bool rows_are_sound(const struct sp_blob *b)

@@ -14,15 +14,19 @@ struct plan {
 	bool complete;
 };
 
-/* The number of rows in the group that begins at row i; *ret_next: the first row behind it. */
+/*
+ * The number of rows in the group that begins at row i; *ret_next: the first row behind it. Where nothing of a gap ends
+ * in the group, it has none: most groups of chromium.
+ */
 static size_t group_rows(const uint64_t *rows, size_t n, size_t i, uint64_t group, uint32_t shift, size_t *ret_next)
 {
 	size_t next = i;
 	while (next < n && sp_row_offset(rows[next]) >> shift == group)
 		next++;
 	bool starts = next > i && sp_row_offset(rows[i]) == group << shift;
+	bool in_gap = next == i && (i == 0 || (uint16_t)rows[i - 1] == 0);
 	*ret_next = next;
-	return next - i + !starts;
+	return next - i + (!starts && !in_gap);
 }
 
 /* As many groups as the caps allow, from the beginning. */

@@ -23,7 +23,7 @@ static void survey_group(const struct sp_blob *b, uint32_t group, struct sp_blob
 {
 	uint32_t word = sp_blob_index(b)[group], n = word & SP_INDEX_COUNT_MASK;
 	const uint32_t *row = sp_blob_rows(b) + (word >> SP_INDEX_COUNT_BITS);
-	uint32_t start = row[0] & 0xffff; /* a group's first row is at its first byte */
+	uint32_t start = n ? row[0] & 0xffff : 0; /* a group's first row is at its first byte */
 	const struct sp_rule *rules = sp_blob_rules(b);
 
 	for (uint32_t i = 0; i < n; i++) {

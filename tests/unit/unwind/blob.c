@@ -74,7 +74,7 @@ static void lookups_agree_with_rows(void **state)
 		for (uint64_t offset = start, i = at; offset < end; offset++) {
 			while (i + 1 < at + n && (rows[i + 1] & 0xffff) <= (offset & 0xffff))
 				i++;
-			assert_ptr_equal(sp_blob_find(b, offset), &rules[rows[i] >> 16]);
+			assert_ptr_equal(sp_blob_find(b, offset), n ? &rules[rows[i] >> 16] : rules);
 		}
 		at += n;
 	}
@@ -260,6 +260,28 @@ static void crowded_group_narrows_groups(void **state)
 	assert_int_equal(sp_blob_find(b, 0x8000000)->cfa, SP_CFA_NONE);
 }
 
+/* Groups in which a gap goes on have no row; those that a rule reaches have one. */
+static void gaps_need_no_rows(void **state)
+{
+	enum { GROUPS = 1000, SHIFT = 16, FROM = 10, TO = 990 };
+	const struct sp_rule rules[] = {{.cfa = SP_CFA_NONE}, {.cfa = SP_CFA_BAD}, {.cfa = SP_CFA_ROOT}};
+	const uint64_t rows[] = {sp_row_make(0, false, 1), sp_row_make((FROM << SHIFT) + 1, false, 0),
+				 sp_row_make(TO << SHIFT, false, 2), sp_row_make((GROUPS << SHIFT) - 1, false, 0)};
+	SP_FREE struct sp_blob *b = NULL;
+	(void)state;
+	assert_int_equal(sp_blob_pack(&(struct sp_blob){0}, rows, SP_COUNT(rows), rules, SP_COUNT(rules), &b), 0);
+	assert_int_equal(sp_blob_validate(b, b->bytes), 0);
+	assert_int_equal(b->shift, SHIFT);
+	assert_int_equal(b->n_groups, GROUPS);
+	assert_int_equal(b->n_rows, FROM + 2 + GROUPS - TO + 1);
+	for (uint64_t at = 0; at < GROUPS << SHIFT; at += 0xfff)
+		assert_int_equal(sp_blob_find(b, at)->cfa, at <= FROM << SHIFT ? SP_CFA_BAD
+							   : at < TO << SHIFT  ? SP_CFA_NONE
+									       : SP_CFA_ROOT);
+	struct sp_blob_survey s = sp_blob_survey(b);
+	assert_int_equal(s.told_bytes, (FROM << SHIFT) + 1 + ((GROUPS - TO) << SHIFT) - 1);
+}
+
 /* So far apart that groups narrow enough for the crowd are too many: the table ends, and says so. */
 static void too_much_is_partial(void **state)
 {
@@ -317,6 +339,7 @@ int main(void)
 	    cmocka_unit_test(vdso_in_memory),          cmocka_unit_test(fdes_are_walked),
 	    cmocka_unit_test(no_eh_frame_is_no_error), cmocka_unit_test(crowded_group_narrows_groups),
 	    cmocka_unit_test(too_much_is_partial),     cmocka_unit_test(kinds_of_rows_are_counted),
+	    cmocka_unit_test(gaps_need_no_rows),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
