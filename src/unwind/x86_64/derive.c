@@ -159,6 +159,47 @@ static int mark_sigreturns(struct sp_deriver *d, const struct sp_island *i)
 	return r;
 }
 
+/* --- the stubs of a PLT --- */
+
+enum { STUB_BYTES = 16, STUB_PUSH = 6, STUB_PUSHED = 11, WORD = 8 };
+
+/* jmp *address(%rip); push $index; jmp. The lookup of the rule goes by the last four bits of an address. */
+static bool is_stub(struct sp_deriver *d, const struct sp_island *i, uint32_t pos)
+{
+	const uint8_t *b = i->bytes + (pos - i->base);
+	return b[0] == 0xff && b[1] == 0x25 && b[STUB_PUSH] == 0x68 && b[STUB_PUSHED] == 0xe9 &&
+	       d->flags[pos] & d->flags[pos + STUB_PUSH] & d->flags[pos + STUB_PUSHED] & SP_POS_DONE;
+}
+
+/* The rule of a whole stub in place of one before its `push` and one behind it, so that all stubs are one row. */
+static int join_stub(struct sp_deriver *d, uint32_t pos)
+{
+	uint16_t *at = &d->rule_at[pos];
+	struct sp_rule all, behind;
+	memcpy(&all, sp_intern_get(d->rules, at[0], NULL), sizeof(all));
+	memcpy(&behind, sp_intern_get(d->rules, at[STUB_PUSHED], NULL), sizeof(behind));
+	all.off += WORD;
+	if (at[0] != at[STUB_PUSH] || all.cfa != SP_CFA_REG || memcmp(&all, &behind, sizeof(all)) != 0)
+		return 0;
+	all.off -= WORD;
+	all.cfa = SP_CFA_PLT;
+	all.add = STUB_PUSHED;
+	int64_t n = sp_intern_add(d->rules, &all, sizeof(all));
+	if (n < 0 || n > UINT16_MAX)
+		return n < 0 ? (int)n : 0;
+	at[0] = at[STUB_PUSH] = at[STUB_PUSHED] = (uint16_t)n;
+	return 0;
+}
+
+static int join_stubs(struct sp_deriver *d, const struct sp_island *i)
+{
+	uint32_t pos = i->base + (uint32_t)(-i->vaddr % STUB_BYTES);
+	int r = 0;
+	for (; r == 0 && pos - i->base + STUB_BYTES <= i->size; pos += STUB_BYTES)
+		r = is_stub(d, i, pos) ? join_stub(d, pos) : 0;
+	return r;
+}
+
 /* --- code that nothing leads to --- */
 
 struct gap {
@@ -274,6 +315,8 @@ static int follow_all(struct sp_deriver *d)
 		r = mark_landings(d);
 	for (size_t i = 0; r == 0 && i < d->n_islands; i++)
 		r = mark_sigreturns(d, &d->islands[i]);
+	for (size_t i = 0; r == 0 && i < d->n_islands; i++)
+		r = join_stubs(d, &d->islands[i]);
 	d->cut |= enough(d);
 	return r;
 }

@@ -275,7 +275,7 @@ static void caps_make_a_partial_table(void **state)
 	assert_cfa(b, TEXT_BYTES - 1, SP_CFA_NONE, 0);
 }
 
-/* A file with one segment, of a PLT as lld makes it, of two entries, and more code than is looked at. No FDE. */
+/* A file with one segment, of a PLT as lld makes it, of two stubs, and more code than is looked at. No FDE. */
 struct large {
 	Elf64_Ehdr h;
 	Elf64_Phdr p;
@@ -287,7 +287,8 @@ enum { PLT = 0x800, LARGE_TEXT = 33 << 20 };
 static void make_large(uint8_t *bytes)
 {
 	static const uint8_t plt[] = {0xff, 0x35, 1, 2, 3, 4, 0xff, 0x25, 1, 2, 3, 4,    0x90, 0x90, 0x90, 0x90,
-				      0xff, 0x25, 1, 2, 3, 4, 0x68, 0,    0, 0, 0, 0xe9, 0xe0, 0xff, 0xff, 0xff};
+				      0xff, 0x25, 1, 2, 3, 4, 0x68, 0,    0, 0, 0, 0xe9, 0xe0, 0xff, 0xff, 0xff,
+				      0xff, 0x25, 1, 2, 3, 4, 0x68, 1,    0, 0, 0, 0xe9, 0xd0, 0xff, 0xff, 0xff};
 	struct large f = {.names = "\0.plt\0.text\0.shstrtab"};
 	f.h = (Elf64_Ehdr){.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB},
 			   .e_type = ET_DYN,
@@ -321,13 +322,18 @@ static void of_too_much_code_the_plt(void **state)
 	assert_int_equal(sp_blob_build(e, &b), 0);
 	assert_true(b->flags & SP_BLOB_DERIVED_PART);
 	assert_true(b->left_out_bytes > 32 << 20);
-	for (uint64_t at = 16; at < 32; at++) {
+	for (uint64_t at = 16; at < 48; at++) {
 		const struct sp_rule *r = sp_blob_find(b, PLT + at);
-		assert_int_equal(r->cfa, SP_CFA_REG);
-		assert_int_equal(r->off, at < 27 ? 8 : 16);
+		assert_int_equal(r->cfa, SP_CFA_PLT); /* one row for all stubs */
+		assert_int_equal(r->off, 8);
+		assert_int_equal(r->add, 27 - 16);
+		assert_int_equal(r->ra, SP_RA_CFA | SP_RULE_DERIVED);
+		assert_ptr_equal(r, sp_blob_find(b, PLT + 16));
 	}
+	assert_int_equal(b->n_derived_rows, 3); /* two are of the common part, to which they jump */
 	assert_int_equal(sp_blob_find(b, TEXT)->cfa, SP_CFA_NONE);
 	assert_int_equal(sp_blob_find(b, LARGE_TEXT - 1)->cfa, SP_CFA_NONE);
+	assert_true(b->n_groups == 1 && b->n_rows == 4); /* and the gap behind the stubs */
 	sp_elf_close(e);
 	free(bytes);
 }
