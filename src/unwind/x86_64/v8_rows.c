@@ -13,6 +13,7 @@
 #include "elf/elf.h"
 #include "unwind/priv.h"
 #include "unwind/x86_64/derive_priv.h"
+#include "unwind/x86_64/v8_code.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +29,8 @@ enum {
 	POP_RBP = 0x5d,
 	INT3 = 0xcc
 };
-enum { RULE_V8, RULE_ENTRY, RULE_PUSHED, RULE_UNSURE, N_OWN_RULES }; /* numbered behind the derived rules */
-static const int32_t own_offsets[] = {0, WORD, 2 * WORD, SP_V8_UNSURE};
+enum { RULE_V8, RULE_ENTRY, RULE_UNSURE, N_OWN_RULES }; /* numbered behind the derived rules */
+static const int32_t own_offsets[] = {0, WORD, SP_V8_UNSURE};
 
 struct own_rows {
 	struct sp_derived_row *row;
@@ -66,7 +67,8 @@ static size_t beginning(const ZydisDecoder *d, const uint8_t *bytes, size_t size
 	for (size_t at = 0; at + FRAME_BYTES <= size; at += i.length) {
 		if (makes_frame(bytes + at))
 			return at + 1;
-		if (!sp_insn_decode(d, bytes + at, size - at, at, &i) || moves_stack(&i))
+		bool ends = bytes[at] == INT3; /* behind a jump: what follows is another function */
+		if (ends || !sp_insn_decode(d, bytes + at, size - at, at, &i) || moves_stack(&i))
 			return 0;
 	}
 	return 0;
@@ -122,12 +124,17 @@ static bool stays(struct reading *b, const struct sp_insn *i)
 	return i->flow == SP_FLOW_NEXT || i->flow == SP_FLOW_BRANCH;
 }
 
-/* A builtin that makes its frame n bytes behind its start. */
-static int put_frame(uint64_t offset, size_t n, struct own_rows *o)
+/*
+ * A builtin that makes its frame n bytes behind its start. Between `push %rbp` and `mov %rsp,%rbp` the code tells where
+ * the return address is (v8.h), and also before, where these are near.
+ */
+static int put_frame(const uint8_t *bytes, uint64_t offset, size_t n, struct own_rows *o)
 {
-	int r = own_put(o, offset, RULE_ENTRY);
-	r = r ? r : own_put(o, offset + n + 1, RULE_PUSHED);
-	return r ? r : own_put(o, offset + n + FRAME_BYTES, RULE_V8);
+	bool told = n < SP_V8_NEAR;
+	for (size_t i = 0; told && i < n; i++)
+		told = !sp_v8_ends(bytes + i);
+	int r = told ? 0 : own_put(o, offset, RULE_ENTRY);
+	return r ? r : own_put(o, told ? offset : offset + n + 1, RULE_V8);
 }
 
 /*
@@ -148,7 +155,7 @@ static int put_frameless(const ZydisDecoder *d, const uint8_t *bytes, size_t siz
 			return own_put(o, offset, RULE_V8);
 		bool frame_here = b.size - b.at >= FRAME_BYTES && makes_frame(bytes + b.at);
 		if (goes_on && frame_here)
-			return put_frame(offset, b.at, o);
+			return put_frame(bytes, offset, b.at, o);
 		has_frame |= frame_here;
 		left = bytes[b.at] == POP_RBP ? b.at + i.length : left;
 		as_at_start = goes_on ? b.at + i.length : as_at_start;
@@ -173,13 +180,11 @@ static int find_beginnings(struct sp_elf *e, const struct sp_code_span *gap, str
 	const uint8_t *bytes = code;
 	sp_insn_init(&d);
 	for (size_t at = ALIGNMENT - gap->start % ALIGNMENT; r == 0 && at < size; at += ALIGNMENT) {
-		size_t n =
-		    bytes[at - 1] == INT3 ? beginning(&d, bytes + at, SP_MIN(size - at, (size_t)MAX_BEGINNING)) : 0;
-		if (!n) {
-			r = bytes[at - 1] == INT3 ? put_frameless(&d, bytes + at, size - at, gap->start + at, o) : 0;
+		if (bytes[at - 1] != INT3 || bytes[at] == INT3)
 			continue;
-		}
-		r = put_frame(gap->start + at, n - 1, o);
+		size_t n = beginning(&d, bytes + at, SP_MIN(size - at, (size_t)MAX_BEGINNING));
+		r = n ? put_frame(bytes + at, gap->start + at, n - 1, o)
+		      : put_frameless(&d, bytes + at, size - at, gap->start + at, o);
 	}
 	return r;
 }

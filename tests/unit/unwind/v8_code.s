@@ -34,6 +34,22 @@ builtin v8_checks
 	pop %rbp
 	ret $24
 
+# Too far from its start for its code to tell; and near, but with a byte that may be the end of another function.
+builtin v8_far
+	movabs $0x1122334455667788, %rax
+	movabs $0x1122334455667788, %rbx
+	push %rbp
+	mov %rsp, %rbp
+	pop %rbp
+	ret $8
+
+builtin v8_operand
+	mov $0x5d, %eax
+	push %rbp
+	mov %rsp, %rbp
+	pop %rbp
+	ret $8
+
 builtin v8_moves
 	push %r12
 	push %rbp

@@ -4,6 +4,7 @@
 #include "elf/elf.h"
 #include "unwind/priv.h"
 #include "unwind/x86_64/derive.h"
+#include "unwind/x86_64/v8_code.h"
 #include <elf.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -21,6 +22,8 @@ void v8_before(void);
 void v8_behind(void);
 void v8_frame(void);
 void v8_checks(void);
+void v8_far(void);
+void v8_operand(void);
 void v8_moves(void);
 void v8_tail(void);
 void v8_pushes(void);
@@ -45,12 +48,32 @@ static struct sp_rule rule_at(const struct sp_derived *d, uint64_t offset)
 	return rule;
 }
 
+static void rows_ascend(const struct sp_derived *d)
+{
+	for (size_t i = 1; i < d->n_rows; i++)
+		assert_true(d->rows[i - 1].offset < d->rows[i].offset);
+}
+
 static void row_is(const struct sp_derived *d, uint64_t offset, sp_s32 off)
 {
 	struct sp_rule rule = rule_at(d, offset);
 
 	assert_int_equal(rule.cfa, SP_CFA_V8);
 	assert_int_equal(rule.off, off);
+}
+
+/* How far above the stack pointer the return address ends by the row, or else by the code; 0: not told. */
+static sp_s32 told_at(struct sp_elf *e, const struct sp_rule *row, uint64_t offset)
+{
+	uint8_t bytes[SP_CODE_BYTES], *code = bytes + SP_CODE_BEFORE;
+
+	assert_int_equal(row->cfa, SP_CFA_V8);
+	assert_int_equal(sp_elf_read_into(e, offset - SP_CODE_BEFORE, bytes, sizeof(bytes)), 0);
+	if (row->off)
+		return row->off;
+	if (sp_frameless(code) == 8)
+		return 16;
+	return sp_v8_ahead(code) < SP_V8_NEAR ? 8 : 0;
 }
 
 static struct sp_elf *open_elf(const char *path)
@@ -73,6 +96,7 @@ static void rows_of_builtins(void **state)
 	const struct sp_code_span covered[] = {{0, before + 1}, {behind, UINT64_MAX}};
 	assert_int_equal(sp_derive(e, covered, SP_COUNT(covered), UINT64_MAX, &d), 0);
 	assert_int_equal(sp_v8_rows(e, covered, SP_COUNT(covered), &(struct sp_code_span){0, UINT64_MAX}, &d), 0);
+	rows_ascend(&d);
 	row_is(&d, offset_of(e, v8_frame), 8);
 	row_is(&d, offset_of(e, v8_frame) + 1, 16);
 	row_is(&d, offset_of(e, v8_frame) + 4, 0); /* its frame stands */
@@ -88,6 +112,37 @@ static void rows_of_builtins(void **state)
 	row_is(&d, offset_of(e, v8_pushes) + 11, SP_V8_UNSURE);
 	row_is(&d, offset_of(e, v8_bytecode), 0);
 	row_is(&d, offset_of(e, v8_bytecode) + 5, 0);
+	sp_derived_done(&d);
+	sp_elf_close(e);
+}
+
+/* Where nothing is derived, as in chromium, rows say what the code does not tell, and no more. */
+static void code_tells_the_rest(void **state)
+{
+	static const struct {
+		void (*f)(void);
+		unsigned push; /* bytes before push %rbp */
+		sp_s32 row;
+	} cases[] = {{v8_frame, 0, 0}, {v8_checks, 6, 0}, {v8_far, 20, 8}, {v8_operand, 5, 8}};
+	struct sp_elf *e = open_elf("/proc/self/exe");
+	struct sp_derived d = {0};
+
+	(void)state;
+	const uint64_t before = offset_of(e, v8_before), behind = offset_of(e, v8_behind);
+	const struct sp_code_span covered[] = {{0, before + 1}, {behind, UINT64_MAX}};
+	assert_int_equal(sp_v8_rows(e, covered, SP_COUNT(covered), &(struct sp_code_span){before, behind}, &d), 0);
+	rows_ascend(&d);
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		uint64_t at = offset_of(e, cases[i].f), push = at + cases[i].push;
+		struct sp_rule first = rule_at(&d, at), pushed = rule_at(&d, push + 1);
+
+		assert_int_equal(first.off, cases[i].row);
+		assert_int_equal(rule_at(&d, push).off, cases[i].row);
+		assert_int_equal(told_at(e, &first, at), 8);
+		assert_int_equal(told_at(e, &first, push), 8);
+		assert_int_equal(told_at(e, &pushed, push + 1), 16);
+		row_is(&d, push + 4, 0); /* its frame stands */
+	}
 	sp_derived_done(&d);
 	sp_elf_close(e);
 }
@@ -113,8 +168,8 @@ static void check_builtin(struct sp_elf *e, const struct sp_blob *b, uint64_t va
 		return;
 	}
 	s->frames++;
-	assert_int_equal(sp_blob_find(b, at)->off, 8);
-	assert_int_equal(sp_blob_find(b, at + 1)->off, 16);
+	assert_int_equal(told_at(e, sp_blob_find(b, at), at), 8);
+	assert_int_equal(told_at(e, sp_blob_find(b, at + 1), at + 1), 16);
 	assert_int_equal(sp_blob_find(b, at + 4)->off, 0);
 }
 
@@ -161,6 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(rows_of_builtins),
+	    cmocka_unit_test(code_tells_the_rest),
 	    cmocka_unit_test(builtins_of_node),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
