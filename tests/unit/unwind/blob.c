@@ -279,7 +279,7 @@ static void gaps_need_no_rows(void **state)
 							   : at < TO << SHIFT  ? SP_CFA_NONE
 									       : SP_CFA_ROOT);
 	struct sp_blob_survey s = sp_blob_survey(b);
-	assert_int_equal(s.told_bytes, (FROM << SHIFT) + 1 + ((GROUPS - TO) << SHIFT) - 1);
+	assert_int_equal(s.ruled_bytes, (FROM << SHIFT) + 1 + ((GROUPS - TO) << SHIFT) - 1);
 }
 
 /* So far apart that groups narrow enough for the crowd are too many: the table ends, and says so. */
