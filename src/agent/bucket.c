@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/bucket.h"
 #include "base/mem.h"
+#include "base/time.h"
+
+int64_t sp_bucket_minute_ns(uint64_t max_cpu_ppm)
+{
+	return (int64_t)(max_cpu_ppm * 60 * (SP_NS_PER_S / 1000000));
+}
 
 int64_t sp_bucket_left(const struct sp_bucket *b, const struct sp_bucket_size *size, uint64_t now_ns)
 {

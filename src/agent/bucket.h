@@ -21,6 +21,11 @@ struct sp_bucket {
 	uint64_t at_ns;
 };
 
+/*
+ * What a minute of max_cpu_ppm is: no more is saved up of what is spent without asking the parse budget, so that a
+ * burst of it is a fifth of what five minutes may cost.
+ */
+int64_t sp_bucket_minute_ns(uint64_t max_cpu_ppm);
 int64_t sp_bucket_left(const struct sp_bucket *b, const struct sp_bucket_size *size, uint64_t now_ns);
 /* cpu_ns below 0: given back. */
 void sp_bucket_take(struct sp_bucket *b, const struct sp_bucket_size *size, uint64_t now_ns, int64_t cpu_ns);

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/share.h"
+#include "base/mem.h"
+
+void sp_share_limit(struct sp_shares *s, uint64_t max_cpu_ppm, unsigned part, int64_t burst_ns)
+{
+	s->size.gain_ppm = max_cpu_ppm ? SP_MAX(max_cpu_ppm / part, 1) : 0;
+	s->size.burst_ns = burst_ns;
+}
 
 static struct sp_share *fullest(struct sp_shares *s, uint64_t now_ns)
 {

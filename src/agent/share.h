@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 enum { SP_SHARE_USERS = 64 };
+#define SP_SHARE_ALL_USERS ((uid_t)-1) /* no user has this number: for what many have together */
 
 struct sp_shares {
 	struct sp_bucket_size size; /* of each; gain_ppm 0 = no limit */
@@ -26,6 +27,8 @@ struct sp_shares {
 	} users[SP_SHARE_USERS];
 };
 
+/* part: of max_cpu_ppm, each has one of so many; 0 = no limit. Also while it is in use. */
+void sp_share_limit(struct sp_shares *s, uint64_t max_cpu_ppm, unsigned part, int64_t burst_ns);
 /* now_ns: CLOCK_MONOTONIC; cpu_ns below 0: given back. */
 void sp_share_take(struct sp_shares *s, uid_t uid, uint64_t now_ns, int64_t cpu_ns);
 bool sp_share_is_used_up(const struct sp_shares *s, uid_t uid, uint64_t now_ns);

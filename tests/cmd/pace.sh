@@ -28,7 +28,7 @@ for ((i = 0; i < 600 * slow; i++)); do # until what may be used at once is used 
 	[ "$(status rests)" = 0 ] || break
 	sleep 0.1
 done
-has "$dir/log" 'questions take more than half of --max-cpu: they are answered with pauses in between'
+has "$dir/log" 'questions take more than an eighth of --max-cpu: they are answered with pauses in between'
 before=$(status service_ns) began=$EPOCHREALTIME
 sleep 5
 expect 0 agent --status --socket "$dir/s" # answered, in between

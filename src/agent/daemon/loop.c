@@ -429,7 +429,7 @@ static void begin_rest(struct sp_agent *a, uint64_t now_ns, uint64_t rest_ns)
 	set_rest(a, now_ns + rest_ns);
 	if (!a->status.n_rests++ || now_ns - a->rested_ns > REST_TOLD_NS)
 		sp_log(SP_LOG_NOTICE,
-		       "questions take more than half of --max-cpu: they are answered with pauses in between");
+		       "questions take more than an eighth of --max-cpu: they are answered with pauses in between");
 	a->rested_ns = now_ns;
 }
 

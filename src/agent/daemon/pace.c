@@ -2,20 +2,25 @@
 #include "agent/daemon/pace.h"
 #include "base/mem.h"
 
-#define BURST_NS (SP_PACE_BURST_MS * INT64_C(1000000))
 #define REST_NS (SP_PACE_REST_MS * INT64_C(1000000))
+
+static int64_t burst_ns(uint64_t max_cpu_ppm)
+{
+	return sp_bucket_minute_ns(max_cpu_ppm) / 4;
+}
 
 void sp_pace_init(struct sp_pace *p, uint64_t max_cpu_ppm, uint64_t now_ns)
 {
-	*p = (struct sp_pace){.max_cpu_ppm = max_cpu_ppm, .left = {BURST_NS, now_ns}};
+	*p = (struct sp_pace){.max_cpu_ppm = max_cpu_ppm, .left = {burst_ns(max_cpu_ppm), now_ns}};
 }
 
 uint64_t sp_pace_take(struct sp_pace *p, uint64_t now_ns, uint64_t cpu_ns)
 {
-	const uint64_t gain_ppm = p->max_cpu_ppm / 2;
+	const uint64_t gain_ppm = p->max_cpu_ppm / SP_PACE_PART;
 	/* the largest debt is what a rest pays for: so many ms of so many millionths are as many ns */
-	const struct sp_bucket_size size = {
-	    .gain_ppm = gain_ppm, .burst_ns = BURST_NS, .debt_ns = (int64_t)(gain_ppm * SP_PACE_REST_MS) + 1};
+	const struct sp_bucket_size size = {.gain_ppm = gain_ppm,
+					    .burst_ns = burst_ns(p->max_cpu_ppm),
+					    .debt_ns = (int64_t)(gain_ppm * SP_PACE_REST_MS) + 1};
 
 	if (!p->max_cpu_ppm) {
 		p->left.at_ns = now_ns;

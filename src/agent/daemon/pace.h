@@ -3,10 +3,10 @@
  * pace.h: how often the loop serves those who ask: the socket and the page.
  *
  * Anybody on the machine may ask as often as he likes, and even to refuse him costs something. A bucket of CPU time
- * (bucket.h) gains half of max_cpu_ppm, up to SP_PACE_BURST_MS, and begins full. In debt the loop looks at
- * who asks only when that is paid, or after SP_PACE_REST_MS; so all are answered still, in turns. A debt is no more
- * than such a rest pays for: when the many are gone others are served at once. No clock, no memory; cannot fail. One
- * thread.
+ * (bucket.h) gains an eighth of max_cpu_ppm, up to what a quarter of a minute allows, and begins full. In debt the loop
+ * looks at who asks only when that is paid, or after SP_PACE_REST_MS; so all are answered still, in turns. A debt is no
+ * more than such a rest pays for: when the many are gone others are served at once. No clock, no memory; cannot fail.
+ * One thread.
  */
 #ifndef SP_AGENT_DAEMON_PACE_H
 #define SP_AGENT_DAEMON_PACE_H
@@ -14,7 +14,7 @@
 #include "agent/bucket.h"
 #include <stdint.h>
 
-enum { SP_PACE_BURST_MS = 1000, SP_PACE_REST_MS = 200 };
+enum { SP_PACE_PART = 8, SP_PACE_REST_MS = 200 };
 
 struct sp_pace {
 	uint64_t max_cpu_ppm; /* 0 = no limit */

@@ -4,32 +4,29 @@
 #include "base/mem.h"
 #include "base/time.h"
 
-#define ALL_USERS ((uid_t)-1) /* no user has this number */
-
 enum {
-	LOOKS_PART = 8, /* of --max-cpu, a user's */
-	ROOT_LOOKS_PART = 2,
-	ALL_LOOKS_PART = 4, /* of all ordinary users */
+	LOOKS_PART = 16, /* of --max-cpu, a user's */
+	ROOT_LOOKS_PART = 4,
+	ALL_LOOKS_PART = 8, /* of all ordinary users */
 	PARSING_PART = 4,
 	DEBT_S = 3600, /* after so long at most a debt is paid */
 	OWN_NS = 60000 /* what the agent's own process needs for a file */
 };
 
-static void share_limit(struct sp_shares *s, uint64_t max_cpu_ppm, unsigned part, unsigned burst_part)
+static void share_limit(struct sp_shares *s, uint64_t max_cpu_ppm, unsigned part, int64_t burst_ns)
 {
-	uint64_t full_ns = max_cpu_ppm * (SP_NS_PER_S / 1000000) * SP_PARSE_BUDGET_S;
-
-	s->size.gain_ppm = max_cpu_ppm ? SP_MAX(max_cpu_ppm / part, 1) : 0;
-	s->size.burst_ns = (int64_t)(full_ns / burst_part);
+	sp_share_limit(s, max_cpu_ppm, part, burst_ns);
 	s->size.debt_ns = (int64_t)(s->size.gain_ppm * (SP_NS_PER_S / 1000000) * DEBT_S);
 }
 
 void sp_user_budget_limit(struct sp_user_budget *b, uint64_t max_cpu_ppm)
 {
-	share_limit(&b->looks, max_cpu_ppm, LOOKS_PART, 4);
-	share_limit(&b->root_looks, max_cpu_ppm, ROOT_LOOKS_PART, 2);
-	share_limit(&b->all_looks, max_cpu_ppm, ALL_LOOKS_PART, 2);
-	share_limit(&b->parsing, max_cpu_ppm, PARSING_PART, 2);
+	const int64_t minute_ns = sp_bucket_minute_ns(max_cpu_ppm);
+
+	share_limit(&b->looks, max_cpu_ppm, LOOKS_PART, minute_ns / 4);
+	share_limit(&b->root_looks, max_cpu_ppm, ROOT_LOOKS_PART, minute_ns);
+	share_limit(&b->all_looks, max_cpu_ppm, ALL_LOOKS_PART, minute_ns / 2);
+	share_limit(&b->parsing, max_cpu_ppm, PARSING_PART, minute_ns * SP_PARSE_BUDGET_S / 60 / 2);
 }
 
 static struct sp_user_files *find_user(const struct sp_user_budget *b, uid_t uid)
@@ -67,14 +64,15 @@ static void take_look(struct sp_user_budget *b, uid_t uid, uint64_t now_ns, int6
 {
 	sp_share_take(uid ? &b->looks : &b->root_looks, uid, now_ns, cpu_ns);
 	if (uid)
-		sp_share_take(&b->all_looks, ALL_USERS, now_ns, cpu_ns);
+		sp_share_take(&b->all_looks, SP_SHARE_ALL_USERS, now_ns, cpu_ns);
 }
 
 bool sp_user_budget_is_over(const struct sp_user_budget *b, uid_t uid, uint64_t now_ns)
 {
 	if (!uid)
 		return sp_share_is_used_up(&b->root_looks, uid, now_ns);
-	return sp_share_is_used_up(&b->looks, uid, now_ns) || sp_share_is_used_up(&b->all_looks, ALL_USERS, now_ns);
+	return sp_share_is_used_up(&b->looks, uid, now_ns) ||
+	       sp_share_is_used_up(&b->all_looks, SP_SHARE_ALL_USERS, now_ns);
 }
 
 bool sp_user_budget_may_look(struct sp_user_budget *b, uid_t uid, uint64_t now_ns)

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 enum { BACKLOG = 128, MAX_ACCEPTS = 64, MAX_EVENTS = 64, KIND_BITS = 2, OWN_PER_QUERY = 8 };
-enum { SHARE_BURST_S = 1 };                /* CPU time that a user may have for answers at once */
-enum { REFUSALS = 32, REFUSALS_MS = 100 }; /* 320 a second: 1 % of a CPU at most */
+enum { SHARE_PART = 8, ALL_SHARE_PART = 4 }; /* of --max-cpu, for answers: an ordinary user's; that of all of them */
+enum { REFUSALS = 32, REFUSALS_MS = 100 };   /* 320 a second: 1 % of a CPU at most */
 
 static uint64_t now(void)
 {
@@ -169,7 +169,8 @@ static void count_refusal(struct sp_server *s)
 
 static bool is_used_up(const struct sp_server *s, const struct sp_client *c)
 {
-	return !c->sees_all && sp_share_is_used_up(&s->shares, c->uid, now());
+	return !c->sees_all && (sp_share_is_used_up(&s->shares, c->uid, now()) ||
+				sp_share_is_used_up(&s->all_shares, SP_SHARE_ALL_USERS, now()));
 }
 
 static void refuse_share(struct sp_server *s, struct sp_client *c)
@@ -263,8 +264,7 @@ static void handle_request(struct sp_server *s, struct sp_client *c)
 		uint64_t began_ns = sp_time_ns(CLOCK_THREAD_CPUTIME_ID);
 		answer_status(s, c);
 		if (is_counted)
-			sp_share_take(&s->shares, uid, now(),
-				      (int64_t)(sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns));
+			sp_server_take_share(s, uid, sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 		return;
 	}
 	if (q.what == SP_ASK_PASSWORD)
@@ -489,8 +489,8 @@ void sp_server_configure(struct sp_server *s, const struct sp_agent_config *c)
 	s->group = group ? group->gr_gid : 0;
 	s->max_clients = SP_MIN(c->max_clients, SP_SERVER_SLOTS - SP_SERVER_ROOT_CLIENTS);
 	s->max_queries = c->max_queries;
-	s->shares.size.gain_ppm = c->max_cpu_ppm / 2;
-	s->shares.size.burst_ns = SHARE_BURST_S * (int64_t)SP_NS_PER_S;
+	sp_share_limit(&s->shares, c->max_cpu_ppm, SHARE_PART, sp_bucket_minute_ns(c->max_cpu_ppm) / 2);
+	sp_share_limit(&s->all_shares, c->max_cpu_ppm, ALL_SHARE_PART, sp_bucket_minute_ns(c->max_cpu_ppm) / 2);
 	s->query_timeout_ns = c->query_timeout_ns;
 	s->query_memory_bytes = c->query_memory_bytes;
 	free(s->store);

@@ -169,6 +169,12 @@ int sp_server_child_start(struct sp_server *s, struct sp_client *c)
 	return sp_fail(r, "open a pidfd");
 }
 
+void sp_server_take_share(struct sp_server *s, uid_t uid, uint64_t cpu_ns)
+{
+	sp_share_take(&s->shares, uid, sp_time_ns(CLOCK_MONOTONIC), (int64_t)cpu_ns);
+	sp_share_take(&s->all_shares, SP_SHARE_ALL_USERS, sp_time_ns(CLOCK_MONOTONIC), (int64_t)cpu_ns);
+}
+
 /* False: it runs still. Its CPU time is the agent's, and an ordinary user's share. */
 static bool reap(struct sp_server *s, const struct sp_unreaped *u, int *ret_status)
 {
@@ -181,7 +187,7 @@ static bool reap(struct sp_server *s, const struct sp_unreaped *u, int *ret_stat
 	if (pid == u->pid && s->owner.used)
 		s->owner.used(s->owner.arg, cpu_ns);
 	if (pid == u->pid && u->is_counted)
-		sp_share_take(&s->shares, u->uid, sp_time_ns(CLOCK_MONOTONIC), (int64_t)cpu_ns);
+		sp_server_take_share(s, u->uid, cpu_ns);
 	return true;
 }
 

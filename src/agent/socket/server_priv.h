@@ -72,7 +72,7 @@ struct sp_server {
 		bool is_counted; /* its time is the user's */
 	} unreaped[SP_SERVER_UNREAPED];
 	size_t n_unreaped;
-	struct sp_shares shares;
+	struct sp_shares shares, all_shares; /* of ordinary users: of each, and of all of them as of one */
 	/* Refusals cost something, too: beyond so many in a period nobody is accepted until its end. */
 	uint64_t refusals_ns; /* its beginning */
 	unsigned n_refusals;
@@ -94,6 +94,7 @@ void sp_server_set_current(const struct sp_server *s, const struct sp_request *q
 bool sp_server_current_is_fresh(const struct sp_server *s, const struct sp_client *c);
 void sp_server_current_ask(struct sp_server *s, const char *source);
 void sp_server_queries_start(struct sp_server *s);
+void sp_server_take_share(struct sp_server *s, uid_t uid, uint64_t cpu_ns); /* what an ordinary user has used */
 
 /* Starts the process that answers c->text. */
 int sp_server_child_start(struct sp_server *s, struct sp_client *c);

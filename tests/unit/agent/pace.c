@@ -34,7 +34,7 @@ static void test_few(void **state)
 	(void)state;
 	sp_pace_init(&p, 10000, now_ns);
 	for (int i = 0; i < 100000; i++, now_ns += 100 * MS) /* ten times a second, for hours */
-		assert_int_equal(sp_pace_take(&p, now_ns, MS / 2), 0);
+		assert_int_equal(sp_pace_take(&p, now_ns, MS / 8), 0);
 }
 
 static void test_flood(void **state)
@@ -44,10 +44,10 @@ static void test_flood(void **state)
 
 	(void)state;
 	sp_pace_init(&p, 10000, now_ns);
-	used_ns = flood(&p, &now_ns, MS / 2, 300 * SP_NS_PER_S);
-	assert_in_range(used_ns, 2400 * MS, 2600 * MS); /* 1 s, and half a per cent */
-	used_ns = flood(&p, &now_ns, MS / 2, 300 * SP_NS_PER_S);
-	assert_in_range(used_ns, 1450 * MS, 1550 * MS);
+	used_ns = flood(&p, &now_ns, MS / 4, 300 * SP_NS_PER_S);
+	assert_in_range(used_ns, 500 * MS, 550 * MS); /* a quarter of a minute of 1 %, and an eighth of 1 % */
+	used_ns = flood(&p, &now_ns, MS / 4, 300 * SP_NS_PER_S);
+	assert_in_range(used_ns, 360 * MS, 390 * MS);
 	/* rounds that nothing pays for: at a fixed pace, and forgotten when they end */
 	used_ns = flood(&p, &now_ns, 5 * MS, 300 * SP_NS_PER_S);
 	assert_in_range(used_ns / (5 * MS), 1400, 1500);

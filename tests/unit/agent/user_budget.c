@@ -46,8 +46,8 @@ static void test_one_user(void **state)
 	(void)state;
 	begin(ONE_PERCENT);
 	attack(3600, HE, 1);
-	/* a quarter of 300 s of 1 % at once, and an eighth of 1 % */
-	assert_in_range(spent_ns, 4 * SP_NS_PER_S, 750 * MS + 4500 * MS + 2 * MS);
+	/* a quarter of a minute of 1 % at once, and a sixteenth of 1 % */
+	assert_in_range(spent_ns, 2 * SP_NS_PER_S, 150 * MS + 2250 * MS + 2 * MS);
 	assert_true(look(SHE, MS));
 	assert_true(look(0, MS));
 	assert_true(sp_user_budget_most_refused(&b)->uid == HE);
@@ -57,13 +57,13 @@ static void test_one_user(void **state)
 	assert_null(sp_user_budget_tell(&b));
 }
 
-/* One who has the numbers of a whole container: all of them have a quarter, and root has his own. */
+/* One who has the numbers of a whole container: all of them have an eighth, and root has his own. */
 static void test_many_numbers(void **state)
 {
 	(void)state;
 	begin(ONE_PERCENT);
 	attack(3600, 100000, 65536);
-	assert_true(spent_ns <= 1500 * MS + 9000 * MS + 10 * MS);
+	assert_true(spent_ns <= 300 * MS + 4500 * MS + 10 * MS);
 	assert_true(look(0, MS));
 	now_ns += 60 * SP_NS_PER_S;
 	assert_true(look(SHE, MS));
