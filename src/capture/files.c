@@ -218,25 +218,42 @@ static int build_want(struct sp_capture *c, uint32_t id)
 	return 0;
 }
 
-void sp_files_table(struct sp_capture *c, uint32_t id)
+static bool needs_build(struct sp_capture *c, uint32_t id)
 {
 	bool is_cached = cache_load(c, id);
-	int r = 0;
 
 	if (!is_cached && sp_known_of(c, id)->fd < 0) { /* it has had a table, and was closed since */
 		sp_files_refuse_table(c, id);
-		return;
+		return false;
 	}
-	if (!is_cached && !building_of(c, id) && !sp_files_may_build(c, id)) {
-		sp_files_refuse_table(c, id);
-		sp_files_put_off(c, id);
-		return;
-	}
-	if (!is_cached)
-		r = build_want(c, id);
+	return !is_cached;
+}
+
+static void build_allowed(struct sp_capture *c, uint32_t id)
+{
+	int r = build_want(c, id);
+
 	if (r < 0) {
 		sp_files_fail_once(c, r, "ask for an unwind table");
 		sp_files_refuse_table(c, id);
+	}
+}
+
+void sp_files_allowed(struct sp_capture *c, uint32_t id)
+{
+	if (needs_build(c, id))
+		build_allowed(c, id);
+}
+
+void sp_files_table(struct sp_capture *c, uint32_t id)
+{
+	if (!needs_build(c, id))
+		return;
+	if (building_of(c, id) || sp_files_may_build(c, id)) {
+		build_allowed(c, id);
+	} else {
+		sp_files_refuse_table(c, id);
+		sp_files_put_off(c, id);
 	}
 }
 

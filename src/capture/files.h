@@ -68,6 +68,7 @@ void sp_files_want(struct sp_capture *c, uint32_t id);             /* a sample w
 void sp_files_done(struct sp_capture *c);
 void sp_known_file_done(struct sp_known_file *k);       /* closes its descriptors */
 void sp_files_table(struct sp_capture *c, uint32_t id); /* loads it from the cache, or has it built, or puts it off */
+void sp_files_allowed(struct sp_capture *c, uint32_t id); /* the same of a file whose table may be built */
 /* deleted.c: before its descriptor is kept, whether it may be for long. */
 struct sp_open_result;
 void sp_files_note_deleted(struct sp_capture *c, struct sp_known_file *k, const struct sp_open_result *o);

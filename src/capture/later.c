@@ -17,7 +17,8 @@ bool sp_files_may_build(const struct sp_capture *c, uint32_t id)
 {
 	const struct sp_capture_users *u = c->o.users;
 
-	return !u || u->may_build(u->arg, sp_known_of(c, id)->user, SP_MAX(c->seen[id].n_met, 1));
+	return !u ||
+	       u->may_build(u->arg, sp_known_of(c, id)->user, SP_MAX(c->seen[id].n_met, 1), sp_known_of(c, id)->size);
 }
 
 void sp_files_put_off(struct sp_capture *c, uint32_t id)
@@ -58,7 +59,7 @@ static void again(struct sp_capture *c, uint32_t id, uint32_t drain, unsigned *n
 	}
 	c->stats.n_later--;
 	s->state = SP_SEEN_LOADING;
-	sp_files_table(c, id);
+	sp_files_allowed(c, id);
 }
 
 void sp_files_begin_drain(struct sp_capture *c, uint32_t drain)

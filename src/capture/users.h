@@ -24,10 +24,10 @@ struct sp_capture_users {
 	void (*taken_back)(void *arg, uint32_t uid);
 	bool (*is_over)(void *arg, uint32_t uid); /* whether his files are to wait, and need not be announced */
 	/*
-	 * Called before a file's table is built; n_drains: in how many drains the file was met. false: not now; until a
-	 * later call allows it, frames in the file are unwound by frame pointers.
+	 * Called before a file's table is built; n_drains: in how many drains the file was met; bytes: its size. false:
+	 * not now; until a later call allows it, frames in the file are unwound by frame pointers.
 	 */
-	bool (*may_build)(void *arg, uint32_t uid, unsigned n_drains);
+	bool (*may_build)(void *arg, uint32_t uid, unsigned n_drains, uint64_t bytes);
 	void (*parsed)(void *arg, uint32_t uid, uint64_t cpu_ns); /* a table, or names */
 };
 

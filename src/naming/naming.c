@@ -83,9 +83,14 @@ void sp_naming_met(struct sp_naming *n, uint32_t file, uint64_t n_samples)
 
 bool sp_naming_may_parse(const struct sp_naming *n, const struct sp_named_file *f, unsigned worth)
 {
-	uint32_t uid = n->may_parse ? sp_capture_file_user(n->capture, (uint32_t)(f - n->files)) : 0;
+	uint32_t file = (uint32_t)(f - n->files);
+	struct sp_cache_key key = {0};
 
-	return !n->may_parse || n->may_parse(n->may_parse_arg, uid, worth * SP_MAX(f->n_met, 1));
+	if (!n->may_parse)
+		return true;
+	sp_capture_file_key(n->capture, file, &key);
+	return n->may_parse(n->may_parse_arg, sp_capture_file_user(n->capture, file), worth * SP_MAX(f->n_met, 1),
+			    key.file_size / worth);
 }
 
 /* What is too large for a table is asked for what came together in a minute. */

@@ -74,11 +74,11 @@ struct sp_naming {
 	size_t n_without, without_capacity;
 	struct sp_naming_stats stats;
 	/*
-	 * NULL, or asked before a file is parsed for its names, with the user in whose process it was met and the
-	 * number of its samples; false: not now, its frames are put off. Not asked for the kernel. And told what it
-	 * cost.
+	 * NULL, or asked before a file is parsed for its names, with the user in whose process it was met, the number
+	 * of its samples, and how many bytes are to be read; false: not now, its frames are put off. Not asked for the
+	 * kernel. And told what it cost.
 	 */
-	bool (*may_parse)(void *arg, uint32_t uid, uint64_t n_samples);
+	bool (*may_parse)(void *arg, uint32_t uid, uint64_t n_samples, uint64_t bytes);
 	void (*parsed)(void *arg, uint32_t uid, uint64_t cpu_ns);
 	void *may_parse_arg;
 	/*

@@ -70,8 +70,8 @@ void sp_loop_add_event(struct sp_agent *a, uint64_t from_ns, uint64_t to_ns, con
 void sp_own_usage_check(struct sp_agent *a, const struct sp_clock *now);
 /* From here on CPU time counts against the limit. */
 void sp_own_usage_start(struct sp_agent *a, const struct sp_clock *now);
-/* Whether a user's file with so many samples may be parsed now. */
-bool sp_own_usage_may_parse(void *agent, uint32_t uid, uint64_t n_samples);
+/* Whether a user's file with so many samples may be parsed now, which is then expected to cost as so many bytes do. */
+bool sp_own_usage_may_parse(void *agent, uint32_t uid, uint64_t n_samples, uint64_t bytes);
 /* What users may have of the workers; its arg is the agent. */
 extern const struct sp_capture_users sp_own_usage_users;
 void sp_own_usage_limit(struct sp_agent *a, uint64_t max_cpu_ppm);

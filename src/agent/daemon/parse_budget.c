@@ -2,36 +2,85 @@
 #include "agent/daemon/parse_budget.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include <string.h>
 
-static int64_t max_budget(const struct sp_parse_budget *p)
+/* By measurement, on a machine that does little else: 1.3 to 2.3 ns a byte for an unwind table, 2.3 to 8 for names. */
+enum { NS_PER_BYTE = 8, NS_PER_FILE = 1000000 };
+
+static int64_t whole(const struct sp_parse_budget *p)
 {
 	return (int64_t)(p->max_cpu_ppm * (SP_NS_PER_S / 1000000) * SP_PARSE_BUDGET_S);
 }
 
+/* More than a half never is there for long. */
+static int64_t estimate(const struct sp_parse_budget *p, uint64_t bytes)
+{
+	uint64_t ns = NS_PER_FILE + SP_MIN(bytes, UINT64_C(1) << 40) * NS_PER_BYTE;
+
+	return SP_MIN((int64_t)ns, whole(p) / 2);
+}
+
 void sp_parse_budget_init(struct sp_parse_budget *p, uint64_t max_cpu_ppm, uint64_t now_ns, uint64_t cpu_ns)
 {
-	*p = (struct sp_parse_budget){.max_cpu_ppm = max_cpu_ppm, .left.at_ns = now_ns, .cpu_ns = cpu_ns};
-	p->left.left_ns = max_budget(p);
+	*p = (struct sp_parse_budget){.max_cpu_ppm = max_cpu_ppm, .began_ns = now_ns, .cpu_ns = cpu_ns};
+	sp_parse_budget_update(p, now_ns, cpu_ns);
+}
+
+/* What was allowed and cost less, or was taken back, is forgotten by and by. */
+static void go_to_slot(struct sp_parse_budget *p, uint64_t slot)
+{
+	if (slot >= p->slot + SP_PARSE_SLOTS) {
+		memset(p->used_ns, 0, sizeof(p->used_ns));
+		p->sum_ns = 0;
+		p->asked_ns = 0;
+		p->slot = slot;
+	}
+	while (p->slot < slot) {
+		uint64_t *oldest = &p->used_ns[++p->slot % SP_PARSE_SLOTS];
+
+		p->sum_ns -= *oldest;
+		*oldest = 0;
+		p->asked_ns /= 2;
+	}
+}
+
+/* For what cannot wait: where it grows, and, at first, in the time that the sum does not know yet. */
+static int64_t kept(const struct sp_parse_budget *p)
+{
+	const uint64_t n_unknown = SP_PARSE_SLOTS - SP_MIN(p->slot, (uint64_t)SP_PARSE_SLOTS);
+
+	return whole(p) / 8 + whole(p) / 8 / SP_PARSE_SLOTS * (int64_t)n_unknown;
 }
 
 void sp_parse_budget_update(struct sp_parse_budget *p, uint64_t now_ns, uint64_t cpu_ns)
 {
-	const struct sp_bucket_size size = {p->max_cpu_ppm, max_budget(p), max_budget(p)};
-
 	/* A process's last moments are reported late and coarsely; the sum must not go back. */
-	cpu_ns = SP_MAX(cpu_ns, p->cpu_ns);
-	sp_bucket_take(&p->left, &size, now_ns, (int64_t)(cpu_ns - p->cpu_ns));
-	p->cpu_ns = cpu_ns;
+	uint64_t used_ns = SP_MAX(cpu_ns, p->cpu_ns) - p->cpu_ns;
+
+	go_to_slot(p, (now_ns - SP_MIN(p->began_ns, now_ns)) / (SP_PARSE_SLOT_S * SP_NS_PER_S));
+	p->cpu_ns += used_ns;
+	p->used_ns[p->slot % SP_PARSE_SLOTS] += used_ns;
+	p->sum_ns += used_ns;
+	p->asked_ns -= SP_MIN((int64_t)SP_MIN(used_ns, (uint64_t)INT64_MAX), p->asked_ns);
+	p->left_ns = whole(p) - kept(p) - (int64_t)SP_MIN(p->sum_ns, (uint64_t)INT64_MAX / 2) - p->asked_ns;
 }
 
-bool sp_parse_budget_allows(const struct sp_parse_budget *p, uint64_t n_samples)
+bool sp_parse_budget_allows(const struct sp_parse_budget *p, uint64_t n_samples, uint64_t bytes)
 {
-	int64_t threshold = max_budget(p) / 2;
+	int64_t threshold = whole(p) / 2;
 	uint64_t needed = 1;
 
 	if (!p->max_cpu_ppm)
 		return true;
-	for (; needed < 64 && p->left.left_ns <= threshold; needed *= 4)
+	for (; needed < 64 && p->left_ns <= threshold; needed *= 4)
 		threshold /= 2;
-	return p->left.left_ns > 0 && n_samples >= needed;
+	return p->left_ns > 0 && p->left_ns >= estimate(p, bytes) && n_samples >= needed;
+}
+
+void sp_parse_budget_ask(struct sp_parse_budget *p, uint64_t bytes)
+{
+	int64_t ns = estimate(p, bytes);
+
+	p->asked_ns += ns;
+	p->left_ns -= ns;
 }

@@ -2,34 +2,40 @@
 /*
  * parse_budget.h: the CPU time that the agent may still spend on parsing, so that it stays within --max-cpu as a whole.
  *
- * A bucket (bucket.h). Sampling cannot wait (limits.h halves its rate); parsing of new files for names and unwind
- * tables can. The bucket gains max_cpu_ppm of the time, up to SP_PARSE_BUDGET_S seconds' worth, and begins full, so
- * that a machine's usual programs are named at once. All CPU time of the agent is taken from it. The emptier it is, the
- * more samples a file needs to be parsed: one above a half, 64 below an eighth; so a storm of short-lived programs
- * leaves something for lasting ones. In debt nothing is parsed; no debt is larger than a full bucket, so it is paid
- * after SP_PARSE_BUDGET_S if nothing else takes of it. Over any time T the agent uses at most max_cpu_ppm of T +
- * SP_PARSE_BUDGET_S, and what was being parsed when the budget ran out (what was beyond the largest debt not counted).
- * Users have shares of it (user_budget.h). No clock, no memory; cannot fail. One thread.
+ * Sampling cannot wait (limits.h halves its rate); parsing of new files for names and unwind tables can. All CPU time
+ * of the agent in the last SP_PARSE_BUDGET_S counts, and is forgotten after that; what --max-cpu allows in so long,
+ * less that, is left. So nothing is saved up, no debt lasts for longer, and a machine's usual programs are named at
+ * once when the agent begins. An eighth is kept for what cannot wait, if it should grow; another one at first, for the
+ * sampling that is to come in the first SP_PARSE_BUDGET_S. The less is left, the more samples a file needs to be
+ * parsed: one above a half, 64 below an eighth; so a storm of short-lived programs leaves something for lasting ones.
+ * What has been allowed counts by an estimate, until it is seen in the CPU time: many files that come at once are not
+ * all allowed for the same rest. A file that takes more than a half waits until a half is left. So the agent uses at
+ * most max_cpu_ppm of any SP_PARSE_BUDGET_S, but for what such a file takes beyond its estimate, and for what all else
+ * grows by meanwhile. Users have shares of it (user_budget.h). No clock, no memory; cannot fail. One thread.
  */
 #ifndef SP_AGENT_DAEMON_PARSE_BUDGET_H
 #define SP_AGENT_DAEMON_PARSE_BUDGET_H
 
-#include "agent/bucket.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SP_PARSE_BUDGET_S = 300 };
+enum { SP_PARSE_BUDGET_S = 300, SP_PARSE_SLOT_S = 5, SP_PARSE_SLOTS = SP_PARSE_BUDGET_S / SP_PARSE_SLOT_S + 1 };
 
 struct sp_parse_budget {
 	uint64_t max_cpu_ppm; /* 0 = no limit */
-	struct sp_bucket left;
-	uint64_t cpu_ns;
+	uint64_t began_ns, cpu_ns;
+	uint64_t slot;                    /* the latest, since began_ns */
+	uint64_t used_ns[SP_PARSE_SLOTS]; /* by slot, modulo their number; used_ns in all: */
+	uint64_t sum_ns;
+	int64_t asked_ns; /* was allowed, and is not in cpu_ns yet */
+	int64_t left_ns;  /* by the last update; < 0: more was used than is allowed */
 };
 
 /* now_ns: CLOCK_MONOTONIC; cpu_ns: all CPU time so far. */
 void sp_parse_budget_init(struct sp_parse_budget *p, uint64_t max_cpu_ppm, uint64_t now_ns, uint64_t cpu_ns);
 void sp_parse_budget_update(struct sp_parse_budget *p, uint64_t now_ns, uint64_t cpu_ns);
-/* Whether a file with so many samples may be parsed, by the last update. */
-bool sp_parse_budget_allows(const struct sp_parse_budget *p, uint64_t n_samples);
+/* Whether a file with so many samples, and of which so many bytes are to be read, may be parsed, by the last update. */
+bool sp_parse_budget_allows(const struct sp_parse_budget *p, uint64_t n_samples, uint64_t bytes);
+void sp_parse_budget_ask(struct sp_parse_budget *p, uint64_t bytes); /* it is parsed now */
 
 #endif

@@ -47,7 +47,7 @@ struct sp_sampler_env {
 	uint64_t n_errors;
 	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
 	/* Whether a user's file with so many samples may be parsed now. */
-	bool (*may_parse)(void *arg, uint32_t uid, uint64_t n_samples);
+	bool (*may_parse)(void *arg, uint32_t uid, uint64_t n_samples, uint64_t bytes);
 	struct sp_capture_users users;
 	void *arg;
 	uint64_t give_up_ns;     /* CLOCK_MONOTONIC: from then on no names; 0 = never */

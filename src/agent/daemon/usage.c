@@ -85,14 +85,18 @@ void sp_own_usage_limit(struct sp_agent *a, uint64_t max_cpu_ppm)
 	sp_user_budget_limit(&a->user_budget, max_cpu_ppm);
 }
 
-bool sp_own_usage_may_parse(void *agent, uint32_t uid, uint64_t n_samples)
+bool sp_own_usage_may_parse(void *agent, uint32_t uid, uint64_t n_samples, uint64_t bytes)
 {
 	struct sp_agent *a = agent;
 	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
+	bool may;
 
 	sp_parse_budget_update(&a->parse_budget, now_ns, sum_cpu_ns(a));
-	return sp_parse_budget_allows(&a->parse_budget, n_samples) &&
-	       sp_user_budget_may_parse(&a->user_budget, uid, now_ns);
+	may = sp_parse_budget_allows(&a->parse_budget, n_samples, bytes) &&
+	      sp_user_budget_may_parse(&a->user_budget, uid, now_ns);
+	if (may)
+		sp_parse_budget_ask(&a->parse_budget, bytes);
+	return may;
 }
 
 /* --- by user --- */
@@ -117,9 +121,9 @@ static bool is_over(void *agent, uint32_t uid)
 }
 
 /* Tables go before names: names may come later, a cut stack stays cut. */
-static bool may_build(void *agent, uint32_t uid, unsigned n_drains)
+static bool may_build(void *agent, uint32_t uid, unsigned n_drains, uint64_t bytes)
 {
-	return sp_own_usage_may_parse(agent, uid, n_drains > 2 ? 64 : 4U << (2 * (n_drains - 1)));
+	return sp_own_usage_may_parse(agent, uid, n_drains > 2 ? 64 : 4U << (2 * (n_drains - 1)), bytes);
 }
 
 static void parsed(void *agent, uint32_t uid, uint64_t cpu_ns)
@@ -240,7 +244,7 @@ void sp_agent_status_last(struct sp_agent *a, struct sp_agent_status *ret_status
 
 	t->n_cpus = a->env.n_online;
 	t->n_errors = a->env.n_errors;
-	t->parse_left_ns = a->parse_budget.left.left_ns;
+	t->parse_left_ns = a->parse_budget.left_ns;
 	t->n_refused_files = a->user_budget.n_refused;
 	t->refused_uid = u ? u->uid : 0;
 	t->n_refused_of_uid = u ? u->n_refused : 0;

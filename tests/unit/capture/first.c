@@ -72,10 +72,11 @@ static void check(struct sp_capture *c)
 	assert_int_equal(n_ids(c), c->stats.n_files);
 }
 
-static bool any_table(void *arg, uint32_t uid, unsigned n_drains)
+static bool any_table(void *arg, uint32_t uid, unsigned n_drains, uint64_t bytes)
 {
 	(void)arg;
 	(void)uid;
+	(void)bytes;
 	return n_drains > 0;
 }
 
