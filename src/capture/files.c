@@ -101,6 +101,7 @@ static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *
 	sp_regions_note(c, id, blob);
 	c->seen[id].loaded = *c->shared.drain;
 	sp_known_of(c, id)->n_bad_rows = blob->n_bad_rows;
+	sp_known_of(c, id)->table_bytes = blob->bytes;
 }
 
 static struct sp_cache_key cache_key(const struct sp_known_file *k)
@@ -410,6 +411,11 @@ void sp_files_want(struct sp_capture *c, uint32_t id)
 	 */
 	if (c->seen[id].loaded == *c->shared.drain)
 		return;
+	if (sp_files_is_crowded(c, id)) {
+		sp_files_refuse_table(c, id);
+		sp_files_crowd_out(c, id);
+		return;
+	}
 	c->seen[id].state = SP_SEEN_LOADING;
 	if (c->seen[id].key.dev == SP_DEV_VDSO)
 		vdso_load(c, id);

@@ -35,6 +35,7 @@ struct sp_seen_file { /* by file id */
 	uint8_t state;     /* enum sp_seen_state */
 	uint8_t n_met;     /* LATER: drains in which it was in use */
 	uint32_t loaded;   /* drain of its last load */
+	bool is_crowded;   /* LATER: its table, which was evicted, is not loaded again so soon */
 	uint32_t n_wanted; /* how often a sample was found to wait for its table: what is built first */
 	uint64_t birth;    /* serial number of the announcement: the number may stand for another file later */
 };
@@ -57,8 +58,8 @@ struct sp_known_file { /* by number in the profile */
 	uint64_t size;
 	struct sp_file_state state;        /* when it was opened */
 	uint64_t image_vaddr, image_bytes; /* of struct sp_identify_result; 0 bytes = not known */
-	uint64_t n_bad_rows;
-	struct sp_runtime runtime; /* by which it makes code */
+	uint64_t n_bad_rows, table_bytes;  /* of its table, when it was loaded last */
+	struct sp_runtime runtime;         /* by which it makes code */
 };
 
 /* files.c */
@@ -66,8 +67,8 @@ int sp_files_record(struct sp_capture *c, const struct sp_message_file *r);
 uint32_t sp_files_number(const struct sp_capture *c, uint32_t id); /* 0 = unknown */
 void sp_files_want(struct sp_capture *c, uint32_t id);             /* a sample waits for its table: load it, and soon */
 void sp_files_done(struct sp_capture *c);
-void sp_known_file_done(struct sp_known_file *k);       /* closes its descriptors */
-void sp_files_table(struct sp_capture *c, uint32_t id); /* loads it from the cache, or has it built, or puts it off */
+void sp_known_file_done(struct sp_known_file *k);         /* closes its descriptors */
+void sp_files_table(struct sp_capture *c, uint32_t id);   /* loads it from the cache, or has it built, or puts it off */
 void sp_files_allowed(struct sp_capture *c, uint32_t id); /* the same of a file whose table may be built */
 /* deleted.c: before its descriptor is kept, whether it may be for long. */
 struct sp_open_result;
@@ -106,6 +107,9 @@ void sp_users_begin_drain(struct sp_capture *c);
 void sp_files_cancel(struct sp_capture *c, uint32_t uid);
 /* later.c: whether a file's table may be built now; and, at each drain, asks again for files that were met. */
 bool sp_files_may_build(const struct sp_capture *c, uint32_t id);
+void sp_files_crowd_out(struct sp_capture *c, uint32_t id);
+void sp_files_not_later(struct sp_capture *c, uint32_t id);        /* it is put off no more, if it was */
+bool sp_files_is_crowded(const struct sp_capture *c, uint32_t id); /* its table is not to be loaded again now */
 void sp_files_put_off(struct sp_capture *c, uint32_t id);
 void sp_files_begin_drain(struct sp_capture *c, uint32_t drain);
 /* forget.c: forgets files while nothing is sampled; moves those that are left to a fresh profile. */

@@ -52,7 +52,7 @@ static void forget(struct sp_capture *c, uint32_t id)
 	if (!is_replaced(c, id))
 		bpf_map_delete_elem(c->files_fd, &c->seen[id].key);
 	sp_tables_forget(c->tables, id);
-	c->stats.n_later -= c->seen[id].state == SP_SEEN_LATER;
+	sp_files_not_later(c, id);
 	c->seen[id].state = SP_SEEN_FREE;
 	c->seen[id].birth = 0;
 	c->n_forgotten++;

@@ -90,6 +90,7 @@ struct sp_capture {
 	struct sp_stack_share share;
 	struct sp_space *spaces[SP_N_SPACES]; /* of the last samples, by process */
 	uint64_t n_table_changes;         /* how many tables came or were refused: then a waiting sample may go on */
+	size_t n_crowded;                 /* files whose tables would evict all others too often (later.c) */
 	struct sp_code_known *code_known; /* after_call.c: answers */
 	struct sp_jit_kept *jit;          /* jit_frames.c: answers */
 	int failure;                      /* the first error inside a callback */
