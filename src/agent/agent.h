@@ -36,8 +36,8 @@ void sp_agent_stop(struct sp_agent *a);
 int sp_agent_reload(struct sp_agent *a, const struct sp_agent_config *config);
 void sp_agent_free(struct sp_agent *a);
 /*
- * A file of the configuration (NULL: none), which sp_text_read() opens by the broker from sp_agent_start() on, if only
- * root may read it.
+ * A file of the configuration (NULL: none), which sp_text_read_config() opens by the broker from sp_agent_start() on,
+ * if only root may read it.
  */
 int sp_agent_keep_file(struct sp_agent *a, const char *path);
 

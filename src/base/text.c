@@ -21,11 +21,15 @@ void sp_text_open_by(int (*open_file)(void *arg, const char *path), void *arg)
 
 static int text_open(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), r = fd < 0 ? -errno : fd;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
-	if (r != -EACCES || !open_other)
-		return r;
-	fd = open_other(other_arg, path);
+	return fd < 0 ? -errno : fd;
+}
+
+static int config_open(const char *path)
+{
+	int r = text_open(path), fd = r == -EACCES && open_other ? open_other(other_arg, path) : r;
+
 	return fd < 0 ? r : fd;
 }
 
@@ -52,12 +56,13 @@ static int text_read_fd(int fd, size_t max_bytes, char **text, size_t *ret_len)
 	return len > max_bytes ? -EFBIG : 0;
 }
 
-int sp_text_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_len)
+/* Takes the descriptor. */
+static int text_read_opened(const char *path, int opened, size_t max_bytes, char **ret_text, size_t *ret_len)
 {
 	SP_FREE char *text = NULL;
 	size_t len = 0;
 
-	SP_CLOSE int fd = text_open(path);
+	SP_CLOSE int fd = opened;
 	if (fd < 0)
 		return sp_fail(fd, "open %s", path);
 	int r = text_read_fd(fd, max_bytes, &text, &len);
@@ -67,4 +72,14 @@ int sp_text_read(const char *path, size_t max_bytes, char **ret_text, size_t *re
 	if (ret_len)
 		*ret_len = len;
 	return 0;
+}
+
+int sp_text_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_len)
+{
+	return text_read_opened(path, text_open(path), max_bytes, ret_text, ret_len);
+}
+
+int sp_text_read_config(const char *path, size_t max_bytes, char **ret_text, size_t *ret_len)
+{
+	return text_read_opened(path, config_open(path), max_bytes, ret_text, ret_len);
 }

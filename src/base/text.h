@@ -14,9 +14,11 @@
 /* The whole file, followed by a NUL (free it); at most max_bytes. ret_len may be NULL. */
 int sp_text_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_len);
 /*
- * What this process may not open (-EACCES) is asked for from somebody who may: a descriptor, or a negative errno,
- * which is not told. NULL: nobody is asked.
+ * The same of a file of the user's configuration: what this process may not open (-EACCES) is asked for from whoever
+ * sp_text_open_by() has named, in the process as a whole, if anybody: a descriptor, or a negative errno, which is not
+ * told.
  */
+int sp_text_read_config(const char *path, size_t max_bytes, char **ret_text, size_t *ret_len);
 void sp_text_open_by(int (*open_file)(void *arg, const char *path), void *arg);
 
 #endif

@@ -225,7 +225,7 @@ static int read_named_file(struct web_file *f, const char *name, yaml_mark_t mar
 		*ret_path = NULL;
 		return -ENOMEM;
 	}
-	r = sp_text_read(*ret_path, MAX_FILE_BYTES, ret_text, NULL);
+	r = sp_text_read_config(*ret_path, MAX_FILE_BYTES, ret_text, NULL);
 	return r < 0 ? SP_YAML_FAIL(f, mark, "%s", sp_error_text(r)) : 0;
 }
 
@@ -286,7 +286,7 @@ int sp_web_config_read(const char *path, struct sp_web_config **ret_config)
 {
 	char *text SP_FREE = NULL;
 	size_t n = 0;
-	int r = sp_text_read(path, SP_WEB_MAX_BYTES, &text, &n);
+	int r = sp_text_read_config(path, SP_WEB_MAX_BYTES, &text, &n);
 
 	return r < 0 ? sp_fail(r, "cannot read the web configuration")
 		     : sp_web_config_parse(path, text, n, true, ret_config);

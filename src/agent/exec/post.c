@@ -47,7 +47,7 @@ static void put_authorization(const char *file, FILE *out)
 	char *text SP_FREE = NULL;
 	size_t n = 0;
 
-	if (file && sp_text_read(file, MAX_AUTHORIZATION, &text, NULL) == 0) {
+	if (file && sp_text_read_config(file, MAX_AUTHORIZATION, &text, NULL) == 0) {
 		n = strcspn(text, "\r\n");
 		fwrite(text, 1, n, out);
 		explicit_bzero(text, n);

@@ -421,7 +421,7 @@ static int read_file(struct sp_agent_args *a)
 		return 0;
 	if (!a->file)
 		a->file = SP_AGENT_CONFIG;
-	r = sp_text_read(a->file, SP_AGENT_FILE_MAX, &text, &len);
+	r = sp_text_read_config(a->file, SP_AGENT_FILE_MAX, &text, &len);
 	return r < 0 ? sp_fail(r, "cannot read the configuration") : sp_agent_file_parse(a->file, text, len, a);
 }
 
