@@ -35,6 +35,7 @@ struct answer {
 	FILE *in; /* unbuffered, because what follows the lines is read by descriptor */
 	char words[SP_LINE_MAX + 2], line[SP_LINE_MAX + 2], current[SP_LINE_MAX + 2];
 	struct sp_request q;
+	struct sp_web_request web; /* the same, of the API */
 	const char *store;
 	bool own_only;
 	uint32_t uid;
@@ -465,19 +466,26 @@ static int answer_totals(struct answer *a, struct sp_store *store)
 }
 
 /* --- API --- */
-static int answer_api(struct answer *a, struct sp_store *store)
+/* Before it foreign bytes are only told apart. */
+static int open_store(const struct answer *a, bool asks_for_names, struct sp_store **ret_store)
 {
-	struct sp_web_request q = {
-	    .api = {.store = store,
-		    .now_ns = sp_time_ns(CLOCK_REALTIME),
-		    .own_only = a->own_only,
-		    .uid = a->uid,
-		    .current = add_current,
-		    .arg = a},
-	    .path = a->q.path,
-	    .params = a->q.params,
-	    .coding = a->q.coding,
-	};
+	const struct sp_store_options o = {.read_only = true};
+	int r = sp_filter_enter(asks_for_names ? SP_FILTER_ANSWER_NAMES : SP_FILTER_ANSWER);
+
+	return r < 0 ? r : sp_store_open(a->store, &o, ret_store);
+}
+
+static int api_ready(void *arg, bool asks_for_names)
+{
+	struct answer *a = arg;
+
+	int r = open_store(a, asks_for_names, &a->web.api.store);
+
+	return r < 0 ? sp_fail(-EIO, "answer") : 0; /* ours, not the client's */
+}
+
+static int answer_api(struct answer *a)
+{
 	char *text SP_FREE = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&text, &n);
@@ -485,8 +493,20 @@ static int answer_api(struct answer *a, struct sp_store *store)
 
 	if (!out)
 		return -ENOMEM;
+	a->web = (struct sp_web_request){
+	    .api = {.now_ns = sp_time_ns(CLOCK_REALTIME),
+		    .own_only = a->own_only,
+		    .uid = a->uid,
+		    .current = add_current,
+		    .ready = api_ready,
+		    .arg = a},
+	    .path = a->q.path,
+	    .params = a->q.params,
+	    .coding = a->q.coding,
+	};
 	put_head(a, out);
-	r = sp_web_answer(&q, out);
+	r = sp_web_answer(&a->web, out);
+	sp_store_close(a->web.api.store);
 	if (fclose(out) && r == 0)
 		r = -ENOMEM;
 	return r == 0 ? send_all(text, n) : r;
@@ -514,16 +534,8 @@ static int verify_password(const struct answer *a)
 }
 
 /* --- start --- */
-static enum sp_filter filter_for(const struct sp_request *q)
-{
-	bool asks = q->what == SP_ASK_API && q->path && sp_api_asks_for_names(q->path, q->params ? q->params : "");
-
-	return asks ? SP_FILTER_ANSWER_NAMES : SP_FILTER_ANSWER;
-}
-
 static int answer_request(struct answer *a)
 {
-	struct sp_store_options o = {.read_only = true};
 	struct sp_store *store = NULL;
 	int r = read_input(a);
 
@@ -531,14 +543,13 @@ static int answer_request(struct answer *a)
 		r = set_limits(a);
 	if (r == 0 && a->q.what == SP_ASK_PASSWORD)
 		return verify_password(a);
+	if (r == 0 && a->q.what == SP_ASK_API)
+		return answer_api(a);
 	if (r == 0)
-		r = sp_filter_enter(filter_for(&a->q));
-	if (r == 0)
-		r = sp_store_open(a->store, &o, &store);
+		r = open_store(a, false, &store);
 	if (r == 0)
 		r = a->q.what == SP_ASK_QUERY    ? answer_query(a, store)
 		    : a->q.what == SP_ASK_TOTALS ? answer_totals(a, store)
-		    : a->q.what == SP_ASK_API    ? answer_api(a, store)
 						 : put_lines(a, store);
 	sp_store_close(store);
 	return r;

@@ -262,7 +262,15 @@ static int parse_ranges(struct query_fields *t)
 	return r;
 }
 
-static int parse_request(const struct sp_api *a, const char *query, struct sp_api_ask *ask)
+static bool asks_for_user_by_name(const struct query_fields *t)
+{
+	uint64_t uid;
+
+	return t->user && sp_parse_number(t->user, 0, UINT32_MAX - 1, &uid) < 0;
+}
+
+/* has_users: its answer has names of users. */
+static int parse_request(const struct sp_api *a, bool has_users, const char *query, struct sp_api_ask *ask)
 {
 	struct query_fields t = {.a = a, .ask = ask};
 	int r;
@@ -273,6 +281,8 @@ static int parse_request(const struct sp_api *a, const char *query, struct sp_ap
 	r = parse_query(&t, query);
 	if (r == 0)
 		r = parse_ranges(&t);
+	if (r == 0 && a->ready)
+		r = a->ready(a->arg, has_users || asks_for_user_by_name(&t));
 	if (r == 0 && t.user)
 		r = parse_user(t.user, &ask->q);
 	if (r == 0 && a->own_only) {
@@ -374,7 +384,7 @@ static int answer_route(const struct sp_api *a, const struct route *route, const
 	SP_FREE char *text = NULL;
 	size_t n = 0;
 	struct sp_json j = {.out = open_memstream(&text, &n)};
-	int r = ask && j.out ? parse_request(a, query, ask) : -ENOMEM;
+	int r = ask && j.out ? parse_request(a, route->by == SP_TOTAL_BY_USER, query, ask) : -ENOMEM;
 
 	if (r == 0) {
 		sp_json_object(&j, NULL);
@@ -397,17 +407,4 @@ int sp_api_answer(const struct sp_api *a, const char *path, const char *query, F
 
 	*ret_status = r < 0 ? put_error(r, out) : 200;
 	return ferror(out) ? -EIO : 0;
-}
-
-bool sp_api_asks_for_names(const char *path, const char *query)
-{
-	const struct route *route = find_route(path);
-	SP_FREE struct sp_api_ask *ask = calloc(1, sizeof(*ask));
-	struct query_fields t = {.ask = ask};
-	uint64_t uid;
-	bool is_read = route && ask && parse_query(&t, query) == 0;
-
-	sp_error_clear();
-	return is_read &&
-	       (route->by == SP_TOTAL_BY_USER || (t.user && sp_parse_number(t.user, 0, UINT32_MAX - 1, &uid) < 0));
 }

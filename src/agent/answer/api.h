@@ -20,8 +20,8 @@ struct sp_profile;
 enum { SP_API_MAX_QUERY = 4096 };
 
 struct sp_api {
-	struct sp_store *store;
-	uint64_t now_ns; /* wall clock */
+	struct sp_store *store; /* may be made by `ready` */
+	uint64_t now_ns;        /* wall clock */
 	bool own_only;
 	uint32_t uid; /* with own_only */
 	/*
@@ -30,6 +30,11 @@ struct sp_api {
 	 */
 	int (*current)(void *arg, const struct sp_store_query *q, struct sp_profile *into,
 		       struct sp_store_answer *answer);
+	/*
+	 * Called once a request has been read, before anything is looked for; asks_for_names: names of users will be,
+	 * for which the C library makes system calls of its own. NULL: nothing is to be done then.
+	 */
+	int (*ready)(void *arg, bool asks_for_names);
 	void *arg;
 };
 
@@ -38,7 +43,5 @@ struct sp_api {
  * *ret_status is 200, 400, 403, 404 or 500. 0, or a negative errno: there is no body.
  */
 int sp_api_answer(const struct sp_api *a, const char *path, const char *query, FILE *out, int *ret_status);
-/* Whether that looks for names of users, for which the C library makes system calls of its own. */
-bool sp_api_asks_for_names(const char *path, const char *query);
 
 #endif

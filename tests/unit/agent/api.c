@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "base/time.h"
 #include "profile/profile.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -357,28 +358,47 @@ static void test_current(void **state)
 	is_in("libnow.so");
 }
 
+/* What the answering process is told before anything is looked for: once, of what can be read. */
+static struct {
+	unsigned n;
+	bool asks;
+} told;
+
+static int is_ready(void *arg, bool asks_for_names)
+{
+	(void)arg;
+	told.n++;
+	told.asks = asks_for_names;
+	return sp_fail_said(-EIO, "so far");
+}
+
 /* Only what asks the C library for a user's name may make its system calls: in any spelling, and nothing else. */
 static void test_names(void **state)
 {
 	static const struct {
 		const char *path, *query;
-		bool asks;
+		bool asks, is_bad;
 	} all[] = {
-	    {"/api/v1/users", "", true},
-	    {"/api/v1/flame", "user=root", true},
-	    {"/api/v1/flame", "from=-1h&%75ser=root", true},
-	    {"/api/v1/flame", "user=0", false},
-	    {"/api/v1/flame", "user=", false},
-	    {"/api/v1/flame", "library=libuser.so&function=user", false},
-	    {"/api/v1/flame", "user=root&user=root", false},
-	    {"/api/v1/libraries", "", false},
-	    {"/api/v1/superusers", "user=root", false},
+	    {"/api/v1/users", "", true, false},
+	    {"/api/v1/flame", "user=root", true, false},
+	    {"/api/v1/flame", "from=-1h&%75ser=root", true, false},
+	    {"/api/v1/flame", "user=0", false, false},
+	    {"/api/v1/flame", "user=", false, false},
+	    {"/api/v1/flame", "library=libuser.so&function=user", false, false},
+	    {"/api/v1/flame", "user=root&user=root", false, true},
+	    {"/api/v1/libraries", "", false, false},
+	    {"/api/v1/superusers", "user=root", false, true},
 	};
 
+	struct sp_api a = {.now_ns = sp_time_ns(CLOCK_REALTIME), .ready = is_ready};
+
 	(void)state;
-	for (size_t i = 0; i < SP_COUNT(all); i++)
-		if (sp_api_asks_for_names(all[i].path, all[i].query) != all[i].asks)
+	for (size_t i = 0; i < SP_COUNT(all); i++) {
+		told.n = 0;
+		told.asks = false;
+		if (ask(&a, all[i].path, all[i].query) == 200 || told.n != !all[i].is_bad || told.asks != all[i].asks)
 			fail_msg("%s?%s", all[i].path, all[i].query);
+	}
 }
 
 int main(int argc, char **argv)
