@@ -13,6 +13,8 @@
 #include <string.h>
 
 #define INTERVAL_NS (60 * SP_NS_PER_S)
+/* By measurement: the memory that parsing needs, with the answer. A file that needs little is always parsed. */
+enum { NAMES_16TH = 7, TABLE_16TH = 4, LITTLE_BYTES = 8 << 20 };
 
 /* Files that those workers should have read have no names or no unwind table. */
 static void report_workers(struct sp_agent *a, const struct sp_workers_stats *now)
@@ -85,18 +87,39 @@ void sp_own_usage_limit(struct sp_agent *a, uint64_t max_cpu_ppm)
 	sp_user_budget_limit(&a->user_budget, max_cpu_ppm);
 }
 
-bool sp_own_usage_may_parse(void *agent, uint32_t uid, uint64_t n_samples, uint64_t bytes)
+/*
+ * A parser and its answer may need more than all else. With what is held for names, all together stays within one and a
+ * half times the limit.
+ */
+static bool has_room(struct sp_agent *a, uint64_t needed_bytes)
 {
-	struct sp_agent *a = agent;
+	uint64_t bytes = a->status.memory_bytes + needed_bytes;
+	size_t i;
+
+	if (!a->limits.max_memory_bytes || needed_bytes < LITTLE_BYTES)
+		return true;
+	for (i = 0; i < a->n_samplers; i++)
+		bytes += sp_sampler_status(&a->samplers[i])->deleted_bytes;
+	return bytes <= a->limits.max_memory_bytes / 2 * 3;
+}
+
+/* Of a file of so many bytes, with so much memory. */
+static bool may_parse(struct sp_agent *a, uint32_t uid, uint64_t n_samples, uint64_t bytes, uint64_t needed_bytes)
+{
 	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
 	bool may;
 
 	sp_parse_budget_update(&a->parse_budget, now_ns, sum_cpu_ns(a));
-	may = sp_parse_budget_allows(&a->parse_budget, n_samples, bytes) &&
+	may = sp_parse_budget_allows(&a->parse_budget, n_samples, bytes) && has_room(a, needed_bytes) &&
 	      sp_user_budget_may_parse(&a->user_budget, uid, now_ns);
 	if (may)
 		sp_parse_budget_ask(&a->parse_budget, bytes);
 	return may;
+}
+
+bool sp_own_usage_may_parse(void *agent, uint32_t uid, uint64_t n_samples, uint64_t bytes)
+{
+	return may_parse(agent, uid, n_samples, bytes, bytes / 16 * NAMES_16TH);
 }
 
 /* --- by user --- */
@@ -123,7 +146,7 @@ static bool is_over(void *agent, uint32_t uid)
 /* Tables go before names: names may come later, a cut stack stays cut. */
 static bool may_build(void *agent, uint32_t uid, unsigned n_drains, uint64_t bytes)
 {
-	return sp_own_usage_may_parse(agent, uid, n_drains > 2 ? 64 : 4U << (2 * (n_drains - 1)), bytes);
+	return may_parse(agent, uid, n_drains > 2 ? 64 : 4U << (2 * (n_drains - 1)), bytes, bytes / 16 * TABLE_16TH);
 }
 
 static void parsed(void *agent, uint32_t uid, uint64_t cpu_ns)
