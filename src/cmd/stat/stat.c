@@ -114,7 +114,7 @@ struct stat_run {
 	uint64_t start_ns;
 	struct rusage before; /* of children that have ended */
 	FILE *out;
-	bool is_told, is_stopped;
+	bool has_warned, is_stopped;
 };
 
 static int cpus_open(struct stat_run *s)
@@ -175,9 +175,9 @@ static int counters_open(struct stat_run *s)
 		r = targets_open(s);
 	if (r < 0)
 		return r;
-	if (!s->is_told)
+	if (!s->has_warned)
 		sp_stat_refused_tell(&s->counters);
-	s->is_told = true;
+	s->has_warned = true;
 	if (all_refused(&s->counters))
 		return sp_fail_said(-EACCES, "none of the events can be counted here");
 	missing_drop(s);
