@@ -8,7 +8,7 @@
  * stat_metric.c  what a count means beside others: CPUs used, per second, of all branches
  * stat_print.c   counts as perf prints them, as CSV, as JSON
  * stat_by.c      --by: has the events sampled, as `soprof profile` does
- * stat_use.c     --use: reads what CPUs, memory, disks and network tell, stat_use_show.c prints it
+ * stat_use.c     --use: prints what CPUs, memory, disks and network tell; use_read.c reads it, use_judge.c judges it
  */
 #ifndef SP_CMD_STAT_STAT_H
 #define SP_CMD_STAT_STAT_H
