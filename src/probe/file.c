@@ -399,8 +399,8 @@ static int nothing(struct search *s)
 		}
 	}
 	if (s->files->n_unread)
-		return sp_fail_said(-EACCES, "no file '%s' can be read; %zu cannot be opened", name->text,
-				    s->files->n_unread);
+		return sp_fail_said(-EACCES, "no file '%s' can be read; %zu cannot, such as %s", name->text,
+				    s->files->n_unread, s->files->unread ? s->files->unread : "one");
 	if (s->near.best && *s->near.best)
 		return sp_fail_said(-ENOENT, "there is no library or program '%s'; did you mean %s?", name->text,
 				    s->near.best);

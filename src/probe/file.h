@@ -65,6 +65,19 @@ bool sp_probe_name_may_be(const struct sp_probe_name *name, const char *path);
 /* Whether a file is meant, by what was found out about it. */
 bool sp_probe_name_is(const struct sp_probe_name *name, const struct sp_probe_file *file);
 
+/*
+ * What a user asks to be probed: LIBRARY, LIBRARY:FUNCTION, LIBRARY+0xADDRESS, usdt:LIBRARY:NAME and
+ * usdt:LIBRARY:PROVIDER:NAME, where LIBRARY is such a name. A path may have colons.
+ */
+struct sp_probe_asked {
+	char *library;                   /* holds the texts of the others */
+	const char *function, *provider; /* globs; NULL = none is named. function: of a USDT probe its name */
+	uint64_t address;
+	bool is_usdt, has_address;
+};
+int sp_probe_asked_parse(const char *text, struct sp_probe_asked *ret_asked);
+void sp_probe_asked_done(struct sp_probe_asked *asked);
+
 /* named must outlive the result. w: NULL = workers are made, and ended, by this call. */
 int sp_probe_files(const char *named, struct sp_workers *w, struct sp_probe_files *ret_files);
 /* Adds a file that appeared later; it is taken over, or closed if it is there already. 1: it is new. -E2BIG: too many.

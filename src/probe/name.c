@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* name.c: what a user's name for a library or program means, and whether a file is meant by it. */
+/* name.c: what a user's name for a library, program or place in one means, and whether a file is meant by it. */
 #include "base/error.h"
 #include "base/path.h"
 #include "probe/file.h"
@@ -33,16 +33,21 @@ static bool build_id_take(struct sp_probe_name *name)
 	return true;
 }
 
-/* PID:NAME; a path may begin with digits and have a colon, but not without a slash before it. */
+/* Of "PID:", 0 = none; a path may begin with digits and have a colon, but not without a slash before it. */
+static size_t pid_length(const char *text)
+{
+	size_t n = strspn(text, "0123456789");
+	unsigned long pid = strtoul(text, NULL, 10);
+
+	return n && text[n] == ':' && pid && pid <= INT32_MAX ? n + 1 : 0;
+}
+
 static void pid_take(struct sp_probe_name *name)
 {
-	size_t n = strspn(name->text, "0123456789");
-	unsigned long pid = strtoul(name->text, NULL, 10);
+	size_t n = pid_length(name->text);
 
-	if (!n || name->text[n] != ':' || !pid || pid > INT32_MAX)
-		return;
-	name->pid = (uint32_t)pid;
-	name->text += n + 1;
+	name->pid = n ? (uint32_t)strtoul(name->text, NULL, 10) : 0;
+	name->text += n;
 }
 
 int sp_probe_name_parse(const char *text, struct sp_probe_name *ret_name)
@@ -111,4 +116,84 @@ bool sp_probe_name_is(const struct sp_probe_name *name, const struct sp_probe_fi
 		break;
 	}
 	return !strcmp(file->soname, name->text) || !strcmp(sp_path_last(file->path), name->text);
+}
+
+/* --- what is asked for --- */
+#define USDT "usdt:"
+#define PLUS "+0x"
+
+/* Where a library's name ends, if something follows. A function may have a slash (Go's), and a path a colon. */
+static char *colon_find(char *library)
+{
+	char *begin = library + pid_length(library), *colon = strchr(begin, ':'), *slash, *next;
+
+	if (!colon || !memchr(begin, '/', (size_t)(colon - begin)))
+		return colon;
+	slash = strrchr(begin, '/');
+	next = strchr(slash, ':');
+	return next ? next : strrchr(begin, ':');
+}
+
+/* Cuts the text there; what is behind. */
+static char *cut(char *at, size_t n)
+{
+	*at = '\0';
+	return at + n;
+}
+
+static int address_take(struct sp_probe_asked *asked, char *plus, const char *whole)
+{
+	const char *digits = cut(plus, sizeof(PLUS) - 1);
+	char *end;
+
+	errno = 0;
+	asked->address = strtoull(digits, &end, 16);
+	asked->has_address = true;
+	return !isxdigit((unsigned char)*digits) || *end || errno
+		   ? sp_fail_said(-EINVAL, "'%s': the address after + must be hexadecimal", whole)
+		   : 0;
+}
+
+static int behind_take(struct sp_probe_asked *asked, const char *whole)
+{
+	char *colon = colon_find(asked->library), *plus = strstr(asked->library, PLUS), *next;
+
+	if (!colon && plus && !asked->is_usdt)
+		return address_take(asked, plus, whole);
+	if (!colon)
+		return asked->is_usdt
+			   ? sp_fail_said(-EINVAL, "'%s': usdt:LIBRARY:NAME, or usdt:LIBRARY:PROVIDER:NAME", whole)
+			   : 0;
+	asked->function = cut(colon, 1);
+	next = asked->is_usdt ? strchr(asked->function, ':') : NULL;
+	if (next) {
+		asked->provider = asked->function;
+		asked->function = cut(next, 1);
+	}
+	if (!*asked->function || (next && !*asked->provider))
+		return sp_fail_said(-EINVAL, "'%s': no %s after the colon", whole,
+				    asked->is_usdt ? "name" : "function");
+	return 0;
+}
+
+int sp_probe_asked_parse(const char *text, struct sp_probe_asked *ret_asked)
+{
+	struct sp_probe_asked asked = {.is_usdt = !strncmp(text, USDT, sizeof(USDT) - 1)};
+	int r;
+
+	asked.library = strdup(text + (asked.is_usdt ? sizeof(USDT) - 1 : 0));
+	r = asked.library ? behind_take(&asked, text) : -ENOMEM;
+	if (r >= 0 && !asked.library[pid_length(asked.library)])
+		r = sp_fail_said(-EINVAL, "'%s': no library before its function", text);
+	if (r < 0)
+		sp_probe_asked_done(&asked);
+	else
+		*ret_asked = asked;
+	return r;
+}
+
+void sp_probe_asked_done(struct sp_probe_asked *asked)
+{
+	free(asked->library);
+	*asked = (struct sp_probe_asked){.library = NULL};
 }

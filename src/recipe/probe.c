@@ -10,14 +10,12 @@
 #include "recipe/tracepoint.h"
 #include "worker/jobs_probes.h"
 #include "worker/worker.h"
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define USDT "usdt:"
 enum { N_ARGUMENTS = 6, RETURNED = N_ARGUMENTS };
 
 struct places { /* of one file */
@@ -27,10 +25,8 @@ struct places { /* of one file */
 	bool is_attached;
 };
 struct sp_recipe_probe {
-	char *words;                           /* holds the texts */
-	const char *library, *provider, *name; /* provider NULL: any, name NULL: `address` */
-	uint64_t address;
-	bool is_usdt, returns;
+	struct sp_probe_asked asked;
+	bool returns;
 	uint8_t arguments; /* that expressions read, a bit each */
 	struct sp_probe_files files;
 	struct places *places; /* of each of them */
@@ -45,17 +41,6 @@ struct sp_recipe_probe {
 };
 
 /* --- names --- */
-static bool has_address(const char *name)
-{
-	const char *plus = strrchr(name, '+');
-	char *end;
-
-	if (!plus || strncmp(plus, "+0x", 3) != 0 || !isxdigit((unsigned char)plus[3]))
-		return false;
-	strtoull(plus + 3, &end, 16);
-	return !*end;
-}
-
 /* Whether tracefs has no such system, so that a program may be meant. */
 static bool is_no_system(const char *name, size_t n)
 {
@@ -70,63 +55,39 @@ static bool is_no_system(const char *name, size_t n)
 
 bool sp_recipe_probe_is(const char *name)
 {
+	struct sp_probe_asked asked;
 	const char *colon = strrchr(name, ':');
 	size_t n = colon ? (size_t)(colon - name) : 0;
+	bool is = !strncmp(name, "usdt:", 5);
 
-	if (!strncmp(name, USDT, sizeof(USDT) - 1) || has_address(name))
+	if (is ||
+	    (n && (memchr(name, '.', n) || memchr(name, '/', n) || memchr(name, ':', n) || is_no_system(name, n))))
 		return true;
-	if (!n)
+	if (n || sp_probe_asked_parse(name, &asked) < 0) {
+		sp_error_clear();
 		return false;
-	if (memchr(name, '.', n) || memchr(name, '/', n) || memchr(name, ':', n))
-		return true;
-	return is_no_system(name, n);
-}
-
-static int malformed(const char *name)
-{
-	return sp_fail_said(
-	    -EINVAL, "'%s' is no place in a library: LIBRARY:FUNCTION, LIBRARY+0xADDRESS, usdt:LIBRARY:NAME", name);
-}
-
-/* Cuts the text at its last colon. What was behind it; NULL: it has none. */
-static char *last_cut(char *text)
-{
-	char *colon = strrchr(text, ':');
-
-	if (!colon || colon == text || !colon[1])
-		return NULL;
-	*colon = '\0';
-	return colon + 1;
-}
-
-static int words_read(const char *name, struct sp_recipe_probe *p)
-{
-	bool is_usdt = !strncmp(name, USDT, sizeof(USDT) - 1);
-	char *text = p->words = strdup(is_usdt ? name + sizeof(USDT) - 1 : name);
-
-	if (!text)
-		return -ENOMEM;
-	p->is_usdt = is_usdt;
-	p->library = text;
-	if (!is_usdt && has_address(text)) {
-		char *plus = strrchr(text, '+');
-
-		*plus = '\0';
-		p->address = strtoull(plus + 1, NULL, 16);
-		return *text ? 0 : malformed(name);
 	}
-	p->name = last_cut(text);
-	if (!p->name)
-		return malformed(name);
-	if (is_usdt && strchr(text, ':') && strspn(text, "0123456789") != (size_t)(strrchr(text, ':') - text))
-		p->provider = last_cut(text);
-	return 0;
+	is = asked.has_address;
+	sp_probe_asked_done(&asked);
+	return is;
+}
+
+/* All functions are meant by a glob alone. */
+static int asked_take(const char *name, struct sp_probe_asked *asked)
+{
+	int r = sp_probe_asked_parse(name, asked);
+
+	return r < 0 || asked->function || asked->has_address
+		   ? r
+		   : sp_fail_said(
+			 -EINVAL,
+			 "'%s' is no place in a library: LIBRARY:FUNCTION, LIBRARY+0xADDRESS, usdt:LIBRARY:NAME", name);
 }
 
 int sp_recipe_probe_point(const char *name, struct sp_recipe_point *ret_point)
 {
 	struct sp_recipe_probe *p = calloc(1, sizeof(*p));
-	int r = p ? words_read(name, p) : -ENOMEM;
+	int r = p ? asked_take(name, &p->asked) : -ENOMEM;
 
 	if (p)
 		p->program = -1;
@@ -138,7 +99,7 @@ int sp_recipe_probe_point(const char *name, struct sp_recipe_point *ret_point)
 	    .at = SP_AT_PROBE,
 	    .where = name,
 	    .arguments =
-		p->is_usdt ? "" : "long arg0, long arg1, long arg2, long arg3, long arg4, long arg5, long retval",
+		p->asked.is_usdt ? "" : "long arg0, long arg1, long arg2, long arg3, long arg4, long arg5, long retval",
 	    .probe = p,
 	    .slot = {.role = SP_ROLE_EVENT,
 		     .flags = SP_SLOT_USER | SP_SLOT_PROBE | SP_SLOT_NO_KTHREAD,
@@ -236,10 +197,10 @@ static void marks_found(void *arg, int r, struct sp_usdts *marks)
 
 static int file_ask(struct sp_recipe_probe *p, struct sp_workers *w, struct finding *f)
 {
-	const struct sp_probe_what what = {.globs = &p->name,
-					   .n_globs = p->name != NULL,
-					   .addresses = &p->address,
-					   .n_addresses = !p->name,
+	const struct sp_probe_what what = {.globs = &p->asked.function,
+					   .n_globs = !p->asked.has_address,
+					   .addresses = &p->asked.address,
+					   .n_addresses = p->asked.has_address,
 					   .inner = true,
 					   .returns = p->returns,
 					   .return_probe = p->returns,
@@ -247,8 +208,8 @@ static int file_ask(struct sp_recipe_probe *p, struct sp_workers *w, struct find
 					   .arguments = p->arguments};
 	int fd = p->files.files[f->file].fd;
 
-	return p->is_usdt ? sp_workers_marks(w, fd, p->provider, p->name, marks_found, f)
-			  : sp_workers_points(w, fd, &what, points_found, f);
+	return p->asked.is_usdt ? sp_workers_marks(w, fd, p->asked.provider, p->asked.function, marks_found, f)
+				: sp_workers_points(w, fd, &what, points_found, f);
 }
 
 static int places_room(struct sp_recipe_probe *p, size_t n)
@@ -324,7 +285,8 @@ static int all_take(struct sp_recipe_probe *p, const struct finding *all)
 		return p->n_places ? 0 : -ENOENT;
 	if (p->failure)
 		return sp_fail_said(failed->r, "%s", p->failure);
-	return sp_fail_said(failed->r, "%s%s%s", p->is_usdt ? p->library : "", p->is_usdt ? ": " : "", why_not(failed));
+	return sp_fail_said(failed->r, "%s%s%s", p->asked.is_usdt ? p->asked.library : "", p->asked.is_usdt ? ": " : "",
+			    why_not(failed));
 }
 
 static int all_find(struct sp_recipe_probe *p, struct sp_workers *w)
@@ -358,12 +320,12 @@ int sp_recipe_probe_find(struct sp_recipe_point *point)
 	if (!r)
 		r = sp_workers_new(&(struct sp_workers_options){0}, &w);
 	if (!r)
-		r = sp_probe_files(p->library, w, &p->files);
+		r = sp_probe_files(p->asked.library, w, &p->files);
 	if (r >= 0)
 		r = all_find(p, w);
 	sp_workers_free(w);
-	if (!p->files.n && r == -ENOENT && !p->is_usdt &&
-	    !strpbrk(p->library, "./:+")) { /* more likely a tracepoint's */
+	if (!p->files.n && r == -ENOENT && !p->asked.is_usdt &&
+	    !strpbrk(p->asked.library, "./:+")) { /* more likely a tracepoint's */
 		sp_error_clear();
 		return sp_tracepoint_point(point->where, &(struct sp_recipe_point){.at = SP_AT_NOTHING});
 	}
@@ -385,7 +347,7 @@ static int file_attach(struct sp_recipe_probe *p, size_t i, int program, pid_t o
 	    .fd = program, .kind = p->returns ? SP_PROBE_RETURN : SP_PROBE_ENTRY, .broker = p->broker};
 	struct places *places = &p->places[i];
 	const struct sp_probe_at at = {
-	    .offsets = places->offsets, .semaphores = p->is_usdt ? places->semaphores : NULL, .n = places->n};
+	    .offsets = places->offsets, .semaphores = p->asked.is_usdt ? places->semaphores : NULL, .n = places->n};
 	int r;
 
 	if (places->is_attached || !places->n)
@@ -428,7 +390,7 @@ void sp_recipe_probe_broker(struct sp_recipe_probe *p, struct sp_broker *broker)
 
 void sp_recipe_probe_stats(const struct sp_recipe_probe *p, struct sp_recipe_probe_stats *ret_stats)
 {
-	struct sp_recipe_probe_stats s = {.library = p->library,
+	struct sp_recipe_probe_stats s = {.library = p->asked.library,
 					  .n_files = p->files.n,
 					  .n_places = p->n_places,
 					  .n_later = p->n_later,
@@ -527,7 +489,7 @@ void sp_recipe_probe_free(struct sp_recipe_probe *p)
 	}
 	free(p->places);
 	sp_probe_files_done(&p->files);
-	free(p->words);
+	sp_probe_asked_done(&p->asked);
 	free(p->failure);
 	free(p);
 }

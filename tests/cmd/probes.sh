@@ -187,7 +187,7 @@ if [ "$slow" = 1 ]; then # no kernel is asked
 	bad 'libno-such-library.so.1:f' 'no library or program'
 	bad "$dir/none:f" 'no library or program'
 	bad '999999999:libc.so.6:f' 'no process 999999999'
-	bad "$own:" 'no place in a library'
+	bad "$own:" 'no function after the colon'
 	bad "$own+0x1" 'there is no code at 0x1'
 	expect 2 profile -e "$own:called_mid[arg7]" -- true
 	grep -q "has no field 'arg7'; did you mean arg0?" "$err" || fail 'to be told what has no field'

@@ -64,13 +64,15 @@ struct sp_machine_point {
 	bool is_stepped;
 };
 struct sp_machine_target { /* one library, as it is named */
-	char *name;
+	const char *name;
 	struct sp_words globs;
 	uint64_t *addresses;
 	size_t n_addresses;
 	struct sp_probe_files files;
 };
 struct sp_machine_targets {
+	struct sp_probe_asked *asked; /* hold the targets' words */
+	size_t n_asked;
 	struct sp_machine_target *at;
 	size_t n, capacity;
 	struct sp_intern *keys; /* of functions */

@@ -30,13 +30,12 @@ static int words_add(struct sp_words *words, const char *word)
 }
 
 /* One library is one target, however often it is named. */
-static int target_of(struct sp_machine_targets *t, const char *name, size_t len, struct sp_machine_target **ret_target)
+static int target_of(struct sp_machine_targets *t, const char *name, struct sp_machine_target **ret_target)
 {
-	struct sp_machine_target *target;
 	int r;
 
 	for (size_t i = 0; i < t->n; i++)
-		if (strlen(t->at[i].name) == len && !strncmp(t->at[i].name, name, len)) {
+		if (!strcmp(t->at[i].name, name)) {
 			*ret_target = &t->at[i];
 			return 0;
 		}
@@ -45,64 +44,60 @@ static int target_of(struct sp_machine_targets *t, const char *name, size_t len,
 	r = sp_grow(&t->at, &t->capacity, t->n + 1, sizeof(*t->at));
 	if (r < 0)
 		return r;
-	target = &t->at[t->n];
-	target->name = strndup(name, len);
-	if (!target->name)
-		return -ENOMEM;
-	t->n++;
-	*ret_target = target;
+	t->at[t->n].name = name;
+	*ret_target = &t->at[t->n++];
 	return 0;
 }
 
-static int address_add(struct sp_machine_target *target, const char *text, const char *whole)
+static int address_add(struct sp_machine_target *target, uint64_t address)
 {
-	char *end;
-	uint64_t address;
 	size_t capacity = target->n_addresses;
-	int r;
+	int r = sp_grow(&target->addresses, &capacity, target->n_addresses + 1, sizeof(*target->addresses));
 
-	errno = 0;
-	address = strtoull(text, &end, 16);
-	if (*end || end == text || errno)
-		return sp_fail_said(-EINVAL, "'%s': the address after + must be hexadecimal", whole);
-	r = sp_grow(&target->addresses, &capacity, target->n_addresses + 1, sizeof(*target->addresses));
 	if (r >= 0)
 		target->addresses[target->n_addresses++] = address;
 	return r;
 }
 
-/* "LIB", "LIB:GLOB", "LIB+0xOFFSET", "PID:LIB..." */
+static int asked_take(struct sp_machine_targets *t, const struct sp_machine_args *a, const struct sp_probe_asked *asked)
+{
+	struct sp_machine_target *target = NULL;
+	int r = target_of(t, asked->library, &target);
+
+	if (r < 0)
+		return r;
+	if (asked->function)
+		return words_add(&target->globs, asked->function);
+	if (asked->has_address)
+		return address_add(target, asked->address);
+	for (size_t i = 0; i < a->functions->n && r >= 0; i++)
+		r = words_add(&target->globs, a->functions->words[i]);
+	return r;
+}
+
 static int named_parse(struct sp_machine_targets *t, const struct sp_machine_args *a, const char *text)
 {
-	size_t digits = strspn(text, "0123456789");
-	const char *begin = digits && text[digits] == ':' ? text + digits + 1 : text;
-	const char *colon = strchr(begin, ':'), *plus = strstr(begin, "+0x");
-	const char *end = colon ? colon : plus ? plus : begin + strlen(begin);
-	struct sp_machine_target *target = NULL;
+	struct sp_probe_asked asked;
 	int r;
 
 	if (!strcmp(text, "*"))
 		return sp_fail_said(-EINVAL, "'*' is for counting inside a command: put -- COMMAND at the end");
-	if (end == begin)
-		return sp_fail_said(-EINVAL, "'%s': no library before its function", text);
-	if (colon && !colon[1])
-		return sp_fail_said(-EINVAL, "'%s': no function after the colon", text);
-	r = target_of(t, text, (size_t)(end - text), &target);
+	r = sp_probe_asked_parse(text, &asked);
 	if (r < 0)
 		return r;
-	if (colon)
-		return words_add(&target->globs, colon + 1);
-	if (plus)
-		return address_add(target, plus + 3, text);
-	for (size_t i = 0; i < a->functions->n && r >= 0; i++)
-		r = words_add(&target->globs, a->functions->words[i]);
-	return r;
+	t->asked[t->n_asked++] = asked;
+	return asked.is_usdt
+		   ? sp_fail_said(-EINVAL, "calls counts functions; for USDT probes: soprof profile -e %s", text)
+		   : asked_take(t, a, &asked);
 }
 
 int sp_machine_targets_parse(const struct sp_machine_args *a, struct sp_machine_targets *ret_targets)
 {
 	int r = sp_intern_new_bare(&ret_targets->keys);
 
+	ret_targets->asked = calloc(a->named->n + 1, sizeof(*ret_targets->asked));
+	if (r >= 0 && !ret_targets->asked)
+		r = -ENOMEM;
 	for (size_t i = 0; i < a->named->n && r >= 0; i++)
 		r = named_parse(ret_targets, a, a->named->words[i]);
 	return r;
@@ -509,8 +504,10 @@ void sp_machine_targets_done(struct sp_machine_targets *t)
 		sp_probe_files_done(&t->at[i].files);
 		sp_words_done(&t->at[i].globs);
 		free(t->at[i].addresses);
-		free(t->at[i].name);
 	}
+	for (size_t i = 0; i < t->n_asked; i++)
+		sp_probe_asked_done(&t->asked[i]);
+	free(t->asked);
 	for (uint32_t i = 0; t->keys && i < sp_intern_count(t->keys); i++) {
 		free(t->functions[i].name);
 		free(t->functions[i].library);

@@ -320,6 +320,17 @@ void sp_profile_args_default(struct sp_profile_args *ret_args)
 	};
 }
 
+int sp_profile_args_complete(struct sp_profile_args *args)
+{
+	int r = set_events(args);
+
+	if (r == 0)
+		r = set_view(args);
+	if (r == 0)
+		r = check_cpus(args);
+	return r < 0 ? r : check_targets(args);
+}
+
 int sp_profile_args_parse_for(const struct sp_cmd *cmd, int argc, char **argv, struct sp_profile_args *args)
 {
 	int r = sp_options_parse(cmd->options, argc, argv, args);
@@ -327,14 +338,7 @@ int sp_profile_args_parse_for(const struct sp_cmd *cmd, int argc, char **argv, s
 	args->cmd = cmd;
 	if (r != SP_PARSED)
 		return r;
-	if (args->list)
-		return check_list(argc, args->verbose);
-	r = set_events(args);
-	if (r == 0)
-		r = set_view(args);
-	if (r == 0)
-		r = check_cpus(args);
-	return r < 0 ? r : check_targets(args);
+	return args->list ? check_list(argc, args->verbose) : sp_profile_args_complete(args);
 }
 
 int sp_profile_args_parse(int argc, char **argv, struct sp_profile_args *ret_args)

@@ -73,6 +73,8 @@ int sp_profile_args_parse(int argc, char **argv, struct sp_profile_args *ret_arg
 /* The same for another command that does what profile does: by its table, into what already has its own defaults. */
 void sp_profile_args_default(struct sp_profile_args *ret_args);
 int sp_profile_args_parse_for(const struct sp_cmd *cmd, int argc, char **argv, struct sp_profile_args *args);
+/* What options alone do not say: the recipes, the view; and whether they fit. SP_PARSED, or a negative errno. */
+int sp_profile_args_complete(struct sp_profile_args *args);
 void sp_profile_args_done(struct sp_profile_args *a); /* also after a failure */
 
 /* The command itself: samples by its arguments, prints, and returns the exit code. In profile.c. */
