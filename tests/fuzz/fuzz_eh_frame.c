@@ -2,7 +2,7 @@
 /*
  * fuzz_eh_frame.c: any bytes as .eh_frame, built into a table.
  *
- * The bytes stand at the end of an image of 64 KiB, all of it executable, so that the functions of small programs
+ * The bytes stand at the end of an image of 32 KiB, all of it executable, so that the functions of small programs
  * (whose code lies in front of their .eh_frame) are inside; all code is functions that only return, with padding
  * between, since it is not code that is fuzzed here. Bit 0 of the first byte: whether a section header tells the size.
  * The table must be valid, every lookup must name one of its rules, and what it says at its rows must be what it says
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IMAGE_BYTES = 1 << 16, MAX_BYTES = 1 << 14, HEADERS_BYTES = 1024 };
+enum { IMAGE_BYTES = 1 << 15, MAX_BYTES = 1 << 13, HEADERS_BYTES = 1024 };
 enum { EH_AT = IMAGE_BYTES - MAX_BYTES, HDR_AT = EH_AT - 16, SHDRS_AT = 512, NAMES_AT = 768, RET = 0xc3, INT3 = 0xcc };
 
 static void make_headers(uint8_t *image, size_t size, bool sections)
@@ -81,7 +81,7 @@ static int check_range(void *arg, uint64_t start, uint64_t size)
 	return 0;
 }
 
-/* The code of 48 KiB is looked through whatever the input is, and the table has room for each byte of it. */
+/* The code of 24 KiB is looked through whatever the input is, and the table has room for each byte of it. */
 const struct fuzz_cost fuzz_cost = {2 << 20, 400, 150000, 20000};
 
 int fuzz_one(const uint8_t *data, size_t size)
