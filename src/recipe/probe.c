@@ -332,6 +332,16 @@ int sp_recipe_probe_find(struct sp_recipe_point *point)
 	return r == -ENOENT ? not_there() : r;
 }
 
+unsigned sp_recipe_probe_least_ns(void)
+{
+	return SP_PROBE_EMULATED_NS;
+}
+
+unsigned sp_recipe_probe_most_ns(void)
+{
+	return SP_PROBE_STEPPED_NS;
+}
+
 unsigned sp_recipe_probe_trap_ns(const struct sp_recipe_probe *p)
 {
 	size_t n = SP_MAX(p->n_places, 1);

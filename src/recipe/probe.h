@@ -28,6 +28,8 @@ struct sp_workers;
 bool sp_recipe_probe_is(const char *name);
 int sp_recipe_probe_point(const char *name, struct sp_recipe_point *ret_point);
 int sp_recipe_probe_find(struct sp_recipe_point *point);
+unsigned sp_recipe_probe_least_ns(void); /* of one hit where the kernel emulates the first instruction */
+unsigned sp_recipe_probe_most_ns(void);  /* where it does not */
 unsigned sp_recipe_probe_trap_ns(const struct sp_recipe_probe *probe); /* of one hit, on average over the places */
 
 struct sp_probe_file;

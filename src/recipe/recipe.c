@@ -228,11 +228,11 @@ static struct sp_recipe *own_new(struct sp_recipe_set *set, const char *name, si
 	return own;
 }
 
-/* The error for an unknown name: suggests the nearest name, or, if none is near, lists all. */
+/* The error for an unknown name: the tracepoint called so, else the nearest name, or, if none is near, all. */
 static int unknown(const char *name)
 {
 	struct sp_suggest near = {.word = name};
-	char list[512] = "";
+	char list[512] = "", tracepoint[256];
 	size_t n = 0;
 
 	for (size_t i = 0; sp_recipe_at(i) && n < sizeof(list); i++) {
@@ -243,6 +243,8 @@ static int unknown(const char *name)
 		sp_suggest_offer(&near, sp_event_at(i)->name);
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s, ", sp_event_at(i)->name);
 	}
+	if (sp_tracepoints_nearest(name, near.best != NULL, tracepoint, sizeof(tracepoint)))
+		near.best = tracepoint;
 	if (near.best)
 		return sp_fail_said(-EINVAL, "there is no event '%s'; did you mean %s?", name, near.best);
 	return sp_fail_said(-EINVAL,

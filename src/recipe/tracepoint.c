@@ -5,6 +5,7 @@
 #include "base/suggest.h"
 #include "base/text.h"
 #include "capture/recipe_ops.h"
+#include "recipe/events.h"
 #include "recipe/x86_64/call.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -137,6 +138,9 @@ static int absent(const char *root, const char *name)
 	DIR *d = opendir(root);
 	struct dirent *e;
 
+	for (size_t i = 0; sp_event_at(i); i++) /* "cycles:u", as for perf */
+		if (!strncmp(sp_event_at(i)->name, name, strcspn(name, ":")))
+			sp_suggest_offer(&near, sp_event_at(i)->name);
 	while (d && (e = readdir(d)))
 		if (e->d_type == DT_DIR && e->d_name[0] != '.')
 			group_offer(root, e->d_name, &near, best);
@@ -242,4 +246,32 @@ int sp_tracepoint_point(const char *name, struct sp_recipe_point *ret_point)
 		     .times = SP_NO_REG},
 	};
 	return n_system == strlen("syscalls") && !strncmp(name, "syscalls", n_system) ? call_point(name, ret_point) : 0;
+}
+
+/* --- the nearest one --- */
+struct namesake {
+	struct sp_suggest near;
+	char *found;
+	size_t size;
+};
+
+static void namesake_take(void *arg, const char *tracepoint)
+{
+	struct namesake *same = arg;
+	const char *event = strchr(tracepoint, ':') + 1;
+
+	sp_suggest_offer(&same->near, event);
+	if (same->near.best == event)
+		snprintf(same->found, same->size, "%s", tracepoint);
+	same->near.best = *same->found ? same->found : NULL;
+}
+
+bool sp_tracepoints_nearest(const char *event, bool exactly, char *ret_name, size_t size)
+{
+	struct namesake same = {.near.word = event, .found = ret_name, .size = size};
+
+	*ret_name = '\0';
+	if (sp_tracepoints_each(namesake_take, &same) < 0)
+		sp_error_clear();
+	return same.near.best && (!exactly || !same.near.distance);
 }

@@ -11,6 +11,9 @@
 #ifndef SP_RECIPE_TRACEPOINT_H
 #define SP_RECIPE_TRACEPOINT_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct sp_recipe_point;
 
 enum { SP_TRACEPOINT_HIT_NS = 3200 }; /* as hit_ns of struct sp_event */
@@ -26,5 +29,8 @@ int sp_tracepoint_point(const char *name, struct sp_recipe_point *ret_point);
  * own entries, probes that somebody has set). -EACCES, -ENOENT ...: tracefs cannot be read.
  */
 int sp_tracepoints_each(void (*each)(void *arg, const char *name), void *arg);
+/* The one whose name behind its system is the nearest to this; exactly: is this. False: there is none, or tracefs is
+ * shut. */
+bool sp_tracepoints_nearest(const char *event, bool exactly, char *ret_name, size_t size);
 
 #endif

@@ -27,7 +27,7 @@ check_rows() {
 expect 0 profile --list
 cp "$out" "$dir/list"
 check_rows "$dir/list"
-for event in cpu offcpu locks faults mem cpu-clock task-clock cycles page-faults context-switches SYSTEM:EVENT; do
+for event in cpu offcpu locks faults mem cpu-clock task-clock cycles page-faults context-switches SYSTEM:EVENT LIBRARY:FUNCTION; do
 	[ -n "$(here $event "$dir/list")" ] || fail "a row of $event"
 done
 # What long waits alone cost is said where waits can be had; the words fit a terminal of 80 columns.
@@ -36,11 +36,12 @@ if [ "$(here offcpu "$dir/list")" = yes ]; then has "$dir/list" "$min"; else has
 if command -v script >/dev/null; then # a terminal, which the second kernel's guest has not
 	script -qec "stty cols 80; '$SOPROF' profile --list" /dev/null </dev/null | sed 's/\x1b\[[0-9;]*m//g; s/\r//' >"$dir/narrow"
 	has "$dir/narrow" '^SYSTEM:EVENT '
+	has "$dir/narrow" '^LIBRARY:FUNCTION: [0-9.]+ us where '
 	has_not "$dir/narrow" '…|.{81}'
 fi
 # All that may be given to -e, and nothing else, as the error of -e tells them.
 expect 2 profile -e nonsense 1
-diff <(sed 's/.*there are //; s/,* and .*//; s/, /\n/g' "$err") <(rows "$dir/list" | awk '!/^SYSTEM/ { print $1 }') ||
+diff <(sed 's/.*there are //; s/,* and .*//; s/, /\n/g' "$err") <(rows "$dir/list" | awk '!/^(SYSTEM|LIBRARY):/ { print $1 }') ||
 	fail "the events of -e to be those of the list"
 
 # The answers, against runs of each.
@@ -55,7 +56,7 @@ answers() { # LIST COMMAND...
 		else
 			[ "$status" = 0 ] || fail "$name to work, as --list says"
 		fi
-	done < <(rows "$list" | awk '!/^SYSTEM/ { print $1, $4 }')
+	done < <(rows "$list" | awk '{ sub(/^LIBRARY:FUNCTION/, "libc.so.6:malloc") } !/^SYSTEM/ { print $1, $4 }')
 }
 answers "$dir/list" "$SOPROF"
 
@@ -105,6 +106,12 @@ if [ -d $events ]; then
 else # no tracefs is mounted
 	expect 3 profile --list nonsense
 	one_line "no event of ours matches 'nonsense'; tracepoints are not known"
+fi
+expect 2 profile -e cycles:u 1
+one_line 'cycles:u; did you mean cycles\?'
+if is_root && [ -d $events/sched ]; then
+	expect 2 profile -e sched_switch 1
+	one_line "there is no event 'sched_switch'; did you mean sched:sched_switch\\?"
 fi
 expect 2 profile --list -e cpu
 one_line '--list goes alone'

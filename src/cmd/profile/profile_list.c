@@ -11,6 +11,7 @@
 #include "recipe/events.h"
 #include "recipe/fields.h"
 #include "recipe/front.h"
+#include "recipe/probe.h"
 #include "recipe/recipe.h"
 #include "recipe/tracepoint.h"
 
@@ -212,8 +213,12 @@ static void tracepoints_add(struct list *l)
 	if (r < 0)
 		l->why_no_tracefs = strdup(sp_error_text(r));
 	sp_error_clear();
-	if (!*l->glob)
-		tracepoint_add(l, "SYSTEM:EVENT", "a tracepoint, each time it is reached");
+	if (*l->glob)
+		return;
+	tracepoint_add(l, "SYSTEM:EVENT", "a tracepoint, each time it is reached");
+	tracepoint_add(l, "LIBRARY:FUNCTION", "a function, each time it is called");
+	if (!l->failed)
+		l->lines[l->n - 1].hit_ns += sp_recipe_probe_least_ns();
 }
 
 static void list_fill(struct list *l)
@@ -311,6 +316,25 @@ static int tracepoints_print(const struct list *l, FILE *out)
 	return note_print(l, "SYSTEM:EVENT", "", text, out);
 }
 
+static int functions_print(const struct list *l, FILE *out)
+{
+	char text[256];
+
+	if (*l->glob)
+		return 0;
+	snprintf(text, sizeof(text),
+		 "%.1f us where the kernel cannot emulate the first instruction; LIBRARY+0xOFFSET and "
+		 "usdt:LIBRARY:PROBE, too; soprof calls counts by function",
+		 (SP_TRACEPOINT_HIT_NS + sp_recipe_probe_most_ns()) / 1e3);
+	return note_print(l, "LIBRARY:FUNCTION", "", text, out);
+}
+
+/* In the place of a name in the list. */
+static bool is_placeholder(const char *name)
+{
+	return !strcmp(name, "SYSTEM:EVENT") || !strcmp(name, "LIBRARY:FUNCTION");
+}
+
 static void field_print(const struct sp_field *f, FILE *out)
 {
 	fprintf(out, "  %-20s %s%s%s\n", f->name, f->type, f->why_not ? "; not for expressions: " : "",
@@ -341,8 +365,7 @@ static void fields_print(const struct list *l, FILE *out)
 	for (size_t i = 0; i < l->n; i++) {
 		const char *name = l->lines[i].name;
 		struct sp_fields fields = {0};
-		int r =
-		    strchr(name, ':') && strcmp(name, "SYSTEM:EVENT") != 0 ? sp_fields_read(name, &types, &fields) : 1;
+		int r = strchr(name, ':') && !is_placeholder(name) ? sp_fields_read(name, &types, &fields) : 1;
 
 		if (r > 0)
 			continue;
@@ -405,6 +428,8 @@ static int list_print(void *arg, FILE *out)
 		r = min_print(l, out);
 	if (r >= 0)
 		r = tracepoints_print(l, out);
+	if (r >= 0)
+		r = functions_print(l, out);
 	if (r >= 0 && l->with_fields)
 		fields_print(l, out);
 	return r;
