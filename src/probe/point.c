@@ -121,6 +121,8 @@ static void add_point(const struct sp_functions *f, const struct sp_probe_wanted
 						    .address = address,
 						    .cost = c->cost,
 						    .pushed = c->pushed,
+						    .length = c->length,
+						    .jump = c->jump,
 						    .loops = w->loops};
 	s->n_cost[c->cost]++;
 	s->n_moved += c->behind > 0;

@@ -22,7 +22,10 @@
 
 struct sp_elf;
 
-enum { SP_POINT_REACH = 128 }; /* a point is less than so far behind its function's beginning */
+enum {
+	SP_POINT_REACH = 128,    /* a point is less than so far behind its function's beginning */
+	SP_POINT_MAX_LENGTH = 15 /* of its instruction */
+};
 
 /* How the kernel runs the instruction under the breakpoint; of a hit's time that is the most: some 0.7, 0.5 or 9 us. */
 enum sp_probe_cost { SP_PROBE_EMULATED, SP_PROBE_NOP5, SP_PROBE_STEPPED, SP_PROBE_N_COSTS };
@@ -49,6 +52,8 @@ struct sp_probe_point {
 	uint32_t n_names;
 	uint8_t cost;   /* enum sp_probe_cost */
 	uint8_t pushed; /* the return address is so many bytes above the stack pointer */
+	uint8_t length; /* of the instruction there */
+	int32_t jump;   /* so far from it lies where it may jump to; 0 = nowhere */
 	bool loops;     /* its code jumps back to the point, so turns of a loop count like calls */
 };
 

@@ -36,7 +36,8 @@ struct sp_function { /* file offsets */
 
 enum { SP_MAX_CANDIDATES = 3 };
 struct sp_candidate {
-	uint8_t behind, cost, pushed;
+	uint8_t behind, length, cost, pushed;
+	int32_t jump;
 	bool saves; /* it saves a register for its caller, so nothing jumps back to it */
 };
 struct sp_probe_wanted {

@@ -95,7 +95,8 @@ struct sp_packed_points {
 struct sp_packed_point {
 	uint64_t offset, function, address;
 	uint32_t n_names;
-	uint8_t cost, pushed, loops, zero;
+	int32_t jump;
+	uint8_t cost, pushed, loops, length, zero[4];
 };
 #define SP_PACKED_NULL 0xffffffffu
 

@@ -153,7 +153,9 @@ static void points_put(FILE *out, const struct sp_probe_set *s)
 						.n_names = p->n_names,
 						.cost = p->cost,
 						.pushed = p->pushed,
-						.loops = p->loops};
+						.loops = p->loops,
+						.length = p->length,
+						.jump = p->jump};
 		fwrite(&point, sizeof(point), 1, out);
 		for (size_t k = 0; k < p->n_names; k++)
 			text_put(out, p->names[k]);
@@ -252,8 +254,9 @@ static bool is_point(const struct sp_probe_point *p, const struct sp_probe_point
 {
 	if (last && (p->offset <= last->offset || p->function <= last->function))
 		return false;
-	return p->offset < j->file_bytes && p->function <= p->offset && p->offset - p->function < SP_POINT_REACH &&
-	       p->cost < SP_PROBE_N_COSTS && !(p->pushed && j->offsets[WORD_FLAGS] & RETURNS);
+	return p->offset < j->file_bytes && p->length && p->length <= SP_POINT_MAX_LENGTH && p->function <= p->offset &&
+	       p->offset - p->function < SP_POINT_REACH && p->cost < SP_PROBE_N_COSTS &&
+	       !(p->pushed && j->offsets[WORD_FLAGS] & RETURNS);
 }
 
 static int point_take(struct sp_cursor *c, const struct sp_job *j, struct sp_probe_set *s, struct names *left)
@@ -263,9 +266,12 @@ static int point_take(struct sp_cursor *c, const struct sp_job *j, struct sp_pro
 	p->function = sp_cursor_u64(c);
 	p->address = sp_cursor_u64(c);
 	p->n_names = sp_cursor_u32(c);
+	p->jump = (int32_t)sp_cursor_u32(c);
 	p->cost = sp_cursor_u8(c);
 	p->pushed = sp_cursor_u8(c);
-	uint8_t loops = sp_cursor_u8(c), zero = sp_cursor_u8(c);
+	uint8_t loops = sp_cursor_u8(c);
+	p->length = sp_cursor_u8(c);
+	uint32_t zero = sp_cursor_u32(c);
 	p->loops = loops;
 	if (c->bad || loops > 1 || zero || !is_point(p, s->n ? p - 1 : NULL, j))
 		return -EBADMSG;

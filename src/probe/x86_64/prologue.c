@@ -58,6 +58,7 @@ int sp_prologue_bytes(struct sp_prologue_reader *p, uint64_t at, const uint8_t *
 struct walk {
 	const struct sp_probe_what *what;
 	struct sp_probe_wanted *w;
+	uint64_t start;
 	struct sp_state state;
 	uint16_t written;   /* registers */
 	uint16_t arguments; /* registers that must not be */
@@ -94,7 +95,7 @@ static bool saves(const struct walk *k, const struct sp_insn *i)
 static void consider(struct walk *k, const struct sp_insn *i, const uint8_t *bytes, uint64_t vaddr, uint64_t behind)
 {
 	struct sp_probe_wanted *w = k->w;
-	struct sp_candidate c = {.behind = (uint8_t)behind, .saves = saves(k, i)};
+	struct sp_candidate c = {.behind = (uint8_t)behind, .length = i->length, .saves = saves(k, i)};
 	int cost = sp_kernel_insn_cost(i, bytes, vaddr);
 	if (cost < 0 && behind == 0)
 		w->refusal = (uint8_t)(-1 - cost);
@@ -103,6 +104,7 @@ static void consider(struct walk *k, const struct sp_insn *i, const uint8_t *byt
 	if (w->n_candidates && rank(k->what, (unsigned)cost) >= rank(k->what, w->candidates[w->n_candidates - 1].cost))
 		return;
 	c.cost = (uint8_t)cost;
+	c.jump = i->has_target ? (int32_t)(i->target - (k->start + behind)) : 0;
 	w->candidates[w->n_candidates++] = c;
 }
 
@@ -130,7 +132,7 @@ static uint16_t mask_of_arguments(uint8_t arguments)
 int sp_prologue_walk(struct sp_prologue_reader *p, const struct sp_function *f, const struct sp_probe_what *what,
 		     struct sp_probe_wanted *w)
 {
-	struct walk k = {.what = what, .w = w, .arguments = mask_of_arguments(what->arguments)};
+	struct walk k = {.what = what, .w = w, .start = f->start, .arguments = mask_of_arguments(what->arguments)};
 	const struct sp_elf_segment *s = sp_elf_code_at(p->elf, f->start);
 	struct sp_insn i;
 	bool on = true;

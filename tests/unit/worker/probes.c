@@ -298,9 +298,10 @@ struct said {
 } __attribute__((packed));
 static const struct said good = {
     .head = {.n = 2, .n_names = 3, .n_functions = 5, .n_ifuncs = 1, .refused = {1, 2}},
-    .first = {.offset = 0x1004, .function = 0x1000, .address = 0x401000, .n_names = 2, .cost = 1, .pushed = 8},
+    .first =
+	{.offset = 0x1004, .function = 0x1000, .address = 0x401000, .n_names = 2, .cost = 1, .pushed = 8, .length = 1},
     .first_names = "one\0uno",
-    .second = {.offset = 0x1fff, .function = 0x1fff, .address = 0x401fff, .n_names = 1, .loops = 1},
+    .second = {.offset = 0x1fff, .function = 0x1fff, .address = 0x401fff, .n_names = 1, .loops = 1, .length = 15},
     .second_name = "two",
 };
 
@@ -373,7 +374,9 @@ static void bad_points(void **state)
 	REFUSED(s.first.function = 0x1004 - SP_POINT_REACH);
 	REFUSED(s.first.cost = SP_PROBE_N_COSTS);
 	REFUSED(s.first.loops = 2);
-	REFUSED(s.first.zero = 1);
+	REFUSED(s.first.length = 0);
+	REFUSED(s.first.length = 16);
+	REFUSED(s.first.zero[3] = 1);
 	REFUSED(s.first.n_names = 3);
 	REFUSED(s.first.n_names = UINT32_MAX);
 	REFUSED(s.second.n_names = 0);
