@@ -16,6 +16,7 @@
 
 enum sp_filter {
 	SP_FILTER_AGENT,
+	SP_FILTER_SAMPLING, /* a command that samples, once it does */
 	SP_FILTER_BROKER,
 	SP_FILTER_OPENER,
 	SP_FILTER_ANSWER,
