@@ -373,7 +373,6 @@ int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int 
 	uint64_t watch_at = 0; /* when it is looked at again */
 
 	slices_begin(c);
-	c->swap_at_ns = now + c->swap_interval_ns;
 
 	while (!end || now < end) {
 		int n, r;

@@ -17,7 +17,6 @@
 #include "cmd/report/show.h"
 #include "link/audit_library.h"
 #include "link/run.h"
-#include "profile/merge.h"
 #include "profile/profile.h"
 #include "view/view.h"
 
@@ -145,7 +144,7 @@ static int profile_args_make(const struct sp_calls_args *a, struct sp_profile_ar
 	char *words[] = {(char *)"-F", hz};
 	int r;
 
-	snprintf(hz, sizeof(hz), "%llu", (unsigned long long)a->frequency_hz);
+	snprintf(hz, sizeof(hz), "%llu", (unsigned long long)(a->frequency_hz ? a->frequency_hz : SP_CALLS_DEFAULT_HZ));
 	r = sp_profile_args_parse(SP_COUNT(words), words, ret_args);
 	ret_args->command = a->command;
 	ret_args->output = a->show.output;
@@ -213,39 +212,6 @@ static int counts_read(struct run *r)
 	if (e >= 0 && r->has_before)
 		e = sp_calls_subtract(&r->now, &r->before);
 	return e;
-}
-
-static int profile_join(struct sp_profile_session *s, bool sampled, struct sp_profile *calls)
-{
-	struct sp_profile *all = NULL;
-	int r = sp_profile_new(&all);
-
-	if (r >= 0)
-		r = sp_profile_add_value_type(all, "calls", "count");
-	for (uint32_t i = 1; r >= 0 && i < sp_profile_n_value_types(calls); i++) {
-		const struct sp_value_type *t = sp_profile_value_type(calls, i);
-
-		r = sp_profile_add_value_type(all, sp_profile_string(calls, t->name),
-					      sp_profile_string(calls, t->unit));
-	}
-	for (uint32_t i = 0; sampled && r >= 0 && i < sp_profile_n_value_types(s->sampling.profile); i++) {
-		const struct sp_value_type *t = sp_profile_value_type(s->sampling.profile, i);
-
-		r = sp_profile_add_value_type(all, sp_profile_string(s->sampling.profile, t->name),
-					      sp_profile_string(s->sampling.profile, t->unit));
-	}
-	if (r >= 0 && sampled) /* first: what it is told beside its rows is the whole's */
-		r = sp_profile_merge(all, s->sampling.profile);
-	if (r >= 0)
-		r = sp_profile_merge(all, calls);
-	if (r < 0) {
-		sp_profile_free(all);
-		return r;
-	}
-	sp_profile_info(all)->default_type = sp_profile_value_type(all, 0)->name;
-	sp_profile_free(s->sampling.profile);
-	s->sampling.profile = all;
-	return 0;
 }
 
 static int uncounted_tell(struct run *r, struct sp_profile_session *s, bool sampled)
@@ -319,7 +285,7 @@ static int counts_show(struct run *r, struct sp_profile_session *s, bool sampled
 	if (e >= 0)
 		e = sp_calls_make(&r->now, s->sampling.workers, &calls);
 	if (e >= 0)
-		e = profile_join(s, sampled, calls);
+		e = sp_calls_join(&s->sampling, sampled, calls);
 	sp_profile_free(calls);
 	show.prepared = sp_take_ptr(s->output);
 	show.broker = s->sampling.broker;
@@ -387,10 +353,10 @@ static int run_inside(struct run *r)
 	return code;
 }
 
-static int run_everywhere(const struct sp_cmd *cmd, const struct sp_calls_args *a)
+static int run_everywhere(const struct sp_cmd *cmd, const struct sp_calls_args *a, const struct sp_view *view)
 {
 	struct sp_machine_args m;
-	int r = a->stacks ? 0 : sp_calls_machine_args(a, &m);
+	int r = a->stacks ? 0 : sp_calls_machine_args(a, view, &m);
 
 	if (a->stacks)
 		return sp_calls_stacks(cmd, a);
@@ -404,7 +370,7 @@ static int calls_run(const struct sp_cmd *cmd, int argc, char **argv)
 	int code, e = sp_calls_args_parse(argc, argv, &a, &r.view);
 
 	if (sp_cmd_parsed(cmd, e, &code))
-		code = sp_calls_is_machine_wide(&a) ? run_everywhere(cmd, &a) : run_inside(&r);
+		code = sp_calls_is_machine_wide(&a) ? run_everywhere(cmd, &a, r.view) : run_inside(&r);
 	sp_calls_args_done(&a);
 	return code;
 }

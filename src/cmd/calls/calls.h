@@ -16,6 +16,7 @@
 struct sp_calls_summary;
 struct sp_capture_stats;
 struct sp_profile;
+struct sp_sampling;
 struct sp_workers;
 
 /* --- calls_read.c --- */
@@ -23,6 +24,8 @@ bool sp_calls_is_file(int fd);
 /* What is read from fd (name is for words), with names. */
 int sp_calls_read_named(int fd, const char *name, struct sp_profile **ret_profile, struct sp_calls_summary *summary);
 int sp_calls_make(const struct sp_calls_snapshot *s, struct sp_workers *workers, struct sp_profile **ret_profile);
+/* Puts the calls into the sampling's profile; is_sampled: beside its samples, else in their place. */
+int sp_calls_join(struct sp_sampling *s, bool is_sampled, struct sp_profile *calls);
 /* What files contain beside calls. */
 struct sp_calls_summary {
 	uint64_t n_calls, n_references, n_torn, counters[SP_CALLS_COUNTERS];

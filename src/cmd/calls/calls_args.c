@@ -43,7 +43,7 @@ const struct sp_option sp_calls_options[] = {
 	{SP_OPT_FLAG, 0, "env", NULL, "print the environment variables, for a shell's eval", AT(environment)},
 	{SP_OPT_FLAG, 0, "no-times", NULL, "count only: no samples", AT(no_times)},
 	{SP_OPT_FLAG, 0, "latency", NULL, "time every call, from its entry to its return; no samples", AT(latency)},
-	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second for the times (199)", AT(frequency_hz), .min = 1, .max = 10000},
+	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second for the times (199); in all processes: none without it", AT(frequency_hz), .min = 1, .max = 10000},
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by (process, thread: count each separately)", AT(show.by), .choice = by_choice},
 	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (50; 0 = all)", AT(show.limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_STRING, 0, "value", "NAME", "of other tables: calls, samples or cpu", AT(show.value)},
@@ -161,11 +161,10 @@ static int options_fit(const struct sp_calls_args *a)
 	    {a->depth != 0, inside, "--arcs"},
 	    {a->directory != NULL, inside, "--keep"},
 	    {a->no_times, inside, "--no-times"},
-	    {a->frequency_hz != SP_CALLS_DEFAULT_HZ, inside, "-F"},
 	    {a->max_overhead != SP_NO_OVERHEAD, !inside, "--max-overhead"},
-	    {a->show.value != NULL, inside, "--value"},
+	    {a->show.value != NULL, inside || a->frequency_hz, "--value"},
 	    {a->stacks, !inside, "--stacks"},
-	    {a->show.view >= 0, inside || a->stacks, "--format"},
+	    {a->show.view >= 0, inside || a->stacks || a->frequency_hz, "--format"},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(all); i++)
@@ -174,6 +173,13 @@ static int options_fit(const struct sp_calls_args *a)
 					    inside ? "%s is for counting in all processes: without COMMAND and --env"
 						   : "%s is for counting inside a command: put -- COMMAND at the end",
 					    all[i].name);
+	if (!inside && a->frequency_hz &&
+	    (a->stacks || a->latency || a->interval_s || (a->show.by >= 0 && a->show.by != SP_TOTAL_BY_FUNCTION)))
+		return sp_fail_said(-EINVAL, "-F in all processes is for functions and their callers: without %s",
+				    a->stacks       ? "--stacks"
+				    : a->latency    ? "--latency"
+				    : a->interval_s ? "-I"
+						    : "--by");
 	if (a->stacks &&
 	    (a->latency || a->interval_s || a->max_rows != SP_CALLS_DEFAULT_ROWS || a->show.limit != UINT64_MAX))
 		return sp_fail_said(-EINVAL, "%s is not for --stacks",
@@ -209,13 +215,15 @@ static int args_check(struct sp_calls_args *a, const struct sp_view **ret_view)
 		r = sp_fail_said(-EINVAL, "--env is for what the shell starts: no COMMAND beside it");
 	if (r >= 0)
 		r = options_fit(a);
-	if (r < 0 || sp_calls_is_machine_wide(a))
+	if (r < 0 || (sp_calls_is_machine_wide(a) && !a->frequency_hz))
 		return r;
-	r = libraries_take(a);
-	apart_choose(a);
+	if (!sp_calls_is_machine_wide(a)) {
+		r = libraries_take(a);
+		apart_choose(a);
+		a->show.on_stderr = !isatty(STDOUT_FILENO); /* where the command's output goes, and may be kept */
+	}
 	if (r >= 0 && (a->show.json || a->show.csv) && a->show.by < 0)
 		a->show.by = SP_TOTAL_BY_FUNCTION;
-	a->show.on_stderr = !isatty(STDOUT_FILENO); /* where the command's output goes, and may be kept */
 	return r < 0 ? r : sp_show_view(&a->show, ret_view);
 }
 
@@ -242,7 +250,7 @@ static int by_take(const struct sp_calls_args *a, struct sp_machine_args *m)
 			    name);
 }
 
-int sp_calls_machine_args(const struct sp_calls_args *a, struct sp_machine_args *ret_args)
+int sp_calls_machine_args(const struct sp_calls_args *a, const struct sp_view *view, struct sp_machine_args *ret_args)
 {
 	*ret_args = (struct sp_machine_args){.named = &a->named,
 					     .functions = &a->functions,
@@ -255,11 +263,15 @@ int sp_calls_machine_args(const struct sp_calls_args *a, struct sp_machine_args 
 					     .json = a->show.json,
 					     .seconds = a->seconds,
 					     .interval_s = a->interval_s,
+					     .frequency_hz = a->frequency_hz,
+					     .show = &a->show,
+					     .view = view,
 					     .limit = a->show.limit == UINT64_MAX ? DEFAULT_LIMIT : a->show.limit,
 					     .max_rows = a->max_rows,
 					     .max_overhead = a->max_overhead == SP_NO_OVERHEAD ? SP_DEFAULT_OVERHEAD
 											       : a->max_overhead};
-	return by_take(a, ret_args);
+	ret_args->by = SP_MACHINE_BY_CALLER;
+	return a->frequency_hz ? 0 : by_take(a, ret_args);
 }
 
 void sp_calls_args_done(struct sp_calls_args *a)

@@ -27,7 +27,7 @@ struct sp_calls_args {
 	bool environment, no_times, latency, stacks;
 	enum sp_calls_apart apart;
 	int depth;
-	uint64_t frequency_hz;
+	uint64_t frequency_hz; /* 0 = not given */
 	char **command;
 	struct sp_show_args show;
 	/* of probes */
@@ -37,17 +37,16 @@ struct sp_calls_args {
 };
 #define SP_CALLS_ARGS                                                                                                  \
 	{                                                                                                              \
-		.show = SP_SHOW_DEFAULTS, .frequency_hz = SP_CALLS_DEFAULT_HZ, .max_rows = SP_CALLS_DEFAULT_ROWS,      \
-		.max_overhead = SP_NO_OVERHEAD                                                                         \
+		.show = SP_SHOW_DEFAULTS, .max_rows = SP_CALLS_DEFAULT_ROWS, .max_overhead = SP_NO_OVERHEAD            \
 	}
 
 extern const struct sp_option sp_calls_options[];
 
-/* ret_view: for counting inside a command. */
+/* ret_view: for what is shown as a profile: calls inside a command, or with samples. */
 int sp_calls_args_parse(int argc, char **argv, struct sp_calls_args *a, const struct sp_view **ret_view);
 bool sp_calls_is_machine_wide(const struct sp_calls_args *a);
 /* What it is then; points into a. */
-int sp_calls_machine_args(const struct sp_calls_args *a, struct sp_machine_args *ret_args);
+int sp_calls_machine_args(const struct sp_calls_args *a, const struct sp_view *view, struct sp_machine_args *ret_args);
 void sp_calls_args_done(struct sp_calls_args *a);
 
 /* calls_stacks.c: as `soprof profile -e LIB:FUNCTION` would, by its exit code. */

@@ -5,9 +5,11 @@
 #include "base/filter.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "cmd/calls/machine_times.h"
 #include "cmd/cmd.h"
 #include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
+#include "cmd/report/show.h"
 #include "cmd/sampling.h"
 #include "proc/cgroup.h"
 #include "proc/process.h"
@@ -27,7 +29,8 @@ enum { MORE_FUNCTIONS = 8192 }; /* room for files that come later */
 
 struct machine {
 	const struct sp_machine_args *args;
-	struct sp_sampling sampling; /* workers, signals, broker */
+	struct sp_profile_args profile_args;
+	struct sp_profile_session session; /* workers, signals, broker; with -F it samples, too */
 	struct sp_machine_targets targets;
 	struct sp_counting *counting;
 	struct sp_machine_callers callers;
@@ -36,6 +39,7 @@ struct machine {
 	struct sp_machine_guard guard;
 	FILE *output;      /* made while we could; NULL: sp_output() does all */
 	int *pidfds, ends; /* of -p; an epoll of them, or -1 */
+	int others;        /* while it samples: an epoll of what the session does not wait for, or -1 */
 	size_t n_pidfds, n_ended;
 	uint64_t begun_ns, shown_ns;
 	size_t n_shown;
@@ -86,7 +90,7 @@ static int counting_make(struct machine *m)
 					.pids = a->pids->values,
 					.n_pids = a->pids->n,
 					.comm = a->comm,
-					.guarded = a->max_overhead > 0,
+					.guarded = a->max_overhead > 0 || a->frequency_hz,
 					.max_functions = 2 * sp_machine_n_functions(&m->targets) + MORE_FUNCTIONS,
 					.max_rows = (uint32_t)a->max_rows};
 	int r;
@@ -103,12 +107,57 @@ static int counting_make(struct machine *m)
  */
 static int privileges_drop(struct machine *m)
 {
-	int r = sp_output_prepare(m->args->output, m->sampling.broker, &m->output);
+	int r = sp_output_prepare(m->args->output, m->session.sampling.broker, &m->output);
 
 	if (r >= 0)
-		r = sp_sampling_drop_privileges(&m->sampling);
-	m->targets.broker = m->sampling.broker;
-	return r < 0 ? r : sp_filter_enter(SP_FILTER_AGENT);
+		r = sp_sampling_drop_privileges(&m->session.sampling);
+	m->targets.broker = m->session.sampling.broker;
+	return r < 0 ? r : sp_filter_enter(m->args->frequency_hz ? SP_FILTER_SAMPLING : SP_FILTER_AGENT);
+}
+
+/* With -F a session of samples, for which all is loaded here. */
+static int session_begin(struct machine *m)
+{
+	int r;
+
+	if (!m->args->frequency_hz)
+		return sp_sampling_begin(&m->session.sampling);
+	r = sp_machine_times_args(m->args, &m->profile_args);
+	if (r >= 0)
+		r = sp_profile_session_begin(&m->session);
+	if (r >= 0 && m->session.backend.kind != SP_BACKEND_BPF)
+		r = sp_fail_said(-EPERM, "-F needs BPF: %s",
+				 m->session.why_not_bpf ? m->session.why_not_bpf : m->session.backend.missing);
+	return r;
+}
+
+static int others_make(struct machine *m)
+{
+	int fds[] = {sp_counting_fd(m->counting), sp_probe_later_fd(m->watch.later), m->ends};
+
+	m->others = epoll_create1(EPOLL_CLOEXEC);
+	for (size_t i = 0; i < SP_COUNT(fds); i++)
+		if (m->others < 0 || (fds[i] >= 0 && epoll_ctl(m->others, EPOLL_CTL_ADD, fds[i],
+							       &(struct epoll_event){.events = EPOLLIN})))
+			return sp_fail(-errno, "epoll");
+	return 0;
+}
+
+/* Calls are counted while they are sampled: from when both work. */
+static int begin_together(struct machine *m)
+{
+	int r;
+
+	if (!m->args->frequency_hz)
+		return sp_machine_targets_attach(&m->targets, m->counting, m->watch.pid);
+	sp_counting_close(m->counting, true);
+	r = sp_machine_targets_attach(&m->targets, m->counting, m->watch.pid);
+	if (r >= 0)
+		r = others_make(m);
+	if (r >= 0)
+		r = sp_capture_start(m->session.sampling.capture);
+	sp_counting_close(m->counting, false);
+	return r;
 }
 
 static int machine_begin(struct machine *m)
@@ -122,22 +171,23 @@ static int machine_begin(struct machine *m)
 	if (r >= 0)
 		r = pidfds_open(m);
 	if (r >= 0)
-		r = sp_sampling_begin(&m->sampling);
+		r = session_begin(m);
 	m->watch.args = m->args;
 	if (r >= 0)
 		r = sp_machine_watch_new(&m->watch);
 	if (r >= 0)
-		r = sp_machine_targets_find(&m->targets, m->args, m->sampling.workers);
+		r = sp_machine_targets_find(&m->targets, m->args, m->session.sampling.workers);
 	if (r >= 0)
 		r = counting_make(m);
 	if (r >= 0)
-		r = sp_machine_callers_new(&m->callers, m->sampling.workers);
+		r = sp_machine_callers_new(&m->callers, m->session.sampling.workers);
+	m->callers.tells_builds = m->args->frequency_hz != 0;
 	m->rows = (struct sp_machine_rows){.by = m->args->by, .targets = &m->targets, .callers = &m->callers};
 	if (r >= 0)
 		r = sp_machine_rows_new(&m->rows);
 	m->watch.targets = &m->targets;
 	m->watch.counting = m->counting;
-	m->watch.workers = m->sampling.workers;
+	m->watch.workers = m->session.sampling.workers;
 	m->watch.pid = m->args->pids->n == 1 ? (pid_t)m->args->pids->values[0] : 0;
 	m->guard.targets = &m->targets;
 	m->guard.rows = &m->rows;
@@ -146,7 +196,7 @@ static int machine_begin(struct machine *m)
 	if (r >= 0)
 		r = sp_machine_watch_names(&m->watch);
 	if (r >= 0)
-		r = sp_machine_targets_attach(&m->targets, m->counting, m->watch.pid);
+		r = begin_together(m);
 	if (r >= 0)
 		r = privileges_drop(m);
 	if (r >= 0 && m->targets.is_waiting)
@@ -212,7 +262,7 @@ static int files_take(struct machine *m)
 
 	if (sp_counting_fd(m->counting) >= 0)
 		sp_counting_files(m->counting, sp_machine_callers_file, &m->callers);
-	if (sp_workers_dispatch(m->sampling.workers) < 0)
+	if (sp_workers_dispatch(m->session.sampling.workers) < 0)
 		sp_error_clear();
 	return r;
 }
@@ -239,17 +289,36 @@ static int poll_ms(uint64_t until_ns, int workers_ms)
 	return workers_ms < 0 ? ms : ms < 0 ? workers_ms : SP_MIN(ms, workers_ms);
 }
 
+/* As machine_wait(), while the session takes samples in. */
+static int sampling_wait(struct machine *m, uint64_t until_ns)
+{
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
+	struct pollfd signal = {m->session.sampling.signal_fd, POLLIN, 0};
+	int r = sp_capture_run(m->session.sampling.capture,
+			       until_ns == UINT64_MAX ? 0
+			       : until_ns > now       ? until_ns - now
+						      : 1,
+			       signal.fd, m->others);
+
+	if (r < 0 || (r && poll(&signal, 1, 0) > 0))
+		return SP_MIN(r, 0);
+	r = files_take(m);
+	return r < 0 ? r : !is_ended(m);
+}
+
 /* Waits for something to do; 0: the end has come by a signal, or the processes'. */
 static int machine_wait(struct machine *m, uint64_t until_ns)
 {
-	struct pollfd fds[] = {{m->sampling.signal_fd, POLLIN, 0},
-			       {sp_workers_fd(m->sampling.workers), POLLIN, 0},
+	struct pollfd fds[] = {{m->session.sampling.signal_fd, POLLIN, 0},
+			       {sp_workers_fd(m->session.sampling.workers), POLLIN, 0},
 			       {sp_counting_fd(m->counting), POLLIN, 0},
 			       {sp_probe_later_fd(m->watch.later), POLLIN, 0},
 			       {m->ends, POLLIN, 0}};
 	int r;
 
-	if (poll(fds, SP_COUNT(fds), poll_ms(until_ns, sp_workers_timeout_ms(m->sampling.workers))) > 0 &&
+	if (m->args->frequency_hz)
+		return sampling_wait(m, until_ns);
+	if (poll(fds, SP_COUNT(fds), poll_ms(until_ns, sp_workers_timeout_ms(m->session.sampling.workers))) > 0 &&
 	    fds[0].revents)
 		return 0;
 	r = files_take(m);
@@ -293,22 +362,55 @@ static void watch_tell(const struct machine *m)
 			      "records of new mappings were", "lost: files may be missing");
 }
 
+static int counts_show(struct machine *m, const struct sp_machine_shown *s)
+{
+	return m->output ? sp_output_prepared(m->args->output, m->session.sampling.broker, sp_take_ptr(m->output),
+					      shown_write, (void *)s)
+			 : sp_output(m->args->output, shown_write, (void *)s);
+}
+
+/* As calls inside a command are shown. */
+static int times_show(struct machine *m)
+{
+	struct sp_show_args show = *m->args->show;
+	uint64_t n_left_out = 0;
+	int r = sp_machine_times_join(&m->session, &m->rows, &n_left_out);
+
+	show.prepared = sp_take_ptr(m->output);
+	show.broker = m->session.sampling.broker;
+	if (r >= 0)
+		r = sp_show(&show, m->args->view, m->session.sampling.profile, NULL, m->args->named->words[0]);
+	if (r >= 0)
+		sp_machine_times_tell(&m->rows, n_left_out);
+	return r;
+}
+
+/* Before the probes go: what is sampled without being counted would be time of no call. */
+static int sampling_end(struct machine *m)
+{
+	if (!m->args->frequency_hz)
+		return 0;
+	sp_machine_guard_close(&m->guard);
+	return sp_capture_finish(m->session.sampling.capture);
+}
+
 static int machine_end(struct machine *m)
 {
 	struct sp_machine_shown s;
 	uint64_t until;
-	int r;
+	int r = sampling_end(m);
 
 	sp_machine_guard_stop(&m->guard);
 	sp_machine_targets_detach(&m->targets);
+	if (r >= 0 && m->args->frequency_hz)
+		r = sp_profile_session_name(&m->session);
 	if (sp_counting_fd(m->counting) >= 0)
 		sp_counting_files(m->counting, sp_machine_callers_file, &m->callers);
-	r = sp_machine_guard_read(&m->guard, true, &until);
+	r = r < 0 ? r : sp_machine_guard_read(&m->guard, true, &until);
+	if (r < 0)
+		return r;
 	s = shown_make(m, m->args->interval_s && m->args->csv, until); /* sums would be taken for another part */
-	if (r >= 0)
-		r = m->output ? sp_output_prepared(m->args->output, m->sampling.broker, sp_take_ptr(m->output),
-						   shown_write, &s)
-			      : sp_output(m->args->output, shown_write, &s);
+	r = m->args->frequency_hz ? times_show(m) : counts_show(m, &s);
 	if (r >= 0)
 		sp_machine_tell(&s);
 	if (r >= 0)
@@ -319,7 +421,7 @@ static int machine_end(struct machine *m)
 static void machine_done(struct machine *m)
 {
 	sp_machine_targets_detach(&m->targets);
-	sp_sampling_done(&m->sampling); /* before those to whom answers would go */
+	sp_profile_session_done(&m->session); /* before those to whom answers would go */
 	sp_machine_targets_done(&m->targets);
 	sp_machine_watch_done(&m->watch);
 	sp_counting_free(m->counting);
@@ -331,17 +433,23 @@ static void machine_done(struct machine *m)
 	if (m->output)
 		fclose(m->output);
 	sp_cleanup_close(&m->ends);
+	sp_cleanup_close(&m->others);
+	sp_profile_args_done(&m->profile_args);
 }
 
 int sp_machine_run(const struct sp_cmd *cmd, const struct sp_machine_args *args)
 {
-	struct machine m = {.args = args, .sampling = SP_SAMPLING_NONE, .ends = -1};
-	int code = SP_EXIT_OK, r = machine_begin(&m);
+	struct machine m = {.args = args, .ends = -1, .others = -1};
+	int code = SP_EXIT_OK, r;
+
+	m.session = SP_PROFILE_SESSION(&m.profile_args);
+	m.session.quiet = true;
+	r = machine_begin(&m);
 
 	if (r >= 0)
 		r = machine_count(&m);
 	if (r >= 0)
-		r = sp_sampling_signals_back(&m.sampling);
+		r = sp_sampling_signals_back(&m.session.sampling);
 	if (r >= 0)
 		r = machine_end(&m);
 	if (r < 0)

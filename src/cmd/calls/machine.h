@@ -20,6 +20,8 @@
 struct sp_broker;
 struct sp_cmd;
 struct sp_intern;
+struct sp_show_args;
+struct sp_view;
 struct sp_workers;
 
 enum sp_machine_by {
@@ -43,6 +45,9 @@ struct sp_machine_args {
 	bool latency, csv, json;
 	uint64_t seconds, interval_s;           /* 0 = none */
 	uint64_t limit, max_rows, max_overhead; /* the last in % of a CPU; 0 = no limit */
+	uint64_t frequency_hz;                  /* of samples for times, which `show` shows; 0 = none */
+	const struct sp_show_args *show;
+	const struct sp_view *view;
 };
 /* The exit code. */
 int sp_machine_run(const struct sp_cmd *cmd, const struct sp_machine_args *args);
@@ -53,6 +58,7 @@ struct sp_machine_function {
 	char *library; /* its soname, else its file's name */
 	char *path;
 	char build_id[65]; /* hex, "" = none */
+	uint64_t start;    /* in its file */
 	bool is_stepped;   /* a probe there costs the kernel a single step */
 	bool loops;        /* its turns count, too */
 };
@@ -61,6 +67,8 @@ struct sp_machine_point {
 	uint64_t ino, offset;
 	uint32_t dev, function;
 	uint8_t pushed; /* the return address is so many bytes above the stack pointer */
+	uint8_t length; /* of the instruction there */
+	int32_t jump;   /* as of struct sp_probe_point */
 	bool is_stepped;
 };
 struct sp_machine_target { /* one library, as it is named */

@@ -3,6 +3,7 @@
  * machine_callers.c: names for the code that called. A file is opened as soon as it has called for the first time,
  * while the process is there; workers open, identify and name it, wherever it lies.
  */
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
@@ -73,6 +74,8 @@ static void identified(void *arg, struct sp_identify_result *id)
 	struct job *job = arg;
 	struct sp_machine_file *f = &job->callers->files[job->file];
 
+	if (id->r >= 0)
+		sp_hex(id->build_id, SP_MIN(id->build_id_len, sizeof(f->build_id) / 2), f->build_id);
 	if (id->r >= 0 && id->soname) {
 		free(f->name);
 		f->name = sp_take_ptr(id->soname);
@@ -146,11 +149,12 @@ int64_t sp_machine_site(struct sp_machine_callers *c, const struct sp_probed_pla
 	return site;
 }
 
-/* "NAME\0LIBRARY": one number for all sites of a function. */
+/* "NAME\0LIBRARY\0BUILD ID": one number for all sites of a function. */
 static int caller_set(struct sp_machine_callers *c, struct sp_machine_site *site, const char *name, const char *library)
 {
+	const char *build_id = c->tells_builds && site->file ? c->files[site->file - 1].build_id : "";
 	SP_FREE char *text = NULL;
-	int len = asprintf(&text, "%s%c%s", name, 0, library);
+	int len = asprintf(&text, "%s%c%s%c%s", name, 0, library, 0, build_id);
 	int64_t number = len < 0 ? -ENOMEM : sp_intern_add(c->texts, text, (size_t)len + 1);
 
 	if (number < 0)

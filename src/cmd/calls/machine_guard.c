@@ -71,6 +71,12 @@ static void period_begin(struct sp_machine_guard *g)
 	g->period_cost_ns = cost_of(g);
 }
 
+/* While it is read afterwards time goes on, but not what it covers. */
+static uint64_t covered_until_ns(const struct sp_machine_guard *g)
+{
+	return g->stopped_ns ? g->stopped_ns : now_ns();
+}
+
 /* It is as long as it is, from when all probes are there to when the first goes. */
 static int window_open(struct sp_machine_guard *g)
 {
@@ -93,7 +99,7 @@ static void window_close(struct sp_machine_guard *g)
 	uint64_t end = g->period_ns + g->guard.events[0].windows * g->window_ns;
 
 	sp_counting_close(g->counting, true);
-	g->closed_ns = now_ns();
+	g->closed_ns = covered_until_ns(g);
 	sp_machine_targets_pause(g->targets);
 	g->next_ns = SP_MAX(end, now_ns());
 	g->switch_ns += now_ns() - g->closed_ns;
@@ -101,7 +107,7 @@ static void window_close(struct sp_machine_guard *g)
 
 static int period_end(struct sp_machine_guard *g)
 {
-	uint64_t now = now_ns(), open = SP_MAX(g->closed_ns - g->opened_ns, 1), whole = now - g->period_ns;
+	uint64_t now = covered_until_ns(g), open = SP_MAX(g->closed_ns - g->opened_ns, 1), whole = now - g->period_ns;
 	struct sp_machine_period period;
 
 	g->windowed_ns += whole;
@@ -212,12 +218,19 @@ uint64_t sp_machine_guard_next_ns(const struct sp_machine_guard *g)
 }
 
 /* --- what is read --- */
+void sp_machine_guard_close(struct sp_machine_guard *g)
+{
+	sp_counting_close(g->counting, true);
+	g->stopped_ns = now_ns();
+	g->look_ns = UINT64_MAX;
+}
+
 void sp_machine_guard_stop(struct sp_machine_guard *g)
 {
+	if (g->guard.percent && !g->stopped_ns)
+		sp_machine_guard_close(g);
 	if (g->period_ns && g->opened_ns && !g->closed_ns)
 		window_close(g);
-	sp_counting_close(g->counting, true);
-	g->look_ns = UINT64_MAX;
 }
 
 int sp_machine_guard_read(struct sp_machine_guard *g, bool is_end, uint64_t *ret_until_ns)
@@ -226,12 +239,12 @@ int sp_machine_guard_read(struct sp_machine_guard *g, bool is_end, uint64_t *ret
 
 	*ret_until_ns = g->period_ns;
 	if (!g->period_ns) {
-		*ret_until_ns = now_ns();
+		*ret_until_ns = covered_until_ns(g);
 		return sp_machine_rows_read(g->rows, g->counting, NULL);
 	}
 	if (!is_end || !g->opened_ns)
 		return 0;
-	*ret_until_ns = now_ns();
+	*ret_until_ns = covered_until_ns(g);
 	r = period_end(g);
 	g->opened_ns = 0;
 	return r;

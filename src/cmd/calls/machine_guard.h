@@ -30,12 +30,15 @@ struct sp_machine_guard {
 	uint64_t opened_ns, closed_ns, period_cost_ns;
 	uint64_t switch_ns, window_ns; /* it took to attach and detach; how long a window is */
 	uint64_t windowed_ns, open_ns; /* of periods that are over; what of them was open */
+	uint64_t stopped_ns;           /* 0: it goes on */
 };
 /* percent 0: there is no limit, and nothing is done. `latency`: a call has an end, which costs, too. */
 void sp_machine_guard_begin(struct sp_machine_guard *g, unsigned percent, bool latency);
 int sp_machine_guard_turn(struct sp_machine_guard *g);
 uint64_t sp_machine_guard_next_ns(const struct sp_machine_guard *g);
-/* Nothing is counted any more. */
+/* Nothing is counted any more, of what is `guarded`. */
+void sp_machine_guard_close(struct sp_machine_guard *g);
+/* And no window is open: after the former, if that was called. */
 void sp_machine_guard_stop(struct sp_machine_guard *g);
 /* Reads what there is to be read up to now; *ret_until_ns: the time that is covered. is_end: after the stop,
  * with the last period. */

@@ -20,10 +20,12 @@ struct sp_machine_site {
 struct sp_machine_file {
 	int fd;                /* -1: it could not be opened */
 	char *name;            /* its soname, else what the kernel calls it */
+	char build_id[65];     /* hex, "" = none */
 	bool is_asked, is_new; /* names were asked for; a site has none yet */
 };
 struct sp_machine_callers {
 	struct sp_workers *workers;
+	bool tells_builds; /* callers in two builds of a library are two */
 	struct sp_intern *file_keys, *site_keys, *texts;
 	struct sp_machine_file *files;
 	struct sp_machine_site *sites;
@@ -37,7 +39,7 @@ void sp_machine_callers_file(void *arg, const struct sp_probed_file *file);
 int64_t sp_machine_site(struct sp_machine_callers *c, const struct sp_probed_place *place);
 /* Names all sites that have none; waits for workers. */
 int sp_machine_callers_name(struct sp_machine_callers *c);
-/* A caller's name, and its library's. */
+/* A caller's name, and its library's; behind the latter's end that one's build id, if builds are told apart. */
 void sp_machine_caller(const struct sp_machine_callers *c, uint32_t number, const char **ret_name,
 		       const char **ret_library);
 

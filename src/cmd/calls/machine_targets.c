@@ -122,6 +122,7 @@ static int function_fill(struct sp_machine_function *f, const struct sp_probe_fi
 	f->path = strdup(file->path);
 	f->is_stepped = point->cost == SP_PROBE_STEPPED;
 	f->loops = point->loops;
+	f->start = point->function;
 	if (point->name)
 		f->name = strdup(point->name);
 	else if (f->library && asprintf(&f->name, "%s+0x%" PRIx64, f->library, point->address) < 0)
@@ -174,6 +175,8 @@ static int points_take(struct sp_machine_targets *t, const struct sp_probe_file 
 					      .dev = (uint32_t)file->dev,
 					      .offset = set->points[i].offset,
 					      .pushed = set->points[i].pushed,
+					      .length = set->points[i].length,
+					      .jump = set->points[i].jump,
 					      .is_stepped = set->points[i].cost == SP_PROBE_STEPPED,
 					      .function = (uint32_t)number};
 	}

@@ -1,0 +1,162 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 300
+# Times of calls that are counted in all processes: the interval holds what the program's own clock says of the same
+# code where no probe is, for functions of 0.1 to 5 microseconds, whose traps take 1 to 10; by callers and builds. Filters
+# narrow calls and samples alike. What does not go together is refused.
+. "$(dirname "$0")/lib.bash"
+[ "$(id -u)" = 0 ] || skip "needs root"
+cc=$(command -v cc || command -v gcc) || skip "needs a C compiler"
+export XDG_STATE_HOME=$dir/state
+
+# --- a library of functions that last a known time by the processor's clock, behind the instruction that is probed: one
+# that the kernel emulates, or not; and the same again under names that are not probed ---
+cat >"$dir/spin.S" <<'S'
+	.macro SPIN name, index, first:vararg
+	.globl \name
+	.type \name, @function
+\name:	.cfi_startproc
+	\first
+	.cfi_adjust_cfa_offset 8
+	rdtsc
+	shl $32, %rdx
+	or %rdx, %rax
+	mov ticks@GOTPCREL(%rip), %rcx
+	mov 8*\index(%rcx), %rcx
+	add %rax, %rcx
+1:	rdtsc
+	shl $32, %rdx
+	or %rdx, %rax
+	cmp %rcx, %rax
+	jb 1b
+	lea 8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_endproc
+	.size \name, .-\name
+	.endm
+	.text
+	SPIN spin_100, 0, push %rbx
+	SPIN spin_1000, 1, push %rbx
+	SPIN spin_5000, 2, push %rbx
+	SPIN spin_stepped, 1, lea -8(%rsp), %rsp
+	SPIN same_100, 0, push %rbx
+	SPIN same_1000, 1, push %rbx
+	SPIN same_5000, 2, push %rbx
+	.bss
+	.globl ticks
+	.type ticks, @object
+	.size ticks, 24
+	.balign 8
+ticks:	.zero 24
+	.section .note.GNU-stack, "", @progbits
+S
+cat >"$dir/user.c" <<'C'
+/*
+ * Waits for a byte, and calls them all in turn for so many seconds of its CPU time; prints "FUNCTION CALLS NS" of each that
+ * may be probed. NS is that of the one that has no probe, by the CPU time that its calls took meanwhile: what
+ * interrupts and a hypervisor add to one they add to the other.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+extern uint64_t ticks[3]; /* of 100, 1000 and 5000 ns */
+void spin_100(void), spin_1000(void), spin_5000(void), spin_stepped(void), same_100(void), same_1000(void), same_5000(void);
+static struct { const char *name; void (*spin)(void), (*same)(void); long n, n_same; double ns; } all[] = {
+	{"spin_100", spin_100, same_100}, {"spin_1000", spin_1000, same_1000}, {"spin_5000", spin_5000, same_5000},
+	{"spin_stepped", spin_stepped, same_1000},
+};
+enum { N = sizeof(all) / sizeof(*all), TURNS = 40 };
+static double now(clockid_t clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec * 1e9 + t.tv_nsec; }
+static double spend(void (*f)(void), double ns, long *n)
+{
+	double begin = now(CLOCK_THREAD_CPUTIME_ID), spent;
+	while ((spent = now(CLOCK_THREAD_CPUTIME_ID) - begin) < ns)
+		for (int i = 0; i < 100; i++, ++*n) f();
+	return spent;
+}
+int main(int argc, char **argv)
+{
+	double begin = now(CLOCK_MONOTONIC), ns = atof(argv[argc - 1]) * 1e9 / N / TURNS;
+	uint64_t first = __builtin_ia32_rdtsc();
+	double hz;
+	char c;
+	while (now(CLOCK_MONOTONIC) - begin < 5e7);
+	hz = (double)(__builtin_ia32_rdtsc() - first) / (now(CLOCK_MONOTONIC) - begin);
+	ticks[0] = 100 * hz; ticks[1] = 1000 * hz; ticks[2] = 5000 * hz;
+	if (read(0, &c, 1) < 0) return 1;
+	for (int turn = 0; turn < TURNS; turn++)
+		for (int i = 0; i < N; i++) {
+			spend(all[i].spin, ns * 3 / 4, &all[i].n);
+			all[i].ns += spend(all[i].same, ns / 4, &all[i].n_same);
+		}
+	for (int i = 0; i < N; i++) printf("%s %ld %.0f\n", all[i].name, all[i].n, all[i].ns / all[i].n_same);
+}
+C
+$cc -shared -Wl,-soname,libspin.so.1 -Wl,--build-id -o "$dir/libspin.so.1" "$dir/spin.S" &&
+	$cc -O1 -o "$dir/user" "$dir/user.c" "$dir/libspin.so.1" "-Wl,-rpath,$dir" || fail "the compiler to work"
+build=$(readelf -n "$dir/libspin.so.1" | awk '/Build ID/ { print $3 }')
+
+begin() { # OPTION...
+	what="calls $*"
+	"$SOPROF" calls --max-overhead 0 "$@" >"$out" 2>"$err" </dev/null &
+	counter=$!
+	tries=$((600 * slow))
+	until grep -q 'counting calls' "$err"; do
+		[ $((tries -= 1)) -gt 0 ] && kill -0 "$counter" 2>/dev/null || { fail "soprof to begin to count"; break; }
+		sleep 0.1
+	done
+}
+
+end() {
+	kill -INT "$counter"
+	wait "$counter" || fail "exit code 0: $(cat "$err")"
+}
+
+# Of each function the number of calls, and an interval that holds its time, give or take what the traps leave in caches.
+own_is() { # FILE
+	while read -r name calls ns; do
+		awk -v f="$name" -v calls="$calls" -v ns="$ns" '$NF == "[libspin.so.1]" && $(NF - 1) == f {
+				split($3, range, /[(]|-|[)]/)
+				found = $1 == calls && range[2] <= ns * 1.06 + 15 && range[3] >= ns * 0.94 - 5 }
+			END { exit !found }' "$out" || fail "$calls calls of $name, each of $ns ns: $(cat "$out")"
+	done <"$1"
+}
+
+begin -F 1999 "$dir/libspin.so.1:spin_*"
+"$dir/user" 3 <<<x >"$dir/own"
+end
+[ "$(wc -l <"$dir/own")" = 4 ] || fail "the program to be well: $(cat "$dir/own")"
+own_is "$dir/own"
+[ "$(grep -c 'spend \[user\]' "$out")" = 4 ] || fail "the caller of each, spend: $(cat "$out")"
+grep -q "libspin.so.1: build id $build, " "$err" || fail "the build $build: $(cat "$err")"
+has "$err" "samples were of probes' own time, and left out"
+
+# --- a filter narrows both, so that one's calls have one's times: with another process beside ---
+for filter in -p --comm; do
+	cp "$dir/user" "$dir/user$filter"
+	mkfifo "$dir/go$filter"
+	"$dir/user$filter" 1 <"$dir/go$filter" >"$dir/own" &
+	user=$!
+	exec 5>"$dir/go$filter"
+	[ "$filter" = -p ] && begin -F 1999 -p "$user" "$dir/libspin.so.1:spin_*" ||
+		begin -F 1999 --comm "user$filter" "$dir/libspin.so.1:spin_*"
+	"$dir/user" 1 <<<x >"$dir/other" &
+	other=$!
+	echo x >&5
+	wait "$user" || fail "the program to be well"
+	wait "$other" || fail "the other to be well"
+	[ "$filter" = -p ] || kill -INT "$counter"
+	wait "$counter" || fail "exit code 0: $(cat "$err")"
+	exec 5>&-
+	own_is "$dir/own"
+done
+
+for option in --stacks --latency '-I 1' '--by process'; do
+	what="calls -F 99 $option"
+	"$SOPROF" calls -F 99 $option "$dir/libspin.so.1" 1 >"$out" 2>"$err" </dev/null
+	[ $? = 2 ] && grep -q "without ${option%% *}" "$err" || fail "a refusal of $option: $(cat "$err")"
+done
+finish
