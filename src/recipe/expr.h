@@ -78,6 +78,11 @@ struct sp_expr {
 	size_t n_places;
 };
 
+struct sp_expr_list {
+	struct sp_expr *const *each;
+	size_t n;
+};
+
 /* Reads the bytes from `from` up to `to` of the text. */
 int sp_expr_parse(const char *text, size_t from, size_t to, struct sp_expr *ret_expr);
 /* Copies a text part without quotes and backslashes, NUL-terminated. Returns its length. */
@@ -104,6 +109,10 @@ sp_u32 sp_op_list_arguments(const struct sp_op_list *list); /* how many of the e
 int sp_expr_need(const struct sp_expr *expr, struct sp_op_list *list);
 /* Adds ops that leave the expression's value in register `to`; they use those above it, too. */
 int sp_expr_number(const struct sp_expr *expr, struct sp_op_list *list, unsigned to);
+/* Whether its values are unsigned numbers of 64 bits. */
+bool sp_expr_is_unsigned(const struct sp_expr *expr);
+/* Adds ops that leave in register `to` the address of the text that the field is, or leads to. */
+int sp_expr_text_address(const struct sp_expr *expr, struct sp_op_list *list, unsigned to);
 /* Adds ops that leave the expression's value in register 0; what is below 0 becomes 0. */
 int sp_expr_value(const struct sp_expr *expr, struct sp_op_list *list);
 

@@ -560,6 +560,22 @@ int sp_expr_number(const struct sp_expr *expr, struct sp_op_list *list, unsigned
 	return compile(&(struct compiler){.e = expr, .list = list}, expr->root, to);
 }
 
+bool sp_expr_is_unsigned(const struct sp_expr *expr)
+{
+	return is_unsigned(&(struct compiler){.e = expr}, expr->root);
+}
+
+int sp_expr_text_address(const struct sp_expr *expr, struct sp_op_list *list, unsigned to)
+{
+	struct compiler c = {.e = expr, .list = list};
+	const struct sp_expr_node *node = &expr->nodes[expr->root];
+	int r = text_address(&c, node, to);
+
+	if (r || node->field->is_string || node->field->from == SP_FIELD_DYNAMIC || !node->field->offset)
+		return r;
+	return emit_imm(&c, node->at, SP_OP_ADD, to, to, node->field->offset);
+}
+
 int sp_expr_value(const struct sp_expr *expr, struct sp_op_list *list)
 {
 	struct compiler c = {.e = expr, .list = list};

@@ -3,14 +3,12 @@
  * front.bpf.c: an attach point's own program, loaded once for each attach point. What it does is a list of ops in its
  * read-only data, from which the verifier removes all code but that of the ops in the list.
  */
+#include "bpf/event.bpf.h"
 #include "bpf/guard.bpf.h"
 #include "bpf/scratch.bpf.h"
 #include "bpf/stamp.bpf.h"
-#include "bpf/x86_64/call.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
-
-const volatile struct sp_front_slot sp_slot = {};
 
 /* Its one element is the sink. */
 struct {
@@ -19,117 +17,6 @@ struct {
 	__uint(key_size, 4);
 	__uint(value_size, 4);
 } sink SEC(".maps");
-
-struct sp_op_env {
-	sp_u64 argument[SP_N_ARGUMENTS];
-};
-
-static __always_inline sp_u64 sp_env_argument(struct sp_op_env *env, sp_u64 number)
-{
-	return number < SP_N_ARGUMENTS ? env->argument[number & 15] : 0;
-}
-
-static __always_inline sp_u64 sp_env_memory(struct sp_op_env *env, sp_u64 address, sp_u32 size)
-{
-	sp_u64 value = 0;
-
-	(void)env;
-	if (size > sizeof(value))
-		return 0;
-	bpf_probe_read_kernel(&value, size, (void *)address);
-	return value;
-}
-
-static __always_inline sp_u64 sp_comm_word(sp_u64 number)
-{
-	sp_u64 words[2] = {};
-
-	bpf_get_current_comm(words, sizeof(words));
-	return words[number & 1];
-}
-
-static __always_inline sp_u64 sp_env_builtin(struct sp_op_env *env, sp_u64 builtin)
-{
-	(void)env;
-	switch (builtin) {
-	case SP_BUILTIN_PID:
-		return bpf_get_current_pid_tgid() >> 32;
-	case SP_BUILTIN_TID:
-		return (sp_u32)bpf_get_current_pid_tgid();
-	case SP_BUILTIN_UID:
-		return (sp_u32)bpf_get_current_uid_gid();
-	case SP_BUILTIN_GID:
-		return bpf_get_current_uid_gid() >> 32;
-	case SP_BUILTIN_CPU:
-		return bpf_get_smp_processor_id();
-	case SP_BUILTIN_CGROUP:
-		return bpf_get_current_cgroup_id();
-	case SP_BUILTIN_NOW:
-		return bpf_ktime_get_ns();
-	case SP_BUILTIN_TASK:
-		return bpf_get_current_task();
-	case SP_BUILTIN_COMM:
-	case SP_BUILTIN_COMM_END:
-		return sp_comm_word(builtin - SP_BUILTIN_COMM);
-	case SP_BUILTIN_CALL:
-		return sp_call_number();
-	}
-	return builtin < SP_N_BUILTINS ? sp_call_argument(builtin - SP_BUILTIN_CALL_ARGUMENT) : 0;
-}
-
-#include "event/ops.h"
-
-/*
- * Reads each argument by an instruction of its own: the compiler would merge the reads into one with a computed
- * address, which the verifier refuses. The kernel attaches the program only to tracepoints that have all arguments it
- * reads.
- */
-#define SP_ARGUMENT_AT(env, ctx, i, at)                                                                                \
-	do {                                                                                                           \
-		if (sp_slot.n_arguments > (i))                                                                         \
-			asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"((env)->argument[i]) : "r"(ctx), "i"(at));         \
-	} while (0)
-#define SP_ARGUMENT(env, ctx, i) SP_ARGUMENT_AT(env, ctx, i, 8 * (i))
-#define SP_REGISTER(env, ctx, i) SP_ARGUMENT_AT(env, ctx, i, SP_PROBE_REGISTER(i))
-
-static __always_inline void sp_arguments_read(struct sp_op_env *env, struct bpf_raw_tracepoint_args *ctx)
-{
-	SP_ARGUMENT(env, ctx, 0);
-	SP_ARGUMENT(env, ctx, 1);
-	SP_ARGUMENT(env, ctx, 2);
-	SP_ARGUMENT(env, ctx, 3);
-	SP_ARGUMENT(env, ctx, 4);
-	SP_ARGUMENT(env, ctx, 5);
-	SP_ARGUMENT(env, ctx, 6);
-	SP_ARGUMENT(env, ctx, 7);
-	SP_ARGUMENT(env, ctx, 8);
-	SP_ARGUMENT(env, ctx, 9);
-	SP_ARGUMENT(env, ctx, 10);
-	SP_ARGUMENT(env, ctx, 11);
-}
-
-static __always_inline void sp_registers_read(struct sp_op_env *env, void *ctx)
-{
-	SP_REGISTER(env, ctx, 0);
-	SP_REGISTER(env, ctx, 1);
-	SP_REGISTER(env, ctx, 2);
-	SP_REGISTER(env, ctx, 3);
-	SP_REGISTER(env, ctx, 4);
-	SP_REGISTER(env, ctx, 5);
-	SP_REGISTER(env, ctx, 6);
-}
-
-/*
- * The record's address as a number, with which any arithmetic is allowed: negated twice, it is no pointer to the
- * verifier any more.
- */
-static __always_inline void sp_record_take(struct sp_op_env *env, void *ctx)
-{
-	sp_u64 address;
-
-	asm volatile("%0 = %1; %0 = -%0; %0 = -%0" : "=r"(address) : "r"(ctx));
-	env->argument[0] = address;
-}
 
 static __always_inline sp_u64 sp_result(const sp_u64 *r, sp_u32 number, sp_u64 none)
 {
@@ -224,12 +111,7 @@ int sp_front_raw(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!times)
 		return result;
-	if (sp_slot.flags & SP_SLOT_RECORD)
-		sp_record_take(&env, ctx);
-	else if (sp_slot.flags & SP_SLOT_PROBE)
-		sp_registers_read(&env, ctx);
-	else
-		sp_arguments_read(&env, ctx);
+	sp_event_read(&env, ctx);
 	if (!sp_ops_run(&env, sp_slot.ops, r) || sp_event_is_over(r))
 		return result;
 	if (sp_slot.role == SP_ROLE_LEAVE) {

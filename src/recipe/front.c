@@ -20,11 +20,8 @@
 struct sp_front {
 	struct front_bpf *skel;
 	struct bpf_link *link;
-	const char *tracepoint;
-	struct sp_recipe_probe *probe; /* NULL: it is a tracepoint's */
+	struct sp_recipe_point point;
 	pid_t only;
-	uint32_t id; /* of a classic tracepoint */
-	bool has_record;
 	struct sp_broker *broker;
 };
 
@@ -57,13 +54,7 @@ static int front_load(struct sp_front *f, const struct sp_front_slot *slot, cons
 		return sp_fail(-errno, "open the BPF object of an event");
 	config = (struct sp_config *)&f->skel->rodata->sp_config;
 	*(struct sp_front_slot *)&f->skel->rodata->sp_slot = *slot;
-	if (slot->flags & SP_SLOT_RECORD)
-		bpf_program__set_type(f->skel->progs.sp_front_raw, BPF_PROG_TYPE_TRACEPOINT);
-	if (slot->flags & SP_SLOT_PROBE) {
-		bpf_program__set_type(f->skel->progs.sp_front_raw, BPF_PROG_TYPE_KPROBE);
-		bpf_program__set_expected_attach_type(f->skel->progs.sp_front_raw,
-						      (enum bpf_attach_type)sp_probe_attach_type(SP_PROBE_ENTRY));
-	}
+	sp_slot_program_set(slot, f->skel->progs.sp_front_raw);
 	config->nests = 1;
 	config->guards = maps->guards != 0;
 	bpf_map__set_autocreate(f->skel->maps.guards, maps->guards);
@@ -101,38 +92,55 @@ int sp_front_load(const struct sp_front_slot *slot, const struct sp_front_maps *
  * A perf event of the tracepoint, opened on one CPU, runs the program on all of them. It need not count by itself, and
  * is switched off again: then the kernel leaves it when the program has run.
  */
-static int record_attach(struct sp_front *f)
+static int record_attach(const struct sp_recipe_point *point, struct bpf_program *program, struct sp_broker *broker,
+			 struct bpf_link **ret_link)
 {
-	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT, .config = f->id};
-	int r, fd = f->broker ? sp_broker_event(f->broker, &attr, 0)
-			      : (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT, .config = point->id};
+	int r, fd = broker ? sp_broker_event(broker, &attr, 0)
+			   : (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
-		return sp_fail(f->broker ? fd : -errno, "open the tracepoint %s", f->tracepoint);
-	f->link = bpf_program__attach_perf_event(f->skel->progs.sp_front_raw, fd); /* the link owns fd now */
-	if (f->link)
+		return sp_fail(broker ? fd : -errno, "open the tracepoint %s", point->where);
+	*ret_link = bpf_program__attach_perf_event(program, fd); /* the link owns fd now */
+	if (*ret_link)
 		return ioctl(fd, PERF_EVENT_IOC_DISABLE, 0)
-			   ? sp_fail(-errno, "attach to the tracepoint %s", f->tracepoint)
+			   ? sp_fail(-errno, "attach to the tracepoint %s", point->where)
 			   : 0;
 	r = -errno;
 	close(fd);
-	return sp_fail(r, "attach to the tracepoint %s", f->tracepoint);
+	return sp_fail(r, "attach to the tracepoint %s", point->where);
+}
+
+int sp_point_attach(const struct sp_recipe_point *point, struct bpf_program *program, pid_t only,
+		    struct sp_broker *broker, struct bpf_link **ret_link)
+{
+	if (point->probe)
+		return sp_recipe_probe_attach(point->probe, bpf_program__fd(program), only);
+	if (point->at == SP_AT_RECORD)
+		return record_attach(point, program, broker, ret_link);
+	*ret_link = bpf_program__attach_raw_tracepoint(program, point->where);
+	if (*ret_link)
+		return 0;
+	if (errno == ENOENT)
+		return sp_fail_said(-EOPNOTSUPP, "this kernel has no tracepoint %s", point->where);
+	return sp_fail(-errno, "attach to the tracepoint %s", point->where);
+}
+
+void sp_slot_program_set(const struct sp_front_slot *slot, struct bpf_program *program)
+{
+	if (slot->flags & SP_SLOT_RECORD)
+		bpf_program__set_type(program, BPF_PROG_TYPE_TRACEPOINT);
+	if (!(slot->flags & SP_SLOT_PROBE))
+		return;
+	bpf_program__set_type(program, BPF_PROG_TYPE_KPROBE);
+	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)sp_probe_attach_type(SP_PROBE_ENTRY));
 }
 
 int sp_front_attach(struct sp_front *f)
 {
 	if (f->link)
 		return 0;
-	if (f->probe)
-		return sp_recipe_probe_attach(f->probe, sp_front_program(f), f->only);
-	if (f->has_record)
-		return record_attach(f);
-	f->link = bpf_program__attach_raw_tracepoint(f->skel->progs.sp_front_raw, f->tracepoint);
-	if (f->link)
-		return 0;
-	if (errno == ENOENT)
-		return sp_fail_said(-EOPNOTSUPP, "this kernel has no tracepoint %s", f->tracepoint);
-	return sp_fail(-errno, "attach to the tracepoint %s", f->tracepoint);
+	return sp_point_attach(&f->point, f->skel->progs.sp_front_raw, f->only, f->broker, &f->link);
 }
 
 int sp_front_new(const struct sp_recipe_point *point, const struct sp_front_maps *maps, struct sp_front **ret_front)
@@ -142,15 +150,12 @@ int sp_front_new(const struct sp_recipe_point *point, const struct sp_front_maps
 
 	if (r < 0)
 		return r;
-	f->tracepoint = point->where;
-	f->id = point->id;
-	f->has_record = point->at == SP_AT_RECORD;
-	f->probe = point->probe;
+	f->point = *point;
 	f->only = maps->only;
 	r = sp_front_attach(f); /* we still have the privileges; once more it is attached by the broker */
 	f->broker = maps->broker;
-	if (f->probe)
-		sp_recipe_probe_broker(f->probe, maps->broker);
+	if (point->probe)
+		sp_recipe_probe_broker(point->probe, maps->broker);
 	if (r < 0)
 		sp_front_free(f);
 	else
@@ -180,8 +185,8 @@ bool sp_front_can_be_at(const char *tracepoint)
 
 void sp_front_detach(struct sp_front *front)
 {
-	if (front->probe)
-		sp_recipe_probe_detach(front->probe);
+	if (front->point.probe)
+		sp_recipe_probe_detach(front->point.probe);
 	bpf_link__destroy(front->link);
 	front->link = NULL;
 }

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct bpf_link;
+struct bpf_program;
 struct sp_broker;
 struct sp_front;
 struct sp_recipe_point;
@@ -36,5 +38,11 @@ bool sp_front_can_be_at(const char *tracepoint);
 int sp_front_attach(struct sp_front *front);  /* again */
 void sp_front_detach(struct sp_front *front); /* it runs no more, but its statistics can still be read */
 void sp_front_free(struct sp_front *front);
+
+/* Before a program is loaded that reads what the slot says: makes it of the type that its event's programs have. */
+void sp_slot_program_set(const struct sp_front_slot *slot, struct bpf_program *program);
+/* Attaches a loaded one. *ret_link: NULL if it is a probe's, which its own point detaches. */
+int sp_point_attach(const struct sp_recipe_point *point, struct bpf_program *program, pid_t only,
+		    struct sp_broker *broker, struct bpf_link **ret_link);
 
 #endif

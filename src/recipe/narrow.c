@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "recipe/narrow.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "capture/recipe_ops.h"
 #include "recipe/expr.h"
 #include "recipe/fields.h"
@@ -91,7 +92,7 @@ int sp_narrowing_split(const char *event, struct sp_narrowing *ret_narrowing)
 }
 
 /* --- their ops --- */
-static void record_use(struct sp_recipe_point *point, uint32_t id)
+void sp_narrowing_record(struct sp_recipe_point *point, uint32_t id)
 {
 	point->at = SP_AT_RECORD;
 	point->id = id;
@@ -115,15 +116,21 @@ static int expressions_parse(const char *event, const struct sp_narrowing *narro
 	return r;
 }
 
+void sp_narrowing_ops(const struct sp_recipe_point *point, struct sp_op_list *ret_list)
+{
+	memcpy(ret_list->ops, point->slot.ops, sizeof(ret_list->ops));
+	ret_list->n = 0;
+	while (ret_list->n < SP_N_OPS && ret_list->ops[ret_list->n].kind != SP_OP_END)
+		ret_list->n++;
+}
+
 static int ops_add(const struct expressions *both, struct sp_recipe_point *point)
 {
 	struct sp_front_slot *slot = &point->slot;
 	struct sp_op_list list = {.n = 0};
 	int r = 0;
 
-	memcpy(list.ops, slot->ops, sizeof(list.ops));
-	while (list.n < SP_N_OPS && list.ops[list.n].kind != SP_OP_END)
-		list.n++;
+	sp_narrowing_ops(point, &list);
 	if (both->filter.n)
 		r = sp_expr_need(&both->filter, &list);
 	if (!r && both->value.n)
@@ -181,26 +188,35 @@ static int record_refuse(const struct sp_expr *e, const struct sp_fields *record
 	return 0;
 }
 
+/* Whether any of the expressions has such a name. */
+static bool any_argument(const struct sp_expr_list *all, const struct sp_fields *record,
+			 const struct sp_fields *arguments)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (argument_find(all->each[i], record, arguments))
+			return true;
+	return false;
+}
+
 /* Puts the arguments in place of the record's fields, if a name is one, or has members. */
-static int arguments_choose(const struct expressions *both, const char *event, struct sp_fields *fields)
+static int arguments_choose(const struct sp_expr_list *all, const char *event, struct sp_fields *fields)
 {
 	static const struct sp_fields none;
 	struct sp_fields arguments;
 	int r;
 
-	if (!argument_find(&both->filter, fields, NULL) && !argument_find(&both->value, fields, NULL))
+	if (!any_argument(all, fields, NULL))
 		return 0;
 	r = sp_types_arguments(fields->types, event, &arguments);
-	if (r < 0 && !argument_find(&both->filter, fields, &none) && !argument_find(&both->value, fields, &none)) {
+	if (r < 0 && !any_argument(all, fields, &none)) {
 		sp_error_clear();
 		return 0;
 	}
 	if (r < 0)
 		return r;
-	if (argument_find(&both->filter, fields, &arguments) || argument_find(&both->value, fields, &arguments)) {
-		r = record_refuse(&both->filter, fields, &arguments);
-		if (!r)
-			r = record_refuse(&both->value, fields, &arguments);
+	if (any_argument(all, fields, &arguments)) {
+		for (size_t i = 0; i < all->n && !r; i++)
+			r = record_refuse(all->each[i], fields, &arguments);
 		sp_fields_done(fields);
 		*fields = arguments;
 	} else {
@@ -209,8 +225,8 @@ static int arguments_choose(const struct expressions *both, const char *event, s
 	return r;
 }
 
-static int fields_read(const char *name, const struct sp_recipe_point *point, const struct expressions *both,
-		       struct sp_types *types, struct sp_fields *ret_fields)
+int sp_narrowing_fields(const char *name, const struct sp_recipe_point *point, const struct sp_expr_list *all,
+			struct sp_types *types, struct sp_fields *ret_fields)
 {
 	const char *event;
 	int r;
@@ -229,7 +245,7 @@ static int fields_read(const char *name, const struct sp_recipe_point *point, co
 	if (r < 0)
 		return sp_fail(r, "read the fields of %s", name);
 	if (strncmp(name, "syscalls:", 9) != 0)
-		r = arguments_choose(both, event, ret_fields);
+		r = arguments_choose(all, event, ret_fields);
 	if (r < 0)
 		sp_fields_done(ret_fields);
 	return r;
@@ -240,10 +256,11 @@ int sp_narrowing_apply(const char *event, const char *name, const struct sp_narr
 {
 	struct expressions both = {.filter.n = 0};
 	struct sp_fields fields;
+	struct sp_expr *each[] = {&both.filter, &both.value};
 	int r = expressions_parse(event, narrowing, &both);
 
 	if (!r)
-		r = fields_read(name, point, &both, types, &fields);
+		r = sp_narrowing_fields(name, point, &(struct sp_expr_list){each, SP_COUNT(each)}, types, &fields);
 	if (r < 0)
 		return r;
 	if (both.filter.n)
@@ -255,7 +272,7 @@ int sp_narrowing_apply(const char *event, const char *name, const struct sp_narr
 	if (!r)
 		*ret_unit = both.value.n ? sp_expr_unit(&both.value) : "count";
 	if (!r && (sp_expr_has_record(&both.filter) || sp_expr_has_record(&both.value)))
-		record_use(point, fields.id);
+		sp_narrowing_record(point, fields.id);
 	sp_fields_done(&fields);
 	return r;
 }

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct sp_recipe_point;
 struct sp_types;
@@ -33,5 +34,17 @@ int sp_narrowing_split(const char *event, struct sp_narrowing *ret_narrowing);
  */
 int sp_narrowing_apply(const char *event, const char *name, const struct sp_narrowing *narrowing,
 		       struct sp_types *types, struct sp_recipe_point *point, const char **ret_unit);
+
+/* The steps of that, for whoever has other expressions. */
+struct sp_expr_list;
+struct sp_fields;
+struct sp_op_list;
+/* The fields that the names in all of them are of, which are parsed and not resolved yet: record or arguments. */
+int sp_narrowing_fields(const char *name, const struct sp_recipe_point *point, const struct sp_expr_list *all,
+			struct sp_types *types, struct sp_fields *ret_fields);
+/* The ops that the point has so far. */
+void sp_narrowing_ops(const struct sp_recipe_point *point, struct sp_op_list *ret_list);
+/* Makes it a classic tracepoint, of this id, since a name is a field of its record. */
+void sp_narrowing_record(struct sp_recipe_point *point, uint32_t id);
 
 #endif

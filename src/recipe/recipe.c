@@ -254,7 +254,7 @@ static int unknown(const char *name)
 }
 
 /* A place in a library or program, or a tracepoint. Which file a probe is in is looked for afterwards. */
-static int point_make(const char *name, struct sp_recipe_point *ret_point)
+int sp_recipe_point_make(const char *name, struct sp_recipe_point *ret_point)
 {
 	return sp_recipe_probe_is(name) ? sp_recipe_probe_point(name, ret_point) : sp_tracepoint_point(name, ret_point);
 }
@@ -290,7 +290,7 @@ static int narrowed_make(struct sp_recipe_set *set, const char *event, const str
 	if (!strchr(name, ':') && !sp_recipe_probe_is(name))
 		return sp_fail_at(-EINVAL, event, narrowing.n_name,
 				  "only tracepoints, SYSTEM:EVENT, and functions, LIBRARY:FUNCTION, have fields");
-	r = point_make(name, &own->points[0]);
+	r = sp_recipe_point_make(name, &own->points[0]);
 	if (!r)
 		r = sp_narrowing_apply(event, name, &narrowing, &set->types, &own->points[0], &own->values[1].unit);
 	if (!r)
@@ -327,7 +327,7 @@ static int named_make(struct sp_recipe_set *set, const char *name, const struct 
 	if (event)
 		own->points[0] = (struct sp_recipe_point){.at = SP_AT_PERF, .where = name};
 	else
-		r = point_make(name, &own->points[0]);
+		r = sp_recipe_point_make(name, &own->points[0]);
 	if (!r)
 		r = probe_find(own);
 	*ret_recipe = own;

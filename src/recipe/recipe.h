@@ -70,6 +70,12 @@ int sp_recipe_set_memory(struct sp_recipe_set *set, const char *library);
 /* Whether any of them samples at an interval. */
 bool sp_recipe_set_has_rate(const struct sp_recipe_set *set);
 
+/*
+ * A tracepoint, or a place in a library or program, which the point refers to by `name`. Where a probe's places are is
+ * looked for afterwards, by sp_recipe_probe_find().
+ */
+int sp_recipe_point_make(const char *name, struct sp_recipe_point *ret_point);
+
 /* 0, or -EINVAL with a message that lists the known perf events. NULL is the default. */
 int sp_recipe_event_check(const char *event);
 

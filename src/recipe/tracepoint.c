@@ -74,6 +74,14 @@ static int call_point(const char *name, struct sp_recipe_point *point)
 	return no_tracepoint(name);
 }
 
+const char *sp_call_name(unsigned long long number)
+{
+	for (size_t i = 0; i < SP_COUNT(calls); i++)
+		if (calls[i].number == number)
+			return calls[i].name;
+	return NULL;
+}
+
 /* --- all tracepoints --- */
 static bool is_name(const char *s, size_t n)
 {

@@ -33,4 +33,7 @@ int sp_tracepoints_each(void (*each)(void *arg, const char *name), void *arg);
  * shut. */
 bool sp_tracepoints_nearest(const char *event, bool exactly, char *ret_name, size_t size);
 
+/* The name of a system call of 64-bit programs; NULL: the C library knew none of this number. */
+const char *sp_call_name(unsigned long long number);
+
 #endif
