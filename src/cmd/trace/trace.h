@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trace.h: the parts of `soprof trace`: events counted by a key (rows, histograms), or told one by one (lines).
+ *
+ * trace.c runs it; trace_cell.c makes text of a value; trace_rows.c has the rows of an interval, trace_show.c prints
+ * them; trace_lines.c prints records. The session is trace/tracing.h's. Everything belongs to struct sp_trace_run, one
+ * for the process. 0 or a negative errno with sp_error_text(). One thread.
+ */
+#ifndef SP_CMD_TRACE_TRACE_H
+#define SP_CMD_TRACE_TRACE_H
+
+#include "cmd/options.h"
+#include "trace/tracing.h"
+#include <stdio.h>
+
+struct sp_trace_args {
+	struct sp_words operands; /* EVENT..., SECONDS */
+	const char *by, *sum, *hist, *print, *comm, *cgroup, *output;
+	struct sp_u32_list pids;
+	uint64_t seconds, interval_s, top, max_rows; /* 0 = none; of top: all */
+	bool count, csv, json;
+	char **command;
+};
+
+struct sp_trace_run {
+	const struct sp_trace_args *args;
+	struct sp_trace_spec specs[SP_TRACE_POINTS];
+	size_t n_specs;
+	struct sp_tracing *tracing;
+	FILE *out;
+	struct sp_trace_rows *rows;
+	uint64_t n_events;    /* shown so far, or counted */
+	uint64_t realtime_ns; /* what CLOCK_REALTIME is ahead of CLOCK_MONOTONIC */
+	bool has_head;
+};
+
+/* Whether events are told one by one; else they are counted. */
+static inline bool sp_trace_tells(const struct sp_trace_args *a)
+{
+	return !a->by && !a->sum && !a->hist && !a->count;
+}
+
+/* --- trace_cell.c --- */
+enum { SP_TRACE_CELL = 4 * SP_TRACE_TEXT };
+/* What a person reads; any bytes, not encoded yet. base: the key or record. */
+void sp_trace_cell(const struct sp_trace_column *column, const void *base, char ret_text[SP_TRACE_CELL]);
+bool sp_trace_is_number(const struct sp_trace_column *column); /* and not a name for one */
+bool sp_trace_is_text(const struct sp_trace_column *column);
+struct sp_json;
+/* A member of the object that is open, by the column's name. */
+void sp_trace_cell_json(struct sp_json *j, const struct sp_trace_column *column, const void *base);
+
+/* --- trace_rows.c --- */
+struct sp_trace_row {
+	sp_u64 key[SP_TRACE_KEY_WORDS];
+	struct sp_trace_value value;
+};
+struct sp_trace_rows {
+	struct sp_trace_row *now, *before; /* of all so far, by key; as they were at the last turn */
+	size_t n_now, now_capacity, n_before;
+	struct sp_trace_row *shown; /* what is new since then, as it is shown */
+	size_t n_shown;
+};
+/* Reads the rows, and makes those of the interval: without buckets falling by what is summed, or counted. */
+int sp_trace_rows_turn(struct sp_trace_run *run);
+void sp_trace_rows_free(struct sp_trace_rows *rows);
+
+/* --- trace_show.c --- */
+int sp_trace_rows_show(struct sp_trace_run *run);
+
+/* --- trace_lines.c --- */
+int sp_trace_lines_take(struct sp_trace_run *run, bool all);
+
+/* "HH:MM:SS" of a CLOCK_REALTIME. */
+void sp_trace_clock(uint64_t ns, char ret_text[16]);
+
+extern const struct sp_option sp_trace_options[];
+int sp_trace_args_parse(int argc, char **argv, struct sp_trace_args *a);
+void sp_trace_args_done(struct sp_trace_args *a);
+
+#endif

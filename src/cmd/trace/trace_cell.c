@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* trace_cell.c: a value of an event as a person reads it: errors, system calls, devices, signals and flags by name. */
+#include "base/encode.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "cmd/trace/trace.h"
+#include "recipe/tracepoint.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+enum { MAX_ERRNO = 4095, DEVICE_MINOR_BITS = 20 };
+
+static const struct {
+	unsigned bits;
+	const char *name;
+} open_flags[] = {
+    {O_CREAT, "O_CREAT"},         {O_EXCL, "O_EXCL"},         {O_NOCTTY, "O_NOCTTY"},   {O_TRUNC, "O_TRUNC"},
+    {O_APPEND, "O_APPEND"},       {O_NONBLOCK, "O_NONBLOCK"}, {O_SYNC, "O_SYNC"},       {O_DSYNC, "O_DSYNC"},
+    {O_ASYNC, "O_ASYNC"},         {O_DIRECT, "O_DIRECT"},     {0100000, "O_LARGEFILE"}, {O_TMPFILE, "O_TMPFILE"},
+    {O_DIRECTORY, "O_DIRECTORY"}, {O_NOFOLLOW, "O_NOFOLLOW"}, {O_NOATIME, "O_NOATIME"}, {O_CLOEXEC, "O_CLOEXEC"},
+    {O_PATH, "O_PATH"},
+};
+
+static void open_flags_put(uint64_t flags, char *text)
+{
+	static const char *const modes[] = {"O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE"};
+	size_t n = (size_t)snprintf(text, SP_TRACE_CELL, "%s", modes[flags & O_ACCMODE]);
+
+	flags = (uint32_t)flags & ~(uint32_t)O_ACCMODE;
+	for (size_t i = 0; i < SP_COUNT(open_flags); i++)
+		if (open_flags[i].bits && (flags & open_flags[i].bits) == open_flags[i].bits) {
+			n += (size_t)snprintf(text + n, SP_TRACE_CELL - n, "|%s", open_flags[i].name);
+			flags &= ~(uint64_t)open_flags[i].bits;
+		}
+	if (flags)
+		snprintf(text + n, SP_TRACE_CELL - n, "|0x%" PRIx64, flags);
+}
+
+/* A number, unless it has a name. */
+static void name_put(const char *before, const char *name, int64_t number, char *text)
+{
+	if (name)
+		snprintf(text, SP_TRACE_CELL, "%s%s", before, name);
+	else
+		snprintf(text, SP_TRACE_CELL, "%" PRId64, number);
+}
+
+static void number_put(enum sp_trace_as as, uint64_t number, char *text)
+{
+	int64_t with_sign = (int64_t)number;
+	bool is_error = with_sign < 0 && with_sign >= -MAX_ERRNO;
+
+	switch (as) {
+	case SP_TRACE_AS_RESULT:
+		name_put("-", is_error ? strerrorname_np((int)-with_sign) : NULL, with_sign, text);
+		break;
+	case SP_TRACE_AS_CALL:
+		name_put("", sp_call_name(number), with_sign, text);
+		break;
+	case SP_TRACE_AS_SIGNAL:
+		name_put("SIG", with_sign > 0 && with_sign < NSIG ? sigabbrev_np((int)with_sign) : NULL, with_sign,
+			 text);
+		break;
+	case SP_TRACE_AS_DEVICE:
+		snprintf(text, SP_TRACE_CELL, "%" PRIu64 ":%" PRIu64, number >> DEVICE_MINOR_BITS,
+			 number & ((1U << DEVICE_MINOR_BITS) - 1));
+		break;
+	case SP_TRACE_AS_OPEN_FLAGS:
+		open_flags_put(number, text);
+		break;
+	case SP_TRACE_AS_ADDRESS:
+		snprintf(text, SP_TRACE_CELL, "0x%" PRIx64, number);
+		break;
+	case SP_TRACE_AS_UNSIGNED:
+		snprintf(text, SP_TRACE_CELL, "%" PRIu64, number);
+		break;
+	default:
+		snprintf(text, SP_TRACE_CELL, "%" PRId64, with_sign);
+	}
+}
+
+bool sp_trace_is_text(const struct sp_trace_column *column)
+{
+	return column->as == SP_TRACE_AS_TEXT || column->as == SP_TRACE_AS_COMM;
+}
+
+bool sp_trace_is_number(const struct sp_trace_column *column)
+{
+	return column->as == SP_TRACE_AS_NUMBER || column->as == SP_TRACE_AS_UNSIGNED;
+}
+
+void sp_trace_cell(const struct sp_trace_column *column, const void *base, char ret_text[SP_TRACE_CELL])
+{
+	const char *at = (const char *)base + column->at;
+	uint64_t number;
+
+	if (sp_trace_is_text(column)) {
+		size_t most = column->as == SP_TRACE_AS_COMM ? SP_COMM_LEN : column->bytes;
+
+		snprintf(ret_text, SP_TRACE_CELL, "%.*s", (int)most, at);
+		return;
+	}
+	memcpy(&number, at, sizeof(number));
+	number_put(column->as, number, ret_text);
+}
+
+void sp_trace_cell_json(struct sp_json *j, const struct sp_trace_column *column, const void *base)
+{
+	SP_FREE char *name = sp_encoded(SP_ENCODE_JSON, column->name); /* it is an expression */
+	char text[SP_TRACE_CELL];
+
+	sp_trace_cell(column, base, text);
+	if (sp_trace_is_number(column))
+		fputs(text, sp_json_raw(j, name ? name : ""));
+	else
+		sp_json_string(j, name ? name : "", text);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * trace.bpf.c: the program of an attach point of `soprof trace`, loaded once for each, and those that follow a command.
+ *
+ * It walks no stacks, so it needs neither the ground nor a sink. The points of a session share the maps of the first.
+ */
+#include "bpf/event.bpf.h"
+#include "bpf/follow.bpf.h"
+#include "trace/trace_wire.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+const volatile struct sp_trace_config sp_trace = {};
+
+/* A row for each key, of each CPU's own: nothing is waited for. Rows are never removed while programs run. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1 << 16);
+	__uint(key_size, 8 * SP_TRACE_KEY_WORDS);
+	__uint(value_size, sizeof(struct sp_trace_value));
+} rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 2 * 1024 * 1024); /* more where there are more CPUs */
+} records SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SP_TRACE_N_COUNTERS);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
+} losses SEC(".maps");
+
+static __always_inline void sp_trace_lost(sp_u32 counter)
+{
+	sp_u64 *n = bpf_map_lookup_elem(&losses, &counter);
+
+	if (n)
+		__sync_fetch_and_add(n, 1);
+}
+
+static __always_inline int sp_trace_is_wanted(void)
+{
+	if (sp_trace.targets && !sp_is_target(bpf_get_current_pid_tgid() >> 32))
+		return 0;
+	return !sp_trace.cgroup || bpf_get_current_ancestor_cgroup_id(sp_trace.cgroup_level) == sp_trace.cgroup;
+}
+
+static __always_inline sp_u64 sp_trace_number(const sp_u64 *r, sp_u32 number)
+{
+	return r[number & (SP_N_OP_REGS - 1)];
+}
+
+static __always_inline void sp_trace_text_read(const sp_u64 *r, sp_u32 i, char *to)
+{
+	void *address = (void *)sp_trace_number(r, sp_trace.text[i].reg);
+	sp_u32 bytes = sp_trace.text[i].bytes;
+	long n = sp_trace.text[i].from == SP_TRACE_TEXT_USER ? bpf_probe_read_user_str(to, bytes, address)
+							     : bpf_probe_read_kernel_str(to, bytes, address);
+
+	if (n < 0)
+		sp_trace_lost(SP_TRACE_LOST_TEXTS);
+}
+
+/* --- rows --- */
+/* 2 and 3 are one bucket, 4 to 7 the next. */
+static __always_inline sp_u64 sp_trace_bucket(sp_u64 v)
+{
+	sp_u64 bucket = SP_TRACE_FROM_0;
+
+	if (!sp_trace.hist_is_unsigned && (sp_s64)v < 0)
+		return SP_TRACE_BELOW_0;
+#pragma clang loop unroll(full)
+	for (sp_u32 by = 32; by; by >>= 1)
+		if (v >> by) {
+			v >>= by;
+			bucket += by;
+		}
+	return bucket;
+}
+
+static __always_inline void sp_trace_key_make(const sp_u64 *r, sp_u64 *key)
+{
+	key[0] = sp_trace.point;
+	if (sp_trace.hist < SP_N_OP_REGS)
+		key[0] |= sp_trace_bucket(sp_trace_number(r, sp_trace.hist)) << 32;
+#pragma clang loop unroll(full)
+	for (sp_u32 i = 0; i < SP_N_OP_REGS; i++)
+		if (i < sp_trace.n_numbers)
+			key[1 + i] = r[i];
+	if (sp_trace.comm_at)
+		bpf_get_current_comm((char *)key + sp_trace.comm_at, SP_COMM_LEN);
+	if (sp_trace.n_texts)
+		sp_trace_text_read(r, 0, (char *)key + sp_trace.text[0].at);
+}
+
+static __always_inline struct sp_trace_value *sp_trace_row(const sp_u64 *key)
+{
+	struct sp_trace_value none = {}, *v = bpf_map_lookup_elem(&rows, key);
+
+	if (v)
+		return v;
+	bpf_map_update_elem(&rows, key, &none, BPF_NOEXIST); /* another CPU may have been faster */
+	return bpf_map_lookup_elem(&rows, key);
+}
+
+/* Locked, though the numbers are this CPU's: a probe's program may be preempted by another on the same CPU. */
+static __always_inline void sp_trace_count(const sp_u64 *r)
+{
+	sp_u64 key[SP_TRACE_KEY_WORDS] = {};
+	struct sp_trace_value *v;
+
+	sp_trace_key_make(r, key);
+	v = sp_trace_row(key);
+	if (!v) {
+		sp_trace_lost(SP_TRACE_LOST_ROWS);
+		return;
+	}
+	__sync_fetch_and_add(&v->n, 1);
+#pragma clang loop unroll(full)
+	for (sp_u32 i = 0; i < SP_TRACE_SUMS; i++)
+		if (i < sp_trace.n_sums)
+			__sync_fetch_and_add(&v->sum[i], sp_trace_number(r, sp_trace.sum[i]));
+}
+
+/* --- records --- */
+/* Wakes the reader when much waits for it; else it comes by itself. */
+static __always_inline sp_u64 sp_trace_wake(void)
+{
+	sp_u64 waiting = bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA);
+
+	return waiting > bpf_ringbuf_query(&records, BPF_RB_RING_SIZE) / 4 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline sp_u64 sp_trace_n_lost(void)
+{
+	sp_u32 counter = SP_TRACE_LOST_RECORDS;
+	sp_u64 *n = bpf_map_lookup_elem(&losses, &counter);
+
+	return n ? *(volatile sp_u64 *)n : 0;
+}
+
+static __always_inline void sp_trace_tell(const sp_u64 *r)
+{
+	sp_u64 ns = bpf_ktime_get_ns(), who = bpf_get_current_pid_tgid();
+	struct sp_trace_record *record = bpf_ringbuf_reserve(&records, sp_trace.record_bytes, 0);
+	sp_u64 *numbers;
+
+	if (!record) {
+		sp_trace_lost(SP_TRACE_LOST_RECORDS);
+		return;
+	}
+	numbers = (sp_u64 *)(record + 1);
+	record->ns = ns;
+	record->n_lost = sp_trace_n_lost();
+	record->point = sp_trace.point;
+	record->cpu = bpf_get_smp_processor_id();
+	record->pid = who >> 32;
+	record->tid = who;
+	bpf_get_current_comm(record->comm, sizeof(record->comm));
+#pragma clang loop unroll(full)
+	for (sp_u32 i = 0; i < SP_N_OP_REGS; i++)
+		if (i < sp_trace.n_numbers)
+			numbers[i] = r[i];
+#pragma clang loop unroll(full)
+	for (sp_u32 i = 0; i < SP_TRACE_TEXTS; i++)
+		if (i < sp_trace.n_texts) {
+			char *text = (char *)record + sp_trace.text[i].at;
+
+			text[0] = 0; /* where it cannot be read */
+			sp_trace_text_read(r, i, text);
+		}
+	bpf_ringbuf_submit(record, sp_trace_wake());
+}
+
+/* Loaded as front.bpf.c's is, with the same results. */
+SEC("raw_tp")
+int sp_trace_event(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sp_op_env env = {};
+	sp_u64 r[SP_N_OP_REGS] = {};
+	int result = sp_event_read(&env, ctx);
+
+	if (!sp_trace_is_wanted() || !sp_ops_run(&env, sp_slot.ops, r))
+		return result;
+	if (sp_trace.tells)
+		sp_trace_tell(r);
+	else
+		sp_trace_count(r);
+	return result;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
+/*
+ * trace_wire.h: what the two halves of `soprof trace` say to each other, as bpf/wire.h does for samples.
+ *
+ * Each attach point has a program of its own, which runs the ops of its slot (event/slot.h). They leave numbers in the
+ * registers: first those that are keys or columns, then what is summed or drawn as a histogram, then the addresses of
+ * texts. An event is either counted in a row, by its key, or told by a record. A key is as many words as the session's
+ * rows have: the point and the bucket, the numbers, the thread's name, the texts.
+ */
+#ifndef SP_TRACE_TRACE_WIRE_H
+#define SP_TRACE_TRACE_WIRE_H
+
+#include "event/op.h"
+
+enum {
+	SP_TRACE_POINTS = 16,
+	SP_TRACE_SUMS = 2,
+	SP_TRACE_TEXTS = 4,
+	SP_TRACE_KEY_TEXT = 64, /* bytes of a text in a key: with its NUL */
+	SP_TRACE_TEXT = 256,    /* in a record */
+	SP_TRACE_KEY_WORDS = 1 + SP_N_OP_REGS + SP_COMM_LEN / 8 + SP_TRACE_KEY_TEXT / 8,
+	SP_TRACE_NO_BUCKET = 0,
+	SP_TRACE_BELOW_0 = 1, /* buckets: below 0; then 0 and 1, 2 and 3, 4 to 7 ... */
+	SP_TRACE_FROM_0 = 2,
+	SP_TRACE_BUCKETS = SP_TRACE_FROM_0 + 64,
+};
+
+enum sp_trace_text_from {
+	SP_TRACE_TEXT_KERNEL, /* the kernel's memory */
+	SP_TRACE_TEXT_USER,   /* the current process's */
+};
+struct sp_trace_text {
+	sp_u32 from, reg, at, bytes; /* reg: has the address; at: where it goes, in bytes; bytes: with the NUL */
+};
+
+/* A point's read-only data, beside its slot. Numbers of registers, or SP_NO_REG. */
+struct sp_trace_config {
+	sp_u32 point;
+	sp_u32 tells;     /* whether events are told; else they are counted */
+	sp_u32 n_numbers; /* the lowest registers: keys or columns */
+	sp_u32 hist, hist_is_unsigned;
+	sp_u32 n_sums, sum[SP_TRACE_SUMS];
+	sp_u32 comm_at; /* of the thread's name in the key, in bytes; 0: it is none */
+	sp_u32 n_texts;
+	struct sp_trace_text text[SP_TRACE_TEXTS];
+	sp_u32 record_bytes;
+	sp_u32 targets; /* only processes in the map `targets` */
+	sp_u32 cgroup_level;
+	sp_u64 cgroup; /* 0 = all */
+};
+
+struct sp_trace_value { /* of a row on one CPU; a session has as many sums as it needs */
+	sp_u64 n;
+	sp_u64 sum[SP_TRACE_SUMS];
+};
+
+struct sp_trace_record { /* a told event; the numbers follow, then the texts */
+	sp_u64 ns;       /* CLOCK_MONOTONIC */
+	sp_u64 n_lost;   /* records that had found no room by then */
+	sp_u32 point, cpu;
+	sp_u32 pid, tid;
+	char comm[SP_COMM_LEN];
+};
+
+enum sp_trace_counter {                        /* elements of the map `losses`, of all CPUs together */
+			SP_TRACE_LOST_ROWS,    /* no room for a new row: events that are not counted */
+			SP_TRACE_LOST_RECORDS, /* no room in the ring */
+			SP_TRACE_LOST_TEXTS, /* texts that could not be read, since their page is not in memory, say */
+			SP_TRACE_N_COUNTERS,
+};
+
+#endif
