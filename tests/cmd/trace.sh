@@ -93,7 +93,7 @@ read -r mid _ <truth
 same 'calls' "$(sed -nE 's/.*,caller,([0-9]+)$/\1/p' rows)" "$mid"
 
 # --- losses: told and lost are all ---
-n=$((200000 / slow))
+n=$((100000 / slow))
 expect 0 trace -o lines 'syscalls:sys_enter_write[fd == 1]' --comm dd -- dd if=/dev/zero of=/dev/null bs=1 count=$n status=none
 lost=$(n_lost 'events lost')
 say "$n events: $(n_events) told, $lost lost"
