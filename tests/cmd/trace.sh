@@ -109,8 +109,10 @@ same 'counted events, and those without a row' $(($(n_events) + lost)) 90
 # --- bad input ---
 expect 2 trace
 one_line 'which event'
-expect 2 trace sched:sched_proces_exec 1
-one_line 'did you mean sched:sched_process_exec'
+if [ -d /sys/kernel/tracing/events/sched ]; then
+	expect 2 trace sched:sched_proces_exec 1
+	one_line 'did you mean sched:sched_process_exec'
+fi
 expect 2 trace sched:sched_process_exec --by comm,foo 1
 has "$err" "has no field 'foo'; it has filename, pid, old_pid$"
 has "$err" '^       \^$'
