@@ -398,6 +398,9 @@ static int nothing(struct search *s)
 			sp_suggest_offer(&s->near, l->file.package);
 		}
 	}
+	if (s->files->n_unread && name->by == SP_PROBE_ALL)
+		return sp_fail_said(-EACCES, "no file of process %u can be read; %zu cannot be opened", name->pid,
+				    s->files->n_unread);
 	if (s->files->n_unread)
 		return sp_fail_said(-EACCES, "no file '%s' can be read; %zu cannot, such as %s", name->text,
 				    s->files->n_unread, s->files->unread ? s->files->unread : "one");

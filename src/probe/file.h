@@ -6,10 +6,10 @@
  * now: copies in containers and chroots, deleted ones, those from before an upgrade; and for the one that a program
  * started here would load. One file is one inode: what several overlays show of it is there once.
  * Files are opened and identified by workers (worker/worker.h), which refuse what may never answer. Names: a soname or
- * file name, a path, a build id (8 hex digits or more), a package, or PID:NAME, for one process alone.
- * The result is the caller's, with its descriptors and strings. Needs the right to read other processes' mappings.
- * -ENOENT: there is no such file; the message has the nearest name. -EINVAL: the name is none, or a build id's
- * beginning stands for several. No state; not thread-safe.
+ * file name, a path, a build id (8 hex digits or more), a package, or PID:NAME, for one process alone, of which PID:*
+ * is all. The result is the caller's, with its descriptors and strings. Needs the right to read other processes'
+ * mappings. -ENOENT: there is no such file; the message has the nearest name. -EINVAL: the name is none, or a build
+ * id's beginning stands for several. No state; not thread-safe.
  */
 #ifndef SP_PROBE_FILE_H
 #define SP_PROBE_FILE_H
@@ -21,7 +21,7 @@
 
 struct sp_workers;
 
-enum sp_probe_named { SP_PROBE_BY_NAME, SP_PROBE_BY_PATH, SP_PROBE_BY_BUILD_ID, SP_PROBE_BY_PACKAGE };
+enum sp_probe_named { SP_PROBE_BY_NAME, SP_PROBE_BY_PATH, SP_PROBE_BY_BUILD_ID, SP_PROBE_BY_PACKAGE, SP_PROBE_ALL };
 
 struct sp_probe_name {
 	enum sp_probe_named by;

@@ -57,9 +57,10 @@ int sp_probe_name_parse(const char *text, struct sp_probe_name *ret_name)
 	pid_take(&name);
 	if (!*name.text)
 		return sp_fail_said(-EINVAL, "the name of a library is empty");
-	name.by = strchr(name.text, '/') ? SP_PROBE_BY_PATH
-		  : build_id_take(&name) ? SP_PROBE_BY_BUILD_ID
-					 : SP_PROBE_BY_NAME;
+	name.by = name.pid && !strcmp(name.text, "*") ? SP_PROBE_ALL
+		  : strchr(name.text, '/')            ? SP_PROBE_BY_PATH
+		  : build_id_take(&name)              ? SP_PROBE_BY_BUILD_ID
+						      : SP_PROBE_BY_NAME;
 	*ret_name = name;
 	return 0;
 }
@@ -112,6 +113,8 @@ bool sp_probe_name_is(const struct sp_probe_name *name, const struct sp_probe_fi
 		return !strcmp(file->package, name->text);
 	case SP_PROBE_BY_PATH:
 		return !strcmp(file->path, name->text);
+	case SP_PROBE_ALL:
+		return true;
 	case SP_PROBE_BY_NAME:
 		break;
 	}

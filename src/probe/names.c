@@ -171,10 +171,31 @@ static int want_by_names(struct sp_functions *f, const struct sp_probe_what *wha
 	c->what = what;
 	c->matched = matched;
 	int r = choice_walk(c, what->inner, choice_take);
-	for (size_t i = 0; r == 0 && i < what->n_globs; i++)
+	for (size_t i = 0; r == 0 && i < what->n_globs && !what->any_glob; i++)
 		if (!matched[i])
 			r = fail_unmatched(c, what->globs[i]);
 	return r;
+}
+
+static int choice_try(void *arg, const struct sp_symbol *s)
+{
+	struct choice *c = arg;
+	int r = choice_name(c, s, c->what->inner);
+	return r > 0 ? choice_matches(c, c->name) : r;
+}
+
+/* Of many files that are asked for a few names most have none of them. */
+int sp_names_try(struct sp_functions *f, const struct sp_probe_what *what)
+{
+	SP_FREE struct choice *c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	if (!what->any_glob)
+		return 0;
+	c->f = f;
+	c->what = what;
+	int r = choice_walk(c, what->inner, choice_try);
+	return r ? SP_MIN(r, 0) : sp_fail_said(-ENOENT, "it has no such function");
 }
 
 int sp_names_want(struct sp_functions *f, const struct sp_probe_what *what)

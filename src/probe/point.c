@@ -164,7 +164,9 @@ static int fail_refused(const struct sp_probe_set *s)
 
 static int find_points(struct sp_functions *f, const struct sp_probe_what *what, struct sp_probe_set *s)
 {
-	int r = sp_functions_find(f);
+	int r = sp_names_try(f, what);
+	if (r == 0)
+		r = sp_functions_find(f);
 	if (r == 0)
 		r = sp_names_want(f, what);
 	if (r == 0)
@@ -177,6 +179,7 @@ static int find_points(struct sp_functions *f, const struct sp_probe_what *what,
 		r = sp_code_examine(f, what);
 	if (r == 0 && what->return_probe)
 		r = sp_returns_examine(f);
+	f->unwinds = f->unwinds && !what->no_throw;
 	if (r == 0)
 		r = add_points(f, s);
 	if (r == 0 && !s->n)

@@ -39,6 +39,8 @@ struct sp_probe_what {
 	bool or_inner;     /* these, if none that is exported can be probed */
 	bool returns;      /* the return address is on top of the stack at the point */
 	bool return_probe; /* ... and the kernel is to replace it: only where that breaks nothing */
+	bool no_throw;     /* no exception passes through what is asked for, whatever else the file has */
+	bool any_glob;     /* globs that match nothing are no error, unless none does */
 	bool nop5_is_fast; /* this kernel replaces a nop of 5 bytes by a call (Linux 6.18) */
 	uint8_t arguments; /* bit i: argument i must still be in its register */
 };

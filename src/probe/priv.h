@@ -82,6 +82,8 @@ void sp_functions_done(struct sp_functions *f);
 bool sp_code_offset(const struct sp_elf *e, uint64_t vaddr, uint64_t *ret_offset);
 
 /* names.c. */
+/* -ENOENT: no name is meant, which is found out before anything else is. */
+int sp_names_try(struct sp_functions *f, const struct sp_probe_what *what);
 int sp_names_want(struct sp_functions *f, const struct sp_probe_what *what);
 int sp_names_attach(struct sp_functions *f, const struct sp_probe_what *what, struct sp_probe_set *set);
 

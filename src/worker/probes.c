@@ -14,7 +14,16 @@
 /* The question: these words, the addresses, and the globs, each with its NUL, filled up with zeros. */
 enum { WORD_GLOBS, WORD_ADDRESSES, WORD_FLAGS, N_WORDS };
 enum { WAIT_MS = 60000 };
-enum { INNER = 1, OR_INNER = 2, RETURNS = 4, NOP5_IS_FAST = 8, RETURN_PROBE = 16, ARGUMENTS_AT = 8 };
+enum {
+	INNER = 1,
+	OR_INNER = 2,
+	RETURNS = 4,
+	NOP5_IS_FAST = 8,
+	RETURN_PROBE = 16,
+	NO_THROW = 32,
+	ANY_GLOB = 64,
+	ARGUMENTS_AT = 8
+};
 
 /* --- asking --- */
 static size_t globs_bytes(const struct sp_probe_what *what)
@@ -29,6 +38,7 @@ static uint64_t flags_of(const struct sp_probe_what *what)
 {
 	return (what->inner ? INNER : 0) | (what->or_inner ? OR_INNER : 0) | (what->returns ? RETURNS : 0) |
 	       (what->nop5_is_fast ? NOP5_IS_FAST : 0) | (what->return_probe ? RETURN_PROBE : 0) |
+	       (what->no_throw ? NO_THROW : 0) | (what->any_glob ? ANY_GLOB : 0) |
 	       (uint64_t)what->arguments << ARGUMENTS_AT;
 }
 
@@ -114,6 +124,8 @@ static int asked_take(struct asked *q, size_t n)
 					 .or_inner = flags & OR_INNER,
 					 .returns = flags & RETURNS,
 					 .return_probe = flags & RETURN_PROBE,
+					 .no_throw = flags & NO_THROW,
+					 .any_glob = flags & ANY_GLOB,
 					 .nop5_is_fast = flags & NOP5_IS_FAST,
 					 .arguments = (uint8_t)(flags >> ARGUMENTS_AT)};
 	return n_globs && !q->globs[n_globs - 1] ? -EINVAL : 0;

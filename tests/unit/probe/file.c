@@ -300,6 +300,11 @@ static void names_are_parsed(void **state)
 	assert_int_equal(sp_probe_name_parse("12:libz.so.1", &name), 0);
 	assert_int_equal(name.pid, 12);
 	assert_string_equal(name.text, "libz.so.1");
+	assert_int_equal(sp_probe_name_parse("12:*", &name), 0);
+	assert_int_equal(name.by, SP_PROBE_ALL);
+	assert_true(sp_probe_name_may_be(&name, "/x/liby.so.1"));
+	assert_int_equal(sp_probe_name_parse("*", &name), 0);
+	assert_int_equal(name.by, SP_PROBE_BY_NAME);
 	assert_int_equal(sp_probe_name_parse("deadBEEF0", &name), 0);
 	assert_int_equal(name.by, SP_PROBE_BY_BUILD_ID);
 	assert_int_equal(name.build_id[1], 0xad);

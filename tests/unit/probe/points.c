@@ -177,6 +177,13 @@ static void names(void **state)
 	assert_string_equal(s.points[0].name, "versioned");
 	assert_string_equal(s.points[1].name, "versioned");
 	sp_probe_set_done(&s);
+	const char *some[] = {"no_such_name", "other_*"};
+	struct sp_probe_what any = {.globs = some, .n_globs = 2, .any_glob = true};
+	assert_int_equal(points_of(*state, &any, &s), 0);
+	assert_int_equal(s.n, 1);
+	sp_probe_set_done(&s);
+	any.n_globs = 1;
+	assert_int_equal(points_of(*state, &any, &s), -ENOENT);
 }
 
 static void what_a_resolver_chooses(void **state)
