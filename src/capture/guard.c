@@ -131,7 +131,7 @@ static struct sp_guard_step within(struct sp_guard *g, const struct sp_guard_use
 		struct sp_guard_event *e = &g->events[i];
 
 		e->n_helpless = 0;
-		if (!e->is_guarded || (!e->is_detached && e->one_in == 1 && e->windows == 1))
+		if (!e->is_guarded || (e->is_detached ? e->is_final : e->one_in == 1 && e->windows == 1))
 			continue;
 		if (!(e->is_detached ? attaches : restores)(e, use->kernel_ns[i], cost, may))
 			continue;

@@ -45,7 +45,8 @@ struct sp_guard_step {
 struct sp_guard_event {
 	bool is_guarded, is_detached;
 	bool can_window;
-	bool no_thin;          /* one that is not taken costs as much as one that is */
+	bool no_thin;          /* one that is not taken costs as much as one that is, or would be missed */
+	bool is_final;         /* once it is detached it stays so: what it has not seen would make the rest wrong */
 	uint32_t one_in, most; /* now, and the most so far */
 	uint32_t windows, most_windows;
 	unsigned n_calm, n_helpless;

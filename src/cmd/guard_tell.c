@@ -50,6 +50,11 @@ void sp_guard_event_put(const struct sp_guard_event *e, const char *name, uint64
 
 	fprintf(words, "%s cost %u %% of a CPU, more than %u %% (--max-overhead): ", name, e->first.percent,
 		e->first.limit);
+	if (e->is_final) {
+		fprintf(words, "it was detached after %.1f s, and is told as it was then",
+			(double)(e->detached_ns - SP_MIN(began_ns, e->detached_ns)) / SP_NS_PER_S);
+		return;
+	}
 	states_put(e, words);
 	fputs("; each counts so many times", words);
 	if (e->missed_ns)

@@ -214,6 +214,24 @@ static void comes_back(void **state)
 	assert_int_equal(g.events[0].windows * g.events[0].one_in, 1);
 }
 
+/* What would be wrong with a gap in it is neither thinned nor attached again. */
+static void final_stays_detached(void **state)
+{
+	struct sp_guard g = guard_of(1);
+	struct sp_guard_use cheap = {.ns = 250 * MS, .kernel_ns = {MS}};
+	int n = 0;
+
+	(void)state;
+	g.events[0].no_thin = g.events[0].is_final = true;
+	while (n++ < 100 && look(&g, 250 * MS, 0, 0).act == SP_GUARD_STAYS)
+		;
+	assert_int_equal(n, SP_GUARD_PATIENCE);
+	assert_true(g.events[0].is_detached);
+	assert_int_equal(g.events[0].most * g.events[0].most_windows, 1);
+	for (n = 0; n < 100; n++)
+		assert_int_equal(sp_guard_decide(&g, &cheap).act, SP_GUARD_STAYS);
+}
+
 /* Events that have a rate are none of its business. */
 static void rates_are_left_alone(void **state)
 {
@@ -242,7 +260,7 @@ int main(void)
 	    cmocka_unit_test(storm_ends),           cmocka_unit_test(costliest_first),
 	    cmocka_unit_test(hopeless_is_detached), cmocka_unit_test(windows_come_second),
 	    cmocka_unit_test(comes_back),           cmocka_unit_test(rates_are_left_alone),
-	    cmocka_unit_test(cap_is_a_second),
+	    cmocka_unit_test(cap_is_a_second),      cmocka_unit_test(final_stays_detached),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
