@@ -51,6 +51,14 @@ struct maple_node {
 	};
 } SP_CORE;
 
+struct xol_area {
+	unsigned long vaddr; /* a return probe's trampoline is the first thing there */
+} SP_CORE;
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+} SP_CORE;
+
 struct mm_struct {
 	struct maple_tree mm_mt;
 	unsigned long saved_auxv[1]; /* pairs */
@@ -58,6 +66,7 @@ struct mm_struct {
 	unsigned long start_brk, brk, start_stack;
 	unsigned long stack_vm; /* pages */
 	mm_context_t context;
+	struct uprobes_state uprobes_state;
 } SP_CORE;
 
 struct vm_area_struct {

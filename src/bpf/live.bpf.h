@@ -8,14 +8,7 @@
 #define SP_BPF_LIVE_BPF_H
 
 #include "bpf/aggregate.bpf.h"
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536); /* sp_capture_options.live_entries */
-	__uint(key_size, sizeof(struct sp_live_key));
-	__uint(value_size, sizeof(struct sp_live));
-} live SEC(".maps");
+#include "bpf/allocate.bpf.h"
 
 /* The row in the scratch; what its key names was sent before. */
 static __noinline int sp_live_count(struct sp_scratch *s)
@@ -82,6 +75,21 @@ static __noinline int sp_live_free(struct sp_scratch *s, sp_u64 tgid)
 	sp_live_take(s, what);
 	if (!bpf_map_delete_elem(&live, &s->live_at))
 		sp_live_count(s);
+	return 0;
+}
+
+/* A block that was released, and stayed where it was: what is in the scratch counts again. */
+static __noinline int sp_live_again(struct sp_scratch *s, sp_u64 tgid)
+{
+	if (!s)
+		return 0;
+	s->live_at.address = s->hit.match;
+	s->live_at.tgid = tgid;
+	s->key = s->live.key;
+	s->value = s->live.value;
+	if (bpf_map_update_elem(&live, &s->live_at, &s->live, BPF_ANY))
+		sp_tally(SP_N_LOST_LIVE, 1);
+	sp_live_count(s);
 	return 0;
 }
 

@@ -394,6 +394,10 @@ static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 
 		sp_live_free(s, task->tgid);
 		return;
 	}
+	if (sp_config.is_live && s->hit.role == SP_ROLE_AGAIN) {
+		sp_live_again(s, task->tgid);
+		return;
+	}
 	if (sp_config.wakers && s->hit.role == SP_ROLE_WAKER && !sp_waker_asked(s))
 		return;
 	has_stack = sp_hit_sample(s, ctx, task, now);

@@ -105,15 +105,13 @@ enum sp_stop {
 #define SP_MAX_ROWS (1u << (32 - SP_INDEX_COUNT_BITS))
 
 enum sp_table_state {
-	SP_TABLE_ABSENT, /* not loaded yet, or evicted: the user half loads it and finishes the sample; of memory
-			    without a file: whose code it is is not known yet */
+	SP_TABLE_ABSENT, /* not loaded yet, or evicted: the user half finishes the sample; or whose code is not known */
 	SP_TABLE_LOADED,
 	SP_TABLE_FP,      /* there is no unwind information: frame-pointer steps, guessed */
 	SP_TABLE_V8,      /* code that V8 made (unwind/x86_64/v8.h) */
 	SP_TABLE_HOTSPOT, /* code that HotSpot made (unwind/x86_64/hotspot.h) */
 	SP_TABLE_JIT,     /* JIT code of another runtime: the user half may read it (unwind/x86_64/jit.h) */
-	SP_TABLE_NO_FILE, /* no ELF file, and without a name (a memfd, say): its mappings are taken as memory without a
-			     file */
+	SP_TABLE_NO_FILE, /* no ELF file, and without a name (a memfd, say): taken as memory without a file */
 };
 
 struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the user half, state last */
@@ -589,6 +587,8 @@ enum sp_counter {
 	SP_N_LOST_OBJECTS,   /* no room in the ring for what an event was about */
 	SP_N_LOST_WAKERS,    /* waits that somebody has ended who was not seen */
 	SP_N_LOST_LIVE,      /* no room to remember an allocation: when it is freed is not seen */
+	SP_N_LOST_CALLS,     /* calls that allocate whose end was not seen */
+	SP_N_FREED_UNSEEN,   /* no loss: blocks that were freed and had been there before all are sampled */
 	/* Programs that the command and its children executed. */
 	SP_N_PROGRAMS,        /* all; of these */
 	SP_N_PROGRAMS_SECURE, /* set-user-id, or with capabilities of their own */

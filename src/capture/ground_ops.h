@@ -73,8 +73,11 @@ struct sp_ground {
 	/* Ends sampling: no program is started any more. */
 	void (*detach)(struct sp_recipe_object *object);
 	void (*destroy)(struct sp_recipe_object *object);
-	/* The descriptor of front i, a program that is not of the object; -1 after the last. */
-	int (*front)(const struct sp_recipe_object *object, size_t i, unsigned *ret_recipe);
+	/*
+	 * The descriptor of front i, a program that is not of the object; -1 after the last. *ret_trap_ns: what of a
+	 * hit is spent on the way to it, and back; 0: next to nothing.
+	 */
+	int (*front)(const struct sp_recipe_object *object, size_t i, unsigned *ret_recipe, unsigned *ret_trap_ns);
 	/* Describes a recipe's event, also for sampling without BPF: type, config, period or frequency. */
 	int (*event)(const struct sp_recipe *recipe, const struct sp_capture_options *o,
 		     struct perf_event_attr *ret_attr);

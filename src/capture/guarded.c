@@ -59,8 +59,9 @@ static int order_write(const struct sp_capture *c, unsigned i, bool is_open, uin
 
 static uint32_t cap_of(const struct sp_capture *c, unsigned i)
 {
-	return c->guarded->guard.events[i].is_guarded ? sp_guard_cap(c->o.max_overhead_percent, c->o.recipes[i]->hit_ns)
-						      : 0;
+	const struct sp_guard_event *e = &c->guarded->guard.events[i];
+
+	return e->is_guarded && !e->is_final ? sp_guard_cap(c->o.max_overhead_percent, c->o.recipes[i]->hit_ns) : 0;
 }
 
 int sp_guarded_open(struct sp_capture *c)
@@ -85,7 +86,10 @@ int sp_guarded_open(struct sp_capture *c)
 
 		/* a wait is known by both its ends, which are seldom in one window */
 		g->guard.events[i] = (struct sp_guard_event){.is_guarded = counts,
-							     .can_window = counts && !c->o.recipes[i]->min_ns,
+							     .can_window = counts && !c->o.recipes[i]->min_ns &&
+									   !c->o.recipes[i]->is_live,
+							     .no_thin = c->o.recipes[i]->is_live,
+							     .is_final = c->o.recipes[i]->is_live,
 							     .one_in = 1,
 							     .most = 1,
 							     .windows = 1,
@@ -141,14 +145,14 @@ static uint64_t kernel_ns(const struct sp_capture *c, unsigned recipe)
 	const struct sp_recipe *r = c->o.recipes[recipe];
 	struct sp_guard_count counts = counts_of(c->guarded, recipe);
 	uint64_t ns = 0, n_runs, all_runs = 0;
-	unsigned of, n_fronts = 0;
+	unsigned of, trap_ns, n_fronts = 0;
 	int front;
 
-	for (size_t i = 0; (front = r->ground->front(&c->recipe, i, &of)) >= 0; i++) {
+	for (size_t i = 0; (front = r->ground->front(&c->recipe, i, &of, &trap_ns)) >= 0; i++) {
 		if (of != recipe)
 			continue;
 		n_fronts++;
-		ns += run_ns(front, r->trap_ns ? r->trap_ns : RAW_NS, &n_runs);
+		ns += run_ns(front, trap_ns ? trap_ns : RAW_NS, &n_runs);
 		all_runs += n_runs;
 	}
 	if (!n_fronts)
@@ -307,7 +311,13 @@ static int windows_begin(struct sp_capture *c, unsigned i, bool are_wanted, uint
 /* --- what is done --- */
 static int event_detach(struct sp_capture *c, unsigned i, uint64_t now)
 {
-	int r = c->backend->stamped ? c->backend->stamped(c, (int)i) : 0;
+	int r;
+
+	if (c->guarded->guard.events[i].is_final) {
+		c->guarded->guard.events[i].detached_ns = now;
+		return event_switch(c, i, false);
+	}
+	r = c->backend->stamped ? c->backend->stamped(c, (int)i) : 0;
 
 	if (r >= 0)
 		r = windows_begin(c, i, true, now);

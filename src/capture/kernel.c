@@ -347,14 +347,14 @@ static void runs_add(struct sp_capture *c)
 {
 	const struct sp_ground *ground = c->o.recipes[0]->ground;
 	struct bpf_program *program;
-	unsigned recipe;
+	unsigned recipe, trap_ns;
 	int front;
 
 	c->stats.bpf_ns = c->stats.counter[SP_N_OWN_NS];
 	c->stats.n_bpf_runs = c->o.time_own;
 	c->stats.n_missed = 0;
 	bpf_object__for_each_program(program, c->recipe.object) run_add(c, bpf_program__fd(program));
-	for (size_t i = 0; (front = ground->front(&c->recipe, i, &recipe)) >= 0; i++)
+	for (size_t i = 0; (front = ground->front(&c->recipe, i, &recipe, &trap_ns)) >= 0; i++)
 		c->stats.n_missed += run_add(c, front);
 }
 

@@ -29,6 +29,10 @@ enum sp_front_role {
 	SP_ROLE_RETURN, /* it is back: an event whose value is how long it was away */
 	SP_ROLE_ALLOC,  /* an allocation, which counts until it is freed */
 	SP_ROLE_FREE,   /* ends the ALLOC of the same match in the same process */
+	/* A call that allocates, by its two ends (bpf/allocate.bpf.h), of which become ALLOCs and FREEs: */
+	SP_ROLE_ASK,   /* it begins: `value` bytes are asked for; what was at `match` is let go */
+	SP_ROLE_GIVEN, /* it returns: `match` is what */
+	SP_ROLE_AGAIN, /* of a hit only: what was let go stays */
 };
 enum {
 	SP_SLOT_USER = 1, /* which stacks are walked */
@@ -38,6 +42,7 @@ enum {
 	SP_SLOT_ALL_WAITS = 16, /* an episode is open whenever the thread does not run */
 	SP_SLOT_KTHREAD = 32,   /* nothing but kernel threads is wanted */
 	SP_SLOT_LOCK = 128,     /* the slot's object is the address of a lock */
+	SP_SLOT_UNSEEN = 512,   /* FREE, ASK: what goes and is not held is counted, since all that is seen is held */
 	SP_SLOT_PROBE = 256, /* the front is a probe's: its arguments are those of the function, and what it returns */
 	SP_SLOT_RECORD = 64, /* the front is a classic tracepoint's: its argument 0 is the address of the record */
 };
@@ -47,12 +52,15 @@ struct sp_front_slot {
 	sp_u32 role, recipe, flags;
 	sp_u32 n_arguments; /* how many of the event's arguments are read */
 	/* Numbers of registers, or SP_NO_REG: */
-	sp_u32 value;          /* what the event stands for; without one it counts 1 */
-	sp_u32 match;          /* the number that an episode's beginning and end have in common */
-	sp_u32 state;          /* bits of the task's state (TASK_INTERRUPTIBLE ...); 0: ready to run */
-	sp_u32 times;          /* how many events it stands for; without one, what the guard says */
-	sp_u32 object;         /* address of what it is about; read with SP_SLOT_LOCK only */
+	sp_u32 value;  /* what the event stands for; without one it counts 1 */
+	sp_u32 match;  /* the number that an episode's beginning and end have in common */
+	sp_u32 state;  /* bits of the task's state (TASK_INTERRUPTIBLE ...); 0: ready to run */
+	sp_u32 times;  /* how many events it stands for; without one, what the guard says */
+	sp_u32 object; /* address of what it is about, read with SP_SLOT_LOCK only; ASK: where the block's will be */
 	sp_u64 min_ns, max_ns; /* shorter and longer episodes do not count; max_ns 0 = none is too long */
+	sp_u64 thin;           /* ASK: one of so many bytes is sampled; 1: all */
+	sp_u64 one_in;         /* ASK: one of so many calls is, instead; 0: by bytes */
+	sp_u64 least, most;    /* ASK: smaller and larger blocks do not count */
 };
 
 enum { SP_TASK_WAKING = 0x200 /* bit of a task's state (include/linux/sched.h): it is being queued for a CPU */ };

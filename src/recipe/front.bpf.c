@@ -3,10 +3,12 @@
  * front.bpf.c: an attach point's own program, loaded once for each attach point. What it does is a list of ops in its
  * read-only data, from which the verifier removes all code but that of the ops in the list.
  */
+#include "bpf/allocate.bpf.h"
 #include "bpf/event.bpf.h"
 #include "bpf/guard.bpf.h"
 #include "bpf/scratch.bpf.h"
 #include "bpf/stamp.bpf.h"
+#include "bpf/x86_64/probe.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -17,6 +19,15 @@ struct {
 	__uint(key_size, 4);
 	__uint(value_size, 4);
 } sink SEC(".maps");
+
+/* The stack pointer at a probe. */
+static __always_inline sp_u64 sp_stack_read(void *ctx)
+{
+	sp_u64 stack;
+
+	asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(stack) : "r"(ctx), "i"(SP_PROBE_STACK));
+	return stack;
+}
 
 static __always_inline sp_u64 sp_result(const sp_u64 *r, sp_u32 number, sp_u64 none)
 {
@@ -95,6 +106,78 @@ static __always_inline struct sp_scratch *sp_event_returns(void *ctx, const sp_u
 	return s;
 }
 
+/* --- calls that allocate --- */
+/* It begins. What it gets is known at its end; what it lets go, and is held, may be another's from now on. */
+static __always_inline struct sp_scratch *sp_event_asks(void *ctx, const sp_u64 *r)
+{
+	sp_u64 size = sp_result(r, sp_slot.value, 0), old = sp_result(r, sp_slot.match, 0);
+	struct sp_call *c = sp_call_begin(sp_stack_read(ctx));
+	struct sp_live *what;
+	struct sp_scratch *s;
+
+	if (!c)
+		return 0;
+	c->where = sp_result(r, sp_slot.object, 0);
+	c->bytes = 0;
+	if (size >= sp_slot.least && size <= sp_slot.most)
+		sp_call_draw(c, size + !size, sp_slot.thin, sp_slot.one_in); /* one without a size is a block, too */
+	what = old ? sp_live_find(old) : 0;
+	if (old && !what && sp_slot.flags & SP_SLOT_UNSEEN)
+		sp_tally(SP_N_FREED_UNSEEN, 1);
+	s = what ? sp_event_leave(ctx, r, 1) : 0;
+	if (!s)
+		return 0;
+	s->hit.role = SP_ROLE_FREE;
+	c->old = *what;
+	c->old_address = size ? old : 0;
+	return s;
+}
+
+/* It returns. */
+static __always_inline struct sp_scratch *sp_event_gives(void *ctx, const sp_u64 *r)
+{
+	struct sp_call *c = sp_call_end(sp_stack_read(ctx) - SP_PROBE_RETURN_BYTES);
+	sp_u64 address = c ? sp_call_address(c, sp_result(r, sp_slot.match, 0)) : 0;
+	struct sp_scratch *s = c && (address ? c->bytes : c->old_address) ? sp_event_leave(ctx, r, 1) : 0;
+
+	if (!s)
+		return 0;
+	s->hit.role = address ? SP_ROLE_ALLOC : SP_ROLE_AGAIN;
+	s->hit.match = address ? address : c->old_address;
+	s->hit.value = c->bytes;
+	s->hit.times = c->n;
+	if (!address)
+		s->live = c->old;
+	return s;
+}
+
+/* Most blocks are not held. */
+static __always_inline struct sp_scratch *sp_event_releases(void *ctx, const sp_u64 *r, sp_u32 times)
+{
+	sp_u64 address = sp_result(r, sp_slot.match, 0);
+
+	if (sp_live_find(address))
+		return sp_event_leave(ctx, r, times);
+	if (sp_slot.flags & SP_SLOT_UNSEEN)
+		sp_call_frees_unseen(address);
+	return 0;
+}
+
+static __always_inline struct sp_scratch *sp_event_goes_on(void *ctx, const sp_u64 *r, sp_u32 times)
+{
+	switch (sp_slot.role) {
+	case SP_ROLE_RETURN:
+		return sp_event_returns(ctx, r);
+	case SP_ROLE_ASK:
+		return sp_event_asks(ctx, r);
+	case SP_ROLE_GIVEN:
+		return sp_event_gives(ctx, r);
+	case SP_ROLE_FREE:
+		return sp_event_releases(ctx, r, times);
+	}
+	return sp_event_leave(ctx, r, times);
+}
+
 /*
  * Loaded as a program of a raw or, with SP_SLOT_RECORD, of a classic tracepoint, or, with SP_SLOT_PROBE, of a probe. A
  * classic tracepoint's result says whether perf's own events, which may be others', get the hit: they do. A probe's is
@@ -118,7 +201,7 @@ int sp_front_raw(struct bpf_raw_tracepoint_args *ctx)
 		sp_event_leaves(r);
 		return result;
 	}
-	s = sp_slot.role == SP_ROLE_RETURN ? sp_event_returns(ctx, r) : sp_event_leave(ctx, r, times);
+	s = sp_event_goes_on(ctx, r, times);
 	if (!s)
 		return result;
 	bpf_tail_call(ctx, &sink, 0);

@@ -43,6 +43,28 @@ static struct front_bpf *front_open(const struct sp_front_slot *slot)
 	return NULL;
 }
 
+/* Makes the map the session's, or leaves it out. */
+static int map_share(struct bpf_map *map, int session)
+{
+	return session ? bpf_map__reuse_fd(map, session) : bpf_map__set_autocreate(map, false);
+}
+
+static int maps_share(const struct front_bpf *skel, const struct sp_front_maps *maps)
+{
+	const struct {
+		struct bpf_map *map;
+		int session;
+	} all[] = {{skel->maps.scratch, maps->scratch}, {skel->maps.counters, maps->counters},
+		   {skel->maps.guards, maps->guards},   {skel->maps.episodes, maps->guards ? maps->episodes : 0},
+		   {skel->maps.stamps, maps->stamps},   {skel->maps.live, maps->live},
+		   {skel->maps.calls, maps->calls}};
+	int r = 0;
+
+	for (size_t i = 0; i < SP_COUNT(all) && !r; i++)
+		r = map_share(all[i].map, all[i].session);
+	return r;
+}
+
 static int front_load(struct sp_front *f, const struct sp_front_slot *slot, const struct sp_front_maps *maps)
 {
 	sp_u32 zero = 0, sink = (sp_u32)maps->sink;
@@ -57,18 +79,7 @@ static int front_load(struct sp_front *f, const struct sp_front_slot *slot, cons
 	sp_slot_program_set(slot, f->skel->progs.sp_front_raw);
 	config->nests = 1;
 	config->guards = maps->guards != 0;
-	bpf_map__set_autocreate(f->skel->maps.guards, maps->guards);
-	bpf_map__set_autocreate(f->skel->maps.episodes, maps->guards);
-	bpf_map__set_autocreate(f->skel->maps.stamps, maps->stamps);
-	r = bpf_map__reuse_fd(f->skel->maps.scratch, maps->scratch);
-	if (!r)
-		r = bpf_map__reuse_fd(f->skel->maps.counters, maps->counters);
-	if (!r && maps->guards)
-		r = bpf_map__reuse_fd(f->skel->maps.guards, maps->guards);
-	if (!r && maps->guards)
-		r = bpf_map__reuse_fd(f->skel->maps.episodes, maps->episodes);
-	if (!r && maps->stamps)
-		r = bpf_map__reuse_fd(f->skel->maps.stamps, maps->stamps);
+	r = maps_share(f->skel, maps);
 	if (!r)
 		r = front_bpf__load(f->skel);
 	if (!r && bpf_map_update_elem(bpf_map__fd(f->skel->maps.sink), &zero, &sink, BPF_ANY))
@@ -166,6 +177,11 @@ int sp_front_new(const struct sp_recipe_point *point, const struct sp_front_maps
 int sp_front_program(const struct sp_front *front)
 {
 	return bpf_program__fd(front->skel->progs.sp_front_raw);
+}
+
+unsigned sp_front_trap_ns(const struct sp_front *front)
+{
+	return front->point.probe ? sp_recipe_probe_trap_ns(front->point.probe) : 0;
 }
 
 enum sp_front_role sp_front_role(const struct sp_front *front)

@@ -23,6 +23,7 @@ struct sp_front_maps {
 	int scratch, counters, sink; /* the session's maps, and its sink: a program of the front's type */
 	int guards, episodes;        /* likewise; 0: there is no guard */
 	int stamps;                  /* likewise; 0: threads are not stamped */
+	int live, calls;             /* likewise; 0: nothing is held */
 	pid_t only;                  /* probes: the process that they are for; 0 = all */
 	struct sp_broker *broker;    /* opens classic tracepoints; NULL: nobody does */
 };
@@ -31,7 +32,8 @@ struct sp_front_maps {
 int sp_front_new(const struct sp_recipe_point *point, const struct sp_front_maps *maps, struct sp_front **ret_front);
 /* Loads a front without attaching it, for tests that run it by hand. */
 int sp_front_load(const struct sp_front_slot *slot, const struct sp_front_maps *maps, struct sp_front **ret_front);
-int sp_front_program(const struct sp_front *front); /* its descriptor */
+int sp_front_program(const struct sp_front *front);      /* its descriptor */
+unsigned sp_front_trap_ns(const struct sp_front *front); /* what a hit costs on the way to the program, and back */
 enum sp_front_role sp_front_role(const struct sp_front *front);
 /* Whether programs can be attached to this raw tracepoint; tried with an empty one. */
 bool sp_front_can_be_at(const char *tracepoint);

@@ -46,6 +46,7 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 	skel->rodata->sp_config.usual = sp_recipes_wait(o->recipes);
 	skel->rodata->sp_config.is_live = sp_recipes_have_live(o->recipes);
 	bpf_map__set_autocreate(skel->maps.live, sp_recipes_have_live(o->recipes));
+	bpf_map__set_autocreate(skel->maps.calls, sp_recipes_have_live(o->recipes));
 	if (o->live_entries)
 		bpf_map__set_max_entries(skel->maps.live, o->live_entries);
 	bpf_map__set_autocreate(skel->maps.stamps, has_stamps);
@@ -461,13 +462,14 @@ static void ground_destroy(struct sp_recipe_object *object)
 	object->object = NULL;
 }
 
-static int ground_front(const struct sp_recipe_object *object, size_t i, unsigned *ret_recipe)
+static int ground_front(const struct sp_recipe_object *object, size_t i, unsigned *ret_recipe, unsigned *ret_trap_ns)
 {
 	const struct ground *s = object->private;
 
 	if (i >= s->n_fronts)
 		return -1;
 	*ret_recipe = s->front_recipe[i];
+	*ret_trap_ns = sp_front_trap_ns(s->fronts[i]);
 	return sp_front_program(s->fronts[i]);
 }
 

@@ -7,6 +7,7 @@
 #include "probe/attach.h"
 #include "recipe/front.h"
 #include "recipe/ground_priv.h"
+#include "recipe/probe.h"
 #include "recipe/probe_watch.h"
 #include "recipe/recipe.h"
 #include <bpf/bpf.h>
@@ -92,6 +93,10 @@ int sp_fronts_attach(struct ground *s, const struct sp_capture_options *o)
 	unsigned i;
 	int r = sinks_load(s, o, sinks);
 
+	if (sp_recipes_have_live(o->recipes)) {
+		maps.live = bpf_map__fd(s->skel->maps.live);
+		maps.calls = bpf_map__fd(s->skel->maps.calls);
+	}
 	for (i = 0; o->recipes[i] && !r; i++)
 		for (point = o->recipes[i]->points; point->at && !r; point++) {
 			if (point->at != SP_AT_RAW && point->at != SP_AT_RECORD && point->at != SP_AT_PROBE)
@@ -118,7 +123,7 @@ int sp_fronts_watch(struct ground *s, const struct sp_capture_options *o)
 	int r = sp_ground_has(o, SP_AT_PROBE) ? sp_recipe_watch_new(o->cpus, o->n_cpus, &s->watch) : 0;
 
 	for (unsigned i = 0; o->recipes[i] && r >= 0 && s->watch; i++)
-		if (o->recipes[i]->points[0].at == SP_AT_PROBE)
+		if (o->recipes[i]->points[0].at == SP_AT_PROBE && sp_recipe_probe_name(o->recipes[i]->points[0].probe))
 			r = sp_recipe_watch_add(s->watch, o->recipes[i]->points[0].probe);
 	return r;
 }

@@ -25,8 +25,8 @@ struct places { /* of one file */
 	bool is_attached;
 };
 struct sp_recipe_probe {
-	struct sp_probe_asked asked;
-	bool returns;
+	struct sp_probe_asked asked; /* of one that is put: what it is, as the library */
+	bool returns, is_put;
 	uint8_t arguments; /* that expressions read, a bit each */
 	struct sp_probe_files files;
 	struct places *places; /* of each of them */
@@ -84,17 +84,9 @@ static int asked_take(const char *name, struct sp_probe_asked *asked)
 			 "'%s' is no place in a library: LIBRARY:FUNCTION, LIBRARY+0xADDRESS, usdt:LIBRARY:NAME", name);
 }
 
-int sp_recipe_probe_point(const char *name, struct sp_recipe_point *ret_point)
+static void point_make(const char *name, struct sp_recipe_probe *p, struct sp_recipe_point *ret_point)
 {
-	struct sp_recipe_probe *p = calloc(1, sizeof(*p));
-	int r = p ? asked_take(name, &p->asked) : -ENOMEM;
-
-	if (p)
-		p->program = -1;
-	if (r < 0) {
-		sp_recipe_probe_free(p);
-		return r;
-	}
+	p->program = -1;
 	*ret_point = (struct sp_recipe_point){
 	    .at = SP_AT_PROBE,
 	    .where = name,
@@ -108,6 +100,34 @@ int sp_recipe_probe_point(const char *name, struct sp_recipe_point *ret_point)
 		     .state = SP_NO_REG,
 		     .times = SP_NO_REG},
 	};
+}
+
+int sp_recipe_probe_point(const char *name, struct sp_recipe_point *ret_point)
+{
+	struct sp_recipe_probe *p = calloc(1, sizeof(*p));
+	int r = p ? asked_take(name, &p->asked) : -ENOMEM;
+
+	if (r < 0)
+		sp_recipe_probe_free(p);
+	else
+		point_make(name, p, ret_point);
+	return r;
+}
+
+int sp_recipe_probe_empty(const char *what, bool returns, struct sp_recipe_point *ret_point)
+{
+	struct sp_recipe_probe *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->asked.library = strdup(what);
+	p->returns = returns;
+	p->is_put = true;
+	if (!p->asked.library) {
+		sp_recipe_probe_free(p);
+		return -ENOMEM;
+	}
+	point_make(p->asked.library, p, ret_point);
 	return 0;
 }
 
@@ -126,9 +146,13 @@ static int place_add(struct places *places, uint64_t offset, uint64_t semaphore)
 	return 0;
 }
 
+static bool is_stepped(const struct sp_probe_point *point)
+{
+	return point->cost == SP_PROBE_STEPPED || (point->cost == SP_PROBE_NOP5 && !sp_probe_nop5_is_fast());
+}
+
 static int functions_take(struct sp_recipe_probe *p, const struct sp_probe_set *set, struct places *places)
 {
-	bool nop5_is_fast = sp_probe_nop5_is_fast();
 	int r = p->returns && set->is_go
 		    ? sp_fail_said(-EOPNOTSUPP,
 				   "a Go program's stacks move, so there is no probe of a call's end: no retval")
@@ -136,8 +160,7 @@ static int functions_take(struct sp_recipe_probe *p, const struct sp_probe_set *
 
 	for (size_t i = 0; i < set->n && r >= 0; i++) {
 		r = place_add(places, set->points[i].offset, 0);
-		p->n_stepped +=
-		    set->points[i].cost == SP_PROBE_STEPPED || (set->points[i].cost == SP_PROBE_NOP5 && !nop5_is_fast);
+		p->n_stepped += is_stepped(&set->points[i]);
 	}
 	return r;
 }
@@ -220,6 +243,28 @@ static int places_room(struct sp_recipe_probe *p, size_t n)
 	for (size_t i = had; r >= 0 && i < p->places_capacity; i++)
 		p->places[i] = (struct places){.n = 0};
 	return r;
+}
+
+int sp_recipe_probe_put(struct sp_recipe_probe *p, const struct sp_probe_file *file, const struct sp_probe_point *at)
+{
+	const struct sp_probe_file *last = p->files.n ? &p->files.files[p->files.n - 1] : NULL;
+	struct sp_probe_file copy;
+	int r = 0;
+
+	if (!last || last->dev != file->dev || last->ino != file->ino) {
+		r = sp_probe_file_copy(file, &copy);
+		if (r >= 0)
+			r = sp_probe_files_add(&p->files, &copy);
+	}
+	if (r >= 0)
+		r = places_room(p, p->files.n);
+	if (r >= 0)
+		r = place_add(&p->places[p->files.n - 1], at->offset, 0);
+	if (r < 0)
+		return r;
+	p->n_places++;
+	p->n_stepped += is_stepped(at);
+	return 0;
 }
 
 /* A file that cannot be read, or is made to harm who reads it, costs its own places. */
@@ -345,7 +390,11 @@ unsigned sp_recipe_probe_most_ns(void)
 unsigned sp_recipe_probe_trap_ns(const struct sp_recipe_probe *p)
 {
 	size_t n = SP_MAX(p->n_places, 1);
-	size_t sum = (n - p->n_stepped) * SP_PROBE_EMULATED_NS + p->n_stepped * SP_PROBE_STEPPED_NS;
+	size_t sum;
+
+	if (p->is_put && p->returns) /* those at the calls' beginnings are others */
+		return SP_PROBE_RETURN_NS;
+	sum = (n - p->n_stepped) * SP_PROBE_EMULATED_NS + p->n_stepped * SP_PROBE_STEPPED_NS;
 
 	return (unsigned)(sum / n) + (p->returns ? SP_PROBE_RETURN_NS : 0);
 }
@@ -425,7 +474,7 @@ void sp_recipe_probe_lost(struct sp_recipe_probe *p, uint64_t n_mappings)
 
 const struct sp_probe_name *sp_recipe_probe_name(const struct sp_recipe_probe *p)
 {
-	return &p->files.name;
+	return p->is_put ? NULL : &p->files.name;
 }
 
 static void later_found(struct finding *f)

@@ -34,6 +34,15 @@ unsigned sp_recipe_probe_trap_ns(const struct sp_recipe_probe *probe); /* of one
 
 struct sp_probe_file;
 struct sp_probe_name;
+struct sp_probe_point;
+/*
+ * A point whose places the caller has found, at calls' beginnings or ends, and puts there one after the other, those of
+ * a file together; no files are looked for. what: as messages call it.
+ */
+int sp_recipe_probe_empty(const char *what, bool returns, struct sp_recipe_point *ret_point);
+int sp_recipe_probe_put(struct sp_recipe_probe *probe, const struct sp_probe_file *file,
+			const struct sp_probe_point *at);
+/* Which files are meant; NULL: those that were put. */
 const struct sp_probe_name *sp_recipe_probe_name(const struct sp_recipe_probe *probe);
 /*
  * A file that has appeared: if it is meant a worker looks for such places in it, and it is attached where others are.

@@ -12,7 +12,6 @@
 #include "recipe/tracepoint.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +126,7 @@ static const struct sp_recipe rows[] = {
      .hit_ns = 2900},
     {.name = "mem",
      .title = "Memory not freed",
-     .summary = "memory of a command, not freed and all",
+     .summary = "memory not freed, and all allocated",
      .values = {{"live", "count"}, {"live_bytes", "bytes"}},
      .is_live = true,
      .hit_ns = 5000},
@@ -196,7 +195,7 @@ bool sp_recipe_counts(const struct sp_recipe *recipe)
 
 bool sp_recipe_is_guarded(const struct sp_recipe *recipe)
 {
-	return sp_recipe_counts(recipe) && recipe->points[0].at && !recipe->is_live;
+	return sp_recipe_counts(recipe) && recipe->points[0].at && (!recipe->is_live || recipe->trap_ns);
 }
 
 bool sp_recipes_have_live(const struct sp_recipe *const *recipes)
@@ -435,8 +434,7 @@ static int wait_narrow(struct sp_recipe_point *point, const struct sp_waits *wai
 	return waits->by_state && point->slot.role == SP_ROLE_BEGIN ? state_need(point, waits->state) : 0;
 }
 
-/* The set's own copy of a recipe, in its place. NULL: out of memory. */
-static struct sp_recipe *own_copy(struct sp_recipe_set *set, size_t i)
+struct sp_recipe *sp_recipe_set_own(struct sp_recipe_set *set, size_t i)
 {
 	if (set->own[i])
 		return set->own[i];
@@ -446,42 +444,6 @@ static struct sp_recipe *own_copy(struct sp_recipe_set *set, size_t i)
 	*set->own[i] = *set->recipes[i];
 	set->recipes[i] = set->own[i];
 	return set->own[i];
-}
-
-/* What the library's two functions get as arguments: memory/memory.h. */
-static int hook_make(const char *library, bool is_taken, struct sp_recipe_point *ret_point)
-{
-	char name[PATH_MAX + 32];
-	int n = snprintf(name, sizeof(name), "%s:%s", library, is_taken ? "sp_memory_taken" : "sp_memory_freed"), r;
-
-	if (n < 0 || (size_t)n >= sizeof(name))
-		return sp_fail_said(-ENAMETOOLONG, "the path of the library that samples allocations is too long");
-	r = sp_recipe_probe_point(name, ret_point);
-	if (r < 0)
-		return r;
-	ret_point->where = is_taken ? "malloc" : "free";
-	ret_point->slot.role = is_taken ? SP_ROLE_ALLOC : SP_ROLE_FREE;
-	ret_point->match = "arg0";
-	ret_point->value = is_taken ? "arg1" : NULL;
-	ret_point->times = is_taken ? "arg2" : NULL;
-	r = sp_row_point(ret_point, NULL);
-	return r < 0 ? r : sp_recipe_probe_find(ret_point);
-}
-
-int sp_recipe_set_memory(struct sp_recipe_set *set, const char *library)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < set->n && !r; i++) {
-		if (!set->recipes[i]->is_live)
-			continue;
-		if (!own_copy(set, i))
-			return -ENOMEM;
-		r = hook_make(library, true, &set->own[i]->points[0]);
-		if (!r)
-			r = hook_make(library, false, &set->own[i]->points[1]);
-	}
-	return r;
 }
 
 int sp_recipe_set_wakers(struct sp_recipe_set *set)
@@ -494,7 +456,7 @@ int sp_recipe_set_wakers(struct sp_recipe_set *set)
 
 		if (!set->recipes[i]->min_ns)
 			continue;
-		if (!own_copy(set, i))
+		if (!sp_recipe_set_own(set, i))
 			return -ENOMEM;
 		while (k < SP_MAX_POINTS - 1 && set->own[i]->points[k].at)
 			k++;
@@ -516,7 +478,7 @@ int sp_recipe_set_waits(struct sp_recipe_set *set, const struct sp_waits *waits)
 	for (size_t i = 0; i < set->n && !r; i++) {
 		if (!set->recipes[i]->min_ns)
 			continue;
-		if (!own_copy(set, i))
+		if (!sp_recipe_set_own(set, i))
 			return -ENOMEM;
 		for (size_t k = 0; k < SP_MAX_POINTS && set->own[i]->points[k].at && !r; k++)
 			r = wait_narrow(&set->own[i]->points[k], waits);

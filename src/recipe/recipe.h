@@ -62,11 +62,8 @@ struct sp_waits {
 int sp_recipe_set_waits(struct sp_recipe_set *set, const struct sp_waits *waits);
 /* Tells who ends waits, for all of the set whose events last. -EINVAL: there are none. */
 int sp_recipe_set_wakers(struct sp_recipe_set *set);
-/*
- * Where the library lies that samples allocations in programs (memory/memory.h): what `mem` counts by. Without `mem` in
- * the set nothing is done.
- */
-int sp_recipe_set_memory(struct sp_recipe_set *set, const char *library);
+/* The set's own copy of a recipe, in its place. NULL: out of memory. */
+struct sp_recipe *sp_recipe_set_own(struct sp_recipe_set *set, size_t i);
 /* Whether any of them samples at an interval. */
 bool sp_recipe_set_has_rate(const struct sp_recipe_set *set);
 

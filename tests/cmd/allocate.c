@@ -3,11 +3,15 @@
  * allocate.c: allocates in every way, and says what it has had and what it has not freed: "BLOCKS BYTES LIVE
  * LIVE_BYTES CHUNKS MALLINFO", as it asked for them, its children too. The last two are of the blocks that libc had
  * given by then: what these take, and what mallinfo2() says. With a number N, small blocks N times, of which a tenth
- * stays.
+ * stays. With "-" before that it has some blocks already, says "ready", waits for a line, and has no children; the
+ * ledger is of what comes then.
  */
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +26,8 @@ struct ledger {
 };
 static struct ledger *ledger; /* the children's, too */
 static unsigned long chunks;
+static bool has_waited;
+static void *early[3]; /* had before the line, freed afterwards */
 
 static void *had(void *block, size_t size)
 {
@@ -162,6 +168,60 @@ KEEP void child(void)
 	waitpid(pid, NULL, 0);
 }
 
+#ifndef HAS_MUSL
+static jmp_buf out;
+
+/* Before libc's: a call that never ends, as where a signal's handler jumps out of malloc; of another size it ends. */
+__attribute__((noinline, visibility("default"))) void *pvalloc(size_t size)
+{
+	if (size == 10)
+		longjmp(out, 1);
+	return valloc((size + 4095) & ~4095UL);
+}
+
+KEEP void jump(void)
+{
+	for (volatile int i = 0; i < 3; i++)
+		if (!setjmp(out))
+			had(pvalloc(10), 10);
+	had(malloc(111), 111);
+}
+#endif
+
+/* What was there before counts for nothing when it goes; a block that realloc leaves where it is stays. */
+KEEP void late(void)
+{
+	void *block;
+
+	had(realloc(early[2], 5000), 5000);
+	block = had(malloc(800), 800);
+	if (realloc(block, PTRDIFF_MAX))
+		abort();
+	block = had(malloc(700), 700);
+	if (realloc(block, PTRDIFF_MAX))
+		abort();
+	free(block);
+	gone(700);
+#ifndef HAS_MUSL
+	jump();
+#endif
+}
+
+KEEP void early_have(void)
+{
+	char line[8];
+
+	for (int i = 0; i < 3; i++)
+		early[i] = malloc(600);
+	puts("ready");
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		abort();
+	has_waited = true;
+	free(early[0]);
+	free(early[1]);
+}
+
 KEEP void small(unsigned long n)
 {
 	unsigned x = 1;
@@ -202,7 +262,10 @@ KEEP void every_way(void)
 	align();
 	before = libc_has() - before;
 	map();
-	child();
+	if (has_waited)
+		late();
+	else
+		child();
 	threads();
 	opened();
 	printf("%lu %lu %lu %lu %lu %zu\n", ledger->blocks, ledger->bytes, ledger->live, ledger->live_bytes, chunks,
@@ -215,7 +278,13 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	ledger = mmap(NULL, sizeof(*ledger), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	had(ledger, sizeof(*ledger));
+	if (argc > 1 && !strcmp(argv[1], "-")) {
+		early_have();
+		argv++;
+		argc--;
+	} else {
+		had(ledger, sizeof(*ledger));
+	}
 	if (argc > 1) {
 		small(strtoul(argv[1], NULL, 10));
 		printf("%lu %lu %lu %lu\n", ledger->blocks, ledger->bytes, ledger->live, ledger->live_bytes);

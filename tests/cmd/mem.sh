@@ -5,6 +5,7 @@
 # Allocations, of a program that allocates in every way and keeps a ledger, which libc's mallinfo2() confirms: exact with
 # --thin 1, sampled near the truth, by whom; frees in other threads, children, other programs; what cannot be sampled is told.
 . "$(dirname "$0")/lib.bash"
+. "$(dirname "$0")/mem.bash"
 need_profile
 need_root
 cp "$SOPROF_BUILD/tests/cmd/allocate" "$dir/allocate"
@@ -19,21 +20,11 @@ mem() {
 		say "turn $turn: stacks were cut"
 	done
 }
-# value NAME [OPTION...]: what the profile has of it
-value() {
-	"$SOPROF" report --by process --csv --value "$1" "${@:2}" "$dir/p.pb.gz" | awk -F, 'NR > 1 { n += $8 } END { print n + 0 }'
-}
-same() { [ "$2" = "$3" ] || fail "$1 to be $3, not $2"; }
 
-# --- exact: what threads have for themselves (their vector of thread-local memory) is libc's own ---
+# --- exact ---
 mem --thin 1 -- env GLIBC_TUNABLES=glibc.malloc.tcache_count=0 "$dir/allocate"
-say "ledger: ${truth[*]}"
 same 'what libc says that it has given' "${truth[5]}" "${truth[4]}"
-own=(-l 'allocate' --exclude 'allocate_dtv' --exclude 'dlopen*' --exclude '_dl_*')
-same 'allocations' "$(value allocations "${own[@]}")" "${truth[0]}"
-same 'allocated bytes' "$(value bytes "${own[@]}")" "${truth[1]}"
-same 'blocks that live' "$(value live "${own[@]}")" "${truth[2]}"
-same 'bytes that live' "$(value live_bytes "${own[@]}")" "${truth[3]}"
+same_as_ledger 'in a command' allocate
 same 'what leak_all has' "$(value live_bytes --function leak_all)" 104950
 same 'what grow has' "$(value live_bytes --function grow)" 3000
 same 'what grow has had' "$(value allocations --function grow)" 14
@@ -46,22 +37,9 @@ same 'what child and parent have' "$(value live_bytes --function child)" $((1234
 has "$out" ';main;every_way;leak_all [0-9]+$' # who allocates is the leaf
 has_not "$out" 'memory\.so|sp_memory'
 
-# --- sampled, one in 512 KiB: 3 times the standard deviation, sqrt(512 KiB * bytes); of blocks it is by their sizes, of
-# which the inverses add up to 0.00155 a block. One run in a hundred lies outside: then once more.
-is_near() {
-	mem -- "$dir/allocate" 400000
-	got=("$(value allocations)" "$(value bytes)" "$(value live)" "$(value live_bytes)")
-	say "sampled: ${got[*]} of ${truth[*]}"
-	awk -v got="${got[*]}" -v want="${truth[*]}" 'BEGIN {
-		split(got, g, " "); split(want, w, " ")
-		for (i = 1; i <= 4; i++) {
-			variance = i % 2 ? 524288 * 0.00155 * w[i] : 524288 * w[i]
-			if ((g[i] - w[i]) ^ 2 > 9 * variance)
-				exit 1
-		}
-	}'
-}
-is_near || is_near || fail 'a sample within three standard deviations of the truth'
+# --- sampled, one in 512 KiB ---
+run=(mem -- "$dir/allocate" 400000)
+is_near 524288 "${run[@]}" || is_near 524288 "${run[@]}" || fail 'a sample within three standard deviations of the truth'
 
 # --- several programs, and values beside others ---
 mem --thin 1 -- sh -c "'$dir/allocate' 1000 && '$dir/allocate' 1000"
@@ -74,11 +52,7 @@ same 'blocks beside samples of the CPU' "$(value allocations --process allocate)
 if command -v musl-gcc >/dev/null; then
 	musl-gcc -std=gnu17 -O1 -fno-builtin -w -o "$dir/musl" "$SOPROF_SOURCE/tests/cmd/allocate.c" -DHAS_MUSL || fail 'musl-gcc to work'
 	mem --thin 1 -- "$dir/musl"
-	say "musl: ${truth[*]}"
-	same 'allocations on musl' "$(value allocations "${own[@]/allocate/musl}")" "${truth[0]}"
-	same 'bytes on musl' "$(value bytes "${own[@]/allocate/musl}")" "${truth[1]}"
-	same 'blocks that live on musl' "$(value live "${own[@]/allocate/musl}")" "${truth[2]}"
-	same 'bytes that live on musl' "$(value live_bytes "${own[@]/allocate/musl}")" "${truth[3]}"
+	same_as_ledger 'on musl' musl
 fi
 LD_PRELOAD=libm.so.6 mem --thin 1 -- sh -c 'echo "$LD_PRELOAD"'
 [[ ${truth[0]} = */memory.so:libm.so.6 ]] || fail "our library before the user's, not ${truth[0]}"
@@ -96,7 +70,7 @@ fi
 
 # --- bad input ---
 expect 2 profile -e mem 1
-one_line 'mem samples a command that soprof starts'
+one_line 'mem samples a command that soprof starts, or one process'
 expect 2 profile -e cpu --thin 1 -- true
 one_line '--thin is for -e mem'
 expect 2 profile -e mem --thin 0 -- true

@@ -65,5 +65,6 @@ static __always_inline sp_u64 sp_call_argument(sp_u64 number)
 	 : (i) == 4 ? __builtin_offsetof(struct pt_regs, r8)                                                           \
 	 : (i) == 5 ? __builtin_offsetof(struct pt_regs, r9)                                                           \
 		    : __builtin_offsetof(struct pt_regs, rax))
+#define SP_PROBE_STACK __builtin_offsetof(struct pt_regs, rsp)
 
 #endif

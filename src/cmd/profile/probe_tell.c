@@ -15,30 +15,35 @@ static void library_print(const char *library)
 }
 
 /* A command has not begun yet: that nobody maps its libraries is no news. */
-void sp_probes_tell_begin(const struct sp_recipe_set *set, bool has_command, bool is_verbose)
+static void probe_tell_begin(const struct sp_recipe_probe *probe, bool has_command, bool is_verbose)
 {
 	struct sp_recipe_probe_stats s;
 
-	for (size_t i = 0; i < set->n; i++) {
-		if (set->recipes[i]->points[0].at != SP_AT_PROBE)
-			continue;
-		sp_recipe_probe_stats(set->recipes[i]->points[0].probe, &s);
-		if (!s.n_mapped && !has_command) {
-			library_print(s.library);
-			fputs(" is mapped by no process yet: waiting for the first\n", stderr);
-		}
-		if (s.n_refused) {
-			library_print(s.library);
-			fprintf(stderr, ": the kernel takes no probe at %zu of %zu places\n", s.n_refused, s.n_places);
-		}
-		if (s.n_unread || (s.n_hidden && is_verbose)) {
-			library_print(s.library);
-			fprintf(stderr,
-				": not looked at: %zu files that could not be opened, %" PRIu64
-				" processes that could not be read\n",
-				s.n_unread, s.n_hidden);
-		}
+	sp_recipe_probe_stats(probe, &s);
+	if (!s.n_mapped && !has_command) {
+		library_print(s.library);
+		fputs(" is mapped by no process yet: waiting for the first\n", stderr);
 	}
+	if (s.n_refused) {
+		library_print(s.library);
+		fprintf(stderr, ": the kernel takes no probe at %zu of %zu places\n", s.n_refused, s.n_places);
+	}
+	if (s.n_unread || (s.n_hidden && is_verbose)) {
+		library_print(s.library);
+		fprintf(stderr,
+			": not looked at: %zu files that could not be opened, %" PRIu64
+			" processes that could not be read\n",
+			s.n_unread, s.n_hidden);
+	}
+}
+
+void sp_probes_tell_begin(const struct sp_recipe_set *set, bool has_command, bool is_verbose)
+{
+	const struct sp_recipe_point *point;
+
+	for (size_t i = 0; i < set->n; i++)
+		for (point = set->recipes[i]->points; point->at == SP_AT_PROBE; point++)
+			probe_tell_begin(point->probe, has_command, is_verbose);
 }
 
 void sp_probes_tell_end(const struct sp_recipe_set *set)

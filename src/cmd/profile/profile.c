@@ -245,6 +245,7 @@ int sp_profile_session_sample(struct sp_profile_session *s)
 	if (!s->quiet) {
 		way_tell(s);
 		sp_probes_tell_begin(&s->args->recipes, s->args->command != NULL, s->args->verbose);
+		sp_memory_unseen_tell(&s->args->memory);
 		sp_header_print(s);
 	}
 	r = sampling_run(s);

@@ -6,6 +6,7 @@
 #include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
 #include "proc/process.h"
+#include "recipe/memory.h"
 
 #include <errno.h>
 #include <string.h>
@@ -245,15 +246,28 @@ static int check_list(int argc, bool verbose)
 	return sp_fail_said(-EINVAL, "--list goes alone, or with a glob and -v: --list 'sched:*' -v");
 }
 
+/* A command loads our library, a process that runs is probed. */
 static int set_memory(struct sp_profile_args *a)
 {
-	bool is_live = sp_recipes_have_live(a->recipes.recipes);
+	struct sp_allocators of = {.thin_bytes = a->thin_bytes ? a->thin_bytes : SP_MEMORY_THIN,
+				   .one_in = a->one_in,
+				   .library = a->allocator,
+				   .least = a->least_bytes,
+				   .most = a->most_bytes};
+	int r;
 
-	if (is_live && !a->command)
-		return sp_fail_said(-EINVAL, "-e mem samples a command that soprof starts: profile -e mem -- COMMAND");
-	if (!is_live && a->thin_bytes)
-		return sp_fail_said(-EINVAL, "--thin is for -e mem");
-	return sp_memory_library_make(&a->recipes, a->thin_bytes, &a->memory);
+	if (!sp_recipes_have_live(a->recipes.recipes))
+		return a->thin_bytes ? sp_fail_said(-EINVAL, "--thin is for -e mem") : 0;
+	if (a->command && (a->allocator || a->one_in || a->least_bytes || a->most_bytes))
+		return sp_fail_said(-EINVAL, "-O, -s, -z and -Z are for a process that runs: -p PID");
+	if (a->command)
+		return sp_memory_library_make(&a->recipes, a->thin_bytes, &a->memory);
+	if (a->pids.n != 1)
+		return sp_fail_said(-EINVAL, "-e mem samples a command that soprof starts, or one process: "
+					     "profile -e mem -- COMMAND, or -p PID");
+	of.pid = a->pids.values[0];
+	r = check_targets(a);
+	return r < 0 ? r : sp_recipe_set_allocators(&a->recipes, &of, &a->memory.unseen);
 }
 
 static int set_events(struct sp_profile_args *a)
@@ -275,11 +289,11 @@ static int set_events(struct sp_profile_args *a)
 	if (r >= 0)
 		r = set_wakers(a);
 	if (r >= 0)
+		r = set_memory(a);
+	if (r >= 0)
 		r = set_overhead(a);
 	if (r >= 0 && a->period)
 		r = check_period(a);
-	if (r >= 0)
-		r = set_memory(a);
 	return r < 0 ? r : check_rate(a);
 }
 
@@ -335,9 +349,12 @@ int sp_profile_args_parse_for(const struct sp_cmd *cmd, int argc, char **argv, s
 {
 	int r = sp_options_parse(cmd->options, argc, argv, args);
 
+	return r != SP_PARSED ? r : sp_profile_args_finish(cmd, argc, args);
+}
+
+int sp_profile_args_finish(const struct sp_cmd *cmd, int argc, struct sp_profile_args *args)
+{
 	args->cmd = cmd;
-	if (r != SP_PARSED)
-		return r;
 	return args->list ? check_list(argc, args->verbose) : sp_profile_args_complete(args);
 }
 

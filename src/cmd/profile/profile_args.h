@@ -58,11 +58,14 @@ struct sp_profile_args {
 	const char *events; /* as given; NULL = cpu */
 	const char *list;   /* NULL, or the events that match this glob are listed, and nothing else; "" = all */
 	struct sp_recipe_set recipes;
-	uint64_t thin_bytes;             /* one of so many allocated bytes is sampled; 0 = the default */
-	struct sp_memory_library memory; /* of `mem` */
-	int by;                          /* enum sp_total_by, or -1 when not asked */
-	int unwind;                      /* enum sp_unwind_mode */
-	int view_number;                 /* as chosen, or -1: the view is what it became */
+	uint64_t thin_bytes;              /* one of so many allocated bytes is sampled; 0 = the default */
+	uint64_t one_in;                  /* one of so many allocations is, instead, of -p; 0 = by bytes */
+	uint64_t least_bytes, most_bytes; /* of a block that counts, of -p; most 0 = none is too large */
+	const char *allocator;            /* the malloc of this library only, of -p; NULL = of all */
+	struct sp_memory_library memory;  /* of `mem` */
+	int by;                           /* enum sp_total_by, or -1 when not asked */
+	int unwind;                       /* enum sp_unwind_mode */
+	int view_number;                  /* as chosen, or -1: the view is what it became */
 };
 
 extern const struct sp_option sp_profile_options[];
@@ -75,6 +78,8 @@ void sp_profile_args_default(struct sp_profile_args *ret_args);
 int sp_profile_args_parse_for(const struct sp_cmd *cmd, int argc, char **argv, struct sp_profile_args *args);
 /* What options alone do not say: the recipes, the view; and whether they fit. SP_PARSED, or a negative errno. */
 int sp_profile_args_complete(struct sp_profile_args *args);
+/* What follows when the table has been read by somebody else. */
+int sp_profile_args_finish(const struct sp_cmd *cmd, int argc, struct sp_profile_args *args);
 void sp_profile_args_done(struct sp_profile_args *a); /* also after a failure */
 
 /* The command itself: samples by its arguments, prints, and returns the exit code. In profile.c. */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/profile/profile_memory.h"
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
 #include "profile/merge.h"
+#include "recipe/memory.h"
 #include "recipe/recipe.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { DEFAULT_THIN = 512 << 10 };
 
 int sp_memory_library_make(struct sp_recipe_set *set, uint64_t thin_bytes, struct sp_memory_library *ret_library)
 {
@@ -25,12 +25,14 @@ int sp_memory_library_make(struct sp_recipe_set *set, uint64_t thin_bytes, struc
 	if (r >= 0)
 		r = sp_memory_path(&m->place, &m->path);
 	if (r >= 0)
-		r = sp_memory_environment(&m->place, thin_bytes ? thin_bytes : DEFAULT_THIN, m->environment);
+		r = sp_memory_environment(&m->place, thin_bytes ? thin_bytes : SP_MEMORY_THIN, m->environment);
 	return r < 0 ? r : sp_recipe_set_memory(set, m->path);
 }
 
 void sp_memory_library_done(struct sp_memory_library *m)
 {
+	free(m->unseen);
+	m->unseen = NULL;
 	if (!m->path)
 		return;
 	for (size_t i = 0; i < SP_MEMORY_VARIABLES; i++)
@@ -68,6 +70,15 @@ int sp_memory_callers(const struct sp_memory_library *m, struct sp_profile **pro
 	return r;
 }
 
+void sp_memory_unseen_tell(const struct sp_memory_library *m)
+{
+	if (!m->unseen)
+		return;
+	fputs("soprof: ", stderr);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, m->unseen);
+	fputs(": what C++'s operator new has by itself is not seen in a process that runs\n", stderr);
+}
+
 void sp_memory_unsampled_tell(const struct sp_memory_library *m, const struct sp_capture_stats *seen)
 {
 	uint64_t n_static = seen->counter[SP_N_PROGRAMS_STATIC], n_secure = seen->counter[SP_N_PROGRAMS_SECURE];
@@ -81,4 +92,15 @@ void sp_memory_unsampled_tell(const struct sp_memory_library *m, const struct sp
 		snprintf(second, sizeof(second), "%" PRIu64 " set-user-id or with capabilities", n_secure);
 	fprintf(stderr, "soprof: memory of %" PRIu64 " of %" PRIu64 " programs that ran was not sampled: %s%s%s\n",
 		n_static + n_secure, seen->counter[SP_N_PROGRAMS], first, n_static && n_secure ? ", " : "", second);
+}
+
+void sp_memory_freed_tell(const struct sp_capture_stats *seen)
+{
+	uint64_t n = seen->counter[SP_N_FREED_UNSEEN];
+
+	if (n)
+		fprintf(stderr,
+			"soprof: %" PRIu64
+			" frees were of blocks that were not seen to be allocated: from before, or malloc's own\n",
+			n);
 }

@@ -13,9 +13,12 @@ struct sp_capture_stats;
 struct sp_profile;
 struct sp_recipe_set;
 
+enum { SP_MEMORY_THIN = 512 << 10 /* one of so many bytes is sampled, if nothing else is asked for */ };
+
 struct sp_memory_library {
 	struct sp_audit_library place;
-	char *path; /* of the file; NULL: there is no `mem` in the set */
+	char *path;   /* of the file; NULL: there is no `mem` in the set, or it is of a process that runs */
+	char *unseen; /* of that: struct sp_allocators; NULL: nothing */
 	char *environment[SP_MEMORY_VARIABLES + 1];
 };
 
@@ -26,7 +29,11 @@ void sp_memory_library_done(struct sp_memory_library *library);
 /* *profile is replaced, if the library is in it. */
 int sp_memory_callers(const struct sp_memory_library *library, struct sp_profile **profile);
 
+/* Says on stderr, at the beginning, what cannot be seen of the process. */
+void sp_memory_unseen_tell(const struct sp_memory_library *library);
 /* Says on stderr how many of the programs that ran could not load the library, and why. */
 void sp_memory_unsampled_tell(const struct sp_memory_library *library, const struct sp_capture_stats *seen);
+/* Says on stderr how many blocks went that a process had before. */
+void sp_memory_freed_tell(const struct sp_capture_stats *seen);
 
 #endif

@@ -341,6 +341,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 		    (uint32_t)SP_MAX(sp_profile_find_value(s->sampling.profile, "allocations", "count"), 0);
 	sp_capture_stats(s->sampling.capture, &c);
 	sp_memory_unsampled_tell(&s->args->memory, &c);
+	sp_memory_freed_tell(&c);
 	const struct sp_summary_count lost[] = {
 	    {"not sampled since over budget (--max-overhead)", c.n_over_budget},
 	    {"no room for its count (--hash-storage-size)", c.counter[SP_N_LOST_COUNTS]},
@@ -354,6 +355,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	    {"no room for what an event was about (shown without)", c.counter[SP_N_LOST_OBJECTS]},
 	    {"who ended a wait was not seen (shown without)", c.counter[SP_N_LOST_WAKERS]},
 	    {"no room to remember an allocation (counted, not as live)", c.counter[SP_N_LOST_LIVE]},
+	    {"the end of a call that allocates was not seen", c.counter[SP_N_LOST_CALLS]},
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
 	    {"no room in the ring buffer (records lost)", c.n_lost_ring},
