@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * memleak.c: `soprof memleak`: what `soprof profile -e mem` does, by the options of bcc's memleak. As there, every
+ * allocation is taken. What needs each block's own address or age is refused: blocks are told by stacks.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "cmd/output.h"
+#include "cmd/profile/profile_args.h"
+#include "cmd/profile/profile_parts.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WHO = 1, FORMAT = 4, HOW_MUCH = 8, MAX_PID = 1 << 22, MAX_SECONDS = 366 * 86400 };
+
+struct memleak_args { /* in front: what profile does by */
+	struct sp_profile_args profile;
+	const char *command; /* of words with blanks between; NULL: none */
+	bool is_combined;
+	uint64_t n_times;
+};
+
+/* clang-format off */
+#define AT(member) .offset = offsetof(struct memleak_args, profile.member)
+#define OURS(member) .offset = offsetof(struct memleak_args, member)
+static int refuse(const struct sp_option *o, const char *shown, const char *value, void *args);
+static const struct sp_option options[] = {
+	{SP_OPT_LIST, 'p', "pid", "PID", "this process", AT(pids), .min = 1, .max = MAX_PID, .excludes = WHO},
+	{SP_OPT_STRING, 'c', "command", "COMMAND", "run this, and look at it and all that it starts", OURS(command), .excludes = WHO},
+	{SP_OPT_FLAG, 0, "combined-only", NULL, "by stack: as it always is", OURS(is_combined)},
+	{SP_OPT_NUMBER, 's', "sample-rate", "N", "one allocation in N, by chance; it counts N times (1)", AT(one_in), .min = 1, .max = 1 << 20, .excludes = HOW_MUCH},
+	{SP_OPT_BYTES, 0, "thin", "BYTES", "samples a byte in so many; 1: all (1)", AT(thin_bytes), .min = 1, .max = 1ULL << 39, .excludes = HOW_MUCH},
+	{SP_OPT_BYTES, 'z', "min-size", "BYTES", "blocks of at least so many bytes", AT(least_bytes), .min = 0, .max = INT64_MAX},
+	{SP_OPT_BYTES, 'Z', "max-size", "BYTES", "blocks of at most so many bytes", AT(most_bytes), .min = 1, .max = INT64_MAX},
+	{SP_OPT_STRING, 'O', "obj", "LIBRARY", "the malloc of this library only", AT(allocator)},
+	{SP_OPT_OTHER, 't', "trace", "", "refused: soprof tells no allocation by itself", .parse = refuse, .without = ""},
+	{SP_OPT_OTHER, 'a', "show-allocs", "", "refused: soprof tells no block by itself", .parse = refuse, .without = ""},
+	{SP_OPT_OTHER, 'o', "older", "MS", "refused: soprof keeps no ages", .parse = refuse},
+	{SP_OPT_OTHER, 0, "wa-missing-free", "", "refused: it is about the kernel's memory", .parse = refuse, .without = ""},
+	{SP_OPT_OTHER, 'T', "top", "N", "refused: soprof shows all stacks", .parse = refuse},
+	{SP_OPT_FLAG, 'f', "folded", NULL, "one line a stack, for flame graph tools", AT(folded), .excludes = FORMAT},
+	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by", AT(by), .choice = sp_grouping_choice},
+	SP_OVERHEAD_OPTION,
+	{SP_OPT_STRING, 0, "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
+	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},
+	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; without it, until Ctrl-C", AT(duration_s), .min = 1, .max = MAX_SECONDS},
+	{SP_OPT_OPERAND, 0, NULL, "COUNT", "1: it is told once, at the end", OURS(n_times), .min = 1, .max = UINT32_MAX},
+	{SP_OPT_COMMAND, 0, NULL, "COMMAND...", "run this, and look at it and all that it starts", AT(command), .excludes = WHO},
+	{0},
+};
+/* clang-format on */
+
+static const struct sp_example examples[] = {
+    {"sudo soprof memleak -p 4711 10", "what a process allocates and does not free, for 10 seconds"},
+    {"sudo soprof memleak -p 4711 -z 1024 --output out.svg 10", "blocks of 1 KiB and more, as a flame graph"},
+    {"sudo soprof memleak --by library -- make", "which libraries do so, of a command"},
+    {0},
+};
+
+static int refuse(const struct sp_option *o, const char *shown, const char *value, void *args)
+{
+	(void)value, (void)args;
+	return sp_fail_said(-EINVAL, "%s is %s", shown, o->help);
+}
+
+static int check(const struct memleak_args *a)
+{
+	if (a->n_times > 1)
+		return sp_fail_said(-EINVAL, "COUNT is 1: soprof tells once, at the end");
+	if (a->profile.most_bytes && a->profile.least_bytes > a->profile.most_bytes)
+		return sp_fail_said(-EINVAL, "no block has the least of -z and the most of -Z");
+	return 0;
+}
+
+/* Words as bcc takes them: without quotes. The text is the caller's, and is cut. */
+static int words_take(char *text, char ***ret_words)
+{
+	char **words = calloc(strlen(text) / 2 + 2, sizeof(*words));
+	size_t n = 0;
+
+	if (!words)
+		return -ENOMEM;
+	for (char *save = NULL, *word = strtok_r(text, " \t\n", &save); word; word = strtok_r(NULL, " \t\n", &save))
+		words[n++] = word;
+	if (!n) {
+		free(words);
+		return sp_fail_said(-EINVAL, "-c wants a command");
+	}
+	*ret_words = words;
+	return 0;
+}
+
+static int memleak_run(const struct sp_cmd *cmd, int argc, char **argv)
+{
+	struct memleak_args a = {.n_times = 1};
+	SP_FREE char *text = NULL;
+	SP_FREE char **words = NULL;
+	int code, r;
+
+	sp_profile_args_default(&a.profile);
+	a.profile.events = "mem";
+	a.profile.thin_bytes = 1;
+	r = sp_options_parse(cmd->options, argc, argv, &a);
+	if (r == SP_PARSED)
+		r = check(&a);
+	if (a.profile.one_in == 1)
+		a.profile.one_in = 0;
+	if (r == SP_PARSED && a.command) {
+		text = strdup(a.command);
+		r = text ? words_take(text, &words) : -ENOMEM;
+		a.profile.command = words;
+	}
+	if (r == SP_PARSED)
+		r = sp_profile_args_finish(cmd, argc, &a.profile);
+	if (sp_cmd_parsed(cmd, r, &code))
+		code = sp_cmd_profile_run(&a.profile);
+	sp_profile_args_done(&a.profile);
+	return code;
+}
+
+extern const struct sp_cmd sp_cmd_memleak;
+const struct sp_cmd sp_cmd_memleak = {
+    .name = "memleak",
+    .summary = "profile -e mem, by the options of bcc's memleak",
+    .group = SP_CMD_SAMPLE,
+    .needs = "Linux 6.1 and root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE",
+    .synopsis = "[OPTIONS] [SECONDS [COUNT]] [-- COMMAND...]",
+    .options = options,
+    .examples = examples,
+    .run = memleak_run,
+};

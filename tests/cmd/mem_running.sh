@@ -1,0 +1,133 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# deadline: 120
+# Allocations of a process that runs, by probes at its malloc, beside its own ledger: exact with --thin 1, sampled near the
+# truth, on several libraries' malloc; what it had before, and calls that never end, are told; what costs too much is
+# detached; the options of bcc's memleak.
+. "$(dirname "$0")/lib.bash"
+. "$(dirname "$0")/mem.bash"
+need_profile
+need_root
+cp "$SOPROF_BUILD/tests/cmd/allocate" "$dir/allocate"
+
+by=(profile -e mem --max-overhead 0)
+preload=
+# victim NAME ARGUMENT...: starts it; $pid, and $gate to let it go on. Its output is in $dir/truth.
+victim() {
+	rm -f "$dir/gate" "$dir/truth"
+	mkfifo "$dir/gate"
+	LD_PRELOAD=$preload "$dir/$1" - "${@:2}" <"$dir/gate" >"$dir/truth" &
+	pid=$!
+	exec {gate}>"$dir/gate"
+	until [ -s "$dir/truth" ] || ! kill -0 $pid; do
+		sleep 0.05
+	done
+}
+# mem_of NAME OPTION... -- ARGUMENT...: it does its work while it is sampled. Where others have the CPUs, tables may come late,
+# and stacks are cut, which the summary says: then once more.
+mem_of() {
+	local name=$1 options=() turn soprof
+	shift
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	for turn in 1 2 3 4 5; do
+		victim "$name" "$@"
+		what="${by[*]} -p $pid ${options[*]}"
+		"$SOPROF" "${by[@]}" --output "$dir/p.pb.gz" -p $pid "${options[@]}" 600 >"$out" 2>"$err" &
+		soprof=$!
+		until grep -q '^CapEff:\s0*$' /proc/$soprof/status; do # all is attached, then
+			kill -0 $soprof 2>/dev/null || { fail 'soprof to sample'; break; }
+			sleep 0.1
+		done
+		echo >&"$gate"
+		exec {gate}>&-
+		wait $pid || fail "$name to do its work"
+		kill -INT $soprof 2>/dev/null # it may have ended with the process
+		wait $soprof
+		status=$?
+		[ "$status" = 0 ] || fail 'exit code 0'
+		read -r -a truth < <(tail -n 1 "$dir/truth")
+		! tr -s ' \n' ' ' <"$err" | grep -q 'cut 0 (' || return 0
+		say "turn $turn: stacks were cut"
+	done
+}
+
+# --- exact ---
+mem_of allocate --thin 1 --
+same_as_ledger 'in a process' allocate
+same 'what grow has in a process' "$(value live_bytes --function grow)" 3000
+same 'what late has in a process' "$(value live_bytes --function late)" 5911
+says ': the end of a call that allocates was not seen 3 '
+"$SOPROF" report --format folded --value live_bytes "$dir/p.pb.gz" >"$out"
+has "$out" ';main;every_way;leak_all [0-9]+$' # who allocates is the leaf
+
+mem_of allocate --thin 1 -- 1000
+says '^soprof: 2 frees were of blocks that were not seen to be allocated'
+
+# --- sampled ---
+run=(mem_of allocate --thin 64K -- 20000)
+is_near 65536 "${run[@]}" || is_near 65536 "${run[@]}" || fail 'a sample within three standard deviations of the truth'
+has_not "$err" 'not seen'
+
+# --- other libraries' malloc ---
+if [ -x "$(command -v musl-gcc)" ]; then
+	musl-gcc -std=gnu17 -O1 -fno-builtin -w -o "$dir/musl" "$SOPROF_SOURCE/tests/cmd/allocate.c" -DHAS_MUSL || fail 'musl-gcc to work'
+	mem_of musl --thin 1 --
+	same_as_ledger 'in a process on musl' musl
+fi
+for preload in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
+	ldconfig -p | grep -q "^\s$preload " || continue
+	mem_of allocate --thin 1 -O $preload --
+	same_as_ledger "on $preload" allocate
+done
+preload=
+
+# --- too much ---
+by=(profile -e mem)
+mem_of allocate --max-overhead 1 -- 3000000
+says 'mem cost [0-9]+ % of a CPU, more than 1 % \(--max-overhead\): it was detached after [0-9.]+ s, and is told as it was then'
+
+# --- by bcc's options ---
+by=(memleak --max-overhead 0)
+mem_of allocate -z 1050 -Z 1099 --
+same 'blocks of some sizes of leak_all' "$(value live --function leak_all)" 50
+mem_of allocate -s 10 -- 20000
+got=$(value allocations)
+say "one in 10: $got of ${truth[0]}"
+awk -v got="$got" -v want="${truth[0]}" 'BEGIN { exit (got - want) ^ 2 > 16 * 9 * want || got % 10 }' ||
+	fail 'one in 10 within four standard deviations'
+victim allocate
+expect 0 memleak -p $pid 1 1
+expect 0 memleak -p $pid -O libc.so.6 -s 1 --combined-only --by library --output "$dir/x.csv" 1
+expect 1 memleak -p $pid -O allocate 1
+one_line "allocate of process $pid has no malloc that can be probed"
+exec {gate}>&-
+kill $pid
+expect 0 memleak -c "$dir/allocate 1000" --output "$dir/p.pb.gz"
+read -r -a truth <"$out"
+same 'blocks by memleak -c' "$(value allocations --process allocate)" "${truth[0]}"
+
+# --- bad input ---
+expect 2 profile -e mem -p 1,$$ 1
+one_line 'mem samples a command that soprof starts, or one process'
+expect 1 profile -e mem -p 4194303 1
+one_line 'there is no process 4194303'
+expect 2 memleak -p $$ -t
+one_line '^soprof: memleak: -t is refused'
+expect 2 memleak -p $$ --wa-missing-free
+one_line '^soprof: memleak: --wa-missing-free is refused'
+expect 2 memleak -p $$ 5 3
+one_line '^soprof: memleak: COUNT is 1'
+expect 2 memleak -p $$ -z 10 -Z 9
+one_line '^soprof: memleak: no block'
+for option in '-s 2' '-z 10' '-Z 10' '-O libc.so.6'; do
+	expect 2 memleak -c true $option
+	one_line '^soprof: memleak: -O, -s, -z and -Z are for a process that runs'
+done
+expect 2 memleak -p $$ --percpu
+one_line 'percpu'
+finish
