@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * blocks.c: N small blocks are allocated, written and freed, a thousand at a time; one in LEAK is not. Prints the
- * seconds that took.
+ * seconds that took. With "wait" behind that it says "ready" and waits for a line first; with "each" N blocks are there
+ * by then, and what is done is to free them, and to allocate so many: it prints the ns of one free and of one malloc.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -21,13 +22,48 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+static void ready(void)
+{
+	char line[8];
+
+	puts("ready");
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		exit(1);
+}
+
+static int each(unsigned long n)
+{
+	void **blocks = malloc(n * sizeof(*blocks));
+	double begin, middle;
+
+	if (!blocks)
+		return 1;
+	for (unsigned long i = 0; i < n; i++)
+		blocks[i] = malloc(64);
+	ready();
+	begin = now();
+	for (unsigned long i = 0; i < n; i++)
+		free(blocks[i]);
+	middle = now();
+	for (unsigned long i = 0; i < n; i++)
+		blocks[i] = malloc(64);
+	printf("%.1f %.1f\n", (middle - begin) * 1e9 / (double)n, (now() - middle) * 1e9 / (double)n);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long n = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000000,
 		      leak = argc > 2 ? strtoul(argv[2], NULL, 10) : 1000;
 	uint32_t x = 1;
-	double begin = now();
+	double begin;
 
+	if (argc > 3 && !strcmp(argv[3], "each"))
+		return each(n);
+	if (argc > 3 && !strcmp(argv[3], "wait"))
+		ready();
+	begin = now();
 	for (unsigned long i = 0; i < n; i++) {
 		size_t size = 1 + (x = x * 1103515245 + 12345) / 65536 % MAX_BYTES;
 

@@ -1,21 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sampling a command's allocations: how much longer it takes, and what it has leaked in the end, beside heaptrack and valgrind's
-massif; the truth is the program's own ledger (tests/cmd/allocate.c)."""
+"""Sampling allocations, of a command and of a process that runs: how much longer it takes, and what is leaked in the end, beside
+heaptrack, valgrind's massif and jemalloc's own profiler; the truth is the program's own ledger (tests/cmd/allocate.c)."""
 import glob
 import os
 import re
 import shutil
+import signal
 import subprocess
-from common import BUILD, SOPROF, WORK, choose, row, say, tool
+import time
+from common import BUILD, SOPROF, SOURCE, WORK, choose, row, run, say, tool
 
 N_BLOCKS, N_LEAKING = choose(4000000, 400000), choose(400000, 100000)
+N_RUNNING = choose(1000000, 100000) # by probes each costs a thousand times as much
 RUNS = choose(5, 2)
 ALLOCATE = os.path.join(BUILD, "tests/cmd/allocate")
 OWN = os.path.join(WORK, "mem.pb.gz")
 MASSIF = os.path.join(WORK, "massif.out")
 HEAPTRACK = os.path.join(WORK, "heaptrack")
+JEMALLOC = os.path.join(WORK, "jemalloc")
 AS = {"heaptrack": ["heaptrack", "-o", HEAPTRACK],
       "massif": ["valgrind", "--tool=massif", "--max-snapshots=1000", f"--massif-out-file={MASSIF}"]}
+
+
+def jemalloc_here():
+    """Debian's, which has its profiler built in; it is unpacked, not installed."""
+    done = run(["bash", "-c", '. "$0" && unpack libjemalloc2 && ls "$unpacked"/libjemalloc2/usr/lib/*/libjemalloc.so.2',
+                os.path.join(SOURCE, "tests/unpack.bash")], check=False)
+    return done.stdout.strip() if not done.returncode else None
 
 
 def soprof(*options):
@@ -24,6 +35,32 @@ def soprof(*options):
 
 def output(prefix, *command):
     return subprocess.run([*prefix, *command], check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+
+
+def is_attached(process):
+    """soprof gives up its rights when all probes are there."""
+    if process.poll() is not None:
+        raise RuntimeError(f"soprof ended: exit code {process.returncode}")
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
+        return re.search(r"^CapEff:\s*0+$", f.read(), re.M) is not None
+
+
+def running(command, *options):
+    """What a command prints that waits for a line, when soprof has attached its probes to it; options None: without soprof."""
+    with subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == "ready\n"
+        prober = None
+        if options[:1] != (None,):
+            prober = subprocess.Popen([SOPROF, "profile", "-e", "mem", "-p", str(process.pid), "-o", OWN, *options],
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            while not is_attached(prober):
+                time.sleep(0.05)
+        said, _ = process.communicate("go\n")
+        if prober:
+            prober.send_signal(signal.SIGINT)
+            _, errors = prober.communicate()
+            assert prober.returncode == 0, errors
+    return said
 
 
 def seconds(prefix=()):
@@ -50,25 +87,62 @@ def leaked_by(name):
         return sum(int(line.split()[-1]) for line in f)
 
 
-def times(peers):
+def times(peers, jemalloc):
     plain = min(seconds())
     say(f"{N_BLOCKS / plain / 1e6:.2f} million allocations a second")
     beside = {name: min(seconds(AS[name])) / plain for name in peers}
+    if jemalloc:
+        env = ["env", f"LD_PRELOAD={jemalloc}"]
+        beside["jemalloc"] = min(seconds([*env, "MALLOC_CONF=prof:true"])) / min(seconds(env))
     row("a program that allocates, its time under mem", "times", min(seconds(soprof())) / plain, most=1.15, **beside)
 
 
-def leaks(peers):
+def times_running():
+    def least(*options):
+        return min(float(running([tool("blocks"), str(N_RUNNING), "1000", "wait"], *options)) for _ in range(RUNS))
+    plain = least(None)
+    each = (least("--max-overhead", "0") - plain) / N_RUNNING
+    row("a malloc and its free under mem -p, sampled as usual", "ns", 1e9 * each)
+    row("a million of both a second: their time under mem -p", "times", 1 + 1e6 * each)
+    # long enough that the guard looks at it for its two seconds
+    bounded = float(running([tool("blocks"), str(8 * N_RUNNING), "1000", "wait"])) - 8 * plain
+    row("what mem -p costs in all, by the guard", "s", bounded)
+    for of, most in enumerate((1000, None)):
+        words = [running([tool("blocks"), str(N_RUNNING // 4), "1000", "each"], "--max-overhead", "0") for _ in range(RUNS)]
+        row(f"a {('free', 'malloc')[of]} under mem -p", "ns", min(float(w.split()[of]) for w in words), most=most)
+
+
+def leaked_by_jemalloc(jemalloc):
+    conf = f"MALLOC_CONF=prof:true,prof_final:true,lg_prof_sample:0,prof_prefix:{JEMALLOC}"
+    output(["env", f"LD_PRELOAD={jemalloc}", conf], ALLOCATE, str(N_LEAKING))
+    with open(glob.glob(JEMALLOC + ".*.heap")[0], encoding="ascii") as f:
+        return int(re.search(r"^\s*t\*: \d+: (\d+)", f.read(), re.M).group(1))
+
+
+def leaks(peers, jemalloc):
     beside = {}
     truth = int(output([], ALLOCATE, str(N_LEAKING)).split()[3])
     for name in peers:
         beside[name] = 100 * (leaked_by(name) / truth - 1)
+    if jemalloc:
+        beside["jemalloc"] = 100 * (leaked_by_jemalloc(jemalloc) / truth - 1)
     for how, options, most in (("a byte in 16 KiB", ["--thin", "16K"], 3), ("every allocation", ["--thin", "1"], 0.1)):
         output(soprof(*options), ALLOCATE, str(N_LEAKING))
         error = 100 * (live() / truth - 1)
         row(f"what is leaked of {truth / 2**20:.0f} MiB, by {how}: its error", "%", abs(error), most=most,
-            note=f"{error:+.2f} %", **{name: abs(value) for name, value in beside.items()})
+            note=f"{error:+.2f} %; jemalloc counts the room that its blocks have, not what was asked for", **{name: abs(value) for name, value in beside.items()})
+
+
+def leaks_running():
+    for how, options, most in (("a byte in 16 KiB", ["--thin", "16K"], 3), ("every allocation", ["--thin", "1"], 0.1)):
+        truth = int(running([ALLOCATE, "-", str(N_LEAKING)], "--max-overhead", "0", *options).split()[3])
+        error = 100 * (live() / truth - 1)
+        row(f"the same of a process that runs, by {how}", "%", abs(error), most=most, note=f"{error:+.2f} %")
 
 
 here = [name for name in AS if shutil.which(AS[name][0])]
-times(here)
-leaks(here)
+with_profiler = jemalloc_here()
+times(here, with_profiler)
+times_running()
+leaks(here, with_profiler)
+leaks_running()
