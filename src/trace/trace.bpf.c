@@ -96,7 +96,7 @@ static __always_inline void sp_trace_key_make(const sp_u64 *r, sp_u64 *key)
 		sp_trace_text_read(r, 0, (char *)key + sp_trace.text[0].at);
 }
 
-static __always_inline struct sp_trace_value *sp_trace_row(const sp_u64 *key)
+static __always_inline struct sp_trace_value *sp_trace_row_find(const sp_u64 *key)
 {
 	struct sp_trace_value none = {}, *v = bpf_map_lookup_elem(&rows, key);
 
@@ -113,7 +113,7 @@ static __always_inline void sp_trace_count(const sp_u64 *r)
 	struct sp_trace_value *v;
 
 	sp_trace_key_make(r, key);
-	v = sp_trace_row(key);
+	v = sp_trace_row_find(key);
 	if (!v) {
 		sp_trace_lost(SP_TRACE_LOST_ROWS);
 		return;
