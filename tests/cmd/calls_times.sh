@@ -101,6 +101,7 @@ build=$(readelf -n "$dir/libspin.so.1" | awk '/Build ID/ { print $3 }')
 
 begin() { # OPTION...
 	what="calls $*"
+	: >"$err"
 	"$SOPROF" calls --max-overhead 0 "$@" >"$out" 2>"$err" </dev/null &
 	counter=$!
 	tries=$((600 * slow))
