@@ -98,15 +98,12 @@ const readSums = (sums, n) => sums.map((s) => {
 	return {self: array(s.self), total: array(s.total), whole: s.whole};
 });
 
-// "live bytes"; systems' own names have a sign in them and stay (src/view/value.c).
-const words = (name) => /[:/]/.test(name) ? name : name.replaceAll("_", " ");
-
 // What can be chosen as the value shown: a value that is the old one of another is shown with that one, as a difference.
 function readChoices(values, samples) {
 	const olds = new Set(values.map((v) => v[2])), choices = [];
 	values.forEach(([name, unit, old], v) => {
 		const shown = old < 0 ? name : name.replace(/^new ?/, "") || {nanoseconds: "time", count: "value"}[unit] || unit;
-		const c = {name: visible(words(shown)), unit: visible(unit), v, old, samples, oldSamples: old < 0 ? -1 : values[samples][2]};
+		const c = {name: visible(shown), unit: visible(unit), v, old, samples, oldSamples: old < 0 ? -1 : values[samples][2]};
 		if (!olds.has(v) && !choices.some((other) => other.name === c.name && other.unit === c.unit)) choices.push(c);
 	});
 	return choices;

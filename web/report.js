@@ -337,7 +337,7 @@ function shareColumns(c, all) {
 }
 
 // The number of samples that all costs have in common says something of the cost shown only where there is no other.
-const countsSamples = (c) => c.v !== c.samples && data.choices.every((other) => other.v === c.v || other.v === c.samples);
+const countsSamples = (c) => c.v !== c.samples && data.choices.length < 3;
 const samplesColumn = (c) => !countsSamples(c) ? [] :
 	[{key: "samples", title: "Samples", number: true, of: (r) => r.samples, cell: (r) => grouped(r.samples)}];
 
@@ -345,15 +345,13 @@ const samplesColumn = (c) => !countsSamples(c) ? [] :
 // that are alike in what a table is ordered by, the one with the larger total is the first: what waits is the kernel itself.
 function sumRows(t, v, n, sumsOf) {
 	const c = choice(), s = sumsOf(v), samples = countsSamples(c) ? sumsOf(c.samples).total : s.total, rows = [];
-	const old = isDiff() ? sumsOf(c.old) : null, now = isDiff() ? sumsOf(c.v) : null, share = (x, of) => of ? x / of : 0;
+	const old = isDiff() && sumsOf(c.old), now = isDiff() && sumsOf(c.v), share = (x, of) => whole(t, of) ? x / whole(t, of) : 0;
 	for (let i = 0; i < n; i++) {
 		if (!s.total[i] && !samples[i] && !(old && old.total[i])) continue;
-		const r = {i, self: s.self[i], total: s.total[i], samples: samples[i], order: 0};
-		if (old) Object.assign(r, {oldSelf: share(old.self[i], whole(t, c.old)), newSelf: share(now.self[i], whole(t, c.v)),
-			oldTotal: share(old.total[i], whole(t, c.old)), newTotal: share(now.total[i], whole(t, c.v))});
-		rows.push(r);
+		rows.push({i, self: s.self[i], total: s.total[i], samples: samples[i], order: -s.total[i], ...(old && {
+			oldSelf: share(old.self[i], c.old), newSelf: share(now.self[i], c.v),
+			oldTotal: share(old.total[i], c.old), newTotal: share(now.total[i], c.v)})});
 	}
-	rows.sort((a, b) => b.total - a.total || a.i - b.i).forEach((r, i) => (r.order = i));
 	return rows;
 }
 

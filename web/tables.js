@@ -15,7 +15,7 @@ class Table {
 		Object.assign(this, {columns, rows, options});
 		const by = columns.find((c) => c.key === this.sort.replace("-", "")) || columns.find((c) => c.number);
 		const way = this.sort[0] === "-" ? -1 : 1, compare = (a, b) => a < b ? -1 : a > b ? 1 : 0;
-		rows.sort((a, b) => way * compare(by.of(a), by.of(b)) || (a.order || 0) - (b.order || 0));
+		rows.sort((a, b) => way * compare(by.of(a), by.of(b)) || a.order - b.order);
 		const head = make("tr", {}, ...columns.map((c) => this.heading(c, by, way)));
 		this.body = make("tbody"); // the old one keeps what has the focus until it is replaced
 		const table = make("table", {class: "data", "aria-label": this.label, "aria-rowcount": rows.length + 1},

@@ -123,7 +123,7 @@ adapted() {
 		s,--cgroup system,--cgroup $group/system,; s,\bFILE\b,$HOME/.local/state/soprof/calls/libz.so.1.last.profile,
 		s,^man ([^ ]+)$,ls $tree/man/\1.[0-9].scd,; /(profile|offcputime|offwaketime|wakeuptime|page-faults|memleak|calls) /s/ (10|30|60)( >|$)/ 1\2/; /^eval /s/$/; printenv LD_AUDIT SOPROF_CALLS/"
 }
-file_of() { printf '%s\n' "$1" | sed -nE 's/.* (-o|>) ([^ ]+).*/\2/p'; }
+file_of() { printf '%s\n' "$1" | sed -nE 's/.* (-o|--output|>) ([^ 0-9][^ ]*).*/\2/p'; }
 agent=
 end_agent() {
 	[ -n "$agent" ] || return 0
@@ -179,8 +179,9 @@ run_line() {
 	*) in_shell "$line" ;;
 	esac
 	[ "$status" = 0 ] || fail "that it ends well"
-	# the table of calls stands beside the command's output
-	[ -s "${file:-$out}" ] || { [[ $line == *\ calls\ * ]] && grep -q ' calls by ' "$err"; } || fail "something in ${file:-its output}"
+	# what calls, stat and trace tell of a command stands beside the command's output
+	[ -s "${file:-$out}" ] || { [[ $line == *\ --\ * ]] && grep -qE ' calls by | time elapsed|^soprof: [0-9]+ events in ' "$err"; } ||
+		fail "something in ${file:-its output}"
 	! grep -qE 'uncounted|ERROR: ld|not found' "$err" || fail "no such words on stderr"
 }
 

@@ -7,6 +7,7 @@
 #include "profile/profile.h"
 #include "view/html/html_noise.h"
 #include "view/html/html_stacks.h"
+#include "view/value.h"
 #include "view/view.h"
 
 #include <errno.h>
@@ -48,8 +49,10 @@ static bool is_samples(const char *name)
 
 void sp_html_put_value(struct sp_json *j, const char *name, const char *unit, int old)
 {
+	SP_FREE char *words = sp_value_words(name);
+
 	sp_json_array(j, NULL);
-	sp_json_string(j, NULL, name);
+	sp_json_string(j, NULL, words ? words : name);
 	sp_json_string(j, NULL, unit);
 	sp_json_int(j, NULL, old);
 	sp_json_end(j);
