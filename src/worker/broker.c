@@ -246,7 +246,9 @@ static void serve(struct broker *b, struct request *q, int given)
 		a.r = seal(b);
 	else
 		a.r = fd = fd_for(b, q);
-	sp_put_message(SP_JOB_SOCKET, &a, sizeof(a), fd);
+	int r = sp_put_message(SP_JOB_SOCKET, &a, sizeof(a), fd);
+	if (r < 0 && fd >= 0)
+		sp_put_message(SP_JOB_SOCKET, &(struct reply){r}, sizeof(a), -1);
 }
 
 void sp_broker_run(void)

@@ -69,9 +69,27 @@ static bool receive(struct sp_job_message *m, int fds[SP_JOB_MAX_FDS])
 	return true;
 }
 
-static void answer(const struct sp_answer_message *a, int fd)
+static void tell_why(struct sp_answer_message *a)
 {
-	if (sp_put_message(SP_JOB_SOCKET, a, offsetof(struct sp_answer_message, text) + a->text_len, fd) < 0)
+	const char *text = sp_error_text(a->r);
+	a->text_len = strnlen(text, SP_JOB_MAX_TEXT);
+	memcpy(a->text, text, a->text_len);
+}
+
+static int put(const struct sp_answer_message *a, int fd)
+{
+	return sp_put_message(SP_JOB_SOCKET, a, offsetof(struct sp_answer_message, text) + a->text_len, fd);
+}
+
+static void answer(struct sp_answer_message *a, int fd)
+{
+	int r = put(a, fd);
+	if (r == -ETOOMANYREFS) {
+		a->r = sp_fail_said(r, "too many descriptors of this user are on their way between processes");
+		tell_why(a);
+		r = put(a, -1);
+	}
+	if (r < 0)
 		_exit(0);
 }
 
@@ -88,11 +106,8 @@ static void work(enum sp_role role, const struct sp_job_message *m, int *fds)
 		fd = sp_fetcher_work(m, &a);
 	else
 		sp_parser_work(m, fds, &a);
-	if (a.r < 0) {
-		const char *text = sp_error_text(a.r);
-		a.text_len = strnlen(text, SP_JOB_MAX_TEXT);
-		memcpy(a.text, text, a.text_len);
-	}
+	if (a.r < 0)
+		tell_why(&a);
 	for (unsigned i = 0; i < SP_JOB_MAX_FDS; i++)
 		sp_cleanup_close(&fds[i]);
 	answer(&a, fd);

@@ -69,7 +69,8 @@ int sp_broker_kill(struct sp_broker *b, int pid);
 int sp_broker_seal(struct sp_broker *b); /* no more outputs */
 int sp_broker_pid(const struct sp_broker *b);
 
-int sp_put_message(int socket, const void *bytes, size_t n, int fd); /* one; fd may be -1; 0 or a negative errno */
+/* One; fd may be -1. -ETOOMANYREFS: for a second this user had too many descriptors on their way to send one more. */
+int sp_put_message(int socket, const void *bytes, size_t n, int fd);
 /* In the child. */
 _Noreturn void sp_worker_begin(enum sp_role role, int socket);  /* a new process becomes a worker */
 _Noreturn void sp_worker_become(enum sp_role role, int socket); /* the same in the broker's */

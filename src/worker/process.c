@@ -24,6 +24,8 @@
 #include <unistd.h>
 
 enum { MAX_PASSED_ON = 32 };
+/* How long a descriptor waits for others to arrive, so that it may be sent: less than any deadline. */
+static const uint64_t room_ns = 1000000000;
 
 /* Of the environment only where libraries are found, and, on the way to the fetcher, what a debuginfod client reads. */
 static bool is_passed_on(const char *variable, enum sp_role role)
@@ -139,6 +141,17 @@ static int start(enum sp_role role, struct sp_worker *p)
 	return 0;
 }
 
+/* The kernel counts the descriptors that a user has sent and that nobody has received yet, by all his processes. */
+static bool wait_for_room(uint64_t *until_ns)
+{
+	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
+	*until_ns = *until_ns ? *until_ns : now_ns + room_ns;
+	if (now_ns >= *until_ns)
+		return false;
+	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	return true;
+}
+
 int sp_put_message(int socket, const void *bytes, size_t n, int fd)
 {
 	union {
@@ -157,7 +170,9 @@ int sp_put_message(int socket, const void *bytes, size_t n, int fd)
 		memcpy(CMSG_DATA(c), &fd, sizeof(int));
 	}
 	ssize_t sent;
-	while ((sent = sendmsg(socket, &h, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+	uint64_t until_ns = 0;
+	while ((sent = sendmsg(socket, &h, MSG_NOSIGNAL)) < 0 &&
+	       (errno == EINTR || (errno == ETOOMANYREFS && wait_for_room(&until_ns))))
 		;
 	return sent < 0 ? -errno : 0;
 }

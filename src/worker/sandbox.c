@@ -22,7 +22,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { NOBODY = 65534 };
+enum {
+	NOBODY = 65534,
+	/*
+	 * Open files of who hands out descriptors. He holds few; but the limit is also that of the descriptors that all
+	 * processes of his user have sent and that nobody has received yet, when he sends one: files on their way to
+	 * parsers that get no CPU, of every session of root's.
+	 */
+	MANY_FILES = 1024
+};
 #define BIT(capability) (1ULL << (capability))
 
 static int limit(int resource, rlim_t value)
@@ -260,7 +268,7 @@ int sp_sandbox_broker(void)
 	drop_bounding(BROKER); /* a fetcher is executed with these, and gives them up */
 	int r = sp_sandbox_broker_settle(true);
 	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
-	r = r < 0 ? r : limit(RLIMIT_NOFILE, 256);
+	r = r < 0 ? r : limit(RLIMIT_NOFILE, MANY_FILES);
 	r = r < 0 ? r : limit(RLIMIT_FSIZE, SP_JOB_MAX_BYTES); /* a parser's */
 	r = r < 0 ? r : close_up(); /* it sees the end of its socket, and then takes away a file that is not whole */
 	return r < 0 ? r : sp_filter_enter(SP_FILTER_BROKER);
@@ -274,7 +282,7 @@ int sp_sandbox_fetcher(void)
 	int r = become_nobody(false);
 	r = r < 0 ? r : drop_capabilities(0);
 	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
-	r = r < 0 ? r : limit(RLIMIT_NOFILE, 64);
+	r = r < 0 ? r : limit(RLIMIT_NOFILE, MANY_FILES);
 	r = r < 0 ? r : limit(RLIMIT_FSIZE, SP_JOB_MAX_BYTES);
 	return r < 0 ? r : bind_to_parent();
 }
@@ -297,7 +305,7 @@ int sp_sandbox_opener(void)
 	drop_bounding(0);
 	int r = drop_capabilities(OPENING | BIT(CAP_PERFMON)); /* to see what others have mapped, by /proc/PID/maps */
 	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
-	r = r < 0 ? r : limit(RLIMIT_NOFILE, 32);
+	r = r < 0 ? r : limit(RLIMIT_NOFILE, MANY_FILES);
 	r = r < 0 ? r : limit(RLIMIT_FSIZE, 0);
 	r = r < 0 ? r : bind_to_parent();
 	return r < 0 ? r : sp_filter_enter(SP_FILTER_OPENER);
