@@ -41,12 +41,14 @@ struct sp_recipe_probe {
 };
 
 /* --- names --- */
-/* Whether tracefs has no such system, so that a program may be meant. */
+/* Whether it is no tracepoint's system, so that a program may be meant: a build id, or what tracefs does not have. */
 static bool is_no_system(const char *name, size_t n)
 {
 	const char *root = sp_tracepoints_root();
 	char path[128];
 
+	if (n >= 8 && strspn(name, "0123456789abcdef") >= n)
+		return true;
 	if (!root || n > 48 || (n == 3 && !strncmp(name, "raw", n)))
 		return false;
 	snprintf(path, sizeof(path), "%s/%.*s", root, (int)n, name);
