@@ -43,12 +43,30 @@ static void add_known(uint64_t *sum, uint64_t n)
 		*sum = *sum == SP_USE_UNKNOWN ? n : *sum + n;
 }
 
+/* NULL behind the last; of NULL, too. */
+static const char *line_after(const char *line)
+{
+	line = line ? strchr(line, '\n') : NULL;
+	return line && line[1] ? line + 1 : NULL;
+}
+
+/* Calls it for each line, until it fails. */
+static int lines_each(const char *text, int (*add)(const char *root, struct sp_use *u, const char *line),
+		      const char *root, struct sp_use *u)
+{
+	int r = 0;
+
+	for (const char *line = text; r >= 0 && line; line = line_after(line))
+		r = add(root, u, line);
+	return r;
+}
+
 /* The number behind "NAME" at the beginning of a line. */
 static uint64_t named_number(const char *text, const char *name)
 {
 	size_t n = strlen(name);
 
-	for (const char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
+	for (const char *line = text; line; line = line_after(line))
 		if (!strncmp(line, name, n) && (line[n] == ' ' || line[n] == ':'))
 			return strtoull(line + n + 1, NULL, 10);
 	return SP_USE_UNKNOWN;
@@ -60,7 +78,7 @@ static uint64_t named_sum(const char *text, const char *begin)
 	uint64_t sum = SP_USE_UNKNOWN;
 	size_t n = strlen(begin);
 
-	for (const char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
+	for (const char *line = text; line; line = line_after(line))
 		if (!strncmp(line, begin, n) && line[n + strcspn(line + n, " \n")] == ' ')
 			add_known(&sum, strtoull(line + n + strcspn(line + n, " \n"), NULL, 10));
 	return sum;
@@ -94,8 +112,7 @@ static int cpus_read(const char *root, struct sp_use *u)
 
 	if (!text)
 		return sp_fail(-ENOENT, "read %s/proc/stat", root);
-	for (const char *line = text; r >= 0 && line && !strncmp(line, "cpu", 3);
-	     line = strchr(line, '\n'), line = line ? line + 1 : NULL)
+	for (const char *line = text; r >= 0 && line && !strncmp(line, "cpu", 3); line = line_after(line))
 		r = cpu_add(u, line + strcspn(line, " "));
 	u->n_running = named_number(text, "procs_running");
 	for (size_t i = 0; r >= 0 && i + 1 < u->n_cpus; i++) {
@@ -182,11 +199,8 @@ static int disk_add(const char *root, struct sp_use *u, const char *line)
 static int disks_read(const char *root, struct sp_use *u)
 {
 	SP_FREE char *text = text_of(root, "/proc/diskstats");
-	int r = 0;
 
-	for (const char *line = text; r >= 0 && line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
-		r = disk_add(root, u, line);
-	return r;
+	return lines_each(text, disk_add, root, u);
 }
 
 /* --- network --- */
@@ -220,11 +234,8 @@ static int link_add(const char *root, struct sp_use *u, const char *line)
 static int links_read(const char *root, struct sp_use *u)
 {
 	SP_FREE char *text = text_of(root, "/proc/net/dev");
-	int r = 0;
 
-	for (const char *line = text; r >= 0 && line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
-		r = link_add(root, u, line);
-	return r;
+	return lines_each(text, link_add, root, u);
 }
 
 /* Two lines that begin alike: the names, and below them the numbers. */
