@@ -75,6 +75,8 @@ int sp_options_parse(const struct sp_option *options, int argc, char **argv, voi
 
 /* Whether it is given by a name, and not by its place. */
 bool sp_option_is_named(const struct sp_option *o);
+/* Which of the choices has this name; -1: none. */
+int sp_choice_number(const char *(*choice)(size_t i), const char *name);
 /* The text as a number: decimal digits only. -EINVAL if it is something else, -ERANGE if it does not fit. */
 int sp_number_parse(const char *text, uint64_t *ret_number);
 /* Stores the option's value; `shown` is what the message calls the option ("-F"). */

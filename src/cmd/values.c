@@ -191,6 +191,14 @@ static int store_list(const struct sp_option *o, const char *shown, const char *
 	return 0;
 }
 
+int sp_choice_number(const char *(*choice)(size_t i), const char *name)
+{
+	for (int i = 0; choice((size_t)i); i++)
+		if (!strcmp(choice((size_t)i), name))
+			return i;
+	return -1;
+}
+
 static int store_choice(const struct sp_option *o, const char *shown, const char *text, int *ret_choice)
 {
 	struct sp_suggest near = {.word = text};

@@ -55,10 +55,7 @@ static int view_choose(const struct sp_calls_args *a, int *ret_number)
 			   : a->show.view >= 0 ? sp_view_choice((size_t)a->show.view)
 					       : NULL;
 
-	*ret_number = -1;
-	for (size_t i = 0; name && sp_sample_view_choice(i); i++)
-		if (!strcmp(sp_sample_view_choice(i), name))
-			*ret_number = (int)i;
+	*ret_number = name ? sp_choice_number(sp_sample_view_choice, name) : -1;
 	return !name || *ret_number >= 0 ? 0 : sp_fail_said(-EINVAL, "--format %s is not for --stacks", name);
 }
 

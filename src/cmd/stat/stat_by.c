@@ -2,14 +2,13 @@
 /* stat_by.c: `soprof stat --by library`: what `soprof profile` samples of the events, a column each. */
 #include "base/error.h"
 #include "base/mem.h"
+#include "cmd/output.h"
 #include "cmd/profile/profile_args.h"
 #include "cmd/stat/stat.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_WORDS = 20 };
 
 /* `profile` calls CPU time "cpu", and has one clock. */
 static int names_join(const struct sp_stat_events *events, char **ret_names)
@@ -48,64 +47,37 @@ static int events_join(const struct sp_stat_args *a, char **ret_names)
 	return r;
 }
 
-static char *list_join(const struct sp_u32_list *list)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	for (size_t i = 0; out && i < list->n; i++)
-		fprintf(out, "%s%u", i ? "," : "", list->values[i]);
-	return out && !fclose(out) ? text : NULL;
-}
-
 /* As `soprof profile -e EVENTS --by WHAT ...` would have it. */
-static int profile_args_make(const struct sp_stat_args *a, char *events, struct sp_profile_args *ret_args)
+static int profile_fill(const struct sp_stat_args *a, const char *events, struct sp_profile_args *ret_args)
 {
-	const struct {
-		const char *option;
-		const struct sp_u32_list *list;
-	} lists[] = {{"-p", &a->pids}, {"-L", &a->tids}, {"-C", &a->cpus}};
-	char by[] = "--by", format[] = "--format"; /* the parser cuts names where they end */
-	char *words[MAX_WORDS] = {(char *)"-e", events, by, (char *)a->by}, *made[SP_COUNT(lists)] = {0};
-	char seconds[24];
-	int n = 4, r = 0;
+	const char *view = a->csv ? "csv" : a->json ? "json" : NULL;
 
-	for (size_t i = 0; i < SP_COUNT(lists) && r >= 0; i++) {
-		made[i] = lists[i].list->n ? list_join(lists[i].list) : NULL;
-		if (made[i]) {
-			words[n++] = (char *)lists[i].option;
-			words[n++] = made[i];
-		}
-	}
-	if (a->csv || a->json) {
-		words[n++] = format;
-		words[n++] = (char *)(a->csv ? "csv" : "json");
-	}
-	if (a->output) {
-		words[n++] = (char *)"-o";
-		words[n++] = (char *)a->output;
-	}
-	if (a->seconds) {
-		snprintf(seconds, sizeof(seconds), "%llu", (unsigned long long)a->seconds);
-		words[n++] = seconds;
-	}
-	r = sp_profile_args_parse(n, words, ret_args);
+	ret_args->events = events;
+	ret_args->by = sp_choice_number(sp_grouping_choice, a->by);
+	ret_args->pids = a->pids;
+	ret_args->tids = a->tids;
+	ret_args->cpus = a->cpus;
+	ret_args->output = a->output;
+	ret_args->duration_s = a->seconds;
 	ret_args->command = a->command;
-	for (size_t i = 0; i < SP_COUNT(lists); i++)
-		free(made[i]);
-	return r;
+	if (view)
+		ret_args->view_number = sp_choice_number(sp_sample_view_choice, view);
+	return view && ret_args->view_number < 0 ? sp_fail_said(-EINVAL, "this soprof was built without %s", view) : 0;
 }
 
 int sp_stat_by(const struct sp_cmd *cmd, const struct sp_stat_args *a)
 {
-	struct sp_profile_args profile = {0};
+	struct sp_profile_args profile;
 	SP_FREE char *events = NULL;
 	int r = events_join(a, &events), code;
 
+	sp_profile_args_default(&profile);
 	if (r >= 0)
-		r = profile_args_make(a, events, &profile);
+		r = profile_fill(a, events, &profile);
+	if (r >= 0)
+		r = sp_profile_args_complete(&profile);
 	code = r < 0 ? sp_cmd_error(cmd, r, sp_cmd_exit_code(r)) : sp_cmd_profile_run(&profile);
+	profile.pids = profile.tids = profile.cpus = (struct sp_u32_list){0}; /* those of stat */
 	sp_profile_args_done(&profile);
 	return code;
 }
