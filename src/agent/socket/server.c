@@ -13,11 +13,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128, MAX_ACCEPTS = 64, MAX_EVENTS = 64, KIND_BITS = 2, OWN_PER_QUERY = 8 };
+enum { MAX_ACCEPTS = 64, MAX_EVENTS = 64, KIND_BITS = 2, OWN_PER_QUERY = 8 };
 enum { SHARE_PART = 8, ALL_SHARE_PART = 4 }; /* of --max-cpu, for answers: an ordinary user's; that of all of them */
 enum { REFUSALS = 32, REFUSALS_MS = 100 };   /* 320 a second: 1 % of a CPU at most */
 
@@ -345,24 +343,39 @@ static void read_request(struct sp_server *s, struct sp_client *c)
 }
 
 /* --- accepting --- */
+/* For so long a client costs nothing, and its user has one connection less. */
+static int begin_held(struct sp_server *s, struct sp_client *c)
+{
+	c->state = SP_CLIENT_HELD;
+	c->deadline_ns = now() + SP_SERVER_HELD_MS * UINT64_C(1000000);
+	return watch_descriptor(s, EPOLL_CTL_ADD, c->fd, 0, SP_SERVER_CLIENT, client_index(s, c));
+}
+
+static int begin_reading(struct sp_server *s, struct sp_client *c)
+{
+	int op = c->state == SP_CLIENT_HELD ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+
+	c->text = malloc(SP_LINE_MAX + 1);
+	c->state = SP_CLIENT_READING;
+	c->deadline_ns = now() + SP_SERVER_READ_MS * UINT64_C(1000000);
+	return c->text ? watch_descriptor(s, op, c->fd, EPOLLIN, SP_SERVER_CLIENT, client_index(s, c)) : -ENOMEM;
+}
+
 static int add_client(struct sp_server *s, const struct sp_client *from)
 {
+	struct sp_client *c;
 	size_t i = 0;
-	int r;
 
 	while (i < s->n_slots && s->clients[i].state != SP_CLIENT_FREE)
 		i++;
 	if (i == SP_SERVER_SLOTS)
 		return -EBUSY;
-	s->clients[i] = *from;
-	s->clients[i].text = malloc(SP_LINE_MAX + 1);
-	s->clients[i].state = SP_CLIENT_READING;
-	s->clients[i].deadline_ns = now() + SP_SERVER_READ_MS * UINT64_C(1000000);
+	c = &s->clients[i];
+	*c = *from;
 	s->n_slots = SP_MAX(s->n_slots, i + 1);
 	s->stats.n_clients++;
-	r = s->clients[i].text ? watch_descriptor(s, EPOLL_CTL_ADD, from->fd, EPOLLIN, SP_SERVER_CLIENT, i) : -ENOMEM;
-	if (r < 0)
-		end_client(s, &s->clients[i]);
+	if ((is_used_up(s, c) ? begin_held(s, c) : begin_reading(s, c)) < 0)
+		end_client(s, c);
 	return 0;
 }
 
@@ -416,7 +429,7 @@ static void enforce_deadlines(struct sp_server *s)
 			continue;
 		if (c->state == SP_CLIENT_WAITING)
 			refuse_request(s, c, sp_fail_said(-ETIMEDOUT, "the agent has too many requests to answer"));
-		else
+		else if (c->state != SP_CLIENT_HELD || begin_reading(s, c) < 0)
 			end_client(s, c);
 	}
 }
@@ -497,57 +510,6 @@ void sp_server_configure(struct sp_server *s, const struct sp_agent_config *c)
 	s->store = strdup(c->store);
 }
 
-/* Removes the socket of an agent that was killed; one with a listener is an error. */
-static int remove_stale_socket(const struct sockaddr_un *a)
-{
-	struct stat st;
-
-	if (lstat(a->sun_path, &st))
-		return errno == ENOENT ? 0 : sp_fail(-errno, "%s", a->sun_path);
-	if (!S_ISSOCK(st.st_mode))
-		return sp_fail_said(-EEXIST, "%s is there already, and is no socket", a->sun_path);
-	SP_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return sp_fail(-errno, "make a socket");
-	if (connect(fd, (const struct sockaddr *)a, sizeof(*a)) == 0 || errno == EAGAIN)
-		return sp_fail_said(-EADDRINUSE, "another agent answers at %s", a->sun_path);
-	return unlink(a->sun_path) && errno != ENOENT ? sp_fail(-errno, "remove %s", a->sun_path) : 0;
-}
-
-int sp_server_directory(const char *path)
-{
-	char *directory SP_FREE = strdup(path);
-	char *slash = directory ? strrchr(directory, '/') : NULL;
-
-	if (!slash || slash == directory)
-		return slash ? 0 : -ENOMEM;
-	*slash = '\0';
-	if (mkdir(directory, 0755) < 0)
-		return errno == EEXIST ? 0 : sp_fail(-errno, "make %s", directory);
-	/* Any user may connect, whatever the umask is. */
-	return chmod(directory, 0755) < 0 ? sp_fail(-errno, "%s", directory) : 0;
-}
-
-static int listen_at_path(struct sp_server *s)
-{
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	int r = sp_server_directory(s->path);
-
-	memcpy(a.sun_path, s->path, SP_MIN(strlen(s->path), sizeof(a.sun_path) - 1));
-	if (r >= 0)
-		r = remove_stale_socket(&a);
-	if (r < 0)
-		return r;
-	s->listen = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (s->listen < 0 || bind(s->listen, (struct sockaddr *)&a, sizeof(a)) < 0)
-		return sp_fail(-errno, "make the socket %s", s->path);
-	s->is_ours = true;
-	/* Any user may connect: rights follow from SO_PEERCRED. */
-	if (chmod(s->path, 0666) < 0 || listen(s->listen, BACKLOG) < 0)
-		return sp_fail(-errno, "listen at %s", s->path);
-	return watch_descriptor(s, EPOLL_CTL_ADD, s->listen, EPOLLIN, SP_SERVER_LISTEN, 0);
-}
-
 int sp_server_new(const struct sp_agent_config *c, const struct sp_server_owner *owner, struct sp_server **ret_server)
 {
 	struct sp_server *s = calloc(1, sizeof(*s));
@@ -567,7 +529,9 @@ int sp_server_new(const struct sp_agent_config *c, const struct sp_server_owner 
 	else if (s->epoll < 0 || s->self < 0)
 		r = sp_fail(-errno, "prepare the agent's socket");
 	if (r >= 0 && *s->path)
-		r = listen_at_path(s);
+		r = sp_server_listen(s);
+	if (r >= 0 && *s->path)
+		r = watch_descriptor(s, EPOLL_CTL_ADD, s->listen, EPOLLIN, SP_SERVER_LISTEN, 0);
 	if (r < 0) {
 		sp_server_free(s);
 		return r;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * server_priv.h: the server's structs: server.c has requests, server_client.c who clients are, server_child.c the
- * processes that answer.
+ * processes that answer, server_place.c the socket's path.
  *
- * States of a client: READING its request, WAITING for a free query slot, ANSWERED by a process that writes to it, or
- * WRITING an answer that was made here. Each state has a deadline. The server owns everything. One thread.
+ * States of a client: HELD, since its user has used up his share, READING its request, WAITING for a free query slot,
+ * ANSWERED by a process that writes to it, or WRITING an answer that was made here. Each state has a deadline, after
+ * which one that is HELD is read. The server owns everything. One thread.
  */
 #ifndef SP_AGENT_SOCKET_SERVER_PRIV_H
 #define SP_AGENT_SOCKET_SERVER_PRIV_H
@@ -17,13 +18,21 @@
 enum {
 	SP_SERVER_SLOTS = 1024,
 	SP_SERVER_ROOT_CLIENTS = 4, /* beyond max_clients, for those who see all */
+	SP_SERVER_HELD_MS = 1000,   /* what is refused at once is asked again at once */
 	SP_SERVER_READ_MS = 10000,
 	SP_SERVER_WRITE_MS = 30000,
 	SP_SERVER_UNREAPED = 256,
 	SP_SERVER_SOURCE = 32
 };
 
-enum sp_client_state { SP_CLIENT_FREE, SP_CLIENT_READING, SP_CLIENT_WAITING, SP_CLIENT_ANSWERED, SP_CLIENT_WRITING };
+enum sp_client_state {
+	SP_CLIENT_FREE,
+	SP_CLIENT_HELD,
+	SP_CLIENT_READING,
+	SP_CLIENT_WAITING,
+	SP_CLIENT_ANSWERED,
+	SP_CLIENT_WRITING
+};
 
 struct sp_client {
 	enum sp_client_state state;
@@ -82,6 +91,9 @@ struct sp_server {
 int sp_server_identify(const struct sp_server *s, struct sp_client *c);
 /* An ordinary user may not take all connections from the others. */
 bool sp_server_has_room(const struct sp_server *s, const struct sp_client *c);
+
+/* server_place.c: listens at s->path. */
+int sp_server_listen(struct sp_server *s);
 
 /* The kind of descriptor that an event is of. */
 enum sp_server_event { SP_SERVER_LISTEN, SP_SERVER_CLIENT, SP_SERVER_CHILD };
