@@ -45,17 +45,15 @@ static void go_to_slot(struct sp_parse_budget *p, uint64_t slot)
 }
 
 /*
- * Less an eighth for what cannot wait, if it should grow, and at first another one, for the time that the sum does not
- * know yet. Then there is more by and by: what has taken all of it at once would leave new files without names until it
- * is forgotten.
+ * Less an eighth for what cannot wait, if it should grow; at first less three, which come by and by. They are for the
+ * time that the sum does not know yet, and for files that come later: all is unknown at first, and what takes the whole
+ * at once would leave new files without names until it is forgotten.
  */
 static int64_t allowed(const struct sp_parse_budget *p)
 {
-	int64_t part = whole(p) / 8, slot = (int64_t)p->slot;
+	int64_t part = whole(p) / 8, n = (int64_t)SP_MIN(p->slot, SP_PARSE_SLOTS);
 
-	if (slot >= SP_PARSE_SLOTS)
-		return whole(p) - part;
-	return whole(p) - 2 * part + 5 * part / SP_PARSE_SLOTS * slot;
+	return 5 * part + 2 * part * n / SP_PARSE_SLOTS;
 }
 
 void sp_parse_budget_update(struct sp_parse_budget *p, uint64_t now_ns, uint64_t cpu_ns)

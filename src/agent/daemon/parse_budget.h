@@ -5,14 +5,13 @@
  * Sampling cannot wait (limits.h halves its rate); parsing of new files for names and unwind tables can. All CPU time
  * of the agent in the last SP_PARSE_BUDGET_S counts, and is forgotten after that; what --max-cpu allows in so long,
  * less that, is left. So nothing is saved up, no debt lasts for longer, and a machine's usual programs are named at
- * once when the agent begins. In its first SP_PARSE_BUDGET_S there is half as much again, by and by: all is unknown
- * then. An eighth is kept for what cannot wait, if it should grow. The less is left, the more samples a file needs to
- * be parsed: one above a half, 64 below an eighth; so a storm of short-lived programs leaves something for lasting
- * ones. What has been allowed counts by an estimate, until it is seen in the CPU time: many files that come at once are
- * not all allowed for the same rest. A file that takes more than a half waits until a half is left. So after its first
- * the agent uses at most max_cpu_ppm of any SP_PARSE_BUDGET_S, but for what such a file takes beyond its estimate, and
- * for what all else grows by meanwhile. Users have shares of it (user_budget.h). No clock, no memory; cannot fail. One
- * thread.
+ * once when the agent begins. An eighth is kept for what cannot wait, if it should grow; in the first
+ * SP_PARSE_BUDGET_S further two, which are given out by and by. The less is left, the more samples a file needs to be
+ * parsed: one above a half, 64 below an eighth; so a storm of short-lived programs leaves something for lasting ones.
+ * What has been allowed counts by an estimate, until it is seen in the CPU time: many files that come at once are not
+ * all allowed for the same rest. A file that takes more than a half waits until a half is left. So the agent uses at
+ * most max_cpu_ppm of any SP_PARSE_BUDGET_S, but for what such a file takes beyond its estimate, and for what all else
+ * grows by meanwhile. Users have shares of it (user_budget.h). No clock, no memory; cannot fail. One thread.
  */
 #ifndef SP_AGENT_DAEMON_PARSE_BUDGET_H
 #define SP_AGENT_DAEMON_PARSE_BUDGET_H

@@ -74,7 +74,7 @@ static void test_storm(void **state)
 	(void)state;
 	for (int i = 1; i < MAX_S; i++) {
 		second(a, 20, 10 * MS);
-		assert_true(used_ns(a) <= (i < 2 * SP_PARSE_BUDGET_S ? WHOLE / 2 * 3 : WHOLE) + 20 * MS);
+		assert_true(used_ns(a) <= WHOLE + 20 * MS);
 	}
 	assert_int_equal(a->n_large, 6 * 36);
 	/* the upper half of what sampling leaves, since each has one sample only */
@@ -89,12 +89,12 @@ static void test_begins_full(void **state)
 	(void)state;
 	while (parse(a, 1, 10 * MS))
 		n++;
-	assert_in_range(n, 75, 76); /* from three quarters, since a quarter is kept, to a half of 3 s */
+	assert_in_range(n, 37, 38); /* from five eighths, since three are kept, to a half of 3 s */
 	while (parse(a, 4, 10 * MS))
 		n++;
 	while (parse(a, 16, 10 * MS))
 		n++;
-	assert_in_range(n, 187, 189); /* to an eighth */
+	assert_in_range(n, 149, 151); /* to an eighth */
 	assert_false(parse(a, 63, MS));
 	assert_true(parse(a, 64, 10 * SP_NS_PER_S)); /* a file that takes all of it and more */
 	assert_false(parse(a, 1000000, MS));
@@ -115,7 +115,7 @@ static void test_at_once(void **state)
 	(void)state;
 	while (ask(a, 1000, 10 << 20))
 		n++;
-	assert_in_range(n, 25, 28); /* 85 ms each are expected of 2.25 s */
+	assert_in_range(n, 21, 23); /* 85 ms each are expected of 1.9 s */
 	left = a->p.left_ns;
 	a->cpu_ns += 500 * MS; /* of what was expected */
 	sp_parse_budget_update(&a->p, a->now_ns, a->cpu_ns);
