@@ -20,7 +20,7 @@ enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at in an interrupt *
 __noinline sp_u64 sp_pending_map(struct sp_scratch *s, struct sp_message_pending *r, sp_u64 addr)
 {
 	sp_u64 last = 0, vma;
-	sp_u32 at;
+	sp_u32 at, stop = SP_STOP_UNMAPPED;
 
 	if (!s || !r)
 		return 0;
@@ -29,7 +29,11 @@ __noinline sp_u64 sp_pending_map(struct sp_scratch *s, struct sp_message_pending
 	sp_opaque(at);
 	if (!last || r->n_maps >= SP_PENDING_MAPS || at > SP_PENDING_SENT - SP_PENDING_STACK - sizeof(struct sp_map))
 		return 0;
-	if (vma && sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC && !sp_seen_look(s, addr, SP_N_SEEN)) {
+	if (vma && sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC)
+		stop = sp_seen_look(s, addr, SP_N_SEEN);
+	if (stop == SP_STOP_FILES)
+		r->has_more_maps = 1;
+	if (!stop) {
 		struct sp_map *to = (struct sp_map *)&r->sent[at];
 		struct sp_seen *e = &s->seen[0];
 
@@ -60,9 +64,10 @@ static __always_inline void sp_pending_maps(struct sp_scratch *s, struct sp_mess
 {
 	struct sp_maps_loop loop = {.s = s, .r = r};
 
-	r->n_maps = 0;
+	r->n_maps = r->has_more_maps = 0;
 	bpf_loop(n_walks, sp_pending_next, &loop, 0);
-	r->has_more_maps = r->n_maps >= SP_PENDING_MAPS || (loop.addr && loop.addr < SP_USER_END);
+	if (r->n_maps >= SP_PENDING_MAPS || (loop.addr && loop.addr < SP_USER_END))
+		r->has_more_maps = 1;
 }
 
 /*

@@ -15,7 +15,7 @@
 
 #include "bpf/pid.bpf.h"
 
-enum { SP_ENOMEM = 12 };
+enum { SP_E2BIG = 7, SP_ENOMEM = 12 };
 enum { SP_MAPLE_LEAF = 1, SP_MAPLE_RANGE = 2, SP_MAPLE_ARANGE = 3, SP_MAPLE_LEVELS = 8, SP_MAPLE_PIVOTS = 15 };
 
 /* Forces a value through a register, so that the compiler forgets what it proved and the verifier sees each mask. */
@@ -151,11 +151,12 @@ struct {
 /*
  * New files for which a sample had no free element in `files`: the kernel keeps few ready on each CPU, four at first,
  * and makes more only after the sample, while a program may have more files (ffmpeg: 220). All elements of this map
- * exist beforehand. The user half moves its entries to `files`.
+ * exist beforehand. The user half moves its entries to `files`. Where this map is full as well, the file is counted as
+ * lost, and announced with a later sample.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
+	__uint(max_entries, 256); /* more where there are more than two CPUs */
 	__uint(key_size, sizeof(struct sp_file_key));
 	__uint(value_size, 8);
 } new_files SEC(".maps");
@@ -170,7 +171,7 @@ sp_u32 sp_last_file; /* the last file id given; 0 is none */
 /* Ids that the user half has taken back from files; it does so only while nothing is sampled. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, SP_MAX_FREE_FILES);
+	__uint(max_entries, SP_MAX_FREE_FILES); /* few where no file is forgotten */
 	__uint(value_size, 4);
 } free_files SEC(".maps");
 
@@ -214,13 +215,17 @@ static __always_inline sp_u32 sp_file_known(const struct sp_file_key *key)
 	return id ? (sp_u32)*id : 0;
 }
 
-/* Keeps a file's id. 0: kept; *ret_is_new: in new_files, not in `files`. */
+/* Keeps a file's id. 0: kept; *ret_is_new: in new_files, not in `files`. Counts it as lost where both have no room. */
 static __always_inline long sp_file_keep(const struct sp_file_key *key, sp_u64 id, sp_u32 *ret_is_new)
 {
 	long r = bpf_map_update_elem(&files, key, &id, BPF_NOEXIST);
 
 	*ret_is_new = r == -SP_ENOMEM;
-	return *ret_is_new ? bpf_map_update_elem(&new_files, key, &id, BPF_NOEXIST) : r;
+	if (*ret_is_new)
+		r = bpf_map_update_elem(&new_files, key, &id, BPF_NOEXIST);
+	if (r == -SP_E2BIG)
+		sp_tally(SP_N_LOST_FILES, 1);
+	return r;
 }
 
 /*

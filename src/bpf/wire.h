@@ -577,7 +577,7 @@ enum sp_counter {
 	/* Losses. */
 	SP_N_LOST_PENDING,   /* no room in the ring for one of these: its stack was cut */
 	SP_N_LOST_STACKS,    /* no room in the ring for a new stack's frames (sent again at its next sample) */
-	SP_N_LOST_FILES,     /* no room in the ring for a new file (announced again) */
+	SP_N_LOST_FILES,     /* no room for a new file, in the ring or in new_files (announced again) */
 	SP_N_LOST_PROCESSES, /* no room for a new process record */
 	SP_N_LOST_COUNTS,    /* the table of counts was full: samples lost */
 	SP_N_LOST_NESTED,    /* a sample inside a sample: lost */

@@ -65,6 +65,7 @@ struct sp_capture_options {
 	bool slices;  /* keys have the slice in which a sample was taken (session.c) */
 	bool objects; /* BPF, no lasting session: rows have what their event was about as a label (objects.h) */
 	enum sp_wakers_how { SP_NO_WAKERS, SP_WAKERS_ABOVE, SP_WAKERS_ALONE } wakers; /* as objects: wakers.h */
+	bool forgets;  /* files (sp_capture_close()), so that their numbers are given again */
 	bool no_seek;  /* files are announced when they are sampled; those mapped at the start are not looked for */
 	bool time_own; /* the programs measure their own time, in place of the kernel's statistics of all programs */
 	/* BPF: of one CPU, for what is sampled at no rate of its own (guard.h); 0 = it may cost what it does. */

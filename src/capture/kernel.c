@@ -71,6 +71,23 @@ static void config_write(struct sp_capture *c)
 	g->wakers = c->o.wakers != SP_NO_WAKERS;
 }
 
+enum {
+	NEW_FILES = 128,     /* places for new files, of each CPU */
+	MIN_FREE_FILES = 64, /* numbers that are free again where no file is forgotten: another CPU was faster */
+};
+
+static int files_sizes_write(struct bpf_object *object, bool forgets)
+{
+	struct bpf_map *new = bpf_object__find_map_by_name(object, "new_files");
+	struct bpf_map *free_files = bpf_object__find_map_by_name(object, "free_files");
+	uint32_t n = (uint32_t)SP_MAX(libbpf_num_possible_cpus(), 1) * NEW_FILES;
+
+	if (bpf_map__set_max_entries(new, SP_MAX(n, bpf_map__max_entries(new))) ||
+	    (!forgets && bpf_map__set_max_entries(free_files, MIN_FREE_FILES)))
+		return sp_fail(-EINVAL, "make room for %u new files", n);
+	return 0;
+}
+
 /*
  * The ring grows with the CPUs: samples that wait for a table are large, and come from all of them. Sizes are powers of
  * two.
@@ -94,6 +111,7 @@ static int sizes_write(struct sp_capture *c)
 	const char *counts[] = {"counts_even", "counts_odd"};
 	uint32_t key_bytes = (uint32_t)sp_drain_key_bytes(&c->o);
 	size_t i;
+	int r;
 
 	for (i = 0; i < SP_COUNT(counts); i++)
 		if (bpf_map__set_key_size(bpf_object__find_map_by_name(object, counts[i]), key_bytes))
@@ -107,7 +125,8 @@ static int sizes_write(struct sp_capture *c)
 	if (c->o.filter == SP_TARGETS_ALL &&
 	    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "targets"), 1))
 		return sp_fail(-EINVAL, "do without a table of targets");
-	return pending_size_write(object, c->o.ring_bytes);
+	r = files_sizes_write(object, c->o.forgets);
+	return r ? r : pending_size_write(object, c->o.ring_bytes);
 }
 
 static void follow_choose(struct sp_capture *c)
@@ -143,7 +162,7 @@ static int load_failed(int r)
 /* Before all else: what they wait for comes while the programs are loaded. */
 static int segments_make(struct sp_capture *c)
 {
-	int r = sp_segments_begin(&c->segments);
+	int r = sp_segments_begin(&c->segments, sp_capture_budget(c));
 
 	if (!r && bpf_map__reuse_fd(bpf_object__find_map_by_name(c->recipe.object, "segments"), c->segments.maps_fd))
 		r = sp_fail(-errno, "give the BPF object its unwind tables");

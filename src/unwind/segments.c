@@ -33,7 +33,12 @@ static void *segments_place(void *arg)
 	return NULL;
 }
 
-int sp_segments_begin(struct sp_segments *s)
+uint32_t sp_segments_most(uint64_t budget_bytes)
+{
+	return (uint32_t)SP_MIN(SP_MAX(budget_bytes / SP_SEG_BYTES, 1), SP_MAX_SEGS);
+}
+
+int sp_segments_begin(struct sp_segments *s, uint64_t budget_bytes)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, o);
 
@@ -41,7 +46,7 @@ int sp_segments_begin(struct sp_segments *s)
 	if (s->first_fd < 0)
 		return sp_fail(s->first_fd, "make a segment of unwind tables");
 	o.inner_map_fd = (uint32_t)s->first_fd;
-	s->maps_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "segments", 4, 4, SP_MAX_SEGS, &o);
+	s->maps_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "segments", 4, 4, sp_segments_most(budget_bytes), &o);
 	if (s->maps_fd < 0)
 		return sp_fail(-errno, "make the array of the segments of unwind tables");
 	sp_aside_begin(&s->placing, segments_place, s);

@@ -19,7 +19,8 @@ struct sp_segments {
 	struct sp_aside placing;
 };
 
-int sp_segments_begin(struct sp_segments *s);
+uint32_t sp_segments_most(uint64_t budget_bytes); /* that so much memory allows: 1 to SP_MAX_SEGS */
+int sp_segments_begin(struct sp_segments *s, uint64_t budget_bytes);
 int sp_segments_first(struct sp_segments *s, int *ret_fd); /* once it is in place; the descriptor is the caller's */
 void sp_segments_done(struct sp_segments *s);
 

@@ -189,7 +189,7 @@ int sp_tables_new(struct sp_segments *segments, int tables_fd, uint64_t budget_b
 		return -ENOMEM;
 	t->segments_fd = segments ? segments->maps_fd : -1;
 	t->hotspots.map_fd = -1;
-	t->max_segments = SP_MIN(SP_MAX(budget_bytes / SP_SEG_BYTES, 1), SP_MAX_SEGS);
+	t->max_segments = sp_segments_most(budget_bytes);
 	t->next = calloc(SP_MAX_FILES, sizeof(*t->next));
 	r = t->next ? map_tables(t, tables_fd) : -ENOMEM;
 	if (!r)

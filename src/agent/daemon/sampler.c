@@ -75,6 +75,7 @@ static int fill_options(const struct sp_sampler *s, struct sp_capture_options *o
 	    .ring_bytes = ring_bytes(env->n_cpus),
 	    .event = s->event,
 	    .frequency_hz = s->wanted_millihertz / 1000,
+	    .forgets = true,
 	    .no_seek = true,
 	    .time_own = true,
 	    .drain_ns = SP_AGENT_WINDOW_NS,

@@ -237,6 +237,7 @@ static int sampling_start(struct source *s)
 				       .kernel = true,
 				       .unwind = SP_UNWIND_AUTO,
 				       .frequency_hz = s->wants.frequency_hz,
+				       .forgets = true,
 				       /* events that all count are too many to wait for tables */
 				       .no_seek = !sp_recipe_counts(s->wants.recipes->recipes[0]),
 				       /* the guard wants to know of each program */

@@ -70,6 +70,7 @@ static void options_make(struct session *s)
 					   .n_cpus = (size_t)i,
 					   .user = true,
 					   .kernel = true,
+					   .forgets = true,
 					   .no_seek = true,
 					   .time_own = true,
 					   .drain_ns = 10 * SP_NS_PER_S,

@@ -544,7 +544,7 @@ static void first_of_the_kernel(void **state)
 		print_message("skip: needs root\n");
 		skip();
 	}
-	assert_int_equal(sp_segments_begin(&s), 0);
+	assert_int_equal(sp_segments_begin(&s, SP_SEG_BYTES), 0);
 	assert_int_equal(sp_segments_first(&s, &fd), 0);
 	assert_int_equal(s.first_fd, -1);
 	assert_int_equal(bpf_obj_get_info_by_fd(fd, &info, &size), 0);
@@ -553,7 +553,7 @@ static void first_of_the_kernel(void **state)
 	assert_int_equal(id, info.id);
 	close(fd);
 	sp_segments_done(&s);
-	assert_int_equal(sp_segments_begin(&s), 0); /* one that nobody takes */
+	assert_int_equal(sp_segments_begin(&s, SP_SEG_BYTES), 0); /* one that nobody takes */
 	sp_segments_done(&s);
 }
 
