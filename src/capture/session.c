@@ -21,7 +21,7 @@
 /* Where much is mapped, what has appeared is looked at so often and no more. */
 #define WATCH_EVERY_NS 5000000ULL
 
-enum { SP_SETTLE_MS = 2000, SP_FINISH_MS = 15000, SP_MAX_SLICES = 64 };
+enum { SP_SETTLE_MS = 2000, SP_FINISH_MS = 30000, SP_MAX_SLICES = 64 };
 
 #define SP_DEFAULT_MEMORY (24ULL << 20)
 

@@ -83,11 +83,11 @@ static bool never_returns(struct sp_deriver *d, uint32_t pos)
 {
 	const struct sp_island *i = sp_code_island(d, pos);
 	uint32_t end = SP_MIN(i->base + i->size, pos + MAX_LANDING);
-	struct sp_insn insn;
-	for (; pos < end && sp_code_decode(d, i, pos, &insn); pos += insn.length) {
-		if (insn.flow == SP_FLOW_RETURN || insn.flow == SP_FLOW_JUMP)
+	const struct sp_insn *insn;
+	for (; pos < end && (insn = sp_code_decode(d, i, pos)); pos += insn->length) {
+		if (insn->flow == SP_FLOW_RETURN || insn->flow == SP_FLOW_JUMP)
 			return false;
-		if (insn.flow == SP_FLOW_STOP)
+		if (insn->flow == SP_FLOW_STOP)
 			return true;
 	}
 	return false;
@@ -227,10 +227,9 @@ static bool gap_next(struct sp_deriver *d, struct gap *g)
 /* Skips one instruction, which stays without a rule. */
 static void gap_skip(struct sp_deriver *d, struct gap *g)
 {
-	struct sp_insn i;
-	bool known = sp_code_decode(d, g->island, g->pos, &i);
-	g->pos += known ? i.length : 1;
-	g->fresh = known && (i.flow == SP_FLOW_JUMP || i.flow == SP_FLOW_RETURN || i.flow == SP_FLOW_STOP);
+	const struct sp_insn *i = sp_code_decode(d, g->island, g->pos);
+	g->pos += i ? i->length : 1;
+	g->fresh = i && (i->flow == SP_FLOW_JUMP || i->flow == SP_FLOW_RETURN || i->flow == SP_FLOW_STOP);
 }
 
 /* The function around an instruction: at most from one start to the next. */
@@ -434,6 +433,7 @@ static void deriver_done(struct sp_deriver *d)
 	free(d->texts);
 	free(d->islands);
 	free(d->code);
+	free(d->decoded);
 	free(d->buffer.bytes);
 	free(d->flags);
 	free(d->rule_at);

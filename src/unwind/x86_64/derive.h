@@ -25,7 +25,7 @@
 enum {
 	SP_DERIVE_MAX_TEXT = 384 << 20,   /* bytes of executable segments */
 	SP_DERIVE_MAX_CODE = 32 << 20,    /* of them, outside every FDE; beyond these two, only the PLT is looked at */
-	SP_DERIVE_MAX_STEPS = 16 << 20,   /* instructions decoded, again or not: some 2 s */
+	SP_DERIVE_MAX_STEPS = 16 << 20,   /* instructions run, again or not: 2 to 4 s */
 	SP_DERIVE_MAX_FUNCTION = 4 << 20, /* instructions decoded for one function */
 	SP_DERIVE_MAX_BLOCKS = 1 << 16,   /* of one function */
 	SP_DERIVE_MAX_TABLES = 32 << 20,  /* bytes of one symbol or relocation table, or data section */

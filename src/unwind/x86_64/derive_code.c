@@ -162,8 +162,19 @@ static int load_texts(struct sp_deriver *d, const struct sp_code_span *covered, 
 	return r;
 }
 
+/* A function is run several times over: until its states are final, and with other calls taken for endless. */
+enum { N_DECODED = 4096 };
+
+struct sp_decoded {
+	uint32_t number; /* position + 1 */
+	struct sp_insn insn;
+};
+
 int sp_code_load(struct sp_deriver *d, const struct sp_code_span *covered, size_t n)
 {
+	d->decoded = calloc(N_DECODED, sizeof(*d->decoded));
+	if (!d->decoded)
+		return -ENOMEM;
 	d->counting = true;
 	int r = load_texts(d, covered, n);
 	if (r == 0 && (d->left_out > SP_DERIVE_MAX_CODE || d->text_bytes > SP_DERIVE_MAX_TEXT)) {
@@ -217,11 +228,17 @@ const struct sp_island *sp_code_island(struct sp_deriver *d, uint32_t pos)
 	return &d->islands[low];
 }
 
-bool sp_code_decode(struct sp_deriver *d, const struct sp_island *i, uint32_t pos, struct sp_insn *ret)
+const struct sp_insn *sp_code_decode(struct sp_deriver *d, const struct sp_island *i, uint32_t pos)
 {
+	struct sp_decoded *e = &d->decoded[pos % N_DECODED];
 	uint32_t at = pos - i->base;
+	bool known;
 	d->n_steps++;
-	return sp_insn_decode(&d->decoder, i->bytes + at, i->size - at, i->vaddr + at, ret);
+	if (e->number == pos + 1)
+		return &e->insn;
+	known = sp_insn_decode(&d->decoder, i->bytes + at, i->size - at, i->vaddr + at, &e->insn);
+	e->number = known && d->flags ? pos + 1 : 0; /* while code is loaded, its positions are not yet final */
+	return known ? &e->insn : NULL;
 }
 
 enum { MAX_INSN = 15 };
@@ -249,7 +266,7 @@ static uint32_t usual_nop(const uint8_t *b, size_t n)
 
 uint32_t sp_code_padding(struct sp_deriver *d, const struct sp_island *i, uint32_t pos)
 {
-	struct sp_insn insn;
+	const struct sp_insn *insn;
 	uint32_t at = pos;
 	while (at - i->base < i->size) {
 		uint8_t byte = i->bytes[at - i->base];
@@ -263,10 +280,10 @@ uint32_t sp_code_padding(struct sp_deriver *d, const struct sp_island *i, uint32
 			at += usual;
 			continue;
 		}
-		if ((byte != 0x66 && byte != 0x0f && byte != 0x2e) || !sp_code_decode(d, i, at, &insn) ||
-		    insn.z.mnemonic != ZYDIS_MNEMONIC_NOP)
+		insn = byte == 0x66 || byte == 0x0f || byte == 0x2e ? sp_code_decode(d, i, at) : NULL;
+		if (!insn || insn->z.mnemonic != ZYDIS_MNEMONIC_NOP)
 			break;
-		at += insn.length;
+		at += insn->length;
 	}
 	return at - pos;
 }

@@ -23,7 +23,7 @@ static bool is_address(const struct sp_deriver *d, const struct sp_insn *i)
 /* What a final instruction tells about other code. */
 static int note_insn(struct sp_deriver *d, const struct cursor *c)
 {
-	const struct sp_insn *i = &c->insn;
+	const struct sp_insn *i = c->insn;
 	if (i->flow == SP_FLOW_CALL && i->has_target)
 		return sp_starts_add(d, &d->sure, i->target);
 	if (i->has_address)
@@ -44,21 +44,26 @@ static void mark_done(struct sp_deriver *d, uint32_t pos, unsigned length)
 static int commit_block(struct sp_deriver *d, const struct head *h)
 {
 	struct cursor c = {.pos = h->at, .state = h->state};
+	enum sp_flow flow;
 	bool first = true;
 	int r = 0;
 	c.island = sp_code_island(d, c.pos);
 	while (r == 0 && c.pos - c.island->base < c.island->size && (d->flags[c.pos] & SP_POS_TRY) &&
 	       (first || !(d->flags[c.pos] & SP_POS_HEAD))) {
 		first = false;
-		if (sp_in_doubt(&d->explorer->doubts, c.state.doubt) || !sp_code_decode(d, c.island, c.pos, &c.insn))
+		if (sp_in_doubt(&d->explorer->doubts, c.state.doubt))
 			break;
-		sp_insn_apply(&c.insn, c.pos, &c.state);
-		mark_done(d, c.pos, c.insn.length);
-		c.pos += c.insn.length;
-		if (c.insn.flow == SP_FLOW_CALL)
+		c.insn = sp_code_decode(d, c.island, c.pos);
+		if (!c.insn)
+			break;
+		sp_insn_apply(c.insn, c.pos, &c.state);
+		mark_done(d, c.pos, c.insn->length);
+		c.pos += c.insn->length;
+		flow = (enum sp_flow)c.insn->flow;
+		if (flow == SP_FLOW_CALL)
 			c.state.doubt = c.pos + 1;
 		r = note_insn(d, &c);
-		if (c.insn.flow == SP_FLOW_JUMP || c.insn.flow == SP_FLOW_RETURN || c.insn.flow == SP_FLOW_STOP)
+		if (flow == SP_FLOW_JUMP || flow == SP_FLOW_RETURN || flow == SP_FLOW_STOP)
 			break;
 	}
 	return r;

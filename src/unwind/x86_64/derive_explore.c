@@ -319,7 +319,7 @@ static int follow_call(struct sp_deriver *d, struct cursor *c)
 static int follow(struct sp_deriver *d, struct cursor *c)
 {
 	struct sp_explorer *x = d->explorer;
-	const struct sp_insn *i = &c->insn;
+	const struct sp_insn *i = c->insn;
 	int r = 0;
 	switch ((enum sp_flow)i->flow) {
 	case SP_FLOW_CALL:
@@ -370,7 +370,7 @@ static int note_rule(struct sp_deriver *d, struct cursor *c)
  */
 static void note_kept_use(struct sp_explorer *x, const struct cursor *c)
 {
-	unsigned used = sp_insn_reads_kept(&c->insn), held = used & c->state.held;
+	unsigned used = sp_insn_reads_kept(c->insn), held = used & c->state.held;
 	if (held)
 		sp_doubt_prove(&x->doubts, c->state.doubt, c->state.since[__builtin_ctz(held)]);
 	x->strays |= (used & ~c->state.own) != 0;
@@ -380,23 +380,26 @@ static void note_kept_use(struct sp_explorer *x, const struct cursor *c)
 static int block_step(struct sp_deriver *d, struct cursor *c)
 {
 	struct sp_explorer *x = d->explorer;
-	int r = sp_code_decode(d, c->island, c->pos, &c->insn) ? mark_tried(d, c->pos, c->insn.length) : 1;
+	c->insn = sp_code_decode(d, c->island, c->pos);
+	int r = c->insn ? mark_tried(d, c->pos, c->insn->length) : 1;
 	if (r != 0) {
 		refuse(x);
 		return r;
 	}
 	x->n_steps++;
-	x->speaks |= c->insn.flow == SP_FLOW_CALL || c->insn.has_address || sp_insn_is_open(&c->insn);
+	x->speaks |= c->insn->flow == SP_FLOW_CALL || c->insn->has_address || sp_insn_is_open(c->insn);
 	r = note_rule(d, c);
 	if (r < 0)
 		return r;
 	if (c->state.doubt)
 		note_kept_use(x, c);
-	struct sp_state before = c->state;
-	sp_insn_apply(&c->insn, c->pos, &c->state);
-	if (memcmp(&before, &c->state, sizeof(before)) != 0)
+	size_t used = offsetof(struct sp_state, slot) + c->state.n_slots * sizeof(c->state.slot[0]);
+	struct sp_state before; /* no more of it than is used: a rule follows from that */
+	memcpy(&before, &c->state, used);
+	sp_insn_apply(c->insn, c->pos, &c->state);
+	if (memcmp(&before, &c->state, used) != 0)
 		c->rule = -1;
-	c->pos += c->insn.length;
+	c->pos += c->insn->length;
 	if (!is_sound(&c->state)) {
 		refuse(x);
 		return 1;
@@ -483,11 +486,12 @@ static bool is_one_jump(struct sp_deriver *d, uint32_t pos)
 {
 	const struct sp_explorer *x = d->explorer;
 	const struct sp_island *i = sp_code_island(d, pos);
-	struct sp_insn insn;
+	const struct sp_insn *insn;
 
-	return x->trust == SP_TRUST_GUESS && x->is_open && x->n_steps == 1 && is_round(i, pos) &&
-	       sp_code_decode(d, i, pos, &insn) && insn.op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-	       is_argument(insn.op[0].reg.value);
+	if (x->trust != SP_TRUST_GUESS || !x->is_open || x->n_steps != 1 || !is_round(i, pos))
+		return false;
+	insn = sp_code_decode(d, i, pos);
+	return insn && insn->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER && is_argument(insn->op[0].reg.value);
 }
 
 /* 1: believed. */

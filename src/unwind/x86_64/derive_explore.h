@@ -45,7 +45,7 @@ struct cursor {
 	bool after_call; /* only padding since a call, which may never return */
 	int rule;        /* of state; -1: not known yet */
 	struct sp_state state;
-	struct sp_insn insn;
+	const struct sp_insn *insn; /* that of sp_code_decode() */
 };
 
 uint32_t *sp_explorer_slot(struct sp_explorer *x, uint32_t pos); /* the slot of the head at pos, or where it would be */

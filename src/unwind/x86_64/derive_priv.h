@@ -54,6 +54,7 @@ struct sp_open_jump { /* a computed jump, with the state in which it jumps */
 struct sp_deriver {
 	struct sp_elf *elf;
 	ZydisDecoder decoder;
+	struct sp_decoded *decoded; /* the last instructions, by the low bits of their positions */
 	struct sp_text *texts;
 	size_t n_texts, texts_capacity;
 	struct sp_island *islands; /* by vaddr */
@@ -88,7 +89,8 @@ struct sp_elf_section;
 bool sp_code_is_plt(const struct sp_elf_section *s);
 uint32_t sp_code_pos(struct sp_deriver *d, uint64_t vaddr); /* or SP_POS_NONE */
 const struct sp_island *sp_code_island(struct sp_deriver *d, uint32_t pos);
-bool sp_code_decode(struct sp_deriver *d, const struct sp_island *i, uint32_t pos, struct sp_insn *ret);
+/* NULL: no instruction. It holds until the next one is decoded, also by sp_code_padding(). */
+const struct sp_insn *sp_code_decode(struct sp_deriver *d, const struct sp_island *i, uint32_t pos);
 uint32_t sp_code_padding(struct sp_deriver *d, const struct sp_island *i, uint32_t pos); /* its length, from pos on */
 
 int sp_starts_add(struct sp_deriver *d, struct sp_starts *to, uint64_t vaddr);
