@@ -77,6 +77,8 @@ struct sp_probe_asked {
 };
 int sp_probe_asked_parse(const char *text, struct sp_probe_asked *ret_asked);
 void sp_probe_asked_done(struct sp_probe_asked *asked);
+/* Gives back r, but for -ENOENT -EINVAL with the same message: what is not there is a mistake in its name. */
+int sp_probe_mistake(int r);
 
 /* named must outlive the result. w: NULL = workers are made, and ended, by this call. */
 int sp_probe_files(const char *named, struct sp_workers *w, struct sp_probe_files *ret_files);

@@ -200,3 +200,15 @@ void sp_probe_asked_done(struct sp_probe_asked *asked)
 	free(asked->library);
 	*asked = (struct sp_probe_asked){.library = NULL};
 }
+
+int sp_probe_mistake(int r)
+{
+	char *words;
+
+	if (r != -ENOENT)
+		return r;
+	words = strdup(sp_error_text(r));
+	r = words ? sp_fail_said(-EINVAL, "%s", words) : -ENOMEM;
+	free(words);
+	return r;
+}

@@ -304,15 +304,6 @@ static void leftovers_remove(void)
 		sp_error_clear();
 }
 
-/* What is not there is a mistake in the name, as where a tracepoint is not there. */
-static int not_there(void)
-{
-	SP_FREE char *words = strdup(sp_error_text(-ENOENT));
-
-	sp_error_clear();
-	return words ? sp_fail_said(-EINVAL, "%s", words) : -ENOMEM;
-}
-
 /* -ENOENT and -EINVAL: another build has no such function. Where no file has places one of the reasons is told. */
 static int all_take(struct sp_recipe_probe *p, const struct finding *all)
 {
@@ -376,7 +367,7 @@ int sp_recipe_probe_find(struct sp_recipe_point *point)
 		sp_error_clear();
 		return sp_tracepoint_point(point->where, &(struct sp_recipe_point){.at = SP_AT_NOTHING});
 	}
-	return r == -ENOENT ? not_there() : r;
+	return sp_probe_mistake(r);
 }
 
 unsigned sp_recipe_probe_least_ns(void)

@@ -330,15 +330,15 @@ wait "$counter" 2>/dev/null
 use 10 >/dev/null || fail "the program to work after it"
 
 # bad input
-expect 1 calls "$library:own_laef" 1
+expect 2 calls "$library:own_laef" 1
 one_line "no function is called 'own_laef'.*own_leaf"
-expect 1 calls "$library:own_d*a" 1
+expect 2 calls "$library:own_d*a" 1
 one_line "'own_d\*a' names data, and no function"
-expect 1 calls "$library:own_leaf,$library:nothing*" 1
+expect 2 calls "$library:own_leaf,$library:nothing*" 1
 one_line "no function is called 'nothing\*'$"
-expect 1 calls libnosuchlibrary.so.1 1
+expect 2 calls libnosuchlibrary.so.1 1
 one_line libnosuchlibrary
-expect 1 calls libzz.so.1 1
+expect 2 calls libzz.so.1 1
 one_line 'did you mean libz.so.1'
 expect 2 calls "$(seq -s, 65)" 1
 one_line 'more than 64 libraries'

@@ -79,7 +79,7 @@ fi
 
 # --- refused: exceptions, and what asks for or keeps its return address ---
 refused() { # WORDS FILE:FUNCTION
-	expect 1 calls --latency "$2" 1
+	expect 2 calls --latency "$2" 1
 	one_line "$1"
 	expect 2 profile -e "$2{retval}" -- true
 	one_line "$1"

@@ -344,7 +344,7 @@ int sp_machine_targets_find(struct sp_machine_targets *t, const struct sp_machin
 
 	for (size_t i = 0; i < t->n && r >= 0; i++)
 		r = target_find(t, i, a, w);
-	return r;
+	return sp_probe_mistake(r);
 }
 
 /* --- probes --- */
