@@ -427,7 +427,7 @@ int sp_probed_session(struct pt_regs *ctx)
 
 /*
  * Kernels without sessions: both ends find each other by thread and stack. One that never returns leaves its beginning
- * behind, which the next call there takes over.
+ * behind, which the next call there takes over, or which is forgotten as the oldest when there is no room.
  */
 struct sp_start_key {
 	sp_u64 stack;
@@ -437,7 +437,7 @@ struct sp_start {
 	sp_u64 function, since;
 };
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
 	__uint(key_size, sizeof(struct sp_start_key));
 	__uint(value_size, sizeof(struct sp_start));

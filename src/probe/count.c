@@ -63,12 +63,19 @@ static void programs_choose(struct sp_counting *c)
 	bpf_program__set_autoload(s->progs.sp_probed_call, !c->times);
 	bpf_program__set_autoload(s->progs.sp_probed_session, c->sessions);
 	bpf_map__set_autocreate(s->maps.own_stacks, c->sessions);
+	bpf_map__set_autocreate(s->maps.starts, ends);
 	bpf_program__set_autoload(s->progs.sp_probed_begin, ends);
 	bpf_program__set_autoload(s->progs.sp_probed_end, ends);
 	bpf_program__set_expected_attach_type(s->progs.sp_probed_call, sp_probe_attach_type(SP_PROBE_ENTRY));
 	bpf_program__set_expected_attach_type(s->progs.sp_probed_begin, sp_probe_attach_type(SP_PROBE_ENTRY));
 	bpf_program__set_expected_attach_type(s->progs.sp_probed_end, sp_probe_attach_type(SP_PROBE_RETURN));
 	bpf_program__set_expected_attach_type(s->progs.sp_probed_session, sp_probe_attach_type(SP_PROBE_SESSION));
+}
+
+/* The kernel forgets the oldest early where each CPU's part is small: it keeps up to 128 free for each. */
+static uint32_t starts_entries(const struct count_bpf *s)
+{
+	return SP_MAX(bpf_map__max_entries(s->maps.starts), 256 * (uint32_t)SP_MAX(libbpf_num_possible_cpus(), 1));
 }
 
 /* What a session has no use for is as small as may be. */
@@ -82,7 +89,7 @@ static int maps_size(struct sp_counting *c, const struct sp_counting_options *o)
 	    {s->maps.rows, o->max_rows},
 	    {s->maps.spare_rows, SP_MIN(o->max_rows, 1024)},
 	    {s->maps.entered, o->times ? o->max_functions : 1},
-	    {s->maps.starts, o->times && !c->sessions ? bpf_map__max_entries(s->maps.starts) : 1},
+	    {s->maps.starts, starts_entries(s)},
 	    {s->maps.files, o->callers ? bpf_map__max_entries(s->maps.files) : 1},
 	    {s->maps.events, o->callers ? bpf_map__max_entries(s->maps.events) : 4096},
 	};

@@ -72,7 +72,7 @@ struct sp_probed_config {
 enum sp_probed_counter {
 	SP_PROBED_N_NO_ROOM,   /* calls that found no room for a row */
 	SP_PROBED_N_NO_START,  /* calls whose beginning found no room, so that their time is not known */
-	SP_PROBED_N_NO_BEGIN,  /* returns whose beginning was not seen */
+	SP_PROBED_N_NO_BEGIN,  /* returns whose beginning was not seen, or is forgotten */
 	SP_PROBED_N_NO_FILE,   /* announcements of files that found no room */
 	SP_PROBED_N_ELSEWHERE, /* calls on other stacks than their thread's own, which are not timed */
 	SP_PROBED_N_UNREAD,    /* calls whose return address could not be read */

@@ -93,6 +93,24 @@ APART long ret_over(long n)
 	LEAVE(over, r);
 }
 
+/* Each at a place of the stack that no other has, deepest first: the kernel tells by that that the one before has gone.
+ */
+APART static void jump_often(long times)
+{
+	if (times > 1)
+		jump_often(times - 1);
+	if (!setjmp(back))
+		ret_jump(times);
+}
+
+/* So deep that what is called afterwards tells the kernel that the last one has gone, too: it keeps 64 of a thread. */
+APART static void jump_from_below(long times)
+{
+	volatile char room[65536] = {0};
+
+	jump_often(times + room[0]);
+}
+
 /* --- ended with their threads --- */
 APART long ret_last(long n)
 {
@@ -221,6 +239,8 @@ int main(int argc, char **argv)
 
 	if (argc > 2)
 		sum = ret_before(argv[2]);
+	if (getenv("JUMPS"))
+		jump_from_below(strtol(getenv("JUMPS"), NULL, 10));
 	sum += work(strtol(argv[1], NULL, 10));
 	printf("ret_tail %s %s\n", argv[1], argv[1]);
 	for (int i = 0; i < N_ALL; i++)
