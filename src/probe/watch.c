@@ -11,7 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, RING_BYTES = 16 * PAGE, MAX_RECORD = 8192 };
+/* Rings of the size that perf has, too: new mappings wait there while the reader attaches probes, for seconds at times.
+ */
+enum { PAGE = 4096, RING_BYTES = 128 * PAGE, MAX_RECORD = 8192 };
 
 struct ring {
 	int fd;
