@@ -21,6 +21,8 @@
 #include <stdint.h>
 
 enum { SP_LIST_MAX = 4096, SP_OPTIONS_MAX = 64 };
+/* Of options that many tables have: a process or thread (Linux's PID_MAX_LIMIT), and how long something may last. */
+enum { SP_MAX_PID = 1 << 22, SP_MAX_SECONDS = 366 * 86400 };
 
 enum sp_option_type {
 	SP_OPT_END,

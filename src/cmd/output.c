@@ -131,6 +131,22 @@ int sp_output_stderr(int (*write)(void *arg, FILE *out), void *arg)
 	return r;
 }
 
+int sp_output_open(const char *path, bool has_command, FILE **ret_out)
+{
+	*ret_out = path ? fopen(path, "we") : has_command ? stderr : stdout;
+	return *ret_out ? 0 : sp_fail(-errno, "write %s", path);
+}
+
+int sp_output_close(const char *path, FILE *out)
+{
+	bool failed = out && (fflush(out) || ferror(out)) && errno != EPIPE;
+	int error = errno;
+
+	if (out && path && fclose(out) && !failed)
+		return sp_fail(-errno, "write %s", path);
+	return failed ? sp_fail(error ? -error : -EIO, "write %s", path ? path : "the output") : 0;
+}
+
 int sp_output_check(const char *path)
 {
 	SP_FREE char *place = path ? realpath(path, NULL) : NULL;

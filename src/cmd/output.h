@@ -9,6 +9,7 @@
 #ifndef SP_CMD_OUTPUT_H
 #define SP_CMD_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -19,6 +20,14 @@ struct sp_view;
 int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg);
 /* On standard error, if standard output is used for something else. */
 int sp_output_stderr(int (*write)(void *arg, FILE *out), void *arg);
+
+/*
+ * For what is written bit by bit, while events happen: into the file itself. Without a path to standard output, or,
+ * beside a command, to standard error, as strace and perf stat do, so that the command's own output stays apart. The
+ * stream of a path is closed, the others are flushed; a reader that has gone away is no error.
+ */
+int sp_output_open(const char *path, bool has_command, FILE **ret_out);
+int sp_output_close(const char *path, FILE *out); /* out may be NULL */
 
 /* Whether that could begin now; leaves nothing behind. For what is long in coming. */
 int sp_output_check(const char *path);

@@ -138,6 +138,8 @@ expect 2 stat -r 2 1
 expect 2 stat --use -- true
 expect 2 stat --by library -e L1-dcache-loads 1
 has "$err" 'cannot be sampled, only counted'
+expect 1 stat --by library -o "$dir/no/such.csv" 1
+one_line '^soprof: stat: write .*no/such.csv'
 expect 1 stat -o "$dir/no/such" 1
 has "$err" 'no/such'
 finish

@@ -15,8 +15,6 @@
 #include <unistd.h>
 
 enum {
-	MAX_PID = 1 << 22, /* PID_MAX_LIMIT */
-	MAX_SECONDS = 366 * 86400,
 	MAX_ROWS = 1 << 24,
 	DEFAULT_LIMIT = 50,
 };
@@ -51,10 +49,10 @@ const struct sp_option sp_calls_options[] = {
 	{SP_OPT_FLAG, 0, "json", NULL, "the table as JSON", AT(show.json), .excludes = SP_SHOW_FORMAT},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(show.view), .choice = sp_view_choice, .excludes = SP_SHOW_FORMAT},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(show.output)},
-	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "in these processes only", AT(pids), .min = 1, .max = MAX_PID},
+	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "in these processes only", AT(pids), .min = 1, .max = SP_MAX_PID},
 	{SP_OPT_STRING, 0, "comm", "NAME", "in threads of this name only", AT(comm)},
 	{SP_OPT_STRING, 0, "cgroup", "PATH", "in this cgroup only, and those in it", AT(cgroup)},
-	{SP_OPT_NUMBER, 'I', "interval", "SECONDS", "a table of what is new, each SECONDS", AT(interval_s), .min = 1, .max = MAX_SECONDS},
+	{SP_OPT_NUMBER, 'I', "interval", "SECONDS", "a table of what is new, each SECONDS", AT(interval_s), .min = 1, .max = SP_MAX_SECONDS},
 	{SP_OPT_NUMBER, 0, "max-overhead", "PERCENT", "in all processes: of a CPU; beyond it calls are estimated, by random windows (5; 0 = no limit)", AT(max_overhead), .min = 0, .max = SP_MOST_OVERHEAD},
 	{SP_OPT_FLAG, 0, "stacks", NULL, "in all processes: whole stacks of the calls, in any view, as profile -e LIB:FUNCTION", AT(stacks)},
 	{SP_OPT_NUMBER, 0, "rows", "N", "in all processes: different rows kept (65536)", AT(max_rows), .min = 1, .max = MAX_ROWS},
@@ -194,7 +192,7 @@ static int options_fit(const struct sp_calls_args *a)
 static int seconds_take(struct sp_calls_args *a)
 {
 	const struct sp_option seconds = {
-	    .type = SP_OPT_NUMBER, .offset = offsetof(struct sp_calls_args, seconds), .min = 1, .max = MAX_SECONDS};
+	    .type = SP_OPT_NUMBER, .offset = offsetof(struct sp_calls_args, seconds), .min = 1, .max = SP_MAX_SECONDS};
 	const char *last = a->operands.n > 1 ? a->operands.words[a->operands.n - 1] : "";
 
 	if (!*last || last[strspn(last, "0123456789")])

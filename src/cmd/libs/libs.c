@@ -26,7 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DEFAULT_SECONDS = 2, DEFAULT_HZ = 99, MAX_SECONDS = 86400, MAX_HZ = 10000, MAX_PID = 1 << 22 };
+enum { DEFAULT_SECONDS = 2, DEFAULT_HZ = 99, MAX_SECONDS = 86400, MAX_HZ = 10000 };
 enum { FORMAT = 1 };
 
 static const char *sort_choice(size_t i)
@@ -46,7 +46,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 0, "stale", NULL, "only who runs a deleted or replaced file; no sampling", AT(stale)},
 	{SP_OPT_NUMBER, 's', "seconds", "N", "sample so long (2); 0 = no sampling", AT(seconds), .min = 0, .max = MAX_SECONDS},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second on each CPU (99)", AT(frequency_hz), .min = 1, .max = MAX_HZ},
-	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "these processes only", AT(pids), .min = 1, .max = MAX_PID},
+	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "these processes only", AT(pids), .min = 1, .max = SP_MAX_PID},
 	{SP_OPT_CHOICE, 0, "sort", "KEY", "the order of libraries", AT(sort), .choice = sort_choice},
 	{SP_OPT_NUMBER, 'n', "limit", "N", "libraries shown; 0 = all (a screen, else all)", AT(limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_FLAG, 0, "csv", NULL, "as CSV", AT(csv), .excludes = FORMAT},

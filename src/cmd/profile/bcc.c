@@ -10,7 +10,7 @@
 #include "cmd/profile/profile_parts.h"
 #include <string.h>
 
-enum { WHO = 1, WHICH_HALF = 2, FORMAT = 4, MAX_PID = 1 << 22, MAX_SECONDS = 366 * 86400, MAX_STORAGE = 1 << 24 };
+enum { WHO = 1, WHICH_HALF = 2, FORMAT = 4, MAX_STORAGE = 1 << 24 };
 #define MAX_US (UINT64_MAX / 1000 - 1)
 
 /* clang-format off */
@@ -25,12 +25,12 @@ enum { WHO = 1, WHICH_HALF = 2, FORMAT = 4, MAX_PID = 1 << 22, MAX_SECONDS = 366
 	SP_OVERHEAD_OPTION, \
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)}, \
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT}, \
-	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; without it, until Ctrl-C", AT(duration_s), .min = 1, .max = MAX_SECONDS}, \
+	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; without it, until Ctrl-C", AT(duration_s), .min = 1, .max = SP_MAX_SECONDS}, \
 	{SP_OPT_COMMAND, 0, NULL, "COMMAND...", "run this, and look at it and all that it starts", AT(command), .excludes = WHO}
 
 #define THREADS \
-	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "these processes only", AT(pids), .min = 1, .max = MAX_PID, .excludes = WHO}, \
-	{SP_OPT_LIST, 't', "tid", "TID[,TID]", "these threads only", AT(tids), .min = 1, .max = MAX_PID, .excludes = WHO}, \
+	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "these processes only", AT(pids), .min = 1, .max = SP_MAX_PID, .excludes = WHO}, \
+	{SP_OPT_LIST, 't', "tid", "TID[,TID]", "these threads only", AT(tids), .min = 1, .max = SP_MAX_PID, .excludes = WHO}, \
 	{SP_OPT_FLAG, 'u', "user-threads-only", NULL, "user threads, no kernel threads", AT(user_threads), .excludes = WHO}, \
 	{SP_OPT_FLAG, 'k', "kernel-threads-only", NULL, "kernel threads, no user threads", AT(kernel_threads), .excludes = WHO}
 #define TIMES \
@@ -65,8 +65,8 @@ static const struct sp_option wakeuptime_options[] = {
 	{0},
 };
 static const struct sp_option page_faults_options[] = {
-	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "these processes only", AT(pids), .min = 1, .max = MAX_PID, .excludes = WHO},
-	{SP_OPT_LIST, 't', "tid", "TID[,TID]", "these threads only", AT(tids), .min = 1, .max = MAX_PID, .excludes = WHO},
+	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "these processes only", AT(pids), .min = 1, .max = SP_MAX_PID, .excludes = WHO},
+	{SP_OPT_LIST, 't', "tid", "TID[,TID]", "these threads only", AT(tids), .min = 1, .max = SP_MAX_PID, .excludes = WHO},
 	STACKS,
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by", AT(by), .choice = sp_grouping_choice},
 	OUTPUT,

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHO = 1, FORMAT = 4, HOW_MUCH = 8, MAX_PID = 1 << 22, MAX_SECONDS = 366 * 86400 };
+enum { WHO = 1, FORMAT = 4, HOW_MUCH = 8 };
 
 struct memleak_args { /* in front: what profile does by */
 	struct sp_profile_args profile;
@@ -26,7 +26,7 @@ struct memleak_args { /* in front: what profile does by */
 #define OURS(member) .offset = offsetof(struct memleak_args, member)
 static int refuse(const struct sp_option *o, const char *shown, const char *value, void *args);
 static const struct sp_option options[] = {
-	{SP_OPT_LIST, 'p', "pid", "PID", "this process", AT(pids), .min = 1, .max = MAX_PID, .excludes = WHO},
+	{SP_OPT_LIST, 'p', "pid", "PID", "this process", AT(pids), .min = 1, .max = SP_MAX_PID, .excludes = WHO},
 	{SP_OPT_STRING, 'c', "command", "COMMAND", "run this, and look at it and all that it starts", OURS(command), .excludes = WHO},
 	{SP_OPT_FLAG, 0, "combined-only", NULL, "by stack: as it always is", OURS(is_combined)},
 	{SP_OPT_NUMBER, 's', "sample-rate", "N", "one allocation in N, by chance; it counts N times (1)", AT(one_in), .min = 1, .max = 1 << 20, .excludes = HOW_MUCH},
@@ -44,7 +44,7 @@ static const struct sp_option options[] = {
 	SP_OVERHEAD_OPTION,
 	{SP_OPT_STRING, 0, "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},
-	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; without it, until Ctrl-C", AT(duration_s), .min = 1, .max = MAX_SECONDS},
+	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; without it, until Ctrl-C", AT(duration_s), .min = 1, .max = SP_MAX_SECONDS},
 	{SP_OPT_OPERAND, 0, NULL, "COUNT", "1: it is told once, at the end", OURS(n_times), .min = 1, .max = UINT32_MAX},
 	{SP_OPT_COMMAND, 0, NULL, "COMMAND...", "run this, and look at it and all that it starts", AT(command), .excludes = WHO},
 	{0},

@@ -19,8 +19,6 @@ enum {
 	DEFAULT_STACKS = 16384, /* as bcc's profile */
 	DEFAULT_ROWS = 40960,
 	MAX_STORAGE = 1 << 24,
-	MAX_SECONDS = 366 * 86400,
-	MAX_PID = 1 << 22, /* PID_MAX_LIMIT */
 	MAX_CPU = 8191,
 };
 #define DEFAULT_MEMORY (24ULL << 20)
@@ -60,8 +58,8 @@ static int list_parse(const struct sp_option *o, const char *shown, const char *
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct sp_profile_args, member)
 const struct sp_option sp_profile_options[] = {
-	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "these processes only", AT(pids), .min = 1, .max = MAX_PID, .excludes = WHO},
-	{SP_OPT_LIST, 'L', "tid", "TID[,TID]", "these threads only", AT(tids), .min = 1, .max = MAX_PID, .excludes = WHO},
+	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "these processes only", AT(pids), .min = 1, .max = SP_MAX_PID, .excludes = WHO},
+	{SP_OPT_LIST, 'L', "tid", "TID[,TID]", "these threads only", AT(tids), .min = 1, .max = SP_MAX_PID, .excludes = WHO},
 	{SP_OPT_FLAG, 'U', "user-stacks-only", NULL, "user stacks, no kernel stacks", AT(user_only), .excludes = WHICH_HALF},
 	{SP_OPT_FLAG, 'K', "kernel-stacks-only", NULL, "kernel stacks, no user stacks", AT(kernel_only), .excludes = WHICH_HALF},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second on each CPU (49)", AT(frequency_hz), .min = 1, .max = MAX_HZ, .excludes = RATE},
@@ -92,7 +90,7 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},
 	{SP_OPT_BYTES, 0, "max-memory", "SIZE", "for unwind tables (24M)", AT(max_memory_bytes), .min = MIN_MEMORY, .max = MAX_MEMORY},
-	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; without it, until Ctrl-C", AT(duration_s), .min = 1, .max = MAX_SECONDS},
+	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; without it, until Ctrl-C", AT(duration_s), .min = 1, .max = SP_MAX_SECONDS},
 	{SP_OPT_COMMAND, 0, NULL, "COMMAND...", "run this, and profile it and all that it starts", AT(command), .excludes = WHO},
 	{0},
 };

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
 #include "proc/process.h"
 
@@ -16,7 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { MAX_PID = 1 << 22, MAX_SECONDS = 366 * 86400, MAX_CPU = 8191, FORM = 1, TARGET = 2 };
+enum { MAX_CPU = 8191, FORM = 1, TARGET = 2 };
 
 /* As those of perf; a clock for each CPU where all processes are counted. */
 #define COUNTED "context-switches,cpu-migrations,page-faults,cycles,instructions,branches,branch-misses"
@@ -35,11 +36,11 @@ static const char *by_choice(size_t i)
 static const struct sp_option options[] = {
 	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "what to count: names of perf's, SYSTEM:EVENT, rNNN; :u, :k", AT(events)},
 	{SP_OPT_FLAG, 'd', "detailed", NULL, "accesses and misses of caches, too", AT(detailed)},
-	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "in these processes", AT(pids), .min = 1, .max = MAX_PID, .excludes = TARGET},
-	{SP_OPT_LIST, 't', "tid", "TID[,TID]", "in these threads", AT(tids), .min = 1, .max = MAX_PID, .excludes = TARGET},
+	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "in these processes", AT(pids), .min = 1, .max = SP_MAX_PID, .excludes = TARGET},
+	{SP_OPT_LIST, 't', "tid", "TID[,TID]", "in these threads", AT(tids), .min = 1, .max = SP_MAX_PID, .excludes = TARGET},
 	{SP_OPT_RANGES, 'C', "cpu", "CPU[,CPU]", "on these CPUs, in all processes", AT(cpus), .min = 0, .max = MAX_CPU, .excludes = TARGET},
 	{SP_OPT_FLAG, 'a', "all-cpus", NULL, "in all processes while COMMAND runs", AT(all), .excludes = TARGET},
-	{SP_OPT_NUMBER, 'I', "interval", "SECONDS", "the counts of each SECONDS", AT(interval_s), .min = 1, .max = MAX_SECONDS},
+	{SP_OPT_NUMBER, 'I', "interval", "SECONDS", "the counts of each SECONDS", AT(interval_s), .min = 1, .max = SP_MAX_SECONDS},
 	{SP_OPT_NUMBER, 'r', "repeat", "N", "run COMMAND N times: means, and their standard errors", AT(repeats), .min = 1, .max = SP_STAT_MAX_REPEATS},
 	{SP_OPT_STRING, 0, "by", "WHAT", "a table by library, function, process, caller ...: sampled, a column an event", AT(by), .choice = by_choice},
 	{SP_OPT_FLAG, 0, "use", NULL, "utilisation, saturation and errors of CPUs, memory, disks, network", AT(use)},
@@ -47,7 +48,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 0, "csv", NULL, "as -x,", AT(csv), .excludes = FORM},
 	{SP_OPT_FLAG, 'j', "json", NULL, "as JSON: an object a line", AT(json), .excludes = FORM},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE", AT(output)},
-	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; else until Ctrl-C", AT(seconds), .min = 1, .max = MAX_SECONDS},
+	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; else until Ctrl-C", AT(seconds), .min = 1, .max = SP_MAX_SECONDS},
 	{SP_OPT_COMMAND, 0, NULL, "COMMAND", "runs COMMAND, counts in it and all that it starts", AT(command)},
 	{0},
 };
@@ -317,30 +318,6 @@ static int runs_do(struct stat_run *s, struct sp_stat_spread *spreads, int *ret_
 	return r;
 }
 
-/* --- output --- */
-/* Beside a command, as perf: on stderr; a command's own output is not mixed up with it. */
-static int out_open(struct stat_run *s)
-{
-	if (s->args->output) {
-		s->out = fopen(s->args->output, "we");
-		return s->out ? 0 : sp_fail(-errno, "write %s", s->args->output);
-	}
-	s->out = s->args->command ? stderr : stdout;
-	return 0;
-}
-
-static int out_close(struct stat_run *s)
-{
-	FILE *out = sp_take_ptr(s->out);
-	bool failed = out && (fflush(out) || ferror(out)) && errno != EPIPE;
-	int error = errno;
-
-	if (out && s->args->output && fclose(out) && !failed)
-		return sp_fail(-errno, "write %s", s->args->output);
-	return failed ? sp_fail(error ? -error : -EIO, "write %s", s->args->output ? s->args->output : "the counts")
-		      : 0;
-}
-
 static int counts(const struct sp_cmd *cmd, const struct sp_stat_args *a)
 {
 	struct stat_run s = {.args = a, .child = SP_CHILD_NONE, .signal_fd = -1};
@@ -353,7 +330,7 @@ static int counts(const struct sp_cmd *cmd, const struct sp_stat_args *a)
 	if (r >= 0)
 		r = sp_signals_take(0, &s.old_signals, &s.signal_fd);
 	if (r >= 0)
-		r = out_open(&s);
+		r = sp_output_open(a->output, a->command != NULL, &s.out);
 	spreads = calloc(SP_MAX(s.events.n, 1UL), sizeof(*spreads));
 	if (r >= 0 && !spreads)
 		r = -ENOMEM;
@@ -361,7 +338,7 @@ static int counts(const struct sp_cmd *cmd, const struct sp_stat_args *a)
 		sp_stat_print_begin(a, s.out);
 		r = runs_do(&s, spreads, &code);
 	}
-	closed = out_close(&s);
+	closed = sp_output_close(a->output, s.out);
 	r = r < 0 ? r : closed;
 	if (r == -ECHILD)
 		code = sp_child_code(&s.child);

@@ -72,6 +72,7 @@ int sp_stat_by(const struct sp_cmd *cmd, const struct sp_stat_args *a)
 	int r = events_join(a, &events), code;
 
 	sp_profile_args_default(&profile);
+	profile.cmd = cmd; /* whose name errors have */
 	if (r >= 0)
 		r = profile_fill(a, events, &profile);
 	if (r >= 0)

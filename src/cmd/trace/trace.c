@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
 #include "proc/cgroup.h"
 #include "proc/process.h"
@@ -102,21 +103,6 @@ static int tracing_make(struct trace *t)
 	return r;
 }
 
-/* Beside a command's own output, which is kept or read, that of trace goes where strace's does. */
-static int output_open(struct trace *t)
-{
-	const struct sp_trace_args *a = t->run.args;
-
-	t->run.out = a->command ? stderr : stdout;
-	if (a->output) {
-		t->run.out = fopen(a->output, "we");
-		if (!t->run.out)
-			return sp_fail(-errno, "write %s", a->output);
-	}
-	setvbuf(t->run.out, NULL, _IOFBF, OUT_BYTES);
-	return 0;
-}
-
 static int child_begin(struct trace *t)
 {
 	uint32_t number;
@@ -141,7 +127,9 @@ static int trace_begin(struct trace *t)
 	if (r >= 0)
 		r = sp_signals_take(0, &t->old_signals, &t->signal_fd);
 	if (r >= 0)
-		r = output_open(t);
+		r = sp_output_open(t->run.args->output, t->run.args->command != NULL, &t->run.out);
+	if (r >= 0)
+		setvbuf(t->run.out, NULL, _IOFBF, OUT_BYTES);
 	if (r >= 0)
 		r = tracing_make(t);
 	if (r >= 0)

@@ -8,8 +8,6 @@
 #include <string.h>
 
 enum {
-	MAX_PID = 1 << 22, /* PID_MAX_LIMIT */
-	MAX_SECONDS = 366 * 86400,
 	MAX_ROWS = 1 << 24,
 };
 
@@ -24,8 +22,8 @@ const struct sp_option sp_trace_options[] = {
 	{SP_OPT_FLAG, 0, "count", NULL, "only count", AT(count)},
 	{SP_OPT_STRING, 0, "print", "EXPR[,EXPR]", "what to tell of each event (all its fields)", AT(print)},
 	{SP_OPT_NUMBER, 0, "top", "N", "rows or histograms shown (0 = all)", AT(top), .min = 0, .max = UINT32_MAX},
-	{SP_OPT_NUMBER, 'I', "interval", "SECONDS", "show what is new each SECONDS", AT(interval_s), .min = 1, .max = MAX_SECONDS},
-	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "in these processes only", AT(pids), .min = 1, .max = MAX_PID},
+	{SP_OPT_NUMBER, 'I', "interval", "SECONDS", "show what is new each SECONDS", AT(interval_s), .min = 1, .max = SP_MAX_SECONDS},
+	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "in these processes only", AT(pids), .min = 1, .max = SP_MAX_PID},
 	{SP_OPT_STRING, 0, "comm", "NAME", "in threads of this name only; NAME* is a beginning", AT(comm)},
 	{SP_OPT_STRING, 0, "cgroup", "PATH", "in this cgroup only, and those in it", AT(cgroup)},
 	{SP_OPT_NUMBER, 0, "rows", "N", "different rows kept (65536)", AT(max_rows), .min = 1, .max = MAX_ROWS},
@@ -42,7 +40,7 @@ const struct sp_option sp_trace_options[] = {
 static int seconds_take(struct sp_trace_args *a)
 {
 	const struct sp_option seconds = {
-	    .type = SP_OPT_NUMBER, .offset = offsetof(struct sp_trace_args, seconds), .min = 1, .max = MAX_SECONDS};
+	    .type = SP_OPT_NUMBER, .offset = offsetof(struct sp_trace_args, seconds), .min = 1, .max = SP_MAX_SECONDS};
 	const char *last = a->operands.n ? a->operands.words[a->operands.n - 1] : "";
 
 	if (!*last || last[strspn(last, "0123456789")])
