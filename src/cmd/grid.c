@@ -306,3 +306,17 @@ unsigned sp_terminal_width(FILE *out, unsigned *ret_lines)
 		*ret_lines = is_terminal ? size.ws_row : 0;
 	return is_terminal ? size.ws_col : 0;
 }
+
+bool sp_terminal_has_escapes(FILE *out)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(fileno(out)) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+bool sp_terminal_has_colour(FILE *out)
+{
+	const char *no_colour = getenv("NO_COLOR");
+
+	return sp_terminal_has_escapes(out) && !(no_colour && *no_colour);
+}

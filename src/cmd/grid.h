@@ -36,6 +36,9 @@ int sp_grid_print(const struct sp_grid *g, unsigned width, bool colour, const ch
 
 /* The width of the terminal that out is; 0 = it is none. ret_lines: how high it is; may be NULL. */
 unsigned sp_terminal_width(FILE *out, unsigned *ret_lines);
+/* Whether out is a terminal that understands escape sequences (TERM), and whether colours are wanted (NO_COLOR). */
+bool sp_terminal_has_escapes(FILE *out);
+bool sp_terminal_has_colour(FILE *out);
 
 /*
  * A line that is encoded for a terminal, cut to so many of its columns, with an ellipsis where something is missing.

@@ -139,7 +139,7 @@ int sp_sampling_run(struct sp_sampling *s, uint64_t seconds, int child_fd)
 	uint64_t done;
 	int r = 0;
 
-	if (!isatty(STDERR_FILENO))
+	if (!sp_terminal_has_escapes(stderr))
 		return sp_capture_run(s->capture, seconds * SP_NS_PER_S, s->signal_fd, child_fd);
 	for (done = 0; !r && (!seconds || done < seconds); done++) {
 		progress_put(s, done, seconds, width);

@@ -257,6 +257,10 @@ static int put_paragraphs(const struct sp_profile *p, const struct sp_summary *s
 	}
 	(s->without_bpf ? say_own_use_without_bpf : say_own_use)(s, duration_ns, sp_para_begin(para, "soprof"));
 	sp_para_end(para);
+	if (s->next) {
+		fputs(s->next, sp_para_begin(para, "next"));
+		sp_para_end(para);
+	}
 	return para->failed ? -ENOMEM : 0;
 }
 
@@ -268,7 +272,7 @@ int sp_summary_write(const struct sp_profile *p, const struct sp_summary *s, FIL
 				    .value = s->value,
 				    .limit = s->n_libraries ? s->n_libraries : 10,
 				    .colour = s->colour};
-	int r = sp_table_put(p, &o, SP_TABLE_SHARES_ONLY, out);
+	int r = s->without_libraries ? 0 : sp_table_put(p, &o, SP_TABLE_SHARES_ONLY, out);
 
 	if (r < 0)
 		return r;

@@ -39,15 +39,17 @@ struct sp_summary {
 	uint64_t map_bytes;          /* of all BPF maps */
 	uint64_t n_tables;           /* unwind tables loaded, repetitions included; shown if some were evicted */
 	uint64_t n_evicted;
-	uint32_t counted;      /* value that is the number of stacks taken; 0 = the first, the samples */
-	uint32_t value;        /* of which the libraries' shares are; 0 = the samples */
-	uint32_t n_libraries;  /* rows shown at most, 0 = 10 */
-	uint32_t width;        /* columns, 0 = 80 */
-	const char *guard;     /* what the guard did, a line for each event; NULL = nothing */
-	bool kernel_only;      /* sampled with -K: nothing is said about user stacks */
-	bool bpf_time_unknown; /* the kernel does not tell (kernel.bpf_stats_enabled could not be set) */
-	bool without_bpf;      /* sampled by perf_event_open: nothing is said about BPF */
-	uint64_t ring_bytes;   /* then: of its ring buffers */
+	uint32_t counted;       /* value that is the number of stacks taken; 0 = the first, the samples */
+	uint32_t value;         /* of which the libraries' shares are; 0 = the samples */
+	uint32_t n_libraries;   /* rows shown at most, 0 = 10 */
+	uint32_t width;         /* columns, 0 = 80 */
+	const char *guard;      /* what the guard did, a line for each event; NULL = nothing */
+	const char *next;       /* what to do next; NULL = nothing */
+	bool without_libraries; /* the view has them */
+	bool kernel_only;       /* sampled with -K: nothing is said about user stacks */
+	bool bpf_time_unknown;  /* the kernel does not tell (kernel.bpf_stats_enabled could not be set) */
+	bool without_bpf;       /* sampled by perf_event_open: nothing is said about BPF */
+	uint64_t ring_bytes;    /* then: of its ring buffers */
 	bool colour;
 };
 

@@ -175,7 +175,7 @@ run_line() {
 	*/run\ agent | soprof\ agent) begin_agent "$line"; return ;;
 	*\ --batch*) in_shell "$line" ;;
 	*\ calls\ *-I\ *) until_interrupted "$line" ;;
-	soprof\ top*) in_terminal "$line" ;;
+	soprof\ top* | soprof\ profile\ 1) in_terminal "$line" ;;
 	*) in_shell "$line" ;;
 	esac
 	[ "$status" = 0 ] || fail "that it ends well"

@@ -260,7 +260,7 @@ int sp_machine_show(const struct sp_machine_shown *s, FILE *out)
 		n_shown = rows_shown(s, n, out);
 		for (size_t i = 0; i < n_shown; i++)
 			put_row(g, s, &s->rows->rows[order[i]]);
-		r = n ? sp_grid_print(g, sp_terminal_width(out, NULL), isatty(fileno(out)), "", out) : 0;
+		r = n ? sp_grid_print(g, sp_terminal_width(out, NULL), sp_terminal_has_colour(out), "", out) : 0;
 		put_rest(s, order, n_shown, n, out);
 	}
 	sp_grid_free(g);

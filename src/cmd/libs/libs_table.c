@@ -140,7 +140,7 @@ static int print_libraries(struct sp_libs *l, size_t n, FILE *out)
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		r = put_library(g, l, &l->libraries[l->order[i]]);
 	if (r >= 0)
-		r = sp_grid_print(g, sp_terminal_width(out, NULL), isatty(fileno(out)), "", out);
+		r = sp_grid_print(g, sp_terminal_width(out, NULL), sp_terminal_has_colour(out), "", out);
 	sp_grid_free(g);
 	return r;
 }
@@ -186,7 +186,7 @@ static void put_use(struct sp_grid *g, const struct sp_libs *l, const struct sp_
 
 static void put_head(const struct sp_libs *l, const struct sp_libs_library *lib, FILE *out)
 {
-	bool colour = isatty(fileno(out));
+	bool colour = sp_terminal_has_colour(out);
 	char hex[65];
 
 	sp_hex(lib->build_id, lib->build_id_len, hex);
@@ -221,7 +221,7 @@ static int print_uses(struct sp_libs *l, const struct sp_libs_library *lib, FILE
 	for (size_t i = 0; g && i < lib->n_uses; i++)
 		put_use(g, l, &l->uses[lib->first_use + i]);
 	if (r >= 0 && lib->n_uses)
-		r = sp_grid_print(g, sp_terminal_width(out, NULL), isatty(fileno(out)), "  ", out);
+		r = sp_grid_print(g, sp_terminal_width(out, NULL), sp_terminal_has_colour(out), "  ", out);
 	sp_grid_free(g);
 	return r;
 }
@@ -297,7 +297,7 @@ static int print_stale_libraries(struct sp_libs *l, size_t n, FILE *out)
 			if (l->files[f].library == l->order[i] && l->files[f].state != SP_LIBS_CURRENT)
 				put_stale(g, l, &l->libraries[l->order[i]], f);
 	if (r >= 0)
-		r = sp_grid_print(g, sp_terminal_width(out, NULL), isatty(fileno(out)), "", out);
+		r = sp_grid_print(g, sp_terminal_width(out, NULL), sp_terminal_has_colour(out), "", out);
 	sp_grid_free(g);
 	return r;
 }
@@ -373,7 +373,7 @@ static int print_restarts(struct sp_libs *l, struct stale_process *processes, ui
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		put_restart(g, l, order[i], &processes[order[i]]);
 	if (r >= 0)
-		r = sp_grid_print(g, sp_terminal_width(out, NULL), isatty(fileno(out)), "", out);
+		r = sp_grid_print(g, sp_terminal_width(out, NULL), sp_terminal_has_colour(out), "", out);
 	for (uint32_t i = 0; i < l->mapped->n_processes; i++)
 		free(processes[i].names);
 	sp_grid_free(g);

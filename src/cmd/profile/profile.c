@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
+#include "cmd/grid.h"
 #include "cmd/output.h"
 #include "cmd/profile/profile_args.h"
 #include "cmd/profile/profile_parts.h"
@@ -276,7 +277,7 @@ static int lines_find(struct sp_profile_session *s, struct sp_naming *naming)
 
 static void fetching_tell(const char *library)
 {
-	if (!isatty(STDERR_FILENO))
+	if (!sp_terminal_has_escapes(stderr))
 		return;
 	if (library) {
 		fputs("\rsoprof: asking debuginfod for ", stderr);

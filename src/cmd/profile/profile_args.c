@@ -295,7 +295,20 @@ static int set_events(struct sp_profile_args *a)
 	return r < 0 ? r : check_rate(a);
 }
 
-/* -f, --format, --by, the suffix of -o, text: the first that is there says what is written. */
+/* Who gives one of these wants the stacks, as bcc prints them. */
+static bool has_options_of_text(const struct sp_profile_args *a)
+{
+	return a->delimiter || a->annotate || a->addresses || a->verbose || a->in_us;
+}
+
+static const char *default_view(const struct sp_profile_args *a)
+{
+	if (a->by >= 0)
+		return "table";
+	return a->on_terminal && !has_options_of_text(a) ? "overview" : "text";
+}
+
+/* -f, --format, the suffix of -o, --by, text: the first that is there says what is written. */
 static int set_view(struct sp_profile_args *a)
 {
 	int r = 0;
@@ -307,7 +320,7 @@ static int set_view(struct sp_profile_args *a)
 	else if (a->output)
 		r = sp_output_view(a->output, sp_sample_view_choice, &a->view);
 	else
-		a->view = sp_view_by_name(a->by >= 0 ? "table" : "text");
+		a->view = sp_view_by_name(default_view(a));
 	if (r < 0)
 		return r;
 	if (!a->view)
@@ -359,6 +372,7 @@ int sp_profile_args_finish(const struct sp_cmd *cmd, int argc, struct sp_profile
 int sp_profile_args_parse(int argc, char **argv, struct sp_profile_args *ret_args)
 {
 	sp_profile_args_default(ret_args);
+	ret_args->on_terminal = isatty(STDOUT_FILENO);
 	return sp_profile_args_parse_for(&sp_cmd_profile, argc, argv, ret_args);
 }
 

@@ -66,6 +66,7 @@ struct sp_profile_args {
 	int by;                           /* enum sp_total_by, or -1 when not asked */
 	int unwind;                       /* enum sp_unwind_mode */
 	int view_number;                  /* as chosen, or -1: the view is what it became */
+	bool on_terminal;                 /* a person reads standard output, and has asked for no layout */
 };
 
 extern const struct sp_option sp_profile_options[];

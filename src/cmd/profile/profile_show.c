@@ -6,6 +6,7 @@
 #include "cmd/grid.h"
 #include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
+#include "cmd/recordings.h"
 #include "naming/enrich.h"
 #include "proc/usage.h"
 #include "profile/filter.h"
@@ -95,12 +96,17 @@ static void header_write(FILE *out, const struct sp_profile_args *a)
 	fputs(a->duration_s ? ".\n" : "... Hit Ctrl-C to end.\n", out);
 }
 
+bool sp_profile_is_overview(const struct sp_profile_args *a)
+{
+	return !strcmp(a->view->name, "overview");
+}
+
 /* Where text goes to standard output the header comes before the sampling, as bcc's does; else it leads the file. */
 void sp_header_print(const struct sp_profile_session *s)
 {
 	const struct sp_profile_args *a = s->args;
 
-	if (!a->output && !strcmp(a->view->name, "text")) {
+	if (!a->output && (!strcmp(a->view->name, "text") || sp_profile_is_overview(a))) {
 		header_write(stdout, a);
 		if (a->in_us)
 			fputc('\n', stdout); /* as bcc's */
@@ -137,11 +143,47 @@ int sp_profile_narrow(struct sp_profile_session *s)
 	return r;
 }
 
+/* --- the recording --- */
+bool sp_profile_is_kept(const struct sp_profile_args *a)
+{
+	return sp_profile_is_overview(a) && a->on_terminal && !a->output;
+}
+
+static int recording_write(void *profile, FILE *out)
+{
+	const struct sp_view_options o = {.value = sp_profile_default_value(profile)};
+
+	return sp_view_by_name("pprof")->write(profile, &o, out);
+}
+
+/* What to do next, with the recording: it is only an addition, so that no more than a line comes of its failure. */
+static char *next_words(const struct sp_profile_session *s)
+{
+	const char *home = getenv("HOME");
+	SP_FREE char *path = NULL;
+	char *words = NULL;
+	size_t in_home;
+	int r;
+
+	if (!sp_profile_is_kept(s->args))
+		return NULL;
+	r = sp_recording_keep(recording_write, s->sampling.profile, &path);
+	in_home = r >= 0 && home && !strncmp(path, home, strlen(home)) ? strlen(home) : 0;
+	if (r < 0)
+		r = asprintf(&words, "the recording is not kept: %s", sp_error_text(r));
+	else
+		r = asprintf(&words,
+			     "soprof report last -o x.html (a flame graph), soprof report last --tree; kept as %s%s",
+			     in_home ? "~" : "", path + in_home);
+	sp_error_clear();
+	return r < 0 ? NULL : words;
+}
+
 /* --- the view --- */
 static int labels_look_up(struct sp_profile_session *s)
 {
 	if (s->args->by == SP_TOTAL_BY_CGROUP || s->args->by == SP_TOTAL_BY_CONTAINER ||
-	    !strcmp(s->args->view->name, "pprof"))
+	    !strcmp(s->args->view->name, "pprof") || sp_profile_is_kept(s->args))
 		return sp_enrich_cgroups(s->sampling.profile);
 	return 0;
 }
@@ -196,7 +238,7 @@ static int view_write(void *arg, FILE *out)
 	    .addresses = a->addresses,
 	    .ascending = true,
 	    .by = a->by < 0 ? SP_TOTAL_BY_LIBRARY : (enum sp_total_by)a->by,
-	    .colour = isatty(fileno(out)),
+	    .colour = sp_terminal_has_colour(out),
 	    .width = sp_terminal_width(out, NULL),
 	};
 
@@ -326,13 +368,13 @@ static int bad_rows_narrow(struct sp_profile_session *s)
 
 int sp_profile_summarise(struct sp_profile_session *s)
 {
-	SP_FREE char *guarded = NULL;
+	SP_FREE char *guarded = NULL, *next = next_words(s);
 	struct sp_capture_stats c;
 	int r = bad_rows_narrow(s);
 
 	if (r < 0)
 		return r;
-	struct sp_summary summary = {.colour = isatty(STDERR_FILENO), .kernel_only = s->args->kernel_only};
+	struct sp_summary summary = {.colour = sp_terminal_has_colour(stderr), .kernel_only = s->args->kernel_only};
 
 	if (s->args->recipes.n > 1 || s->args->recipes.recipes[0] != &sp_recipe_cpu)
 		summary.value = sp_profile_default_value(s->sampling.profile);
@@ -373,5 +415,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	own_use(s, &c, &summary);
 	guarded = sp_guard_words(s->sampling.capture, s->args->recipes.recipes);
 	summary.guard = guarded;
+	summary.next = next;
+	summary.without_libraries = sp_profile_is_overview(s->args) && !s->args->output;
 	return sp_summary_write(s->sampling.profile, &summary, stderr);
 }

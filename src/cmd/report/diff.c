@@ -274,7 +274,7 @@ static int changes_write(struct diff_run *d, FILE *out)
 		     : for_scripts          ? 0
 					    : DEFAULT_LIMIT,
 	    .noise = a->noise,
-	    .colour = !a->output && isatty(STDOUT_FILENO),
+	    .colour = !a->output && sp_terminal_has_colour(stdout),
 	    .width = sp_terminal_width(out, NULL),
 	    .value = value_name(d),
 	};

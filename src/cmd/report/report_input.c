@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "cmd/grid.h"
+#include "cmd/recordings.h"
 #include "cmd/report/history.h"
 #include "cmd/report/object.h"
 #include "cmd/report/report.h"
@@ -58,12 +60,18 @@ static int progress_draw(void *arg, uint64_t bytes, uint64_t size)
 /* --- reading --- */
 static int input_open(const char *name, int *ret_fd)
 {
+	SP_FREE char *recording = NULL;
+	int r;
+
 	if (!strcmp(name, "-")) {
 		*ret_fd = dup(STDIN_FILENO);
 		return *ret_fd < 0 ? sp_fail(-errno, "standard input") : 0;
 	}
-	*ret_fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	return *ret_fd < 0 ? sp_fail(-errno, "open %s", name) : 0;
+	r = sp_recording_find(name, &recording);
+	if (r < 0)
+		return r;
+	*ret_fd = open(recording ? recording : name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return *ret_fd < 0 ? sp_fail(-errno, "open %s", recording ? recording : name) : 0;
 }
 
 /* A file of a store: all that is in it. */
@@ -110,7 +118,7 @@ static int names_find(struct sp_profile **p, const char *name, const struct sp_p
 static int input_read(const char *name, const struct sp_input_args *a, struct sp_profile **ret_profile,
 		      struct sp_input_summary *summary)
 {
-	bool shown = isatty(STDERR_FILENO);
+	bool shown = sp_terminal_has_escapes(stderr);
 	struct progress progress = {.name = name, .next_ns = sp_time_ns(CLOCK_MONOTONIC) + 300000000ULL};
 	struct sp_profiled_file object = {.given = a->object};
 	struct sp_read_options o = {.keep_going = a->keep_going,

@@ -126,7 +126,7 @@ static void options_fill(struct show *r)
 	    .fold_recursion = a->fold_recursion,
 	    .icicle = a->icicle,
 	    .min_share = (double)a->min_percent / 100,
-	    .colour = !a->output && isatty(a->on_stderr ? STDERR_FILENO : STDOUT_FILENO),
+	    .colour = !a->output && sp_terminal_has_colour(a->on_stderr ? stderr : stdout),
 	};
 }
 

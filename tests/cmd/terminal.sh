@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# deadline: 240
+# What a person sees on a terminal: the overview, and the recordings that are kept for `soprof report last`; in a pipe, and
+# with an option of bcc's layout, the stacks as bcc prints them. Colours only where they are wanted.
+. "$(dirname "$0")/lib.bash"
+need_profile
+start stripped kernel 600
+home=$dir/home
+mkdir "$home"
+kept=$home/.local/state/soprof
+
+# In a terminal of 100 columns: $out is what it shows, with \r and without escape sequences in $dir/plain.
+on_terminal() { # COMMAND
+	HOME=$home TERM=${term:-xterm} script -qec "stty cols 100 rows 50; $1" "$out" </dev/null >/dev/null
+	code=$?
+	sed -e '1d' -e 's/\x1b\[[0-9;]*[mK]//g; s/\r//g' "$out" >"$dir/plain"
+}
+
+on_terminal "'$SOPROF' profile -F 199 -p $pid 1"
+[ $code = 0 ] || fail "exit code 0, not $code: $(tail -n 3 "$dir/plain")"
+has "$dir/plain" "^Sampling at 199 Hertz of PID \\[$pid\\] by user"
+has "$dir/plain" 'self %  total %  library +package'
+has "$dir/plain" '^ *[0-9.]+  +[0-9.]+  \[kernel\]'
+has "$dir/plain" 'libc\.so\.6 +libc6 2\.'
+has "$dir/plain" 'self %  function \[library\] <- its main caller'
+has "$dir/plain" '^ *[0-9.]+  [^ ]+ .*<- .* \([0-9]+ %\)'
+has "$dir/plain" 'share %  the heaviest stack'
+has "$dir/plain" '^ *[0-9.]+  kernel > .* > '
+has "$dir/plain" '^stacks +complete '
+has "$dir/plain" '^next +soprof report last -o x.html'
+has "$dir/plain" '~/\.local/state/soprof/'
+n=$(wc -l <"$dir/plain")
+[ "$n" -le 60 ] || fail "at most 60 lines, not $n"
+has "$out" $'\x1b\\[1m'
+
+# the recording has what was shown
+total=$(sed -nE 's/^.*cpu: .* in ([0-9]+) samples.*/\1/p' "$dir/plain")
+[ "$total" -gt 20 ] || fail "samples, not '$total'"
+HOME=$home expect 0 report last --by library
+has "$out" "in $total samples"
+has "$out" 'libc\.so\.6'
+(cd "$dir" && HOME=$home "$SOPROF" report last -o x.html) || fail "report last -o x.html"
+has "$dir/x.html" '<html'
+HOME=$home expect 0 report last --by package
+has "$out" 'libc6'
+
+# bcc's layout in a pipe, and with its options; nothing is kept of these
+HOME=$home expect 0 profile -p "$pid" 1
+has "$out" '^    -                kernel \('
+has_not "$err" '^next'
+for option in -d -a -f -v -A; do
+	on_terminal "'$SOPROF' profile $option -p $pid 1"
+	has_not "$dir/plain" 'its main caller'
+done
+on_terminal "'$SOPROF' profile --format text -p $pid 1"
+has "$dir/plain" '^    -                kernel \('
+on_terminal "'$SOPROF' profile --by process -p $pid 1"
+has "$dir/plain" 'self %.* process$'
+[ "$(find "$kept" -type f | wc -l)" = 1 ] || fail "one recording, not: $(ls "$kept")"
+
+# the last few are kept, the latest first
+for i in 1 2 3 4 5 6 7; do
+	touch -d "2001-01-0$i" "$kept/2001010$i-000000.1.pb.gz"
+done
+touch "$kept/not-ours.pb.gz"
+on_terminal "'$SOPROF' profile -F 99 -p $pid 1"
+[ "$(find "$kept" -name '20*' | wc -l)" = 5 ] || fail "five recordings, not: $(ls "$kept")"
+[ -e "$kept/not-ours.pb.gz" ] || fail "other files to stay"
+[ -e "$kept/20010107-000000.1.pb.gz" ] && [ ! -e "$kept/20010104-000000.1.pb.gz" ] || fail "the oldest to go: $(ls "$kept")"
+HOME=$home expect 0 report last-1
+has "$out" "in $total samples"
+HOME=$home expect 1 report last-9
+has "$err" 'has 5 recordings: soprof profile keeps what it shows on a terminal'
+HOME=$dir/nobody expect 1 report last
+has "$err" 'has 0 recordings'
+cp "$(find "$kept" -name '20*' | sort | tail -n 1)" "$dir/last"
+(cd "$dir" && HOME=$dir/nobody "$SOPROF" report last >/dev/null) || fail "a file of the name 'last' to be read"
+
+# a home that is not the user's own: told, and no more
+mkdir "$dir/others"
+chown 12345:12345 "$dir/others"
+home=$dir/others on_terminal "'$SOPROF' profile -p $pid 1"
+[ $code = 0 ] || fail "exit code 0, not $code"
+tr -s ' \n' ' ' <"$dir/plain" >"$dir/words"
+has "$dir/words" "the recording is not kept: .*others is not this user's alone"
+[ -z "$(ls -A "$dir/others")" ] || fail "nothing in another user's home"
+
+# no escape sequences where they are not wanted
+on_terminal "NO_COLOR=1 '$SOPROF' profile -p $pid 1"
+has_not "$out" $'\x1b\\[[0-9]*m'
+term=dumb on_terminal "'$SOPROF' profile -p $pid 1"
+has_not "$out" $'\x1b'
+term=dumb on_terminal "'$SOPROF' report last"
+has_not "$out" $'\x1b'
+finish
