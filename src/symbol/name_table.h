@@ -16,7 +16,7 @@
 #include "symbol/names.h"
 
 #define SP_NAME_TABLE_MAGIC 0x544e5053u /* "SPNT" */
-enum { SP_NAME_TABLE_VERSION = 4 };     /* of the format and of what names.h makes of a file */
+enum { SP_NAME_TABLE_VERSION = 5 };     /* of the format and of what names.h makes of a file */
 enum { SP_NAME_TABLE_MAX_BYTES = 64 << 20, SP_NAME_TABLE_MAX_BLOCKS = 1 << 18, SP_NAME_TABLE_WARNING = 160 };
 
 struct sp_name_table_head {

@@ -20,6 +20,10 @@ enum { N_FUNCTIONS = 3000, FEW = 100, ALIGN = 16, MAX_OFFSETS = 4 * N_FUNCTIONS 
 static char scratch[] = "/tmp/soprof-padding-XXXXXX";
 static char whole[64], stripped[64];
 
+/* Divisions by 5, whose number has the bytes of padding, and ends where a function may begin. */
+static const char *const divisions[] = {".fill 6, 1, 0x90\nmovabs $0xcccccccccccccccd, %rax\n",
+					".fill 10, 1, 0x90\nimul $-0x33333333, %eax, %eax\n"};
+
 /* Each function runs for ever, so that no rows are derived of it, and is as long as the one before or a byte longer. */
 static void write_source(const char *path, unsigned n, const char *padding)
 {
@@ -29,8 +33,8 @@ static void write_source(const char *path, unsigned n, const char *padding)
 	fputs(".text\n", f);
 	for (unsigned i = 0; i < n; i++)
 		fprintf(f,
-			".balign %d, %s\n.type f%u, @function\nf%u: .fill %u, 1, 0x90\njmp f%u\n.size f%u, . - f%u\n",
-			ALIGN, padding, i, i, i % 61, i, i, i);
+			".balign %d, %s\n.type f%u, @function\nf%u: %s.fill %u, 1, 0x90\njmp f%u\n.size f%u, . - f%u\n",
+			ALIGN, padding, i, i, i % 4 < SP_COUNT(divisions) ? divisions[i % 4] : "", i % 61, i, i, i);
 	assert_int_equal(fclose(f), 0);
 }
 
