@@ -260,9 +260,9 @@ int sp_go_walk_stack(const struct sp_go *g, const struct sp_go_func *f,
 			return 0;
 		bytes += signed_of(step & UINT32_MAX);
 		uint64_t end = pc + (sp_cursor_uleb(&c) & UINT32_MAX) * g->quantum;
-		if (c.bad || bytes < 0 || bytes > MAX_STACK || end <= pc)
+		if (c.bad || (bytes < 0 && bytes != -8) || bytes > MAX_STACK || end <= pc)
 			return -EBADMSG;
-		int r = cb(arg, pc, SP_MIN(end, f->end), (uint64_t)bytes);
+		int r = cb(arg, pc, SP_MIN(end, f->end), bytes < 0 ? SP_GO_POPPED : (uint64_t)bytes);
 		if (r)
 			return r;
 		pc = end;

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SP_GO_POPPED UINT64_MAX
 enum { SP_GO_MAX_BYTES = 256 << 20, SP_GO_MAX_FUNCS = 1 << 21 };
 
 struct sp_elf;
@@ -47,7 +48,8 @@ uint64_t sp_go_code_end(const struct sp_go *g, const struct sp_go_func *f);
 /* The function at the address; padding belongs to none. */
 bool sp_go_find(const struct sp_go *g, uint64_t vaddr, struct sp_go_func *ret_func);
 /*
- * Calls cb for each range of the function with the distance in bytes from the stack pointer to the return address.
+ * Calls cb for each range of the function with the distance in bytes from the stack pointer to the return address, or
+ * SP_GO_POPPED: the function has popped it (syscall.rawVforkSyscall: the child, which shares the stack, overwrites it).
  * Stops when cb returns non-zero, and returns that. -EBADMSG: the function's table is broken.
  */
 int sp_go_walk_stack(const struct sp_go *g, const struct sp_go_func *f,

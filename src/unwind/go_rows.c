@@ -48,6 +48,7 @@ const struct sp_rule sp_rule_of_sigreturn = {.cfa = SP_CFA_DEREF,
 					     .fp_off = SIGNAL_RBP};
 
 struct go_run {
+	struct sp_elf *elf;
 	const struct sp_go_func *func;
 	sp_cfi_emit *emit;
 	void *arg;
@@ -59,7 +60,7 @@ static int note_frame(void *arg, uint64_t start, uint64_t end, uint64_t bytes)
 	struct go_run *g = arg;
 	(void)start;
 	(void)end;
-	g->has_frame |= bytes > 0;
+	g->has_frame |= bytes && bytes != SP_GO_POPPED;
 	return 0;
 }
 
@@ -69,9 +70,21 @@ static bool may_have_switched(const struct go_run *g, uint64_t bytes)
 	return g->func->kind == SP_GO_SWITCH && (bytes > 0 || !g->has_frame);
 }
 
+/* The return address is in a register, or nobody knows where. */
+static int emit_popped(const struct go_run *g, uint64_t start, uint64_t end)
+{
+	struct sp_rule rule = {.cfa = SP_CFA_REG, .reg = SP_REG_SP, .ra = SP_RA_REG, .kept = KEPT};
+	static const struct sp_rule bad = {.cfa = SP_CFA_BAD, .reg = SP_BAD_PROGRAM};
+	int reg = sp_go_popped_into(g->elf, start, end);
+	rule.ra_off = (int16_t)reg;
+	return g->emit(g->arg, start - g->func->start, reg < 0 ? &bad : &rule, false);
+}
+
 static int emit_range(void *arg, uint64_t start, uint64_t end, uint64_t bytes)
 {
 	const struct go_run *g = arg;
+	if (bytes == SP_GO_POPPED)
+		return emit_popped(g, start, end);
 	struct sp_rule by_sp = {
 	    .cfa = SP_CFA_REG, .reg = SP_REG_SP, .off = (int32_t)bytes + WORD, .ra_off = -WORD, .kept = KEPT};
 	by_sp.ra = g->func->kind == SP_GO_INJECTED ? SP_RA_CFA | SP_RULE_SIGNAL : SP_RA_CFA;
@@ -110,7 +123,7 @@ static int emit_switch(const struct go_run *g, const struct sp_go_switch *found)
 
 int sp_go_run(struct sp_elf *e, const struct sp_go *go, const struct sp_go_func *f, sp_cfi_emit *emit, void *arg)
 {
-	struct go_run g = {.func = f, .emit = emit, .arg = arg};
+	struct go_run g = {.elf = e, .func = f, .emit = emit, .arg = arg};
 	struct sp_go_switch found;
 	int r = 0;
 	if (f->kind == SP_GO_ROOT)

@@ -45,4 +45,29 @@ build golang-pie -buildmode=pie -ldflags '-s -w'
 check golang-pie
 [ "$all_over" -gt 0 ] || fail "stacks that go over to another"
 
+# Where a child is made, which shares the stack until it runs its program, the return address is in a register.
+cat >"$dir/spawn.go" <<'END'
+package main
+
+import "os/exec"
+
+func main() {
+	for {
+		exec.Command("/bin/true").Run()
+	}
+}
+END
+(cd "$dir" && go build -o spawn spawn.go) || fail "spawn.go to compile"
+"$dir/spawn" &
+pid=$!
+wait_working $pid
+for time in $seconds $((4 * seconds)) $((16 * seconds)); do
+	expect 0 profile -U -f -F 1999 -p $pid "$time"
+	grep 'syscall\.rawVforkSyscall' "$out" >"$dir/fork" && break
+done
+kill -KILL $pid
+grep -q ';syscall\.forkExec;.*;syscall\.rawVforkSyscall[^;]*$' "$dir/fork" || fail "stacks in which children are made"
+wrong=$(grep -v ';syscall\.forkExec;' "$dir/fork")
+[ -z "$wrong" ] || fail "who makes children, not: $(head -n 2 <<<"$wrong")"
+say "spawn: $(awk '{ n += $NF } END { print n }' "$dir/fork") samples while children are made"
 finish

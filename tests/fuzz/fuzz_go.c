@@ -17,7 +17,7 @@ enum { MAX_SHOWN = 256 };
 static int check_range(void *arg, uint64_t start, uint64_t end, uint64_t bytes)
 {
 	uint64_t *next = arg;
-	require(start == *next && end > start && bytes < 1ULL << 31);
+	require(start == *next && end > start && (bytes < 1ULL << 31 || bytes == SP_GO_POPPED));
 	*next = end;
 	return 0;
 }

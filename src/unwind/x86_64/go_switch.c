@@ -119,3 +119,20 @@ bool sp_go_switch_find(struct sp_elf *e, uint64_t start, uint64_t end, struct sp
 	*ret_switch = r.found;
 	return r.found.to != 0;
 }
+
+int sp_go_popped_into(struct sp_elf *e, uint64_t start, uint64_t end)
+{
+	enum { POP = 2, SYSCALL = 2, PUSH = 2, R11 = 11 };
+	SP_FREE uint8_t *code = NULL;
+	uint64_t offset;
+	int reg;
+
+	if (end - start != SYSCALL + PUSH || sp_elf_offset_of(e, start - POP, &offset) < 0 ||
+	    sp_elf_read(e, offset, POP + SYSCALL + PUSH, (void **)&code) < 0)
+		return -1;
+	reg = 8 + (code[1] & 7); /* 41 58+: r8 to r15; the kernel overwrites r11 */
+	return code[0] == 0x41 && (code[1] & 0xf8) == 0x58 && code[2] == 0x0f && code[3] == 0x05 && code[4] == 0x41 &&
+		       code[5] == (0x50 | (code[1] & 7)) && reg != R11
+		   ? reg
+		   : -1;
+}

@@ -25,4 +25,10 @@ struct sp_go_switch {
 /* False: the code at [start, end) does not go back in this way. */
 bool sp_go_switch_find(struct sp_elf *e, uint64_t start, uint64_t end, struct sp_go_switch *ret_switch);
 
+/*
+ * The register, by DWARF's number, in which the return address is in [start, end): `pop` stands before it, and in it no
+ * more than the system call and `push` (Go's syscall/asm_linux_amd64.s, rawVforkSyscall). Negative: it is other code.
+ */
+int sp_go_popped_into(struct sp_elf *e, uint64_t start, uint64_t end);
+
 #endif
