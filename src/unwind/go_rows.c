@@ -157,6 +157,12 @@ static void lend_byte(struct sp_elf *e, struct sp_go_func *before, struct sp_go_
 	f->start--;
 }
 
+/* C's functions, which Go's linker lists without a table: other unwind information tells of them, or their code. */
+static bool is_foreign(const struct sp_go_func *f)
+{
+	return f->kind == SP_GO_PLAIN && !f->pcsp;
+}
+
 static struct sp_fde fde_of(const struct sp_go_func *f, size_t number)
 {
 	return (struct sp_fde){
@@ -169,7 +175,7 @@ int sp_go_each(struct sp_elf *e, const struct sp_go *go, int (*cb)(void *arg, st
 	size_t number = 0;
 	int r = 0;
 	for (size_t i = 0; i < sp_go_n_funcs(go) && r == 0; i++) {
-		if (!sp_go_func(go, i, &f))
+		if (!sp_go_func(go, i, &f) || is_foreign(&f))
 			continue;
 		lend_byte(e, &before, &f);
 		struct sp_fde fde = fde_of(&before, number);

@@ -70,4 +70,27 @@ grep -q ';syscall\.forkExec;.*;syscall\.rawVforkSyscall[^;]*$' "$dir/fork" || fa
 wrong=$(grep -v ';syscall\.forkExec;' "$dir/fork")
 [ -z "$wrong" ] || fail "who makes children, not: $(head -n 2 <<<"$wrong")"
 say "spawn: $(awk '{ n += $NF } END { print n }' "$dir/fork") samples while children are made"
+
+# C's functions, which Go's own linker lists without a table, are walked by their code.
+cat >"$dir/names.go" <<'END'
+package main
+
+import "os/user"
+
+func main() {
+	for {
+		user.Lookup("nobody")
+	}
+}
+END
+(cd "$dir" && CGO_ENABLED=1 go build -ldflags '-s -w' -o names names.go) || fail "names.go to compile"
+"$dir/names" &
+pid=$!
+wait_working $pid
+expect 0 profile -U -f -F 499 -p $pid $seconds
+kill -KILL $pid
+read -r all whole < <(awk '/Cfunc_mygetpwnam/ { n += $NF; if (/;os\/user\.Lookup;.*Cfunc_mygetpwnam/) w += $NF }
+	END { print n + 0, w + 0 }' "$out")
+[ "$all" -ge 20 ] && [ "$whole" -ge $((all * 98 / 100)) ] || fail "98 % of $all stacks through C to be whole, not $whole"
+say "names: $whole of $all stacks through C are whole"
 finish
