@@ -44,6 +44,7 @@ struct join {
 	struct address *addresses; /* sorted */
 	size_t n_addresses, addresses_capacity;
 	uint32_t *address_of; /* by function: index + 1; 0: no counted function begins there */
+	bool *calls_any;      /* by process: a counted function is in one of its stacks */
 };
 
 /* The first value in nanoseconds but that of timed calls. */
@@ -195,6 +196,7 @@ static void calls_frame_add(struct join *j, const struct sp_stack *stack, uint32
 
 	if (!p)
 		return;
+	j->calls_any[sp_profile_key(j->p, sp_profile_row(j->p, row)->key)->process] = true;
 	if (p->seen != row + 1)
 		sp_saturating_add(&p->total_ns, ns);
 	p->seen = row + 1;
@@ -218,9 +220,32 @@ static void calls_sample_add(struct join *j, uint32_t number)
 		calls_frame_add(j, &stack, i, number, row->values);
 }
 
+/*
+ * Which part of the samples, of processes that call what is counted, came without a user stack. They are as many of
+ * each function as of all, as far as is known.
+ */
+static double calls_missed_share(const struct join *j)
+{
+	double n = 0, n_missed = 0;
+
+	for (uint32_t i = 0; i < sp_profile_n_rows(j->p); i++) {
+		const struct sp_row *row = sp_profile_row(j->p, i);
+
+		if (row->values[j->time] <= 0 || !j->calls_any[sp_profile_key(j->p, row->key)->process])
+			continue;
+		n += (double)row->values[j->time];
+		n_missed += row->user ? 0 : (double)row->values[j->time];
+	}
+	return n > 0 ? n_missed / n : 0;
+}
+
 static int calls_times_make(struct join *j, struct sp_calls_table *t)
 {
 	int r = calls_addresses_make(j);
+
+	j->calls_any = calloc(sp_profile_n_processes(j->p) + 1, sizeof(*j->calls_any));
+	if (r >= 0 && !j->calls_any)
+		r = -ENOMEM;
 
 	for (size_t i = 0; i < j->n_pairs && r >= 0; i++)
 		if (j->pairs[i].is_outside)
@@ -238,6 +263,7 @@ static int calls_times_make(struct join *j, struct sp_calls_table *t)
 		sp_saturating_add(&t->time_ns, row->values[j->time]);
 		sp_saturating_add(&t->n_samples, j->samples < 0 ? 1 : row->values[j->samples]);
 	}
+	t->missed_share = r < 0 ? 0 : calls_missed_share(j);
 	return r;
 }
 
@@ -390,6 +416,7 @@ static int calls_table_fill(const struct join *j, struct sp_calls_table *t)
 		callee_caller_add(t, i, &j->pairs[i]);
 	for (size_t i = 0; i < t->n_rows; i++) {
 		callee_finish(j, &t->rows[i]);
+		t->rows[i].missed_share = t->missed_share;
 		callee_ranges_set(j, t, &t->rows[i]);
 	}
 	qsort(t->rows, t->n_rows, sizeof(*t->rows), compare_callees);
@@ -428,6 +455,7 @@ int sp_calls_table_new(const struct sp_profile *p, struct sp_calls_table *ret_ta
 	free(j.pairs);
 	free(j.addresses);
 	free(j.address_of);
+	free(j.calls_any);
 	free(j.timed);
 	return r;
 }
@@ -473,6 +501,6 @@ bool sp_callee_time(const struct sp_callee *c, double *ret_ns, double *ret_low, 
 	*ret_ns = (double)c->outside_ns / (double)c->n_address_outside;
 	one = *ret_ns / n;
 	*ret_low = one * poisson_bound(n, -z);
-	*ret_high = one * poisson_bound(n + 1, z);
+	*ret_high = one * poisson_bound(n + 1, z) / (1 - c->missed_share);
 	return true;
 }

@@ -9,7 +9,8 @@
  * another library.
  * Time per call from outside = time of the stacks in which the function was entered from outside (each stack once) /
  * counted calls from outside. Its 95 % interval is that of a Poisson count of the samples (approximation of Wilson
- * and Hilferty). The value used for time is the first one in nanoseconds; without one there are no times. Sums
+ * and Hilferty); where samples came without a user stack (lost for want of room), it is wider above by the part that
+ * these are of all. The value used for time is the first one in nanoseconds; without one there are no times. Sums
  * saturate.
  * Errors: -ENOMEM; -ENODATA: no value "calls". Only reads the profile; reentrant. The caller owns the result.
  */
@@ -40,6 +41,7 @@ struct sp_callee {
 	int64_t n_address_outside; /* calls from outside by all names of the function's address */
 	int64_t self_ns, total_ns, outside_ns;
 	int64_t n_outside_samples;
+	double missed_share;              /* the table's */
 	struct sp_callee_caller *callers; /* by falling calls; a part of the table's array */
 	size_t n_callers;
 };
@@ -50,6 +52,7 @@ struct sp_calls_table {
 	struct sp_callee_caller *callers;
 	struct sp_latency_range *ranges;
 	int64_t n_calls, time_ns, n_samples; /* of the whole profile */
+	double missed_share; /* of the samples of processes that call what is counted: without a user stack */
 	bool has_times, has_latency;
 };
 

@@ -373,6 +373,7 @@ static int counts_show(struct machine *m, const struct sp_machine_shown *s)
 static int times_show(struct machine *m)
 {
 	struct sp_show_args show = *m->args->show;
+	struct sp_capture_stats samples;
 	uint64_t n_left_out = 0;
 	int r = sp_machine_times_join(&m->session, &m->rows, &n_left_out);
 
@@ -380,8 +381,9 @@ static int times_show(struct machine *m)
 	show.broker = m->session.sampling.broker;
 	if (r >= 0)
 		r = sp_show(&show, m->args->view, m->session.sampling.profile, NULL, m->args->named->words[0]);
+	sp_capture_stats(m->session.sampling.capture, &samples);
 	if (r >= 0)
-		sp_machine_times_tell(&m->rows, n_left_out);
+		sp_machine_times_tell(&m->rows, &samples, n_left_out);
 	return r;
 }
 

@@ -174,12 +174,26 @@ static void builds_tell(const struct sp_machine_rows *rows)
 	}
 }
 
-void sp_machine_times_tell(const struct sp_machine_rows *rows, uint64_t n_left_out)
+/* Where others have the CPUs, soprof may come too late to make room. */
+static void losses_tell(const struct sp_capture_stats *s)
+{
+	sp_machine_tell_count(
+	    s->n_lost_frames + s->counter[SP_N_LOST_STACKS], "sample has", "samples have",
+	    "lost a stack, for want of room: intervals are wider by as many as are of these processes");
+	sp_machine_tell_count(s->counter[SP_N_LOST_PENDING], "stack was", "stacks were",
+			      "cut, for want of room: times of functions above are missing");
+	sp_machine_tell_count(s->counter[SP_N_LOST_COUNTS] + s->counter[SP_N_LOST_NESTED], "sample was", "samples were",
+			      "lost, for want of room: times are too short");
+}
+
+void sp_machine_times_tell(const struct sp_machine_rows *rows, const struct sp_capture_stats *samples,
+			   uint64_t n_left_out)
 {
 	bool is_estimated = false;
 
 	builds_tell(rows);
 	sp_machine_tell_count(n_left_out, "sample was", "samples were", "of probes' own time, and left out");
+	losses_tell(samples);
 	for (uint32_t i = 0; i < sp_machine_n_rows(rows); i++)
 		is_estimated |= rows->rows[i].estimated > 0;
 	if (is_estimated)

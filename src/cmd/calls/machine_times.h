@@ -9,6 +9,7 @@
 
 #include "cmd/calls/machine_rows.h"
 
+struct sp_capture_stats;
 struct sp_profile;
 struct sp_profile_args;
 struct sp_profile_session;
@@ -21,6 +22,7 @@ int sp_machine_times_join(struct sp_profile_session *s, const struct sp_machine_
 int sp_machine_disturbed_leave_out(struct sp_profile **profile, const struct sp_machine_targets *t,
 				   uint64_t *ret_n_left_out);
 /* On stderr: which builds were counted, and what was left out. */
-void sp_machine_times_tell(const struct sp_machine_rows *rows, uint64_t n_left_out);
+void sp_machine_times_tell(const struct sp_machine_rows *rows, const struct sp_capture_stats *samples,
+			   uint64_t n_left_out);
 
 #endif

@@ -140,6 +140,31 @@ static void times_are_found_by_place(void **state)
 	sp_calls_table_done(&t);
 }
 
+/* One of five samples has lost its stack: the time may be a quarter more. Other processes' losses say nothing. */
+static void lost_stacks_widen_the_interval(void **state)
+{
+	uint32_t copy = frame(lib, "memcpy", 0x1000, 0x1000, 0), main_a = frame(program, "main", 0x500, 0x510, 0);
+	struct sp_process other = {.pid = 7};
+	struct sp_key key = {.process = ok(sp_profile_add_process(p, &other))};
+	int64_t values[] = {0, 2, 2000};
+	struct sp_calls_table t;
+	double ns, low, high, low_before, high_before;
+
+	(void)state;
+	ADD(100, 0, 0, copy, main_a);
+	ADD(0, 8, 8000, copy, main_a);
+	assert_int_equal(sp_profile_add(p, ok(sp_profile_add_key(p, &key)), 0, 0, values), 0);
+	assert_int_equal(sp_calls_table_new(p, &t), 0);
+	assert_true(sp_callee_time(find(&t, "memcpy"), &ns, &low_before, &high_before));
+	sp_calls_table_done(&t);
+	assert_int_equal(sp_profile_add(p, 0, 0, 0, values), 0);
+	assert_int_equal(sp_calls_table_new(p, &t), 0);
+	assert_true(sp_callee_time(find(&t, "memcpy"), &ns, &low, &high));
+	assert_true(ns == 80 && low == low_before);
+	assert_float_equal(high, high_before * 1.25, 0.001);
+	sp_calls_table_done(&t);
+}
+
 /* What is sampled of a place is of the calls by all of its names. */
 static void names_of_a_place_share_its_time(void **state)
 {
@@ -259,6 +284,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(callers_are_summed_and_sorted, begin, end),
 	    cmocka_unit_test_setup_teardown(times_are_found_by_place, begin, end),
 	    cmocka_unit_test_setup_teardown(names_of_a_place_share_its_time, begin, end),
+	    cmocka_unit_test_setup_teardown(lost_stacks_widen_the_interval, begin, end),
 	    cmocka_unit_test_setup_teardown(without_places_functions_are_found_by_name, begin, end),
 	    cmocka_unit_test_setup_teardown(time_in_the_kernel_is_not_self, begin, end),
 	    cmocka_unit_test_setup_teardown(latencies_are_ranges, begin, end),
