@@ -472,6 +472,21 @@ static int bits_have(struct compiler *c, const struct sp_expr_node *node, uint64
 	return r ? r : emit_two(c, node->at, SP_OP_AND, to, to, to + 2);
 }
 
+/* Leaves in `at` whether number i of the list is what is asked for, which is in to + 1. */
+static int in_equal(struct compiler *c, const struct sp_expr_node *node, uint16_t i, unsigned to, unsigned at)
+{
+	const struct sp_expr_node equal = {.op = SP_EXPR_EQ};
+	uint64_t imm;
+	int r;
+
+	if (is_constant(c, i, &imm))
+		return emit_imm(c, node->at, SP_OP_EQ, at, to + 1, narrowed(c, &equal, node->a, imm));
+	r = compile(c, i, to + 2);
+	if (!r && is_constant(c, node->a, &imm))
+		return emit_imm(c, node->at, SP_OP_EQ, at, to + 2, narrowed(c, &equal, i, imm));
+	return r ? r : emit_two(c, node->at, SP_OP_EQ, at, to + 1, to + 2);
+}
+
 /* what == first || what == second ...: `what` is in to + 1. */
 static int in_compile(struct compiler *c, const struct sp_expr_node *node, unsigned to)
 {
@@ -485,18 +500,9 @@ static int in_compile(struct compiler *c, const struct sp_expr_node *node, unsig
 		return bits_have(c, node, bits, to);
 	r = compile(c, node->a, to + 1);
 	for (uint16_t i = node->b; i && !r; i = node_at(c, i)->next, is_first = false) {
-		const struct sp_expr_node equal = {.op = SP_EXPR_EQ};
-		unsigned at = is_first ? to : to + 2;
-		uint64_t imm;
-
-		if (is_constant(c, i, &imm))
-			r = emit_imm(c, node->at, SP_OP_EQ, at, to + 1, narrowed(c, &equal, node->a, imm));
-		else
-			r = compile(c, i, to + 2);
-		if (!r && !is_constant(c, i, &imm))
-			r = emit_two(c, node->at, SP_OP_EQ, at, to + 1, to + 2);
+		r = in_equal(c, node, i, to, is_first ? to : to + 2);
 		if (!r && !is_first)
-			r = emit_two(c, node->at, SP_OP_OR, to, to, at);
+			r = emit_two(c, node->at, SP_OP_OR, to, to, to + 2);
 	}
 	return r;
 }

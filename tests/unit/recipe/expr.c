@@ -117,6 +117,7 @@ static void as_in_c(void **state)
 	assert_int_equal(value_of("u32 == -294967296", &env), 1); /* as C and perf have it */
 	assert_int_equal(value_of("u16 in {1, 65000, 3}", &env), 1);
 	assert_int_equal(value_of("u16 in {1, 2} || u16 in {s8, 65000}", &env), 1);
+	assert_int_equal(value_of("-536 in {1, u16}", &env), 1);
 	assert_int_equal(value_of("s8 in {3, 253}", &env), 0);
 	assert_int_equal(value_of("s8", &env), 0); /* what is below 0 adds nothing */
 	assert_int_equal(value_of("argument / (u8 - 200) - argument % (u8 - 200)", &env), 7);
