@@ -15,7 +15,20 @@ const volatile struct sp_front_slot sp_slot = {};
 
 struct sp_op_env {
 	sp_u64 argument[SP_N_ARGUMENTS];
+#ifdef SP_ENV_HAS_PAIR
+	const sp_u64 *pair; /* SP_BUILTIN_DUR and what follows it; NULL: this is no second point */
+#endif
 };
+
+static __always_inline sp_u64 sp_env_pair(struct sp_op_env *env, sp_u64 number)
+{
+#ifdef SP_ENV_HAS_PAIR
+	if (env->pair && number < SP_N_BUILTINS - SP_BUILTIN_DUR)
+		return env->pair[number & 15];
+#endif
+	(void)env, (void)number;
+	return 0;
+}
 
 static __always_inline sp_u64 sp_env_argument(struct sp_op_env *env, sp_u64 number)
 {
@@ -43,7 +56,8 @@ static __always_inline sp_u64 sp_comm_word(sp_u64 number)
 
 static __always_inline sp_u64 sp_env_builtin(struct sp_op_env *env, sp_u64 builtin)
 {
-	(void)env;
+	if (builtin >= SP_BUILTIN_DUR)
+		return sp_env_pair(env, builtin - SP_BUILTIN_DUR);
 	switch (builtin) {
 	case SP_BUILTIN_PID:
 		return bpf_get_current_pid_tgid() >> 32;
@@ -67,7 +81,7 @@ static __always_inline sp_u64 sp_env_builtin(struct sp_op_env *env, sp_u64 built
 	case SP_BUILTIN_CALL:
 		return sp_call_number();
 	}
-	return builtin < SP_N_BUILTINS ? sp_call_argument(builtin - SP_BUILTIN_CALL_ARGUMENT) : 0;
+	return sp_call_argument(builtin - SP_BUILTIN_CALL_ARGUMENT);
 }
 
 #include "event/ops.h"

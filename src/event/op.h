@@ -60,7 +60,15 @@ enum sp_builtin {
 	SP_BUILTIN_COMM_END,
 	SP_BUILTIN_CALL,          /* number of the system call that the current thread is in; -1: none */
 	SP_BUILTIN_CALL_ARGUMENT, /* its first argument; those of the five others follow */
-	SP_N_BUILTINS = SP_BUILTIN_CALL_ARGUMENT + 6,
+	/* Of a pair of points, whose second this is (trace/trace_wire.h); elsewhere 0: */
+	SP_BUILTIN_DUR = SP_BUILTIN_CALL_ARGUMENT + 6, /* time since the first */
+	SP_BUILTIN_FIRST_PID,
+	SP_BUILTIN_FIRST_TID,
+	SP_BUILTIN_FIRST_COMM, /* as SP_BUILTIN_COMM */
+	SP_BUILTIN_FIRST_COMM_END,
+	SP_BUILTIN_KEPT, /* a number that was kept of the first; the others follow */
+	SP_N_KEPT = 4,
+	SP_N_BUILTINS = SP_BUILTIN_KEPT + SP_N_KEPT,
 };
 
 struct sp_op {

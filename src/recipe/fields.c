@@ -24,6 +24,7 @@ static const struct sp_field builtins[] = {
 	UNSIGNED("gid", "unsigned int", SP_BUILTIN_GID, 4),
 	NUMBER("cpu", "int", SP_BUILTIN_CPU, 4),
 	UNSIGNED("cgroup", "unsigned long", SP_BUILTIN_CGROUP, 8),
+	UNSIGNED("now", "unsigned long", SP_BUILTIN_NOW, 8),
 	{.name = "comm", .type = "char[16]", .from = SP_FIELD_BUILTIN, .offset = SP_BUILTIN_COMM, .size = 16, .is_text = true},
 	UNSIGNED("task", "struct task_struct *", SP_BUILTIN_TASK, 8),
 	NUMBER("sys", "long", SP_BUILTIN_CALL, 8),

@@ -242,6 +242,10 @@ int sp_narrowing_fields(const char *name, const struct sp_recipe_point *point, c
 		sp_error_clear();
 		return sp_fail_said(r, "the fields of %s are told to root only; run it as root, with sudo", name);
 	}
+	if (r == -ENOENT) {
+		sp_error_clear();
+		return sp_fail_said(-EINVAL, "this kernel has no tracepoint %s", name);
+	}
 	if (r < 0)
 		return sp_fail(r, "read the fields of %s", name);
 	if (strncmp(name, "syscalls:", 9) != 0)

@@ -2,44 +2,22 @@
 #include "trace/spec.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "recipe/expr.h"
-#include "recipe/narrow.h"
 #include "recipe/probe.h"
 #include "recipe/recipe.h"
+#include "trace/rows.h"
+#include "trace/spec_priv.h"
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_WANTED = SP_TRACE_COLUMNS + SP_TRACE_SUMS + 3 };
-
-/* What an expression is for, in the order in which their numbers are left in registers. */
-enum use { FILTER, COMM, COLUMN, HIST, SUM, N_USES };
-static const char *const use_names[] = {[COLUMN] = "--by or --print", [HIST] = "--hist", [SUM] = "--sum"};
-
-enum text { NO_TEXT, USER_TEXT, KERNEL_TEXT };
-
-struct wanted {
-	enum use use;
-	enum text text; /* it is the address of one */
-	size_t at, n;   /* what it is called, or what was typed, in expr.text */
-	bool is_named;
-	struct sp_expr expr;
-};
-
-struct making {
-	struct sp_trace_spec *spec;
-	const struct sp_trace_asked *asked;
-	struct sp_narrowing narrowing;
-	char comm[64];
-	struct wanted *wanted[MAX_WANTED];
-	size_t n_wanted;
-	struct sp_op_list list;
-	unsigned n_registers;
-	struct sp_fields fields;
-	bool has_fields;
-};
+static const char *const use_names[] = {[SP_TRACE_USE_COLUMN] = "--by or --print",
+					[SP_TRACE_USE_HIST] = "--hist",
+					[SP_TRACE_USE_SUM] = "--sum",
+					[SP_TRACE_USE_MATCH] = "on",
+					[SP_TRACE_USE_KEPT] = "what is kept"};
 
 /* --- reading --- */
 size_t sp_trace_list_length(const char *list)
@@ -60,14 +38,14 @@ size_t sp_trace_list_length(const char *list)
 }
 
 /* "ustr(X)": what is within the parentheses. */
-static enum text text_call(const char *text, size_t *from, size_t *to)
+static enum sp_trace_text_kind text_call(const char *text, size_t *from, size_t *to)
 {
-	enum text kind = !strncmp(text + *from, "ustr(", 5)   ? USER_TEXT
-			 : !strncmp(text + *from, "kstr(", 5) ? KERNEL_TEXT
-							      : NO_TEXT;
+	enum sp_trace_text_kind kind = !strncmp(text + *from, "ustr(", 5)   ? SP_TRACE_USER_TEXT
+				       : !strncmp(text + *from, "kstr(", 5) ? SP_TRACE_KERNEL_TEXT
+									    : SP_TRACE_NO_TEXT;
 
 	if (!kind || text[*to - 1] != ')')
-		return NO_TEXT;
+		return SP_TRACE_NO_TEXT;
 	*from += 5;
 	*to -= 1;
 	return kind;
@@ -83,9 +61,9 @@ static size_t name_skip(const char *text, size_t from, size_t to)
 	return at > from && at + 1 < to && text[at] == '=' && text[at + 1] != '=' ? at + 1 : from;
 }
 
-static int wanted_add(struct making *m, enum use use, const char *text, size_t from, size_t to)
+int sp_trace_wanted_add(struct sp_trace_making *m, enum sp_trace_use use, const char *text, size_t from, size_t to)
 {
-	struct wanted *w;
+	struct sp_trace_wanted *w;
 	size_t begin;
 
 	while (from < to && isspace((unsigned char)text[from]))
@@ -94,25 +72,29 @@ static int wanted_add(struct making *m, enum use use, const char *text, size_t f
 		to--;
 	if (from == to)
 		return sp_fail_at(-EINVAL, text, from, "an expression is missing");
-	if (m->n_wanted == MAX_WANTED)
-		return sp_fail_at(-EINVAL, text, from, "these are more than %d expressions", MAX_WANTED);
+	if (m->n_wanted == SP_TRACE_WANTED)
+		return sp_fail_at(-EINVAL, text, from, "these are more than %d expressions", SP_TRACE_WANTED);
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
 	m->wanted[m->n_wanted++] = w;
 	w->use = use;
 	w->at = from;
-	begin = use == COLUMN || use == SUM ? name_skip(text, from, to) : from;
+	begin = use >= SP_TRACE_USE_COLUMN || use == SP_TRACE_USE_KEPT ? name_skip(text, from, to) : from;
 	w->n = begin > from ? begin - 1 - from : to - from;
 	w->is_named = begin > from;
 	for (from = begin; from < to && isspace((unsigned char)text[from]);)
 		from++;
-	if (use == COLUMN)
+	w->expr.text = text;
+	w->is_arguments = use == SP_TRACE_USE_COLUMN && to - from == 7 && !strncmp(text + from, "sysargs", 7);
+	if (w->is_arguments)
+		return 0;
+	if (use == SP_TRACE_USE_COLUMN)
 		w->text = text_call(text, &from, &to);
 	return sp_expr_parse(text, from, to, &w->expr);
 }
 
-static int list_add(struct making *m, enum use use, const char *list, size_t max)
+int sp_trace_list_add(struct sp_trace_making *m, enum sp_trace_use use, const char *list, size_t max)
 {
 	size_t at = 0, n = 0;
 	int r = 0;
@@ -122,7 +104,7 @@ static int list_add(struct making *m, enum use use, const char *list, size_t max
 
 		if (n++ == max)
 			return sp_fail_at(-EINVAL, list, at, "%s takes at most %zu", use_names[use], max);
-		r = wanted_add(m, use, list, at, at + length);
+		r = sp_trace_wanted_add(m, use, list, at, at + length);
 		at += length;
 		more = list[at] != '\0';
 	}
@@ -130,7 +112,7 @@ static int list_add(struct making *m, enum use use, const char *list, size_t max
 }
 
 /* comm == "NAME" */
-static int comm_add(struct making *m)
+int sp_trace_comm_add(struct sp_trace_making *m)
 {
 	size_t n = (size_t)snprintf(m->comm, sizeof(m->comm), "comm == \"");
 
@@ -145,362 +127,72 @@ static int comm_add(struct making *m)
 	}
 	m->comm[n++] = '"';
 	m->comm[n] = 0;
-	return wanted_add(m, COMM, m->comm, 0, n);
+	return sp_trace_wanted_add(m, SP_TRACE_USE_COMM, m->comm, 0, n);
 }
 
-static int all_parse(struct making *m)
+static int which_add(struct sp_trace_making *m)
 {
-	const struct sp_narrowing *narrowing = &m->narrowing;
+	int r = m->which ? sp_trace_wanted_add(m, SP_TRACE_USE_WHICH, m->which, 0, m->n_which) : 0;
+
+	if (r || !m->asked->min_ns)
+		return r;
+	if (!m->n_first)
+		return sp_fail_said(-EINVAL, "--min is for what lasts: pairs, A..B, and syscall:NAME");
+	snprintf(m->least, sizeof(m->least), "dur >= %" PRIu64, m->asked->min_ns);
+	return sp_trace_wanted_add(m, SP_TRACE_USE_WHICH, m->least, 0, strlen(m->least));
+}
+
+static int all_parse(struct sp_trace_making *m)
+{
+	const struct sp_narrowing *n = &m->narrowing;
 	int r = 0;
 
-	if (narrowing->n_filter)
-		r = wanted_add(m, FILTER, m->spec->event, narrowing->filter, narrowing->filter + narrowing->n_filter);
+	if (n->n_filter)
+		r = sp_trace_wanted_add(m, SP_TRACE_USE_FILTER, m->last.event, n->filter, n->filter + n->n_filter);
+	if (!r && m->n_first)
+		r = sp_trace_list_add(m, SP_TRACE_USE_MATCH, m->last.match ? m->last.match : "tid", SP_TRACE_MATCHES);
 	if (!r)
-		r = comm_add(m);
+		r = which_add(m);
+	if (!r && !m->n_first)
+		r = sp_trace_comm_add(m);
 	if (!r)
-		r = list_add(m, COLUMN, m->asked->tells ? m->asked->print : m->asked->by, SP_TRACE_COLUMNS);
+		r = sp_trace_list_add(m, SP_TRACE_USE_COLUMN, m->asked->tells ? m->asked->print : m->asked->by,
+				      SP_TRACE_COLUMNS);
 	if (!r)
-		r = list_add(m, HIST, m->asked->hist, 1);
-	return r ? r : list_add(m, SUM, m->asked->sum, SP_TRACE_SUMS);
+		r = sp_trace_list_add(m, SP_TRACE_USE_HIST, m->asked->hist, 1);
+	return r ? r : sp_trace_list_add(m, SP_TRACE_USE_SUM, m->asked->sum, SP_TRACE_SUMS);
 }
 
-static int fields_find(struct making *m, struct sp_types *types)
+int sp_trace_fields_find(struct sp_trace_making *m, const char *name, const struct sp_recipe_point *point,
+			 struct sp_types *types)
 {
-	struct sp_expr *each[MAX_WANTED];
+	struct sp_expr *each[SP_TRACE_WANTED];
 	int r;
 
 	for (size_t i = 0; i < m->n_wanted; i++)
 		each[i] = &m->wanted[i]->expr;
-	r = sp_narrowing_fields(m->spec->name, &m->spec->point, &(struct sp_expr_list){each, m->n_wanted}, types,
-				&m->fields);
+	r = sp_narrowing_fields(name, point, &(struct sp_expr_list){each, m->n_wanted}, types, &m->fields);
 	m->has_fields = !r;
-	for (size_t i = 0; i < m->n_wanted && !r; i++)
-		r = sp_expr_resolve(&m->wanted[i]->expr, &m->fields, m->spec->name);
 	return r;
 }
 
-/* --- what a column is --- */
-static const struct sp_field *field_of(const struct wanted *w)
+/* Which event is the second point, and of which pair, is asked before anything is known of the pair. */
+int sp_trace_names_resolve(struct sp_trace_making *m, const char *name)
 {
-	const struct sp_expr_node *root = &w->expr.nodes[w->expr.root];
-
-	return root->kind == SP_EXPR_NAME ? root->field : NULL;
-}
-
-static bool is_call(const struct making *m)
-{
-	return !strncmp(m->spec->name, "syscalls:", 9);
-}
-
-/* Whether it is the address of text, or text in memory: in whose. */
-static enum text text_of(const struct making *m, const struct wanted *w)
-{
-	const struct sp_field *f = field_of(w);
-
-	if (w->text || !f || w->use != COLUMN)
-		return w->text;
-	if (is_call(m) && f->from == SP_FIELD_BUILTIN && strstr(f->type, "char *"))
-		return USER_TEXT;
-	if (f->from == SP_FIELD_BUILTIN)
-		return NO_TEXT;
-	return f->is_text || f->is_string ? KERNEL_TEXT : NO_TEXT;
-}
-
-/* By the name that it was given, or that of its field. */
-static enum sp_trace_as meaning_of(const struct making *m, const struct wanted *w)
-{
-	const struct sp_field *f = field_of(w);
-	const char *name = w->is_named ? w->expr.text + w->at : f ? f->name : "";
-	enum sp_trace_as as = sp_trace_meaning(m->spec->name, name, w->is_named ? w->n : strlen(name));
-
-	if (as != SP_TRACE_AS_NUMBER)
-		return as;
-	if (f && (strchr(f->type, '*') || !strcmp(f->name, "task")))
-		return SP_TRACE_AS_ADDRESS;
-	return sp_expr_is_unsigned(&w->expr) ? SP_TRACE_AS_UNSIGNED : SP_TRACE_AS_NUMBER;
-}
-
-/* --- compiling --- */
-static int register_take(struct making *m, const struct wanted *w, sp_u32 *ret_register)
-{
-	if (m->n_registers == SP_N_OP_REGS)
-		return sp_fail_at(
-		    -EINVAL, w->expr.text, w->at,
-		    "this is too much for one event: keys, columns, sums and the histogram are %d numbers "
-		    "at most",
-		    SP_N_OP_REGS);
-	*ret_register = m->n_registers++;
-	return 0;
-}
-
-static int number_compile(struct making *m, const struct wanted *w, sp_u32 *ret_register)
-{
-	int r = register_take(m, w, ret_register);
-
-	return r ? r : sp_expr_number(&w->expr, &m->list, *ret_register);
-}
-
-static int text_compile(struct making *m, const struct wanted *w, enum text kind, struct sp_trace_column *column)
-{
-	const struct sp_field *f = field_of(w);
-	struct sp_trace_config *c = &m->spec->config;
-	struct sp_trace_text *text = &c->text[c->n_texts];
-	unsigned most = m->asked->tells ? SP_TRACE_TEXT : SP_TRACE_KEY_TEXT;
-	bool is_array = f && f->is_text && f->from != SP_FIELD_DYNAMIC;
-	int r;
-
-	if (c->n_texts == (m->asked->tells ? SP_TRACE_TEXTS : 1))
-		return sp_fail_at(-EINVAL, w->expr.text, w->at, "at most %d of the %s may be texts",
-				  m->asked->tells ? SP_TRACE_TEXTS : 1, m->asked->tells ? "columns" : "keys");
-	r = register_take(m, w, &text->reg);
-	if (r)
-		return r;
-	text->from = kind == USER_TEXT ? SP_TRACE_TEXT_USER : SP_TRACE_TEXT_KERNEL;
-	text->bytes = is_array ? SP_MIN(f->size + 1, most) : most;
-	text->at = c->n_texts++; /* its number, until all places are known */
-	column->as = SP_TRACE_AS_TEXT;
-	column->at = text->at;
-	column->bytes = most;
-	return w->text || !f || (kind == USER_TEXT) ? sp_expr_number(&w->expr, &m->list, text->reg)
-						    : sp_expr_text_address(&w->expr, &m->list, text->reg);
-}
-
-static int column_name(const struct wanted *w, struct sp_trace_column *column)
-{
-	column->name = strndup(w->expr.text + w->at, w->n);
-	return column->name ? 0 : -ENOMEM;
-}
-
-static struct sp_trace_column *column_add(struct making *m)
-{
-	return &m->spec->columns[m->spec->n_columns++];
-}
-
-/* A column that is a number. Its place is its register's number, until all places are known. */
-static int number_column(struct making *m, const struct wanted *w)
-{
-	struct sp_trace_column *column = column_add(m);
-	sp_u32 at = 0;
-	int r = column_name(w, column);
-
-	if (!r)
-		r = number_compile(m, w, &at);
-	column->at = at;
-	column->as = meaning_of(m, w);
-	m->spec->config.n_numbers = m->n_registers;
-	return r;
-}
-
-static bool is_comm(const struct wanted *w)
-{
-	const struct sp_field *f = field_of(w);
-
-	return w->use == COLUMN && !w->text && f && f->from == SP_FIELD_BUILTIN && f->offset == SP_BUILTIN_COMM;
-}
-
-static int column_compile(struct making *m, const struct wanted *w)
-{
-	enum text kind = text_of(m, w);
-	struct sp_trace_column *column;
-	int r;
-
-	if (!kind && !is_comm(w))
-		return number_column(m, w);
-	column = column_add(m);
-	r = column_name(w, column);
-	if (!r && kind)
-		r = text_compile(m, w, kind, column);
-	else if (!r)
-		column->as = SP_TRACE_AS_COMM;
-	return r;
-}
-
-static int sum_compile(struct making *m, const struct wanted *w)
-{
-	struct sp_trace_config *c = &m->spec->config;
-	struct sp_trace_column *sum = &m->spec->sums[c->n_sums];
-	int r =
-	    asprintf(&sum->name, w->is_named ? "%.*s" : "sum(%.*s)", (int)w->n, w->expr.text + w->at) < 0 ? -ENOMEM : 0;
-
-	if (!r)
-		r = number_compile(m, w, &c->sum[c->n_sums]);
-	sum->unit = sp_expr_unit(&w->expr);
-	sum->at = c->n_sums++;
-	return r;
-}
-
-static int hist_compile(struct making *m, const struct wanted *w)
-{
-	struct sp_trace_config *c = &m->spec->config;
-	int r = column_name(w, &m->spec->hist);
-
-	c->hist_is_unsigned = sp_expr_is_unsigned(&w->expr);
-	return r ? r : number_compile(m, w, &c->hist);
-}
-
-static int wanted_compile(struct making *m, const struct wanted *w)
-{
-	switch (w->use) {
-	case FILTER:
-	case COMM:
-		return sp_expr_need(&w->expr, &m->list);
-	case COLUMN:
-		return column_compile(m, w);
-	case HIST:
-		return hist_compile(m, w);
-	default:
-		return sum_compile(m, w);
-	}
-}
-
-/* Numbers that are keys or columns have the lowest registers, so they are compiled before texts. */
-static bool is_in_turn(const struct making *m, const struct wanted *w, unsigned turn)
-{
-	if (w->use != COLUMN)
-		return turn == (w->use < COLUMN ? 0 : 3);
-	return turn == (text_of(m, w) || is_comm(w) ? 2 : 1);
-}
-
-static int all_compile(struct making *m)
-{
+	size_t n = m->fields.n;
 	int r = 0;
 
-	for (unsigned turn = 0; turn < 4; turn++)
-		for (size_t i = 0; i < m->n_wanted && !r; i++)
-			if (is_in_turn(m, m->wanted[i], turn))
-				r = wanted_compile(m, m->wanted[i]);
-	return r;
-}
-
-/* --- the default columns --- */
-/* Whether one more column fits: it is taken back if not. */
-static int default_add(struct making *m, const char *name)
-{
-	struct sp_trace_spec *s = m->spec;
-	struct sp_op_list list = m->list;
-	struct sp_trace_config config = s->config;
-	unsigned n_registers = m->n_registers;
-	size_t n = s->n_columns, n_wanted = m->n_wanted;
-	int r = wanted_add(m, COLUMN, name, 0, strlen(name));
-
-	if (!r)
-		r = sp_expr_resolve(&m->wanted[m->n_wanted - 1]->expr, &m->fields, s->name);
-	if (!r && n < SP_TRACE_COLUMNS)
-		r = column_compile(m, m->wanted[m->n_wanted - 1]);
-	if (!r && n < SP_TRACE_COLUMNS)
-		return 0;
-	for (size_t i = n; i < s->n_columns; i++)
-		free(sp_take_ptr(s->columns[i].name));
-	s->n_columns = n;
-	s->config = config;
-	m->list = list;
-	m->n_registers = n_registers;
-	while (m->n_wanted > n_wanted)
-		free(m->wanted[--m->n_wanted]);
-	sp_error_clear();
-	return r == -ENOMEM ? r : 1;
-}
-
-static int left_out_add(struct sp_trace_spec *s, const char *name)
-{
-	char *more = NULL;
-
-	if (asprintf(&more, "%s%s%s", s->left_out ? s->left_out : "", s->left_out ? ", " : "", name) < 0)
-		return -ENOMEM;
-	free(s->left_out);
-	s->left_out = more;
-	return 0;
-}
-
-static bool is_shown(const struct making *m, const struct sp_field *f, bool is_text)
-{
-	struct wanted probe = {.use = COLUMN};
-
-	probe.expr.nodes[1] = (struct sp_expr_node){.kind = SP_EXPR_NAME, .field = f};
-	probe.expr.root = 1;
-	return f->from != SP_FIELD_NOWHERE && !f->why_not && strncmp(f->name, "common_", 7) != 0 &&
-	       strcmp(f->name, "__syscall_nr") != 0 && strcmp(f->name, "retval") != 0 &&
-	       (text_of(m, &probe) != NO_TEXT) == is_text;
-}
-
-/* All fields of the event, numbers first, then texts; then they are put into the event's order. */
-static int defaults_add(struct making *m)
-{
-	struct sp_trace_spec *s = m->spec;
-	int r = 0;
-
-	for (unsigned is_text = 0; is_text < 2; is_text++)
-		for (size_t i = 0; i < m->fields.n && r >= 0; i++) {
-			if (!is_shown(m, &m->fields.list[i], is_text))
-				continue;
-			r = default_add(m, m->fields.list[i].name);
-			if (r == 1)
-				r = left_out_add(s, m->fields.list[i].name);
-		}
-	return r;
-}
-
-/* --- places --- */
-static size_t order_of(const struct making *m, const char *name)
-{
-	bool has_list = !m->asked->tells || m->asked->print;
-
-	for (size_t i = 0; i < m->n_wanted; i++) {
-		const struct wanted *w = m->wanted[i];
-
-		if (has_list && w->use == COLUMN && strlen(name) == w->n && !strncmp(w->expr.text + w->at, name, w->n))
-			return i;
+	for (size_t i = 0; i < m->n_wanted && !r; i++) {
+		m->fields.n = m->n_own && m->wanted[i]->use <= SP_TRACE_USE_MATCH ? m->n_own : n;
+		r = sp_expr_resolve(&m->wanted[i]->expr, &m->fields, name);
 	}
-	for (size_t i = 0; i < m->fields.n; i++)
-		if (!strcmp(m->fields.list[i].name, name))
-			return i;
-	return 0;
-}
-
-/* In the order in which they were asked for, or the event has them. */
-static void columns_sort(const struct making *m)
-{
-	struct sp_trace_column *c = m->spec->columns;
-
-	for (size_t i = 1; i < m->spec->n_columns; i++)
-		for (size_t k = i; k && order_of(m, c[k - 1].name) > order_of(m, c[k].name); k--) {
-			struct sp_trace_column swapped = c[k];
-
-			c[k] = c[k - 1];
-			c[k - 1] = swapped;
-		}
-}
-
-/* A record begins with its head; a key with the word that has point and bucket. Then numbers, name, texts. */
-static void places_set(struct making *m)
-{
-	struct sp_trace_spec *s = m->spec;
-	struct sp_trace_config *c = &s->config;
-	unsigned begin = m->asked->tells ? sizeof(struct sp_trace_record) : 8, at = begin + 8 * c->n_numbers;
-
-	for (size_t i = 0; i < s->n_columns; i++) {
-		if (s->columns[i].as != SP_TRACE_AS_COMM)
-			continue;
-		s->columns[i].at = m->asked->tells ? offsetof(struct sp_trace_record, comm) : at;
-		c->comm_at = s->columns[i].at;
-	}
-	at += c->comm_at && !m->asked->tells ? SP_COMM_LEN : 0;
-	for (size_t i = 0; i < s->n_columns; i++)
-		if (s->columns[i].as == SP_TRACE_AS_TEXT)
-			s->columns[i].at = at + s->columns[i].at * s->columns[i].bytes;
-		else if (s->columns[i].as != SP_TRACE_AS_COMM)
-			s->columns[i].at = begin + 8 * s->columns[i].at;
-	for (unsigned i = 0; i < c->n_texts; i++)
-		c->text[i].at = at + i * (m->asked->tells ? SP_TRACE_TEXT : SP_TRACE_KEY_TEXT);
-	at += c->n_texts * (m->asked->tells ? SP_TRACE_TEXT : SP_TRACE_KEY_TEXT);
-	s->key_bytes = at;
-	c->record_bytes = at;
+	m->fields.n = n;
+	return r;
 }
 
 /* --- the whole --- */
-static void point_finish(struct making *m)
+void sp_trace_point_finish(const struct sp_trace_making *m, struct sp_recipe_point *point)
 {
-	struct sp_recipe_point *point = &m->spec->point;
 	bool has_record = false;
 
 	memcpy(point->slot.ops, m->list.ops, sizeof(point->slot.ops));
@@ -513,62 +205,128 @@ static void point_finish(struct making *m)
 		sp_narrowing_record(point, m->fields.id);
 }
 
-static int name_take(struct making *m)
+int sp_trace_point_name(const char *event, struct sp_narrowing *ret_narrowing, char **ret_name,
+			struct sp_recipe_point *ret_point)
 {
-	struct sp_trace_spec *s = m->spec;
-	int r = sp_narrowing_split(s->event, &m->narrowing);
+	int r = sp_narrowing_split(event, ret_narrowing);
 
 	if (r < 0)
 		return r;
-	if (m->narrowing.n_value)
-		return sp_fail_at(-EINVAL, s->event, m->narrowing.value, "what is to be summed is said by --sum");
-	s->name = strndup(s->event, m->narrowing.n_name);
-	if (!s->name)
+	*ret_name = strndup(event, ret_narrowing->n_name);
+	if (!*ret_name)
 		return -ENOMEM;
-	if (!strchr(s->name, ':') && !sp_recipe_probe_is(s->name))
-		return sp_fail_said(-EINVAL,
-				    "'%s' is no event that can be traced: there are tracepoints, SYSTEM:EVENT, and "
-				    "functions, LIBRARY:FUNCTION; soprof profile --list shows them",
-				    s->name);
-	return sp_recipe_point_make(s->name, &s->point);
+	if (!strchr(*ret_name, ':') && !sp_recipe_probe_is(*ret_name))
+		return sp_trace_row_unknown(*ret_name);
+	return sp_recipe_point_make(*ret_name, ret_point);
 }
 
-static int spec_make(struct making *m, struct sp_types *types)
+/* A row, or `syscall:NAME`, with a filter or without: what it stands for. NULL: it is neither; out of memory: r. */
+static int text_find(struct sp_trace_making *m, char **ret_text)
+{
+	const char *event = m->spec->event;
+	size_t n = strcspn(event, "[{");
+	const struct sp_trace_row_kind *row = sp_trace_row_find(event, n);
+	struct sp_narrowing narrowing = {0};
+	int r;
+
+	*ret_text = NULL;
+	if (!row && strncmp(event, "syscall:", 8) != 0)
+		return 0;
+	r = sp_narrowing_split(event, &narrowing);
+	if (r < 0)
+		return r;
+	if (narrowing.n_value)
+		return sp_fail_at(-EINVAL, event, narrowing.value, "what is to be summed is said by --sum");
+	m->which = narrowing.n_filter ? event + narrowing.filter : NULL;
+	m->n_which = narrowing.n_filter;
+	if (row)
+		return (*ret_text = strdup(row->event)) ? 0 : -ENOMEM;
+	m->call = event + 8;
+	n -= 8;
+	return asprintf(ret_text, "syscalls:sys_enter_%.*s..syscalls:sys_exit_%.*s", (int)n, m->call, (int)n, m->call) <
+		       0
+		   ? -ENOMEM
+		   : 0;
+}
+
+/* In lines a row or call goes by its name, a pair as it was typed. */
+static int shown_make(struct sp_trace_making *m, bool has_name)
+{
+	struct sp_trace_spec *s = m->spec;
+	size_t n = strcspn(s->event, "[{");
+	const struct sp_trace_row_kind *row = sp_trace_row_find(s->event, n);
+
+	s->shown = row          ? strdup(row->name)
+		   : has_name   ? strndup(s->event, n)
+		   : m->n_first ? strdup(s->event)
+				: strdup(s->name);
+	return s->shown ? 0 : -ENOMEM;
+}
+
+static int name_take(struct sp_trace_making *m)
+{
+	struct sp_trace_spec *s = m->spec;
+	SP_FREE char *text = NULL;
+	int r = text_find(m, &text);
+
+	if (r >= 0)
+		r = sp_trace_pair_cut(text ? text : s->event, m);
+	if (r >= 0)
+		r = sp_trace_point_name(m->last.event, &m->narrowing, &s->name, &s->point);
+	if (r >= 0 && m->narrowing.n_value)
+		return sp_fail_at(-EINVAL, m->last.event, m->narrowing.value, "what is to be summed is said by --sum");
+	return r < 0 ? r : shown_make(m, text != NULL);
+}
+
+static int spec_make(struct sp_trace_making *m, struct sp_types *types)
 {
 	struct sp_trace_spec *s = m->spec;
 	int r = name_take(m);
 
+	if (r >= 0 && m->n_first)
+		r = sp_trace_pair_firsts(m, types);
 	if (r >= 0)
 		r = all_parse(m);
 	if (r >= 0)
-		r = fields_find(m, types);
+		r = sp_trace_fields_find(m, s->name, &s->point, types);
+	if (r >= 0 && m->n_first)
+		r = sp_trace_pair_fields(m, types);
+	if (r >= 0)
+		r = sp_trace_names_resolve(m, s->shown);
 	if (r < 0)
 		return r;
 	sp_narrowing_ops(&s->point, &m->list);
-	r = all_compile(m);
-	if (r >= 0 && m->asked->tells && !m->asked->print)
-		r = defaults_add(m);
+	r = sp_trace_columns_make(m);
 	if (r < 0)
 		return r;
-	columns_sort(m);
-	places_set(m);
-	point_finish(m);
+	sp_trace_point_finish(m, &s->point);
 	return s->point.at == SP_AT_PROBE ? sp_recipe_probe_find(&s->point) : 0;
+}
+
+void sp_trace_making_done(struct sp_trace_making *m)
+{
+	for (size_t i = 0; i < m->n_wanted; i++)
+		free(m->wanted[i]);
+	for (size_t i = 0; i < SP_TRACE_FIRSTS; i++) {
+		free(m->first[i].event);
+		free(m->first[i].match);
+	}
+	free(m->last.event);
+	free(m->last.match);
+	if (m->has_fields)
+		sp_fields_done(&m->fields);
 }
 
 int sp_trace_spec_make(const char *event, const struct sp_trace_asked *asked, struct sp_types *types,
 		       struct sp_trace_spec *ret_spec)
 {
-	struct making m = {.spec = ret_spec, .asked = asked};
+	struct sp_trace_making m = {.spec = ret_spec, .asked = asked};
 	int r;
 
 	*ret_spec =
 	    (struct sp_trace_spec){.event = strdup(event), .config = {.hist = SP_NO_REG, .tells = asked->tells}};
 	r = ret_spec->event ? spec_make(&m, types) : -ENOMEM;
-	for (size_t i = 0; i < m.n_wanted; i++)
-		free(m.wanted[i]);
-	if (m.has_fields)
-		sp_fields_done(&m.fields);
+	sp_trace_making_done(&m);
 	if (r < 0)
 		sp_trace_spec_done(ret_spec);
 	return r;
@@ -581,8 +339,13 @@ void sp_trace_spec_done(struct sp_trace_spec *spec)
 		free(spec->columns[i].name);
 	for (size_t i = 0; i < SP_COUNT(spec->sums); i++)
 		free(spec->sums[i].name);
+	for (size_t i = 0; i < SP_COUNT(spec->before); i++) {
+		sp_recipe_probe_free(spec->before[i].point.probe);
+		free(spec->before[i].name);
+	}
 	free(spec->hist.name);
 	free(spec->left_out);
+	free(spec->shown);
 	free(spec->name);
 	free(spec->event);
 	*spec = (struct sp_trace_spec){0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spec.h: one event of `soprof trace`: EVENT or EVENT[FILTER], and what is wanted of it, as expressions over its
- * fields, made into the point and the configuration of its program.
+ * spec.h: one event of `soprof trace`, and what is wanted of it, as expressions over its fields, made into the points
+ * and the configurations of its programs: EVENT[FILTER]; a pair, which lasts, A[FILTER]{KEPT}..B[FILTER] on KEY;
+ * syscall:NAME[FILTER]; or a row (rows.h), which is one of these with a name.
  *
  * What is wanted is either rows (keys, sums, a histogram) or records with columns. Expressions are as in recipe/expr.h;
  * a column may also be ustr(X) or kstr(X): the text at the address X, in the process's or the kernel's memory. A spec
@@ -27,10 +28,17 @@ enum sp_trace_as {
 	SP_TRACE_AS_CALL,   /* number of a system call */
 	SP_TRACE_AS_DEVICE,
 	SP_TRACE_AS_SIGNAL,
-	SP_TRACE_AS_OPEN_FLAGS,
+	SP_TRACE_AS_OPEN_FLAGS, /* all bits set: not known */
+	SP_TRACE_AS_TIME,       /* how long something took, in nanoseconds */
+	SP_TRACE_AS_ARGUMENTS,  /* of a system call: six numbers; what it was is the column `call` */
+	SP_TRACE_AS_BLOCK_OP,   /* of a request to a disk */
+	SP_TRACE_AS_TCP_STATE,
+	SP_TRACE_AS_ADDRESS_4, /* of the internet, as the network has it */
+	SP_TRACE_AS_SOFTIRQ,
+	SP_TRACE_AS_STATUS, /* as wait(2) has it */
 };
 
-enum { SP_TRACE_COLUMNS = SP_N_OP_REGS + 1 };
+enum { SP_TRACE_COLUMNS = SP_N_OP_REGS + 2, SP_TRACE_FIRSTS = 4 };
 
 struct sp_trace_column {
 	char *name; /* as it was typed; ours */
@@ -42,16 +50,26 @@ struct sp_trace_column {
 struct sp_trace_asked { /* expressions with commas between, as the user typed them; NULL: none */
 	const char *by, *sum, *hist, *print;
 	const char *comm; /* the only threads that are wanted; a beginning with * at the end */
+	uint64_t min_ns;  /* of what lasts, what takes at least so long; 0 = all */
 	bool tells;       /* records, and no rows */
 };
 
+struct sp_trace_point { /* of a pair, beside the second point: first ones, and what forgets them */
+	char *name;
+	struct sp_recipe_point point;
+	struct sp_trace_config config;
+};
+
 struct sp_trace_spec {
-	char *event, *name; /* with and without the filter */
+	char *event, *name; /* as it was typed; the event whose fields it has */
+	char *shown;        /* in lines: the name, or of a pair what was typed, without the filter */
 	struct sp_recipe_point point;
 	struct sp_trace_config config;
 	struct sp_trace_column columns[SP_TRACE_COLUMNS], hist, sums[SP_TRACE_SUMS];
 	size_t n_columns, key_bytes;
-	char *left_out; /* fields for which records have no room, where none were chosen; NULL: none */
+	struct sp_trace_point before[SP_TRACE_FIRSTS + 1];
+	size_t n_before; /* 0: it is no pair */
+	char *left_out;  /* fields for which records have no room, where none were chosen; NULL: none */
 };
 
 int sp_trace_spec_make(const char *event, const struct sp_trace_asked *asked, struct sp_types *types,

@@ -4,6 +4,7 @@
  *
  * It walks no stacks, so it needs neither the ground nor a sink. The points of a session share the maps of the first.
  */
+#define SP_ENV_HAS_PAIR
 #include "bpf/event.bpf.h"
 #include "bpf/follow.bpf.h"
 #include "trace/trace_wire.h"
@@ -32,6 +33,15 @@ struct {
 	__uint(key_size, 4);
 	__uint(value_size, 8);
 } losses SEC(".maps");
+
+/* What first points have left. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SP_TRACE_PAIRS);
+	__uint(key_size, sizeof(struct sp_trace_pair_key));
+	__uint(value_size, sizeof(struct sp_trace_pair));
+} pairs SEC(".maps");
 
 static __always_inline void sp_trace_lost(sp_u32 counter)
 {
@@ -64,6 +74,106 @@ static __always_inline void sp_trace_text_read(const sp_u64 *r, sp_u32 i, char *
 		sp_trace_lost(SP_TRACE_LOST_TEXTS);
 }
 
+static __always_inline const struct sp_trace_pair *sp_trace_pair_of(struct sp_op_env *env)
+{
+	if (!env->pair)
+		return 0;
+	return (const void *)env->pair - __builtin_offsetof(struct sp_trace_pair, dur_ns);
+}
+
+/* That of the thread in which a pair began, or of the current one. */
+static __always_inline void sp_trace_comm(struct sp_op_env *env, char *to)
+{
+	const struct sp_trace_pair *pair = sp_trace_pair_of(env);
+
+	if (pair)
+		__builtin_memcpy(to, pair->comm, SP_COMM_LEN);
+	else
+		bpf_get_current_comm(to, SP_COMM_LEN);
+}
+
+static __always_inline void sp_trace_call_take(sp_u64 *to)
+{
+#pragma clang loop unroll(full)
+	for (sp_u32 i = 0; i < 6; i++)
+		to[i] = sp_call_argument(i);
+}
+
+/* --- pairs --- */
+static __always_inline struct sp_trace_pair_key sp_trace_pair_key(const sp_u64 *r)
+{
+	return (struct sp_trace_pair_key){
+	    .spec = sp_trace.point,
+	    .number = {sp_trace_number(r, sp_trace.pair_key[0]),
+		       sp_trace.pair_key[1] < SP_N_OP_REGS ? sp_trace_number(r, sp_trace.pair_key[1]) : 0}};
+}
+
+static __always_inline void sp_trace_pair_fill(struct sp_trace_pair *pair, const sp_u64 *r)
+{
+	sp_u64 who = bpf_get_current_pid_tgid();
+
+	pair->pid = who >> 32;
+	pair->tid = (sp_u32)who;
+	bpf_get_current_comm(pair->comm, SP_COMM_LEN);
+#pragma clang loop unroll(full)
+	for (sp_u32 i = 0; i < SP_N_KEPT; i++)
+		if (i < sp_trace.n_kept)
+			pair->kept[i] = sp_trace_number(r, sp_trace.kept + i);
+	pair->since_ns = bpf_ktime_get_ns(); /* last: what this costs is not part of what is measured */
+}
+
+/* One that is open under the same key, whose second point did not come, is over. */
+static __always_inline void sp_trace_begin(const sp_u64 *r)
+{
+	struct sp_trace_pair_key key = sp_trace_pair_key(r);
+	struct sp_trace_pair *there = bpf_map_lookup_elem(&pairs, &key), made = {};
+
+	if (there) {
+		sp_trace_pair_fill(there, r);
+		return;
+	}
+	sp_trace_pair_fill(&made, r);
+	if (bpf_map_update_elem(&pairs, &key, &made, BPF_ANY))
+		sp_trace_lost(SP_TRACE_LOST_PAIRS);
+}
+
+static __always_inline void sp_trace_forget(const sp_u64 *r)
+{
+	struct sp_trace_pair_key key = sp_trace_pair_key(r);
+
+	bpf_map_delete_elem(&pairs, &key);
+}
+
+/* Whether there was a first point. */
+static __noinline int sp_trace_find(struct sp_op_env *env, const sp_u64 *r, struct sp_trace_pair_key *key)
+{
+	struct sp_trace_pair *pair;
+
+	*key = sp_trace_pair_key(r);
+	pair = bpf_map_lookup_elem(&pairs, key);
+	if (!pair || !pair->since_ns)
+		return 0;
+	pair->dur_ns = bpf_ktime_get_ns() - pair->since_ns;
+	pair->since_ns = 0;
+	env->pair = &pair->dur_ns;
+	return 1;
+}
+
+/* As sp_ops_run(), and in between the pair is found. */
+static __always_inline int sp_trace_ops_run(struct sp_op_env *env, sp_u64 *r, struct sp_trace_pair_key *key)
+{
+#pragma clang loop unroll(full)
+	for (sp_u32 i = 0; i <= SP_N_OPS; i++) {
+		if (sp_trace.role == SP_TRACE_SECOND && i == sp_trace.pair_at && !sp_trace_find(env, r, key))
+			return 0;
+		if (i == SP_N_OPS || sp_slot.ops[i].kind == SP_OP_END)
+			break;
+		if (!sp_op_step(env, &sp_slot.ops[i], r))
+			return 0;
+	}
+	return 1;
+}
+
 /* --- rows --- */
 /* 2 and 3 are one bucket, 4 to 7 the next. */
 static __always_inline sp_u64 sp_trace_bucket(sp_u64 v)
@@ -81,7 +191,7 @@ static __always_inline sp_u64 sp_trace_bucket(sp_u64 v)
 	return bucket;
 }
 
-static __always_inline void sp_trace_key_make(const sp_u64 *r, sp_u64 *key)
+static __always_inline void sp_trace_key_make(struct sp_op_env *env, const sp_u64 *r, sp_u64 *key)
 {
 	key[0] = sp_trace.point;
 	if (sp_trace.hist < SP_N_OP_REGS)
@@ -91,12 +201,12 @@ static __always_inline void sp_trace_key_make(const sp_u64 *r, sp_u64 *key)
 		if (i < sp_trace.n_numbers)
 			key[1 + i] = r[i];
 	if (sp_trace.comm_at)
-		bpf_get_current_comm((char *)key + sp_trace.comm_at, SP_COMM_LEN);
+		sp_trace_comm(env, (char *)key + sp_trace.comm_at);
 	if (sp_trace.n_texts)
 		sp_trace_text_read(r, 0, (char *)key + sp_trace.text[0].at);
 }
 
-static __always_inline struct sp_trace_value *sp_trace_row_find(const sp_u64 *key)
+static __always_inline struct sp_trace_value *sp_trace_value_find(const sp_u64 *key)
 {
 	struct sp_trace_value none = {}, *v = bpf_map_lookup_elem(&rows, key);
 
@@ -107,13 +217,13 @@ static __always_inline struct sp_trace_value *sp_trace_row_find(const sp_u64 *ke
 }
 
 /* Locked, though the numbers are this CPU's: a probe's program may be preempted by another on the same CPU. */
-static __always_inline void sp_trace_count(const sp_u64 *r)
+static __always_inline void sp_trace_count(struct sp_op_env *env, const sp_u64 *r)
 {
 	sp_u64 key[SP_TRACE_KEY_WORDS] = {};
 	struct sp_trace_value *v;
 
-	sp_trace_key_make(r, key);
-	v = sp_trace_row_find(key);
+	sp_trace_key_make(env, r, key);
+	v = sp_trace_value_find(key);
 	if (!v) {
 		sp_trace_lost(SP_TRACE_LOST_ROWS);
 		return;
@@ -142,9 +252,10 @@ static __always_inline sp_u64 sp_trace_n_lost(void)
 	return n ? *(volatile sp_u64 *)n : 0;
 }
 
-static __always_inline void sp_trace_tell(const sp_u64 *r)
+static __always_inline void sp_trace_tell(struct sp_op_env *env, const sp_u64 *r)
 {
 	sp_u64 ns = bpf_ktime_get_ns(), who = bpf_get_current_pid_tgid();
+	const struct sp_trace_pair *pair = sp_trace_pair_of(env);
 	struct sp_trace_record *record = bpf_ringbuf_reserve(&records, sp_trace.record_bytes, 0);
 	sp_u64 *numbers;
 
@@ -157,9 +268,11 @@ static __always_inline void sp_trace_tell(const sp_u64 *r)
 	record->n_lost = sp_trace_n_lost();
 	record->point = sp_trace.point;
 	record->cpu = bpf_get_smp_processor_id();
-	record->pid = who >> 32;
-	record->tid = who;
-	bpf_get_current_comm(record->comm, sizeof(record->comm));
+	record->pid = pair ? pair->pid : who >> 32;
+	record->tid = pair ? pair->tid : who;
+	sp_trace_comm(env, record->comm);
+	if (sp_trace.calls_at)
+		sp_trace_call_take((sp_u64 *)((char *)record + sp_trace.calls_at));
 #pragma clang loop unroll(full)
 	for (sp_u32 i = 0; i < SP_N_OP_REGS; i++)
 		if (i < sp_trace.n_numbers)
@@ -175,19 +288,39 @@ static __always_inline void sp_trace_tell(const sp_u64 *r)
 	bpf_ringbuf_submit(record, sp_trace_wake());
 }
 
-/* Loaded as front.bpf.c's is, with the same results. */
+static __always_inline void sp_trace_take(struct sp_op_env *env, const sp_u64 *r)
+{
+	switch (sp_trace.role) {
+	case SP_TRACE_FIRST:
+		sp_trace_begin(r);
+		return;
+	case SP_TRACE_FORGET:
+		sp_trace_forget(r);
+		return;
+	}
+	if (sp_trace.tells)
+		sp_trace_tell(env, r);
+	else
+		sp_trace_count(env, r);
+}
+
+/*
+ * Loaded as front.bpf.c's is, with the same results. Whose event it is of a pair is asked at its first point: the
+ * second may be in another thread.
+ */
 SEC("raw_tp")
 int sp_trace_event(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sp_op_env env = {};
+	struct sp_trace_pair_key key = {};
 	sp_u64 r[SP_N_OP_REGS] = {};
 	int result = sp_event_read(&env, ctx);
 
-	if (!sp_trace_is_wanted() || !sp_ops_run(&env, sp_slot.ops, r))
+	if (sp_trace.role <= SP_TRACE_FIRST && !sp_trace_is_wanted())
 		return result;
-	if (sp_trace.tells)
-		sp_trace_tell(r);
-	else
-		sp_trace_count(r);
+	if (sp_trace_ops_run(&env, r, &key))
+		sp_trace_take(&env, r);
+	if (env.pair && !sp_trace.pair_stays)
+		bpf_map_delete_elem(&pairs, &key);
 	return result;
 }

@@ -20,18 +20,20 @@ enum { FOLLOWERS = 3 };
 #define SETTLE_NS 5000000ULL
 
 struct tracing_point {
-	const struct sp_trace_spec *spec;
+	const struct sp_recipe_point *point;
+	const char *name;
 	struct trace_bpf *skel;
 	struct bpf_link *link;
 };
 
 struct sp_tracing {
 	struct sp_tracing_options o;
-	struct tracing_point points[SP_TRACE_POINTS];
+	struct tracing_point points[SP_TRACE_POINTS * (SP_TRACE_FIRSTS + 2)];
 	size_t n_points, key_bytes, value_bytes;
 	struct bpf_link *followers[FOLLOWERS];
 	struct ring_buffer *ring;
 	int n_cpus;
+	bool has_pairs;
 	/* Records that were read and not given yet: copies, ours. */
 	struct sp_trace_record **waiting;
 	size_t n_waiting, capacity;
@@ -46,6 +48,7 @@ static int layout_find(struct sp_tracing *t)
 	for (size_t i = 0; i < t->o.n_specs; i++) {
 		const struct sp_trace_spec *s = &t->o.specs[i];
 
+		t->has_pairs |= s->n_before != 0;
 		t->key_bytes = SP_MAX(t->key_bytes, s->key_bytes);
 		t->value_bytes = SP_MAX(t->value_bytes, offsetof(struct sp_trace_value, sum) + 8 * s->config.n_sums);
 	}
@@ -68,55 +71,69 @@ static int maps_choose(struct sp_tracing *t, struct trace_bpf *skel)
 			r = bpf_map__reuse_fd(skel->maps.rows, bpf_map__fd(first->maps.rows));
 		if (!r)
 			r = bpf_map__reuse_fd(skel->maps.records, bpf_map__fd(first->maps.records));
+		if (!r)
+			r = bpf_map__reuse_fd(skel->maps.pairs, bpf_map__fd(first->maps.pairs));
 		return r ? r : bpf_map__reuse_fd(skel->maps.targets, bpf_map__fd(first->maps.targets));
 	}
 	bpf_map__set_max_entries(skel->maps.rows, t->o.tells ? 1 : t->o.max_rows);
 	bpf_map__set_max_entries(skel->maps.records, t->o.tells ? t->o.ring_bytes : (uint32_t)sysconf(_SC_PAGESIZE));
+	bpf_map__set_max_entries(skel->maps.pairs, t->has_pairs ? SP_TRACE_PAIRS : 1);
 	bpf_map__set_key_size(skel->maps.rows, (uint32_t)t->key_bytes);
 	bpf_map__set_value_size(skel->maps.rows, (uint32_t)t->value_bytes);
 	return 0;
 }
 
-static void programs_choose(struct sp_tracing *t, struct trace_bpf *skel, const struct sp_trace_spec *spec)
+static void programs_choose(struct sp_tracing *t, struct trace_bpf *skel, const struct sp_recipe_point *point)
 {
 	bool follows = t->o.follow && skel == t->points[0].skel;
 
-	sp_slot_program_set(&spec->point.slot, skel->progs.sp_trace_event);
+	sp_slot_program_set(&point->slot, skel->progs.sp_trace_event);
 	bpf_program__set_autoload(skel->progs.sp_fork, follows);
 	bpf_program__set_autoload(skel->progs.sp_exec, follows);
 	bpf_program__set_autoload(skel->progs.sp_exit, follows);
 }
 
-static void config_write(const struct sp_tracing *t, struct trace_bpf *skel, const struct sp_trace_spec *spec,
+static void config_write(const struct sp_tracing *t, const struct tracing_point *p, const struct sp_trace_config *of,
 			 size_t number)
 {
-	struct sp_trace_config *config = (struct sp_trace_config *)&skel->rodata->sp_trace;
+	struct sp_trace_config *config = (struct sp_trace_config *)&p->skel->rodata->sp_trace;
 
-	*(struct sp_front_slot *)&skel->rodata->sp_slot = spec->point.slot;
-	((struct sp_config *)&skel->rodata->sp_config)->nests = 1;
-	*config = spec->config;
+	*(struct sp_front_slot *)&p->skel->rodata->sp_slot = p->point->slot;
+	((struct sp_config *)&p->skel->rodata->sp_config)->nests = 1;
+	*config = *of;
 	config->point = (sp_u32)number;
 	config->targets = t->o.targets;
 	config->cgroup = t->o.cgroup;
 	config->cgroup_level = t->o.cgroup_level;
 }
 
-static int point_load(struct sp_tracing *t, size_t number)
+static int point_load(struct sp_tracing *t, const struct sp_recipe_point *point, const char *name,
+		      const struct sp_trace_config *config, size_t spec)
 {
-	struct tracing_point *p = &t->points[number];
+	struct tracing_point *p = &t->points[t->n_points];
 	int r;
 
-	p->spec = &t->o.specs[number];
-	p->skel = trace_bpf__open();
+	*p = (struct tracing_point){.point = point, .name = name, .skel = trace_bpf__open()};
 	if (!p->skel)
 		return sp_fail(-errno, "open the BPF object of an event");
-	t->n_points = number + 1;
-	config_write(t, p->skel, p->spec, number);
-	programs_choose(t, p->skel, p->spec);
+	t->n_points++;
+	config_write(t, p, config, spec);
+	programs_choose(t, p->skel, point);
 	r = maps_choose(t, p->skel);
 	if (!r)
 		r = trace_bpf__load(p->skel);
-	return r ? sp_fail(r, "load the BPF program of %s", p->spec->name) : 0;
+	return r ? sp_fail(r, "load the BPF program of %s", name) : 0;
+}
+
+/* The second point of a pair is attached before the first ones: so it does not end what began in the same event. */
+static int spec_load(struct sp_tracing *t, size_t number)
+{
+	const struct sp_trace_spec *s = &t->o.specs[number];
+	int r = point_load(t, &s->point, s->name, &s->config, number);
+
+	for (size_t i = 0; i < s->n_before && !r; i++)
+		r = point_load(t, &s->before[i].point, s->before[i].name, &s->before[i].config, number);
+	return r;
 }
 
 static int record_take(void *arg, void *data, size_t size)
@@ -139,7 +156,7 @@ static int tracing_open(struct sp_tracing *t)
 	int r = layout_find(t);
 
 	for (size_t i = 0; i < t->o.n_specs && !r; i++)
-		r = point_load(t, i);
+		r = spec_load(t, i);
 	if (r || !t->o.tells)
 		return r;
 	t->ring = ring_buffer__new(bpf_map__fd(t->points[0].skel->maps.records), record_take, t, NULL);
@@ -213,7 +230,7 @@ int sp_tracing_attach(struct sp_tracing *t)
 	for (size_t i = 0; i < t->n_points && r >= 0; i++) {
 		struct tracing_point *p = &t->points[i];
 
-		r = sp_point_attach(&p->spec->point, p->skel->progs.sp_trace_event, t->o.only, NULL, &p->link);
+		r = sp_point_attach(p->point, p->skel->progs.sp_trace_event, t->o.only, NULL, &p->link);
 	}
 	return r < 0 ? r : 0;
 }
@@ -221,8 +238,8 @@ int sp_tracing_attach(struct sp_tracing *t)
 void sp_tracing_detach(struct sp_tracing *t)
 {
 	for (size_t i = 0; i < t->n_points; i++) {
-		if (t->points[i].spec->point.probe)
-			sp_recipe_probe_detach(t->points[i].spec->point.probe);
+		if (t->points[i].point->probe)
+			sp_recipe_probe_detach(t->points[i].point->probe);
 		bpf_link__destroy(sp_take_ptr(t->points[i].link));
 	}
 	for (size_t i = 0; i < FOLLOWERS; i++)

@@ -9,6 +9,7 @@
 #include "proc/cgroup.h"
 #include "proc/process.h"
 #include "recipe/types.h"
+#include "trace/rows.h"
 #include "worker/broker.h"
 
 #include <errno.h>
@@ -50,20 +51,31 @@ static int numbers_check(const struct sp_trace_args *a)
 			    "the container");
 }
 
+/* A row says what is wanted of it where the user does not. */
+static struct sp_trace_asked asked_of(const struct sp_trace_args *a, const char *event)
+{
+	const struct sp_trace_row_kind *row = sp_trace_row_find(event, strcspn(event, "[{"));
+
+	return (struct sp_trace_asked){.by = a->by,
+				       .sum = a->sum,
+				       .hist = a->hist,
+				       .print = a->print || !row ? a->print : row->print,
+				       .comm = a->comm,
+				       .min_ns = a->min_ns || !row ? a->min_ns : row->min_ns,
+				       .tells = sp_trace_tells(a)};
+}
+
 static int specs_make(struct trace *t)
 {
 	const struct sp_trace_args *a = t->run.args;
-	const struct sp_trace_asked asked = {.by = a->by,
-					     .sum = a->sum,
-					     .hist = a->hist,
-					     .print = a->print,
-					     .comm = a->comm,
-					     .tells = sp_trace_tells(a)};
 	struct sp_types types = {0};
 	int r = 0;
 
 	for (size_t i = 0; i < a->operands.n && r >= 0; i++) {
-		r = sp_trace_spec_make(a->operands.words[i], &asked, &types, &t->run.specs[i]);
+		const char *event = a->operands.words[i];
+		const struct sp_trace_asked asked = asked_of(a, event);
+
+		r = sp_trace_spec_make(event, &asked, &types, &t->run.specs[i]);
 		t->run.n_specs += r >= 0;
 	}
 	sp_types_done(&types);
@@ -231,6 +243,7 @@ static void summary_print(const struct trace *t)
 		  "events lost: the buffer was full; a FILTER, or --by, has fewer");
 	lost_tell(sp_tracing_lost(tracing, SP_TRACE_LOST_ROWS),
 		  "events not counted: there was no room for their rows; --rows makes more");
+	lost_tell(sp_tracing_lost(tracing, SP_TRACE_LOST_PAIRS), "pairs not seen: too many were open at once");
 	lost_tell(sp_tracing_lost(tracing, SP_TRACE_LOST_TEXTS),
 		  "texts could not be read, and are empty: their memory was not there yet");
 	lost_tell(sp_tracing_missed(tracing),
@@ -284,13 +297,14 @@ static int trace_main(const struct sp_cmd *cmd, int argc, char **argv)
 	int code;
 
 	if (sp_cmd_parsed(cmd, sp_trace_args_parse(argc, argv, &a), &code))
-		code = trace_all(cmd, &a);
+		code = a.list ? sp_trace_list_print(a.list, a.verbose) : trace_all(cmd, &a);
 	sp_trace_args_done(&a);
 	return code;
 }
 
 static const struct sp_example examples[] = {
-    {"sudo soprof trace syscalls:sys_enter_openat -- ls /", "each file that ls opens, and how"},
+    {"sudo soprof trace opens -- ls /", "each file that ls opens, how, and how long that takes"},
+    {"sudo soprof trace syscalls --by sys --hist dur 5", "how long system calls take, for each"},
     {"sudo soprof trace 'kmem:kmalloc[bytes_req > 1000]' --by comm --hist bytes_req 5",
      "large allocations of the kernel, by size, for each program"},
     {"sudo soprof trace libc.so.6:malloc --by comm --sum arg0 -I 1 5", "who asks malloc for how much, each second"},

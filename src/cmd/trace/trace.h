@@ -17,8 +17,10 @@ struct sp_trace_args {
 	struct sp_words operands; /* EVENT..., SECONDS */
 	const char *by, *sum, *hist, *print, *comm, *cgroup, *output;
 	struct sp_u32_list pids;
+	const char *list; /* GLOB; "": all; NULL: nothing is listed */
+	uint64_t min_ns;
 	uint64_t seconds, interval_s, top, max_rows; /* 0 = none; of top: all */
-	bool count, csv, json;
+	bool count, csv, json, verbose;
 	char **command;
 };
 
@@ -67,6 +69,10 @@ void sp_trace_rows_free(struct sp_trace_rows *rows);
 
 /* --- trace_show.c --- */
 int sp_trace_rows_show(struct sp_trace_run *run);
+
+/* --- trace_list.c --- */
+/* The rows, or those whose names match, and what each has and works with. Returns the exit code. */
+int sp_trace_list_print(const char *glob, bool with_fields);
 
 /* --- trace_lines.c --- */
 int sp_trace_lines_take(struct sp_trace_run *run, bool all);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "cmd/trace/trace.h"
+#include "trace/rows.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -13,6 +15,21 @@ enum {
 
 enum { FORMAT = 1 }; /* options of one set exclude each other */
 
+static int min_parse(const struct sp_option *o, const char *shown, const char *value, void *args)
+{
+	(void)o;
+	if (sp_parse_duration(value, &((struct sp_trace_args *)args)->min_ns) < 0)
+		return sp_fail_said(-EINVAL, "%s: '%s' is no time, as 10ms or 500us is", shown, value);
+	return 0;
+}
+
+static int list_parse(const struct sp_option *o, const char *shown, const char *value, void *args)
+{
+	(void)o, (void)shown;
+	((struct sp_trace_args *)args)->list = value;
+	return 0;
+}
+
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct sp_trace_args, member)
 const struct sp_option sp_trace_options[] = {
@@ -21,6 +38,9 @@ const struct sp_option sp_trace_options[] = {
 	{SP_OPT_STRING, 0, "hist", "EXPR", "count by powers of two of this, as a histogram", AT(hist)},
 	{SP_OPT_FLAG, 0, "count", NULL, "only count", AT(count)},
 	{SP_OPT_STRING, 0, "print", "EXPR[,EXPR]", "what to tell of each event (all its fields)", AT(print)},
+	{SP_OPT_OTHER, 0, "min", "TIME", "of what lasts, only what takes at least so long: 10ms, 500us", .parse = min_parse},
+	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which rows there are; -v: with what they have and stand for", .parse = list_parse, .without = ""},
+	{SP_OPT_FLAG, 'v', "verbose", NULL, "with --list", AT(verbose)},
 	{SP_OPT_NUMBER, 0, "top", "N", "rows or histograms shown (0 = all)", AT(top), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_NUMBER, 'I', "interval", "SECONDS", "show what is new each SECONDS", AT(interval_s), .min = 1, .max = SP_MAX_SECONDS},
 	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "in these processes only", AT(pids), .min = 1, .max = SP_MAX_PID},
@@ -30,7 +50,7 @@ const struct sp_option sp_trace_options[] = {
 	{SP_OPT_FLAG, 0, "csv", NULL, "rows as CSV", AT(csv), .excludes = FORMAT},
 	{SP_OPT_FLAG, 0, "json", NULL, "JSON, an object a line", AT(json), .excludes = FORMAT},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE", AT(output)},
-	{SP_OPT_OPERANDS, 0, NULL, "EVENT[FILTER]... [SECONDS]", "tracepoints, SYSTEM:EVENT, and functions, LIBRARY:FUNCTION", AT(operands)},
+	{SP_OPT_OPERANDS, 0, NULL, "EVENT[FILTER]... [SECONDS]", "rows (--list), tracepoints, functions, pairs: opens, SYSTEM:EVENT, LIBRARY:FUNCTION, A..B", AT(operands)},
 	{SP_OPT_COMMAND, 0, NULL, "COMMAND", "runs COMMAND, and traces it and all that it starts", AT(command)},
 	{0},
 };
@@ -49,16 +69,32 @@ static int seconds_take(struct sp_trace_args *a)
 	return sp_option_store(&seconds, "SECONDS", last, a);
 }
 
+/* What a row is for is shown where nothing else is asked for; with --by, for each key. */
+static void row_apply(struct sp_trace_args *a)
+{
+	const char *event = a->operands.words[0];
+	const struct sp_trace_row_kind *row = sp_trace_row_find(event, strcspn(event, "[{"));
+
+	if (!row || a->sum || a->hist || a->count || a->print)
+		return;
+	a->hist = row->hist;
+	if (!a->by)
+		a->by = row->by;
+}
+
 static int args_check(struct sp_trace_args *a)
 {
 	int r = seconds_take(a);
 
 	if (r < 0)
 		return r;
+	if (a->list)
+		return 0;
 	if (!a->operands.n)
 		return sp_fail_said(-EINVAL, "which event? For example: soprof trace sched:sched_process_exec");
 	if (a->operands.n > SP_TRACE_POINTS)
 		return sp_fail_said(-EINVAL, "more than %d events", SP_TRACE_POINTS);
+	row_apply(a);
 	if (a->print && !sp_trace_tells(a))
 		return sp_fail_said(-EINVAL, "--print is for events told one by one: without --by, --sum, --hist and "
 					     "--count");

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "cmd/trace/trace.h"
 #include "recipe/tracepoint.h"
+#include "view/units.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,7 +28,10 @@ static const struct {
 static void open_flags_put(uint64_t flags, char *text)
 {
 	static const char *const modes[] = {"O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE"};
-	size_t n = (size_t)snprintf(text, SP_TRACE_CELL, "%s", modes[flags & O_ACCMODE]);
+	size_t n = (size_t)snprintf(text, SP_TRACE_CELL, "%s", flags == UINT64_MAX ? "?" : modes[flags & O_ACCMODE]);
+
+	if (flags == UINT64_MAX)
+		return;
 
 	flags = (uint32_t)flags & ~(uint32_t)O_ACCMODE;
 	for (size_t i = 0; i < SP_COUNT(open_flags); i++)
@@ -46,6 +50,34 @@ static void name_put(const char *before, const char *name, int64_t number, char 
 		snprintf(text, SP_TRACE_CELL, "%s%s", before, name);
 	else
 		snprintf(text, SP_TRACE_CELL, "%" PRId64, number);
+}
+
+/* include/net/tcp_states.h; include/linux/blk_types.h; include/linux/interrupt.h */
+static const char *const tcp_states[] = {
+    "0",     "ESTABLISHED", "SYN_SENT", "SYN_RECV", "FIN_WAIT1", "FIN_WAIT2",    "TIME_WAIT",
+    "CLOSE", "CLOSE_WAIT",  "LAST_ACK", "LISTEN",   "CLOSING",   "NEW_SYN_RECV",
+};
+static const char *const block_ops[] = {"read", "write", "flush", "discard"};
+static const char *const softirqs[] = {"hi",       "timer",   "net_tx", "net_rx",  "block",
+				       "irq_poll", "tasklet", "sched",  "hrtimer", "rcu"};
+
+#define NAME_OF(names, number) ((number) < SP_COUNT(names) ? (names)[number] : NULL)
+
+/* As wait(2) has it: a number, or the signal that ended it. */
+static void status_put(uint64_t status, char *text)
+{
+	const char *name = status & 127 ? sigabbrev_np((int)(status & 127)) : NULL;
+
+	name_put("SIG", name, (int64_t)(status & 127 ? status & 127 : status >> 8 & 255), text);
+}
+
+static void address_put(uint64_t number, char *text)
+{
+	unsigned char b[4];
+	uint32_t address = (uint32_t)number;
+
+	memcpy(b, &address, sizeof(b));
+	snprintf(text, SP_TRACE_CELL, "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
 }
 
 static void number_put(enum sp_trace_as as, uint64_t number, char *text)
@@ -71,6 +103,24 @@ static void number_put(enum sp_trace_as as, uint64_t number, char *text)
 	case SP_TRACE_AS_OPEN_FLAGS:
 		open_flags_put(number, text);
 		break;
+	case SP_TRACE_AS_TIME:
+		sp_unit_write("nanoseconds", number, text, SP_TRACE_CELL);
+		break;
+	case SP_TRACE_AS_STATUS:
+		status_put(number, text);
+		break;
+	case SP_TRACE_AS_ADDRESS_4:
+		address_put(number, text);
+		break;
+	case SP_TRACE_AS_TCP_STATE:
+		name_put("", NAME_OF(tcp_states, number), with_sign, text);
+		break;
+	case SP_TRACE_AS_BLOCK_OP:
+		name_put("", NAME_OF(block_ops, number), with_sign, text);
+		break;
+	case SP_TRACE_AS_SOFTIRQ:
+		name_put("", NAME_OF(softirqs, number), with_sign, text);
+		break;
 	case SP_TRACE_AS_ADDRESS:
 		snprintf(text, SP_TRACE_CELL, "0x%" PRIx64, number);
 		break;
@@ -92,6 +142,19 @@ bool sp_trace_is_number(const struct sp_trace_column *column)
 	return column->as == SP_TRACE_AS_NUMBER || column->as == SP_TRACE_AS_UNSIGNED;
 }
 
+/* All six: what a call does not take is what was in that register. */
+static void arguments_put(const char *at, char *text)
+{
+	size_t n = (size_t)snprintf(text, SP_TRACE_CELL, "(");
+	uint64_t number;
+
+	for (size_t i = 0; i < SP_TRACE_CALL_ARGUMENTS; i++) {
+		memcpy(&number, at + 8 * i, sizeof(number));
+		n += (size_t)snprintf(text + n, SP_TRACE_CELL - n, "%s0x%" PRIx64, i ? ", " : "", number);
+	}
+	snprintf(text + n, SP_TRACE_CELL - n, ")");
+}
+
 void sp_trace_cell(const struct sp_trace_column *column, const void *base, char ret_text[SP_TRACE_CELL])
 {
 	const char *at = (const char *)base + column->at;
@@ -103,6 +166,10 @@ void sp_trace_cell(const struct sp_trace_column *column, const void *base, char 
 		snprintf(ret_text, SP_TRACE_CELL, "%.*s", (int)most, at);
 		return;
 	}
+	if (column->as == SP_TRACE_AS_ARGUMENTS) {
+		arguments_put(at, ret_text);
+		return;
+	}
 	memcpy(&number, at, sizeof(number));
 	number_put(column->as, number, ret_text);
 }
@@ -111,9 +178,13 @@ void sp_trace_cell_json(struct sp_json *j, const struct sp_trace_column *column,
 {
 	SP_FREE char *name = sp_encoded(SP_ENCODE_JSON, column->name); /* it is an expression */
 	char text[SP_TRACE_CELL];
+	uint64_t number;
 
 	sp_trace_cell(column, base, text);
-	if (sp_trace_is_number(column))
+	if (column->as == SP_TRACE_AS_TIME) { /* for programs it is a number */
+		memcpy(&number, (const char *)base + column->at, sizeof(number));
+		fprintf(sp_json_raw(j, name ? name : ""), "%" PRIu64, number);
+	} else if (sp_trace_is_number(column))
 		fputs(text, sp_json_raw(j, name ? name : ""));
 	else
 		sp_json_string(j, name ? name : "", text);

@@ -48,7 +48,7 @@ static void line_print(struct sp_trace_run *run, const struct sp_trace_spec *s, 
 	sp_encode(run->out, SP_ENCODE_TERMINAL, comm);
 	n = (int)strlen(comm);
 	fprintf(run->out, "%*s %7u %7u ", n < 15 ? 15 - n : 0, "", record->pid, record->tid);
-	sp_encode(run->out, SP_ENCODE_TERMINAL, s->name);
+	sp_encode(run->out, SP_ENCODE_TERMINAL, s->shown);
 	for (size_t i = 0; i < s->n_columns; i++)
 		field_print(run->out, &s->columns[i], record);
 	fputc('\n', run->out);
@@ -62,7 +62,7 @@ static void json_print(struct sp_trace_run *run, const struct sp_trace_spec *s, 
 	memcpy(comm, record->comm, SP_COMM_LEN);
 	sp_json_object(&j, NULL);
 	sp_json_uint(&j, "time_ns", record->ns + run->realtime_ns);
-	sp_json_string(&j, "event", s->name);
+	sp_json_string(&j, "event", s->shown);
 	sp_json_string(&j, "comm", comm);
 	sp_json_uint(&j, "pid", record->pid);
 	sp_json_uint(&j, "tid", record->tid);

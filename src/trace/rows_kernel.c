@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* rows_kernel.c: rows about the scheduler, interrupts and the kernel's memory. */
+#include "trace/rows.h"
+
+const struct sp_trace_row_kind sp_trace_rows_kernel[] = {
+    {.name = "runqlat",
+     .summary = "how long threads wait for a CPU, a histogram",
+     .event = "raw:sched_wakeup on p->pid | raw:sched_wakeup_new on p->pid | "
+	      "raw:sched_switch[prev->pid && (preempt || !prev_state)] on prev->pid.."
+	      "raw:sched_switch[next->pid] on next->pid",
+     .hist = "dur"},
+    {.name = "oomkill",
+     .summary = "processes that the kernel kills for memory",
+     .event = "oom:mark_victim",
+     .print = "pid"},
+    {.name = "slab",
+     .also = "slabratetop",
+     .summary = "objects of the kernel's caches, by cache",
+     .event = "raw:kmem_cache_alloc",
+     .by = "cache=kstr(s->name)"},
+    {.name = "hardirqs",
+     .summary = "how long interrupts take, by number",
+     .event = "raw:irq_handler_entry on irq, cpu..raw:irq_handler_exit on irq, cpu",
+     .by = "irq",
+     .hist = "dur"},
+    {.name = "softirqs",
+     .summary = "how long soft interrupts take, by kind",
+     .event = "raw:softirq_entry on vec_nr, cpu..raw:softirq_exit on vec_nr, cpu",
+     .by = "softirq=vec_nr",
+     .hist = "dur"},
+    {0},
+};

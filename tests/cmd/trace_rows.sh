@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# deadline: 120
+# Pairs of points and rows: strace says the same of the same command: files, flags, results, numbers of calls, and how long a
+# call takes that sleeps. What a thread does in between is known exactly. Bad input.
+. "$(dirname "$0")/lib.bash"
+is_root || skip "needs root: fields are read from tracefs"
+[ -r /sys/kernel/btf/vmlinux ] || skip "the kernel shows no types"
+cd "$dir" || exit 1
+run trace opens -- true
+[ "$status" != 3 ] || skip "no BPF here: $(tail -n 1 "$err")"
+same() { [ "$2" = "$3" ] || fail "$1 to be $3, not $2"; }
+
+# --- opens, by bcc's name, too; what strace says of the same files ---
+if strace -o traced -e trace=openat true 2>/dev/null; then
+	strace -f -o traced -e trace=openat cat /etc/passwd ./nonexistent >/dev/null 2>&1
+	sed -nE 's/.*openat\(AT_FDCWD, ("[^"]*"), ([^,)]*).* = (-1 E[A-Z]*|[0-9]+).*/\1 \2 \3/p' traced | sed 's/-1 E/-E/' >wanted
+	expect 1 trace -o lines opensnoop -- cat /etc/passwd ./nonexistent
+	sed -nE 's/.* opens file=("[^"]*") flags=([^ ]*) ret=([^ ]*) dur=.*/\1 \2 \3/p' lines >told
+	[ -s wanted ] && cmp -s wanted told || { diff wanted told; fail "the files that strace tells"; }
+	work='dd if=/dev/zero of=/dev/null bs=10 count=200 status=none; dd if=/dev/zero of=/dev/null bs=4096 count=30 status=none'
+	strace -f -c -o traced sh -c "$work"
+	expect 0 trace syscalls --by sys --csv -o rows -- sh -c "$work"
+	for call in read write openat close dup2 mmap; do
+		same "calls of $call" "$(sed -nE "s/^.*,$call,([0-9]+)$/\1/p" rows)" "$(awk -v c=$call '$NF == c { print $4 }' traced)"
+	done
+else
+	say "strace cannot be run here: not compared"
+fi
+
+# --- how long: a sleep of 50 ms is in one bucket, and nothing shorter passes --min ---
+expect 0 trace --json -o lines syscall:clock_nanosleep -- sleep 0.05
+ns=$(sed -nE 's/.*"dur":([0-9]+).*/\1/p' lines)
+[ "${ns:-0}" -ge 50000000 ] && [ "$ns" -lt 5000000000 ] || fail "a sleep of 50 ms, not $ns ns"
+expect 0 trace --min 40ms --csv --count -o rows syscalls -- sh -c 'sleep 0.05; sleep 0.001'
+n=$(sed -nE 's/.*,([0-9]+)$/\1/p' rows)
+[ "${n:-0}" -ge 1 ] || fail "calls of 40 ms to be told"
+expect 0 trace --min 40ms --csv --count -o rows syscall:clock_nanosleep -- sh -c 'sleep 0.05; sleep 0.001'
+same 'sleeps of 40 ms' "$(sed -nE 's/.*,([0-9]+)$/\1/p' rows)" 1
+expect 0 trace --hist dur -o rows syscall:clock_nanosleep -- sleep 0.05
+has rows '33554432 -> 67108863 +: 1 '
+
+# --- a filter of a call is about its end; a pair that a user types is the same ---
+expect 1 trace 'syscall:openat[ret < 0]' --print 'filename,ret' -o lines -- cat ./nonexistent
+has lines ' syscall:openat filename="./nonexistent" ret=-ENOENT$'
+! grep -q 'ret=[0-9]' lines || fail "calls that failed only"
+n=300
+expect 0 trace 'syscalls:sys_enter_write[fd == 1]{asked=count}..syscalls:sys_exit_write[ret > 0] on tid' --by asked,ret --csv -o rows -- \
+	dd if=/dev/zero of=/dev/null bs=16 count=$n status=none
+same 'writes' "$(sed -nE 's/.*,16,16,([0-9]+)$/\1/p' rows)" $n
+
+# --- processes ---
+expect 0 trace execs -o lines -- sh -c '/bin/true; :'
+has lines ' execs file="/bin/true" ppid=[0-9]+ uid=0$'
+expect 3 trace exits -o lines -- sh -c 'sh -c "kill -TERM \$\$"; exit 3'
+has lines ' exits ppid=[0-9]+ status=SIGTERM age='
+has lines ' exits ppid=[0-9]+ status=3 age='
+expect 0 trace killsnoop -o lines -- sh -c 'sleep 9 & kill -USR1 $!; :'
+has lines ' signals sig=SIGUSR1 to=[0-9]+ name="s(h|leep)"'
+
+# --- the kernel's: what every machine has ---
+expect 0 trace runqlat -o rows 1
+has rows 'dur : count +distribution'
+expect 0 trace softirqs -o rows 1
+has rows '^softirq=[a-z_]+$'
+
+# --- the list ---
+expect 0 trace --list
+has "$out" '^opens +yes '
+expect 0 trace --list 'ope*' -v
+has "$out" '^    --print file=ustr'
+expect 2 trace --list 'no such'
+
+# --- bad input ---
+expect 2 trace opnes 1
+has "$err" 'did you mean opens'
+expect 2 trace sched:sched_switch --min 1ms 1
+has "$err" '--min is for what lasts'
+expect 2 trace opens --min 1x 1
+has "$err" 'is no time'
+expect 2 trace 'raw:sys_enter{id + 1}..raw:sys_exit' 1
+has "$err" 'what is kept needs a name'
+expect 2 trace '..raw:sys_exit' 1
+has "$err" 'an event is missing'
+expect 2 trace 'raw:sys_enter on a,b,c..raw:sys_exit' 1
+has "$err" 'takes at most 2'
+finish
