@@ -15,6 +15,24 @@ total() { # EXPECTED EVENT COMMAND...: the sum of the event's value in a run of 
 	sum=$(awk '{ n += $NF } END { print n + 0 }' "$out")
 	[ "$sum" = "$wanted" ] || fail "$wanted of $event, not $sum"
 }
+# totals COMMAND EXPECTED EVENT [EXPECTED EVENT...]: the same of up to seven events in one run; COMMAND is the name of an array
+totals() {
+	local -n command=$1
+	local -a wanted=() events=() sums
+	local i
+	shift
+	while [ $# -gt 0 ]; do
+		wanted+=("$1") events+=("$2")
+		shift 2
+	done
+	expect 0 profile --by process -o "$dir/totals.csv" -e "$(IFS=,; echo "${events[*]}")" -- "${command[@]}"
+	# the last columns are those of the events, each its self and its total
+	read -r -a sums < <(awk -F, -v n="${#events[@]}" 'NR > 1 { for (i = 0; i < n; i++) sum[i] += $(NF - 2 * (n - i) + 1) }
+		END { for (i = 0; i < n; i++) printf "%d ", sum[i] }' "$dir/totals.csv")
+	for i in "${!events[@]}"; do
+		[ "${sums[i]}" = "${wanted[i]}" ] || fail "${wanted[i]} of ${events[i]}, not ${sums[i]}"
+	done
+}
 value() { # PROFILE NAME: its total
 	expect 0 report --value "$2" --json "$1"
 	sed -n 's/^"total":\([0-9]*\).*/\1/p' "$out"
@@ -37,12 +55,13 @@ fi
 # --- system calls: arguments with their types in C, and the result
 two=(sh -c 'dd if=/dev/zero of=/dev/null bs=10 count=200 status=none; dd if=/dev/zero of=/dev/null bs=4096 count=30 status=none')
 total 200 'syscalls:sys_enter_write[fd == 1 && count == 10]' "${two[@]}"
-total 0 'syscalls:sys_enter_write[fd == 1 && count / (fd - 1)]' "${two[@]}" # what is divided by 0 at run time is 0
-total 2300 'syscalls:sys_enter_write[fd == 1 && count % (fd - 1) == count]{10}' "${two[@]}"
-total 2000 'syscalls:sys_enter_write[fd == 1 && count == 10]{count}' "${two[@]}"
-total $((30 * 4096)) 'syscalls:sys_enter_write[count in {7, 4096} && comm == "dd"]{ count }' "${two[@]}"
-total $((230 * 3)) 'syscalls:sys_enter_write[fd == 1 && comm != "sh"]{fd * 3}' "${two[@]}"
-total 30 'syscalls:sys_exit_read[ret == 4096 && comm == "d*"]' "${two[@]}"
+totals two \
+	0 'syscalls:sys_enter_write[fd == 1 && count / (fd - 1)]' `# what is divided by 0 at run time is 0` \
+	2300 'syscalls:sys_enter_write[fd == 1 && count % (fd - 1) == count]{10}' \
+	2000 'syscalls:sys_enter_write[fd == 1 && count == 10]{count}' \
+	$((30 * 4096)) 'syscalls:sys_enter_write[count in {7, 4096} && comm == "dd"]{ count }' \
+	$((230 * 3)) 'syscalls:sys_enter_write[fd == 1 && comm != "sh"]{fd * 3}' \
+	30 'syscalls:sys_exit_read[ret == 4096 && comm == "d*"]'
 total 2 'syscalls:sys_enter_openat[dfd == -100 && flags & 0x40 && mode == 0666]' "${two[@]}" # of=, O_CREAT
 total 0 'syscalls:sys_exit_openat[comm == "cat"]{ret < 0 ? ret : 0}' sh -c 'cat /nonexistent; :' # what is below 0 adds nothing
 total 3 'syscalls:sys_exit_kill[ret == -3 && sysarg0 == 4194303 && sys == 62]' sh -c 'for i in 1 2 3; do kill -0 4194303; kill -0 $$; done; :'
@@ -50,22 +69,26 @@ total 3 'syscalls:sys_exit_kill[ret == -3 && sysarg0 == 4194303 && sys == 62]' s
 # --- fields of the record: numbers, texts of both kinds, several events in one profile
 kill=(sh -c 'trap : USR1; i=0; while [ $i -lt 25 ]; do kill -USR1 $$; kill -0 $$; i=$((i + 1)); done')
 total 25 'signal:signal_generate[sig == 10 && comm == "sh"]' "${kill[@]}"
-total 250 'signal:signal_generate[sig == 5 * 2 && !(sig & 1)]{sig}' "${kill[@]}"
+totals kill \
+	250 'signal:signal_generate[sig == 5 * 2 && !(sig & 1)]{sig}' \
+	25 'raw:signal_generate[sig == 10 && task->comm == "sh" && result == TRACE_SIGNAL_DELIVERED]' \
+	25000 'signal:signal_generate[sig == 10 && result == TRACE_SIGNAL_DELIVERED]{1us}'
 execs=(sh -c 'for i in 1 2 3 4 5 6 7; do /bin/true; /bin/sleep 0; done')
 total 7 'sched:sched_process_exec[filename == "/bin/true"]' "${execs[@]}"
-total 14 'sched:sched_process_exec[filename == "/bin/*" && filename != "/bin/sh" && comm != "sh"]' "${execs[@]}"
-total 7 'sched:sched_process_exec[comm == "true" && common_pid == pid && tid == old_pid]' "${execs[@]}"
+totals execs \
+	14 'sched:sched_process_exec[filename == "/bin/*" && filename != "/bin/sh" && comm != "sh"]' \
+	7 'sched:sched_process_exec[comm == "true" && common_pid == pid && tid == old_pid]'
 
 # --- arguments of the raw tracepoint, and what they lead to in the kernel's memory
 total 7 'raw:sched_process_exec[bprm->filename == "/bin/true" && p->comm == "true"]' "${execs[@]}"
-total 7 'sched:sched_process_exec[bprm->filename == "/bin/tr*" && p->tgid == tid && p->mm->owner == p && task == p]' "${execs[@]}"
-total 14 'sched:sched_process_exec[p->real_parent->comm == "sh" && p->group_leader->comm[0] in {115, 116}]' "${execs[@]}"
-total 25 'raw:signal_generate[sig == 10 && task->comm == "sh" && result == TRACE_SIGNAL_DELIVERED]' "${kill[@]}"
-total 25000 'signal:signal_generate[sig == 10 && result == TRACE_SIGNAL_DELIVERED]{1us}' "${kill[@]}"
-total 200 'raw:sys_enter[id == 1 && regs->di == 1 && regs->dx == 10 && regs->orig_ax == id]' "${two[@]}"
-total $((30 * 4096)) 'raw:sys_enter[id == 1 && regs->dx == 4K]{regs->dx}' "${two[@]}"
-total 200 'syscalls:sys_enter_write[task->real_parent->comm == "sh" && count == 10]' "${two[@]}"
-total 0 'raw:sys_enter[task->flags & 0x200000 || task->real_parent->real_parent->comm == "no such name"]' "${two[@]}"
+totals execs \
+	7 'sched:sched_process_exec[bprm->filename == "/bin/tr*" && p->tgid == tid && p->mm->owner == p && task == p]' \
+	14 'sched:sched_process_exec[p->real_parent->comm == "sh" && p->group_leader->comm[0] in {115, 116}]'
+totals two \
+	200 'raw:sys_enter[id == 1 && regs->di == 1 && regs->dx == 10 && regs->orig_ax == id]' \
+	$((30 * 4096)) 'raw:sys_enter[id == 1 && regs->dx == 4K]{regs->dx}' \
+	200 'syscalls:sys_enter_write[task->real_parent->comm == "sh" && count == 10]' \
+	0 'raw:sys_enter[task->flags & 0x200000 || task->real_parent->real_parent->comm == "no such name"]'
 expect 0 profile -o several.pb.gz -e 'cpu,signal:signal_generate[sig == 10]{sig},signal:signal_generate[sig == 10 && pid > 0],syscalls:sys_enter_kill' \
 	-- "${kill[@]}"
 for of in 250=sig '25=signal:signal_generate[sig == 10 && pid > 0]' 50=syscalls:sys_enter_kill; do
