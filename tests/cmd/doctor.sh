@@ -55,7 +55,10 @@ lockdown() {
 	fi
 }
 
-run doctor --json
+# Servers are those that profile would ask: a variable that is set, even to nothing, stands before the files.
+DEBUGINFOD_URLS='http://127.0.0.1:1/ http://localhost:1/' run doctor --json
+has "$out" '"debuginfod":{"state":"yes".*"why":"http://127.0.0.1:1/ http://localhost:1/ \(DEBUGINFOD_URLS\)"'
+json_status=$status
 common
 lockdown
 is_state root "$(is_root && echo yes || echo no)"
@@ -75,6 +78,13 @@ if is_root; then
 	fi
 fi
 
+# The agent goes by BPF; nobody answers in a test's own place, and what the socket says is what --status says.
+expect_agent=no
+"$SOPROF" agent --status >/dev/null 2>&1 && expect_agent=yes
+is_state agent_running "$expect_agent"
+[ "$(state recipe_cpu)" = yes ] || is_state agent no
+[ -n "$(state agent_store)" ] || fail "where the history is"
+
 # What it says of each recipe is what profile does.
 cp "$out" "$dir/said"
 for recipe in offcpu locks faults; do
@@ -93,7 +103,9 @@ run profile -K -F 99 -- true
 can=$status
 run profile -F 99 -- true
 own=$status
-run doctor
+is "$json_status" "$can" "exit code of --json"
+DEBUGINFOD_URLS= run doctor
+has "$out" '^  debuginfod .* no '
 if [ "$can" = 0 ]; then
 	[ "$status" = 0 ] || fail "exit code 0 where profile works"
 	[ "${confidential:-0}" = 1 ] || has "$out" '^  profile \(recipe cpu\) +yes +tried: [0-9]+ of [0-9]+ stacks'
@@ -102,13 +114,6 @@ else
 	[ "$status" = 3 ] || fail "exit code 3 where profile does not work"
 	has "$out" "^  whole stacks of all +$([ "$own" = 0 ] && echo partly || echo no) "
 fi
-# The agent goes by BPF; nobody answers in a test's own place, and what the socket says is what --status says.
-expect_agent=no
-"$SOPROF" agent --status >/dev/null 2>&1 && expect_agent=yes
-run doctor --json
-is_state agent_running "$expect_agent"
-[ "$(state recipe_cpu)" = yes ] || is_state agent no
-[ -n "$(state agent_store)" ] || fail "where the history is"
 # nothing is left in the kernel (which frees a program some time after its last descriptor), and no process
 for _ in $(seq 50); do
 	/usr/sbin/bpftool prog 2>/dev/null | grep -q sp_doctor || break
@@ -121,12 +126,6 @@ expect 2 doctor --jsn
 one_line 'unknown option --jsn; did you mean --json'
 expect 2 doctor now
 one_line "unexpected argument 'now'"
-
-# Servers are those that profile would ask: a variable that is set, even to nothing, stands before the files.
-DEBUGINFOD_URLS='http://127.0.0.1:1/ http://localhost:1/' expect "$can" doctor --json
-has "$out" '"debuginfod":{"state":"yes".*"why":"http://127.0.0.1:1/ http://localhost:1/ \(DEBUGINFOD_URLS\)"'
-DEBUGINFOD_URLS= expect "$can" doctor --json
-is_state debuginfod no
 
 is_root || finish
 # lockdown=integrity takes nothing from those that have next to nothing: that is asked in the guest's other boots.
@@ -173,16 +172,14 @@ else
 fi
 is "$status" 3 "exit code without the files of others"
 
-# a kernel whose /proc hides what others do
+# a machine without /sys, whose /proc hides what others do: of a mount of its own, since to remount the machine's would change it
+# for all
 if unshare -m true 2>/dev/null; then
-	what="doctor without /sys"
-	unshare -m bash -c 'mount -t tmpfs tmpfs /sys && exec "$0" doctor --json' "$SOPROF" >"$out" 2>"$err" </dev/null
+	what='doctor, without /sys, where /proc is mounted with hidepid=2'
+	unshare -m bash -c 'mount -t tmpfs tmpfs /sys && mount -t proc -o hidepid=2 proc /proc && exec "$0" doctor --json' "$SOPROF" \
+		>"$out" 2>"$err" </dev/null
 	[ ! -s "$err" ] || fail "nothing on stderr"
 	is_state btf no
-	what='doctor, where /proc is mounted with hidepid=2'
-	# a mount of its own: to remount the machine's would change it for all
-	unshare -m bash -c 'mount -t proc -o hidepid=2 proc /proc && exec "$0" doctor --json' "$SOPROF" \
-		>"$out" 2>"$err" </dev/null
 	has "$out" '"hidepid":\{"state":"partly".*hidepid=(2|invisible)'
 	what='doctor, in namespaces of its own'
 	unshare -Ur --pid --fork --mount-proc "$SOPROF" doctor --json >"$out" 2>"$err" </dev/null

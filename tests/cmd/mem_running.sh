@@ -111,7 +111,8 @@ expect 0 memleak -c "$dir/allocate 1000" --output "$dir/p.pb.gz"
 read -r -a truth <"$out"
 same 'blocks by memleak -c' "$(value allocations --process allocate)" "${truth[0]}"
 
-# --- bad input ---
+# --- bad input: the same with every kernel ---
+[ "$slow" = 1 ] || finish
 expect 2 profile -e mem -p 1,$$ 1
 one_line 'mem samples a command that soprof starts, or one process'
 expect 1 profile -e mem -p 4194303 1
