@@ -44,7 +44,7 @@ ledger() {
 }
 
 # --- a command's whole life; what has begun before it is counted is not counted ---
-begin --csv --by function --latency "$own:ret_*"
+begin --csv --by function --latency --max-overhead 0 "$own:ret_*"
 "$own" 50 >"$dir/ledger" || fail "the program to be well"
 end
 # Kernels without sessions time the function that was called, not the one that jumped there.
@@ -60,7 +60,7 @@ is_there() { grep -qs "$own" "/proc/$program/maps"; }
 tries=$((100 * slow))
 until is_there || [ $((tries -= 1)) = 0 ]; do sleep 0.05; done
 sleep "0.$((slow + 1))" # until it waits at the gate, within the call
-begin --csv --by function --latency "$own:ret_*"
+begin --csv --by function --latency --max-overhead 0 "$own:ret_*"
 touch "$dir/gate"
 wait "$program" || fail "the program to be well"
 end
@@ -68,7 +68,7 @@ sed -i 's/^ret_before 1 1/ret_before 0 0/' "$dir/ledger"
 ledger "${kernel[@]}"
 
 # --- more beginnings are left behind than kernels without sessions have room for: calls after them are timed all the same ---
-begin --csv --by function --latency "$own:ret_*"
+begin --csv --by function --latency --max-overhead 0 "$own:ret_*"
 JUMPS=20000 "$own" 5 >"$dir/ledger" || fail "the program to be well"
 end
 has "$dir/ledger" '^ret_jump 20005 0'
@@ -77,7 +77,7 @@ has_not "$err" 'too many ran at once'
 
 # --- stacks that switch, in the first thread and another ---
 if [ -n "$has_sessions" ]; then
-	begin --csv --by function --latency "$own:ret_*"
+	begin --csv --by function --latency --max-overhead 0 "$own:ret_*"
 	SWITCH=1 timeout 20 "$own" 50 >"$dir/ledger" || fail "a program that switches stacks to be well"
 	end
 	has "$dir/ledger" '^ret_between 100 100'
@@ -111,7 +111,7 @@ if [ -n "$has_sessions" ] && command -v bpftrace >/dev/null; then
 	theirs=$!
 	tries=300
 	until grep -q ready "$dir/theirs" || [ $((tries -= 1)) = 0 ]; do sleep 0.1; done
-	begin --csv --by function --latency "$own:ret_*"
+	begin --csv --by function --latency --max-overhead 0 "$own:ret_*"
 	"$own" 50 >"$dir/ledger" || fail "the program to be well with two return probes in a function"
 	end
 	ledger "${kernel[@]}"
