@@ -109,6 +109,8 @@ struct sp_capture_stats {
 int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, struct sp_workers *w,
 		   struct sp_capture **ret_capture);
 int sp_capture_target_add(struct sp_capture *c, uint32_t number, enum sp_target state);
+/* Only the kernel half: the map of targets, by number as the first pid namespace has it. The session's. */
+int sp_capture_targets_fd(const struct sp_capture *c);
 int sp_capture_start(struct sp_capture *c);
 /* stop_fd, child_fd: -1 = none. duration_ns 0 = no limit. 1: one of them is readable; 0: the time is over. */
 int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int child_fd);

@@ -205,6 +205,11 @@ int sp_capture_target_add(struct sp_capture *c, uint32_t number, enum sp_target 
 	return c->backend->target_add(c, number, state);
 }
 
+int sp_capture_targets_fd(const struct sp_capture *c)
+{
+	return c->targets_fd;
+}
+
 /* --- running --- */
 static int callback_failure(struct sp_capture *c)
 {

@@ -15,7 +15,7 @@ char LICENSE[] SEC("license") = "GPL";
 const volatile struct sp_probed_config sp_probed = {};
 const volatile char sp_probed_none[SP_PROBED_VALUE_MAX] = {};
 
-enum { ENOMEM = 12 };
+enum { ENOMEM = 12, EEXIST = 17 };
 
 sp_u64 sp_probed_counters[SP_PROBED_N_COUNTERS];
 
@@ -43,6 +43,15 @@ struct {
 	__uint(key_size, 4);
 	__uint(value_size, 4);
 } targets SEC(".maps");
+
+/* Processes that have called, by number: the `targets` of a session that samples them (sp_counting_options). */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SP_MAX_TARGETS);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+} sampled SEC(".maps");
 
 /* By function's number: how often it was entered. What has not returned is the difference. */
 struct {
@@ -208,6 +217,15 @@ static __always_inline void sp_who_fill(struct sp_probed_who *who)
 	who->cgroup = bpf_get_current_cgroup_id();
 }
 
+static __always_inline void sp_sample_from_now(sp_u32 tgid)
+{
+	sp_u32 wanted = SP_TARGET_WANTED;
+	long r = bpf_map_update_elem(&sampled, &tgid, &wanted, BPF_NOEXIST);
+
+	if (r && r != -EEXIST)
+		sp_probed_lost(SP_PROBED_N_UNSAMPLED);
+}
+
 /* A row that is not in `rows`. NULL: there is no room for it, which is counted. */
 static __noinline struct sp_probed_who *sp_who_make(struct sp_probed_key *key)
 {
@@ -225,6 +243,8 @@ static __noinline struct sp_probed_who *sp_who_make(struct sp_probed_key *key)
 		return 0;
 	}
 	sp_who_fill(who);
+	if (sp_probed.samples)
+		sp_sample_from_now(key->tgid);
 	return who;
 }
 

@@ -38,7 +38,8 @@ static void config_make(struct sp_counting *c, const struct sp_counting_options 
 					    .cgroup = o->cgroup,
 					    .cgroup_level = o->cgroup_level,
 					    .has_comm = o->comm != NULL,
-					    .guarded = o->guarded};
+					    .guarded = o->guarded,
+					    .samples = o->samples};
 	if (o->comm)
 		memcpy(config->comm, o->comm, strnlen(o->comm, SP_COMM_LEN - 1));
 	if (o->times) {
@@ -147,6 +148,9 @@ static int counting_load(struct sp_counting *c, const struct sp_counting_options
 	memcpy((void *)&c->skel->rodata->sp_probed, &c->config, sizeof(c->config));
 	programs_choose(c);
 	r = maps_size(c, o);
+	bpf_map__set_autocreate(c->skel->maps.sampled, o->samples);
+	if (!r && o->samples)
+		r = bpf_map__reuse_fd(c->skel->maps.sampled, o->sampled_fd);
 	if (!r)
 		r = count_bpf__load(c->skel);
 	if (r)

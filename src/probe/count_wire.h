@@ -64,8 +64,8 @@ struct sp_probed_config {
 	sp_u32 cgroup_level; /* of the only cgroup wanted */
 	sp_u32 has_comm;     /* only threads with the name `comm` */
 	sp_u32 guarded;      /* hits are counted, and taken only while the session is open */
-	sp_u32 unused;
-	sp_u64 cgroup; /* 0 = all */
+	sp_u32 samples;      /* who calls is put into the map `sampled` */
+	sp_u64 cgroup;       /* 0 = all */
 	char comm[SP_COMM_LEN];
 };
 
@@ -76,6 +76,7 @@ enum sp_probed_counter {
 	SP_PROBED_N_NO_FILE,   /* announcements of files that found no room */
 	SP_PROBED_N_ELSEWHERE, /* calls on other stacks than their thread's own, which are not timed */
 	SP_PROBED_N_UNREAD,    /* calls whose return address could not be read */
+	SP_PROBED_N_UNSAMPLED, /* rows of processes that found no room among those that are sampled */
 	SP_PROBED_N_COUNTERS
 };
 

@@ -95,6 +95,8 @@ static int counting_make(struct machine *m)
 					.max_rows = (uint32_t)a->max_rows};
 	int r;
 
+	o.samples = m->profile_args.targets_come;
+	o.sampled_fd = o.samples ? sp_capture_targets_fd(m->session.sampling.capture) : -1;
 	m->targets.max_functions = o.max_functions;
 	r = a->cgroup ? sp_cgroup_id(a->cgroup, &o.cgroup, &o.cgroup_level) : 0;
 

@@ -113,6 +113,8 @@ void sp_machine_tell(const struct sp_machine_shown *s)
 			      "seen without its beginning");
 	sp_machine_tell_count(sp_counting_lost(s->counting, SP_PROBED_N_UNREAD), "call has", "calls have",
 			      "no caller: its return address could not be read");
+	sp_machine_tell_count(sp_counting_lost(s->counting, SP_PROBED_N_UNSAMPLED), "row is", "rows are",
+			      "of processes that found no room among the sampled: their times are missing");
 	sp_machine_tell_count(s->rows->n_unplaced, "call was", "calls were", "at a place that is not known");
 	unreturned_tell(s);
 }

@@ -45,6 +45,7 @@ int sp_machine_times_args(const struct sp_machine_args *a, struct sp_profile_arg
 
 	snprintf(hz, sizeof(hz), "%" PRIu64, a->frequency_hz);
 	r = sp_profile_args_parse(SP_COUNT(words), words, ret_args);
+	ret_args->targets_come = !a->pids->n;
 	ret_args->comm = a->comm;
 	ret_args->cgroup = a->cgroup;
 	return r < 0 ? r : pids_copy(a->pids, &ret_args->pids);

@@ -46,9 +46,13 @@ static void targets_choose(const struct sp_profile_args *a, struct sp_capture_op
 
 	o->targets = list->values;
 	o->n_targets = list->n;
-	o->filter = a->tids.n ? SP_TARGETS_TID : a->pids.n || a->command ? SP_TARGETS_TGID : SP_TARGETS_ALL;
+	o->filter = a->tids.n                                    ? SP_TARGETS_TID
+		    : a->pids.n || a->command || a->targets_come ? SP_TARGETS_TGID
+								 : SP_TARGETS_ALL;
 	o->follow = a->command != NULL;
-	o->no_seek = o->follow; /* what else is mapped is not sampled, and its tables would come before the command's */
+	o->no_seek =
+	    o->follow ||
+	    a->targets_come; /* what else is mapped is not sampled, and its tables would come before the command's */
 }
 
 static bool tells_objects(const struct sp_profile_args *a)

@@ -35,6 +35,7 @@ bool sp_overhead_choose(const struct sp_recipe_set *recipes, uint64_t *max_overh
 struct sp_profile_args {
 	const struct sp_cmd *cmd;            /* whose command line it was */
 	struct sp_u32_list pids, tids, cpus; /* empty = all */
+	bool targets_come;                   /* none yet, of a caller that adds them while they are sampled */
 	bool user_only, kernel_only;
 	bool delimiter, annotate, folded, include_idle, addresses, verbose;
 	uint64_t frequency_hz;             /* 0 when period is given */
