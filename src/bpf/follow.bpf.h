@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * follow.bpf.h: which processes to sample: those whose numbers are in `targets`, and, for `-- CMD`, all that one of
- * them starts.
+ * follow.bpf.h: for `-- CMD`: all processes that one of `targets` starts are targets, too.
  *
  * sp_fork, sp_exec and sp_exit are loaded only when a command is followed. The command itself is a target only from its
  * exec on (enum sp_target): until then it is soprof's own child.
@@ -10,21 +9,7 @@
 #define SP_BPF_FOLLOW_BPF_H
 
 #include "bpf/compat.bpf.h"
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SP_MAX_TARGETS);
-	__uint(key_size, 4);
-	__uint(value_size, 4);
-} targets SEC(".maps");
-
-static __always_inline int sp_is_target(sp_u32 number)
-{
-	sp_u32 *state = bpf_map_lookup_elem(&targets, &number);
-
-	return state && *state == SP_TARGET_WANTED;
-}
+#include "bpf/target.bpf.h"
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(sp_fork, struct task_struct *parent, struct task_struct *child)

@@ -15,14 +15,13 @@
 /* Whether a task is one of those asked for by number. */
 static __always_inline int sp_is_number_wanted(struct task_struct *task)
 {
-	return !sp_config.filter || sp_is_target(sp_config.filter == SP_TARGETS_TID ? task->pid : task->tgid);
+	return sp_are_numbers_wanted(task->tgid, task->pid);
 }
 
 /* Whether the current task is one of those asked for. */
 static __always_inline int sp_is_wanted(struct task_struct *task)
 {
-	if (!sp_is_number_wanted(task) ||
-	    (sp_config.cgroup && bpf_get_current_ancestor_cgroup_id(sp_config.cgroup_level) != sp_config.cgroup)) {
+	if (!sp_is_number_wanted(task) || !sp_is_cgroup_wanted()) {
 		sp_tally(SP_N_FILTERED, 1);
 		return 0;
 	}

@@ -568,7 +568,7 @@ enum sp_counter {
 	SP_N_SAMPLES,  /* kept: passed the filters */
 	SP_N_KERNEL,   /* of these, in kernel mode */
 	SP_N_IDLE,     /* left out: the idle task */
-	SP_N_FILTERED, /* left out by -p, --tid, --cgroup, -U, -K */
+	SP_N_FILTERED, /* left out by -p, --tid, --cgroup, -U, -K; a front does not count what it leaves out */
 	/* Work. */
 	SP_N_USER_FRAMES, /* walked */
 	SP_N_VMA_WALKS,

@@ -31,7 +31,8 @@ struct sp_counting_options {
 	uint32_t cgroup_level;
 	const char *comm; /* of the thread; NULL = any */
 	uint32_t max_functions, max_rows;
-	/* Of a session that samples: what sp_capture_targets_fd() gives, into which processes are put when they call. */
+	/* Of a session that samples: what sp_capture_targets_fd() gives, into which processes are put when they call.
+	 */
 	bool samples;
 	int sampled_fd;
 };

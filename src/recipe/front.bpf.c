@@ -3,12 +3,15 @@
  * front.bpf.c: an attach point's own program, loaded once for each attach point. What it does is a list of ops in its
  * read-only data, from which the verifier removes all code but that of the ops in the list.
  */
-#include "bpf/allocate.bpf.h"
 #include "bpf/event.bpf.h"
 #include "bpf/guard.bpf.h"
 #include "bpf/scratch.bpf.h"
 #include "bpf/stamp.bpf.h"
+#include "bpf/target.bpf.h"
 #include "bpf/x86_64/probe.bpf.h"
+#ifdef SP_FRONT_LIVE
+#include "bpf/allocate.bpf.h"
+#endif
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -19,15 +22,6 @@ struct {
 	__uint(key_size, 4);
 	__uint(value_size, 4);
 } sink SEC(".maps");
-
-/* The stack pointer at a probe. */
-static __always_inline sp_u64 sp_stack_read(void *ctx)
-{
-	sp_u64 stack;
-
-	asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(stack) : "r"(ctx), "i"(SP_PROBE_STACK));
-	return stack;
-}
 
 static __always_inline sp_u64 sp_result(const sp_u64 *r, sp_u32 number, sp_u64 none)
 {
@@ -54,16 +48,38 @@ static __always_inline void sp_event_leaves(const sp_u64 *r)
 		sp_stamp_put(sp_slot.recipe, sp_state_of(r));
 }
 
-/* Whether an end has nothing to end: its beginning was not taken. Without gaps that is seldom, and not asked. */
+/*
+ * Of events that begin something, or stand alone: whether the current thread is asked for. The sink asks, too: it has
+ * other events.
+ */
+static __always_inline int sp_event_is_wanted(void)
+{
+	sp_u64 numbers;
+
+	if (sp_slot.role != SP_ROLE_EVENT && sp_slot.role != SP_ROLE_BEGIN && sp_slot.role != SP_ROLE_LEAVE)
+		return 1;
+	numbers = sp_config.filter ? bpf_get_current_pid_tgid() : 0;
+	return sp_are_numbers_wanted(numbers >> 32, (sp_u32)numbers) && sp_is_cgroup_wanted();
+}
+
+/*
+ * Whether an end has nothing to end, since its beginning was not taken, or a waker nobody to wake. Where all threads
+ * are asked for, and without gaps, that is seldom, and not asked.
+ */
 static __always_inline int sp_event_is_over(const sp_u64 *r)
 {
 	struct sp_episode_key at = {.match = sp_result(r, sp_slot.match, 0), .recipe = sp_slot.recipe};
+	int is_filtered = sp_config.filter || sp_config.cgroup;
 	struct sp_episode *episode;
 
-	if (sp_slot.role != SP_ROLE_END || sp_guard_is_gapless(sp_slot.recipe))
+	if (sp_slot.role != SP_ROLE_END && sp_slot.role != SP_ROLE_WAKER && sp_slot.role != SP_ROLE_FORGET)
+		return 0;
+	if (!is_filtered && (sp_slot.role != SP_ROLE_END || sp_guard_is_gapless(sp_slot.recipe)))
 		return 0;
 	episode = bpf_map_lookup_elem(&episodes, &at);
-	return !episode || !episode->since_ns;
+	if (!episode)
+		return 1;
+	return sp_slot.role == SP_ROLE_END && !episode->since_ns && !sp_guard_is_gapless(sp_slot.recipe);
 }
 
 static __always_inline struct sp_scratch *sp_event_leave(void *ctx, const sp_u64 *r, sp_u32 times)
@@ -107,6 +123,16 @@ static __always_inline struct sp_scratch *sp_event_returns(void *ctx, const sp_u
 }
 
 /* --- calls that allocate --- */
+#ifdef SP_FRONT_LIVE
+/* The stack pointer at a probe. */
+static __always_inline sp_u64 sp_stack_read(void *ctx)
+{
+	sp_u64 stack;
+
+	asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(stack) : "r"(ctx), "i"(SP_PROBE_STACK));
+	return stack;
+}
+
 /* It begins. What it gets is known at its end; what it lets go, and is held, may be another's from now on. */
 static __always_inline struct sp_scratch *sp_event_asks(void *ctx, const sp_u64 *r)
 {
@@ -163,11 +189,12 @@ static __always_inline struct sp_scratch *sp_event_releases(void *ctx, const sp_
 	return 0;
 }
 
-static __always_inline struct sp_scratch *sp_event_goes_on(void *ctx, const sp_u64 *r, sp_u32 times)
+#endif
+
+static __always_inline struct sp_scratch *sp_live_goes_on(void *ctx, const sp_u64 *r, sp_u32 times)
 {
+#ifdef SP_FRONT_LIVE
 	switch (sp_slot.role) {
-	case SP_ROLE_RETURN:
-		return sp_event_returns(ctx, r);
 	case SP_ROLE_ASK:
 		return sp_event_asks(ctx, r);
 	case SP_ROLE_GIVEN:
@@ -175,7 +202,13 @@ static __always_inline struct sp_scratch *sp_event_goes_on(void *ctx, const sp_u
 	case SP_ROLE_FREE:
 		return sp_event_releases(ctx, r, times);
 	}
+#endif
 	return sp_event_leave(ctx, r, times);
+}
+
+static __always_inline struct sp_scratch *sp_event_goes_on(void *ctx, const sp_u64 *r, sp_u32 times)
+{
+	return sp_slot.role == SP_ROLE_RETURN ? sp_event_returns(ctx, r) : sp_live_goes_on(ctx, r, times);
 }
 
 /*
@@ -188,10 +221,13 @@ int sp_front_raw(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sp_op_env env = {};
 	sp_u64 r[SP_N_OP_REGS] = {};
-	sp_u32 times = sp_event_draw();
+	sp_u32 times;
 	struct sp_scratch *s;
 	int result = sp_slot.flags & SP_SLOT_RECORD ? 1 : 0;
 
+	if (!sp_event_is_wanted())
+		return result;
+	times = sp_event_draw();
 	if (!times)
 		return result;
 	sp_event_read(&env, ctx);

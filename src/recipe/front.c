@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "capture/recipe_ops.h"
 #include "front.skel.h"
+#include "front_live.skel.h"
 #include "front_short.skel.h"
 #include "probe/attach.h"
 #include "recipe/probe.h"
@@ -25,15 +26,33 @@ struct sp_front {
 	struct sp_broker *broker;
 };
 
-/* An object with fewer steps is loaded in half the time. It has the same variables and maps, so it goes by this name.
+static bool is_live(enum sp_front_role role)
+{
+	return role == SP_ROLE_ASK || role == SP_ROLE_GIVEN || role == SP_ROLE_ALLOC || role == SP_ROLE_FREE;
+}
+
+/*
+ * An object with fewer steps is loaded in half the time. That of allocations needs the kernel's types, which libbpf
+ * reads for each object that does. They have the same variables, and maps, or more of them, so they go by this name.
  */
+static int object_choose(const struct sp_front_slot *slot, struct bpf_object_skeleton *skeleton)
+{
+	bool is_short = slot->ops[SP_N_OPS_SHORT].kind == SP_OP_END;
+
+	if (is_live(slot->role))
+		skeleton->data = (void *)front_live_bpf__elf_bytes(&skeleton->data_sz);
+	else if (is_short)
+		skeleton->data = (void *)front_short_bpf__elf_bytes(&skeleton->data_sz);
+	return is_live(slot->role) && !is_short ? -E2BIG : 0;
+}
+
 static struct front_bpf *front_open(const struct sp_front_slot *slot)
 {
 	struct front_bpf *skel = calloc(1, sizeof(*skel));
 	int r = skel ? front_bpf__create_skeleton(skel) : -ENOMEM;
 
-	if (!r && slot->ops[SP_N_OPS_SHORT].kind == SP_OP_END)
-		skel->skeleton->data = (void *)front_short_bpf__elf_bytes(&skel->skeleton->data_sz);
+	if (!r)
+		r = object_choose(slot, skel->skeleton);
 	if (!r)
 		r = bpf_object__open_skeleton(skel->skeleton, NULL);
 	if (!r)
@@ -43,25 +62,28 @@ static struct front_bpf *front_open(const struct sp_front_slot *slot)
 	return NULL;
 }
 
-/* Makes the map the session's, or leaves it out. */
-static int map_share(struct bpf_map *map, int session)
+/* Makes the map the session's, or leaves it out. Not all objects have all maps. */
+static int map_share(const struct bpf_object *object, const char *name, int session)
 {
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+
+	if (!map)
+		return 0;
 	return session ? bpf_map__reuse_fd(map, session) : bpf_map__set_autocreate(map, false);
 }
 
-static int maps_share(const struct front_bpf *skel, const struct sp_front_maps *maps)
+static int maps_share(const struct bpf_object *object, const struct sp_front_maps *maps)
 {
 	const struct {
-		struct bpf_map *map;
+		const char *name;
 		int session;
-	} all[] = {{skel->maps.scratch, maps->scratch}, {skel->maps.counters, maps->counters},
-		   {skel->maps.guards, maps->guards},   {skel->maps.episodes, maps->guards ? maps->episodes : 0},
-		   {skel->maps.stamps, maps->stamps},   {skel->maps.live, maps->live},
-		   {skel->maps.calls, maps->calls}};
+	} all[] = {{"scratch", maps->scratch},   {"counters", maps->counters}, {"guards", maps->guards},
+		   {"episodes", maps->episodes}, {"targets", maps->targets},   {"stamps", maps->stamps},
+		   {"live", maps->live},         {"calls", maps->calls}};
 	int r = 0;
 
 	for (size_t i = 0; i < SP_COUNT(all) && !r; i++)
-		r = map_share(all[i].map, all[i].session);
+		r = map_share(object, all[i].name, all[i].session);
 	return r;
 }
 
@@ -79,7 +101,12 @@ static int front_load(struct sp_front *f, const struct sp_front_slot *slot, cons
 	sp_slot_program_set(slot, f->skel->progs.sp_front_raw);
 	config->nests = 1;
 	config->guards = maps->guards != 0;
-	r = maps_share(f->skel, maps);
+	if (maps->config) {
+		config->filter = maps->config->filter;
+		config->cgroup = maps->config->cgroup;
+		config->cgroup_level = maps->config->cgroup_level;
+	}
+	r = maps_share(f->skel->obj, maps);
 	if (!r)
 		r = front_bpf__load(f->skel);
 	if (!r && bpf_map_update_elem(bpf_map__fd(f->skel->maps.sink), &zero, &sink, BPF_ANY))

@@ -16,16 +16,20 @@
 struct bpf_link;
 struct bpf_program;
 struct sp_broker;
+struct sp_config;
 struct sp_front;
 struct sp_recipe_point;
 
 struct sp_front_maps {
-	int scratch, counters, sink; /* the session's maps, and its sink: a program of the front's type */
-	int guards, episodes;        /* likewise; 0: there is no guard */
-	int stamps;                  /* likewise; 0: threads are not stamped */
-	int live, calls;             /* likewise; 0: nothing is held */
-	pid_t only;                  /* probes: the process that they are for; 0 = all */
-	struct sp_broker *broker;    /* opens classic tracepoints; NULL: nobody does */
+	int scratch, counters, sink;    /* the session's maps, and its sink: a program of the front's type */
+	int guards;                     /* likewise; 0: there is no guard */
+	int episodes;                   /* likewise; 0: there is no guard, and all threads are asked for */
+	int targets;                    /* likewise; 0: no numbers of processes or threads are asked for */
+	int stamps;                     /* likewise; 0: threads are not stamped */
+	int live, calls;                /* likewise; 0: nothing is held */
+	const struct sp_config *config; /* the session's: who is asked for; NULL: all */
+	pid_t only;                     /* probes: the process that they are for; 0 = all */
+	struct sp_broker *broker;       /* opens classic tracepoints; NULL: nobody does */
 };
 
 /* The point's name must outlive the front. */

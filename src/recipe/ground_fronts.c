@@ -83,7 +83,8 @@ int sp_fronts_attach(struct ground *s, const struct sp_capture_options *o)
 	int sinks[SP_AT_PROBE + 1] = {0};
 	struct sp_front_maps maps = {.scratch = bpf_map__fd(s->skel->maps.scratch),
 				     .counters = bpf_map__fd(s->skel->maps.counters),
-				     .episodes = bpf_map__fd(s->skel->maps.episodes),
+				     .targets = o->filter == SP_TARGETS_ALL ? 0 : bpf_map__fd(s->skel->maps.targets),
+				     .config = (const struct sp_config *)&s->skel->rodata->sp_config,
 				     .broker = o->broker,
 				     .only = only_process(o),
 				     .guards = sp_guard_is_wanted(o) ? bpf_map__fd(s->skel->maps.guards) : 0,
@@ -93,6 +94,8 @@ int sp_fronts_attach(struct ground *s, const struct sp_capture_options *o)
 	unsigned i;
 	int r = sinks_load(s, o, sinks);
 
+	if (sp_guard_is_wanted(o) || o->filter != SP_TARGETS_ALL || o->cgroup)
+		maps.episodes = bpf_map__fd(s->skel->maps.episodes);
 	if (sp_recipes_have_live(o->recipes)) {
 		maps.live = bpf_map__fd(s->skel->maps.live);
 		maps.calls = bpf_map__fd(s->skel->maps.calls);

@@ -111,11 +111,17 @@ def forever(command):
 
 # --- what a command costs ---------------------------------------------------------------------------------------------
 class Cost:
-    """cpu_s (user and system, BPF run time included), bpf_ns, bpf_runs, first_ms, wall_s; what was printed."""
+    """cpu_s (user and system, BPF run time included), bpf_ns, bpf_runs, first_ms, wall_s; what was printed.
+    programs: {name: (ns, runs)}, summed over programs of one name."""
 
     def __init__(self, path, done):
         with open(path) as f:
-            values = dict(line.split() for line in f)
+            lines = [line.split() for line in f]
+        values = {line[0]: line[1] for line in lines}
+        self.programs = {}
+        for name, ns, n in (line[1:] for line in lines if line[0] == "program"):
+            before = self.programs.get(name, (0, 0))
+            self.programs[name] = before[0] + int(ns), before[1] + int(n)
         self.wall_s, self.first_ms = float(values["wall_s"]), float(values["first_ms"])
         self.bpf_ns, self.bpf_runs = int(values["bpf_ns"]), int(values["bpf_runs"])
         self.cpu_s = float(values["cpu_s"]) + self.bpf_ns / 1e9

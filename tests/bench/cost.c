@@ -4,8 +4,9 @@
  *
  *   cost FILE PREFIX CMD...           runs CMD; writes to FILE, as `name value` lines: wall_s and cpu_s (user + system
  * of CMD and all that it starts), bpf_ns and bpf_runs (run time and runs of its BPF programs whose names begin with
- * PREFIX), first_ms (from before the execve to the first run of such a program); exits as CMD does cost --first FILE
- * PREFIX CMD...   the same, but ends CMD by SIGINT after that first run
+ * PREFIX), first_ms (from before the execve to the first run of such a program); and for each of these a line `program
+ * NAME NS RUNS`; exits as CMD does
+ *   cost --first FILE PREFIX CMD...   the same, but ends CMD by SIGINT after that first run
  *
  * The kernel keeps the run times only while somebody asks for them (BPF_ENABLE_STATS): this does. A program is CMD's if
  * CMD's process holds a descriptor of it, so that others may run the same tool meanwhile; it is held open here, so that
@@ -33,6 +34,7 @@ enum { MAX_HELD = 256, MAX_LOOKS = 100, POLL_NS = 300000, POLL_RARELY_NS = 50000
 struct held {
 	uint32_t id;
 	int fd;
+	char name[BPF_OBJ_NAME_LEN];
 	int n_looks; /* in which it was not CMD's: a loader gets its descriptor a moment after the program has its id */
 	bool ours;
 };
@@ -78,6 +80,14 @@ static bool info_of(int fd, struct bpf_prog_info *info)
 	return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) == 0;
 }
 
+static void hold_add(struct cost *c, uint32_t id, int fd, const char *name)
+{
+	struct held *h = &c->held[c->n++];
+
+	*h = (struct held){.id = id, .fd = fd};
+	memcpy(h->name, name, sizeof(h->name));
+}
+
 static void hold(struct cost *c, uint32_t id)
 {
 	union bpf_attr attr = {.prog_id = id};
@@ -87,7 +97,7 @@ static void hold(struct cost *c, uint32_t id)
 	if (fd < 0)
 		return;
 	if (c->n < MAX_HELD && info_of(fd, &info) && strncmp(info.name, c->prefix, strlen(c->prefix)) == 0)
-		c->held[c->n++] = (struct held){.id = id, .fd = fd};
+		hold_add(c, id, fd, info.name);
 	else
 		close(fd);
 }
@@ -188,6 +198,16 @@ static int follow(struct cost *c, bool only_first)
 	return status;
 }
 
+static void programs_tell(const struct cost *c, FILE *f)
+{
+	struct bpf_prog_info info;
+
+	for (int i = 0; i < c->n; i++)
+		if (c->held[i].ours && info_of(c->held[i].fd, &info))
+			fprintf(f, "program %s %llu %llu\n", c->held[i].name, (unsigned long long)info.run_time_ns,
+				(unsigned long long)info.run_cnt);
+}
+
 static void tell(struct cost *c, double wall_ms)
 {
 	struct rusage u;
@@ -206,6 +226,7 @@ static void tell(struct cost *c, double wall_ms)
 		(double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
 		    (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6,
 		(unsigned long long)c->bpf_ns, (unsigned long long)c->bpf_runs, c->first_ms);
+	programs_tell(c, f);
 	fclose(f);
 }
 

@@ -89,24 +89,36 @@ def hits():
 
 
 def wall_cost(pid, seconds):
+    """(CPU seconds but for what others' switches cost, (ns, runs) of these: no thread of the process ever switches)"""
     done = profile("-e", "wall", "-p", pid, "-o", "/dev/null", "--format", "folded", seconds)
-    return done.cpu_s, classes(done.stderr)
+    others = done.programs.get("sp_front_raw", (0, 0))
+    return done.cpu_s - others[0] / 1e9, others, classes(done.stderr)
+
+
+def until_there(pid):
+    """Where others want the CPUs, 2,000 threads take their time."""
+    while len(os.listdir(f"/proc/{pid}/task")) <= N_THREADS:
+        time.sleep(0.5)
 
 
 def idle():
-    """The switches of all other threads of the machine cost, too: they are what one idle thread costs."""
+    """What is left of the difference of two lengths is neither the start's nor that of others, whatever they do."""
     with load([PYTHON, "-c", IDLE], ["sleep", "9999"], settle=6) as pids:
+        until_there(pids[0])
         short, long = ([], []), ([], [])
         for _ in range(choose(3, 1)):
             for i, pid in enumerate(pids):
                 short[i].append(wall_cost(pid, 1))
                 long[i].append(wall_cost(pid, choose(31, 6)))
-    first = [min(c for c, _ in costs) for costs in short]
-    percent = [100 * (min(c for c, _ in costs) - first[i]) / choose(30, 5) for i, costs in enumerate(long)]
+    first = [min(c[0] for c in costs) for costs in short]
+    percent = [100 * (min(c[0] for c in costs) - first[i]) / choose(30, 5) for i, costs in enumerate(long)]
+    ns, n = map(sum, zip(*(c[1] for c in long[0])))
     row(f"wall of {N_THREADS} idle threads, from the second second on", "% of a CPU", percent[0], most=0.1)
-    row("the same of one: what others' switches cost", "% of a CPU", percent[1])
+    row("the same of one", "% of a CPU", percent[1])
+    row("beside that, for each switch of any other thread", "ns", 2 * ns / n,
+        note=f"{n // 2 / len(long[0]) / choose(31, 6):.0f} a second on this machine just then")
     row(f"wall of {N_THREADS} idle threads, start and first second", "s of CPU", first[0])
-    row("the same, stacks complete", "%", 100 * short[0][0][1]["complete"] / N_THREADS, least=99)
+    row("the same, stacks complete", "%", 100 * short[0][0][2]["complete"] / N_THREADS, least=99)
 
 
 def waiting():
