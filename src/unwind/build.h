@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define SP_BLOB_MAGIC 0x42555053u /* "SPUB" */
-enum { SP_BLOB_VERSION = 31 };    /* of the format and of what the builder makes of a file: blobs are kept on disk */
+enum { SP_BLOB_VERSION = 32 };    /* of the format and of what the builder makes of a file: blobs are kept on disk */
 enum { SP_BLOB_PARTIAL = 1, SP_BLOB_NO_EH_FRAME = 2, SP_BLOB_DERIVED_PART = 4 }; /* DERIVED_PART: over a cap */
 
 struct sp_blob { /* 272 bytes, then n_groups index words, n_rows rows, padding to 16, n_rules rules */

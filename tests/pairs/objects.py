@@ -19,6 +19,7 @@ SYMBOL = r"^ +\d+: ([0-9a-f]{16}) +(\S+) (FUNC|IFUNC|NOTYPE) +\w+ +\w+ +(?!UND)\
 MAX_GAP = 1 << 16  # a longer one is no function's
 PLT_ENTRY = 16
 PADDING = b"\xcc" * 4  # a byte or two may be of an instruction
+FIFTH = b"\xcd" + b"\xcc" * 7  # and so are these, a number by which code divides by 5
 INJECTED = {"runtime.asyncPreempt", "runtime.sigpanic", "runtime.sigpanic0"}
 TOPS = {"runtime.rt0_go": "entry", "runtime.mstart": "thread"}  # TOPFRAME in Go's sources: its own walk ends there
 USUAL = ["/usr/bin", "/usr/lib/x86_64-linux-gnu"]
@@ -139,7 +140,7 @@ class Object:
         low, high = max(low, address - MAX_GAP // 2), min(high, address + MAX_GAP // 2)
         code = self.bytes_at(low, high - low)
         begins = [low + i + 4 for i in range((-low - 4) % 16, len(code) - 4, 16)
-                  if code[i:i + 4] == PADDING and code[i + 4] != PADDING[0]]
+                  if code[i:i + 4] == PADDING and code[i + 4] != PADDING[0] and code[max(i - 4, 0):i + 4] != FIFTH]
         i = bisect.bisect(begins, address)
         if not 0 < i < len(begins):
             return Region(low, high, "window")

@@ -26,6 +26,7 @@ enum {
 	MAX_BUILTIN = 64 << 10,
 	MAX_GAP = 16 << 20,
 	MAX_TARGETS = 64,
+	MAX_TURNS = 16,
 	POP_RBP = 0x5d,
 	INT3 = 0xcc
 };
@@ -137,15 +138,59 @@ static int put_frame(const uint8_t *bytes, uint64_t offset, size_t n, struct own
 	return r ? r : own_put(o, told ? offset : offset + n + 1, RULE_V8);
 }
 
+static bool reach(uint8_t *reached, size_t size, uint64_t at)
+{
+	bool is_new = at < size && !reached[at];
+	if (is_new)
+		reached[at] = 1;
+	return is_new;
+}
+
+/* Marks the instructions to which some way from the start leads on which nothing moves the stack. */
+static void reach_all(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint8_t *reached)
+{
+	struct sp_insn i;
+	bool more = reach(reached, size, 0);
+	for (unsigned n = 0; n < MAX_TURNS && more; n++) {
+		more = false;
+		for (size_t at = 0; at < size && sp_insn_decode(d, bytes + at, size - at, at, &i); at += i.length) {
+			if (!reached[at] || moves_stack(&i))
+				continue;
+			if (i.flow == SP_FLOW_NEXT || i.flow == SP_FLOW_BRANCH)
+				reach(reached, size, at + i.length);
+			more |= i.has_target && reach(reached, size, i.target) && i.target <= at;
+		}
+	}
+}
+
+/* The return address is at the stack pointer where the stack is as at the start, and by `rule` elsewhere. */
+static int put_reached(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t offset, uint32_t rule,
+		       size_t left, struct own_rows *o)
+{
+	SP_FREE uint8_t *reached = calloc(size + 1, 1);
+	struct sp_insn i;
+	uint32_t now, was = rule;
+	int r = reached ? own_put(o, offset, rule) : -ENOMEM;
+	if (reached)
+		reach_all(d, bytes, size, reached);
+	for (size_t at = 0; r == 0 && at < size && sp_insn_decode(d, bytes + at, size - at, at, &i); at += i.length) {
+		now = reached[at] || (left && at == left) ? RULE_ENTRY : rule;
+		if (now != was)
+			r = own_put(o, offset + at, now);
+		was = now;
+	}
+	return r;
+}
+
 /*
  * A bytecode's builtin runs in the frame of the interpreted function. In any other, the return address is at the stack
- * pointer until the stack is moved; behind that its place is not known, or the frame pointer leads to it if a frame is
+ * pointer until the stack is moved; where it is, the place is not known, or the frame pointer leads to it if a frame is
  * made later.
  */
 static int put_frameless(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t offset, struct own_rows *o)
 {
 	struct reading b = {.bytes = bytes, .size = SP_MIN(size, (size_t)MAX_BUILTIN), .loaded = ZYDIS_REGISTER_NONE};
-	size_t as_at_start = 0, left = 0; /* left: behind a `pop %rbp` that took down another's frame */
+	size_t left = 0; /* behind a `pop %rbp` that took down another's frame */
 	bool goes_on = true, has_frame = false;
 	struct sp_insn i;
 	for (; b.at < b.size && sp_insn_decode(d, bytes + b.at, b.size - b.at, b.at, &i); b.at += i.length) {
@@ -158,14 +203,9 @@ static int put_frameless(const ZydisDecoder *d, const uint8_t *bytes, size_t siz
 			return put_frame(bytes, offset, b.at, o);
 		has_frame |= frame_here;
 		left = bytes[b.at] == POP_RBP ? b.at + i.length : left;
-		as_at_start = goes_on ? b.at + i.length : as_at_start;
 		goes_on = goes_on && stays(&b, &i);
 	}
-	int r = own_put(o, offset, RULE_ENTRY);
-	r = r ? r : own_put(o, offset + as_at_start, has_frame ? RULE_V8 : RULE_UNSURE);
-	if (r == 0 && !has_frame && left)
-		r = own_put(o, offset + left, RULE_ENTRY);
-	return r || has_frame || !left ? r : own_put(o, offset + left + 1, RULE_UNSURE);
+	return put_reached(d, bytes, b.at, offset, has_frame ? RULE_V8 : RULE_UNSURE, has_frame ? 0 : left, o);
 }
 
 /* Rows for the functions in code without an FDE. */
