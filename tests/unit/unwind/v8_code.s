@@ -71,6 +71,19 @@ builtin v8_pushes
 	push %rsi
 	jmp v8_tail
 
+# Its loop is reached by a jump back only; what is set aside moves the stack.
+builtin v8_loops
+	jmp 2f
+1:	dec %rdi
+	js 3f
+2:	test %rdi, %rdi
+	jne 1b
+	ret
+3:	push %rdi
+	call v8_tail
+	pop %rdi
+	jmp 2b
+
 # A bytecode's, in its interpreted function's frame.
 builtin v8_bytecode
 	movzbl 1(%r12), %ebx

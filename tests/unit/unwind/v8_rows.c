@@ -27,6 +27,7 @@ void v8_operand(void);
 void v8_moves(void);
 void v8_tail(void);
 void v8_pushes(void);
+void v8_loops(void);
 void v8_bytecode(void);
 
 static uint64_t load_bias; /* of this program */
@@ -143,6 +144,10 @@ static void code_tells_the_rest(void **state)
 		assert_int_equal(told_at(e, &pushed, push + 1), 16);
 		row_is(&d, push + 4, 0); /* its frame stands */
 	}
+	for (unsigned at = 0; at <= 13; at++)
+		row_is(&d, offset_of(e, v8_loops) + at, 8);
+	row_is(&d, offset_of(e, v8_loops) + 14, SP_V8_UNSURE);
+	row_is(&d, offset_of(e, v8_loops) + 19, SP_V8_UNSURE);
 	sp_derived_done(&d);
 	sp_elf_close(e);
 }
