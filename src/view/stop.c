@@ -21,7 +21,7 @@ static const struct {
     [SP_STOP_CFA] = {"impossible frame address", true},
     [SP_STOP_NO_UNWIND] = {"no unwind information", true},
     [SP_STOP_TABLE] = {"table not loaded in time", true},
-    [SP_STOP_FILES] = {"no file number left", true},
+    [SP_STOP_FILES] = {"no room for a new file yet", true},
     [SP_STOP_BITS] = {"32-bit program", true},
     [SP_STOP_COPY] = {"outside the copied stack", true},
     [SP_STOP_THREAD] = {"thread", false},

@@ -391,6 +391,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	    {"hits that met a BPF program on their CPU (before any filter)", c.n_missed},
 	    {"frames did not fit in the ring buffer (stack shown empty)",
 	     c.n_lost_frames + c.counter[SP_N_LOST_STACKS]},
+	    {"no room for a new file yet (announced again)", c.counter[SP_N_LOST_FILES]},
 	    {"no room for a process record (process unknown)", c.counter[SP_N_LOST_PROCESSES]},
 	    {"no room for a thread's wait", c.counter[SP_N_LOST_EPISODES]},
 	    {"the end of a thread's wait was not seen", c.counter[SP_N_LOST_ENDS]},
