@@ -2,6 +2,7 @@
 /*
  * intern.h: maps byte strings to consecutive numbers from 0 and back.
  *
+ * The usual table. read/table.h is faster and larger, store/format/id_map.h keeps hashes in place of the bytes.
  * The bytes are copied, with a NUL behind them if they are text, into an arena: a pointer from sp_intern_get() is valid
  * as long as the table, and aligned to 8. At most 2^32 - 2 entries. Errors: -ENOMEM, -ENOENT. Not thread-safe. The
  * hash is a mix of 8-byte words as in wyhash, with a seed that differs from run to run, so that nobody can choose

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * live.bpf.h: what was allocated and not freed yet. An allocation counts twice: in the row of its recipe, from which it
- * is taken away when it is freed, and in that of the next recipe (`allocations`), which counts all and takes nothing
- * away. With each block its row is remembered, so that a free needs no stack, and may come from any thread.
+ * live.bpf.h: what was allocated and not freed yet. An allocation is added to two rows: that of its recipe, from which
+ * its free subtracts it, and that of the next recipe (`allocations`), which counts all allocations. The row of each
+ * block is remembered, so that a free needs no stack, and may come from any thread.
  */
 #ifndef SP_BPF_LIVE_BPF_H
 #define SP_BPF_LIVE_BPF_H

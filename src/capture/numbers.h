@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * numbers.h: things by their bytes: a number for each, 0 = not known (yet); and elements in the order in which they
- * came.
+ * numbers.h: the profile's number of a thing, by the bytes that the kernel half knows it by (0 = not known yet); and
+ * lists of elements in the order in which they came.
  *
  * The owner of the table calls done(), also if init() failed. Errors: -ENOMEM. Private to src/capture.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * table.h: a hash table of byte strings for millions of look-ups: like base/intern.h, for tables larger than the
- * CPU's caches.
+ * CPU's caches. It takes a third to a half of intern's time (65 ns against 200 with 20,000 strings, 350 against 700
+ * with a million), and more memory, so it is not what a profile, which lasts, keeps its strings in.
  *
  * The data of a string (`extra` bytes, zeroed when it is new, aligned to 8) is stored in front of its bytes, so that
  * a look-up costs two cache misses. It is done in three steps, so that the cache misses of many strings overlap: hash

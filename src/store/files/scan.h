@@ -4,8 +4,9 @@
  *
  * The numbers in a window's rows belong to the dictionary of its generation (format/dict_items.h). Everything returned
  * belongs to the scan and is valid until sp_scan_close(); rows only until the next window. The arrays of a dictionary
- * may move with the next window; numbers do not change. Errors: negative errno with sp_error_text(). A scan opens
- * files of its own: a forked child may use one, if its store is read-only.
+ * may move with the next window; numbers do not change. Here a window on disk is given up: one whose record is damaged,
+ * and that cannot be salvaged, is left out and counted (handle_damage() in scan.c). Errors: negative errno with
+ * sp_error_text(). A scan opens files of its own: a forked child may use one, if its store is read-only.
  */
 #ifndef SP_STORE_FILES_SCAN_H
 #define SP_STORE_FILES_SCAN_H
