@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 120
 # soprof doctor: what it says of this machine, against the machine itself; as root, as nobody, with some capabilities.
 . "$(dirname "$0")/lib.bash"
 cp "$SOPROF" "$dir/soprof" # nobody may not reach the build directory
