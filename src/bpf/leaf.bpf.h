@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * leaf.bpf.h: finds the return address of a leaf that has no unwind row, by the code around it, as unwind/x86_64/leaf.h,
- * v8.h and hotspot.h do. Their loops, of which the verifier would follow each turn, are bpf_loop() here.
+ * leaf.bpf.h: finds the return address of a leaf that has no unwind row, by the code around it, as
+ * unwind/x86_64/leaf.h, v8.h and hotspot.h do. Their loops, of which the verifier would follow each turn, are
+ * bpf_loop() here.
  *
  * Included by unwind.bpf.h, behind sp_env_around().
  */
