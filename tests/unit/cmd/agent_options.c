@@ -2,6 +2,7 @@
 #include "cmd/agent/agent_options.h"
 #include "agent/log.h"
 #include "base/error.h"
+#include "line.h"
 #include "recipe/recipe.h"
 #include <errno.h>
 #include <setjmp.h>
@@ -18,18 +19,13 @@ static char path[] = "/tmp/soprof-agent-XXXXXX";
 
 static int parse(const char *file, const char *line, struct sp_agent_args *ret_args)
 {
-	char copy[1024], *argv[64] = {"-c", path}, *at = copy, *word;
+	static char *argv[LINE_WORDS] = {"-c", path};
 	FILE *f = fopen(path, "w");
-	int argc = 2;
 
 	fputs(file, f);
 	fclose(f);
-	snprintf(copy, sizeof(copy), "%s", line);
-	while ((word = strsep(&at, " ")))
-		if (*word)
-			argv[argc++] = word;
 	sp_error_clear();
-	return sp_agent_args_parse(argc, argv, ret_args);
+	return sp_agent_args_parse(line_split(line, 2, argv), argv, ret_args);
 }
 
 static struct sp_agent_args good(const char *file, const char *line)

@@ -2,6 +2,7 @@
 #include "cmd/options.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "line.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,20 +46,12 @@ static const struct sp_option options[] = {
     {0},
 };
 
-/* Splits at blanks, since a command line is easier to read as one string. */
 static int parse(const char *line, struct args *ret_args)
 {
-	static char copy[65536], *argv[1024];
-	int argc = 0;
-	char *at = copy, *word;
+	static char *argv[LINE_WORDS];
+	int argc = line_split(line, 0, argv);
 
 	*ret_args = (struct args){.colour = -1};
-	snprintf(copy, sizeof(copy), "%s", line);
-	while ((word = strsep(&at, " "))) {
-		if (*word)
-			argv[argc++] = word;
-	}
-	argv[argc] = NULL;
 	sp_error_clear();
 	return sp_options_parse(options, argc, argv, ret_args);
 }

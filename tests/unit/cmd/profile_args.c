@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/profile/profile_args.h"
 #include "base/error.h"
+#include "line.h"
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <setjmp.h>
@@ -15,16 +16,9 @@
 
 static int parse(const char *line, struct sp_profile_args *ret_args)
 {
-	static char copy[4096], *argv[256];
-	int argc = 0;
-	char *at = copy, *word;
+	static char *argv[LINE_WORDS];
+	int argc = line_split(line, 0, argv);
 
-	snprintf(copy, sizeof(copy), "%s", line);
-	while ((word = strsep(&at, " "))) {
-		if (*word)
-			argv[argc++] = word;
-	}
-	argv[argc] = NULL;
 	sp_error_clear();
 	return sp_profile_args_parse(argc, argv, ret_args);
 }
