@@ -332,6 +332,64 @@ static void leaving_stamps(void **state)
 	stamped_done(&s);
 }
 
+enum others { NOBODY, TARGET, WAITING }; /* who is there: nobody, ourselves as a target, a thread's episode */
+
+/* Whether an event of ours comes as far as the sink. */
+static bool filtered_run(enum sp_front_role role, enum others who)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, lazy, .map_flags = BPF_F_NO_PREALLOC);
+	const sp_u64 arguments[SP_N_ARGUMENTS] = {MATCH};
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
+	const struct sp_config config = {.filter = SP_TARGETS_TGID};
+	const struct sp_episode_key at = {.match = MATCH, .recipe = RECIPE};
+	const struct sp_episode episode = {.since_ns = 1};
+	const struct sp_front_slot slot = {.ops = {{.kind = SP_OP_ARGUMENT}},
+					   .role = role,
+					   .recipe = RECIPE,
+					   .n_arguments = 1,
+					   .value = SP_NO_REG,
+					   .state = SP_NO_REG,
+					   .times = SP_NO_REG};
+	sp_u32 self = (sp_u32)getpid(), wanted = SP_TARGET_WANTED;
+	struct sp_front_maps maps;
+	struct sp_front *front;
+
+	assert_true(maps_open(&maps));
+	maps.config = &config;
+	maps.targets = bpf_map_create(BPF_MAP_TYPE_HASH, NULL, 4, 4, SP_MAX_TARGETS, &lazy);
+	maps.episodes = bpf_map_create(BPF_MAP_TYPE_HASH, NULL, sizeof(at), sizeof(episode), 65536, &lazy);
+	if (who == TARGET)
+		assert_int_equal(bpf_map_update_elem(maps.targets, &self, &wanted, BPF_ANY), 0);
+	if (who == WAITING)
+		assert_int_equal(bpf_map_update_elem(maps.episodes, &at, &episode, BPF_ANY), 0);
+	if (sp_front_load(&slot, &maps, &front) < 0)
+		fail_msg("%s", sp_error_text(-EINVAL));
+	assert_int_equal(bpf_prog_test_run_opts(sp_front_program(front), &opts), 0);
+	sp_front_free(front);
+	close(maps.targets);
+	close(maps.episodes);
+	maps_close(&maps);
+	return opts.retval == WANTED;
+}
+
+/* Neither others' events come that far, nor what ends an episode that is not there. */
+static void others_are_left_out(void **state)
+{
+	const enum sp_front_role begin[] = {SP_ROLE_EVENT, SP_ROLE_BEGIN},
+				 end[] = {SP_ROLE_END, SP_ROLE_FORGET, SP_ROLE_WAKER};
+
+	(void)state;
+	may();
+	for (size_t i = 0; i < SP_COUNT(begin); i++) {
+		assert_false(filtered_run(begin[i], NOBODY));
+		assert_true(filtered_run(begin[i], TARGET));
+	}
+	for (size_t i = 0; i < SP_COUNT(end); i++) {
+		assert_false(filtered_run(end[i], TARGET));
+		assert_true(filtered_run(end[i], WAITING));
+	}
+}
+
 /* Who was away for long enough is told to the sink, with the state of the stamp, and is stamped no more. */
 static void returning_counts(void **state)
 {
@@ -405,6 +463,7 @@ int main(void)
 	    cmocka_unit_test(arithmetic),           cmocka_unit_test(surroundings),
 	    cmocka_unit_test(leaving_stamps),       cmocka_unit_test(returning_counts),
 	    cmocka_unit_test(returning_leaves_out), cmocka_unit_test(returning_ends_an_episode),
+	    cmocka_unit_test(others_are_left_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
