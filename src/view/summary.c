@@ -264,12 +264,31 @@ static int put_paragraphs(const struct sp_profile *p, const struct sp_summary *s
 	return para->failed ? -ENOMEM : 0;
 }
 
+static bool has_any(const struct sp_profile *p, uint32_t value)
+{
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++)
+		if (sp_profile_row(p, i)->values[value])
+			return true;
+	return false;
+}
+
+/* What the libraries' shares are of. Of several costs that one may have none: a command that sleeps has no CPU time. */
+static uint32_t value_shown(const struct sp_profile *p, const struct sp_summary *s)
+{
+	uint32_t n = sp_profile_n_value_types(p), value = s->value;
+
+	for (uint32_t i = s->value; value && i < n; i++)
+		if (has_any(p, i))
+			return i;
+	return value;
+}
+
 int sp_summary_write(const struct sp_profile *p, const struct sp_summary *s, FILE *out)
 {
 	struct sp_para para = {
 	    .out = out, .width = s->width ? s->width : 80, .indent = LABEL_COLUMNS, .bold_label = s->colour};
 	struct sp_view_options o = {.by = SP_TOTAL_BY_LIBRARY,
-				    .value = s->value,
+				    .value = value_shown(p, s),
 				    .limit = s->n_libraries ? s->n_libraries : 10,
 				    .colour = s->colour};
 	int r = s->without_libraries ? 0 : sp_table_put(p, &o, SP_TABLE_SHARES_ONLY, out);

@@ -56,7 +56,7 @@ has "$out" '^soprof top -e offcpu: libraries by total, samples of [0-9]+$'
 has "$out" '^last [0-9]+ s: [0-9.]+ threads waiting, [0-9]+ samples, lost [0-9]+, own sampling$'
 has "$out" '^self % +total % +ms/s +samples .*library$'
 expect 0 top --batch --over $span -e faults --limit 3
-has "$out" '^last [0-9]+ s: [0-9.]+ a second, [0-9]+ samples'
+has "$out" '^last [0-9]+ s: [0-9.]+ faults a second, [0-9]+ samples'
 has "$out" '^self % +total % +per second +samples .*library$'
 # from the first picture on stacks are whole: the tables are there before
 cut=$(sed -nE 's/^stacks: .* ([0-9]+)\.[0-9] % cut, .*/\1/p' "$out")

@@ -128,7 +128,7 @@ static void samples_line(const struct sp_top_seen *seen, const struct classes *c
 	const struct sp_top_info *info = seen->info;
 	const struct sp_top_page *page = seen->page;
 	double seconds = (double)info->time.duration_ns / SP_NS_PER_S;
-	char source[96], busy[64] = "", who[64] = "";
+	char source[96], busy[96] = "", who[64] = "";
 
 	source_put(info, source, sizeof(source));
 	if (info->own_only)
@@ -139,7 +139,7 @@ static void samples_line(const struct sp_top_seen *seen, const struct classes *c
 			 : info->rate_millihertz ? "threads" /* running ones are sampled, too */
 						 : "threads waiting");
 	else if (info->event && seconds > 0)
-		snprintf(busy, sizeof(busy), "%.1f a second, ", (double)page->value / seconds);
+		snprintf(busy, sizeof(busy), "%.1f %s a second, ", (double)page->value / seconds, info->event);
 	line(ret_line, "%slast %.0f s: %s%" PRId64 " samples, lost %" PRIu64 ", %s", who, seconds, busy, c->all,
 	     info->time.n_lost, *info->guard ? info->guard : source);
 }

@@ -125,11 +125,31 @@ static void empty_profile(void **state)
 	sp_profile_free(p);
 }
 
+/* Of several costs the first has none: the libraries are those of the next. */
+static void first_cost_is_none(void **state)
+{
+	struct sp_summary s = {.value = 1};
+	struct sp_profile *p;
+	char *text SP_FREE = NULL;
+
+	(void)state;
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
+	assert_true(sp_profile_add_value_type(p, "cpu", "nanoseconds") >= 0);
+	assert_true(sp_profile_add_value_type(p, "offcpu", "nanoseconds") >= 0);
+	assert_int_equal(sp_profile_add(p, 0, 0, 0, (int64_t[]){1, 0, 5}), 0);
+	text = render(p, &s);
+	assert_non_null(strstr(text, "(% of offcpu)"));
+	sp_profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(everything),  cmocka_unit_test(narrow_and_coloured), cmocka_unit_test(nothing_told),
-	    cmocka_unit_test(kernel_only), cmocka_unit_test(lines_fit),           cmocka_unit_test(empty_profile),
+	    cmocka_unit_test(everything),         cmocka_unit_test(narrow_and_coloured),
+	    cmocka_unit_test(nothing_told),       cmocka_unit_test(kernel_only),
+	    cmocka_unit_test(lines_fit),          cmocka_unit_test(empty_profile),
+	    cmocka_unit_test(first_cost_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
