@@ -327,6 +327,16 @@ static int by_time(const void *a, const void *b)
 	return ((*x)->ns > (*y)->ns) - ((*x)->ns < (*y)->ns);
 }
 
+/* No record came after these. */
+static int losses_end(struct sp_tracing *t,
+		      int (*each)(void *arg, const struct sp_trace_record *record, uint64_t n_lost), void *arg)
+{
+	uint64_t n_lost = sp_tracing_lost(t, SP_TRACE_LOST_RECORDS), told = t->n_told_lost;
+
+	t->n_told_lost = SP_MAX(n_lost, told);
+	return n_lost > told ? each(arg, NULL, n_lost - told) : 0;
+}
+
 int sp_tracing_records(struct sp_tracing *t, bool all,
 		       int (*each)(void *arg, const struct sp_trace_record *record, uint64_t n_lost), void *arg)
 {
@@ -347,5 +357,5 @@ int sp_tracing_records(struct sp_tracing *t, bool all,
 	}
 	memmove(t->waiting, t->waiting + n, (t->n_waiting - n) * sizeof(struct sp_trace_record *));
 	t->n_waiting -= n;
-	return r < 0 ? r : 0;
+	return r < 0 ? r : all ? losses_end(t, each, arg) : 0;
 }

@@ -47,7 +47,7 @@ int sp_tracing_rows(struct sp_tracing *t, int (*each)(void *arg, const sp_u64 *k
 		    void *arg);
 
 int sp_tracing_fd(const struct sp_tracing *t); /* readable when much waits */
-/* all: also the youngest. n_lost: of the record, how many were lost right before it. */
+/* all: also the youngest. n_lost: how many were lost right before the record, or, without one, at the end. */
 int sp_tracing_records(struct sp_tracing *t, bool all,
 		       int (*each)(void *arg, const struct sp_trace_record *record, uint64_t n_lost), void *arg);
 uint64_t sp_tracing_lost(const struct sp_tracing *t, enum sp_trace_counter counter);

@@ -89,10 +89,12 @@ static void lost_print(struct sp_trace_run *run, uint64_t n_lost)
 static int record_show(void *arg, const struct sp_trace_record *record, uint64_t n_lost)
 {
 	struct sp_trace_run *run = arg;
-	const struct sp_trace_spec *s = &run->specs[record->point];
+	const struct sp_trace_spec *s = record ? &run->specs[record->point] : NULL;
 
 	if (n_lost)
 		lost_print(run, n_lost);
+	if (!s)
+		return 0;
 	if (run->args->json)
 		json_print(run, s, record);
 	else
