@@ -20,6 +20,7 @@ static const struct {
     {"exits", "status", SP_TRACE_AS_STATUS},
     {"open", "flags", SP_TRACE_AS_OPEN_FLAGS},
     {"biosnoop", "dev", SP_TRACE_AS_DEVICE},
+    {"biotop", "dev", SP_TRACE_AS_DEVICE},
     {"biosnoop", "op", SP_TRACE_AS_BLOCK_OP},
     {"tcp", "to", SP_TRACE_AS_ADDRESS_4},
     {"tcp", "state", SP_TRACE_AS_TCP_STATE},

@@ -20,7 +20,7 @@ struct sp_trace_row_kind {
 	const char *event;   /* as in spec.h */
 	/* What is wanted where the user does not say; one of the first two, or neither: */
 	const char *print;
-	const char *by, *hist;
+	const char *by, *hist, *sum;
 	uint64_t min_ns;
 };
 

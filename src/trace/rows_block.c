@@ -17,5 +17,10 @@ const struct sp_trace_row_kind sp_trace_rows_block[] = {
      .event = "raw:block_rq_issue",
      .by = "comm",
      .hist = "bytes=rq->__data_len"},
+    {.name = "biotop",
+     .summary = "who asks disks for how much, and how long it takes",
+     .event = REQUEST("{bytes=rq->__data_len, dev=rq->part->bd_dev}"),
+     .by = "comm, pid, dev",
+     .sum = "bytes, dur"},
     {0},
 };

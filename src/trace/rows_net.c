@@ -12,6 +12,12 @@ const struct sp_trace_row_kind sp_trace_rows_net[] = {
      .event = "raw:inet_sock_set_state[sk->sk_protocol == 6 && newstate == 2]",
      .print = "to=sk->__sk_common.skc_daddr, dport=(sk->__sk_common.skc_dport & 255) << 8 | "
 	      "sk->__sk_common.skc_dport >> 8, family=sk->__sk_common.skc_family"},
+    {.name = "tcpconnlat",
+     .summary = "how long connecting takes, and what comes of it",
+     .event = "raw:inet_sock_set_state[sk->sk_protocol == 6 && newstate == 2].."
+	      "raw:inet_sock_set_state[oldstate == 2 && newstate != 2] on sk",
+     .print = "to=sk->__sk_common.skc_daddr, dport=(sk->__sk_common.skc_dport & 255) << 8 | "
+	      "sk->__sk_common.skc_dport >> 8, state=newstate, dur"},
     {.name = "tcpretrans",
      .summary = "segments of TCP that are sent again",
      .event = "raw:tcp_retransmit_skb",

@@ -29,17 +29,18 @@ else
 	say "strace cannot be run here: not compared"
 fi
 
-# --- how long: a sleep of 50 ms is in one bucket, and nothing shorter passes --min ---
+# --- how long: a sleep of 50 ms is in no bucket below, and nothing shorter passes --min ---
 expect 0 trace --json -o lines syscall:clock_nanosleep -- sleep 0.05
 ns=$(sed -nE 's/.*"dur":([0-9]+).*/\1/p' lines)
 [ "${ns:-0}" -ge 50000000 ] && [ "$ns" -lt 5000000000 ] || fail "a sleep of 50 ms, not $ns ns"
 expect 0 trace --min 40ms --csv --count -o rows syscalls -- sh -c 'sleep 0.05; sleep 0.001'
 n=$(sed -nE 's/.*,([0-9]+)$/\1/p' rows)
 [ "${n:-0}" -ge 1 ] || fail "calls of 40 ms to be told"
-expect 0 trace --min 40ms --csv --count -o rows syscall:clock_nanosleep -- sh -c 'sleep 0.05; sleep 0.001'
-same 'sleeps of 40 ms' "$(sed -nE 's/.*,([0-9]+)$/\1/p' rows)" 1
-expect 0 trace --hist dur -o rows syscall:clock_nanosleep -- sleep 0.05
-has rows '33554432 -> 67108863 +: 1 '
+expect 0 trace --min 400ms --csv --count -o rows syscall:clock_nanosleep -- sh -c 'sleep 0.5; sleep 0.001'
+same 'sleeps of 400 ms' "$(sed -nE 's/.*,([0-9]+)$/\1/p' rows)" 1
+expect 0 trace --hist dur --csv -o rows syscall:clock_nanosleep -- sleep 0.05
+from=$(sed -nE 's/.*,([0-9]+),[0-9]+,1$/\1/p' rows)
+[ "${from:-0}" -ge 33554432 ] || fail "a sleep of 50 ms in its bucket, not that from $from"
 
 # --- a filter of a call is about its end; a pair that a user types is the same ---
 expect 1 trace 'syscall:openat[ret < 0]' --print 'filename,ret' -o lines -- cat ./nonexistent
@@ -59,7 +60,62 @@ has lines ' exits ppid=[0-9]+ status=3 age='
 expect 0 trace killsnoop -o lines -- sh -c 'sleep 9 & kill -USR1 $!; :'
 has lines ' signals sig=SIGUSR1 to=[0-9]+ name="s(h|leep)"'
 
+# --- which library called: what is said to be a library's is what it was told to do ---
+if [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import ctypes; ctypes.CDLL("libz.so.1")' 2>/dev/null; then
+	cat >gz.py <<-'PY'
+		import ctypes, os
+		z = ctypes.CDLL("libz.so.1")
+		z.gzopen.restype = ctypes.c_void_p
+		for i in range(50):
+		    f = ctypes.c_void_p(z.gzopen(b"x.gz", b"wb"))
+		    z.gzwrite(f, b"x" * 10, 10)
+		    z.gzclose(f)
+		for i in range(7):
+		    os.write(1, b"x")
+	PY
+	expect 0 trace syscall:write --by caller,comm --csv -o rows -- /usr/bin/python3 gz.py
+	same 'writes of libz' "$(sed -nE 's/.*,libz\.so\.1,python3,([0-9]+)$/\1/p' rows)" 50
+	same 'writes of Python' "$(sed -nE 's/.*,(lib)?python3[^,]*,python3,([0-9]+)$/\2/p' rows)" 7
+fi
+calls=$SOPROF_BUILD/tests/cmd
+cp "$calls/libcalled.so" libcalled.so
+expect 0 trace "$dir/libcalled.so:called_mid" --by caller --csv -o rows -- sh -c "exec '$calls/caller' '$dir/libcalled.so' 1000 10 >'$dir/truth'"
+read -r mid _ <truth
+same 'calls' "$(awk -F, 'NR > 1 { n += $NF } END { print n }' rows)" "$mid"
+expect 0 trace syscalls:sys_enter_write --by caller --sum count --json -o rows -- dd if=/dev/zero of=/dev/null bs=10 count=200 status=none
+has rows '"key":\{"caller":"dd"\},"count":200,"sum":\{"sum\(count\)":2000\}'
+expect 2 trace syscall:read --by caller,foo 1
+has "$err" 'beside caller there may be comm and pid'
+expect 2 trace syscall:read --by caller -I 1 1
+one_line 'is not for it'
+
+# --- connections: one that is taken, one that is refused ---
+if [ -x /usr/bin/python3 ]; then
+	cat >connect.py <<-'PY'
+		import socket
+		s = socket.create_server(("127.0.0.1", 0))
+		port = s.getsockname()[1]
+		socket.create_connection(("127.0.0.1", port)).close()
+		s.close()
+		try:
+		    socket.create_connection(("127.0.0.1", port))
+		except ConnectionRefusedError:
+		    print(port)
+	PY
+	expect 0 trace tcpconnlat -o lines -- /usr/bin/python3 connect.py
+	port=$(<"$out")
+	has lines " python3 .* tcpconnlat to=127\\.0\\.0\\.1 dport=$port state=ESTABLISHED dur="
+	has lines " python3 .* tcpconnlat to=127\\.0\\.0\\.1 dport=$port state=CLOSE dur="
+	same 'connections' "$(grep -c tcpconnlat lines)" 2
+fi
+
 # --- the kernel's: what every machine has ---
+expect 0 trace cpudist -o rows 1
+has rows 'dur : count +distribution'
+expect 0 trace --list contention
+has "$out" '^contention +yes'
+expect 0 trace --list biotop -v
+has "$out" '^    --sum bytes, dur$'
 expect 0 trace runqlat -o rows 1
 has rows 'dur : count +distribution'
 expect 0 trace softirqs -o rows 1

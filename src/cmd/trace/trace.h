@@ -3,8 +3,9 @@
  * trace.h: the parts of `soprof trace`: events counted by a key (rows, histograms), or told one by one (lines).
  *
  * trace.c runs it; trace_cell.c makes text of a value; trace_rows.c has the rows of an interval, trace_show.c prints
- * them; trace_lines.c prints records. The session is trace/tracing.h's. Everything belongs to struct sp_trace_run, one
- * for the process. 0 or a negative errno with sp_error_text(). One thread.
+ * them; trace_lines.c prints records. The session is trace/tracing.h's, but for --by caller, which needs stacks: that
+ * is a session of `soprof profile`. Everything belongs to struct sp_trace_run, one for the process. 0 or a negative
+ * errno with sp_error_text(). One thread.
  */
 #ifndef SP_CMD_TRACE_TRACE_H
 #define SP_CMD_TRACE_TRACE_H
@@ -69,6 +70,12 @@ void sp_trace_rows_free(struct sp_trace_rows *rows);
 
 /* --- trace_show.c --- */
 int sp_trace_rows_show(struct sp_trace_run *run);
+
+/* --- trace_caller.c --- */
+struct sp_cmd;
+bool sp_trace_is_by_caller(const struct sp_trace_args *a);
+/* All of it. Returns the exit code. */
+int sp_trace_caller(const struct sp_cmd *cmd, const struct sp_trace_args *a);
 
 /* --- trace_list.c --- */
 /* The rows, or those whose names match, and what each has and works with. Returns the exit code. */

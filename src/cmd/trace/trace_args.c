@@ -33,7 +33,7 @@ static int list_parse(const struct sp_option *o, const char *shown, const char *
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct sp_trace_args, member)
 const struct sp_option sp_trace_options[] = {
-	{SP_OPT_STRING, 0, "by", "KEY[,KEY]", "count by these expressions: comm, pid, cpu, fields of the event", AT(by), .separator = ','},
+	{SP_OPT_STRING, 0, "by", "KEY[,KEY]", "count by these expressions: comm, pid, fields of the event; or by caller, the library that called", AT(by), .separator = ','},
 	{SP_OPT_STRING, 0, "sum", "EXPR[,EXPR]", "and sum this up", AT(sum)},
 	{SP_OPT_STRING, 0, "hist", "EXPR", "count by powers of two of this, as a histogram", AT(hist)},
 	{SP_OPT_FLAG, 0, "count", NULL, "only count", AT(count)},
@@ -77,9 +77,13 @@ static void row_apply(struct sp_trace_args *a)
 
 	if (!row || a->sum || a->hist || a->count || a->print)
 		return;
+	if (sp_trace_is_by_caller(a))
+		return;
 	a->hist = row->hist;
 	if (!a->by)
 		a->by = row->by;
+	if (!row->hist && a->by == row->by)
+		a->sum = row->sum;
 }
 
 static int args_check(struct sp_trace_args *a)

@@ -19,7 +19,7 @@ static bool is_asked_for(const char *glob, const struct sp_trace_row_kind *row)
 static const char *row_why_not(const struct sp_trace_row_kind *row, struct sp_types *types)
 {
 	const struct sp_trace_asked asked = {
-	    .by = row->by, .hist = row->hist, .print = row->print, .tells = !row->by && !row->hist};
+	    .by = row->by, .sum = row->sum, .hist = row->hist, .print = row->print, .tells = !row->by && !row->hist};
 	struct sp_trace_spec spec;
 	int r = sp_trace_spec_make(row->name, &asked, types, &spec);
 
@@ -49,6 +49,7 @@ static void row_print(const struct sp_trace_row_kind *row, bool with_fields, str
 	printf("    %s\n", row->event);
 	fields_print("--print", row->print);
 	fields_print("--by", row->by);
+	fields_print("--sum", row->sum);
 	fields_print("--hist", row->hist);
 }
 
