@@ -227,7 +227,7 @@ static void test_info(void **state)
 	has(m, "soprof_library_info{build_id=\"03000000\",library=\"mine\",package=\"\",version=\"\"} 1");
 	sp_profile_file(m->p, own)->package = string(m, "new");
 	window(m);
-	has_not(m, "new");
+	has_not(m, "\"new\"");
 	made_free(m);
 }
 
