@@ -362,6 +362,14 @@ static int stacks_walk(struct pass *p)
 	return r < 0 ? r : sp_pending_try(p->c, false);
 }
 
+/* Who has gone on most often is the first to go on now: then its stack is another one. */
+static int by_switches(const void *a, const void *b)
+{
+	const struct thread *x = a, *y = b;
+
+	return (x->head.n_switches < y->head.n_switches) - (x->head.n_switches > y->head.n_switches);
+}
+
 int sp_blocked_begin(struct sp_capture *c, uint64_t since_ns, int recipe)
 {
 	struct pass p = {.c = c, .since_ns = since_ns, .recipe = recipe};
@@ -373,6 +381,8 @@ int sp_blocked_begin(struct sp_capture *c, uint64_t since_ns, int recipe)
 		r = list_read(&p, SP_BLOCKED_CHECK);
 	if (r >= 0 && p.n_open)
 		episodes_check(&p);
+	if (p.n)
+		qsort(p.threads, p.n, sizeof(*p.threads), by_switches);
 	if (r >= 0 && p.n_open && c->o.user)
 		r = stacks_walk(&p);
 	pass_done(&p);
