@@ -18,12 +18,18 @@ static __noinline int sp_live_count(struct sp_scratch *s)
 	return 0;
 }
 
-/* The row of `what` is to be less by what that was. Before it is removed: its place may be another's at once. */
-static __always_inline void sp_live_take(struct sp_scratch *s, const struct sp_live *what)
+/*
+ * The row of `what` is to be less by what that was; 0: the row does not have it. Before it is removed: its place may be
+ * another's at once.
+ */
+static __always_inline int sp_live_take(struct sp_scratch *s, struct sp_live *what)
 {
+	if (sp_config.older_ns && __sync_lock_test_and_set(&what->state, SP_LIVE_GONE) != SP_LIVE_COUNTS)
+		return 0;
 	s->key = what->key;
 	s->value.n = -what->value.n;
 	s->value.weight = -what->value.weight;
+	return 1;
 }
 
 /*
@@ -46,9 +52,10 @@ static __noinline int sp_live_add(struct sp_scratch *s, sp_u64 tgid, sp_u32 is_a
 	s->key.recipe = s->hit.recipe;
 	s->live.key = s->key;
 	s->live.value = s->value;
+	s->live.since_ns = sp_config.older_ns ? bpf_ktime_get_ns() : 0;
+	s->live.state = SP_LIVE_COUNTS;
 	before = s->live_at.address ? bpf_map_lookup_elem(&live, &s->live_at) : NULL;
-	if (before) {
-		sp_live_take(s, before);
+	if (before && sp_live_take(s, before)) {
 		sp_live_count(s);
 		s->key = s->live.key;
 		s->value = s->live.value;
@@ -64,6 +71,7 @@ static __noinline int sp_live_add(struct sp_scratch *s, sp_u64 tgid, sp_u32 is_a
 static __noinline int sp_live_free(struct sp_scratch *s, sp_u64 tgid)
 {
 	struct sp_live *what;
+	int counts;
 
 	if (!s)
 		return 0;
@@ -72,8 +80,8 @@ static __noinline int sp_live_free(struct sp_scratch *s, sp_u64 tgid)
 	what = bpf_map_lookup_elem(&live, &s->live_at);
 	if (!what)
 		return 0;
-	sp_live_take(s, what);
-	if (!bpf_map_delete_elem(&live, &s->live_at))
+	counts = sp_live_take(s, what);
+	if (!bpf_map_delete_elem(&live, &s->live_at) && counts)
 		sp_live_count(s);
 	return 0;
 }
@@ -87,9 +95,47 @@ static __noinline int sp_live_again(struct sp_scratch *s, sp_u64 tgid)
 	s->live_at.tgid = tgid;
 	s->key = s->live.key;
 	s->value = s->live.value;
+	s->live.state = SP_LIVE_COUNTS;
 	if (bpf_map_update_elem(&live, &s->live_at, &s->live, BPF_ANY))
 		sp_tally(SP_N_LOST_LIVE, 1);
 	sp_live_count(s);
+	return 0;
+}
+
+struct sp_age_loop {
+	struct sp_scratch *s;
+	sp_u64 now;
+};
+
+/* A young block's row is without it until it is old, or for good. Its free may come meanwhile. */
+static long sp_age_next(void *map, const void *key, struct sp_live *what, struct sp_age_loop *loop)
+{
+	struct sp_scratch *s = loop->s;
+	sp_u64 is_young = what->since_ns + sp_config.older_ns > loop->now;
+	sp_u64 from = is_young ? SP_LIVE_COUNTS : SP_LIVE_YOUNG, to = is_young ? SP_LIVE_YOUNG : SP_LIVE_COUNTS;
+
+	(void)map;
+	(void)key;
+	if (!s || __sync_val_compare_and_swap(&what->state, from, to) != from)
+		return 0;
+	s->key = what->key;
+	s->value.n = is_young ? -what->value.n : what->value.n;
+	s->value.weight = is_young ? -what->value.weight : what->value.weight;
+	sp_live_count(s);
+	return 0;
+}
+
+/* Takes the blocks out of their rows that are younger than asked for, and puts back those that are old by now. */
+SEC("raw_tp")
+int sp_age(void *ctx)
+{
+	struct sp_age_loop loop = {.s = sp_scratch_take(), .now = bpf_ktime_get_ns()};
+
+	(void)ctx;
+	if (!loop.s)
+		return 0;
+	bpf_for_each_map_elem(&live, sp_age_next, &loop, 0);
+	sp_scratch_give(loop.s);
 	return 0;
 }
 

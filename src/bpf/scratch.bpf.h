@@ -100,9 +100,12 @@ struct sp_cached_rule {
 struct sp_live_key {
 	sp_u64 address, tgid;
 };
+enum sp_live_state { SP_LIVE_COUNTS, SP_LIVE_YOUNG, SP_LIVE_GONE };
 struct sp_live {
 	struct sp_count_key key;
 	struct sp_count value;
+	sp_u64 since_ns;
+	sp_u64 state; /* enum sp_live_state: whether its row has it */
 };
 
 struct sp_scratch {

@@ -558,18 +558,18 @@ struct sp_config {
 	sp_u32 guards;             /* events may be thinned and capped (event/guard.h) */
 	sp_u32 objects, wakers;    /* keys have what the event is about, and who ended a wait */
 	sp_u32 usual;              /* the stacks in which threads wait are remembered (bpf/usual.bpf.h) */
-	sp_u32 stamps;  /* threads are stamped when they leave, and walked when they are back (bpf/stamp.bpf.h) */
-	sp_u32 is_live; /* allocations count until they are freed (bpf/live.bpf.h) */
-	sp_u32 users;   /* new files of users in the map over_users are not announced one by one */
+	sp_u32 stamps;   /* threads are stamped when they leave, and walked when they are back (bpf/stamp.bpf.h) */
+	sp_u32 is_live;  /* allocations count until they are freed (bpf/live.bpf.h) */
+	sp_u32 users;    /* new files of users in the map over_users are not announced one by one */
+	sp_u64 older_ns; /* is_live: younger allocations do not count; 0: all do */
 };
 
 /* What the kernel half counts, each on its own CPU. */
 enum sp_counter {
-	SP_N_SAMPLES,  /* kept: passed the filters */
-	SP_N_KERNEL,   /* of these, in kernel mode */
-	SP_N_IDLE,     /* left out: the idle task */
-	SP_N_FILTERED, /* left out by -p, --tid, --cgroup, -U, -K; a front does not count what it leaves out */
-	/* Work. */
+	SP_N_SAMPLES,     /* kept: passed the filters */
+	SP_N_KERNEL,      /* of these, in kernel mode */
+	SP_N_IDLE,        /* left out: the idle task */
+	SP_N_FILTERED,    /* left out by -p, --tid, --cgroup, -U, -K; a front does not count what it leaves out */
 	SP_N_USER_FRAMES, /* walked */
 	SP_N_VMA_WALKS,
 	SP_N_STACKS_SENT,

@@ -133,7 +133,7 @@ static int bpf_read(struct sp_capture *c)
 /* Once a session has ended the user half counts what is still open (sp_drain_episodes). */
 static int bpf_flush(struct sp_capture *c)
 {
-	return c->attached ? c->o.recipes[0]->ground->flush(&c->recipe) : 0;
+	return c->attached || c->o.older_ns ? c->o.recipes[0]->ground->flush(&c->recipe) : 0;
 }
 
 static int bpf_swap_counts(struct sp_capture *c, unsigned odd)

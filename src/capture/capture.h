@@ -54,6 +54,7 @@ struct sp_capture_options {
 	uint64_t max_deleted_bytes;           /* memory of deleted files that are held for their names; 0 = 64 MiB */
 	uint32_t stack_entries, hash_entries; /* stacks remembered; rows of a table of counts; 0 = 16384, 40960 */
 	uint32_t live_entries;                /* allocations that are remembered until they are freed; 0 = 65536 */
+	uint64_t older_ns;                    /* of allocations: younger ones are not live yet; 0: all are */
 	uint32_t ring_bytes;                  /* of the ring `samples`, a power of two; 0 = the kernel half's default */
 	const char *event;                    /* NULL = cpu-clock */
 	uint64_t frequency_hz;                /* this, or */

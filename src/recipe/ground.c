@@ -47,6 +47,8 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 	skel->rodata->sp_config.is_live = sp_recipes_have_live(o->recipes);
 	bpf_map__set_autocreate(skel->maps.live, sp_recipes_have_live(o->recipes));
 	bpf_map__set_autocreate(skel->maps.calls, sp_recipes_have_live(o->recipes));
+	bpf_program__set_autoload(skel->progs.sp_age, sp_recipes_have_live(o->recipes) && o->older_ns);
+	skel->rodata->sp_config.older_ns = o->older_ns;
 	if (o->live_entries)
 		bpf_map__set_max_entries(skel->maps.live, o->live_entries);
 	bpf_map__set_autocreate(skel->maps.stamps, has_stamps);
@@ -325,15 +327,21 @@ static int ground_pause(struct sp_recipe_object *object, bool is_paused)
 		     : each_event(object->private, is_paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, NULL);
 }
 
-static int ground_flush(struct sp_recipe_object *object)
+/* One that is not loaded is not wanted. */
+static int ground_run(const struct bpf_program *program, const char *what)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
-	const struct ground *s = object->private;
-	int fd = bpf_program__fd(s->skel->progs.sp_flush);
+	int fd = bpf_program__fd(program);
 
-	if (fd < 0)
-		return 0;
-	return bpf_prog_test_run_opts(fd, &opts) ? sp_fail(-errno, "count the episodes that are open") : 0;
+	return fd >= 0 && bpf_prog_test_run_opts(fd, &opts) ? sp_fail(-errno, "%s", what) : 0;
+}
+
+static int ground_flush(struct sp_recipe_object *object)
+{
+	const struct ground *s = object->private;
+	int r = ground_run(s->skel->progs.sp_flush, "count the episodes that are open");
+
+	return r < 0 ? r : ground_run(s->skel->progs.sp_age, "tell young allocations from old ones");
 }
 
 static int ground_threads(struct sp_recipe_object *object, const struct sp_threads_asked *asked)

@@ -93,7 +93,7 @@ says 'mem cost [0-9]+ % of a CPU, more than 1 % \(--max-overhead\): it was detac
 
 # --- by bcc's options ---
 by=(memleak --max-overhead 0)
-mem_of allocate -z 1050 -Z 1099 --
+mem_of allocate -o 0 -z 1050 -Z 1099 --
 same 'blocks of some sizes of leak_all' "$(value live --function leak_all)" 50
 mem_of allocate -s 10 -- 20000
 got=$(value allocations)
@@ -110,6 +110,39 @@ kill $pid
 expect 0 memleak -c "$dir/allocate 1000" --output "$dir/p.pb.gz"
 read -r -a truth <"$out"
 same 'blocks by memleak -c' "$(value allocations --process allocate)" "${truth[0]}"
+
+# --- by age, and the largest: blocks of before a pause and after it, some freed, one moved after it ---
+cp "$SOPROF_BUILD/tests/cmd/aged" "$dir/aged"
+# aged OPTION...: with the values in $dir/p.pb.gz, or as text in $out
+aged() {
+	victim aged $pause
+	what="memleak -p $pid $*"
+	"$SOPROF" "${by[@]}" -p $pid "$@" 600 >"$out" 2>"$err" &
+	local soprof=$!
+	until grep -q '^CapEff:\s0*$' /proc/$soprof/status; do
+		kill -0 $soprof 2>/dev/null || { fail 'soprof to sample'; break; }
+		sleep 0.1
+	done
+	echo >&"$gate"
+	until grep -q done "$dir/truth"; do sleep 0.05; done
+	kill -INT $soprof
+	wait $soprof || fail 'exit code 0'
+	exec {gate}>&-
+	wait $pid
+}
+pause=$((6 * slow))
+aged -o $((5000 * slow)) --output "$dir/p.pb.gz"
+same 'blocks of before the pause' "$(value live --function first_block)" 24
+same 'their bytes' "$(value live_bytes --function first_block)" 24000
+same 'blocks of after it' "$(value live --function later_block)" 0
+same 'the one that was moved' "$(value live --function moved_block)" 0
+same 'all blocks of after it' "$(value allocations --function later_block)" 20
+pause=
+aged -o 0 --output "$dir/p.pb.gz"
+same 'blocks of any age' "$(value live --function later_block)/$(value live_bytes --function moved_block)" 19/5000
+aged -o 0 -T 1
+[ "$(grep -cE '^ +(first|later|moved)_block$' "$out")" = 1 ] && grep -q '^ *first_block$' "$out" || fail 'one stack, of first_block'
+says '^soprof: [0-9]+ more stacks with [0-9.]+ [A-Za-z]+ are not shown'
 
 # --- bad input: the same with every kernel ---
 [ "$slow" = 1 ] || finish

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * memleak.c: `soprof memleak`: what `soprof profile -e mem` does, by the options of bcc's memleak. As there, every
- * allocation is taken. What needs each block's own address or age is refused: blocks are told by stacks.
+ * allocation is taken, and of a process young ones are not told. What needs each block's own address is refused: blocks
+ * are told by stacks.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -13,12 +14,14 @@
 #include <string.h>
 
 enum { WHO = 1, FORMAT = 4, HOW_MUCH = 8 };
+enum { MAX_MS = 86400000, OLDER_MS = 500, TOP = 10 }; /* the last two are bcc's */
+#define UNSET UINT64_MAX
 
 struct memleak_args { /* in front: what profile does by */
 	struct sp_profile_args profile;
 	const char *command; /* of words with blanks between; NULL: none */
 	bool is_combined;
-	uint64_t n_times;
+	uint64_t n_times, older_ms, top; /* the last two: UNSET, what is usual */
 };
 
 /* clang-format off */
@@ -36,9 +39,9 @@ static const struct sp_option options[] = {
 	{SP_OPT_STRING, 'O', "obj", "LIBRARY", "the malloc of this library only", AT(allocator)},
 	{SP_OPT_OTHER, 't', "trace", "", "refused: soprof tells no allocation by itself", .parse = refuse, .without = ""},
 	{SP_OPT_OTHER, 'a', "show-allocs", "", "refused: soprof tells no block by itself", .parse = refuse, .without = ""},
-	{SP_OPT_OTHER, 'o', "older", "MS", "refused: soprof keeps no ages", .parse = refuse},
+	{SP_OPT_NUMBER, 'o', "older", "MS", "blocks that were allocated so long before the end (500; of a command 0)", OURS(older_ms), .min = 0, .max = MAX_MS},
 	{SP_OPT_OTHER, 0, "wa-missing-free", "", "refused: it is about the kernel's memory", .parse = refuse, .without = ""},
-	{SP_OPT_OTHER, 'T', "top", "N", "refused: soprof shows all stacks", .parse = refuse},
+	{SP_OPT_NUMBER, 'T', "top", "N", "the N stacks with most bytes; 0: all (10 as text, else 0)", OURS(top), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_FLAG, 'f', "folded", NULL, "one line a stack, for flame graph tools", AT(folded), .excludes = FORMAT},
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by", AT(by), .choice = sp_grouping_choice},
 	SP_OVERHEAD_OPTION,
@@ -91,9 +94,21 @@ static int words_take(char *text, char ***ret_words)
 	return 0;
 }
 
+/* What bcc does without being asked, where that makes sense: what a command has when it ends is never freed. */
+static void usual_set(struct memleak_args *a)
+{
+	bool is_command = a->command || a->profile.command;
+
+	a->profile.older_ms = a->older_ms != UNSET ? a->older_ms : is_command ? 0 : OLDER_MS;
+	if (a->top != UNSET)
+		a->profile.top = a->top;
+	else if (!a->profile.output && !a->profile.folded && a->profile.view_number < 0 && a->profile.by < 0)
+		a->profile.top = TOP;
+}
+
 static int memleak_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
-	struct memleak_args a = {.n_times = 1};
+	struct memleak_args a = {.n_times = 1, .older_ms = UNSET, .top = UNSET};
 	SP_FREE char *text = NULL;
 	SP_FREE char **words = NULL;
 	int code, r;
@@ -111,6 +126,7 @@ static int memleak_run(const struct sp_cmd *cmd, int argc, char **argv)
 		r = text ? words_take(text, &words) : -ENOMEM;
 		a.profile.command = words;
 	}
+	usual_set(&a);
 	if (r == SP_PARSED)
 		r = sp_profile_args_finish(cmd, argc, &a.profile);
 	if (sp_cmd_parsed(cmd, r, &code))

@@ -85,6 +85,7 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	    .hash_entries = (uint32_t)a->hash_storage,
 	    .live_entries =
 		a->thin_bytes && a->thin_bytes < 65536 ? 1U << 20 : 1U << 16, /* of smaller bytes there are more */
+	    .older_ns = a->older_ms * 1000000,
 	    .event = a->recipes.event,
 	    .frequency_hz = a->frequency_hz,
 	    .period = a->period,
@@ -333,6 +334,8 @@ static int session_show(struct sp_profile_session *s)
 
 	if (r >= 0)
 		r = sp_profile_narrow(s);
+	if (r >= 0 && s->args->top)
+		r = sp_profile_top(s);
 	if (r >= 0)
 		r = sp_profile_print(s);
 	return r < 0 ? r : sp_profile_summarise(s);

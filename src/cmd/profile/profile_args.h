@@ -62,6 +62,8 @@ struct sp_profile_args {
 	uint64_t thin_bytes;              /* one of so many allocated bytes is sampled; 0 = the default */
 	uint64_t one_in;                  /* one of so many allocations is, instead, of -p; 0 = by bytes */
 	uint64_t least_bytes, most_bytes; /* of a block that counts, of -p; most 0 = none is too large */
+	uint64_t older_ms;                /* younger allocations are not live yet; 0 = all are */
+	uint64_t top;                     /* how many stacks are shown, those with most; 0 = all */
 	const char *allocator;            /* the malloc of this library only, of -p; NULL = of all */
 	struct sp_memory_library memory;  /* of `mem` */
 	int by;                           /* enum sp_total_by, or -1 when not asked */

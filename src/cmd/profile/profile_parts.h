@@ -84,6 +84,8 @@ bool sp_profile_is_overview(const struct sp_profile_args *a); /* what is shown *
 bool sp_profile_is_kept(const struct sp_profile_args *a);     /* as one of the last recordings (recordings.h) */
 void sp_header_print(const struct sp_profile_session *s);
 int sp_profile_narrow(struct sp_profile_session *s);
+/* profile_top.c: of the profile stay the stacks with most of what is shown by default; what goes is told on stderr. */
+int sp_profile_top(struct sp_profile_session *s);
 int sp_profile_print(struct sp_profile_session *s);
 /* Kept by name, since the numbers of files change when copies of one file are united. Told with -v, of files sampled.
  */
