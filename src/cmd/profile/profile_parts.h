@@ -55,6 +55,7 @@ struct sp_profile_session {
 	char *why_not_bpf;   /* what the kernel had against it, where the capabilities are there */
 	uint64_t n_left_out; /* samples outside --library and --comm */
 	bool quiet;          /* nothing is printed but what is wrong */
+	bool own_table;      /* the caller shows libraries its own way: the summary does not */
 	bool to_the_end;     /* of the command: signals are its, and do not end the sampling */
 };
 #define SP_PROFILE_SESSION(a)                                                                                          \

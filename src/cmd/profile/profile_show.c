@@ -417,6 +417,6 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	guarded = sp_guard_words(s->sampling.capture, s->args->recipes.recipes);
 	summary.guard = guarded;
 	summary.next = next;
-	summary.without_libraries = sp_profile_is_overview(s->args) && !s->args->output;
+	summary.without_libraries = s->own_table || (sp_profile_is_overview(s->args) && !s->args->output);
 	return sp_summary_write(s->sampling.profile, &summary, stderr);
 }

@@ -369,7 +369,7 @@ static int callers_run(struct callers *c)
 {
 	int r = sp_profile_session_begin(&c->session);
 
-	c->session.quiet = true;
+	c->session.quiet = c->session.own_table = true;
 	if (r >= 0)
 		r = sp_profile_session_sample(&c->session);
 	if (r >= 0)
