@@ -7,12 +7,12 @@
  * can set. A copy has an entry of its own; files of one image layer are one file in all its containers. Without a build
  * id a sample of the bytes counts as well, since images may have equal numbers and times. Only ELF files that are owned
  * by root or the caller and writable by nobody else have entries, so that others cannot fill the directory; the caller
- * passes owner and mode as fstat() gave them for the descriptor that was read. The directory is made 0700
- * and must belong to the caller, without write access for others, or it is refused (-EPERM); symbolic links are not
- * followed. The contents of an entry are the caller's to validate; damaged entries he removes with
- * sp_entries_damaged(). Entries are written to a temporary name and renamed. A full disk is counted, not an error.
- * Beyond max_bytes the least recently used entries are removed (by mtime, renewed at most once a day). Several
- * processes may share a directory. Not thread-safe.
+ * passes owner and mode as fstat() gave them for the descriptor that was read. The directory is made 0700 and must
+ * belong to the caller, without write access for others, or it is refused (-EPERM); symbolic links are not followed.
+ * The contents of an entry are the caller's to validate; damaged entries he removes with sp_entries_damaged(). Entries
+ * are written to a temporary name and renamed. A full disk is counted, not an error. Beyond max_bytes the least
+ * recently used entries are removed (by mtime, renewed at most once a day). Several processes may share a directory.
+ * Not thread-safe.
  */
 #ifndef SP_BASE_ENTRIES_H
 #define SP_BASE_ENTRIES_H
@@ -27,7 +27,7 @@ struct sp_entries;
 
 /*
  * What a file is known by. If it had changed just before, it may change again within the same tick of the file system's
- * clock: it has no entry. So has one of zeros.
+ * clock: it has no entry, nor has one of zeros.
  */
 struct sp_file_state {
 	uint64_t dev, ino, mtime_ns, ctime_ns; /* dev: as stat() shows it */

@@ -105,7 +105,7 @@ enum sp_stop {
 #define SP_MAX_ROWS (1u << (32 - SP_INDEX_COUNT_BITS))
 
 enum sp_table_state {
-	SP_TABLE_ABSENT, /* not loaded yet, or evicted: the user half finishes the sample; or whose code is not known */
+	SP_TABLE_ABSENT, /* not loaded yet, evicted, or code of no known kind: the user half finishes the sample */
 	SP_TABLE_LOADED,
 	SP_TABLE_FP,      /* there is no unwind information: frame-pointer steps, guessed */
 	SP_TABLE_V8,      /* code that V8 made (unwind/x86_64/v8.h) */

@@ -57,8 +57,8 @@ struct sp_recipe {
 	const char *title;   /* title of a view: what the second value is */
 	const char *summary; /* in a list, of 39 columns at most */
 	/*
-	 * What a count's n and weight are. The first is "samples" but for recipes that hold, and recipes that are
-	 * sampled together share it. The second is what the recipe is about.
+	 * What a count's n and weight are. The first is "samples", which all recipes of a session share, except those
+	 * with is_live. The second is what the recipe is about.
 	 */
 	struct sp_recipe_value values[2];
 	struct sp_recipe_point points[SP_MAX_POINTS];
@@ -67,7 +67,7 @@ struct sp_recipe {
 	uint64_t period; /* default of a perf event with a name; 0 = sampled at the session's frequency */
 	uint64_t min_ns; /* not 0: its events are threads' waits (episodes), matched by task; shorter ones do not count
 			    by default */
-	bool is_live;    /* its values are of what was not freed yet; the next recipe has no points, and counts all */
+	bool is_live;    /* counts what was not freed yet; the next recipe, without points, counts all allocations */
 	unsigned hit_ns, short_ns; /* what one costs, as in struct sp_event; a wait that --min leaves out, if stamped */
 	unsigned trap_ns;          /* what of a hit is spent on the way to the program, and back; 0: next to nothing */
 	const struct sp_ground *ground;

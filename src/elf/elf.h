@@ -6,7 +6,8 @@
  * never maps a file. Program headers come first; section headers are optional and may be wrong: a file without
  * sections still has its segments, build id, .eh_frame (PT_GNU_EH_FRAME) and dynamic symbols (PT_DYNAMIC). Every size
  * is limited (SP_ELF_MAX_*), every offset checked. Errors: -ENOEXEC for anything but 64-bit little-endian x86-64
- * files; else as in priv.h. No state but the struct, no output.
+ * files; -ENODATA past the end of the file, -EFBIG over a limit, -ENOENT for what the file does not have. No state but
+ * the struct, no output.
  */
 #ifndef SP_ELF_ELF_H
 #define SP_ELF_ELF_H

@@ -15,8 +15,8 @@
 enum { SP_NO_REG = 0xff /* in place of a register: the slot has no such number */ };
 
 /*
- * An episode begins in the thread that it is of, where the stacks are walked; it may end in any thread, and counts
- * then.
+ * An episode begins in the thread that waits, whose stacks are walked then; it may end in any thread, and is counted
+ * at its end.
  */
 enum sp_front_role {
 	SP_ROLE_EVENT, /* counts by itself */
@@ -32,7 +32,7 @@ enum sp_front_role {
 	/* A call that allocates, by its two ends (bpf/allocate.bpf.h), of which become ALLOCs and FREEs: */
 	SP_ROLE_ASK,   /* it begins: `value` bytes are asked for; what was at `match` is let go */
 	SP_ROLE_GIVEN, /* it returns: `match` is what */
-	SP_ROLE_AGAIN, /* of a hit only: what was let go stays */
+	SP_ROLE_AGAIN, /* of a hit only: a realloc that failed keeps the old block */
 };
 enum {
 	SP_SLOT_USER = 1, /* which stacks are walked */
@@ -42,7 +42,7 @@ enum {
 	SP_SLOT_ALL_WAITS = 16, /* an episode is open whenever the thread does not run */
 	SP_SLOT_KTHREAD = 32,   /* nothing but kernel threads is wanted */
 	SP_SLOT_LOCK = 128,     /* the slot's object is the address of a lock */
-	SP_SLOT_UNSEEN = 512,   /* FREE, ASK: what goes and is not held is counted, since all that is seen is held */
+	SP_SLOT_UNSEEN = 512,   /* FREE, ASK: frees of blocks whose allocation was not seen are counted */
 	SP_SLOT_PROBE = 256, /* the front is a probe's: its arguments are those of the function, and what it returns */
 	SP_SLOT_RECORD = 64, /* the front is a classic tracepoint's: its argument 0 is the address of the record */
 };

@@ -8,8 +8,8 @@
  * allocations it stands for, and, where not all are sampled, the block is remembered, so that its free is told, too
  * (where all are, every free is, and the kernel half alone knows the blocks). Those two functions do nothing: probes
  * sit on them. So an allocation that is not sampled costs some ns, and nothing here speaks to soprof. Any
- * thread, signal handlers and children of fork may call everything. Memory is static. A sampled block for which there
- * is no place among those remembered is told with address 0: its free will not be seen.
+ * thread, signal handlers and children of fork may call everything. Memory is static. Where the
+ * table of sampled blocks is full a block is told with address 0: its free will not be seen.
  */
 #ifndef SP_MEMORY_MEMORY_H
 #define SP_MEMORY_MEMORY_H

@@ -56,19 +56,18 @@ struct sp_naming_work {
 	uint64_t distance;
 	struct sp_name *answer; /* where names go */
 	sp_naming_step_fn *ask; /* sp_naming_by_debug() */
-	/* What is made of it: the file, since the session may close its own; */
-	int fd;
-	/* its table, */
+	int fd;                 /* our own: the session may close its */
+	/* The table of names. */
 	int table_fd;
 	bool is_cached, is_second; /* for the disk; what was damaged is made anew, once */
 	char entry[SP_ENTRY_NAME];
 	struct sp_name_table_head head;
 	struct sp_cache_key key;
 	uint8_t build_id[32];
-	/* its debug file, */
+	/* The debug file. */
 	struct sp_debug_search search;
 	uint64_t fetch_began_ns;
-	/* and made code. */
+	/* JIT code. */
 	struct sp_jit_question jit;
 };
 

@@ -5,8 +5,8 @@
  *
  * What processes map from now on (probe/watch.h) and could be meant by one of the names is opened and identified by
  * workers, each file once. Where the process that mapped it has ended by then, another that has the file is asked: one
- * that came meanwhile, or the next. Names are the caller's and outlive it; workers do not: they answer, or say that
- * they are cancelled, before. 0 or a negative errno with sp_error_text(). One thread.
+ * that came meanwhile, or the next. Names are the caller's and outlive it. The workers end first: each
+ * job is answered or cancelled by then. 0 or a negative errno with sp_error_text(). One thread.
  */
 #ifndef SP_PROBE_LATER_H
 #define SP_PROBE_LATER_H

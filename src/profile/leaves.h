@@ -2,8 +2,8 @@
 /*
  * leaves.h: a profile's labels as frames, for views that show stacks and no labels.
  *
- * Rows that have a label of the name get its text as their leaf (merge.h says on which stack): a function of that name,
- * in a file of words that is called as the label is, in brackets. All else is the same, and so are all values and sums:
+ * A row with this label gets a leaf frame (merge.h says on which stack): a function that is named as the label's text,
+ * in a file that stands for the label, "[LABEL]" (SP_FILE_WORDS). All else is the same, and so are all values and sums:
  * what is no code has no share of its own (frames.h). *ret_profile is a new profile, the caller's.
  * Errors: -ENOMEM. Only reads the profile; reentrant.
  */

@@ -150,9 +150,12 @@ static void rows_make(void)
 	for (size_t i = 0; i < SP_COUNT(rows); i++) {
 		made[i] = rows[i];
 		made[i].ground = &sp_ground;
+		/* A user's points, of other kinds, have their expressions compiled elsewhere. */
 		for (size_t k = 0; k < SP_MAX_POINTS && made[i].points[k].at && !made_result; k++)
 			if (made[i].points[k].at == SP_AT_RAW)
 				made_result = sp_row_point(&made[i].points[k], NULL);
+			else if (made[i].points[k].at != SP_AT_PERF)
+				made_result = -EINVAL;
 	}
 }
 

@@ -31,7 +31,7 @@ bool sp_recipes_wait(const struct sp_recipe *const *recipes); /* whether any has
  */
 #define SP_RETURN_AT "sched_exit_tp" /* the raw tracepoint of SP_ROLE_RETURN */
 bool sp_recipes_want_stamps(const struct sp_capture_options *o);
-/* Of the two ways of a wait a session has one, for which a point's role may change. false: the point has no part in it.
+/* Adapts a point's role to how the session follows waits: by stamps, or by episodes. false: that way has no use for it.
  */
 bool sp_role_choose(bool has_stamps, sp_u32 *role);
 bool sp_recipe_has_front(const struct sp_recipe *recipe); /* at a tracepoint of either kind */

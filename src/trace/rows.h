@@ -18,7 +18,7 @@ struct sp_trace_row_kind {
 	const char *also;    /* the names that bcc's tools have, with spaces between; NULL: none */
 	const char *summary; /* in the list, of 44 columns at most */
 	const char *event;   /* as in spec.h */
-	/* What is wanted where the user does not say; one of the first two, or neither: */
+	/* What is shown where the user does not say; at most one of `print` and `by`: */
 	const char *print;
 	const char *by, *hist, *sum;
 	uint64_t min_ns;

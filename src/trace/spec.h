@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * spec.h: one event of `soprof trace`, and what is wanted of it, as expressions over its fields, made into the points
- * and the configurations of its programs: EVENT[FILTER]; a pair, which lasts, A[FILTER]{KEPT}..B[FILTER] on KEY;
+ * and the configurations of its programs: EVENT[FILTER]; a pair, which is timed, A[FILTER]{KEPT}..B[FILTER] on KEY;
  * syscall:NAME[FILTER]; or a row (rows.h), which is one of these with a name.
  *
  * What is wanted is either rows (keys, sums, a histogram) or records with columns. Expressions are as in recipe/expr.h;

@@ -6,7 +6,7 @@
  * tests compare it with libdw and fuzzers drive it. It knows no memory of its own; its includer defines
  *   SP_WALK                                                      the type that the functions below get
  *   int sp_env_stack(SP_WALK *w, sp_u64 addr, sp_u64 *ret)       8 bytes of stack memory; 0, or not readable
- *   int sp_env_is_return(SP_WALK *w, sp_u64 addr)                whether a return address may be this (sp_ends_in_call)
+ *   int sp_env_is_return(SP_WALK *w, sp_u64 addr)                whether a call ends at addr (sp_ends_in_call)
  *   int sp_env_code(SP_WALK *w, sp_u64 addr, sp_u8 *ret)         the 8 bytes of code from addr on; 0, or not known
  *   int sp_env_read(SP_WALK *w, sp_u64 addr, void *ret, sp_u32 n)   n bytes of any memory; 0, or not readable
  *   const struct sp_segment *sp_env_segment(SP_WALK *w, sp_u32 word)     the segment with this table word, or NULL

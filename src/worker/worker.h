@@ -67,8 +67,8 @@ struct sp_open_request {
 	 */
 	char name[SP_NAME_LEN];
 	/*
-	 * Not what is mapped, but what is now where its path leads from the top of the process's mounts: -EALREADY the
-	 * same file, -ENOENT nothing (ctime_ns: when the directory changed last, 0 = not known).
+	 * Not what is mapped, but what its path leads to now, from the top of the process's mounts: -EALREADY the same
+	 * file, -ENOENT nothing (ctime_ns: when the directory changed last, 0 = not known).
 	 */
 	int now;
 	/*

@@ -3,9 +3,9 @@
  * limits.h: the agent's limits on itself: decides when the sampling rate is lowered or raised.
  *
  * sp_limits_update() gets CPU time and memory once a minute. The rate is a means against the cost of sampling only:
- * parsing has its own budget (parse_budget.h), and answers are for others. Halved, at most SP_LIMITS_HALVINGS times:
- * the mean of the last SP_LIMITS_MINUTES is above the CPU limit, and sampling's part above three quarters of it. (Not
- * judged before so many have passed since the start or since the last change.) Raised, by the last minute alone:
+ * parsing has its own budget (parse_budget.h), and answers are for others. Halved, at most SP_LIMITS_HALVINGS times,
+ * when the mean of the last SP_LIMITS_MINUTES is above the CPU limit, and sampling's part above three quarters of it.
+ * (Not judged before so many have passed since the start or since the last change.) Raised, by the last minute alone:
  * sampling would stay below two thirds of the limit. Memory above its limit: a fresh profile, since a lower rate frees
  * nothing. No state but the struct's, no clock; cannot fail. One thread.
  */

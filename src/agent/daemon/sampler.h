@@ -5,11 +5,10 @@
  * The end of a window: samples are drained into the profile, rows of excluded processes are removed, and the rows are
  * queued (window_queue.h). A flush: new functions get names, new cgroups and packages labels, and the queue goes to the
  * store. That may take seconds, in which the loop goes on, calls sp_sampler_work() each time it comes round, and more
- * windows may end. Renewal: when the
- * profile or the open files exceed their budget, and nothing waits for an unwind table or the store, the end of a
- * window closes the profile, too, and the flush puts a fresh one in its place. The sampler owns everything but struct
- * sp_sampler_env. Failed names and labels are logged and counted; functions return 0 or a negative errno of sampling
- * itself. One thread.
+ * windows may end. Renewal: when the profile or the open files exceed their budget, and nothing waits for an unwind
+ * table or the store, the end of a window closes the profile, too, and the flush puts a fresh one in its place. The
+ * sampler owns everything but struct sp_sampler_env. Failed names and labels are logged and counted; functions return 0
+ * or a negative errno of sampling itself. One thread.
  */
 #ifndef SP_AGENT_DAEMON_SAMPLER_H
 #define SP_AGENT_DAEMON_SAMPLER_H

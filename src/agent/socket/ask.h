@@ -6,9 +6,8 @@
  * line `ok name=value ...` or `error errno=N text=...`, then bytes until the connection ends: a profile as pprof for a
  * query, lines of words for status and events. `users=own` in the first line says that rows of other users were left
  * out. The answer is untrusted, because any program may listen at the path. 0 or a negative errno with sp_error_text();
- * -ENOENT and
- * -ECONNREFUSED: no agent listens there (the store's files may still be read, store.h). Blocks, at most timeout_ms
- * without a byte. No state.
+ * -ENOENT and -ECONNREFUSED: no agent listens there (the store's files may still be read, store.h). Blocks, at most
+ * timeout_ms without a byte. No state.
  */
 #ifndef SP_AGENT_SOCKET_ASK_H
 #define SP_AGENT_SOCKET_ASK_H

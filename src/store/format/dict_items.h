@@ -15,13 +15,14 @@
 
 #include "profile/profile.h"
 
+/* MIXED: a user stack that has frames of the kernel, as foreign profiles may. */
 enum sp_mark { SP_MARK_NONE, SP_MARK_USER, SP_MARK_MIXED, SP_MARK_KERNEL };
 
 struct sp_dict_frame {
 	uint64_t offset;     /* in the file; 0 if there is a function */
 	uint32_t func, file; /* file: the frame's own; a function's may be a kernel module */
 	uint16_t flags;      /* SP_FRAMEF_* */
-	uint16_t mark;       /* enum sp_mark; not NONE: no frame, but the next two: */
+	uint16_t mark;       /* enum sp_mark; if it is not NONE this is no frame, and the next two count: */
 	uint16_t stack_class, reason;
 };
 
