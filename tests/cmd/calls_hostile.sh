@@ -117,7 +117,7 @@ has "$err" '^soprof: 1 file that came later could not be probed'
 # --- alone, it is a failure ---
 expect 1 calls "$dir/bad/$name" 1
 one_line "$dir/bad/$name: .*symbol table"
-expect 1 calls "$dir/cut/$name" 1
+expect 2 calls "$dir/cut/$name" 1
 one_line "$dir/cut/$name"
 
 # --- as events ---

@@ -47,7 +47,8 @@ perf record -g|the name of a way to sample, which is compared with ours
 soprof calls|the name of a command: it says what is missing'
 # Lines of blocks that speak of soprof and are not typed.
 spoken='
-soprof      43.6 ms user + 102.4 ms system + 3.9 ms BPF = 3.95 % of a CPU;
+soprof      155.6 ms user + 112.2 ms system + 10.8 ms BPF = 3.37 % of a CPU;
+next        soprof report last -o x.html (a flame graph), soprof report last
 soprof: 147650 calls by 3 programs
 soprof: again: soprof report /root/.local/state/soprof/calls/libz.so.1.last.profile
 scrape_configs: [{job_name: soprof, static_configs: [{targets: ['"'localhost:9877'"']}]}]
@@ -175,7 +176,8 @@ run_line() {
 	*/run\ agent | soprof\ agent) begin_agent "$line"; return ;;
 	*\ --batch*) in_shell "$line" ;;
 	*\ calls\ *-I\ *) until_interrupted "$line" ;;
-	soprof\ top* | soprof\ profile\ 1) in_terminal "$line" ;;
+	soprof\ top*) in_terminal "$line" ;;
+	soprof\ profile\ 1) in_shell "script -qec '$line' /dev/null" ;;
 	*) in_shell "$line" ;;
 	esac
 	[ "$status" = 0 ] || fail "that it ends well"

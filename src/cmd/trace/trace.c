@@ -307,7 +307,7 @@ static int trace_main(const struct sp_cmd *cmd, int argc, char **argv)
 static const struct sp_example examples[] = {
     {"sudo soprof trace opens -- ls /", "each file that ls opens, how, and how long that takes"},
     {"sudo soprof trace syscalls --by sys --hist dur 5", "how long system calls take, for each"},
-    {"sudo soprof trace 'kmem:kmalloc[bytes_req > 1000]' --by comm --hist bytes_req 5",
+    {"sudo soprof trace 'kmem:kmalloc[bytes_req > 100]' --by comm --hist bytes_req -- make",
      "large allocations of the kernel, by size, for each program"},
     {"sudo soprof trace libc.so.6:malloc --by comm --sum arg0 -I 1 5", "who asks malloc for how much, each second"},
     {NULL, NULL},

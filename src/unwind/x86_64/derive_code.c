@@ -162,18 +162,32 @@ static int load_texts(struct sp_deriver *d, const struct sp_code_span *covered, 
 	return r;
 }
 
-/* A function is run several times over: until its states are final, and with other calls taken for endless. */
-enum { N_DECODED = 4096 };
+/*
+ * A function is run several times over: until its states are final, and with other calls taken for endless. So many
+ * instructions stay decoded; of a small file fewer, since each takes 1,160 bytes.
+ */
+enum { MAX_DECODED = 1024, DECODED_BYTES = 32 /* of code, for one place */ };
 
 struct sp_decoded {
 	uint32_t number; /* position + 1 */
 	struct sp_insn insn;
 };
 
+static int make_decoded(struct sp_deriver *d)
+{
+	uint32_t n = 1;
+
+	while (n < MAX_DECODED && n * DECODED_BYTES < d->n_bytes)
+		n *= 2;
+	free(d->decoded);
+	d->decoded = calloc(n, sizeof(*d->decoded));
+	d->n_decoded = n;
+	return d->decoded ? 0 : -ENOMEM;
+}
+
 int sp_code_load(struct sp_deriver *d, const struct sp_code_span *covered, size_t n)
 {
-	d->decoded = calloc(N_DECODED, sizeof(*d->decoded));
-	if (!d->decoded)
+	if (make_decoded(d) < 0)
 		return -ENOMEM;
 	d->counting = true;
 	int r = load_texts(d, covered, n);
@@ -193,7 +207,7 @@ int sp_code_load(struct sp_deriver *d, const struct sp_code_span *covered, size_
 		d->islands[i].bytes = d->code + d->islands[i].base;
 	d->flags = calloc(d->n_bytes, sizeof(*d->flags));
 	d->rule_at = calloc(d->n_bytes, sizeof(*d->rule_at));
-	return d->flags && d->rule_at ? 0 : -ENOMEM;
+	return d->flags && d->rule_at ? make_decoded(d) : -ENOMEM;
 }
 
 uint32_t sp_code_pos(struct sp_deriver *d, uint64_t vaddr)
@@ -230,7 +244,7 @@ const struct sp_island *sp_code_island(struct sp_deriver *d, uint32_t pos)
 
 const struct sp_insn *sp_code_decode(struct sp_deriver *d, const struct sp_island *i, uint32_t pos)
 {
-	struct sp_decoded *e = &d->decoded[pos % N_DECODED];
+	struct sp_decoded *e = &d->decoded[pos & (d->n_decoded - 1)];
 	uint32_t at = pos - i->base;
 	bool known;
 	d->n_steps++;

@@ -55,6 +55,7 @@ struct sp_deriver {
 	struct sp_elf *elf;
 	ZydisDecoder decoder;
 	struct sp_decoded *decoded; /* the last instructions, by the low bits of their positions */
+	uint32_t n_decoded;         /* a power of two */
 	struct sp_text *texts;
 	size_t n_texts, texts_capacity;
 	struct sp_island *islands; /* by vaddr */
