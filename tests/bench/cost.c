@@ -204,8 +204,8 @@ static void programs_tell(const struct cost *c, FILE *f)
 
 	for (int i = 0; i < c->n; i++)
 		if (c->held[i].ours && info_of(c->held[i].fd, &info))
-			fprintf(f, "program %s %llu %llu\n", c->held[i].name, (unsigned long long)info.run_time_ns,
-				(unsigned long long)info.run_cnt);
+			fprintf(f, "program %s %llu %llu\n", *c->held[i].name ? c->held[i].name : "-",
+				(unsigned long long)info.run_time_ns, (unsigned long long)info.run_cnt);
 }
 
 static void tell(struct cost *c, double wall_ms)
