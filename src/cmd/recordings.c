@@ -3,11 +3,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/state.h"
 #include "cmd/output.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,53 +17,19 @@
 #define SUFFIX ".pb.gz"
 
 /* --- the directory --- */
-static int directory_name(char **ret)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	int n;
-
-	if (state && *state == '/')
-		n = asprintf(ret, "%s/soprof", state);
-	else if (home && *home == '/')
-		n = asprintf(ret, "%s/.local/state/soprof", home);
-	else
-		return sp_fail_said(-ENOENT, "there is neither HOME nor XDG_STATE_HOME");
-	if (n >= 0)
-		return 0;
-	*ret = NULL;
-	return -ENOMEM;
-}
-
 /* Another user could lead us elsewhere with links: root's home may be that of who calls sudo. */
-static int check_owner(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st))
-		return sp_fail(-errno, "%s", path);
-	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
-		return sp_fail_said(-EPERM, "%s is not this user's alone", path);
-	return 0;
-}
-
-static int directory_make(char *path)
+static int check_home(const char *path)
 {
 	const char *home = getenv("HOME");
-	int r = home && !strncmp(path, home, strlen(home)) ? check_owner(home) : 0;
+	struct stat st;
 
-	if (r < 0)
-		return r;
-	for (char *end = strchr(path + 1, '/');; end = strchr(end + 1, '/')) {
-		struct stat st;
-
-		if (end)
-			*end = '\0';
-		if (stat(path, &st) && mkdir(path, 0700) && errno != EEXIST)
-			return sp_fail(-errno, "make %s", path);
-		if (!end)
-			return check_owner(path);
-		*end = '/';
-	}
+	if (!home || strncmp(path, home, strlen(home)) != 0)
+		return 0;
+	if (stat(home, &st))
+		return sp_fail(-errno, "%s", home);
+	return st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH)
+		   ? sp_fail_said(-EPERM, "%s is not this user's alone", home)
+		   : 0;
 }
 
 /* --- what is in it --- */
@@ -121,10 +87,12 @@ int sp_recording_keep(int (*write)(void *arg, FILE *out), void *arg, char **ret_
 	time_t now = time(NULL);
 	struct tm tm;
 	size_t n;
-	int r = directory_name(&directory);
+	int r = sp_state_path("", &directory);
 
 	if (r >= 0)
-		r = directory_make(directory);
+		r = check_home(directory);
+	if (r >= 0)
+		r = sp_state_make(directory);
 	if (r < 0)
 		return r;
 	localtime_r(&now, &tm);
@@ -174,6 +142,6 @@ int sp_recording_find(const char *name, char **ret_path)
 		sp_error_clear();
 		return 0;
 	}
-	r = directory_name(&directory);
+	r = sp_state_path("", &directory);
 	return r < 0 ? r : nth(directory, back, ret_path);
 }

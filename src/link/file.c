@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/state.h"
 #include "base/text.h"
 #include "link/blocks.h"
 
@@ -95,43 +96,18 @@ static int lists_make(const struct sp_calls_what *w, struct lists *l)
 		      : r;
 }
 
-static int make_directories(char *path)
-{
-	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
-		if (slash)
-			*slash = '\0';
-		if (mkdir(path, 0700) < 0 && errno != EEXIST)
-			return sp_fail(-errno, "make %s", path);
-		if (!slash)
-			return 0;
-		*slash = '/';
-	}
-}
-
 static int default_directory(char **ret_directory)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	SP_FREE char *path = NULL;
-	struct stat st;
-	int r;
+	int r = sp_state_path("/calls", &path);
 
-	if (state && state[0] == '/')
-		r = asprintf(&path, "%s/soprof/calls", state);
-	else if (home && home[0] == '/')
-		r = asprintf(&path, "%s/.local/state/soprof/calls", home);
-	else
-		return sp_fail_said(-ENOENT, "no directory to keep calls in: $HOME is not set");
-	if (r < 0)
-		return -ENOMEM;
-	r = make_directories(path);
-	if (r < 0)
-		return r;
-	if (lstat(path, &st) < 0)
-		return sp_fail(-errno, "look at %s", path);
-	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022) != 0)
-		return sp_fail(-EPERM, "%s is not a directory that only you can write to", path);
-	*ret_directory = sp_take_ptr(path);
-	return 0;
+	if (r == -ENOENT)
+		return sp_fail_said(r, "no directory to keep calls in: $HOME is not set");
+	if (r >= 0)
+		r = sp_state_make(path);
+	if (r >= 0)
+		*ret_directory = sp_take_ptr(path);
+	return r;
 }
 
 /* As mkdir(1) makes one, but for the group: each user may keep files of his own there, which are 0600 themselves. */

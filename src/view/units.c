@@ -45,3 +45,11 @@ double sp_percent(int64_t value, int64_t of)
 {
 	return of ? 100.0 * (double)value / (double)of : 0;
 }
+
+void sp_percent_put(double percent, int width, bool colour, FILE *out)
+{
+	const char *begin = percent >= 10 ? "\033[31m" : percent >= 1 ? "\033[33m" : "";
+	bool is_coloured = colour && *begin;
+
+	fprintf(out, "%s%*.2f%s", is_coloured ? begin : "", width, percent, is_coloured ? "\033[0m" : "");
+}

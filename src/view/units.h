@@ -8,6 +8,7 @@
 #ifndef SP_VIEW_UNITS_H
 #define SP_VIEW_UNITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -24,5 +25,7 @@ void sp_unit_put(struct sp_unit unit, int64_t value, int width, FILE *out);
 void sp_unit_write(const char *profile_unit, uint64_t value, char *ret_text, size_t size);
 /* 0 if there is nothing to have a share of. */
 double sp_percent(int64_t value, int64_t of);
+/* Right-justified; with colour red from 10 % on, yellow from 1 %. */
+void sp_percent_put(double percent, int width, bool colour, FILE *out);
 
 #endif

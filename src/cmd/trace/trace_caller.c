@@ -350,7 +350,7 @@ static void json_print(const struct callers *c, const char *clock)
 static int callers_print(struct callers *c)
 {
 	char clock[16];
-	int r = 0;
+	int r = 0, closed;
 
 	sp_trace_clock(sp_time_ns(CLOCK_REALTIME), clock);
 	if (c->args->csv)
@@ -359,9 +359,8 @@ static int callers_print(struct callers *c)
 		json_print(c, clock);
 	else
 		r = table_print(c);
-	if (r >= 0 && (fflush(c->out) || ferror(c->out)) && errno != EPIPE)
-		r = sp_fail(errno ? -errno : -EIO, "write the output");
-	return r;
+	closed = sp_output_close(c->args->output, sp_take_ptr(c->out));
+	return r < 0 ? r : closed;
 }
 
 /* --- the whole --- */

@@ -48,11 +48,7 @@ static void put_heading(const struct overview *v, const char *shares, const char
 
 static void put_percent(const struct overview *v, int64_t value, int64_t of)
 {
-	double percent = sp_percent(value, of);
-	const char *colour = percent >= 10 ? "\033[31m" : percent >= 1 ? "\033[33m" : "";
-	bool is_coloured = v->o->colour && *colour;
-
-	fprintf(v->out, "%s%*.2f%s", is_coloured ? colour : "", PERCENT_COLUMNS, percent, is_coloured ? "\033[0m" : "");
+	sp_percent_put(sp_percent(value, of), PERCENT_COLUMNS, v->o->colour, v->out);
 }
 
 /* --- libraries --- */

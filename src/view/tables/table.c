@@ -137,14 +137,10 @@ static void put_heading(const struct table *t)
 	fprintf(t->out, "%s\n", t->o->colour ? "\033[0m" : "");
 }
 
-/* Red from 10 % on, yellow from 1 %. */
 static void put_share(const struct table *t, int64_t value, const char *gap)
 {
-	double percent = sp_percent(value, t->totals.value);
-	const char *colour = percent >= 10 ? "\033[31m" : percent >= 1 ? "\033[33m" : "";
-
-	fprintf(t->out, "%s%s%*.2f%s", gap, t->o->colour ? colour : "", PERCENT_COLUMNS, percent,
-		t->o->colour && *colour ? "\033[0m" : "");
+	fputs(gap, t->out);
+	sp_percent_put(sp_percent(value, t->totals.value), PERCENT_COLUMNS, t->o->colour, t->out);
 }
 
 static void put_build_id(const struct table *t, const struct sp_total *row)
