@@ -71,7 +71,7 @@ struct sp_capture_options {
 	bool time_own; /* the programs measure their own time, in place of the kernel's statistics of all programs */
 	/* BPF: of one CPU, for what is sampled at no rate of its own (guard.h); 0 = it may cost what it does. */
 	unsigned max_overhead_percent;
-	uint64_t user_nodes; /* lasting: most of one user's new stacks in drain_ns (stack_share.h); 0 = no limit */
+	uint64_t user_nodes; /* lasting: most of one user's new stacks at once (stack_share.h); 0 = no limit */
 	uint64_t drain_ns;   /* between two drains of the counts, if the rate allows; 0 = 1 s */
 	/* NULL, or called when one of the CPUs to sample comes or goes. */
 	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BITS = 1 << 20, WORD_BITS = 64 };
+enum { BITS = 1 << 20, WORD_BITS = 64, MOST_KNOWN = BITS / 8, GIVEN_BACK = 4 };
 
 int sp_stack_share_init(struct sp_stack_share *s, uint64_t n_nodes, uint64_t interval_ns)
 {
@@ -20,19 +20,27 @@ void sp_stack_share_done(struct sp_stack_share *s)
 	free(sp_take_ptr(s->known));
 }
 
-/* Who had no stack folded is forgotten. Drains are some ms early or late. */
+/* Who has all of his share, and had no stack folded, is forgotten. Drains are some ms early or late. */
 void sp_stack_share_renew(struct sp_stack_share *s, uint64_t now_ns)
 {
+	uint64_t back = (s->n_nodes + GIVEN_BACK - 1) / GIVEN_BACK;
 	size_t n = 0;
 
 	if (!s->n_nodes || now_ns - s->began_ns < s->interval_ns / 10 * 9)
 		return;
-	memset(s->known, 0, BITS / WORD_BITS * sizeof(*s->known));
-	for (size_t i = 0; i < s->n; i++)
-		if (s->users[i].n_folded)
-			s->users[n++] = (struct sp_stack_share_user){s->users[i].uid, 0, s->users[i].n_folded};
+	for (size_t i = 0; i < s->n; i++) {
+		struct sp_stack_share_user u = s->users[i];
+
+		u.n_nodes -= SP_MIN(u.n_nodes, back);
+		if (u.n_nodes || u.n_folded)
+			s->users[n++] = u;
+	}
 	s->n = n;
 	s->began_ns = now_ns;
+	if (s->n_known > MOST_KNOWN) {
+		memset(s->known, 0, BITS / WORD_BITS * sizeof(*s->known));
+		s->n_known = 0;
+	}
 }
 
 static struct sp_stack_share_user *user_of(struct sp_stack_share *s, uint32_t uid)
@@ -63,8 +71,10 @@ static uint64_t count_new(struct sp_stack_share *s, uint32_t uid, const struct s
 		word = &s->known[hash % BITS / WORD_BITS];
 		bit = UINT64_C(1) << hash % WORD_BITS;
 		n += !(*word & bit);
-		if (is_taken)
+		if (is_taken) {
+			s->n_known += !(*word & bit);
 			*word |= bit;
+		}
 	}
 	return n;
 }

@@ -40,7 +40,7 @@ peak_kib=$(awk '/^VmHWM/ { print $2 }' "/proc/$job/status")
 expect 0 agent --status --socket "$dir/agent.sock"
 has "$out" "stacks of .* users are stored by library only, .* user $uid's\$"
 has "$out" ', 0 lost$'
-has "$dir/log" "programs of user $uid have more new stacks in a window than a user.s share"
+has "$dir/log" "programs of user $uid have more new stacks than a user.s share"
 [ "$(grep -c "programs of user $uid have" "$dir/log")" = 1 ] || fail "to be told once"
 say "memory of the main process: at most $((peak_kib >> 10)) MiB of $max_mib MiB for all"
 [ "$peak_kib" -lt $((max_mib * 1536)) ] || fail "the main process within half more than the limit: $peak_kib KiB"

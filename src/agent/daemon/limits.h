@@ -43,7 +43,8 @@ uint64_t sp_limits_dictionary_bytes(uint64_t max_memory_bytes);
  * together stays within one and a half times the limit.
  */
 uint64_t sp_limits_deleted_bytes(uint64_t max_memory_bytes);
-/* How many nodes the new stacks of one user may add to the call trees in a window; each takes up to 100 bytes. */
+/* How many nodes the new stacks of one user may add to the call trees at once (stack_share.h); each takes up to 100
+ * bytes. */
 uint64_t sp_limits_user_nodes(uint64_t max_memory_bytes);
 
 void sp_limits_init(struct sp_limits *l, uint64_t max_cpu_ppm, uint64_t max_memory_bytes);

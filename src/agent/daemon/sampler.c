@@ -299,9 +299,8 @@ static void log_folded(struct sp_sampler *s, const struct sp_capture_stats *stat
 {
 	if (stats->n_folded_users > s->n_folded_logged)
 		sp_log(SP_LOG_WARNING,
-		       "%s: programs of user %u have more new stacks in a window than a user's share of memory: those "
-		       "above "
-		       "it are stored by library, without functions (%u users so far)",
+		       "%s: programs of user %u have more new stacks than a user's share of memory and of the store: "
+		       "those above it are stored by library, without functions (%u users so far)",
 		       s->recipe->name, (unsigned)stats->folded_uid, (unsigned)stats->n_folded_users);
 	s->n_folded_logged = stats->n_folded_users;
 }

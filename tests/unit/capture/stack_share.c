@@ -95,14 +95,58 @@ static void those_above_are_folded(void **state)
 	assert_int_equal(stats.n_folded, 1001);
 	assert_int_equal(stats.n_folded_users, 1);
 	assert_int_equal(stats.folded_uid, ALICE);
-	sp_stack_share_renew(&c.share, INTERVAL_NS); /* the next window */
-	assert_int_equal(walk(&c, ALICE, DEPTH).n_frames, DEPTH);
-	sp_stack_share_renew(&c.share, INTERVAL_NS + 5); /* none of its own */
-	for (unsigned i = 1; i < SHARE / DEPTH; i++)
-		assert_int_equal(walk(&c, ALICE, DEPTH).n_frames, DEPTH);
+	end(&c);
+}
+
+static void add_whole_ones(struct sp_capture *c, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(walk(c, ALICE, DEPTH).n_frames, DEPTH);
+}
+
+/* A quarter a window, and what was not used is there at once. */
+static void a_share_is_given_back_by_and_by(void **state)
+{
+	struct sp_capture c = begin(SHARE);
+	uint64_t now_ns = INTERVAL_NS;
+	unsigned n = SHARE / DEPTH;
+
+	(void)state;
+	add_whole_ones(&c, n);
 	is_folded(&c, walk(&c, ALICE, DEPTH));
-	sp_stack_share_stats(&c.share, &stats);
-	assert_int_equal(stats.n_folded, 1002);
+	sp_stack_share_renew(&c.share, now_ns);
+	add_whole_ones(&c, n / 4);
+	is_folded(&c, walk(&c, ALICE, DEPTH));
+	sp_stack_share_renew(&c.share, now_ns + 5); /* no window of its own */
+	is_folded(&c, walk(&c, ALICE, DEPTH));
+	for (unsigned i = 0; i < 4; i++)
+		sp_stack_share_renew(&c.share, now_ns += INTERVAL_NS);
+	add_whole_ones(&c, n);
+	is_folded(&c, walk(&c, ALICE, DEPTH));
+	end(&c);
+}
+
+/* Windows later they take nothing, until the set that remembers them is emptied. */
+static void what_is_known_is_free_in_later_windows(void **state)
+{
+	struct sp_capture c = begin(UINT64_C(1) << 40);
+	uint64_t now_ns = INTERVAL_NS, before;
+
+	(void)state;
+	seed = 1;
+	add_whole_ones(&c, 3);
+	before = c.share.users[0].n_nodes;
+	sp_stack_share_renew(&c.share, now_ns);
+	assert_int_equal(c.share.n, 0);
+	seed = 1;
+	add_whole_ones(&c, 3);
+	assert_int_equal(c.share.users[0].n_nodes, 0);
+	while (c.share.n_known <= 1 << 17)
+		add_whole_ones(&c, 1);
+	sp_stack_share_renew(&c.share, now_ns += INTERVAL_NS);
+	seed = 1;
+	add_whole_ones(&c, 3);
+	assert_int_equal(c.share.users[0].n_nodes, before);
 	end(&c);
 }
 
@@ -148,6 +192,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(those_above_are_folded),
+	    cmocka_unit_test(a_share_is_given_back_by_and_by),
+	    cmocka_unit_test(what_is_known_is_free_in_later_windows),
 	    cmocka_unit_test(a_common_root_is_taken_once),
 	    cmocka_unit_test(deep_stacks_are_counted_as_kept),
 	    cmocka_unit_test(without_a_share_nothing_is_folded),
