@@ -144,17 +144,25 @@ static void samples_line(const struct sp_top_seen *seen, const struct classes *c
 	     info->time.n_lost, *info->guard ? info->guard : source);
 }
 
+/* What soprof takes comes first: a narrow terminal cuts the line's end. */
 static void stacks_line(const struct sp_top_seen *seen, const struct classes *c, char *ret_line)
 {
+	static const struct {
+		unsigned is;
+		const char *words;
+	} rest[] = {{SP_CLASS_CUT, "cut"}, {SP_CLASS_GUESSED, "guessed"}, {SP_CLASS_ABSENT, "without"}};
 	const struct sp_slide_time *time = &seen->info->time;
-	char own[64] = "";
+	char own[64] = "", others[96] = "";
+	size_t n = 0;
 
 	if (seen->info->has_own && time->duration_ns)
-		snprintf(own, sizeof(own), "; soprof itself %.2f %% of a CPU",
+		snprintf(own, sizeof(own), "soprof itself %.2f %% of a CPU; ",
 			 100 * (double)time->own_ns / (double)time->duration_ns);
-	line(ret_line, "stacks: %.1f %% complete, %.1f %% cut, %.1f %% guessed, %.1f %% without%s",
-	     sp_percent(c->n[SP_CLASS_COMPLETE], c->all), sp_percent(c->n[SP_CLASS_CUT], c->all),
-	     sp_percent(c->n[SP_CLASS_GUESSED], c->all), sp_percent(c->n[SP_CLASS_ABSENT], c->all), own);
+	for (size_t i = 0; i < SP_COUNT(rest); i++)
+		if (c->n[rest[i].is])
+			n += (size_t)snprintf(others + n, sizeof(others) - n, ", %.1f %% %s",
+					      sp_percent(c->n[rest[i].is], c->all), rest[i].words);
+	line(ret_line, "%sstacks: %.1f %% complete%s", own, sp_percent(c->n[SP_CLASS_COMPLETE], c->all), others);
 }
 
 void sp_top_head(const struct sp_top_seen *seen, char ret_lines[SP_TOP_HEAD_LINES][SP_TOP_LINE])
