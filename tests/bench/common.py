@@ -93,6 +93,15 @@ def load(*commands, settle=0.3):
             end(p)
 
 
+def tree(pid):
+    """A process and all below it."""
+    pids = [pid]
+    for one in pids:
+        with contextlib.suppress(FileNotFoundError), open(f"/proc/{one}/task/{one}/children") as f:
+            pids += map(int, f.read().split())
+    return pids
+
+
 def run(command, check=True, input=""):
     done = subprocess.run(command, input=input, capture_output=True, text=True, errors="replace")
     if check and done.returncode:
