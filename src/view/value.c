@@ -31,6 +31,16 @@ static bool is_cpu_time(const struct sp_profile *p, uint32_t value)
 	       (!strcmp(name, "cpu") || !strncmp(name, "cpu-clock", 9) || !strncmp(name, "task-clock", 10));
 }
 
+bool sp_value_has_waits(const struct sp_profile *p, uint32_t value)
+{
+	static const char *const names[] = {"offcpu", "wall", "locks"};
+	bool found = false;
+
+	for (size_t i = 0; i < SP_COUNT(names); i++)
+		found = found || !strcmp(value_name_of(p, value), names[i]);
+	return found && !strcmp(sp_profile_string(p, sp_profile_value_type(p, value)->unit), "nanoseconds");
+}
+
 uint32_t sp_value_default(const struct sp_profile *p, const struct sp_view *view)
 {
 	uint32_t value = sp_profile_default_value(p);

@@ -26,6 +26,8 @@ char *sp_value_words(const char *name);
 /* The value that a view shows by default: the profile's; bcc's layouts (text, folded) show samples instead of CPU time.
  */
 uint32_t sp_value_default(const struct sp_profile *p, const struct sp_view *view);
+/* Whether it has the waits of threads in it: offcpu, wall, locks. Their stacks end in the kernel's scheduler. */
+bool sp_value_has_waits(const struct sp_profile *p, uint32_t value);
 /* Whether the profile has the number of samples as another value. */
 bool sp_value_has_samples(const struct sp_profile *p, uint32_t value);
 /*

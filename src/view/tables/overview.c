@@ -154,6 +154,15 @@ static int put_costs(const struct overview *v)
 }
 
 /* --- functions, each with its main caller --- */
+/*
+ * All waits end in the scheduler, behind the kernel functions of a system call, which say less than who made it:
+ * functions and stacks of waits are without the kernel's frames, unless only these are asked for.
+ */
+static bool is_user_only(const struct overview *v)
+{
+	return v->o->user_only || (!v->o->kernel_only && sp_value_has_waits(v->p, v->o->value));
+}
+
 /* What has no name of its own is LIBRARY+0xOFFSET already. */
 static bool has_library_in_name(const struct overview *v, const struct sp_tree *t, uint32_t node)
 {
@@ -222,7 +231,7 @@ static int put_functions(const struct overview *v)
 {
 	struct sp_tree_options options = {.value = v->o->value,
 					  .direction = SP_TREE_CALLERS,
-					  .user_only = v->o->user_only,
+					  .user_only = is_user_only(v),
 					  .kernel_only = v->o->kernel_only,
 					  .max_depth = 2};
 	struct sp_tree t;
@@ -232,7 +241,10 @@ static int put_functions(const struct overview *v)
 
 	if (r < 0)
 		return r;
-	put_heading(v, " self %", "function [library] <- its main caller (% of its samples)");
+	put_heading(v, " self %",
+		    is_user_only(v) && !v->o->user_only
+			? "function [library] outside the kernel <- main caller (% of its samples)"
+			: "function [library] <- its main caller (% of its samples)");
 	for (uint32_t c = t.nodes[0].first; c && r == 0; c = t.nodes[c].next) {
 		if (n < N_ROWS && t.labels[t.nodes[c].label].kind == SP_TREE_FRAME) {
 			r = put_function(v, &t, c);
@@ -345,7 +357,7 @@ static int put_stacks(const struct overview *v)
 					  .direction = SP_TREE_CALLEES,
 					  .comms = true,
 					  .marks = true,
-					  .user_only = v->o->user_only,
+					  .user_only = is_user_only(v),
 					  .kernel_only = v->o->kernel_only};
 	uint32_t nodes[N_STACKS + 1];
 	struct sp_tree t;

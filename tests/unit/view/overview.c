@@ -5,6 +5,7 @@
 #include "stacks.h"
 
 #include "base/mem.h"
+#include "profile/profile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,12 +88,38 @@ static void deep_stacks_lose_their_middle(void **state)
 	}
 }
 
+/* Of waits the functions and stacks are those outside of the kernel; the libraries are all. */
+static void waits_are_shown_without_the_kernel(void **state)
+{
+	static const char *const values[] = {"offcpu", "wall", "locks", "cpu"};
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(values); i++) {
+		struct sp_profile *p = stacks_profile(values[i], "nanoseconds");
+		char *text, *kernel;
+
+		stacks_line(p, "9\tone\tprogram`main;libc`poll\t[kernel]`do_poll;[kernel]`schedule");
+		text = fixture_render(&sp_view_overview, p, &(struct sp_view_options){.width = 100}, NULL);
+		kernel = fixture_render(&sp_view_overview, p, &(struct sp_view_options){.kernel_only = true}, NULL);
+		assert_non_null(strstr(text, " 100.00   100.00  [kernel]"));
+		assert_true(!strstr(text, "100.00  poll [libc] <- main [program] (100 %)\n") ==
+			    !strcmp(values[i], "cpu"));
+		assert_true(!strstr(text, "one > main [program] > poll [libc]\n") == !strcmp(values[i], "cpu"));
+		assert_true(!strstr(text, "schedule [kernel]") == !!strcmp(values[i], "cpu"));
+		assert_non_null(strstr(kernel, "schedule [kernel]"));
+		free(text);
+		free(kernel);
+		sp_profile_free(p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(equal_to_the_golden_files),
 	    cmocka_unit_test(fits_the_terminal),
 	    cmocka_unit_test(deep_stacks_lose_their_middle),
+	    cmocka_unit_test(waits_are_shown_without_the_kernel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
