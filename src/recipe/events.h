@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * events.h: the perf events that a sampling recipe may use, by their usual names.
+ * events.h: the perf events that a sampling recipe may use, by the names that perf has for them.
  *
- * The first is the default. Clock events have periods in nanoseconds and a fixed rate; the others count something.
- * Hardware events need a PMU, which virtual machines often lack: then opening one fails with -EOPNOTSUPP and a message
- * that names another event to use. The table is constant.
+ * A table, whose first event is the default; events of caches (L1-dcache-load-misses) and raw ones (r1a8). Clock events
+ * have periods in nanoseconds and a fixed rate; the others count something. Behind a name `:u` takes those in user mode
+ * only, `:k` those in the kernel. Hardware events need a PMU, which virtual machines often lack: then opening one fails
+ * with -EOPNOTSUPP and a message that names another event to use. The table is constant.
  */
 #ifndef SP_RECIPE_EVENTS_H
 #define SP_RECIPE_EVENTS_H
@@ -24,9 +25,18 @@ struct sp_event {
 	 */
 	unsigned hit_ns;
 	const char *summary;
+	bool user_only, kernel_only; /* by what stands behind the name */
 };
 
 const struct sp_event *sp_event_at(size_t i);           /* NULL after the last */
-const struct sp_event *sp_event_find(const char *name); /* NULL name: the default. Returns NULL if unknown */
+const struct sp_event *sp_event_find(const char *name); /* in the table; NULL name: the default. NULL if unknown */
+
+/* Any event; its name is the table's, or the one that was given. false: there is none of this name. */
+bool sp_event_named(const char *name, struct sp_event *ret_event);
+
+struct sp_suggest;
+/* Offers all names. The best one may lie in nearest, which stays the caller's. */
+enum { SP_EVENT_NAME = 64 };
+void sp_event_suggest(struct sp_suggest *near, char nearest[SP_EVENT_NAME]);
 
 #endif

@@ -126,22 +126,23 @@ static int ground_load(struct sp_recipe_object *object, struct sp_recipe_shared 
 	return 0;
 }
 
-/* The perf event of an attach point; NULL: it has none, or an unknown one. */
-static const struct sp_event *event_at(const struct sp_recipe_point *point, const struct sp_capture_options *o)
+/* The perf event of an attach point; false: it has none, or an unknown one. */
+static bool event_at(const struct sp_recipe_point *point, const struct sp_capture_options *o,
+		     struct sp_event *ret_event)
 {
-	return point->at == SP_AT_PERF ? sp_event_find(point->where ? point->where : o->event) : NULL;
+	return point->at == SP_AT_PERF && sp_event_named(point->where ? point->where : o->event, ret_event);
 }
 
 /* That of a recipe, or the first of several. */
-static const struct sp_event *event_of(const struct sp_recipe *recipe, const struct sp_capture_options *o)
+static bool event_of(const struct sp_recipe *recipe, const struct sp_capture_options *o, struct sp_event *ret_event)
 {
 	const struct sp_recipe_point *point = recipe->points;
 
 	if (o->backend == SP_BACKEND_PERF && recipe->without_bpf)
-		return sp_event_find(recipe->without_bpf);
+		return sp_event_named(recipe->without_bpf, ret_event);
 	while (point->at && point->at != SP_AT_PERF)
 		point++;
-	return event_at(point, o);
+	return event_at(point, o, ret_event);
 }
 
 static uint64_t period_of(const struct sp_recipe *recipe, const struct sp_capture_options *o)
@@ -152,7 +153,11 @@ static uint64_t period_of(const struct sp_recipe *recipe, const struct sp_captur
 static void attr_make(const struct sp_event *event, uint64_t period, const struct sp_capture_options *o,
 		      struct perf_event_attr *ret_attr)
 {
-	*ret_attr = (struct perf_event_attr){.size = sizeof(*ret_attr), .type = event->type, .config = event->config};
+	*ret_attr = (struct perf_event_attr){.size = sizeof(*ret_attr),
+					     .type = event->type,
+					     .config = event->config,
+					     .exclude_user = event->kernel_only,
+					     .exclude_kernel = event->user_only};
 	if (period) {
 		ret_attr->sample_period = period;
 	} else if (event->is_clock) {
@@ -166,11 +171,11 @@ static void attr_make(const struct sp_event *event, uint64_t period, const struc
 static int ground_event(const struct sp_recipe *recipe, const struct sp_capture_options *o,
 			struct perf_event_attr *ret_attr)
 {
-	const struct sp_event *event = event_of(recipe, o);
+	struct sp_event event;
 
-	if (!event)
+	if (!event_of(recipe, o, &event))
 		return sp_fail_said(-EOPNOTSUPP, "%s is sampled with BPF only", recipe->name);
-	attr_make(event, period_of(recipe, o), o, ret_attr);
+	attr_make(&event, period_of(recipe, o), o, ret_attr);
 	return 0;
 }
 
@@ -208,8 +213,14 @@ static int event_attach(struct ground *s, const struct sp_capture_options *o, un
 {
 	const struct sp_recipe_point *what = &o->recipes[recipe]->points[point];
 	LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = recipe | (o->objects ? what->cookie : 0));
-	struct event_link *at = link_of(s, recipe, point, cpu);
-	int fd = at ? event_open(event_at(what, o), period_of(o->recipes[recipe], o), o, cpu) : -ENOMEM, r;
+	struct event_link *at;
+	struct sp_event event;
+	int fd, r;
+
+	if (!event_at(what, o, &event))
+		return 0;
+	at = link_of(s, recipe, point, cpu);
+	fd = at ? event_open(&event, period_of(o->recipes[recipe], o), o, cpu) : -ENOMEM;
 
 	if (fd < 0)
 		return fd;
@@ -232,8 +243,7 @@ static int ground_attach_one(struct sp_recipe_object *object, const struct sp_ca
 
 	for (unsigned i = 0; o->recipes[i] && !r; i++)
 		for (unsigned k = 0; k < SP_MAX_POINTS && !r; k++)
-			if (event_at(&o->recipes[i]->points[k], o))
-				r = event_attach(s, o, i, k, cpu);
+			r = event_attach(s, o, i, k, cpu);
 	return r;
 }
 
@@ -268,17 +278,17 @@ static int clock_rate(struct ground *s, uint64_t period_ns)
 
 static int ground_rate(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_millihertz)
 {
-	const struct sp_event *event = event_of(o->recipes[0], o);
 	struct sp_capture_options changed = *o;
+	struct sp_event event;
 	uint64_t hz = SP_MAX(rate_millihertz / 1000, 1);
 	int r;
 
-	if (!event || !rate_millihertz || (o->period && !event->is_clock))
+	if (!event_of(o->recipes[0], o, &event) || !rate_millihertz || (o->period && !event.is_clock))
 		return sp_fail_said(-EINVAL, "this event has no rate");
 	changed.frequency_hz = hz;
-	changed.period = event->is_clock ? 1000000000000ULL / rate_millihertz : 0;
-	r = event->is_clock ? clock_rate(object->private, changed.period)
-			    : each_event(object->private, PERF_EVENT_IOC_PERIOD, &hz);
+	changed.period = event.is_clock ? 1000000000000ULL / rate_millihertz : 0;
+	r = event.is_clock ? clock_rate(object->private, changed.period)
+			   : each_event(object->private, PERF_EVENT_IOC_PERIOD, &hz);
 	if (r >= 0)
 		*o = changed;
 	return r;
@@ -391,13 +401,12 @@ static int follow_attach(struct ground *s)
 static int ticks_choose(struct ground *s, const struct sp_capture_options *o)
 {
 	struct perf_event_attr attr;
+	struct sp_event event;
 	unsigned i;
 	int r = 0;
 
 	for (i = 0; o->recipes[i] && !r; i++) {
-		const struct sp_event *event = event_of(o->recipes[i], o);
-
-		if (!event || !event->is_clock)
+		if (!event_of(o->recipes[i], o, &event) || !event.is_clock)
 			continue;
 		r = ground_event(o->recipes[i], o, &attr);
 		s->skel->bss->sp_ticks.period_ns = attr.sample_period;
@@ -485,12 +494,13 @@ static void ground_period(const struct sp_capture_options *o, uint64_t *ret_peri
 			  const char **ret_unit)
 {
 	const struct sp_recipe *recipe = o->recipes[0];
-	const struct sp_event *event = event_of(recipe, o);
-	uint64_t period = event ? period_of(recipe, o) : 1;
+	struct sp_event event = {0};
+	bool has_event = event_of(recipe, o, &event), is_counter = has_event && !event.is_clock;
+	uint64_t period = has_event ? period_of(recipe, o) : 1;
 
-	*ret_type = event && !event->is_clock ? event->name : recipe->values[1].name;
-	*ret_unit = event && !event->is_clock ? "count" : recipe->values[1].unit;
-	*ret_period = period ? period : event->is_clock ? 1000000000ULL / o->frequency_hz : 1;
+	*ret_type = is_counter ? event.name : recipe->values[1].name;
+	*ret_unit = is_counter ? "count" : recipe->values[1].unit;
+	*ret_period = period ? period : event.is_clock ? 1000000000ULL / o->frequency_hz : 1;
 }
 
 const struct sp_ground sp_ground = {

@@ -234,17 +234,16 @@ static struct sp_recipe *own_new(struct sp_recipe_set *set, const char *name, si
 static int unknown(const char *name)
 {
 	struct sp_suggest near = {.word = name};
-	char list[512] = "", tracepoint[256];
+	char list[512] = "", tracepoint[256], event[SP_EVENT_NAME];
 	size_t n = 0;
 
 	for (size_t i = 0; sp_recipe_at(i) && n < sizeof(list); i++) {
 		sp_suggest_offer(&near, sp_recipe_at(i)->name);
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s, ", sp_recipe_at(i)->name);
 	}
-	for (size_t i = 0; sp_event_at(i) && n < sizeof(list); i++) {
-		sp_suggest_offer(&near, sp_event_at(i)->name);
+	for (size_t i = 0; sp_event_at(i) && n < sizeof(list); i++)
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s, ", sp_event_at(i)->name);
-	}
+	sp_event_suggest(&near, event);
 	if (sp_tracepoints_nearest(name, near.best != NULL, tracepoint, sizeof(tracepoint)))
 		near.best = tracepoint;
 	if (near.best)
@@ -305,15 +304,16 @@ static int narrowed_make(struct sp_recipe_set *set, const char *event, const str
 
 static int named_make(struct sp_recipe_set *set, const char *name, const struct sp_recipe **ret_recipe)
 {
-	const struct sp_event *event = sp_event_find(name);
+	struct sp_event event;
 	struct sp_recipe *own;
+	bool is_event = sp_event_named(name, &event);
 	int r = 0;
 
 	*ret_recipe = sp_recipe_find(name);
 	if (*ret_recipe)
 		return made_result;
-	if (event && event->is_clock) {
-		set->event = event->name;
+	if (is_event && event.is_clock) {
+		set->event = event.name;
 		*ret_recipe = &sp_recipe_cpu;
 		return 0;
 	}
@@ -321,12 +321,12 @@ static int named_make(struct sp_recipe_set *set, const char *name, const struct 
 		return narrowed_make(set, name, ret_recipe);
 	if (!*name)
 		return sp_fail_said(-EINVAL, "an event's name is missing between or behind the commas");
-	if (!event && !strchr(name, ':') && !sp_recipe_probe_is(name))
+	if (!is_event && !strchr(name, ':') && !sp_recipe_probe_is(name))
 		return unknown(name);
 	own = own_new(set, name, 0);
 	if (!own)
 		return -ENOMEM;
-	if (event)
+	if (is_event)
 		own->points[0] = (struct sp_recipe_point){.at = SP_AT_PERF, .where = name};
 	else
 		r = sp_recipe_point_make(name, &own->points[0]);
@@ -513,14 +513,13 @@ bool sp_recipes_nest(const struct sp_recipe *const *recipes)
 bool sp_recipes_are_clocks(const struct sp_capture_options *o)
 {
 	const struct sp_recipe_point *point;
-	const struct sp_event *event;
+	struct sp_event event;
 
 	for (unsigned i = 0; o->recipes[i]; i++)
-		for (point = o->recipes[i]->points; point->at; point++) {
-			event = point->at == SP_AT_PERF ? sp_event_find(point->where ? point->where : o->event) : NULL;
-			if (!event || !event->is_clock)
+		for (point = o->recipes[i]->points; point->at; point++)
+			if (point->at != SP_AT_PERF ||
+			    !sp_event_named(point->where ? point->where : o->event, &event) || !event.is_clock)
 				return false;
-		}
 	return true;
 }
 

@@ -55,6 +55,28 @@ if command -v perf >"$dir/null" && perf stat -x, -o "$dir/stat" -e page-faults t
 	[ $((ours - perf)) -le 2 ] && [ $((perf - ours)) -le 2 ] || fail "perf's $perf page faults of dd, not $ours"
 fi
 
+# Of a counter's events those in user mode, and the kernel's: together they are all.
+expect 0 profile -o "$dir/x.pb.gz" -e page-faults,page-faults:u,page-faults:k -- dd if=/dev/zero of=/dev/null bs=8M count=4 status=none
+for event in page-faults page-faults:u page-faults:k; do
+	expect 0 report --value $event --process dd --json "$dir/x.pb.gz"
+	declare -i "n_${event//[-:]/_}=$(sed -nE 's/^"total":([0-9]+),.*/\1/p' "$out")"
+done
+((n_page_faults_u > 20 && n_page_faults_k > 20 && n_page_faults_u + n_page_faults_k == n_page_faults)) ||
+	fail "$n_page_faults page faults, not $n_page_faults_u and $n_page_faults_k"
+unguarded=
+if [ ! -e /sys/bus/event_source/devices/cpu ]; then
+	for event in cycles:u LLC-load-misses r1a8; do
+		expect 3 profile -e $event 1
+		one_line "^soprof: profile: this machine has no event $event "
+	done
+fi
+expect 2 profile -e LLC-load-mises 1
+one_line 'did you mean LLC-load-misses\?'
+run profile -e cycles:x 1
+[ "$status" = 2 ] || [ "$status" = 3 ] || fail "exit code 2 or 3"
+one_line 'no tracepoint (cycles:)?x'
+unguarded=1
+
 # where tracefs cannot be read, the kernel says so when the event is attached
 run profile -e sched:no_such_event 1
 [ "$status" = 2 ] || [ "$status" = 3 ] || fail "exit code 2 or 3"
@@ -83,6 +105,9 @@ expect 2 agent --source offcpu
 one_line 'the agent does not take offcpu, of which every event counts; it takes cpu'
 expect 2 profile -e faults -F 99 1
 one_line '-F is not for faults'
+# What the numbers of a profile are stands above them.
+expect 0 profile -e wall -- true
+has "$out" '^Sampling at 49 Hertz and counting wall \(ns\) of true by user \+ kernel stack'
 # Several in one table: a row for each library, whichever event met it; the sums are those of the value alone.
 expect 0 profile -e faults,offcpu --by library -- sh -c 'sleep 0.1; ls /usr >/dev/null'
 has "$out" '^-+ faults  -+ offcpu ms$'

@@ -183,7 +183,7 @@ int sp_perf_attr_make(struct sp_capture *c)
 		attr->sample_stack_user = stack_bytes(attr, ring_bytes);
 	}
 	attr->exclude_callchain_user = 1;
-	attr->exclude_kernel = c->o.user_mode_only;
+	attr->exclude_kernel |= c->o.user_mode_only;
 	attr->exclude_hv = 1;
 	attr->disabled = 1;
 	attr->enable_on_exec = c->o.follow;
@@ -219,7 +219,7 @@ static int open_failed(struct sp_capture *c, int r, pid_t pid, unsigned cpu)
 				    "cannot sample process %d: it is another user's, or one with privileges; run it as "
 				    "root, with sudo",
 				    pid);
-	return sp_event_refused(r, c->o.event, cpu);
+	return sp_event_refused(r, c->o.event ? c->o.event : c->o.recipes[0]->points[0].where, cpu);
 }
 
 static int open_one(struct sp_capture *c, pid_t pid, const struct sp_perf_cpu *cpu)

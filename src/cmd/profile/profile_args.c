@@ -137,7 +137,7 @@ static int check_cpus(const struct sp_profile_args *a)
 
 static int check_period(const struct sp_profile_args *a)
 {
-	const char *event = sp_event_find(a->recipes.event)->name;
+	const char *event = a->recipes.event ? a->recipes.event : sp_event_at(0)->name;
 
 	if (a->recipes.n > 1)
 		return sp_fail_said(-EINVAL, "-c is for one event, not %zu", a->recipes.n);

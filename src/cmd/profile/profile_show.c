@@ -48,7 +48,7 @@ static void who_print(FILE *out, const struct sp_profile_args *a)
 		fprintf(out, "all threads");
 }
 
-/* "Sampling at 49 Hertz", "Counting faults, sched:sched_switch", both with "and" between. */
+/* "Sampling at 49 Hertz", "Counting faults, sched:sched_switch", both with "and" between. wall is both. */
 static void what_print(FILE *out, const struct sp_profile_args *a)
 {
 	const char *counting = "Counting ";
@@ -61,7 +61,7 @@ static void what_print(FILE *out, const struct sp_profile_args *a)
 	else if (has_rate)
 		fprintf(out, "Sampling at %llu Hertz", (unsigned long long)a->frequency_hz);
 	for (size_t i = 0; i < a->recipes.n && !a->period && !a->in_us; i++) {
-		if (sp_recipe_has_rate(a->recipes.recipes[i]))
+		if (!sp_recipe_counts(a->recipes.recipes[i]))
 			continue;
 		fprintf(out, "%s%s%s", has_rate ? " and counting " : counting, a->recipes.recipes[i]->name,
 			!strcmp(a->recipes.recipes[i]->values[1].unit, "nanoseconds") ? " (ns)" : "");

@@ -23,12 +23,9 @@ static int names_join(const struct sp_stat_events *events, char **ret_names)
 	for (size_t i = 0; i < events->n; i++) {
 		const struct sp_stat_event *e = &events->events[i];
 
-		if (!e->sampled || e->user_only || e->kernel_only) {
-			fclose(out);
-			return sp_fail_said(-EINVAL, "--by: %s cannot be sampled, only counted", e->name);
-		}
 		if (!e->is_clock || !has_clock)
-			fprintf(out, "%s%s", before, e->is_clock ? "cpu" : e->sampled);
+			fprintf(out, "%s%s", before,
+				e->is_clock && !e->user_only && !e->kernel_only ? "cpu" : e->sampled);
 		before = ",";
 		has_clock |= e->is_clock;
 	}

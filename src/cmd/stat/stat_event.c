@@ -15,51 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ID = 64, MAX_CACHE_NAME = 64 };
-
-/* --- events of caches: CACHE-OPERATION-RESULT --- */
-static const struct {
-	const char *name;
-	uint64_t number;
-} caches[] = {
-    {"L1-dcache", PERF_COUNT_HW_CACHE_L1D}, {"L1-icache", PERF_COUNT_HW_CACHE_L1I}, {"LLC", PERF_COUNT_HW_CACHE_LL},
-    {"dTLB", PERF_COUNT_HW_CACHE_DTLB},     {"iTLB", PERF_COUNT_HW_CACHE_ITLB},     {"branch", PERF_COUNT_HW_CACHE_BPU},
-    {"node", PERF_COUNT_HW_CACHE_NODE},
-};
-
-static const struct {
-	const char *accesses, *misses;
-	uint64_t number;
-} operations[] = {
-    {"loads", "load-misses", PERF_COUNT_HW_CACHE_OP_READ},
-    {"stores", "store-misses", PERF_COUNT_HW_CACHE_OP_WRITE},
-    {"prefetches", "prefetch-misses", PERF_COUNT_HW_CACHE_OP_PREFETCH},
-};
-
-/* The i-th name with its number; false behind the last. */
-static bool cache_event_at(size_t i, char ret_name[MAX_CACHE_NAME], uint64_t *ret_config)
-{
-	size_t n = 2 * SP_COUNT(operations), cache = i / n, operation = i % n / 2;
-	bool misses = i % 2;
-
-	if (cache >= SP_COUNT(caches))
-		return false;
-	snprintf(ret_name, MAX_CACHE_NAME, "%s-%s", caches[cache].name,
-		 misses ? operations[operation].misses : operations[operation].accesses);
-	*ret_config = caches[cache].number | operations[operation].number << 8 |
-		      (uint64_t)(misses ? PERF_COUNT_HW_CACHE_RESULT_MISS : PERF_COUNT_HW_CACHE_RESULT_ACCESS) << 16;
-	return true;
-}
-
-static bool cache_event_find(const char *name, uint64_t *ret_config)
-{
-	char each[MAX_CACHE_NAME];
-
-	for (size_t i = 0; cache_event_at(i, each, ret_config); i++)
-		if (!strcmp(each, name))
-			return true;
-	return false;
-}
+enum { MAX_ID = 64 };
 
 /* --- tracepoints --- */
 /* perf_event_open knows tracepoints by the number that tracefs tells. */
@@ -84,85 +40,44 @@ static int tracepoint_find(struct sp_stat_event *e, const char *name)
 }
 
 /* --- names --- */
-/* Cuts ":u", ":k" or ":uk" off the name. */
-static void modifiers_take(struct sp_stat_event *e, char *name)
-{
-	char *colon = strrchr(name, ':');
-
-	if (!colon || !colon[1] || colon[1 + strspn(colon + 1, "uk")])
-		return;
-	e->user_only = strchr(colon, 'u') && !strchr(colon, 'k');
-	e->kernel_only = strchr(colon, 'k') && !strchr(colon, 'u');
-	*colon = 0;
-}
-
 static int event_unknown(const char *name)
 {
 	struct sp_suggest near = {.word = name};
-	char nearest[MAX_CACHE_NAME] = "", each[MAX_CACHE_NAME];
-	uint64_t unused;
+	char nearest[SP_EVENT_NAME];
 
-	for (size_t i = 0; sp_event_at(i); i++)
-		sp_suggest_offer(&near, sp_event_at(i)->name);
-	for (size_t i = 0; cache_event_at(i, each, &unused); i++) {
-		sp_suggest_offer(&near, each);
-		if (near.best != each)
-			continue;
-		memcpy(nearest, each, sizeof(each));
-		near.best = nearest;
-	}
+	sp_event_suggest(&near, nearest);
 	if (near.best)
 		return sp_fail_said(-EINVAL, "unknown event '%s'; did you mean %s?", name, near.best);
 	return sp_fail_said(
 	    -EINVAL, "unknown event '%s'; soprof profile --list shows events, and a tracepoint is SYSTEM:EVENT", name);
 }
 
-static bool raw_event_take(struct sp_stat_event *e, const char *name)
-{
-	char *end;
-
-	if (*name != 'r' || !name[1] || name[1 + strspn(name + 1, "0123456789abcdefABCDEF")])
-		return false;
-	errno = 0;
-	e->type = PERF_TYPE_RAW;
-	e->config = strtoull(name + 1, &end, 16);
-	return !errno;
-}
-
 static int event_find(struct sp_stat_event *e, const char *name)
 {
-	const struct sp_event *event = *name ? sp_event_find(name) : NULL;
+	struct sp_event event;
 
-	if (event) {
-		e->type = event->type;
-		e->config = event->config;
-		e->is_clock = event->is_clock;
-		e->sampled = event->name;
-		return 0;
-	}
-	e->type = PERF_TYPE_HW_CACHE;
-	if (cache_event_find(name, &e->config) || raw_event_take(e, name))
-		return 0;
-	return strchr(name, ':') ? tracepoint_find(e, name) : event_unknown(name);
+	if (!sp_event_named(name, &event))
+		return strchr(name, ':') ? tracepoint_find(e, name) : event_unknown(name);
+	e->type = event.type;
+	e->config = event.config;
+	e->is_clock = event.is_clock;
+	e->user_only = event.user_only;
+	e->kernel_only = event.kernel_only;
+	e->sampled = event.name == name ? e->name : event.name;
+	return 0;
 }
 
-static int event_add(struct sp_stat_events *list, const char *given)
+static int event_add(struct sp_stat_events *list, const char *name)
 {
-	SP_FREE char *name = strdup(given);
-	struct sp_stat_event e = {0};
-	int r;
+	struct sp_stat_event e = {.name = strdup(name)};
+	int r = e.name ? event_find(&e, e.name) : -ENOMEM;
 
-	if (!name)
-		return -ENOMEM;
-	modifiers_take(&e, name);
-	r = event_find(&e, name);
 	if (r >= 0)
 		r = sp_grow(&list->events, &list->capacity, list->n + 1, sizeof(*list->events));
-	if (r < 0)
+	if (r < 0) {
+		free(e.name);
 		return r;
-	e.name = strdup(given);
-	if (!e.name)
-		return -ENOMEM;
+	}
 	if (e.type == PERF_TYPE_TRACEPOINT)
 		e.sampled = e.name;
 	list->events[list->n++] = e;

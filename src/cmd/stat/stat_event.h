@@ -16,7 +16,7 @@
 
 struct sp_stat_event {
 	char *name;          /* as it was asked for */
-	const char *sampled; /* what `soprof profile -e` calls it; NULL: it cannot be sampled */
+	const char *sampled; /* what `soprof profile -e` calls it: a constant, or the name */
 	uint32_t type;
 	uint64_t config;
 	bool user_only, kernel_only;

@@ -30,10 +30,10 @@ static void names_of_events(void **state)
 	assert_int_equal(e.events[1].config, PERF_COUNT_SW_CONTEXT_SWITCHES);
 	assert_true(e.events[1].user_only);
 	assert_string_equal(e.events[1].name, "cs:u");
-	assert_string_equal(e.events[1].sampled, "context-switches");
+	assert_string_equal(e.events[1].sampled, "cs:u");
 	assert_int_equal(e.events[2].type, PERF_TYPE_HW_CACHE);
 	assert_int_equal(e.events[2].config, 0x10000);
-	assert_null(e.events[2].sampled);
+	assert_string_equal(e.events[2].sampled, "L1-dcache-load-misses");
 	assert_int_equal(e.events[3].type, PERF_TYPE_RAW);
 	assert_int_equal(e.events[3].config, 0x1a8);
 	assert_int_equal(e.events[4].config, PERF_COUNT_HW_BRANCH_INSTRUCTIONS);

@@ -35,6 +35,36 @@ static void names(void **state)
 	assert_int_equal(sp_recipe_event_check(NULL), 0);
 }
 
+/* Caches, raw events, and what stands behind a name, as perf has them. */
+static void named(void **state)
+{
+	struct sp_event e;
+
+	(void)state;
+	assert_true(sp_event_named(NULL, &e));
+	assert_string_equal(e.name, "cpu-clock");
+	assert_true(sp_event_named("cs", &e));
+	assert_string_equal(e.name, "context-switches");
+	assert_true(sp_event_named("page-faults:u", &e));
+	assert_string_equal(e.name, "page-faults:u");
+	assert_true(e.type == PERF_TYPE_SOFTWARE && e.config == PERF_COUNT_SW_PAGE_FAULTS);
+	assert_true(e.user_only && !e.kernel_only);
+	assert_true(sp_event_named("cycles:k", &e) && e.kernel_only && !e.user_only);
+	assert_true(sp_event_named("cycles:uk", &e) && !e.kernel_only && !e.user_only);
+	assert_true(sp_event_named("LLC-store-misses", &e));
+	assert_true(e.type == PERF_TYPE_HW_CACHE && e.config == (2 | 1 << 8 | 1 << 16));
+	assert_true(sp_event_named("r01c2:u", &e));
+	assert_true(e.type == PERF_TYPE_RAW && e.config == 0x1c2 && e.user_only);
+	assert_false(sp_event_named("", &e));
+	assert_false(sp_event_named(":u", &e));
+	assert_false(sp_event_named("cycles:", &e));
+	assert_false(sp_event_named("cycles:x", &e));
+	assert_false(sp_event_named("sched:sched_switch", &e));
+	assert_false(sp_event_named("r", &e));
+	assert_false(sp_event_named("r11112222333344445", &e)); /* 17 digits */
+	assert_false(sp_event_named("L1-dcache-load-misses-that-are-longer-than-any-name-there-can-be-here", &e));
+}
+
 static void unknown(void **state)
 {
 	static const char *const wrong[] = {"", "cpu", "cpu-clock ", "CPU-CLOCK", "cycles:u", "cpu-clockx", "%s%n"};
@@ -134,8 +164,8 @@ static void costs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(waits),   cmocka_unit_test(costs),   cmocka_unit_test(names),
-	    cmocka_unit_test(unknown), cmocka_unit_test(periods),
+	    cmocka_unit_test(waits), cmocka_unit_test(costs),   cmocka_unit_test(names),
+	    cmocka_unit_test(named), cmocka_unit_test(unknown), cmocka_unit_test(periods),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
