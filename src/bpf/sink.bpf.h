@@ -362,6 +362,8 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 		sp_episode_open(s, task, now);
 	sp_sample_begin(s, task, is_back ? now - hit->value : now, hit->recipe, hit->value * hit->times);
 	s->key.state = hit->state;
+	if (hit->flags & SP_SLOT_NUMBERED)
+		s->key.slice_unit = (sp_u32)hit->object;
 	if (sp_config.objects && hit->flags & SP_SLOT_LOCK)
 		s->key.object = sp_lock_object(s, task, hit->object);
 	s->ticket = 1; /* not 0: where the user half has to finish the stack, the row names a ticket */

@@ -29,10 +29,7 @@ struct sp_broker;
 struct sp_guard;
 struct sp_capture_users;
 
-/*
- * What takes the samples: the recipe's BPF programs, or perf_event_open, which ordinary users may use for their own
- * processes.
- */
+/* What takes the samples: BPF programs, or perf_event_open, which ordinary users may use for their own processes. */
 enum sp_backend_kind { SP_BACKEND_BPF, SP_BACKEND_PERF };
 
 struct sp_capture_options {
@@ -73,6 +70,9 @@ struct sp_capture_options {
 	unsigned max_overhead_percent;
 	uint64_t user_nodes; /* lasting: most of one user's new stacks at once (stack_share.h); 0 = no limit */
 	uint64_t drain_ns;   /* between two drains of the counts, if the rate allows; 0 = 1 s */
+	/* BPF: each event has a number (SP_SLOT_NUMBERED) and is told with its stacks, not in rows. NULL: none has. */
+	int (*numbered)(void *arg, uint32_t number, uint32_t user_stack, uint32_t kernel_stack);
+	void *numbered_arg;
 	/* NULL, or called when one of the CPUs to sample comes or goes. */
 	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
 	void *cpu_changed_arg;
@@ -101,8 +101,7 @@ struct sp_capture_stats {
 	uint64_t table_bytes;
 	uint64_t mapped_bytes; /* of BPF maps that are mapped into our memory (part of VmRSS and of bpf_bytes) */
 	uint64_t bpf_bytes;    /* locked memory of all BPF maps */
-	/* Hits at which the kernel ran none of our programs, since one was running on that CPU; from Linux 6.7 on. */
-	uint64_t n_missed;
+	uint64_t n_missed; /* hits that had none of our programs, since one was running on that CPU; from Linux 6.7 */
 	uint64_t bpf_ns, n_bpf_runs; /* run time of the BPF programs; 0 when the kernel keeps no statistics */
 	uint64_t load_ns;            /* from sp_capture_new() to the first attached event */
 };
@@ -112,6 +111,7 @@ int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, str
 int sp_capture_target_add(struct sp_capture *c, uint32_t number, enum sp_target state);
 /* Only the kernel half: the map of targets, by number as the first pid namespace has it. The session's. */
 int sp_capture_targets_fd(const struct sp_capture *c);
+const struct sp_recipe_object *sp_capture_object(const struct sp_capture *c); /* for sp_ground_maps() */
 int sp_capture_start(struct sp_capture *c);
 /* stop_fd, child_fd: -1 = none. duration_ns 0 = no limit. 1: one of them is readable; 0: the time is over. */
 int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int child_fd);

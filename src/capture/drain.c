@@ -383,8 +383,10 @@ int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const str
 
 	if (key->recipe >= SP_MAX_RECIPES || !c->o.recipes[key->recipe])
 		return sp_fail_said(-EBADMSG, "a sample of recipe %u", key->recipe);
-	number = key_of(c, key, &k);
 	kernel_stack = sp_drain_stack_number(c, key->kernel_stack, value->n);
+	if (c->o.numbered)
+		return c->o.numbered(c->o.numbered_arg, key->slice_unit, user_stack, kernel_stack);
+	number = key_of(c, key, &k);
 	if (!number && key->waker)
 		number = sp_wakers_join(c, key->waker, &k, &user_stack, &kernel_stack);
 	if (number >= 0)

@@ -39,7 +39,7 @@ enum sp_at {
 enum sp_about { SP_ABOUT_NOTHING, SP_ABOUT_MEMORY, SP_ABOUT_LOCK };
 struct sp_recipe_point {
 	enum sp_at at;
-	const char *where; /* the event's name */
+	const char *where; /* the event's name; NULL: of fronts that are not the session's (sp_ground_maps()) */
 	/*
 	 * Of built-in recipes: what the event's arguments are, as C declares them, and expressions over them
 	 * (recipe/row.h), of which the slot is made: which events are wanted, and its match, state, value, times and

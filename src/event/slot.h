@@ -4,8 +4,7 @@
  *
  * A front is a small BPF program on one event; its read-only data is a struct sp_front_slot. It runs the slot's ops. If
  * the event is wanted, it leaves a struct sp_hit in the scratch and goes on into a sink, which walks the stacks and
- * counts. Shared by both halves, as bpf/wire.h is. The user half writes a slot before it is loaded; nothing changes it
- * afterwards.
+ * counts. Shared by both halves, as bpf/wire.h is. The user half writes a slot before its front is loaded.
  */
 #ifndef SP_EVENT_SLOT_H
 #define SP_EVENT_SLOT_H
@@ -44,7 +43,8 @@ enum {
 	SP_SLOT_LOCK = 128,     /* the slot's object is the address of a lock */
 	SP_SLOT_UNSEEN = 512,   /* FREE, ASK: frees of blocks whose allocation was not seen are counted */
 	SP_SLOT_PROBE = 256, /* the front is a probe's: its arguments are those of the function, and what it returns */
-	SP_SLOT_RECORD = 64, /* the front is a classic tracepoint's: its argument 0 is the address of the record */
+	SP_SLOT_NUMBERED = 1024, /* the hit's object is the event's number, which its row has as its slice */
+	SP_SLOT_RECORD = 64,     /* the front is a classic tracepoint's: its argument 0 is the address of the record */
 };
 
 struct sp_front_slot {

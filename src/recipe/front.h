@@ -9,6 +9,7 @@
 #ifndef SP_RECIPE_FRONT_H
 #define SP_RECIPE_FRONT_H
 
+#include "capture/recipe_ops.h"
 #include "event/slot.h"
 #include <stdbool.h>
 #include <sys/types.h>
@@ -18,7 +19,6 @@ struct bpf_program;
 struct sp_broker;
 struct sp_config;
 struct sp_front;
-struct sp_recipe_point;
 
 struct sp_front_maps {
 	int scratch, counters, sink;    /* the session's maps, and its sink: a program of the front's type */
@@ -45,6 +45,11 @@ int sp_front_attach(struct sp_front *front);  /* again */
 void sp_front_detach(struct sp_front *front); /* it runs no more, but its statistics can still be read */
 void sp_front_free(struct sp_front *front);
 
+/*
+ * Of a session that is attached, for fronts of the caller's own: recipes have a point of that kind for them, without a
+ * name. Maps that the session does not have are negative.
+ */
+void sp_ground_maps(const struct sp_recipe_object *object, enum sp_at at, struct sp_front_maps *ret_maps);
 /* Before a program is loaded that reads what the slot says: makes it of the type that its event's programs have. */
 void sp_slot_program_set(const struct sp_front_slot *slot, struct bpf_program *program);
 /* Attaches a loaded one. *ret_link: NULL if it is a probe's, which its own point detaches. */

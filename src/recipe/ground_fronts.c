@@ -59,15 +59,15 @@ static int sink_load(const struct ground *s, enum bpf_prog_type type, unsigned a
 }
 
 /* The sink of each kind of point that the session has. */
-static int sinks_load(struct ground *s, const struct sp_capture_options *o, int ret_sinks[SP_AT_PROBE + 1])
+static int sinks_load(struct ground *s, const struct sp_capture_options *o)
 {
 	int r = 0;
 
-	ret_sinks[SP_AT_RAW] = bpf_program__fd(s->skel->progs.sp_sink_raw);
+	s->sinks[SP_AT_RAW] = bpf_program__fd(s->skel->progs.sp_sink_raw);
 	if (sp_ground_has(o, SP_AT_RECORD))
-		r = ret_sinks[SP_AT_RECORD] = sink_load(s, BPF_PROG_TYPE_TRACEPOINT, 0, &s->record_sink);
+		r = s->sinks[SP_AT_RECORD] = sink_load(s, BPF_PROG_TYPE_TRACEPOINT, 0, &s->record_sink);
 	if (r >= 0 && sp_ground_has(o, SP_AT_PROBE))
-		r = ret_sinks[SP_AT_PROBE] =
+		r = s->sinks[SP_AT_PROBE] =
 		    sink_load(s, BPF_PROG_TYPE_KPROBE, sp_probe_attach_type(SP_PROBE_ENTRY), &s->probe_sink);
 	return SP_MIN(r, 0);
 }
@@ -80,7 +80,6 @@ static pid_t only_process(const struct sp_capture_options *o)
 
 int sp_fronts_attach(struct ground *s, const struct sp_capture_options *o)
 {
-	int sinks[SP_AT_PROBE + 1] = {0};
 	struct sp_front_maps maps = {.scratch = bpf_map__fd(s->skel->maps.scratch),
 				     .counters = bpf_map__fd(s->skel->maps.counters),
 				     .targets = o->filter == SP_TARGETS_ALL ? 0 : bpf_map__fd(s->skel->maps.targets),
@@ -92,7 +91,7 @@ int sp_fronts_attach(struct ground *s, const struct sp_capture_options *o)
 	const struct sp_recipe_point *point;
 	struct sp_recipe_point own;
 	unsigned i;
-	int r = sinks_load(s, o, sinks);
+	int r = sinks_load(s, o);
 
 	if (sp_guard_is_wanted(o) || o->filter != SP_TARGETS_ALL || o->cgroup)
 		maps.episodes = bpf_map__fd(s->skel->maps.episodes);
@@ -102,7 +101,8 @@ int sp_fronts_attach(struct ground *s, const struct sp_capture_options *o)
 	}
 	for (i = 0; o->recipes[i] && !r; i++)
 		for (point = o->recipes[i]->points; point->at && !r; point++) {
-			if (point->at != SP_AT_RAW && point->at != SP_AT_RECORD && point->at != SP_AT_PROBE)
+			if (!point->where ||
+			    (point->at != SP_AT_RAW && point->at != SP_AT_RECORD && point->at != SP_AT_PROBE))
 				continue;
 			own = *point;
 			if (!sp_role_choose(s->has_stamps, &own.slot.role))
@@ -112,7 +112,7 @@ int sp_fronts_attach(struct ground *s, const struct sp_capture_options *o)
 				own.slot.flags &= ~(sp_u32)SP_SLOT_LOCK;
 			own.slot.min_ns = sp_recipe_min_ns(o->recipes[i], o->min_ns);
 			own.slot.max_ns = o->max_ns;
-			maps.sink = sinks[point->at];
+			maps.sink = s->sinks[point->at];
 			r = sp_front_new(&own, &maps, &s->fronts[s->n_fronts]);
 			s->front_recipe[s->n_fronts] = i;
 			s->n_fronts += !r;
@@ -120,10 +120,20 @@ int sp_fronts_attach(struct ground *s, const struct sp_capture_options *o)
 	return r;
 }
 
+void sp_ground_maps(const struct sp_recipe_object *object, enum sp_at at, struct sp_front_maps *ret_maps)
+{
+	const struct ground *s = object->private;
+
+	*ret_maps = (struct sp_front_maps){.scratch = bpf_map__fd(s->skel->maps.scratch),
+					   .counters = bpf_map__fd(s->skel->maps.counters),
+					   .targets = bpf_map__fd(s->skel->maps.targets),
+					   .sink = s->sinks[at]};
+}
+
 /* Before the probes are attached: a file that appears meanwhile is attached twice, which is once. */
 int sp_fronts_watch(struct ground *s, const struct sp_capture_options *o)
 {
-	int r = sp_ground_has(o, SP_AT_PROBE) ? sp_recipe_watch_new(o->cpus, o->n_cpus, &s->watch) : 0;
+	int r = sp_ground_has(o, SP_AT_PROBE) && !o->numbered ? sp_recipe_watch_new(o->cpus, o->n_cpus, &s->watch) : 0;
 
 	for (unsigned i = 0; o->recipes[i] && r >= 0 && s->watch; i++)
 		if (o->recipes[i]->points[0].at == SP_AT_PROBE && sp_recipe_probe_name(o->recipes[i]->points[0].probe))

@@ -28,6 +28,7 @@ struct ground {
 	struct sp_front *fronts[SP_MAX_RECIPES * SP_MAX_POINTS];
 	unsigned front_recipe[SP_MAX_RECIPES * SP_MAX_POINTS];
 	size_t n_fronts;
+	int sinks[SP_AT_PROBE + 1]; /* by kind of point: where its fronts go on; programs of the objects */
 	bool is_off[SP_MAX_RECIPES];
 	bool has_stamps;                /* threads are walked only when they are back */
 	struct bpf_object *record_sink; /* NULL: no front is a classic tracepoint's */
