@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * trace.bpf.c: the program of an attach point of `soprof trace`, loaded once for each, and those that follow a command.
+ * trace.bpf.c: the program of an attach point of `soprof trace`, loaded once for each.
  *
- * It walks no stacks, so it needs neither the ground nor a sink. The points of a session share the maps of the first.
+ * It walks no stacks, so it needs nothing for which the kernel's types must be read (follow.bpf.c). Where they are
+ * wanted it goes on into the sink of a session of sampling, as a front does (front.bpf.c). The points of a session
+ * share the maps of the first.
  */
 #define SP_ENV_HAS_PAIR
 #include "bpf/event.bpf.h"
-#include "bpf/follow.bpf.h"
+#include "bpf/scratch.bpf.h"
+#include "bpf/target.bpf.h"
 #include "trace/trace_wire.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -42,6 +45,14 @@ struct {
 	__uint(key_size, sizeof(struct sp_trace_pair_key));
 	__uint(value_size, sizeof(struct sp_trace_pair));
 } pairs SEC(".maps");
+
+/* Its one element is the sink. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+} sink SEC(".maps");
 
 static __always_inline void sp_trace_lost(sp_u32 counter)
 {
@@ -99,6 +110,31 @@ static __always_inline void sp_trace_call_take(sp_u64 *to)
 		to[i] = sp_call_argument(i);
 }
 
+/* --- stacks --- */
+/* By which an event finds its stack; 0 is none. */
+static __always_inline sp_u32 sp_trace_number_next(void)
+{
+	sp_u32 counter = SP_TRACE_N_WALKS;
+	sp_u64 *n = bpf_map_lookup_elem(&losses, &counter);
+
+	return n ? (sp_u32)__sync_fetch_and_add(n, 1) + 1 : 0;
+}
+
+/* The sink walks the stacks of the current thread. Comes back only where it could not be entered. */
+static __always_inline void sp_trace_walk(void *ctx, sp_u32 number)
+{
+	struct sp_scratch *s = sp_scratch_take();
+
+	if (!s)
+		return;
+	s->hit =
+	    (struct sp_hit){.role = SP_ROLE_EVENT, .flags = sp_trace.walks, .value = 1, .times = 1, .object = number};
+	s->ctx = (sp_u64)ctx;
+	bpf_tail_call(ctx, &sink, 0);
+	sp_scratch_give(s);
+	sp_tally(SP_N_LOST_NESTED, 1);
+}
+
 /* --- pairs --- */
 static __always_inline struct sp_trace_pair_key sp_trace_pair_key(const sp_u64 *r)
 {
@@ -114,6 +150,7 @@ static __always_inline void sp_trace_pair_fill(struct sp_trace_pair *pair, const
 
 	pair->pid = who >> 32;
 	pair->tid = (sp_u32)who;
+	pair->number = sp_trace.walks ? sp_trace_number_next() : 0;
 	bpf_get_current_comm(pair->comm, SP_COMM_LEN);
 #pragma clang loop unroll(full)
 	for (sp_u32 i = 0; i < SP_N_KEPT; i++)
@@ -122,19 +159,20 @@ static __always_inline void sp_trace_pair_fill(struct sp_trace_pair *pair, const
 	pair->since_ns = bpf_ktime_get_ns(); /* last: what this costs is not part of what is measured */
 }
 
-/* One that is open under the same key, whose second point did not come, is over. */
-static __always_inline void sp_trace_begin(const sp_u64 *r)
+/* One that is open under the same key, whose second point did not come, is over. Returns its number. */
+static __always_inline sp_u32 sp_trace_begin(const sp_u64 *r)
 {
 	struct sp_trace_pair_key key = sp_trace_pair_key(r);
 	struct sp_trace_pair *there = bpf_map_lookup_elem(&pairs, &key), made = {};
 
 	if (there) {
 		sp_trace_pair_fill(there, r);
-		return;
+		return there->number;
 	}
 	sp_trace_pair_fill(&made, r);
 	if (bpf_map_update_elem(&pairs, &key, &made, BPF_ANY))
 		sp_trace_lost(SP_TRACE_LOST_PAIRS);
+	return made.number;
 }
 
 static __always_inline void sp_trace_forget(const sp_u64 *r)
@@ -144,7 +182,16 @@ static __always_inline void sp_trace_forget(const sp_u64 *r)
 	bpf_map_delete_elem(&pairs, &key);
 }
 
-/* Whether there was a first point. */
+/* The pair is another thread's than that in which it began. Whether that one is wanted. */
+static __always_inline int sp_trace_pair_give(struct sp_trace_pair *pair, const sp_u64 *r)
+{
+	pair->pid = (sp_u32)sp_trace_number(r, sp_trace.whose);
+	pair->tid = (sp_u32)sp_trace_number(r, sp_trace.whose + 1);
+	bpf_probe_read_kernel(pair->comm, SP_COMM_LEN, (void *)sp_trace_number(r, sp_trace.whose + 2));
+	return !sp_trace.targets || sp_is_target(pair->pid);
+}
+
+/* Whether there was a first point, and the pair is wanted. */
 static __noinline int sp_trace_find(struct sp_op_env *env, const sp_u64 *r, struct sp_trace_pair_key *key)
 {
 	struct sp_trace_pair *pair;
@@ -156,17 +203,17 @@ static __noinline int sp_trace_find(struct sp_op_env *env, const sp_u64 *r, stru
 	pair->dur_ns = bpf_ktime_get_ns() - pair->since_ns;
 	pair->since_ns = 0;
 	env->pair = &pair->dur_ns;
-	return 1;
+	return !sp_trace.of_task || sp_trace_pair_give(pair, r);
 }
 
 /* As sp_ops_run(), and in between the pair is found. */
 static __always_inline int sp_trace_ops_run(struct sp_op_env *env, sp_u64 *r, struct sp_trace_pair_key *key)
 {
 #pragma clang loop unroll(full)
-	for (sp_u32 i = 0; i <= SP_N_OPS; i++) {
+	for (sp_u32 i = 0; i <= SP_N_OPS_RUN; i++) {
 		if (sp_trace.role == SP_TRACE_SECOND && i == sp_trace.pair_at && !sp_trace_find(env, r, key))
 			return 0;
-		if (i == SP_N_OPS || sp_slot.ops[i].kind == SP_OP_END)
+		if (i == SP_N_OPS_RUN || sp_slot.ops[i].kind == SP_OP_END)
 			break;
 		if (!sp_op_step(env, &sp_slot.ops[i], r))
 			return 0;
@@ -252,21 +299,27 @@ static __always_inline sp_u64 sp_trace_n_lost(void)
 	return n ? *(volatile sp_u64 *)n : 0;
 }
 
-static __always_inline void sp_trace_tell(struct sp_op_env *env, const sp_u64 *r)
+/* Returns the number of the event, if its stack is to be walked now. */
+static __always_inline sp_u32 sp_trace_tell(struct sp_op_env *env, const sp_u64 *r)
 {
 	sp_u64 ns = bpf_ktime_get_ns(), who = bpf_get_current_pid_tgid();
 	const struct sp_trace_pair *pair = sp_trace_pair_of(env);
 	struct sp_trace_record *record = bpf_ringbuf_reserve(&records, sp_trace.record_bytes, 0);
+	sp_u32 number = 0;
 	sp_u64 *numbers;
 
 	if (!record) {
 		sp_trace_lost(SP_TRACE_LOST_RECORDS);
-		return;
+		return 0;
 	}
+	if (sp_trace.walks)
+		number = sp_trace_number_next();
 	numbers = (sp_u64 *)(record + 1);
 	record->ns = ns;
 	record->n_lost = sp_trace_n_lost();
 	record->point = sp_trace.point;
+	record->number = pair && !sp_trace.walks ? pair->number : number;
+	record->pad = 0;
 	record->cpu = bpf_get_smp_processor_id();
 	record->pid = pair ? pair->pid : who >> 32;
 	record->tid = pair ? pair->tid : who;
@@ -286,27 +339,28 @@ static __always_inline void sp_trace_tell(struct sp_op_env *env, const sp_u64 *r
 			sp_trace_text_read(r, i, text);
 		}
 	bpf_ringbuf_submit(record, sp_trace_wake());
+	return number;
 }
 
-static __always_inline void sp_trace_take(struct sp_op_env *env, const sp_u64 *r)
+/* Returns the event's number, if its stack is to be walked. */
+static __always_inline sp_u32 sp_trace_take(struct sp_op_env *env, const sp_u64 *r)
 {
 	switch (sp_trace.role) {
 	case SP_TRACE_FIRST:
-		sp_trace_begin(r);
-		return;
+		return sp_trace_begin(r);
 	case SP_TRACE_FORGET:
 		sp_trace_forget(r);
-		return;
+		return 0;
 	}
 	if (sp_trace.tells)
-		sp_trace_tell(env, r);
-	else
-		sp_trace_count(env, r);
+		return sp_trace_tell(env, r);
+	sp_trace_count(env, r);
+	return 0;
 }
 
 /*
- * Loaded as front.bpf.c's is, with the same results. Whose event it is of a pair is asked at its first point: the
- * second may be in another thread.
+ * Loaded as front.bpf.c's is, with the same results. Whose event it is of a pair is asked at its first point, since
+ * the second may be in another thread, unless the pair says whose it is.
  */
 SEC("raw_tp")
 int sp_trace_event(struct bpf_raw_tracepoint_args *ctx)
@@ -314,13 +368,16 @@ int sp_trace_event(struct bpf_raw_tracepoint_args *ctx)
 	struct sp_op_env env = {};
 	struct sp_trace_pair_key key = {};
 	sp_u64 r[SP_N_OP_REGS] = {};
+	sp_u32 number = 0;
 	int result = sp_event_read(&env, ctx);
 
-	if (sp_trace.role <= SP_TRACE_FIRST && !sp_trace_is_wanted())
+	if (sp_trace.role <= SP_TRACE_FIRST && !sp_trace.of_task && !sp_trace_is_wanted())
 		return result;
 	if (sp_trace_ops_run(&env, r, &key))
-		sp_trace_take(&env, r);
+		number = sp_trace_take(&env, r);
 	if (env.pair && !sp_trace.pair_stays)
 		bpf_map_delete_elem(&pairs, &key);
+	if (sp_trace.walks && number)
+		sp_trace_walk(ctx, number);
 	return result;
 }

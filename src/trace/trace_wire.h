@@ -15,7 +15,7 @@
 #include "event/op.h"
 
 enum {
-	SP_TRACE_POINTS = 16,
+	SP_TRACE_POINTS = 32,
 	SP_TRACE_CALL_ARGUMENTS = 6,
 	SP_TRACE_SUMS = 2,
 	SP_TRACE_TEXTS = 4,
@@ -40,6 +40,7 @@ struct sp_trace_pair_key {
 };
 struct sp_trace_pair {
 	sp_u64 since_ns; /* 0: it is over */
+	sp_u64 number;   /* of its stack, where stacks are walked at first points */
 	sp_u64 dur_ns;   /* from here on SP_BUILTIN_DUR and what follows it */
 	sp_u64 pid, tid;
 	char comm[SP_COMM_LEN];
@@ -61,8 +62,13 @@ struct sp_trace_config {
 	sp_u32 pair_at, pair_key[2],
 	    pair_stays;      /* SECOND: before which op the pair is found; whether its place stays */
 	sp_u32 n_kept, kept; /* FIRST: from which register on */
-	sp_u32 tells;        /* whether events are told; else they are counted */
-	sp_u32 n_numbers;    /* the lowest registers: keys or columns */
+	/*
+	 * Whose event a pair is, is known and asked at the second point, not at the first: three registers from `whose`
+	 * on have the process, the thread, and the address of its name.
+	 */
+	sp_u32 of_task, whose;
+	sp_u32 tells;     /* whether events are told; else they are counted */
+	sp_u32 n_numbers; /* the lowest registers: keys or columns */
 	sp_u32 hist, hist_is_unsigned;
 	sp_u32 n_sums, sum[SP_TRACE_SUMS];
 	sp_u32 calls_at; /* of the six arguments of the system call in the record, in bytes; 0: they are not there */
@@ -70,6 +76,7 @@ struct sp_trace_config {
 	sp_u32 n_texts;
 	struct sp_trace_text text[SP_TRACE_TEXTS];
 	sp_u32 record_bytes;
+	sp_u32 walks;   /* flags of the slot (event/slot.h) with which stacks are walked here; 0: not at all */
 	sp_u32 targets; /* only processes in the map `targets` */
 	sp_u32 cgroup_level;
 	sp_u64 cgroup; /* 0 = all */
@@ -85,6 +92,7 @@ struct sp_trace_record { /* a told event; the numbers follow, then the texts */
 	sp_u64 n_lost;   /* records that had found no room by then */
 	sp_u32 point, cpu;
 	sp_u32 pid, tid;
+	sp_u32 number, pad; /* of its stack, which comes by the session that samples; 0: it has none */
 	char comm[SP_COMM_LEN];
 };
 
@@ -93,6 +101,7 @@ enum sp_trace_counter {                        /* elements of the map `losses`, 
 			SP_TRACE_LOST_RECORDS, /* no room in the ring */
 			SP_TRACE_LOST_PAIRS,   /* no room for a first point: its second will not be one */
 			SP_TRACE_LOST_TEXTS, /* texts that could not be read, since their page is not in memory, say */
+			SP_TRACE_N_WALKS,    /* no loss: numbers of stacks given so far */
 			SP_TRACE_N_COUNTERS,
 };
 

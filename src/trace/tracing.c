@@ -3,45 +3,17 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "recipe/front.h"
-#include "recipe/probe.h"
-#include "trace.skel.h"
+#include "trace/tracing_priv.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-enum { FOLLOWERS = 3 };
 /* A record's place in the ring is taken after its time: so long a program may be interrupted in between. */
 #define SETTLE_NS 5000000ULL
 
-struct tracing_point {
-	const struct sp_recipe_point *point;
-	const char *name;
-	struct trace_bpf *skel;
-	struct bpf_link *link;
-};
-
-struct sp_tracing {
-	struct sp_tracing_options o;
-	struct tracing_point points[SP_TRACE_POINTS * (SP_TRACE_FIRSTS + 2)];
-	size_t n_points, key_bytes, value_bytes;
-	struct bpf_link *followers[FOLLOWERS];
-	struct ring_buffer *ring;
-	int n_cpus;
-	bool has_pairs;
-	/* Records that were read and not given yet: copies, ours. */
-	struct sp_trace_record **waiting;
-	size_t n_waiting, capacity;
-	uint64_t n_told_lost;
-	int failure;
-};
-
-/* --- loading --- */
+/* --- beginning and end --- */
 static int layout_find(struct sp_tracing *t)
 {
 	t->value_bytes = offsetof(struct sp_trace_value, sum);
@@ -54,86 +26,6 @@ static int layout_find(struct sp_tracing *t)
 	}
 	t->n_cpus = libbpf_num_possible_cpus();
 	return t->n_cpus < 0 ? sp_fail(t->n_cpus, "count the CPUs") : 0;
-}
-
-/* The first point's maps are everybody's. What a session does not use is not made. */
-static int maps_choose(struct sp_tracing *t, struct trace_bpf *skel)
-{
-	struct trace_bpf *first = t->points[0].skel;
-	int r = 0;
-
-	bpf_map__set_autocreate(skel->maps.scratch, false);
-	bpf_map__set_autocreate(skel->maps.pending, false);
-	bpf_map__set_autocreate(skel->maps.counters, t->o.follow);
-	if (first != skel) {
-		r = bpf_map__reuse_fd(skel->maps.losses, bpf_map__fd(first->maps.losses));
-		if (!r)
-			r = bpf_map__reuse_fd(skel->maps.rows, bpf_map__fd(first->maps.rows));
-		if (!r)
-			r = bpf_map__reuse_fd(skel->maps.records, bpf_map__fd(first->maps.records));
-		if (!r)
-			r = bpf_map__reuse_fd(skel->maps.pairs, bpf_map__fd(first->maps.pairs));
-		return r ? r : bpf_map__reuse_fd(skel->maps.targets, bpf_map__fd(first->maps.targets));
-	}
-	bpf_map__set_max_entries(skel->maps.rows, t->o.tells ? 1 : t->o.max_rows);
-	bpf_map__set_max_entries(skel->maps.records, t->o.tells ? t->o.ring_bytes : (uint32_t)sysconf(_SC_PAGESIZE));
-	bpf_map__set_max_entries(skel->maps.pairs, t->has_pairs ? SP_TRACE_PAIRS : 1);
-	bpf_map__set_key_size(skel->maps.rows, (uint32_t)t->key_bytes);
-	bpf_map__set_value_size(skel->maps.rows, (uint32_t)t->value_bytes);
-	return 0;
-}
-
-static void programs_choose(struct sp_tracing *t, struct trace_bpf *skel, const struct sp_recipe_point *point)
-{
-	bool follows = t->o.follow && skel == t->points[0].skel;
-
-	sp_slot_program_set(&point->slot, skel->progs.sp_trace_event);
-	bpf_program__set_autoload(skel->progs.sp_fork, follows);
-	bpf_program__set_autoload(skel->progs.sp_exec, follows);
-	bpf_program__set_autoload(skel->progs.sp_exit, follows);
-}
-
-static void config_write(const struct sp_tracing *t, const struct tracing_point *p, const struct sp_trace_config *of,
-			 size_t number)
-{
-	struct sp_trace_config *config = (struct sp_trace_config *)&p->skel->rodata->sp_trace;
-
-	*(struct sp_front_slot *)&p->skel->rodata->sp_slot = p->point->slot;
-	((struct sp_config *)&p->skel->rodata->sp_config)->nests = 1;
-	*config = *of;
-	config->point = (sp_u32)number;
-	config->targets = t->o.targets;
-	config->cgroup = t->o.cgroup;
-	config->cgroup_level = t->o.cgroup_level;
-}
-
-static int point_load(struct sp_tracing *t, const struct sp_recipe_point *point, const char *name,
-		      const struct sp_trace_config *config, size_t spec)
-{
-	struct tracing_point *p = &t->points[t->n_points];
-	int r;
-
-	*p = (struct tracing_point){.point = point, .name = name, .skel = trace_bpf__open()};
-	if (!p->skel)
-		return sp_fail(-errno, "open the BPF object of an event");
-	t->n_points++;
-	config_write(t, p, config, spec);
-	programs_choose(t, p->skel, point);
-	r = maps_choose(t, p->skel);
-	if (!r)
-		r = trace_bpf__load(p->skel);
-	return r ? sp_fail(r, "load the BPF program of %s", name) : 0;
-}
-
-/* The second point of a pair is attached before the first ones: so it does not end what began in the same event. */
-static int spec_load(struct sp_tracing *t, size_t number)
-{
-	const struct sp_trace_spec *s = &t->o.specs[number];
-	int r = point_load(t, &s->point, s->name, &s->config, number);
-
-	for (size_t i = 0; i < s->n_before && !r; i++)
-		r = point_load(t, &s->before[i].point, s->before[i].name, &s->before[i].config, number);
-	return r;
 }
 
 static int record_take(void *arg, void *data, size_t size)
@@ -155,11 +47,11 @@ static int tracing_open(struct sp_tracing *t)
 {
 	int r = layout_find(t);
 
-	for (size_t i = 0; i < t->o.n_specs && !r; i++)
-		r = spec_load(t, i);
+	if (!r)
+		r = sp_tracing_points_load(t);
 	if (r || !t->o.tells)
 		return r;
-	t->ring = ring_buffer__new(bpf_map__fd(t->points[0].skel->maps.records), record_take, t, NULL);
+	t->ring = ring_buffer__new(sp_tracing_map(t, SP_TRACE_MAP_RECORDS), record_take, t, NULL);
 	return t->ring ? 0 : sp_fail(-errno, "map the ring of records");
 }
 
@@ -195,8 +87,7 @@ void sp_tracing_free(struct sp_tracing *t)
 	for (size_t i = 0; i < t->n_waiting; i++)
 		free(t->waiting[i]);
 	free(t->waiting);
-	for (size_t i = 0; i < t->n_points; i++)
-		trace_bpf__destroy(t->points[i].skel);
+	sp_tracing_points_free(t);
 	free(t);
 }
 
@@ -205,46 +96,19 @@ int sp_tracing_target_add(struct sp_tracing *t, uint32_t pid, enum sp_target sta
 {
 	uint32_t value = state;
 
-	if (bpf_map_update_elem(bpf_map__fd(t->points[0].skel->maps.targets), &pid, &value, BPF_ANY))
+	if (bpf_map_update_elem(sp_tracing_map(t, SP_TRACE_MAP_TARGETS), &pid, &value, BPF_ANY))
 		return sp_fail(-errno, "note the process %u", pid);
-	return 0;
-}
-
-static int followers_attach(struct sp_tracing *t)
-{
-	struct trace_bpf *skel = t->points[0].skel;
-	struct bpf_program *programs[FOLLOWERS] = {skel->progs.sp_fork, skel->progs.sp_exec, skel->progs.sp_exit};
-
-	for (size_t i = 0; i < FOLLOWERS && t->o.follow; i++) {
-		t->followers[i] = bpf_program__attach(programs[i]);
-		if (!t->followers[i])
-			return sp_fail(-errno, "follow processes");
-	}
 	return 0;
 }
 
 int sp_tracing_attach(struct sp_tracing *t)
 {
-	int r = followers_attach(t);
-
-	for (size_t i = 0; i < t->n_points && r >= 0; i++) {
-		struct tracing_point *p = &t->points[i];
-
-		r = sp_point_attach(p->point, p->skel->progs.sp_trace_event, t->o.only, NULL, &p->link);
-	}
-	return r < 0 ? r : 0;
+	return sp_tracing_points_attach(t);
 }
 
 void sp_tracing_detach(struct sp_tracing *t)
 {
-	for (size_t i = 0; i < t->n_points; i++) {
-		if (t->points[i].point->probe)
-			sp_recipe_probe_detach(t->points[i].point->probe);
-		bpf_link__destroy(sp_take_ptr(t->points[i].link));
-	}
-	for (size_t i = 0; i < FOLLOWERS; i++)
-		bpf_link__destroy(sp_take_ptr(t->followers[i]));
-	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	sp_tracing_points_detach(t);
 }
 
 /* --- rows --- */
@@ -272,7 +136,7 @@ static struct sp_trace_value value_sum(const struct sp_tracing *t, const char *o
 int sp_tracing_rows(struct sp_tracing *t, int (*each)(void *arg, const sp_u64 *key, const struct sp_trace_value *sum),
 		    void *arg)
 {
-	int map = bpf_map__fd(t->points[0].skel->maps.rows), r = 0;
+	int map = sp_tracing_map(t, SP_TRACE_MAP_ROWS), r = 0;
 	SP_FREE char *values = calloc((size_t)t->n_cpus, sizeof(struct sp_trace_value));
 	sp_u64 key[SP_TRACE_KEY_WORDS] = {0};
 	void *before = NULL;
@@ -296,7 +160,7 @@ uint64_t sp_tracing_lost(const struct sp_tracing *t, enum sp_trace_counter count
 	uint32_t number = counter;
 	uint64_t n = 0;
 
-	bpf_map_lookup_elem(bpf_map__fd(t->points[0].skel->maps.losses), &number, &n);
+	bpf_map_lookup_elem(sp_tracing_map(t, SP_TRACE_MAP_LOSSES), &number, &n);
 	return n;
 }
 
@@ -308,7 +172,7 @@ uint64_t sp_tracing_missed(const struct sp_tracing *t)
 		struct bpf_prog_info info = {0};
 		__u32 size = sizeof(info);
 
-		if (!bpf_obj_get_info_by_fd(bpf_program__fd(t->points[i].skel->progs.sp_trace_event), &info, &size))
+		if (!bpf_obj_get_info_by_fd(sp_tracing_program(&t->points[i]), &info, &size))
 			n += info.recursion_misses;
 	}
 	return n;
@@ -352,10 +216,12 @@ int sp_tracing_records(struct sp_tracing *t, bool all,
 		uint64_t lost = t->waiting[n]->n_lost;
 
 		r = each(arg, t->waiting[n], lost > t->n_told_lost ? lost - t->n_told_lost : 0);
+		if (r > 0)
+			break;
 		t->n_told_lost = SP_MAX(t->n_told_lost, lost);
 		free(t->waiting[n]);
 	}
 	memmove(t->waiting, t->waiting + n, (t->n_waiting - n) * sizeof(struct sp_trace_record *));
 	t->n_waiting -= n;
-	return r < 0 ? r : all ? losses_end(t, each, arg) : 0;
+	return r < 0 ? r : all && !t->n_waiting ? losses_end(t, each, arg) : 0;
 }

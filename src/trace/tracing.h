@@ -13,6 +13,7 @@
 
 #include "trace/spec.h"
 
+struct sp_recipe_object;
 struct sp_tracing;
 
 struct sp_tracing_options {
@@ -25,6 +26,13 @@ struct sp_tracing_options {
 	uint32_t cgroup_level;
 	uint32_t max_rows, ring_bytes; /* the latter a power of two */
 	int only;                      /* probes: the process that they are for; 0 = all */
+	/*
+	 * Tells: stacks are walked by a session of sampling that is attached, with recipes that have points without
+	 * names for all kinds of points here. It tells them by the records' numbers (sp_capture_options.numbered).
+	 * Processes are its to follow, and to add. NULL: no stacks.
+	 */
+	const struct sp_recipe_object *stacks;
+	bool kernel_stacks;
 };
 
 int sp_tracing_new(const struct sp_tracing_options *o, struct sp_tracing **ret_tracing);
@@ -47,7 +55,10 @@ int sp_tracing_rows(struct sp_tracing *t, int (*each)(void *arg, const sp_u64 *k
 		    void *arg);
 
 int sp_tracing_fd(const struct sp_tracing *t); /* readable when much waits */
-/* all: also the youngest. n_lost: how many were lost right before the record, or, without one, at the end. */
+/*
+ * all: also the youngest. n_lost: how many were lost right before the record, or, without one, at the end. What each
+ * returns: 1: not yet, so that the record comes again at the next call.
+ */
 int sp_tracing_records(struct sp_tracing *t, bool all,
 		       int (*each)(void *arg, const struct sp_trace_record *record, uint64_t n_lost), void *arg);
 uint64_t sp_tracing_lost(const struct sp_tracing *t, enum sp_trace_counter counter);
