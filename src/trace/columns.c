@@ -203,11 +203,26 @@ static int match_compile(struct sp_trace_making *m, const struct sp_trace_wanted
 	return r;
 }
 
+/* In the registers behind the keys, each in its turn: process, thread, and where its name is. */
+static int whose_compile(struct sp_trace_making *m, const struct sp_trace_wanted *w)
+{
+	struct sp_trace_config *c = &m->spec->config;
+	unsigned reg = SP_TRACE_MATCHES + m->n_whose;
+	int r =
+	    m->n_whose++ < 2 ? sp_expr_number(&w->expr, &m->list, reg) : sp_expr_text_address(&w->expr, &m->list, reg);
+
+	c->whose = SP_TRACE_MATCHES;
+	c->pair_at = (sp_u32)m->list.n;
+	return r;
+}
+
 static int wanted_compile(struct sp_trace_making *m, const struct sp_trace_wanted *w)
 {
 	switch (w->use) {
 	case SP_TRACE_USE_MATCH:
 		return match_compile(m, w);
+	case SP_TRACE_USE_WHOSE:
+		return whose_compile(m, w);
 	case SP_TRACE_USE_FILTER:
 	case SP_TRACE_USE_WHICH:
 	case SP_TRACE_USE_COMM:

@@ -42,15 +42,17 @@ static char *trimmed(const char *text, size_t from, size_t to)
 	return strndup(text + from, to - from);
 }
 
-/* "POINT on KEY" */
+/* "POINT on KEY of TASK" */
 static int typed_take(const char *text, size_t from, size_t to, struct sp_trace_typed *typed)
 {
-	size_t on = word_find(text, from, to, " on ");
+	size_t of = word_find(text, from, to, " of "), on = word_find(text, from, of, " on ");
 
 	typed->event = trimmed(text, from, on);
-	if (on < to)
-		typed->match = trimmed(text, on + 4, to);
-	if (!typed->event || (on < to && !typed->match))
+	if (on < of)
+		typed->match = trimmed(text, on + 4, of);
+	if (of < to)
+		typed->whose = trimmed(text, of + 4, to);
+	if (!typed->event || (on < of && !typed->match) || (of < to && !typed->whose))
 		return -ENOMEM;
 	return *typed->event ? 0 : sp_fail_at(-EINVAL, text, from, "an event is missing");
 }
@@ -70,6 +72,8 @@ int sp_trace_pair_cut(const char *text, struct sp_trace_making *m)
 		if (m->n_first == SP_TRACE_FIRSTS)
 			return sp_fail_at(-EINVAL, text, from, "a pair has at most %d first points", SP_TRACE_FIRSTS);
 		r = typed_take(text, from, to, &m->first[m->n_first++]);
+		if (!r && m->first[m->n_first - 1].whose)
+			return sp_fail_at(-EINVAL, text, from, "`of` stands behind the second point of a pair");
 		more = to < dots;
 		from = to + 1;
 	}
@@ -187,14 +191,15 @@ static int numbers_compile(struct sp_trace_making *m, bool is_first, struct sp_t
 	return r;
 }
 
-static int first_parse(struct sp_trace_making *of, const char *event, const char *match)
+/* has_whose: the thread is another's than the current one, and is asked for at the second point. */
+static int first_parse(struct sp_trace_making *of, const char *event, const char *match, bool has_whose)
 {
 	const struct sp_narrowing *n = &of->narrowing;
 	int r = 0;
 
 	if (n->n_filter)
 		r = sp_trace_wanted_add(of, SP_TRACE_USE_FILTER, event, n->filter, n->filter + n->n_filter);
-	if (!r)
+	if (!r && !has_whose)
 		r = sp_trace_comm_add(of);
 	if (!r)
 		r = sp_trace_list_add(of, SP_TRACE_USE_MATCH, match, SP_TRACE_MATCHES);
@@ -229,10 +234,11 @@ static int first_make(struct sp_trace_making *m, const char *event, const char *
 	struct sp_trace_point *p = &m->spec->before[m->spec->n_before++];
 	int r;
 
-	p->config = (struct sp_trace_config){.role = role, .hist = SP_NO_REG, .pair_key = {SP_NO_REG, SP_NO_REG}};
+	p->config = (struct sp_trace_config){
+	    .role = role, .hist = SP_NO_REG, .pair_key = {SP_NO_REG, SP_NO_REG}, .of_task = m->last.whose != NULL};
 	r = sp_trace_point_name(event, &of.narrowing, &p->name, &p->point);
 	if (!r && role == SP_TRACE_FIRST)
-		r = first_parse(&of, event, match);
+		r = first_parse(&of, event, match, m->last.whose != NULL);
 	else if (!r)
 		r = sp_trace_list_add(&of, SP_TRACE_USE_MATCH, match, 1);
 	if (!r)

@@ -7,11 +7,11 @@ const struct sp_trace_row_kind sp_trace_rows_kernel[] = {
      .summary = "how long threads wait for a CPU, a histogram",
      .event = "raw:sched_wakeup on p->pid | raw:sched_wakeup_new on p->pid | "
 	      "raw:sched_switch[prev->pid && (preempt || !prev_state)] on prev->pid.."
-	      "raw:sched_switch[next->pid] on next->pid",
+	      "raw:sched_switch[next->pid] on next->pid of next",
      .hist = "dur"},
     {.name = "cpudist",
      .summary = "how long threads keep a CPU, a histogram",
-     .event = "raw:sched_switch[next->pid] on next->pid..raw:sched_switch[prev->pid] on prev->pid",
+     .event = "raw:sched_switch[next->pid] on next->pid..raw:sched_switch[prev->pid] on prev->pid of prev",
      .hist = "dur"},
     {.name = "contention",
      .also = "klockstat",

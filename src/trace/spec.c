@@ -17,6 +17,7 @@ static const char *const use_names[] = {[SP_TRACE_USE_COLUMN] = "--by or --print
 					[SP_TRACE_USE_HIST] = "--hist",
 					[SP_TRACE_USE_SUM] = "--sum",
 					[SP_TRACE_USE_MATCH] = "on",
+					[SP_TRACE_USE_WHOSE] = "of",
 					[SP_TRACE_USE_KEPT] = "what is kept"};
 
 /* --- reading --- */
@@ -111,6 +112,19 @@ int sp_trace_list_add(struct sp_trace_making *m, enum sp_trace_use use, const ch
 	return r;
 }
 
+/* The thread is the kernel's struct task_struct at which the expression points. */
+static int whose_add(struct sp_trace_making *m)
+{
+	const char *of = m->last.whose;
+
+	if (asprintf(&m->whose, "%s->tgid,%s->pid,%s->comm", of, of, of) < 0) {
+		m->whose = NULL;
+		return -ENOMEM;
+	}
+	m->spec->config.of_task = 1;
+	return sp_trace_list_add(m, SP_TRACE_USE_WHOSE, m->whose, 3);
+}
+
 /* comm == "NAME" */
 int sp_trace_comm_add(struct sp_trace_making *m)
 {
@@ -151,9 +165,11 @@ static int all_parse(struct sp_trace_making *m)
 		r = sp_trace_wanted_add(m, SP_TRACE_USE_FILTER, m->last.event, n->filter, n->filter + n->n_filter);
 	if (!r && m->n_first)
 		r = sp_trace_list_add(m, SP_TRACE_USE_MATCH, m->last.match ? m->last.match : "tid", SP_TRACE_MATCHES);
+	if (!r && m->n_first && m->last.whose)
+		r = whose_add(m);
 	if (!r)
 		r = which_add(m);
-	if (!r && !m->n_first)
+	if (!r && (!m->n_first || m->last.whose))
 		r = sp_trace_comm_add(m);
 	if (!r)
 		r = sp_trace_list_add(m, SP_TRACE_USE_COLUMN, m->asked->tells ? m->asked->print : m->asked->by,
@@ -183,7 +199,7 @@ int sp_trace_names_resolve(struct sp_trace_making *m, const char *name)
 	int r = 0;
 
 	for (size_t i = 0; i < m->n_wanted && !r; i++) {
-		m->fields.n = m->n_own && m->wanted[i]->use <= SP_TRACE_USE_MATCH ? m->n_own : n;
+		m->fields.n = m->n_own && m->wanted[i]->use <= SP_TRACE_USE_WHOSE ? m->n_own : n;
 		r = sp_expr_resolve(&m->wanted[i]->expr, &m->fields, name);
 	}
 	m->fields.n = n;
@@ -310,9 +326,12 @@ void sp_trace_making_done(struct sp_trace_making *m)
 	for (size_t i = 0; i < SP_TRACE_FIRSTS; i++) {
 		free(m->first[i].event);
 		free(m->first[i].match);
+		free(m->first[i].whose);
 	}
 	free(m->last.event);
 	free(m->last.match);
+	free(m->last.whose);
+	free(m->whose);
 	if (m->has_fields)
 		sp_fields_done(&m->fields);
 }

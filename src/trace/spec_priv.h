@@ -19,6 +19,7 @@ enum { SP_TRACE_WANTED = SP_TRACE_COLUMNS + SP_TRACE_SUMS + 10, SP_TRACE_MATCHES
 enum sp_trace_use {
 	SP_TRACE_USE_FILTER, /* whether it is the point */
 	SP_TRACE_USE_MATCH,  /* what both points of a pair have in common */
+	SP_TRACE_USE_WHOSE,  /* process, thread and the address of its name, of the thread whose event a pair is */
 	SP_TRACE_USE_KEPT,   /* of the first point of a pair */
 	SP_TRACE_USE_WHICH,  /* whether the event is wanted; of a pair: once both points have been there */
 	SP_TRACE_USE_COMM,
@@ -42,13 +43,14 @@ struct sp_trace_wanted {
 struct sp_trace_typed {
 	char *event; /* POINT[FILTER]{KEPT} */
 	char *match; /* what stands behind `on`; NULL: nothing */
+	char *whose; /* what stands behind `of`, likewise */
 };
 
 struct sp_trace_making {
 	struct sp_trace_spec *spec;
 	const struct sp_trace_asked *asked;
 	struct sp_narrowing narrowing;
-	char comm[64], least[48];
+	char comm[64], least[48], *whose; /* expressions of our own */
 	struct sp_trace_typed first[SP_TRACE_FIRSTS], last;
 	size_t n_first;                  /* 0: it is no pair */
 	const char *call;                /* `syscall:NAME`: the name */
@@ -60,7 +62,7 @@ struct sp_trace_making {
 	struct sp_trace_wanted *wanted[SP_TRACE_WANTED];
 	size_t n_wanted;
 	struct sp_op_list list;
-	unsigned n_registers;
+	unsigned n_registers, n_whose;
 	struct sp_fields fields;
 	bool has_fields;
 	size_t n_own; /* of them; those behind are the pair's */
