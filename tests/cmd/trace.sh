@@ -4,7 +4,8 @@
 # deadline: 120
 # Events told one by one, and counted by keys, sums and histograms: what a command does is known exactly, strace says the same
 # of the files that it opens, and a library that counts for itself of its calls. What is lost is counted, so that the sum holds.
-# Names with control characters break neither a line nor a terminal. Bad input.
+# Names with control characters break neither a line nor a terminal. Who called is what a library says of itself; a file that
+# appears later is probed, too. Bad input.
 . "$(dirname "$0")/lib.bash"
 is_root || skip "needs root: fields are read from tracefs"
 cd "$dir" || exit 1
@@ -92,6 +93,43 @@ expect 0 trace "$dir/libcalled.so:called_mid" --by comm --count --csv -o rows --
 read -r mid _ <truth
 same 'calls' "$(sed -nE 's/.*,caller,([0-9]+)$/\1/p' rows)" "$mid"
 
+# --- who called, of each event, in the order of the events; names of programs and libraries that would break a terminal ---
+expect 0 trace --caller --stack "$dir/libcalled.so:called_mid" --print arg0 -o lines -- "$tests/caller" "$dir/libcalled.so" 300 10
+same 'calls with their caller' "$(sed -nE 's/.* arg0=([0-9]+) caller=libcalled\.so:called_work$/\1/p' lines | tr '\n' ' ')" "$(seq 0 299 | tr '\n' ' ')"
+same 'stacks' "$(grep -A3 ' arg0=' lines | grep -v -e -- | sed -E 's/.* arg0=.*/-/; s/^ +//' | sort | uniq -c | sed -E 's/^ +//' | tr '\n' ' ')" \
+	'300 - 300 caller:work 300 libcalled.so:called_mid 300 libcalled.so:called_work '
+same 'stacks up to main()' "$(grep -c '^    caller:main$' lines)" 300
+bad=$'e\e]0;x\a\n"|'
+cp "$tests/caller" "$bad"
+cp libcalled.so "lib$bad.so"
+expect 0 trace --caller --stack 'syscalls:sys_enter_write[fd == 1]' --print comm -o lines -- "./$bad" "$dir/lib$bad.so" 1 1
+same 'lines with control characters' "$(tr -d '\n' <lines | tr -d '\040-\176\200-\377' | wc -c)" 0
+same 'lines of a hostile program' "$(grep -c ' comm="e\\x1b\]0;x\\x07\\x0a"|" caller=e\\x1b\]0;x\\x07\\x0a"|:_start$' lines)" 1
+expect 0 trace --json --caller --stack "$dir/lib$bad.so:called_mid" -o lines -- "./$bad" "$dir/lib$bad.so" 2 1
+same 'objects of hostile names' "$(grep -c '"event":"[^"]*/libe\\u001b\]0;x\\u0007\\n\\"|.so:called_mid".*"caller":"libcalled.so:called_work","stack":\["libcalled.so:called_mid",.*"e\\u001b\]0;x\\u0007\\n\\"|:main"' lines)" 2
+expect 0 trace "$dir/lib$bad.so:called_mid" --by comm --count --csv -o rows -- "./$bad" "$dir/lib$bad.so" 2 1
+same 'control characters in a table' "$(tr -d '\n' <rows | tr -d '\040-\176\200-\377' | wc -c)" 0
+
+# --- a library that is upgraded while it runs ---
+"$SOPROF" trace "$dir/libcalled.so:called_mid" --by comm --count --csv -o rows 2>"$err" &
+soprof=$!
+are_probed() { # NUMBER: of files
+	[ "$(grep -lsE '^link_type:[[:space:]]*uprobe_multi' "/proc/$soprof/fdinfo/"* | grep -c .)" = "$1" ] ||
+		[ "$(grep -os "soprof/p${soprof}_[^ ]*" /sys/kernel/tracing/uprobe_events | sort -u | grep -c .)" = "$1" ]
+}
+wait_until $((200 * slow)) are_probed 1 || fail "a library to be probed"
+"$tests/caller" "$dir/libcalled.so" 40 1 >/dev/null
+cp "$tests/libcalled.so" next.so && mv next.so libcalled.so
+"$tests/caller" "$dir/libcalled.so" 500 1 "$dir/gate" >/dev/null &
+later=$!
+wait_until $((200 * slow)) are_probed 2 || fail "the later library to be probed"
+touch gate
+wait $later
+kill -INT $soprof
+wait $soprof
+same 'calls of two builds' "$(sed -nE 's/.*,caller,([0-9]+)$/\1/p' rows)" 540
+has "$err" '1 more file appeared'
+
 # --- losses: told and lost are all ---
 n=$((100000 / slow))
 expect 0 trace -o lines 'syscalls:sys_enter_write[fd == 1]' --comm dd -- dd if=/dev/zero of=/dev/null bs=1 count=$n status=none
@@ -129,6 +167,10 @@ expect 2 trace sched:sched_switch --by prev_comm,next_comm 1
 has "$err" 'at most 1 of the keys may be texts'
 expect 2 trace sched:sched_switch --csv 1
 one_line -- '--csv is for events that are counted'
+expect 2 trace sched:sched_switch --by cpu --caller 1
+one_line -- '--caller is for events told one by one; --by caller counts'
+expect 2 trace runqlat --print dur --stack 1
+one_line -- '--stack is not for runqlat'
 expect 2 trace sched:sched_switch --by cpu --print cpu 1
 one_line -- '--print is for events told one by one'
 expect 2 trace 'sched:sched_switch{prev_pid}' 1

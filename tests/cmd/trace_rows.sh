@@ -41,6 +41,9 @@ same 'sleeps of 400 ms' "$(sed -nE 's/.*,([0-9]+)$/\1/p' rows)" 1
 expect 0 trace --hist dur --csv -o rows syscall:clock_nanosleep -- sleep 0.05
 from=$(sed -nE 's/.*,([0-9]+),[0-9]+,1$/\1/p' rows)
 [ "${from:-0}" -ge 33554432 ] || fail "a sleep of 50 ms in its bucket, not that from $from"
+expect 0 trace 'syscalls:sys_enter_clock_nanosleep..syscalls:sys_exit_clock_nanosleep on tid' --hist dur --csv -o rows -- sh -c 'sleep 0.05; sleep 0.05'
+from=$(sed -nE 's/.*,([0-9]+),[0-9]+,2$/\1/p' rows)
+[ "${from:-0}" -ge 33554432 ] || fail "two sleeps of 50 ms in their bucket, not that from $from"
 
 # --- a filter of a call is about its end; a pair that a user types is the same ---
 expect 1 trace 'syscall:openat[ret < 0]' --print 'filename,ret' -o lines -- cat ./nonexistent
@@ -76,6 +79,9 @@ if [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import ctypes; ctypes.CDLL("l
 	expect 0 trace syscall:write --by caller,comm --csv -o rows -- /usr/bin/python3 gz.py
 	same 'writes of libz' "$(sed -nE 's/.*,libz\.so\.1,python3,([0-9]+)$/\1/p' rows)" 50
 	same 'writes of Python' "$(sed -nE 's/.*,(lib)?python3[^,]*,python3,([0-9]+)$/\2/p' rows)" 7
+	expect 0 trace syscall:write --caller --print ret -o lines -- /usr/bin/python3 gz.py
+	same 'lines of writes of libz' "$(grep -c ' ret=[0-9]* caller=libz\.so\.1' lines)" 50
+	same 'lines of writes of Python' "$(grep -cE ' ret=1 caller=(lib)?python3' lines)" 7
 fi
 calls=$SOPROF_BUILD/tests/cmd
 cp "$calls/libcalled.so" libcalled.so
@@ -109,9 +115,17 @@ if [ -x /usr/bin/python3 ]; then
 	same 'connections' "$(grep -c tcpconnlat lines)" 2
 fi
 
-# --- the kernel's: what every machine has ---
+# --- the kernel's: what every machine has. Whose a time on or off the CPU is ---
 expect 0 trace cpudist -o rows 1
 has rows 'dur : count +distribution'
+for row in cpudist runqlat; do
+	expect 0 trace $row --by comm --count --csv -o rows -- sh -c 'sleep 0.01; sleep 0.01; sleep 0.01'
+	same "threads of $row" "$(sed -nE "s/^[0-9:]{8},$row,([^,]*),[0-9]+$/\1/p" rows | sort -u | tr '\n' ' ')" 'sh sleep '
+	n=$(sed -nE 's/.*,sleep,([0-9]+)$/\1/p' rows)
+	[ "${n:-0}" -ge 3 ] || fail "$row of three sleeps, not $n"
+	expect 0 trace $row --by pid --count --csv --comm sleep -o rows -- sh -c 'sleep 0.01; sleep 0.01'
+	same "processes of $row" "$(grep -c ",$row," rows)" 2
+done
 expect 0 trace --list contention
 has "$out" '^contention +yes'
 expect 0 trace --list biotop -v
@@ -139,6 +153,10 @@ expect 2 trace 'raw:sys_enter{id + 1}..raw:sys_exit' 1
 has "$err" 'what is kept needs a name'
 expect 2 trace '..raw:sys_exit' 1
 has "$err" 'an event is missing'
+expect 2 trace 'raw:sys_enter of x..raw:sys_exit' 1
+has "$err" 'behind the second point'
+expect 2 trace runqlat --cgroup / 1
+one_line -- '--cgroup is not for runqlat'
 expect 2 trace 'raw:sys_enter on a,b,c..raw:sys_exit' 1
 has "$err" 'takes at most 2'
 finish

@@ -15,7 +15,7 @@ static void library_print(const char *library)
 }
 
 /* A command has not begun yet: that nobody maps its libraries is no news. */
-static void probe_tell_begin(const struct sp_recipe_probe *probe, bool has_command, bool is_verbose)
+void sp_probe_tell_begin(const struct sp_recipe_probe *probe, bool has_command, bool is_verbose)
 {
 	struct sp_recipe_probe_stats s;
 
@@ -43,39 +43,41 @@ void sp_probes_tell_begin(const struct sp_recipe_set *set, bool has_command, boo
 
 	for (size_t i = 0; i < set->n; i++)
 		for (point = set->recipes[i]->points; point->at == SP_AT_PROBE; point++)
-			probe_tell_begin(point->probe, has_command, is_verbose);
+			sp_probe_tell_begin(point->probe, has_command, is_verbose);
+}
+
+void sp_probe_tell_end(const struct sp_recipe_probe *probe)
+{
+	struct sp_recipe_probe_stats s;
+
+	sp_recipe_probe_stats(probe, &s);
+	if (s.n_lost) {
+		library_print(s.library);
+		fprintf(stderr, ": %" PRIu64 " mappings of files were not seen; some may not be probed\n", s.n_lost);
+	}
+	if (s.n_gone) {
+		library_print(s.library);
+		fprintf(stderr, ": %zu %s gone before %s could be probed\n", s.n_gone,
+			s.n_gone == 1 ? "file was" : "files were", s.n_gone == 1 ? "it" : "they");
+	}
+	if (s.n_failed) {
+		fputs("soprof: ", stderr);
+		sp_encode(stderr, SP_ENCODE_TERMINAL, s.failure ? s.failure : s.library);
+		fputs(": not probed", stderr);
+		if (s.n_failed > 1)
+			fprintf(stderr, ", and %zu more files", s.n_failed - 1);
+		fputc('\n', stderr);
+	}
+	if (!s.n_later)
+		return;
+	library_print(s.library);
+	fprintf(stderr, ": %zu more %s appeared, and %s probed from the first mapping on\n", s.n_later,
+		s.n_later == 1 ? "file" : "files", s.n_later == 1 ? "was" : "were");
 }
 
 void sp_probes_tell_end(const struct sp_recipe_set *set)
 {
-	struct sp_recipe_probe_stats s;
-
-	for (size_t i = 0; i < set->n; i++) {
-		if (set->recipes[i]->points[0].at != SP_AT_PROBE)
-			continue;
-		sp_recipe_probe_stats(set->recipes[i]->points[0].probe, &s);
-		if (s.n_lost) {
-			library_print(s.library);
-			fprintf(stderr, ": %" PRIu64 " mappings of files were not seen; some may not be probed\n",
-				s.n_lost);
-		}
-		if (s.n_gone) {
-			library_print(s.library);
-			fprintf(stderr, ": %zu %s gone before %s could be probed\n", s.n_gone,
-				s.n_gone == 1 ? "file was" : "files were", s.n_gone == 1 ? "it" : "they");
-		}
-		if (s.n_failed) {
-			fputs("soprof: ", stderr);
-			sp_encode(stderr, SP_ENCODE_TERMINAL, s.failure ? s.failure : s.library);
-			fputs(": not probed", stderr);
-			if (s.n_failed > 1)
-				fprintf(stderr, ", and %zu more files", s.n_failed - 1);
-			fputc('\n', stderr);
-		}
-		if (!s.n_later)
-			continue;
-		library_print(s.library);
-		fprintf(stderr, ": %zu more %s appeared, and %s probed from the first mapping on\n", s.n_later,
-			s.n_later == 1 ? "file" : "files", s.n_later == 1 ? "was" : "were");
-	}
+	for (size_t i = 0; i < set->n; i++)
+		if (set->recipes[i]->points[0].at == SP_AT_PROBE)
+			sp_probe_tell_end(set->recipes[i]->points[0].probe);
 }

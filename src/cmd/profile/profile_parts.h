@@ -79,6 +79,9 @@ int sp_child_code(struct sp_child *child);
 void sp_child_done(struct sp_child *child);
 
 struct sp_recipe_set;
+struct sp_recipe_probe;
+void sp_probe_tell_begin(const struct sp_recipe_probe *probe, bool has_command, bool is_verbose);
+void sp_probe_tell_end(const struct sp_recipe_probe *probe);
 void sp_probes_tell_begin(const struct sp_recipe_set *set, bool has_command, bool is_verbose);
 void sp_probes_tell_end(const struct sp_recipe_set *set);
 bool sp_profile_is_overview(const struct sp_profile_args *a); /* what is shown */

@@ -6,11 +6,15 @@
 #include "base/time.h"
 #include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
+#include "cmd/sampling.h"
 #include "proc/cgroup.h"
 #include "proc/process.h"
+#include "recipe/probe.h"
+#include "recipe/probe_watch.h"
 #include "recipe/types.h"
 #include "trace/rows.h"
 #include "worker/broker.h"
+#include "worker/worker.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +26,8 @@
 
 enum {
 	DEFAULT_ROWS = 1 << 16,
-	TURN_MS = 50, /* how long a record waits at most */
+	TURN_MS = 50,    /* how long a record waits at most */
+	STACKS_MS = 100, /* likewise, with its stack; until files that appear are looked at again */
 	OUT_BYTES = 1 << 16,
 	RING_BYTES = 2 << 20, /* for a CPU */
 	MAX_RING_BYTES = 64 << 20,
@@ -36,6 +41,10 @@ struct trace {
 	sigset_t old_signals;
 	int signal_fd;
 	uint64_t begun_ns;
+	/* Where stacks are walked, or files may appear later: workers, and who opens for them. */
+	struct sp_sampling sampling;
+	struct sp_recipe_watch *watch; /* NULL: no function or mark is traced */
+	uint64_t watch_ns;             /* when it is looked at again */
 };
 
 /* --- before it begins --- */
@@ -92,6 +101,16 @@ static uint32_t ring_bytes(void)
 	return bytes;
 }
 
+/* The cgroup of a thread that does not run is not known to programs. */
+static int cgroup_check(const struct trace *t)
+{
+	for (size_t i = 0; t->run.args->cgroup && i < t->run.n_specs; i++)
+		if (t->run.specs[i].config.of_task)
+			return sp_fail_said(-EINVAL, "--cgroup is not for %s, which is about threads that do not run",
+					    t->run.specs[i].event);
+	return 0;
+}
+
 static int tracing_make(struct trace *t)
 {
 	const struct sp_trace_args *a = t->run.args;
@@ -103,16 +122,27 @@ static int tracing_make(struct trace *t)
 				       .max_rows = (uint32_t)(a->max_rows ? a->max_rows : DEFAULT_ROWS),
 				       .ring_bytes = ring_bytes(),
 				       .only = a->pids.n == 1 ? (int)a->pids.values[0] : 0};
-	int r = a->cgroup ? sp_cgroup_id(a->cgroup, &o.cgroup, &o.cgroup_level) : 0;
+	int r = cgroup_check(t);
 
+	if (r >= 0 && a->cgroup)
+		r = sp_cgroup_id(a->cgroup, &o.cgroup, &o.cgroup_level);
+	if (t->run.stacks) {
+		o.stacks = sp_capture_object(t->sampling.capture);
+		o.kernel_stacks = a->stack;
+	}
 	if (r >= 0)
 		r = sp_tracing_new(&o, &t->run.tracing);
-	for (size_t i = 0; i < a->pids.n && r >= 0; i++) {
+	for (size_t i = 0; i < a->pids.n && r >= 0; i++)
+		r = sp_tracing_target_add(t->run.tracing, a->pids.values[i], SP_TARGET_WANTED);
+	return r;
+}
+
+static int pids_check(const struct sp_trace_args *a)
+{
+	for (size_t i = 0; i < a->pids.n; i++)
 		if (kill((pid_t)a->pids.values[i], 0) && errno == ESRCH)
 			return sp_fail_said(-ESRCH, "-p: there is no process %u", a->pids.values[i]);
-		r = sp_tracing_target_add(t->run.tracing, a->pids.values[i], SP_TARGET_WANTED);
-	}
-	return r;
+	return 0;
 }
 
 static int child_begin(struct trace *t)
@@ -125,7 +155,130 @@ static int child_begin(struct trace *t)
 	r = sp_child_start(&t->child, t->run.args->command, &t->old_signals);
 	if (r >= 0)
 		r = sp_process_of_pidfd(t->child.pid_fd, &number);
+	if (r >= 0 && t->run.stacks)
+		return sp_capture_target_add(t->sampling.capture, number, SP_TARGET_AFTER_EXEC);
 	return r < 0 ? r : sp_tracing_target_add(t->run.tracing, number, SP_TARGET_AFTER_EXEC);
+}
+
+/* --- files that appear later, and stacks --- */
+/* Each probe of a spec. Stops at what it returns, if that is negative. */
+static int each_probe(const struct trace *t, int (*each)(void *arg, struct sp_recipe_probe *probe), void *arg)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < t->run.n_specs; i++) {
+		const struct sp_trace_spec *s = &t->run.specs[i];
+
+		if (s->point.probe && r >= 0)
+			r = each(arg, s->point.probe);
+		for (size_t k = 0; k < s->n_before; k++)
+			if (s->before[k].point.probe && r >= 0)
+				r = each(arg, s->before[k].point.probe);
+	}
+	return r;
+}
+
+static int probe_count(void *arg, struct sp_recipe_probe *probe)
+{
+	(void)probe;
+	++*(size_t *)arg;
+	return 0;
+}
+
+static int probe_watch(void *arg, struct sp_recipe_probe *probe)
+{
+	return sp_recipe_watch_add(((struct trace *)arg)->watch, probe);
+}
+
+static int probe_broker(void *arg, struct sp_recipe_probe *probe)
+{
+	sp_recipe_probe_broker(probe, ((struct trace *)arg)->sampling.broker);
+	return 0;
+}
+
+static int probe_tell_begin(void *arg, struct sp_recipe_probe *probe)
+{
+	const struct trace *t = arg;
+
+	sp_probe_tell_begin(probe, t->run.args->command != NULL, t->run.args->verbose);
+	return 0;
+}
+
+static int probe_tell_end(void *arg, struct sp_recipe_probe *probe)
+{
+	(void)arg;
+	sp_probe_tell_end(probe);
+	return 0;
+}
+
+static bool has_probes(const struct trace *t)
+{
+	size_t n = 0;
+
+	each_probe(t, probe_count, &n);
+	return n;
+}
+
+/* Before the probes are attached: a file that appears meanwhile is attached twice, which is once. */
+static int watch_begin(struct trace *t)
+{
+	unsigned *cpus = NULL;
+	size_t n;
+	int r = has_probes(t) ? sp_process_cpus_online(&cpus, &n) : 0;
+
+	if (r >= 0 && cpus)
+		r = sp_recipe_watch_new(cpus, n, &t->watch);
+	if (r >= 0 && t->watch)
+		r = each_probe(t, probe_watch, t);
+	free(cpus);
+	return r;
+}
+
+static int watch_turn(struct trace *t)
+{
+	int r = t->watch ? sp_recipe_watch_turn(t->watch, t->sampling.workers) : 0;
+
+	return r < 0 || !t->sampling.workers ? r : sp_workers_dispatch(t->sampling.workers);
+}
+
+static bool has_stacks(const struct sp_trace_args *a)
+{
+	return a->caller || a->stack;
+}
+
+static int signals_begin(struct trace *t)
+{
+	int r;
+
+	if (!has_stacks(t->run.args) && !has_probes(t))
+		return sp_signals_take(0, &t->old_signals, &t->signal_fd);
+	r = sp_sampling_begin(&t->sampling);
+	t->signal_fd = t->sampling.signal_fd;
+	t->old_signals = t->sampling.old_signals;
+	return r;
+}
+
+/* Stacks are walked by a session that is attached before the events, whose targets are its own. */
+static int sessions_begin(struct trace *t)
+{
+	int r = has_stacks(t->run.args) ? sp_trace_stacks_new(&t->run, &t->sampling) : tracing_make(t);
+
+	if (r >= 0)
+		r = child_begin(t);
+	if (r >= 0 && t->run.stacks)
+		r = sp_capture_start(t->sampling.capture);
+	if (r >= 0 && t->run.stacks)
+		r = tracing_make(t);
+	if (r >= 0)
+		r = watch_begin(t);
+	if (r >= 0)
+		r = sp_tracing_attach(t->run.tracing);
+	return r < 0 ? r : each_probe(t, probe_broker, t); /* who attaches from now on */
+}
+
+static int privileges_end(struct trace *t)
+{
+	return t->sampling.broker ? sp_sampling_drop_privileges(&t->sampling) : sp_privileges_drop(NULL);
 }
 
 static int trace_begin(struct trace *t)
@@ -135,21 +288,19 @@ static int trace_begin(struct trace *t)
 	if (r >= 0)
 		r = numbers_check(t->run.args);
 	if (r >= 0)
+		r = pids_check(t->run.args);
+	if (r >= 0)
 		r = specs_make(t);
 	if (r >= 0)
-		r = sp_signals_take(0, &t->old_signals, &t->signal_fd);
+		r = signals_begin(t);
 	if (r >= 0)
 		r = sp_output_open(t->run.args->output, t->run.args->command != NULL, &t->run.out);
 	if (r >= 0)
 		setvbuf(t->run.out, NULL, _IOFBF, OUT_BYTES);
 	if (r >= 0)
-		r = tracing_make(t);
+		r = sessions_begin(t);
 	if (r >= 0)
-		r = child_begin(t);
-	if (r >= 0)
-		r = sp_tracing_attach(t->run.tracing);
-	if (r >= 0)
-		r = sp_privileges_drop(NULL);
+		r = privileges_end(t);
 	return r < 0 ? r : sp_child_release(&t->child);
 }
 
@@ -192,17 +343,35 @@ static int wait_ms(const struct trace *t, uint64_t until_ns)
 	return until_ns == UINT64_MAX ? -1 : (int)SP_MIN(left, (uint64_t)INT32_MAX);
 }
 
+/* The same, while a session walks stacks, which has its own to wait for. */
+static int stacks_wait(struct trace *t, uint64_t until_ns)
+{
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), most = STACKS_MS * 1000000ULL;
+
+	if (until_ns <= now)
+		return 0;
+	return sp_capture_run(t->sampling.capture, SP_MIN(until_ns - now, most), t->signal_fd, t->child.pid_fd);
+}
+
 /* Waits until then, or a signal, or the end of the command: 1. */
 static int trace_wait(struct trace *t, uint64_t until_ns)
 {
-	bool tells = sp_trace_tells(t->run.args);
+	bool tells = sp_trace_tells(t->run.args), looks = t->watch && sp_time_ns(CLOCK_MONOTONIC) >= t->watch_ns;
+	uint64_t until = t->watch && !looks ? SP_MIN(until_ns, t->watch_ns) : until_ns;
 	struct pollfd fds[] = {{.fd = t->signal_fd, .events = POLLIN},
 			       {.fd = t->child.pid_fd, .events = POLLIN},
-			       {.fd = tells ? sp_tracing_fd(t->run.tracing) : -1, .events = POLLIN}};
-	int n = poll(fds, SP_COUNT(fds), wait_ms(t, until_ns));
+			       {.fd = tells ? sp_tracing_fd(t->run.tracing) : -1, .events = POLLIN},
+			       {.fd = looks ? sp_recipe_watch_fd(t->watch) : -1, .events = POLLIN},
+			       {.fd = t->sampling.workers ? sp_workers_fd(t->sampling.workers) : -1, .events = POLLIN}};
+	int n;
 
+	if (t->run.stacks)
+		return stacks_wait(t, until_ns);
+	n = poll(fds, SP_COUNT(fds), wait_ms(t, until));
 	if (n < 0 && errno != EINTR)
 		return sp_fail(-errno, "wait");
+	if (n > 0 && fds[3].revents)
+		t->watch_ns = sp_time_ns(CLOCK_MONOTONIC) + STACKS_MS * 1000000ULL;
 	return n > 0 && (fds[0].revents || fds[1].revents);
 }
 
@@ -218,11 +387,16 @@ static int trace_run(struct trace *t)
 		bool is_due;
 
 		over = trace_wait(t, SP_MIN(next, end));
+		if (over >= 0)
+			r = watch_turn(t);
+		if (r < 0)
+			break;
 		is_due = sp_time_ns(CLOCK_MONOTONIC) >= next && next < end; /* the last one is shown in the end */
 		next += is_due ? step : 0;
 		r = over < 0 ? over : turn_take(t, is_due, false);
 	}
 	sp_tracing_detach(t->run.tracing);
+	each_probe(t, probe_tell_end, NULL);
 	return r ? r : turn_take(t, true, true);
 }
 
@@ -246,6 +420,8 @@ static void summary_print(const struct trace *t)
 	lost_tell(sp_tracing_lost(tracing, SP_TRACE_LOST_PAIRS), "pairs not seen: too many were open at once");
 	lost_tell(sp_tracing_lost(tracing, SP_TRACE_LOST_TEXTS),
 		  "texts could not be read, and are empty: their memory was not there yet");
+	if (t->run.stacks)
+		lost_tell(sp_trace_stacks_missing(t->run.stacks), "stacks not seen: their lines say [unknown]");
 	lost_tell(sp_tracing_missed(tracing),
 		  "events missed: the kernel ran no program, since one was running on that CPU");
 }
@@ -254,6 +430,11 @@ static void trace_done(struct trace *t)
 {
 	sp_child_done(&t->child);
 	sp_tracing_free(t->run.tracing); /* before the specs, whose probes it detaches */
+	sp_trace_stacks_free(t->run.stacks);
+	if (t->sampling.signal_fd >= 0)
+		t->signal_fd = -1;      /* the same */
+	sp_sampling_done(&t->sampling); /* whose workers answer the watch */
+	sp_recipe_watch_free(t->watch);
 	for (size_t i = 0; i < t->run.n_specs; i++)
 		sp_trace_spec_done(&t->run.specs[i]);
 	sp_trace_rows_free(t->run.rows);
@@ -270,15 +451,17 @@ static int refused_code(int r)
 
 static int trace_all(const struct sp_cmd *cmd, const struct sp_trace_args *a)
 {
-	struct trace t = {.run.args = a, .child = SP_CHILD_NONE, .signal_fd = -1};
+	struct trace t = {.run.args = a, .child = SP_CHILD_NONE, .signal_fd = -1, .sampling = SP_SAMPLING_NONE};
 	int code = SP_EXIT_OK, r;
 
 	t.run.rows = calloc(1, sizeof(*t.run.rows));
 	r = t.run.rows ? trace_begin(&t) : -ENOMEM;
 	t.begun_ns = sp_time_ns(CLOCK_MONOTONIC);
 	t.run.realtime_ns = sp_time_ns(CLOCK_REALTIME) - t.begun_ns;
-	if (r >= 0)
+	if (r >= 0) {
 		left_out_tell(&t.run);
+		each_probe(&t, probe_tell_begin, &t);
+	}
 	if (r >= 0)
 		r = trace_run(&t);
 	if (r >= 0)

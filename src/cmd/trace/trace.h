@@ -3,9 +3,9 @@
  * trace.h: the parts of `soprof trace`: events counted by a key (rows, histograms), or told one by one (lines).
  *
  * trace.c runs it; trace_cell.c makes text of a value; trace_rows.c has the rows of an interval, trace_show.c prints
- * them; trace_lines.c prints records. The session is trace/tracing.h's, but for --by caller, which needs stacks: that
- * is a session of `soprof profile`. Everything belongs to struct sp_trace_run, one for the process. 0 or a negative
- * errno with sp_error_text(). One thread.
+ * them; trace_lines.c prints records. The session is trace/tracing.h's, beside one of sampling where lines have stacks
+ * (trace_stacks.c); but for --by caller: that is a session of `soprof profile`. Everything belongs to struct
+ * sp_trace_run, one for the process. 0 or a negative errno with sp_error_text(). One thread.
  */
 #ifndef SP_CMD_TRACE_TRACE_H
 #define SP_CMD_TRACE_TRACE_H
@@ -21,15 +21,17 @@ struct sp_trace_args {
 	const char *list; /* GLOB; "": all; NULL: nothing is listed */
 	uint64_t min_ns;
 	uint64_t seconds, interval_s, top, max_rows; /* 0 = none; of top: all */
-	bool count, csv, json, verbose;
+	bool count, csv, json, verbose, caller, stack;
 	char **command;
 };
 
+struct sp_trace_stacks;
 struct sp_trace_run {
 	const struct sp_trace_args *args;
 	struct sp_trace_spec specs[SP_TRACE_POINTS];
 	size_t n_specs;
 	struct sp_tracing *tracing;
+	struct sp_trace_stacks *stacks; /* NULL: none are asked for */
 	FILE *out;
 	struct sp_trace_rows *rows;
 	uint64_t n_events;    /* shown so far, or counted */
@@ -73,9 +75,29 @@ int sp_trace_rows_show(struct sp_trace_run *run);
 
 /* --- trace_caller.c --- */
 struct sp_cmd;
+struct sp_profile;
 bool sp_trace_is_by_caller(const struct sp_trace_args *a);
+bool sp_trace_is_c_library(const struct sp_profile *p, uint32_t file);
 /* All of it. Returns the exit code. */
 int sp_trace_caller(const struct sp_cmd *cmd, const struct sp_trace_args *a);
+
+/* --- trace_stacks.c --- */
+/*
+ * A session of sampling that walks the stacks of told events: opened, and started before the events are attached. Its
+ * workers, signals and privileges are the caller's, who ends it after the events.
+ */
+struct sp_sampling;
+int sp_trace_stacks_new(struct sp_trace_run *run, struct sp_sampling *sampling);
+void sp_trace_stacks_free(struct sp_trace_stacks *s);
+/* Takes in what was walked up to now. is_last: the sampling ends. */
+int sp_trace_stacks_turn(struct sp_trace_stacks *s, bool is_last);
+/* Whether the record's stack is there, or will not come; else 1. It is the one that is shown next. */
+int sp_trace_stacks_find(struct sp_trace_stacks *s, const struct sp_trace_record *record);
+/* " caller=..." and the lines of the stack, or members of the object that is open, as the options say. */
+void sp_trace_stacks_caller(const struct sp_trace_stacks *s, bool is_call, FILE *out);
+void sp_trace_stacks_lines(const struct sp_trace_stacks *s, FILE *out);
+void sp_trace_stacks_json(const struct sp_trace_stacks *s, bool is_call, struct sp_json *j);
+uint64_t sp_trace_stacks_missing(const struct sp_trace_stacks *s); /* lines that were shown without */
 
 /* --- trace_list.c --- */
 /* The rows, or those whose names match, and what each has and works with. Returns the exit code. */

@@ -38,6 +38,8 @@ const struct sp_option sp_trace_options[] = {
 	{SP_OPT_STRING, 0, "hist", "EXPR", "count by powers of two of this, as a histogram", AT(hist)},
 	{SP_OPT_FLAG, 0, "count", NULL, "only count", AT(count)},
 	{SP_OPT_STRING, 0, "print", "EXPR[,EXPR]", "what to tell of each event (all its fields)", AT(print)},
+	{SP_OPT_FLAG, 0, "caller", NULL, "tell of each event which library called, and which of its functions", AT(caller)},
+	{SP_OPT_FLAG, 0, "stack", NULL, "tell the whole stack of each event, below its line", AT(stack)},
 	{SP_OPT_OTHER, 0, "min", "TIME", "of what lasts, only what takes at least so long: 10ms, 500us", .parse = min_parse},
 	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which rows there are; -v: with what they have and stand for", .parse = list_parse, .without = ""},
 	{SP_OPT_FLAG, 'v', "verbose", NULL, "with --list", AT(verbose)},
@@ -102,6 +104,9 @@ static int args_check(struct sp_trace_args *a)
 	if (a->print && !sp_trace_tells(a))
 		return sp_fail_said(-EINVAL, "--print is for events told one by one: without --by, --sum, --hist and "
 					     "--count");
+	if ((a->caller || a->stack) && !sp_trace_tells(a))
+		return sp_fail_said(-EINVAL, "%s is for events told one by one; --by caller counts by who called",
+				    a->caller ? "--caller" : "--stack");
 	if (sp_trace_tells(a) && (a->csv || a->interval_s || a->top))
 		return sp_fail_said(-EINVAL, "%s is for events that are counted: with --by, --sum, --hist or --count",
 				    a->csv          ? "--csv"

@@ -155,7 +155,7 @@ static int profile_fill(const struct sp_trace_args *a, const char *event, struct
 }
 
 /* --- who called --- */
-static bool is_c_library(const struct sp_profile *p, uint32_t file)
+bool sp_trace_is_c_library(const struct sp_profile *p, uint32_t file)
 {
 	static const char *const names[] = {"libc.so.6",       "libc-2.*.so", "libpthread.so.0",
 					    "libc.musl-*.so*", "ld-linux*",   "ld-musl-*"};
@@ -178,7 +178,7 @@ static uint32_t caller_of(const struct callers *c, uint32_t number)
 		return IN_KERNEL;
 	for (uint32_t i = c->is_probe; i < stack.n_frames; i++) {
 		library = c->identity.library_of[stack.frames[i]];
-		if (!is_c_library(p, library))
+		if (!sp_trace_is_c_library(p, library))
 			return library;
 	}
 	return stack.stack_class == SP_CLASS_COMPLETE ? library : 0;

@@ -35,6 +35,14 @@ static void field_print(FILE *out, const struct sp_trace_column *column, const s
 		fputs("...", out); /* there was no room for all of it */
 }
 
+/* Of a function: then the leaf of its stack is itself. */
+static bool is_call(const struct sp_trace_spec *s)
+{
+	bool is_later = s->n_before && !s->config.pair_stays;
+
+	return (is_later ? s->before[0].point.at : s->point.at) == SP_AT_PROBE;
+}
+
 static void line_print(struct sp_trace_run *run, const struct sp_trace_spec *s, const struct sp_trace_record *record)
 {
 	uint64_t ns = record->ns + run->realtime_ns;
@@ -51,7 +59,11 @@ static void line_print(struct sp_trace_run *run, const struct sp_trace_spec *s, 
 	sp_encode(run->out, SP_ENCODE_TERMINAL, s->shown);
 	for (size_t i = 0; i < s->n_columns; i++)
 		field_print(run->out, &s->columns[i], record);
+	if (run->args->caller)
+		sp_trace_stacks_caller(run->stacks, is_call(s), run->out);
 	fputc('\n', run->out);
+	if (run->args->stack)
+		sp_trace_stacks_lines(run->stacks, run->out);
 }
 
 static void json_print(struct sp_trace_run *run, const struct sp_trace_spec *s, const struct sp_trace_record *record)
@@ -70,6 +82,9 @@ static void json_print(struct sp_trace_run *run, const struct sp_trace_spec *s, 
 	sp_json_object(&j, "fields");
 	for (size_t i = 0; i < s->n_columns; i++)
 		sp_trace_cell_json(&j, &s->columns[i], record);
+	sp_json_end(&j);
+	if (run->stacks)
+		sp_trace_stacks_json(run->stacks, is_call(s), &j);
 	sp_json_done(&j);
 }
 
@@ -91,6 +106,8 @@ static int record_show(void *arg, const struct sp_trace_record *record, uint64_t
 	struct sp_trace_run *run = arg;
 	const struct sp_trace_spec *s = record ? &run->specs[record->point] : NULL;
 
+	if (s && run->stacks && sp_trace_stacks_find(run->stacks, record))
+		return 1;
 	if (n_lost)
 		lost_print(run, n_lost);
 	if (!s)
@@ -105,5 +122,7 @@ static int record_show(void *arg, const struct sp_trace_record *record, uint64_t
 
 int sp_trace_lines_take(struct sp_trace_run *run, bool all)
 {
-	return sp_tracing_records(run->tracing, all, record_show, run);
+	int r = run->stacks ? sp_trace_stacks_turn(run->stacks, all) : 0;
+
+	return r < 0 ? r : sp_tracing_records(run->tracing, all, record_show, run);
 }
