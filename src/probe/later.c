@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 enum { MAX_SEEN = 4096 };
 
@@ -128,6 +129,8 @@ static void looked(void *arg, int r, struct sp_probe_file *file)
 {
 	struct look *look = arg;
 	struct sp_probe_later *l = look->later;
+	struct sp_probe_file unseen = {
+	    .fd = -1, .dev = makedev(look->file.dev >> 20, look->file.dev & 0xfffff), .ino = look->file.ino};
 	bool is_gone = r == -ENOENT || r == -ESRCH;
 	struct seen *seen;
 
@@ -139,7 +142,7 @@ static void looked(void *arg, int r, struct sp_probe_file *file)
 	if (seen)
 		seen->is_looked_at = false;
 	if (r != -ECANCELED && r != -ENOEXEC)
-		l->options.take(l->options.arg, is_gone ? -ESRCH : r, look->path, file);
+		l->options.take(l->options.arg, is_gone ? -ESRCH : r, look->path, r < 0 ? &unseen : file);
 	sp_error_clear();
 	free(look);
 }

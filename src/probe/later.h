@@ -26,7 +26,8 @@ struct sp_probe_later_options {
 	size_t n_pids;
 	/*
 	 * A file that could be meant; who takes it leaves an empty one, with fd -1. r < 0, with sp_error_text(): it
-	 * could not be looked at; -ESRCH: all that had it have ended. path: as it was mapped.
+	 * could not be looked at, and only its dev and ino are known; -ESRCH: all that had it have ended. path: as it
+	 * was mapped.
 	 */
 	void (*take)(void *arg, int r, const char *path, struct sp_probe_file *file);
 	void *arg;

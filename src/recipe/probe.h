@@ -50,8 +50,11 @@ const struct sp_probe_name *sp_recipe_probe_name(const struct sp_recipe_probe *p
  */
 void sp_recipe_probe_add(struct sp_recipe_probe *probe, const struct sp_probe_file *file, struct sp_workers *w);
 
-/* One that was mapped by this path could not be looked at, with sp_error_text(); -ESRCH: all that had it have ended. */
-void sp_recipe_probe_failed(struct sp_recipe_probe *probe, int r, const char *path);
+/*
+ * One that was mapped by this path could not be looked at, with sp_error_text(); -ESRCH: all that had it have ended.
+ * Only its dev and ino are known.
+ */
+void sp_recipe_probe_failed(struct sp_recipe_probe *probe, int r, const char *path, const struct sp_probe_file *file);
 /* Counts mappings that were not seen. */
 void sp_recipe_probe_lost(struct sp_recipe_probe *probe, uint64_t n_mappings);
 

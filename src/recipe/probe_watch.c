@@ -19,7 +19,7 @@ static void file_take(void *arg, int r, const char *path, struct sp_probe_file *
 
 	for (size_t i = 0; i < w->n_probes; i++)
 		if (r < 0)
-			sp_recipe_probe_failed(w->probes[i], r, path);
+			sp_recipe_probe_failed(w->probes[i], r, path, file);
 		else
 			sp_recipe_probe_add(w->probes[i], file, w->workers);
 }

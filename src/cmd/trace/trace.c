@@ -421,7 +421,7 @@ static void summary_print(const struct trace *t)
 	lost_tell(sp_tracing_lost(tracing, SP_TRACE_LOST_TEXTS),
 		  "texts could not be read, and are empty: their memory was not there yet");
 	if (t->run.stacks)
-		lost_tell(sp_trace_stacks_missing(t->run.stacks), "stacks not seen: their lines say [unknown]");
+		sp_trace_stacks_tell(t->run.stacks);
 	lost_tell(sp_tracing_missed(tracing),
 		  "events missed: the kernel ran no program, since one was running on that CPU");
 }

@@ -97,7 +97,7 @@ int sp_trace_stacks_find(struct sp_trace_stacks *s, const struct sp_trace_record
 void sp_trace_stacks_caller(const struct sp_trace_stacks *s, bool is_call, FILE *out);
 void sp_trace_stacks_lines(const struct sp_trace_stacks *s, FILE *out);
 void sp_trace_stacks_json(const struct sp_trace_stacks *s, bool is_call, struct sp_json *j);
-uint64_t sp_trace_stacks_missing(const struct sp_trace_stacks *s); /* lines that were shown without */
+void sp_trace_stacks_tell(const struct sp_trace_stacks *s); /* what is not whole, on standard error */
 
 /* --- trace_list.c --- */
 /* The rows, or those whose names match, and what each has and works with. Returns the exit code. */

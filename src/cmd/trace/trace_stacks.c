@@ -18,6 +18,7 @@
 #include "recipe/recipe.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum {
@@ -42,7 +43,7 @@ struct sp_trace_stacks {
 	struct walked shown;     /* of the record that is shown; number 0: there is none */
 	uint64_t drained_ns;     /* what was walked before is here, unless its stack waits for a table */
 	bool is_waiting;
-	uint64_t n_missing;
+	uint64_t n_missing, n_cut;
 };
 
 /* --- the session --- */
@@ -202,12 +203,17 @@ int sp_trace_stacks_find(struct sp_trace_stacks *s, const struct sp_trace_record
 		return 1;
 	s->n_missing += !found;
 	s->shown = found ? *found : (struct walked){.number = 0};
+	s->n_cut += found && sp_profile_stack(s->sampling->profile, found->user).stack_class == SP_CLASS_CUT;
 	return 0;
 }
 
-uint64_t sp_trace_stacks_missing(const struct sp_trace_stacks *s)
+void sp_trace_stacks_tell(const struct sp_trace_stacks *s)
 {
-	return s->n_missing;
+	if (s->n_missing)
+		fprintf(stderr, "soprof: %" PRIu64 " stacks not seen: their lines say [unknown]\n", s->n_missing);
+	if (s->n_cut)
+		fprintf(stderr, "soprof: %" PRIu64 " stacks cut: what is beyond, and maybe the caller, is not known\n",
+			s->n_cut);
 }
 
 /* --- shown --- */
