@@ -6,11 +6,11 @@
 # Each prints one line: `ok NAME (1.2 s)`, `FAILED NAME (1.2 s)` with the log's tail, or `skipped NAME: why`. Exit code 77 of
 # the command means skipped, the reason is its last line. In CI a skip is a failure unless NAME stands in
 # tests/skip-allowed.
-# ISOLATION: `own` = a process, mount and network namespace of its own where root allows; such tests compute, and as many
-# run at once as there are CPUs, but one less while others that are none of them run or wait: those wait more than they
-# compute. `beside` = the machine's processes and network (profiling needs them) and a mount namespace of its own: one
-# more at once than there are CPUs. `host` = the same, when none of its kind and none of `beside` run: after these.
-# Suites begin when nothing of these is left, as `own` ones, before those that still wait.
+# ISOLATION: `own` = a process, mount and network namespace of its own where root allows; such tests compute, as many at once
+# as there are CPUs, and give way to all others (nice), which need a CPU at the moment when what they wait for comes about.
+# `beside` = the machine's processes and network (profiling needs them) and a mount namespace of its own: two more at once
+# than there are CPUs, since they wait more than they compute. `host` = the same, when none of its kind and none of `beside`
+# run: after these. Suites begin when nothing of these is left, as `own` ones, before those that still wait.
 # What failed of `beside` and `host` runs once more when all else is over: the machine and its other users are part of what
 # they look at. Both goes are printed (`again NAME`), and the last line but one names what passed at the second only: each
 # such name is a defect to look for, of the test or of the program. Where many failed, or a sanitizer spoke, none does.
@@ -26,6 +26,7 @@ max_second=4 second_queue=() passed_second=()
 queue_own=() queue_beside=() queue_host=() queue_suite=()                                              # quoted words
 declare -A n_running=([own]=0 [beside]=0 [host]=0 [suite]=0)
 max_jobs=$(nproc)
+polite=10 # a tenth of a CPU is left to each where all others compute: deadlines within these tests hold
 environment=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C TZ=UTC TERM=dumb DEBUGINFOD_URLS=)
 # keep_environment NAME...: these, too, if they are set
 keep_environment() {
@@ -195,6 +196,7 @@ start_job() {
 		before+=(unshare --mount)
 		[ -z "${wants_memory[$name]:-}" ] || before+=(sh -c "$in_memory" sh "$dir")
 	fi
+	[ "$isolation" != own ] || before=(nice -n "$polite" "${before[@]}")
 	mark=$$.$RANDOM.${name//[^a-z0-9]/-}
 	if [ "$isolation" = suite ]; then
 		"${before[@]}" timeout -k 10 "$deadline" env SOPROF_TEST="$mark" "$@" </dev/null \
@@ -218,17 +220,16 @@ start_next() { # ISOLATION: the first of that queue
 }
 # Starts what there is room for.
 start_some() {
-	local waiting room=$max_jobs
-	while [ "${#queue_beside[@]}" -gt 0 ] && [ "${n_running[host]}" = 0 ] && [ "${n_running[beside]}" -le "$max_jobs" ]; do
+	local waiting
+	while [ "${#queue_beside[@]}" -gt 0 ] && [ "${n_running[host]}" = 0 ] && [ "${n_running[beside]}" -lt $((max_jobs + 2)) ]; do
 		start_next beside
 	done
 	[ "${#queue_host[@]}" = 0 ] || [ $((n_running[host] + n_running[beside])) -gt 0 ] || start_next host
 	waiting=$((${#queue_beside[@]} + ${#queue_host[@]} + n_running[beside] + n_running[host]))
-	[ "$waiting" = 0 ] || [ "$room" = 1 ] || room=$((room - 1))
-	while [ "${#queue_suite[@]}" -gt 0 ] && [ "$waiting" = 0 ] && [ $((n_running[own] + n_running[suite])) -lt "$room" ]; do
+	while [ "${#queue_suite[@]}" -gt 0 ] && [ "$waiting" = 0 ] && [ $((n_running[own] + n_running[suite])) -lt "$max_jobs" ]; do
 		start_next suite
 	done
-	while [ "${#queue_own[@]}" -gt 0 ] && [ $((n_running[own] + n_running[suite])) -lt "$room" ]; do
+	while [ "${#queue_own[@]}" -gt 0 ] && [ $((n_running[own] + n_running[suite])) -lt "$max_jobs" ]; do
 		start_next own
 	done
 }
