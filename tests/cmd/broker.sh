@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # deadline: 90
+# beside others
 # While it samples, soprof itself has no capability; its broker has what opening files and starting workers takes. What
 # was given up is not missed: names of the kernel, files of others, an output in somebody's directory, the command's own
 # privileges.

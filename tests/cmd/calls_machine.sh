@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # deadline: 240
+# beside others
 # Calls counted by probes in all processes, of libraries of the test's own: as many as callgrind, the counter inside the
 # program and the program itself say; in running and later processes, for each caller, user and cgroup; what is lost is told.
 . "$(dirname "$0")/lib.bash"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # deadline: 240
+# beside others
 # Stacks through code of HotSpot (java) are whole, whoever made it: interpreter, both compilers, with and without frame
 # pointers. Compiled methods of Chain.java, whose names HotSpot tells (jcmd Compiler.perfmap), say who calls whom.
 . "$(dirname "$0")/lib.bash"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # deadline: 60
+# beside others
 # Ctrl-C and SIGTERM end the sampling at once, and what was sampled is printed.
 . "$(dirname "$0")/lib.bash"
 need_profile

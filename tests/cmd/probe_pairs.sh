@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # deadline: 120
+# beside others
 # Calls are timed, or told not to be, as a program's own ledger says, that recurses, leaves calls by longjmp or with their
 # thread, jumps from one function's end to another, switches stacks: none is harmed. What a return probe would break is refused.
 . "$(dirname "$0")/lib.bash"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # Without privileges, what is more than one's own processes: exit code 3 and one line that says what is needed.
 . "$(dirname "$0")/lib.bash"
 need_root

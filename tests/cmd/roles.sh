@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # deadline: 300
+# beside others
 # What each of the agent's processes holds when it samples: capabilities, system calls, the way back. An answer that makes
 # a call that no answer makes is ended, with a line in the log, and the agent goes on.
 . "$(dirname "$0")/lib.bash"

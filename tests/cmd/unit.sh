@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # deadline: 180
+# beside others
 # The systemd unit: as little privilege as promised, and enough: the agent runs as another user with exactly the unit's
 # capabilities, in a mount namespace like the service's, and calls nothing that the unit's filter forbids.
 . "$(dirname "$0")/lib.bash"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # deadline: 120
+# beside others
 # Stacks through code of V8 (node) in each of its tiers are whole and not guessed, and say who calls whom: the functions
 # of v8.js are a chain, and V8 itself tells their names (--perf-basic-prof).
 . "$(dirname "$0")/lib.bash"
