@@ -54,11 +54,10 @@ static int dump_options(const char *name)
 
 static int completion(const char *shell)
 {
-	if (!shell || strcmp(shell, "bash") != 0)
-		return sp_cmd_error(NULL, sp_fail_said(-EINVAL, "--completion needs a shell's name: bash"),
-				    SP_EXIT_USAGE);
-	sp_help_completion(sp_cmds, stdout);
-	return SP_EXIT_OK;
+	if (shell && !sp_help_completion(sp_cmds, shell, stdout))
+		return SP_EXIT_OK;
+	return sp_cmd_error(NULL, sp_fail_said(-EINVAL, "--completion needs a shell's name: bash, zsh, fish"),
+			    SP_EXIT_USAGE);
 }
 
 static int dispatch(int argc, char **argv)

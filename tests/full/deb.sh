@@ -52,7 +52,9 @@ inside getent passwd soprof | grep -q ':/var/lib/soprof:' || fail "a user soprof
 inside dpkg --verify soprof
 inside soprof --version
 inside soprof agent --check-config | grep -q '/etc/soprof/agent.yaml: nothing wrong' || fail "a good configuration"
-grep -q soprof "$work/usr/share/bash-completion/completions/soprof" || fail "completion"
+for file in bash-completion/completions/soprof zsh/vendor-completions/_soprof fish/vendor_completions.d/soprof.fish; do
+	grep -q soprof "$work/usr/share/$file" || fail "completion: $file"
+done
 zcat "$work/usr/share/man/man1/soprof-agent.1.gz" | grep -q 'max\\-disk\|max-disk' || fail "a man page with the options"
 
 echo "--- run"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/help.h"
 #include "cmd/profile/profile_args.h"
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -116,7 +117,7 @@ static void bash_completes(const char *words, const char *want)
 	pid_t pid;
 
 	assert_non_null(f);
-	sp_help_completion(cmds, f);
+	assert_int_equal(sp_help_completion(cmds, "bash", f), 0);
 	assert_int_equal(fclose(f), 0);
 	snprintf(script, sizeof(script),
 		 ". %s; COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _soprof; echo \"${COMPREPLY[*]}\"",
@@ -151,13 +152,38 @@ static void test_completion(void **state)
 	bash_completes("soprof doctor --", "--help\n");
 }
 
+/* What the shells make of it is looked at where they are: tests/full/completion.sh. */
+static void test_other_shells(void **state)
+{
+	static const char *const parts[][2] = {
+	    {"zsh", "'(-p --pid)'{-p,--pid}'[these processes only]:PID[,PID]:'"},
+	    {"zsh", "'--unwind[unwind by]:HOW:(auto dwarf fp)'"},
+	    {"zsh", "'profile:"},
+	    {"fish", "-l pid -s p -x -d 'these processes only'"},
+	    {"fish", "-l unwind -x -a 'auto dwarf fp' -d 'unwind by'"},
+	    {"fish", "complete -c soprof -n __fish_use_subcommand -a profile -d '"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		char *text = NULL;
+		size_t size;
+		FILE *f = open_memstream(&text, &size);
+
+		assert_int_equal(sp_help_completion(cmds, parts[i][0], f), 0);
+		assert_int_equal(fclose(f), 0);
+		assert_non_null(strstr(text, parts[i][1]));
+		free(text);
+	}
+	assert_int_equal(sp_help_completion(cmds, "csh", stderr), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_help_fits_a_screen),
-	    cmocka_unit_test(test_list_is_by_purpose),
-	    cmocka_unit_test(test_man_source_is_escaped),
-	    cmocka_unit_test(test_completion),
+	    cmocka_unit_test(test_help_fits_a_screen),    cmocka_unit_test(test_list_is_by_purpose),
+	    cmocka_unit_test(test_man_source_is_escaped), cmocka_unit_test(test_completion),
+	    cmocka_unit_test(test_other_shells),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

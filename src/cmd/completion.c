@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* completion.c: what bash, zsh and fish complete, from the tables of commands and options; see help.h. */
+#include "cmd/cmd.h"
+#include "cmd/help.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool is_path(const struct sp_option *o)
+{
+	return !strcmp(o->arg, "FILE") || !strcmp(o->arg, "PATH") || !strcmp(o->arg, "DIR") || !strcmp(o->arg, "ELF");
+}
+
+static bool has_type(const struct sp_cmd *cmd, enum sp_option_type type)
+{
+	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++)
+		if (o->type == type)
+			return true;
+	return false;
+}
+
+/* With a backslash before each of `special`; a quote ends the shell's word and begins it again. */
+static void put_escaped(const char *text, const char *special, FILE *out)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputs("'\\'", out);
+		else if (strchr(special, *text))
+			fputc('\\', out);
+		fputc(*text, out);
+	}
+}
+
+/* --- bash --- */
+static void bash_put_values(const struct sp_option *o, FILE *out)
+{
+	const char *choice;
+
+	fprintf(out, "\t\t--%s", o->name);
+	if (o->letter)
+		fprintf(out, " | -%c", o->letter);
+	fputs(") COMPREPLY=(", out);
+	if (o->choice) {
+		fputs("$(compgen -W '", out);
+		for (size_t i = 0; (choice = o->choice(i)); i++)
+			fprintf(out, "%s%s", i ? " " : "", choice);
+		fputs("' -- \"$cur\")", out);
+	} else if (is_path(o)) {
+		fputs("$(compgen -f -- \"$cur\")", out);
+	}
+	fputs("); return ;;\n", out);
+}
+
+static void bash_put_cmd(const struct sp_cmd *cmd, FILE *out)
+{
+	fprintf(out, "\t%s)\n\t\tcase $prev in\n", cmd->name);
+	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++) {
+		if (sp_option_is_named(o) && o->type != SP_OPT_FLAG)
+			bash_put_values(o, out);
+	}
+	fputs("\t\tesac\n\t\twords='--help", out);
+	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++) {
+		if (sp_option_is_named(o))
+			fprintf(out, " --%s", o->name);
+	}
+	fputs("'", out);
+	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++) {
+		if (o->type == SP_OPT_OPERANDS)
+			fputs(" files=yes", out);
+	}
+	fputs(" ;;\n", out);
+}
+
+static void bash_put(const struct sp_cmd *const *cmds, FILE *out)
+{
+	fputs("# bash completion for soprof, written by `soprof --completion bash`\n"
+	      "_soprof() {\n"
+	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words files i\n"
+	      "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+	      "\t\t[ \"${COMP_WORDS[i]}\" = -- ] && { _command_offset $((i + 1)) 2>/dev/null; return; }\n"
+	      "\tdone\n"
+	      "\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -W '--help --version",
+	      out);
+	for (const struct sp_cmd *const *cmd = cmds; *cmd; cmd++)
+		fprintf(out, " %s", (*cmd)->name);
+	fputs("' -- \"$cur\"))\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n", out);
+	for (const struct sp_cmd *const *cmd = cmds; *cmd; cmd++)
+		bash_put_cmd(*cmd, out);
+	fputs("\tesac\n"
+	      "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+	      "\t[ -z \"$files\" ] || [[ $cur == -* ]] || COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+	      "}\n"
+	      "complete -F _soprof soprof\n",
+	      out);
+}
+
+/* --- zsh --- */
+/* ":PID[,PID]:(ONE TWO)": what the value is called, and what it may be. */
+static void zsh_put_value(const struct sp_option *o, FILE *out)
+{
+	const char *choice;
+
+	fputc(':', out);
+	put_escaped(o->arg, ":\\", out);
+	fputc(':', out);
+	if (o->choice) {
+		for (size_t i = 0; (choice = o->choice(i)); i++) {
+			fputs(i ? " " : "(", out);
+			put_escaped(choice, ":\\() ", out);
+		}
+		fputc(')', out);
+	} else if (is_path(o)) {
+		fputs("_files", out);
+	}
+}
+
+static void zsh_put_option(const struct sp_option *o, FILE *out)
+{
+	fputs(" \\\n\t\t\t", out);
+	if (o->letter)
+		fprintf(out, "'(-%c --%s)'{-%c,--%s}'", o->letter, o->name, o->letter, o->name);
+	else
+		fprintf(out, "'--%s", o->name);
+	fputc('[', out);
+	put_escaped(o->help, ":\\[]", out);
+	fputc(']', out);
+	if (o->type != SP_OPT_FLAG)
+		zsh_put_value(o, out);
+	fputc('\'', out);
+}
+
+static void zsh_put_cmd(const struct sp_cmd *cmd, FILE *out)
+{
+	fprintf(out, "\t%s)\n\t\t_arguments -s \\\n\t\t\t'--help[its options and examples]'", cmd->name);
+	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++)
+		if (sp_option_is_named(o))
+			zsh_put_option(o, out);
+	if (has_type(cmd, SP_OPT_OPERANDS))
+		fputs(" \\\n\t\t\t'*:file:_files'", out);
+	fputs(" ;;\n", out);
+}
+
+static void zsh_put(const struct sp_cmd *const *cmds, FILE *out)
+{
+	fputs("#compdef soprof\n"
+	      "# zsh completion for soprof, written by `soprof --completion zsh`\n"
+	      "_soprof() {\n"
+	      "\tlocal -i at=${words[(i)--]}\n"
+	      "\tlocal -a commands\n"
+	      "\tlocal command\n"
+	      "\tif (( at < CURRENT )); then\n"
+	      "\t\tshift at words\n"
+	      "\t\t(( CURRENT -= at ))\n"
+	      "\t\t_normal\n"
+	      "\t\treturn\n"
+	      "\tfi\n"
+	      "\tif (( CURRENT == 2 )); then\n"
+	      "\t\tcommands=(\n",
+	      out);
+	for (const struct sp_cmd *const *cmd = cmds; *cmd; cmd++) {
+		fprintf(out, "\t\t\t'%s:", (*cmd)->name);
+		put_escaped((*cmd)->summary, ":\\", out);
+		fputs("'\n", out);
+	}
+	fputs("\t\t)\n"
+	      "\t\t_describe -t commands command commands\n"
+	      "\t\treturn\n"
+	      "\tfi\n"
+	      "\tcommand=$words[2]\n"
+	      "\tshift words\n"
+	      "\t(( CURRENT-- ))\n"
+	      "\tcase $command in\n",
+	      out);
+	for (const struct sp_cmd *const *cmd = cmds; *cmd; cmd++)
+		zsh_put_cmd(*cmd, out);
+	fputs("\tesac\n"
+	      "}\n"
+	      "_soprof \"$@\"\n",
+	      out);
+}
+
+/* --- fish --- */
+static void fish_put_choice(const struct sp_option *o, FILE *out)
+{
+	const char *choice;
+
+	fputs(" -x -a '", out);
+	for (size_t i = 0; (choice = o->choice(i)); i++) {
+		fputs(i ? " " : "", out);
+		put_escaped(choice, "\\", out);
+	}
+	fputc('\'', out);
+}
+
+static void fish_put_option(const struct sp_cmd *cmd, const struct sp_option *o, FILE *out)
+{
+	fprintf(out, "complete -c soprof -n '__fish_seen_subcommand_from %s; and not __soprof_in_command' -l %s",
+		cmd->name, o->name);
+	if (o->letter)
+		fprintf(out, " -s %c", o->letter);
+	if (o->type != SP_OPT_FLAG && o->choice)
+		fish_put_choice(o, out);
+	else if (o->type != SP_OPT_FLAG)
+		fputs(is_path(o) ? " -r -F" : " -x", out);
+	fputs(" -d '", out);
+	put_escaped(o->help, "\\", out);
+	fputs("'\n", out);
+}
+
+static void fish_put_cmd(const struct sp_cmd *cmd, FILE *out)
+{
+	fprintf(out, "complete -c soprof -n __fish_use_subcommand -a %s -d '", cmd->name);
+	put_escaped(cmd->summary, "\\", out);
+	fputs("'\n", out);
+	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++)
+		if (sp_option_is_named(o))
+			fish_put_option(cmd, o, out);
+	if (has_type(cmd, SP_OPT_OPERANDS))
+		fprintf(out, "complete -c soprof -n '__fish_seen_subcommand_from %s; and not __soprof_in_command' -F\n",
+			cmd->name);
+}
+
+static void fish_put(const struct sp_cmd *const *cmds, FILE *out)
+{
+	fputs("# fish completion for soprof, written by `soprof --completion fish`\n"
+	      "function __soprof_in_command\n"
+	      "\tcontains -- -- (commandline -opc)\n"
+	      "end\n"
+	      "function __soprof_command\n"
+	      "\tset -l words (commandline -opc)\n"
+	      "\tset -l at (contains -i -- -- $words)\n"
+	      "\tcomplete -C (string join ' ' -- $words[(math $at + 1)..] (commandline -ct))\n"
+	      "end\n"
+	      "complete -c soprof -f\n"
+	      "complete -c soprof -n __soprof_in_command -x -a '(__soprof_command)'\n"
+	      "complete -c soprof -n __fish_use_subcommand -l help -d 'the list of commands'\n"
+	      "complete -c soprof -n __fish_use_subcommand -l version -d 'the version'\n",
+	      out);
+	for (const struct sp_cmd *const *cmd = cmds; *cmd; cmd++)
+		fish_put_cmd(*cmd, out);
+}
+
+/* --- all --- */
+int sp_help_completion(const struct sp_cmd *const *cmds, const char *shell, FILE *out)
+{
+	static const struct {
+		const char *name;
+		void (*put)(const struct sp_cmd *const *cmds, FILE *out);
+	} shells[] = {{"bash", bash_put}, {"zsh", zsh_put}, {"fish", fish_put}};
+
+	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+		if (!strcmp(shells[i].name, shell)) {
+			shells[i].put(cmds, out);
+			return 0;
+		}
+	return -EINVAL;
+}
