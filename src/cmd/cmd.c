@@ -3,10 +3,15 @@
 
 #include "base/encode.h"
 #include "base/error.h"
+#include "base/mem.h"
+#include "cmd/grid.h"
 #include "cmd/help.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
+
+enum { NEXT_COLUMN = 12 }; /* as in the summary of profile */
 
 /* The text in which a mistake is, with a caret below it. */
 static void mistake_show(int r)
@@ -39,6 +44,20 @@ void sp_cmd_warn(const char *text)
 	fputs("soprof: ", stderr);
 	sp_encode(stderr, SP_ENCODE_TERMINAL, text);
 	fputc('\n', stderr);
+}
+
+void sp_cmd_next(const char *format, ...)
+{
+	SP_FREE char *words = NULL;
+	va_list args;
+
+	va_start(args, format);
+	words = sp_encoded_format(SP_ENCODE_TERMINAL, format, args);
+	va_end(args);
+	if (!words)
+		return; /* it is only an addition */
+	fprintf(stderr, "%-*s", NEXT_COLUMN, "next");
+	sp_terminal_wrap(words, NEXT_COLUMN, sp_terminal_width(stderr, NULL), stderr);
 }
 
 int sp_cmd_exit_code(int r)

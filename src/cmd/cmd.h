@@ -53,6 +53,9 @@ int sp_cmd_exit_code(int r);
 /* A line of its own on stderr, behind "soprof: ". */
 void sp_cmd_warn(const char *text);
 
+/* What to do next, below what was shown on a terminal: "next", and the words, wrapped, on stderr. */
+void sp_cmd_next(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /*
  * What all commands do with the result of parsing: help is printed to standard output, a failure as an error. true =
  * the arguments are good, go on; false = return *ret_exit.

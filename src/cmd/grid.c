@@ -307,6 +307,14 @@ unsigned sp_terminal_width(FILE *out, unsigned *ret_lines)
 	return is_terminal ? size.ws_col : 0;
 }
 
+unsigned sp_terminal_rows(FILE *out, unsigned others)
+{
+	unsigned lines;
+
+	sp_terminal_width(out, &lines);
+	return lines ? SP_MAX(lines, others + SP_TERMINAL_LEAST) - others : 0;
+}
+
 bool sp_terminal_has_escapes(FILE *out)
 {
 	const char *term = getenv("TERM");

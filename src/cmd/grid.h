@@ -36,6 +36,9 @@ int sp_grid_print(const struct sp_grid *g, unsigned width, bool colour, const ch
 
 /* The width of the terminal that out is; 0 = it is none. ret_lines: how high it is; may be NULL. */
 unsigned sp_terminal_width(FILE *out, unsigned *ret_lines);
+/* Lines of a table that the terminal shows beside `others`, at least SP_TERMINAL_LEAST; 0 = out is no terminal. */
+enum { SP_TERMINAL_LEAST = 10 };
+unsigned sp_terminal_rows(FILE *out, unsigned others);
 /* Whether out is a terminal that understands escape sequences (TERM), and whether colours are wanted (NO_COLOR). */
 bool sp_terminal_has_escapes(FILE *out);
 bool sp_terminal_has_colour(FILE *out);

@@ -107,11 +107,20 @@ static int to_stdout(const struct output *o)
 	return 0;
 }
 
+bool sp_output_is_stdout(const char **path)
+{
+	if (!*path || strcmp(*path, "-") != 0)
+		return false;
+	*path = NULL;
+	return true;
+}
+
 int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg)
 {
+	bool is_stdout = sp_output_is_stdout(&path) || !path;
 	struct output o = {.path = path, .stream_name = "to standard output", .write = write, .arg = arg};
 
-	return path ? to_file(&o) : to_stdout(&o);
+	return is_stdout ? to_stdout(&o) : to_file(&o);
 }
 
 /* By a stream with a buffer: a table is many small pieces. */
@@ -133,28 +142,35 @@ int sp_output_stderr(int (*write)(void *arg, FILE *out), void *arg)
 
 int sp_output_open(const char *path, bool has_command, FILE **ret_out)
 {
-	*ret_out = path ? fopen(path, "we") : has_command ? stderr : stdout;
+	bool is_stdout = sp_output_is_stdout(&path) || !has_command;
+
+	*ret_out = path ? fopen(path, "we") : is_stdout ? stdout : stderr;
 	return *ret_out ? 0 : sp_fail(-errno, "write %s", path);
 }
 
 int sp_output_close(const char *path, FILE *out)
 {
-	bool failed = out && (fflush(out) || ferror(out)) && errno != EPIPE;
+	bool is_stdout = sp_output_is_stdout(&path), failed = out && (fflush(out) || ferror(out)) && errno != EPIPE;
 	int error = errno;
 
 	if (out && path && fclose(out) && !failed)
 		return sp_fail(-errno, "write %s", path);
-	return failed ? sp_fail(error ? -error : -EIO, "write %s", path ? path : "the output") : 0;
+	return failed ? sp_fail(error ? -error : -EIO, "write %s",
+				path        ? path
+				: is_stdout ? "to standard output"
+					    : "the output")
+		      : 0;
 }
 
 int sp_output_check(const char *path)
 {
+	bool is_stdout = sp_output_is_stdout(&path) || !path;
 	SP_FREE char *place = path ? realpath(path, NULL) : NULL;
 	SP_FREE char *new = NULL;
 	struct stat st;
 	int fd;
 
-	if (!path)
+	if (is_stdout)
 		return 0;
 	if (!is_plain(path)) /* not opened: a pipe's reader would see its end */
 		return !stat(path, &st) && S_ISDIR(st.st_mode) ? sp_fail(-EISDIR, "write %s", path)

@@ -16,7 +16,7 @@
 struct sp_broker;
 struct sp_view;
 
-/* path NULL: standard output. write says 0 or a negative errno; the stream's errors are looked after here. */
+/* path NULL or "-": standard output. write says 0 or a negative errno; the stream's errors are looked after here. */
 int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg);
 /* On standard error, if standard output is used for something else. */
 int sp_output_stderr(int (*write)(void *arg, FILE *out), void *arg);
@@ -28,6 +28,9 @@ int sp_output_stderr(int (*write)(void *arg, FILE *out), void *arg);
  */
 int sp_output_open(const char *path, bool has_command, FILE **ret_out);
 int sp_output_close(const char *path, FILE *out); /* out may be NULL */
+
+/* "-" is standard output, which has no path: true, and *path is NULL from then on. */
+bool sp_output_is_stdout(const char **path);
 
 /* Whether that could begin now; leaves nothing behind. For what is long in coming. */
 int sp_output_check(const char *path);

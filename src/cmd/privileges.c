@@ -80,10 +80,12 @@ static int try_event(pid_t pid, bool with_kernel)
 
 static int refuse_all(const char *missing)
 {
-	return sp_fail_said(-EPERM,
-			    "cannot sample all processes: needs %s (kernel.perf_event_paranoid is %d); run it as root, "
-			    "with sudo, or sample your own: -p PID, or -- COMMAND",
-			    missing, paranoid_level());
+	return sp_fail_said(
+	    -EPERM,
+	    "cannot sample all processes: needs %s (kernel.perf_event_paranoid is %d); run it as root, "
+	    "with sudo, or sample your own: -p PID, or -- COMMAND; exact counts need no privilege: soprof "
+	    "calls LIB -- COMMAND",
+	    missing, paranoid_level());
 }
 
 static int refuse_any(int r, const char *missing)
@@ -94,7 +96,8 @@ static int refuse_any(int r, const char *missing)
 		return sp_fail_said(-EPERM,
 				    "cannot sample: needs %s; kernel.perf_event_paranoid is %d, which lets ordinary "
 				    "users sample nothing: run it as root, with sudo, or have root set it to 2 "
-				    "(sysctl kernel.perf_event_paranoid=2)",
+				    "(sysctl kernel.perf_event_paranoid=2); exact counts need no privilege: soprof "
+				    "calls LIB -- COMMAND",
 				    missing, level);
 	return sp_fail_said(-EPERM,
 			    "cannot sample: needs %s, and perf_event_open is refused here, too (%s): in a container "
@@ -112,11 +115,11 @@ int sp_privileges_backend(bool has_targets, struct sp_backend_choice *ret_choice
 		*ret_choice = (struct sp_backend_choice){.kind = SP_BACKEND_BPF};
 		return 0;
 	}
-	if (!has_targets && try_event(-1, true) < 0)
-		return refuse_all(choice.missing);
-	r = try_event(0, false);
+	r = try_event(0, false); /* first: who may not sample his own is not told to */
 	if (r < 0)
 		return refuse_any(r, choice.missing);
+	if (!has_targets && try_event(-1, true) < 0)
+		return refuse_all(choice.missing);
 	choice.user_mode_only = try_event(0, true) < 0;
 	*ret_choice = choice;
 	return 0;

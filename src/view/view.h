@@ -49,6 +49,7 @@ struct sp_view_options {
 	enum sp_total_by by;         /* table, csv, json */
 	enum sp_sort sort;           /* table, csv, json; of all values: by their shares added up */
 	uint32_t limit;              /* table, csv, json: rows shown, 0 = all; the number left out is shown */
+	uint32_t lines; /* counts: lines shown, of a terminal, in place of limit; 0 = as many as there are */
 	/* table, csv, json: sums more exact than the profile's, with its numbers and grouped by `by`; NULL = none */
 	const struct sp_totals *totals;
 	bool callers, callees;                /* tree, svg: leaf to root, root to leaf (the default); tree: both */

@@ -63,6 +63,17 @@ has "$dir/picture" '<svg '
 expect 0 profile -F 99 -p "$recursion" --format folded $seconds
 has "$out" '^recursion;_start;'
 
+# -o - is standard output, also of what would else go beside a command's
+expect 0 profile -F 99 -p "$recursion" --format svg -o - $seconds
+has "$out" '<svg '
+expect 0 stat -x, -o - -- true
+has "$out" ',task-clock,'
+[ ! -e - ] || fail "no file of the name -"
+
+# a library that no sample went through
+expect 1 profile -F 99 -p "$recursion" -l recursio $seconds
+has "$err" "^soprof: profile: --library: no sample is of a library 'recursio'; did you mean 'recursion'\?$"
+
 # tables
 for by in library function process caller package comm cgroup user; do
 	expect 0 profile -F 99 -p "$recursion" --by $by $seconds

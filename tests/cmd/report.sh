@@ -35,6 +35,20 @@ expect 0 report --by function --sort name --csv -n 1 "$dir/in.folded"
 has "$out" '^function,deflate,libz'
 has "$out" '^rest,5 more,'
 
+# --- what is not there
+expect 1 report -l libzz.so.1 "$dir/in.folded"
+one_line "^soprof: report: --library: no sample is of a library 'libzz\.so\.1'; did you mean 'libz\.so\.1'\?$"
+[ ! -s "$out" ] || fail "no table of nothing"
+expect 1 report --function nosuch --csv "$dir/in.folded"
+one_line "no sample is of a function 'nosuch'$"
+expect 1 report --function 'in*' -l 'libpng*' --comm git "$dir/in.folded"
+one_line "--library: no sample is of a library 'libpng\*'"
+expect 0 report --by library -o - "$dir/in.folded"
+has "$out" ' 90 +libz\.so\.1$'
+expect 0 report --format folded -o - "$dir/in.folded"
+has "$out" '^git;main;deflate 20$'
+[ ! -e - ] || fail "no file of the name -"
+
 # --- trees
 expect 0 report --callers inflate "$dir/in.folded"
 has "$out" '40\.00 .*png_read \[libpng16\.so\.16\]'

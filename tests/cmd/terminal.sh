@@ -46,6 +46,32 @@ has "$dir/x.html" '<html'
 HOME=$home expect 0 report last --by package
 has "$out" 'libc6'
 
+# the other tables fit a screen, too, and say what may be done next; with -n, and in a pipe, they are as before
+awk 'BEGIN { for (i = 0; i < 300; i++) { n = i == 7 ? 90000 : 10000; print "a;main [/bin/a];f" i " [l" i ".so] " n } }' >"$dir/old.folded"
+awk 'BEGIN { for (i = 0; i < 300; i++) { n = i % 2 ? 90000 : 10000; print "a;main [/bin/a];f" i " [l" i ".so] " n } }' >"$dir/new.folded"
+fits() { # LINES of what was shown are at most those of the screen, and the last ones say what to do
+	n=$(wc -l <"$dir/plain")
+	[ "$n" -le 52 ] || fail "$1 to fit 50 lines, not $n"
+	tr -s ' \n' ' ' <"$dir/plain" >"$dir/words"
+	has "$dir/words" " next $2"
+}
+on_terminal "'$SOPROF' diff --noise '$dir/old.folded' '$dir/new.folded'"
+fits diff 'soprof diff -o x.svg .*'
+on_terminal "'$SOPROF' diff --noise -n 100 '$dir/old.folded' '$dir/new.folded'"
+[ "$(grep -cE 'l[0-9]+\.so$' "$dir/plain")" = 100 ] || fail "100 rows, as asked for"
+expect 0 diff --noise "$dir/old.folded" "$dir/new.folded"
+[ "$(grep -cE 'l[0-9]+\.so$' "$out")" = 40 ] || fail "40 rows in a pipe"
+has_not "$err" '^next'
+on_terminal "'$SOPROF' libs -s 0"
+fits libs 'soprof libs .* \(its processes\), soprof profile -l '
+mkdir "$dir/apart"
+home=$dir/apart on_terminal "'$SOPROF' calls --no-times libc.so.6 -- bash -c :"
+fits calls 'soprof report .*/soprof/calls/libc\.so\.6\.last\.profile \(again; -n 0: all of it\)'
+has "$dir/plain" 'more functions$'
+has_not "$dir/plain" 'again: soprof'
+home=$dir/apart on_terminal "'$SOPROF' calls --no-times -n 0 libc.so.6 -- bash -c :"
+[ "$(wc -l <"$dir/plain")" -gt 60 ] || fail "all rows with -n 0"
+
 # bcc's layout in a pipe, and with its options; nothing is kept of these
 HOME=$home expect 0 profile -p "$pid" 1
 has "$out" '^    -                kernel \('

@@ -255,6 +255,15 @@ static int unmatched_tell(const struct run *r)
 	return e;
 }
 
+/* The table is on a terminal, as it is without options for it. */
+static bool is_overview(const struct run *r)
+{
+	const struct sp_show_args *a = &r->args->show;
+
+	return !a->output && !a->csv && !a->json && a->view < 0 && a->by < 0 &&
+	       isatty(a->on_stderr ? STDERR_FILENO : STDOUT_FILENO);
+}
+
 static void file_tell(const struct run *r)
 {
 	if (sp_calls_run_has_others(&r->file))
@@ -262,6 +271,13 @@ static void file_tell(const struct run *r)
 		      stderr);
 	if (*r->file.lacking)
 		return; /* it goes away */
+	if (is_overview(r)) {
+		sp_cmd_next(
+		    "soprof report %s (again; -n 0: all of it), --format gprof FILE (a call graph), --by library, -o "
+		    "x.html%s",
+		    r->file.path, r->has_before ? "; earlier runs are in it, too" : "");
+		return;
+	}
 	fputs(r->has_before ? "soprof: with those of earlier runs: soprof report " : "soprof: again: soprof report ",
 	      stderr);
 	sp_encode(stderr, SP_ENCODE_TERMINAL, r->file.path);

@@ -43,7 +43,7 @@ const struct sp_option sp_calls_options[] = {
 	{SP_OPT_FLAG, 0, "latency", NULL, "time every call, from its entry to its return; no samples", AT(latency)},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second for the times (199); in all processes: none without it", AT(frequency_hz), .min = 1, .max = 10000},
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by (process, thread: count each separately)", AT(show.by), .choice = by_choice},
-	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (50; 0 = all)", AT(show.limit), .min = 0, .max = UINT32_MAX},
+	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown; 0 = all (a screen, else 50)", AT(show.limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_STRING, 0, "value", "NAME", "of other tables: calls, samples or cpu", AT(show.value)},
 	{SP_OPT_FLAG, 0, "csv", NULL, "the table as CSV", AT(show.csv), .excludes = SP_SHOW_FORMAT},
 	{SP_OPT_FLAG, 0, "json", NULL, "the table as JSON", AT(show.json), .excludes = SP_SHOW_FORMAT},
@@ -203,6 +203,7 @@ static int seconds_take(struct sp_calls_args *a)
 
 static int args_check(struct sp_calls_args *a, const struct sp_view **ret_view)
 {
+	bool on_stdout = sp_output_is_stdout(&a->show.output) || isatty(STDOUT_FILENO);
 	int r = seconds_take(a);
 
 	if (r >= 0)
@@ -218,7 +219,7 @@ static int args_check(struct sp_calls_args *a, const struct sp_view **ret_view)
 	if (!sp_calls_is_machine_wide(a)) {
 		r = libraries_take(a);
 		apart_choose(a);
-		a->show.on_stderr = !isatty(STDOUT_FILENO); /* where the command's output goes, and may be kept */
+		a->show.on_stderr = !on_stdout; /* where the command's output goes, and may be kept */
 	}
 	if (r >= 0 && (a->show.json || a->show.csv) && a->show.by < 0)
 		a->show.by = SP_TOTAL_BY_FUNCTION;
@@ -265,6 +266,7 @@ int sp_calls_machine_args(const struct sp_calls_args *a, const struct sp_view *v
 					     .show = &a->show,
 					     .view = view,
 					     .limit = a->show.limit == UINT64_MAX ? DEFAULT_LIMIT : a->show.limit,
+					     .fits = a->show.limit == UINT64_MAX,
 					     .max_rows = a->max_rows,
 					     .max_overhead = a->max_overhead == SP_NO_OVERHEAD ? SP_DEFAULT_OVERHEAD
 											       : a->max_overhead};

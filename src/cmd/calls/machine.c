@@ -398,6 +398,23 @@ static int sampling_end(struct machine *m)
 	return sp_capture_finish(m->session.sampling.capture);
 }
 
+/* Below a table on a terminal. */
+static void next_tell(const struct machine *m)
+{
+	const struct sp_machine_args *a = m->args;
+	const char *name = a->named->words[0];
+
+	if (a->output || a->csv || a->json || a->frequency_hz || a->interval_s || !isatty(STDOUT_FILENO))
+		return;
+	if (a->latency)
+		sp_cmd_next("soprof calls --by caller --latency %s 10 (for whom), --stacks -o x.svg (by whole stack)",
+			    name);
+	else
+		sp_cmd_next("soprof calls --%s %s 10 (%s), --stacks -o x.svg (by whole stack), -n 0 (all rows)",
+			    a->by == SP_MACHINE_BY_CALLER ? "latency" : "by caller", name,
+			    a->by == SP_MACHINE_BY_CALLER ? "how long each takes" : "who calls it");
+}
+
 static int machine_end(struct machine *m)
 {
 	struct sp_machine_shown s;
@@ -419,6 +436,8 @@ static int machine_end(struct machine *m)
 		sp_machine_tell(&s);
 	if (r >= 0)
 		watch_tell(m);
+	if (r >= 0)
+		next_tell(m);
 	return r;
 }
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STARS = 40, MAX_HISTOGRAMS = 10, USER_BYTES = 64, BOUND_COLUMNS = 10, OTHER_LINES = 5 };
+enum { STARS = 40, MAX_HISTOGRAMS = 10, USER_BYTES = 64, BOUND_COLUMNS = 10, OTHER_LINES = 6, TELL_LINES = 4 };
 
 const char *sp_machine_by_name(enum sp_machine_by by)
 {
@@ -237,15 +237,27 @@ static void put_rest(const struct sp_machine_shown *s, const uint32_t *order, si
 		fprintf(out, "%" PRIu64 " calls in %zu more rows (-n)\n", calls, n - n_shown);
 }
 
-/* A table that is shown in place of the last one must not be longer than the screen. */
+/*
+ * A table that is shown in place of the last one must not be longer than the screen; nor is one for which nobody said
+ * how long. With histograms, of which the first has room then, it is half as long.
+ */
 static size_t rows_shown(const struct sp_machine_shown *s, size_t n, FILE *out)
 {
-	unsigned height = 0;
-	size_t most = s->args->limit ? SP_MIN(n, s->args->limit) : n;
+	size_t most = s->args->limit ? SP_MIN(n, s->args->limit) : n, fits;
 
-	sp_terminal_width(out, &height);
-	return s->since && isatty(fileno(out)) && height > OTHER_LINES ? SP_MIN(most, (size_t)height - OTHER_LINES)
-								       : most;
+	if (!s->since && !s->args->fits)
+		return most;
+	fits = sp_terminal_rows(out, s->since ? OTHER_LINES : OTHER_LINES + TELL_LINES);
+	if (!fits)
+		return most;
+	return SP_MIN(s->since ? most : n, s->args->latency && !s->since ? SP_MAX(fits / 2, (size_t)1) : fits);
+}
+
+static size_t histograms_shown(const struct sp_machine_shown *s, size_t n_rows, FILE *out)
+{
+	bool is_one = s->args->fits && isatty(fileno(out));
+
+	return SP_MIN(n_rows, is_one ? (size_t)1 : (size_t)MAX_HISTOGRAMS);
 }
 
 int sp_machine_show(const struct sp_machine_shown *s, FILE *out)
@@ -253,7 +265,7 @@ int sp_machine_show(const struct sp_machine_shown *s, FILE *out)
 	struct sp_grid_column own[COLUMNS];
 	struct sp_grid *g = grid_new(s, own);
 	SP_FREE uint32_t *order = NULL;
-	size_t n = 0, n_shown = 0;
+	size_t n = 0, n_shown = 0, n_histograms;
 	int r = g ? sp_machine_rows_sort(s->rows, s->since, &order, &n) : -ENOMEM;
 
 	if (r >= 0) {
@@ -266,9 +278,10 @@ int sp_machine_show(const struct sp_machine_shown *s, FILE *out)
 	sp_grid_free(g);
 	if (r < 0 || !s->args->latency || s->since)
 		return r;
-	for (size_t i = 0; i < SP_MIN(n_shown, MAX_HISTOGRAMS); i++)
+	n_histograms = histograms_shown(s, n_shown, out);
+	for (size_t i = 0; i < n_histograms; i++)
 		put_histogram(s, &s->rows->rows[order[i]], out);
-	if (n_shown > MAX_HISTOGRAMS)
-		fprintf(out, "\nthe histograms of %zu more rows are in --json\n", n_shown - MAX_HISTOGRAMS);
+	if (n_shown > n_histograms)
+		fprintf(out, "\nthe histograms of %zu more rows are in --json\n", n_shown - n_histograms);
 	return 0;
 }

@@ -270,6 +270,21 @@ static size_t n_stale_processes(const struct sp_libs *l)
 	return n;
 }
 
+/* Of the list on a terminal: about its first library. */
+static void next_tell(const struct sp_libs *l)
+{
+	const struct sp_libs_args *a = l->args;
+	const char *name = l->n_order ? l->libraries[l->order[0]].name : NULL;
+
+	if (!name || a->output || a->csv || a->json || a->globs.n || !isatty(STDOUT_FILENO))
+		return;
+	if (a->stale)
+		sp_cmd_next("start these processes again; soprof libs %s (who else maps it)", name);
+	else
+		sp_cmd_next("soprof libs %s (its processes), soprof profile -l %s 10 (who calls it, and for what)",
+			    name, name);
+}
+
 /* On stderr. */
 static void libs_tell(const struct sp_libs *l)
 {
@@ -286,6 +301,7 @@ static void libs_tell(const struct sp_libs *l)
 			l->mapped->n_memory);
 	fputc('\n', stderr);
 	tell_failures(l);
+	next_tell(l);
 }
 
 /* --- the command --- */
@@ -308,6 +324,7 @@ static int libs_run(const struct sp_cmd *cmd, int argc, char **argv)
 	    .seconds = UINT64_MAX, .limit = UINT64_MAX, .frequency_hz = DEFAULT_HZ, .sort = SP_LIBS_BY_COST};
 	int code, r = sp_options_parse(options, argc, argv, &args);
 
+	sp_output_is_stdout(&args.output);
 	heed_suffix(&args);
 	if (sp_cmd_parsed(cmd, r, &code))
 		code = run_libs(&args);

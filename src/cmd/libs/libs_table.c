@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SHORT_ID = 6, AGE = 16, TERMINAL_REST = 8, TERMINAL_LEAST = 10 };
+enum { SHORT_ID = 6, AGE = 16, TERMINAL_REST = 10 };
 
 /* --- cells --- */
 static void put_share(struct sp_grid *g, const struct sp_libs *l, int64_t samples, bool any)
@@ -102,13 +102,8 @@ static int put_library(struct sp_grid *g, const struct sp_libs *l, const struct 
 /* On a terminal as many as fit, so that the most expensive ones stay in sight. */
 static size_t n_shown(const struct sp_libs *l, FILE *out)
 {
-	uint64_t limit = l->args->limit;
-	unsigned lines;
+	uint64_t limit = l->args->limit != UINT64_MAX ? l->args->limit : sp_terminal_rows(out, TERMINAL_REST);
 
-	if (limit == UINT64_MAX) {
-		sp_terminal_width(out, &lines);
-		limit = lines ? SP_MAX(lines, TERMINAL_LEAST + TERMINAL_REST) - TERMINAL_REST : 0;
-	}
 	return limit ? SP_MIN(limit, l->n_order) : l->n_order;
 }
 

@@ -349,6 +349,7 @@ int sp_profile_args_complete(struct sp_profile_args *args)
 {
 	int r = set_events(args);
 
+	sp_output_is_stdout(&args->output);
 	if (r == 0)
 		r = set_view(args);
 	if (r == 0)

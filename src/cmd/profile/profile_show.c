@@ -7,6 +7,7 @@
 #include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
 #include "cmd/recordings.h"
+#include "cmd/unmatched.h"
 #include "naming/enrich.h"
 #include "proc/usage.h"
 #include "profile/filter.h"
@@ -115,32 +116,31 @@ void sp_header_print(const struct sp_profile_session *s)
 }
 
 /* --- narrowing --- */
-static void kept_take(struct sp_profile_session *s, struct sp_profile *kept, const struct sp_filter_result *result)
+static int narrow_by(struct sp_profile_session *s, const char *option, const struct sp_glob_filter *filter)
 {
-	s->n_left_out += (uint64_t)result->left_out[0];
+	struct sp_filter_result result;
+	struct sp_profile *kept;
+	int r = *filter->globs ? sp_profile_filter_by(s->sampling.profile, filter, &kept, &result) : 0;
+
+	if (r < 0 || !*filter->globs)
+		return r;
+	if (!result.n_kept && result.n_left_out) {
+		sp_profile_free(kept);
+		return sp_unmatched(s->sampling.profile, option, filter);
+	}
+	s->n_left_out += (uint64_t)result.left_out[0];
 	sp_profile_free(s->sampling.profile);
 	s->sampling.profile = kept;
+	return 0;
 }
 
 int sp_profile_narrow(struct sp_profile_session *s)
 {
-	struct sp_filter_result result;
-	struct sp_profile *kept;
-	int r = 0;
+	const struct sp_glob_filter comm = {.by = SP_FILTER_COMM, .globs = &s->args->comm, .n_globs = 1},
+				    library = {.by = SP_FILTER_LIBRARY, .globs = &s->args->library, .n_globs = 1};
+	int r = narrow_by(s, "--comm", &comm);
 
-	if (s->args->comm) {
-		r = sp_profile_filter_comm(s->sampling.profile, s->args->comm, &kept, &result);
-		if (r < 0)
-			return r;
-		kept_take(s, kept, &result);
-	}
-	if (s->args->library) {
-		r = sp_profile_filter_library(s->sampling.profile, s->args->library, &kept, &result);
-		if (r < 0)
-			return r;
-		kept_take(s, kept, &result);
-	}
-	return r;
+	return r < 0 ? r : narrow_by(s, "--library", &library);
 }
 
 /* --- the recording --- */

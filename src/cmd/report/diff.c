@@ -27,7 +27,7 @@ struct diff_args {
 	uint64_t limit;
 };
 
-enum { FORMAT = 1, DEFAULT_LIMIT = 40, N_SLICES = 20 };
+enum { FORMAT = 1, DEFAULT_LIMIT = 40, N_SLICES = 20, OTHER_LINES = 12 };
 
 static const char *by_choice(size_t i)
 {
@@ -50,7 +50,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "a row for each", AT(by), .choice = by_choice},
 	{SP_OPT_FLAG, 0, "absolute", NULL, "absolute values, not shares", AT(absolute)},
 	{SP_OPT_FLAG, 0, "noise", NULL, "rows within noise, too", AT(noise)},
-	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (40; 0 = all)", AT(limit), .min = 0, .max = UINT32_MAX},
+	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown; 0 = all (a screen, else 40)", AT(limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_STRING, 0, "value", "NAME", "which of the profiles' values", AT(value)},
 	SP_INPUT_FILTERS(struct diff_args, input),
 	{SP_OPT_FLAG, 0, "csv", NULL, "all rows as CSV", AT(csv), .excludes = FORMAT},
@@ -219,6 +219,15 @@ static int values_find(struct diff_run *d, struct sp_diff_options *o)
 	return r;
 }
 
+/* What only one side has may have come or gone. */
+static int sides_matched(const struct diff_run *d)
+{
+	if (sp_inputs_matched(&d->summary[0]) == 0)
+		return 0;
+	sp_error_clear();
+	return sp_inputs_matched(&d->summary[1]);
+}
+
 static int diff_make(struct diff_run *d)
 {
 	struct sp_diff_options o = {.scale = d->args->absolute ? SP_DIFF_ABSOLUTE : SP_DIFF_SHARES};
@@ -232,6 +241,8 @@ static int diff_make(struct diff_run *d)
 		r = side_read(d, 0);
 	if (r >= 0)
 		r = side_read(d, 1);
+	if (r >= 0)
+		r = sides_matched(d);
 	if (r >= 0)
 		r = values_find(d, &o);
 	return r < 0 ? r : sp_diff_new(d->profiles[0], d->profiles[1], &o, &d->diff);
@@ -268,10 +279,12 @@ static int changes_write(struct diff_run *d, FILE *out)
 {
 	const struct diff_args *a = d->args;
 	bool for_scripts = a->csv || a->json;
+	unsigned fits = sp_terminal_rows(out, OTHER_LINES);
 	struct sp_changes_options o = {
 	    .by = a->by < 0 ? SP_DIFF_BY_LIBRARY : (enum sp_diff_by)a->by,
 	    .limit = a->limit != UINT64_MAX ? (uint32_t)a->limit
 		     : for_scripts          ? 0
+		     : fits                 ? fits
 					    : DEFAULT_LIMIT,
 	    .noise = a->noise,
 	    .colour = !a->output && sp_terminal_has_colour(stdout),
@@ -321,6 +334,18 @@ static void side_tell(struct diff_run *d, int side)
 	sp_inputs_tell(d->profiles[side], &d->summary[side]);
 }
 
+static void next_tell(const struct diff_args *a)
+{
+	const char *const *names = (const char *const *)a->files.words;
+
+	if (a->output || a->csv || a->json || a->view >= 0 || !isatty(STDOUT_FILENO))
+		return;
+	sp_cmd_next("soprof diff%s%s -o x.svg %s %s (a differential flame graph)%s", a->value ? " --value " : "",
+		    a->value ? a->value : "", names[0], names[1],
+		    a->by == SP_DIFF_BY_FUNCTION ? "; --by stack: by whole stack"
+						 : "; --by function: which functions changed");
+}
+
 static void diff_done(struct diff_run *d)
 {
 	sp_diff_free(d->diff);
@@ -336,6 +361,7 @@ static int diff_main(const struct sp_cmd *cmd, int argc, char **argv)
 	struct diff_run d = {.args = &a};
 	int code = SP_EXIT_OK, r = sp_options_parse(options, argc, argv, &a);
 
+	sp_output_is_stdout(&a.output);
 	if (r == SP_PARSED && a.files.n != 2)
 		r = sp_fail_said(-EINVAL, "two profiles are compared, OLD and NEW; %zu %s given", a.files.n,
 				 a.files.n == 1 ? "is" : "are");
@@ -349,6 +375,8 @@ static int diff_main(const struct sp_cmd *cmd, int argc, char **argv)
 			code = sp_cmd_error(cmd, r, r == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_FAILED);
 		for (int side = 0; r >= 0 && side < 2; side++)
 			side_tell(&d, side);
+		if (r >= 0)
+			next_tell(&a);
 	}
 	diff_done(&d);
 	sp_words_done(&a.files);

@@ -198,6 +198,7 @@ static int query_run(const struct sp_cmd *cmd, int argc, char **argv)
 	struct query q = {.args = &a};
 	int code = SP_EXIT_OK, r = sp_options_parse(options, argc, argv, &a);
 
+	sp_output_is_stdout(&a.show.output);
 	if (r == SP_PARSED)
 		r = sp_show_view(&a.show, &q.view);
 	if (r == SP_PARSED)

@@ -67,6 +67,8 @@ static int report_make(struct report *r)
 	if (e >= 0)
 		e = sp_inputs_narrow(&r->args->input, &r->profile, &r->summary);
 	if (e >= 0)
+		e = sp_inputs_matched(&r->summary);
+	if (e >= 0)
 		e = leaves_put(r);
 	if (e < 0)
 		return e;
@@ -80,6 +82,7 @@ static int report_run(const struct sp_cmd *cmd, int argc, char **argv)
 	struct report r = {.args = &a};
 	int code = SP_EXIT_OK, e = sp_options_parse(options, argc, argv, &a);
 
+	sp_output_is_stdout(&a.show.output);
 	if (e == SP_PARSED && !a.files.n)
 		e = sp_fail_said(-EINVAL, "no FILE to read; - is standard input");
 	if (e == SP_PARSED)

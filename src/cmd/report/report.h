@@ -35,7 +35,9 @@ struct sp_input_summary {
 		int64_t left_out; /* of value 0 */
 	} filters[SP_REPORT_FILTERS];
 	size_t n_filters;
-	int64_t kept; /* of value 0 */
+	int64_t kept;            /* of value 0 */
+	int unmatched;           /* of the first filter that let nothing through: -ENOENT; 0 = all did */
+	char why_unmatched[256]; /* with the nearest name */
 	struct sp_calls_summary calls;
 	bool has_calls; /* of files of counted calls */
 };
@@ -46,6 +48,8 @@ int sp_inputs_read(const struct sp_words *files, const struct sp_input_args *a, 
 		   struct sp_input_summary *summary);
 /* Replaces *profile by what the filters let through. */
 int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile, struct sp_input_summary *summary);
+/* 0; -ENOENT: a filter let nothing through, with its words. */
+int sp_inputs_matched(const struct sp_input_summary *summary);
 /* clang-format off */
 /* The filters' options, for a command whose arguments hold a struct sp_input_args as `member`. */
 #define SP_INPUT_FILTERS(args, member) \

@@ -9,6 +9,7 @@
 #include "cmd/report/history.h"
 #include "cmd/report/object.h"
 #include "cmd/report/report.h"
+#include "cmd/unmatched.h"
 #include "profile/filter.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
@@ -196,6 +197,12 @@ static int narrow(struct sp_profile **profile, struct sp_input_summary *summary,
 
 	if (r < 0)
 		return sp_fail(r, "%s", option);
+	if (!result.n_kept && result.n_left_out && !filter->exclude && !summary->unmatched) {
+		summary->unmatched = sp_unmatched(*profile, option, filter);
+		snprintf(summary->why_unmatched, sizeof(summary->why_unmatched), "%s",
+			 sp_error_text(summary->unmatched));
+		sp_error_clear();
+	}
 	sp_profile_free(*profile);
 	*profile = kept;
 	summary->filters[summary->n_filters].option = option;
@@ -230,6 +237,11 @@ int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile,
 			r = narrow(profile, summary, all[i].option, &filter);
 	}
 	return r;
+}
+
+int sp_inputs_matched(const struct sp_input_summary *summary)
+{
+	return summary->unmatched < 0 ? sp_fail_said(summary->unmatched, "%s", summary->why_unmatched) : 0;
 }
 
 /* --- values --- */

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DEFAULT_LIMIT = 50 };
+enum { DEFAULT_LIMIT = 50, OTHER_LINES = 10 };
 
 const char *sp_show_sort_choice(size_t i)
 {
@@ -151,6 +151,8 @@ static int view_write(void *arg, FILE *out)
 	struct show *r = arg;
 
 	r->options.width = sp_terminal_width(out, NULL);
+	if (r->args->limit == UINT64_MAX && !r->args->output)
+		r->options.lines = sp_terminal_rows(out, OTHER_LINES);
 	return r->view->write(r->profile, &r->options, out);
 }
 

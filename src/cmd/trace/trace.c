@@ -438,8 +438,8 @@ static void trace_done(struct trace *t)
 	for (size_t i = 0; i < t->run.n_specs; i++)
 		sp_trace_spec_done(&t->run.specs[i]);
 	sp_trace_rows_free(t->run.rows);
-	if (t->run.out && t->run.args->output)
-		fclose(t->run.out);
+	if (sp_output_close(t->run.args->output, t->run.out) < 0) /* after another failure, which was told */
+		sp_error_clear();
 	if (t->signal_fd >= 0)
 		close(t->signal_fd);
 }

@@ -421,7 +421,7 @@ int sp_trace_caller(const struct sp_cmd *cmd, const struct sp_trace_args *a)
 	sp_identity_done(&c.identity);
 	free(c.rows);
 	free(c.sum);
-	if (c.out && a->output)
-		fclose(c.out);
+	if (sp_output_close(a->output, c.out) < 0) /* after another failure, which was told */
+		sp_error_clear();
 	return code;
 }

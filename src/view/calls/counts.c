@@ -14,7 +14,14 @@
 
 #include <inttypes.h>
 
-enum { MAX_CALLERS = 8, TIME_COLUMNS = 10, EACH_COLUMNS = 22, MIN_COUNT_COLUMNS = 12, LATENCY_COLUMNS = 10 };
+enum {
+	MAX_CALLERS = 8,
+	FEW_CALLERS = 2,
+	TIME_COLUMNS = 10,
+	EACH_COLUMNS = 22,
+	MIN_COUNT_COLUMNS = 12,
+	LATENCY_COLUMNS = 10
+};
 
 struct lines {
 	const struct sp_profile *p;
@@ -124,9 +131,36 @@ static void put_gap(const struct lines *l)
 	fprintf(l->out, "%*s", 6 + times + latency, "");
 }
 
+static size_t callers_shown(const struct lines *l, const struct sp_callee *c)
+{
+	size_t most = l->o->lines ? FEW_CALLERS : l->o->limit ? MAX_CALLERS : c->n_callers;
+
+	return SP_MIN(c->n_callers, most);
+}
+
+/* The function's, its callers', and that of the callers that are not shown. */
+static size_t lines_of(const struct lines *l, const struct sp_callee *c)
+{
+	size_t n = callers_shown(l, c);
+
+	return 1 + n + (n < c->n_callers);
+}
+
+/* How many functions are shown: at least one. */
+static size_t functions_shown(const struct lines *l)
+{
+	size_t lines = 0, n = 0;
+
+	if (!l->o->lines)
+		return l->o->limit ? SP_MIN(l->o->limit, l->t.n_rows) : l->t.n_rows;
+	while (n < l->t.n_rows && (!n || lines + lines_of(l, &l->t.rows[n]) <= l->o->lines))
+		lines += lines_of(l, &l->t.rows[n++]);
+	return n;
+}
+
 static void put_callers(const struct lines *l, const struct sp_callee *c)
 {
-	size_t n = l->o->limit ? SP_MIN(c->n_callers, MAX_CALLERS) : c->n_callers, i;
+	size_t n = callers_shown(l, c), i;
 	int64_t rest = 0;
 
 	for (i = 0; i < n; i++) {
@@ -186,7 +220,7 @@ static int counts_write(const struct sp_profile *p, const struct sp_view_options
 	if (r < 0)
 		return r;
 	counts_set_widths(&l);
-	n = o->limit ? SP_MIN(o->limit, l.t.n_rows) : l.t.n_rows;
+	n = functions_shown(&l);
 	counts_put_head(&l);
 	for (size_t i = 0; i < n; i++) {
 		counts_put_function(&l, &l.t.rows[i]);
