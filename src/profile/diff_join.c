@@ -184,7 +184,7 @@ static int joined_row_add(struct side *s, const struct sp_row *row)
 		return (int)(key < 0 ? key : user < 0 ? user : kernel);
 	values[SP_DIFF_OLD + s->which] = row->values[s->value];
 	values[SP_DIFF_OLD_SAMPLES + s->which] =
-	    s->value_counts ? row->values[s->value] : sp_identity_samples(s->same, row);
+	    s->value_counts ? row->values[s->value] : sp_identity_samples_with(s->same, row, s->value);
 	return sp_profile_add(s->joined, (uint32_t)key, (uint32_t)user, (uint32_t)kernel, values);
 }
 

@@ -33,7 +33,7 @@ WAITING = {  # and how many processes there are when all have begun
                                  "t.start(); t.join()"]),
     "bash": (2, ["bash", "-c", "f() { read -r x < <(sleep 9999); }; f; :"]),
     "openssl s_server": (1, ["openssl", "s_server", "-nocert", "-port", "54433"]),
-    "postgres, pgbench": (18, [*ALONE, "bash", "-c", POSTGRES]),
+    "postgres, pgbench": (16, [*ALONE, "bash", "-c", POSTGRES]),
     "nginx": (4, ["bash", "-c", NGINX]),
     "java": (1, ["java", os.path.join(WORK, "Wait.java")]),
     "java -Xint": (1, ["java", "-Xint", os.path.join(WORK, "Wait.java")]),

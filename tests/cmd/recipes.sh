@@ -47,6 +47,13 @@ has "$out" "^ *[0-9.]+ +[0-9.]+ +$faults +$faults +$n +$n  dd\$"
 expect 0 report --value faults "$dir/x.pb.gz"
 has "$out" '^ *self % +self +total % '
 
+# A difference of one event counts the samples of that event.
+expect 0 report --value faults --json "$dir/x.pb.gz"
+n_faults=$(sed -nE 's/^"total":[0-9]+,"samples":([0-9]+).*/\1/p' "$out")
+expect 0 diff --value faults "$dir/x.pb.gz" "$dir/x.pb.gz"
+has "$out" "^old .*: ${n_faults:-no} samples in "
+has "$out" "^new .*: ${n_faults:-no} samples in "
+
 # The faults that perf counts in the same run are those that are counted here.
 if command -v perf >"$dir/null" && perf stat -x, -o "$dir/stat" -e page-faults true 2>"$dir/null"; then
 	expect 0 profile -f -e faults -- perf stat -x, -o "$dir/stat" -e page-faults dd if=/dev/zero of=/dev/null bs=8M count=4 status=none

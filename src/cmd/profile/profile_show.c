@@ -49,6 +49,14 @@ static void who_print(FILE *out, const struct sp_profile_args *a)
 		fprintf(out, "all threads");
 }
 
+/* Behind an event's name, what its numbers are, if they are no numbers of events. */
+static const char *unit_words(const struct sp_recipe *recipe)
+{
+	const char *unit = recipe->values[1].unit;
+
+	return !strcmp(unit, "nanoseconds") ? " (ns)" : !strcmp(unit, "bytes") ? " (bytes)" : "";
+}
+
 /* "Sampling at 49 Hertz", "Counting faults, sched:sched_switch", both with "and" between. wall is both. */
 static void what_print(FILE *out, const struct sp_profile_args *a)
 {
@@ -62,10 +70,12 @@ static void what_print(FILE *out, const struct sp_profile_args *a)
 	else if (has_rate)
 		fprintf(out, "Sampling at %llu Hertz", (unsigned long long)a->frequency_hz);
 	for (size_t i = 0; i < a->recipes.n && !a->period && !a->in_us; i++) {
-		if (!sp_recipe_counts(a->recipes.recipes[i]))
+		const struct sp_recipe *recipe = a->recipes.recipes[i];
+		bool is_second = i && a->recipes.recipes[i - 1]->is_live; /* of mem, which is told already */
+
+		if (!sp_recipe_counts(recipe) || is_second)
 			continue;
-		fprintf(out, "%s%s%s", has_rate ? " and counting " : counting, a->recipes.recipes[i]->name,
-			!strcmp(a->recipes.recipes[i]->values[1].unit, "nanoseconds") ? " (ns)" : "");
+		fprintf(out, "%s%s%s", has_rate ? " and counting " : counting, recipe->name, unit_words(recipe));
 		counting = ", ";
 		has_rate = false;
 	}
