@@ -42,8 +42,8 @@ struct sp_recipe_point {
 	const char *where; /* the event's name; NULL: of fronts that are not the session's (sp_ground_maps()) */
 	/*
 	 * Of built-in recipes: what the event's arguments are, as C declares them, and expressions over them
-	 * (recipe/row.h), of which the slot is made: which events are wanted, and its match, state, value, times and
-	 * object.
+	 * (recipe/recipe_point.h), of which the slot is made: which events are wanted, and its match, state, value,
+	 * times and object.
 	 */
 	const char *arguments, *filter, *match, *state, *value, *times, *object;
 	uint32_t id;                   /* SP_AT_RECORD: by which perf_event_open knows it */

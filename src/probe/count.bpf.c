@@ -248,7 +248,7 @@ static __noinline struct sp_probed_who *sp_who_make(struct sp_probed_key *key)
 	return who;
 }
 
-static __always_inline struct sp_probed_who *sp_row_of(struct sp_probed_key *key)
+static __always_inline struct sp_probed_who *sp_who_find(struct sp_probed_key *key)
 {
 	struct sp_probed_who *who = bpf_map_lookup_elem(&rows, key);
 
@@ -294,7 +294,7 @@ int sp_probed_call(struct pt_regs *ctx)
 		return 0;
 	sp_key_set_entry(&key, ctx);
 	sp_key_set_process(&key);
-	who = sp_row_of(&key);
+	who = sp_who_find(&key);
 	if (who)
 		__sync_fetch_and_add(&who->n_calls, 1);
 	return 0;
@@ -367,7 +367,7 @@ static __always_inline void sp_return_take(struct pt_regs *ctx, sp_u64 function,
 	if (sp_probed.callers)
 		key.caller = sp_probe_address(ctx);
 	sp_key_set_process(&key);
-	who = sp_row_of(&key);
+	who = sp_who_find(&key);
 	if (who)
 		sp_time_add(who, ns);
 }

@@ -7,7 +7,7 @@
 #include "probe/point.h"
 #include "recipe/probe.h"
 #include "recipe/recipe.h"
-#include "recipe/row.h"
+#include "recipe/recipe_point.h"
 #include "worker/jobs_probes.h"
 #include "worker/worker.h"
 #include <errno.h>
@@ -36,7 +36,7 @@ static int hook_make(const char *library, bool is_taken, struct sp_recipe_point 
 	ret_point->match = "arg0";
 	ret_point->value = is_taken ? "arg1" : NULL;
 	ret_point->times = is_taken ? "arg2" : NULL;
-	r = sp_row_point(ret_point, NULL);
+	r = sp_recipe_point_compile(ret_point, NULL);
 	return r < 0 ? r : sp_recipe_probe_find(ret_point);
 }
 
@@ -265,7 +265,7 @@ static int point_make(const struct search *s, const struct group *g, const struc
 	point.value = g->value;
 	point.object = g->object;
 	if (r >= 0)
-		r = sp_row_point(&point, NULL);
+		r = sp_recipe_point_compile(&point, NULL);
 	if (r < 0 || !*ret_n)
 		sp_recipe_probe_free(point.probe);
 	else

@@ -8,7 +8,7 @@
 #include "recipe/front.h"
 #include "recipe/narrow.h"
 #include "recipe/probe.h"
-#include "recipe/row.h"
+#include "recipe/recipe_point.h"
 #include "recipe/tracepoint.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -73,12 +73,12 @@ static const struct sp_recipe_point waker = {.at = SP_AT_RAW,
 #define NUMBER(x) TEXT(x)
 
 /*
- * What is sampled or counted, a row each. The system call of `locks` is read from the registers that the thread saved,
- * so that other calls cost nothing; its commands of futex(2) are those that wait: WAIT, LOCK_PI, WAIT_BITSET,
- * WAIT_REQUEUE_PI, LOCK_PI2. A thread that is preempted on the way in or out, or stopped there by a signal or a
- * debugger, does not wait for another: it is neither in TASK_INTERRUPTIBLE (1) nor in TASK_UNINTERRUPTIBLE (2).
+ * The built-in recipes: what is sampled or counted. The system call of `locks` is read from the registers that the
+ * thread saved, so that other calls cost nothing; its commands of futex(2) are those that wait: WAIT, LOCK_PI,
+ * WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2. A thread that is preempted on the way in or out, or stopped there by a signal
+ * or a debugger, does not wait for another: it is neither in TASK_INTERRUPTIBLE (1) nor in TASK_UNINTERRUPTIBLE (2).
  */
-static const struct sp_recipe rows[] = {
+static const struct sp_recipe built_in[] = {
     {.name = "offcpu",
      .title = "Off-CPU time",
      .summary = "time in which threads do not run",
@@ -141,19 +141,19 @@ static const struct sp_recipe allocations = {
     .ground = &sp_ground,
 };
 
-/* The rows with what their fronts run, which is made of their expressions at first use. */
-static struct sp_recipe made[SP_COUNT(rows)];
+/* The built-in recipes with what their fronts run, which is made of their expressions at first use. */
+static struct sp_recipe made[SP_COUNT(built_in)];
 static int made_result;
 
-static void rows_make(void)
+static void built_in_make(void)
 {
-	for (size_t i = 0; i < SP_COUNT(rows); i++) {
-		made[i] = rows[i];
+	for (size_t i = 0; i < SP_COUNT(built_in); i++) {
+		made[i] = built_in[i];
 		made[i].ground = &sp_ground;
 		/* A user's points, of other kinds, have their expressions compiled elsewhere. */
 		for (size_t k = 0; k < SP_MAX_POINTS && made[i].points[k].at && !made_result; k++)
 			if (made[i].points[k].at == SP_AT_RAW)
-				made_result = sp_row_point(&made[i].points[k], NULL);
+				made_result = sp_recipe_point_compile(&made[i].points[k], NULL);
 			else if (made[i].points[k].at != SP_AT_PERF)
 				made_result = -EINVAL;
 	}
@@ -165,8 +165,8 @@ const struct sp_recipe *sp_recipe_at(size_t i)
 
 	if (!i)
 		return &sp_recipe_cpu;
-	pthread_once(&once, rows_make);
-	return i <= SP_COUNT(rows) ? &made[i - 1] : NULL;
+	pthread_once(&once, built_in_make);
+	return i <= SP_COUNT(built_in) ? &made[i - 1] : NULL;
 }
 
 const struct sp_recipe *sp_recipe_find(const char *name)
@@ -419,7 +419,7 @@ static int state_need(struct sp_recipe_point *point, uint64_t state)
 
 	if (n < 0 || (size_t)n >= sizeof(also))
 		return sp_fail_said(-EINVAL, "the expression of a state is too long");
-	return sp_row_point(point, also);
+	return sp_recipe_point_compile(point, also);
 }
 
 static int wait_narrow(struct sp_recipe_point *point, const struct sp_waits *waits)
@@ -466,7 +466,7 @@ int sp_recipe_set_wakers(struct sp_recipe_set *set)
 		if (k == SP_MAX_POINTS - 1)
 			return sp_fail_said(-EINVAL, "%s has no room for wakers", set->own[i]->name);
 		set->own[i]->points[k] = waker;
-		r = sp_row_point(&set->own[i]->points[k], NULL);
+		r = sp_recipe_point_compile(&set->own[i]->points[k], NULL);
 		if (r < 0)
 			return r;
 		any = true;

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "recipe/probe.h"
 #include "recipe/recipe.h"
-#include "trace/rows.h"
+#include "trace/presets.h"
 #include "trace/spec_priv.h"
 #include <ctype.h>
 #include <errno.h>
@@ -232,21 +232,21 @@ int sp_trace_point_name(const char *event, struct sp_narrowing *ret_narrowing, c
 	if (!*ret_name)
 		return -ENOMEM;
 	if (!strchr(*ret_name, ':') && !sp_recipe_probe_is(*ret_name))
-		return sp_trace_row_unknown(*ret_name);
+		return sp_trace_preset_unknown(*ret_name);
 	return sp_recipe_point_make(*ret_name, ret_point);
 }
 
-/* A row, or `syscall:NAME`, with a filter or without: what it stands for. NULL: it is neither; out of memory: r. */
+/* A preset, or `syscall:NAME`, with a filter or without: what it stands for. NULL: it is neither; out of memory: r. */
 static int text_find(struct sp_trace_making *m, char **ret_text)
 {
 	const char *event = m->spec->event;
 	size_t n = strcspn(event, "[{");
-	const struct sp_trace_row_kind *row = sp_trace_row_find(event, n);
+	const struct sp_trace_preset *preset = sp_trace_preset_find(event, n);
 	struct sp_narrowing narrowing = {0};
 	int r;
 
 	*ret_text = NULL;
-	if (!row && strncmp(event, "syscall:", 8) != 0)
+	if (!preset && strncmp(event, "syscall:", 8) != 0)
 		return 0;
 	r = sp_narrowing_split(event, &narrowing);
 	if (r < 0)
@@ -255,8 +255,8 @@ static int text_find(struct sp_trace_making *m, char **ret_text)
 		return sp_fail_at(-EINVAL, event, narrowing.value, "what is to be summed is said by --sum");
 	m->which = narrowing.n_filter ? event + narrowing.filter : NULL;
 	m->n_which = narrowing.n_filter;
-	if (row)
-		return (*ret_text = strdup(row->event)) ? 0 : -ENOMEM;
+	if (preset)
+		return (*ret_text = strdup(preset->event)) ? 0 : -ENOMEM;
 	m->call = event + 8;
 	n -= 8;
 	return asprintf(ret_text, "syscalls:sys_enter_%.*s..syscalls:sys_exit_%.*s", (int)n, m->call, (int)n, m->call) <
@@ -265,14 +265,14 @@ static int text_find(struct sp_trace_making *m, char **ret_text)
 		   : 0;
 }
 
-/* In lines a row or call goes by its name, a pair as it was typed. */
+/* In lines a preset or call goes by its name, a pair as it was typed. */
 static int shown_make(struct sp_trace_making *m, bool has_name)
 {
 	struct sp_trace_spec *s = m->spec;
 	size_t n = strcspn(s->event, "[{");
-	const struct sp_trace_row_kind *row = sp_trace_row_find(s->event, n);
+	const struct sp_trace_preset *preset = sp_trace_preset_find(s->event, n);
 
-	s->shown = row          ? strdup(row->name)
+	s->shown = preset       ? strdup(preset->name)
 		   : has_name   ? strndup(s->event, n)
 		   : m->n_first ? strdup(s->event)
 				: strdup(s->name);

@@ -2,7 +2,7 @@
 /*
  * spec.h: one event of `soprof trace`, and what is wanted of it, as expressions over its fields, made into the points
  * and the configurations of its programs: EVENT[FILTER]; a pair, which is timed, A[FILTER]{KEPT}..B[FILTER] on KEY;
- * syscall:NAME[FILTER]; or a row (rows.h), which is one of these with a name.
+ * syscall:NAME[FILTER]; or a preset (presets.h), which is one of these with a name.
  *
  * What is wanted is either rows (keys, sums, a histogram) or records with columns. Expressions are as in recipe/expr.h;
  * a column may also be ustr(X) or kstr(X): the text at the address X, in the process's or the kernel's memory. A spec

@@ -58,7 +58,7 @@ struct sp_trace_making {
 	size_t n_kept;
 	char *kept_text; /* the making of a first point: what is in the braces */
 	const char *which;
-	size_t n_which; /* the filter of a row, or of `syscall:` */
+	size_t n_which; /* the filter of a preset, or of `syscall:` */
 	struct sp_trace_wanted *wanted[SP_TRACE_WANTED];
 	size_t n_wanted;
 	struct sp_op_list list;

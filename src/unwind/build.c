@@ -33,7 +33,7 @@ struct builder {
 	size_t segment; /* where the last FDE was found */
 	struct sp_fde *fdes;
 	size_t n_fdes, fdes_capacity;
-	struct sp_row_list rows;
+	struct sp_unwind_rows rows;
 	struct sp_derived derived;
 	struct sp_code_span builtins; /* where V8's builtins are; the whole file if their place is not known */
 	size_t next_derived;          /* the first derived row not used yet */
@@ -53,7 +53,7 @@ static int row_none(struct builder *b, uint64_t offset)
 	static const struct sp_rule none = {.cfa = SP_CFA_NONE}, of_v8 = {.cfa = SP_CFA_V8};
 	bool is_builtin = offset >= b->builtins.start && offset < b->builtins.end;
 	const struct sp_rule *rule = is_builtin ? &of_v8 : &none;
-	return b->rows.n > 0 ? sp_row_list_push(&b->rows, offset, rule, false) : 0;
+	return b->rows.n > 0 ? sp_unwind_rows_push(&b->rows, offset, rule, false) : 0;
 }
 
 /* The first derived row at or behind an offset; offsets only grow. NULL: there is none. */
@@ -73,7 +73,7 @@ static int fill_part(struct builder *b, uint64_t from, uint64_t to)
 	bool hole = any ? row->offset > from : to - from >= SP_PADDING_BYTES; /* more than padding */
 	int r = hole ? row_none(b, from) : 0;
 	for (; r == 0 && row && row->offset < to; row = derived_at(b, row->offset + 1))
-		r = row->rule ? sp_row_list_push(&b->rows, row->offset, &b->derived.rules[row->rule], false)
+		r = row->rule ? sp_unwind_rows_push(&b->rows, row->offset, &b->derived.rules[row->rule], false)
 			      : row_none(b, row->offset);
 	return r;
 }
@@ -86,7 +86,7 @@ static int fill_gap(struct builder *b, uint64_t to)
 		return fill_part(b, b->end, to);
 	int r = fill_part(b, b->end, b->entry);
 	if (r == 0)
-		r = sp_row_list_push(&b->rows, b->entry, &root, false);
+		r = sp_unwind_rows_push(&b->rows, b->entry, &root, false);
 	const struct sp_derived_row *next = derived_at(b, b->entry);
 	uint64_t end = SP_MIN(to, b->entry + SP_ENTRY_BYTES);
 	if (next)
@@ -121,16 +121,16 @@ static int mend_end(struct builder *b, uint64_t at, struct sp_rule *rule)
 {
 	uint8_t code[SP_REALIGNED_END];
 	uint64_t lea = at - SP_REALIGNED_LEA, last = b->rows.row[b->rows.n - 1];
-	struct sp_rule before = sp_row_list_rule_at(&b->rows, (uint16_t)last);
+	struct sp_rule before = sp_unwind_rows_rule_at(&b->rows, (uint16_t)last);
 	bool goes_on = before.cfa == SP_CFA_REG && before.reg == SP_REG_SP && before.fp == SP_FP_SAME;
-	bool ends = has_fp_in_frame(&before) && sp_row_offset(last) < lea &&
+	bool ends = has_fp_in_frame(&before) && sp_unwind_row_offset(last) < lea &&
 		    sp_elf_read_into(b->elf, at - sizeof(code), code, sizeof(code)) == 0 &&
 		    sp_ends_realigned(code, rule->off);
 	if (!goes_on && !ends)
 		return 0;
 	rule->fp = before.fp = SP_FP_SAME;
 	rule->fp_off = before.fp_off = 0;
-	return ends ? sp_row_list_push(&b->rows, lea, &before, false) : 0;
+	return ends ? sp_unwind_rows_push(&b->rows, lea, &before, false) : 0;
 }
 
 static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool lost)
@@ -147,7 +147,7 @@ static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool los
 		r = mend_end(b, b->fde_start + at, &mended);
 	if (r == 0)
 		r = sp_kept_note(&b->needs, b->fde_start, b->fde_start + at, rule);
-	return r < 0 ? r : sp_row_list_push(&b->rows, SP_MAX(b->fde_start + at, b->end), &mended, lost);
+	return r < 0 ? r : sp_unwind_rows_push(&b->rows, SP_MAX(b->fde_start + at, b->end), &mended, lost);
 }
 
 static int run_program(struct builder *b, const struct sp_fde *fde)
@@ -173,7 +173,7 @@ static int run_fde(struct builder *b, const struct sp_fde *fde)
 	if (r < 0)
 		return r;
 	if (fde->start == b->context.returned_to && fde->start > b->end)
-		r = sp_row_list_push(&b->rows, fde->start - 1, &context, false);
+		r = sp_unwind_rows_push(&b->rows, fde->start - 1, &context, false);
 	if (r < 0)
 		return r;
 	b->end = SP_MAX(b->end, fde->start);
@@ -183,12 +183,12 @@ static int run_fde(struct builder *b, const struct sp_fde *fde)
 	size_t n_rows = b->rows.n;
 	r = run_program(b, fde);
 	if (r == 0 && (b->frame == FRAME_STAYS || fde->start == b->context.first))
-		r = sp_row_list_mark_first(&b->rows, n_rows);
+		r = sp_unwind_rows_mark_first(&b->rows, n_rows);
 	sp_kept_end(&b->needs, fde->start + fde->size);
 	if (r == -EBADMSG) {
 		b->rows.n = n_rows;
 		b->head.n_bad_fdes++;
-		r = sp_row_list_push(&b->rows, b->end, &bad, false);
+		r = sp_unwind_rows_push(&b->rows, b->end, &bad, false);
 	}
 	b->end = fde->start + fde->size;
 	return r;
@@ -313,7 +313,8 @@ static int run_fdes(struct builder *b)
 	if (r == 0 && (b->n_fdes > 0 || b->derived.n_rows > 0))
 		r = fill_gap(b, UINT64_MAX);
 	if (r == -EFBIG) { /* a partial table, marked as such: its last row becomes a gap */
-		b->rows.row[b->rows.n - 1] = sp_row_make(sp_row_offset(b->rows.row[b->rows.n - 1]), false, 0);
+		b->rows.row[b->rows.n - 1] =
+		    sp_unwind_row_make(sp_unwind_row_offset(b->rows.row[b->rows.n - 1]), false, 0);
 		r = 0;
 	}
 	return r;
@@ -369,11 +370,11 @@ static int derive(struct builder *b)
 static int rule_keeping(void *arg, uint16_t number, uint16_t regs)
 {
 	struct builder *b = arg;
-	struct sp_rule rule = sp_row_list_rule_at(&b->rows, number);
+	struct sp_rule rule = sp_unwind_rows_rule_at(&b->rows, number);
 	if (!regs || rule.cfa < SP_CFA_REG || rule.cfa > SP_CFA_PLT || rule.ra & SP_RULE_SIGNAL)
 		return number;
 	rule.kept |= regs;
-	return sp_row_list_rule(&b->rows, &rule);
+	return sp_unwind_rows_rule(&b->rows, &rule);
 }
 
 /* Only few files have functions that count their CFA from a register across calls. */
@@ -399,14 +400,14 @@ static int run_all(struct builder *b)
 	int r = derive(b);
 	struct sp_blob head = b->head;
 	if (r == 0)
-		r = sp_row_list_start(&b->rows);
+		r = sp_unwind_rows_start(&b->rows);
 	if (r == 0)
 		r = run_fdes(b);
 	if (r < 0 || !b->uses_base)
 		return r;
 	b->head = head;
 	b->with_base = true;
-	r = sp_row_list_start(&b->rows);
+	r = sp_unwind_rows_start(&b->rows);
 	return r < 0 ? r : run_fdes(b);
 }
 
@@ -484,7 +485,7 @@ static void builder_done(struct builder *b)
 	sp_eh_done(&b->reader);
 	sp_go_close(b->go);
 	sp_derived_done(&b->derived);
-	sp_row_list_done(&b->rows);
+	sp_unwind_rows_done(&b->rows);
 	free(b->bytes);
 	free(b->fdes);
 	free(b->needs.at);

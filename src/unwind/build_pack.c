@@ -21,9 +21,9 @@ struct plan {
 static size_t group_rows(const uint64_t *rows, size_t n, size_t i, uint64_t group, uint32_t shift, size_t *ret_next)
 {
 	size_t next = i;
-	while (next < n && sp_row_offset(rows[next]) >> shift == group)
+	while (next < n && sp_unwind_row_offset(rows[next]) >> shift == group)
 		next++;
-	bool starts = next > i && sp_row_offset(rows[i]) == group << shift;
+	bool starts = next > i && sp_unwind_row_offset(rows[i]) == group << shift;
 	bool in_gap = next == i && (i == 0 || (uint16_t)rows[i - 1] == 0);
 	*ret_next = next;
 	return next - i + (!starts && !in_gap);
@@ -32,7 +32,7 @@ static size_t group_rows(const uint64_t *rows, size_t n, size_t i, uint64_t grou
 /* As many groups as the caps allow, from the beginning. */
 static struct plan plan_for(const uint64_t *rows, size_t n, uint32_t shift)
 {
-	struct plan p = {.shift = shift, .first = sp_row_offset(rows[0]) >> shift};
+	struct plan p = {.shift = shift, .first = sp_unwind_row_offset(rows[0]) >> shift};
 	for (size_t i = 0; i < n;) {
 		uint64_t group = p.first + p.n_groups;
 		size_t next, count = group_rows(rows, n, i, group, shift, &next);
@@ -49,7 +49,7 @@ static struct plan plan_for(const uint64_t *rows, size_t n, uint32_t shift)
 /* Groups of about 16 rows on average (11 to 22); if not all rows fit so, wider or else narrower groups. */
 static struct plan choose_plan(const uint64_t *rows, size_t n)
 {
-	uint64_t span = sp_row_offset(rows[n - 1]) - sp_row_offset(rows[0]) + 1;
+	uint64_t span = sp_unwind_row_offset(rows[n - 1]) - sp_unwind_row_offset(rows[0]) + 1;
 	uint32_t shift = MAX_SHIFT;
 	while (shift > MIN_SHIFT && (uint64_t)n << shift > span * MAX_MEAN_ROWS)
 		shift--;
@@ -83,7 +83,7 @@ static void fill(const struct plan *p, const uint64_t *rows, size_t n, uint32_t 
 		if (count > next - i)
 			words[at++] = row_word(start, in_force);
 		for (; i < next; i++)
-			words[at++] = row_word(sp_row_offset(rows[i]), rows[i]);
+			words[at++] = row_word(sp_unwind_row_offset(rows[i]), rows[i]);
 		in_force = i > 0 ? rows[i - 1] : 0;
 	}
 }

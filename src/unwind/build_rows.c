@@ -8,7 +8,7 @@
 
 enum { MAX_RULES = 1 << 16 };
 
-static int rule_add(struct sp_row_list *r, const struct sp_rule *rule)
+static int rule_add(struct sp_unwind_rows *r, const struct sp_rule *rule)
 {
 	int64_t n = sp_intern_find(r->rules, rule, sizeof(*rule));
 	if (n >= 0)
@@ -19,7 +19,7 @@ static int rule_add(struct sp_row_list *r, const struct sp_rule *rule)
 	return -ENOSPC;
 }
 
-int sp_row_list_rule(struct sp_row_list *r, const struct sp_rule *rule)
+int sp_unwind_rows_rule(struct sp_unwind_rows *r, const struct sp_rule *rule)
 {
 	uint64_t w[2];
 	memcpy(w, rule, sizeof(w));
@@ -38,14 +38,14 @@ int sp_row_list_rule(struct sp_row_list *r, const struct sp_rule *rule)
 	return n;
 }
 
-struct sp_rule sp_row_list_rule_at(const struct sp_row_list *r, uint16_t number)
+struct sp_rule sp_unwind_rows_rule_at(const struct sp_unwind_rows *r, uint16_t number)
 {
 	struct sp_rule rule;
 	memcpy(&rule, sp_intern_get(r->rules, number, NULL), sizeof(rule));
 	return rule;
 }
 
-static int row_append(struct sp_row_list *r, uint64_t row)
+static int row_append(struct sp_unwind_rows *r, uint64_t row)
 {
 	if (r->n == SP_MAX_ROWS) {
 		r->partial = true;
@@ -57,24 +57,24 @@ static int row_append(struct sp_row_list *r, uint64_t row)
 	return e;
 }
 
-int sp_row_list_push(struct sp_row_list *r, uint64_t offset, const struct sp_rule *rule, bool lost)
+int sp_unwind_rows_push(struct sp_unwind_rows *r, uint64_t offset, const struct sp_rule *rule, bool lost)
 {
-	int n = sp_row_list_rule(r, rule);
+	int n = sp_unwind_rows_rule(r, rule);
 	if (n < 0)
 		return n;
-	if (r->n > 0 && sp_row_offset(r->row[r->n - 1]) == offset)
+	if (r->n > 0 && sp_unwind_row_offset(r->row[r->n - 1]) == offset)
 		r->n--;
 	if (r->n > 0 && (uint16_t)r->row[r->n - 1] == n)
 		return 0;
-	return row_append(r, sp_row_make(offset, lost, (uint16_t)n));
+	return row_append(r, sp_unwind_row_make(offset, lost, (uint16_t)n));
 }
 
-int sp_row_list_mark_first(struct sp_row_list *r, size_t from)
+int sp_unwind_rows_mark_first(struct sp_unwind_rows *r, size_t from)
 {
 	for (size_t i = from; i < r->n; i++) {
-		struct sp_rule rule = sp_row_list_rule_at(r, (uint16_t)r->row[i]);
+		struct sp_rule rule = sp_unwind_rows_rule_at(r, (uint16_t)r->row[i]);
 		rule.ra |= SP_RULE_FIRST;
-		int n = sp_row_list_rule(r, &rule);
+		int n = sp_unwind_rows_rule(r, &rule);
 		if (n < 0)
 			return n;
 		r->row[i] = (r->row[i] & ~0xffffULL) | (uint16_t)n;
@@ -82,7 +82,7 @@ int sp_row_list_mark_first(struct sp_row_list *r, size_t from)
 	return 0;
 }
 
-int sp_row_list_start(struct sp_row_list *r)
+int sp_unwind_rows_start(struct sp_unwind_rows *r)
 {
 	static const struct sp_rule first[] = {{.cfa = SP_CFA_NONE}, {.cfa = SP_CFA_BAD}};
 	sp_intern_free(r->rules);
@@ -92,11 +92,11 @@ int sp_row_list_start(struct sp_row_list *r)
 	memset(r->cache, 0, sizeof(r->cache));
 	int e = sp_intern_new(&r->rules);
 	for (size_t i = 0; i < SP_COUNT(first) && e == 0; i++)
-		e = sp_row_list_rule(r, &first[i]) == (int)i ? 0 : -ENOMEM;
+		e = sp_unwind_rows_rule(r, &first[i]) == (int)i ? 0 : -ENOMEM;
 	return e;
 }
 
-void sp_row_list_done(struct sp_row_list *r)
+void sp_unwind_rows_done(struct sp_unwind_rows *r)
 {
 	sp_intern_free(r->rules);
 	free(r->row);

@@ -128,11 +128,11 @@ int sp_go_run(struct sp_elf *e, const struct sp_go *go, const struct sp_go_func 
 extern const struct sp_rule sp_rule_of_sigreturn; /* for a signal frame, which the kernel made */
 
 /* A row before packing: file offset << 24 | lost << 16 | rule. */
-static inline uint64_t sp_row_make(uint64_t offset, bool lost, uint16_t rule)
+static inline uint64_t sp_unwind_row_make(uint64_t offset, bool lost, uint16_t rule)
 {
 	return offset << 24 | (uint64_t)lost << 16 | rule;
 }
-static inline uint64_t sp_row_offset(uint64_t row)
+static inline uint64_t sp_unwind_row_offset(uint64_t row)
 {
 	return row >> 24;
 }

@@ -63,7 +63,7 @@ SP_STEP_INLINE sp_u32 sp_table_word(SP_WALK *w, sp_u32 at)
 }
 
 /* The number of the last of n rows (n > 0) that begins at or before pc. The first one does, by construction. */
-SP_STEP_INLINE sp_u32 sp_row_search(const struct sp_segment *segment, sp_u32 at, sp_u32 n, sp_u32 pc)
+SP_STEP_INLINE sp_u32 sp_unwind_row_search(const struct sp_segment *segment, sp_u32 at, sp_u32 n, sp_u32 pc)
 {
 	sp_u32 i, lo = at, half;
 
@@ -97,7 +97,7 @@ SP_STEP_INLINE sp_u32 sp_rule_find(SP_WALK *w, const struct sp_table *t, sp_u64 
 	segment = sp_env_segment(w, at);
 	if (!segment || !(entry & SP_INDEX_COUNT_MASK))
 		return 0;
-	row = sp_row_search(segment, at & (SP_SEG_WORDS - 1), entry & SP_INDEX_COUNT_MASK, offset & 0xffff);
+	row = sp_unwind_row_search(segment, at & (SP_SEG_WORDS - 1), entry & SP_INDEX_COUNT_MASK, offset & 0xffff);
 	sp_opaque(row);
 	row = segment->word[row & (SP_SEG_WORDS - 1)] >> 16;
 	return row ? t->rules + 4 * row : 0;

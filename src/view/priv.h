@@ -45,7 +45,7 @@ uint64_t sp_view_address(const struct sp_profile *p, uint32_t frame);
 /* The offset of a frame in its function; false: the function's start is not known. */
 bool sp_view_distance(const struct sp_profile *p, uint32_t frame, uint64_t *ret_distance);
 
-/* --- rows merged by what is shown (rows.c) --- */
+/* --- rows merged by what is shown (shown.c) --- */
 /* One half (user or kernel) of a shown row. */
 enum sp_half_state {
 	SP_HALF_NONE, /* no such stack, or left out by an option */
@@ -57,10 +57,10 @@ struct sp_half {
 	bool cut;
 	uint32_t reason;
 	uint32_t n;
-	const uint32_t *ids; /* leaf first; see sp_rows_frame() */
+	const uint32_t *ids; /* leaf first; see sp_shown_rows_frame() */
 };
 struct sp_shown_row {
-	int64_t value, second; /* second: 0 without SP_ROWS_SECOND */
+	int64_t value, second; /* second: 0 without SP_SHOWN_SECOND */
 	uint32_t pid;          /* 0 if not asked for */
 	uint32_t comm;         /* string */
 	struct sp_half user, kernel;
@@ -70,25 +70,26 @@ static inline int64_t sp_view_divided(const struct sp_view_options *o, int64_t v
 {
 	return o->divisor ? value / o->divisor : value;
 }
-struct sp_rows {
+struct sp_shown_rows {
 	struct sp_intern *keys;
 	struct sp_shown_row *rows;
 	size_t n;
 };
 enum {
-	SP_ROWS_BY_PID = 1, /* equal stacks of two processes stay two rows */
-	SP_ROWS_EXACT = 2,  /* frames are distinct by address, not only by name */
-	SP_ROWS_SECOND = 4, /* with o->has_second: second values, too */
+	SP_SHOWN_BY_PID = 1, /* equal stacks of two processes stay two rows */
+	SP_SHOWN_EXACT = 2,  /* frames are distinct by address, not only by name */
+	SP_SHOWN_SECOND = 4, /* with o->has_second: second values, too */
 };
 /*
  * Merges the rows of p that have a value (or a second one) and are shown alike, with the options applied (-U, -K).
  * Sorted by ascending (o->ascending) or descending value, then by comm, pid and names. 0 or -ENOMEM.
  */
-int sp_rows_merge(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags, struct sp_rows *ret);
-void sp_rows_done(struct sp_rows *rows);
+int sp_shown_rows_merge(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags,
+			struct sp_shown_rows *ret);
+void sp_shown_rows_done(struct sp_shown_rows *rows);
 /* True: the id is a frame of the profile, *ret_frame; false: a name, *ret_name (a string). */
-bool sp_rows_frame(uint32_t id, uint32_t *ret_frame, uint32_t *ret_name);
+bool sp_shown_rows_frame(uint32_t id, uint32_t *ret_frame, uint32_t *ret_name);
 /* Writes the name of an id. */
-void sp_rows_put_name(const struct sp_profile *p, uint32_t id, int encoding, FILE *out);
+void sp_shown_rows_put_name(const struct sp_profile *p, uint32_t id, int encoding, FILE *out);
 
 #endif

@@ -12,7 +12,7 @@
 #include "recipe/probe.h"
 #include "recipe/probe_watch.h"
 #include "recipe/types.h"
-#include "trace/rows.h"
+#include "trace/presets.h"
 #include "worker/broker.h"
 #include "worker/worker.h"
 
@@ -60,17 +60,17 @@ static int numbers_check(const struct sp_trace_args *a)
 			    "the container");
 }
 
-/* A row says what is wanted of it where the user does not. */
+/* A preset says what is wanted of it where the user does not. */
 static struct sp_trace_asked asked_of(const struct sp_trace_args *a, const char *event)
 {
-	const struct sp_trace_row_kind *row = sp_trace_row_find(event, strcspn(event, "[{"));
+	const struct sp_trace_preset *preset = sp_trace_preset_find(event, strcspn(event, "[{"));
 
 	return (struct sp_trace_asked){.by = a->by,
 				       .sum = a->sum,
 				       .hist = a->hist,
-				       .print = a->print || !row ? a->print : row->print,
+				       .print = a->print || !preset ? a->print : preset->print,
 				       .comm = a->comm,
-				       .min_ns = a->min_ns || !row ? a->min_ns : row->min_ns,
+				       .min_ns = a->min_ns || !preset ? a->min_ns : preset->min_ns,
 				       .tells = sp_trace_tells(a)};
 }
 

@@ -100,7 +100,7 @@ void sp_trace_stacks_json(const struct sp_trace_stacks *s, bool is_call, struct 
 void sp_trace_stacks_tell(const struct sp_trace_stacks *s); /* what is not whole, on standard error */
 
 /* --- trace_list.c --- */
-/* The rows, or those whose names match, and what each has and works with. Returns the exit code. */
+/* The presets, or those whose names match, and whether each works here. Returns the exit code. */
 int sp_trace_list_print(const char *glob, bool with_fields);
 
 /* --- trace_lines.c --- */

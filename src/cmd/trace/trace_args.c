@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "cmd/trace/trace.h"
-#include "trace/rows.h"
+#include "trace/presets.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ const struct sp_option sp_trace_options[] = {
 	{SP_OPT_FLAG, 0, "caller", NULL, "tell of each event which library called, and which of its functions", AT(caller)},
 	{SP_OPT_FLAG, 0, "stack", NULL, "tell the whole stack of each event, below its line", AT(stack)},
 	{SP_OPT_OTHER, 0, "min", "TIME", "of what lasts, only what takes at least so long: 10ms, 500us", .parse = min_parse},
-	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which rows there are; -v: with what they have and stand for", .parse = list_parse, .without = ""},
+	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which presets there are; -v: with what each stands for", .parse = list_parse, .without = ""},
 	{SP_OPT_FLAG, 'v', "verbose", NULL, "with --list", AT(verbose)},
 	{SP_OPT_NUMBER, 0, "top", "N", "rows or histograms shown (0 = all)", AT(top), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_NUMBER, 'I', "interval", "SECONDS", "show what is new each SECONDS", AT(interval_s), .min = 1, .max = SP_MAX_SECONDS},
@@ -52,7 +52,7 @@ const struct sp_option sp_trace_options[] = {
 	{SP_OPT_FLAG, 0, "csv", NULL, "rows as CSV", AT(csv), .excludes = FORMAT},
 	{SP_OPT_FLAG, 0, "json", NULL, "JSON, an object a line", AT(json), .excludes = FORMAT},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE", AT(output)},
-	{SP_OPT_OPERANDS, 0, NULL, "EVENT[FILTER]... [SECONDS]", "rows (--list), tracepoints, functions, pairs: opens, SYSTEM:EVENT, LIBRARY:FUNCTION, A..B", AT(operands)},
+	{SP_OPT_OPERANDS, 0, NULL, "EVENT[FILTER]... [SECONDS]", "presets (--list), tracepoints, functions, pairs: opens, SYSTEM:EVENT, LIBRARY:FUNCTION, A..B", AT(operands)},
 	{SP_OPT_COMMAND, 0, NULL, "COMMAND", "runs COMMAND, and traces it and all that it starts", AT(command)},
 	{0},
 };
@@ -71,21 +71,21 @@ static int seconds_take(struct sp_trace_args *a)
 	return sp_option_store(&seconds, "SECONDS", last, a);
 }
 
-/* What a row is for is shown where nothing else is asked for; with --by, for each key. */
-static void row_apply(struct sp_trace_args *a)
+/* What a preset is for is shown where nothing else is asked for; with --by, for each key. */
+static void preset_apply(struct sp_trace_args *a)
 {
 	const char *event = a->operands.words[0];
-	const struct sp_trace_row_kind *row = sp_trace_row_find(event, strcspn(event, "[{"));
+	const struct sp_trace_preset *preset = sp_trace_preset_find(event, strcspn(event, "[{"));
 
-	if (!row || a->sum || a->hist || a->count || a->print)
+	if (!preset || a->sum || a->hist || a->count || a->print)
 		return;
 	if (sp_trace_is_by_caller(a))
 		return;
-	a->hist = row->hist;
+	a->hist = preset->hist;
 	if (!a->by)
-		a->by = row->by;
-	if (!row->hist && a->by == row->by)
-		a->sum = row->sum;
+		a->by = preset->by;
+	if (!preset->hist && a->by == preset->by)
+		a->sum = preset->sum;
 }
 
 static int args_check(struct sp_trace_args *a)
@@ -100,7 +100,7 @@ static int args_check(struct sp_trace_args *a)
 		return sp_fail_said(-EINVAL, "which event? For example: soprof trace sched:sched_process_exec");
 	if (a->operands.n > SP_TRACE_POINTS)
 		return sp_fail_said(-EINVAL, "more than %d events", SP_TRACE_POINTS);
-	row_apply(a);
+	preset_apply(a);
 	if (a->print && !sp_trace_tells(a))
 		return sp_fail_said(-EINVAL, "--print is for events told one by one: without --by, --sum, --hist and "
 					     "--count");

@@ -15,7 +15,7 @@
 #include "profile/identity.h"
 #include "recipe/narrow.h"
 #include "recipe/probe.h"
-#include "trace/rows.h"
+#include "trace/presets.h"
 #include "view/units.h"
 
 #include <errno.h>
@@ -102,7 +102,7 @@ static int options_check(const struct sp_trace_args *a)
 	return 0;
 }
 
-/* Calls are asked about where they begin: a row's first point, without what it keeps. NULL: not to be had so. */
+/* Calls are asked about where they begin: a preset's first point, without what it keeps. NULL: not to be had so. */
 static const char *begin_of(const char *event, size_t *ret_n)
 {
 	const char *end = strstr(event, "..");
@@ -120,15 +120,15 @@ static int event_make(const struct sp_trace_args *a, char **ret_event)
 {
 	const char *event = a->operands.words[0], *prefix = "";
 	size_t name = strcspn(event, "[{"), n = strlen(event);
-	const struct sp_trace_row_kind *row = sp_trace_row_find(event, name);
+	const struct sp_trace_preset *preset = sp_trace_preset_find(event, name);
 
-	if (row && event[name])
+	if (preset && event[name])
 		return sp_fail_said(-EINVAL,
 				    "--by caller: %s takes no FILTER here; its events do: soprof trace --list %s -v",
-				    row->name, row->name);
-	if (row)
-		event = begin_of(row->event, &n);
-	if (!event || (!row && strstr(event, "..")))
+				    preset->name, preset->name);
+	if (preset)
+		event = begin_of(preset->event, &n);
+	if (!event || (!preset && strstr(event, "..")))
 		return sp_fail_said(-EINVAL, "--by caller is for single events and system calls, and no pairs");
 	if (!strncmp(event, "syscall:", 8)) {
 		prefix = "syscalls:sys_enter_";

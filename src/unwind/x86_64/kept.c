@@ -299,7 +299,7 @@ struct output {
 
 static int put(struct output *o, uint64_t at, uint64_t row, int rule)
 {
-	uint64_t made = sp_row_make(at, row >> 16 & 1, (uint16_t)rule);
+	uint64_t made = sp_unwind_row_make(at, row >> 16 & 1, (uint16_t)rule);
 	if (rule < 0)
 		return rule;
 	if (o->n && (uint32_t)o->rows[o->n - 1] << 8 == (uint32_t)made << 8)
@@ -317,8 +317,8 @@ int sp_kept_apply(const struct sp_kept *k, uint64_t **rows, size_t *n_rows, size
 	size_t span = 0;
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < *n_rows; i++) {
-		uint64_t row = (*rows)[i], at = sp_row_offset(row), to;
-		uint64_t end = i + 1 < *n_rows ? sp_row_offset((*rows)[i + 1]) : SP_MAX_OFFSET;
+		uint64_t row = (*rows)[i], at = sp_unwind_row_offset(row), to;
+		uint64_t end = i + 1 < *n_rows ? sp_unwind_row_offset((*rows)[i + 1]) : SP_MAX_OFFSET;
 		for (; r == 0 && at < end; at = to) {
 			while (span < k->n && k->spans[span].end <= at)
 				span++;

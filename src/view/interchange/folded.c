@@ -40,7 +40,7 @@ static void put_half(struct line *l, const struct sp_half *half, bool kernel)
 		folded_put_word(l, kernel ? "[Missed Kernel Stack]" : "[Missed User Stack]");
 	for (uint32_t i = half->n; i-- > 0;) {
 		separate(l);
-		sp_rows_put_name(l->p, half->ids[i], SP_ENCODE_FOLDED, l->out);
+		sp_shown_rows_put_name(l->p, half->ids[i], SP_ENCODE_FOLDED, l->out);
 		if (kernel && l->o->annotate)
 			fputs("_[k]", l->out);
 	}
@@ -69,14 +69,14 @@ static void folded_put_row(struct line *l, const struct sp_shown_row *row)
 static int folded_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
 	struct line line = {p, o, out, false};
-	struct sp_rows rows = {0};
-	int r = sp_rows_merge(p, o, SP_ROWS_SECOND, &rows);
+	struct sp_shown_rows rows = {0};
+	int r = sp_shown_rows_merge(p, o, SP_SHOWN_SECOND, &rows);
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < rows.n; i++)
 		folded_put_row(&line, &rows.rows[i]);
-	sp_rows_done(&rows);
+	sp_shown_rows_done(&rows);
 	return 0;
 }
 

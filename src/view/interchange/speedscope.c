@@ -82,7 +82,7 @@ static int push_half(struct writer *w, const struct sp_half *half, enum frame_ki
 	for (uint32_t i = half->n; i-- > 0 && r >= 0;) {
 		uint32_t frame = 0, name;
 
-		sp_rows_frame(half->ids[i], &frame, &name); /* with SP_ROWS_EXACT all ids are frames */
+		sp_shown_rows_frame(half->ids[i], &frame, &name); /* with SP_SHOWN_EXACT all ids are frames */
 		r = push_frame(w, frame);
 	}
 	return r;
@@ -113,14 +113,14 @@ static int speedscope_add_row(struct writer *w, const struct sp_shown_row *row, 
 static int add_value(struct writer *w, uint32_t value)
 {
 	struct sp_view_options o = *w->o;
-	struct sp_rows rows = {0};
+	struct sp_shown_rows rows = {0};
 	int r;
 
 	o.value = value;
-	r = sp_rows_merge(w->p, &o, SP_ROWS_EXACT, &rows);
+	r = sp_shown_rows_merge(w->p, &o, SP_SHOWN_EXACT, &rows);
 	for (size_t i = 0; i < rows.n && r >= 0; i++)
 		r = speedscope_add_row(w, &rows.rows[i], value);
-	sp_rows_done(&rows);
+	sp_shown_rows_done(&rows);
 	return r;
 }
 

@@ -62,12 +62,12 @@ static void text_put_frame(const struct sp_profile *p, const struct sp_view_opti
 			   FILE *out)
 {
 	uint32_t frame = 0, name;
-	bool exact = sp_rows_frame(id, &frame, &name);
+	bool exact = sp_shown_rows_frame(id, &frame, &name);
 
 	fputs("    ", out);
 	if (o->addresses && exact)
 		fprintf(out, "0x%016" PRIx64 " ", sp_view_address(p, frame));
-	sp_rows_put_name(p, id, SP_ENCODE_TERMINAL, out);
+	sp_shown_rows_put_name(p, id, SP_ENCODE_TERMINAL, out);
 	if (o->annotate && kernel)
 		fputs("_[k]", out);
 	if (o->verbose && exact)
@@ -100,9 +100,9 @@ static void text_put_row(const struct sp_profile *p, const struct sp_view_option
 
 static int text_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
-	unsigned int flags = SP_ROWS_BY_PID | (o->verbose || o->addresses ? SP_ROWS_EXACT : 0);
-	struct sp_rows rows = {0};
-	int r = sp_rows_merge(p, o, flags, &rows);
+	unsigned int flags = SP_SHOWN_BY_PID | (o->verbose || o->addresses ? SP_SHOWN_EXACT : 0);
+	struct sp_shown_rows rows = {0};
+	int r = sp_shown_rows_merge(p, o, flags, &rows);
 
 	if (r < 0)
 		return r;
@@ -110,7 +110,7 @@ static int text_write(const struct sp_profile *p, const struct sp_view_options *
 		fprintf(out, "%s\n", o->header);
 	for (size_t i = 0; i < rows.n; i++)
 		text_put_row(p, o, &rows.rows[i], out);
-	sp_rows_done(&rows);
+	sp_shown_rows_done(&rows);
 	return 0;
 }
 

@@ -246,9 +246,9 @@ static void crowded_group_narrows_groups(void **state)
 	SP_FREE struct sp_blob *b = NULL;
 	(void)state;
 	for (size_t i = 0; i < CROWD; i++)
-		rows[i] = sp_row_make(0x1000 + i, false, 1 + i % 2);
-	rows[CROWD] = sp_row_make(0x4000000, false, 2);
-	rows[CROWD + 1] = sp_row_make(0x8000000, false, 0);
+		rows[i] = sp_unwind_row_make(0x1000 + i, false, 1 + i % 2);
+	rows[CROWD] = sp_unwind_row_make(0x4000000, false, 2);
+	rows[CROWD + 1] = sp_unwind_row_make(0x8000000, false, 0);
 	assert_int_equal(sp_blob_pack(&(struct sp_blob){0}, rows, CROWD + 2, rules, 3, &b), 0);
 	assert_int_equal(sp_blob_validate(b, b->bytes), 0);
 	assert_int_equal(b->flags, 0);
@@ -265,8 +265,9 @@ static void gaps_need_no_rows(void **state)
 {
 	enum { GROUPS = 1000, SHIFT = 16, FROM = 10, TO = 990 };
 	const struct sp_rule rules[] = {{.cfa = SP_CFA_NONE}, {.cfa = SP_CFA_BAD}, {.cfa = SP_CFA_ROOT}};
-	const uint64_t rows[] = {sp_row_make(0, false, 1), sp_row_make((FROM << SHIFT) + 1, false, 0),
-				 sp_row_make(TO << SHIFT, false, 2), sp_row_make((GROUPS << SHIFT) - 1, false, 0)};
+	const uint64_t rows[] = {sp_unwind_row_make(0, false, 1), sp_unwind_row_make((FROM << SHIFT) + 1, false, 0),
+				 sp_unwind_row_make(TO << SHIFT, false, 2),
+				 sp_unwind_row_make((GROUPS << SHIFT) - 1, false, 0)};
 	SP_FREE struct sp_blob *b = NULL;
 	(void)state;
 	assert_int_equal(sp_blob_pack(&(struct sp_blob){0}, rows, SP_COUNT(rows), rules, SP_COUNT(rules), &b), 0);
@@ -291,8 +292,8 @@ static void too_much_is_partial(void **state)
 	SP_FREE struct sp_blob *b = NULL;
 	(void)state;
 	for (size_t i = 0; i < CROWD; i++) {
-		rows[i] = sp_row_make(0x1000 + i, false, (uint16_t)(i % 2));
-		rows[CROWD + i] = sp_row_make((1ULL << 39) + i, false, (uint16_t)(i % 2));
+		rows[i] = sp_unwind_row_make(0x1000 + i, false, (uint16_t)(i % 2));
+		rows[CROWD + i] = sp_unwind_row_make((1ULL << 39) + i, false, (uint16_t)(i % 2));
 	}
 	assert_int_equal(sp_blob_pack(&(struct sp_blob){0}, rows, 2 * CROWD, rules, 2, &b), 0);
 	assert_int_equal(sp_blob_validate(b, b->bytes), 0);
@@ -311,10 +312,11 @@ static void kinds_of_rows_are_counted(void **state)
 	    {.cfa = SP_CFA_BAD, .reg = SP_BAD_SP},
 	    {.cfa = SP_CFA_BAD, .reg = 15},
 	    {.cfa = SP_CFA_REG, .reg = SP_REG_SP, .off = 8, .ra = SP_RA_CFA | SP_RULE_DERIVED, .ra_off = -8}};
-	const uint64_t rows[] = {
-	    sp_row_make(0x1010, false, 2), sp_row_make(0x1030, false, 3),  sp_row_make(0x1034, false, 0),
-	    sp_row_make(0x1050, false, 2), sp_row_make(0x1051, false, 1),  sp_row_make(0x1061, false, 4),
-	    sp_row_make(0x1063, false, 2), sp_row_make(0x1ff00, false, 5), sp_row_make(0x20000, false, 0)};
+	const uint64_t rows[] = {sp_unwind_row_make(0x1010, false, 2), sp_unwind_row_make(0x1030, false, 3),
+				 sp_unwind_row_make(0x1034, false, 0), sp_unwind_row_make(0x1050, false, 2),
+				 sp_unwind_row_make(0x1051, false, 1), sp_unwind_row_make(0x1061, false, 4),
+				 sp_unwind_row_make(0x1063, false, 2), sp_unwind_row_make(0x1ff00, false, 5),
+				 sp_unwind_row_make(0x20000, false, 0)};
 	SP_FREE struct sp_blob *b = NULL;
 	(void)state;
 	assert_int_equal(sp_blob_pack(&(struct sp_blob){0}, rows, SP_COUNT(rows), rules, SP_COUNT(rules), &b), 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* rows_kernel.c: rows about the scheduler, interrupts and the kernel's memory. */
-#include "trace/rows.h"
+/* presets_kernel.c: presets about the scheduler, interrupts and the kernel's memory. */
+#include "trace/presets.h"
 
-const struct sp_trace_row_kind sp_trace_rows_kernel[] = {
+const struct sp_trace_preset sp_trace_presets_kernel[] = {
     {.name = "runqlat",
      .summary = "how long threads wait for a CPU, a histogram",
      .event = "raw:sched_wakeup on p->pid | raw:sched_wakeup_new on p->pid | "

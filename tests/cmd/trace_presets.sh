@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
 # deadline: 120
-# Pairs of points and rows: strace says the same of the same command: files, flags, results, numbers of calls, and how long a
+# Pairs of points and presets: strace says the same of the same command: files, flags, results, numbers of calls, and how long a
 # call takes that sleeps. What a thread does in between is known exactly. Bad input.
 . "$(dirname "$0")/lib.bash"
 is_root || skip "needs root: fields are read from tracefs"

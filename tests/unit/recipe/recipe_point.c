@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The built-in rows: their expressions compile, and want of any event what plain C says of it: the same events, the
+ * The built-in recipes: their expressions compile, and want of any event what plain C says of it: the same events, the
  * same number in common, the same state.
  */
 #include "evaluator.h"
@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "capture/recipe_ops.h"
 #include "recipe/recipe.h"
-#include "recipe/row.h"
+#include "recipe/recipe_point.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,14 +33,14 @@ static size_t n_ops(const struct sp_front_slot *slot)
 	return n;
 }
 
-/* Each row of the table, with room for the narrowing of waits. */
+/* Each of them, with room for the narrowing of waits. */
 static void all_compile(void **state)
 {
 	(void)state;
 	for (size_t i = 0; sp_recipe_at(i); i++)
 		for (size_t k = 0; k < SP_MAX_POINTS && sp_recipe_at(i)->points[k].at; k++) {
 			struct sp_recipe_point point = sp_recipe_at(i)->points[k];
-			int r = point.at == SP_AT_RAW ? sp_row_point(&point, NULL) : 0;
+			int r = point.at == SP_AT_RAW ? sp_recipe_point_compile(&point, NULL) : 0;
 
 			if (r)
 				fail_msg("%s: %s", sp_recipe_at(i)->name, sp_error_text(r));
@@ -149,21 +149,21 @@ static void waits(void **state)
 	sp_recipe_set_done(&narrowed[1]);
 }
 
-/* What is wrong in a row is told as it is to a user. */
+/* What is wrong in an expression is told as it is to a user. */
 static void mistakes(void **state)
 {
 	struct sp_recipe_point point = {.where = "made_up", .arguments = "int a, char *b"};
 
 	(void)state;
 	point.filter = "c > 1";
-	assert_true(sp_row_point(&point, NULL) < 0);
+	assert_true(sp_recipe_point_compile(&point, NULL) < 0);
 	assert_string_equal(sp_error_text(-EINVAL), "made_up has no field 'c'; it has a, b");
 	point.filter = "a < 0 && b != 0";
-	assert_int_equal(sp_row_point(&point, "a >"), -EINVAL);
-	assert_int_equal(sp_row_point(&point, "a > -5"), 0);
+	assert_int_equal(sp_recipe_point_compile(&point, "a >"), -EINVAL);
+	assert_int_equal(sp_recipe_point_compile(&point, "a > -5"), 0);
 	assert_int_equal(point.slot.match, SP_NO_REG);
 	point.arguments = "nonsense";
-	assert_int_equal(sp_row_point(&point, NULL), -EINVAL);
+	assert_int_equal(sp_recipe_point_compile(&point, NULL), -EINVAL);
 	sp_error_clear();
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rows.c: the rows of a profile, merged by what a view shows of them.
+ * shown.c: the rows of a profile, merged by what a view shows of them.
  *
  * In a profile, stacks differ by the exact address of each frame; a view that shows only names would print the same
  * block many times. Each row becomes an array of words (comm, pid, and for both halves the state and one word for each
@@ -23,7 +23,7 @@ enum { WORD_PID, WORD_COMM, WORD_USER, WORD_N_USER, WORD_KERNEL, WORD_N_KERNEL, 
 #define HALF_CUT 0x100u
 #define HALF_REASON_SHIFT 16
 
-bool sp_rows_frame(uint32_t id, uint32_t *ret_frame, uint32_t *ret_name)
+bool sp_shown_rows_frame(uint32_t id, uint32_t *ret_frame, uint32_t *ret_name)
 {
 	if (id & ID_IS_FRAME)
 		*ret_frame = id & ~ID_IS_FRAME;
@@ -32,11 +32,11 @@ bool sp_rows_frame(uint32_t id, uint32_t *ret_frame, uint32_t *ret_name)
 	return id & ID_IS_FRAME;
 }
 
-void sp_rows_put_name(const struct sp_profile *p, uint32_t id, int encoding, FILE *out)
+void sp_shown_rows_put_name(const struct sp_profile *p, uint32_t id, int encoding, FILE *out)
 {
 	uint32_t frame, name;
 
-	if (sp_rows_frame(id, &frame, &name))
+	if (sp_shown_rows_frame(id, &frame, &name))
 		sp_view_put_name(p, frame, encoding, out);
 	else
 		sp_encode(out, encoding, sp_profile_string(p, name));
@@ -97,12 +97,12 @@ static int rows_words_of(const struct sp_profile *p, const struct sp_row *row, c
 	if (r < 0)
 		return r;
 	w->n = N_HEAD_WORDS;
-	w->data[WORD_PID] = flags & SP_ROWS_BY_PID ? sp_profile_process(p, key->process)->pid : 0;
+	w->data[WORD_PID] = flags & SP_SHOWN_BY_PID ? sp_profile_process(p, key->process)->pid : 0;
 	w->data[WORD_COMM] = key->comm;
-	r = add_half(p, row->user, !o->kernel_only, flags & SP_ROWS_EXACT, w, WORD_USER);
+	r = add_half(p, row->user, !o->kernel_only, flags & SP_SHOWN_EXACT, w, WORD_USER);
 	if (r < 0)
 		return r;
-	return add_half(p, row->kernel, !o->user_only, flags & SP_ROWS_EXACT, w, WORD_KERNEL);
+	return add_half(p, row->kernel, !o->user_only, flags & SP_SHOWN_EXACT, w, WORD_KERNEL);
 }
 
 static struct sp_half half_of(const uint32_t *words, int head, const uint32_t *ids)
@@ -125,7 +125,7 @@ static void row_of(const uint32_t *words, struct sp_shown_row *row)
 }
 
 static int rows_add_rows(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags,
-			 struct sp_rows *rows)
+			 struct sp_shown_rows *rows)
 {
 	uint32_t *data SP_FREE = NULL;
 	struct words w = {0};
@@ -146,7 +146,7 @@ static int rows_add_rows(const struct sp_profile *p, const struct sp_view_option
 			return r;
 		rows->n = SP_MAX(rows->n, (size_t)number + 1);
 		rows->rows[number].value += row->values[o->value];
-		if (flags & SP_ROWS_SECOND && o->has_second)
+		if (flags & SP_SHOWN_SECOND && o->has_second)
 			rows->rows[number].second += row->values[o->second];
 	}
 	return r;
@@ -156,9 +156,9 @@ static int compare_ids(const struct sp_profile *p, uint32_t a, uint32_t b)
 {
 	uint32_t fa = 0, fb = 0, na = 0, nb = 0;
 
-	if (sp_rows_frame(a, &fa, &na))
+	if (sp_shown_rows_frame(a, &fa, &na))
 		na = sp_profile_func(p, sp_profile_frame(p, fa)->func)->name;
-	if (sp_rows_frame(b, &fb, &nb))
+	if (sp_shown_rows_frame(b, &fb, &nb))
 		nb = sp_profile_func(p, sp_profile_frame(p, fb)->func)->name;
 	if (na != nb)
 		return strcmp(sp_profile_string(p, na), sp_profile_string(p, nb));
@@ -202,7 +202,7 @@ static int compare_rows(const void *x, const void *y, void *arg)
 }
 
 /* Drops rows whose values add up to 0 (they lack the value shown), and completes the others. */
-static void rows_sort(struct sp_rows *rows)
+static void rows_sort(struct sp_shown_rows *rows)
 {
 	size_t n = 0;
 
@@ -217,16 +217,17 @@ static void rows_sort(struct sp_rows *rows)
 	rows->n = n;
 }
 
-int sp_rows_merge(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags, struct sp_rows *ret)
+int sp_shown_rows_merge(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags,
+			struct sp_shown_rows *ret)
 {
 	struct order order = {p, o->ascending};
-	struct sp_rows rows = {0};
+	struct sp_shown_rows rows = {0};
 	int r = sp_intern_new(&rows.keys);
 
 	if (r >= 0)
 		r = rows_add_rows(p, o, flags, &rows);
 	if (r < 0) {
-		sp_rows_done(&rows);
+		sp_shown_rows_done(&rows);
 		return r;
 	}
 	rows_sort(&rows);
@@ -236,9 +237,9 @@ int sp_rows_merge(const struct sp_profile *p, const struct sp_view_options *o, u
 	return 0;
 }
 
-void sp_rows_done(struct sp_rows *rows)
+void sp_shown_rows_done(struct sp_shown_rows *rows)
 {
 	sp_intern_free(rows->keys);
 	free(rows->rows);
-	*rows = (struct sp_rows){0};
+	*rows = (struct sp_shown_rows){0};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "recipe/row.h"
+#include "recipe/recipe_point.h"
 #include "capture/recipe_ops.h"
 #include "recipe/expr.h"
 #include "recipe/fields.h"
@@ -39,7 +39,7 @@ static int number_add(const char *text, const struct sp_recipe_point *point, con
 	return r;
 }
 
-int sp_row_point(struct sp_recipe_point *point, const char *also)
+int sp_recipe_point_compile(struct sp_recipe_point *point, const char *also)
 {
 	struct sp_front_slot *slot = &point->slot;
 	struct sp_op_list list = {.n = 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* rows_file.c: rows about files and mounts. */
-#include "trace/rows.h"
+/* presets_file.c: presets about files and mounts. */
+#include "trace/presets.h"
 #include <sys/syscall.h>
 
 #define TEXT(x) #x
@@ -13,7 +13,7 @@
  * Names are read where the call ends: by then their page is there. creat(2) has no flags; those of openat2(2) are in
  * the caller's memory, and are not read.
  */
-const struct sp_trace_row_kind sp_trace_rows_file[] = {
+const struct sp_trace_preset sp_trace_presets_file[] = {
     {.name = "opens",
      .also = "opensnoop",
      .summary = "files that are opened, or not",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* rows_process.c: rows about processes and their system calls. */
-#include "trace/rows.h"
+/* presets_process.c: presets about processes and their system calls. */
+#include "trace/presets.h"
 
 #define PAIR_OF_CALLS "raw:sys_enter..raw:sys_exit"
 
-const struct sp_trace_row_kind sp_trace_rows_process[] = {
+const struct sp_trace_preset sp_trace_presets_process[] = {
     {.name = "execs",
      .also = "execsnoop",
      .summary = "programs that are started",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* rows_net.c: rows about TCP. Addresses and ports are IPv4's; those of IPv6 are 0.0.0.0. */
-#include "trace/rows.h"
+/* presets_net.c: presets about TCP. Addresses and ports are IPv4's; those of IPv6 are 0.0.0.0. */
+#include "trace/presets.h"
 
-const struct sp_trace_row_kind sp_trace_rows_net[] = {
+const struct sp_trace_preset sp_trace_presets_net[] = {
     {.name = "tcpstates",
      .summary = "connections of TCP, from state to state",
      .event = "sock:inet_sock_set_state[protocol == 6]",

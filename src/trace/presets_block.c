@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* rows_block.c: rows about requests to disks. */
-#include "trace/rows.h"
+/* presets_block.c: presets about requests to disks. */
+#include "trace/presets.h"
 
 /* A request that is completed in parts ends with the first of them. */
 #define REQUEST(kept) "raw:block_rq_issue" kept "..raw:block_rq_complete on rq"
 
-const struct sp_trace_row_kind sp_trace_rows_block[] = {
+const struct sp_trace_preset sp_trace_presets_block[] = {
     {.name = "biolatency", .summary = "how long disks take, a histogram", .event = REQUEST(""), .hist = "dur"},
     {.name = "biosnoop",
      .summary = "requests to disks, and how long they take",
