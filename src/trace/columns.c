@@ -24,18 +24,22 @@ static bool is_call(const struct sp_trace_making *m)
 	return !strncmp(m->spec->name, "syscalls:", 9);
 }
 
-/* Whether it is the address of text, or text in memory: in whose. */
-static enum sp_trace_text_kind text_of(const struct sp_trace_making *m, const struct sp_trace_wanted *w)
+/* Whether a field is the address of text, or text in memory: in whose. */
+static enum sp_trace_text_kind field_text(const struct sp_trace_making *m, const struct sp_field *f)
 {
-	const struct sp_field *f = field_of(w);
-
-	if (w->text || !f || w->use != SP_TRACE_USE_COLUMN)
-		return w->text;
 	if (is_call(m) && f->from == SP_FIELD_BUILTIN && strstr(f->type, "char *"))
 		return SP_TRACE_USER_TEXT;
 	if (f->from == SP_FIELD_BUILTIN)
 		return SP_TRACE_NO_TEXT;
 	return f->is_text || f->is_string ? SP_TRACE_KERNEL_TEXT : SP_TRACE_NO_TEXT;
+}
+
+/* The same of what is wanted; a column of ustr() or kstr() says it itself. */
+static enum sp_trace_text_kind text_of(const struct sp_trace_making *m, const struct sp_trace_wanted *w)
+{
+	const struct sp_field *f = field_of(w);
+
+	return w->text || !f || w->use != SP_TRACE_USE_COLUMN ? w->text : field_text(m, f);
 }
 
 /* By the name that it was given, or that of its field. */
@@ -295,15 +299,11 @@ static int left_out_add(struct sp_trace_spec *s, const char *name)
 	return 0;
 }
 
-static bool is_shown(const struct sp_trace_making *m, const struct sp_field *f, bool is_text)
+/* Whether a field is a column where none were asked for. */
+static bool is_default(const struct sp_field *f)
 {
-	struct sp_trace_wanted probe = {.use = SP_TRACE_USE_COLUMN};
-
-	probe.expr.nodes[1] = (struct sp_expr_node){.kind = SP_EXPR_NAME, .field = f};
-	probe.expr.root = 1;
 	return f->from != SP_FIELD_NOWHERE && !f->why_not && strncmp(f->name, "common_", 7) != 0 &&
-	       strcmp(f->name, "__syscall_nr") != 0 && strcmp(f->name, "retval") != 0 && !sp_trace_pair_is_thread(f) &&
-	       (text_of(m, &probe) != SP_TRACE_NO_TEXT) == is_text;
+	       strcmp(f->name, "__syscall_nr") != 0 && strcmp(f->name, "retval") != 0 && !sp_trace_pair_is_thread(f);
 }
 
 /* All fields of the event, numbers first, then texts; then they are put into the event's order. */
@@ -315,12 +315,13 @@ static int defaults_add(struct sp_trace_making *m)
 	for (unsigned turn = 0; turn < 3; turn++) /* first how long it took */
 		for (size_t i = 0; i < m->fields.n && r >= 0; i++) {
 			const struct sp_field *f = &m->fields.list[i];
+			unsigned its_turn = field_text(m, f) ? 2 : sp_trace_pair_is_dur(f) ? 0 : 1;
 
-			if (!is_shown(m, f, turn == 2) || (turn < 2 && sp_trace_pair_is_dur(f) != !turn))
+			if (!is_default(f) || turn != its_turn)
 				continue;
-			r = default_add(m, m->fields.list[i].name);
+			r = default_add(m, f->name);
 			if (r == 1)
-				r = left_out_add(s, m->fields.list[i].name);
+				r = left_out_add(s, f->name);
 		}
 	return r;
 }
