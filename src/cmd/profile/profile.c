@@ -78,7 +78,7 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 				     : SP_NO_WAKERS,
 	    .objects = s->backend.kind == SP_BACKEND_BPF && tells_objects(a),
 	    .idle = a->include_idle,
-	    .slices = !strcmp(a->view->name, "pprof"), /* the one view that keeps them */
+	    .slices = a->view->recording,
 	    .unwind = a->unwind,
 	    .max_memory_bytes = a->max_memory_bytes,
 	    .stack_entries = (uint32_t)a->stack_storage,
@@ -260,10 +260,9 @@ int sp_profile_session_sample(struct sp_profile_session *s)
 	return r < 0 ? r : sp_capture_finish(s->sampling.capture);
 }
 
-/* A pprof file keeps them, since it may be read on another machine, or after an upgrade. */
 static bool wants_packages(const struct sp_profile_args *a)
 {
-	return a->by == SP_TOTAL_BY_PACKAGE || a->view->packages || !strcmp(a->view->name, "pprof");
+	return a->by == SP_TOTAL_BY_PACKAGE || a->view->packages || a->view->recording;
 }
 
 /* Lines and inlined functions: the files have other numbers in the new profile. */

@@ -192,8 +192,8 @@ static char *next_words(const struct sp_profile_session *s)
 /* --- the view --- */
 static int labels_look_up(struct sp_profile_session *s)
 {
-	if (s->args->by == SP_TOTAL_BY_CGROUP || s->args->by == SP_TOTAL_BY_CONTAINER ||
-	    !strcmp(s->args->view->name, "pprof") || sp_profile_is_kept(s->args))
+	if (s->args->by == SP_TOTAL_BY_CGROUP || s->args->by == SP_TOTAL_BY_CONTAINER || s->args->view->recording ||
+	    sp_profile_is_kept(s->args))
 		return sp_enrich_cgroups(s->sampling.profile);
 	return 0;
 }
@@ -269,7 +269,7 @@ static int leaves_make(const struct sp_profile_session *s, struct sp_profile **r
 		struct sp_profile *before = *ret_profile;
 		const char *label = labels[a->recipes.recipes[i]->about];
 
-		if (!label || a->view->grouped || !strcmp(a->view->name, "pprof"))
+		if (!label || a->view->grouped || a->view->recording)
 			continue;
 		r = sp_profile_leaves(before ? before : s->sampling.profile, label, a->user_only, ret_profile);
 		if (r >= 0)

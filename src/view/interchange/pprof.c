@@ -315,5 +315,6 @@ const struct sp_view sp_view_pprof = {
     .mime = "application/vnd.google.protobuf+gzip",
     .summary = "gzip'd profile.proto, for go tool pprof",
     .binary = true,
+    .recording = true,
     .write = pprof_write,
 };
