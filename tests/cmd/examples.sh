@@ -11,8 +11,8 @@
 #   - as root, without `sudo`: what others may depends on the machine (tests/cmd/noroot.sh);
 #   - ./run is that of the tree; the seconds of `profile` and `calls`, the last word, are 1 (10, 30 and 60 in the texts);
 #   - a process calls libz and libcrypto; a live table of calls ends by Ctrl-C;
-#   - 4711 is a process that works; FILE a file of counts, as a line before has told; `make`, `git`, ./program and pack.py
-#     have something to do; perf and xdg-open are scripts of ours, which print what perf has printed once, and the address;
+#   - 4711 is a process that works; `make`, `git`, ./program and pack.py have something to do; perf and xdg-open are scripts of
+#     ours, which print what perf has printed once, and the address;
 #   - `top` has a terminal, and is left by q when it has drawn; the agent runs on, over a store that has yesterday, too, until
 #     the next one is started or all is over, and ends by Ctrl-C.
 # It has /etc, /run and /var of its own, and a network of its own.
@@ -31,26 +31,18 @@ for program in git make script curl /usr/bin/python3; do
 	command -v $program >/dev/null || skip "needs $program"
 done
 need_profile
-group=
-end_group() { [ -z "$group" ] || rmdir "$group"/system.slice{/docker-0123abcd.scope,} "$group"; }
-trap 'leave; end_group' EXIT
 
 # LINE | WHY it is not run
 excused='
 ./test|this is a part of it
 ./run --deb|builds all once more: tests/full/deb.sh installs what tools/make-deb makes, which is all that this does
 sudo apt install ./build-deb/soprof_*.deb && sudo systemctl enable --now soprof|tests/full/service.sh does so, in a container with systemd
-systemctl reload soprof|tests/full/service.sh does so, in a container with systemd
-sudo meson install -C build|changes the machine; tests/full/deb.sh installs by it
 sudo sysctl kernel.perf_event_paranoid=2|changes the machine, for other tests, too
-perf record -g|the name of a way to sample, which is compared with ours
-soprof calls|the name of a command: it says what is missing'
+perf record -g|the name of a way to sample, which is compared with ours'
 # Lines of blocks that speak of soprof and are not typed.
 spoken='
 soprof      155.6 ms user + 112.2 ms system + 10.8 ms BPF = 3.37 % of a CPU;
 next        soprof report last -o x.html (a flame graph), soprof report last
-soprof: 147650 calls by 3 programs
-soprof: again: soprof report /root/.local/state/soprof/calls/libz.so.1.last.profile
 scrape_configs: [{job_name: soprof, static_configs: [{targets: ['"'localhost:9877'"']}]}]
 topk(5, rate(soprof_library_self_cpu_seconds_total[5m]))'
 
@@ -100,7 +92,6 @@ for name in before after a b cpu; do
 	[ $name != b ] || cp after.pb.gz b.pb.gz
 	[ -e $name.pb.gz ] || expect 0 profile -F 199 -o $name.pb.gz -- ./program
 done
-LD_PROFILE=libz.so.1 LD_PROFILE_OUTPUT=$work ./program
 start plain callback 600
 worker=$pid
 cp "$victims/plain/callback" nginx
@@ -110,9 +101,6 @@ while True:
 	zlib.decompress(zlib.compress(bytes(2000)))
 	hashlib.sha256(bytes(2000)).digest()
 	time.sleep(0.02)' &
-group=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)/soprof-test-$$
-mkdir -p "$group/system.slice/docker-0123abcd.scope" && echo "$worker" >"$group/system.slice/docker-0123abcd.scope/cgroup.procs" ||
-	skip "needs cgroups of version 2 in which groups can be made"
 row() { printf '%s 100 nginx 0 /system.slice main@nginx;memcpy@libc.so.6 %s\n' "$(($(date -d "$1" +%s) / 10 * 10))" "$2"; }
 { row 'yesterday 14:30' 30; row 'yesterday 14:30:10' 40; row 'today 10:00' 50; row '-200 seconds' 60; row '-100 seconds' 70; } |
 	"$fill" /var/lib/soprof || fail "a store"
@@ -121,7 +109,6 @@ cp "$(ls /var/lib/soprof/*.1m.db | head -n 1)" 2026-11-21.1m.db
 # --- running one
 adapted() {
 	printf '%s\n' "$1" | sed -E "s/(^|&& |\| |\\$\()sudo /\1/g; s,(^| )\./run,\1$tree/run,; s/\b4711\b/$worker/g
-		s,--cgroup system,--cgroup $group/system,; s,\bFILE\b,$HOME/.local/state/soprof/calls/libz.so.1.last.profile,
 		s,^man ([^ ]+)$,ls $tree/man/\1.[0-9].scd,; /(profile|offcputime|offwaketime|wakeuptime|page-faults|memleak|calls) /s/ (10|30|60)( >|$)/ 1\2/; /^eval /s/$/; printenv LD_AUDIT SOPROF_CALLS/"
 }
 file_of() { printf '%s\n' "$1" | sed -nE 's/.* (-o|--output|>) ([^ 0-9][^ ]*).*/\2/p'; }
