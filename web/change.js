@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // change.js: differences: what of them is noise, and how they look. soprof diff has judged libraries and functions: of
 // each the data have half of the 95 % interval, by how much it varies more than counts do, and how many deviations
-// half of the interval is (src/view/html_noise.h); of self, then of total. A frame, or what else only the page sums up,
+// half of the interval is (src/view/html/html_noise.h); of self, then of total. A frame, or what else only the page sums up,
 // is a part of one of these, and judged with its numbers.
 
 // Shares of the whole, old and new, of so many samples (sp_significance_of_part() does the same).

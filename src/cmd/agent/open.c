@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* open.c: `soprof open`: prints or opens the address of the agent's page, with the token. */
+/* open.c: `soprof open`: prints the address of the agent's page, with the token. */
 #include "agent/socket/ask.h"
 #include "agent/web/page.h"
 #include "base/encode.h"
