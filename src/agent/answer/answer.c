@@ -315,22 +315,11 @@ struct lines {
 	FILE *out;
 };
 
-/* Other events name programs and libraries, which may be of other users. */
-static bool may_see_event(const struct answer *a, const char *kind)
-{
-	static const char *const kinds[] = {"gap", "rate", "clock", "drop"};
-
-	for (size_t i = 0; i < SP_COUNT(kinds); i++)
-		if (!strcmp(kinds[i], kind))
-			return true;
-	return !a->own_only;
-}
-
 static int put_event(void *arg, const struct sp_store_event *e)
 {
 	struct lines *l = arg;
 
-	if (!may_see_event(l->a, e->kind))
+	if (l->a->own_only && !sp_api_event_is_for_all(e->kind))
 		return 0;
 	sp_line_put_number(l->out, "from", e->from_ns);
 	sp_line_put_number(l->out, "to", e->to_ns);

@@ -43,5 +43,7 @@ struct sp_api {
  * *ret_status is 200, 400, 403, 404 or 500. 0, or a negative errno: there is no body.
  */
 int sp_api_answer(const struct sp_api *a, const char *path, const char *query, FILE *out, int *ret_status);
+/* False for kinds of events that name programs and libraries, which may be of other users. */
+bool sp_api_event_is_for_all(const char *kind);
 
 #endif

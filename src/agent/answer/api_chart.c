@@ -32,8 +32,7 @@ struct events {
 	size_t n_gaps, capacity;
 };
 
-/* False for kinds of events that name programs and libraries, which may be of other users. */
-static bool event_is_for_all(const char *kind)
+bool sp_api_event_is_for_all(const char *kind)
 {
 	static const char *const all_may[] = {"gap", "rate", "clock", "drop"};
 
@@ -59,7 +58,7 @@ static int handle_event(void *arg, const struct sp_store_event *e)
 {
 	struct events *l = arg;
 
-	if (l->a->own_only && !event_is_for_all(e->kind))
+	if (l->a->own_only && !sp_api_event_is_for_all(e->kind))
 		return 0;
 	if (!strcmp(e->kind, "gap")) {
 		if (sp_grow(&l->gaps, &l->capacity, l->n_gaps + 1, sizeof(*l->gaps)) < 0)
