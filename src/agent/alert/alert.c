@@ -232,21 +232,21 @@ static double compute_value(const struct sp_alert_rule *rule, double amount, dou
  * A new alert needs half of the threshold in one window: what exceeds it over several windows has that in one of them.
  * So the thousands of functions with little CPU time cost nothing.
  */
-static int add_hit(struct sp_alerts *a, struct watch *w, const struct sp_rule_sums *t, const struct sp_rule_hit *hit,
-		   uint64_t covered_ns)
+static int add_match(struct sp_alerts *a, struct watch *w, const struct sp_rule_sums *t,
+		     const struct sp_rule_match *match, uint64_t covered_ns)
 {
 	const struct sp_alert_rule *rule = &w->c->rule;
-	size_t len = sp_notification_cut(hit->name, hit->len);
-	struct alert *alert = find_alert(w, hit->name, len, hit->parent);
+	size_t len = sp_notification_cut(match->name, match->len);
+	struct alert *alert = find_alert(w, match->name, len, match->parent);
 	int r = 0;
 
 	if (!alert && rule->subject <= SP_ALERT_RULE_CGROUP &&
-	    compute_value(rule, hit->amount, t->all, covered_ns) < rule->threshold / 2)
+	    compute_value(rule, match->amount, t->all, covered_ns) < rule->threshold / 2)
 		return 0;
 	if (!alert)
-		r = add_alert(a, w, hit->name, len, hit->parent, &alert);
+		r = add_alert(a, w, match->name, len, match->parent, &alert);
 	if (r == 0)
-		alert->sums[w->at] += hit->amount;
+		alert->sums[w->at] += match->amount;
 	return r;
 }
 
@@ -262,8 +262,8 @@ static int add_window(struct sp_alerts *a, struct watch *w, const struct sp_prof
 	w->all[w->at] += t.all;
 	w->samples[w->at] += t.n_samples;
 	w->covered_ns[w->at] += window->duration_ns;
-	for (size_t i = 0; i < t.n_hits; i++) {
-		failure = add_hit(a, w, &t, &t.hits[i], window->duration_ns);
+	for (size_t i = 0; i < t.n_matches; i++) {
+		failure = add_match(a, w, &t, &t.matches[i], window->duration_ns);
 		r = failure < 0 ? failure : r;
 	}
 	sp_rule_sums_done(&t);

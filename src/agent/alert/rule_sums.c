@@ -122,9 +122,9 @@ static void add_rows(struct window_fold *f)
 	}
 }
 
-/* --- hits --- */
-/* Whether the pattern matches the item; sets the hit's name. */
-static bool match_item(const struct window_fold *f, uint32_t item, struct sp_rule_hit *hit)
+/* --- matches --- */
+/* Whether the pattern matches the item; sets the match's name. */
+static bool match_item(const struct window_fold *f, uint32_t item, struct sp_rule_match *match)
 {
 	const struct sp_profile *p = f->p;
 	const struct sp_func *func;
@@ -132,32 +132,32 @@ static bool match_item(const struct window_fold *f, uint32_t item, struct sp_rul
 
 	switch (f->rule->subject) {
 	case SP_ALERT_RULE_LIBRARY:
-		hit->name = sp_profile_string(p, sp_profile_file(p, f->matched[item])->name);
+		match->name = sp_profile_string(p, sp_profile_file(p, f->matched[item])->name);
 		matched = f->matched[item] != 0;
 		break;
 	case SP_ALERT_RULE_FUNCTION:
 		func = sp_profile_func(p, item);
-		hit->name = sp_profile_string(p, func->name);
-		hit->parent = sp_profile_string(p, sp_profile_file(p, func->file)->name);
-		matched = sp_glob_matches(f->rule->glob, hit->name) ||
+		match->name = sp_profile_string(p, func->name);
+		match->parent = sp_profile_string(p, sp_profile_file(p, func->file)->name);
+		matched = sp_glob_matches(f->rule->glob, match->name) ||
 			  sp_glob_matches(f->rule->glob, sp_profile_string(p, func->linkage_name));
 		break;
 	case SP_ALERT_RULE_PROCESS:
-		hit->name = sp_profile_string(p, sp_profile_process(p, item)->comm);
+		match->name = sp_profile_string(p, sp_profile_process(p, item)->comm);
 		matched = sp_profile_process_matches(p, item, f->rule->glob);
 		break;
 	default:
-		hit->name = sp_profile_string(p, sp_profile_process(p, item)->cgroup_path);
-		hit->len = match_cgroup(f->rule->glob, hit->name);
-		return hit->len > 0;
+		match->name = sp_profile_string(p, sp_profile_process(p, item)->cgroup_path);
+		match->len = match_cgroup(f->rule->glob, match->name);
+		return match->len > 0;
 	}
-	hit->len = strlen(hit->name);
+	match->len = strlen(match->name);
 	return matched;
 }
 
-static int compare_hits(const void *left, const void *right)
+static int compare_matches(const void *left, const void *right)
 {
-	const struct sp_rule_hit *a = left, *b = right;
+	const struct sp_rule_match *a = left, *b = right;
 	int c = memcmp(a->name, b->name, SP_MIN(a->len, b->len));
 
 	if (c == 0 && a->len != b->len)
@@ -165,39 +165,39 @@ static int compare_hits(const void *left, const void *right)
 	return c ? c : strcmp(a->parent, b->parent);
 }
 
-static void merge_hits(struct sp_rule_sums *t)
+static void merge_matches(struct sp_rule_sums *t)
 {
 	size_t n = 0;
 
-	if (t->n_hits)
-		qsort(t->hits, t->n_hits, sizeof(*t->hits), compare_hits);
-	for (size_t i = 0; i < t->n_hits; i++) {
-		if (n && compare_hits(&t->hits[n - 1], &t->hits[i]) == 0)
-			t->hits[n - 1].amount += t->hits[i].amount;
+	if (t->n_matches)
+		qsort(t->matches, t->n_matches, sizeof(*t->matches), compare_matches);
+	for (size_t i = 0; i < t->n_matches; i++) {
+		if (n && compare_matches(&t->matches[n - 1], &t->matches[i]) == 0)
+			t->matches[n - 1].amount += t->matches[i].amount;
 		else
-			t->hits[n++] = t->hits[i];
+			t->matches[n++] = t->matches[i];
 	}
-	t->n_hits = n;
+	t->n_matches = n;
 	/* two copies of a library in one stack count twice */
 	for (size_t i = 0; i < n; i++)
-		t->hits[i].amount = SP_MIN(t->hits[i].amount, t->all);
+		t->matches[i].amount = SP_MIN(t->matches[i].amount, t->all);
 }
 
-static int find_hits(struct window_fold *f, uint32_t n_items)
+static int find_matches(struct window_fold *f, uint32_t n_items)
 {
 	size_t capacity = 0;
 	int r = 0;
 
 	for (uint32_t i = 1; r == 0 && i < n_items; i++) {
-		struct sp_rule_hit hit = {.parent = "", .amount = f->amounts[i]};
+		struct sp_rule_match match = {.parent = "", .amount = f->amounts[i]};
 
-		if (f->amounts[i] <= 0 || !match_item(f, i, &hit))
+		if (f->amounts[i] <= 0 || !match_item(f, i, &match))
 			continue;
-		r = sp_grow(&f->t->hits, &capacity, f->t->n_hits + 1, sizeof(*f->t->hits));
+		r = sp_grow(&f->t->matches, &capacity, f->t->n_matches + 1, sizeof(*f->t->matches));
 		if (r == 0)
-			f->t->hits[f->t->n_hits++] = hit;
+			f->t->matches[f->t->n_matches++] = match;
 	}
-	merge_hits(f->t);
+	merge_matches(f->t);
 	return r;
 }
 
@@ -227,7 +227,7 @@ static int sum_use(struct window_fold *f)
 		if (matches_file(f, i - 1))
 			matched[f->id->files[i - 1]] = i - 1;
 	add_rows(f);
-	return find_hits(f, n);
+	return find_matches(f, n);
 }
 
 /* --- completeness and losses --- */
@@ -248,12 +248,12 @@ static int sum_health(struct window_fold *f, const struct sp_store_window *w)
 	if (f->rule->subject == SP_ALERT_RULE_LOST)
 		t->all = samples + (double)w->n_lost;
 	t->n_samples = (uint64_t)t->all;
-	t->hits = calloc(1, sizeof(*t->hits));
-	if (!t->hits)
+	t->matches = calloc(1, sizeof(*t->matches));
+	if (!t->matches)
 		return -ENOMEM;
-	t->hits[0] = (struct sp_rule_hit){
+	t->matches[0] = (struct sp_rule_match){
 	    .name = "", .parent = "", .amount = f->rule->subject == SP_ALERT_RULE_LOST ? (double)w->n_lost : complete};
-	t->n_hits = 1;
+	t->n_matches = 1;
 	return 0;
 }
 
@@ -279,6 +279,6 @@ int sp_rule_sums_of_window(const struct sp_profile *p, const struct sp_identity 
 
 void sp_rule_sums_done(struct sp_rule_sums *t)
 {
-	free(t->hits);
+	free(t->matches);
 	*t = (struct sp_rule_sums){0};
 }
