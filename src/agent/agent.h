@@ -43,8 +43,8 @@ int sp_agent_keep_file(struct sp_agent *a, const char *path);
 
 /*
  * A descriptor that the loop polls for reading (-1: none), and a timeout after which `ready` is called, too (timeout_ms
- * NULL, or returning -1: none). Where anybody may make work (serves_all) it rests for moments, to keep within
- * max_cpu_ppm (daemon/pace.h). At most SP_AGENT_MAX_WATCHES.
+ * NULL, or returning -1: none). serves_all: any user of the machine can make it ready, so the loop stops polling it
+ * for moments when answers have used up their CPU time (daemon/pace.h). At most SP_AGENT_MAX_WATCHES.
  */
 enum { SP_AGENT_MAX_WATCHES = 16 };
 struct sp_agent_watch {

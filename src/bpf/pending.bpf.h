@@ -4,7 +4,7 @@
  *
  * What is sent: the machine state at the frame that could not be stepped over, the frames walked before it, the
  * process's executable mappings, whose files are all announced by that, and 64 KiB of stack from that frame upwards. Up
- * to 2 MiB more of the stack go ahead of it in records of their own.
+ * to 2 MiB more of the stack go ahead of it in messages of their own.
  */
 #ifndef SP_BPF_PENDING_BPF_H
 #define SP_BPF_PENDING_BPF_H
@@ -14,8 +14,8 @@
 enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at in an interrupt */, SP_STACK_REACH = 16 << 20 };
 
 /*
- * Adds the mapping at addr to the record if it is executable. Returns where to look next, 0 at the end. The count stays
- * in the record: with a count in a register the verifier would follow every way through the loop.
+ * Adds the mapping at addr to the message if it is executable. Returns where to look next, 0 at the end. The count
+ * stays in the message: with a count in a register the verifier would follow every way through the loop.
  */
 __noinline sp_u64 sp_pending_map(struct sp_scratch *s, struct sp_message_pending *r, sp_u64 addr)
 {
@@ -98,7 +98,7 @@ __noinline sp_u64 sp_stack_room(struct sp_scratch *s, sp_u64 addr, sp_u64 most)
 
 /*
  * Copies the stack from sp upwards into sent[], from `to` on; page by page if it cannot be read at once, because pages
- * of it were never touched (those of large arrays). The results go into the record: with results in registers the
+ * of it were never touched (those of large arrays). The results go into the message: with results in registers the
  * verifier would follow each way. 1: the stack continues above the copy.
  */
 __noinline int sp_pending_stack(struct sp_scratch *s, struct sp_message_pending *r, sp_u64 sp, sp_u32 to)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * usual.bpf.h: the user stacks in which threads waited last, since most wait in the same one again.
+ * usual.bpf.h: a cache of the user stack in which each thread waited last, since most wait in the same one again.
  *
- * A walk by rules that count from the stack pointer and the frame pointer alone follows from the registers that the
- * thread saved and the words that it has read of the stack. Where these are what they were at the thread's last wait,
- * so is the stack: some 20 words are compared in place of a walk. That is believed for a second at most, and not over
- * a drain, with which numbers of files may change. The words are noted while the stack is walked, in the scratch's room
- * for frames, where only deeper stacks have theirs. An entry of the table is that of the thread which was last to have
- * it.
+ * A walk by rules that count from the stack pointer and the frame pointer alone depends on the registers that the
+ * thread saved and the words that it reads of the stack, some 20. If these are those of the thread's last wait, so is
+ * the stack, and the walk is left out. An entry is good for a second at most, and not over a drain, with which numbers
+ * of files may change. The words are kept while the stack is walked, in that part of the scratch which only stacks
+ * deeper than SP_NEAR_FRAMES use. Threads that share an entry evict each other.
  */
 #ifndef SP_BPF_USUAL_BPF_H
 #define SP_BPF_USUAL_BPF_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
 /*
- * wire.h: everything that the kernel half and the user half say to each other.
+ * wire.h: messages, counts and tables that pass between the kernel half and the user half.
  *
- * The only kernel-half header that user space includes. It includes nothing, compiles as BPF C and as C17, and every
- * structure has the same layout in both. Numbers are little-endian host numbers; addresses of the unwind tables ("table
- * words") are indexes of 4-byte words in one address space that is cut into segments of SP_SEG_BYTES.
+ * The only header of this folder that the user half includes. It includes nothing, compiles as BPF C and as C17, with
+ * one layout of every structure. Numbers are little-endian host numbers; addresses of the unwind tables ("table words")
+ * are indexes of 4-byte words in one address space that is cut into segments of SP_SEG_BYTES.
  *
  * Messages arrive through two ring buffers: `events` (files and processes; a file wakes the reader) and `samples`
  * (frames of new stacks, read by a timer; samples that wait for a table, which wake the reader). The map `stacks` holds
@@ -35,7 +35,7 @@ enum {
 	SP_MAX_PROCESSES = 16384,
 	SP_MAX_TARGETS = 32768,
 	SP_PENDING_STACK = 65536, /* stack bytes sent with a sample that waits for a table; encoders use over 32 KiB */
-	SP_MAX_STACKS_ABOVE = 32, /* records of that size with the stack above it */
+	SP_MAX_STACKS_ABOVE = 32, /* messages of that size with the stack above it */
 	SP_PENDING_MAPS = 512,    /* executable mappings sent with it; ffmpeg has 220 */
 	SP_NAME_LEN = 64,
 	SP_CODE_BYTES = 128, /* of a leaf's code, from SP_CODE_BEFORE bytes before its instruction pointer on */
@@ -46,7 +46,7 @@ enum {
  * A frame word: kind (2 bits), flags (2), file id (20), offset (40).
  * FILE: the byte offset in the file of the instruction; for a caller, of the last byte of its call instruction.
  * KERNEL: the low 60 bits of the address (a caller's is the return address less one, too).
- * ANON: memory without a file. The id is that of an anonymous region, {process record, address >> 40}, which has its
+ * ANON: memory without a file. The id is that of an anonymous region, {process number, address >> 40}, which has its
  * own number among the file ids, so that equal addresses of two processes never merge; the offset is the low 40 bits.
  */
 #define SP_FRAME_KIND_SHIFT 62
@@ -56,7 +56,7 @@ enum {
 #define SP_FRAME_GUESSED (1ULL << 61) /* reached by a step that the unwind information does not vouch for */
 #define SP_FRAME_DERIVED (1ULL << 60) /* reached by rows that were derived from instructions */
 #define SP_FRAME_MARKS (SP_FRAME_GUESSED | SP_FRAME_DERIVED)
-#define SP_FRAME_RUNTIME SP_FRAME_MARKS /* both: reached by what the runtime of made code tells of its frames */
+#define SP_FRAME_RUNTIME SP_FRAME_MARKS /* both: reached by what the runtime of JIT code tells of its frames */
 #define SP_FRAME_ID_SHIFT 40
 #define SP_FRAME_ID_MASK 0xfffffULL
 #define SP_FRAME_OFFSET_MASK ((1ULL << 40) - 1)
@@ -248,7 +248,7 @@ struct sp_rule { /* 16 bytes */
  * A file as the kernel knows it. Keys come from the kernel half, or from records and /proc/PID/maps, never from
  * stat(2), which shows other devices on some file systems.
  */
-#define SP_DEV_ANON 0xffffffffu /* ino = process record, size = address >> 40 */
+#define SP_DEV_ANON 0xffffffffu /* ino = process number, size = address >> 40 */
 #define SP_DEV_VDSO 0xfffffffeu
 #define SP_DEV_OVER 0xfffffffdu /* ino = uid: stands for all new files of a user who is in over_users */
 struct sp_file_key {
@@ -498,7 +498,7 @@ struct sp_message_pending {
 	sp_u8 code[SP_CODE_BYTES]; /* around regs.ip, from SP_CODE_BEFORE bytes before it: whether a leaf has a frame */
 	sp_u64 stack_at; /* user address of the copy's first byte: the stack pointer, or SP_RED_ZONE bytes below it */
 	sp_u64 above;    /* id of the parts that lie above the copy, or 0 */
-	struct sp_message_stack deep; /* the head of frames[] as a record of its own */
+	struct sp_message_stack deep; /* the head of frames[] as a message of its own */
 	union {
 		sp_u8 sent[SP_PENDING_SENT];  /* as much as there is of frames, mappings and stack, without gaps */
 		sp_u64 frames[SP_MAX_FRAMES]; /* of a deep stack while it is walked, in either half */
@@ -578,7 +578,7 @@ enum sp_counter {
 	SP_N_LOST_PENDING,   /* no room in the ring for one of these: its stack was cut */
 	SP_N_LOST_STACKS,    /* no room in the ring for a new stack's frames (sent again at its next sample) */
 	SP_N_LOST_FILES,     /* no room for a new file, in the ring or in new_files (announced again) */
-	SP_N_LOST_PROCESSES, /* no room for a new process record */
+	SP_N_LOST_PROCESSES, /* no room for a new process */
 	SP_N_LOST_COUNTS,    /* the table of counts was full: samples lost */
 	SP_N_LOST_NESTED,    /* a sample inside a sample: lost */
 	SP_N_LOST_EPISODES,  /* no room for another open episode */

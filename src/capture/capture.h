@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * capture.h: one sampling session, from a recipe to a profile (without names yet).
+ * capture.h: one sampling session, from its recipes to one profile (without names yet).
  *
  *   sp_capture_new()     opens and loads the recipe's programs, makes the tables      (nothing runs yet)
  *   sp_capture_start()   attaches, and has the files that are mapped now loaded

@@ -26,14 +26,14 @@ struct sp_waiting { /* a sample that waits for a table */
 };
 
 int sp_pending_take(struct sp_capture *c, const struct sp_message_pending *r,
-		    size_t size); /* size: of the whole record */
+		    size_t size); /* size: of the whole message */
 /*
  * Walks a sample at once, in this memory. If it has to wait, what it needs is copied, and the space kept. Only the head
- * of the record is used.
+ * of the message is used.
  */
 int sp_pending_walk(struct sp_capture *c, struct sp_message_pending *r, const struct sp_finish_memory *memory,
 		    struct sp_space *space);
-/* Keeps a sample with the stack in this memory, until sp_pending_try(). Only the head of the record is used. */
+/* Keeps a sample with the stack in this memory, until sp_pending_try(). Only the head of the message is used. */
 int sp_pending_keep(struct sp_capture *c, const struct sp_message_pending *r, const struct sp_finish_memory *memory,
 		    struct sp_space *space);
 /*

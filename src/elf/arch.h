@@ -2,8 +2,8 @@
 /*
  * arch.h: what ELF files hold that depends on the processor: the code that signal handlers return to, padding.
  *
- * The one header that other layers include of this layer's folder for a processor, so that a second processor is a
- * folder with headers of the same names, and a condition here.
+ * Other layers include this header, never those of x86_64. A second processor is a folder with headers of the same
+ * names, and an #if here.
  */
 #ifndef SP_ELF_ARCH_H
 #define SP_ELF_ARCH_H

@@ -28,9 +28,9 @@ enum sp_front_role {
 	SP_ROLE_RETURN, /* it is back: an event whose value is how long it was away */
 	SP_ROLE_ALLOC,  /* an allocation, which counts until it is freed */
 	SP_ROLE_FREE,   /* ends the ALLOC of the same match in the same process */
-	/* A call that allocates, by its two ends (bpf/allocate.bpf.h), of which become ALLOCs and FREEs: */
-	SP_ROLE_ASK,   /* it begins: `value` bytes are asked for; what was at `match` is let go */
-	SP_ROLE_GIVEN, /* it returns: `match` is what */
+	/* Entry and return of a call that allocates; bpf/allocate.bpf.h makes ALLOC and FREE of them: */
+	SP_ROLE_ASK,   /* it is entered: `value` bytes are asked for; the block at `match` is freed */
+	SP_ROLE_GIVEN, /* it returns: `match` is the block's address */
 	SP_ROLE_AGAIN, /* of a hit only: a realloc that failed keeps the old block */
 };
 enum {
@@ -40,11 +40,11 @@ enum {
 	SP_SLOT_NO_EXITING = 8, /* nor ending threads, whose registers still name the call that they were in */
 	SP_SLOT_ALL_WAITS = 16, /* an episode is open whenever the thread does not run */
 	SP_SLOT_KTHREAD = 32,   /* nothing but kernel threads is wanted */
+	SP_SLOT_RECORD = 64,    /* the front is a classic tracepoint's: its argument 0 is the address of the record */
 	SP_SLOT_LOCK = 128,     /* the slot's object is the address of a lock */
-	SP_SLOT_UNSEEN = 512,   /* FREE, ASK: frees of blocks whose allocation was not seen are counted */
-	SP_SLOT_PROBE = 256, /* the front is a probe's: its arguments are those of the function, and what it returns */
+	SP_SLOT_PROBE = 256,  /* the front is a probe's: its arguments are those of the function, and what it returns */
+	SP_SLOT_UNSEEN = 512, /* FREE, ASK: frees of blocks whose allocation was not seen are counted */
 	SP_SLOT_NUMBERED = 1024, /* the hit's object is the event's number, which its row has as its slice */
-	SP_SLOT_RECORD = 64,     /* the front is a classic tracepoint's: its argument 0 is the address of the record */
 };
 
 struct sp_front_slot {

@@ -25,7 +25,7 @@ static const struct source {
 	bool lasts; /* so that a later question about the same function need not be asked */
 } sources[] = {{sp_jit_by_dump, "jit dump", false},
 	       {sp_jit_by_map, "perf map", true},
-	       {sp_jit_by_objects, "GDB's list of made code", false}};
+	       {sp_jit_by_objects, "GDB's list of JIT code", false}};
 
 /* Functions begin and end in addresses; in the profile, relative to the region. */
 static void relate(uint64_t bias, struct sp_name *m)

@@ -70,7 +70,7 @@ struct sp_naming {
 	struct sp_naming_without {
 		uint64_t ino;
 		uint32_t dev;
-	} * without; /* files that have no list of made code */
+	} * without; /* files that have no list of JIT code */
 	size_t n_without, without_capacity;
 	struct sp_naming_stats stats;
 	/*

@@ -4,8 +4,8 @@
  * known from its first mapping on.
  *
  * What processes map from now on (probe/watch.h) and could be meant by one of the names is opened and identified by
- * workers, each file once. Where the process that mapped it has ended by then, another that has the file is asked: one
- * that came meanwhile, or the next. Names are the caller's and outlive it. The workers end first: each
+ * workers, each file once. If the process that mapped it has ended by then, it is opened through another one that
+ * has mapped it. Names are the caller's and outlive it. The workers end first: each
  * job is answered or cancelled by then. 0 or a negative errno with sp_error_text(). One thread.
  */
 #ifndef SP_PROBE_LATER_H
@@ -25,7 +25,7 @@ struct sp_probe_later_options {
 	const uint32_t *pids; /* what these map alone; none: all. The caller's, who keeps them */
 	size_t n_pids;
 	/*
-	 * A file that could be meant; who takes it leaves an empty one, with fd -1. r < 0, with sp_error_text(): it
+	 * A file that could be meant; take() moves it out, and leaves an empty one with fd -1. r < 0, with sp_error_text(): it
 	 * could not be looked at, and only its dev and ino are known; -ESRCH: all that had it have ended. path: as it
 	 * was mapped.
 	 */

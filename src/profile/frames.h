@@ -2,7 +2,7 @@
 /*
  * frames.h: a sample's own frames, leaf first: those of its kernel stack, then those of its user stack.
  *
- * What sums samples over their stacks reads them by this. For pictures a stack may have more at its leaf's end, which
+ * What sums samples over their stacks reads them by this. For flame graphs and trees a stack may have more at its leaf's end, which
  * is not the thread's own: a label as a word (leaves.h), or who woke the thread, with its stack, behind a word that
  * separates both. All of that, up to the word nearest to the root, is left out here, so that "self" is the code's.
  * Pictures take all frames of a stack; sp_profile_n_beside() says how many of them are not its own. The frames belong
@@ -34,7 +34,7 @@ static inline uint32_t sp_profile_n_beside(const struct sp_profile *p, const str
 	return n;
 }
 
-/* A function's name in pictures. */
+/* A function's name in flame graphs and trees. */
 static inline const char *sp_profile_drawn_name(const struct sp_profile *p, uint32_t func)
 {
 	const struct sp_func *it = sp_profile_func(p, func);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * events.h: the perf events that a sampling recipe may use, by the names that perf has for them.
+ * events.h: the perf events of `profile -e` and `stat`, by the names that perf has for them.
  *
  * A table, whose first event is the default; events of caches (L1-dcache-load-misses) and raw ones (r1a8). Clock events
  * have periods in nanoseconds and a fixed rate; the others count something. Behind a name `:u` takes those in user mode

@@ -146,7 +146,7 @@ static int arguments_column(struct sp_trace_making *m, const struct sp_trace_wan
 
 	column->as = SP_TRACE_AS_ARGUMENTS;
 	return m->asked->tells ? column_name(w, column)
-			       : sp_fail_at(-EINVAL, w->expr.text, w->at, "sysargs is for events told one by one");
+			       : sp_fail_at(-EINVAL, w->expr.text, w->at, "sysargs is for events printed one by one");
 }
 
 static int column_compile(struct sp_trace_making *m, const struct sp_trace_wanted *w)

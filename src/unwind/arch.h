@@ -2,8 +2,8 @@
 /*
  * arch.h: what the user half knows of the processor's code: instructions, and the rows and callers read off them.
  *
- * The one header that other layers include of this layer's folder for a processor, so that a second processor is a
- * folder with headers of the same names, and a condition here. Not here: code.h, leaf.h, v8.h and hotspot.h, which are
+ * Other layers include this header, never those of x86_64. A second processor is a folder with headers of the same
+ * names, and an #if here. Not here: code.h, leaf.h, v8.h and hotspot.h, which are
  * compiled into both halves.
  */
 #ifndef SP_UNWIND_ARCH_H

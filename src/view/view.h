@@ -71,7 +71,7 @@ struct sp_view {
 	bool binary;         /* refuses a terminal */
 	bool grouped;        /* heeds `by` and `limit` */
 	bool calls;          /* needs counted calls: -ENODATA for other profiles */
-	bool shows_all;      /* has all values in it, of which one is chosen there */
+	bool shows_all;      /* holds all values; its reader picks one */
 	bool packages;       /* shows the libraries' packages, whatever it groups by: the caller looks them up */
 	bool recording;      /* keeps slices, labels, packages and cgroups: may be read back on another machine */
 	int (*write)(const struct sp_profile *p, const struct sp_view_options *o, FILE *out);

@@ -217,7 +217,7 @@ static const struct jit_source {
 } jit_sources[] = {
     [SP_JOB_MAP] = {sp_perf_map_find, "perf map", "1 GiB", "lines"},
     [SP_JOB_JIT_DUMP] = {sp_jit_dump_find, "jit dump", "4 GiB", "records"},
-    [SP_JOB_JIT_OBJECTS] = {sp_jit_objects_find, "GDB's list of made code", "65536 objects or 256 MiB", "objects"},
+    [SP_JOB_JIT_OBJECTS] = {sp_jit_objects_find, "GDB's list of JIT code", "65536 objects or 256 MiB", "objects"},
 };
 _Static_assert(SP_JIT_OBJECTS_MAX == 65536, "which is said above");
 

@@ -11,7 +11,7 @@ start plain jit 600 A objects
 wait_working "$pid"
 expect 0 profile -U -f -F 199 -p "$pid" $seconds
 has "$out" ';run_jit;jit_outer;jit_inner;work_a;'
-says "GDB's list of made code: 1 of 2 objects make no sense"
+says "GDB's list of JIT code: 1 of 2 objects make no sense"
 kill -KILL "$pid"
 
 if command -v lli >/dev/null && command -v clang >/dev/null; then

@@ -172,7 +172,7 @@ one_line -- '--caller is for events told one by one; --by caller counts'
 expect 2 trace runqlat --print dur --stack 1
 one_line -- '--stack is not for runqlat'
 expect 2 trace sched:sched_switch --by cpu --print cpu 1
-one_line -- '--print is for events told one by one'
+one_line -- '--print is for events printed one by one'
 expect 2 trace 'sched:sched_switch{prev_pid}' 1
 has "$err" 'is said by --sum'
 expect 2 trace sched:sched_switch --by cpu --comm 'aaaaaaaaaaaaaaaaaaaaaaaaa' 1

@@ -2,16 +2,15 @@
 /*
  * parse_budget.h: the CPU time that the agent may still spend on parsing, so that it stays within --max-cpu as a whole.
  *
- * Sampling cannot wait (limits.h halves its rate); parsing of new files for names and unwind tables can. All CPU time
- * of the agent in the last SP_PARSE_BUDGET_S counts, and is forgotten after that; what --max-cpu allows in so long,
- * less that, is left. So nothing is saved up, no debt lasts for longer, and a machine's usual programs are named at
- * once when the agent begins. An eighth is kept for what cannot wait, if it should grow; in the first
- * SP_PARSE_BUDGET_S further two, which are given out by and by. The less is left, the more samples a file needs to be
- * parsed: one above a half, 64 below an eighth; so a storm of short-lived programs leaves something for lasting ones.
- * What has been allowed counts by an estimate, until it is seen in the CPU time: many files that come at once are not
- * all allowed for the same rest. A file that takes more than a half waits until a half is left. So the agent uses at
- * most max_cpu_ppm of any SP_PARSE_BUDGET_S, but for what such a file takes beyond its estimate, and for what all else
- * grows by meanwhile. Users have shares of it (user_budget.h). No clock, no memory; cannot fail. One thread.
+ * Sampling cannot wait (limits.h halves its rate); parsing of new files for names and unwind tables can. Left is what
+ * --max-cpu allows in SP_PARSE_BUDGET_S, less all CPU time of the agent in the last SP_PARSE_BUDGET_S. Of it
+ * - 1/8 is reserved for sampling, should that take more; in the first SP_PARSE_BUDGET_S another 2/8, released bit by
+ *   bit, so that files that come later have names, too;
+ * - a file is parsed if it has 1 sample while more than 1/2 is left, up to 64 samples below 1/8: a storm of
+ *   short-lived programs leaves something for lasting ones;
+ * - what is allowed counts by an estimate until it is seen in the CPU time; an estimate is 1/2 at most.
+ * So the agent exceeds max_cpu_ppm only by what a large file takes beyond its estimate, and by what sampling grows
+ * meanwhile. Users have shares of it (user_budget.h). No clock, no memory; cannot fail. One thread.
  */
 #ifndef SP_AGENT_DAEMON_PARSE_BUDGET_H
 #define SP_AGENT_DAEMON_PARSE_BUDGET_H

@@ -26,8 +26,8 @@ struct sp_server_owner {
 	/* Writes name=value lines (see `soprof status`), with sp_line_put() of request.h. */
 	int (*status)(void *arg, FILE *out);
 	/*
-	 * Asks for the current window of a source with names, as sp_agent_current() does, for requests whose range
-	 * reaches now, at most once a second. A negative errno: there is none, and it will not come. NULL: there is
+	 * Asks for the current window of a source with names, as sp_agent_current() does, for queries whose range
+	 * reaches now and API requests that want it (request.h), at most once a second. A negative errno: there is none, and it will not come. NULL: there is
 	 * never one.
 	 */
 	int (*current)(void *arg, const char *source, const struct sp_agent_asked *asked);

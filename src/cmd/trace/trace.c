@@ -499,7 +499,7 @@ static const struct sp_example examples[] = {
 extern const struct sp_cmd sp_cmd_trace;
 const struct sp_cmd sp_cmd_trace = {
     .name = "trace",
-    .summary = "events of the kernel and of libraries, told one by one, or counted by any of their fields",
+    .summary = "events of the kernel and of libraries, printed one by one, or counted by any of their fields",
     .group = SP_CMD_COUNT,
     .needs = "root, or CAP_BPF and CAP_PERFMON",
     .synopsis = "[OPTIONS] EVENT[FILTER]... [SECONDS] [-- COMMAND...]",

@@ -102,7 +102,7 @@ static int args_check(struct sp_trace_args *a)
 		return sp_fail_said(-EINVAL, "more than %d events", SP_TRACE_POINTS);
 	preset_apply(a);
 	if (a->print && !sp_trace_tells(a))
-		return sp_fail_said(-EINVAL, "--print is for events told one by one: without --by, --sum, --hist and "
+		return sp_fail_said(-EINVAL, "--print is for events printed one by one: without --by, --sum, --hist and "
 					     "--count");
 	if ((a->caller || a->stack) && !sp_trace_tells(a))
 		return sp_fail_said(-EINVAL, "%s is for events told one by one; --by caller counts by who called",

@@ -2,7 +2,7 @@
 /*
  * html_noise.h: which changes of a difference are noise, for the data of the HTML page.
  *
- * One member of the object in html_data.h, with a comma behind it:
+ * One member of the object in html_data.h, with a comma after it:
  *   noise  {value: index of the value, from: "slices" or "counts" (profile/diff.h),
  *          other: [factor, quantile] where there is no row,
  *          libraries: [half of the interval, factor, quantile of self, the same of total, ... of each library],

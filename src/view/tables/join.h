@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * join.h: the groups of a profile of several events, each with what it has of every value.
+ * join.h: a table of a profile of several events: a row for each group, a column for each value.
  *
- * Values are all that the profile has but the number of samples. Groups are those of profile/totals.h, by the sum of
+ * The number of samples is no column. Groups are those of profile/totals.h, by the sum of
  * their shares of self (or, by o->sort, of total, or their samples) over the values, falling. Rows belong to the
  * totals. sp_join() returns 0 or a negative errno. Only reads the profile; reentrant. Private to the views.
  */
