@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * target.bpf.h: whether a task is one of those that are asked for: by the number of its process or thread, which is in
- * `targets`, and by its cgroup.
+ * target.bpf.h: whether a task is one of those that are asked for: by the number of its process or thread
+ * (targets.bpf.h), and by its cgroup.
  *
  * Sinks and the program of perf events ask for each sample; a front asks before it takes a scratch, since most events
  * of a busy machine are others'.
@@ -10,21 +10,7 @@
 #define SP_BPF_TARGET_BPF_H
 
 #include "bpf/scratch.bpf.h"
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SP_MAX_TARGETS);
-	__uint(key_size, 4);
-	__uint(value_size, 4);
-} targets SEC(".maps");
-
-static __always_inline int sp_is_target(sp_u32 number)
-{
-	sp_u32 *state = bpf_map_lookup_elem(&targets, &number);
-
-	return state && *state == SP_TARGET_WANTED;
-}
+#include "bpf/targets.bpf.h"
 
 static __always_inline int sp_are_numbers_wanted(sp_u32 tgid, sp_u32 tid)
 {

@@ -6,7 +6,7 @@
  * runs on the same CPU, so numbers of a CPU's own would lose some; and rows take memory once, not for each CPU. Against
  * the trap that led here a locked addition is nothing.
  */
-#include "bpf/core.bpf.h"
+#include "bpf/targets.bpf.h"
 #include "bpf/x86_64/probe.bpf.h"
 #include "probe/count_wire.h"
 
@@ -36,21 +36,9 @@ struct {
 	__uint(value_size, SP_PROBED_VALUE_MAX);
 } spare_rows SEC(".maps");
 
+/* Processes that have called: the `targets` of a session that samples them (sp_counting_options). */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SP_MAX_TARGETS);
-	__uint(key_size, 4);
-	__uint(value_size, 4);
-} targets SEC(".maps");
-
-/* Processes that have called, by number: the `targets` of a session that samples them (sp_counting_options). */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SP_MAX_TARGETS);
-	__uint(key_size, 4);
-	__uint(value_size, 4);
+	SP_TARGET_MAP;
 } sampled SEC(".maps");
 
 /* By function's number: how often it was entered. What has not returned is the difference. */
@@ -114,11 +102,9 @@ static __always_inline int sp_is_open(struct pt_regs *ctx)
 
 static __always_inline int sp_call_is_wanted(struct pt_regs *ctx)
 {
-	sp_u32 tgid = bpf_get_current_pid_tgid() >> 32;
-
 	if (sp_probed.guarded && !sp_is_open(ctx))
 		return 0;
-	if (sp_probed.targets && !bpf_map_lookup_elem(&targets, &tgid))
+	if (sp_probed.targets && !sp_is_target(bpf_get_current_pid_tgid() >> 32))
 		return 0;
 	if (sp_probed.cgroup && bpf_get_current_ancestor_cgroup_id(sp_probed.cgroup_level) != sp_probed.cgroup)
 		return 0;

@@ -111,7 +111,7 @@ static int targets_put(struct sp_counting *c, const struct sp_counting_options *
 	int fd = bpf_map__fd(c->skel->maps.targets);
 
 	for (size_t i = 0; i < o->n_pids; i++)
-		if (bpf_map_update_elem(fd, &o->pids[i], &(uint32_t){1}, BPF_ANY))
+		if (bpf_map_update_elem(fd, &o->pids[i], &(uint32_t){SP_TARGET_WANTED}, BPF_ANY))
 			return sp_fail(-errno, "choose process %u", o->pids[i]);
 	return 0;
 }
