@@ -11,7 +11,7 @@
 
 enum { NAMES_MAX = 512 };
 
-int sp_yaml_next(struct sp_yaml *y)
+static int next_event(struct sp_yaml *y)
 {
 	const yaml_parser_t *p = &y->parser;
 
@@ -95,7 +95,7 @@ static int take_pair(struct sp_yaml *y, struct sp_intern *names,
 		return sp_fail(-ENOMEM, "%s", y->name);
 	if (number != n)
 		return SP_YAML_FAIL(y, at, "%s is there twice", sp_yaml_text(y));
-	r = sp_yaml_next(y);
+	r = next_event(y);
 	y->key_at = at;
 	return r < 0 ? r : take(y, sp_intern_get(names, n, NULL), arg);
 }
@@ -112,7 +112,7 @@ int sp_yaml_pairs(struct sp_yaml *y, const char *what, int (*take)(struct sp_yam
 		return SP_YAML_FAIL(y, y->event.start_mark, "%s: expected lines of NAME: VALUE", what);
 	if (sp_intern_new(&names) < 0)
 		return sp_fail(-ENOMEM, "%s", y->name);
-	while (r == 0 && (r = sp_yaml_next(y)) == 0 && y->event.type != YAML_MAPPING_END_EVENT)
+	while (r == 0 && (r = next_event(y)) == 0 && y->event.type != YAML_MAPPING_END_EVENT)
 		r = take_pair(y, names, take, arg);
 	sp_intern_free(names);
 	return r;
@@ -165,7 +165,7 @@ int sp_yaml_items(struct sp_yaml *y, const char *what, size_t max, sp_yaml_take 
 		return r;
 	if (y->event.type != YAML_SEQUENCE_START_EVENT)
 		return SP_YAML_FAIL(y, y->event.start_mark, "%s: expected a list", what);
-	while (r == 0 && (r = sp_yaml_next(y)) == 0 && y->event.type != YAML_SEQUENCE_END_EVENT)
+	while (r == 0 && (r = next_event(y)) == 0 && y->event.type != YAML_SEQUENCE_END_EVENT)
 		r = n++ < max ? take(y, arg) : SP_YAML_FAIL(y, y->event.start_mark, "%s: more than %zu", what, max);
 	return r;
 }
@@ -175,12 +175,12 @@ static int take_stream(struct sp_yaml *y, sp_yaml_take *take, void *arg)
 {
 	int r = 0, n = 0;
 
-	while (r == 0 && (r = sp_yaml_next(y)) == 0 && y->event.type != YAML_STREAM_END_EVENT) {
+	while (r == 0 && (r = next_event(y)) == 0 && y->event.type != YAML_STREAM_END_EVENT) {
 		if (y->event.type != YAML_DOCUMENT_START_EVENT)
 			continue;
 		if (n++)
 			return SP_YAML_FAIL(y, y->event.start_mark, "a second document");
-		r = sp_yaml_next(y);
+		r = next_event(y);
 		if (r == 0 && !sp_yaml_is_null(y))
 			r = take(y, arg);
 	}

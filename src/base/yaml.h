@@ -40,7 +40,6 @@ struct sp_yaml_key { /* tables end with a name that is NULL */
 /* The whole of a file's text: `take` gets its one value; it is not called if there is none. */
 int sp_yaml_read(const char *name, const char *text, size_t len, sp_yaml_take *take, void *arg);
 
-int sp_yaml_next(struct sp_yaml *y);
 /* The event's text, once sp_yaml_check_text() found it to be some; wanted: "a name", for the message. */
 const char *sp_yaml_text(const struct sp_yaml *y);
 int sp_yaml_check_text(struct sp_yaml *y, const char *wanted);

@@ -20,7 +20,6 @@ enum sp_exit {
 	SP_EXIT_FAILED = 1,
 	SP_EXIT_USAGE = 2,
 	SP_EXIT_REFUSED = 3, /* the kernel or the privileges do not allow it */
-	SP_EXIT_THRESHOLD = 4,
 };
 
 /* What commands are for: the headings of `soprof --help`, in this order. */

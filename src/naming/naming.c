@@ -184,7 +184,8 @@ static int looked_up(struct sp_naming *n, int r)
 	return sp_debug_file_choose(n);
 }
 
-int sp_naming_hold(struct sp_naming *n)
+/* Into work->fd, since the session may close its own descriptor while we wait. */
+static int hold_file(struct sp_naming *n)
 {
 	struct sp_naming_work *w = n->work;
 	int fd = sp_naming_file_fd(n, w->file);
@@ -199,7 +200,7 @@ int sp_naming_hold(struct sp_naming *n)
 
 static int name_found(struct sp_naming *n, int r)
 {
-	r = sp_naming_hold(n);
+	r = hold_file(n);
 	if (r < 0)
 		return r;
 	sp_naming_then(n, looked_up);
@@ -228,7 +229,7 @@ sp_naming_step_fn *sp_naming_first(const struct sp_naming *n, uint32_t file)
 
 static int debug_choose(struct sp_naming *n, int r)
 {
-	r = sp_naming_hold(n);
+	r = hold_file(n);
 	if (r < 0)
 		return r;
 	sp_naming_then(n, n->work->ask);
@@ -297,7 +298,7 @@ static int verify_ask(struct sp_naming *n, int r)
 {
 	struct sp_naming_work *w = n->work;
 
-	r = sp_naming_hold(n);
+	r = hold_file(n);
 	return r < 0 ? r : sp_naming_asked(n, sp_workers_verify(n->workers, w->fd, w->offsets, w->n, verified_came, w));
 }
 

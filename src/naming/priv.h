@@ -81,8 +81,6 @@ void sp_debug_file_drop(struct sp_named_file *f);
 struct sp_name_table sp_naming_table(int fd, const struct sp_name_table_head *h);
 /* The session's file, or the one that was found at its path; the descriptor stays theirs. A negative errno: none. */
 int sp_naming_file_fd(const struct sp_naming *n, uint32_t file);
-/* Into work->fd, since the session may close its own descriptor while we wait. */
-int sp_naming_hold(struct sp_naming *n);
 bool sp_naming_file_key(const struct sp_naming *n, uint32_t file, struct sp_cache_key *ret_key);
 void sp_naming_paths_done(struct sp_naming *n);
 void sp_naming_kernel_drop(struct sp_naming *n);

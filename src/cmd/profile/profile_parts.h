@@ -84,8 +84,6 @@ void sp_probe_tell_begin(const struct sp_recipe_probe *probe, bool has_command, 
 void sp_probe_tell_end(const struct sp_recipe_probe *probe);
 void sp_probes_tell_begin(const struct sp_recipe_set *set, bool has_command, bool is_verbose);
 void sp_probes_tell_end(const struct sp_recipe_set *set);
-bool sp_profile_is_overview(const struct sp_profile_args *a); /* what is shown */
-bool sp_profile_is_kept(const struct sp_profile_args *a);     /* as one of the last recordings (recordings.h) */
 void sp_header_print(const struct sp_profile_session *s);
 int sp_profile_narrow(struct sp_profile_session *s);
 /* profile_top.c: of the profile stay the stacks with most of what is shown by default; what goes is told on stderr. */

@@ -107,7 +107,7 @@ static void header_write(FILE *out, const struct sp_profile_args *a)
 	fputs(a->duration_s ? ".\n" : "... Hit Ctrl-C to end.\n", out);
 }
 
-bool sp_profile_is_overview(const struct sp_profile_args *a)
+static bool is_overview(const struct sp_profile_args *a)
 {
 	return !strcmp(a->view->name, "overview");
 }
@@ -117,7 +117,7 @@ void sp_header_print(const struct sp_profile_session *s)
 {
 	const struct sp_profile_args *a = s->args;
 
-	if (!a->output && (!strcmp(a->view->name, "text") || sp_profile_is_overview(a))) {
+	if (!a->output && (!strcmp(a->view->name, "text") || is_overview(a))) {
 		header_write(stdout, a);
 		if (a->in_us)
 			fputc('\n', stdout); /* as bcc's */
@@ -154,9 +154,10 @@ int sp_profile_narrow(struct sp_profile_session *s)
 }
 
 /* --- the recording --- */
-bool sp_profile_is_kept(const struct sp_profile_args *a)
+/* As one of the last recordings (recordings.h). */
+static bool is_kept(const struct sp_profile_args *a)
 {
-	return sp_profile_is_overview(a) && a->on_terminal && !a->output;
+	return is_overview(a) && a->on_terminal && !a->output;
 }
 
 static int recording_write(void *profile, FILE *out)
@@ -175,7 +176,7 @@ static char *next_words(const struct sp_profile_session *s)
 	size_t in_home;
 	int r;
 
-	if (!sp_profile_is_kept(s->args))
+	if (!is_kept(s->args))
 		return NULL;
 	r = sp_recording_keep(recording_write, s->sampling.profile, &path);
 	in_home = r >= 0 && home && !strncmp(path, home, strlen(home)) ? strlen(home) : 0;
@@ -193,7 +194,7 @@ static char *next_words(const struct sp_profile_session *s)
 static int labels_look_up(struct sp_profile_session *s)
 {
 	if (s->args->by == SP_TOTAL_BY_CGROUP || s->args->by == SP_TOTAL_BY_CONTAINER || s->args->view->recording ||
-	    sp_profile_is_kept(s->args))
+	    is_kept(s->args))
 		return sp_enrich_cgroups(s->sampling.profile);
 	return 0;
 }
@@ -427,6 +428,6 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	guarded = sp_guard_words(s->sampling.capture, s->args->recipes.recipes);
 	summary.guard = guarded;
 	summary.next = next;
-	summary.without_libraries = s->own_table || (sp_profile_is_overview(s->args) && !s->args->output);
+	summary.without_libraries = s->own_table || (is_overview(s->args) && !s->args->output);
 	return sp_summary_write(s->sampling.profile, &summary, stderr);
 }

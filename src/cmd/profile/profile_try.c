@@ -36,7 +36,8 @@ void sp_trial_done(struct sp_trial *t)
 	free(t->cpus);
 }
 
-int sp_recipes_try(const struct sp_recipe *const *recipes)
+/* All in one session, which takes no longer than each of them. NULL after the last; at most SP_MAX_RECIPES. */
+static int recipes_try(const struct sp_recipe *const *recipes)
 {
 	const uint32_t self = (uint32_t)getpid();
 	struct sp_capture_options o = {.backend = SP_BACKEND_BPF,
@@ -66,11 +67,11 @@ void sp_recipe_trials(struct sp_recipe_trial ret_trials[SP_MAX_RECIPES])
 	memset(ret_trials, 0, SP_MAX_RECIPES * sizeof(*ret_trials));
 	for (size_t i = 0; i < SP_MAX_RECIPES && sp_recipe_at(i); i++)
 		all[i] = sp_recipe_at(i);
-	if (!sp_recipes_try(all))
+	if (!recipes_try(all))
 		return;
 	for (size_t i = 0; all[i]; i++) {
 		sp_error_clear();
-		ret_trials[i].result = sp_recipes_try((const struct sp_recipe *[]){all[i], NULL});
+		ret_trials[i].result = recipes_try((const struct sp_recipe *[]){all[i], NULL});
 		if (ret_trials[i].result)
 			ret_trials[i].why = strdup(sp_error_text(ret_trials[i].result));
 	}

@@ -24,9 +24,6 @@ struct sp_trial {
 int sp_trial_open(struct sp_trial *t, struct sp_capture_options o);
 void sp_trial_done(struct sp_trial *t);
 
-/* All in one session, which takes no longer than each of them. NULL after the last; at most SP_MAX_RECIPES. */
-int sp_recipes_try(const struct sp_recipe *const *recipes);
-
 /* What became of each recipe of the table, sp_recipe_at(i). */
 struct sp_recipe_trial {
 	int result; /* 0, or a negative errno */

@@ -138,7 +138,7 @@ static void *append_items(struct sp_items *items, size_t n, size_t bytes_each)
 	return at;
 }
 
-int sp_chunk_add(struct sp_chunk *c, enum sp_dict_kind kind, const void *item)
+static int add_item(struct sp_chunk *c, enum sp_dict_kind kind, const void *item)
 {
 	size_t bytes = sp_dict_kind_bytes(kind);
 	void *at = append_items(&c->items[kind], 1, bytes);
@@ -149,7 +149,7 @@ int sp_chunk_add(struct sp_chunk *c, enum sp_dict_kind kind, const void *item)
 	return 0;
 }
 
-int sp_chunk_add_string(struct sp_chunk *c, const char *s, size_t len)
+static int add_string(struct sp_chunk *c, const char *s, size_t len)
 {
 	uint32_t room = (uint32_t)len + 1;
 
@@ -160,7 +160,7 @@ int sp_chunk_add_string(struct sp_chunk *c, const char *s, size_t len)
 		return -ENOMEM;
 	memcpy(at, s, len);
 	at[len] = '\0';
-	int r = sp_chunk_add(c, SP_STRINGS, &room);
+	int r = add_item(c, SP_STRINGS, &room);
 	if (r < 0)
 		c->bytes.n -= room;
 	return r;
@@ -171,7 +171,7 @@ int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint
 	uint32_t *at_rank = append_items(&c->ranks, 1, sizeof(*at_rank));
 	uint32_t *at_new = at_rank && (rank & 1) != 0 ? append_items(&c->new_frames, 1, sizeof(*at_new)) : NULL;
 
-	if (!at_rank || ((rank & 1) != 0 && !at_new) || sp_chunk_add(c, SP_NODES, &distance) < 0) {
+	if (!at_rank || ((rank & 1) != 0 && !at_new) || add_item(c, SP_NODES, &distance) < 0) {
 		c->ranks.n -= at_rank != NULL;
 		c->new_frames.n -= at_new != NULL;
 		return -ENOMEM;
@@ -190,7 +190,7 @@ int64_t sp_chunk_intern(struct sp_chunk *c, enum sp_dict_kind kind, struct sp_id
 
 	if (r < 0 || *number != 0)
 		return r < 0 ? r : (int64_t)*number;
-	r = kind == SP_STRINGS ? sp_chunk_add_string(c, item, len) : sp_chunk_add(c, kind, item);
+	r = kind == SP_STRINGS ? add_string(c, item, len) : add_item(c, kind, item);
 	if (r < 0)
 		return r;
 	*number = (*next)++;

@@ -38,9 +38,6 @@ void sp_chunk_clear(struct sp_chunk *c, const uint32_t first[SP_N_DICT_KINDS]);
 bool sp_chunk_is_empty(const struct sp_chunk *c);
 size_t sp_chunk_memory(const struct sp_chunk *c);
 
-/* Each appends a copy of the item. */
-int sp_chunk_add(struct sp_chunk *c, enum sp_dict_kind kind, const void *item);
-int sp_chunk_add_string(struct sp_chunk *c, const char *s, size_t len);
 int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint32_t new_frame);
 /*
  * The number of the item with this identity, or a negative errno. If `ids` has none, the item is appended and gets the

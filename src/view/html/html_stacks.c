@@ -25,11 +25,6 @@ struct filler {
 	size_t n_words, words_capacity;
 };
 
-const char *sp_html_stacks_name(const struct sp_html_stacks *s, uint32_t entity)
-{
-	return sp_intern_get(s->t.names, sp_html_entity_at(&s->t, s->order[entity])->name, NULL);
-}
-
 /* --- frames --- */
 
 static int64_t new_entity(struct filler *f, uint32_t number, bool is_beside)

@@ -36,6 +36,5 @@ struct sp_html_stacks {
 
 int sp_html_stacks_new(const struct sp_profile *p, const struct sp_view_options *o, struct sp_html_stacks **ret_stacks);
 void sp_html_stacks_free(struct sp_html_stacks *s);
-const char *sp_html_stacks_name(const struct sp_html_stacks *s, uint32_t entity);
 
 #endif

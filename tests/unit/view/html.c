@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/mem.h"
 #include "profile/diff.h"
 #include "profile/profile.h"
@@ -169,6 +170,11 @@ static void test_no_such_value(void **state)
 
 /* --- stacks --- */
 
+static const char *entity_name(const struct sp_html_stacks *s, uint32_t entity)
+{
+	return sp_intern_get(s->t.names, sp_html_entity_at(&s->t, s->order[entity])->name, NULL);
+}
+
 /* "[truncated: ...] main read=3,1": every path in order, its names and its values. */
 static void assert_stacks(const struct sp_profile *p, const struct sp_view_options *o, const char *const *wanted)
 {
@@ -179,7 +185,7 @@ static void assert_stacks(const struct sp_profile *p, const struct sp_view_optio
 		size_t len;
 		FILE *f = open_memstream(&text, &len);
 		for (uint32_t k = 0; k < s->paths[i].n; k++)
-			fprintf(f, "%s%s", k ? ";" : "", sp_html_stacks_name(s, s->words[s->paths[i].first + k]));
+			fprintf(f, "%s%s", k ? ";" : "", entity_name(s, s->words[s->paths[i].first + k]));
 		fprintf(f, "=%lld", (long long)s->paths[i].values[0]);
 		fclose(f);
 		assert_non_null(wanted[i]);
