@@ -4,7 +4,6 @@
 
 #include "base/encode.h"
 #include "base/entries_priv.h"
-#include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
 

@@ -7,7 +7,6 @@
 #include "base/entries.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "capture/backend.h"
 #include "capture/file_job.h"
 #include "capture/priv.h"

@@ -10,7 +10,6 @@
 #include "capture/priv.h"
 #include "profile/profile.h"
 #include "worker/worker.h"
-#include <errno.h>
 #include <stdlib.h>
 
 /*

@@ -2,7 +2,6 @@
 /* main.c: finds the command and runs it; the few options that belong to no command. */
 #include "agent/answer/answer.h"
 #include "agent/exec/post.h"
-#include "base/encode.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "cmd/cmd.h"

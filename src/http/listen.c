@@ -2,7 +2,6 @@
 #include "http/listen.h"
 
 #include "base/error.h"
-#include "base/mem.h"
 #include "base/parse.h"
 #include "http/http.h"
 

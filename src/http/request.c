@@ -5,7 +5,6 @@
 #include "http/gate.h"
 #include "http/priv.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "base/time.h"
 #include "capture/capture.h"
 #include "naming/priv.h"
-#include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -15,7 +15,6 @@
 #include "unwind/build.h"
 #include "worker/worker.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

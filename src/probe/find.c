@@ -4,7 +4,6 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,6 @@
 #include "profile/profile.h"
 #include "profile/window.h"
 
-#include <errno.h>
-
 static int64_t widen_key(struct sp_profile *p, uint32_t number, unsigned int shift)
 {
 	struct sp_key key = *sp_profile_key(p, number);

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "profile/priv.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 static int64_t row_value(const struct sp_tree_options *o, const struct sp_row *row, uint32_t value)

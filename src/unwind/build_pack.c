@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* build_pack.c: puts rows into groups: chooses the groups' size, and begins each with a row for its first byte. */
-#include "base/mem.h"
 #include "unwind/priv.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -14,7 +14,6 @@
 #include "elf/go.h"
 #include "unwind/arch.h"
 #include "unwind/priv.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

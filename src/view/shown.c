@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "profile/profile.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

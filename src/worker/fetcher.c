@@ -12,7 +12,6 @@
 #include "base/time.h"
 #include "worker/priv.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"

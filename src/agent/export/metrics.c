@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/export/metrics.h"
 #include "agent/export/metrics_priv.h"
-#include "base/encode.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"

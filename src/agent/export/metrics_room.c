@@ -10,7 +10,6 @@
 #include "agent/export/metrics_priv.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include <errno.h>
 #include <stdlib.h>
 
 enum { SP_METRICS_IDLE_S = 3600, LINES_OF_A_LIBRARY = 3, MAX_OWNERS = 256 };

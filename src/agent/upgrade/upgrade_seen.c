@@ -5,7 +5,6 @@
  * Two builds are remembered for each pair, because old and new processes may run side by side.
  */
 #include "agent/upgrade/upgrade_priv.h"
-#include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/profile.h"

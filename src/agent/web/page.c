@@ -9,7 +9,6 @@
 #include "base/parse.h"
 #include "base/time.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "base/error.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "capture/perf/perf.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "base/error.h"
 #include "base/mem.h"
 #include "capture/pending.h"
 #include "capture/perf/perf.h"
 #include "unwind/finish.h"
 #include "unwind/step_types.h"
-#include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
 

@@ -2,7 +2,6 @@
 /* agent_status_json.c: the words of the agent's status as one JSON object with a list of sources. */
 #include "agent/socket/ask.h"
 #include "base/encode.h"
-#include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/parse.h"

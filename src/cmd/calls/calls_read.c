@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* calls_read.c: files of counted calls as profiles with names. */
-#include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/calls/calls.h"

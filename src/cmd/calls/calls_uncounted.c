@@ -5,7 +5,6 @@
  * Programs that cannot use the file report that themselves (link/audit_library.h). For the others the kernel half, if
  * it follows the command, counts each exec and what the dynamic linker was asked to do.
  */
-#include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
 #include "cmd/calls/calls.h"

@@ -4,7 +4,6 @@
  * soprof-calls(1) says what they are. What was lost is told there, too.
  */
 #include "base/encode.h"
-#include "base/intern.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "cmd/calls/machine_rows.h"

@@ -2,7 +2,6 @@
 /* doctor_agent.c: checks whether `soprof agent` can run here, whether one runs, and where its history is. */
 #include "agent/socket/ask.h"
 #include "base/error.h"
-#include "base/mem.h"
 #include "base/parse.h"
 #include "cmd/doctor/doctor.h"
 #include "view/units.h"

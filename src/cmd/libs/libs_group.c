@@ -11,7 +11,6 @@
 #include "base/path.h"
 #include "cmd/libs/libs.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  * `offwaketime` and `wakeuptime` take the command line of bcc's, with its meaning, and print its layout. What is not in
  * bcc's is ours: -o, --format, -- COMMAND.
  */
-#include "base/error.h"
 #include "cmd/output.h"
 #include "cmd/profile/profile_args.h"
 #include "cmd/profile/profile_parts.h"

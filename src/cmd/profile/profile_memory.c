@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/profile/profile_memory.h"
 #include "base/encode.h"
-#include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
 #include "profile/merge.h"

@@ -3,7 +3,6 @@
 #include "cmd/stat/stat_use.h"
 
 #include "base/encode.h"
-#include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/time.h"

@@ -6,8 +6,6 @@
 
 #include "agent/agent.h"
 #include "agent/socket/ask.h"
-#include "base/error.h"
-#include "base/mem.h"
 #include "base/parse.h"
 #include "base/time.h"
 #include "cmd/top/top_source.h"

@@ -6,7 +6,6 @@
  * first copies what it needs of the old one.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 

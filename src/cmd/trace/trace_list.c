@@ -6,7 +6,6 @@
 #include "recipe/types.h"
 #include "trace/presets.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <string.h>
 

@@ -12,7 +12,6 @@
 #include "probe/x86_64/prologue.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <stdlib.h>
 
 enum { MAX_RELOCATIONS = 8 << 20, BLOCK_RELOCATIONS = 4096, MAX_RESOLVER_BYTES = 4096 };

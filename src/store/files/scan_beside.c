@@ -2,7 +2,6 @@
 /* scan_beside.c: what is stored with windows: totals, pruned trees, charts. */
 #include "store/files/scan_priv.h"
 
-#include "base/error.h"
 #include "base/mem.h"
 #include "store/format/chart.h"
 #include "store/format/sums.h"

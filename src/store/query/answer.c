@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/query/answer.h"
 
-#include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"

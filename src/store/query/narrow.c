@@ -2,7 +2,6 @@
 /* narrow.c: reduces dictionaries, which may have millions of nodes, to what the gathered rows need. */
 #include "store/query/gather.h"
 
-#include "base/mem.h"
 #include "store/format/dict.h"
 #include "store/format/subtree.h"
 

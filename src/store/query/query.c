@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* query.c: sp_store_query(): plan, gather, narrow, choose stacks, make a profile. */
-#include "base/error.h"
 #include "base/mem.h"
 #include "store/files/scan.h"
 #include "store/query/answer.h"

@@ -2,12 +2,8 @@
 /* totals.c: sp_store_totals(). */
 #include "store/totals.h"
 
-#include "base/error.h"
-#include "base/mem.h"
 #include "store/format/sums.h"
 #include "store/query/planned.h"
-
-#include <errno.h>
 
 struct receiver {
 	int (*each)(void *arg, const struct sp_store_total *t);

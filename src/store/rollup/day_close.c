@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 enum { HOUR_MS = 3600000 };

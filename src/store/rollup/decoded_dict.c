@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/rollup/decoded_dict.h"
 
-#include "base/mem.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

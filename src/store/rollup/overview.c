@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/rollup/overview.h"
 
-#include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "store/format/chart.h"

@@ -4,7 +4,6 @@
 #include "elf/elf.h"
 #include "unwind/priv.h"
 #include "unwind/x86_64/derive_priv.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

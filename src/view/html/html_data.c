@@ -10,7 +10,6 @@
 #include "view/value.h"
 #include "view/view.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
