@@ -7,8 +7,9 @@
  * counts N times); where not taking them costs too much, too, it is attached in windows, for one of M parts of the
  * time, and counts M times as often; where even that does not help, or an event can have no windows, it is detached,
  * and attached again when trials of it say that it would fit. More is taken again when there is room. It is arithmetic
- * without a clock and without a kernel; guarded.c does what it says. CPU time of the user half counts at most as much as
- * that of the BPF programs: at the beginning it is mostly that of unwind tables, which no thinning would save. A burst is no reason: the budget of a second may be spent at once.
+ * without a clock and without a kernel; guarded.c does what it says. CPU time of the user half counts at most as much
+ * as that of the BPF programs: at the beginning it is mostly that of unwind tables, which no thinning would save. A
+ * burst is no reason: the budget of a second may be spent at once.
  */
 #ifndef SP_CAPTURE_GUARD_H
 #define SP_CAPTURE_GUARD_H

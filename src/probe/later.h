@@ -25,9 +25,9 @@ struct sp_probe_later_options {
 	const uint32_t *pids; /* what these map alone; none: all. The caller's, who keeps them */
 	size_t n_pids;
 	/*
-	 * A file that could be meant; take() moves it out, and leaves an empty one with fd -1. r < 0, with sp_error_text(): it
-	 * could not be looked at, and only its dev and ino are known; -ESRCH: all that had it have ended. path: as it
-	 * was mapped.
+	 * A file that could be meant; take() moves it out, and leaves an empty one with fd -1. r < 0, with
+	 * sp_error_text(): it could not be looked at, and only its dev and ino are known; -ESRCH: all that had it
+	 * have ended. path: as it was mapped.
 	 */
 	void (*take)(void *arg, int r, const char *path, struct sp_probe_file *file);
 	void *arg;

@@ -2,11 +2,11 @@
 /*
  * frames.h: a sample's own frames, leaf first: those of its kernel stack, then those of its user stack.
  *
- * What sums samples over their stacks reads them by this. For flame graphs and trees a stack may have more at its leaf's end, which
- * is not the thread's own: a label as a word (leaves.h), or who woke the thread, with its stack, behind a word that
- * separates both. All of that, up to the word nearest to the root, is left out here, so that "self" is the code's.
- * Pictures take all frames of a stack; sp_profile_n_beside() says how many of them are not its own. The frames belong
- * to the profile, and are valid until a stack is added to it. Cannot fail; only reads the profile.
+ * What sums samples over their stacks reads them by this. For flame graphs and trees a stack may have more at its
+ * leaf's end, which is not the thread's own: a label as a word (leaves.h), or who woke the thread, with its stack,
+ * behind a word that separates both. All of that, up to the word nearest to the root, is left out here, so that "self"
+ * is the code's. Pictures take all frames of a stack; sp_profile_n_beside() says how many of them are not its own. The
+ * frames belong to the profile, and are valid until a stack is added to it. Cannot fail; only reads the profile.
  */
 #ifndef SP_PROFILE_FRAMES_H
 #define SP_PROFILE_FRAMES_H

@@ -2,8 +2,8 @@
 /*
  * metrics.h: the agent's metrics: CPU time by library and function, quality of sampling, and families of other parts.
  *
- * Fed by windows and events as a listener (agent.h), so sums equal those of the store. What sends them on is no listener:
- * it calls sp_metrics_write() when it needs them (metrics_answer.c, remote_write.c). Others add families by
+ * Fed by windows and events as a listener (agent.h), so sums equal those of the store. What sends them on is no
+ * listener: it calls sp_metrics_write() when it needs them (metrics_answer.c, remote_write.c). Others add families by
  * sp_metrics_add(). soprof-metrics(5) describes each family. At most max_series series of libraries and functions
  * (series.h, metrics_room.c); the rest is in library="other". Label values are untrusted (exposition.h). Windows that
  * could not be counted without memory are a metric, too. Strings of the configuration belong to the caller, and must be

@@ -27,8 +27,8 @@ struct sp_server_owner {
 	int (*status)(void *arg, FILE *out);
 	/*
 	 * Asks for the current window of a source with names, as sp_agent_current() does, for queries whose range
-	 * reaches now and API requests that want it (request.h), at most once a second. A negative errno: there is none, and it will not come. NULL: there is
-	 * never one.
+	 * reaches now and API requests that want it (request.h), at most once a second. A negative errno: there is
+	 * none, and it will not come. NULL: there is never one.
 	 */
 	int (*current)(void *arg, const char *source, const struct sp_agent_asked *asked);
 	/* So much CPU time was used by a process that answered. NULL: it does not matter. */

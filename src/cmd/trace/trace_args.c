@@ -102,10 +102,11 @@ static int args_check(struct sp_trace_args *a)
 		return sp_fail_said(-EINVAL, "more than %d events", SP_TRACE_POINTS);
 	preset_apply(a);
 	if (a->print && !sp_trace_tells(a))
-		return sp_fail_said(-EINVAL, "--print is for events printed one by one: without --by, --sum, --hist and "
-					     "--count");
+		return sp_fail_said(-EINVAL,
+				    "--print is for events printed one by one: without --by, --sum, --hist and "
+				    "--count");
 	if ((a->caller || a->stack) && !sp_trace_tells(a))
-		return sp_fail_said(-EINVAL, "%s is for events told one by one; --by caller counts by who called",
+		return sp_fail_said(-EINVAL, "%s is for events printed one by one; --by caller counts by who called",
 				    a->caller ? "--caller" : "--stack");
 	if (sp_trace_tells(a) && (a->csv || a->interval_s || a->top))
 		return sp_fail_said(-EINVAL, "%s is for events that are counted: with --by, --sum, --hist or --count",
