@@ -4,8 +4,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+#include <bzlib.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,8 +15,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-enum { RAW_BYTES = 64 << 10, MAGIC_BYTES = 4 };
-enum codec { CODEC_UNKNOWN, CODEC_NONE, CODEC_GZIP, CODEC_ZSTD };
+enum { RAW_BYTES = 64 << 10, MAGIC_BYTES = 6, XZ_MEMORY = 128 << 20 };
+enum codec { CODEC_UNKNOWN, CODEC_NONE, CODEC_GZIP, CODEC_ZSTD, CODEC_XZ, CODEC_BZIP2 };
 
 struct sp_decoder {
 	int fd;
@@ -25,6 +27,8 @@ struct sp_decoder {
 	bool file_ended, member_ended;
 	z_stream z;
 	ZSTD_DStream *zstd;
+	lzma_stream xz;
+	bz_stream bzip2;
 	size_t at, n; /* raw[at] to raw[n]: not decoded yet */
 	uint8_t raw[RAW_BYTES];
 };
@@ -60,6 +64,10 @@ void sp_decoder_free(struct sp_decoder *d)
 		return;
 	if (d->codec == CODEC_GZIP)
 		(void)inflateEnd(&d->z);
+	if (d->codec == CODEC_XZ)
+		lzma_end(&d->xz);
+	if (d->codec == CODEC_BZIP2)
+		(void)BZ2_bzDecompressEnd(&d->bzip2);
 	(void)ZSTD_freeDStream(d->zstd);
 	free(d);
 }
@@ -130,12 +138,48 @@ static bool is_zstd(const uint8_t *b, size_t n)
 			  ((b[0] & 0xf0) == 0x50 && b[1] == 0x2a && b[2] == 0x4d && b[3] == 0x18));
 }
 
+static bool is_xz(const uint8_t *b, size_t n)
+{
+	return n >= 6 && !memcmp(b,
+				 "\xfd"
+				 "7zXZ\0",
+				 6);
+}
+
+/* The block size is a digit; the first block begins with pi, an empty stream's end with its root. */
+static bool is_bzip2(const uint8_t *b, size_t n)
+{
+	return n >= 5 && !memcmp(b, "BZh", 3) && b[3] >= '1' && b[3] <= '9' && (b[4] == 0x31 || b[4] == 0x17);
+}
+
+static int start_xz(struct sp_decoder *d)
+{
+	d->xz = (lzma_stream)LZMA_STREAM_INIT;
+	if (lzma_stream_decoder(&d->xz, XZ_MEMORY, LZMA_CONCATENATED) != LZMA_OK)
+		return -ENOMEM;
+	d->codec = CODEC_XZ;
+	return 0;
+}
+
+static int start_bzip2(struct sp_decoder *d)
+{
+	memset(&d->bzip2, 0, sizeof(d->bzip2));
+	if (BZ2_bzDecompressInit(&d->bzip2, 0, 0) != BZ_OK)
+		return -ENOMEM;
+	d->codec = CODEC_BZIP2;
+	return 0;
+}
+
 static int start_codec(struct sp_decoder *d)
 {
 	int r = fill_raw(d, MAGIC_BYTES);
 
 	if (r < 0)
 		return r;
+	if (is_xz(d->raw, d->n))
+		return start_xz(d);
+	if (is_bzip2(d->raw, d->n))
+		return start_bzip2(d);
 	if (is_gzip(d->raw, d->n)) {
 		if (inflateInit2(&d->z, 16 + MAX_WBITS) != Z_OK)
 			return -ENOMEM;
@@ -248,13 +292,84 @@ static int64_t read_zstd(struct sp_decoder *d, uint8_t *out, size_t room)
 	}
 }
 
+/* --- xz --- */
+static int64_t read_xz(struct sp_decoder *d, uint8_t *out, size_t room)
+{
+	for (;;) {
+		lzma_ret got;
+		int r = fill_raw(d, 1);
+
+		if (r < 0 || d->member_ended)
+			return r;
+		d->xz.next_in = d->raw + d->at;
+		d->xz.avail_in = d->n - d->at;
+		d->xz.next_out = out;
+		d->xz.avail_out = room;
+		got = lzma_code(&d->xz, d->file_ended && d->at == d->n ? LZMA_FINISH : LZMA_RUN);
+		d->at = d->n - d->xz.avail_in;
+		d->member_ended = got == LZMA_STREAM_END;
+		if (d->xz.avail_out < room) /* a failure comes back at the next call, when this has been used */
+			return (int64_t)(room - d->xz.avail_out);
+		if (got == LZMA_BUF_ERROR)
+			return broken(d, "truncated xz data");
+		if (got == LZMA_MEMLIMIT_ERROR)
+			return broken(d, "xz data that takes more than 128 MiB to unpack");
+		if (got != LZMA_OK && got != LZMA_STREAM_END)
+			return got == LZMA_MEM_ERROR ? -ENOMEM : broken(d, "broken xz data");
+	}
+}
+
+/* --- bzip2 --- */
+/* 1: another stream follows; 0: the end; or negative. */
+static int next_bzip2(struct sp_decoder *d)
+{
+	int r = fill_raw(d, MAGIC_BYTES);
+
+	if (r < 0 || d->at == d->n)
+		return r;
+	if (!is_bzip2(d->raw + d->at, d->n - d->at))
+		return broken(d, "neither the end nor more bzip2 data behind the end of some");
+	(void)BZ2_bzDecompressEnd(&d->bzip2);
+	d->member_ended = false;
+	r = start_bzip2(d);
+	return r < 0 ? r : 1;
+}
+
+static int64_t read_bzip2(struct sp_decoder *d, uint8_t *out, size_t room)
+{
+	for (;;) {
+		int r = d->member_ended ? next_bzip2(d) : 1, got;
+
+		if (r <= 0)
+			return r;
+		r = fill_raw(d, 1);
+		if (r < 0)
+			return r;
+		if (d->at == d->n)
+			return broken(d, "truncated bzip2 data");
+		d->bzip2.next_in = (char *)d->raw + d->at;
+		d->bzip2.avail_in = (unsigned int)(d->n - d->at);
+		d->bzip2.next_out = (char *)out;
+		d->bzip2.avail_out = (unsigned int)SP_MIN(room, (size_t)1 << 30);
+		got = BZ2_bzDecompress(&d->bzip2);
+		d->at = d->n - d->bzip2.avail_in;
+		d->member_ended = got == BZ_STREAM_END;
+		if (d->bzip2.next_out != (char *)out)
+			return d->bzip2.next_out - (char *)out;
+		if (got != BZ_OK && got != BZ_STREAM_END)
+			return got == BZ_MEM_ERROR ? -ENOMEM : broken(d, "broken bzip2 data");
+	}
+}
+
 int64_t sp_decoder_read(struct sp_decoder *d, uint8_t *out, size_t room)
 {
 	int r = d->codec == CODEC_UNKNOWN ? start_codec(d) : 0;
 
 	if (r < 0)
 		return r;
-	return d->codec == CODEC_GZIP   ? read_gzip(d, out, room)
-	       : d->codec == CODEC_ZSTD ? read_zstd(d, out, room)
-					: copy(d, out, room);
+	return d->codec == CODEC_GZIP    ? read_gzip(d, out, room)
+	       : d->codec == CODEC_ZSTD  ? read_zstd(d, out, room)
+	       : d->codec == CODEC_XZ    ? read_xz(d, out, room)
+	       : d->codec == CODEC_BZIP2 ? read_bzip2(d, out, room)
+					 : copy(d, out, room);
 }

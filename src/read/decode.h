@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * decode.h: reads a descriptor and decompresses gzip and zstd.
+ * decode.h: reads a descriptor and decompresses gzip, zstd, xz and bzip2.
  *
  * The compression is detected by the first bytes; concatenated members and frames are one text; zero padding behind
- * the last gzip member is skipped. Memory: one buffer and the decompressor's window (zstd: at most 128 MiB, its own
- * limit). Errors: negative errno with the name and the file offset in the chain; -EBADMSG: broken or truncated
- * compression; -EINTR: progress() returned non-zero. What precedes the error has been returned before. Private to the
- * layer. Not thread-safe. The descriptor stays open.
+ * the last gzip member is skipped. Memory: one buffer and the decompressor's window (zstd and xz:
+ * at most 128 MiB). Errors: negative errno with the name and the file offset in the chain; -EBADMSG: broken or
+ * truncated compression; -EINTR: progress() returned non-zero. What precedes the error has been returned before.
+ * Private to the layer. Not thread-safe. The descriptor stays open.
  */
 #ifndef SP_READ_DECODE_H
 #define SP_READ_DECODE_H

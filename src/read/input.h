@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * input.h: reads a descriptor by lines or bytes, decompressed (gzip, zstd, concatenated ones too).
+ * input.h: reads a descriptor by lines or bytes, decompressed (gzip, zstd, xz, bzip2, concatenated ones too).
  *
  * One buffer, which grows up to a limit: a longer line or piece is an error, or with keep_going is skipped in bounded
  * memory. Keeps track of the line number and the byte offset of the decompressed text, for messages. Truncated or

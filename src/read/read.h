@@ -4,12 +4,12 @@
  *
  * Each reader is a file src/read/NAME.c with `const struct sp_reader sp_reader_NAME`, named in meson.build, from
  * which the table is generated. The format is detected by content, never by file name. Input is streamed and
- * decompressed (gzip, zstd): memory depends on what is distinct in the profile and on the longest line or message,
- * not on the input's size. It is bounded: by SP_READ_MEMORY and SP_READ_MEMORY_TIMES the bytes of the file read so far;
- * what takes more is refused by -EFBIG. Only what is compressed a hundredfold can reach that, and may be unpacked
- * first. Errors: 0 or a negative errno, with the input's name, the line or byte offset and what was expected in the
- * error chain; -EBADMSG for malformed input. With keep_going malformed parts are skipped, and counted in the result.
- * Prints nothing. Not thread-safe on one profile; readers have no state.
+ * decompressed (gzip, zstd, xz, bzip2): memory depends on what is distinct in the profile and on the longest line or
+ * message, not on the input's size. It is bounded: by SP_READ_MEMORY and SP_READ_MEMORY_TIMES the bytes of the file
+ * read so far; what takes more is refused by -EFBIG. Only what is compressed a hundredfold can reach that, and may be
+ * unpacked first. Errors: 0 or a negative errno, with the input's name, the line or byte offset and what was expected
+ * in the error chain; -EBADMSG for malformed input. With keep_going malformed parts are skipped, and counted in the
+ * result. Prints nothing. Not thread-safe on one profile; readers have no state.
  */
 #ifndef SP_READ_READ_H
 #define SP_READ_READ_H
