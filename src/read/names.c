@@ -108,6 +108,8 @@ static uint8_t kind_of(struct naming *f, bool has_build_id)
 	}
 	if (name_anonymous(f))
 		return SP_FILE_ANON;
+	if (begins(f->path, "node:")) /* a script within node: its path is its name */
+		snprintf(f->name, sizeof(f->name), "%s", f->path);
 	return has_build_id || *f->path == '/' || strstr(f->path, ".so") ? SP_FILE_ELF : SP_FILE_OTHER;
 }
 

@@ -1,0 +1,195 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# `soprof report` reads what soprof itself writes, Go's text, and other profilers' JSON: V8's (node, and a trace of Chrome that
+# was cut as it is when Chrome is killed), the Firefox profiler's, speedscope's; and xz and bzip2.
+. "$(dirname "$0")/lib.bash"
+data=$(cd "$(dirname "$0")/../data/read" && pwd) || exit 1
+command -v node >"$dir/null" || skip "node is not installed"
+
+self_of() { awk -F, -v f="$1" '$2 == f { n += $8 } END { printf "%.0f\n", n }' "$out"; }
+
+# --- what soprof writes: functions, their libraries and all values come back
+cat >"$dir/in.folded" <<'X'
+git;main [/usr/bin/git];inflate [libz.so.1];libz.so.1+0x4970 30
+git;main [/usr/bin/git];read [libc.so.6];-;vfs_read 20
+p "q" \x1b;[Missed User Stack];-;do_exit 5
+png;main [/usr/bin/png];x<y> & "z" [libpng16.so.16] 40
+X
+for view in html speedscope.json; do
+	expect 0 report -o "$dir/own.$view" "$dir/in.folded"
+	expect 0 report --format folded -o - -n 0 "$dir/own.$view"
+	sort "$out" >"$dir/got"
+	expect 0 report --format folded "$dir/in.folded"
+	sort "$out" | cmp -s - "$dir/got" || fail "stacks of $view to come back: $(diff <(sort "$out") "$dir/got" | head -n 4)"
+	expect 0 report -o "$dir/go.$view" "$data/go-cpu.pb.gz"
+	for value in samples cpu; do
+		expect 0 report --by function --sort name --csv --value $value "$data/go-cpu.pb.gz"
+		cut -d, -f2,8,10 "$out" >"$dir/before"
+		expect 0 report --by function --sort name --csv --value $value "$dir/go.$view"
+		cut -d, -f2,8,10 "$out" | cmp -s "$dir/before" - || fail "$value of $view to come back"
+	done
+done
+expect 0 report --by library "$dir/own.html"
+has "$out" '^ +42\.11 +40 +42\.11 +40 +libpng16\.so\.16$'
+
+# text: kernel frames are known by -d's delimiter or -v's library; a recording's own, with all that -v and -A add
+for options in '' -v; do
+	# shellcheck disable=SC2086
+	expect 0 report --format text $options -o "$dir/own.txt" "$dir/in.folded"
+	expect 0 report --format folded "$dir/own.txt"
+	sort "$out" >"$dir/got"
+	sed -E 's/;-;(vfs_read)/;\1/' "$dir/in.folded" | sed -E 's/ \[[^]]*\]//g' | sort | diff - "$dir/got" >"$dir/difference" ||
+		fail "stacks of text $options to come back: $(cat "$dir/difference")"
+done
+expect 0 report --by library "$dir/own.txt"
+has "$out" ' 40 +42\.11 +40 +libpng16\.so\.16$'
+expect 0 report --format text -o "$dir/go.txt" "$data/go-cpu.pb.gz"
+expect 0 report --by function --sort name --csv --value samples "$data/go-cpu.pb.gz"
+cut -d, -f2,8,10 "$out" >"$dir/before"
+expect 0 report --by function --sort name --csv "$dir/go.txt"
+cut -d, -f2,8,10 "$out" | cmp -s "$dir/before" - || fail "samples of text to come back"
+printf '    f\n    -                a (1)\n        x\n' >"$dir/bad.txt"
+expect 1 report --input-format text "$dir/bad.txt"
+one_line 'line 3: expected how often the stack above was seen'
+
+# --- Go's text (debug=1) says what its pprof says, which scales heaps and cycles
+cat >"$dir/heap.txt" <<'X'
+heap profile: 19: 19922944 [20: 20971520] @ heap/1048576
+19: 19922944 [20: 20971520] @ 0x4b3f4a 0x437232
+#	0x4b3f49	main.work+0x89		/srv/g.go:3
+#	0x437231	runtime.main+0x211	/usr/lib/go-1.19/src/runtime/proc.go:250
+
+1: 16 [1: 16] @ 0x4b0000 0x437232
+#	0x4affff	main.small+0x1		/srv/g.go:9
+
+
+# runtime.MemStats
+# Alloc = 29393696
+X
+expect 0 report --by function --csv "$dir/heap.txt" # go tool pprof: 1 of 16 bytes at 512 KiB stands for 32768.5
+[ "$(self_of main.work)/$(self_of main.small)" = 23041236/524296 ] || fail "a heap scaled as by Go, not $(self_of main.work)/$(self_of main.small)"
+if command -v go >"$dir/null"; then
+	cp "$dir/heap.txt" "$dir/heap"
+	go tool pprof -symbolize=none -sample_index=inuse_space -raw "$dir/heap" >"$dir/raw" 2>"$dir/raw.err"
+	grep -qE '[: ]23041236[: ]' "$dir/raw" && grep -qE '[: ]524296[: ]' "$dir/raw" || fail "go tool pprof to say the same: $(grep -A4 Samples "$dir/raw")"
+fi
+cat >"$dir/mutex.txt" <<'X'
+--- mutex:
+cycles/second=2000000000
+sampling period=5
+3000000000 786 @ 0x4b4350 0x4611c1
+#	0x4b434f	sync.(*Mutex).Unlock+0x8f	/usr/lib/go-1.19/src/sync/mutex.go:223
+X
+expect 0 report --by function --csv "$dir/mutex.txt"
+[ "$(self_of 'sync.(*Mutex).Unlock')" = 7500000000 ] || fail "1.5 s times 5"
+printf 'goroutine profile: total 3\n3 @ 0x1 0x2\n#\t0x1\ttime.Sleep+0x134\t/a.go:1\n# labels: {"a":"b"}\n' >"$dir/g.txt"
+expect 0 report --by function --csv "$dir/g.txt"
+[ "$(self_of time.Sleep)" = 3 ] || fail "three goroutines"
+
+# --- xz and bzip2, several in one file, and what is cut off
+folded=$(cat "$dir/in.folded")
+for packer in xz bzip2; do
+	command -v $packer >"$dir/null" || fail "$packer to be installed"
+	{ head -n 2 "$dir/in.folded" | $packer -c && tail -n +3 "$dir/in.folded" | $packer -c; } >"$dir/packed"
+	expect 0 report --format folded "$dir/packed"
+	[ "$(grep -c '' "$out")" = 4 ] || fail "four stacks from $packer"
+	head -c 90 "$dir/packed" >"$dir/cut"
+	expect 1 report "$dir/cut"
+	one_line "byte [0-9]+ of the file: truncated $packer data|not a profile"
+done
+
+# --- node: self times and samples as its own file has them, summed by node
+cat >"$dir/work.js" <<'X'
+function burn(n) { return n < 2 ? n : burn(n - 1) + burn(n - 2) }
+for (const end = Date.now() + 300; Date.now() < end;) burn(20)
+X
+sums='const p = JSON.parse(require("fs").readFileSync(process.argv[1])), name = {}, us = {}, n = {}
+for (const x of p.nodes) name[x.id] = x.callFrame.functionName || "(anonymous)"
+let at = p.startTime
+p.samples.forEach((id, i) => {
+	at += p.timeDeltas[i]
+	const d = i + 1 < p.samples.length ? p.timeDeltas[i + 1] : p.endTime - at
+	us[name[id]] = (us[name[id]] || 0) + Math.max(d, 0)
+	n[name[id]] = (n[name[id]] || 0) + 1
+})
+console.log(p.samples.length, us.burn * 1000, n.burn)'
+(cd "$dir" && node --cpu-prof --cpu-prof-name=n.cpuprofile --trace-event-categories v8,disabled-by-default-v8.cpu_profiler \
+	--trace-event-file-pattern node-trace.json work.js) || fail "node to write a profile"
+read -r all ns burns < <(node -e "$sums" "$dir/n.cpuprofile")
+expect 0 report --by function --csv "$dir/n.cpuprofile"
+[ "$(self_of burn)" = "$ns" ] || fail "$ns ns of burn, not $(self_of burn)"
+expect 0 report --by function --csv --value samples "$dir/n.cpuprofile"
+[ "$(self_of burn)" = "$burns" ] || fail "$burns samples of burn, not $(self_of burn)"
+[ "$(awk -F, 'NR > 1 { n += $8 } END { print n }' "$out")" = "$all" ] || fail "$all samples, not $(awk -F, 'NR > 1 { n += $8 } END { print n }' "$out")"
+expect 0 report --callers burn "$dir/n.cpuprofile"
+has "$out" '\[work\.js\]'
+expect 0 report --by library "$dir/node-trace.json"
+has "$out" 'work\.js$'
+head -c 3000 "$dir/n.cpuprofile" >"$dir/cut.cpuprofile"
+expect 1 report "$dir/cut.cpuprofile"
+one_line 'cut\.cpuprofile: byte 3000: the JSON text ends within a value$'
+expect 0 report --keep-going "$dir/cut.cpuprofile"
+has "$err" '^lost [0-9]+ piece.*the JSON text ends within a value'
+
+# --- Chrome: 1735 samples of burn were 1.48 s, as a sum over the file's own numbers has it; the last ] is missing
+expect 0 report --by function --csv "$data/chrome-trace.json.xz"
+[ "$(self_of burn)" = 1480507000 ] || fail "the time of burn, not $(self_of burn)"
+expect 0 report --by comm "$data/chrome-trace.json.xz"
+has "$out" ' CrRendererMain$'
+echo '{"traceEvents":[{"name":"x","ph":"X","pid":1,"tid":1,"ts":1,"dur":2}]}' >"$dir/plain.json"
+expect 1 report "$dir/plain.json"
+one_line 'a trace without a CPU profile: it is recorded with the category disabled-by-default-v8\.cpu_profiler$'
+
+# --- the Firefox profiler: tables in each thread, tables that threads share, and Gecko's rows
+cat >"$dir/processed.json" <<'X'
+{"meta":{"interval":2,"preprocessedProfileVersion":41},"libs":[{"name":"libfoo.so","path":"/usr/lib/libfoo.so"}],
+"threads":[{"name":"GeckoMain","processName":"web","pid":"77","stringArray":["(root)","work","leaf","script.js","http://a/s.js"],
+"stackTable":{"length":3,"prefix":[null,0,1],"frame":[0,1,2]},"frameTable":{"length":3,"func":[0,1,2],"line":[null,null,7]},
+"funcTable":{"length":3,"name":[0,1,2],"resource":[-1,0,-1],"fileName":[null,null,4]},"resourceTable":{"lib":[0],"name":[1]},
+"samples":{"length":4,"stack":[1,2,2,null],"time":[0,2,4,6],"weight":[1,1,5,1],"weightType":"samples"}}]}
+X
+expect 0 report --by function --csv --value samples "$dir/processed.json"
+[ "$(self_of work)/$(self_of leaf)" = 1/6 ] || fail "samples of the Firefox profiler"
+expect 0 report --by function --csv "$dir/processed.json"
+[ "$(self_of leaf)" = 12000000 ] || fail "6 samples of 2 ms"
+expect 0 report --format folded --value samples "$dir/processed.json"
+has "$out" '^GeckoMain;work;leaf 6$'
+expect 0 report --by library "$dir/processed.json"
+has "$out" ' libfoo\.so$'
+node -e 'const p = JSON.parse(require("fs").readFileSync(process.argv[1])), t = p.threads[0]
+p.shared = {}
+for (const k of ["stringArray", "stackTable", "frameTable", "funcTable", "resourceTable"]) { p.shared[k] = t[k]; delete t[k] }
+p.threads.push({...t, name: "Other"})
+console.log(JSON.stringify(p))' "$dir/processed.json" >"$dir/shared.json"
+expect 0 report --format folded --value samples "$dir/shared.json"
+has "$out" '^GeckoMain;work;leaf 6$'
+has "$out" '^Other;work;leaf 6$'
+cat >"$dir/gecko.json" <<'X'
+{"meta":{"interval":1},"libs":[],"threads":[],"pausedRanges":[],"processes":[{"meta":{"interval":1},"threads":[{"name":"comm","pid":5,"tid":6,
+"stringTable":["main (in a.out)","f\u00e9 (in libc.so.6)"],"frameTable":{"schema":{"location":0,"line":1},"data":[[0],[1,null]]},
+"stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0],[0,1]]},
+"samples":{"schema":{"stack":0,"time":1},"data":[[1,0],[1,1.5],[0,2]]}}]}]}
+X
+expect 0 report --format folded --value samples "$dir/gecko.json"
+has "$out" '^comm;main;fé 2$'
+has "$out" '^comm;main 1$'
+expect 0 report --by library "$dir/gecko.json"
+has "$out" ' libc\.so\.6$'
+sed 's/\[null,0,1\]/[null,2,1]/' "$dir/processed.json" >"$dir/circle.json"
+expect 1 report "$dir/circle.json"
+one_line 'stack [0-9]+ is not above an earlier one'
+
+# --- speedscope's of others: weights in seconds by thread, and events
+cat >"$dir/s.json" <<'X'
+{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"py-spy","shared":{"frames":[
+{"name":"main","file":"a.py","line":3},{"name":"work","file":"b.py","line":9}]},"profiles":[
+{"type":"sampled","name":"MainThread","unit":"seconds","samples":[[0],[0,1]],"weights":[0.25,1.5]},
+{"type":"evented","name":"T2","unit":"milliseconds","startValue":0,"endValue":9,"events":[
+{"type":"O","frame":0,"at":1},{"type":"O","frame":1,"at":2},{"type":"C","frame":1,"at":6},{"type":"C","frame":0,"at":9}]}]}
+X
+expect 0 report --by function --csv "$dir/s.json"
+[ "$(self_of work)/$(self_of main)" = 1504000000/254000000 ] || fail "times of speedscope's file: $(self_of work)/$(self_of main)"
+expect 0 report --by comm "$dir/s.json"
+has "$out" ' T2$'
+finish
