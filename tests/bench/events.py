@@ -5,10 +5,11 @@ import os
 import re
 import statistics
 import time
-from common import BUILD, SOPROF, choose, end, profile, row, run, say, start
+from common import BUILD, N_CPUS, SOPROF, choose, end, profile, row, run, say, start
 
 N_SWITCHES = choose(200000, 20000)
 STORM = os.path.join(BUILD, "tests/cmd/storm")
+ALONE = ["taskset", "-c", str(N_CPUS - 1), "chrt", "-f", "10"]  # whoever else wants the CPUs
 OFFCPU = """tracepoint:sched:sched_switch {
     @since[args->prev_pid] = nsecs; @stack[args->prev_pid] = ustack;
     $since = @since[args->next_pid];
@@ -22,7 +23,7 @@ def pipe_us(*command):
     tracer = start(list(command)) if command else None
     time.sleep(4 if command else 0)  # bpftrace takes that long
     try:
-        text = run(["perf", "bench", "sched", "pipe", "-l", str(N_SWITCHES)]).stdout
+        text = run([*ALONE, "perf", "bench", "sched", "pipe", "-l", str(N_SWITCHES)]).stdout
         if tracer and tracer.poll() is not None:
             raise RuntimeError(f"{command[0]} has ended at once")
     finally:
