@@ -110,6 +110,18 @@ expect 2 profile -e cpu,faults -c 5 1
 one_line '-c is for one event, not 2'
 expect 2 agent --source offcpu
 one_line 'the agent does not take offcpu, of which every event counts; it takes cpu'
+# Only what perf opens for a CPU is asked for by -C; of the others nobody would be left out.
+expect 2 profile -C 0 -e cpu,offcpu 1
+one_line '-C is not for offcpu: a thread that waits is on no CPU'
+expect 2 profile -C 0 -e syscalls:sys_enter_write 1
+one_line '-C is not for syscalls:sys_enter_write: its filter chooses CPUs, as in \[cpu == 0\]'
+unguarded=
+expect 2 profile -C 0 -e mem -- true
+one_line '-C is not for mem'
+unguarded=1
+expect 0 profile -C 0 -e cpu,faults,context-switches -- true
+expect 0 profile -f -e 'syscalls:sys_enter_write[cpu == 0]' -- taskset -c 0 dd if=/dev/zero of=/dev/null bs=1 count=50 status=none
+[ "$(sum)" = 50 ] || fail "50 writes on CPU 0, not $(sum)"
 expect 2 profile -e faults -F 99 1
 one_line '-F is not for faults'
 # What the numbers of a profile are stands above them.

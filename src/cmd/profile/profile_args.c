@@ -125,14 +125,30 @@ static int check_targets(const struct sp_profile_args *a)
 	return 0;
 }
 
+/* Perf events are opened for CPUs; fronts run on all. */
+static int check_cpus_of(const struct sp_recipe *recipe, unsigned cpu)
+{
+	if (recipe->min_ns)
+		return sp_fail_said(-EINVAL, "-C is not for %s: a thread that waits is on no CPU", recipe->name);
+	if (recipe->is_live)
+		return sp_fail_said(-EINVAL, "-C is not for %s", recipe->name);
+	if (sp_recipe_has_front(recipe))
+		return sp_fail_said(-EINVAL, "-C is not for %s: its filter chooses CPUs, as in [cpu == %u]",
+				    recipe->name, cpu);
+	return 0;
+}
+
 static int check_cpus(const struct sp_profile_args *a)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
+	int r = 0;
 
 	if (a->cpus.n && n > 0 && a->cpus.values[a->cpus.n - 1] >= n)
 		return sp_fail_said(-EINVAL, "-C: there is no CPU %u; this machine's are 0 to %ld",
 				    a->cpus.values[a->cpus.n - 1], n - 1);
-	return 0;
+	for (size_t i = 0; a->cpus.n && i < a->recipes.n && r >= 0; i++)
+		r = check_cpus_of(a->recipes.recipes[i], a->cpus.values[0]);
+	return r;
 }
 
 static int check_period(const struct sp_profile_args *a)
