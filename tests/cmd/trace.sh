@@ -111,11 +111,17 @@ expect 0 trace "$dir/lib$bad.so:called_mid" --by comm --count --csv -o rows -- "
 same 'control characters in a table' "$(tr -d '\n' <rows | tr -d '\040-\176\200-\377' | wc -c)" 0
 
 # --- a library that is upgraded while it runs ---
+tracefs=/sys/kernel/tracing
+if [ ! -e "$tracefs/uprobe_events" ]; then
+	tracefs=$dir/tracing
+	mkdir "$tracefs" && mount -t tracefs tracefs "$tracefs" || fail "tracefs to be mounted"
+	trap 'umount -l "$tracefs"; leave' EXIT
+fi
 "$SOPROF" trace "$dir/libcalled.so:called_mid" --by comm --count --csv -o rows 2>"$err" &
 soprof=$!
 are_probed() { # NUMBER: of files
 	[ "$(grep -lsE '^link_type:[[:space:]]*uprobe_multi' "/proc/$soprof/fdinfo/"* | grep -c .)" = "$1" ] ||
-		[ "$(grep -os "soprof/p${soprof}_[^ ]*" /sys/kernel/tracing/uprobe_events | sort -u | grep -c .)" = "$1" ]
+		[ "$(grep -os "soprof/p${soprof}_[^ ]*" "$tracefs/uprobe_events" | sort -u | grep -c .)" = "$1" ]
 }
 wait_until $((200 * slow)) are_probed 1 || fail "a library to be probed"
 "$tests/caller" "$dir/libcalled.so" 40 1 >/dev/null
