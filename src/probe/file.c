@@ -384,10 +384,23 @@ static int packages_take(struct search *s)
 }
 
 /* --- what may have been meant --- */
+/* The file that is named by its path, if it is there and cannot be looked at; or NULL. */
+static const struct look *here_failed(const struct search *s)
+{
+	const struct look *last = s->n ? &s->looks[s->n - 1] : NULL;
+
+	return s->files->name.by == SP_PROBE_BY_PATH && last && !last->n_uses && last->r < 0 && last->r != -ENOENT
+		   ? last
+		   : NULL;
+}
+
 static int nothing(struct search *s)
 {
 	const struct sp_probe_name *name = &s->files->name;
+	const struct look *failed = here_failed(s);
 
+	if (failed)
+		return sp_fail_said(failed->r, "%s: %s", name->text, failed->why ? failed->why : strerror(-failed->r));
 	s->near.word = sp_path_last(name->text);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct look *l = &s->looks[i];

@@ -347,6 +347,14 @@ expect 2 calls '*' 1
 one_line "'\*' is for counting inside a command"
 expect 2 calls "$library+0xg" 1
 one_line 'must be hexadecimal'
+head -c 100 "$library" >"$dir/libcut.so.1"
+echo text >"$dir/libtext.so.1"
+for how in 1 '-- true'; do
+	expect 1 calls "$dir/libcut.so.1" $how
+	one_line 'libcut.so.1: its program headers are cut off$'
+	expect 1 calls "$dir/libtext.so.1" $how
+	one_line 'libtext.so.1: not an ELF file'
+done
 cp "$library" "$dir/libunused.so.1"
 expect 0 calls "$dir/libunused.so.1" 1
 has "$err" '^soprof: no process has the library yet'
