@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # deadline: 240
-# All functions of a copy of libcrypto are probed, and timed, while openssl and python work with it: they write what they
+# All functions of a copy of libcrypto are probed, and timed, while openssl, python and curl work with it: they write what they
 # write without probes.
 . "$(dirname "$0")/lib.bash"
 [ "$(id -u)" = 0 ] || skip "needs root"
@@ -40,15 +40,21 @@ work() {
 	if command -v python3 >/dev/null; then with python3 -I -S -c "$digests"; fi
 	handshake
 }
-# A server answers one request for a page of its own.
+# A server answers a request of each client for a page of its own.
+has_curl=0
+! ldd "$(command -v curl || echo /none)" 2>/dev/null | grep -q libcrypto || has_curl=1
 handshake() {
 	local port server tries=300
 	port=$(free_port)
-	with openssl s_server -accept "127.0.0.1:$port" -cert "$dir/certificate" -key "$dir/key" -quiet -www -naccept 1 >"$dir/server" 2>&1 &
+	with openssl s_server -accept "127.0.0.1:$port" -cert "$dir/certificate" -key "$dir/key" -quiet -www -naccept $((1 + has_curl)) >"$dir/server" 2>&1 &
 	server=$!
 	until grep -qs ":$(printf '%04X' "$port") 00000000:0000 0A" /proc/net/tcp || [ $((tries -= 1)) = 0 ]; do sleep 0.1; done
 	printf 'GET / HTTP/1.0\r\n\r\n' | with timeout 30 openssl s_client -connect "127.0.0.1:$port" -CAfile "$dir/certificate" -verify_return_error \
 		-quiet -ign_eof 2>"$dir/client" | grep -cE '^HTTP/1.0 200 ok|Cipher *: *TLS_'
+	if [ "$has_curl" = 1 ]; then
+		with curl -sSi --max-time 30 --cacert "$dir/certificate" --resolve "localhost:$port:127.0.0.1" "https://localhost:$port/" |
+			grep -cE '^HTTP/1.0 200 ok|Cipher *: *TLS_'
+	fi
 	kill "$server" 2>/dev/null
 	wait "$server"
 }

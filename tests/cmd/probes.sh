@@ -163,6 +163,47 @@ if [ -n "$cxx" ] && readelf -n "$cxx" 2>/dev/null | grep -q stapsdt; then
 	one_line 'no USDT probe .thrown.; did you mean throw\?'
 fi
 
+# --- what Python and PostgreSQL say of themselves, by probes that they come by only while somebody watches (semaphores) ---
+python=$(readlink -f /usr/bin/python3)
+if [ -x "$python" ] && readelf -n "$python" 2>/dev/null | grep -q 'Provider: python'; then
+	cp "$python" "$dir/python"
+	# python_hits MARK TIMES: hits of a program that collects garbage so often, and calls ten functions each time
+	python_hits() {
+		expect 0 profile -f -e "usdt:$dir/python:python:$1" -- env PYTHONHOME=/usr "$dir/python" -S -c 'import gc, sys
+gc.disable()
+def work(): pass
+for i in range(int(sys.argv[1])):
+    gc.collect()
+    for k in range(10): work()' "$2"
+		hits=$(samples)
+	}
+	for mark in 'gc__start 1' 'function__return 10'; do # at its start and end there are more; function__entry is never reached in 3.11
+		read -r name each <<<"$mark"
+		python_hits "$name" 20
+		few=$hits
+		python_hits "$name" 70
+		same "hits of $name for 50 rounds more" $((hits - few)) $((50 * each))
+		has "$out" '^python;_start;.*;_PyEval_EvalFrameDefault'
+	done
+else
+	say "$python has no USDT probes: not tested with it"
+fi
+postgres=$(ls -d /usr/lib/postgresql/*/bin/postgres 2>/dev/null | tail -n 1)
+if [ -x "$postgres" ] && readelf -n "$postgres" 2>/dev/null | grep -q 'Provider: postgresql'; then
+	mkdir -m 777 "$dir/pg"
+	printf 'select %d;\n' {1..30} >"$dir/queries"
+	cp "$postgres" "$dir/postgres"
+	as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	"${as_nobody[@]}" "${postgres%/*}/initdb" -D "$dir/pg/data" -A trust --no-sync -U me >"$out" 2>&1 || fail "a database: $(tail -n 1 "$out")"
+	# shellcheck disable=SC2016
+	expect 0 profile -f -e "usdt:$dir/postgres:query__start" -- unshare -m sh -c 'mount --bind "$0" "$1" && shift && exec "$@"' \
+		"$dir/postgres" "$postgres" "${as_nobody[@]}" sh -c "exec '$postgres' --single -D '$dir/pg/data' postgres <'$dir/queries' >/dev/null"
+	same 'queries' "$(samples)" 30
+	has "$out" '^postgres;_start;.*;PostgresSingleUserMain;PostgresMain'
+else
+	say "${postgres:-postgres} is not here, or has no USDT probes: not tested with it"
+fi
+
 # --- nothing is left of what was killed ---
 "$SOPROF" profile -e "$own:called_mid" >/dev/null 2>&1 &
 soprof=$!
