@@ -34,6 +34,8 @@ enum sp_at {
 	SP_AT_RAW,     /* a raw tracepoint */
 	SP_AT_RECORD,  /* a classic tracepoint, whose program gets the record that tracefs describes */
 	SP_AT_PROBE,   /* places in libraries and programs */
+	SP_AT_KPROBE,  /* where a function of the kernel begins, and where it returns */
+	SP_AT_KRETPROBE,
 };
 /* What its events are about, which a session may ask to be told (sp_capture_options.objects). */
 enum sp_about { SP_ABOUT_NOTHING, SP_ABOUT_MEMORY, SP_ABOUT_LOCK };

@@ -13,10 +13,7 @@
 
 enum { SP_NO_REG = 0xff /* in place of a register: the slot has no such number */ };
 
-/*
- * An episode begins in the thread that waits, whose stacks are walked then; it may end in any thread, and is counted
- * at its end.
- */
+/* An episode begins in the thread that waits, whose stacks are walked then; it ends in any thread, and counts then. */
 enum sp_front_role {
 	SP_ROLE_EVENT, /* counts by itself */
 	SP_ROLE_BEGIN,
@@ -45,6 +42,7 @@ enum {
 	SP_SLOT_PROBE = 256,  /* the front is a probe's: its arguments are those of the function, and what it returns */
 	SP_SLOT_UNSEEN = 512, /* FREE, ASK: frees of blocks whose allocation was not seen are counted */
 	SP_SLOT_NUMBERED = 1024, /* the hit's object is the event's number, which its row has as its slice */
+	SP_SLOT_KPROBE = 8192,   /* with SP_SLOT_PROBE: the function is one of the kernel's */
 };
 
 struct sp_front_slot {

@@ -31,6 +31,7 @@ static const struct {
 
 /* Parsers return the number of the part that they have read, or -EINVAL. */
 static int choice_parse(struct parser *p);
+static int unary_parse(struct parser *p);
 
 static bool is_word(char c)
 {
@@ -176,6 +177,26 @@ static int path_parse(struct parser *p, int of)
 	return of;
 }
 
+/* "struct NAME *)X", behind the parenthesis. */
+static int cast_parse(struct parser *p)
+{
+	struct sp_expr_node node = {.kind = SP_EXPR_CAST, .at = p->at};
+	int r;
+
+	take(p, "struct ");
+	for (peek(p); p->at < p->to && is_word(p->e->text[p->at]);)
+		p->at++;
+	node.length = p->at - node.at;
+	if (!take(p, "*") || !take(p, ")"))
+		return missing(p, "'*)'");
+	if (++p->depth > MAX_DEPTH)
+		return sp_fail_at(-EINVAL, p->e->text, p->at, "the expression is nested too deeply");
+	r = unary_parse(p);
+	p->depth--;
+	node.a = (uint16_t)r;
+	return r < 0 ? r : node_add(p, &node);
+}
+
 static int primary_parse(struct parser *p)
 {
 	char c = peek(p);
@@ -189,6 +210,8 @@ static int primary_parse(struct parser *p)
 		return path_parse(p, word_parse(p, &(struct sp_expr_node){.kind = SP_EXPR_NAME}));
 	if (!take(p, "("))
 		return missing(p, "a number or the name of a field");
+	if (follows(p, "struct "))
+		return cast_parse(p);
 	r = choice_parse(p);
 	if (r >= 0 && !take(p, ")"))
 		return missing(p, "')'");

@@ -3,7 +3,8 @@
  * expr.h: expressions over the fields of an event, as a user types them: read into a tree, whose names become fields,
  * and compiled into ops (event/op.h).
  *
- * A subset of C: numbers (decimal, 0x, octal, and 10ms, 4K), "text", names, with -> . and [number] behind them, ( ) ! ~
+ * A subset of C: numbers (decimal, 0x, octal, and 10ms, 4K), "text", names, with -> . and [EXPR] behind them, (struct
+ * NAME *)X, ( ) ! ~
  * - * / % + - << >> < <= > >= == != & ^ | && || ?: with C's precedence, and `x in {1, 2}`. A number has 64 bits; an
  * operation is unsigned if one of its operands is an unsigned number of 64 bits. Division by 0 gives 0 (by a constant
  * 0 it is an error), and a shift counts by its low 6 bits, as ops do. All operands are computed, also those that C
@@ -31,7 +32,8 @@ enum sp_expr_kind {
 	SP_EXPR_UNARY,
 	SP_EXPR_BINARY,
 	SP_EXPR_CHOICE,
-	SP_EXPR_IN
+	SP_EXPR_IN,
+	SP_EXPR_CAST, /* of a pointer to one of another structure, whose name is at `at` */
 };
 enum sp_expr_op {
 	SP_EXPR_NOT, /* ! */

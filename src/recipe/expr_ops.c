@@ -182,7 +182,7 @@ static bool is_extended(const struct sp_field *f)
 {
 	if (f->from == SP_FIELD_BUILTIN)
 		return f->offset < SP_BUILTIN_CALL || f->size == 8;
-	return f->is_signed ? sp_field_bits(f) == 64 : f->bit + sp_field_bits(f) == 8 * f->size;
+	return f->is_signed || f->is_narrow ? sp_field_bits(f) == 64 : f->bit + sp_field_bits(f) == 8 * f->size;
 }
 
 /* Leaves the address of a place in `to`, but for its offset. */

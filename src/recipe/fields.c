@@ -240,7 +240,7 @@ int sp_expr_resolve(struct sp_expr *expr, const struct sp_fields *fields, const 
 
 		if (node->kind == SP_EXPR_NAME)
 			r = name_resolve(expr, node, fields, event);
-		else if (node->kind == SP_EXPR_MEMBER || node->kind == SP_EXPR_INDEX)
+		else if (node->kind == SP_EXPR_MEMBER || node->kind == SP_EXPR_INDEX || node->kind == SP_EXPR_CAST)
 			r = sp_path_resolve(expr, i, fields);
 		else
 			r = divisor_check(expr, node);

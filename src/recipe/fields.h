@@ -25,13 +25,14 @@ enum sp_field_from {
 	SP_FIELD_BUILTIN,  /* `offset` is an enum sp_builtin */
 	SP_FIELD_PLACE,    /* in the kernel's memory, at an offset from what another part of the expression gives */
 };
-enum { SP_FIELD_ARGUMENTS = 12 /* programs read no more */ };
+enum { SP_FIELD_ARGUMENTS = 12 /* programs read no more */, SP_FIELD_RETURNED = 6 /* of a probe: the call's value */ };
 struct sp_field {
 	char name[64], type[64]; /* as the kernel writes them */
 	enum sp_field_from from;
 	uint32_t offset, size; /* in bytes */
 	bool is_signed, is_text;
 	bool is_string; /* the address of text */
+	bool is_narrow; /* an argument whose bits above its size may be anything */
 	const char *why_not;
 	uint32_t type_id;    /* in the kernel's types; 0: by the words of `type`, if at all */
 	uint16_t base;       /* of a place: the number of that part */

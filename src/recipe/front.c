@@ -7,6 +7,7 @@
 #include "front_live.skel.h"
 #include "front_short.skel.h"
 #include "probe/attach.h"
+#include "recipe/kprobe.h"
 #include "recipe/probe.h"
 #include "worker/broker.h"
 #include <bpf/bpf.h>
@@ -154,6 +155,8 @@ int sp_point_attach(const struct sp_recipe_point *point, struct bpf_program *pro
 {
 	if (point->probe)
 		return sp_recipe_probe_attach(point->probe, bpf_program__fd(program), only);
+	if (point->slot.flags & SP_SLOT_KPROBE)
+		return sp_kprobe_attach(point, program, ret_link);
 	if (point->at == SP_AT_RECORD)
 		return record_attach(point, program, broker, ret_link);
 	*ret_link = bpf_program__attach_raw_tracepoint(program, point->where);
@@ -171,7 +174,9 @@ void sp_slot_program_set(const struct sp_front_slot *slot, struct bpf_program *p
 	if (!(slot->flags & SP_SLOT_PROBE))
 		return;
 	bpf_program__set_type(program, BPF_PROG_TYPE_KPROBE);
-	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)sp_probe_attach_type(SP_PROBE_ENTRY));
+	if (!(slot->flags & SP_SLOT_KPROBE))
+		bpf_program__set_expected_attach_type(program,
+						      (enum bpf_attach_type)sp_probe_attach_type(SP_PROBE_ENTRY));
 }
 
 int sp_front_attach(struct sp_front *f)

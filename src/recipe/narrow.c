@@ -5,6 +5,7 @@
 #include "capture/recipe_ops.h"
 #include "recipe/expr.h"
 #include "recipe/fields.h"
+#include "recipe/kprobe.h"
 #include "recipe/types.h"
 #include <ctype.h>
 #include <errno.h>
@@ -149,7 +150,8 @@ static int ops_add(const struct expressions *both, struct sp_recipe_point *point
 static bool has_path(const struct sp_expr *e, uint16_t number)
 {
 	for (uint16_t i = 1; i <= e->n; i++)
-		if ((e->nodes[i].kind == SP_EXPR_MEMBER || e->nodes[i].kind == SP_EXPR_INDEX) &&
+		if ((e->nodes[i].kind == SP_EXPR_MEMBER || e->nodes[i].kind == SP_EXPR_INDEX ||
+		     e->nodes[i].kind == SP_EXPR_CAST) &&
 		    e->nodes[i].a == number)
 			return true;
 	return false;
@@ -233,6 +235,8 @@ int sp_narrowing_fields(const char *name, const struct sp_recipe_point *point, c
 
 	if (point->at == SP_AT_PROBE)
 		return sp_fields_of_arguments(point->arguments, ret_fields);
+	if (point->slot.flags & SP_SLOT_KPROBE)
+		return sp_kprobe_fields(point, types, ret_fields);
 
 	event = strchr(name, ':') + 1;
 	if (!strncmp(name, "raw:", 4))

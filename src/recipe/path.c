@@ -146,26 +146,87 @@ static int element_take(const struct path *p, uint32_t type, uint64_t number, st
 	return 0;
 }
 
+static int node_add(const struct path *p, const struct sp_expr_node *node, uint16_t *ret_number)
+{
+	struct sp_expr *e = p->e;
+
+	if (e->n == SP_EXPR_NODES)
+		return sp_fail_at(-EINVAL, e->text, p->node->at, "the expression has more than %d parts",
+				  SP_EXPR_NODES);
+	e->nodes[++e->n] = *node;
+	*ret_number = e->n;
+	return 0;
+}
+
+/* An element whose number is computed: its address is a sum, which becomes a part of the expression. */
+static int element_compute(const struct path *p, uint32_t type, uint16_t of, struct sp_field *place)
+{
+	int64_t size = btf__resolve_size(p->btf, type);
+	struct sp_expr_node node = {.kind = SP_EXPR_NUMBER, .at = p->node->at, .number = (uint64_t)size};
+	uint16_t number;
+	int r = size > 0 ? node_add(p, &node, &number) : not_so(p, "the size of what it has is not known");
+
+	node = (struct sp_expr_node){.kind = SP_EXPR_BINARY, .op = SP_EXPR_MUL, .at = node.at, .a = p->node->b};
+	node.b = number;
+	if (!r)
+		r = node_add(p, &node, &number);
+	node.op = SP_EXPR_ADD;
+	node.a = of;
+	node.b = number;
+	return r ? r : node_add(p, &node, &place->base);
+}
+
+/* Either the number is constant, which moves the place, or it is computed. */
+static int index_take(const struct path *p, uint32_t type, uint16_t base, struct sp_field *place)
+{
+	uint64_t number = 0;
+	bool is_constant = sp_expr_constant(p->e, p->node->b, &number);
+	int r = 0;
+
+	if (number > MAX_OFFSET)
+		return sp_fail_at(-EINVAL, p->e->text, p->e->nodes[p->node->b].at,
+				  "there is nothing at such a number: 0, 1 ...");
+	place->base = base;
+	if (!is_constant)
+		r = element_compute(p, type, base, place);
+	return r ? r : element_take(p, type, number, place);
+}
+
 static int index_resolve(const struct path *p, struct sp_field *place)
 {
 	const struct btf_type *t = p->of->type_id ? type_of(p, p->of->type_id) : NULL;
 	uint64_t number;
 
-	if (!sp_expr_constant(p->e, p->node->b, &number) || number > MAX_OFFSET)
-		return sp_fail_at(-EINVAL, p->e->text, p->e->nodes[p->node->b].at,
-				  "only a number can be in []: 0, 1 ...");
 	if (t && btf_is_array(t) && p->of->from == SP_FIELD_PLACE) {
-		if (btf_array(t)->nelems && number >= btf_array(t)->nelems)
+		if (btf_array(t)->nelems && sp_expr_constant(p->e, p->node->b, &number) &&
+		    number >= btf_array(t)->nelems && number <= MAX_OFFSET)
 			return sp_fail_at(-EINVAL, p->e->text, p->node->at, "%s has no more than %u", p->of->name,
 					  btf_array(t)->nelems);
-		place->base = p->of->base;
 		place->offset = p->of->offset;
-		return element_take(p, btf_array(t)->type, number, place);
+		return index_take(p, btf_array(t)->type, p->of->base, place);
 	}
 	if (!pointee(p))
 		return not_so(p, "neither an array nor a pointer to what is known");
-	place->base = p->node->a;
-	return element_take(p, pointee(p), number, place);
+	return index_take(p, pointee(p), p->node->a, place);
+}
+
+/* --- (struct NAME *) --- */
+/* The same number, as another pointer. */
+static int cast_resolve(const struct path *p, struct sp_field *place)
+{
+	char name[48];
+
+	if (p->of->is_text || p->of->why_not || sp_field_bits(p->of) != 64)
+		return not_so(p, "no pointer");
+	*place = *p->of;
+	place->type_id = 0;
+	place->is_string = place->is_signed = false;
+	if (sscanf(p->e->text + p->node->at, "struct %47[A-Za-z0-9_]", name) != 1)
+		return sp_fail_at(-EINVAL, p->e->text, p->node->at, "this is no structure's name");
+	snprintf(place->type, sizeof(place->type), "struct %s *", name);
+	if (sp_type_of_words(p->btf, place->type))
+		return 0;
+	return sp_fail_at(-EINVAL, p->e->text, p->node->at, "this kernel has no struct %s", name);
 }
 
 /* --- */
@@ -187,7 +248,9 @@ int sp_path_resolve(struct sp_expr *expr, uint16_t number, const struct sp_field
 		return sp_fail_at(r, expr->text, p.node->at, "members cannot be read here");
 	p.btf = fields->btf ? fields->btf : kernel;
 	*place = (struct sp_field){.from = SP_FIELD_PLACE};
-	if (p.node->kind == SP_EXPR_INDEX)
+	if (p.node->kind == SP_EXPR_CAST)
+		r = cast_resolve(&p, place);
+	else if (p.node->kind == SP_EXPR_INDEX)
 		r = index_resolve(&p, place);
 	else
 		r = p.node->op == SP_EXPR_ARROW ? arrow_resolve(&p, place) : dot_resolve(&p, place);

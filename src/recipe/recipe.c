@@ -6,6 +6,7 @@
 #include "capture/capture.h"
 #include "recipe/events.h"
 #include "recipe/front.h"
+#include "recipe/kprobe.h"
 #include "recipe/narrow.h"
 #include "recipe/probe.h"
 #include "recipe/recipe_point.h"
@@ -254,9 +255,12 @@ static int unknown(const char *name)
 			    name, list);
 }
 
-/* A place in a library or program, or a tracepoint. Which file a probe is in is looked for afterwards. */
+/* A function of the kernel, a place in a library or program, or a tracepoint. Which file a probe is in is looked for
+ * afterwards. */
 int sp_recipe_point_make(const char *name, struct sp_recipe_point *ret_point)
 {
+	if (sp_kprobe_is(name))
+		return sp_kprobe_point(name, ret_point);
 	return sp_recipe_probe_is(name) ? sp_recipe_probe_point(name, ret_point) : sp_tracepoint_point(name, ret_point);
 }
 
@@ -264,6 +268,8 @@ static int probe_find(struct sp_recipe *own)
 {
 	int r = own->points[0].at == SP_AT_PROBE ? sp_recipe_probe_find(&own->points[0]) : 0;
 
+	if (r >= 0 && own->points[0].slot.flags & SP_SLOT_KPROBE)
+		return sp_fail_said(-EINVAL, "%s: functions of the kernel are for soprof trace", own->name);
 	if (r < 0 || own->points[0].at != SP_AT_PROBE)
 		return r;
 	own->trap_ns = sp_recipe_probe_trap_ns(own->points[0].probe);

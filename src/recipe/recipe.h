@@ -68,8 +68,8 @@ struct sp_recipe *sp_recipe_set_own(struct sp_recipe_set *set, size_t i);
 bool sp_recipe_set_has_rate(const struct sp_recipe_set *set);
 
 /*
- * A tracepoint, or a place in a library or program, which the point refers to by `name`. Where a probe's places are is
- * looked for afterwards, by sp_recipe_probe_find().
+ * A tracepoint, a function of the kernel, or a place in a library or program, which the point refers to by `name`.
+ * Where a probe's places are is looked for afterwards, by sp_recipe_probe_find().
  */
 int sp_recipe_point_make(const char *name, struct sp_recipe_point *ret_point);
 

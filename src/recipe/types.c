@@ -68,7 +68,7 @@ static const struct btf_type *prototype_find(const struct btf *btf, const char *
 	return NULL;
 }
 
-/* Looks for the function in the modules' types. */
+/* Looks for the function of a tracepoint in the modules' types. */
 static struct btf *module_find(struct sp_types *types, const char *tracepoint)
 {
 	DIR *d = opendir("/sys/kernel/btf");
@@ -123,6 +123,58 @@ int sp_types_arguments(struct sp_types *types, const char *tracepoint, struct sp
 				    tracepoint);
 	for (uint32_t i = 1; i < btf_vlen(t) && !r; i++)
 		r = argument_add(&fields, &btf_params(t)[i]);
+	if (r < 0)
+		sp_fields_done(&fields);
+	else
+		*ret_fields = fields;
+	return r;
+}
+
+/* --- functions --- */
+static int returned_add(struct sp_fields *fields, uint32_t type)
+{
+	struct sp_field f = {.name = "retval", .from = SP_FIELD_ARGUMENT, .offset = SP_FIELD_RETURNED, .type_id = type};
+
+	if (!resolved(fields->btf, type))
+		return sp_fail_said(-EINVAL, "the function returns nothing");
+	if (sp_grow(&fields->list, &fields->capacity, fields->n + 1, sizeof(f)) < 0)
+		return -ENOMEM;
+	sp_type_describe(fields->btf, type, &f);
+	fields->list[fields->n++] = f;
+	return 0;
+}
+
+static const struct btf_type *function_find(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_FUNC);
+	const struct btf_type *t = id < 0 ? NULL : btf__type_by_id(btf, (uint32_t)id);
+
+	return t ? btf__type_by_id(btf, t->type) : NULL;
+}
+
+/* A register's upper half may be anything where the type has 32 bits. */
+int sp_types_function(struct sp_types *types, const char *function, bool returns, struct sp_fields *ret_fields)
+{
+	struct sp_fields fields = {.types = types};
+	const struct btf_type *t;
+	struct btf *kernel;
+	int r = sp_types_load(types, &kernel);
+
+	if (r < 0)
+		return r;
+	fields.btf = kernel;
+	t = function_find(kernel, function);
+	if (!t)
+		return -ENOENT;
+	if (returns)
+		r = returned_add(&fields, t->type);
+	for (uint32_t i = 0; !returns && i < btf_vlen(t) && !r; i++)
+		r = argument_add(&fields, &btf_params(t)[i]);
+	for (size_t i = 0; i < fields.n; i++) {
+		fields.list[i].is_narrow = true;
+		if (!returns && i >= SP_FIELD_RETURNED)
+			fields.list[i].why_not = "programs read only the first 6 arguments";
+	}
 	if (r < 0)
 		sp_fields_done(&fields);
 	else

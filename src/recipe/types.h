@@ -33,6 +33,10 @@ int sp_types_load(struct sp_types *types, struct btf **ret_btf);
 /* The arguments of a raw tracepoint. */
 int sp_types_arguments(struct sp_types *types, const char *tracepoint, struct sp_fields *ret_fields);
 
+/* A function's arguments, or what it returns, as a kprobe has them. -ENOENT: it is not there (without an error text).
+ */
+int sp_types_function(struct sp_types *types, const char *function, bool returns, struct sp_fields *ret_fields);
+
 /* Fills in what the type makes of a field: its words, size, sign, whether it is text; or why it is no number. */
 void sp_type_describe(const struct btf *btf, uint32_t type, struct sp_field *field);
 /* The type that a field's words name, as "struct page *"; 0: none. */

@@ -147,6 +147,10 @@ static void paths_as_in_c(void **state)
 		SAME(made->s32);
 		SAME(made->list[0]);
 		SAME(made->list[3] - made->list[2]);
+		SAME(made->list[made->u8 & 3]);
+		SAME(made->next->list[(made->u16 + made->u8) % 4] == made->list[made->u16 & 1]);
+		SAME(handle[made->u8 - made->u8]->u16);
+		SAME(((struct made *)made->next)->u8 + ((struct made *)handle[0])->s8);
 		SAME(made->next->inner.s16);
 		SAME(made->inner.b3);
 		SAME(made->inner.sb5);
@@ -374,8 +378,12 @@ static const struct {
     {"made->list == 3", "list is no number: it is an array: choose one of it by [NUMBER]", 6},
     {"made->no_number", "no_number is no number: it is no number", 6},
     {"made->list[4]", "list has no more than 4", 10},
-    {"made->list[u8]", "only a number can be in []: 0, 1 ...", 11},
-    {"made->list[-1]", "only a number can be in []: 0, 1 ...", 11},
+    {"made->list[-1]", "there is nothing at such a number: 0, 1 ...", 11},
+    {"made->no_number[u8]", "no_number is function: neither an array nor a pointer to what is known", 15},
+    {"((struct made)made)->u8", "'*)' is missing", 13},
+    {"((struct unmade *)made)->u8", "this kernel has no struct unmade", 2},
+    {"((struct made *)u8)->u8", "u8 is u8: no pointer", 2},
+    {"((struct made *)3)->u8", "only a name has members", 2},
     {"made->list[1", "']' is missing", 12},
     {"made->u8->x", "u8 is u8: no pointer to a structure whose members the kernel's types have", 10},
     {"made->u8.x", "u8 is u8: no structure", 9},
