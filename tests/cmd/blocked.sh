@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # Threads that wait already when the sampling begins: each has its whole stack, as gdb sees it, and waits from then on.
 . "$(dirname "$0")/lib.bash"
 need_profile

@@ -1,9 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # deadline: 200
+# beside others
 # Processes that have ended, and libraries that have been replaced or removed, before anything is printed.
 . "$(dirname "$0")/lib.bash"
 need_profile
+work=0.5cpu # enough for samples on a busy machine, too
+[ "$slow" = 1 ] || work=$seconds
 
 # whole machine; the victims begin when it samples, and end long before it prints. They have names that nobody else's
 # processes have: a unit test beside this one may run the same program, another number of calls deep.
@@ -14,15 +17,15 @@ what='profile (victims that begin and end meanwhile)'
 "$SOPROF" profile -U -f -F 199 $((slow > 1 ? 8 : 3)) >"$out" 2>"$err" </dev/null &
 profiler=$!
 wait_sampling $profiler
-"$dir/own/first$$" $seconds 40 &
-"$dir/own/second$$" $seconds
+"$dir/own/first$$" $work 40 &
+"$dir/own/second$$" $work
 wait $profiler || fail "exit code 0"
 check_victim stripped recursion --comm first$$ --samples 10 --complete 97 --deepest even,odd=40
 check_victim plain callback --comm second$$ --samples 10 --complete 97
 
 # copies of programs that are removed when they have ended: nothing of them is left on the disk
 cp "$victims/plain/callback" "$dir/callback"
-expect 0 profile -U -f -F 199 -- bash -c "'$dir/callback' $seconds; rm '$dir/callback'"
+expect 0 profile -U -f -F 199 -- bash -c "'$dir/callback' $work; rm '$dir/callback'"
 check_victim plain callback --comm callback --samples 10 --complete 97
 
 # (A frame of 64 KiB that is met before the table is there is more stack than a waiting sample carries: the tables of
@@ -35,7 +38,9 @@ what='profile (of a program that is ended and removed meanwhile)'
 "$SOPROF" profile -U -f -F 199 -p $pid $((slow > 1 ? 8 : 3)) >"$out" 2>"$err" </dev/null &
 profiler=$!
 wait_sampling $profiler
-sleep $seconds
+ticks() { awk '{ sub(/.*[)] /, ""); print $12 + $13 }' "/proc/$pid/stat"; } # of 10 ms
+has_run() { [ "$(ticks)" -ge "$1" ]; }
+wait_until $((25 * slow)) has_run $(($(ticks) + 50))
 kill -KILL $pid
 wait $pid 2>/dev/null
 rm "$dir/frames"
@@ -48,7 +53,7 @@ mkfifo "$dir/go"
 what='profile (stopped while a victim runs)'
 # (of the command alone: others would fill the ring that nobody reads)
 "$SOPROF" profile -U -F 199 --by library --comm called -- bash -c "read -r <'$dir/go'
-	'$dir/links/called' $seconds 40; rm '$dir/links/called'; : >'$dir/over'" >"$out" 2>"$err" </dev/null &
+	'$dir/links/called' $work 40; rm '$dir/links/called'; : >'$dir/over'" >"$out" 2>"$err" </dev/null &
 profiler=$!
 wait_sampling $profiler
 exec {go}>"$dir/go" # the command runs: the profiler has let it go
