@@ -174,7 +174,7 @@ has "$err" 'at most 1 of the keys may be texts'
 expect 2 trace sched:sched_switch --csv 1
 one_line -- '--csv is for events that are counted'
 expect 2 trace sched:sched_switch --by cpu --caller 1
-one_line -- '--caller is for events told one by one; --by caller counts'
+one_line -- '--caller is for events printed one by one; --by caller counts'
 expect 2 trace runqlat --print dur --stack 1
 one_line -- '--stack is not for runqlat'
 expect 2 trace sched:sched_switch --by cpu --print cpu 1
