@@ -151,16 +151,26 @@ async function testSearch() {
 	check("Escape clears it", [await run("found()"), await page.run("location.hash")], ["", ""]);
 	await page.key("f", 2);
 	await page.type("^PY.*");
-	check("upper and lower case differ", await run("found()"), "Matched: 0.00%");
+	check("upper and lower case are alike", await run("found()"), "Matched: " + share(has(/^PY.*/i)));
 	await page.key("i", 2);
-	check("Ctrl-I", await run("found()"), "Matched: " + share(has(/^PY.*/i)));
-	check("Ctrl-I is in the address", await page.run("new URLSearchParams(location.hash.slice(1)).get('i')"), "1");
+	check("Ctrl-I matches case", await run("found()"), "Matched: 0.00%");
+	check("and is in the address", await page.run("new URLSearchParams(location.hash.slice(1)).get('c')"), "1");
+	await page.key("i", 2);
 	await click(`named("xz")`);
 	check("matches in what is zoomed", await run("found()"), "Matched: " + share(has(/^PY.*/i)) + ", 0.00% of this");
 	const address = await page.run("location.href");
 	await page.open(address);
 	check("an address with a search", [await run("found()"), await run("document.querySelector('input').value")],
 		["Matched: " + share(has(/^PY.*/i)) + ", 0.00% of this", "^PY.*"]);
+	// What html and the tables say of each function, and nothing for the root, which is no name.
+	const names = [...new Set(rows.flatMap((r) => r.frames.map(([, name]) => name)))], wrong = [];
+	for (const pattern of ["a", "al", ...names.map((n) => "^" + n.replace(/[.*+?^${}()|[\]\\\/]/g, "\\$&") + "$")]) {
+		await run(`(() => { const i = document.querySelector("input"); i.value = ${JSON.stringify(pattern)}; i.dispatchEvent(new Event("input")); })()`);
+		const re = new RegExp(pattern, "ui"), got = await run("found()");
+		const wanted = "Matched: " + share((r) => re.test(r.comm) || (r.cut && re.test("[truncated]")) || has(re)(r));
+		if (!got.startsWith(wanted)) wrong.push([pattern, got, wanted]);
+	}
+	check(`counts of ${names.length} functions are those of the rows`, wrong, []);
 	await page.open(url("svg-demo.svg") + "#s=lib:crypto%7Clibz");
 	check("libraries by expression", await run("found()"),
 		"Matched: " + share((r) => r.frames.some(([library]) => /crypto|libz/.test(library))));
@@ -181,6 +191,7 @@ async function testLibraries() {
 	const some = share((r) => r.frames.some(([library]) => library === "libcrypto.so.3"));
 	await page.open(url("svg-demo.svg"));
 	check("the legend has the heaviest first", await run(`button("libcrypto").textContent`), "libcrypto.so.3 " + self);
+	check("the kernel stands there once", await run(`[...document.querySelectorAll(".legend > *")].filter((e) => /kernel/.test(e.textContent)).length`), 1);
 	await click(`button("libcrypto")`);
 	check("its share", await run("found()"), `libcrypto.so.3: self ${self}, total ${some}`);
 	check("all others are dimmed", await run(`[named("EVP_Digest"), named("deflate")].map((g) => g.className.baseVal)`),
@@ -239,7 +250,7 @@ async function testDiff() {
 	check("more is red, less is blue, the same is grey", [red[0] - red[2] > 60, blue[2] - blue[0] > 60, new Set(grey).size], [true, true, 1]);
 	check("the kernel's frames are marked", await run(`getComputedStyle(named("vfs_read").querySelector("rect")).strokeWidth`), "1px");
 	check("the legend says what the colours mean", await run(`[...document.querySelectorAll(".legend > span")].map((e) => e.textContent)`),
-		["less: −8.83 pp", "−4.42 pp", "the same, or within noise", "+4.42 pp", "more: +8.83 pp", "kernel", "guessed frame", "stack not whole"]);
+		["less: −8.83 pp", "−4.42 pp", "the same, or within noise", "+4.42 pp", "more: +8.83 pp", "kernel frame", "guessed frame", "stack not whole"]);
 	check("frames that are gone are not seen", await run(`[named("lzma_crc32"), named("gone")].map((g) => box(g).width)`), [0, 0]);
 	await page.hover(...await run(`middle(named("crc32_z"))`));
 	const crc32 = both.filter((r) => r.frames.includes("crc32_z"));
@@ -309,7 +320,7 @@ async function testHostile() {
 	await page.hover(...await run(`middle(all()[5])`));
 	check("no name became a script", await page.run("typeof window.owned"), "undefined");
 	check("or an element", await page.run(`[...new Set([...document.querySelectorAll("*")].map((e) => e.localName))].sort()`),
-		["b", "button", "div", "foreignObject", "g", "h1", "input", "p", "rect", "script", "span", "style", "svg", "text",
+		["b", "button", "div", "foreignObject", "g", "h1", "input", "meta", "p", "rect", "script", "span", "style", "svg", "text",
 			"title"]);
 	check("or a handler", await page.run(`[...document.querySelectorAll("*")].flatMap((e) => [...e.attributes])
 		.filter((a) => /^on|href|src/.test(a.name)).length`), 0);
@@ -320,7 +331,53 @@ async function testHostile() {
 	check("no samples", await page.run("document.getElementById('empty').textContent"), "There were no samples.");
 }
 
+// Where the root is in the window, from its lower edge; what is seen of the frames is at least half of what fits.
+const seen = `(() => {
+	const tops = shown().map((g) => box(g.querySelector("rect"))).filter((b) => b.bottom > box(document.querySelector(".bar")).bottom && b.top < innerHeight);
+	return [Math.round(innerHeight - box(all()[0].querySelector("rect")).bottom), new Set(tops.map((b) => b.top)).size * 17 > innerHeight / 4];
+})()`;
+
+// Stacks 300 deep: what lies above and is left out, or comes back, does not move what one looks at.
+async function testDeep(file) {
+	await page.resize(1200, 600);
+	await page.open(String(pathToFileURL(file)));
+	const whole = await run(seen);
+	await click(`all().find((g) => g.firstChild.textContent.startsWith("std::vector"))`);
+	await eventually("a zoom to few rows", "shown().length < 10", true);
+	for (const [how, act] of [["Escape", () => page.key("Escape")], ["Reset", () => click(`button("Reset")`)], ["back", () => page.run("history.back()")]]) {
+		if (how !== "Escape") await click(`all().find((g) => g.firstChild.textContent.startsWith("std::vector"))`);
+		await act();
+		await eventually(how + " leads back to where the frames are", seen, whole);
+	}
+	check("there are some", whole[1], true);
+	await page.resize(1200, 800);
+}
+
+// More frames than a browser shows in a moment: the narrow ones are left out, and that is said, by a search, too.
+async function testMany(file) {
+	await page.open(String(pathToFileURL(file)));
+	check("not more than 10,000 frames", await run("all().length > 1000 && all().length <= 10000"), true);
+	check("what is left out is said", await run(`[...document.querySelectorAll(".ui p")].map((p) => p.textContent).join(" ")`),
+		/Not drawn: [\d,]{6,} frames narrower than [\d.]+ of 1,200 px, together [\d.]+% of the whole/);
+	await page.key("/");
+	await page.type("shared");
+	check("and that it was not searched", await run("found()"), /^Matched: 100\.00% \(not searched: [\d.]+%, too narrow to draw\)$/);
+}
+
+async function testPhone() {
+	await page.resize(390, 800);
+	await page.open(url("svg-demo.svg"));
+	await eventually("on a phone bar and legend leave most of the window", `box(document.querySelector(".legend")).bottom - box(document.querySelector(".bar")).top < 130`, true);
+	await checkPicture("390 px");
+	await page.send("Emulation.setDeviceMetricsOverride", {width: 390, height: 800, deviceScaleFactor: 2, mobile: true});
+	await page.open(url("svg-demo.svg"));
+	check("which shows it at its own width", await run("innerWidth"), 390);
+	await page.resize(1200, 800);
+}
+
 async function testOthers() {
+	await testDeep(others[0]);
+	await testMany(others[1]);
 	for (const file of others) {
 		const before = Date.now();
 		await page.open(String(pathToFileURL(file)));
@@ -330,7 +387,7 @@ async function testOthers() {
 }
 
 try {
-	for (const test of [testLoad, testZoom, testSearch, testLibraries, testDetails, testDiff, testIcicle, testDark, testWithoutScripts, testHostile,
+	for (const test of [testLoad, testZoom, testSearch, testLibraries, testDetails, testDiff, testIcicle, testDark, testPhone, testWithoutScripts, testHostile,
 		testOthers]) await test();
 	check("no errors, no dialogs", page.problems, []);
 	check("nothing is loaded but the file", page.requests.filter((u) => !/^(file:|about:)/.test(u)), []);

@@ -9,7 +9,7 @@
 #include "profile/frames.h"
 #include "profile/identity.h"
 #include "store/totals.h"
-#include "view/svg/svg_colour.h"
+#include "view/svg/svg_palette.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,6 +221,7 @@ static void put_series(const struct chart *g, uint32_t first, uint32_t end, stru
 static void put_libraries(const struct chart *g, struct sp_json *j)
 {
 	uint32_t n = g->c->n_libraries, n_shown = SP_MIN(n, (uint32_t)MAX_SERIES);
+	struct sp_svg_palette palette = {.tinted = NULL};
 
 	sp_json_array(j, "libraries");
 	sp_json_lines(j);
@@ -231,8 +232,9 @@ static void put_libraries(const struct chart *g, struct sp_json *j)
 		sp_json_object(j, NULL);
 		sp_json_string(j, "name", name);
 		sp_json_hex(j, "build_id", l->build_id, l->build_id_len);
-		sp_json_format(j, "colours", "[%u,%u]", sp_svg_colour(name, is_kernel, false),
-			       sp_svg_colour(name, is_kernel, true));
+		sp_svg_palette_add(&palette, name, is_kernel);
+		sp_json_format(j, "colours", "[%u,%u]", sp_svg_palette_colour(&palette, name, is_kernel, false),
+			       sp_svg_palette_colour(&palette, name, is_kernel, true));
 		put_series(g, i, i + 1, j);
 		sp_json_end(j);
 	}

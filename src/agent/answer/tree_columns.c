@@ -20,19 +20,18 @@ const char *sp_api_library_name(const struct sp_profile *p, uint32_t file)
 }
 
 /* --- columns --- */
-static int shape_init(const struct sp_profile *p, struct sp_tree_columns *s)
+static int shape_init(const struct sp_profile *p, uint32_t value, struct sp_tree_columns *s)
 {
-	*s = (struct sp_tree_columns){.p = p};
-	return sp_html_tables_init(p, &s->t);
+	*s = (struct sp_tree_columns){.p = p, .value = value};
+	return sp_html_tables_init(p, value, &s->t);
 }
 
 int sp_tree_columns_new(const struct sp_profile *p, uint32_t value, struct sp_tree_columns *ret_shape)
 {
 	struct sp_tree_columns *s = ret_shape;
-	int r = shape_init(p, s);
+	int r = shape_init(p, value, s);
 	uint32_t samples = sp_profile_samples_value(p);
 
-	s->value = value;
 	s->n_columns = samples == value ? 1 : 2;
 	s->samples = s->n_columns - 1;
 	s->columns[0] = (struct sp_api_column){.of = value, .scale = 1, .old = -1};
@@ -43,9 +42,8 @@ int sp_tree_columns_new(const struct sp_profile *p, uint32_t value, struct sp_tr
 int sp_tree_columns_new_diff(const struct sp_diff *d, struct sp_tree_columns *ret_shape)
 {
 	struct sp_tree_columns *s = ret_shape;
-	int r = shape_init(d->joined, s);
+	int r = shape_init(d->joined, SP_DIFF_NEW, s);
 
-	s->value = SP_DIFF_NEW;
 	s->second = SP_DIFF_OLD;
 	s->has_second = true;
 	s->n_columns = SP_API_COLUMNS;

@@ -185,7 +185,7 @@ static void sort_paths(struct sp_html_stacks *s)
 
 static int html_stacks_make(struct filler *f)
 {
-	int r = sp_html_tables_init(f->p, &f->s->t);
+	int r = sp_html_tables_init(f->p, f->o->value, &f->s->t);
 	f->s->t.by_process = true;
 	f->s->entity_of = calloc(sp_profile_n_frames(f->p) + 1U, sizeof(*f->s->entity_of));
 	if (r < 0 || !f->s->entity_of)

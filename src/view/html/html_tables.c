@@ -4,7 +4,6 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "view/svg/svg_colour.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int sp_html_tables_init(const struct sp_profile *p, struct sp_html_tables *ret_tables)
+int sp_html_tables_init(const struct sp_profile *p, uint32_t value, struct sp_html_tables *ret_tables)
 {
 	struct sp_html_tables *t = ret_tables;
 
@@ -22,7 +21,8 @@ int sp_html_tables_init(const struct sp_profile *p, struct sp_html_tables *ret_t
 	if (!t->library_of || !t->files || sp_intern_new(&t->names) < 0 || sp_intern_new(&t->entities) < 0 ||
 	    sp_intern_add(t->names, "", 1) < 0)
 		return -ENOMEM;
-	return sp_identity_new(p, &t->same);
+	int r = sp_identity_new(p, &t->same);
+	return r < 0 ? r : sp_svg_palette_of(p, value, &t->palette);
 }
 
 void sp_html_tables_done(struct sp_html_tables *t)
@@ -92,8 +92,8 @@ static void put_library(const struct sp_html_tables *t, uint32_t number, struct 
 	sp_json_int(j, NULL, file->kind);
 	sp_json_string(j, NULL, sp_profile_string(t->p, file->note));
 	sp_json_int(j, NULL, file->deleted);
-	sp_json_uint(j, NULL, sp_svg_colour(name, is_kernel, false));
-	sp_json_uint(j, NULL, sp_svg_colour(name, is_kernel, true));
+	sp_json_uint(j, NULL, sp_svg_palette_colour(&t->palette, name, is_kernel, false));
+	sp_json_uint(j, NULL, sp_svg_palette_colour(&t->palette, name, is_kernel, true));
 	sp_json_end(j);
 }
 
@@ -103,6 +103,31 @@ static void put_entity(const struct sp_html_entity *e, struct sp_json *j)
 	sp_json_uint(j, NULL, e->library);
 	sp_json_uint(j, NULL, e->module);
 	sp_json_uint(j, NULL, e->kind);
+}
+
+static int tint_of(const struct sp_html_tables *t, const struct sp_html_entity *e)
+{
+	const char *library = e->library ? sp_library_name(t->p, t->files[e->library]) : "";
+
+	return e->kind == SP_HTML_USER || e->kind == SP_HTML_GUESSED
+		   ? sp_svg_palette_tint(&t->palette, library, sp_intern_get(t->names, e->name, NULL))
+		   : -1;
+}
+
+/* Where functions have colours of their own: "tints", light and dark, and which one each entity has. */
+static void put_tints(const struct sp_html_tables *t, const uint32_t *order, struct sp_json *j)
+{
+	if (!t->palette.n_packages)
+		return;
+	sp_json_array(sp_json_line(j), "tints");
+	for (uint32_t i = 0; i < SP_SVG_TINTS; i++)
+		sp_json_format(j, NULL, "[%u,%u]", sp_svg_palette_tint_colour(&t->palette, i, false),
+			       sp_svg_palette_tint_colour(&t->palette, i, true));
+	sp_json_end(j);
+	sp_json_array(sp_json_line(j), "tint");
+	for (uint32_t i = 0; i < sp_intern_count(t->entities); i++)
+		sp_json_int(j, NULL, tint_of(t, sp_html_entity_at(t, order ? order[i] : i)));
+	sp_json_end(j);
 }
 
 void sp_html_tables_put(const struct sp_html_tables *t, const uint32_t *order, struct sp_json *j)
@@ -122,4 +147,5 @@ void sp_html_tables_put(const struct sp_html_tables *t, const uint32_t *order, s
 	for (uint32_t i = 0; i < sp_intern_count(t->entities); i++)
 		put_entity(sp_html_entity_at(t, order ? order[i] : i), j);
 	sp_json_end(j);
+	put_tints(t, order, j);
 }

@@ -11,6 +11,7 @@
 
 #include "profile/identity.h"
 #include "profile/profile.h"
+#include "view/svg/svg_palette.h"
 
 struct sp_intern;
 struct sp_json;
@@ -36,12 +37,14 @@ struct sp_html_tables {
 	const struct sp_profile *p;
 	bool by_process; /* JIT code of different processes has different names */
 	struct sp_identity same;
+	struct sp_svg_palette palette;
 	struct sp_intern *names, *entities; /* name 0 is "" */
 	uint32_t *library_of, *files;       /* by file, 0 = none yet; by library: its file, [0] is none */
 	uint32_t n_libraries;               /* 0 included */
 };
 
-int sp_html_tables_init(const struct sp_profile *p, struct sp_html_tables *ret_tables); /* end it in any case */
+/* Colours are by what weighs most in the value. End it in any case. */
+int sp_html_tables_init(const struct sp_profile *p, uint32_t value, struct sp_html_tables *ret_tables);
 void sp_html_tables_done(struct sp_html_tables *t);
 
 /* The number of the file's library, which is added if it is new; 0 for file 0 and for words. */
@@ -50,7 +53,8 @@ uint32_t sp_html_add_library(struct sp_html_tables *t, uint32_t file);
 int64_t sp_html_add_entity(struct sp_html_tables *t, const char *name, uint32_t file, uint32_t func, uint32_t kind);
 const struct sp_html_entity *sp_html_entity_at(const struct sp_html_tables *t, uint32_t number);
 
-/* "libraries", "names" and "entities" of html_data.h; order: of the entities, by their new number; NULL: as they are.
+/* "libraries", "names", "entities", "tints" and "tint" of html_data.h; order: of the entities, by their new number;
+ * NULL: as they are.
  */
 void sp_html_tables_put(const struct sp_html_tables *t, const uint32_t *order, struct sp_json *j);
 

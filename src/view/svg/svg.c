@@ -4,9 +4,10 @@
  *
  * The picture is complete, 1,200 px wide, for readers without scripts; svg.js lays it out again for the window. Names
  * are character data only, never part of the script, a class or an address (svg_text.h). The script gets numbers only:
- * D, depth and value of each frame in the order drawn (parents first), and B, the first hex digits of each library's
- * build id. A frame's <title> has its name, its library (if any) and its value on lines of their own. Frames narrower
- * than 0.1 px, as in flamegraph.pl, are left out and counted in the footer.
+ * D, depth and value of each frame in the order drawn (parents first), B, the first hex digits of each library's
+ * build id, and X, the value of what is not drawn. A frame's <title> has its name, its library (if any) and its value
+ * on lines of their own. Frames narrower than 0.1 px, as in flamegraph.pl, are left out and counted in the footer; so
+ * are wider ones, 0.2 px, 0.4 px and so on, while there are more than a browser shows at once.
  *
  * With a second value it is a differential flame graph (svg_diff.h). Frames that are (nearly) gone have no width, but
  * the script gets them, hidden, and in O each frame's old value, so that the sums of a search are right.
@@ -20,22 +21,12 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
-#include "view/svg/svg_colour.h"
-#include "view/svg/svg_diff.h"
+#include "view/svg/svg_priv.h"
 #include "view/svg/svg_text.h"
-#include "view/svg/svg_tree.h"
 #include "view/view.h"
 
-enum {
-	WIDTH = 1200,
-	PAD = 10,
-	ROW = 17,
-	LEGEND_ROW = 18,
-	LEGEND_MAX = 14, /* libraries named in the legend; the rest is one entry */
-};
-#define INNER ((double)(WIDTH - 2 * PAD))
 #define MIN_WIDTH 0.1
-#define CELL 7.23 /* advance of DejaVu Sans Mono at 12 px, the widest of the usual monospaced fonts */
+enum { MAX_FRAMES = 10000 };
 
 static const char style[] =
 #include "svg.css.inc"
@@ -44,35 +35,18 @@ static const char script[] =
 #include "svg.js.inc"
     ;
 
-struct drawing {
-	const struct sp_svg_tree *t;
-	const struct sp_view_options *o;
-	struct sp_svg_diff diff;
-	const struct sp_tree_node *nodes, *all;
-	FILE *out;
-	const char *value_name, *unit;
-	double scale, old_scale; /* px per unit of the value, and of the old value */
-	int64_t *starts;         /* by node: where it begins, in units of the value */
-	uint32_t deepest, n_drawn, n_gone;
-	uint64_t n_dropped;
-	uint64_t dropped; /* the value of frames not drawn; intermediate sums may wrap around */
-	bool has_kernel, has_guessed, has_note;
-	int y;          /* the next free line */
-	bool no_memory; /* for some piece of text */
-};
-
-static bool is_drawn(const struct drawing *d, uint32_t node)
+static bool is_drawn(const struct sp_svg_drawing *d, uint32_t node)
 {
-	return !node || (double)d->nodes[node].total * d->scale >= MIN_WIDTH;
+	return !node || (double)d->nodes[node].total * d->scale >= d->min_width;
 }
 
 /* Not drawn, but the script gets it. */
-static bool is_gone(const struct drawing *d, uint32_t node)
+static bool is_gone(const struct sp_svg_drawing *d, uint32_t node)
 {
-	return !is_drawn(d, node) && (double)d->nodes[node].second_total * d->old_scale >= MIN_WIDTH;
+	return !is_drawn(d, node) && (double)d->nodes[node].second_total * d->old_scale >= d->min_width;
 }
 
-static uint32_t written_of(const struct drawing *d, uint32_t sibling)
+static uint32_t written_of(const struct sp_svg_drawing *d, uint32_t sibling)
 {
 	while (sibling && !is_drawn(d, sibling) && !is_gone(d, sibling))
 		sibling = d->nodes[sibling].next;
@@ -83,7 +57,7 @@ static uint32_t written_of(const struct drawing *d, uint32_t sibling)
  * The next node to write, parents first; 0: the end. Nodes not drawn leave their room at the right, so each node's
  * start follows from the values before it.
  */
-static uint32_t next_written(struct drawing *d, uint32_t node)
+static uint32_t next_written(struct sp_svg_drawing *d, uint32_t node)
 {
 	uint32_t next = written_of(d, d->nodes[node].first);
 	if (next) {
@@ -97,7 +71,18 @@ static uint32_t next_written(struct drawing *d, uint32_t node)
 	return next;
 }
 
-static void survey(struct drawing *d)
+/* Few enough frames for a browser; tens of thousands take it half a minute. */
+static void choose_width(struct sp_svg_drawing *d)
+{
+	uint32_t n = MAX_FRAMES + 1;
+	for (d->min_width = MIN_WIDTH; n > MAX_FRAMES; d->min_width *= n > MAX_FRAMES ? 2 : 1) {
+		n = 0;
+		for (uint32_t i = 0; i < d->t->tree.n_nodes; i++)
+			n += is_drawn(d, i) || is_gone(d, i);
+	}
+}
+
+static void survey(struct sp_svg_drawing *d)
 {
 	d->n_dropped = d->t->tree.n_left_out;
 	for (uint32_t i = 0; i < d->t->tree.n_nodes; i++) {
@@ -120,7 +105,7 @@ static void survey(struct drawing *d)
 	}
 }
 
-static void put_owned(struct drawing *d, char *text)
+void sp_svg_draw_owned(struct sp_svg_drawing *d, char *text)
 {
 	SP_FREE char *owned = text;
 	if (owned)
@@ -129,189 +114,60 @@ static void put_owned(struct drawing *d, char *text)
 		d->no_memory = true;
 }
 
-static void svg_put_label(struct drawing *d, const char *text, uint32_t n_cells)
+void sp_svg_draw_label(struct sp_svg_drawing *d, const char *text, uint32_t n_cells)
 {
 	d->no_memory |= sp_svg_put_label(d->out, text, n_cells) < 0;
 }
 
-static void svg_put_amount(struct drawing *d, int64_t value)
+void sp_svg_draw_amount(struct sp_svg_drawing *d, int64_t value)
 {
-	put_owned(d, sp_svg_amount(value, d->value_name, d->unit));
+	sp_svg_draw_owned(d, sp_svg_amount(value, d->value_name, d->unit));
 }
 
-static void put_percent(struct drawing *d, int64_t value)
+void sp_svg_draw_percent(struct sp_svg_drawing *d, int64_t value)
 {
-	put_owned(d, sp_svg_fixed(100.0 * (double)value / (double)d->all->total, 2));
+	sp_svg_draw_owned(d, sp_svg_fixed(100.0 * (double)value / (double)d->all->total, 2));
 	fputc('%', d->out);
 }
 
 /* ", was 5.90%: +1.14 pp", if there is an old value. */
-static void svg_put_change(struct drawing *d, int64_t now, int64_t old, bool with_amount, bool is_noise)
+void sp_svg_draw_change(struct sp_svg_drawing *d, int64_t now, int64_t old, bool with_amount, bool is_noise)
 {
 	if (!d->t->is_diff)
 		return;
 	fputs(", was ", d->out);
 	if (with_amount) {
-		svg_put_amount(d, old);
+		sp_svg_draw_amount(d, old);
 		fputs(", ", d->out);
 	}
-	put_owned(d, sp_svg_fixed(100.0 * (double)old / (double)SP_MAX(d->all->second_total, 1), 2));
+	sp_svg_draw_owned(d, sp_svg_fixed(100.0 * (double)old / (double)SP_MAX(d->all->second_total, 1), 2));
 	fputs("%: ", d->out);
-	put_owned(d, sp_svg_diff_text(&d->diff, sp_svg_diff_of(&d->diff, now, old)));
+	sp_svg_draw_owned(d, sp_svg_diff_text(&d->diff, sp_svg_diff_of(&d->diff, now, old)));
 	fputs(is_noise ? ", within noise" : "", d->out);
 }
 
 /* --- style --- */
 
-static void put_colours(struct drawing *d, bool is_dark)
+static void put_colours(struct sp_svg_drawing *d, bool is_dark)
 {
 	for (uint32_t i = 0; i < SP_SVG_N_STEPS && d->t->is_diff; i++)
 		fprintf(d->out, ".d%u{fill:#%06x}", i, sp_svg_diff_step_colour(i, is_dark));
 	for (uint32_t i = 1; i < sp_svg_tree_n_libraries(d->t) && !d->t->is_diff; i++) {
 		const struct sp_svg_library *l = &d->t->libraries[i];
-		fprintf(d->out, ".l%u{fill:#%06x}", i, sp_svg_colour(l->name, l->is_kernel, is_dark));
+		fprintf(d->out, ".l%u{fill:#%06x}", i,
+			sp_svg_palette_colour(&d->palette, l->name, l->is_kernel, is_dark));
 	}
+	for (uint32_t i = 0; i < SP_SVG_TINTS && d->palette.n_packages; i++)
+		fprintf(d->out, ".p%u{fill:#%06x}", i, sp_svg_palette_tint_colour(&d->palette, i, is_dark));
 }
 
-static void put_style(struct drawing *d)
+static void put_style(struct sp_svg_drawing *d)
 {
 	fprintf(d->out, "<style><![CDATA[\n%s", style);
 	put_colours(d, false);
 	fputs("\n@media (prefers-color-scheme:dark){", d->out);
 	put_colours(d, true);
 	fputs("}\n]]></style>\n", d->out);
-}
-
-/* --- legend --- */
-
-struct legend {
-	double x;
-	int y;
-};
-
-/* Begins an entry with a text of n_cells; on a new line if there is no room. */
-static void begin_entry(struct drawing *d, struct legend *at, const char *class, uint32_t n_cells)
-{
-	double width = 16 + n_cells * CELL + 16;
-	if (at->x > PAD && at->x + width > WIDTH - PAD) {
-		at->x = PAD;
-		at->y += LEGEND_ROW;
-	}
-	fprintf(d->out, "<g class=\"%s\" transform=\"translate(", class);
-	sp_svg_put_px(d->out, at->x);
-	fprintf(d->out, " %d)\">", at->y);
-	at->x += width;
-}
-
-static void put_library_entry(struct drawing *d, struct legend *at, uint32_t library)
-{
-	enum { NAME_CELLS = 40 };
-	const struct sp_svg_library *l = &d->t->libraries[library];
-	uint32_t cells = SP_MIN(sp_svg_text_cells(l->name), NAME_CELLS);
-	double change = sp_svg_diff_of(&d->diff, l->self, l->old_self);
-	bool is_noise = sp_svg_diff_is_noise_of_library(&d->diff, library);
-	begin_entry(d, at, "e", cells + (d->t->is_diff ? 10 : 7));
-	fputs("<title>", d->out);
-	sp_svg_put_text(d->out, l->name);
-	fputs("\nself ", d->out);
-	put_percent(d, l->self);
-	svg_put_change(d, l->self, l->old_self, false, is_noise);
-	fputs(d->t->is_diff ? "; total " : ", total ", d->out);
-	put_percent(d, l->total);
-	svg_put_change(d, l->total, l->old_total, false, false);
-	fprintf(d->out, "%s%s</title><rect class=\"%c%u\" width=\"11\" height=\"11\"/><text x=\"16\" y=\"10\">",
-		l->build_id[0] ? "\nbuild id " : "", l->build_id, d->t->is_diff ? 'd' : 'l',
-		d->t->is_diff ? sp_svg_diff_step(&d->diff, is_noise ? 0 : change) : library);
-	svg_put_label(d, l->name, NAME_CELLS);
-	fputc(' ', d->out);
-	if (d->t->is_diff)
-		put_owned(d, sp_svg_diff_text(&d->diff, change));
-	else
-		put_percent(d, l->self);
-	fputs("</text></g>\n", d->out);
-}
-
-static void put_kind_entry(struct drawing *d, struct legend *at, const char *class, const char *text)
-{
-	begin_entry(d, at, "y", (uint32_t)strlen(text));
-	fprintf(d->out, "<rect class=\"%s\" width=\"11\" height=\"11\"/><text x=\"16\" y=\"10\">%s</text></g>\n", class,
-		text);
-}
-
-/* By the size of the change; without changes by self. */
-static int by_self(const void *a, const void *b, void *arg)
-{
-	const struct drawing *d = arg;
-	const struct sp_svg_library *all = d->t->libraries;
-	const struct sp_svg_library *x = &all[*(const uint32_t *)a], *y = &all[*(const uint32_t *)b];
-	double dx = d->t->is_diff ? fabs(sp_svg_diff_of(&d->diff, x->self, x->old_self)) : 0;
-	double dy = d->t->is_diff ? fabs(sp_svg_diff_of(&d->diff, y->self, y->old_self)) : 0;
-	if (dx < dy || dx > dy)
-		return dx > dy ? -1 : 1;
-	if (x->self != y->self)
-		return x->self > y->self ? -1 : 1;
-	return strcmp(x->name, y->name) ?: strcmp(x->build_id, y->build_id);
-}
-
-static void put_rest_entry(struct drawing *d, struct legend *at, const uint32_t *order, uint32_t n)
-{
-	char text[64];
-	int64_t self = 0;
-	for (uint32_t i = 0; i < n; i++)
-		self += d->t->libraries[order[i]].self;
-	SP_FREE char *percent = sp_svg_fixed(100.0 * (double)self / (double)d->all->total, 2);
-	snprintf(text, sizeof(text), "%u more librar%s %s%%", n, n == 1 ? "y" : "ies", percent ? percent : "");
-	put_kind_entry(d, at, "t", text);
-}
-
-/* Five of the colour steps with their meanings, on a line of their own ("z": its end). */
-static void put_scale(struct drawing *d, struct legend *at)
-{
-	static const char *const words[] = {"less: ", "", "", "", "more: "};
-	int n = d->diff.largest > 0 ? 2 : 0;
-	for (int i = -n; i <= n; i++) {
-		SP_FREE char *change = sp_svg_diff_text(&d->diff, d->diff.largest * i / 2);
-		SP_FREE char *text = NULL;
-		if (!change || asprintf(&text, "%s%s", words[i + 2], i ? change : "the same, or within noise") < 0) {
-			d->no_memory = true;
-			return;
-		}
-		begin_entry(d, at, i < n ? "y" : "y z", sp_svg_text_cells(text));
-		fprintf(d->out,
-			"<rect class=\"d%d\" width=\"11\" height=\"11\"/><text x=\"16\" y=\"10\">%s</text></g>\n",
-			SP_SVG_STEP_MAX + i * (SP_SVG_STEP_MAX / 2), text);
-	}
-	at->x = PAD;
-	at->y += LEGEND_ROW;
-}
-
-static int put_legend(struct drawing *d)
-{
-	struct legend at = {.x = PAD, .y = d->y};
-	uint32_t n = 0;
-	SP_FREE uint32_t *order = calloc(sp_svg_tree_n_libraries(d->t), sizeof(*order));
-	if (!order)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < sp_svg_tree_n_libraries(d->t); i++)
-		if (d->t->libraries[i].self > 0 || d->t->libraries[i].old_self > 0)
-			order[n++] = i;
-	qsort_r(order, n, sizeof(*order), by_self, d);
-	fputs("<g id=\"legend\">\n", d->out);
-	if (d->t->is_diff)
-		put_scale(d, &at);
-	for (uint32_t i = 0; i < SP_MIN(n, LEGEND_MAX); i++)
-		put_library_entry(d, &at, order[i]);
-	if (n > LEGEND_MAX)
-		put_rest_entry(d, &at, order + LEGEND_MAX, n - LEGEND_MAX);
-	if (d->has_kernel)
-		put_kind_entry(d, &at, "kernel", "kernel");
-	if (d->has_guessed)
-		put_kind_entry(d, &at, "guessed", "guessed frame");
-	if (d->has_note)
-		put_kind_entry(d, &at, "n", "stack not whole");
-	fputs("</g>\n", d->out);
-	d->y = at.y + LEGEND_ROW + 6;
-	return 0;
 }
 
 /* --- frames --- */
@@ -325,21 +181,27 @@ static const char *tone_of(const char *name)
 	return h % 3 == 0 ? "" : h % 3 == 1 ? " b" : " c";
 }
 
-static void put_class(struct drawing *d, uint32_t node)
+static void put_class(struct sp_svg_drawing *d, uint32_t node)
 {
 	enum sp_svg_kind kind = sp_svg_tree_kind(d->t, node);
 	uint32_t library = sp_svg_tree_library(d->t, node);
+	const char *name = sp_svg_tree_name(d->t, node);
+	int tint = kind == SP_SVG_USER || kind == SP_SVG_GUESSED
+		       ? sp_svg_palette_tint(&d->palette, d->t->libraries[library].name, name)
+		       : -1;
 	if (d->t->is_diff)
 		fprintf(d->out, "l%u d%u%s", library, sp_svg_diff_step_of_node(&d->diff, node),
 			kind == SP_SVG_NOTE ? " n" : "");
+	else if (tint >= 0) /* the first class says which library it is */
+		fprintf(d->out, "l%u p%d%s", library, tint, tone_of(name));
 	else if (kind == SP_SVG_PLAIN || kind == SP_SVG_NOTE || !library)
 		fputs(kind == SP_SVG_NOTE ? "n" : "t", d->out);
 	else
-		fprintf(d->out, "l%u%s", library, tone_of(sp_svg_tree_name(d->t, node)));
+		fprintf(d->out, "l%u%s", library, tone_of(name));
 	fputs(kind == SP_SVG_KERNEL ? " k" : kind == SP_SVG_GUESSED ? " g" : "", d->out);
 }
 
-static void put_title(struct drawing *d, uint32_t node)
+static void put_title(struct sp_svg_drawing *d, uint32_t node)
 {
 	const struct sp_tree_node *it = &d->nodes[node];
 	uint32_t library = sp_svg_tree_library(d->t, node);
@@ -352,24 +214,24 @@ static void put_title(struct drawing *d, uint32_t node)
 		sp_svg_put_text(d->out, d->t->libraries[library].name);
 	}
 	fputc('\n', d->out);
-	svg_put_amount(d, it->total);
+	sp_svg_draw_amount(d, it->total);
 	fputs(", ", d->out);
-	put_percent(d, it->total);
-	svg_put_change(d, it->total, it->second_total, true, is_noise[1]);
+	sp_svg_draw_percent(d, it->total);
+	sp_svg_draw_change(d, it->total, it->second_total, true, is_noise[1]);
 	if (d->t->is_diff && !d->t->callers && (it->self || it->second_self)) {
 		fputs("; self ", d->out);
-		put_percent(d, it->self);
-		svg_put_change(d, it->self, it->second_self, false, is_noise[0]);
+		sp_svg_draw_percent(d, it->self);
+		sp_svg_draw_change(d, it->self, it->second_self, false, is_noise[0]);
 	}
 	fputs("</title>", d->out);
 }
 
-static void svg_put_frame(struct drawing *d, uint32_t node)
+static void svg_put_frame(struct sp_svg_drawing *d, uint32_t node)
 {
 	const struct sp_tree_node *it = &d->nodes[node];
-	double x = PAD + (double)d->starts[node] * d->scale, width = (double)it->total * d->scale;
+	double x = SP_SVG_PAD + (double)d->starts[node] * d->scale, width = (double)it->total * d->scale;
 	bool hidden = !is_drawn(d, node);
-	int y = d->y + (hidden ? 0 : (int)(d->o->icicle ? it->depth : d->deepest - it->depth) * ROW);
+	int y = d->y + (hidden ? 0 : (int)(d->o->icicle ? it->depth : d->deepest - it->depth) * SP_SVG_ROW);
 	fputs(hidden ? "<g class=\"off\">" : "<g>", d->out);
 	put_title(d, node);
 	fputs("<rect class=\"", d->out);
@@ -378,18 +240,18 @@ static void svg_put_frame(struct drawing *d, uint32_t node)
 	sp_svg_put_px(d->out, x);
 	fprintf(d->out, "\" y=\"%d\" width=\"", y);
 	sp_svg_put_px(d->out, width > 2 ? width - 0.5 : width);
-	fprintf(d->out, "\" height=\"%d\"/>", ROW - 1);
-	if (width >= 3 * CELL + 6) {
+	fprintf(d->out, "\" height=\"%d\"/>", SP_SVG_ROW - 1);
+	if (width >= 3 * SP_SVG_CELL + 6) {
 		fputs("<text x=\"", d->out);
 		sp_svg_put_px(d->out, x + 3);
 		fprintf(d->out, "\" y=\"%d\">", y + 12);
-		svg_put_label(d, sp_svg_tree_name(d->t, node), (uint32_t)((width - 6) / CELL));
+		sp_svg_draw_label(d, sp_svg_tree_name(d->t, node), (uint32_t)((width - 6) / SP_SVG_CELL));
 		fputs("</text>", d->out);
 	}
 	fputs("</g>\n", d->out);
 }
 
-static void put_frames(struct drawing *d)
+static void put_frames(struct sp_svg_drawing *d)
 {
 	uint32_t node = 0;
 	fputs("<g id=\"frames\">\n", d->out);
@@ -397,10 +259,10 @@ static void put_frames(struct drawing *d)
 		svg_put_frame(d, node);
 	while ((node = next_written(d, node)));
 	fputs("</g>\n", d->out);
-	d->y += (int)(d->deepest + 1) * ROW;
+	d->y += (int)(d->deepest + 1) * SP_SVG_ROW;
 }
 
-static void put_script(struct drawing *d)
+static void put_script(struct sp_svg_drawing *d)
 {
 	uint32_t node = 0;
 	fputs("<script><![CDATA[\nconst D=[", d->out);
@@ -415,22 +277,22 @@ static void put_script(struct drawing *d)
 	fputs("],\nB=[", d->out);
 	for (uint32_t i = 0; i < sp_svg_tree_n_libraries(d->t); i++)
 		fprintf(d->out, "\"%s\",", d->t->libraries[i].build_id);
-	fprintf(d->out, "];\n%s]]></script>\n", script);
+	fprintf(d->out, "],\nX=%" PRIu64 ";\n%s]]></script>\n", d->dropped, script);
 }
 
 /* --- the page --- */
 
-static void svg_put_line(struct drawing *d, const char *id, int y, const char *text, uint32_t n_cells)
+static void svg_put_line(struct sp_svg_drawing *d, const char *id, int y, const char *text, uint32_t n_cells)
 {
-	fprintf(d->out, "<text id=\"%s\" x=\"%d\" y=\"%d\"><title>", id, PAD, y);
+	fprintf(d->out, "<text id=\"%s\" x=\"%d\" y=\"%d\"><title>", id, SP_SVG_PAD, y);
 	sp_svg_put_text(d->out, text);
 	fputs("</title>", d->out);
-	svg_put_label(d, text, n_cells);
+	sp_svg_draw_label(d, text, n_cells);
 	fputs("</text>\n", d->out);
 }
 
 /* The height is known only after the legend, so the picture is written to memory first, and the head before it. */
-static void svg_put_head(struct drawing *d, int height)
+static void svg_put_head(struct sp_svg_drawing *d, int height)
 {
 	static const char *const classes[2][2] = {{"", " class=\"icicle\""},
 						  {" class=\"diff\"", " class=\"diff icicle\""}};
@@ -439,7 +301,7 @@ static void svg_put_head(struct drawing *d, int height)
 	    d->out,
 	    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- made by soprof -->\n"
 	    "<svg xmlns=\"http://www.w3.org/2000/svg\"%s width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>",
-	    classes[d->t->is_diff][d->o->icicle], WIDTH, height, WIDTH, height);
+	    classes[d->t->is_diff][d->o->icicle], SP_SVG_WIDTH, height, SP_SVG_WIDTH, height);
 	sp_svg_put_text(d->out, title);
 	fputs("</title>\n", d->out);
 	put_style(d);
@@ -449,16 +311,16 @@ static void svg_put_head(struct drawing *d, int height)
 		svg_put_line(d, "subtitle", 44, d->o->subtitle, 160);
 }
 
-static void put_sum(struct drawing *d)
+static void put_sum(struct sp_svg_drawing *d)
 {
-	fprintf(d->out, "<text id=\"sum\" x=\"%d\" y=\"%d\">", PAD, d->y);
-	svg_put_amount(d, d->all->total);
+	fprintf(d->out, "<text id=\"sum\" x=\"%d\" y=\"%d\">", SP_SVG_PAD, d->y);
+	sp_svg_draw_amount(d, d->all->total);
 	if (d->t->is_diff) {
 		fputs(", was ", d->out);
-		svg_put_amount(d, d->all->second_total);
+		sp_svg_draw_amount(d, d->all->second_total);
 	}
 	fputs(", ", d->out);
-	put_owned(d, sp_svg_count(d->n_drawn));
+	sp_svg_draw_owned(d, sp_svg_count(d->n_drawn));
 	fprintf(d->out, " frame%s; ", d->n_drawn == 1 ? "" : "s");
 	if (d->t->is_diff)
 		fprintf(d->out, "width: now; red: %s is more than before, blue: less; libraries by the change of self:",
@@ -469,15 +331,15 @@ static void put_sum(struct drawing *d)
 }
 
 /* "Not drawn: N THINGS AND MORE"; the caller ends it. */
-static void begin_note(struct drawing *d, uint64_t n, const char *thing, const char *more)
+static void begin_note(struct sp_svg_drawing *d, uint64_t n, const char *thing, const char *more)
 {
-	fprintf(d->out, "<text class=\"note\" x=\"%d\" y=\"%d\">Not drawn: ", PAD, d->y += 16);
-	put_owned(d, sp_svg_count(n));
+	fprintf(d->out, "<text class=\"note\" x=\"%d\" y=\"%d\">Not drawn: ", SP_SVG_PAD, d->y += 16);
+	sp_svg_draw_owned(d, sp_svg_count(n));
 	fprintf(d->out, " %s%s %s", thing, n == 1 ? "" : "s", more);
 }
 
 /* The next smaller one of the gone frames whose parent is drawn; 0: none. */
-static uint32_t largest_gone(const struct drawing *d, uint32_t above)
+static uint32_t largest_gone(const struct sp_svg_drawing *d, uint32_t above)
 {
 	uint32_t found = 0;
 	for (uint32_t i = 1; i < d->t->tree.n_nodes; i++) {
@@ -490,29 +352,31 @@ static uint32_t largest_gone(const struct drawing *d, uint32_t above)
 	return found;
 }
 
-static void put_gone(struct drawing *d)
+static void put_gone(struct sp_svg_drawing *d)
 {
 	enum { SHOWN = 3, NAME_CELLS = 24 };
 	uint32_t node = 0;
 	begin_note(d, d->n_gone, "frame", "that are gone or nearly so, but found by a search; the largest:");
 	for (int i = 0; i < SHOWN && (node = largest_gone(d, node)); i++) {
 		fputs(i ? ", " : " ", d->out);
-		svg_put_label(d, sp_svg_tree_name(d->t, node), NAME_CELLS);
+		sp_svg_draw_label(d, sp_svg_tree_name(d->t, node), NAME_CELLS);
 		fputc(' ', d->out);
-		put_owned(d, sp_svg_diff_text(&d->diff, sp_svg_diff_of(&d->diff, d->nodes[node].total,
-								       d->nodes[node].second_total)));
+		sp_svg_draw_owned(d, sp_svg_diff_text(&d->diff, sp_svg_diff_of(&d->diff, d->nodes[node].total,
+									       d->nodes[node].second_total)));
 	}
 	fputs("</text>\n", d->out);
 }
 
-static void put_notes(struct drawing *d)
+static void put_notes(struct sp_svg_drawing *d)
 {
 	fputs("<g id=\"foot\">\n", d->out);
 	if (d->n_gone)
 		put_gone(d);
 	if (d->n_dropped) {
-		begin_note(d, d->n_dropped, "frame", "narrower than 0.1 of 1,200 px, together ");
-		put_percent(d, (int64_t)d->dropped);
+		begin_note(d, d->n_dropped, "frame", "narrower than ");
+		sp_svg_put_px(d->out, d->min_width);
+		fputs(" of 1,200 px, together ", d->out);
+		sp_svg_draw_percent(d, (int64_t)d->dropped);
 		fputs(" of the whole.</text>\n", d->out);
 	}
 	if (d->t->n_negative) {
@@ -522,19 +386,19 @@ static void put_notes(struct drawing *d)
 	fputs("</g>\n", d->out);
 }
 
-static int put_body(struct drawing *d)
+static int put_body(struct sp_svg_drawing *d)
 {
 	d->y = d->o->subtitle ? 64 : 46;
 	if (!d->all->total) {
-		fprintf(d->out, "<text id=\"empty\" x=\"%d\" y=\"%d\">There were no samples.</text>\n</g>\n", PAD,
-			d->y + 10);
+		fprintf(d->out, "<text id=\"empty\" x=\"%d\" y=\"%d\">There were no samples.</text>\n</g>\n",
+			SP_SVG_PAD, d->y + 10);
 		d->y += 10;
 		put_notes(d);
 		return 0;
 	}
 	put_sum(d);
 	d->y += 12;
-	int r = put_legend(d);
+	int r = sp_svg_draw_legend(d);
 	if (r < 0)
 		return r;
 	fputs("</g>\n", d->out);
@@ -544,10 +408,11 @@ static int put_body(struct drawing *d)
 	return 0;
 }
 
-static int draw(struct drawing *d, FILE *out)
+static int draw(struct sp_svg_drawing *d, FILE *out)
 {
 	SP_FREE char *body = NULL;
 	size_t len = 0;
+	choose_width(d);
 	survey(d);
 	d->out = open_memstream(&body, &len);
 	if (!d->out)
@@ -565,19 +430,21 @@ static int draw(struct drawing *d, FILE *out)
 static int write_svg(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
 	struct sp_svg_tree *t;
-	int r = sp_svg_tree_new(p, o, MIN_WIDTH / INNER, &t);
+	int r = sp_svg_tree_new(p, o, MIN_WIDTH / SP_SVG_INNER, &t);
 	if (r < 0)
 		return sp_fail(r, "flame graph");
 	const struct sp_value_type *type = sp_profile_value_type(p, o->value);
 	SP_FREE int64_t *starts = calloc(t->tree.n_nodes, sizeof(*starts));
-	struct drawing d = {.t = t, .o = o, .starts = starts, .nodes = t->tree.nodes, .all = &t->tree.nodes[0]};
+	struct sp_svg_drawing d = {.t = t, .o = o, .starts = starts, .nodes = t->tree.nodes, .all = &t->tree.nodes[0]};
 	SP_FREE char *value_name = sp_svg_value_name(p, o, type);
 	d.value_name = value_name;
 	d.unit = sp_profile_string(p, type->unit);
 	d.diff = (struct sp_svg_diff){.t = t, .absolute = o->absolute, .value_name = d.value_name, .unit = d.unit};
-	d.scale = d.all->total ? INNER / (double)d.all->total : 0;
-	d.old_scale = d.all->second_total ? INNER / (double)d.all->second_total : 0;
+	d.scale = d.all->total ? SP_SVG_INNER / (double)d.all->total : 0;
+	d.old_scale = d.all->second_total ? SP_SVG_INNER / (double)d.all->second_total : 0;
 	r = starts && value_name ? sp_svg_diff_begin(&d.diff, o) : -ENOMEM;
+	if (r >= 0 && !o->has_second)
+		r = sp_svg_palette_of(p, o->value, &d.palette);
 	if (r >= 0)
 		r = draw(&d, out);
 	sp_svg_diff_done(&d.diff);

@@ -2,8 +2,8 @@
 // The flame graph's script. It lays out the picture that is in the file already, which readers without scripts see; web/flame.js,
 // of the html view and the agent's page, draws only what is visible of a larger tree on a canvas. So they share nothing but looks.
 // Before it stand D (depth, value of each frame, parents first), O (what each value was before,
-// if it is a difference) and B (build ids), numbers and hex digits only. Names are read from the picture's text and written as text, never as markup.
-// What is shown follows from the address's fragment alone: z = zoomed frame, s = search, i = without case, l = library.
+// if it is a difference), B (build ids) and X (the value of the frames that are too narrow to be in the picture), numbers and hex digits only. Names are read from the picture's text and written as text, never as markup.
+// What is shown follows from the address's fragment alone: z = zoomed frame, s = search, c = match case, l = library.
 "use strict";
 (() => {
 const SVG = "http://www.w3.org/2000/svg", HTML = "http://www.w3.org/1999/xhtml";
@@ -60,20 +60,20 @@ function points(now, old) {
 }
 
 // --- what is shown ---
-let state = {zoom: 0, search: "", nocase: false, library: ""};
+let state = {zoom: 0, search: "", exact: false, library: ""};
 
 function readState() {
 	const q = new URLSearchParams(location.hash.slice(1));
 	const zoom = ids.indexOf(q.get("z") || ids[0]);
 	return {zoom: value[zoom] ? zoom : 0, search: q.get("s") || "",
-		nocase: q.has("i"), library: q.get("l") || ""};
+		exact: q.has("c"), library: q.get("l") || ""};
 }
 
 function fragment() {
 	const q = new URLSearchParams();
 	if (state.zoom) q.set("z", ids[state.zoom]);
 	if (state.search) q.set("s", state.search);
-	if (state.nocase) q.set("i", "1");
+	if (state.exact) q.set("c", "1");
 	if (state.library) q.set("l", state.library);
 	return "#" + q;
 }
@@ -132,21 +132,21 @@ function makeButton(text, title, click) {
 }
 
 const name = make("div"), facts = make("div"), found = make("b"), input = make("input");
-const nocase = makeButton("aA", "upper and lower case alike (Ctrl-I)", () => go({nocase: !state.nocase}));
-const reset = makeButton("Reset", "whole graph, no search (Escape)", () =>
+const exact = makeButton("Aa", "Match case (Ctrl-I)", () => go({exact: !state.exact}));
+const reset = makeButton("Reset", "The whole graph, no search (Escape)", () =>
 	go({zoom: 0, search: "", library: ""}));
 
 function makeBar() {
 	const ui = make("div", "ui bar"), about = make("div", "about"), tools = make("div", "tools");
 	input.type = "search";
-	input.placeholder = "search: regular expression";
-	input.title = "Ctrl-F or /; lib:REGEX searches the libraries' names";
+	input.placeholder = "Search (regular expression)";
+	input.title = "/ or Ctrl-F; lib: before it searches libraries";
 	input.spellcheck = false;
 	input.setAttribute("aria-label", "search");
 	input.addEventListener("input", () => go({search: input.value}, Boolean(state.search)));
 	found.setAttribute("role", "status");
 	about.append(name, facts);
-	tools.append(found, input, nocase, reset);
+	tools.append(found, input, exact, reset);
 	ui.append(about, tools);
 	return panel(ui);
 }
@@ -195,9 +195,9 @@ function describe(i) {
 }
 
 function detail(i) {
-	const [, whole, how] = /^(.*?); (.*):$/.exec(byId("sum").textContent);
-	name.textContent = i < 0 ? whole : names[i];
-	facts.textContent = i < 0 ? how + "; click one to see where it is" : describe(i).join(" · ");
+	const [, whole, how] = /^(.*?); (.*):$/.exec(byId("sum").textContent), at = i < 0 ? state.zoom : i;
+	name.textContent = at || i === 0 ? names[at] : whole;
+	facts.textContent = at || i === 0 ? describe(at).join(" · ") : isDiff ? how : "Width is the share of all. A click zooms.";
 	if (i >= 0) groups[i].firstChild.textContent = [names[i], ...describe(i)].join("\n");
 }
 
@@ -208,8 +208,8 @@ function matcher() {
 	input.classList.remove("bad");
 	if (!pattern) return null;
 	try {
-		const re = new RegExp(pattern, state.nocase ? "i" : "");
-		return (i) => re.test(texts[i]);
+		const re = new RegExp(pattern, state.exact ? "u" : "ui");
+		return (i) => i > 0 && re.test(texts[i]); // "all" is no name
 	} catch (e) {
 		input.classList.add("bad");
 		return null;
@@ -229,6 +229,9 @@ function share(matches, root) {
 	return isDiff ? text + ", was " + percent(old, O[root]) + ": " +
 		points(100 * now / value[root], O[root] ? 100 * old / O[root] : 0) : text;
 }
+
+// What was left out of the picture cannot be searched.
+const unseen = () => X ? " (not searched: " + percent(X, value[0]) + ", too narrow to draw)" : "";
 
 function ofThis(matches) {
 	return state.zoom ? (isDiff ? "; " : ", ") + share(matches, state.zoom) + " of this" : "";
@@ -252,7 +255,7 @@ function showMatches() {
 		groups[i].setAttribute("class",
 			(hits[i] ? "match " : "") + (past ? "past " : "") + (same[i] ? "" : "other"));
 	}
-	if (test) said.push("Matched: " + share(hits, 0) + ofThis(hits));
+	if (test) said.push("Matched: " + share(hits, 0) + ofThis(hits) + unseen());
 	else if (state.search && input.classList.contains("bad")) said.push("not a regular expression");
 	if (state.library) said.push(libraryShare(same) + ofThis(same));
 	found.textContent = said.join("; ");
@@ -265,9 +268,12 @@ let cell = 7.23;
 
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 
-// As much of the text as fits into so many cells.
+// As much of the text as fits into so many cells. Of a place without a name the offset stays.
 function fit(text, cells) {
 	if (text.length * 2 <= cells) return text;
+	const offset = /^[ -~]{3,}(\+0x[0-9a-f]+)$/.exec(text);
+	if (offset && text.length > cells && offset[1].length + 3 <= cells)
+		return text.slice(0, cells - 1 - offset[1].length) + "…" + offset[1];
 	const kept = [];
 	let used = 0, cut = 0;
 	for (const c of text) {
@@ -344,12 +350,17 @@ function layout() {
 	stick();
 }
 
+// The frames stay where they are in the window, as far as the page is high enough, whatever is added or left out above.
 function show() {
+	const before = rects[0].getBoundingClientRect().top;
 	if (input.value !== state.search) input.value = state.search;
-	nocase.setAttribute("aria-pressed", state.nocase);
+	exact.setAttribute("aria-pressed", state.exact);
 	reset.disabled = !(state.zoom || state.search || state.library);
 	showMatches();
 	layout();
+	detail(-1);
+	window.scrollBy(0, rects[0].getBoundingClientRect().top - before);
+	stick();
 }
 
 // --- mouse and keys ---
@@ -395,25 +406,17 @@ function onKey(e) {
 		input.focus();
 		input.select();
 	}
-	else if (ctrl && e.key === "i") go({nocase: !state.nocase});
-	else if (e.key === "Enter" && at >= 0) zoomTo(at);
+	else if (ctrl && e.key === "i") go({exact: !state.exact});
+	else if (e.key === "Enter" && at >= 0) go({zoom: at});
 	else if (e.key.startsWith("Arrow") && at >= 0) focusOn(neighbour(at, e.key));
 	else return;
 	e.preventDefault();
 }
 
-// The frame stays where it is in the window, if the page is high enough.
-function zoomTo(i) {
-	const before = rects[i].getBoundingClientRect().top;
-	go({zoom: i});
-	window.scrollBy(0, rects[i].getBoundingClientRect().top - before);
-	stick();
-}
-
 function listen() {
 	const frames = byId("frames");
 	frames.addEventListener("click", (e) => {
-		if (frameOf(e.target) >= 0) zoomTo(frameOf(e.target));
+		if (frameOf(e.target) >= 0) go({zoom: frameOf(e.target)});
 	});
 	frames.addEventListener("pointerover", (e) => detail(frameOf(e.target)));
 	frames.addEventListener("pointerleave", () => detail(-1));
@@ -432,6 +435,10 @@ readTree();
 svg.removeAttribute("viewBox");
 svg.removeAttribute("width");
 svg.classList.add("live");
+const viewport = document.createElementNS(HTML, "meta"); // of a phone: its own width, not that of a desk's page
+viewport.setAttribute("name", "viewport");
+viewport.setAttribute("content", "width=device-width, initial-scale=1");
+svg.prepend(viewport);
 head = makeHead();
 foot = makeFoot();
 legend = makeLegend();
@@ -440,7 +447,6 @@ for (const id of ["head", "foot"]) byId(id).classList.add("off");
 groups[0].setAttribute("tabindex", 0);
 focused = 0;
 measure();
-detail(-1);
 listen();
 state = readState();
 show();

@@ -8,10 +8,8 @@
  * FNV-1a with a final mix. Do not change it: libraries would change their colours. Of 150,000 starting values this one
  * keeps the most usual libraries' colours furthest apart.
  */
-static uint32_t hash_name(const char *name)
+static uint32_t hash_name(const char *name, size_t len)
 {
-	const char *end = strstr(name, ".so");
-	size_t len = end && end > name ? (size_t)(end - name) : strlen(name);
 	uint32_t h = 2166227807U;
 	for (size_t i = 0; i < len; i++)
 		h = (h ^ (uint8_t)name[i]) * 16777619U;
@@ -37,17 +35,41 @@ static uint32_t oklch(double lightness, double chroma, double hue)
 	       channel(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s);
 }
 
-uint32_t sp_svg_colour(const char *library, bool is_kernel, bool is_dark)
+size_t sp_svg_name_len(const char *library)
+{
+	const char *end = strstr(library, ".so");
+	return end && end > library ? (size_t)(end - library) : strlen(library);
+}
+
+/* Not 215-269 (the kernel), not 315-344 (matches). */
+uint32_t sp_svg_hue(uint32_t i)
+{
+	return i + (i >= 260 ? 85 : i >= 215 ? 55 : 0);
+}
+
+void sp_svg_own_hue(const char *name, size_t len, uint32_t *ret_hue, uint32_t *ret_tone)
+{
+	uint32_t h = hash_name(name, len);
+	*ret_hue = sp_svg_hue(h % SP_SVG_HUES);
+	*ret_tone = (h >> 16) % 3;
+}
+
+uint32_t sp_svg_hue_colour(uint32_t hue, uint32_t tone, bool is_dark)
 {
 	static const struct {
 		double light, dark, chroma;
 	} tones[] = {{0.86, 0.72, 0.085}, {0.80, 0.68, 0.125}, {0.74, 0.64, 0.105}};
-	uint32_t h = hash_name(library), tone = (h >> 16) % 3;
+	return oklch(is_dark ? tones[tone].dark : tones[tone].light, tones[tone].chroma, hue);
+}
+
+uint32_t sp_svg_colour(const char *library, bool is_kernel, bool is_dark)
+{
+	size_t len = sp_svg_name_len(library);
+	uint32_t hue, tone, h = hash_name(library, len);
+	sp_svg_own_hue(library, len, &hue, &tone);
 	if (is_kernel)
 		return oklch((is_dark ? 0.63 : 0.75) + 0.03 * tone, 0.014 + 0.007 * tone, 235 + h % 40);
-	uint32_t hue = h % 275; /* not 215-269 (the kernel), not 315-344 (matches) */
-	hue += hue >= 260 ? 85 : hue >= 215 ? 55 : 0;
-	return oklch(is_dark ? tones[tone].dark : tones[tone].light, tones[tone].chroma, hue);
+	return sp_svg_hue_colour(hue, tone, is_dark);
 }
 
 uint32_t sp_svg_diff_colour(double difference, bool is_dark)

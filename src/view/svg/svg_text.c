@@ -68,6 +68,14 @@ uint32_t sp_svg_text_cells(const char *text)
 	return cells;
 }
 
+/* Of a place without a name, "libz.so.1+0x2f10", all but the name: where the offset begins, and NULL of other texts. */
+static const char *find_offset(const char *text)
+{
+	const char *at = strrchr(text, '+');
+	return at && at > text && !strncmp(at, "+0x", 3) && at[3] && !at[3 + strspn(at + 3, "0123456789abcdef")] ? at
+														 : NULL;
+}
+
 int sp_svg_put_label(FILE *out, const char *text, uint32_t n_cells)
 {
 	SP_FREE char *safe = sp_encoded(SP_ENCODE_XML, text);
@@ -79,11 +87,13 @@ int sp_svg_put_label(FILE *out, const char *text, uint32_t n_cells)
 		fputs(safe, out);
 		return 0;
 	}
-	len = n_cells ? fitting(safe, n_cells - 1, &cells) : 0;
+	const char *offset = find_offset(safe);
+	uint32_t tail = offset && strlen(offset) + 3 <= n_cells ? (uint32_t)strlen(offset) : 0;
+	len = n_cells ? fitting(safe, n_cells - 1 - tail, &cells) : 0;
 	if (cells < 2 || !len)
 		return 0;
 	fwrite(safe, 1, len, out);
-	fputs("…", out);
+	fprintf(out, "…%s", tail ? offset : "");
 	return 0;
 }
 

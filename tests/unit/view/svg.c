@@ -344,6 +344,26 @@ static void test_odd_values(void **state)
 	sp_profile_free(p);
 }
 
+/* A program that is all there is: its packages have colours, and stand in the legend. */
+static void test_tints(void **state)
+{
+	(void)state;
+	struct sp_profile *p = new_profile("samples", "count");
+	struct sp_view_options o = {0};
+	stacks_line(p, "80\tgo\tprog`runtime.main;prog`net/http.(*conn).serve\t");
+	stacks_line(p, "20\tgo\tprog`runtime.main;prog`runtime.mallocgc\t[kernel]`page_fault");
+	stacks_line(p, "15\tgo\tprog`runtime.main;prog`sort.part.0\t");
+	SP_FREE char *text = drawn(p, &o);
+	assert_non_null(strstr(text, ">net/http 69.57%<"));
+	assert_non_null(strstr(text, ">sort 13.04%<"));
+	assert_int_equal(stacks_count(text, " p0"), 1);
+	assert_null(strstr(text, ">runtime ")); /* nothing of its own */
+	stacks_line(p, "20\tgo\tprog`runtime.main;libz.so`deflate\t");
+	SP_FREE char *two = drawn(p, &o);
+	assert_null(strstr(two, ".p0{"));
+	sp_profile_free(p);
+}
+
 /* --- size and what is dropped --- */
 
 static void test_dropped(void **state)
@@ -414,6 +434,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(test_library_identity),
 	    cmocka_unit_test(test_library_shares),
 	    cmocka_unit_test(test_odd_values),
+	    cmocka_unit_test(test_tints),
 	    cmocka_unit_test(test_dropped),
 	    cmocka_unit_test(test_size),
 	};

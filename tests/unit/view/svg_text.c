@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "view/svg/svg_colour.h"
+#include "view/svg/svg_palette.h"
 #include "view/svg/svg_text.h"
 
 static double linear(uint32_t c)
@@ -51,6 +52,33 @@ static void test_stable_colours(void **state)
 	assert_int_equal(sp_svg_colour("libcrypto.so.3", false, false), 0x4abcd0);
 	assert_int_equal(sp_svg_colour("libc.so.6", false, false), 0x9ca4ec);
 	assert_int_equal(sp_svg_colour("[kernel]", true, false), 0xb7c2d4);
+}
+
+/* The heaviest keeps its own; nobody of the first twelve is near another. */
+static void test_palette(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"cc1",  "soprof",  "libc.so.6",      "ld", "libcrypto.so.3", "libz.so.1",
+					    "node", "python3", "libstdc++.so.6", "as", "cc1plus",        "perl"};
+	struct sp_svg_palette l = {.tinted = NULL};
+	for (size_t i = 0; i < SP_COUNT(names); i++)
+		sp_svg_palette_add(&l, names[i], false);
+	sp_svg_palette_add(&l, "libc.so.7", false);
+	sp_svg_palette_add(&l, "[kernel]", true);
+	assert_int_equal(l.n_libraries, SP_COUNT(names));
+	for (uint32_t i = 0; i < l.n_libraries; i++)
+		for (uint32_t k = 0; k < i; k++) {
+			uint32_t d = (uint32_t)abs((int)l.libraries[i].hue - (int)l.libraries[k].hue);
+			assert_true(SP_MIN(d, 360 - d) >= 15);
+		}
+	for (int is_dark = 0; is_dark < 2; is_dark++) {
+		assert_int_equal(sp_svg_palette_colour(&l, "cc1", false, is_dark),
+				 sp_svg_colour("cc1", false, is_dark));
+		assert_int_equal(sp_svg_palette_colour(&l, "no", false, is_dark), sp_svg_colour("no", false, is_dark));
+		for (uint32_t i = 0; i < l.n_libraries; i++)
+			assert_true(contrast_with_black(sp_svg_palette_colour(&l, names[i], false, is_dark)) >=
+				    (is_dark ? 5 : 7));
+	}
 }
 
 static void assert_owned(char *text, const char *wanted)
@@ -93,6 +121,10 @@ static void test_labels(void **state)
 	assert_label("function", 7, "functi…");
 	assert_label("function", 3, "fu…");
 	assert_label("function", 2, "");
+	assert_label("libcrypto.so.3+0x29db40", 16, "libcry…+0x29db40");
+	assert_label("libcrypto.so.3+0x29db40", 12, "li…+0x29db40");
+	assert_label("libcrypto.so.3+0x29db40", 11, "libcrypto.…");
+	assert_label("operator+0x", 9, "operator…");
 	assert_label("f", 1, "f");
 	assert_label("f", 0, "");
 	assert_label("漢字かな", 8, "漢字かな");
@@ -104,10 +136,8 @@ static void test_labels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_contrast),
-	    cmocka_unit_test(test_stable_colours),
-	    cmocka_unit_test(test_amounts),
-	    cmocka_unit_test(test_labels),
+	    cmocka_unit_test(test_contrast), cmocka_unit_test(test_stable_colours), cmocka_unit_test(test_palette),
+	    cmocka_unit_test(test_amounts),  cmocka_unit_test(test_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
