@@ -33,7 +33,7 @@ static char *read_and_write(size_t *ret_n)
 	char *text = NULL;
 	FILE *out = open_memstream(&text, ret_n);
 
-	require(out && sp_alerting_new(&config, NULL, &a) == 0);
+	require(out && sp_alerting_new(&config, NULL, "http://localhost:9877/", &a) == 0);
 	require(write_state(a, out) == 0 && fclose(out) == 0);
 	sp_alerting_free(a);
 	return text;

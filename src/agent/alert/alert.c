@@ -170,8 +170,8 @@ static int add_summary(struct sp_notification *n, const struct sp_alert_rule *ru
 				       rule->within < SP_N_ALERT_RULES ? rule->within_glob : "", relation, limit);
 }
 
-static int make_notification(const struct watch *w, const struct alert *alert, uint64_t ends_ns,
-			     struct sp_notification *ret_notification)
+static int make_notification(const struct sp_alerts *a, const struct watch *w, const struct alert *alert,
+			     uint64_t ends_ns, struct sp_notification *ret_notification)
 {
 	struct sp_notification n;
 	int r = sp_notification_init(&n, w->c);
@@ -185,6 +185,8 @@ static int make_notification(const struct watch *w, const struct alert *alert, u
 	r = add_labels(&n, &w->c->rule, alert);
 	if (r == 0)
 		r = add_summary(&n, &w->c->rule, alert);
+	if (r == 0 && a->owner.page && *a->owner.page)
+		r = sp_notification_link(&n, a->owner.page, w->c->rule.over_ns);
 	if (r < 0)
 		sp_notification_done(&n);
 	else
@@ -197,7 +199,7 @@ static void notify_owner(struct sp_alerts *a, const struct watch *w, const struc
 {
 	struct sp_notification n;
 
-	if (make_notification(w, alert, ends_ns, &n) < 0) {
+	if (make_notification(a, w, alert, ends_ns, &n) < 0) {
 		sp_log(SP_LOG_ERROR, "alert %s: no memory for a notification", w->c->name);
 		return;
 	}
@@ -508,7 +510,7 @@ void sp_alerts_write(const struct sp_alerts *a, FILE *out)
 		for (size_t k = 0; k < a->watches[i].n; k++) {
 			struct sp_notification n;
 			if (!a->watches[i].alerts[k].is_firing ||
-			    make_notification(&a->watches[i], &a->watches[i].alerts[k], 0, &n) < 0)
+			    make_notification(a, &a->watches[i], &a->watches[i].alerts[k], 0, &n) < 0)
 				continue;
 			fputs("firing\n", out);
 			sp_notification_write(&n, out);

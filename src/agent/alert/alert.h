@@ -23,6 +23,7 @@ enum { SP_ALERT_MAX = 1024, SP_ALERT_SLOTS = 60, SP_ALERT_SAMPLES = 20, SP_ALERT
 
 /* Called for each change. is_repeat: it was notified before this process started; n is about that alert. */
 struct sp_alerts_owner {
+	const char *page; /* its address; "" or NULL: none is served */
 	void *arg;
 	void (*notify)(void *arg, const struct sp_alert_config *c, const struct sp_notification *n, bool is_repeat);
 };

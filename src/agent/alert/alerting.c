@@ -18,6 +18,7 @@ enum { MAX_FILE = 16 << 20 };
 struct sp_alerting {
 	const struct sp_agent_config *config;
 	struct sp_agent *agent;
+	char *page; /* its address */
 	struct sp_alerts *alerts;
 	struct sp_deliver *deliver;
 	bool is_changed;       /* firing alerts have changed */
@@ -173,16 +174,22 @@ static int read_file(struct sp_alerting *a)
 }
 
 /* --- start and stop --- */
-int sp_alerting_new(const struct sp_agent_config *c, struct sp_agent *agent, struct sp_alerting **ret_alerting)
+int sp_alerting_new(const struct sp_agent_config *c, struct sp_agent *agent, const char *page,
+		    struct sp_alerting **ret_alerting)
 {
 	struct sp_alerting *a = calloc(1, sizeof(*a));
 	struct sp_alerts_owner owner = {.arg = a, .notify = notify};
+	char *address = strdup(page);
 	int r;
 
-	if (!a)
+	if (!a || !address) {
+		free(a);
+		free(address);
 		return -ENOMEM;
+	}
 	a->config = c;
 	a->agent = agent;
+	owner.page = a->page = address;
 	r = sp_deliver_new(&a->deliver);
 	if (r == 0)
 		r = sp_alerts_new(c, &owner, &a->alerts);
@@ -191,6 +198,7 @@ int sp_alerting_new(const struct sp_agent_config *c, struct sp_agent *agent, str
 	if (r < 0) {
 		sp_alerts_free(a->alerts);
 		sp_deliver_free(a->deliver);
+		free(a->page);
 		free(a);
 		return r;
 	}
@@ -205,6 +213,7 @@ void sp_alerting_free(struct sp_alerting *a)
 	save_changes(a);
 	sp_alerts_free(a->alerts);
 	sp_deliver_free(a->deliver);
+	free(a->page);
 	free(a);
 }
 

@@ -17,8 +17,9 @@
 
 struct sp_alerting;
 
-/* Reads the file. agent: gets the events; NULL = none. */
-int sp_alerting_new(const struct sp_agent_config *c, struct sp_agent *agent, struct sp_alerting **ret_alerting);
+/* Reads the file. agent: gets the events; NULL = none. page: its address, to which alerts lead; "" = none. */
+int sp_alerting_new(const struct sp_agent_config *c, struct sp_agent *agent, const char *page,
+		    struct sp_alerting **ret_alerting);
 void sp_alerting_free(struct sp_alerting *a); /* writes the file */
 int sp_alerting_configure(struct sp_alerting *a, const struct sp_agent_config *c);
 

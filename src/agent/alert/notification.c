@@ -87,6 +87,41 @@ int sp_notification_summary(struct sp_notification *n, const char *format, ...)
 	return n->summary ? 0 : -ENOMEM;
 }
 
+static void put_encoded(const char *text, FILE *out)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+
+	for (; *text; text++)
+		if (strchr(plain, *text))
+			fputc(*text, out);
+		else
+			fprintf(out, "%%%02X", (unsigned char)*text);
+}
+
+/* What the alert is about stands there as filters. Around the range the chart shows as much time again, or an hour. */
+int sp_notification_link(struct sp_notification *n, const char *page, uint64_t over_ns)
+{
+	static const char *const names[] = {"process", "cgroup", "library", "function"};
+	uint64_t to = (n->is_over ? n->ends_ns : n->starts_ns) / SP_NS_PER_S;
+	uint64_t from = (n->starts_ns - SP_MIN(over_ns, n->starts_ns)) / SP_NS_PER_S;
+	size_t size = 0;
+	FILE *out;
+
+	free(sp_take_ptr(n->url));
+	out = open_memstream(&n->url, &size);
+	if (!out)
+		return -ENOMEM;
+	fprintf(out, "%s#at=%" PRIu64 "-%" PRIu64 "&to=%" PRIu64 "&span=%" PRIu64, page, from, to, to,
+		SP_MAX(2 * (to - from), UINT64_C(3600)));
+	for (size_t i = 0; i < n->n_labels; i++)
+		for (size_t k = 0; k < SP_COUNT(names); k++)
+			if (!strcmp(n->label_names[i], names[k])) {
+				fprintf(out, "&%s=", names[k]);
+				put_encoded(n->label_values[i], out);
+			}
+	return fclose(out) ? -ENOMEM : 0;
+}
+
 int sp_notification_copy(const struct sp_notification *from, struct sp_notification *ret_notification)
 {
 	struct sp_notification n = {.is_over = from->is_over,
@@ -99,6 +134,8 @@ int sp_notification_copy(const struct sp_notification *from, struct sp_notificat
 				    .summary = strdup(from->summary ? from->summary : "")};
 	int r = n.name && n.rule && n.summary ? 0 : -ENOMEM;
 
+	if (from->url && !(n.url = strdup(from->url)))
+		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && i < from->n_labels; i++)
 		r = sp_notification_label(&n, from->label_names[i], from->label_values[i]);
 	if (r < 0)
@@ -117,6 +154,7 @@ void sp_notification_done(struct sp_notification *n)
 	free(n->name);
 	free(n->rule);
 	free(n->summary);
+	free(n->url);
 	*n = (struct sp_notification){0};
 }
 
@@ -168,6 +206,8 @@ void sp_notification_json(const struct sp_notification *n, FILE *out)
 	sp_json_string(&j, "startsAt", starts);
 	if (n->is_over)
 		sp_json_string(&j, "endsAt", ends);
+	if (n->url)
+		sp_json_string(&j, "url", n->url);
 	sp_json_done(&j);
 }
 
@@ -186,6 +226,8 @@ void sp_notification_alertmanager(const struct sp_notification *n, uint64_t unti
 	sp_json_end(j);
 	sp_json_string(j, "startsAt", starts);
 	sp_json_string(j, "endsAt", ends);
+	if (n->url)
+		sp_json_string(j, "generatorURL", n->url);
 	sp_json_end(j);
 }
 
@@ -280,6 +322,8 @@ void sp_notification_write(const struct sp_notification *n, FILE *out)
 	sp_line_put_number(out, "ends", n->ends_ns);
 	sp_line_put_number(out, "value", (uint64_t)(n->value * 1e9)); /* in billionths */
 	sp_line_put_number(out, "threshold", (uint64_t)(n->threshold * 1e9));
+	if (n->url)
+		sp_line_put(out, "url", n->url);
 	fputs("\nsummary", out);
 	sp_line_put(out, "text", n->summary);
 	fputc('\n', out);
@@ -294,7 +338,7 @@ void sp_notification_write(const struct sp_notification *n, FILE *out)
 static int parse_head(struct sp_notification *n, const struct sp_line *l)
 {
 	const char *status = sp_line_word(l, "status"), *name = sp_line_word(l, "name"),
-		   *rule = sp_line_word(l, "rule");
+		   *rule = sp_line_word(l, "rule"), *url = sp_line_word(l, "url");
 	uint64_t value = 0, threshold = 0;
 	int r = status && name && rule ? 0 : -EBADMSG;
 
@@ -314,7 +358,8 @@ static int parse_head(struct sp_notification *n, const struct sp_line *l)
 	n->name = strdup(name);
 	n->rule = strdup(rule);
 	n->summary = strdup("");
-	return n->name && n->rule && n->summary ? 1 : -ENOMEM;
+	n->url = url ? strdup(url) : NULL;
+	return n->name && n->rule && n->summary && !url == !n->url ? 1 : -ENOMEM;
 }
 
 int sp_notification_read_line(struct sp_notification *n, const struct sp_line *l)

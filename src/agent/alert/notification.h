@@ -29,6 +29,7 @@ struct sp_notification {
 	double value, threshold;
 	uint64_t starts_ns, ends_ns; /* wall clock; ends_ns 0 = fires */
 	char *summary;
+	char *url; /* of the page, at the rule's range; NULL: no page is served */
 };
 
 size_t sp_notification_cut(const char *text, size_t len); /* how many bytes of it a label's value may have */
@@ -36,6 +37,8 @@ int sp_notification_init(struct sp_notification *n, const struct sp_alert_config
 int sp_notification_label(struct sp_notification *n, const char *name,
 			  const char *value); /* ignores "", and a name that is there */
 int sp_notification_summary(struct sp_notification *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* page: its address, with the slash at the end; over_ns: the time that the rule looks at. */
+int sp_notification_link(struct sp_notification *n, const char *page, uint64_t over_ns);
 int sp_notification_copy(const struct sp_notification *from, struct sp_notification *ret_notification);
 void sp_notification_done(struct sp_notification *n);
 bool sp_notification_is_same_alert(const struct sp_notification *a,

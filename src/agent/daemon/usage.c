@@ -198,7 +198,7 @@ static void report_put_off(struct sp_agent *a)
 	a->is_parsing_put_off = n_names + n_tables;
 }
 
-static void set_rates(struct sp_agent *a, const struct sp_clock *now, const char *what)
+static void set_rates(struct sp_agent *a, const struct sp_clock *now, bool is_too_much)
 {
 	size_t i;
 
@@ -214,10 +214,12 @@ static void set_rates(struct sp_agent *a, const struct sp_clock *now, const char
 		}
 		snprintf(data, sizeof(data), "rate_mhz=%" PRIu64 " wanted_mhz=%" PRIu64, s->rate_millihertz,
 			 s->wanted_millihertz);
-		sp_loop_add_event(a, now->wall_ns, now->wall_ns, "rate", s->recipe->name, data,
-				  "%s: %.1f Hz now (the agent uses %.2f %% of a CPU and %.1f MiB)", what,
-				  (double)s->rate_millihertz / 1000, (double)a->limits.cpu_ppm / 1e4,
-				  (double)a->status.memory_bytes / (1 << 20));
+		sp_loop_add_event(
+		    a, now->wall_ns, now->wall_ns, "rate", s->recipe->name, data,
+		    "sampling %s to %.1f Hz: it took %s --max-cpu (the agent uses %.2f %% of a CPU and %.1f MiB)",
+		    is_too_much ? "slowed" : "back", (double)s->rate_millihertz / 1000,
+		    is_too_much ? "more than" : "well below", (double)a->limits.cpu_ppm / 1e4,
+		    (double)a->status.memory_bytes / (1 << 20));
 	}
 }
 
@@ -242,10 +244,10 @@ void sp_own_usage_check(struct sp_agent *a, const struct sp_clock *now)
 		request_renewals(a);
 		break;
 	case SP_LIMITS_HALVE:
-		set_rates(a, now, "sampling takes more than --max-cpu");
+		set_rates(a, now, true);
 		break;
 	case SP_LIMITS_RAISE:
-		set_rates(a, now, "sampling takes well below --max-cpu again");
+		set_rates(a, now, false);
 		break;
 	case SP_LIMITS_GO_ON:
 		break;

@@ -364,9 +364,13 @@ static int page_open(struct run *r)
 
 static int alerting_open(struct run *r)
 {
-	int e = sp_alerting_new(&r->args->config, r->agent, &r->alerting);
+	char page[128] = "";
+	int e;
 	struct sp_agent_listener listener;
 
+	if (r->page)
+		sp_page_url(r->page, 0, page, sizeof(page));
+	e = sp_alerting_new(&r->args->config, r->agent, page, &r->alerting);
 	if (e < 0)
 		return e;
 	listener = sp_alerting_listener(r->alerting);

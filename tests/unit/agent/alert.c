@@ -5,7 +5,9 @@
  */
 #include "agent/alert/alert.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "profile/profile.h"
 #include <errno.h>
 #include <setjmp.h>
@@ -29,6 +31,30 @@ static char notified[1 << 18]; /* notifications since the last expect(), each fo
 static struct sp_notification last;
 
 /* --- rules --- */
+/* A webhook and an Alertmanager are told where the page has it: the time that the rule looked at, and what it is about.
+ */
+static void check_link(const struct sp_notification *n, uint64_t over_ns)
+{
+	char wanted[160], *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	struct sp_json j = {.out = out};
+
+	assert_non_null(out);
+	snprintf(wanted, sizeof(wanted),
+		 "\"http://host:9877/#at=%llu-%llu&to=", (unsigned long long)((n->starts_ns - over_ns) / SP_NS_PER_S),
+		 (unsigned long long)((n->is_over ? n->ends_ns : n->starts_ns) / SP_NS_PER_S));
+	sp_notification_json(n, out);
+	sp_notification_alertmanager(n, 0, &j);
+	fclose(out);
+	char *hook = strstr(text, "\"url\":"), *manager = strstr(text, "\"generatorURL\":");
+	assert_true(hook && !strncmp(hook + strlen("\"url\":"), wanted, strlen(wanted)));
+	assert_true(manager && !strncmp(manager + strlen("\"generatorURL\":"), wanted, strlen(wanted)));
+	for (size_t i = 0; i < n->n_labels; i++)
+		assert_true(strcmp(n->label_names[i], "process") != 0 || strstr(manager, "&process="));
+	free(text);
+}
+
 static void record(void *arg, const struct sp_alert_config *c, const struct sp_notification *n, bool is_repeat)
 {
 	size_t len = strlen(notified);
@@ -45,6 +71,7 @@ static void record(void *arg, const struct sp_alert_config *c, const struct sp_n
 			len += (size_t)snprintf(notified + len, sizeof(notified) - len, " %s=%s", n->label_names[i],
 						n->label_values[i]);
 	snprintf(notified + len, sizeof(notified) - len, ";");
+	check_link(n, c->rule.over_ns);
 	sp_notification_done(&last);
 	assert_int_equal(sp_notification_copy(n, &last), 0);
 }
@@ -65,7 +92,7 @@ static void rules(size_t n, const char *const *texts)
 
 static void begin(size_t n, const char *const *texts)
 {
-	struct sp_alerts_owner owner = {.notify = record};
+	struct sp_alerts_owner owner = {.page = "http://host:9877/", .notify = record};
 
 	rules(n, texts);
 	notified[0] = '\0';
@@ -349,7 +376,7 @@ static void test_many(void **state)
 /* Writes alerts, and restores them in a new struct. */
 static void restart(void)
 {
-	struct sp_alerts_owner owner = {.notify = record};
+	struct sp_alerts_owner owner = {.page = "http://host:9877/", .notify = record};
 	char *text = NULL, *at, *line;
 	size_t n = 0;
 	struct sp_notification note = {0};
