@@ -28,7 +28,7 @@ function setToken(text) {
 class Refused extends Error {}
 
 // The answer, or an error with words for people. Parameters that are empty are left out.
-async function ask(route, parameters, signal) {
+async function ask(route, parameters, signal, isFile) {
 	const q = new URLSearchParams(Object.entries(parameters).filter(([, v]) => v !== "" && v !== undefined && v !== 0));
 	let answer;
 	try {
@@ -38,6 +38,7 @@ async function ask(route, parameters, signal) {
 		throw new Error("the agent does not answer");
 	}
 	if (answer.status === 401) throw new Refused(token ? "The agent does not know this token." : "");
+	if (answer.ok && isFile) return answer.blob();
 	const text = await answer.text();
 	if (answer.ok) return JSON.parse(text);
 	let why = text;

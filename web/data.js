@@ -10,9 +10,16 @@ const utf8 = new TextEncoder();
 const bytesOf = (c) => [...utf8.encode(c)].map((b) => "\\x" + b.toString(16).padStart(2, "0")).join("");
 const visible = (s) => s.replace(HIDDEN, bytesOf);
 
-function readLibrary([name, path, id, pkg, kind, note, deleted, light, dark], i) {
+// A name keeps its colour in all answers of an agent.
+const COLOURS = new Map();
+function coloursOf(name, colours) {
+	if (!COLOURS.has(name)) COLOURS.set(name, colours);
+	return COLOURS.get(name);
+}
+
+function readLibrary([name, path, id, pkg, kind, note, deleted, ...colours], i) {
 	return {i, name: visible(name), path: visible(path), id, pkg: visible(pkg), isKernel: kind === FILE_KERNEL,
-		note: visible(note), deleted: Boolean(deleted), colours: [light, dark]};
+		note: visible(note), deleted: Boolean(deleted), colours: coloursOf(name, colours)};
 }
 
 // Names that stand for a library in the address: its build id is added where two have the same name.
@@ -26,7 +33,7 @@ function nameLibraries(libraries) {
 function readEntities(raw, libraries) {
 	const n = raw.entities.length / 4, all = n + libraries.length;
 	const e = {n: all + 1, root: all, firstFold: n, name: [], library: new Int32Array(all + 1),
-		kind: new Uint8Array(all + 1), module: []};
+		kind: new Uint8Array(all + 1), module: [], tint: raw.tint || [], tints: raw.tints || []};
 	const names = raw.names.map(visible);
 	for (let i = 0; i < n; i++) {
 		e.name.push(names[raw.entities[4 * i]]);

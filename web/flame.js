@@ -102,7 +102,8 @@ class Flame {
 		const dim = (rgb) => mix(rgb, l.page, isDark() ? 0.34 : 0.36);
 		this.style = [];
 		const add = (rgb) => this.style.push(css(rgb), css(dim(rgb)), css(l.match));
-		for (const library of libraries) for (const tone of tones) add(mix(libraryColour(library), l.page, tone));
+		for (const colours of [...libraries, ...entities.tints.map((t) => ({colours: t}))])
+			for (const tone of tones) add(mix(libraryColour(colours), l.page, tone));
 		const plain = this.style.length / 3;
 		add(l.plain);
 		add(l.note);
@@ -115,7 +116,7 @@ class Flame {
 		for (let e = 0; e < entities.n; e++) {
 			const kind = entities.kind[e], isPlain = kind === THREAD || kind === NOTE || kind === NARROW;
 			this.entityColour[e] = isPlain ? plain + (kind === NOTE ? 1 : kind === NARROW ? 2 : 0) :
-				3 * entities.library[e] + (entities.kind[e] === FOLDED ? 0 : toneOf(entities.name[e]));
+				3 * (entities.tint[e] >= 0 ? libraries.length + entities.tint[e] : entities.library[e]) + (entities.kind[e] === FOLDED ? 0 : toneOf(entities.name[e]));
 		}
 	}
 
@@ -140,17 +141,26 @@ class Flame {
 		performance.measure("draw", {start: begin, end: performance.now()});
 	}
 
-	// The visible nodes, chained by colour; runs of narrow ones by row.
+	// What stands for the narrow frames above one has that one's colour.
+	styleOf(i, isDim) {
+		const {tree: {entity, parent}, options: {variant, change}} = this, e = entity[i];
+		const isNarrow = this.entities.kind[e] === NARROW;
+		const colour = isNarrow ? this.entityColour[change ? e : entity[parent[i]]] : change ? this.changes + STEPS + change(i) :
+			this.entityColour[e];
+		return 3 * colour + (variant && variant[e] || (isDim || isNarrow ? 1 : 0));
+	}
+
+	// The visible nodes, chained by colour; runs of narrow ones by row, in the colour of the widest of them.
 	collect() {
-		const {tree, layout: {total, start}, range, width} = this, {depth, end, entity} = tree;
+		const {tree, layout: {total, start}, range, width} = this, {depth, end} = tree;
 		const k = width / (range[1] - range[0] || 1), [x0, x1] = range, top = this.place.scrollTop;
 		const lowest = this.options.rootAtTop ? Math.floor(top / ROW) : Math.floor((this.height - top - this.seen) / ROW);
-		const highest = lowest + Math.ceil(this.seen / ROW) + 1, change = this.options.change;
+		const highest = lowest + Math.ceil(this.seen / ROW) + 1;
 		const nodes = this.nodes = [], heads = this.heads = new Int32Array(this.style.length).fill(-1), next = this.next = [];
-		const from = new Float64Array(tree.deepest + 2).fill(-1), to = new Float64Array(tree.deepest + 2);
+		const from = new Float64Array(tree.deepest + 2).fill(-1), to = from.slice(), widest = from.slice();
 		this.runs = [];
 		const flush = (d) => {
-			if (from[d] >= 0 && to[d] - from[d] >= MIN_WIDTH) this.runs.push(d, from[d], to[d]);
+			if (from[d] >= 0 && to[d] - from[d] >= MIN_WIDTH) this.runs.push([d, from[d], to[d], this.styleOf(widest[d], true)]);
 			from[d] = -1;
 		};
 		for (let i = 0; i < tree.n;) {
@@ -162,6 +172,7 @@ class Flame {
 			if (w < MIN_WIDTH) {
 				if (d >= lowest && d <= highest) {
 					if (from[d] >= 0 && x > to[d] + 0.5) flush(d);
+					if (from[d] < 0 || total[i] > total[widest[d]]) widest[d] = i;
 					if (from[d] < 0) from[d] = x;
 					to[d] = x + w;
 				}
@@ -170,10 +181,7 @@ class Flame {
 			}
 			if (d >= lowest && d <= highest) {
 				const past = start[i] < x0 - 1e-9 * this.whole || start[i] + total[i] > x1 + 1e-9 * this.whole;
-				const variant = this.options.variant ? this.options.variant[entity[i]] : 0;
-				const isNarrow = this.entities.kind[entity[i]] === NARROW;
-				const colour = change && !isNarrow ? this.changes + STEPS + change(i) : this.entityColour[entity[i]];
-				const style = 3 * colour + (variant || (past ? 1 : 0));
+				const style = this.styleOf(i, past);
 				next.push(heads[style]);
 				heads[style] = nodes.length;
 				nodes.push(i);
@@ -194,9 +202,10 @@ class Flame {
 	fill() {
 		const c = this.context, {heads, next, nodes, runs} = this, {total, start} = this.layout;
 		const marked = [];
-		c.fillStyle = css(look().narrow);
-		for (let i = 0; i < runs.length; i += 3)
-			c.fillRect(runs[i + 1], this.y(runs[i]) - this.top, runs[i + 2] - runs[i + 1], ROW - 1);
+		for (const [d, from, to, style] of runs) {
+			c.fillStyle = this.style[style];
+			c.fillRect(from, this.y(d) - this.top, to - from, ROW - 1);
+		}
 		for (let style = 0; style < heads.length; style++) {
 			if (heads[style] < 0) continue;
 			c.fillStyle = this.style[style];
@@ -253,9 +262,11 @@ class Flame {
 		}
 	}
 
-	// Names of ASCII alone are one cell a letter; others are measured.
+	// Names of ASCII alone are one cell a letter; others are measured. Of a place without a name the offset stays.
 	fitted(name, cells) {
 		if (cells < 3) return "";
+		const offset = name.length > cells && /^[ -~]{3,}(\+0x[0-9a-f]+)$/.exec(name), left = cells - 1 - (offset ? offset[1].length : 0);
+		if (offset && left > 1) return name.slice(0, left) + "…" + offset[1];
 		if (/^[ -~]*$/.test(name.length > 400 ? name.slice(0, 400) : name))
 			return name.length <= cells ? name : name.slice(0, cells - 1) + "…";
 		let n = Math.min(name.length, cells);

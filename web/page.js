@@ -6,7 +6,7 @@ const SPANS = [[900, "Last 15 min"], [3600, "Last hour"], [21600, "Last 6 h"], [
 	[2592000, "Last 30 days"]];
 const LIVES = [[0, "Live: off"], [10, "Live: 10 s"], [30, "Live: 30 s"], [60, "Live: 1 min"], [300, "Live: 5 min"]];
 const EDGES = 20; // seconds: a window at each end is of the range or not
-const LIVE_MS = 2000, CHART_MS = 10000, LEAST = 0.0005;
+const HOST = "soprof-host", LIVE_MS = 2000, CHART_MS = 10000, LEAST = 0.0005;
 const FILTERS = [["process", "Process", "processes"], ["cgroup", "Cgroup", "cgroups"], ["user", "User", "users"],
 	["byLibrary", "Library", "libraries"], ["byFunction", "Function", "functions"]];
 const PARAMETER = {byLibrary: "library", byFunction: "function"};
@@ -16,10 +16,10 @@ Object.assign(START, {span: 3600, end: 0, range: "", before: "", live: 0, drag: 
 	byLibrary: "", byFunction: ""});
 Object.assign(SHORT, {span: "span", end: "to", range: "at", before: "before", live: "live", drag: "drag", process: "process",
 	cgroup: "cgroup", user: "user", byLibrary: "library", byFunction: "function"});
-VIEWS.push("events");
-KEYS[6] = () => go({view: "events"});
+const MORE = {events: "Events", processes: "Processes", containers: "Containers", users: "Users"};
+Object.keys(MORE).forEach((view) => (KEYS[VIEWS.push(view)] = () => go({view})));
 
-let overview, chart = null, asked = new Asked(), now = 0, waiting = {}, problem = "", timer = 0;
+let overview, chart = null, asked = new Asked(), now = 0, waiting = {}, problem = "", timer = 0, host = "";
 
 // --- times ---
 const readRange = (text) => {
@@ -106,9 +106,16 @@ function takeTree(raw, parameters) {
 }
 
 function takeChart(raw) {
-	for (const l of raw.libraries) l.name = visible(l.name);
+	for (const l of raw.libraries) {
+		l.colours = coloursOf(l.name, l.colours);
+		l.name = visible(l.name);
+	}
 	chart = raw;
 	now = raw.now;
+	host = visible(raw.host);
+	try {
+		localStorage.setItem(HOST, host); // for the next time, before the agent has answered
+	} catch { /* then not */ }
 	performance.mark("chart");
 }
 
@@ -164,22 +171,25 @@ function show() {
 	if (!byId("login").hidden) return;
 	byId("app").hidden = false;
 	if (chart) {
-		const view = state.live ? [chart.from, chart.to] : [chart.from, chart.to];
-		overview.show(chart, view, picked(), state.before ? state.drag : "range", state.library);
+		overview.show(chart, [begun(chart.from, chart.to - 300), chart.to], picked(), state.before ? state.drag : "range", state.library);
 		showSeries();
 	}
 	showStatus();
 	if (data) render();
 }
 
+// Before the store's first window there is nothing to see.
+const begun = (from, most) => chart && chart.store_from > from ? Math.min(chart.store_from, most) : from;
+
 function showStatus() {
+	document.title = byId("title").textContent = "soprof " + host;
 	const parts = [], {range, before} = picked();
 	if (problem) parts.push(problem + ".");
 	else if (data) {
 		const {raw} = data, c = choice(), [a, b] = state.live && raw.windows ? [raw.found_from, raw.found_to] : [raw.from, raw.to];
 		parts.push(before ? `${rangeText(before)} → ${rangeText(range || [raw.from2, raw.to2])}` : rangeText([a, b]));
-		if (!before) parts.push(worth(whole(data.tree, width()), c), raw.covered_seconds < 0.99 * (b - a) - EDGES ?
-			`${(100 * raw.covered_seconds / (b - a)).toFixed(0)} % of the time sampled` : "");
+		if (!before) parts.push(worth(whole(data.tree, width()), c), raw.covered_seconds < 0.99 * (b - begun(a, b - 1)) - EDGES ?
+			`${(100 * raw.covered_seconds / (b - begun(a, b - 1))).toFixed(0)} % of the time sampled` : "");
 		for (const [n, of, how = ""] of [[raw.lost, "sample", " lost"], [raw.damaged, "damaged window"],
 			[raw.incomplete, "incomplete window"], [raw.salvaged, "damaged file", " salvaged"]])
 			if (n) parts.push(plural(n, of) + how);
@@ -197,7 +207,6 @@ function showSeries() {
 
 function showControls() {
 	const {before} = picked(), span = byId("span");
-	document.title = byId("title").textContent = "soprof " + (chart ? visible(chart.host) : "");
 	byId("app").classList.toggle("live", Boolean(state.live));
 	if (![...span.options].some((o) => Number(o.value) === state.span))
 		span.replaceChildren(...spanOptions(), make("option", {value: state.span}, lengthText(state.span)));
@@ -335,22 +344,36 @@ SHOW.sandwich = () => {
 	});
 };
 
+// By what whole threads belong to; a row leads to its samples alone.
+const showGroup = (view, name, title, filterOf, more) => (SHOW[view] = () => whenAsked(view, view, question(), byId("panel-" + view), readRows, ({rows, whole: all}) => {
+	const {expression} = searched(), words = (r) => visible(r.user || r.name || String(r.uid ?? "[none]"));
+	tables[view].show([{key: "name", title, of: words, cell: (r) => make("button", {type: "button", title: "Only its samples",
+		click: () => go({[name]: filterOf(r), view: "flame"})}, named(words(r)))},
+	...shareColumns(choice(), all).slice(2), ...more.map(([key, text]) => ({key, title: text, number: key !== "cgroup", of: (r) => r[key], cell: (r) => named(visible(String(r[key])))}))],
+	rows.filter((r) => !state.search || !expression || expression.test(words(r))), {empty: "There were no samples."});
+}));
+showGroup("processes", "process", "Process", (r) => r.name, [["pid", "PID"], ["uid", "User id"], ["cgroup", "Cgroup"]]);
+showGroup("containers", "cgroup", "Container", (r) => `*${r.name.replace(/^.*:/, "")}*`, []);
+showGroup("users", "user", "User", (r) => String(r.uid), [["uid", "User id"]]);
+
+const KINDS = {gap: "not sampled", late: "a window was long", rate: "sampling rate", clock: "the clock was set", throttled: "samples held back",
+	drop: "history dropped"};
 SHOW.events = () => {
 	const rows = (chart ? chart.events : []).map((e, i) => ({...e, i}));
 	const around = (e) => {
 		const length = Math.max(600, Math.min(3600, state.span / 12));
 		go({before: writeRange([e.from - length, e.from]), range: writeRange([e.to, Math.min(e.to + length, now)]), view: "flame", zoom: ""});
 	};
-	eventTable.show([{key: "from", title: "When", of: (r) => r.from, cell: (r) => r.to - r.from > 1 ? rangeText([r.from, r.to]) : timeText(r.from)},
-		{key: "kind", title: "What", of: (r) => r.kind, cell: (r) => r.kind === "gap" ? "not sampled" : visible(r.kind)},
-		{key: "subject", title: "Of", of: (r) => r.subject, cell: (r) => named(visible(r.subject))},
+	tables.events.show([{key: "from", title: "When", of: (r) => r.from, cell: (r) => r.to - r.from > 1 ? rangeText([r.from, r.to]) : timeText(r.from)},
+		{key: "kind", title: "What", of: (r) => r.kind, cell: (r) => KINDS[r.kind] || visible(r.kind)},
+		{key: "subject", title: "Of", of: (r) => r.subject, cell: (r) => /^(late|rate|clock|throttled)$/.test(r.kind) ? "" : named(visible(r.subject))},
 		{key: "text", title: "In words", of: (r) => r.text, cell: (r) => visible(r.text)},
 		{key: "around", title: "", of: () => 0, cell: (r) => r.kind === "gap" ? "" : make("button", {type: "button",
 			"aria-label": "Compare before and after: " + visible(r.text), click: () => around(r)}, "Before and after")}], rows,
 	{empty: "No upgrade, no gap in this time."});
-	byId("side").hidden = true;
+	byId("side").hidden = byId("grip").hidden = true;
 };
-let eventTable;
+const tables = {};
 
 // --- input ---
 function shift(way) {
@@ -428,20 +451,44 @@ function showHover(point, e) {
 	const tip = byId("tip");
 	tip.hidden = !point || !e || e.pointerType === "touch";
 	if (tip.hidden) return;
-	tip.replaceChildren(make("b", {}, point.when), make("p", {}, point.sum),
+	tip.replaceChildren(make("b", {}, point.when), ` ${point.sum}`,
 		...point.parts.map((p) => make("p", {}, named(p.name), ` ${p.rate.toPrecision(2)}`)),
 		...point.events.map((x) => make("p", {class: "warn"}, visible(x.text))));
-	const box = tip.getBoundingClientRect();
-	tip.style.left = Math.max(Math.min(e.clientX + 14, innerWidth - box.width - 6), 4) + "px";
-	tip.style.top = Math.max(Math.min(e.clientY + 16, innerHeight - box.height - 6), 4) + "px";
+	placeTip(tip, e, 0, byId("overview"));
+}
+
+// What is shown, as a file.
+async function save(format) {
+	const {value, ...what} = question();
+	try {
+		const file = await ask("profile", {...what, format}, undefined, true);
+		make("a", {href: URL.createObjectURL(file), download: "soprof." + ({pprof: "pb.gz"}[format] || format)}).click();
+	} catch (e) {
+		problem = e.message;
+		show();
+	}
+}
+
+// With the times, for who follows it later.
+function copyLink() {
+	const {end} = state;
+	state.end = state.live ? end : end || Math.round(now);
+	const link = location.href.split("#")[0] + fragment();
+	state.end = end;
+	const tell = (text) => (byId("copy").textContent = text);
+	navigator.clipboard.writeText(link).then(() => tell("Copied"), () => tell("Not copied")).then(() => setTimeout(() => tell("Copy link"), 2000));
 }
 
 function listenHere() {
 	const press = {earlier: () => shift(-1), later: () => shift(1), into, out, again, compare, "set-before": () => go({drag: "before"}, true),
-		"set-range": () => go({drag: "range"}, true)};
+		"set-range": () => go({drag: "range"}, true), copy: copyLink};
 	for (const [id, does] of Object.entries(press)) byId(id).addEventListener("click", does);
 	byId("span").addEventListener("change", (e) => go({span: Number(e.target.value), end: 0, range: "", before: "", drag: "range"}));
 	byId("follow").addEventListener("change", (e) => follow(Number(e.target.value)));
+	byId("save").addEventListener("change", (e) => {
+		save(e.target.value);
+		e.target.value = "";
+	});
 	byId("login-form").addEventListener("submit", (e) => {
 		e.preventDefault();
 		setToken(byId("token").value);
@@ -462,15 +509,21 @@ function begin() {
 	START.icicle = matchMedia("(max-width: 600px)").matches; // where the root is in sight at once
 	byId("span").append(...spanOptions());
 	byId("follow").append(...LIVES.map(([value, text]) => make("option", {value}, text)));
-	byId("tabs").append(make("button", {role: "tab", type: "button", id: "tab-events", "aria-controls": "panel-events"}, "Events"));
-	byId("panels").insertBefore(make("section", {role: "tabpanel", id: "panel-events", "aria-labelledby": "tab-events", class: "scroll",
-		tabindex: "0", hidden: true}), byId("details"));
-	eventTable = new Table(byId("panel-events"), "Events", "from");
+	for (const [view, title] of Object.entries(MORE)) {
+		const panel = make("section", {role: "tabpanel", id: "panel-" + view, "aria-labelledby": "tab-" + view, class: "scroll", tabindex: "0", hidden: true});
+		byId("tabs").append(make("button", {role: "tab", type: "button", id: "tab-" + view, "aria-controls": panel.id}, title));
+		byId("panels").insertBefore(panel, byId("details"));
+		tables[view] = new Table(panel, title, view === "events" ? "from" : "-total");
+	}
+	try {
+		host = localStorage.getItem(HOST) || "";
+	} catch { /* the agent tells it */ }
 	makeFilters();
 	state = readState();
 	byId("app").hidden = false;
 	overview = new Overview(byId("overview"), {into, hover: showHover, tell: (text) => (byId("live").textContent = text),
 		pick: (range, isLast) => isLast && go({[state.before ? state.drag : "range"]: writeRange(range), zoom: ""})});
+	showStatus();
 	makeViews();
 	listen();
 	listenHere();

@@ -110,12 +110,12 @@ function matches(d = data) {
 	});
 }
 
-// For each entity: found, or of another library than the selected one.
+// For each entity: found, or not, or of another library than the selected one.
 function variants(d = data) {
 	const {found} = matches(d), l = d.libraries.find((x) => x.i && x.key === state.library);
 	if (!found && !l) return null;
 	return kept("variants", [d, found, l], () => d.entities.library.map((library, e) =>
-		found && found[e] ? 2 : l && library !== l.i ? 1 : 0));
+		found && found[e] ? 2 : found || l && library !== l.i ? 1 : 0));
 }
 
 // --- words for a node ---
@@ -170,10 +170,13 @@ function showTip(w, e) {
 	if (tip.hidden) return;
 	tip.replaceChildren(named(w.name), make("p", {}, w.facts), ...(w.where ? [make("p", {}, w.where)] : []));
 	const box = tip.getBoundingClientRect();
-	const left = Math.min(e.clientX + 14, innerWidth - box.width - 6);
-	const top = e.clientY + 20 + box.height > innerHeight ? e.clientY - box.height - 12 : e.clientY + 20;
-	tip.style.left = Math.max(left, 4) + "px";
-	tip.style.top = Math.max(top, 4) + "px";
+	placeTip(tip, e, e.clientY + 20 + box.height > innerHeight ? e.clientY - box.height - 12 : e.clientY + 20, byId("panels"));
+}
+
+// Beside the pointer, and not above the place that it is about, where the controls are.
+function placeTip(tip, e, top, place) {
+	tip.style.left = Math.max(Math.min(e.clientX + 14, innerWidth - tip.offsetWidth - 6), 4) + "px";
+	tip.style.top = Math.max(top, place.getBoundingClientRect().top) + "px";
 }
 
 // --- zoom: the node's number in the tree that is shown, with its entity, in case it is another tree's;
@@ -246,14 +249,13 @@ function emptySandwich() {
 	const t = ownFiltered(), {entities, libraries} = data, v = width();
 	const functions = sums(t, v, Int32Array.from({length: entities.n}, (_, e) => e), entities.n).self;
 	const ofLibraries = sumsOf(t, v).self;
-	const best = (self, n) => [...self.keys()].filter((i) => self[i] > 0 && i < n).sort((a, b) => self[b] - self[a]).slice(0, 8);
+	const best = (self, n, wanted) => [...self.keys()].filter((i) => self[i] > 0 && i < n && wanted(i)).sort((a, b) => self[b] - self[a]).slice(0, 8);
 	const list = (items) => make("ul", {}, ...items.map(([name, focus]) => make("li", {},
 		make("button", {type: "button", title: name, click: () => go({focus: focusKey(focus)})}, named(name)))));
 	return [make("h2", {}, "Whose callers and callees?"), make("p", {}, "Take one of these, a row of Functions, " +
 		"or the flame graph's frame under the pointer: press s. A library: its row, then “Callers and callees”."),
-	make("h2", {}, "Heaviest functions"), list(best(functions, entities.firstFold).filter((e) =>
-		entities.kind[e] !== THREAD && entities.kind[e] !== NOTE).map((e) => [entities.name[e], {entity: e}])),
-	make("h2", {}, "Heaviest libraries"), list(best(ofLibraries, libraries.length).filter((l) => l).map((l) =>
+	make("h2", {}, "Heaviest functions"), list(best(functions, entities.firstFold, (e) => isFrame(entities, e)).map((e) => [entities.name[e], {entity: e}])),
+	make("h2", {}, "Heaviest libraries"), list(best(ofLibraries, libraries.length, (l) => l).map((l) =>
 		[libraries[l].name, {library: l}]))];
 }
 
@@ -295,6 +297,7 @@ function drawMatrix(cells, all, name, entriesOf) {
 	const {table, more} = heatTable(cells, what, all, name, chosen, (x) => {
 		const key = x.library + "." + x.caller;
 		go({cell: state.cell === key ? "" : key});
+		if (state.cell) panel.querySelector("h2").scrollIntoView({block: "center"}); // its functions
 	});
 	const left = [more[0] > 0 && plural(more[0], "more library", "more libraries"), more[1] > 0 &&
 		plural(more[1], "more caller")].filter(Boolean).join(" and ");
@@ -415,14 +418,15 @@ function libraryCell({l}) {
 }
 
 function showLibraries() {
-	const t = ownFiltered(), v = width(), c = choice(), all = sumsWhole(t, v);
-	const rows = kept("libraries", [t, v, state.value], () => libraryRows(t, v)).slice();
+	const t = ownFiltered(), v = width(), c = choice(), all = sumsWhole(t, v), {found} = matches();
+	const some = found && kept("found", [found], () => new Set(data.entities.library.filter((_, e) => found[e])));
+	const rows = kept("libraries", [t, v, state.value], () => libraryRows(t, v)).filter((r) => !some || some.has(r.i));
 	libraryTable.sort = state.sort;
 	libraryTable.show([{key: "name", title: "Library", of: (r) => r.l.name, cell: libraryCell},
 		...(isDiff() ? changeColumns(t, (r) => data.entities.firstFold + r.i) : shareColumns(c, all)), ...samplesColumn(c),
-		{key: "id", title: "Build id", of: (r) => r.l.id, tip: (r) => r.l.id, cell: (r) => make("span", {class: "name"}, r.l.id.slice(0, 12))},
-		...(data.libraries.some((l) => l.pkg) ? [{key: "package", title: "Package", of: (r) => r.l.pkg, cell: (r) => r.l.pkg}] : [])],
-	rows, {rowClass: (r) => r.l.i && state.library === r.l.key ? "chosen" : undefined, empty: "There were no samples."});
+		...(data.libraries.some((l) => l.pkg) ? [{key: "package", title: "Package", of: (r) => r.l.pkg, cell: (r) => r.l.pkg}] : []),
+		{key: "id", title: "Build id", of: (r) => r.l.id, tip: (r) => r.l.id, cell: (r) => make("span", {class: "name"}, r.l.id.slice(0, 12))}],
+	rows, {rowClass: (r) => r.l.i && state.library === r.l.key ? "chosen" : undefined, empty: found ? "No library matches the search." : "There were no samples."});
 }
 
 function showSelection() {
@@ -467,7 +471,7 @@ function showOptions() {
 	byId("old-width").setAttribute("aria-pressed", String(state.old));
 	byId("details").hidden = state.view !== "flame" && (state.view !== "sandwich" || !readFocus());
 	byId("value").value = String(state.value);
-	byId("side").hidden = state.alone;
+	byId("side").hidden = byId("grip").hidden = state.alone;
 	byId("with-side").setAttribute("aria-pressed", String(!state.alone));
 }
 
@@ -493,7 +497,7 @@ function showLegend() {
 	if (kinds.has(KERNEL)) parts.push(entry("kernel", "kernel"));
 	if (kinds.has(GUESSED)) parts.push(entry("hatched", "guessed frame"));
 	if (kinds.has(NOTE)) parts.push(entry("notes", "stack not whole"));
-	parts.push(entry("narrow", "too narrow to draw"));
+	parts.push(entry("narrow", "pale: too narrow to draw"));
 	const n = data.nNegative[width()];
 	if (n) parts.push(make("span", {class: "warn"}, plural(n, "stack") + " with a value below 0 left out"));
 	byId("legend").replaceChildren(...parts);
@@ -570,7 +574,27 @@ function onKey(e) {
 	KEYS[e.key]();
 }
 
+// The table of libraries is as wide as it is dragged; a double click: as its content.
+function listenToGrip() {
+	const grip = byId("grip"), side = byId("side");
+	const widen = (px) => {
+		side.style.width = px ? Math.min(Math.max(px, 120), innerWidth - 200) + "px" : "";
+		side.style.maxWidth = px ? "none" : "";
+		grip.setAttribute("aria-valuenow", side.offsetWidth);
+	};
+	widen(0);
+	grip.addEventListener("pointerdown", (e) => grip.setPointerCapture(e.pointerId));
+	grip.addEventListener("pointermove", (e) => grip.hasPointerCapture(e.pointerId) && widen(innerWidth - e.clientX));
+	grip.addEventListener("dblclick", () => widen(0));
+	grip.addEventListener("keydown", (e) => {
+		const way = {ArrowLeft: 1, ArrowRight: -1}[e.key];
+		if (way) widen(side.offsetWidth + 24 * way);
+	});
+}
+
 function listen() {
+	listenToGrip();
+	byId("menu").addEventListener("click", () => byId("menu").setAttribute("aria-expanded", String(byId("app").classList.toggle("menu"))));
 	for (const view of VIEWS) byId("tab-" + view).addEventListener("click", () => go({view}));
 	byId("tabs").addEventListener("keydown", (e) => {
 		const way = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? VIEWS.length - 1 : 0;

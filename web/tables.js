@@ -3,6 +3,27 @@
 
 const FIRST_ROWS = 200;
 
+// Tab comes to one button of the rows; arrow keys lead to the others.
+function rove(table) {
+	const body = table.tBodies[0], first = body.querySelector("button");
+	for (const b of body.querySelectorAll("button")) b.tabIndex = b === first ? 0 : -1;
+	body.onkeydown = (e) => {
+		const at = e.target.closest("tr"), all = [...at.querySelectorAll("button")], {cellIndex} = e.target.closest("td, th");
+		const down = {ArrowDown: "next", ArrowUp: "previous"}[e.key], side = {ArrowRight: 1, ArrowLeft: -1}[e.key];
+		let row = down && at[down + "ElementSibling"];
+		while (row && !row.querySelector("button")) row = row[down + "ElementSibling"];
+		const to = side ? all[all.indexOf(e.target) + side] :
+			row && (row.cells[cellIndex].querySelector("button") || row.querySelector("button"));
+		if (!down && !side) return;
+		e.preventDefault();
+		if (to) to.focus();
+	};
+	body.addEventListener("focusin", (e) => {
+		for (const b of body.querySelectorAll("[tabindex='0']")) b.tabIndex = -1;
+		e.target.tabIndex = 0;
+	});
+}
+
 // columns: {key, title, hint, number, of(row) for the order, cell(row) for what is shown; share: of(row) is a share}
 class Table {
 	// onSort(sort): who has another order in mind shows the table again; without it the table does it alone.
@@ -42,6 +63,7 @@ class Table {
 		const {rows, columns} = this, n = Math.min(rows.length, this.limit);
 		this.body.replaceChildren(...rows.slice(0, n).map((row) => make("tr",
 			{class: this.options.rowClass && this.options.rowClass(row)}, ...columns.map((c, i) => this.cell(c, row, i)))));
+		rove(this.body.parentNode);
 		this.more.replaceChildren();
 		if (n < rows.length) {
 			this.more.append(`${grouped(n)} of ${grouped(rows.length)} rows. `, make("button", {type: "button", click: () => {
@@ -194,7 +216,9 @@ function heatTable(cells, what, whole, nameOf, chosen, onCell) {
 		make("th", {scope: "col"}, make("div", {}, "all callers")));
 	const body = shown.rows.map(([l, sum]) => make("tr", {}, make("th", {scope: "row", title: nameOf(l)}, named(nameOf(l))),
 		...shown.columns.map(([c]) => cell(l, c)), make("td", {class: "sum"}, percent(sum, whole).replace("%", ""))));
-	return {table: make("table", {class: "heat", "aria-label": "Libraries by those that called them"},
-		make("thead", {}, head), make("tbody", {}, ...body)), more: [rows.length - shown.rows.length,
+	const table = make("table", {class: "heat", "aria-label": "Libraries by those that called them"},
+		make("thead", {}, head), make("tbody", {}, ...body));
+	rove(table);
+	return {table, more: [rows.length - shown.rows.length,
 		columns.length - shown.columns.length]};
 }

@@ -91,6 +91,8 @@ has "$dir/header" "^Content-Security-Policy: default-src 'none'; script-src 'sha
 etag=$(sed -n 's/^ETag: \(".*"\)\r$/\1/p' "$dir/header")
 gets 304 / -H "If-None-Match: $etag"
 cmp -s <(curl -s "$url/") <(curl -s --compressed "$url/") || fail "the same page, compressed"
+gets 200 /favicon.ico
+has "$dir/header" '^Content-Type: image/svg'
 gets 200 /-/healthy
 gets 200 /-/ready
 gets 200 /metrics

@@ -27,7 +27,7 @@ dpkg-deb --field "$deb" Depends | grep -q 'libbpf1' || fail "libraries in Depend
 dpkg-deb --contents "$deb" | grep './usr/lib/systemd/system/soprof.service$' >/dev/null || fail "the unit"
 dpkg-deb --contents "$deb" | grep './usr/lib/systemd/system/soprof.socket$' >/dev/null || fail "the page's socket"
 
-for file in prometheus/soprof.rules.yaml grafana/soprof.json systemd/network.conf; do
+for file in prometheus/soprof.rules.yaml grafana/soprof.json grafana/flamegraph.json systemd/network.conf; do
 	dpkg-deb --contents "$deb" | grep "./usr/share/soprof/$file$" >/dev/null || fail "$file"
 done
 

@@ -31,7 +31,7 @@ leader() { pgrep -P "$container" -x systemd; }
 
 echo "--- build and install"
 deb=${SOPROF_DEB:-$("$source/tools/make-deb" "$work-build")} || exit 1
-for file in prometheus/soprof.rules.yaml grafana/soprof.json systemd/network.conf; do
+for file in prometheus/soprof.rules.yaml grafana/soprof.json grafana/flamegraph.json systemd/network.conf; do
 	dpkg-deb --contents "$deb" | grep "./usr/share/soprof/$file\$" >/dev/null || fail "$file in the package"
 done
 debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,sudo,adduser,xz-utils,curl,procps,prometheus bookworm "$work" "$mirror" >"$work.log" 2>&1 ||

@@ -131,8 +131,9 @@ static char *ask(const char *path, const char *query, bool own_only, int *ret_st
 	struct sp_api a = {.store = store, .now_ns = begin_ns + 620 * SP_NS_PER_S, .own_only = own_only, .uid = 1};
 	char *text = NULL;
 	FILE *out = open_memstream(&text, ret_n);
+	bool is_file;
 
-	require(out && sp_api_answer(&a, path, query, out, ret_status) == 0 && fclose(out) == 0);
+	require(out && sp_api_answer(&a, path, query, out, ret_status, &is_file) == 0 && fclose(out) == 0);
 	sp_error_clear();
 	return text;
 }

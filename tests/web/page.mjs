@@ -3,6 +3,7 @@
 // tests/cmd/fill understands, and `store`, made of them. What is expected is added up from the rows here. Prints a line
 // a check; exit code 1 if any failed. With PICTURES in the environment, screenshots are written there.
 import {readFileSync, writeFileSync} from "node:fs";
+import {hostname} from "node:os";
 import {Browser} from "../cmd/chromium.mjs";
 import {serve} from "./serve.mjs";
 
@@ -111,6 +112,13 @@ check("the token is taken out of the address", await run("location.href"), serve
 await settled();
 await eventually("libraries of three hours are what the rows say", shown, expected(within(begin, end)));
 await picture("day");
+check("the machine's name is its title", await run(`document.title === "soprof " + ${JSON.stringify(hostname())} && text("title") === document.title`), true);
+await open("span=864000");
+const early = await run(`(() => { const b = box(id("overview").querySelector("canvas")); return [b.x + 46, b.y + 70]; })()`);
+await page.hover(...early);
+await eventually("the chart begins where the data begin", `text("tip")`, /CPUs.*libcrypto/);
+check("the tip is not over the controls above", await run(`box(id("tip")).top >= box(id("overview")).top`), true);
+await open("span=10800");
 const [gapX, gapY] = await chartAt(begin + 4200, begin, end);
 await page.hover(gapX, gapY);
 await eventually("a gap is not a zero", `text("tip")`, /not sampled/);
@@ -187,7 +195,12 @@ await eventually("Escape is the whole again", `location.hash.includes("z=")`, fa
 await page.key("/");
 await page.type("^memcpy$");
 await eventually("a search tells its share", `text("found")`, "Matched " + percent(sum(all.filter((r) => r.frames.some(([f]) => f === "memcpy"))), sum(all)));
+check("and leaves the libraries with matches", await run(`cells("libraries").map((r) => r[0].trim())`), ["libc.so.6"]);
 await page.key("Escape");
+check("Tab comes to one row of a table", await run(`id("libraries").querySelectorAll("tbody [tabindex='0']").length`), 1);
+await run(`id("libraries").querySelector("tbody button").focus()`);
+for (const key of ["ArrowDown", "ArrowDown", "ArrowUp"]) await page.key(key);
+check("arrow keys lead to the others", await run(`document.activeElement === id("libraries").querySelectorAll("tbody tr")[1].querySelector("button")`), true);
 
 // --- the other views ---
 await page.run("document.activeElement.blur()");
@@ -201,6 +214,7 @@ await eventually("the matrix charges who called", `id("panel-matrix").querySelec
 	percent(sum(all.filter((r) => r.frames.at(-1)[0] === "aes")), sum(all)).replace("%", ""));
 await click(`id("panel-matrix").querySelector("table.heat [aria-label^='libcrypto.so.3 called by libssl.so.3']")`);
 await eventually("a cell tells through which function", `[...id("panel-matrix").querySelectorAll("table")].map((t) => t.getAttribute("aria-label") === "Functions by which the library was entered" ? t.tBodies[0].rows[0]?.cells[0].textContent : "").join("")`, "aes");
+check("which comes into view", await run(`box(id("panel-matrix").querySelector("h2")).bottom < innerHeight`), true);
 await picture("matrix");
 await click(`button("aes", id("panel-matrix"))`);
 await eventually("a function's callers and callees", `text("sandwich-head")`, /^aes.*libcrypto\.so\.3.*callers above/);
@@ -215,6 +229,24 @@ check("with the function itself once", await run(`(() => { const b = box(id("cal
 }), ["aes", "write", "main"]);
 await open("span=10800&v=sandwich&p=" + encodeURIComponent("fn:memcpy`libc.so.6"));
 await eventually("an address of them", `text("sandwich-head")`, new RegExp("^memcpy.*" + percent(sum(byProcess("python3")), sum(all)).replace(".", "\\.")));
+for (const [key, name, field] of [["7", "processes", "process"], ["9", "users", "uid"]]) {
+	await page.key(key);
+	const sums = new Map();
+	for (const r of all) sums.set(r[field], (sums.get(r[field]) || 0) + r.n);
+	await eventually(name + " are a table", `cells("panel-${name}").map((r) => r[1]).sort()`, [...sums.values()].map((n) => percent(n, sum(all))).sort());
+}
+await page.key("2");
+await page.run("location.hash = location.hash.replace(/&p=[^&]*/, '')");
+await eventually("functions are offered", `text("sandwich-head")`, /Heaviest functions.*aes/);
+check("what is too narrow is none", await run(`text("sandwich-head").includes("[narrow]")`), false);
+const folded = await run(`fetch("api/v1/profile?format=folded&from=${begin}&to=${end}", {headers: {Authorization: "Bearer secret"}}).then((a) => a.text())`);
+check("a file has all of it", folded.trim().split("\n").reduce((s, line) => s + Number(line.replace(/.* /, "")), 0) / 1e7, sum(all));
+const {panels: [{targets: [target]}]} = JSON.parse(readFileSync(new URL("../../share/grafana/flamegraph.json", import.meta.url)));
+const dashboard = target.url.replace(/\$\{(\w+)[^}]*\}/g, (_, name) => ({agent: server.url.slice(0, -1), __from: begin, __to: end})[name] ?? "");
+const nested = await run(`fetch("${dashboard}", {headers: {Authorization: "Bearer secret"}}).then((a) => a.json()).then((a) => a.${target.root_selector})`);
+check("Grafana's dashboard asks for what is there", target.columns.map((c) => typeof nested[1][c.selector]), target.columns.map((c) => c.type));
+check("rows for Grafana: parents first, and not less than their children", [nested[0].level, nested.every((r, i) => !i || r.level <= nested[i - 1].level + 1),
+	nested.every((r, i) => { let n = r.self; for (let k = i + 1; k < nested.length && nested[k].level > r.level; k++) if (nested[k].level === r.level + 1) n += nested[k].value; return n <= r.value; })], [0, true, true]);
 await page.key("6");
 await eventually("events are a table", `cells("panel-events").map((r) => [r[1], r[2]])`, [["not sampled", "suspended"], ["upgrade", "libz.so.1"]]);
 await picture("events");
@@ -275,7 +307,11 @@ await picture("dark");
 await page.dark(false);
 await page.resize(360, 780);
 await open("span=10800");
-for (const key of ["1", "2", "3", "4", "5", "6"]) {
+check("a phone has one row of controls", await run(`[...document.querySelectorAll("header .tools > *, #times > *, #options > *")].filter((e) => e.offsetParent && e.textContent + e.id !== "chips" && box(e).height).map((e) => e.id || e.className)`), ["found", "search", "menu"].filter((n) => n !== "found"));
+await click(`id("menu")`);
+check("and a menu of the others", await run(`Boolean(id("span").offsetParent && id("theme").offsetParent)`), true);
+await click(`id("menu")`);
+for (const key of ["1", "2", "3", "4", "5", "6", "7", "8", "9"]) {
 	await page.key(key);
 	await settled();
 	const wide = await run(`document.documentElement.scrollWidth`);

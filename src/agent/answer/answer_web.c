@@ -21,11 +21,11 @@ int sp_web_answer(const struct sp_web_request *q, FILE *out)
 	size_t n = 0, n_small = 0;
 	FILE *body = open_memstream(&text, &n);
 	int status = 500, r;
-	bool is_small;
+	bool is_small, is_file = false;
 
 	if (!body)
 		return -ENOMEM;
-	r = sp_api_answer(&q->api, q->path, q->params, body, &status);
+	r = sp_api_answer(&q->api, q->path, q->params, body, &status, &is_file);
 	if (fclose(body) && r == 0)
 		r = -ENOMEM;
 	is_small = r == 0 && wants_gzip(q, n);
@@ -34,7 +34,7 @@ int sp_web_answer(const struct sp_web_request *q, FILE *out)
 	if (r < 0)
 		return r;
 	sp_line_put_number(out, "status", (uint64_t)status);
-	sp_line_put(out, "type", "application/json");
+	sp_line_put(out, "type", is_file ? "application/octet-stream" : "application/json");
 	if (is_small)
 		sp_line_put(out, "coding", "gzip");
 	fputc('\n', out);

@@ -138,6 +138,7 @@ static const struct parameter {
     {"cgroup", TEXT, offsetof(struct sp_api_ask, q.cgroup), true},
     {"source", TEXT, offsetof(struct sp_api_ask, q.source), true},
     {"value", TEXT, offsetof(struct sp_api_ask, value), true},
+    {"format", TEXT, offsetof(struct sp_api_ask, format), true},
     {"focus", TEXT, offsetof(struct sp_api_ask, focus), true},
     {"focus_library", TEXT, offsetof(struct sp_api_ask, focus_library), true},
     {"called", TEXT, offsetof(struct sp_api_ask, called), true},
@@ -332,6 +333,7 @@ static int answer_live(const struct sp_api *a, const struct sp_api_ask *ask, str
 	return sp_api_flame(a, ask, j);
 }
 
+enum { BY_FILE = -1 }; /* a route whose answer is no JSON */
 static const struct route {
 	const char *name;
 	int (*answer)(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j); /* NULL: a table */
@@ -340,6 +342,7 @@ static const struct route {
     {"overview", sp_api_overview, 0},
     {"events", sp_api_events, 0},
     {"flame", sp_api_flame, 0},
+    {"flamerows", sp_api_flame_rows, 0},
     {"live", answer_live, 0},
     {"diff", sp_api_diff, 0},
     {"matrix", sp_api_matrix, 0},
@@ -347,7 +350,9 @@ static const struct route {
     {"functions", NULL, SP_TOTAL_BY_FUNCTION},
     {"processes", NULL, SP_TOTAL_BY_PROCESS},
     {"cgroups", NULL, SP_TOTAL_BY_CGROUP},
+    {"containers", NULL, SP_TOTAL_BY_CONTAINER},
     {"users", NULL, SP_TOTAL_BY_USER},
+    {"profile", NULL, BY_FILE},
 };
 
 static const struct route *find_route(const char *path)
@@ -386,7 +391,9 @@ static int answer_route(const struct sp_api *a, const struct route *route, const
 	struct sp_json j = {.out = open_memstream(&text, &n)};
 	int r = ask && j.out ? parse_request(a, route->by == SP_TOTAL_BY_USER, query, ask) : -ENOMEM;
 
-	if (r == 0) {
+	if (r == 0 && route->by == BY_FILE)
+		r = sp_api_file(a, ask, j.out);
+	else if (r == 0) {
 		sp_json_object(&j, NULL);
 		r = route->answer ? route->answer(a, ask, &j) : sp_api_table(a, ask, route->by, &j);
 		sp_json_done(&j);
@@ -399,12 +406,14 @@ static int answer_route(const struct sp_api *a, const struct route *route, const
 	return 0;
 }
 
-int sp_api_answer(const struct sp_api *a, const char *path, const char *query, FILE *out, int *ret_status)
+int sp_api_answer(const struct sp_api *a, const char *path, const char *query, FILE *out, int *ret_status,
+		  bool *ret_is_file)
 {
 	const struct route *route = find_route(path);
 	int r = route ? answer_route(a, route, query, out)
 		      : sp_fail_said(-ENOENT, "there is nothing at this address; man soprof-api tells what there is");
 
 	*ret_status = r < 0 ? put_error(r, out) : 200;
+	*ret_is_file = r >= 0 && route->by == BY_FILE;
 	return ferror(out) ? -EIO : 0;
 }

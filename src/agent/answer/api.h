@@ -40,9 +40,10 @@ struct sp_api {
 
 /*
  * path: "/api/v1/NAME"; query: the part of the URL after '?', still encoded; "" = none. Writes the body to out;
- * *ret_status is 200, 400, 403, 404 or 500. 0, or a negative errno: there is no body.
+ * *ret_status is 200, 400, 403, 404 or 500; *ret_is_file: the body is no JSON. 0, or a negative errno: there is no body.
  */
-int sp_api_answer(const struct sp_api *a, const char *path, const char *query, FILE *out, int *ret_status);
+int sp_api_answer(const struct sp_api *a, const char *path, const char *query, FILE *out, int *ret_status,
+		  bool *ret_is_file);
 /* False for kinds of events that name programs and libraries, which may be of other users. */
 bool sp_api_event_is_for_all(const char *kind);
 

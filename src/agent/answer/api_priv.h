@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * api_priv.h: shared by the API's files: api.c has requests and errors, api_tree.c call trees, api_chart.c the
- * overview, api_table.c tables.
+ * overview, api_table.c tables, api_file.c files.
  *
  * A route writes the members of the JSON object that is open.
  * -EINVAL, -EACCES and -ENOENT with sp_error_text() are the asker's fault; others are ours. One thread.
@@ -21,8 +21,9 @@ struct sp_api_ask {
 	struct sp_store_query q; /* range and filters */
 	uint64_t from2_ns, to2_ns;
 	bool has_second,
-	    is_live;       /* live: the last seconds, with the current window, which the store's sums do not have */
-	const char *value; /* a name, NULL = CPU time */
+	    is_live;        /* live: the last seconds, with the current window, which the store's sums do not have */
+	const char *value;  /* a name, NULL = CPU time */
+	const char *format; /* a view's name, NULL = pprof */
 	uint32_t width, limit, depth;
 	uint64_t root; /* the node to be shown in detail, 0 = none */
 	double least;  /* share of the whole; narrower nodes are left out */
@@ -47,9 +48,13 @@ void sp_api_put_answer(const struct sp_api_ask *ask, const struct sp_store_answe
 int sp_api_overview(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j);
 int sp_api_events(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j);
 int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j);
+/* The same tree as rows, for Grafana. */
+int sp_api_flame_rows(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j);
 int sp_api_diff(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j);
 int sp_api_table(const struct sp_api *a, const struct sp_api_ask *ask, int by,
 		 struct sp_json *j); /* enum sp_total_by */
 int sp_api_matrix(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j);
+/* No JSON, but a file. */
+int sp_api_file(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out);
 
 #endif

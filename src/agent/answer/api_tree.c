@@ -203,6 +203,92 @@ int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, struct sp
 	return r;
 }
 
+/* --- as rows --- */
+static const char *row_label(const struct sp_profile *p, const struct sp_tree *t, uint32_t i)
+{
+	switch (t->labels[t->nodes[i].label].kind) {
+	case SP_TREE_ALL:
+		return "all";
+	case SP_TREE_CUT:
+		return "[truncated]";
+	case SP_TREE_NO_STACK:
+		return "[no user stack]";
+	default:
+		return *sp_tree_name(p, t, i) ? sp_tree_name(p, t, i) : "[unknown]";
+	}
+}
+
+static uint32_t next_wide(const struct sp_tree *t, uint32_t i, double least)
+{
+	while (i && (double)t->nodes[i].total < least * (double)t->nodes[0].total)
+		i = t->nodes[i].next;
+	return i;
+}
+
+static uint32_t next_row(const struct sp_tree *t, uint32_t i, double least)
+{
+	uint32_t next = next_wide(t, t->nodes[i].first, least);
+
+	while (!next && i) {
+		next = next_wide(t, t->nodes[i].next, least);
+		i = t->nodes[i].parent;
+	}
+	return next;
+}
+
+/* In the order of a walk from the root, parents first: what Grafana's panel takes. */
+static void put_tree_rows(const struct sp_profile *p, const struct sp_tree *t, double least, struct sp_json *j)
+{
+	uint32_t i = 0;
+
+	sp_json_array(j, "rows");
+	sp_json_lines(j);
+	do {
+		uint32_t file = t->labels[t->nodes[i].label].library;
+		sp_json_object(j, NULL);
+		sp_json_uint(j, "level", t->nodes[i].depth);
+		sp_json_string(j, "label", row_label(p, t, i));
+		sp_json_string(j, "library", file ? sp_api_library_name(p, file) : "");
+		sp_json_ints(j, {"value", t->nodes[i].total}, {"self", t->nodes[i].self});
+		sp_json_end(j);
+	} while ((i = next_row(t, i, least)));
+	sp_json_end(j);
+	sp_json_line(j);
+}
+
+static int make_rows(const struct sp_api_ask *ask, const struct sp_profile *p, struct sp_json *j)
+{
+	struct sp_tree_columns s = {0};
+	struct sp_tree tree = {0};
+	int r = begin_shape(ask, p, &s);
+
+	if (r == 0) {
+		struct sp_tree_options o = options(ask, &s, ask->direction, NULL);
+		r = sp_tree_new(p, &o, &tree);
+	}
+	if (r == 0)
+		put_tree_rows(p, &tree, ask->least, j);
+	sp_tree_done(&tree);
+	sp_tree_columns_done(&s);
+	return r;
+}
+
+int sp_api_flame_rows(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j)
+{
+	struct sp_store_query q = ask->q;
+	struct sp_store_answer answer = {0};
+	struct sp_profile *p = NULL;
+
+	q.rough = true;
+	int r = sp_api_profile(a, &q, &p, &answer);
+	if (r == 0) {
+		sp_api_put_answer(ask, &answer, j);
+		r = make_rows(ask, p, j);
+	}
+	sp_profile_free(p);
+	return r;
+}
+
 /* --- of two ranges --- */
 /* Entities of the trees; "[narrow]" is not judged. */
 static void put_judged_entities(const struct sp_significance *judge, const struct sp_tree_columns *s, struct sp_json *j)

@@ -71,6 +71,13 @@ static const char *get_coding(const struct sp_line *head)
 	return coding && !strcmp(coding, "gzip") ? "gzip" : NULL;
 }
 
+static const char *get_type(const struct sp_line *head)
+{
+	const char *type = sp_line_word(head, "type");
+
+	return type && !strcmp(type, "application/json") ? "application/json" : "application/octet-stream";
+}
+
 static void send_body(struct sp_page_waiting *w, const struct sp_line *head, size_t head_bytes)
 {
 	struct sp_http_answer a = {.status = 200, .has_fd = true, .offset = head_bytes};
@@ -85,7 +92,7 @@ static void send_body(struct sp_page_waiting *w, const struct sp_line *head, siz
 		return sp_http_say(w->request, 500, "The answer has more than %d MiB.\n", MAX_BODY >> 20);
 	sp_line_number(head, "status", &status);
 	a.status = (unsigned)status;
-	a.type = w->is_profile ? "application/octet-stream" : "application/json";
+	a.type = get_type(head);
 	a.filename = w->is_profile ? "profile.pb.gz" : NULL;
 	a.coding = get_coding(head);
 	a.n = (uint64_t)st.st_size - head_bytes;
@@ -263,6 +270,18 @@ static void handle_page(void *arg, struct sp_http_request *q)
 	sp_http_answer(q, &a);
 }
 
+static void handle_icon(void *arg, struct sp_http_request *q)
+{
+	static const char icon[] =
+	    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\"><path fill=\"#d0402b\" "
+	    "d=\"M0 12h16v4H0z\"/><path fill=\"#e8912d\" d=\"M0 8h11v3H0z\"/><path fill=\"#f3c64b\" "
+	    "d=\"M2 4h7v3H2zM5 0h3v3H5z\"/></svg>";
+
+	(void)arg;
+	sp_http_answer(
+	    q, &(struct sp_http_answer){.status = 200, .type = "image/svg+xml", .bytes = icon, .n = sizeof(icon) - 1});
+}
+
 static void handle_healthy(void *arg, struct sp_http_request *q)
 {
 	(void)arg;
@@ -291,6 +310,7 @@ static void handle_metrics(void *arg, struct sp_http_request *q)
 
 static const struct sp_http_route routes[] = {
     {"/", SP_HTTP_OPEN, true, handle_page},
+    {"/favicon.ico", SP_HTTP_OPEN, false, handle_icon},
     {"/-/healthy", SP_HTTP_OPEN, false, handle_healthy},
     {"/-/ready", SP_HTTP_OPEN, false, handle_ready},
     {"/metrics", SP_HTTP_OPEN, false, handle_metrics},

@@ -27,19 +27,21 @@ static int answer_one(int argc, char **argv)
 	struct sp_api a = {.now_ns = sp_time_ns(CLOCK_REALTIME)};
 	SP_FREE char *text = NULL;
 	size_t n = 0;
+	bool is_file;
 	int status = 0, r = sp_store_open(argv[1], &o, &a.store);
 
 	if (argc > 4 && r == 0)
 		r = sp_parse_duration(argv[4], &a.now_ns);
 	FILE *body = open_memstream(&text, &n);
 	if (r == 0 && body)
-		r = sp_api_answer(&a, argv[2], argv[3], body, &status);
+		r = sp_api_answer(&a, argv[2], argv[3], body, &status, &is_file);
 	if (r < 0 || !body) {
 		fprintf(stderr, "agent-api: %s\n", sp_error_text(r));
 		return 1;
 	}
 	fclose(body);
-	printf("%d\n\n%s", status, text);
+	printf("%d\n\n", status);
+	fwrite(text, 1, n, stdout);
 	sp_store_close(a.store);
 	return 0;
 }
@@ -50,10 +52,11 @@ static char body[65536];
 static int ask(const struct sp_api *a, const char *path, const char *query)
 {
 	int status = 0;
+	bool is_file;
 	FILE *out = fmemopen(body, sizeof(body), "w");
 
 	assert_non_null(out);
-	assert_int_equal(sp_api_answer(a, path, query, out, &status), 0);
+	assert_int_equal(sp_api_answer(a, path, query, out, &status, &is_file), 0);
 	fclose(out);
 	return status;
 }

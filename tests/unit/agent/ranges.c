@@ -153,13 +153,14 @@ static int ask(const char *path, const char *words)
 	char query[256];
 	size_t n = 0;
 	int status = 0;
+	bool is_file;
 
 	free(body);
 	body = NULL;
 	FILE *out = open_memstream(&body, &n);
 	assert_non_null(out);
 	(void)snprintf(query, sizeof(query), "%s", words);
-	assert_int_equal(sp_api_answer(&api, path, query, out, &status), 0);
+	assert_int_equal(sp_api_answer(&api, path, query, out, &status, &is_file), 0);
 	fclose(out);
 	return status;
 }
