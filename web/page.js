@@ -349,7 +349,7 @@ const showGroup = (view, name, title, filterOf, more) => (SHOW[view] = () => whe
 	const {expression} = searched(), words = (r) => visible(r.user || r.name || String(r.uid ?? "[none]"));
 	tables[view].show([{key: "name", title, of: words, cell: (r) => make("button", {type: "button", title: "Only its samples",
 		click: () => go({[name]: filterOf(r), view: "flame"})}, named(words(r)))},
-	...shareColumns(choice(), all).slice(2), ...more.map(([key, text]) => ({key, title: text, number: key !== "cgroup", of: (r) => r[key], cell: (r) => named(visible(String(r[key])))}))],
+	...shareColumns(choice(), all).slice(2), ...more.map(([key, text]) => ({key, title: text, number: key !== "cgroup", of: (r) => r[key], cell: (r) => key === "pid" && !r.pid ? "" : named(visible(String(r[key])))}))],
 	rows.filter((r) => !state.search || !expression || expression.test(words(r))), {empty: "There were no samples."});
 }));
 showGroup("processes", "process", "Process", (r) => r.name, [["pid", "PID"], ["uid", "User id"], ["cgroup", "Cgroup"]]);

@@ -53,15 +53,19 @@ hostile=$(printf 'a"b\\c\nd\377e{}')
 # without build ids, by which they would be known under the name of who ran them first
 objcopy -R .note.gnu.build-id "$victims/plain/recursion" "$dir/$hostile"
 objcopy -R .note.gnu.build-id "$victims/plain/callback" "$dir/mine$$"
-chmod 755 "$dir/$hostile" "$dir/mine$$"
-printf "frequency: 199\ngroup: none\nmetrics-functions: ['main', 'even*']\nmetrics-series: 20000\n" >"$dir/agent.yaml"
+objcopy -R .note.gnu.build-id "$victims/stripped/recursion" "$dir/bare$$"
+chmod 755 "$dir/$hostile" "$dir/mine$$" "$dir/bare$$"
+printf "frequency: 199\ngroup: none\nmetrics-functions: ['main', 'even*', 'bare$$+0x*']\nmetrics-series: 20000\n" >"$dir/agent.yaml"
 begin
 "$dir/$hostile" 600 20 >/dev/null 2>&1 &
+"$dir/bare$$" 600 20 >/dev/null 2>&1 &
+bare=$!
 "$dir/mine$$" 600 20 >/dev/null 2>&1 &
 victim=$!
 for ((i = 0; i < 120 * slow; i++)); do
 	get "$dir/page"
-	grep -q "^soprof_library_self_cpu_seconds_total{.*library=\"mine$$\"" "$dir/page" && grep -q 'library="a\\"b' "$dir/page" && break
+	grep -q "^soprof_library_self_cpu_seconds_total{.*library=\"mine$$\"" "$dir/page" && grep -q 'library="a\\"b' "$dir/page" && grep -q "function=\"main\",library=\"mine$$" "$dir/page" &&
+		grep -q "function=\"bare$$+0x" "$dir/page" && break
 	sleep 0.5
 done
 grep -qi '^content-type: text/plain; version=0.0.4; charset=utf-8' "$dir/headers" || fail "text by default"
@@ -91,6 +95,10 @@ diff "$dir/stored" "$dir/counted" >"$dir/diff" || { head -n 20 "$dir/diff"; fail
 # --- hostile names: each a label, the page whole
 grep -F 'library="a\"b\\c\\x0ad\\xffe{}"' "$dir/page" | grep -q '^soprof_library_self' || fail "a hostile name, escaped"
 has "$dir/page" '^soprof_function_inclusive_cpu_seconds_total\{build_id="[0-9a-f]*",function="main",library="mine'
+# functions without names are called by their library and where they begin, which a glob may name
+has "$dir/page" "^soprof_function_self_cpu_seconds_total\{build_id=\"\",function=\"bare$$\+0x[0-9a-f]+\",library=\"bare$$\"\} [0-9.]*[1-9]"
+starts=$(objdump --dwarf=frames "$dir/bare$$" | sed -n 's/.* pc=0*\([0-9a-f]*\)\.\..*/\1/p')
+grep -o "function=\"bare$$+0x[0-9a-f]*" "$dir/page" | sed 's/.*0x//' | sort -u | grep -vxF "$starts" && fail "the starts of functions"
 has "$dir/page" '^soprof_library_self_cpu_seconds_total\{build_id="other",library="other"\} 0$'
 has "$dir/page" '^soprof_samples_total\{source="cpu",stack="complete"\} [1-9]'
 has "$dir/page" '^soprof_build_info\{version="'
@@ -112,7 +120,7 @@ else
 fi
 
 # --- a bound by reload stays a bound; a target that is not there is counted, and nothing else suffers
-kill "$victim"
+kill "$victim" "$bare"
 printf 'frequency: 199\ngroup: none\nmetrics-by: process\nmetrics-series: 100\nremote-write: [{url: "http://127.0.0.1:1/w", interval: 1s}]\n' >"$dir/agent.yaml"
 kill -HUP "$job"
 for ((i = 0; i < 120 * slow; i++)); do
