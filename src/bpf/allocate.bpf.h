@@ -23,8 +23,10 @@ struct {
 	__uint(value_size, sizeof(struct sp_live));
 } live SEC(".maps");
 
-struct sp_call {            /* the outermost that a thread is in */
-	sp_u64 stack;       /* where its return address is; 0: it is in none */
+struct sp_call {      /* the outermost that a thread is in */
+	sp_u64 stack; /* where its return address is; 0: it is in none */
+	sp_u64 back;  /* that address, where the kernel leaves it there, since the end is seen at the `ret`; else 0 */
+	sp_u64 released;    /* what it has let go last, by a function that may call another to do so */
 	sp_u64 bytes, n;    /* what its block stands for; 0: it is not sampled */
 	sp_u64 where;       /* the block's address will stand there; 0: it is returned */
 	sp_u64 old_address; /* of a sampled block that was let go, and comes back if the call fails; 0: none */
@@ -79,13 +81,15 @@ static __always_inline int sp_call_is_open(const struct sp_call *c, sp_u64 stack
 
 	if (stack > c->stack || bpf_probe_read_user(&address, sizeof(address), (void *)c->stack))
 		return 0;
+	if (c->back)
+		return address == c->back;
 	mm = sp_kfield(bpf_get_current_task(), struct task_struct, mm);
 	area = sp_kfield(mm, struct mm_struct, uprobes_state.xol_area);
 	return address == sp_kfield(area, struct xol_area, vaddr);
 }
 
-/* A call begins. NULL: it is within another one. */
-static __always_inline struct sp_call *sp_call_begin(sp_u64 stack)
+/* A call begins. NULL: it is within another one. by_ret: as sp_call.back. */
+static __always_inline struct sp_call *sp_call_begin(sp_u64 stack, int by_ret)
 {
 	struct sp_call *c = bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
@@ -98,6 +102,9 @@ static __always_inline struct sp_call *sp_call_begin(sp_u64 stack)
 	if (c->stack)
 		sp_tally(SP_N_LOST_CALLS, 1);
 	c->stack = stack;
+	c->back = 0;
+	if (by_ret)
+		bpf_probe_read_user(&c->back, sizeof(c->back), (void *)stack);
 	c->old_address = 0;
 	return c;
 }
@@ -119,8 +126,20 @@ static __always_inline void sp_call_frees_unseen(sp_u64 address)
 {
 	struct sp_call *c = address ? bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, 0) : 0;
 
-	if (address && (!c || !c->stack))
+	if (!address || (c && c->stack))
+		return;
+	if (c && c->released == address)
+		c->released = 0;
+	else
 		sp_tally(SP_N_FREED_UNSEEN, 1);
+}
+
+static __always_inline void sp_call_releases(sp_u64 address)
+{
+	struct sp_call *c = bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (c)
+		c->released = address;
 }
 
 /* Where the block is; 0: there is none. */

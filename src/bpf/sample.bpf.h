@@ -10,6 +10,7 @@
 
 #include "bpf/follow.bpf.h"
 #include "bpf/pending.bpf.h"
+#include "bpf/x86_64/probe.bpf.h"
 #include "bpf/x86_64/registers.bpf.h"
 
 /* Whether a task is one of those asked for by number. */
@@ -59,6 +60,8 @@ static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_st
 	return SP_STEP_NEXT;
 }
 
+enum { SP_AT_RET = 2 /* in place of in_kernel: a probe of a `ret`, whose stack begins with the caller */ };
+
 /*
  * Takes the user registers: in kernel mode those that were saved at the entry, else those in ctx, the context of a perf
  * event. SP_STEP_NEXT or a stop.
@@ -70,6 +73,11 @@ static __always_inline sp_u32 sp_user_regs(struct sp_scratch *s, void *ctx, stru
 
 	if (is_call)
 		s->how &= ~SP_HOW_EXACT;
+	if (in_kernel == SP_AT_RET && cs == SP_USER_CS) {
+		s->how &= ~SP_HOW_EXACT;
+		bpf_probe_read_user(&s->regs.ip, sizeof(s->regs.ip), (void *)s->regs.sp);
+		s->regs.sp += SP_PROBE_RETURN_BYTES;
+	}
 	if (!s->regs.ip || (in_kernel && sp_kbits((sp_u64)task, struct task_struct, in_execve)))
 		return SP_STOP_GONE;
 	return cs == SP_USER_CS ? SP_STEP_NEXT : SP_STOP_BITS;

@@ -373,7 +373,7 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 		return 1;
 	if (may_be_usual && sp_usual_take(s, now))
 		return 1;
-	r = sp_user_stack(s, ctx, task, 1);
+	r = sp_user_stack(s, ctx, task, sp_config.is_live && hit->flags & SP_SLOT_BY_RET ? SP_AT_RET : 1);
 	if (may_be_usual && r)
 		sp_usual_put(s, now);
 	return r;

@@ -587,7 +587,7 @@ enum sp_counter {
 	SP_N_LOST_OBJECTS,   /* no room in the ring for what an event was about */
 	SP_N_LOST_WAKERS,    /* waits that somebody has ended who was not seen */
 	SP_N_LOST_LIVE,      /* no room to remember an allocation: when it is freed is not seen */
-	SP_N_LOST_CALLS,     /* calls that allocate whose end was not seen */
+	SP_N_LOST_CALLS,     /* calls that allocate whose end was not seen; or on stacks where that is not safe */
 	SP_N_FREED_UNSEEN,   /* no loss: blocks that were freed and had been there before all are sampled */
 	/* Programs that the command and its children executed. */
 	SP_N_PROGRAMS,        /* all; of these */

@@ -21,7 +21,7 @@
 struct sp_capture_options;
 struct sp_recipe_probe;
 
-enum { SP_MAX_RECIPES = 7, SP_MAX_POINTS = 11 }; /* of which the last is always empty */
+enum { SP_MAX_RECIPES = 7, SP_MAX_POINTS = 15 }; /* of which the last is always empty */
 
 struct sp_recipe_value {
 	const char *name, *unit; /* "samples", "count" */

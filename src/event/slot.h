@@ -2,9 +2,9 @@
 /*
  * slot.h: one attach point of a session (a "slot"), as its front and its sink know it.
  *
- * A front is a small BPF program on one event; its read-only data is a struct sp_front_slot. It runs the slot's ops. If
- * the event is wanted, it leaves a struct sp_hit in the scratch and goes on into a sink, which walks the stacks and
- * counts. Shared by both halves, as bpf/wire.h is. The user half writes a slot before its front is loaded.
+ * A front is a small BPF program on one event; its read-only data is a struct sp_front_slot, which the user half writes
+ * before it is loaded. It runs the slot's ops. If the event is wanted, it leaves a struct sp_hit in the scratch and
+ * goes on into a sink, which walks the stacks and counts. Shared by both halves, as bpf/wire.h is.
  */
 #ifndef SP_EVENT_SLOT_H
 #define SP_EVENT_SLOT_H
@@ -41,6 +41,8 @@ enum {
 	SP_SLOT_LOCK = 128,     /* the slot's object is the address of a lock */
 	SP_SLOT_PROBE = 256,  /* the front is a probe's: its arguments are those of the function, and what it returns */
 	SP_SLOT_UNSEEN = 512, /* FREE, ASK: frees of blocks whose allocation was not seen are counted */
+	SP_SLOT_BY_RET = 2048,   /* ASK, GIVEN: the call's end is seen at its `ret`; FREE: one that may call another */
+	SP_SLOT_SESSION = 4096,  /* with SP_SLOT_PROBE: by both ends of a call, of which the second is the event */
 	SP_SLOT_NUMBERED = 1024, /* the hit's object is the event's number, which its row has as its slice */
 	SP_SLOT_KPROBE = 8192,   /* with SP_SLOT_PROBE: the function is one of the kernel's */
 };
@@ -94,8 +96,7 @@ struct sp_episode_key {
 };
 
 /*
- * A thread's episode, which stays in its place when it has ended: the next one is nearly always of the same stack, and
- * costs neither memory nor the question whether that was sent.
+ * A thread's, which stays in its place when it has ended: the next one, nearly always of the same stack, is not sent.
  */
 struct sp_episode {
 	sp_u64 since_ns;       /* it is counted up to then: its beginning, or the last drain; 0: it has ended */

@@ -50,9 +50,15 @@ static size_t first_size(const void *address)
 }
 
 /* --- the next ones --- */
-static __thread bool looks_up __attribute__((tls_model("initial-exec")));
+/* volatile: dlsym() says that it calls nothing here (leaf), and calls malloc. */
+static __thread volatile bool looks_up __attribute__((tls_model("initial-exec")));
 
-static void *next_find(const char *name)
+void sp_memory_looks_up(bool is_on)
+{
+	looks_up = is_on;
+}
+
+void *sp_memory_next(const char *name)
 {
 	void *found;
 
@@ -70,7 +76,7 @@ static void *next_find(const char *name)
 		__typeof__(&name) f = __atomic_load_n(&found, __ATOMIC_RELAXED);                                       \
                                                                                                                        \
 		if (__builtin_expect(!f && !looks_up, false)) {                                                        \
-			f = (__typeof__(&name))next_find(#name);                                                       \
+			f = (__typeof__(&name))sp_memory_next(#name);                                                  \
 			__atomic_store_n(&found, f, __ATOMIC_RELAXED);                                                 \
 		}                                                                                                      \
 		return f;                                                                                              \
@@ -92,7 +98,11 @@ NEXT(malloc_usable_size)
 /* --- what they have in common --- */
 static void tell_taken(const void *block, uint64_t bytes, uint64_t n)
 {
-	bool is_kept = sp_memory_is_exact() || sp_block_add(block, bytes, n);
+	bool is_kept;
+
+	if (looks_up) /* it is dlsym()'s, for us */
+		return;
+	is_kept = sp_memory_is_exact() || sp_block_add(block, bytes, n);
 
 	sp_memory_taken(is_kept ? block : NULL, bytes, n);
 }
@@ -107,10 +117,23 @@ static inline void *taken(void *block, uint64_t size)
 	return block;
 }
 
-/* The same of a function that calls others of these, in some libraries: then it was told already. */
-static inline void *taken_once(void *block, uint64_t size, int64_t left)
+/* Blocks that malloc and its like have given: some call others of them, in some libraries, which then have told it. */
+static __thread uint64_t n_given __attribute__((tls_model("initial-exec")));
+
+static inline void *given(void *block, uint64_t size)
 {
-	return sp_memory_left() == left ? taken(block, size) : block;
+	n_given++;
+	return taken(block, size);
+}
+
+uint64_t sp_memory_n_given(void)
+{
+	return n_given;
+}
+
+void *sp_memory_given_once(void *block, uint64_t size, uint64_t before)
+{
+	return n_given == before ? given(block, size) : block;
 }
 
 /* Before it is given back: from then on others may have its address. */
@@ -122,21 +145,28 @@ static inline bool freed(const void *block, uint64_t *ret_bytes, uint64_t *ret_n
 	return true;
 }
 
+void sp_memory_frees(const void *block)
+{
+	uint64_t bytes, n;
+
+	freed(block, &bytes, &n);
+}
+
 EXPORT void *malloc(size_t size)
 {
 	__typeof__(&malloc) next = next_malloc();
 
-	return next ? taken(next(size), size) : first_take(size);
+	return next ? given(next(size), size) : first_take(size);
 }
 
 EXPORT void *calloc(size_t n, size_t size)
 {
 	__typeof__(&calloc) next = next_calloc();
-	int64_t left = sp_memory_left();
+	uint64_t before = n_given;
 	size_t bytes;
 
 	if (next)
-		return taken_once(next(n, size), n * size, left);
+		return sp_memory_given_once(next(n, size), n * size, before);
 	return __builtin_mul_overflow(n, size, &bytes) ? NULL : first_take(bytes);
 }
 
@@ -180,7 +210,7 @@ static void untold(void *block, uint64_t bytes, uint64_t n)
 EXPORT void *realloc(void *block, size_t size)
 {
 	__typeof__(&realloc) next = next_realloc();
-	int64_t left = sp_memory_left();
+	uint64_t before = n_given;
 	uint64_t bytes, n;
 	bool was_sampled;
 	void *to;
@@ -191,7 +221,7 @@ EXPORT void *realloc(void *block, size_t size)
 	to = next(block, size);
 	if (!to && was_sampled && size != 0)
 		untold(block, bytes, n);
-	return taken_once(to, size, left);
+	return sp_memory_given_once(to, size, before);
 }
 
 /* Not the next one: that calls realloc, which is ours, and the block would count twice. */
@@ -215,44 +245,44 @@ static void *none(void)
 EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
 	__typeof__(&aligned_alloc) next = next_aligned_alloc();
-	int64_t left = sp_memory_left();
+	uint64_t before = n_given;
 
-	return next ? taken_once(next(alignment, size), size, left) : none();
+	return next ? sp_memory_given_once(next(alignment, size), size, before) : none();
 }
 
 EXPORT void *memalign(size_t alignment, size_t size)
 {
 	__typeof__(&memalign) next = next_memalign();
-	int64_t left = sp_memory_left();
+	uint64_t before = n_given;
 
-	return next ? taken_once(next(alignment, size), size, left) : none();
+	return next ? sp_memory_given_once(next(alignment, size), size, before) : none();
 }
 
 EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t size)
 {
 	__typeof__(&posix_memalign) next = next_posix_memalign();
-	int64_t left = sp_memory_left();
+	uint64_t before = n_given;
 	int r = next ? next(ret_block, alignment, size) : ENOMEM;
 
 	if (!r)
-		taken_once(*ret_block, size, left);
+		sp_memory_given_once(*ret_block, size, before);
 	return r;
 }
 
 EXPORT void *valloc(size_t size)
 {
 	__typeof__(&valloc) next = next_valloc();
-	int64_t left = sp_memory_left();
+	uint64_t before = n_given;
 
-	return next ? taken_once(next(size), size, left) : none();
+	return next ? sp_memory_given_once(next(size), size, before) : none();
 }
 
 EXPORT void *pvalloc(size_t size)
 {
 	__typeof__(&pvalloc) next = next_pvalloc();
-	int64_t left = sp_memory_left();
+	uint64_t before = n_given;
 
-	return next ? taken_once(next(size), size, left) : none();
+	return next ? sp_memory_given_once(next(size), size, before) : none();
 }
 
 /* --- mappings: memory that a program takes by itself. libc's malloc does not come this way --- */

@@ -107,11 +107,6 @@ __attribute__((noinline)) static bool sampled(struct thread *t, uint64_t size, u
 	return true;
 }
 
-int64_t sp_memory_left(void)
-{
-	return thread.left;
-}
-
 bool sp_memory_draw(uint64_t size, uint64_t *ret_bytes, uint64_t *ret_n)
 {
 	struct thread *t = &thread;

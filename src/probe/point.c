@@ -181,10 +181,10 @@ static int find_points(struct sp_functions *f, const struct sp_probe_what *what,
 		r = sp_returns_examine(f);
 	f->unwinds = f->unwinds && !what->no_throw;
 	if (r == 0)
-		r = add_points(f, s);
+		r = what->ends ? sp_ends_find(f, s) : add_points(f, s);
 	if (r == 0 && !s->n)
 		r = fail_refused(s);
-	return r < 0 ? r : sp_names_attach(f, what, s);
+	return r < 0 || what->ends ? r : sp_names_attach(f, what, s);
 }
 
 static int points_of(struct sp_elf *elf, const struct sp_probe_what *what, struct sp_probe_set *ret_set)

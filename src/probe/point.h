@@ -40,6 +40,7 @@ struct sp_probe_what {
 	bool returns;      /* the return address is on top of the stack at the point */
 	bool return_probe; /* ... and the kernel is to replace it: only where that breaks nothing */
 	bool no_throw;     /* no exception passes through what is asked for, whatever else the file has */
+	bool ends;         /* where calls end, in place of where they begin: points without names, each a `ret` */
 	bool any_glob;     /* globs that match nothing are no error, unless none does */
 	bool nop5_is_fast; /* this kernel replaces a nop of 5 bytes by a call (Linux 6.18) */
 	uint8_t arguments; /* bit i: argument i must still be in its register */

@@ -95,6 +95,9 @@ int sp_code_examine(struct sp_functions *f, const struct sp_probe_what *what);
  */
 int sp_resolvers_follow(struct sp_functions *f);
 
+/* x86_64/ends.c: in place of the wanted functions' beginnings, the instructions by which their calls end. */
+int sp_ends_find(struct sp_functions *f, struct sp_probe_set *ret_set);
+
 /* returns.c: what a return probe would break. */
 int sp_returns_examine(struct sp_functions *f);
 

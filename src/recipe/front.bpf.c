@@ -12,6 +12,9 @@
 #ifdef SP_FRONT_LIVE
 #include "bpf/allocate.bpf.h"
 #endif
+#ifdef SP_FRONT_SESSION
+#include "bpf/own_stack.bpf.h"
+#endif
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -137,7 +140,7 @@ static __always_inline sp_u64 sp_stack_read(void *ctx)
 static __always_inline struct sp_scratch *sp_event_asks(void *ctx, const sp_u64 *r)
 {
 	sp_u64 size = sp_result(r, sp_slot.value, 0), old = sp_result(r, sp_slot.match, 0);
-	struct sp_call *c = sp_call_begin(sp_stack_read(ctx));
+	struct sp_call *c = sp_call_begin(sp_stack_read(ctx), sp_slot.flags & SP_SLOT_BY_RET);
 	struct sp_live *what;
 	struct sp_scratch *s;
 
@@ -162,7 +165,8 @@ static __always_inline struct sp_scratch *sp_event_asks(void *ctx, const sp_u64 
 /* It returns. */
 static __always_inline struct sp_scratch *sp_event_gives(void *ctx, const sp_u64 *r)
 {
-	struct sp_call *c = sp_call_end(sp_stack_read(ctx) - SP_PROBE_RETURN_BYTES);
+	sp_u64 taken = sp_slot.flags & SP_SLOT_BY_RET ? 0 : SP_PROBE_RETURN_BYTES;
+	struct sp_call *c = sp_call_end(sp_stack_read(ctx) - taken);
 	sp_u64 address = c ? sp_call_address(c, sp_result(r, sp_slot.match, 0)) : 0;
 	struct sp_scratch *s = c && (address ? c->bytes : c->old_address) ? sp_event_leave(ctx, r, 1) : 0;
 
@@ -182,8 +186,11 @@ static __always_inline struct sp_scratch *sp_event_releases(void *ctx, const sp_
 {
 	sp_u64 address = sp_result(r, sp_slot.match, 0);
 
-	if (sp_live_find(address))
+	if (sp_live_find(address)) {
+		if (sp_slot.flags & SP_SLOT_BY_RET)
+			sp_call_releases(address);
 		return sp_event_leave(ctx, r, times);
+	}
 	if (sp_slot.flags & SP_SLOT_UNSEEN)
 		sp_call_frees_unseen(address);
 	return 0;
@@ -206,6 +213,29 @@ static __always_inline struct sp_scratch *sp_live_goes_on(void *ctx, const sp_u6
 	return sp_event_leave(ctx, r, times);
 }
 
+/* A call begins. 1: the kernel leaves out its end, which is what the event is about. */
+static __always_inline int sp_session_leaves_out(void *ctx)
+{
+#ifdef SP_FRONT_SESSION
+	if (!sp_event_is_wanted())
+		return 1;
+	if (sp_is_on_own_stack(ctx))
+		return 0;
+	sp_tally(SP_N_LOST_CALLS, 1);
+#endif
+	(void)ctx;
+	return 1;
+}
+
+static __always_inline int sp_session_is_beginning(void)
+{
+#ifdef SP_FRONT_SESSION
+	return !(char)bpf_session_is_return();
+#else
+	return 0;
+#endif
+}
+
 static __always_inline struct sp_scratch *sp_event_goes_on(void *ctx, const sp_u64 *r, sp_u32 times)
 {
 	return sp_slot.role == SP_ROLE_RETURN ? sp_event_returns(ctx, r) : sp_live_goes_on(ctx, r, times);
@@ -225,6 +255,8 @@ int sp_front_raw(struct bpf_raw_tracepoint_args *ctx)
 	struct sp_scratch *s;
 	int result = sp_slot.flags & SP_SLOT_RECORD ? 1 : 0;
 
+	if (sp_session_is_beginning())
+		return sp_session_leaves_out(ctx);
 	if (!sp_event_is_wanted())
 		return result;
 	times = sp_event_draw();

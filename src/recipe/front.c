@@ -5,6 +5,7 @@
 #include "capture/recipe_ops.h"
 #include "front.skel.h"
 #include "front_live.skel.h"
+#include "front_session.skel.h"
 #include "front_short.skel.h"
 #include "probe/attach.h"
 #include "recipe/kprobe.h"
@@ -33,14 +34,17 @@ static bool is_live(enum sp_front_role role)
 }
 
 /*
- * An object with fewer steps is loaded in half the time. That of allocations needs the kernel's types, which libbpf
- * reads for each object that does. They have the same variables, and maps, or more of them, so they go by this name.
+ * An object with fewer steps is loaded in half the time. Those of allocations and of whole calls need the kernel's
+ * types, which libbpf reads for each object that does. They have the same variables, and maps, or more of them, so they
+ * go by this name.
  */
 static int object_choose(const struct sp_front_slot *slot, struct bpf_object_skeleton *skeleton)
 {
 	bool is_short = slot->ops[SP_N_OPS_SHORT].kind == SP_OP_END;
 
-	if (is_live(slot->role))
+	if (slot->flags & SP_SLOT_SESSION)
+		skeleton->data = (void *)front_session_bpf__elf_bytes(&skeleton->data_sz);
+	else if (is_live(slot->role))
 		skeleton->data = (void *)front_live_bpf__elf_bytes(&skeleton->data_sz);
 	else if (is_short)
 		skeleton->data = (void *)front_short_bpf__elf_bytes(&skeleton->data_sz);
@@ -175,8 +179,9 @@ void sp_slot_program_set(const struct sp_front_slot *slot, struct bpf_program *p
 		return;
 	bpf_program__set_type(program, BPF_PROG_TYPE_KPROBE);
 	if (!(slot->flags & SP_SLOT_KPROBE))
-		bpf_program__set_expected_attach_type(program,
-						      (enum bpf_attach_type)sp_probe_attach_type(SP_PROBE_ENTRY));
+		bpf_program__set_expected_attach_type(
+		    program, (enum bpf_attach_type)sp_probe_attach_type(
+				 slot->flags & SP_SLOT_SESSION ? SP_PROBE_SESSION : SP_PROBE_ENTRY));
 }
 
 int sp_front_attach(struct sp_front *f)

@@ -472,6 +472,7 @@ static void ground_destroy(struct sp_recipe_object *object)
 		sp_front_free(s->fronts[i]);
 	bpf_object__close(s->record_sink);
 	bpf_object__close(s->probe_sink);
+	bpf_object__close(s->session_sink);
 	sp_recipe_watch_free(s->watch);
 	ground_bpf__destroy(s->skel);
 	free(s->links);

@@ -58,7 +58,27 @@ static int sink_load(const struct ground *s, enum bpf_prog_type type, unsigned a
 		 : bpf_program__fd(program);
 }
 
-/* The sink of each kind of point that the session has. */
+/* Where the sink of sessions stands among those of points. */
+enum { SESSION = SP_AT_PROBE + 1, N_SINKS };
+
+/* Which sink a point's front ends in; others' fronts (numbered) are no sessions. */
+static unsigned sink_of(const struct sp_capture_options *o, const struct sp_recipe_point *point)
+{
+	bool is_session = point->at == SP_AT_PROBE && !o->numbered && sp_recipe_probe_by_session(point->probe);
+
+	return is_session ? (unsigned)SESSION : point->at;
+}
+
+static bool needs_sink(const struct sp_capture_options *o, unsigned sink)
+{
+	for (unsigned i = 0; o->recipes[i]; i++)
+		for (const struct sp_recipe_point *point = o->recipes[i]->points; point->at; point++)
+			if (sink_of(o, point) == sink)
+				return true;
+	return false;
+}
+
+/* Those that the session's points need. */
 static int sinks_load(struct ground *s, const struct sp_capture_options *o)
 {
 	int r = 0;
@@ -66,9 +86,12 @@ static int sinks_load(struct ground *s, const struct sp_capture_options *o)
 	s->sinks[SP_AT_RAW] = bpf_program__fd(s->skel->progs.sp_sink_raw);
 	if (sp_ground_has(o, SP_AT_RECORD))
 		r = s->sinks[SP_AT_RECORD] = sink_load(s, BPF_PROG_TYPE_TRACEPOINT, 0, &s->record_sink);
-	if (r >= 0 && sp_ground_has(o, SP_AT_PROBE))
+	if (r >= 0 && needs_sink(o, SP_AT_PROBE))
 		r = s->sinks[SP_AT_PROBE] =
 		    sink_load(s, BPF_PROG_TYPE_KPROBE, sp_probe_attach_type(SP_PROBE_ENTRY), &s->probe_sink);
+	if (r >= 0 && needs_sink(o, SESSION))
+		r = s->sinks[SESSION] =
+		    sink_load(s, BPF_PROG_TYPE_KPROBE, sp_probe_attach_type(SP_PROBE_SESSION), &s->session_sink);
 	return SP_MIN(r, 0);
 }
 
@@ -112,7 +135,9 @@ int sp_fronts_attach(struct ground *s, const struct sp_capture_options *o)
 				own.slot.flags &= ~(sp_u32)SP_SLOT_LOCK;
 			own.slot.min_ns = sp_recipe_min_ns(o->recipes[i], o->min_ns);
 			own.slot.max_ns = o->max_ns;
-			maps.sink = s->sinks[point->at];
+			if (sink_of(o, point) == SESSION)
+				own.slot.flags |= SP_SLOT_SESSION;
+			maps.sink = s->sinks[sink_of(o, point)];
 			r = sp_front_new(&own, &maps, &s->fronts[s->n_fronts]);
 			s->front_recipe[s->n_fronts] = i;
 			s->n_fronts += !r;

@@ -28,12 +28,14 @@ struct ground {
 	struct sp_front *fronts[SP_MAX_RECIPES * SP_MAX_POINTS];
 	unsigned front_recipe[SP_MAX_RECIPES * SP_MAX_POINTS];
 	size_t n_fronts;
-	int sinks[SP_AT_PROBE + 1]; /* by kind of point: where its fronts go on; programs of the objects */
+	int sinks[SP_AT_PROBE +
+		  2]; /* by kind of point, and the sessions': where its fronts go on; programs of the objects */
 	bool is_off[SP_MAX_RECIPES];
-	bool has_stamps;                /* threads are walked only when they are back */
-	struct bpf_object *record_sink; /* NULL: no front is a classic tracepoint's */
-	struct sp_recipe_watch *watch;  /* NULL: there are no probes */
-	struct bpf_object *probe_sink;  /* likewise, a probe's */
+	bool has_stamps;                 /* threads are walked only when they are back */
+	struct bpf_object *record_sink;  /* NULL: no front is a classic tracepoint's */
+	struct sp_recipe_watch *watch;   /* NULL: there are no probes */
+	struct bpf_object *probe_sink;   /* likewise, a probe's */
+	struct bpf_object *session_sink; /* likewise, a probe's of whole calls */
 };
 
 /* Whether a recipe of the session has a point of this kind. */

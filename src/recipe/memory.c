@@ -17,7 +17,6 @@
 #include <string.h>
 
 enum { WAIT_MS = 60000, OPEN_MS = 10000 };
-#define OPERATOR_NEW "_Znwm"
 
 /* --- in a command --- */
 /* What the library's two functions get as arguments: memory/memory.h. */
@@ -57,18 +56,31 @@ int sp_recipe_set_memory(struct sp_recipe_set *set, const char *library)
 }
 
 /* --- in a process that runs --- */
+#define OPERATORS_NEW                                                                                                  \
+	"_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t",                        \
+	    "_ZnamSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t"
 /*
  * They are attached in this order, and detached in the opposite one: no end is missed whose beginning was seen, and no
  * block is let go unseen that was seen to be taken. Sizes are those that are asked for, as C has the arguments.
+ * Exceptions may pass through the operators, so their ends are seen at their `ret` (SP_SLOT_BY_RET).
  */
 static const struct group {
 	enum sp_front_role role;
-	const char *names[3]; /* GIVEN: those of all that ask */
+	const char *names[12]; /* GIVEN: those of all that ask */
 	const char *filter, *match, *value, *object;
 	bool is_block; /* `match` is what malloc and its like gave */
+	bool is_cxx;   /* C++'s operators, of a library with a malloc of its own; libstdc++'s come by malloc */
 } groups[] = {
     {SP_ROLE_GIVEN, {NULL}, .match = "retval"},
+    {SP_ROLE_GIVEN, {NULL}, .match = "retval", .is_cxx = true},
     {SP_ROLE_FREE, {"free", "cfree"}, .match = "arg0", .is_block = true},
+    {SP_ROLE_FREE,
+     {"_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "_ZdlPvRKSt9nothrow_t", "_ZdaPvRKSt9nothrow_t", "_ZdlPvSt11align_val_t",
+      "_ZdaPvSt11align_val_t", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t",
+      "_ZdlPvSt11align_val_tRKSt9nothrow_t", "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
+     .match = "arg0",
+     .is_block = true,
+     .is_cxx = true},
     {SP_ROLE_FREE, {"munmap"}, .match = "arg0"},
     {SP_ROLE_ASK, {"realloc"}, .value = "arg1", .match = "arg0", .is_block = true},
     {SP_ROLE_ASK, {"reallocarray"}, .value = "arg1 * arg2", .match = "arg0", .is_block = true},
@@ -76,14 +88,17 @@ static const struct group {
     {SP_ROLE_ASK, {"calloc"}, .value = "arg0 * arg1"},
     {SP_ROLE_ASK, {"aligned_alloc", "memalign"}, .value = "arg1"},
     {SP_ROLE_ASK, {"posix_memalign"}, .value = "arg2", .object = "arg0"},
+    {SP_ROLE_ASK, {OPERATORS_NEW}, .value = "arg0", .is_cxx = true},
     /* anonymous memory that can be written to: PROT_WRITE, MAP_ANONYMOUS */
     {SP_ROLE_ASK, {"mmap", "mmap64"}, .value = "arg1", .filter = "arg2 & 2 && arg3 & 0x20"},
 };
-enum { N_GROUPS = SP_COUNT(groups), N_NAMES = 3 };
+enum { N_GROUPS = SP_COUNT(groups), N_NAMES = 12 };
+#define OPERATOR_NEW "_Znwm"
 _Static_assert((int)N_GROUPS < (int)SP_MAX_POINTS, "the last is always empty");
 
 struct found { /* in one file */
 	struct sp_probe_set set;
+	struct sp_probe_set ends; /* of operators new that do not come by malloc */
 	int r;
 	char *why; /* r < 0 */
 };
@@ -126,6 +141,18 @@ static int file_ask(struct search *s, size_t i, bool inner)
 	return sp_workers_points(s->workers, s->files.files[i].fd, &what, points_found, &s->found[i]);
 }
 
+static void ends_found(void *arg, int r, struct sp_probe_set *set)
+{
+	struct found *f = arg;
+
+	if (r < 0) {
+		sp_error_clear();
+		return;
+	}
+	f->ends = *set;
+	*set = (struct sp_probe_set){0};
+}
+
 static bool has_point(const struct sp_probe_set *set, const char *name)
 {
 	for (size_t i = 0; i < set->n; i++)
@@ -135,6 +162,35 @@ static bool has_point(const struct sp_probe_set *set, const char *name)
 	return false;
 }
 
+/* Operators that do not come by malloc: libstdc++'s do. */
+static bool has_operators(const struct found *f)
+{
+	return has_point(&f->set, "malloc") && has_point(&f->set, OPERATOR_NEW);
+}
+
+static void all_wait(struct search *s)
+{
+	while (sp_workers_outstanding(s->workers) && sp_workers_wait(s->workers, WAIT_MS) < 0) {
+		sp_error_clear();
+		for (size_t i = 0; i < s->files.n; i++)
+			sp_workers_cancel(s->workers, &s->found[i]);
+	}
+}
+
+static int ends_ask(struct search *s, bool inner)
+{
+	static const char *const names[] = {OPERATORS_NEW};
+	const struct sp_probe_what what = {
+	    .globs = names, .n_globs = SP_COUNT(names), .any_glob = true, .inner = inner, .ends = true};
+	int r = 0;
+
+	for (size_t i = 0; i < s->files.n && r >= 0; i++)
+		if (has_operators(&s->found[i]))
+			r = sp_workers_points(s->workers, s->files.files[i].fd, &what, ends_found, &s->found[i]);
+	all_wait(s);
+	return r;
+}
+
 /* Whether any file has them. inner: those that are not exported, too, as in a program that is linked statically. */
 static int all_ask(struct search *s, bool inner, bool *ret_any)
 {
@@ -142,15 +198,11 @@ static int all_ask(struct search *s, bool inner, bool *ret_any)
 
 	for (size_t i = 0; i < s->files.n && r >= 0; i++)
 		r = file_ask(s, i, inner);
-	while (sp_workers_outstanding(s->workers) && sp_workers_wait(s->workers, WAIT_MS) < 0) {
-		sp_error_clear();
-		for (size_t i = 0; i < s->files.n; i++)
-			sp_workers_cancel(s->workers, &s->found[i]);
-	}
+	all_wait(s);
 	*ret_any = false;
 	for (size_t i = 0; i < s->files.n; i++)
 		*ret_any = *ret_any || has_point(&s->found[i].set, "malloc");
-	return r;
+	return r < 0 ? r : ends_ask(s, inner);
 }
 
 static int nothing(const struct search *s, const struct sp_allocators *what)
@@ -176,7 +228,6 @@ static int search_run(struct search *s, const struct sp_allocators *what, const 
 	for (size_t g = 0; g < N_GROUPS; g++)
 		for (size_t k = 0; k < N_NAMES && groups[g].names[k]; k++)
 			s->names[s->n_names++] = groups[g].names[k];
-	s->names[s->n_names++] = OPERATOR_NEW;
 	if (r >= 0)
 		r = sp_probe_files(named, s->workers, &s->files);
 	if (r >= 0) {
@@ -193,6 +244,7 @@ static void search_done(struct search *s)
 	sp_workers_free(s->workers); /* before what their answers go to */
 	for (size_t i = 0; s->found && i < s->files.n; i++) {
 		sp_probe_set_done(&s->found[i].set);
+		sp_probe_set_done(&s->found[i].ends);
 		free(s->found[i].why);
 	}
 	free(s->found);
@@ -207,16 +259,29 @@ static bool has_name(const struct group *g, const char *name)
 	return false;
 }
 
-static bool is_of(const struct group *g, const struct sp_probe_point *point)
+static bool has_any_name(const struct group *g, const struct sp_probe_point *point)
 {
-	for (size_t i = 0; i < point->n_names; i++) {
+	for (size_t i = 0; i < point->n_names; i++)
 		if (has_name(g, point->names[i]))
 			return true;
-		for (size_t k = 0; k < N_GROUPS && g->role == SP_ROLE_GIVEN; k++)
-			if (groups[k].role == SP_ROLE_ASK && has_name(&groups[k], point->names[i]))
-				return true;
-	}
 	return false;
+}
+
+/* Whether one of C's functions of this role begins there. */
+static bool is_of_c(enum sp_front_role role, const struct sp_probe_point *point)
+{
+	for (size_t k = 0; k < N_GROUPS; k++)
+		if (groups[k].role == role && !groups[k].is_cxx && has_any_name(&groups[k], point))
+			return true;
+	return false;
+}
+
+/* An operator may be another name of C's function: that is seen already. */
+static bool is_of(const struct group *g, const struct sp_probe_point *point)
+{
+	if (g->role == SP_ROLE_GIVEN)
+		return is_of_c(SP_ROLE_ASK, point);
+	return has_any_name(g, point) && !(g->is_cxx && is_of_c(g->role, point));
 }
 
 static int places_put(const struct search *s, const struct group *g, struct sp_recipe_probe *probe, size_t *ret_n)
@@ -224,13 +289,17 @@ static int places_put(const struct search *s, const struct group *g, struct sp_r
 	int r = 0;
 
 	*ret_n = 0;
-	for (size_t i = 0; i < s->files.n; i++)
-		for (size_t k = 0; k < s->found[i].set.n && r >= 0; k++) {
-			if (!is_of(g, &s->found[i].set.points[k]))
+	for (size_t i = 0; i < s->files.n; i++) {
+		bool are_ends = g->is_cxx && g->role == SP_ROLE_GIVEN;
+		const struct sp_probe_set *set = are_ends ? &s->found[i].ends : &s->found[i].set;
+
+		for (size_t k = 0; k < set->n && r >= 0; k++) {
+			if (!are_ends && (!is_of(g, &set->points[k]) || (g->is_cxx && !s->found[i].ends.n)))
 				continue;
-			r = sp_recipe_probe_put(probe, &s->files.files[i], &s->found[i].set.points[k]);
+			r = sp_recipe_probe_put(probe, &s->files.files[i], &set->points[k]);
 			++*ret_n;
 		}
+	}
 	return r;
 }
 
@@ -249,13 +318,15 @@ static int point_make(const struct search *s, const struct group *g, const struc
 	int r;
 
 	snprintf(name, sizeof(name), "process %u", what->pid);
-	r = sp_recipe_probe_empty(name, g->role == SP_ROLE_GIVEN, &point);
+	r = sp_recipe_probe_empty(name, g->role == SP_ROLE_GIVEN && !g->is_cxx, &point);
 	if (r < 0)
 		return r;
 	r = places_put(s, g, point.probe, ret_n);
 	point.slot.role = g->role;
 	point.slot.thin = what->thin_bytes;
 	point.slot.one_in = what->one_in;
+	if (g->is_cxx)
+		point.slot.flags |= SP_SLOT_BY_RET;
 	if (g->is_block && sees_all(what))
 		point.slot.flags |= SP_SLOT_UNSEEN;
 	point.slot.least = what->least;
@@ -288,11 +359,11 @@ static int points_make(const struct search *s, const struct sp_allocators *what,
 	return r;
 }
 
-/* libstdc++'s operators come by malloc. */
+/* Operators whose ends were not found. */
 static int unseen_find(const struct search *s, char **ret_unseen)
 {
 	for (size_t i = 0; i < s->files.n && !*ret_unseen; i++) {
-		if (!has_point(&s->found[i].set, "malloc") || !has_point(&s->found[i].set, OPERATOR_NEW))
+		if (!has_operators(&s->found[i]) || s->found[i].ends.n)
 			continue;
 		*ret_unseen = strdup(s->files.files[i].path);
 		if (!*ret_unseen)

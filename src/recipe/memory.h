@@ -25,8 +25,8 @@ struct sp_allocators {
 	uint64_t least, most; /* smaller and larger blocks do not count; most 0: none is too large */
 };
 /*
- * *ret_unseen: NULL, or the path of a library whose C++ operators do not come by its malloc, so that what they have is
- * not seen: an exception may pass through them, which an end's probe would not survive. The caller frees it.
+ * *ret_unseen: NULL, or the path of a library whose C++ operators do not come by its malloc, and whose ends were not
+ * found, so that what they have is not seen. The caller frees it.
  */
 int sp_recipe_set_allocators(struct sp_recipe_set *set, const struct sp_allocators *what, char **ret_unseen);
 

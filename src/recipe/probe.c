@@ -26,7 +26,7 @@ struct places { /* of one file */
 };
 struct sp_recipe_probe {
 	struct sp_probe_asked asked; /* of one that is put: what it is, as the library */
-	bool returns, is_put;
+	bool returns, is_put, by_session;
 	uint8_t arguments; /* that expressions read, a bit each */
 	struct sp_probe_files files;
 	struct places *places; /* of each of them */
@@ -393,10 +393,20 @@ unsigned sp_recipe_probe_trap_ns(const struct sp_recipe_probe *p)
 }
 
 /* --- attaching --- */
+bool sp_recipe_probe_by_session(struct sp_recipe_probe *p)
+{
+	p->by_session = p->returns && !p->is_put && sp_probe_has(SP_PROBE_SESSION);
+	return p->by_session;
+}
+
+static enum sp_probe_kind kind_of(const struct sp_recipe_probe *p)
+{
+	return p->by_session ? SP_PROBE_SESSION : p->returns ? SP_PROBE_RETURN : SP_PROBE_ENTRY;
+}
+
 static int file_attach(struct sp_recipe_probe *p, size_t i, int program, pid_t only)
 {
-	const struct sp_probe_program what = {
-	    .fd = program, .kind = p->returns ? SP_PROBE_RETURN : SP_PROBE_ENTRY, .broker = p->broker};
+	const struct sp_probe_program what = {.fd = program, .kind = kind_of(p), .broker = p->broker};
 	struct places *places = &p->places[i];
 	const struct sp_probe_at at = {
 	    .offsets = places->offsets, .semaphores = p->asked.is_usdt ? places->semaphores : NULL, .n = places->n};

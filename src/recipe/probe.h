@@ -58,6 +58,11 @@ void sp_recipe_probe_failed(struct sp_recipe_probe *probe, int r, const char *pa
 /* Counts mappings that were not seen. */
 void sp_recipe_probe_lost(struct sp_recipe_probe *probe, uint64_t n_mappings);
 
+/*
+ * An event that is about what calls return, where the kernel has sessions: from now on its program is to be one
+ * (SP_SLOT_SESSION). False: it is not, or has places that were put.
+ */
+bool sp_recipe_probe_by_session(struct sp_recipe_probe *probe);
 /* program: of a front; only: for this process alone, 0 = all. Where it is attached already, nothing is done. */
 int sp_recipe_probe_attach(struct sp_recipe_probe *probe, int program, pid_t only);
 /* From now on it opens what this process may not. */

@@ -22,6 +22,7 @@ enum {
 	RETURN_PROBE = 16,
 	NO_THROW = 32,
 	ANY_GLOB = 64,
+	ENDS = 128,
 	ARGUMENTS_AT = 8
 };
 
@@ -38,7 +39,7 @@ static uint64_t flags_of(const struct sp_probe_what *what)
 {
 	return (what->inner ? INNER : 0) | (what->or_inner ? OR_INNER : 0) | (what->returns ? RETURNS : 0) |
 	       (what->nop5_is_fast ? NOP5_IS_FAST : 0) | (what->return_probe ? RETURN_PROBE : 0) |
-	       (what->no_throw ? NO_THROW : 0) | (what->any_glob ? ANY_GLOB : 0) |
+	       (what->no_throw ? NO_THROW : 0) | (what->any_glob ? ANY_GLOB : 0) | (what->ends ? ENDS : 0) |
 	       (uint64_t)what->arguments << ARGUMENTS_AT;
 }
 
@@ -126,6 +127,7 @@ static int asked_take(struct asked *q, size_t n)
 					 .return_probe = flags & RETURN_PROBE,
 					 .no_throw = flags & NO_THROW,
 					 .any_glob = flags & ANY_GLOB,
+					 .ends = flags & ENDS,
 					 .nop5_is_fast = flags & NOP5_IS_FAST,
 					 .arguments = (uint8_t)(flags >> ARGUMENTS_AT)};
 	return n_globs && !q->globs[n_globs - 1] ? -EINVAL : 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * allocate.c: allocates in every way, and says what it has had and what it has not freed: "BLOCKS BYTES LIVE
- * LIVE_BYTES CHUNKS MALLINFO", as it asked for them, its children too. The last two are of the blocks that libc had
- * given by then: what these take, and what mallinfo2() says. With a number N, small blocks N times, of which a tenth
- * stays. With "-" before that it has some blocks already, says "ready", waits for a line, and has no children; the
- * ledger is of what comes then.
+ * LIVE_BYTES CHUNKS MALLINFO INFO", as it asked for them, its children too. The last three are of the blocks that libc
+ * had given by then: what these take, and what mallinfo2() and malloc_info() say. With a number N, small blocks N
+ * times, of which a tenth stays. With "-" before that it has some blocks already, says "ready", waits for a line, and
+ * has no children; the ledger is of what comes then. With ALLOCATE_NEW in the environment C++'s operators allocate,
+ * too.
  */
 #include <dlfcn.h>
 #include <malloc.h>
@@ -148,6 +149,27 @@ KEEP void opened(void)
 	}
 }
 
+/* Those of an allocator that was preloaded, or linked to: with ALLOCATE_NEW. */
+KEEP void operators(void)
+{
+	void *(*take)(size_t) = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "_Znwm");
+	void *(*take_many)(size_t) = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "_Znam");
+	void (*give)(void *, size_t) = (void (*)(void *, size_t))dlsym(RTLD_DEFAULT, "_ZdlPvm");
+	void (*give_many)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "_ZdaPv");
+
+	for (size_t i = 0; i < 60; i++) {
+		size_t size = 500 + 1000 * i; /* of each size class, and beyond */
+		void *block = had(take(size), size), *more = had(take_many(3 * size), 3 * size);
+
+		if (i % 3)
+			continue;
+		give(block, size);
+		gone(size);
+		give_many(more);
+		gone(3 * size);
+	}
+}
+
 /* A child of fork frees what its parent has, its own copy; what it has itself counts, too. */
 KEEP void child(void)
 {
@@ -248,19 +270,54 @@ static size_t libc_has(void)
 #endif
 }
 
+/* The last number of this kind is that of all arenas. */
+static size_t number_of(const char *words, const char *kind)
+{
+	const char *at = NULL, *size;
+
+	for (const char *next = strstr(words, kind); next; next = strstr(next + 1, kind))
+		at = next;
+	size = at ? strstr(at, "size=\"") : NULL;
+	return size ? strtoul(size + 6, NULL, 10) : 0;
+}
+
+/* As malloc_info() has it: all but what is free. By stderr, since a file of its own would be allocated. */
+static size_t info_has(void)
+{
+#ifdef HAS_MUSL
+	return 0;
+#else
+	static char words[1 << 16];
+	int file = memfd_create("info", 0), before = dup(STDERR_FILENO);
+	ssize_t n;
+
+	if (file < 0 || dup2(file, STDERR_FILENO) < 0 || malloc_info(0, stderr) || fflush(stderr))
+		abort();
+	n = pread(file, words, sizeof(words) - 1, 0);
+	words[n < 0 ? 0 : n] = '\0';
+	dup2(before, STDERR_FILENO);
+	close(before);
+	close(file);
+	return number_of(words, "<system type=\"current\"") + number_of(words, "<total type=\"mmap\"") -
+	       number_of(words, "<total type=\"fast\"") - number_of(words, "<total type=\"rest\"");
+#endif
+}
+
 KEEP void every_way(void)
 {
-	size_t before;
+	size_t before, info_before;
 
 	free(had(malloc(1), 1)); /* the first brings libc's own */
 	gone(1);
 	usleep(200000); /* the tables that its stack has asked for come */
 	before = libc_has();
+	info_before = info_has();
 	leak_all();
 	leak_none();
 	grow();
 	align();
 	before = libc_has() - before;
+	info_before = info_has() - info_before;
 	map();
 	if (has_waited)
 		late();
@@ -268,8 +325,10 @@ KEEP void every_way(void)
 		child();
 	threads();
 	opened();
-	printf("%lu %lu %lu %lu %lu %zu\n", ledger->blocks, ledger->bytes, ledger->live, ledger->live_bytes, chunks,
-	       before);
+	if (getenv("ALLOCATE_NEW"))
+		operators();
+	printf("%lu %lu %lu %lu %lu %zu %zu\n", ledger->blocks, ledger->bytes, ledger->live, ledger->live_bytes, chunks,
+	       before, info_before);
 }
 
 int main(int argc, char **argv)

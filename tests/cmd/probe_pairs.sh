@@ -84,6 +84,14 @@ if [ -n "$has_sessions" ]; then
 	has "$dir/ledger" '^ret_between 100 100'
 	ledger "${kernel[@]}" ret_yield 0 ret_between 0
 	says '200 calls are not timed, since they ran on a stack that is not their thread.s own'
+	# ret_between is left and entered again by another stack: its 100 calls are not counted, and nobody is harmed
+	expect 0 profile -f --max-overhead 0 -e "$own:ret_between{retval}" -- sh -c "SWITCH=1 timeout 20 '$own' 50 >'$dir/ledger'"
+	has "$dir/ledger" '^ret_between 100 100'
+	says 'calls on a stack that is not their thread.s own \(not counted\) 100( |$)'
+	[ "$(samples)" = 0 ] || fail "no call of ret_between to be counted, not $(samples)"
+	expect 0 profile -f --max-overhead 0 -e "$own:ret_down[retval == 0]" -- sh -c "'$own' 50 >'$dir/ledger'"
+	read -r _ _ returned < <(grep '^ret_down ' "$dir/ledger")
+	[ "$(samples)" = $((returned / 11)) ] || fail "one of 11 of $returned calls of ret_down to return 0, not $(samples)"
 fi
 
 # --- refused: exceptions, and what asks for or keeps its return address ---

@@ -409,7 +409,10 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	    {"no room for what an event was about (shown without)", c.counter[SP_N_LOST_OBJECTS]},
 	    {"who ended a wait was not seen (shown without)", c.counter[SP_N_LOST_WAKERS]},
 	    {"no room to remember an allocation (counted, not as live)", c.counter[SP_N_LOST_LIVE]},
-	    {"the end of a call that allocates was not seen", c.counter[SP_N_LOST_CALLS]},
+	    {sp_recipes_have_live(s->args->recipes.recipes)
+		 ? "the end of a call that allocates was not seen"
+		 : "calls on a stack that is not their thread's own (not counted)",
+	     c.counter[SP_N_LOST_CALLS]},
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
 	    {"no room in the ring buffer (records lost)", c.n_lost_ring},
