@@ -2,18 +2,20 @@
 """Sampling allocations, of a command and of a process that runs: how much longer it takes, and what is leaked in the end, beside
 heaptrack, valgrind's massif and jemalloc's own profiler; the truth is the program's own ledger (tests/cmd/allocate.c)."""
 import glob
+import http.client
 import os
 import re
 import shutil
 import signal
 import subprocess
 import time
-from common import BUILD, SOPROF, SOURCE, WORK, choose, row, run, say, tool
+from common import BUILD, PYTHON, SOPROF, SOURCE, WORK, choose, row, run, say, tool
 
 N_BLOCKS, N_LEAKING = choose(4000000, 400000), choose(400000, 100000)
 N_RUNNING = choose(1000000, 100000) # by probes each costs a thousand times as much
 RUNS = choose(5, 2)
 ALLOCATE = os.path.join(BUILD, "tests/cmd/allocate")
+LEAKY = os.path.join(BUILD, "tests/cmd/leaky")
 OWN = os.path.join(WORK, "mem.pb.gz")
 MASSIF = os.path.join(WORK, "massif.out")
 HEAPTRACK = os.path.join(WORK, "heaptrack")
@@ -140,9 +142,115 @@ def leaks_running():
         row(f"the same of a process that runs, by {how}", "%", abs(error), most=most, note=f"{error:+.2f} %")
 
 
+# --- a server that leaks --------------------------------------------------------------------------------------------------
+KINDS = ("open_session", "store_value", "log_line")
+
+
+def by_kind(lines):
+    """Of folded stacks, or any lines of (words, bytes)."""
+    sums = dict.fromkeys(KINDS, 0)
+    for words, n in lines:
+        for kind in KINDS:
+            if kind in words:
+                sums[kind] += n
+    return sums
+
+
+def folded_lines(text):
+    return ((words, int(n)) for words, n in (line.rsplit(" ", 1) for line in text.splitlines()))
+
+
+def under_heaptrack(do):
+    """What `do` does with a command under it: (folded stacks of what is leaked, bytes)."""
+    path, folds = os.path.join(WORK, "heaptrack-server"), os.path.join(WORK, "leaked-server")
+    do(["heaptrack", "-o", path])
+    output([], "heaptrack_print", "-f", glob.glob(path + ".*")[0], "-F", folds, "--flamegraph-cost-type", "leaked")
+    os.unlink(glob.glob(path + ".*")[0])
+    with open(folds, encoding="utf-8") as f:
+        lines = list(folded_lines(f.read()))
+    return lines, sum(n for _, n in lines)
+
+
+def under_massif(do):
+    """(who called malloc and its like, bytes) of the last snapshot, and bytes."""
+    path = os.path.join(WORK, "massif-server")
+    do(["valgrind", "--tool=massif", "--max-snapshots=10", "--detailed-freq=1", "--threshold=0", f"--massif-out-file={path}"])
+    with open(path, encoding="ascii") as f:
+        last = f.read().rsplit("#-----------\nsnapshot=", 1)[1]
+    return ([(what, int(n)) for n, what in re.findall(r"^ n\d+: (\d+) 0x[0-9A-F]+: (.*)$", last, re.M)],
+            int(re.search(r"^mem_heap_B=(\d+)$", last, re.M).group(1)))
+
+
+def under_soprof(do, *options):
+    do(soprof(*options))
+    lines = list(folded_lines(output([], SOPROF, "report", "--format", "folded", "--value", "live_bytes", OWN)))
+    return lines, sum(n for _, n in lines)
+
+
+UNDER = {"heaptrack": under_heaptrack, "massif": under_massif}
+
+
+def leaky_server(peers):
+    """By stack."""
+    n = str(choose(400000, 40000))
+    truth = {kind: int(n) for kind, _, n in (line.split() for line in output([], LEAKY, n).splitlines())}
+
+    def error(lines):
+        sums = by_kind(lines)
+        return max(100 * abs(sums[kind] / truth[kind] - 1) for kind in KINDS)
+
+    def do(prefix):
+        output(prefix, LEAKY, n)
+    beside = {name: error(UNDER[name](do)[0]) for name in peers}
+    for how, options in (("a byte in 4 KiB", ["--thin", "4K"]), ("every allocation", ["--thin", "1"])):
+        row(f"a server leaks {sum(truth.values()) / 2**20:.0f} MiB: largest error of three kinds, by {how}", "%",
+            error(under_soprof(do, *options)[0]), most=3, **beside)
+
+
+PYTHON_SERVER = """
+import ctypes, http.server, sys
+class Leaky(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(body))
+        self.send_response(204)
+        self.end_headers()
+    def log_message(self, *words):
+        pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Leaky)
+print(server.server_port, flush=True)
+for i in range(int(sys.argv[1])):
+    server.handle_request()
+"""
+
+
+def python_server(peers):
+    """Python's own HTTP server, whose handler forgets what it is sent: all that is live in the end, beside the peers."""
+    n = choose(2000, 300)
+
+    def do(prefix):
+        with subprocess.Popen([*prefix, PYTHON, "-S", "-c", PYTHON_SERVER, str(n)], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONMALLOC": "malloc"}) as process:
+            port = next(int(line) for line in process.stdout if line.strip().isdigit())
+            for i in range(n):
+                client = http.client.HTTPConnection("127.0.0.1", port)
+                client.request("POST", "/", b"x" * (5000 + 10 * (i % 1000)))
+                client.getresponse().read()
+                client.close()
+            process.communicate()
+    beside = {name: UNDER[name](do)[1] / 2**20 for name in peers}
+    for how, options in (("a byte in 4 KiB", ["--thin", "4K"]), ("every allocation", ["--thin", "1"])):
+        own = under_soprof(do, *options)[1] / 2**20
+        row(f"what Python's HTTP server leaks, by {how}", "MiB", own, **beside)
+        row("its difference to heaptrack's", "%", 100 * abs(own / beside["heaptrack"] - 1), most=3)
+
+
 here = [name for name in AS if shutil.which(AS[name][0])]
 with_profiler = jemalloc_here()
 times(here, with_profiler)
 times_running()
 leaks(here, with_profiler)
 leaks_running()
+leaky_server(here)
+if "heaptrack" in here:
+    python_server(here)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What counting calls by probes costs: a call, counted and timed, beside bpftrace's count and an empty program at both ends;
-attaching and detaching all functions of libcrypto; the kernel's memory."""
+"""What counting calls by probes costs: a call, counted and timed, beside bpftrace's and funclatency's, and an empty program at
+both ends; attaching and detaching all functions of libcrypto; the kernel's memory."""
 import os
 import shutil
 import signal
@@ -47,6 +47,25 @@ def ns_bpftrace(what):
     return while_counting(["bpftrace", "-e", program], "ready", lambda p: ns(what))
 
 
+def ns_bpftrace_timed(what):
+    at = f"{LIBRARY}:probed_{what}"
+    program = (f"BEGIN {{ printf(\"ready\\n\"); }} uprobe:{at} {{ @from[tid] = nsecs; }} "
+               f"uretprobe:{at} /@from[tid]/ {{ @ns[pid] = hist(nsecs - @from[tid]); delete(@from[tid]); }}")
+    return while_counting(["bpftrace", "-e", program], "ready", lambda p: ns(what))
+
+
+def ns_funclatency(what):
+    """Of bcc's tools, which compile with the kernel's headers; None: it does not work here."""
+    if not shutil.which("funclatency-bpfcc"):
+        return None
+    try:
+        return while_counting(["env", "PYTHONUNBUFFERED=1", "funclatency-bpfcc", f"{LIBRARY}:probed_{what}"], "Tracing",
+                              lambda p: ns(what))
+    except RuntimeError as e:
+        say(f"funclatency: {e}")
+        return None
+
+
 def calls():
     for what in ("push", "lea"):
         bpftrace = ns_bpftrace(what)
@@ -54,6 +73,7 @@ def calls():
         row(f"the same by caller, {what} first", "ns", ns_soprof(what, "--by", "caller"))
         pair = ns(what, "pair")
         row(f"a timed call, {what} first", "ns", ns_soprof(what, "--latency"), most=round(1.15 * pair, 1),
+            bpftrace=ns_bpftrace_timed(what), funclatency=ns_funclatency(what),
             note=f"the goal is 1.15 times an empty program at both ends, {pair:.1f} ns")
 
 

@@ -17,6 +17,15 @@ same_as_ledger() {
 	same "blocks that live $1" "$(value live "${of[@]}")" "${truth[2]}"
 	same "bytes that live $1" "$(value live_bytes "${of[@]}")" "${truth[3]}"
 }
+# same_as_leaky: of each kind of request, what it has leaked, as leaky says in the last lines of a FILE
+same_as_leaky() { # FILE
+	local kind blocks bytes n=0
+	while read -r kind blocks bytes; do
+		same "what $kind leaks" "$(value live --function "$kind")/$(value live_bytes --function "$kind")" "$blocks/$bytes"
+		n=$((n + (bytes > 0)))
+	done < <(tail -n 3 "$1")
+	same 'kinds of requests that leak' "$n" 3
+}
 # is_near THIN COMMAND...: what it makes is within 3 times the standard deviation, sqrt(THIN * bytes); of blocks it is by
 # their sizes, of which the inverses add up to 0.00155 a block. One run in a hundred lies outside.
 is_near() {

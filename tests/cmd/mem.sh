@@ -24,6 +24,8 @@ mem() {
 # --- exact ---
 mem --thin 1 -- env GLIBC_TUNABLES=glibc.malloc.tcache_count=0 "$dir/allocate"
 same 'what libc says that it has given' "${truth[5]}" "${truth[4]}"
+off=$((truth[4] - truth[6])) # malloc_info() counts a flag of each free chunk as a byte
+[ "$off" -ge -32 ] && [ "$off" -le 32 ] || fail "malloc_info() to say ${truth[4]}, not ${truth[6]}"
 same_as_ledger 'in a command' allocate
 same 'what leak_all has' "$(value live_bytes --function leak_all)" 104950
 same 'what grow has' "$(value live_bytes --function grow)" 3000
@@ -36,6 +38,15 @@ same 'what child and parent have' "$(value live_bytes --function child)" $((1234
 "$SOPROF" report --format folded --value live_bytes "$dir/p.pb.gz" >"$out"
 has "$out" ';main;every_way;leak_all [0-9]+$' # who allocates is the leaf
 has_not "$out" 'memory\.so|sp_memory'
+
+# --- a server that leaks under a load of requests, in four threads ---
+mem --thin 1 -- "$SOPROF_BUILD/tests/cmd/leaky" 3000
+same_as_leaky "$out"
+"$SOPROF" report --format folded --value live_bytes "$dir/p.pb.gz" >"$dir/folded"
+for kind in open_session store_value log_line; do
+	has "$dir/folded" ";serve;answer;$kind [0-9]+\$"
+	has "$dir/folded" ";serve;answer_proxied;answer;$kind [0-9]+\$"
+done
 
 # --- sampled, one in 512 KiB ---
 run=(mem -- "$dir/allocate" 400000)

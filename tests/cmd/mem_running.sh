@@ -3,7 +3,7 @@
 # beside others
 # deadline: 120
 # Allocations of a process that runs, by probes at its malloc, beside its own ledger: exact with --thin 1, sampled near the
-# truth, on several libraries' malloc; what it had before, and calls that never end, are told; what costs too much is
+# truth, also on another libc's malloc; what it had before, and calls that never end, are told; what costs too much is
 # detached; the options of bcc's memleak.
 . "$(dirname "$0")/lib.bash"
 . "$(dirname "$0")/mem.bash"
@@ -68,6 +68,10 @@ has "$out" ';main;every_way;leak_all [0-9]+$' # who allocates is the leaf
 mem_of allocate --thin 1 -- 1000
 says '^soprof: 2 frees were of blocks that were not seen to be allocated'
 
+cp "$SOPROF_BUILD/tests/cmd/leaky" "$dir/leaky"
+mem_of leaky --thin 1 -- 2000
+same_as_leaky "$dir/truth"
+
 # --- sampled ---
 run=(mem_of allocate --thin 64K -- 20000)
 is_near 65536 "${run[@]}" || is_near 65536 "${run[@]}" || fail 'a sample within three standard deviations of the truth'
@@ -79,12 +83,6 @@ if [ -x "$(command -v musl-gcc)" ]; then
 	mem_of musl --thin 1 --
 	same_as_ledger 'in a process on musl' musl
 fi
-for preload in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
-	ldconfig -p | grep -q "^\s$preload " || continue
-	mem_of allocate --thin 1 -O $preload --
-	same_as_ledger "on $preload" allocate
-done
-preload=
 
 # --- too much ---
 by=(profile -e mem)
@@ -144,6 +142,31 @@ aged -o 0 -T 1
 [ "$(grep -cE '^ +(first|later|moved)_block$' "$out")" = 1 ] && grep -q '^ *first_block$' "$out" || fail 'one stack, of first_block'
 says '^soprof: [0-9]+ more stacks with [0-9.]+ [A-Za-z]+ are not shown'
 
+# --- told again and again, each time with all that lives by then ---
+victim aged $pause
+what="memleak -p $pid -o 0 1"
+"$SOPROF" "${by[@]}" -p $pid -o 0 1 >"$out" 2>"$err" &
+soprof=$!
+is_told() { [ "$(grep -cE '^\[[0-9]{2}:[0-9]{2}:[0-9]{2}\]$' "$out")" -ge "$1" ]; }
+# The numbers of its stack in the last that was told: what is told is two values, live bytes first.
+first_block() { awk '/^\[/ { last = "" } /first_block/ { in_it = 1 } in_it && /^ +[a-z]+ \([0-9]+\)$/ { } in_it && /^ +[0-9]+$/ { last = $1; in_it = 0 } END { print last }' "$out"; }
+wait_until $((300 * slow)) is_told 1 || fail 'what lives to be told'
+echo >&"$gate"
+until grep -q done "$dir/truth"; do sleep 0.05; done
+n=$(grep -c '^\[' "$out")
+wait_until $((300 * slow)) is_told $((n + 2)) || fail 'what lives to be told again'
+same 'bytes of first_block that are told' "$(first_block)" 24000
+kill -INT $soprof
+wait $soprof || fail 'exit code 0'
+is_told $((n + 3)) || fail 'what lives to be told at the end'
+exec {gate}>&-
+wait $pid
+victim aged
+expect 0 memleak -p $pid 1 2
+[ "$(grep -c '^\[' "$out")" = 2 ] || fail 'to be told twice'
+exec {gate}>&-
+kill $pid 2>/dev/null
+
 # --- bad input: the same with every kernel ---
 [ "$slow" = 1 ] || finish
 expect 2 profile -e mem -p 1,$$ 1
@@ -154,8 +177,8 @@ expect 2 memleak -p $$ -t
 one_line '^soprof: memleak: -t is refused'
 expect 2 memleak -p $$ --wa-missing-free
 one_line '^soprof: memleak: --wa-missing-free is refused'
-expect 2 memleak -p $$ 5 3
-one_line '^soprof: memleak: COUNT is 1'
+expect 2 memleak -p $$ --output "$dir/x.csv" 5 3
+one_line '^soprof: memleak: --output FILE is written once'
 expect 2 memleak -p $$ -z 10 -Z 9
 one_line '^soprof: memleak: no block'
 for option in '-s 2' '-z 10' '-Z 10' '-O libc.so.6'; do

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * memleak.c: `soprof memleak`: what `soprof profile -e mem` does, by the options of bcc's memleak. As there, every
- * allocation is taken, and of a process young ones are not told. What needs each block's own address is refused: blocks
- * are told by stacks.
+ * allocation is taken, of a process young ones are not told, and what there is so far is told again and again. What
+ * needs each block's own address is refused: blocks are told by stacks.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -14,14 +14,14 @@
 #include <string.h>
 
 enum { WHO = 1, FORMAT = 4, HOW_MUCH = 8 };
-enum { MAX_MS = 86400000, OLDER_MS = 500, TOP = 10 }; /* the last two are bcc's */
+enum { MAX_MS = 86400000, OLDER_MS = 500, TOP = 10, EVERY_S = 5 }; /* the last three are bcc's */
 #define UNSET UINT64_MAX
 
 struct memleak_args { /* in front: what profile does by */
 	struct sp_profile_args profile;
 	const char *command; /* of words with blanks between; NULL: none */
 	bool is_combined;
-	uint64_t n_times, older_ms, top; /* the last two: UNSET, what is usual */
+	uint64_t older_ms, top, every_s; /* UNSET: what is usual */
 };
 
 /* clang-format off */
@@ -47,15 +47,15 @@ static const struct sp_option options[] = {
 	SP_OVERHEAD_OPTION,
 	{SP_OPT_STRING, 0, "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},
-	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; without it, until Ctrl-C", AT(duration_s), .min = 1, .max = SP_MAX_SECONDS},
-	{SP_OPT_OPERAND, 0, NULL, "COUNT", "1: it is told once, at the end", OURS(n_times), .min = 1, .max = UINT32_MAX},
+	{SP_OPT_OPERAND, 0, NULL, "INTERVAL", "tells what there is each so many seconds (5; of a command: at its end)", OURS(every_s), .min = 1, .max = SP_MAX_SECONDS},
+	{SP_OPT_OPERAND, 0, NULL, "COUNT", "so many times, and ends; without it, until Ctrl-C", AT(n_times), .min = 1, .max = SP_MAX_SECONDS},
 	{SP_OPT_COMMAND, 0, NULL, "COMMAND...", "run this, and look at it and all that it starts", AT(command), .excludes = WHO},
 	{0},
 };
 /* clang-format on */
 
 static const struct sp_example examples[] = {
-    {"sudo soprof memleak -p 4711 10", "what a process allocates and does not free, for 10 seconds"},
+    {"sudo soprof memleak -p 4711 10 1", "what a process allocates and does not free, for 10 seconds"},
     {"sudo soprof memleak -p 4711 -z 1024 --output out.svg 10", "blocks of 1 KiB and more, as a flame graph"},
     {"sudo soprof memleak --by library -- make", "which libraries do so, of a command"},
     {0},
@@ -69,8 +69,9 @@ static int refuse(const struct sp_option *o, const char *shown, const char *valu
 
 static int check(const struct memleak_args *a)
 {
-	if (a->n_times > 1)
-		return sp_fail_said(-EINVAL, "COUNT is 1: soprof tells once, at the end");
+	if (a->profile.output && a->profile.n_times > 1)
+		return sp_fail_said(-EINVAL,
+				    "--output FILE is written once, at the end: INTERVAL is how long, COUNT 1");
 	if (a->profile.most_bytes && a->profile.least_bytes > a->profile.most_bytes)
 		return sp_fail_said(-EINVAL, "no block has the least of -z and the most of -Z");
 	return 0;
@@ -97,18 +98,22 @@ static int words_take(char *text, char ***ret_words)
 /* What bcc does without being asked, where that makes sense: what a command has when it ends is never freed. */
 static void usual_set(struct memleak_args *a)
 {
-	bool is_command = a->command || a->profile.command;
+	bool is_command = a->command || a->profile.command, is_once = a->profile.output || a->profile.n_times == 1;
 
 	a->profile.older_ms = a->older_ms != UNSET ? a->older_ms : is_command ? 0 : OLDER_MS;
 	if (a->top != UNSET)
 		a->profile.top = a->top;
 	else if (!a->profile.output && !a->profile.folded && a->profile.view_number < 0 && a->profile.by < 0)
 		a->profile.top = TOP;
+	if (a->every_s == UNSET)
+		a->every_s = is_command || is_once ? 0 : EVERY_S;
+	a->profile.every_s = is_once ? 0 : a->every_s;
+	a->profile.duration_s = is_once ? a->every_s : a->every_s * a->profile.n_times;
 }
 
 static int memleak_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
-	struct memleak_args a = {.n_times = 1, .older_ms = UNSET, .top = UNSET};
+	struct memleak_args a = {.older_ms = UNSET, .top = UNSET, .every_s = UNSET};
 	SP_FREE char *text = NULL;
 	SP_FREE char **words = NULL;
 	int code, r;
@@ -141,7 +146,7 @@ const struct sp_cmd sp_cmd_memleak = {
     .summary = "profile -e mem, by the options of bcc's memleak",
     .group = SP_CMD_SAMPLE,
     .needs = "Linux 6.1 and root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE",
-    .synopsis = "[OPTIONS] [SECONDS [COUNT]] [-- COMMAND...]",
+    .synopsis = "[OPTIONS] [INTERVAL [COUNT]] [-- COMMAND...]",
     .options = options,
     .examples = examples,
     .run = memleak_run,

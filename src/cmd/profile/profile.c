@@ -9,7 +9,9 @@
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "capture/capture.h"
+#include "capture/lasting.h"
 #include "cmd/grid.h"
 #include "cmd/output.h"
 #include "cmd/profile/profile_args.h"
@@ -20,6 +22,7 @@
 #include "naming/verify.h"
 #include "proc/cgroup.h"
 #include "proc/process.h"
+#include "profile/merge.h"
 #include "recipe/recipe.h"
 #include "worker/worker.h"
 
@@ -228,6 +231,8 @@ static int sampling_run(struct sp_profile_session *s)
 {
 	int r;
 
+	if (s->args->every_s)
+		return sp_profile_turns(s);
 	if (!s->to_the_end)
 		return sp_sampling_run(&s->sampling, s->args->duration_s, s->child.pid_fd);
 	do
@@ -291,17 +296,22 @@ static void fetching_tell(const char *library)
 	fputs(library ? " ..." : "\r\033[K", stderr);
 }
 
+static struct sp_naming naming_of(const struct sp_profile_session *s)
+{
+	return (struct sp_naming){.workers = s->sampling.workers,
+				  .capture = s->sampling.capture,
+				  .profile = s->sampling.profile,
+				  .kallsyms = s->sampling.kallsyms,
+				  .fetching = fetching_tell,
+				  .debug_dirs = s->args->debug_dirs,
+				  .with_lines = s->args->with_lines,
+				  .no_fetch = s->args->no_debuginfod};
+}
+
 /* All that asks the session about files, whose numbers are theirs in it. */
 static int files_name(struct sp_profile_session *s)
 {
-	struct sp_naming naming = {.workers = s->sampling.workers,
-				   .capture = s->sampling.capture,
-				   .profile = s->sampling.profile,
-				   .kallsyms = s->sampling.kallsyms,
-				   .fetching = fetching_tell,
-				   .debug_dirs = s->args->debug_dirs,
-				   .with_lines = s->args->with_lines,
-				   .no_fetch = s->args->no_debuginfod};
+	struct sp_naming naming = naming_of(s);
 	int r = sp_verify_stacks(&naming);
 
 	if (r >= 0)
@@ -327,6 +337,32 @@ int sp_profile_session_name(struct sp_profile_session *s)
 	return r < 0 ? r : sp_sampling_unite(&s->sampling);
 }
 
+int sp_profile_session_so_far(struct sp_profile_session *s, struct sp_profile **ret_profile)
+{
+	struct sp_naming naming = naming_of(s);
+	struct sp_profile *copy = NULL;
+	int r = sp_capture_drain(s->sampling.capture);
+
+	if (r >= 0)
+		r = sp_naming_run(&naming);
+	sp_naming_done(&naming);
+	if (r >= 0 && wants_packages(s->args))
+		r = sp_enrich_packages(s->sampling.profile, s->sampling.capture);
+	if (r >= 0)
+		r = sp_profile_new(&copy);
+	if (r >= 0)
+		r = sp_profile_merge(copy, s->sampling.profile);
+	if (r >= 0)
+		r = sp_memory_callers(&s->args->memory, &copy);
+	if (r < 0) {
+		sp_profile_free(copy);
+		return r;
+	}
+	sp_profile_info(copy)->duration_ns = sp_time_ns(CLOCK_MONOTONIC) - sp_capture_began_ns(s->sampling.capture);
+	*ret_profile = copy;
+	return 0;
+}
+
 static int session_show(struct sp_profile_session *s)
 {
 	int r = sp_profile_session_name(s);
@@ -335,6 +371,8 @@ static int session_show(struct sp_profile_session *s)
 		r = sp_profile_narrow(s);
 	if (r >= 0 && s->args->top)
 		r = sp_profile_top(s);
+	if (s->args->every_s)
+		sp_profile_time_print();
 	if (r >= 0)
 		r = sp_profile_print(s);
 	return r < 0 ? r : sp_profile_summarise(s);

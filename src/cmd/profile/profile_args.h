@@ -49,6 +49,7 @@ struct sp_profile_args {
 	bool in_us;                        /* the layout of bcc's offcputime, whose values are microseconds */
 	uint64_t max_overhead;             /* percent of a CPU; 0 = no limit */
 	uint64_t duration_s;               /* 0 = until Ctrl-C, or the command's end */
+	uint64_t every_s, n_times; /* what there is so far is shown so often; 0 = once, at the end; 0 = for ever */
 	uint64_t stack_storage, hash_storage, max_memory_bytes;
 	const char *library, *comm, *cgroup; /* NULL = any */
 	bool no_debuginfod, with_lines;

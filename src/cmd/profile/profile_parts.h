@@ -66,6 +66,11 @@ int sp_profile_session_begin(struct sp_profile_session *s);
 int sp_profile_session_sample(struct sp_profile_session *s);
 int sp_profile_session_name(struct sp_profile_session *s);
 void sp_profile_session_done(struct sp_profile_session *s);
+/* A copy of what there is so far, with names, while the session goes on. */
+int sp_profile_session_so_far(struct sp_profile_session *s, struct sp_profile **ret_profile);
+/* Samples, and shows what there is so far each args->every_s, but for the last time. 1: it was ended; 0: it is over. */
+int sp_profile_turns(struct sp_profile_session *s);
+void sp_profile_time_print(void);
 
 extern const struct sp_cmd sp_cmd_profile;
 
