@@ -109,7 +109,7 @@ cp "$(ls /var/lib/soprof/*.1m.db | head -n 1)" 2026-11-21.1m.db
 # --- running one
 adapted() {
 	printf '%s\n' "$1" | sed -E "s/(^|&& |\| |\\$\()sudo /\1/g; s,(^| )\./run,\1$tree/run,; s/\b4711\b/$worker/g
-		s,^man ([^ ]+)$,ls $tree/man/\1.[0-9].scd,; /(profile|offcputime|offwaketime|wakeuptime|page-faults|memleak|calls) /s/ (10|30|60)( >|$)/ 1\2/; /^eval /s/$/; printenv LD_AUDIT SOPROF_CALLS/"
+		s,^man ([^ ]+)$,ls $tree/man/\1.[0-9].scd,; /(profile|offcputime|offwaketime|wakeuptime|page-faults|memleak|calls) /s/ (10|30|60)( 1)?( >|$)/ 1\2\3/; /^eval /s/$/; printenv LD_AUDIT SOPROF_CALLS/"
 }
 file_of() { printf '%s\n' "$1" | sed -nE 's/.* (-o|--output|>) ([^ 0-9][^ ]*).*/\2/p'; }
 agent=

@@ -44,15 +44,15 @@ work() {
 has_curl=0
 ! ldd "$(command -v curl || echo /none)" 2>/dev/null | grep -q libcrypto || has_curl=1
 handshake() {
-	local port server tries=300
+	local port server tries=900
 	port=$(free_port)
 	with openssl s_server -accept "127.0.0.1:$port" -cert "$dir/certificate" -key "$dir/key" -quiet -www -naccept $((1 + has_curl)) >"$dir/server" 2>&1 &
 	server=$!
 	until grep -qs ":$(printf '%04X' "$port") 00000000:0000 0A" /proc/net/tcp || [ $((tries -= 1)) = 0 ]; do sleep 0.1; done
-	printf 'GET / HTTP/1.0\r\n\r\n' | with timeout 30 openssl s_client -connect "127.0.0.1:$port" -CAfile "$dir/certificate" -verify_return_error \
+	printf 'GET / HTTP/1.0\r\n\r\n' | with timeout 90 openssl s_client -connect "127.0.0.1:$port" -CAfile "$dir/certificate" -verify_return_error \
 		-quiet -ign_eof 2>"$dir/client" | grep -cE '^HTTP/1.0 200 ok|Cipher *: *TLS_'
 	if [ "$has_curl" = 1 ]; then
-		with curl -sSi --max-time 30 --cacert "$dir/certificate" --resolve "localhost:$port:127.0.0.1" "https://localhost:$port/" |
+		with curl -sSi --max-time 90 --cacert "$dir/certificate" --resolve "localhost:$port:127.0.0.1" "https://localhost:$port/" |
 			grep -cE '^HTTP/1.0 200 ok|Cipher *: *TLS_'
 	fi
 	kill "$server" 2>/dev/null
