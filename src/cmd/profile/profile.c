@@ -66,6 +66,16 @@ static bool tells_objects(const struct sp_profile_args *a)
 	return false;
 }
 
+/*
+ * Of smaller bytes there are more samples. A program that starts can allocate in more stacks within a second than have
+ * room in the table of counts; rows that are lost there are missed when the blocks are freed.
+ */
+enum { MANY_DRAIN_NS = 100000000 };
+static bool has_many_blocks(const struct sp_profile_args *a)
+{
+	return a->thin_bytes && a->thin_bytes < 65536;
+}
+
 static int options_make(struct sp_profile_session *s, struct sp_capture_options *o)
 {
 	const struct sp_profile_args *a = s->args;
@@ -86,8 +96,8 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	    .max_memory_bytes = a->max_memory_bytes,
 	    .stack_entries = (uint32_t)a->stack_storage,
 	    .hash_entries = (uint32_t)a->hash_storage,
-	    .live_entries =
-		a->thin_bytes && a->thin_bytes < 65536 ? 1U << 20 : 1U << 16, /* of smaller bytes there are more */
+	    .live_entries = has_many_blocks(a) ? 1U << 20 : 1U << 16,
+	    .drain_ns = has_many_blocks(a) ? MANY_DRAIN_NS : 0,
 	    .older_ns = a->older_ms * 1000000,
 	    .event = a->recipes.event,
 	    .frequency_hz = a->frequency_hz,
