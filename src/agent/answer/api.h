@@ -40,7 +40,8 @@ struct sp_api {
 
 /*
  * path: "/api/v1/NAME"; query: the part of the URL after '?', still encoded; "" = none. Writes the body to out;
- * *ret_status is 200, 400, 403, 404 or 500; *ret_is_file: the body is no JSON. 0, or a negative errno: there is no body.
+ * *ret_status is 200, 400, 403, 404 or 500; *ret_is_file: the body is no JSON. 0, or a negative errno: there is no
+ * body.
  */
 int sp_api_answer(const struct sp_api *a, const char *path, const char *query, FILE *out, int *ret_status,
 		  bool *ret_is_file);
