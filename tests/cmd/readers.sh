@@ -141,6 +141,31 @@ echo '{"traceEvents":[{"name":"x","ph":"X","pid":1,"tid":1,"ts":1,"dur":2}]}' >"
 expect 1 report "$dir/plain.json"
 one_line 'a trace without a CPU profile: it is recorded with the category disabled-by-default-v8\.cpu_profiler$'
 
+# --- perf.data, by perf; a command for where it is, if it is not here
+printf 'PERFILE2%0100d' 0 >"$dir/broken.data"
+PATH=$dir/nothing expect 1 report "$dir/broken.data"
+one_line "perf's own format, and there is no perf here to read it: where it was recorded, perf script -i .*/broken\.data > FILE"
+if command -v perf >"$dir/null" && (cd "$dir" && perf record -q -e cpu-clock -c 1000000 -g -o p.data -- node work.js) >"$dir/null" 2>&1; then
+	expect 0 report --by library --csv "$dir/p.data"
+	cp "$out" "$dir/before"
+	perf script -i "$dir/p.data" 2>"$dir/null" >"$dir/p.txt"
+	expect 0 report --by library --csv "$dir/p.txt"
+	cmp -s "$out" "$dir/before" || fail "perf.data to be what perf script says of it"
+	expect 1 report "$dir/broken.data"
+	one_line 'broken\.data: perf script -i .* failed; it says why if you run it$'
+	# whichever of these fields are chosen, the number of samples stays
+	expect 0 report --value samples --by function --csv "$dir/p.txt"
+	all=$(awk -F, 'NR > 1 { n += $8 } END { print n + 0 }' "$out")
+	for fields in comm,ip,sym ip,sym ip,sym,dso comm,pid,tid,time,event,ip,sym,dso,period comm,time,event,ip,sym comm,tid,period,ip,sym,dso; do
+		timeout 20 perf script -F "$fields" -i "$dir/p.data" 2>"$dir/null" >"$dir/fields.txt"
+		expect 0 report --value samples --by function --csv "$dir/fields.txt"
+		n=$(awk -F, 'NR > 1 { n += $8 } END { print n + 0 }' "$out")
+		[ "$n" = "$all" ] || fail "$all samples of -F $fields, not $n"
+	done
+else
+	say "perf is not here, or may not record"
+fi
+
 # --- the Firefox profiler: tables in each thread, tables that threads share, and Gecko's rows
 cat >"$dir/processed.json" <<'X'
 {"meta":{"interval":2,"preprocessedProfileVersion":41},"libs":[{"name":"libfoo.so","path":"/usr/lib/libfoo.so"}],

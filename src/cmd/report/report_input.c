@@ -8,6 +8,7 @@
 #include "cmd/recordings.h"
 #include "cmd/report/history.h"
 #include "cmd/report/object.h"
+#include "cmd/report/perf_data.h"
 #include "cmd/report/report.h"
 #include "cmd/unmatched.h"
 #include "profile/filter.h"
@@ -116,6 +117,30 @@ static int names_find(struct sp_profile **p, const char *name, const struct sp_p
 	return 0;
 }
 
+static int perf_data_read(const char *name, const struct sp_read_options *o, struct sp_profile **ret_profile,
+			  struct sp_read_result *ret_result)
+{
+	struct sp_read_options text = *o;
+	pid_t pid;
+	int fd, r = !strcmp(name, "-")
+			? sp_fail_said(-EINVAL, "perf.data is read from a file, not from standard input: "
+						"perf script | soprof report - shows the last one")
+			: sp_perf_data_open(name, &fd, &pid);
+
+	if (r < 0)
+		return r;
+	text.format = "perf";
+	r = sp_read_fd(fd, name, &text, ret_profile, ret_result);
+	close(fd);
+	if (r >= 0) {
+		r = sp_perf_data_close(name, pid, 0);
+		if (r < 0)
+			sp_profile_free(sp_take_ptr(*ret_profile));
+		return r;
+	}
+	return sp_perf_data_close(name, pid, r);
+}
+
 static int input_read(const char *name, const struct sp_input_args *a, struct sp_profile **ret_profile,
 		      struct sp_input_summary *summary)
 {
@@ -138,7 +163,9 @@ static int input_read(const char *name, const struct sp_input_args *a, struct sp
 		summary->has_calls = true;
 		return sp_calls_read_named(fd, name, ret_profile, &summary->calls);
 	}
-	if (r >= 0)
+	if (r >= 0 && a->format < 0 && sp_perf_data_is(fd))
+		r = perf_data_read(name, &o, ret_profile, &result);
+	else if (r >= 0)
 		r = sp_read_fd(fd, name, &o, ret_profile, &result);
 	if (progress.drawn)
 		fputs("\r\033[K", stderr);
