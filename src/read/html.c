@@ -6,6 +6,7 @@
  * An entity is what frames are merged by: name, library, module of the kernel and kind. A path says how many words of
  * the one before go, and what comes on top, then its values.
  */
+#include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "read/input.h"
@@ -110,7 +111,8 @@ static int values_read(struct html *h)
 			r = sp_profile_add_value_type(h->p, text, unit);
 	}
 	if (r >= 0 && !sp_profile_n_value_types(h->p))
-		return sp_doc_bad(h->d, SP_DOC_ROOT, "no values; expected those of a page of soprof") ?: -EBADMSG;
+		return sp_fail_said(-EBADMSG, "%s: byte 0: a page without values; expected one of soprof",
+				    sp_input_name(h->in));
 	if (shown >= 0 && shown < sp_profile_n_value_types(h->p))
 		sp_profile_info(h->p)->default_type = sp_profile_value_type(h->p, (uint32_t)shown)->name;
 	return SP_MIN(r, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fuzz_json.c: any bytes as the JSON of other profilers: V8's, the Firefox profiler's, speedscope's, and that in our
- * own page.
+ * fuzz_others.c: any bytes as other profilers' JSON (V8's, the Firefox profiler's, speedscope's), as our own page and
+ * text, and as Go's text.
  *
  * The first byte says whose. What is read without an error is read the same with keep_going, without a loss, and what
  * became a profile can be written as folded text.
@@ -11,10 +11,10 @@
 #include "view/view.h"
 #include <stdlib.h>
 
-static const char *const formats[] = {"v8", "firefox", "speedscope", "html"};
+static const char *const formats[] = {"v8", "firefox", "speedscope", "html", "text", "go"};
 static uint8_t format;
 
-static int as_json(const uint8_t *data, size_t size, bool keep_going, struct sp_read_result *ret_result)
+static int as_foreign(const uint8_t *data, size_t size, bool keep_going, struct sp_read_result *ret_result)
 {
 	const struct sp_view_options o = {0};
 	struct sp_profile *p = NULL;
@@ -23,7 +23,7 @@ static int as_json(const uint8_t *data, size_t size, bool keep_going, struct sp_
 	FILE *out;
 	int r;
 
-	snprintf(words, sizeof(words), "%s: byte ", formats[format]);
+	snprintf(words, sizeof(words), "%s: ", formats[format]);
 	r = read_as(formats[format], words, data, size, keep_going, &p, ret_result);
 	if (r < 0)
 		return r;
@@ -40,7 +40,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 {
 	if (!size)
 		return 0;
-	format = data[0] % 4;
-	read_both_ways(as_json, data + 1, size - 1);
+	format = data[0] % 6;
+	read_both_ways(as_foreign, data + 1, size - 1);
 	return 0;
 }
