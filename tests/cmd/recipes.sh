@@ -53,6 +53,10 @@ n_faults=$(sed -nE 's/^"total":[0-9]+,"samples":([0-9]+).*/\1/p' "$out")
 expect 0 diff --value faults "$dir/x.pb.gz" "$dir/x.pb.gz"
 has "$out" "^old .*: ${n_faults:-no} samples in "
 has "$out" "^new .*: ${n_faults:-no} samples in "
+# So does perf script's text: each of its samples is one of that event.
+expect 0 report --value faults --format perf "$dir/x.pb.gz"
+[ "$(grep -c ' 1 faults:' "$out")" = "$n_faults" ] || fail "$n_faults faults, each once"
+has_not "$out" ' 0 faults:'
 
 # The faults that perf counts in the same run are those that are counted here.
 if command -v perf >"$dir/null" && perf stat -x, -o "$dir/stat" -e page-faults true 2>"$dir/null"; then

@@ -232,7 +232,7 @@ static void take_row(struct writer *w, uint32_t number)
 		w->n_negative++;
 		return;
 	}
-	if (!n && !taken.weight)
+	if (!taken.weight && (!n || w->o->value != w->samples)) /* of another event */
 		return;
 	taken.comm = sp_profile_string(w->p, key->comm);
 	taken.pid = sp_profile_process(w->p, key->process)->pid;
