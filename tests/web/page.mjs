@@ -299,6 +299,23 @@ await page.key("4");
 await eventually("what turns the writing round is shown by its bytes", `cells("panel-functions").map((r) => r[0]).sort()`, ["\"><img/src=x/onerror=alert(1)>", "abc\\xe2\\x80\\xaetxt.exe"]);
 await picture("hostile");
 
+// --- the table of libraries beside the view ---
+await page.resize(1440, 900);
+await open("span=10800");
+check("it is as wide as its table, which is whole", await run(`[id("libraries").scrollWidth <= id("libraries").clientWidth, id("libraries").clientWidth - id("libraries").firstChild.offsetWidth < 3]`), [true, true]);
+const sideWidth = await run(`id("side").offsetWidth`);
+await run(`id("grip").focus()`);
+await page.key("ArrowLeft");
+check("keys make it wider", await run(`id("side").offsetWidth`), sideWidth + 24);
+const [gripX, gripY] = await run("middle(id('grip'))");
+await mouse("mousePressed", gripX, gripY);
+await page.send("Input.dispatchMouseEvent", {type: "mouseMoved", x: gripX + 200, y: gripY, button: "left", buttons: 1});
+await mouse("mouseReleased", gripX + 200, gripY);
+check("a drag makes it narrower", await run(`id("side").offsetWidth < ${sideWidth - 150}`), true);
+await click(`id("with-side")`);
+check("a button closes it", await run(`[id("side").hidden, id("grip").hidden]`), [true, true]);
+await page.resize(1200, 800);
+
 // --- dark, narrow ---
 await page.dark(true);
 await open("span=10800");
