@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import time
-from common import SOPROF, WORK, choose, row, say, tool
+from common import SOPROF, SOURCE, WORK, choose, row, say, tool
 
 LIBRARY = os.path.join(os.path.dirname(tool("probed")), "libprobed.so")
 RUNS = choose(5, 1)
@@ -55,15 +55,12 @@ def ns_bpftrace_timed(what):
 
 
 def ns_funclatency(what):
-    """Of bcc's tools, which compile with the kernel's headers; None: it does not work here."""
-    if not shutil.which("funclatency-bpfcc"):
+    """That of libbpf-tools, which needs no headers of the kernel; it is unpacked. None: it is not to be had."""
+    done = subprocess.run(["bash", "-c", '. "$0" && unpack libbpf-tools && ls "$unpacked"/libbpf-tools/usr/sbin/funclatency',
+                           os.path.join(SOURCE, "tests/unpack.bash")], text=True, stdout=subprocess.PIPE)
+    if done.returncode:
         return None
-    try:
-        return while_counting(["env", "PYTHONUNBUFFERED=1", "funclatency-bpfcc", f"{LIBRARY}:probed_{what}"], "Tracing",
-                              lambda p: ns(what))
-    except RuntimeError as e:
-        say(f"funclatency: {e}")
-        return None
+    return while_counting(["stdbuf", "-oL", done.stdout.strip(), f"{LIBRARY}:probed_{what}"], "Tracing", lambda p: ns(what))
 
 
 def calls():
