@@ -163,7 +163,7 @@ static int element_compute(const struct path *p, uint32_t type, uint16_t of, str
 {
 	int64_t size = btf__resolve_size(p->btf, type);
 	struct sp_expr_node node = {.kind = SP_EXPR_NUMBER, .at = p->node->at, .number = (uint64_t)size};
-	uint16_t number;
+	uint16_t number = 0;
 	int r = size > 0 ? node_add(p, &node, &number) : not_so(p, "the size of what it has is not known");
 
 	node = (struct sp_expr_node){.kind = SP_EXPR_BINARY, .op = SP_EXPR_MUL, .at = node.at, .a = p->node->b};
