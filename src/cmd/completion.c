@@ -31,6 +31,27 @@ static void put_escaped(const char *text, const char *special, FILE *out)
 	}
 }
 
+/* What the operands may be, where that is known: words with spaces between. */
+static void put_operands(const struct sp_cmd *cmd, const char *before, const char *behind, FILE *out)
+{
+	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++) {
+		if (o->type != SP_OPT_OPERANDS || !o->choice)
+			continue;
+		fputs(before, out);
+		for (size_t i = 0; o->choice(i); i++)
+			fprintf(out, "%s%s", i ? " " : "", o->choice(i));
+		fputs(behind, out);
+	}
+}
+
+static bool has_choice(const struct sp_cmd *cmd)
+{
+	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++)
+		if (o->type == SP_OPT_OPERANDS && o->choice)
+			return true;
+	return false;
+}
+
 /* --- bash --- */
 static void bash_put_values(const struct sp_option *o, FILE *out)
 {
@@ -45,6 +66,9 @@ static void bash_put_values(const struct sp_option *o, FILE *out)
 		for (size_t i = 0; (choice = o->choice(i)); i++)
 			fprintf(out, "%s%s", i ? " " : "", choice);
 		fputs("' -- \"$cur\")", out);
+	} else if (!strncmp(o->arg, "EVENT", 5)) {
+		fputs("); _soprof_events; return ;;\n", out);
+		return;
 	} else if (is_path(o)) {
 		fputs("$(compgen -f -- \"$cur\")", out);
 	}
@@ -64,18 +88,16 @@ static void bash_put_cmd(const struct sp_cmd *cmd, FILE *out)
 			fprintf(out, " --%s", o->name);
 	}
 	fputs("'", out);
-	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++) {
-		if (o->type == SP_OPT_OPERANDS)
-			fputs(" files=yes", out);
-	}
-	fputs(" ;;\n", out);
+	put_operands(cmd, " events='", "'", out);
+	fputs(has_type(cmd, SP_OPT_OPERANDS) && !has_choice(cmd) ? " files=yes ;;\n" : " ;;\n", out);
 }
 
 static void bash_put(const struct sp_cmd *const *cmds, FILE *out)
 {
-	fputs("# bash completion for soprof, written by `soprof --completion bash`\n"
-	      "_soprof() {\n"
-	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words files i\n"
+	fputs("# bash completion for soprof, written by `soprof --completion bash`\n", out);
+	fputs(completion_events, out);
+	fputs("_soprof() {\n"
+	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words files events i\n"
 	      "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
 	      "\t\t[ \"${COMP_WORDS[i]}\" = -- ] && { _command_offset $((i + 1)) 2>/dev/null; return; }\n"
 	      "\tdone\n"
@@ -89,6 +111,7 @@ static void bash_put(const struct sp_cmd *const *cmds, FILE *out)
 		bash_put_cmd(*cmd, out);
 	fputs("\tesac\n"
 	      "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+	      "\t[ -z \"$events\" ] || [[ $cur == -* ]] || _soprof_events $events\n"
 	      "\t[ -z \"$files\" ] || [[ $cur == -* ]] || COMPREPLY=($(compgen -f -- \"$cur\"))\n"
 	      "}\n"
 	      "complete -F _soprof soprof\n",
@@ -136,7 +159,8 @@ static void zsh_put_cmd(const struct sp_cmd *cmd, FILE *out)
 	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++)
 		if (sp_option_is_named(o))
 			zsh_put_option(o, out);
-	if (has_type(cmd, SP_OPT_OPERANDS))
+	put_operands(cmd, " \\\n\t\t\t'*:event:(", ")'", out);
+	if (has_type(cmd, SP_OPT_OPERANDS) && !has_choice(cmd))
 		fputs(" \\\n\t\t\t'*:file:_files'", out);
 	fputs(" ;;\n", out);
 }
@@ -217,8 +241,9 @@ static void fish_put_cmd(const struct sp_cmd *cmd, FILE *out)
 		if (sp_option_is_named(o))
 			fish_put_option(cmd, o, out);
 	if (has_type(cmd, SP_OPT_OPERANDS))
-		fprintf(out, "complete -c soprof -n '__fish_seen_subcommand_from %s; and not __soprof_in_command' -F\n",
-			cmd->name);
+		fprintf(out, "complete -c soprof -n '__fish_seen_subcommand_from %s; and not __soprof_in_command' %s",
+			cmd->name, has_choice(cmd) ? "" : "-F\n");
+	put_operands(cmd, "-a '", "'\n", out);
 }
 
 static void fish_put(const struct sp_cmd *const *cmds, FILE *out)
