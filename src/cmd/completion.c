@@ -53,6 +53,26 @@ static bool has_choice(const struct sp_cmd *cmd)
 }
 
 /* --- bash --- */
+/*
+ * Names of events, WORD... and the kernel's tracepoints, or, behind '[', of the event's fields. Bash cuts words at
+ * colons, where its library of completions does not put them together.
+ */
+static const char completion_events[] =
+    "_soprof_events() {\n"
+    "\tlocal word=$cur fields\n"
+    "\t! declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref -n : -c word\n"
+    "\tword=${word#[\\'\\\"]}\n"
+    "\tif [[ $word == *\\[* ]]; then\n"
+    "\t\tfields=$(\"${COMP_WORDS[0]}\" trace --list \"${word%%\\[*}\" -v 2>/dev/null |\n"
+    "\t\t\tsed -nE 's/^    [a-z0-9_]+:[a-z0-9_]+: //p' | tr , '\\n' | sed -E 's/.*[ *]//')\n"
+    "\t\tCOMPREPLY=($(compgen -P \"${word%\"${word##*[^a-zA-Z0-9_]}\"}\" -W \"$fields pid tid comm cpu uid\" -- "
+    "\"${word##*[^a-zA-Z0-9_]}\"))\n"
+    "\telse\n"
+    "\t\tCOMPREPLY=($(compgen -W \"$* $(cat /sys/kernel/tracing/available_events 2>/dev/null)\" -- \"$word\"))\n"
+    "\tfi\n"
+    "\t! declare -F __ltrim_colon_completions >/dev/null || __ltrim_colon_completions \"$word\"\n"
+    "}\n";
+
 static void bash_put_values(const struct sp_option *o, FILE *out)
 {
 	const char *choice;

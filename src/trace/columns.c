@@ -95,12 +95,18 @@ static int text_compile(struct sp_trace_making *m, const struct sp_trace_wanted 
 	r = register_take(m, w, &text->reg);
 	if (r)
 		return r;
+	text->length = SP_NO_REG;
+	if (w->length)
+		r = number_compile(m, w->length, &text->length);
+	if (r)
+		return r;
 	text->from = kind == SP_TRACE_USER_TEXT ? SP_TRACE_TEXT_USER : SP_TRACE_TEXT_KERNEL;
 	text->bytes = is_array ? SP_MIN(f->size + 1, most) : most;
 	text->at = c->n_texts++; /* its number, until all places are known */
 	column->as = SP_TRACE_AS_TEXT;
 	column->at = text->at;
 	column->bytes = most;
+	column->is_counted = w->length != NULL;
 	return w->text || !f || (kind == SP_TRACE_USER_TEXT) ? sp_expr_number(&w->expr, &m->list, text->reg)
 							     : sp_expr_text_address(&w->expr, &m->list, text->reg);
 }
@@ -177,7 +183,9 @@ static int sum_compile(struct sp_trace_making *m, const struct sp_trace_wanted *
 
 	if (!r)
 		r = number_compile(m, w, &c->sum[c->n_sums]);
-	sum->unit = meaning_of(m, w) == SP_TRACE_AS_TIME ? "nanoseconds" : sp_expr_unit(&w->expr);
+	sum->unit = meaning_of(m, w) == SP_TRACE_AS_TIME                         ? "nanoseconds"
+		    : w->is_named && strstr(sum->name, "bytes") /* of its own */ ? "bytes"
+										 : sp_expr_unit(&w->expr);
 	sum->at = c->n_sums++;
 	return r;
 }
@@ -243,6 +251,8 @@ static int wanted_compile(struct sp_trace_making *m, const struct sp_trace_wante
 /* Numbers that are keys or columns have the lowest registers, so they are compiled before texts. */
 static bool is_in_turn(const struct sp_trace_making *m, const struct sp_trace_wanted *w, unsigned turn)
 {
+	if (w->use == SP_TRACE_USE_LENGTH)
+		return false;
 	if (w->use != SP_TRACE_USE_COLUMN)
 		return turn == (w->use < SP_TRACE_USE_COLUMN ? 0 : 3);
 	return turn == (text_of(m, w) || is_comm(w) || w->is_arguments ? 2 : 1);
@@ -300,10 +310,11 @@ static int left_out_add(struct sp_trace_spec *s, const char *name)
 }
 
 /* Whether a field is a column where none were asked for. */
-static bool is_default(const struct sp_field *f)
+static bool is_default(const struct sp_trace_making *m, const struct sp_field *f)
 {
 	return f->from != SP_FIELD_NOWHERE && !f->why_not && strncmp(f->name, "common_", 7) != 0 &&
-	       strcmp(f->name, "__syscall_nr") != 0 && strcmp(f->name, "retval") != 0 && !sp_trace_pair_is_thread(f);
+	       strcmp(f->name, "__syscall_nr") != 0 && (strcmp(f->name, "retval") != 0 || m->fields.n == 1) &&
+	       !sp_trace_pair_is_thread(f);
 }
 
 /* All fields of the event, numbers first, then texts; then they are put into the event's order. */
@@ -317,7 +328,7 @@ static int defaults_add(struct sp_trace_making *m)
 			const struct sp_field *f = &m->fields.list[i];
 			unsigned its_turn = field_text(m, f) ? 2 : sp_trace_pair_is_dur(f) ? 0 : 1;
 
-			if (!is_default(f) || turn != its_turn)
+			if (!is_default(m, f) || turn != its_turn)
 				continue;
 			r = default_add(m, f->name);
 			if (r == 1)

@@ -42,11 +42,17 @@ static char *trimmed(const char *text, size_t from, size_t to)
 	return strndup(text + from, to - from);
 }
 
-/* "POINT on KEY of TASK" */
+/* "POINT on KEY of TASK"; with & in front it claims the pair. */
 static int typed_take(const char *text, size_t from, size_t to, struct sp_trace_typed *typed)
 {
 	size_t of = word_find(text, from, to, " of "), on = word_find(text, from, of, " on ");
 
+	while (from < on && isspace((unsigned char)text[from]))
+		from++;
+	if (from < on && text[from] == '&') {
+		typed->claims = true;
+		from++;
+	}
 	typed->event = trimmed(text, from, on);
 	if (on < of)
 		typed->match = trimmed(text, on + 4, of);
@@ -67,17 +73,26 @@ int sp_trace_pair_cut(const char *text, struct sp_trace_making *m)
 		return m->last.event ? 0 : -ENOMEM;
 	}
 	for (bool more = true; more && !r;) {
-		size_t to = word_find(text, from, dots, "|");
+		size_t to;
 
+		while (from < dots && isspace((unsigned char)text[from]))
+			from++;
+		to = SP_MIN(word_find(text, from, dots, "|"), word_find(text, from, dots, " &"));
 		if (m->n_first == SP_TRACE_FIRSTS)
 			return sp_fail_at(-EINVAL, text, from, "a pair has at most %d first points", SP_TRACE_FIRSTS);
 		r = typed_take(text, from, to, &m->first[m->n_first++]);
 		if (!r && m->first[m->n_first - 1].whose)
 			return sp_fail_at(-EINVAL, text, from, "`of` stands behind the second point of a pair");
+		m->claims |= m->first[m->n_first - 1].claims;
 		more = to < dots;
 		from = to + 1;
 	}
-	return r ? r : typed_take(text, dots + 2, n, &m->last);
+	if (!r && m->first[0].claims)
+		r = sp_fail_at(-EINVAL, text, 0, "before a point with & there is one that begins the pair");
+	if (!r)
+		r = typed_take(text, dots + 2, n, &m->last);
+	m->claims |= m->last.claims;
+	return r;
 }
 
 /* --- fields --- */
@@ -139,6 +154,8 @@ int sp_trace_pair_fields(struct sp_trace_making *m, struct sp_types *types)
 	for (size_t i = 0; i < SP_COUNT(of_pairs) && !r; i++) {
 		struct sp_field f = of_pairs[i];
 
+		if (i && m->spec->config.asks_who)
+			break; /* the thread is the current one */
 		f.from = SP_FIELD_BUILTIN;
 		r = field_add(m, &f);
 	}
@@ -155,6 +172,8 @@ static int kept_note(struct sp_trace_making *m, bool is_first, size_t i, const s
 	if (!w->is_named && root->kind != SP_EXPR_NAME)
 		return sp_fail_at(-EINVAL, w->expr.text, w->at, "what is kept needs a name: NAME=EXPR");
 	snprintf(f.name, sizeof(f.name), "%.*s", (int)w->n, w->expr.text + w->at);
+	if (root->kind == SP_EXPR_NAME && !strncmp(root->field->type, "struct ", 7) && strchr(root->field->type, '*'))
+		memcpy(f.type, root->field->type, sizeof(f.type)); /* so its members can be named */
 	f.offset = SP_BUILTIN_KEPT + (uint32_t)i;
 	f.is_signed = !sp_expr_is_unsigned(&w->expr);
 	if (is_first)
@@ -199,7 +218,7 @@ static int first_parse(struct sp_trace_making *of, const char *event, const char
 
 	if (n->n_filter)
 		r = sp_trace_wanted_add(of, SP_TRACE_USE_FILTER, event, n->filter, n->filter + n->n_filter);
-	if (!r && !has_whose)
+	if (!r && !has_whose && !of->claims)
 		r = sp_trace_comm_add(of);
 	if (!r)
 		r = sp_trace_list_add(of, SP_TRACE_USE_MATCH, match, SP_TRACE_MATCHES);
@@ -212,7 +231,7 @@ static int first_parse(struct sp_trace_making *of, const char *event, const char
 static int first_compile(struct sp_trace_making *m, struct sp_trace_making *of, struct sp_trace_point *p,
 			 struct sp_types *types)
 {
-	bool needs_fields = p->config.role == SP_TRACE_FIRST;
+	bool needs_fields = p->config.role != SP_TRACE_FORGET;
 	int r = needs_fields ? sp_trace_fields_find(of, p->name, &p->point, types) : 0;
 
 	if (!r)
@@ -221,6 +240,8 @@ static int first_compile(struct sp_trace_making *m, struct sp_trace_making *of, 
 		return r;
 	sp_narrowing_ops(&p->point, &of->list);
 	r = numbers_compile(m, p == m->spec->before, of, &p->config);
+	if (!r && p->config.role == SP_TRACE_CLAIM && p->config.n_kept)
+		r = sp_fail_said(-EINVAL, "a point with & keeps nothing");
 	if (r)
 		return r;
 	sp_trace_point_finish(of, &p->point);
@@ -228,16 +249,19 @@ static int first_compile(struct sp_trace_making *m, struct sp_trace_making *of, 
 }
 
 static int first_make(struct sp_trace_making *m, const char *event, const char *match, enum sp_trace_role role,
-		      struct sp_types *types)
+		      bool asks_who, struct sp_types *types)
 {
-	struct sp_trace_making of = {.spec = m->spec, .asked = m->asked};
+	struct sp_trace_making of = {.spec = m->spec, .asked = m->asked, .claims = m->claims};
 	struct sp_trace_point *p = &m->spec->before[m->spec->n_before++];
 	int r;
 
-	p->config = (struct sp_trace_config){
-	    .role = role, .hist = SP_NO_REG, .pair_key = {SP_NO_REG, SP_NO_REG}, .of_task = m->last.whose != NULL};
+	p->config = (struct sp_trace_config){.role = role,
+					     .asks_who = asks_who,
+					     .hist = SP_NO_REG,
+					     .pair_key = {SP_NO_REG, SP_NO_REG},
+					     .of_task = m->last.whose != NULL};
 	r = sp_trace_point_name(event, &of.narrowing, &p->name, &p->point);
-	if (!r && role == SP_TRACE_FIRST)
+	if (!r && role != SP_TRACE_FORGET)
 		r = first_parse(&of, event, match, m->last.whose != NULL);
 	else if (!r)
 		r = sp_trace_list_add(&of, SP_TRACE_USE_MATCH, match, 1);
@@ -253,6 +277,13 @@ static bool is_by_thread(const char *match)
 	return !match || !strcmp(match, "tid");
 }
 
+/* Whose it is is asked at a first point, unless the next one, or the second, claims the pair. */
+static bool is_asked_at(const struct sp_trace_making *m, size_t i)
+{
+	return !m->last.claims && !m->last.whose && !m->first[i].claims &&
+	       (i + 1 == m->n_first || !m->first[i + 1].claims);
+}
+
 /*
  * A pair that is known by its thread has a place that stays, since the thread's next is soon to come; a thread that
  * ends within one, as all do in exit(2), takes it along.
@@ -266,8 +297,11 @@ int sp_trace_pair_firsts(struct sp_trace_making *m, struct sp_types *types)
 		const char *match = m->first[i].match ? m->first[i].match : m->last.match;
 
 		by_thread &= is_by_thread(match);
-		r = first_make(m, m->first[i].event, match ? match : "tid", SP_TRACE_FIRST, types);
+		r = first_make(m, m->first[i].event, match ? match : "tid",
+			       m->first[i].claims ? SP_TRACE_CLAIM : SP_TRACE_FIRST, is_asked_at(m, i), types);
 	}
 	m->spec->config.pair_stays = by_thread;
-	return r || !by_thread ? r : first_make(m, THREAD_ENDS, "tid", SP_TRACE_FORGET, types);
+	m->spec->config.asks_who = m->last.claims;
+	m->spec->config.needs_claim = m->claims && !m->last.claims;
+	return r || !by_thread ? r : first_make(m, THREAD_ENDS, "tid", SP_TRACE_FORGET, false, types);
 }

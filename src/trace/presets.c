@@ -3,20 +3,43 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/suggest.h"
+#include "recipe/kprobe.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct sp_trace_preset *const themes[] = {sp_trace_presets_process, sp_trace_presets_file,
 						       sp_trace_presets_block, sp_trace_presets_net,
 						       sp_trace_presets_kernel};
 
+/* Of two presets of one name the first needs kprobes. */
+static bool is_same(const struct sp_trace_preset *a, const struct sp_trace_preset *b)
+{
+	return a->name && b->name && !strcmp(a->name, b->name);
+}
+
+static bool is_here(const struct sp_trace_preset *first_of_theme, const struct sp_trace_preset *preset)
+{
+	if (is_same(preset, preset + 1))
+		return sp_kprobes_are_here();
+	return preset == first_of_theme || !is_same(preset - 1, preset) || !sp_kprobes_are_here();
+}
+
 const struct sp_trace_preset *sp_trace_preset_at(size_t i)
 {
 	for (size_t k = 0; k < SP_COUNT(themes); k++)
 		for (const struct sp_trace_preset *preset = themes[k]; preset->name; preset++)
-			if (!i--)
+			if (is_here(themes[k], preset) && !i--)
 				return preset;
 	return NULL;
+}
+
+size_t sp_trace_preset_event(const char *events, const char **ret_next)
+{
+	size_t n = strcspn(events, ";");
+
+	*ret_next = events[n] ? events + n + 1 + strspn(events + n + 1, " ") : NULL;
+	return n;
 }
 
 /* Whether the words have this one. */
@@ -40,6 +63,31 @@ const struct sp_trace_preset *sp_trace_preset_find(const char *name, size_t n)
 		if (has_word(preset->name, name, n) || has_word(preset->also, name, n))
 			return preset;
 	return NULL;
+}
+
+/* Behind the filter that begins at the bracket; none of our own has brackets in a text. */
+static size_t filter_length(const char *filter)
+{
+	size_t n = 0;
+	unsigned depth = 0;
+
+	do {
+		depth += filter[n] == '[';
+		depth -= filter[n] == ']';
+		n++;
+	} while (depth && filter[n]);
+	return n;
+}
+
+int sp_trace_preset_sampled(const struct sp_trace_preset *preset, char **ret_event)
+{
+	const char *event = preset->sampled ? preset->sampled : preset->event;
+	size_t n = strcspn(event, "[{|;. ");
+
+	if (event[n] == '[')
+		n += filter_length(event + n);
+	*ret_event = strndup(event, n);
+	return *ret_event ? 0 : -ENOMEM;
 }
 
 int sp_trace_preset_unknown(const char *name)

@@ -5,7 +5,11 @@
 
 #define TEXT(x) #x
 #define NUMBER(x) TEXT(x)
-#define CALLS(list) "raw:sys_enter[sys in {" list "}]..raw:sys_exit"
+#define CALLS(list) CALLS_THAT_KEEP(list, "", "")
+#define CALLS_THAT_KEEP(list, kept, which) "raw:sys_enter[sys in {" list "}]" kept "..raw:sys_exit" which
+#define READS_AND_WRITES NUMBER(SYS_read) ", " NUMBER(SYS_write) ", " NUMBER(SYS_pread64) ", " NUMBER(SYS_pwrite64)
+#define FILE_OF_CALL "dentry=task->files->fdt->fd[sysarg0]->f_path.dentry"
+#define IS_REGULAR "(dentry->d_inode->i_mode & 0170000) == 0100000"
 #define OPEN "sys in {" NUMBER(SYS_open) ", " NUMBER(SYS_creat) ", " NUMBER(SYS_openat) ", " NUMBER(SYS_openat2) "}"
 #define IS(call) "sys == " NUMBER(SYS_##call)
 
@@ -33,9 +37,48 @@ const struct sp_trace_preset sp_trace_presets_file[] = {
     {.name = "slowfiles",
      .also = "fileslower",
      .summary = "reads and writes of 10 ms or more",
-     .event = CALLS(NUMBER(SYS_read) ", " NUMBER(SYS_write) ", " NUMBER(SYS_pread64) ", " NUMBER(SYS_pwrite64)),
+     .event = CALLS_THAT_KEEP(READS_AND_WRITES, "{" FILE_OF_CALL "}", ""),
+     .which = IS_REGULAR,
      .min_ns = 10000000,
-     .print = "call=sys, fd=sysarg0, bytes=sysarg2, ret, dur"},
+     .print = "call=sys, file=kstr(dentry->d_name.name), bytes=sysarg2, ret, dur"},
+    {.name = "filetop",
+     .summary = "files that are read and written, by whom",
+     .event = CALLS_THAT_KEEP(READS_AND_WRITES,
+			      "{" FILE_OF_CALL ", writes=sys in {" NUMBER(SYS_write) ", " NUMBER(SYS_pwrite64) "}}",
+			      "[ret > 0]"),
+     .which = IS_REGULAR,
+     .by = "comm, pid, file=kstr(dentry->d_name.name)",
+     .sum = "read_bytes=!writes * ret, written_bytes=writes * ret"},
+    {.name = "filelife",
+     .needs_kprobes = true,
+     .summary = "files that are removed soon, and their age",
+     .event = "kprobe:security_inode_create on dentry..kprobe:vfs_unlink on dentry",
+     .print = "file=kstr(dentry->d_name.name), dur"},
+    {.name = "filelife",
+     .summary = "files that are removed soon, and their age",
+     .event = "raw:ext4_allocate_inode on inode->i_ino, inode->i_sb->s_dev.."
+	      "raw:ext4_free_inode on inode->i_ino, inode->i_sb->s_dev",
+     .print = "inode=inode->i_ino, dev=inode->i_sb->s_dev, dur"},
+    {.name = "vfsstat",
+     .needs_kprobes = true,
+     .summary = "the kernel's functions that open, read, write",
+     .event = "kprobe:vfs_read; kprobe:vfs_write; kprobe:vfs_fsync_range; kprobe:vfs_open; kprobe:vfs_create",
+     .counts = true},
+    {.name = "vfsstat",
+     .summary = "system calls that open, read, write",
+     .event = "raw:sys_enter[sys in {" READS_AND_WRITES ", " NUMBER(SYS_readv) ", " NUMBER(SYS_writev) ", " NUMBER(
+	 SYS_open) "} || sys in {" NUMBER(SYS_openat) ", " NUMBER(SYS_fsync) ", " NUMBER(SYS_fdatasync) "}]",
+     .by = "call=sys"},
+    {.name = "cachestat",
+     .needs_kprobes = true,
+     .summary = "the page cache: used, added, written to",
+     .event = "kprobe:folio_mark_accessed; kprobe:filemap_add_folio; kprobe:mark_buffer_dirty; "
+	      "raw:writeback_dirty_folio",
+     .counts = true},
+    {.name = "cachestat",
+     .summary = "the page cache: read, added, written to",
+     .event = "raw:mm_filemap_get_pages; raw:mm_filemap_add_to_page_cache; raw:writeback_dirty_folio",
+     .counts = true},
     {.name = "mounts",
      .also = "mountsnoop",
      .summary = "mount(2) and umount(2)",

@@ -9,6 +9,12 @@ const struct sp_trace_preset sp_trace_presets_kernel[] = {
 	      "raw:sched_switch[prev->pid && (preempt || !prev_state)] on prev->pid.."
 	      "raw:sched_switch[next->pid] on next->pid of next",
      .hist = "dur"},
+    {.name = "offcputime",
+     .summary = "how long threads do not run, by thread",
+     .event = "raw:sched_switch[prev->pid] on prev->pid..raw:sched_switch[next->pid] on next->pid",
+     .sampled = "offcpu",
+     .by = "comm, pid, tid",
+     .sum = "dur"},
     {.name = "cpudist",
      .summary = "how long threads keep a CPU, a histogram",
      .event = "raw:sched_switch[next->pid] on next->pid..raw:sched_switch[prev->pid] on prev->pid of prev",

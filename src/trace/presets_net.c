@@ -2,6 +2,23 @@
 /* presets_net.c: presets about TCP. Addresses and ports are IPv4's; those of IPv6 are 0.0.0.0. */
 #include "trace/presets.h"
 
+#include <sys/syscall.h>
+
+#define TEXT(x) #x
+#define NUMBER(x) TEXT(x)
+#define TCP "sk->sk_protocol == 6"
+#define PEER "to=sk->__sk_common.skc_daddr, dport=sk->__sk_common.skc_dport"
+#define ASKED_FOR "raw:inet_sock_set_state[" TCP " && newstate == 2]"
+#define ACCEPTED                                                                                                       \
+	"raw:sys_exit[sys in {" NUMBER(SYS_accept) ", " NUMBER(                                                        \
+	    SYS_accept4) "}] on "                                                                                      \
+			 "((struct socket *)task->files->fdt->fd[ret]->private_data)->sk"
+#define COME_IN "raw:inet_sock_set_state[" TCP " && oldstate == 3 && newstate == 1]"
+
+/*
+ * What comes in is told in an interrupt, whose thread has nothing to do with it: the process is known when it accepts
+ * the connection. Where accept(2) fails there is no such file, and no pair is found.
+ */
 const struct sp_trace_preset sp_trace_presets_net[] = {
     {.name = "tcpstates",
      .summary = "connections of TCP, from state to state",
@@ -9,19 +26,31 @@ const struct sp_trace_preset sp_trace_presets_net[] = {
      .print = "old=oldstate, new=newstate, sport, dport, family"},
     {.name = "tcpconnect",
      .summary = "connections that are asked for",
-     .event = "raw:inet_sock_set_state[sk->sk_protocol == 6 && newstate == 2]",
-     .print = "to=sk->__sk_common.skc_daddr, dport=(sk->__sk_common.skc_dport & 255) << 8 | "
-	      "sk->__sk_common.skc_dport >> 8, family=sk->__sk_common.skc_family"},
+     .event = ASKED_FOR,
+     .print = PEER ", family=sk->__sk_common.skc_family"},
+    {.name = "tcpaccept",
+     .summary = "connections that are accepted, and their wait",
+     .event = COME_IN "{from=sk->__sk_common.skc_daddr, sport=sk->__sk_common.skc_dport, "
+		      "port=sk->__sk_common.skc_num} on sk..&" ACCEPTED,
+     .print = "from, sport, port, dur"},
     {.name = "tcpconnlat",
      .summary = "how long connecting takes, and what comes of it",
-     .event = "raw:inet_sock_set_state[sk->sk_protocol == 6 && newstate == 2].."
-	      "raw:inet_sock_set_state[oldstate == 2 && newstate != 2] on sk",
-     .print = "to=sk->__sk_common.skc_daddr, dport=(sk->__sk_common.skc_dport & 255) << 8 | "
-	      "sk->__sk_common.skc_dport >> 8, state=newstate, dur"},
+     .event = ASKED_FOR "..raw:inet_sock_set_state[oldstate == 2 && newstate != 2] on sk",
+     .print = PEER ", state=newstate, dur"},
+    {.name = "tcplife",
+     .summary = "connections that end: age, bytes, both ends",
+     .event = ASKED_FOR " on sk | " COME_IN " on sk &" ACCEPTED "..raw:inet_sock_set_state[newstate == 7] on sk",
+     .print = PEER ", port=((struct inet_sock *)sk)->inet_sport, sent_bytes=((struct tcp_sock *)sk)->bytes_acked, "
+		   "got_bytes=((struct tcp_sock *)sk)->bytes_received, dur"},
+    {.name = "tcpsynbl",
+     .needs_kprobes = true,
+     .summary = "how full queues are when connections come in",
+     .event = "kprobe:tcp_v4_syn_recv_sock; kprobe:tcp_v6_syn_recv_sock",
+     .by = "most=sk->sk_max_ack_backlog",
+     .hist = "waiting=sk->sk_ack_backlog"},
     {.name = "tcpretrans",
      .summary = "segments of TCP that are sent again",
      .event = "raw:tcp_retransmit_skb",
-     .print = "to=sk->__sk_common.skc_daddr, dport=(sk->__sk_common.skc_dport & 255) << 8 | "
-	      "sk->__sk_common.skc_dport >> 8, state=sk->__sk_common.skc_state"},
+     .print = PEER ", state=sk->__sk_common.skc_state"},
     {0},
 };

@@ -9,7 +9,8 @@ const struct sp_trace_preset sp_trace_presets_process[] = {
      .also = "execsnoop",
      .summary = "programs that are started",
      .event = "raw:sched_process_exec",
-     .print = "file=bprm->filename, ppid=p->real_parent->tgid, uid"},
+     .print = "file=bprm->filename, args=ustr(p->mm->arg_start, p->mm->arg_end - p->mm->arg_start), "
+	      "ppid=p->real_parent->tgid, uid"},
     {.name = "exits",
      .also = "exitsnoop",
      .summary = "processes that end, why, and how old they are",

@@ -52,6 +52,19 @@ static enum sp_trace_text_kind text_call(const char *text, size_t *from, size_t 
 	return kind;
 }
 
+/* "ustr(X, N)": N, which is taken off the end. */
+static int text_length_take(struct sp_trace_making *m, struct sp_trace_wanted *w, size_t from, size_t *to)
+{
+	size_t comma = from + sp_trace_list_length(w->expr.text + from);
+	int r = comma >= *to ? 0 : sp_trace_wanted_add(m, SP_TRACE_USE_LENGTH, w->expr.text, comma + 1, *to);
+
+	if (r || comma >= *to)
+		return r;
+	w->length = m->wanted[m->n_wanted - 1];
+	*to = comma;
+	return 0;
+}
+
 /* "NAME=EXPR": behind the sign; else where it was. */
 static size_t name_skip(const char *text, size_t from, size_t to)
 {
@@ -81,7 +94,9 @@ int sp_trace_wanted_add(struct sp_trace_making *m, enum sp_trace_use use, const 
 	m->wanted[m->n_wanted++] = w;
 	w->use = use;
 	w->at = from;
-	begin = use >= SP_TRACE_USE_COLUMN || use == SP_TRACE_USE_KEPT ? name_skip(text, from, to) : from;
+	begin = (use >= SP_TRACE_USE_COLUMN && use != SP_TRACE_USE_LENGTH) || use == SP_TRACE_USE_KEPT
+		    ? name_skip(text, from, to)
+		    : from;
 	w->n = begin > from ? begin - 1 - from : to - from;
 	w->is_named = begin > from;
 	for (from = begin; from < to && isspace((unsigned char)text[from]);)
@@ -92,6 +107,12 @@ int sp_trace_wanted_add(struct sp_trace_making *m, enum sp_trace_use use, const 
 		return 0;
 	if (use == SP_TRACE_USE_COLUMN)
 		w->text = text_call(text, &from, &to);
+	if (w->text) {
+		int r = text_length_take(m, w, from, &to);
+
+		if (r)
+			return r;
+	}
 	return sp_expr_parse(text, from, to, &w->expr);
 }
 
@@ -148,6 +169,8 @@ static int which_add(struct sp_trace_making *m)
 {
 	int r = m->which ? sp_trace_wanted_add(m, SP_TRACE_USE_WHICH, m->which, 0, m->n_which) : 0;
 
+	if (!r && m->preset && m->preset->which)
+		r = sp_trace_wanted_add(m, SP_TRACE_USE_WHICH, m->preset->which, 0, strlen(m->preset->which));
 	if (r || !m->asked->min_ns)
 		return r;
 	if (!m->n_first)
@@ -169,7 +192,7 @@ static int all_parse(struct sp_trace_making *m)
 		r = whose_add(m);
 	if (!r)
 		r = which_add(m);
-	if (!r && (!m->n_first || m->last.whose))
+	if (!r && (!m->n_first || m->last.whose || m->claims))
 		r = sp_trace_comm_add(m);
 	if (!r)
 		r = sp_trace_list_add(m, SP_TRACE_USE_COLUMN, m->asked->tells ? m->asked->print : m->asked->by,
@@ -255,6 +278,7 @@ static int text_find(struct sp_trace_making *m, char **ret_text)
 		return sp_fail_at(-EINVAL, event, narrowing.value, "what is to be summed is said by --sum");
 	m->which = narrowing.n_filter ? event + narrowing.filter : NULL;
 	m->n_which = narrowing.n_filter;
+	m->preset = preset;
 	if (preset)
 		return (*ret_text = strdup(preset->event)) ? 0 : -ENOMEM;
 	m->call = event + 8;
@@ -342,8 +366,8 @@ int sp_trace_spec_make(const char *event, const struct sp_trace_asked *asked, st
 	struct sp_trace_making m = {.spec = ret_spec, .asked = asked};
 	int r;
 
-	*ret_spec =
-	    (struct sp_trace_spec){.event = strdup(event), .config = {.hist = SP_NO_REG, .tells = asked->tells}};
+	*ret_spec = (struct sp_trace_spec){.event = strdup(event),
+					   .config = {.hist = SP_NO_REG, .tells = asked->tells, .asks_who = 1}};
 	r = ret_spec->event ? spec_make(&m, types) : -ENOMEM;
 	sp_trace_making_done(&m);
 	if (r < 0)

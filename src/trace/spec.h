@@ -5,7 +5,8 @@
  * syscall:NAME[FILTER]; or a preset (presets.h), which is one of these with a name.
  *
  * What is wanted is either rows (keys, sums, a histogram) or records with columns. Expressions are as in recipe/expr.h;
- * a column may also be ustr(X) or kstr(X): the text at the address X, in the process's or the kernel's memory. A spec
+ * a column may also be ustr(X) or kstr(X): the text at the address X, in the process's or the kernel's memory, or, with
+ * (X, N), N bytes there. A pair is about the thread at its first point, or at a point with & in front of it. A spec
  * owns its names and its probe. Errors: negative errnos with sp_error_text(); -EINVAL with sp_error_where() for a
  * mistake in what was typed. No state.
  */
@@ -34,6 +35,7 @@ enum sp_trace_as {
 	SP_TRACE_AS_BLOCK_OP,   /* of a request to a disk */
 	SP_TRACE_AS_TCP_STATE,
 	SP_TRACE_AS_ADDRESS_4, /* of the internet, as the network has it */
+	SP_TRACE_AS_PORT,      /* likewise */
 	SP_TRACE_AS_SOFTIRQ,
 	SP_TRACE_AS_STATUS, /* as wait(2) has it */
 };
@@ -45,6 +47,7 @@ struct sp_trace_column {
 	enum sp_trace_as as;
 	const char *unit;   /* of what is summed or drawn: "bytes" or "count" */
 	unsigned at, bytes; /* where it is in a key or record; bytes: of a text */
+	bool is_counted;    /* a text, whose length is in its last byte: it may have NULs */
 };
 
 struct sp_trace_asked { /* expressions with commas between, as the user typed them; NULL: none */

@@ -13,7 +13,7 @@
 #include "recipe/narrow.h"
 #include "trace/spec.h"
 
-enum { SP_TRACE_WANTED = SP_TRACE_COLUMNS + SP_TRACE_SUMS + 10, SP_TRACE_MATCHES = 2 };
+enum { SP_TRACE_WANTED = SP_TRACE_COLUMNS + SP_TRACE_SUMS + SP_TRACE_TEXTS + 10, SP_TRACE_MATCHES = 2 };
 
 /* What an expression is for, in the order in which their numbers are left in registers. */
 enum sp_trace_use {
@@ -26,16 +26,20 @@ enum sp_trace_use {
 	SP_TRACE_USE_COLUMN,
 	SP_TRACE_USE_HIST,
 	SP_TRACE_USE_SUM,
+	SP_TRACE_USE_LENGTH, /* of a column that is text, which refers to it */
 };
 
 enum sp_trace_text_kind { SP_TRACE_NO_TEXT, SP_TRACE_USER_TEXT, SP_TRACE_KERNEL_TEXT };
+
+struct sp_trace_preset;
 
 struct sp_trace_wanted {
 	enum sp_trace_use use;
 	enum sp_trace_text_kind text; /* it is the address of one */
 	size_t at, n;                 /* what it is called, or what was typed, in expr.text */
 	bool is_named;
-	bool is_arguments; /* those of the system call, all of them */
+	bool is_arguments;                    /* those of the system call, all of them */
+	const struct sp_trace_wanted *length; /* of a text; NULL: it ends with a NUL */
 	struct sp_expr expr;
 };
 
@@ -44,6 +48,7 @@ struct sp_trace_typed {
 	char *event; /* POINT[FILTER]{KEPT} */
 	char *match; /* what stands behind `on`; NULL: nothing */
 	char *whose; /* what stands behind `of`, likewise */
+	bool claims; /* it has & in front: the pair is about the thread that is there */
 };
 
 struct sp_trace_making {
@@ -52,9 +57,11 @@ struct sp_trace_making {
 	struct sp_narrowing narrowing;
 	char comm[64], least[48], *whose; /* expressions of our own */
 	struct sp_trace_typed first[SP_TRACE_FIRSTS], last;
-	size_t n_first;                  /* 0: it is no pair */
-	const char *call;                /* `syscall:NAME`: the name */
-	struct sp_field kept[SP_N_KEPT]; /* of the first points */
+	size_t n_first;                       /* 0: it is no pair */
+	const char *call;                     /* `syscall:NAME`: the name */
+	const struct sp_trace_preset *preset; /* NULL: it is none */
+	bool claims;                          /* a point of the pair does */
+	struct sp_field kept[SP_N_KEPT];      /* of the first points */
 	size_t n_kept;
 	char *kept_text; /* the making of a first point: what is in the braces */
 	const char *which;

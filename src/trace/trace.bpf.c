@@ -74,25 +74,54 @@ static __always_inline sp_u64 sp_trace_number(const sp_u64 *r, sp_u32 number)
 	return r[number & (SP_N_OP_REGS - 1)];
 }
 
+/* So many bytes, whatever they are. */
+static __always_inline void sp_trace_bytes_read(const sp_u64 *r, sp_u32 i, char *to)
+{
+	void *address = (void *)sp_trace_number(r, sp_trace.text[i].reg);
+	sp_u64 n = sp_trace_number(r, sp_trace.text[i].length);
+	sp_u32 most = sp_trace.text[i].bytes - 1;
+	long error;
+
+	n = (sp_s64)n < 0 ? 0 : n > most ? most : n;
+	asm volatile("" : "+r"(n)); /* what the verifier is to see is the next line */
+	n &= SP_TRACE_TEXT - 1;
+	if (n > most)
+		return;
+	error = sp_trace.text[i].from == SP_TRACE_TEXT_USER ? bpf_probe_read_user(to, n, address)
+							    : bpf_probe_read_kernel(to, n, address);
+	if (error < 0)
+		sp_trace_lost(SP_TRACE_LOST_TEXTS);
+	to[most] = error < 0 ? 0 : n;
+}
+
 static __always_inline void sp_trace_text_read(const sp_u64 *r, sp_u32 i, char *to)
 {
 	void *address = (void *)sp_trace_number(r, sp_trace.text[i].reg);
 	sp_u32 bytes = sp_trace.text[i].bytes;
-	long n = sp_trace.text[i].from == SP_TRACE_TEXT_USER ? bpf_probe_read_user_str(to, bytes, address)
-							     : bpf_probe_read_kernel_str(to, bytes, address);
 
-	if (n < 0)
+	if (sp_trace.text[i].length != SP_NO_REG) {
+		sp_trace_bytes_read(r, i, to);
+		return;
+	}
+	if ((sp_trace.text[i].from == SP_TRACE_TEXT_USER ? bpf_probe_read_user_str(to, bytes, address)
+							 : bpf_probe_read_kernel_str(to, bytes, address)) < 0)
 		sp_trace_lost(SP_TRACE_LOST_TEXTS);
 }
 
-static __always_inline const struct sp_trace_pair *sp_trace_pair_of(struct sp_op_env *env)
+static __always_inline const struct sp_trace_pair *sp_trace_pair_here(struct sp_op_env *env)
 {
 	if (!env->pair)
 		return 0;
 	return (const void *)env->pair - __builtin_offsetof(struct sp_trace_pair, dur_ns);
 }
 
-/* That of the thread in which a pair began, or of the current one. */
+/* The pair, if the event is about its thread. */
+static __always_inline const struct sp_trace_pair *sp_trace_pair_of(struct sp_op_env *env)
+{
+	return sp_trace.asks_who ? 0 : sp_trace_pair_here(env);
+}
+
+/* That of the thread that a pair is about, or of the current one. */
 static __always_inline void sp_trace_comm(struct sp_op_env *env, char *to)
 {
 	const struct sp_trace_pair *pair = sp_trace_pair_of(env);
@@ -144,14 +173,24 @@ static __always_inline struct sp_trace_pair_key sp_trace_pair_key(const sp_u64 *
 		       sp_trace.pair_key[1] < SP_N_OP_REGS ? sp_trace_number(r, sp_trace.pair_key[1]) : 0}};
 }
 
-static __always_inline void sp_trace_pair_fill(struct sp_trace_pair *pair, const sp_u64 *r)
+static __always_inline void sp_trace_pair_claim(struct sp_trace_pair *pair)
 {
 	sp_u64 who = bpf_get_current_pid_tgid();
 
 	pair->pid = who >> 32;
 	pair->tid = (sp_u32)who;
-	pair->number = sp_trace.walks ? sp_trace_number_next() : 0;
 	bpf_get_current_comm(pair->comm, SP_COMM_LEN);
+}
+
+static __always_inline void sp_trace_pair_fill(struct sp_trace_pair *pair, const sp_u64 *r)
+{
+	if (sp_trace.asks_who) {
+		sp_trace_pair_claim(pair);
+	} else {
+		pair->pid = pair->tid = 0;
+		pair->comm[0] = 0;
+	}
+	pair->number = sp_trace.walks ? sp_trace_number_next() : 0;
 #pragma clang loop unroll(full)
 	for (sp_u32 i = 0; i < SP_N_KEPT; i++)
 		if (i < sp_trace.n_kept)
@@ -182,6 +221,20 @@ static __always_inline void sp_trace_forget(const sp_u64 *r)
 	bpf_map_delete_elem(&pairs, &key);
 }
 
+/* It is this thread's now; if that is not wanted, it is nobody's. */
+static __always_inline void sp_trace_claim(const sp_u64 *r)
+{
+	struct sp_trace_pair_key key = sp_trace_pair_key(r);
+	struct sp_trace_pair *pair = bpf_map_lookup_elem(&pairs, &key);
+
+	if (!pair || !pair->since_ns)
+		return;
+	if (sp_trace_is_wanted())
+		sp_trace_pair_claim(pair);
+	else
+		bpf_map_delete_elem(&pairs, &key);
+}
+
 /* The pair is another thread's than that in which it began. Whether that one is wanted. */
 static __always_inline int sp_trace_pair_give(struct sp_trace_pair *pair, const sp_u64 *r)
 {
@@ -200,6 +253,10 @@ static __noinline int sp_trace_find(struct sp_op_env *env, const sp_u64 *r, stru
 	pair = bpf_map_lookup_elem(&pairs, key);
 	if (!pair || !pair->since_ns)
 		return 0;
+	if (sp_trace.needs_claim && !pair->tid && (sp_trace.targets || sp_trace.cgroup)) {
+		bpf_map_delete_elem(&pairs, key);
+		return 0;
+	}
 	pair->dur_ns = bpf_ktime_get_ns() - pair->since_ns;
 	pair->since_ns = 0;
 	env->pair = &pair->dur_ns;
@@ -303,7 +360,7 @@ static __always_inline sp_u64 sp_trace_n_lost(void)
 static __always_inline sp_u32 sp_trace_tell(struct sp_op_env *env, const sp_u64 *r)
 {
 	sp_u64 ns = bpf_ktime_get_ns(), who = bpf_get_current_pid_tgid();
-	const struct sp_trace_pair *pair = sp_trace_pair_of(env);
+	const struct sp_trace_pair *pair = sp_trace_pair_of(env), *here = sp_trace_pair_here(env);
 	struct sp_trace_record *record = bpf_ringbuf_reserve(&records, sp_trace.record_bytes, 0);
 	sp_u32 number = 0;
 	sp_u64 *numbers;
@@ -318,7 +375,7 @@ static __always_inline sp_u32 sp_trace_tell(struct sp_op_env *env, const sp_u64 
 	record->ns = ns;
 	record->n_lost = sp_trace_n_lost();
 	record->point = sp_trace.point;
-	record->number = pair && !sp_trace.walks ? pair->number : number;
+	record->number = here && !sp_trace.walks ? here->number : number;
 	record->pad = 0;
 	record->cpu = bpf_get_smp_processor_id();
 	record->pid = pair ? pair->pid : who >> 32;
@@ -351,7 +408,12 @@ static __always_inline sp_u32 sp_trace_take(struct sp_op_env *env, const sp_u64 
 	case SP_TRACE_FORGET:
 		sp_trace_forget(r);
 		return 0;
+	case SP_TRACE_CLAIM:
+		sp_trace_claim(r);
+		return 0;
 	}
+	if (sp_trace.role == SP_TRACE_SECOND && sp_trace.asks_who && !sp_trace_is_wanted())
+		return 0;
 	if (sp_trace.tells)
 		return sp_trace_tell(env, r);
 	sp_trace_count(env, r);
@@ -360,7 +422,7 @@ static __always_inline sp_u32 sp_trace_take(struct sp_op_env *env, const sp_u64 
 
 /*
  * Loaded as front.bpf.c's is, with the same results. Whose event it is of a pair is asked at its first point, since
- * the second may be in another thread, unless the pair says whose it is.
+ * the second may be in another thread, unless the pair says whose it is, or another point claims it.
  */
 SEC("raw_tp")
 int sp_trace_event(struct bpf_raw_tracepoint_args *ctx)
@@ -371,7 +433,7 @@ int sp_trace_event(struct bpf_raw_tracepoint_args *ctx)
 	sp_u32 number = 0;
 	int result = sp_event_read(&env, ctx);
 
-	if (sp_trace.role <= SP_TRACE_FIRST && !sp_trace.of_task && !sp_trace_is_wanted())
+	if (sp_trace.role <= SP_TRACE_FIRST && sp_trace.asks_who && !sp_trace_is_wanted())
 		return result;
 	if (sp_trace_ops_run(&env, r, &key))
 		number = sp_trace_take(&env, r);

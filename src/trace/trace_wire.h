@@ -34,6 +34,7 @@ enum sp_trace_role {
 	SP_TRACE_FIRST,  /* its numbers are kept */
 	SP_TRACE_SECOND, /* an event, if there was a first one */
 	SP_TRACE_FORGET, /* there will be no second one */
+	SP_TRACE_CLAIM,  /* from here on an open pair is the current thread's */
 };
 struct sp_trace_pair_key {
 	sp_u64 spec, number[2];
@@ -53,6 +54,7 @@ enum sp_trace_text_from {
 };
 struct sp_trace_text {
 	sp_u32 from, reg, at, bytes; /* reg: has the address; at: where it goes, in bytes; bytes: with the NUL */
+	sp_u32 length; /* register that has its length, which is left in the last byte; SP_NO_REG: it ends with a NUL */
 };
 
 /* A point's read-only data, beside its slot. Numbers of registers, or SP_NO_REG. */
@@ -61,6 +63,8 @@ struct sp_trace_config {
 	sp_u32 role;
 	sp_u32 pair_at, pair_key[2],
 	    pair_stays;      /* SECOND: before which op the pair is found; whether its place stays */
+	sp_u32 asks_who;     /* whether it is the thread here that must be wanted, and that the event is about */
+	sp_u32 needs_claim;  /* SECOND: what nobody has claimed is not wanted, where somebody's is asked for */
 	sp_u32 n_kept, kept; /* FIRST: from which register on */
 	/*
 	 * Whose event a pair is, is known and asked at the second point, not at the first: three registers from `whose`

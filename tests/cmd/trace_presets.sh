@@ -56,7 +56,11 @@ same 'writes' "$(sed -nE 's/.*,16,16,([0-9]+)$/\1/p' rows)" $n
 
 # --- processes ---
 expect 0 trace execs -o lines -- sh -c '/bin/true; :'
-has lines ' execs file="/bin/true" ppid=[0-9]+ uid=0$'
+has lines ' execs file="/bin/true" args="/bin/true" ppid=[0-9]+ uid=0$'
+expect 0 trace execsnoop -o lines -- sh -c '/bin/echo one "two  words" "$(printf "a\nb")" "" last >/dev/null; :'
+has lines ' execs file="/bin/echo" args="/bin/echo one two  words a\\x0ab  last" '
+expect 0 trace execs --json -o lines -- sh -c "/bin/echo $(printf 'x%.0s' {1..300}) >/dev/null; :"
+same 'bytes of arguments' "$(sed -nE 's/.*"args":"([^"]*)".*/\1/p' lines | tail -n 1 | wc -c)" 256
 expect 3 trace exits -o lines -- sh -c 'sh -c "kill -TERM \$\$"; exit 3'
 has lines ' exits ppid=[0-9]+ status=SIGTERM age='
 has lines ' exits ppid=[0-9]+ status=3 age='
@@ -113,7 +117,82 @@ if [ -x /usr/bin/python3 ]; then
 	has lines " python3 .* tcpconnlat to=127\\.0\\.0\\.1 dport=$port state=ESTABLISHED dur="
 	has lines " python3 .* tcpconnlat to=127\\.0\\.0\\.1 dport=$port state=CLOSE dur="
 	same 'connections' "$(grep -c tcpconnlat lines)" 2
+	# who accepts is another process, and later: it, its wait, what both ends sent, and how long each end lived
+	cat >accept.py <<-'PY'
+		import os, socket, time
+		s = socket.create_server(("127.0.0.1", 0))
+		port = s.getsockname()[1]
+		if os.fork():
+		    c = socket.create_connection(("127.0.0.1", port))
+		    c.sendall(b"x" * 3000)
+		    n = 0
+		    while n < 5000: n += len(c.recv(9000))
+		    time.sleep(0.05)
+		    here = c.getsockname()[1]
+		    c.close()
+		    os.wait()
+		    print(port, here, os.getpid())
+		else:
+		    time.sleep(0.1)
+		    a, _ = s.accept()
+		    n = 0
+		    while n < 3000: n += len(a.recv(9000))
+		    a.sendall(b"y" * 5000)
+		    a.recv(1)
+		    a.close()
+	PY
+	expect 0 trace tcpaccept tcplife --json -o lines -- /usr/bin/python3 accept.py
+	read -r port here pid <"$out"
+	accepted="\"from\":\"127.0.0.1\",\"sport\":$here,\"port\":$port,"
+	has lines "\"event\":\"tcpaccept\",\"comm\":\"python3\",.*$accepted"
+	ns=$(sed -nE 's/.*"event":"tcpaccept".*"dur":([0-9]+).*/\1/p' lines)
+	[ "${ns:-0}" -ge 50000000 ] && [ "$ns" -lt 10000000000 ] || fail "a wait of 100 ms in the queue, not $ns ns"
+	! grep -q "\"event\":\"tcpaccept\".*\"pid\":$pid," lines || fail "the process that accepts, not the one that connects"
+	has lines "\"event\":\"tcplife\".*\"pid\":$pid,.*\"dport\":$port,\"port\":$here,\"sent_bytes\":300[0-9],\"got_bytes\":500[0-9],"
+	has lines "\"event\":\"tcplife\".*\"dport\":$here,\"port\":$port,\"sent_bytes\":500[0-9],\"got_bytes\":300[0-9],"
+	same 'connections that end' "$(grep -c '"event":"tcplife","comm":"python3"' lines)" 2
+	expect 0 trace tcpaccept -P $((port + 1 > 65535 ? 1 : port + 1)) -o lines -- /usr/bin/python3 accept.py
+	! grep -q ' tcpaccept ' lines || [ "$(cut -d' ' -f1 "$out")" = $((port + 1)) ] || fail "connections to that port only"
 fi
+
+# --- what was written, byte by byte: texts of so many bytes ---
+expect 0 trace 'syscalls:sys_exit_write[sysarg0 == 1]' --print 'text=ustr(sysarg1, ret), ret' -o lines -- sh -c 'printf "one\0two" | cat'
+same 'what was written' "$(grep -c 'text="one two" ret=7$' lines)" 2
+expect 0 trace 'syscalls:sys_exit_write[sysarg0 == 1]' --by 'text=ustr(sysarg1, ret)' --csv -o rows -- sh -c 'printf hello; printf hello; printf "hel"'
+has rows ',hello,2$'
+has rows ',hel,1$'
+
+# --- files by name, of an open file's number: what dd says that it read and wrote ---
+dd if=/dev/zero of=thefile bs=1000 count=300 status=none
+expect 0 trace filetop --csv -o rows -- dd if=thefile of=another bs=700 status=none
+has rows ',dd,[0-9]+,thefile,300000,0,'
+has rows ',dd,[0-9]+,another,0,300000,'
+expect 0 trace 'filetop[sysarg0 == 1]' --by 'name=kstr(dentry->d_name.name)' --csv -o rows -- dd if=thefile of=another bs=700 status=none
+has rows ',another,429$'
+expect 0 trace slowfiles --min 1ns -o lines -- dd if=thefile of=another bs=300000 count=1 status=none
+has lines ' slowfiles call=read file="thefile" bytes=300000 ret=300000 dur='
+has lines ' slowfiles call=write file="another" bytes=300000 ret=300000 dur='
+! grep -q 'call=read file="(zero|pipe)' lines || fail "regular files only"
+
+# --- command lines of bcc's tools ---
+expect 1 trace opensnoop -x -o lines -- cat ./nonexistent
+! grep -q 'ret=[0-9]' lines || fail "opens that failed only"
+has lines ' opens file="./nonexistent" flags=O_RDONLY ret=-ENOENT'
+expect 1 trace opensnoop -UTx -o lines -- cat ./nonexistent
+has lines ' ret=-ENOENT dur=.* uid=0$'
+expect 0 trace syscount -x --csv -o rows -- true
+has rows '^time,event,sys,count$'
+expect 0 trace fileslower 0 -o lines -- dd if=thefile of=/dev/null count=1 status=none
+expect 0 trace killsnoop -s 10 -o lines -- sh -c 'sleep 9 & kill -USR1 $!; sleep 9 & kill -USR2 $!; :'
+same 'signals of one kind' "$(grep -c ' signals ' lines)/$(grep -c USR1 lines)" 1/1
+expect 0 trace cpudist -m 1 2 --csv -o rows
+has rows '^time,event,from,to,count$'
+expect 2 trace opensnoop -F
+one_line '-F of opensnoop is not here: a name is shown as the program gave it'
+expect 2 trace execsnoop --max-args 3
+one_line 'of execsnoop is not here'
+expect 2 trace killsnoop -s
+one_line '-s needs a value'
 
 # --- the kernel's: what every machine has. Whose a time on or off the CPU is ---
 expect 0 trace cpudist -o rows 1
@@ -140,7 +219,31 @@ expect 0 trace --list
 has "$out" '^opens +yes '
 expect 0 trace --list 'ope*' -v
 has "$out" '^    --print file=ustr'
+has "$out" '^    raw:sys_exit: struct pt_regs \*regs, long int ret$'
+expect 0 trace --list sched:sched_process_exec -v
+has "$out" '^    sched:sched_process_exec: .*pid_t pid'
+if [ -d /sys/kernel/tracing/events/sched ]; then
+	expect 0 trace --list 'sched:sched_process_ex*'
+	has "$out" '^sched:sched_process_exit$'
+fi
 expect 2 trace --list 'no such'
+
+# --- completion: rows and bcc's names, fields behind a bracket ---
+# completes WORD WHAT
+completes() {
+	# shellcheck disable=SC2034,SC2317
+	(
+		. <("$SOPROF" --completion bash)
+		COMP_WORDS=("$SOPROF" trace "$1") COMP_CWORD=2 COMPREPLY=()
+		_soprof
+		echo "${COMPREPLY[*]}"
+	) >completed
+	has completed "^$2\$"
+}
+completes filet filetop
+completes threadsn threadsnoop
+completes 'sched:sched_process_exec[filen' 'sched:sched_process_exec\[filename'
+completes "'sched:sched_process_exec[comm == \"x\" && old_p" 'sched:sched_process_exec\[comm == "x" && old_pid'
 
 # --- bad input ---
 expect 2 trace opnes 1
@@ -157,6 +260,39 @@ expect 2 trace 'raw:sys_enter of x..raw:sys_exit' 1
 has "$err" 'behind the second point'
 expect 2 trace runqlat --cgroup / 1
 one_line -- '--cgroup is not for runqlat'
+expect 2 trace '&raw:sys_enter..raw:sys_exit' 1
+has "$err" 'there is one that begins the pair'
+expect 2 trace 'kprobe:no such' 1
+one_line 'is no function of the kernel'
+if [ -e /sys/bus/event_source/devices/kprobe ]; then
+	# --- functions of the kernel: calls of a size that nobody else uses ---
+	work='dd if=/dev/zero of=thefile bs=17 count=300 status=none'
+	expect 0 trace 'kprobe:vfs_read[count == 17]' --by comm --csv -o rows -- sh -c "$work"
+	has rows ',dd,300$'
+	expect 0 trace 'kretprobe:vfs_read[retval == 17]' --by comm --csv -o rows -- sh -c "$work"
+	has rows ',dd,300$'
+	expect 0 trace 'kprobe:vfs_write[count == 17]..kret:vfs_write' --by 'comm' --csv -o rows -- sh -c "$work"
+	has rows ',dd,300$'
+	expect 0 trace 'kprobe:vfs_write[count == 17]' --print 'name=kstr(file->f_path.dentry->d_name.name), count' -o lines -- sh -c "$work"
+	same 'writes' "$(grep -c ' name="thefile" count=17$' lines)" 300
+	expect 0 trace filelife -o lines -- sh -c ': >short; rm short'
+	has lines ' filelife file="short" dur='
+	expect 0 trace vfsstat --csv -o rows -- sh -c "$work"
+	[ "$(sed -nE 's/.*,kprobe:vfs_write,([0-9]+)$/\1/p' rows)" -ge 300 ] || fail "300 writes at least"
+	expect 2 trace kprobe:vfs_raed 1
+	one_line 'this kernel has no function vfs_raed'
+	expect 2 trace 'kprobe:vfs_read[coutn == 3]' 1
+	has "$err" 'did you mean count'
+	expect 2 trace 'kretprobe:vfs_read[count == 3]' 1
+	has "$err" "has no field 'count'"
+else
+	expect 3 trace kprobe:vfs_read 1
+	one_line 'this kernel has no probes of its own functions'
+fi
+for row in cachestat vfsstat; do
+	expect 0 trace $row --csv -o rows -- cat thefile
+	has rows '^[0-9:]{8},.*,[0-9]+$'
+done
 expect 2 trace 'raw:sys_enter on a,b,c..raw:sys_exit' 1
 has "$err" 'takes at most 2'
 finish

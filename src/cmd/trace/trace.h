@@ -2,9 +2,10 @@
 /*
  * trace.h: the parts of `soprof trace`: events counted by a key (rows, histograms), or told one by one (lines).
  *
- * trace.c runs it; trace_cell.c makes text of a value; trace_rows.c has the rows of an interval, trace_show.c prints
- * them; trace_lines.c prints records. The session is trace/tracing.h's, beside one of sampling where lines have stacks
- * (trace_stacks.c); but for --by caller: that is a session of `soprof profile`. Everything belongs to struct
+ * trace.c runs it; trace_bcc.c reads the options of bcc's tools; trace_cell.c makes text of a value; trace_rows.c has
+ * the rows of an interval, trace_show.c prints them; trace_lines.c prints records. The session is trace/tracing.h's,
+ * beside one of sampling where lines have stacks (trace_stacks.c); but for --by caller: that is a session of
+ * `soprof profile`. Everything belongs to struct
  * sp_trace_run, one for the process. 0 or a negative errno with sp_error_text(). One thread.
  */
 #ifndef SP_CMD_TRACE_TRACE_H
@@ -13,6 +14,18 @@
 #include "cmd/options.h"
 #include "trace/tracing.h"
 #include <stdio.h>
+
+/* --- trace_bcc.c --- */
+/* A command line of one of bcc's tools, and soprof's of the same meaning. Of any other it is the same one. */
+struct sp_trace_bcc {
+	int argc;
+	char **argv; /* what is meant; it lives until sp_trace_bcc_done() */
+	const char *tool, *numbers[2], *seconds;
+	size_t n_numbers, n_made;
+	char **words, **made, *filter, *print, *columns, *event;
+};
+int sp_trace_bcc_read(int argc, char **argv, struct sp_trace_bcc *ret_bcc);
+void sp_trace_bcc_done(struct sp_trace_bcc *b);
 
 struct sp_trace_args {
 	struct sp_words operands; /* EVENT..., SECONDS */
@@ -23,6 +36,9 @@ struct sp_trace_args {
 	uint64_t seconds, interval_s, top, max_rows; /* 0 = none; of top: all */
 	bool count, csv, json, verbose, caller, stack;
 	char **command;
+	struct sp_trace_bcc bcc;
+	char *expanded[SP_TRACE_POINTS]; /* operands that were made of a row's */
+	size_t n_expanded;
 };
 
 struct sp_trace_stacks;

@@ -7,6 +7,7 @@
 #include "recipe/tracepoint.h"
 #include "view/units.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -112,6 +113,9 @@ static void number_put(enum sp_trace_as as, uint64_t number, char *text)
 	case SP_TRACE_AS_ADDRESS_4:
 		address_put(number, text);
 		break;
+	case SP_TRACE_AS_PORT:
+		snprintf(text, SP_TRACE_CELL, "%u", ntohs((uint16_t)number));
+		break;
 	case SP_TRACE_AS_TCP_STATE:
 		name_put("", NAME_OF(tcp_states, number), with_sign, text);
 		break;
@@ -139,7 +143,7 @@ bool sp_trace_is_text(const struct sp_trace_column *column)
 
 bool sp_trace_is_number(const struct sp_trace_column *column)
 {
-	return column->as == SP_TRACE_AS_NUMBER || column->as == SP_TRACE_AS_UNSIGNED;
+	return column->as == SP_TRACE_AS_NUMBER || column->as == SP_TRACE_AS_UNSIGNED || column->as == SP_TRACE_AS_PORT;
 }
 
 /* All six: what a call does not take is what was in that register. */
@@ -155,11 +159,27 @@ static void arguments_put(const char *at, char *text)
 	snprintf(text + n, SP_TRACE_CELL - n, ")");
 }
 
+/* NULs become spaces, but those at the end, which are left out. */
+static void bytes_put(const struct sp_trace_column *column, const char *at, char *text)
+{
+	size_t n = (unsigned char)at[column->bytes - 1];
+
+	while (n && !at[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		text[i] = at[i] ? at[i] : ' ';
+	text[n] = '\0';
+}
+
 void sp_trace_cell(const struct sp_trace_column *column, const void *base, char ret_text[SP_TRACE_CELL])
 {
 	const char *at = (const char *)base + column->at;
 	uint64_t number;
 
+	if (column->is_counted) {
+		bytes_put(column, at, ret_text);
+		return;
+	}
 	if (sp_trace_is_text(column)) {
 		size_t most = column->as == SP_TRACE_AS_COMM ? SP_COMM_LEN : column->bytes;
 

@@ -1,74 +1,198 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* trace_list.c: the presets of `soprof trace`: what each tells, and whether this kernel has its events. */
+/*
+ * trace_list.c: the presets of `soprof trace`: what each tells, and whether this kernel has its events; with -v the
+ * fields of these, and of tracepoints.
+ */
 #include "base/error.h"
+#include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/trace/trace.h"
+#include "recipe/expr.h"
+#include "recipe/fields.h"
+#include "recipe/kprobe.h"
+#include "recipe/narrow.h"
+#include "recipe/probe.h"
+#include "recipe/recipe.h"
+#include "recipe/tracepoint.h"
 #include "recipe/types.h"
 #include "trace/presets.h"
 
+#include <errno.h>
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
+struct list {
+	const char *glob;
+	bool with_fields;
+	struct sp_types types;
+	size_t n;
+};
+
+/* --- fields --- */
+static void fields_write(const struct sp_fields *fields)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < fields->n; i++) {
+		const struct sp_field *f = &fields->list[i];
+
+		if (f->from == SP_FIELD_NOWHERE || !strncmp(f->name, "common_", 7))
+			continue;
+		printf("%s%s%s%s", n++ ? ", " : "", f->type, f->type[strlen(f->type) - 1] == '*' ? "" : " ", f->name);
+	}
+	puts(n ? "" : "none");
+}
+
+/* Of one event, by its name alone. What cannot be read is said in its place. */
+static void fields_print(struct list *l, const char *name)
+{
+	struct sp_recipe_point point;
+	struct sp_fields fields = {0};
+	int r = sp_recipe_point_make(name, &point);
+
+	if (r >= 0)
+		r = sp_narrowing_fields(name, &point, &(struct sp_expr_list){NULL, 0}, &l->types, &fields);
+	printf("    %s: ", name);
+	if (r < 0)
+		puts(sp_error_text(r));
+	else
+		fields_write(&fields);
+	sp_error_clear();
+	sp_fields_done(&fields);
+}
+
+/* Of all events in the preset's text, which are words with a colon, each once. */
+static void preset_fields_print(struct list *l, const char *text)
+{
+	unsigned depth = 0;
+
+	for (const char *at = text; *at;) {
+		size_t n = depth ? 0 : strspn(at, "abcdefghijklmnopqrstuvwxyz_0123456789:");
+		SP_FREE char *name = n && memchr(at, ':', n) ? strndup(at, n) : NULL;
+
+		if (name && strstr(text, name) == at)
+			fields_print(l, name);
+		depth += strchr("[{(", *at) != NULL;
+		depth -= depth && strchr("]})", *at);
+		at += n ? n : 1;
+	}
+}
+
+/* --- presets --- */
 static bool is_asked_for(const char *glob, const struct sp_trace_preset *preset)
 {
 	return !*glob || !fnmatch(glob, preset->name, 0) || sp_trace_preset_find(glob, strlen(glob)) == preset;
 }
 
-/* Whether its events and fields are here: NULL, or why not. It is made as it would be, and not loaded. */
-static const char *preset_why_not(const struct sp_trace_preset *preset, struct sp_types *types)
+static int event_try(const char *event, const struct sp_trace_preset *preset, struct sp_types *types)
 {
-	const struct sp_trace_asked asked = {
-	    .by = preset->by,
-	    .sum = preset->sum,
-	    .hist = preset->hist,
-	    .print = preset->print,
-	    .tells = !preset->by && !preset->hist,
-	};
+	const struct sp_trace_asked asked = {.by = preset->by,
+					     .sum = preset->sum,
+					     .hist = preset->hist,
+					     .print = preset->print,
+					     .tells = !preset->by && !preset->hist && !preset->counts};
 	struct sp_trace_spec spec;
-	int r = sp_trace_spec_make(preset->name, &asked, types, &spec);
+	int r = sp_trace_spec_make(event, &asked, types, &spec);
 
-	if (r < 0)
-		return sp_error_text(r);
-	sp_trace_spec_done(&spec);
-	return NULL;
+	if (r >= 0)
+		sp_trace_spec_done(&spec);
+	return r;
 }
 
-static void fields_print(const char *label, const char *expressions)
+/* Whether its events and fields are here. They are made as they would be, and not loaded. */
+static int preset_try(const struct sp_trace_preset *preset, struct sp_types *types)
+{
+	const char *next = preset->event;
+	int r = 0;
+
+	if (!strchr(preset->event, ';'))
+		return event_try(preset->name, preset, types);
+	while (next && r >= 0) {
+		const char *one = next;
+		SP_FREE char *event = strndup(one, sp_trace_preset_event(one, &next));
+
+		r = event ? event_try(event, preset, types) : -ENOMEM;
+	}
+	return r;
+}
+
+static void option_print(const char *label, const char *expressions)
 {
 	if (expressions)
 		printf("    %s %s\n", label, expressions);
 }
 
-static void preset_print(const struct sp_trace_preset *preset, bool with_fields, struct sp_types *types)
+static void preset_print(struct list *l, const struct sp_trace_preset *preset)
 {
-	const char *why_not = preset_why_not(preset, types);
+	int r = preset_try(preset, &l->types);
 
-	printf("%-12s %-4s %s%s%s%s\n", preset->name, why_not ? "no" : "yes", preset->summary, preset->also ? " (" : "",
+	printf("%-12s %-4s %s%s%s%s\n", preset->name, r < 0 ? "no" : "yes", preset->summary, preset->also ? " (" : "",
 	       preset->also ? preset->also : "", preset->also ? ")" : "");
-	if (why_not)
-		printf("    not here: %s\n", why_not);
+	if (r < 0)
+		printf("    not here: %s\n", sp_error_text(r));
 	sp_error_clear();
-	if (!with_fields)
+	if (!l->with_fields)
 		return;
 	printf("    %s\n", preset->event);
-	fields_print("--print", preset->print);
-	fields_print("--by", preset->by);
-	fields_print("--sum", preset->sum);
-	fields_print("--hist", preset->hist);
+	option_print("only", preset->which);
+	option_print("--print", preset->print);
+	option_print("--by", preset->by);
+	option_print("--sum", preset->sum);
+	option_print("--hist", preset->hist);
+	if (preset->counts)
+		puts("    --count");
+	preset_fields_print(l, preset->event);
+}
+
+/* --- tracepoints --- */
+static void tracepoint_take(void *arg, const char *name)
+{
+	struct list *l = arg;
+
+	if (fnmatch(l->glob, name, 0))
+		return;
+	l->n++;
+	puts(name);
+	if (l->with_fields)
+		fields_print(l, name);
+}
+
+/* One by its whole name needs no list, which cannot be read where tracefs is not mounted. */
+static int tracepoints_print(struct list *l)
+{
+	struct sp_recipe_point point;
+
+	if (strpbrk(l->glob, "*?["))
+		return sp_tracepoints_each(tracepoint_take, l);
+	if (sp_recipe_probe_is(l->glob) && !sp_kprobe_is(l->glob))
+		return 0;
+	if (sp_recipe_point_make(l->glob, &point) < 0)
+		return -EINVAL;
+	tracepoint_take(l, l->glob);
+	return 0;
 }
 
 int sp_trace_list_print(const char *glob, bool with_fields)
 {
 	const struct sp_trace_preset *preset;
-	struct sp_types types = {0};
-	size_t n = 0;
+	struct list l = {.glob = glob, .with_fields = with_fields};
+	int r;
 
 	for (size_t i = 0; (preset = sp_trace_preset_at(i)); i++)
-		if (is_asked_for(glob, preset) && ++n)
-			preset_print(preset, with_fields, &types);
-	sp_types_done(&types);
-	if (!n)
-		fprintf(stderr, "soprof trace: no preset matches '%s'; soprof profile --list shows tracepoints\n",
-			glob);
-	return n ? SP_EXIT_OK : SP_EXIT_USAGE;
+		if (is_asked_for(glob, preset) && ++l.n)
+			preset_print(&l, preset);
+	if (strchr(glob, ':') && (r = tracepoints_print(&l)) < 0) {
+		sp_types_done(&l.types);
+		fprintf(stderr, "soprof trace: %s\n", sp_error_text(r));
+		return SP_EXIT_FAILED;
+	}
+	sp_types_done(&l.types);
+	if (!l.n)
+		fprintf(
+		    stderr,
+		    "soprof trace: no preset matches '%s', and no tracepoint: presets are words, as open*, tracepoints "
+		    "have a colon, as sched:*\n",
+		    glob);
+	return l.n ? SP_EXIT_OK : SP_EXIT_USAGE;
 }

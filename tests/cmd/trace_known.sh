@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# deadline: 120
+# The command lines that people know from bpftrace's one-liners, perf and ftrace, in soprof's words: each of them runs, and tells
+# what was done. Where kprobes are, those of functions of the kernel, too.
+. "$(dirname "$0")/lib.bash"
+is_root || skip "needs root: fields are read from tracefs"
+[ -r /sys/kernel/btf/vmlinux ] || skip "the kernel shows no types"
+cd "$dir" || exit 1
+run trace opens -- true
+[ "$status" != 3 ] || skip "no BPF here: $(tail -n 1 "$err")"
+work='dd if=/dev/zero of=/dev/null bs=10 count=50 status=none; cat ./nonexistent 2>/dev/null; sleep 0.02'
+printf 'twelve bytes' >file
+# tell PATTERN WORD...: soprof WORD... runs, and its lines, table or histogram match the pattern
+tell() {
+	local pattern=$1 kind=$2
+	shift
+	: >told
+	if [ "$kind" = trace ]; then
+		shift
+		expect 0 trace -o told "$@"
+	elif [ "$kind" = list ]; then
+		shift
+		expect 0 trace --list "$@"
+		cat "$out" >told
+	else
+		expect 0 "$@"
+		cat "$out" "$err" >told
+	fi
+	grep -qE -- "$pattern" told || fail "soprof $kind $*: to tell $pattern"
+}
+hist='^ +[0-9]+ -> [0-9]+ +: [1-9][0-9]* +\|'
+
+# --- bpftrace ---
+tell '^dd +[0-9]+$' trace syscalls --by comm -- sh -c "$work"                          # sys_enter { @[comm] = count() }
+tell ' cat .* file="\./nonexistent" .*ret=-ENOENT' trace opens -- sh -c "$work; :"      # openat { printf(comm, filename) }
+tell "$hist" trace syscalls --hist dur -- sh -c "$work"                                # latency of system calls
+tell '^ +8 -> 15 +: [1-9]' trace 'syscall:read[ret >= 0]' --hist ret -- dd if=file of=/dev/null status=none # sys_exit_read { hist(ret) }
+tell ' file="/bin/true" args="/bin/true" ' trace execs -- sh -c '/bin/true; :'         # execve
+tell ' sleep .* call=clock_nanosleep ' trace 'syscalls[dur > 10ms]' -- sh -c "$work"   # slow system calls
+tell '^dur|dur : count' trace contention --hist dur 1
+tell '\[state:|sleep' profile -f -e offcpu -K -- sleep 0.05                            # off-CPU by kstack
+tests=$SOPROF_BUILD/tests/cmd
+cp "$tests/libcalled.so" libcalled.so
+caller=(sh -c "exec '$tests/caller' '$dir/libcalled.so' 1000 10 >'$dir/truth'")
+tell '^caller +[-0-9.]+ *[A-Za-z]* +[0-9]+$' trace "$dir/libcalled.so:called_mid" --by comm --sum arg0 -- "${caller[@]}" # malloc { sum(arg0) }
+read -r mid _ <truth
+tell " $mid\$" trace "$dir/libcalled.so:called_mid" --by comm -- "${caller[@]}"
+tell "$hist" trace "$dir/libcalled.so:called_mid.. $dir/libcalled.so:called_mid[retval || 1]" --hist dur -- "${caller[@]}" # usdt a..b
+
+# --- perf ---
+tell 'sched:sched_switch|samples' profile -e sched:sched_switch -- sh -c "$work"       # record -e
+[ ! -d /sys/kernel/tracing/events/kmem ] || tell 'kmem:kmalloc' stat -e kmem:kmalloc -I 1 1                                        # stat -e -I
+tell ' dd .* call=write ' trace syscalls -- sh -c "$work"                              # trace CMD
+tell ' syscall:openat .*ret=-ENOENT' trace 'syscall:{openat,read,write}' -- sh -c "$work" # trace -e open,read,write
+! grep -qE ' syscall:(close|mmap) ' told || fail "those three calls only"
+tell ' sleep .* call=clock_nanosleep ' trace syscalls --min 10ms -- sh -c "$work"      # trace --duration
+tell '^opens +yes' list                                                          # list
+tell 'bytes_req' list 'kmem:kmalloc' -v                                          # list, with fields
+# --- ftrace ---
+tell ' kmem:kmalloc ' trace kmem:kmalloc sched:sched_process_exec -- sh -c "$work"     # record -e A -e B
+grep -q ' sched:sched_process_exec ' told || fail "both events to be told"
+tell '^comm=(dd|cat|sh|sleep)$' trace 'kmem:kmalloc[bytes_req > 100]' --by comm --hist bytes_req -- sh -c "$work; $work"
+tell '^ *irq|^irq=|^ *$|dur' trace softirqs --hist dur 1                               # irq latency
+
+if [ -e /sys/bus/event_source/devices/kprobe ]; then
+	tell "$hist" trace 'kprobe:vfs_read..kret:vfs_read' --hist dur -- sh -c "$work"
+	tell 'count=10$' trace 'kprobe:vfs_write[count == 10]' --print count -- sh -c "$work"  # perf probe --add 'vfs_write count'
+fi
+finish
