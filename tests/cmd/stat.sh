@@ -23,6 +23,21 @@ m = mmap.mmap(-1, 4096 * 4096)
 for i in range(4096): m[i * 4096] = 1'
 near "pages touched" $(($(field page-faults) - few)) 4096 120
 
+# Rate, errors and duration of a command's calls, which are known; and of a function whose result says whether it failed.
+if [ "$(id -u)" = 0 ] && [ -r /sys/kernel/btf/vmlinux ]; then
+	expect 0 stat --red --csv -o "$dir/red" -- sh -c 'for i in 1 2 3 4 5; do cat /nonexistent; done 2>/dev/null; exec dd if=/dev/zero of=/dev/null bs=16 count=500 status=none'
+	read -r writes errors < <(awk -F, '$1 == "write" { print $2, $4 }' "$dir/red")
+	[ "${writes:-0}" -ge 500 ] && [ "$writes" -le 520 ] && [ "$errors" = 0 ] || fail "500 writes of dd, none of which failed, not $writes and $errors"
+	[ "$(awk -F, '$1 == "openat" { print ($4 >= 5) }' "$dir/red")" = 1 ] || fail "5 files that cannot be opened"
+	expect 0 stat --red -e syscall:clock_nanosleep --json -- sleep 0.05
+	ns=$(sed -nE 's/.*"ns":([0-9]+).*/\1/p' "$err")
+	[ "${ns:-0}" -ge 50000000 ] || fail "a sleep of 50 ms, not $ns ns"
+	expect 2 stat --red --use 1
+	one_line 'do not go together'
+	expect 2 stat --red -e cycles 1
+	one_line "'cycles' is no event that can be traced"
+fi
+
 # Of a command that knows its own counts: all but those of the time before its exec. Threads and children are its, too.
 cat >"$dir/own.py" <<'END'
 import os, resource, threading, time

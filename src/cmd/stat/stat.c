@@ -44,6 +44,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_NUMBER, 'r', "repeat", "N", "run COMMAND N times: means, and their standard errors", AT(repeats), .min = 1, .max = SP_STAT_MAX_REPEATS},
 	{SP_OPT_STRING, 0, "by", "WHAT", "a table by library, function, process, caller ...: sampled, a column an event", AT(by), .choice = by_choice},
 	{SP_OPT_FLAG, 0, "use", NULL, "utilisation, saturation and errors of CPUs, memory, disks, network", AT(use)},
+	{SP_OPT_FLAG, 0, "red", NULL, "rate, errors and duration of system calls, or of -e LIB:FUNCTION[ERROR], A..B", AT(red)},
 	{SP_OPT_STRING, 'x', "field-separator", "TEXT", "as CSV with this separator, as perf has it", AT(separator), .excludes = FORM},
 	{SP_OPT_FLAG, 0, "csv", NULL, "as -x,", AT(csv), .excludes = FORM},
 	{SP_OPT_FLAG, 'j', "json", NULL, "as JSON: an object a line", AT(json), .excludes = FORM},
@@ -58,13 +59,14 @@ static const struct sp_example examples[] = {
     {"soprof stat -- ls /", "time, switches and faults of a command, as perf stat"},
     {"sudo soprof stat --by library 5", "CPU time, switches and faults of each library"},
     {"soprof stat --use 5", "what this machine is short of"},
+    {"sudo soprof stat --red -p 4711 10", "what a service asks the kernel for: how often, how long, what fails"},
     {0},
 };
 
 /* --- the arguments --- */
 static int args_check(const struct sp_stat_args *a)
 {
-	bool counts = !a->by && !a->use;
+	bool counts = !a->by && !a->use && !a->red;
 	const struct {
 		bool is_wrong;
 		const char *why;
@@ -74,9 +76,11 @@ static int args_check(const struct sp_stat_args *a)
 	    {a->seconds && a->command, "SECONDS is for what runs already: no COMMAND beside it"},
 	    {a->command && (a->pids.n || a->tids.n),
 	     "-p and -t are for what runs already: no COMMAND beside them, but SECONDS"},
-	    {a->by && a->use, "--by and --use do not go together"},
+	    {(a->by != NULL) + a->use + a->red > 1, "--by, --use and --red do not go together"},
+	    {a->red && (a->tids.n || a->cpus.n || a->all || a->interval_s),
+	     "--red is a table of processes: without -t, -C, -a and -I"},
 	    {!counts && (a->repeats > 1 || a->detailed || a->separator),
-	     "-r, -d and -x are for counting: without --by and --use"},
+	     "-r, -d and -x are for counting: without --by, --use and --red"},
 	    {a->use && (a->command || a->pids.n || a->tids.n || a->cpus.n || a->events),
 	     "--use is of the whole machine: no COMMAND, -p, -t, -C or -e beside it"},
 	    {a->by && (a->interval_s || a->all), "--by is a table of all: without -I and -a"},
@@ -359,7 +363,10 @@ static int stat_run(const struct sp_cmd *cmd, int argc, char **argv)
 	if (r == SP_PARSED)
 		r = args_check(&a);
 	if (sp_cmd_parsed(cmd, r, &code))
-		code = a.use ? sp_stat_use(cmd, &a) : a.by ? sp_stat_by(cmd, &a) : counts(cmd, &a);
+		code = a.use   ? sp_stat_use(cmd, &a)
+		       : a.red ? sp_stat_red(cmd, &a)
+		       : a.by  ? sp_stat_by(cmd, &a)
+			       : counts(cmd, &a);
 	sp_u32_list_done(&a.pids);
 	sp_u32_list_done(&a.tids);
 	sp_u32_list_done(&a.cpus);

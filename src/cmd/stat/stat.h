@@ -8,6 +8,7 @@
  * stat_metric.c  what a count means beside others: CPUs used, per second, of all branches
  * stat_print.c   counts as perf prints them, as CSV, as JSON
  * stat_by.c      --by: has the events sampled, as `soprof profile` does
+ * stat_red.c     --red: has the calls of a service counted, as `soprof trace` does
  * stat_use.c     --use: prints what CPUs, memory, disks and network tell; use_read.c reads it, use_judge.c judges it
  */
 #ifndef SP_CMD_STAT_STAT_H
@@ -23,7 +24,7 @@ enum { SP_STAT_MAX_REPEATS = 1000000 };
 struct sp_stat_args {
 	const char *events, *separator, *output, *by;
 	struct sp_u32_list pids, tids, cpus;
-	bool all, detailed, csv, json, use;
+	bool all, detailed, csv, json, use, red;
 	uint64_t interval_s, repeats, seconds;
 	char **command;
 };
@@ -64,6 +65,9 @@ void sp_stat_refused_tell(const struct sp_stat_counters *c);
 
 /* stat_by.c: the same events, sampled, by library, function, process ...; the exit code. */
 int sp_stat_by(const struct sp_cmd *cmd, const struct sp_stat_args *a);
+
+/* stat_red.c: the exit code. */
+int sp_stat_red(const struct sp_cmd *cmd, const struct sp_stat_args *a);
 
 /* stat_use.c: the exit code. */
 int sp_stat_use(const struct sp_cmd *cmd, const struct sp_stat_args *a);
