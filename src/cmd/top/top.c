@@ -27,6 +27,7 @@
 #include "profile/filter.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
+#include "trace/presets.h"
 
 enum { DEFAULT_HZ = 49, DEFAULT_S = 2, DEFAULT_SPAN_S = 10, FIRST_MS = 1000, MAX_HZ = 10000, MAX_S = 3600, ROWS = 50 };
 #define NS_PER_MS UINT64_C(1000000)
@@ -36,6 +37,7 @@ struct top_args {
 	const char *events, *library, *process, *cgroup, *socket;
 	int by, sort;
 	struct sp_recipe_set recipes;
+	char *row_event; /* what a row of `soprof trace` stands for */
 	bool batch, agent;
 };
 
@@ -52,7 +54,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_NUMBER, 'd', "interval", "SECONDS", "between two pictures (2; tables: as --over)", AT(interval_s), .min = 1, .max = MAX_S},
 	{SP_OPT_NUMBER, 0, "over", "SECONDS", "they are of the last SECONDS (10)", AT(span_s), .min = 1, .max = MAX_S},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second on each CPU (49)", AT(frequency_hz), .min = 1, .max = MAX_HZ},
-	{SP_OPT_STRING, 'e', "event", "EVENT", "what is counted: offcpu, wall, locks ..., as of profile (cpu)", AT(events)},
+	{SP_OPT_STRING, 'e', "event", "EVENT", "what is counted, as of profile: offcpu, wall ... (cpu); or a row of trace: syscalls", AT(events)},
 	SP_OVERHEAD_OPTION,
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "what is seen first (libraries)", AT(by), .choice = sp_top_view_name},
 	{SP_OPT_CHOICE, 0, "sort", "KEY", "in which order (self; of waits: total)", AT(sort), .choice = sort_choice},
@@ -420,10 +422,17 @@ static int overhead_choose(struct top_args *a)
 
 static int event_choose(struct top_args *a)
 {
+	const struct sp_trace_preset *row;
 	int r;
 
 	if (a->events && (a->agent || a->socket))
 		return sp_fail_said(-EINVAL, "--event is for top's own sampling, not for the agent's");
+	row = a->events && !sp_recipe_find(a->events) ? sp_trace_preset_find(a->events, strlen(a->events)) : NULL;
+	r = row ? sp_trace_preset_sampled(row, &a->row_event) : 0;
+	if (r < 0)
+		return r;
+	if (row)
+		a->events = a->row_event;
 	r = sp_recipe_set_parse(a->events ? a->events : sp_recipe_cpu.name, &a->recipes);
 	if (r >= 0 && !a->frequency_hz)
 		sp_recipe_set_take_all(&a->recipes);
@@ -437,7 +446,7 @@ static int event_choose(struct top_args *a)
 		r = overhead_choose(a);
 	/* The code that waits is the kernel's, so the share of a library is what it called. */
 	if (r >= 0 && a->sort < 0)
-		a->sort = a->recipes.recipes[0]->min_ns ? SP_TOP_TOTAL : SP_TOP_SELF;
+		a->sort = row || a->recipes.recipes[0]->min_ns ? SP_TOP_TOTAL : SP_TOP_SELF;
 	return r;
 }
 
@@ -451,8 +460,10 @@ static int run(const struct sp_cmd *cmd, int argc, char **argv)
 	if (!sp_cmd_parsed(cmd, r, &code))
 		return code;
 	r = event_choose(&a);
-	if (r < 0)
+	if (r < 0) {
+		free(a.row_event);
 		return sp_cmd_error(cmd, r, SP_EXIT_USAGE);
+	}
 	t.is_screen = !a.batch && isatty(STDOUT_FILENO);
 	if (a.count == UINT64_MAX)
 		a.count = !t.is_screen;
@@ -463,6 +474,7 @@ static int run(const struct sp_cmd *cmd, int argc, char **argv)
 		code = sp_cmd_error(cmd, r, sp_sampling_exit_code(r));
 	top_done(&t);
 	sp_recipe_set_done(&a.recipes);
+	free(a.row_event);
 	return code;
 }
 
