@@ -57,9 +57,9 @@ same 'writes' "$(sed -nE 's/.*,16,16,([0-9]+)$/\1/p' rows)" $n
 # --- processes ---
 expect 0 trace execs -o lines -- sh -c '/bin/true; :'
 has lines ' execs file="/bin/true" args="/bin/true" ppid=[0-9]+ uid=0$'
-expect 0 trace execsnoop -o lines -- sh -c '/bin/echo one "two  words" "$(printf "a\nb")" "" last >/dev/null; :'
-has lines ' execs file="/bin/echo" args="/bin/echo one two  words a\\x0ab  last" '
-expect 0 trace execs --json -o lines -- sh -c "/bin/echo $(printf 'x%.0s' {1..300}) >/dev/null; :"
+expect 0 trace execsnoop -o lines -- sh -c '/bin/true one "two  words" "$(printf "a\nb")" "" last >/dev/null; :'
+has lines ' execs file="/bin/true" args="/bin/true one two  words a\\x0ab  last" '
+expect 0 trace execs --json -o lines -- sh -c "/bin/true $(printf 'x%.0s' {1..300}) >/dev/null; :"
 same 'bytes of arguments' "$(sed -nE 's/.*"args":"([^"]*)".*/\1/p' lines | tail -n 1 | wc -c)" 256
 expect 3 trace exits -o lines -- sh -c 'sh -c "kill -TERM \$\$"; exit 3'
 has lines ' exits ppid=[0-9]+ status=SIGTERM age='
