@@ -3,9 +3,9 @@
  * json_scan.h: the smallest pieces of JSON (RFC 8259) in untrusted text: white space, strings, numbers, words.
  *
  * Each function takes its piece from the front of the text, or says false, and then stands where it does not belong.
- * What the pieces make up is the caller's affair: a flat object (elf/package.h), or a whole document (read/json.h).
- * Strings are returned as they stand between their quotes, with their escapes, which are checked. Allocates nothing;
- * no state.
+ * What the pieces make up is the caller's affair: a flat object (elf/package.h), or a whole document
+ * (read/json/json.h). Strings are returned as they stand between their quotes, with their escapes, which are checked.
+ * Allocates nothing; no state.
  */
 #ifndef SP_BASE_JSON_SCAN_H
 #define SP_BASE_JSON_SCAN_H

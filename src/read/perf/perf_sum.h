@@ -12,7 +12,7 @@
 #define SP_READ_PERF_SUM_H
 
 #include "profile/profile.h"
-#include "read/perf_line.h"
+#include "read/perf/perf_line.h"
 
 enum { SP_PERF_MAX_EVENTS = SP_MAX_VALUES - 1 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "read/json.h"
+#include "read/json/json.h"
 
 #include "base/error.h"
 #include "base/json_scan.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pprof_resolve.c: builds the profile from the tables when all has been read: ids and string indexes become numbers. */
-#include "read/pprof.h"
+#include "read/pprof/pprof.h"
 
 #include "base/error.h"
 #include "base/mem.h"

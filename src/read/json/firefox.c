@@ -13,7 +13,7 @@
 #include "base/sum.h"
 #include "profile/profile.h"
 #include "read/input.h"
-#include "read/json.h"
+#include "read/json/json.h"
 #include "read/named.h"
 #include "read/priv.h"
 

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "profile/values.h"
-#include "read/json.h"
+#include "read/json/json.h"
 #include "read/named.h"
 #include "read/priv.h"
 

@@ -4,7 +4,7 @@
  *
  * Unknown fields are skipped, as protocol buffers require. pprof.h has the design.
  */
-#include "read/pprof.h"
+#include "read/pprof/pprof.h"
 
 #include "base/encode.h"
 #include "base/error.h"

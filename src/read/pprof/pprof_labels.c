@@ -9,7 +9,7 @@
  * them: so other programs' labels are written as they were read. At most MAX_LABELS of a sample, of names and words of
  * at most MAX_LABEL_BYTES, are kept; what is left out is counted in the result.
  */
-#include "read/pprof.h"
+#include "read/pprof/pprof.h"
 
 #include "base/intern.h"
 #include "base/mem.h"

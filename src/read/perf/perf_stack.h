@@ -12,7 +12,7 @@
 #ifndef SP_READ_PERF_STACK_H
 #define SP_READ_PERF_STACK_H
 
-#include "read/perf_line.h"
+#include "read/perf/perf_line.h"
 
 struct sp_profile;
 struct sp_perf_stacks;

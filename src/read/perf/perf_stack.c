@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "read/perf_stack.h"
+#include "read/perf/perf_stack.h"
 
 #include "base/encode.h"
 #include "base/intern.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* perf_frame.c: the line of a frame; see perf_line.h. */
-#include "read/perf_line.h"
+#include "read/perf/perf_line.h"
 
 #include "base/mem.h"
 #include "base/parse.h"

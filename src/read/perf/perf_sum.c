@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "read/perf_sum.h"
+#include "read/perf/perf_sum.h"
 
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
-#include "read/perf_stack.h"
+#include "read/perf/perf_stack.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "read/input.h"
-#include "read/json.h"
+#include "read/json/json.h"
 #include "read/named.h"
 #include "read/priv.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/memory_reader.h"
+#include "capture/files/memory_reader.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "worker/broker.h"

@@ -7,14 +7,14 @@
  * If the text has one id only (perf's default), it is the thread's, and is used for the process, too.
  * perf's clock counts from boot, so only durations are kept, and the start if the text ties it to the wall clock.
  */
-#include "read/perf_line.h"
+#include "read/perf/perf_line.h"
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "read/input.h"
-#include "read/perf_stack.h"
-#include "read/perf_sum.h"
+#include "read/perf/perf_stack.h"
+#include "read/perf/perf_sum.h"
 #include "read/priv.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "capture/backend.h"
-#include "capture/file_job.h"
+#include "capture/files/file_job.h"
 #include "capture/priv.h"
 #include "elf/elf.h"
 #include "profile/profile.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* perf_header.c: the first line of a sample; see perf_line.h. */
-#include "read/perf_line.h"
+#include "read/perf/perf_line.h"
 
 #include <string.h>
 

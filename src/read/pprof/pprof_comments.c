@@ -6,7 +6,7 @@
  *
  * All other comments are kept in sp_profile_info.
  */
-#include "read/pprof.h"
+#include "read/pprof/pprof.h"
 
 #include "base/intern.h"
 #include "base/mem.h"

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/backend.h"
-#include "capture/file_job.h"
+#include "capture/files/file_job.h"
 #include "capture/priv.h"
 #include "elf/elf.h"
 #include "profile/profile.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pprof_samples.c: samples into rows, without knowing yet what their numbers mean. */
-#include "read/pprof.h"
+#include "read/pprof/pprof.h"
 
 #include "base/cursor.h"
 #include "base/mem.h"
