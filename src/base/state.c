@@ -52,3 +52,16 @@ int sp_state_make(char *path)
 		return sp_fail(-EPERM, "%s is not a directory that only you can write to", path);
 	return 0;
 }
+
+bool sp_state_is_roots(void)
+{
+	return geteuid() == 0 && getenv("SUDO_USER");
+}
+
+size_t sp_state_in_home(const char *path)
+{
+	const char *home = getenv("HOME");
+	size_t n = home && !sp_state_is_roots() ? strlen(home) : 0;
+
+	return n && !strncmp(path, home, n) && path[n] == '/' ? n : 0;
+}

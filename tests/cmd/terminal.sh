@@ -66,7 +66,7 @@ on_terminal "'$SOPROF' libs -s 0"
 fits libs 'soprof libs .* \(its processes\), soprof profile -l '
 mkdir "$dir/apart"
 home=$dir/apart on_terminal "'$SOPROF' calls --no-times libc.so.6 -- bash -c :"
-fits calls 'soprof report .*/soprof/calls/libc\.so\.6\.last\.profile \(again; -n 0: all of it\)'
+fits calls 'soprof report ~/.local/state/soprof/calls/libc\.so\.6\.last\.profile \(again; -n 0: all of it\)'
 has "$dir/plain" 'more functions$'
 has_not "$dir/plain" 'again: soprof'
 home=$dir/apart on_terminal "'$SOPROF' calls --no-times -n 0 libc.so.6 -- bash -c :"

@@ -11,6 +11,7 @@
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/state.h"
 #include "cmd/calls/calls_args.h"
 #include "cmd/cmd.h"
 #include "cmd/profile/profile_parts.h"
@@ -271,10 +272,12 @@ static void file_tell(const struct run *r)
 	if (*r->file.lacking)
 		return; /* it goes away */
 	if (is_overview(r)) {
-		sp_cmd_next(
-		    "soprof report %s (again; -n 0: all of it), --format gprof FILE (a call graph), --by library, -o "
-		    "x.html%s",
-		    r->file.path, r->has_before ? "; earlier runs are in it, too" : "");
+		size_t in_home = sp_state_in_home(r->file.path);
+
+		sp_cmd_next("%ssoprof report %s%s (again; -n 0: all of it), --format gprof FILE (a call graph), --by "
+			    "library, -o x.html%s",
+			    sp_state_is_roots() ? "sudo " : "", in_home ? "~" : "", r->file.path + in_home,
+			    r->has_before ? "; earlier runs are in it, too" : "");
 		return;
 	}
 	fputs(r->has_before ? "soprof: with those of earlier runs: soprof report " : "soprof: again: soprof report ",

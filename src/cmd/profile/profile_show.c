@@ -2,6 +2,7 @@
 /* profile_show.c: what `soprof profile` prints: the header, the view, the summary. */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/state.h"
 #include "capture/capture.h"
 #include "cmd/grid.h"
 #include "cmd/output.h"
@@ -170,8 +171,8 @@ static int recording_write(void *profile, FILE *out)
 /* What to do next, with the recording: it is only an addition, so that no more than a line comes of its failure. */
 static char *next_words(const struct sp_profile_session *s)
 {
-	const char *home = getenv("HOME");
 	SP_FREE char *path = NULL;
+	const char *sudo = sp_state_is_roots() ? "sudo " : "";
 	char *words = NULL;
 	size_t in_home;
 	int r;
@@ -179,13 +180,13 @@ static char *next_words(const struct sp_profile_session *s)
 	if (!is_kept(s->args))
 		return NULL;
 	r = sp_recording_keep(recording_write, s->sampling.profile, &path);
-	in_home = r >= 0 && home && !strncmp(path, home, strlen(home)) ? strlen(home) : 0;
+	in_home = r >= 0 ? sp_state_in_home(path) : 0;
 	if (r < 0)
 		r = asprintf(&words, "the recording is not kept: %s", sp_error_text(r));
 	else
-		r = asprintf(&words,
-			     "soprof report last -o x.html (a flame graph), soprof report last --tree; kept as %s%s",
-			     in_home ? "~" : "", path + in_home);
+		r = asprintf(
+		    &words, "%ssoprof report last -o x.html (a flame graph), %ssoprof report last --tree; kept as %s%s",
+		    sudo, sudo, in_home ? "~" : "", path + in_home);
 	sp_error_clear();
 	return r < 0 ? NULL : words;
 }
