@@ -6,6 +6,7 @@
 #include "profile/profile.h"
 
 #include <errno.h>
+#include <string.h>
 
 static void libraries_offer(const struct sp_profile *p, struct sp_suggest *near)
 {
@@ -50,6 +51,9 @@ int sp_unmatched(const struct sp_profile *p, const char *option, const struct sp
 
 	if (names[filter->by].offer)
 		names[filter->by].offer(p, &near);
+	if (near.best && !strcmp(near.best, near.word))
+		return sp_fail_said(-ENOENT, "%s: the %s '%s' is known, but in none of the samples that are chosen",
+				    option, names[filter->by].what, near.word);
 	return sp_fail_said(-ENOENT, "%s: no sample is of a %s '%s'%s%s%s", option, names[filter->by].what, near.word,
 			    near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
 }

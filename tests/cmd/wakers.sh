@@ -72,8 +72,9 @@ has "$out" '^sleeper;.*;main;wait_all;wait_in_lock;.*;--;.*;rouse_by_lock;rouse_
 has_not "$out" ';(__)?schedule'
 
 # What the rouser does chooses none of the sleeper's samples, nor leaves any out.
-expect 0 report --comm sleeper --function rouse_by_pipe --format folded "$dir/x.pb.gz"
+expect 1 report --comm sleeper --function rouse_by_pipe --format folded "$dir/x.pb.gz"
 has_not "$out" .
+one_line "the function 'rouse_by_pipe' is known, but in none of the samples that are chosen"
 expect 0 report --comm sleeper --function wait_in_pipe --format folded "$dir/x.pb.gz"
 has "$out" ';wait_in_pipe;.*;rouse_by_pipe;'
 
