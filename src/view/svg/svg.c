@@ -82,6 +82,15 @@ static void choose_width(struct sp_svg_drawing *d)
 	}
 }
 
+/* -1: the frame has its library's colour, or none. */
+static int tint_of(const struct sp_svg_drawing *d, uint32_t node, enum sp_svg_kind kind)
+{
+	if (kind != SP_SVG_USER && kind != SP_SVG_GUESSED)
+		return -1;
+	return sp_svg_palette_tint(&d->palette, d->t->libraries[sp_svg_tree_library(d->t, node)].name,
+				   sp_svg_tree_name(d->t, node));
+}
+
 static void survey(struct sp_svg_drawing *d)
 {
 	d->n_dropped = d->t->tree.n_left_out;
@@ -102,6 +111,8 @@ static void survey(struct sp_svg_drawing *d)
 		d->has_kernel |= kind == SP_SVG_KERNEL;
 		d->has_guessed |= kind == SP_SVG_GUESSED;
 		d->has_note |= kind == SP_SVG_NOTE;
+		if (tint_of(d, i, kind) >= 0)
+			d->tints |= UINT32_C(1) << tint_of(d, i, kind);
 	}
 }
 
@@ -186,9 +197,7 @@ static void put_class(struct sp_svg_drawing *d, uint32_t node)
 	enum sp_svg_kind kind = sp_svg_tree_kind(d->t, node);
 	uint32_t library = sp_svg_tree_library(d->t, node);
 	const char *name = sp_svg_tree_name(d->t, node);
-	int tint = kind == SP_SVG_USER || kind == SP_SVG_GUESSED
-		       ? sp_svg_palette_tint(&d->palette, d->t->libraries[library].name, name)
-		       : -1;
+	int tint = tint_of(d, node, kind);
 	if (d->t->is_diff)
 		fprintf(d->out, "l%u d%u%s", library, sp_svg_diff_step_of_node(&d->diff, node),
 			kind == SP_SVG_NOTE ? " n" : "");

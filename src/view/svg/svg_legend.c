@@ -94,7 +94,7 @@ static void put_rest_entry(struct sp_svg_drawing *d, struct legend *at, const ui
 	put_kind_entry(d, at, "t", text);
 }
 
-/* Where functions have tints: the packages or functions that weigh most. */
+/* Where functions have tints: the packages or functions that weigh most, of those in the picture. */
 static void put_tints(struct sp_svg_drawing *d, struct legend *at)
 {
 	enum { NAME_CELLS = 30, LEAST = 200 }; /* one in so many of all */
@@ -102,6 +102,8 @@ static void put_tints(struct sp_svg_drawing *d, struct legend *at)
 		const struct sp_svg_hue *it = &d->palette.packages[i];
 		if (it->self < d->all->total / LEAST)
 			return;
+		if (!(d->tints >> i & 1))
+			continue;
 		SP_FREE char *name = strndup(it->name, it->len);
 		if (!name) {
 			d->no_memory = true;

@@ -41,6 +41,7 @@ struct sp_svg_drawing {
 	uint64_t n_dropped;
 	uint64_t dropped; /* the value of frames not drawn; intermediate sums may wrap around */
 	bool has_kernel, has_guessed, has_note;
+	uint32_t tints; /* bits: which of the palette's are in the picture */
 	int y;          /* the next free line */
 	bool no_memory; /* for some piece of text */
 };
