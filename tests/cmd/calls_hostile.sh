@@ -117,8 +117,8 @@ has "$err" '^soprof: 1 file that came later could not be probed'
 # --- alone, it is a failure ---
 expect 1 calls "$dir/bad/$name" 1
 one_line "$dir/bad/$name: .*symbol table"
-expect 2 calls "$dir/cut/$name" 1
-one_line "$dir/cut/$name"
+expect 1 calls "$dir/cut/$name" 1
+one_line "$dir/cut/$name.* are cut off"
 
 # --- as events ---
 rm "$dir/gate2"

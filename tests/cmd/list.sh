@@ -108,8 +108,8 @@ else # no tracefs is mounted
 	one_line "no event of ours matches 'nonsense'; tracepoints are not known"
 fi
 if is_root && [ -d $events/sched ]; then
-	expect 2 profile -e cycles:u 1
-	one_line 'cycles:u; did you mean cycles\?'
+	expect 2 profile -e cycle:u 1
+	one_line 'cycle:u; did you mean cycles\?'
 	expect 2 profile -e sched_switch 1
 	one_line "there is no event 'sched_switch'; did you mean sched:sched_switch\\?"
 fi
