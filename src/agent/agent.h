@@ -57,10 +57,11 @@ struct sp_agent_watch {
 int sp_agent_watch(struct sp_agent *a, const struct sp_agent_watch *watch);
 
 /*
- * Called for each window and event, once, from sp_agent_start() on. A window comes with names, just before it goes to
- * the store, also if the store refuses it. The profile's rows are this window's only; its interned strings, files and
- * stacks are of all windows since the profile was made. Listeners only read, call no other function of the agent, and
- * return within some ms. Either function may be NULL. At most SP_AGENT_MAX_LISTENERS.
+ * Called for each window and event, once, from sp_agent_start() on; not for a window that is dropped before it has
+ * names (no memory, a full queue). A window comes with names, just before it goes to the store, also if the store
+ * refuses it. The profile's rows are this window's only; its interned strings, files and stacks are of all windows
+ * since the profile was made. Listeners only read, call no other function of the agent, and return within some ms.
+ * Either function may be NULL. At most SP_AGENT_MAX_LISTENERS.
  */
 enum { SP_AGENT_MAX_LISTENERS = 8 };
 struct sp_agent_listener {

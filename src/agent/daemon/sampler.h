@@ -5,10 +5,11 @@
  * The end of a window: samples are drained into the profile, rows of excluded processes are removed, and the rows are
  * queued (window_queue.h). A flush: new functions get names, new cgroups and packages labels, and the queue goes to the
  * store. That may take seconds, in which the loop goes on, calls sp_sampler_work() each time it comes round, and more
- * windows may end. Renewal: when the profile or the open files exceed their budget, and nothing waits for an unwind
- * table or the store, the end of a window closes the profile, too, and the flush puts a fresh one in its place. The
- * sampler owns everything but struct sp_sampler_env. Failed names and labels are logged and counted; functions return 0
- * or a negative errno of sampling itself. One thread.
+ * windows may end. Renewal: when the profile or the open files exceed their budget, or few file ids are left, the end
+ * of a window closes the profile, too, and the flush puts a fresh one in its place. It is put off while something waits
+ * for an unwind table or the store, but not at twice the budget or with 1/8 of the ids left: then windows that the
+ * store has not taken are dropped. The sampler owns everything but struct sp_sampler_env. Failed names and labels are
+ * logged and counted; functions return 0 or a negative errno of sampling itself. One thread.
  */
 #ifndef SP_AGENT_DAEMON_SAMPLER_H
 #define SP_AGENT_DAEMON_SAMPLER_H
@@ -94,7 +95,7 @@ int sp_sampler_end_window(struct sp_sampler *s, const struct sp_clock *now, uint
 bool sp_sampler_is_full(const struct sp_sampler *s, const struct sp_clock *now);
 /* Has names made, what is queued stored, and the profile renewed if it is closed: by sp_sampler_work(). */
 void sp_sampler_flush(struct sp_sampler *s);
-/* The same with the rows since the window began, for requests. -EAGAIN: names are being searched already. */
+/* Tells `asked` the rows since the window began, once they have names. -EAGAIN: names are being searched already. */
 int sp_sampler_current(struct sp_sampler *s, const struct sp_agent_asked *asked);
 /* Goes on with both: as far as workers have answered. */
 int sp_sampler_work(struct sp_sampler *s);

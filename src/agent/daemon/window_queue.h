@@ -6,9 +6,10 @@
  * SP_QUEUE_BYTES; beyond that the oldest is dropped. When the store takes windows again, one event "drop" reports all
  * dropped ones. A window that the store refuses for a reason other than disk, directory or memory is tried
  * SP_QUEUE_TRIES times and then dropped. Events are queued, too, at most SP_QUEUE_EVENTS; the oldest is dropped and
- * counted. `error` has the last failure until the store takes something. Listeners get each window once, with names,
- * whether the store takes it or not, and each event as it is added. The profile is the caller's, and must live until
- * sp_window_queue_release(). One thread.
+ * counted. `error` has the last failure until the store takes something. Listeners get each window at most once, at a
+ * flush, with names, whether the store takes it or not; not one that was dropped before (no memory, a full queue). They
+ * get each event as it is added. The profile is the caller's, and must live until sp_window_queue_release(). One
+ * thread.
  */
 #ifndef SP_AGENT_DAEMON_WINDOW_QUEUE_H
 #define SP_AGENT_DAEMON_WINDOW_QUEUE_H
