@@ -3,9 +3,10 @@
  * recipe.h: the recipes: a few constant ones, in recipe.c, and those that are made from an event's name.
  *
  * A recipe is data (capture/recipe_ops.h). A set has the recipes that the user asked for by a list of names with commas
- * between: recipes, perf events (events.h), and tracepoints as SYSTEM:EVENT (tracepoint.h), with [FILTER] and {VALUE}
- * (narrow.h). A set owns the recipes that were made for it, and the words of the list. Errors are negative errnos with
- * sp_error_text(); -EINVAL for an unknown name. Nothing here prints.
+ * between: recipes, perf events (events.h), tracepoints as SYSTEM:EVENT (tracepoint.h) and functions as
+ * LIBRARY:FUNCTION (probe.h), both with [FILTER] and {VALUE} (narrow.h). A set owns the recipes that were made for it,
+ * and the words of the list. Errors are negative errnos with sp_error_text(); -EINVAL for an unknown name. Nothing here
+ * prints.
  */
 #ifndef SP_RECIPE_RECIPE_H
 #define SP_RECIPE_RECIPE_H

@@ -42,7 +42,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 'a', "all-cpus", NULL, "in all processes while COMMAND runs", AT(all), .excludes = TARGET},
 	{SP_OPT_NUMBER, 'I', "interval", "SECONDS", "the counts of each SECONDS", AT(interval_s), .min = 1, .max = SP_MAX_SECONDS},
 	{SP_OPT_NUMBER, 'r', "repeat", "N", "run COMMAND N times: means, and their standard errors", AT(repeats), .min = 1, .max = SP_STAT_MAX_REPEATS},
-	{SP_OPT_STRING, 0, "by", "WHAT", "a table by library, function, process, caller ...: sampled, a column an event", AT(by), .choice = by_choice},
+	{SP_OPT_STRING, 0, "by", "WHAT", "a table by library, function, process, caller ...: sampled, two columns an event", AT(by), .choice = by_choice},
 	{SP_OPT_FLAG, 0, "use", NULL, "utilisation, saturation and errors of CPUs, memory, disks, network", AT(use)},
 	{SP_OPT_FLAG, 0, "red", NULL, "rate, errors and duration of system calls, or of -e LIB:FUNCTION[ERROR], A..B", AT(red)},
 	{SP_OPT_STRING, 'x', "field-separator", "TEXT", "as CSV with this separator, as perf has it", AT(separator), .excludes = FORM},
