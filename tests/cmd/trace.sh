@@ -95,10 +95,15 @@ same 'calls' "$(sed -nE 's/.*,caller,([0-9]+)$/\1/p' rows)" "$mid"
 
 # --- who called, of each event, in the order of the events; names of programs and libraries that would break a terminal ---
 expect 0 trace --caller --stack "$dir/libcalled.so:called_mid" --print arg0 -o lines -- "$tests/caller" "$dir/libcalled.so" 300 10
-same 'calls with their caller' "$(sed -nE 's/.* arg0=([0-9]+) caller=libcalled\.so:called_work$/\1/p' lines | tr '\n' ' ')" "$(seq 0 299 | tr '\n' ' ')"
-same 'stacks' "$(grep -A3 ' arg0=' lines | grep -v -e -- | sed -E 's/.* arg0=.*/-/; s/^ +//' | sort | uniq -c | sed -E 's/^ +//' | tr '\n' ' ')" \
-	'300 - 300 caller:work 300 libcalled.so:called_mid 300 libcalled.so:called_work '
-same 'stacks up to main()' "$(grep -c '^    caller:main$' lines)" 300
+# an interrupt may take the memory in which a stack is walked: that is told, and its line is there
+unseen=$(sed -nE 's/^soprof: ([0-9]+) stacks? not seen: .*/\1/p' "$err")
+unseen=${unseen:-0} seen=$((300 - ${unseen:-0}))
+[ "$unseen" -le 3 ] || fail "nearly all stacks to be seen, not $seen of 300"
+same 'calls' "$(sed -nE 's/.* arg0=([0-9]+) caller=(libcalled\.so:called_work|\[unknown\])$/\1/p' lines | tr '\n' ' ')" "$(seq 0 299 | tr '\n' ' ')"
+same 'calls with their caller' "$(grep -c ' caller=libcalled\.so:called_work$' lines)" "$seen"
+same 'stacks' "$(grep -A3 ' arg0=.*caller=lib' lines | grep -v -e -- | sed -E 's/.* arg0=.*/-/; s/^ +//' | sort | uniq -c | sed -E 's/^ +//' | tr '\n' ' ')" \
+	"$seen - $seen caller:work $seen libcalled.so:called_mid $seen libcalled.so:called_work "
+same 'stacks up to main()' "$(grep -c '^    caller:main$' lines)" "$seen"
 bad=$'e\e]0;x\a\n"|'
 cp "$tests/caller" "$bad"
 cp libcalled.so "lib$bad.so"

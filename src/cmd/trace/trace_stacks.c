@@ -210,7 +210,8 @@ int sp_trace_stacks_find(struct sp_trace_stacks *s, const struct sp_trace_record
 void sp_trace_stacks_tell(const struct sp_trace_stacks *s)
 {
 	if (s->n_missing)
-		fprintf(stderr, "soprof: %" PRIu64 " stacks not seen: their lines say [unknown]\n", s->n_missing);
+		fprintf(stderr, "soprof: %" PRIu64 " stack%s not seen: [unknown] in their lines\n", s->n_missing,
+			s->n_missing == 1 ? "" : "s");
 	if (s->n_cut)
 		fprintf(stderr, "soprof: %" PRIu64 " stacks cut: what is beyond, and maybe the caller, is not known\n",
 			s->n_cut);
