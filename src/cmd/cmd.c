@@ -8,6 +8,7 @@
 #include "cmd/help.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -44,6 +45,12 @@ void sp_cmd_warn(const char *text)
 	fputs("soprof: ", stderr);
 	sp_encode(stderr, SP_ENCODE_TERMINAL, text);
 	fputc('\n', stderr);
+}
+
+void sp_cmd_lost(uint64_t n, const char *what)
+{
+	if (n)
+		fprintf(stderr, "soprof: %" PRIu64 " %s\n", n, what);
 }
 
 void sp_cmd_next(const char *format, ...)

@@ -51,6 +51,8 @@ int sp_cmd_exit_code(int r);
 
 /* A line of its own on stderr, behind "soprof: ". */
 void sp_cmd_warn(const char *text);
+/* How many of what is lost, on such a line, which is plain text of ours; 0: none. */
+void sp_cmd_lost(uint64_t n, const char *what);
 
 /* What to do next, below what was shown on a terminal: "next", and the words, wrapped, on stderr. */
 void sp_cmd_next(const char *format, ...) __attribute__((format(printf, 1, 2)));

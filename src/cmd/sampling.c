@@ -23,6 +23,14 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+int sp_pids_check(const struct sp_u32_list *pids)
+{
+	for (size_t i = 0; i < pids->n; i++)
+		if (kill((pid_t)pids->values[i], 0) && errno == ESRCH)
+			return sp_fail_said(-ESRCH, "-p: there is no process %u", pids->values[i]);
+	return 0;
+}
+
 int sp_signals_take(int more, sigset_t *ret_old, int *ret_fd)
 {
 	sigset_t set;

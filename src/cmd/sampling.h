@@ -11,6 +11,7 @@
 #ifndef SP_CMD_SAMPLING_H
 #define SP_CMD_SAMPLING_H
 
+#include "cmd/options.h"
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,6 +44,9 @@ struct sp_sampling {
  * ignored. ret_old: the mask as it was, or NULL.
  */
 int sp_signals_take(int more, sigset_t *ret_old, int *ret_fd);
+
+/* -ESRCH: a process of -p is not there. */
+int sp_pids_check(const struct sp_u32_list *pids);
 
 /*
  * As many open files as may be, from the first call on; -EMFILE: too few for anything. A child that is to become a

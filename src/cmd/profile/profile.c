@@ -224,9 +224,7 @@ static int child_begin(struct sp_profile_session *s)
 		return 0;
 	if (s->args->memory.path)
 		s->child.environment = s->args->memory.environment;
-	r = sp_child_start(&s->child, s->args->command, &s->sampling.old_signals);
-	if (r >= 0)
-		r = sp_process_of_pidfd(s->child.pid_fd, &number);
+	r = sp_child_start_target(&s->child, s->args->command, &s->sampling.old_signals, &number);
 	return r < 0 ? r : sp_capture_target_add(s->sampling.capture, number, SP_TARGET_AFTER_EXEC);
 }
 

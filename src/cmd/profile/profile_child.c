@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/profile/profile_parts.h"
+#include "proc/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,6 +61,13 @@ int sp_child_start(struct sp_child *child, char *const *command, const sigset_t 
 		return sp_fail(-errno, "start %s", child->command);
 	child->pid_fd = (int)syscall(SYS_pidfd_open, child->pid, 0);
 	return child->pid_fd < 0 ? sp_fail(-errno, "watch %s", child->command) : 0;
+}
+
+int sp_child_start_target(struct sp_child *child, char *const *command, const sigset_t *signals, uint32_t *ret_number)
+{
+	int r = sp_child_start(child, command, signals);
+
+	return r < 0 ? r : sp_process_of_pidfd(child->pid_fd, ret_number);
 }
 
 int sp_child_release(struct sp_child *child)

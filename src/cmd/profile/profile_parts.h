@@ -76,6 +76,8 @@ extern const struct sp_cmd sp_cmd_profile;
 
 /* Forks the command, which waits before its exec. signals: its mask. sp_child_release() reports an exec that fails. */
 int sp_child_start(struct sp_child *child, char *const *command, const sigset_t *signals);
+/* The same; *ret_number: the command's process as programs of the kernel half know it. */
+int sp_child_start_target(struct sp_child *child, char *const *command, const sigset_t *signals, uint32_t *ret_number);
 int sp_child_release(struct sp_child *child);
 /* Waits so long, or until it ends (false); signals sent to us are passed on to it. timeout_ms -1: for ever. */
 bool sp_child_signals_pass(struct sp_child *child, int signal_fd, int timeout_ms);

@@ -13,7 +13,6 @@
 #include "cmd/profile/profile_parts.h"
 #include "cmd/sampling.h"
 #include "cmd/stat/stat.h"
-#include "proc/process.h"
 #include "recipe/narrow.h"
 #include "recipe/probe.h"
 #include "recipe/tracepoint.h"
@@ -306,13 +305,12 @@ static int tracing_make(struct red *red)
 					     .follow = a->command != NULL,
 					     .max_rows = MAX_ROWS,
 					     .only = a->pids.n == 1 ? (int)a->pids.values[0] : 0};
-	int r = sp_tracing_new(&o, &red->tracing);
+	int r = sp_pids_check(&a->pids);
 
-	for (size_t i = 0; i < a->pids.n && r >= 0; i++) {
-		if (kill((pid_t)a->pids.values[i], 0) && errno == ESRCH)
-			return sp_fail_said(-ESRCH, "-p: there is no process %u", a->pids.values[i]);
+	if (r >= 0)
+		r = sp_tracing_new(&o, &red->tracing);
+	for (size_t i = 0; i < a->pids.n && r >= 0; i++)
 		r = sp_tracing_target_add(red->tracing, a->pids.values[i], SP_TARGET_WANTED);
-	}
 	return r;
 }
 
@@ -323,9 +321,7 @@ static int child_begin(struct red *red)
 
 	if (!red->args->command)
 		return 0;
-	r = sp_child_start(&red->child, red->args->command, &red->old_signals);
-	if (r >= 0)
-		r = sp_process_of_pidfd(red->child.pid_fd, &number);
+	r = sp_child_start_target(&red->child, red->args->command, &red->old_signals, &number);
 	return r < 0 ? r : sp_tracing_target_add(red->tracing, number, SP_TARGET_AFTER_EXEC);
 }
 
@@ -363,14 +359,6 @@ static int red_run(struct red *red)
 	return 0;
 }
 
-static void lost_tell(const struct red *red, enum sp_trace_counter counter, const char *what)
-{
-	uint64_t n = sp_tracing_lost(red->tracing, counter);
-
-	if (n)
-		fprintf(stderr, "soprof: %" PRIu64 " %s\n", n, what);
-}
-
 static int red_show(struct red *red)
 {
 	int r = sp_tracing_rows(red->tracing, row_take, red);
@@ -383,8 +371,9 @@ static int red_show(struct red *red)
 		r = sp_output_stderr(rows_put, red); /* the other is the command's */
 	else
 		r = sp_output(red->args->output, rows_put, red);
-	lost_tell(red, SP_TRACE_LOST_ROWS, "events not counted: there was no room for their rows");
-	lost_tell(red, SP_TRACE_LOST_PAIRS, "calls not seen: too many were open at once");
+	sp_cmd_lost(sp_tracing_lost(red->tracing, SP_TRACE_LOST_ROWS),
+		    "events not counted: there was no room for their rows");
+	sp_cmd_lost(sp_tracing_lost(red->tracing, SP_TRACE_LOST_PAIRS), "calls not seen: too many were open at once");
 	return r;
 }
 

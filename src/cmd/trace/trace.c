@@ -137,14 +137,6 @@ static int tracing_make(struct trace *t)
 	return r;
 }
 
-static int pids_check(const struct sp_trace_args *a)
-{
-	for (size_t i = 0; i < a->pids.n; i++)
-		if (kill((pid_t)a->pids.values[i], 0) && errno == ESRCH)
-			return sp_fail_said(-ESRCH, "-p: there is no process %u", a->pids.values[i]);
-	return 0;
-}
-
 static int child_begin(struct trace *t)
 {
 	uint32_t number;
@@ -152,9 +144,7 @@ static int child_begin(struct trace *t)
 
 	if (!t->run.args->command)
 		return 0;
-	r = sp_child_start(&t->child, t->run.args->command, &t->old_signals);
-	if (r >= 0)
-		r = sp_process_of_pidfd(t->child.pid_fd, &number);
+	r = sp_child_start_target(&t->child, t->run.args->command, &t->old_signals, &number);
 	if (r >= 0 && t->run.stacks)
 		return sp_capture_target_add(t->sampling.capture, number, SP_TARGET_AFTER_EXEC);
 	return r < 0 ? r : sp_tracing_target_add(t->run.tracing, number, SP_TARGET_AFTER_EXEC);
@@ -288,7 +278,7 @@ static int trace_begin(struct trace *t)
 	if (r >= 0)
 		r = numbers_check(t->run.args);
 	if (r >= 0)
-		r = pids_check(t->run.args);
+		r = sp_pids_check(&t->run.args->pids);
 	if (r >= 0)
 		r = specs_make(t);
 	if (r >= 0)
@@ -401,29 +391,23 @@ static int trace_run(struct trace *t)
 }
 
 /* --- at the end --- */
-static void lost_tell(uint64_t n, const char *what)
-{
-	if (n)
-		fprintf(stderr, "soprof: %" PRIu64 " %s\n", n, what);
-}
-
 static void summary_print(const struct trace *t)
 {
 	const struct sp_tracing *tracing = t->run.tracing;
 	double s = (double)(sp_time_ns(CLOCK_MONOTONIC) - t->begun_ns) / (double)SP_NS_PER_S;
 
 	fprintf(stderr, "soprof: %" PRIu64 " event%s in %.1f s\n", t->run.n_events, t->run.n_events == 1 ? "" : "s", s);
-	lost_tell(sp_tracing_lost(tracing, SP_TRACE_LOST_RECORDS),
-		  "events lost: the buffer was full; a FILTER, or --by, has fewer");
-	lost_tell(sp_tracing_lost(tracing, SP_TRACE_LOST_ROWS),
-		  "events not counted: there was no room for their rows; --rows makes more");
-	lost_tell(sp_tracing_lost(tracing, SP_TRACE_LOST_PAIRS), "pairs not seen: too many were open at once");
-	lost_tell(sp_tracing_lost(tracing, SP_TRACE_LOST_TEXTS),
-		  "texts could not be read, and are empty: their memory was not there yet");
+	sp_cmd_lost(sp_tracing_lost(tracing, SP_TRACE_LOST_RECORDS),
+		    "events lost: the buffer was full; a FILTER, or --by, has fewer");
+	sp_cmd_lost(sp_tracing_lost(tracing, SP_TRACE_LOST_ROWS),
+		    "events not counted: there was no room for their rows; --rows makes more");
+	sp_cmd_lost(sp_tracing_lost(tracing, SP_TRACE_LOST_PAIRS), "pairs not seen: too many were open at once");
+	sp_cmd_lost(sp_tracing_lost(tracing, SP_TRACE_LOST_TEXTS),
+		    "texts could not be read, and are empty: their memory was not there yet");
 	if (t->run.stacks)
 		sp_trace_stacks_tell(t->run.stacks);
-	lost_tell(sp_tracing_missed(tracing),
-		  "events missed: the kernel ran no program, since one was running on that CPU");
+	sp_cmd_lost(sp_tracing_missed(tracing),
+		    "events missed: the kernel ran no program, since one was running on that CPU");
 }
 
 static void trace_done(struct trace *t)

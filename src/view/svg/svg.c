@@ -97,6 +97,7 @@ static void survey(struct sp_svg_drawing *d)
 	for (uint32_t i = 0; i < d->t->tree.n_nodes; i++) {
 		const struct sp_tree_node *node = &d->nodes[i];
 		enum sp_svg_kind kind = sp_svg_tree_kind(d->t, i);
+		int tint;
 		if (!is_drawn(d, i)) {
 			d->n_gone += is_gone(d, i);
 			d->n_dropped += node->total > 0 && !is_gone(d, i);
@@ -111,8 +112,8 @@ static void survey(struct sp_svg_drawing *d)
 		d->has_kernel |= kind == SP_SVG_KERNEL;
 		d->has_guessed |= kind == SP_SVG_GUESSED;
 		d->has_note |= kind == SP_SVG_NOTE;
-		if (tint_of(d, i, kind) >= 0)
-			d->tints |= UINT32_C(1) << tint_of(d, i, kind);
+		tint = tint_of(d, i, kind);
+		d->tints |= tint >= 0 ? UINT32_C(1) << tint : 0;
 	}
 }
 
