@@ -4,12 +4,12 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/sqlite.h"
 #include "base/time.h"
 #include "proc/rpm_header.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,8 +195,11 @@ static int rpm_query_path(struct sp_rpm *p, size_t i, const char *path)
 
 static int ask_all(struct sp_rpm *p, const char *const *paths, size_t n_paths)
 {
-	int r = open_database(p);
+	int r = sp_sqlite_load();
 
+	if (r < 0)
+		return r;
+	r = open_database(p);
 	for (size_t i = 0; r == 0 && i < n_paths; i++)
 		r = rpm_query_path(p, i, paths[i]);
 	(void)sqlite3_finalize(p->query);

@@ -10,6 +10,7 @@
 #include "base/filter.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/sqlite.h"
 #include "base/time.h"
 #include "http/gate.h"
 #include "profile/filter.h"
@@ -459,8 +460,9 @@ static int answer_totals(struct answer *a, struct sp_store *store)
 static int open_store(const struct answer *a, bool asks_for_names, struct sp_store **ret_store)
 {
 	const struct sp_store_options o = {.read_only = true};
-	int r = sp_filter_enter(asks_for_names ? SP_FILTER_ANSWER_NAMES : SP_FILTER_ANSWER);
+	int r = sp_sqlite_load();
 
+	r = r < 0 ? r : sp_filter_enter(asks_for_names ? SP_FILTER_ANSWER_NAMES : SP_FILTER_ANSWER);
 	return r < 0 ? r : sp_store_open(a->store, &o, ret_store);
 }
 

@@ -15,9 +15,8 @@
 #include "base/mem.h"
 #include "cmd/grid.h"
 
-/* Last: these define words as common as `columns` and `lines`. */
-#include <ncurses.h>
-#include <term.h>
+/* Last: this defines words as common as `columns` and `lines`. */
+#include "cmd/top/top_curses.h"
 
 enum { RED = 1, YELLOW, ESCAPE_MS = 25, BYTES = 1024 };
 
@@ -84,11 +83,15 @@ static void colours_begin(void)
 int sp_top_screen_open(void)
 {
 	const char *kind = getenv("TERM");
+	int r;
 
 	setlocale(LC_CTYPE, "");
 	terminal.is_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	if (tcgetattr(STDIN_FILENO, &terminal.before))
 		return sp_fail_said(-ENOTTY, "standard input is no terminal; --batch prints tables");
+	r = sp_curses_load();
+	if (r < 0)
+		return r;
 	terminal.screen = newterm(NULL, stdout, stdin);
 	if (!terminal.screen)
 		return sp_fail_said(-ENOTTY, "a terminal of the kind '%s' is not known; --batch prints tables",

@@ -92,6 +92,8 @@ int sp_directory_open(const char *place, bool make, bool read_only, struct sp_di
 		r = open_single_file(place, &d);
 	else if (r == 0)
 		r = open_directory(place, read_only, &d);
+	if (r == 0)
+		r = sp_sqlite_load();
 	if (r < 0) {
 		sp_directory_close(&d);
 		return r;

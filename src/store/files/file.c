@@ -395,9 +395,12 @@ int sp_file_open(const struct sp_directory *d, const struct sp_day *day, bool wr
 int sp_file_open_memory(const struct sp_day *day, struct sp_day_file *ret_file)
 {
 	struct sp_day_file f = {.day = *day, .writable = true};
-	int code = sqlite3_open_v2(":memory:", &f.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-	int r = code == SQLITE_OK ? configure_connection(&f) : -ENOMEM;
+	int r = sp_sqlite_load();
 
+	if (r < 0)
+		return r;
+	int code = sqlite3_open_v2(":memory:", &f.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	r = code == SQLITE_OK ? configure_connection(&f) : -ENOMEM;
 	r = r < 0 ? r : create_tables(&f);
 	if (r < 0) {
 		sp_file_close(&f);

@@ -11,8 +11,7 @@
 #ifndef SP_STORE_FILES_FILE_H
 #define SP_STORE_FILES_FILE_H
 
-#include <sqlite3.h>
-
+#include "base/sqlite.h"
 #include "store/files/scan.h"
 
 enum { SP_STORE_VERSION = 1, SP_DAY_S = 86400, SP_DAY_NAME_MAX = 32 };

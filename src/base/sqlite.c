@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define SP_SQLITE_LINKED /* here the names are those of its header */
+#include "base/sqlite.h"
+
+#include "base/library.h"
+#include "base/mem.h"
+
+#include <stdbool.h>
+
+struct sp_sqlite sp_sqlite;
+
+static const struct sp_library_function functions[] = {
+#define NAME(name) {"sqlite3_" #name, offsetof(struct sp_sqlite, name)},
+    SP_SQLITE_FUNCTIONS(NAME)};
+
+int sp_sqlite_load(void)
+{
+	static const char *const sonames[] = {"libsqlite3.so.0", NULL};
+	static bool is_loaded;
+	int r = 0;
+
+	if (!is_loaded)
+		r = sp_library_load("a store", "libsqlite3-0", sonames, functions, SP_COUNT(functions), &sp_sqlite);
+	is_loaded = r == 0;
+	return r;
+}
