@@ -127,22 +127,23 @@ static void count_total(struct totals_builder *f, uint32_t group, const struct w
 	sp_saturating_add(&f->rows[group].n_samples, w->samples);
 }
 
+static void totals_add_half(struct totals_builder *f, const uint32_t *frames, size_t n, const struct weight *w)
+{
+	for (size_t i = 0; i < n; i++) {
+		f->has_rows[frames[i]] = true;
+		count_total(f, f->of_item[frames[i]], w);
+	}
+}
+
 static void totals_add_frames(struct totals_builder *f, const struct sp_row *row, const struct weight *w)
 {
 	const struct sp_frames frames = sp_profile_frames(f->p, row);
 
-	for (size_t i = 0; i < frames.n; i++) {
-		uint32_t frame = sp_frames_at(&frames, i), group = f->of_item[frame];
-
-		f->has_rows[frame] = true;
-		if (i == 0)
-			count_self(f, group, w);
-		count_total(f, group, w);
-	}
-	if (frames.n == 0) {
-		count_self(f, 0, w);
+	count_self(f, frames.n ? f->of_item[sp_frames_at(&frames, 0)] : 0, w);
+	totals_add_half(f, frames.kernel, frames.n_kernel, w);
+	totals_add_half(f, frames.user, frames.n - frames.n_kernel, w);
+	if (!frames.n)
 		count_total(f, 0, w);
-	}
 }
 
 /* Adds to a pair of libraries, one directly below the other on the stack. */

@@ -117,13 +117,14 @@ void sp_value_put(const struct sp_profile *p, uint32_t value, int64_t all, int64
 static void put_sum(const struct sp_profile *p, uint32_t value, bool in_words, FILE *out)
 {
 	uint32_t samples = sp_profile_samples_value(p);
+	bool has_samples = sp_value_has_samples(p, value);
 	int64_t all = 0, n_samples = 0;
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
 		const struct sp_row *row = sp_profile_row(p, i);
 
 		sp_saturating_add(&all, row->values[value]);
-		if (row->values[value] && sp_value_has_samples(p, value))
+		if (has_samples && row->values[value])
 			sp_saturating_add(&n_samples, row->values[samples]);
 	}
 	put_amount(p, value, in_words, all, n_samples, out);
