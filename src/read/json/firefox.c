@@ -285,9 +285,9 @@ static void sample_add(const struct firefox *f, enum weight_is is, double weight
 static int samples_sum(struct firefox *f, uint32_t samples, const struct column *stacks, struct sums *sums)
 {
 	enum weight_is is = weight_of(f, samples);
-	SP_FREE double *weights = NULL;
-	size_t n_weights;
-	int r = sp_doc_doubles(f->d, sp_doc_member(f->d, samples, "weight"), 0, &weights, &n_weights);
+	uint32_t weights = sp_doc_member(f->d, samples, "weight");
+	uint32_t weight = sp_doc_kind(f->d, weights) == SP_DOC_ARRAY ? sp_doc_first(f->d, weights) : 0;
+	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < stacks->n; i++) {
 		int64_t stack = stacks->at[i];
@@ -296,7 +296,9 @@ static int samples_sum(struct firefox *f, uint32_t samples, const struct column 
 		if (stack >= 0 && !is_there)
 			r = sp_doc_bad(f->d, samples, "a sample of stack %lld, which is not there", (long long)stack);
 		f->result->n_samples++;
-		sample_add(f, is, i < n_weights ? weights[i] : 1, &sums[is_there ? (size_t)stack : f->t.frame_of.n]);
+		sample_add(f, is, weight ? sp_doc_double(f->d, weight, 0) : 1,
+			   &sums[is_there ? (size_t)stack : f->t.frame_of.n]);
+		weight = weight ? sp_doc_next(f->d, weights, weight) : 0;
 	}
 	return r;
 }

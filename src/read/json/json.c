@@ -490,20 +490,6 @@ int sp_doc_ints(const struct sp_doc *d, uint32_t array, int64_t other, int64_t *
 	return 0;
 }
 
-int sp_doc_doubles(const struct sp_doc *d, uint32_t array, double other, double **ret_numbers, size_t *ret_n)
-{
-	size_t n = count_of(d, array), i = 0;
-	double *numbers = calloc(n + 1, sizeof(*numbers));
-
-	if (!numbers)
-		return -ENOMEM;
-	for (uint32_t value = n ? sp_doc_first(d, array) : 0; value; value = sp_doc_next(d, array, value))
-		numbers[i++] = sp_doc_double(d, value, other);
-	*ret_numbers = numbers;
-	*ret_n = n;
-	return 0;
-}
-
 int sp_doc_bad(const struct sp_doc *d, uint32_t value, const char *format, ...)
 {
 	char words[256];

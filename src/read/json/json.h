@@ -52,7 +52,6 @@ int64_t sp_doc_int(const struct sp_doc *d, uint32_t value, int64_t other);
 const char *sp_doc_string(struct sp_doc *d, uint32_t value);
 /* An array of numbers, with `other` for what is none; *ret_n 0: it is no array. Free it. */
 int sp_doc_ints(const struct sp_doc *d, uint32_t array, int64_t other, int64_t **ret_numbers, size_t *ret_n);
-int sp_doc_doubles(const struct sp_doc *d, uint32_t array, double other, double **ret_numbers, size_t *ret_n);
 /* An array's elements, for who looks them up by number. Free it. */
 int sp_doc_elements(const struct sp_doc *d, uint32_t array, uint32_t **ret_values, size_t *ret_n);
 /* As sp_input_bad_at(), at this value. */

@@ -15,14 +15,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-_Static_assert(
-    (int)SP_TOTAL_BY_LIBRARY == (int)SP_TOTAL_BY_LIBRARY && (int)SP_TOTAL_BY_FUNCTION == (int)SP_TOTAL_BY_FUNCTION &&
-	(int)SP_TOTAL_BY_PROCESS == (int)SP_TOTAL_BY_PROCESS && (int)SP_TOTAL_BY_CALLER == (int)SP_TOTAL_BY_CALLER &&
-	(int)SP_TOTAL_BY_PACKAGE == (int)SP_TOTAL_BY_PACKAGE && (int)SP_TOTAL_BY_COMM == (int)SP_TOTAL_BY_COMM &&
-	(int)SP_TOTAL_BY_CGROUP == (int)SP_TOTAL_BY_CGROUP && (int)SP_TOTAL_BY_USER == (int)SP_TOTAL_BY_USER &&
-	(int)SP_TOTAL_BY_CONTAINER == (int)SP_TOTAL_BY_CONTAINER,
-    "a view's groupings are those of the totals");
-
 enum { PERCENT_COLUMNS = 7, MIN_VALUE_COLUMNS = 8, PID_COLUMNS = 7, SHORT_BUILD_ID = 6, MAX_COUNT_COLUMNS = 20 };
 
 struct table {
