@@ -24,6 +24,8 @@ enum { MAX_ASKED = 8, N_SLOTS = 1 << 14, MAX_PLACES = N_SLOTS / 2 };
 struct sp_code_image {
 	struct sp_capture *c;
 	unsigned n_refs; /* held by samples, and by the parser's request until it is answered */
+	uint32_t id;     /* of the memory, and its birth */
+	uint64_t birth;
 	bool is_there;
 	struct sp_image image;
 };
@@ -91,6 +93,8 @@ static void answered(void *arg, int r, struct sp_image *made)
 	struct sp_code_image *image = arg;
 	struct sp_capture *c = image->c;
 
+	if (!c->is_over && c->seen[image->id].birth == image->birth)
+		sp_files_have_read(c, image->id, sp_workers_called_ns(c->workers));
 	image->is_there = true;
 	if (r >= 0) {
 		image->image = *made;
@@ -137,7 +141,7 @@ static int ask(struct sp_waiting *w, sp_u32 id, int memory)
 
 	if (!image)
 		return 0;
-	*image = (struct sp_code_image){.c = w->c, .n_refs = 1};
+	*image = (struct sp_code_image){.c = w->c, .n_refs = 1, .id = id, .birth = w->c->seen[id].birth};
 	n_leaves = places_take(w, image, p);
 	if (sp_workers_jit_image(w->c->workers, memory, h, p->at, p->n, n_leaves, answered, image) < 0) {
 		sp_error_clear();
@@ -157,6 +161,8 @@ int sp_image_fetch(void *waiting, sp_u32 id)
 	if (w->image)
 		return w->image->is_there ? 0 : -EAGAIN;
 	if (w->c->is_over || id >= w->c->n_seen)
+		return 0;
+	if (!sp_files_may_read(w->c, id))
 		return 0;
 	memory = sp_memory_want(w->c, id);
 	if (memory < 0)

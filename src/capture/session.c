@@ -294,7 +294,7 @@ int sp_capture_swap_and_drain(struct sp_capture *c)
 	r = may_still_run(c) ? sp_tables_grace(c->tables) : 0;
 	if (r >= 0)
 		r = sp_capture_take_in(c); /* before the counts: the frames that they refer to */
-	if (r >= 0 && c->stats.n_later + c->n_crowded)
+	if (r >= 0 && c->stats.n_later + c->n_crowded + c->over.n)
 		sp_files_begin_drain(c, old);
 	c->swap_at_ns = sp_time_ns(CLOCK_MONOTONIC) + c->swap_interval_ns;
 	sp_stack_share_renew(&c->share, c->swap_at_ns);

@@ -28,7 +28,12 @@ struct sp_capture_users {
 	 * not now; until a later call allows it, frames in the file are unwound by frame pointers.
 	 */
 	bool (*may_build)(void *arg, uint32_t uid, unsigned n_drains, uint64_t bytes);
-	void (*parsed)(void *arg, uint32_t uid, uint64_t cpu_ns); /* a table, or names */
+	/*
+	 * Called before a parser reads code out of a process of his, for one stack; false: not now; until a later call
+	 * allows it, frames of this memory are unwound by frame pointers.
+	 */
+	bool (*may_read)(void *arg, uint32_t uid);
+	void (*parsed)(void *arg, uint32_t uid, uint64_t cpu_ns); /* a table, names, or code */
 };
 
 struct sp_over_users { /* private to users.c: whose files are announced no more */

@@ -151,6 +151,17 @@ static bool may_build(void *agent, uint32_t uid, unsigned n_drains, uint64_t byt
 			 bytes / 16 * TABLE_16TH);
 }
 
+/* It takes microseconds, which are not put aside before. */
+static bool may_read(void *agent, uint32_t uid)
+{
+	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
+	struct sp_agent *a = agent;
+
+	sp_parse_budget_update(&a->parse_budget, now_ns, sum_cpu_ns(a));
+	return (!a->parse_budget.max_cpu_ppm || a->parse_budget.left_ns > 0) &&
+	       sp_user_budget_may_parse(&a->user_budget, uid, now_ns);
+}
+
 static void parsed(void *agent, uint32_t uid, uint64_t cpu_ns)
 {
 	sp_user_budget_parsed(&((struct sp_agent *)agent)->user_budget, uid, sp_time_ns(CLOCK_MONOTONIC), cpu_ns);
@@ -161,6 +172,7 @@ const struct sp_capture_users sp_own_usage_users = {.may_look = may_look,
 						    .taken_back = taken_back,
 						    .is_over = is_over,
 						    .may_build = may_build,
+						    .may_read = may_read,
 						    .parsed = parsed};
 
 /* Once a user, and one with each window: he may have as many numbers as he likes. */

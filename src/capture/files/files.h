@@ -107,6 +107,13 @@ void sp_users_begin_drain(struct sp_capture *c);
 void sp_files_cancel(struct sp_capture *c, uint32_t uid);
 /* later.c: whether a file's table may be built now; and, at each drain, asks again for files that were met. */
 bool sp_files_may_build(const struct sp_capture *c, uint32_t id);
+/*
+ * The same of code made at run time that is to be read out of its process. If not it may be put off: its frames are
+ * guessed until a later drain allows it, and no sample waits for them. And what it has cost.
+ */
+bool sp_files_may_read(const struct sp_capture *c, uint32_t id);
+void sp_files_put_off_code(struct sp_capture *c, uint32_t id);
+void sp_files_have_read(const struct sp_capture *c, uint32_t id, uint64_t cpu_ns);
 void sp_files_crowd_out(struct sp_capture *c, uint32_t id);
 void sp_files_not_later(struct sp_capture *c, uint32_t id);        /* it is put off no more, if it was */
 bool sp_files_is_crowded(const struct sp_capture *c, uint32_t id); /* its table is not to be loaded again now */

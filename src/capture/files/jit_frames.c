@@ -75,6 +75,7 @@ static void answered(void *arg, int r, uint64_t value)
 	if (!is_late(job)) {
 		struct sp_known_file *k = sp_known_of(c, job->id);
 
+		sp_files_have_read(c, job->id, sp_workers_called_ns(c->workers));
 		c->n_table_changes++;
 		k->n_made += good;
 		k->n_not_made += !good;
@@ -147,6 +148,14 @@ static struct sp_rule rule_of(const struct sp_jit_frame *f)
 				.ra_off = -8};
 }
 
+static bool may_read(struct sp_capture *c, uint32_t id)
+{
+	if (sp_files_may_read(c, id))
+		return true;
+	sp_files_put_off_code(c, id);
+	return false;
+}
+
 int sp_jit_frame_ask(void *capture, const struct sp_jit_at *at, struct sp_rule *ret_rule)
 {
 	struct sp_capture *c = capture;
@@ -155,6 +164,8 @@ int sp_jit_frame_ask(void *capture, const struct sp_jit_at *at, struct sp_rule *
 
 	if (at->id >= c->n_seen || c->seen[at->id].key.dev != SP_DEV_ANON || c->is_over ||
 	    sp_tables_state(c->tables, at->id) != SP_TABLE_JIT)
+		return 0;
+	if (!sp_known_of(c, at->id)->memory_fd && !may_read(c, at->id))
 		return 0;
 	memory = sp_memory_want(c, at->id);
 	if (memory == -EAGAIN)
@@ -176,5 +187,7 @@ int sp_jit_frame_ask(void *capture, const struct sp_jit_at *at, struct sp_rule *
 	} else if (kept->state == ASKED) {
 		return -EAGAIN; /* the entry is reserved for the answer about another frame */
 	}
-	return c->n_jit_asked < MAX_ASKED ? ask(c, kept, at) : -EAGAIN;
+	if (c->n_jit_asked >= MAX_ASKED)
+		return -EAGAIN;
+	return may_read(c, at->id) ? ask(c, kept, at) : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * later.c: unwind tables that are put off, because the caller may not spend more on parsing now, or because they would
- * evict all others again.
+ * evict all others again; and code made at run time, which is read out of its process stack by stack.
  *
  * Frames in such a file are guessed, as in one without unwind information: to finish the stack of each of its samples
  * later would cost more than the table. Most files are met before one drain only; for one that is met again, the caller
@@ -22,6 +22,27 @@ bool sp_files_may_build(const struct sp_capture *c, uint32_t id)
 
 	return !u ||
 	       u->may_build(u->arg, sp_known_of(c, id)->user, SP_MAX(c->seen[id].n_met, 1), sp_known_of(c, id)->size);
+}
+
+bool sp_files_may_read(const struct sp_capture *c, uint32_t id)
+{
+	const struct sp_capture_users *u = c->o.users;
+
+	return !u || u->may_read(u->arg, sp_known_of(c, id)->user);
+}
+
+void sp_files_put_off_code(struct sp_capture *c, uint32_t id)
+{
+	if (c->seen[id].state == SP_SEEN_DONE)
+		sp_files_put_off(c, id);
+	sp_tables_set_code(c->tables, id, SP_TABLE_FP);
+	c->n_table_changes++;
+}
+
+/* A parser's time is a half: asking, and walking the stack again, takes as long. */
+void sp_files_have_read(const struct sp_capture *c, uint32_t id, uint64_t cpu_ns)
+{
+	sp_users_parsed(c, sp_known_of(c, id)->user, 2 * cpu_ns);
 }
 
 void sp_files_put_off(struct sp_capture *c, uint32_t id)
@@ -91,8 +112,8 @@ static void again(struct sp_capture *c, uint32_t id, uint32_t drain, unsigned *n
 {
 	struct sp_seen_file *s = &c->seen[id];
 
-	if (s->is_crowded) {
-		if (!sp_files_is_crowded(c, id))
+	if (s->is_crowded || s->key.dev == SP_DEV_ANON) {
+		if (s->is_crowded ? !sp_files_is_crowded(c, id) : sp_files_may_read(c, id))
 			let_in(c, id);
 		return;
 	}
