@@ -54,7 +54,7 @@ struct reader {
 	size_t n_addresses;
 	struct past *pasts;
 	struct wanted *wanted;
-	size_t n_wanted;
+	size_t n_wanted, n_steps;
 	struct sp_jit_counts counts;
 };
 
@@ -135,16 +135,18 @@ static int jit_dump_each_record(struct reader *r, uint64_t at, void (*take)(stru
 	bool good = true;
 	int e;
 	r->counts = (struct sp_jit_counts){0};
-	while (at < MAX_BYTES && (e = next_record(r, at, &record, &good)) != 0) {
+	r->n_steps = 0;
+	while (at < MAX_BYTES && r->n_steps < SP_JIT_STEPS_MAX && (e = next_record(r, at, &record, &good)) != 0) {
 		if (e < 0)
 			return e;
+		r->n_steps++;
 		r->counts.n++;
 		r->counts.n_bad += !good;
 		if (good && record.kind <= CODE_MOVE)
 			take(r, &record);
 		at += record.bytes;
 	}
-	r->counts.is_cut = at >= MAX_BYTES;
+	r->counts.is_cut = at >= MAX_BYTES || r->n_steps >= SP_JIT_STEPS_MAX;
 	if (!r->counts.is_cut && record.bytes) {
 		r->counts.n++;
 		r->counts.n_bad++;
@@ -174,10 +176,10 @@ static void take_record(struct reader *r, const struct record *record)
 	size_t i = sp_n_below(r->addresses, r->n_addresses, record->old);
 	for (;
 	     record->kind == CODE_MOVE && before && i < r->n_addresses && r->addresses[i] - record->old < record->size;
-	     i++)
+	     i++, r->n_steps++)
 		r->pasts[i] = (struct past){0};
 	i = sp_n_below(r->addresses, r->n_addresses, record->vaddr);
-	for (; i < r->n_addresses && r->addresses[i] - record->vaddr < record->size; i++)
+	for (; i < r->n_addresses && r->addresses[i] - record->vaddr < record->size; i++, r->n_steps++)
 		jit_dump_add_code(&r->pasts[i], &code, before);
 }
 

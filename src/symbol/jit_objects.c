@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 enum {
+	NAME_STEPS = 16, /* what a name costs */
 	MAX_OBJECT = 64 << 20,
 	MAX_SYMBOLS = 1 << 20,
 	MAX_READ = 256 << 20, /* of all objects together */
@@ -26,7 +27,7 @@ enum {
 
 struct reader {
 	int memory;
-	uint64_t n_read;
+	uint64_t n_read, n_steps;
 	const uint64_t *addresses;
 	size_t n_addresses, n_named;
 	struct sp_name *names;
@@ -45,7 +46,7 @@ struct object { /* an ELF object, by its place in the process's memory */
 
 static bool has_budget(const struct reader *r, uint64_t size)
 {
-	return size <= MAX_READ - r->n_read;
+	return size <= MAX_READ - r->n_read && r->n_steps < SP_JIT_STEPS_MAX;
 }
 
 static int read_memory(struct reader *r, uint64_t at, void *bytes, size_t size)
@@ -116,12 +117,12 @@ static bool is_code(const Elf64_Shdr *s)
 }
 
 /* Whether the object's code holds an address without a name: for most objects it does not, and no more is read. */
-static bool jit_objects_is_wanted(const struct reader *r, const struct object *o)
+static bool jit_objects_is_wanted(struct reader *r, const struct object *o)
 {
 	for (size_t i = 0; i < o->header.e_shnum; i++) {
 		const Elf64_Shdr *s = &o->sections[i];
 		size_t at = is_code(s) ? sp_n_below(r->addresses, r->n_addresses, s->sh_addr) : r->n_addresses;
-		for (; at < r->n_addresses && r->addresses[at] - s->sh_addr < s->sh_size; at++)
+		for (; at < r->n_addresses && r->addresses[at] - s->sh_addr < s->sh_size; at++, r->n_steps++)
 			if (!r->names[at].size)
 				return true;
 	}
@@ -155,12 +156,15 @@ static int take_symbol(struct reader *r, const struct object *o, const Elf64_Sym
 	if (!range_of(o, s, &start, &end))
 		return 0;
 	size_t i = sp_n_below(r->addresses, r->n_addresses, start);
-	for (; i < r->n_addresses && r->addresses[i] < end; i++) {
+	for (; i < r->n_addresses && r->addresses[i] < end; i++, r->n_steps++) {
+		if (r->n_steps >= SP_JIT_STEPS_MAX)
+			return -EFBIG;
 		if (r->names[i].size || (own[i].size && own[i].start >= start))
 			continue;
 		char *name = sp_demangle(o->strings + s->st_name);
 		if (!name)
 			return -ENOMEM;
+		r->n_steps += NAME_STEPS;
 		free(own[i].name);
 		own[i] = (struct sp_name){.name = name, .start = start, .size = end - start, .vaddr = start};
 	}
@@ -171,6 +175,7 @@ static int take_symbols(struct reader *r, struct object *o, const Elf64_Shdr *ta
 {
 	SP_FREE Elf64_Sym *symbols = NULL;
 	uint64_t n = table->sh_size / sizeof(*symbols);
+	r->n_steps += r->n_addresses; /* of own */
 	if (table->sh_entsize != sizeof(*symbols) || n > MAX_SYMBOLS || table->sh_link >= o->header.e_shnum)
 		return -EBADMSG;
 	const Elf64_Shdr *strings = &o->sections[table->sh_link];

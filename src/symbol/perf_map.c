@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 18, MAX_RANGE = 1 << 30, MAX_BYTES = 1 << 30 };
+enum { CHUNK = 1 << 18, MAX_RANGE = 1 << 30, MAX_BYTES = 256 << 20 };
 
-struct range { /* the last line that holds the address */
+struct range { /* a line */
 	uint64_t start, size;
 	uint64_t name; /* where its name is in the file */
 	uint32_t name_len;
@@ -27,7 +27,11 @@ struct reader {
 	uint64_t at; /* in the file */
 	const uint64_t *addresses;
 	size_t n_addresses;
-	struct range *ranges;
+	/*
+	 * A tree over the addresses, which are its leaves: an address belongs to the last of the lines from its leaf to
+	 * the root. So a line costs some steps, however many addresses it holds.
+	 */
+	struct range *tree;
 	struct sp_jit_counts counts;
 };
 
@@ -50,9 +54,24 @@ static size_t take_hex(const char *text, size_t len, uint64_t *ret_value)
 
 static void note_range(struct reader *r, const struct range *g)
 {
-	size_t low = sp_n_below(r->addresses, r->n_addresses, g->start);
-	for (; low < r->n_addresses && r->addresses[low] - g->start < g->size; low++)
-		r->ranges[low] = *g;
+	size_t n = r->n_addresses, low = n + sp_n_below(r->addresses, n, g->start);
+	size_t high = n + sp_n_below(r->addresses, n, g->start + g->size);
+	for (; low < high; low /= 2, high /= 2) {
+		if (low % 2)
+			r->tree[low++] = *g;
+		if (high % 2)
+			r->tree[--high] = *g;
+	}
+}
+
+/* Size 0: no line holds the address. */
+static struct range range_of(const struct reader *r, size_t address)
+{
+	struct range last = {0};
+	for (size_t at = r->n_addresses + address; at; at /= 2)
+		if (r->tree[at].name > last.name)
+			last = r->tree[at];
+	return last;
 }
 
 /* A line without its newline, at this place in the file. */
@@ -136,8 +155,9 @@ static int perf_map_name_addresses(struct reader *r, struct sp_name *names)
 	int e = perf_map_read_lines(r);
 	for (size_t i = 0; i < r->n_addresses && e == 0; i++) {
 		names[i] = (struct sp_name){.start = r->addresses[i]};
-		if (r->ranges[i].size)
-			e = perf_map_copy_name(r, &r->ranges[i], &names[i]);
+		struct range g = range_of(r, i);
+		if (g.size)
+			e = perf_map_copy_name(r, &g, &names[i]);
 	}
 	return e;
 }
@@ -147,14 +167,14 @@ int sp_perf_map_find(int fd, uint64_t asked, const uint64_t *addresses, size_t n
 {
 	(void)asked;
 	struct reader *r SP_FREE = calloc(1, sizeof(*r));
-	struct range *ranges SP_FREE = calloc(n + 1, sizeof(*ranges));
-	if (!r || !ranges)
+	struct range *tree SP_FREE = calloc(2 * n + 1, sizeof(*tree));
+	if (!r || !tree)
 		return -ENOMEM;
 	memset(names, 0, n * sizeof(*names));
 	r->fd = fd;
 	r->addresses = addresses;
 	r->n_addresses = n;
-	r->ranges = ranges;
+	r->tree = tree;
 	int e = perf_map_name_addresses(r, names);
 	*ret_counts = r->counts;
 	if (e < 0)

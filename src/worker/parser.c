@@ -215,9 +215,10 @@ static const struct jit_source {
 	sp_jit_find *find;
 	const char *what, *limit, *parts;
 } jit_sources[] = {
-    [SP_JOB_MAP] = {sp_perf_map_find, "perf map", "1 GiB", "lines"},
-    [SP_JOB_JIT_DUMP] = {sp_jit_dump_find, "jit dump", "4 GiB", "records"},
-    [SP_JOB_JIT_OBJECTS] = {sp_jit_objects_find, "GDB's list of JIT code", "65536 objects or 256 MiB", "objects"},
+    [SP_JOB_MAP] = {sp_perf_map_find, "perf map", "256 MiB", "lines"},
+    [SP_JOB_JIT_DUMP] = {sp_jit_dump_find, "jit dump", "4 GiB, or what takes too long", "records"},
+    [SP_JOB_JIT_OBJECTS] = {sp_jit_objects_find, "GDB's list of JIT code",
+			    "65536 objects or 256 MiB, or what takes too long", "objects"},
 };
 _Static_assert(SP_JIT_OBJECTS_MAX == 65536, "which is said above");
 

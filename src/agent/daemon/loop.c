@@ -73,7 +73,8 @@ static int open_store(struct sp_agent *a, const struct sp_agent_config *c)
 static int start_workers(struct sp_agent *a)
 {
 	struct sp_workers_options o = {.n_parsers = 1, /* CPU time matters more than speed */
-				       .shortens_names = true};
+				       .shortens_names = true,
+				       .deadline_ms = sp_parse_budget_longest_ms(a->config.max_cpu_ppm)};
 	int r = sp_privileges() ? sp_broker_new(&a->env.broker) : 0;
 
 	if (r < 0)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* By measurement, on a machine that does little else: 1.3 to 2.3 ns a byte for an unwind table, 2.3 to 8 for names. */
-enum { NS_PER_BYTE = 8, NS_PER_FILE = 300000 };
+enum { NS_PER_BYTE = 8, NS_PER_FILE = 300000, MIN_MS = 1000, MAX_MS = 10000 };
 
 static int64_t whole(const struct sp_parse_budget *p)
 {
@@ -18,6 +18,14 @@ static int64_t estimate(const struct sp_parse_budget *p, uint64_t bytes)
 	uint64_t ns = NS_PER_FILE + SP_MIN(bytes, UINT64_C(1) << 40) * NS_PER_BYTE;
 
 	return SP_MIN((int64_t)ns, whole(p) / 2);
+}
+
+unsigned sp_parse_budget_longest_ms(uint64_t max_cpu_ppm)
+{
+	const struct sp_parse_budget p = {.max_cpu_ppm = max_cpu_ppm};
+	uint64_t ms = (uint64_t)whole(&p) / 1000000 / 3 * 2;
+
+	return max_cpu_ppm ? (unsigned)SP_MIN(SP_MAX(ms, MIN_MS), MAX_MS) : MAX_MS;
 }
 
 void sp_parse_budget_init(struct sp_parse_budget *p, uint64_t max_cpu_ppm, uint64_t now_ns, uint64_t cpu_ns)

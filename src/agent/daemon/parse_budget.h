@@ -30,6 +30,11 @@ struct sp_parse_budget {
 	int64_t left_ns;  /* by the last update; < 0: more was used than is allowed */
 };
 
+/*
+ * A parser may take so long for one file: it may not use up what is there for all, however a file was made to cost more
+ * than its size tells.
+ */
+unsigned sp_parse_budget_longest_ms(uint64_t max_cpu_ppm);
 /* now_ns: CLOCK_MONOTONIC; cpu_ns: all CPU time so far. */
 void sp_parse_budget_init(struct sp_parse_budget *p, uint64_t max_cpu_ppm, uint64_t now_ns, uint64_t cpu_ns);
 void sp_parse_budget_update(struct sp_parse_budget *p, uint64_t now_ns, uint64_t cpu_ns);

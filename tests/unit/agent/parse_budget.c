@@ -163,11 +163,23 @@ static void test_no_limit(void **state)
 		assert_true(parse(a, 1, SP_NS_PER_S));
 }
 
+/* One file may not take what is there for all, nor be given up before a second. */
+static void test_longest(void **state)
+{
+	(void)state;
+	assert_int_equal(sp_parse_budget_longest_ms(10000), 2000);
+	assert_int_equal(sp_parse_budget_longest_ms(1000), 1000);
+	assert_int_equal(sp_parse_budget_longest_ms(100000), 10000);
+	assert_int_equal(sp_parse_budget_longest_ms(0), 10000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_storm), cmocka_unit_test(test_begins_full),       cmocka_unit_test(test_at_once),
-	    cmocka_unit_test(test_large), cmocka_unit_test(test_no_more_than_full), cmocka_unit_test(test_no_limit),
+	    cmocka_unit_test(test_storm),    cmocka_unit_test(test_begins_full),
+	    cmocka_unit_test(test_at_once),  cmocka_unit_test(test_longest),
+	    cmocka_unit_test(test_large),    cmocka_unit_test(test_no_more_than_full),
+	    cmocka_unit_test(test_no_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,6 +152,29 @@ static void test_many(void **state)
 	ask(fd, 107, 0x1000, "f97 or f98 or f99", 0x1000, 0x100);
 }
 
+/* Records that hold all addresses are a hole in the budget: what takes too long ends the file, and is told. */
+static void test_cost(void **state)
+{
+	(void)state;
+	enum { N = 1 << 14, ENOUGH = SP_JIT_STEPS_MAX / N + 2 };
+	SP_FREE uint64_t *at = calloc(N, sizeof(*at));
+	SP_FREE struct sp_name *names = calloc(N, sizeof(*names));
+	struct sp_jit_counts c;
+	for (uint64_t i = 0; i < N; i++)
+		at[i] = 0x1000 + i;
+	for (unsigned more = 0; more < 2; more++) {
+		struct made *m = begin(0);
+		for (uint64_t i = 0; i < (more ? 2 * ENOUGH : ENOUGH / 2); i++)
+			load(m->f, 10 + i, 0x1000, N, i, "f", 0);
+		SP_CLOSE int fd = file_of(m);
+		assert_int_equal(sp_jit_dump_find(fd, UINT64_MAX, at, N, names, &c), 0);
+		assert_int_equal(c.is_cut, more);
+		assert_int_equal(c.n, more ? ENOUGH - 2 : ENOUGH / 2);
+		assert_string_equal(names[N - 1].name, "f");
+		sp_names_done(names, N);
+	}
+}
+
 static void test_moved(void **state)
 {
 	(void)state;
@@ -283,9 +306,9 @@ static void test_hole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_times), cmocka_unit_test(test_other_clock), cmocka_unit_test(test_many),
-	    cmocka_unit_test(test_moved), cmocka_unit_test(test_chunks),      cmocka_unit_test(test_absurd),
-	    cmocka_unit_test(test_none),  cmocka_unit_test(test_hole),
+	    cmocka_unit_test(test_times),  cmocka_unit_test(test_other_clock), cmocka_unit_test(test_cost),
+	    cmocka_unit_test(test_many),   cmocka_unit_test(test_moved),       cmocka_unit_test(test_chunks),
+	    cmocka_unit_test(test_absurd), cmocka_unit_test(test_none),        cmocka_unit_test(test_hole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

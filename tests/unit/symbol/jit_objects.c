@@ -225,6 +225,44 @@ static void test_circles(void **state)
 		}
 }
 
+/* Symbols that hold all addresses, each with a larger address than the one before: what takes too long is cut. */
+static void test_cost(void **state)
+{
+	(void)state;
+	enum { N = 1 << 12, SYMBOLS = 1 << 12, ROOM = N + SYMBOLS };
+	SP_FREE Elf64_Sym *symbols = calloc(SYMBOLS, sizeof(*symbols));
+	SP_FREE char *bytes = calloc(1, sizeof(struct object) + SYMBOLS * sizeof(*symbols));
+	SP_FREE uint64_t *at = calloc(N, sizeof(*at));
+	SP_FREE struct sp_name *names = calloc(N, sizeof(*names));
+	struct object *o = (void *)bytes;
+	struct entry entry = {.object = o, .size = sizeof(*o) + SYMBOLS * sizeof(*symbols)};
+	SP_CLOSE int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	struct sp_jit_counts c;
+	assert_true(memory >= 0);
+	*o = object_at(0x10000);
+	o->sections[1].sh_size = ROOM;
+	for (size_t i = 0; i < SYMBOLS; i++) {
+		symbols[i] = o->symbols[1];
+		symbols[i].st_value = i;
+		symbols[i].st_size = 0; /* up to the end */
+	}
+	o->sections[2].sh_offset = sizeof(*o);
+	o->sections[2].sh_size = SYMBOLS * sizeof(*symbols);
+	memcpy(bytes + sizeof(*o), symbols, SYMBOLS * sizeof(*symbols));
+	for (uint64_t i = 0; i < N; i++)
+		at[i] = 0x10000 + SYMBOLS + i;
+	__jit_debug_descriptor.first = &entry;
+	assert_int_equal(sp_jit_objects_find(memory, (uintptr_t)&__jit_debug_descriptor, at, N, names, &c), 0);
+	assert_true(c.is_cut);
+	sp_names_done(names, N);
+	o->sections[2].sh_size /= 64;
+	assert_int_equal(sp_jit_objects_find(memory, (uintptr_t)&__jit_debug_descriptor, at, N, names, &c), 0);
+	assert_false(c.is_cut);
+	assert_string_equal(names[N - 1].name, "a::f()");
+	sp_names_done(names, N);
+	__jit_debug_descriptor.first = NULL;
+}
+
 static void test_unreadable(void **state)
 {
 	(void)state;
@@ -263,8 +301,9 @@ static void test_descriptor(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_symbols), cmocka_unit_test(test_bad),        cmocka_unit_test(test_loops),
-	    cmocka_unit_test(test_circles), cmocka_unit_test(test_unreadable), cmocka_unit_test(test_descriptor),
+	    cmocka_unit_test(test_symbols),    cmocka_unit_test(test_bad),  cmocka_unit_test(test_loops),
+	    cmocka_unit_test(test_circles),    cmocka_unit_test(test_cost), cmocka_unit_test(test_unreadable),
+	    cmocka_unit_test(test_descriptor),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

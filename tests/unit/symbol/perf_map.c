@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 /* cmocka wants the headers above first */
 #include <cmocka.h>
@@ -109,12 +110,74 @@ static void test_chunks(void **state)
 	sp_names_done(names, N);
 }
 
+static uint64_t drawn(uint64_t below)
+{
+	static uint64_t seed = 1;
+	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (seed >> 33) % below;
+}
+
+/* Ranges over each other, against the last line that holds the address. */
+static void test_overlapping(void **state)
+{
+	(void)state;
+	enum { MAX = 40, LINES = 60, SPACE = 300, ROUNDS = 300 };
+	for (size_t n = 1, round = 0; round < ROUNDS; round++, n = n % MAX + 1) {
+		SP_FREE char *text = NULL;
+		size_t len = 0;
+		FILE *f = open_memstream(&text, &len);
+		uint64_t at[MAX], last[SPACE + 1] = {0}, next = 0;
+		struct sp_name names[MAX];
+		struct sp_jit_counts c;
+		for (size_t i = 0; i < n; i++)
+			at[i] = next = next + 1 + drawn(SPACE / MAX);
+		for (uint64_t i = 1; i <= LINES; i++) {
+			uint64_t from = drawn(SPACE), size = 1 + drawn(SPACE - from);
+			fprintf(f, "%" PRIx64 " %" PRIx64 " f%" PRIu64 "\n", from, size, i);
+			for (uint64_t k = from; k < from + size; k++)
+				last[k] = i;
+		}
+		fclose(f);
+		SP_CLOSE int fd = map_of(text, len);
+		assert_int_equal(sp_perf_map_find(fd, 0, at, n, names, &c), 0);
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(names[i].name ? strtoull(names[i].name + 1, NULL, 10) : 0, last[at[i]]);
+		sp_names_done(names, n);
+	}
+}
+
+/* Lines that hold all addresses cost no more than others: else some MiB of them would take a parser all its time. */
+static void test_cost(void **state)
+{
+	(void)state;
+	enum { N = 16384, LINES = 400000, MOST_S = 5 }; /* some hundredths of a second; by each address 40 s */
+	SP_FREE char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	SP_FREE uint64_t *at = calloc(N, sizeof(*at));
+	SP_FREE struct sp_name *names = calloc(N, sizeof(*names));
+	struct timespec before, after;
+	struct sp_jit_counts c;
+	for (uint64_t i = 0; i < LINES; i++)
+		fprintf(f, "0 %x f%u\n", 2 * N, (unsigned)(i % 10));
+	for (uint64_t i = 0; i < N; i++)
+		at[i] = 2 * i;
+	fclose(f);
+	SP_CLOSE int fd = map_of(text, len);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+	assert_int_equal(sp_perf_map_find(fd, 0, at, N, names, &c), 0);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+	assert_true(after.tv_sec - before.tv_sec < MOST_S);
+	assert_int_equal(c.n, LINES);
+	assert_string_equal(names[N - 1].name, "f9");
+	sp_names_done(names, N);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_lines),
-	    cmocka_unit_test(test_absurd),
-	    cmocka_unit_test(test_chunks),
+	    cmocka_unit_test(test_lines),       cmocka_unit_test(test_absurd), cmocka_unit_test(test_chunks),
+	    cmocka_unit_test(test_overlapping), cmocka_unit_test(test_cost),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
