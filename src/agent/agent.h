@@ -93,6 +93,7 @@ struct sp_agent_source_status {
 	uint64_t n_lost_stacks;                      /* stacks that were lost, of samples that were not */
 	uint64_t n_folded; /* new stacks above their user's share; who has the most; how many users have any */
 	uint64_t folded_uid, n_folded_users;
+	uint64_t n_cut_names, cut_names_uid; /* names above their user's share of bytes; whose the last was */
 	/* Memory of deleted files that is held for their names; files let go, as that was too much; whose the last was
 	 */
 	uint64_t deleted_bytes, n_let_go, let_go_uid;

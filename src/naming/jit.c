@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 enum { MADE_AGAIN_S = 60 };
+/* A session that lasts asks about the same memory for this part of the time at most: perf maps are read whole. */
+enum { ASKING_PART = 1000 };
 
 /*
  * Samples that were taken before a question may be drained after it, and then asked for by the next: what lay at an
@@ -83,6 +85,8 @@ static int asked(struct sp_naming *n, int r)
 {
 	struct sp_jit_question *m = &n->work->jit;
 
+	if (r == -EAGAIN) /* it may not be read now: all of them are asked again later */
+		return r;
 	if (r < 0 && r != -ENOENT)
 		sp_naming_note(n, n->work->file, sources[m->source].what, r);
 	sp_error_clear();
@@ -128,7 +132,9 @@ static int end(struct sp_naming *n, int r)
 	struct sp_named_file *f = sp_named_file(n, n->work->file);
 
 	f->looked_ns = r == -ENOENT ? sp_time_ns(CLOCK_BOOTTIME) : 0;
-	f->asked_ns = SP_MAX(f->asked_ns, n->work->jit.began_ns);
+	f->rests_until_ns = n->may_parse ? sp_time_ns(CLOCK_BOOTTIME) + n->work->cpu_ns * ASKING_PART : 0;
+	if (r != -EAGAIN)
+		f->asked_ns = SP_MAX(f->asked_ns, n->work->jit.began_ns);
 	return r;
 }
 
@@ -142,7 +148,7 @@ int sp_naming_jit_code(struct sp_naming *n, int r)
 		return -ENOMEM;
 	if (f->looked_ns && sp_time_ns(CLOCK_BOOTTIME) - f->looked_ns < (uint64_t)MADE_AGAIN_S * SP_NS_PER_S)
 		return -ENOENT;
-	if (!sp_naming_may_parse(n, f, SP_NAMING_QUESTION))
+	if (sp_time_ns(CLOCK_BOOTTIME) < f->rests_until_ns || !sp_naming_may_parse(n, f, SP_NAMING_QUESTION))
 		return -EAGAIN;
 	sp_naming_then(n, end);
 	return begin(n);

@@ -31,11 +31,27 @@ static int take_opened(struct sp_naming *n, int r, const char *name)
 	return 0;
 }
 
+/* Each byte takes less than one of an ELF file, of which this is the estimate. */
+enum { READING_PART = 4 };
+
+/* They are read whole, and may be of any size. */
+static int may_read(struct sp_naming *n, int fd)
+{
+	struct statx st;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &st) < 0)
+		return -errno;
+	return sp_naming_may_read(n, sp_named_file(n, n->work->file), st.stx_size / READING_PART) ? 0 : -EAGAIN;
+}
+
 /* --- jit dump --- */
 static int ask_dump(struct sp_naming *n, int fd)
 {
 	struct sp_naming_work *w = n->work;
+	int r = may_read(n, fd);
 
+	if (r < 0)
+		return r;
 	return sp_naming_asked(n, sp_workers_jit_names(n->workers, SP_JIT_DUMP, fd, w->jit.since_ns, w->jit.addresses,
 						       w->n, sp_naming_named, w));
 }
@@ -72,7 +88,10 @@ int sp_jit_by_dump(struct sp_naming *n)
 static int ask_map(struct sp_naming *n, int fd)
 {
 	struct sp_naming_work *w = n->work;
+	int r = may_read(n, fd);
 
+	if (r < 0)
+		return r;
 	return sp_naming_asked(
 	    n, sp_workers_jit_names(n->workers, SP_JIT_MAP, fd, 0, w->jit.addresses, w->n, sp_naming_named, w));
 }

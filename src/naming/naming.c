@@ -81,16 +81,27 @@ void sp_naming_met(struct sp_naming *n, uint32_t file, uint64_t n_samples)
 		f->n_met += n_samples;
 }
 
-bool sp_naming_may_parse(const struct sp_naming *n, const struct sp_named_file *f, unsigned worth)
+static bool may_spend(const struct sp_naming *n, const struct sp_named_file *f, unsigned worth, uint64_t bytes)
 {
 	uint32_t file = (uint32_t)(f - n->files);
+
+	return n->may_parse(n->may_parse_arg, sp_capture_file_user(n->capture, file), worth * SP_MAX(f->n_met, 1),
+			    bytes);
+}
+
+bool sp_naming_may_parse(const struct sp_naming *n, const struct sp_named_file *f, unsigned worth)
+{
 	struct sp_cache_key key = {0};
 
 	if (!n->may_parse)
 		return true;
-	sp_capture_file_key(n->capture, file, &key);
-	return n->may_parse(n->may_parse_arg, sp_capture_file_user(n->capture, file), worth * SP_MAX(f->n_met, 1),
-			    key.file_size / worth);
+	sp_capture_file_key(n->capture, (uint32_t)(f - n->files), &key);
+	return may_spend(n, f, worth, key.file_size / worth);
+}
+
+bool sp_naming_may_read(const struct sp_naming *n, const struct sp_named_file *f, uint64_t bytes)
+{
+	return !n->may_parse || may_spend(n, f, SP_NAMING_QUESTION, bytes);
 }
 
 /* What is too large for a table is asked for what came together in a minute. */
@@ -343,8 +354,10 @@ int sp_naming_renew(struct sp_naming *n, struct sp_profile *fresh)
 	size_t n_old = n->n_files, i;
 	struct sp_named_file *old = sp_take_ptr(n->files), *f, *known;
 
-	if (fresh != n->profile)
+	if (fresh != n->profile) {
 		sp_namer_done(&n->namer);
+		sp_name_share_renew(&n->share);
+	}
 	n->profile = fresh;
 	n->renewed_ns = sp_time_ns(CLOCK_MONOTONIC);
 	n->n_files = 0;

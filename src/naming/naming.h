@@ -19,6 +19,7 @@
 #ifndef SP_NAMING_NAMING_H
 #define SP_NAMING_NAMING_H
 
+#include "naming/name_share.h"
 #include "symbol/source_lines.h"
 #include "symbol/symbol.h"
 #include <stdio.h>
@@ -94,6 +95,7 @@ struct sp_naming {
 	unsigned identify_ms;
 	uint64_t identify_until_ns; /* CLOCK_MONOTONIC; 0: that is over */
 	bool shortens_names;        /* to SP_NAME_SHORT bytes */
+	struct sp_name_share share; /* of each user's long names */
 	bool with_lines;            /* DWARF is wanted, too */
 	bool no_fetch;              /* debuginfod is not asked */
 	bool is_over;               /* nothing more is waited for: what has no name yet gets none */

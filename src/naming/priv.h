@@ -31,9 +31,10 @@ struct sp_named_file {
 	uint64_t tag;               /* the file's in the profile */
 	uint64_t looked_ns;         /* when its debug file was looked for in vain; 0 = it needs none, or has it */
 	int failure;
-	uint64_t n_met;    /* samples without names, as counted for may_parse */
-	uint64_t asked_ns; /* when it was asked last for some of its functions; 0 = never */
-	unsigned n_asked;  /* how often */
+	uint64_t n_met;          /* samples without names, as counted for may_parse */
+	uint64_t asked_ns;       /* when it was asked last for some of its functions; 0 = never */
+	unsigned n_asked;        /* how often */
+	uint64_t rests_until_ns; /* memory without a file: its process's lists are not read before; CLOCK_BOOTTIME */
 };
 
 /* A file that was looked for at its path. */
@@ -51,6 +52,8 @@ void sp_named_file_done(struct sp_named_file *f);
 /* Whether a parser may be asked now; -EAGAIN is said if not. worth: one of these. */
 enum { SP_NAMING_TABLE = 1, SP_NAMING_QUESTION = 4 }; /* what a sample is worth: some names take less than all */
 bool sp_naming_may_parse(const struct sp_naming *n, const struct sp_named_file *f, unsigned worth);
+/* The same of a file of so many bytes that the session does not know, which is read whole. */
+bool sp_naming_may_read(const struct sp_naming *n, const struct sp_named_file *f, uint64_t bytes);
 /* A process that has had the file mapped, or 0. */
 uint32_t sp_naming_pid(struct sp_naming *n, uint32_t file);
 /* Why something that might have given names has not, into the file's note. Keeps a note that is there. */

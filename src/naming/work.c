@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "capture/lasting.h"
 #include "naming/priv.h"
+#include "profile/profile.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <poll.h>
@@ -130,6 +131,15 @@ static bool is_identifying(const struct sp_naming *n)
 	       sp_workers_outstanding(n->workers) && sp_time_ns(CLOCK_MONOTONIC) < n->identify_until_ns;
 }
 
+/* The kernel's names, which no user makes, are left as they are. */
+static void bound_names(struct sp_naming *n)
+{
+	const struct sp_naming_work *w = n->work;
+
+	if (n->capture && sp_profile_file(n->profile, w->file)->kind != SP_FILE_KERNEL)
+		sp_name_share_take(&n->share, sp_capture_file_user(n->capture, w->file), w->names, w->n);
+}
+
 int sp_naming_step(struct sp_naming *n)
 {
 	struct sp_name_question q;
@@ -145,8 +155,10 @@ int sp_naming_step(struct sp_naming *n)
 	while (r >= 0) {
 		if (n->work && !n->is_over && !go_on(n))
 			return 1;
-		if (n->work)
+		if (n->work) {
+			bound_names(n);
 			r = sp_namer_answer(&n->namer, sp_naming_end(n));
+		}
 		if (r >= 0)
 			r = sp_namer_next(&n->namer, &q);
 		if (r <= 0)
@@ -183,6 +195,8 @@ void sp_naming_came(struct sp_naming_work *w, int r)
 	if (n && n->parsed)
 		n->parsed(n->may_parse_arg, sp_capture_file_user(n->capture, w->file),
 			  sp_workers_called_ns(n->workers));
+	if (n)
+		w->cpu_ns += sp_workers_called_ns(n->workers);
 	w->is_waiting = false;
 	w->result = r;
 	if (r < 0)

@@ -36,6 +36,7 @@ struct sp_naming_work {
 	bool is_waiting; /* for a worker */
 	int result;      /* of the last step */
 	char error[512]; /* what a worker says of it */
+	uint64_t cpu_ns; /* that workers have used for it */
 	/* The question. */
 	uint32_t file;
 	const uint64_t *offsets;

@@ -84,7 +84,7 @@ static int64_t add_name(const struct job *j, const char *name)
 	text = strdup(name);
 	if (!text)
 		return -ENOMEM;
-	sp_name_shorten(text);
+	sp_name_shorten(text, SP_NAME_SHORT);
 	return sp_profile_add_string(j->profile, text);
 }
 

@@ -569,16 +569,16 @@ int sp_names_find_with(struct sp_elf *e, struct sp_names_more *more, sp_range_wa
 	return sp_fail(r, "find names of functions");
 }
 
-void sp_name_shorten(char *name)
+void sp_name_shorten(char *name, size_t bytes)
 {
-	size_t len = strlen(name), n = SP_NAME_SHORT - 20; /* for the mark */
-	uint64_t hash = len <= SP_NAME_SHORT ? 0 : sp_hash_bytes(name, len, 0);
+	size_t len = strlen(name), n = bytes - 20; /* for the mark */
+	uint64_t hash = len <= bytes ? 0 : sp_hash_bytes(name, len, 0);
 
-	if (len <= SP_NAME_SHORT)
+	if (len <= bytes)
 		return;
 	while (n > 0 && ((unsigned char)name[n] & 0xc0) == 0x80) /* not within a character */
 		n--;
-	snprintf(name + n, SP_NAME_SHORT + 1 - n, "...#%016" PRIx64, hash);
+	snprintf(name + n, bytes + 1 - n, "...#%016" PRIx64, hash);
 }
 
 void sp_names_done(struct sp_name *names, size_t n)

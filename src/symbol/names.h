@@ -53,8 +53,9 @@ int sp_names_find_with(struct sp_elf *e, struct sp_names_more *more, sp_range_wa
 		       size_t n, struct sp_name *names);
 bool sp_names_are_all(const struct sp_name *names, size_t n); /* each has a name, not only a range */
 void sp_names_done(struct sp_name *names, size_t n);
-/* Cuts a name to SP_NAME_SHORT bytes: its beginning and a hash of the whole, so that what differed still differs. */
-void sp_name_shorten(char *name);
+/* Cuts a name to so many bytes, 24 at least: its beginning and a hash of the whole, so that what differed still
+ * differs. */
+void sp_name_shorten(char *name, size_t bytes);
 
 /* A new string: the demangled form, or a copy if the name is not mangled. NULL: out of memory. */
 char *sp_demangle(const char *linkage_name);

@@ -158,9 +158,9 @@ static int asked_read(struct asked *q, int memfd, size_t n)
 static void shorten(struct sp_name *name)
 {
 	if (name->name)
-		sp_name_shorten(name->name);
+		sp_name_shorten(name->name, SP_NAME_SHORT);
 	if (name->linkage_name)
-		sp_name_shorten(name->linkage_name);
+		sp_name_shorten(name->linkage_name, SP_NAME_SHORT);
 }
 
 static int asked_answer(struct asked *q, int memfd, const char *warning, struct sp_answer_message *a)

@@ -7,6 +7,7 @@
  *                each sample, by its time.
  * memfds N BYTES TIMES MS  N processes, each with code in a memfd of BYTES, which end after MS; TIMES of that.
  * names N BYTES  one process with N functions in a perf map, with names of BYTES, and deep random stacks.
+ * frames N       the same without frame pointers, and without names: the code would have to be read for each frame.
  * ids N          two processes that run code of N files with build ids of their own.
  *
  * The code that runs is a section of this program, so that a copy of the program is a file that has it.
@@ -38,7 +39,7 @@ struct path {
 #define CODE __attribute__((section("attack_code"), noipa, aligned(NODE_BYTES)))
 extern const char __start_attack_code[], __stop_attack_code[], __ehdr_start[];
 
-/* Copied to other places: they call nothing, and know no address. node() has NODE_BYTES at most. */
+/* Copied to other places: they call nothing, and know no address. Each has NODE_BYTES at most. */
 CODE static void burn(unsigned int rounds)
 {
 	for (unsigned int i = 0; i < rounds; i++)
@@ -49,6 +50,18 @@ CODE static void node(struct path *p)
 {
 	size_t i = p->at++;
 
+	if (i < p->n)
+		p->next[i](p);
+	for (unsigned int k = 0; i == p->n && k < p->rounds; k++)
+		__asm__ volatile("" : "+r"(k)::"memory");
+	__asm__ volatile("" ::: "memory");
+}
+
+CODE __attribute__((optimize("omit-frame-pointer"))) static void frameless(struct path *p)
+{
+	size_t i = p->at++;
+
+	__asm__ volatile("mov $8, %%ebp" ::: "rbp"); /* it leads nowhere */
 	if (i < p->n)
 		p->next[i](p);
 	for (unsigned int k = 0; i == p->n && k < p->rounds; k++)
@@ -248,7 +261,8 @@ static void perf_map_write(const char *code, unsigned int n, unsigned int bytes)
 	fclose(f);
 }
 
-static void names(unsigned int n, unsigned int bytes)
+/* bytes: of each function's name; 0: they have none. */
+static void stacks(void (*kind)(struct path *), unsigned int n, unsigned int bytes)
 {
 	char *code =
 	    mmap(NULL, (size_t)n * NODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -257,8 +271,9 @@ static void names(unsigned int n, unsigned int bytes)
 	if (code == MAP_FAILED)
 		die("mmap");
 	for (unsigned int i = 0; i < n; i++)
-		memcpy(code + (size_t)i * NODE_BYTES, (const void *)node, NODE_BYTES);
-	perf_map_write(code, n, bytes);
+		memcpy(code + (size_t)i * NODE_BYTES, (const void *)kind, NODE_BYTES);
+	if (bytes)
+		perf_map_write(code, n, bytes);
 	for (;;) {
 		for (unsigned int i = 0; i < DEPTH; i++)
 			next[i] = (void (*)(struct path *))(void *)(code + (size_t)(draw() % n) * NODE_BYTES);
@@ -306,7 +321,9 @@ int main(int argc, char **argv)
 	} else if (!strcmp(argv[2], "memfds")) {
 		memfds(&m, n, numbers[1], (unsigned int)numbers[2], (unsigned int)numbers[3]);
 	} else if (!strcmp(argv[2], "names")) {
-		names(n, (unsigned int)numbers[1]);
+		stacks(node, n, (unsigned int)numbers[1]);
+	} else if (!strcmp(argv[2], "frames")) {
+		stacks(frameless, n, 0);
 	} else if (!strcmp(argv[2], "ids")) {
 		ids(&m, n);
 	} else {

@@ -25,6 +25,11 @@ uint64_t sp_limits_user_nodes(uint64_t max_memory_bytes)
 	return sp_limits_profile_bytes(max_memory_bytes) / 128;
 }
 
+uint64_t sp_limits_user_name_bytes(uint64_t max_memory_bytes)
+{
+	return sp_limits_profile_bytes(max_memory_bytes) / 8;
+}
+
 void sp_limits_init(struct sp_limits *l, uint64_t max_cpu_ppm, uint64_t max_memory_bytes)
 {
 	*l = (struct sp_limits){.max_cpu_ppm = max_cpu_ppm, .max_memory_bytes = max_memory_bytes, .why = ""};

@@ -46,6 +46,8 @@ uint64_t sp_limits_deleted_bytes(uint64_t max_memory_bytes);
 /* How many nodes the new stacks of one user may add to the call trees at once (stack_share.h); each takes up to 100
  * bytes. */
 uint64_t sp_limits_user_nodes(uint64_t max_memory_bytes);
+/* How many bytes the long names of one user's functions may take in a profile (naming/name_share.h). */
+uint64_t sp_limits_user_name_bytes(uint64_t max_memory_bytes);
 
 void sp_limits_init(struct sp_limits *l, uint64_t max_cpu_ppm, uint64_t max_memory_bytes);
 /* other_ns: part of cpu_ns that is not sampling. With HALVE and RAISE, l->halvings has been changed already. */

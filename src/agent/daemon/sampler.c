@@ -98,6 +98,8 @@ static void init_naming(struct sp_sampler *s)
 				       .no_fetch = !s->env->config->debuginfod,
 				       .keeps_kernel = true,
 				       .shortens_names = true,
+				       .share.bytes = sp_limits_user_name_bytes(s->env->config->max_memory_bytes) /
+						      s->env->config->n_sources,
 				       .n_asks_first = MAX_SINGLE_QUERIES,
 				       .may_parse = s->env->may_parse,
 				       .may_parse_arg = s->env->arg,
@@ -305,6 +307,19 @@ static void log_folded(struct sp_sampler *s, const struct sp_capture_stats *stat
 	s->n_folded_logged = stats->n_folded_users;
 }
 
+/* Once for each user. */
+static void log_cut_names(struct sp_sampler *s)
+{
+	const struct sp_name_share *share = &s->naming.share;
+
+	if (share->n_cut_users > s->n_cut_users_logged)
+		sp_log(SP_LOG_WARNING,
+		       "%s: functions of user %u have longer names than a user's share of memory: those above it are "
+		       "cut to %u bytes (%u users so far)",
+		       s->recipe->name, (unsigned)share->last_uid, SP_NAME_CUT, share->n_cut_users);
+	s->n_cut_users_logged = share->n_cut_users;
+}
+
 /* Once, and for another user again. */
 static void log_let_go(struct sp_sampler *s, const struct sp_capture_stats *stats)
 {
@@ -333,6 +348,7 @@ static void count_window(struct sp_sampler *s, const struct sp_store_window *w, 
 	}
 	s->unsampled_before = stats->n_unsampled_cpus;
 	log_folded(s, stats);
+	log_cut_names(s);
 	log_let_go(s, stats);
 	memcpy(s->before, stats->counter, sizeof(s->before));
 	count_rows(s);

@@ -72,6 +72,7 @@ struct sp_sampler {
 	uint64_t labelled_ns;      /* CLOCK_BOOTTIME: last search for packages */
 	struct sp_unnamed unnamed;
 	uint64_t n_folded_logged;                    /* users whose stacks above their share were logged */
+	unsigned n_cut_users_logged;                 /* the same of names */
 	uint64_t n_let_go_logged, let_go_uid_logged; /* deleted files that were let go, as far as logged */
 	uint64_t n_unnamed_counted;                  /* windows that were counted for unnamed samples */
 	bool wants_renewal;                          /* memory is short */

@@ -38,6 +38,8 @@ const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
 	t->n_folded = stats.n_folded;
 	t->folded_uid = stats.folded_uid;
 	t->n_folded_users = stats.n_folded_users;
+	t->n_cut_names = s->naming.share.n_cut;
+	t->cut_names_uid = s->naming.share.last_uid;
 	t->deleted_bytes = stats.deleted_bytes;
 	t->n_let_go = stats.n_let_go;
 	t->let_go_uid = stats.let_go_uid;

@@ -27,6 +27,7 @@ static const struct family source_families[] = {
 	{SP_EXPO_COUNTER, "soprof_stored_windows", NULL, "Windows of ten seconds that are in the store.", IN(n_windows), .per = 0},
 	{SP_EXPO_COUNTER, "soprof_dropped_windows", NULL, "Windows that the store never took.", IN(n_dropped), .per = 0},
 	{SP_EXPO_COUNTER, "soprof_folded_stacks", NULL, "Stacks kept as libraries only, above a user's share of new ones.", IN(n_folded), .per = 0},
+	{SP_EXPO_COUNTER, "soprof_cut_names", NULL, "Names of functions that are cut, above a user's share of bytes.", IN(n_cut_names), .per = 0},
 	{SP_EXPO_GAUGE, "soprof_deleted_file_bytes", "bytes", "Memory of deleted files that is held for their names.", IN(deleted_bytes), .per = 0},
 	{SP_EXPO_COUNTER, "soprof_let_go_deleted_files", NULL, "Deleted files that are not held for their names, as that would take too much memory.", IN(n_let_go), .per = 0},
 	{SP_EXPO_GAUGE, "soprof_waiting_windows", NULL, "Windows that wait for names or for the store.", IN(n_waiting), .per = 0},

@@ -54,6 +54,8 @@ static const struct {
     WORD("folded", n_folded),
     WORD("folded_uid", folded_uid),
     WORD("folded_users", n_folded_users),
+    WORD("cut_names", n_cut_names),
+    WORD("cut_names_uid", cut_names_uid),
     WORD("deleted_bytes", deleted_bytes),
     WORD("let_go", n_let_go),
     WORD("let_go_uid", let_go_uid),
@@ -312,6 +314,11 @@ static void show_shares(const struct screen *s, size_t i, FILE *out)
 			"          %" PRIu64 " stacks of %" PRIu64
 			" users are stored by library only, above a user's share; most are user %" PRIu64 "'s\n",
 			number_of(s, i, "folded"), number_of(s, i, "folded_users"), number_of(s, i, "folded_uid"));
+	if (number_of(s, i, "cut_names"))
+		fprintf(out,
+			"          %" PRIu64
+			" long names of functions are cut, above a user's share; the last was user %" PRIu64 "'s\n",
+			number_of(s, i, "cut_names"), number_of(s, i, "cut_names_uid"));
 	if (number_of(s, i, "deleted_bytes")) {
 		sp_unit_write("bytes", number_of(s, i, "deleted_bytes"), bytes, sizeof(bytes));
 		fprintf(out, "          %s of deleted files are kept in memory for their names\n", bytes);
