@@ -135,14 +135,22 @@ static void lost(struct sp_workers *w, struct sp_worker *p, int status)
 	scatter(w, p, in_peace ? 0 : -EIO, words);
 }
 
+static bool has_spent(const struct sp_pool *c, const struct sp_worker *p, uint64_t cpu_ns)
+{
+	return c->cpu_ns && cpu_ns >= p->begin_cpu_ns + c->cpu_ns;
+}
+
 static void late(struct sp_workers *w, struct sp_worker *p)
 {
+	const struct sp_pool *c = &w->pools[p->role];
 	char words[SP_WORKER_WORDS];
-	unsigned ms = (unsigned)(w->pools[p->role].deadline_ns / 1000000);
+	bool is_spent = has_spent(c, p, sp_usage_cpu_ns((uint32_t)p->pid));
+	unsigned ms = (unsigned)((is_spent ? c->cpu_ns : c->deadline_ns) / 1000000);
+	const char *of = is_spent ? " of CPU time" : "";
 	if (ms % 1000)
-		snprintf(words, sizeof(words), "%s took over %u ms", role_name(p->role), ms);
+		snprintf(words, sizeof(words), "%s took over %u ms%s", role_name(p->role), ms, of);
 	else
-		snprintf(words, sizeof(words), "%s took over %u s", role_name(p->role), ms / 1000);
+		snprintf(words, sizeof(words), "%s took over %u s%s", role_name(p->role), ms / 1000, of);
 	p->dev = p->jobs.first->dev;
 	p->late = true;
 	w->ended.n_late++;
@@ -152,16 +160,23 @@ static void late(struct sp_workers *w, struct sp_worker *p)
 }
 
 /* Its first job is begun. */
-static void begin(struct sp_worker *p, uint64_t cpu_ns)
+static void begin(const struct sp_pool *c, struct sp_worker *p, uint64_t cpu_ns)
 {
 	p->since_ns = sp_time_ns(CLOCK_MONOTONIC);
+	p->spent_at_ns = c->cpu_ns ? p->since_ns + c->cpu_ns : UINT64_MAX;
 	p->begin_cpu_ns = p->last_cpu_ns = SP_MAX(cpu_ns, p->begin_cpu_ns); /* 0: it has gone */
 	p->n_more = 0;
 }
 
-static uint64_t due_ns(const struct sp_pool *c, const struct sp_worker *p)
+static uint64_t end_ns(const struct sp_pool *c, const struct sp_worker *p)
 {
 	return p->since_ns + c->deadline_ns * (1 + p->n_more);
+}
+
+/* When it is to be looked at. */
+static uint64_t due_ns(const struct sp_pool *c, const struct sp_worker *p)
+{
+	return SP_MIN(end_ns(c, p), p->spent_at_ns);
 }
 
 /* A parser that gets on, and had little of a CPU since others had it, is given as long again, MAX_MORE times. */
@@ -171,6 +186,16 @@ static bool is_starved(const struct sp_pool *c, struct sp_worker *p)
 	bool gets_on = cpu_ns > p->last_cpu_ns + c->deadline_ns / 1000;
 	p->last_cpu_ns = cpu_ns;
 	return gets_on && cpu_ns - p->begin_cpu_ns < c->deadline_ns / 4 * 3 && p->n_more++ < MAX_MORE;
+}
+
+static bool may_go_on(const struct sp_pool *c, struct sp_worker *p, uint64_t now_ns)
+{
+	uint64_t cpu_ns = c->cpu_ns ? sp_usage_cpu_ns((uint32_t)p->pid) : 0;
+	if (has_spent(c, p, cpu_ns))
+		return false;
+	if (c->cpu_ns)
+		p->spent_at_ns = now_ns + p->begin_cpu_ns + c->cpu_ns - SP_MAX(cpu_ns, p->begin_cpu_ns);
+	return now_ns < end_ns(c, p) || is_starved(c, p);
 }
 
 static int start(struct sp_workers *w, enum sp_role role)
@@ -244,7 +269,7 @@ static int hand_over(struct sp_pool *c, struct sp_worker *p)
 		return r;
 	sp_job_pop(&c->queue);
 	if (!p->jobs.n)
-		begin(p, sp_usage_cpu_ns((uint32_t)p->pid));
+		begin(c, p, sp_usage_cpu_ns((uint32_t)p->pid));
 	sp_job_push(&p->jobs, j);
 	p->load += sp_job_weight(j);
 	p->is_used = true;
@@ -315,7 +340,7 @@ static void take(struct sp_workers *w, struct sp_worker *p, const struct sp_answ
 	sp_job_pop(&p->jobs);
 	p->load -= sp_job_weight(j);
 	book(p, j, cpu_ns);
-	begin(p, cpu_ns);
+	begin(&w->pools[p->role], p, cpu_ns);
 	if (sp_job_weight(j) > 1 || p->n_answers++ % 64 == 0)
 		sp_worker_measure(p);
 	note_good(&w->pools[p->role], j->dev);
@@ -390,7 +415,7 @@ static void watch(struct sp_workers *w, struct sp_worker *p, uint64_t now_ns)
 	const struct sp_pool *c = &w->pools[p->role];
 	if (retires_ns(c, p) <= now_ns)
 		sp_worker_end(p);
-	if (p->jobs.n && now_ns >= due_ns(c, p) && !is_starved(c, p))
+	if (p->jobs.n && now_ns >= due_ns(c, p) && !may_go_on(c, p, now_ns))
 		late(w, p);
 	if (ended(p) && !p->reaped && !p->abandoned && now_ns >= p->ended_ns + stuck_ns) {
 		p->abandoned = true;

@@ -25,6 +25,7 @@ struct sp_worker {
 	uint64_t since_ns, ended_ns; /* when the first job became the first, or the last was done; when it was killed */
 	uint64_t begin_cpu_ns, last_cpu_ns; /* its CPU time at since_ns, and when its first job was late */
 	unsigned n_more;                    /* how often its first job was given as long again */
+	uint64_t spent_at_ns;               /* before that its first job cannot have used all of the pool's cpu_ns */
 	uint64_t n_answers, peak_bytes;
 	int epoll;                /* the caller's, which watches socket and pidfd */
 	struct sp_broker *broker; /* NULL: it was forked */
@@ -37,6 +38,7 @@ struct sp_pool { /* the processes of one role and what waits for them */
 	unsigned max_processes, capacity, n_good_devs;
 	uint32_t good_devs[SP_POOL_GOOD_DEVS]; /* devices that have answered */
 	uint64_t deadline_ns, idle_ns;         /* idle_ns 0: a process stays */
+	uint64_t cpu_ns;                       /* that a job may use; 0 = no limit */
 	struct sp_job_list queue;
 	struct sp_worker *processes;
 };

@@ -39,8 +39,10 @@ int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_w
 		return -ENOMEM;
 	unsigned parse_ms = o && o->deadline_ms ? o->deadline_ms : DEADLINE_MS;
 	unsigned open_ms = o && o->open_deadline_ms ? o->open_deadline_ms : OPEN_DEADLINE_MS;
-	w->pools[SP_ROLE_PARSER] = (struct sp_pool){
-	    .max_processes = parsers_for(o), .capacity = SP_POOL_CAPACITY, .deadline_ns = parse_ms * 1000000ULL};
+	w->pools[SP_ROLE_PARSER] = (struct sp_pool){.max_processes = parsers_for(o),
+						    .capacity = SP_POOL_CAPACITY,
+						    .deadline_ns = parse_ms * 1000000ULL,
+						    .cpu_ns = o ? o->max_cpu_ms * 1000000ULL : 0};
 	w->pools[SP_ROLE_OPENER] =
 	    (struct sp_pool){.max_processes = OPENERS, .capacity = 1, .deadline_ns = open_ms * 1000000ULL};
 	w->pools[SP_ROLE_FETCHER] = (struct sp_pool){.max_processes = 1, .capacity = 1};

@@ -74,7 +74,7 @@ static int start_workers(struct sp_agent *a)
 {
 	struct sp_workers_options o = {.n_parsers = 1, /* CPU time matters more than speed */
 				       .shortens_names = true,
-				       .deadline_ms = sp_parse_budget_longest_ms(a->config.max_cpu_ppm)};
+				       .max_cpu_ms = sp_parse_budget_longest_ms(a->config.max_cpu_ppm)};
 	int r = sp_privileges() ? sp_broker_new(&a->env.broker) : 0;
 
 	if (r < 0)

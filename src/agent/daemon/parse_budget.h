@@ -31,7 +31,7 @@ struct sp_parse_budget {
 };
 
 /*
- * A parser may take so long for one file: it may not use up what is there for all, however a file was made to cost more
+ * A parser may have so much CPU time for one file: it may not use up what is there for all, however a file was made to cost more
  * than its size tells.
  */
 unsigned sp_parse_budget_longest_ms(uint64_t max_cpu_ppm);

@@ -279,6 +279,27 @@ static void test_hang(void **state)
 	assert_true(now_ms() - start >= 2000);
 }
 
+/* It ends long before the deadline, and not before it has used what it may. */
+static void test_spent(void **state)
+{
+	(void)state;
+	struct sp_workers *w;
+	struct sp_workers_options o = {.broker = broker, .n_parsers = 1, .deadline_ms = 60000, .max_cpu_ms = 300};
+	struct sp_workers_stats s;
+	struct answer a;
+	int fd = file_with("hang");
+	assert_int_equal(sp_workers_new(&o, &w), 0);
+	ask(w, fd, &a);
+	assert_int_equal(sp_workers_wait(w, 50000), 0);
+	assert_int_equal(a.r, -ETIMEDOUT);
+	assert_string_equal(a.error, "parser took over 300 ms of CPU time");
+	sp_workers_stats(w, &s);
+	assert_true(s.parsers_ns >= 300000000);
+	answer_done(&a);
+	close(fd);
+	sp_workers_free(w);
+}
+
 /* Where others have the CPUs a parser is given longer, but only as long as it gets on. */
 static void test_starved(void **state)
 {
@@ -555,10 +576,12 @@ int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv);
 	const struct CMUnitTest tests[] = {
-	    CLEAN_TEST(test_identity), CLEAN_TEST(test_package),    CLEAN_TEST(test_blob),      CLEAN_TEST(test_crash),
-	    CLEAN_TEST(test_leave),    CLEAN_TEST(test_hang),       CLEAN_TEST(test_starved),   CLEAN_TEST(test_no_elf),
-	    CLEAN_TEST(test_sandbox),  CLEAN_TEST(test_privileges), CLEAN_TEST(test_lies),      CLEAN_TEST(test_many),
-	    CLEAN_TEST(test_idle),     CLEAN_TEST(test_cancel),     CLEAN_TEST(test_arguments), CLEAN_TEST(test_peak),
+	    CLEAN_TEST(test_identity),  CLEAN_TEST(test_package),    CLEAN_TEST(test_blob),
+	    CLEAN_TEST(test_crash),     CLEAN_TEST(test_leave),      CLEAN_TEST(test_hang),
+	    CLEAN_TEST(test_starved),   CLEAN_TEST(test_spent),      CLEAN_TEST(test_no_elf),
+	    CLEAN_TEST(test_sandbox),   CLEAN_TEST(test_privileges), CLEAN_TEST(test_lies),
+	    CLEAN_TEST(test_many),      CLEAN_TEST(test_idle),       CLEAN_TEST(test_cancel),
+	    CLEAN_TEST(test_arguments), CLEAN_TEST(test_peak),
 #ifndef WITH_BROKER
 	    CLEAN_TEST(test_orphan),
 #endif
