@@ -13,6 +13,7 @@
 #include "bpf/x86_64/probe.bpf.h"
 
 extern int bpf_session_is_return(void) __ksym __weak;
+extern sp_u64 *bpf_session_cookie(void) __ksym __weak; /* of a call: what its beginning leaves its end */
 
 struct sp_own_stack {
 	sp_u64 start;

@@ -32,7 +32,7 @@ struct {
 /* Rows for which the kernel had no element ready. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
+	__uint(max_entries, 256);
 	__uint(key_size, sizeof(struct sp_probed_key));
 	__uint(value_size, SP_PROBED_VALUE_MAX);
 } spare_rows SEC(".maps");
@@ -91,9 +91,9 @@ static __always_inline int sp_is_named(void)
 }
 
 /* One that interrupts another on the same CPU may lose it its hit, which only the guard reads. */
-static __always_inline int sp_is_open(struct pt_regs *ctx)
+static __always_inline int sp_is_open(sp_u64 cookie)
 {
-	sp_u32 which = sp_probed.addresses ? 0 : SP_PROBED_IS_STEPPED(bpf_get_attach_cookie(ctx));
+	sp_u32 which = SP_PROBED_IS_STEPPED(cookie);
 	sp_u64 *n = bpf_map_lookup_elem(&hits, &which);
 
 	if (n)
@@ -101,9 +101,15 @@ static __always_inline int sp_is_open(struct pt_regs *ctx)
 	return !*(volatile sp_u32 *)&sp_probed_is_closed;
 }
 
-static __always_inline int sp_call_is_wanted(struct pt_regs *ctx)
+/* 0 where probes have none. Asked for once: what asks for it again costs some ns of each call. */
+static __always_inline sp_u64 sp_cookie(struct pt_regs *ctx)
 {
-	if (sp_probed.guarded && !sp_is_open(ctx))
+	return sp_probed.addresses ? 0 : bpf_get_attach_cookie(ctx);
+}
+
+static __always_inline int sp_call_is_wanted(sp_u64 cookie)
+{
+	if (sp_probed.guarded && !sp_is_open(cookie))
 		return 0;
 	if (sp_probed.targets && !sp_is_target(bpf_get_current_pid_tgid() >> 32))
 		return 0;
@@ -115,8 +121,11 @@ static __always_inline int sp_call_is_wanted(struct pt_regs *ctx)
 /* A thread has the number of its process's execve, as all threads from before are gone by then. */
 static __always_inline void sp_key_set_process(struct sp_probed_key *key)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task;
 
+	if (sp_probed.functions)
+		return;
+	task = bpf_get_current_task_btf();
 	key->tgid = task->tgid;
 	key->life = task->group_leader->start_boottime + task->self_exec_id;
 	key->uid = sp_probed.users ? (sp_u32)bpf_get_current_uid_gid() : 0;
@@ -261,10 +270,8 @@ static __always_inline sp_u64 sp_return_address(struct pt_regs *ctx, sp_u64 push
 	return address;
 }
 
-static __always_inline void sp_key_set_entry(struct sp_probed_key *key, struct pt_regs *ctx)
+static __always_inline void sp_key_set_entry(struct sp_probed_key *key, struct pt_regs *ctx, sp_u64 cookie)
 {
-	sp_u64 cookie = sp_probed.addresses ? 0 : bpf_get_attach_cookie(ctx);
-
 	key->function = sp_probed.addresses ? sp_probe_address(ctx) : (sp_u32)cookie;
 	if (sp_probed.callers)
 		key->caller = sp_return_address(ctx, SP_PROBED_PUSHED(cookie));
@@ -274,12 +281,13 @@ static __always_inline void sp_key_set_entry(struct sp_probed_key *key, struct p
 SEC("uprobe")
 int sp_probed_call(struct pt_regs *ctx)
 {
+	sp_u64 cookie = sp_cookie(ctx);
 	struct sp_probed_key key = {};
 	struct sp_probed_who *who;
 
-	if (!sp_call_is_wanted(ctx))
+	if (!sp_call_is_wanted(cookie))
 		return 0;
-	sp_key_set_entry(&key, ctx);
+	sp_key_set_entry(&key, ctx, cookie);
 	sp_key_set_process(&key);
 	who = sp_who_find(&key);
 	if (who)
@@ -328,7 +336,6 @@ static __always_inline void sp_time_add(struct sp_probed_who *who, sp_u64 ns)
 	struct sp_probed_times *t = (void *)who + sp_probed.times_at;
 	sp_u32 i = sp_log2(ns);
 
-	__sync_fetch_and_add(&who->n_calls, 1);
 	__sync_fetch_and_add(&t->sum_ns, ns);
 	sp_raise(&t->max_ns, ns);
 	sp_raise(&t->least, ~ns);
@@ -359,25 +366,26 @@ static __always_inline void sp_return_take(struct pt_regs *ctx, sp_u64 function,
 		sp_time_add(who, ns);
 }
 
-extern sp_u64 *bpf_session_cookie(void) __ksym __weak;
-
 /* Both ends of a call. Where the beginning gives back 1, the kernel leaves out the end. */
 SEC("uprobe")
 int sp_probed_session(struct pt_regs *ctx)
 {
-	sp_u64 *since = bpf_session_cookie();
+	sp_u64 *since = bpf_session_cookie(), cookie;
 
 	if ((char)bpf_session_is_return()) {
-		sp_return_take(ctx, (sp_u32)bpf_get_attach_cookie(ctx), bpf_ktime_get_ns() - *since);
+		sp_u64 ns = bpf_ktime_get_ns() - *since;
+
+		sp_return_take(ctx, (sp_u32)bpf_get_attach_cookie(ctx), ns);
 		return 0;
 	}
-	if (!sp_call_is_wanted(ctx))
+	cookie = bpf_get_attach_cookie(ctx);
+	if (!sp_call_is_wanted(cookie))
 		return 1;
 	if (!sp_is_on_own_stack(ctx)) {
 		sp_probed_lost(SP_PROBED_N_ELSEWHERE);
 		return 1;
 	}
-	sp_enter(bpf_get_attach_cookie(ctx));
+	sp_enter(cookie);
 	*since = bpf_ktime_get_ns();
 	return 0;
 }
@@ -400,21 +408,17 @@ struct {
 	__uint(value_size, sizeof(struct sp_start));
 } starts SEC(".maps");
 
-static __always_inline sp_u32 sp_probe_number(struct pt_regs *ctx)
-{
-	return sp_probed.addresses ? 0 : bpf_get_attach_cookie(ctx);
-}
-
 SEC("uprobe")
 int sp_probed_begin(struct pt_regs *ctx)
 {
 	struct sp_start_key at = {.stack = sp_probe_stack(ctx)};
+	sp_u64 cookie = sp_cookie(ctx);
 	struct sp_start start = {};
 
-	if (!sp_call_is_wanted(ctx))
+	if (!sp_call_is_wanted(cookie))
 		return 0;
 	at.tid = bpf_get_current_pid_tgid();
-	at.function = sp_probe_number(ctx);
+	at.function = cookie;
 	start.function = sp_probed.addresses ? sp_probe_address(ctx) : at.function;
 	sp_enter(at.function);
 	start.since = bpf_ktime_get_ns();
@@ -428,13 +432,14 @@ int sp_probed_end(struct pt_regs *ctx)
 {
 	sp_u64 now = bpf_ktime_get_ns();
 	struct sp_start_key at = {.stack = sp_probe_stack(ctx) - SP_PROBE_RETURN_BYTES};
+	sp_u64 cookie = sp_cookie(ctx);
 	struct sp_start *found, start;
 
 	at.tid = bpf_get_current_pid_tgid();
-	at.function = sp_probe_number(ctx);
+	at.function = cookie;
 	found = bpf_map_lookup_elem(&starts, &at);
 	if (!found) {
-		if (sp_call_is_wanted(ctx))
+		if (sp_call_is_wanted(cookie))
 			sp_probed_lost(SP_PROBED_N_NO_BEGIN);
 		return 0;
 	}

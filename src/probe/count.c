@@ -32,6 +32,7 @@ static void config_make(struct sp_counting *c, const struct sp_counting_options 
 	size_t at = sizeof(struct sp_probed_who);
 
 	*config = (struct sp_probed_config){.addresses = o->no_cookies,
+					    .functions = o->functions,
 					    .callers = o->callers,
 					    .users = o->users,
 					    .targets = o->n_pids != 0,
@@ -51,7 +52,9 @@ static void config_make(struct sp_counting *c, const struct sp_counting_options 
 		at += sizeof(struct sp_probed_places);
 	}
 	c->value_bytes = at;
-	c->key_bytes = o->callers ? sizeof(struct sp_probed_key) : offsetof(struct sp_probed_key, caller);
+	c->key_bytes = o->callers     ? sizeof(struct sp_probed_key)
+		       : o->functions ? offsetof(struct sp_probed_key, tgid)
+				      : offsetof(struct sp_probed_key, caller);
 	c->times = o->times;
 	c->sessions = o->times && !o->no_cookies && sp_probe_has(SP_PROBE_SESSION);
 }
@@ -83,12 +86,14 @@ static uint32_t starts_entries(const struct count_bpf *s)
 static int maps_size(struct sp_counting *c, const struct sp_counting_options *o)
 {
 	struct count_bpf *s = c->skel;
+	uint32_t rows = o->functions ? SP_MIN(o->max_rows, o->max_functions) : o->max_rows;
 	const struct {
 		struct bpf_map *map;
 		uint32_t entries;
 	} sizes[] = {
-	    {s->maps.rows, o->max_rows},
-	    {s->maps.spare_rows, SP_MIN(o->max_rows, 1024)},
+	    {s->maps.targets, SP_MAX((uint32_t)o->n_pids, 1)},
+	    {s->maps.rows, rows},
+	    {s->maps.spare_rows, SP_MIN(rows, bpf_map__max_entries(s->maps.spare_rows))},
 	    {s->maps.entered, o->times ? o->max_functions : 1},
 	    {s->maps.starts, starts_entries(s)},
 	    {s->maps.files, o->callers ? bpf_map__max_entries(s->maps.files) : 1},
@@ -98,10 +103,18 @@ static int maps_size(struct sp_counting *c, const struct sp_counting_options *o)
 
 	for (size_t i = 0; i < SP_COUNT(sizes) && !r; i++)
 		r = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
-	for (size_t i = 0; i < 2 && !r; i++) { /* rows and spare_rows */
-		r = bpf_map__set_key_size(sizes[i].map, (uint32_t)c->key_bytes);
+	return r;
+}
+
+static int rows_size(struct sp_counting *c)
+{
+	struct bpf_map *maps[] = {c->skel->maps.rows, c->skel->maps.spare_rows};
+	int r = 0;
+
+	for (size_t i = 0; i < SP_COUNT(maps) && !r; i++) {
+		r = bpf_map__set_key_size(maps[i], (uint32_t)c->key_bytes);
 		if (!r)
-			r = bpf_map__set_value_size(sizes[i].map, (uint32_t)c->value_bytes);
+			r = bpf_map__set_value_size(maps[i], (uint32_t)c->value_bytes);
 	}
 	return r;
 }
@@ -148,6 +161,8 @@ static int counting_load(struct sp_counting *c, const struct sp_counting_options
 	memcpy((void *)&c->skel->rodata->sp_probed, &c->config, sizeof(c->config));
 	programs_choose(c);
 	r = maps_size(c, o);
+	if (!r)
+		r = rows_size(c);
 	bpf_map__set_autocreate(c->skel->maps.sampled, o->samples);
 	if (!r && o->samples)
 		r = bpf_map__reuse_fd(c->skel->maps.sampled, o->sampled_fd);
@@ -206,8 +221,11 @@ static void row_take(const struct sp_counting *c, const uint8_t *key, const uint
 	memset(ret_row, 0, sizeof(*ret_row));
 	memcpy(&ret_row->key, key, c->key_bytes);
 	memcpy(&ret_row->who, value, sizeof(ret_row->who));
-	if (c->config.times_at)
+	if (c->config.times_at) {
 		memcpy(&ret_row->times, value + c->config.times_at, sizeof(ret_row->times));
+		for (size_t i = 0; i < SP_PROBED_BUCKETS; i++)
+			ret_row->who.n_calls += ret_row->times.n[i];
+	}
 	if (c->config.places_at)
 		memcpy(&ret_row->places, value + c->config.places_at, sizeof(ret_row->places));
 }

@@ -6,8 +6,9 @@
  * pushed, is_stepped), where there are cookies. Where there are none, rows tell a function by its place in the file.
  * With times a call is counted when it returns, and sp_counting_entered() tells how many have begun. Rows are never
  * removed while programs run. What found no room is counted: sp_counting_lost(). Memory: a row takes 120 to 630 bytes
- * of the kernel's, from when it is made; their index 16 bytes for each that may be. sp_counting_new() needs CAP_BPF and
- * CAP_PERFMON, the rest only the descriptors. 0 or a negative errno with sp_error_text(). One thread.
+ * of the kernel's, from when it is made; their index 16 bytes for each that may be, up to a power of two.
+ * sp_counting_new() needs CAP_BPF and CAP_PERFMON, the rest only the descriptors. 0 or a negative errno with
+ * sp_error_text(). One thread.
  */
 #ifndef SP_PROBE_COUNT_H
 #define SP_PROBE_COUNT_H
@@ -23,6 +24,7 @@ struct sp_counting;
 struct sp_counting_options {
 	bool times, callers;
 	bool users;      /* told by the call, not by when the process made its first one */
+	bool functions;  /* rows tell nothing else: not which process, nor whose. Not without cookies */
 	bool no_cookies; /* probes will have none (sp_probe_has()) */
 	bool guarded;    /* hits are counted, and the session can be closed */
 	const uint32_t *pids;

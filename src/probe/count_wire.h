@@ -2,9 +2,9 @@
 /*
  * count_wire.h: all that the two halves of counting by probes say to each other.
  *
- * A row is a function in a process and, if asked for, a place it was called from. Its value has the parts that the
- * session wants, one behind the other: who, then times, then places. So a session without times or places has small
- * rows. Compiles as BPF C and as C17, with one layout in both; numbers are the host's.
+ * A row is a function in a process and, if asked for, a place it was called from; or a function alone. Its value has
+ * the parts that the session wants, one behind the other: who, then times, then places. So a session without times or
+ * places has small rows. Compiles as BPF C and as C17, with one layout in both; numbers are the host's.
  */
 #ifndef SP_PROBE_COUNT_WIRE_H
 #define SP_PROBE_COUNT_WIRE_H
@@ -21,14 +21,14 @@
 #define SP_PROBED_IS_STEPPED(cookie) ((sp_u32)((cookie) >> 40 & 1))
 
 struct sp_probed_key {
-	sp_u64 function; /* its number, or the probe's address */
-	sp_u32 tgid, uid;
-	sp_u64 life;   /* differs between processes of one number, and between programs that one has executed */
-	sp_u64 caller; /* the return address; not part of the key in sessions without callers */
+	sp_u64 function;  /* its number, or the probe's address */
+	sp_u32 tgid, uid; /* from here on not part of the key in sessions that want functions only */
+	sp_u64 life;      /* differs between processes of one number, and between programs that one has executed */
+	sp_u64 caller;    /* the return address; not part of the key in sessions without callers */
 };
 
 struct sp_probed_who {
-	sp_u64 n_calls; /* with times: those that returned */
+	sp_u64 n_calls; /* in sessions with times the user half's alone: the sum of `n`, those that returned */
 	sp_u64 start_ns, cgroup;
 	sp_u32 exec_id, unused;
 	char comm[SP_COMM_LEN];
@@ -56,6 +56,7 @@ enum {
 
 struct sp_probed_config {
 	sp_u32 addresses;    /* probes have no cookies */
+	sp_u32 functions;    /* keys have nothing else */
 	sp_u32 callers;      /* keys have them */
 	sp_u32 users;        /* keys have the user at the call */
 	sp_u32 times_at;     /* where in a value; 0 = none */

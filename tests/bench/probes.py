@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What counting calls by probes costs: a call, counted and timed, beside bpftrace's and funclatency's, and an empty program at
-both ends; attaching and detaching all functions of libcrypto; the kernel's memory."""
+both ends, in a process's first thread and in another; attaching and detaching all functions of libcrypto; the kernel's memory,
+with what the kernel takes for the probes themselves, and what of it is in soprof's own maps and programs."""
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -18,11 +20,12 @@ def ns(*how):
                for _ in range(RUNS))
 
 
-def while_counting(command, is_ready, do):
+def while_counting(command, is_ready, do, env=()):
     """What `do` gives while the command, which has been waited for, counts."""
     path = os.path.join(WORK, "counting")
     with open(path, "wb") as out:
-        p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                             env=os.environ | dict(word.split("=", 1) for word in env))
     try:
         for _ in range(300):
             with open(path, encoding="utf-8", errors="replace") as f:
@@ -37,9 +40,9 @@ def while_counting(command, is_ready, do):
         p.wait()
 
 
-def ns_soprof(what, *options):
+def ns_soprof(what, *options, where=()):
     return while_counting([SOPROF, "calls", "--max-overhead", "10000", *options, f"{LIBRARY}:probed_{what}"], "counting calls",
-                          lambda p: ns(what))
+                          lambda p: ns(what, *where))
 
 
 def ns_bpftrace(what):
@@ -68,10 +71,14 @@ def calls():
         bpftrace = ns_bpftrace(what)
         row(f"a counted call, {what} first", "ns", ns_soprof(what), most=round(1.1 * bpftrace, 1), bpftrace=bpftrace)
         row(f"the same by caller, {what} first", "ns", ns_soprof(what, "--by", "caller"))
+        row(f"the same by function alone, {what} first", "ns", ns_soprof(what, "--by", "function"))
         pair = ns(what, "pair")
         row(f"a timed call, {what} first", "ns", ns_soprof(what, "--latency"), most=round(1.15 * pair, 1),
             bpftrace=ns_bpftrace_timed(what), funclatency=ns_funclatency(what),
             note=f"the goal is 1.15 times an empty program at both ends, {pair:.1f} ns")
+        pair = ns(what, "pair", "thread")
+        row(f"a timed call in a thread that is not its process's first, {what} first", "ns",
+            ns_soprof(what, "--latency", where=["thread"]), most=round(1.15 * pair, 1), note=f"1.15 times {pair:.1f} ns")
 
 
 def slab_kb():
@@ -79,12 +86,28 @@ def slab_kb():
         return sum(int(line.split()[1]) for line in f if line.startswith(("SUnreclaim", "VmallocUsed", "Percpu")))
 
 
-def links(pid):
-    try:
-        fds = [os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")]
-    except OSError:
-        return 0
-    return sum("bpf_link" in fd for fd in fds)
+def own_kb(pid):
+    """What the kernel says that the maps and programs of a process take."""
+    bytes_of = {}
+    for n in os.listdir(f"/proc/{pid}/fdinfo"):
+        with open(f"/proc/{pid}/fdinfo/{n}", encoding="ascii") as f:
+            words = f.read()
+        memory, number = re.search(r"^memlock:\s+(\d+)", words, re.M), re.search(r"^(map_id|prog_id):\s+\d+", words, re.M)
+        if memory and number:
+            bytes_of[number.group()] = int(memory.group(1))
+    return sum(bytes_of.values()) / 1024
+
+
+def kernel_kb(command, is_ready, env=()):
+    """What all of the kernel's memory grows by, the least of some times, since others change it, too; and what is the process's."""
+    def both(process, before):
+        time.sleep(0.3)
+        return slab_kb() - before, own_kb(process.pid)
+    grown = []
+    for _ in range(choose(5, 3)):
+        before = slab_kb()
+        grown.append(while_counting(command, is_ready, lambda p, before=before: both(p, before), env))
+    return min(grown)
 
 
 def all_of_libcrypto():
@@ -92,9 +115,11 @@ def all_of_libcrypto():
     found = subprocess.run(["ldconfig", "-p"], check=True, text=True, stdout=subprocess.PIPE).stdout
     shutil.copy(next(w for w in found.split() if w.endswith("/libcrypto.so.3")), path)
     trace = os.path.join(WORK, "trace")
-    before = slab_kb()
-    kb = while_counting([SOPROF, "calls", "--by", "function", path], "counting calls", lambda p: slab_kb() - before)
-    row("the kernel's memory, all functions of libcrypto, at rest", "MiB", kb / 1024, most=2, note="the whole machine's, which others change, too")
+    empty, _ = kernel_kb([tool("probed"), "all"], "attached", ["PROBED_LIBRARY=" + path])
+    for how in (["--by", "function"], [], ["--latency"]):
+        kb, own = kernel_kb([SOPROF, "calls", *how, path], "counting calls")
+        row(f"the kernel's memory, all functions of libcrypto, at rest, {' '.join(how) or 'by function and process'}", "MiB",
+            kb / 1024, most=2, empty_program=empty / 1024, soprofs_own=own / 1024)
     subprocess.run(["strace", "-T", "-e", "trace=bpf,close", "-o", trace, SOPROF, "calls", "--by", "function", path, "1"],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     attach, detach, link = 0, 0, None

@@ -25,7 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MORE_FUNCTIONS = 8192 }; /* room for files that come later */
+enum { MORE_FUNCTIONS = 8192 }; /* room for files that come later: for so many, or for as many as there are */
 
 struct machine {
 	const struct sp_machine_args *args;
@@ -83,6 +83,8 @@ static int pidfds_open(struct machine *m)
 static int counting_make(struct machine *m)
 {
 	const struct sp_machine_args *a = m->args;
+	uint32_t n_functions = sp_machine_n_functions(&m->targets);
+	bool by_function = a->by == SP_MACHINE_BY_FUNCTION || a->by == SP_MACHINE_BY_LIBRARY;
 	struct sp_counting_options o = {.times = a->latency,
 					.callers = a->by == SP_MACHINE_BY_CALLER,
 					.users = a->by == SP_MACHINE_BY_USER,
@@ -91,10 +93,11 @@ static int counting_make(struct machine *m)
 					.n_pids = a->pids->n,
 					.comm = a->comm,
 					.guarded = a->max_overhead > 0 || a->frequency_hz,
-					.max_functions = 2 * sp_machine_n_functions(&m->targets) + MORE_FUNCTIONS,
+					.max_functions = n_functions + SP_MAX(n_functions, MORE_FUNCTIONS),
 					.max_rows = (uint32_t)a->max_rows};
 	int r;
 
+	o.functions = by_function && !o.no_cookies && !a->frequency_hz;
 	o.samples = m->profile_args.targets_come;
 	o.sampled_fd = o.samples ? sp_capture_targets_fd(m->session.sampling.capture) : -1;
 	m->targets.max_functions = o.max_functions;
