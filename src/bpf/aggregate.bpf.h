@@ -261,7 +261,8 @@ static __always_inline void sp_key_send(struct sp_scratch *s)
 	}
 }
 
-/* Adds a row that is new since the last drain. is_announced: what its key names was sent before. */
+/* Adds a row that is new since the last drain. is_announced: what its key names was sent before. -1: there is no room.
+ */
 __noinline int sp_count_new(struct sp_scratch *s, sp_u32 is_announced)
 {
 	struct sp_count_key key; /* a copy: 6.1 accepts no map key or value in memory that a function got as argument */
@@ -274,9 +275,10 @@ __noinline int sp_count_new(struct sp_scratch *s, sp_u32 is_announced)
 	key = s->key;
 	value = s->value;
 	/* The row may exist by now: another CPU was faster, or sp_key_send() removed a stack from the key. */
-	if (sp_counts_add(sp_drain_number & 1, &key, &value) && !sp_count_known(s, &key))
-		sp_tally(SP_N_LOST_COUNTS, value.n);
-	return 0;
+	if (!sp_counts_add(sp_drain_number & 1, &key, &value) || sp_count_known(s, &key))
+		return 0;
+	sp_tally(SP_N_LOST_COUNTS, (long long)value.n < 0 ? -value.n : value.n); /* below 0: of what was freed */
+	return -1;
 }
 
 static __always_inline void sp_count_sample(struct sp_scratch *s)

@@ -10,12 +10,27 @@
 #include "bpf/aggregate.bpf.h"
 #include "bpf/allocate.bpf.h"
 
-/* The row in the scratch; what its key names was sent before. */
+/* The row in the scratch; what its key names was sent before. Not 0: there is no room for it. */
 static __noinline int sp_live_count(struct sp_scratch *s)
 {
-	if (s && !sp_count_known(s, &s->key))
-		sp_count_new(s, 1);
-	return 0;
+	return s && !sp_count_known(s, &s->key) ? sp_count_new(s, 1) : 0;
+}
+
+/*
+ * What is in the scratch counts, and is held, so that its free takes it off. In this order: one whose row has found no
+ * room must not be held, or its row would be below 0 then. Nobody can free it yet.
+ */
+static __always_inline void sp_live_hold(struct sp_scratch *s)
+{
+	if (sp_live_count(s))
+		return;
+	s->live.state = SP_LIVE_COUNTS;
+	if (!bpf_map_update_elem(&live, &s->live_at, &s->live, BPF_ANY))
+		return;
+	sp_tally(SP_N_LOST_LIVE, 1);
+	s->value.n = -s->value.n;
+	s->value.weight = -s->value.weight;
+	sp_live_count(s);
 }
 
 /*
@@ -53,15 +68,14 @@ static __noinline int sp_live_add(struct sp_scratch *s, sp_u64 tgid, sp_u32 is_a
 	s->live.key = s->key;
 	s->live.value = s->value;
 	s->live.since_ns = sp_config.older_ns ? bpf_ktime_get_ns() : 0;
-	s->live.state = SP_LIVE_COUNTS;
 	before = s->live_at.address ? bpf_map_lookup_elem(&live, &s->live_at) : NULL;
 	if (before && sp_live_take(s, before)) {
 		sp_live_count(s);
 		s->key = s->live.key;
 		s->value = s->live.value;
 	}
-	if (s->live_at.address && !bpf_map_update_elem(&live, &s->live_at, &s->live, BPF_ANY))
-		sp_live_count(s);
+	if (s->live_at.address)
+		sp_live_hold(s);
 	else
 		sp_tally(SP_N_LOST_LIVE, 1);
 	return 0;
@@ -95,10 +109,7 @@ static __noinline int sp_live_again(struct sp_scratch *s, sp_u64 tgid)
 	s->live_at.tgid = tgid;
 	s->key = s->live.key;
 	s->value = s->live.value;
-	s->live.state = SP_LIVE_COUNTS;
-	if (bpf_map_update_elem(&live, &s->live_at, &s->live, BPF_ANY))
-		sp_tally(SP_N_LOST_LIVE, 1);
-	sp_live_count(s);
+	sp_live_hold(s);
 	return 0;
 }
 

@@ -59,6 +59,14 @@ expect 0 profile -e cpu,mem --thin 1 -o "$dir/p.pb.gz" -- "$dir/allocate" 1000
 read -r -a truth <"$out"
 same 'blocks beside samples of the CPU' "$(value allocations --process allocate)" "${truth[0]}"
 
+# --- no room for its row: then it is not held, and its free takes nothing off ---
+if [ "$slow" = 1 ]; then
+	cp "$SOPROF_BUILD/tests/cmd/aged" "$dir/aged"
+	expect 0 profile -e mem --thin 1 --hash-storage-size 1 -o "$dir/p.pb.gz" -- sh -c 'echo | "$0" - 1' "$dir/aged"
+	same 'blocks that live, without room for them' "$(value live --function first_block)" 0
+	says 'no room for its count \(--hash-storage-size\)'
+fi
+
 # --- other libraries' malloc: another libc's, of which one function may call another; one that the user preloads ---
 if command -v musl-gcc >/dev/null; then
 	musl-gcc -std=gnu17 -O1 -fno-builtin -w -o "$dir/musl" "$SOPROF_SOURCE/tests/cmd/allocate.c" -DHAS_MUSL || fail 'musl-gcc to work'
