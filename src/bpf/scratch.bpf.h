@@ -12,6 +12,7 @@
 #define SP_BPF_SCRATCH_BPF_H
 
 #include "bpf/core.bpf.h"
+#include "event/live.h"
 #include "event/slot.h"
 
 const volatile struct sp_config sp_config = {};
@@ -96,18 +97,6 @@ struct sp_cached_rule {
 };
 
 /* A stack walk needs more than the 512 bytes of BPF's own stack. */
-/* An allocation that was not freed yet (bpf/live.bpf.h), and where. */
-struct sp_live_key {
-	sp_u64 address, tgid;
-};
-enum sp_live_state { SP_LIVE_COUNTS, SP_LIVE_YOUNG, SP_LIVE_GONE };
-struct sp_live {
-	struct sp_count_key key;
-	struct sp_count value;
-	sp_u64 since_ns;
-	sp_u64 state; /* enum sp_live_state: whether its row has it */
-};
-
 struct sp_scratch {
 	sp_u32 is_taken;
 	sp_u32 number; /* which of this CPU's */

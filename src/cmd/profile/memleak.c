@@ -2,7 +2,7 @@
 /*
  * memleak.c: `soprof memleak`: what `soprof profile -e mem` does, by the options of bcc's memleak. As there, every
  * allocation is taken, of a process young ones are not told, and what there is so far is told again and again. What
- * needs each block's own address is refused: blocks are told by stacks.
+ * tells each call is refused.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -38,7 +38,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_BYTES, 'Z', "max-size", "BYTES", "blocks of at most so many bytes", AT(most_bytes), .min = 1, .max = INT64_MAX},
 	{SP_OPT_STRING, 'O', "obj", "LIBRARY", "the malloc of this library only", AT(allocator)},
 	{SP_OPT_OTHER, 't', "trace", "", "refused: soprof tells no allocation by itself", .parse = refuse, .without = ""},
-	{SP_OPT_OTHER, 'a', "show-allocs", "", "refused: soprof tells no block by itself", .parse = refuse, .without = ""},
+	{SP_OPT_FLAG, 'a', "show-allocs", NULL, "each block that lives, above the stacks, with its address and size", AT(show_blocks)},
 	{SP_OPT_NUMBER, 'o', "older", "MS", "blocks that were allocated so long before the end (500; of a command 0)", OURS(older_ms), .min = 0, .max = MAX_MS},
 	{SP_OPT_OTHER, 0, "wa-missing-free", "", "refused: it is about the kernel's memory", .parse = refuse, .without = ""},
 	{SP_OPT_NUMBER, 'T', "top", "N", "the N stacks with most bytes; 0: all (10 as text, else 0)", OURS(top), .min = 0, .max = UINT32_MAX},
@@ -72,6 +72,13 @@ static int check(const struct memleak_args *a)
 	if (a->profile.output && a->profile.n_times > 1)
 		return sp_fail_said(-EINVAL,
 				    "--output FILE is written once, at the end: INTERVAL is how long, COUNT 1");
+	if (a->profile.show_blocks &&
+	    (a->profile.output || a->profile.folded || a->profile.view_number >= 0 || a->profile.by >= 0))
+		return sp_fail_said(-EINVAL,
+				    "-a is for stacks as text: -f, --by, --format and --output have no blocks");
+	if (a->profile.show_blocks && a->profile.thin_bytes > 1)
+		return sp_fail_said(-EINVAL,
+				    "-a is for whole blocks: one that --thin samples stands for bytes of others");
 	if (a->profile.most_bytes && a->profile.least_bytes > a->profile.most_bytes)
 		return sp_fail_said(-EINVAL, "no block has the least of -z and the most of -Z");
 	return 0;

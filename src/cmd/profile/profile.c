@@ -379,8 +379,8 @@ static int session_show(struct sp_profile_session *s)
 		r = sp_profile_narrow(s);
 	if (r >= 0 && s->args->top)
 		r = sp_profile_top(s);
-	if (s->args->every_s)
-		sp_profile_time_print();
+	if (r >= 0)
+		r = sp_profile_above_print(s);
 	if (r >= 0)
 		r = sp_profile_print(s);
 	return r < 0 ? r : sp_profile_summarise(s);

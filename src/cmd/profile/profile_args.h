@@ -65,6 +65,7 @@ struct sp_profile_args {
 	uint64_t least_bytes, most_bytes; /* of a block that counts, of -p; most 0 = none is too large */
 	uint64_t older_ms;                /* younger allocations are not live yet; 0 = all are */
 	uint64_t top;                     /* how many stacks are shown, those with most; 0 = all */
+	bool show_blocks;                 /* each that lives, above the stacks */
 	const char *allocator;            /* the malloc of this library only, of -p; NULL = of all */
 	struct sp_memory_library memory;  /* of `mem` */
 	int by;                           /* enum sp_total_by, or -1 when not asked */

@@ -70,7 +70,8 @@ void sp_profile_session_done(struct sp_profile_session *s);
 int sp_profile_session_so_far(struct sp_profile_session *s, struct sp_profile **ret_profile);
 /* Samples, and shows what there is so far each args->every_s, but for the last time. 1: it was ended; 0: it is over. */
 int sp_profile_turns(struct sp_profile_session *s);
-void sp_profile_time_print(void);
+/* What goes above what is shown: the time, the blocks that live. */
+int sp_profile_above_print(const struct sp_profile_session *s);
 
 extern const struct sp_cmd sp_cmd_profile;
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile_turns.c: what there is so far, shown again and again while it is sampled. */
+/* profile_turns.c: what there is so far, shown again and again while it is sampled; and what goes above it. */
 #include "base/mem.h"
+#include "capture/blocks.h"
 #include "cmd/profile/profile_parts.h"
 #include "profile/profile.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 /* As bcc's tools begin what they print. */
-void sp_profile_time_print(void)
+static void time_print(void)
 {
 	time_t now = time(NULL);
 	char text[16] = "";
@@ -17,6 +20,29 @@ void sp_profile_time_print(void)
 	if (localtime_r(&now, &local))
 		strftime(text, sizeof(text), "%H:%M:%S", &local);
 	printf("[%s]\n", text);
+}
+
+/* As bcc's memleak has them; of a command, which may start others, with the process. */
+static int blocks_print(const struct sp_profile_session *s)
+{
+	SP_FREE struct sp_capture_block *blocks = NULL;
+	size_t n = 0;
+	int r = sp_capture_blocks(s->sampling.capture, &blocks, &n);
+
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		printf("\taddr = %" PRIx64 " size = %" PRIu64, blocks[i].address, blocks[i].bytes);
+		if (s->args->command)
+			printf(" process %" PRIu32, blocks[i].process);
+		putchar('\n');
+	}
+	return r;
+}
+
+int sp_profile_above_print(const struct sp_profile_session *s)
+{
+	if (s->args->every_s)
+		time_print();
+	return s->args->show_blocks ? blocks_print(s) : 0;
 }
 
 /* The profile that is shown is the session's for as long as that takes. */
@@ -30,7 +56,8 @@ static int turn_show(struct sp_profile_session *s)
 	s->sampling.profile = shown;
 	if (s->args->top)
 		r = sp_profile_top(s);
-	sp_profile_time_print();
+	if (r >= 0)
+		r = sp_profile_above_print(s);
 	if (r >= 0)
 		r = sp_profile_print(s);
 	fflush(stdout);
