@@ -56,6 +56,7 @@ struct sp_front_slot {
 	sp_u32 match;  /* the number that an episode's beginning and end have in common */
 	sp_u32 state;  /* bits of the task's state (TASK_INTERRUPTIBLE ...); 0: ready to run */
 	sp_u32 times;  /* how many events it stands for; without one, what the guard says */
+	sp_u32 kept;   /* with SP_SLOT_SESSION: this argument, less 1, is the call's beginning's; 0: none is */
 	sp_u32 object; /* address of what it is about, read with SP_SLOT_LOCK only; ASK: where the block's will be */
 	sp_u64 min_ns, max_ns; /* shorter and longer episodes do not count; max_ns 0 = none is too long */
 	sp_u64 thin;           /* ASK: one of so many bytes is sampled; 1: all */

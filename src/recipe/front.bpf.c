@@ -213,14 +213,39 @@ static __always_inline struct sp_scratch *sp_live_goes_on(void *ctx, const sp_u6
 	return sp_event_leave(ctx, r, times);
 }
 
+/* An argument that the event's expressions name, beside what the call returns: by then its register is another's. */
+#ifdef SP_FRONT_SESSION
+static __always_inline void sp_session_keep(void *ctx)
+{
+	sp_u64 *kept = bpf_session_cookie();
+	struct sp_op_env env = {};
+
+	if (!sp_slot.kept)
+		return;
+	sp_registers_read(&env, ctx);
+	*kept = sp_env_argument(&env, sp_slot.kept - 1);
+}
+#endif
+
+static __always_inline void sp_session_recall(struct sp_op_env *env)
+{
+#ifdef SP_FRONT_SESSION
+	if (sp_slot.kept && sp_slot.kept <= SP_N_ARGUMENTS)
+		env->argument[(sp_slot.kept - 1) & 15] = *bpf_session_cookie();
+#endif
+	(void)env;
+}
+
 /* A call begins. 1: the kernel leaves out its end, which is what the event is about. */
 static __always_inline int sp_session_leaves_out(void *ctx)
 {
 #ifdef SP_FRONT_SESSION
 	if (!sp_event_is_wanted())
 		return 1;
-	if (sp_is_on_own_stack(ctx))
+	if (sp_is_on_own_stack(ctx)) {
+		sp_session_keep(ctx);
 		return 0;
+	}
 	sp_tally(SP_N_LOST_CALLS, 1);
 #endif
 	(void)ctx;
@@ -263,6 +288,7 @@ int sp_front_raw(struct bpf_raw_tracepoint_args *ctx)
 	if (!times)
 		return result;
 	sp_event_read(&env, ctx);
+	sp_session_recall(&env);
 	if (!sp_ops_run(&env, sp_slot.ops, r) || sp_event_is_over(r))
 		return result;
 	if (sp_slot.role == SP_ROLE_LEAVE) {

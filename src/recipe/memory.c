@@ -36,7 +36,7 @@ static int hook_make(const char *library, bool is_taken, struct sp_recipe_point 
 	ret_point->value = is_taken ? "arg1" : NULL;
 	ret_point->times = is_taken ? "arg2" : NULL;
 	r = sp_recipe_point_compile(ret_point, NULL);
-	return r < 0 ? r : sp_recipe_probe_find(ret_point);
+	return r < 0 ? r : sp_recipe_probe_find(ret_point, false);
 }
 
 int sp_recipe_set_memory(struct sp_recipe_set *set, const char *library)

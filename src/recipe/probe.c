@@ -276,8 +276,31 @@ static void failure_note(struct sp_recipe_probe *p, const char *path, const char
 		p->failure = NULL;
 }
 
+/* By then an argument's register is another's: a session keeps one number of a call, from its beginning to its end. */
+static int both_use(struct sp_recipe_point *point, bool may_session)
+{
+	unsigned arguments = point->probe->arguments;
+
+	if (!may_session)
+		return sp_fail_said(-EINVAL,
+				    "%s: arguments are gone when the call returns; a pair has both: "
+				    "%s{name=arg0}..%s[retval]",
+				    point->where, point->where, point->where);
+	if (!sp_probe_has(SP_PROBE_SESSION))
+		return sp_fail_said(-EINVAL,
+				    "%s: arguments are gone when the call returns, and only Linux 6.13 and later keeps "
+				    "one: retval goes without them",
+				    point->where);
+	if (arguments & (arguments - 1))
+		return sp_fail_said(-EINVAL,
+				    "%s: of the arguments one is kept until the call returns: one beside retval",
+				    point->where);
+	point->slot.kept = 1 + (sp_u32)__builtin_ctz(arguments);
+	return 0;
+}
+
 /* What expressions read: arguments when a function begins, its value when it returns. */
-static int use_read(struct sp_recipe_point *point)
+static int use_read(struct sp_recipe_point *point, bool may_session)
 {
 	struct sp_recipe_probe *p = point->probe;
 
@@ -289,10 +312,7 @@ static int use_read(struct sp_recipe_point *point)
 		else
 			p->arguments |= (uint8_t)(1U << point->slot.ops[i].imm);
 	}
-	return p->returns && p->arguments
-		   ? sp_fail_said(-EINVAL, "%s: arguments are gone when the call returns: retval goes without them",
-				  point->where)
-		   : 0;
+	return p->returns && p->arguments ? both_use(point, may_session) : 0;
 }
 
 /* What is not removed now is by the next, or by doctor --clean, which tells why not. */
@@ -347,11 +367,11 @@ static int all_find(struct sp_recipe_probe *p, struct sp_workers *w)
 }
 
 /* One of the files at least has such a place. */
-int sp_recipe_probe_find(struct sp_recipe_point *point)
+int sp_recipe_probe_find(struct sp_recipe_point *point, bool may_session)
 {
 	struct sp_recipe_probe *p = point->probe;
 	struct sp_workers *w = NULL;
-	int r = use_read(point);
+	int r = use_read(point, may_session);
 
 	if (!r && !sp_probe_has(SP_PROBE_ENTRY))
 		leftovers_remove();

@@ -7,9 +7,10 @@
  *   LIBRARY+0xADDRESS      where soprof shows a function without a name so
  *   usdt:LIBRARY:NAME, usdt:LIBRARY:PROVIDER:NAME
  *
- * Expressions know arg0 to arg5 and, when the call returns, retval. A name is first made a point of a recipe, then,
- * once its expressions are known, the places are looked for in all files that are meant. The point's probe is the set's
- * that has the recipe. Errors: -EINVAL, -ENOENT and the like with sp_error_text().
+ * Expressions know arg0 to arg5 and, when the call returns, retval; by sessions one argument with it. A name is first
+ * made a point of a recipe, then, once its expressions are known, the places are looked for in all files that are
+ * meant. The point's probe is the set's that has the recipe. Errors: -EINVAL, -ENOENT and the like with
+ * sp_error_text().
  */
 #ifndef SP_RECIPE_PROBE_H
 #define SP_RECIPE_PROBE_H
@@ -27,7 +28,8 @@ struct sp_workers;
 /* Whether the name is one of these, and no tracepoint's. */
 bool sp_recipe_probe_is(const char *name);
 int sp_recipe_probe_point(const char *name, struct sp_recipe_point *ret_point);
-int sp_recipe_probe_find(struct sp_recipe_point *point);
+/* may_session: the event will be a session's, where the kernel has them (sp_recipe_probe_by_session()). */
+int sp_recipe_probe_find(struct sp_recipe_point *point, bool may_session);
 unsigned sp_recipe_probe_least_ns(void); /* of one hit where the kernel emulates the first instruction */
 unsigned sp_recipe_probe_most_ns(void);  /* where it does not */
 unsigned sp_recipe_probe_trap_ns(const struct sp_recipe_probe *probe); /* of one hit, on average over the places */

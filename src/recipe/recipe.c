@@ -266,7 +266,7 @@ int sp_recipe_point_make(const char *name, struct sp_recipe_point *ret_point)
 
 static int probe_find(struct sp_recipe *own)
 {
-	int r = own->points[0].at == SP_AT_PROBE ? sp_recipe_probe_find(&own->points[0]) : 0;
+	int r = own->points[0].at == SP_AT_PROBE ? sp_recipe_probe_find(&own->points[0], true) : 0;
 
 	if (r >= 0 && own->points[0].slot.flags & SP_SLOT_KPROBE)
 		return sp_fail_said(-EINVAL, "%s: functions of the kernel are for soprof trace", own->name);

@@ -340,7 +340,7 @@ static int spec_make(struct sp_trace_making *m, struct sp_types *types)
 	if (r < 0)
 		return r;
 	sp_trace_point_finish(m, &s->point);
-	return s->point.at == SP_AT_PROBE ? sp_recipe_probe_find(&s->point) : 0;
+	return s->point.at == SP_AT_PROBE ? sp_recipe_probe_find(&s->point, false) : 0;
 }
 
 void sp_trace_making_done(struct sp_trace_making *m)

@@ -22,6 +22,12 @@ call() {
 	counts "$dir/truth"
 }
 
+has_sessions() { # from Linux 6.13 on
+	local version
+	IFS=.- read -r -a version < <(uname -r)
+	[ $((1000 * version[0] + version[1])) -ge 6013 ]
+}
+
 # --- how often, by whom, with what ---
 call "$own:called_mid"
 same 'calls' "$(samples)" "$mid"
@@ -38,6 +44,12 @@ same 'the sum of what is returned' "$(samples)" "$returned"
 has "$out" ';main;work;called_work [0-9]+$'
 call "$own:called_leaf[retval < 100]"
 same 'calls that return some value' "$(samples)" 50
+if has_sessions; then # an argument is kept until its call returns
+	call "$own:called_mid[retval == 2 * arg0 + 1]"
+	same 'calls that return what their argument says' "$(samples)" "$mid"
+	call "$own:called_mid[retval >= 101]{arg0}"
+	same 'the sum of arguments of some calls' "$(samples)" $((arguments - 49 * 50 / 2))
+fi
 
 # --- return probes, ours and others', do not break stacks ---
 call "cpu,$own:called_mid{retval}" 3000 100000
@@ -224,7 +236,13 @@ if [ "$slow" = 1 ]; then # no kernel is asked
 	bad "$own:called_mids" "did you mean '?called_mid'?\?"
 	bad "$own:called_counts" 'called_counts'
 	bad "$own:nothing*" 'nothing\*'
-	bad "$own:called_mid{retval + arg0}" 'arguments are gone when the call returns'
+	if has_sessions; then
+		bad "$own:called_mid[arg0]{retval + arg1}" 'one is kept until the call returns'
+	else
+		bad "$own:called_mid{retval + arg0}" 'arguments are gone when the call returns'
+	fi
+	expect 2 trace "$own:called_mid[retval == arg0]" -- true
+	one_line 'arguments are gone when the call returns; a pair has both'
 	bad 'libno-such-library.so.1:f' 'no library or program'
 	bad "$dir/none:f" 'no library or program'
 	bad '999999999:libc.so.6:f' 'no process 999999999'
