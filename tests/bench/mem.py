@@ -3,10 +3,12 @@
 heaptrack, valgrind's massif and jemalloc's own profiler; the truth is the program's own ledger (tests/cmd/allocate.c)."""
 import glob
 import http.client
+import math
 import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import time
 from common import BUILD, PYTHON, SOPROF, SOURCE, WORK, choose, row, run, say, tool
@@ -191,20 +193,34 @@ UNDER = {"heaptrack": under_heaptrack, "massif": under_massif}
 
 
 def leaky_server(peers):
-    """By stack."""
-    n = str(choose(400000, 40000))
+    """By stack. A sum of B bytes has the standard error sqrt(B * thin) at most: the goal wants one that is small enough."""
+    n, thin = str(choose(400000, 40000)), choose(512, 64)
     truth = {kind: int(n) for kind, _, n in (line.split() for line in output([], LEAKY, n).splitlines())}
 
-    def error(lines):
+    def errors(lines):
         sums = by_kind(lines)
-        return max(100 * abs(sums[kind] / truth[kind] - 1) for kind in KINDS)
+        return [100 * (sums[kind] / truth[kind] - 1) for kind in KINDS]
+
+    def error(lines):
+        return max(abs(e) for e in errors(lines))
+
+    def standard_errors(thin):
+        return [100 * math.sqrt(thin / truth[kind]) for kind in KINDS]
 
     def do(prefix):
         output(prefix, LEAKY, n)
     beside = {name: error(UNDER[name](do)[0]) for name in peers}
-    for how, options in (("a byte in 4 KiB", ["--thin", "4K"]), ("every allocation", ["--thin", "1"])):
+    for how, options, thin in ((f"a byte in {thin}", ["--thin", str(thin)], thin), ("every allocation", ["--thin", "1"], 0)):
         row(f"a server leaks {sum(truth.values()) / 2**20:.0f} MiB: largest error of three kinds, by {how}", "%",
-            error(under_soprof(do, *options)[0]), most=3, **beside)
+            error(under_soprof(do, *options)[0]), most=3, **beside,
+            note=f"their standard errors are at most {', '.join(f'{e:.2f}' for e in standard_errors(thin))} %")
+    thin = 16 * choose(512, 64)
+    of_runs = [errors(under_soprof(do, "--thin", str(thin))[0]) for _ in range(choose(20, 5))]
+    for kind, of_kind, standard in zip(KINDS, zip(*of_runs), standard_errors(thin)):
+        mean = statistics.fmean(of_kind)
+        row(f"a byte in {thin}, {len(of_kind)} runs: mean error of {kind}, in its standard errors", "times",
+            abs(mean) / standard * math.sqrt(len(of_kind)), most=3,
+            note=f"mean {mean:+.2f} %, spread {statistics.stdev(of_kind):.2f} %, by the formula at most {standard:.2f} %")
 
 
 PYTHON_SERVER = """

@@ -4,10 +4,13 @@
 #include "base/mem.h"
 #include "capture/capture.h"
 #include "profile/merge.h"
+#include "profile/values.h"
 #include "recipe/memory.h"
 #include "recipe/recipe.h"
+#include "view/units.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,4 +105,28 @@ void sp_memory_freed_tell(const struct sp_capture_stats *seen)
 			"soprof: %" PRIu64
 			" frees were of blocks that were not seen to be allocated: from before, or malloc's own\n",
 			n);
+}
+
+/*
+ * A block of s bytes is drawn with the probability s / thin, and stands for thin bytes then, so it adds at most s *
+ * thin to the variance of a sum: that of B bytes is B * thin at most. Two standard errors are 95 %.
+ */
+void sp_memory_error_tell(const struct sp_profile *p, uint64_t thin_bytes)
+{
+	int value = sp_profile_find_value(p, "live_bytes", "bytes");
+	int64_t live = 0;
+	double percent;
+	char bytes[32], thin[32];
+
+	for (uint32_t i = 0; value >= 0 && i < sp_profile_n_rows(p); i++)
+		live += sp_profile_row(p, i)->values[value];
+	if (live <= 0 || thin_bytes <= 1)
+		return;
+	percent = 196 * sqrt((double)thin_bytes / (double)live);
+	sp_unit_write("bytes", (uint64_t)live, bytes, sizeof(bytes));
+	sp_unit_write("bytes", thin_bytes, thin, sizeof(thin));
+	fprintf(stderr,
+		"soprof: one byte in %s was sampled: what lives, %s, may be off by %.*f %%, a tenth of it by %.*f %% "
+		"(95 %% intervals; --thin makes them smaller)\n",
+		thin, bytes, percent < 10, percent, percent * sqrt(10) < 10, percent * sqrt(10));
 }

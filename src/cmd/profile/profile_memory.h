@@ -8,6 +8,7 @@
 #define SP_CMD_PROFILE_PROFILE_MEMORY_H
 
 #include "link/audit_library.h"
+#include <stdint.h>
 
 struct sp_capture_stats;
 struct sp_profile;
@@ -35,5 +36,7 @@ void sp_memory_unseen_tell(const struct sp_memory_library *library);
 void sp_memory_unsampled_tell(const struct sp_memory_library *library, const struct sp_capture_stats *seen);
 /* Says on stderr how many blocks went that a process had before. */
 void sp_memory_freed_tell(const struct sp_capture_stats *seen);
+/* Says on stderr how far a sample of one in thin_bytes may be off. */
+void sp_memory_error_tell(const struct sp_profile *profile, uint64_t thin_bytes);
 
 #endif

@@ -396,6 +396,8 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	sp_capture_stats(s->sampling.capture, &c);
 	sp_memory_unsampled_tell(&s->args->memory, &c);
 	sp_memory_freed_tell(&c);
+	if (sp_recipes_have_live(s->args->recipes.recipes) && !s->args->one_in)
+		sp_memory_error_tell(s->sampling.profile, s->args->thin_bytes ? s->args->thin_bytes : SP_MEMORY_THIN);
 	const struct sp_summary_count lost[] = {
 	    {"not sampled since over budget (--max-overhead)", c.n_over_budget},
 	    {"no room for its count (--hash-storage-size)", c.counter[SP_N_LOST_COUNTS]},
