@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/answer/answer_web.h"
-#include "agent/answer/gzip.h"
 #include "agent/request.h"
 #include "base/error.h"
+#include "base/gzip.h"
 #include "base/mem.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -2,10 +2,9 @@
 #include "agent/exec/post.h"
 #include "agent/request.h"
 #include "base/error.h"
-#include "base/library.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include <curl/curl.h>
+#include "http/curl.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -101,35 +100,9 @@ enum sp_post_result sp_post_result(int status)
 	return WIFEXITED(status) && WEXITSTATUS(status) == CODE_REFUSED ? SP_POST_REFUSED : SP_POST_AGAIN;
 }
 
-/* --- libcurl --- */
-struct curl_library {
-	CURL *(*init)(void);
-	CURLcode (*setopt)(CURL *curl, CURLoption option, ...);
-	CURLcode (*perform)(CURL *curl);
-	CURLcode (*getinfo)(CURL *curl, CURLINFO info, ...);
-	const char *(*strerror)(CURLcode code);
-	struct curl_slist *(*append)(struct curl_slist *list, const char *text);
-};
-
-/* Debian has it with three TLS libraries; any will do. */
-static int load_curl(struct curl_library *l)
-{
-	static const char *const sonames[] = {"libcurl-gnutls.so.4", "libcurl.so.4", "libcurl-nss.so.4", NULL};
-	static const struct sp_library_function functions[] = {
-	    {"curl_easy_init", offsetof(struct curl_library, init)},
-	    {"curl_easy_setopt", offsetof(struct curl_library, setopt)},
-	    {"curl_easy_perform", offsetof(struct curl_library, perform)},
-	    {"curl_easy_getinfo", offsetof(struct curl_library, getinfo)},
-	    {"curl_easy_strerror", offsetof(struct curl_library, strerror)},
-	    {"curl_slist_append", offsetof(struct curl_library, append)},
-	};
-
-	return sp_library_load("this", "libcurl (Debian: libcurl3-gnutls)", sonames, functions, SP_COUNT(functions), l);
-}
-
 /* --- the process --- */
 struct job {
-	struct curl_library l;
+	struct sp_curl l;
 	CURL *curl;
 	struct curl_slist *headers;
 	char line[SP_LINE_MAX + 2], authorization[MAX_AUTHORIZATION + 2];
@@ -231,26 +204,19 @@ static int make_headers(struct job *j)
 
 static int set_options(struct job *j)
 {
-	const char *ca = sp_line_word(&j->words, "ca");
-	const struct curl_library *l = &j->l;
+	const struct sp_curl *l = &j->l;
 	CURL *c = j->curl;
-	int bad = 0;
+	int bad = 0, r = sp_curl_begin(l, c, sp_line_word(&j->words, "ca"), j->error);
 
 	bad |= l->setopt(c, CURLOPT_URL, sp_line_word(&j->words, "url"));
-	bad |= l->setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
 	bad |= l->setopt(c, CURLOPT_POST, 1L);
 	bad |= l->setopt(c, CURLOPT_POSTFIELDS, j->body);
 	bad |= l->setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)j->n_body);
 	bad |= l->setopt(c, CURLOPT_HTTPHEADER, j->headers);
-	bad |= l->setopt(c, CURLOPT_USERAGENT, "soprof/" SP_VERSION);
 	bad |= l->setopt(c, CURLOPT_TIMEOUT_MS, (long)j->timeout_ms);
-	bad |= l->setopt(c, CURLOPT_NOSIGNAL, 1L);
-	bad |= l->setopt(c, CURLOPT_ERRORBUFFER, j->error);
 	bad |= l->setopt(c, CURLOPT_WRITEFUNCTION, save_answer);
 	bad |= l->setopt(c, CURLOPT_WRITEDATA, j);
-	if (ca)
-		bad |= l->setopt(c, CURLOPT_CAINFO, ca);
-	return bad ? sp_fail_said(-ENOSYS, "libcurl is too old, or does not speak https") : 0;
+	return r < 0 ? r : bad ? -ENOMEM : 0;
 }
 
 /* Of the client errors (4xx) only "too many requests" and "timeout" may pass. */
@@ -275,7 +241,7 @@ static int run_job(struct job *j)
 	int r = read_job(j);
 
 	if (r == 0)
-		r = load_curl(&j->l);
+		r = sp_curl_load(&j->l);
 	if (r == 0)
 		r = make_headers(j);
 	if (r == 0) {

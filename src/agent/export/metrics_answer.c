@@ -3,9 +3,9 @@
  * metrics_answer.c: /metrics. Written into memory at once: a fraction of a millisecond for 2,000 series. gzip, which
  * scrapers ask for, costs more than that even at its fastest level.
  */
-#include "agent/answer/gzip.h"
 #include "agent/export/metrics.h"
 #include "base/error.h"
+#include "base/gzip.h"
 #include "base/mem.h"
 #include "http/http.h"
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "agent/answer/gzip.h"
 #include "agent/request.h"
 #include "agent/socket/server.h"
 #include "agent/web/page_html.h"
 #include "agent/web/page_priv.h"
 #include "base/error.h"
+#include "base/gzip.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/time.h"

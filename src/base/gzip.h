@@ -5,8 +5,8 @@
  * Equal texts give equal bytes: the file has no name and no time. level: zlib's, 1 (fast) to 9 (small). The result is
  * new, and the caller frees it. 0 or -ENOMEM, also for a text of 2 GiB or more. No state; thread-safe.
  */
-#ifndef SP_AGENT_ANSWER_GZIP_H
-#define SP_AGENT_ANSWER_GZIP_H
+#ifndef SP_BASE_GZIP_H
+#define SP_BASE_GZIP_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "agent/answer/gzip.h"
+#include "base/gzip.h"
 #include "base/mem.h"
 #include <errno.h>
 #include <stdint.h>

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "http/curl.h"
+#include "base/error.h"
+#include "base/library.h"
+#include "base/mem.h"
+#include <errno.h>
+
+/* Debian has it with three TLS libraries; any will do. */
+int sp_curl_load(struct sp_curl *ret_curl)
+{
+	static const char *const sonames[] = {"libcurl-gnutls.so.4", "libcurl.so.4", "libcurl-nss.so.4", NULL};
+	static const struct sp_library_function functions[] = {
+	    {"curl_easy_init", offsetof(struct sp_curl, init)},
+	    {"curl_easy_setopt", offsetof(struct sp_curl, setopt)},
+	    {"curl_easy_perform", offsetof(struct sp_curl, perform)},
+	    {"curl_easy_getinfo", offsetof(struct sp_curl, getinfo)},
+	    {"curl_easy_cleanup", offsetof(struct sp_curl, cleanup)},
+	    {"curl_easy_strerror", offsetof(struct sp_curl, strerror)},
+	    {"curl_slist_append", offsetof(struct sp_curl, append)},
+	    {"curl_slist_free_all", offsetof(struct sp_curl, free_list)},
+	};
+
+	return sp_library_load("this", "libcurl (Debian: libcurl3-gnutls)", sonames, functions, SP_COUNT(functions),
+			       ret_curl);
+}
+
+int sp_curl_begin(const struct sp_curl *l, CURL *curl, const char *ca_file, char *error)
+{
+	int bad = 0;
+
+	bad |= l->setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	bad |= l->setopt(curl, CURLOPT_USERAGENT, "soprof/" SP_VERSION);
+	bad |= l->setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	bad |= l->setopt(curl, CURLOPT_ERRORBUFFER, error);
+	if (ca_file)
+		bad |= l->setopt(curl, CURLOPT_CAINFO, ca_file);
+	return bad ? sp_fail_said(-ENOSYS, "libcurl is too old, or does not speak https") : 0;
+}

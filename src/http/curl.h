@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * curl.h: libcurl, loaded at run time, since only what sends needs it.
+ *
+ * The functions have the names of curl_easy_*(3) and curl_slist_*(3), without these words. Whoever calls them includes
+ * <curl/curl.h>. sp_curl_load() is -ELIBACC where it is not installed. A request's options that all of ours have are
+ * set by sp_curl_begin(): http and https only, no signals, who we are, where the reason of a failure goes
+ * (CURL_ERROR_SIZE bytes). -ENOSYS: libcurl is too old. No other state; not thread-safe.
+ */
+#ifndef SP_HTTP_CURL_H
+#define SP_HTTP_CURL_H
+
+#include <curl/curl.h>
+
+struct sp_curl {
+	CURL *(*init)(void);
+	CURLcode (*setopt)(CURL *curl, CURLoption option, ...);
+	CURLcode (*perform)(CURL *curl);
+	CURLcode (*getinfo)(CURL *curl, CURLINFO info, ...);
+	void (*cleanup)(CURL *curl);
+	const char *(*strerror)(CURLcode code);
+	struct curl_slist *(*append)(struct curl_slist *list, const char *text);
+	void (*free_list)(struct curl_slist *list);
+};
+int sp_curl_load(struct sp_curl *ret_curl);
+
+/* ca_file: in place of the system's; NULL = the system's. */
+int sp_curl_begin(const struct sp_curl *l, CURL *curl, const char *ca_file, char *error);
+
+#endif
