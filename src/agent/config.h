@@ -24,6 +24,7 @@ enum { SP_AGENT_MAX_LISTEN = 16, SP_AGENT_MAX_HOSTS = 64 };
 
 struct sp_agent_source {
 	const struct sp_recipe *recipe;
+	const char *name;      /* the recipe's */
 	const char *event;     /* NULL = the recipe's default */
 	uint64_t frequency_hz; /* 0 = the agent's */
 };
@@ -36,6 +37,16 @@ struct sp_agent_remote { /* a target of remote write */
 	uint64_t interval_ns;
 	const char *authorization_file, *ca_file; /* as in post.h; NULL = none */
 	const char *labels;                       /* added to all series, as in exposition.h */
+};
+
+enum { SP_AGENT_FLEET_LABELS = 32 };
+struct sp_agent_fleet {  /* strings NULL: not given */
+	const char *url; /* NULL = none */
+	const char *database, *user, *password_file, *ca_file;
+	const char *host, *machine; /* machine NULL: the host was given a name, and is known by it alone */
+	const char *labels[SP_AGENT_FLEET_LABELS]; /* "NAME=VALUE" */
+	size_t n_labels;
+	uint32_t resolution_s;
 };
 
 /* Targets of an alert, beside the log. */
@@ -102,6 +113,7 @@ struct sp_agent_config {
 
 	struct sp_agent_remote remotes[SP_AGENT_MAX_REMOTES];
 	size_t n_remotes;
+	struct sp_agent_fleet fleet;
 
 	/* alerts */
 	struct sp_alert_config *alerts; /* SP_AGENT_MAX_ALERTS, of which n_alerts are used */

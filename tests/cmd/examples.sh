@@ -38,7 +38,11 @@ excused='
 ./run --deb|builds all once more: tests/full/deb.sh installs what tools/make-deb makes, which is all that this does
 sudo apt install ./build-deb/soprof_*.deb && sudo systemctl enable --now soprof|tests/full/service.sh does so, in a container with systemd
 sudo sysctl kernel.perf_event_paranoid=2|changes the machine, for other tests, too
-perf record -g|the name of a way to sample, which is compared with ours'
+perf record -g|the name of a way to sample, which is compared with ours
+soprof fleet init http://clickhouse:8123|wants a server: tests/cmd/fleet.sh asks one
+soprof fleet status http://clickhouse:8123|the same
+soprof query --fleet http://clickhouse:8123 --from -1h|the same
+soprof query --fleet http://clickhouse:8123 --label canary=yes --from -1h -o fleet.html|the same'
 # Lines of blocks that speak of soprof and are not typed.
 spoken='
 soprof      155.6 ms user + 112.2 ms system + 10.8 ms BPF = 3.37 % of a CPU;

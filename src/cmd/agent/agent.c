@@ -11,6 +11,7 @@
 #include "agent/alert/alerting.h"
 #include "agent/daemon/notify.h"
 #include "agent/daemon/user.h"
+#include "agent/export/fleet_sender.h"
 #include "agent/export/metrics.h"
 #include "agent/export/remote_write.h"
 #include "agent/log.h"
@@ -44,6 +45,7 @@ struct run {
 	struct sp_metrics *metrics;
 	struct sp_metrics_own own;
 	struct sp_remotes *remotes;
+	struct sp_fleet_sender *fleet;
 	struct sp_server *server;         /* NULL: socket: none, listen: none */
 	struct sp_page *page;             /* NULL: listen: none */
 	int sockets[SP_AGENT_MAX_LISTEN]; /* that the service manager made for it */
@@ -164,6 +166,7 @@ static void reload(struct run *r)
 		sp_metrics_configure(r->metrics, &new->config);
 		r->own.config = &new->config;
 		sp_remotes_configure(r->remotes, &new->config);
+		sp_fleet_sender_configure(r->fleet, &new->config);
 		sp_log_open(new->config.log_level);
 		sp_log(SP_LOG_NOTICE, "options read again%s%s", new->file ? ", with " : "", new->file ? new->file : "");
 		args_free(r->args);
@@ -249,6 +252,7 @@ static int status(void *arg, FILE *out)
 
 	if (r->page)
 		sp_agent_page_status(r->page, out);
+	sp_fleet_sender_status(r->fleet, out);
 	return e;
 }
 
@@ -299,6 +303,13 @@ static int watch_all(struct run *r)
 						 .arg = r->remotes};
 		e = sp_agent_watch(r->agent, &remotes);
 	}
+	if (e >= 0) {
+		struct sp_agent_watch fleet = {.fd = sp_fleet_sender_fd(r->fleet),
+					       .timeout_ms = sp_fleet_sender_timeout_ms,
+					       .ready = sp_fleet_sender_dispatch,
+					       .arg = r->fleet};
+		e = sp_agent_watch(r->agent, &fleet);
+	}
 	if (e >= 0 && r->server) {
 		struct sp_agent_watch server = {.fd = sp_server_fd(r->server),
 						.timeout_ms = server_timeout,
@@ -332,7 +343,11 @@ static int metrics_open(struct run *r)
 		e = sp_metrics_add(r->metrics, sp_metrics_own_write, &r->own);
 	if (e >= 0)
 		e = sp_remotes_new(&r->args->config, r->metrics, &r->remotes);
-	return e < 0 ? e : sp_metrics_add(r->metrics, sp_remotes_write, r->remotes);
+	if (e >= 0)
+		e = sp_metrics_add(r->metrics, sp_remotes_write, r->remotes);
+	if (e >= 0)
+		e = sp_fleet_sender_new(&r->args->config, &r->fleet);
+	return e < 0 ? e : sp_metrics_add(r->metrics, sp_fleet_sender_write, r->fleet);
 }
 
 /* If the usual place is taken by another agent or something else, that is logged, and it samples all the same. */
@@ -398,7 +413,7 @@ static int keep_files(struct run *r)
 		e = sp_agent_keep_file(r->agent, c->alerts[i].to.authorization_file);
 	for (size_t i = 0; e >= 0 && i < c->n_remotes; i++)
 		e = sp_agent_keep_file(r->agent, c->remotes[i].authorization_file);
-	return e;
+	return e < 0 ? e : sp_agent_keep_file(r->agent, c->fleet.password_file);
 }
 
 static int open_all(struct run *r)
@@ -456,6 +471,7 @@ static void close_all(struct run *r)
 	sp_alerting_free(r->alerting);
 	sp_agent_free(r->agent);
 	sp_remotes_free(r->remotes);
+	sp_fleet_sender_free(r->fleet);
 	sp_metrics_free(r->metrics);
 	sp_notify_close(&r->notify);
 	if (r->signals >= 0)

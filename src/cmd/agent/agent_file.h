@@ -24,5 +24,6 @@ bool sp_agent_file_is_label(const char *name);
 /* Keys of the file that are no options of the command line. arg is the struct sp_agent_config. */
 extern const struct sp_yaml_key sp_agent_file_values[];
 int sp_agent_file_remotes(struct sp_yaml *y, void *config);
+int sp_agent_file_fleet(struct sp_yaml *y, void *config);
 
 #endif

@@ -289,6 +289,7 @@ static int source_one(const char *shown, const char *part, struct sp_agent_confi
 		return sp_fail_said(-EINVAL, "%s: more than %d", shown, SP_AGENT_MAX_SOURCES);
 	while (r == 0 && next_part(&part, ':', word, sizeof(word)))
 		r = source_option(shown, word, c, &source);
+	source.name = source.recipe->name;
 	if (r == 0)
 		c->sources[c->n_sources++] = source;
 	return r;
@@ -375,7 +376,7 @@ static void defaults(struct sp_agent_args *a)
 {
 	*a = (struct sp_agent_args){.config = {
 					.frequency_hz = 19,
-					.sources = {{.recipe = &sp_recipe_cpu}},
+					.sources = {{.recipe = &sp_recipe_cpu, .name = "cpu"}},
 					.n_sources = 1,
 					.store = SP_AGENT_STORE,
 					.retain_s = {2 * DAY_S, 14 * DAY_S, 400 * DAY_S},

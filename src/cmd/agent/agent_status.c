@@ -416,6 +416,24 @@ static void show_refused(const struct screen *s, FILE *out)
 			n, number_of(s, 0, "refused_files_of_uid"), number_of(s, 0, "refused_files_uid"));
 }
 
+static void show_fleet(const struct screen *s, FILE *out)
+{
+	char bytes[TEXT], to[TEXT];
+
+	if (!*text_of(s, 0, "fleet"))
+		return;
+	bytes_of(s, "fleet_bytes", bytes);
+	moment(number_of(s, 0, "fleet_to"), to);
+	fprintf(out, "fleet     %s: %" PRIu64 " windows sent in %s, until %s\n", text_of(s, 0, "fleet"),
+		number_of(s, 0, "fleet_windows"), bytes, to);
+	if (number_of(s, 0, "fleet_left_out"))
+		fprintf(out, "          %" PRIu64 " damaged windows of the store are not there\n",
+			number_of(s, 0, "fleet_left_out"));
+	if (*text_of(s, 0, "fleet_error"))
+		fprintf(out, "          takes nothing now (%" PRIu64 " failures): %s\n",
+			number_of(s, 0, "fleet_failed"), text_of(s, 0, "fleet_error"));
+}
+
 static void show(const struct screen *s, FILE *out)
 {
 	char up[TEXT], since[TEXT], gaps[TEXT];
@@ -434,6 +452,7 @@ static void show(const struct screen *s, FILE *out)
 	if (*text_of(s, 0, "url"))
 		fprintf(out, "page      %s: %" PRIu64 " requests, %" PRIu64 " refused\n", text_of(s, 0, "url"),
 			number_of(s, 0, "http_requests"), number_of(s, 0, "http_refused"));
+	show_fleet(s, out);
 	if (number_of(s, 0, "gaps"))
 		fprintf(out, "gaps      %" PRIu64 ", %s in all\n", number_of(s, 0, "gaps"), gaps);
 	if (number_of(s, 0, "unstored_ns")) {

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
+#include "cmd/fleet/fleet_args.h"
 #include "cmd/grid.h"
 #include "cmd/output.h"
 #include "cmd/report/history.h"
@@ -21,6 +22,9 @@
 struct diff_args {
 	struct sp_words files;
 	struct sp_input_args input;
+	struct sp_fleet_args fleet;
+	const char *against;       /* NULL: not two groups of hosts */
+	const char *against_range; /* of both */
 	const char *output, *value, *store, *socket;
 	bool csv, json, absolute, noise;
 	int by, view;
@@ -61,6 +65,8 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip malformed input, and count it", AT(input.keep_going)},
 	{SP_OPT_STRING, 0, "store", "PLACE", "times are of this store: a directory, or one of its files", AT(store), .excludes = SP_HISTORY_PLACE},
 	{SP_OPT_STRING, 0, "socket", "PATH", "times are of the agent there", AT(socket), .excludes = SP_HISTORY_PLACE},
+	SP_FLEET_OPTIONS(struct diff_args, fleet, SP_HISTORY_PLACE),
+	{SP_OPT_STRING, 0, "against", "NAME=GLOB", "of a fleet: OLD is hosts with such a label, NEW those of --label, at one time (-1h)", AT(against)},
 	{SP_OPT_OPERANDS, 0, NULL, "OLD NEW", "two profiles (pprof, folded, perf script; one may be -), or times (yesterday, -2h..-1h)", AT(files)},
 	{0},
 };
@@ -78,7 +84,8 @@ struct diff_run {
 	const struct sp_view *view; /* NULL: a table, or for scripts */
 	struct sp_profile *profiles[2];
 	struct sp_input_summary summary[2];
-	struct sp_history *history; /* NULL: no side is a time */
+	struct sp_fleet_args fleet[2];
+	struct sp_history *history[2]; /* NULL: the side is no time */
 	struct sp_store_query asked[2];
 	struct sp_store_answer answers[2];
 	bool is_time[2];
@@ -90,10 +97,12 @@ struct diff_run {
 static int time_read(struct diff_run *d, int side)
 {
 	const struct sp_input_args *a = &d->args->input;
-	int r = !d->history ? sp_history_open(d->args->store, d->args->socket, &d->history) : 0;
+	struct sp_history **history = &d->history[side];
+	int r = d->args->fleet.url ? sp_history_open_fleet(&d->fleet[side], history)
+				   : sp_history_open(d->args->store, d->args->socket, history);
 
 	if (r >= 0)
-		r = sp_history_query(d->history, &d->asked[side], &d->profiles[side], &d->answers[side]);
+		r = sp_history_query(*history, &d->asked[side], &d->profiles[side], &d->answers[side]);
 	return r < 0 ? r : sp_inputs_narrow(a, &d->profiles[side], &d->summary[side]);
 }
 
@@ -111,14 +120,14 @@ static int side_read(struct diff_run *d, int side)
 /* What is no file is a time. */
 static int side_find(struct diff_run *d, int side)
 {
-	const char *word = d->args->files.words[side];
+	const char *range = d->args->against_range, *word = range ? range : d->args->files.words[side];
 	struct sp_when when = {0};
 	int r;
 
-	if (!strcmp(word, "-") || !access(word, F_OK))
+	if (!range && (!strcmp(word, "-") || !access(word, F_OK)))
 		return 0;
 	r = sp_when_range(word, sp_time_ns(CLOCK_REALTIME), &when);
-	if (r == -EINVAL && !strstr(word, "..") && strpbrk(word, "./")) {
+	if (r == -EINVAL && !range && !strstr(word, "..") && strpbrk(word, "./")) {
 		sp_error_clear();
 		return 0; /* the name of a file: opening it tells */
 	}
@@ -329,7 +338,7 @@ static int view_find(struct diff_args *a, const struct sp_view **ret_view)
 static void side_tell(struct diff_run *d, int side)
 {
 	if (d->is_time[side])
-		sp_history_tell(d->history, d->args->files.words[side], &d->asked[side], &d->answers[side],
+		sp_history_tell(d->history[side], d->args->files.words[side], &d->asked[side], &d->answers[side],
 				(int64_t)d->diff->n_samples[side]);
 	sp_inputs_tell(d->profiles[side], &d->summary[side]);
 }
@@ -349,9 +358,40 @@ static void next_tell(const struct diff_args *a)
 static void diff_done(struct diff_run *d)
 {
 	sp_diff_free(d->diff);
-	sp_history_close(d->history);
+	sp_history_close(d->history[0]);
+	sp_history_close(d->history[1]);
 	sp_profile_free(d->profiles[0]);
 	sp_profile_free(d->profiles[1]);
+}
+
+/* Of a fleet --label is of hosts. Two groups of hosts are compared at one time, which is the one operand. */
+static int fleet_set(struct diff_args *a, struct diff_run *d)
+{
+	const char **words;
+
+	if (!a->fleet.url)
+		return !a->against && !a->fleet.filter.host && !a->fleet.password_file && !a->fleet.ca_file
+			   ? 0
+			   : sp_fail_said(
+				 -EINVAL,
+				 "--against, --host, --password-file and --ca-file are of a fleet: give --fleet");
+	a->fleet.filter.label = a->input.label;
+	a->input.label = NULL;
+	d->fleet[0] = d->fleet[1] = a->fleet;
+	if (!a->against)
+		return 0;
+	d->fleet[0].filter.label = a->against;
+	if (!a->fleet.filter.label || a->files.n > 1)
+		return sp_fail_said(-EINVAL, "--against wants --label, and one time at most");
+	words = calloc(2, sizeof(*words));
+	if (!words)
+		return -ENOMEM;
+	a->against_range = a->files.n == 1 ? a->files.words[0] : "-1h";
+	words[0] = a->against;
+	words[1] = a->fleet.filter.label;
+	sp_words_done(&a->files);
+	a->files = (struct sp_words){words, 2};
+	return 0;
 }
 
 static int diff_main(const struct sp_cmd *cmd, int argc, char **argv)
@@ -362,6 +402,8 @@ static int diff_main(const struct sp_cmd *cmd, int argc, char **argv)
 	int code = SP_EXIT_OK, r = sp_options_parse(options, argc, argv, &a);
 
 	sp_output_is_stdout(&a.output);
+	if (r == SP_PARSED)
+		r = fleet_set(&a, &d);
 	if (r == SP_PARSED && a.files.n != 2)
 		r = sp_fail_said(-EINVAL, "two profiles are compared, OLD and NEW; %zu %s given", a.files.n,
 				 a.files.n == 1 ? "is" : "are");

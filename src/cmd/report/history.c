@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "cmd/fleet/fleet_args.h"
 #include "cmd/options.h"
 #include "profile/profile.h"
 
@@ -25,6 +26,9 @@ struct sp_history {
 	const char *place;      /* of the store's files */
 	bool files_only, agent_only;
 	struct sp_ask ask;
+	const struct sp_fleet_args *fleet_args; /* NULL: no fleet is asked */
+	struct sp_fleet *fleet;
+	struct sp_fleet_answer fleet_answer; /* the last */
 };
 
 /* --- the way --- */
@@ -56,6 +60,20 @@ int sp_history_open(const char *store, const char *socket, struct sp_history **r
 	return 0;
 }
 
+int sp_history_open_fleet(const struct sp_fleet_args *fleet, struct sp_history **ret_history)
+{
+	struct sp_history *h = calloc(1, sizeof(*h));
+	int r = h ? sp_fleet_args_open(fleet, &h->fleet) : -ENOMEM;
+
+	if (r < 0) {
+		free(h);
+		return r;
+	}
+	h->fleet_args = fleet;
+	*ret_history = h;
+	return 0;
+}
+
 /* r: what asking the agent said. Whether nobody was there to ask, and the files are open now; else *ret_r is changed.
  */
 static bool falls_back(struct sp_history *h, int *r)
@@ -80,6 +98,7 @@ void sp_history_close(struct sp_history *h)
 		return;
 	if (h->store)
 		sp_store_close(h->store);
+	sp_fleet_close(h->fleet);
 	free(h);
 }
 
@@ -170,6 +189,12 @@ int sp_history_query(struct sp_history *h, const struct sp_store_query *q, struc
 		     struct sp_store_answer *ret_answer)
 {
 	struct sp_profile *p = NULL;
+
+	if (h->fleet) {
+		int asked = sp_fleet_query(h->fleet, &h->fleet_args->filter, q, ret_profile, &h->fleet_answer);
+		*ret_answer = h->fleet_answer.all;
+		return asked;
+	}
 	int r = ask_once(h, q, &p, ret_answer);
 
 	if (r == 0 && ret_answer->n_windows == 0)
@@ -185,6 +210,8 @@ int sp_history_totals(struct sp_history *h, const struct sp_store_query *q, bool
 		      int (*each)(void *arg, const struct sp_store_total *t), void *arg,
 		      struct sp_store_answer *ret_answer)
 {
+	if (h->fleet)
+		return -ENODATA; /* it has none */
 	int r = !h->store ? sp_ask_totals(&h->ask, q, by_function, each, arg, ret_answer) : 0;
 
 	if (h->store || falls_back(h, &r))
@@ -267,6 +294,8 @@ static void tell_events(struct sp_history *h, const char *label, const struct sp
 {
 	struct event_counts counts = {.label = label};
 	uint64_t from = answer->from_ns, to = answer->to_ns;
+	if (h->fleet)
+		return;
 	int r = h->store ? sp_store_events(h->store, from, to, put_event, &counts)
 			 : sp_ask_events(&h->ask, from, to, put_event, &counts);
 
@@ -304,15 +333,29 @@ static void tell_count(const char *label, uint64_t n, const char *format)
 	fputc('\n', stderr);
 }
 
+static void tell_fleet(const char *label, const struct sp_fleet_answer *answer)
+{
+	put_label(label);
+	fprintf(stderr, "of %" PRIu64 " host%s; the time sampled is their mean\n", answer->n_hosts,
+		answer->n_hosts == 1 ? "" : "s");
+	if (answer->n_missing != 0) {
+		put_label(label);
+		fprintf(stderr, "the server lacks %" PRIi64 " samples that hosts have sent\n", answer->n_missing);
+	}
+	tell_count(label, answer->n_unknown, "the server lacks %" PRIu64 " names or stacks that rows refer to");
+}
+
 void sp_history_tell(struct sp_history *h, const char *label, const struct sp_store_query *q,
 		     const struct sp_store_answer *answer, int64_t n_samples)
 {
-	if (!h->store && h->ask.own_only) {
+	if (!h->store && !h->fleet && h->ask.own_only) {
 		put_label(label);
 		fputs("your own processes only: root and the agent's group see all\n", stderr);
 	}
 	tell_range(label, answer);
 	tell_events(h, label, answer);
+	if (h->fleet)
+		tell_fleet(label, &h->fleet_answer);
 	if (q->to_ns > sp_time_ns(CLOCK_REALTIME) + SP_NS_PER_S) {
 		char text[SP_WHEN_TEXT];
 		put_label(label);

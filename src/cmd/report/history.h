@@ -3,9 +3,10 @@
  * history.h: queries the agent's history, for the commands that show it.
  *
  * A store that was named is read directly; an agent whose socket was named is asked; by default the agent at the usual
- * place is asked, and if none answers, the usual store is read. base/when.h parses times. sp_history_tell() prints to
- * stderr what of the range was sampled, in how many windows, its events (gaps, upgrades), and what was lost, damaged
- * or shortened. -ENODATA with a hint if no window was found. 0 or a negative errno with sp_error_text(). One thread.
+ * place is asked, and if none answers, the usual store is read; or a fleet. base/when.h parses times. sp_history_tell()
+ * prints to stderr what of the range was sampled, in how many windows, its events (gaps, upgrades), and what was lost,
+ * damaged or shortened. -ENODATA with a hint if no window was found. 0 or a negative errno with sp_error_text(). One
+ * thread.
  */
 #ifndef SP_CMD_REPORT_HISTORY_H
 #define SP_CMD_REPORT_HISTORY_H
@@ -15,12 +16,15 @@
 #include "base/when.h"
 #include "store/totals.h"
 
-/* Of options, --store and --socket: they exclude each other. */
+/* Of options, --store, --socket and --fleet: they exclude each other. */
 enum { SP_HISTORY_PLACE = 1 << 30 };
 
+struct sp_fleet_args;
 struct sp_history;
 /* store: a directory or one of its files; socket: an agent's. NULL = not named; not both. Strings stay the caller's. */
 int sp_history_open(const char *store, const char *socket, struct sp_history **ret_history);
+/* A fleet's hosts. The arguments stay the caller's, and are read at each query. */
+int sp_history_open_fleet(const struct sp_fleet_args *fleet, struct sp_history **ret_history);
 void sp_history_close(struct sp_history *h);
 
 int sp_history_query(struct sp_history *h, const struct sp_store_query *q, struct sp_profile **ret_profile,

@@ -6,6 +6,7 @@
 #include "base/sum.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
+#include "cmd/fleet/fleet_args.h"
 #include "cmd/report/history.h"
 #include "cmd/report/report.h"
 #include "cmd/report/show.h"
@@ -22,6 +23,7 @@ struct query_args {
 	const char *from, *to, *store, *socket, *source;
 	const char *library, *function, *process, *cgroup;
 	struct sp_show_args show;
+	struct sp_fleet_args fleet;
 	int resolution;
 	bool exact;
 };
@@ -46,6 +48,8 @@ static const struct sp_option options[] = {
 	SP_SHOW_HOW(struct query_args, show),
 	{SP_OPT_STRING, 0, "store", "PLACE", "read a store's directory, or one of its files", AT(store), .excludes = SP_HISTORY_PLACE},
 	{SP_OPT_STRING, 0, "socket", "PATH", "ask the agent there", AT(socket), .excludes = SP_HISTORY_PLACE},
+	SP_FLEET_OPTIONS(struct query_args, fleet, SP_HISTORY_PLACE),
+	{SP_OPT_STRING, 0, "label", "NAME=GLOB", "of a fleet: hosts that have such a label", AT(fleet.filter.label)},
 	{SP_OPT_STRING, 0, "source", "NAME", "what was sampled (cpu)", AT(source)},
 	{SP_OPT_CHOICE, 0, "resolution", "LENGTH", "windows of this length only", AT(resolution), .choice = resolution_choice},
 	{SP_OPT_FLAG, 0, "exact", NULL, "rare stacks in full, too", AT(exact)},
@@ -147,9 +151,12 @@ static int windows_show(struct query *q, const char *title)
 static int query_make(struct query *q)
 {
 	SP_FREE char *title = sp_history_range_text(q->asked.from_ns, q->asked.to_ns);
-	int r = !title ? -ENOMEM : sp_history_open(q->args->store, q->args->socket, &q->history);
+	const struct query_args *a = q->args;
+	int r = !title         ? -ENOMEM
+		: a->fleet.url ? sp_history_open_fleet(&a->fleet, &q->history)
+			       : sp_history_open(a->store, a->socket, &q->history);
 
-	if (r >= 0 && is_of_totals(q)) {
+	if (r >= 0 && !a->fleet.url && is_of_totals(q)) {
 		r = totals_show(q, title);
 		if (r != -ENODATA && r != -EACCES) /* others' are in the sums */
 			return r;
@@ -176,6 +183,13 @@ static int asked_make(struct query *q)
 	const struct query_args *a = q->args;
 	struct sp_when range = {0};
 	int r = range_find(a, &range);
+
+	if (r == 0 && !a->fleet.url &&
+	    (a->fleet.filter.host || a->fleet.filter.label || a->fleet.password_file || a->fleet.ca_file))
+		r = sp_fail_said(-EINVAL,
+				 "--host, --label, --password-file and --ca-file are of a fleet: give --fleet");
+	if (r == 0 && a->fleet.url && a->resolution >= 0)
+		r = sp_fail_said(-EINVAL, "a fleet has windows of the length that its hosts send: no --resolution");
 
 	q->asked = (struct sp_store_query){.from_ns = range.from_ns,
 					   .to_ns = range.to_ns,

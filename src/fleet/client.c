@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "fleet/client.h"
+#include "base/error.h"
+#include "base/gzip.h"
+#include "base/mem.h"
+#include "http/curl.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONNECT_MS = 10000, DEFAULT_MS = 300000, MAX_ANSWER = 512 << 20, MAX_WORDS = 400, MAX_NAME = 64 };
+
+struct sp_fleet {
+	struct sp_curl l;
+	CURL *curl;
+	char *name, *database, *user, *password, *ca_file;
+	long timeout_ms;
+	uint64_t n_sent;
+	char error[CURL_ERROR_SIZE];
+	struct sp_bytes answer; /* of a failure, or of what has none */
+	struct sp_bytes *into;
+	bool is_too_large;
+};
+
+/* --- addresses --- */
+struct address {
+	char *name, *user, *database;
+};
+
+static void address_done(struct address *a)
+{
+	free(a->name);
+	free(a->user);
+	free(a->database);
+}
+
+int sp_fleet_database_check(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+	size_t n = strspn(name, letters);
+
+	if (n && n <= MAX_NAME && !name[n] && (*name < '0' || *name > '9'))
+		return 0;
+	return sp_fail_said(-EINVAL, "'%s' is not a database's name: letters, digits and _", name);
+}
+
+static int address_parse(const char *url, struct address *ret_address)
+{
+	size_t scheme = !strncmp(url, "http://", 7) ? 7 : !strncmp(url, "https://", 8) ? 8 : 0, n;
+	const char *host = url + scheme, *at, *path;
+
+	if (!scheme || strlen(url) > SP_FLEET_URL_MAX)
+		return sp_fail_said(-EINVAL, "the address does not begin with http:// or https://, or is too long");
+	for (const char *c = url; *c; c++)
+		if (*c <= ' ' || *c == 0x7f)
+			return sp_fail_said(-EINVAL, "the address has a space or a control character in it");
+	n = strcspn(host, "/?#");
+	at = memrchr(host, '@', n);
+	if (at && memchr(host, ':', (size_t)(at - host)))
+		return sp_fail_said(-EINVAL, "no password belongs into an address, where others see it: give its file");
+	path = host + n;
+	if (at)
+		ret_address->user = strndup(host, (size_t)(at - host));
+	host = at ? at + 1 : host;
+	n = (size_t)(path - host);
+	if (!n || *host == ':' || strpbrk(path, "?#"))
+		return sp_fail_said(-EINVAL, "the address is not http://[USER@]HOST[:PORT][/DATABASE]");
+	if (*path && path[1])
+		ret_address->database = strndup(path + 1, strcspn(path + 1, "/"));
+	if (asprintf(&ret_address->name, "%.*s%.*s", (int)scheme, url, (int)n, host) < 0)
+		ret_address->name = NULL;
+	return ret_address->name ? 0 : -ENOMEM;
+}
+
+int sp_fleet_url_check(const char *url)
+{
+	struct address a = {0};
+	int r = address_parse(url, &a);
+
+	if (r == 0 && a.database)
+		r = sp_fleet_database_check(a.database);
+	address_done(&a);
+	return r;
+}
+
+/* --- begin and end --- */
+static char *first_of(const char *a, const char *b, const char *c)
+{
+	return strdup(a ? a : b ? b : c);
+}
+
+static int fleet_fill(struct sp_fleet *f, const struct sp_fleet_server *s)
+{
+	struct address a = {0};
+	int r = address_parse(s->url, &a);
+
+	if (r == 0) {
+		f->name = sp_take_ptr(a.name);
+		f->user = first_of(s->user, a.user, "default");
+		f->database = first_of(s->database, a.database, "soprof");
+		f->password = strdup(s->password ? s->password : "");
+		f->ca_file = s->ca_file ? strdup(s->ca_file) : NULL;
+		f->timeout_ms = s->timeout_ms ? (long)s->timeout_ms : DEFAULT_MS;
+		r = f->user && f->database && f->password && (f->ca_file || !s->ca_file) ? 0 : -ENOMEM;
+	}
+	if (r == 0)
+		r = sp_fleet_database_check(f->database);
+	if (r == 0 && (strpbrk(f->user, "\r\n") || strpbrk(f->password, "\r\n")))
+		r = sp_fail_said(-EINVAL, "the user or the password has a line break in it");
+	address_done(&a);
+	return r;
+}
+
+int sp_fleet_open(const struct sp_fleet_server *s, struct sp_fleet **ret_fleet)
+{
+	struct sp_fleet *f = calloc(1, sizeof(*f));
+	int r = f ? fleet_fill(f, s) : -ENOMEM;
+
+	if (r == 0)
+		r = sp_curl_load(&f->l);
+	if (r == 0) {
+		f->curl = f->l.init();
+		r = f->curl ? 0 : -ENOMEM;
+	}
+	if (r < 0)
+		sp_fleet_close(f);
+	else
+		*ret_fleet = f;
+	return r;
+}
+
+void sp_fleet_close(struct sp_fleet *f)
+{
+	if (!f)
+		return;
+	if (f->curl)
+		f->l.cleanup(f->curl);
+	if (f->password)
+		explicit_bzero(f->password, strlen(f->password));
+	free(f->name);
+	free(f->user);
+	free(f->database);
+	free(f->password);
+	free(f->ca_file);
+	sp_bytes_done(&f->answer);
+	free(f);
+}
+
+const char *sp_fleet_name(const struct sp_fleet *f)
+{
+	return f->name;
+}
+
+const char *sp_fleet_database(const struct sp_fleet *f)
+{
+	return f->database;
+}
+
+uint64_t sp_fleet_sent_bytes(const struct sp_fleet *f)
+{
+	return f->n_sent;
+}
+
+/* --- statements --- */
+void sp_fleet_quote(struct sp_bytes *sql, const char *text)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	sp_bytes_put_u8(sql, '\'');
+	for (const char *c = text; *c; c++) {
+		unsigned char b = (unsigned char)*c;
+		char hex[] = {'\\', 'x', digits[b >> 4], digits[b & 15]};
+
+		if (b < ' ' || b == '\'' || b == '\\' || b >= 0x7f)
+			sp_bytes_put(sql, hex, sizeof(hex));
+		else
+			sp_bytes_put_u8(sql, b);
+	}
+	sp_bytes_put_u8(sql, '\'');
+}
+
+void sp_fleet_print(struct sp_bytes *sql, const char *format, ...)
+{
+	SP_FREE char *text = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	if (n < 0)
+		sql->failed = true;
+	else
+		sp_bytes_put(sql, text, (size_t)n);
+}
+
+/* --- requests --- */
+static size_t answer_save(char *bytes, size_t size, size_t n, void *fleet)
+{
+	struct sp_fleet *f = fleet;
+	long status = 0;
+	struct sp_bytes *to;
+
+	f->l.getinfo(f->curl, CURLINFO_RESPONSE_CODE, &status);
+	to = f->into && status == 200 ? f->into : &f->answer;
+	if (to == &f->answer && to->n > MAX_WORDS)
+		return size * n; /* the beginning says what is wrong */
+	f->is_too_large = to->n + size * n > MAX_ANSWER;
+	if (f->is_too_large)
+		return 0;
+	sp_bytes_put(to, bytes, size * n);
+	return to->failed ? 0 : size * n;
+}
+
+/* A header of its own for each, since libcurl would show a user's in no other way. */
+static int header_add(struct sp_fleet *f, struct curl_slist **headers, const char *name, const char *value)
+{
+	SP_FREE char *text = NULL;
+	struct curl_slist *list;
+
+	if (asprintf(&text, "%s: %s", name, value) < 0)
+		return -ENOMEM;
+	list = f->l.append(*headers, text);
+	explicit_bzero(text, strlen(text));
+	*headers = list ? list : *headers;
+	return list ? 0 : -ENOMEM;
+}
+
+static int headers_make(struct sp_fleet *f, bool is_gzip, struct curl_slist **headers)
+{
+	int r = header_add(f, headers, "X-ClickHouse-User", f->user);
+
+	if (r == 0 && *f->password)
+		r = header_add(f, headers, "X-ClickHouse-Key", f->password);
+	if (r == 0 && is_gzip)
+		r = header_add(f, headers, "Content-Encoding", "gzip");
+	if (r == 0)
+		r = header_add(f, headers, "Expect", ""); /* saves a round trip before the body */
+	return r;
+}
+
+/* The exceptions of ClickHouse that mean something to us; all else is -EIO. */
+static int errno_of(long code, long status)
+{
+	static const struct {
+		int code, r;
+	} known[] = {
+	    {192, -EACCES}, {193, -EACCES}, {194, -EACCES}, {195, -EACCES}, {497, -EACCES}, {516, -EACCES},
+	    {60, -ENOENT},  {81, -ENOENT},  {158, -E2BIG},  {159, -E2BIG},  {160, -E2BIG},  {191, -E2BIG},
+	    {241, -E2BIG},  {307, -E2BIG},  {396, -E2BIG},  {243, -ENOSPC},
+	};
+
+	for (size_t i = 0; i < SP_COUNT(known); i++)
+		if (known[i].code == code)
+			return known[i].r;
+	return status == 401 || status == 403 ? -EACCES : -EIO;
+}
+
+/* "Code: 60, e.displayText() = DB::Exception: Table soprof.meta doesn't exist., e.what() = DB::Exception" */
+static int answer_failed(struct sp_fleet *f, long status)
+{
+	char *words = f->answer.bytes ? f->answer.bytes : (char[]){""}, *cut;
+	long code = 0;
+
+	if (f->answer.bytes)
+		f->answer.bytes[SP_MIN(f->answer.n, (size_t)MAX_WORDS)] = '\0';
+	words[strcspn(words, "\r\n")] = '\0';
+	if (!strncmp(words, "Code: ", 6))
+		code = strtol(words + 6, NULL, 10);
+	cut = strstr(words, "DB::Exception: ");
+	words = cut ? cut + strlen("DB::Exception: ") : words;
+	cut = strstr(words, ", e.what()");
+	if (cut)
+		*cut = '\0';
+	return sp_fail_said(errno_of(code, status), "%s says: HTTP %ld%s%s", f->name, status, *words ? ": " : "",
+			    words);
+}
+
+static int result_of(struct sp_fleet *f, CURLcode code)
+{
+	long status = 0;
+
+	if (f->is_too_large)
+		return sp_fail_said(-E2BIG, "the answer is larger than %d MiB", MAX_ANSWER >> 20);
+	if (code != CURLE_OK)
+		return sp_fail_said(code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT : -EIO, "%s: %s", f->name,
+				    *f->error ? f->error : f->l.strerror(code));
+	f->l.getinfo(f->curl, CURLINFO_RESPONSE_CODE, &status);
+	return status == 200 ? 0 : answer_failed(f, status);
+}
+
+static int post(struct sp_fleet *f, const char *url, const void *body, size_t n, bool is_gzip)
+{
+	struct curl_slist *headers = NULL;
+	int r = headers_make(f, is_gzip, &headers), bad = 0;
+
+	f->answer.n = 0;
+	f->is_too_large = false;
+	*f->error = '\0';
+	if (r == 0)
+		r = sp_curl_begin(&f->l, f->curl, f->ca_file, f->error);
+	bad |= f->l.setopt(f->curl, CURLOPT_URL, url);
+	bad |= f->l.setopt(f->curl, CURLOPT_POST, 1L);
+	bad |= f->l.setopt(f->curl, CURLOPT_POSTFIELDS, body);
+	bad |= f->l.setopt(f->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)n);
+	bad |= f->l.setopt(f->curl, CURLOPT_HTTPHEADER, headers);
+	bad |= f->l.setopt(f->curl, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+	bad |= f->l.setopt(f->curl, CURLOPT_TIMEOUT_MS, f->timeout_ms);
+	bad |= f->l.setopt(f->curl, CURLOPT_WRITEFUNCTION, answer_save);
+	bad |= f->l.setopt(f->curl, CURLOPT_WRITEDATA, f);
+	if (r == 0)
+		r = bad ? -ENOMEM : result_of(f, f->l.perform(f->curl));
+	f->l.setopt(f->curl, CURLOPT_HTTPHEADER, NULL);
+	f->l.free_list(headers);
+	if (r == 0)
+		f->n_sent += n;
+	return r;
+}
+
+int sp_fleet_do(struct sp_fleet *f, const char *sql, bool outside)
+{
+	SP_FREE char *url = NULL;
+
+	if (asprintf(&url, "%s/%s%s", f->name, outside ? "" : "?database=", outside ? "" : f->database) < 0)
+		return -ENOMEM;
+	f->into = NULL;
+	return post(f, url, sql, strlen(sql), false);
+}
+
+/* The server keeps the answer until it is whole, so that a failure has its own status. */
+int sp_fleet_ask(struct sp_fleet *f, const char *sql, bool outside, struct sp_bytes *into)
+{
+	SP_FREE char *url = NULL;
+	int r;
+
+	if (asprintf(&url, "%s/?wait_end_of_query=1%s%s", f->name,
+		     outside ? "" : "&database=", outside ? "" : f->database) < 0)
+		return -ENOMEM;
+	f->into = into;
+	r = post(f, url, sql, strlen(sql), false);
+	f->into = NULL;
+	return r == 0 && into->failed ? -ENOMEM : r;
+}
+
+/* Acknowledged when all shards have it. */
+int sp_fleet_insert(struct sp_fleet *f, const char *sql, const struct sp_bytes *rows)
+{
+	struct sp_bytes url = {0};
+	SP_FREE char *packed = NULL;
+	size_t n_packed = 0;
+	int r = sp_gzip(rows->bytes, rows->n, 1, &packed, &n_packed);
+
+	sp_fleet_print(&url, "%s/?database=%s&insert_distributed_sync=1&query=", f->name, f->database);
+	for (const char *c = sql; *c; c++) /* ours alone: letters, digits, and these marks */
+		sp_fleet_print(&url, strchr(" ,()", *c) ? "%%%02X" : "%c", *c);
+	sp_bytes_put_u8(&url, '\0');
+	f->into = NULL;
+	if (r == 0)
+		r = url.failed ? -ENOMEM : post(f, url.bytes, packed, n_packed, true);
+	sp_bytes_done(&url);
+	return r;
+}

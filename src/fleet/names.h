@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * names.h: what the rows of a fleet's tables name becomes parts of a profile: files, frames, stacks, who.
+ *
+ * Rows are given in this order, since each refers to the kind before by its id. What refers to an id that was not
+ * given is without it, and counted. Of files those with one kind, build id, name and path are one, as in a store's
+ * answer. The rows are foreign: lengths and numbers are checked by the reader (bytes.h) and the profile.
+ * 0 or a negative errno. Private to src/fleet. Not thread-safe.
+ */
+#ifndef SP_FLEET_NAMES_H
+#define SP_FLEET_NAMES_H
+
+#include "fleet/bytes.h"
+
+struct sp_profile;
+struct sp_fleet_names;
+
+int sp_fleet_names_new(struct sp_profile *p, const char *source, struct sp_fleet_names **ret_names);
+void sp_fleet_names_free(struct sp_fleet_names *n);
+
+int sp_fleet_names_file(struct sp_fleet_names *n, struct sp_row_reader *row);
+int sp_fleet_names_frame(struct sp_fleet_names *n, struct sp_row_reader *row);
+int sp_fleet_names_stack(struct sp_fleet_names *n, struct sp_row_reader *row);
+int sp_fleet_names_who(struct sp_fleet_names *n, struct sp_row_reader *row);
+
+struct sp_fleet_stacks { /* numbers of the profile */
+	uint32_t user, kernel;
+};
+int sp_fleet_names_stacks(struct sp_fleet_names *n, uint64_t id, struct sp_fleet_stacks *ret_stacks);
+/* The profile's key of who it is, in a slice; or a negative errno. */
+int64_t sp_fleet_names_key(struct sp_fleet_names *n, uint64_t id, uint32_t slice);
+/* How often something was asked for that was not given. */
+uint64_t sp_fleet_names_unknown(const struct sp_fleet_names *n);
+
+#endif

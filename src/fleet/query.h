@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * query.h: questions to a fleet: a range of time over its hosts as one profile, and how the hosts are.
+ *
+ * The server adds up the windows that begin in the range, by process and stack; what comes back becomes a profile as a
+ * store's query makes it. Hosts and labels are chosen here, by the same globs as everywhere, and named to the server
+ * by number; the filters of the query are applied to what it answers. Processes have no pid: those of one program,
+ * user and cgroup are one.
+ * 0 or a negative errno with sp_error_text(): as in client.h; -ENODATA: nothing of the range; -E2BIG: more stacks than
+ * SP_FLEET_MAX_ROWS, with what would make it fewer. Not thread-safe.
+ */
+#ifndef SP_FLEET_QUERY_H
+#define SP_FLEET_QUERY_H
+
+#include "fleet/client.h"
+#include "store/store.h"
+
+struct sp_profile;
+
+enum { SP_FLEET_MAX_ROWS = 4000000 };
+
+/* Which hosts: NULL = all. */
+struct sp_fleet_filter {
+	const char *host;  /* glob of its name */
+	const char *label; /* NAME=GLOB, or NAME: those that have it */
+};
+struct sp_fleet_answer {
+	struct sp_store_answer all; /* n_damaged: windows that hosts could not read */
+	uint64_t n_hosts;
+	int64_t n_missing;  /* samples that windows announce and the tables do not have */
+	uint64_t n_unknown; /* stacks, names and processes that rows name and the tables do not have */
+};
+int sp_fleet_query(struct sp_fleet *f, const struct sp_fleet_filter *filter, const struct sp_store_query *q,
+		   struct sp_profile **ret_profile, struct sp_fleet_answer *ret_answer);
+
+/* A host's source, of today and yesterday by the server's clock. */
+struct sp_fleet_host_status {
+	const char *name, *source, *labels; /* labels: "a=b c=d" */
+	uint64_t last_s;                    /* the end of its last window, by its own clock */
+	int64_t ahead_s; /* the most that a window ended after it came, by the server's clock; < 0: before */
+	uint64_t n_windows, missing_s; /* seconds between first and last of which there is none */
+	uint64_t n_rows, n_lost, n_left_out;
+};
+struct sp_fleet_status {
+	uint64_t now_s; /* of the server */
+	uint64_t bytes, n_rows;
+};
+int sp_fleet_status(struct sp_fleet *f, struct sp_fleet_status *ret_status,
+		    int (*each)(void *arg, const struct sp_fleet_host_status *h), void *arg);
+
+#endif

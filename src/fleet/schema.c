@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "fleet/schema.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+/* The first version that has codecs, ages of rows, and LowCardinality without a setting. */
+enum { MODERN = 20, MAX_COLUMNS = 18, SECONDS_A_DAY = 86400 };
+
+struct column {
+	const char *name, *type, *modern; /* modern: of newer servers; NULL = the same */
+};
+/* `made` is the server's to fill in. */
+static const char made[] = "made";
+
+static const struct table {
+	const char *name, *engine, *order;
+	struct column columns[MAX_COLUMNS];
+} tables[SP_FLEET_N_TABLES] = {
+    [SP_FLEET_FILE] = {"files",
+		       "ReplacingMergeTree",
+		       "(day, id)",
+		       {{"day", "Date", NULL},
+			{"id", "UInt64", NULL},
+			{"kind", "UInt8", NULL},
+			{"build_id", "String", NULL},
+			{"build_id_text", "String", NULL},
+			{"name", "String", NULL},
+			{"path", "String", NULL},
+			{"package", "String", NULL},
+			{"version", "String", NULL},
+			{"deleted", "UInt8", NULL}}},
+    [SP_FLEET_FRAME] = {"frames",
+			"ReplacingMergeTree",
+			"(day, id)",
+			{{"day", "Date", NULL},
+			 {"id", "UInt64", NULL},
+			 {"file", "UInt64", NULL},
+			 {"of", "UInt64", NULL},
+			 {"name", "String", NULL},
+			 {"linkage", "String", NULL},
+			 {"source", "String", NULL},
+			 {"line", "UInt32", NULL},
+			 {"is_range", "UInt8", NULL},
+			 {"start", "UInt64", NULL},
+			 {"size", "UInt64", NULL},
+			 {"vaddr", "UInt64", NULL},
+			 {"offset", "UInt64", NULL},
+			 {"flags", "UInt32", NULL}}},
+    [SP_FLEET_STACK] = {"stacks",
+			"ReplacingMergeTree",
+			"(day, id)",
+			{{"day", "Date", NULL},
+			 {"id", "UInt64", NULL},
+			 {"class", "UInt16", NULL},
+			 {"reason", "UInt16", NULL},
+			 {"kernel_class", "UInt16", NULL},
+			 {"kernel_reason", "UInt16", NULL},
+			 {"kernel", "UInt32", NULL},
+			 {"frames", "Array(UInt64)", "Array(UInt64) CODEC(ZSTD(1))"}}},
+    [SP_FLEET_WHO] = {"who",
+		      "ReplacingMergeTree",
+		      "(day, id)",
+		      {{"day", "Date", NULL},
+		       {"id", "UInt64", NULL},
+		       {"exe", "UInt64", NULL},
+		       {"process", "String", NULL},
+		       {"thread", "String", NULL},
+		       {"uid", "UInt32", NULL},
+		       {"cgroup", "String", NULL},
+		       {"container", "String", NULL},
+		       {"root", "String", NULL}}},
+    /* By this order a stack's rows of an hour lie together, over all hosts: a quarter of the bytes of (host, ts). */
+    [SP_FLEET_SAMPLE] = {"samples",
+			 "MergeTree",
+			 "(hour, who, stack, host, ts)",
+			 {{"day", "Date", NULL},
+			  {"hour", "DateTime", NULL},
+			  {"who", "UInt64", "UInt64 CODEC(ZSTD(1))"},
+			  {"stack", "UInt64", "UInt64 CODEC(ZSTD(1))"},
+			  {"host", "UInt64", "UInt64 CODEC(ZSTD(1))"},
+			  {"ts", "DateTime", "DateTime CODEC(Delta, ZSTD(1))"},
+			  {"run", "UInt32", "UInt32 CODEC(ZSTD(1))"},
+			  {"samples", "Int64", "Int64 CODEC(ZSTD(1))"},
+			  {"cost", "Int64", "Int64 CODEC(ZSTD(1))"}}},
+    [SP_FLEET_WINDOW] = {"windows",
+			 "MergeTree",
+			 "(day, host, source, ts, run)",
+			 {{"day", "Date", NULL},
+			  {"host", "UInt64", NULL},
+			  {"source", "String", "LowCardinality(String)"},
+			  {"ts", "DateTime", NULL},
+			  {"run", "UInt32", NULL},
+			  {"name", "String", "LowCardinality(String)"},
+			  {"labels", "Array(String)", NULL},
+			  {"seconds", "UInt32", NULL},
+			  {"covered", "UInt64", NULL},
+			  {"lost", "UInt64", NULL},
+			  {"left_out", "UInt64", NULL},
+			  {"rows", "UInt64", NULL},
+			  {"samples", "Int64", NULL},
+			  {"cost", "Int64", NULL},
+			  {"cost_name", "String", "LowCardinality(String)"},
+			  {"cost_unit", "String", "LowCardinality(String)"},
+			  {made, "DateTime DEFAULT now()", NULL}}},
+};
+
+const char *sp_fleet_table_name(enum sp_fleet_table table)
+{
+	return tables[table].name;
+}
+
+/* --- statements --- */
+static void put_table(const char *database, const struct table *t, bool modern, unsigned keep_days,
+		      struct sp_bytes *sql)
+{
+	sp_fleet_print(sql, "CREATE TABLE IF NOT EXISTS %s.%s (", database, t->name);
+	for (const struct column *c = t->columns; c->name; c++)
+		sp_fleet_print(sql, "%s%s %s", c == t->columns ? "" : ", ", c->name,
+			       modern && c->modern ? c->modern : c->type);
+	sp_fleet_print(sql, ") ENGINE = %s() PARTITION BY day ORDER BY %s", t->engine, t->order);
+	if (modern)
+		sp_fleet_print(sql, " TTL day + INTERVAL %u DAY SETTINGS ttl_only_drop_parts = 1", keep_days);
+	sp_fleet_print(sql, ";\n");
+}
+
+void sp_fleet_schema_write(const char *database, unsigned server, unsigned keep_days, struct sp_bytes *sql)
+{
+	sp_fleet_print(sql, "CREATE DATABASE IF NOT EXISTS %s;\n", database);
+	sp_fleet_print(sql,
+		       "CREATE TABLE IF NOT EXISTS %s.meta (version UInt32, seed UInt64, made DateTime DEFAULT now()) "
+		       "ENGINE = MergeTree() ORDER BY version;\n",
+		       database);
+	for (size_t i = 0; i < SP_FLEET_N_TABLES; i++)
+		put_table(database, &tables[i], server >= MODERN, keep_days, sql);
+}
+
+void sp_fleet_insert_write(enum sp_fleet_table table, struct sp_bytes *sql)
+{
+	const struct table *t = &tables[table];
+
+	sp_fleet_print(sql, "INSERT INTO %s (", t->name);
+	for (const struct column *c = t->columns; c->name; c++)
+		if (c->name != made)
+			sp_fleet_print(sql, "%s%s", c == t->columns ? "" : ",", c->name);
+	sp_fleet_print(sql, ") FORMAT RowBinary");
+	sp_bytes_put_u8(sql, '\0');
+}
+
+/* --- at the server --- */
+int sp_fleet_server_version(struct sp_fleet *f, unsigned *ret_version)
+{
+	struct sp_bytes answer = {0};
+	int r = sp_fleet_ask(f, "SELECT toUInt32(splitByChar('.', version())[1]) FORMAT RowBinary", true, &answer);
+	struct sp_row_reader row = {.at = answer.bytes, .end = answer.bytes + answer.n};
+
+	if (r == 0) {
+		*ret_version = sp_row_u32(&row);
+		r = row.bad ? sp_fail_said(-EIO, "%s does not answer as ClickHouse does", sp_fleet_name(f)) : 0;
+	}
+	sp_bytes_done(&answer);
+	return r;
+}
+
+/* Each statement of the text by itself. */
+static int do_all(struct sp_fleet *f, struct sp_bytes *sql)
+{
+	int r = 0;
+
+	sp_bytes_put_u8(sql, '\0');
+	if (sql->failed)
+		return -ENOMEM;
+	for (char *at = sql->bytes, *end; r == 0 && (end = strstr(at, ";\n")); at = end + 2) {
+		*end = '\0';
+		r = sp_fleet_do(f, at, true);
+	}
+	return r;
+}
+
+/* Two that begin at once leave two rows: the smaller seed counts, and what was named by the other keeps its names. */
+static int meta_make(struct sp_fleet *f)
+{
+	struct sp_bytes sql = {0};
+	uint64_t seed = 0;
+	int r;
+
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		return sp_fail(-EIO, "draw a number");
+	sp_fleet_print(&sql, "INSERT INTO %s.meta (version, seed) VALUES (%u, %llu)", sp_fleet_database(f),
+		       SP_FLEET_VERSION, (unsigned long long)seed);
+	sp_bytes_put_u8(&sql, '\0');
+	r = sql.failed ? -ENOMEM : sp_fleet_do(f, sql.bytes, true);
+	sp_bytes_done(&sql);
+	return r;
+}
+
+static int meta_read(struct sp_fleet *f, uint64_t *ret_rows, uint32_t *ret_version, uint64_t *ret_seed)
+{
+	struct sp_bytes answer = {0};
+	int r = sp_fleet_ask(f, "SELECT count(), toUInt32(max(version)), min(seed) FROM meta FORMAT RowBinary", false,
+			     &answer);
+	struct sp_row_reader row = {.at = answer.bytes, .end = answer.bytes + answer.n};
+
+	*ret_rows = sp_row_u64(&row);
+	*ret_version = sp_row_u32(&row);
+	*ret_seed = sp_row_u64(&row);
+	if (r == 0 && row.bad)
+		r = sp_fail_said(-EIO, "%s does not answer as ClickHouse does", sp_fleet_name(f));
+	sp_bytes_done(&answer);
+	return r;
+}
+
+int sp_fleet_meta(struct sp_fleet *f, uint64_t *ret_seed)
+{
+	uint64_t n = 0;
+	uint32_t version = 0;
+	int r = meta_read(f, &n, &version, ret_seed);
+
+	if (r == -ENOENT || (r == 0 && n == 0)) {
+		sp_error_clear();
+		return sp_fail_said(-ENOENT,
+				    "%s has no fleet's tables in the database %s; soprof fleet init makes them",
+				    sp_fleet_name(f), sp_fleet_database(f));
+	}
+	if (r == 0 && version > SP_FLEET_VERSION)
+		r = sp_fail_said(-EPROTONOSUPPORT, "the tables of %s are of version %u, newer than this soprof's %u",
+				 sp_fleet_name(f), version, SP_FLEET_VERSION);
+	return r;
+}
+
+static int drop_partition(struct sp_fleet *f, enum sp_fleet_table table, const char *day)
+{
+	struct sp_bytes sql = {0};
+	int r;
+
+	sp_fleet_print(&sql, "ALTER TABLE %s DROP PARTITION ", tables[table].name);
+	sp_fleet_quote(&sql, day);
+	sp_bytes_put_u8(&sql, '\0');
+	r = sql.failed ? -ENOMEM : sp_fleet_do(f, sql.bytes, false);
+	sp_bytes_done(&sql);
+	return r;
+}
+
+static int drop_old(struct sp_fleet *f, enum sp_fleet_table table, unsigned keep_days)
+{
+	struct sp_bytes sql = {0}, answer = {0};
+	int r;
+
+	sp_fleet_print(&sql, "SELECT DISTINCT toString(day) FROM %s WHERE day < today() - %u FORMAT RowBinary",
+		       tables[table].name, keep_days);
+	sp_bytes_put_u8(&sql, '\0');
+	r = sql.failed ? -ENOMEM : sp_fleet_ask(f, sql.bytes, false, &answer);
+	for (struct sp_row_reader row = {.at = answer.bytes, .end = answer.bytes + answer.n};
+	     r == 0 && sp_row_is_there(&row);) {
+		char day[16] = "";
+		size_t n;
+		const char *text = sp_row_text(&row, &n);
+
+		memcpy(day, text, SP_MIN(n, sizeof(day) - 1));
+		r = drop_partition(f, table, day);
+	}
+	sp_bytes_done(&sql);
+	sp_bytes_done(&answer);
+	return r;
+}
+
+int sp_fleet_init(struct sp_fleet *f, unsigned keep_days)
+{
+	struct sp_bytes sql = {0};
+	unsigned server = 0;
+	uint64_t n = 0, seed;
+	uint32_t version = 0;
+	int r = sp_fleet_server_version(f, &server);
+
+	if (r == 0) {
+		sp_fleet_schema_write(sp_fleet_database(f), server, keep_days, &sql);
+		r = do_all(f, &sql);
+	}
+	if (r == 0)
+		r = meta_read(f, &n, &version, &seed);
+	if (r == 0 && n == 0)
+		r = meta_make(f);
+	for (int i = 0; r == 0 && server < MODERN && i < SP_FLEET_N_TABLES; i++)
+		r = drop_old(f, (enum sp_fleet_table)i, keep_days);
+	sp_bytes_done(&sql);
+	return r == 0 ? sp_fleet_meta(f, &seed) : r;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "fleet/send.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "fleet/encode.h"
+#include "profile/profile.h"
+#include "store/store.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum { BATCH_BYTES = 4 << 20, BATCH_WINDOWS = 60 };
+
+struct sender {
+	struct sp_fleet *f;
+	const struct sp_fleet_send *s;
+	struct sp_store *store;
+	struct sp_store_stats stats;
+	struct sp_sent *sent;
+	struct sp_fleet_rows rows;
+	struct sp_fleet_sent *result, batch;
+	uint64_t seed, host;
+	uint32_t run;
+};
+
+/* --- a batch --- */
+static int table_send(struct sender *s, enum sp_fleet_table table)
+{
+	struct sp_bytes sql = {0};
+	int r;
+
+	if (!s->rows.tables[table].n)
+		return 0;
+	sp_fleet_insert_write(table, &sql);
+	r = sql.failed ? -ENOMEM : sp_fleet_insert(s->f, sql.bytes, &s->rows.tables[table]);
+	sp_bytes_done(&sql);
+	return r < 0 ? sp_fail(r, "send %s", sp_fleet_table_name(table)) : 0;
+}
+
+static int batch_send(struct sender *s)
+{
+	struct sp_fleet_sent *all = s->result;
+	int r = 0;
+
+	if (!s->batch.n_windows)
+		return 0;
+	for (int i = 0; r == 0 && i < SP_FLEET_N_TABLES; i++)
+		r = table_send(s, (enum sp_fleet_table)i);
+	if (r == 0)
+		r = sp_sent_keep(s->sent);
+	if (r < 0)
+		return r;
+	all->n_windows += s->batch.n_windows;
+	all->n_samples += s->batch.n_samples;
+	all->n_rows += s->rows.n_rows[SP_FLEET_SAMPLE];
+	all->n_left_out += s->batch.n_left_out;
+	all->to_ns = SP_MAX(all->to_ns, s->batch.to_ns);
+	sp_fleet_rows_clear(&s->rows);
+	s->batch = (struct sp_fleet_sent){0};
+	return 0;
+}
+
+/* --- an interval --- */
+static int64_t samples_of(const struct sp_profile *p)
+{
+	int64_t n = 0;
+
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++)
+		n += sp_profile_row(p, i)->values[0];
+	return n;
+}
+
+static int interval_encode(struct sender *s, const char *source, uint64_t from_ns, uint64_t to_ns,
+			   const struct sp_profile *p, const struct sp_store_answer *answer)
+{
+	struct sp_fleet_window w = {.host = s->host,
+				    .from_ns = from_ns,
+				    .run = s->run,
+				    .seconds = (uint32_t)((to_ns - from_ns) / SP_NS_PER_S),
+				    .source = source,
+				    .name = s->s->host,
+				    .labels = s->s->labels,
+				    .n_labels = s->s->n_labels,
+				    .covered_ns = answer->covered_ns,
+				    .n_lost = answer->n_lost,
+				    .n_left_out = answer->n_damaged};
+	int r = sp_fleet_encode(p, &w, s->seed, s->sent, &s->rows);
+
+	if (r < 0)
+		return r;
+	s->batch.n_windows++;
+	s->batch.n_samples += (uint64_t)samples_of(p);
+	s->batch.n_left_out += answer->n_damaged;
+	s->batch.to_ns = SP_MAX(s->batch.to_ns, to_ns);
+	return 0;
+}
+
+/* Intervals in which nothing was sampled are no windows. */
+static int interval_add(struct sender *s, const char *source, uint64_t from_ns, uint64_t to_ns)
+{
+	struct sp_store_query q = {.from_ns = from_ns,
+				   .to_ns = to_ns,
+				   .source = source,
+				   .all_users = true,
+				   .resolution = -1,
+				   .exact = true,
+				   .ends_stay = true,
+				   .who = SP_WHO_WHOLE};
+	struct sp_store_answer answer;
+	struct sp_profile *p = NULL;
+	int r = sp_profile_new(&p);
+
+	if (r == 0)
+		r = sp_store_query(s->store, &q, p, &answer);
+	if (r == 0 && answer.n_windows)
+		r = interval_encode(s, source, from_ns, to_ns, p, &answer);
+	sp_profile_free(p);
+	if (r == 0 && (s->batch.n_windows >= BATCH_WINDOWS || sp_fleet_rows_bytes(&s->rows) >= BATCH_BYTES))
+		r = batch_send(s);
+	return r;
+}
+
+/* --- a source --- */
+/* The end of what the server has of it, in seconds; 0: nothing. What a wrong clock dated after now does not count. */
+static int cursor_ask(struct sender *s, const char *source, uint64_t *ret_s)
+{
+	struct sp_bytes sql = {0}, answer = {0};
+	struct sp_row_reader row;
+	int r;
+
+	sp_fleet_print(&sql,
+		       "SELECT toUInt64(max(toUInt32(ts) + seconds)) FROM windows WHERE host = %llu AND source = ",
+		       (unsigned long long)s->host);
+	sp_fleet_quote(&sql, source);
+	sp_fleet_print(&sql, " AND ts <= toDateTime(%llu) FORMAT RowBinary",
+		       (unsigned long long)(sp_time_ns(CLOCK_REALTIME) / SP_NS_PER_S));
+	sp_bytes_put_u8(&sql, '\0');
+	r = sql.failed ? -ENOMEM : sp_fleet_ask(s->f, sql.bytes, false, &answer);
+	row = (struct sp_row_reader){.at = answer.bytes, .end = answer.bytes + answer.n};
+	if (r == 0) {
+		*ret_s = sp_row_u64(&row);
+		r = row.bad ? sp_fail_said(-EIO, "%s does not answer as ClickHouse does", sp_fleet_name(s->f)) : 0;
+	}
+	sp_bytes_done(&sql);
+	sp_bytes_done(&answer);
+	return r;
+}
+
+static int source_send(struct sender *s, const char *source)
+{
+	uint64_t length = s->s->resolution_s * SP_NS_PER_S, at = 0, end = s->stats.last_ns;
+	int r = cursor_ask(s, source, &at);
+
+	if (r < 0)
+		return r;
+	at *= SP_NS_PER_S;
+	s->result->to_ns = SP_MAX(s->result->to_ns, at);
+	if (!at)
+		at = SP_MAX(s->stats.first_ns, s->s->begin_ns) / length * length;
+	if (s->s->is_whole)
+		end = s->stats.last_end_ns + length - 1;
+	/* An interval ends at a multiple of its length, also where the length was another one before. */
+	for (uint64_t next = (at / length + 1) * length; r == 0 && next <= end; at = next, next += length)
+		r = interval_add(s, source, at, next);
+	return r == 0 ? batch_send(s) : r;
+}
+
+/* --- all --- */
+static int send_begin(struct sender *s)
+{
+	struct sp_store_options o = {.read_only = true};
+	int r = sp_fleet_meta(s->f, &s->seed);
+
+	if (r == 0 && getrandom(&s->run, sizeof(s->run), 0) != sizeof(s->run))
+		r = sp_fail(-EIO, "draw a number");
+	s->host = sp_fleet_host(s->seed, s->s->host, s->s->machine);
+	if (r == 0)
+		r = sp_sent_open(s->s->sent_file, s->seed ^ s->host, &s->sent);
+	if (r == 0)
+		r = sp_store_open(s->s->store, &o, &s->store);
+	return r < 0 ? r : sp_store_stats(s->store, &s->stats);
+}
+
+int sp_fleet_send(struct sp_fleet *f, const struct sp_fleet_send *job, struct sp_fleet_sent *ret_sent)
+{
+	struct sender s = {.f = f, .s = job, .result = ret_sent};
+	int r = send_begin(&s);
+
+	for (size_t i = 0; r == 0 && i < job->n_sources; i++)
+		r = source_send(&s, job->sources[i]);
+	ret_sent->n_bytes = sp_fleet_sent_bytes(f);
+	if (s.store)
+		sp_store_close(s.store);
+	sp_sent_close(s.sent);
+	sp_fleet_rows_done(&s.rows);
+	return r;
+}
