@@ -31,8 +31,8 @@ struct sp_parse_budget {
 };
 
 /*
- * A parser may have so much CPU time for one file: it may not use up what is there for all, however a file was made to cost more
- * than its size tells.
+ * A parser may have so much CPU time for one file: it may not use up what is there for all, however a file was made to
+ * cost more than its size tells.
  */
 unsigned sp_parse_budget_longest_ms(uint64_t max_cpu_ppm);
 /* now_ns: CLOCK_MONOTONIC; cpu_ns: all CPU time so far. */
