@@ -3,6 +3,7 @@
 #include "naming/enrich.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "capture/capture.h"
 #include "naming/owners.h"
 #include "proc/cgroup.h"
@@ -14,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+
+enum { WALKING_PART = 1000 };
 
 /* --- packages --- */
 struct asked { /* the files whose owner the machine's databases are asked for */
@@ -134,24 +137,51 @@ static bool is_nameless(const struct sp_process *process)
 	return process->cgroup && !process->cgroup_path;
 }
 
-static bool any_nameless(const struct sp_profile *p)
+/* Each id once for each of its processes. */
+static int nameless_ids(const struct sp_profile *p, uint64_t **ret_ids, size_t *ret_n)
 {
+	uint64_t *ids = calloc(sp_profile_n_processes(p), sizeof(*ids));
+	size_t n = 0;
+
+	if (!ids)
+		return -ENOMEM;
 	for (uint32_t i = 1; i < sp_profile_n_processes(p); i++)
 		if (is_nameless(sp_profile_process(p, i)))
-			return true;
-	return false;
+			ids[n++] = sp_profile_process(p, i)->cgroup;
+	*ret_ids = ids;
+	*ret_n = n;
+	return 0;
+}
+
+/* NULL: none is found. */
+static struct sp_cgroups *find_cgroups(const uint64_t *ids, size_t n, struct sp_enrich_pace *pace)
+{
+	uint64_t began_ns = sp_time_ns(CLOCK_THREAD_CPUTIME_ID);
+	struct sp_cgroups *cgroups = NULL;
+
+	if (!n || (pace && sp_time_ns(CLOCK_BOOTTIME) < pace->again_ns))
+		return NULL;
+	if (sp_cgroups_find(ids, n, &cgroups) < 0)
+		sp_error_clear();
+	if (pace)
+		pace->again_ns =
+		    sp_time_ns(CLOCK_BOOTTIME) + (sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns) * WALKING_PART;
+	return cgroups;
 }
 
 /* Of those that could not be looked up while sampling; one that is not found has its number for a name. */
-int sp_enrich_cgroups(struct sp_profile *p)
+int sp_enrich_cgroups(struct sp_profile *p, struct sp_enrich_pace *pace)
 {
-	struct sp_cgroups *cgroups = NULL;
+	SP_FREE uint64_t *ids = NULL;
+	struct sp_cgroups *cgroups;
 	char missing[64];
-	int r = 0;
+	size_t n = 0;
+	int r = nameless_ids(p, &ids, &n);
 
-	if (any_nameless(p) && sp_cgroups_new(&cgroups) < 0)
-		sp_error_clear();
-	for (uint32_t i = 1; r >= 0 && i < sp_profile_n_processes(p); i++) {
+	if (r < 0)
+		return r;
+	cgroups = find_cgroups(ids, n, pace);
+	for (uint32_t i = 1; n && r >= 0 && i < sp_profile_n_processes(p); i++) {
 		const struct sp_process *process = sp_profile_process(p, i);
 		const char *path = cgroups ? sp_cgroups_path(cgroups, process->cgroup) : "";
 

@@ -11,12 +11,20 @@
 #define SP_NAMING_ENRICH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct sp_capture;
 struct sp_profile;
 
 int sp_enrich_packages(struct sp_profile *p, const struct sp_capture *c);
 bool sp_enrich_packages_wanted(const struct sp_profile *p); /* there are files that were not asked about */
-int sp_enrich_cgroups(struct sp_profile *p);
+/*
+ * For a profile that lasts: what it costs to look through all cgroups, of which users may have made as many as they
+ * like, is the thousandth part of a CPU at most. Meanwhile they are named by number. One that asks once has NULL.
+ */
+struct sp_enrich_pace {
+	uint64_t again_ns; /* CLOCK_BOOTTIME */
+};
+int sp_enrich_cgroups(struct sp_profile *p, struct sp_enrich_pace *pace);
 
 #endif

@@ -167,14 +167,19 @@ int sp_cgroup_path(uint32_t pid, uint64_t id, char *ret_path, size_t size)
 struct sp_cgroups {
 	struct sp_intern *ids, *paths; /* an id with number n has the path paths[of_id[n]] */
 	uint32_t *of_id;
-	size_t capacity;
-	char path[PATH_BYTES]; /* of the directory that is being walked */
+	size_t capacity, n_walked;
+	struct sp_intern *wanted; /* NULL: all */
+	char path[PATH_BYTES];    /* of the directory that is being walked */
 	size_t path_len;
 };
 
 static int add_cgroup(struct sp_cgroups *c, uint64_t id)
 {
 	const char *path = c->path_len == 0 ? "/" : c->path;
+
+	c->n_walked++;
+	if (c->wanted && sp_intern_find(c->wanted, &id, sizeof(id)) < 0)
+		return 0;
 	int64_t number = sp_intern_add_to(c->ids, &id, sizeof(id), &c->of_id, &c->capacity, sizeof(*c->of_id), NULL);
 	int64_t at = sp_intern_add(c->paths, path, strlen(path));
 
@@ -191,7 +196,7 @@ static int walk_into(struct sp_cgroups *c, int dir_fd, const char *name, unsigne
 {
 	size_t len = c->path_len, room = sizeof(c->path) - len;
 	int n = snprintf(c->path + len, room, "/%s", name), r = 0;
-	bool may = (size_t)n < room && level < MAX_LEVELS && sp_intern_count(c->ids) < MAX_CGROUPS;
+	bool may = (size_t)n < room && level < MAX_LEVELS && c->n_walked < MAX_CGROUPS;
 	SP_CLOSE int fd = -1;
 
 	if (may)
@@ -211,6 +216,11 @@ static void close_dir(DIR **dir)
 		closedir(*dir);
 }
 
+static bool has_all(const struct sp_cgroups *c)
+{
+	return c->wanted && sp_intern_count(c->ids) == sp_intern_count(c->wanted);
+}
+
 static int cgroup_walk_dir(struct sp_cgroups *c, int dir_fd, unsigned int level)
 {
 	uint64_t id;
@@ -223,13 +233,23 @@ static int cgroup_walk_dir(struct sp_cgroups *c, int dir_fd, unsigned int level)
 	if (!dir)
 		return r < 0 ? r : -errno;
 	(void)sp_take_fd(&fd);
-	for (const struct dirent *e; r == 0 && (e = readdir(dir));)
+	for (const struct dirent *e; r == 0 && !has_all(c) && (e = readdir(dir));)
 		if (e->d_type == DT_DIR && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			r = walk_into(c, dir_fd, e->d_name, level);
 	return r;
 }
 
-int sp_cgroups_new(struct sp_cgroups **ret_cgroups)
+static int want(struct sp_cgroups *c, const uint64_t *ids, size_t n)
+{
+	int64_t r = sp_intern_new(&c->wanted);
+
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = sp_intern_add(c->wanted, &ids[i], sizeof(ids[i]));
+	return (int)SP_MIN(r, 0);
+}
+
+/* ids NULL: all. */
+static int cgroups_walk(const uint64_t *ids, size_t n, struct sp_cgroups **ret_cgroups)
 {
 	char mount[PATH_BYTES];
 	SP_CLOSE int top = open_top(mount, sizeof(mount));
@@ -238,6 +258,8 @@ int sp_cgroups_new(struct sp_cgroups **ret_cgroups)
 		return top;
 	struct sp_cgroups *c = calloc(1, sizeof(*c));
 	int r = !c ? -ENOMEM : sp_intern_new(&c->ids);
+	if (r == 0 && ids)
+		r = want(c, ids, n);
 	if (r == 0)
 		r = sp_intern_new(&c->paths);
 	if (r == 0)
@@ -250,12 +272,23 @@ int sp_cgroups_new(struct sp_cgroups **ret_cgroups)
 	return 0;
 }
 
+int sp_cgroups_new(struct sp_cgroups **ret_cgroups)
+{
+	return cgroups_walk(NULL, 0, ret_cgroups);
+}
+
+int sp_cgroups_find(const uint64_t *ids, size_t n, struct sp_cgroups **ret_cgroups)
+{
+	return cgroups_walk(ids, n, ret_cgroups);
+}
+
 void sp_cgroups_free(struct sp_cgroups *c)
 {
 	if (!c)
 		return;
 	sp_intern_free(c->ids);
 	sp_intern_free(c->paths);
+	sp_intern_free(c->wanted);
 	free(c->of_id);
 	free(c);
 }

@@ -32,6 +32,9 @@ int sp_cgroup_path(uint32_t pid, uint64_t id, char *ret_path, size_t size);
 
 /* Reads all cgroups. Those beyond a limit (32 levels, 65,536 cgroups) have no path: show their ids. */
 int sp_cgroups_new(struct sp_cgroups **ret_cgroups);
+/* Those with these ids only: no memory for others, of which anybody may have made many, and the end when all are found.
+ */
+int sp_cgroups_find(const uint64_t *ids, size_t n, struct sp_cgroups **ret_cgroups);
 void sp_cgroups_free(struct sp_cgroups *c);
 /* The path of an id, or "". Valid as long as the table. */
 const char *sp_cgroups_path(const struct sp_cgroups *c, uint64_t id);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/container.h"
 
+#include "base/intern.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "profile/profile.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ID_LEN = 64, SHORT_LEN = 12, MAX_NAME = 255 };
+enum { ID_LEN = 64, SHORT_LEN = 12, MAX_NAME = 255, MAX_PATH = 512, MARK = 20 };
 
 /* One component of a path, without its suffix. */
 struct part {
@@ -124,10 +127,23 @@ int sp_container_of(const char *cgroup, char *ret_name, size_t size)
 	return 0;
 }
 
+/* Users who may make cgroups give them paths of up to 4 KB: of long ones the beginning is kept, and a hash of the
+ * whole. */
+static int64_t add_path(struct sp_profile *p, const char *path)
+{
+	size_t len = strlen(path);
+	char cut[MAX_PATH + 1];
+
+	if (len <= MAX_PATH)
+		return sp_profile_add_string(p, path);
+	snprintf(cut, sizeof(cut), "%.*s...#%016" PRIx64, MAX_PATH - MARK, path, sp_hash_bytes(path, len, 0));
+	return sp_profile_add_string(p, cut);
+}
+
 int sp_profile_set_cgroup(struct sp_profile *p, uint32_t process, const char *path)
 {
 	char name[MAX_NAME + 1];
-	int64_t cgroup = sp_profile_add_string(p, path), container = 0;
+	int64_t cgroup = add_path(p, path), container = 0;
 
 	if (cgroup >= 0 && sp_container_of(path, name, sizeof(name)) == 0)
 		container = sp_profile_add_string(p, name);

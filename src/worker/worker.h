@@ -40,8 +40,7 @@ struct sp_workers_options {
 	struct sp_broker *broker; /* starts the processes; the caller's, outlives the workers. NULL: this process */
 	unsigned n_parsers;       /* 0 = one for every two CPUs, and one: 3 to 5; started on first use */
 	bool shortens_names;      /* parsers cut names of functions, as sp_name_shorten() does */
-	unsigned deadline_ms, open_deadline_ms; /* for one file in a parser (0 = 10,000), for one open (0 = 2,000) */
-	unsigned max_cpu_ms;                    /* CPU time for one file in a parser; 0 = no limit but the deadline */
+	unsigned deadline_ms, open_deadline_ms, max_cpu_ms; /* a file (0 = 10 s); an open (0 = 2 s); a file's CPU */
 };
 
 #define SP_OPEN_ANY_GENERATION 0xffffffffu /* in a key: the generation is not known */

@@ -7,7 +7,6 @@
 #include "base/time.h"
 #include "capture/lasting.h"
 #include "capture/recipe_ops.h"
-#include "naming/enrich.h"
 #include "proc/cgroup.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
@@ -219,7 +218,7 @@ static int drop_excluded_rows(struct sp_sampler *s)
 static void add_labels(struct sp_sampler *s)
 {
 	uint64_t now = sp_time_ns(CLOCK_BOOTTIME);
-	int r = sp_enrich_cgroups(s->profile);
+	int r = sp_enrich_cgroups(s->profile, &s->env->cgroups_pace);
 
 	if (r < 0)
 		log_failure(s, "cgroups", r);

@@ -22,6 +22,7 @@
 #include "agent/upgrade/upgrade.h"
 #include "capture/capture.h"
 #include "capture/users.h"
+#include "naming/enrich.h"
 #include "naming/naming.h"
 #include "symbol/symbol.h"
 #include <stdio.h>
@@ -40,6 +41,7 @@ struct sp_sampler_env {
 	struct sp_listeners listeners;
 	struct sp_event_queue events;
 	struct sp_upgrades upgrades;
+	struct sp_enrich_pace cgroups_pace;
 	unsigned *cpus;
 	size_t n_cpus;     /* at the start */
 	unsigned n_online; /* of them, now */

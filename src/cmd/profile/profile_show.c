@@ -196,7 +196,7 @@ static int labels_look_up(struct sp_profile_session *s)
 {
 	if (s->args->by == SP_TOTAL_BY_CGROUP || s->args->by == SP_TOTAL_BY_CONTAINER || s->args->view->recording ||
 	    is_kept(s->args))
-		return sp_enrich_cgroups(s->sampling.profile);
+		return sp_enrich_cgroups(s->sampling.profile, NULL);
 	return 0;
 }
 

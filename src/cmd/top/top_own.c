@@ -73,7 +73,7 @@ static void label(struct source *s)
 	struct sp_profile *p = s->sampling.profile;
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 
-	if (sp_enrich_cgroups(p) < 0)
+	if (sp_enrich_cgroups(p, NULL) < 0)
 		sp_error_clear();
 	if ((s->labelled_ns && now - s->labelled_ns < PACKAGES_S * SP_NS_PER_S) || !sp_enrich_packages_wanted(p))
 		return;

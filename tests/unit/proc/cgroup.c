@@ -110,6 +110,11 @@ static void check_nested(const char *const *paths, size_t n)
 		assert_int_equal(level, i + 1);
 	}
 	sp_cgroups_free(c);
+	id = inode_of(paths[0]);
+	assert_int_equal(sp_cgroups_find(&id, 1, &c), 0); /* and no other */
+	assert_string_equal(sp_cgroups_path(c, id), paths[0]);
+	assert_string_equal(sp_cgroups_path(c, inode_of("/")), "");
+	sp_cgroups_free(c);
 }
 
 static char nested[3][64];

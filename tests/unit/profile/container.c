@@ -108,12 +108,43 @@ static void of_a_process(void **state)
 	sp_profile_free(p);
 }
 
+/* Long paths, which users can make, take little: what differed still differs, and the container is that of the whole.
+ */
+static void a_long_path_is_cut(void **state)
+{
+	const struct sp_process process = {.pid = 1, .start_ns = 1};
+	char path[4096] = "", other[4096] = "", *end = path;
+	struct sp_profile *p;
+
+	(void)state;
+	while (end - path < 3000) {
+		memset(end, 'd', 200);
+		*end = '/';
+		end += 200;
+	}
+	memcpy(other, path, sizeof(other));
+	snprintf(end, 200, "/docker-" ID ".scope");
+	snprintf(other + (end - path), 200, "/docker-" OTHER ".scope");
+	assert_int_equal(sp_profile_new(&p), 0);
+	uint32_t number = (uint32_t)sp_profile_add_process(p, &process);
+	const struct sp_process *it = sp_profile_process(p, number);
+	assert_int_equal(sp_profile_set_cgroup(p, number, path), 0);
+	uint32_t first = it->cgroup_path;
+	assert_true(strlen(sp_profile_string(p, first)) <= 512);
+	assert_memory_equal(sp_profile_string(p, first), path, 400);
+	assert_string_equal(sp_profile_string(p, it->container), "0123456789ab");
+	assert_int_equal(sp_profile_set_cgroup(p, number, other), 0);
+	assert_int_not_equal(it->cgroup_path, first);
+	sp_profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(paths),
 	    cmocka_unit_test(long_names),
 	    cmocka_unit_test(of_a_process),
+	    cmocka_unit_test(a_long_path_is_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
