@@ -9,6 +9,7 @@
  * names N BYTES  one process with N functions in a perf map, with names of BYTES, and deep random stacks.
  * frames N       the same without frame pointers, and without names: the code would have to be read for each frame.
  * ids N          two processes that run code of N files with build ids of their own.
+ * cgroups N      in a cgroup, DIRECTORY: N more in it, and processes in ones of their own that end soon.
  *
  * The code that runs is a section of this program, so that a copy of the program is a file that has it.
  */
@@ -304,6 +305,32 @@ static void ids(const struct image *m, unsigned int n)
 		codes[i % n](60 * MS);
 }
 
+static void cgroups(unsigned int n)
+{
+	char name[256], procs[300];
+
+	for (unsigned int i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%0200u", i);
+		mkdir(name, 0755);
+	}
+	for (unsigned int i = 0;; i++) {
+		snprintf(name, sizeof(name), "v%u", i);
+		snprintf(procs, sizeof(procs), "%s/cgroup.procs", name);
+		if (mkdir(name, 0755) < 0)
+			die(name);
+		if (fork() == 0) {
+			int fd = open(procs, O_WRONLY | O_CLOEXEC);
+			if (fd < 0 || write(fd, "0", 1) != 1)
+				_exit(1);
+			burn(60 * MS);
+			_exit(0);
+		}
+		while (wait(NULL) > 0)
+			;
+		rmdir(name);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3 || chdir(argv[1]) < 0)
@@ -324,6 +351,8 @@ int main(int argc, char **argv)
 		stacks(node, n, (unsigned int)numbers[1]);
 	} else if (!strcmp(argv[2], "frames")) {
 		stacks(frameless, n, 0);
+	} else if (!strcmp(argv[2], "cgroups")) {
+		cgroups(n);
 	} else if (!strcmp(argv[2], "ids")) {
 		ids(&m, n);
 	} else {

@@ -56,6 +56,17 @@ def builds(place, agent):
     return [["bash", "-c", loop]]
 
 
+def cgroups(place, agent):
+    """In a cgroup that is the attacker's, as a container's root or a user of systemd has one."""
+    group = agent.attackers.path
+    mine = os.path.join(group, "mine")
+    os.mkdir(mine)
+    for path in (mine, *glob.glob(mine + "/cgroup.*"), group + "/cgroup.procs"):
+        os.chown(path, ATTACKER, ATTACKER)
+    enter = f'echo 0 > "{mine}/cgroup.procs" && exec "$@"'
+    return [["bash", "-c", enter, "-", os.path.join(place, "attack"), mine, "cgroups", "20000"]]
+
+
 ATTACKS = {
     "notes": attack("notes", 2),
     "memfds": memfds,
@@ -66,6 +77,7 @@ ATTACKS = {
     "deaf": asker(lambda a: [("deaf", PORT, 64)]),
     "ids": attack("ids", 619),
     "exact": asker(lambda a: [("exact", a.socket, OLD_DAY + 1)]),
+    "cgroups": cgroups,
     "builds": builds,
 }
 WHAT = {
@@ -78,6 +90,7 @@ WHAT = {
     "deaf": "64 HTTP clients that do not read",
     "ids": "619 libraries with build ids of their own",
     "exact": "exact stacks of a day, again and again",
+    "cgroups": "20,000 cgroups, and processes in ones of their own",
     "builds": "the machine full of compilers",
 }
 

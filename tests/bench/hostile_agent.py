@@ -58,7 +58,8 @@ class Group:
             f.write("1")
         for _ in range(200):
             with contextlib.suppress(OSError):
-                os.rmdir(self.path)
+                for path, _, _ in os.walk(self.path, topdown=False):
+                    os.rmdir(path)
                 return
             time.sleep(0.05)
 
