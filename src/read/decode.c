@@ -2,6 +2,7 @@
 #include "read/decode.h"
 
 #include "base/error.h"
+#include "base/library.h"
 #include "base/mem.h"
 
 #include <bzlib.h>
@@ -32,6 +33,25 @@ struct sp_decoder {
 	size_t at, n; /* raw[at] to raw[n]: not decoded yet */
 	uint8_t raw[RAW_BYTES];
 };
+
+static struct { /* loaded at run time */
+	__typeof__(BZ2_bzDecompressInit) *begin;
+	__typeof__(BZ2_bzDecompress) *decompress;
+	__typeof__(BZ2_bzDecompressEnd) *end;
+} libbz2;
+
+static int bzip2_load(void)
+{
+	static const struct sp_library_function functions[] = {
+	    {"BZ2_bzDecompressInit", offsetof(__typeof__(libbz2), begin)},
+	    {"BZ2_bzDecompress", offsetof(__typeof__(libbz2), decompress)},
+	    {"BZ2_bzDecompressEnd", offsetof(__typeof__(libbz2), end)}};
+	static const char *const sonames[] = {"libbz2.so.1.0", NULL};
+
+	return libbz2.end
+		   ? 0
+		   : sp_library_load("bzip2 data", "libbz2-1.0", sonames, functions, SP_COUNT(functions), &libbz2);
+}
 
 static uint64_t size_of(int fd)
 {
@@ -67,7 +87,7 @@ void sp_decoder_free(struct sp_decoder *d)
 	if (d->codec == CODEC_XZ)
 		lzma_end(&d->xz);
 	if (d->codec == CODEC_BZIP2)
-		(void)BZ2_bzDecompressEnd(&d->bzip2);
+		(void)libbz2.end(&d->bzip2);
 	(void)ZSTD_freeDStream(d->zstd);
 	free(d);
 }
@@ -163,8 +183,12 @@ static int start_xz(struct sp_decoder *d)
 
 static int start_bzip2(struct sp_decoder *d)
 {
+	int r = bzip2_load();
+
+	if (r < 0)
+		return r;
 	memset(&d->bzip2, 0, sizeof(d->bzip2));
-	if (BZ2_bzDecompressInit(&d->bzip2, 0, 0) != BZ_OK)
+	if (libbz2.begin(&d->bzip2, 0, 0) != BZ_OK)
 		return -ENOMEM;
 	d->codec = CODEC_BZIP2;
 	return 0;
@@ -329,7 +353,7 @@ static int next_bzip2(struct sp_decoder *d)
 		return r;
 	if (!is_bzip2(d->raw + d->at, d->n - d->at))
 		return broken(d, "neither the end nor more bzip2 data behind the end of some");
-	(void)BZ2_bzDecompressEnd(&d->bzip2);
+	(void)libbz2.end(&d->bzip2);
 	d->member_ended = false;
 	r = start_bzip2(d);
 	return r < 0 ? r : 1;
@@ -351,7 +375,7 @@ static int64_t read_bzip2(struct sp_decoder *d, uint8_t *out, size_t room)
 		d->bzip2.avail_in = (unsigned int)(d->n - d->at);
 		d->bzip2.next_out = (char *)out;
 		d->bzip2.avail_out = (unsigned int)SP_MIN(room, (size_t)1 << 30);
-		got = BZ2_bzDecompress(&d->bzip2);
+		got = libbz2.decompress(&d->bzip2);
 		d->at = d->n - d->bzip2.avail_in;
 		d->member_ended = got == BZ_STREAM_END;
 		if (d->bzip2.next_out != (char *)out)

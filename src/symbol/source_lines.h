@@ -30,6 +30,8 @@ struct sp_source_lines { /* of one offset; n 0 = nothing known */
 struct sp_elf;
 struct sp_profile;
 
+/* Loads libdw, before system calls are filtered that load libraries. -ELIBACC: it is not installed. */
+int sp_source_lines_load(void);
 /* fd: the file with the DWARF; e: the file of the offsets. Free with sp_source_lines_done(). */
 int sp_source_lines_find(int fd, const struct sp_elf *e, const uint64_t *offsets, size_t n,
 			 struct sp_source_lines *sources);

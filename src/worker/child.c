@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/error.h"
 #include "base/mem.h"
+#include "symbol/source_lines.h"
+#include "worker/jobs_names.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <malloc.h>
@@ -14,6 +16,26 @@
 enum { PARSER_IDLE_S = 2, OPENER_IDLE_S = 10, LARGE_BYTES = 256 << 10 };
 
 static bool main_has_called;
+
+static bool wants_lines;
+
+void sp_workers_want_lines(void)
+{
+	wants_lines = true;
+}
+
+bool sp_worker_wants_lines(void)
+{
+	return wants_lines;
+}
+
+/* What cannot be loaded is told by the job that needs it. */
+static void lines_load(void)
+{
+	wants_lines = true;
+	(void)sp_source_lines_load();
+	sp_error_clear();
+}
 
 bool sp_worker_can_exec(void)
 {
@@ -33,8 +55,10 @@ static bool is_worker_socket(int fd)
 void sp_worker_main(int argc, char **argv)
 {
 	main_has_called = true;
-	if (argc != 3 || strcmp(argv[1], "--worker") != 0 || !is_worker_socket(SP_JOB_SOCKET))
+	if (argc < 3 || argc > 4 || strcmp(argv[1], "--worker") != 0 || !is_worker_socket(SP_JOB_SOCKET))
 		return;
+	if (argc == 4 && strcmp(argv[3], SP_WORKER_LINES) == 0)
+		lines_load();
 	if (strcmp(argv[2], "parser") == 0)
 		sp_worker_run(SP_ROLE_PARSER);
 	if (strcmp(argv[2], "opener") == 0)
@@ -132,6 +156,8 @@ void sp_worker_run(enum sp_role role)
 {
 	struct timeval idle = {.tv_sec = role == SP_ROLE_OPENER ? OPENER_IDLE_S : PARSER_IDLE_S};
 	setsockopt(SP_JOB_SOCKET, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));
+	if (role == SP_ROLE_PARSER && !main_has_called)
+		lines_load();
 	memory_tune();
 	if (enter(role) < 0)
 		_exit(3);

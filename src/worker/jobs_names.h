@@ -45,6 +45,7 @@ int sp_workers_kernel(struct sp_workers *w, int fd, int table_fd,
 		      void (*done)(void *arg, int r, const struct sp_name_table_head *head), void *arg);
 /* Source lines, of the debug file's DWARF or else the file's own. -ENOENT: there is none. The callback's, as names are.
  */
+void sp_workers_want_lines(void); /* before the broker and workers are made, which load libdw for it */
 int sp_workers_source_lines(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
 			    void (*done)(void *arg, int r, struct sp_source_lines *sources, size_t n), void *arg);
 /* Which of these places, ascending, keep a frame pointer by their code (unwind/verify.h): some of them, ascending. */

@@ -77,7 +77,9 @@ int sp_put_message(int socket, const void *bytes, size_t n, int fd);
 _Noreturn void sp_worker_begin(enum sp_role role, int socket);  /* a new process becomes a worker */
 _Noreturn void sp_worker_become(enum sp_role role, int socket); /* the same in the broker's */
 _Noreturn void sp_broker_run(void), sp_worker_run(enum sp_role role);
-bool sp_worker_can_exec(void); /* main has called sp_worker_main() */
+bool sp_worker_can_exec(void);  /* main has called sp_worker_main() */
+#define SP_WORKER_LINES "lines" /* the argument behind the role */
+bool sp_worker_wants_lines(void);
 void sp_sandbox_keep_over_exec(void);
 int sp_sandbox_enter(void);   /* gives everything up, for ever */
 int sp_sandbox_fetcher(void); /* no privileges, but files and the network */

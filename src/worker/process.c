@@ -45,7 +45,8 @@ static void execute(enum sp_role role)
 {
 	static const char *const names[] = {"parser", "opener", "fetcher", "broker"};
 	static char *envp[MAX_PASSED_ON + 1];
-	char *argv[] = {"soprof", "--worker", (char *)names[role], NULL};
+	char *argv[] = {"soprof", "--worker", (char *)names[role], sp_worker_wants_lines() ? SP_WORKER_LINES : NULL,
+			NULL};
 	size_t n = 0;
 	for (char **v = environ; *v && n < MAX_PASSED_ON; v++)
 		if (is_passed_on(*v, role))

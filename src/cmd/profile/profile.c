@@ -24,6 +24,7 @@
 #include "proc/process.h"
 #include "profile/merge.h"
 #include "recipe/recipe.h"
+#include "worker/jobs_names.h"
 #include "worker/worker.h"
 
 #include <errno.h>
@@ -195,6 +196,8 @@ int sp_profile_session_begin(struct sp_profile_session *s)
 	/* what needs BPF is refused for that, whosever processes are asked for */
 	int r = sp_privileges_backend(has_targets(s->args) || needs_bpf(s->args), &s->backend);
 
+	if (s->args->with_lines)
+		sp_workers_want_lines();
 	if (r >= 0)
 		r = sp_sampling_begin(&s->sampling);
 	if (r >= 0)
