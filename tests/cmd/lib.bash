@@ -5,6 +5,7 @@
 #   unguarded=1          events are counted whole from here on, however busy the machine is (--max-overhead 0)
 #   one_line PATTERN     $err is one line, begins with `soprof: ` and matches the extended regular expression
 #   check_victim VARIANT NAME [OPTION...]   $out, folded stacks, agrees with what is true of the victim
+#   together, apart      victims that are profiled between them share one start of soprof in the second kernel
 #   fail WORD...         says what was expected; the script goes on, and finish ends it with code 1
 #   skip WHY             ends the script with code 77
 # Bash, coreutils, grep, sed and awk only. Every process that a script starts in the background is ended by finish.
@@ -17,7 +18,7 @@ slow=${SOPROF_SLOW:-1} # how many times longer everything may take: inside the s
 # How long is sampled: $seconds of what runs already, and $moment of a victim that is started, $hz times a second.
 # That a victim is stripped or not matters for names, and to no kernel.
 if [ "$slow" -gt 1 ]; then
-	seconds=2 moment=2 hz=199 variants=(plain)
+	seconds=1 moment=1.5 hz=199 variants=(plain)
 else
 	seconds=1 moment=0.5 hz=399 variants=(plain stripped)
 fi
@@ -173,42 +174,94 @@ samples() { count <"$out"; }
 enough_samples() { # VARIANT NAME [CHECK-OPTION...]
 	[ "$(samples)" -ge 100 ] && ! "$victims/check" "${@:3}" "$victims/$1" "$2" <"$out" | grep -q 'never appeared'
 }
-# profile_victim VARIANT NAME [CHECK-OPTION...] -- [ARGUMENT...]: profiles the victim for a moment and checks its stacks.
-profile_victim() {
-	local variant=$1 name=$2 time
-	local -a options=()
+# What a victim is told to work for: so much of a CPU, so that as many samples fall in it on a busy machine as on a quiet one; but
+# seconds where children do the work, or another language's.
+work_of() { case $1 in storm | rusty) echo "$2" ;; *) echo "$2cpu" ;; esac }
+# words_of VARIANT NAME [CHECK-OPTION...] -- [ARGUMENT...]: to the caller's $variant, $name, $options and $arguments
+words_of() {
+	variant=$1 name=$2 options=() arguments=()
 	shift 2
 	while [ "$1" != -- ]; do
 		options+=("$1")
 		shift
 	done
-	shift
+	arguments=("${@:2}")
+}
+# profile_victim VARIANT NAME [CHECK-OPTION...] -- [ARGUMENT...]: profiles the victim for a moment and checks its stacks.
+profile_victim() {
+	local variant name options arguments time
+	words_of "$@"
+	if [ -n "$is_together" ]; then
+		printf '%q ' "$victims/$variant/$name" "$(work_of "$name" $moment)" "${arguments[@]}" >>"$dir/together"
+		echo >>"$dir/together"
+		waiting+=("profile_victim $(printf '%q ' "$@")")
+		return
+	fi
 	for time in $moment $((3 * seconds)) $((6 * seconds)); do
-		expect 0 profile -U -f -F $hz -- "$victims/$variant/$name" "$time" "$@"
+		expect 0 profile -U -f -F $hz -- "$victims/$variant/$name" "$(work_of "$name" $time)" "${arguments[@]}"
 		! enough_samples "$variant" "$name" || break
 	done
 	check_victim "$variant" "$name" "${options[@]}"
 }
 # profile_running VARIANT NAME [CHECK-OPTION...] -- [ARGUMENT...]: the same, but the victim runs already: its tables are
 # loaded before the first sample. Of a sample that meets a file for the first time only 2 MiB of stack are unwound.
+running_hz=$((slow > 1 ? 199 : hz)) # an emulated CPU would do nothing but walk stacks of thousands of frames
 profile_running() {
-	local variant=$1 name=$2 time
-	local -a options=()
-	shift 2
-	while [ "$1" != -- ]; do
-		options+=("$1")
-		shift
-	done
-	shift
-	start "$variant" "$name" 600 "$@"
+	local variant name options arguments time
+	words_of "$@"
+	start "$variant" "$name" 600 "${arguments[@]}"
+	if [ -n "$is_together" ]; then
+		running+=("$pid")
+		waiting+=("profile_running $(printf '%q ' "$@")")
+		return
+	fi
 	wait_working "$pid"
-	for time in $seconds $((3 * seconds)) $((6 * seconds)); do
-		expect 0 profile -U -f -F 199 -p "$pid" "$time"
+	for time in $((slow > 1 ? 2 * seconds : seconds)) $((3 * seconds)) $((6 * seconds)); do
+		expect 0 profile -U -f -F $running_hz -p "$pid" "$time"
 		! enough_samples "$variant" "$name" || break
 	done
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null
 	check_victim "$variant" "$name" "${options[@]}"
+}
+# together ... apart: the victims that profile_victim, or profile_running, are told of in between. Each has a session of its own; in
+# the second kernel, where a start of soprof takes seconds, all have one: the former work one after the other, the latter at
+# the same time. Who had too few samples there is profiled alone.
+is_together='' waiting=() running=()
+together() {
+	[ "$slow" = 1 ] || is_together=yes
+	waiting=() running=()
+	: >"$dir/together"
+}
+apart() {
+	local one pids
+	[ -n "$is_together" ] || return 0
+	is_together=
+	if [ "${#running[@]}" -gt 0 ]; then
+		wait_working "${running[@]}"
+		printf -v pids '%s,' "${running[@]}"
+		expect 0 profile -U -f -F $running_hz -p "${pids%,}" $((${#running[@]} * seconds + 1))
+		kill -KILL "${running[@]}"
+		wait "${running[@]}" 2>/dev/null
+	else
+		expect 0 profile -U -f -F $hz -- sh "$dir/together"
+	fi
+	mv "$out" "$dir/all"
+	for one in "${waiting[@]}"; do
+		eval "judge_one $one"
+	done
+}
+judge_one() { # profile_victim or profile_running, with its words
+	local variant name options arguments
+	words_of "${@:2}"
+	[ "$name" != threads ] || name='(threads|named one)'
+	grep -E "^$name;" "$dir/all" >"$out"
+	name=$3
+	if enough_samples "$variant" "$name"; then
+		check_victim "$variant" "$name" "${options[@]}"
+	else
+		"$@"
+	fi
 }
 # Whether profiling is possible here at all; scripts that need it skip otherwise, with soprof's own reason. That the
 # verifier does not take our programs (EACCES) is no reason.

@@ -7,7 +7,7 @@
 need_profile
 unguarded=1
 # An emulated CPU has no time for anything else if its timer rings more often than its interrupt's program ends.
-[ "$slow" -gt 1 ] && hz=$((hz / 4))
+hz=$((slow > 1 ? 49 : 399))
 start plain recursion 600 5
 recursion=$pid
 tracepoints=sched:sched_switch,timer:hrtimer_start,timer:hrtimer_expire_entry,timer:hrtimer_cancel

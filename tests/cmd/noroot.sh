@@ -59,15 +59,19 @@ for event in offcpu cpu,faults sched:sched_switch; do
 done
 
 for variant in "${variants[@]}"; do
+	together
 	profile_victim $variant recursion --complete 99 --deepest even,odd=100 -- 100
 	for name in callback vdso threads assembly plt lazy; do
 		profile_victim $variant $name --complete 99 --
 	done
+	apart
 done
 # what does not fit in the copy of a stack is cut, and said: never a wrong caller
+together
 profile_victim plain frames --samples 10 --
 profile_victim plain signals --samples 10 --
 profile_victim stripped noeh --samples 10 --
+apart
 
 # what runs already: all threads of a process; one of them; more than one process
 running stripped threads 600
