@@ -254,11 +254,53 @@ int sp_fleet_names_stack(struct sp_fleet_names *n, struct sp_row_reader *row)
 	return stack_pair_put(n, id, &user, &kernel);
 }
 
-int sp_fleet_names_stacks(struct sp_fleet_names *n, uint64_t id, struct sp_fleet_stacks *ret_stacks)
+struct sp_fleet_stacks sp_fleet_names_stacks(struct sp_fleet_names *n, uint64_t id)
 {
 	int64_t at = ids_find(n, &n->stacks, id);
 
-	*ret_stacks = at < 0 || !id ? (struct sp_fleet_stacks){0} : n->pairs[at];
+	return at < 0 || !id ? (struct sp_fleet_stacks){0} : n->pairs[at];
+}
+
+static int64_t shortened_add(struct sp_fleet_names *n, uint32_t leaf)
+{
+	const struct sp_frame *of = sp_profile_frame(n->p, leaf);
+	int64_t name = sp_profile_add_string(n->p, SP_SHORTENED), func;
+	struct sp_frame f = {.file = of->file, .flags = of->flags & SP_FRAMEF_KERNEL};
+
+	if (name < 0)
+		return name;
+	func = sp_profile_add_func(
+	    n->p, &(struct sp_func){.name = (uint32_t)name, .file = sp_profile_func(n->p, of->func)->file});
+	f.func = (uint32_t)func;
+	return func < 0 ? func : sp_profile_add_frame_variant(n->p, &f, false);
+}
+
+int sp_fleet_names_rare(struct sp_fleet_names *n, const struct sp_fleet_rare *rare, struct sp_row_reader *above,
+			struct sp_fleet_stacks *ret_stacks)
+{
+	struct sp_stack user = {.stack_class = rare->stack_class, .reason = rare->reason}, kernel = {0};
+	size_t n_above = sp_row_length(above, sizeof(uint64_t)), n_frames = 0;
+	int r = above->bad ? -EIO : sp_grow(&n->stack, &n->stack_capacity, n_above + 2, sizeof(*n->stack));
+	uint32_t leaf = number_of(n, &n->frames, rare->leaf);
+	int64_t shortened = r < 0 ? r : rare->is_cut ? shortened_add(n, leaf) : 0, u, k;
+
+	if (shortened < 0)
+		return (int)shortened;
+	if (rare->leaf)
+		n->stack[n_frames++] = leaf;
+	if (rare->is_cut)
+		n->stack[n_frames++] = (uint32_t)shortened;
+	kernel.n_frames = rare->in_kernel ? (uint32_t)n_frames + SP_MIN(rare->n_above_kernel, (uint32_t)n_above) : 0;
+	for (size_t i = 0; i < n_above; i++)
+		n->stack[n_frames++] = number_of(n, &n->frames, sp_row_u64(above));
+	kernel.frames = n->stack;
+	user.frames = n->stack + kernel.n_frames;
+	user.n_frames = (uint32_t)n_frames - kernel.n_frames;
+	u = sp_profile_add_stack(n->p, &user);
+	k = sp_profile_add_stack(n->p, &kernel);
+	if (u < 0 || k < 0)
+		return -ENOMEM;
+	*ret_stacks = (struct sp_fleet_stacks){(uint32_t)u, (uint32_t)k};
 	return 0;
 }
 

@@ -26,7 +26,17 @@ int sp_fleet_names_who(struct sp_fleet_names *n, struct sp_row_reader *row);
 struct sp_fleet_stacks { /* numbers of the profile */
 	uint32_t user, kernel;
 };
-int sp_fleet_names_stacks(struct sp_fleet_names *n, uint64_t id, struct sp_fleet_stacks *ret_stacks);
+struct sp_fleet_stacks sp_fleet_names_stacks(struct sp_fleet_names *n, uint64_t id);
+/* A stack of which, if it is cut, only the leaf and some frames at the root are known: [shortened] is between them. */
+struct sp_fleet_rare {
+	uint64_t leaf; /* a frame's id */
+	bool in_kernel, is_cut;
+	uint32_t n_above_kernel; /* so many of the frames above the leaf are the kernel's */
+	uint16_t stack_class, reason;
+};
+/* above: an array of the ids of these frames is read from there. */
+int sp_fleet_names_rare(struct sp_fleet_names *n, const struct sp_fleet_rare *rare, struct sp_row_reader *above,
+			struct sp_fleet_stacks *ret_stacks);
 /* The profile's key of who it is, in a slice; or a negative errno. */
 int64_t sp_fleet_names_key(struct sp_fleet_names *n, uint64_t id, uint32_t slice);
 /* How often something was asked for that was not given. */

@@ -16,6 +16,9 @@
 
 /* A statement up to so many bytes is taken by a server as it is set up usually. */
 enum { USUAL_SQL = 200000 };
+/* Up to so many stacks come whole; of more, those that cost the most: of the others the leaf and what is at the root.
+ */
+enum { MANY_STACKS = 100000, ROOT_FRAMES = 16 };
 
 struct query {
 	struct sp_fleet *f;
@@ -23,14 +26,17 @@ struct query {
 	const struct sp_store_query *q;
 	uint64_t from_s, to_s;
 	uint32_t slice_s;
-	struct sp_bytes range;  /* SQL: which rows of `samples` and `windows` are looked at */
-	struct sp_bytes hosts;  /* which hosts with which labels: " AND (host, ...) IN (...)", or nothing */
-	struct sp_bytes chosen; /* which windows: "(SELECT host, ts, max(run) ...)" */
+	struct sp_bytes range;    /* SQL: which rows of `samples` and `windows` are looked at */
+	struct sp_bytes hosts;    /* which hosts with which labels: " AND (host, ...) IN (...)", or nothing */
+	struct sp_bytes host_ids; /* the hosts alone */
+	struct sp_bytes chosen;   /* which windows: "(SELECT host, ts, max(run) ...)" */
 	struct sp_bytes sql, answer;
 	struct sp_fleet_names *names;
 	struct sp_profile *p;
 	struct sp_fleet_answer *result;
 	int64_t announced, found; /* samples */
+	bool is_pruned;           /* stacks that cost no more than `least` are shortened */
+	int64_t least;
 };
 
 /* --- statements --- */
@@ -113,7 +119,8 @@ static int host_read(struct query *q, struct sp_row_reader *row, size_t *n_match
 		return name ? row_check(q, row) : -ENOMEM;
 	if (!matches || (q->filter->host && !sp_glob_matches(q->filter->host, name)))
 		return 0;
-	sp_fleet_print(&q->hosts, "%s(%" PRIu64 ",%" PRIu64 ")", (*n_matching)++ ? "," : "", host, labels);
+	sp_fleet_print(&q->hosts, "%s(%" PRIu64 ",%" PRIu64 ")", *n_matching ? "," : "", host, labels);
+	sp_fleet_print(&q->host_ids, "%s%" PRIu64, (*n_matching)++ ? "," : "", host);
 	return 0;
 }
 
@@ -131,14 +138,16 @@ static int hosts_choose(struct query *q)
 	text_put(&q->sql, &q->range);
 	r = ask(q, &row);
 	sp_fleet_print(&q->hosts, " AND (host, %s) IN (", of);
+	sp_fleet_print(&q->host_ids, " AND host IN (");
 	while (r == 0 && sp_row_is_there(&row))
 		r = host_read(q, &row, &n_matching);
 	sp_fleet_print(&q->hosts, ")");
+	sp_fleet_print(&q->host_ids, ")");
 	if (r == 0 && !n_matching)
 		r = sp_fail_said(-ENODATA, "no host%s%s%s%s sent anything of that time", q->filter->host ? " " : "",
 				 q->filter->host ? q->filter->host : "", q->filter->label ? " with the label " : "",
 				 q->filter->label ? q->filter->label : "");
-	if (r == 0 && q->hosts.n > USUAL_SQL)
+	if (r == 0 && q->hosts.n + q->host_ids.n > USUAL_SQL)
 		r = sp_fail_said(-E2BIG, "%zu hosts match: ask for all, or for fewer", n_matching);
 	return r;
 }
@@ -153,14 +162,19 @@ static void windows_choose(struct query *q)
 	sp_fleet_print(&q->chosen, " GROUP BY host, ts)");
 }
 
-/* Which rows of `samples` and `windows`; GLOBAL: the same windows on all shards. */
-static void where_put(const struct query *q, bool is_sample, struct sp_bytes *sql)
+/* Which rows of `samples`: at least those that are asked for, which is enough for names. */
+static void samples_where_put(const struct query *q, struct sp_bytes *sql)
 {
 	sp_fleet_print(sql, " WHERE ");
 	text_put(sql, &q->range);
-	if (is_sample)
-		sp_fleet_print(sql, " AND hour >= toDateTime(%" PRIu64 ") AND hour < toDateTime(%" PRIu64 ")",
-			       q->from_s / 3600 * 3600, q->to_s);
+	sp_fleet_print(sql, " AND hour >= toDateTime(%" PRIu64 ") AND hour < toDateTime(%" PRIu64 ")",
+		       q->from_s / 3600 * 3600, q->to_s);
+	text_put(sql, &q->host_ids);
+}
+
+/* GLOBAL: the same windows on all shards. */
+static void chosen_put(const struct query *q, struct sp_bytes *sql)
+{
 	sp_fleet_print(sql, " AND (host, ts, run) GLOBAL IN ");
 	text_put(sql, &q->chosen);
 }
@@ -190,7 +204,9 @@ static int windows_read(struct query *q)
 	sp_fleet_print(&q->sql, "SELECT cost_name, cost_unit, count(), uniqExact(host), toUInt64(min(toUInt32(ts))), "
 				"toUInt64(max(toUInt32(ts) + seconds)), sum(covered), sum(lost), sum(left_out), "
 				"sum(samples), toUInt64(max(seconds)) FROM windows");
-	where_put(q, false, &q->sql);
+	sp_fleet_print(&q->sql, " WHERE ");
+	text_put(&q->sql, &q->range);
+	chosen_put(q, &q->sql);
 	sp_fleet_print(&q->sql, " AND source = ");
 	sp_fleet_quote(&q->sql, q->q->source ? q->q->source : "cpu");
 	sp_fleet_print(&q->sql, " GROUP BY cost_name, cost_unit");
@@ -213,13 +229,50 @@ static int windows_read(struct query *q)
 	return r < 0 ? r : row_check(q, &row);
 }
 
+/* --- which stacks --- */
+/* " AND stack GLOBAL [NOT] IN (...)", where not all come whole. */
+static void kept_put(const struct query *q, const char *column, bool kept, struct sp_bytes *sql)
+{
+	if (!q->is_pruned)
+		return;
+	sp_fleet_print(sql, " AND %s GLOBAL %sIN (SELECT stack FROM samples", column, kept ? "" : "NOT ");
+	samples_where_put(q, sql);
+	chosen_put(q, sql);
+	sp_fleet_print(sql, " GROUP BY stack HAVING sum(cost) > %" PRIi64 ")", q->least);
+}
+
+/* What is filtered here needs all of its stack. */
+static int stacks_choose(struct query *q)
+{
+	struct sp_row_reader row;
+	uint64_t n;
+	int r;
+
+	if (q->q->exact || q->q->library || q->q->function)
+		return 0;
+	sp_fleet_print(&q->sql, "SELECT count(), min(c) FROM (SELECT sum(cost) AS c FROM samples");
+	samples_where_put(q, &q->sql);
+	chosen_put(q, &q->sql);
+	sp_fleet_print(&q->sql, " GROUP BY stack ORDER BY c DESC LIMIT %d) AS most", MANY_STACKS + 1);
+	r = ask(q, &row);
+	if (r < 0)
+		return r;
+	n = sp_row_u64(&row);
+	q->least = (int64_t)sp_row_u64(&row);
+	q->is_pruned = n > MANY_STACKS;
+	return row_check(q, &row);
+}
+
 /* --- names --- */
 static void stacks_where_put(const struct query *q, struct sp_bytes *sql)
 {
 	sp_fleet_print(sql, " WHERE ");
 	days_put(q, sql);
+	kept_put(q, "id", true, sql);
+	if (q->is_pruned)
+		return;
 	sp_fleet_print(sql, " AND id GLOBAL IN (SELECT stack FROM samples");
-	where_put(q, true, sql);
+	samples_where_put(q, sql);
 	sp_fleet_print(sql, ")");
 }
 
@@ -251,9 +304,16 @@ static int frames_read(struct query *q)
 		       "SELECT id, any(file), any(of), any(name), any(linkage), any(source), any(line), "
 		       "any(is_range), any(start), any(size), any(vaddr), any(offset), any(flags) FROM frames WHERE ");
 	days_put(q, &q->sql);
-	sp_fleet_print(&q->sql, " AND id GLOBAL IN (SELECT arrayJoin(frames) FROM stacks");
+	sp_fleet_print(&q->sql, " AND (id GLOBAL IN (SELECT arrayJoin(frames) FROM stacks");
 	stacks_where_put(q, &q->sql);
-	sp_fleet_print(&q->sql, ") GROUP BY id");
+	if (q->is_pruned) {
+		sp_fleet_print(&q->sql,
+			       ") OR id GLOBAL IN (SELECT arrayJoin(arrayPushBack(arraySlice(frames, -%d), frames[1])) "
+			       "FROM stacks WHERE ",
+			       ROOT_FRAMES);
+		days_put(q, &q->sql);
+	}
+	sp_fleet_print(&q->sql, ")) GROUP BY id");
 	return names_read(q, sp_fleet_names_frame);
 }
 
@@ -274,46 +334,22 @@ static int who_read(struct query *q)
 		       "any(root) FROM who WHERE ");
 	days_put(q, &q->sql);
 	sp_fleet_print(&q->sql, " AND id GLOBAL IN (SELECT who FROM samples");
-	where_put(q, true, &q->sql);
+	samples_where_put(q, &q->sql);
 	sp_fleet_print(&q->sql, ") GROUP BY id");
 	return names_read(q, sp_fleet_names_who);
 }
 
 /* --- rows --- */
-static int row_add(struct query *q, struct sp_row_reader *row)
-{
-	uint64_t who = sp_row_u64(row), stack = sp_row_u64(row);
-	uint32_t slice = sp_row_u32(row);
-	int64_t values[2];
-	struct sp_fleet_stacks stacks;
-
-	values[0] = (int64_t)sp_row_u64(row);
-	values[1] = (int64_t)sp_row_u64(row);
-	q->found += values[0];
-	int64_t key = row->bad ? row_check(q, row) : sp_fleet_names_key(q->names, who, slice);
-	int r = key < 0 ? (int)key : sp_fleet_names_stacks(q->names, stack, &stacks);
-
-	return r < 0 ? r : sp_profile_add(q->p, (uint32_t)key, stacks.user, stacks.kernel, values);
-}
-
-static int rows_read(struct query *q)
+static int rows_take(struct query *q, int (*take)(struct query *q, struct sp_row_reader *row))
 {
 	struct sp_row_reader row;
 	uint64_t n = 0;
 	int r;
 
-	if (q->slice_s)
-		sp_fleet_print(&q->sql,
-			       "SELECT who, stack, toUInt32(intDiv(toUInt32(ts) - %" PRIu64 ", %u) + 1) AS slice",
-			       q->from_s, q->slice_s);
-	else
-		sp_fleet_print(&q->sql, "SELECT who, stack, toUInt32(0) AS slice");
-	sp_fleet_print(&q->sql, ", sum(samples), sum(cost) FROM samples");
-	where_put(q, true, &q->sql);
-	sp_fleet_print(&q->sql, " GROUP BY who, stack, slice LIMIT %d", SP_FLEET_MAX_ROWS + 1);
+	sp_fleet_print(&q->sql, " LIMIT %d", SP_FLEET_MAX_ROWS + 1);
 	r = ask(q, &row);
 	while (r == 0 && sp_row_is_there(&row)) {
-		r = row_add(q, &row);
+		r = take(q, &row);
 		if (r == 0 && ++n > SP_FLEET_MAX_ROWS)
 			r = sp_fail_said(-E2BIG,
 					 "the answer has more than %d rows: a shorter --from .. --to, or --host "
@@ -321,6 +357,98 @@ static int rows_read(struct query *q)
 					 SP_FLEET_MAX_ROWS);
 	}
 	return r;
+}
+
+static void slice_put(const struct query *q, struct sp_bytes *sql)
+{
+	if (q->slice_s)
+		sp_fleet_print(sql, "toUInt32(intDiv(toUInt32(ts) - %" PRIu64 ", %u) + 1) AS slice", q->from_s,
+			       q->slice_s);
+	else
+		sp_fleet_print(sql, "toUInt32(0) AS slice");
+}
+
+static int values_add(struct query *q, struct sp_row_reader *row, uint64_t who, uint32_t slice,
+		      const struct sp_fleet_stacks *stacks)
+{
+	int64_t values[2], key;
+
+	values[0] = (int64_t)sp_row_u64(row);
+	values[1] = (int64_t)sp_row_u64(row);
+	q->found += values[0];
+	key = row->bad ? row_check(q, row) : sp_fleet_names_key(q->names, who, slice);
+	return key < 0 ? (int)key : sp_profile_add(q->p, (uint32_t)key, stacks->user, stacks->kernel, values);
+}
+
+static int row_add(struct query *q, struct sp_row_reader *row)
+{
+	uint64_t who = sp_row_u64(row), stack = sp_row_u64(row);
+	uint32_t slice = sp_row_u32(row);
+	struct sp_fleet_stacks stacks = sp_fleet_names_stacks(q->names, stack);
+
+	return values_add(q, row, who, slice, &stacks);
+}
+
+static int rows_read(struct query *q)
+{
+	sp_fleet_print(&q->sql, "SELECT who, stack, ");
+	slice_put(q, &q->sql);
+	sp_fleet_print(&q->sql, ", sum(samples), sum(cost) FROM samples");
+	samples_where_put(q, &q->sql);
+	chosen_put(q, &q->sql);
+	kept_put(q, "stack", true, &q->sql);
+	sp_fleet_print(&q->sql, " GROUP BY who, stack, slice");
+	return rows_take(q, row_add);
+}
+
+static int rare_add(struct query *q, struct sp_row_reader *row)
+{
+	struct sp_fleet_rare rare = {0};
+	struct sp_fleet_stacks stacks;
+	uint64_t who = sp_row_u64(row);
+	int64_t before = q->found;
+	uint32_t slice = sp_row_u32(row);
+	int r;
+
+	rare.stack_class = sp_row_u16(row);
+	rare.reason = sp_row_u16(row);
+	rare.in_kernel = sp_row_u8(row);
+	rare.is_cut = sp_row_u8(row);
+	rare.n_above_kernel = sp_row_u32(row);
+	rare.leaf = sp_row_u64(row);
+	r = sp_fleet_names_rare(q->names, &rare, row, &stacks);
+	if (r == 0)
+		r = values_add(q, row, who, slice, &stacks);
+	if (rare.is_cut)
+		q->result->all.n_shortened += (uint64_t)(q->found - before);
+	return r;
+}
+
+/* The rest, added up by leaf and frames at the root, so that what each function costs itself stays exact. */
+static int rare_read(struct query *q)
+{
+	if (!q->is_pruned)
+		return 0;
+	sp_fleet_print(&q->sql,
+		       "SELECT who, slice, class, reason, toUInt8(k > 0) AS in_kernel, toUInt8(length(f) > %d) AS cut, "
+		       "toUInt32(if(length(f) > %d, greatest(toInt64(k) - toInt64(length(f)) + %d, 0), "
+		       "greatest(toInt64(k) - 1, 0))) AS above_kernel, f[1] AS leaf, "
+		       "if(length(f) > %d, arraySlice(f, -%d), arraySlice(f, 2)) AS above, sum(n), sum(c) FROM "
+		       "(SELECT who, stack, ",
+		       ROOT_FRAMES + 1, ROOT_FRAMES + 1, ROOT_FRAMES, ROOT_FRAMES + 1, ROOT_FRAMES);
+	slice_put(q, &q->sql);
+	sp_fleet_print(&q->sql, ", sum(samples) AS n, sum(cost) AS c FROM samples");
+	samples_where_put(q, &q->sql);
+	chosen_put(q, &q->sql);
+	kept_put(q, "stack", false, &q->sql);
+	sp_fleet_print(&q->sql,
+		       " GROUP BY who, stack, slice) AS rare ANY LEFT JOIN (SELECT id AS stack, any(frames) AS f, "
+		       "any(kernel) AS k, any(class) AS class, any(reason) AS reason FROM stacks WHERE ");
+	days_put(q, &q->sql);
+	sp_fleet_print(&q->sql,
+		       " GROUP BY id) AS whole USING (stack) GROUP BY who, slice, class, reason, in_kernel, cut, "
+		       "above_kernel, leaf, above");
+	return rows_take(q, rare_add);
 }
 
 /* --- all --- */
@@ -344,15 +472,19 @@ static int range_set(struct query *q)
 
 static int profile_fill(struct query *q)
 {
-	int r = files_read(q);
+	int r = stacks_choose(q);
 
+	if (r == 0)
+		r = files_read(q);
 	if (r == 0)
 		r = frames_read(q);
 	if (r == 0)
 		r = stacks_read(q);
 	if (r == 0)
 		r = who_read(q);
-	return r == 0 ? rows_read(q) : r;
+	if (r == 0)
+		r = rows_read(q);
+	return r == 0 ? rare_read(q) : r;
 }
 
 static int narrow(struct sp_profile **p, enum sp_filter_by by, const char *glob)
@@ -422,6 +554,7 @@ int sp_fleet_query(struct sp_fleet *f, const struct sp_fleet_filter *filter, con
 	sp_profile_free(q.p);
 	sp_bytes_done(&q.range);
 	sp_bytes_done(&q.hosts);
+	sp_bytes_done(&q.host_ids);
 	sp_bytes_done(&q.chosen);
 	sp_bytes_done(&q.sql);
 	sp_bytes_done(&q.answer);

@@ -76,6 +76,23 @@ has "$out" '^0 hosts since yesterday; '
 expect 1 query --fleet "$address" --from -1h
 one_line 'has nothing of cpu from that time$'
 
+# --- an agent sends while all of this is asked; looked at in the end
+agent=
+if [ "$(id -u)" = 0 ]; then
+	expect 0 fleet init "$address/agents"
+	printf '%s\n' 'it'"'"'s "so"' >"$dir/password"
+	chmod 600 "$dir/password"
+	cat >"$dir/agent.yaml" <<-END
+		listen: none
+		group: none
+		frequency: 99
+		fleet: {url: "http://soprof@${address#http://}/agents", password-file: $dir/password, host: here, resolution: 10s,
+		    labels: {service: web, canary: yes}}
+	END
+	"$SOPROF" agent --config "$dir/agent.yaml" --store "$dir/store" --socket "$dir/agent.sock" >"$dir/agent.log" 2>&1 </dev/null &
+	agent=$!
+fi
+
 # --- bad input
 expect 2 fleet status
 one_line 'init, status or send is expected'
@@ -90,8 +107,8 @@ expect 1 fleet status "https://${address#http://}"
 one_line 'https://127\.0\.0\.1:[0-9]+: '
 expect 1 fleet status "http://soprof@${address#http://}"
 one_line 'HTTP 401: Password required'
-printf 'it'"'"'s "so"\nmore\n' >"$dir/password"
-expect 0 fleet status "http://soprof@${address#http://}" --password-file "$dir/password"
+printf 'it'"'"'s "so"\nmore\n' >"$dir/password2"
+expect 0 fleet status "http://soprof@${address#http://}" --password-file "$dir/password2"
 expect 2 query --from -1h --host 'web*'
 one_line 'give --fleet$'
 
@@ -138,6 +155,12 @@ expect 0 fleet status "$address"
 has "$out" '^web1 +cpu .* 55 +(5 min|300 s) .*service=web canary=yes$'
 has "$out" '^2 hosts since yesterday; '
 
+expect 0 diff --fleet "$address" --label canary=yes --against canary=no -2h --by function --csv
+has "$out" '^function,inflate,libz'
+has "$err" '^canary=no: of 1 host; '
+expect 2 diff --fleet "$address" --against canary=no
+one_line 'wants --label'
+
 # --- half sent, and sent twice
 clickhouse_ask 'INSERT INTO samples SELECT day, hour, who, stack, host, ts, run + 1, samples, cost FROM samples'
 same "${range[@]}"
@@ -147,6 +170,50 @@ same "${range[@]}"
 clickhouse_ask 'INSERT INTO stacks SELECT * FROM stacks'
 clickhouse_ask 'OPTIMIZE TABLE stacks FINAL'
 same "${range[@]}"
+
+# --- the agent's windows; then without a server, which is told once, and with it again
+if [ -n "$agent" ]; then
+	fleet_windows() { "$SOPROF" agent --status --socket "$dir/agent.sock" 2>/dev/null | sed -nE 's/^fleet .*: ([0-9]+) windows sent .*/\1/p'; }
+	until [ "$(fleet_windows)" -ge 2 ] 2>/dev/null; do
+		kill -0 $agent 2>/dev/null && [ $SECONDS -lt 150 ] || { cat "$dir/agent.log"; fail "an agent that has sent two windows"; break; }
+		sleep 0.3
+	done
+	kill -INT $agent
+	wait $agent
+	expect 0 fleet send "$address/agents" --store "$dir/store" --name here --resolution 10s # what came last
+	for value in samples cpu; do
+		folded $value --store "$dir/store" --exact --from -1h >"$dir/own1"
+		folded $value --fleet "$address/agents" --from -1h --label canary=yes >"$dir/fleet1"
+		folded $value --fleet "$address/agents" --from -1h >"$dir/fleet2"
+		cmp -s "$dir/own1" "$dir/fleet2" || fail "the agent's own answer in the fleet: $value"
+		[ -s "$dir/fleet1" ] || fail "the agent's labels"
+	done
+	has "$dir/agent.log" 'fleet at http://127\.0\.0\.1:[0-9]+/agents: taken$'
+	grep -qaF 'it'"'"'s' "$dir/agent.log" && fail "no password in the log"
+	[ "$(stat -c %s "$dir/store/fleet.sent")" = 1048576 ] || fail "a file of 1 MiB about what was sent"
+fi
+
+# --- more stacks than come whole: what each function costs itself is exact all the same
+expect 0 fleet init "$address/many"
+for table in files frames who; do
+	clickhouse_ask "INSERT INTO many.$table SELECT * FROM soprof.$table"
+done
+ids=$(clickhouse_ask "SELECT groupArray(4)(id) FROM frames WHERE match(name, '^[a-zA-Z_]+$')") who=$(clickhouse_ask 'SELECT any(id) FROM who')
+clickhouse_ask "INSERT INTO many.stacks SELECT toDate('$(date -d "@$((end - 600))" +%F)'), number AS id, 0, 0, 0, 0, 0,
+	arrayMap(i -> $ids[1 + bitAnd(bitShiftRight(id, i), 3)], arrayConcat(range(20), [0])) FROM system.numbers WHERE id > 0 LIMIT 100500"
+clickhouse_ask "INSERT INTO many.samples SELECT day, toDateTime($((end - 3600))), $who, id, 7, toDateTime($((end - 600))), 1, 1 + (id % 9 = 0), 3
+	FROM many.stacks"
+clickhouse_ask "INSERT INTO many.windows (day, host, source, ts, run, name, labels, seconds, covered, lost, left_out, rows, samples, cost,
+	cost_name, cost_unit) SELECT any(day), 7, 'cpu', any(ts), 1, 'x', emptyArrayString(), 60, 60000000000, 0, 0, count(), sum(samples),
+	sum(cost), 'cpu', 'nanoseconds' FROM many.samples"
+leaves=$(clickhouse_ask "SELECT name, sum(c) FROM (SELECT frames[1] AS id, sum(cost) AS c FROM many.samples ANY LEFT JOIN (SELECT id AS stack,
+	frames FROM many.stacks) USING (stack) GROUP BY id) ANY LEFT JOIN (SELECT id, any(name) AS name FROM many.frames GROUP BY id)
+	USING (id) GROUP BY name ORDER BY name")
+expect 0 query --fleet "$address/many" --from "@$((end - 3600))" --to "@$end" --by function --csv
+[ "$(awk -F, -v OFS='\t' '$1 == "function" && $8 > 0 { print $2, $8 }' "$out" | LC_ALL=C sort)" = "$leaves" ] ||
+	fail "the leaves' own cost: $leaves"
+has "$err" "^shortened the rare stacks of [0-9]+ of [0-9]+ samples; --exact"
+has_not "$err" lacks
 
 # --- ends of both sides, at any moment: the server's data outlive it, the sender begins where it was
 kill -KILL $server
@@ -161,7 +228,7 @@ takes=$(($(date +%s%3N) - began))
 for ((i = 0; i < 20; i++)); do
 	"$SOPROF" fleet send "$address/again" --store "$dir/store1" --name web1 --resolution 10s >/dev/null 2>&1 &
 	sender=$!
-	sleep "$(printf '0.%03d' $((RANDOM % (takes > 999 ? 999 : takes))))"
+	sleep "$(printf '%d.%03d' $((takes * i / 20 / 1000)) $((takes * i / 20 % 1000)))"
 	if [ $((i % 5)) = 3 ]; then
 		kill -KILL $server
 		wait $server $sender 2>/dev/null
