@@ -33,6 +33,20 @@ struct sp_fleet_answer {
 int sp_fleet_query(struct sp_fleet *f, const struct sp_fleet_filter *filter, const struct sp_store_query *q,
 		   struct sp_profile **ret_profile, struct sp_fleet_answer *ret_answer);
 
+/* A build of a library on a host: cost of samples whose leaf is in it, that have it anywhere; all cost of the host. */
+struct sp_fleet_library {
+	const char *name, *path, *build_id, *package, *version, *host;
+	int64_t n_samples, self, total, of_host;
+};
+struct sp_fleet_globs {
+	const char *const *globs; /* of names and paths as in profile/filter.h; or whole build ids */
+	size_t n;
+};
+/* Of the query: range and source. -E2BIG: too many builds match. */
+int sp_fleet_libraries(struct sp_fleet *f, const struct sp_fleet_filter *filter, const struct sp_store_query *q,
+		       const struct sp_fleet_globs *globs,
+		       int (*each)(void *arg, const struct sp_fleet_library *library), void *arg);
+
 /* A host's source, of today and yesterday by the server's clock. */
 struct sp_fleet_host_status {
 	const char *name, *source, *labels; /* labels: "a=b c=d" */

@@ -41,9 +41,10 @@ folded() {
 }
 added() { LC_ALL=C awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n } END { for (s in sum) printf "%s %.0f\n", s, sum[s] }' | sort; }
 # same RANGE...: of both hosts together and each alone
+values=(samples cpu)
 same() {
 	local value host
-	for value in samples cpu; do
+	for value in "${values[@]}"; do
 		for host in 1 2; do
 			folded $value --store "$dir/store$host" --exact "$@" >"$dir/own$host"
 			folded $value --fleet "$address" --host web$host "$@" >"$dir/fleet$host"
@@ -120,6 +121,7 @@ has "$out" '^25 windows sent, '
 expect 0 fleet send "$address" --store "$dir/store2" --name web2
 has "$out" '^0 windows sent, 0 samples'
 same "${range[@]}"
+values=(samples)
 same --from "@$((end - 1020))" --to "@$((end - 420))"
 same "${range[@]}" --library 'libz*'
 same "${range[@]}" --process git
@@ -155,6 +157,21 @@ expect 0 fleet status "$address"
 has "$out" '^web1 +cpu .* 55 +(5 min|300 s) .*service=web canary=yes$'
 has "$out" '^2 hosts since yesterday; '
 
+for library in libz.so.1 libcrypto.so.3 libssl.so.3; do
+	for host in 1 2; do
+		expect 0 query --store "$dir/store$host" --exact "${range[@]}" --by library --csv
+		own=$(awk -F, -v l=$library '$1 == "library" && $2 == l { print $8 "," $10 }' "$out")
+		expect 0 libs --fleet "$address" "${range[@]}" --csv "${library%%.*}*"
+		[ -n "$own" ] && grep -q "^$library,,,,web$host,$own," "$out" || fail "$library on web$host: $own"
+	done
+done
+expect 0 libs --fleet "$address" "${range[@]}" --label canary=no 'libz*' 'libc.*'
+has "$out" '^libz\.so\.1 +web2 '
+has_not "$out" web1
+expect 1 libs --fleet "$address" "${range[@]}" "$evil?"
+one_line 'no samples of a library that is called'
+expect 2 libs --fleet "$address"
+one_line 'libraries are named'
 expect 0 diff --fleet "$address" --label canary=yes --against canary=no -2h --by function --csv
 has "$out" '^function,inflate,libz'
 has "$err" '^canary=no: of 1 host; '
@@ -198,7 +215,7 @@ expect 0 fleet init "$address/many"
 for table in files frames who; do
 	clickhouse_ask "INSERT INTO many.$table SELECT * FROM soprof.$table"
 done
-ids=$(clickhouse_ask "SELECT groupArray(4)(id) FROM frames WHERE match(name, '^[a-zA-Z_]+$')") who=$(clickhouse_ask 'SELECT any(id) FROM who')
+ids=$(clickhouse_ask "SELECT groupArray(4)(id) FROM frames WHERE name IN ('SSL_write', 'inflate', 'read', 'sys_read')") who=$(clickhouse_ask 'SELECT any(id) FROM who')
 clickhouse_ask "INSERT INTO many.stacks SELECT toDate('$(date -d "@$((end - 600))" +%F)'), number AS id, 0, 0, 0, 0, 0,
 	arrayMap(i -> $ids[1 + bitAnd(bitShiftRight(id, i), 3)], arrayConcat(range(20), [0])) FROM system.numbers WHERE id > 0 LIMIT 100500"
 clickhouse_ask "INSERT INTO many.samples SELECT day, toDateTime($((end - 3600))), $who, id, 7, toDateTime($((end - 600))), 1, 1 + (id % 9 = 0), 3

@@ -53,6 +53,10 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 0, "json", NULL, "as JSON", AT(json), .excludes = FORMAT},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE; .csv and .json as such", AT(output)},
 	{SP_OPT_FLAG, 'v', "verbose", NULL, "paths, whole build ids, what could not be read", AT(verbose)},
+	SP_FLEET_OPTIONS(struct sp_libs_args, fleet, 0),
+	{SP_OPT_STRING, 0, "label", "NAME=GLOB", "of a fleet: hosts that have such a label", AT(fleet.filter.label)},
+	{SP_OPT_STRING, 0, "from", "TIME", "of a fleet: since when (-1h)", AT(from)},
+	{SP_OPT_STRING, 0, "to", "TIME", "of a fleet: until when (now)", AT(to)},
 	{SP_OPT_OPERANDS, 0, NULL, "GLOB...", "these libraries, with their processes: name, path or build id", AT(globs)},
 	{0},
 };
@@ -305,6 +309,24 @@ static void libs_tell(const struct sp_libs *l)
 }
 
 /* --- the command --- */
+static int run_fleet(const struct sp_libs_args *a)
+{
+	int r = sp_libs_fleet(a);
+
+	return r < 0 ? sp_cmd_error(&sp_cmd_libs, r, r == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_FAILED) : SP_EXIT_OK;
+}
+
+static int fleet_check(const struct sp_libs_args *a)
+{
+	const struct sp_fleet_args *f = &a->fleet;
+
+	if (f->url || !(a->from || a->to || f->filter.host || f->filter.label || f->password_file || f->ca_file))
+		return 0;
+	return sp_fail_said(-EINVAL,
+			    "--from, --to, --host, --label, --password-file and --ca-file are of a fleet: give "
+			    "--fleet");
+}
+
 static int run_libs(const struct sp_libs_args *a)
 {
 	struct sp_libs l = {.args = a, .sampling = SP_SAMPLING_NONE};
@@ -326,8 +348,10 @@ static int libs_run(const struct sp_cmd *cmd, int argc, char **argv)
 
 	sp_output_is_stdout(&args.output);
 	heed_suffix(&args);
+	if (r == SP_PARSED)
+		r = fleet_check(&args);
 	if (sp_cmd_parsed(cmd, r, &code))
-		code = run_libs(&args);
+		code = args.fleet.url ? run_fleet(&args) : run_libs(&args);
 	sp_u32_list_done(&args.pids);
 	sp_words_done(&args.globs);
 	return code;

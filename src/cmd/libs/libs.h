@@ -11,6 +11,7 @@
 #define SP_CMD_LIBS_LIBS_H
 
 #include "cmd/cmd.h"
+#include "cmd/fleet/fleet_args.h"
 #include "cmd/sampling.h"
 #include "proc/mapped.h"
 #include <stdio.h>
@@ -26,7 +27,11 @@ struct sp_libs_args {
 	uint64_t seconds, limit, frequency_hz; /* UINT64_MAX = not said */
 	int sort;
 	const char *output;
+	struct sp_fleet_args fleet; /* url NULL: this machine */
+	const char *from, *to;
 };
+/* Asks the fleet, and prints. */
+int sp_libs_fleet(const struct sp_libs_args *a);
 
 /* Of a mapped file whose path leads elsewhere now. The worse of two is the greater. Moved: it has another name. */
 enum sp_libs_state { SP_LIBS_CURRENT, SP_LIBS_REPLACED, SP_LIBS_MOVED, SP_LIBS_DELETED };

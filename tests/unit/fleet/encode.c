@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Windows of profiles with any bytes as names are made rows, and these are read back: the profile is the same. What is
+ * quoted for SQL ends nowhere but at its end. Rows of random bytes harm nobody.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "fleet/encode.h"
+#include "fleet/names.h"
+#include "profile/profile.h"
+
+enum { NAMES = 100000 / SP_FEWER, ROWS = 4000, MAX_NAME = 24, SAMPLE_BEFORE = 2 + 4 };
+
+static uint64_t state = 1;
+static uint32_t drawn(uint32_t n)
+{
+	state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (uint32_t)(state >> 33) % n;
+}
+
+static uint32_t number(int64_t n)
+{
+	assert_true(n >= 0);
+	return (uint32_t)n;
+}
+
+/* Mostly of what means something to SQL and to formats. */
+static const char *hostile(void)
+{
+	static const char marks[] = "'\"\\;,()`-/*%\n\t\r\x01\x7f\xff\xc3 ab0";
+	static char name[MAX_NAME + 1];
+	uint32_t n = 1 + drawn(MAX_NAME);
+
+	for (uint32_t i = 0; i < n; i++)
+		name[i] = drawn(4) ? marks[drawn(sizeof(marks) - 1)] : (char)(1 + drawn(255));
+	name[n] = '\0';
+	return name;
+}
+
+/* --- profiles --- */
+static uint32_t add_file(struct sp_profile *p)
+{
+	struct sp_file f = {.kind = (uint8_t)(1 + drawn(5)), .build_id_len = (uint8_t)drawn(SP_BUILD_ID_MAX + 1)};
+
+	for (uint32_t i = 0; i < f.build_id_len; i++)
+		f.build_id[i] = (uint8_t)drawn(256);
+	f.name = number(sp_profile_add_string(p, hostile()));
+	f.path = number(sp_profile_add_string(p, hostile()));
+	f.package = number(sp_profile_add_string(p, hostile()));
+	f.package_version = number(sp_profile_add_string(p, hostile()));
+	f.tag = sp_profile_n_files(p);
+	return number(sp_profile_add_file(p, &f));
+}
+
+static uint32_t add_frame(struct sp_profile *p)
+{
+	struct sp_func func = {
+	    .file = 1 + drawn(sp_profile_n_files(p) - 1), .start = 1 + drawn(1 << 20), .size = drawn(99)};
+	struct sp_frame f = {.file = func.file, .flags = drawn(256)};
+
+	func.name = number(sp_profile_add_string(p, hostile()));
+	func.linkage_name = number(sp_profile_add_string(p, hostile()));
+	f.func = drawn(8) ? number(sp_profile_add_func(p, &func)) : 0;
+	f.offset = f.func ? func.start : 1 + drawn(1 << 20);
+	return number(sp_profile_add_frame_variant(p, &f, true));
+}
+
+static void add_row(struct sp_profile *p)
+{
+	struct sp_process process = {.pid = 1 + drawn(1000), .uid = drawn(3), .exec_id = sp_profile_n_processes(p)};
+	struct sp_key key = {0};
+	uint32_t frames[6];
+	int64_t values[2] = {1 + drawn(9), drawn(1 << 30)};
+
+	process.exe = 1 + drawn(sp_profile_n_files(p) - 1);
+	process.comm = number(sp_profile_add_string(p, hostile()));
+	process.cgroup_path = number(sp_profile_add_string(p, hostile()));
+	process.container = number(sp_profile_add_string(p, hostile()));
+	key.process = drawn(9) ? number(sp_profile_add_process(p, &process)) : 0;
+	key.comm = number(sp_profile_add_string(p, hostile()));
+	for (size_t i = 0; i < SP_COUNT(frames); i++)
+		frames[i] = 1 + drawn(sp_profile_n_frames(p) - 1);
+	struct sp_stack user = {.stack_class = (uint16_t)drawn(4), .reason = (uint16_t)drawn(9), .frames = frames};
+	struct sp_stack kernel = {.frames = frames + 3, .n_frames = drawn(4)};
+	user.n_frames = drawn(4);
+	uint32_t u = number(sp_profile_add_stack(p, &user)), k = number(sp_profile_add_stack(p, &kernel));
+	assert_int_equal(sp_profile_add(p, number(sp_profile_add_key(p, &key)), u, k, values), 0);
+}
+
+static struct sp_profile *made(void)
+{
+	struct sp_profile *p;
+
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
+	assert_true(sp_profile_add_value_type(p, "cpu", "nanoseconds") >= 0);
+	for (uint32_t i = 0; i < 300; i++)
+		add_file(p);
+	for (uint32_t i = 0; i < NAMES / 2; i++)
+		add_frame(p);
+	for (uint32_t i = 0; i < ROWS; i++)
+		add_row(p);
+	return p;
+}
+
+/* --- as lines --- */
+static void put_stack(FILE *out, const struct sp_profile *p, uint32_t number_of)
+{
+	struct sp_stack s = sp_profile_stack(p, number_of);
+
+	fprintf(out, "|%u %u", s.stack_class, s.reason);
+	for (uint32_t i = 0; i < s.n_frames; i++) {
+		const struct sp_frame *f = sp_profile_frame(p, s.frames[i]);
+		const struct sp_func *func = sp_profile_func(p, f->func);
+		const struct sp_file *file = sp_profile_file(p, f->file);
+		fprintf(out, ";%s!%s!%llx!%x!%s!%s!%s!%u", sp_profile_string(p, func->name),
+			sp_profile_string(p, func->linkage_name), (unsigned long long)f->offset,
+			f->flags & ((1U << SP_FRAME_VARIANT_SHIFT) - 1), sp_profile_string(p, file->name),
+			sp_profile_string(p, file->path), sp_profile_string(p, file->package), file->build_id_len);
+	}
+}
+
+static char *line_of(const struct sp_profile *p, uint32_t i)
+{
+	const struct sp_row *row = sp_profile_row(p, i);
+	const struct sp_key *key = sp_profile_key(p, row->key);
+	const struct sp_process *process = sp_profile_process(p, key->process);
+	char *text;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+
+	assert_non_null(out);
+	fprintf(out, "%s!%s!%u!%s!%s!%s", sp_profile_string(p, process->comm), sp_profile_string(p, key->comm),
+		process->uid, sp_profile_string(p, process->cgroup_path), sp_profile_string(p, process->container),
+		sp_profile_string(p, sp_profile_file(p, process->exe)->name));
+	put_stack(out, p, row->user);
+	put_stack(out, p, row->kernel);
+	fprintf(out, " %lld %lld", (long long)row->values[0], (long long)row->values[1]);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static char **lines_of(const struct sp_profile *p)
+{
+	uint32_t n = sp_profile_n_rows(p);
+	char **lines = calloc(n, sizeof(*lines));
+
+	assert_non_null(lines);
+	for (uint32_t i = 0; i < n; i++)
+		lines[i] = line_of(p, i);
+	qsort(lines, n, sizeof(*lines), by_text);
+	return lines;
+}
+
+static void assert_same(const struct sp_profile *a, const struct sp_profile *b)
+{
+	char **x = lines_of(a), **y = lines_of(b);
+
+	assert_int_equal(sp_profile_n_rows(a), sp_profile_n_rows(b));
+	for (uint32_t i = 0; i < sp_profile_n_rows(a); i++) {
+		assert_string_equal(x[i], y[i]);
+		free(x[i]);
+		free(y[i]);
+	}
+	free(x);
+	free(y);
+}
+
+/* --- tests --- */
+static void read_table(struct sp_fleet_names *n, const struct sp_bytes *table,
+		       int (*take)(struct sp_fleet_names *n, struct sp_row_reader *row))
+{
+	struct sp_row_reader row = {.at = table->bytes, .end = table->bytes + table->n};
+
+	while (sp_row_is_there(&row)) {
+		sp_row_u16(&row); /* the day, which a question leaves out */
+		assert_int_equal(take(n, &row), 0);
+	}
+	assert_false(row.bad);
+}
+
+static struct sp_profile *read_back(const struct sp_fleet_rows *rows)
+{
+	const struct sp_bytes *samples = &rows->tables[SP_FLEET_SAMPLE];
+	struct sp_row_reader row = {.at = samples->bytes, .end = samples->bytes + samples->n};
+	struct sp_fleet_names *n;
+	struct sp_profile *p;
+
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
+	assert_true(sp_profile_add_value_type(p, "cpu", "nanoseconds") >= 0);
+	assert_int_equal(sp_fleet_names_new(p, "cpu", &n), 0);
+	read_table(n, &rows->tables[SP_FLEET_FILE], sp_fleet_names_file);
+	read_table(n, &rows->tables[SP_FLEET_FRAME], sp_fleet_names_frame);
+	read_table(n, &rows->tables[SP_FLEET_STACK], sp_fleet_names_stack);
+	read_table(n, &rows->tables[SP_FLEET_WHO], sp_fleet_names_who);
+	while (sp_row_is_there(&row)) {
+		row.at += SAMPLE_BEFORE; /* day, hour */
+		uint64_t who = sp_row_u64(&row), stack = sp_row_u64(&row);
+		assert_int_equal(sp_row_u64(&row), 77);
+		assert_int_equal(sp_row_u32(&row), 1795815000);
+		assert_int_equal(sp_row_u32(&row), 5);
+		int64_t values[2], key = sp_fleet_names_key(n, who, 0);
+		values[0] = (int64_t)sp_row_u64(&row);
+		values[1] = (int64_t)sp_row_u64(&row);
+		struct sp_fleet_stacks stacks = sp_fleet_names_stacks(n, stack);
+		assert_int_equal(sp_profile_add(p, number(key), stacks.user, stacks.kernel, values), 0);
+	}
+	assert_false(row.bad);
+	assert_int_equal(sp_fleet_names_unknown(n), 0);
+	sp_fleet_names_free(n);
+	return p;
+}
+
+static void test_roundtrip(void **unused)
+{
+	struct sp_fleet_window w = {.host = 77,
+				    .from_ns = UINT64_C(1795815000) * 1000000000,
+				    .run = 5,
+				    .seconds = 60,
+				    .source = "cpu",
+				    .name = "a'b"};
+	struct sp_fleet_rows rows = {0};
+	struct sp_profile *p = made(), *again;
+	struct sp_sent *sent;
+
+	(void)unused;
+	assert_int_equal(sp_sent_open(NULL, 1, &sent), 0);
+	assert_int_equal(sp_fleet_encode(p, &w, 42, sent, &rows), 0);
+	assert_int_equal(rows.n_rows[SP_FLEET_WINDOW], 1);
+	again = read_back(&rows);
+	assert_same(p, again);
+
+	/* what was sent is not sent again, but for what the table has forgotten, which is seldom much */
+	uint64_t n = rows.n_rows[SP_FLEET_STACK];
+	sp_fleet_rows_clear(&rows);
+	assert_int_equal(sp_fleet_encode(p, &w, 42, sent, &rows), 0);
+	assert_true(rows.n_rows[SP_FLEET_STACK] < n / 4);
+	assert_true(rows.n_rows[SP_FLEET_SAMPLE] >= ROWS / 2);
+	sp_profile_free(p);
+	sp_profile_free(again);
+	sp_fleet_rows_done(&rows);
+	sp_sent_close(sent);
+}
+
+/* As ClickHouse reads a string: \xNN is a byte; a quote, a backslash or a control byte would be something else. */
+static void test_quote(void **unused)
+{
+	struct sp_bytes sql = {0};
+
+	(void)unused;
+	for (uint32_t i = 0; i < NAMES; i++) {
+		const char *name = hostile(), *at;
+		char back[MAX_NAME + 1];
+		size_t n = 0;
+		sql.n = 0;
+		sp_fleet_quote(&sql, name);
+		sp_bytes_put_u8(&sql, '\0');
+		assert_false(sql.failed);
+		assert_int_equal(sql.bytes[0], '\'');
+		for (at = sql.bytes + 1; *at != '\''; at++) {
+			unsigned byte = (unsigned char)*at;
+			assert_true(byte >= ' ' && byte < 0x7f);
+			if (*at == '\\') {
+				assert_int_equal(sscanf(at, "\\x%2x", &byte), 1);
+				at += 3;
+			}
+			back[n++] = (char)byte;
+		}
+		back[n] = '\0';
+		assert_string_equal(back, name);
+		assert_ptr_equal(at + 1, sql.bytes + sql.n - 1);
+	}
+	sp_bytes_done(&sql);
+}
+
+static void test_random(void **unused)
+{
+	int (*const take[])(struct sp_fleet_names * n, struct sp_row_reader * row) = {
+	    sp_fleet_names_file, sp_fleet_names_frame, sp_fleet_names_stack, sp_fleet_names_who};
+	struct sp_fleet_names *n;
+	struct sp_profile *p;
+	char bytes[200];
+
+	(void)unused;
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_int_equal(sp_fleet_names_new(p, "cpu", &n), 0);
+	for (uint32_t i = 0; i < NAMES; i++) {
+		struct sp_row_reader row = {.at = bytes, .end = bytes + drawn(sizeof(bytes))};
+		for (size_t k = 0; k < sizeof(bytes); k++)
+			bytes[k] = (char)(drawn(3) ? drawn(4) : drawn(256));
+		assert_int_equal(take[drawn(SP_COUNT(take))](n, &row), 0);
+		assert_true(row.bad || row.at <= row.end);
+	}
+	sp_fleet_names_free(n);
+	sp_profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_roundtrip),
+	    cmocka_unit_test(test_quote),
+	    cmocka_unit_test(test_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
