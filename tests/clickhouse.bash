@@ -20,7 +20,7 @@ clickhouse_start() {
 	cat >"$home/config.xml" <<-END
 		<yandex>
 		<logger><level>warning</level><console>true</console></logger>
-		<http_port>$port</http_port><tcp_port>$((port + 12000))</tcp_port><listen_host>127.0.0.1</listen_host>
+		<http_port>$port</http_port><listen_host>127.0.0.1</listen_host>
 		<path>$home/data/</path><tmp_path>$home/tmp/</tmp_path><users_config>$home/users.xml</users_config>
 		<default_profile>default</default_profile><default_database>default</default_database><timezone>UTC</timezone>
 		<mark_cache_size>33554432</mark_cache_size><uncompressed_cache_size>8388608</uncompressed_cache_size>
