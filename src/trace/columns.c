@@ -79,6 +79,12 @@ static int number_compile(struct sp_trace_making *m, const struct sp_trace_wante
 	return r ? r : sp_expr_number(&w->expr, &m->list, *ret_register);
 }
 
+/* As in C an array is its address. */
+static bool is_list(const struct sp_field *f)
+{
+	return f->from == SP_FIELD_PLACE && strchr(f->type, '[');
+}
+
 static int text_compile(struct sp_trace_making *m, const struct sp_trace_wanted *w, enum sp_trace_text_kind kind,
 			struct sp_trace_column *column)
 {
@@ -107,8 +113,10 @@ static int text_compile(struct sp_trace_making *m, const struct sp_trace_wanted 
 	column->at = text->at;
 	column->bytes = most;
 	column->is_counted = w->length != NULL;
-	return w->text || !f || (kind == SP_TRACE_USER_TEXT) ? sp_expr_number(&w->expr, &m->list, text->reg)
-							     : sp_expr_text_address(&w->expr, &m->list, text->reg);
+	column->is_internet = column->is_counted && meaning_of(m, w) == SP_TRACE_AS_INTERNET;
+	if (f && (is_list(f) || (!w->text && kind != SP_TRACE_USER_TEXT)))
+		return sp_expr_text_address(&w->expr, &m->list, text->reg);
+	return sp_expr_number(&w->expr, &m->list, text->reg);
 }
 
 static int column_name(const struct sp_trace_wanted *w, struct sp_trace_column *column)

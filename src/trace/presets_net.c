@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* presets_net.c: presets about TCP. Addresses and ports are IPv4's; those of IPv6 are 0.0.0.0. */
+/* presets_net.c: presets about TCP. A socket of IPv4 has its addresses in the form of IPv6, too: ::ffff:192.0.2.1. */
 #include "trace/presets.h"
 
 #include <sys/syscall.h>
@@ -7,7 +7,8 @@
 #define TEXT(x) #x
 #define NUMBER(x) TEXT(x)
 #define TCP "sk->sk_protocol == 6"
-#define PEER "to=sk->__sk_common.skc_daddr, dport=sk->__sk_common.skc_dport"
+#define PEER_OF(socket) "kstr(" socket "->__sk_common.skc_v6_daddr.in6_u.u6_addr8, 16)"
+#define PEER "to=" PEER_OF("sk") ", dport=sk->__sk_common.skc_dport"
 #define ASKED_FOR "raw:inet_sock_set_state[" TCP " && newstate == 2]"
 #define ACCEPTED                                                                                                       \
 	"raw:sys_exit[sys in {" NUMBER(SYS_accept) ", " NUMBER(                                                        \
@@ -22,17 +23,14 @@
 const struct sp_trace_preset sp_trace_presets_net[] = {
     {.name = "tcpstates",
      .summary = "connections of TCP, from state to state",
-     .event = "sock:inet_sock_set_state[protocol == 6]",
-     .print = "old=oldstate, new=newstate, sport, dport, family"},
-    {.name = "tcpconnect",
-     .summary = "connections that are asked for",
-     .event = ASKED_FOR,
-     .print = PEER ", family=sk->__sk_common.skc_family"},
+     .event = "raw:inet_sock_set_state[" TCP "]",
+     .print = "old=oldstate, new=newstate, port=sk->__sk_common.skc_num, " PEER},
+    {.name = "tcpconnect", .summary = "connections that are asked for", .event = ASKED_FOR, .print = PEER},
     {.name = "tcpaccept",
      .summary = "connections that are accepted, and their wait",
-     .event = COME_IN "{from=sk->__sk_common.skc_daddr, sport=sk->__sk_common.skc_dport, "
-		      "port=sk->__sk_common.skc_num} on sk..&" ACCEPTED,
-     .print = "from, sport, port, dur"},
+     .event = COME_IN "{peer=(struct sock *)sk, sport=sk->__sk_common.skc_dport, port=sk->__sk_common.skc_num} on "
+		      "sk..&" ACCEPTED,
+     .print = "from=" PEER_OF("peer") ", sport, port, dur"},
     {.name = "tcpconnlat",
      .summary = "how long connecting takes, and what comes of it",
      .event = ASKED_FOR "..raw:inet_sock_set_state[oldstate == 2 && newstate != 2] on sk",

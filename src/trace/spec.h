@@ -34,8 +34,8 @@ enum sp_trace_as {
 	SP_TRACE_AS_ARGUMENTS,  /* of a system call: six numbers; what it was is the column `call` */
 	SP_TRACE_AS_BLOCK_OP,   /* of a request to a disk */
 	SP_TRACE_AS_TCP_STATE,
-	SP_TRACE_AS_ADDRESS_4, /* of the internet, as the network has it */
-	SP_TRACE_AS_PORT,      /* likewise */
+	SP_TRACE_AS_INTERNET, /* an address, as the network has it: a number of IPv4, or the bytes of a text */
+	SP_TRACE_AS_PORT,     /* likewise */
 	SP_TRACE_AS_SOFTIRQ,
 	SP_TRACE_AS_STATUS, /* as wait(2) has it */
 };
@@ -48,6 +48,7 @@ struct sp_trace_column {
 	const char *unit;   /* of what is summed or drawn: "bytes" or "count" */
 	unsigned at, bytes; /* where it is in a key or record; bytes: of a text */
 	bool is_counted;    /* a text, whose length is in its last byte: it may have NULs */
+	bool is_internet;   /* such a text: the bytes of an address, 4 of IPv4 or 16 */
 };
 
 struct sp_trace_asked { /* expressions with commas between, as the user typed them; NULL: none */

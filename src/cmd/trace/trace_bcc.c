@@ -25,6 +25,7 @@ enum how {
 	NOTHING, /* it is so anyway */
 	REFUSED, /* why, and what to do */
 };
+#define FROM_QUEUE "from the queue on: soprof trace 'raw:block_rq_insert..raw:block_rq_complete on rq' --hist dur"
 static const struct bcc_option {
 	const char *tools; /* with spaces around each; "*": all that have no other of this name */
 	char letter;
@@ -52,14 +53,18 @@ static const struct bcc_option {
     {" execsnoop ", 'U', "print-uid", false, NOTHING, NULL},
     {" execsnoop ", 0, "max-args", true, REFUSED, "255 bytes of the arguments are shown"},
     {" execsnoop ", 'P', "ppid", true, FILTER, "p->real_parent->tgid == %s"},
+    {" exitsnoop ", 'x', "failed", false, FILTER, "p->exit_code != 0"},
+    {" exitsnoop ", 0, "utc", false, REFUSED, "times are of TZ: TZ=UTC soprof trace exits has UTC's"},
+    {" exitsnoop ", 0, "label", true, REFUSED, "lines have no label: --json has the name of the event"},
+    {" exitsnoop ", 0, "per-thread", false, REFUSED, "threads that end: soprof trace sched:sched_process_exit"},
     {" fileslower filetop ", 'a', "all-files", false, REFUSED,
      "for what is no file: soprof trace syscall:read --min 10ms"},
     {" filetop ", 's', "sort", true, REFUSED, "rows are in the order of bytes read"},
     {" killsnoop ", 'x', "failed", false, REFUSED, "signals that were not sent: soprof trace 'syscall:kill[ret < 0]'"},
     {" killsnoop ", 'T', "tpid", true, FILTER, "pid == %s"},
     {" killsnoop ", 's', "signal", true, FILTER, "sig in {%s}"},
-    {" biolatency biosnoop ", 'Q', "queued", false, REFUSED,
-     "from the queue on: soprof trace 'raw:block_rq_insert..raw:block_rq_complete on rq' --hist dur"},
+    {" biolatency ", 'Q', "queued", false, REFUSED, FROM_QUEUE},
+    {" biosnoop ", 'Q', "queue", false, REFUSED, FROM_QUEUE},
     {" biolatency ", 'D', "disks", false, SETS, "--by dev=rq->part->bd_dev"},
     {" biolatency ", 'F', "flags", false, SETS, "--by op=rq->cmd_flags&255"},
     {" biolatency cpudist ", 'e', "extension", false, REFUSED,
@@ -80,17 +85,23 @@ static const struct bcc_option {
     {" tcpconnect tcpconnlat ", 'L', "lport", false, PRINT, "port=sk->__sk_common.skc_num"},
     {" tcpconnect ", 'U', "print-uid", false, PRINT, "uid"},
     {" tcpconnect tcpretrans ", 'c', "count", false, SETS,
-     "--by to=sk->__sk_common.skc_daddr,dport=sk->__sk_common.skc_dport"},
+     "--by to=kstr(sk->__sk_common.skc_v6_daddr.in6_u.u6_addr8,16),dport=sk->__sk_common.skc_dport"},
     {" tcpconnect ", 'd', "dns", false, REFUSED, "names are not asked for"},
     {" tcpconnlat ", 'v', "verbose", false, NOTHING, NULL},
     {" tcpaccept ", 'P', "port", true, FILTER, "port in {%s}"},
+    {" tcpaccept ", '4', "ipv4", false, FILTER, "peer->__sk_common.skc_family == 2"},
+    {" tcpaccept ", '6', "ipv6", false, FILTER, "peer->__sk_common.skc_family == 10"},
+    {" tcpconnect tcpconnlat tcpretrans tcplife tcpstates tcpsynbl ", '4', "ipv4", false, FILTER,
+     "sk->__sk_common.skc_family == 2"},
+    {" tcpconnect tcpconnlat tcpretrans tcplife tcpstates tcpsynbl ", '6', "ipv6", false, FILTER,
+     "sk->__sk_common.skc_family == 10"},
     {" tcpretrans ", 's', "sequence", false, REFUSED,
-     "sequence numbers: --print 'to=sk->__sk_common.skc_daddr,seq=((struct tcp_sock *)sk)->snd_una'"},
+     "sequence numbers: --print 'port=sk->__sk_common.skc_num, seq=((struct tcp_sock *)sk)->snd_una'"},
     {" tcpretrans ", 'l', "lossprobe", false, REFUSED, "probes of a loss are among them"},
     {" tcplife ", 'L', "localport", true, PORTS, "((struct inet_sock *)sk)->inet_sport in {%s}"},
     {" tcplife ", 'D', "remoteport", true, PORTS, "sk->__sk_common.skc_dport in {%s}"},
-    {" tcpstates ", 'L', "localport", true, FILTER, "sport in {%s}"},
-    {" tcpstates ", 'D', "remoteport", true, FILTER, "dport in {%s}"},
+    {" tcpstates ", 'L', "localport", true, FILTER, "sk->__sk_common.skc_num in {%s}"},
+    {" tcpstates ", 'D', "remoteport", true, PORTS, "sk->__sk_common.skc_dport in {%s}"},
     {" tcpstates ", 'Y', "journal", false, REFUSED, "| systemd-cat writes to the journal"},
     {" tcplife tcpstates ", 'w', "wide", false, NOTHING, NULL},
     {" tcplife tcpstates ", 's', "csv", false, REFUSED, "lines are for programs with --json"},
@@ -326,6 +337,12 @@ static int letters_take(struct sp_trace_bcc *b, struct reading *rd)
 	return r;
 }
 
+/* The number behind its name is a time that what it shows takes at least. */
+static bool has_least(const struct sp_trace_bcc *b)
+{
+	return !strcmp(b->tool, "fileslower") || !strcmp(b->tool, "tcpconnlat");
+}
+
 static int word_take(struct sp_trace_bcc *b, struct reading *rd)
 {
 	char *word = rd->argv[rd->at];
@@ -334,7 +351,7 @@ static int word_take(struct sp_trace_bcc *b, struct reading *rd)
 		return name_take(b, rd);
 	if (word[0] == '-' && word[1])
 		return letters_take(b, rd);
-	if (word[strspn(word, "0123456789")] || b->n_numbers == SP_COUNT(b->numbers))
+	if (word[strspn(word, has_least(b) ? "0123456789." : "0123456789")] || b->n_numbers == SP_COUNT(b->numbers))
 		return word_add(b, word, false);
 	b->numbers[b->n_numbers++] = word;
 	return 0;
@@ -352,11 +369,10 @@ static int number_add(struct sp_trace_bcc *b, const char *format, uint64_t numbe
 /* fileslower MS; for the others SECONDS, or INTERVAL COUNT. */
 static int numbers_take(struct sp_trace_bcc *b)
 {
-	bool is_slower = !strcmp(b->tool, "fileslower");
 	uint64_t interval = 0, count = 0;
 	int r = 0;
 
-	if (is_slower && b->n_numbers)
+	if (has_least(b) && b->n_numbers)
 		return sets_add(b, "--min %sms", b->numbers[0]);
 	if (b->n_numbers < 2)
 		b->seconds = b->n_numbers ? b->numbers[0] : b->seconds;

@@ -110,7 +110,7 @@ static void number_put(enum sp_trace_as as, uint64_t number, char *text)
 	case SP_TRACE_AS_STATUS:
 		status_put(number, text);
 		break;
-	case SP_TRACE_AS_ADDRESS_4:
+	case SP_TRACE_AS_INTERNET:
 		address_put(number, text);
 		break;
 	case SP_TRACE_AS_PORT:
@@ -138,7 +138,7 @@ static void number_put(enum sp_trace_as as, uint64_t number, char *text)
 
 bool sp_trace_is_text(const struct sp_trace_column *column)
 {
-	return column->as == SP_TRACE_AS_TEXT || column->as == SP_TRACE_AS_COMM;
+	return (column->as == SP_TRACE_AS_TEXT && !column->is_internet) || column->as == SP_TRACE_AS_COMM;
 }
 
 bool sp_trace_is_number(const struct sp_trace_column *column)
@@ -159,6 +159,20 @@ static void arguments_put(const char *at, char *text)
 	snprintf(text + n, SP_TRACE_CELL - n, ")");
 }
 
+/* An address of IPv4 that has the form of IPv6's is IPv4's. What could not be read is empty. */
+static void internet_put(const struct sp_trace_column *column, const char *at, char *text)
+{
+	static const unsigned char mapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+	size_t n = (unsigned char)at[column->bytes - 1];
+	bool is_mapped = n == sizeof(struct in6_addr) && !memcmp(at, mapped, sizeof(mapped));
+
+	text[0] = '\0';
+	if (n == sizeof(struct in_addr) || is_mapped)
+		inet_ntop(AF_INET, at + (is_mapped ? sizeof(mapped) : 0), text, SP_TRACE_CELL);
+	else if (n == sizeof(struct in6_addr))
+		inet_ntop(AF_INET6, at, text, SP_TRACE_CELL);
+}
+
 /* NULs become spaces, but those at the end, which are left out. */
 static void bytes_put(const struct sp_trace_column *column, const char *at, char *text)
 {
@@ -176,6 +190,10 @@ void sp_trace_cell(const struct sp_trace_column *column, const void *base, char 
 	const char *at = (const char *)base + column->at;
 	uint64_t number;
 
+	if (column->is_internet) {
+		internet_put(column, at, ret_text);
+		return;
+	}
 	if (column->is_counted) {
 		bytes_put(column, at, ret_text);
 		return;
