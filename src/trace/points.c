@@ -39,6 +39,18 @@ int sp_tracing_program(const struct sp_tracing_point *p)
 	return bpf_program__fd(p->skel->progs.sp_trace_event);
 }
 
+uint64_t sp_tracing_unfollowed(const struct sp_tracing *t)
+{
+	SP_FREE uint64_t(*of_cpus)[SP_N_COUNTERS] = t->follow ? calloc((size_t)t->n_cpus, sizeof(*of_cpus)) : NULL;
+	uint64_t n = 0;
+	uint32_t zero = 0;
+
+	if (of_cpus && !bpf_map_lookup_elem(bpf_map__fd(t->follow->maps.counters), &zero, of_cpus))
+		for (int i = 0; i < t->n_cpus; i++)
+			n += of_cpus[i][SP_N_LOST_TARGETS];
+	return n;
+}
+
 /* --- loading --- */
 /* An object with fewer steps is loaded in half the time. It has the same variables and maps, so it goes by this name.
  */

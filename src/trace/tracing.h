@@ -64,5 +64,7 @@ int sp_tracing_records(struct sp_tracing *t, bool all,
 uint64_t sp_tracing_lost(const struct sp_tracing *t, enum sp_trace_counter counter);
 /* Hits at which the kernel ran no program of ours, since one was running on that CPU; from Linux 6.7 on. */
 uint64_t sp_tracing_missed(const struct sp_tracing *t);
+/* Processes that a followed one has started, for which there was no room: what they do is not seen. */
+uint64_t sp_tracing_unfollowed(const struct sp_tracing *t);
 
 #endif

@@ -32,6 +32,41 @@ if [ "$(id -u)" = 0 ] && [ -r /sys/kernel/btf/vmlinux ]; then
 	expect 0 stat --red -e syscall:clock_nanosleep --json -- sleep 0.05
 	ns=$(sed -nE 's/.*"ns":([0-9]+).*/\1/p' "$err")
 	[ "${ns:-0}" -ge 50000000 ] || fail "a sleep of 50 ms, not $ns ns"
+	# A function of a server's library, beside what the server itself says of each call: how many, which failed, how long.
+	libz=$(ls /lib/x86_64-linux-gnu/libz.so.1 /usr/lib/x86_64-linux-gnu/libz.so.1 2>"$dir/null" | head -n 1)
+	cp "$libz" "$dir/libz.so.1"
+	cat >"$dir/service.py" <<-'END'
+		import ctypes, http.client, http.server, sys, threading, time
+		z = ctypes.CDLL(sys.argv[1])
+		text, room = open(sys.executable, "rb").read(200000), ctypes.create_string_buffer(300000)
+		n = failed = ns = most = 0
+		class Handler(http.server.BaseHTTPRequestHandler):
+		    def do_GET(self):
+		        global n, failed, ns, most
+		        size = ctypes.c_ulong(10 if self.path == "/fails" else len(room))
+		        begun = time.perf_counter_ns()
+		        r = z.compress2(room, ctypes.byref(size), text, ctypes.c_ulong(len(text)), 1)
+		        took = time.perf_counter_ns() - begun
+		        n, failed, ns, most = n + 1, failed + (r != 0), ns + took, max(most, took)
+		        self.send_response(200)
+		        self.end_headers()
+		    def log_message(self, *words): pass
+		server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+		threading.Thread(target=server.serve_forever, daemon=True).start()
+		for i in range(60):
+		    c = http.client.HTTPConnection(*server.server_address)
+		    c.request("GET", "/fails" if i % 3 == 0 else "/")
+		    c.getresponse().read()
+		    c.close()
+		print(n, failed, ns, most)
+	END
+	expect 0 stat --red -e "$dir/libz.so.1:compress2[retval & 0x80000000]" --csv -o "$dir/red" -- /usr/bin/python3 "$dir/service.py" "$dir/libz.so.1"
+	read -r n failed ns most <"$out"
+	IFS=, read -r _ count _ errors ours half most_of < <(tail -n 1 "$dir/red")
+	[ "$n/$failed" = 60/20 ] && [ "$count/$errors" = "$n/$failed" ] || fail "$n calls, $failed of them failed, not '$count' and '$errors'"
+	[ "${ours:-0}" -le "${ns:-0}" ] && [ $((ns - ours)) -le $((ns / 4 + 10000000)) ] || fail "$ns ns of calls, as the server says, not '$ours'"
+	[ "${half:-0}" -le "${most_of:-0}" ] && [ "$most_of" -le $((2 * most)) ] && [ "$most_of" -ge $((ours / count)) ] ||
+		fail "99 % below at most twice the longest call, $most ns, not '$most_of'"
 	expect 2 stat --red --use 1
 	one_line 'do not go together'
 	expect 2 stat --red -e cycles 1

@@ -374,6 +374,10 @@ static int red_show(struct red *red)
 	sp_cmd_lost(sp_tracing_lost(red->tracing, SP_TRACE_LOST_ROWS),
 		    "events not counted: there was no room for their rows");
 	sp_cmd_lost(sp_tracing_lost(red->tracing, SP_TRACE_LOST_PAIRS), "calls not seen: too many were open at once");
+	sp_cmd_lost(sp_tracing_unfollowed(red->tracing),
+		    "processes not followed: there was no room; their calls are not seen");
+	sp_cmd_lost(sp_tracing_missed(red->tracing),
+		    "calls missed, or their ends: the kernel ran no program, since one was running on that CPU");
 	return r;
 }
 

@@ -406,6 +406,8 @@ static void summary_print(const struct trace *t)
 		    "texts could not be read, and are empty: their memory was not there yet");
 	if (t->run.stacks)
 		sp_trace_stacks_tell(t->run.stacks);
+	sp_cmd_lost(sp_tracing_unfollowed(tracing),
+		    "processes not followed: there was no room; their events are not seen");
 	sp_cmd_lost(sp_tracing_missed(tracing),
 		    "events missed: the kernel ran no program, since one was running on that CPU");
 }

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "capture/capture.h"
 #include "capture/lasting.h"
+#include "cmd/cmd.h"
 #include "cmd/sampling.h"
 #include "cmd/trace/trace.h"
 #include "naming/naming.h"
@@ -209,12 +210,17 @@ int sp_trace_stacks_find(struct sp_trace_stacks *s, const struct sp_trace_record
 
 void sp_trace_stacks_tell(const struct sp_trace_stacks *s)
 {
+	struct sp_capture_stats stats;
+
 	if (s->n_missing)
 		fprintf(stderr, "soprof: %" PRIu64 " stack%s not seen: [unknown] in their lines\n", s->n_missing,
 			s->n_missing == 1 ? "" : "s");
 	if (s->n_cut)
 		fprintf(stderr, "soprof: %" PRIu64 " stacks cut: what is beyond, and maybe the caller, is not known\n",
 			s->n_cut);
+	sp_capture_stats(s->sampling->capture, &stats);
+	sp_cmd_lost(stats.counter[SP_N_LOST_TARGETS],
+		    "processes not followed: there was no room; their events are not seen");
 }
 
 /* --- shown --- */
