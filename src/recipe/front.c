@@ -14,6 +14,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -136,7 +137,7 @@ int sp_front_load(const struct sp_front_slot *slot, const struct sp_front_maps *
  * is switched off again: then the kernel leaves it when the program has run.
  */
 static int record_attach(const struct sp_recipe_point *point, struct bpf_program *program, struct sp_broker *broker,
-			 struct bpf_link **ret_link)
+			 struct bpf_link **ret_link, int *ret_event)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT, .config = point->id};
 	int r, fd = broker ? sp_broker_event(broker, &attr, 0)
@@ -144,6 +145,8 @@ static int record_attach(const struct sp_recipe_point *point, struct bpf_program
 
 	if (fd < 0)
 		return sp_fail(broker ? fd : -errno, "open the tracepoint %s", point->where);
+	if (ret_event)
+		*ret_event = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	*ret_link = bpf_program__attach_perf_event(program, fd); /* the link owns fd now */
 	if (*ret_link)
 		return ioctl(fd, PERF_EVENT_IOC_DISABLE, 0)
@@ -155,14 +158,14 @@ static int record_attach(const struct sp_recipe_point *point, struct bpf_program
 }
 
 int sp_point_attach(const struct sp_recipe_point *point, struct bpf_program *program, pid_t only,
-		    struct sp_broker *broker, struct bpf_link **ret_link)
+		    struct sp_broker *broker, struct bpf_link **ret_link, int *ret_event)
 {
 	if (point->probe)
 		return sp_recipe_probe_attach(point->probe, bpf_program__fd(program), only);
 	if (point->slot.flags & SP_SLOT_KPROBE)
 		return sp_kprobe_attach(point, program, ret_link);
 	if (point->at == SP_AT_RECORD)
-		return record_attach(point, program, broker, ret_link);
+		return record_attach(point, program, broker, ret_link, ret_event);
 	*ret_link = bpf_program__attach_raw_tracepoint(program, point->where);
 	if (*ret_link)
 		return 0;
@@ -188,7 +191,7 @@ int sp_front_attach(struct sp_front *f)
 {
 	if (f->link)
 		return 0;
-	return sp_point_attach(&f->point, f->skel->progs.sp_front_raw, f->only, f->broker, &f->link);
+	return sp_point_attach(&f->point, f->skel->progs.sp_front_raw, f->only, f->broker, &f->link, NULL);
 }
 
 int sp_front_new(const struct sp_recipe_point *point, const struct sp_front_maps *maps, struct sp_front **ret_front)

@@ -52,8 +52,12 @@ void sp_front_free(struct sp_front *front);
 void sp_ground_maps(const struct sp_recipe_object *object, enum sp_at at, struct sp_front_maps *ret_maps);
 /* Before a program is loaded that reads what the slot says: makes it of the type that its event's programs have. */
 void sp_slot_program_set(const struct sp_front_slot *slot, struct bpf_program *program);
-/* Attaches a loaded one. *ret_link: NULL if it is a probe's, which its own point detaches. */
+/*
+ * Attaches a loaded one. *ret_link: NULL if it is a probe's, which its own point detaches. ret_event: NULL, or of a
+ * classic tracepoint a descriptor of the kernel's event, the caller's: as long as it is open, the link is destroyed at
+ * once; the kernel takes its time (40 ms) for each event that is given up, one after the other.
+ */
 int sp_point_attach(const struct sp_recipe_point *point, struct bpf_program *program, pid_t only,
-		    struct sp_broker *broker, struct bpf_link **ret_link);
+		    struct sp_broker *broker, struct bpf_link **ret_link, int *ret_event);
 
 #endif

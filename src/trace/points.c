@@ -285,7 +285,7 @@ int sp_tracing_points_attach(struct sp_tracing *t)
 	for (size_t i = 0; i < t->n_points && r >= 0; i++) {
 		struct sp_tracing_point *p = &t->points[i];
 
-		r = sp_point_attach(p->point, p->skel->progs.sp_trace_event, t->o.only, NULL, &p->link);
+		r = sp_point_attach(p->point, p->skel->progs.sp_trace_event, t->o.only, NULL, &p->link, &p->event);
 	}
 	return r < 0 ? r : 0;
 }
@@ -317,7 +317,10 @@ void sp_tracing_points_detach(struct sp_tracing *t)
 
 void sp_tracing_points_free(struct sp_tracing *t)
 {
-	for (size_t i = 0; i < t->n_points; i++)
+	for (size_t i = 0; i < t->n_points; i++) {
 		trace_bpf__destroy(t->points[i].skel);
+		if (t->points[i].event > 0)
+			close(t->points[i].event);
+	}
 	trace_follow_bpf__destroy(t->follow);
 }

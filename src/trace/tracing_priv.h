@@ -23,6 +23,7 @@ struct sp_tracing_point {
 	size_t spec;            /* the number of its spec */
 	struct trace_bpf *skel; /* NULL: not opened */
 	struct bpf_link *link;
+	int event; /* of a classic tracepoint: the kernel's, closed last (sp_point_attach()); 0: none */
 	struct sp_aside detaching;
 };
 

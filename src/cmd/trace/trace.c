@@ -415,6 +415,8 @@ static void summary_print(const struct trace *t)
 static void trace_done(struct trace *t)
 {
 	sp_child_done(&t->child);
+	if (sp_output_close(t->run.args->output, t->run.out) < 0) /* after another failure, which was told */
+		sp_error_clear();
 	sp_tracing_free(t->run.tracing); /* before the specs, whose probes it detaches */
 	sp_trace_stacks_free(t->run.stacks);
 	if (t->sampling.signal_fd >= 0)
@@ -424,8 +426,6 @@ static void trace_done(struct trace *t)
 	for (size_t i = 0; i < t->run.n_specs; i++)
 		sp_trace_spec_done(&t->run.specs[i]);
 	sp_trace_rows_free(t->run.rows);
-	if (sp_output_close(t->run.args->output, t->run.out) < 0) /* after another failure, which was told */
-		sp_error_clear();
 	if (t->signal_fd >= 0)
 		close(t->signal_fd);
 }
