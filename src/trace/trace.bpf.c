@@ -74,7 +74,7 @@ static __always_inline sp_u64 sp_trace_number(const sp_u64 *r, sp_u32 number)
 	return r[number & (SP_N_OP_REGS - 1)];
 }
 
-/* So many bytes, whatever they are. */
+/* So many bytes, whatever they are. Where there is no address there is no text, which is no loss. */
 static __always_inline void sp_trace_bytes_read(const sp_u64 *r, sp_u32 i, char *to)
 {
 	void *address = (void *)sp_trace_number(r, sp_trace.text[i].reg);
@@ -89,7 +89,7 @@ static __always_inline void sp_trace_bytes_read(const sp_u64 *r, sp_u32 i, char 
 		return;
 	error = sp_trace.text[i].from == SP_TRACE_TEXT_USER ? bpf_probe_read_user(to, n, address)
 							    : bpf_probe_read_kernel(to, n, address);
-	if (error < 0)
+	if (error < 0 && address)
 		sp_trace_lost(SP_TRACE_LOST_TEXTS);
 	to[most] = error < 0 ? 0 : n;
 }
@@ -104,7 +104,8 @@ static __always_inline void sp_trace_text_read(const sp_u64 *r, sp_u32 i, char *
 		return;
 	}
 	if ((sp_trace.text[i].from == SP_TRACE_TEXT_USER ? bpf_probe_read_user_str(to, bytes, address)
-							 : bpf_probe_read_kernel_str(to, bytes, address)) < 0)
+							 : bpf_probe_read_kernel_str(to, bytes, address)) < 0 &&
+	    address)
 		sp_trace_lost(SP_TRACE_LOST_TEXTS);
 }
 

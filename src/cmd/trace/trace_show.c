@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BAR = 40, MAX_TABLE = SP_TRACE_COLUMNS + SP_TRACE_SUMS + 2, TITLE = 64 };
+enum { MAX_BAR = 40, MAX_TABLE = SP_TRACE_COLUMNS + SP_TRACE_SUMS + 2, TITLE = 64 };
 
 /* A histogram: the rows of one key, by bucket. */
 struct group {
@@ -169,32 +169,40 @@ static void group_title(const struct sp_trace_run *run, const struct group *g)
 		fputc('\n', run->out);
 }
 
-static void bucket_print(const struct sp_trace_run *run, const struct group *g, uint32_t bucket, uint64_t most)
+/* As wide as bcc's, so that a line fits a terminal: columns of a bound, and of the bar. */
+struct widths {
+	int bound, bar;
+};
+
+static void bucket_print(const struct sp_trace_run *run, const struct group *g, uint32_t bucket, uint64_t most,
+			 const struct widths *w)
 {
 	uint64_t n = bucket_count(g, bucket), low, high;
-	int stars = (int)(most ? (double)n * BAR / (double)most : 0);
+	int stars = (int)(most ? (double)n * w->bar / (double)most : 0);
 
 	if (bucket == SP_TRACE_BELOW_0) {
-		fprintf(run->out, "%21s %-20s", "", "   below 0");
+		fprintf(run->out, "%*s%-*s", w->bound + 4, "", w->bound, "below 0");
 	} else {
 		bucket_bounds(bucket, &low, &high);
-		fprintf(run->out, "%20" PRIu64 " -> %-18" PRIu64, low, high);
+		fprintf(run->out, "%*" PRIu64 " -> %-*" PRIu64, w->bound, low, w->bound, high);
 	}
-	fprintf(run->out, " : %-10" PRIu64 "|%-*.*s|\n", n, BAR, stars, "****************************************");
+	fprintf(run->out, " : %-8" PRIu64 " |%-*.*s|\n", n, w->bar, stars, "****************************************");
 }
 
 static void group_print(const struct sp_trace_run *run, const struct group *g)
 {
 	uint32_t last = sp_trace_key_bucket(g->rows[g->n - 1].key), first = sp_trace_key_bucket(g->rows[0].key);
+	const struct widths w =
+	    last < SP_TRACE_FROM_0 + 32 ? (struct widths){10, MAX_BAR} : (struct widths){20, MAX_BAR / 2};
 	SP_FREE char *name = sp_encoded(SP_ENCODE_TERMINAL, spec_of(run, g->rows)->hist.name);
 	uint64_t most = 0;
 
 	for (size_t i = 0; i < g->n; i++)
 		most = SP_MAX(most, g->rows[i].value.n);
 	group_title(run, g);
-	fprintf(run->out, "%42s : count      distribution\n", name ? name : "");
+	fprintf(run->out, "%*s : count     distribution\n", 2 * w.bound + 4, name ? name : "");
 	for (uint32_t i = SP_MIN(first, (uint32_t)SP_TRACE_FROM_0); i <= last; i++)
-		bucket_print(run, g, i, most);
+		bucket_print(run, g, i, most, &w);
 }
 
 static int histograms_print(const struct sp_trace_run *run)
