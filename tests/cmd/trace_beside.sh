@@ -1,0 +1,275 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# deadline: 90
+# Presets beside what the kernel and other programs count of the same: `perf trace -s` of system calls; /proc/stat of processes,
+# /proc/softirqs and /proc/interrupts; schedstat of time on a CPU and of waits for one; a cgroup's memory.events of what is killed;
+# /proc/diskstats of requests to a loop device; `ss -ti`, the kernel's own counter, and the client's clock of connections whose
+# packets are lost on their way. Connections of IPv6.
+. "$(dirname "$0")/lib.bash"
+is_root || skip "needs root"
+[ -r /sys/kernel/btf/vmlinux ] || skip "the kernel shows no types"
+cd "$dir" || exit 1
+run trace opens -- true
+[ "$status" != 3 ] || skip "no BPF here: $(tail -n 1 "$err")"
+# same WHAT IS WANT
+same() { [ "$2" = "$3" ] || fail "$1 to be $3, not $2"; }
+# tracing NAME ARGUMENT...: in the background, its rows or lines in the file NAME; until it is attached. soprof: its processes
+soprof=()
+# A link of a raw tracepoint is seen in no file, but privileges are given up right behind the last one.
+is_attached() { grep -qs '^CapPrm:[[:space:]]*0*$' "/proc/$1/status"; }
+tracing() {
+	local name=$1
+	shift
+	what="trace $*"
+	"$SOPROF" trace "$@" -o "$name" 2>"$name.err" &
+	soprof+=($!)
+	wait_until $((100 * slow)) is_attached $! || fail "soprof to trace $*: $(cat "$name.err")"
+}
+traced() {
+	kill -INT "${soprof[@]}"
+	wait "${soprof[@]}"
+	soprof=()
+}
+
+# --- system calls, beside perf ---
+work='dd if=/dev/zero of=/dev/null bs=10 count=200 status=none; cat /nonexistent 2>/dev/null; :'
+if perf trace -s -o perf.txt -- sh -c "$work" 2>perf.err && grep -q '^ *read ' perf.txt; then
+	expect 0 trace syscalls --by sys,'failed=ret < 0 && ret > -512' --csv -o rows -- sh -c "$work"
+	for call in read write openat close dup2 mmap; do
+		theirs=$(awk -v c=$call '$1 == c { n += $2; failed += $3 } END { print n + 0, failed + 0 }' perf.txt)
+		ours=$(awk -F, -v c=$call '$3 == c { n += $5; failed += $4 * $5 } END { print n + 0, failed + 0 }' rows)
+		same "$call, and those that failed, beside perf trace -s," "$ours" "$theirs"
+	done
+else
+	say "perf trace cannot be run here: not compared"
+fi
+
+# --- files that are asked about, and mounts, beside strace ---
+if strace -o traced -e trace=openat true 2>/dev/null; then
+	strace -f -o traced -e trace=stat,lstat,newfstatat,statx stat ./nonexistent /etc/passwd / >/dev/null 2>&1
+	sed -nE 's/.*(newfstatat|statx)\([^,]*, ("[^"]*"),.* = (0|-1 E[A-Z]*).*/\2 \3/p' traced | sed 's/-1 E/-E/' >wanted
+	expect 1 trace statsnoop -o lines -- stat ./nonexistent /etc/passwd /
+	sed -nE 's/.* stats file=("[^"]*") ret=([^ ]*) dur=.*/\1 \2/p' lines >told
+	[ -s wanted ] && cmp -s wanted told || { diff wanted told; fail "the files that strace tells"; }
+	mkdir on
+	strace -f -o traced -e trace=mount,umount2 unshare -m sh -c 'mount -t tmpfs one on; umount on; umount on' 2>/dev/null
+	sed -nE 's/.* (mount|umount2)\(("[^"]*"),.* = (0|-1 E[A-Z]*).*/\1 \2 \3/p' traced | sed 's/-1 E/-E/' >wanted
+	run trace mountsnoop -o lines -- unshare -m sh -c 'mount -t tmpfs one on; umount on; umount on'
+	sed -nE 's/.* mounts call=(mount|umount2) first=("[^"]*") at=.* ret=([^ ]*) dur=.*/\1 \2 \3/p' lines >told
+	[ -s wanted ] && cmp -s wanted told || { diff wanted told; fail "the mounts that strace tells"; }
+	has_not "$err" 'texts could not be read'
+else
+	say "strace cannot be run here: not compared"
+fi
+
+# --- what the kernel counts all the time: no fewer than while we looked, nor more than around that ---
+counted() { # processes, soft interrupts, interrupts: KIND KEY NUMBER
+	awk '$1 == "processes" { print "threads", "all", $2 }' /proc/stat
+	awk 'NR > 1 { n = 0; for (i = 2; i <= NF; i++) n += $i; sub(":", "", $1); print "softirqs", tolower($1), n }' /proc/softirqs
+	# of one handler, since each is told by itself; some few interrupts that the kernel counts reach none
+	awk 'NR == 1 { cpus = NF; next } $1 ~ /^[0-9]+:$/ && !/,/ { n = 0; for (i = 2; i <= cpus + 1; i++) n += $i; print "hardirqs", $1 + 0, n }' /proc/interrupts
+}
+counted >outer0
+tracing threads threads --count --csv
+tracing softirqs softirqs -C --csv
+tracing hardirqs hardirqs -C --csv
+counted >inner0
+for ((i = 0; i < 200; i++)); do /bin/true; done
+counted >inner1
+traced
+counted >outer1
+sed -nE 's/^[0-9:]{8},threads,([0-9]+)$/threads all \1/p' threads >ours
+sed -nE 's/^[0-9:]{8},(softirqs|hardirqs),([^,]*),([0-9]+)$/\1 \2 \3/p' softirqs hardirqs >>ours
+awk '{ n[$1 " " $2, FILENAME] = $3; keys[$1 " " $2] } END { for (k in keys) {
+	least = n[k, "inner1"] - n[k, "inner0"]; most = n[k, "outer1"] - n[k, "outer0"]
+	if (k ~ /hardirqs/) least = least < 10 ? 0 : 0.8 * least
+	if (((k, "outer0") in n) && (n[k, "ours"] + 0 < least || n[k, "ours"] + 0 > most)) print k ": " n[k, "ours"] + 0 ", not " least " to " most
+	if (k == "threads all" && least < 200) print "200 processes were begun, not " least } }' outer0 inner0 inner1 outer1 ours >differ
+[ ! -s differ ] || fail "as many as the kernel says: $(tr '\n' ';' <differ)"
+
+# --- time on a CPU, and waiting for it: two programs on one CPU, which read what the scheduler says of them ---
+cat >busy.sh <<'END'
+i=0
+while [ $i -lt 150000 ]; do i=$((i + 1)); done
+echo $$ $(cat /proc/$$/schedstat)
+END
+tracing ran cpudist -P --sum dur --csv
+tracing waits runqlat -P --sum dur --csv
+taskset -c 0 sh busy.sh >busy1 &
+busy=$!
+taskset -c 0 sh busy.sh >busy2
+wait $busy
+traced
+# near WHAT OURS THEIRS: within a tenth and 5 ms
+near() {
+	local apart=$((${2:-0} - $3))
+	[ ${apart#-} -le $(($3 / 10 + 5000000)) ] || fail "$1 of $3 ns, not '$2'"
+}
+for of in busy1 busy2; do
+	read -r pid used waited _ <$of
+	near 'time on a CPU' "$(awk -F, -v p="$pid" '$3 == p { print $4 }' ran)" "$used"
+	near 'waits for a CPU' "$(awk -F, -v p="$pid" '$3 == p { print $4 }' waits)" "$waited"
+done
+
+# --- what is killed for memory, beside its cgroup ---
+group=/sys/fs/cgroup/soprof-test-$$ limit=memory.max events=memory.events
+[ ! -d /sys/fs/cgroup/memory ] || group=/sys/fs/cgroup/memory/soprof-test-$$ limit=memory.limit_in_bytes events=memory.oom_control
+if mkdir "$group" 2>group.err && [ -e "$group/$limit" ]; then
+	echo 16M >"$group/$limit"
+	[ ! -e "$group/memory.swap.max" ] || echo 0 >"$group/memory.swap.max"
+	run trace oomkill -o lines -- sh -c "echo \$\$ >$group/cgroup.procs; exec /usr/bin/python3 -c 'x = bytearray(100 << 20)'"
+	same 'processes killed' "$(grep -cE ' python3 +([0-9]+) +[0-9]+ oomkill pid=[0-9]+' lines)" "$(awk '$1 == "oom_kill" { print $2 }' "$group/$events")"
+	[ "$status" = 137 ] || fail "the program to be killed"
+else
+	say "no memory controller here: $(cat group.err)"
+fi
+rmdir "$group" 2>group.err
+
+# --- a disk, beside /proc/diskstats: reads and writes that no cache keeps from it ---
+truncate -s 8M image
+if loop=$(losetup -f --show image 2>loop.err); then
+	trap 'losetup -d "$loop"; leave' EXIT
+	disk=${loop#/dev/}
+	# "reads, sectors read, writes, sectors written"
+	asked() { awk -v d="$disk" '$3 == d { print $4, $6, $8, $10 }' /proc/diskstats; }
+	read -r -a before < <(asked)
+	tracing snoop biosnoop -d "$disk" --json
+	tracing latency biolatency -d "$disk" --csv
+	tracing sizes "bitesize[rq->q->disk->disk_name == \"$disk\"]" --csv
+	dd if="$loop" of=/dev/null iflag=direct bs=4096 count=100 status=none
+	dd if=/dev/zero of="$loop" oflag=direct bs=16384 count=40 status=none
+	traced
+	read -r -a after < <(asked)
+	n=$((after[0] - before[0])) n_written=$((after[2] - before[2]))
+	[ $n -ge 100 ] && [ $n_written -ge 40 ] || fail "dd to ask the disk for 100 blocks and give it 40, not $n and $n_written"
+	same 'requests that read' "$(grep -c '"op":"read"' snoop)" $n
+	same 'requests that write' "$(grep -c '"op":"write"' snoop)" $n_written
+	# bytes OPERATION: the sum of what they asked for
+	bytes() { sed -nE "s/.*\"op\":\"$1\",.*\"bytes\":([0-9]+),.*/\\1/p" snoop | awk '{ n += $1 } END { print n + 0 }'; }
+	same 'bytes read' "$(bytes read)" $((512 * (after[1] - before[1])))
+	same 'bytes written' "$(bytes write)" $((512 * (after[3] - before[3])))
+	same 'requests in the histogram of times' "$(awk -F, 'NR > 1 { n += $NF } END { print n + 0 }' latency)" $((n + n_written))
+	same 'requests in the histogram of sizes' "$(awk -F, 'NR > 1 { n += $NF } END { print n + 0 }' sizes)" $((n + n_written))
+	has sizes ',dd,4096,8191,100$'
+	has sizes ',dd,16384,32767,40$'
+	losetup -d "$loop"
+	trap leave EXIT
+else
+	say "no loop device here: $(cat loop.err)"
+fi
+
+# --- connections of IPv6, which say so: who asks, who accepts, how long each end lived ---
+cat >six.py <<'END'
+import os, socket
+host = "::1"
+s = socket.create_server((host, 0), family=socket.AF_INET6)
+port = s.getsockname()[1]
+if os.fork():
+    c = socket.create_connection((host, port))
+    c.sendall(b"x" * 3000)
+    n = 0
+    while n < 5000: n += len(c.recv(9000))
+    here = c.getsockname()[1]
+    c.close()
+    os.wait()
+    print(port, here)
+else:
+    a, _ = s.accept()
+    n = 0
+    while n < 3000: n += len(a.recv(9000))
+    a.sendall(b"y" * 5000)
+    a.recv(1)
+    a.close()
+END
+if grep -qs '^0*1 ' /proc/net/if_inet6; then
+	expect 0 trace tcpconnect tcpaccept tcplife tcpstates tcpconnlat --json -o lines -- /usr/bin/python3 six.py
+	read -r port here <"$out"
+	has lines "\"event\":\"tcpconnect\",.*\"to\":\"::1\",\"dport\":$port\\}"
+	has lines "\"event\":\"tcpaccept\",.*\"from\":\"::1\",\"sport\":$here,\"port\":$port,"
+	has lines "\"event\":\"tcpconnlat\",.*\"to\":\"::1\",\"dport\":$port,\"state\":\"ESTABLISHED\","
+	has lines "\"event\":\"tcpstates\",.*\"old\":\"CLOSE\",\"new\":\"SYN_SENT\",\"port\":[0-9]+,\"to\":\"::1\",\"dport\":$port\\}"
+	has lines "\"event\":\"tcplife\",.*\"to\":\"::1\",\"dport\":$port,\"port\":$here,\"sent_bytes\":300[0-9],\"got_bytes\":500[0-9],"
+	has lines "\"event\":\"tcplife\",.*\"to\":\"::1\",\"dport\":$here,\"port\":$port,\"sent_bytes\":500[0-9],\"got_bytes\":300[0-9],"
+	expect 0 trace tcpconnect -6 -o lines -- /usr/bin/python3 six.py
+	has lines ' tcpconnect to=::1 dport='
+	expect 0 trace tcpconnect -4 -o lines -- /usr/bin/python3 six.py
+	has_not lines ' tcpconnect '
+	expect 0 trace tcpconnect -c --csv -o lines -- /usr/bin/python3 six.py
+	has lines ',::1,[0-9]+,1$'
+else
+	say "no IPv6 here: not tried"
+fi
+
+# --- packets that are lost on their way: two networks, and the neighbour's address is wrong for a while ---
+# The first SYN of a connection is lost, and the next comes a second later; then data are sent in vain, three times.
+cat >lossy.py <<'END'
+import re, socket, struct, subprocess, sys, threading, time
+v6, wrong = sys.argv[1] == "6", "02:00:00:00:00:99"
+there, right = ("fd00::2" if v6 else "192.0.2.2"), sys.argv[2]
+def neighbour(mac):
+    subprocess.run(["ip", "neigh", "replace", there, "lladdr", mac, "dev", "own", "nud", "permanent"], check=True)
+def sent_again():
+    lines = [l.split()[1:] for l in open("/proc/net/snmp") if l.startswith("Tcp:")]
+    return int(dict(zip(*lines))["RetransSegs"])
+before = sent_again()
+neighbour(wrong)
+threading.Timer(0.3, neighbour, [right]).start()
+begun = time.monotonic()
+s = socket.create_connection((there, 7000))
+took = time.monotonic() - begun
+after_connect = sent_again() - before
+neighbour(wrong)
+s.sendall(b"x" * 100)
+while True:
+    text = subprocess.run(["ss", "-Htin", "dst", "[%s]" % there if v6 else there], capture_output=True, text=True).stdout
+    n = re.search(r"retrans:\d+/(\d+)", text)
+    if n and int(n.group(1)) - after_connect >= 3: break
+    time.sleep(0.02)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+s.close() # at once, without a word
+print(int(n.group(1)), sent_again() - before, int(took * 1e9), there)
+END
+cat >lossy.sh <<'END'
+rm -f ready
+unshare -n sleep 60 & # the other network
+other=$!
+trap 'kill $other' EXIT
+until [ "$(readlink /proc/$other/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
+ip link add own type veth peer name other netns $other || exit 1
+in_other() { nsenter -t $other -n "$@"; }
+ip addr add 192.0.2.1/24 dev own && ip addr add fd00::1/64 dev own nodad && ip link set own up
+in_other ip addr add 192.0.2.2/24 dev other && in_other ip addr add fd00::2/64 dev other nodad && in_other ip link set other up
+# for ever: it is ended with its network
+in_other /usr/bin/python3 -c '
+import socket, sys
+s = socket.create_server(("", 7000), family=socket.AF_INET6 if sys.argv[1] == "6" else socket.AF_INET)
+print("ready", flush=True)
+s.accept()[0].recv(1000)
+' "$1" >ready &
+until grep -qs ready ready; do sleep 0.01; done
+mac=$(in_other ip -o link show other | sed -E 's,.*link/ether ([^ ]*).*,\1,')
+/usr/bin/python3 lossy.py "$1" "$mac"
+kill $! 2>/dev/null
+END
+lossy() { # 4 or 6
+	tracing again tcpretrans --json
+	expect 0 trace tcpconnlat tcplife --json -o lines -- unshare -n bash lossy.sh "$1"
+	traced
+	read -r by_ss by_kernel ns there <"$out"
+	[ "${by_ss:-0}" -ge 4 ] || { fail "four segments sent again, as ss -ti says, not '$by_ss'"; return; }
+	same 'segments sent again, by the kernel' "$by_ss" "$by_kernel"
+	same 'segments sent again' "$(grep -c "\"to\":\"$there\",\"dport\":7000," again)" "$by_ss"
+	same 'SYNs sent again' "$(grep -c "\"to\":\"$there\",\"dport\":7000,\"state\":\"SYN_SENT\"" again)" 1
+	ours=$(sed -nE "s/.*\"event\":\"tcpconnlat\".*\"to\":\"$there\",\"dport\":7000,\"state\":\"ESTABLISHED\",\"dur\":([0-9]+).*/\\1/p" lines)
+	[ "${ours:-0}" -ge 1000000000 ] && [ "$ours" -le "$ns" ] && [ $((ns - ours)) -le $((slow * 200000000)) ] ||
+		fail "a connection of $ns ns, as its client says, not '$ours'"
+	has lines "\"event\":\"tcplife\",.*\"to\":\"$there\",\"dport\":7000,"
+}
+if unshare -n ip link add own type veth peer name other 2>veth.err; then
+	lossy 4
+	lossy 6
+else
+	say "no networks of our own here: $(cat veth.err)"
+fi
+finish
