@@ -91,7 +91,8 @@ static int capture_open(struct sp_trace_stacks *s)
 				       .targets = a->pids.values,
 				       .n_targets = a->pids.n,
 				       .follow = a->command != NULL,
-				       .no_seek = a->command != NULL,
+				       .no_seek =
+					   !a->pids.n, /* a file is read when an event meets it, whose line waits */
 				       .hash_entries = MAX_ROWS,
 				       .numbered = walked_take,
 				       .numbered_arg = s};
