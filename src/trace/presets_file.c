@@ -5,8 +5,8 @@
 
 #define TEXT(x) #x
 #define NUMBER(x) TEXT(x)
-#define CALLS(list) CALLS_THAT_KEEP(list, "", "")
-#define CALLS_THAT_KEEP(list, kept, which) "raw:sys_enter[sys in {" list "}]" kept "..raw:sys_exit" which
+#define CALLS(list) CALLS_THAT_KEEP(list, "")
+#define CALLS_THAT_KEEP(list, kept) "raw:sys_enter[sys in {" list "}]" kept "..raw:sys_exit"
 #define READS_AND_WRITES NUMBER(SYS_read) ", " NUMBER(SYS_write) ", " NUMBER(SYS_pread64) ", " NUMBER(SYS_pwrite64)
 #define FILE_OF_CALL "dentry=task->files->fdt->fd[sysarg0]->f_path.dentry"
 #define IS_REGULAR "(dentry->d_inode->i_mode & 0170000) == 0100000"
@@ -37,16 +37,15 @@ const struct sp_trace_preset sp_trace_presets_file[] = {
     {.name = "slowfiles",
      .also = "fileslower",
      .summary = "reads and writes of 10 ms or more",
-     .event = CALLS_THAT_KEEP(READS_AND_WRITES, "{" FILE_OF_CALL "}", ""),
+     .event = CALLS_THAT_KEEP(READS_AND_WRITES, "{" FILE_OF_CALL "}"),
      .which = IS_REGULAR,
      .min_ns = 10000000,
      .print = "call=sys, file=kstr(dentry->d_name.name), bytes=sysarg2, ret, dur"},
     {.name = "filetop",
      .summary = "files that are read and written, by whom",
      .event = CALLS_THAT_KEEP(READS_AND_WRITES,
-			      "{" FILE_OF_CALL ", writes=sys in {" NUMBER(SYS_write) ", " NUMBER(SYS_pwrite64) "}}",
-			      "[ret > 0]"),
-     .which = IS_REGULAR,
+			      "{" FILE_OF_CALL ", writes=sys in {" NUMBER(SYS_write) ", " NUMBER(SYS_pwrite64) "}}"),
+     .which = "ret > 0 && " IS_REGULAR, /* not of the second point: a read that gives nothing ends, too */
      .by = "comm, pid, file=kstr(dentry->d_name.name)",
      .sum = "read_bytes=!writes * ret, written_bytes=writes * ret"},
     {.name = "filelife",

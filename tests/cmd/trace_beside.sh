@@ -112,6 +112,10 @@ for of in busy1 busy2; do
 	near 'waits for a CPU' "$(awk -F, -v p="$pid" '$3 == p { print $4 }' waits)" "$waited"
 done
 
+# --- a file that is read to its end: the read that gives nothing is no other call's beginning ---
+expect 0 trace filetop --csv -o rows -- /usr/bin/python3 -c 'import mmap; open("busy.sh").read(); mmap.mmap(-1, 1 << 20)'
+same 'bytes of a file' "$(sed -nE 's/.*,python3,[0-9]+,busy\.sh,([0-9]+),0,[0-9]+$/\1/p' rows)" "$(wc -c <busy.sh)"
+
 # --- what is killed for memory, beside its cgroup ---
 group=/sys/fs/cgroup/soprof-test-$$ limit=memory.max events=memory.events
 [ ! -d /sys/fs/cgroup/memory ] || group=/sys/fs/cgroup/memory/soprof-test-$$ limit=memory.limit_in_bytes events=memory.oom_control
