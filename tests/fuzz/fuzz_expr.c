@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The ops of any expression, over fields of any bytes, give what walking its tree gives. */
+/*
+ * The ops of any expression, over fields of any bytes, give what walking its tree gives. An input is an expression as
+ * it is typed or, behind a first byte below 8, what one is made by: nearly all of these have a value to compare. How
+ * many were compared is told at the end.
+ */
 #include "base/error.h"
+#include "base/mem.h"
 #include "recipe/narrow.h"
 #include "require.h"
 #include "tree.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "event/ops.h" /* behind the environment that it works on */
+
+static uint64_t n_compared;
 
 static void compare(const struct sp_expr *e, struct sp_op_env *env)
 {
@@ -23,9 +32,180 @@ static void compare(const struct sp_expr *e, struct sp_op_env *env)
 	require(sp_ops_run(env, need.ops, unused) == (wanted.bits != 0));
 	require(sp_ops_run(env, value.ops, r) == 1);
 	require(r[0] == (wanted.is_unsigned || (sp_s64)wanted.bits >= 0 ? wanted.bits : 0));
+	n_compared++;
+}
+
+/* --- an expression, made by bytes: what parts it has --- */
+struct maker {
+	const uint8_t *data;
+	size_t size, at, n;
+	char text[1024];
+};
+
+static unsigned next(struct maker *m)
+{
+	return m->at < m->size ? m->data[m->at++] : 0;
+}
+
+static void put(struct maker *m, const char *words)
+{
+	m->n += (size_t)snprintf(m->text + m->n, sizeof(m->text) - m->n, "%s", words);
+	m->n = SP_MIN(m->n, sizeof(m->text) - 1);
+}
+
+#define PICK(m, list) (list)[next(m) % SP_COUNT(list)]
+
+static void number_put(struct maker *m)
+{
+	static const char *const edges[] = {"0",
+					    "1",
+					    "2",
+					    "63",
+					    "64",
+					    "255",
+					    "0x7fff",
+					    "0x80000000",
+					    "0xffffffff",
+					    "0x7fffffffffffffff",
+					    "0x8000000000000000",
+					    "0xffffffffffffffff",
+					    "10us",
+					    "4K",
+					    "MADE_BELOW",
+					    "MADE_TWO"};
+	unsigned which = next(m);
+	char digits[24];
+
+	snprintf(digits, sizeof(digits), "%u", which < 128 ? which : which << 8 | next(m));
+	put(m, which % 2 ? PICK(m, edges) : digits);
+}
+
+static void name_put(struct maker *m)
+{
+	static const char *const names[] = {"u8",
+					    "s8",
+					    "u16",
+					    "s16",
+					    "u32",
+					    "s32",
+					    "u64",
+					    "s64",
+					    "argument",
+					    "arg32",
+					    "arg16",
+					    "dfd",
+					    "mode",
+					    "pid",
+					    "uid",
+					    "cpu",
+					    "now",
+					    "made->u64",
+					    "made->u8",
+					    "made->s8",
+					    "made->u16",
+					    "made->s32",
+					    "made->list[3]",
+					    "made->list[pid & 3]",
+					    "made->inner.s16",
+					    "made->inner.b3",
+					    "made->inner.sb5",
+					    "made->inner.b17",
+					    "made->inner.sb23",
+					    "made->next->s32",
+					    "made->next->inner.sb5",
+					    "((struct made *)u64)->u16"};
+
+	put(m, PICK(m, names));
+}
+
+static void text_put(struct maker *m)
+{
+	static const char *const names[] = {"text", "dynamic", "comm", "string", "made->text"};
+	static const char *const texts[] = {"\"\"", "\"a\"", "\"a*\"", "\"abcdefgh\"", "\"abcdefghi*\"", "\"*\""};
+
+	put(m, PICK(m, names));
+	put(m, next(m) % 2 ? " == " : " != ");
+	put(m, PICK(m, texts));
+}
+
+static void part_put(struct maker *m, unsigned depth)
+{
+	static const char *const unary[] = {"!", "~", "-"};
+	static const char *const binary[] = {
+	    "*", "/", "%", "+", "-", "<<", ">>", "<", "<=", ">", ">=", "==", "!=", "&", "^", "|", "&&", "||"};
+	unsigned kind = depth ? next(m) % 10 : next(m) % 4;
+
+	if (kind < 3) {
+		name_put(m);
+	} else if (kind == 3) {
+		number_put(m);
+	} else if (kind == 4) {
+		text_put(m);
+	} else if (kind == 5) {
+		put(m, PICK(m, unary));
+		part_put(m, depth - 1);
+	} else if (kind == 6) {
+		put(m, "(");
+		part_put(m, depth - 1);
+		put(m, next(m) % 4 ? " in {1, -1}" : " in {3, u8}");
+		put(m, ")");
+	} else if (kind == 7) {
+		put(m, "(");
+		part_put(m, depth - 1);
+		put(m, " ? ");
+		part_put(m, depth - 1);
+		put(m, " : ");
+		part_put(m, depth - 1);
+		put(m, ")");
+	} else {
+		bool is_closed = next(m) % 2;
+
+		put(m, is_closed ? "(" : "");
+		part_put(m, depth - 1);
+		put(m, " ");
+		put(m, PICK(m, binary));
+		put(m, " ");
+		part_put(m, depth - 1);
+		put(m, is_closed ? ")" : "");
+	}
+}
+
+/* Moves `data` behind what the expression is made by. */
+static char *text_make(const uint8_t **data, size_t *size)
+{
+	struct maker m = {.data = *data, .size = *size, .at = 1};
+
+	part_put(&m, 1 + **data % 4);
+	*data += m.at;
+	*size -= m.at;
+	return strdup(m.text);
 }
 
 const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
+
+static void tell(void)
+{
+	fprintf(stderr, "compared: %" PRIu64 " expressions\n", n_compared);
+}
+
+static void begin(void)
+{
+	require(made_types_open());
+	atexit(tell);
+}
+
+static void bytes_take(struct sp_op_env *env, const uint8_t *data, size_t size)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < sizeof(env->memory) && at < size; i++)
+		env->memory[i] = data[at++];
+	for (size_t i = 0; i < sizeof(env->builtin) && at < size; i++)
+		((uint8_t *)env->builtin)[i] = data[at++];
+	for (size_t i = 0; i < sizeof(env->argument) && at < size; i++)
+		((uint8_t *)env->argument)[i] = data[at++];
+	made_env(env);
+}
 
 int fuzz_one(const uint8_t *data, size_t size)
 {
@@ -35,15 +215,18 @@ int fuzz_one(const uint8_t *data, size_t size)
 	char *text;
 	size_t at;
 
+	if (!made_types.kernel)
+		begin();
 	/* the expression first, then what the fields are made of */
-	text = strndup((const char *)data, size);
-	at = strlen(text) + 1;
-	for (size_t i = 0; i < sizeof(env.memory) && at < size; i++)
-		env.memory[i] = data[at++];
-	for (size_t i = 0; i < sizeof(env.builtin) && at < size; i++)
-		((uint8_t *)env.builtin)[i] = data[at++];
-	made_env(&env);
-	require(made_types.kernel || made_types_open());
+	if (size && *data < 8) {
+		text = text_make(&data, &size);
+	} else {
+		text = strndup((const char *)data, size);
+		at = SP_MIN(strlen(text) + 1, size);
+		data += at;
+		size -= at;
+	}
+	bytes_take(&env, data, size);
 	require(sp_narrowing_length(text) <= strlen(text));
 	sp_narrowing_split(text, &narrowing);
 	if (!sp_expr_parse(text, 0, strlen(text), &e) && !sp_expr_resolve(&e, &made_fields, "made:up"))
