@@ -4,8 +4,8 @@
 # deadline: 90
 # Presets beside what the kernel and other programs count of the same: `perf trace -s` of system calls; /proc/stat of processes,
 # /proc/softirqs and /proc/interrupts; schedstat of time on a CPU and of waits for one; a cgroup's memory.events of what is killed;
-# /proc/diskstats of requests to a loop device; `ss -ti`, the kernel's own counter, and the client's clock of connections whose
-# packets are lost on their way. Connections of IPv6.
+# /proc/diskstats and bpftrace's histograms of requests to a loop device; `ss -ti`, the kernel's own counter, and the client's clock
+# of connections whose packets are lost on their way. Connections of IPv6.
 . "$(dirname "$0")/lib.bash"
 is_root || skip "needs root"
 [ -r /sys/kernel/btf/vmlinux ] || skip "the kernel shows no types"
@@ -137,6 +137,16 @@ if loop=$(losetup -f --show image 2>loop.err); then
 	disk=${loop#/dev/}
 	# "reads, sectors read, writes, sectors written"
 	asked() { awk -v d="$disk" '$3 == d { print $4, $6, $8, $10 }' /proc/diskstats; }
+	bpftrace=
+	if command -v bpftrace >null; then
+		device=$(($(stat -c '0x%t << 20 | 0x%T' "$loop")))
+		bpftrace -e "tracepoint:block:block_rq_issue /args->dev == $device/ { @began[args->sector] = nsecs; @sizes = hist(args->bytes); }
+			tracepoint:block:block_rq_complete /args->dev == $device && @began[args->sector]/ {
+				@times = hist(nsecs - @began[args->sector]); delete(@began[args->sector]); }
+			interval:ms:100 { printf(\"on\n\"); }" >theirs 2>theirs.err & # the last one is attached last
+		bpftrace=$!
+		wait_until $((100 * slow)) grep -qs '^on' theirs || fail "bpftrace to begin: $(cat theirs.err)"
+	fi
 	read -r -a before < <(asked)
 	tracing snoop biosnoop -d "$disk" --json
 	tracing latency biolatency -d "$disk" --csv
@@ -155,6 +165,19 @@ if loop=$(losetup -f --show image 2>loop.err); then
 	same 'bytes written' "$(bytes write)" $((512 * (after[3] - before[3])))
 	same 'requests in the histogram of times' "$(awk -F, 'NR > 1 { n += $NF } END { print n + 0 }' latency)" $((n + n_written))
 	same 'requests in the histogram of sizes' "$(awk -F, 'NR > 1 { n += $NF } END { print n + 0 }' sizes)" $((n + n_written))
+	if [ -n "$bpftrace" ]; then
+		kill -INT $bpftrace
+		wait $bpftrace
+		# theirs NAME, ours FILE: FROM COUNT of each bucket
+		theirs() {
+			awk -v name="@$1:" '/^@/ { on = $1 == name } on && /^\[/ { split($0, word, /[[, )\]]+/); sub(/^[^)\]]*[)\]] */, "")
+				if ($1) print word[2] * (word[2] ~ /K/ ? 1024 : word[2] ~ /M/ ? 1048576 : word[2] ~ /G/ ? 1073741824 : 1), $1 }' theirs
+		}
+		ours() { awk -F, 'NR > 1 { print $(NF - 2), $NF }' "$1"; }
+		same 'sizes, bucket by bucket, beside bpftrace,' "$(ours sizes | sort | tr '\n' ' ')" "$(theirs sizes | sort | tr '\n' ' ')"
+		apart=$( (ours latency; theirs times | sed 's/ / -/') | awk '{ n[$1] += $2 } END { for (k in n) apart += n[k] < 0 ? -n[k] : n[k]; print apart + 0 }')
+		[ "$apart" -le $(((n + n_written) / 5)) ] || { cat theirs latency; fail "times in the buckets that bpftrace has them in, not $apart elsewhere"; }
+	fi
 	has sizes ',dd,4096,8191,100$'
 	has sizes ',dd,16384,32767,40$'
 	losetup -d "$loop"
