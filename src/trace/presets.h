@@ -26,6 +26,7 @@ struct sp_trace_preset {
 	uint64_t min_ns;
 	const char *sampled; /* what has its stacks sampled, where that is not its first point */
 	bool counts;         /* only counts */
+	bool of_machine;     /* its events are nobody's: processes cannot be chosen */
 	bool
 	    needs_kprobes; /* where the kernel has none, the next preset of the name takes its place, if there is one */
 };

@@ -49,6 +49,7 @@ const struct sp_trace_preset sp_trace_presets_net[] = {
     {.name = "tcpretrans",
      .summary = "segments of TCP that are sent again",
      .event = "raw:tcp_retransmit_skb",
+     .of_machine = true, /* timers send again, in the name of whichever thread runs */
      .print = PEER ", state=sk->__sk_common.skc_state"},
     {0},
 };

@@ -258,6 +258,8 @@ expect 2 trace '..raw:sys_exit' 1
 has "$err" 'an event is missing'
 expect 2 trace 'raw:sys_enter of x..raw:sys_exit' 1
 has "$err" 'behind the second point'
+expect 2 trace tcpretrans -- true
+one_line 'tcpretrans is for the whole machine, not for COMMAND'
 expect 2 trace runqlat --cgroup / 1
 one_line -- '--cgroup is not for runqlat'
 expect 2 trace '&raw:sys_enter..raw:sys_exit' 1

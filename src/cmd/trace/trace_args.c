@@ -183,6 +183,29 @@ static int presets_expand(struct sp_trace_args *a)
 	return 0;
 }
 
+/* What comes in interrupts is told in the name of whichever thread runs: who asks for one would see next to nothing. */
+static int machine_check(const struct sp_trace_args *a)
+{
+	const char *chosen = a->pids.n    ? "-p"
+			     : a->command ? "COMMAND"
+			     : a->comm    ? "--comm"
+			     : a->cgroup  ? "--cgroup"
+					  : NULL;
+
+	for (size_t i = 0; i < a->operands.n && chosen; i++) {
+		const char *event = a->operands.words[i];
+		const struct sp_trace_preset *preset = sp_trace_preset_find(event, strcspn(event, "[{"));
+
+		if (preset && preset->of_machine)
+			return sp_fail_said(
+			    -EINVAL,
+			    "%s is for the whole machine, not for %s: the kernel does it in the name of "
+			    "whichever thread runs",
+			    preset->name, chosen);
+	}
+	return 0;
+}
+
 static int args_check(struct sp_trace_args *a)
 {
 	int r = seconds_take(a);
@@ -196,7 +219,9 @@ static int args_check(struct sp_trace_args *a)
 	if (a->operands.n > SP_TRACE_POINTS)
 		return sp_fail_said(-EINVAL, "more than %d events", SP_TRACE_POINTS);
 	preset_apply(a);
-	r = presets_expand(a);
+	r = machine_check(a);
+	if (r >= 0)
+		r = presets_expand(a);
 	if (r < 0)
 		return r;
 	if (a->print && !sp_trace_tells(a))
