@@ -61,11 +61,12 @@ int64_t sp_read_named_frame(struct sp_profile *p, const struct sp_read_named *na
 /* --- rows --- */
 /* The stack of frames [from, end) of the path, turned so that the leaf is first; 0: there are none. */
 static int64_t part_add(struct sp_profile *p, const struct sp_read_path *path, size_t from, size_t end, bool missed,
-			bool cut)
+			uint8_t stack_class)
 {
 	size_t n = end - from;
+	bool cut = stack_class == SP_CLASS_CUT;
 	SP_FREE uint32_t *frames = n && !missed ? calloc(n, sizeof(*frames)) : NULL;
-	struct sp_stack stack = {.stack_class = cut ? SP_CLASS_CUT : SP_CLASS_COMPLETE,
+	struct sp_stack stack = {.stack_class = stack_class,
 				 .reason = cut ? SP_READ_REASON_UNKNOWN : 0,
 				 .n_frames = (uint32_t)n,
 				 .frames = frames};
@@ -83,13 +84,14 @@ static int64_t part_add(struct sp_profile *p, const struct sp_read_path *path, s
 
 int sp_read_path_add(struct sp_profile *p, uint32_t key, const struct sp_read_path *path, const int64_t *values)
 {
+	uint8_t is = path->is_cut ? SP_CLASS_CUT : path->is_guessed ? SP_CLASS_GUESSED : SP_CLASS_COMPLETE;
 	size_t at = path->n;
 	int64_t user, kernel;
 
 	while (at && sp_profile_frame(p, path->frames[at - 1])->flags & SP_FRAMEF_KERNEL)
 		at--;
-	user = part_add(p, path, 0, at, path->missed_user, path->is_cut);
-	kernel = user < 0 ? user : part_add(p, path, at, path->n, path->missed_kernel, false);
+	user = part_add(p, path, 0, at, path->missed_user, is);
+	kernel = user < 0 ? user : part_add(p, path, at, path->n, path->missed_kernel, SP_CLASS_COMPLETE);
 	return kernel < 0 ? (int)kernel : sp_profile_add(p, key, (uint32_t)user, (uint32_t)kernel, values);
 }
 

@@ -31,6 +31,7 @@ struct sp_read_path {
 	const uint32_t *frames; /* root first */
 	size_t n;
 	bool missed_user, missed_kernel, is_cut;
+	bool is_guessed; /* some of the frames are likely, not known */
 };
 /* Adds the values to the row of this key and these frames. */
 int sp_read_path_add(struct sp_profile *p, uint32_t key, const struct sp_read_path *path, const int64_t *values);

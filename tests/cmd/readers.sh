@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
 # `soprof report` reads what soprof itself writes, Go's text, and other profilers' JSON: V8's (node, and a trace of Chrome that
-# was cut as it is when Chrome is killed), the Firefox profiler's, speedscope's; and xz and bzip2.
+# was cut as it is when Chrome is killed), the Firefox profiler's, speedscope's; callgrind's; and xz and bzip2.
 . "$(dirname "$0")/lib.bash"
 data=$(cd "$(dirname "$0")/../data/read" && pwd) || exit 1
 command -v node >"$dir/null" || skip "node is not installed"
@@ -32,6 +32,27 @@ for view in html speedscope.json; do
 done
 expect 0 report --by library "$dir/own.html"
 has "$out" '^ +42\.11 +40 +42\.11 +40 +libpng16\.so\.16$'
+
+# callgrind has no stacks: own costs come back to the unit, what was called as far as callees cost their callers alike
+expect 0 report --format callgrind -o "$dir/own.callgrind" "$dir/in.folded"
+expect 0 report --by function --sort name --csv "$dir/in.folded"
+cut -d, -f2,8,10 "$out" >"$dir/before"
+expect 0 report --by function --sort name --csv "$dir/own.callgrind"
+cut -d, -f2,8,10 "$out" | diff "$dir/before" - >"$dir/difference" || fail "callgrind to come back: $(cat "$dir/difference")"
+expect 0 report --by library "$dir/own.callgrind"
+has "$out" '^ +42\.11 +40 +42\.11 +40 +libpng16\.so\.16$'
+expect 0 report --format callgrind -o "$dir/go.callgrind" "$data/go-cpu.pb.gz"
+for value in samples cpu; do
+	expect 0 report --by function --sort name --csv --value $value "$data/go-cpu.pb.gz"
+	cut -d, -f2,8,10 "$out" >"$dir/before"
+	expect 0 report --by function --sort name --csv --value $value "$dir/go.callgrind"
+	cut -d, -f2,8,10 "$out" >"$dir/after"
+	paste -d, "$dir/before" "$dir/after" | awk -F, '$2 != $5 || $1 != $4 { print } { d = $3 - $6; if (d < 0) d = -d; if (NR > 1 && $3) { off += d; all += $3 } }
+		END { if (off > all / 50) print "totals are off by " off " of " all }' >"$dir/difference"
+	[ ! -s "$dir/difference" ] || fail "$value of callgrind to come back: $(head -n 5 "$dir/difference")"
+done
+expect 0 report "$dir/go.callgrind"
+has "$out" '^cpu: .* other values: samples'
 
 # text: kernel frames are known by -d's delimiter or -v's library; a recording's own, with all that -v and -A add
 for options in '' -v; do
@@ -98,6 +119,46 @@ for packer in xz bzip2; do
 	expect 1 report "$dir/cut"
 	one_line "byte [0-9]+ of the file: truncated $packer data|not a profile"
 done
+
+# --- valgrind: each function's own instructions as callgrind_annotate has them (it leaves out the smallest), and what they caused
+if command -v valgrind >"$dir/null"; then
+	seq 3000 >"$dir/numbers"
+	valgrind -q --tool=callgrind --branch-sim=yes --dump-instr=yes --collect-jumps=yes --callgrind-out-file="$dir/cg.out" sort -n "$dir/numbers" \
+		>"$dir/null" 2>&1 || fail "valgrind to count"
+	annotated() { # [--inclusive=yes]: INSTRUCTIONS FUNCTION, of all functions
+		callgrind_annotate --threshold=100 --show=Ir --tree=none "$@" "$dir/cg.out" 2>"$dir/null" |
+			sed -nE "s/^ *([0-9,]+) \(.*%\) +[^ ]*:(.*[^]]) \[.*\]\$/\1 \2/p; s/^ *([0-9,]+) \(.*%\) +[^ ]*:([^[]*[^[ ])\$/\1 \2/p" | tr -d ,
+	}
+	expect 0 report --by function --csv --value Ir "$dir/cg.out"
+	annotated | awk -v from="$out" -F, 'BEGIN { while ((getline <from) > 0) if ($1 == "function") own[$2] += $8 }
+		{ n = $0; sub(/ .*/, "", n); f = $0; sub(/^[0-9]+ /, "", f); sub(/\047[0-9]+$/, "", f); want[f] += n; all += n }
+		END { for (f in want) if (f !~ /["@]|\?\?\?|^0x/) { d = own[f] - want[f]; off += d < 0 ? -d : d; if (d < 0 || d > all / 10000) print f, want[f], own[f] }; if (off > all / 1000) print "all off by", off; if (all < 1000000) print "only", all }' >"$dir/difference"
+	[ ! -s "$dir/difference" ] || fail "own instructions: $(head -n 5 "$dir/difference")"
+	read -r all _ < <(sed -n 's/^totals: //p' "$dir/cg.out")
+	[ "$(awk -F, 'NR > 1 { n += $8 } END { printf "%.0f\n", n }' "$out")" = "$all" ] || fail "$all instructions in all"
+	# what it caused, too: of all functions that are not recursive, and cost a hundredth or more
+	annotated --inclusive=yes | awk -v from="$out" -F, 'BEGIN { while ((getline <from) > 0) if ($1 == "function" && $2 !~ /\047/) { rows[$2]++; total[$2] += $10 } }
+		{ n = $0; sub(/ .*/, "", n); f = $0; sub(/^[0-9]+ /, "", f); seen[f]++; want[f] = n + 0; if (sub(/\047[0-9]+$/, "", f)) seen[f] += 2; else if (n + 0 > all) all = n + 0 }
+		END { for (f in want) { if (seen[f] > 1 || rows[f] != 1 || want[f] < all / 100) continue; n++; d = total[f] - want[f]; if (d < -all / 500 || d > all / 500) print f, want[f], total[f] } if (n < 10) print "only", n }' >"$dir/difference"
+	[ ! -s "$dir/difference" ] || fail "what functions caused: $(head -n 5 "$dir/difference")"
+	expect 0 report --by library --value Bc "$dir/cg.out"
+	has "$out" 'libc\.so\.6|libc-2'
+	expect 0 report --value calls --format pairs "$dir/cg.out"
+	# more events than a profile has values for
+	valgrind -q --tool=callgrind --cache-sim=yes --callgrind-out-file="$dir/nine.out" true >"$dir/null" 2>&1
+	expect 1 report "$dir/nine.out"
+	one_line 'nine\.out: line [0-9]+: 9 events, more than 7; --keep-going reads the first ones$'
+	expect 0 report --keep-going "$dir/nine.out"
+	has "$out" '^Ir: '
+else
+	say "valgrind is not here"
+fi
+printf 'events: Ir\nfn=f\n1 5\n+2 7\ncfn=g\ncalls=2 9\n* 30\nfn=g\n9 30\nfn=h\n9 x\n' >"$dir/bad.callgrind"
+expect 1 report "$dir/bad.callgrind"
+one_line 'bad\.callgrind: line 11: expected a number for each event, not 9 x$'
+expect 0 report --by function --keep-going "$dir/bad.callgrind"
+has "$out" '^ *71\.43 +30 +71\.43 +30 +g$'
+has "$out" '^ *28\.57 +12 +100\.00 +42 +f$'
 
 # --- node: self times and samples as its own file has them, summed by node
 cat >"$dir/work.js" <<'X'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fuzz_others.c: any bytes as other profilers' JSON (V8's, the Firefox profiler's, speedscope's), as our own page and
- * text, and as Go's text.
+ * text, as Go's text, and as callgrind's.
  *
  * The first byte says whose. What is read without an error is read the same with keep_going, without a loss, and what
  * became a profile can be written as folded text.
@@ -11,7 +11,7 @@
 #include "view/view.h"
 #include <stdlib.h>
 
-static const char *const formats[] = {"v8", "firefox", "speedscope", "html", "text", "go"};
+static const char *const formats[] = {"v8", "firefox", "speedscope", "html", "text", "go", "callgrind"};
 static uint8_t format;
 
 static int as_foreign(const uint8_t *data, size_t size, bool keep_going, struct sp_read_result *ret_result)
@@ -40,7 +40,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 {
 	if (!size)
 		return 0;
-	format = data[0] % 6;
+	format = data[0] % 7;
 	read_both_ways(as_foreign, data + 1, size - 1);
 	return 0;
 }

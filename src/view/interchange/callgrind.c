@@ -207,9 +207,29 @@ static void callgrind_put_event(const struct callgrind *c, uint32_t i)
 		      c->out);
 }
 
+/* What the events are, whose names the format restricts, and their units, which it has none for: our own reader's. */
+static void callgrind_put_meaning(const struct callgrind *c)
+{
+	fputs("# soprof: values: ", c->out);
+	for (uint32_t i = 0; i < c->n_values; i++) {
+		const struct sp_value_type *type = sp_profile_value_type(c->p, i);
+
+		fputs(i ? ", " : "", c->out);
+		sp_encode(c->out, SP_ENCODE_TERMINAL, sp_profile_string(c->p, type->name));
+		fputc(' ', c->out);
+		sp_encode(c->out, SP_ENCODE_TERMINAL, sp_profile_string(c->p, type->unit));
+	}
+	fputs("; shown: ", c->out);
+	sp_encode(c->out, SP_ENCODE_TERMINAL, sp_profile_string(c->p, sp_profile_value_type(c->p, c->o->value)->name));
+	fputc('\n', c->out);
+}
+
 static void callgrind_put_head(const struct callgrind *c)
 {
-	fputs("# callgrind format\nversion: 1\ncreator: soprof\ncmd: ", c->out);
+	fputs("# callgrind format\n", c->out);
+	if (c->n_values)
+		callgrind_put_meaning(c);
+	fputs("version: 1\ncreator: soprof\ncmd: ", c->out);
 	sp_encode(c->out, SP_ENCODE_TERMINAL, c->o->title ? c->o->title : "");
 	fputs("\npositions: line\nevents:", c->out);
 	for (uint32_t i = 0; i < c->n_values; i++)
