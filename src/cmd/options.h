@@ -6,8 +6,8 @@
  * help, the man page and shell completion are written from the same table (help.h). Parsing is that of Python's
  * argparse, so that command lines of bcc's tools work: options and operands in any order, -dF99, -F 99, --frequency=99,
  * unambiguous beginnings of long names; what begins with a dash and a digit is no option (-15m); `--` ends the options
- * and begins the command, if the table has one. Of an option given twice the last counts. Two options that share a bit
- * of `excludes` may not be given together.
+ * and begins the command, if the table has one. Of an option given twice the last counts, but for WORDS. Two options
+ * that share a bit of `excludes` may not be given together.
  *
  * Errors: -EINVAL with one line in sp_error_text() that names the option and the bad value; -ENOMEM. Strings point into
  * argv; lists belong to the caller, who frees them with sp_u32_list_done() or sp_words_done(). Lists hold at most
@@ -28,6 +28,7 @@ enum sp_option_type {
 	SP_OPT_END,
 	SP_OPT_FLAG,     /* bool */
 	SP_OPT_STRING,   /* const char *: not empty */
+	SP_OPT_WORDS,    /* struct sp_words: not empty; one more each time it is given */
 	SP_OPT_NUMBER,   /* uint64_t: min to max */
 	SP_OPT_BYTES,    /* uint64_t: min to max; suffixes K, M, G (1024) */
 	SP_OPT_LIST,     /* struct sp_u32_list: numbers with commas, each min to max, sorted, each once */

@@ -260,6 +260,10 @@ int sp_option_store(const struct sp_option *o, const char *shown, const char *va
 	case SP_OPT_NUMBER:
 	case SP_OPT_OPERAND:
 		return ranged(o, shown, value, strlen(value), value, at);
+	case SP_OPT_WORDS:
+		if (!*value)
+			return sp_fail_said(-EINVAL, "%s: the value is empty", shown);
+		return store_word(o, value, at);
 	case SP_OPT_OPERANDS:
 		return store_word(o, value, at);
 	case SP_OPT_BYTES:

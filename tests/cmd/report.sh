@@ -87,6 +87,15 @@ expect 0 report --comm git --exclude deflate "$dir/in.folded"
 has "$out" '^ +100\.00 +30 +100\.00 +30 +libz'
 has "$err" '^left out by --comm git: 50 \(50\.00 %\) of samples$'
 has "$err" '^left out by --exclude deflate: 20 \(20\.00 %\) of samples$'
+# given twice: what one of them lets through, and what none of them leaves out
+expect 0 report --exclude deflate --exclude libpng16.so.16 "$dir/in.folded"
+has "$err" '^left out by --exclude deflate, libpng16\.so\.16: '
+expect 0 report --csv "$dir/in.folded" --exclude 'lib*' --exclude git --exclude png
+[ "$(wc -l <"$out")" = 1 ] || fail "nothing left: $(cat "$out")"
+expect 0 report --comm git --comm png "$dir/in.folded"
+has "$err" '^left out by --comm git, png: 0 '
+expect 2 report --comm git --comm '' "$dir/in.folded"
+one_line '^soprof: report: --comm: the value is empty$'
 
 # --- other programs' formats, several files, standard input, compressed
 gzip -k "$dir/in.folded"

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/state.h"
 #include "base/time.h"
 #include "capture/capture.h"
 #include "cmd/output.h"
@@ -279,14 +280,15 @@ static void next_tell(const struct sp_libs *l)
 {
 	const struct sp_libs_args *a = l->args;
 	const char *name = l->n_order ? l->libraries[l->order[0]].name : NULL;
+	const char *sudo = sp_state_is_roots() ? "sudo " : "";
 
 	if (!name || a->output || a->csv || a->json || a->globs.n || !isatty(STDOUT_FILENO))
 		return;
 	if (a->stale)
-		sp_cmd_next("start these processes again; soprof libs %s (who else maps it)", name);
+		sp_cmd_next("start these processes again; %ssoprof libs %s (who else maps it)", sudo, name);
 	else
-		sp_cmd_next("soprof libs %s (its processes), soprof profile -l %s 10 (who calls it, and for what)",
-			    name, name);
+		sp_cmd_next("%ssoprof libs %s (its processes), %ssoprof profile -l %s 10 (who calls it, and for what)",
+			    sudo, name, sudo, name);
 }
 
 /* On stderr. */

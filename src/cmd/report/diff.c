@@ -3,6 +3,7 @@
 #include "profile/diff.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/state.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet/fleet_args.h"
@@ -349,10 +350,10 @@ static void next_tell(const struct diff_args *a)
 
 	if (a->output || a->csv || a->json || a->view >= 0 || !isatty(STDOUT_FILENO))
 		return;
-	sp_cmd_next("soprof diff%s%s -o x.svg %s %s (a differential flame graph)%s", a->value ? " --value " : "",
-		    a->value ? a->value : "", names[0], names[1],
-		    a->by == SP_DIFF_BY_FUNCTION ? "; --by stack: by whole stack"
-						 : "; --by function: which functions changed");
+	sp_cmd_next(
+	    "%ssoprof diff%s%s -o x.svg %s %s (a differential flame graph)%s", sp_state_is_roots() ? "sudo " : "",
+	    a->value ? " --value " : "", a->value ? a->value : "", names[0], names[1],
+	    a->by == SP_DIFF_BY_FUNCTION ? "; --by stack: by whole stack" : "; --by function: which functions changed");
 }
 
 static void diff_done(struct diff_run *d)
@@ -375,8 +376,11 @@ static int fleet_set(struct diff_args *a, struct diff_run *d)
 			   : sp_fail_said(
 				 -EINVAL,
 				 "--against, --host, --password-file and --ca-file are of a fleet: give --fleet");
-	a->fleet.filter.label = a->input.label;
-	a->input.label = NULL;
+	if (a->input.label.n > 1)
+		return sp_fail_said(-EINVAL, "hosts of a fleet are chosen by one --label, which may be a glob");
+	a->fleet.filter.label = a->input.label.n ? a->input.label.words[0] : NULL;
+	sp_words_done(&a->input.label);
+	a->input.label = (struct sp_words){0};
 	d->fleet[0] = d->fleet[1] = a->fleet;
 	if (!a->against)
 		return 0;
@@ -422,6 +426,7 @@ static int diff_main(const struct sp_cmd *cmd, int argc, char **argv)
 	}
 	diff_done(&d);
 	sp_words_done(&a.files);
+	sp_input_args_done(&a.input);
 	return code;
 }
 

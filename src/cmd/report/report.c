@@ -28,7 +28,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_CHOICE, 0, "input-format", "NAME", "the format of FILE, instead of detecting it", AT(input.format), .choice = sp_input_format_choice},
 	{SP_OPT_STRING, 0, "object", "ELF", "the ELF file of a profile without names", AT(input.object)},
 	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip malformed input, and count it", AT(input.keep_going)},
-	{SP_OPT_OPERANDS, 0, NULL, "FILE...", "pprof, folded, perf script, JSON of V8, Firefox, speedscope, what soprof writes; - is stdin", AT(files)},
+	{SP_OPT_OPERANDS, 0, NULL, "FILE...", "pprof, folded, perf, callgrind, JSON of V8, Firefox, speedscope, what soprof writes; - is stdin", AT(files)},
 	{0},
 };
 /* clang-format on */
@@ -96,6 +96,7 @@ static int report_run(const struct sp_cmd *cmd, int argc, char **argv)
 	}
 	sp_profile_free(r.profile);
 	sp_words_done(&a.files);
+	sp_input_args_done(&a.input);
 	return code;
 }
 

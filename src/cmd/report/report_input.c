@@ -216,7 +216,7 @@ int sp_inputs_read(const struct sp_words *files, const struct sp_input_args *a, 
 
 /* --- filters --- */
 static int narrow(struct sp_profile **profile, struct sp_input_summary *summary, const char *option,
-		  const struct sp_glob_filter *filter)
+		  const struct sp_words *globs, const struct sp_glob_filter *filter)
 {
 	struct sp_filter_result result;
 	struct sp_profile *kept;
@@ -233,7 +233,7 @@ static int narrow(struct sp_profile **profile, struct sp_input_summary *summary,
 	sp_profile_free(*profile);
 	*profile = kept;
 	summary->filters[summary->n_filters].option = option;
-	summary->filters[summary->n_filters].glob = filter->globs[0];
+	summary->filters[summary->n_filters].globs = globs;
 	summary->filters[summary->n_filters++].left_out = result.left_out[0];
 	summary->kept = result.kept[0];
 	return 0;
@@ -242,7 +242,8 @@ static int narrow(struct sp_profile **profile, struct sp_input_summary *summary,
 int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile, struct sp_input_summary *summary)
 {
 	const struct {
-		const char *option, *const *glob;
+		const char *option;
+		const struct sp_words *globs;
 		enum sp_filter_by by;
 		bool exclude;
 	} all[] = {
@@ -257,13 +258,22 @@ int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile,
 	int r = 0;
 
 	for (size_t i = 0; i < SP_COUNT(all) && r >= 0; i++) {
+		const struct sp_words *globs = all[i].globs;
 		struct sp_glob_filter filter = {
-		    .by = all[i].by, .globs = all[i].glob, .n_globs = 1, .exclude = all[i].exclude};
+		    .by = all[i].by, .globs = globs->words, .n_globs = globs->n, .exclude = all[i].exclude};
 
-		if (*all[i].glob)
-			r = narrow(profile, summary, all[i].option, &filter);
+		if (globs->n)
+			r = narrow(profile, summary, all[i].option, globs, &filter);
 	}
 	return r;
+}
+
+void sp_input_args_done(struct sp_input_args *a)
+{
+	struct sp_words *all[] = {&a->process, &a->comm, &a->cgroup, &a->label, &a->library, &a->function, &a->exclude};
+
+	for (size_t i = 0; i < SP_COUNT(all); i++)
+		sp_words_done(all[i]);
 }
 
 int sp_inputs_matched(const struct sp_input_summary *summary)
@@ -306,8 +316,13 @@ void sp_inputs_tell(const struct sp_profile *p, const struct sp_input_summary *s
 	for (size_t i = 0; i < summary->n_filters; i++)
 		all += summary->filters[i].left_out;
 	for (size_t i = 0; i < summary->n_filters; i++) {
+		const struct sp_words *globs = summary->filters[i].globs;
+
 		fprintf(stderr, "left out by %s ", summary->filters[i].option);
-		sp_encode(stderr, SP_ENCODE_TERMINAL, summary->filters[i].glob);
+		for (size_t k = 0; k < globs->n; k++) {
+			fputs(k ? ", " : "", stderr);
+			sp_encode(stderr, SP_ENCODE_TERMINAL, globs->words[k]);
+		}
 		fputs(": ", stderr);
 		put_share(summary->filters[i].left_out, all);
 		fprintf(stderr, " of %s\n", sp_profile_string(p, sp_profile_value_type(p, 0)->name));
