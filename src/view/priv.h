@@ -25,6 +25,8 @@ size_t sp_view_columns(const char *text);
 size_t sp_view_room(unsigned width, size_t before);
 /* Cuts what is longer than the room, if there is one: the end of a name, the root's end of a stack. text is encoded. */
 void sp_view_put_cut(const char *text, size_t room, bool is_stack, FILE *out);
+/* The same of a name whose end tells as much as its beginning, such as LIBRARY+0xOFFSET. */
+void sp_view_put_middle(const char *text, size_t room, FILE *out);
 
 /* --- frames (frame.c) --- */
 /* The file of a frame's function: for kernel frames possibly a module's. */

@@ -58,9 +58,10 @@ struct sp_view_options {
 	enum sp_tree_granularity granularity; /* tree, svg */
 	bool fold_recursion;                  /* tree, svg */
 	double min_share;                     /* tree: nodes with a smaller share (0 to 1) are joined */
-	bool external;  /* gprof, gmon, pairs: all callers outside the counted libraries are one */
-	bool colour;    /* escape sequences for a terminal */
-	unsigned width; /* table with all_values: columns of the terminal, to which names are cut; 0 = none */
+	bool external; /* gprof, gmon, pairs: all callers outside the counted libraries are one */
+	bool colour;   /* escape sequences for a terminal */
+	unsigned
+	    width; /* table with all_values, or by matrix: columns of the terminal, to which names are cut; 0 = none */
 };
 
 struct sp_view {

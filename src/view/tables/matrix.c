@@ -9,7 +9,9 @@
 #include "view/units.h"
 #include "view/value.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { PERCENT_COLUMNS = 7, NAME_COLUMNS = 24 };
@@ -44,54 +46,158 @@ static int64_t self_left_out(const struct shown *s)
 }
 
 /* --- text --- */
-static void put_file(const struct shown *s, uint32_t file, const char *none, bool pad)
+enum { LIBRARY, CALLER, ENTRY, N_NAMES, GAP = 2, SAMPLE_COLUMNS = 10, LEAST_NAME = 10 };
+
+struct layout {
+	char *(*names)[N_NAMES]; /* by cell, encoded */
+	size_t room[N_NAMES];    /* columns; 0: as many as it takes */
+	bool samples;            /* have a column */
+};
+
+static char *name_new(const struct shown *s, uint32_t file, const char *none)
 {
-	SP_FREE char *text = NULL;
+	char *text = NULL;
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
 
 	if (!f)
-		return;
+		return NULL;
 	if (file)
 		sp_view_put_library(s->p, file, f);
 	else
-		fputs(none, f);
-	fclose(f);
-	fprintf(s->out, "  %-*s", pad ? NAME_COLUMNS : 0, text);
+		sp_encode(f, SP_ENCODE_TERMINAL, none);
+	if (!fclose(f))
+		return text;
+	free(text);
+	return NULL;
 }
 
-static void matrix_put_cell(const struct shown *s, const struct sp_cell *c)
+static int names_new(const struct shown *s, struct layout *l)
 {
-	const char *entry = sp_profile_string(s->p, sp_profile_func(s->p, c->entry)->name);
+	l->names = calloc(s->n + 1, sizeof(*l->names));
+	for (size_t i = 0; l->names && i < s->n; i++) {
+		const struct sp_cell *c = &s->matrix.cells[i];
+		const char *entry = sp_profile_string(s->p, sp_profile_func(s->p, c->entry)->name);
 
-	fprintf(s->out, "%*.2f  %*.2f  %10" PRId64, PERCENT_COLUMNS, sp_percent(c->self, s->matrix.value),
-		PERCENT_COLUMNS, sp_percent(c->total, s->matrix.value), c->n_samples);
-	put_file(s, c->library, "[no library]", true);
-	put_file(s, c->caller, "[no caller]", true);
+		l->names[i][LIBRARY] = name_new(s, c->library, "[no library]");
+		l->names[i][CALLER] = name_new(s, c->caller, "[no caller]");
+		l->names[i][ENTRY] = name_new(s, 0, c->entry ? entry : "-");
+		if (!l->names[i][LIBRARY] || !l->names[i][CALLER] || !l->names[i][ENTRY])
+			return -ENOMEM;
+	}
+	return l->names ? 0 : -ENOMEM;
+}
+
+static void layout_done(const struct shown *s, struct layout *l)
+{
+	for (size_t i = 0; l->names && i < s->n; i++)
+		for (int k = 0; k < N_NAMES; k++)
+			free(l->names[i][k]);
+	free(l->names);
+}
+
+static size_t columns_all(const struct layout *l)
+{
+	size_t n = PERCENT_COLUMNS + GAP + PERCENT_COLUMNS + (l->samples ? GAP + SAMPLE_COLUMNS : 0);
+
+	for (int k = 0; k < N_NAMES; k++)
+		n += GAP + l->room[k];
+	return n;
+}
+
+/* The widest name's column gives way, and where that is not enough the column of samples. */
+static void layout_narrow(struct layout *l, size_t width)
+{
+	while (columns_all(l) > width) {
+		size_t *widest = &l->room[LIBRARY];
+
+		for (int k = 0; k < N_NAMES; k++)
+			widest = l->room[k] > *widest ? &l->room[k] : widest;
+		if (l->samples && columns_all(l) > width + *widest / 4)
+			l->samples = false;
+		else if (*widest > LEAST_NAME)
+			--*widest;
+		else
+			return;
+	}
+}
+
+/* As wide as its names on a terminal; in a file and a pipe names of libraries have the same room in all tables. */
+static void layout_fit(const struct shown *s, struct layout *l)
+{
+	l->samples = true;
+	if (!s->o->width)
+		return;
+	l->room[LIBRARY] = strlen("library");
+	l->room[CALLER] = strlen("called by");
+	l->room[ENTRY] = strlen("through");
+	for (size_t i = 0; i < s->n; i++)
+		for (int k = 0; k < N_NAMES; k++)
+			l->room[k] = SP_MAX(l->room[k], sp_view_columns(l->names[i][k]));
+	layout_narrow(l, s->o->width);
+}
+
+static void name_put(const struct shown *s, const struct layout *l, int k, const char *text)
+{
+	size_t columns = sp_view_columns(text), room = s->o->width ? l->room[k] : NAME_COLUMNS;
+
 	fputs("  ", s->out);
-	sp_encode(s->out, SP_ENCODE_TERMINAL, c->entry ? entry : "-");
+	sp_view_put_middle(text, l->room[k], s->out);
+	if (k != ENTRY && columns < room)
+		fprintf(s->out, "%*s", (int)(room - columns), "");
+}
+
+static void matrix_put_cell(const struct shown *s, const struct layout *l, size_t i)
+{
+	const struct sp_cell *c = &s->matrix.cells[i];
+
+	fprintf(s->out, "%*.2f  %*.2f", PERCENT_COLUMNS, sp_percent(c->self, s->matrix.value), PERCENT_COLUMNS,
+		sp_percent(c->total, s->matrix.value));
+	if (l->samples)
+		fprintf(s->out, "  %*" PRId64, SAMPLE_COLUMNS, c->n_samples);
+	for (int k = 0; k < N_NAMES; k++)
+		name_put(s, l, k, l->names[i][k]);
 	fputc('\n', s->out);
+}
+
+static void matrix_put_all(const struct shown *s, const struct layout *l)
+{
+	static const char *const headings[] = {[LIBRARY] = "library", [CALLER] = "called by", [ENTRY] = "through"};
+
+	fprintf(s->out, "\n%s%*s  %*s", s->o->colour ? "\033[1m" : "", PERCENT_COLUMNS, "self %", PERCENT_COLUMNS,
+		"total %");
+	if (l->samples)
+		fprintf(s->out, "  %*s", SAMPLE_COLUMNS, "samples");
+	for (int k = 0; k < N_NAMES; k++)
+		name_put(s, l, k, headings[k]);
+	fprintf(s->out, "%s\n", s->o->colour ? "\033[0m" : "");
+	for (size_t i = 0; i < s->n; i++)
+		matrix_put_cell(s, l, i);
+	if (s->n < s->matrix.n_cells)
+		fprintf(s->out, "%*.2f  in %zu more row%s\n", PERCENT_COLUMNS,
+			sp_percent(self_left_out(s), s->matrix.value), s->matrix.n_cells - s->n,
+			s->matrix.n_cells - s->n == 1 ? "" : "s");
+	if (!l->samples)
+		fputs("without room: samples\n", s->out);
 }
 
 int sp_matrix_put_table(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
+	struct layout l = {0};
 	struct shown s;
 	int r = shown_new(p, o, out, &s);
 
 	if (r < 0)
 		return r;
-	sp_value_put(p, o->value, s.matrix.value, s.matrix.n_samples, out);
-	fprintf(out, "\n%s%*s  %*s  %10s  %-*s  %-*s  %s%s\n", o->colour ? "\033[1m" : "", PERCENT_COLUMNS, "self %",
-		PERCENT_COLUMNS, "total %", "samples", NAME_COLUMNS, "library", NAME_COLUMNS, "called by", "through",
-		o->colour ? "\033[0m" : "");
-	for (size_t i = 0; i < s.n; i++)
-		matrix_put_cell(&s, &s.matrix.cells[i]);
-	if (s.n < s.matrix.n_cells)
-		fprintf(out, "%*.2f  in %zu more row%s\n", PERCENT_COLUMNS,
-			sp_percent(self_left_out(&s), s.matrix.value), s.matrix.n_cells - s.n,
-			s.matrix.n_cells - s.n == 1 ? "" : "s");
+	r = names_new(&s, &l);
+	if (r >= 0) {
+		layout_fit(&s, &l);
+		sp_value_put(p, o->value, s.matrix.value, s.matrix.n_samples, out);
+		matrix_put_all(&s, &l);
+	}
+	layout_done(&s, &l);
 	sp_matrix_done(&s.matrix);
-	return 0;
+	return r;
 }
 
 /* --- for scripts --- */
