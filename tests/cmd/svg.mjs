@@ -361,7 +361,23 @@ async function testMany(file) {
 		/Not drawn: [\d,]{6,} frames narrower than [\d.]+ of 1,200 px, together [\d.]+% of the whole/);
 	await page.key("/");
 	await page.type("shared");
-	check("and that it was not searched", await run("found()"), /^Matched: 100\.00% \(not searched: [\d.]+%, too narrow to draw\)$/);
+	check("and that it was not searched", await run("found()"), /^Matched: 100\.00% \(not searched: [\d.]+%, too narrow\)$/);
+}
+
+// What is too narrow to be drawn is counted by a search as the tables count it.
+async function testFew(file) {
+	await page.open(String(pathToFileURL(file)));
+	check("two frames, all and the thread are drawn", await run("all().length"), 3);
+	check("what is not drawn is said", await run(`[...document.querySelectorAll(".ui p")].map((p) => p.textContent).join(" ")`),
+		/Not drawn: 9,000 frames narrower than 0\.1 of 1,200 px, together 2\.91% of the whole; a search counts them/);
+	for (const [what, of] of [["memcpy", 3000], ["^light_1..$", 100], ["light", 3000], ["lib:lib3", 333], ["nothing", 0], ["^heavy$|memcpy", 103000]]) {
+		await page.open(String(pathToFileURL(file)) + "#s=" + encodeURIComponent(what));
+		await eventually("matches of " + what, "found()", "Matched: " + (100 * of / 103000).toFixed(2) + "%");
+	}
+	await click(`all()[2]`);
+	await page.key("/");
+	await page.type("memcpy");
+	await eventually("in what is zoomed, too", "found()", "Matched: 2.91%, 2.91% of this");
 }
 
 async function testPhone() {
@@ -378,6 +394,7 @@ async function testPhone() {
 async function testOthers() {
 	await testDeep(others[0]);
 	await testMany(others[1]);
+	await testFew(others[2]);
 	for (const file of others) {
 		const before = Date.now();
 		await page.open(String(pathToFileURL(file)));

@@ -5,7 +5,8 @@
  * The picture is complete, 1,200 px wide, for readers without scripts; svg.js lays it out again for the window. Names
  * are character data only, never part of the script, a class or an address (svg_text.h). The script gets numbers only:
  * D, depth and value of each frame in the order drawn (parents first), B, the first hex digits of each library's
- * build id, and X, the value of what is not drawn. A frame's <title> has its name, its library (if any) and its value
+ * build id, L, the frames that are too narrow to be drawn but are searched (svg_narrow.c), and X, the value of those
+ * that are not. A frame's <title> has its name, its library (if any) and its value
  * on lines of their own. Frames narrower than 0.1 px, as in flamegraph.pl, are left out and counted in the footer; so
  * are wider ones, 0.2 px, 0.4 px and so on, while there are more than a browser shows at once.
  *
@@ -26,7 +27,7 @@
 #include "view/view.h"
 
 #define MIN_WIDTH 0.1
-enum { MAX_FRAMES = 10000 };
+enum { MAX_FRAMES = 10000, NARROWER = 32 }; /* frames of 1/NARROWER of the least width are searched */
 
 static const char style[] =
 #include "svg.css.inc"
@@ -35,20 +36,15 @@ static const char script[] =
 #include "svg.js.inc"
     ;
 
-static bool is_drawn(const struct sp_svg_drawing *d, uint32_t node)
-{
-	return !node || (double)d->nodes[node].total * d->scale >= d->min_width;
-}
-
 /* Not drawn, but the script gets it. */
 static bool is_gone(const struct sp_svg_drawing *d, uint32_t node)
 {
-	return !is_drawn(d, node) && (double)d->nodes[node].second_total * d->old_scale >= d->min_width;
+	return !sp_svg_draw_is_drawn(d, node) && (double)d->nodes[node].second_total * d->old_scale >= d->min_width;
 }
 
 static uint32_t written_of(const struct sp_svg_drawing *d, uint32_t sibling)
 {
-	while (sibling && !is_drawn(d, sibling) && !is_gone(d, sibling))
+	while (sibling && !sp_svg_draw_is_drawn(d, sibling) && !is_gone(d, sibling))
 		sibling = d->nodes[sibling].next;
 	return sibling;
 }
@@ -78,7 +74,7 @@ static void choose_width(struct sp_svg_drawing *d)
 	for (d->min_width = MIN_WIDTH; n > MAX_FRAMES; d->min_width *= n > MAX_FRAMES ? 2 : 1) {
 		n = 0;
 		for (uint32_t i = 0; i < d->t->tree.n_nodes; i++)
-			n += is_drawn(d, i) || is_gone(d, i);
+			n += sp_svg_draw_is_drawn(d, i) || is_gone(d, i);
 	}
 }
 
@@ -98,7 +94,7 @@ static void survey(struct sp_svg_drawing *d)
 		const struct sp_tree_node *node = &d->nodes[i];
 		enum sp_svg_kind kind = sp_svg_tree_kind(d->t, i);
 		int tint;
-		if (!is_drawn(d, i)) {
+		if (!sp_svg_draw_is_drawn(d, i)) {
 			d->n_gone += is_gone(d, i);
 			d->n_dropped += node->total > 0 && !is_gone(d, i);
 			continue;
@@ -240,7 +236,7 @@ static void svg_put_frame(struct sp_svg_drawing *d, uint32_t node)
 {
 	const struct sp_tree_node *it = &d->nodes[node];
 	double x = SP_SVG_PAD + (double)d->starts[node] * d->scale, width = (double)it->total * d->scale;
-	bool hidden = !is_drawn(d, node);
+	bool hidden = !sp_svg_draw_is_drawn(d, node);
 	int y = d->y + (hidden ? 0 : (int)(d->o->icicle ? it->depth : d->deepest - it->depth) * SP_SVG_ROW);
 	fputs(hidden ? "<g class=\"off\">" : "<g>", d->out);
 	put_title(d, node);
@@ -272,9 +268,19 @@ static void put_frames(struct sp_svg_drawing *d)
 	d->y += (int)(d->deepest + 1) * SP_SVG_ROW;
 }
 
-static void put_script(struct sp_svg_drawing *d)
+static int put_script(struct sp_svg_drawing *d)
 {
-	uint32_t node = 0;
+	SP_FREE uint32_t *written = calloc(d->t->tree.n_nodes, sizeof(*written));
+	SP_FREE char *narrow = NULL;
+	uint32_t node = 0, n = 0;
+	if (!written)
+		return -ENOMEM;
+	do
+		written[n++] = node;
+	while ((node = next_written(d, node)));
+	int r = sp_svg_narrow_put(d, written, n, &narrow);
+	if (r < 0)
+		return r;
 	fputs("<script><![CDATA[\nconst D=[", d->out);
 	do
 		fprintf(d->out, "%u,%" PRId64 ",", d->nodes[node].depth, d->nodes[node].total);
@@ -287,7 +293,8 @@ static void put_script(struct sp_svg_drawing *d)
 	fputs("],\nB=[", d->out);
 	for (uint32_t i = 0; i < sp_svg_tree_n_libraries(d->t); i++)
 		fprintf(d->out, "\"%s\",", d->t->libraries[i].build_id);
-	fprintf(d->out, "],\nX=%" PRIu64 ";\n%s]]></script>\n", d->dropped, script);
+	fprintf(d->out, "],\n%s%s]]></script>\n", narrow, script);
+	return 0;
 }
 
 /* --- the page --- */
@@ -356,7 +363,7 @@ static uint32_t largest_gone(const struct sp_svg_drawing *d, uint32_t above)
 		int64_t old = d->nodes[i].second_total, most = d->nodes[found].second_total;
 		bool is_next =
 		    !above || old < d->nodes[above].second_total || (old == d->nodes[above].second_total && i > above);
-		if (is_next && (!found || old > most) && is_gone(d, i) && is_drawn(d, d->nodes[i].parent))
+		if (is_next && (!found || old > most) && is_gone(d, i) && sp_svg_draw_is_drawn(d, d->nodes[i].parent))
 			found = i;
 	}
 	return found;
@@ -387,7 +394,7 @@ static void put_notes(struct sp_svg_drawing *d)
 		sp_svg_put_px(d->out, d->min_width);
 		fputs(" of 1,200 px, together ", d->out);
 		sp_svg_draw_percent(d, (int64_t)d->dropped);
-		fputs(" of the whole.</text>\n", d->out);
+		fprintf(d->out, " of the whole%s.</text>\n", d->t->is_diff ? "" : "; a search counts them");
 	}
 	if (d->t->n_negative) {
 		begin_note(d, d->t->n_negative, "row", "with a value below 0.");
@@ -414,8 +421,7 @@ static int put_body(struct sp_svg_drawing *d)
 	fputs("</g>\n", d->out);
 	put_frames(d);
 	put_notes(d);
-	put_script(d);
-	return 0;
+	return put_script(d);
 }
 
 static int draw(struct sp_svg_drawing *d, FILE *out)
@@ -423,6 +429,7 @@ static int draw(struct sp_svg_drawing *d, FILE *out)
 	SP_FREE char *body = NULL;
 	size_t len = 0;
 	choose_width(d);
+	sp_svg_narrow_choose(d, MIN_WIDTH / NARROWER);
 	survey(d);
 	d->out = open_memstream(&body, &len);
 	if (!d->out)
@@ -440,7 +447,7 @@ static int draw(struct sp_svg_drawing *d, FILE *out)
 static int write_svg(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
 	struct sp_svg_tree *t;
-	int r = sp_svg_tree_new(p, o, MIN_WIDTH / SP_SVG_INNER, &t);
+	int r = sp_svg_tree_new(p, o, MIN_WIDTH / (o->has_second ? 1 : NARROWER) / SP_SVG_INNER, &t);
 	if (r < 0)
 		return sp_fail(r, "flame graph");
 	const struct sp_value_type *type = sp_profile_value_type(p, o->value);

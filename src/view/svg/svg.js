@@ -2,7 +2,8 @@
 // The flame graph's script. It lays out the picture that is in the file already, which readers without scripts see; web/flame.js,
 // of the html view and the agent's page, draws only what is visible of a larger tree on a canvas. So they share nothing but looks.
 // Before it stand D (depth, value of each frame, parents first), O (what each value was before,
-// if it is a difference), B (build ids) and X (the value of the frames that are too narrow to be in the picture), numbers and hex digits only. Names are read from the picture's text and written as text, never as markup.
+// if it is a difference), B (build ids), L (frames too narrow to be drawn: the drawn frame below, how much deeper, value, name) and
+// X (the value of those that are not in L either), numbers and hex digits only. Names are read from the picture's text and written as text, never as markup.
 // What is shown follows from the address's fragment alone: z = zoomed frame, s = search, c = match case, l = library.
 "use strict";
 (() => {
@@ -160,7 +161,7 @@ function makeLegend() {
 			go({library: state.library === library ? "" : library});
 		}) : make("span");
 		const swatch = document.createElementNS(SVG, "svg");
-		swatch.append(g.querySelector("rect").cloneNode());
+		swatch.append(...[...g.querySelectorAll("rect")].map((r) => r.cloneNode()));
 		entry.append(swatch, make("span", "", text));
 		ui.append(entry);
 		if (g.classList.contains("z")) ui.append(make("i"));
@@ -204,23 +205,41 @@ function detail(i) {
 // --- search ---
 function matcher() {
 	const [, library, pattern] = /^(lib:)?(.*)$/su.exec(state.search);
-	const texts = library ? libraries : names;
 	input.classList.remove("bad");
 	if (!pattern) return null;
 	try {
 		const re = new RegExp(pattern, state.exact ? "u" : "ui");
-		return (i) => i > 0 && re.test(texts[i]); // "all" is no name
+		return (name, of) => re.test(library ? of : name);
 	} catch (e) {
 		input.classList.add("bad");
 		return null;
 	}
 }
 
+// Frames too narrow to be drawn, whose names stand in the file once.
+const narrow = [...(byId("narrow") ? byId("narrow").children : [])].map((e) => e.textContent.split("\n"));
+
+// By drawn frame: what matches above it without being drawn.
+function narrowMatches(test) {
+	const hits = narrow.map(([name, library]) => test(name, library || "")), sums = new Float64Array(n);
+	for (let k = 0, within = Infinity, frame = -1; k < L.length; k += 4) {
+		if (L[k] !== frame || L[k + 1] <= within) within = Infinity;
+		frame = L[k];
+		if (within < Infinity || !hits[L[k + 3]]) continue;
+		sums[frame] += L[k + 2];
+		within = L[k + 1];
+	}
+	return sums;
+}
+
 // The share of the frames that match inside `root`; one above another that matches is not counted again.
-function share(matches, root) {
+function share(matches, root, others) {
 	let now = 0, old = 0;
 	for (let i = root; i <= last[root]; i++) {
-		if (!matches[i]) continue;
+		if (!matches[i]) {
+			now += others ? others[i] : 0;
+			continue;
+		}
 		now += value[i];
 		old += isDiff ? O[i] : 0;
 		i = last[i];
@@ -230,11 +249,11 @@ function share(matches, root) {
 		points(100 * now / value[root], O[root] ? 100 * old / O[root] : 0) : text;
 }
 
-// What was left out of the picture cannot be searched.
-const unseen = () => X ? " (not searched: " + percent(X, value[0]) + ", too narrow to draw)" : "";
+// What is neither drawn nor in L.
+const unseen = () => X ? " (not searched: " + percent(X, value[0]) + ", too narrow)" : "";
 
-function ofThis(matches) {
-	return state.zoom ? (isDiff ? "; " : ", ") + share(matches, state.zoom) + " of this" : "";
+function ofThis(matches, others) {
+	return state.zoom ? (isDiff ? "; " : ", ") + share(matches, state.zoom, others) + " of this" : "";
 }
 
 const entriesOf = (library) => [...legend.child.querySelectorAll("button")].filter((b) => firstLine(b.title) === library);
@@ -249,13 +268,14 @@ function libraryShare(same) {
 function showMatches() {
 	const test = matcher(), hits = new Uint8Array(n), same = new Uint8Array(n), said = [];
 	for (let i = 0; i < n; i++) {
-		hits[i] = test && test(i) ? 1 : 0;
+		hits[i] = test && i && test(names[i], libraries[i]) ? 1 : 0; // "all" is no name
 		same[i] = !state.library || libraries[i] === state.library ? 1 : 0;
 		const past = i < state.zoom && last[i] >= state.zoom;
 		groups[i].setAttribute("class",
 			(hits[i] ? "match " : "") + (past ? "past " : "") + (same[i] ? "" : "other"));
 	}
-	if (test) said.push("Matched: " + share(hits, 0) + ofThis(hits) + unseen());
+	const others = test ? narrowMatches(test) : null;
+	if (test) said.push("Matched: " + share(hits, 0, others) + ofThis(hits, others) + unseen());
 	else if (state.search && input.classList.contains("bad")) said.push("not a regular expression");
 	if (state.library) said.push(libraryShare(same) + ofThis(same));
 	found.textContent = said.join("; ");

@@ -11,6 +11,7 @@
 
 enum {
 	LEGEND_ROW = 18,
+	SWATCH = 11,
 	LEGEND_MAX = 14, /* libraries named in the legend; the rest is one entry */
 };
 
@@ -33,6 +34,31 @@ static void begin_entry(struct sp_svg_drawing *d, struct legend *at, const char 
 	at->x += width;
 }
 
+static void put_swatch(const struct sp_svg_drawing *d, char class, uint32_t number, int x, int width)
+{
+	fprintf(d->out, "<rect class=\"%c%u\"", class, number);
+	if (x)
+		fprintf(d->out, " x=\"%d\"", x);
+	fprintf(d->out, " width=\"%d\" height=\"%d\"/>", width, SWATCH);
+}
+
+/* Of a library whose functions have tints no frame has the library's own colour: some of theirs. */
+static bool put_stripes(const struct sp_svg_drawing *d, const char *library)
+{
+	enum { N_STRIPES = 3 };
+	uint32_t found[N_STRIPES], n = 0;
+	if (!d->palette.n_packages || strcmp(library, d->palette.tinted) != 0)
+		return false;
+	for (uint32_t i = 0; i < SP_SVG_TINTS && n < N_STRIPES; i++)
+		if (d->tints >> i & 1)
+			found[n++] = i;
+	for (uint32_t i = 0; i < n; i++) {
+		int x = (int)(i * SWATCH / n), end = (int)((i + 1) * SWATCH / n);
+		put_swatch(d, 'p', found[i], x, end - x);
+	}
+	return n > 0;
+}
+
 static void put_library_entry(struct sp_svg_drawing *d, struct legend *at, uint32_t library)
 {
 	enum { NAME_CELLS = 40 };
@@ -49,9 +75,12 @@ static void put_library_entry(struct sp_svg_drawing *d, struct legend *at, uint3
 	fputs(d->t->is_diff ? "; total " : ", total ", d->out);
 	sp_svg_draw_percent(d, l->total);
 	sp_svg_draw_change(d, l->total, l->old_total, false, false);
-	fprintf(d->out, "%s%s</title><rect class=\"%c%u\" width=\"11\" height=\"11\"/><text x=\"16\" y=\"10\">",
-		l->build_id[0] ? "\nbuild id " : "", l->build_id, d->t->is_diff ? 'd' : 'l',
-		d->t->is_diff ? sp_svg_diff_step(&d->diff, is_noise ? 0 : change) : library);
+	fprintf(d->out, "%s%s</title>", l->build_id[0] ? "\nbuild id " : "", l->build_id);
+	if (d->t->is_diff)
+		put_swatch(d, 'd', sp_svg_diff_step(&d->diff, is_noise ? 0 : change), 0, SWATCH);
+	else if (!put_stripes(d, l->name))
+		put_swatch(d, 'l', library, 0, SWATCH);
+	fputs("<text x=\"16\" y=\"10\">", d->out);
 	sp_svg_draw_label(d, l->name, NAME_CELLS);
 	fputc(' ', d->out);
 	if (d->t->is_diff)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * svg_priv.h: a flame graph while it is drawn: svg.c draws it, svg_legend.c its legend.
+ * svg_priv.h: a flame graph while it is drawn: svg.c draws it, svg_legend.c its legend;
+ * svg_narrow.c has what is left out.
  *
  * `y` is the next free line. What is written needs memory for some texts: `no_memory` says that there was none, and the
  * picture is then given up at the end. Nothing here is freed by these functions; they write to `out`.
@@ -36,6 +37,7 @@ struct sp_svg_drawing {
 	const char *value_name, *unit;
 	double scale, old_scale; /* px per unit of the value, and of the old value */
 	double min_width;        /* px of the narrowest frame drawn */
+	double min_narrow;       /* px of the narrowest frame that is not drawn, but searched */
 	int64_t *starts;         /* by node: where it begins, in units of the value */
 	uint32_t deepest, n_drawn, n_gone;
 	uint64_t n_dropped;
@@ -53,6 +55,14 @@ void sp_svg_draw_amount(struct sp_svg_drawing *d, int64_t value);
 void sp_svg_draw_percent(struct sp_svg_drawing *d, int64_t value);
 /* ", was 5.90%: +1.14 pp", if there is an old value. */
 void sp_svg_draw_change(struct sp_svg_drawing *d, int64_t now, int64_t old, bool with_amount, bool is_noise);
+bool sp_svg_draw_is_drawn(const struct sp_svg_drawing *d, uint32_t node);
+/* --- svg_narrow.c --- */
+void sp_svg_narrow_choose(struct sp_svg_drawing *d, double min_width);
+/*
+ * Writes the names of frames that are not drawn. *ret_script: what the script gets of each, by the number of the drawn
+ * frame below it (`drawn`): how much deeper, value, name; and the value of those that it gets nothing of. -ENOMEM.
+ */
+int sp_svg_narrow_put(struct sp_svg_drawing *d, const uint32_t *drawn, uint32_t n_drawn, char **ret_script);
 /* What the colours mean, by what weighs most. -ENOMEM. */
 int sp_svg_draw_legend(struct sp_svg_drawing *d);
 

@@ -374,9 +374,12 @@ static void test_dropped(void **state)
 	stacks_line(p, "80\ta\tx`main;x`rare;x`rarer\t"); /* 80 of 1,000,081 is 0.094 px */
 	stacks_line(p, "1\ta\tx`main;x`rare2\t");
 	SP_FREE char *text = drawn(p, &(struct sp_view_options){0});
-	assert_non_null(
-	    strstr(text, "Not drawn: 3 frames narrower than 0.1 of 1,200 px, together 0.01% of the whole."));
-	assert_null(strstr(text, "rare"));
+	assert_non_null(strstr(
+	    text,
+	    "Not drawn: 3 frames narrower than 0.1 of 1,200 px, together 0.01% of the whole; a search counts them."));
+	assert_non_null(strstr(text, "<title>rare\nx</title>")); /* for a search; rare2 is less than a search counts */
+	assert_null(strstr(text, "rare2"));
+	assert_non_null(strstr(text, "L=[2,1,80,0,2,2,80,1,],\nX=1;"));
 	assert_int_equal(stacks_count(text, "<g><title>"), 4);
 	assert_non_null(strstr(text, "const D=[0,1000081,1,1000081,2,1000081,3,1000000,]"));
 	sp_profile_free(p);
