@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -360,6 +361,33 @@ bool sp_page_url(const struct sp_page *p, size_t i, char *ret_url, size_t size)
 	port = strrchr(address, ':');
 	if (!strncmp(address, "0.0.0.0:", 8) || !strncmp(address, "[::]:", 5))
 		snprintf(ret_url, size, "%s://localhost%s/", sp_http_scheme(p->http), port);
+	else
+		snprintf(ret_url, size, "%s://%s/", sp_http_scheme(p->http), address);
+	return true;
+}
+
+/* The first address that other machines reach, else the first one. */
+static bool link_address(const struct sp_page *p, char *ret_address, size_t size)
+{
+	for (size_t i = 0; sp_http_address(p->http, i, ret_address, size); i++)
+		if (strncmp(ret_address, "127.", 4) != 0 && strncmp(ret_address, "[::1]:", 6) != 0)
+			return true;
+	return sp_http_address(p->http, 0, ret_address, size);
+}
+
+bool sp_page_link(const struct sp_page *p, const struct sp_agent_config *c, char *ret_url, size_t size)
+{
+	bool is_any, is_own;
+	struct utsname host;
+	char address[80];
+
+	if (!link_address(p, address, sizeof(address)) || uname(&host) < 0)
+		return false;
+	is_any = !strncmp(address, "0.0.0.0:", 8) || !strncmp(address, "[::]:", 5);
+	is_own = !strncmp(address, "127.", 4) || !strncmp(address, "[::1]:", 6);
+	if (is_any || (c->n_hosts && !is_own))
+		snprintf(ret_url, size, "%s://%s%s/", sp_http_scheme(p->http), c->n_hosts ? c->hosts[0] : host.nodename,
+			 strrchr(address, ':'));
 	else
 		snprintf(ret_url, size, "%s://%s/", sp_http_scheme(p->http), address);
 	return true;

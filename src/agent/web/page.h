@@ -43,6 +43,11 @@ int sp_page_timeout_ms(const struct sp_page *p);
 void sp_page_dispatch(struct sp_page *p);
 /* "http://127.0.0.1:9877/": of the i-th listener; false after the last. */
 bool sp_page_url(const struct sp_page *p, size_t i, char *ret_url, size_t size);
+/*
+ * The page's address for who is elsewhere: by the first of the configured hosts' names, else by this host's own where
+ * it listens on all addresses; else, and where it listens on this machine only, as it listens. false: it does not.
+ */
+bool sp_page_link(const struct sp_page *p, const struct sp_agent_config *c, char *ret_url, size_t size);
 void sp_page_stats(const struct sp_page *p, struct sp_http_stats *ret_stats);
 
 /* token.c: the path of the token file: the socket's path with .token instead of .sock. */

@@ -379,12 +379,12 @@ static int page_open(struct run *r)
 
 static int alerting_open(struct run *r)
 {
-	char page[128] = "";
+	char page[512] = "";
 	int e;
 	struct sp_agent_listener listener;
 
 	if (r->page)
-		sp_page_url(r->page, 0, page, sizeof(page));
+		sp_page_link(r->page, &r->args->config, page, sizeof(page));
 	e = sp_alerting_new(&r->args->config, r->agent, page, &r->alerting);
 	if (e < 0)
 		return e;
