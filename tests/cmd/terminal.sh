@@ -11,9 +11,9 @@ home=$dir/home
 mkdir "$home"
 kept=$home/.local/state/soprof
 
-# In a terminal of 100 columns: $out is what it shows, with \r and without escape sequences in $dir/plain.
+# In a terminal of 100 columns, or $columns: $out is what it shows, with \r and without escape sequences in $dir/plain.
 on_terminal() { # COMMAND
-	HOME=$home TERM=${term:-xterm} script -qec "stty cols 100 rows 50; $1" "$out" </dev/null >/dev/null
+	HOME=$home TERM=${term:-xterm} script -qec "stty cols ${columns:-100} rows 50; $1" "$out" </dev/null >/dev/null
 	code=$?
 	sed -e '1d' -e 's/\x1b\[[0-9;]*[mK]//g; s/\r//g' "$out" >"$dir/plain"
 }
@@ -55,6 +55,19 @@ fits() { # LINES of what was shown are at most those of the screen, and the last
 	tr -s ' \n' ' ' <"$dir/plain" >"$dir/words"
 	has "$dir/words" " next $2"
 }
+# a matrix: names are cut in the middle where that helps, and a column that has no room is named
+printf '%s\n' 'a;main [/usr/bin/a-program-of-a-long-name];libsomething.so.1+0x123450 [libsomething.so.1];leaf [libother_library.so.2.0.0] 9' >"$dir/m.folded"
+for columns in 200 80 60; do
+	on_terminal "'$SOPROF' report --by matrix '$dir/m.folded'"
+	longest=$(grep -v '^Script done' "$dir/plain" | LC_ALL=C.UTF-8 wc -L)
+	[ "$longest" -le "$columns" ] || fail "a matrix of $columns columns, not $longest"
+	case $columns in
+	200) has "$dir/plain" ' 9  libother_library\.so\.2\.0\.0  libsomething\.so\.1 +leaf' ;;
+	80) has "$dir/plain" '  libother_library\.so\.2\.0\.0 |  libother_[a-z]*….*\.0\.0 ' ;;
+	60) has "$dir/plain" 'lib…\+0x123450$' && has "$dir/plain" '^without room: samples' ;;
+	esac
+done
+unset columns
 on_terminal "'$SOPROF' diff --noise '$dir/old.folded' '$dir/new.folded'"
 fits diff 'soprof diff -o x.svg .*'
 on_terminal "'$SOPROF' diff --noise -n 100 '$dir/old.folded' '$dir/new.folded'"
@@ -119,5 +132,24 @@ has_not "$out" $'\x1b\\[[0-9]*m'
 term=dumb on_terminal "'$SOPROF' profile -p $pid 1"
 has_not "$out" $'\x1b'
 term=dumb on_terminal "'$SOPROF' report last"
+has_not "$out" $'\x1b'
+# --- top: meters of CPUs, bars and the last minute, in characters that the terminal has; a table where it cannot be drawn on
+on_screen() { # LOCALE COLUMNS: $out, and without escape sequences $dir/plain
+	HOME=$home LC_ALL=$1 TERM=screen script -qec "stty cols $2 rows 30; '$SOPROF' top --interval 1 -n 3 -F 199" "$out" </dev/null >/dev/null ||
+		fail "top on a terminal: $(tail -n 3 "$out")"
+	sed -E $'s/\x1b[[(][0-9;?]*[a-zA-Z]|\x0f//g' "$out" >"$dir/plain"
+	has "$dir/plain" '0\[[|: ]*[0-9]+%\]'
+	has "$dir/plain" 'last minute'
+}
+on_screen C 120
+has_not "$dir/plain" '[^ -~[:cntrl:]]|\?\?'
+has "$dir/plain" '[0-9]\.[0-9][0-9] *[#=-]+[^-#=]'
+has "$out" $'\x1b\\[3[123]m'
+on_screen C.UTF-8 120
+has "$dir/plain" '▁|▂|▃|▄|▅|▆|▇|█'
+NO_COLOR=1 on_screen C 80
+has_not "$out" $'\x1b\\[3[0-9]m'
+term=dumb on_terminal "'$SOPROF' top --over 1 -F 199"
+has "$dir/plain" '^self % +total % +ms/s '
 has_not "$out" $'\x1b'
 finish

@@ -85,6 +85,8 @@ struct top {
 	struct sp_profile *profile; /* that is seen; NULL: none yet */
 	struct sp_top_page page;
 	struct sp_top_info info;
+	struct sp_top_history history;
+	struct sp_top_cpus cpus;
 	char narrowed[SP_TOP_WORD], error[SP_TOP_WORD];
 	uint64_t next_ns; /* the next picture, CLOCK_MONOTONIC */
 	uint64_t n_pictures;
@@ -100,7 +102,9 @@ static struct sp_top_seen seen_of(const struct top *t)
 				    .page = &t->page,
 				    .info = &t->info,
 				    .narrowed = t->narrowed,
-				    .error = t->error};
+				    .error = t->error,
+				    .history = &t->history,
+				    .cpus = &t->cpus};
 }
 
 static int draw(struct top *t, bool clear)
@@ -178,6 +182,14 @@ static int narrow(const struct top_args *a, struct sp_profile **p)
 	return r;
 }
 
+/* What lasts longer than a picture: the last minute, and the CPUs. */
+static int moment_add(struct top *t)
+{
+	sp_top_cpus_take(&t->cpus);
+	return sp_top_history_add(&t->history, t->profile, sp_time_ns(CLOCK_MONOTONIC),
+				  t->state.interval_ms * NS_PER_MS);
+}
+
 static int show(struct top *t, struct sp_profile *p, const struct sp_top_info *info)
 {
 	struct sp_profile *old = t->profile;
@@ -186,6 +198,8 @@ static int show(struct top *t, struct sp_profile *p, const struct sp_top_info *i
 	t->profile = p;
 	t->info = *info;
 	r = build(t, true);
+	if (r >= 0 && t->is_screen)
+		r = moment_add(t);
 	if (r < 0 && old) { /* the page is still of the old one */
 		t->profile = old;
 		sp_profile_free(p);
@@ -392,6 +406,9 @@ static int top_run(struct top *t)
 	t->state.levels[0].by = sp_top_view((size_t)t->args->by);
 	t->state.sort = (enum sp_top_sort)t->args->sort;
 	t->state.interval_ms = 1000 * t->args->interval_s;
+	if (t->is_screen)
+		sp_top_cpus_open(&t->cpus);
+	sp_top_cpus_take(&t->cpus);
 	if (r >= 0)
 		r = source_open(t);
 	if (r >= 0 && t->is_screen)
@@ -406,6 +423,8 @@ static int top_run(struct top *t)
 static void top_done(struct top *t)
 {
 	sp_top_page_done(&t->page);
+	sp_top_history_done(&t->history);
+	sp_top_cpus_done(&t->cpus);
 	sp_profile_free(t->profile);
 	if (t->source.close)
 		t->source.close(t->source.source);
@@ -454,7 +473,7 @@ static int run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct top_args a = {
 	    .span_s = DEFAULT_SPAN_S, .limit = ROWS, .count = UINT64_MAX, .sort = -1, .max_overhead = SP_NO_OVERHEAD};
-	struct top t = {.args = &a, .signal_fd = -1};
+	struct top t = {.args = &a, .signal_fd = -1, .cpus.fd = -1};
 	int code = SP_EXIT_OK, r = sp_options_parse(options, argc, argv, &a);
 
 	if (!sp_cmd_parsed(cmd, r, &code))
@@ -464,7 +483,7 @@ static int run(const struct sp_cmd *cmd, int argc, char **argv)
 		free(a.row_event);
 		return sp_cmd_error(cmd, r, SP_EXIT_USAGE);
 	}
-	t.is_screen = !a.batch && isatty(STDOUT_FILENO);
+	t.is_screen = !a.batch && sp_terminal_has_escapes(stdout);
 	if (a.count == UINT64_MAX)
 		a.count = !t.is_screen;
 	if (!a.interval_s)

@@ -14,15 +14,17 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/grid.h"
+#include "cmd/top/top_draw.h"
 
 /* Last: this defines words as common as `columns` and `lines`. */
 #include "cmd/top/top_curses.h"
 
-enum { RED = 1, YELLOW, ESCAPE_MS = 25, BYTES = 1024 };
+enum { RED = 1, YELLOW, GREEN, ESCAPE_MS = 25, BYTES = 1024 };
 
 static struct {
 	SCREEN *screen;
 	bool is_utf8, has_colours;
+	bool has_blocks; /* its font has the block characters of Unicode, by eighths */
 	struct termios before;
 	char give_back[BYTES]; /* what the terminal is sent when the program crashes */
 	size_t n_give_back;
@@ -72,12 +74,13 @@ static void crashes_back(void)
 /* --- beginning and end --- */
 static void colours_begin(void)
 {
-	terminal.has_colours = has_colors() && start_color() == OK;
+	terminal.has_colours = sp_terminal_has_colour(stdout) && has_colors() && start_color() == OK;
 	if (!terminal.has_colours)
 		return;
 	use_default_colors();
 	init_pair(RED, COLOR_RED, -1);
 	init_pair(YELLOW, COLOR_YELLOW, -1);
+	init_pair(GREEN, COLOR_GREEN, -1);
 }
 
 int sp_top_screen_open(void)
@@ -87,6 +90,7 @@ int sp_top_screen_open(void)
 
 	setlocale(LC_CTYPE, "");
 	terminal.is_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	terminal.has_blocks = terminal.is_utf8 && kind && strcmp(kind, "linux") != 0;
 	if (tcgetattr(STDIN_FILENO, &terminal.before))
 		return sp_fail_said(-ENOTTY, "standard input is no terminal; --batch prints tables");
 	r = sp_curses_load();
@@ -197,7 +201,7 @@ static short pair_of(const struct sp_top_seen *seen, size_t row)
 	return value >= p->value / 10 ? RED : value >= p->value / 100 ? YELLOW : 0;
 }
 
-enum { SHARE_COLUMNS = 7, HEAD = SP_TOP_HEAD_LINES + 1 };
+enum { SHARE_COLUMNS = 7 };
 
 static void row_put(const struct sp_top_seen *seen, int y, const char *text, size_t row)
 {
@@ -211,12 +215,13 @@ static void row_put(const struct sp_top_seen *seen, int y, const char *text, siz
 		mvchgat(y, 0, SHARE_COLUMNS, A_NORMAL, pair_of(seen, row), NULL);
 }
 
-static int table_put(const struct sp_top_seen *seen, size_t n)
+/* The heading stands in line `top`, n rows below it. */
+static int table_put(const struct sp_top_seen *seen, int top, size_t n)
 {
 	size_t first = seen->state->levels[seen->state->level].first, size = 0;
 	SP_FREE char *text = NULL;
 	FILE *out = open_memstream(&text, &size);
-	int r, y = SP_TOP_HEAD_LINES;
+	int r, y = top;
 	char *line, *rest;
 
 	if (!out)
@@ -225,10 +230,10 @@ static int table_put(const struct sp_top_seen *seen, size_t n)
 	if (fclose(out) || r < 0)
 		return r < 0 ? r : -ENOMEM;
 	for (rest = text; (line = strsep(&rest, "\n")) && *line && y < LINES; y++) {
-		if (y == SP_TOP_HEAD_LINES)
+		if (y == top)
 			line_put(y, line, A_BOLD);
 		else
-			row_put(seen, y, line, first + (size_t)(y - HEAD));
+			row_put(seen, y, line, first + (size_t)(y - top - 1));
 	}
 	return 0;
 }
@@ -260,24 +265,56 @@ static void help_put(const struct sp_top_seen *seen)
 	line_put(LINES - 1, "any key: back", A_REVERSE);
 }
 
+/* The parts of meters, which are ASCII: programs' green, the kernel's red. */
+static void meters_put(int y, const char *text)
+{
+	bool is_within = false;
+
+	line_put(y, text, A_NORMAL);
+	for (int x = 0; terminal.has_colours && text[x] && x < COLS; x++) {
+		is_within = text[x] == '[' || (is_within && text[x] != ']');
+		if (is_within && (text[x] == '|' || text[x] == ':'))
+			mvchgat(y, x, 1, A_NORMAL, text[x] == '|' ? GREEN : RED, NULL);
+	}
+}
+
+/* What is above the table; the number of lines. A low terminal has no room for the CPUs. */
+static int head_put(const struct sp_top_seen *seen)
+{
+	enum { ONE = 14, BOTH = 20 };
+	char head[SP_TOP_HEAD_LINES][SP_TOP_LINE], meters[SP_TOP_METER_LINES][SP_TOP_METER_LINE];
+	size_t n = LINES >= BOTH ? 2 : LINES >= ONE, i;
+	int y = 0;
+
+	n = sp_top_meters(seen->cpus, (unsigned)SP_MAX(COLS, 1), n, seen->is_ascii, meters);
+	sp_top_head(seen, head);
+	line_put(y++, head[0], A_BOLD);
+	for (i = 0; i < n; i++)
+		meters_put(y++, meters[i]);
+	for (i = 1; i < SP_TOP_HEAD_LINES; i++)
+		line_put(y++, head[i], A_NORMAL);
+	return y;
+}
+
 int sp_top_screen_draw(const struct sp_top_seen *seen, struct sp_top_state *state, bool clear)
 {
-	char head[SP_TOP_HEAD_LINES][SP_TOP_LINE];
-	int r = 0, y;
+	struct sp_top_seen drawn = *seen;
+	int r = 0, top;
 
-	state->n_fit = LINES > HEAD + 1 ? (size_t)(LINES - HEAD - 1) : 1;
-	sp_top_scroll(state);
+	drawn.is_drawn = true;
+	drawn.is_ascii = !terminal.has_blocks;
 	if (clear)
 		clearok(stdscr, TRUE);
 	erase();
+	top = head_put(&drawn);
+	state->n_fit = LINES > top + 2 ? (size_t)(LINES - top - 2) : 1;
+	sp_top_scroll(state);
 	if (state->is_help) {
+		erase();
 		help_put(seen);
 	} else {
-		sp_top_head(seen, head);
-		for (y = 0; y < SP_TOP_HEAD_LINES; y++)
-			line_put(y, head[y], y ? A_NORMAL : A_BOLD);
 		if (seen->profile)
-			r = table_put(seen, state->n_fit);
+			r = table_put(&drawn, top, state->n_fit);
 		foot_put(state);
 	}
 	refresh();

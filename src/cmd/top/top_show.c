@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "cmd/grid.h"
+#include "cmd/top/top_draw.h"
 #include "view/units.h"
 
 static const char *const help[] = {
@@ -32,6 +33,8 @@ static const char *const help[] = {
     "+ -       refresh less, more often",
     "q         quit",
     "",
+    "0[|||:: 43%]  CPU 0: programs |, kernel :",
+    "last minute   its share, up to its most",
 };
 /* What the columns are, of CPU time, of waits or of all time of threads, and of what is counted. */
 enum { OF_CPU, OF_THREADS, OF_EVENTS, N_COLUMN_LINES = 4 };
@@ -186,22 +189,25 @@ void sp_top_head(const struct sp_top_seen *seen, char ret_lines[SP_TOP_HEAD_LINE
 /* --- rows --- */
 enum { SHORT_BUILD_ID = 6 };
 
-enum { RATE_COLUMN = 2 };
+enum { RATE_COLUMN = 3 };
 
 static const struct sp_grid_column columns[] = {
     {.title = "self %", .right = true},
     {.title = "total %", .right = true, .drop = 1},
+    {.title = "", .drop = 3}, /* a bar */
     {.title = "ms/s", .right = true, .drop = 2},
-    {.title = "samples", .right = true, .drop = 5},
-    {.title = "build id", .drop = 4},
-    {.title = "package", .max = 20, .min = 8, .drop = 3},
+    {.title = "last minute", .drop = 4},
+    {.title = "samples", .right = true, .drop = 7},
+    {.title = "build id", .drop = 6},
+    {.title = "package", .max = 20, .min = 8, .drop = 5},
     {.title = "pid", .right = true},
 };
 
 static const struct sp_grid_column tree_columns[] = {
     {.title = "total %", .right = true},
+    {.title = "", .drop = 2}, /* a bar */
     {.title = "self %", .right = true, .drop = 1},
-    {.title = "samples", .right = true, .drop = 2},
+    {.title = "samples", .right = true, .drop = 3},
 };
 
 static bool is_of_threads(const struct sp_top_page *page)
@@ -222,6 +228,31 @@ static void share_put(struct sp_grid *g, int64_t value, int64_t of)
 	sp_grid_put(g, heat(percent), "%.2f", percent);
 }
 
+static void bar_put(struct sp_grid *g, const struct sp_top_seen *seen, int64_t value)
+{
+	char bar[SP_TOP_DRAWN] = "";
+
+	if (seen->is_drawn && seen->page->value > 0)
+		sp_top_bar((double)value / (double)seen->page->value, seen->is_ascii, bar);
+	sp_grid_put(g, SP_GRID_PLAIN, "%s", bar);
+}
+
+/* From 0 to the most that it was, but at least to a hundredth of the whole: what is next to nothing stays low. */
+#define LEAST_SCALE 0.01
+
+static void spark_put(struct sp_grid *g, const struct sp_top_seen *seen, size_t row)
+{
+	bool is_of_all = !seen->state->level && seen->page->by == SP_TOTAL_BY_LIBRARY;
+	char spark[SP_TOP_DRAWN] = "", what[SP_TOP_WORD];
+	double cells[SP_TOP_CELLS];
+
+	if (seen->is_drawn && seen->history && is_of_all && sp_top_page_what(seen->page, row, what)) {
+		sp_top_history_of(seen->history, what, seen->state->sort == SP_TOP_TOTAL, cells);
+		sp_top_spark(cells, SP_TOP_CELLS, LEAST_SCALE, seen->is_ascii, spark);
+	}
+	sp_grid_put(g, SP_GRID_PLAIN, "%s", spark);
+}
+
 static void file_put(struct sp_grid *g, const struct sp_top_page *page, const struct sp_total *t)
 {
 	bool is_library = page->by == SP_TOTAL_BY_LIBRARY && !t->none;
@@ -233,9 +264,10 @@ static void file_put(struct sp_grid *g, const struct sp_top_page *page, const st
 	sp_grid_put(g, SP_GRID_PLAIN, "%s", is_library ? sp_profile_string(page->p, f->package) : "");
 }
 
-static void total_put(struct sp_grid *g, const struct sp_top_seen *seen, const struct sp_total *t)
+static void total_put(struct sp_grid *g, const struct sp_top_seen *seen, size_t row)
 {
 	const struct sp_top_page *page = seen->page;
+	const struct sp_total *t = &page->rows[row].total;
 	uint64_t duration_ns = seen->info->time.duration_ns;
 
 	share_put(g, t->self, page->value);
@@ -243,11 +275,13 @@ static void total_put(struct sp_grid *g, const struct sp_top_seen *seen, const s
 		sp_grid_put(g, SP_GRID_PLAIN, "%s", "");
 	else
 		share_put(g, t->total, page->value);
+	bar_put(g, seen, seen->state->sort == SP_TOP_TOTAL ? t->total : t->self);
 	if (duration_ns && (page->is_time || seen->info->event))
 		sp_grid_put(g, SP_GRID_PLAIN, "%.1f",
 			    (double)t->self * (page->is_time ? 1e3 : SP_NS_PER_S) / (double)duration_ns);
 	else
 		sp_grid_put(g, SP_GRID_PLAIN, "%s", "");
+	spark_put(g, seen, row);
 	sp_grid_put(g, SP_GRID_PLAIN, "%" PRId64, t->n_samples);
 	file_put(g, page, t);
 	if (page->by == SP_TOTAL_BY_PROCESS && !t->none)
@@ -263,6 +297,7 @@ static void node_put(struct sp_grid *g, const struct sp_top_seen *seen, uint32_t
 	const struct sp_tree_node *n = &seen->page->tree.nodes[node];
 
 	share_put(g, n->total, seen->page->value);
+	bar_put(g, seen, n->total);
 	share_put(g, n->leaf, seen->page->value);
 	sp_grid_put(g, SP_GRID_PLAIN, "%" PRId64, n->n_samples);
 }
@@ -288,7 +323,7 @@ static int row_put(struct sp_grid *g, const struct sp_top_seen *seen, size_t i)
 	if (page->is_tree)
 		node_put(g, seen, row->node);
 	else
-		total_put(g, seen, &row->total);
+		total_put(g, seen, i);
 	sp_grid_put(g, SP_GRID_PLAIN, "%*s%s%s", (int)row->depth * INDENT, "", mark(seen, row), name);
 	return 0;
 }

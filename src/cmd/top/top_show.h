@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+#include "cmd/top/top_cpus.h"
+#include "cmd/top/top_history.h"
 #include "cmd/top/top_page.h"
 #include "cmd/top/top_slide.h"
 
@@ -32,6 +34,9 @@ struct sp_top_seen {
 	const struct sp_top_info *info;
 	const char *narrowed; /* by which options; "" = none */
 	const char *error;    /* why there is nothing newer; "" = nothing is wrong */
+	const struct sp_top_history *history;
+	const struct sp_top_cpus *cpus;
+	bool is_drawn, is_ascii; /* with bars and the last minute (top_draw.h), for a screen */
 };
 
 enum { SP_TOP_HEAD_LINES = 3, SP_TOP_LINE = 512 };
