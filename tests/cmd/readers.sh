@@ -217,7 +217,8 @@ if command -v perf >"$dir/null" && (cd "$dir" && perf record -q -e cpu-clock -c 
 	# whichever of these fields are chosen, the number of samples stays
 	expect 0 report --value samples --by function --csv "$dir/p.txt"
 	all=$(awk -F, 'NR > 1 { n += $8 } END { print n + 0 }' "$out")
-	for fields in comm,ip,sym ip,sym ip,sym,dso comm,pid,tid,time,event,ip,sym,dso,period comm,time,event,ip,sym comm,tid,period,ip,sym,dso; do
+	for fields in comm,ip,sym ip,sym ip,sym,dso comm,pid,tid,time,event,ip,sym,dso,period comm,time,event,ip,sym comm,tid,period,ip,sym,dso \
+		pid,tid,ip,sym,period tid,ip,sym,period; do
 		timeout 20 perf script -F "$fields" -i "$dir/p.data" 2>"$dir/null" >"$dir/fields.txt"
 		expect 0 report --value samples --by function --csv "$dir/fields.txt"
 		n=$(awk -F, 'NR > 1 { n += $8 } END { print n + 0 }' "$out")

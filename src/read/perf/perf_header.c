@@ -280,6 +280,19 @@ static bool find_column(struct sp_perf_text line, struct sp_perf_header *h)
 	return frame.n > 0;
 }
 
+/* `PID/TID PERIOD`, or, further in, `TID PERIOD`, and nothing else: without a slash or the room it may be anything. */
+static bool find_period(struct sp_perf_text line, struct sp_perf_header *ret_header)
+{
+	struct sp_perf_text head = sp_perf_trim(line), word = sp_perf_last_word(&head);
+	struct sp_perf_header h = {0};
+
+	h.has_period = parse_number(word, &h.period) && take_ids(head, &h);
+	if (!h.has_period || (!memchr(h.who.s, '/', h.who.n) && (*line.s != ' ' || h.comm.n)))
+		return false;
+	*ret_header = h;
+	return true;
+}
+
 bool sp_perf_header_parse(struct sp_perf_text line, struct sp_perf_header *ret_header)
 {
 	struct sp_perf_header h = {0};
@@ -300,10 +313,12 @@ bool sp_perf_header_parse(struct sp_perf_text line, struct sp_perf_header *ret_h
 		h.is_record = find_record(line);
 		if (!h.event.n && !find_event(line, &h)) {
 			h.event = (struct sp_perf_text){0};
-			h.is_column = find_column(line, &h);
+			if (!h.is_record && !find_period(line, &h))
+				h.is_column = find_column(line, &h);
 		}
 	}
-	h.is_sure = (h.has_time && (h.has_ids || h.event.n)) || (h.has_ids && h.event.n) || h.is_record;
+	h.is_sure =
+	    (h.has_time && (h.has_ids || h.event.n)) || (h.has_ids && (h.event.n || h.has_period)) || h.is_record;
 	if (!h.is_sure && h.rest.n && !h.is_column)
 		h.is_column = sp_perf_frame_column(h.rest).n;
 	h.is_sure |= h.is_column;
