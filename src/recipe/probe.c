@@ -284,7 +284,7 @@ static int both_use(struct sp_recipe_point *point, bool may_session)
 	if (!may_session)
 		return sp_fail_said(-EINVAL,
 				    "%s: arguments are gone when the call returns; a pair has both: "
-				    "%s{name=arg0}..%s[retval]",
+				    "'%s{x=arg0}..%s[retval]' --print x,retval",
 				    point->where, point->where, point->where);
 	if (!sp_probe_has(SP_PROBE_SESSION))
 		return sp_fail_said(-EINVAL,

@@ -185,6 +185,8 @@ expect 2 profile -e mem -p 1,$$ 1
 one_line 'mem samples a command that soprof starts, or one process'
 expect 1 profile -e mem -p 4194303 1
 one_line 'there is no process 4194303'
+expect 2 memleak 5
+one_line '^soprof: memleak: whose memory\?'
 expect 2 memleak -p $$ -t
 one_line '^soprof: memleak: -t is refused'
 expect 2 memleak -p $$ --wa-missing-free

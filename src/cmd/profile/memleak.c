@@ -37,7 +37,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_BYTES, 'z', "min-size", "BYTES", "blocks of at least so many bytes", AT(least_bytes), .min = 0, .max = INT64_MAX},
 	{SP_OPT_BYTES, 'Z', "max-size", "BYTES", "blocks of at most so many bytes", AT(most_bytes), .min = 1, .max = INT64_MAX},
 	{SP_OPT_STRING, 'O', "obj", "LIBRARY", "the malloc of this library only", AT(allocator)},
-	{SP_OPT_OTHER, 't', "trace", "", "refused: soprof tells no allocation by itself", .parse = refuse, .without = ""},
+	{SP_OPT_OTHER, 't', "trace", "", "refused: soprof trace tells single calls (man soprof-memleak)", .parse = refuse, .without = ""},
 	{SP_OPT_FLAG, 'a', "show-allocs", NULL, "each block that lives, above the stacks, with its address and size", AT(show_blocks)},
 	{SP_OPT_NUMBER, 'o', "older", "MS", "blocks that were allocated so long before the end (500; of a command 0)", OURS(older_ms), .min = 0, .max = MAX_MS},
 	{SP_OPT_OTHER, 0, "wa-missing-free", "", "refused: it is about the kernel's memory", .parse = refuse, .without = ""},
@@ -69,6 +69,8 @@ static int refuse(const struct sp_option *o, const char *shown, const char *valu
 
 static int check(const struct memleak_args *a)
 {
+	if (!a->profile.pids.n && !a->command && !a->profile.command)
+		return sp_fail_said(-EINVAL, "whose memory? -p PID, -c COMMAND or -- COMMAND");
 	if (a->profile.output && a->profile.n_times > 1)
 		return sp_fail_said(-EINVAL,
 				    "--output FILE is written once, at the end: INTERVAL is how long, COUNT 1");
