@@ -8,7 +8,6 @@
  * are few: a stack is looked at down to the first function that is of the event; only a waker's (wakers.h) further, to
  * see whether it is an interrupt's.
  */
-#include "base/error.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "capture/priv.h"

@@ -6,7 +6,6 @@
 #include "profile/frames.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define INTERRUPT "[interrupt]"
 

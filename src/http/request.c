@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* request.c: a request's checks, its route, and its answer. */
-#include "base/error.h"
 #include "base/mem.h"
 #include "http/gate.h"
 #include "http/priv.h"

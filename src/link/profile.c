@@ -2,7 +2,6 @@
 /* profile.c: counted calls as a profile. */
 #include "link/profile.h"
 
-#include "base/error.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "profile/profile.h"

@@ -14,12 +14,10 @@
 #include "naming/priv.h"
 #include "profile/profile.h"
 #include "worker/jobs_names.h"
-#include "worker/worker.h"
 #include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { FETCH_S = 30, MAX_FETCH_S = 3600, ASK_AGAIN_S = 600, MAX_URLS = 4000 };
 

@@ -11,9 +11,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "naming/priv.h"
-#include "profile/profile.h"
 #include "unwind/build.h"
-#include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

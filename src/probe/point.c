@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/point.h"
 #include "base/error.h"
-#include "base/mem.h"
 #include "elf/elf.h"
 #include "probe/priv.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const refusals[] = {
     [SP_PROBE_NO_CODE] = "lie where no code is",

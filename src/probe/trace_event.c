@@ -5,7 +5,6 @@
  * The event's name has its maker's number and time of birth, so that what a killed one has left is known.
  */
 #include "base/error.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "probe/attach_priv.h"

@@ -17,7 +17,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 enum { DEADLINE_MS = 1000, MAX_PID = 1 << 22, MAX_PATH = 16 << 10 };
 

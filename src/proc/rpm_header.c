@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/rpm_header.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 

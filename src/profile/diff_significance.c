@@ -2,7 +2,6 @@
 #include "profile/diff_significance.h"
 
 #include "base/intern.h"
-#include "base/mem.h"
 #include "profile/priv.h"
 
 #include <errno.h>

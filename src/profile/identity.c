@@ -2,7 +2,6 @@
 #include "profile/identity.h"
 
 #include "base/intern.h"
-#include "base/mem.h"
 #include "base/path.h"
 #include "profile/values.h"
 

@@ -2,7 +2,6 @@
 #include "read/read.h"
 
 #include "base/error.h"
-#include "base/mem.h"
 #include "profile/profile.h"
 #include "read/input.h"
 #include "read/priv.h"

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/io.h"
-#include "base/mem.h"
 #include "base/search.h"
 #include "symbol/name_table_priv.h"
 #include "symbol/span.h"

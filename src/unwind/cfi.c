@@ -2,7 +2,6 @@
 /* cfi.c: runs call frame programs, for the columns of struct sp_cfi_state (DWARF 5, section 6.4.2). */
 #include "unwind/priv.h"
 #include <errno.h>
-#include <string.h>
 
 enum { REMEMBERED_STATES = 64 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "unwind/runtime.h"
-#include "base/mem.h"
 #include "elf/elf.h"
 #include <elf.h>
 #include <errno.h>

@@ -4,7 +4,6 @@
 #include "unwind/arch.h"
 #include "unwind/build.h"
 #include "unwind/priv.h"
-#include "unwind/step_types.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

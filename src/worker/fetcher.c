@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <ftw.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { NOBODY = 65534, MAX_WALK_FDS = 8 };

@@ -2,7 +2,6 @@
 #include "proc/maps.h"
 #include "base/mem.h"
 #include "worker/mounts.h"
-#include "worker/priv.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "proc/mountinfo.h"
-#include "worker/priv.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>

@@ -6,7 +6,6 @@
  */
 #include "base/error.h"
 #include "base/io.h"
-#include "base/mem.h"
 #include "worker/mounts.h"
 #include "worker/priv.h"
 #include <elf.h>

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { POLL_MS = 1000 }; /* while a process runs: its pidfd may be missing */
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/alert/notification.h"
-#include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/time.h"

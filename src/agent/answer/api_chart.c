@@ -2,7 +2,6 @@
 /* api_chart.c: CPU time by library over time, and events. */
 #include "agent/answer/api_priv.h"
 #include "agent/answer/tree_columns.h"
-#include "base/error.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "base/time.h"

@@ -4,7 +4,6 @@
 #include "agent/answer/api_sums.h"
 #include "agent/answer/long_totals.h"
 #include "agent/answer/tree_columns.h"
-#include "base/mem.h"
 #include "profile/matrix.h"
 #include "profile/totals.h"
 #include <errno.h>

@@ -8,7 +8,6 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
-#include "base/time.h"
 #include "profile/profile.h"
 #include "profile/values.h"
 

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "capture/recipe_ops.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

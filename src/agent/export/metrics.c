@@ -2,7 +2,6 @@
 #include "agent/export/metrics.h"
 #include "agent/export/metrics_priv.h"
 #include "base/error.h"
-#include "base/intern.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "profile/values.h"

@@ -8,7 +8,6 @@
  */
 #include "agent/export/metrics_priv.h"
 #include "base/encode.h"
-#include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/filter.h"

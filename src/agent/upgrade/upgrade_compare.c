@@ -3,7 +3,6 @@
 #include "agent/request.h"
 #include "agent/upgrade/upgrade_priv.h"
 #include "base/encode.h"
-#include "base/error.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/time.h"

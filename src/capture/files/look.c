@@ -11,7 +11,6 @@
 #include "capture/backend.h"
 #include "capture/files/file_job.h"
 #include "capture/priv.h"
-#include "elf/elf.h"
 #include "profile/profile.h"
 #include "worker/worker.h"
 #include <errno.h>

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* "LIB:FUNCTION,LIB:FUNCTION": all functions of a library that is named alone. */
 static int named_write(const struct sp_calls_args *a, const char *name, FILE *out)

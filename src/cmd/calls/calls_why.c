@@ -5,7 +5,6 @@
  * The program is examined as by the kernel: a script's first line names the interpreter. The program's own dynamic
  * linker lists what it would load (--list), which runs nothing of it.
  */
-#include "base/error.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/suggest.h"

@@ -8,7 +8,6 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "base/search.h"
 #include "cmd/calls/machine_rows.h"
 #include "worker/jobs_names.h"
 #include "worker/worker.h"

@@ -9,7 +9,6 @@
 #include "cmd/calls/machine_times.h"
 
 #include "base/encode.h"
-#include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/parse.h"

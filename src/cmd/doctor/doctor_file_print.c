@@ -7,17 +7,14 @@
 #include "base/encode.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "cmd/doctor/doctor.h"
 #include "cmd/doctor/doctor_file.h"
 #include "cmd/grid.h"
-#include "cmd/libs/libs.h"
 #include "unwind/arch.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LABEL_WIDTH = 14 };
 

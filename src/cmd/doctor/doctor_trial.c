@@ -6,7 +6,6 @@
  * examined. The others are attached, all in one session if they work. Nothing is written, and nothing stays attached.
  */
 #include "base/error.h"
-#include "base/mem.h"
 #include "base/time.h"
 #include "capture/capture.h"
 #include "cmd/doctor/doctor.h"

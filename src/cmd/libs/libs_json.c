@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- JSON --- */
 static void put_cost(const struct sp_libs *l, int64_t self, int64_t total, struct sp_json *j)

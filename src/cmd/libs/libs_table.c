@@ -10,13 +10,11 @@
 #include "base/time.h"
 #include "cmd/grid.h"
 #include "cmd/libs/libs.h"
-#include "worker/worker.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SHORT_ID = 6, AGE = 16, TERMINAL_REST = 10 };
 

@@ -9,7 +9,6 @@
 #include "recipe/memory.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {

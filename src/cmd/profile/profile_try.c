@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/profile/profile_try.h"
 #include "base/error.h"
-#include "base/mem.h"
 #include "capture/capture.h"
 #include "proc/process.h"
 #include "profile/profile.h"

@@ -2,7 +2,6 @@
 #include "cmd/report/perf_data.h"
 
 #include "base/error.h"
-#include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>

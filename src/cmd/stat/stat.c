@@ -13,7 +13,6 @@
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* `profile` calls CPU time "cpu", and has one clock. */
 static int names_join(const struct sp_stat_events *events, char **ret_names)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/error.h"
-#include "base/mem.h"
 #include "base/parse.h"
 #include "cmd/trace/trace.h"
 #include "trace/presets.h"

@@ -7,7 +7,6 @@
  * and (garbage collector) are V8's own words for time without JavaScript, and stay; (root) is left out. Values: samples
  * and their time. A function's file is its script.
  */
-#include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"

@@ -9,7 +9,6 @@
  */
 #include "read/perf/perf_line.h"
 
-#include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "read/input.h"

@@ -2,13 +2,11 @@
 /* scan_beside.c: what is stored with windows: totals, pruned trees, charts. */
 #include "store/files/scan_priv.h"
 
-#include "base/mem.h"
 #include "store/format/chart.h"
 #include "store/format/sums.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- totals --- */
 static int read_day_dict(struct sp_scan *scan, struct sp_unpacker *u, struct sp_dict_arrays **ret_dict)

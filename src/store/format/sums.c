@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "store/format/multiples.h"
-#include "store/format/subtree.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 
 #include "base/cursor.h"
 #include "base/mem.h"
-#include "base/time.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Up to MANY_STACKS no stack is shortened; above, those below 1/LEAST_SHARE of the sum. */
 enum { MANY_STACKS = 30000, LEAST_SHARE = 10000 };

@@ -2,7 +2,6 @@
 #include "store/rollup/day.h"
 
 #include "base/mem.h"
-#include "base/time.h"
 #include "store/format/sums.h"
 #include "store/rollup/overview.h"
 

@@ -18,7 +18,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Limits of a part: ms of minutes read; bytes of chunks; rows or nodes. */
 enum { READ_MS = 10 * 60000, CHUNKS_BYTES = 1 << 19, STEP = 1 << 19 };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/rollup/overview.h"
 
-#include "base/mem.h"
-#include "base/time.h"
 #include "store/format/chart.h"
 #include "store/format/pruned_tree.h"
 #include "store/format/sums.h"
@@ -10,7 +8,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int insert_record(struct sp_day_file *f, const char *sql, uint64_t row, const void *record, size_t len)
 {

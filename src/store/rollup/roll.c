@@ -2,7 +2,6 @@
 #include "store/rollup/roll.h"
 
 #include "base/mem.h"
-#include "base/time.h"
 #include "store/priv.h"
 
 #include <errno.h>

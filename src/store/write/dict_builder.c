@@ -2,7 +2,6 @@
 #include "store/write/dict_builder_priv.h"
 
 #include "base/error.h"
-#include "base/intern.h"
 #include "profile/window.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 
 #include "base/intern.h"
 #include "base/json.h"
-#include "base/mem.h"
 
 #include <errno.h>
 #include <inttypes.h>
