@@ -242,19 +242,3 @@ int sp_profile_filter_by(const struct sp_profile *p, const struct sp_glob_filter
 	int r = filter_marks_make(p, filter, &m);
 	return r < 0 ? r : sp_profile_filter(p, row_passes, &m, ret_profile, ret_result);
 }
-
-int sp_profile_filter_library(const struct sp_profile *p, const char *glob, struct sp_profile **ret_profile,
-			      struct sp_filter_result *ret_result)
-{
-	struct sp_glob_filter f = {.by = SP_FILTER_LIBRARY, .globs = &glob, .n_globs = 1};
-
-	return sp_profile_filter_by(p, &f, ret_profile, ret_result);
-}
-
-int sp_profile_filter_comm(const struct sp_profile *p, const char *glob, struct sp_profile **ret_profile,
-			   struct sp_filter_result *ret_result)
-{
-	struct sp_glob_filter f = {.by = SP_FILTER_COMM, .globs = &glob, .n_globs = 1};
-
-	return sp_profile_filter_by(p, &f, ret_profile, ret_result);
-}

@@ -49,12 +49,6 @@ int sp_profile_filter_by(const struct sp_profile *p, const struct sp_glob_filter
 /* Whether a glob matches a process, by the rules of SP_FILTER_PROCESS. */
 bool sp_profile_process_matches(const struct sp_profile *p, uint32_t process, const char *glob);
 
-/* sp_profile_filter_by() with one glob. */
-int sp_profile_filter_library(const struct sp_profile *p, const char *glob, struct sp_profile **ret_profile,
-			      struct sp_filter_result *ret_result);
-int sp_profile_filter_comm(const struct sp_profile *p, const char *glob, struct sp_profile **ret_profile,
-			   struct sp_filter_result *ret_result);
-
 /* The same rules for names that are not in a profile. */
 bool sp_glob_matches(const char *glob, const char *name);
 bool sp_glob_matches_file(const char *glob, const char *name, const char *path); /* as LIBRARY */

@@ -80,10 +80,17 @@ static int close_profile(void **state)
 	return 0;
 }
 
+static void filter_by(enum sp_filter_by by, const char *glob)
+{
+	struct sp_glob_filter filter = {.by = by, .globs = &glob, .n_globs = 1};
+
+	sp_profile_free(filtered);
+	assert_int_equal(sp_profile_filter_by(p, &filter, &filtered, &result), 0);
+}
+
 static void library(const char *glob, uint32_t n_kept, int64_t kept)
 {
-	sp_profile_free(filtered);
-	assert_int_equal(sp_profile_filter_library(p, glob, &filtered, &result), 0);
+	filter_by(SP_FILTER_LIBRARY, glob);
 	assert_int_equal(result.n_kept, n_kept);
 	assert_int_equal(result.kept[0], kept);
 	assert_int_equal(result.n_left_out, sp_profile_n_rows(p) - n_kept);
@@ -110,7 +117,7 @@ static void libraries_by_name_path_and_module(void **state)
 static void threads_by_name(void **state)
 {
 	(void)state;
-	assert_int_equal(sp_profile_filter_comm(p, "app*", &filtered, &result), 0);
+	filter_by(SP_FILTER_COMM, "app*");
 	assert_int_equal(result.n_kept, 2);
 	assert_int_equal(result.kept[0], 6);
 	assert_int_equal(result.left_out[0], 25);
@@ -228,7 +235,7 @@ static void slices_stay_apart(void **state)
 		int64_t key = sp_profile_add_key(p, &(struct sp_key){.comm = string("sliced"), .slice = slice});
 		assert_int_equal(sp_profile_add(p, (uint32_t)key, 0, 0, &value), 0);
 	}
-	assert_int_equal(sp_profile_filter_comm(p, "sliced", &filtered, &result), 0);
+	filter_by(SP_FILTER_COMM, "sliced");
 	assert_int_equal(sp_profile_n_rows(filtered), 3);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(sp_profile_key(filtered, sp_profile_row(filtered, i)->key)->slice, i + 1);

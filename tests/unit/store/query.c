@@ -309,9 +309,10 @@ static void shortened(void **state)
 		assert_same(exact, wanted, false);
 		assert_int_equal(b.n_shortened, 0);
 		if (with_filter) { /* the frame asked for is still in each stack */
+			struct sp_glob_filter filter = {.by = SP_FILTER_LIBRARY, .globs = &q.library, .n_globs = 1};
 			struct sp_filter_result result;
 			struct sp_profile *again;
-			ok(sp_profile_filter_library(p, q.library, &again, &result));
+			ok(sp_profile_filter_by(p, &filter, &again, &result));
 			assert_int_equal(result.n_left_out, 0);
 			sp_profile_free(again);
 		}
