@@ -3,7 +3,7 @@
  * encode.h: turns windows into rows of a fleet's tables, and tells which stacks and names were sent before.
  *
  * Rows are gathered over windows until they are sent (send.h). A row of a table that names something is hashed, and
- * that is its id; it is sent once a day, as far as `sent` remembers: a table of hashes without chains, in a file, in
+ * that is its id; it is sent once a day, as far as `sent` remembers: a table of hashes of a fixed size, in a file, in
  * which a new one may replace another. What it has forgotten is sent again, which the server takes for the same row.
  * Processes of one program, user and cgroup are one there, so the rows of a window are added up first.
  * 0 or a negative errno. An encoder whose call failed is only good to be freed. Not thread-safe.

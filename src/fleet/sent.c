@@ -10,8 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* 1 MiB; a page is what the file is written by. The first slot is the key of the fleet. */
-enum { SLOTS = 1 << 17, PAGE_SLOTS = 512, PAGES = SLOTS / PAGE_SLOTS };
+/*
+ * 1 MiB; a page is what the file is written by. An id may be in any of a bucket's slots, which are a cache line; where
+ * all are in use it replaces one. The first bucket has the key of the fleet.
+ */
+enum { SLOTS = 1 << 17, PAGE_SLOTS = 512, PAGES = SLOTS / PAGE_SLOTS, WAYS = 8, BUCKETS = SLOTS / WAYS };
 
 struct sp_sent {
 	int fd;
@@ -51,10 +54,13 @@ void sp_sent_close(struct sp_sent *s)
 
 bool sp_sent_add(struct sp_sent *s, uint64_t id)
 {
-	size_t at = 1 + id % (SLOTS - 1);
+	size_t first = (1 + id % (BUCKETS - 1)) * WAYS, at = first + (id >> 32) % WAYS;
 
-	if (s->slots[at] == id)
-		return false;
+	for (size_t i = first; i < first + WAYS; i++) {
+		if (s->slots[i] == id)
+			return false;
+		at = s->slots[i] ? at : i;
+	}
 	s->slots[at] = id;
 	s->changed[at / PAGE_SLOTS] = true;
 	return true;
