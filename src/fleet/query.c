@@ -85,15 +85,31 @@ static void kept_put(const struct query *q, const char *column, bool kept, struc
 	sp_fleet_print(sql, " GROUP BY stack HAVING sum(cost) > %" PRIi64 ")", q->least);
 }
 
+/* Whether there may be more than come whole: if the days have no more, the rows need not be looked at. */
+static int days_count(struct query *q, uint64_t *ret_n)
+{
+	struct sp_row_reader row;
+	int r;
+
+	sp_fleet_print(&q->ask.sql, "SELECT count() FROM stacks WHERE ");
+	sp_fleet_put_days(&q->ask, &q->ask.sql);
+	r = sp_fleet_question_ask(&q->ask, &row);
+	*ret_n = sp_row_u64(&row);
+	return r < 0 ? r : sp_fleet_row_check(&q->ask, &row);
+}
+
 /* What is filtered here needs all of its stack. */
 static int stacks_choose(struct query *q)
 {
 	struct sp_row_reader row;
-	uint64_t n;
+	uint64_t n = 0;
 	int r;
 
 	if (q->ask.q->exact || q->ask.q->library || q->ask.q->function)
 		return 0;
+	r = days_count(q, &n);
+	if (r < 0 || n <= MANY_STACKS)
+		return r;
 	sp_fleet_print(&q->ask.sql, "SELECT count(), min(c) FROM (SELECT sum(cost) AS c FROM samples");
 	sp_fleet_put_samples_where(&q->ask, &q->ask.sql);
 	sp_fleet_put_chosen(&q->ask, &q->ask.sql);
