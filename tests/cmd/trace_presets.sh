@@ -118,7 +118,7 @@ if [ -x /usr/bin/python3 ]; then
 	same 'connections' "$(grep -c tcpconnlat lines)" 2
 	# who accepts is another process, and later: it, its wait, what both ends sent, and how long each end lived
 	cat >accept.py <<-'PY'
-		import os, socket, time
+		import os, select, socket, time
 		s = socket.create_server(("127.0.0.1", 0))
 		port = s.getsockname()[1]
 		if os.fork():
@@ -132,6 +132,7 @@ if [ -x /usr/bin/python3 ]; then
 		    os.wait()
 		    print(port, here, os.getpid())
 		else:
+		    select.select([s], [], [])
 		    time.sleep(0.1)
 		    a, _ = s.accept()
 		    n = 0
