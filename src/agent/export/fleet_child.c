@@ -22,6 +22,11 @@
 /* A host that the fleet does not know yet begins with its last hour. */
 #define BEGIN_NS (3600 * SP_NS_PER_S)
 enum { MAX_CPU_S = 120, NICE = 10, MAX_LISTED = SP_AGENT_FLEET_LABELS + SP_AGENT_MAX_SOURCES, HEAP_BYTES = 1 << 20 };
+#if defined(__SANITIZE_ADDRESS__) /* whose shadow is larger than any limit */
+enum { HAS_SHADOW = true };
+#else
+enum { HAS_SHADOW = false };
+#endif
 
 struct child {
 	char line[SP_LINE_MAX + 2], password[SP_LINE_MAX + 2];
@@ -85,14 +90,11 @@ static void set_limits(const struct child *c)
 	setrlimit(RLIMIT_CPU, &cpu);
 	setpriority(PRIO_PROCESS, 0, NICE);
 	sp_process_expendable();
-#if !defined(__SANITIZE_ADDRESS__) /* its shadow memory is larger than any limit */
 	sp_line_number(&c->words, "memory", &bytes);
-	if (bytes) {
+	if (bytes && !HAS_SHADOW) {
 		struct rlimit memory = {.rlim_cur = bytes, .rlim_max = bytes};
 		setrlimit(RLIMIT_DATA, &memory);
 	}
-#endif
-	(void)bytes;
 }
 
 static int run_job(struct child *c, struct sp_fleet_sent *sent)
