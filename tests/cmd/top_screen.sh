@@ -106,7 +106,7 @@ open --interval 1 -e offcpu
 shows '^last [0-9]+ s: [0-9.]+ threads waiting, '
 keys '?'
 shows "^self % +of threads' time: in itself"
-screen | grep -q CPU && fail "no CPU time over waits"
+screen | grep -q 'CPU time' && fail "no CPU time over waits"
 keys x q
 given_back 0
 

@@ -267,8 +267,8 @@ ip link add own type veth peer name other netns $other || exit 1
 in_other() { nsenter -t $other -n "$@"; }
 ip addr add 192.0.2.1/24 dev own && ip addr add fd00::1/64 dev own nodad && ip link set own up
 in_other ip addr add 192.0.2.2/24 dev other && in_other ip addr add fd00::2/64 dev other nodad && in_other ip link set other up
-# for ever: it is ended with its network
-in_other /usr/bin/python3 -c '
+# for ever, as what closes the connection is lost, too; not by in_other, whose shell would be what is ended
+nsenter -t $other -n /usr/bin/python3 -c '
 import socket, sys
 s = socket.create_server(("", 7000), family=socket.AF_INET6 if sys.argv[1] == "6" else socket.AF_INET)
 print("ready", flush=True)
