@@ -153,43 +153,69 @@ static int nameless_ids(const struct sp_profile *p, uint64_t **ret_ids, size_t *
 	return 0;
 }
 
-/* NULL: none is found. */
-static struct sp_cgroups *find_cgroups(const uint64_t *ids, size_t n, struct sp_enrich_pace *pace)
+/* 1: there is more to look through. A failure finds no more. */
+static int walk_on(struct sp_enrich_walk *w, const uint64_t *ids, size_t n)
 {
 	uint64_t began_ns = sp_time_ns(CLOCK_THREAD_CPUTIME_ID);
-	struct sp_cgroups *cgroups = NULL;
+	int r = w->cgroups ? 0 : sp_cgroups_begin(ids, n, &w->cgroups);
 
-	if (!n || (pace && sp_time_ns(CLOCK_BOOTTIME) < pace->again_ns))
-		return NULL;
-	if (sp_cgroups_find(ids, n, &cgroups) < 0)
+	if (r >= 0)
+		r = sp_cgroups_go_on(w->cgroups, w->pace ? w->n_entries : SIZE_MAX);
+	if (r < 0)
 		sp_error_clear();
-	if (pace)
-		pace->again_ns =
-		    sp_time_ns(CLOCK_BOOTTIME) + (sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns) * WALKING_PART;
-	return cgroups;
+	w->used_ns += sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+	if (w->pace)
+		w->pace->again_ns = r > 0 ? UINT64_MAX : sp_time_ns(CLOCK_BOOTTIME) + w->used_ns * WALKING_PART;
+	return SP_MAX(r, 0);
 }
 
-/* Of those that could not be looked up while sampling; one that is not found has its number for a name. */
-int sp_enrich_cgroups(struct sp_profile *p, struct sp_enrich_pace *pace)
+static int walk_begin(struct sp_enrich_walk *w, const struct sp_profile *p)
 {
 	SP_FREE uint64_t *ids = NULL;
-	struct sp_cgroups *cgroups;
-	char missing[64];
 	size_t n = 0;
 	int r = nameless_ids(p, &ids, &n);
 
-	if (r < 0)
+	w->n_processes = n ? sp_profile_n_processes(p) : 0;
+	if (r < 0 || !n || w->is_over || (w->pace && sp_time_ns(CLOCK_BOOTTIME) < w->pace->again_ns))
 		return r;
-	cgroups = find_cgroups(ids, n, pace);
-	for (uint32_t i = 1; n && r >= 0 && i < sp_profile_n_processes(p); i++) {
+	return walk_on(w, ids, n);
+}
+
+/* Of one that is not found its number. */
+static int name_cgroups(struct sp_profile *p, const struct sp_enrich_walk *w)
+{
+	char missing[64];
+	int r = 0;
+
+	for (uint32_t i = 1; r >= 0 && i < w->n_processes; i++) {
 		const struct sp_process *process = sp_profile_process(p, i);
-		const char *path = cgroups ? sp_cgroups_path(cgroups, process->cgroup) : "";
+		const char *path;
 
 		if (!is_nameless(process))
 			continue;
+		path = w->cgroups ? sp_cgroups_path(w->cgroups, process->cgroup) : "";
 		snprintf(missing, sizeof(missing), "[cgroup %" PRIu64 ", not found]", process->cgroup);
 		r = sp_profile_set_cgroup(p, i, *path ? path : missing);
 	}
-	sp_cgroups_free(cgroups);
 	return r;
+}
+
+/* Of those that could not be looked up while sampling. */
+int sp_enrich_cgroups(struct sp_profile *p, struct sp_enrich_walk *walk)
+{
+	struct sp_enrich_walk once = {0}, *w = walk ? walk : &once;
+	int r = !w->cgroups ? walk_begin(w, p) : w->is_over ? 0 : walk_on(w, NULL, 0);
+
+	if (r > 0)
+		return r;
+	if (r == 0)
+		r = name_cgroups(p, w);
+	sp_enrich_walk_done(w);
+	return r;
+}
+
+void sp_enrich_walk_done(struct sp_enrich_walk *w)
+{
+	sp_cgroups_free(sp_take_ptr(w->cgroups));
+	w->used_ns = 0;
 }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -164,18 +165,24 @@ int sp_cgroup_path(uint32_t pid, uint64_t id, char *ret_path, size_t size)
 }
 
 /* --- all cgroups --- */
+struct level { /* a directory that is being read */
+	DIR *dir;
+	size_t path_len; /* of its path, from the top of the mount */
+};
+
 struct sp_cgroups {
 	struct sp_intern *ids, *paths; /* an id with number n has the path paths[of_id[n]] */
 	uint32_t *of_id;
 	size_t capacity, n_walked;
 	struct sp_intern *wanted; /* NULL: all */
-	char path[PATH_BYTES];    /* of the directory that is being walked */
-	size_t path_len;
+	char path[PATH_BYTES];    /* of what is looked at */
+	struct level levels[MAX_LEVELS + 1];
+	unsigned n_levels; /* 0: the walk is over */
 };
 
 static int add_cgroup(struct sp_cgroups *c, uint64_t id)
 {
-	const char *path = c->path_len == 0 ? "/" : c->path;
+	const char *path = *c->path ? c->path : "/";
 
 	c->n_walked++;
 	if (c->wanted && sp_intern_find(c->wanted, &id, sizeof(id)) < 0)
@@ -189,54 +196,79 @@ static int add_cgroup(struct sp_cgroups *c, uint64_t id)
 	return 0;
 }
 
-static int cgroup_walk_dir(struct sp_cgroups *c, int dir_fd, unsigned int level);
-
-/* Adds a cgroup below the one in c->path, and those below it. If it cannot be read, it has no path. */
-static int walk_into(struct sp_cgroups *c, int dir_fd, const char *name, unsigned int level)
+/* The kernel counts a link for each cgroup below one: so most, which have none, need not be read. */
+static bool has_none_below(int fd)
 {
-	size_t len = c->path_len, room = sizeof(c->path) - len;
-	int n = snprintf(c->path + len, room, "/%s", name), r = 0;
-	bool may = (size_t)n < room && level < MAX_LEVELS && c->n_walked < MAX_CGROUPS;
-	SP_CLOSE int fd = -1;
+	struct stat st;
 
-	if (may)
-		fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0) {
-		c->path_len = len + (size_t)n;
-		r = cgroup_walk_dir(c, fd, level + 1);
-		c->path_len = len;
-	}
-	c->path[len] = '\0';
-	return r;
+	return fstat(fd, &st) == 0 && st.st_nlink == 2;
 }
 
-static void close_dir(DIR **dir)
+/* Adds the cgroup in c->path, whose descriptor it takes; those below it are next. */
+static int enter(struct sp_cgroups *c, int dir_fd, size_t path_len)
 {
-	if (*dir)
-		closedir(*dir);
-}
-
-static bool has_all(const struct sp_cgroups *c)
-{
-	return c->wanted && sp_intern_count(c->ids) == sp_intern_count(c->wanted);
-}
-
-static int cgroup_walk_dir(struct sp_cgroups *c, int dir_fd, unsigned int level)
-{
+	SP_CLOSE int fd = dir_fd;
 	uint64_t id;
-	int r = id_of(dir_fd, &id);
+	int r = id_of(fd, &id);
 
 	if (r == 0)
 		r = add_cgroup(c, id);
-	SP_CLOSE int fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
-	__attribute__((cleanup(close_dir))) DIR *dir = r == 0 ? fdopendir(fd) : NULL;
+	if (r < 0 || has_none_below(fd))
+		return r;
+	DIR *dir = fdopendir(fd);
 	if (!dir)
-		return r < 0 ? r : -errno;
+		return -errno;
 	(void)sp_take_fd(&fd);
-	for (const struct dirent *e; r == 0 && !has_all(c) && (e = readdir(dir));)
-		if (e->d_type == DT_DIR && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			r = walk_into(c, dir_fd, e->d_name, level);
-	return r;
+	c->levels[c->n_levels++] = (struct level){dir, path_len};
+	return 0;
+}
+
+static void leave(struct sp_cgroups *c)
+{
+	closedir(c->levels[--c->n_levels].dir);
+}
+
+static bool is_name(const struct dirent *e)
+{
+	return e->d_type == DT_DIR && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+}
+
+/* One entry of the directory that was entered last, or its end. A cgroup that cannot be read has no path. */
+static int walk_on(struct sp_cgroups *c)
+{
+	const struct level *l = &c->levels[c->n_levels - 1];
+	size_t room = sizeof(c->path) - l->path_len;
+	const struct dirent *e = readdir(l->dir);
+	int fd, n;
+
+	if (!e)
+		leave(c);
+	if (!e || !is_name(e))
+		return 0;
+	n = snprintf(c->path + l->path_len, room, "/%s", e->d_name);
+	if ((size_t)n >= room || c->n_levels > MAX_LEVELS)
+		return 0;
+	fd = openat(dirfd(l->dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? 0 : enter(c, fd, l->path_len + (size_t)n);
+}
+
+static bool is_over(const struct sp_cgroups *c)
+{
+	return !c->n_levels || c->n_walked >= MAX_CGROUPS ||
+	       (c->wanted && sp_intern_count(c->ids) == sp_intern_count(c->wanted));
+}
+
+int sp_cgroups_go_on(struct sp_cgroups *c, size_t n)
+{
+	int r = 0;
+
+	for (; r == 0 && n && !is_over(c); n--)
+		r = walk_on(c);
+	if (r == 0 && !is_over(c))
+		return 1;
+	while (c->n_levels)
+		leave(c);
+	return r < 0 ? sp_fail(r, "walk the cgroups") : 0;
 }
 
 static int want(struct sp_cgroups *c, const uint64_t *ids, size_t n)
@@ -248,8 +280,7 @@ static int want(struct sp_cgroups *c, const uint64_t *ids, size_t n)
 	return (int)SP_MIN(r, 0);
 }
 
-/* ids NULL: all. */
-static int cgroups_walk(const uint64_t *ids, size_t n, struct sp_cgroups **ret_cgroups)
+int sp_cgroups_begin(const uint64_t *ids, size_t n, struct sp_cgroups **ret_cgroups)
 {
 	char mount[PATH_BYTES];
 	SP_CLOSE int top = open_top(mount, sizeof(mount));
@@ -263,7 +294,7 @@ static int cgroups_walk(const uint64_t *ids, size_t n, struct sp_cgroups **ret_c
 	if (r == 0)
 		r = sp_intern_new(&c->paths);
 	if (r == 0)
-		r = cgroup_walk_dir(c, top, 0);
+		r = enter(c, sp_take_fd(&top), 0);
 	if (r < 0) {
 		sp_cgroups_free(c);
 		return sp_fail(r, "walk the cgroups under %s", mount);
@@ -274,18 +305,26 @@ static int cgroups_walk(const uint64_t *ids, size_t n, struct sp_cgroups **ret_c
 
 int sp_cgroups_new(struct sp_cgroups **ret_cgroups)
 {
-	return cgroups_walk(NULL, 0, ret_cgroups);
-}
+	struct sp_cgroups *c;
+	int r = sp_cgroups_begin(NULL, 0, &c);
 
-int sp_cgroups_find(const uint64_t *ids, size_t n, struct sp_cgroups **ret_cgroups)
-{
-	return cgroups_walk(ids, n, ret_cgroups);
+	if (r < 0)
+		return r;
+	r = sp_cgroups_go_on(c, SIZE_MAX);
+	if (r < 0) {
+		sp_cgroups_free(c);
+		return r;
+	}
+	*ret_cgroups = c;
+	return 0;
 }
 
 void sp_cgroups_free(struct sp_cgroups *c)
 {
 	if (!c)
 		return;
+	while (c->n_levels)
+		leave(c);
 	sp_intern_free(c->ids);
 	sp_intern_free(c->paths);
 	sp_intern_free(c->wanted);

@@ -21,6 +21,7 @@
 enum {
 	FORGET_AFTER_WINDOWS = 360,
 	IDENTIFY_MS = 2000,
+	CGROUP_ENTRIES = 1000, /* some ms, in a turn of the loop */
 	PACKAGES_INTERVAL_S = 300,
 	NAMES_MAX_AGE_S = 3600,
 	MAX_ROUNDS = 3,
@@ -112,7 +113,9 @@ int sp_sampler_new(struct sp_sampler_env *env, const struct sp_agent_source *sou
 	struct sp_capture_options o;
 	int r;
 
-	*s = (struct sp_sampler){.env = env, .recipe = source->recipe};
+	*s = (struct sp_sampler){.env = env,
+				 .recipe = source->recipe,
+				 .cgroups_walk = {.pace = &env->cgroups_pace, .n_entries = CGROUP_ENTRIES}};
 	s->event = source->event ? strdup(source->event) : NULL;
 	if (source->event && !s->event)
 		return -ENOMEM;
@@ -148,7 +151,7 @@ uint64_t sp_sampler_next_ns(const struct sp_sampler *s)
 	int ms = s->is_closed ? sp_workers_timeout_ms(s->env->workers) : -1;
 	uint64_t next = ms < 0 ? UINT64_MAX : sp_time_ns(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
 
-	if (s->current.came && !s->is_naming)
+	if (s->is_labelling || (s->current.came && !s->is_naming))
 		return 0;
 	if (!s->is_closed)
 		next = sp_capture_next_ns(s->capture);
@@ -161,6 +164,7 @@ void sp_sampler_done(struct sp_sampler *s)
 {
 	sp_window_queue_done(&s->queue);
 	sp_naming_done(&s->naming);
+	sp_enrich_walk_done(&s->cgroups_walk);
 	if (s->capture)
 		sp_capture_let_go(s->capture);
 	sp_capture_free(sp_take_ptr(s->capture));
@@ -215,13 +219,11 @@ static int drop_excluded_rows(struct sp_sampler *s)
 }
 
 /* Reads all packages' lists, so not for every new file. */
-static void add_labels(struct sp_sampler *s)
+static void add_packages(struct sp_sampler *s)
 {
 	uint64_t now = sp_time_ns(CLOCK_BOOTTIME);
-	int r = sp_enrich_cgroups(s->profile, &s->env->cgroups_pace);
+	int r;
 
-	if (r < 0)
-		log_failure(s, "cgroups", r);
 	if ((s->labelled_ns && now - s->labelled_ns < PACKAGES_INTERVAL_S * SP_NS_PER_S) ||
 	    !sp_enrich_packages_wanted(s->profile))
 		return;
@@ -229,6 +231,19 @@ static void add_labels(struct sp_sampler *s)
 	r = sp_enrich_packages(s->profile, s->capture);
 	if (r < 0)
 		log_failure(s, "packages", r);
+}
+
+/* False: it goes on in another turn of the loop. */
+static bool add_labels(struct sp_sampler *s)
+{
+	int r = sp_enrich_cgroups(s->profile, &s->cgroups_walk);
+
+	if (r > 0)
+		return false;
+	if (r < 0)
+		log_failure(s, "cgroups", r);
+	add_packages(s);
+	return true;
 }
 
 static void count_rows(struct sp_sampler *s)
@@ -295,42 +310,6 @@ static struct sp_store_window describe_window(struct sp_sampler *s, const struct
 					.source = s->recipe->name};
 }
 
-/* Once for each user. */
-static void log_folded(struct sp_sampler *s, const struct sp_capture_stats *stats)
-{
-	if (stats->n_folded_users > s->n_folded_logged)
-		sp_log(SP_LOG_WARNING,
-		       "%s: programs of user %u have more new stacks than a user's share of memory and of the store: "
-		       "those above it are stored by library, without functions (%u users so far)",
-		       s->recipe->name, (unsigned)stats->folded_uid, (unsigned)stats->n_folded_users);
-	s->n_folded_logged = stats->n_folded_users;
-}
-
-/* Once for each user. */
-static void log_cut_names(struct sp_sampler *s)
-{
-	const struct sp_name_share *share = &s->naming.share;
-
-	if (share->n_cut_users > s->n_cut_users_logged)
-		sp_log(SP_LOG_WARNING,
-		       "%s: functions of user %u have longer names than a user's share of memory: those above it are "
-		       "cut to %u bytes (%u users so far)",
-		       s->recipe->name, (unsigned)share->last_uid, SP_NAME_CUT, share->n_cut_users);
-	s->n_cut_users_logged = share->n_cut_users;
-}
-
-/* Once, and for another user again. */
-static void log_let_go(struct sp_sampler *s, const struct sp_capture_stats *stats)
-{
-	if (stats->n_let_go && (!s->n_let_go_logged || stats->let_go_uid != s->let_go_uid_logged))
-		sp_log(SP_LOG_NOTICE,
-		       "%s: deleted programs and libraries of user %u take more memory than is kept for names: those "
-		       "above it are let go, and their functions may lack names",
-		       s->recipe->name, (unsigned)stats->let_go_uid);
-	s->n_let_go_logged = stats->n_let_go;
-	s->let_go_uid_logged = stats->let_go_uid;
-}
-
 static void count_window(struct sp_sampler *s, const struct sp_store_window *w, const struct sp_capture_stats *stats)
 {
 	s->expected = (double)w->duration_ns / 1e12 * (double)w->rate_millihertz * w->n_cpus;
@@ -346,9 +325,7 @@ static void count_window(struct sp_sampler *s, const struct sp_store_window *w, 
 		sp_log(SP_LOG_WARNING, "%s: a CPU that came online could not be sampled", s->recipe->name);
 	}
 	s->unsampled_before = stats->n_unsampled_cpus;
-	log_folded(s, stats);
-	log_cut_names(s);
-	log_let_go(s, stats);
+	sp_sampler_log_shares(s, stats);
 	memcpy(s->before, stats->counter, sizeof(s->before));
 	count_rows(s);
 	sp_unnamed_count(&s->unnamed, s->profile);
@@ -538,6 +515,21 @@ static int end_names(struct sp_sampler *s)
 	return s->is_flush_wanted ? end_flush(s) : 0;
 }
 
+/* False: it goes on in another turn of the loop. */
+static bool name_and_label(struct sp_sampler *s)
+{
+	int r;
+
+	s->naming.is_over = s->cgroups_walk.is_over = is_too_late(s);
+	r = s->is_labelling ? 0 : sp_naming_step(&s->naming);
+	if (r > 0)
+		return false;
+	if (r < 0)
+		log_failure(s, "names", r);
+	s->is_labelling = !add_labels(s);
+	return !s->is_labelling;
+}
+
 int sp_sampler_work(struct sp_sampler *s)
 {
 	bool is_first = !s->is_naming && s->current.came;
@@ -547,15 +539,9 @@ int sp_sampler_work(struct sp_sampler *s)
 		tell_current(s, r);
 	else if (is_first)
 		begin_names(s);
-	for (r = 0; r >= 0 && s->is_naming; r = end_names(s)) {
-		s->naming.is_over = is_too_late(s);
-		r = sp_naming_step(&s->naming);
-		if (r > 0)
+	for (r = 0; r >= 0 && s->is_naming; r = end_names(s))
+		if (!name_and_label(s))
 			return 0;
-		if (r < 0)
-			log_failure(s, "names", r);
-		add_labels(s);
-	}
 	return r;
 }
 

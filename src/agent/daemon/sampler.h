@@ -64,6 +64,7 @@ struct sp_sampler {
 	struct sp_capture *capture;
 	struct sp_profile *profile;
 	struct sp_naming naming;
+	struct sp_enrich_walk cgroups_walk;
 	struct sp_window_queue queue;
 	struct sp_clock window_began; /* of the window */
 	uint64_t paused_ns;           /* not sampled within the window: the last renewal */
@@ -81,6 +82,7 @@ struct sp_sampler {
 	uint64_t names_since_ns;                     /* CLOCK_BOOTTIME: age of the profile's names */
 	bool is_closed, is_last;                     /* the profile takes nothing more; and no other follows */
 	bool is_naming, is_flush_wanted;
+	bool is_labelling;             /* part of naming: the functions have names */
 	unsigned n_rounds;             /* of naming, in this flush */
 	const char *fetch_failure;     /* of naming, already logged */
 	uint64_t n_seen_pushed;        /* windows that had ended when the last one began */
@@ -106,6 +108,7 @@ bool sp_sampler_is_working(const struct sp_sampler *s);
 int sp_sampler_set_rate(struct sp_sampler *s, uint64_t wanted_millihertz, unsigned halvings);
 struct sp_capture_stats sp_sampler_measure(struct sp_sampler *s); /* measures BPF run time and memory, too */
 const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s);
+void sp_sampler_log_shares(struct sp_sampler *s, const struct sp_capture_stats *stats); /* who is above his */
 void sp_sampler_done(struct sp_sampler *s);
 
 #endif

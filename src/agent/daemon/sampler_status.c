@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/daemon/sampler.h"
+#include "agent/log.h"
 #include "capture/lasting.h"
 #include "capture/recipe_ops.h"
 #include "profile/window.h"
@@ -47,4 +48,48 @@ const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
 	t->n_tables_put_off = stats.n_put_off;
 	t->profile_bytes = sp_profile_memory_bytes(s->profile) + size.memory_bytes;
 	return t;
+}
+
+/* --- told in the log --- */
+/* Once for each user. */
+static void log_folded(struct sp_sampler *s, const struct sp_capture_stats *stats)
+{
+	if (stats->n_folded_users > s->n_folded_logged)
+		sp_log(SP_LOG_WARNING,
+		       "%s: programs of user %u have more new stacks than a user's share of memory and of the store: "
+		       "those above it are stored by library, without functions (%u users so far)",
+		       s->recipe->name, (unsigned)stats->folded_uid, (unsigned)stats->n_folded_users);
+	s->n_folded_logged = stats->n_folded_users;
+}
+
+/* Once for each user. */
+static void log_cut_names(struct sp_sampler *s)
+{
+	const struct sp_name_share *share = &s->naming.share;
+
+	if (share->n_cut_users > s->n_cut_users_logged)
+		sp_log(SP_LOG_WARNING,
+		       "%s: functions of user %u have longer names than a user's share of memory: those above it are "
+		       "cut to %u bytes (%u users so far)",
+		       s->recipe->name, (unsigned)share->last_uid, SP_NAME_CUT, share->n_cut_users);
+	s->n_cut_users_logged = share->n_cut_users;
+}
+
+/* Once, and for another user again. */
+static void log_let_go(struct sp_sampler *s, const struct sp_capture_stats *stats)
+{
+	if (stats->n_let_go && (!s->n_let_go_logged || stats->let_go_uid != s->let_go_uid_logged))
+		sp_log(SP_LOG_NOTICE,
+		       "%s: deleted programs and libraries of user %u take more memory than is kept for names: those "
+		       "above it are let go, and their functions may lack names",
+		       s->recipe->name, (unsigned)stats->let_go_uid);
+	s->n_let_go_logged = stats->n_let_go;
+	s->let_go_uid_logged = stats->let_go_uid;
+}
+
+void sp_sampler_log_shares(struct sp_sampler *s, const struct sp_capture_stats *stats)
+{
+	log_folded(s, stats);
+	log_cut_names(s);
+	log_let_go(s, stats);
 }

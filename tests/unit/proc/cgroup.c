@@ -111,9 +111,31 @@ static void check_nested(const char *const *paths, size_t n)
 	}
 	sp_cgroups_free(c);
 	id = inode_of(paths[0]);
-	assert_int_equal(sp_cgroups_find(&id, 1, &c), 0); /* and no other */
+	assert_int_equal(sp_cgroups_begin(&id, 1, &c), 0);
+	assert_int_equal(sp_cgroups_go_on(c, SIZE_MAX), 0);
 	assert_string_equal(sp_cgroups_path(c, id), paths[0]);
-	assert_string_equal(sp_cgroups_path(c, inode_of("/")), "");
+	assert_string_equal(sp_cgroups_path(c, inode_of("/")), ""); /* and no other */
+	sp_cgroups_free(c);
+}
+
+/* Entry by entry all is found, too; and what is not gone on with can be freed. */
+static void check_in_parts(const char *const *paths, size_t n)
+{
+	struct sp_cgroups *c;
+	size_t n_parts = 0;
+
+	assert_int_equal(sp_cgroups_begin(NULL, 0, &c), 0);
+	for (int r = 1; r; n_parts++) {
+		r = sp_cgroups_go_on(c, 1);
+		assert_true(r >= 0);
+	}
+	assert_true(n_parts > n);
+	assert_int_equal(sp_cgroups_go_on(c, 1), 0);
+	for (size_t i = 0; i < n; i++)
+		assert_string_equal(sp_cgroups_path(c, inode_of(paths[i])), paths[i]);
+	sp_cgroups_free(c);
+	assert_int_equal(sp_cgroups_begin(NULL, 0, &c), 0);
+	assert_int_equal(sp_cgroups_go_on(c, 1), 1);
 	sp_cgroups_free(c);
 }
 
@@ -160,6 +182,7 @@ static void nested_ones_both_ways(void **state)
 		skip();
 	}
 	check_nested(paths, n_nested);
+	check_in_parts(paths, n_nested);
 }
 
 static void our_own_is_in_the_table(void **state)
