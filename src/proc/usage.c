@@ -53,25 +53,27 @@ static int read_ticks(uint32_t pid, uint64_t ticks[2])
 	return 0;
 }
 
+/* The number that clock_getcpuclockid(3) gives; that function asks the kernel whether there is such a process, too. */
+static clockid_t cpu_clock(uint32_t pid)
+{
+	enum { SCHEDULER = 2, KIND_BITS = 3 };
+
+	return pid ? (clockid_t)(~pid << KIND_BITS | SCHEDULER) : CLOCK_PROCESS_CPUTIME_ID;
+}
+
 uint64_t sp_usage_cpu_ns(uint32_t pid)
 {
-	clockid_t clock;
-
-	return clock_getcpuclockid((pid_t)pid, &clock) == 0 ? sp_time_ns(clock) : 0;
+	return sp_time_ns(cpu_clock(pid));
 }
 
 static int read_times(uint32_t pid, struct sp_usage *u)
 {
 	uint64_t ticks[2] = {0};
-	clockid_t clock;
 	int r = read_ticks(pid, ticks);
 
 	if (r < 0)
 		return r;
-	r = clock_getcpuclockid((pid_t)pid, &clock);
-	if (r != 0)
-		return sp_fail(-r, "find the CPU clock of process %u", pid);
-	uint64_t all_ns = sp_time_ns(clock), n_ticks = ticks[0] + ticks[1];
+	uint64_t all_ns = sp_usage_cpu_ns(pid), n_ticks = ticks[0] + ticks[1];
 	if (n_ticks > 0)
 		u->system_ns = (uint64_t)((double)all_ns * ((double)ticks[1] / (double)n_ticks));
 	u->user_ns = all_ns - SP_MIN(u->system_ns, all_ns);

@@ -34,6 +34,16 @@ void sp_parse_budget_init(struct sp_parse_budget *p, uint64_t max_cpu_ppm, uint6
 	sp_parse_budget_update(p, now_ns, cpu_ns);
 }
 
+static uint64_t slot_at(const struct sp_parse_budget *p, uint64_t now_ns)
+{
+	return (now_ns - SP_MIN(p->began_ns, now_ns)) / (SP_PARSE_SLOT_S * SP_NS_PER_S);
+}
+
+bool sp_parse_budget_is_of_slot(const struct sp_parse_budget *p, uint64_t now_ns)
+{
+	return slot_at(p, now_ns) <= p->slot;
+}
+
 /* What was allowed and cost less, or was taken back, is forgotten by and by. */
 static void go_to_slot(struct sp_parse_budget *p, uint64_t slot)
 {
@@ -69,7 +79,7 @@ void sp_parse_budget_update(struct sp_parse_budget *p, uint64_t now_ns, uint64_t
 	/* A process's last moments are reported late and coarsely; the sum must not go back. */
 	uint64_t used_ns = SP_MAX(cpu_ns, p->cpu_ns) - p->cpu_ns;
 
-	go_to_slot(p, (now_ns - SP_MIN(p->began_ns, now_ns)) / (SP_PARSE_SLOT_S * SP_NS_PER_S));
+	go_to_slot(p, slot_at(p, now_ns));
 	p->cpu_ns += used_ns;
 	p->used_ns[p->slot % SP_PARSE_SLOTS] += used_ns;
 	p->sum_ns += used_ns;

@@ -38,6 +38,8 @@ unsigned sp_parse_budget_longest_ms(uint64_t max_cpu_ppm);
 /* now_ns: CLOCK_MONOTONIC; cpu_ns: all CPU time so far. */
 void sp_parse_budget_init(struct sp_parse_budget *p, uint64_t max_cpu_ppm, uint64_t now_ns, uint64_t cpu_ns);
 void sp_parse_budget_update(struct sp_parse_budget *p, uint64_t now_ns, uint64_t cpu_ns);
+/* Whether the slot of the last update lasts: what is left does not grow before the next one. */
+bool sp_parse_budget_is_of_slot(const struct sp_parse_budget *p, uint64_t now_ns);
 /* Whether a file with so many samples, and of which so many bytes are to be read, may be parsed, by the last update. */
 bool sp_parse_budget_allows(const struct sp_parse_budget *p, uint64_t n_samples, uint64_t bytes);
 void sp_parse_budget_ask(struct sp_parse_budget *p, uint64_t bytes); /* it is parsed now */

@@ -104,15 +104,24 @@ static bool has_room(struct sp_agent *a, uint64_t needed_bytes)
 	return bytes <= a->limits.max_memory_bytes / 2 * 3;
 }
 
+/* The clocks of all processes are read once in a slot for all that is refused, and for each that is not. */
+static bool has_budget(struct sp_agent *a, uint64_t now_ns, uint64_t n_samples, uint64_t bytes)
+{
+	struct sp_parse_budget *p = &a->parse_budget;
+
+	if (sp_parse_budget_is_of_slot(p, now_ns) && !sp_parse_budget_allows(p, n_samples, bytes))
+		return false;
+	sp_parse_budget_update(p, now_ns, sum_cpu_ns(a));
+	return sp_parse_budget_allows(p, n_samples, bytes);
+}
+
 /* Of a file of so many bytes, with so much memory. */
 static bool may_parse(struct sp_agent *a, uint32_t uid, uint64_t n_samples, uint64_t bytes, uint64_t needed_bytes)
 {
 	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
-	bool may;
+	bool may = sp_user_budget_may_parse(&a->user_budget, uid, now_ns) && has_budget(a, now_ns, n_samples, bytes) &&
+		   has_room(a, needed_bytes);
 
-	sp_parse_budget_update(&a->parse_budget, now_ns, sum_cpu_ns(a));
-	may = sp_parse_budget_allows(&a->parse_budget, n_samples, bytes) && has_room(a, needed_bytes) &&
-	      sp_user_budget_may_parse(&a->user_budget, uid, now_ns);
 	if (may)
 		sp_parse_budget_ask(&a->parse_budget, bytes);
 	return may;
@@ -157,9 +166,7 @@ static bool may_read(void *agent, uint32_t uid)
 	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
 	struct sp_agent *a = agent;
 
-	sp_parse_budget_update(&a->parse_budget, now_ns, sum_cpu_ns(a));
-	return (!a->parse_budget.max_cpu_ppm || a->parse_budget.left_ns > 0) &&
-	       sp_user_budget_may_parse(&a->user_budget, uid, now_ns);
+	return sp_user_budget_may_parse(&a->user_budget, uid, now_ns) && has_budget(a, now_ns, UINT64_MAX, 0);
 }
 
 static void parsed(void *agent, uint32_t uid, uint64_t cpu_ns)

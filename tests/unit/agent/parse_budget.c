@@ -15,7 +15,7 @@ enum { ONE_PERCENT = 10000, MAX_S = 6 * 3600 };
 
 struct agent {
 	struct sp_parse_budget p;
-	uint64_t began_ns, now_ns, cpu_ns, n_small, n_large;
+	uint64_t began_ns, now_ns, cpu_ns, n_small, n_large, n_slots;
 	uint64_t used_ns[MAX_S]; /* cpu_ns at each second */
 };
 static struct agent agent;
@@ -29,9 +29,13 @@ static struct agent *agent_new(uint64_t ppm)
 
 static bool ask(struct agent *a, uint64_t n_samples, uint64_t bytes)
 {
-	bool may;
+	bool may, is_of_slot = sp_parse_budget_is_of_slot(&a->p, a->now_ns);
+	int64_t left_ns = a->p.left_ns;
 
 	sp_parse_budget_update(&a->p, a->now_ns, a->cpu_ns);
+	assert_true(sp_parse_budget_is_of_slot(&a->p, a->now_ns));
+	assert_true(!is_of_slot || a->p.left_ns <= left_ns); /* so who was refused need not ask again */
+	a->n_slots += !is_of_slot;
 	may = sp_parse_budget_allows(&a->p, n_samples, bytes);
 	if (may)
 		sp_parse_budget_ask(&a->p, bytes);
@@ -77,6 +81,7 @@ static void test_storm(void **state)
 		assert_true(used_ns(a) <= WHOLE + 20 * MS);
 	}
 	assert_int_equal(a->n_large, 6 * 36);
+	assert_int_equal(a->n_slots, (MAX_S - 1) / SP_PARSE_SLOT_S);
 	/* the upper half of what sampling leaves, since each has one sample only */
 	assert_in_range(a->n_small, (MAX_S / SP_PARSE_BUDGET_S - 1) * 40, MAX_S / SP_PARSE_BUDGET_S * 120);
 }

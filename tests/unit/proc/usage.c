@@ -113,6 +113,7 @@ static void another_process_and_one_that_ended(void **state)
 	 */
 	assert_in_range(u.user_ns + 20000000, ns_of(own.ru_utime), ns_of(own.ru_utime) + 40000000);
 	assert_true(u.memory_bytes > 0);
+	assert_in_range(sp_usage_cpu_ns((uint32_t)child), u.user_ns + u.system_ns, 500000000);
 	assert_int_equal(kill(child, SIGKILL), 0);
 	assert_int_equal(waitid(P_PID, (id_t)child, NULL, WEXITED | WNOWAIT), 0);
 	assert_int_equal(sp_usage_get((uint32_t)child, &u), 0);
@@ -120,6 +121,7 @@ static void another_process_and_one_that_ended(void **state)
 	assert_int_equal(u.memory_bytes, 0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_int_equal(sp_usage_get((uint32_t)child, &u), -ESRCH);
+	assert_int_equal(sp_usage_cpu_ns((uint32_t)child), 0);
 	close(ready[0]);
 	close(ready[1]);
 }
