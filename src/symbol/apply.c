@@ -38,6 +38,7 @@ struct sp_namer_round {
 	struct sp_frame_place *frames;
 	size_t n, at; /* the first frame that no job has taken yet */
 	uint32_t n_frames;
+	size_t n_waited, n_again; /* frames that were put off before; and were so again */
 	struct job job;
 };
 
@@ -291,21 +292,20 @@ static void collect_one(const struct sp_profile *p, const struct sp_known *known
 }
 
 /* Collects the frames, new or put off, that have no function and do not lie in a known one. */
-static int collect(const struct sp_profile *p, const struct sp_namer *namer, struct sp_frame_place **ret_frames,
-		   size_t *ret_n)
+static int collect(const struct sp_profile *p, const struct sp_namer *namer, struct sp_namer_round *o)
 {
 	uint32_t n_frames = sp_profile_n_frames(p), first = SP_MAX(namer->n_frames, 1);
-	struct sp_frame_place *frames = calloc(n_frames - first + namer->n_later + 1, sizeof(*frames));
-	size_t n = 0;
-	if (!frames)
+	size_t n_waited = namer->n_rests ? 0 : namer->n_later;
+	o->frames = calloc(n_frames - first + n_waited + 1, sizeof(*o->frames));
+	if (!o->frames)
 		return -ENOMEM;
-	for (size_t i = 0; i < namer->n_later; i++)
-		collect_one(p, namer->known, namer->later[i], frames, &n);
+	for (size_t i = 0; i < n_waited; i++)
+		collect_one(p, namer->known, namer->later[i], o->frames, &o->n);
 	for (uint32_t i = first; i < n_frames; i++)
-		collect_one(p, namer->known, i, frames, &n);
-	sp_frame_places_sort(frames, n);
-	*ret_frames = frames;
-	*ret_n = n;
+		collect_one(p, namer->known, i, o->frames, &o->n);
+	sp_frame_places_sort(o->frames, o->n);
+	o->n_frames = n_frames; /* more may come before the last answer */
+	o->n_waited = n_waited;
 	return 0;
 }
 
@@ -365,9 +365,12 @@ static struct sp_name_question question_of(const struct job *j)
 static void put_off(struct sp_namer *n, const struct job *j)
 {
 	sp_error_clear();
-	for (size_t i = 0; i < j->n_frames; i++)
+	for (size_t i = 0; i < j->n_frames; i++) {
 		n->later[n->n_later++] = j->frames[i].frame;
-	n->n_later_files++;
+		n->round->n_again += j->frames[i].frame < n->n_frames;
+	}
+	n->n_later_files += !n->is_later[j->file];
+	n->is_later[j->file] = true;
 }
 
 /* --- question by question --- */
@@ -381,6 +384,30 @@ static void round_free(struct sp_namer *n)
 	free(sp_take_ptr(n->round));
 }
 
+/* Room for what is put off in this round, beside what stays so. */
+static int later_begin(struct sp_namer *n)
+{
+	size_t n_stay = n->n_rests ? n->n_later : 0;
+	int r = sp_grow(&n->is_later, &n->n_is_later, sp_profile_n_files(n->profile), sizeof(*n->is_later));
+	r = r < 0 ? r : sp_grow(&n->later, &n->later_capacity, n_stay + n->round->n, sizeof(*n->later));
+	if (r < 0 || n->n_rests)
+		return r;
+	n->n_later = n->n_later_files = 0;
+	memset(n->is_later, 0, n->n_is_later);
+	return 0;
+}
+
+/* What a budget lets through is as much when it is asked for less often, but costs less. */
+static void later_end(struct sp_namer *n)
+{
+	const struct sp_namer_round *o = n->round;
+	bool in_vain = o->n_waited && o->n_again * 8 >= o->n_waited * 7;
+	if (n->n_rests)
+		n->n_rests--;
+	else
+		n->n_rests = n->rest = in_vain ? SP_MIN(SP_MAX(2 * n->rest, 1), SP_NAMER_MAX_REST) : 0;
+}
+
 int sp_namer_begin(struct sp_namer *n, struct sp_profile *p)
 {
 	round_free(n);
@@ -388,14 +415,10 @@ int sp_namer_begin(struct sp_namer *n, struct sp_profile *p)
 	n->round = calloc(1, sizeof(*n->round));
 	int r = !n->round ? -ENOMEM : n->known ? 0 : sp_known_new(&n->known);
 	if (r == 0)
-		r = collect(p, n, &n->round->frames, &n->round->n);
+		r = collect(p, n, n->round);
 	if (r == 0)
-		r = sp_grow(&n->later, &n->later_capacity, n->round->n, sizeof(*n->later));
-	if (r < 0)
-		return sp_fail(r, "name the frames");
-	n->round->n_frames = sp_profile_n_frames(p); /* more may come before the last answer */
-	n->n_later = n->n_later_files = 0;
-	return 0;
+		r = later_begin(n);
+	return r < 0 ? sp_fail(r, "name the frames") : 0;
 }
 
 int sp_namer_next(struct sp_namer *n, struct sp_name_question *ret_question)
@@ -415,7 +438,10 @@ int sp_namer_next(struct sp_namer *n, struct sp_name_question *ret_question)
 		*ret_question = question_of(&o->job);
 		return 1;
 	}
-	n->n_frames = r == 0 ? o->n_frames : n->n_frames;
+	if (r == 0) {
+		n->n_frames = o->n_frames;
+		later_end(n);
+	}
 	round_free(n);
 	return r < 0 ? sp_fail(r, "name the frames") : 0;
 }
@@ -448,5 +474,6 @@ void sp_namer_done(struct sp_namer *n)
 	round_free(n);
 	sp_known_free(n->known);
 	free(n->later);
+	free(n->is_later);
 	*n = (struct sp_namer){0};
 }

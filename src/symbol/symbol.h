@@ -32,8 +32,10 @@ struct sp_name_question {
  * For a profile that grows and is named again and again. Looks only at frames that are new since the last time, and
  * asks only for those in no known function (struct sp_name's from, to). The cost follows the number of new frames.
  * Zeroed at first; for another profile, call done and begin anew. Memory: 24 bytes for each known function, 4 for each
- * frame that waits.
+ * frame that waits, and 1 for each file. Frames that wait are left alone for 1 round after one in which few of them
+ * got a name, then for 2, and for SP_NAMER_MAX_REST at most: there may be very many, of files that are too large.
  */
+enum { SP_NAMER_MAX_REST = 4 };
 struct sp_known;
 struct sp_namer_round;
 struct sp_namer {
@@ -43,15 +45,18 @@ struct sp_namer {
 	uint32_t n_frames;            /* looked at so far */
 	uint32_t *later;              /* frames that are put off, by file */
 	size_t n_later, later_capacity;
+	uint8_t *is_later; /* by file: whether there are such frames in it */
+	size_t n_is_later;
 	uint32_t n_later_files;
-	bool shortens_names; /* functions' names above SP_NAME_SHORT bytes are cut to these, and marked */
+	unsigned n_rests, rest; /* rounds to come in which they are left alone; how many it were the last time */
+	bool shortens_names;    /* functions' names above SP_NAME_SHORT bytes are cut to these, and marked */
 };
 int sp_namer_begin(struct sp_namer *n, struct sp_profile *p);
 /* 1: a question, to be answered before the next call; 0: all is named. */
 int sp_namer_next(struct sp_namer *n, struct sp_name_question *ret_question);
 /*
  * 0: the names are there; a negative errno with sp_error_text(): why not. -EAGAIN: not now; the frames stay without a
- * function, and are asked for again in the next round.
+ * function, and are asked for again in the next round, or, where that was in vain, in a later one.
  */
 int sp_namer_answer(struct sp_namer *n, int answer);
 void sp_namer_done(struct sp_namer *n);

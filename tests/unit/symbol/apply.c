@@ -329,10 +329,15 @@ static void test_namer(void **state)
 	sp_namer_done(&namer);
 }
 
+static unsigned n_not_now;
+
 static int not_now(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
 {
 	struct fixture *x = arg;
-	return file == x->files[LIB] ? -EAGAIN : resolve_with_spans(arg, file, offsets, n, names);
+	if (file != x->files[LIB])
+		return resolve_with_spans(arg, file, offsets, n, names);
+	n_not_now += (unsigned)n;
+	return -EAGAIN;
 }
 
 /* What is put off stays without a function, and is asked for again with what is new. */
@@ -351,10 +356,46 @@ static void test_namer_later(void **state)
 	assert_int_equal(sp_profile_frame(x->profile, b)->func, 0);
 	assert_true(sp_profile_frame(x->profile, other)->func);
 	assert_int_equal(sp_profile_file(x->profile, x->files[LIB])->note, 0);
+	answer_all(x, &namer, &later); /* it was in vain, so it rests */
 	again(x, &namer, 2);
 	expect(x, a, "name()", false);
 	assert_int_equal(namer.n_later, 0);
+	assert_int_equal(namer.n_later_files, 0);
 	again(x, &namer, 0);
+	sp_namer_done(&namer);
+}
+
+/* What is put off again and again is asked for less and less often; what is new of the same file is, at once. */
+static void test_namer_rests(void **state)
+{
+	static const unsigned asked[] = {1, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
+	struct fixture *x = *state;
+	struct sp_namer namer = {0};
+	const struct resolver later = {.resolve = not_now, .kernel = kernel};
+	uint32_t a = add_frame(x, x->files[LIB], 0x41, 0), i;
+	for (i = 0; i < SP_COUNT(asked); i++) {
+		n_not_now = 0;
+		answer_all(x, &namer, &later);
+		assert_int_equal(n_not_now, asked[i]);
+		assert_int_equal(namer.n_later, 1);
+		assert_int_equal(namer.n_later_files, 1);
+	}
+	add_frame(x, x->files[LIB], 0x140, 0);
+	n_not_now = 0;
+	answer_all(x, &namer, &later);
+	assert_int_equal(n_not_now, 1);
+	assert_int_equal(namer.n_later, 2);
+	assert_int_equal(namer.n_later_files, 1);
+	for (; !sp_profile_frame(x->profile, a)->func && i < 20; i++)
+		answer_all(x, &namer, &(struct resolver){.resolve = resolve_with_spans, .kernel = kernel});
+	assert_int_equal(i, SP_COUNT(asked) + 2);
+	assert_int_equal(namer.n_later, 0);
+	add_frame(x, x->files[LIB], 0x241, 0);
+	for (i = 0; i < 2; i++) { /* it begins anew */
+		n_not_now = 0;
+		answer_all(x, &namer, &later);
+		assert_int_equal(n_not_now, 1);
+	}
 	sp_namer_done(&namer);
 }
 
@@ -494,6 +535,7 @@ int main(void)
 	    TEST(test_long_names),
 	    TEST(test_namer),
 	    TEST(test_namer_later),
+	    TEST(test_namer_rests),
 	    TEST(test_namer_made_up),
 	    TEST(test_namer_kernel),
 	    TEST(test_other_frames),
