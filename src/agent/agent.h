@@ -121,7 +121,9 @@ struct sp_agent_status {
 	uint64_t n_rests;                            /* of those that serve all */
 	/* New files that were not looked at, since their user's share was used up; of the user with the most. */
 	uint64_t n_refused_files, refused_uid, n_refused_of_uid;
-	uint64_t cpu_ppm;                  /* of a CPU, over the last minutes; 0 = not known yet */
+	uint64_t n_late_files; /* how often one took a worker longer than it may, so that names or tables lack */
+	const char *late_file; /* the last of them, and what it took; "" = none */
+	uint64_t cpu_ppm;      /* of a CPU, over the last minutes; 0 = not known yet */
 	uint64_t memory_bytes, peak_bytes; /* now and most, measured each minute: all processes, and BPF */
 	uint64_t n_gaps, gap_ns, n_late;   /* gaps and their time; late windows */
 	uint64_t unstored_ns;              /* at most: sampled, not stored by the last agent, which was killed */

@@ -140,6 +140,17 @@ static bool has_spent(const struct sp_pool *c, const struct sp_worker *p, uint64
 	return c->cpu_ns && cpu_ns >= p->begin_cpu_ns + c->cpu_ns;
 }
 
+/* By the name that the file had when it was mapped, which may lie in a container. An opener has none yet. */
+static void note_late(struct sp_workers *w, const struct sp_job *j, const char *words)
+{
+	char link[64], path[SP_WORKER_LATE - SP_WORKER_WORDS - 2] = "";
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", j->fd);
+	ssize_t n = j->fd < 0 ? 0 : readlink(link, path, sizeof(path) - 1);
+	path[SP_MAX(n, 0)] = '\0';
+	w->ended.n_late++;
+	snprintf(w->ended.late, sizeof(w->ended.late), "%s%s%s", path, *path ? ": " : "", words);
+}
+
 static void late(struct sp_workers *w, struct sp_worker *p)
 {
 	const struct sp_pool *c = &w->pools[p->role];
@@ -153,7 +164,7 @@ static void late(struct sp_workers *w, struct sp_worker *p)
 		snprintf(words, sizeof(words), "%s took over %u s%s", role_name(p->role), ms / 1000, of);
 	p->dev = p->jobs.first->dev;
 	p->late = true;
-	w->ended.n_late++;
+	note_late(w, p->jobs.first, words);
 	book(p, p->jobs.first, sp_usage_cpu_ns((uint32_t)p->pid));
 	sp_worker_end(p);
 	scatter(w, p, -ETIMEDOUT, words);

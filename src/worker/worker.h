@@ -26,7 +26,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { SP_WORKER_ABANDONED = 4, SP_WORKER_WORDS = 64 };
+enum { SP_WORKER_ABANDONED = 4, SP_WORKER_WORDS = 64, SP_WORKER_LATE = 320 };
 
 /*
  * The first thing in main(). With a broker a worker is a copy of the broker (clone, no exec), but for the fetcher.
@@ -137,7 +137,7 @@ unsigned sp_workers_outstanding(const struct sp_workers *w);
 
 struct sp_workers_stats {
 	uint64_t n_crashed, n_late, n_abandoned, n_unstarted; /* unstarted: they could not be started */
-	char crashed[SP_WORKER_WORDS];                        /* how the last of n_crashed ended */
+	char crashed[SP_WORKER_WORDS], late[SP_WORKER_LATE];  /* how the last of them ended; late: at which file */
 	int unstarted;               /* why the last of n_unstarted could not: a negative errno */
 	uint64_t cpu_ns, parsers_ns; /* of workers, those that ended included, and of the broker; of parsers */
 	uint64_t peak_bytes; /* the most that the processes that were there at one time have had, each by its VmHWM */

@@ -33,8 +33,9 @@ static void report_workers(struct sp_agent *a, const struct sp_workers_stats *no
 		       "%" PRIu64 " workers crashed, so files have no names or unwind tables; the last: %s", n_crashed,
 		       now->crashed);
 	if (n_late)
-		sp_log(SP_LOG_NOTICE, "%" PRIu64 " workers took too long, so files have no names or unwind tables",
-		       n_late);
+		sp_log(SP_LOG_NOTICE,
+		       "%" PRIu64 " workers took too long, so files have no names or unwind tables; the last: %s",
+		       n_late, now->late);
 	a->env.n_errors += n_unstarted + n_crashed + n_late;
 	*before = *now;
 }
@@ -64,6 +65,7 @@ static void measure_usage(struct sp_agent *a)
 	t->own_ns = own.user_ns + own.system_ns;
 	t->workers_ns = workers.cpu_ns;
 	t->parsers_ns = workers.parsers_ns;
+	t->n_late_files = workers.n_late;
 	t->cpu_ns = t->own_ns + t->workers_ns + t->bpf_ns + a->answers_ns;
 	t->peak_bytes = SP_MAX(t->peak_bytes, t->memory_bytes);
 	a->measured_ns = sp_time_ns(CLOCK_MONOTONIC);
@@ -296,6 +298,7 @@ void sp_agent_status_last(struct sp_agent *a, struct sp_agent_status *ret_status
 	t->n_refused_of_uid = u ? u->n_refused : 0;
 	t->n_sources = a->n_samplers;
 	t->store_error = "";
+	t->late_file = a->workers_seen.late;
 	for (i = 0; i < a->n_samplers; i++) {
 		t->sources[i] = *sp_sampler_status(&a->samplers[i]);
 		if (a->samplers[i].queue.error[0])

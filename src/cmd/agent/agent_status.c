@@ -142,6 +142,8 @@ int sp_agent_status_put(struct sp_agent *a, const struct sp_agent_config *c, FIL
 	number(out, "refused_files", s.n_refused_files);
 	number(out, "refused_files_uid", s.refused_uid);
 	number(out, "refused_files_of_uid", s.n_refused_of_uid);
+	number(out, "late_files", s.n_late_files);
+	word(out, "late_file", s.late_file);
 	number(out, "bpf_ns", s.bpf_ns);
 	number(out, "memory", s.memory_bytes);
 	number(out, "peak", s.peak_bytes);
@@ -416,6 +418,18 @@ static void show_refused(const struct screen *s, FILE *out)
 			n, number_of(s, 0, "refused_files_of_uid"), number_of(s, 0, "refused_files_uid"));
 }
 
+static void show_late(const struct screen *s, FILE *out)
+{
+	uint64_t n = number_of(s, 0, "late_files");
+
+	if (n)
+		fprintf(out,
+			"files     took a worker too long %" PRIu64
+			" times, and lack names or unwind tables; the last:\n"
+			"          %s\n",
+			n, text_of(s, 0, "late_file"));
+}
+
 static void show_fleet(const struct screen *s, FILE *out)
 {
 	char bytes[TEXT], to[TEXT];
@@ -448,6 +462,7 @@ static void show(const struct screen *s, FILE *out)
 			show_source(s, i, out);
 	show_use(s, out);
 	show_refused(s, out);
+	show_late(s, out);
 	show_store(s, out);
 	if (*text_of(s, 0, "url"))
 		fprintf(out, "page      %s: %" PRIu64 " requests, %" PRIu64 " refused\n", text_of(s, 0, "url"),

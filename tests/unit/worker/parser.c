@@ -295,6 +295,7 @@ static void test_spent(void **state)
 	assert_string_equal(a.error, "parser took over 300 ms of CPU time");
 	sp_workers_stats(w, &s);
 	assert_true(s.parsers_ns >= 300000000);
+	assert_string_equal(s.late, "/memfd:test (deleted): parser took over 300 ms of CPU time");
 	answer_done(&a);
 	close(fd);
 	sp_workers_free(w);
