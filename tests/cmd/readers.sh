@@ -224,6 +224,14 @@ if command -v perf >"$dir/null" && (cd "$dir" && perf record -q -e cpu-clock -c 
 		n=$(awk -F, 'NR > 1 { n += $8 } END { print n + 0 }' "$out")
 		[ "$n" = "$all" ] || fail "$all samples of -F $fields, not $n"
 	done
+	# without ip there is one line for each sample, and no stack
+	for fields in comm,pid comm,period comm,time event,period; do
+		timeout 20 perf script -F "$fields" -i "$dir/p.data" 2>"$dir/null" >"$dir/fields.txt"
+		expect 0 report --value samples --by comm --csv "$dir/fields.txt"
+		n=$(awk -F, 'NR > 1 { n += $8 } END { print n + 0 }' "$out")
+		[ "$n" = "$(wc -l <"$dir/fields.txt")" ] || fail "a sample for each line of -F $fields, not $n"
+		has "$err" '^no sample has a stack; '
+	done
 else
 	say "perf is not here, or may not record"
 fi

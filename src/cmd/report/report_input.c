@@ -307,6 +307,15 @@ static void put_share(int64_t left_out, int64_t all)
 	fprintf(stderr, "%" PRId64 " (%.2f %%)", left_out, all ? 100 * (double)left_out / (double)all : 0);
 }
 
+/* Samples of perf script without the field ip have none: neither library nor function. */
+static bool has_stacks(const struct sp_profile *p)
+{
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++)
+		if (sp_profile_row(p, i)->user || sp_profile_row(p, i)->kernel)
+			return true;
+	return sp_profile_n_rows(p) == 0;
+}
+
 void sp_inputs_tell(const struct sp_profile *p, const struct sp_input_summary *summary)
 {
 	int64_t all = summary->kept;
@@ -332,6 +341,8 @@ void sp_inputs_tell(const struct sp_profile *p, const struct sp_input_summary *s
 		sp_encode(stderr, SP_ENCODE_TERMINAL, summary->nameless);
 		fputs(": give the library or program that it is of by --object ELF\n", stderr);
 	}
+	if (!has_stacks(p))
+		fputs("no sample has a stack; whose they are is told by --by comm and --by process\n", stderr);
 	if (summary->n_labels_dropped)
 		fprintf(stderr, "dropped %" PRIu64 " label%s of samples that have too many or too long ones\n",
 			summary->n_labels_dropped, summary->n_labels_dropped == 1 ? "" : "s");

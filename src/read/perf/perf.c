@@ -38,6 +38,7 @@ struct reader {
 	struct sp_profile *p;
 	struct sp_perf_stacks *stacks;
 	struct sp_perf_sum *sum;
+	unsigned int columns; /* of samples without a frame (sp_perf_columns_parse()), if the text has no others */
 	enum state state;
 	/* The sample that is being read. */
 	struct sp_perf_who who;
@@ -64,7 +65,7 @@ static int end_sample(struct reader *r)
 	r->state = BETWEEN;
 	if (!r->n_lines && !r->is_sure)
 		return bad(r, "the line before is no sample: expected COMM PID/TID [CPU] TIME: PERIOD EVENT:, or "
-			      "frames below it");
+			      "frames below it (the field ip of perf script -F)");
 	stack = sp_perf_stacks_add(r->stacks, r->lines, r->n_lines);
 	if (stack < 0)
 		return (int)stack;
@@ -216,6 +217,8 @@ static int read_line(struct reader *r, struct sp_perf_text line)
 			r->state = BETWEEN;
 		return ended;
 	}
+	if (r->columns && sp_perf_columns_parse(line, &h) == r->columns)
+		return read_header(r, line, &h);
 	if (sp_perf_is_space(*line.s))
 		return read_indented(r, line);
 	sp_perf_header_parse(line, &h);
@@ -244,36 +247,38 @@ static int perf_read_lines(struct reader *r)
 	}
 }
 
-static int perf_read(struct sp_input *in, const struct sp_read_options *o, struct sp_profile *into,
-		     struct sp_read_result *result)
-{
-	struct reader r = {.in = in, .o = o, .result = result, .p = into};
-	int got = sp_perf_stacks_new(into, &r.stacks);
-
-	if (got >= 0)
-		got = sp_perf_sum_new(into, &r.sum);
-	if (got >= 0)
-		got = perf_read_lines(&r);
-	if (got >= 0)
-		got = sp_perf_sum_finish(r.sum, r.stacks);
-	sp_perf_sum_free(r.sum);
-	sp_perf_stacks_free(r.stacks);
-	free(r.lines);
-	return got;
-}
-
 /* --- is it one? --- */
 enum { LINES_LOOKED_AT = 256 };
 
 struct evidence {
 	bool after_sure; /* the line before was certainly a header */
 	int sure;
+	bool has_lines;       /* but comments */
+	unsigned int columns; /* of samples without a frame, if all lines are such, and have the same */
 };
+
+static bool is_one(unsigned int columns)
+{
+	return !(columns & (columns - 1));
+}
 
 /* A frame behind a tab, with a right-justified address: no other program writes that. */
 static bool in_column(struct sp_perf_text line)
 {
 	return line.n > 16 && (line.n == 17 || line.s[17] == ' ') && line.s[16] != ' ';
+}
+
+/* A word alone is only taken for a column if perf's space is behind it. */
+static void weigh_columns(struct evidence *e, struct sp_perf_text line)
+{
+	struct sp_perf_header h;
+	unsigned int columns = sp_perf_columns_parse(line, &h);
+
+	if (is_one(columns) && line.s[line.n - 1] != ' ')
+		columns = 0;
+	if (!e->has_lines || e->columns != columns)
+		e->columns = e->has_lines ? 0 : columns;
+	e->has_lines = true;
 }
 
 static void weigh(struct evidence *e, struct sp_perf_text line)
@@ -292,9 +297,11 @@ static void weigh(struct evidence *e, struct sp_perf_text line)
 		sure = 30;
 	e->sure = SP_MAX(e->sure, sure);
 	e->after_sure = h.is_sure;
+	if (*line.s != '#')
+		weigh_columns(e, line);
 }
 
-static int perf_recognise(const uint8_t *head, size_t n)
+static struct evidence look_at(const uint8_t *head, size_t n)
 {
 	struct sp_perf_text rest = {(const char *)head, n};
 	struct evidence e = {0};
@@ -312,7 +319,39 @@ static int perf_recognise(const uint8_t *head, size_t n)
 		if (sp_perf_trim(line).n)
 			weigh(&e, line);
 	}
-	return e.sure;
+	return e;
+}
+
+/* Folded text has no such columns: its lines begin with a name. */
+static int perf_recognise(const uint8_t *head, size_t n)
+{
+	struct evidence e = look_at(head, n);
+
+	return !e.columns ? e.sure : SP_MAX(e.sure, is_one(e.columns) ? 45 : 70);
+}
+
+static int perf_read(struct sp_input *in, const struct sp_read_options *o, struct sp_profile *into,
+		     struct sp_read_result *result)
+{
+	struct reader r = {.in = in, .o = o, .result = result, .p = into};
+	const uint8_t *head;
+	size_t n;
+	int got = sp_input_head(in, &head, &n);
+
+	if (got >= 0) {
+		r.columns = look_at(head, n).columns;
+		got = sp_perf_stacks_new(into, &r.stacks);
+	}
+	if (got >= 0)
+		got = sp_perf_sum_new(into, &r.sum);
+	if (got >= 0)
+		got = perf_read_lines(&r);
+	if (got >= 0)
+		got = sp_perf_sum_finish(r.sum, r.stacks);
+	sp_perf_sum_free(r.sum);
+	sp_perf_stacks_free(r.stacks);
+	free(r.lines);
+	return got;
 }
 
 extern const struct sp_reader sp_reader_perf;

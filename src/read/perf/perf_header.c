@@ -2,6 +2,8 @@
 /* perf_header.c: the first line of a sample; see perf_line.h. */
 #include "read/perf/perf_line.h"
 
+#include "base/mem.h"
+
 #include <string.h>
 
 /* --- words --- */
@@ -324,4 +326,131 @@ bool sp_perf_header_parse(struct sp_perf_text line, struct sp_perf_header *ret_h
 	h.is_sure |= h.is_column;
 	*ret_header = h;
 	return sp_perf_trim(line).n > 0;
+}
+
+/* --- samples without a frame --- */
+/* As tools/perf/builtin-script.c pads its columns; ids are wider since Linux 5.13. */
+enum { COMM_WIDTH = 16, ID_WIDTH = 7, OLD_ID_WIDTH = 5, PERIOD_WIDTH = 10 };
+
+/* The next word, with the spaces before it. */
+static struct sp_perf_text next_column(struct sp_perf_text rest)
+{
+	size_t n = 0;
+
+	while (n < rest.n && rest.s[n] == ' ')
+		n++;
+	while (n < rest.n && rest.s[n] != ' ')
+		n++;
+	return (struct sp_perf_text){rest.s, n};
+}
+
+/* Right-justified in so many bytes, or too long for them. */
+static bool fills(struct sp_perf_text column, size_t width)
+{
+	return column.n == width || (column.n > width && *column.s != ' ');
+}
+
+/* Cuts a column of n bytes, and the space behind it, off *rest. */
+static void pass(struct sp_perf_text *rest, size_t n)
+{
+	*rest = behind(*rest, rest->s + SP_MIN(n + 1, rest->n));
+}
+
+/* `%7d ` or `%7d/%-7d `; an id has 7 digits at most. */
+static bool take_id_column(struct sp_perf_text *rest, struct sp_perf_header *h)
+{
+	struct sp_perf_text column = next_column(*rest), pid = column;
+	const char *slash = column.n ? memchr(column.s, '/', column.n) : NULL;
+	struct sp_perf_header ids = {0};
+	size_t n = column.n, width;
+
+	if (slash)
+		pid = before(column, slash);
+	width = fills(pid, ID_WIDTH) ? ID_WIDTH : OLD_ID_WIDTH;
+	if (!fills(pid, width) || pid.n > ID_WIDTH || !parse_ids(sp_perf_trim(column), &ids))
+		return false;
+	if (slash) /* the thread's is padded behind it */
+		while (n < pid.n + 1 + width && n < rest->n && rest->s[n] == ' ')
+			n++;
+	h->pid = ids.pid;
+	h->tid = ids.tid;
+	h->has_ids = true;
+	pass(rest, n);
+	return true;
+}
+
+static bool take_cpu_column(struct sp_perf_text *rest)
+{
+	struct sp_perf_text column = next_column(*rest);
+
+	if (!is_cpu(column))
+		return false;
+	pass(rest, column.n);
+	return true;
+}
+
+static bool take_time_column(struct sp_perf_text *rest, struct sp_perf_header *h)
+{
+	struct sp_perf_text column = next_column(*rest), word = sp_perf_trim(column);
+
+	if (!word.n || word.s[--word.n] != ':' || !sp_perf_time_parse(word, &h->time_ns))
+		return false;
+	pass(rest, column.n);
+	h->has_time = true;
+	return true;
+}
+
+static bool take_period_column(struct sp_perf_text *rest, struct sp_perf_header *h)
+{
+	struct sp_perf_text column = next_column(*rest);
+
+	if (!fills(column, PERIOD_WIDTH) || !parse_number(sp_perf_trim(column), &h->period))
+		return false;
+	pass(rest, column.n);
+	h->has_period = true;
+	return true;
+}
+
+static bool take_event_column(struct sp_perf_text *rest, struct sp_perf_header *h)
+{
+	struct sp_perf_text column = next_column(*rest), word = sp_perf_trim(column);
+
+	if (word.n < 2 || word.s[--word.n] != ':')
+		return false;
+	pass(rest, column.n);
+	h->event = word;
+	return true;
+}
+
+/* The first `comm` bytes are the thread's name. */
+static unsigned int columns_behind(struct sp_perf_text line, size_t comm, struct sp_perf_header *ret_header)
+{
+	struct sp_perf_header h = {.is_sure = true};
+	struct sp_perf_text rest = line;
+	unsigned int columns = comm ? SP_PERF_COMM : 0;
+
+	h.who = before(line, line.s + comm);
+	h.comm = sp_perf_trim(h.who);
+	if (comm)
+		pass(&rest, comm);
+	if (take_id_column(&rest, &h)) {
+		columns |= SP_PERF_ID;
+		h.who = before(line, rest.s);
+	}
+	columns |= take_cpu_column(&rest) ? SP_PERF_CPU : 0;
+	columns |= take_time_column(&rest, &h) ? SP_PERF_TIME : 0;
+	columns |= take_period_column(&rest, &h) ? SP_PERF_PERIOD : 0;
+	columns |= take_event_column(&rest, &h) ? SP_PERF_EVENT : 0;
+	*ret_header = h;
+	return sp_perf_trim(rest).n ? 0 : columns;
+}
+
+/* Without a name first: a time may be as wide as one. */
+unsigned int sp_perf_columns_parse(struct sp_perf_text line, struct sp_perf_header *ret_header)
+{
+	unsigned int columns = columns_behind(line, 0, ret_header);
+	bool has_comm = line.n >= COMM_WIDTH && *line.s == ' ' && line.s[COMM_WIDTH - 1] != ' ' &&
+			(line.n == COMM_WIDTH || line.s[COMM_WIDTH] == ' ');
+
+	return columns || !has_comm ? columns : columns_behind(line, COMM_WIDTH, ret_header);
 }

@@ -37,6 +37,20 @@ struct sp_perf_header {
 /* False only for an empty line: anything else may be a header. */
 bool sp_perf_header_parse(struct sp_perf_text line, struct sp_perf_header *ret_header);
 
+/*
+ * A sample that is one line without a frame (`-F` without ip): perf pads its columns, and nothing else is in the line.
+ * Which columns: bits of enum sp_perf_column, 0 if the line is none.
+ */
+enum sp_perf_column {
+	SP_PERF_COMM = 1,
+	SP_PERF_ID = 2,
+	SP_PERF_CPU = 4,
+	SP_PERF_TIME = 8,
+	SP_PERF_PERIOD = 16,
+	SP_PERF_EVENT = 32
+};
+unsigned int sp_perf_columns_parse(struct sp_perf_text line, struct sp_perf_header *ret_header);
+
 struct sp_perf_frame {
 	uint64_t address;
 	struct sp_perf_text symbol, library; /* without +0x...; library is empty without has_library */

@@ -166,6 +166,68 @@ static void shapes_of_perf_4_to_6(void **state)
 		shape(names[i]);
 }
 
+/* --- samples without a frame: `-F` without ip --- */
+static const struct {
+	const char *text, *comm; /* comm, pid, recipe: of the first row */
+	uint32_t pid;
+	const char *recipe;
+	int64_t n, last; /* sums of the first and the last value */
+} bare[] = {
+    {"              sh 25134 \n            perf  1999 \n              sh 25134 \n", "sh", 25134, "", 3, 3},
+    {"     Web Content   25134 \n    tmux: server      77 \n", "Web Content", 25134, "", 2, 2},
+    {"            perf 4194303 \n", "perf", 4194303, "", 1, 1},
+    {"              sh 25134    5000000 \n              sh 25134    5000001 \n", "sh", 25134, "", 2, 10000001},
+    {"              sh    5000000 \n              sh 12345678901 \n", "sh", 0, "", 2, 12350678901},
+    {"25134 \n  77 \n", NULL, 0, NULL, 0, 0}, /* no columns: the second is 4 bytes wide */
+    {"25134 \n   77 \n", "", 25134, "", 2, 2},
+    {"   5000000 \n         1 \n", "", 0, "", 2, 5000001},
+    {"              sh \n            perf \n", "sh", 0, "", 2, 2},
+    {" cpu-clock: \n", "", 0, "cpu-clock", 1, 1},
+    {"              sh  cpu-clock: \n            1234  cpu-clock: \n", "sh", 0, "cpu-clock", 2, 2},
+    {"              sh          7  cycles:u: \n", "sh", 0, "cycles:u", 1, 7},
+    {"         7 cycles: \n", "", 0, "cycles", 1, 7},
+    {"              sh 19051.443386: \n", "sh", 0, "", 1, 1},
+    {" 1951.443386123: \n 1952.443386123: \n", "", 0, "", 2, 2},
+    {"              sh   25134/25135   [003] 19051.443386:          7 cycles: \n", "sh", 25134, "cycles", 1, 7},
+    {"              sh      -1/-1      [003] \n", "sh", 0, "", 1, 1},
+    {"              sh 25134\n              sh 25134\n", "sh", 25134, "", 2, 2}, /* an editor cut the spaces off */
+    {"# captured on    : Fri\n#\n              sh 25134 \n", "sh", 25134, "", 1, 1},
+    {"sh 25134 \nsh 25134 \n", NULL, 0, NULL, 0, 0}, /* not perf's columns: folded */
+    {"main 3\nf 4\n", NULL, 0, NULL, 0, 0},
+};
+
+static void samples_without_frames_are_told_by_their_columns(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(bare); i++) {
+		struct sp_read_result result;
+		struct sp_profile *p;
+		int64_t n = 0, last = 0;
+		const struct sp_key *key;
+		uint32_t n_types;
+
+		if (!bare[i].comm) {
+			assert_int_equal(sp_reader_perf.recognise((const uint8_t *)bare[i].text, strlen(bare[i].text)),
+					 0);
+			continue;
+		}
+		p = read_text(bare[i].text, &result);
+		key = sp_profile_key(p, sp_profile_row(p, 0)->key);
+		n_types = sp_profile_n_value_types(p);
+		for (uint32_t j = 0; j < sp_profile_n_rows(p); j++) {
+			n += sp_profile_row(p, j)->values[0];
+			last += sp_profile_row(p, j)->values[n_types - 1];
+			assert_int_equal(sp_profile_row(p, j)->user | sp_profile_row(p, j)->kernel, 0);
+		}
+		assert_string_equal(word(p, key->comm), bare[i].comm);
+		assert_int_equal(sp_profile_process(p, key->process)->pid, bare[i].pid);
+		assert_string_equal(word(p, key->recipe), bare[i].recipe);
+		assert_int_equal(n, bare[i].n);
+		assert_int_equal(last, bare[i].last);
+		sp_profile_free(p);
+	}
+}
+
 /* --- what is wrong --- */
 #define GOOD "ls 1/1 [000] 1.5: 7 cycles: \n\t1000 f+0x0 (/bin/ls)\n\n"
 
@@ -415,6 +477,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(shapes_of_perf_4_to_6),
+	    cmocka_unit_test(samples_without_frames_are_told_by_their_columns),
 	    cmocka_unit_test(malformed_pieces_are_told_and_passed_over),
 	    cmocka_unit_test(a_line_too_long_and_a_stack_too_deep),
 	    cmocka_unit_test(other_formats_are_not_taken_for_it),
