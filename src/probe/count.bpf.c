@@ -75,7 +75,7 @@ struct {
 	__uint(max_entries, 64 * 1024);
 } events SEC(".maps");
 
-static __always_inline void sp_probed_lost(enum sp_probed_counter i)
+static __always_inline void sp_probed_tally(enum sp_probed_counter i)
 {
 	__sync_fetch_and_add(&sp_probed_counters[i], 1);
 }
@@ -141,7 +141,7 @@ static __always_inline void sp_file_tell(struct vm_area_struct *vma, const struc
 		return;
 	f = bpf_ringbuf_reserve(&events, sizeof(*f), 0);
 	if (!f) {
-		sp_probed_lost(SP_PROBED_N_NO_FILE);
+		sp_probed_tally(SP_PROBED_N_NO_FILE);
 		return;
 	}
 	f->ino = at->ino;
@@ -219,23 +219,27 @@ static __always_inline void sp_sample_from_now(sp_u32 tgid)
 	long r = bpf_map_update_elem(&sampled, &tgid, &wanted, BPF_NOEXIST);
 
 	if (r && r != -EEXIST)
-		sp_probed_lost(SP_PROBED_N_UNSAMPLED);
+		sp_probed_tally(SP_PROBED_N_UNSAMPLED);
 }
 
 /* A row that is not in `rows`. NULL: there is no room for it, which is counted. */
 static __noinline struct sp_probed_who *sp_who_make(struct sp_probed_key *key)
 {
 	struct sp_probed_who *who = bpf_map_lookup_elem(&spare_rows, key);
+	long r;
 
 	if (who)
 		return who;
-	if (bpf_map_update_elem(&rows, key, (const void *)sp_probed_none, BPF_NOEXIST) == -ENOMEM)
+	r = bpf_map_update_elem(&rows, key, (const void *)sp_probed_none, BPF_NOEXIST);
+	if (!r)
+		sp_probed_tally(SP_PROBED_N_MADE);
+	else if (r == -ENOMEM)
 		bpf_map_update_elem(&spare_rows, key, (const void *)sp_probed_none, BPF_NOEXIST);
 	who = bpf_map_lookup_elem(&rows, key);
 	if (!who)
 		who = bpf_map_lookup_elem(&spare_rows, key);
 	if (!who) {
-		sp_probed_lost(SP_PROBED_N_NO_ROOM);
+		sp_probed_tally(SP_PROBED_N_NO_ROOM);
 		return 0;
 	}
 	sp_who_fill(who);
@@ -266,7 +270,7 @@ static __always_inline sp_u64 sp_return_address(struct pt_regs *ctx, sp_u64 push
 	sp_u64 address = 0;
 
 	if (bpf_probe_read_user(&address, sizeof(address), (void *)(sp_probe_stack(ctx) + pushed)))
-		sp_probed_lost(SP_PROBED_N_UNREAD);
+		sp_probed_tally(SP_PROBED_N_UNREAD);
 	return address;
 }
 
@@ -382,7 +386,7 @@ int sp_probed_session(struct pt_regs *ctx)
 	if (!sp_call_is_wanted(cookie))
 		return 1;
 	if (!sp_is_on_own_stack(ctx)) {
-		sp_probed_lost(SP_PROBED_N_ELSEWHERE);
+		sp_probed_tally(SP_PROBED_N_ELSEWHERE);
 		return 1;
 	}
 	sp_enter(cookie);
@@ -423,7 +427,7 @@ int sp_probed_begin(struct pt_regs *ctx)
 	sp_enter(at.function);
 	start.since = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&starts, &at, &start, BPF_ANY))
-		sp_probed_lost(SP_PROBED_N_NO_START);
+		sp_probed_tally(SP_PROBED_N_NO_START);
 	return 0;
 }
 
@@ -440,7 +444,7 @@ int sp_probed_end(struct pt_regs *ctx)
 	found = bpf_map_lookup_elem(&starts, &at);
 	if (!found) {
 		if (sp_call_is_wanted(cookie))
-			sp_probed_lost(SP_PROBED_N_NO_BEGIN);
+			sp_probed_tally(SP_PROBED_N_NO_BEGIN);
 		return 0;
 	}
 	start = *found;

@@ -22,6 +22,7 @@ struct sp_counting {
 	void *each_file_arg;
 	size_t key_bytes, value_bytes;
 	bool times, sessions;
+	uint64_t n_taken, max_rows, crowded_at;
 	uint8_t *keys, *values; /* of ROWS_AT_ONCE */
 };
 
@@ -101,6 +102,8 @@ static int maps_size(struct sp_counting *c, const struct sp_counting_options *o)
 	};
 	int r = 0;
 
+	c->max_rows = rows;
+	c->crowded_at = o->functions ? UINT64_MAX : SP_MAX(rows / 2, 1);
 	for (size_t i = 0; i < SP_COUNT(sizes) && !r; i++)
 		r = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
 	return r;
@@ -257,6 +260,38 @@ int sp_counting_read(struct sp_counting *c, int (*each)(void *arg, const struct 
 	int r = table_read(c, c->skel->maps.rows, each, arg);
 
 	return r < 0 ? r : table_read(c, c->skel->maps.spare_rows, each, arg);
+}
+
+static uint64_t rows_now(const struct sp_counting *c)
+{
+	return sp_counting_lost(c, SP_PROBED_N_MADE) - c->n_taken;
+}
+
+bool sp_counting_is_crowded(const struct sp_counting *c)
+{
+	return rows_now(c) >= c->crowded_at;
+}
+
+int sp_counting_take(struct sp_counting *c, const struct sp_probed_key *key, struct sp_counted *ret_row)
+{
+	uint8_t value[SP_PROBED_VALUE_MAX];
+	bool is_spare = false;
+	int r = bpf_map_lookup_and_delete_elem(bpf_map__fd(c->skel->maps.rows), key, value);
+
+	if (r == -ENOENT) {
+		is_spare = true;
+		r = bpf_map_lookup_and_delete_elem(bpf_map__fd(c->skel->maps.spare_rows), key, value);
+	}
+	if (r < 0)
+		return r;
+	c->n_taken += !is_spare;
+	row_take(c, (const uint8_t *)key, value, ret_row);
+	return 0;
+}
+
+void sp_counting_relieved(struct sp_counting *c)
+{
+	c->crowded_at = SP_MAX(c->max_rows / 2, rows_now(c) + c->max_rows / 8 + 1);
 }
 
 uint64_t sp_counting_entered(const struct sp_counting *c, uint32_t number)

@@ -4,9 +4,9 @@
  *
  * sp_counting_new() loads them; who attaches them (probe/attach.h) gives each place the cookie SP_PROBED_COOKIE(number,
  * pushed, is_stepped), where there are cookies. Where there are none, rows tell a function by its place in the file.
- * With times a call is counted when it returns, and sp_counting_entered() tells how many have begun. Rows are never
- * removed while programs run. What found no room is counted: sp_counting_lost(). Memory: a row takes 120 to 630 bytes
- * of the kernel's, from when it is made; their index 16 bytes for each that may be, up to a power of two.
+ * With times a call is counted when it returns, and sp_counting_entered() tells how many have begun. Rows stay while
+ * their processes live. What found no room is counted: sp_counting_lost(). Memory: a row takes 120 to 630 bytes of the
+ * kernel's, from when it is made; their index 16 bytes for each that may be, up to a power of two, at once.
  * sp_counting_new() needs CAP_BPF and CAP_PERFMON, the rest only the descriptors. 0 or a negative errno with
  * sp_error_text(). One thread.
  */
@@ -53,6 +53,12 @@ struct sp_counted {
 };
 /* Calls `each` for every row until it gives a negative number, which is then the result. */
 int sp_counting_read(struct sp_counting *c, int (*each)(void *arg, const struct sp_counted *row), void *arg);
+/* Whether the table is so full that the rows of processes that have ended should be taken out. Not with `functions`. */
+bool sp_counting_is_crowded(const struct sp_counting *c);
+/* Takes out a row of a process that has ended, so that nothing adds to it. -ENOENT: there is none. */
+int sp_counting_take(struct sp_counting *c, const struct sp_probed_key *key, struct sp_counted *ret_row);
+/* What could be taken out was: it is crowded again when some more are there. */
+void sp_counting_relieved(struct sp_counting *c);
 /* Calls of function `number` that have begun; without cookies, of all, by number 0. Only with times. */
 uint64_t sp_counting_entered(const struct sp_counting *c, uint32_t number);
 /* Only if guarded: hits of all that is probed, by is_stepped; without cookies all are the first. */

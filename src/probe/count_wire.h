@@ -71,6 +71,7 @@ struct sp_probed_config {
 };
 
 enum sp_probed_counter {
+	SP_PROBED_N_MADE,      /* rows that were made; all others are losses: */
 	SP_PROBED_N_NO_ROOM,   /* calls that found no room for a row */
 	SP_PROBED_N_NO_START,  /* calls whose beginning found no room, so that their time is not known */
 	SP_PROBED_N_NO_BEGIN,  /* returns whose beginning was not seen, or is forgotten */

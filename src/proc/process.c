@@ -132,6 +132,13 @@ bool sp_process_is_in_user_namespace(void)
 	return stat("/proc/self/ns/user", &st) == 0 && st.st_ino != 0xeffffffd;
 }
 
+bool sp_process_is_in_pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) != 0 || st.st_ino != 0xeffffffc;
+}
+
 /* Field 22 of /proc/PID/stat: clock ticks since boot; the name before it, in brackets, may hold anything. */
 uint64_t sp_process_start_ns(uint32_t pid)
 {

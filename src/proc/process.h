@@ -38,5 +38,7 @@ int sp_process_setting(const char *name, int *ret_value);
 bool sp_process_is_filtered(void);
 /* Whether this is not the initial user namespace, so that capabilities are not the machine's. */
 bool sp_process_is_in_user_namespace(void);
+/* Whether it is not the first pid namespace, so that the kernel's numbers of processes are not those of kill(2). */
+bool sp_process_is_in_pid_namespace(void);
 
 #endif

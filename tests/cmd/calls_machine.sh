@@ -245,6 +245,18 @@ n=$(awk -F, 'NR > 1 { n += $8 } END { print n + 0 }' "$out")
 lost=$(sed -n 's/^soprof: \([0-9]*\) calls were lost, since the table of rows was full.*/\1/p' "$err")
 [ $((n + lost)) = 4500 ] && [ "$lost" -gt 0 ] || fail "$n calls and $lost lost to be 4500"
 
+# what processes leave that have ended makes room for others: eight times six rows (1.7 s)
+begin --csv --rows 24 "$library"
+for i in 1 2 3 4 5 6 7 8; do
+	use 10 1 >/dev/null
+	for ((k = 0; k < slow; k++)); do sleep 0.2; done
+done
+end
+is 880 own_leaf
+is 160 own_down
+[ "$(grep -c ',own_leaf,' "$out")" = 8 ] || fail "a row for each process"
+has_not "$err" 'table of rows was full'
+
 # beyond the budget calls are estimated, by random windows, within an interval; below it all are counted
 cat >"$dir/paced.c" <<'C'
 /* paced SECONDS: 20,000 calls a second, by the clock */

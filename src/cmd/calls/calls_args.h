@@ -15,7 +15,7 @@
 #include "cmd/report/show.h"
 #include "link/file.h"
 
-enum { SP_CALLS_DEFAULT_HZ = 199, SP_CALLS_DEFAULT_ROWS = 1 << 16 };
+enum { SP_CALLS_DEFAULT_HZ = 199, SP_CALLS_DEFAULT_ROWS = 0 /* by what is there */ };
 
 struct sp_calls_args {
 	struct sp_words operands;  /* lists of libraries */

@@ -25,7 +25,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MORE_FUNCTIONS = 8192 }; /* room for files that come later: for so many, or for as many as there are */
+enum {
+	MORE_FUNCTIONS = 8192, /* room for files that come later: for so many, or for as many as there are */
+	LEAST_ROWS = 1 << 14,
+	MOST_ROWS = 1 << 16,
+};
+#define ROOM_LOOK_NS (100 * UINT64_C(1000000))
 
 struct machine {
 	const struct sp_machine_args *args;
@@ -80,6 +85,27 @@ static int pidfds_open(struct machine *m)
 	return 0;
 }
 
+/*
+ * The index of a table is made at once, for all that may be in it. So it has room for twice as much as the processes
+ * that are there could fill; what those leave that end is taken out of it while it counts.
+ */
+static uint32_t rows_choose(const struct machine *m)
+{
+	const struct sp_machine_targets *t = &m->targets;
+	uint64_t n = m->args->pids->n, rows = LEAST_ROWS;
+
+	if (m->args->max_rows)
+		return (uint32_t)m->args->max_rows;
+	if (sp_process_is_in_pid_namespace()) /* who has ended is not known */
+		return MOST_ROWS;
+	for (size_t i = 0; i < t->n && !m->args->pids->n; i++)
+		for (size_t k = 0; k < t->at[i].files.n; k++)
+			n += t->at[i].files.files[k].n_pids;
+	while (rows < MOST_ROWS && rows < 2 * SP_MAX(n, 1) * sp_machine_n_functions(t))
+		rows *= 2;
+	return (uint32_t)rows;
+}
+
 static int counting_make(struct machine *m)
 {
 	const struct sp_machine_args *a = m->args;
@@ -93,11 +119,12 @@ static int counting_make(struct machine *m)
 					.n_pids = a->pids->n,
 					.comm = a->comm,
 					.guarded = a->max_overhead > 0 || a->frequency_hz,
-					.max_functions = n_functions + SP_MAX(n_functions, MORE_FUNCTIONS),
-					.max_rows = (uint32_t)a->max_rows};
+					.max_functions = n_functions + SP_MAX(n_functions, MORE_FUNCTIONS)};
 	int r;
 
 	o.functions = by_function && !o.no_cookies && !a->frequency_hz;
+	o.max_rows = o.functions && !a->max_rows ? o.max_functions : rows_choose(m);
+	m->rows.max_over = o.functions || sp_process_is_in_pid_namespace() ? 0 : SP_MAX(o.max_rows, MOST_ROWS);
 	o.samples = m->profile_args.targets_come;
 	o.sampled_fd = o.samples ? sp_capture_targets_fd(m->session.sampling.capture) : -1;
 	m->targets.max_functions = o.max_functions;
@@ -187,7 +214,9 @@ static int machine_begin(struct machine *m)
 	if (r >= 0)
 		r = sp_machine_callers_new(&m->callers, m->session.sampling.workers);
 	m->callers.tells_builds = m->args->frequency_hz != 0;
-	m->rows = (struct sp_machine_rows){.by = m->args->by, .targets = &m->targets, .callers = &m->callers};
+	m->rows.by = m->args->by;
+	m->rows.targets = &m->targets;
+	m->rows.callers = &m->callers;
 	if (r >= 0)
 		r = sp_machine_rows_new(&m->rows);
 	m->watch.targets = &m->targets;
@@ -330,6 +359,25 @@ static int machine_wait(struct machine *m, uint64_t until_ns)
 	return r < 0 ? r : !is_ended(m);
 }
 
+/* Before the table is full. Where calls are estimated each period's end reads it anyway. */
+static int room_make(struct machine *m)
+{
+	uint64_t until;
+
+	return sp_counting_is_crowded(m->counting) ? sp_machine_guard_read(&m->guard, false, &until) : 0;
+}
+
+static uint64_t room_next_ns(const struct machine *m)
+{
+	return m->rows.max_over ? sp_time_ns(CLOCK_MONOTONIC) + ROOM_LOOK_NS : UINT64_MAX;
+}
+
+/* The next time at which something is to be done, before `next`. */
+static uint64_t turn_next_ns(const struct machine *m, uint64_t next)
+{
+	return SP_MIN(next, SP_MIN(sp_machine_guard_next_ns(&m->guard), room_next_ns(m)));
+}
+
 static int machine_count(struct machine *m)
 {
 	const struct sp_machine_args *a = m->args;
@@ -340,12 +388,14 @@ static int machine_count(struct machine *m)
 	sp_machine_guard_begin(&m->guard, (unsigned)a->max_overhead, a->latency);
 	end = a->seconds ? m->begun_ns + a->seconds * SP_NS_PER_S : UINT64_MAX;
 	next = a->interval_s ? m->begun_ns + a->interval_s * SP_NS_PER_S : UINT64_MAX;
-	while (r >= 0 && (r = machine_wait(m, SP_MIN(SP_MIN(end, next), sp_machine_guard_next_ns(&m->guard)))) > 0) {
+	while (r >= 0 && (r = machine_wait(m, turn_next_ns(m, SP_MIN(end, next)))) > 0) {
 		uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 
 		if (now >= end)
 			break;
 		r = sp_machine_guard_turn(&m->guard);
+		if (r >= 0)
+			r = room_make(m);
 		if (r < 0 || now < next)
 			continue;
 		r = interval_show(m);

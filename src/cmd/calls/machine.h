@@ -42,10 +42,11 @@ struct sp_machine_args {
 	const struct sp_u32_list *pids;
 	const char *comm, *cgroup, *output;
 	enum sp_machine_by by;
-	bool latency, csv, json, fits;          /* fits: on a terminal as many rows as it shows, in place of limit */
-	uint64_t seconds, interval_s;           /* 0 = none */
-	uint64_t limit, max_rows, max_overhead; /* the last in % of a CPU; 0 = no limit */
-	uint64_t frequency_hz;                  /* of samples for times, which `show` shows; 0 = none */
+	bool latency, csv, json, fits; /* fits: on a terminal as many rows as it shows, in place of limit */
+	uint64_t seconds, interval_s;  /* 0 = none */
+	uint64_t limit, max_rows;      /* max_rows: for which there is room in the kernel; 0 = by what is there */
+	uint64_t max_overhead;         /* in % of a CPU; 0 = no limit */
+	uint64_t frequency_hz;         /* of samples for times, which `show` shows; 0 = none */
 	const struct sp_show_args *show;
 	const struct sp_view *view;
 };

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,10 +54,12 @@ static void sum_add(struct sp_machine_sum *to, const struct sp_counted *row)
 /* --- who --- */
 struct reading {
 	struct sp_machine_rows *rows;
+	struct sp_counting *relieved; /* rows of processes that have ended are taken out; NULL: they are not */
 	struct sp_cgroups *cgroups;
 	struct { /* a caller's rows wait until all sites have names */
 		struct sp_counted row;
 		uint32_t site;
+		bool is_over;
 	} * waiting;
 	size_t n_waiting, capacity;
 };
@@ -118,7 +121,8 @@ static uint32_t library_of(const struct sp_machine_rows *r, uint32_t function)
 	return function;
 }
 
-static int row_add(struct sp_machine_rows *r, uint32_t function, uint32_t who, const struct sp_counted *row)
+static int row_add(struct sp_machine_rows *r, uint32_t function, uint32_t who, const struct sp_counted *row,
+		   bool is_over)
 {
 	bool by_process = r->by == SP_MACHINE_BY_PROCESS, by_library = r->by == SP_MACHINE_BY_LIBRARY, is_new;
 	uint32_t of = by_library ? library_of(r, function) : function;
@@ -133,10 +137,12 @@ static int row_add(struct sp_machine_rows *r, uint32_t function, uint32_t who, c
 		r->rows[n] = (struct sp_machine_row){
 		    .function = by_library ? UINT32_MAX : of, .of = of, .who = who, .pid = key.pid};
 	sum_add(&r->rows[n].read, row);
+	if (is_over)
+		sum_add(&r->rows[n].over, row);
 	return 0;
 }
 
-static int row_wait(struct reading *g, const struct sp_counted *row)
+static int row_wait(struct reading *g, const struct sp_counted *row, bool is_over)
 {
 	static const struct sp_probed_place none;
 	int64_t site = sp_machine_site(g->rows->callers, row->places.caller.is_known ? &row->places.caller : &none);
@@ -145,24 +151,36 @@ static int row_wait(struct reading *g, const struct sp_counted *row)
 	if (r < 0)
 		return r;
 	g->waiting[g->n_waiting].row = *row;
+	g->waiting[g->n_waiting].is_over = is_over;
 	g->waiting[g->n_waiting++].site = (uint32_t)site;
 	return 0;
+}
+
+/* It is read once more when the process has ended: it may have called meanwhile. */
+static bool is_taken_out(const struct reading *g, const struct sp_counted *row, struct sp_counted *ret_last)
+{
+	return g->relieved && kill((pid_t)row->key.tgid, 0) < 0 && errno == ESRCH &&
+	       sp_counting_take(g->relieved, &row->key, ret_last) >= 0;
 }
 
 static int row_take(void *arg, const struct sp_counted *row)
 {
 	struct reading *g = arg;
 	uint32_t function = function_of(g->rows, row);
+	struct sp_counted last;
+	bool is_over;
 	int64_t who;
 
 	if (function == UINT32_MAX) {
 		g->rows->n_unplaced += row->who.n_calls;
 		return 0;
 	}
+	is_over = is_taken_out(g, row, &last);
+	row = is_over ? &last : row;
 	if (g->rows->by == SP_MACHINE_BY_CALLER)
-		return row_wait(g, row);
+		return row_wait(g, row, is_over);
 	who = who_of(g, row);
-	return who < 0 ? (int)who : row_add(g->rows, function, (uint32_t)who, row);
+	return who < 0 ? (int)who : row_add(g->rows, function, (uint32_t)who, row, is_over);
 }
 
 static int waiting_add(struct reading *g)
@@ -173,7 +191,8 @@ static int waiting_add(struct reading *g)
 	for (size_t i = 0; i < g->n_waiting && r >= 0; i++) {
 		const struct sp_machine_site *site = &rows->callers->sites[g->waiting[i].site];
 
-		r = row_add(rows, function_of(rows, &g->waiting[i].row), site->caller, &g->waiting[i].row);
+		r = row_add(rows, function_of(rows, &g->waiting[i].row), site->caller, &g->waiting[i].row,
+			    g->waiting[i].is_over);
 	}
 	return r;
 }
@@ -209,7 +228,11 @@ static int table_read(struct sp_machine_rows *r, struct sp_counting *counting)
 	int e;
 
 	r->n_unplaced = 0;
+	if (sp_machine_n_rows(r) < r->max_over && sp_counting_is_crowded(counting))
+		g.relieved = counting;
 	e = sp_counting_read(counting, row_take, &g);
+	if (g.relieved)
+		sp_counting_relieved(counting);
 	if (e >= 0 && r->by == SP_MACHINE_BY_CALLER)
 		e = waiting_add(&g);
 	sp_cgroups_free(g.cgroups);
@@ -227,7 +250,7 @@ int sp_machine_rows_read(struct sp_machine_rows *r, struct sp_counting *counting
 
 	for (uint32_t i = 0; i < n && e >= 0; i++) {
 		before[i] = r->rows[i].read;
-		r->rows[i].read = none;
+		r->rows[i].read = r->rows[i].over;
 	}
 	if (e >= 0)
 		e = table_read(r, counting);

@@ -53,7 +53,8 @@ struct sp_machine_row {
 	uint32_t function;                       /* UINT32_MAX: a row by library, whose name is that of `of` */
 	uint32_t of;                             /* a function of its library */
 	uint32_t who, pid;                       /* who: of `whos`; 0 = nobody is told apart */
-	struct sp_machine_sum all, before, read; /* read: as it was in the kernel at the last reading */
+	struct sp_machine_sum all, before, read; /* read: as it was at the last reading, all of it */
+	struct sp_machine_sum over;              /* of processes that have ended, which is no longer in the kernel */
 	/* Of the periods that windows have stood for: sums of calls, their squares, and calls times seconds. */
 	double estimated, squares, products;
 };
@@ -61,6 +62,7 @@ struct sp_machine_rows {
 	enum sp_machine_by by;
 	const struct sp_machine_targets *targets;
 	struct sp_machine_callers *callers;
+	uint32_t max_over; /* while there are fewer rows than this, those of ended processes make room; 0 = never */
 	struct sp_intern *keys, *whos; /* whos: texts */
 	struct sp_machine_row *rows;
 	size_t rows_capacity;
