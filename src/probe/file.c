@@ -132,6 +132,17 @@ int sp_probe_files_add(struct sp_probe_files *files, struct sp_probe_file *file)
 	return 1;
 }
 
+bool sp_probe_files_have(const struct sp_probe_files *files, const struct sp_probe_file *file)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		const struct sp_probe_file *f = &files->files[i];
+
+		if (f->ino == file->ino && (f->dev == file->dev || f->is_overlay))
+			return true;
+	}
+	return false;
+}
+
 /* --- workers' answers --- */
 static void look_end(struct look *l)
 {

@@ -85,6 +85,8 @@ int sp_probe_files(const char *named, struct sp_workers *w, struct sp_probe_file
 /* Adds a file that appeared later; it is taken over, or closed if it is there already. 1: it is new. -E2BIG: too many.
  */
 int sp_probe_files_add(struct sp_probe_files *files, struct sp_probe_file *file);
+/* Whether a file that is known by device and inode alone is there; an overlay shows it under a device of its own. */
+bool sp_probe_files_have(const struct sp_probe_files *files, const struct sp_probe_file *file);
 /*
  * Opens and identifies what a process has mapped there, later, from sp_workers_dispatch(). The file is the looker's,
  * who may keep it (and then leaves an empty one, with fd -1); r: 0, or why there is none.

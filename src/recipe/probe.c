@@ -518,18 +518,9 @@ static void later_found(struct finding *f)
 	sp_error_clear();
 }
 
-/* A file that is held open keeps its number. */
-static bool has_file(const struct sp_recipe_probe *p, const struct sp_probe_file *file)
-{
-	for (size_t i = 0; i < p->files.n; i++)
-		if (p->files.files[i].dev == file->dev && p->files.files[i].ino == file->ino)
-			return true;
-	return false;
-}
-
 void sp_recipe_probe_failed(struct sp_recipe_probe *p, int r, const char *path, const struct sp_probe_file *file)
 {
-	if (!sp_probe_name_may_be(&p->files.name, path) || has_file(p, file))
+	if (!sp_probe_name_may_be(&p->files.name, path) || sp_probe_files_have(&p->files, file))
 		return;
 	if (r == -ESRCH)
 		p->n_gone++;

@@ -91,6 +91,7 @@ is 3000 own_leaf ",$(cat "$dir/later"),"
 is 2000 own_other ",$running,"
 is 0 own_down
 has "$err" '10500 calls of 6 functions in 1 file'
+has_not "$err" 'that came later'
 # the same by the counter inside the program
 expect 0 calls --no-times --csv -o "$dir/inside.csv" "$library" -- "$dir/user" 3000 </dev/null
 [ "$(awk -F, '$1 == "own_leaf" { n += $7 } END { print n }' "$dir/inside.csv")" = 3000 ] || fail "the same inside: $(cat "$dir/inside.csv")"
@@ -133,6 +134,7 @@ until grep -q '^Counting' "$err" || [ $((tries -= 1)) = 0 ]; do sleep 0.1; done
 use 50 >/dev/null
 end
 has "$out" '^user;.*;main;first;own_leaf 50$'
+has_not "$err" 'gone before'
 
 # programs that have ended as soon as they have mapped a copy: told, by no bare error
 "$dir/user" 0 <"$dir/go" >"$dir/ran" &

@@ -28,12 +28,21 @@ static int file_add(struct sp_machine_watch *w, struct sp_probe_file *file)
 	return 0;
 }
 
+/* One that is probed: all who map it are counted, also who has ended since. */
+static bool is_probed(const struct sp_machine_targets *t, const struct sp_probe_file *file)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (sp_probe_files_have(&t->at[i].files, file))
+			return true;
+	return false;
+}
+
 static void file_take(void *arg, int r, const char *path, struct sp_probe_file *file)
 {
 	struct sp_machine_watch *w = arg;
 
 	(void)path;
-	if (w->targets->is_over)
+	if (w->targets->is_over || (r < 0 && is_probed(w->targets, file)))
 		return;
 	if (r == -ESRCH)
 		w->n_gone++;
