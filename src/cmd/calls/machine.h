@@ -66,7 +66,8 @@ struct sp_machine_function {
 /* A place in a file, for probes that are told by it. */
 struct sp_machine_point {
 	uint64_t ino, offset;
-	uint32_t dev, function;
+	uint32_t target, file; /* its number among the target's files, where an overlay's may become the one below */
+	uint32_t function;
 	uint8_t pushed; /* the return address is so many bytes above the stack pointer */
 	uint8_t length; /* of the instruction there */
 	int32_t jump;   /* as of struct sp_probe_point */

@@ -159,26 +159,28 @@ static int64_t function_number(struct sp_machine_targets *t, const struct sp_pro
 	return number;
 }
 
-static int points_take(struct sp_machine_targets *t, const struct sp_probe_file *file, const struct sp_probe_set *set)
+static int points_take(struct sp_machine_targets *t, size_t target, size_t number, const struct sp_probe_set *set)
 {
+	const struct sp_probe_file *file = &t->at[target].files.files[number];
 	int r = t->n_points + set->n > MAX_POINTS
 		    ? sp_fail_said(-E2BIG, "more than %d functions", MAX_POINTS)
 		    : sp_grow(&t->points, &t->points_capacity, t->n_points + set->n, sizeof(*t->points));
 
 	for (size_t i = 0; i < set->n && r >= 0; i++) {
-		int64_t number = function_number(t, file, &set->points[i]);
+		int64_t function = function_number(t, file, &set->points[i]);
 
-		if (number < 0)
-			return (int)number;
+		if (function < 0)
+			return (int)function;
 		t->points[t->n_points++] =
 		    (struct sp_machine_point){.ino = file->ino,
-					      .dev = (uint32_t)file->dev,
+					      .target = (uint32_t)target,
+					      .file = (uint32_t)number,
 					      .offset = set->points[i].offset,
 					      .pushed = set->points[i].pushed,
 					      .length = set->points[i].length,
 					      .jump = set->points[i].jump,
 					      .is_stepped = set->points[i].cost == SP_PROBE_STEPPED,
-					      .function = (uint32_t)number};
+					      .function = (uint32_t)function};
 	}
 	for (size_t i = 0; i < SP_PROBE_N_REFUSALS; i++)
 		t->n_refused_functions += set->refused[i];
@@ -234,9 +236,10 @@ static int functions_ask(const struct sp_machine_target *target, const struct sp
 }
 
 /* Fails with the file's name. */
-static int functions_take(struct sp_machine_targets *t, const struct sp_machine_args *a,
-			  const struct sp_probe_file *file, const struct found *found)
+static int functions_take(struct sp_machine_targets *t, const struct sp_machine_args *a, size_t target, size_t number,
+			  const struct found *found)
 {
+	const struct sp_probe_file *file = &t->at[target].files.files[number];
 	int r = found->r;
 
 	sp_error_clear();
@@ -246,7 +249,7 @@ static int functions_take(struct sp_machine_targets *t, const struct sp_machine_
 		r = sp_fail_said(-EOPNOTSUPP,
 				 "a Go program's stacks move, so its calls cannot be timed; leave out --latency");
 	if (r >= 0)
-		r = points_take(t, file, &found->set);
+		r = points_take(t, target, number, &found->set);
 	return r < 0 ? sp_fail(r, "%s", file->path) : 0;
 }
 
@@ -289,7 +292,7 @@ static int all_take(struct sp_machine_targets *t, const struct sp_machine_target
 	int r = 0, failed = 0;
 
 	for (size_t k = 0; k < n; k++) {
-		r = functions_take(t, a, &target->files.files[k], &found[k]);
+		r = functions_take(t, a, (size_t)(target - t->at), k, &found[k]);
 		n_taken += r >= 0;
 		failed = r < 0 && (r != -ENOENT || !failed) ? r : failed;
 		if (r < 0 && r != -ENOENT && n > 1)
@@ -375,10 +378,10 @@ static int link_add(struct sp_machine_targets *t, const struct sp_probe_program 
 	return 0;
 }
 
-static int file_attach(struct sp_machine_targets *t, const struct sp_machine_target *target, size_t number,
-		       const struct sp_counting *counting, pid_t pid)
+static int file_attach(struct sp_machine_targets *t, size_t target, size_t number, const struct sp_counting *counting,
+		       pid_t pid)
 {
-	const struct sp_probe_file *file = &target->files.files[number];
+	const struct sp_probe_files *files = &t->at[target].files;
 	SP_FREE uint64_t *offsets = calloc(t->n_points + 1, sizeof(*offsets));
 	SP_FREE uint64_t *cookies = calloc(t->n_points + 1, sizeof(*cookies));
 	struct places places = {.offsets = offsets, .cookies = cookies};
@@ -386,18 +389,18 @@ static int file_attach(struct sp_machine_targets *t, const struct sp_machine_tar
 	size_t n = sp_counting_programs(counting, programs);
 	int r = offsets && cookies ? 0 : -ENOMEM;
 
-	pid = target->files.name.pid ? (pid_t)target->files.name.pid : pid;
+	pid = files->name.pid ? (pid_t)files->name.pid : pid;
 	for (size_t i = 0; i < t->n_points && r >= 0; i++) {
 		const struct sp_machine_point *p = &t->points[i];
 
-		if (p->ino != file->ino || p->dev != (uint32_t)file->dev)
+		if (p->target != target || p->file != number)
 			continue;
 		offsets[places.n] = p->offset;
 		cookies[places.n++] = SP_PROBED_COOKIE(p->function, p->pushed, p->is_stepped);
 	}
 	for (size_t i = 0; i < n && places.n && r >= 0; i++)
-		r = link_add(t, &programs[i], file->fd, &places, pid);
-	return r < 0 ? sp_fail(r, "probe %s", file->path) : 0;
+		r = link_add(t, &programs[i], files->files[number].fd, &places, pid);
+	return r < 0 ? sp_fail(r, "probe %s", files->files[number].path) : 0;
 }
 
 int sp_machine_targets_attach(struct sp_machine_targets *t, const struct sp_counting *counting, pid_t pid)
@@ -406,7 +409,7 @@ int sp_machine_targets_attach(struct sp_machine_targets *t, const struct sp_coun
 
 	for (size_t i = 0; i < t->n; i++)
 		for (size_t k = 0; k < t->at[i].files.n; k++) {
-			r = file_attach(t, &t->at[i], k, counting, pid);
+			r = file_attach(t, i, k, counting, pid);
 			if (r >= 0)
 				continue;
 			if (t->n_files == 1 || r == -ESRCH)
@@ -424,12 +427,12 @@ int sp_machine_targets_attach(struct sp_machine_targets *t, const struct sp_coun
 static int later_add(struct sp_machine_watch *w, const struct found *f)
 {
 	struct sp_machine_targets *t = w->targets;
-	const struct sp_probe_file *file = &t->at[f->target].files.files[f->file];
-	int r = functions_take(t, w->args, file, f);
+	int r = functions_take(t, w->args, f->target, f->file, f);
 
 	if (r >= 0 && sp_machine_n_functions(t) > t->max_functions)
-		r = sp_fail_said(-E2BIG, "%s: more functions than there is room for", file->path);
-	return r < 0 ? r : file_attach(t, &t->at[f->target], f->file, w->counting, w->pid);
+		r = sp_fail_said(-E2BIG, "%s: more functions than there is room for",
+				 t->at[f->target].files.files[f->file].path);
+	return r < 0 ? r : file_attach(t, f->target, f->file, w->counting, w->pid);
 }
 
 /* What cannot be probed costs its own calls, not those of the others: it is told, and counting goes on. */
