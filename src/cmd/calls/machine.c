@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/filter.h"
 #include "base/mem.h"
+#include "base/state.h"
 #include "base/time.h"
 #include "cmd/calls/machine_times.h"
 #include "cmd/cmd.h"
@@ -455,15 +456,15 @@ static int sampling_end(struct machine *m)
 static void next_tell(const struct machine *m)
 {
 	const struct sp_machine_args *a = m->args;
-	const char *name = a->named->words[0];
+	const char *name = a->named->words[0], *sudo = sp_state_is_roots() ? "sudo " : "";
 
 	if (a->output || a->csv || a->json || a->frequency_hz || a->interval_s || !isatty(STDOUT_FILENO))
 		return;
 	if (a->latency)
-		sp_cmd_next("soprof calls --by caller --latency %s 10 (for whom), --stacks -o x.svg (by whole stack)",
-			    name);
+		sp_cmd_next("%ssoprof calls --by caller --latency %s 10 (for whom), --stacks -o x.svg (by whole stack)",
+			    sudo, name);
 	else
-		sp_cmd_next("soprof calls --%s %s 10 (%s), --stacks -o x.svg (by whole stack), -n 0 (all rows)",
+		sp_cmd_next("%ssoprof calls --%s %s 10 (%s), --stacks -o x.svg (by whole stack), -n 0 (all rows)", sudo,
 			    a->by == SP_MACHINE_BY_CALLER ? "latency" : "by caller", name,
 			    a->by == SP_MACHINE_BY_CALLER ? "how long each takes" : "who calls it");
 }
