@@ -317,9 +317,20 @@ static int left_out_add(struct sp_trace_spec *s, const char *name)
 	return 0;
 }
 
-/* Whether a field is a column where none were asked for. */
-static bool is_default(const struct sp_trace_making *m, const struct sp_field *f)
+/* Whether the event is a call's end, by what is asked of it so far: then its arguments are gone. */
+static bool has_returned(const struct sp_trace_making *m)
 {
+	for (size_t i = 0; i < m->list.n; i++)
+		if (m->list.ops[i].kind == SP_OP_ARGUMENT && m->list.ops[i].imm == SP_FIELD_RETURNED)
+			return true;
+	return false;
+}
+
+/* Whether a field is a column where none were asked for. */
+static bool is_default(const struct sp_trace_making *m, const struct sp_field *f, bool returned)
+{
+	if (m->spec->point.at == SP_AT_PROBE && f->from == SP_FIELD_ARGUMENT)
+		return (f->offset == SP_FIELD_RETURNED) == returned;
 	return f->from != SP_FIELD_NOWHERE && !f->why_not && strncmp(f->name, "common_", 7) != 0 &&
 	       strcmp(f->name, "__syscall_nr") != 0 && (strcmp(f->name, "retval") != 0 || m->fields.n == 1) &&
 	       !sp_trace_pair_is_thread(f);
@@ -329,6 +340,7 @@ static bool is_default(const struct sp_trace_making *m, const struct sp_field *f
 static int defaults_add(struct sp_trace_making *m)
 {
 	struct sp_trace_spec *s = m->spec;
+	bool returned = has_returned(m);
 	int r = 0;
 
 	for (unsigned turn = 0; turn < 3; turn++) /* first how long it took */
@@ -336,7 +348,7 @@ static int defaults_add(struct sp_trace_making *m)
 			const struct sp_field *f = &m->fields.list[i];
 			unsigned its_turn = field_text(m, f) ? 2 : sp_trace_pair_is_dur(f) ? 0 : 1;
 
-			if (!is_default(m, f) || turn != its_turn)
+			if (!is_default(m, f, returned) || turn != its_turn)
 				continue;
 			r = default_add(m, f->name);
 			if (r == 1)

@@ -49,6 +49,8 @@ tell '^caller +[-0-9.]+ *[A-Za-z]* +[0-9]+$' trace "$dir/libcalled.so:called_mid
 read -r mid _ <truth
 tell " $mid\$" trace "$dir/libcalled.so:called_mid" --by comm -- "${caller[@]}"
 tell "$hist" trace "$dir/libcalled.so:called_mid.. $dir/libcalled.so:called_mid[retval || 1]" --hist dur -- "${caller[@]}" # usdt a..b
+tell 'called_mid .*retval=1[0-9][0-9]' trace "$dir/libcalled.so:called_mid[retval > 100]" -- "${caller[@]}"      # trace 'r::f (retval > 100)'
+! grep -q 'arg[0-9]=' told || fail "no argument of a call that has returned"
 
 # --- perf ---
 tell 'sched:sched_switch|samples' profile -e sched:sched_switch -- sh -c "$work"       # record -e
