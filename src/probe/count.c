@@ -158,6 +158,7 @@ static int counting_load(struct sp_counting *c, const struct sp_counting_options
 	int r;
 
 	config_make(c, o);
+	libbpf_set_print(NULL); /* of subprograms it says that they have no lines of the source, which are left out */
 	c->skel = count_bpf__open();
 	if (!c->skel)
 		return sp_fail(-errno, "open the BPF object that counts");
