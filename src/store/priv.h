@@ -13,6 +13,7 @@
 #include "store/files/file.h"
 #include "store/format/dict.h"
 #include "store/format/window.h"
+#include "store/intervals.h"
 #include "store/rollup/minute.h"
 #include "store/write/dict_builder.h"
 
@@ -25,6 +26,7 @@ struct sp_store_ops {
 	int (*events)(struct sp_store *s, uint64_t from_ns, uint64_t to_ns,
 		      int (*each)(void *arg, const struct sp_store_event *e), void *arg);
 	int (*stats)(struct sp_store *s, struct sp_store_stats *ret_stats);
+	int (*span)(struct sp_store *s, struct sp_store_span *ret_span);
 };
 extern const struct sp_store_ops sp_store_ops_files;
 

@@ -56,3 +56,8 @@ int sp_store_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 {
 	return s->ops->stats(s, ret_stats);
 }
+
+int sp_store_span(struct sp_store *s, struct sp_store_span *ret_span)
+{
+	return s->ops->span(s, ret_span);
+}

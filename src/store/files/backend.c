@@ -248,7 +248,7 @@ static int read_file_span(struct sp_store *s, const struct sp_day *day, bool cou
 	return r;
 }
 
-static void add_file_stats(struct sp_store *s, const struct sp_day *day, struct sp_store_stats *stats)
+static void add_file_stats(struct sp_store *s, const struct sp_day *day, bool counted, struct sp_store_stats *stats)
 {
 	struct span span = {0};
 
@@ -256,7 +256,7 @@ static void add_file_stats(struct sp_store *s, const struct sp_day *day, struct 
 	stats->n_files++;
 	if (day->resolution > SP_RES_10S)
 		return;
-	stats->n_damaged_files += read_file_span(s, day, true, &span) == -EBADMSG;
+	stats->n_damaged_files += read_file_span(s, day, counted, &span) == -EBADMSG;
 	stats->n_windows += span.n;
 	add_first(stats, &span);
 	add_last(stats, &span);
@@ -291,7 +291,7 @@ static int files_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 	int r = sp_directory_list(&s->directory, &days, &n, &stats.n_damaged_files);
 
 	for (size_t i = 0; i < n && r == 0; i++)
-		add_file_stats(s, &days[i], &stats);
+		add_file_stats(s, &days[i], true, &stats);
 	add_coarser_spans(s, days, n, &stats);
 	if (s->writer) {
 		stats.was_killed = s->writer->lock.was_open;
@@ -307,6 +307,22 @@ static int files_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 	return r;
 }
 
+static int files_span(struct sp_store *s, struct sp_store_span *ret_span)
+{
+	SP_FREE struct sp_day *days = NULL;
+	struct sp_store_stats stats = {0};
+	uint64_t n_damaged;
+	size_t n = 0;
+	int r = sp_directory_list(&s->directory, &days, &n, &n_damaged);
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		add_file_stats(s, &days[i], false, &stats);
+	add_coarser_spans(s, days, n, &stats);
+	if (r == 0)
+		*ret_span = (struct sp_store_span){stats.first_ns, stats.last_ns, stats.last_end_ns};
+	return r;
+}
+
 const struct sp_store_ops sp_store_ops_files = {
     .scheme = "",
     .open = files_open,
@@ -315,4 +331,5 @@ const struct sp_store_ops sp_store_ops_files = {
     .event_add = files_event_add,
     .events = files_events,
     .stats = files_stats,
+    .span = files_span,
 };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* query.c: sp_store_query(): plan, gather, narrow, choose stacks, make a profile. */
+/* query.c: sp_store_query() and sp_store_intervals(): plan, gather, narrow, choose stacks, make a profile. */
+#include "base/error.h"
 #include "base/mem.h"
 #include "store/files/scan.h"
+#include "store/intervals.h"
 #include "store/query/answer.h"
 #include "store/query/answer_stacks.h"
 #include "store/query/gather.h"
@@ -9,6 +11,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Up to MANY_STACKS no stack is shortened; above, those below 1/LEAST_SHARE of the sum. */
 enum { MANY_STACKS = 30000, LEAST_SHARE = 10000 };
@@ -109,8 +112,34 @@ static bool may_be_rough(const struct sp_store_query *q)
 	       q->to_ns - q->from_ns >= SP_STORE_ROUGH_NS;
 }
 
-static int run_query(struct sp_store *s, const struct sp_store_query *q, struct sp_profile *into,
-		     struct sp_store_answer *answer)
+/* --- intervals --- */
+struct intervals {
+	uint64_t from_ns, length_ns; /* length 0: none */
+	struct sp_store_interval *all;
+	size_t n;
+};
+
+/* Each is a slice, also where windows are longer: they belong to the slice in which they begin. */
+static void lay_out_intervals(const struct intervals *in, const struct sp_plan *plan, struct sp_gathered *g)
+{
+	if (!in->length_ns)
+		return;
+	g->first_ns = in->from_ns;
+	g->slice_ns = in->length_ns;
+	for (size_t i = 0; i < plan->n_windows; i++) {
+		const struct sp_plan_window *w = &plan->windows[i];
+		uint64_t number = (w->from_ns - in->from_ns) / in->length_ns;
+		if (number >= in->n) /* a plan has none outside its range */
+			continue;
+		in->all[number].n_windows++;
+		in->all[number].covered_ns += w->covered_ns;
+		in->all[number].n_lost += w->n_lost;
+	}
+}
+
+/* --- all --- */
+static int run_query(struct sp_store *s, const struct sp_store_query *q, const struct intervals *in,
+		     struct sp_profile *into, struct sp_store_answer *answer)
 {
 	struct sp_answer_writer *writer = NULL;
 	struct sp_gathered g = {0};
@@ -121,6 +150,7 @@ static int run_query(struct sp_store *s, const struct sp_store_query *q, struct 
 		r = sp_plan_use_days(&plan, s, q->source);
 	if (r == 0) {
 		sp_gather_begin(&g, q, &plan);
+		lay_out_intervals(in, &plan, &g);
 		r = sp_answer_new(&g, q->source, into, &writer);
 	}
 	if (r == 0)
@@ -137,8 +167,8 @@ static int run_query(struct sp_store *s, const struct sp_store_query *q, struct 
 	return r;
 }
 
-int sp_store_query(struct sp_store *s, const struct sp_store_query *q, struct sp_profile *into,
-		   struct sp_store_answer *ret_answer)
+static int answer_query(struct sp_store *s, const struct sp_store_query *q, const struct intervals *in,
+			struct sp_profile *into, struct sp_store_answer *ret_answer)
 {
 	struct sp_store_answer answer = {0};
 	struct sp_store_query resolved = *q;
@@ -146,7 +176,7 @@ int sp_store_query(struct sp_store *s, const struct sp_store_query *q, struct sp
 	if (!resolved.source)
 		resolved.source = "cpu";
 	resolved.rough = may_be_rough(q);
-	int r = run_query(s, &resolved, into, &answer);
+	int r = run_query(s, &resolved, in, into, &answer);
 	if (r < 0)
 		return r;
 	struct sp_profile_info *info = sp_profile_info(into);
@@ -154,4 +184,25 @@ int sp_store_query(struct sp_store *s, const struct sp_store_query *q, struct sp
 	info->duration_ns = answer.covered_ns;
 	*ret_answer = answer;
 	return 0;
+}
+
+int sp_store_query(struct sp_store *s, const struct sp_store_query *q, struct sp_profile *into,
+		   struct sp_store_answer *ret_answer)
+{
+	return answer_query(s, q, &(struct intervals){0}, into, ret_answer);
+}
+
+/* In so short a range no window of 10 s is replaced by a longer one. */
+_Static_assert(SP_STORE_INTERVALS_NS <= SP_PLAN_SHORT_NS, "so an interval has what a query about it has");
+int sp_store_intervals(struct sp_store *s, const struct sp_store_query *q, uint64_t length_ns, struct sp_profile *into,
+		       struct sp_store_interval *ret_intervals, struct sp_store_answer *ret_answer)
+{
+	struct intervals in = {.length_ns = length_ns, .all = ret_intervals};
+
+	if (q->from_ns >= q->to_ns || q->to_ns - q->from_ns > SP_STORE_INTERVALS_NS)
+		return sp_fail_said(-EINVAL, "the range is empty, or too long for intervals");
+	in.from_ns = q->from_ns / length_ns * length_ns;
+	in.n = sp_store_n_intervals(q, length_ns);
+	memset(in.all, 0, in.n * sizeof(*in.all));
+	return answer_query(s, q, &in, into, ret_answer);
 }

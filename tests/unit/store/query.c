@@ -23,6 +23,7 @@
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "profile/totals.h"
+#include "store/intervals.h"
 #include "store/totals.h"
 
 static struct sp_profile *narrowed(struct sp_profile *p, enum sp_filter_by by, const char *glob)
@@ -228,6 +229,76 @@ static void slices(void **state)
 	}
 	assert_int_equal(last, 18);
 	sp_profile_free(whole);
+	sp_profile_free(p);
+	fixture_done(&f);
+}
+
+static bool is_of_slice(const struct sp_profile *p, const struct sp_row *row, void *arg)
+{
+	return sp_profile_key(p, row->key)->slice == *(uint32_t *)arg;
+}
+
+/* The interval of the range that begins at `from_ns` is what a query about it alone finds. */
+static void assert_interval(struct sp_store *s, const struct sp_profile *all, uint32_t slice, uint64_t from_ns,
+			    uint64_t to_ns, const struct sp_store_interval *interval)
+{
+	struct sp_store_query q = {
+	    .from_ns = from_ns, .to_ns = to_ns, .all_users = true, .resolution = -1, .exact = true};
+	struct sp_filter_result result;
+	struct sp_profile *p, *of;
+	struct sp_store_answer a;
+
+	ok(sp_profile_new(&p));
+	ok(sp_store_query(s, &q, p, &a));
+	ok(sp_profile_filter(all, is_of_slice, &slice, &of, &result));
+	assert_same(of, p, false);
+	assert_int_equal(interval->n_windows, a.n_windows);
+	assert_int_equal(interval->covered_ns, a.covered_ns);
+	assert_int_equal(interval->n_lost, a.n_lost);
+	sp_profile_free(p);
+	sp_profile_free(of);
+}
+
+/* Several intervals at one reading, also where the range begins and ends within one, and over a gap. */
+static void intervals(void **state)
+{
+	static const uint64_t length_ns = 60 * S;
+	struct sp_store_query q = {.all_users = true, .resolution = -1, .exact = true};
+	struct sp_store_interval found[121], alone;
+	struct sp_store_answer a;
+	struct sp_store_span span;
+	struct sp_store_stats stats;
+	struct fixture f = {0};
+	struct sp_profile *p;
+	size_t n;
+
+	(void)state;
+	seed = 10;
+	fixture_open(&f, SMALL);
+	fill(&f, DAY + 3600 * S, 40, 20);
+	fill(&f, DAY + 4600 * S, 20, 20);
+	for (int i = 0; i < 2; i++) {
+		q.from_ns = DAY + 3590 * S + (uint64_t)i * 25 * S;
+		q.to_ns = DAY + 4785 * S;
+		n = sp_store_n_intervals(&q, length_ns);
+		ok(sp_profile_new(&p));
+		ok(sp_store_intervals(f.store, &q, length_ns, p, found, &a));
+		for (size_t k = 0; k < n; k++) {
+			uint64_t begin = (q.from_ns / length_ns + k) * length_ns;
+			assert_interval(f.store, p, (uint32_t)k + 1, SP_MAX(begin, q.from_ns),
+					SP_MIN(begin + length_ns, q.to_ns), &found[k]);
+		}
+		sp_profile_free(p);
+	}
+	ok(sp_store_span(f.store, &span));
+	ok(sp_store_stats(f.store, &stats));
+	assert_true(span.first_ns == stats.first_ns && span.last_ns == stats.last_ns);
+	assert_int_equal(span.last_end_ns, stats.last_end_ns);
+	assert_int_equal(span.last_ns, DAY + 4790 * S);
+	ok(sp_profile_new(&p));
+	q.to_ns = q.from_ns + SP_STORE_INTERVALS_NS + 1;
+	assert_int_equal(sp_store_intervals(f.store, &q, q.to_ns, p, &alone, &a), -EINVAL);
+	sp_error_clear();
 	sp_profile_free(p);
 	fixture_done(&f);
 }
@@ -466,6 +537,7 @@ int main(void)
 	    cmocka_unit_test(rolled_up),
 	    cmocka_unit_test(rolled_up_with_many_dictionaries),
 	    cmocka_unit_test(slices),
+	    cmocka_unit_test(intervals),
 	    cmocka_unit_test(shortened),
 	    cmocka_unit_test(totals),
 	    cmocka_unit_test(of_whom),
