@@ -21,12 +21,16 @@ struct encoder {
 	uint16_t day;
 	uint64_t *file_of, *frame_of, *who_of; /* ids by number of the profile; 0 = not made yet */
 	struct sp_bytes row;                   /* the one that is being made, without day and id */
-	struct sp_intern *pairs;               /* (who, stack) */
+	struct sp_intern *pairs;               /* struct pair */
 	struct sums {
 		int64_t samples, cost;
-	} * sums;
+		uint64_t n_rows;
+	} * sums, *windows; /* by pair, by window */
 	size_t sums_capacity;
 	uint32_t samples, cost; /* which values these are */
+};
+struct pair {
+	uint64_t who, stack, window;
 };
 
 /* --- rows that name something --- */
@@ -143,11 +147,15 @@ static uint64_t who_id(struct encoder *e, uint32_t number)
 }
 
 /* --- sums --- */
-static int add_row(struct encoder *e, const struct sp_row *row)
+static int add_row(struct encoder *e, const struct sp_fleet_windows *w, const struct sp_row *row)
 {
-	const uint64_t pair[] = {who_id(e, row->key), stack_id(e, row)};
-	int64_t n = sp_intern_add_to(e->pairs, pair, sizeof(pair), &e->sums, &e->sums_capacity, sizeof(*e->sums), NULL);
+	uint32_t slice = sp_profile_key(e->p, row->key)->slice;
+	const struct pair pair = {who_id(e, row->key), stack_id(e, row), slice ? slice - 1 : 0};
+	int64_t n;
 
+	if (pair.window >= w->n)
+		return -EINVAL;
+	n = sp_intern_add_to(e->pairs, &pair, sizeof(pair), &e->sums, &e->sums_capacity, sizeof(*e->sums), NULL);
 	if (n < 0)
 		return (int)n;
 	sp_saturating_add(&e->sums[n].samples, row->values[e->samples]);
@@ -155,29 +163,33 @@ static int add_row(struct encoder *e, const struct sp_row *row)
 	return 0;
 }
 
-static void put_samples(struct encoder *e, const struct sp_fleet_window *w, struct sums *ret_all)
+static void put_samples(struct encoder *e, const struct sp_fleet_windows *w)
 {
 	struct sp_bytes *to = &e->into->tables[SP_FLEET_SAMPLE];
-	uint32_t ts = (uint32_t)(w->from_ns / 1000000000), n = sp_intern_count(e->pairs);
+	uint32_t n = sp_intern_count(e->pairs);
 
 	for (uint32_t i = 0; i < n; i++) {
-		const uint64_t *pair = sp_intern_get(e->pairs, i, NULL);
+		const struct pair *pair = sp_intern_get(e->pairs, i, NULL);
+		uint32_t ts = (uint32_t)(w->all[pair->window].from_ns / 1000000000);
+		struct sums *window = &e->windows[pair->window];
 		sp_bytes_put_u16(to, e->day);
 		sp_bytes_put_u32(to, ts / HOUR_S * HOUR_S);
-		sp_bytes_put_u64(to, pair[0]);
-		sp_bytes_put_u64(to, pair[1]);
+		sp_bytes_put_u64(to, pair->who);
+		sp_bytes_put_u64(to, pair->stack);
 		sp_bytes_put_u64(to, w->host);
 		sp_bytes_put_u32(to, ts);
 		sp_bytes_put_u32(to, w->run);
 		sp_bytes_put_u64(to, (uint64_t)e->sums[i].samples);
 		sp_bytes_put_u64(to, (uint64_t)e->sums[i].cost);
-		sp_saturating_add(&ret_all->samples, e->sums[i].samples);
-		sp_saturating_add(&ret_all->cost, e->sums[i].cost);
+		sp_saturating_add(&window->samples, e->sums[i].samples);
+		sp_saturating_add(&window->cost, e->sums[i].cost);
+		window->n_rows++;
 	}
 	e->into->n_rows[SP_FLEET_SAMPLE] += n;
 }
 
-static void put_window(struct encoder *e, const struct sp_fleet_window *w, const struct sums *all)
+static void put_window(struct encoder *e, const struct sp_fleet_windows *w, const struct sp_fleet_window *window,
+		       const struct sums *sums)
 {
 	struct sp_bytes *to = &e->into->tables[SP_FLEET_WINDOW];
 	const struct sp_value_type *type = sp_profile_value_type(e->p, e->cost);
@@ -185,19 +197,19 @@ static void put_window(struct encoder *e, const struct sp_fleet_window *w, const
 	sp_bytes_put_u16(to, e->day);
 	sp_bytes_put_u64(to, w->host);
 	sp_bytes_put_text(to, w->source);
-	sp_bytes_put_u32(to, (uint32_t)(w->from_ns / 1000000000));
+	sp_bytes_put_u32(to, (uint32_t)(window->from_ns / 1000000000));
 	sp_bytes_put_u32(to, w->run);
 	sp_bytes_put_text(to, w->name);
 	sp_bytes_put_length(to, w->n_labels);
 	for (size_t i = 0; i < w->n_labels; i++)
 		sp_bytes_put_text(to, w->labels[i]);
-	sp_bytes_put_u32(to, w->seconds);
-	sp_bytes_put_u64(to, w->covered_ns);
-	sp_bytes_put_u64(to, w->n_lost);
-	sp_bytes_put_u64(to, w->n_left_out);
-	sp_bytes_put_u64(to, sp_intern_count(e->pairs));
-	sp_bytes_put_u64(to, (uint64_t)all->samples);
-	sp_bytes_put_u64(to, (uint64_t)all->cost);
+	sp_bytes_put_u32(to, window->seconds);
+	sp_bytes_put_u64(to, window->covered_ns);
+	sp_bytes_put_u64(to, window->n_lost);
+	sp_bytes_put_u64(to, window->n_left_out);
+	sp_bytes_put_u64(to, sums->n_rows);
+	sp_bytes_put_u64(to, (uint64_t)sums->samples);
+	sp_bytes_put_u64(to, (uint64_t)sums->cost);
 	sp_bytes_put_text(to, text_of(e, type->name));
 	sp_bytes_put_text(to, text_of(e, type->unit));
 	e->into->n_rows[SP_FLEET_WINDOW]++;
@@ -225,36 +237,39 @@ static bool has_failed(const struct encoder *e)
 	return failed;
 }
 
-static int encode_all(struct encoder *e, const struct sp_fleet_window *w)
+static int encode_all(struct encoder *e, const struct sp_fleet_windows *w)
 {
-	struct sums all = {0};
 	int r = values_find(e, w->source);
 
 	e->file_of = calloc(sp_profile_n_files(e->p), sizeof(*e->file_of));
 	e->frame_of = calloc(sp_profile_n_frames(e->p), sizeof(*e->frame_of));
 	e->who_of = calloc(sp_profile_n_keys(e->p), sizeof(*e->who_of));
+	e->windows = calloc(w->n, sizeof(*e->windows));
 	if (r == 0)
-		r = e->file_of && e->frame_of && e->who_of ? sp_intern_new_bare(&e->pairs) : -ENOMEM;
+		r = e->file_of && e->frame_of && e->who_of && e->windows ? sp_intern_new_bare(&e->pairs) : -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < sp_profile_n_rows(e->p); i++)
-		r = add_row(e, sp_profile_row(e->p, i));
+		r = add_row(e, w, sp_profile_row(e->p, i));
 	if (r < 0)
 		return r;
-	put_samples(e, w, &all);
-	put_window(e, w, &all);
+	put_samples(e, w);
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->all[i].seconds)
+			put_window(e, w, &w->all[i], &e->windows[i]);
 	return has_failed(e) ? -ENOMEM : 0;
 }
 
-int sp_fleet_encode(const struct sp_profile *p, const struct sp_fleet_window *w, uint64_t seed, struct sp_sent *sent,
+int sp_fleet_encode(const struct sp_profile *p, const struct sp_fleet_windows *w, uint64_t seed, struct sp_sent *sent,
 		    struct sp_fleet_rows *into)
 {
 	struct encoder e = {.p = p, .into = into, .sent = sent, .seed = seed};
 	int r;
 
-	e.day = (uint16_t)(w->from_ns / 1000000000 / DAY_S);
+	e.day = (uint16_t)(w->all[0].from_ns / 1000000000 / DAY_S);
 	r = encode_all(&e, w);
 	sp_bytes_done(&e.row);
 	sp_intern_free(e.pairs);
 	free(e.sums);
+	free(e.windows);
 	free(e.file_of);
 	free(e.frame_of);
 	free(e.who_of);

@@ -32,15 +32,24 @@ struct sp_fleet_rows {
 };
 
 struct sp_fleet_window {
-	uint64_t host, from_ns;
-	uint32_t run, seconds;
+	uint64_t from_ns;
+	uint32_t seconds;                        /* 0: nothing was sampled: it is none */
+	uint64_t covered_ns, n_lost, n_left_out; /* left out: windows that the store could not read */
+};
+struct sp_fleet_windows { /* of one day */
+	const struct sp_fleet_window *all;
+	uint32_t n;
+	uint64_t host;
+	uint32_t run;
 	const char *source, *name; /* name: the host's */
 	const char *const *labels; /* "NAME=VALUE" */
 	size_t n_labels;
-	uint64_t covered_ns, n_lost, n_left_out; /* left out: windows that the store could not read */
 };
-/* Adds the rows of a profile, which are all of one window. -EOPNOTSUPP: a source with more than one value. */
-int sp_fleet_encode(const struct sp_profile *p, const struct sp_fleet_window *w, uint64_t seed, struct sp_sent *sent,
+/*
+ * Adds the rows of a profile: those whose key has slice n are of window n - 1, those without a slice of the first.
+ * -EOPNOTSUPP: a source with more than one value.
+ */
+int sp_fleet_encode(const struct sp_profile *p, const struct sp_fleet_windows *w, uint64_t seed, struct sp_sent *sent,
 		    struct sp_fleet_rows *into);
 void sp_fleet_rows_clear(struct sp_fleet_rows *rows);
 void sp_fleet_rows_done(struct sp_fleet_rows *rows);

@@ -5,23 +5,28 @@
 #include "base/time.h"
 #include "fleet/encode.h"
 #include "profile/profile.h"
-#include "store/store.h"
+#include "store/intervals.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 
-enum { BATCH_BYTES = 4 << 20, BATCH_WINDOWS = 60 };
+/* READ_S: so much is read at once, if an interval is no longer: more would cost memory, less the time of the day's
+ * dictionary.
+ */
+enum { BATCH_BYTES = 4 << 20, BATCH_WINDOWS = 60, READ_S = 600, READ_INTERVALS = 60 };
 
 struct sender {
 	struct sp_fleet *f;
 	const struct sp_fleet_send *s;
 	struct sp_store *store;
-	struct sp_store_stats stats;
+	struct sp_store_span span;
 	struct sp_sent *sent;
 	struct sp_fleet_rows rows;
 	struct sp_fleet_sent *result, batch;
-	uint64_t seed, host;
+	uint64_t seed, host, length_ns;
 	uint32_t run;
+	struct sp_store_interval intervals[READ_INTERVALS];
+	struct sp_fleet_window windows[READ_INTERVALS];
 };
 
 /* --- a batch --- */
@@ -61,7 +66,7 @@ static int batch_send(struct sender *s)
 	return 0;
 }
 
-/* --- an interval --- */
+/* --- intervals --- */
 static int64_t samples_of(const struct sp_profile *p)
 {
 	int64_t n = 0;
@@ -71,33 +76,45 @@ static int64_t samples_of(const struct sp_profile *p)
 	return n;
 }
 
-static int interval_encode(struct sender *s, const char *source, uint64_t from_ns, uint64_t to_ns,
-			   const struct sp_profile *p, const struct sp_store_answer *answer)
+/* Intervals in which nothing was sampled are no windows. */
+static void windows_fill(struct sender *s, const struct sp_store_query *q, uint64_t n_left_out, uint32_t n)
 {
-	struct sp_fleet_window w = {.host = s->host,
-				    .from_ns = from_ns,
-				    .run = s->run,
-				    .seconds = (uint32_t)((to_ns - from_ns) / SP_NS_PER_S),
-				    .source = source,
-				    .name = s->s->host,
-				    .labels = s->s->labels,
-				    .n_labels = s->s->n_labels,
-				    .covered_ns = answer->covered_ns,
-				    .n_lost = answer->n_lost,
-				    .n_left_out = answer->n_damaged};
-	int r = sp_fleet_encode(p, &w, s->seed, s->sent, &s->rows);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct sp_store_interval *interval = &s->intervals[i];
+		uint64_t begin = (q->from_ns / s->length_ns + i) * s->length_ns, from = SP_MAX(begin, q->from_ns);
 
-	if (r < 0)
-		return r;
-	s->batch.n_windows++;
-	s->batch.n_samples += (uint64_t)samples_of(p);
-	s->batch.n_left_out += answer->n_damaged;
-	s->batch.to_ns = SP_MAX(s->batch.to_ns, to_ns);
-	return 0;
+		s->windows[i] = (struct sp_fleet_window){.from_ns = from,
+							 .covered_ns = interval->covered_ns,
+							 .n_lost = interval->n_lost,
+							 .n_left_out = n_left_out};
+		if (!interval->n_windows)
+			continue;
+		s->windows[i].seconds = (uint32_t)((begin + s->length_ns - from) / SP_NS_PER_S);
+		s->batch.n_windows++;
+		s->batch.to_ns = SP_MAX(s->batch.to_ns, begin + s->length_ns);
+	}
 }
 
-/* Intervals in which nothing was sampled are no windows. */
-static int interval_add(struct sender *s, const char *source, uint64_t from_ns, uint64_t to_ns)
+static int intervals_encode(struct sender *s, const struct sp_store_query *q, const struct sp_profile *p,
+			    uint64_t n_left_out)
+{
+	struct sp_fleet_windows w = {.all = s->windows,
+				     .n = (uint32_t)sp_store_n_intervals(q, s->length_ns),
+				     .host = s->host,
+				     .run = s->run,
+				     .source = q->source,
+				     .name = s->s->host,
+				     .labels = s->s->labels,
+				     .n_labels = s->s->n_labels};
+
+	windows_fill(s, q, n_left_out, w.n);
+	s->batch.n_samples += (uint64_t)samples_of(p);
+	s->batch.n_left_out += n_left_out;
+	return sp_fleet_encode(p, &w, s->seed, s->sent, &s->rows);
+}
+
+/* 1: windows of several intervals are damaged: each interval is to be read alone, to know in which they are. */
+static int intervals_add(struct sender *s, const char *source, uint64_t from_ns, uint64_t to_ns)
 {
 	struct sp_store_query q = {.from_ns = from_ns,
 				   .to_ns = to_ns,
@@ -109,16 +126,19 @@ static int interval_add(struct sender *s, const char *source, uint64_t from_ns, 
 				   .who = SP_WHO_WHOLE};
 	struct sp_store_answer answer;
 	struct sp_profile *p = NULL;
+	bool is_unclear = false;
 	int r = sp_profile_new(&p);
 
 	if (r == 0)
-		r = sp_store_query(s->store, &q, p, &answer);
-	if (r == 0 && answer.n_windows)
-		r = interval_encode(s, source, from_ns, to_ns, p, &answer);
+		r = sp_store_intervals(s->store, &q, s->length_ns, p, s->intervals, &answer);
+	if (r == 0)
+		is_unclear = answer.n_damaged && sp_store_n_intervals(&q, s->length_ns) > 1;
+	if (r == 0 && answer.n_windows && !is_unclear)
+		r = intervals_encode(s, &q, p, answer.n_damaged);
 	sp_profile_free(p);
 	if (r == 0 && (s->batch.n_windows >= BATCH_WINDOWS || sp_fleet_rows_bytes(&s->rows) >= BATCH_BYTES))
 		r = batch_send(s);
-	return r;
+	return r == 0 ? is_unclear : r;
 }
 
 /* --- a source --- */
@@ -147,9 +167,33 @@ static int cursor_ask(struct sender *s, const char *source, uint64_t *ret_s)
 	return r;
 }
 
+/*
+ * An interval ends at a multiple of its length, also where the length was another one before. A reading ends at a
+ * multiple of its own length, so it has no two days.
+ */
+static int range_send(struct sender *s, const char *source, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t length = s->length_ns, n = READ_S * SP_NS_PER_S / length, alone_until_ns = 0;
+	uint64_t read = length * SP_MIN(SP_MAX(n, UINT64_C(1)), (uint64_t)READ_INTERVALS);
+	int r = 0;
+
+	for (uint64_t at = from_ns, next; r == 0 && at < to_ns; at = next) {
+		uint64_t each = at < alone_until_ns ? length : read;
+
+		next = SP_MIN((at / each + 1) * each, to_ns);
+		r = intervals_add(s, source, at, next);
+		if (r <= 0)
+			continue;
+		alone_until_ns = next;
+		next = at;
+		r = 0;
+	}
+	return r == 0 ? batch_send(s) : r;
+}
+
 static int source_send(struct sender *s, const char *source)
 {
-	uint64_t length = s->s->resolution_s * SP_NS_PER_S, at = 0, end = s->stats.last_ns;
+	uint64_t length = s->length_ns, at = 0, end = s->span.last_ns;
 	int r = cursor_ask(s, source, &at);
 
 	if (r < 0)
@@ -157,13 +201,10 @@ static int source_send(struct sender *s, const char *source)
 	at *= SP_NS_PER_S;
 	s->result->to_ns = SP_MAX(s->result->to_ns, at);
 	if (!at)
-		at = SP_MAX(s->stats.first_ns, s->s->begin_ns) / length * length;
+		at = SP_MAX(s->span.first_ns, s->s->begin_ns) / length * length;
 	if (s->s->is_whole)
-		end = s->stats.last_end_ns + length - 1;
-	/* An interval ends at a multiple of its length, also where the length was another one before. */
-	for (uint64_t next = (at / length + 1) * length; r == 0 && next <= end; at = next, next += length)
-		r = interval_add(s, source, at, next);
-	return r == 0 ? batch_send(s) : r;
+		end = s->span.last_end_ns + length - 1;
+	return range_send(s, source, at, end / length * length);
 }
 
 /* --- all --- */
@@ -179,7 +220,8 @@ static int send_begin(struct sender *s)
 		r = sp_sent_open(s->s->sent_file, s->seed ^ s->host, &s->sent);
 	if (r == 0)
 		r = sp_store_open(s->s->store, &o, &s->store);
-	return r < 0 ? r : sp_store_stats(s->store, &s->stats);
+	s->length_ns = s->s->resolution_s * SP_NS_PER_S;
+	return r < 0 ? r : sp_store_span(s->store, &s->span);
 }
 
 int sp_fleet_send(struct sp_fleet *f, const struct sp_fleet_send *job, struct sp_fleet_sent *ret_sent)

@@ -3,6 +3,7 @@
  * Windows of profiles with any bytes as names are made rows, and these are read back: the profile is the same. What is
  * quoted for SQL ends nowhere but at its end. Rows of random bytes harm nobody.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,10 +75,11 @@ static uint32_t add_frame(struct sp_profile *p)
 	return number(sp_profile_add_frame_variant(p, &f, true));
 }
 
-static void add_row(struct sp_profile *p)
+/* slice: of its key, 0 = none. */
+static void add_row(struct sp_profile *p, uint32_t slice)
 {
 	struct sp_process process = {.pid = 1 + drawn(1000), .uid = drawn(3), .exec_id = sp_profile_n_processes(p)};
-	struct sp_key key = {0};
+	struct sp_key key = {.slice = slice};
 	uint32_t frames[6];
 	int64_t values[2] = {1 + drawn(9), drawn(1 << 30)};
 
@@ -96,7 +98,7 @@ static void add_row(struct sp_profile *p)
 	assert_int_equal(sp_profile_add(p, number(sp_profile_add_key(p, &key)), u, k, values), 0);
 }
 
-static struct sp_profile *made(void)
+static struct sp_profile *made(uint32_t n_slices)
 {
 	struct sp_profile *p;
 
@@ -108,7 +110,7 @@ static struct sp_profile *made(void)
 	for (uint32_t i = 0; i < NAMES / 2; i++)
 		add_frame(p);
 	for (uint32_t i = 0; i < ROWS; i++)
-		add_row(p);
+		add_row(p, n_slices ? i % n_slices + 1 : 0);
 	return p;
 }
 
@@ -228,14 +230,10 @@ static struct sp_profile *read_back(const struct sp_fleet_rows *rows)
 
 static void test_roundtrip(void **unused)
 {
-	struct sp_fleet_window w = {.host = 77,
-				    .from_ns = UINT64_C(1795815000) * 1000000000,
-				    .run = 5,
-				    .seconds = 60,
-				    .source = "cpu",
-				    .name = "a'b"};
+	const struct sp_fleet_window window = {.from_ns = UINT64_C(1795815000) * 1000000000, .seconds = 60};
+	struct sp_fleet_windows w = {.all = &window, .n = 1, .host = 77, .run = 5, .source = "cpu", .name = "a'b"};
 	struct sp_fleet_rows rows = {0};
-	struct sp_profile *p = made(), *again;
+	struct sp_profile *p = made(0), *again;
 	struct sp_sent *sent;
 
 	(void)unused;
@@ -253,6 +251,98 @@ static void test_roundtrip(void **unused)
 	assert_true(rows.n_rows[SP_FLEET_SAMPLE] >= ROWS / 2);
 	sp_profile_free(p);
 	sp_profile_free(again);
+	sp_fleet_rows_done(&rows);
+	sp_sent_close(sent);
+}
+
+/* --- several windows of one reading --- */
+enum { WINDOWS = 5, NOT_SAMPLED = 3, FIRST_S = 1795815000 };
+struct sums {
+	uint64_t n_rows;
+	int64_t samples, cost;
+};
+
+static void samples_add(const struct sp_bytes *table, struct sums *sums)
+{
+	struct sp_row_reader row = {.at = table->bytes, .end = table->bytes + table->n};
+
+	while (sp_row_is_there(&row)) {
+		row.at += SAMPLE_BEFORE + 3 * sizeof(uint64_t); /* who, stack, host */
+		uint32_t n = (sp_row_u32(&row) - FIRST_S) / 60;
+		assert_true(n < WINDOWS && n != NOT_SAMPLED);
+		assert_int_equal(sp_row_u32(&row), 5);
+		sums[n].n_rows++;
+		sums[n].samples += (int64_t)sp_row_u64(&row);
+		sums[n].cost += (int64_t)sp_row_u64(&row);
+	}
+	assert_false(row.bad);
+}
+
+static void windows_compare(const struct sp_bytes *table, const struct sums *sums)
+{
+	struct sp_row_reader row = {.at = table->bytes, .end = table->bytes + table->n};
+	uint32_t n = 0, n_found = 0;
+	size_t len;
+
+	for (; sp_row_is_there(&row); n_found++) {
+		row.at += 2 + sizeof(uint64_t);
+		sp_row_text(&row, &len);
+		n = (sp_row_u32(&row) - FIRST_S) / 60;
+		assert_true(n < WINDOWS && n != NOT_SAMPLED);
+		assert_int_equal(sp_row_u32(&row), 5);
+		sp_row_text(&row, &len);
+		assert_int_equal(sp_row_length(&row, 1), 0);
+		assert_int_equal(sp_row_u32(&row), 60);
+		assert_int_equal(sp_row_u64(&row), n);       /* covered */
+		assert_int_equal(sp_row_u64(&row), 10 + n);  /* lost */
+		assert_int_equal(sp_row_u64(&row), 100 + n); /* left out */
+		assert_int_equal(sp_row_u64(&row), sums[n].n_rows);
+		assert_int_equal((int64_t)sp_row_u64(&row), sums[n].samples);
+		assert_int_equal((int64_t)sp_row_u64(&row), sums[n].cost);
+		sp_row_text(&row, &len);
+		sp_row_text(&row, &len);
+	}
+	assert_false(row.bad);
+	assert_int_equal(n_found, WINDOWS - 1);
+}
+
+/* Each window's rows are those of its slice, and its own sums. */
+static void test_windows(void **unused)
+{
+	struct sp_fleet_window windows[WINDOWS];
+	struct sp_fleet_windows w = {.all = windows, .n = WINDOWS, .host = 77, .run = 5, .source = "cpu", .name = "x"};
+	struct sums expected[WINDOWS] = {0}, sums[WINDOWS] = {0};
+	struct sp_fleet_rows rows = {0};
+	struct sp_profile *p = made(NOT_SAMPLED);
+	struct sp_sent *sent;
+
+	(void)unused;
+	for (uint32_t i = 0; i < ROWS; i++) /* the one that is not sampled has none */
+		add_row(p, WINDOWS);
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
+		const struct sp_row *row = sp_profile_row(p, i);
+		uint32_t slice = sp_profile_key(p, row->key)->slice;
+		expected[slice ? slice - 1 : 0].samples += row->values[0];
+		expected[slice ? slice - 1 : 0].cost += row->values[1];
+	}
+	for (uint32_t i = 0; i < WINDOWS; i++)
+		windows[i] = (struct sp_fleet_window){.from_ns = (FIRST_S + 60 * i) * UINT64_C(1000000000),
+						      .seconds = i == NOT_SAMPLED ? 0 : 60,
+						      .covered_ns = i,
+						      .n_lost = 10 + i,
+						      .n_left_out = 100 + i};
+	assert_int_equal(sp_sent_open(NULL, 1, &sent), 0);
+	assert_int_equal(sp_fleet_encode(p, &w, 42, sent, &rows), 0);
+	samples_add(&rows.tables[SP_FLEET_SAMPLE], sums);
+	for (uint32_t i = 0; i < WINDOWS; i++) {
+		assert_int_equal(sums[i].samples, expected[i].samples);
+		assert_int_equal(sums[i].cost, expected[i].cost);
+		assert_true(i == NOT_SAMPLED || sums[i].samples > 0);
+	}
+	windows_compare(&rows.tables[SP_FLEET_WINDOW], sums);
+	w.n = WINDOWS - 1; /* a slice that is no window */
+	assert_int_equal(sp_fleet_encode(p, &w, 42, sent, &rows), -EINVAL);
+	sp_profile_free(p);
 	sp_fleet_rows_done(&rows);
 	sp_sent_close(sent);
 }
@@ -314,6 +404,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_roundtrip),
+	    cmocka_unit_test(test_windows),
 	    cmocka_unit_test(test_quote),
 	    cmocka_unit_test(test_random),
 	};
