@@ -23,8 +23,10 @@ struct query {
 	struct sp_fleet_names *names;
 	struct sp_profile *p;
 	struct sp_fleet_answer *result;
-	int64_t announced, found; /* samples */
-	bool is_pruned;           /* stacks that cost no more than `least` are shortened */
+	int64_t announced, fetched; /* samples */
+	int64_t counted;            /* all that the server has, where filters have it leave out some */
+	bool is_narrowed;
+	bool is_pruned; /* stacks that cost no more than `least` are shortened */
 	int64_t least;
 };
 
@@ -71,6 +73,32 @@ static int windows_read(struct query *q)
 	if (r >= 0 && sp_row_is_there(&row))
 		return sp_fail_said(-EINVAL, "these hosts measure it by different values; --host or --label chooses");
 	return r < 0 ? r : sp_fleet_row_check(&q->ask, &row);
+}
+
+/* Whether the tables lack something is asked by itself, since not all of it comes. */
+static int samples_count(struct query *q)
+{
+	struct sp_row_reader row;
+	int r;
+
+	sp_fleet_print(&q->ask.sql, "SELECT toInt64(sum(samples)) FROM samples");
+	sp_fleet_put_samples_where(&q->ask, &q->ask.sql);
+	sp_fleet_put_chosen(&q->ask, &q->ask.sql);
+	r = sp_fleet_question_ask(&q->ask, &row);
+	q->counted = (int64_t)sp_row_u64(&row);
+	return r < 0 ? r : sp_fleet_row_check(&q->ask, &row);
+}
+
+static int filters_tell(struct query *q)
+{
+	const struct sp_store_query *asked = q->ask.q;
+	int r;
+
+	q->is_narrowed = asked->library || asked->function || asked->process || asked->cgroup;
+	if (!q->is_narrowed)
+		return 0;
+	r = samples_count(q);
+	return r < 0 ? r : sp_fleet_question_narrow(&q->ask);
 }
 
 /* --- which stacks --- */
@@ -235,7 +263,7 @@ static int values_add(struct query *q, struct sp_row_reader *row, uint64_t who, 
 
 	values[0] = (int64_t)sp_row_u64(row);
 	values[1] = (int64_t)sp_row_u64(row);
-	q->found += values[0];
+	q->fetched += values[0];
 	key = row->bad ? sp_fleet_row_check(&q->ask, row) : sp_fleet_names_key(q->names, who, slice);
 	return key < 0 ? (int)key : sp_profile_add(q->p, (uint32_t)key, stacks->user, stacks->kernel, values);
 }
@@ -266,7 +294,7 @@ static int rare_add(struct query *q, struct sp_row_reader *row)
 	struct sp_fleet_rare rare = {0};
 	struct sp_fleet_stacks stacks;
 	uint64_t who = sp_row_u64(row);
-	int64_t before = q->found;
+	int64_t before = q->fetched;
 	uint32_t slice = sp_row_u32(row);
 	int r;
 
@@ -280,7 +308,7 @@ static int rare_add(struct query *q, struct sp_row_reader *row)
 	if (r == 0)
 		r = values_add(q, row, who, slice, &stacks);
 	if (rare.is_cut)
-		q->result->all.n_shortened += (uint64_t)(q->found - before);
+		q->result->all.n_shortened += (uint64_t)(q->fetched - before);
 	return r;
 }
 
@@ -361,6 +389,8 @@ static int query_run(struct query *q)
 	if (r == 0)
 		r = windows_read(q);
 	if (r == 0)
+		r = filters_tell(q);
+	if (r == 0)
 		r = sp_fleet_names_new(q->p, q->ask.q->source ? q->ask.q->source : "cpu", &q->names);
 	q->result->all.slice_ns = q->ask.slice_s * SP_NS_PER_S;
 	return r == 0 ? profile_fill(q) : r;
@@ -376,7 +406,7 @@ int sp_fleet_query(struct sp_fleet *f, const struct sp_fleet_filter *filter, con
 	if (r == 0)
 		r = query_run(&q);
 	if (r == 0) {
-		ret_answer->n_missing = q.announced - q.found;
+		ret_answer->n_missing = q.announced - (q.is_narrowed ? q.counted : q.fetched);
 		ret_answer->n_unknown = sp_fleet_names_unknown(q.names);
 		r = filters_apply(&q);
 	}

@@ -3,9 +3,8 @@
  * query.h: questions to a fleet: a range of time over its hosts as one profile, and how the hosts are.
  *
  * The server adds up the windows that begin in the range, by process and stack; what comes back becomes a profile as a
- * store's query makes it. Hosts and labels are chosen here, by the same globs as everywhere, and named to the server
- * by number; the filters of the query are applied to what it answers. Processes have no pid: those of one program,
- * user and cgroup are one.
+ * store's query makes it. Hosts, labels, libraries, functions and processes are chosen here, by the same globs as
+ * everywhere, and named to the server by number. Processes have no pid: those of one program, user and cgroup are one.
  * 0 or a negative errno with sp_error_text(): as in client.h; -ENODATA: nothing of the range; -E2BIG: more stacks than
  * SP_FLEET_MAX_ROWS, with what would make it fewer. Not thread-safe.
  */

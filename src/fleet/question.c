@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-/* A statement up to so many bytes is taken by a server as it is set up usually. */
-enum { USUAL_SQL = 200000 };
+/* A statement up to so many bytes is taken by a server as it is set up usually; and so many may be about hosts. */
+enum { USUAL_SQL = 262144, HOSTS_SQL = 200000 };
 
 /* --- statements --- */
 static void day_put(struct sp_bytes *sql, uint64_t s)
@@ -45,7 +45,9 @@ int sp_fleet_question_ask(struct sp_fleet_question *q, struct sp_row_reader *ret
 	sp_fleet_print(&q->sql, " FORMAT RowBinary");
 	sp_bytes_put_u8(&q->sql, '\0');
 	q->answer.n = 0;
-	r = q->sql.failed ? -ENOMEM : sp_fleet_ask(q->f, q->sql.bytes, false, &q->answer);
+	r = q->sql.failed          ? -ENOMEM
+	    : q->sql.n > USUAL_SQL ? sp_fail_said(-E2BIG, "the statement has %zu bytes", q->sql.n)
+				   : sp_fleet_ask(q->f, q->sql.bytes, false, &q->answer);
 	*ret_row = (struct sp_row_reader){.at = q->answer.bytes, .end = q->answer.bytes + q->answer.n};
 	q->sql.n = 0;
 	if (r == -E2BIG)
@@ -122,7 +124,7 @@ static int hosts_choose(struct sp_fleet_question *q)
 		r = sp_fail_said(-ENODATA, "no host%s%s%s%s sent anything of that time", q->filter->host ? " " : "",
 				 q->filter->host ? q->filter->host : "", q->filter->label ? " with the label " : "",
 				 q->filter->label ? q->filter->label : "");
-	if (r == 0 && q->hosts.n + q->host_ids.n > USUAL_SQL)
+	if (r == 0 && q->hosts.n + q->host_ids.n > HOSTS_SQL)
 		r = sp_fail_said(-E2BIG, "%zu hosts match: ask for all, or for fewer", n_matching);
 	return r;
 }
@@ -145,6 +147,7 @@ void sp_fleet_put_samples_where(const struct sp_fleet_question *q, struct sp_byt
 	sp_fleet_print(sql, " AND hour >= toDateTime(%" PRIu64 ") AND hour < toDateTime(%" PRIu64 ")",
 		       q->from_s / 3600 * 3600, q->to_s);
 	sp_fleet_put_text(sql, &q->host_ids);
+	sp_fleet_put_text(sql, &q->narrowed);
 }
 
 /* GLOBAL: the same windows on all shards. */
@@ -197,6 +200,7 @@ void sp_fleet_question_done(struct sp_fleet_question *q)
 	sp_bytes_done(&q->hosts);
 	sp_bytes_done(&q->host_ids);
 	sp_bytes_done(&q->chosen);
+	sp_bytes_done(&q->narrowed);
 	sp_bytes_done(&q->sql);
 	sp_bytes_done(&q->answer);
 }

@@ -22,11 +22,14 @@ struct sp_fleet_question {
 	struct sp_bytes hosts;    /* which hosts with which labels: " AND (host, ...) IN (...)", or nothing */
 	struct sp_bytes host_ids; /* the hosts alone */
 	struct sp_bytes chosen;   /* which windows: "(SELECT host, ts, max(run) ...)" */
+	struct sp_bytes narrowed; /* " AND ...": rows of `samples` that the query's filters may want; or nothing */
 	struct sp_bytes sql, answer;
 };
 /* -ENOENT: no tables; -ENODATA: no such hosts. */
 int sp_fleet_question_begin(struct sp_fleet_question *q);
 void sp_fleet_question_done(struct sp_fleet_question *q);
+/* Has samples left out, from then on, that the query's library, function, process or cgroup cannot be about. */
+int sp_fleet_question_narrow(struct sp_fleet_question *q);
 
 /* Asks what `sql` says, which is empty afterwards; the rows are valid until the next. */
 int sp_fleet_question_ask(struct sp_fleet_question *q, struct sp_row_reader *ret_row);
