@@ -19,6 +19,7 @@ struct sp_fleet_names {
 	struct sp_profile *p;
 	uint32_t source;
 	struct ids files, frames, processes;
+	struct ids hosts;  /* to sets of labels */
 	struct ids stacks; /* to elements of pairs[] */
 	struct sp_fleet_stacks *pairs;
 	size_t n_pairs, pairs_capacity;
@@ -73,8 +74,8 @@ int sp_fleet_names_new(struct sp_profile *p, const char *source, struct sp_fleet
 
 	if (!n)
 		return -ENOMEM;
-	struct sp_intern **tables[] = {&n->files.ids,  &n->frames.ids, &n->processes.ids,
-				       &n->stacks.ids, &n->same_files, &n->same_processes};
+	struct sp_intern **tables[] = {&n->files.ids, &n->frames.ids, &n->processes.ids, &n->stacks.ids,
+				       &n->hosts.ids, &n->same_files, &n->same_processes};
 	int64_t string = sp_profile_add_string(p, source);
 	int r = string < 0 ? (int)string : 0;
 
@@ -104,6 +105,7 @@ void sp_fleet_names_free(struct sp_fleet_names *n)
 	ids_done(&n->frames);
 	ids_done(&n->processes);
 	ids_done(&n->stacks);
+	ids_done(&n->hosts);
 	sp_intern_free(n->same_files);
 	sp_intern_free(n->same_processes);
 	free(n->pairs);
@@ -344,9 +346,23 @@ int sp_fleet_names_who(struct sp_fleet_names *n, struct sp_row_reader *row)
 	return r;
 }
 
-int64_t sp_fleet_names_key(struct sp_fleet_names *n, uint64_t id, uint32_t slice)
+int sp_fleet_names_host(struct sp_fleet_names *n, struct sp_row_reader *row)
 {
-	struct sp_key key = {.recipe = n->source, .slice = slice};
+	uint64_t id = sp_row_u64(row);
+	int r = 0;
+	struct sp_label label = {.word = read_string(n, row, &r)};
+	int64_t name = sp_profile_add_string(n->p, "host"), set;
+
+	if (r < 0 || row->bad || name < 0)
+		return r < 0 || row->bad ? r : (int)name;
+	label.name = (uint32_t)name;
+	set = sp_profile_add_labels(n->p, &label, 1);
+	return set < 0 ? (int)set : ids_put(&n->hosts, id, (uint32_t)set);
+}
+
+int64_t sp_fleet_names_key(struct sp_fleet_names *n, uint64_t id, uint32_t slice, uint64_t host)
+{
+	struct sp_key key = {.recipe = n->source, .slice = slice, .labels = number_of(n, &n->hosts, host)};
 	int64_t at = sp_intern_find(n->processes.ids, &id, sizeof(id));
 
 	if (at >= 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * names.h: what the rows of a fleet's tables name becomes parts of a profile: files, frames, stacks, who.
+ * names.h: what the rows of a fleet's tables name becomes parts of a profile: files, frames, stacks, who, hosts.
  *
  * Rows are given in this order, since each refers to the kind before by its id. What refers to an id that was not
  * given is without it, and counted. Of files those with one kind, build id, name and path are one, as in a store's
@@ -22,6 +22,7 @@ int sp_fleet_names_file(struct sp_fleet_names *n, struct sp_row_reader *row);
 int sp_fleet_names_frame(struct sp_fleet_names *n, struct sp_row_reader *row);
 int sp_fleet_names_stack(struct sp_fleet_names *n, struct sp_row_reader *row);
 int sp_fleet_names_who(struct sp_fleet_names *n, struct sp_row_reader *row);
+int sp_fleet_names_host(struct sp_fleet_names *n, struct sp_row_reader *row);
 
 struct sp_fleet_stacks { /* numbers of the profile */
 	uint32_t user, kernel;
@@ -37,8 +38,8 @@ struct sp_fleet_rare {
 /* above: an array of the ids of these frames is read from there. */
 int sp_fleet_names_rare(struct sp_fleet_names *n, const struct sp_fleet_rare *rare, struct sp_row_reader *above,
 			struct sp_fleet_stacks *ret_stacks);
-/* The profile's key of who it is, in a slice; or a negative errno. */
-int64_t sp_fleet_names_key(struct sp_fleet_names *n, uint64_t id, uint32_t slice);
+/* The profile's key of who it is, in a slice, on a host (0 = not told); or a negative errno. */
+int64_t sp_fleet_names_key(struct sp_fleet_names *n, uint64_t id, uint32_t slice, uint64_t host);
 /* How often something was asked for that was not given. */
 uint64_t sp_fleet_names_unknown(const struct sp_fleet_names *n);
 

@@ -227,7 +227,22 @@ static int who_read(struct query *q)
 	return names_read(q, sp_fleet_names_who);
 }
 
+static int hosts_read(struct query *q)
+{
+	if (!q->ask.filter->by_host)
+		return 0;
+	sp_fleet_print(&q->ask.sql, "SELECT host, any(name) FROM windows WHERE ");
+	sp_fleet_put_text(&q->ask.sql, &q->ask.range);
+	sp_fleet_print(&q->ask.sql, " GROUP BY host");
+	return names_read(q, sp_fleet_names_host);
+}
+
 /* --- rows --- */
+struct part {
+	uint32_t slice;
+	uint64_t host;
+};
+
 static int rows_take(struct query *q, int (*take)(struct query *q, struct sp_row_reader *row))
 {
 	struct sp_row_reader row;
@@ -247,16 +262,26 @@ static int rows_take(struct query *q, int (*take)(struct query *q, struct sp_row
 	return r;
 }
 
-static void slice_put(const struct query *q, struct sp_bytes *sql)
+/* Which slice, and which host. */
+static void part_put(const struct query *q, struct sp_bytes *sql)
 {
 	if (q->ask.slice_s)
 		sp_fleet_print(sql, "toUInt32(intDiv(toUInt32(ts) - %" PRIu64 ", %u) + 1) AS slice", q->ask.from_s,
 			       q->ask.slice_s);
 	else
 		sp_fleet_print(sql, "toUInt32(0) AS slice");
+	sp_fleet_print(sql, ", %s AS machine", q->ask.filter->by_host ? "host" : "toUInt64(0)");
 }
 
-static int values_add(struct query *q, struct sp_row_reader *row, uint64_t who, uint32_t slice,
+static struct part part_read(struct sp_row_reader *row)
+{
+	struct part part = {.slice = sp_row_u32(row)};
+
+	part.host = sp_row_u64(row);
+	return part;
+}
+
+static int values_add(struct query *q, struct sp_row_reader *row, uint64_t who, struct part part,
 		      const struct sp_fleet_stacks *stacks)
 {
 	int64_t values[2], key;
@@ -264,28 +289,28 @@ static int values_add(struct query *q, struct sp_row_reader *row, uint64_t who, 
 	values[0] = (int64_t)sp_row_u64(row);
 	values[1] = (int64_t)sp_row_u64(row);
 	q->fetched += values[0];
-	key = row->bad ? sp_fleet_row_check(&q->ask, row) : sp_fleet_names_key(q->names, who, slice);
+	key = row->bad ? sp_fleet_row_check(&q->ask, row) : sp_fleet_names_key(q->names, who, part.slice, part.host);
 	return key < 0 ? (int)key : sp_profile_add(q->p, (uint32_t)key, stacks->user, stacks->kernel, values);
 }
 
 static int row_add(struct query *q, struct sp_row_reader *row)
 {
 	uint64_t who = sp_row_u64(row), stack = sp_row_u64(row);
-	uint32_t slice = sp_row_u32(row);
+	struct part part = part_read(row);
 	struct sp_fleet_stacks stacks = sp_fleet_names_stacks(q->names, stack);
 
-	return values_add(q, row, who, slice, &stacks);
+	return values_add(q, row, who, part, &stacks);
 }
 
 static int rows_read(struct query *q)
 {
 	sp_fleet_print(&q->ask.sql, "SELECT who, stack, ");
-	slice_put(q, &q->ask.sql);
+	part_put(q, &q->ask.sql);
 	sp_fleet_print(&q->ask.sql, ", sum(samples), sum(cost) FROM samples");
 	sp_fleet_put_samples_where(&q->ask, &q->ask.sql);
 	sp_fleet_put_chosen(&q->ask, &q->ask.sql);
 	kept_put(q, "stack", true, &q->ask.sql);
-	sp_fleet_print(&q->ask.sql, " GROUP BY who, stack, slice");
+	sp_fleet_print(&q->ask.sql, " GROUP BY who, stack, slice, machine");
 	return rows_take(q, row_add);
 }
 
@@ -295,7 +320,7 @@ static int rare_add(struct query *q, struct sp_row_reader *row)
 	struct sp_fleet_stacks stacks;
 	uint64_t who = sp_row_u64(row);
 	int64_t before = q->fetched;
-	uint32_t slice = sp_row_u32(row);
+	struct part part = part_read(row);
 	int r;
 
 	rare.stack_class = sp_row_u16(row);
@@ -306,7 +331,7 @@ static int rare_add(struct query *q, struct sp_row_reader *row)
 	rare.leaf = sp_row_u64(row);
 	r = sp_fleet_names_rare(q->names, &rare, row, &stacks);
 	if (r == 0)
-		r = values_add(q, row, who, slice, &stacks);
+		r = values_add(q, row, who, part, &stacks);
 	if (rare.is_cut)
 		q->result->all.n_shortened += (uint64_t)(q->fetched - before);
 	return r;
@@ -317,25 +342,28 @@ static int rare_read(struct query *q)
 {
 	if (!q->is_pruned)
 		return 0;
-	sp_fleet_print(&q->ask.sql,
-		       "SELECT who, slice, class, reason, toUInt8(k > 0) AS in_kernel, toUInt8(length(f) > %d) AS cut, "
-		       "toUInt32(if(length(f) > %d, greatest(toInt64(k) - toInt64(length(f)) + %d, 0), "
-		       "greatest(toInt64(k) - 1, 0))) AS above_kernel, f[1] AS leaf, "
-		       "if(length(f) > %d, arraySlice(f, -%d), arraySlice(f, 2)) AS above, sum(n), sum(c) FROM "
-		       "(SELECT who, stack, ",
-		       ROOT_FRAMES + 1, ROOT_FRAMES + 1, ROOT_FRAMES, ROOT_FRAMES + 1, ROOT_FRAMES);
-	slice_put(q, &q->ask.sql);
+	sp_fleet_print(
+	    &q->ask.sql,
+	    "SELECT who, slice, machine, class, reason, toUInt8(k > 0) AS in_kernel, toUInt8(length(f) > %d) AS cut, "
+	    "toUInt32(if(length(f) > %d, greatest(toInt64(k) - toInt64(length(f)) + %d, 0), "
+	    "greatest(toInt64(k) - 1, 0))) AS above_kernel, f[1] AS leaf, "
+	    "if(length(f) > %d, arraySlice(f, -%d), arraySlice(f, 2)) AS above, sum(n), sum(c) FROM "
+	    "(SELECT who, stack, ",
+	    ROOT_FRAMES + 1, ROOT_FRAMES + 1, ROOT_FRAMES, ROOT_FRAMES + 1, ROOT_FRAMES);
+	part_put(q, &q->ask.sql);
 	sp_fleet_print(&q->ask.sql, ", sum(samples) AS n, sum(cost) AS c FROM samples");
 	sp_fleet_put_samples_where(&q->ask, &q->ask.sql);
 	sp_fleet_put_chosen(&q->ask, &q->ask.sql);
 	kept_put(q, "stack", false, &q->ask.sql);
-	sp_fleet_print(&q->ask.sql,
-		       " GROUP BY who, stack, slice) AS rare ANY LEFT JOIN (SELECT id AS stack, any(frames) AS f, "
-		       "any(kernel) AS k, any(class) AS class, any(reason) AS reason FROM stacks WHERE ");
+	sp_fleet_print(
+	    &q->ask.sql,
+	    " GROUP BY who, stack, slice, machine) AS rare ANY LEFT JOIN (SELECT id AS stack, any(frames) AS f, "
+	    "any(kernel) AS k, any(class) AS class, any(reason) AS reason FROM stacks WHERE ");
 	sp_fleet_put_days(&q->ask, &q->ask.sql);
-	sp_fleet_print(&q->ask.sql,
-		       " GROUP BY id) AS whole USING (stack) GROUP BY who, slice, class, reason, in_kernel, cut, "
-		       "above_kernel, leaf, above");
+	sp_fleet_print(
+	    &q->ask.sql,
+	    " GROUP BY id) AS whole USING (stack) GROUP BY who, slice, machine, class, reason, in_kernel, cut, "
+	    "above_kernel, leaf, above");
 	return rows_take(q, rare_add);
 }
 
@@ -352,6 +380,8 @@ static int profile_fill(struct query *q)
 		r = stacks_read(q);
 	if (r == 0)
 		r = who_read(q);
+	if (r == 0)
+		r = hosts_read(q);
 	if (r == 0)
 		r = rows_read(q);
 	return r == 0 ? rare_read(q) : r;

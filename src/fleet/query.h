@@ -22,6 +22,7 @@ enum { SP_FLEET_MAX_ROWS = 4000000 };
 struct sp_fleet_filter {
 	const char *host;  /* glob of its name */
 	const char *label; /* NAME=GLOB, or NAME: those that have it */
+	bool by_host;      /* the rows' keys have a label, host, and are more */
 };
 struct sp_fleet_answer {
 	struct sp_store_answer all; /* n_damaged: windows that hosts could not read */

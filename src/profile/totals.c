@@ -60,11 +60,9 @@ static struct group totals_group_of_frame(const struct totals_builder *f, uint32
 /* The text of a key's label; "" where it has none. */
 static uint32_t totals_word_of(const struct sp_profile *p, const struct sp_key *key, enum sp_total_by by)
 {
-	static const char *const names[SP_N_TOTAL_BY] = {[SP_TOTAL_BY_STATE] = "state",
-							 [SP_TOTAL_BY_LOCK] = "lock",
-							 [SP_TOTAL_BY_MEMORY] = "memory",
-							 [SP_TOTAL_BY_FAULT] = "fault",
-							 [SP_TOTAL_BY_WAKER] = "waker"};
+	static const char *const names[SP_N_TOTAL_BY] = {
+	    [SP_TOTAL_BY_STATE] = "state", [SP_TOTAL_BY_LOCK] = "lock",   [SP_TOTAL_BY_MEMORY] = "memory",
+	    [SP_TOTAL_BY_FAULT] = "fault", [SP_TOTAL_BY_WAKER] = "waker", [SP_TOTAL_BY_HOST] = "host"};
 	size_t n;
 	const struct sp_label *labels = sp_profile_labels(p, key->labels, &n);
 

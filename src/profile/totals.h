@@ -34,6 +34,7 @@ enum sp_total_by {
 	SP_TOTAL_BY_MEMORY,
 	SP_TOTAL_BY_FAULT,
 	SP_TOTAL_BY_WAKER,
+	SP_TOTAL_BY_HOST, /* of a fleet */
 	SP_N_TOTAL_BY,
 };
 

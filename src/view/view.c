@@ -10,6 +10,7 @@ const char *const sp_view_groupings[SP_N_TOTAL_BY] = {
     [SP_TOTAL_BY_CGROUP] = "cgroup",   [SP_TOTAL_BY_USER] = "user",         [SP_TOTAL_BY_CONTAINER] = "container",
     [SP_TOTAL_BY_MATRIX] = "matrix",   [SP_TOTAL_BY_STATE] = "state",       [SP_TOTAL_BY_LOCK] = "lock",
     [SP_TOTAL_BY_MEMORY] = "memory",   [SP_TOTAL_BY_FAULT] = "fault",       [SP_TOTAL_BY_WAKER] = "waker",
+    [SP_TOTAL_BY_HOST] = "host",
 };
 
 const struct sp_view *sp_view_by_name(const char *name)

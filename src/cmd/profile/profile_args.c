@@ -217,6 +217,8 @@ static int check_by(const struct sp_profile_args *a)
 			       [SP_TOTAL_BY_MEMORY] = {SP_ABOUT_MEMORY, "faults"},
 			       [SP_TOTAL_BY_FAULT] = {SP_ABOUT_MEMORY, "faults"}};
 
+	if (a->by == SP_TOTAL_BY_HOST)
+		return sp_fail_said(-EINVAL, "--by host is for a fleet: soprof query --fleet");
 	if (a->by < 0 || !of[a->by].events)
 		return 0;
 	for (size_t i = 0; i < a->recipes.n; i++) {

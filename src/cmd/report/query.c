@@ -188,6 +188,8 @@ static int asked_make(struct query *q)
 	    (a->fleet.filter.host || a->fleet.filter.label || a->fleet.password_file || a->fleet.ca_file))
 		r = sp_fail_said(-EINVAL,
 				 "--host, --label, --password-file and --ca-file are of a fleet: give --fleet");
+	if (r == 0 && !a->fleet.url && a->fleet.filter.by_host)
+		r = sp_fail_said(-EINVAL, "--by host is for a fleet: give --fleet");
 	if (r == 0 && a->fleet.url && a->resolution >= 0)
 		r = sp_fail_said(-EINVAL, "a fleet has windows of the length that its hosts send: no --resolution");
 
@@ -215,6 +217,7 @@ static int query_run(const struct sp_cmd *cmd, int argc, char **argv)
 	sp_output_is_stdout(&a.show.output);
 	if (r == SP_PARSED)
 		r = sp_show_view(&a.show, &q.view);
+	a.fleet.filter.by_host = a.show.by == SP_TOTAL_BY_HOST;
 	if (r == SP_PARSED)
 		r = asked_make(&q);
 	if (sp_cmd_parsed(cmd, r, &code)) {

@@ -38,6 +38,7 @@ static const char *const none_words[] = {
     [SP_TOTAL_BY_CONTAINER] = "[no container]", [SP_TOTAL_BY_STATE] = "[no state]",
     [SP_TOTAL_BY_LOCK] = "[no lock]",           [SP_TOTAL_BY_MEMORY] = "[no memory]",
     [SP_TOTAL_BY_FAULT] = "[no fault]",         [SP_TOTAL_BY_WAKER] = "[no waker]",
+    [SP_TOTAL_BY_HOST] = "[no host]",
 };
 
 static const char *const headings[] = {
@@ -48,6 +49,7 @@ static const char *const headings[] = {
     [SP_TOTAL_BY_CONTAINER] = "container", [SP_TOTAL_BY_STATE] = "state",
     [SP_TOTAL_BY_LOCK] = "lock",           [SP_TOTAL_BY_MEMORY] = "memory",
     [SP_TOTAL_BY_FAULT] = "fault",         [SP_TOTAL_BY_WAKER] = "waker",
+    [SP_TOTAL_BY_HOST] = "host",
 };
 
 /* --- columns --- */

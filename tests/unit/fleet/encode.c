@@ -216,7 +216,7 @@ static struct sp_profile *read_back(const struct sp_fleet_rows *rows)
 		assert_int_equal(sp_row_u64(&row), 77);
 		assert_int_equal(sp_row_u32(&row), 1795815000);
 		assert_int_equal(sp_row_u32(&row), 5);
-		int64_t values[2], key = sp_fleet_names_key(n, who, 0);
+		int64_t values[2], key = sp_fleet_names_key(n, who, 0, 0);
 		values[0] = (int64_t)sp_row_u64(&row);
 		values[1] = (int64_t)sp_row_u64(&row);
 		struct sp_fleet_stacks stacks = sp_fleet_names_stacks(n, stack);
