@@ -112,6 +112,14 @@ printf 'it'"'"'s "so"\nmore\n' >"$dir/password2"
 expect 0 fleet status "http://soprof@${address#http://}" --password-file "$dir/password2"
 expect 2 query --from -1h --host 'web*'
 one_line 'give --fleet$'
+expect 2 query --from -1h --by host
+one_line 'give --fleet$'
+expect 2 report --fleet "$address"
+one_line 'soprof query --fleet, in the same views$'
+expect 0 fleet init "$address/newer"
+clickhouse_ask 'INSERT INTO newer.meta (version, seed) VALUES (9, 9)'
+expect 1 fleet send "$address/newer" --store "$dir/store1" --name web1
+one_line 'are of version 9, newer than this soprof.s 1$'
 
 # --- all is sent, once
 expect 0 fleet send "$address" --store "$dir/store1" --name web1 --labels "service=web,canary=yes"
@@ -121,9 +129,15 @@ has "$out" '^25 windows sent, '
 expect 0 fleet send "$address" --store "$dir/store2" --name web2
 has "$out" '^0 windows sent, 0 samples'
 same "${range[@]}"
+expect 0 query --fleet "$address" "${range[@]}" --by host --csv
+for host in 1 2; do
+	own=$(awk '{ n += $NF } END { printf "%.0f", n }' "$dir/own$host")
+	[ "$(awk -F, -v h=web$host '$1 == "host" && $2 == h { print $8 }' "$out")" = "$own" ] || fail "what web$host cost: $own"
+done
 values=(samples)
 same --from "@$((end - 1020))" --to "@$((end - 420))"
-same "${range[@]}" --library 'libz*'
+same "${range[@]}" --library 'libz*' --process '*'
+same "${range[@]}" --function 's*'
 same "${range[@]}" --process git
 same "${range[@]}" --cgroup /system.slice
 for by in library function; do
@@ -165,6 +179,8 @@ for library in libz.so.1 libcrypto.so.3 libssl.so.3; do
 		[ -n "$own" ] && grep -q "^$library,,,,web$host,$own," "$out" || fail "$library on web$host: $own"
 	done
 done
+expect 0 libs --fleet "$address" "${range[@]}" --json 'libz*'
+has "$out" '^\{"name":"libz\.so\.1","host":"web1","self":[1-9][0-9]*,'
 expect 0 libs --fleet "$address" "${range[@]}" --label canary=no 'libz*' 'libc.*'
 has "$out" '^libz\.so\.1 +web2 '
 has_not "$out" web1

@@ -2,6 +2,7 @@
 /* libs_fleet.c: `soprof libs --fleet`: which builds of libraries run on which hosts of a fleet, and what they cost. */
 #include "base/encode.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "base/when.h"
@@ -22,6 +23,7 @@ struct row {
 };
 struct rows {
 	const struct sp_libs_args *args;
+	const struct sp_store_query *asked;
 	struct row *all;
 	size_t n, capacity;
 };
@@ -109,10 +111,38 @@ static int csv_put(const struct rows *rows, FILE *out)
 	return 0;
 }
 
+static int json_put(const struct rows *rows, FILE *out)
+{
+	struct sp_json j = {.out = out};
+
+	sp_json_object(&j, NULL);
+	sp_json_string(&j, "format", "soprof-libs-fleet");
+	sp_json_int(&j, "version", 1);
+	sp_json_uint(&j, "from", rows->asked->from_ns / SP_NS_PER_S);
+	sp_json_uint(&j, "to", rows->asked->to_ns / SP_NS_PER_S);
+	sp_json_array(sp_json_line(&j), "libraries");
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct row *row = &rows->all[i];
+		sp_json_object(sp_json_line(&j), NULL);
+		sp_json_string(&j, "name", row->name);
+		sp_json_word(&j, "build_id", row->build_id);
+		sp_json_word(&j, "package", row->package);
+		sp_json_word(&j, "package_version", row->version);
+		sp_json_string(&j, "host", row->host);
+		sp_json_ints(&j, {"self", row->self}, {"total", row->total}, {"of_host", row->of_host},
+			     {"samples", row->samples});
+		sp_json_end(&j);
+	}
+	sp_json_done(&j);
+	return 0;
+}
+
 static int put(void *arg, FILE *out)
 {
 	const struct rows *rows = arg;
 
+	if (rows->args->json)
+		return json_put(rows, out);
 	return rows->args->csv ? csv_put(rows, out) : table_put(rows, out);
 }
 
@@ -128,8 +158,8 @@ static int range_find(const struct sp_libs_args *a, struct sp_store_query *ret_q
 /* What only looking at this machine has. */
 static int check(const struct sp_libs_args *a)
 {
-	if (a->stale || a->pids.n || a->seconds != UINT64_MAX || a->json)
-		return sp_fail_said(-EINVAL, "--stale, --seconds, --pid and --json are not of a fleet");
+	if (a->stale || a->pids.n || a->seconds != UINT64_MAX)
+		return sp_fail_said(-EINVAL, "--stale, --seconds and --pid are not of a fleet");
 	if (!a->globs.n)
 		return sp_fail_said(-EINVAL, "of a fleet libraries are named; soprof query --fleet has all");
 	return 0;
@@ -137,9 +167,9 @@ static int check(const struct sp_libs_args *a)
 
 int sp_libs_fleet(const struct sp_libs_args *a)
 {
-	struct rows rows = {.args = a};
-	struct sp_fleet *f = NULL;
 	struct sp_store_query q = {0};
+	struct rows rows = {.args = a, .asked = &q};
+	struct sp_fleet *f = NULL;
 	struct sp_fleet_globs globs = {.globs = a->globs.words, .n = a->globs.n};
 	int r = check(a);
 

@@ -9,6 +9,7 @@
 #include "profile/profile.h"
 
 #include <errno.h>
+#include <string.h>
 
 struct report_args {
 	struct sp_words files;
@@ -76,6 +77,15 @@ static int report_make(struct report *r)
 		       r->args->files.n == 1 ? r->args->files.words[0] : "report");
 }
 
+/* What another command shows in the same views. */
+static bool asks_fleet(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		if (!strcmp(argv[i], "--fleet") || !strncmp(argv[i], "--fleet=", 8))
+			return true;
+	return false;
+}
+
 static int report_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct report_args a = {.input.format = -1, .show = SP_SHOW_DEFAULTS};
@@ -83,6 +93,10 @@ static int report_run(const struct sp_cmd *cmd, int argc, char **argv)
 	int code = SP_EXIT_OK, e = sp_options_parse(options, argc, argv, &a);
 
 	sp_output_is_stdout(&a.show.output);
+	if (e == -EINVAL && asks_fleet(argc, argv)) {
+		sp_error_clear();
+		e = sp_fail_said(-EINVAL, "report reads files; of a fleet: soprof query --fleet, in the same views");
+	}
 	if (e == SP_PARSED && !a.files.n)
 		e = sp_fail_said(-EINVAL, "no FILE to read; - is standard input");
 	if (e == SP_PARSED)
