@@ -204,28 +204,6 @@ clickhouse_ask 'INSERT INTO stacks SELECT * FROM stacks'
 clickhouse_ask 'OPTIMIZE TABLE stacks FINAL'
 same "${range[@]}"
 
-# --- the agent's windows; then without a server, which is told once, and with it again
-if [ -n "$agent" ]; then
-	fleet_windows() { "$SOPROF" agent --status --socket "$dir/agent.sock" 2>/dev/null | sed -nE 's/^fleet .*: ([0-9]+) windows sent .*/\1/p'; }
-	until [ "$(fleet_windows)" -ge 2 ] 2>/dev/null; do
-		kill -0 $agent 2>/dev/null && [ $SECONDS -lt 150 ] || { cat "$dir/agent.log"; fail "an agent that has sent two windows"; break; }
-		sleep 0.3
-	done
-	kill -INT $agent
-	wait $agent
-	expect 0 fleet send "$address/agents" --store "$dir/store" --name here --resolution 10s # what came last
-	for value in samples cpu; do
-		folded $value --store "$dir/store" --exact --from -1h >"$dir/own1"
-		folded $value --fleet "$address/agents" --from -1h --label canary=yes >"$dir/fleet1"
-		folded $value --fleet "$address/agents" --from -1h >"$dir/fleet2"
-		cmp -s "$dir/own1" "$dir/fleet2" || fail "the agent's own answer in the fleet: $value"
-		[ -s "$dir/fleet1" ] || fail "the agent's labels"
-	done
-	has "$dir/agent.log" 'fleet at http://127\.0\.0\.1:[0-9]+/agents: taken$'
-	grep -qaF 'it'"'"'s' "$dir/agent.log" && fail "no password in the log"
-	[ "$(stat -c %s "$dir/store/fleet.sent")" = 1048576 ] || fail "a file of 1 MiB about what was sent"
-fi
-
 # --- more stacks than come whole: what each function costs itself is exact all the same
 expect 0 fleet init "$address/many"
 for table in files frames who; do
@@ -278,5 +256,27 @@ for value in samples cpu; do
 	folded $value --fleet "$address/again" "${range[@]}" >"$dir/fleet1"
 	cmp -s "$dir/own1" "$dir/fleet1" || fail "the same after the ends of sender and server: $value"
 done
+# --- the agent's windows, of all this time: its server was away, too
+if [ -n "$agent" ]; then
+	fleet_windows() { "$SOPROF" agent --status --socket "$dir/agent.sock" 2>/dev/null | sed -nE 's/^fleet .*: ([0-9]+) windows sent .*/\1/p'; }
+	until [ "$(fleet_windows)" -ge 2 ] 2>/dev/null; do
+		kill -0 $agent 2>/dev/null && [ $SECONDS -lt 220 ] || { cat "$dir/agent.log"; fail "an agent that has sent two windows"; break; }
+		sleep 0.3
+	done
+	kill -INT $agent
+	wait $agent
+	expect 0 fleet send "$address/agents" --store "$dir/store" --name here --resolution 10s # what came last
+	for value in samples cpu; do
+		folded $value --store "$dir/store" --exact --from -1h >"$dir/own1"
+		folded $value --fleet "$address/agents" --from -1h --label canary=yes >"$dir/fleet1"
+		folded $value --fleet "$address/agents" --from -1h >"$dir/fleet2"
+		cmp -s "$dir/own1" "$dir/fleet2" || fail "the agent's own answer in the fleet: $value"
+		[ -s "$dir/fleet1" ] || fail "the agent's labels"
+	done
+	has "$dir/agent.log" 'fleet at http://127\.0\.0\.1:[0-9]+/agents: taken$'
+	grep -qaF 'it'"'"'s' "$dir/agent.log" && fail "no password in the log"
+	[ "$(stat -c %s "$dir/store/fleet.sent")" = 1048576 ] || fail "a file of 1 MiB about what was sent"
+fi
+
 grep -aq -e 'it.s "so"' "$dir/one/log" && fail "no password in the server's log"
 finish

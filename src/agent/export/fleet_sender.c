@@ -23,6 +23,7 @@ enum {
 	TIMEOUT_MS = 300000,
 	FIRST_PAUSE_MS = 10000,
 	MAX_PAUSE_MS = 300000,
+	LEAST_S = 60, /* between two that send: each decodes the day's dictionary */
 	NS_A_MS = 1000000,
 	MAX_PASSWORD = 4096
 };
@@ -161,6 +162,11 @@ static void child_ended(struct sp_fleet_sender *s, int status)
 }
 
 /* --- in the loop --- */
+static uint64_t period_s(const struct sp_agent_config *c)
+{
+	return SP_MAX(c->fleet.resolution_s, (uint32_t)LEAST_S);
+}
+
 void sp_fleet_sender_dispatch(void *sender)
 {
 	struct sp_fleet_sender *s = sender;
@@ -171,7 +177,7 @@ void sp_fleet_sender_dispatch(void *sender)
 		child_ended(s, status);
 	if (!*s->name || s->program.pid || now < s->due_ns)
 		return;
-	s->due_ns = SP_MAX(s->due_ns + s->config->fleet.resolution_s * SP_NS_PER_S, now + SP_NS_PER_S);
+	s->due_ns = SP_MAX(s->due_ns + period_s(s->config) * SP_NS_PER_S, now + SP_NS_PER_S);
 	r = child_start(s);
 	if (r < 0)
 		failed(s, sp_error_text(r));
@@ -210,7 +216,7 @@ void sp_fleet_sender_configure(struct sp_fleet_sender *s, const struct sp_agent_
 		return;
 	if (getrandom(&drawn, sizeof(drawn), GRND_NONBLOCK) < 0)
 		drawn = 0;
-	s->due_ns = sp_time_ns(CLOCK_MONOTONIC) + drawn % (c->fleet.resolution_s * 1000) * NS_A_MS;
+	s->due_ns = sp_time_ns(CLOCK_MONOTONIC) + drawn % (period_s(c) * 1000) * NS_A_MS;
 	s->pause_ms = 0;
 	s->has_sent = false;
 }
