@@ -368,7 +368,8 @@ static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct
 		s->key.object = sp_lock_object(s, task, hit->object);
 	s->ticket = 1; /* not 0: where the user half has to finish the stack, the row names a ticket */
 	if ((sp_config.kernel || (sp_config.wakers && hit->role == SP_ROLE_WAKER)) && hit->flags & SP_SLOT_KERNEL)
-		sp_kernel_stack(s, ctx, !(hit->flags & SP_SLOT_RECORD)); /* a record's begins at the event */
+		/* a record's begins at the event, a kernel function's there */
+		sp_kernel_stack(s, ctx, !(hit->flags & (SP_SLOT_RECORD | SP_SLOT_KPROBE)));
 	if (!sp_config.user || !(hit->flags & SP_SLOT_USER))
 		return 1;
 	if (may_be_usual && sp_usual_take(s, now))

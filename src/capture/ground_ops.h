@@ -39,7 +39,8 @@ struct sp_recipe_shared {                       /* variables of the kernel half,
 struct sp_ground {
 	int (*open)(const struct sp_capture_options *o, struct sp_recipe_object *ret_object);
 	/* Loads the programs. On failure: libbpf's negative errno. */
-	int (*load)(struct sp_recipe_object *object, struct sp_recipe_shared *ret_shared);
+	int (*load)(struct sp_recipe_object *object, const struct sp_capture_options *o,
+		    struct sp_recipe_shared *ret_shared);
 	/* Begins sampling. */
 	int (*attach)(struct sp_recipe_object *object, const struct sp_capture_options *o);
 	/* Begins sampling on one CPU that has come, or come back; opens its event by the broker, if there is one. */

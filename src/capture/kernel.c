@@ -190,7 +190,7 @@ int sp_kernel_load(struct sp_capture *c)
 	r = segments_make(c);
 	if (r < 0)
 		return load_failed(r);
-	r = c->o.recipes[0]->ground->load(&c->recipe, &c->shared);
+	r = c->o.recipes[0]->ground->load(&c->recipe, &c->o, &c->shared);
 	if (r < 0)
 		return load_failed(r);
 	if (!c->o.time_own)

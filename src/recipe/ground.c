@@ -40,7 +40,8 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 	bpf_program__set_autoload(skel->progs.sp_kernel_name, o->kernel || o->wakers != SP_NO_WAKERS);
 	/* sinks name them */
 	bpf_map__set_autocreate(skel->maps.episodes, sp_ground_has(o, SP_AT_RAW) || sp_ground_has(o, SP_AT_RECORD) ||
-							 sp_ground_has(o, SP_AT_PROBE));
+							 sp_ground_has(o, SP_AT_PROBE) ||
+							 sp_ground_has(o, SP_AT_KPROBE));
 	bpf_map__set_autocreate(skel->maps.usual, sp_recipes_wait(o->recipes));
 	skel->rodata->sp_config.usual = sp_recipes_wait(o->recipes);
 	skel->rodata->sp_config.is_live = sp_recipes_have_live(o->recipes);
@@ -110,11 +111,14 @@ static int programs_load(struct ground_bpf *skel)
 	return sp_beside_finish(&besides, r);
 }
 
-static int ground_load(struct sp_recipe_object *object, struct sp_recipe_shared *ret_shared)
+static int ground_load(struct sp_recipe_object *object, const struct sp_capture_options *o,
+		       struct sp_recipe_shared *ret_shared)
 {
 	struct ground *s = object->private;
 	int r = programs_load(s->skel);
 
+	if (!r)
+		r = sp_sinks_load(s, o);
 	if (r)
 		return r;
 	ret_shared->slicing = (volatile struct sp_slicing *)&s->skel->bss->sp_slicing;
@@ -469,9 +473,8 @@ static void ground_destroy(struct sp_recipe_object *object)
 	ground_detach(object);
 	for (size_t i = 0; i < s->n_fronts; i++)
 		sp_front_free(s->fronts[i]);
-	bpf_object__close(s->record_sink);
-	bpf_object__close(s->probe_sink);
-	bpf_object__close(s->session_sink);
+	for (size_t i = 0; i < SP_COUNT(s->sink_objects); i++)
+		bpf_object__close(s->sink_objects[i]);
 	sp_recipe_watch_free(s->watch);
 	ground_bpf__destroy(s->skel);
 	free(s->links);

@@ -58,15 +58,12 @@ static int sink_load(const struct ground *s, enum bpf_prog_type type, unsigned a
 		 : bpf_program__fd(program);
 }
 
-/* Where the sink of sessions stands among those of points. */
-enum { SESSION = SP_AT_PROBE + 1, N_SINKS };
-
 /* Which sink a point's front ends in; others' fronts (numbered) are no sessions. */
 static unsigned sink_of(const struct sp_capture_options *o, const struct sp_recipe_point *point)
 {
 	bool is_session = point->at == SP_AT_PROBE && !o->numbered && sp_recipe_probe_by_session(point->probe);
 
-	return is_session ? (unsigned)SESSION : point->at;
+	return is_session ? (unsigned)SP_SINK_SESSION : point->at;
 }
 
 static bool needs_sink(const struct sp_capture_options *o, unsigned sink)
@@ -79,19 +76,23 @@ static bool needs_sink(const struct sp_capture_options *o, unsigned sink)
 }
 
 /* Those that the session's points need. */
-static int sinks_load(struct ground *s, const struct sp_capture_options *o)
+int sp_sinks_load(struct ground *s, const struct sp_capture_options *o)
 {
+	const struct {
+		unsigned sink;
+		enum bpf_prog_type type;
+		unsigned attach_type;
+	} more[] = {{SP_AT_RECORD, BPF_PROG_TYPE_TRACEPOINT, 0},
+		    {SP_AT_PROBE, BPF_PROG_TYPE_KPROBE, sp_probe_attach_type(SP_PROBE_ENTRY)},
+		    {SP_AT_KPROBE, BPF_PROG_TYPE_KPROBE, 0},
+		    {SP_SINK_SESSION, BPF_PROG_TYPE_KPROBE, sp_probe_attach_type(SP_PROBE_SESSION)}};
 	int r = 0;
 
 	s->sinks[SP_AT_RAW] = bpf_program__fd(s->skel->progs.sp_sink_raw);
-	if (sp_ground_has(o, SP_AT_RECORD))
-		r = s->sinks[SP_AT_RECORD] = sink_load(s, BPF_PROG_TYPE_TRACEPOINT, 0, &s->record_sink);
-	if (r >= 0 && needs_sink(o, SP_AT_PROBE))
-		r = s->sinks[SP_AT_PROBE] =
-		    sink_load(s, BPF_PROG_TYPE_KPROBE, sp_probe_attach_type(SP_PROBE_ENTRY), &s->probe_sink);
-	if (r >= 0 && needs_sink(o, SESSION))
-		r = s->sinks[SESSION] =
-		    sink_load(s, BPF_PROG_TYPE_KPROBE, sp_probe_attach_type(SP_PROBE_SESSION), &s->session_sink);
+	for (size_t i = 0; i < SP_COUNT(more) && r >= 0; i++)
+		if (needs_sink(o, more[i].sink))
+			r = s->sinks[more[i].sink] =
+			    sink_load(s, more[i].type, more[i].attach_type, &s->sink_objects[more[i].sink]);
 	return SP_MIN(r, 0);
 }
 
@@ -114,7 +115,7 @@ int sp_fronts_attach(struct ground *s, const struct sp_capture_options *o)
 	const struct sp_recipe_point *point;
 	struct sp_recipe_point own;
 	unsigned i;
-	int r = sinks_load(s, o);
+	int r = 0;
 
 	if (sp_guard_is_wanted(o) || o->filter != SP_TARGETS_ALL || o->cgroup)
 		maps.episodes = bpf_map__fd(s->skel->maps.episodes);
@@ -135,7 +136,7 @@ int sp_fronts_attach(struct ground *s, const struct sp_capture_options *o)
 				own.slot.flags &= ~(sp_u32)SP_SLOT_LOCK;
 			own.slot.min_ns = sp_recipe_min_ns(o->recipes[i], o->min_ns);
 			own.slot.max_ns = o->max_ns;
-			if (sink_of(o, point) == SESSION)
+			if (sink_of(o, point) == SP_SINK_SESSION)
 				own.slot.flags |= SP_SLOT_SESSION;
 			maps.sink = s->sinks[sink_of(o, point)];
 			r = sp_front_new(&own, &maps, &s->fronts[s->n_fronts]);
@@ -152,7 +153,7 @@ void sp_ground_maps(const struct sp_recipe_object *object, enum sp_at at, struct
 	*ret_maps = (struct sp_front_maps){.scratch = bpf_map__fd(s->skel->maps.scratch),
 					   .counters = bpf_map__fd(s->skel->maps.counters),
 					   .targets = bpf_map__fd(s->skel->maps.targets),
-					   .sink = s->sinks[at]};
+					   .sink = s->sinks[at == SP_AT_KRETPROBE ? SP_AT_KPROBE : at]};
 }
 
 /* Before the probes are attached: a file that appears meanwhile is attached twice, which is once. */

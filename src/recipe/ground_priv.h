@@ -20,6 +20,8 @@ struct event_link {
 	int fd; /* the event's descriptor, which the link owns */
 	struct bpf_link *link;
 };
+/* By the kind of the fronts' point; those of whole calls have one of their own. */
+enum { SP_SINK_SESSION = SP_AT_KPROBE + 1, SP_N_SINKS };
 struct ground {
 	struct ground_bpf *skel;
 	struct event_link *links;
@@ -28,18 +30,16 @@ struct ground {
 	struct sp_front *fronts[SP_MAX_RECIPES * SP_MAX_POINTS];
 	unsigned front_recipe[SP_MAX_RECIPES * SP_MAX_POINTS];
 	size_t n_fronts;
-	int sinks[SP_AT_PROBE +
-		  2]; /* by kind of point, and the sessions': where its fronts go on; programs of the objects */
+	int sinks[SP_N_SINKS];                       /* where fronts go on: programs of these objects */
+	struct bpf_object *sink_objects[SP_N_SINKS]; /* NULL: no front needs it, or it is in the skeleton */
 	bool is_off[SP_MAX_RECIPES];
-	bool has_stamps;                 /* threads are walked only when they are back */
-	struct bpf_object *record_sink;  /* NULL: no front is a classic tracepoint's */
-	struct sp_recipe_watch *watch;   /* NULL: there are no probes */
-	struct bpf_object *probe_sink;   /* likewise, a probe's */
-	struct bpf_object *session_sink; /* likewise, a probe's of whole calls */
+	bool has_stamps;               /* threads are walked only when they are back */
+	struct sp_recipe_watch *watch; /* NULL: there are no probes */
 };
 
 /* Whether a recipe of the session has a point of this kind. */
 bool sp_ground_has(const struct sp_capture_options *o, enum sp_at at);
+int sp_sinks_load(struct ground *s, const struct sp_capture_options *o); /* after the skeleton */
 int sp_fronts_attach(struct ground *s, const struct sp_capture_options *o);
 int sp_fronts_watch(struct ground *s, const struct sp_capture_options *o);
 void sp_fronts_detach(struct ground *s, int recipe);

@@ -181,7 +181,7 @@ const struct sp_recipe *sp_recipe_find(const char *name)
 bool sp_recipe_has_front(const struct sp_recipe *recipe)
 {
 	return sp_recipe_has(recipe, SP_AT_RAW) || sp_recipe_has(recipe, SP_AT_RECORD) ||
-	       sp_recipe_has(recipe, SP_AT_PROBE);
+	       sp_recipe_has(recipe, SP_AT_PROBE) || sp_recipe_has(recipe, SP_AT_KPROBE);
 }
 
 bool sp_recipe_has(const struct sp_recipe *recipe, enum sp_at at)

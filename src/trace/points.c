@@ -133,7 +133,7 @@ static sp_u32 walks_of(const struct sp_tracing *t, const struct sp_tracing_point
 	if (!t->o.stacks || !walks)
 		return 0;
 	return SP_SLOT_NUMBERED | SP_SLOT_USER | (t->o.kernel_stacks ? SP_SLOT_KERNEL : 0) |
-	       (p->point->slot.flags & (SP_SLOT_RECORD | SP_SLOT_PROBE));
+	       (p->point->slot.flags & (SP_SLOT_RECORD | SP_SLOT_PROBE | SP_SLOT_KPROBE));
 }
 
 static int sink_set(const struct sp_tracing *t, const struct sp_tracing_point *p)

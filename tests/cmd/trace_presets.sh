@@ -277,6 +277,11 @@ if [ -e /sys/bus/event_source/devices/kprobe ]; then
 	has rows ',dd,300$'
 	expect 0 trace 'kprobe:vfs_write[count == 17]' --print 'name=kstr(file->f_path.dentry->d_name.name), count' -o lines -- sh -c "$work"
 	same 'writes' "$(grep -c ' name="thefile" count=17$' lines)" 300
+	expect 0 trace 'kprobe:vfs_write[count == 17]' --caller --stack --print count -o lines -- sh -c "$work"
+	same 'writes with their caller' "$(grep -cE ' count=17 caller=[^[ ]+$' lines)" 300
+	has lines '^    \[kernel\]:vfs_write$'
+	expect 0 trace 'kret:vfs_write[retval == 17]' --caller --print retval -o lines -- sh -c "$work"
+	same 'ends of writes with their caller' "$(grep -cE ' caller=[^[ ]+$' lines)" 300
 	expect 0 trace filelife -o lines -- sh -c ': >short; rm short'
 	has lines ' filelife file="short" dur='
 	expect 0 trace vfsstat --csv -o rows -- sh -c "$work"

@@ -63,6 +63,7 @@ static void kind_add(struct sp_recipe *recipe, enum sp_at at)
 {
 	size_t i = 0;
 
+	at = at == SP_AT_KRETPROBE ? SP_AT_KPROBE : at; /* programs of one type */
 	while (recipe->points[i].at && recipe->points[i].at != at)
 		i++;
 	recipe->points[i].at = at;

@@ -16,20 +16,20 @@
 // clang-format on
 
 static const char *const large[] = {"sp_sink_raw", "sp_cpu", "sp_blocked"};
+static struct sp_capture_options options;
 
 /* Of a session with these recipes; false: not allowed here. */
 static bool ground_open(const char *first, const char *second, struct sp_recipe_object *ret_object)
 {
-	struct sp_capture_options o = {.recipes = {sp_recipe_find(first), sp_recipe_find(second)},
-				       .user = true,
-				       .kernel = true,
-				       .frequency_hz = 49};
-
+	options = (struct sp_capture_options){.recipes = {sp_recipe_find(first), sp_recipe_find(second)},
+					      .user = true,
+					      .kernel = true,
+					      .frequency_hz = 49};
 	if (geteuid()) {
 		print_message("skip: needs root\n");
 		return false;
 	}
-	assert_int_equal(sp_ground.open(&o, ret_object), 0);
+	assert_int_equal(sp_ground.open(&options, ret_object), 0);
 	return true;
 }
 
@@ -57,7 +57,7 @@ static void loaded(const char *first, const char *second, unsigned n_large)
 
 	if (!ground_open(first, second, &object))
 		skip();
-	assert_int_equal(sp_ground.load(&object, &shared), 0);
+	assert_int_equal(sp_ground.load(&object, &options, &shared), 0);
 	for (size_t i = 0; i < sizeof(large) / sizeof(*large); i++) {
 		length = length_of(&object, large[i]);
 		n += length >= 0;
@@ -87,7 +87,7 @@ static void refused(void **state)
 		skip();
 	bpf_program__set_autoload(bpf_object__find_program_by_name(object.object, "sp_blocked"), false);
 	bpf_map__set_autocreate(bpf_object__find_map_by_name(object.object, "episodes"), false);
-	r = sp_ground.load(&object, &shared);
+	r = sp_ground.load(&object, &options, &shared);
 	assert_true(r < 0);
 	assert_non_null(strstr(sp_error_text(r), large[0]));
 	sp_error_clear();
