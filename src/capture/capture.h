@@ -43,9 +43,8 @@ struct sp_capture_options {
 	bool follow; /* also processes that targets start; targets may be added later (sp_capture_target_add) */
 	const unsigned *cpus; /* those to sample from the beginning, and again when they come back */
 	size_t n_cpus;
-	bool all_cpus;     /* and those that come later, too */
-	bool user, kernel; /* which stacks */
-	bool idle;
+	bool all_cpus;           /* and those that come later, too */
+	bool user, kernel, idle; /* which stacks; the idle tasks', too */
 	enum sp_unwind_mode unwind;
 	uint64_t max_memory_bytes;            /* of unwind tables; 0 = 24 MiB */
 	uint64_t max_deleted_bytes;           /* memory of deleted files that are held for their names; 0 = 64 MiB */
@@ -72,8 +71,10 @@ struct sp_capture_options {
 	uint64_t drain_ns;   /* between two drains of the counts, if the rate allows; 0 = 1 s */
 	/* BPF: each event has a number (SP_SLOT_NUMBERED) and is told with its stacks, not in rows. NULL: none has. */
 	int (*numbered)(void *arg, uint32_t number, uint32_t user_stack, uint32_t kernel_stack);
+	/* Likewise: loads the fronts that give the numbers, in a thread, while sp_capture_new() loads; or NULL. */
+	void (*beside)(void *arg, const struct sp_recipe_object *object);
 	void *numbered_arg;
-	/* NULL, or called when one of the CPUs to sample comes or goes. */
+	/* NULL, or called when a CPU to sample comes or goes. */
 	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
 	void *cpu_changed_arg;
 	/* BPF, sessions that last: what users may have of the workers (users.h); NULL = all that they want. */
@@ -111,7 +112,6 @@ int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, str
 int sp_capture_target_add(struct sp_capture *c, uint32_t number, enum sp_target state);
 /* Only the kernel half: the map of targets, by number as the first pid namespace has it. The session's. */
 int sp_capture_targets_fd(const struct sp_capture *c);
-const struct sp_recipe_object *sp_capture_object(const struct sp_capture *c); /* for sp_ground_maps() */
 int sp_capture_start(struct sp_capture *c);
 /* stop_fd, child_fd: -1 = none. duration_ns 0 = no limit. 1: one of them is readable; 0: the time is over. */
 int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int child_fd);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/kernel.h"
+#include "base/aside.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/priv.h"
@@ -19,9 +20,9 @@ enum {
 	SP_MAX_RING_BYTES = 32 << 20
 };
 
-/* The end of libbpf's messages: the reason of a refusal is in it. */
-static char log_tail[SP_LOG_BYTES];
-static size_t log_length;
+/* The end of libbpf's messages: the reason of a refusal is in it. Each thread that loads has its own. */
+static _Thread_local char log_tail[SP_LOG_BYTES];
+static _Thread_local size_t log_length;
 
 static int log_keep(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -169,6 +170,49 @@ static int segments_make(struct sp_capture *c)
 	return r;
 }
 
+/* --- the caller's own, loaded at the same time --- */
+static int map_make(struct bpf_map *map)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = bpf_map__map_flags(map));
+	SP_CLOSE int fd = bpf_map_create(bpf_map__type(map), bpf_map__name(map), bpf_map__key_size(map),
+					 bpf_map__value_size(map), bpf_map__max_entries(map), &o);
+
+	return fd < 0 ? fd : bpf_map__reuse_fd(map, fd);
+}
+
+/* What fronts of the caller's own share with the session (sp_ground_maps()). */
+static int shared_maps_make(struct sp_capture *c)
+{
+	const char *const names[] = {"scratch", "counters", "targets"};
+	int r = 0;
+
+	for (size_t i = 0; i < SP_COUNT(names) && !r; i++)
+		r = map_make(bpf_object__find_map_by_name(c->recipe.object, names[i]));
+	return r ? sp_fail(r, "make the maps of the BPF object") : 0;
+}
+
+static void *besides_load(void *arg)
+{
+	struct sp_capture *c = arg;
+
+	c->o.beside(c->o.numbered_arg, &c->recipe);
+	return NULL;
+}
+
+static int programs_load(struct sp_capture *c)
+{
+	struct sp_aside aside = {0};
+	int r = c->o.beside ? shared_maps_make(c) : 0;
+
+	if (r < 0)
+		return r;
+	if (c->o.beside)
+		sp_aside_begin(&aside, besides_load, c);
+	r = c->o.recipes[0]->ground->load(&c->recipe, &c->o, &c->shared);
+	sp_aside_wait(&aside);
+	return r;
+}
+
 int sp_kernel_load(struct sp_capture *c)
 {
 	int r;
@@ -190,7 +234,7 @@ int sp_kernel_load(struct sp_capture *c)
 	r = segments_make(c);
 	if (r < 0)
 		return load_failed(r);
-	r = c->o.recipes[0]->ground->load(&c->recipe, &c->o, &c->shared);
+	r = programs_load(c);
 	if (r < 0)
 		return load_failed(r);
 	if (!c->o.time_own)

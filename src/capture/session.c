@@ -210,11 +210,6 @@ int sp_capture_targets_fd(const struct sp_capture *c)
 	return c->targets_fd;
 }
 
-const struct sp_recipe_object *sp_capture_object(const struct sp_capture *c)
-{
-	return &c->recipe;
-}
-
 /* --- running --- */
 static int callback_failure(struct sp_capture *c)
 {

@@ -21,8 +21,8 @@ struct sp_beside {
 	int fd;                          /* a negative errno if it was refused */
 };
 
-/* Those of the session that is loading: libbpf's callback gets nothing that belongs to an object. */
-static struct sp_besides *loading;
+/* Those of the session that this thread loads: libbpf's callback gets nothing that belongs to an object. */
+static _Thread_local struct sp_besides *loading;
 
 static struct sp_beside *beside_of(const struct bpf_program *program)
 {

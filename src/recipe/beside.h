@@ -5,7 +5,8 @@
  *
  * libbpf loads the programs of an object one after the other, and most of that is the verifier, which can work for
  * several at once. So when it comes to one that is to be loaded beside the others, its instructions go to a thread, and
- * libbpf loads two that do nothing in its place. In the end the program gets their descriptor. One session at a time.
+ * libbpf loads two that do nothing in its place. In the end the program gets their descriptor. One session at
+ * a time in each thread.
  */
 #ifndef SP_RECIPE_BESIDE_H
 #define SP_RECIPE_BESIDE_H

@@ -136,18 +136,6 @@ static sp_u32 walks_of(const struct sp_tracing *t, const struct sp_tracing_point
 	       (p->point->slot.flags & (SP_SLOT_RECORD | SP_SLOT_PROBE | SP_SLOT_KPROBE));
 }
 
-static int sink_set(const struct sp_tracing *t, const struct sp_tracing_point *p)
-{
-	struct sp_front_maps maps;
-	sp_u32 zero = 0, sink;
-
-	if (!p->skel->rodata->sp_trace.walks)
-		return 0;
-	sp_ground_maps(t->o.stacks, p->point->at, &maps);
-	sink = (sp_u32)maps.sink;
-	return bpf_map_update_elem(bpf_map__fd(p->skel->maps.sink), &zero, &sink, BPF_ANY) ? -errno : 0;
-}
-
 static void config_write(const struct sp_tracing *t, const struct sp_tracing_point *p)
 {
 	struct sp_trace_config *config = (struct sp_trace_config *)&p->skel->rodata->sp_trace;
@@ -172,9 +160,7 @@ static int point_load(const struct sp_tracing *t, struct sp_tracing_point *p)
 	config_write(t, p);
 	sp_slot_program_set(&p->point->slot, p->skel->progs.sp_trace_event);
 	r = maps_choose(t, p->skel);
-	if (!r)
-		r = trace_bpf__load(p->skel);
-	return r ? r : sink_set(t, p);
+	return r ? r : trace_bpf__load(p->skel);
 }
 
 static void point_add(struct sp_tracing *t, const struct sp_recipe_point *point, const char *name,
@@ -277,6 +263,21 @@ static int followers_attach(struct sp_tracing *t)
 	return 0;
 }
 
+/* Where it goes on: the session that walks stacks has loaded that by now. */
+static int sink_set(const struct sp_tracing *t, const struct sp_tracing_point *p)
+{
+	struct sp_front_maps maps;
+	sp_u32 zero = 0, sink;
+
+	if (!p->skel->rodata->sp_trace.walks)
+		return 0;
+	sp_ground_maps(t->o.stacks, p->point->at, &maps);
+	sink = (sp_u32)maps.sink;
+	return bpf_map_update_elem(bpf_map__fd(p->skel->maps.sink), &zero, &sink, BPF_ANY)
+		   ? sp_fail(-errno, "have the stacks of %s walked", p->name)
+		   : 0;
+}
+
 int sp_tracing_points_attach(struct sp_tracing *t)
 {
 	int r = t->follow ? followers_attach(t) : 0;
@@ -285,7 +286,10 @@ int sp_tracing_points_attach(struct sp_tracing *t)
 	for (size_t i = 0; i < t->n_points && r >= 0; i++) {
 		struct sp_tracing_point *p = &t->points[i];
 
-		r = sp_point_attach(p->point, p->skel->progs.sp_trace_event, t->o.only, NULL, &p->link, &p->event);
+		r = sink_set(t, p);
+		if (r >= 0)
+			r = sp_point_attach(p->point, p->skel->progs.sp_trace_event, t->o.only, NULL, &p->link,
+					    &p->event);
 	}
 	return r < 0 ? r : 0;
 }

@@ -68,7 +68,8 @@ int sp_tracing_new(const struct sp_tracing_options *o, struct sp_tracing **ret_t
 
 	if (!t)
 		return -ENOMEM;
-	libbpf_set_print(libbpf_silent);
+	if (!o->stacks) /* else the session of sampling, which is loaded meanwhile, wants to know */
+		libbpf_set_print(libbpf_silent);
 	t->o = *o;
 	r = tracing_open(t);
 	if (r < 0)

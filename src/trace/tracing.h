@@ -27,9 +27,9 @@ struct sp_tracing_options {
 	uint32_t max_rows, ring_bytes; /* the latter a power of two */
 	int only;                      /* probes: the process that they are for; 0 = all */
 	/*
-	 * Tells: stacks are walked by a session of sampling that is attached, with recipes that have points without
-	 * names for all kinds of points here. It tells them by the records' numbers (sp_capture_options.numbered).
-	 * Processes are its to follow, and to add. NULL: no stacks.
+	 * Tells: stacks are walked by a session of sampling, with recipes that have points without names for all kinds
+	 * of points here; it is attached before this one, and may be loaded meanwhile (sp_capture_options.beside). It
+	 * tells them by the records' numbers. Processes are its to follow, and to add. NULL: no stacks.
 	 */
 	const struct sp_recipe_object *stacks;
 	bool kernel_stacks;

@@ -45,6 +45,9 @@ struct trace {
 	struct sp_sampling sampling;
 	struct sp_recipe_watch *watch; /* NULL: no function or mark is traced */
 	uint64_t watch_ns;             /* when it is looked at again */
+	/* What came of loading the events' programs beside those that walk stacks, in another thread. */
+	int beside;
+	char beside_text[1024];
 };
 
 /* --- before it begins --- */
@@ -111,7 +114,8 @@ static int cgroup_check(const struct trace *t)
 	return 0;
 }
 
-static int tracing_make(struct trace *t)
+/* stacks: the session that walks them, or NULL. */
+static int tracing_make(struct trace *t, const struct sp_recipe_object *stacks)
 {
 	const struct sp_trace_args *a = t->run.args;
 	struct sp_tracing_options o = {.specs = t->run.specs,
@@ -121,15 +125,13 @@ static int tracing_make(struct trace *t)
 				       .follow = a->command != NULL,
 				       .max_rows = (uint32_t)(a->max_rows ? a->max_rows : DEFAULT_ROWS),
 				       .ring_bytes = ring_bytes(),
-				       .only = a->pids.n == 1 ? (int)a->pids.values[0] : 0};
+				       .only = a->pids.n == 1 ? (int)a->pids.values[0] : 0,
+				       .stacks = stacks,
+				       .kernel_stacks = a->stack};
 	int r = cgroup_check(t);
 
 	if (r >= 0 && a->cgroup)
 		r = sp_cgroup_id(a->cgroup, &o.cgroup, &o.cgroup_level);
-	if (t->run.stacks) {
-		o.stacks = sp_capture_object(t->sampling.capture);
-		o.kernel_stacks = a->stack;
-	}
 	if (r >= 0)
 		r = sp_tracing_new(&o, &t->run.tracing);
 	for (size_t i = 0; i < a->pids.n && r >= 0; i++)
@@ -248,17 +250,33 @@ static int signals_begin(struct trace *t)
 	return r;
 }
 
+/* In a thread of its own, whose failures are its own, too. */
+static void tracing_beside(void *arg, const struct sp_recipe_object *stacks)
+{
+	struct trace *t = arg;
+
+	t->beside = tracing_make(t, stacks);
+	if (t->beside < 0)
+		snprintf(t->beside_text, sizeof(t->beside_text), "%s", sp_error_text(t->beside));
+}
+
+/* Both sessions are loaded at the same time: most of that is the verifier's, which has a CPU for each. */
+static int with_stacks_make(struct trace *t)
+{
+	int r = sp_trace_stacks_new(&t->run, &t->sampling, tracing_beside, t);
+
+	return r >= 0 && t->beside < 0 ? sp_fail_said(t->beside, "%s", t->beside_text) : r;
+}
+
 /* Stacks are walked by a session that is attached before the events, whose targets are its own. */
 static int sessions_begin(struct trace *t)
 {
-	int r = has_stacks(t->run.args) ? sp_trace_stacks_new(&t->run, &t->sampling) : tracing_make(t);
+	int r = has_stacks(t->run.args) ? with_stacks_make(t) : tracing_make(t, NULL);
 
 	if (r >= 0)
 		r = child_begin(t);
 	if (r >= 0 && t->run.stacks)
 		r = sp_capture_start(t->sampling.capture);
-	if (r >= 0 && t->run.stacks)
-		r = tracing_make(t);
 	if (r >= 0)
 		r = watch_begin(t);
 	if (r >= 0)

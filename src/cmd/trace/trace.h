@@ -100,10 +100,12 @@ int sp_trace_caller(const struct sp_cmd *cmd, const struct sp_trace_args *a);
 /* --- trace_stacks.c --- */
 /*
  * A session of sampling that walks the stacks of told events: opened, and started before the events are attached. Its
- * workers, signals and privileges are the caller's, who ends it after the events.
+ * workers, signals and privileges are the caller's, who ends it after the events. beside: loads the events' programs,
+ * in a thread, while the session loads its own.
  */
 struct sp_sampling;
-int sp_trace_stacks_new(struct sp_trace_run *run, struct sp_sampling *sampling);
+int sp_trace_stacks_new(struct sp_trace_run *run, struct sp_sampling *sampling,
+			void (*beside)(void *arg, const struct sp_recipe_object *object), void *beside_arg);
 void sp_trace_stacks_free(struct sp_trace_stacks *s);
 /* Takes in what was walked up to now. is_last: the sampling ends. */
 int sp_trace_stacks_turn(struct sp_trace_stacks *s, bool is_last);

@@ -36,6 +36,8 @@ struct walked { /* a stack, by the number of its event */
 struct sp_trace_stacks {
 	const struct sp_trace_args *args;
 	struct sp_sampling *sampling;
+	void (*beside)(void *arg, const struct sp_recipe_object *object); /* sp_trace_stacks_new()'s */
+	void *beside_arg;
 	struct sp_naming naming;
 	struct sp_recipe recipe;
 	struct walked *walked; /* by number, once a turn has sorted them */
@@ -80,6 +82,13 @@ static void recipe_make(const struct sp_trace_run *run, struct sp_recipe *recipe
 	}
 }
 
+static void beside_load(void *arg, const struct sp_recipe_object *object)
+{
+	struct sp_trace_stacks *s = arg;
+
+	s->beside(s->beside_arg, object);
+}
+
 static int capture_open(struct sp_trace_stacks *s)
 {
 	const struct sp_trace_args *a = s->args;
@@ -96,7 +105,8 @@ static int capture_open(struct sp_trace_stacks *s)
 					   !a->pids.n, /* a file is read when an event meets it, whose line waits */
 				       .hash_entries = MAX_ROWS,
 				       .numbered = walked_take,
-				       .numbered_arg = s};
+				       .numbered_arg = s,
+				       .beside = beside_load};
 	int r = a->cgroup ? sp_cgroup_id(a->cgroup, &o.cgroup, &o.cgroup_level) : 0;
 
 	return r < 0 ? r : sp_sampling_open(s->sampling, &o);
@@ -112,7 +122,8 @@ static int specs_check(const struct sp_trace_run *run)
 	return 0;
 }
 
-int sp_trace_stacks_new(struct sp_trace_run *run, struct sp_sampling *sampling)
+int sp_trace_stacks_new(struct sp_trace_run *run, struct sp_sampling *sampling,
+			void (*beside)(void *arg, const struct sp_recipe_object *object), void *beside_arg)
 {
 	struct sp_trace_stacks *s = calloc(1, sizeof(*s));
 	int r = s ? specs_check(run) : -ENOMEM;
@@ -124,6 +135,8 @@ int sp_trace_stacks_new(struct sp_trace_run *run, struct sp_sampling *sampling)
 	run->stacks = s;
 	s->args = run->args;
 	s->sampling = sampling;
+	s->beside = beside;
+	s->beside_arg = beside_arg;
 	recipe_make(run, &s->recipe);
 	r = capture_open(s);
 	s->naming = (struct sp_naming){.workers = sampling->workers,
