@@ -12,7 +12,6 @@
 #include "trace/tracing.h"
 
 struct bpf_link;
-struct sp_recipe_watch;
 
 enum { SP_TRACE_FOLLOWERS = 3 };
 

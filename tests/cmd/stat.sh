@@ -67,6 +67,26 @@ if [ "$(id -u)" = 0 ] && [ -r /sys/kernel/btf/vmlinux ]; then
 	[ "${ours:-0}" -le "${ns:-0}" ] && [ $((ns - ours)) -le $((ns / 4 + 10000000)) ] || fail "$ns ns of calls, as the server says, not '$ours'"
 	[ "${half:-0}" -le "${most_of:-0}" ] && [ "$most_of" -le $((2 * most)) ] && [ "$most_of" -ge $((ours / count)) ] ||
 		fail "99 % below at most twice the longest call, $most ns, not '$most_of'"
+	# a file of the library that appears meanwhile
+	are_probed() { # NUMBER: of ends of calls, in all files
+		[ "$(grep -lsE '^link_type:[[:space:]]*u(ret)?probe_multi' "/proc/$soprof/fdinfo/"* | grep -c .)" = "$1" ] ||
+			[ "$(grep -os "soprof/p${soprof}_[^ ]*" /sys/kernel/tracing/uprobe_events | sort -u | grep -c .)" = "$1" ]
+	}
+	cp "$SOPROF_BUILD/tests/cmd/libcalled.so" "$dir/libcalled.so"
+	"$SOPROF" stat --red -e "$dir/libcalled.so:called_mid" --csv -o "$dir/red" 60 2>"$err" &
+	soprof=$!
+	wait_until $((200 * slow)) are_probed 2 || fail "a function to be probed at both ends"
+	"$SOPROF_BUILD/tests/cmd/caller" "$dir/libcalled.so" 40 1 >"$dir/null"
+	cp "$dir/libcalled.so" "$dir/next.so" && mv "$dir/next.so" "$dir/libcalled.so"
+	"$SOPROF_BUILD/tests/cmd/caller" "$dir/libcalled.so" 60 1 "$dir/gate" >"$dir/null" &
+	later=$!
+	wait_until $((200 * slow)) are_probed 4 || fail "the later file to be probed"
+	touch "$dir/gate"
+	wait $later
+	kill -INT $soprof
+	wait $soprof
+	[ "$(sed -nE 's/.*called_mid,([0-9]+),.*/\1/p' "$dir/red")" = 100 ] || fail "the calls in both files, not $(tail -n 1 "$dir/red")"
+	has "$err" '1 more file appeared'
 	expect 2 stat --red --use 1
 	one_line 'do not go together'
 	expect 2 stat --red -e cycles 1

@@ -17,10 +17,12 @@
 #include "recipe/probe.h"
 #include "recipe/tracepoint.h"
 #include "recipe/types.h"
+#include "trace/later.h"
 #include "trace/presets.h"
 #include "trace/tracing.h"
 #include "view/units.h"
 #include "worker/broker.h"
+#include "worker/worker.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -50,6 +52,9 @@ struct red {
 	struct sp_child child;
 	sigset_t old_signals;
 	int signal_fd;
+	/* Where functions are counted, of files that appear later, too: workers, and who opens for them. */
+	struct sp_sampling sampling;
+	struct sp_trace_later *later;
 	uint64_t begun_ns, ns;
 	struct red_row *rows;
 	size_t n, capacity;
@@ -325,6 +330,24 @@ static int child_begin(struct red *red)
 	return r < 0 ? r : sp_tracing_target_add(red->tracing, number, SP_TARGET_AFTER_EXEC);
 }
 
+static int signals_begin(struct red *red)
+{
+	int r;
+
+	if (!sp_trace_has_probes(red->specs, red->n_specs))
+		return sp_signals_take(0, &red->old_signals, &red->signal_fd);
+	r = sp_sampling_begin(&red->sampling);
+	red->signal_fd = red->sampling.signal_fd;
+	red->old_signals = red->sampling.old_signals;
+	return r;
+}
+
+static int privileges_end(struct red *red)
+{
+	sp_trace_later_broker(red->later, red->sampling.broker);
+	return red->sampling.broker ? sp_sampling_drop_privileges(&red->sampling) : sp_privileges_drop(NULL);
+}
+
 static int red_begin(struct red *red)
 {
 	int r = sp_privileges_check();
@@ -332,31 +355,67 @@ static int red_begin(struct red *red)
 	if (r >= 0)
 		r = events_add(red);
 	if (r >= 0)
-		r = sp_signals_take(0, &red->old_signals, &red->signal_fd);
+		r = signals_begin(red);
 	if (r >= 0)
 		r = tracing_make(red);
 	if (r >= 0)
 		r = child_begin(red);
 	if (r >= 0)
+		r = sp_trace_later_new(red->specs, red->n_specs, &red->later);
+	if (r >= 0)
 		r = sp_tracing_attach(red->tracing);
 	if (r >= 0)
-		r = sp_privileges_drop(NULL);
+		r = privileges_end(red);
 	return r < 0 ? r : sp_child_release(&red->child);
+}
+
+/* Both ends of a call are probed in the same files: what there is to say of these is said once. */
+static void probes_tell(const struct red *red, bool is_begin)
+{
+	for (size_t i = 0; i < red->n_specs; i++) {
+		const struct sp_recipe_probe *probe = red->specs[i].point.probe;
+
+		if (probe && is_begin)
+			sp_probe_tell_begin(probe, red->args->command != NULL, false);
+		else if (probe)
+			sp_probe_tell_end(probe);
+	}
+}
+
+/* Until then, a signal, or the end of the command: 1. Files that appear meanwhile are probed. */
+static int red_wait(struct red *red, uint64_t until_ns)
+{
+	uint64_t again_ns, now = sp_time_ns(CLOCK_MONOTONIC);
+	int later = sp_trace_later_fd(red->later, &again_ns), n, r;
+	struct sp_workers *workers = red->sampling.workers;
+	struct pollfd fds[] = {{.fd = red->signal_fd, .events = POLLIN},
+			       {.fd = red->child.pid_fd, .events = POLLIN},
+			       {.fd = later, .events = POLLIN},
+			       {.fd = workers ? sp_workers_fd(workers) : -1, .events = POLLIN}};
+	uint64_t until = SP_MIN(until_ns, again_ns), ms = until > now ? (until - now) / 1000000 + 1 : 0;
+
+	n = poll(fds, SP_COUNT(fds), until == UINT64_MAX ? -1 : (int)SP_MIN(ms, (uint64_t)INT32_MAX));
+	if (n < 0 && errno != EINTR)
+		return sp_fail(-errno, "wait");
+	r = sp_trace_later_turn(red->later, n > 0 && fds[2].revents, workers);
+	return r < 0 ? r : n > 0 && (fds[0].revents || fds[1].revents);
 }
 
 /* Until the time is over, a signal comes, or the command ends. */
 static int red_run(struct red *red)
 {
-	uint64_t seconds = red->args->seconds ? red->args->seconds : DEFAULT_SECONDS;
-	struct pollfd fds[] = {{.fd = red->signal_fd, .events = POLLIN}, {.fd = red->child.pid_fd, .events = POLLIN}};
-	int ms = red->args->command ? -1 : (int)SP_MIN(seconds * 1000, (uint64_t)INT32_MAX);
+	uint64_t seconds = red->args->seconds ? red->args->seconds : DEFAULT_SECONDS, end;
+	int r = 0;
 
 	red->begun_ns = sp_time_ns(CLOCK_MONOTONIC);
-	if (poll(fds, SP_COUNT(fds), ms) < 0 && errno != EINTR)
-		return sp_fail(-errno, "wait");
+	end = red->args->command ? UINT64_MAX : red->begun_ns + seconds * SP_NS_PER_S;
+	probes_tell(red, true);
+	while (!r && sp_time_ns(CLOCK_MONOTONIC) < end)
+		r = red_wait(red, end);
 	sp_tracing_detach(red->tracing);
 	red->ns = sp_time_ns(CLOCK_MONOTONIC) - red->begun_ns;
-	return 0;
+	probes_tell(red, false);
+	return SP_MIN(r, 0);
 }
 
 static int red_show(struct red *red)
@@ -385,6 +444,10 @@ static void red_done(struct red *red)
 {
 	sp_child_done(&red->child);
 	sp_tracing_free(red->tracing);
+	if (red->sampling.signal_fd >= 0)
+		red->signal_fd = -1;      /* the same */
+	sp_sampling_done(&red->sampling); /* whose workers answer later files */
+	sp_trace_later_free(red->later);
 	for (size_t i = 0; i < red->n_specs; i++) {
 		sp_trace_spec_done(&red->specs[i]);
 		free(red->names[i]);
@@ -404,6 +467,7 @@ int sp_stat_red(const struct sp_cmd *cmd, const struct sp_stat_args *a)
 	red->args = a;
 	red->child = SP_CHILD_NONE;
 	red->signal_fd = -1;
+	red->sampling = SP_SAMPLING_NONE;
 	r = red_begin(red);
 	if (r >= 0)
 		r = red_run(red);

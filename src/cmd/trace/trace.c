@@ -10,8 +10,8 @@
 #include "proc/cgroup.h"
 #include "proc/process.h"
 #include "recipe/probe.h"
-#include "recipe/probe_watch.h"
 #include "recipe/types.h"
+#include "trace/later.h"
 #include "trace/presets.h"
 #include "worker/broker.h"
 #include "worker/worker.h"
@@ -27,7 +27,7 @@
 enum {
 	DEFAULT_ROWS = 1 << 16,
 	TURN_MS = 50,    /* how long a record waits at most */
-	STACKS_MS = 100, /* likewise, with its stack; until files that appear are looked at again */
+	STACKS_MS = 100, /* likewise, with its stack */
 	OUT_BYTES = 1 << 16,
 	RING_BYTES = 2 << 20, /* for a CPU */
 	MAX_RING_BYTES = 64 << 20,
@@ -43,8 +43,8 @@ struct trace {
 	uint64_t begun_ns;
 	/* Where stacks are walked, or files may appear later: workers, and who opens for them. */
 	struct sp_sampling sampling;
-	struct sp_recipe_watch *watch; /* NULL: no function or mark is traced */
-	uint64_t watch_ns;             /* when it is looked at again */
+	struct sp_trace_later *later; /* NULL: no function or mark is traced */
+	bool later_is_due;            /* something was mapped */
 	/* What came of loading the events' programs beside those that walk stacks, in another thread. */
 	int beside;
 	char beside_text[1024];
@@ -153,41 +153,6 @@ static int child_begin(struct trace *t)
 }
 
 /* --- files that appear later, and stacks --- */
-/* Each probe of a spec. Stops at what it returns, if that is negative. */
-static int each_probe(const struct trace *t, int (*each)(void *arg, struct sp_recipe_probe *probe), void *arg)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < t->run.n_specs; i++) {
-		const struct sp_trace_spec *s = &t->run.specs[i];
-
-		if (s->point.probe && r >= 0)
-			r = each(arg, s->point.probe);
-		for (size_t k = 0; k < s->n_before; k++)
-			if (s->before[k].point.probe && r >= 0)
-				r = each(arg, s->before[k].point.probe);
-	}
-	return r;
-}
-
-static int probe_count(void *arg, struct sp_recipe_probe *probe)
-{
-	(void)probe;
-	++*(size_t *)arg;
-	return 0;
-}
-
-static int probe_watch(void *arg, struct sp_recipe_probe *probe)
-{
-	return sp_recipe_watch_add(((struct trace *)arg)->watch, probe);
-}
-
-static int probe_broker(void *arg, struct sp_recipe_probe *probe)
-{
-	sp_recipe_probe_broker(probe, ((struct trace *)arg)->sampling.broker);
-	return 0;
-}
-
 static int probe_tell_begin(void *arg, struct sp_recipe_probe *probe)
 {
 	const struct trace *t = arg;
@@ -203,34 +168,9 @@ static int probe_tell_end(void *arg, struct sp_recipe_probe *probe)
 	return 0;
 }
 
-static bool has_probes(const struct trace *t)
+static int each_probe(const struct trace *t, int (*each)(void *arg, struct sp_recipe_probe *probe), void *arg)
 {
-	size_t n = 0;
-
-	each_probe(t, probe_count, &n);
-	return n;
-}
-
-/* Before the probes are attached: a file that appears meanwhile is attached twice, which is once. */
-static int watch_begin(struct trace *t)
-{
-	unsigned *cpus = NULL;
-	size_t n;
-	int r = has_probes(t) ? sp_process_cpus_online(&cpus, &n) : 0;
-
-	if (r >= 0 && cpus)
-		r = sp_recipe_watch_new(cpus, n, &t->watch);
-	if (r >= 0 && t->watch)
-		r = each_probe(t, probe_watch, t);
-	free(cpus);
-	return r;
-}
-
-static int watch_turn(struct trace *t)
-{
-	int r = t->watch ? sp_recipe_watch_turn(t->watch, t->sampling.workers) : 0;
-
-	return r < 0 || !t->sampling.workers ? r : sp_workers_dispatch(t->sampling.workers);
+	return sp_trace_each_probe(t->run.specs, t->run.n_specs, each, arg);
 }
 
 static bool has_stacks(const struct sp_trace_args *a)
@@ -242,7 +182,7 @@ static int signals_begin(struct trace *t)
 {
 	int r;
 
-	if (!has_stacks(t->run.args) && !has_probes(t))
+	if (!has_stacks(t->run.args) && !sp_trace_has_probes(t->run.specs, t->run.n_specs))
 		return sp_signals_take(0, &t->old_signals, &t->signal_fd);
 	r = sp_sampling_begin(&t->sampling);
 	t->signal_fd = t->sampling.signal_fd;
@@ -278,10 +218,11 @@ static int sessions_begin(struct trace *t)
 	if (r >= 0 && t->run.stacks)
 		r = sp_capture_start(t->sampling.capture);
 	if (r >= 0)
-		r = watch_begin(t);
+		r = sp_trace_later_new(t->run.specs, t->run.n_specs, &t->later);
 	if (r >= 0)
 		r = sp_tracing_attach(t->run.tracing);
-	return r < 0 ? r : each_probe(t, probe_broker, t); /* who attaches from now on */
+	sp_trace_later_broker(t->later, t->sampling.broker);
+	return r;
 }
 
 static int privileges_end(struct trace *t)
@@ -364,22 +305,22 @@ static int stacks_wait(struct trace *t, uint64_t until_ns)
 /* Waits until then, or a signal, or the end of the command: 1. */
 static int trace_wait(struct trace *t, uint64_t until_ns)
 {
-	bool tells = sp_trace_tells(t->run.args), looks = t->watch && sp_time_ns(CLOCK_MONOTONIC) >= t->watch_ns;
-	uint64_t until = t->watch && !looks ? SP_MIN(until_ns, t->watch_ns) : until_ns;
+	bool tells = sp_trace_tells(t->run.args);
+	uint64_t again_ns;
+	int later = sp_trace_later_fd(t->later, &again_ns);
 	struct pollfd fds[] = {{.fd = t->signal_fd, .events = POLLIN},
 			       {.fd = t->child.pid_fd, .events = POLLIN},
 			       {.fd = tells ? sp_tracing_fd(t->run.tracing) : -1, .events = POLLIN},
-			       {.fd = looks ? sp_recipe_watch_fd(t->watch) : -1, .events = POLLIN},
+			       {.fd = later, .events = POLLIN},
 			       {.fd = t->sampling.workers ? sp_workers_fd(t->sampling.workers) : -1, .events = POLLIN}};
 	int n;
 
 	if (t->run.stacks)
 		return stacks_wait(t, until_ns);
-	n = poll(fds, SP_COUNT(fds), wait_ms(t, until));
+	n = poll(fds, SP_COUNT(fds), wait_ms(t, SP_MIN(until_ns, again_ns)));
 	if (n < 0 && errno != EINTR)
 		return sp_fail(-errno, "wait");
-	if (n > 0 && fds[3].revents)
-		t->watch_ns = sp_time_ns(CLOCK_MONOTONIC) + STACKS_MS * 1000000ULL;
+	t->later_is_due = n > 0 && fds[3].revents;
 	return n > 0 && (fds[0].revents || fds[1].revents);
 }
 
@@ -396,7 +337,7 @@ static int trace_run(struct trace *t)
 
 		over = trace_wait(t, SP_MIN(next, end));
 		if (over >= 0)
-			r = watch_turn(t);
+			r = sp_trace_later_turn(t->later, t->later_is_due, t->sampling.workers);
 		if (r < 0)
 			break;
 		is_due = sp_time_ns(CLOCK_MONOTONIC) >= next && next < end; /* the last one is shown in the end */
@@ -440,7 +381,7 @@ static void trace_done(struct trace *t)
 	if (t->sampling.signal_fd >= 0)
 		t->signal_fd = -1;      /* the same */
 	sp_sampling_done(&t->sampling); /* whose workers answer the watch */
-	sp_recipe_watch_free(t->watch);
+	sp_trace_later_free(t->later);
 	for (size_t i = 0; i < t->run.n_specs; i++)
 		sp_trace_spec_done(&t->run.specs[i]);
 	sp_trace_rows_free(t->run.rows);
