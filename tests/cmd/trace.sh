@@ -54,6 +54,18 @@ else
 	say "strace cannot be run here: not compared"
 fi
 
+# --- on a terminal of 80 columns: the columns in front are shorter, and a long name is cut where the line fits then ---
+long=$dir/$(printf 'n%.0s' {1..150})
+: >"$long"
+if command -v script >/dev/null; then
+	script -qec "stty cols 80 rows 50; '$SOPROF' trace opens --print 'file=ustr(sysarg1), ret' -- cat '$long'" screen </dev/null >/dev/null
+	tr -d '\r' <screen >lines
+	has lines '^TIME +COMM +PID/TID EVENT$'
+	has lines '^[0-9:]{8}\.[0-9]{3} cat +[0-9]+ opens file="/.{18}…" ret=3$'
+fi
+expect 0 trace opens --print 'file=ustr(sysarg1), ret' -- cat "$long"
+has "$err" "^[0-9:]{8}\.[0-9]{6} cat +[0-9]+ +[0-9]+ opens file=\"$long\" ret=3\$"
+
 # --- rows ---
 expect 0 trace 'syscalls:sys_enter_write[comm == "dd"]' --by 'comm,fd' --sum 'count,fd * 2' -o rows -- sh -c "$two"
 has rows '^comm +fd +sum\(count\) +sum\(fd \* 2\) +count$'

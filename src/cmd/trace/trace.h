@@ -53,6 +53,7 @@ struct sp_trace_run {
 	uint64_t n_events;    /* shown so far, or counted */
 	uint64_t realtime_ns; /* what CLOCK_REALTIME is ahead of CLOCK_MONOTONIC */
 	bool has_head;
+	unsigned width; /* of the terminal to which lines go; 0: it is none */
 };
 
 /* Whether events are told one by one; else they are counted. */

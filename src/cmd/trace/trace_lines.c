@@ -1,26 +1,86 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trace_lines.c: told events, a line each: time, thread, event, fields. Texts are what programs say: they can neither
- * break a line nor a terminal.
+ * break a line nor a terminal. On a terminal that is narrow the columns in front are, too, and on any long texts are
+ * cut where the line would be longer than it.
  */
 #include "base/encode.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/time.h"
+#include "cmd/grid.h"
 #include "cmd/trace/trace.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { NARROW = 100 };
+/* Columns of a text, tried one after the other until the line fits; 0: all of it. */
+static const unsigned text_columns[] = {0, 48, 32, 20};
+
+static bool is_narrow(const struct sp_trace_run *run)
+{
+	return run->width && run->width < NARROW;
+}
+
 static void head_print(struct sp_trace_run *run)
 {
-	if (!run->has_head)
+	if (!run->has_head && is_narrow(run))
+		fprintf(run->out, "%-12s %-10s %9s %s\n", "TIME", "COMM", "PID/TID", "EVENT");
+	else if (!run->has_head)
 		fprintf(run->out, "%-15s %-15s %7s %7s %s\n", "TIME", "COMM", "PID", "TID", "EVENT");
 	run->has_head = true;
 }
 
+static void comm_print(FILE *out, const struct sp_trace_record *record, int columns)
+{
+	char comm[SP_COMM_LEN + 1] = "";
+	int n;
+
+	memcpy(comm, record->comm, SP_COMM_LEN);
+	sp_encode(out, SP_ENCODE_TERMINAL, comm);
+	n = (int)strlen(comm);
+	fprintf(out, "%*s ", n < columns ? columns - n : 0, "");
+}
+
+/* When, and in which thread. */
+static void front_print(const struct sp_trace_run *run, const struct sp_trace_record *record, FILE *out)
+{
+	uint64_t ns = record->ns + run->realtime_ns;
+	char clock[16], who[32];
+	int n;
+
+	sp_trace_clock(ns, clock);
+	if (!is_narrow(run)) {
+		fprintf(out, "%s.%06u ", clock, (unsigned)(ns % SP_NS_PER_S / 1000));
+		comm_print(out, record, 15);
+		fprintf(out, "%7u %7u ", record->pid, record->tid);
+		return;
+	}
+	fprintf(out, "%s.%03u ", clock, (unsigned)(ns % SP_NS_PER_S / 1000000));
+	comm_print(out, record, 10);
+	n = snprintf(who, sizeof(who), "%u", record->pid);
+	if (record->tid != record->pid)
+		snprintf(who + n, sizeof(who) - (size_t)n, "/%u", record->tid);
+	fprintf(out, "%9s ", who);
+}
+
+/* most: its columns; 0: all. */
+static void text_print(FILE *out, const char *text, unsigned most)
+{
+	SP_FREE char *whole = most ? sp_encoded(SP_ENCODE_TERMINAL, text) : NULL;
+	SP_FREE char *cut = whole ? sp_terminal_cut(whole, most) : NULL;
+
+	if (cut)
+		fputs(cut, out);
+	else
+		sp_encode(out, SP_ENCODE_TERMINAL, text);
+}
+
 /* "filename=\"/etc/passwd\" flags=O_RDONLY" */
-static void field_print(FILE *out, const struct sp_trace_column *column, const struct sp_trace_record *record)
+static void field_print(FILE *out, const struct sp_trace_column *column, const struct sp_trace_record *record,
+			unsigned most)
 {
 	const char *quote = sp_trace_is_text(column) ? "\"" : "";
 	char text[SP_TRACE_CELL];
@@ -29,7 +89,7 @@ static void field_print(FILE *out, const struct sp_trace_column *column, const s
 	fputc(' ', out);
 	sp_encode(out, SP_ENCODE_TERMINAL, column->name);
 	fprintf(out, "=%s", quote);
-	sp_encode(out, SP_ENCODE_TERMINAL, text);
+	text_print(out, text, *quote ? most : 0);
 	fputs(quote, out);
 	if (column->as == SP_TRACE_AS_TEXT && strlen(text) == column->bytes - 1)
 		fputs("...", out); /* there was no room for all of it */
@@ -43,24 +103,57 @@ static bool is_call(const struct sp_trace_spec *s)
 	return (is_later ? s->before[0].point.at : s->point.at) == SP_AT_PROBE;
 }
 
+static void line_write(const struct sp_trace_run *run, const struct sp_trace_spec *s,
+		       const struct sp_trace_record *record, unsigned most, FILE *out)
+{
+	front_print(run, record, out);
+	sp_encode(out, SP_ENCODE_TERMINAL, s->shown);
+	for (size_t i = 0; i < s->n_columns; i++)
+		field_print(out, &s->columns[i], record, most);
+	if (run->args->caller)
+		sp_trace_stacks_caller(run->stacks, is_call(s), out);
+}
+
+/* With texts of so many columns. NULL: out of memory. */
+static char *line_make(const struct sp_trace_run *run, const struct sp_trace_spec *s,
+		       const struct sp_trace_record *record, unsigned most)
+{
+	char *line = NULL;
+	size_t size;
+	FILE *f = open_memstream(&line, &size);
+
+	if (!f)
+		return NULL;
+	line_write(run, s, record, most, f);
+	if (!fclose(f))
+		return line;
+	free(line);
+	return NULL;
+}
+
+/* On a terminal. Where it would not help to cut texts, since the rest is too long by itself, they are whole. */
+static void line_fit(const struct sp_trace_run *run, const struct sp_trace_spec *s,
+		     const struct sp_trace_record *record)
+{
+	for (size_t i = 0; i < SP_COUNT(text_columns); i++) {
+		SP_FREE char *line = line_make(run, s, record, text_columns[i]);
+		SP_FREE char *cut = line ? sp_terminal_cut(line, run->width) : NULL;
+
+		if (cut && !strcmp(cut, line)) {
+			fputs(line, run->out);
+			return;
+		}
+	}
+	line_write(run, s, record, 0, run->out);
+}
+
 static void line_print(struct sp_trace_run *run, const struct sp_trace_spec *s, const struct sp_trace_record *record)
 {
-	uint64_t ns = record->ns + run->realtime_ns;
-	char clock[16], comm[SP_COMM_LEN + 1] = "";
-	int n;
-
 	head_print(run);
-	memcpy(comm, record->comm, SP_COMM_LEN);
-	sp_trace_clock(ns, clock);
-	fprintf(run->out, "%s.%06u ", clock, (unsigned)(ns % SP_NS_PER_S / 1000));
-	sp_encode(run->out, SP_ENCODE_TERMINAL, comm);
-	n = (int)strlen(comm);
-	fprintf(run->out, "%*s %7u %7u ", n < 15 ? 15 - n : 0, "", record->pid, record->tid);
-	sp_encode(run->out, SP_ENCODE_TERMINAL, s->shown);
-	for (size_t i = 0; i < s->n_columns; i++)
-		field_print(run->out, &s->columns[i], record);
-	if (run->args->caller)
-		sp_trace_stacks_caller(run->stacks, is_call(s), run->out);
+	if (run->width)
+		line_fit(run, s, record);
+	else
+		line_write(run, s, record, 0, run->out);
 	fputc('\n', run->out);
 	if (run->args->stack)
 		sp_trace_stacks_lines(run->stacks, run->out);
@@ -124,5 +217,6 @@ int sp_trace_lines_take(struct sp_trace_run *run, bool all)
 {
 	int r = run->stacks ? sp_trace_stacks_turn(run->stacks, all) : 0;
 
+	run->width = sp_terminal_width(run->out, NULL); /* which may change */
 	return r < 0 ? r : sp_tracing_records(run->tracing, all, record_show, run);
 }
