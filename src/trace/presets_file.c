@@ -51,11 +51,11 @@ const struct sp_trace_preset sp_trace_presets_file[] = {
     {.name = "filelife",
      .needs_kprobes = true,
      .summary = "files that are removed soon, and their age",
-     .event = "kprobe:security_inode_create on dentry..kprobe:vfs_unlink on dentry",
+     .event = "kprobe:security_inode_create on dentry..&kprobe:vfs_unlink on dentry",
      .print = "file=kstr(dentry->d_name.name), dur"},
     {.name = "filelife",
      .summary = "files that are removed soon, and their age",
-     .event = "raw:ext4_allocate_inode on inode->i_ino, inode->i_sb->s_dev.."
+     .event = "raw:ext4_allocate_inode on inode->i_ino, inode->i_sb->s_dev..&"
 	      "raw:ext4_free_inode on inode->i_ino, inode->i_sb->s_dev",
      .print = "inode=inode->i_ino, dev=inode->i_sb->s_dev, dur"},
     {.name = "vfsstat",

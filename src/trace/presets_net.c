@@ -43,7 +43,9 @@ const struct sp_trace_preset sp_trace_presets_net[] = {
     {.name = "tcpsynbl",
      .needs_kprobes = true,
      .summary = "how full queues are when connections come in",
-     .event = "kprobe:tcp_v4_syn_recv_sock; kprobe:tcp_v6_syn_recv_sock",
+     /* what comes by IPv4 to a socket of IPv6 passes both */
+     .event = "kprobe:tcp_v4_syn_recv_sock; kprobe:tcp_v6_syn_recv_sock[skb->protocol != 8]",
+     .of_machine = true, /* in interrupts */
      .by = "most=sk->sk_max_ack_backlog",
      .hist = "waiting=sk->sk_ack_backlog"},
     {.name = "tcpretrans",

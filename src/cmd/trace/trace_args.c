@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/parse.h"
 #include "cmd/trace/trace.h"
 #include "trace/presets.h"
@@ -117,6 +118,19 @@ static int word_make(struct sp_trace_args *a, const char *before, const char *na
 	return 0;
 }
 
+/* One of a preset's events, with the filter that stands behind its name; it may have one of its own. */
+static int event_make(struct sp_trace_args *a, const char *one, size_t n, const char *filter, struct words *words)
+{
+	size_t n_filter = strlen(filter);
+	SP_FREE char *both = NULL;
+
+	if (one[n - 1] != ']' || *filter != '[' || filter[n_filter - 1] != ']')
+		return word_make(a, "", one, n, filter, words);
+	if (asprintf(&both, " && (%.*s)]", (int)(n_filter - 2), filter + 1) < 0)
+		return -ENOMEM;
+	return word_make(a, "", one, n - 1, both, words);
+}
+
 /* A preset of several events, in their place. */
 static int preset_expand(struct sp_trace_args *a, const char *event, const struct sp_trace_preset *preset,
 			 struct words *words)
@@ -128,7 +142,7 @@ static int preset_expand(struct sp_trace_args *a, const char *event, const struc
 		const char *one = next;
 		size_t n = sp_trace_preset_event(one, &next);
 
-		r = word_make(a, "", one, n, event + strcspn(event, "[{"), words);
+		r = event_make(a, one, n, event + strcspn(event, "[{"), words);
 	}
 	return r;
 }
