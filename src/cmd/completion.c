@@ -130,6 +130,9 @@ static void bash_put(const struct sp_cmd *const *cmds, FILE *out)
 	for (const struct sp_cmd *const *cmd = cmds; *cmd; cmd++)
 		bash_put_cmd(*cmd, out);
 	fputs("\tesac\n"
+	      "\t[[ ${COMP_WORDS[1]} != trace || $cur != -* || ! ${COMP_WORDS[2]} =~ ^[a-z]+$ ]] ||\n"
+	      "\t\twords+=$(\"${COMP_WORDS[0]}\" trace --list \"${COMP_WORDS[2]}\" -v 2>/dev/null |\n"
+	      "\t\t\tsed -n \"s/^    ${COMP_WORDS[2]}'s options://p\")\n"
 	      "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
 	      "\t[ -z \"$events\" ] || [[ $cur == -* ]] || _soprof_events $events\n"
 	      "\t[ -z \"$files\" ] || [[ $cur == -* ]] || COMPREPLY=($(compgen -f -- \"$cur\"))\n"

@@ -229,19 +229,21 @@ fi
 expect 2 trace --list 'no such'
 
 # --- completion: rows and bcc's names, fields behind a bracket ---
-# completes WORD WHAT
+# completes WORD... WHAT
 completes() {
 	# shellcheck disable=SC2034,SC2317
 	(
 		. <("$SOPROF" --completion bash)
-		COMP_WORDS=("$SOPROF" trace "$1") COMP_CWORD=2 COMPREPLY=()
+		COMP_WORDS=("$SOPROF" trace "${@:1:$#-1}") COMP_CWORD=$# COMPREPLY=()
 		_soprof
 		echo "${COMPREPLY[*]}"
 	) >completed
-	has completed "^$2\$"
+	has completed "^${!#}\$"
 }
 completes filet filetop
 completes threadsn threadsnoop
+completes opensnoop --pri '--print --print-uid'
+completes opens --pri --print
 completes 'sched:sched_process_exec[filen' 'sched:sched_process_exec\[filename'
 completes "'sched:sched_process_exec[comm == \"x\" && old_p" 'sched:sched_process_exec\[comm == "x" && old_pid'
 
@@ -283,7 +285,10 @@ if [ -e /sys/bus/event_source/devices/kprobe ]; then
 	expect 0 trace 'kret:vfs_write[retval == 17]' --caller --print retval -o lines -- sh -c "$work"
 	same 'ends of writes with their caller' "$(grep -cE ' caller=[^[ ]+$' lines)" 300
 	expect 0 trace filelife -o lines -- sh -c ': >short; rm short'
-	has lines ' filelife file="short" dur='
+	has lines ' rm +[0-9]+ +[0-9]+ filelife file="short" dur='
+	expect 0 trace tcpsynbl -6 1
+	expect 2 trace tcpsynbl -- true
+	one_line 'tcpsynbl is for the whole machine, not for COMMAND'
 	expect 0 trace vfsstat --csv -o rows -- sh -c "$work"
 	[ "$(sed -nE 's/.*,kprobe:vfs_write,([0-9]+)$/\1/p' rows)" -ge 300 ] || fail "300 writes at least"
 	expect 2 trace kprobe:vfs_raed 1
@@ -295,6 +300,10 @@ if [ -e /sys/bus/event_source/devices/kprobe ]; then
 else
 	expect 3 trace kprobe:vfs_read 1
 	one_line 'this kernel has no probes of its own functions'
+	if [ "$(stat -f -c %T .)" = ext2/ext3 ]; then
+		expect 0 trace filelife -o lines -- sh -c ': >short; rm short'
+		has lines ' rm +[0-9]+ +[0-9]+ filelife inode=[0-9]+ dev=[0-9]+:[0-9]+ dur='
+	fi
 fi
 for row in cachestat vfsstat; do
 	expect 0 trace $row --csv -o rows -- cat thefile

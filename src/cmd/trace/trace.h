@@ -26,6 +26,8 @@ struct sp_trace_bcc {
 };
 int sp_trace_bcc_read(int argc, char **argv, struct sp_trace_bcc *ret_bcc);
 void sp_trace_bcc_done(struct sp_trace_bcc *b);
+/* A line of the options that the tool of this name has here; none: it has none, or is none. */
+void sp_trace_bcc_options_print(const char *tool, size_t n);
 
 struct sp_trace_args {
 	struct sp_words operands; /* EVENT..., SECONDS */

@@ -359,6 +359,25 @@ static int word_take(struct sp_trace_bcc *b, struct reading *rd)
 	return 0;
 }
 
+void sp_trace_bcc_options_print(const char *tool, size_t n)
+{
+	char name[24];
+	size_t n_options = 0;
+
+	snprintf(name, sizeof(name), "%.*s", (int)n, tool);
+	for (const struct bcc_option *o = options; o < options + SP_COUNT(options); o++) {
+		if (*o->tools == '*' || o->how == REFUSED || !is_of(o, name))
+			continue;
+		if (!n_options++)
+			printf("    %s's options:", name);
+		if (o->letter)
+			printf(" -%c", o->letter);
+		printf(" --%s", o->name);
+	}
+	if (n_options)
+		putchar('\n');
+}
+
 /* --- the numbers behind the name --- */
 static int number_add(struct sp_trace_bcc *b, const char *format, uint64_t number)
 {

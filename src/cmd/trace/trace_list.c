@@ -123,6 +123,18 @@ static void option_print(const char *label, const char *expressions)
 		printf("    %s %s\n", label, expressions);
 }
 
+/* Of bcc's tools that the preset stands for. */
+static void tools_print(const struct sp_trace_preset *preset)
+{
+	sp_trace_bcc_options_print(preset->name, strlen(preset->name));
+	for (const char *tool = preset->also; tool && *tool; tool += strspn(tool, " ")) {
+		size_t n = strcspn(tool, " ");
+
+		sp_trace_bcc_options_print(tool, n);
+		tool += n;
+	}
+}
+
 static void preset_print(struct list *l, const struct sp_trace_preset *preset)
 {
 	int r = preset_try(preset, &l->types);
@@ -142,6 +154,7 @@ static void preset_print(struct list *l, const struct sp_trace_preset *preset)
 	option_print("--hist", preset->hist);
 	if (preset->counts)
 		puts("    --count");
+	tools_print(preset);
 	preset_fields_print(l, preset->event);
 }
 
