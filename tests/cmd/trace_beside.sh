@@ -80,7 +80,10 @@ counted >inner1
 traced
 counted >outer1
 sed -nE 's/^[0-9:]{8},threads,([0-9]+)$/threads all \1/p' threads >ours
-sed -nE 's/^[0-9:]{8},(softirqs|hardirqs),([^,]*),([0-9]+)$/\1 \2 \3/p' softirqs hardirqs >>ours
+sed -nE 's/^[0-9:]{8},(softirqs|hardirqs),([^,]*),(.*,)?([0-9]+)$/\1 \2 \4/p' softirqs hardirqs >>ours
+irq=$(sed -nE 's/^[0-9:]{8},hardirqs,([0-9]+),.*/\1/p' hardirqs | head -n 1)
+[ -z "$irq" ] || grep -q "^ *$irq:.* $(sed -nE "s/^[0-9:]{8},hardirqs,$irq,(.*),[0-9]+\$/\1/p" hardirqs)" /proc/interrupts ||
+	fail "the names of /proc/interrupts: $(tr '\n' ';' <hardirqs)"
 awk '{ n[$1 " " $2, FILENAME] = $3; keys[$1 " " $2] } END { for (k in keys) {
 	least = n[k, "inner1"] - n[k, "inner0"]; most = n[k, "outer1"] - n[k, "outer0"]
 	if (k ~ /hardirqs/) least = least < 10 ? 0 : 0.8 * least

@@ -128,7 +128,7 @@ static const struct bcc_option {
     {" softirqs hardirqs ", 'd', "dist", false, NOTHING, NULL},
     {" softirqs hardirqs ", 'c', "cpu", true, FILTER, "cpu == %s"},
     {" softirqs ", 'C', "events", false, SETS, "--by softirq=vec_nr --count"},
-    {" hardirqs ", 'C', "count", false, SETS, "--by irq --count"},
+    {" hardirqs ", 'C', "count", false, SETS, "--by irq,name=kstr(action->name) --count"},
     {" offcputime ", 'm', "min-block-time", true, SETS, "--min %sus"},
     {" offcputime ", 'M', "max-block-time", true, FILTER, "dur <= %sus"},
     {" offcputime ", 'u', "user-threads-only", false, REFUSED, "soprof profile -e offcpu has it, and the stacks"},

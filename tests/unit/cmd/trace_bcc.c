@@ -142,7 +142,7 @@ static void test_what_lines_become(void **state)
 	    {"syscount -P", "syscount --by sys --by pid,comm"},
 	    {"offcputime -m 1000 -M 5000", "offcputime[dur <= 5000us] --min 1000us"},
 	    {"biolatency -d sda", "biolatency[rq->q->disk->disk_name == \"sda\"]"},
-	    {"hardirqs -C 1 1", "hardirqs --by irq --count -I 1 1"},
+	    {"hardirqs -C 1 1", "hardirqs --by irq,name=kstr(action->name) --count -I 1 1"},
 	    {"softirqs -c 1", "softirqs[cpu == 1]"},
 	    {"sched:sched_switch -x 5 6", "sched:sched_switch -x 5 6"},
 	    {"vfsstat -p 7 1 2", "vfsstat -p 7 -I 1 2"},
