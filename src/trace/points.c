@@ -123,14 +123,9 @@ static int maps_choose(const struct sp_tracing *t, const struct trace_bpf *skel)
 	return 0;
 }
 
-/* Where a pair's stack is walked: where it ends, if that is in the same thread, since then filters have been asked. */
-static sp_u32 walks_of(const struct sp_tracing *t, const struct sp_tracing_point *p, const struct sp_trace_config *c,
-		       bool is_by_thread)
+static sp_u32 walks_of(const struct sp_tracing *t, const struct sp_tracing_point *p)
 {
-	bool walks = c->role == SP_TRACE_EVENT || (c->role == SP_TRACE_SECOND && is_by_thread) ||
-		     (c->role == SP_TRACE_FIRST && !is_by_thread);
-
-	if (!t->o.stacks || !walks)
+	if (!t->o.stacks || !sp_trace_walks(&t->o.specs[p->spec], p->config))
 		return 0;
 	return SP_SLOT_NUMBERED | SP_SLOT_USER | (t->o.kernel_stacks ? SP_SLOT_KERNEL : 0) |
 	       (p->point->slot.flags & (SP_SLOT_RECORD | SP_SLOT_PROBE | SP_SLOT_KPROBE));
@@ -143,7 +138,7 @@ static void config_write(const struct sp_tracing *t, const struct sp_tracing_poi
 	*(struct sp_front_slot *)&p->skel->rodata->sp_slot = p->point->slot;
 	*config = *p->config;
 	config->point = (sp_u32)p->spec;
-	config->walks = walks_of(t, p, p->config, t->o.specs[p->spec].config.pair_stays);
+	config->walks = walks_of(t, p);
 	((struct sp_config *)&p->skel->rodata->sp_config)->nests = 1;
 	config->targets = t->o.targets;
 	config->cgroup = t->o.cgroup;

@@ -16,6 +16,16 @@
 struct sp_recipe_object;
 struct sp_tracing;
 
+/*
+ * Whether a point of a spec is where its stack is walked: of a pair where it ends, if that is in the same thread, since
+ * then filters have been asked, else where it begins.
+ */
+static inline bool sp_trace_walks(const struct sp_trace_spec *s, const struct sp_trace_config *point)
+{
+	return point->role == SP_TRACE_EVENT ||
+	       point->role == (s->config.pair_stays ? SP_TRACE_SECOND : SP_TRACE_FIRST);
+}
+
 struct sp_tracing_options {
 	const struct sp_trace_spec *specs; /* must outlive the session */
 	size_t n_specs;                    /* at most SP_TRACE_POINTS */
@@ -28,8 +38,9 @@ struct sp_tracing_options {
 	int only;                      /* probes: the process that they are for; 0 = all */
 	/*
 	 * Tells: stacks are walked by a session of sampling, with recipes that have points without names for all kinds
-	 * of points here; it is attached before this one, and may be loaded meanwhile (sp_capture_options.beside). It
-	 * tells them by the records' numbers. Processes are its to follow, and to add. NULL: no stacks.
+	 * of points that walk (sp_trace_walks()); it is attached before this one, and may be loaded meanwhile
+	 * (sp_capture_options.beside). It tells them by the records' numbers. Processes are its to follow, and to add.
+	 * NULL: no stacks.
 	 */
 	const struct sp_recipe_object *stacks;
 	bool kernel_stacks;

@@ -60,7 +60,7 @@ static int walked_take(void *arg, uint32_t number, uint32_t user, uint32_t kerne
 	return r < 0 ? r : 0;
 }
 
-/* A point without a name for each kind of the events' points. */
+/* A point without a name for each kind of the events' points that walk. */
 static void kind_add(struct sp_recipe *recipe, enum sp_at at)
 {
 	size_t i = 0;
@@ -76,9 +76,13 @@ static void recipe_make(const struct sp_trace_run *run, struct sp_recipe *recipe
 	*recipe = (struct sp_recipe){
 	    .name = "trace", .values = {{"samples", "count"}, {"events", "count"}}, .ground = &sp_ground};
 	for (size_t i = 0; i < run->n_specs; i++) {
-		kind_add(recipe, run->specs[i].point.at);
-		for (size_t k = 0; k < run->specs[i].n_before; k++)
-			kind_add(recipe, run->specs[i].before[k].point.at);
+		const struct sp_trace_spec *s = &run->specs[i];
+
+		if (sp_trace_walks(s, &s->config))
+			kind_add(recipe, s->point.at);
+		for (size_t k = 0; k < s->n_before; k++)
+			if (sp_trace_walks(s, &s->before[k].config))
+				kind_add(recipe, s->before[k].point.at);
 	}
 }
 
