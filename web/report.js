@@ -409,11 +409,13 @@ function libraryRows(t, v) {
 	return rows;
 }
 
-function libraryCell({l}) {
-	const words = [l.path || l.name, l.deleted && "deleted or replaced since", l.note].filter(Boolean).join("\n");
+function libraryCell({l, samples}) {
+	const words = [l.path || l.name, l.id && "build id " + l.id,
+		countsSamples(choice()) && plural(samples, "sample"), l.deleted && "deleted or replaced since", l.note].filter(Boolean).join("\n");
 	if (!l.i) return make("span", {}, named(l.name));
 	return make("button", {type: "button", title: words, "aria-pressed": String(state.library === l.key),
 		click: () => select(l.key)}, swatch(l), named(l.name),
+	...(l.key !== l.name && l.id ? [make("span", {class: "name"}, l.id.slice(0, 8))] : []), // another has the same name
 	...(l.deleted || l.note ? [make("span", {class: "warn", "aria-label": l.deleted ? "deleted" : l.note}, "!")] : []));
 }
 
@@ -423,9 +425,8 @@ function showLibraries() {
 	const rows = kept("libraries", [t, v, state.value], () => libraryRows(t, v)).filter((r) => !some || some.has(r.i));
 	libraryTable.sort = state.sort;
 	libraryTable.show([{key: "name", title: "Library", of: (r) => r.l.name, cell: libraryCell},
-		...(isDiff() ? changeColumns(t, (r) => data.entities.firstFold + r.i) : shareColumns(c, all)), ...samplesColumn(c),
-		...(data.libraries.some((l) => l.pkg) ? [{key: "package", title: "Package", of: (r) => r.l.pkg, cell: (r) => r.l.pkg}] : []),
-		{key: "id", title: "Build id", of: (r) => r.l.id, tip: (r) => r.l.id, cell: (r) => make("span", {class: "name"}, r.l.id.slice(0, 12))}],
+		...(isDiff() ? changeColumns(t, (r) => data.entities.firstFold + r.i) : shareColumns(c, all)),
+		...(data.libraries.some((l) => l.pkg) ? [{key: "package", title: "Package", of: (r) => r.l.pkg, tip: (r) => r.l.pkg, cell: (r) => r.l.pkg}] : [])],
 	rows, {rowClass: (r) => r.l.i && state.library === r.l.key ? "chosen" : undefined, empty: found ? "No library matches the search." : "There were no samples."});
 }
 

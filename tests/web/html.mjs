@@ -106,6 +106,7 @@ async function testLoad() {
 	for (const [width, height] of [[420, 700], [1200, 300], [2200, 1000]]) {
 		await page.resize(width, height);
 		await frame();
+		if (width > 900) check(`the libraries take a third of ${width} px at most`, await run(`id("side").offsetWidth <= 0.351 * innerWidth`), true);
 		check(`nothing is wider than ${width} px`, await page.run("document.documentElement.scrollWidth <= innerWidth"), true);
 	}
 	await page.resize(1200, 800);
