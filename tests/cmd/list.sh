@@ -118,5 +118,5 @@ if is_root && [ -d $events/sched ]; then
 	one_line "there is no event 'sched_switch'; did you mean sched:sched_switch\\?"
 fi
 expect 2 profile --list -e cpu
-one_line '--list goes alone'
+one_line '--list takes a glob and -v, and no other option'
 finish

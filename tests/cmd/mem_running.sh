@@ -182,9 +182,9 @@ expect 0 memleak -p $pid 1 2
 exec {gate}>&-
 kill $pid 2>/dev/null
 expect 2 memleak -p $$ -a --by library
-one_line '^soprof: memleak: -a is for stacks as text'
+one_line '^soprof: memleak: -a prints blocks as text'
 expect 2 memleak -p $$ -a --thin 64K
-one_line '^soprof: memleak: -a is for whole blocks'
+one_line '^soprof: memleak: -a needs every block'
 expect 2 profile -e mem -p 1,$$ 1
 one_line 'mem samples a command that soprof starts, or one process'
 expect 1 profile -e mem -p 4194303 1

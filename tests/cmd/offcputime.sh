@@ -113,7 +113,7 @@ one_line '-U and -K exclude each other'
 expect 2 offcputime -m 0
 one_line '-m'
 expect 2 offcputime -m 5 -M 3
-one_line 'no wait has 5 us and more, and 3 us and less'
+one_line 'no wait takes at least 5 us and at most 3 us'
 expect 2 offcputime --state x
 one_line '--state'
 expect 2 offcputime --state -1

@@ -94,5 +94,5 @@ has "$out" '^Tracing blocked time \(us\) of all threads by user \+ kernel waker 
 expect 2 profile -e cpu --waker 1
 one_line '--waker is for events that last'
 expect 2 profile -e offcpu --waker --inline 1
-one_line '--waker goes without --inline'
+one_line '--waker and --inline do not go together'
 finish

@@ -72,17 +72,20 @@ static int check(const struct memleak_args *a)
 	if (!a->profile.pids.n && !a->command && !a->profile.command)
 		return sp_fail_said(-EINVAL, "whose memory? -p PID, -c COMMAND or -- COMMAND");
 	if (a->profile.output && a->profile.n_times > 1)
-		return sp_fail_said(-EINVAL,
-				    "--output FILE is written once, at the end: INTERVAL is how long, COUNT 1");
+		return sp_fail_said(
+		    -EINVAL,
+		    "--output FILE is written once, at the end: give INTERVAL, the seconds until then, and no COUNT");
 	if (a->profile.show_blocks &&
 	    (a->profile.output || a->profile.folded || a->profile.view_number >= 0 || a->profile.by >= 0))
 		return sp_fail_said(-EINVAL,
-				    "-a is for stacks as text: -f, --by, --format and --output have no blocks");
+				    "-a prints blocks as text: it does not go with -f, --by, --format or --output");
 	if (a->profile.show_blocks && a->profile.thin_bytes > 1)
 		return sp_fail_said(-EINVAL,
-				    "-a is for whole blocks: one that --thin samples stands for bytes of others");
+				    "-a needs every block, and --thin keeps a sample of them: give one of the two");
 	if (a->profile.most_bytes && a->profile.least_bytes > a->profile.most_bytes)
-		return sp_fail_said(-EINVAL, "no block has the least of -z and the most of -Z");
+		return sp_fail_said(-EINVAL, "-z is more than -Z: no block is at least %llu and at most %llu bytes",
+				    (unsigned long long)a->profile.least_bytes,
+				    (unsigned long long)a->profile.most_bytes);
 	return 0;
 }
 

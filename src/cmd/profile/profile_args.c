@@ -181,7 +181,7 @@ static int set_waits(struct sp_profile_args *a)
 	struct sp_waits waits = {.by_state = a->state != SP_ANY_STATE, .state = a->state};
 
 	if (a->max_us && a->min_us > a->max_us)
-		return sp_fail_said(-EINVAL, "no wait has %llu us and more, and %llu us and less",
+		return sp_fail_said(-EINVAL, "no wait takes at least %llu us and at most %llu us",
 				    (unsigned long long)a->min_us, (unsigned long long)a->max_us);
 	if (!a->in_us)
 		return 0;
@@ -194,7 +194,7 @@ static int set_wakers(struct sp_profile_args *a)
 	if (!a->waker && !a->waker_alone)
 		return 0;
 	if (a->with_lines) /* a waker's frames stand the other way round */
-		return sp_fail_said(-EINVAL, "--waker goes without --inline");
+		return sp_fail_said(-EINVAL, "--waker and --inline do not go together");
 	return sp_recipe_set_wakers(&a->recipes);
 }
 
@@ -258,7 +258,7 @@ static int check_list(int argc, bool verbose)
 {
 	if (argc - verbose <= 2)
 		return 0;
-	return sp_fail_said(-EINVAL, "--list goes alone, or with a glob and -v: --list 'sched:*' -v");
+	return sp_fail_said(-EINVAL, "--list takes a glob and -v, and no other option: --list 'sched:*' -v");
 }
 
 /* A command loads our library, a process that runs is probed. */

@@ -140,7 +140,7 @@ static int says_nothing(struct sp_history *h, const struct sp_store_query *q)
 	if (find_around(h, q, &around)) {
 		char end[SP_WHEN_TEXT];
 		return sp_fail_said(-ENODATA,
-				    "no window begins from %s: that until %s is of the range that it begins in",
+				    "no window begins from %s; one that began before lasts until %s: begin earlier",
 				    !asked ? "then" : asked, sp_when_text(around.to_ns, end));
 	}
 	sp_error_clear();
