@@ -198,7 +198,7 @@ one_line '^soprof: memleak: --wa-missing-free is refused'
 expect 2 memleak -p $$ --output "$dir/x.csv" 5 3
 one_line '^soprof: memleak: --output FILE is written once'
 expect 2 memleak -p $$ -z 10 -Z 9
-one_line '^soprof: memleak: no block'
+one_line '^soprof: memleak: -z is more than -Z: no block'
 for option in '-s 2' '-z 10' '-Z 10' '-O libc.so.6'; do
 	expect 2 memleak -c true $option
 	one_line '^soprof: memleak: -O, -s, -z and -Z are for a process that runs'
