@@ -114,9 +114,11 @@ fi
 
 # What the kernel counts of each thread itself: waits, page faults; on and off the CPU together are its life. A wait whose
 # end the kernel has not shown is told; then its time is missing.
-tell() { # VALUE THREAD [STATE]: its total
-	"$SOPROF" report --value "$1" --comm "$2" ${3:+--label "state=$3"} --json "$dir/x.pb.gz" 2>"$dir/null" |
-		sed -nE 's/^"total":([0-9]+),.*/\1/p'
+tell() { # VALUE THREAD [STATE]: its total; 0 where there is nothing of it
+	local n
+	n=$("$SOPROF" report --value "$1" --comm "$2" ${3:+--label "state=$3"} --json "$dir/x.pb.gz" 2>"$dir/null" |
+		sed -nE 's/^"total":([0-9]+),.*/\1/p')
+	echo "${n:-0}"
 }
 # ns in which another machine had the CPUs: then a thread neither runs nor waits.
 stolen() { awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { printf "%.0f", $9 * 1e9 / hz }' /proc/stat; }
