@@ -127,12 +127,7 @@ int sp_deliver_find_child(const struct sp_deliver *d)
 
 void sp_deliver_watch(struct sp_deliver *d, int child)
 {
-	struct epoll_event e = {.events = EPOLLIN};
-	int fds[SP_PROGRAM_FDS];
-	size_t n = sp_program_fds(&d->children[child], fds);
-
-	for (size_t i = 0; i < n; i++)
-		epoll_ctl(d->epoll, EPOLL_CTL_ADD, fds[i], &e); /* else it is checked at its deadline */
+	sp_program_watch(&d->children[child], d->epoll);
 }
 
 uint64_t sp_deliver_pause_ns(const struct sp_deliver *d, unsigned n_tries, uint64_t last_s)

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -129,6 +130,16 @@ size_t sp_program_fds(const struct sp_program *c, int *ret_fds)
 	if (c->pid && c->output >= 0)
 		ret_fds[n++] = c->output;
 	return n;
+}
+
+void sp_program_watch(const struct sp_program *c, int epoll)
+{
+	struct epoll_event e = {.events = EPOLLIN};
+	int fds[SP_PROGRAM_FDS];
+	size_t n = sp_program_fds(c, fds);
+
+	for (size_t i = 0; i < n; i++)
+		epoll_ctl(epoll, EPOLL_CTL_ADD, fds[i], &e);
 }
 
 int sp_program_timeout_ms(const struct sp_program *c)

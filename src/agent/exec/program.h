@@ -38,7 +38,9 @@ struct sp_program {
 
 int sp_program_start(struct sp_program *c, const struct sp_program_spec *spec);
 size_t sp_program_fds(const struct sp_program *c, int *ret_fds); /* at most SP_PROGRAM_FDS */
-int sp_program_timeout_ms(const struct sp_program *c);           /* -1: none runs */
+/* Has an epoll descriptor watch them; what cannot be watched is checked at the deadline. */
+void sp_program_watch(const struct sp_program *c, int epoll);
+int sp_program_timeout_ms(const struct sp_program *c); /* -1: none runs */
 /* Whether it has ended; then *ret_status is waitpid(2)'s, and of the struct only the text remains valid. */
 bool sp_program_check(struct sp_program *c, int *ret_status);
 void sp_program_kill(struct sp_program *c); /* waits for its end */

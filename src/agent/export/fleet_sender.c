@@ -92,18 +92,15 @@ static int child_start(struct sp_fleet_sender *s)
 	char path[64], *argv[] = {"soprof", SP_FLEET_CHILD_ARGUMENT, NULL};
 	struct sp_program_spec spec = {.path = path, .argv = argv, .env = environ, .timeout_ms = TIMEOUT_MS};
 	SP_CLOSE int input = -1;
-	int r = sp_program_input_write("soprof-fleet", job_put, s, &input), fds[SP_PROGRAM_FDS];
+	int r = sp_program_input_write("soprof-fleet", job_put, s, &input);
 
 	if (r < 0)
 		return r;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->self);
 	spec.input = input;
 	r = sp_program_start(&s->program, &spec);
-	for (size_t i = 0, n = sp_program_fds(&s->program, fds); r == 0 && i < n; i++) {
-		struct epoll_event e = {.events = EPOLLIN};
-		if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fds[i], &e) < 0)
-			return 0; /* it is checked at its deadline */
-	}
+	if (r == 0)
+		sp_program_watch(&s->program, s->epoll);
 	return r;
 }
 

@@ -166,20 +166,6 @@ static void finish_post(struct target *t, int status)
 	}
 }
 
-static int watch_program(const struct sp_remotes *r, const struct sp_program *post)
-{
-	int fds[SP_PROGRAM_FDS];
-	size_t n = sp_program_fds(post, fds), i;
-
-	for (i = 0; i < n; i++) {
-		struct epoll_event e = {.events = EPOLLIN};
-
-		if (epoll_ctl(r->epoll, EPOLL_CTL_ADD, fds[i], &e) < 0)
-			return sp_fail(-errno, "watch a process"); /* it is checked at its deadline */
-	}
-	return 0;
-}
-
 static void send_next(struct sp_remotes *r, struct target *t)
 {
 	struct sp_post p = {.url = t->config->url,
@@ -197,8 +183,8 @@ static void send_next(struct sp_remotes *r, struct target *t)
 	p.n_body = t->sending.n_bytes;
 	e = sp_post_start(&t->post, r->self, &p);
 	if (e >= 0)
-		e = watch_program(r, &t->post);
-	if (e < 0 && !t->post.pid)
+		sp_program_watch(&t->post, r->epoll);
+	else if (!t->post.pid)
 		retry_later(t, sp_error_text(e));
 	sp_error_clear();
 }

@@ -94,11 +94,10 @@ enum sp_post_result sp_post_result(int status)
 	return how == TAKES ? SP_POST_TAKEN : how == REFUSES ? SP_POST_REFUSED : SP_POST_AGAIN;
 }
 
-size_t sp_program_fds(const struct sp_program *c, int *ret_fds)
+void sp_program_watch(const struct sp_program *c, int epoll)
 {
 	(void)c;
-	(void)ret_fds;
-	return 0;
+	(void)epoll;
 }
 
 int sp_program_timeout_ms(const struct sp_program *c)
