@@ -11,6 +11,8 @@ int sp_library_load(const char *purpose, const char *package, const char *const 
 {
 	void *library = NULL;
 
+	if (*(void **)((char *)into + functions[n - 1].offset))
+		return 0;
 	for (; !library && *sonames; sonames++)
 		library = dlopen(*sonames, RTLD_NOW);
 	if (!library)

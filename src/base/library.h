@@ -15,7 +15,10 @@ struct sp_library_function {
 	size_t offset; /* of the pointer to it, in the caller's struct */
 };
 
-/* purpose, package: for the error, "PURPOSE needs PACKAGE". sonames: any of them will do; NULL ends them. */
+/*
+ * purpose, package: for the error, "PURPOSE needs PACKAGE". sonames: any of them will do; NULL ends them. into: zeros
+ * before the first call; once it has the last function, nothing more is done.
+ */
 int sp_library_load(const char *purpose, const char *package, const char *const *sonames,
 		    const struct sp_library_function *functions, size_t n, void *into);
 

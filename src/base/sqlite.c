@@ -5,8 +5,6 @@
 #include "base/library.h"
 #include "base/mem.h"
 
-#include <stdbool.h>
-
 struct sp_sqlite sp_sqlite;
 
 static const struct sp_library_function functions[] = {
@@ -16,11 +14,6 @@ static const struct sp_library_function functions[] = {
 int sp_sqlite_load(void)
 {
 	static const char *const sonames[] = {"libsqlite3.so.0", NULL};
-	static bool is_loaded;
-	int r = 0;
 
-	if (!is_loaded)
-		r = sp_library_load("a store", "libsqlite3-0", sonames, functions, SP_COUNT(functions), &sp_sqlite);
-	is_loaded = r == 0;
-	return r;
+	return sp_library_load("a store", "libsqlite3-0", sonames, functions, SP_COUNT(functions), &sp_sqlite);
 }

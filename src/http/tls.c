@@ -30,13 +30,8 @@ static const struct sp_library_function functions[] = {
 static int load_gnutls(void)
 {
 	static const char *const sonames[] = {"libgnutls.so.30", NULL};
-	static bool is_loaded;
-	int r = 0;
 
-	if (!is_loaded)
-		r = sp_library_load("TLS", "libgnutls30", sonames, functions, SP_COUNT(functions), &tls);
-	is_loaded = r == 0;
-	return r;
+	return sp_library_load("TLS", "libgnutls30", sonames, functions, SP_COUNT(functions), &tls);
 }
 
 static gnutls_datum_t make_datum(char *text)
