@@ -153,7 +153,7 @@ in_terminal() {
 	local terminal=$!
 	exec 7>"$dir/keys"
 	for _ in $(seq $((300 * slow))); do grep -q 'lib' "$out" && break; sleep 0.1; done
-	printf q >&7
+	(printf q >&7) 2>/dev/null || { cp "$out" "$err"; fail "a screen that is left by q, not before"; }
 	wait $terminal
 	status=$?
 	exec 7>&-

@@ -29,6 +29,8 @@ enum {
 };
 /* So long a line waits for its stack, which waits for the unwind table of a file. */
 #define PATIENCE_NS (3 * SP_NS_PER_S)
+/* What the walk of a stack takes at most: its event is told before it begins. */
+#define WALK_NS (SP_NS_PER_S / 10)
 
 struct walked { /* a stack, by the number of its event */
 	uint32_t number, user, kernel, turn;
@@ -217,7 +219,7 @@ int sp_trace_stacks_find(struct sp_trace_stacks *s, const struct sp_trace_record
 	struct walked *found =
 	    s->n && wanted.number ? bsearch(&wanted, s->walked, s->n, sizeof(*s->walked), by_number) : NULL;
 
-	if (!found && record->ns >= s->drained_ns)
+	if (!found && record->ns + WALK_NS >= s->drained_ns)
 		return 1;
 	if (!found && s->is_waiting && s->drained_ns - record->ns < PATIENCE_NS)
 		return 1;
