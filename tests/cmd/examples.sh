@@ -149,7 +149,7 @@ until_interrupted() {
 }
 in_terminal() {
 	mkfifo "$dir/keys"
-	timeout 60 script -qefc "$1" "$out" <"$dir/keys" >/dev/null 2>"$err" &
+	TERM=xterm timeout 60 script -qefc "$1" "$out" <"$dir/keys" >/dev/null 2>"$err" & # on a dumb one top prints one table
 	local terminal=$!
 	exec 7>"$dir/keys"
 	for _ in $(seq $((300 * slow))); do grep -q 'lib' "$out" && break; sleep 0.1; done
