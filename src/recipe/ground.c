@@ -34,9 +34,9 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 	bool nests = sp_recipes_nest(o->recipes);
 
 	bpf_program__set_autoload(skel->progs.sp_cpu, sp_ground_has(o, SP_AT_PERF));
-	bpf_program__set_autoload(skel->progs.sp_sink_raw, sp_ground_has(o, SP_AT_RAW));
 	bpf_program__set_autoload(skel->progs.sp_blocked, sp_recipes_wait(o->recipes) && (!o->follow || has_stamps));
 	bpf_program__set_autoload(skel->progs.sp_flush, sp_ground_has(o, SP_AT_RAW) && o->drain_ns);
+	bpf_program__set_autoload(skel->progs.sp_seek, !o->no_seek);
 	bpf_program__set_autoload(skel->progs.sp_kernel_name, o->kernel || o->wakers != SP_NO_WAKERS);
 	/* sinks name them */
 	bpf_map__set_autocreate(skel->maps.episodes, sp_ground_has(o, SP_AT_RAW) || sp_ground_has(o, SP_AT_RECORD) ||
@@ -80,6 +80,7 @@ static int ground_open(const struct sp_capture_options *o, struct sp_recipe_obje
 	}
 	s->has_stamps = sp_recipes_want_stamps(o);
 	programs_choose(s->skel, o, s->has_stamps);
+	sp_sinks_choose(s, o);
 	ret_object->object = s->skel->obj;
 	ret_object->config = (struct sp_config *)&s->skel->rodata->sp_config;
 	ret_object->private = s;

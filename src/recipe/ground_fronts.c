@@ -26,12 +26,20 @@ bool sp_ground_has(const struct sp_capture_options *o, enum sp_at at)
 	return false;
 }
 
-/*
- * A program goes on only into one of its own type. So the sink is loaded once more, as a program of classic
- * tracepoints or of probes, from a second ground that has the maps of the first.
- */
-static int sink_load(const struct ground *s, enum bpf_prog_type type, unsigned attach_type,
-		     struct bpf_object **ret_object)
+/* A program goes on only into one of its own type. */
+static void sink_type_set(unsigned sink, struct bpf_program *program)
+{
+	if (sink == SP_AT_RAW)
+		return;
+	bpf_program__set_type(program, sink == SP_AT_RECORD ? BPF_PROG_TYPE_TRACEPOINT : BPF_PROG_TYPE_KPROBE);
+	if (sink == SP_AT_PROBE || sink == SP_SINK_SESSION)
+		bpf_program__set_expected_attach_type(program,
+						      (enum bpf_attach_type)sp_probe_attach_type(
+							  sink == SP_AT_PROBE ? SP_PROBE_ENTRY : SP_PROBE_SESSION));
+}
+
+/* Once more, of another type: from a second ground that has the maps of the first. */
+static int sink_load(const struct ground *s, unsigned sink, struct bpf_object **ret_object)
 {
 	struct bpf_map *map = NULL, *theirs = NULL;
 	struct bpf_program *program;
@@ -46,15 +54,13 @@ static int sink_load(const struct ground *s, enum bpf_prog_type type, unsigned a
 	bpf_object__for_each_program(program, object)
 	    bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), "sp_sink_raw"));
 	program = bpf_object__find_program_by_name(object, "sp_sink_raw");
-	bpf_program__set_type(program, type);
-	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)attach_type);
+	sink_type_set(sink, program);
 	while (!r && (map = bpf_object__next_map(s->skel->obj, map)) && (theirs = bpf_object__next_map(object, theirs)))
 		r = bpf_map__fd(map) < 0 ? bpf_map__set_autocreate(theirs, false)
 					 : bpf_map__reuse_fd(theirs, bpf_map__fd(map));
 	if (!r)
 		r = bpf_object__load(object);
-	return r ? sp_fail(r, "load the BPF program of %s",
-			   type == BPF_PROG_TYPE_KPROBE ? "probes" : "tracepoints' records")
+	return r ? sp_fail(r, "load the BPF program of %s", sink == SP_AT_RECORD ? "tracepoints' records" : "probes")
 		 : bpf_program__fd(program);
 }
 
@@ -75,24 +81,27 @@ static bool needs_sink(const struct sp_capture_options *o, unsigned sink)
 	return false;
 }
 
-/* Those that the session's points need. */
+/* In the order in which they are loaded. */
+static const unsigned kinds[] = {SP_AT_RAW, SP_AT_RECORD, SP_AT_PROBE, SP_AT_KPROBE, SP_SINK_SESSION};
+
+void sp_sinks_choose(struct ground *s, const struct sp_capture_options *o)
+{
+	for (size_t i = 0; i < SP_COUNT(kinds) && !s->first_sink; i++)
+		if (needs_sink(o, kinds[i]))
+			s->first_sink = kinds[i];
+	bpf_program__set_autoload(s->skel->progs.sp_sink_raw, s->first_sink != 0);
+	if (s->first_sink)
+		sink_type_set(s->first_sink, s->skel->progs.sp_sink_raw);
+}
+
 int sp_sinks_load(struct ground *s, const struct sp_capture_options *o)
 {
-	const struct {
-		unsigned sink;
-		enum bpf_prog_type type;
-		unsigned attach_type;
-	} more[] = {{SP_AT_RECORD, BPF_PROG_TYPE_TRACEPOINT, 0},
-		    {SP_AT_PROBE, BPF_PROG_TYPE_KPROBE, sp_probe_attach_type(SP_PROBE_ENTRY)},
-		    {SP_AT_KPROBE, BPF_PROG_TYPE_KPROBE, 0},
-		    {SP_SINK_SESSION, BPF_PROG_TYPE_KPROBE, sp_probe_attach_type(SP_PROBE_SESSION)}};
 	int r = 0;
 
-	s->sinks[SP_AT_RAW] = bpf_program__fd(s->skel->progs.sp_sink_raw);
-	for (size_t i = 0; i < SP_COUNT(more) && r >= 0; i++)
-		if (needs_sink(o, more[i].sink))
-			r = s->sinks[more[i].sink] =
-			    sink_load(s, more[i].type, more[i].attach_type, &s->sink_objects[more[i].sink]);
+	s->sinks[s->first_sink] = bpf_program__fd(s->skel->progs.sp_sink_raw);
+	for (size_t i = 0; i < SP_COUNT(kinds) && r >= 0; i++)
+		if (kinds[i] != s->first_sink && needs_sink(o, kinds[i]))
+			r = s->sinks[kinds[i]] = sink_load(s, kinds[i], &s->sink_objects[kinds[i]]);
 	return SP_MIN(r, 0);
 }
 

@@ -30,6 +30,7 @@ struct ground {
 	struct sp_front *fronts[SP_MAX_RECIPES * SP_MAX_POINTS];
 	unsigned front_recipe[SP_MAX_RECIPES * SP_MAX_POINTS];
 	size_t n_fronts;
+	unsigned first_sink;                         /* the kind of that in the skeleton; 0: no front needs one */
 	int sinks[SP_N_SINKS];                       /* where fronts go on: programs of these objects */
 	struct bpf_object *sink_objects[SP_N_SINKS]; /* NULL: no front needs it, or it is in the skeleton */
 	bool is_off[SP_MAX_RECIPES];
@@ -39,7 +40,9 @@ struct ground {
 
 /* Whether a recipe of the session has a point of this kind. */
 bool sp_ground_has(const struct sp_capture_options *o, enum sp_at at);
-int sp_sinks_load(struct ground *s, const struct sp_capture_options *o); /* after the skeleton */
+/* Those that the session's points need: the first is in the skeleton, each further one takes as long again. */
+void sp_sinks_choose(struct ground *s, const struct sp_capture_options *o); /* before the skeleton is loaded */
+int sp_sinks_load(struct ground *s, const struct sp_capture_options *o);    /* after it */
 int sp_fronts_attach(struct ground *s, const struct sp_capture_options *o);
 int sp_fronts_watch(struct ground *s, const struct sp_capture_options *o);
 void sp_fronts_detach(struct ground *s, int recipe);
