@@ -52,26 +52,34 @@ static bool has_choice(const struct sp_cmd *cmd)
 	return false;
 }
 
+/* An expression over the fields of the command's event. */
+static bool is_expression(const struct sp_option *o)
+{
+	return !o->choice && (!strncmp(o->arg, "EXPR", 4) || !strncmp(o->arg, "KEY", 3));
+}
+
+static bool is_event(const struct sp_option *o)
+{
+	return !o->choice && !strncmp(o->arg, "EVENT", 5);
+}
+
+/* The options that have values, of commands whose operands are events: with blanks around each. */
+static void put_with_values(const struct sp_cmd *const *cmds, FILE *out)
+{
+	for (; *cmds; cmds++)
+		for (const struct sp_option *o = (*cmds)->options; o->type != SP_OPT_END && has_choice(*cmds); o++) {
+			if (!sp_option_is_named(o) || o->type == SP_OPT_FLAG)
+				continue;
+			fprintf(out, "--%s ", o->name);
+			if (o->letter)
+				fprintf(out, "-%c ", o->letter);
+		}
+}
+
 /* --- bash --- */
-/*
- * Names of events, WORD... and the kernel's tracepoints, or, behind '[', of the event's fields. Bash cuts words at
- * colons, where its library of completions does not put them together.
- */
-static const char completion_events[] =
-    "_soprof_events() {\n"
-    "\tlocal word=$cur fields\n"
-    "\t! declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref -n : -c word\n"
-    "\tword=${word#[\\'\\\"]}\n"
-    "\tif [[ $word == *\\[* ]]; then\n"
-    "\t\tfields=$(\"${COMP_WORDS[0]}\" trace --list \"${word%%\\[*}\" -v 2>/dev/null |\n"
-    "\t\t\tsed -nE 's/^    [a-z0-9_]+:[a-z0-9_]+: //p' | tr , '\\n' | sed -E 's/.*[ *]//')\n"
-    "\t\tCOMPREPLY=($(compgen -P \"${word%\"${word##*[^a-zA-Z0-9_]}\"}\" -W \"$fields pid tid comm cpu uid\" -- "
-    "\"${word##*[^a-zA-Z0-9_]}\"))\n"
-    "\telse\n"
-    "\t\tCOMPREPLY=($(compgen -W \"$* $(cat /sys/kernel/tracing/available_events 2>/dev/null)\" -- \"$word\"))\n"
-    "\tfi\n"
-    "\t! declare -F __ltrim_colon_completions >/dev/null || __ltrim_colon_completions \"$word\"\n"
-    "}\n";
+static const char bash_functions[] =
+#include "completion.bash.inc"
+    ;
 
 static void bash_put_values(const struct sp_option *o, FILE *out)
 {
@@ -86,8 +94,11 @@ static void bash_put_values(const struct sp_option *o, FILE *out)
 		for (size_t i = 0; (choice = o->choice(i)); i++)
 			fprintf(out, "%s%s", i ? " " : "", choice);
 		fputs("' -- \"$cur\")", out);
-	} else if (!strncmp(o->arg, "EVENT", 5)) {
+	} else if (is_event(o)) {
 		fputs("); _soprof_events; return ;;\n", out);
+		return;
+	} else if (is_expression(o)) {
+		fputs("); _soprof_fields \"$(_soprof_event)\" \"${cur#[\\'\\\"]}\"; return ;;\n", out);
 		return;
 	} else if (is_path(o)) {
 		fputs("$(compgen -f -- \"$cur\")", out);
@@ -114,10 +125,16 @@ static void bash_put_cmd(const struct sp_cmd *cmd, FILE *out)
 
 static void bash_put(const struct sp_cmd *const *cmds, FILE *out)
 {
-	fputs("# bash completion for soprof, written by `soprof --completion bash`\n", out);
-	fputs(completion_events, out);
+	fputs("# bash completion for soprof, written by `soprof --completion bash`\n_soprof_values=' ", out);
+	put_with_values(cmds, out);
+	fputs("'\n", out);
+	fputs(bash_functions, out);
 	fputs("_soprof() {\n"
 	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words files events i\n"
+	      "\tif [ \"$prev\" = = ]; then\n" /* --by=KEY, --print NAME=EXPR */
+	      "\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n"
+	      "\t\t[[ $prev == -* ]] || prev=${COMP_WORDS[COMP_CWORD-3]}\n"
+	      "\tfi\n"
 	      "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
 	      "\t\t[ \"${COMP_WORDS[i]}\" = -- ] && { _command_offset $((i + 1)) 2>/dev/null; return; }\n"
 	      "\tdone\n"
@@ -142,6 +159,10 @@ static void bash_put(const struct sp_cmd *const *cmds, FILE *out)
 }
 
 /* --- zsh --- */
+static const char zsh_functions[] =
+#include "completion.zsh.inc"
+    ;
+
 /* ":PID[,PID]:(ONE TWO)": what the value is called, and what it may be. */
 static void zsh_put_value(const struct sp_option *o, FILE *out)
 {
@@ -156,6 +177,10 @@ static void zsh_put_value(const struct sp_option *o, FILE *out)
 			put_escaped(choice, ":\\() ", out);
 		}
 		fputc(')', out);
+	} else if (is_event(o)) {
+		fputs(" _soprof_events", out);
+	} else if (is_expression(o)) {
+		fputs(" _soprof_fields", out);
 	} else if (is_path(o)) {
 		fputs("_files", out);
 	}
@@ -182,7 +207,7 @@ static void zsh_put_cmd(const struct sp_cmd *cmd, FILE *out)
 	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++)
 		if (sp_option_is_named(o))
 			zsh_put_option(o, out);
-	put_operands(cmd, " \\\n\t\t\t'*:event:(", ")'", out);
+	put_operands(cmd, " \\\n\t\t\t'*:event: _soprof_events ", "'", out);
 	if (has_type(cmd, SP_OPT_OPERANDS) && !has_choice(cmd))
 		fputs(" \\\n\t\t\t'*:file:_files'", out);
 	fputs(" ;;\n", out);
@@ -192,7 +217,13 @@ static void zsh_put(const struct sp_cmd *const *cmds, FILE *out)
 {
 	fputs("#compdef soprof\n"
 	      "# zsh completion for soprof, written by `soprof --completion zsh`\n"
-	      "_soprof() {\n"
+	      "_soprof_values=' ",
+	      out);
+	put_with_values(cmds, out);
+	fputs("'\n", out);
+	fputs(zsh_functions, out);
+	fputs("_soprof() {\n"
+	      "\tlocal soprof=${(Q)words[1]}\n"
 	      "\tlocal -i at=${words[(i)--]}\n"
 	      "\tlocal -a commands\n"
 	      "\tlocal command\n"
@@ -228,6 +259,10 @@ static void zsh_put(const struct sp_cmd *const *cmds, FILE *out)
 }
 
 /* --- fish --- */
+static const char fish_functions[] =
+#include "completion.fish.inc"
+    ;
+
 static void fish_put_choice(const struct sp_option *o, FILE *out)
 {
 	const char *choice;
@@ -248,6 +283,10 @@ static void fish_put_option(const struct sp_cmd *cmd, const struct sp_option *o,
 		fprintf(out, " -s %c", o->letter);
 	if (o->type != SP_OPT_FLAG && o->choice)
 		fish_put_choice(o, out);
+	else if (o->type != SP_OPT_FLAG && is_event(o))
+		fputs(" -x -a '(__soprof_events)'", out);
+	else if (o->type != SP_OPT_FLAG && is_expression(o))
+		fputs(" -x -a '(__soprof_fields (__soprof_event))'", out);
 	else if (o->type != SP_OPT_FLAG)
 		fputs(is_path(o) ? " -r -F" : " -x", out);
 	fputs(" -d '", out);
@@ -266,7 +305,7 @@ static void fish_put_cmd(const struct sp_cmd *cmd, FILE *out)
 	if (has_type(cmd, SP_OPT_OPERANDS))
 		fprintf(out, "complete -c soprof -n '__fish_seen_subcommand_from %s; and not __soprof_in_command' %s",
 			cmd->name, has_choice(cmd) ? "" : "-F\n");
-	put_operands(cmd, "-a '", "'\n", out);
+	put_operands(cmd, "-a '(__soprof_events ", ")'\n", out);
 }
 
 static void fish_put(const struct sp_cmd *const *cmds, FILE *out)
@@ -283,8 +322,12 @@ static void fish_put(const struct sp_cmd *const *cmds, FILE *out)
 	      "complete -c soprof -f\n"
 	      "complete -c soprof -n __soprof_in_command -x -a '(__soprof_command)'\n"
 	      "complete -c soprof -n __fish_use_subcommand -l help -d 'the list of commands'\n"
-	      "complete -c soprof -n __fish_use_subcommand -l version -d 'the version'\n",
+	      "complete -c soprof -n __fish_use_subcommand -l version -d 'the version'\n"
+	      "set -g __soprof_values ",
 	      out);
+	put_with_values(cmds, out);
+	fputc('\n', out);
+	fputs(fish_functions, out);
 	for (const struct sp_cmd *const *cmd = cmds; *cmd; cmd++)
 		fish_put_cmd(*cmd, out);
 }

@@ -8,6 +8,7 @@ for package in zsh zsh-common fish fish-common libpcre2-32-0; do
 	unpack "$package" || skip "cannot fetch $package"
 done
 lib=usr/lib/x86_64-linux-gnu
+export PATH=${SOPROF%/*}:$PATH # which has the fields of events
 
 # --- fish says it by a command of its own
 "$SOPROF" --completion fish >"$dir/soprof.fish" || fail "a script for fish"
@@ -21,6 +22,13 @@ completes 'soprof pro' profile
 completes 'soprof profile --unw' --unwind
 completes 'soprof profile --unwind d' dwarf
 completes 'soprof profile -e pa' page-faults
+if [ -r /sys/kernel/tracing/events/sched/sched_process_exec/format ]; then
+	fields=yes
+	completes 'soprof trace sched:sched_process_exec[filen' 'sched:sched_process_exec[filename'
+	completes 'soprof trace sched:sched_process_exec --print filen' filename
+	completes 'soprof trace --by comm syscall:openat --print x,du' x,dur
+	completes 'soprof stat -e sched:sched_process_exe' sched:sched_process_exec
+fi
 completes "soprof report $dir/soprof.f" "$dir/soprof.fish"
 
 # --- zsh shows it to a terminal, which is another zsh
@@ -32,14 +40,14 @@ zmodload zsh/zpty
 zpty z "$unpacked/zsh/bin/zsh -f -i"
 zpty -w z "module_path=($unpacked/zsh/$lib/zsh/5.9); fpath=($dir/functions $unpacked/zsh-common/usr/share/zsh/functions/**/*(/N)); autoload -Uz compinit; compinit -u -D; cd $dir; echo rea''dy"
 while zpty -r z line && [[ \$line != *ready* ]]; do :; done
-for words in 'soprof pro' 'soprof profile --unw' 'soprof profile --unwind d' 'soprof profile -e pa' 'soprof report driv'; do
+for words in 'soprof pro' 'soprof profile --unw' 'soprof profile --unwind d' 'soprof profile -e pa' 'soprof report driv' 'soprof trace "sched:sched_process_exec[old_p' 'soprof trace sched:sched_process_exec --print filen' 'soprof stat -e sched:sched_process_exe'; do
 	zpty -w -n z "\$words"\$'\t'; sleep 1; zpty -w -n z \$'\x15'
 done
 sleep 1
 while zpty -r -t z line; do print -r -- "\$line"; done
 X
 timeout 120 "$unpacked/zsh/bin/zsh" -f "$dir/drive" 2>&1 | tr -d '\r\b' | sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g' >"$dir/got"
-for words in 'soprof profile ' 'soprof profile --unwind ' 'soprof profile --unwind dwarf ' 'soprof profile -e page-faults ' 'soprof report drive '; do
+for words in 'soprof profile ' 'soprof profile --unwind ' 'soprof profile --unwind dwarf ' 'soprof profile -e page-faults ' 'soprof report drive ' ${fields:+'soprof trace "sched:sched_process_exec[old_pid' 'soprof trace sched:sched_process_exec --print filename ' 'soprof stat -e sched:sched_process_exec '}; do
 	grep -qF -- "$words" "$dir/got" || fail "zsh to complete to '$words': $(tail -n 5 "$dir/got")"
 done
 finish

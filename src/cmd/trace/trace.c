@@ -425,7 +425,7 @@ static int trace_main(const struct sp_cmd *cmd, int argc, char **argv)
 	int code;
 
 	if (sp_cmd_parsed(cmd, sp_trace_args_parse(argc, argv, &a), &code))
-		code = a.list                      ? sp_trace_list_print(a.list, a.verbose)
+		code = a.list                      ? sp_trace_list_print(cmd, a.list, a.verbose)
 		       : sp_trace_is_by_caller(&a) ? sp_trace_caller(cmd, &a)
 						   : trace_all(cmd, &a);
 	sp_trace_args_done(&a);

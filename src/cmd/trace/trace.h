@@ -54,8 +54,9 @@ struct sp_trace_run {
 	struct sp_trace_rows *rows;
 	uint64_t n_events;    /* shown so far, or counted */
 	uint64_t realtime_ns; /* what CLOCK_REALTIME is ahead of CLOCK_MONOTONIC */
-	bool has_head;
+	bool has_head, head_is_brief;
 	unsigned width; /* of the terminal to which lines go; 0: it is none */
+	bool is_brief;  /* there is little room for lines: names of fields are in the head alone */
 };
 
 /* Whether events are told one by one; else they are counted. */
@@ -122,7 +123,7 @@ void sp_trace_stacks_tell(const struct sp_trace_stacks *s); /* what is not whole
 
 /* --- trace_list.c --- */
 /* The presets, or those whose names match, and whether each works here. Returns the exit code. */
-int sp_trace_list_print(const char *glob, bool with_fields);
+int sp_trace_list_print(const struct sp_cmd *cmd, const char *glob, bool with_fields);
 
 /* --- trace_lines.c --- */
 int sp_trace_lines_take(struct sp_trace_run *run, bool all);

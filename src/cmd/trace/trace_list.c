@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trace_list.c: the presets of `soprof trace`: what each tells, and whether this kernel has its events; with -v the
- * fields of these, and of tracepoints.
+ * fields of these, of tracepoints, and of pairs. Shells complete fields by these lines (completion.bash).
  */
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/cmd.h"
@@ -77,6 +78,8 @@ static void preset_fields_print(struct list *l, const char *text)
 		depth -= depth && strchr("]})", *at);
 		at += n ? n : 1;
 	}
+	if (strstr(text, ".."))
+		puts("    pair: long dur");
 }
 
 /* --- presets --- */
@@ -186,26 +189,50 @@ static int tracepoints_print(struct list *l)
 	return 0;
 }
 
-int sp_trace_list_print(const char *glob, bool with_fields)
+/* syscall:NAME, and a pair as it is typed. */
+static bool is_pair(const char *glob)
+{
+	return !strncmp(glob, "syscall:", 8) || strstr(glob, "..");
+}
+
+static int pair_print(struct list *l)
+{
+	const char *call = strncmp(l->glob, "syscall:", 8) ? NULL : l->glob + 8;
+	SP_FREE char *enter = NULL, *text = NULL;
+	struct sp_recipe_point point;
+
+	if (asprintf(&enter, "syscalls:sys_enter_%s", call ? call : "") < 0 ||
+	    (call ? asprintf(&text, "%s..syscalls:sys_exit_%s", enter, call) : asprintf(&text, "%s", l->glob)) < 0)
+		return -ENOMEM;
+	if (call && sp_recipe_point_make(enter, &point) < 0)
+		return -EINVAL;
+	l->n++;
+	sp_encode(stdout, SP_ENCODE_TERMINAL, l->glob);
+	putchar('\n');
+	if (l->with_fields)
+		preset_fields_print(l, text);
+	return 0;
+}
+
+int sp_trace_list_print(const struct sp_cmd *cmd, const char *glob, bool with_fields)
 {
 	const struct sp_trace_preset *preset;
 	struct list l = {.glob = glob, .with_fields = with_fields};
-	int r;
+	int r = 0;
 
 	for (size_t i = 0; (preset = sp_trace_preset_at(i)); i++)
 		if (is_asked_for(glob, preset) && ++l.n)
 			preset_print(&l, preset);
-	if (strchr(glob, ':') && (r = tracepoints_print(&l)) < 0) {
-		sp_types_done(&l.types);
-		fprintf(stderr, "soprof trace: %s\n", sp_error_text(r));
-		return SP_EXIT_FAILED;
-	}
+	if (is_pair(glob))
+		r = pair_print(&l);
+	else if (strchr(glob, ':'))
+		r = tracepoints_print(&l);
 	sp_types_done(&l.types);
-	if (!l.n)
-		fprintf(
-		    stderr,
-		    "soprof trace: no preset matches '%s', and no tracepoint: presets are words, as open*, tracepoints "
-		    "have a colon, as sched:*\n",
+	if (r >= 0 && !l.n)
+		r = sp_fail_said(
+		    -EINVAL,
+		    "no preset matches '%s', and no tracepoint: presets are words, as open*, tracepoints have a "
+		    "colon, as sched:*",
 		    glob);
-	return l.n ? SP_EXIT_OK : SP_EXIT_USAGE;
+	return r < 0 ? sp_cmd_error(cmd, r, sp_cmd_exit_code(r)) : SP_EXIT_OK;
 }
