@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trace_lines.c: told events, a line each: time, thread, event, fields. Texts are what programs say: they can neither
- * break a line nor a terminal. On a terminal that is narrow the columns in front are, too, and on any long texts are
- * cut where the line would be longer than it.
+ * break a line nor a terminal. On a terminal that is narrow the columns in front are, too, names of fields stand above
+ * where they were chosen, and on any long texts are cut where the line would be longer than it; a line that does not
+ * fit all the same goes on below.
  */
 #include "base/encode.h"
 #include "base/json.h"
@@ -10,6 +11,7 @@
 #include "base/time.h"
 #include "cmd/grid.h"
 #include "cmd/trace/trace.h"
+#include "trace/presets.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,20 +19,41 @@
 
 enum { NARROW = 100 };
 /* Columns of a text, tried one after the other until the line fits; 0: all of it. */
-static const unsigned text_columns[] = {0, 48, 32, 20};
+static const unsigned text_columns[] = {0, 48, 32, 20, 12};
 
 static bool is_narrow(const struct sp_trace_run *run)
 {
 	return run->width && run->width < NARROW;
 }
 
+/* What is shown of the only event was chosen, so its name and those of its fields need not be in each line. */
+static bool is_brief(const struct sp_trace_run *run)
+{
+	const char *event = run->specs[0].event;
+	const struct sp_trace_preset *preset = sp_trace_preset_find(event, strcspn(event, "[{"));
+
+	return is_narrow(run) && run->n_specs == 1 && (run->args->print || (preset && preset->print));
+}
+
 static void head_print(struct sp_trace_run *run)
 {
-	if (!run->has_head && is_narrow(run))
-		fprintf(run->out, "%-12s %-10s %9s %s\n", "TIME", "COMM", "PID/TID", "EVENT");
-	else if (!run->has_head)
-		fprintf(run->out, "%-15s %-15s %7s %7s %s\n", "TIME", "COMM", "PID", "TID", "EVENT");
+	const struct sp_trace_spec *s = &run->specs[0];
+
+	if (run->has_head && run->head_is_brief == run->is_brief)
+		return;
 	run->has_head = true;
+	run->head_is_brief = run->is_brief;
+	if (is_narrow(run))
+		fprintf(run->out, "%-12s %-10s %7s", "TIME", "COMM", "PID/TID");
+	else
+		fprintf(run->out, "%-15s %-15s %7s %7s", "TIME", "COMM", "PID", "TID");
+	if (!run->is_brief)
+		fputs(" EVENT", run->out);
+	for (size_t i = 0; i < s->n_columns && run->is_brief; i++) {
+		fputc(' ', run->out);
+		sp_encode(run->out, SP_ENCODE_TERMINAL, s->columns[i].name);
+	}
+	fputc('\n', run->out);
 }
 
 static void comm_print(FILE *out, const struct sp_trace_record *record, int columns)
@@ -63,7 +86,7 @@ static void front_print(const struct sp_trace_run *run, const struct sp_trace_re
 	n = snprintf(who, sizeof(who), "%u", record->pid);
 	if (record->tid != record->pid)
 		snprintf(who + n, sizeof(who) - (size_t)n, "/%u", record->tid);
-	fprintf(out, "%9s ", who);
+	fprintf(out, "%7s ", who);
 }
 
 /* most: its columns; 0: all. */
@@ -78,17 +101,34 @@ static void text_print(FILE *out, const char *text, unsigned most)
 		sp_encode(out, SP_ENCODE_TERMINAL, text);
 }
 
-/* "filename=\"/etc/passwd\" flags=O_RDONLY" */
+/* "O_RDONLY|O_CLOEXEC" -> "RDONLY|CLOEXEC" */
+static void flags_shorten(char *text)
+{
+	char *to = text;
+
+	for (const char *c = text; *c; c++)
+		if (c[0] == 'O' && c[1] == '_')
+			c++;
+		else
+			*to++ = *c;
+	*to = '\0';
+}
+
+/* "filename=\"/etc/passwd\" flags=O_RDONLY", or "\"/etc/passwd\" RDONLY" */
 static void field_print(FILE *out, const struct sp_trace_column *column, const struct sp_trace_record *record,
-			unsigned most)
+			unsigned most, bool brief)
 {
 	const char *quote = sp_trace_is_text(column) ? "\"" : "";
 	char text[SP_TRACE_CELL];
 
 	sp_trace_cell(column, record, text);
-	fputc(' ', out);
-	sp_encode(out, SP_ENCODE_TERMINAL, column->name);
-	fprintf(out, "=%s", quote);
+	if (brief && column->as == SP_TRACE_AS_OPEN_FLAGS)
+		flags_shorten(text);
+	if (!brief) {
+		sp_encode(out, SP_ENCODE_TERMINAL, column->name);
+		fputc('=', out);
+	}
+	fputs(quote, out);
 	text_print(out, text, *quote ? most : 0);
 	fputs(quote, out);
 	if (column->as == SP_TRACE_AS_TEXT && strlen(text) == column->bytes - 1)
@@ -103,58 +143,96 @@ static bool is_call(const struct sp_trace_spec *s)
 	return (is_later ? s->before[0].point.at : s->point.at) == SP_AT_PROBE;
 }
 
-static void line_write(const struct sp_trace_run *run, const struct sp_trace_spec *s,
+/* What stands behind the thread. */
+static void rest_print(const struct sp_trace_run *run, const struct sp_trace_spec *s,
 		       const struct sp_trace_record *record, unsigned most, FILE *out)
 {
-	front_print(run, record, out);
-	sp_encode(out, SP_ENCODE_TERMINAL, s->shown);
-	for (size_t i = 0; i < s->n_columns; i++)
-		field_print(out, &s->columns[i], record, most);
+	if (!run->is_brief)
+		sp_encode(out, SP_ENCODE_TERMINAL, s->shown);
+	for (size_t i = 0; i < s->n_columns; i++) {
+		fputs(i || !run->is_brief ? " " : "", out);
+		field_print(out, &s->columns[i], record, most, run->is_brief);
+	}
 	if (run->args->caller)
 		sp_trace_stacks_caller(run->stacks, is_call(s), out);
 }
 
-/* With texts of so many columns. NULL: out of memory. */
-static char *line_make(const struct sp_trace_run *run, const struct sp_trace_spec *s,
-		       const struct sp_trace_record *record, unsigned most)
-{
-	char *line = NULL;
-	size_t size;
-	FILE *f = open_memstream(&line, &size);
+struct parts { /* of a line */
+	char *front, *rest;
+};
 
-	if (!f)
-		return NULL;
-	line_write(run, s, record, most, f);
-	if (!fclose(f))
-		return line;
-	free(line);
-	return NULL;
+static void parts_free(struct parts *p)
+{
+	free(p->front);
+	free(p->rest);
 }
 
-/* On a terminal. Where it would not help to cut texts, since the rest is too long by itself, they are whole. */
+/* With texts of so many columns. False: out of memory. */
+static bool parts_make(const struct sp_trace_run *run, const struct sp_trace_spec *s,
+		       const struct sp_trace_record *record, unsigned most, struct parts *ret)
+{
+	size_t size;
+	FILE *front = open_memstream(&ret->front, &size), *rest = open_memstream(&ret->rest, &size);
+	bool is_whole = front && rest;
+
+	if (is_whole) {
+		front_print(run, record, front);
+		rest_print(run, s, record, most, rest);
+	}
+	is_whole &= front && !fclose(front);
+	is_whole &= rest && !fclose(rest);
+	return is_whole;
+}
+
+/* Whether it was as long as the terminal is wide, or less, and is printed. */
+static bool parts_fit(const struct sp_trace_run *run, const struct parts *p)
+{
+	SP_FREE char *line = NULL, *cut = NULL;
+	bool fits;
+
+	if (asprintf(&line, "%s%s", p->front, p->rest) < 0)
+		return false;
+	cut = sp_terminal_cut(line, run->width);
+	fits = cut && !strcmp(cut, line);
+	if (fits)
+		fprintf(run->out, "%s\n", line);
+	return fits;
+}
+
+/* On a terminal. Where it would not help to cut texts they are whole, and the line goes on below. */
 static void line_fit(const struct sp_trace_run *run, const struct sp_trace_spec *s,
 		     const struct sp_trace_record *record)
 {
-	for (size_t i = 0; i < SP_COUNT(text_columns); i++) {
-		SP_FREE char *line = line_make(run, s, record, text_columns[i]);
-		SP_FREE char *cut = line ? sp_terminal_cut(line, run->width) : NULL;
+	struct parts p = {NULL, NULL};
+	unsigned column = 0;
 
-		if (cut && !strcmp(cut, line)) {
-			fputs(line, run->out);
+	for (size_t i = 0; i < SP_COUNT(text_columns); i++) {
+		struct parts cut = {NULL, NULL};
+		bool fits = parts_make(run, s, record, text_columns[i], &cut) && parts_fit(run, &cut);
+
+		parts_free(&cut);
+		if (fits)
 			return;
-		}
 	}
-	line_write(run, s, record, 0, run->out);
+	if (parts_make(run, s, record, 0, &p)) {
+		for (const char *c = p.front; *c; c++)
+			column += (*c & 0xc0) != 0x80;
+		fputs(p.front, run->out);
+		sp_terminal_wrap(p.rest, column, run->width, run->out);
+	}
+	parts_free(&p);
 }
 
 static void line_print(struct sp_trace_run *run, const struct sp_trace_spec *s, const struct sp_trace_record *record)
 {
 	head_print(run);
-	if (run->width)
+	if (run->width) {
 		line_fit(run, s, record);
-	else
-		line_write(run, s, record, 0, run->out);
-	fputc('\n', run->out);
+	} else {
+		front_print(run, record, run->out);
+		rest_print(run, s, record, 0, run->out);
+		fputc('\n', run->out);
+	}
 	if (run->args->stack)
 		sp_trace_stacks_lines(run->stacks, run->out);
 }
@@ -218,5 +296,6 @@ int sp_trace_lines_take(struct sp_trace_run *run, bool all)
 	int r = run->stacks ? sp_trace_stacks_turn(run->stacks, all) : 0;
 
 	run->width = sp_terminal_width(run->out, NULL); /* which may change */
+	run->is_brief = is_brief(run);
 	return r < 0 ? r : sp_tracing_records(run->tracing, all, record_show, run);
 }
