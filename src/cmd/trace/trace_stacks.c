@@ -29,8 +29,11 @@ enum {
 };
 /* So long a line waits for its stack, which waits for the unwind table of a file. */
 #define PATIENCE_NS (3 * SP_NS_PER_S)
-/* What the walk of a stack takes at most: its event is told before it begins. */
-#define WALK_NS (SP_NS_PER_S / 10)
+/*
+ * What the walk of a stack takes at most, whose event is told before it begins: its thread may be preempted meanwhile,
+ * or the CPU be a guest's that does not run.
+ */
+#define WALK_NS SP_NS_PER_S
 
 struct walked { /* a stack, by the number of its event */
 	uint32_t number, user, kernel, turn;
