@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { NEXT_COLUMN = 12 }; /* as in the summary of profile */
 
@@ -19,11 +20,12 @@ static void mistake_show(int r)
 {
 	size_t at, column = 0;
 	const char *text = sp_error_where(r, &at);
+	SP_FREE char *raw = text ? strndup(text, at) : NULL, *before = raw ? sp_encoded(SP_ENCODE_TERMINAL, raw) : NULL;
 
-	if (!text)
+	if (!before)
 		return;
-	for (size_t i = 0; i < at; i++)
-		column += (text[i] & 0xc0) != 0x80; /* a byte within a character of UTF-8 has no column */
+	for (const char *c = before; *c; c++)
+		column += (*c & 0xc0) != 0x80; /* a byte within a character of UTF-8 has no column */
 	fputs("  ", stderr);
 	sp_encode(stderr, SP_ENCODE_TERMINAL, text);
 	fprintf(stderr, "\n  %*s^\n", (int)column, "");
