@@ -9,7 +9,7 @@
 #
 # How a line is run:
 #   - as root, without `sudo`: what others may depends on the machine (tests/cmd/noroot.sh);
-#   - ./run is that of the tree, build/soprof the one under test; the seconds of `profile` and `calls`, the last word, are 1 (10, 30 and 60 in the texts);
+#   - ./run is that of the tree, build/soprof the one under test; the seconds of `profile`, `calls`, `stat` and `trace`, the last word, are 1 (5, 10, 30 and 60 in the texts);
 #   - a process calls libz and libcrypto; a live table of calls ends by Ctrl-C;
 #   - 4711 is a process that works; `make`, `git`, ./program and pack.py have something to do; perf and xdg-open are scripts of
 #     ours, which print what perf has printed once, and the address;
@@ -115,7 +115,7 @@ cp "$(ls /var/lib/soprof/*.1m.db | head -n 1)" 2026-11-21.1m.db
 # --- running one
 adapted() {
 	printf '%s\n' "$1" | sed -E "s/(^|&& |\| |\\$\()sudo /\1/g; s,(^| )\./run,\1$tree/run,; s,^build/soprof ,soprof ,; s/\b4711\b/$worker/g
-		s,^man ([^ ]+)$,ls $tree/man/\1.[0-9].scd,; /(profile|offcputime|offwaketime|wakeuptime|page-faults|memleak|calls) /s/ (10|30|60)( 1)?( >|$)/ 1\2\3/; /^eval /s/$/; printenv LD_AUDIT SOPROF_CALLS/"
+		s,^man ([^ ]+)$,ls $tree/man/\1.[0-9].scd,; /(profile|offcputime|offwaketime|wakeuptime|page-faults|memleak|calls|stat|trace) /s/ (5|10|30|60)( 1)?( >|$)/ 1\2\3/; /^eval /s/$/; printenv LD_AUDIT SOPROF_CALLS/"
 }
 file_of() { printf '%s\n' "$1" | sed -nE 's/.* (-o|--output|>) ([^ 0-9][^ ]*).*/\2/p'; }
 agent=

@@ -245,7 +245,38 @@ completes threadsn threadsnoop
 completes opensnoop --pri '--print --print-uid'
 completes opens --pri --print
 completes 'sched:sched_process_exec[filen' 'sched:sched_process_exec\[filename'
+completes sched:sched_process_exec --print filen filename
+completes --by comm syscall:openat --print x,du x,dur
+completes 'raw:sched_switch[preempt]..raw:sched_switch' --sum prev_ prev_state
 completes "'sched:sched_process_exec[comm == \"x\" && old_p" 'sched:sched_process_exec\[comm == "x" && old_pid'
+
+# --- what the man page names: presets, events, expressions, command lines of bcc's tools. They are read, and not run ---
+page=$SOPROF_SOURCE/man/soprof-trace.1.scd
+is_taken() {
+	run trace "$@" -o /nonexistent/x
+	[ "$status" = 1 ] && grep -q 'write /nonexistent/x: No such file' "$err" || fail "the man page's 'soprof trace $*' to be taken: $(tail -n 3 "$err")"
+}
+section() { sed -n "/^# $1\$/,/^# /p" "$page"; }
+if [ -r "$page" ]; then
+	section EVENTS | sed -n '/^_PRESET_$/,/^$/p' | grep -oE '_[a-z]+_' | tr -d _ | sort >named
+	"$SOPROF" trace --list | grep -oE '^[a-z]+' | sort -u >listed
+	same 'presets that the man page lacks' "$(comm -13 named listed | tr '\n' ' ')" ''
+	section EVENTS | tr '\n' ' ' | grep -oE '[[:blank:](]_[a-z0-9.]+:([^_]|_[^],.;:) ])*_[],.;:) ]' | sed -E 's/^._//; s/_.$//; s/\\_/_/g' |
+		grep -vE 'NAME|FUNCTION|EVENT|^usdt' | sort -u >named
+	[ "$(wc -l <named)" -ge 8 ] || fail "some events in the man page: $(cat named)"
+	while IFS= read -r event; do
+		case $event in kprobe:* | kretprobe:* | kret:*) [ -e /sys/bus/event_source/devices/kprobe ] || continue ;; esac
+		is_taken "$event"
+	done <named
+	section "BCC'S TOOLS" | tr '\n' ' ' | grep -oE '_[a-z]+ [^_]+_[,.]' | sed 's/^_//; s/_.$//' | sort -u >named
+	[ "$(wc -l <named)" -ge 10 ] || fail "some command lines of bcc's tools in the man page: $(cat named)"
+	while read -r -a words; do is_taken "${words[@]}"; done <named
+	is_taken 'raw:sched_switch[prev->se.avg.load_avg > 0]'
+	is_taken syscalls:sys_exit_read --print 'f=task->files->fdt->fd[sysarg0], ustr(sysarg1, ret), ret'
+	is_taken raw:tcp_retransmit_skb --print '((struct tcp_sock *)sk)->snd_una'
+	is_taken syscalls:sys_exit_openat --print 'file=ustr(sysarg1), ret'
+	is_taken libc.so.6:pthread_create --print arg2
+fi
 
 # --- bad input ---
 expect 2 trace opnes 1

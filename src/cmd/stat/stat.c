@@ -57,6 +57,9 @@ static const struct sp_option options[] = {
 static const struct sp_example examples[] = {
     {"soprof stat -- ls /", "time, switches and faults of a command, as perf stat"},
     {"sudo soprof stat --by library 5", "CPU time, switches and faults of each library"},
+    {"soprof stat -r 10 -e task-clock,page-faults -- ./program", "means of ten runs, and their standard errors"},
+    {"sudo soprof stat -e kmem:kmalloc,sched:sched_switch -I 1 -p 4711 10",
+     "two tracepoints in one process, each second"},
     {"soprof stat --use 5", "what this machine is short of"},
     {"sudo soprof stat --red -p 4711 10", "what a service asks the kernel for: how often, how long, what fails"},
     {0},
