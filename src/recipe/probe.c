@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "recipe/probe.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/recipe_ops.h"
 #include "probe/attach.h"
-#include "probe/file.h"
 #include "probe/point.h"
 #include "probe/usdt.h"
+#include "recipe/probe_priv.h"
 #include "recipe/tracepoint.h"
 #include "worker/jobs_probes.h"
 #include "worker/worker.h"
@@ -17,28 +16,6 @@
 #include <unistd.h>
 
 enum { N_ARGUMENTS = 6, RETURNED = N_ARGUMENTS };
-
-struct places { /* of one file */
-	uint64_t *offsets, *semaphores;
-	size_t n, capacity, semaphores_capacity, n_refused;
-	struct sp_probe_link link;
-	bool is_attached;
-};
-struct sp_recipe_probe {
-	struct sp_probe_asked asked; /* of one that is put: what it is, as the library */
-	bool returns, is_put, by_session;
-	uint8_t arguments; /* that expressions read, a bit each */
-	struct sp_probe_files files;
-	struct places *places; /* of each of them */
-	size_t places_capacity;
-	size_t n_places, n_stepped, n_later, n_refused, n_gone;
-	uint64_t n_lost;
-	int program; /* it is attached to; -1: none */
-	pid_t only;
-	struct sp_broker *broker;
-	size_t n_failed;
-	char *failure; /* of the first of these */
-};
 
 /* --- names --- */
 /* Whether it is no tracepoint's system, so that a program may be meant: a build id, or what tracefs does not have. */
@@ -470,25 +447,6 @@ void sp_recipe_probe_broker(struct sp_recipe_probe *p, struct sp_broker *broker)
 	p->broker = broker;
 }
 
-void sp_recipe_probe_stats(const struct sp_recipe_probe *p, struct sp_recipe_probe_stats *ret_stats)
-{
-	struct sp_recipe_probe_stats s = {.library = p->asked.library,
-					  .n_files = p->files.n,
-					  .n_places = p->n_places,
-					  .n_later = p->n_later,
-					  .n_refused = p->n_refused,
-					  .n_unread = p->files.n_unread,
-					  .n_hidden = p->files.n_stuck,
-					  .n_lost = p->n_lost,
-					  .n_gone = p->n_gone,
-					  .n_failed = p->n_failed,
-					  .failure = p->failure};
-
-	for (size_t i = 0; i < p->files.n; i++)
-		s.n_mapped += p->files.files[i].n_pids > 0;
-	*ret_stats = s;
-}
-
 /* --- what appears later --- */
 void sp_recipe_probe_lost(struct sp_recipe_probe *p, uint64_t n_mappings)
 {
@@ -508,7 +466,7 @@ static void later_found(struct finding *f)
 		sp_error_clear(); /* another build has no such function: it stays, without places */
 		return;
 	}
-	p->n_later += f->r >= 0;
+	p->places[f->file].is_later = f->r >= 0;
 	if (f->r >= 0 && p->program >= 0)
 		f->r = file_attach(p, f->file, p->program, p->only);
 	if (f->r >= 0)

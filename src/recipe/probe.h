@@ -71,10 +71,12 @@ int sp_recipe_probe_attach(struct sp_recipe_probe *probe, int program, pid_t onl
 void sp_recipe_probe_broker(struct sp_recipe_probe *probe, struct sp_broker *broker);
 void sp_recipe_probe_detach(struct sp_recipe_probe *probe);
 
+/* Whether they are in one library, as the user named it. */
+bool sp_recipe_probe_is_beside(const struct sp_recipe_probe *a, const struct sp_recipe_probe *b);
 struct sp_recipe_probe_stats {
 	const char *library; /* as the user named it */
-	size_t n_files, n_places;
-	size_t n_mapped;     /* of the files; 0: all wait for their first mapping */
+	size_t n_places;
+	size_t n_mapped;     /* files; 0: all wait for their first mapping */
 	size_t n_later;      /* that appeared while it ran */
 	size_t n_refused;    /* places where the kernel takes no breakpoint, though they were chosen */
 	size_t n_unread;     /* files that could be meant, and cannot be opened */
@@ -84,7 +86,8 @@ struct sp_recipe_probe_stats {
 	size_t n_failed;     /* files that could not be searched or attached */
 	const char *failure; /* of the first of these: its path, and why */
 };
-void sp_recipe_probe_stats(const struct sp_recipe_probe *probe, struct sp_recipe_probe_stats *ret_stats);
+/* Of the first of n, and of those beside it: a file counts once. */
+void sp_recipe_probe_stats(struct sp_recipe_probe *const *probes, size_t n, struct sp_recipe_probe_stats *ret_stats);
 void sp_recipe_probe_free(struct sp_recipe_probe *probe); /* NULL is nothing */
 
 #endif

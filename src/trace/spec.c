@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "recipe/probe.h"
 #include "recipe/recipe.h"
+#include "trace/later.h"
 #include "trace/presets.h"
 #include "trace/spec_priv.h"
 #include <ctype.h>
@@ -244,6 +245,13 @@ void sp_trace_point_finish(const struct sp_trace_making *m, struct sp_recipe_poi
 		sp_narrowing_record(point, m->fields.id);
 }
 
+int sp_trace_places_find(const struct sp_trace_making *m, struct sp_recipe_point *point)
+{
+	int r = point->at == SP_AT_PROBE ? sp_trace_later_begin(m->asked->later) : 0;
+
+	return r < 0 || point->at != SP_AT_PROBE ? r : sp_recipe_probe_find(point, false);
+}
+
 int sp_trace_point_name(const char *event, struct sp_narrowing *ret_narrowing, char **ret_name,
 			struct sp_recipe_point *ret_point)
 {
@@ -340,7 +348,7 @@ static int spec_make(struct sp_trace_making *m, struct sp_types *types)
 	if (r < 0)
 		return r;
 	sp_trace_point_finish(m, &s->point);
-	return s->point.at == SP_AT_PROBE ? sp_recipe_probe_find(&s->point, false) : 0;
+	return sp_trace_places_find(m, &s->point);
 }
 
 void sp_trace_making_done(struct sp_trace_making *m)

@@ -16,6 +16,7 @@
 #include "capture/recipe_ops.h"
 #include "trace/trace_wire.h"
 
+struct sp_trace_later;
 struct sp_types;
 
 /* How the values of a column are shown. */
@@ -53,9 +54,10 @@ struct sp_trace_column {
 
 struct sp_trace_asked { /* expressions with commas between, as the user typed them; NULL: none */
 	const char *by, *sum, *hist, *print;
-	const char *comm; /* the only threads that are wanted; a beginning with * at the end */
-	uint64_t min_ns;  /* of what lasts, what takes at least so long; 0 = all */
-	bool tells;       /* records, and no rows */
+	const char *comm;             /* the only threads that are wanted; a beginning with * at the end */
+	uint64_t min_ns;              /* of what lasts, what takes at least so long; 0 = all */
+	bool tells;                   /* records, and no rows */
+	struct sp_trace_later *later; /* watches what is mapped, from before files are looked for; NULL: nobody does */
 };
 
 struct sp_trace_point { /* of a pair, beside the second point: first ones, and what forgets them */

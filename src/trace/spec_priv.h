@@ -87,6 +87,8 @@ int sp_trace_fields_find(struct sp_trace_making *m, const char *name, const stru
 			 struct sp_types *types);
 int sp_trace_names_resolve(struct sp_trace_making *m, const char *name);
 void sp_trace_point_finish(const struct sp_trace_making *m, struct sp_recipe_point *point);
+/* Looks for the places of a function or mark. */
+int sp_trace_places_find(const struct sp_trace_making *m, struct sp_recipe_point *point);
 void sp_trace_making_done(struct sp_trace_making *m);
 
 /* --- pair.c --- */

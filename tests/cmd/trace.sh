@@ -54,14 +54,24 @@ else
 	say "strace cannot be run here: not compared"
 fi
 
-# --- on a terminal of 80 columns: the columns in front are shorter, and a long name is cut where the line fits then ---
+# --- on a terminal of 80 columns a line fits: names of fields are above where they were chosen, long texts are cut; a line of
+# --- all fields, which would not fit cut either, goes on below, whole
 long=$dir/$(printf 'n%.0s' {1..150})
 : >"$long"
 if command -v script >/dev/null; then
-	script -qec "stty cols 80 rows 50; '$SOPROF' trace opens --print 'file=ustr(sysarg1), ret' -- cat '$long'" screen </dev/null >/dev/null
-	tr -d '\r' <screen >lines
+	in_80_columns() { # WORDS: lines has what a terminal shows
+		script -qec "stty cols 80 rows 50; $*" screen </dev/null >/dev/null
+		tr -d '\r' <screen >lines
+	}
+	in_80_columns "'$SOPROF' trace opens -- cat '$long' ./nonexistent"
+	has lines '^TIME +COMM +PID/TID file flags ret dur$'
+	has lines '^[0-9:]{8}\.[0-9]{3} cat +[0-9]+ "/[^"]*…" RDONLY 3 [0-9.]+ [^ ]*s$'
+	has lines '^[0-9:]{8}\.[0-9]{3} cat +[0-9]+ "./nonexistent" RDONLY -ENOENT [0-9.]+ [^ ]*s$'
+	same 'lines that are too long' "$(grep -v '^Script' lines | LC_ALL=C.UTF-8 grep -cE '^.{81,}')" 0
+	in_80_columns "'$SOPROF' trace syscalls:sys_enter_openat -- cat '$long'"
 	has lines '^TIME +COMM +PID/TID EVENT$'
-	has lines '^[0-9:]{8}\.[0-9]{3} cat +[0-9]+ opens file="/.{18}…" ret=3$'
+	same 'a name that goes on below' "$(tr -d '\n ' <lines | grep -c "syscalls:sys_enter_openat.*filename=\"$long\"flags=O_RDONLY")" 1
+	same 'lines that are too long' "$(grep -v '^Script' lines | LC_ALL=C.UTF-8 grep -cE '^.{81,}')" 0
 fi
 expect 0 trace opens --print 'file=ustr(sysarg1), ret' -- cat "$long"
 has "$err" "^[0-9:]{8}\.[0-9]{6} cat +[0-9]+ +[0-9]+ opens file=\"$long\" ret=3\$"
@@ -134,24 +144,25 @@ if [ ! -e "$tracefs/uprobe_events" ]; then
 	mkdir "$tracefs" && mount -t tracefs tracefs "$tracefs" || fail "tracefs to be mounted"
 	trap 'umount -l "$tracefs"; leave' EXIT
 fi
-"$SOPROF" trace "$dir/libcalled.so:called_mid" --by comm --count --csv -o rows 2>"$err" &
+called=$dir/libcalled.so:called_mid
+"$SOPROF" trace "$called.. $called[retval == retval]" --by comm --count --csv -o rows 2>"$err" & # two probes a file
 soprof=$!
-are_probed() { # NUMBER: of files
-	[ "$(grep -lsE '^link_type:[[:space:]]*uprobe_multi' "/proc/$soprof/fdinfo/"* | grep -c .)" = "$1" ] ||
+are_probed() { # NUMBER: of probes
+	[ "$(grep -lsE '^link_type:[[:space:]]*u(ret)?probe_multi' "/proc/$soprof/fdinfo/"* | grep -c .)" = "$1" ] ||
 		[ "$(grep -os "soprof/p${soprof}_[^ ]*" "$tracefs/uprobe_events" | sort -u | grep -c .)" = "$1" ]
 }
-wait_until $((200 * slow)) are_probed 1 || fail "a library to be probed"
+wait_until $((200 * slow)) are_probed 2 || fail "a library to be probed"
 "$tests/caller" "$dir/libcalled.so" 40 1 >/dev/null
 cp "$tests/libcalled.so" next.so && mv next.so libcalled.so
 "$tests/caller" "$dir/libcalled.so" 500 1 "$dir/gate" >/dev/null &
 later=$!
-wait_until $((200 * slow)) are_probed 2 || fail "the later library to be probed"
+wait_until $((200 * slow)) are_probed 4 || fail "the later library to be probed"
 touch gate
 wait $later
 kill -INT $soprof
 wait $soprof
 same 'calls of two builds' "$(sed -nE 's/.*,caller,([0-9]+)$/\1/p' rows)" 540
-has "$err" '1 more file appeared'
+same 'files that are told of, once for both ends' "$(grep -c '1 more file appeared' "$err")" 1
 
 # --- losses: told and lost are all ---
 n=$((100000 / slow))

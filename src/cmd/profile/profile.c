@@ -254,6 +254,8 @@ static int sampling_run(struct sp_profile_session *s)
 
 int sp_profile_session_sample(struct sp_profile_session *s)
 {
+	struct sp_recipe_probe *probes[SP_RECIPE_SET_PROBES];
+	size_t n_probes = sp_recipe_set_probes(&s->args->recipes, probes);
 	int r = child_begin(s);
 
 	if (r >= 0)
@@ -266,13 +268,13 @@ int sp_profile_session_sample(struct sp_profile_session *s)
 		return r;
 	if (!s->quiet) {
 		way_tell(s);
-		sp_probes_tell_begin(&s->args->recipes, s->args->command != NULL, s->args->verbose);
+		sp_probes_tell_begin(probes, n_probes, s->args->command != NULL, s->args->verbose);
 		sp_memory_unseen_tell(&s->args->memory);
 		sp_header_print(s);
 	}
 	r = sampling_run(s);
 	if (r >= 0 && !s->quiet)
-		sp_probes_tell_end(&s->args->recipes);
+		sp_probes_tell_end(probes, n_probes);
 	return r < 0 ? r : sp_capture_finish(s->sampling.capture);
 }
 

@@ -88,10 +88,10 @@ void sp_child_done(struct sp_child *child);
 
 struct sp_recipe_set;
 struct sp_recipe_probe;
-void sp_probe_tell_begin(const struct sp_recipe_probe *probe, bool has_command, bool is_verbose);
-void sp_probe_tell_end(const struct sp_recipe_probe *probe);
-void sp_probes_tell_begin(const struct sp_recipe_set *set, bool has_command, bool is_verbose);
-void sp_probes_tell_end(const struct sp_recipe_set *set);
+void sp_probes_tell_begin(struct sp_recipe_probe *const *probes, size_t n, bool has_command, bool is_verbose);
+void sp_probes_tell_end(struct sp_recipe_probe *const *probes, size_t n);
+enum { SP_RECIPE_SET_PROBES = SP_MAX_RECIPES * SP_MAX_POINTS };
+size_t sp_recipe_set_probes(const struct sp_recipe_set *set, struct sp_recipe_probe *ret_probes[SP_RECIPE_SET_PROBES]);
 void sp_header_print(const struct sp_profile_session *s);
 int sp_profile_narrow(struct sp_profile_session *s);
 /* profile_top.c: of the profile stay the stacks with most of what is shown by default; what goes is told on stderr. */

@@ -64,7 +64,7 @@ struct red {
 static int spec_add(struct red *red, const char *event, const char *by, const char *name, struct sp_types *types)
 {
 	size_t i = red->n_specs;
-	const struct sp_trace_asked asked = {.by = by, .hist = "dur", .sum = "dur"};
+	const struct sp_trace_asked asked = {.by = by, .hist = "dur", .sum = "dur", .later = red->later};
 	int r = i < SP_TRACE_POINTS ? 0 : sp_fail_said(-EINVAL, "more than %d events", SP_TRACE_POINTS);
 
 	if (!r)
@@ -332,9 +332,10 @@ static int child_begin(struct red *red)
 
 static int signals_begin(struct red *red)
 {
+	struct sp_recipe_probe *probes[SP_TRACE_PROBES];
 	int r;
 
-	if (!sp_trace_has_probes(red->specs, red->n_specs))
+	if (!sp_trace_probes(red->specs, red->n_specs, probes))
 		return sp_signals_take(0, &red->old_signals, &red->signal_fd);
 	r = sp_sampling_begin(&red->sampling);
 	red->signal_fd = red->sampling.signal_fd;
@@ -353,6 +354,8 @@ static int red_begin(struct red *red)
 	int r = sp_privileges_check();
 
 	if (r >= 0)
+		r = sp_trace_later_new(&red->later);
+	if (r >= 0)
 		r = events_add(red);
 	if (r >= 0)
 		r = signals_begin(red);
@@ -361,7 +364,7 @@ static int red_begin(struct red *red)
 	if (r >= 0)
 		r = child_begin(red);
 	if (r >= 0)
-		r = sp_trace_later_new(red->specs, red->n_specs, &red->later);
+		r = sp_trace_later_add(red->later, red->specs, red->n_specs);
 	if (r >= 0)
 		r = sp_tracing_attach(red->tracing);
 	if (r >= 0)
@@ -369,17 +372,15 @@ static int red_begin(struct red *red)
 	return r < 0 ? r : sp_child_release(&red->child);
 }
 
-/* Both ends of a call are probed in the same files: what there is to say of these is said once. */
 static void probes_tell(const struct red *red, bool is_begin)
 {
-	for (size_t i = 0; i < red->n_specs; i++) {
-		const struct sp_recipe_probe *probe = red->specs[i].point.probe;
+	struct sp_recipe_probe *probes[SP_TRACE_PROBES];
+	size_t n = sp_trace_probes(red->specs, red->n_specs, probes);
 
-		if (probe && is_begin)
-			sp_probe_tell_begin(probe, red->args->command != NULL, false);
-		else if (probe)
-			sp_probe_tell_end(probe);
-	}
+	if (is_begin)
+		sp_probes_tell_begin(probes, n, red->args->command != NULL, false);
+	else
+		sp_probes_tell_end(probes, n);
 }
 
 /* Until then, a signal, or the end of the command: 1. Files that appear meanwhile are probed. */

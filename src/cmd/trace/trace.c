@@ -43,8 +43,8 @@ struct trace {
 	uint64_t begun_ns;
 	/* Where stacks are walked, or files may appear later: workers, and who opens for them. */
 	struct sp_sampling sampling;
-	struct sp_trace_later *later; /* NULL: no function or mark is traced */
-	bool later_is_due;            /* something was mapped */
+	struct sp_trace_later *later;
+	bool later_is_due; /* something was mapped */
 	/* What came of loading the events' programs beside those that walk stacks, in another thread. */
 	int beside;
 	char beside_text[1024];
@@ -64,8 +64,9 @@ static int numbers_check(const struct sp_trace_args *a)
 }
 
 /* A preset says what is wanted of it where the user does not. */
-static struct sp_trace_asked asked_of(const struct sp_trace_args *a, const char *event)
+static struct sp_trace_asked asked_of(const struct trace *t, const char *event)
 {
+	const struct sp_trace_args *a = t->run.args;
 	const struct sp_trace_preset *preset = sp_trace_preset_find(event, strcspn(event, "[{"));
 
 	return (struct sp_trace_asked){.by = a->by,
@@ -74,18 +75,19 @@ static struct sp_trace_asked asked_of(const struct sp_trace_args *a, const char 
 				       .print = a->print || !preset ? a->print : preset->print,
 				       .comm = a->comm,
 				       .min_ns = a->min_ns || !preset ? a->min_ns : preset->min_ns,
-				       .tells = sp_trace_tells(a)};
+				       .tells = sp_trace_tells(a),
+				       .later = t->later};
 }
 
 static int specs_make(struct trace *t)
 {
 	const struct sp_trace_args *a = t->run.args;
 	struct sp_types types = {0};
-	int r = 0;
+	int r = sp_trace_later_new(&t->later);
 
 	for (size_t i = 0; i < a->operands.n && r >= 0; i++) {
 		const char *event = a->operands.words[i];
-		const struct sp_trace_asked asked = asked_of(a, event);
+		const struct sp_trace_asked asked = asked_of(t, event);
 
 		r = sp_trace_spec_make(event, &asked, &types, &t->run.specs[i]);
 		t->run.n_specs += r >= 0;
@@ -153,24 +155,9 @@ static int child_begin(struct trace *t)
 }
 
 /* --- files that appear later, and stacks --- */
-static int probe_tell_begin(void *arg, struct sp_recipe_probe *probe)
+static size_t probes_of(const struct trace *t, struct sp_recipe_probe *ret_probes[SP_TRACE_PROBES])
 {
-	const struct trace *t = arg;
-
-	sp_probe_tell_begin(probe, t->run.args->command != NULL, t->run.args->verbose);
-	return 0;
-}
-
-static int probe_tell_end(void *arg, struct sp_recipe_probe *probe)
-{
-	(void)arg;
-	sp_probe_tell_end(probe);
-	return 0;
-}
-
-static int each_probe(const struct trace *t, int (*each)(void *arg, struct sp_recipe_probe *probe), void *arg)
-{
-	return sp_trace_each_probe(t->run.specs, t->run.n_specs, each, arg);
+	return sp_trace_probes(t->run.specs, t->run.n_specs, ret_probes);
 }
 
 static bool has_stacks(const struct sp_trace_args *a)
@@ -180,9 +167,10 @@ static bool has_stacks(const struct sp_trace_args *a)
 
 static int signals_begin(struct trace *t)
 {
+	struct sp_recipe_probe *probes[SP_TRACE_PROBES];
 	int r;
 
-	if (!has_stacks(t->run.args) && !sp_trace_has_probes(t->run.specs, t->run.n_specs))
+	if (!has_stacks(t->run.args) && !probes_of(t, probes))
 		return sp_signals_take(0, &t->old_signals, &t->signal_fd);
 	r = sp_sampling_begin(&t->sampling);
 	t->signal_fd = t->sampling.signal_fd;
@@ -218,7 +206,7 @@ static int sessions_begin(struct trace *t)
 	if (r >= 0 && t->run.stacks)
 		r = sp_capture_start(t->sampling.capture);
 	if (r >= 0)
-		r = sp_trace_later_new(t->run.specs, t->run.n_specs, &t->later);
+		r = sp_trace_later_add(t->later, t->run.specs, t->run.n_specs);
 	if (r >= 0)
 		r = sp_tracing_attach(t->run.tracing);
 	sp_trace_later_broker(t->later, t->sampling.broker);
@@ -260,6 +248,14 @@ static void left_out_tell(const struct sp_trace_run *run)
 		if (run->specs[i].left_out)
 			fprintf(stderr, "soprof: %s has more fields than a line: --print chooses; not shown: %s\n",
 				run->specs[i].name, run->specs[i].left_out);
+}
+
+static void begin_tell(const struct trace *t)
+{
+	struct sp_recipe_probe *probes[SP_TRACE_PROBES];
+
+	left_out_tell(&t->run);
+	sp_probes_tell_begin(probes, probes_of(t, probes), t->run.args->command != NULL, t->run.args->verbose);
 }
 
 /* --- while it runs --- */
@@ -326,6 +322,7 @@ static int trace_wait(struct trace *t, uint64_t until_ns)
 
 static int trace_run(struct trace *t)
 {
+	struct sp_recipe_probe *probes[SP_TRACE_PROBES];
 	const struct sp_trace_args *a = t->run.args;
 	uint64_t end = a->seconds ? t->begun_ns + a->seconds * SP_NS_PER_S : UINT64_MAX;
 	uint64_t step = a->interval_s ? a->interval_s * SP_NS_PER_S : UINT64_MAX;
@@ -345,7 +342,7 @@ static int trace_run(struct trace *t)
 		r = over < 0 ? over : turn_take(t, is_due, false);
 	}
 	sp_tracing_detach(t->run.tracing);
-	each_probe(t, probe_tell_end, NULL);
+	sp_probes_tell_end(probes, probes_of(t, probes));
 	return r ? r : turn_take(t, true, true);
 }
 
@@ -404,11 +401,9 @@ static int trace_all(const struct sp_cmd *cmd, const struct sp_trace_args *a)
 	t.begun_ns = sp_time_ns(CLOCK_MONOTONIC);
 	t.run.realtime_ns = sp_time_ns(CLOCK_REALTIME) - t.begun_ns;
 	if (r >= 0) {
-		left_out_tell(&t.run);
-		each_probe(&t, probe_tell_begin, &t);
-	}
-	if (r >= 0)
+		begin_tell(&t);
 		r = trace_run(&t);
+	}
 	if (r >= 0)
 		summary_print(&t);
 	if (r < 0)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * probe_priv.h: a probe (probe.h), as two files know it: probe.c, which looks for its places, and attaches them, and
+ * probe_stats.c, which sums up what there is to tell of it.
+ *
+ * It owns its files, their places and its texts. No errors. Private to src/recipe.
+ */
+#ifndef SP_RECIPE_PROBE_PRIV_H
+#define SP_RECIPE_PROBE_PRIV_H
+
+#include "probe/attach.h"
+#include "probe/file.h"
+#include "recipe/probe.h"
+
+struct places { /* of one file */
+	uint64_t *offsets, *semaphores;
+	size_t n, capacity, semaphores_capacity, n_refused;
+	struct sp_probe_link link;
+	bool is_attached, is_later; /* is_later: the file appeared while probes were on */
+};
+struct sp_recipe_probe {
+	struct sp_probe_asked asked; /* of one that is put: what it is, as the library */
+	bool returns, is_put, by_session;
+	uint8_t arguments; /* that expressions read, a bit each */
+	struct sp_probe_files files;
+	struct places *places; /* of each of them */
+	size_t places_capacity;
+	size_t n_places, n_stepped, n_refused, n_gone;
+	uint64_t n_lost;
+	int program; /* it is attached to; -1: none */
+	pid_t only;
+	struct sp_broker *broker;
+	size_t n_failed;
+	char *failure; /* of the first of these */
+};
+
+#endif
