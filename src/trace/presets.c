@@ -95,6 +95,12 @@ int sp_trace_preset_unknown(const char *name)
 	const struct sp_trace_preset *preset;
 	struct sp_suggest near = {.word = name};
 
+	if (sp_trace_preset_find(name, strlen(name)))
+		return sp_fail_said(
+		    -EINVAL,
+		    "'%s' is a preset, and no point of a pair, as tracepoints and functions are; soprof trace "
+		    "--list %s -v shows what it stands for",
+		    name, name);
 	for (size_t i = 0; (preset = sp_trace_preset_at(i)); i++)
 		sp_suggest_offer(&near, preset->name);
 	if (near.best)

@@ -206,6 +206,10 @@ has "$err" 'there is no process 4194304'
 expect 2 stat -p 1 -- true
 expect 2 stat -r 2 1
 expect 2 stat --use -- true
+expect 2 stat --by nosuch 1
+one_line 'nosuch'
+expect 2 stat -C 4000 1
+one_line 'there is no CPU 4000'
 if [ ! -e /sys/bus/event_source/devices/cpu ]; then
 	expect 3 stat --by library -e L1-dcache-loads 1
 	one_line '^soprof: stat: this machine has no event L1-dcache-loads'

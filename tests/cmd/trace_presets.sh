@@ -285,6 +285,19 @@ expect 2 trace sched:sched_switch --min 1ms 1
 has "$err" '--min is for what lasts'
 expect 2 trace opens --min 1x 1
 has "$err" 'is no time'
+expect 2 trace opens --min 5 1
+one_line "'5' is no time with a unit"
+expect 2 trace opens..execs 1
+one_line "'execs' is a preset, and no point of a pair"
+expect 2 trace --list $'a\e[31m\n'
+one_line 'no preset matches .a.x1b.31m.x0a'
+expect 2 trace --list syscall:nosuch -v
+one_line 'no tracepoint syscalls:sys_enter_nosuch'
+expect 2 trace $'sched:sched_switch[comm == "\e" && next_pdi]' 1
+has "$err" '^  sched:sched_switch.comm == ".x1b" && next_pdi.$'
+has "$err" '^ {39}\^$'
+expect 2 trace opens 1 2
+one_line 'INTERVAL COUNT is for events that are counted'
 expect 2 trace 'raw:sys_enter{id + 1}..raw:sys_exit' 1
 has "$err" 'what is kept needs a name'
 expect 2 trace '..raw:sys_exit' 1

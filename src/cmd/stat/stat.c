@@ -22,14 +22,6 @@ enum { MAX_CPU = 8191, FORM = 1, TARGET = 2 };
 #define COUNTED "context-switches,cpu-migrations,page-faults,cycles,instructions,branches,branch-misses"
 #define DETAILED "L1-dcache-loads,L1-dcache-load-misses,LLC-loads,LLC-load-misses"
 
-static const char *by_choice(size_t i)
-{
-	static const char *const names[] = {"library", "function", "process", "comm",
-					    "caller",  "package",  "cgroup",  "user"};
-
-	return i < SP_COUNT(names) ? names[i] : NULL;
-}
-
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct sp_stat_args, member)
 static const struct sp_option options[] = {
@@ -41,7 +33,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 'a', "all-cpus", NULL, "in all processes while COMMAND runs", AT(all), .excludes = TARGET},
 	{SP_OPT_NUMBER, 'I', "interval", "SECONDS", "the counts of each SECONDS", AT(interval_s), .min = 1, .max = SP_MAX_SECONDS},
 	{SP_OPT_NUMBER, 'r', "repeat", "N", "run COMMAND N times: means, and their standard errors", AT(repeats), .min = 1, .max = SP_STAT_MAX_REPEATS},
-	{SP_OPT_STRING, 0, "by", "WHAT", "a table by library, function, process, caller ...: sampled, two columns an event", AT(by), .choice = by_choice},
+	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by library, function, process, caller ...: sampled, two columns an event", AT(by), .choice = sp_grouping_choice},
 	{SP_OPT_FLAG, 0, "use", NULL, "utilisation, saturation and errors of CPUs, memory, disks, network", AT(use)},
 	{SP_OPT_FLAG, 0, "red", NULL, "rate, errors and duration of system calls, or of -e LIB:FUNCTION[ERROR], A..B", AT(red)},
 	{SP_OPT_STRING, 'x', "field-separator", "TEXT", "as CSV with this separator, as perf has it", AT(separator), .excludes = FORM},
@@ -68,7 +60,8 @@ static const struct sp_example examples[] = {
 /* --- the arguments --- */
 static int args_check(const struct sp_stat_args *a)
 {
-	bool counts = !a->by && !a->use && !a->red;
+	long n_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	bool counts = a->by < 0 && !a->use && !a->red;
 	const struct {
 		bool is_wrong;
 		const char *why;
@@ -78,19 +71,22 @@ static int args_check(const struct sp_stat_args *a)
 	    {a->seconds && a->command, "SECONDS is for what runs already: no COMMAND beside it"},
 	    {a->command && (a->pids.n || a->tids.n),
 	     "-p and -t are for what runs already: no COMMAND beside them, but SECONDS"},
-	    {(a->by != NULL) + a->use + a->red > 1, "--by, --use and --red do not go together"},
+	    {(a->by >= 0) + a->use + a->red > 1, "--by, --use and --red do not go together"},
 	    {a->red && (a->tids.n || a->cpus.n || a->all || a->interval_s),
 	     "--red is a table of processes: without -t, -C, -a and -I"},
 	    {!counts && (a->repeats > 1 || a->detailed || a->separator),
 	     "-r, -d and -x are for counting: without --by, --use and --red"},
 	    {a->use && (a->command || a->pids.n || a->tids.n || a->cpus.n || a->events),
 	     "--use is of the whole machine: no COMMAND, -p, -t, -C or -e beside it"},
-	    {a->by && (a->interval_s || a->all), "--by is a table of all: without -I and -a"},
+	    {a->by >= 0 && (a->interval_s || a->all), "--by is a table of all: without -I and -a"},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(rules); i++)
 		if (rules[i].is_wrong)
 			return sp_fail_said(-EINVAL, "%s", rules[i].why);
+	if (a->cpus.n && n_cpus > 0 && a->cpus.values[a->cpus.n - 1] >= n_cpus)
+		return sp_fail_said(-EINVAL, "-C: there is no CPU %u; this machine's are 0 to %ld",
+				    a->cpus.values[a->cpus.n - 1], n_cpus - 1);
 	return 0;
 }
 
@@ -359,16 +355,16 @@ static int counts(const struct sp_cmd *cmd, const struct sp_stat_args *a)
 /* --- the command --- */
 static int stat_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
-	struct sp_stat_args a = {.repeats = 1};
+	struct sp_stat_args a = {.repeats = 1, .by = -1};
 	int r = sp_options_parse(options, argc, argv, &a), code;
 
 	if (r == SP_PARSED)
 		r = args_check(&a);
 	if (sp_cmd_parsed(cmd, r, &code))
-		code = a.use   ? sp_stat_use(cmd, &a)
-		       : a.red ? sp_stat_red(cmd, &a)
-		       : a.by  ? sp_stat_by(cmd, &a)
-			       : counts(cmd, &a);
+		code = a.use       ? sp_stat_use(cmd, &a)
+		       : a.red     ? sp_stat_red(cmd, &a)
+		       : a.by >= 0 ? sp_stat_by(cmd, &a)
+				   : counts(cmd, &a);
 	sp_u32_list_done(&a.pids);
 	sp_u32_list_done(&a.tids);
 	sp_u32_list_done(&a.cpus);

@@ -22,7 +22,8 @@
 enum { SP_STAT_MAX_REPEATS = 1000000 };
 
 struct sp_stat_args {
-	const char *events, *separator, *output, *by;
+	const char *events, *separator, *output;
+	int by; /* of sp_grouping_choice(); -1: none */
 	struct sp_u32_list pids, tids, cpus;
 	bool all, detailed, csv, json, use, red;
 	uint64_t interval_s, repeats, seconds;

@@ -49,7 +49,7 @@ static int profile_fill(const struct sp_stat_args *a, const char *events, struct
 	const char *view = a->csv ? "csv" : a->json ? "json" : NULL;
 
 	ret_args->events = events;
-	ret_args->by = sp_choice_number(sp_grouping_choice, a->by);
+	ret_args->by = a->by;
 	ret_args->pids = a->pids;
 	ret_args->tids = a->tids;
 	ret_args->cpus = a->cpus;

@@ -20,8 +20,9 @@ enum { FORMAT = 1 }; /* options of one set exclude each other */
 static int min_parse(const struct sp_option *o, const char *shown, const char *value, void *args)
 {
 	(void)o;
-	if (sp_parse_duration(value, &((struct sp_trace_args *)args)->min_ns) < 0)
-		return sp_fail_said(-EINVAL, "%s: '%s' is no time, as 10ms or 500us is", shown, value);
+	if (sp_parse_duration(value, &((struct sp_trace_args *)args)->min_ns) < 0 ||
+	    (((struct sp_trace_args *)args)->min_ns && !value[strspn(value, "0123456789.")]))
+		return sp_fail_said(-EINVAL, "%s: '%s' is no time with a unit, as 10ms, 500us or 2s", shown, value);
 	return 0;
 }
 
@@ -246,9 +247,10 @@ static int args_check(struct sp_trace_args *a)
 				    a->caller ? "--caller" : "--stack");
 	if (sp_trace_tells(a) && (a->csv || a->interval_s || a->top))
 		return sp_fail_said(-EINVAL, "%s is for events that are counted: with --by, --sum, --hist or --count",
-				    a->csv          ? "--csv"
-				    : a->interval_s ? "-I"
-						    : "--top");
+				    a->csv                 ? "--csv"
+				    : a->bcc.n_numbers > 1 ? "INTERVAL COUNT"
+				    : a->interval_s        ? "-I"
+							   : "--top");
 	return 0;
 }
 
