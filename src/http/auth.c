@@ -11,7 +11,14 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define FAILURE_PAUSE_NS (SP_NS_PER_S / 2)
+#define FIRST_PAUSE_NS (SP_NS_PER_S / 2)
+#define MAX_PAUSE_NS (256 * SP_NS_PER_S)
+#define FORGIVE_NS (600 * SP_NS_PER_S)
+enum { PAUSE_GROWS = 4 };
+/* Of wrong passwords. By the clock, which on a busy machine says more than was used: no more than of a cost of 12. */
+#define MAX_TOOK_NS (SP_NS_PER_S / 4)
+#define SHARE UINT64_C(512) /* so much time pays for a comparison's */
+#define BURST_NS (2 * SP_NS_PER_S * SHARE)
 /* A valid hash of an unknown password. Names that do not exist are compared with it. */
 #define UNKNOWN_USER_HASH "$2y$10$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZabcde"
 
@@ -102,36 +109,88 @@ static bool is_same_digest(const struct sp_auth_digest *x, const struct sp_auth_
 	return ((x->half[0] ^ y->half[0]) | (x->half[1] ^ y->half[1])) == 0;
 }
 
-enum sp_auth_verdict sp_auth_check(struct sp_auth *a, const struct sp_web_config *web,
+/* --- wrong passwords --- */
+/* His entry; else a free one, or that of whose pause is the shortest. */
+static struct sp_auth_tried *tried_of(struct sp_auth *a, uint64_t client)
+{
+	struct sp_auth_tried *best = &a->tried[0];
+
+	for (size_t i = 0; i < SP_AUTH_TRIED; i++) {
+		if (a->tried[i].pause_ns && a->tried[i].client == client)
+			return &a->tried[i];
+		if (a->tried[i].not_before_ns < best->not_before_ns)
+			best = &a->tried[i];
+	}
+	return best;
+}
+
+static bool must_wait(struct sp_auth *a, uint64_t client, uint64_t now)
+{
+	const struct sp_auth_tried *t = tried_of(a, client);
+
+	return (t->client == client && now < t->not_before_ns) || a->paid_ns > now + BURST_NS;
+}
+
+static void count_wrong(struct sp_auth *a, uint64_t now)
+{
+	struct sp_auth_tried *t = tried_of(a, a->client);
+	bool is_again = t->client == a->client && now < t->forgive_ns;
+
+	t->client = a->client;
+	t->pause_ns = is_again ? SP_MIN(PAUSE_GROWS * t->pause_ns, MAX_PAUSE_NS) : FIRST_PAUSE_NS;
+	t->not_before_ns = now + t->pause_ns;
+	t->forgive_ns = t->not_before_ns + FORGIVE_NS;
+	a->paid_ns = SP_MAX(a->paid_ns, now) + SHARE * SP_MIN(now - a->began_ns, MAX_TOOK_NS);
+}
+
+static void forgive(struct sp_auth *a)
+{
+	struct sp_auth_tried *t = tried_of(a, a->client);
+
+	if (t->client == a->client)
+		*t = (struct sp_auth_tried){0};
+}
+
+/* --- comparisons --- */
+enum sp_auth_verdict sp_auth_check(struct sp_auth *a, const struct sp_web_config *web, uint64_t client,
 				   const struct sp_http_credentials *c, const char **ret_hash)
 {
 	const char *hash = find_hash(web, c->user);
 	struct sp_auth_digest d = digest_credentials(a, c, hash);
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 
 	for (size_t i = 0; i < a->n_known; i++)
 		if (is_same_digest(&a->known[i], &d))
 			return SP_AUTH_KNOWN_GOOD;
 	if (a->is_verifying)
 		return is_same_digest(&a->verifying, &d) ? SP_AUTH_WAIT : SP_AUTH_BUSY;
-	if (sp_time_ns(CLOCK_MONOTONIC) < a->not_before_ns)
+	if (must_wait(a, client, now))
 		return SP_AUTH_BUSY;
 	a->is_verifying = true;
 	a->verifying = d;
+	a->client = client;
+	a->began_ns = now;
 	*ret_hash = hash;
 	return SP_AUTH_VERIFY;
+}
+
+void sp_auth_unverified(struct sp_auth *a)
+{
+	a->is_verifying = false;
+	a->verifying = (struct sp_auth_digest){{0}};
 }
 
 bool sp_auth_verified(struct sp_auth *a, bool is_right)
 {
 	bool is_current = a->verifying.half[0] | a->verifying.half[1]; /* no: the users have changed meanwhile */
 
-	a->is_verifying = false;
+	if (!is_right)
+		count_wrong(a, sp_time_ns(CLOCK_MONOTONIC));
 	if (is_right && is_current) {
 		a->known[a->next_known++ % SP_AUTH_KNOWN] = a->verifying;
 		a->n_known = SP_MIN(a->n_known + 1, (size_t)SP_AUTH_KNOWN);
-	} else {
-		a->not_before_ns = sp_time_ns(CLOCK_MONOTONIC) + FAILURE_PAUSE_NS;
+		forgive(a);
 	}
-	a->verifying = (struct sp_auth_digest){{0}};
+	sp_auth_unverified(a);
 	return is_right && is_current;
 }

@@ -53,7 +53,7 @@ static bool is_user_allowed(struct sp_http_request *q, const struct sp_http_cred
 	const char *hash = NULL;
 	int r;
 
-	switch (sp_auth_check(&q->http->auth, config->web, c, &hash)) {
+	switch (sp_auth_check(&q->http->auth, config->web, q->connection->client, c, &hash)) {
 	case SP_AUTH_KNOWN_GOOD:
 		q->connection->is_authorized = true;
 		return true;
@@ -63,14 +63,14 @@ static bool is_user_allowed(struct sp_http_request *q, const struct sp_http_cred
 		r = config->verify ? config->verify(config->arg, hash, c->password) : -ENOSYS;
 		if (r == 0)
 			return wait_for_password(q);
-		sp_auth_verified(&q->http->auth, false);
+		sp_auth_unverified(&q->http->auth);
 		sp_http_say(q, 503, "No password can be looked at: %s\n", sp_error_text(r));
 		sp_error_clear();
 		return false;
 	case SP_AUTH_BUSY:
 		break;
 	}
-	sp_http_say(q, 429, "Another password is being looked at.\n");
+	sp_http_say(q, 429, "Another password is being looked at, or there were wrong ones just now.\n");
 	return false;
 }
 
