@@ -199,7 +199,7 @@ static struct sp_client *pick_client(const struct sp_server *s)
 	for (size_t i = 0; i < s->n_slots; i++) {
 		struct sp_client *c = &s->clients[i];
 		if (c->state == SP_CLIENT_WAITING && !(c->wants_current && s->is_current_asked) &&
-		    may_start_query(s, c) && (!best || c->ticket < best->ticket))
+		    may_start_query(s, c) && (!best || sp_server_is_before(c, best)))
 			best = c;
 	}
 	return best;
@@ -212,6 +212,7 @@ static int start_child(struct sp_server *s, struct sp_client *c)
 	if (r < 0)
 		return r;
 	c->state = SP_CLIENT_ANSWERED;
+	s->turn = SP_MAX(s->turn, c->turn);
 	s->stats.n_queries++;
 	/* The process reports its own deadline to the client; this one is for a process that hangs. */
 	c->deadline_ns = now() + s->query_timeout_ns + SP_NS_PER_S;
@@ -273,7 +274,7 @@ static void handle_request(struct sp_server *s, struct sp_client *c)
 							    "members of the agent's group"));
 	sp_server_set_current(s, &q, c);
 	c->state = SP_CLIENT_WAITING;
-	c->ticket = s->n_tickets++;
+	sp_server_enqueue(s, c);
 	c->deadline_ns = now() + s->query_timeout_ns;
 	if (watch_descriptor(s, EPOLL_CTL_MOD, c->fd, 0, SP_SERVER_CLIENT, client_index(s, c)) < 0)
 		end_client(s, c);
@@ -298,7 +299,7 @@ int sp_server_submit(struct sp_server *s, const struct sp_server_own_request *q,
 		return -ENOMEM;
 	c.done = q->done;
 	c.arg = q->arg;
-	c.ticket = s->n_tickets++;
+	sp_server_enqueue(s, &c);
 	c.deadline_ns = now() + s->query_timeout_ns;
 	sp_server_set_current(s, &request, &c);
 	s->clients[i] = c;
@@ -384,6 +385,7 @@ static void accept_client(struct sp_server *s, int fd)
 	static const char busy[] = "error errno=16 text=the%20agent%20has%20too%20many%20clients\n";
 	struct sp_client c = {.fd = fd, .pidfd = -1};
 
+	sp_server_limit_stall(s, fd);
 	if (sp_server_identify(s, &c) == 0 && sp_server_has_room(s, &c) && add_client(s, &c) == 0)
 		return;
 	count_refusal(s);

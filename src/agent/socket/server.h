@@ -6,7 +6,8 @@
  * those of their own uid. The status is answered at once. A query of the store is answered by a process of its own:
  * this program, executed again, with a deadline and limits of CPU and memory, which writes to the client itself.
  * Limits: max_clients (an ordinary user may have a quarter of them), 8 KiB and 10 s for a request, max_queries at once;
- * others wait until their deadline. An ordinary user who has used up the CPU time of share.h waits for a second and is
+ * others wait until their deadline, and users take turns. An answer of which nothing is read ends after a third of the
+ * query's timeout, 10 s at most. An ordinary user who has used up the CPU time of share.h waits for a second and is
  * refused then, until it has come again. Nothing blocks: the owner polls sp_server_fd() for reading, and calls
  * sp_server_dispatch() then and after sp_server_timeout_ms(). Strings of the configuration belong to the caller, and
  * must be valid until the next sp_server_configure(). One thread. 0 or a negative errno with sp_error_text().

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* server_client.c: who a client is, and whether there is room for it. */
+/* server_client.c: who a client is, whether there is room for it, and whose turn it is. */
 #include "agent/socket/server_priv.h"
 #include "base/mem.h"
 #include <errno.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static bool is_member(const struct sp_server *s, int fd)
@@ -46,4 +47,31 @@ bool sp_server_has_room(const struct sp_server *s, const struct sp_client *c)
 		n_same_user += other->uid == c->uid;
 	}
 	return c->sees_all || (n_ordinary < s->max_clients && n_same_user < SP_MAX(s->max_clients / 4, 1));
+}
+
+void sp_server_limit_stall(const struct sp_server *s, int fd)
+{
+	uint64_t us = SP_MIN(s->query_timeout_ns / 3000, SP_SERVER_STALL_MS * UINT64_C(1000));
+	struct timeval t = {.tv_sec = (time_t)(us / 1000000), .tv_usec = (suseconds_t)(us % 1000000)};
+
+	/* without it an answer has the whole of query-timeout */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
+}
+
+/* --- turns --- */
+void sp_server_enqueue(struct sp_server *s, struct sp_client *c)
+{
+	c->turn = s->turn;
+	for (size_t i = 0; i < s->n_slots; i++) {
+		const struct sp_client *other = &s->clients[i];
+		if (other != c && other->uid == c->uid &&
+		    (other->state == SP_CLIENT_WAITING || other->state == SP_CLIENT_ANSWERED))
+			c->turn = SP_MAX(c->turn, other->turn + 1);
+	}
+	c->ticket = s->n_tickets++;
+}
+
+bool sp_server_is_before(const struct sp_client *a, const struct sp_client *b)
+{
+	return a->turn != b->turn ? a->turn < b->turn : a->ticket < b->ticket;
 }

@@ -21,6 +21,7 @@ enum {
 	SP_SERVER_HELD_MS = 1000,   /* what is refused at once is asked again at once */
 	SP_SERVER_READ_MS = 10000,
 	SP_SERVER_WRITE_MS = 30000,
+	SP_SERVER_STALL_MS = 10000, /* an answer of which nothing is read for so long ends */
 	SP_SERVER_UNREAPED = 256,
 	SP_SERVER_SOURCE = 32
 };
@@ -40,7 +41,8 @@ struct sp_client {
 	uid_t uid;
 	bool sees_all;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
-	uint64_t ticket;      /* WAITING: the lowest is next */
+	uint64_t turn;        /* WAITING, ANSWERED: a user's own are one behind the other, users' side by side */
+	uint64_t ticket;      /* WAITING: of one turn the lowest is next */
 	char *text;           /* READING: SP_LINE_MAX + 1 bytes; WAITING: the request; WRITING: the answer */
 	size_t n, at;
 	bool wants_current; /* WAITING: with the current window of `source` */
@@ -64,7 +66,7 @@ struct sp_server {
 	bool has_group;
 	uint64_t max_clients, max_queries, query_timeout_ns, query_memory_bytes;
 	char *store;
-	uint64_t n_tickets;
+	uint64_t turn, n_tickets; /* turn: the latest that has begun */
 	/* The current window, as input of answering processes; used for a second. */
 	char *current;
 	size_t current_bytes;
@@ -91,6 +93,11 @@ struct sp_server {
 int sp_server_identify(const struct sp_server *s, struct sp_client *c);
 /* An ordinary user may not take all connections from the others. */
 bool sp_server_has_room(const struct sp_server *s, const struct sp_client *c);
+/* For its answer: of which nothing is read, that holds one of the few places for no longer. */
+void sp_server_limit_stall(const struct sp_server *s, int fd);
+/* Users take turns: who asks for much at once waits for himself, and others for no more than one query of his. */
+void sp_server_enqueue(struct sp_server *s, struct sp_client *c);
+bool sp_server_is_before(const struct sp_client *a, const struct sp_client *b);
 
 /* server_place.c: listens at s->path. */
 int sp_server_listen(struct sp_server *s);

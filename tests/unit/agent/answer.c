@@ -395,6 +395,68 @@ static void test_who(void **state)
 	finish();
 }
 
+/* --- who does not read --- */
+enum { MANY_EVENTS = 200, EVENT_BYTES = 5000, THIRD_UID = 54323 };
+
+/* More than a socket takes that nobody reads. */
+static void add_events(void)
+{
+	char text[EVENT_BYTES + 1];
+	struct sp_store_event e = {.kind = "gap", .subject = "x", .text = text, .data = ""};
+	struct sp_store *s = NULL;
+
+	memset(text, 'a', EVENT_BYTES);
+	text[EVENT_BYTES] = '\0';
+	assert_int_equal(sp_store_open(store_path, &(struct sp_store_options){0}, &s), 0);
+	for (uint64_t i = 0; i < MANY_EVENTS; i++) {
+		e.from_ns = e.to_ns = begin_ns + i;
+		assert_int_equal(sp_store_event_add(s, &e), 0);
+	}
+	sp_store_close(s);
+}
+
+static uint64_t now_ns(void)
+{
+	return sp_time_ns(CLOCK_MONOTONIC);
+}
+
+/* An answer that nobody reads holds the place of ordinary users' queries, but not for long. */
+static void test_unread(void **state)
+{
+	static const char events[] = "soprof1 events from=1\n";
+	struct sp_agent_config c = config();
+	struct sp_store_answer answer;
+	struct sp_ask a;
+	uint64_t began_ns;
+	int64_t n;
+	int fd, r;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("skip: needs root\n");
+		skip();
+	}
+	fill_store();
+	add_events();
+	assert_int_equal(chmod(directory, 0755), 0);
+	c.store = store_path;
+	c.query_timeout_ns = 3 * SP_NS_PER_S;
+	begin(&c);
+	assert_int_equal(seteuid(STRANGER_UID), 0);
+	fd = client();
+	assert_int_equal(send(fd, events, sizeof(events) - 1, 0), sizeof(events) - 1);
+	assert_int_equal(seteuid(0), 0);
+	assert_int_equal(seteuid(THIRD_UID), 0);
+	began_ns = now_ns();
+	r = query(&a, everything, &n, &answer);
+	assert_int_equal(seteuid(0), 0);
+	assert_int_equal(r, 0);
+	assert_true(a.own_only);
+	assert_in_range(now_ns() - began_ns, SP_NS_PER_S / 2, 5 * SP_NS_PER_S / 2);
+	close(fd);
+	finish();
+}
+
 static void remove_store(void)
 {
 	DIR *d = *store_path ? opendir(store_path) : NULL;
@@ -420,6 +482,7 @@ static int tests(void)
 	    cmocka_unit_test(test_limits),
 	    cmocka_unit_test(test_many_queries),
 	    cmocka_unit_test(test_who),
+	    cmocka_unit_test(test_unread),
 	};
 
 	return cmocka_run_group_tests(all, NULL, NULL);

@@ -195,6 +195,71 @@ static void test_users(void **state)
 	finish();
 }
 
+/* --- turns --- */
+enum { MANY = 4, THIRD_UID = 54323 };
+static struct {
+	size_t n;
+	pid_t last;
+	uid_t uids[MANY + 1];
+} * begun; /* the queries, in the order in which they began; shared with the server */
+
+/* Of ordinary users one is answered at a time. */
+static bool note_begun(void)
+{
+	for (size_t i = 0; i < served->n_slots; i++) {
+		const struct sp_client *c = &served->clients[i];
+		if (c->state != SP_CLIENT_ANSWERED || c->pid == begun->last || begun->n > MANY)
+			continue;
+		begun->last = c->pid;
+		begun->uids[begun->n++] = c->uid;
+	}
+	return false;
+}
+
+static int query_of(uid_t uid)
+{
+	static const char query[] = "soprof1 query from=1 to=2\n";
+	int fd;
+
+	assert_int_equal(seteuid(uid), 0);
+	fd = client();
+	assert_int_equal(seteuid(0), 0);
+	assert_int_equal(send(fd, query, sizeof(query) - 1, 0), sizeof(query) - 1);
+	return fd;
+}
+
+/* Who asks for much at once waits for himself: another's query comes after one of his. */
+static void test_turns(void **state)
+{
+	static const uid_t expected[MANY + 1] = {OTHER_UID, THIRD_UID, OTHER_UID, OTHER_UID, OTHER_UID};
+	struct sp_agent_config c = config();
+	int fds[MANY + 1], how;
+	char got[256];
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("skip: needs root\n");
+		skip();
+	}
+	assert_int_equal(chmod(directory, 0755), 0);
+	begun = mmap(NULL, sizeof(*begun), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(begun != MAP_FAILED);
+	owner_turn = note_begun;
+	begin(&c);
+	owner_turn = NULL;
+	kill(server_pid, SIGSTOP); /* so that all have asked before the first is answered */
+	assert_int_equal(waitpid(server_pid, &how, WUNTRACED), server_pid);
+	for (size_t i = 0; i <= MANY; i++)
+		fds[i] = query_of(i < MANY ? OTHER_UID : THIRD_UID);
+	kill(server_pid, SIGCONT);
+	for (size_t i = 0; i <= MANY; i++)
+		answer_of(fds[i], got, sizeof(got));
+	assert_int_equal(begun->n, MANY + 1);
+	assert_memory_equal(begun->uids, expected, sizeof(expected));
+	munmap(begun, sizeof(*begun));
+	finish();
+}
+
 /* --- users' shares --- */
 static bool other_user_is_in_debt(void)
 {
@@ -311,6 +376,7 @@ static int tests(void)
 	    cmocka_unit_test(test_status),      cmocka_unit_test(test_place),   cmocka_unit_test(test_directory),
 	    cmocka_unit_test(test_malformed),   cmocka_unit_test(test_crowd),   cmocka_unit_test(test_users),
 	    cmocka_unit_test(test_false_agent), cmocka_unit_test(test_used_up), cmocka_unit_test(test_shares),
+	    cmocka_unit_test(test_turns),
 	};
 
 	return cmocka_run_group_tests(all, NULL, NULL);
