@@ -3,6 +3,7 @@
 #include "fleet/query.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/time.h"
 #include "fleet/names.h"
 #include "fleet/question.h"
@@ -273,10 +274,11 @@ static void part_put(const struct query *q, struct sp_bytes *sql)
 	sp_fleet_print(sql, ", %s AS machine", q->ask.filter->by_host ? "host" : "toUInt64(0)");
 }
 
-static struct part part_read(struct sp_row_reader *row)
+static struct part part_read(const struct query *q, struct sp_row_reader *row)
 {
 	struct part part = {.slice = sp_row_u32(row)};
 
+	row->bad |= part.slice > q->ask.q->n_slices;
 	part.host = sp_row_u64(row);
 	return part;
 }
@@ -288,7 +290,7 @@ static int values_add(struct query *q, struct sp_row_reader *row, uint64_t who, 
 
 	values[0] = (int64_t)sp_row_u64(row);
 	values[1] = (int64_t)sp_row_u64(row);
-	q->fetched += values[0];
+	sp_saturating_add(&q->fetched, values[0]);
 	key = row->bad ? sp_fleet_row_check(&q->ask, row) : sp_fleet_names_key(q->names, who, part.slice, part.host);
 	return key < 0 ? (int)key : sp_profile_add(q->p, (uint32_t)key, stacks->user, stacks->kernel, values);
 }
@@ -296,7 +298,7 @@ static int values_add(struct query *q, struct sp_row_reader *row, uint64_t who, 
 static int row_add(struct query *q, struct sp_row_reader *row)
 {
 	uint64_t who = sp_row_u64(row), stack = sp_row_u64(row);
-	struct part part = part_read(row);
+	struct part part = part_read(q, row);
 	struct sp_fleet_stacks stacks = sp_fleet_names_stacks(q->names, stack);
 
 	return values_add(q, row, who, part, &stacks);
@@ -320,7 +322,7 @@ static int rare_add(struct query *q, struct sp_row_reader *row)
 	struct sp_fleet_stacks stacks;
 	uint64_t who = sp_row_u64(row);
 	int64_t before = q->fetched;
-	struct part part = part_read(row);
+	struct part part = part_read(q, row);
 	int r;
 
 	rare.stack_class = sp_row_u16(row);
@@ -330,10 +332,11 @@ static int rare_add(struct query *q, struct sp_row_reader *row)
 	rare.n_above_kernel = sp_row_u32(row);
 	rare.leaf = sp_row_u64(row);
 	r = sp_fleet_names_rare(q->names, &rare, row, &stacks);
+	r = row->bad ? sp_fleet_row_check(&q->ask, row) : r;
 	if (r == 0)
 		r = values_add(q, row, who, part, &stacks);
 	if (rare.is_cut)
-		q->result->all.n_shortened += (uint64_t)(q->fetched - before);
+		q->result->all.n_shortened += (uint64_t)q->fetched - (uint64_t)before;
 	return r;
 }
 
@@ -436,7 +439,8 @@ int sp_fleet_query(struct sp_fleet *f, const struct sp_fleet_filter *filter, con
 	if (r == 0)
 		r = query_run(&q);
 	if (r == 0) {
-		ret_answer->n_missing = q.announced - (q.is_narrowed ? q.counted : q.fetched);
+		if (__builtin_sub_overflow(q.announced, q.is_narrowed ? q.counted : q.fetched, &ret_answer->n_missing))
+			ret_answer->n_missing = q.announced; /* of numbers that cannot be */
 		ret_answer->n_unknown = sp_fleet_names_unknown(q.names);
 		r = filters_apply(&q);
 	}

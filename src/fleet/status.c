@@ -43,7 +43,7 @@ static int host_tell(struct sp_row_reader *row, int (*each)(void *arg, const str
 	h.n_lost = sp_row_u64(row);
 	h.n_left_out = sp_row_u64(row);
 	if (row->bad)
-		return -EIO;
+		return -EBADMSG;
 	return name && source && labels ? each(arg, &h) : -ENOMEM;
 }
 
@@ -65,7 +65,7 @@ static int sums_ask(struct sp_fleet *f, struct sp_fleet_status *ret_status)
 	ret_status->n_rows = sp_row_u64(&row);
 	sp_bytes_done(&sql);
 	sp_bytes_done(&answer);
-	return r == 0 && row.bad ? -EIO : r;
+	return r == 0 && row.bad ? -EBADMSG : r;
 }
 
 int sp_fleet_status(struct sp_fleet *f, struct sp_fleet_status *ret_status,
@@ -83,5 +83,5 @@ int sp_fleet_status(struct sp_fleet *f, struct sp_fleet_status *ret_status,
 	     r == 0 && sp_row_is_there(&row);)
 		r = host_tell(&row, each, arg);
 	sp_bytes_done(&answer);
-	return r;
+	return r == -EBADMSG ? sp_fail_said(-EIO, "%s does not answer as ClickHouse does", sp_fleet_name(f)) : r;
 }
