@@ -126,6 +126,14 @@ gets 200 '/debug/pprof/profile?seconds=10&wait=1' "${with[@]}"
 awk -v a="$before" -v b="$EPOCHREALTIME" 'BEGIN { exit !(b - a >= 10) }' || fail "to be answered when the time is over"
 expect 0 report --format folded "$dir/body"
 [ "$(samples)" -gt 0 ] || fail "samples"
+# who waits for many leaves room for other questions
+curl -s -Z --parallel-immediate --parallel-max 17 -o /dev/null -w '%{stderr}%{http_code}\n' "${with[@]}" \
+	"$url/debug/pprof/profile?seconds=300&wait=1&n=[1-17]" 2>"$dir/codes" &
+crowd=$!
+wait_until $((100 * slow)) grep -q 503 "$dir/codes" || fail "one of 17 to be refused"
+gets 200 '/api/v1/libraries?from=-1m' "${with[@]}"
+kill "$crowd"
+wait "$crowd" 2>/dev/null
 if command -v go >/dev/null; then
 	HOME=$dir PPROF_TMPDIR=$dir go tool pprof -top "http://token:$token@127.0.0.1:$port/debug/pprof/profile?seconds=60" >"$out" 2>"$err" ||
 		fail "go tool pprof to read it"

@@ -231,6 +231,15 @@ static void set_profile_range(struct sp_page_waiting *w, uint64_t seconds, bool 
 		w->at_ns = sp_time_ns(CLOCK_MONOTONIC) + (seconds + STORE_DELAY_S) * SP_NS_PER_S;
 }
 
+static unsigned count_timed(const struct sp_page *p)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < SP_PAGE_WAITING; i++)
+		n += p->waiting[i].request && p->waiting[i].is_timed;
+	return n;
+}
+
 static void handle_profile(void *arg, struct sp_http_request *q)
 {
 	uint64_t seconds = PPROF_SECONDS, is_waiting = 0;
@@ -241,10 +250,13 @@ static void handle_profile(void *arg, struct sp_http_request *q)
 	    parse_parameter(query, "seconds", is_waiting ? MAX_WAIT_SECONDS : MAX_SECONDS, &seconds) < 0)
 		return sp_http_say(q, 400, "seconds is a number up to %d (with wait=1 up to %d), wait is 0 or 1.\n",
 				   MAX_SECONDS, MAX_WAIT_SECONDS);
+	if (is_waiting && count_timed(arg) >= SP_PAGE_TIMED)
+		return sp_http_say(q, 503, "%d profiles of the time to come are waited for already.\n", SP_PAGE_TIMED);
 	w = reserve_slot(arg, q);
 	if (!w)
 		return;
 	w->is_profile = true;
+	w->is_timed = is_waiting;
 	set_profile_range(w, SP_MAX(seconds, WINDOW_S), is_waiting);
 	if (!is_waiting)
 		submit_profile(w);

@@ -13,7 +13,8 @@
 #include "http/web_config.h"
 #include <sys/types.h>
 
-enum { SP_PAGE_WAITING = 32 }; /* requests that a process answers, with those of wait=1 */
+/* Requests that a process answers; of these so many of wait=1, which last for minutes. */
+enum { SP_PAGE_WAITING = 32, SP_PAGE_TIMED = SP_PAGE_WAITING / 2 };
 
 /* A request in progress: with wait=1 it waits until at_ns, then it is submitted to the server. */
 struct sp_page_waiting {
@@ -23,7 +24,7 @@ struct sp_page_waiting {
 	int output;
 	uint64_t at_ns; /* CLOCK_MONOTONIC; 0 = submitted */
 	uint64_t from_ns, to_ns;
-	bool is_profile;
+	bool is_profile, is_timed; /* timed: of wait=1 */
 };
 
 struct sp_page {
