@@ -14,7 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LATE_MS = 1000 }; /* until a killed program is checked again */
+/* LATE_MS: until a killed program is checked again. MAX_READS: at once, since some programs' output never ends. */
+enum { LATE_MS = 1000, MAX_READS = 16 };
 
 int sp_program_input_write(const char *name, int (*write)(void *arg, FILE *out), void *arg, int *ret_fd)
 {
@@ -156,7 +157,7 @@ static void read_output(struct sp_program *c)
 	char buffer[4096];
 	ssize_t n = 0;
 
-	while (c->output >= 0 && (n = read(c->output, buffer, sizeof(buffer))) > 0) {
+	for (int i = 0; i < MAX_READS && c->output >= 0 && (n = read(c->output, buffer, sizeof(buffer))) > 0; i++) {
 		size_t n_kept = SP_MIN((size_t)n, SP_PROGRAM_TEXT - c->n_text);
 
 		memcpy(c->text + c->n_text, buffer, n_kept);
