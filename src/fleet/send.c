@@ -204,7 +204,8 @@ static int source_send(struct sender *s, const char *source)
 		at = SP_MAX(s->span.first_ns, s->s->begin_ns) / length * length;
 	if (s->s->is_whole)
 		end = s->span.last_end_ns + length - 1;
-	return range_send(s, source, at, end / length * length);
+	/* a server that speaks of times before the store's would have us look at each of them */
+	return range_send(s, source, SP_MAX(at, s->span.first_ns / length * length), end / length * length);
 }
 
 /* --- all --- */
