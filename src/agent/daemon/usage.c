@@ -50,6 +50,8 @@ static void measure_usage(struct sp_agent *a)
 
 	sp_workers_stats(a->env.workers, &workers);
 	report_workers(a, &workers);
+	sp_agent_add_service(a, a->env.upgrades.cpu_ns);
+	a->env.upgrades.cpu_ns = 0;
 	if (sp_usage_get(0, &own) < 0)
 		sp_error_clear();
 	t->bpf_ns = 0;

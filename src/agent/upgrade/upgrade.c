@@ -77,22 +77,38 @@ static void remove_job(struct sp_upgrades *u, size_t i)
 	memmove(&u->jobs[i], &u->jobs[i + 1], (u->n_jobs - i) * sizeof(*u->jobs));
 }
 
-static void add_job(struct sp_upgrades *u, uint64_t from_ns, uint64_t to_ns)
+/* The oldest of who has most: one user's builds without end cost no other's comparisons. */
+static size_t job_to_drop(const struct sp_upgrades *u)
+{
+	size_t best = 0, most = 0;
+
+	for (size_t i = 0; i < u->n_jobs; i++) {
+		size_t n = 0;
+		for (size_t k = 0; k < u->n_jobs; k++)
+			n += u->jobs[k].uid == u->jobs[i].uid;
+		best = n > most ? i : best;
+		most = SP_MAX(most, n);
+	}
+	return best;
+}
+
+static void add_job(struct sp_upgrades *u, uint64_t from_ns, uint64_t to_ns, uint32_t uid)
 {
 	if (u->n_jobs == SP_UPGRADE_JOBS) {
-		remove_job(u, 0);
+		remove_job(u, job_to_drop(u));
 		u->n_given_up++;
 		sp_log(SP_LOG_NOTICE,
-		       "upgrades: more than %d wait to be compared: the oldest is left out (%" PRIu64 " so far)",
+		       "upgrades: more than %d wait to be compared: the oldest of the user who has most is left out "
+		       "(%" PRIu64 " so far)",
 		       SP_UPGRADE_JOBS, u->n_given_up);
 	}
-	u->jobs[u->n_jobs++] = (struct sp_upgrade_job){.from_ns = from_ns, .to_ns = to_ns};
+	u->jobs[u->n_jobs++] = (struct sp_upgrade_job){.from_ns = from_ns, .to_ns = to_ns, .uid = uid};
 }
 
 void sp_upgrades_start(struct sp_upgrades *u, uint64_t last_ns, uint64_t now_ns)
 {
 	if (last_ns && last_ns <= now_ns)
-		add_job(u, last_ns, now_ns);
+		add_job(u, last_ns, now_ns, SP_UPGRADE_SEVERAL);
 }
 
 int sp_upgrades_check_window(struct sp_upgrades *u, const struct sp_profile *p, uint64_t wall_ns)
@@ -109,8 +125,9 @@ int sp_upgrades_check_window(struct sp_upgrades *u, const struct sp_profile *p, 
 	if (last && wall_ns >= last->from_ns && wall_ns - last->from_ns < JOB_NS && last->n_comparisons < 2) {
 		last->to_ns = SP_MAX(last->to_ns, wall_ns + SP_AGENT_WINDOW_NS);
 		last->n_comparisons = 0;
+		last->uid = last->uid == u->uid ? last->uid : SP_UPGRADE_SEVERAL;
 	} else {
-		add_job(u, wall_ns - SP_MIN(wall_ns, SP_AGENT_WINDOW_NS), wall_ns + SP_AGENT_WINDOW_NS);
+		add_job(u, wall_ns - SP_MIN(wall_ns, SP_AGENT_WINDOW_NS), wall_ns + SP_AGENT_WINDOW_NS, u->uid);
 	}
 	return n;
 }
@@ -227,10 +244,12 @@ static void read_output(struct sp_upgrades *u, struct sp_event_queue *events)
 
 static void check_child(struct sp_upgrades *u)
 {
+	struct rusage used = {0};
 	int status;
 
-	if (waitpid(u->pid, &status, WNOHANG) == u->pid) {
+	if (wait4(u->pid, &status, WNOHANG, &used) == u->pid) {
 		u->pid = 0;
+		u->cpu_ns += sp_rusage_ns(&used);
 		if (!WIFEXITED(status) || WEXITSTATUS(status))
 			sp_log(SP_LOG_WARNING, "upgrades: the process that compares them failed");
 	} else if (sp_time_ns(CLOCK_MONOTONIC) > u->pid_deadline_ns) {

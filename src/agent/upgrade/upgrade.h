@@ -10,8 +10,8 @@
  * job, and "change" of a library in a program, once it is significant. The intervals are 1.5 times as wide as usual
  * (about 99.7 %) and changes below half a percent do not count, because five comparisons of many programs would find
  * something by chance. At its start the agent compares with the time before it stopped. Limits: SP_UPGRADE_JOBS (the
- * oldest is dropped and counted), SP_UPGRADE_SEEN pairs of program and library (then the table is emptied, and upgrades
- * of what it held are missed once). One thread.
+ * oldest of the user who has most is dropped, and counted), SP_UPGRADE_SEEN pairs of program and library (then the
+ * table is emptied, and upgrades of what it held are missed once). One thread.
  */
 #ifndef SP_AGENT_UPGRADE_UPGRADE_H
 #define SP_AGENT_UPGRADE_UPGRADE_H
@@ -30,9 +30,11 @@ struct sp_request;
 
 enum { SP_UPGRADE_JOBS = 16, SP_UPGRADE_COMPARISONS = 5, SP_UPGRADE_SEEN = 65536 };
 
+#define SP_UPGRADE_SEVERAL UINT32_MAX
 struct sp_upgrade_job {
 	uint64_t from_ns, to_ns; /* wall clock: the upgrades were between these */
 	unsigned n_comparisons;  /* comparisons so far */
+	uint32_t uid;            /* whose programs run them; or SP_UPGRADE_SEVERAL: of users, or not known */
 };
 struct sp_upgrade_pair { /* a library in a program: hashes of its last two build ids */
 	uint64_t now, before;
@@ -43,9 +45,11 @@ struct sp_upgrades {
 	size_t n_pairs;
 	struct sp_upgrade_job jobs[SP_UPGRADE_JOBS];
 	size_t n_jobs;
+	uint32_t uid;      /* as a job's, of the last window's upgrades */
 	int pipe[2], self; /* the process's output; the program to execute */
 	pid_t pid;         /* of the process, 0 = none */
 	uint64_t pid_deadline_ns;
+	uint64_t cpu_ns;     /* of processes that have ended; who counts it sets it to 0 */
 	uint64_t n_given_up; /* jobs that found no room */
 	char *line;          /* incomplete line of output */
 	size_t n_line;

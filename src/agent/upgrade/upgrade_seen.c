@@ -126,6 +126,8 @@ static int update_stacks(struct sp_upgrades *u, const struct sp_profile *p, cons
 		r = update_stack(u, p, process, stacks[i].stack, done);
 		if (r < 0)
 			return r;
+		if (r > 0)
+			u->uid = !sum || u->uid == process->uid ? process->uid : SP_UPGRADE_SEVERAL;
 		sum += r;
 	}
 	return sum;

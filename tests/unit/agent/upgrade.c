@@ -50,12 +50,15 @@ static uint32_t frame(struct sp_profile *p, uint32_t of, const char *name)
 	return (uint32_t)sp_profile_add_frame(p, &frame);
 }
 
+static uint32_t uid; /* of all programs */
+
 /* `own` samples in the program's own code, `lib` in its library of build id `id`. */
 static void program_add(struct sp_profile *p, const char *path, const char *container, uint8_t exe_id, uint8_t id,
 			int64_t own, int64_t lib)
 {
 	uint32_t exe = file(p, path, strrchr(path, '/') + 1, exe_id), so = file(p, "/lib/libz.so", "libz.so.1", id);
-	struct sp_process process = {.pid = 100U + exe_id, .exe = exe, .comm = string(p, "work"), .start_ns = 5};
+	struct sp_process process = {
+	    .pid = 100U + exe_id, .exe = exe, .comm = string(p, "work"), .start_ns = 5, .uid = uid};
 	uint32_t frames[2] = {frame(p, so, "inflate"), frame(p, exe, "main")}, key, stacks[2];
 	int64_t values[2][2] = {{own, own * 10000000}, {lib, lib * 10000000}};
 
@@ -115,6 +118,30 @@ static void another_build_in_the_same_program_is_noticed(void **state)
 		assert_int_equal(look(&u, "/bin/a", "", i, i * 5000 * S), 1);
 	assert_int_equal(u.n_jobs, SP_UPGRADE_JOBS);
 	assert_int_equal(u.n_given_up, 38 - SP_UPGRADE_JOBS);
+	sp_upgrades_done(&u);
+}
+
+/* Who runs another build at all times fills the list with his own, and not with what others wait for. */
+static void builds_without_end_leave_others_their_places(void **state)
+{
+	struct sp_upgrades u;
+
+	(void)state;
+	assert_int_equal(sp_upgrades_init(&u), 0);
+	assert_int_equal(look(&u, "/bin/a", "", 1, 10 * S), 0);
+	assert_int_equal(look(&u, "/bin/a", "", 2, 5000 * S), 1);
+	uid = 12345;
+	assert_int_equal(look(&u, "/bin/mine", "", 1, 5000 * S), 0);
+	assert_int_equal(look(&u, "/bin/mine", "", 2, 5010 * S), 1); /* both at once */
+	for (uint8_t i = 3; i < 40; i++)
+		assert_int_equal(look(&u, "/bin/mine", "", i, i * 5000 * S), 1);
+	uid = 0;
+	assert_int_equal(look(&u, "/bin/a", "", 3, 39 * 5000 * S + 700 * S), 1);
+	assert_int_equal(u.n_jobs, SP_UPGRADE_JOBS);
+	assert_int_equal(u.jobs[0].from_ns, 4990 * S);
+	assert_int_equal(u.jobs[0].uid, SP_UPGRADE_SEVERAL);
+	assert_int_equal(u.jobs[1].uid, 12345);
+	assert_int_equal(u.jobs[SP_UPGRADE_JOBS - 1].uid, 0);
 	sp_upgrades_done(&u);
 }
 
@@ -253,6 +280,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(another_build_in_the_same_program_is_noticed),
+	    cmocka_unit_test(builds_without_end_leave_others_their_places),
 	    cmocka_unit_test(a_change_of_cost_is_found_where_it_is),
 	    cmocka_unit_test(a_process_looks_when_it_is_time),
 	};
