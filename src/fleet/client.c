@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { CONNECT_MS = 10000, DEFAULT_MS = 300000, MAX_ANSWER = 512 << 20, MAX_WORDS = 400, MAX_NAME = 64 };
+enum { MAX_UNREAD = 1 << 20 }; /* bytes that nobody asked for; a server may send without end */
 
 struct sp_fleet {
 	struct sp_curl l;
@@ -19,6 +20,7 @@ struct sp_fleet {
 	char error[CURL_ERROR_SIZE];
 	struct sp_bytes answer; /* of a failure, or of what has none */
 	struct sp_bytes *into;
+	size_t n_unread;
 	bool is_too_large;
 };
 
@@ -170,8 +172,10 @@ static size_t answer_save(char *bytes, size_t size, size_t n, void *fleet)
 
 	f->l.getinfo(f->curl, CURLINFO_RESPONSE_CODE, &status);
 	to = f->into && status == 200 ? f->into : &f->answer;
-	if (to == &f->answer && to->n > MAX_WORDS)
-		return size * n; /* the beginning says what is wrong */
+	if (to == &f->answer && to->n > MAX_WORDS) { /* the beginning says what is wrong */
+		f->n_unread += size * n;
+		return f->n_unread > MAX_UNREAD ? 0 : size * n;
+	}
 	f->is_too_large = to->n + size * n > MAX_ANSWER;
 	if (f->is_too_large)
 		return 0;
@@ -249,10 +253,12 @@ static int result_of(struct sp_fleet *f, CURLcode code)
 
 	if (f->is_too_large)
 		return sp_fail_said(-E2BIG, "the answer is larger than %d MiB", MAX_ANSWER >> 20);
-	if (code != CURLE_OK)
+	if (code != CURLE_OK && f->n_unread <= MAX_UNREAD)
 		return sp_fail_said(code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT : -EIO, "%s: %s", f->name,
 				    *f->error ? f->error : f->l.strerror(code));
 	f->l.getinfo(f->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (status == 200 && f->n_unread > MAX_UNREAD)
+		return sp_fail_said(-EIO, "%s does not answer as ClickHouse does", f->name);
 	return status == 200 ? 0 : answer_failed(f, status);
 }
 
@@ -261,7 +267,7 @@ static int post(struct sp_fleet *f, const char *url, const void *body, size_t n,
 	struct curl_slist *headers = NULL;
 	int r = headers_make(f, is_gzip, &headers), bad = 0;
 
-	f->answer.n = 0;
+	f->answer.n = f->n_unread = 0;
 	f->is_too_large = false;
 	*f->error = '\0';
 	if (r == 0)

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* MAX_READ: of an answer, whose status has come before it; a server may send without end. */
+enum { MAX_READ = 64 << 10 };
 enum { GRACE_MS = 2000, MAX_AUTHORIZATION = 8192, MAX_ANSWER = 200, MAX_CPU_S = 20, CODE_AGAIN = 3, CODE_REFUSED = 4 };
 
 /* --- the agent's side --- */
@@ -111,7 +113,7 @@ struct job {
 	char *body;
 	size_t n_body;
 	char answer[MAX_ANSWER + 1]; /* the beginning of the server's answer */
-	size_t n_answer;
+	size_t n_answer, n_read;
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -157,7 +159,8 @@ static size_t save_answer(char *bytes, size_t size, size_t n, void *job)
 
 	memcpy(j->answer + j->n_answer, bytes, n_saved);
 	j->n_answer += n_saved;
-	return size * n;
+	j->n_read += size * n;
+	return j->n_read > MAX_READ ? 0 : size * n;
 }
 
 static int add_header(struct job *j, const char *name, const char *value)
@@ -224,7 +227,7 @@ static int report_result(struct job *j, CURLcode code)
 {
 	long status = 0;
 
-	if (code != CURLE_OK) {
+	if (code != CURLE_OK && j->n_read <= MAX_READ) {
 		dprintf(STDOUT_FILENO, "%s", *j->error ? j->error : j->l.strerror(code));
 		return CODE_AGAIN;
 	}

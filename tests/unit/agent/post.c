@@ -141,6 +141,29 @@ static void test_not_taken(void **state)
 	}
 }
 
+/* A server whose answer never ends: its status counts, and the rest is not waited for. */
+static void test_endless(void **state)
+{
+	static const char head[] = "HTTP/1.1 200 OK\r\n\r\n";
+	static char bytes[1 << 16], request[4096];
+	struct sp_post p = {.url = url, .body = "x", .n_body = 1, .timeout_ms = 3000};
+	int self = sp_post_open_self(), fd;
+	struct sp_program c;
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(sp_post_start(&c, self, &p), 0);
+	close(self);
+	fd = accept(listener, NULL, NULL);
+	assert_true(read(fd, request, sizeof(request)) > 0);
+	assert_int_equal(send(fd, head, sizeof(head) - 1, MSG_NOSIGNAL), sizeof(head) - 1);
+	while (send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL) > 0)
+		n += sizeof(bytes);
+	close(fd);
+	assert_int_equal(sp_post_result(wait_for(&c)), SP_POST_TAKEN);
+	assert_true(n < 64 << 20); /* what sockets hold */
+}
+
 /* Nobody listens; a listener that never answers. */
 static void test_nobody(void **state)
 {
@@ -230,8 +253,9 @@ static void test_no_program(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_taken), cmocka_unit_test(test_not_taken), cmocka_unit_test(test_nobody),
-	    cmocka_unit_test(test_urls),  cmocka_unit_test(test_program),   cmocka_unit_test(test_no_program),
+	    cmocka_unit_test(test_taken),      cmocka_unit_test(test_not_taken), cmocka_unit_test(test_nobody),
+	    cmocka_unit_test(test_endless),    cmocka_unit_test(test_urls),      cmocka_unit_test(test_program),
+	    cmocka_unit_test(test_no_program),
 	};
 
 	sp_post_main(argc, argv);

@@ -53,8 +53,12 @@ static void request_read(int connection, char *request)
 	}
 }
 
+static bool is_endless; /* behind the answer comes more and more */
+
 static void serve(int listener, const struct answer *answer, char *request)
 {
+	static const char more[1 << 16];
+
 	for (;;) {
 		int connection = accept(listener, NULL, NULL);
 		if (connection < 0)
@@ -64,6 +68,8 @@ static void serve(int listener, const struct answer *answer, char *request)
 			pause();
 		if (write(connection, answer->bytes, answer->n) < 0)
 			_exit(1);
+		while (is_endless && send(connection, more, sizeof(more), MSG_NOSIGNAL) > 0)
+			;
 		shutdown(connection, SHUT_WR);
 		close(connection);
 	}
@@ -161,6 +167,32 @@ static void test_failures(void **unused)
 	}
 }
 
+/* What is sent without end is not read until the time is over, neither where nothing was asked for nor where it failed.
+ */
+static void test_endless(void **unused)
+{
+	static const char *const answers[] = {"HTTP/1.1 200 OK\r\n\r\nx", "HTTP/1.1 500 Wrong\r\n\r\nCode: 60, x"};
+	static const int expected[] = {-EIO, -ENOENT};
+
+	(void)unused;
+	is_endless = true;
+	for (size_t i = 0; i < 2; i++) {
+		struct fake f = fake_start(answers[i], strlen(answers[i]));
+		struct sp_fleet_server s = {.timeout_ms = 20000};
+		struct sp_fleet *fleet;
+		char url[64];
+
+		snprintf(url, sizeof(url), "http://127.0.0.1:%d", f.port);
+		s.url = url;
+		assert_int_equal(sp_fleet_open(&s, &fleet), 0);
+		assert_int_equal(sp_fleet_do(fleet, "SELECT 1", true), expected[i]);
+		sp_error_clear();
+		sp_fleet_close(fleet);
+		fake_end(&f);
+	}
+	is_endless = false;
+}
+
 static void test_gone(void **unused)
 {
 	struct fake f = fake_start("", 0);
@@ -247,10 +279,8 @@ static void test_meta(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_failures),
-	    cmocka_unit_test(test_gone),
-	    cmocka_unit_test(test_requests),
-	    cmocka_unit_test(test_meta),
+	    cmocka_unit_test(test_failures), cmocka_unit_test(test_gone), cmocka_unit_test(test_endless),
+	    cmocka_unit_test(test_requests), cmocka_unit_test(test_meta),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
