@@ -140,8 +140,9 @@ static char *ask(const char *path, const char *query, bool own_only, int *ret_st
 
 int fuzz_one(const uint8_t *data, size_t size)
 {
-	static const char *const routes[] = {"overview",  "flame",     "events", "diff",    "matrix", "libraries",
-					     "functions", "processes", "live",   "cgroups", "x"};
+	static const char *const routes[] = {"overview",  "flame",     "events",     "diff", "matrix",
+					     "libraries", "functions", "processes",  "live", "cgroups",
+					     "x",         "flamerows", "containers", "users"};
 	char path[64], *query, *once, *again, *own;
 	int status = 0, status_again = 0, status_own = 0;
 	size_t n, n_again, n_own;
