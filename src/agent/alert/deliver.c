@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/alert/deliver_priv.h"
+#include "agent/exec/self.h"
 #include "agent/log.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -22,7 +23,7 @@ int sp_deliver_new(struct sp_deliver **ret_deliver)
 	d->first_pause_ns = SP_DELIVER_FIRST_PAUSE_S * SP_NS_PER_S;
 	d->repeat_ns = SP_DELIVER_REPEAT_S * SP_NS_PER_S;
 	d->epoll = epoll_create1(EPOLL_CLOEXEC);
-	d->self = sp_post_open_self();
+	d->self = sp_self_open();
 	if (d->epoll < 0 || d->self < 0) {
 		int r = d->self < 0 ? d->self : sp_fail(-errno, "deliver alerts");
 		sp_deliver_free(d);

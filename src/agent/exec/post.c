@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/exec/post.h"
+#include "agent/exec/self.h"
 #include "agent/request.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "http/curl.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -18,13 +18,6 @@ enum { MAX_READ = 64 << 10 };
 enum { GRACE_MS = 2000, MAX_AUTHORIZATION = 8192, MAX_ANSWER = 200, MAX_CPU_S = 20, CODE_AGAIN = 3, CODE_REFUSED = 4 };
 
 /* --- the agent's side --- */
-int sp_post_open_self(void)
-{
-	int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
-
-	return fd < 0 ? sp_fail(-errno, "/proc/self/exe") : fd;
-}
-
 int sp_post_url_check(const char *url)
 {
 	const char *host = !strncmp(url, "http://", 7) ? url + 7 : !strncmp(url, "https://", 8) ? url + 8 : NULL;
@@ -39,21 +32,11 @@ int sp_post_url_check(const char *url)
 	return 0;
 }
 
-/*
- * A line of its own, with what the file says: the agent may have it opened by others (sp_text_open_by()). If it cannot
- * be read the line is empty; then the process that sends tries, and says what is wrong.
- */
+/* If it cannot be read the line is empty; then the process that sends tries, and says what is wrong. */
 static void put_authorization(const char *file, FILE *out)
 {
-	char *text SP_FREE = NULL;
-	size_t n = 0;
-
-	if (file && sp_text_read_config(file, MAX_AUTHORIZATION, &text, NULL) == 0) {
-		n = strcspn(text, "\r\n");
-		fwrite(text, 1, n, out);
-		explicit_bzero(text, n);
-	}
-	fputc('\n', out);
+	if (sp_self_put_secret(file, MAX_AUTHORIZATION, out) < 0)
+		fputc('\n', out);
 	sp_error_clear();
 }
 
@@ -80,18 +63,12 @@ static int make_input(const struct sp_post *p, int *ret_fd)
 
 int sp_post_start(struct sp_program *c, int self, const struct sp_post *p)
 {
-	char path[64], *argv[] = {"soprof", SP_POST_ARGUMENT, NULL};
-	struct sp_program_spec spec = {
-	    .path = path, .argv = argv, .env = environ, .timeout_ms = p->timeout_ms + GRACE_MS};
 	SP_CLOSE int input = -1;
 	int r = p->n_body > SP_POST_BODY_MAX ? -E2BIG : make_input(p, &input);
 
 	*c = (struct sp_program){0};
-	if (r < 0)
-		return sp_fail(r, "post to %s", p->url);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", self);
-	spec.input = input;
-	r = sp_program_start(c, &spec);
+	if (r == 0)
+		r = sp_self_start(c, self, SP_POST_ARGUMENT, input, p->timeout_ms + GRACE_MS);
 	return r < 0 ? sp_fail(r, "post to %s", p->url) : 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * post.h: an HTTP POST by a process of its own: this program, executed again, with libcurl.
+ * post.h: an HTTP POST by a process of its own: this program, executed again (self.h), with libcurl.
  *
  * Only that process loads libcurl; it has nothing of the agent's memory, and ends with the answer. http and https only;
  * certificates are verified, redirections are not followed; $http_proxy, $https_proxy and $no_proxy are used as by
@@ -27,8 +27,7 @@ struct sp_post {
 	size_t n_body;
 	unsigned timeout_ms; /* of the whole exchange */
 };
-/* Returns a descriptor of this program, for `self`. */
-int sp_post_open_self(void);
+/* self: sp_self_open()'s. */
 int sp_post_start(struct sp_program *c, int self, const struct sp_post *p);
 
 enum sp_post_result { SP_POST_TAKEN, SP_POST_AGAIN, SP_POST_REFUSED }; /* REFUSED: trying again does not help */

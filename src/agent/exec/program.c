@@ -178,13 +178,15 @@ static void close_program(struct sp_program *c)
 
 bool sp_program_check(struct sp_program *c, int *ret_status)
 {
+	struct rusage used = {0};
 	pid_t gone;
 
 	if (!c->pid)
 		return false;
-	gone = waitpid(c->pid, ret_status, WNOHANG);
-	read_output(c); /* after waitpid(), so that it has all output */
+	gone = wait4(c->pid, ret_status, WNOHANG, &used);
+	read_output(c); /* after wait4(), so that it has all output */
 	if (gone == c->pid || (gone < 0 && errno == ECHILD)) {
+		c->cpu_ns = sp_rusage_ns(&used);
 		*ret_status = gone == c->pid ? *ret_status : SIGKILL;
 		close_program(c);
 		return true;

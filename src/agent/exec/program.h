@@ -32,6 +32,7 @@ struct sp_program {
 	int pidfd, output;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 	bool is_late;         /* it was killed at its deadline */
+	uint64_t cpu_ns;      /* once it has ended: what it and its children took */
 	char text[SP_PROGRAM_TEXT + 1];
 	size_t n_text;
 };
@@ -41,7 +42,7 @@ size_t sp_program_fds(const struct sp_program *c, int *ret_fds); /* at most SP_P
 /* Has an epoll descriptor watch them; what cannot be watched is checked at the deadline. */
 void sp_program_watch(const struct sp_program *c, int epoll);
 int sp_program_timeout_ms(const struct sp_program *c); /* -1: none runs */
-/* Whether it has ended; then *ret_status is waitpid(2)'s, and of the struct only the text remains valid. */
+/* Whether it has ended; then *ret_status is waitpid(2)'s, and of the struct only text and cpu_ns remain valid. */
 bool sp_program_check(struct sp_program *c, int *ret_status);
 void sp_program_kill(struct sp_program *c); /* waits for its end */
 

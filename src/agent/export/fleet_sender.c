@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/export/fleet_sender.h"
-#include "agent/exec/post.h"
+#include "agent/exec/again.h"
+#include "agent/exec/self.h"
 #include "agent/export/exposition.h"
 #include "agent/export/remote_write.h"
 #include "agent/log.h"
 #include "agent/request.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "base/time.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -24,6 +24,8 @@ enum {
 	FIRST_PAUSE_MS = 10000,
 	MAX_PAUSE_MS = 300000,
 	LEAST_S = 60, /* between two that send: each decodes the day's dictionary */
+	MOST_S = 600, /* so long at most for the sake of SHARE; a reading is as long (fleet/send.c) */
+	SHARE = 2000, /* of its time from one to the next, one that sends computes at most 1/SHARE */
 	NS_A_MS = 1000000,
 	MAX_PASSWORD = 4096
 };
@@ -33,36 +35,16 @@ struct sp_fleet_sender {
 	char name[NAME]; /* of the server; "" = none */
 	struct sp_program program;
 	int epoll, self;
-	uint64_t due_ns;   /* CLOCK_MONOTONIC */
-	unsigned pause_ms; /* 0: the last went well */
+	uint64_t began_ns, due_ns; /* CLOCK_MONOTONIC */
+	struct sp_again again;
 	bool has_sent;
 	char why[SP_PROGRAM_TEXT + 1];                                        /* the last failure; "" = it went well */
 	uint64_t n_windows, n_rows, n_samples, n_bytes, n_left_out, n_failed; /* since the start */
-	uint64_t to_ns, success_ns;                                           /* CLOCK_REALTIME */
+	uint64_t cpu_ns;                                                      /* of all that sent */
+	uint64_t to_ns;                                                       /* CLOCK_REALTIME */
 };
 
 /* --- what the process is told --- */
-/* The agent may have it opened by others (sp_text_open_by()); what is wrong with it the process would say no better. */
-static int password_put(const struct sp_agent_fleet *fleet, FILE *out)
-{
-	SP_FREE char *text = NULL;
-	size_t n;
-	int r;
-
-	if (!fleet->password_file) {
-		fputc('\n', out);
-		return 0;
-	}
-	r = sp_text_read_config(fleet->password_file, MAX_PASSWORD, &text, NULL);
-	if (r < 0)
-		return r;
-	n = strcspn(text, "\r\n");
-	fwrite(text, 1, n, out);
-	fputc('\n', out);
-	explicit_bzero(text, n);
-	return 0;
-}
-
 static int job_put(void *sender, FILE *out)
 {
 	const struct sp_fleet_sender *s = sender;
@@ -84,21 +66,16 @@ static int job_put(void *sender, FILE *out)
 	for (size_t i = 0; i < fleet->n_labels; i++)
 		fprintf(out, "label=%s\n", fleet->labels[i]);
 	fputc('\n', out);
-	return password_put(fleet, out);
+	return sp_self_put_secret(fleet->password_file, MAX_PASSWORD, out);
 }
 
 static int child_start(struct sp_fleet_sender *s)
 {
-	char path[64], *argv[] = {"soprof", SP_FLEET_CHILD_ARGUMENT, NULL};
-	struct sp_program_spec spec = {.path = path, .argv = argv, .env = environ, .timeout_ms = TIMEOUT_MS};
 	SP_CLOSE int input = -1;
 	int r = sp_program_input_write("soprof-fleet", job_put, s, &input);
 
-	if (r < 0)
-		return r;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->self);
-	spec.input = input;
-	r = sp_program_start(&s->program, &spec);
+	if (r == 0)
+		r = sp_self_start(&s->program, s->self, SP_FLEET_CHILD_ARGUMENT, input, TIMEOUT_MS);
 	if (r == 0)
 		sp_program_watch(&s->program, s->epoll);
 	return r;
@@ -132,30 +109,32 @@ static void counts_take(struct sp_fleet_sender *s, char *line)
 static void failed(struct sp_fleet_sender *s, const char *why)
 {
 	snprintf(s->why, sizeof(s->why), "%s", why);
-	if (!s->pause_ms)
+	if (sp_again_failed(&s->again, FIRST_PAUSE_MS, MAX_PAUSE_MS))
 		sp_log(SP_LOG_WARNING, "fleet at %s: %s; tried again", s->name, s->why);
 	s->n_failed++;
-	s->pause_ms = s->pause_ms ? SP_MIN(2 * s->pause_ms, (unsigned)MAX_PAUSE_MS) : FIRST_PAUSE_MS;
-	s->due_ns = sp_time_ns(CLOCK_MONOTONIC) + s->pause_ms * (uint64_t)NS_A_MS;
+	s->due_ns = s->again.at_ns;
 }
 
 static void child_ended(struct sp_fleet_sender *s, int status)
 {
 	char *end = strchrnul(s->program.text, '\n'), *why = *end ? end + 1 : end;
 	bool went_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	uint64_t before = s->n_windows;
 
 	*end = '\0';
+	s->cpu_ns += s->program.cpu_ns;
 	counts_take(s, s->program.text);
 	if (!went_well) {
 		failed(s, s->program.is_late ? "it took too long" : *why ? why : "the process failed");
 		return;
 	}
-	if (s->pause_ms || !s->has_sent)
+	if (s->again.pause_ms || !s->has_sent)
 		sp_log(SP_LOG_NOTICE, "fleet at %s: taken", s->name);
 	s->has_sent = true;
-	s->pause_ms = 0;
+	s->again.pause_ms = 0;
 	*s->why = '\0';
-	s->success_ns = sp_time_ns(CLOCK_REALTIME);
+	if (s->n_windows > before)
+		s->due_ns = SP_MAX(s->due_ns, s->began_ns + SP_MIN(s->program.cpu_ns * SHARE, MOST_S * SP_NS_PER_S));
 }
 
 /* --- in the loop --- */
@@ -174,6 +153,7 @@ void sp_fleet_sender_dispatch(void *sender)
 		child_ended(s, status);
 	if (!*s->name || s->program.pid || now < s->due_ns)
 		return;
+	s->began_ns = now;
 	s->due_ns = SP_MAX(s->due_ns + period_s(s->config) * SP_NS_PER_S, now + SP_NS_PER_S);
 	r = child_start(s);
 	if (r < 0)
@@ -214,7 +194,7 @@ void sp_fleet_sender_configure(struct sp_fleet_sender *s, const struct sp_agent_
 	if (getrandom(&drawn, sizeof(drawn), GRND_NONBLOCK) < 0)
 		drawn = 0;
 	s->due_ns = sp_time_ns(CLOCK_MONOTONIC) + drawn % (period_s(c) * 1000) * NS_A_MS;
-	s->pause_ms = 0;
+	s->again.pause_ms = 0;
 	s->has_sent = false;
 }
 
@@ -225,7 +205,7 @@ int sp_fleet_sender_new(const struct sp_agent_config *c, struct sp_fleet_sender 
 	if (!s)
 		return -ENOMEM;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	s->self = sp_post_open_self();
+	s->self = sp_self_open();
 	if (s->epoll < 0 || s->self < 0) {
 		int r = s->self < 0 ? s->self : sp_fail(-errno, "make an epoll descriptor");
 
@@ -271,6 +251,9 @@ void sp_fleet_sender_write(void *sender, struct sp_expo *x)
 	}
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_fleet_sent_bytes", "bytes", "Sent to it, compressed.");
 	sp_expo_number(x, sp_labels_of(x, &l, "target", s->name, NULL, NULL), s->n_bytes);
+	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_fleet_cpu_seconds", "seconds",
+		       "CPU time of the processes that send.");
+	sp_expo_seconds(x, sp_labels_of(x, &l, "target", s->name, NULL, NULL), s->cpu_ns);
 	sp_expo_family(x, SP_EXPO_GAUGE, "soprof_fleet_sent_until_timestamp_seconds", "seconds",
 		       "The end of the last window that it has; 0: none since the start.");
 	sp_expo_seconds(x, sp_labels_of(x, &l, "target", s->name, NULL, NULL), s->to_ns);
@@ -286,6 +269,7 @@ void sp_fleet_sender_status(const struct sp_fleet_sender *s, FILE *out)
 		s->n_rows, s->n_bytes);
 	fprintf(out, "fleet_left_out=%" PRIu64 "\nfleet_failed=%" PRIu64 "\nfleet_to=%" PRIu64 "\n", s->n_left_out,
 		s->n_failed, s->to_ns);
+	fprintf(out, "fleet_cpu_ns=%" PRIu64 "\n", s->cpu_ns);
 	sp_line_put(out, "fleet_error", s->why);
 	fputc('\n', out);
 }

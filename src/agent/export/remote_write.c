@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/export/remote_write.h"
+#include "agent/exec/again.h"
 #include "agent/exec/post.h"
+#include "agent/exec/self.h"
 #include "agent/export/snappy.h"
 #include "agent/log.h"
 #include "base/error.h"
@@ -31,9 +33,8 @@ struct target {
 	size_t n, capacity, bytes;
 	struct message sending; /* before the queue: being sent, or to be tried again; block NULL = none */
 	struct sp_program post;
-	uint64_t due_ns;                       /* CLOCK_MONOTONIC: when the next message is made */
-	uint64_t again_ns;                     /* not before */
-	unsigned pause_ms;                     /* 0: the last post succeeded */
+	uint64_t due_ns; /* CLOCK_MONOTONIC: when the next message is made */
+	struct sp_again again;
 	uint64_t n_sent, n_dropped, n_refused; /* samples */
 	uint64_t n_failed;                     /* posts */
 	uint64_t success_ns;                   /* CLOCK_REALTIME */
@@ -122,11 +123,9 @@ static int queue_message(struct sp_remotes *r, struct target *t)
 /* --- sending --- */
 static void retry_later(struct target *t, const char *why)
 {
-	if (!t->pause_ms)
+	if (sp_again_failed(&t->again, FIRST_PAUSE_MS, MAX_PAUSE_MS))
 		sp_log(SP_LOG_WARNING, "remote write to %s: %s; tried again", t->name, why);
 	t->n_failed++;
-	t->pause_ms = t->pause_ms ? SP_MIN(2 * t->pause_ms, (unsigned)MAX_PAUSE_MS) : FIRST_PAUSE_MS;
-	t->again_ns = sp_time_ns(CLOCK_MONOTONIC) + t->pause_ms * (uint64_t)NS_A_MS;
 }
 
 /* 4xx: trying again does not help. */
@@ -141,9 +140,9 @@ static void drop_refused(struct target *t)
 
 static void finish_sent(struct target *t)
 {
-	if (t->pause_ms || !t->n_sent)
+	if (t->again.pause_ms || !t->n_sent)
 		sp_log(SP_LOG_NOTICE, "remote write to %s: taken", t->name);
-	t->pause_ms = 0;
+	t->again.pause_ms = 0;
 	t->n_sent += t->sending.n_samples;
 	t->success_ns = sp_time_ns(CLOCK_REALTIME);
 	free_message(&t->sending);
@@ -206,7 +205,7 @@ static void run_target(struct sp_remotes *r, struct target *t)
 		if (queue_message(r, t) < 0)
 			sp_error_clear();
 	}
-	if (!t->post.pid && has_messages(t) && now >= t->again_ns)
+	if (!t->post.pid && has_messages(t) && now >= t->again.at_ns)
 		send_next(r, t);
 }
 
@@ -237,7 +236,7 @@ int sp_remotes_timeout_ms(void *remotes)
 		if (t->post.pid)
 			next = SP_MIN(next, sp_program_timeout_ms(&t->post));
 		else if (has_messages(t))
-			next = SP_MIN(next, ms_until(t->again_ns));
+			next = SP_MIN(next, ms_until(t->again.at_ns));
 		ms = ms < 0 ? next : SP_MIN(ms, next);
 	}
 	return ms;
@@ -298,7 +297,7 @@ int sp_remotes_new(const struct sp_agent_config *c, struct sp_metrics *m, struct
 		return -ENOMEM;
 	r->metrics = m;
 	r->epoll = epoll_create1(EPOLL_CLOEXEC);
-	r->self = sp_post_open_self();
+	r->self = sp_self_open();
 	if (r->epoll < 0 || r->self < 0) {
 		int e = r->self < 0 ? r->self : sp_fail(-errno, "make an epoll descriptor");
 

@@ -4,6 +4,7 @@
  * answers. Programs: their output, end and deadline. This program is also the one that is executed to post.
  */
 #include "agent/exec/post.h"
+#include "agent/exec/self.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include <arpa/inet.h>
@@ -79,7 +80,7 @@ static int wait_for(struct sp_program *c)
 static enum sp_post_result post(const struct sp_post *p, const char *answer, char *ret_request, size_t size,
 				struct sp_program *c)
 {
-	int self = sp_post_open_self();
+	int self = sp_self_open();
 
 	assert_true(self >= 0);
 	assert_int_equal(sp_post_start(c, self, p), 0);
@@ -147,7 +148,7 @@ static void test_endless(void **state)
 	static const char head[] = "HTTP/1.1 200 OK\r\n\r\n";
 	static char bytes[1 << 16], request[4096];
 	struct sp_post p = {.url = url, .body = "x", .n_body = 1, .timeout_ms = 3000};
-	int self = sp_post_open_self(), fd;
+	int self = sp_self_open(), fd;
 	struct sp_program c;
 	size_t n = 0;
 
@@ -169,7 +170,7 @@ static void test_nobody(void **state)
 {
 	struct sp_post p = {.url = "http://127.0.0.1:1/", .body = "", .timeout_ms = 20000};
 	struct sp_program c;
-	int self = sp_post_open_self(), status;
+	int self = sp_self_open(), status;
 
 	(void)state;
 	assert_int_equal(sp_post_start(&c, self, &p), 0);

@@ -5,6 +5,7 @@
  */
 #include "agent/export/remote_write.h"
 #include "agent/exec/post.h"
+#include "agent/exec/self.h"
 #include "agent/export/snappy.h"
 #include "base/error.h"
 #include "base/time.h"
@@ -56,7 +57,7 @@ static uint64_t made_s(const uint8_t *block, size_t n)
 	return ms / 1000;
 }
 
-int sp_post_open_self(void)
+int sp_self_open(void)
 {
 	return open("/dev/null", O_PATH | O_CLOEXEC);
 }
