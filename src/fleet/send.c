@@ -191,11 +191,14 @@ static int range_send(struct sender *s, const char *source, uint64_t from_ns, ui
 	return r == 0 ? batch_send(s) : r;
 }
 
+/* `samples` has no sources: those of two are told apart by their runs. */
 static int source_send(struct sender *s, const char *source)
 {
 	uint64_t length = s->length_ns, at = 0, end = s->span.last_ns;
 	int r = cursor_ask(s, source, &at);
 
+	if (r == 0 && getrandom(&s->run, sizeof(s->run), 0) != sizeof(s->run))
+		r = sp_fail(-EIO, "draw a number");
 	if (r < 0)
 		return r;
 	at *= SP_NS_PER_S;
@@ -214,8 +217,6 @@ static int send_begin(struct sender *s)
 	struct sp_store_options o = {.read_only = true};
 	int r = sp_fleet_meta(s->f, &s->seed);
 
-	if (r == 0 && getrandom(&s->run, sizeof(s->run), 0) != sizeof(s->run))
-		r = sp_fail(-EIO, "draw a number");
 	s->host = sp_fleet_host(s->seed, s->s->host, s->s->machine);
 	if (r == 0)
 		r = sp_sent_open(s->s->sent_file, s->seed ^ s->host, &s->sent);
