@@ -4,11 +4,11 @@
 // as one block, so that the work is bounded by the picture's size. Each draw is measured (performance entries "draw").
 
 const ROW = 18, TEXT_AT = 13, LABEL = '12px "DejaVu Sans Mono", Menlo, Consolas, "Liberation Mono", monospace';
-const MIN_WIDTH = 1, ZOOM_MS = 170;
+const MIN_WIDTH = 1, ZOOM_MS = 170, STRIP = 36;
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 class Flame {
-	// on: {zoom(node), point(node or -1, x, y), walk(node), select(node)}
+	// on: {zoom(node), point(node or -1, x, y), walk(node), select(node), part(whether a part of the whole is in sight)}
 	constructor(place, label, on) {
 		this.on = on;
 		this.canvas = make("canvas", {tabindex: "0", role: "application", "aria-roledescription": "flame graph",
@@ -19,11 +19,16 @@ class Flame {
 		this.space = make("div", {class: "space"}, this.window);
 		this.place = place;
 		place.append(this.space);
+		this.small = make("canvas");
+		this.part = make("div", {class: "part"});
+		this.strip = make("div", {class: "strip", "aria-hidden": "true", title: "The whole: click or drag to move", hidden: true},
+			this.small, this.part);
 		this.context = this.canvas.getContext("2d", {alpha: false});
 		this.tree = null;
 		this.nDraws = 0;
 		this.cursor = this.hovered = -1;
 		this.listen();
+		this.listenToStrip();
 	}
 
 	// --- what is shown ---
@@ -33,6 +38,7 @@ class Flame {
 		Object.assign(this, {tree, v, entities, libraries, options, layout: layout(tree, v)});
 		this.whole = this.layout.total[0];
 		if (isNew) {
+			this.place[options.rootAtTop ? "after" : "before"](this.strip);
 			this.cursor = this.hovered = -1;
 			this.zoomed = 0;
 			this.range = [0, this.whole];
@@ -129,16 +135,25 @@ class Flame {
 		cancelAnimationFrame(this.due || 0);
 		this.due = 0;
 		if (!this.tree || !this.width || !this.place.clientWidth) return;
-		const begin = performance.now(), c = this.context;
-		c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-		c.fillStyle = css(look().page);
-		c.fillRect(0, 0, this.width, this.seen);
-		this.collect();
-		this.fill();
+		if (this.strip.hidden !== this.isWhole()) return void this.toggleStrip();
+		const begin = performance.now(), c = this.context, {rootAtTop} = this.options, top = this.top = this.place.scrollTop;
+		const lowest = Math.floor((rootAtTop ? top : this.height - top - this.seen) / ROW);
+		this.clear(c, this.width, this.seen);
+		const found = this.collect(this.range, lowest, lowest + Math.ceil(this.seen / ROW) + 1);
+		this.nodes = found.nodes;
+		this.scale = found.scale;
+		this.mark(this.fill(c, found, ROW, (d) => this.y(d) - top));
 		this.write();
+		this.placePart();
 		this.placeBoxes();
 		if (++this.nDraws % 1000 === 0) performance.clearMeasures("draw");
 		performance.measure("draw", {start: begin, end: performance.now()});
+	}
+
+	clear(c, width, height) {
+		c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+		c.fillStyle = css(look().page);
+		c.fillRect(0, 0, width, height);
 	}
 
 	// What stands for the narrow frames above one has that one's colour.
@@ -150,17 +165,13 @@ class Flame {
 		return 3 * colour + (variant && variant[e] || (isDim || isNarrow ? 1 : 0));
 	}
 
-	// The visible nodes, chained by colour; runs of narrow ones by row, in the colour of the widest of them.
-	collect() {
-		const {tree, layout: {total, start}, range, width} = this, {depth, end} = tree;
-		const k = width / (range[1] - range[0] || 1), [x0, x1] = range, top = this.place.scrollTop;
-		const lowest = this.options.rootAtTop ? Math.floor(top / ROW) : Math.floor((this.height - top - this.seen) / ROW);
-		const highest = lowest + Math.ceil(this.seen / ROW) + 1;
-		const nodes = this.nodes = [], heads = this.heads = new Int32Array(this.style.length).fill(-1), next = this.next = [];
+	// The nodes of a range and of some depths, chained by colour; runs of narrow ones by row, in the colour of the widest of them.
+	collect([x0, x1], lowest, highest) {
+		const {tree, layout: {total, start}, width} = this, {depth, end} = tree, k = width / (x1 - x0 || 1);
+		const nodes = [], heads = new Int32Array(this.style.length).fill(-1), next = [], runs = [];
 		const from = new Float64Array(tree.deepest + 2).fill(-1), to = from.slice(), widest = from.slice();
-		this.runs = [];
 		const flush = (d) => {
-			if (from[d] >= 0 && to[d] - from[d] >= MIN_WIDTH) this.runs.push([d, from[d], to[d], this.styleOf(widest[d], true)]);
+			if (from[d] >= 0 && to[d] - from[d] >= MIN_WIDTH) runs.push([d, from[d], to[d], this.styleOf(widest[d], true)]);
 			from[d] = -1;
 		};
 		for (let i = 0; i < tree.n;) {
@@ -189,8 +200,7 @@ class Flame {
 			i = d < highest ? i + 1 : end[i];
 		}
 		for (let d = 0; d < from.length; d++) flush(d);
-		this.top = top;
-		this.scale = k;
+		return {nodes, heads, next, runs, from: x0, scale: k};
 	}
 
 	boxOf(i) {
@@ -199,25 +209,25 @@ class Flame {
 		return {left, right, top: this.y(this.tree.depth[i]) - this.top};
 	}
 
-	fill() {
-		const c = this.context, {heads, next, nodes, runs} = this, {total, start} = this.layout;
-		const marked = [];
+	// Rows of a height, where y() says that they are; tells which frames are to be marked.
+	fill(c, {heads, next, nodes, runs, from: x0, scale}, row, y) {
+		const {total, start} = this.layout, height = row > 3 ? row - 1 : row, marked = [];
 		for (const [d, from, to, style] of runs) {
 			c.fillStyle = this.style[style];
-			c.fillRect(from, this.y(d) - this.top, to - from, ROW - 1);
+			c.fillRect(from, y(d), to - from, height);
 		}
 		for (let style = 0; style < heads.length; style++) {
 			if (heads[style] < 0) continue;
 			c.fillStyle = this.style[style];
 			for (let at = heads[style]; at >= 0; at = next[at]) {
-				const i = nodes[at], x = (start[i] - this.range[0]) * this.scale, w = total[i] * this.scale;
+				const i = nodes[at], x = (start[i] - x0) * scale, w = total[i] * scale;
 				const left = Math.max(x, -1), right = Math.min(x + w, this.width + 1);
-				c.fillRect(left, this.y(this.tree.depth[i]) - this.top, right - left - (w > 3 ? 1 : 0.3), ROW - 1);
+				c.fillRect(left, y(this.tree.depth[i]), right - left - (w > 3 ? 1 : 0.3), height);
 				const kind = this.entities.kind[this.tree.entity[i]];
 				if (w >= 3 && (kind === GUESSED || kind === NOTE || this.isKernel(i))) marked.push(i);
 			}
 		}
-		this.mark(marked);
+		return marked;
 	}
 
 	// Not by colour alone: the kernel's frames have a bar below, guessed ones and notes are hatched.
@@ -287,6 +297,48 @@ class Flame {
 	placeBoxes() {
 		this.placeBox(this.hover, this.hovered);
 		this.placeBox(this.cursorBox, this.cursor);
+	}
+
+	// --- the strip: the whole, small, where a part of it is in sight ---
+	// It comes and goes at the end that is not the root's, so that the frames stay where they are.
+	toggleStrip() {
+		const {place, strip} = this, top = place.scrollTop, height = place.clientHeight;
+		strip.hidden = !strip.hidden;
+		if (!this.options.rootAtTop) place.scrollTop = top + height - place.clientHeight;
+		this.fit(false);
+		this.on.part(!strip.hidden);
+	}
+
+	// Drawn anew only where something else than the range has changed.
+	placePart() {
+		const {small, part, strip, width, ratio, whole, range: [from, to]} = this, {rootAtTop} = this.options;
+		if (strip.hidden) return;
+		if (this.drawn !== this.style || small.width !== Math.round(width * ratio)) {
+			const rows = this.tree.deepest + 1, row = Math.min(STRIP / rows, 6), c = small.getContext("2d", {alpha: false});
+			small.width = Math.round(width * ratio);
+			small.height = STRIP * ratio;
+			small.style.width = width + "px";
+			this.clear(c, width, STRIP);
+			this.fill(c, this.collect([0, whole], 0, rows), row, (d) => rootAtTop ? d * row : STRIP - (d + 1) * row);
+			this.drawn = this.style;
+		}
+		part.style.width = Math.max((to - from) / whole * width, 3) + "px";
+		part.style.left = Math.min(from / whole * width, width - 3) + "px";
+	}
+
+	listenToStrip() {
+		const {strip} = this;
+		let hold = 0; // what lies left of the pointer in the part that it moves
+		const at = (e) => (e.clientX - strip.getBoundingClientRect().left) / this.width * this.whole;
+		const move = (e) => this.pan(this.range, at(e) - hold - this.range[0]);
+		strip.addEventListener("pointerdown", (e) => {
+			if (e.button) return;
+			const [from, to] = this.range, x = at(e);
+			hold = x >= from && x < to ? x - from : (to - from) / 2;
+			strip.setPointerCapture(e.pointerId);
+			move(e);
+		});
+		strip.addEventListener("pointermove", (e) => strip.hasPointerCapture(e.pointerId) && move(e));
 	}
 
 	// --- the mouse ---

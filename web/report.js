@@ -627,7 +627,8 @@ function makeViews() {
 		byId("live").textContent = w ? [w.name, w.facts, w.where].join(". ") : "";
 	};
 	const on = (f, zoom) => ({zoom: (i) => zoom(f(), i), select: (i) => focusOn(f().tree.entity[i], f().tree.data), walk: (i) => tell(f(), i),
-		point: (i, e) => showTip(describe(f(), i), i >= 0 ? e : null)});
+		point: (i, e) => showTip(describe(f(), i), i >= 0 ? e : null),
+		part: (isPart) => f() === flame && (byId("reset").disabled = !isPart && !state.zoom)});
 	flame = new Flame(byId("flame"), "Flame graph", on(() => flame, (f, i) => {
 		f.zoomed = -1;
 		go({zoom: zoomKey(f.tree, i)});

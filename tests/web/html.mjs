@@ -149,6 +149,36 @@ async function testZoom() {
 	await frame();
 	await checkFlame("an address of another report is the whole", plain);
 }
+
+// Beside a part of the graph a strip has the whole, small, and where that part is.
+async function testStrip() {
+	const model = boxes(plain, libraries), zoomed = model.find((b) => b.name === "deflate"), high = 36, row = Math.min(high / (Math.max(...model.map((b) => b.depth)) + 1), 6);
+	const strip = () => run(`(() => { const s = document.querySelector("#panel-flame .strip"), c = s.querySelector("canvas"), b = box(c), p = box(s.querySelector(".part"));
+		return s.hidden ? null : {x: b.x, y: b.y, width: b.width, from: Math.round(p.x - b.x), to: Math.round(p.right - b.x)}; })()`);
+	await open("demo.html");
+	check("no strip beside the whole", await strip(), null);
+	const bottom = await run("box(canvas()).bottom");
+	await clickFrame("deflate", plain);
+	const s = await strip(), k = s.width / all, wanted = [zoomed.from * k, zoomed.to * k].map(Math.round), away = (got) => [got.from - wanted[0], got.to - wanted[1]];
+	check("the strip marks the part in sight", [s.from, s.to], wanted);
+	check("and no frame moves up or down", await run("box(canvas()).bottom"), bottom);
+	const columns = [0.07, 0.21, 0.35, 0.5, 0.63, 0.77, 0.93], towers = await run(`${JSON.stringify(columns)}.map((at) => { for (let y = 0; y < ${high}; y++)
+		if (pixel(Math.floor(at * ${s.width}), y, "panel-flame").join() !== "255,255,255") return ${high} - y; })`);
+	const tops = columns.map((at) => row * (1 + Math.max(...model.filter((b) => b.value * k >= 1 && b.from <= at * all && b.to > at * all).map((b) => b.depth))));
+	check(`its towers are as high as those of the model: ${towers}`, towers.map((t, i) => Math.abs(t - tops[i]) <= 1.01), columns.map(() => true));
+	check("towers differ", new Set(towers).size > 2, true);
+	const from = zoomed.from * k > s.width / 2 ? 0.25 * s.width : 0.75 * s.width, span = zoomed.to * k - zoomed.from * k;
+	await page.click(s.x + from, s.y + 9);
+	await frame();
+	check("a click in it moves the part there", away(await strip()).map((x) => Math.abs(x - (from - span / 2 - zoomed.from * k)) <= 1), [true, true]);
+	await drag({x: s.x + from, y: s.y + 9}, 50);
+	check("a drag moves it along", away(await strip()).map((x) => Math.abs(x - (from + 50 - span / 2 - zoomed.from * k)) <= 1), [true, true]);
+	await page.key("Escape");
+	await eventually("it goes with the zoom", `document.querySelector("#panel-flame .strip").hidden`, true);
+	await page.key("o");
+	await clickFrame("deflate", plain, {rootAtTop: true});
+	check("below an icicle", await run(`box(document.querySelector("#panel-flame .strip")).y >= box(canvas()).bottom`), true);
+}
 async function drag(s, by) {
 	const event = (type, x) => page.send("Input.dispatchMouseEvent", {type, x, y: s.y, button: "left", buttons: 1, clickCount: 1});
 	await event("mousePressed", s.x);
@@ -541,7 +571,7 @@ async function testSpeed() {
 }
 
 try {
-	for (const test of [testLoad, testZoom, testSearch, testLibraries, testShapes, testSandwich, testMatrix, testFunctions,
+	for (const test of [testLoad, testZoom, testStrip, testSearch, testLibraries, testShapes, testSandwich, testMatrix, testFunctions,
 		testCallTree, testRandom, testKeys, testNames, testDark, testSeveral, testDiff, testNoise, testWithoutScripts, testHostile, testSpeed]) await test();
 	check("no errors, no violations, no dialogs", page.problems, []);
 	check("nothing is loaded but the file", page.requests.filter((u) => !/^(file:|about:|https:\/\/example.com\/x.png)/.test(u)), []);

@@ -189,6 +189,8 @@ for (let i = 0; i < 100 && !/^leaf_\d+$/.test(leafName = await hoverFrame(4, 0.5
 check("and they come", leafName, /^leaf_\d+$/);
 const spreadOnly = all.filter((r) => r.frames[1]?.[0] === "spread"), middleLeaf = await run(`text("details-facts")`);
 check("with their own values", Number(/([\d.]+)% of all/.exec(middleLeaf)[1]).toFixed(1), (100 * sum(spreadOnly) / 400 / sum(all)).toFixed(1));
+const part = await run(`(() => { const p = document.querySelector("#panel-flame .part"), b = box(p.parentNode.firstChild), q = box(p); return [(q.x - b.x) / b.width, q.width / b.width]; })()`);
+check("a strip of the whole marks it", part.map((x, i) => Math.abs(x - [nginxFrom + before, spreadShare][i]) < 0.003), [true, true]);
 await picture("zoom");
 await page.key("Escape");
 await eventually("Escape is the whole again", `location.hash.includes("z=")`, false);
@@ -354,7 +356,7 @@ await settled();
 check("v ends it", await parameter("live"), null);
 
 // --- the whole ---
-check("names of roles: every button, field and choice has one", await run(`[...document.querySelectorAll("button, input, select, canvas")].filter((e) =>
+check("names of roles: every button, field and choice has one", await run(`[...document.querySelectorAll("button, input, select, canvas")].filter((e) => !e.closest("[aria-hidden]") &&
 	!(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length)).map((e) => e.outerHTML)`), []);
 check("no errors, no violations, no dialogs", page.problems, []);
 check("nothing is asked of anybody else", page.requests.filter((u) => !u.startsWith(server.url) && !/^(about|data):/.test(u)), []);
