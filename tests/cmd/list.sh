@@ -117,6 +117,9 @@ if is_root && [ -d $events/sched ]; then
 	expect 2 profile -e sched_switch 1
 	one_line "there is no event 'sched_switch'; did you mean sched:sched_switch\\?"
 fi
-expect 2 profile --list -e cpu
-one_line '--list takes a glob and -v, and no other option'
+for words in '--list -e cpu' '--list --waker' '--waker --list -v' '--list=sched:* --waker' '--list sched:* 5'; do
+	# shellcheck disable=SC2086
+	expect 2 profile $words
+	one_line '--list takes a glob and -v, and no other option'
+done
 finish

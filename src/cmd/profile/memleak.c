@@ -145,7 +145,7 @@ static int memleak_run(const struct sp_cmd *cmd, int argc, char **argv)
 	}
 	usual_set(&a);
 	if (r == SP_PARSED)
-		r = sp_profile_args_finish(cmd, argc, &a.profile);
+		r = sp_profile_args_finish(cmd, argc, argv, &a.profile);
 	if (sp_cmd_parsed(cmd, r, &code))
 		code = sp_cmd_profile_run(&a.profile);
 	sp_profile_args_done(&a.profile);

@@ -254,9 +254,13 @@ static int set_overhead(struct sp_profile_args *a)
 }
 
 /* Of all the others nothing would come. */
-static int check_list(int argc, bool verbose)
+static int check_list(int argc, char **argv, const struct sp_profile_args *a)
 {
-	if (argc - verbose <= 2)
+	int n = 1 + a->verbose;
+
+	for (int i = 0; i < argc; i++)
+		n += argv[i] == a->list; /* its glob, if it is a word of its own */
+	if (argc == n)
 		return 0;
 	return sp_fail_said(-EINVAL, "--list takes a glob and -v, and no other option: --list 'sched:*' -v");
 }
@@ -378,13 +382,13 @@ int sp_profile_args_parse_for(const struct sp_cmd *cmd, int argc, char **argv, s
 {
 	int r = sp_options_parse(cmd->options, argc, argv, args);
 
-	return r != SP_PARSED ? r : sp_profile_args_finish(cmd, argc, args);
+	return r != SP_PARSED ? r : sp_profile_args_finish(cmd, argc, argv, args);
 }
 
-int sp_profile_args_finish(const struct sp_cmd *cmd, int argc, struct sp_profile_args *args)
+int sp_profile_args_finish(const struct sp_cmd *cmd, int argc, char **argv, struct sp_profile_args *args)
 {
 	args->cmd = cmd;
-	return args->list ? check_list(argc, args->verbose) : sp_profile_args_complete(args);
+	return args->list ? check_list(argc, argv, args) : sp_profile_args_complete(args);
 }
 
 int sp_profile_args_parse(int argc, char **argv, struct sp_profile_args *ret_args)

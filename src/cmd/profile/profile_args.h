@@ -85,7 +85,7 @@ int sp_profile_args_parse_for(const struct sp_cmd *cmd, int argc, char **argv, s
 /* What options alone do not say: the recipes, the view; and whether they fit. SP_PARSED, or a negative errno. */
 int sp_profile_args_complete(struct sp_profile_args *args);
 /* What follows when the table has been read by somebody else. */
-int sp_profile_args_finish(const struct sp_cmd *cmd, int argc, struct sp_profile_args *args);
+int sp_profile_args_finish(const struct sp_cmd *cmd, int argc, char **argv, struct sp_profile_args *args);
 void sp_profile_args_done(struct sp_profile_args *a); /* also after a failure */
 
 /* The command itself: samples by its arguments, prints, and returns the exit code. In profile.c. */
