@@ -299,8 +299,13 @@ static void line_put(struct line *l, const char *text)
 	l->column += n;
 }
 
-/* Of frames in one library that follow one another the last one names it. next 0: there is none. */
-static char *frame_text(const struct overview *v, const struct sp_tree *t, uint32_t node, uint32_t next)
+/* A function that calls itself, without others between: its last node, and how many there are. */
+struct run {
+	uint32_t node, n;
+};
+
+/* Of frames in one library that follow one another the last one names it. next NULL: there is none. */
+static char *run_text(const struct overview *v, const struct sp_tree *t, const struct run *run, const struct run *next)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -308,7 +313,9 @@ static char *frame_text(const struct overview *v, const struct sp_tree *t, uint3
 
 	if (!f)
 		return NULL;
-	put_node(v, t, node, !next || !same_library(t, node, next), f);
+	put_node(v, t, run->node, !next || !same_library(t, run->node, next->node), f);
+	if (run->n > 1)
+		fprintf(f, " (%" PRIu32 " times)", run->n);
 	if (next)
 		fputs(" >", f);
 	fclose(f);
@@ -316,18 +323,21 @@ static char *frame_text(const struct overview *v, const struct sp_tree *t, uint3
 }
 
 /* The thread's name is the first node of the path. Of a deep stack the middle is left out. */
-static int put_path(const struct overview *v, const struct sp_tree *t, const uint32_t *path, uint32_t n)
+static int put_path(const struct overview *v, const struct sp_tree *t, const struct run *runs, uint32_t n)
 {
 	struct line l = {v, PERCENT_COLUMNS + 2};
 	char left_out[48];
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (i == 1 + ROOT_FRAMES && n > 1 + ROOT_FRAMES + LEAF_FRAMES + 1) {
-			snprintf(left_out, sizeof(left_out), "[%" PRIu32 " more] >", n - LEAF_FRAMES - i);
+			uint32_t more = 0;
+
+			for (; i < n - LEAF_FRAMES; i++)
+				more += runs[i].n;
+			snprintf(left_out, sizeof(left_out), "[%" PRIu32 " more] >", more);
 			line_put(&l, left_out);
-			i = n - LEAF_FRAMES;
 		}
-		char *text SP_FREE = frame_text(v, t, path[i], i + 1 < n ? path[i + 1] : 0);
+		char *text SP_FREE = run_text(v, t, &runs[i], i + 1 < n ? &runs[i + 1] : NULL);
 
 		if (!text)
 			return -ENOMEM;
@@ -340,15 +350,18 @@ static int put_path(const struct overview *v, const struct sp_tree *t, const uin
 static int put_stack(const struct overview *v, const struct sp_tree *t, uint32_t node)
 {
 	uint32_t n = t->nodes[node].depth, i = n;
-	uint32_t *path SP_FREE = calloc(n, sizeof(*path));
+	struct run *runs SP_FREE = calloc(n, sizeof(*runs));
 
-	if (!path)
+	if (!runs)
 		return -ENOMEM;
-	for (; node; node = t->nodes[node].parent)
-		path[--i] = node;
-	put_percent(v, t->nodes[path[n - 1]].self, t->value);
+	put_percent(v, t->nodes[node].self, t->value);
 	fputs("  ", v->out);
-	return put_path(v, t, path, n);
+	for (; node; node = t->nodes[node].parent)
+		if (i < n && t->nodes[runs[i].node].label == t->nodes[node].label)
+			runs[i].n++;
+		else
+			runs[--i] = (struct run){node, 1};
+	return put_path(v, t, runs + i, n - i);
 }
 
 static int put_stacks(const struct overview *v)

@@ -88,6 +88,23 @@ static void deep_stacks_lose_their_middle(void **state)
 	}
 }
 
+static void recursion_is_one_frame(void **state)
+{
+	struct sp_profile *p = stacks_profile("samples", "count");
+	char line[32 * FRAMES], *text;
+	size_t at = (size_t)snprintf(line, sizeof(line), "7\tdeep\tdeep`main");
+
+	(void)state;
+	for (unsigned i = 0; i < FRAMES; i++)
+		at += (size_t)snprintf(line + at, sizeof(line) - at, ";deep`visit");
+	snprintf(line + at, sizeof(line) - at, ";libc`qsort;deep`visit;deep`leaf\t");
+	stacks_line(p, line);
+	text = fixture_render(&sp_view_overview, p, &(struct sp_view_options){.width = 200}, NULL);
+	assert_non_null(strstr(text, "deep > main > visit [deep] (40 times) > qsort [libc] > visit > leaf [deep]\n"));
+	free(text);
+	sp_profile_free(p);
+}
+
 /* Of waits the functions and stacks are those outside of the kernel; the libraries are all. */
 static void waits_are_shown_without_the_kernel(void **state)
 {
@@ -116,9 +133,8 @@ static void waits_are_shown_without_the_kernel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(equal_to_the_golden_files),
-	    cmocka_unit_test(fits_the_terminal),
-	    cmocka_unit_test(deep_stacks_lose_their_middle),
+	    cmocka_unit_test(equal_to_the_golden_files),          cmocka_unit_test(fits_the_terminal),
+	    cmocka_unit_test(deep_stacks_lose_their_middle),      cmocka_unit_test(recursion_is_one_frame),
 	    cmocka_unit_test(waits_are_shown_without_the_kernel),
 	};
 
