@@ -23,6 +23,7 @@ struct merge {
 	const uint32_t *inlined;
 	const struct sp_leaves *leaves; /* NULL: none */
 	uint32_t callee;                /* the file in `from` whose frames at leaves are left out; 0: none */
+	bool is_of_nobody;              /* rows without who they are of */
 	uint32_t *scratch;              /* the frames of a stack */
 	size_t scratch_capacity;
 	struct sp_label *set;
@@ -229,6 +230,13 @@ static int64_t merge_key(struct merge *m, uint32_t number)
 	return n;
 }
 
+static int64_t merge_who(struct merge *m, uint32_t key)
+{
+	static const struct sp_key nobody = {.flags = SP_KEYF_LABELS_ARE_ALL};
+
+	return m->is_of_nobody ? sp_profile_add_key(m->into, &nobody) : merge_key(m, key);
+}
+
 /* --- functions, frames, stacks --- */
 /*
  * A range's name contains the file's: "python3+0x1c0", "[python3]". It is renamed if the file is called python3.11 in
@@ -406,7 +414,7 @@ static int merge_leaf(struct merge *m, const struct sp_row *row, int64_t *user, 
 /* --- rows --- */
 static int merge_row(struct merge *m, const struct sp_row *row)
 {
-	int64_t key = merge_key(m, row->key), user = merge_stack(m, row->user), kernel = merge_stack(m, row->kernel);
+	int64_t key = merge_who(m, row->key), user = merge_stack(m, row->user), kernel = merge_stack(m, row->kernel);
 	int64_t values[SP_MAX_VALUES] = {0};
 	int r = 0;
 
@@ -539,6 +547,13 @@ int sp_profile_merge_some(struct sp_profile *into, const struct sp_profile *from
 			  bool (*wants)(const struct sp_profile *from, const struct sp_row *row, void *arg), void *arg)
 {
 	return merge_all(&(struct merge){.into = into, .from = from}, wants, arg);
+}
+
+int sp_profile_merge_stacks(struct sp_profile *into, const struct sp_profile *from,
+			    bool (*wants)(const struct sp_profile *from, const struct sp_row *row, void *arg),
+			    void *arg)
+{
+	return merge_all(&(struct merge){.into = into, .from = from, .is_of_nobody = true}, wants, arg);
 }
 
 int sp_profile_merge_inlined(struct sp_profile *into, const struct sp_profile *from, const struct sp_inlined *by_frame,

@@ -43,6 +43,11 @@ int sp_profile_merge(struct sp_profile *into, const struct sp_profile *from);
 int sp_profile_merge_some(struct sp_profile *into, const struct sp_profile *from,
 			  bool (*wants)(const struct sp_profile *from, const struct sp_row *row, void *arg), void *arg);
 
+/* The same without processes, threads and labels: rows of equal stacks become one. */
+int sp_profile_merge_stacks(struct sp_profile *into, const struct sp_profile *from,
+			    bool (*wants)(const struct sp_profile *from, const struct sp_row *row, void *arg),
+			    void *arg);
+
 /* The functions inlined at a frame: n elements of a list of frames, innermost first. */
 struct sp_inlined {
 	uint32_t first, n;

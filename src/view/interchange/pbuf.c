@@ -41,18 +41,27 @@ void sp_pbuf_number(struct sp_pbuf *b, uint32_t field, uint64_t value)
 	sp_pbuf_varint(b, value);
 }
 
-void sp_pbuf_double(struct sp_pbuf *b, uint32_t field, double value)
+/* Little-endian, as we are. */
+void sp_pbuf_fixed64(struct sp_pbuf *b, uint32_t field, uint64_t value)
 {
 	uint8_t *at;
 
-	if (value == 0)
+	if (!value)
 		return;
 	sp_pbuf_varint(b, field << 3 | WIRE_FIXED64);
 	at = room(b, sizeof(value));
 	if (!at)
 		return;
-	memcpy(at, &value, sizeof(value)); /* little-endian, as we are */
+	memcpy(at, &value, sizeof(value));
 	b->n += sizeof(value);
+}
+
+void sp_pbuf_double(struct sp_pbuf *b, uint32_t field, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	sp_pbuf_fixed64(b, field, value == 0 ? 0 : bits);
 }
 
 void sp_pbuf_bytes(struct sp_pbuf *b, uint32_t field, const void *bytes, size_t len)

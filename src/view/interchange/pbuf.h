@@ -24,6 +24,7 @@ struct sp_pbuf {
 
 void sp_pbuf_varint(struct sp_pbuf *b, uint64_t value); /* without a field number: an element of a packed list */
 void sp_pbuf_number(struct sp_pbuf *b, uint32_t field, uint64_t value);
+void sp_pbuf_fixed64(struct sp_pbuf *b, uint32_t field, uint64_t value);
 void sp_pbuf_double(struct sp_pbuf *b, uint32_t field, double value);
 void sp_pbuf_bytes(struct sp_pbuf *b, uint32_t field, const void *bytes, size_t len);
 /* Appends the whole of `from` as a field (a message, or a packed list) and empties it. */

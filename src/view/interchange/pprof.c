@@ -128,14 +128,19 @@ static void put_labels(struct sp_pprof *w, uint32_t set)
 	}
 }
 
-static void put_sample(struct sp_pprof *w, const struct sp_row *row)
+void sp_pprof_put_stacks(struct sp_pprof *w, const struct sp_row *row)
 {
-	const struct sp_key *key = sp_profile_key(w->p, row->key);
-
 	pprof_put_stack(w, row->kernel, "[Missed Kernel Stack]");
 	pprof_put_stack(w, row->user, "[Missed User Stack]");
 	if (!w->part.n) /* readers drop samples without a location, and totals would not agree */
 		sp_pbuf_varint(&w->part, sp_pprof_said(w, "[no stack]"));
+}
+
+static void put_sample(struct sp_pprof *w, const struct sp_row *row)
+{
+	const struct sp_key *key = sp_profile_key(w->p, row->key);
+
+	sp_pprof_put_stacks(w, row);
 	sp_pbuf_message(&w->message, SAMPLE_LOCATION, &w->part);
 	for (uint32_t i = 0; i < sp_profile_n_value_types(w->p); i++)
 		sp_pbuf_varint(&w->part, (uint64_t)row->values[i]);
@@ -265,7 +270,7 @@ static int pprof_put_all(struct sp_pprof *w)
 	return w->error;
 }
 
-static int make_tables(struct sp_pprof *w)
+int sp_pprof_tables_make(struct sp_pprof *w)
 {
 	int r = sp_intern_new(&w->strings);
 
@@ -279,7 +284,7 @@ static int make_tables(struct sp_pprof *w)
 	return r < 0 ? r : w->mappings && w->order && w->location_of ? 0 : -ENOMEM;
 }
 
-static void free_tables(struct sp_pprof *w)
+void sp_pprof_tables_free(struct sp_pprof *w)
 {
 	sp_intern_free(w->strings);
 	sp_intern_free(w->functions);
@@ -295,7 +300,7 @@ static void free_tables(struct sp_pprof *w)
 static int pprof_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
 	struct sp_pprof w = {.p = p, .o = o};
-	int r = make_tables(&w), done;
+	int r = sp_pprof_tables_make(&w), done;
 
 	if (r >= 0)
 		r = sp_gzip_init(&w.gzip, out);
@@ -304,7 +309,7 @@ static int pprof_write(const struct sp_profile *p, const struct sp_view_options 
 		done = sp_gzip_done(&w.gzip);
 		r = r < 0 ? r : done;
 	}
-	free_tables(&w);
+	sp_pprof_tables_free(&w);
 	return r;
 }
 

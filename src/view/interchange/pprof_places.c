@@ -16,18 +16,6 @@
 #define FIRST_START 0x400000ULL
 #define MAX_EXTENT (1ULL << 48) /* frames further out in a file (in foreign profiles) get no address range */
 
-/* The keys of tables, without padding. */
-struct line {
-	uint32_t function, line;
-};
-struct sp_pprof_location {
-	uint64_t address;
-	uint32_t mapping, n_lines;
-	struct line lines[]; /* the innermost first */
-};
-struct function {
-	uint32_t name, system_name, filename, start_line; /* strings of the output */
-};
 /* --- mappings --- */
 static void weigh_frame(struct sp_pprof *w, uint32_t frame, uint32_t row)
 {
@@ -126,7 +114,7 @@ static uint32_t path_string(struct sp_pprof *w, uint32_t file)
 }
 
 /* Readers merge mappings of equal name and size, so anonymous memory of two processes gets two names. */
-static uint32_t mapping_name(struct sp_pprof *w, uint32_t file)
+uint32_t sp_pprof_mapping_name(struct sp_pprof *w, uint32_t file)
 {
 	const struct sp_file *f = sp_profile_file(w->p, file);
 	char anon[32];
@@ -155,7 +143,7 @@ static void put_mapping(struct sp_pprof *w, const struct sp_pprof_mapping *m)
 	sp_pbuf_number(&w->message, MAPPING_ID, m->id);
 	sp_pbuf_number(&w->message, MAPPING_START, m->start);
 	sp_pbuf_number(&w->message, MAPPING_LIMIT, m->start ? m->start + m->extent : 0);
-	sp_pbuf_number(&w->message, MAPPING_FILENAME, mapping_name(w, m->file));
+	sp_pbuf_number(&w->message, MAPPING_FILENAME, sp_pprof_mapping_name(w, m->file));
 	sp_pbuf_number(&w->message, MAPPING_BUILD_ID, build_id);
 	sp_pbuf_number(&w->message, MAPPING_HAS_FUNCTIONS, m->seen && !m->has_ranges);
 	sp_pbuf_number(&w->message, MAPPING_HAS_FILENAMES, m->seen && !m->lacks_files);
@@ -167,7 +155,7 @@ static void put_mapping(struct sp_pprof *w, const struct sp_pprof_mapping *m)
 /* --- locations and functions --- */
 static size_t location_bytes(uint32_t n_lines)
 {
-	return sizeof(struct sp_pprof_location) + n_lines * sizeof(struct line);
+	return sizeof(struct sp_pprof_location) + n_lines * sizeof(struct sp_pprof_line);
 }
 
 /* The current location, still without lines; NULL: out of memory. */
@@ -192,19 +180,20 @@ static uint32_t add_location(struct sp_pprof *w)
 uint32_t sp_pprof_said(struct sp_pprof *w, const char *words)
 {
 	uint32_t name = sp_pprof_text(w, words);
-	struct function f = {.name = name, .system_name = name};
+	struct sp_pprof_function f = {.name = name, .system_name = name};
 	struct sp_pprof_location *l = begin_location(w, 1);
 
 	if (!l)
 		return 0;
-	l->lines[l->n_lines++] = (struct line){.function = sp_pprof_intern(w, w->functions, &f, sizeof(f)) + 1};
+	l->lines[l->n_lines++] =
+	    (struct sp_pprof_line){.function = sp_pprof_intern(w, w->functions, &f, sizeof(f)) + 1};
 	return add_location(w);
 }
 
 static uint32_t pprof_places_function_of(struct sp_pprof *w, uint32_t frame)
 {
 	const struct sp_func *func = sp_profile_func(w->p, sp_profile_frame(w->p, frame)->func);
-	struct function f = {.name = sp_pprof_string(w, func->name), .start_line = func->source_line};
+	struct sp_pprof_function f = {.name = sp_pprof_string(w, func->name), .start_line = func->source_line};
 
 	f.system_name = func->linkage_name ? sp_pprof_string(w, func->linkage_name) : f.name;
 	f.filename = func->source ? sp_pprof_string(w, func->source) : path_string(w, sp_view_library(w->p, frame));
@@ -216,7 +205,7 @@ static void pprof_places_add_line(struct sp_pprof *w, struct sp_pprof_location *
 	const struct sp_frame *f = sp_profile_frame(w->p, frame);
 
 	if (f->func)
-		l->lines[l->n_lines++] = (struct line){pprof_places_function_of(w, frame), f->line};
+		l->lines[l->n_lines++] = (struct sp_pprof_line){pprof_places_function_of(w, frame), f->line};
 }
 
 /* The location of n frames, all but the last of which are inlined. Offset 0 if no place is known. */
@@ -278,7 +267,7 @@ static void put_locations(struct sp_pprof *w)
 static void put_functions(struct sp_pprof *w)
 {
 	for (uint32_t i = 0; i < sp_intern_count(w->functions) && !w->error; i++) {
-		const struct function *f = sp_intern_get(w->functions, i, NULL);
+		const struct sp_pprof_function *f = sp_intern_get(w->functions, i, NULL);
 
 		sp_pbuf_number(&w->message, FUNCTION_ID, i + 1);
 		sp_pbuf_number(&w->message, FUNCTION_NAME, f->name);

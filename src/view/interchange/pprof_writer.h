@@ -4,7 +4,8 @@
  *
  * pprof.c writes samples, strings and the profile's own fields; pprof_places.c mappings, locations and functions.
  * Returned numbers are those of the output: strings from 0, all else from 1. The first error is kept in `error`, and
- * the work goes on. pprof.c allocates and frees what the struct holds. Private to the view.
+ * the work goes on. otlp.c takes the same tables, which it writes as its own format has them. Private to these two
+ * views.
  */
 #ifndef SP_VIEW_INTERCHANGE_PPROF_WRITER_H
 #define SP_VIEW_INTERCHANGE_PPROF_WRITER_H
@@ -14,8 +15,19 @@
 
 struct sp_intern;
 struct sp_view_options;
-struct sp_pprof_location;
 
+/* The keys of tables, without padding. */
+struct sp_pprof_line {
+	uint32_t function, line;
+};
+struct sp_pprof_location {
+	uint64_t address;
+	uint32_t mapping, n_lines;
+	struct sp_pprof_line lines[]; /* the innermost first */
+};
+struct sp_pprof_function {
+	uint32_t name, system_name, filename, start_line; /* strings of the output */
+};
 struct sp_pprof_mapping {
 	uint32_t file;   /* number; the table's first element is "none" */
 	uint32_t id;     /* in the output; 0 = none */
@@ -39,11 +51,18 @@ struct sp_pprof {
 	size_t location_capacity;
 	int error;
 };
+/* What the struct holds, for the profile in it. */
+int sp_pprof_tables_make(struct sp_pprof *w);
+void sp_pprof_tables_free(struct sp_pprof *w);
+
 uint32_t sp_pprof_intern(struct sp_pprof *w, struct sp_intern *table, const void *bytes, size_t len);
 uint32_t sp_pprof_text(struct sp_pprof *w, const char *text);
 uint32_t sp_pprof_string(struct sp_pprof *w, uint32_t number); /* of the profile */
 /* Writes the message as this field of the profile, and empties it. */
 void sp_pprof_emit(struct sp_pprof *w, uint32_t field);
+/* Adds the locations of a row's stacks to `part`, the kernel's first: the leaf is the first, and there is at least one.
+ */
+void sp_pprof_put_stacks(struct sp_pprof *w, const struct sp_row *row);
 
 /* Goes through all rows, and places the files. */
 void sp_pprof_place(struct sp_pprof *w);
@@ -53,6 +72,7 @@ uint32_t sp_pprof_said(struct sp_pprof *w, const char *words);
 /* The number of frames, from the first, that are one location: inlined frames and the function around them. */
 uint32_t sp_pprof_n_at_place(const struct sp_profile *p, const uint32_t *frames, uint32_t n);
 void sp_pprof_put_places(struct sp_pprof *w);
+uint32_t sp_pprof_mapping_name(struct sp_pprof *w, uint32_t file);
 void sp_pprof_build_id(const struct sp_file *f, char hex[2 * SP_BUILD_ID_MAX + 1]);
 
 #endif
