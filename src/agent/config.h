@@ -49,6 +49,16 @@ struct sp_agent_fleet {  /* strings NULL: not given */
 	uint32_t resolution_s;
 };
 
+/* Who is sent profiles (export/push.h). */
+enum sp_push_kind { SP_PUSH_PYROSCOPE, SP_PUSH_OTLP, SP_N_PUSHES };
+struct sp_agent_push {   /* strings NULL: not given */
+	const char *url; /* NULL = none */
+	const char *headers_file, *ca_file, *host;
+	const char *labels[SP_AGENT_FLEET_LABELS]; /* "NAME=VALUE" */
+	size_t n_labels;
+	uint32_t resolution_s;
+};
+
 /* Targets of an alert, beside the log. */
 enum { SP_ALERT_ARGS = 16, SP_ALERT_MANAGERS = 4, SP_ALERT_LABELS = 16, SP_AGENT_MAX_ALERTS = 64 };
 struct sp_alert_targets {
@@ -114,6 +124,7 @@ struct sp_agent_config {
 	struct sp_agent_remote remotes[SP_AGENT_MAX_REMOTES];
 	size_t n_remotes;
 	struct sp_agent_fleet fleet;
+	struct sp_agent_push pushes[SP_N_PUSHES];
 
 	/* alerts */
 	struct sp_alert_config *alerts; /* SP_AGENT_MAX_ALERTS, of which n_alerts are used */

@@ -3,6 +3,7 @@
 #include "agent/answer/answer.h"
 #include "agent/exec/post.h"
 #include "agent/export/fleet_sender.h"
+#include "agent/export/push_sender.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "cmd/cmd.h"
@@ -105,6 +106,7 @@ int main(int argc, char **argv)
 	sp_answer_main(argc, argv);      /* nor one that answers a question for the agent */
 	sp_post_main(argc, argv);        /* nor one that posts something for it */
 	sp_fleet_child_main(argc, argv); /* nor one that sends its windows */
+	sp_push_child_main(argc, argv);  /* nor one that sends them as profiles */
 	sp_owners_warn = sp_cmd_warn;
 	return flush_stdout(dispatch(argc, argv));
 }

@@ -3,8 +3,9 @@
  * fill.c: a store of windows whose rows are given: `fill DIRECTORY <ROWS`.
  *
  * A line is `TIME PID COMM UID CGROUP STACK N`, with spaces between: seconds since 1970; frames from the root to the
- * leaf as NAME@LIBRARY with semicolons between, those of [kernel] last; so many samples of 10 ms. Lines of one time are
- * one window of 10 s; times rise. A line `gap FROM TO REASON` is an event, and so is `event TIME KIND SUBJECT TEXT`.
+ * leaf as NAME@LIBRARY with semicolons between, those of [kernel] last, and #BUILD-ID behind a library's name where it
+ * has one; so many samples of 10 ms. Lines of one time are one window of 10 s; times rise. A line `gap FROM TO REASON`
+ * is an event, and so is `event TIME KIND SUBJECT TEXT`.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -34,7 +35,15 @@ static uint32_t must(int64_t number)
 static uint32_t add_library(const char *name)
 {
 	struct sp_file f = {.kind = strcmp(name, "[kernel]") == 0 ? SP_FILE_KERNEL : SP_FILE_ELF};
-	char path[MAX_WORD + 16];
+	char path[MAX_WORD + 16], alone[MAX_WORD];
+	const char *id = strchr(name, '#');
+
+	snprintf(alone, sizeof(alone), "%.*s", (int)strcspn(name, "#"), name);
+	name = alone;
+	for (; id != NULL && f.build_id_len < SP_BUILD_ID_MAX &&
+	       sscanf(id + 1, "%2hhx", &f.build_id[f.build_id_len]) == 1;
+	     id += 2)
+		f.build_id_len++;
 
 	f.name = must(sp_profile_add_string(profile, name));
 	snprintf(path, sizeof(path), "/usr/lib/%s", name);

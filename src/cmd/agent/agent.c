@@ -13,6 +13,7 @@
 #include "agent/daemon/user.h"
 #include "agent/export/fleet_sender.h"
 #include "agent/export/metrics.h"
+#include "agent/export/push_sender.h"
 #include "agent/export/remote_write.h"
 #include "agent/log.h"
 #include "agent/request.h"
@@ -46,6 +47,7 @@ struct run {
 	struct sp_metrics_own own;
 	struct sp_remotes *remotes;
 	struct sp_fleet_sender *fleet;
+	struct sp_pushes *pushes;
 	struct sp_server *server;         /* NULL: socket: none, listen: none */
 	struct sp_page *page;             /* NULL: listen: none */
 	int sockets[SP_AGENT_MAX_LISTEN]; /* that the service manager made for it */
@@ -167,6 +169,7 @@ static void reload(struct run *r)
 		r->own.config = &new->config;
 		sp_remotes_configure(r->remotes, &new->config);
 		sp_fleet_sender_configure(r->fleet, &new->config);
+		sp_pushes_configure(r->pushes, &new->config);
 		sp_log_open(new->config.log_level);
 		sp_log(SP_LOG_NOTICE, "options read again%s%s", new->file ? ", with " : "", new->file ? new->file : "");
 		args_free(r->args);
@@ -253,6 +256,7 @@ static int status(void *arg, FILE *out)
 	if (r->page)
 		sp_agent_page_status(r->page, out);
 	sp_fleet_sender_status(r->fleet, out);
+	sp_pushes_status(r->pushes, out);
 	return e;
 }
 
@@ -310,6 +314,13 @@ static int watch_all(struct run *r)
 					       .arg = r->fleet};
 		e = sp_agent_watch(r->agent, &fleet);
 	}
+	if (e >= 0) {
+		struct sp_agent_watch pushes = {.fd = sp_pushes_fd(r->pushes),
+						.timeout_ms = sp_pushes_timeout_ms,
+						.ready = sp_pushes_dispatch,
+						.arg = r->pushes};
+		e = sp_agent_watch(r->agent, &pushes);
+	}
 	if (e >= 0 && r->server) {
 		struct sp_agent_watch server = {.fd = sp_server_fd(r->server),
 						.timeout_ms = server_timeout,
@@ -347,7 +358,11 @@ static int metrics_open(struct run *r)
 		e = sp_metrics_add(r->metrics, sp_remotes_write, r->remotes);
 	if (e >= 0)
 		e = sp_fleet_sender_new(&r->args->config, &r->fleet);
-	return e < 0 ? e : sp_metrics_add(r->metrics, sp_fleet_sender_write, r->fleet);
+	if (e >= 0)
+		e = sp_metrics_add(r->metrics, sp_fleet_sender_write, r->fleet);
+	if (e >= 0)
+		e = sp_pushes_new(&r->args->config, &r->pushes);
+	return e < 0 ? e : sp_metrics_add(r->metrics, sp_pushes_write, r->pushes);
 }
 
 /* If the usual place is taken by another agent or something else, that is logged, and it samples all the same. */
@@ -413,6 +428,8 @@ static int keep_files(struct run *r)
 		e = sp_agent_keep_file(r->agent, c->alerts[i].to.authorization_file);
 	for (size_t i = 0; e >= 0 && i < c->n_remotes; i++)
 		e = sp_agent_keep_file(r->agent, c->remotes[i].authorization_file);
+	for (size_t i = 0; e >= 0 && i < SP_N_PUSHES; i++)
+		e = sp_agent_keep_file(r->agent, c->pushes[i].headers_file);
 	return e < 0 ? e : sp_agent_keep_file(r->agent, c->fleet.password_file);
 }
 
@@ -472,6 +489,7 @@ static void close_all(struct run *r)
 	sp_agent_free(r->agent);
 	sp_remotes_free(r->remotes);
 	sp_fleet_sender_free(r->fleet);
+	sp_pushes_free(r->pushes);
 	sp_metrics_free(r->metrics);
 	sp_notify_close(&r->notify);
 	if (r->signals >= 0)

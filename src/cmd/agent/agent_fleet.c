@@ -10,9 +10,8 @@
 #include "fleet/client.h"
 #include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { MAX_NAME = 63, MAX_VALUE = 255, MAX_USER = 255, MAX_MACHINE = 128 };
+enum { MAX_NAME = 63, MAX_USER = 255, MAX_MACHINE = 128 };
 
 static int take_url(struct sp_yaml *y, void *config)
 {
@@ -64,33 +63,14 @@ static int take_ca(struct sp_yaml *y, void *config)
 
 static int take_resolution(struct sp_yaml *y, void *config)
 {
-	static const char *const words[] = {"10s", "1m", "1h", NULL};
-	static const uint32_t lengths[] = {10, 60, 3600};
-	struct sp_agent_config *c = config;
-	int i = 0, r = sp_yaml_choice(y, words, "10s, 1m or 1h", &i);
-
-	if (r == 0)
-		c->fleet.resolution_s = lengths[i];
-	return r;
+	return sp_agent_file_resolution(y, &((struct sp_agent_config *)config)->fleet.resolution_s);
 }
 
 static int take_label(struct sp_yaml *y, const char *name, void *config)
 {
-	struct sp_agent_config *c = config;
-	SP_FREE char *text = NULL;
-	const char *value = NULL;
-	int r = sp_agent_file_keep(y, c, "a value", MAX_VALUE, &value);
+	struct sp_agent_fleet *fleet = &((struct sp_agent_config *)config)->fleet;
 
-	if (r < 0)
-		return r;
-	if (!sp_agent_file_is_label(name) || strlen(name) > MAX_NAME || strpbrk(value, "\r\n"))
-		return SP_YAML_FAIL(y, y->key_at, "'%s: %s' is not a label such as service: web", name, value);
-	if (c->fleet.n_labels == SP_AGENT_FLEET_LABELS)
-		return SP_YAML_FAIL(y, y->key_at, "labels: more than %d", SP_AGENT_FLEET_LABELS);
-	if (asprintf(&text, "%s=%s", name, value) < 0)
-		return sp_fail(-ENOMEM, "%s", y->name);
-	c->fleet.labels[c->fleet.n_labels] = sp_agent_config_keep(c, text);
-	return c->fleet.labels[c->fleet.n_labels++] ? 0 : sp_fail(-ENOMEM, "%s", y->name);
+	return sp_agent_file_keep_label(y, config, name, fleet->labels, &fleet->n_labels);
 }
 
 static int take_labels(struct sp_yaml *y, void *config)
@@ -113,20 +93,16 @@ static const struct sp_yaml_key keys[] = {
 /* Unless they are given: this machine's. */
 static int host_keep(struct sp_yaml *y, struct sp_agent_config *c)
 {
-	char host[HOST_NAME_MAX + 1] = "";
 	SP_FREE char *machine = NULL;
 
 	if (c->fleet.host)
 		return 0;
-	if (gethostname(host, sizeof(host) - 1) < 0 || !*host)
-		snprintf(host, sizeof(host), "localhost");
 	if (sp_text_read("/etc/machine-id", MAX_MACHINE, &machine, NULL) < 0)
 		sp_error_clear();
 	if (machine)
 		machine[strcspn(machine, "\n")] = '\0';
-	c->fleet.host = sp_agent_config_keep(c, host);
 	c->fleet.machine = sp_agent_config_keep(c, machine ? machine : "");
-	return c->fleet.host && c->fleet.machine ? 0 : sp_fail(-ENOMEM, "%s", y->name);
+	return c->fleet.machine ? sp_agent_file_keep_host(y, c, &c->fleet.host) : sp_fail(-ENOMEM, "%s", y->name);
 }
 
 int sp_agent_file_fleet(struct sp_yaml *y, void *config)

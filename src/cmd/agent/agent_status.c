@@ -448,6 +448,42 @@ static void show_fleet(const struct screen *s, FILE *out)
 			number_of(s, 0, "fleet_failed"), text_of(s, 0, "fleet_error"));
 }
 
+static const char *push_text(const struct screen *s, const char *kind, const char *word)
+{
+	char name[TEXT];
+
+	snprintf(name, sizeof(name), "%s_%s", kind, word);
+	return text_of(s, 0, name);
+}
+
+static uint64_t push_number(const struct screen *s, const char *kind, const char *word)
+{
+	uint64_t value = 0;
+
+	return sp_parse_number(push_text(s, kind, word), 0, UINT64_MAX, &value) < 0 ? 0 : value;
+}
+
+static void show_push(const struct screen *s, const char *kind, FILE *out)
+{
+	char bytes[TEXT], to[TEXT];
+
+	if (!*text_of(s, 0, kind))
+		return;
+	sp_unit_write("bytes", push_number(s, kind, "bytes"), bytes, sizeof(bytes));
+	moment(push_number(s, kind, "to"), to);
+	fprintf(out, "%-9s %s: %" PRIu64 " profiles sent in %s, until %s\n", kind, text_of(s, 0, kind),
+		push_number(s, kind, "profiles"), bytes, to);
+	if (push_number(s, kind, "left_out"))
+		fprintf(out, "          %" PRIu64 " damaged windows of the store are not there\n",
+			push_number(s, kind, "left_out"));
+	if (push_number(s, kind, "refused"))
+		fprintf(out, "          refused %" PRIu64 " samples: %s\n", push_number(s, kind, "refused"),
+			push_text(s, kind, "refused_why"));
+	if (*push_text(s, kind, "error"))
+		fprintf(out, "          takes nothing now (%" PRIu64 " failures): %s\n", push_number(s, kind, "failed"),
+			push_text(s, kind, "error"));
+}
+
 static void show(const struct screen *s, FILE *out)
 {
 	char up[TEXT], since[TEXT], gaps[TEXT];
@@ -468,6 +504,8 @@ static void show(const struct screen *s, FILE *out)
 		fprintf(out, "page      %s: %" PRIu64 " requests, %" PRIu64 " refused\n", text_of(s, 0, "url"),
 			number_of(s, 0, "http_requests"), number_of(s, 0, "http_refused"));
 	show_fleet(s, out);
+	show_push(s, "pyroscope", out);
+	show_push(s, "otlp", out);
 	if (number_of(s, 0, "gaps"))
 		fprintf(out, "gaps      %" PRIu64 ", %s in all\n", number_of(s, 0, "gaps"), gaps);
 	if (number_of(s, 0, "unstored_ns")) {

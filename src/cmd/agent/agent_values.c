@@ -5,6 +5,8 @@
 const struct sp_yaml_key sp_agent_file_values[] = {
     {"remote-write", sp_agent_file_remotes},
     {"fleet", sp_agent_file_fleet},
+    {"pyroscope", sp_agent_file_pyroscope},
+    {"otlp", sp_agent_file_otlp},
     {"alerts", sp_agent_alerts_take},
     {"alert-to", sp_agent_alert_to_take},
     {0},
