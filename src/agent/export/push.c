@@ -10,6 +10,8 @@
 #include "profile/values.h"
 #include "store/intervals.h"
 #include "view/interchange/otlp.h"
+#include "view/interchange/pbuf.h"
+#include "view/interchange/pprof.h"
 #include "view/view.h"
 #include <ctype.h>
 #include <errno.h>
@@ -108,7 +110,7 @@ static int pyroscope_send(struct sender *s, struct piece *piece, char why[SP_PUS
 		"--%s\r\nContent-Disposition: form-data; name=\"profile\"; filename=\"profile.pprof\"\r\n"
 		"Content-Type: application/octet-stream\r\n\r\n",
 		strchr(type, '=') + 1);
-	r = sp_view_by_name("pprof")->write(piece->profile, &options, out);
+	r = sp_pprof_write(piece->profile, &options, SP_GZIP_FAST, out);
 	fprintf(out, "\r\n--%s--\r\n", strchr(type, '=') + 1);
 	if (fclose(out) && r == 0)
 		r = -ENOMEM;

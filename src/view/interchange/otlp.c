@@ -285,7 +285,7 @@ static int write_all(struct otlp *o, FILE *out)
 	sp_pbuf_message(&request, REQUEST_DICTIONARY, &o->dictionary);
 	r = o->w.error ? o->w.error : has_failed(o) || resource.failed || request.failed ? -ENOMEM : 0;
 	if (r == 0)
-		r = sp_gzip_init(g, out);
+		r = sp_gzip_init(g, out, SP_GZIP_FAST);
 	if (r == 0) {
 		sp_gzip_put(g, request.data, request.n);
 		r = sp_gzip_done(g);

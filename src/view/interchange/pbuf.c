@@ -84,12 +84,12 @@ void sp_pbuf_message(struct sp_pbuf *b, uint32_t field, struct sp_pbuf *from)
 	from->n = 0;
 }
 
-int sp_gzip_init(struct sp_gzip_writer *g, FILE *out)
+int sp_gzip_init(struct sp_gzip_writer *g, FILE *out, int level)
 {
-	enum { LEVEL = 6, GZIP_WINDOW = 15 + 16, MEMORY = 8 };
+	enum { GZIP_WINDOW = 15 + 16, MEMORY = 8 };
 
 	*g = (struct sp_gzip_writer){.out = out};
-	if (deflateInit2(&g->z, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&g->z, level, Z_DEFLATED, GZIP_WINDOW, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	return 0;
 }

@@ -37,7 +37,8 @@ struct sp_gzip_writer {
 	uint8_t chunk[8192];
 };
 
-int sp_gzip_init(struct sp_gzip_writer *g, FILE *out);
+enum { SP_GZIP_FAST = 1, SP_GZIP_USUAL = 6 };
+int sp_gzip_init(struct sp_gzip_writer *g, FILE *out, int level);
 void sp_gzip_put(struct sp_gzip_writer *g, const void *bytes, size_t len);
 int sp_gzip_done(struct sp_gzip_writer *g); /* 0, -ENOMEM or the error of the stream */
 

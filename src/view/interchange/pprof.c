@@ -18,6 +18,7 @@
  * the path: "#soprof: soname NAME BUILD-ID PATH"; go tool pprof does not show comments that begin with a #. Strings are
  * encoded as for a terminal: valid UTF-8, no control characters.
  */
+#include "view/interchange/pprof.h"
 #include "base/encode.h"
 #include "base/intern.h"
 #include "base/mem.h"
@@ -297,13 +298,13 @@ void sp_pprof_tables_free(struct sp_pprof *w)
 	free(w->part.data);
 }
 
-static int pprof_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+int sp_pprof_write(const struct sp_profile *p, const struct sp_view_options *o, int level, FILE *out)
 {
 	struct sp_pprof w = {.p = p, .o = o};
 	int r = sp_pprof_tables_make(&w), done;
 
 	if (r >= 0)
-		r = sp_gzip_init(&w.gzip, out);
+		r = sp_gzip_init(&w.gzip, out, level);
 	if (r >= 0) {
 		r = pprof_put_all(&w);
 		done = sp_gzip_done(&w.gzip);
@@ -311,6 +312,11 @@ static int pprof_write(const struct sp_profile *p, const struct sp_view_options 
 	}
 	sp_pprof_tables_free(&w);
 	return r;
+}
+
+static int pprof_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+{
+	return sp_pprof_write(p, o, SP_GZIP_USUAL, out);
 }
 
 extern const struct sp_view sp_view_pprof;
