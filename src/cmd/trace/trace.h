@@ -117,7 +117,7 @@ int sp_trace_stacks_turn(struct sp_trace_stacks *s, bool is_last);
 int sp_trace_stacks_find(struct sp_trace_stacks *s, const struct sp_trace_record *record);
 /* " caller=..." and the lines of the stack, or members of the object that is open, as the options say. */
 void sp_trace_stacks_caller(const struct sp_trace_stacks *s, bool is_call, FILE *out);
-void sp_trace_stacks_lines(const struct sp_trace_stacks *s, FILE *out);
+void sp_trace_stacks_lines(const struct sp_trace_stacks *s, unsigned width, FILE *out); /* width: 0 = no limit */
 void sp_trace_stacks_json(const struct sp_trace_stacks *s, bool is_call, struct sp_json *j);
 void sp_trace_stacks_tell(const struct sp_trace_stacks *s); /* what is not whole, on standard error */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trace_lines.c: told events, a line each: time, thread, event, fields. Texts are what programs say: they can neither
- * break a line nor a terminal. On a terminal that is narrow the columns in front are, too, names of fields stand above
- * where they were chosen, and on any long texts are cut where the line would be longer than it; a line that does not
- * fit all the same goes on below.
+ * break a line nor a terminal. On a terminal that is narrow the columns in front are, too; on one that is not wide
+ * names of fields stand above where they were chosen, and on any long texts are cut where the line would be longer than
+ * it; a line that does not fit all the same goes on below.
  */
 #include "base/encode.h"
 #include "base/json.h"
@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NARROW = 100 };
+enum { NARROW = 100, BRIEF = 140 };
 /* Columns of a text, tried one after the other until the line fits; 0: all of it. */
-static const unsigned text_columns[] = {0, 48, 32, 20, 12};
+static const unsigned text_columns[] = {0, 64, 56, 48, 40, 32, 28, 24, 20, 16, 12};
 
 static bool is_narrow(const struct sp_trace_run *run)
 {
@@ -32,7 +32,7 @@ static bool is_brief(const struct sp_trace_run *run)
 	const char *event = run->specs[0].event;
 	const struct sp_trace_preset *preset = sp_trace_preset_find(event, strcspn(event, "[{"));
 
-	return is_narrow(run) && run->n_specs == 1 && (run->args->print || (preset && preset->print));
+	return run->width && run->width < BRIEF && run->n_specs == 1 && (run->args->print || (preset && preset->print));
 }
 
 static void head_print(struct sp_trace_run *run)
@@ -234,7 +234,7 @@ static void line_print(struct sp_trace_run *run, const struct sp_trace_spec *s, 
 		fputc('\n', run->out);
 	}
 	if (run->args->stack)
-		sp_trace_stacks_lines(run->stacks, run->out);
+		sp_trace_stacks_lines(run->stacks, run->width, run->out);
 }
 
 static void json_print(struct sp_trace_run *run, const struct sp_trace_spec *s, const struct sp_trace_record *record)

@@ -11,6 +11,7 @@
 #include "capture/capture.h"
 #include "capture/lasting.h"
 #include "cmd/cmd.h"
+#include "cmd/grid.h"
 #include "cmd/sampling.h"
 #include "cmd/trace/trace.h"
 #include "naming/naming.h"
@@ -311,16 +312,29 @@ static void stack_each(const struct sp_trace_stacks *s, void (*each)(void *arg, 
 		each(arg, "[cut]");
 }
 
+enum { INDENT = 4, LEAST = 20 };
+struct lines {
+	FILE *out;
+	unsigned width; /* 0: no limit */
+};
+
 static void line_put(void *arg, const char *text)
 {
-	fputs("    ", arg);
-	sp_encode(arg, SP_ENCODE_TERMINAL, text);
-	fputc('\n', arg);
+	const struct lines *lines = arg;
+	SP_FREE char *whole = lines->width ? sp_encoded(SP_ENCODE_TERMINAL, text) : NULL;
+	SP_FREE char *cut = whole ? sp_terminal_cut(whole, SP_MAX(lines->width, LEAST) - INDENT) : NULL;
+
+	fprintf(lines->out, "%*s", INDENT, "");
+	if (cut)
+		fputs(cut, lines->out);
+	else
+		sp_encode(lines->out, SP_ENCODE_TERMINAL, text);
+	fputc('\n', lines->out);
 }
 
-void sp_trace_stacks_lines(const struct sp_trace_stacks *s, FILE *out)
+void sp_trace_stacks_lines(const struct sp_trace_stacks *s, unsigned width, FILE *out)
 {
-	stack_each(s, line_put, out);
+	stack_each(s, line_put, &(struct lines){.out = out, .width = width});
 }
 
 static void json_put(void *arg, const char *text)
