@@ -4,7 +4,9 @@
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "recipe/kprobe.h"
+#include "trace/spec.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +90,56 @@ int sp_trace_preset_sampled(const struct sp_trace_preset *preset, char **ret_eve
 		n += filter_length(event + n);
 	*ret_event = strndup(event, n);
 	return *ret_event ? 0 : -ENOMEM;
+}
+
+/* "NAME=EXPR" in a list of expressions; NULL: it has none of this name. */
+static const char *column_find(const char *list, const char *name, size_t n, size_t *ret_n)
+{
+	while (list && *list) {
+		size_t length = sp_trace_list_length(list), from = strspn(list, " ");
+
+		if (length > from + n && !strncmp(list + from, name, n) && list[from + n] == '=' &&
+		    list[from + n + 1] != '=') {
+			*ret_n = length - from;
+			return list + from;
+		}
+		list += length;
+		list += *list == ',';
+	}
+	return NULL;
+}
+
+static void column_put(const struct sp_trace_preset *preset, const char *text, size_t n, FILE *out)
+{
+	const char *const lists[] = {preset->print, preset->by, preset->sum, preset->hist};
+	size_t from = SP_MIN(strspn(text, " "), n), to = n, length = n;
+	const char *column = NULL;
+
+	while (to > from && text[to - 1] == ' ')
+		to--;
+	for (size_t i = 0; i < SP_COUNT(lists) && !column && to > from; i++)
+		column = column_find(lists[i], text + from, to - from, &length);
+	fwrite(column ? column : text, 1, length, out);
+}
+
+char *sp_trace_preset_expand(const struct sp_trace_preset *preset, const char *list)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	while (out && *list) {
+		size_t n = sp_trace_list_length(list);
+
+		column_put(preset, list, n, out);
+		list += n;
+		if (*list)
+			fputc(*list++, out);
+	}
+	if (out && !fclose(out))
+		return text;
+	free(text);
+	return NULL;
 }
 
 int sp_trace_preset_unknown(const char *name)

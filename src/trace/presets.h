@@ -41,6 +41,11 @@ size_t sp_trace_preset_event(const char *events, const char **ret_next);
 /* The preset's event as `profile -e` has it, for the stacks of those who ask: where it begins. ret_event: the caller's.
  */
 int sp_trace_preset_sampled(const struct sp_trace_preset *preset, char **ret_event);
+/*
+ * A list of expressions in which names of the preset's own columns stand for what they are: "file" for
+ * "file=ustr(...)". The caller's; NULL: out of memory.
+ */
+char *sp_trace_preset_expand(const struct sp_trace_preset *preset, const char *list);
 /* -EINVAL, with the nearest name. */
 int sp_trace_preset_unknown(const char *name);
 

@@ -228,6 +228,12 @@ if [ -d /sys/kernel/tracing/events/sched ]; then
 fi
 expect 2 trace --list 'no such'
 
+# --- a preset's own columns, by their names ---
+expect 1 trace opens --by 'file, ret' --csv -o rows -- sh -c 'cat ./nonexistent ./nonexistent /etc/passwd >/dev/null 2>&1'
+has rows '^[0-9:]{8},opens,\./nonexistent,.-ENOENT,2$'
+expect 1 trace opens --print 'file,cpu' -o lines -- cat ./nonexistent
+has lines ' opens file="\./nonexistent" cpu=[0-9]+$'
+
 # --- completion: rows and bcc's names, fields behind a bracket ---
 # completes WORD... WHAT
 completes() {

@@ -79,6 +79,23 @@ static struct sp_trace_asked asked_of(const struct trace *t, const char *event)
 				       .later = t->later};
 }
 
+/* Its own columns by their names. `own`: what was made, the caller's. */
+static int columns_expand(const char *event, struct sp_trace_asked *asked, char *own[4])
+{
+	const struct sp_trace_preset *preset = sp_trace_preset_find(event, strcspn(event, "[{"));
+	const char **lists[] = {&asked->by, &asked->sum, &asked->hist, &asked->print};
+
+	for (size_t i = 0; i < SP_COUNT(lists) && preset; i++) {
+		if (!*lists[i])
+			continue;
+		own[i] = sp_trace_preset_expand(preset, *lists[i]);
+		if (!own[i])
+			return -ENOMEM;
+		*lists[i] = own[i];
+	}
+	return 0;
+}
+
 static int specs_make(struct trace *t)
 {
 	const struct sp_trace_args *a = t->run.args;
@@ -87,10 +104,15 @@ static int specs_make(struct trace *t)
 
 	for (size_t i = 0; i < a->operands.n && r >= 0; i++) {
 		const char *event = a->operands.words[i];
-		const struct sp_trace_asked asked = asked_of(t, event);
+		struct sp_trace_asked asked = asked_of(t, event);
+		char *own[4] = {NULL};
 
-		r = sp_trace_spec_make(event, &asked, &types, &t->run.specs[i]);
+		r = columns_expand(event, &asked, own);
+		if (r >= 0)
+			r = sp_trace_spec_make(event, &asked, &types, &t->run.specs[i]);
 		t->run.n_specs += r >= 0;
+		for (size_t k = 0; k < SP_COUNT(own); k++)
+			free(own[k]);
 	}
 	sp_types_done(&types);
 	return r;
