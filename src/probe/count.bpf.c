@@ -32,7 +32,7 @@ struct {
 /* Rows for which the kernel had no element ready. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 256);
+	__uint(max_entries, 32);
 	__uint(key_size, sizeof(struct sp_probed_key));
 	__uint(value_size, SP_PROBED_VALUE_MAX);
 } spare_rows SEC(".maps");
@@ -370,13 +370,16 @@ static __always_inline void sp_return_take(struct pt_regs *ctx, sp_u64 function,
 		sp_time_add(who, ns);
 }
 
-/* Both ends of a call. Where the beginning gives back 1, the kernel leaves out the end. */
+/*
+ * Both ends of a call. Where the beginning gives back 1, the kernel leaves out the end. An end has a time: which of the
+ * two it is is not asked for where there is none.
+ */
 SEC("uprobe")
 int sp_probed_session(struct pt_regs *ctx)
 {
 	sp_u64 *since = bpf_session_cookie(), cookie;
 
-	if ((char)bpf_session_is_return()) {
+	if (*since && (char)bpf_session_is_return()) {
 		sp_u64 ns = bpf_ktime_get_ns() - *since;
 
 		sp_return_take(ctx, (sp_u32)bpf_get_attach_cookie(ctx), ns);

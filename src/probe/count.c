@@ -63,12 +63,14 @@ static void config_make(struct sp_counting *c, const struct sp_counting_options 
 static void programs_choose(struct sp_counting *c)
 {
 	struct count_bpf *s = c->skel;
-	bool ends = c->times && !c->sessions;
+	bool ends = c->times && !c->sessions, places = c->config.places_at != 0;
 
 	bpf_program__set_autoload(s->progs.sp_probed_call, !c->times);
 	bpf_program__set_autoload(s->progs.sp_probed_session, c->sessions);
 	bpf_map__set_autocreate(s->maps.own_stacks, c->sessions);
 	bpf_map__set_autocreate(s->maps.starts, ends);
+	bpf_map__set_autocreate(s->maps.files, places);
+	bpf_map__set_autocreate(s->maps.events, places);
 	bpf_program__set_autoload(s->progs.sp_probed_begin, ends);
 	bpf_program__set_autoload(s->progs.sp_probed_end, ends);
 	bpf_program__set_expected_attach_type(s->progs.sp_probed_call, sp_probe_attach_type(SP_PROBE_ENTRY));

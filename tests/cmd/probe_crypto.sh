@@ -90,6 +90,11 @@ count timed --latency
 for name in counted timed; do
 	wait_until $((300 * slow)) is_counting "$name" || fail "calls of the copy $name to be counted"
 done
+for i in 0 1; do # what maps and programs take before a call
+	kib=$(awk 'FNR == 1 { n = 0 } /^memlock:/ { n = $2 } /^(map|prog)_id:/ && n && !seen[$0]++ { sum += n } END { print int(sum / 1024) }' "/proc/${counters[i]}/fdinfo/"*)
+	most=$((170 + 100 * i + $(nproc)))
+	[ "$kib" -gt 100 ] && [ "$kib" -le "$most" ] || fail "counter $i to take at most $most KiB of the kernel's memory, not $kib"
+done
 work counted >"$dir/counted/written" 2>&1 &
 work timed >"$dir/timed/written" 2>&1
 wait $!

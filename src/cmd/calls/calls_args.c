@@ -55,7 +55,7 @@ const struct sp_option sp_calls_options[] = {
 	{SP_OPT_NUMBER, 'I', "interval", "SECONDS", "a table of what is new, each SECONDS", AT(interval_s), .min = 1, .max = SP_MAX_SECONDS},
 	{SP_OPT_NUMBER, 0, "max-overhead", "PERCENT", "in all processes: of a CPU; beyond it calls are estimated, by random windows (5; 0 = no limit)", AT(max_overhead), .min = 0, .max = SP_MOST_OVERHEAD},
 	{SP_OPT_FLAG, 0, "stacks", NULL, "in all processes: whole stacks of the calls, in any view, as profile -e LIB:FUNCTION", AT(stacks)},
-	{SP_OPT_NUMBER, 0, "rows", "N", "in all processes: room for rows at once (16384 to 65536, by what is there)", AT(max_rows), .min = 1, .max = MAX_ROWS},
+	{SP_OPT_NUMBER, 0, "rows", "N", "in all processes: room for rows at once (8192 to 65536, by what is there)", AT(max_rows), .min = 1, .max = MAX_ROWS},
 	{SP_OPT_OPERANDS, 0, NULL, "LIB[:FUNCTION][,LIB...] [SECONDS]", "what to count: sonames, files, packages, build ids; FUNCTION may be a glob; '*' = all libraries of COMMAND", AT(operands)},
 	{SP_OPT_COMMAND, 0, NULL, "COMMAND", "runs COMMAND, counts in it and all that it starts", AT(command)},
 	{0},

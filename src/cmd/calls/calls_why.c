@@ -271,9 +271,14 @@ char *sp_calls_why(char *const *command, const struct sp_words *libraries, const
 	if (p.is_foreign)
 		return said("nothing was counted: %s is of another machine", p.path);
 	if (p.is_elf && !*p.interpreter)
-		return said("nothing was counted: %s is linked statically: no library is called", p.path);
+		return said(
+		    "nothing was counted: %1$s is linked statically: no library is called; its own functions are "
+		    "counted by probes, as root: soprof calls %1$s 10",
+		    p.path);
 	if (strstr(p.interpreter, "musl"))
-		return said("nothing was counted: %s runs with musl, whose dynamic linker has no LD_AUDIT", p.path);
+		return said("nothing was counted: %s runs with musl, whose dynamic linker has no LD_AUDIT; calls are "
+			    "counted by probes, as root: soprof calls LIB 10",
+			    p.path);
 	return said("nothing was counted: no program that ran was linked dynamically with glibc (%s)", p.path);
 }
 

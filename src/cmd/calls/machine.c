@@ -27,8 +27,9 @@
 #include <unistd.h>
 
 enum {
-	MORE_FUNCTIONS = 8192, /* room for files that come later: for so many, or for as many as there are */
-	LEAST_ROWS = 1 << 14,
+	MORE_FUNCTIONS = 2048,
+	NEW_FUNCTIONS = 8192, /* of a library that is not here yet */
+	LEAST_ROWS = 1 << 13,
 	MOST_ROWS = 1 << 16,
 };
 #define ROOM_LOOK_NS (100 * UINT64_C(1000000))
@@ -86,23 +87,38 @@ static int pidfds_open(struct machine *m)
 	return 0;
 }
 
+/* Files that come later are other builds of those that are here, as a rule: a next one of each has room. */
+static uint32_t functions_choose(const struct sp_machine_targets *t)
+{
+	uint32_t n = sp_machine_n_functions(t), more = SP_MAX(n + n / 8, (uint32_t)MORE_FUNCTIONS);
+
+	for (size_t i = 0; i < t->n; i++)
+		more += t->at[i].files.n ? 0 : NEW_FUNCTIONS;
+	return n + more;
+}
+
 /*
- * The index of a table is made at once, for all that may be in it. So it has room for twice as much as the processes
- * that are there could fill; what those leave that end is taken out of it while it counts.
+ * The index of a table is made at once, for all that may be in it. So it has room for what the processes that are here
+ * could fill: few call half of a library's functions, and what those leave that end is taken out of it while it counts.
  */
-static uint32_t rows_choose(const struct machine *m)
+static uint32_t rows_choose(const struct machine *m, bool by_function)
 {
 	const struct sp_machine_targets *t = &m->targets;
-	uint64_t n = m->args->pids->n, rows = LEAST_ROWS;
+	uint64_t n = m->args->pids->n, n_functions = sp_machine_n_functions(t), rows = LEAST_ROWS;
 
 	if (m->args->max_rows)
 		return (uint32_t)m->args->max_rows;
+	if (by_function) {
+		while (rows < n_functions + n_functions / 2)
+			rows *= 2;
+		return (uint32_t)rows;
+	}
 	if (sp_process_is_in_pid_namespace()) /* who has ended is not known */
 		return MOST_ROWS;
 	for (size_t i = 0; i < t->n && !m->args->pids->n; i++)
 		for (size_t k = 0; k < t->at[i].files.n; k++)
 			n += t->at[i].files.files[k].n_pids;
-	while (rows < MOST_ROWS && rows < 2 * SP_MAX(n, 1) * sp_machine_n_functions(t))
+	while (rows < MOST_ROWS && rows < SP_MAX(n, 1) * n_functions)
 		rows *= 2;
 	return (uint32_t)rows;
 }
@@ -110,7 +126,6 @@ static uint32_t rows_choose(const struct machine *m)
 static int counting_make(struct machine *m)
 {
 	const struct sp_machine_args *a = m->args;
-	uint32_t n_functions = sp_machine_n_functions(&m->targets);
 	bool by_function = a->by == SP_MACHINE_BY_FUNCTION || a->by == SP_MACHINE_BY_LIBRARY;
 	struct sp_counting_options o = {.times = a->latency,
 					.callers = a->by == SP_MACHINE_BY_CALLER,
@@ -120,11 +135,11 @@ static int counting_make(struct machine *m)
 					.n_pids = a->pids->n,
 					.comm = a->comm,
 					.guarded = a->max_overhead > 0 || a->frequency_hz,
-					.max_functions = n_functions + SP_MAX(n_functions, MORE_FUNCTIONS)};
+					.max_functions = functions_choose(&m->targets)};
 	int r;
 
 	o.functions = by_function && !o.no_cookies && !a->frequency_hz;
-	o.max_rows = o.functions && !a->max_rows ? o.max_functions : rows_choose(m);
+	o.max_rows = rows_choose(m, o.functions);
 	m->rows.max_over = o.functions || sp_process_is_in_pid_namespace() ? 0 : SP_MAX(o.max_rows, MOST_ROWS);
 	o.samples = m->profile_args.targets_come;
 	o.sampled_fd = o.samples ? sp_capture_targets_fd(m->session.sampling.capture) : -1;
