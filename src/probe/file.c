@@ -405,10 +405,19 @@ static const struct look *here_failed(const struct search *s)
 		   : NULL;
 }
 
+/* What ld.so would find by the name calls itself so; NULL: it finds nothing. */
+static const char *here_soname(const struct search *s)
+{
+	const struct look *last = s->n ? &s->looks[s->n - 1] : NULL;
+
+	return last && !last->n_uses && last->r >= 0 && *last->file.soname ? last->file.soname : NULL;
+}
+
 static int nothing(struct search *s)
 {
 	const struct sp_probe_name *name = &s->files->name;
 	const struct look *failed = here_failed(s);
+	SP_FREE char *names = NULL;
 
 	if (failed)
 		return sp_fail_said(failed->r, "%s: %s", name->text, failed->why ? failed->why : strerror(-failed->r));
@@ -421,6 +430,10 @@ static int nothing(struct search *s)
 			sp_suggest_offer(&s->near, l->file.package);
 		}
 	}
+	if (here_soname(s)) /* libz.so is there, and is libz.so.1 */
+		s->near.best = here_soname(s);
+	else if (name->by == SP_PROBE_BY_PACKAGE && !name->pid) /* the last that a name is tried as */
+		sp_probe_find_near(&s->near, &names);
 	if (s->files->n_unread && name->by == SP_PROBE_ALL)
 		return sp_fail_said(-EACCES, "no file of process %u can be read; %zu cannot be opened", name->pid,
 				    s->files->n_unread);

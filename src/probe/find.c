@@ -4,6 +4,7 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,13 +32,15 @@ static const char *text_at(const char *cache, size_t size, uint32_t at)
 	return at < size && memchr(cache + at, 0, size - at) ? cache + at : NULL;
 }
 
-static char *cache_find(const char *cache, size_t size, const char *name)
+/* Calls `each` for every library of this machine's kind until it gives true. */
+static void cache_walk(const char *cache, size_t size, bool (*each)(void *arg, const char *name, const char *path),
+		       void *arg)
 {
 	struct cache_head head;
 	struct cache_entry entry;
 
 	if (size < sizeof(head))
-		return NULL;
+		return;
 	memcpy(&head, cache, sizeof(head));
 	for (size_t i = 0; i < head.n && sizeof(head) + (i + 1) * sizeof(entry) <= size; i++) {
 		const char *its, *path;
@@ -45,24 +48,58 @@ static char *cache_find(const char *cache, size_t size, const char *name)
 		memcpy(&entry, cache + sizeof(head) + i * sizeof(entry), sizeof(entry));
 		its = text_at(cache, size, entry.name);
 		path = text_at(cache, size, entry.path);
-		if (its && path && (entry.flags & FLAGS_MASK) == FLAGS_X86_64 && !strcmp(its, name))
-			return strdup(path);
+		if (its && path && (entry.flags & FLAGS_MASK) == FLAGS_X86_64 && each(arg, its, path))
+			return;
 	}
-	return NULL;
+}
+
+/* What `each` was given lies in *ret_cache, which the caller frees. */
+static void cache_read(bool (*each)(void *arg, const char *name, const char *path), void *arg, char **ret_cache)
+{
+	const char *begin;
+	size_t size;
+
+	*ret_cache = NULL;
+	if (sp_text_read("/etc/ld.so.cache", MAX_CACHE_BYTES, ret_cache, &size) < 0) {
+		sp_error_clear();
+		return;
+	}
+	begin = memmem(*ret_cache, size, magic, sizeof(magic) - 1);
+	if (begin)
+		cache_walk(begin, size - (size_t)(begin - *ret_cache), each, arg);
+}
+
+struct finding {
+	const char *name, *path;
+};
+
+static bool is_found(void *arg, const char *name, const char *path)
+{
+	struct finding *f = arg;
+
+	f->path = strcmp(name, f->name) ? NULL : path;
+	return f->path;
 }
 
 static char *in_cache(const char *name)
 {
+	struct finding f = {.name = name};
 	SP_FREE char *cache = NULL;
-	const char *begin;
-	size_t size;
 
-	if (sp_text_read("/etc/ld.so.cache", MAX_CACHE_BYTES, &cache, &size) < 0) {
-		sp_error_clear();
-		return NULL;
-	}
-	begin = memmem(cache, size, magic, sizeof(magic) - 1);
-	return begin ? cache_find(begin, size - (size_t)(begin - cache), name) : NULL;
+	cache_read(is_found, &f, &cache);
+	return f.path ? strdup(f.path) : NULL;
+}
+
+static bool offer(void *arg, const char *name, const char *path)
+{
+	(void)path;
+	sp_suggest_offer(arg, name);
+	return false;
+}
+
+void sp_probe_find_near(struct sp_suggest *near, char **ret_names)
+{
+	cache_read(offer, near, ret_names);
 }
 
 /* --- directories --- */

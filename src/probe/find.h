@@ -9,6 +9,10 @@
 #ifndef SP_PROBE_FIND_H
 #define SP_PROBE_FIND_H
 
+#include "base/suggest.h"
+
 char *sp_probe_find(const char *name); /* NULL: none, or out of memory */
+/* Offers the libraries of ld.so.cache; near->best may lie in *ret_names then, which the caller frees. */
+void sp_probe_find_near(struct sp_suggest *near, char **ret_names);
 
 #endif

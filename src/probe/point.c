@@ -207,7 +207,7 @@ int sp_probe_points(struct sp_elf *elf, const struct sp_probe_what *what, struct
 		all.inner = true;
 		r = points_of(elf, &all, ret_set);
 	}
-	return r < 0 ? sp_fail(r, "find what to probe") : 0;
+	return r < 0 && r != -ENOENT ? sp_fail(r, "find what to probe") : r;
 }
 
 void sp_probe_set_done(struct sp_probe_set *set)

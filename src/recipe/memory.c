@@ -230,6 +230,8 @@ static int search_run(struct search *s, const struct sp_allocators *what, const 
 			s->names[s->n_names++] = groups[g].names[k];
 	if (r >= 0)
 		r = sp_probe_files(named, s->workers, &s->files);
+	if (what->library)
+		r = sp_probe_mistake(r);
 	if (r >= 0) {
 		s->found = calloc(s->files.n + 1, sizeof(*s->found));
 		r = s->found ? all_ask(s, false, &any) : -ENOMEM;

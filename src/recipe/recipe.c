@@ -238,6 +238,8 @@ static int unknown(const char *name)
 	char list[512] = "", tracepoint[256], event[SP_EVENT_NAME];
 	size_t n = 0;
 
+	if (strchr(name, '/') || strstr(name, ".so"))
+		return sp_fail_said(-EINVAL, "which function? '%s:FUNCTION', or '%s:*' for all of them", name, name);
 	for (size_t i = 0; sp_recipe_at(i) && n < sizeof(list); i++) {
 		sp_suggest_offer(&near, sp_recipe_at(i)->name);
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s, ", sp_recipe_at(i)->name);

@@ -120,10 +120,10 @@ use 20 >/dev/null
 "$dir/usurper" 40 <<<x >/dev/null
 end
 is 40 own_leaf
-begin --json --by cgroup "$library"
+begin -o "$dir/x.json" --by cgroup "$library" # by its suffix
 use 20 >/dev/null
 end
-has "$out" '"function":"own_leaf".*"cgroup":"[^"]+".*"calls":20'
+has "$dir/x.json" '"function":"own_leaf".*"cgroup":"[^"]+".*"calls":20'
 
 # whole stacks, in the views of profile
 what="calls --stacks $library:own_leaf"
@@ -372,6 +372,8 @@ done
 cp "$library" "$dir/libunused.so.1"
 expect 0 calls "$dir/libunused.so.1" 1
 has "$err" '^soprof: no process has the library yet'
+expect 2 calls -o "$dir/x.svg" "$library" 1
+one_line "^soprof: calls: -o $dir/x.svg: counts are a table.*--stacks"
 expect 2 calls --stacks -I 1 "$library" 1
 one_line '^soprof: calls: -I is not for --stacks'
 expect 2 calls --stacks "$library" -- true

@@ -107,6 +107,8 @@ if [ "$slow" = 1 ]; then
 	expect 0 memleak -p $pid -O libc.so.6 -s 1 --combined-only --by library --output "$dir/x.csv" 1
 	expect 1 memleak -p $pid -O allocate 1
 	one_line "allocate of process $pid has no malloc that can be probed"
+	expect 2 memleak -p $pid -O libnosuch.so 1
+	one_line "no library or program .libnosuch.so.: the process does not map it"
 	exec {gate}>&-
 	kill $pid
 	expect 0 memleak -c "$dir/allocate 1000" --output "$dir/p.pb.gz"

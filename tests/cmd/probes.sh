@@ -236,6 +236,7 @@ if [ "$slow" = 1 ]; then # no kernel is asked
 	bad "$own:called_mids" "did you mean '?called_mid'?\?"
 	bad "$own:called_counts" 'called_counts'
 	bad "$own:nothing*" 'nothing\*'
+	bad "$own" "which function\? '$own:FUNCTION'"
 	if has_sessions; then
 		bad "$own:called_mid[arg0]{retval + arg1}" 'one is kept until the call returns'
 	else

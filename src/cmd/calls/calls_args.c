@@ -249,6 +249,22 @@ static int by_take(const struct sp_calls_args *a, struct sp_machine_args *m)
 			    name);
 }
 
+/* A file's suffix chooses, as everywhere; what has stacks is made by --stacks, what has callers and times by -F. */
+static int suffix_take(struct sp_machine_args *m)
+{
+	const struct sp_view *view = m->output && !m->csv && !m->json ? sp_view_by_path(m->output) : NULL;
+	const char *name = view ? view->name : "table";
+
+	m->csv = m->csv || !strcmp(name, "csv");
+	m->json = m->json || !strcmp(name, "json");
+	return !view || m->csv || m->json || !strcmp(name, "table") || !strcmp(name, "text")
+		   ? 0
+		   : sp_fail_said(
+			 -EINVAL,
+			 "-o %s: counts are a table (.txt, .csv, .json); the calls' stacks, in this view: --stacks",
+			 m->output);
+}
+
 int sp_calls_machine_args(const struct sp_calls_args *a, const struct sp_view *view, struct sp_machine_args *ret_args)
 {
 	*ret_args = (struct sp_machine_args){.named = &a->named,
@@ -270,8 +286,13 @@ int sp_calls_machine_args(const struct sp_calls_args *a, const struct sp_view *v
 					     .max_rows = a->max_rows,
 					     .max_overhead = a->max_overhead == SP_NO_OVERHEAD ? SP_DEFAULT_OVERHEAD
 											       : a->max_overhead};
+	int r;
+
 	ret_args->by = SP_MACHINE_BY_CALLER;
-	return a->frequency_hz ? 0 : by_take(a, ret_args);
+	if (a->frequency_hz)
+		return 0;
+	r = by_take(a, ret_args);
+	return r < 0 ? r : suffix_take(ret_args);
 }
 
 void sp_calls_args_done(struct sp_calls_args *a)
