@@ -368,7 +368,7 @@ SHOW.events = () => {
 		{key: "kind", title: "What", of: (r) => r.kind, cell: (r) => KINDS[r.kind] || visible(r.kind)},
 		{key: "subject", title: "Of", of: (r) => r.subject, cell: (r) => /^(late|rate|clock|throttled)$/.test(r.kind) ? "" : named(visible(r.subject))},
 		{key: "text", title: "In words", of: (r) => r.text, cell: (r) => visible(r.text)},
-		{key: "around", title: "", of: () => 0, cell: (r) => r.kind === "gap" ? "" : make("button", {type: "button",
+		{key: "around", title: "Compare", of: () => 0, cell: (r) => r.kind === "gap" ? "" : make("button", {type: "button",
 			"aria-label": "Compare before and after: " + visible(r.text), click: () => around(r)}, "Before and after")}], rows,
 	{empty: "No upgrade, no gap in this time."});
 	byId("side").hidden = byId("grip").hidden = true;

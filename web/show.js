@@ -57,7 +57,7 @@ const LOOKS = {
 		same: [222, 222, 224], heat: [47, 91, 183], narrow: [236, 236, 238]},
 	dark: {page: [23, 25, 29], plain: [150, 146, 138], note: [138, 141, 147], match: [224, 107, 224],
 		text: "#000", dimText: "#c9ccd2", mark: "rgba(0,0,0,.55)", grown: [238, 116, 92], shrunk: [112, 164, 245],
-		same: [140, 142, 147], heat: [110, 155, 245], narrow: [44, 47, 54]},
+		same: [140, 142, 147], heat: [96, 135, 214], narrow: [44, 47, 54]},
 };
 const isDark = () => {
 	const chosen = document.documentElement.dataset.theme;
