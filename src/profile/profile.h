@@ -19,7 +19,7 @@
 
 #include "profile/key.h"
 
-enum { SP_MAX_VALUES = 8, SP_BUILD_ID_MAX = 32 };
+enum { SP_MAX_VALUES = 16, SP_BUILD_ID_MAX = 32 };
 struct sp_profile;
 /* --- values --- */
 struct sp_value_type {

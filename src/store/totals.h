@@ -9,6 +9,7 @@
 #ifndef SP_STORE_TOTALS_H
 #define SP_STORE_TOTALS_H
 
+#include "profile/profile.h"
 #include "store/store.h"
 
 /* The total of a library or function in a part of the range: a window, a day, or all windows without stored sums. */
@@ -18,9 +19,9 @@ struct sp_store_total {
 	const char *function; /* "" = the library as a whole */
 	const uint8_t *build_id;
 	uint32_t build_id_len;
-	int64_t self[8], total[8]; /* by value type */
+	int64_t self[SP_MAX_VALUES], total[SP_MAX_VALUES]; /* by value type */
 	uint32_t n_values;
-	const char *value_names[8], *value_units[8];
+	const char *value_names[SP_MAX_VALUES], *value_units[SP_MAX_VALUES];
 };
 /* Uses q's range, ends_stay, source and resolution. by_function: sums by function, too. */
 int sp_store_totals(struct sp_store *s, const struct sp_store_query *q, bool by_function,

@@ -144,11 +144,19 @@ if command -v valgrind >"$dir/null"; then
 	expect 0 report --by library --value Bc "$dir/cg.out"
 	has "$out" 'libc\.so\.6|libc-2'
 	expect 0 report --value calls --format pairs "$dir/cg.out"
-	# more events than a profile has values for
-	valgrind -q --tool=callgrind --cache-sim=yes --callgrind-out-file="$dir/nine.out" true >"$dir/null" 2>&1
-	expect 1 report "$dir/nine.out"
-	one_line 'nine\.out: line [0-9]+: 9 events, more than 7; --keep-going reads the first ones$'
-	expect 0 report --keep-going "$dir/nine.out"
+	# all events of a simulation, and more than a profile has values for
+	valgrind -q --tool=callgrind --cache-sim=yes --branch-sim=yes --callgrind-out-file="$dir/many.out" true >"$dir/null" 2>&1
+	read -r -a events < <(sed -n 's/^events: //p' "$dir/many.out")
+	read -r -a totals < <(sed -n 's/^totals: //p' "$dir/many.out")
+	[ ${#events[@]} = 13 ] || fail "13 events of callgrind: ${events[*]}"
+	for i in "${!events[@]}"; do
+		expect 0 report --by library --csv --value "${events[i]}" "$dir/many.out"
+		[ "$(awk -F, 'NR > 1 { n += $8 } END { printf "%.0f\n", n }' "$out")" = "${totals[i]:-0}" ] || fail "${totals[i]} of ${events[i]}"
+	done
+	sed 's/^events: .*/& A B C/' "$dir/many.out" >"$dir/more.out"
+	expect 1 report "$dir/more.out"
+	one_line 'more\.out: line [0-9]+: 16 events, more than 15; --keep-going reads the first ones$'
+	expect 0 report --keep-going "$dir/more.out"
 	has "$out" '^Ir: '
 else
 	say "valgrind is not here"

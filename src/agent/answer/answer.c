@@ -334,10 +334,10 @@ static int put_event(void *arg, const struct sp_store_event *e)
 
 enum { MAX_NAME = 1000 }; /* of a function: the encoded name must fit in a line */
 
-static void put_values(FILE *out, const char *name, const int64_t *values)
+static void put_values(FILE *out, const char *name, const int64_t *values, uint32_t n)
 {
 	fprintf(out, " %s=", name);
-	for (int i = 0; i < 8; i++)
+	for (uint32_t i = 0; i < n; i++)
 		fprintf(out, "%s%" PRId64, i ? "," : "", values[i]);
 }
 
@@ -363,8 +363,8 @@ static int put_total(void *arg, const struct sp_store_total *t)
 	sp_line_put(l->out, "file", t->file);
 	sp_line_put(l->out, "function", function);
 	sp_line_put(l->out, "id", id);
-	put_values(l->out, "self", t->self);
-	put_values(l->out, "total", t->total);
+	put_values(l->out, "self", t->self, t->n_values);
+	put_values(l->out, "total", t->total, t->n_values);
 	put_types(l->out, t);
 	fputc('\n', l->out);
 	return ferror(l->out) ? -ENOMEM : 0;

@@ -293,17 +293,22 @@ int sp_ask_events(struct sp_ask *a, uint64_t from_ns, uint64_t to_ns,
 	return request_lines(&l, &q);
 }
 
+/* "5,17"; the others stay as they are. */
 static int parse_values(const char *text, int64_t *ret_values)
 {
-	for (int i = 0; i < 8; i++) {
+	const char *at = text;
+
+	for (int i = 0; i < SP_MAX_VALUES; i++) {
 		char *end;
 		errno = 0;
-		ret_values[i] = strtoll(text, &end, 10);
-		if (errno || end == text || (i < 7 ? *end != ',' : *end != '\0'))
-			return sp_fail_said(-EBADMSG, "the agent's answer: '%s' is not eight numbers", text);
-		text = end + 1;
+		ret_values[i] = strtoll(at, &end, 10);
+		if (errno || end == at || (*end && *end != ','))
+			break;
+		if (!*end)
+			return 0;
+		at = end + 1;
 	}
-	return 0;
+	return sp_fail_said(-EBADMSG, "the agent's answer: '%s' is not up to %d numbers", text, SP_MAX_VALUES);
 }
 
 static int parse_id(const char *text, uint8_t *ret_id, uint32_t *ret_len)
@@ -324,7 +329,7 @@ static int parse_id(const char *text, uint8_t *ret_id, uint32_t *ret_len)
 static int parse_types(char *text, struct sp_store_total *t)
 {
 	for (char *word = strsep(&text, ","); word && *word; word = strsep(&text, ",")) {
-		if (!text || t->n_values == 8)
+		if (!text || t->n_values == SP_MAX_VALUES)
 			return sp_fail_said(
 			    -EBADMSG, "the agent's answer: '%s' is a value without a unit, or one too many", word);
 		t->value_names[t->n_values] = word;

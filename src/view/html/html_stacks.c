@@ -109,10 +109,14 @@ static int html_stacks_put_row(struct filler *f, const struct sp_row *row, struc
 static int put_rows(struct filler *f)
 {
 	f->s->n_paths = sp_profile_n_rows(f->p);
+	f->s->n_values = sp_profile_n_value_types(f->p) + 1;
 	f->s->paths = calloc(f->s->n_paths + 1, sizeof(*f->s->paths));
-	int r = f->s->paths ? 0 : -ENOMEM;
-	for (uint32_t i = 0; i < f->s->n_paths && r >= 0; i++)
+	f->s->values = calloc(f->s->n_paths + 1, f->s->n_values * sizeof(*f->s->values));
+	int r = f->s->paths && f->s->values ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < f->s->n_paths && r >= 0; i++) {
+		f->s->paths[i].values = f->s->values + (size_t)i * f->s->n_values;
 		r = html_stacks_put_row(f, sp_profile_row(f->p, i), &f->s->paths[i]);
+	}
 	return r;
 }
 
@@ -163,9 +167,9 @@ static int compare_paths(const void *a, const void *b, void *arg)
 	return (x->n > y->n) - (x->n < y->n);
 }
 
-static void add_values(struct sp_html_path *into, const struct sp_html_path *from)
+static void add_values(struct sp_html_path *into, const struct sp_html_path *from, uint32_t n)
 {
-	for (size_t i = 0; i < SP_COUNT(into->values); i++)
+	for (uint32_t i = 0; i < n; i++)
 		sp_saturating_add(&into->values[i], from->values[i]);
 }
 
@@ -175,7 +179,7 @@ static void sort_paths(struct sp_html_stacks *s)
 	qsort_r(s->paths, s->n_paths, sizeof(*s->paths), compare_paths, s->words);
 	for (size_t i = 0; i < s->n_paths; i++)
 		if (n && !compare_paths(&s->paths[n - 1], &s->paths[i], s->words))
-			add_values(&s->paths[n - 1], &s->paths[i]);
+			add_values(&s->paths[n - 1], &s->paths[i], s->n_values);
 		else
 			s->paths[n++] = s->paths[i];
 	s->n_paths = n;
@@ -221,5 +225,6 @@ void sp_html_stacks_free(struct sp_html_stacks *s)
 	free(s->entity_of);
 	free(s->words);
 	free(s->paths);
+	free(s->values);
 	free(s);
 }

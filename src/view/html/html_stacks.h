@@ -21,7 +21,7 @@ struct sp_view_options;
 struct sp_html_path {
 	size_t first; /* in words */
 	uint32_t n;
-	int64_t values[SP_MAX_VALUES + 1]; /* behind the profile's own: the number of rows */
+	int64_t *values; /* those of the profile, and behind them the number of rows */
 };
 
 struct sp_html_stacks {
@@ -30,7 +30,8 @@ struct sp_html_stacks {
 	uint32_t *entity_of; /* frame -> entity; UINT32_MAX = in no stack */
 	uint32_t *words;     /* entities, root first */
 	struct sp_html_path *paths;
-	uint32_t n_entities;
+	int64_t *values; /* of all paths */
+	uint32_t n_entities, n_values;
 	size_t n_paths;
 };
 

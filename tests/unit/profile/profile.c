@@ -221,7 +221,7 @@ static void value_types_come_before_rows(void **state)
 	assert_int_equal(sp_profile_add_value_type(p, "late", "count"), -EINVAL);
 }
 
-static void at_most_eight_values(void **state)
+static void at_most_sixteen_values(void **state)
 {
 	(void)state;
 	for (int i = 0; i < SP_MAX_VALUES; i++)
@@ -370,7 +370,7 @@ int main(void)
 	    TEST(stacks_differ_by_class_and_reason),
 	    TEST(numbers_that_do_not_exist_are_refused),
 	    TEST(value_types_come_before_rows),
-	    TEST(at_most_eight_values),
+	    TEST(at_most_sixteen_values),
 	    TEST(sums_do_not_wrap),
 	    TEST(rows_add_up),
 	    cmocka_unit_test(test_renewal),

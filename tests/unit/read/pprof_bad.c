@@ -174,19 +174,19 @@ static void test_too_many_types(void **state)
 
 	(void)state;
 	b.n = 0;
-	for (unsigned int i = 0; i < 9; i++)
+	for (unsigned int i = 0; i < 17; i++)
 		PB_MESSAGE(&b, TYPE, S_SAMPLES, S_COUNT);
-	PACKED(&sample, 2, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+	PACKED(&sample, 2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17);
 	put_sample(&b);
 	put_strings(&b);
 	assert_int_equal(reading_bytes(b.data, b.n, &o, &p, &result), -EBADMSG);
-	assert_string_equal(reading_words(-EBADMSG), "in: byte 48: 9 sample types; at most 8 are read");
+	assert_string_equal(reading_words(-EBADMSG), "in: byte 96: 17 sample types; at most 16 are read");
 	o.keep_going = true;
 	assert_int_equal(reading_bytes(b.data, b.n, &o, &p, &result), 0);
-	assert_int_equal(sp_profile_n_value_types(p), 8);
-	assert_int_equal(sp_profile_row(p, 0)->values[7], 8);
-	assert_int_equal(sp_profile_default_value(p), 7);
-	assert_string_equal(result.first_loss, "in: byte 48: 9 sample types; at most 8 are read");
+	assert_int_equal(sp_profile_n_value_types(p), 16);
+	assert_int_equal(sp_profile_row(p, 0)->values[15], 16);
+	assert_int_equal(sp_profile_default_value(p), 15);
+	assert_string_equal(result.first_loss, "in: byte 96: 17 sample types; at most 16 are read");
 	sp_profile_free(p);
 }
 
