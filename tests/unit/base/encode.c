@@ -273,13 +273,11 @@ static regex_t count_at_end;
 static void parse_folded(const char *text, char *out)
 {
 	char line[16 * NAME_MAX_BYTES];
-	regmatch_t match[3];
+	int n = snprintf(line, sizeof(line), "%s;%s;%s 5", text, text, text);
 
-	(void)snprintf(line, sizeof(line), "%s;%s;%s 5", text, text, text);
-	assert_int_equal(regexec(&count_at_end, line, 3, match, 0), 0);
-	assert_string_equal(line + match[2].rm_so, "5");
-	line[match[1].rm_eo] = '\0';
-	assert_int_equal(regexec(&count_at_end, line, 3, match, 0), REG_NOMATCH);
+	assert_true(n > 2 && (size_t)n < sizeof(line));
+	line[n - 2] = '\0'; /* what is taken off is as short as may be: " 5" */
+	assert_int_equal(regexec(&count_at_end, line, 0, NULL, 0), REG_NOMATCH);
 	char *second = strchr(line, ';'), *third = second == NULL ? NULL : strchr(second + 1, ';');
 	assert_non_null(third);
 	assert_null(strchr(third + 1, ';'));
@@ -343,7 +341,8 @@ static void any_bytes_for_a_terminal(void **state)
 static void any_bytes_folded(void **state)
 {
 	(void)state;
-	assert_int_equal(regcomp(&count_at_end, "^(.*)[[:space:]]+([0-9]+(\\.[0-9]*)?)$", REG_EXTENDED), 0);
+	assert_int_equal(regcomp(&count_at_end, "[[:space:]]+[0-9]+(\\.[0-9]*)?$", REG_EXTENDED | REG_NOSUB), 0);
+	assert_int_equal(regexec(&count_at_end, "a;b 1.5", 0, NULL, 0), 0);
 	check_random(SP_ENCODE_FOLDED);
 	regfree(&count_at_end);
 }

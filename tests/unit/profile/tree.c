@@ -127,21 +127,23 @@ static bool cut_to_focus(const struct sp_tree_options *o, struct path *path)
 	return true;
 }
 
+static void remove_step(struct path *path, uint32_t at)
+{
+	path->n--;
+	for (uint32_t i = at; i < path->n; i++) {
+		memcpy(path->steps[i], path->steps[i + 1], STEP);
+		memcpy(path->library[i], path->library[i + 1], RANDOM_WORDS);
+		path->is_frame[i] = path->is_frame[i + 1];
+	}
+}
+
 static void fold_path(const struct sp_tree_options *o, struct path *path)
 {
 	for (uint32_t i = 1; i < path->n && o->granularity != SP_TREE_FUNCTIONS;)
-		if (path->library[i][0] != '\0' && strcmp(path->library[i], path->library[i - 1]) == 0) {
-			struct path rest = *path;
-			keep(&rest, i + 1, rest.n); /* the lowest frame gives the run its name */
-			path->n = i;
-			for (uint32_t k = 0; k < rest.n; k++, path->n++) {
-				memcpy(path->steps[path->n], rest.steps[k], STEP);
-				memcpy(path->library[path->n], rest.library[k], RANDOM_WORDS);
-				path->is_frame[path->n] = rest.is_frame[k];
-			}
-		} else {
+		if (path->library[i][0] != '\0' && strcmp(path->library[i], path->library[i - 1]) == 0)
+			remove_step(path, i); /* the lowest frame gives the run its name */
+		else
 			i++;
-		}
 	for (uint32_t i = 0; i < path->n && o->fold_recursion; i++)
 		for (uint32_t k = 0; k < i; k++)
 			if (path->is_frame[i] && strcmp(path->steps[i], path->steps[k]) == 0) {
@@ -205,33 +207,35 @@ static struct truth count_all(const struct sp_profile *p, const struct sp_tree_o
 }
 
 /* --- comparisons --- */
-static void node_text(const struct sp_profile *p, const struct sp_tree *t, uint32_t node, char text[TEXT])
+/* The way to each node as text: its parent's, and its label. */
+static char **node_texts(const struct sp_profile *p, const struct sp_tree *t)
 {
-	char words[STEP];
-	size_t len = 0;
+	char **texts = calloc(t->n_nodes, sizeof(*texts)), words[STEP];
 
-	if (node == 0) {
-		text[0] = '\0';
-		return;
+	assert_non_null(texts);
+	texts[0] = strdup("");
+	for (uint32_t i = 1; i < t->n_nodes; i++) {
+		assert_true(t->nodes[i].parent < i);
+		label_words(p, &t->labels[t->nodes[i].label], words);
+		assert_true(asprintf(&texts[i], "%s;%s", texts[t->nodes[i].parent], words) > 0);
 	}
-	node_text(p, t, t->nodes[node].parent, text);
-	len = strlen(text);
-	label_words(p, &t->labels[t->nodes[node].label], words);
-	(void)snprintf(text + len, TEXT - len, ";%s", words);
+	return texts;
 }
 
 static void nodes_are_true(const struct sp_profile *p, const struct sp_tree_options *o, const struct sp_tree *t)
 {
 	struct truth truth = count_all(p, o);
-	static char text[TEXT];
+	char **texts = node_texts(p, t);
 
 	for (uint32_t i = 0; i < t->n_nodes; i++) {
-		node_text(p, t, i, text);
-		struct sum sum = truth_see(&truth, text);
+		struct sum sum = truth_see(&truth, texts[i]);
 		assert_int_equal(t->nodes[i].self, sum.self);
 		assert_int_equal(t->nodes[i].total, sum.total);
 		assert_int_equal(t->nodes[i].n_samples, sum.samples);
 	}
+	for (uint32_t i = 0; i < t->n_nodes; i++)
+		free(texts[i]);
+	free(texts);
 	truth_all_seen(&truth);
 	truth_free(&truth);
 }

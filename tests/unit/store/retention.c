@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -57,6 +59,41 @@ static char *make_days(const uint32_t *n_stacks)
 	for (unsigned day = 0; day < DAYS; day++)
 		add_day(s, day, n_stacks[day], &seed);
 	sp_store_close(s); /* rolls up all there is */
+	return path;
+}
+
+/* Days of which the last is a flood: made once, and copied. */
+static char *flood;
+
+static int make_flood(void **state)
+{
+	static const uint32_t n_stacks[DAYS] = {100, 100, 100, 8000};
+
+	(void)state;
+	flood = make_days(n_stacks);
+	return 0;
+}
+
+static int unmake_flood(void **state)
+{
+	(void)state;
+	made_directory_gone(flood);
+	return 0;
+}
+
+static char *copy_of_flood(void)
+{
+	char *path = made_directory(), *all;
+	int status;
+
+	assert_true(asprintf(&all, "%s/.", flood) > 0);
+	pid_t child = fork();
+	if (child == 0) {
+		execl("/bin/cp", "cp", "-a", all, path, NULL);
+		_exit(127);
+	}
+	assert_true(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+	free(all);
 	return path;
 }
 
@@ -130,8 +167,7 @@ static struct names run_retention(const char *path, uint64_t max_disk_bytes, uns
 
 static void nothing_goes_below_the_limit(void **state)
 {
-	static const uint32_t n_stacks[DAYS] = {100, 100, 100, 8000};
-	char *path = make_days(n_stacks);
+	char *path = copy_of_flood();
 	struct sizes before = measure(path);
 	struct sp_store_stats stats;
 
@@ -144,8 +180,7 @@ static void nothing_goes_below_the_limit(void **state)
 /* Older days are small, and stay in all resolutions. */
 static void a_flood_goes_itself(void **state)
 {
-	static const uint32_t n_stacks[DAYS] = {100, 100, 100, 8000};
-	char *path = make_days(n_stacks);
+	char *path = copy_of_flood();
 	struct sizes before = measure(path), after;
 	struct sp_store_stats stats;
 	/* so much that the flood's windows are enough */
@@ -169,8 +204,7 @@ static void a_flood_goes_itself(void **state)
 /* Nor does one that is in minutes and hours, too, take the older days' minutes and hours. */
 static void coarse_history_outlives_floods(void **state)
 {
-	static const uint32_t n_stacks[DAYS] = {100, 100, 100, 8000};
-	char *path = make_days(n_stacks);
+	char *path = copy_of_flood();
 	struct sizes before = measure(path), after;
 	uint64_t most = (before.by_resolution[SP_RES_1H] - before.file[DAYS - 1][SP_RES_1H]) / 2 * 5;
 	struct sp_store_stats stats;
@@ -217,5 +251,5 @@ int main(void)
 	    cmocka_unit_test(without_a_flood_the_oldest_go),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_flood, unmake_flood);
 }

@@ -62,7 +62,7 @@ static void sample_equals_readelf(void **state)
 	(void)state;
 	for (size_t i = 0; i < SP_COUNT(always); i++)
 		args[n++] = always[i];
-	for (size_t i = 0; i < SP_COUNT(if_present); i++)
+	for (size_t i = 0; i < SP_COUNT(if_present) && SP_FEWER == 1; i++)
 		if (access(if_present[i], R_OK) == 0)
 			args[n++] = if_present[i];
 	assert_int_equal(run((char *const *)args, true), 0);
