@@ -85,7 +85,7 @@ has "$asked" '^-- env DEBIAN_FRONTEND=noninteractive apt-get install .* soprof-n
 sed -i '$d' "$tree/tools/packages"
 
 # ./test goes on as root, with what it was told
-unset SOPROF_FILTER SOPROF_VM_FOLLOWS
+unset SOPROF_FILTER SOPROF_CAN_PROFILE
 MORE="CI=true SOPROF_VM_TESTS=boot,jit" door "$some" test vm
 [ "$(cat "$asked")" = "-- true
 -- env CI=true SOPROF_VM_TESTS=boot,jit $tree/test vm" ] || fail "./test to be run by sudo: $(cat "$asked")"
