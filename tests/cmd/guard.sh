@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# deadline: 120
+# deadline: 240
 # The guard: a storm of events is thinned, which is told; sums stay right. A calm program is not.
 . "$(dirname "$0")/lib.bash"
 need_profile
