@@ -10,7 +10,8 @@
 # as there are CPUs, and give way to all others (nice), which need a CPU at the moment when what they wait for comes about.
 # `beside` = the machine's processes and network (profiling needs them) and a mount namespace of its own: two more at once
 # than there are CPUs, since they wait more than they compute. `host` = the same, when none of its kind and none of `beside`
-# run: after these. Suites begin when nothing of these is left, as `own` ones, before those that still wait.
+# run: after these. Suites begin when nothing of these is left, as `own` ones, before those that still wait: beside guests,
+# which leave CPUs idle, what computes goes on.
 # What failed of `beside` and `host` runs once more when all else is over: the machine and its other users are part of what
 # they look at. Both goes are printed (`again NAME`), and the last line but one names what passed at the second only: each
 # such name is a defect to look for, of the test or of the program. Where many failed, or a sanitizer spoke, none does.
@@ -22,6 +23,7 @@ logs=$build/test-logs
 declare -A job_name=() job_log=() job_mark=() job_dir=() job_start=() job_deadline=() job_isolation=() # by the process that waits
 declare -A job_words=()
 declare -A is_second=() # names
+declare -A is_prompt=() # names of `own` tests that give way to none: they look at what comes about within a second
 max_second=4 second_queue=() passed_second=()
 queue_own=() queue_beside=() queue_host=() queue_suite=()                                              # quoted words
 declare -A n_running=([own]=0 [beside]=0 [host]=0 [suite]=0)
@@ -128,12 +130,25 @@ skipped_cases() {
 		esac
 	done < <(grep -a -e '^skip: ' -e '^\[  SKIPPED \] [a-z_A-Z0-9]*$' "$2" | awk '!/SKIPPED/ || !seen[$0]++')
 }
+# What each job took stands in $logs/times in the end: seconds of a CPU, seconds, its name. Of jobs that end at the same
+# moment one may be told to have had the CPU time of both.
+cpu_ms=0 times=()
+account() { # NAME SECONDS
+	local user system was=$cpu_ms
+	times >"$logs/clock"
+	{ read -r _; read -r user system; } <"$logs/clock" # this shell's own, its children's
+	[[ "$user $system" =~ ^([0-9]+)m([0-9]+)\.([0-9]+)s\ ([0-9]+)m([0-9]+)\.([0-9]+)s$ ]] || return 0
+	cpu_ms=$(((BASH_REMATCH[1] + BASH_REMATCH[4]) * 60000 + (10#${BASH_REMATCH[2]} + 10#${BASH_REMATCH[5]}) * 1000 +
+		10#${BASH_REMATCH[3]} + 10#${BASH_REMATCH[6]}))
+	times+=("$(((cpu_ms - was) / 1000)).$(((cpu_ms - was) % 1000 / 100)) $2 $1")
+}
 tenths() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", b - a }'; }
 
 # Ends the account of a job that is over, with the exit code $2.
 finish_job() {
 	local job=$1 r=$2 name=${job_name[$1]} log=${job_log[$1]} isolation=${job_isolation[$1]} took left judge
 	took=$(tenths "${job_start[$job]}" "$EPOCHREALTIME")
+	account "$name" "$took"
 	left=$(kill_leftovers "${job_mark[$job]}")
 	rm -rf "${job_dir[$job]}"
 	if [ "$isolation" = suite ]; then
@@ -196,7 +211,7 @@ start_job() {
 		before+=(unshare --mount)
 		[ -z "${wants_memory[$name]:-}" ] || before+=(sh -c "$in_memory" sh "$dir")
 	fi
-	[ "$isolation" != own ] || before=(nice -n "$polite" "${before[@]}")
+	[ "$isolation" != own ] || [ -n "${is_prompt[$name]:-}" ] || before=(nice -n "$polite" "${before[@]}")
 	mark=$$.$RANDOM.${name//[^a-z0-9]/-}
 	if [ "$isolation" = suite ]; then
 		"${before[@]}" timeout -k 10 "$deadline" env SOPROF_TEST="$mark" "$@" </dev/null \
@@ -257,9 +272,14 @@ reap_all() {
 	reap_all
 }
 
+most_time() {
+	printf 'CPU time: %d s; the most: %s\n' $((cpu_ms / 1000)) \
+		"$(head -n 12 "$logs/times" | awk '{ printf "%s%s %s", (NR > 1 ? ", " : ""), $3, $1 }')"
+}
 finish() {
 	reap_all
 	trap - INT TERM HUP EXIT
+	[ "${#times[@]}" = 0 ] || { printf '%s\n' "${times[@]}" | sort -rn >"$logs/times"; most_time; }
 	[ "${#passed_second[@]}" = 0 ] || printf 'passed at the second go only: %s\n' "${passed_second[*]}"
 	printf '%d passed, %d failed, %d skipped\n' "$n_passed" "$n_failed" "$n_skipped"
 	[ "$n_failed" = 0 ]
