@@ -16,6 +16,7 @@ struct sp_fleet {
 	CURL *curl;
 	char *name, *database, *user, *password, *ca_file;
 	long timeout_ms;
+	unsigned limit_s;
 	uint64_t n_sent;
 	char error[CURL_ERROR_SIZE];
 	struct sp_bytes answer; /* of a failure, or of what has none */
@@ -103,6 +104,7 @@ static int fleet_fill(struct sp_fleet *f, const struct sp_fleet_server *s)
 		f->password = strdup(s->password ? s->password : "");
 		f->ca_file = s->ca_file ? strdup(s->ca_file) : NULL;
 		f->timeout_ms = s->timeout_ms ? (long)s->timeout_ms : DEFAULT_MS;
+		f->limit_s = s->limit_s;
 		r = f->user && f->database && f->password && (f->ca_file || !s->ca_file) ? 0 : -ENOMEM;
 	}
 	if (r == 0)
@@ -218,7 +220,7 @@ static int errno_of(long code, long status)
 	} known[] = {
 	    {192, -EACCES}, {193, -EACCES}, {194, -EACCES}, {195, -EACCES}, {497, -EACCES}, {516, -EACCES},
 	    {60, -ENOENT},  {81, -ENOENT},  {158, -E2BIG},  {159, -E2BIG},  {160, -E2BIG},  {191, -E2BIG},
-	    {241, -E2BIG},  {307, -E2BIG},  {396, -E2BIG},  {243, -ENOSPC},
+	    {241, -E2BIG},  {307, -E2BIG},  {396, -E2BIG},  {243, -ENOSPC}, {164, -EROFS},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(known); i++)
@@ -301,18 +303,33 @@ int sp_fleet_do(struct sp_fleet *f, const char *sql, bool outside)
 }
 
 /* The server keeps the answer until it is whole, so that a failure has its own status. */
-int sp_fleet_ask(struct sp_fleet *f, const char *sql, bool outside, struct sp_bytes *into)
+static int ask_once(struct sp_fleet *f, const char *sql, bool outside, struct sp_bytes *into)
 {
 	SP_FREE char *url = NULL;
+	char limit[40] = "";
 	int r;
 
-	if (asprintf(&url, "%s/?wait_end_of_query=1%s%s", f->name,
+	if (f->limit_s)
+		snprintf(limit, sizeof(limit), "&max_execution_time=%u", f->limit_s);
+	if (asprintf(&url, "%s/?wait_end_of_query=1%s%s%s", f->name, limit,
 		     outside ? "" : "&database=", outside ? "" : f->database) < 0)
 		return -ENOMEM;
 	f->into = into;
 	r = post(f, url, sql, strlen(sql), false);
 	f->into = NULL;
 	return r == 0 && into->failed ? -ENOMEM : r;
+}
+
+/* There are users who may only read, and set no limits. */
+int sp_fleet_ask(struct sp_fleet *f, const char *sql, bool outside, struct sp_bytes *into)
+{
+	int r = ask_once(f, sql, outside, into);
+
+	if (r != -EROFS || !f->limit_s)
+		return r;
+	sp_error_clear();
+	f->limit_s = 0;
+	return ask_once(f, sql, outside, into);
 }
 
 /* Acknowledged when all shards have it. */

@@ -7,7 +7,8 @@
  * redirections not followed. Statements are written by soprof alone; what is foreign in them is a number, or is quoted
  * by sp_fleet_quote(). Questions are answered whole, or not at all.
  * Negative errno with sp_error_text(), which has the server's own words: -EACCES: wrong user or password; -ENOENT: no
- * tables; -E2BIG: the server, or this side's limit, refuses so large a question; -ENOSPC; -EINVAL: a wrong address;
+ * tables; -E2BIG: the server, or this side's limit, refuses so large a question; -ENOSPC; -EROFS: the user may only
+ * read; -EINVAL: a wrong address;
  * -EIO: all else. A descriptor's connection is kept between requests. Not thread-safe.
  */
 #ifndef SP_FLEET_CLIENT_H
@@ -20,6 +21,7 @@ struct sp_fleet_server {
 	const char *user, *database;    /* NULL = as the address says; else "default" and "soprof" */
 	const char *password, *ca_file; /* NULL = none */
 	unsigned timeout_ms;            /* of one request; 0 = five minutes */
+	unsigned limit_s;               /* the server gives a question up then; 0 = as it is set up */
 };
 enum { SP_FLEET_URL_MAX = 2000 };
 /* Whether an address, and a database's name, is of the form above; else -EINVAL. */

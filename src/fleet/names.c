@@ -369,7 +369,7 @@ int64_t sp_fleet_names_key(struct sp_fleet_names *n, uint64_t id, uint32_t slice
 		key.process = n->processes.numbers[at];
 		key.comm = n->threads[at];
 	} else {
-		n->n_unknown++;
+		n->n_unknown += id != 0;
 	}
 	return sp_profile_add_key(n->p, &key);
 }

@@ -29,6 +29,9 @@ struct query {
 	bool is_narrowed;
 	bool is_pruned; /* stacks that cost no more than `least` are shortened */
 	int64_t least;
+	bool has_leaves; /* alone, */
+	bool has_who;    /* and with or without whose they are */
+	uint64_t slices_from_s;
 };
 
 static int value_types_add(struct query *q, struct sp_row_reader *row)
@@ -39,6 +42,18 @@ static int value_types_add(struct query *q, struct sp_row_reader *row)
 	if (r >= 0 && strcmp(name, "samples") != 0)
 		r = sp_profile_add_value_type(q->p, name, unit);
 	return r;
+}
+
+/* As a store's answer has them: they begin with its first window, and none has a part of a window. */
+static void slices_set(struct query *q)
+{
+	static const uint32_t lengths_s[] = {10, 60, 3600};
+	const uint32_t length = lengths_s[q->result->all.resolution];
+	const uint64_t first = q->result->all.from_ns / SP_NS_PER_S;
+
+	q->slices_from_s = first - first % length;
+	q->ask.slice_s = (q->ask.slice_s + length - 1) / length * length;
+	q->result->all.slice_ns = q->ask.slice_s * SP_NS_PER_S;
 }
 
 static int windows_read(struct query *q)
@@ -71,6 +86,7 @@ static int windows_read(struct query *q)
 	q->announced = (int64_t)sp_row_u64(&row);
 	uint64_t seconds = sp_row_u64(&row);
 	all->resolution = seconds <= 10 ? SP_RES_10S : seconds <= 60 ? SP_RES_1M : SP_RES_1H;
+	slices_set(q);
 	if (r >= 0 && sp_row_is_there(&row))
 		return sp_fail_said(-EINVAL, "these hosts measure it by different values; --host or --label chooses");
 	return r < 0 ? r : sp_fleet_row_check(&q->ask, &row);
@@ -134,8 +150,14 @@ static int stacks_choose(struct query *q)
 	uint64_t n = 0;
 	int r;
 
+	q->has_who = true;
 	if (q->ask.q->exact || q->ask.q->library || q->ask.q->function)
 		return 0;
+	if (q->ask.filter->leaves_only) {
+		q->has_leaves = true;
+		q->has_who = q->ask.q->process || q->ask.q->cgroup || !q->ask.q->all_users;
+		return 0;
+	}
 	r = days_count(q, &n);
 	if (r < 0 || n <= MANY_STACKS)
 		return r;
@@ -193,7 +215,8 @@ static int frames_read(struct query *q)
 		       "SELECT id, any(file), any(of), any(name), any(linkage), any(source), any(line), "
 		       "any(is_range), any(start), any(size), any(vaddr), any(offset), any(flags) FROM frames WHERE ");
 	sp_fleet_put_days(&q->ask, &q->ask.sql);
-	sp_fleet_print(&q->ask.sql, " AND (id GLOBAL IN (SELECT arrayJoin(frames) FROM stacks");
+	sp_fleet_print(&q->ask.sql, " AND (id GLOBAL IN (SELECT %s FROM stacks",
+		       q->has_leaves ? "frames[1]" : "arrayJoin(frames)");
 	stacks_where_put(q, &q->ask.sql);
 	if (q->is_pruned) {
 		sp_fleet_print(&q->ask.sql,
@@ -218,6 +241,8 @@ static int stacks_read(struct query *q)
 
 static int who_read(struct query *q)
 {
+	if (!q->has_who)
+		return 0;
 	sp_fleet_print(&q->ask.sql,
 		       "SELECT id, any(exe), any(process), any(thread), any(uid), any(cgroup), any(container), "
 		       "any(root) FROM who WHERE ");
@@ -256,8 +281,8 @@ static int rows_take(struct query *q, int (*take)(struct query *q, struct sp_row
 		r = take(q, &row);
 		if (r == 0 && ++n > SP_FLEET_MAX_ROWS)
 			r = sp_fail_said(-E2BIG,
-					 "the answer has more than %d rows: a shorter --from .. --to, or --host "
-					 "or --label, would make it smaller",
+					 "the answer has more than %d rows: a shorter time, or fewer hosts (host, "
+					 "label), would make it smaller",
 					 SP_FLEET_MAX_ROWS);
 	}
 	return r;
@@ -267,7 +292,7 @@ static int rows_take(struct query *q, int (*take)(struct query *q, struct sp_row
 static void part_put(const struct query *q, struct sp_bytes *sql)
 {
 	if (q->ask.slice_s)
-		sp_fleet_print(sql, "toUInt32(intDiv(toUInt32(ts) - %" PRIu64 ", %u) + 1) AS slice", q->ask.from_s,
+		sp_fleet_print(sql, "toUInt32(intDiv(toUInt32(ts) - %" PRIu64 ", %u) + 1) AS slice", q->slices_from_s,
 			       q->ask.slice_s);
 	else
 		sp_fleet_print(sql, "toUInt32(0) AS slice");
@@ -278,7 +303,7 @@ static struct part part_read(const struct query *q, struct sp_row_reader *row)
 {
 	struct part part = {.slice = sp_row_u32(row)};
 
-	row->bad |= part.slice > q->ask.q->n_slices;
+	row->bad |= part.slice > q->ask.q->n_slices + 1; /* the first may begin before the range */
 	part.host = sp_row_u64(row);
 	return part;
 }
@@ -370,6 +395,49 @@ static int rare_read(struct query *q)
 	return rows_take(q, rare_add);
 }
 
+/* What leaves cost, and nothing else of the stacks. */
+static int leaf_add(struct query *q, struct sp_row_reader *row)
+{
+	static const char nothing[1] = {0}; /* an empty array */
+	struct sp_row_reader above = {.at = nothing, .end = nothing + 1};
+	struct sp_fleet_rare rare = {0};
+	struct sp_fleet_stacks stacks;
+	uint64_t who = sp_row_u64(row);
+	struct part part = part_read(q, row);
+	int r;
+
+	rare.in_kernel = sp_row_u8(row);
+	rare.leaf = sp_row_u64(row);
+	r = sp_fleet_names_rare(q->names, &rare, &above, &stacks);
+	return r == 0 ? values_add(q, row, who, part, &stacks) : r;
+}
+
+static int leaves_read(struct query *q)
+{
+	sp_fleet_print(
+	    &q->ask.sql,
+	    "SELECT whose, slice, machine, toUInt8(k > 0) AS in_kernel, leaf, sum(n), sum(c) FROM (SELECT %s AS "
+	    "whose, stack, ",
+	    q->has_who ? "who" : "toUInt64(0)");
+	part_put(q, &q->ask.sql);
+	sp_fleet_print(&q->ask.sql, ", sum(samples) AS n, sum(cost) AS c FROM samples");
+	sp_fleet_put_samples_where(&q->ask, &q->ask.sql);
+	sp_fleet_put_chosen(&q->ask, &q->ask.sql);
+	sp_fleet_print(&q->ask.sql, " GROUP BY whose, stack, slice, machine) AS one ANY LEFT JOIN (SELECT id AS stack, "
+				    "any(frames[1]) AS leaf, any(kernel) AS k FROM stacks WHERE ");
+	sp_fleet_put_days(&q->ask, &q->ask.sql);
+	sp_fleet_print(&q->ask.sql,
+		       " GROUP BY id) AS whole USING (stack) GROUP BY whose, slice, machine, in_kernel, leaf");
+	return rows_take(q, leaf_add);
+}
+
+static int rows_fill(struct query *q)
+{
+	int r = q->has_leaves ? leaves_read(q) : rows_read(q);
+
+	return r == 0 ? rare_read(q) : r;
+}
+
 /* --- all --- */
 static int profile_fill(struct query *q)
 {
@@ -379,15 +447,13 @@ static int profile_fill(struct query *q)
 		r = files_read(q);
 	if (r == 0)
 		r = frames_read(q);
-	if (r == 0)
+	if (r == 0 && !q->has_leaves)
 		r = stacks_read(q);
 	if (r == 0)
 		r = who_read(q);
 	if (r == 0)
 		r = hosts_read(q);
-	if (r == 0)
-		r = rows_read(q);
-	return r == 0 ? rare_read(q) : r;
+	return r == 0 ? rows_fill(q) : r;
 }
 
 static int narrow(struct sp_profile **p, enum sp_filter_by by, const char *glob)
@@ -404,9 +470,31 @@ static int narrow(struct sp_profile **p, enum sp_filter_by by, const char *glob)
 	return r;
 }
 
+static bool is_users(const struct sp_profile *p, const struct sp_row *row, void *uid)
+{
+	return sp_profile_process(p, sp_profile_key(p, row->key)->process)->uid == *(uint32_t *)uid;
+}
+
+static int narrow_user(struct query *q)
+{
+	struct sp_filter_result result;
+	struct sp_profile *kept = NULL;
+	uint32_t uid = q->ask.q->uid;
+	int r = q->ask.q->all_users ? 0 : sp_profile_filter(q->p, is_users, &uid, &kept, &result);
+
+	if (kept) {
+		sp_profile_free(q->p);
+		q->p = kept;
+	}
+	return r;
+}
+
 static int filters_apply(struct query *q)
 {
-	int r = narrow(&q->p, SP_FILTER_LIBRARY, q->ask.q->library);
+	int r = narrow_user(q);
+
+	if (r >= 0)
+		r = narrow(&q->p, SP_FILTER_LIBRARY, q->ask.q->library);
 
 	if (r >= 0)
 		r = narrow(&q->p, SP_FILTER_FUNCTION, q->ask.q->function);
@@ -425,7 +513,6 @@ static int query_run(struct query *q)
 		r = filters_tell(q);
 	if (r == 0)
 		r = sp_fleet_names_new(q->p, q->ask.q->source ? q->ask.q->source : "cpu", &q->names);
-	q->result->all.slice_ns = q->ask.slice_s * SP_NS_PER_S;
 	return r == 0 ? profile_fill(q) : r;
 }
 

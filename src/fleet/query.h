@@ -23,6 +23,7 @@ struct sp_fleet_filter {
 	const char *host;  /* glob of its name */
 	const char *label; /* NAME=GLOB, or NAME: those that have it */
 	bool by_host;      /* the rows' keys have a label, host, and are more */
+	bool leaves_only;  /* stacks are their leaf alone: for what libraries and functions cost themselves */
 };
 struct sp_fleet_answer {
 	struct sp_store_answer all; /* n_damaged: windows that hosts could not read */
@@ -46,6 +47,21 @@ struct sp_fleet_globs {
 int sp_fleet_libraries(struct sp_fleet *f, const struct sp_fleet_filter *filter, const struct sp_store_query *q,
 		       const struct sp_fleet_globs *globs,
 		       int (*each)(void *arg, const struct sp_fleet_library *library), void *arg);
+
+/* What a host's source cost in the range, and how far it is behind. Of two names or labels the last. */
+struct sp_fleet_host {
+	const char *name, *labels;              /* labels: with newlines between */
+	uint64_t n_windows, covered_ns, n_lost; /* in the range */
+	int64_t n_samples, cost;
+	bool is_recent;    /* it has sent something since yesterday, by the server's clock */
+	uint64_t behind_s; /* of its last window's end, if it is recent */
+};
+struct sp_fleet_hosts { /* what `cost` is */
+	char cost_name[64], cost_unit[64];
+};
+/* Those of the filter, also if they have sent nothing of that time; of the query: range and source. By falling cost. */
+int sp_fleet_hosts(struct sp_fleet *f, const struct sp_fleet_filter *filter, const struct sp_store_query *q,
+		   struct sp_fleet_hosts *ret_hosts, int (*each)(void *arg, const struct sp_fleet_host *h), void *arg);
 
 /* A host's source, of today and yesterday by the server's clock. */
 struct sp_fleet_host_status {

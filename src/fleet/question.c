@@ -52,7 +52,7 @@ int sp_fleet_question_ask(struct sp_fleet_question *q, struct sp_row_reader *ret
 	q->sql.n = 0;
 	if (r == -E2BIG)
 		r = sp_fail_said(-E2BIG,
-				 "that is too large a question: a shorter --from .. --to, or --host or --label, would "
+				 "that is too large a question: a shorter time, or fewer hosts (host, label), would "
 				 "make it smaller: %s",
 				 sp_error_text(r));
 	return r;
@@ -64,7 +64,7 @@ int sp_fleet_row_check(const struct sp_fleet_question *q, const struct sp_row_re
 }
 
 /* --- which windows --- */
-static bool label_matches(const char *wanted, const char *label)
+bool sp_fleet_label_matches(const char *wanted, const char *label)
 {
 	size_t n = strcspn(wanted, "=");
 
@@ -90,7 +90,7 @@ static int host_read(struct sp_fleet_question *q, struct sp_row_reader *row, siz
 
 	for (size_t n = sp_row_length(row, 1); n > 0 && !row->bad; n--) {
 		SP_FREE char *label = sp_fleet_row_copy(row);
-		matches = matches || (label && label_matches(q->filter->label, label));
+		matches = matches || (label && sp_fleet_label_matches(q->filter->label, label));
 	}
 	if (row->bad || !name)
 		return name ? sp_fleet_row_check(q, row) : -ENOMEM;

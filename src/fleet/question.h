@@ -37,6 +37,8 @@ int sp_fleet_question_ask(struct sp_fleet_question *q, struct sp_row_reader *ret
 int sp_fleet_row_check(const struct sp_fleet_question *q, const struct sp_row_reader *row);
 char *sp_fleet_row_copy(struct sp_row_reader *row); /* a text; NULL: out of memory */
 int sp_fleet_nothing_found(const struct sp_fleet_question *q);
+/* Whether a label, NAME=VALUE, is one that the filter's wants. */
+bool sp_fleet_label_matches(const char *wanted, const char *label);
 
 /* Conditions: "day >= ... AND day <= ..." */
 void sp_fleet_put_days(const struct sp_fleet_question *q, struct sp_bytes *sql);
