@@ -2,6 +2,7 @@
 #include "agent/answer/answer.h"
 #include "agent/answer/answer_web.h"
 #include "agent/answer/api.h"
+#include "agent/answer/api_fleet.h"
 #include "agent/answer/long_totals.h"
 #include "agent/socket/server_priv.h"
 #include "agent/upgrade/upgrade.h"
@@ -37,7 +38,9 @@ struct answer {
 	char words[SP_LINE_MAX + 2], line[SP_LINE_MAX + 2], current[SP_LINE_MAX + 2];
 	struct sp_request q;
 	struct sp_web_request web; /* the same, of the API */
-	const char *store;
+	struct sp_line asked;      /* what is asked: a store, or a fleet, */
+	const char *store;         /* where this is NULL */
+	struct sp_api_fleet fleet;
 	bool own_only;
 	uint32_t uid;
 	uint64_t timeout_ns, memory_bytes;
@@ -50,14 +53,17 @@ struct answer {
 /* --- limits --- */
 static volatile sig_atomic_t is_sending; /* the answer, so that no error may be written any more */
 
+static const char late[] = "error errno=110 text=the%20answer%20takes%20longer%20than%20the%20agent's%20"
+			   "query-timeout\n",
+		  fleet_late[] = "error errno=110 text=the%20answer%20takes%20longer%20than%20query-timeout:%20a%20"
+				 "shorter%20time,%20or%20fewer%20hosts,%20would%20make%20it%20smaller\n";
+static const char *late_text = late;
+
 /* For the deadline and the limit of CPU time. */
 static void handle_timeout(int signal)
 {
-	static const char text[] = "error errno=110 text=the%20answer%20takes%20longer%20than%20the%20agent's%20"
-				   "query-timeout\n";
-
 	(void)signal;
-	if (!is_sending && write(STDOUT_FILENO, text, sizeof(text) - 1) < 0)
+	if (!is_sending && write(STDOUT_FILENO, late_text, strlen(late_text)) < 0)
 		_exit(3);
 	_exit(2);
 }
@@ -119,7 +125,6 @@ static int read_line(struct answer *a, char *ret_line, size_t size)
 
 static int read_input(struct answer *a)
 {
-	struct sp_line words;
 	uint64_t uid = 0;
 	int r;
 
@@ -128,20 +133,21 @@ static int read_input(struct answer *a)
 		return -EBADF;
 	r = read_line(a, a->words, sizeof(a->words));
 	if (r == 0)
-		r = sp_line_parse(a->words, false, &words);
+		r = sp_line_parse(a->words, false, &a->asked);
 	if (r == 0)
 		r = read_line(a, a->line, sizeof(a->line));
 	if (r == 0)
 		r = sp_request_parse(a->line, &a->q);
 	if (r < 0)
 		return r;
-	a->store = sp_line_word(&words, "store");
-	a->own_only = sp_line_word(&words, "uid") != NULL;
-	sp_line_number(&words, "uid", &uid);
+	a->store = sp_line_word(&a->asked, "store");
+	a->own_only = sp_line_word(&a->asked, "uid") != NULL;
+	sp_line_number(&a->asked, "uid", &uid);
 	a->uid = (uint32_t)uid;
-	sp_line_number(&words, "timeout", &a->timeout_ns);
-	sp_line_number(&words, "memory", &a->memory_bytes);
-	return a->store ? 0 : -EBADMSG;
+	sp_line_number(&a->asked, "timeout", &a->timeout_ns);
+	sp_line_number(&a->asked, "memory", &a->memory_bytes);
+	late_text = a->store ? late : fleet_late;
+	return a->store || sp_api_fleet_is_meant(&a->asked) ? 0 : -EBADMSG;
 }
 
 /* --- the answer --- */
@@ -469,9 +475,11 @@ static int open_store(const struct answer *a, bool asks_for_names, struct sp_sto
 static int api_ready(void *arg, bool asks_for_names)
 {
 	struct answer *a = arg;
+	int r;
 
-	int r = open_store(a, asks_for_names, &a->web.api.store);
-
+	if (!a->store)
+		return sp_api_fleet_open(&a->asked, a->timeout_ns, &a->fleet);
+	r = open_store(a, asks_for_names, &a->web.api.store);
 	return r < 0 ? sp_fail(-EIO, "answer") : 0; /* ours, not the client's */
 }
 
@@ -485,7 +493,8 @@ static int answer_api(struct answer *a)
 	if (!out)
 		return -ENOMEM;
 	a->web = (struct sp_web_request){
-	    .api = {.now_ns = sp_time_ns(CLOCK_REALTIME),
+	    .api = {.fleet = a->store ? NULL : &a->fleet,
+		    .now_ns = sp_time_ns(CLOCK_REALTIME),
 		    .own_only = a->own_only,
 		    .uid = a->uid,
 		    .current = add_current,
@@ -498,6 +507,7 @@ static int answer_api(struct answer *a)
 	put_head(a, out);
 	r = sp_web_answer(&a->web, out);
 	sp_store_close(a->web.api.store);
+	sp_api_fleet_close(&a->fleet);
 	if (fclose(out) && r == 0)
 		r = -ENOMEM;
 	return r == 0 ? send_all(text, n) : r;
@@ -536,6 +546,9 @@ static int answer_request(struct answer *a)
 		return verify_password(a);
 	if (r == 0 && a->q.what == SP_ASK_API)
 		return answer_api(a);
+	if (r == 0 && !a->store)
+		r = sp_fail_said(-EOPNOTSUPP,
+				 "a fleet's page answers there where it is; soprof query --fleet asks as it does");
 	if (r == 0)
 		r = open_store(a, false, &store);
 	if (r == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/answer/api.h"
+#include "agent/answer/api_fleet.h"
 #include "agent/answer/api_priv.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -37,6 +38,8 @@ void sp_api_put_answer(const struct sp_api_ask *ask, const struct sp_store_answe
 	sp_json_string(j, "resolution", resolutions[SP_MIN(SP_MAX(answer->resolution, 0), SP_N_RESOLUTIONS - 1)]);
 	sp_json_ints(j, {"damaged", answer->n_damaged}, {"incomplete", answer->n_incomplete},
 		     {"salvaged", answer->n_salvaged}, {"lost", answer->n_lost}, {"shortened", answer->n_shortened});
+	if (ask->fleet)
+		sp_api_fleet_put(ask->fleet, j);
 	sp_json_line(j);
 }
 
@@ -143,6 +146,10 @@ static const struct parameter {
     {"focus_library", TEXT, offsetof(struct sp_api_ask, focus_library), true},
     {"called", TEXT, offsetof(struct sp_api_ask, called), true},
     {"caller", TEXT, offsetof(struct sp_api_ask, caller), true},
+    {"host", TEXT, offsetof(struct sp_api_ask, host), true},
+    {"label", TEXT, offsetof(struct sp_api_ask, label), true},
+    {"host2", TEXT, offsetof(struct sp_api_ask, host2), true},
+    {"label2", TEXT, offsetof(struct sp_api_ask, label2), true},
     {"width", WIDTH, 0, false},
     {"limit", LIMIT, 0, false},
     {"root", ROOT, 0, false},
@@ -270,6 +277,16 @@ static bool asks_for_user_by_name(const struct query_fields *t)
 	return t->user && sp_parse_number(t->user, 0, UINT32_MAX - 1, &uid) < 0;
 }
 
+static int take_fleet(const struct sp_api *a, const struct query_fields *t)
+{
+	t->ask->fleet = a->fleet;
+	if (a->fleet)
+		return sp_api_fleet_take(a->fleet, t->ask, asks_for_user_by_name(t));
+	if (t->ask->host || t->ask->label || t->ask->host2 || t->ask->label2)
+		return sp_fail_said(-EINVAL, "hosts and their labels are of a fleet: see soprof serve");
+	return 0;
+}
+
 /* has_users: its answer has names of users. */
 static int parse_request(const struct sp_api *a, bool has_users, const char *query, struct sp_api_ask *ask)
 {
@@ -282,6 +299,8 @@ static int parse_request(const struct sp_api *a, bool has_users, const char *que
 	r = parse_query(&t, query);
 	if (r == 0)
 		r = parse_ranges(&t);
+	if (r == 0)
+		r = take_fleet(a, &t);
 	if (r == 0 && a->ready)
 		r = a->ready(a->arg, has_users || asks_for_user_by_name(&t));
 	if (r == 0 && t.user)
@@ -296,17 +315,23 @@ static int parse_request(const struct sp_api *a, bool has_users, const char *que
 }
 
 /* --- profiles --- */
+static int store_profile(const struct sp_api *a, const struct sp_store_query *q, struct sp_profile **ret_profile,
+			 struct sp_store_answer *ret_answer)
+{
+	int r = sp_profile_new(ret_profile);
+
+	if (r == 0)
+		r = sp_store_query(a->store, q, *ret_profile, ret_answer);
+	return r >= 0 && a->current ? a->current(a->arg, q, *ret_profile, ret_answer) : r;
+}
+
 int sp_api_profile(const struct sp_api *a, const struct sp_store_query *q, struct sp_profile **ret_profile,
 		   struct sp_store_answer *ret_answer)
 {
 	struct sp_store_answer answer = {0};
 	struct sp_profile *p = NULL;
-	int r = sp_profile_new(&p);
+	int r = a->fleet ? sp_api_fleet_profile(a->fleet, q, &p, &answer) : store_profile(a, q, &p, &answer);
 
-	if (r == 0)
-		r = sp_store_query(a->store, q, p, &answer);
-	if (r >= 0 && a->current)
-		r = a->current(a->arg, q, p, &answer);
 	/* an empty result is a profile, too */
 	if (r >= 0 && sp_profile_n_value_types(p) == 0)
 		r = sp_profile_add_value_type(p, "samples", "count");
@@ -330,6 +355,8 @@ int sp_api_value(const struct sp_profile *p, const char *name, uint32_t *ret_val
 /* --- routes --- */
 static int answer_live(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j)
 {
+	if (a->fleet)
+		return sp_fail_said(-ENOENT, "a fleet has what its hosts have sent, and nothing live");
 	return sp_api_flame(a, ask, j);
 }
 
@@ -352,6 +379,7 @@ static const struct route {
     {"cgroups", NULL, SP_TOTAL_BY_CGROUP},
     {"containers", NULL, SP_TOTAL_BY_CONTAINER},
     {"users", NULL, SP_TOTAL_BY_USER},
+    {"hosts", sp_api_hosts, 0},
     {"profile", NULL, BY_FILE},
 };
 
@@ -369,7 +397,15 @@ static const struct route *find_route(const char *path)
 
 static int http_status(int r)
 {
-	return r == -EINVAL ? 400 : r == -EACCES ? 403 : r == -ENOENT ? 404 : 500;
+	static const struct {
+		int r, status;
+	} known[] = {{-EINVAL, 400}, {-EACCES, 403},    {-ENOENT, 404},
+		     {-E2BIG, 413},  {-EREMOTEIO, 502}, {-ETIMEDOUT, 504}};
+
+	for (size_t i = 0; i < SP_COUNT(known); i++)
+		if (known[i].r == r)
+			return known[i].status;
+	return 500;
 }
 
 static int put_error(int r, FILE *out)

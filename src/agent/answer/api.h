@@ -15,13 +15,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct sp_api_fleet;
 struct sp_profile;
 
 enum { SP_API_MAX_QUERY = 4096 };
 
 struct sp_api {
-	struct sp_store *store; /* may be made by `ready` */
-	uint64_t now_ns;        /* wall clock */
+	struct sp_store *store;     /* may be made by `ready` */
+	struct sp_api_fleet *fleet; /* NULL = none; else asked in place of the store (api_fleet.h) */
+	uint64_t now_ns;            /* wall clock */
 	bool own_only;
 	uint32_t uid; /* with own_only */
 	/*
@@ -40,8 +42,8 @@ struct sp_api {
 
 /*
  * path: "/api/v1/NAME"; query: the part of the URL after '?', still encoded; "" = none. Writes the body to out;
- * *ret_status is 200, 400, 403, 404 or 500; *ret_is_file: the body is no JSON. 0, or a negative errno: there is no
- * body.
+ * *ret_status is 200, 400, 403, 404 or 500, of a fleet also 413, 502 or 504; *ret_is_file: the body is no JSON. 0, or a
+ * negative errno: there is no body.
  */
 int sp_api_answer(const struct sp_api *a, const char *path, const char *query, FILE *out, int *ret_status,
 		  bool *ret_is_file);

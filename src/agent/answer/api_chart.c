@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* api_chart.c: CPU time by library over time, and events. */
+#include "agent/answer/api_fleet.h"
 #include "agent/answer/api_priv.h"
 #include "agent/answer/tree_columns.h"
 #include "base/mem.h"
@@ -76,7 +77,7 @@ static int put_events(struct events *l, uint64_t from_ns, uint64_t to_ns)
 {
 	sp_json_array(l->j, "events");
 	sp_json_lines(l->j);
-	int r = sp_store_events(l->a->store, from_ns, to_ns, handle_event, l);
+	int r = l->a->fleet ? 0 : sp_store_events(l->a->store, from_ns, to_ns, handle_event, l);
 	sp_json_end(l->j);
 	sp_json_int(l->j, "events_left_out", (int64_t)l->n_left_out);
 	return r;
@@ -324,6 +325,8 @@ static int chart_from_rows(const struct sp_api *a, const struct sp_api_ask *ask,
 
 	q.n_slices = SP_MIN(ask->width, 1000);
 	q.by_minute = is_for_minutes(&q);
+	if (a->fleet)
+		a->fleet->filter.leaves_only = true;
 	int r = sp_api_profile(a, &q, &p, ret_answer);
 	if (r == 0)
 		r = sp_api_value(p, ask->value, &value);
@@ -352,12 +355,12 @@ static int put_store(const struct sp_api *a, struct sp_json *j)
 {
 	struct sp_store_stats stats = {0};
 	struct utsname machine = {.nodename = ""};
-	int r = sp_store_stats(a->store, &stats);
+	int r = a->fleet ? 0 : sp_store_stats(a->store, &stats);
 
 	if (r < 0)
 		return r;
 	uname(&machine);
-	sp_json_string(j, "host", machine.nodename);
+	sp_json_string(j, "host", a->fleet ? sp_fleet_name(a->fleet->f) : machine.nodename);
 	sp_api_put_seconds(j, "store_from", stats.first_ns);
 	sp_api_put_seconds(j, "store_to", stats.last_end_ns);
 	sp_api_put_seconds(j, "now", a->now_ns);
@@ -366,7 +369,7 @@ static int put_store(const struct sp_api *a, struct sp_json *j)
 
 int sp_api_overview(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j)
 {
-	bool by_sums = is_unfiltered(&ask->q) && !ask->is_live && ask->q.to_ns - ask->q.from_ns > SHORT_NS;
+	bool by_sums = !a->fleet && is_unfiltered(&ask->q) && !ask->is_live && ask->q.to_ns - ask->q.from_ns > SHORT_NS;
 	struct chart g = {0};
 	struct sp_store_answer answer = {0};
 	struct events l = {.a = a, .j = j};
@@ -381,7 +384,8 @@ int sp_api_overview(const struct sp_api *a, const struct sp_api_ask *ask, struct
 		r = put_events(&l, ask->q.from_ns, ask->q.to_ns);
 	}
 	if (r == 0) {
-		if (!by_sums)
+		/* of a fleet gaps are not known; but some host's process always ran where any was sampled */
+		if (!by_sums && !(a->fleet && is_unfiltered(&ask->q)))
 			cover_time(g.c, &answer, &l);
 		put_chart(&g, j);
 	}

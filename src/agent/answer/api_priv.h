@@ -31,6 +31,9 @@ struct sp_api_ask {
 	bool fold, recursion;
 	const char *focus, *focus_library; /* a function and its library, or the library alone */
 	const char *called, *caller;       /* a cell of the caller matrix: names of libraries */
+	const char *host, *label;          /* of a fleet; */
+	const char *host2, *label2;        /* of the old side of a difference */
+	const struct sp_api_fleet *fleet;  /* that was asked; NULL = none */
 };
 
 /* The profile of q's range and filters, with the current window. */

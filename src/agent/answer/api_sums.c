@@ -10,11 +10,11 @@
 
 #define DAY_NS (UINT64_C(86400) * SP_NS_PER_S)
 
-bool sp_api_sums_wanted(const struct sp_store_query *q)
+bool sp_api_sums_wanted(const struct sp_api *a, const struct sp_store_query *q)
 {
 	bool is_of_all = q->all_users && !q->library && !q->function && !q->process && !q->cgroup;
 
-	return is_of_all && q->to_ns - q->from_ns >= SP_STORE_ROUGH_NS;
+	return !a->fleet && is_of_all && q->to_ns - q->from_ns >= SP_STORE_ROUGH_NS;
 }
 
 /* --- libraries of the chart as files of the profile --- */

@@ -26,7 +26,7 @@ struct sp_api_sums {
 };
 
 /* Whether there are such sums for q. */
-bool sp_api_sums_wanted(const struct sp_store_query *q);
+bool sp_api_sums_wanted(const struct sp_api *a, const struct sp_store_query *q);
 /* Adds libraries to p that it does not have yet. */
 int sp_api_sums_new(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_profile *p,
 		    struct sp_api_sums *ret_sums);

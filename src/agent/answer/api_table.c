@@ -38,17 +38,19 @@ static void put_process(const struct sp_profile *p, const struct sp_total *row, 
 	sp_json_string(j, "cgroup", sp_profile_string(p, process->cgroup_path));
 }
 
-static void put_user(const struct sp_total *row, struct sp_json *j)
+/* Each host of a fleet has its own. */
+static void put_user(const struct sp_api *a, const struct sp_total *row, struct sp_json *j)
 {
 	struct passwd entry, *found = NULL;
 	char room[4096];
 
 	sp_json_int(j, "uid", row->id);
-	if (getpwuid_r(row->id, &entry, room, sizeof(room), &found) == 0 && found)
+	if (!a->fleet && getpwuid_r(row->id, &entry, room, sizeof(room), &found) == 0 && found)
 		sp_json_string(j, "user", found->pw_name);
 }
 
-static void put_name(const struct sp_profile *p, int by, const struct sp_total *row, struct sp_json *j)
+static void put_name(const struct sp_api *a, const struct sp_profile *p, int by, const struct sp_total *row,
+		     struct sp_json *j)
 {
 	const char *name = sp_total_name(p, (enum sp_total_by)by, row);
 
@@ -64,13 +66,14 @@ static void put_name(const struct sp_profile *p, int by, const struct sp_total *
 	else if (by == SP_TOTAL_BY_PROCESS)
 		put_process(p, row, j);
 	else if (by == SP_TOTAL_BY_USER)
-		put_user(row, j);
+		put_user(a, row, j);
 }
 
-static void put_row(const struct sp_profile *p, int by, const struct sp_total *row, struct sp_json *j)
+static void put_row(const struct sp_api *a, const struct sp_profile *p, int by, const struct sp_total *row,
+		    struct sp_json *j)
 {
 	sp_json_object(j, NULL);
-	put_name(p, by, row, j);
+	put_name(a, p, by, row, j);
 	sp_json_ints(j, {"self", row->self}, {"total", row->total}, {"samples", row->n_samples});
 	sp_json_end(j);
 }
@@ -88,11 +91,12 @@ static void end_rows(struct sp_json *j)
 	sp_json_line(j);
 }
 
-static void put_rows(const struct sp_profile *p, int by, const struct sp_totals *t, uint32_t limit, struct sp_json *j)
+static void put_rows(const struct sp_api *a, const struct sp_profile *p, int by, const struct sp_totals *t,
+		     uint32_t limit, struct sp_json *j)
 {
 	begin_rows(t->n_rows, j);
 	for (size_t i = 0; i < t->n_rows && i < limit; i++)
-		put_row(p, by, &t->rows[i], j);
+		put_row(a, p, by, &t->rows[i], j);
 	end_rows(j);
 }
 
@@ -105,8 +109,8 @@ static int64_t samples_of(const struct sp_api_sum *s, uint32_t file)
 	return 0;
 }
 
-static void put_exact_rows(const struct sp_profile *p, const struct sp_api_sums *sums, uint32_t limit,
-			   struct sp_json *j)
+static void put_exact_rows(const struct sp_api *a, const struct sp_profile *p, const struct sp_api_sums *sums,
+			   uint32_t limit, struct sp_json *j)
 {
 	const struct sp_api_sum *s = &sums->of[0], *samples = &sums->of[sums->n - 1];
 	uint32_t n = s->chart->n_libraries;
@@ -117,7 +121,7 @@ static void put_exact_rows(const struct sp_profile *p, const struct sp_api_sums 
 		const struct sp_store_chart_library *l = &s->chart->libraries[i];
 		struct sp_total row = {.id = s->files[i], .none = s->files[i] == 0, .self = l->self, .total = l->total};
 		row.n_samples = samples_of(samples, s->files[i]);
-		put_row(p, SP_TOTAL_BY_LIBRARY, &row, j);
+		put_row(a, p, SP_TOTAL_BY_LIBRARY, &row, j);
 	}
 	end_rows(j);
 }
@@ -137,7 +141,7 @@ static int exact_table(const struct sp_api *a, const struct sp_api_ask *ask, str
 		r = sp_profile_add_value_type(p, sums.of[0].chart->value, sums.of[0].chart->unit);
 	if (r == 0) {
 		sp_api_put_answer(ask, &sums.answer, j);
-		put_exact_rows(p, &sums, ask->limit, j);
+		put_exact_rows(a, p, &sums, ask->limit, j);
 	}
 	sp_api_sums_done(&sums);
 	sp_profile_free(p);
@@ -165,7 +169,7 @@ static int functions_table(const struct sp_api *a, const struct sp_api_ask *ask,
 	sp_api_value(p, ask->value, &value);
 	sp_api_put_answer(ask, &answer, j);
 	put_whole(p, value, t.value, t.n_samples, j);
-	put_rows(p, SP_TOTAL_BY_FUNCTION, &t, ask->limit, j);
+	put_rows(a, p, SP_TOTAL_BY_FUNCTION, &t, ask->limit, j);
 	sp_totals_done(&t);
 	sp_profile_free(p);
 	return 0;
@@ -174,7 +178,7 @@ static int functions_table(const struct sp_api *a, const struct sp_api_ask *ask,
 /* By what the store has sums of. -ENODATA: there are none. */
 static int table_of_sums(const struct sp_api *a, const struct sp_api_ask *ask, int by, struct sp_json *j)
 {
-	if (!sp_api_sums_wanted(&ask->q) || by > SP_TOTAL_BY_FUNCTION)
+	if (!sp_api_sums_wanted(a, &ask->q) || by > SP_TOTAL_BY_FUNCTION)
 		return -ENODATA;
 	if (by == SP_TOTAL_BY_LIBRARY)
 		return exact_table(a, ask, j);
@@ -201,7 +205,7 @@ int sp_api_table(const struct sp_api *a, const struct sp_api_ask *ask, int by, s
 	if (r == 0) {
 		sp_api_put_answer(ask, &answer, j);
 		put_whole(p, value, t.value, t.n_samples, j);
-		put_rows(p, by, &t, ask->limit, j);
+		put_rows(a, p, by, &t, ask->limit, j);
 		sp_totals_done(&t);
 	}
 	sp_profile_free(p);
@@ -239,7 +243,7 @@ int sp_api_matrix(const struct sp_api *a, const struct sp_api_ask *ask, struct s
 	int r;
 
 	q.who = SP_WHO_NOTHING;
-	q.rough = sp_api_sums_wanted(&q) && q.to_ns - q.from_ns >= SP_STORE_LONG_NS;
+	q.rough = sp_api_sums_wanted(a, &q) && q.to_ns - q.from_ns >= SP_STORE_LONG_NS;
 	r = sp_api_profile(a, &q, &p, &answer);
 
 	if (r == 0)

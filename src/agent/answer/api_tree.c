@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* api_tree.c: call trees as JSON, without nodes too narrow to be seen: of a range, and of the difference of two. */
+#include "agent/answer/api_fleet.h"
 #include "agent/answer/api_priv.h"
 #include "agent/answer/api_sums.h"
 #include "agent/answer/tree_columns.h"
@@ -172,9 +173,9 @@ static int put_flame(const struct sp_api_ask *ask, const struct sp_profile *p, c
 }
 
 /* Only trees that were pruned by day and hour are read in time for such ranges. */
-static bool is_very_long(const struct sp_store_query *q)
+static bool is_very_long(const struct sp_api *a, const struct sp_store_query *q)
 {
-	return sp_api_sums_wanted(q) && q->to_ns - q->from_ns >= SP_STORE_LONG_NS;
+	return sp_api_sums_wanted(a, q) && q->to_ns - q->from_ns >= SP_STORE_LONG_NS;
 }
 
 int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j)
@@ -186,13 +187,13 @@ int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, struct sp
 	int r;
 
 	/* rare stacks keep the frames of the focus, unless there are too many */
-	if (!is_very_long(&q) && !q.function)
+	if (!is_very_long(a, &q) && !q.function)
 		q.function = ask->focus;
-	if (!is_very_long(&q) && !q.library && !ask->focus)
+	if (!is_very_long(a, &q) && !q.library && !ask->focus)
 		q.library = ask->focus_library;
 	q.rough = !ask->root;
 	r = sp_api_profile(a, &q, &p, &answer);
-	if (r == 0 && sp_api_sums_wanted(&q))
+	if (r == 0 && sp_api_sums_wanted(a, &q))
 		r = sp_api_sums_new(a, ask, p, &exact);
 	if (r == 0) {
 		sp_api_put_answer(ask, &answer, j);
@@ -407,8 +408,10 @@ static int read_side(const struct sp_api *a, const struct sp_api_ask *ask, bool 
 	sides[1].from_ns = ask->from2_ns;
 	sides[1].to_ns = ask->to2_ns;
 	q->ends_stay = sp_store_ends_move(&sides[0]) != sp_store_ends_move(&sides[1]);
-	q->rough = is_very_long(q);
+	q->rough = is_very_long(a, q);
 	q->n_slices = q->rough ? 0 : DIFF_SLICES;
+	if (a->fleet)
+		sp_api_fleet_choose(a->fleet, ask, is_new);
 	return sp_api_profile(a, q, ret_profile, ret_answer);
 }
 

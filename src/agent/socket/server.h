@@ -34,6 +34,9 @@ struct sp_server_owner {
 	int (*current)(void *arg, const char *source, const struct sp_agent_asked *asked);
 	/* So much CPU time was used by a process that answered. NULL: it does not matter. */
 	void (*used)(void *arg, uint64_t cpu_ns);
+	/* Words that tell processes what to ask in place of the store (answer/api_fleet.h). NULL: the store is asked.
+	 */
+	const char *place;
 };
 
 /*

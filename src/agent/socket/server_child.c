@@ -115,7 +115,10 @@ static int write_child_input(void *arg, FILE *out)
 	struct sp_server *s = q->server;
 	const struct sp_client *c = q->client;
 
-	sp_line_put(out, "store", s->store);
+	if (s->owner.place)
+		fputs(s->owner.place, out);
+	else
+		sp_line_put(out, "store", s->store);
 	if (!c->sees_all)
 		sp_line_put_number(out, "uid", c->uid);
 	sp_line_put_number(out, "timeout", s->query_timeout_ns);

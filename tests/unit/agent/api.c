@@ -87,6 +87,9 @@ static void test_refused(void **state)
 	    {"/api/v1/live", "seconds=0", "seconds: not a number", 400},
 	    {"/api/v1/flame", "user=there-is-no-such-user", "no such user", 400},
 	    {"/api/v1/diff", "from=1&to=2", "from2", 400},
+	    {"/api/v1/flame", "host=x", "are of a fleet", 400},
+	    {"/api/v1/flame", "label2=x=y", "are of a fleet", 400},
+	    {"/api/v1/hosts", "", "are of a fleet", 404},
 	};
 	struct sp_api a = {.now_ns = 1763755200 * SP_NS_PER_S};
 
