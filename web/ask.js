@@ -35,9 +35,9 @@ async function ask(route, parameters, signal, isFile) {
 		answer = await fetch(`api/v1/${route}?${q}`, {headers: token ? {Authorization: "Bearer " + token} : {}, signal, cache: "no-store"});
 	} catch (e) {
 		if (e.name === "AbortError") throw e;
-		throw new Error("the agent does not answer");
+		throw new Error((isFleet ? "soprof serve" : "the agent") + " does not answer");
 	}
-	if (answer.status === 401) throw new Refused(token ? "The agent does not know this token." : "");
+	if (answer.status === 401) throw new Refused(token ? (isFleet ? "soprof serve" : "The agent") + " does not know this token." : "");
 	if (answer.ok && isFile) return answer.blob();
 	const text = await answer.text();
 	if (answer.ok) return JSON.parse(text);

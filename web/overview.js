@@ -116,7 +116,7 @@ class Overview {
 			fill(a, b, hatch(c));
 		};
 		this.hole(...this.view);
-		fill(chart.now - 30, this.view[1], page); // the window under way, and that which waits for names
+		fill(chart.now - (isFleet ? 180 : 30), this.view[1], page); // the window under way, and that which waits for names, or is sent
 		for (let i = 0, k; i < chart.n; i = k) {
 			for (k = i + 1; k < chart.n && !chart.covered[k] === !chart.covered[i];) k++;
 			if (chart.covered[i]) fill(chart.start + i * chart.step, chart.start + k * chart.step, page);

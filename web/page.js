@@ -7,16 +7,17 @@ const SPANS = [[900, "Last 15 min"], [3600, "Last hour"], [21600, "Last 6 h"], [
 const LIVES = [[0, "Live: off"], [10, "Live: 10 s"], [30, "Live: 30 s"], [60, "Live: 1 min"], [300, "Live: 5 min"]];
 const EDGES = 20; // seconds: a window at each end is of the range or not
 const HOST = "soprof-host", LIVE_MS = 2000, CHART_MS = 10000, LEAST = 0.0005;
-const FILTERS = [["process", "Process", "processes"], ["cgroup", "Cgroup", "cgroups"], ["user", "User", "users"],
+const FILTERS = [...FLEET_FILTERS, ["process", "Process", "processes"], ["cgroup", "Cgroup", "cgroups"], ["user", "User", "users"],
 	["byLibrary", "Library", "libraries"], ["byFunction", "Function", "functions"]];
-const PARAMETER = {byLibrary: "library", byFunction: "function"};
+const PARAMETER = {byLibrary: "library", byFunction: "function", against: "label2"};
 
 // span: of the picture, in seconds; end: where it ends, 0 = now; range and before: "FROM-TO", "" = all of the picture.
 Object.assign(START, {span: 3600, end: 0, range: "", before: "", live: 0, drag: "range", process: "", cgroup: "", user: "",
 	byLibrary: "", byFunction: ""});
 Object.assign(SHORT, {span: "span", end: "to", range: "at", before: "before", live: "live", drag: "drag", process: "process",
 	cgroup: "cgroup", user: "user", byLibrary: "library", byFunction: "function"});
-const MORE = {events: "Events", processes: "Processes", containers: "Containers", users: "Users"};
+if (isFleet) delete SHORT.live;
+const MORE = isFleet ? FLEET_MORE : {events: "Events", processes: "Processes", containers: "Containers", users: "Users"};
 Object.keys(MORE).forEach((view) => (KEYS[VIEWS.push(view)] = () => go({view})));
 
 let overview, chart = null, asked = new Asked(), now = 0, waiting = {}, problem = "", timer = 0, host = "";
@@ -50,7 +51,8 @@ function treeQuestion() {
 		direction: state.inverted ? "callers" : ""};
 	const root = state.zoom.startsWith("id") ? state.zoom.slice(2) : "";
 	const parameters = {...names(), ...onlyOne(), ...shape, least: LEAST};
-	if (before) return ["diff", {...parameters, from: before[0], to: before[1], from2: a, to2: b, root}];
+	const other = before || state.against && [a, b]; // others at the same time
+	if (other) return ["diff", {...parameters, from: other[0], to: other[1], from2: a, to2: b, root}];
 	return [state.live ? "live" : "flame", {...parameters, ...times(), root}];
 }
 
@@ -78,7 +80,7 @@ async function load(name, route, parameters, take) {
 		if (e.name === "AbortError") return;
 		if (waiting[name] !== mine) return;
 		if (e instanceof Refused) return void login(e.message);
-		problem = e.message;
+		mine.problem = e.message;
 		mine.key = "";
 	} finally {
 		mine.busy = false;
@@ -182,9 +184,9 @@ function show() {
 const begun = (from, most) => chart && chart.store_from > from ? Math.min(chart.store_from, most) : from;
 
 function showStatus() {
-	document.title = byId("title").textContent = "soprof " + host;
-	const parts = [], {range, before} = picked();
-	if (problem) parts.push(problem + ".");
+	document.title = byId("title").textContent = "soprof " + (isFleet ? "fleet at " + host.replace(/^https?:\/\//, "") : host);
+	const parts = [], {range, before} = picked(), wrong = problem || Object.values(waiting).map((w) => w.problem).find(Boolean);
+	if (wrong) parts.push(wrong + ".");
 	else if (data) {
 		const {raw} = data, c = choice(), [a, b] = state.live && raw.windows ? [raw.found_from, raw.found_to] : [raw.from, raw.to];
 		parts.push(before ? `${rangeText(before)} → ${rangeText(range || [raw.from2, raw.to2])}` : rangeText([a, b]));
@@ -193,9 +195,10 @@ function showStatus() {
 		for (const [n, of, how = ""] of [[raw.lost, "sample", " lost"], [raw.damaged, "damaged window"],
 			[raw.incomplete, "incomplete window"], [raw.salvaged, "damaged file", " salvaged"]])
 			if (n) parts.push(plural(n, of) + how);
+		parts.push(...fleetWords(raw));
 	}
 	byId("subtitle").textContent = byId("subtitle").title = parts.filter(Boolean).join(" · ");
-	byId("subtitle").classList.toggle("warn", Boolean(problem));
+	byId("subtitle").classList.toggle("warn", Boolean(wrong));
 }
 
 function showSeries() {
@@ -235,7 +238,8 @@ const spanOptions = () => SPANS.map(([value, text]) => make("option", {value}, t
 // --- views of which the agent knows more than the tree ---
 // Loads for a view: what `draw` draws, or what is to be said meanwhile in `place`.
 function whenAsked(name, route, parameters, place, read, draw) {
-	let value, words = "Asking the agent…";
+	const asking = `Asking ${ASKED}…`;
+	let value, words = asking;
 	try {
 		value = asked.get(name, route, parameters, read, () => data && render());
 	} catch (e) {
@@ -243,7 +247,7 @@ function whenAsked(name, route, parameters, place, read, draw) {
 		words = e.message + ".";
 	}
 	if (value) draw(value);
-	else if (words !== "Asking the agent…" || !place.childElementCount) place.replaceChildren(make("p", {class: "empty"}, words));
+	else if (words !== asking || !place.childElementCount) place.replaceChildren(make("p", {class: "empty"}, words));
 }
 const question = () => ({...names(), ...onlyOne(), ...times(), value: state.value && !isDiff() ? choice().name : ""});
 const swatchOf = (name) => {
@@ -401,27 +405,27 @@ function compare() {
 	go({range: writeRange([a, b]), before: writeRange([a - (b - a), a]), live: 0, drag: "before", zoom: ""});
 }
 
-const follow = (seconds) => go({live: seconds, range: seconds ? "" : state.range, before: ""});
+const follow = (seconds) => isFleet || go({live: seconds, range: seconds ? "" : state.range, before: ""});
 
 Object.assign(KEYS, {z: into, "-": out, "[": () => shift(-1), "]": () => state.end && shift(1), n: again, c: compare,
 	v: () => follow(state.live ? 0 : 60), e: () => byId("filter").click()});
 
 // What can be meant, from the last hours of the range.
-async function suggest(list, route) {
+async function suggest(list, route, valuesOf = (r) => [r.user || r.name || String(r.uid)]) {
 	const [a, b] = picked().range || shownTimes();
 	try {
 		const {rows} = await ask(route, {from: Math.max(a, b - 7200), to: b, limit: 100});
-		const all = new Set(rows.map((r) => r.user || r.name || String(r.uid)));
+		const all = new Set(rows.flatMap(valuesOf));
 		list.replaceChildren(...[...all].map((value) => make("option", {value: visible(value)})));
 	} catch { /* the field is good without it */ }
 }
 
 function makeFilters() {
 	const form = byId("filters");
-	for (const [name, title, route] of FILTERS) {
+	for (const [name, title, route, valuesOf] of FILTERS) {
 		const list = make("datalist", {id: "list-" + name});
 		form.append(make("label", {}, title, make("input", {id: "filter-" + name, list: list.id, autocomplete: "off", spellcheck: "false",
-			placeholder: "all", focus: () => suggest(list, route),
+			placeholder: "all", focus: () => suggest(list, route, valuesOf),
 			change: (e) => go({[name]: e.target.value.trim(), zoom: ""})})), list);
 	}
 	for (const [name, title] of [["from", "From"], ["to", "to"]])
@@ -435,7 +439,7 @@ function makeFilters() {
 	byId("filter").addEventListener("click", () => {
 		form.hidden = !form.hidden;
 		byId("filter").setAttribute("aria-expanded", String(!form.hidden));
-		if (!form.hidden) byId("filter-process").focus();
+		if (!form.hidden) byId("filter-" + FILTERS[0][0]).focus();
 	});
 }
 

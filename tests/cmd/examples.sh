@@ -44,7 +44,10 @@ soprof fleet status http://clickhouse:8123|the same
 soprof query --fleet http://clickhouse:8123 --from -1h|the same
 soprof query --fleet http://clickhouse:8123 --label canary=yes --from -1h -o fleet.html|the same
 soprof diff --fleet http://clickhouse:8123 --label canary=yes --against canary=no -2h|the same
-soprof libs --fleet http://clickhouse:8123 '"'libssl*'"'|the same'
+soprof libs --fleet http://clickhouse:8123 '"'libssl*'"'|the same
+soprof serve --fleet http://clickhouse:8123|the same
+soprof serve --fleet https://clickhouse:8443 --listen :9878 --web-config web.yaml|the same
+xdg-open "$(soprof open --socket /run/soprof/fleet.sock)"|the same'
 # Lines of blocks that speak of soprof and are not typed.
 spoken='
 soprof      155.6 ms user + 112.2 ms system + 10.8 ms BPF = 3.37 % of a CPU;

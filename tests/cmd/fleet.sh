@@ -194,6 +194,9 @@ has "$err" '^canary=no: of 1 host; '
 expect 2 diff --fleet "$address" --against canary=no
 one_line 'wants --label'
 
+# --- the page over it
+. "$SOPROF_SOURCE/tests/cmd/fleet_serve.bash"
+
 # --- half sent, and sent twice
 clickhouse_ask 'INSERT INTO samples SELECT day, hour, who, stack, host, ts, run + 1, samples, cost FROM samples'
 same "${range[@]}"

@@ -246,6 +246,8 @@ static void handle_profile(void *arg, struct sp_http_request *q)
 	const char *query = sp_http_query(q);
 	struct sp_page_waiting *w;
 
+	if (((struct sp_page *)arg)->owner.is_fleet)
+		return sp_http_say(q, 404, "A fleet's profiles are at /api/v1/profile.\n");
 	if (parse_parameter(query, "wait", 1, &is_waiting) < 0 ||
 	    parse_parameter(query, "seconds", is_waiting ? MAX_WAIT_SECONDS : MAX_SECONDS, &seconds) < 0)
 		return sp_http_say(q, 400, "seconds is a number up to %d (with wait=1 up to %d), wait is 0 or 1.\n",
@@ -270,12 +272,12 @@ static void handle_page(void *arg, struct sp_http_request *q)
 				   .type = "text/html; charset=utf-8",
 				   .policy = p->policy,
 				   .etag = p->etag,
-				   .bytes = sp_web_page.html,
-				   .n = sp_web_page.n};
+				   .bytes = p->html,
+				   .n = p->n_html};
 
 	/* Compressed at the first request, and kept. */
 	if (sp_http_accepts(q, "gzip") &&
-	    (p->small || sp_gzip(sp_web_page.html, sp_web_page.n, MAX_GZIP_LEVEL, &p->small, &p->n_small) == 0)) {
+	    (p->small || sp_gzip(p->html, p->n_html, MAX_GZIP_LEVEL, &p->small, &p->n_small) == 0)) {
 		a.coding = "gzip";
 		a.bytes = p->small;
 		a.n = p->n_small;
@@ -305,7 +307,9 @@ static void handle_ready(void *arg, struct sp_http_request *q)
 {
 	const struct sp_page *p = arg;
 
-	if (!p->owner.is_ready || p->owner.is_ready(p->owner.arg))
+	if (p->owner.is_fleet)
+		sp_http_say(q, 200, "soprof serves a fleet's page.\n");
+	else if (!p->owner.is_ready || p->owner.is_ready(p->owner.arg))
 		sp_http_say(q, 200, "soprof's agent samples and stores.\n");
 	else
 		sp_http_say(q, 503, "soprof's agent does not sample yet, or its store takes nothing.\n");
@@ -411,6 +415,30 @@ void sp_page_stats(const struct sp_page *p, struct sp_http_stats *ret_stats)
 }
 
 /* --- start and stop --- */
+/* Outside of its script and style, whose hashes are allowed. */
+static int choose_html(struct sp_page *p)
+{
+	static const char plain[] = "<html lang=\"en\"", fleet[] = " class=\"fleet\"";
+	const char *at = strstr(sp_web_page.html, plain);
+	int n;
+
+	p->html = sp_web_page.html;
+	p->n_html = sp_web_page.n;
+	if (!p->owner.is_fleet)
+		return 0;
+	if (!at)
+		return sp_fail_said(-EPROTO, "the page is not as it was made");
+	at += strlen(plain);
+	n = asprintf(&p->fleet, "%.*s%s%s", (int)(at - sp_web_page.html), sp_web_page.html, fleet, at);
+	if (n < 0) {
+		p->fleet = NULL;
+		return -ENOMEM;
+	}
+	p->html = p->fleet;
+	p->n_html = (size_t)n;
+	return 0;
+}
+
 static int open_page(struct sp_page *p, const struct sp_agent_config *c)
 {
 	struct sp_http_config config;
@@ -425,6 +453,7 @@ static int open_page(struct sp_page *p, const struct sp_agent_config *c)
 	config.n_sockets = p->owner.n_sockets;
 	config.n_listen = p->owner.n_sockets ? 0 : c->n_listen;
 	config.routes = routes;
+	snprintf(p->etag, sizeof(p->etag), "%08lx-%zu", crc32(0, (const Bytef *)p->html, (uInt)p->n_html), p->n_html);
 	r = sp_http_new(&config, &p->http);
 	if (r < 0)
 		return r;
@@ -442,11 +471,11 @@ int sp_page_new(const struct sp_agent_config *c, const struct sp_page_owner *own
 	p->owner = *owner;
 	p->verify_output = -1;
 	snprintf(p->policy, sizeof(p->policy), "%s; frame-ancestors 'none'", sp_web_page.policy);
-	snprintf(p->etag, sizeof(p->etag), "%08lx-%zu", crc32(0, (const Bytef *)sp_web_page.html, (uInt)sp_web_page.n),
-		 sp_web_page.n);
 	for (size_t i = 0; i < SP_PAGE_WAITING; i++)
 		p->waiting[i] = (struct sp_page_waiting){.page = p, .output = -1};
-	r = open_page(p, c);
+	r = choose_html(p);
+	if (r == 0)
+		r = open_page(p, c);
 	if (r < 0) {
 		sp_page_free(p);
 		return r;
@@ -462,6 +491,7 @@ void sp_page_free(struct sp_page *p)
 	sp_http_free(p->http);
 	sp_page_verify_end(p);
 	sp_web_config_free(p->web);
+	free(p->fleet);
 	free(p->small);
 	explicit_bzero(p->token, sizeof(p->token));
 	free(p);

@@ -28,6 +28,7 @@ struct sp_page_owner {
 	/* Whether sampling has begun and the store takes windows. NULL: always true. */
 	bool (*is_ready)(void *arg);
 	void (*metrics)(void *arg, struct sp_http_request *q); /* answers before it returns. NULL: none (404) */
+	bool is_fleet; /* the server asks one: the page says so to itself, and there is no /debug/pprof/profile */
 };
 
 int sp_page_new(const struct sp_agent_config *c, const struct sp_page_owner *owner, struct sp_page **ret_page);

@@ -37,7 +37,10 @@ struct sp_page {
 	char token[SP_TOKEN_TEXT];
 	struct sp_page_waiting waiting[SP_PAGE_WAITING];
 	char etag[32], policy[1024];
-	char *small; /* the page as gzip */
+	char *fleet;      /* the page, where it is a fleet's; NULL: it is sp_web_page's */
+	const char *html; /* either */
+	size_t n_html;
+	char *small; /* as gzip */
 	size_t n_small;
 };
 

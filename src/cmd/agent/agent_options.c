@@ -78,7 +78,7 @@ static int parse_percent(const struct sp_option *o, const char *shown, const cha
 	return 0;
 }
 
-static int parse_duration(const struct sp_option *o, const char *shown, const char *value, void *args)
+int sp_agent_parse_duration(const struct sp_option *o, const char *shown, const char *value, void *args)
 {
 	uint64_t ns = 0;
 	int r = sp_parse_duration(value, &ns);
@@ -108,7 +108,7 @@ static int from_here(const char *shown, const char *value, struct sp_agent_confi
 }
 
 /* A path, or none. */
-static int parse_path(const struct sp_option *o, const char *shown, const char *value, void *args)
+int sp_agent_parse_path(const struct sp_option *o, const char *shown, const char *value, void *args)
 {
 	if (!strcmp(value, "none") && o->min == 0) {
 		*(const char **)at(o, args) = "";
@@ -124,7 +124,7 @@ static int parse_path(const struct sp_option *o, const char *shown, const char *
 	return 0;
 }
 
-static int parse_group(const struct sp_option *o, const char *shown, const char *value, void *args)
+int sp_agent_parse_group(const struct sp_option *o, const char *shown, const char *value, void *args)
 {
 	if (!*value)
 		return sp_fail_said(-EINVAL, "%s: the value is empty; say none for no group", shown);
@@ -222,7 +222,7 @@ static int keep_parts(const struct sp_option *o, const char *shown, const char *
 	return 0;
 }
 
-static int parse_listen(const struct sp_option *o, const char *shown, const char *value, void *args)
+int sp_agent_parse_listen(const struct sp_option *o, const char *shown, const char *value, void *args)
 {
 	struct sp_agent_config *c = &((struct sp_agent_args *)args)->config;
 	struct kept_list l = {c->listen, &c->n_listen, SP_AGENT_MAX_LISTEN, sp_http_address_check};
@@ -241,7 +241,7 @@ static int host_check(const char *part)
 	return sp_fail_said(-EINVAL, "'%s' is not a host's name; it has no port", part);
 }
 
-static int parse_hosts(const struct sp_option *o, const char *shown, const char *value, void *args)
+int sp_agent_parse_hosts(const struct sp_option *o, const char *shown, const char *value, void *args)
 {
 	struct sp_agent_config *c = &((struct sp_agent_args *)args)->config;
 	struct kept_list l = {c->hosts, &c->n_hosts, SP_AGENT_MAX_HOSTS, host_check};
@@ -320,21 +320,21 @@ const struct sp_option sp_agent_options[] = {
 	{SP_OPT_OTHER, 0, "source", "RECIPE[,RECIPE]", "what is sampled (cpu); with options: cpu:event=cycles", .offset = 0, .separator = ',', OTHER(parse_sources)},
 	{SP_OPT_STRING, 0, "cgroup", "PATH", "this cgroup only, and those in it", AT(cgroup)},
 	{SP_OPT_OTHER, 0, "exclude", "GLOB[,GLOB]", "keep nothing of processes of such a name", .offset = 0, .separator = ',', OTHER(parse_excludes)},
-	{SP_OPT_OTHER, 0, "store", "DIR", "keep history there (/var/lib/soprof)", AT(store), .min = 1, .max = 3000, OTHER(parse_path)},
+	{SP_OPT_OTHER, 0, "store", "DIR", "keep history there (/var/lib/soprof)", AT(store), .min = 1, .max = 3000, OTHER(sp_agent_parse_path)},
 	{SP_OPT_OTHER, 0, "retain", "LIST", "how long, by resolution (10s:2d,1m:14d,1h:400d)", AT(retain_s), .min = 3600, .max = UINT64_C(36500) * DAY_S, .separator = ',', OTHER(parse_retain)},
 	{SP_OPT_BYTES, 0, "max-disk", "SIZE", "of the store; the finest windows go first (2G)", AT(max_disk_bytes), .min = 16 * MIB, .max = 1024 * GIB},
 	{SP_OPT_OTHER, 0, "max-cpu", "PERCENT", "of one CPU; if sampling takes more, the rate is halved (1%)", AT(max_cpu_ppm), .min = PPM_A_PERCENT / 100, .max = MAX_PPM, OTHER(parse_percent)},
 	{SP_OPT_BYTES, 0, "max-memory", "SIZE", "of all its processes and BPF maps (5M a CPU, from 60M to 320M)", AT(max_memory_bytes), .min = 32 * MIB, .max = 64 * GIB},
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "debug files are here too", AT(debug_dirs), .separator = ':'},
 	{SP_OPT_FLAG, 0, "debuginfod", NULL, "ask debuginfod's servers for debug files", AT(debuginfod)},
-	{SP_OPT_OTHER, 0, "socket", "PATH", "answer there (/run/soprof/agent.sock); none: nowhere", AT(socket), .max = 107, OTHER(parse_path)},
-	{SP_OPT_OTHER, 0, "group", "NAME", "its members may see all users' processes (soprof), or none", AT(group), OTHER(parse_group)},
-	{SP_OPT_OTHER, 0, "listen", "ADDRESS[,ADDRESS]", "serve HTTP there (127.0.0.1:9877), or none", .offset = 0, .separator = ',', OTHER(parse_listen)},
-	{SP_OPT_OTHER, 0, "web-config", "FILE", "TLS and users, as exporters of Prometheus have them", AT(web_config), .min = 1, .max = 3000, OTHER(parse_path)},
-	{SP_OPT_OTHER, 0, "hosts", "NAME[,NAME]", "further names by which clients may call this machine", .offset = 0, .separator = ',', OTHER(parse_hosts)},
+	{SP_OPT_OTHER, 0, "socket", "PATH", "answer there (/run/soprof/agent.sock); none: nowhere", AT(socket), .max = 107, OTHER(sp_agent_parse_path)},
+	{SP_OPT_OTHER, 0, "group", "NAME", "its members may see all users' processes (soprof), or none", AT(group), OTHER(sp_agent_parse_group)},
+	{SP_OPT_OTHER, 0, "listen", "ADDRESS[,ADDRESS]", "serve HTTP there (127.0.0.1:9877), or none", .offset = 0, .separator = ',', OTHER(sp_agent_parse_listen)},
+	{SP_OPT_OTHER, 0, "web-config", "FILE", "TLS and users, as exporters of Prometheus have them", AT(web_config), .min = 1, .max = 3000, OTHER(sp_agent_parse_path)},
+	{SP_OPT_OTHER, 0, "hosts", "NAME[,NAME]", "further names by which clients may call this machine", .offset = 0, .separator = ',', OTHER(sp_agent_parse_hosts)},
 	{SP_OPT_NUMBER, 0, "max-clients", "N", "connected at once (64)", AT(max_clients), .min = 4, .max = 1024},
 	{SP_OPT_NUMBER, 0, "max-queries", "N", "answered at once (2)", AT(max_queries), .min = 1, .max = 64},
-	{SP_OPT_OTHER, 0, "query-timeout", "TIME", "for one answer (30s)", AT(query_timeout_ns), .min = SP_NS_PER_S / 10, .max = 600 * SP_NS_PER_S, OTHER(parse_duration)},
+	{SP_OPT_OTHER, 0, "query-timeout", "TIME", "for one answer (30s)", AT(query_timeout_ns), .min = SP_NS_PER_S / 10, .max = 600 * SP_NS_PER_S, OTHER(sp_agent_parse_duration)},
 	{SP_OPT_BYTES, 0, "query-memory", "SIZE", "for one answer (512M)", AT(query_memory_bytes), .min = 64 * MIB, .max = 64 * GIB},
 	{SP_OPT_NUMBER, 0, "metrics-series", "N", "at most so many of libraries and functions (2000)", AT(metrics_series), .min = 100, .max = 1000000},
 	{SP_OPT_CHOICE, 0, "metrics-by", "WHAT", "of libraries by process or cgroup, too (library)", AT(metrics_by), .choice = by_choice},

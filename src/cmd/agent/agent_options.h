@@ -24,6 +24,16 @@ extern const struct sp_option sp_agent_options[];
 int sp_agent_args_parse(int argc, char *const *argv, struct sp_agent_args *ret_args);
 void sp_agent_args_done(struct sp_agent_args *a);
 
+/*
+ * Parsers of options that `soprof serve` has, too; `args` begins with a struct sp_agent_args. Paths: at most `max`
+ * bytes; "none" is one if `min` is 0.
+ */
+int sp_agent_parse_path(const struct sp_option *o, const char *shown, const char *value, void *args);
+int sp_agent_parse_group(const struct sp_option *o, const char *shown, const char *value, void *args);
+int sp_agent_parse_listen(const struct sp_option *o, const char *shown, const char *value, void *args);
+int sp_agent_parse_hosts(const struct sp_option *o, const char *shown, const char *value, void *args);
+int sp_agent_parse_duration(const struct sp_option *o, const char *shown, const char *value, void *args);
+
 /* A copy of the text that lives as long as the configuration, or NULL. */
 char *sp_agent_config_keep(struct sp_agent_config *c, const char *text);
 
