@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_MS = 10000, DEFAULT_MS = 300000, MAX_ANSWER = 512 << 20, MAX_WORDS = 400, MAX_NAME = 64 };
+enum { CONNECT_MS = 10000, DEFAULT_MS = 300000, MAX_ANSWER = 512 << 20, MAX_WORDS = 1000, MAX_NAME = 64 };
 enum { MAX_UNREAD = 1 << 20 }; /* bytes that nobody asked for; a server may send without end */
 
 struct sp_fleet {
@@ -229,6 +229,13 @@ static int errno_of(long code, long status)
 	return status == 401 || status == 403 ? -EACCES : -EIO;
 }
 
+enum { NO_TABLE = 60, NO_CONNECTION = 279 };
+/* Of NO_CONNECTION: what another server of the cluster has said is behind it; one that lacks the tables cannot be used.
+ */
+#define TRIES "Log: \n\n"
+#define NO_TABLE_THERE "There is no table "
+#define NO_SPACE "errno: 28,"
+
 /* "Code: 60, e.displayText() = DB::Exception: Table soprof.meta doesn't exist., e.what() = DB::Exception" */
 static int answer_failed(struct sp_fleet *f, long status)
 {
@@ -237,14 +244,20 @@ static int answer_failed(struct sp_fleet *f, long status)
 
 	if (f->answer.bytes)
 		f->answer.bytes[SP_MIN(f->answer.n, (size_t)MAX_WORDS)] = '\0';
-	words[strcspn(words, "\r\n")] = '\0';
 	if (!strncmp(words, "Code: ", 6))
 		code = strtol(words + 6, NULL, 10);
-	cut = strstr(words, "DB::Exception: ");
-	words = cut ? cut + strlen("DB::Exception: ") : words;
+	cut = code == NO_CONNECTION ? strstr(words, TRIES) : NULL;
+	words = cut ? cut + strlen(TRIES) : words;
+	code = strncmp(words, NO_TABLE_THERE, strlen(NO_TABLE_THERE)) ? code : NO_TABLE;
+	words[strcspn(words, "\r\n")] = '\0';
+	cut = strstr(words, "Exception: "); /* DB::Exception, DB::NetException, DB::ErrnoException */
+	words = cut ? cut + strlen("Exception: ") : words;
 	cut = strstr(words, ", e.what()");
 	if (cut)
 		*cut = '\0';
+	if (strstr(words, NO_SPACE)) /* behind a path that may be long */
+		return sp_fail_said(-ENOSPC, "%s says: HTTP %ld: no space is left on its disk: %s", f->name, status,
+				    words);
 	return sp_fail_said(errno_of(code, status), "%s says: HTTP %ld%s%s", f->name, status, *words ? ": " : "",
 			    words);
 }

@@ -128,6 +128,14 @@ static const struct failure {
      -ENOSPC, "says: HTTP 500: Cannot reserve 1.00 MiB, not enough space"},
     {EXCEPTION("500 Internal Server Error", "Code: 243. DB::Exception: No space left. (NOT_ENOUGH_SPACE)\nmore\n"),
      -ENOSPC, "says: HTTP 500: No space left. (NOT_ENOUGH_SPACE)"},
+    {EXCEPTION("500 Internal Server Error",
+	       "Code: 75, e.displayText() = DB::ErrnoException: Cannot write to file /a/b, "
+	       "errno: 28, strerror: No space left on device, e.what() = x\n"),
+     -ENOSPC, "says: HTTP 500: no space is left on its disk: Cannot write to file /a/b, errno: 28, strerror: No space"},
+    {EXCEPTION("500 Internal Server Error",
+	       "Code: 279, e.displayText() = DB::NetException: All connection tries failed. Log: \n\nThere is no "
+	       "table base.meta_local on server: a:9000\n\n, e.what() = DB::NetException\n"),
+     -ENOENT, "says: HTTP 500: There is no table base.meta_local on server: a:9000"},
     {EXCEPTION("404 Not Found", "Code: 60, e.displayText() = DB::Exception: Table base.meta doesn't exist.\n"), -ENOENT,
      "Table base.meta doesn't exist."},
     {EXCEPTION("500 Internal Server Error", "Code: 193, e.displayText() = DB::Exception: Wrong password\n"), -EACCES,
