@@ -27,10 +27,20 @@ struct encoder {
 		uint64_t n_rows;
 	} * sums, *windows; /* by pair, by window */
 	size_t sums_capacity;
+	uint64_t *library_of;        /* by file of the profile; 0 = not made yet */
+	struct sp_intern *libraries; /* struct library */
+	struct library_sums {
+		int64_t samples, self, total;
+		uint32_t row; /* the last that was added, from 1 */
+	} * library_sums;
+	size_t library_capacity;
 	uint32_t samples, cost; /* which values these are */
 };
 struct pair {
 	uint64_t who, stack, window;
+};
+struct library {
+	uint64_t id, window;
 };
 
 /* --- rows that name something --- */
@@ -146,9 +156,98 @@ static uint64_t who_id(struct encoder *e, uint32_t number)
 	return e->who_of[number];
 }
 
-/* --- sums --- */
-static int add_row(struct encoder *e, const struct sp_fleet_windows *w, const struct sp_row *row)
+/* --- libraries --- */
+uint64_t sp_fleet_library(uint64_t seed, const char *name, const char *build_id, const char *path)
 {
+	const char *which = *build_id ? build_id : path;
+	uint64_t id = sp_hash_bytes(which, strlen(which), sp_hash_bytes(name, strlen(name), seed));
+
+	return id + (id == 0);
+}
+
+static uint64_t library_id(struct encoder *e, uint32_t number)
+{
+	const struct sp_file *f = sp_profile_file(e->p, number);
+	char build_id[2 * SP_BUILD_ID_MAX + 1];
+
+	if (!number || e->library_of[number])
+		return e->library_of[number];
+	sp_hex(f->build_id, SP_MIN(f->build_id_len, (uint8_t)SP_BUILD_ID_MAX), build_id);
+	e->library_of[number] = sp_fleet_library(e->seed, text_of(e, f->name), build_id, text_of(e, f->path));
+	return e->library_of[number];
+}
+
+/* A kernel module's functions are in the kernel's file, and their own, which counts. */
+static uint64_t frame_library(struct encoder *e, uint32_t number)
+{
+	const struct sp_frame *f = sp_profile_frame(e->p, number);
+	uint32_t of = sp_profile_func(e->p, f->func)->file;
+
+	return library_id(e, of ? of : f->file);
+}
+
+static int library_add(struct encoder *e, const struct library *library, const struct sp_row *row, uint32_t number,
+		       bool is_leaf)
+{
+	int64_t n = sp_intern_add_to(e->libraries, library, sizeof(*library), &e->library_sums, &e->library_capacity,
+				     sizeof(*e->library_sums), NULL);
+	struct library_sums *sums;
+
+	if (n < 0)
+		return (int)n;
+	sums = &e->library_sums[n];
+	if (is_leaf)
+		sp_saturating_add(&sums->self, row->values[e->cost]);
+	if (sums->row == number) /* a stack counts once */
+		return 0;
+	sums->row = number;
+	sp_saturating_add(&sums->samples, row->values[e->samples]);
+	sp_saturating_add(&sums->total, row->values[e->cost]);
+	return 0;
+}
+
+static int libraries_add(struct encoder *e, const struct sp_row *row, uint32_t number, uint64_t window)
+{
+	const struct sp_stack stacks[] = {sp_profile_stack(e->p, row->kernel), sp_profile_stack(e->p, row->user)};
+	struct library library = {.window = window};
+	bool is_leaf = true;
+	int r = 0;
+
+	for (size_t k = 0; k < SP_COUNT(stacks); k++)
+		for (uint32_t i = 0; r == 0 && i < stacks[k].n_frames; i++, is_leaf = false) {
+			uint64_t id = frame_library(e, stacks[k].frames[i]);
+			if (!id || id == library.id) /* the same as what it called */
+				continue;
+			library.id = id;
+			r = library_add(e, &library, row, number, is_leaf);
+		}
+	return r;
+}
+
+static void put_libraries(struct encoder *e, const struct sp_fleet_windows *w)
+{
+	struct sp_bytes *to = &e->into->tables[SP_FLEET_LIBRARY];
+	uint32_t n = sp_intern_count(e->libraries);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct library *library = sp_intern_get(e->libraries, i, NULL);
+		const struct library_sums *sums = &e->library_sums[i];
+		sp_bytes_put_u16(to, e->day);
+		sp_bytes_put_u64(to, library->id);
+		sp_bytes_put_u64(to, w->host);
+		sp_bytes_put_u32(to, (uint32_t)(w->all[library->window].from_ns / 1000000000));
+		sp_bytes_put_u32(to, w->run);
+		sp_bytes_put_u64(to, (uint64_t)sums->samples);
+		sp_bytes_put_u64(to, (uint64_t)sums->self);
+		sp_bytes_put_u64(to, (uint64_t)sums->total);
+	}
+	e->into->n_rows[SP_FLEET_LIBRARY] += n;
+}
+
+/* --- sums --- */
+static int add_row(struct encoder *e, const struct sp_fleet_windows *w, uint32_t number)
+{
+	const struct sp_row *row = sp_profile_row(e->p, number);
 	uint32_t slice = sp_profile_key(e->p, row->key)->slice;
 	const struct pair pair = {who_id(e, row->key), stack_id(e, row), slice ? slice - 1 : 0};
 	int64_t n;
@@ -160,7 +259,7 @@ static int add_row(struct encoder *e, const struct sp_fleet_windows *w, const st
 		return (int)n;
 	sp_saturating_add(&e->sums[n].samples, row->values[e->samples]);
 	sp_saturating_add(&e->sums[n].cost, row->values[e->cost]);
-	return 0;
+	return libraries_add(e, row, number + 1, pair.window);
 }
 
 static void put_samples(struct encoder *e, const struct sp_fleet_windows *w)
@@ -244,14 +343,20 @@ static int encode_all(struct encoder *e, const struct sp_fleet_windows *w)
 	e->file_of = calloc(sp_profile_n_files(e->p), sizeof(*e->file_of));
 	e->frame_of = calloc(sp_profile_n_frames(e->p), sizeof(*e->frame_of));
 	e->who_of = calloc(sp_profile_n_keys(e->p), sizeof(*e->who_of));
+	e->library_of = calloc(sp_profile_n_files(e->p), sizeof(*e->library_of));
 	e->windows = calloc(w->n, sizeof(*e->windows));
+	if (r == 0 && (!e->file_of || !e->frame_of || !e->who_of || !e->library_of || !e->windows))
+		r = -ENOMEM;
 	if (r == 0)
-		r = e->file_of && e->frame_of && e->who_of && e->windows ? sp_intern_new_bare(&e->pairs) : -ENOMEM;
+		r = sp_intern_new_bare(&e->pairs);
+	if (r == 0)
+		r = sp_intern_new_bare(&e->libraries);
 	for (uint32_t i = 0; r == 0 && i < sp_profile_n_rows(e->p); i++)
-		r = add_row(e, w, sp_profile_row(e->p, i));
+		r = add_row(e, w, i);
 	if (r < 0)
 		return r;
 	put_samples(e, w);
+	put_libraries(e, w);
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->all[i].seconds)
 			put_window(e, w, &w->all[i], &e->windows[i]);
@@ -268,6 +373,9 @@ int sp_fleet_encode(const struct sp_profile *p, const struct sp_fleet_windows *w
 	r = encode_all(&e, w);
 	sp_bytes_done(&e.row);
 	sp_intern_free(e.pairs);
+	sp_intern_free(e.libraries);
+	free(e.library_sums);
+	free(e.library_of);
 	free(e.sums);
 	free(e.windows);
 	free(e.file_of);

@@ -55,6 +55,12 @@ void sp_fleet_rows_clear(struct sp_fleet_rows *rows);
 void sp_fleet_rows_done(struct sp_fleet_rows *rows);
 size_t sp_fleet_rows_bytes(const struct sp_fleet_rows *rows);
 
+/*
+ * A build of a library, wherever it lies: by name and build id (hexadecimal); without a build id by name and path. It
+ * has one number on all hosts.
+ */
+uint64_t sp_fleet_library(uint64_t seed, const char *name, const char *build_id, const char *path);
+
 /* A host is known by its name and, if it has one, its machine id: two machines of one name are two. */
 uint64_t sp_fleet_host(uint64_t seed, const char *name, const char *machine);
 

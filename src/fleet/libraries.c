@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* libraries.c: sp_fleet_libraries(): which builds of a library run on which hosts, and what each costs there. */
+/*
+ * libraries.c: sp_fleet_libraries(): which builds of a library run on which hosts, and what each costs there.
+ *
+ * Globs choose files here, whose builds have numbers (encode.h); the table `libraries` is asked for these.
+ */
 #include "base/error.h"
 #include "base/mem.h"
+#include "fleet/encode.h"
 #include "fleet/question.h"
 #include "profile/filter.h"
 #include <errno.h>
@@ -17,8 +22,8 @@ struct host {
 	int64_t cost;
 };
 struct build {
+	uint64_t id;
 	char *name, *path, *build_id, *package, *version;
-	struct sp_bytes ids; /* of files, with commas between */
 };
 struct libraries {
 	struct sp_fleet_question ask;
@@ -73,7 +78,6 @@ static void build_done(struct build *b)
 	free(b->build_id);
 	free(b->package);
 	free(b->version);
-	sp_bytes_done(&b->ids);
 }
 
 static bool is_wanted(const struct libraries *l, const struct build *b)
@@ -84,35 +88,32 @@ static bool is_wanted(const struct libraries *l, const struct build *b)
 	return false;
 }
 
-/* Files of one name and build id, wherever they lie, are one build; without a build id those of one path. */
-static bool is_same(const struct build *a, const struct build *b)
+static const struct build *build_find(const struct libraries *l, uint64_t id)
 {
-	return !strcmp(a->name, b->name) && !strcmp(a->build_id, b->build_id) &&
-	       (*a->build_id || !strcmp(a->path, b->path));
+	for (size_t i = 0; i < l->n_builds; i++)
+		if (l->builds[i].id == id)
+			return &l->builds[i];
+	return NULL;
 }
 
-static int build_add(struct libraries *l, struct build *b, uint64_t id)
+static int build_add(struct libraries *l, struct build *b)
 {
-	size_t i = 0;
-
-	while (i < l->n_builds && !is_same(&l->builds[i], b))
-		i++;
-	if (i == MAX_BUILDS)
+	b->id = sp_fleet_library(l->ask.seed, b->name, b->build_id, b->path);
+	if (build_find(l, b->id))
+		return 0;
+	if (l->n_builds == MAX_BUILDS)
 		return sp_fail_said(-E2BIG, "more than %d builds of such names run: name fewer libraries", MAX_BUILDS);
-	if (i == l->n_builds) {
-		l->builds[l->n_builds++] = *b;
-		*b = (struct build){0};
-	}
-	sp_fleet_print(&l->builds[i].ids, "%s%" PRIu64, l->builds[i].ids.n ? "," : "", id);
+	l->builds[l->n_builds++] = *b;
+	*b = (struct build){0};
 	return 0;
 }
 
 static int build_read(struct libraries *l, struct sp_row_reader *row)
 {
-	uint64_t id = sp_row_u64(row);
 	struct build b = {0};
 	int r;
 
+	sp_row_u64(row); /* the file's own id */
 	b.name = sp_fleet_row_copy(row);
 	b.path = sp_fleet_row_copy(row);
 	b.build_id = sp_fleet_row_copy(row);
@@ -120,7 +121,7 @@ static int build_read(struct libraries *l, struct sp_row_reader *row)
 	b.version = sp_fleet_row_copy(row);
 	r = b.name && b.path && b.build_id && b.package && b.version ? sp_fleet_row_check(&l->ask, row) : -ENOMEM;
 	if (r == 0 && is_wanted(l, &b))
-		r = build_add(l, &b, id);
+		r = build_add(l, &b);
 	build_done(&b);
 	return r;
 }
@@ -142,59 +143,46 @@ static int builds_read(struct libraries *l)
 }
 
 /* --- what each costs --- */
-static void frames_put(struct libraries *l, const struct build *b)
-{
-	sp_fleet_print(&l->ask.sql, "(SELECT id FROM frames WHERE ");
-	sp_fleet_put_days(&l->ask, &l->ask.sql);
-	sp_fleet_print(&l->ask.sql, " AND if(of = 0, file, of) IN (");
-	sp_fleet_put_text(&l->ask.sql, &b->ids);
-	sp_fleet_print(&l->ask.sql, "))");
-}
-
-static void statement_put(struct libraries *l, const struct build *b)
+static void statement_put(struct libraries *l)
 {
 	struct sp_bytes *sql = &l->ask.sql;
 
-	sp_fleet_print(
-	    sql, "SELECT host, sum(samples), sum(cost), sumIf(cost, stack GLOBAL IN (SELECT id FROM stacks WHERE ");
-	sp_fleet_put_days(&l->ask, sql);
-	sp_fleet_print(sql, " AND frames[1] GLOBAL IN ");
-	frames_put(l, b);
-	sp_fleet_print(sql, ")) FROM samples");
-	sp_fleet_put_samples_where(&l->ask, sql);
+	sp_fleet_print(sql, "SELECT library, host, sum(samples), sum(self), sum(total) FROM libraries WHERE ");
+	sp_fleet_put_text(sql, &l->ask.range);
+	sp_fleet_put_text(sql, &l->ask.host_ids);
 	sp_fleet_put_chosen(&l->ask, sql);
-	sp_fleet_print(sql,
-		       " AND stack GLOBAL IN (SELECT id FROM (SELECT id, arrayJoin(frames) AS f FROM stacks WHERE ");
-	sp_fleet_put_days(&l->ask, sql);
-	sp_fleet_print(sql, ") AS one WHERE f GLOBAL IN ");
-	frames_put(l, b);
-	sp_fleet_print(sql, ") GROUP BY host");
+	sp_fleet_print(sql, " AND library IN (");
+	for (size_t i = 0; i < l->n_builds; i++)
+		sp_fleet_print(sql, "%s%" PRIu64, i ? "," : "", l->builds[i].id);
+	sp_fleet_print(sql, ") GROUP BY library, host");
 }
 
-static int costs_read(struct libraries *l, const struct build *b,
-		      int (*each)(void *arg, const struct sp_fleet_library *library), void *arg)
+static int costs_read(struct libraries *l, int (*each)(void *arg, const struct sp_fleet_library *library), void *arg)
 {
 	struct sp_row_reader row;
 	int r;
 
-	statement_put(l, b);
+	statement_put(l);
 	r = sp_fleet_question_ask(&l->ask, &row);
 	while (r == 0 && sp_row_is_there(&row)) {
-		struct sp_fleet_library library = {.name = b->name,
-						   .path = b->path,
-						   .build_id = b->build_id,
-						   .package = b->package,
-						   .version = b->version};
+		const struct build *b = build_find(l, sp_row_u64(&row));
 		const struct host *h = host_find(l, sp_row_u64(&row));
+		struct sp_fleet_library library = {0};
 
 		library.n_samples = (int64_t)sp_row_u64(&row);
-		library.total = (int64_t)sp_row_u64(&row);
 		library.self = (int64_t)sp_row_u64(&row);
-		library.host = h ? h->name : "";
-		library.of_host = h ? h->cost : 0;
+		library.total = (int64_t)sp_row_u64(&row);
 		r = sp_fleet_row_check(&l->ask, &row);
-		if (r == 0 && h) /* else it came just now */
-			r = each(arg, &library);
+		if (r < 0 || !b || !h) /* a host that came just now */
+			continue;
+		library.name = b->name;
+		library.path = b->path;
+		library.build_id = b->build_id;
+		library.package = b->package;
+		library.version = b->version;
+		library.host = h->name;
+		library.of_host = h->cost;
+		r = each(arg, &library);
 	}
 	return r;
 }
@@ -216,8 +204,8 @@ int sp_fleet_libraries(struct sp_fleet *f, const struct sp_fleet_filter *filter,
 		r = hosts_read(l);
 	if (r == 0)
 		r = builds_read(l);
-	for (size_t i = 0; r == 0 && i < l->n_builds; i++)
-		r = costs_read(l, &l->builds[i], each, arg);
+	if (r == 0 && l->n_builds)
+		r = costs_read(l, each, arg);
 	for (size_t i = 0; i < l->n_builds; i++)
 		build_done(&l->builds[i]);
 	for (size_t i = 0; i < l->n_hosts; i++)

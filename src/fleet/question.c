@@ -182,8 +182,7 @@ static int range_set(struct sp_fleet_question *q)
 
 int sp_fleet_question_begin(struct sp_fleet_question *q)
 {
-	uint64_t seed;
-	int r = sp_fleet_meta(q->f, &seed);
+	int r = sp_fleet_meta(q->f, &q->seed);
 
 	if (r == 0)
 		r = range_set(q);

@@ -16,6 +16,7 @@ struct sp_fleet_question {
 	struct sp_fleet *f;
 	const struct sp_fleet_filter *filter;
 	const struct sp_store_query *q;
+	uint64_t seed; /* of the ids */
 	uint64_t from_s, to_s;
 	uint32_t slice_s;
 	struct sp_bytes range;    /* SQL: which rows of `samples` and `windows` are looked at */

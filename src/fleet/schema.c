@@ -17,13 +17,15 @@ struct column {
 /* `made` is the server's to fill in. */
 static const char made[] = "made";
 
+/* shard: what says which server of a cluster has a row: a host's rows are on one, and so are those of one id. */
 static const struct table {
-	const char *name, *engine, *order;
+	const char *name, *engine, *order, *shard;
 	struct column columns[MAX_COLUMNS];
 } tables[SP_FLEET_N_TABLES] = {
     [SP_FLEET_FILE] = {"files",
 		       "ReplacingMergeTree",
 		       "(day, id)",
+		       "id",
 		       {{"day", "Date", NULL},
 			{"id", "UInt64", NULL},
 			{"kind", "UInt8", NULL},
@@ -37,6 +39,7 @@ static const struct table {
     [SP_FLEET_FRAME] = {"frames",
 			"ReplacingMergeTree",
 			"(day, id)",
+			"id",
 			{{"day", "Date", NULL},
 			 {"id", "UInt64", NULL},
 			 {"file", "UInt64", NULL},
@@ -54,6 +57,7 @@ static const struct table {
     [SP_FLEET_STACK] = {"stacks",
 			"ReplacingMergeTree",
 			"(day, id)",
+			"id",
 			{{"day", "Date", NULL},
 			 {"id", "UInt64", NULL},
 			 {"class", "UInt16", NULL},
@@ -65,6 +69,7 @@ static const struct table {
     [SP_FLEET_WHO] = {"who",
 		      "ReplacingMergeTree",
 		      "(day, id)",
+		      "id",
 		      {{"day", "Date", NULL},
 		       {"id", "UInt64", NULL},
 		       {"exe", "UInt64", NULL},
@@ -78,6 +83,7 @@ static const struct table {
     [SP_FLEET_SAMPLE] = {"samples",
 			 "MergeTree",
 			 "(hour, who, stack, host, ts)",
+			 "host",
 			 {{"day", "Date", NULL},
 			  {"hour", "DateTime", NULL},
 			  {"who", "UInt64", "UInt64 CODEC(ZSTD(1))"},
@@ -87,9 +93,23 @@ static const struct table {
 			  {"run", "UInt32", "UInt32 CODEC(ZSTD(1))"},
 			  {"samples", "Int64", "Int64 CODEC(ZSTD(1))"},
 			  {"cost", "Int64", "Int64 CODEC(ZSTD(1))"}}},
+    /* By this order the rows of one library lie together. */
+    [SP_FLEET_LIBRARY] = {"libraries",
+			  "MergeTree",
+			  "(library, host, ts)",
+			  "host",
+			  {{"day", "Date", NULL},
+			   {"library", "UInt64", NULL},
+			   {"host", "UInt64", NULL},
+			   {"ts", "DateTime", "DateTime CODEC(Delta, ZSTD(1))"},
+			   {"run", "UInt32", "UInt32 CODEC(ZSTD(1))"},
+			   {"samples", "Int64", "Int64 CODEC(ZSTD(1))"},
+			   {"self", "Int64", "Int64 CODEC(ZSTD(1))"},
+			   {"total", "Int64", "Int64 CODEC(ZSTD(1))"}}},
     [SP_FLEET_WINDOW] = {"windows",
 			 "MergeTree",
 			 "(day, host, source, ts, run)",
+			 "host",
 			 {{"day", "Date", NULL},
 			  {"host", "UInt64", NULL},
 			  {"source", "String", "LowCardinality(String)"},
@@ -115,28 +135,55 @@ const char *sp_fleet_table_name(enum sp_fleet_table table)
 }
 
 /* --- statements --- */
-static void put_table(const char *database, const struct table *t, bool modern, unsigned keep_days,
-		      struct sp_bytes *sql)
+struct making {
+	const char *database, *suffix; /* suffix: of the tables with rows */
+	const struct sp_fleet_tables *with;
+	bool is_modern;
+};
+
+static void put_distributed(const struct making *m, const char *name, const char *shard, struct sp_bytes *sql)
 {
-	sp_fleet_print(sql, "CREATE TABLE IF NOT EXISTS %s.%s (", database, t->name);
+	if (!m->with->cluster)
+		return;
+	sp_fleet_print(sql, "CREATE TABLE IF NOT EXISTS %s.%s AS %s.%s%s ENGINE = Distributed(", m->database, name,
+		       m->database, name, m->suffix);
+	sp_fleet_quote(sql, m->with->cluster);
+	sp_fleet_print(sql, ", '%s', '%s%s'%s%s);\n", m->database, name, m->suffix, shard ? ", " : "",
+		       shard ? shard : "");
+}
+
+static void put_table(const struct making *m, const struct table *t, struct sp_bytes *sql)
+{
+	bool modern = m->is_modern;
+
+	sp_fleet_print(sql, "CREATE TABLE IF NOT EXISTS %s.%s%s (", m->database, t->name, m->suffix);
 	for (const struct column *c = t->columns; c->name; c++)
 		sp_fleet_print(sql, "%s%s %s", c == t->columns ? "" : ", ", c->name,
 			       modern && c->modern ? c->modern : c->type);
 	sp_fleet_print(sql, ") ENGINE = %s() PARTITION BY day ORDER BY %s", t->engine, t->order);
 	if (modern)
-		sp_fleet_print(sql, " TTL day + INTERVAL %u DAY SETTINGS ttl_only_drop_parts = 1", keep_days);
+		sp_fleet_print(sql, " TTL day + INTERVAL %u DAY SETTINGS ttl_only_drop_parts = 1", m->with->keep_days);
 	sp_fleet_print(sql, ";\n");
+	put_distributed(m, t->name, t->shard, sql);
 }
 
-void sp_fleet_schema_write(const char *database, unsigned server, unsigned keep_days, struct sp_bytes *sql)
+static const char *suffix_of(const struct sp_fleet_tables *t)
 {
+	return t->cluster ? "_local" : "";
+}
+
+void sp_fleet_schema_write(const char *database, unsigned server, const struct sp_fleet_tables *t, struct sp_bytes *sql)
+{
+	struct making m = {.database = database, .suffix = suffix_of(t), .with = t, .is_modern = server >= MODERN};
+
 	sp_fleet_print(sql, "CREATE DATABASE IF NOT EXISTS %s;\n", database);
 	sp_fleet_print(sql,
-		       "CREATE TABLE IF NOT EXISTS %s.meta (version UInt32, seed UInt64, made DateTime DEFAULT now()) "
-		       "ENGINE = MergeTree() ORDER BY version;\n",
-		       database);
+		       "CREATE TABLE IF NOT EXISTS %s.meta%s (version UInt32, seed UInt64, made DateTime DEFAULT "
+		       "now()) ENGINE = MergeTree() ORDER BY version;\n",
+		       database, m.suffix);
+	put_distributed(&m, "meta", NULL, sql);
 	for (size_t i = 0; i < SP_FLEET_N_TABLES; i++)
-		put_table(database, &tables[i], server >= MODERN, keep_days, sql);
+		put_table(&m, &tables[i], sql);
 }
 
 void sp_fleet_insert_write(enum sp_fleet_table table, struct sp_bytes *sql)
@@ -181,8 +228,11 @@ static int do_all(struct sp_fleet *f, struct sp_bytes *sql)
 	return r;
 }
 
-/* Two that begin at once leave two rows: the smaller seed counts, and what was named by the other keeps its names. */
-static int meta_make(struct sp_fleet *f)
+/*
+ * Two that begin at once leave two rows: the smaller seed counts, and what was named by the other keeps its names. So
+ * do the servers of a cluster, of which nothing can be read until each has its tables.
+ */
+static int meta_make(struct sp_fleet *f, const char *suffix)
 {
 	struct sp_bytes sql = {0};
 	uint64_t seed = 0;
@@ -190,7 +240,7 @@ static int meta_make(struct sp_fleet *f)
 
 	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
 		return sp_fail(-EIO, "draw a number");
-	sp_fleet_print(&sql, "INSERT INTO %s.meta (version, seed) VALUES (%u, %llu)", sp_fleet_database(f),
+	sp_fleet_print(&sql, "INSERT INTO %s.meta%s (version, seed) VALUES (%u, %llu)", sp_fleet_database(f), suffix,
 		       SP_FLEET_VERSION, (unsigned long long)seed);
 	sp_bytes_put_u8(&sql, '\0');
 	r = sql.failed ? -ENOMEM : sp_fleet_do(f, sql.bytes, true);
@@ -232,12 +282,12 @@ int sp_fleet_meta(struct sp_fleet *f, uint64_t *ret_seed)
 	return r;
 }
 
-static int drop_partition(struct sp_fleet *f, enum sp_fleet_table table, const char *day)
+static int drop_partition(struct sp_fleet *f, const char *table, const char *suffix, const char *day)
 {
 	struct sp_bytes sql = {0};
 	int r;
 
-	sp_fleet_print(&sql, "ALTER TABLE %s DROP PARTITION ", tables[table].name);
+	sp_fleet_print(&sql, "ALTER TABLE %s%s DROP PARTITION ", table, suffix);
 	sp_fleet_quote(&sql, day);
 	sp_bytes_put_u8(&sql, '\0');
 	r = sql.failed ? -ENOMEM : sp_fleet_do(f, sql.bytes, false);
@@ -245,13 +295,13 @@ static int drop_partition(struct sp_fleet *f, enum sp_fleet_table table, const c
 	return r;
 }
 
-static int drop_old(struct sp_fleet *f, enum sp_fleet_table table, unsigned keep_days)
+static int drop_old(struct sp_fleet *f, const char *table, const struct sp_fleet_tables *t)
 {
 	struct sp_bytes sql = {0}, answer = {0};
 	int r;
 
-	sp_fleet_print(&sql, "SELECT DISTINCT toString(day) FROM %s WHERE day < today() - %u FORMAT RowBinary",
-		       tables[table].name, keep_days);
+	sp_fleet_print(&sql, "SELECT DISTINCT toString(day) FROM %s%s WHERE day < today() - %u FORMAT RowBinary", table,
+		       suffix_of(t), t->keep_days);
 	sp_bytes_put_u8(&sql, '\0');
 	r = sql.failed ? -ENOMEM : sp_fleet_ask(f, sql.bytes, false, &answer);
 	for (struct sp_row_reader row = {.at = answer.bytes, .end = answer.bytes + answer.n};
@@ -261,31 +311,49 @@ static int drop_old(struct sp_fleet *f, enum sp_fleet_table table, unsigned keep
 		const char *text = sp_row_text(&row, &n);
 
 		memcpy(day, text, SP_MIN(n, sizeof(day) - 1));
-		r = drop_partition(f, table, day);
+		r = drop_partition(f, table, suffix_of(t), day);
 	}
 	sp_bytes_done(&sql);
 	sp_bytes_done(&answer);
 	return r;
 }
 
-int sp_fleet_init(struct sp_fleet *f, unsigned keep_days)
+/* Where others of a cluster lack theirs, the tables cannot be read. */
+static int meta_begin(struct sp_fleet *f, const struct sp_fleet_tables *t)
+{
+	uint64_t n = 0, seed;
+	uint32_t version = 0;
+	int r = meta_read(f, &n, &version, &seed);
+
+	if (r == -ENOENT && t->cluster) {
+		sp_error_clear();
+		r = 0;
+	}
+	return r == 0 && n == 0 ? meta_make(f, suffix_of(t)) : r;
+}
+
+int sp_fleet_init(struct sp_fleet *f, const struct sp_fleet_tables *t, bool *ret_is_whole)
 {
 	struct sp_bytes sql = {0};
 	unsigned server = 0;
-	uint64_t n = 0, seed;
-	uint32_t version = 0;
+	uint64_t seed;
 	int r = sp_fleet_server_version(f, &server);
 
 	if (r == 0) {
-		sp_fleet_schema_write(sp_fleet_database(f), server, keep_days, &sql);
+		sp_fleet_schema_write(sp_fleet_database(f), server, t, &sql);
 		r = do_all(f, &sql);
 	}
 	if (r == 0)
-		r = meta_read(f, &n, &version, &seed);
-	if (r == 0 && n == 0)
-		r = meta_make(f);
+		r = meta_begin(f, t);
 	for (int i = 0; r == 0 && server < MODERN && i < SP_FLEET_N_TABLES; i++)
-		r = drop_old(f, (enum sp_fleet_table)i, keep_days);
+		r = drop_old(f, tables[i].name, t);
 	sp_bytes_done(&sql);
-	return r == 0 ? sp_fleet_meta(f, &seed) : r;
+	if (r == 0)
+		r = sp_fleet_meta(f, &seed);
+	*ret_is_whole = r == 0;
+	if (r == -ENOENT && t->cluster) {
+		sp_error_clear();
+		r = 0;
+	}
+	return r;
 }

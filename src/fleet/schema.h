@@ -6,8 +6,9 @@
  * drawn for each attempt to send. That row is sent last. So what is half sent counts nothing, and what is sent twice
  * has two runs, of which questions take one. Stacks, frames, files and processes (`who`) are named by a hash of what
  * they are, which is made with the number `seed` of the table `meta`: who does not know it cannot make two with one
- * hash. All tables but `meta` are cut into days, which go when they are old. 0 or a negative errno with
- * sp_error_text(). No state.
+ * hash. `libraries` has what each library cost in a window, and counts as `samples` does: a question about a day of
+ * many hosts reads no stacks. All tables but `meta` are cut into days, which go when they are old. 0 or a negative
+ * errno with sp_error_text(). No state.
  */
 #ifndef SP_FLEET_SCHEMA_H
 #define SP_FLEET_SCHEMA_H
@@ -22,20 +23,34 @@ enum sp_fleet_table {
 	SP_FLEET_STACK,
 	SP_FLEET_WHO,
 	SP_FLEET_SAMPLE,
+	SP_FLEET_LIBRARY,
 	SP_FLEET_WINDOW, /* the last to be sent */
 	SP_FLEET_N_TABLES
 };
 const char *sp_fleet_table_name(enum sp_fleet_table table);
 
+struct sp_fleet_tables {
+	unsigned keep_days;
+	/*
+	 * NULL = none. Else, by the server's own configuration, the servers over which the tables are distributed. Each
+	 * has its part in tables `..._local`, and is to be told by itself: a server says nothing of the others' HTTP
+	 * ports.
+	 */
+	const char *cluster;
+};
 /* The statements, one after the other, each with its ';' and newline. server: its major version; 0 = 18. */
-void sp_fleet_schema_write(const char *database, unsigned server, unsigned keep_days, struct sp_bytes *sql);
+void sp_fleet_schema_write(const char *database, unsigned server, const struct sp_fleet_tables *t,
+			   struct sp_bytes *sql);
 /* "INSERT INTO samples (day, ...) FORMAT RowBinary" */
 void sp_fleet_insert_write(enum sp_fleet_table table, struct sp_bytes *sql);
 
 /* The server's major version. */
 int sp_fleet_server_version(struct sp_fleet *f, unsigned *ret_version);
-/* Makes what is not there. Servers before 20 have no age for rows: days older than keep_days are dropped. */
-int sp_fleet_init(struct sp_fleet *f, unsigned keep_days);
+/*
+ * Makes what is not there. Servers before 20 have no age for rows: days older than keep_days are dropped.
+ * ret_is_whole: false: not all servers of the cluster have the tables yet.
+ */
+int sp_fleet_init(struct sp_fleet *f, const struct sp_fleet_tables *t, bool *ret_is_whole);
 /* What the fleet's tables say of themselves. -ENOENT: there are none; -EPROTONOSUPPORT: they are newer than we are. */
 int sp_fleet_meta(struct sp_fleet *f, uint64_t *ret_seed);
 

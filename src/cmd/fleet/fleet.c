@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_LABELS = 32, MAX_DAYS = 3650, LATE_S = 300, MAX_MACHINE = 128 };
+enum { MAX_LABELS = 32, MAX_DAYS = 3650, LATE_S = 900, MAX_MACHINE = 128 };
 static const char default_store[] = "/var/lib/soprof";
 
 struct fleet_args {
@@ -28,6 +28,7 @@ struct fleet_args {
 	struct sp_words words;
 	bool print;
 	uint64_t keep_days;
+	const char *cluster;
 	const char *store, *name, *labels, *source;
 	int resolution;
 };
@@ -44,6 +45,7 @@ static const char *resolution_choice(size_t i)
 static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 0, "print", NULL, "init: print the statements, do nothing", AT(print)},
 	{SP_OPT_NUMBER, 0, "keep", "DAYS", "init: how long the server keeps them (14)", AT(keep_days), .min = 1, .max = MAX_DAYS},
+	{SP_OPT_STRING, 0, "cluster", "NAME", "init: tables distributed over the servers of that name", AT(cluster)},
 	{SP_OPT_STRING, 0, "store", "PLACE", "send: a store's directory or file (/var/lib/soprof)", AT(store)},
 	{SP_OPT_STRING, 0, "name", "HOST", "send: of the host whose store it is (this one's)", AT(name)},
 	{SP_OPT_STRING, 0, "labels", "NAME=VALUE[,NAME=VALUE]", "send: of that host", AT(labels), .separator = ','},
@@ -56,14 +58,14 @@ static const struct sp_option options[] = {
 /* clang-format on */
 
 /* --- init --- */
-static int print_schema(struct sp_fleet *f, unsigned keep_days)
+static int print_schema(struct sp_fleet *f, const struct sp_fleet_tables *t)
 {
 	struct sp_bytes sql = {0};
 	unsigned version = 0;
 	int r = sp_fleet_server_version(f, &version);
 
 	if (r == 0)
-		sp_fleet_schema_write(sp_fleet_database(f), version, keep_days, &sql);
+		sp_fleet_schema_write(sp_fleet_database(f), version, t, &sql);
 	if (r == 0 && sql.failed)
 		r = -ENOMEM;
 	if (r == 0)
@@ -74,11 +76,14 @@ static int print_schema(struct sp_fleet *f, unsigned keep_days)
 
 static int init(struct sp_fleet *f, const struct fleet_args *a)
 {
-	int r = a->print ? print_schema(f, (unsigned)a->keep_days) : sp_fleet_init(f, (unsigned)a->keep_days);
+	const struct sp_fleet_tables t = {.keep_days = (unsigned)a->keep_days, .cluster = a->cluster};
+	bool is_whole = true;
+	int r = a->print ? print_schema(f, &t) : sp_fleet_init(f, &t, &is_whole);
 
 	if (r == 0 && !a->print)
-		printf("%s: the tables are there, in the database %s; days are kept for %" PRIu64 "\n",
-		       sp_fleet_name(f), sp_fleet_database(f), a->keep_days);
+		printf("%s: the tables are there, in the database %s; days are kept for %" PRIu64 "%s\n",
+		       sp_fleet_name(f), sp_fleet_database(f), a->keep_days,
+		       is_whole ? "" : "; other servers of the cluster have none yet");
 	return r;
 }
 

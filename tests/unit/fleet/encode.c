@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/encode.h"
 #include "base/mem.h"
 #include "fleet/encode.h"
 #include "fleet/names.h"
@@ -306,6 +307,58 @@ static void windows_compare(const struct sp_bytes *table, const struct sums *sum
 	assert_int_equal(n_found, WINDOWS - 1);
 }
 
+/* --- libraries --- */
+/* The value `which` of all rows in which a library is anywhere, or at the leaf, looked for frame by frame. */
+static int64_t cost_of(const struct sp_profile *p, uint32_t slice, uint64_t library, bool at_leaf, uint32_t which)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
+		const struct sp_row *row = sp_profile_row(p, i);
+		const struct sp_stack stacks[] = {sp_profile_stack(p, row->kernel), sp_profile_stack(p, row->user)};
+		bool found = false, is_leaf = true;
+		for (size_t k = 0; k < 2; k++)
+			for (uint32_t n = 0; n < stacks[k].n_frames; n++, is_leaf = false) {
+				const struct sp_frame *f = sp_profile_frame(p, stacks[k].frames[n]);
+				const struct sp_file *file = sp_profile_file(p, f->file);
+				char build_id[2 * SP_BUILD_ID_MAX + 1];
+				sp_hex(file->build_id, file->build_id_len, build_id);
+				found = found || ((is_leaf || !at_leaf) &&
+						  sp_fleet_library(42, sp_profile_string(p, file->name), build_id,
+								   sp_profile_string(p, file->path)) == library);
+			}
+		if (found && (sp_profile_key(p, row->key)->slice == slice))
+			sum += row->values[which];
+	}
+	return sum;
+}
+
+static void libraries_compare(const struct sp_bytes *table, const struct sp_profile *p, uint32_t n_slices)
+{
+	struct sp_row_reader row = {.at = table->bytes, .end = table->bytes + table->n};
+	uint32_t n = 0;
+
+	for (; sp_row_is_there(&row); n++) {
+		uint32_t slice;
+		uint64_t library;
+		sp_row_u16(&row);
+		library = sp_row_u64(&row);
+		assert_int_equal(sp_row_u64(&row), 77);
+		slice = (sp_row_u32(&row) - FIRST_S) / 60 + 1;
+		assert_true(slice <= n_slices);
+		assert_int_equal(sp_row_u32(&row), 5);
+		int64_t samples = (int64_t)sp_row_u64(&row), self = (int64_t)sp_row_u64(&row);
+		int64_t total = (int64_t)sp_row_u64(&row);
+		if (n % 97) /* looking for them takes long */
+			continue;
+		assert_int_equal(samples, cost_of(p, slice, library, false, 0));
+		assert_int_equal(self, cost_of(p, slice, library, true, 1));
+		assert_int_equal(total, cost_of(p, slice, library, false, 1));
+	}
+	assert_false(row.bad);
+	assert_true(n > 97);
+}
+
 /* Each window's rows are those of its slice, and its own sums. */
 static void test_windows(void **unused)
 {
@@ -340,6 +393,7 @@ static void test_windows(void **unused)
 		assert_true(i == NOT_SAMPLED || sums[i].samples > 0);
 	}
 	windows_compare(&rows.tables[SP_FLEET_WINDOW], sums);
+	libraries_compare(&rows.tables[SP_FLEET_LIBRARY], p, WINDOWS);
 	w.n = WINDOWS - 1; /* a slice that is no window */
 	assert_int_equal(sp_fleet_encode(p, &w, 42, sent, &rows), -EINVAL);
 	sp_profile_free(p);
