@@ -2,7 +2,8 @@
 # clickhouse.bash: sourced after lib.bash by tests that want a real ClickHouse server: Debian's 18.16, unpacked.
 #   clickhouse_fetch          false if its packages cannot be had
 #   clickhouse_start NAME     begins the server NAME in $dir/NAME, on the loopback interface: its address is in $address,
-#                             its process in $server. Again with the same name: over the data that are there
+#                             its process in $server. Again with the same name: over the data that are there. What stands
+#                             in $clickhouse_more is part of its configuration
 #   clickhouse_ask SQL        what the server at $address says
 # Users: default, without a password; soprof, with the password `it's "so"`.
 . "$SOPROF_SOURCE/tests/unpack.bash"
@@ -16,7 +17,7 @@ clickhouse_start() {
 	local home=$dir/$1 port tries=$((300 * slow))
 	mkdir -p "$home/data" "$home/tmp"
 	[ -s "$home/port" ] || free_port >"$home/port"
-	port=$(cat "$home/port")
+	read -r port <"$home/port"
 	cat >"$home/config.xml" <<-END
 		<yandex>
 		<logger><level>warning</level><console>true</console></logger>
@@ -24,6 +25,7 @@ clickhouse_start() {
 		<path>$home/data/</path><tmp_path>$home/tmp/</tmp_path><users_config>$home/users.xml</users_config>
 		<default_profile>default</default_profile><default_database>default</default_database><timezone>UTC</timezone>
 		<mark_cache_size>33554432</mark_cache_size><uncompressed_cache_size>8388608</uncompressed_cache_size>
+		${clickhouse_more:-}
 		</yandex>
 	END
 	cat >"$home/users.xml" <<-END
