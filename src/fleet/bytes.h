@@ -32,6 +32,13 @@ struct sp_row_reader {
 	const char *at, *end;
 	bool bad;
 };
+/* Where none were put, too. */
+static inline struct sp_row_reader sp_bytes_rows(const struct sp_bytes *b)
+{
+	const char *at = b->bytes ? b->bytes : "";
+
+	return (struct sp_row_reader){.at = at, .end = at + b->n};
+}
 static inline bool sp_row_is_there(const struct sp_row_reader *r)
 {
 	return !r->bad && r->at < r->end;

@@ -48,7 +48,7 @@ int sp_fleet_question_ask(struct sp_fleet_question *q, struct sp_row_reader *ret
 	r = q->sql.failed          ? -ENOMEM
 	    : q->sql.n > USUAL_SQL ? sp_fail_said(-E2BIG, "the statement has %zu bytes", q->sql.n)
 				   : sp_fleet_ask(q->f, q->sql.bytes, false, &q->answer);
-	*ret_row = (struct sp_row_reader){.at = q->answer.bytes, .end = q->answer.bytes + q->answer.n};
+	*ret_row = sp_bytes_rows(&q->answer);
 	q->sql.n = 0;
 	if (r == -E2BIG)
 		r = sp_fail_said(-E2BIG,

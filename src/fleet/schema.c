@@ -203,7 +203,7 @@ int sp_fleet_server_version(struct sp_fleet *f, unsigned *ret_version)
 {
 	struct sp_bytes answer = {0};
 	int r = sp_fleet_ask(f, "SELECT toUInt32(splitByChar('.', version())[1]) FORMAT RowBinary", true, &answer);
-	struct sp_row_reader row = {.at = answer.bytes, .end = answer.bytes + answer.n};
+	struct sp_row_reader row = sp_bytes_rows(&answer);
 
 	if (r == 0) {
 		*ret_version = sp_row_u32(&row);
@@ -253,7 +253,7 @@ static int meta_read(struct sp_fleet *f, uint64_t *ret_rows, uint32_t *ret_versi
 	struct sp_bytes answer = {0};
 	int r = sp_fleet_ask(f, "SELECT count(), toUInt32(max(version)), min(seed) FROM meta FORMAT RowBinary", false,
 			     &answer);
-	struct sp_row_reader row = {.at = answer.bytes, .end = answer.bytes + answer.n};
+	struct sp_row_reader row = sp_bytes_rows(&answer);
 
 	*ret_rows = sp_row_u64(&row);
 	*ret_version = sp_row_u32(&row);
@@ -304,8 +304,7 @@ static int drop_old(struct sp_fleet *f, const char *table, const struct sp_fleet
 		       suffix_of(t), t->keep_days);
 	sp_bytes_put_u8(&sql, '\0');
 	r = sql.failed ? -ENOMEM : sp_fleet_ask(f, sql.bytes, false, &answer);
-	for (struct sp_row_reader row = {.at = answer.bytes, .end = answer.bytes + answer.n};
-	     r == 0 && sp_row_is_there(&row);) {
+	for (struct sp_row_reader row = sp_bytes_rows(&answer); r == 0 && sp_row_is_there(&row);) {
 		char day[16] = "";
 		size_t n;
 		const char *text = sp_row_text(&row, &n);

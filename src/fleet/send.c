@@ -157,7 +157,7 @@ static int cursor_ask(struct sender *s, const char *source, uint64_t *ret_s)
 		       (unsigned long long)(sp_time_ns(CLOCK_REALTIME) / SP_NS_PER_S));
 	sp_bytes_put_u8(&sql, '\0');
 	r = sql.failed ? -ENOMEM : sp_fleet_ask(s->f, sql.bytes, false, &answer);
-	row = (struct sp_row_reader){.at = answer.bytes, .end = answer.bytes + answer.n};
+	row = sp_bytes_rows(&answer);
 	if (r == 0) {
 		*ret_s = sp_row_u64(&row);
 		r = row.bad ? sp_fail_said(-EIO, "%s does not answer as ClickHouse does", sp_fleet_name(s->f)) : 0;

@@ -59,7 +59,7 @@ static int sums_ask(struct sp_fleet *f, struct sp_fleet_status *ret_status)
 	sp_fleet_print(&sql, " FORMAT RowBinary");
 	sp_bytes_put_u8(&sql, '\0');
 	r = sql.failed ? -ENOMEM : sp_fleet_ask(f, sql.bytes, false, &answer);
-	row = (struct sp_row_reader){.at = answer.bytes, .end = answer.bytes + answer.n};
+	row = sp_bytes_rows(&answer);
 	ret_status->now_s = sp_row_u64(&row);
 	ret_status->bytes = sp_row_u64(&row);
 	ret_status->n_rows = sp_row_u64(&row);
@@ -79,8 +79,7 @@ int sp_fleet_status(struct sp_fleet *f, struct sp_fleet_status *ret_status,
 		r = sums_ask(f, ret_status);
 	if (r == 0)
 		r = sp_fleet_ask(f, hosts_sql, false, &answer);
-	for (struct sp_row_reader row = {.at = answer.bytes, .end = answer.bytes + answer.n};
-	     r == 0 && sp_row_is_there(&row);)
+	for (struct sp_row_reader row = sp_bytes_rows(&answer); r == 0 && sp_row_is_there(&row);)
 		r = host_tell(&row, each, arg);
 	sp_bytes_done(&answer);
 	return r == -EBADMSG ? sp_fail_said(-EIO, "%s does not answer as ClickHouse does", sp_fleet_name(f)) : r;

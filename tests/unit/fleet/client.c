@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "base/time.h"
 #include "fleet/client.h"
 #include "fleet/schema.h"
 
@@ -182,6 +183,8 @@ static void test_endless(void **unused)
 	static const char *const answers[] = {"HTTP/1.1 200 OK\r\n\r\nx", "HTTP/1.1 500 Wrong\r\n\r\nCode: 60, x"};
 	static const int expected[] = {-EIO, -ENOENT};
 
+	uint64_t began_ns = sp_time_ns(CLOCK_MONOTONIC);
+
 	(void)unused;
 	is_endless = true;
 	for (size_t i = 0; i < 2; i++) {
@@ -199,6 +202,7 @@ static void test_endless(void **unused)
 		fake_end(&f);
 	}
 	is_endless = false;
+	assert_true(sp_time_ns(CLOCK_MONOTONIC) - began_ns < 15 * SP_NS_PER_S);
 }
 
 static void test_gone(void **unused)
