@@ -53,6 +53,14 @@ char *sp_view_path(const struct sp_profile *p, uint32_t file)
 	return asprintf(&text, "%s%s", path, says_so ? "" : suffix) < 0 ? NULL : text;
 }
 
+bool sp_view_is_place(const struct sp_profile *p, const char *name, uint32_t file)
+{
+	const char *library = sp_profile_string(p, sp_profile_file(p, file)->name);
+	size_t n = strlen(library);
+
+	return !strncmp(name, library, n) && !strncmp(name + n, "+0x", 3);
+}
+
 void sp_view_put_name(const struct sp_profile *p, uint32_t frame, int encoding, FILE *out)
 {
 	const struct sp_frame *f = sp_profile_frame(p, frame);

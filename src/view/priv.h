@@ -38,6 +38,8 @@ void sp_view_put_library(const struct sp_profile *p, uint32_t file, FILE *out);
  * a file without a name.
  */
 void sp_view_put_in_library(const struct sp_profile *p, uint32_t file, uint64_t offset, FILE *out);
+/* What has no name of its own is LIBRARY+0xOFFSET already. */
+bool sp_view_is_place(const struct sp_profile *p, const char *name, uint32_t file);
 /* A file's path, or else its name, as in /proc/PID/maps, with " (deleted)". A new string; NULL: out of memory. */
 char *sp_view_path(const struct sp_profile *p, uint32_t file);
 /* Writes a frame's name, encoded (enum sp_encoding); a frame without a function is LIBRARY+0xOFFSET. */

@@ -32,6 +32,9 @@ for view in html speedscope.json; do
 done
 expect 0 report --by library "$dir/own.html"
 has "$out" '^ +42\.11 +40 +42\.11 +40 +libpng16\.so\.16$'
+expect 0 report --tree "$dir/own.html" # a place tells its library by itself
+has "$out" ' inflate \[libz\.so\.1\]$'
+has "$out" ' libz\.so\.1\+0x4970$'
 
 # callgrind has no stacks: own costs come back to the unit, what was called as far as callees cost their callers alike
 expect 0 report --format callgrind -o "$dir/own.callgrind" "$dir/in.folded"

@@ -163,23 +163,14 @@ static bool is_user_only(const struct overview *v)
 	return v->o->user_only || (!v->o->kernel_only && sp_value_has_waits(v->p, v->o->value));
 }
 
-/* What has no name of its own is LIBRARY+0xOFFSET already. */
-static bool has_library_in_name(const struct overview *v, const struct sp_tree *t, uint32_t node)
-{
-	const char *library =
-	    sp_profile_string(v->p, sp_profile_file(v->p, t->labels[t->nodes[node].label].library)->name);
-	size_t n = strlen(library);
-
-	return !strncmp(sp_tree_name(v->p, t, node), library, n) && !strncmp(sp_tree_name(v->p, t, node) + n, "+0x", 3);
-}
-
 static void put_node(const struct overview *v, const struct sp_tree *t, uint32_t node, bool with_library, FILE *out)
 {
 	const struct sp_tree_label *label = &t->labels[t->nodes[node].label];
 	const char *name = sp_tree_name(v->p, t, node);
 
 	sp_encode(out, SP_ENCODE_TERMINAL, *name ? name : "[no name]");
-	if (with_library && label->kind == SP_TREE_FRAME && label->func && !has_library_in_name(v, t, node))
+	if (with_library && label->kind == SP_TREE_FRAME && label->func &&
+	    !sp_view_is_place(v->p, name, label->library))
 		sp_view_put_in_library(v->p, label->library, 0, out);
 }
 

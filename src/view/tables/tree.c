@@ -49,7 +49,9 @@ static void tree_put_label(const struct text *x, uint32_t node)
 		return;
 	default:
 		sp_encode(x->out, SP_ENCODE_TERMINAL, *name ? name : "[no name]");
-		if (label->kind != SP_TREE_COMM && label->func)
+		if (label->kind != SP_TREE_COMM && label->func &&
+		    (sp_profile_file(x->p, label->library)->kind == SP_FILE_ANON || /* tells the process */
+		     !sp_view_is_place(x->p, name, label->library)))
 			sp_view_put_in_library(x->p, label->library, 0, x->out);
 	}
 }
