@@ -145,6 +145,7 @@ begin --csv libown.so.1
 mkdir "$dir/gone"
 cp "$library" "$dir/gone"
 for i in 1 2 3; do LD_LIBRARY_PATH=$dir/gone "$dir/user" 0 </dev/null >/dev/null; done
+sleep "0.$((slow + 1))" # until soprof has heard of them
 echo >&7
 wait "$running"
 end
