@@ -17,7 +17,7 @@
 struct sp_profile;
 struct sp_row;
 
-enum { SP_PUSH_SERVICES = 200, SP_PUSH_SERVICE_MAX = 100 };
+enum { SP_PUSH_SERVICES = 100, SP_PUSH_SERVICE_MAX = 100 };
 struct sp_push_services {
 	uint32_t slice;
 	struct sp_intern *names;
