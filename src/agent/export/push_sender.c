@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/export/push_sender.h"
+#include "agent/exec/again.h"
 #include "agent/exec/self.h"
 #include "agent/export/exposition.h"
 #include "agent/log.h"
@@ -22,6 +23,8 @@ enum {
 	FIRST_PAUSE_MS = 10000,
 	MAX_PAUSE_MS = 300000,
 	LEAST_S = 60, /* between two that send: each decodes the day's dictionary */
+	MOST_S = 300, /* so long at most for the sake of SHARE */
+	SHARE = 500,  /* of its time from one to the next, one that sends computes at most 1/SHARE */
 	NS_A_MS = 1000000,
 	MAX_HEADERS = 16384,
 	WORD = 64
@@ -33,8 +36,8 @@ struct target {
 	const char *url; /* NULL = none */
 	char *name;      /* of what the counts are: the URL as it was configured; NULL = none yet */
 	struct sp_program program;
-	uint64_t due_ns;   /* CLOCK_MONOTONIC */
-	unsigned pause_ms; /* 0: the last went well */
+	uint64_t began_ns, due_ns; /* CLOCK_MONOTONIC */
+	struct sp_again again;
 	bool has_sent;
 	char why[SP_PROGRAM_TEXT + 1], why_refused[SP_PROGRAM_TEXT + 1];          /* the last; "" = none */
 	uint64_t n_profiles, n_samples, n_bytes, n_refused, n_left_out, n_failed; /* since the start */
@@ -86,9 +89,8 @@ static int child_start(struct sp_pushes *p, struct target *t)
 	SP_CLOSE int input = -1;
 	int r = sp_program_input_write("soprof-push", job_put, t, &input);
 
-	if (r < 0)
-		return r;
-	r = sp_self_start(&t->program, p->self, SP_PUSH_CHILD_ARGUMENT, input, TIMEOUT_MS);
+	if (r == 0)
+		r = sp_self_start(&t->program, p->self, SP_PUSH_CHILD_ARGUMENT, input, TIMEOUT_MS);
 	if (r == 0)
 		sp_program_watch(&t->program, p->epoll);
 	return r;
@@ -122,11 +124,10 @@ static void counts_take(struct target *t, char *line)
 static void failed(struct target *t, const char *why)
 {
 	snprintf(t->why, sizeof(t->why), "%s", why);
-	if (!t->pause_ms)
+	if (sp_again_failed(&t->again, FIRST_PAUSE_MS, MAX_PAUSE_MS))
 		sp_log(SP_LOG_WARNING, "%s at %s: %s; tried again", sp_push_words[t->kind], t->name, t->why);
 	t->n_failed++;
-	t->pause_ms = t->pause_ms ? SP_MIN(2 * t->pause_ms, (unsigned)MAX_PAUSE_MS) : FIRST_PAUSE_MS;
-	t->due_ns = sp_time_ns(CLOCK_MONOTONIC) + t->pause_ms * (uint64_t)NS_A_MS;
+	t->due_ns = t->again.at_ns;
 }
 
 static void refused(struct target *t, const char *why)
@@ -149,11 +150,12 @@ static void child_ended(struct target *t, int status)
 	}
 	if (t->n_refused > n_refused)
 		refused(t, why);
-	if (t->pause_ms || !t->has_sent)
+	if (t->again.pause_ms || !t->has_sent)
 		sp_log(SP_LOG_NOTICE, "%s at %s: taken", sp_push_words[t->kind], t->name);
 	t->has_sent = true;
-	t->pause_ms = 0;
+	t->again.pause_ms = 0;
 	*t->why = '\0';
+	t->due_ns = SP_MAX(t->due_ns, t->began_ns + SP_MIN(t->program.cpu_ns * SHARE, MOST_S * SP_NS_PER_S));
 }
 
 /* --- in the loop --- */
@@ -171,6 +173,7 @@ static void target_run(struct sp_pushes *p, struct target *t)
 		child_ended(t, status);
 	if (!t->url || t->program.pid || now < t->due_ns)
 		return;
+	t->began_ns = now;
 	t->due_ns = SP_MAX(t->due_ns + period_s(t) * SP_NS_PER_S, now + SP_NS_PER_S);
 	r = child_start(p, t);
 	if (r < 0)

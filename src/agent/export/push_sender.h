@@ -3,9 +3,10 @@
  * push_sender.h: has the agent's windows sent to Pyroscope and by OTLP (push.h), where these are configured.
  *
  * A process does it for each, once in each interval of the resolution, at most once a minute: this program, executed
- * again, which reads the agent's own store and has nothing else of the agent. main() calls sp_push_child_main() first,
- * which does not return if the program was executed for that. Headers and addresses come to it on standard input. A
- * failure is logged once, and tried again after 10 s, then twice as long up to five minutes; so is that profiles are
+ * again, which reads the agent's own store and has nothing else of the agent; less often, but at least each five
+ * minutes, where that takes more than 0.2 % of a CPU. main() calls sp_push_child_main() first, which does
+ * not return if the program was executed for that. Headers and addresses come to it on standard input. A failure is
+ * logged once, and tried again after 10 s, then twice as long up to five minutes; so is that profiles are
  * refused, which are not tried again. Hosts send at different moments of the interval. The owner polls sp_pushes_fd()
  * for reading, and calls sp_pushes_dispatch() then and after sp_pushes_timeout_ms(). Strings of the configuration
  * belong to the caller, and must be valid until the next sp_pushes_configure(). 0 or a negative errno. One thread.
