@@ -107,7 +107,7 @@ static int begin_sample(struct reader *r, const struct sp_perf_header *h)
 	r->n_lines = 0;
 	found = sp_perf_sum_who(r->sum, h, &r->who);
 	if (found == -E2BIG)
-		return bad(r, "one event more than 7, the most of one profile: expected the samples of fewer events");
+		return bad(r, "one event more than 15, the most of one profile: expected the samples of fewer events");
 	if (found < 0 || !frame.n)
 		return found;
 	found = perf_add_frame(r, frame);

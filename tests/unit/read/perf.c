@@ -241,9 +241,12 @@ static const struct {
     {GOOD "\tgarbage\n\n" GOOD, "text: line 4: expected a sample, COMM PID/TID [CPU] TIME", 2, 1},
     {GOOD "\t12345678901234567 f (/bin/ls)\n" GOOD, "text: line 4: expected a sample", 2, 1},
     {GOOD "ls 1 what\nls 1/1 [000] 2.5: 7 cycles: \n\t1000 f+0x0 (/bin/ls)\n", "text: line 5: the line before", 2, 1},
-    {GOOD "a 1/1 2.5: 1 e1: \n\na 1/1 2.5: 1 e2: \n\na 1/1 2.5: 1 e3: \n\na 1/1 2.5: 1 e4: \n\na 1/1 2.5: 1 e5: \n\n"
-	  "a 1/1 2.5: 1 e6: \n\na 1/1 2.5: 1 e7: \n\ta (b)\n\n",
-     "text: line 16: one event more than 7", 7, 1},
+    {GOOD "a 1/1 2.5: 1 e1: \n\na 1/1 2.5: 1 e2: \n\na 1/1 2.5: 1 e3: \n\na 1/1 2.5: 1 e4: \n\n"
+	  "a 1/1 2.5: 1 e5: \n\na 1/1 2.5: 1 e6: \n\na 1/1 2.5: 1 e7: \n\na 1/1 2.5: 1 e8: \n\n"
+	  "a 1/1 2.5: 1 e9: \n\na 1/1 2.5: 1 e10: \n\na 1/1 2.5: 1 e11: \n\na 1/1 2.5: 1 e12: \n\n"
+	  "a 1/1 2.5: 1 e13: \n\na 1/1 2.5: 1 e14: \n\n"
+	  "a 1/1 2.5: 1 e15: \n\ta (b)\n\n",
+     "text: line 32: one event more than 15", 15, 1},
 };
 
 static void malformed_pieces_are_told_and_passed_over(void **state)
