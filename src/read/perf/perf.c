@@ -92,6 +92,16 @@ static int perf_add_frame(struct reader *r, struct sp_perf_text text)
 	return 0;
 }
 
+static int too_many_events(struct reader *r)
+{
+	char what[128];
+
+	snprintf(what, sizeof(what),
+		 "one event more than %d, the most of one profile: expected the samples of fewer events",
+		 SP_PERF_MAX_EVENTS);
+	return bad(r, what);
+}
+
 static int begin_sample(struct reader *r, const struct sp_perf_header *h)
 {
 	struct sp_perf_text frame = h->rest.n ? sp_perf_frame_find(h->rest) : h->rest;
@@ -107,7 +117,7 @@ static int begin_sample(struct reader *r, const struct sp_perf_header *h)
 	r->n_lines = 0;
 	found = sp_perf_sum_who(r->sum, h, &r->who);
 	if (found == -E2BIG)
-		return bad(r, "one event more than 15, the most of one profile: expected the samples of fewer events");
+		return too_many_events(r);
 	if (found < 0 || !frame.n)
 		return found;
 	found = perf_add_frame(r, frame);
