@@ -6,7 +6,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+enum { NICE = 10 };
+#if defined(__SANITIZE_ADDRESS__) /* whose shadow is larger than any limit */
+enum { HAS_SHADOW = true };
+#else
+enum { HAS_SHADOW = false };
+#endif
 
 int sp_self_open(void)
 {
@@ -23,6 +31,19 @@ int sp_self_start(struct sp_program *c, int self, const char *argument, int inpu
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", self);
 	return sp_program_start(c, &spec);
+}
+
+void sp_self_limit(unsigned cpu_s, uint64_t memory_bytes)
+{
+	const struct rlimit none = {0}, cpu = {.rlim_cur = cpu_s, .rlim_max = cpu_s + 1};
+	const struct rlimit memory = {.rlim_cur = memory_bytes, .rlim_max = memory_bytes};
+
+	setrlimit(RLIMIT_CORE, &none);
+	setrlimit(RLIMIT_CPU, &cpu);
+	setpriority(PRIO_PROCESS, 0, NICE);
+	sp_process_expendable();
+	if (memory_bytes && !HAS_SHADOW)
+		setrlimit(RLIMIT_DATA, &memory);
 }
 
 int sp_self_put_secret(const char *file, size_t most, FILE *out)

@@ -14,6 +14,11 @@
 /* Returns a descriptor of this program, for `self`. */
 int sp_self_open(void);
 int sp_self_start(struct sp_program *c, int self, const char *argument, int input, unsigned timeout_ms);
+/*
+ * Called in the child, for a task that reads a store: it gives way to all others, and one for which so much time or
+ * memory (0: any) is not enough ends, and nobody else.
+ */
+void sp_self_limit(unsigned cpu_s, uint64_t memory_bytes);
 
 /*
  * A line with what the first line of a file says; an empty one if there is no file (NULL). The agent may have the file

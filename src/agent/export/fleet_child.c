@@ -5,6 +5,7 @@
  * Its input is a line of words, lines of sources and labels, an empty line, and a line with the password. Its output
  * is a line of counts and, if it failed, one with the reason.
  */
+#include "agent/exec/self.h"
 #include "agent/export/fleet_sender.h"
 #include "agent/request.h"
 #include "base/error.h"
@@ -16,17 +17,11 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* A host that the fleet does not know yet begins with its last hour. */
 #define BEGIN_NS (3600 * SP_NS_PER_S)
-enum { MAX_CPU_S = 120, NICE = 10, MAX_LISTED = SP_AGENT_FLEET_LABELS + SP_AGENT_MAX_SOURCES, HEAP_BYTES = 1 << 20 };
-#if defined(__SANITIZE_ADDRESS__) /* whose shadow is larger than any limit */
-enum { HAS_SHADOW = true };
-#else
-enum { HAS_SHADOW = false };
-#endif
+enum { MAX_CPU_S = 120, MAX_LISTED = SP_AGENT_FLEET_LABELS + SP_AGENT_MAX_SOURCES, HEAP_BYTES = 1 << 20 };
 
 struct child {
 	char line[SP_LINE_MAX + 2], password[SP_LINE_MAX + 2];
@@ -80,21 +75,12 @@ static int read_job(struct child *c)
 	return r < 0 ? r : read_line(in, c->password, sizeof(c->password));
 }
 
-/* It gives way to all others; a store that is too large for it ends it, and nobody else. */
 static void set_limits(const struct child *c)
 {
-	struct rlimit none = {0}, cpu = {.rlim_cur = MAX_CPU_S, .rlim_max = MAX_CPU_S + 1};
 	uint64_t bytes = 0;
 
-	setrlimit(RLIMIT_CORE, &none);
-	setrlimit(RLIMIT_CPU, &cpu);
-	setpriority(PRIO_PROCESS, 0, NICE);
-	sp_process_expendable();
 	sp_line_number(&c->words, "memory", &bytes);
-	if (bytes && !HAS_SHADOW) {
-		struct rlimit memory = {.rlim_cur = bytes, .rlim_max = bytes};
-		setrlimit(RLIMIT_DATA, &memory);
-	}
+	sp_self_limit(MAX_CPU_S, bytes);
 }
 
 static int run_job(struct child *c, struct sp_fleet_sent *sent)

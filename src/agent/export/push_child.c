@@ -6,6 +6,7 @@
  * Its input is a line of words, lines of sources and labels, an empty line, and headers, a line each. Its output is a
  * line of counts and, if it failed or something was refused, one with the reason.
  */
+#include "agent/exec/self.h"
 #include "agent/export/push_sender.h"
 #include "agent/request.h"
 #include "base/error.h"
@@ -14,20 +15,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-enum {
-	MAX_CPU_S = 60,
-	NICE = 10,
-	POST_MS = 30000,
-	MAX_LISTED = SP_AGENT_FLEET_LABELS + SP_AGENT_MAX_SOURCES + SP_PUSH_HEADERS
-};
-#if defined(__SANITIZE_ADDRESS__) /* whose shadow is larger than any limit */
-enum { HAS_SHADOW = true };
-#else
-enum { HAS_SHADOW = false };
-#endif
+enum { MAX_CPU_S = 60, POST_MS = 30000, MAX_LISTED = SP_AGENT_FLEET_LABELS + SP_AGENT_MAX_SOURCES + SP_PUSH_HEADERS };
 
 struct child {
 	char line[SP_LINE_MAX + 2];
@@ -131,21 +121,12 @@ static int read_job(struct child *c)
 	return r == 0 ? read_headers(c, in) : r > 0 ? -EBADMSG : r;
 }
 
-/* It gives way to all others; a store that is too large for it ends it, and nobody else. */
 static void set_limits(const struct child *c)
 {
-	struct rlimit none = {0}, cpu = {.rlim_cur = MAX_CPU_S, .rlim_max = MAX_CPU_S + 1};
 	uint64_t bytes = 0;
 
-	setrlimit(RLIMIT_CORE, &none);
-	setrlimit(RLIMIT_CPU, &cpu);
-	setpriority(PRIO_PROCESS, 0, NICE);
-	sp_process_expendable();
 	sp_line_number(&c->words, "memory", &bytes);
-	if (bytes && !HAS_SHADOW) {
-		struct rlimit memory = {.rlim_cur = bytes, .rlim_max = bytes};
-		setrlimit(RLIMIT_DATA, &memory);
-	}
+	sp_self_limit(MAX_CPU_S, bytes);
 }
 
 static int run_job(struct child *c, struct sp_push_sent *sent)
