@@ -36,8 +36,9 @@ expect 0 profile -e offcpu --waker -o "$dir/x.pb.gz" -- sh -c "$victim"
 expect 0 report --by state --csv --comm sleeper "$dir/x.pb.gz"
 queue=$(awk -F, '$2 == "woken" || $2 == "preempted" { n += $8 } END { printf "%.0f", n }' "$out")
 say "ns on the run queue: $queue, by the kernel's books $(truth queue)"
-# The books begin where the thread is queued, after a message to its CPU, which takes long under emulation.
-[ "$slow" -gt 1 ] || { [ $((queue + 2000000)) -ge $(($(truth queue) * 9 / 10)) ] && [ $((queue * 9 / 10)) -le $(($(truth queue) + 5000000)) ]; } ||
+# The books begin where the thread is queued, after a message to its CPU, which takes long under emulation, and milliseconds where a
+# hypervisor has taken that CPU away. A wait that counted as queued would add 8 ms a turn, of which there are a hundred.
+[ "$slow" -gt 1 ] || { [ $((queue + 2000000)) -ge $(($(truth queue) * 9 / 10)) ] && [ $((queue * 9 / 10)) -le $(($(truth queue) + 50000000)) ]; } ||
 	fail "ns on the run queue: $(truth queue), not $queue"
 
 # By name; the leaf's kernel part goes away with the kernel.
