@@ -110,9 +110,10 @@ def memory(figure, hz, seconds, n_samples, most=None, limit="100%"):
     row(figure, "MB", a.peak / MB, most=most)
 
 
-if WHOLE_HOUR:
-    memory("memory of the agent in an hour, much variety", HZ, 3600, 2 * HOUR, most=60, limit="1%")
-else:
-    cpu()
-    memory("memory of the agent, much variety", HZ, choose(300, 20), HOUR, most=60)
-    memory("the same, an hour's samples at 199 Hz", 199, choose(1000, 20), choose(HOUR, 4000))
+if __name__ == "__main__":
+    if WHOLE_HOUR:
+        memory("memory of the agent in an hour, much variety", HZ, 3600, 2 * HOUR, most=60, limit="1%")
+    else:
+        cpu()
+        memory("memory of the agent, much variety", HZ, choose(300, 20), HOUR, most=60)
+        memory("the same, an hour's samples at 199 Hz", 199, choose(1000, 20), choose(HOUR, 4000))
