@@ -69,9 +69,15 @@ def running(command, *options):
 
 def seconds(prefix=(), *how):
     """Of its CPU time, by its own clock."""
-    for _ in range(RUNS):
-        words = output(prefix, tool("blocks"), str(N_BLOCKS), "1000", *how)
-        yield float(re.search(r"^\d+\.\d{6}$", words, re.M).group())
+    words = output(prefix, tool("blocks"), str(N_BLOCKS), "1000", *how)
+    return float(re.search(r"^\d+\.\d{6}$", words, re.M).group())
+
+
+def ratio(prefix, beside=(), *how):
+    """The least of some runs each, in turns: other guests of this machine come and go."""
+    turns = [(seconds(prefix, *how), seconds(beside, *how)) for _ in range(RUNS)]
+    mine, other = map(min, zip(*turns))
+    return mine / other
 
 
 def live():
@@ -92,13 +98,12 @@ def leaked_by(name):
 
 
 def times_of(peers, jemalloc, *how):
-    plain = min(seconds((), *how))
-    say(f"{N_BLOCKS / plain / 1e6:.2f} million allocations a second")
-    beside = {name: min(seconds(AS[name], *how)) / plain for name in peers}
+    say(f"{N_BLOCKS / min(seconds((), *how) for _ in range(RUNS)) / 1e6:.2f} million allocations a second")
+    beside = {name: ratio(AS[name], (), *how) for name in peers}
     if jemalloc:
         env = ["env", f"LD_PRELOAD={jemalloc}"]
-        beside["jemalloc"] = min(seconds([*env, "MALLOC_CONF=prof:true"], *how)) / min(seconds(env, *how))
-    return min(seconds(soprof(), *how)) / plain, beside
+        beside["jemalloc"] = ratio([*env, "MALLOC_CONF=prof:true"], env, *how)
+    return ratio(soprof(), (), *how), beside
 
 
 def times(peers, jemalloc):
