@@ -201,14 +201,13 @@ def besieged(name, agent, attackers, victims):
             attackers.start(as_user(ATTACKER, [*NICE, *command]))
     for _ in range(2):
         time.sleep(max(0, since_s + SECONDS * len(halves) / 2 - time.time()))
-        halves.append(agent.group.cpu_s() + int(first["bpf_ns"]) / 1e9)
+        halves.append(agent.cpu_s())
     asked = time.monotonic()
     answer = run([SOPROF, "query", "--socket", agent.socket, "--from", "-1m"], check=False)
     asked = time.monotonic() - asked
-    last, to_s = agent.words(), time.time()
-    halves[-1] = agent.cpu_s()
+    last, used_s, to_s = agent.words(), agent.cpu_s() - began_cpu, time.time()
     agent.stop_watching()
-    r = {"CPU": 100 * (halves[-1] - halves[0]) / (to_s - since_s), "window in the store": agent.lateness_s(since_s, to_s),
+    r = {"CPU": 100 * used_s / (to_s - since_s), "window in the store": agent.lateness_s(since_s, to_s),
          "memory and what it keeps": agent.peak_memory / MIB, "  others' memory kept": agent.peak_kept / MIB,
          "  deleted files kept on disk": agent.peak_disk / MIB,
          "lost samples and windows": sum(int(last[n]) - int(first[n]) for n in ("lost", "dropped")),
@@ -217,8 +216,9 @@ def besieged(name, agent, attackers, victims):
          "HTTP without, longest": max(agent.scrapes),
          "question, answered": asked if answer.returncode == 0 else NOT_SERVED_S}
     if name == "builds":
-        r["CPU, second half"] = 100 * (halves[2] - halves[1]) / (to_s - since_s) * 2
-    r["say"] = (f"{halves[-1] - halves[0]:.2f} s of CPU, {halves[1] - halves[0]:.2f} of them in the first half; by itself: sampling "
+        r["CPU, second half"] = 100 * (halves[2] - halves[1]) / SECONDS * 2  # before the question
+    r["say"] = (f"{used_s:.2f} s of CPU, {halves[1] - halves[0]:.2f} of them in the first half, {halves[2] - halves[1]:.2f} in the second; "
+                f"kernel half {(int(last['bpf_ns']) - int(first['bpf_ns'])) / 1e9:.2f}; by itself: sampling "
                 f"{(int(last['own_ns']) - int(first['own_ns'])) / 1e9:.2f}, workers {(int(last['workers_ns']) - int(first['workers_ns'])) / 1e9:.2f}, "
                 f"services {(int(last['service_ns']) - int(first['service_ns'])) / 1e9:.2f}; {last['why_halved'] or 'not halved'}; says "
                 f"{int(last['peak']) / MIB:.0f} MiB at most; HTTP {len([a for a in agent.answers if a >= NOT_SERVED_S])} of "
