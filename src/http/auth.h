@@ -4,9 +4,9 @@
  *
  * bcrypt is slow on purpose, so another process compares hashes: the configuration's `verify` (http.h), one at a time.
  * Requests with the same name and password share a comparison; others get SP_AUTH_BUSY. Who gave a wrong password, by
- * his address (listen.h), waits for half a second, and four times as long after each further one; others need not.
+ * his client (peer.h), waits for half a second, and four times as long after each further one; others need not.
  * All wrong passwords together may take two seconds of a CPU, and a 512th of one in the long run: more than anyone
- * reaches from one address. Of right passwords only a keyed digest is kept (SipHash-2-4, Aumasson and Bernstein 2012,
+ * reaches as one client. Of right passwords only a keyed digest is kept (SipHash-2-4, Aumasson and Bernstein 2012,
  * twice, with keys of this process). Unknown names take as long as known ones. One thread.
  */
 #ifndef SP_HTTP_AUTH_H
@@ -24,7 +24,7 @@ struct sp_auth_digest {
 	uint64_t half[2];
 };
 struct sp_auth_tried {
-	uint64_t client;                    /* sp_address_client() */
+	uint64_t client;                    /* sp_peer_client() */
 	uint64_t not_before_ns, forgive_ns; /* CLOCK_MONOTONIC: he waits until; as if it had not been, from then on */
 	uint64_t pause_ns;
 };

@@ -55,7 +55,7 @@ static bool is_user_allowed(struct sp_http_request *q, const struct sp_http_cred
 
 	switch (sp_auth_check(&q->http->auth, config->web, q->connection->client, c, &hash)) {
 	case SP_AUTH_KNOWN_GOOD:
-		q->connection->is_authorized = true;
+		sp_connection_authorize(q->http, q->connection);
 		return true;
 	case SP_AUTH_WAIT:
 		return wait_for_password(q);
@@ -80,7 +80,7 @@ static bool are_credentials_allowed(struct sp_http_request *q, const struct sp_h
 
 	/* Some clients can only do basic authentication, so the token is accepted as password, too. */
 	if (token && sp_http_secret_equals(c->token ? c->token : c->password, token)) {
-		q->connection->is_authorized = true;
+		sp_connection_authorize(q->http, q->connection);
 		return true;
 	}
 	if (has_users(q->http) && c->user)

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "http/peer.h"
 #include "http/priv.h"
 #include "http/tls.h"
 
@@ -63,6 +64,12 @@ void sp_connection_end(struct sp_http *h, struct sp_connection *c)
 	shutdown(c->fd, SHUT_RDWR);
 }
 
+void sp_connection_authorize(struct sp_http *h, struct sp_connection *c)
+{
+	c->is_authorized = true;
+	sp_handshakes_know(&h->handshakes, c->client);
+}
+
 void sp_connection_watch_hangup(struct sp_http *h, struct sp_connection *c, struct sp_http_request *q)
 {
 	if (c->waiting)
@@ -76,14 +83,12 @@ static struct sp_connection *new_connection(struct sp_http *h, struct MHD_Connec
 {
 	const union MHD_ConnectionInfo *fd = sp_mhd.get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct sp_connection *c = calloc(1, sizeof(*c));
-	struct sp_address a = {.len = sizeof(a.at)};
 
 	if (!c)
 		return NULL;
 	c->mhd = mhd;
 	c->fd = fd->connect_fd;
-	if (getpeername(c->fd, (struct sockaddr *)&a.at, &a.len) == 0)
-		c->client = sp_address_client(&a);
+	c->client = h->accepted; /* libmicrohttpd tells of it while it is added */
 	link_connection(h, c);
 	sp_connection_touch(h, c, SP_HTTP_HEADER_S);
 	h->n_open++;
@@ -187,9 +192,15 @@ static bool has_room(struct sp_http *h, uint64_t client)
 }
 
 /* --- accepting --- */
+static bool has_tls(const struct sp_http *h)
+{
+	return h->config.web && h->config.web->has_tls;
+}
+
 static void accept_client(struct sp_http *h, int fd, const struct sp_address *a)
 {
-	if (has_room(h, sp_address_client(a))) {
+	h->accepted = sp_peer_client(h->peers, fd, a);
+	if ((!has_tls(h) || sp_handshakes_may(&h->handshakes, h->accepted, now())) && has_room(h, h->accepted)) {
 		sp_mhd.add_connection(h->daemon, fd, (const struct sockaddr *)&a->at, a->len);
 		return;
 	}
@@ -249,6 +260,26 @@ static bool is_connection(const struct sp_http *h, uint64_t tag)
 	return false;
 }
 
+/* Those that are greeted may be gone when it has run. */
+static void run_mhd(struct sp_http *h)
+{
+	uint64_t greeting[MAX_CONNECTIONS + SPARE_CONNECTIONS], began_ns;
+	size_t n = 0;
+
+	if (!has_tls(h)) {
+		sp_mhd.run(h->daemon);
+		return;
+	}
+	for (struct sp_connection *c = h->first; c && n < SP_COUNT(greeting); c = c->next) {
+		c->is_greeted = c->is_greeted || n_bytes_read(c->fd);
+		if (!c->is_greeted)
+			greeting[n++] = c->client;
+	}
+	began_ns = sp_time_ns(CLOCK_THREAD_CPUTIME_ID);
+	sp_mhd.run(h->daemon);
+	sp_handshakes_took(&h->handshakes, greeting, n, now(), sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+}
+
 void sp_http_dispatch(struct sp_http *h)
 {
 	struct epoll_event events[MAX_EVENTS];
@@ -264,7 +295,7 @@ void sp_http_dispatch(struct sp_http *h)
 			accept_clients(h, (int)(events[i].data.u64 >> 2));
 	enforce_deadlines(h);
 	h->has_resumed = false;
-	sp_mhd.run(h->daemon);
+	run_mhd(h);
 }
 
 int sp_http_fd(const struct sp_http *h)
@@ -302,7 +333,7 @@ bool sp_http_address(const struct sp_http *h, size_t i, char *ret_text, size_t s
 
 const char *sp_http_scheme(const struct sp_http *h)
 {
-	return h->config.web && h->config.web->has_tls ? "https" : "http";
+	return has_tls(h) ? "https" : "http";
 }
 
 void sp_http_stats(const struct sp_http *h, struct sp_http_stats *ret_stats)
@@ -320,7 +351,7 @@ static int start_mhd(struct sp_http *h)
 	struct MHD_OptionItem tls[5] = {{MHD_OPTION_END, 0, NULL}};
 	unsigned flags = 0;
 
-	if (web && web->has_tls) {
+	if (has_tls(h)) {
 		sp_tls_priorities(web, priorities);
 		flags = MHD_USE_TLS;
 		tls[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, web->cert};
@@ -391,6 +422,8 @@ int sp_http_new(const struct sp_http_config *c, struct sp_http **ret_http)
 		h->host[0] = '\0';
 	for (char *at = h->host; *at; at++)
 		*at = (char)tolower((unsigned char)*at);
+	sp_handshakes_init(&h->handshakes, now());
+	h->peers = sp_peer_open();
 	h->epoll = epoll_create1(EPOLL_CLOEXEC);
 	r = h->epoll < 0 ? sp_fail(-errno, "serve HTTP") : open_listeners(h);
 	if (r == 0)
@@ -450,5 +483,7 @@ void sp_http_free(struct sp_http *h)
 	stop_mhd(h);
 	if (h->epoll >= 0)
 		close(h->epoll);
+	if (h->peers >= 0)
+		close(h->peers);
 	free(h);
 }

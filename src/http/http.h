@@ -3,7 +3,7 @@
  * http.h: a small HTTP server for its owner's event loop, with libmicrohttpd as parser and checks of our own.
  *
  * Refused before a handler is called: methods except GET and HEAD, a Host that is not allowed (gate.h), a foreign
- * Origin, a body, and, if the route requires it, a missing token. Limits: connections (one address may have three
+ * Origin, a body, and, if the route requires it, a missing token. Limits: connections (one client may have three
  * quarters of them, and requests without token or user may wait for answers on half of them; at the limit the one idle
  * longest is closed, and who does not read his answer is idle), the header (8 KiB, 10 s), and the times for idling and
  * reading an answer. Paths match exactly; none reaches a file system. A request gets one answer: from its handler,

@@ -80,6 +80,13 @@ static bool is_ip4(const struct sp_address *a)
 	return a->at.ss_family == AF_INET || is_ip4_mapped(a);
 }
 
+bool sp_address_ip4(const struct sp_address *a, uint32_t *ret_ip4)
+{
+	if (is_ip4(a))
+		*ret_ip4 = ip4_of(a);
+	return is_ip4(a);
+}
+
 void sp_address_text(const struct sp_address *a, char ret_text[SP_ADDRESS_TEXT])
 {
 	uint32_t ip4 = htonl(is_ip4(a) ? ip4_of(a) : 0);

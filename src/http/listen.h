@@ -27,9 +27,10 @@ enum { SP_ADDRESS_TEXT = 64 };
 void sp_address_text(const struct sp_address *a, char ret_text[SP_ADDRESS_TEXT]);
 uint16_t sp_address_port(const struct sp_address *a);
 bool sp_address_is_loopback(const struct sp_address *a);
+bool sp_address_ip4(const struct sp_address *a, uint32_t *ret_ip4); /* false: it is none */
 /*
- * What counts as one client: an IPv4 address, or the upper 64 bits of an IPv6 one; all loopback addresses are one. 0 =
- * a Unix socket.
+ * What counts as one client: an IPv4 address, or the upper 64 bits of an IPv6 one; all loopback addresses are one (and
+ * peer.h tells its users apart). 0 = a Unix socket.
  */
 uint64_t sp_address_client(const struct sp_address *a);
 

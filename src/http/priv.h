@@ -11,6 +11,7 @@
 #define SP_HTTP_PRIV_H
 
 #include "http/auth.h"
+#include "http/handshakes.h"
 #include "http/http.h"
 #include "http/listen.h"
 #include "http/mhd.h"
@@ -20,8 +21,9 @@ struct sp_connection {
 	struct sp_connection *next, *previous; /* by last use, oldest first */
 	struct MHD_Connection *mhd;
 	int fd;
-	uint64_t client;                 /* sp_address_client() */
+	uint64_t client;                 /* sp_peer_client() */
 	uint64_t deadline_ns;            /* CLOCK_MONOTONIC; 0 = none: an answer is being made */
+	bool is_greeted;                 /* of TLS: something was sent to it, which was our part of the handshake */
 	bool is_busy;                    /* a request has no answer yet */
 	bool is_sending;                 /* its answer is being read by the client */
 	bool is_authorized;              /* has shown the token, or a user's password */
@@ -46,12 +48,14 @@ struct sp_http_request {
 struct sp_http {
 	struct sp_http_config config;
 	struct MHD_Daemon *daemon;
-	int epoll, mhd_epoll;
+	int epoll, mhd_epoll, peers; /* peers: of sp_peer_open() */
 	int listeners[SP_HTTP_MAX_LISTEN];
 	size_t n_listeners;
 	char host[256]; /* the machine's own name, in lower case */
 	struct sp_connection *first, *last;
+	uint64_t accepted; /* the client of the connection that is accepted now */
 	struct sp_auth auth;
+	struct sp_handshakes handshakes;
 	struct sp_http_request *wait_password;
 	uint64_t n_open; /* connections that are not ended */
 	uint64_t accept_again_ns;
@@ -62,6 +66,8 @@ struct sp_http {
 enum { SP_HTTP_HEADER_S = 10, SP_HTTP_IDLE_S = 90, SP_HTTP_ANSWER_S = 120 };
 
 void sp_connection_end(struct sp_http *h, struct sp_connection *c);
+/* It has shown the token, or a user's password. */
+void sp_connection_authorize(struct sp_http *h, struct sp_connection *c);
 /* Whether a request without token or user may wait for its answer: half of all places are kept for others. */
 bool sp_connection_has_place_for_stranger(const struct sp_http *h);
 /* Sets the deadline, and makes the connection the last to be evicted. */

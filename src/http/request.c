@@ -285,7 +285,7 @@ void sp_http_verified(struct sp_http *h, bool is_right)
 	for (; q; q = next) {
 		next = q->next;
 		if (is_right) {
-			q->connection->is_authorized = true;
+			sp_connection_authorize(h, q->connection);
 			serve_route(q, find_route(h, q->path));
 			continue;
 		}

@@ -11,7 +11,7 @@
 #ifndef SP_AGENT_DAEMON_PACE_H
 #define SP_AGENT_DAEMON_PACE_H
 
-#include "agent/bucket.h"
+#include "base/bucket.h"
 #include <stdint.h>
 
 enum { SP_PACE_PART = 8, SP_PACE_REST_MS = 200 };

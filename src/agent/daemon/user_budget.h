@@ -12,7 +12,8 @@
 #ifndef SP_AGENT_DAEMON_USER_BUDGET_H
 #define SP_AGENT_DAEMON_USER_BUDGET_H
 
-#include "agent/share.h"
+#include "base/share.h"
+#include <sys/types.h>
 
 enum { SP_USER_MAX_LOOKS = 256, SP_USER_LOOK_NS = 500000 /* of a user's first file, as long as it is not known */ };
 

@@ -11,8 +11,8 @@
 #define SP_AGENT_SOCKET_SERVER_PRIV_H
 
 #include "agent/request.h"
-#include "agent/share.h"
 #include "agent/socket/server.h"
+#include "base/share.h"
 #include <sys/types.h>
 
 enum {

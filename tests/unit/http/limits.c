@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* limits.c: limits of number, size and time. */
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/time.h"
 #include "client.h"
+#include "http/handshakes.h"
 #include "http/listen.h"
+#include "http/web_config.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -280,6 +284,173 @@ static void test_nonsense(void **state)
 	server_end();
 }
 
+/* --- users of this machine, who all have one address --- */
+enum { HIS_UID = 12345 };
+
+/* His socket, which it is by who makes it. */
+static int client_of(uid_t uid)
+{
+	int fd;
+
+	setfsuid(uid);
+	fd = client_new();
+	setfsuid(0);
+	return fd;
+}
+
+static int n_compared;
+
+static int begin_compare(void *arg, const char *hash, const char *password)
+{
+	(void)arg, (void)hash, (void)password;
+	n_compared++;
+	return 0;
+}
+
+/* The status of the answer; a password that is compared is found to be right or not. */
+static int log_in(uid_t uid, const char *basic, bool is_right)
+{
+	int fd = client_of(uid), n = n_compared, status;
+	char byte;
+
+	client_send(fd, "GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic %s\r\n\r\n", basic);
+	for (int i = 0; i < 500 && n_compared == n && recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) < 0; i++)
+		server_run_once(20);
+	if (n_compared > n)
+		sp_http_verified(http, is_right);
+	status = status_of(client_read(fd, "\n\r\n"));
+	close(fd);
+	return status;
+}
+
+/* Who gave wrong passwords waits, and not another user's proxy, nor his connections. */
+static void test_users(void **state)
+{
+	static const char wrong[] = "YWxpY2U6eA==", right[] = "YWxpY2U6cmlnaHQ="; /* alice:x, alice:right */
+	struct sp_web_config web = {.users = {{"alice", "hash"}}, .n_users = 1};
+	struct sp_http_config c = {.routes = routes, .max_connections = MOST, .web = &web, .verify = begin_compare};
+	int idle, his[2 * MOST], status = 0;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	server_begin(&c);
+	idle = client_of(0);
+	for (int i = 0; i < 5 && status != 429; i++) /* a slow machine may let a pause pass, which grows */
+		status = log_in(HIS_UID, wrong, false);
+	assert_int_equal(status, 429);
+	assert_int_equal(log_in(0, right, true), 200);
+	for (size_t i = 0; i < SP_COUNT(his); i++) {
+		his[i] = client_of(HIS_UID);
+		server_run_once(0);
+	}
+	assert_true(client_is_closed(his[0]));
+	assert_false(client_is_closed(idle));
+	for (size_t i = 0; i < SP_COUNT(his); i++)
+		close(his[i]);
+	close(idle);
+	server_end();
+}
+
+/* --- handshakes --- */
+/* A ClientHello of TLS 1.2: ECDHE_RSA_WITH_AES_128_GCM_SHA256, secp256r1, rsa_pkcs1_sha256. */
+static const char hello[] = "\x16\x03\x01\x00\x4a\x01\x00\x00\x46\x03\x03"
+			    "0123456789abcdef0123456789abcdef\x00\x00\x02\xc0\x2f\x01\x00\x00\x1b"
+			    "\x00\x0a\x00\x04\x00\x02\x00\x17\x00\x0b\x00\x02\x01\x00"
+			    "\x00\x0d\x00\x04\x00\x02\x04\x01\xff\x01\x00\x01\x00";
+
+static int greet(uid_t uid)
+{
+	int fd = client_of(uid);
+
+	send(fd, hello, sizeof(hello) - 1, MSG_NOSIGNAL);
+	return fd;
+}
+
+/* By who is not refused. */
+static bool is_greeted(int fd)
+{
+	char byte = 0;
+	ssize_t n = -1;
+
+	for (int i = 0; i < 500 && n < 0 && (i == 0 || errno == EAGAIN); i++) {
+		server_run_once(20);
+		n = recv(fd, &byte, 1, MSG_DONTWAIT);
+	}
+	close(fd);
+	return n == 1 && byte == 0x16;
+}
+
+static char *read_pem(const char *name, char *bytes, size_t size)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/http/%s", SP_TEST_DATA, name);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	bytes[fread(bytes, 1, size - 1, f)] = '\0';
+	fclose(f);
+	return bytes;
+}
+
+/* A user who begins handshakes and looks at no answer takes a burst of CPU and no more; another is served. */
+static void test_handshakes(void **state)
+{
+	static char cert[8192], key[8192];
+	struct sp_web_config web = {.has_tls = true,
+				    .cert = read_pem("cert.pem", cert, sizeof(cert)),
+				    .key = read_pem("key.pem", key, sizeof(key)),
+				    .min_version = SP_WEB_TLS12,
+				    .max_version = SP_WEB_TLS13};
+	struct sp_http_config c = {.routes = routes, .web = &web};
+	uint64_t began_ns, used_ns = 0;
+	int n;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	server_begin(&c);
+	assert_true(is_greeted(greet(HIS_UID)));
+	for (int i = 0; i < 600 && stats().n_refused < 50; i++) {
+		int fd = greet(HIS_UID);
+		began_ns = sp_time_ns(CLOCK_THREAD_CPUTIME_ID);
+		server_run_once(20);
+		used_ns += sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+		close(fd);
+	}
+	assert_true(stats().n_refused >= 50);
+	assert_true(used_ns < SP_NS_PER_S);
+	for (n = 0; n < 5 && is_greeted(greet(HIS_UID));)
+		n++; /* a slow machine may let a debt pass */
+	assert_true(n < 5);
+	assert_true(is_greeted(greet(0)));
+	server_end();
+}
+
+/* Strangers have no more together, and who has shown the token has his own still. */
+static void test_strangers(void **state)
+{
+	static struct sp_handshakes s;
+	const uint64_t t = SP_NS_PER_S;
+	uint64_t client = 1;
+
+	(void)state;
+	sp_handshakes_init(&s, t);
+	for (; sp_handshakes_may(&s, client, t); client++) {
+		assert_true(client < 10);
+		sp_handshakes_took(&s, &client, 1, t, SP_NS_PER_S / 10 * 4);
+	}
+	assert_true(client > 2);
+	assert_true(sp_handshakes_may(&s, client, t + 200 * SP_NS_PER_S));
+	sp_handshakes_know(&s, client);
+	assert_true(sp_handshakes_may(&s, client, t));
+	sp_handshakes_took(&s, &client, 1, t, SP_NS_PER_S);
+	assert_false(sp_handshakes_may(&s, client, t));
+	assert_false(sp_handshakes_may(&s, client, t + 200 * SP_NS_PER_S));
+	assert_true(sp_handshakes_may(&s, client, t + 300 * SP_NS_PER_S));
+}
+
 /* --- addresses --- */
 static void test_places(void **state)
 {
@@ -328,9 +499,10 @@ static void test_passed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_idle),        cmocka_unit_test(test_busy),   cmocka_unit_test(test_slow_readers),
-	    cmocka_unit_test(test_kept_places), cmocka_unit_test(test_large),  cmocka_unit_test(test_slow),
-	    cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_places), cmocka_unit_test(test_passed),
+	    cmocka_unit_test(test_idle),        cmocka_unit_test(test_busy),       cmocka_unit_test(test_slow_readers),
+	    cmocka_unit_test(test_kept_places), cmocka_unit_test(test_large),      cmocka_unit_test(test_slow),
+	    cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_places),     cmocka_unit_test(test_passed),
+	    cmocka_unit_test(test_users),       cmocka_unit_test(test_handshakes), cmocka_unit_test(test_strangers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "agent/bucket.h"
+#include "base/bucket.h"
 #include "base/mem.h"
 #include "base/time.h"
 

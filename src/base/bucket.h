@@ -6,8 +6,8 @@
  * larger than debt_ns. The clock is CLOCK_MONOTONIC; if it goes back nothing is gained. Its size may change while it is
  * in use. No memory; cannot fail. One thread.
  */
-#ifndef SP_AGENT_BUCKET_H
-#define SP_AGENT_BUCKET_H
+#ifndef SP_BASE_BUCKET_H
+#define SP_BASE_BUCKET_H
 
 #include <stdint.h>
 

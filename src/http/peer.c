@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "http/peer.h"
+
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+/* No IPv4 address, and no network of IPv6, whose upper half of such numbers is reserved. */
+#define USER (UINT64_C(1) << 32)
+
+int sp_peer_open(void)
+{
+	return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
+}
+
+static void put_address(const struct sp_address *a, __be16 *port, __be32 address[4])
+{
+	uint32_t ip4;
+
+	*port = htons(sp_address_port(a));
+	if (sp_address_ip4(a, &ip4))
+		address[0] = htonl(ip4);
+	else
+		memcpy(address, &((const struct sockaddr_in6 *)&a->at)->sin6_addr, 16);
+}
+
+/* His socket: its source is our peer. */
+static int ask(int peers, const struct sp_address *peer, const struct sp_address *own)
+{
+	uint32_t ip4;
+	struct {
+		struct nlmsghdr head;
+		struct inet_diag_req_v2 of;
+	} q = {.head = {.nlmsg_len = sizeof(q), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+	       .of = {.sdiag_family = sp_address_ip4(peer, &ip4) ? AF_INET : AF_INET6,
+		      .sdiag_protocol = IPPROTO_TCP,
+		      .idiag_states = UINT32_MAX,
+		      .id.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}};
+
+	put_address(peer, &q.of.id.idiag_sport, q.of.id.idiag_src);
+	put_address(own, &q.of.id.idiag_dport, q.of.id.idiag_dst);
+	return send(peers, &q, sizeof(q), MSG_NOSIGNAL) == sizeof(q) ? 0 : -errno;
+}
+
+/* The kernel has answered before ask() returns. Without an inode nobody has the socket any more, and its user is 0. */
+static bool read_user(int peers, uint64_t *ret_user)
+{
+	_Alignas(struct nlmsghdr) char bytes[1024];
+	const struct nlmsghdr *head = (const void *)bytes;
+	const struct inet_diag_msg *m = (const void *)(bytes + NLMSG_HDRLEN);
+	ssize_t n = recv(peers, bytes, sizeof(bytes), 0);
+
+	if (n < (ssize_t)(NLMSG_HDRLEN + sizeof(*m)) || head->nlmsg_type != SOCK_DIAG_BY_FAMILY || !m->idiag_inode)
+		return false;
+	*ret_user = m->idiag_uid;
+	return true;
+}
+
+uint64_t sp_peer_client(int peers, int fd, const struct sp_address *peer)
+{
+	struct sp_address own = {.len = sizeof(own.at)};
+	uint64_t user;
+
+	if (peers < 0 || !sp_address_is_loopback(peer) || getsockname(fd, (struct sockaddr *)&own.at, &own.len) < 0 ||
+	    ask(peers, peer, &own) < 0 || !read_user(peers, &user))
+		return sp_address_client(peer);
+	return USER | user;
+}

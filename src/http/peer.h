@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * peer.h: which user of this machine a connection over loopback is of. Private to src/http.
+ *
+ * All users of a machine have the same address, and what one does there must not be held against the others. The kernel
+ * tells whose a socket is, by both its addresses (sock_diag(7)), to anybody in the same network namespace. It does not
+ * of a socket that is closed already, nor without its module tcp_diag, nor to a service with a network namespace of its
+ * own (PrivateNetwork=): such connections are one client's. Neither call blocks. One thread.
+ */
+#ifndef SP_HTTP_PEER_H
+#define SP_HTTP_PEER_H
+
+#include "http/listen.h"
+#include <stdint.h>
+
+/* A descriptor to ask by; -1: nobody can be told apart. */
+int sp_peer_open(void);
+/* What counts as one client (sp_address_client()), and of loopback a user; fd: our end of the connection. */
+uint64_t sp_peer_client(int peers, int fd, const struct sp_address *peer);
+
+#endif
