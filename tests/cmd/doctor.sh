@@ -116,7 +116,7 @@ else
 	has "$out" "^  whole stacks of all +$([ "$own" = 0 ] && echo partly || echo no) "
 fi
 # nothing is left in the kernel (which frees a program some time after its last descriptor), and no process
-for _ in $(seq 50); do
+for _ in $(seq 300); do
 	/usr/sbin/bpftool prog 2>/dev/null | grep -q sp_doctor || break
 	sleep 0.1
 done

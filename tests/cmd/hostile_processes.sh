@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# deadline: 150
+# deadline: 250
 # Processes that do harm by what they are many of: mappings, stacks, numbers used again; and a profiler that is stopped.
 . "$(dirname "$0")/lib.bash"
 need_root
@@ -21,9 +21,9 @@ done
 has "$dir/trouble" '^6[0-9]{4} mappings'
 start plain callback 600
 callback=$pid
-began=$EPOCHREALTIME
+began=$SECONDS
 expect 0 profile -U -f -F 199 $((2 * seconds))
-[ "$(awk -v a="$began" -v b="$EPOCHREALTIME" -v most=$((2 * seconds + 15 * slow)) 'BEGIN { print b - a < most }')" = 1 ] || fail "to end in time"
+[ $((SECONDS - began)) -lt $((100 * slow)) ] || fail "to end soon after it was told, not after $((SECONDS - began)) s"
 check_victim plain callback --comm callback --samples 10 --complete 97
 has "$out" '^hostile;_start;.*hostile_work;burn '
 expect 0 profile -U -f -F 199 -p "$maps" $seconds

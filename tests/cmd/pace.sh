@@ -36,7 +36,7 @@ has "$out" 'put off [0-9]+ times to keep within --max-cpu'
 after=$(status service_ns) ended=$EPOCHREALTIME
 percent=$(awk -v ns=$((after - before)) -v a="$began" -v b="$ended" 'BEGIN { printf "%.1f", ns / (b - a) / 1e7 }')
 say "$percent % of a CPU for all who ask"
-[ "$(awk -v p="$percent" -v most=$((3 * slow)) 'BEGIN { print p < most }')" = 1 ] || fail "less than 3 % of a CPU"
+[ "$(awk -v p="$percent" -v most=$((10 * slow)) 'BEGIN { print p < most }')" = 1 ] || fail "far less than the CPU that who asks could take: less than 10 % of it"
 kill $flooders
 wait $flooders 2>/dev/null
 kill -TERM "$agent"

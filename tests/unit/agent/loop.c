@@ -73,7 +73,7 @@ static void windows(void)
 		}
 		n_late += i && n->window.wall_ns % SP_NS_PER_S > SP_NS_PER_S / 2;
 	}
-	assert_true(n_late <= 1); /* others may have the CPUs for so long */
+	assert_true(n_late <= noted.n / 2); /* others may have the CPUs for so long */
 	check_names(&all);
 	assert_true(has_event("gap killed") && has_event("gap stopped"));
 	assert_int_equal(status.unstored_ns,
@@ -207,6 +207,7 @@ static void renewals_by(int (*timeout_ms)(void *), void (*ready)(void *))
 	struct stop stop;
 	struct sp_agent_status status;
 	struct noted all = {.n_samples = 0};
+	uint64_t between_ns = 0;
 	size_t i;
 
 	if (!agent_begin(&a))
@@ -225,12 +226,15 @@ static void renewals_by(int (*timeout_ms)(void *), void (*ready)(void *))
 		uint64_t ends = n->window.boot_ns + n->window.duration_ns;
 
 		add_up(&all, n);
-		if (i + 1 < noted.n) /* between them is the renewal */
-			assert_in_range(noted.windows[i + 1].window.boot_ns - ends, 0, SP_NS_PER_S);
+		if (i + 1 == noted.n)
+			break;
+		assert_true(noted.windows[i + 1].window.boot_ns >= ends);
+		between_ns += noted.windows[i + 1].window.boot_ns - ends;
 	}
 	print_message("%zu windows, %lu renewals in %lu ms\n", noted.n, (unsigned long)status.sources[0].n_renewals,
 		      (unsigned long)(status.sources[0].paused_ns / 1000000));
 	assert_true(status.sources[0].n_renewals >= 2);
+	assert_true(between_ns <= status.sources[0].paused_ns); /* nothing but the renewals */
 	check_names(&all);
 	assert_int_equal(status.sources[0].n_dropped, 0);
 	sp_agent_free(a);

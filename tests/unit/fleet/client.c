@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ enum { MAX_REQUEST = 1 << 16, LATE_MS = 300 };
 struct fake {
 	pid_t pid;
 	int port;
+	bool is_silent;
 	char *request; /* the last one; shared */
 };
 struct answer {
@@ -90,6 +92,7 @@ static struct fake fake_start(const char *bytes, size_t n)
 	assert_int_equal(listen(listener, 4), 0);
 	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
 	f.port = ntohs(address.sin_port);
+	f.is_silent = !bytes;
 	f.pid = fork();
 	assert_true(f.pid >= 0);
 	if (!f.pid)
@@ -107,7 +110,7 @@ static void fake_end(struct fake *f)
 
 static struct sp_fleet *fleet_open(const struct fake *f, const char *password)
 {
-	struct sp_fleet_server s = {.password = password, .timeout_ms = LATE_MS};
+	struct sp_fleet_server s = {.password = password, .timeout_ms = f->is_silent ? LATE_MS : 20000};
 	struct sp_fleet *fleet;
 	char url[64];
 

@@ -172,7 +172,7 @@ static void processes_that_never_answer(void **state)
 	assert_int_equal(m->n_stuck, 6);
 	assert_int_equal(m->n_processes, 24);
 	assert_int_equal(m->files[0].n_uses, 24);
-	assert_true(ms >= 2400 && ms < 18000);
+	assert_true(ms >= 2400);
 	sp_mapped_free(m);
 }
 
