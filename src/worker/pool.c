@@ -275,12 +275,13 @@ static void dismiss_used(struct sp_pool *c)
 static int hand_over(struct sp_pool *c, struct sp_worker *p)
 {
 	struct sp_job *j = c->queue.first;
+	uint64_t cpu_ns = sp_usage_cpu_ns((uint32_t)p->pid); /* before it has the job, and may be through with it */
 	int r = sp_job_send(j, p->socket);
 	if (r < 0)
 		return r;
 	sp_job_pop(&c->queue);
 	if (!p->jobs.n)
-		begin(c, p, sp_usage_cpu_ns((uint32_t)p->pid));
+		begin(c, p, cpu_ns);
 	sp_job_push(&p->jobs, j);
 	p->load += sp_job_weight(j);
 	p->is_used = true;
