@@ -39,22 +39,17 @@ struct sp_agent_remote { /* a target of remote write */
 	const char *labels;                       /* added to all series, as in exposition.h */
 };
 
-enum { SP_AGENT_FLEET_LABELS = 32 };
-struct sp_agent_fleet {  /* strings NULL: not given */
-	const char *url; /* NULL = none */
-	const char *database, *user, *password_file, *ca_file;
-	const char *host, *machine; /* machine NULL: the host was given a name, and is known by it alone */
-	const char *labels[SP_AGENT_FLEET_LABELS]; /* "NAME=VALUE" */
-	size_t n_labels;
-	uint32_t resolution_s;
-};
+/* Who is sent what the store has: a fleet's server (fleet/send.h), and those that take profiles (export/push.h). */
+enum sp_receiver { SP_RECEIVER_FLEET, SP_RECEIVER_PYROSCOPE, SP_RECEIVER_OTLP, SP_N_RECEIVERS };
+extern const char *const sp_receiver_words[SP_N_RECEIVERS]; /* "fleet", "pyroscope", "otlp" */
 
-/* Who is sent profiles (export/push.h). */
-enum sp_push_kind { SP_PUSH_PYROSCOPE, SP_PUSH_OTLP, SP_N_PUSHES };
-struct sp_agent_push {   /* strings NULL: not given */
-	const char *url; /* NULL = none */
-	const char *headers_file, *ca_file, *host;
-	const char *labels[SP_AGENT_FLEET_LABELS]; /* "NAME=VALUE" */
+enum { SP_AGENT_MAX_LABELS = 32 };
+struct sp_agent_receiver {           /* strings NULL: not given */
+	const char *url;             /* NULL = none */
+	const char *database, *user; /* a fleet's */
+	const char *machine;         /* a fleet's host; NULL: it was given a name, and is known by it alone */
+	const char *secret_file, *ca_file, *host; /* secret_file: the fleet's password, the others' headers */
+	const char *labels[SP_AGENT_MAX_LABELS];  /* "NAME=VALUE" */
 	size_t n_labels;
 	uint32_t resolution_s;
 };
@@ -123,8 +118,7 @@ struct sp_agent_config {
 
 	struct sp_agent_remote remotes[SP_AGENT_MAX_REMOTES];
 	size_t n_remotes;
-	struct sp_agent_fleet fleet;
-	struct sp_agent_push pushes[SP_N_PUSHES];
+	struct sp_agent_receiver receivers[SP_N_RECEIVERS];
 
 	/* alerts */
 	struct sp_alert_config *alerts; /* SP_AGENT_MAX_ALERTS, of which n_alerts are used */

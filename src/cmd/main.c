@@ -2,8 +2,7 @@
 /* main.c: finds the command and runs it; the few options that belong to no command. */
 #include "agent/answer/answer.h"
 #include "agent/exec/post.h"
-#include "agent/export/fleet_sender.h"
-#include "agent/export/push_sender.h"
+#include "agent/export/send_child.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "cmd/cmd.h"
@@ -102,11 +101,10 @@ static int flush_stdout(int code)
 
 int main(int argc, char **argv)
 {
-	sp_worker_main(argc, argv);      /* a worker process does not come back from here */
-	sp_answer_main(argc, argv);      /* nor one that answers a question for the agent */
-	sp_post_main(argc, argv);        /* nor one that posts something for it */
-	sp_fleet_child_main(argc, argv); /* nor one that sends its windows */
-	sp_push_child_main(argc, argv);  /* nor one that sends them as profiles */
+	sp_worker_main(argc, argv); /* a worker process does not come back from here */
+	sp_answer_main(argc, argv); /* nor one that answers a question for the agent */
+	sp_post_main(argc, argv);   /* nor one that posts something for it */
+	sp_send_main(argc, argv);   /* nor one that sends what the store has */
 	sp_owners_warn = sp_cmd_warn;
 	return flush_stdout(dispatch(argc, argv));
 }

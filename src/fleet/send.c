@@ -116,14 +116,7 @@ static int intervals_encode(struct sender *s, const struct sp_store_query *q, co
 /* 1: windows of several intervals are damaged: each interval is to be read alone, to know in which they are. */
 static int intervals_add(struct sender *s, const char *source, uint64_t from_ns, uint64_t to_ns)
 {
-	struct sp_store_query q = {.from_ns = from_ns,
-				   .to_ns = to_ns,
-				   .source = source,
-				   .all_users = true,
-				   .resolution = -1,
-				   .exact = true,
-				   .ends_stay = true,
-				   .who = SP_WHO_WHOLE};
+	struct sp_store_query q = sp_store_query_of_all(source, from_ns, to_ns);
 	struct sp_store_answer answer;
 	struct sp_profile *p = NULL;
 	bool is_unclear = false;

@@ -26,6 +26,18 @@ static inline size_t sp_store_n_intervals(const struct sp_store_query *q, uint64
 {
 	return (size_t)((q->to_ns - 1) / length_ns - q->from_ns / length_ns + 1);
 }
+/* All that a source has in a range: what is sent to others. */
+static inline struct sp_store_query sp_store_query_of_all(const char *source, uint64_t from_ns, uint64_t to_ns)
+{
+	return (struct sp_store_query){.from_ns = from_ns,
+				       .to_ns = to_ns,
+				       .source = source,
+				       .all_users = true,
+				       .resolution = -1,
+				       .exact = true,
+				       .ends_stay = true,
+				       .who = SP_WHO_WHOLE};
+}
 /*
  * As sp_store_query(); a key's slice is the interval, from 1. ret_intervals: room for sp_store_n_intervals().
  * -EINVAL: the range is longer than SP_STORE_INTERVALS_NS.

@@ -65,11 +65,11 @@ fi
 store=store
 # push KIND PLACE CODE: the process that an agent starts to send, told as the agent tells it
 push() {
-	what="--push-send $1 $2"
+	what="--send $1 $2"
 	{
 		printf '%s\n' " kind=$1 url=$address/$2/ host=h%7B1%7D store=$dir/$store resolution=60 timeout=400" source=cpu label=env=prod 'label=team=a,b' ''
 		cat "$dir/headers"
-	} | "$SOPROF" --push-send >"$out" 2>"$err"
+	} | "$SOPROF" --send >"$out" 2>"$err"
 	status=$?
 	[ "$status" = "$3" ] || fail "exit code $3; it says: $(cat "$out")"
 	has_not "$out" secret

@@ -23,8 +23,6 @@
 /* READ_S: so much is read at once, as each reading decodes the day's dictionary; and where a new server begins. */
 enum { READ_S = 600, READ_INTERVALS = 60, BEGIN_S = 600 };
 
-const char *const sp_push_words[SP_N_PUSHES] = {[SP_PUSH_PYROSCOPE] = "pyroscope", [SP_PUSH_OTLP] = "otlp"};
-
 struct sender {
 	const struct sp_push *p;
 	struct sp_push_client *client;
@@ -139,8 +137,8 @@ static void id_make(const struct sender *s, const struct piece *piece, uint8_t r
 
 static int otlp_body(const struct sender *s, struct piece *piece)
 {
-	struct sp_otlp_attribute resource[SP_AGENT_FLEET_LABELS + 2] = {{"service.name", piece->service},
-									{"host.name", s->p->host}};
+	struct sp_otlp_attribute resource[SP_AGENT_MAX_LABELS + 2] = {{"service.name", piece->service},
+								      {"host.name", s->p->host}};
 	const struct sp_profile_info *info = sp_profile_info(piece->profile);
 	struct sp_otlp_about about = {.resource = resource,
 				      .n_resource = s->p->n_labels + 2,
@@ -208,7 +206,7 @@ static int piece_send(struct sender *s, struct piece *piece)
 	int r;
 
 	info_set(piece);
-	r = s->p->kind == SP_PUSH_PYROSCOPE ? pyroscope_send(s, piece, why) : otlp_send(s, piece, why);
+	r = s->p->kind == SP_RECEIVER_PYROSCOPE ? pyroscope_send(s, piece, why) : otlp_send(s, piece, why);
 	if (r < 0)
 		return r;
 	if (r) {
@@ -302,14 +300,7 @@ static int intervals_send(struct sender *s, const struct sp_store_query *q, stru
 /* --- a source --- */
 static int range_send(struct sender *s, const char *source, uint64_t from_ns, uint64_t to_ns)
 {
-	struct sp_store_query q = {.from_ns = from_ns,
-				   .to_ns = to_ns,
-				   .source = source,
-				   .all_users = true,
-				   .resolution = -1,
-				   .exact = true,
-				   .ends_stay = true,
-				   .who = SP_WHO_WHOLE};
+	struct sp_store_query q = sp_store_query_of_all(source, from_ns, to_ns);
 	struct sp_store_answer answer;
 	struct sp_profile *p = NULL;
 	int r = sp_profile_new(&p);
@@ -358,7 +349,7 @@ static int cursor_open(struct sender *s)
 	SP_FREE char *target = NULL;
 	uint64_t number;
 
-	if (asprintf(&path, "%s/%s.sent", s->p->store, sp_push_words[s->p->kind]) < 0)
+	if (asprintf(&path, "%s/%s.sent", s->p->store, sp_receiver_words[s->p->kind]) < 0)
 		return -ENOMEM;
 	if (asprintf(&target, "%s\n%s", s->p->url, s->p->host) < 0)
 		return -ENOMEM;

@@ -16,15 +16,12 @@
 #include "agent/config.h"
 #include "view/interchange/otlp.h"
 
-/* "pyroscope", "otlp" */
-extern const char *const sp_push_words[SP_N_PUSHES];
-
 enum { SP_PUSH_URL_MAX = 1000, SP_PUSH_HEADERS = 16, SP_PUSH_WHY = 120 };
 /* Whether it is http[s]://HOST[:PORT][/PATH]; else -EINVAL. */
 int sp_push_url_check(const char *url);
 
 struct sp_push {
-	enum sp_push_kind kind;
+	enum sp_receiver kind;      /* not a fleet */
 	const char *url, *ca_file;  /* ca_file: NULL = the system's */
 	const char *store, *host;   /* store: its directory */
 	const char *const *headers; /* "NAME: VALUE" */

@@ -11,8 +11,8 @@
 
 enum { CONNECT_MS = 10000, MAX_ANSWER = 4096 };
 
-static const char *const paths[SP_N_PUSHES] = {
-    [SP_PUSH_PYROSCOPE] = "/ingest", [SP_PUSH_OTLP] = "/v1development/profiles"};
+static const char *const paths[SP_N_RECEIVERS] = {
+    [SP_RECEIVER_PYROSCOPE] = "/ingest", [SP_RECEIVER_OTLP] = "/v1development/profiles"};
 
 struct sp_push_client {
 	const struct sp_push *p;
@@ -124,7 +124,7 @@ static int answer_take(struct sp_push_client *c, char why[SP_PUSH_WHY])
 {
 	uint64_t n_rejected = 0;
 
-	if (c->p->kind != SP_PUSH_OTLP ||
+	if (c->p->kind != SP_RECEIVER_OTLP ||
 	    sp_otlp_answer_read(c->answer, c->n_answer, &n_rejected, why, SP_PUSH_WHY) < 0 || !n_rejected)
 		return 0;
 	if (!*why)

@@ -11,10 +11,9 @@
 #include "agent/alert/alerting.h"
 #include "agent/daemon/notify.h"
 #include "agent/daemon/user.h"
-#include "agent/export/fleet_sender.h"
 #include "agent/export/metrics.h"
-#include "agent/export/push_sender.h"
 #include "agent/export/remote_write.h"
+#include "agent/export/senders.h"
 #include "agent/log.h"
 #include "agent/request.h"
 #include "agent/socket/ask.h"
@@ -46,8 +45,7 @@ struct run {
 	struct sp_metrics *metrics;
 	struct sp_metrics_own own;
 	struct sp_remotes *remotes;
-	struct sp_fleet_sender *fleet;
-	struct sp_pushes *pushes;
+	struct sp_senders *senders;
 	struct sp_server *server;         /* NULL: socket: none, listen: none */
 	struct sp_page *page;             /* NULL: listen: none */
 	int sockets[SP_AGENT_MAX_LISTEN]; /* that the service manager made for it */
@@ -168,8 +166,7 @@ static void reload(struct run *r)
 		sp_metrics_configure(r->metrics, &new->config);
 		r->own.config = &new->config;
 		sp_remotes_configure(r->remotes, &new->config);
-		sp_fleet_sender_configure(r->fleet, &new->config);
-		sp_pushes_configure(r->pushes, &new->config);
+		sp_senders_configure(r->senders, &new->config);
 		sp_log_open(new->config.log_level);
 		sp_log(SP_LOG_NOTICE, "options read again%s%s", new->file ? ", with " : "", new->file ? new->file : "");
 		args_free(r->args);
@@ -255,8 +252,7 @@ static int status(void *arg, FILE *out)
 
 	if (r->page)
 		sp_agent_page_status(r->page, out);
-	sp_fleet_sender_status(r->fleet, out);
-	sp_pushes_status(r->pushes, out);
+	sp_senders_status(r->senders, out);
 	return e;
 }
 
@@ -308,18 +304,11 @@ static int watch_all(struct run *r)
 		e = sp_agent_watch(r->agent, &remotes);
 	}
 	if (e >= 0) {
-		struct sp_agent_watch fleet = {.fd = sp_fleet_sender_fd(r->fleet),
-					       .timeout_ms = sp_fleet_sender_timeout_ms,
-					       .ready = sp_fleet_sender_dispatch,
-					       .arg = r->fleet};
-		e = sp_agent_watch(r->agent, &fleet);
-	}
-	if (e >= 0) {
-		struct sp_agent_watch pushes = {.fd = sp_pushes_fd(r->pushes),
-						.timeout_ms = sp_pushes_timeout_ms,
-						.ready = sp_pushes_dispatch,
-						.arg = r->pushes};
-		e = sp_agent_watch(r->agent, &pushes);
+		struct sp_agent_watch senders = {.fd = sp_senders_fd(r->senders),
+						 .timeout_ms = sp_senders_timeout_ms,
+						 .ready = sp_senders_dispatch,
+						 .arg = r->senders};
+		e = sp_agent_watch(r->agent, &senders);
 	}
 	if (e >= 0 && r->server) {
 		struct sp_agent_watch server = {.fd = sp_server_fd(r->server),
@@ -357,12 +346,8 @@ static int metrics_open(struct run *r)
 	if (e >= 0)
 		e = sp_metrics_add(r->metrics, sp_remotes_write, r->remotes);
 	if (e >= 0)
-		e = sp_fleet_sender_new(&r->args->config, &r->fleet);
-	if (e >= 0)
-		e = sp_metrics_add(r->metrics, sp_fleet_sender_write, r->fleet);
-	if (e >= 0)
-		e = sp_pushes_new(&r->args->config, &r->pushes);
-	return e < 0 ? e : sp_metrics_add(r->metrics, sp_pushes_write, r->pushes);
+		e = sp_senders_new(&r->args->config, &r->senders);
+	return e < 0 ? e : sp_metrics_add(r->metrics, sp_senders_write, r->senders);
 }
 
 /* If the usual place is taken by another agent or something else, that is logged, and it samples all the same. */
@@ -428,9 +413,9 @@ static int keep_files(struct run *r)
 		e = sp_agent_keep_file(r->agent, c->alerts[i].to.authorization_file);
 	for (size_t i = 0; e >= 0 && i < c->n_remotes; i++)
 		e = sp_agent_keep_file(r->agent, c->remotes[i].authorization_file);
-	for (size_t i = 0; e >= 0 && i < SP_N_PUSHES; i++)
-		e = sp_agent_keep_file(r->agent, c->pushes[i].headers_file);
-	return e < 0 ? e : sp_agent_keep_file(r->agent, c->fleet.password_file);
+	for (size_t i = 0; e >= 0 && i < SP_N_RECEIVERS; i++)
+		e = sp_agent_keep_file(r->agent, c->receivers[i].secret_file);
+	return e;
 }
 
 static int open_all(struct run *r)
@@ -488,8 +473,7 @@ static void close_all(struct run *r)
 	sp_alerting_free(r->alerting);
 	sp_agent_free(r->agent);
 	sp_remotes_free(r->remotes);
-	sp_fleet_sender_free(r->fleet);
-	sp_pushes_free(r->pushes);
+	sp_senders_free(r->senders);
 	sp_metrics_free(r->metrics);
 	sp_notify_close(&r->notify);
 	if (r->signals >= 0)

@@ -4,11 +4,9 @@
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "cmd/agent/agent_alerts.h"
-#include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { MAX_LIST_BYTES = 16384, MAX_PATH = 3000, MAX_LABEL_NAME = 63, MAX_LABEL_VALUE = 255 };
+enum { MAX_LIST_BYTES = 16384, MAX_PATH = 3000 };
 
 int sp_agent_file_keep(struct sp_yaml *y, struct sp_agent_config *c, const char *wanted, size_t max,
 		       const char **ret_text)
@@ -41,48 +39,6 @@ bool sp_agent_file_is_label(const char *name)
 	const char *letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 
 	return *name && (*name < '0' || *name > '9') && strncmp(name, "__", 2) != 0 && !name[strspn(name, letters)];
-}
-
-int sp_agent_file_keep_label(struct sp_yaml *y, struct sp_agent_config *c, const char *name, const char **labels,
-			     size_t *n)
-{
-	SP_FREE char *text = NULL;
-	const char *value = NULL;
-	int r = sp_agent_file_keep(y, c, "a value", MAX_LABEL_VALUE, &value);
-
-	if (r < 0)
-		return r;
-	if (!sp_agent_file_is_label(name) || strlen(name) > MAX_LABEL_NAME || strpbrk(value, "\r\n"))
-		return SP_YAML_FAIL(y, y->key_at, "'%s: %s' is not a label such as service: web", name, value);
-	if (*n == SP_AGENT_FLEET_LABELS)
-		return SP_YAML_FAIL(y, y->key_at, "labels: more than %d", SP_AGENT_FLEET_LABELS);
-	if (asprintf(&text, "%s=%s", name, value) < 0)
-		return sp_fail(-ENOMEM, "%s", y->name);
-	labels[*n] = sp_agent_config_keep(c, text);
-	return labels[(*n)++] ? 0 : sp_fail(-ENOMEM, "%s", y->name);
-}
-
-int sp_agent_file_keep_host(struct sp_yaml *y, struct sp_agent_config *c, const char **host)
-{
-	char name[HOST_NAME_MAX + 1] = "";
-
-	if (*host)
-		return 0;
-	if (gethostname(name, sizeof(name) - 1) < 0 || !*name)
-		snprintf(name, sizeof(name), "localhost");
-	*host = sp_agent_config_keep(c, name);
-	return *host ? 0 : sp_fail(-ENOMEM, "%s", y->name);
-}
-
-int sp_agent_file_resolution(struct sp_yaml *y, uint32_t *ret_s)
-{
-	static const char *const words[] = {"10s", "1m", "1h", NULL};
-	static const uint32_t lengths[] = {10, 60, 3600};
-	int i = 0, r = sp_yaml_choice(y, words, "10s, 1m or 1h", &i);
-
-	if (r == 0)
-		*ret_s = lengths[i];
-	return r;
 }
 
 /* --- options --- */

@@ -18,13 +18,6 @@ int sp_agent_file_keep(struct sp_yaml *y, struct sp_agent_config *c, const char 
 
 /* The same of a path, which has to begin with a /; what: the key. */
 int sp_agent_file_keep_path(struct sp_yaml *y, struct sp_agent_config *c, const char *what, const char **ret_path);
-/* A label, kept as NAME=VALUE behind the *n that are there, of at most SP_AGENT_FLEET_LABELS; name: the key. */
-int sp_agent_file_keep_label(struct sp_yaml *y, struct sp_agent_config *c, const char *name, const char **labels,
-			     size_t *n);
-/* The name of this machine, unless one is kept already. */
-int sp_agent_file_keep_host(struct sp_yaml *y, struct sp_agent_config *c, const char **host);
-/* 10s, 1m or 1h. */
-int sp_agent_file_resolution(struct sp_yaml *y, uint32_t *ret_s);
 /* As Prometheus has names of labels. */
 bool sp_agent_file_is_label(const char *name);
 

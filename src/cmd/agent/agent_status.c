@@ -430,25 +430,7 @@ static void show_late(const struct screen *s, FILE *out)
 			n, text_of(s, 0, "late_file"));
 }
 
-static void show_fleet(const struct screen *s, FILE *out)
-{
-	char bytes[TEXT], to[TEXT];
-
-	if (!*text_of(s, 0, "fleet"))
-		return;
-	bytes_of(s, "fleet_bytes", bytes);
-	moment(number_of(s, 0, "fleet_to"), to);
-	fprintf(out, "fleet     %s: %" PRIu64 " windows sent in %s, until %s\n", text_of(s, 0, "fleet"),
-		number_of(s, 0, "fleet_windows"), bytes, to);
-	if (number_of(s, 0, "fleet_left_out"))
-		fprintf(out, "          %" PRIu64 " damaged windows of the store are not there\n",
-			number_of(s, 0, "fleet_left_out"));
-	if (*text_of(s, 0, "fleet_error"))
-		fprintf(out, "          takes nothing now (%" PRIu64 " failures): %s\n",
-			number_of(s, 0, "fleet_failed"), text_of(s, 0, "fleet_error"));
-}
-
-static const char *push_text(const struct screen *s, const char *kind, const char *word)
+static const char *sent_text(const struct screen *s, const char *kind, const char *word)
 {
 	char name[TEXT];
 
@@ -456,32 +438,33 @@ static const char *push_text(const struct screen *s, const char *kind, const cha
 	return text_of(s, 0, name);
 }
 
-static uint64_t push_number(const struct screen *s, const char *kind, const char *word)
+static uint64_t sent_number(const struct screen *s, const char *kind, const char *word)
 {
 	uint64_t value = 0;
 
-	return sp_parse_number(push_text(s, kind, word), 0, UINT64_MAX, &value) < 0 ? 0 : value;
+	return sp_parse_number(sent_text(s, kind, word), 0, UINT64_MAX, &value) < 0 ? 0 : value;
 }
 
-static void show_push(const struct screen *s, const char *kind, FILE *out)
+/* kind: as sp_receiver_words has it; what: as sp_sent_words. */
+static void show_sent(const struct screen *s, const char *kind, const char *what, FILE *out)
 {
 	char bytes[TEXT], to[TEXT];
 
 	if (!*text_of(s, 0, kind))
 		return;
-	sp_unit_write("bytes", push_number(s, kind, "bytes"), bytes, sizeof(bytes));
-	moment(push_number(s, kind, "to"), to);
-	fprintf(out, "%-9s %s: %" PRIu64 " profiles sent in %s, until %s\n", kind, text_of(s, 0, kind),
-		push_number(s, kind, "profiles"), bytes, to);
-	if (push_number(s, kind, "left_out"))
+	sp_unit_write("bytes", sent_number(s, kind, "bytes"), bytes, sizeof(bytes));
+	moment(sent_number(s, kind, "to"), to);
+	fprintf(out, "%-9s %s: %" PRIu64 " %s sent in %s, until %s\n", kind, text_of(s, 0, kind),
+		sent_number(s, kind, what), what, bytes, to);
+	if (sent_number(s, kind, "left_out"))
 		fprintf(out, "          %" PRIu64 " damaged windows of the store are not there\n",
-			push_number(s, kind, "left_out"));
-	if (push_number(s, kind, "refused"))
-		fprintf(out, "          refused %" PRIu64 " samples: %s\n", push_number(s, kind, "refused"),
-			push_text(s, kind, "refused_why"));
-	if (*push_text(s, kind, "error"))
-		fprintf(out, "          takes nothing now (%" PRIu64 " failures): %s\n", push_number(s, kind, "failed"),
-			push_text(s, kind, "error"));
+			sent_number(s, kind, "left_out"));
+	if (sent_number(s, kind, "refused"))
+		fprintf(out, "          refused %" PRIu64 " samples: %s\n", sent_number(s, kind, "refused"),
+			sent_text(s, kind, "refused_why"));
+	if (*sent_text(s, kind, "error"))
+		fprintf(out, "          takes nothing now (%" PRIu64 " failures): %s\n", sent_number(s, kind, "failed"),
+			sent_text(s, kind, "error"));
 }
 
 static void show(const struct screen *s, FILE *out)
@@ -503,9 +486,9 @@ static void show(const struct screen *s, FILE *out)
 	if (*text_of(s, 0, "url"))
 		fprintf(out, "page      %s: %" PRIu64 " requests, %" PRIu64 " refused\n", text_of(s, 0, "url"),
 			number_of(s, 0, "http_requests"), number_of(s, 0, "http_refused"));
-	show_fleet(s, out);
-	show_push(s, "pyroscope", out);
-	show_push(s, "otlp", out);
+	show_sent(s, "fleet", "windows", out);
+	show_sent(s, "pyroscope", "profiles", out);
+	show_sent(s, "otlp", "profiles", out);
 	if (number_of(s, 0, "gaps"))
 		fprintf(out, "gaps      %" PRIu64 ", %s in all\n", number_of(s, 0, "gaps"), gaps);
 	if (number_of(s, 0, "unstored_ns")) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fleet_sender.c: when a fleet's sender starts a process, by a made-up clock: each minute, less often where one
+ * senders.c: when a sender, a fleet's, starts a process, by a made-up clock: each minute, less often where one
  * computes for long, after failures less and less often; each trouble is told once. tests/cmd/fleet.sh has a real
  * server.
  */
-#include "agent/export/fleet_sender.h"
+#include "agent/export/senders.h"
 #include "agent/exec/self.h"
+#include "agent/export/send_child.h"
 #include "agent/log.h"
 #include "base/error.h"
 #include "base/time.h"
@@ -21,7 +22,7 @@
 
 #define S UINT64_C(1000000000)
 #define MS UINT64_C(1000000)
-enum { FAILED = SP_FLEET_CHILD_FAILED << 8 };
+enum { FAILED = SP_SEND_FAILED << 8 };
 
 static uint64_t now;
 static struct {
@@ -57,7 +58,7 @@ int sp_self_start(struct sp_program *c, int self, const char *argument, int inpu
 {
 	(void)self;
 	(void)input;
-	assert_string_equal(argument, SP_FLEET_CHILD_ARGUMENT);
+	assert_string_equal(argument, SP_SEND_ARGUMENT);
 	assert_true(timeout_ms > 0);
 	*c = (struct sp_program){.pid = 1};
 	n_started++;
@@ -129,31 +130,31 @@ static struct sp_agent_config config = {
     .store = "/store",
     .sources = {{.name = "cpu"}},
     .n_sources = 1,
-    .fleet = {.url = "http://me@host:8123/base", .host = "here", .resolution_s = 60},
+    .receivers = {[SP_RECEIVER_FLEET] = {.url = "http://me@host:8123/base", .host = "here", .resolution_s = 60}},
 };
 
-static struct sp_fleet_sender *sender_new(void)
+static struct sp_senders *sender_new(void)
 {
-	struct sp_fleet_sender *s;
+	struct sp_senders *s;
 
 	now = 1000 * S;
 	n_started = 0;
 	memset(n_told, 0, sizeof(n_told));
-	assert_int_equal(sp_fleet_sender_new(&config, &s), 0);
+	assert_int_equal(sp_senders_new(&config, &s), 0);
 	return s;
 }
 
 /* Until a process is started, whose end `next` tells; in ms since the call. */
-static uint64_t until_start(struct sp_fleet_sender *s)
+static uint64_t until_start(struct sp_senders *s)
 {
 	uint64_t began = now;
 	unsigned before = n_started;
 
 	while (n_started == before) {
-		int ms = sp_fleet_sender_timeout_ms(s);
+		int ms = sp_senders_timeout_ms(s);
 		assert_true(ms >= 0);
 		now += ms * MS;
-		sp_fleet_sender_dispatch(s);
+		sp_senders_dispatch(s);
 	}
 	return (now - began) / MS;
 }
@@ -174,7 +175,7 @@ static void test_pace(void **unused)
 	    {10 * MS, 1, 60000},    {30 * MS, 1, 60000},   {100 * MS, 2, 200000},
 	    {2000 * MS, 9, 600000}, {2000 * MS, 0, 60000},
 	};
-	struct sp_fleet_sender *s = sender_new();
+	struct sp_senders *s = sender_new();
 
 	(void)unused;
 	assert_true(until_start(s) <= 60000);
@@ -186,13 +187,13 @@ static void test_pace(void **unused)
 	}
 	assert_int_equal(n_told[SP_LOG_NOTICE], 1);
 	assert_int_equal(n_told[SP_LOG_WARNING], 0);
-	sp_fleet_sender_free(s);
+	sp_senders_free(s);
 }
 
 static void test_failures(void **unused)
 {
 	static const uint64_t pauses_s[] = {10, 20, 40, 80, 160, 300, 300};
-	struct sp_fleet_sender *s = sender_new();
+	struct sp_senders *s = sender_new();
 
 	(void)unused;
 	next.cpu_ns = 10 * MS;
@@ -209,7 +210,7 @@ static void test_failures(void **unused)
 		assert_about(until_start(s), 60000);
 		assert_int_equal(n_told[SP_LOG_NOTICE], round);
 	}
-	sp_fleet_sender_free(s);
+	sp_senders_free(s);
 }
 
 int main(void)
