@@ -317,8 +317,9 @@ static int creator_read(struct reader *c, const char *text)
 	return 0;
 }
 
-static int line_read(struct reader *c, const char *line, size_t len)
+static int line_read(void *reader, char *line, size_t len)
 {
+	struct reader *c = reader;
 	static const struct {
 		const char *begin;
 		int (*read)(struct reader *c, const char *text);
@@ -331,8 +332,11 @@ static int line_read(struct reader *c, const char *line, size_t len)
 		     {"jfi=", source_told},     {"jfn=", function_told},
 		     {"events:", events_begin}, {"positions:", positions_begin},
 		     {"creator:", creator_read}};
-	size_t word = strcspn(line, ":=( ");
+	size_t word;
 
+	if (len && line[len - 1] == '\r')
+		line[--len] = '\0';
+	word = strcspn(line, ":=( ");
 	if (strlen(line) != len)
 		return bad(c, "expected text, without a NUL byte", line);
 	if (*line && strchr("0123456789+-*", *line))
@@ -349,23 +353,6 @@ static int line_read(struct reader *c, const char *line, size_t len)
 	return !*line || (word && line[word] == ':') ? 0 : bad(c, "expected a line of callgrind's format", line);
 }
 
-static int lines_read(struct reader *c)
-{
-	char *line;
-	size_t len;
-	int r;
-
-	while ((r = sp_input_line(c->in, &line, &len)) != 0) {
-		if (r == -E2BIG)
-			r = sp_input_bad(c->in, c->o, c->result, "longer than %d bytes", SP_INPUT_MAX_LINE);
-		else if (r > 0)
-			r = line_read(c, line, len - (len && line[len - 1] == '\r' && !(line[len - 1] = '\0')));
-		if (r < 0)
-			return r;
-	}
-	return c->n_events ? 0 : bad(c, "expected a line events:", "the end");
-}
-
 static int callgrind_read(struct sp_input *in, const struct sp_read_options *o, struct sp_profile *into,
 			  struct sp_read_result *result)
 {
@@ -375,7 +362,9 @@ static int callgrind_read(struct sp_input *in, const struct sp_read_options *o, 
 	if (r >= 0)
 		r = sp_cost_graph_new(into, &c.graph);
 	if (r >= 0)
-		r = lines_read(&c);
+		r = sp_input_lines(in, o, result, line_read, &c);
+	if (r >= 0 && !c.n_events)
+		r = bad(&c, "expected a line events:", "the end");
 	if (r >= 0 && c.n_used && !c.is_ours && sp_profile_find_value(into, "calls", NULL) < 0)
 		r = sp_profile_add_value_type(into, "calls", "count");
 	if (r >= 0 && sp_profile_n_value_types(into) > c.n_used)

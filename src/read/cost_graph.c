@@ -41,7 +41,6 @@ struct sp_cost_graph {
 	uint32_t n_functions, n_calls, n_events;
 	int64_t least[N];
 	uint32_t frames[MAX_DEPTH]; /* leaf first */
-	uint32_t path[MAX_DEPTH];   /* the same, root first */
 	size_t depth;
 };
 
@@ -218,13 +217,14 @@ static void least_set(struct sp_cost_graph *g)
 /* --- rows --- */
 static int row_add(struct sp_cost_graph *g, const int64_t *costs, bool is_guessed, bool is_cut)
 {
-	struct sp_read_path path = {
-	    .frames = g->path, .n = g->depth, .is_guessed = is_guessed && !is_cut, .is_cut = is_cut};
+	struct sp_read_path path = {.frames = g->frames,
+				    .n = g->depth,
+				    .leaf_first = true,
+				    .is_guessed = is_guessed && !is_cut,
+				    .is_cut = is_cut};
 	int64_t values[SP_MAX_VALUES] = {0};
 
 	memcpy(values, costs, g->n_events * sizeof(*values));
-	for (size_t i = 0; i < g->depth; i++)
-		g->path[i] = g->frames[g->depth - 1 - i];
 	return sp_read_path_add(g->p, 0, &path, values);
 }
 

@@ -395,8 +395,9 @@ static bool says_nothing(const struct folded *f, const char *line, size_t len)
 	return !line[strspn(line, " \t\r")] && strlen(line) == len;
 }
 
-static int read_line(struct folded *f, const char *line, size_t len)
+static int read_line(void *folded, char *line, size_t len)
 {
+	struct folded *f = folded;
 	int64_t counts[SP_MAX_VALUES] = {0};
 	int r;
 
@@ -408,25 +409,6 @@ static int read_line(struct folded *f, const char *line, size_t len)
 	else
 		return r;
 	return r < 0 ? r : folded_add_row(f, counts);
-}
-
-static int folded_read_lines(struct folded *f)
-{
-	char *line;
-	size_t len;
-	int r;
-
-	for (;;) {
-		r = sp_input_line(f->in, &line, &len);
-		if (r == -E2BIG)
-			r = sp_input_bad(f->in, f->o, f->result, "longer than %d bytes", SP_INPUT_MAX_LINE);
-		else if (r > 0)
-			r = read_line(f, line, len);
-		else
-			return r;
-		if (r < 0)
-			return r;
-	}
 }
 
 /* --- the whole --- */
@@ -459,7 +441,7 @@ static int folded_read(struct sp_input *in, const struct sp_read_options *o, str
 	if (r >= 0)
 		r = folded_make_room(&f, 64);
 	if (r >= 0)
-		r = folded_read_lines(&f);
+		r = sp_input_lines(in, o, result, read_line, &f);
 	sp_read_table_free(f.words);
 	free(f.line);
 	free(f.places);

@@ -94,13 +94,7 @@ static int record_end(struct go *g)
 	g->has_record = false;
 	if (!g->n)
 		r = addresses_add(g);
-	for (size_t i = 0; i < g->n / 2; i++) {
-		uint32_t other = g->frames[i];
-
-		g->frames[i] = g->frames[g->n - 1 - i];
-		g->frames[g->n - 1 - i] = other;
-	}
-	path = (struct sp_read_path){.frames = g->frames, .n = g->n};
+	path = (struct sp_read_path){.frames = g->frames, .n = g->n, .leaf_first = true};
 	g->result->n_samples++;
 	return r < 0 ? r : sp_read_path_add(g->p, 0, &path, g->values);
 }
@@ -170,8 +164,9 @@ static int record_begin(struct go *g, const char *line)
 	return g->addresses ? 0 : -ENOMEM;
 }
 
-static int read_line(struct go *g, char *line, size_t len)
+static int read_line(void *go, char *line, size_t len)
 {
+	struct go *g = go;
 	double number;
 
 	if (strlen(line) != len)
@@ -237,12 +232,8 @@ static int go_read(struct sp_input *in, const struct sp_read_options *o, struct 
 		r = head_read(&g, line);
 	else if (r == 0)
 		r = sp_fail_said(-EBADMSG, "%s: line 1: expected NAME profile: total N", sp_input_name(in));
-	while (r >= 0 && (r = sp_input_line(in, &line, &len)) != 0) {
-		if (r == -E2BIG)
-			r = sp_input_bad(in, o, result, "longer than %d bytes", SP_INPUT_MAX_LINE);
-		else if (r > 0)
-			r = read_line(&g, line, len);
-	}
+	if (r >= 0)
+		r = sp_input_lines(in, o, result, read_line, &g);
 	if (r >= 0)
 		r = record_end(&g);
 	free(g.addresses);

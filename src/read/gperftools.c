@@ -134,8 +134,9 @@ static bool parse_mapping(const char *line, struct mapping *m, const char **ret_
 	return strchr(permissions, 'x') && m->start < m->limit;
 }
 
-static int add_mapping(struct gperftools *g, char *line, size_t len)
+static int add_mapping(void *gperftools, char *line, size_t len)
 {
+	struct gperftools *g = gperftools;
 	struct mapping m = {0};
 	const char *path;
 	int64_t file;
@@ -164,21 +165,11 @@ static int compare_mappings(const void *x, const void *y)
 
 static int read_mappings(struct gperftools *g)
 {
-	char *line;
-	size_t len;
-	int r;
+	int r = sp_input_lines(g->in, g->o, g->result, add_mapping, g);
 
-	while ((r = sp_input_line(g->in, &line, &len)) != 0) {
-		if (r == -E2BIG)
-			r = sp_input_bad(g->in, g->o, g->result, "longer than %d bytes", SP_INPUT_MAX_LINE);
-		else if (r > 0)
-			r = add_mapping(g, line, len);
-		if (r < 0)
-			return r;
-	}
 	if (g->n_mappings)
 		qsort(g->mappings, g->n_mappings, sizeof(*g->mappings), compare_mappings);
-	return 0;
+	return r;
 }
 
 static struct mapping mapping_at(const struct gperftools *g, uint64_t address)

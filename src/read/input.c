@@ -258,6 +258,24 @@ int sp_input_skip(struct sp_input *in, uint64_t n)
 	return 1;
 }
 
+int sp_input_lines(struct sp_input *in, const struct sp_read_options *o, struct sp_read_result *result,
+		   int (*take)(void *arg, char *line, size_t len), void *arg)
+{
+	char *line;
+	size_t len;
+	int r;
+
+	while ((r = sp_input_line(in, &line, &len)) != 0) {
+		if (r == -E2BIG)
+			r = sp_input_bad(in, o, result, "longer than %d bytes", SP_INPUT_MAX_LINE);
+		else if (r > 0)
+			r = take(arg, line, len);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 /* --- where, and what went wrong --- */
 uint64_t sp_input_offset(const struct sp_input *in)
 {

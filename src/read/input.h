@@ -25,6 +25,9 @@ int sp_input_head(struct sp_input *in, const uint8_t **ret_bytes, size_t *ret_n)
  * -E2BIG: longer than SP_INPUT_MAX_LINE; it is skipped.
  */
 int sp_input_line(struct sp_input *in, char **ret_line, size_t *ret_len);
+/* All lines to the end, each to `take`, until it says a negative errno. One that is too long is malformed. */
+int sp_input_lines(struct sp_input *in, const struct sp_read_options *o, struct sp_read_result *result,
+		   int (*take)(void *arg, char *line, size_t len), void *arg);
 /*
  * 1: exactly n bytes; 0: the end, before the first of them; -EBADMSG: the end in the middle of them, or n is above
  * SP_INPUT_MAX_PIECE.

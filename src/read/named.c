@@ -59,6 +59,12 @@ int64_t sp_read_named_frame(struct sp_profile *p, const struct sp_read_named *na
 }
 
 /* --- rows --- */
+/* From the root on. */
+static uint32_t frame_at(const struct sp_read_path *path, size_t i)
+{
+	return path->frames[path->leaf_first ? path->n - 1 - i : i];
+}
+
 /* The stack of frames [from, end) of the path, turned so that the leaf is first; 0: there are none. */
 static int64_t part_add(struct sp_profile *p, const struct sp_read_path *path, size_t from, size_t end, bool missed,
 			uint8_t stack_class)
@@ -78,7 +84,7 @@ static int64_t part_add(struct sp_profile *p, const struct sp_read_path *path, s
 	else if (!frames)
 		return -ENOMEM;
 	for (size_t i = 0; frames && i < n; i++)
-		frames[n - 1 - i] = path->frames[from + i];
+		frames[n - 1 - i] = frame_at(path, from + i);
 	return sp_profile_add_stack(p, &stack);
 }
 
@@ -88,7 +94,7 @@ int sp_read_path_add(struct sp_profile *p, uint32_t key, const struct sp_read_pa
 	size_t at = path->n;
 	int64_t user, kernel;
 
-	while (at && sp_profile_frame(p, path->frames[at - 1])->flags & SP_FRAMEF_KERNEL)
+	while (at && sp_profile_frame(p, frame_at(path, at - 1))->flags & SP_FRAMEF_KERNEL)
 		at--;
 	user = part_add(p, path, 0, at, path->missed_user, is);
 	kernel = user < 0 ? user : part_add(p, path, at, path->n, path->missed_kernel, SP_CLASS_COMPLETE);

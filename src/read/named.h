@@ -28,8 +28,9 @@ int64_t sp_read_named_frame(struct sp_profile *p, const struct sp_read_named *na
 #define SP_READ_MISSED_USER "[Missed User Stack]"
 #define SP_READ_MISSED_KERNEL "[Missed Kernel Stack]"
 struct sp_read_path {
-	const uint32_t *frames; /* root first */
+	const uint32_t *frames; /* root first, or leaf first */
 	size_t n;
+	bool leaf_first;
 	bool missed_user, missed_kernel, is_cut;
 	bool is_guessed; /* some of the frames are likely, not known */
 };

@@ -34,16 +34,16 @@ struct text {
 	const struct sp_read_options *o;
 	struct sp_read_result *result;
 	struct sp_profile *p;
-	struct sp_read_path path; /* of the block, leaf first until it ends */
+	struct sp_read_path path; /* of the block */
 	uint32_t *frames;
-	size_t capacity, n, n_kernel; /* n_kernel: of frames before a delimiter */
-	int64_t key;                  /* of the block's thread; -1: not read yet */
+	size_t capacity, n;
+	int64_t key; /* of the block's thread; -1: not read yet */
 };
 
 static void block_begin(struct text *t)
 {
 	t->path = (struct sp_read_path){0};
-	t->n = t->n_kernel = 0;
+	t->n = 0;
 	t->key = -1;
 }
 
@@ -122,7 +122,6 @@ static int kernel_mark(struct text *t)
 			return (int)frame;
 		t->frames[i] = (uint32_t)frame;
 	}
-	t->n_kernel = t->n;
 	return 0;
 }
 
@@ -149,15 +148,9 @@ static int block_end(struct text *t, int64_t count)
 
 	if (r < 0)
 		return r;
-
-	for (size_t i = 0; i < t->n / 2; i++) {
-		uint32_t other = t->frames[i];
-
-		t->frames[i] = t->frames[t->n - 1 - i];
-		t->frames[t->n - 1 - i] = other;
-	}
 	t->path.frames = t->frames;
 	t->path.n = t->n;
+	t->path.leaf_first = true;
 	t->result->n_samples++;
 	r = sp_read_path_add(t->p, key, &t->path, values);
 	block_begin(t);
@@ -189,8 +182,9 @@ static bool is_count(const char *word, uint64_t *ret_count)
 	return is;
 }
 
-static int line_read(struct text *t, const char *line, size_t len)
+static int line_read(void *text, char *line, size_t len)
 {
+	struct text *t = text;
 	size_t indent = strspn(line, " ");
 	uint64_t count;
 
@@ -226,16 +220,10 @@ static int text_read(struct sp_input *in, const struct sp_read_options *o, struc
 {
 	struct text t = {.in = in, .o = o, .result = result, .p = into};
 	int r = sp_profile_add_value_type(into, "samples", "count");
-	char *line;
-	size_t len;
 
 	block_begin(&t);
-	while (r >= 0 && (r = sp_input_line(in, &line, &len)) != 0) {
-		if (r == -E2BIG)
-			r = sp_input_bad(in, o, result, "longer than %d bytes", SP_INPUT_MAX_LINE);
-		else if (r > 0)
-			r = line_read(&t, line, len);
-	}
+	if (r >= 0)
+		r = sp_input_lines(in, o, result, line_read, &t);
 	if (r >= 0 && (t.n || t.key >= 0))
 		r = sp_input_bad(in, o, result, "the text ends within a stack");
 	free(t.frames);

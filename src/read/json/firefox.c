@@ -241,13 +241,7 @@ static int path_make(struct firefox *f, uint32_t thread, int64_t stack, struct s
 		stack = above;
 	}
 	n -= n && is_root(f, f->path[n - 1]);
-	for (size_t i = 0; i < n / 2; i++) {
-		uint32_t other = f->path[i];
-
-		f->path[i] = f->path[n - 1 - i];
-		f->path[n - 1 - i] = other;
-	}
-	*ret_path = (struct sp_read_path){.frames = f->path, .n = n};
+	*ret_path = (struct sp_read_path){.frames = f->path, .n = n, .leaf_first = true};
 	return 0;
 }
 

@@ -298,7 +298,7 @@ static const char *name_of(const struct v8 *v, int64_t pid, int64_t tid)
 	return number < 0 ? "" : sp_profile_string(v->p, v->names[number]);
 }
 
-/* The frames of a node and above, root first. -EBADMSG, told: a circle. */
+/* The frames of a node and above. -EBADMSG, told: a circle. */
 static int path_make(struct v8 *v, uint32_t node, struct sp_read_path *ret_path)
 {
 	size_t n = 0;
@@ -313,13 +313,7 @@ static int path_make(struct v8 *v, uint32_t node, struct sp_read_path *ret_path)
 		else if (v->nodes[i].parent != NO_NODE)
 			return -EBADMSG; /* no node of the file, or a root below another node */
 	}
-	for (size_t i = 0; i < n / 2; i++) {
-		uint32_t other = v->path[i];
-
-		v->path[i] = v->path[n - 1 - i];
-		v->path[n - 1 - i] = other;
-	}
-	*ret_path = (struct sp_read_path){.frames = v->path, .n = n};
+	*ret_path = (struct sp_read_path){.frames = v->path, .n = n, .leaf_first = true};
 	return 0;
 }
 
