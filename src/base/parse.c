@@ -14,8 +14,7 @@ static bool parse_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Digits from *text on, which is moved behind them. */
-static int digits(const char **text, uint64_t *ret_number)
+int sp_parse_digits(const char **text, uint64_t *ret_number)
 {
 	uint64_t v = 0;
 	bool too_big = false;
@@ -31,7 +30,7 @@ static int digits(const char **text, uint64_t *ret_number)
 int sp_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
 {
 	uint64_t v;
-	int r = digits(&text, &v);
+	int r = sp_parse_digits(&text, &v);
 
 	if (r == -EINVAL || *text != '\0')
 		return -EINVAL;
@@ -69,7 +68,7 @@ static int billionths(const char **text, uint64_t *ret_number)
 	if (**text != '.')
 		return 0;
 	const char *from = ++*text;
-	int r = digits(text, ret_number);
+	int r = sp_parse_digits(text, ret_number);
 	if (r < 0 || *text - from > 9)
 		return -EINVAL;
 	for (long n = *text - from; n < 9; n++)
@@ -80,7 +79,7 @@ static int billionths(const char **text, uint64_t *ret_number)
 int sp_parse_duration(const char *text, uint64_t *ret_ns)
 {
 	uint64_t whole, part, ns;
-	int r = digits(&text, &whole);
+	int r = sp_parse_digits(&text, &whole);
 
 	if (r == -EINVAL || billionths(&text, &part) < 0)
 		return -EINVAL;
@@ -118,12 +117,12 @@ static int list_range(struct list *l, uint64_t first, uint64_t last)
 static int list_item(struct list *l, uint32_t max, const char **text)
 {
 	uint64_t first, last;
-	int r = digits(text, &first);
+	int r = sp_parse_digits(text, &first);
 
 	last = first;
 	if (r == 0 && **text == '-') {
 		(*text)++;
-		r = digits(text, &last);
+		r = sp_parse_digits(text, &last);
 	}
 	if (r < 0)
 		return r;

@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Digits from *text on, which is moved behind them; whatever follows. */
+int sp_parse_digits(const char **text, uint64_t *ret_number);
+
 /* A decimal number from min to max. */
 int sp_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number);
 

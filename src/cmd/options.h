@@ -27,7 +27,7 @@ enum { SP_MAX_PID = 1 << 22, SP_MAX_SECONDS = 366 * 86400 };
 enum sp_option_type {
 	SP_OPT_END,
 	SP_OPT_FLAG,     /* bool */
-	SP_OPT_STRING,   /* const char *: not empty */
+	SP_OPT_STRING,   /* const char *: not empty, but for `without` */
 	SP_OPT_WORDS,    /* struct sp_words: not empty; one more each time it is given */
 	SP_OPT_NUMBER,   /* uint64_t: min to max */
 	SP_OPT_BYTES,    /* uint64_t: min to max; suffixes K, M, G (1024) */
@@ -51,6 +51,8 @@ struct sp_words {
 	size_t n;
 };
 void sp_words_done(struct sp_words *words);
+/* "libz.so.1 10": the last word, if it is a number and more than `least` are there. It is taken away. */
+int sp_words_take_seconds(struct sp_words *words, size_t least, uint64_t *ret_seconds);
 
 struct sp_option {
 	enum sp_option_type type;
@@ -80,8 +82,14 @@ int sp_options_parse(const struct sp_option *options, int argc, char **argv, voi
 bool sp_option_is_named(const struct sp_option *o);
 /* Which of the choices has this name; -1: none. */
 int sp_choice_number(const char *(*choice)(size_t i), const char *name);
-/* The text as a number: decimal digits only. -EINVAL if it is something else, -ERANGE if it does not fit. */
-int sp_number_parse(const char *text, uint64_t *ret_number);
+/* A function for `choice`: its words, by their numbers. */
+#define SP_CHOICE(name, ...)                                                                                           \
+	static const char *name(size_t i)                                                                              \
+	{                                                                                                              \
+		static const char *const names[] = {__VA_ARGS__};                                                      \
+                                                                                                                       \
+		return i < sizeof(names) / sizeof(names[0]) ? names[i] : NULL;                                         \
+	}
 /* Stores the option's value; `shown` is what the message calls the option ("-F"). */
 int sp_option_store(const struct sp_option *o, const char *shown, const char *value, void *ret_args);
 

@@ -2,6 +2,7 @@
 /* values.c: parses the values of options. */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/search.h"
 #include "base/suggest.h"
 #include "cmd/options.h"
@@ -19,25 +20,10 @@ void sp_u32_list_done(struct sp_u32_list *list)
 
 static int number(const char *text, size_t len, uint64_t *ret_number)
 {
-	uint64_t n = 0;
+	const char *end = text;
+	int r = sp_parse_digits(&end, ret_number);
 
-	if (len == 0)
-		return -EINVAL;
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] < '0' || text[i] > '9')
-			return -EINVAL;
-	}
-	for (size_t i = 0; i < len; i++) {
-		if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, (uint64_t)(text[i] - '0'), &n))
-			return -ERANGE;
-	}
-	*ret_number = n;
-	return 0;
-}
-
-int sp_number_parse(const char *text, uint64_t *ret_number)
-{
-	return number(text, strlen(text), ret_number);
+	return end == text + len ? r : -EINVAL;
 }
 
 static int bad_number(const char *shown, const char *text, size_t len, const char *whole)
@@ -253,7 +239,7 @@ int sp_option_store(const struct sp_option *o, const char *shown, const char *va
 		*(bool *)at = true;
 		return 0;
 	case SP_OPT_STRING:
-		if (!*value)
+		if (!*value && !o->without)
 			return sp_fail_said(-EINVAL, "%s: the value is empty", shown);
 		*(const char **)at = value;
 		return 0;
@@ -278,4 +264,15 @@ int sp_option_store(const struct sp_option *o, const char *shown, const char *va
 	default:
 		return sp_fail(-EINVAL, "%s", shown);
 	}
+}
+
+int sp_words_take_seconds(struct sp_words *words, size_t least, uint64_t *ret_seconds)
+{
+	const struct sp_option seconds = {.type = SP_OPT_NUMBER, .min = 1, .max = SP_MAX_SECONDS};
+	const char *last = words->n > least ? words->words[words->n - 1] : "";
+
+	if (!*last || last[strspn(last, "0123456789")])
+		return 0;
+	words->n--;
+	return sp_option_store(&seconds, "SECONDS", last, ret_seconds);
 }

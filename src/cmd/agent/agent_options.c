@@ -22,21 +22,10 @@ enum { ACTION = 1 }; /* options that exclude each other */
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 
-static const char *level_choice(size_t i)
-{
-	static const char *const names[SP_N_LOG_LEVELS] = {"error", "warning", "notice", "info", "debug"};
+SP_CHOICE(level_choice, "error", "warning", "notice", "info", "debug")
 
-	return i < SP_COUNT(names) ? names[i] : NULL;
-}
-
-static const char *by_choice(size_t i)
-{
-	static const char *const names[] = {[SP_METRICS_BY_LIBRARY] = "library",
-					    [SP_METRICS_BY_PROCESS] = "process",
-					    [SP_METRICS_BY_CGROUP] = "cgroup"};
-
-	return i < SP_COUNT(names) ? names[i] : NULL;
-}
+SP_CHOICE(by_choice, [SP_METRICS_BY_LIBRARY] = "library", [SP_METRICS_BY_PROCESS] = "process",
+	  [SP_METRICS_BY_CGROUP] = "cgroup")
 
 static void *at(const struct sp_option *o, void *args)
 {

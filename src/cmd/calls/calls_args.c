@@ -19,12 +19,7 @@ enum {
 	DEFAULT_LIMIT = 50,
 };
 
-static const char *depth_choice(size_t i)
-{
-	static const char *const names[] = {"site", "object"};
-
-	return i < SP_COUNT(names) ? names[i] : NULL;
-}
+SP_CHOICE(depth_choice, "site", "object")
 
 /* Beside what all tables are by: threads, which counts tell apart by their numbers. */
 static const char *by_choice(size_t i)
@@ -188,23 +183,10 @@ static int options_fit(const struct sp_calls_args *a)
 	return 0;
 }
 
-/* "libz.so.1 10": the last word, if it is a number. */
-static int seconds_take(struct sp_calls_args *a)
-{
-	const struct sp_option seconds = {
-	    .type = SP_OPT_NUMBER, .offset = offsetof(struct sp_calls_args, seconds), .min = 1, .max = SP_MAX_SECONDS};
-	const char *last = a->operands.n > 1 ? a->operands.words[a->operands.n - 1] : "";
-
-	if (!*last || last[strspn(last, "0123456789")])
-		return 0;
-	a->operands.n--;
-	return sp_option_store(&seconds, "SECONDS", last, a);
-}
-
 static int args_check(struct sp_calls_args *a, const struct sp_view **ret_view)
 {
 	bool on_stdout = sp_output_is_stdout(&a->show.output) || isatty(STDOUT_FILENO);
-	int r = seconds_take(a);
+	int r = sp_words_take_seconds(&a->operands, 1, &a->seconds);
 
 	if (r >= 0)
 		r = named_split(a);

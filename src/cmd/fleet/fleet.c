@@ -33,12 +33,7 @@ struct fleet_args {
 	int resolution;
 };
 
-static const char *resolution_choice(size_t i)
-{
-	static const char *const names[] = {"10s", "1m", "1h"};
-
-	return i < SP_COUNT(names) ? names[i] : NULL;
-}
+SP_CHOICE(resolution_choice, "10s", "1m", "1h")
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct fleet_args, member)

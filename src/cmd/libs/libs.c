@@ -30,16 +30,8 @@
 enum { DEFAULT_SECONDS = 2, DEFAULT_HZ = 99, MAX_SECONDS = 86400, MAX_HZ = 10000 };
 enum { FORMAT = 1 };
 
-static const char *sort_choice(size_t i)
-{
-	static const char *const names[] = {[SP_LIBS_BY_COST] = "self",
-					    [SP_LIBS_BY_TOTAL] = "total",
-					    [SP_LIBS_BY_PROCESSES] = "processes",
-					    [SP_LIBS_BY_STALE] = "stale",
-					    [SP_LIBS_BY_NAME] = "name"};
-
-	return i < SP_COUNT(names) ? names[i] : NULL;
-}
+SP_CHOICE(sort_choice, [SP_LIBS_BY_COST] = "self", [SP_LIBS_BY_TOTAL] = "total", [SP_LIBS_BY_PROCESSES] = "processes",
+	  [SP_LIBS_BY_STALE] = "stale", [SP_LIBS_BY_NAME] = "name")
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct sp_libs_args, member)

@@ -38,21 +38,7 @@ static const char *event_choice(size_t i)
 	return sp_event_at(i - n) ? sp_event_at(i - n)->name : NULL;
 }
 
-static const char *unwind_choice(size_t i)
-{
-	static const char *const names[] = {
-	    [SP_UNWIND_AUTO] = "auto", [SP_UNWIND_DWARF] = "dwarf", [SP_UNWIND_FP] = "fp"};
-
-	return i < SP_COUNT(names) ? names[i] : NULL;
-}
-
-/* A glob, or nothing. */
-static int list_parse(const struct sp_option *o, const char *shown, const char *value, void *args)
-{
-	(void)o, (void)shown;
-	((struct sp_profile_args *)args)->list = value;
-	return 0;
-}
+SP_CHOICE(unwind_choice, [SP_UNWIND_AUTO] = "auto", [SP_UNWIND_DWARF] = "dwarf", [SP_UNWIND_FP] = "fp")
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct sp_profile_args, member)
@@ -81,7 +67,7 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_FLAG, 0, "no-debuginfod", NULL, "ask no server for debug files", AT(no_debuginfod)},
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "debug files are here too", AT(debug_dirs)},
 	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "SYSTEM:EVENT[FILTER]{VALUE}, any tracepoint, or one of --list", AT(events), .choice = event_choice},
-	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which events there are, what they cost, and whether they work here; -v: their fields", .parse = list_parse, .without = ""},
+	{SP_OPT_STRING, 0, "list", "[GLOB]", "which events there are, what they cost, and whether they work here; -v: their fields", AT(list), .without = ""},
 	{SP_OPT_NUMBER, 0, "min", "US", "waits of at least so many microseconds only (1)", AT(min_us), .min = 1, .max = 3600000000ULL},
 	{SP_OPT_FLAG, 0, "waker", NULL, "the stack of who ended each wait, above it", AT(waker)},
 	{SP_OPT_BYTES, 0, "thin", "BYTES", "mem: samples a byte in so many; 1: all (512K)", AT(thin_bytes), .min = 1, .max = 1ULL << 39},

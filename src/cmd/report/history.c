@@ -5,6 +5,7 @@
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/time.h"
 #include "cmd/fleet/fleet_args.h"
 #include "cmd/options.h"
@@ -107,9 +108,9 @@ static int take_range(void *arg, const char *name, const char *value)
 	struct sp_store_stats *stats = arg;
 
 	if (strcmp(name, "first") == 0)
-		sp_number_parse(value, &stats->first_ns);
+		sp_parse_number(value, 0, UINT64_MAX, &stats->first_ns);
 	if (strcmp(name, "last") == 0)
-		sp_number_parse(value, &stats->last_ns);
+		sp_parse_number(value, 0, UINT64_MAX, &stats->last_ns);
 	return 0;
 }
 

@@ -28,12 +28,7 @@ struct query_args {
 	bool exact;
 };
 
-static const char *resolution_choice(size_t i)
-{
-	static const char *const names[] = {[SP_RES_10S] = "10s", [SP_RES_1M] = "1m", [SP_RES_1H] = "1h"};
-
-	return i < SP_COUNT(names) ? names[i] : NULL;
-}
+SP_CHOICE(resolution_choice, [SP_RES_10S] = "10s", [SP_RES_1M] = "1m", [SP_RES_1H] = "1h")
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct query_args, member)

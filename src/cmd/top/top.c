@@ -41,12 +41,7 @@ struct top_args {
 	bool batch, agent;
 };
 
-static const char *sort_choice(size_t i)
-{
-	static const char *const names[] = {[SP_TOP_SELF] = "self", [SP_TOP_TOTAL] = "total", [SP_TOP_NAME] = "name"};
-
-	return i < SP_COUNT(names) ? names[i] : NULL;
-}
+SP_CHOICE(sort_choice, [SP_TOP_SELF] = "self", [SP_TOP_TOTAL] = "total", [SP_TOP_NAME] = "name")
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct top_args, member)

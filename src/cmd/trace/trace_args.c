@@ -34,13 +34,6 @@ static const char *preset_choice(size_t i)
 	return !preset ? NULL : i % 2 == 0 ? preset->name : preset->also ? preset->also : "";
 }
 
-static int list_parse(const struct sp_option *o, const char *shown, const char *value, void *args)
-{
-	(void)o, (void)shown;
-	((struct sp_trace_args *)args)->list = value;
-	return 0;
-}
-
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct sp_trace_args, member)
 const struct sp_option sp_trace_options[] = {
@@ -52,7 +45,7 @@ const struct sp_option sp_trace_options[] = {
 	{SP_OPT_FLAG, 0, "caller", NULL, "tell of each event which library called, and which of its functions", AT(caller)},
 	{SP_OPT_FLAG, 0, "stack", NULL, "tell the whole stack of each event, below its line", AT(stack)},
 	{SP_OPT_OTHER, 0, "min", "TIME", "of what lasts, only what takes at least so long: 10ms, 500us", .parse = min_parse},
-	{SP_OPT_OTHER, 0, "list", "[GLOB]", "which presets there are, or tracepoints, S*:E*; -v: with fields and types", .parse = list_parse, .without = ""},
+	{SP_OPT_STRING, 0, "list", "[GLOB]", "which presets there are, or tracepoints, S*:E*; -v: with fields and types", AT(list), .without = ""},
 	{SP_OPT_FLAG, 'v', "verbose", NULL, "with --list", AT(verbose)},
 	{SP_OPT_NUMBER, 0, "top", "N", "rows or histograms shown (0 = all)", AT(top), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_NUMBER, 'I', "interval", "SECONDS", "show what is new each SECONDS", AT(interval_s), .min = 1, .max = SP_MAX_SECONDS},
@@ -68,19 +61,6 @@ const struct sp_option sp_trace_options[] = {
 	{0},
 };
 /* clang-format on */
-
-/* "EVENT 10": the last word, if it is a number. */
-static int seconds_take(struct sp_trace_args *a)
-{
-	const struct sp_option seconds = {
-	    .type = SP_OPT_NUMBER, .offset = offsetof(struct sp_trace_args, seconds), .min = 1, .max = SP_MAX_SECONDS};
-	const char *last = a->operands.n ? a->operands.words[a->operands.n - 1] : "";
-
-	if (!*last || last[strspn(last, "0123456789")])
-		return 0;
-	a->operands.n--;
-	return sp_option_store(&seconds, "SECONDS", last, a);
-}
 
 /* What a preset is for is shown where nothing else is asked for; with --by, for each key. */
 static void preset_apply(struct sp_trace_args *a)
@@ -222,7 +202,7 @@ static int machine_check(const struct sp_trace_args *a)
 
 static int args_check(struct sp_trace_args *a)
 {
-	int r = seconds_take(a);
+	int r = sp_words_take_seconds(&a->operands, 0, &a->seconds);
 
 	if (r < 0)
 		return r;

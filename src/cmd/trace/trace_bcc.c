@@ -5,6 +5,7 @@
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "cmd/trace/trace.h"
 #include "trace/presets.h"
 
@@ -397,8 +398,8 @@ static int numbers_take(struct sp_trace_bcc *b)
 		return sets_add(b, "--min %sms", b->numbers[0]);
 	if (b->n_numbers < 2)
 		b->seconds = b->n_numbers ? b->numbers[0] : b->seconds;
-	else if (sp_number_parse(b->numbers[0], &interval) < 0 || sp_number_parse(b->numbers[1], &count) < 0 ||
-		 !interval || !count || interval > SP_MAX_SECONDS || count > SP_MAX_SECONDS / interval)
+	else if (sp_parse_number(b->numbers[0], 1, SP_MAX_SECONDS, &interval) < 0 ||
+		 sp_parse_number(b->numbers[1], 1, SP_MAX_SECONDS, &count) < 0 || count > SP_MAX_SECONDS / interval)
 		return sp_fail_said(-EINVAL, "%s %s: these are no interval and count", b->numbers[0], b->numbers[1]);
 	if (interval)
 		r = number_add(b, "-I %s", interval);
