@@ -9,6 +9,7 @@
 #ifndef SP_BASE_TIME_H
 #define SP_BASE_TIME_H
 
+#include <limits.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -16,6 +17,14 @@
 #define SP_NS_PER_S UINT64_C(1000000000)
 
 uint64_t sp_time_ns(clockid_t clock);
+
+/* How long poll(2) may wait for a moment of CLOCK_MONOTONIC: 0 = it has come. */
+static inline int sp_ms_until(uint64_t at_ns)
+{
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), ms = at_ns > now ? (at_ns - now + 999999) / 1000000 : 0;
+
+	return ms < INT_MAX ? (int)ms : INT_MAX;
+}
 
 static inline uint64_t sp_timespec_ns(struct timespec t)
 {

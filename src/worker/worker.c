@@ -433,9 +433,7 @@ int sp_workers_timeout_ms(const struct sp_workers *w)
 		return 0;
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
 		next = SP_MIN(next, sp_pool_next_ns(&w->pools[role], now));
-	if (next == ~0ULL)
-		return -1;
-	return next <= now ? 0 : (int)((next - now + 999999) / 1000000);
+	return next == ~0ULL ? -1 : sp_ms_until(next);
 }
 
 unsigned sp_workers_outstanding(const struct sp_workers *w)

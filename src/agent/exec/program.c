@@ -145,11 +145,7 @@ void sp_program_watch(const struct sp_program *c, int epoll)
 
 int sp_program_timeout_ms(const struct sp_program *c)
 {
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
-
-	if (!c->pid)
-		return -1;
-	return c->deadline_ns > now ? (int)((c->deadline_ns - now) / 1000000 + 1) : 0;
+	return c->pid ? sp_ms_until(c->deadline_ns) : -1;
 }
 
 static void read_output(struct sp_program *c)

@@ -217,13 +217,6 @@ void sp_remotes_dispatch(void *remotes)
 		run_target(r, &r->targets[i]);
 }
 
-static int ms_until(uint64_t at_ns)
-{
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
-
-	return at_ns > now ? (int)((at_ns - now) / NS_A_MS + 1) : 0;
-}
-
 int sp_remotes_timeout_ms(void *remotes)
 {
 	const struct sp_remotes *r = remotes;
@@ -231,12 +224,12 @@ int sp_remotes_timeout_ms(void *remotes)
 
 	for (size_t i = 0; i < r->n_targets; i++) {
 		const struct target *t = &r->targets[i];
-		int next = ms_until(t->due_ns);
+		int next = sp_ms_until(t->due_ns);
 
 		if (t->post.pid)
 			next = SP_MIN(next, sp_program_timeout_ms(&t->post));
 		else if (has_messages(t))
-			next = SP_MIN(next, ms_until(t->again.at_ns));
+			next = SP_MIN(next, sp_ms_until(t->again.at_ns));
 		ms = ms < 0 ? next : SP_MIN(ms, next);
 	}
 	return ms;

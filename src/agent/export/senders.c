@@ -203,13 +203,9 @@ void sp_senders_dispatch(void *senders)
 
 static int sender_timeout_ms(const struct sender *s)
 {
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
-
 	if (s->program.pid)
 		return sp_program_timeout_ms(&s->program);
-	if (!*s->name)
-		return -1;
-	return s->due_ns > now ? (int)((s->due_ns - now) / NS_A_MS + 1) : 0;
+	return *s->name ? sp_ms_until(s->due_ns) : -1;
 }
 
 int sp_senders_timeout_ms(void *senders)

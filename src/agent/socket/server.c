@@ -471,16 +471,14 @@ void sp_server_dispatch(struct sp_server *s)
 
 int sp_server_timeout_ms(const struct sp_server *s)
 {
-	uint64_t nearest = s->accept_again_ns ? s->accept_again_ns : UINT64_MAX, t = now();
+	uint64_t nearest = s->accept_again_ns ? s->accept_again_ns : UINT64_MAX;
 
 	for (size_t i = 0; i < s->n_slots; i++)
 		if (s->clients[i].state != SP_CLIENT_FREE)
 			nearest = SP_MIN(nearest, s->clients[i].deadline_ns);
 	if (s->has_new)
 		return 0;
-	if (nearest == UINT64_MAX)
-		return -1;
-	return nearest <= t ? 0 : (int)((nearest - t) / 1000000 + 1);
+	return nearest == UINT64_MAX ? -1 : sp_ms_until(nearest);
 }
 
 int sp_server_fd(const struct sp_server *s)

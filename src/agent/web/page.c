@@ -344,16 +344,15 @@ int sp_page_fd(const struct sp_page *p)
 
 int sp_page_timeout_ms(const struct sp_page *p)
 {
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), nearest = UINT64_MAX;
-	int ms = sp_http_timeout_ms(p->http), wait_ms;
+	uint64_t nearest = UINT64_MAX;
+	int ms = sp_http_timeout_ms(p->http);
 
 	for (size_t i = 0; i < SP_PAGE_WAITING; i++)
 		if (p->waiting[i].at_ns)
 			nearest = SP_MIN(nearest, p->waiting[i].at_ns);
 	if (nearest == UINT64_MAX)
 		return ms;
-	wait_ms = nearest <= now ? 0 : (int)((nearest - now) / 1000000 + 1);
-	return ms < 0 ? wait_ms : SP_MIN(ms, wait_ms);
+	return ms < 0 ? sp_ms_until(nearest) : SP_MIN(ms, sp_ms_until(nearest));
 }
 
 void sp_page_dispatch(struct sp_page *p)

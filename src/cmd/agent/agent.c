@@ -235,13 +235,13 @@ static void alive(void *arg)
 static int alive_timeout(void *arg)
 {
 	const struct run *r = arg;
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = r->reported_ns + STATUS_EVERY_S * SP_NS_PER_S;
+	uint64_t next = r->reported_ns + STATUS_EVERY_S * SP_NS_PER_S;
 
 	if (r->notify.fd < 0)
 		return -1;
 	if (r->notify.watchdog_ns)
 		next = SP_MIN(next, r->notify.alive_sent_ns + r->notify.watchdog_ns / 3);
-	return next <= now ? 0 : (int)((next - now) / 1000000 + 1);
+	return sp_ms_until(next);
 }
 
 static int status(void *arg, FILE *out)

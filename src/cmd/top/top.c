@@ -309,10 +309,9 @@ static int turn(struct top *t, int timeout_ms)
 
 static int wait_ms(const struct top *t)
 {
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = t->source.next_ns(t->source.source);
+	uint64_t next = t->source.next_ns(t->source.source);
 
-	next = t->is_taking ? next : SP_MIN(next, t->next_ns);
-	return next > now ? (int)((next - now + NS_PER_MS - 1) / NS_PER_MS) : 0;
+	return sp_ms_until(t->is_taking ? next : SP_MIN(next, t->next_ns));
 }
 
 static int loop(struct top *t)
