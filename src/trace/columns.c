@@ -389,6 +389,18 @@ static void columns_sort(const struct sp_trace_making *m)
 		}
 }
 
+/* What a result means depends on the call, if its number is beside it. */
+static void calls_find(struct sp_trace_spec *s)
+{
+	unsigned at = 0;
+
+	for (size_t i = 0; i < s->n_columns; i++)
+		if (s->columns[i].as == SP_TRACE_AS_CALL)
+			at = s->columns[i].at;
+	for (size_t i = 0; i < s->n_columns; i++)
+		s->columns[i].call_at = s->columns[i].as == SP_TRACE_AS_RESULT ? at : 0;
+}
+
 /* A record begins with its head; a key with the word that has point and bucket. Then numbers, name, texts. */
 static void places_set(struct sp_trace_making *m)
 {
@@ -430,5 +442,6 @@ int sp_trace_columns_make(struct sp_trace_making *m)
 		return r;
 	columns_sort(m);
 	places_set(m);
+	calls_find(m->spec);
 	return 0;
 }

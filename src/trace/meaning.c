@@ -4,11 +4,15 @@
 #include "trace/spec.h"
 #include <string.h>
 
-/* What fields of these names mean, in all events or those of one beginning. */
+/* What fields of these names mean, in all events or those of one beginning; the first that fits counts. */
 static const struct {
 	const char *event, *field;
 	enum sp_trace_as as;
 } meanings[] = {
+    {"syscalls:sys_exit_mmap", "ret", SP_TRACE_AS_PLACE},
+    {"syscalls:sys_exit_mremap", "ret", SP_TRACE_AS_PLACE},
+    {"syscalls:sys_exit_brk", "ret", SP_TRACE_AS_PLACE},
+    {"syscalls:sys_exit_shmat", "ret", SP_TRACE_AS_PLACE},
     {"syscalls:sys_exit_", "ret", SP_TRACE_AS_RESULT},
     {"raw_syscalls:sys_exit", "ret", SP_TRACE_AS_RESULT},
     {"raw_syscalls:", "id", SP_TRACE_AS_CALL},

@@ -27,6 +27,7 @@ enum sp_trace_as {
 	SP_TRACE_AS_COMM,
 	SP_TRACE_AS_TEXT,
 	SP_TRACE_AS_RESULT, /* of a system call: below 0 it is an error */
+	SP_TRACE_AS_PLACE,  /* likewise, of one that gives an address, as mmap(2) */
 	SP_TRACE_AS_CALL,   /* number of a system call */
 	SP_TRACE_AS_DEVICE,
 	SP_TRACE_AS_SIGNAL,
@@ -50,6 +51,7 @@ struct sp_trace_column {
 	unsigned at, bytes; /* where it is in a key or record; bytes: of a text */
 	bool is_counted;    /* a text, whose length is in its last byte: it may have NULs */
 	bool is_internet;   /* such a text: the bytes of an address, 4 of IPv4 or 16 */
+	unsigned call_at;    /* of a result: where the call's number is; 0: it is not there */
 };
 
 struct sp_trace_asked { /* expressions with commas between, as the user typed them; NULL: none */

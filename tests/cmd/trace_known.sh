@@ -56,6 +56,7 @@ tell 'called_mid .*retval=1[0-9][0-9]' trace "$dir/libcalled.so:called_mid[retva
 tell 'sched:sched_switch|samples' profile -e sched:sched_switch -- sh -c "$work"       # record -e
 [ ! -d /sys/kernel/tracing/events/kmem ] || tell 'kmem:kmalloc' stat -e kmem:kmalloc -I 1 1                                        # stat -e -I
 tell ' dd .* call=write ' trace syscalls -- sh -c "$work"                              # trace CMD
+grep -qE ' call=mmap .* ret=0x[0-9a-f]{9,} ' told && ! grep -qE ' call=(mmap|brk) .* ret=[1-9]' told || fail "results that are addresses"
 tell ' syscall:openat .*ret=-ENOENT' trace 'syscall:{openat,read,write}' -- sh -c "$work" # trace -e open,read,write
 ! grep -qE ' syscall:(close|mmap) ' told || fail "those three calls only"
 tell ' sleep .* call=clock_nanosleep ' trace syscalls --min 10ms -- sh -c "$work"      # trace --duration

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 enum { MAX_ERRNO = 4095, DEVICE_MINOR_BITS = 20 };
 
@@ -81,6 +82,21 @@ static void address_put(uint64_t number, char *text)
 	snprintf(text, SP_TRACE_CELL, "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
 }
 
+/* Whether what a system call gives is an address. */
+static bool is_place(const struct sp_trace_column *column, const char *base)
+{
+	static const uint64_t calls[] = {SYS_mmap, SYS_mremap, SYS_brk, SYS_shmat};
+	uint64_t call;
+
+	if (!column->call_at)
+		return column->as == SP_TRACE_AS_PLACE;
+	memcpy(&call, base + column->call_at, sizeof(call));
+	for (size_t i = 0; i < SP_COUNT(calls); i++)
+		if (calls[i] == call)
+			return true;
+	return false;
+}
+
 static void number_put(enum sp_trace_as as, uint64_t number, char *text)
 {
 	int64_t with_sign = (int64_t)number;
@@ -89,6 +105,12 @@ static void number_put(enum sp_trace_as as, uint64_t number, char *text)
 	switch (as) {
 	case SP_TRACE_AS_RESULT:
 		name_put("-", is_error ? strerrorname_np((int)-with_sign) : NULL, with_sign, text);
+		break;
+	case SP_TRACE_AS_PLACE:
+		if (is_error)
+			name_put("-", strerrorname_np((int)-with_sign), with_sign, text);
+		else
+			snprintf(text, SP_TRACE_CELL, "0x%" PRIx64, number);
 		break;
 	case SP_TRACE_AS_CALL:
 		name_put("", sp_call_name(number), with_sign, text);
@@ -209,7 +231,7 @@ void sp_trace_cell(const struct sp_trace_column *column, const void *base, char 
 		return;
 	}
 	memcpy(&number, at, sizeof(number));
-	number_put(column->as, number, ret_text);
+	number_put(is_place(column, base) ? SP_TRACE_AS_PLACE : column->as, number, ret_text);
 }
 
 void sp_trace_cell_json(struct sp_json *j, const struct sp_trace_column *column, const void *base)

@@ -162,6 +162,26 @@ static void test_mistakes_are_told(void **state)
 	}
 }
 
+/* By the call, by the tracepoint of the call's end, or by the column of the call's number beside it. */
+static void test_results_are_known_by_their_call(void **state)
+{
+	struct sp_trace_spec s;
+
+	(void)state;
+	assert_int_equal(sp_trace_meaning("syscalls:sys_exit_mmap", "ret", 3), SP_TRACE_AS_PLACE);
+	assert_int_equal(sp_trace_meaning("syscalls:sys_exit_munmap", "ret", 3), SP_TRACE_AS_RESULT);
+	need_types();
+	assert_int_equal(make("syscalls", (struct sp_trace_asked){.print = "ret,call=sys,dur", .tells = true}, &s), 0);
+	assert_int_equal(s.columns[0].as, SP_TRACE_AS_RESULT);
+	assert_int_equal(s.columns[1].as, SP_TRACE_AS_CALL);
+	assert_int_equal(s.columns[0].call_at, s.columns[1].at);
+	assert_int_equal(s.columns[2].call_at, 0);
+	sp_trace_spec_done(&s);
+	assert_int_equal(make("syscalls", (struct sp_trace_asked){.print = "ret,dur", .tells = true}, &s), 0);
+	assert_int_equal(s.columns[0].call_at, 0);
+	sp_trace_spec_done(&s);
+}
+
 static void test_names_are_checked(void **state)
 {
 	struct sp_trace_spec s;
@@ -181,7 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_lists_are_cut),       cmocka_unit_test(test_keys_have_places),
 	    cmocka_unit_test(test_records_have_places), cmocka_unit_test(test_mistakes_are_told),
-	    cmocka_unit_test(test_names_are_checked),
+	    cmocka_unit_test(test_names_are_checked),   cmocka_unit_test(test_results_are_known_by_their_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
