@@ -29,6 +29,7 @@ static const struct {
     {"filelife", "dev", SP_TRACE_AS_DEVICE},
     {"biotop", "dev", SP_TRACE_AS_DEVICE},
     {"biosnoop", "op", SP_TRACE_AS_BLOCK_OP},
+    {"biosnoop", "sector", SP_TRACE_AS_SIGNED},
     {"tcp", "to", SP_TRACE_AS_INTERNET},
     {"tcpaccept", "from", SP_TRACE_AS_INTERNET},
     {"tcpaccept", "sport", SP_TRACE_AS_PORT},

@@ -23,6 +23,7 @@ struct sp_types;
 enum sp_trace_as {
 	SP_TRACE_AS_NUMBER,
 	SP_TRACE_AS_UNSIGNED,
+	SP_TRACE_AS_SIGNED, /* though its type is unsigned: all bits set stand for none, and are -1 */
 	SP_TRACE_AS_ADDRESS,
 	SP_TRACE_AS_COMM,
 	SP_TRACE_AS_TEXT,
@@ -51,7 +52,7 @@ struct sp_trace_column {
 	unsigned at, bytes; /* where it is in a key or record; bytes: of a text */
 	bool is_counted;    /* a text, whose length is in its last byte: it may have NULs */
 	bool is_internet;   /* such a text: the bytes of an address, 4 of IPv4 or 16 */
-	unsigned call_at;    /* of a result: where the call's number is; 0: it is not there */
+	unsigned call_at;   /* of a result: where the call's number is; 0: it is not there */
 };
 
 struct sp_trace_asked { /* expressions with commas between, as the user typed them; NULL: none */

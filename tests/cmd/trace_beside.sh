@@ -184,6 +184,11 @@ if loop=$(losetup -f --show image 2>loop.err); then
 	fi
 	has sizes ',dd,4096,8191,100$'
 	has sizes ',dd,16384,32767,40$'
+	# a flush is of no sector
+	tracing flush biosnoop -d "$disk" --json
+	dd if=/dev/zero of="$loop" bs=4096 count=1 conv=fsync status=none
+	traced
+	has flush '"op":"flush","sector":-1,"bytes":0,'
 	losetup -d "$loop"
 	trap leave EXIT
 else

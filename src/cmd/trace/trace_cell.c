@@ -165,7 +165,8 @@ bool sp_trace_is_text(const struct sp_trace_column *column)
 
 bool sp_trace_is_number(const struct sp_trace_column *column)
 {
-	return column->as == SP_TRACE_AS_NUMBER || column->as == SP_TRACE_AS_UNSIGNED || column->as == SP_TRACE_AS_PORT;
+	return column->as == SP_TRACE_AS_NUMBER || column->as == SP_TRACE_AS_UNSIGNED ||
+	       column->as == SP_TRACE_AS_SIGNED || column->as == SP_TRACE_AS_PORT;
 }
 
 /* All six: what a call does not take is what was in that register. */
