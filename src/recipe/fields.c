@@ -153,13 +153,31 @@ static void name_offer(void *near, const char *name)
 	sp_suggest_offer(near, name);
 }
 
+/* First what is a value by itself, then pointers to structures, whose members are. Returns the length of the whole. */
+static size_t names_list(const struct sp_fields *fields, char *ret_list, size_t size)
+{
+	size_t used = 0;
+
+	for (unsigned turn = 0; turn < 2; turn++)
+		for (size_t i = 0; i < fields->n && used < size; i++) {
+			const struct sp_field *f = &fields->list[i];
+			bool is_pointer = strstr(f->type, "struct ") && strchr(f->type, '*');
+
+			if (f->from != SP_FIELD_NOWHERE && strncmp(f->name, "common_", 7) != 0 &&
+			    is_pointer == (turn > 0))
+				used +=
+				    (size_t)snprintf(ret_list + used, size - used, "%s%s", used ? ", " : "", f->name);
+		}
+	return used;
+}
+
 /* Suggests the nearest name; if none is near, all fields of the event. */
 static int field_unknown(const struct sp_expr *e, size_t at, size_t n, const struct sp_fields *fields,
 			 const struct btf *btf, const char *event)
 {
 	char word[SP_SUGGEST_MAX + 1] = "", list[512] = "";
 	struct sp_suggest near = {.word = word};
-	size_t used = 0;
+	size_t used;
 
 	snprintf(word, sizeof(word), "%.*s", (int)SP_MIN(n, sizeof(word)), e->text + at);
 	for (size_t i = 0; i < fields->n; i++)
@@ -171,10 +189,7 @@ static int field_unknown(const struct sp_expr *e, size_t at, size_t n, const str
 	if (near.best)
 		return sp_fail_at(-EINVAL, e->text, at, "%s has no field '%s'; did you mean %s?", event, word,
 				  near.best);
-	for (size_t i = 0; i < fields->n && used < sizeof(list); i++)
-		if (fields->list[i].from != SP_FIELD_NOWHERE && strncmp(fields->list[i].name, "common_", 7) != 0)
-			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
-						 fields->list[i].name);
+	used = names_list(fields, list, sizeof(list));
 	if (used >= sizeof(list))
 		return sp_fail_at(-EINVAL, e->text, at,
 				  "%s has no field '%s'; soprof profile --list '%s' -v shows its fields", event, word,

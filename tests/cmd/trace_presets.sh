@@ -293,6 +293,8 @@ expect 2 trace opens --min 1x 1
 has "$err" 'is no time'
 expect 2 trace opens --min 5 1
 one_line "'5' is no time with a unit"
+expect 2 trace 'syscalls[nothing > 1]' 1
+has "$err" "syscalls has no field 'nothing'; it has ret, dur, .*, regs\$"
 expect 2 trace opens..execs 1
 one_line "'execs' is a preset, and no point of a pair"
 expect 2 trace --list $'a\e[31m\n'

@@ -131,7 +131,7 @@ static void test_mistakes_are_told(void **state)
 		size_t at;
 		const char *words;
 	} mistakes[] = {
-	    {EXEC, "a1", NULL, NULL, 0, "has no field 'a1'; it has p, old_pid, bprm"},
+	    {EXEC, "a1", NULL, NULL, 0, "has no field 'a1'; it has old_pid, p, bprm"},
 	    {EXEC, "comm,", NULL, NULL, 5, "an expression is missing"},
 	    {EXEC, "comm, , pid", NULL, NULL, 6, "an expression is missing"},
 	    {EXEC, "pid,old_pd", NULL, NULL, 4, "did you mean old_pid"},
