@@ -124,6 +124,11 @@ static __always_inline void sp_registers_read(struct sp_op_env *env, void *ctx)
 	SP_REGISTER(env, ctx, 4);
 	SP_REGISTER(env, ctx, 5);
 	SP_REGISTER(env, ctx, 6);
+	SP_REGISTER(env, ctx, 7);
+	SP_REGISTER(env, ctx, 8);
+	SP_REGISTER(env, ctx, 9);
+	SP_REGISTER(env, ctx, 10);
+	SP_REGISTER(env, ctx, 11);
 }
 
 /*

@@ -30,6 +30,7 @@ enum {
 /* How the kernel runs the instruction under the breakpoint; of a hit's time that is the most: some 0.7, 0.5 or 9 us. */
 enum sp_probe_cost { SP_PROBE_EMULATED, SP_PROBE_NOP5, SP_PROBE_STEPPED, SP_PROBE_N_COSTS };
 
+enum { SP_PROBE_REGISTERS = 1 << 6 };
 struct sp_probe_what {
 	const char *const *globs;  /* of names, as fnmatch() knows them */
 	size_t n_globs;            /* with n_addresses 0: 0 means all functions */
@@ -43,7 +44,7 @@ struct sp_probe_what {
 	bool ends;         /* where calls end, in place of where they begin: points without names, each a `ret` */
 	bool any_glob;     /* globs that match nothing are no error, unless none does */
 	bool nop5_is_fast; /* this kernel replaces a nop of 5 bytes by a call (Linux 6.18) */
-	uint8_t arguments; /* bit i: argument i must still be in its register */
+	uint8_t arguments; /* bit i: argument i must still be in its register; SP_PROBE_REGISTERS: so must all be */
 };
 
 struct sp_probe_point {

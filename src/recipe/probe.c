@@ -16,6 +16,10 @@
 #include <unistd.h>
 
 enum { N_ARGUMENTS = 6, RETURNED = N_ARGUMENTS };
+/* As bpf/x86_64/call.bpf.h numbers them. */
+#define FIELDS                                                                                                         \
+	"long arg0, long arg1, long arg2, long arg3, long arg4, long arg5, long retval, void *ip, void *sp, long ax, " \
+	"long bx, long bp"
 
 /* --- names --- */
 /* Whether it is no tracepoint's system, so that a program may be meant: a build id, or what tracefs does not have. */
@@ -69,8 +73,7 @@ static void point_make(const char *name, struct sp_recipe_probe *p, struct sp_re
 	*ret_point = (struct sp_recipe_point){
 	    .at = SP_AT_PROBE,
 	    .where = name,
-	    .arguments =
-		p->asked.is_usdt ? "" : "long arg0, long arg1, long arg2, long arg3, long arg4, long arg5, long retval",
+	    .arguments = p->asked.is_usdt ? "" : FIELDS,
 	    .probe = p,
 	    .slot = {.role = SP_ROLE_EVENT,
 		     .flags = SP_SLOT_USER | SP_SLOT_PROBE | SP_SLOT_NO_KTHREAD,
@@ -276,20 +279,27 @@ static int both_use(struct sp_recipe_point *point, bool may_session)
 	return 0;
 }
 
-/* What expressions read: arguments when a function begins, its value when it returns. */
+/* What expressions read: arguments when a function begins, its value when it returns; registers at either. */
 static int use_read(struct sp_recipe_point *point, bool may_session)
 {
 	struct sp_recipe_probe *p = point->probe;
+	bool registers = false;
 
 	for (size_t i = 0; i < SP_N_OPS && point->slot.ops[i].kind != SP_OP_END; i++) {
+		sp_u64 number = point->slot.ops[i].imm;
+
 		if (point->slot.ops[i].kind != SP_OP_ARGUMENT)
 			continue;
-		if (point->slot.ops[i].imm == RETURNED)
-			p->returns = true;
-		else
-			p->arguments |= (uint8_t)(1U << point->slot.ops[i].imm);
+		p->returns |= number == RETURNED;
+		registers |= number > RETURNED;
+		if (number < N_ARGUMENTS)
+			p->arguments |= (uint8_t)(1U << number);
 	}
-	return p->returns && p->arguments ? both_use(point, may_session) : 0;
+	if (p->returns && p->arguments)
+		return both_use(point, may_session);
+	if (registers && !p->returns)
+		p->arguments |= SP_PROBE_REGISTERS;
+	return 0;
 }
 
 /* What is not removed now is by the next, or by doctor --clean, which tells why not. */

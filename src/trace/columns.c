@@ -330,7 +330,7 @@ static bool has_returned(const struct sp_trace_making *m)
 static bool is_default(const struct sp_trace_making *m, const struct sp_field *f, bool returned)
 {
 	if (m->spec->point.at == SP_AT_PROBE && f->from == SP_FIELD_ARGUMENT)
-		return (f->offset == SP_FIELD_RETURNED) == returned;
+		return f->offset <= SP_FIELD_RETURNED && (f->offset == SP_FIELD_RETURNED) == returned;
 	return f->from != SP_FIELD_NOWHERE && !f->why_not && strncmp(f->name, "common_", 7) != 0 &&
 	       strcmp(f->name, "__syscall_nr") != 0 && (strcmp(f->name, "retval") != 0 || m->fields.n == 1) &&
 	       !sp_trace_pair_is_thread(f);

@@ -115,6 +115,18 @@ expect 0 trace "$dir/libcalled.so:called_mid" --by comm --count --csv -o rows --
 read -r mid _ <truth
 same 'calls' "$(sed -nE 's/.*,caller,([0-9]+)$/\1/p' rows)" "$mid"
 
+# --- registers: where the function is, of which a page's part is known; what it returns is in ax
+if command -v nm >null; then
+	at=$((0x$(nm -D libcalled.so | sed -nE 's/^([0-9a-f]+) T called_mid$/\1/p') & 0xfff))
+	expect 0 trace "$dir/libcalled.so:called_mid" --print ip,ax,arg0 -o lines -- "$tests/caller" "$dir/libcalled.so" 3 1
+	for ip in $(sed -nE 's/.* ip=(0x[0-9a-f]+) ax=-?[0-9]+ arg0=[0-9]+$/\1/p' lines); do
+		[ $(((ip & 0xfff) - at)) = 0 ] || [ $(((ip & 0xfff) - at)) = 4 ] || fail "called_mid at $at, or behind its endbr64, not $ip" # 4 bytes
+	done
+	same 'calls with registers' "$(grep -c ' ip=0x.* arg0=[0-9]*$' lines)" 3
+	expect 0 trace "$dir/libcalled.so:called_mid" --print retval,ax -o lines -- "$tests/caller" "$dir/libcalled.so" 3 1
+	same 'values that are in ax' "$(grep -cE ' retval=(-?[0-9]+) ax=\1$' lines)" 3
+fi
+
 # --- who called, of each event, in the order of the events; names of programs and libraries that would break a terminal ---
 expect 0 trace --caller --stack "$dir/libcalled.so:called_mid" --print arg0 -o lines -- "$tests/caller" "$dir/libcalled.so" 300 10
 # an interrupt may take the memory in which a stack is walked: that is told, and its line is there

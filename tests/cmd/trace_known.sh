@@ -60,6 +60,7 @@ grep -qE ' call=mmap .* ret=0x[0-9a-f]{9,} ' told && ! grep -qE ' call=(mmap|brk
 tell ' syscall:openat .*ret=-ENOENT' trace 'syscall:{openat,read,write}' -- sh -c "$work" # trace -e open,read,write
 ! grep -qE ' syscall:(close|mmap) ' told || fail "those three calls only"
 tell ' sleep .* call=clock_nanosleep ' trace syscalls --min 10ms -- sh -c "$work"      # trace --duration
+tell 'called_mid ip=0x[0-9a-f]+ ax=' trace "$dir/libcalled.so:called_mid" --print ip,ax -- "${caller[@]}" # uprobe_events f %ip %ax
 tell '^opens +yes' list                                                          # list
 tell 'bytes_req' list 'kmem:kmalloc' -v                                          # list, with fields
 # --- ftrace ---

@@ -55,16 +55,21 @@ static __always_inline sp_u64 sp_call_argument(sp_u64 number)
 
 /*
  * Of a probe, the arguments of the function that begins, and the value of one that returns, as the System V psABI
- * places them: the offsets of their registers in the context. Behind its beginning a function may have changed them.
+ * places them; behind these the registers that expressions know by name: offsets in the context. Behind its beginning a
+ * function may have changed them.
  */
 #define SP_PROBE_REGISTER(i)                                                                                           \
-	((i) == 0   ? __builtin_offsetof(struct pt_regs, rdi)                                                          \
-	 : (i) == 1 ? __builtin_offsetof(struct pt_regs, rsi)                                                          \
-	 : (i) == 2 ? __builtin_offsetof(struct pt_regs, rdx)                                                          \
-	 : (i) == 3 ? __builtin_offsetof(struct pt_regs, rcx)                                                          \
-	 : (i) == 4 ? __builtin_offsetof(struct pt_regs, r8)                                                           \
-	 : (i) == 5 ? __builtin_offsetof(struct pt_regs, r9)                                                           \
-		    : __builtin_offsetof(struct pt_regs, rax))
+	((i) == 0    ? __builtin_offsetof(struct pt_regs, rdi)                                                         \
+	 : (i) == 1  ? __builtin_offsetof(struct pt_regs, rsi)                                                         \
+	 : (i) == 2  ? __builtin_offsetof(struct pt_regs, rdx)                                                         \
+	 : (i) == 3  ? __builtin_offsetof(struct pt_regs, rcx)                                                         \
+	 : (i) == 4  ? __builtin_offsetof(struct pt_regs, r8)                                                          \
+	 : (i) == 5  ? __builtin_offsetof(struct pt_regs, r9)                                                          \
+	 : (i) == 7  ? __builtin_offsetof(struct pt_regs, rip)                                                         \
+	 : (i) == 8  ? __builtin_offsetof(struct pt_regs, rsp)                                                         \
+	 : (i) == 10 ? __builtin_offsetof(struct pt_regs, rbx)                                                         \
+	 : (i) == 11 ? __builtin_offsetof(struct pt_regs, rbp)                                                         \
+		     : __builtin_offsetof(struct pt_regs, rax))
 #define SP_PROBE_STACK __builtin_offsetof(struct pt_regs, rsp)
 
 #endif

@@ -122,7 +122,7 @@ static bool goes_on(struct walk *k, const struct sp_insn *i, uint64_t behind)
 
 static uint16_t mask_of_arguments(uint8_t arguments)
 {
-	uint16_t mask = 0;
+	uint16_t mask = arguments & SP_PROBE_REGISTERS ? UINT16_MAX : 0;
 	for (size_t i = 0; i < SP_COUNT(argument_regs); i++)
 		if (arguments & 1u << i)
 			mask |= (uint16_t)(1u << argument_regs[i]);
