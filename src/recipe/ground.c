@@ -476,7 +476,8 @@ static void ground_destroy(struct sp_recipe_object *object)
 		sp_front_free(s->fronts[i]);
 	for (size_t i = 0; i < SP_COUNT(s->sink_objects); i++)
 		bpf_object__close(s->sink_objects[i]);
-	sp_recipe_watch_free(s->watch);
+	if (s->owns_watch)
+		sp_recipe_watch_free(s->watch);
 	ground_bpf__destroy(s->skel);
 	free(s->links);
 	free(s);

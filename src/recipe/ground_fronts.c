@@ -165,10 +165,22 @@ void sp_ground_maps(const struct sp_recipe_object *object, enum sp_at at, struct
 					   .sink = s->sinks[at == SP_AT_KRETPROBE ? SP_AT_KPROBE : at]};
 }
 
+/* One that began before files were looked for, or a new one. */
+static int watch_take(struct ground *s, const struct sp_capture_options *o)
+{
+	if (!sp_ground_has(o, SP_AT_PROBE) || o->numbered)
+		return 0;
+	for (unsigned i = 0; o->recipes[i] && !s->watch; i++)
+		if (o->recipes[i]->points[0].at == SP_AT_PROBE)
+			s->watch = sp_recipe_probe_watch(o->recipes[i]->points[0].probe);
+	s->owns_watch = !s->watch;
+	return s->watch ? 0 : sp_recipe_watch_new(o->cpus, o->n_cpus, &s->watch);
+}
+
 /* Before the probes are attached: a file that appears meanwhile is attached twice, which is once. */
 int sp_fronts_watch(struct ground *s, const struct sp_capture_options *o)
 {
-	int r = sp_ground_has(o, SP_AT_PROBE) && !o->numbered ? sp_recipe_watch_new(o->cpus, o->n_cpus, &s->watch) : 0;
+	int r = watch_take(s, o);
 
 	for (unsigned i = 0; o->recipes[i] && r >= 0 && s->watch; i++)
 		if (o->recipes[i]->points[0].at == SP_AT_PROBE && sp_recipe_probe_name(o->recipes[i]->points[0].probe))

@@ -36,6 +36,7 @@ struct ground {
 	bool is_off[SP_MAX_RECIPES];
 	bool has_stamps;               /* threads are walked only when they are back */
 	struct sp_recipe_watch *watch; /* NULL: there are no probes */
+	bool owns_watch;
 };
 
 /* Whether a recipe of the session has a point of this kind. */

@@ -452,6 +452,16 @@ void sp_recipe_probe_detach(struct sp_recipe_probe *p)
 	}
 }
 
+void sp_recipe_probe_watched(struct sp_recipe_probe *p, struct sp_recipe_watch *watch)
+{
+	p->watch = watch;
+}
+
+struct sp_recipe_watch *sp_recipe_probe_watch(const struct sp_recipe_probe *p)
+{
+	return p->watch;
+}
+
 void sp_recipe_probe_broker(struct sp_recipe_probe *p, struct sp_broker *broker)
 {
 	p->broker = broker;

@@ -23,6 +23,7 @@
 struct sp_broker;
 struct sp_recipe_point;
 struct sp_recipe_probe;
+struct sp_recipe_watch;
 struct sp_workers;
 
 /* Whether the name is one of these, and no tracepoint's. */
@@ -44,6 +45,9 @@ struct sp_probe_point;
 int sp_recipe_probe_empty(const char *what, bool returns, struct sp_recipe_point *ret_point);
 int sp_recipe_probe_put(struct sp_recipe_probe *probe, const struct sp_probe_file *file,
 			const struct sp_probe_point *at);
+/* A watch that began before its files are looked for, for who attaches it, and outlives it. NULL: none did. */
+void sp_recipe_probe_watched(struct sp_recipe_probe *probe, struct sp_recipe_watch *watch);
+struct sp_recipe_watch *sp_recipe_probe_watch(const struct sp_recipe_probe *probe);
 /* Which files are meant; NULL: those that were put. */
 const struct sp_probe_name *sp_recipe_probe_name(const struct sp_recipe_probe *probe);
 /*

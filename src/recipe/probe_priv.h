@@ -30,6 +30,7 @@ struct sp_recipe_probe {
 	int program; /* it is attached to; -1: none */
 	pid_t only;
 	struct sp_broker *broker;
+	struct sp_recipe_watch *watch; /* that began before its files were looked for; NULL: none did */
 	size_t n_failed;
 	char *failure; /* of the first of these */
 };

@@ -4,11 +4,13 @@
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "capture/capture.h"
+#include "proc/process.h"
 #include "recipe/events.h"
 #include "recipe/front.h"
 #include "recipe/kprobe.h"
 #include "recipe/narrow.h"
 #include "recipe/probe.h"
+#include "recipe/probe_watch.h"
 #include "recipe/recipe_point.h"
 #include "recipe/tracepoint.h"
 #include <errno.h>
@@ -266,13 +268,34 @@ int sp_recipe_point_make(const char *name, struct sp_recipe_point *ret_point)
 	return sp_recipe_probe_is(name) ? sp_recipe_probe_point(name, ret_point) : sp_tracepoint_point(name, ret_point);
 }
 
-static int probe_find(struct sp_recipe *own)
+/*
+ * No file is missed that is mapped while files are looked for, and until probes are attached. Who may not watch may not
+ * probe, which the session says.
+ */
+static void watch_begin(struct sp_recipe_set *set, struct sp_recipe_probe *probe)
 {
-	int r = own->points[0].at == SP_AT_PROBE ? sp_recipe_probe_find(&own->points[0], true) : 0;
+	SP_FREE unsigned *cpus = NULL;
+	size_t n = 0;
+	int r = set->watch ? 0 : sp_process_cpus_online(&cpus, &n);
 
+	if (r >= 0 && !set->watch)
+		r = sp_recipe_watch_new(cpus, n, &set->watch);
+	if (r < 0)
+		sp_error_clear();
+	sp_recipe_probe_watched(probe, set->watch);
+}
+
+static int probe_find(struct sp_recipe_set *set, struct sp_recipe *own)
+{
+	bool is_probe = own->points[0].at == SP_AT_PROBE;
+	int r;
+
+	if (is_probe)
+		watch_begin(set, own->points[0].probe);
+	r = is_probe ? sp_recipe_probe_find(&own->points[0], true) : 0;
 	if (r >= 0 && own->points[0].slot.flags & SP_SLOT_KPROBE)
 		return sp_fail_said(-EINVAL, "%s: functions of the kernel are for soprof trace", own->name);
-	if (r < 0 || own->points[0].at != SP_AT_PROBE)
+	if (r < 0 || !is_probe)
 		return r;
 	own->trap_ns = sp_recipe_probe_trap_ns(own->points[0].probe);
 	own->hit_ns = SP_TRACEPOINT_HIT_NS + own->trap_ns;
@@ -303,7 +326,7 @@ static int narrowed_make(struct sp_recipe_set *set, const char *event, const str
 	if (!r)
 		r = sp_narrowing_apply(event, name, &narrowing, &set->types, &own->points[0], &own->values[1].unit);
 	if (!r)
-		r = probe_find(own);
+		r = probe_find(set, own);
 	if (narrowing.n_value)
 		own->values[1].name = value;
 	*ret_recipe = own;
@@ -339,7 +362,7 @@ static int named_make(struct sp_recipe_set *set, const char *name, const struct 
 	else
 		r = sp_recipe_point_make(name, &own->points[0]);
 	if (!r)
-		r = probe_find(own);
+		r = probe_find(set, own);
 	*ret_recipe = own;
 	return r;
 }
@@ -415,6 +438,7 @@ void sp_recipe_set_done(struct sp_recipe_set *set)
 			sp_recipe_probe_free(set->own[i]->points[k].probe);
 		free(set->own[i]);
 	}
+	sp_recipe_watch_free(set->watch);
 	free(set->words);
 	*set = (struct sp_recipe_set){0};
 }

@@ -15,6 +15,8 @@
 #include "recipe/types.h"
 #include <stddef.h>
 
+struct sp_recipe_watch;
+
 extern const struct sp_recipe sp_recipe_cpu;
 extern const struct sp_ground sp_ground;
 
@@ -43,7 +45,8 @@ struct sp_recipe_set {
 	const char *event; /* of the cpu recipe; NULL = its default */
 	struct sp_recipe *own[SP_MAX_RECIPES];
 	char *words;
-	struct sp_types types; /* while the list is read */
+	struct sp_types types;         /* while the list is read */
+	struct sp_recipe_watch *watch; /* of files that are mapped since functions were looked for; NULL: of none */
 };
 int sp_recipe_set_parse(const char *list, struct sp_recipe_set *ret_set);
 void sp_recipe_set_done(struct sp_recipe_set *set);

@@ -122,6 +122,19 @@ watch_end
 same 'calls of a deleted, a present and a later file' "$(count <"$dir/folded")" $((300 + 40 + 5000))
 says '1 more file appeared'
 
+# --- a file that is mapped between the look for files and the first probe ---
+"$SOPROF" profile --max-overhead 0 -f -o "$dir/folded" -e "$own:called_mid" >"$out" 2>"$err" &
+soprof=$! what="profile -e $own:called_mid, stopped"
+until ls -l "/proc/$soprof/fd" 2>"$dir/null" | grep -q bpf-map; do kill -0 "$soprof" || break; done
+kill -STOP "$soprof"
+is_probing "$soprof" && say "soprof was not stopped in time"
+cp "$tests/libcalled.so" "$dir/next" && mv "$dir/next" "$own"
+caller_begin "$own" 900 "$dir/meanwhile"
+kill -CONT "$soprof"
+wait_until $((200 * slow)) are_probed 2 || fail "the file that was mapped meanwhile to be probed"
+watch_end
+same 'calls of a file that was mapped meanwhile' "$(count <"$dir/folded")" 900
+
 # --- later files whose first process has ended by the time they are looked at: who else has one is asked, now or later ---
 ended=libended$$.so
 mkdir "$dir/1" "$dir/2" "$dir/3" "$dir/4"
