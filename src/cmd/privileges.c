@@ -44,16 +44,15 @@ static int paranoid_level(void)
 	return level;
 }
 
-int sp_privileges_check(void)
+int sp_privileges_check(const char *what)
 {
 	char missing[64];
 
 	missing_put(sp_privileges(), missing, sizeof(missing));
 	if (!*missing)
 		return 0;
-	return sp_fail_said(-EPERM,
-			    "cannot sample: needs %s (kernel.perf_event_paranoid is %d); run it as root, with sudo",
-			    missing, paranoid_level());
+	return sp_fail_said(-EPERM, "cannot %s: needs %s (kernel.perf_event_paranoid is %d); run it as root, with sudo",
+			    what, missing, paranoid_level());
 }
 
 int sp_event_try(uint32_t type, uint64_t config, pid_t pid, bool with_kernel)

@@ -58,6 +58,31 @@ for event in offcpu cpu,faults sched:sched_switch; do
 	one_line "-e $event needs CAP_BPF and CAP_PERFMON; run it as root, with sudo"
 done
 
+# trace is root's, and says so, also in its list; stat counts what is one's own, in user mode, and reads what all may read.
+expect 0 trace --list
+has "$out" '^opens +root '
+has "$out" '^signals +root '
+has_not "$out" '^[a-z]+ +yes '
+has "$out" '^root: cannot trace: needs CAP_BPF and CAP_PERFMON .*; run it as root, with sudo$'
+for words in 'opens 1' 'sched:sched_switch -- true' 'syscall:read --by caller -- true'; do
+	# shellcheck disable=SC2086
+	expect 3 trace $words
+	one_line '^soprof: trace: cannot trace: needs CAP_BPF and CAP_PERFMON .*; run it as root, with sudo$'
+done
+expect 3 stat --red 1
+one_line '^soprof: stat: cannot count calls: needs CAP_BPF and CAP_PERFMON .*; run it as root, with sudo$'
+expect 0 stat -x, -e task-clock,page-faults,context-switches -- true
+has "$err" '^[0-9.]+,msec,task-clock:u,'
+has "$err" '^[1-9][0-9]*,,page-faults:u,'
+has "$err" '^<not permitted>,,context-switches,'
+has "$err" '^soprof: .*kernel.perf_event_paranoid is 2: run it as root, with sudo$'
+expect 3 stat 1
+has "$err" 'none of the events can be counted here$'
+expect 3 stat -e sched:sched_switch -- true
+has "$err" 'run it as root, with sudo$'
+expect 0 stat --use 1
+has "$out" '^memory '
+
 for variant in "${variants[@]}"; do
 	together
 	profile_victim $variant recursion --complete 99 --deepest even,odd=100 -- 100

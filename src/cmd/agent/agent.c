@@ -422,7 +422,7 @@ static int open_all(struct run *r)
 {
 	const struct sp_agent_config *c = &r->args->config;
 	struct sp_server_owner owner = {.arg = r, .status = status, .current = current, .used = used};
-	int e = sp_privileges_check();
+	int e = sp_privileges_check("sample");
 
 	if (e >= 0)
 		e = sp_agent_user_become(c);

@@ -76,7 +76,7 @@ static int wants_samples(struct sp_libs *l, uint64_t *ret_seconds)
 	*ret_seconds = a->seconds != UINT64_MAX ? a->seconds : a->stale ? 0 : DEFAULT_SECONDS;
 	if (!*ret_seconds)
 		return 0;
-	r = sp_privileges_check();
+	r = sp_privileges_check("sample");
 	if (r >= 0 || a->seconds != UINT64_MAX)
 		return r;
 	*ret_seconds = 0;

@@ -30,8 +30,11 @@ struct sp_child { /* -1 where there is none */
 };
 #define SP_CHILD_NONE ((struct sp_child){.pid = -1, .pid_fd = -1, .gate = -1, .exec_error = -1})
 
-/* privileges.c: 0, or -EPERM with the whole story in one line. check: whether BPF programs may sample everybody. */
-int sp_privileges_check(void);
+/*
+ * privileges.c: 0, or -EPERM with the whole story in one line. check: whether BPF programs may do so of everybody;
+ * what: "sample".
+ */
+int sp_privileges_check(const char *what);
 struct sp_backend_choice { /* of sampling */
 	enum sp_backend_kind kind;
 	bool user_mode_only; /* the kernel's time and stacks are not to be had */

@@ -24,16 +24,18 @@ static int tracepoint_find(struct sp_stat_event *e, const char *name)
 	const char *root = sp_tracepoints_root(), *colon = strchr(name, ':');
 	SP_FREE char *path = NULL, *text = NULL;
 	struct sp_recipe_point unused;
-	int r = root ? sp_tracepoint_point(name, &unused)
-		     : sp_fail(-errno, "count the tracepoint %s: read /sys/kernel/tracing/events", name);
+	int r = root ? sp_tracepoint_point(name, &unused) : -errno;
 
-	if (r < 0)
-		return r;
-	if (asprintf(&path, "%s/%.*s/%s/id", root, (int)(colon - name), name, colon + 1) < 0)
+	if (r >= 0 && asprintf(&path, "%s/%.*s/%s/id", root, (int)(colon - name), name, colon + 1) < 0)
 		return -ENOMEM;
-	r = sp_text_read(path, MAX_ID, &text, NULL);
+	if (r >= 0)
+		r = sp_text_read(path, MAX_ID, &text, NULL);
+	if (r == -EACCES) {
+		sp_error_clear();
+		return sp_fail_said(r, "tracepoints, as %s, are told to root only; run it as root, with sudo", name);
+	}
 	if (r < 0)
-		return r;
+		return root ? r : sp_fail(r, "count the tracepoint %s: read /sys/kernel/tracing/events", name);
 	e->type = PERF_TYPE_TRACEPOINT;
 	e->config = strtoull(text, NULL, 10);
 	return 0;

@@ -351,7 +351,7 @@ static int privileges_end(struct red *red)
 
 static int red_begin(struct red *red)
 {
-	int r = sp_privileges_check();
+	int r = sp_privileges_check("count calls");
 
 	if (r >= 0)
 		r = sp_trace_later_new(&red->later);

@@ -364,7 +364,7 @@ static int source_open(struct top *t)
 
 	if (is_agent_wanted(t))
 		return agent_open(t, &wants);
-	refused = sp_privileges_check();
+	refused = sp_privileges_check("sample");
 	if (refused >= 0)
 		refused = sp_top_own_open(&wants, &t->source);
 	if (refused >= 0 || t->args->events)

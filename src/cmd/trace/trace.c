@@ -242,7 +242,7 @@ static int privileges_end(struct trace *t)
 
 static int trace_begin(struct trace *t)
 {
-	int r = sp_privileges_check();
+	int r = sp_privileges_check("trace");
 
 	if (r >= 0)
 		r = numbers_check(t->run.args);

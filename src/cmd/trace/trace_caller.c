@@ -387,7 +387,7 @@ static int callers_begin(struct callers *c, char **event, struct sp_profile_args
 	int r = options_check(c->args);
 
 	if (r >= 0)
-		r = sp_privileges_check();
+		r = sp_privileges_check("trace");
 	if (r >= 0)
 		r = keys_take(c);
 	if (r >= 0)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace_list.c: the presets of `soprof trace`: what each tells, and whether this kernel has its events; with -v the
- * fields of these, of tracepoints, and of pairs. Shells complete fields by these lines (completion.bash).
+ * trace_list.c: the presets of `soprof trace`: what each tells, and whether this kernel has its events, and this user
+ * may trace; with -v the fields of these, of tracepoints, and of pairs. Shells complete fields by these lines
+ * (completion.bash).
  */
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/cmd.h"
+#include "cmd/profile/profile_parts.h"
 #include "cmd/trace/trace.h"
 #include "recipe/expr.h"
 #include "recipe/fields.h"
@@ -28,6 +30,8 @@ struct list {
 	bool with_fields;
 	struct sp_types types;
 	size_t n;
+	char *refused; /* why this user may trace nothing; NULL: he may */
+	bool tells_refused;
 };
 
 /* --- fields --- */
@@ -141,10 +145,15 @@ static void tools_print(const struct sp_trace_preset *preset)
 static void preset_print(struct list *l, const struct sp_trace_preset *preset)
 {
 	int r = preset_try(preset, &l->types);
+	bool for_root = l->refused && (r >= 0 || r == -EACCES); /* who may not read fields may not trace, either */
 
-	printf("%-12s %-4s %s%s%s%s\n", preset->name, r < 0 ? "no" : "yes", preset->summary, preset->also ? " (" : "",
-	       preset->also ? preset->also : "", preset->also ? ")" : "");
-	if (r < 0)
+	l->tells_refused |= for_root;
+	printf("%-12s %-4s %s%s%s%s\n", preset->name,
+	       for_root ? "root"
+	       : r < 0  ? "no"
+			: "yes",
+	       preset->summary, preset->also ? " (" : "", preset->also ? preset->also : "", preset->also ? ")" : "");
+	if (r < 0 && !for_root)
 		printf("    not here: %s\n", sp_error_text(r));
 	sp_error_clear();
 	if (!l->with_fields)
@@ -218,11 +227,17 @@ int sp_trace_list_print(const struct sp_cmd *cmd, const char *glob, bool with_fi
 {
 	const struct sp_trace_preset *preset;
 	struct list l = {.glob = glob, .with_fields = with_fields};
-	int r = 0;
+	int r = sp_privileges_check("trace");
 
+	l.refused = r < 0 ? strdup(sp_error_text(r)) : NULL;
+	sp_error_clear();
+	r = 0;
 	for (size_t i = 0; (preset = sp_trace_preset_at(i)); i++)
 		if (is_asked_for(glob, preset) && ++l.n)
 			preset_print(&l, preset);
+	if (l.tells_refused)
+		printf("root: %s\n", l.refused);
+	free(l.refused);
 	if (is_pair(glob))
 		r = pair_print(&l);
 	else if (strchr(glob, ':'))
