@@ -130,11 +130,15 @@ static void bash_put(const struct sp_cmd *const *cmds, FILE *out)
 	fputs("'\n", out);
 	fputs(bash_functions, out);
 	fputs("_soprof() {\n"
-	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words files events i\n"
-	      "\tif [ \"$prev\" = = ]; then\n" /* --by=KEY, --print NAME=EXPR */
-	      "\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n"
-	      "\t\t[[ $prev == -* ]] || prev=${COMP_WORDS[COMP_CWORD-3]}\n"
-	      "\tfi\n"
+	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev words files events i at=$COMP_CWORD\n"
+	      "\t[ \"$cur\" != = ] || cur='' at=$((at + 1))\n"
+	      "\tprev=${COMP_WORDS[at-1]}\n"
+	      "\twhile [ \"$prev\" = = ]; do\n" /* --by=KEY, --print NAME=EXPR, --print=NAME=EXPR */
+	      "\t\tprev=${COMP_WORDS[at-2]}\n"
+	      "\t\t[[ $prev != -* ]] || break\n"
+	      "\t\t((at -= 2))\n"
+	      "\t\tprev=${COMP_WORDS[at-1]}\n"
+	      "\tdone\n"
 	      "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
 	      "\t\t[ \"${COMP_WORDS[i]}\" = -- ] && { _command_offset $((i + 1)) 2>/dev/null; return; }\n"
 	      "\tdone\n"

@@ -253,6 +253,10 @@ completes opens --pri --print
 completes 'sched:sched_process_exec[filen' 'sched:sched_process_exec\[filename'
 completes sched:sched_process_exec --print filen filename
 completes --by comm syscall:openat --print x,du x,dur
+completes sched:sched_process_exec --print file = filen filename
+completes sched:sched_process_exec --print = x,file = filen filename
+completes sched:sched_process_exec --by = filen filename
+completes sched:sched_process_exec --print file = 'filename .*cgroup'
 completes 'raw:sched_switch[preempt]..raw:sched_switch' --sum prev_ prev_state
 completes "'sched:sched_process_exec[comm == \"x\" && old_p" 'sched:sched_process_exec\[comm == "x" && old_pid'
 

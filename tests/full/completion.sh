@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What zsh and fish themselves complete by the scripts that soprof writes, in copies of Debian's packages that are not
-# installed.
+# What bash, zsh and fish themselves complete by the scripts that soprof writes; the latter two are copies of Debian's packages
+# that are not installed.
 . "$(dirname "$0")/../cmd/lib.bash"
 . "$(dirname "$0")/../unpack.bash"
 for package in zsh zsh-common fish fish-common libpcre2-32-0; do
@@ -9,6 +9,42 @@ for package in zsh zsh-common fish fish-common libpcre2-32-0; do
 done
 lib=usr/lib/x86_64-linux-gnu
 export PATH=${SOPROF%/*}:$PATH # which has the fields of events
+
+# --- bash shows it to a terminal
+"$SOPROF" --completion bash >"$dir/soprof.bash" || fail "a script for bash"
+cat >"$dir/drive.py" <<'X'
+import os, pty, select, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ.update(PS1="", TERM="dumb")
+    os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+def until_quiet():
+    text = b""
+    while select.select([fd], [], [], 1)[0]:
+        text += os.read(fd, 4096)
+    return text.decode(errors="replace").replace("\a", "")
+os.write(fd, b". " + sys.argv[1].encode() + b"; stty cols 200\n")
+until_quiet()
+for words in sys.argv[2:]:
+    os.write(fd, words.encode() + b"\t")
+    print(until_quiet())
+    os.write(fd, b"\x15")
+    until_quiet()
+os.write(fd, b"exit\n")
+X
+bash_completes() { # WORDS EXPECTED
+	/usr/bin/python3 "$dir/drive.py" "$dir/soprof.bash" "$1" >"$dir/got"
+	grep -qF -- "$2" "$dir/got" || fail "bash to complete '$1' to '$2', not: $(cat -v "$dir/got")"
+}
+bash_completes 'soprof profile --unw' 'soprof profile --unwind '
+bash_completes 'soprof profile -e pa' 'soprof profile -e page-faults '
+if [ -r /sys/kernel/tracing/events/sched/sched_process_exec/format ]; then
+	for words in '--print filen' '--print x=filen' '--print=x=filen' "--print 'pid,x=filen" '--by=filen'; do
+		bash_completes "soprof trace sched:sched_process_exec $words" "$words""ame"
+	done
+	bash_completes 'soprof trace sched:sched_process_exec --print x=' 'filename'
+	bash_completes 'soprof trace "sched:sched_process_exec[old_p' 'sched:sched_process_exec[old_pid'
+fi
 
 # --- fish says it by a command of its own
 "$SOPROF" --completion fish >"$dir/soprof.fish" || fail "a script for fish"
