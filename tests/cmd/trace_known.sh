@@ -39,16 +39,31 @@ tell "$hist" trace syscalls --hist dur -- sh -c "$work"                         
 tell '^ +8 -> 15 +: [1-9]' trace 'syscall:read[ret >= 0]' --hist ret -- dd if=file of=/dev/null status=none # sys_exit_read { hist(ret) }
 tell ' file="/bin/true" args="/bin/true" ' trace execs -- sh -c '/bin/true; :'         # execve
 tell ' sleep .* call=clock_nanosleep ' trace 'syscalls[dur > 10ms]' -- sh -c "$work"   # slow system calls
+[ ! -b /dev/nvme0n1 ] || # of the second kernel; here trace_beside.sh has a loop device
+	tell "$hist" trace biolatency -- dd if=/dev/nvme0n1 of=/dev/null iflag=direct bs=4096 count=20 status=none # block_rq_issue, _complete
+connect='(: </dev/tcp/127.0.0.1/9) 2>/dev/null; :' # nobody listens
+tell ' tcpconnlat to=127\.0\.0\.1 dport=9 state=CLOSE dur=' trace tcpconnlat -- bash -c "$connect" # latency of tcp_v4_connect
+sh -c 'while :; do sleep 0.02; done' &
+tell ' sh .* call=wait4 ' trace 'syscalls[dur > 10ms]' -p $! 1                         # slow system calls of a process
+! grep -q ' sleep ' told || fail "calls of that process only"
+kill $!
 expect 0 trace -o told contention --hist dur 1 # a quiet machine has none
 has "$err" '^soprof: [0-9]+ events? in [0-9.]+ s'
 tell '\[state:|sleep' profile -f -e offcpu -K -- sleep 0.05                            # off-CPU by kstack
 tests=$SOPROF_BUILD/tests/cmd
 cp "$tests/libcalled.so" libcalled.so
 caller=(sh -c "exec '$tests/caller' '$dir/libcalled.so' 1000 10 >'$dir/truth'")
-tell '^caller +[-0-9.]+ *[A-Za-z]* +[0-9]+$' trace "$dir/libcalled.so:called_mid" --by comm --sum arg0 -- "${caller[@]}" # malloc { sum(arg0) }
+tell '^caller +[-0-9.]+ *[A-Za-z]* +[0-9]+$' trace "$dir/libcalled.so:called_mid" --by comm --sum arg0 -I 5 -- "${caller[@]}" # malloc { sum(arg0) }
 read -r mid _ <truth
 tell " $mid\$" trace "$dir/libcalled.so:called_mid" --by comm -- "${caller[@]}"
-tell "$hist" trace "$dir/libcalled.so:called_mid.. $dir/libcalled.so:called_mid[retval || 1]" --hist dur -- "${caller[@]}" # usdt a..b
+tell "$hist" trace "$dir/libcalled.so:called_mid.. $dir/libcalled.so:called_mid[retval || 1]" --hist dur -- "${caller[@]}"
+cp "$tests/marked" app
+tell '^ +1048576 -> ' trace 'usdt:./app:request_start..usdt:./app:request_end' --hist dur -- ./app 20 1100 # usdt start..end
+[ "$(awk '/ -> / { n += $5 } END { print n }' told)" = 20 ] || fail "20 requests"
+! grep -qE '^ +[0-9]{1,6} -> .* : [1-9]' told || fail "no request shorter than it is: $(grep ' -> ' told)"
+"$tests/caller" "$dir/libcalled.so" 500000000 10 >"$dir/null" &
+tell " $! +caller +called_mid +libcalled\.so" calls "$dir/libcalled.so:called_mid" --by process -I 1 1 # SHA256 { @[pid] = count() }
+kill $!
 tell 'called_mid .*retval=1[0-9][0-9]' trace "$dir/libcalled.so:called_mid[retval > 100]" -- "${caller[@]}"      # trace 'r::f (retval > 100)'
 ! grep -q 'arg[0-9]=' told || fail "no argument of a call that has returned"
 
@@ -67,10 +82,13 @@ tell 'bytes_req' list 'kmem:kmalloc' -v                                         
 tell ' kmem:kmalloc ' trace kmem:kmalloc sched:sched_process_exec -- sh -c "$work"     # record -e A -e B
 grep -q ' sched:sched_process_exec ' told || fail "both events to be told"
 tell '^comm=(dd|cat|sh|sleep)$' trace 'kmem:kmalloc[bytes_req > 100]' --by comm --hist bytes_req -- sh -c "$work; $work"
-tell '^ *irq|^irq=|^ *$|dur' trace softirqs --hist dur 1                               # irq latency
+expect 0 trace -o told hardirqs --hist dur 1 # irq latency; a quiet machine has none
+has "$err" '^soprof: [0-9]+ events? in [0-9.]+ s'
 
 if [ -e /sys/bus/event_source/devices/kprobe ]; then
 	tell "$hist" trace 'kprobe:vfs_read..kret:vfs_read' --hist dur -- sh -c "$work"
+	tell "$hist" trace 'kprobe:tcp_v4_connect..kret:tcp_v4_connect' --hist dur -- bash -c "$connect"
+	tell 'kprobe:vfs_read: .* count' list kprobe:vfs_read -v                               # perf probe -V vfs_read
 	tell 'count=10$' trace 'kprobe:vfs_write[count == 10]' --print count -- sh -c "$work"  # perf probe --add 'vfs_write count'
 fi
 finish
