@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) int sp_ops_run(struct sp_op_env *en
 {
 	int i;
 
-#ifdef __clang__
+#ifdef __bpf__
 #pragma clang loop unroll(full)
 #endif
 	for (i = 0; i < SP_N_OPS_RUN; i++) {
