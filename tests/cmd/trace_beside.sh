@@ -4,8 +4,8 @@
 # deadline: 90
 # Presets beside what the kernel and other programs count of the same: `perf trace -s` of system calls; /proc/stat of processes,
 # /proc/softirqs and /proc/interrupts; schedstat of time on a CPU and of waits for one; a cgroup's memory.events of what is killed;
-# /proc/diskstats and bpftrace's histograms of requests to a loop device; `ss -ti`, the kernel's own counter, and the client's clock
-# of connections whose packets are lost on their way. Connections of IPv6.
+# /proc/diskstats and bpftrace's histograms of requests to a loop device; `ss -ti`, nstat and the client's clock of connections
+# whose packets are lost on their way. Connections of IPv6.
 . "$(dirname "$0")/lib.bash"
 is_root || skip "needs root"
 [ -r /sys/kernel/btf/vmlinux ] || skip "the kernel shows no types"
@@ -139,8 +139,8 @@ truncate -s 8M image
 if loop=$(losetup -f --show image 2>loop.err); then
 	trap 'losetup -d "$loop"; leave' EXIT
 	disk=${loop#/dev/}
-	# "reads, sectors read, writes, sectors written"
-	asked() { awk -v d="$disk" '$3 == d { print $4, $6, $8, $10 }' /proc/diskstats; }
+	# "reads, sectors read, writes, sectors written, ms of both"
+	asked() { awk -v d="$disk" '$3 == d { print $4, $6, $8, $10, $7 + $11 }' /proc/diskstats; }
 	bpftrace=
 	if command -v bpftrace >null; then
 		device=$(($(stat -c '0x%t << 20 | 0x%T' "$loop")))
@@ -167,6 +167,9 @@ if loop=$(losetup -f --show image 2>loop.err); then
 	bytes() { sed -nE "s/.*\"op\":\"$1\",.*\"bytes\":([0-9]+),.*/\\1/p" snoop | awk '{ n += $1 } END { print n + 0 }'; }
 	same 'bytes read' "$(bytes read)" $((512 * (after[1] - before[1])))
 	same 'bytes written' "$(bytes write)" $((512 * (after[3] - before[3])))
+	us=$(sed -nE 's/.*"dur":([0-9]+).*/\1/p' snoop | awk '{ n += $1 } END { printf "%.0f\n", n / 1000 }') ms=$((after[4] - before[4]))
+	# theirs begins before the request is given to the disk, and is cut to ms
+	[ "$us" -le $(((ms + 2) * 1000)) ] && [ "$us" -ge $(((ms - 2) * 500)) ] || fail "the time of requests to be $ms ms, as diskstats say, not $us us"
 	same 'requests in the histogram of times' "$(awk -F, 'NR > 1 { n += $NF } END { print n + 0 }' latency)" $((n + n_written))
 	same 'requests in the histogram of sizes' "$(awk -F, 'NR > 1 { n += $NF } END { print n + 0 }' sizes)" $((n + n_written))
 	if [ -n "$bpftrace" ]; then
@@ -246,8 +249,7 @@ there, right = ("fd00::2" if v6 else "192.0.2.2"), sys.argv[2]
 def neighbour(mac):
     subprocess.run(["ip", "neigh", "replace", there, "lladdr", mac, "dev", "own", "nud", "permanent"], check=True)
 def sent_again():
-    lines = [l.split()[1:] for l in open("/proc/net/snmp") if l.startswith("Tcp:")]
-    return int(dict(zip(*lines))["RetransSegs"])
+    return int(subprocess.run(["nstat", "-asz", "TcpRetransSegs"], capture_output=True, text=True, check=True).stdout.split()[-2])
 before = sent_again()
 neighbour(wrong)
 threading.Timer(0.3, neighbour, [right]).start()
@@ -294,7 +296,7 @@ lossy() { # 4 or 6
 	traced
 	read -r by_ss by_kernel ns there <"$out"
 	[ "${by_ss:-0}" -ge 4 ] || { fail "four segments sent again, as ss -ti says, not '$by_ss'"; return; }
-	same 'segments sent again, by the kernel' "$by_ss" "$by_kernel"
+	same 'segments sent again, by nstat' "$by_ss" "$by_kernel"
 	same 'segments sent again' "$(grep -c "\"to\":\"$there\",\"dport\":7000," again)" "$by_ss"
 	same 'SYNs sent again' "$(grep -c "\"to\":\"$there\",\"dport\":7000,\"state\":\"SYN_SENT\"" again)" 1
 	ours=$(sed -nE "s/.*\"event\":\"tcpconnlat\".*\"to\":\"$there\",\"dport\":7000,\"state\":\"ESTABLISHED\",\"dur\":([0-9]+).*/\\1/p" lines)

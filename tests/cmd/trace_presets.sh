@@ -19,6 +19,12 @@ if strace -o traced -e trace=openat true 2>/dev/null; then
 	expect 1 trace -o lines opensnoop -- cat /etc/passwd ./nonexistent
 	sed -nE 's/.* opens file=("[^"]*") flags=([^ ]*) ret=([^ ]*) dur=.*/\1 \2 \3/p' lines >told
 	[ -s wanted ] && cmp -s wanted told || { diff wanted told; fail "the files that strace tells"; }
+	programs='/bin/true one "two  words"; /bin/echo three; ./nonexistent; exec /bin/true'
+	strace -f -o traced -e trace=execve sh -c "$programs" >/dev/null 2>&1
+	sed -nE 's/.*execve\(("[^"]*"), \["(.*)"\], .* = 0$/\1 "\2"/p' traced | sed 's/", "/ /g; s,^"/usr/,"/,' | grep -v '^"/bin/sh' >wanted
+	expect 0 trace -o lines execs -- sh -c "$programs"
+	sed -nE 's/.* execs file=("[^"]*") args=("[^"]*") ppid=.*/\1 \2/p' lines | sed 's,^"/usr/,"/,' | grep -v '^"/bin/sh' >told
+	[ "$(wc -l <wanted)" = 3 ] && cmp -s wanted told || { diff wanted told; fail "the programs that strace tells"; }
 	work='dd if=/dev/zero of=/dev/null bs=10 count=200 status=none; dd if=/dev/zero of=/dev/null bs=4096 count=30 status=none'
 	strace -f -c -o traced sh -c "$work"
 	expect 0 trace syscalls --by sys --csv -o rows -- sh -c "$work"
