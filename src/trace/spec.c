@@ -223,7 +223,7 @@ int sp_trace_names_resolve(struct sp_trace_making *m, const char *name)
 	int r = 0;
 
 	for (size_t i = 0; i < m->n_wanted && !r; i++) {
-		m->fields.n = m->n_own && m->wanted[i]->use <= SP_TRACE_USE_WHOSE ? m->n_own : n;
+		m->fields.n = m->n_first && m->wanted[i]->use <= SP_TRACE_USE_WHOSE ? m->n_own : n;
 		r = sp_expr_resolve(&m->wanted[i]->expr, &m->fields, name);
 	}
 	m->fields.n = n;
