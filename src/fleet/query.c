@@ -130,13 +130,14 @@ static void kept_put(const struct query *q, const char *column, bool kept, struc
 	sp_fleet_print(sql, " GROUP BY stack HAVING sum(cost) > %" PRIi64 ")", q->least);
 }
 
-/* Whether there may be more than come whole: if the days have no more, the rows need not be looked at. */
+/* Whether there may be more than come whole, to some per cent: if the days have no more, the rows need not be looked
+ * at. The same stack is there once for each host that sent it until the server has merged its parts. */
 static int days_count(struct query *q, uint64_t *ret_n)
 {
 	struct sp_row_reader row;
 	int r;
 
-	sp_fleet_print(&q->ask.sql, "SELECT count() FROM stacks WHERE ");
+	sp_fleet_print(&q->ask.sql, "SELECT uniq(id) FROM stacks WHERE ");
 	sp_fleet_put_days(&q->ask, &q->ask.sql);
 	r = sp_fleet_question_ask(&q->ask, &row);
 	*ret_n = sp_row_u64(&row);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/time.h"
 #include "profile/profile.h"
 #include "profile/window.h"
@@ -62,7 +63,7 @@ static uint32_t add_frame(char *word)
 	bool is_kernel = strcmp(at + 1, "[kernel]") == 0;
 	struct sp_func func = {.file = add_library(at + 1)};
 	func.name = func.linkage_name = must(sp_profile_add_string(profile, word));
-	func.start = func.vaddr = 16 * func.name;
+	func.start = func.vaddr = 16 * (sp_hash_bytes(word, strlen(word), 0) >> 36); /* the same in each store */
 	func.size = 16;
 	struct sp_frame f = {.file = func.file, .offset = func.start, .flags = is_kernel ? SP_FRAMEF_KERNEL : 0};
 	uint32_t number = must(sp_profile_add_frame(profile, &f));
