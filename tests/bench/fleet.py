@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A fleet on Debian's ClickHouse: what sending costs an agent's host in steady state, under a load of much variety; how long
 questions take over 10, 100 and 1,000 hosts. Ten hosts are made up, each with an hour of 60 rows a window of 10 s out of
-30,000 stacks of 60 programs and 40 libraries, and are sent; the others are copies in the server, with other numbers. For
-24 hours the windows and the libraries' sums are copied, too; samples there are of the last hour only. The times are those
-of the whole program, the best of three, beside a server of the same machine. What a host and day takes on the disk is that
-hour's bytes, merged, times 24; beside it the same hour laid out as others do: a pprof file for each minute (Perforator), and
-rows that have their whole stack of names (Parca's tables in ClickHouse)."""
+30,000 stacks of 60 programs and 40 libraries, and are sent; the others are copies in the server, with other numbers. For 24
+hours the windows and the libraries' sums are copied, too; samples there are of the last hour only. The times are those of
+the whole program, the best of three, beside a server of the same machine. What a host and day takes on the disk is that
+hour's rows, merged, times 24, and what they name, which is written once a day; beside it the same hour laid out as others
+do: a pprof file for each minute (Perforator), and rows that have their whole stack of names (Parca's tables in ClickHouse)."""
 import contextlib
 import os
 import random
@@ -131,10 +131,13 @@ def base(address):
 
 
 def on_disk(address, database):
+    """Of a day, by an hour: rows come each hour, what they name once a day."""
     tables = ask(address, f"SELECT name FROM system.tables WHERE database = '{database}'").split()
     for table in tables:
         ask(address, f"OPTIMIZE TABLE {database}.{table} FINAL")
-    return int(ask(address, f"SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = '{database}'"))
+    size = ask(address, "SELECT sum(bytes_on_disk * if(table IN ('samples', 'libraries', 'windows'), 24, 1)) FROM system.parts "
+                        f"WHERE active AND database = '{database}'")
+    return int(size)
 
 
 def layouts(address):
@@ -156,9 +159,9 @@ def layouts(address):
             process, *frames = words.split(";")
             rows.append("\t".join((time.strftime("%F", time.gmtime(t)), str(t), "web0", process, str(frames[::-1]), n)))
     ask(address, "INSERT INTO whole.samples FORMAT TabSeparated\n" + "\n".join(rows) + "\n")
-    row("fleet: on the server's disk, a host and day", "MB", on_disk(address, "alone") * 24 / 1e6)
+    row("fleet: on the server's disk, a host and day", "MB", on_disk(address, "alone") / 1e6, note="the hour's stacks and names once")
     row("  of an hour as pprof files of a minute each", "MB", pprof * 1440 / minutes / 1e6, note="as Perforator lays it out")
-    row("  as rows with their whole stacks", "MB", on_disk(address, "whole") * 1440 / minutes / 1e6, note="as Parca lays it out")
+    row("  as rows with their whole stacks", "MB", on_disk(address, "whole") * 60 / minutes / 1e6, note="as Parca lays it out")
 
 
 WINDOW = "seconds, covered, lost, left_out, rows, samples, cost, cost_name, cost_unit"
