@@ -328,8 +328,8 @@ static int all_take(struct sp_recipe_probe *p, const struct finding *all)
 	sp_error_clear();
 	if (p->n_places || !failed)
 		return p->n_places ? 0 : -ENOENT;
-	if (p->failure)
-		return sp_fail_said(failed->r, "%s", p->failure);
+	if (p->failure) /* what a file cannot be asked is the command line's mistake, not the kernel's lack */
+		return sp_fail_said(failed->r == -EOPNOTSUPP ? -EINVAL : failed->r, "%s", p->failure);
 	return sp_fail_said(failed->r, "%s%s%s", p->asked.is_usdt ? p->asked.library : "", p->asked.is_usdt ? ": " : "",
 			    why_not(failed));
 }

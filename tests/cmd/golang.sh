@@ -45,6 +45,20 @@ build golang-pie -buildmode=pie -ldflags '-s -w'
 check golang-pie
 [ "$all_over" -gt 0 ] || fail "stacks that go over to another"
 
+# Calls are counted; their ends are not probed, since stacks move
+if is_root; then
+	"$dir/golang" 30 &
+	pid=$!
+	wait_working $pid
+	expect 0 calls --csv "$dir/golang:main.leaf" 1
+	awk -F, -v pid=$pid 'NR == 2 && $7 == pid && $8 > 0 { ok = 1 } END { exit !ok }' "$out" || fail "calls of main.leaf: $(cat "$out")"
+	kill -KILL $pid
+	expect 2 calls --latency "$dir/golang:main.leaf" 1
+	one_line "golang: a Go program's stacks move.*leave out --latency"
+	expect 2 profile -e "$dir/golang:main.leaf{retval}" -- true
+	one_line "golang: a Go program's stacks move.*no retval"
+fi
+
 # Where a child is made, which shares the stack until it runs its program, the return address is in a register.
 cat >"$dir/spawn.go" <<'END'
 package main

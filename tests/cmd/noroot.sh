@@ -55,8 +55,10 @@ expect 3 profile -e faults --by memory -- true
 one_line '--by memory needs CAP_BPF and CAP_PERFMON; run it as root, with sudo'
 for event in offcpu cpu,faults sched:sched_switch; do
 	expect 3 profile -e $event 1
-	one_line "-e $event needs CAP_BPF and CAP_PERFMON; run it as root, with sudo"
+	one_line "-e $event needs CAP_BPF and CAP_PERFMON; run it as root, with sudo$"
 done
+expect 3 profile -e libc.so.6:malloc 1
+one_line '-e libc.so.6:malloc needs CAP_BPF and CAP_PERFMON; .*: soprof calls LIB -- COMMAND$'
 
 # trace is root's, and says so, also in its list; stat counts what is one's own, in user mode, and reads what all may read.
 expect 0 trace --list

@@ -163,7 +163,7 @@ static int points_take(struct sp_machine_targets *t, size_t target, size_t numbe
 {
 	const struct sp_probe_file *file = &t->at[target].files.files[number];
 	int r = t->n_points + set->n > MAX_POINTS
-		    ? sp_fail_said(-E2BIG, "more than %d functions", MAX_POINTS)
+		    ? sp_fail_said(-EINVAL, "more than %d functions: name fewer, by a glob", MAX_POINTS)
 		    : sp_grow(&t->points, &t->points_capacity, t->n_points + set->n, sizeof(*t->points));
 
 	for (size_t i = 0; i < set->n && r >= 0; i++) {
@@ -246,7 +246,7 @@ static int functions_take(struct sp_machine_targets *t, const struct sp_machine_
 	if (r < 0)
 		return sp_fail_said(r, "%s: %s", file->path, found->why ? found->why : strerror(-r));
 	if (a->latency && found->set.is_go)
-		r = sp_fail_said(-EOPNOTSUPP,
+		r = sp_fail_said(-EINVAL,
 				 "a Go program's stacks move, so its calls cannot be timed; leave out --latency");
 	if (r >= 0)
 		r = points_take(t, target, number, &found->set);
@@ -430,8 +430,9 @@ static int later_add(struct sp_machine_watch *w, const struct found *f)
 	int r = functions_take(t, w->args, f->target, f->file, f);
 
 	if (r >= 0 && sp_machine_n_functions(t) > t->max_functions)
-		r = sp_fail_said(-E2BIG, "%s: more functions than there is room for",
-				 t->at[f->target].files.files[f->file].path);
+		r = sp_fail_said(
+		    -E2BIG, "%s: more functions than there is room for beside those from the beginning: count again",
+		    t->at[f->target].files.files[f->file].path);
 	return r < 0 ? r : file_attach(t, f->target, f->file, w->counting, w->pid);
 }
 

@@ -128,12 +128,24 @@ static bool needs_bpf(const struct sp_profile_args *a)
 	return sp_recipes_nest(a->recipes.recipes);
 }
 
+/* For who may not probe functions in all processes. */
+static const char *instead_of_probes(const struct sp_profile_args *a)
+{
+	for (size_t i = 0; a->recipes.recipes[i]; i++) {
+		const struct sp_recipe *recipe = a->recipes.recipes[i];
+
+		if (sp_recipe_has(recipe, SP_AT_PROBE) && !recipe->is_live && strncmp(recipe->name, "usdt:", 5))
+			return "; calls inside a command need no privilege: soprof calls LIB -- COMMAND";
+	}
+	return "";
+}
+
 /* What only BPF can give: "-e offcpu needs CAP_BPF ...". */
 static int bpf_missing(const struct sp_profile_session *s, const char *option, const char *value)
 {
 	return s->why_not_bpf ? sp_fail_said(-EPERM, "%s %s needs BPF: %s", option, value, s->why_not_bpf)
-			      : sp_fail_said(-EPERM, "%s %s needs %s; run it as root, with sudo", option, value,
-					     s->backend.missing);
+			      : sp_fail_said(-EPERM, "%s %s needs %s; run it as root, with sudo%s", option, value,
+					     s->backend.missing, instead_of_probes(s->args));
 }
 
 /* What perf_event_open cannot give is refused before anything runs. */
