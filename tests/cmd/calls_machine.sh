@@ -125,6 +125,24 @@ begin -o "$dir/x.json" --by cgroup "$library" # by its suffix
 use 20 >/dev/null
 end
 has "$dir/x.json" '"function":"own_leaf".*"cgroup":"[^"]+".*"calls":20'
+group=$(awk -v name="soprof-test-$$" '$3 == "cgroup2" { print $2 "/" name; exit }' /proc/mounts)
+if [ -n "$group" ] && mkdir "$group" 2>/dev/null; then
+	begin --csv --by function --cgroup "$group" "$library:own_leaf"
+	use 20 >/dev/null
+	sh -c 'echo $$ >"$0/cgroup.procs" && exec "$1" 50' "$group" "$dir/user" </dev/null >/dev/null
+	end
+	rmdir "$group"
+	is 50 own_leaf
+fi
+
+# what each interval has, and no more
+begin --csv -I 1 --by function "$library:own_leaf"
+use 1000 >/dev/null
+wait_until $((50 * slow)) grep -q own_leaf "$out" || fail "a table each second"
+use 500 >/dev/null
+end
+is 1500 own_leaf
+[ "$(grep -c own_leaf "$out")" -ge 2 ] && [ "$(grep -c ^by, "$out")" = 1 ] || fail "two tables, with one head: $(cat "$out")"
 
 # whole stacks, in the views of profile
 what="calls --stacks $library:own_leaf"
@@ -152,6 +170,79 @@ wait "$running"
 end
 has_not "$err" 'No such (file|process)'
 has "$err" 'files? that came later'
+
+# two names of one function count once, by the name that was asked for; an IFUNC's calls are those of what it has chosen
+cat >"$dir/chosen.c" <<'C'
+int one_work(int x) { return x * 3; }
+int one_alias(int) __attribute__((alias("one_work")));
+static int fast(int x) { return x + 7; }
+static int slow(int x) { return x + 9; }
+static int (*choose(void))(int) { __builtin_cpu_init(); return __builtin_cpu_supports("sse2") ? fast : slow; }
+int chosen(int) __attribute__((ifunc("choose")));
+C
+cat >"$dir/choosy.c" <<'C'
+int one_work(int), one_alias(int), chosen(int);
+int main(void)
+{
+	int s = 0;
+	for (int i = 0; i < 40; i++) s += one_work(i);
+	for (int i = 0; i < 2; i++) s += one_alias(i);
+	for (int i = 0; i < 300; i++) s += chosen(i);
+	return s == 7;
+}
+C
+$cc -O1 -shared -fPIC -o "$dir/libchosen.so" "$dir/chosen.c" && $cc -O1 -o "$dir/choosy" "$dir/choosy.c" "$dir/libchosen.so" "-Wl,-rpath,$dir" ||
+	fail "the compiler to work"
+begin --csv --by function "$dir/libchosen.so"
+"$dir/choosy"
+end
+is 300 chosen
+[ $(($(calls one_work) + $(calls one_alias))) = 42 ] && [ "$(grep -c ,one_ "$out")" = 1 ] || fail "42 calls of one function: $(cat "$out")"
+begin --csv --by function "$dir/libchosen.so:one_alias"
+"$dir/choosy"
+end
+is 42 one_alias
+
+# a program that is linked statically, and its copy in a chroot, by their build id
+if $cc -O1 -static -Wl,--build-id -o "$dir/still" "$dir/user.c" "$dir/own.c" 2>"$dir/why"; then
+	mkdir "$dir/jail"
+	cp "$dir/still" "$dir/jail"
+	"$dir/still" 700 <"$dir/go" >"$dir/ran" &
+	running=$!
+	chroot "$dir/jail" /still 30 <"$dir/go" >"$dir/ran" &
+	other=$!
+	exec 7>"$dir/go"
+	wait_until $((100 * slow)) has_mapped "$running" still && wait_until $((100 * slow)) has_mapped "$other" still || fail "both programs"
+	id=$(readelf -n "$dir/still" | awk '/Build ID/ { print $3 }')
+	begin --csv --by function "${id:0:12}:own_leaf"
+	printf 'xx' >&7
+	wait "$running" "$other"
+	end
+	is 730 own_leaf
+	has "$err" 'in 2 files'
+else
+	say "nothing is linked statically here: $(tail -n 1 "$dir/why")"
+fi
+
+# by the package that has the library: the machine's own file, so in one process alone
+bz2=$(ldconfig -p | awk '$1 == "libbz2.so.1.0" && /x86-64/ { print $NF; exit }')
+if [ -n "$bz2" ] && [ "$(dpkg-query -W -f '${db:Status-Status}' libbz2-1.0 2>/dev/null)" = installed ]; then
+	cat >"$dir/version.c" <<'C'
+#include <unistd.h>
+const char *BZ2_bzlibVersion(void);
+int main(void) { char c; int s = 0; if (read(0, &c, 1) < 0) return 1; for (int i = 0; i < 70; i++) s += *BZ2_bzlibVersion(); return s == 7; }
+C
+	$cc -O1 -o "$dir/version" "$dir/version.c" "$bz2" || fail "the compiler to work"
+	"$dir/version" <"$dir/go" >"$dir/ran" &
+	running=$!
+	exec 7>"$dir/go"
+	wait_until $((100 * slow)) has_mapped "$running" libbz2 || fail "the library to be mapped"
+	begin --csv -p "$running" libbz2-1.0:BZ2_bzlibVersion
+	echo >&7
+	wait "$running"
+	wait "$counter" || fail "exit code 0"
+	is 70 BZ2_bzlibVersion
+fi
 
 # only one process, whose end is the end; addresses in place of names
 "$dir/user" 100 <"$dir/go" >"$dir/ran" &
@@ -229,6 +320,11 @@ is 0 own_over
 is 100 own_tail
 has "$err" '^soprof: 200 calls are not timed, as no return was seen \(own_(over|jump): 100, own_(over|jump): 100\)'
 awk -F, 'NR > 1 && ($10 <= 0 || $11 * $8 > $10 || $12 * $8 < $10 || $13 < $11 || $14 > $12)' "$out" | grep . && fail "min <= mean <= max, for each"
+begin --latency "$library:own_leaf" # as people read it
+process=$(use 700)
+end
+has "$out" "^own_leaf, user $process\$"
+[ "$(awk -F'[:|]' '/ -> [0-9]+ +: / { n += $2 } END { print n + 0 }' "$out")" = 700 ] || fail "a histogram of 700 calls: $(cat "$out")"
 begin --csv --by function --latency "$library:own_down"
 use 0 100 >/dev/null # the kernel follows 64 at once
 end
@@ -308,11 +404,14 @@ wait "$paced" 2>/dev/null
 expect 2 calls --max-overhead 5 "$library" -- true
 one_line '--max-overhead is for counting in all processes'
 
-# by callgrind, for every function of a library that is called
+# by callgrind, for every function of three libraries that is called
 if command -v valgrind >/dev/null; then
 	cat >"$dir/z.c" <<'C'
 unsigned long crc32(unsigned long, const void *, unsigned), adler32(unsigned long, const void *, unsigned);
 int compress(void *, unsigned long *, const void *, unsigned long), uncompress(void *, unsigned long *, const void *, unsigned long);
+int BZ2_bzBuffToBuffCompress(void *, unsigned *, void *, unsigned, int, int, int), BZ2_bzBuffToBuffDecompress(void *, unsigned *, void *, unsigned, int, int);
+int lzma_easy_buffer_encode(unsigned, int, void *, const void *, unsigned long, void *, unsigned long *, unsigned long);
+int lzma_stream_buffer_decode(unsigned long *, unsigned, void *, const void *, unsigned long *, unsigned long, void *, unsigned long *, unsigned long);
 int main(void)
 {
 	static char in[30000], out[40000];
@@ -322,21 +421,32 @@ int main(void)
 		if (compress(out, &n, in, 1000 * (i + 1)) || uncompress(in, &m, out, n)) return 1;
 		if (adler32(crc32(0, in, m), out, n) == 7) return 1;
 	}
+	for (int i = 1; i < 3; i++) {
+		unsigned n = sizeof(out), m = sizeof(in);
+		unsigned long at = 0, to = 0, from = 0, most = 1 << 26;
+		if (BZ2_bzBuffToBuffCompress(out, &n, in, 4000 * i, 1, 0, 0) || BZ2_bzBuffToBuffDecompress(in, &m, out, n, 0, 0)) return 2;
+		if (lzma_easy_buffer_encode(0, i == 1 ? 1 : 4, 0, in, 4000 * i, out, &at, sizeof(out))) return 3;
+		if (lzma_stream_buffer_decode(&most, 0, 0, out, &from, at, in, &to, sizeof(in)) || to != 4000 * i) return 4;
+	}
 }
 C
-	cp -L "$(ldconfig -p | awk '/libz\.so\.1 .*x86-64/ { print $NF; exit }')" "$dir/libz.so.1"
-	$cc -O1 -w -o "$dir/z" "$dir/z.c" "$dir/libz.so.1" "-Wl,-rpath,$dir" || fail "the compiler to work"
+	real=()
+	for name in libz.so.1 libbz2.so.1.0 liblzma.so.5; do
+		cp -L "$(ldconfig -p | awk -v name="$name" '$1 == name && /x86-64/ { print $NF; exit }')" "$dir/$name" || fail "the library $name"
+		real+=("$dir/$name")
+	done
+	$cc -O1 -w -o "$dir/z" "$dir/z.c" "${real[@]}" "-Wl,-rpath,$dir" || fail "the compiler to work"
 	valgrind --tool=callgrind --callgrind-out-file="$dir/callgrind" "$dir/z" >/dev/null 2>&1 || fail "callgrind to work"
-	begin --csv --by function "$dir/libz.so.1"
+	begin --csv --by function "$(IFS=,; echo "${real[*]}")"
 	"$dir/z" || fail "the program to work"
 	end
 	awk -F'[ =()]+' '/^c?fn=\(/ { if ($3 != "") name[$2] = $3 } /^cfn=/ { callee = $2 } /^calls=/ { n[callee] += $2 }
 		END { for (f in n) print name[f], n[f] }' "$dir/callgrind" | sort >"$dir/truth"
 	awk -F, 'NR > 1 { print $2, $8 }' "$out" | sort >"$dir/counted"
-	[ "$(grep -c . "$dir/counted")" -ge 12 ] || fail "a dozen functions: $(cat "$dir/counted")"
+	[ "$(grep -c . "$dir/counted")" -ge 20 ] || fail "20 functions: $(cat "$dir/counted")"
 	join "$dir/counted" "$dir/truth" | awk '$2 != $3' | grep . && fail "the counts of callgrind (ours, its)"
 	[ "$(join "$dir/counted" "$dir/truth" | grep -c .)" = "$(grep -c . "$dir/counted")" ] || fail "callgrind to know them all: $(join -v 1 "$dir/counted" "$dir/truth")"
-	[ "$(nm -D --defined-only "$dir/libz.so.1" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort | join - "$dir/truth" | grep -c .)" = \
+	[ "$(nm -D --defined-only "${real[@]}" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort -u | join - "$dir/truth" | grep -c .)" = \
 		"$(grep -c . "$dir/counted")" ] || fail "no function left out"
 fi
 
@@ -374,6 +484,32 @@ done
 cp "$library" "$dir/libunused.so.1"
 expect 0 calls "$dir/libunused.so.1" 1
 has "$err" '^soprof: no process has the library yet'
+# a later one that has more functions than there is room for is told, and costs the others nothing
+cat >"$dir/many.s" <<'S'
+	.macro many
+	.globl many_\@
+	.type many_\@, @function
+many_\@: push %rbx
+	pop %rbx
+	ret
+	.size many_\@, . - many_\@
+	.endm
+	.rept 3000
+	many
+	.endr
+	.section .note.GNU-stack, "", @progbits
+S
+mkdir "$dir/many"
+$cc -shared -Wl,-soname,libown.so.1 -o "$dir/many/libown.so.1" "$dir/many.s" || fail "the compiler to work"
+LD_LIBRARY_PATH=$dir begin --csv --by function libown.so.1
+LD_PRELOAD=$dir/many/libown.so.1 sleep 600 &
+other=$!
+wait_until $((50 * slow)) grep -q 'many/libown.so.1: more functions than' "$err" || fail "to be told that functions have no room"
+kill "$other"
+use 100 >/dev/null
+end
+is 100 own_leaf
+has "$err" '^soprof: 1 file that came later could not be probed'
 expect 2 calls -o "$dir/x.svg" "$library" 1
 one_line "^soprof: calls: -o $dir/x.svg: counts are a table.*--stacks"
 expect 2 calls --stacks -I 1 "$library" 1

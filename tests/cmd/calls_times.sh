@@ -205,6 +205,26 @@ while read -r name calls ns least; do
 		END { exit !found }' "$out" || fail "$calls calls of $name, $ns ns in all, $least at least: $(cat "$out")"
 done <"$dir/own"
 
+# --- and bucket by bucket what libbpf-tools' funclatency says of the same calls ---
+. "$SOPROF_SOURCE/tests/unpack.bash"
+if unpack libbpf-tools; then
+	stdbuf -oL "$unpacked/libbpf-tools/usr/sbin/funclatency" "$dir/libspin.so.1:wait_100000" >"$dir/theirs" 2>&1 &
+	theirs=$!
+	wait_until $((100 * slow)) grep -q Tracing "$dir/theirs" || fail "funclatency to begin: $(cat "$dir/theirs")"
+	begin --latency --by function "$dir/libspin.so.1:wait_100000"
+	"$dir/user" own 0 <<<x >"$dir/own"
+	end
+	kill -INT "$theirs"
+	wait "$theirs"
+	apart=$(awk '$2 == "->" { n[$1] += FILENAME == ARGV[1] ? $5 : -$5; of[FILENAME] += $5 }
+		END { for (low in n) apart += n[low] < 0 ? -n[low] : n[low]; print of[ARGV[1]] + 0, of[ARGV[2]] + 0, apart + 0 }' "$out" "$dir/theirs")
+	read -r ours its apart <<<"$apart"
+	say "$ours calls timed, $its by funclatency, $apart in another bucket"
+	[ "$ours" = 900 ] && [ "$its" = 900 ] && [ "$apart" -le 18 ] || fail "funclatency's histogram: $(cat "$out" "$dir/theirs")"
+else
+	say "Debian's package libbpf-tools cannot be fetched: not compared with funclatency"
+fi
+
 # --- a filter narrows both, so that one's calls have one's times: with another process beside ---
 for filter in -p --comm; do
 	cp "$dir/user" "$dir/user$filter"

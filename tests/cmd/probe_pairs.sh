@@ -84,6 +84,12 @@ if [ -n "$has_sessions" ]; then
 	has "$dir/ledger" '^ret_between 100 100'
 	ledger "${kernel[@]}" ret_yield 0 ret_between 0
 	says '200 calls are not timed, since they ran on a stack that is not their thread.s own'
+	begin --csv --by function --latency --max-overhead 0 "$own:ret_*"
+	TURNS=1 timeout 20 "$own" 50 >"$dir/ledger" || fail "eight threads that switch stacks to be well"
+	end
+	has "$dir/ledger" '^ret_between 400 400'
+	ledger "${kernel[@]}" ret_yield 0 ret_between 0
+	says '800 calls are not timed, since they ran on a stack that is not their thread.s own'
 	# ret_between is left and entered again by another stack: its 100 calls are not counted, and nobody is harmed
 	expect 0 profile -f --max-overhead 0 -e "$own:ret_between{retval}" -- sh -c "SWITCH=1 timeout 20 '$own' 50 >'$dir/ledger'"
 	has "$dir/ledger" '^ret_between 100 100'

@@ -5,6 +5,7 @@
  * begun before, and returns after it.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,8 +148,8 @@ static void thread_run(void *(*what)(void *))
 }
 
 /* --- on another stack --- */
-static ucontext_t home, other;
-static long handed;
+static _Thread_local ucontext_t home, other;
+static _Thread_local long handed;
 
 APART long ret_between(long n)
 {
@@ -180,11 +181,13 @@ static void coroutine(void)
 
 static void coroutine_begin(void)
 {
-	static char stack[1 << 16];
+	enum { BYTES = 1 << 16 };
 
 	getcontext(&other);
-	other.uc_stack.ss_sp = stack;
-	other.uc_stack.ss_size = sizeof(stack);
+	other.uc_stack.ss_sp = malloc(BYTES);
+	other.uc_stack.ss_size = BYTES;
+	if (!other.uc_stack.ss_sp)
+		exit(1);
 	makecontext(&other, coroutine, 0);
 }
 
@@ -197,6 +200,30 @@ static void *thread_switch(void *arg)
 	for (long i = 0; i < (long)arg; i++)
 		sum += ret_resume(i);
 	return (void *)sum;
+}
+
+/* Many take turns on few CPUs, between calls on stacks of both kinds. */
+static void *thread_turns(void *arg)
+{
+	long sum = 0;
+
+	coroutine_begin();
+	for (long i = 0; i < (long)arg; i++) {
+		sum += ret_resume(i) + ret_leaf(i);
+		sched_yield();
+	}
+	return (void *)sum;
+}
+
+static void turns(long times)
+{
+	pthread_t threads[8];
+
+	for (int i = 0; i < 8; i++)
+		if (pthread_create(&threads[i], NULL, thread_turns, (void *)times))
+			exit(1);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
 }
 
 /* --- the whole --- */
@@ -242,6 +269,8 @@ int main(int argc, char **argv)
 	if (getenv("JUMPS"))
 		jump_from_below(strtol(getenv("JUMPS"), NULL, 10));
 	sum += work(strtol(argv[1], NULL, 10));
+	if (getenv("TURNS"))
+		turns(strtol(argv[1], NULL, 10));
 	printf("ret_tail %s %s\n", argv[1], argv[1]);
 	for (int i = 0; i < N_ALL; i++)
 		printf("%s %ld %ld\n", names[i], entered[i], returned[i]);
