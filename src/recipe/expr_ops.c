@@ -420,7 +420,7 @@ static int choice_or_0(struct compiler *c, const struct sp_expr_node *node, uint
 	return r ? r : emit_two(c, node->at, SP_OP_MUL, to, to, to + 1);
 }
 
-/* condition ? b : c, as c ^ ((b ^ c) & -(condition != 0)). */
+/* condition ? b : c, as (condition != 0) * (b - c) + c. */
 static int choice_compile(struct compiler *c, const struct sp_expr_node *node, unsigned to)
 {
 	uint64_t constant;
@@ -432,16 +432,14 @@ static int choice_compile(struct compiler *c, const struct sp_expr_node *node, u
 		return choice_or_0(c, node, node->b, to);
 	r = condition_compile(c, node->a, true, to);
 	if (!r)
-		r = emit_imm(c, node->at, SP_OP_MUL, to, to, UINT64_MAX);
-	if (!r)
 		r = compile(c, node->b, to + 1);
 	if (!r)
 		r = compile(c, node->c, to + 2);
 	if (!r)
-		r = emit_two(c, node->at, SP_OP_XOR, to + 1, to + 1, to + 2);
+		r = emit_two(c, node->at, SP_OP_SUB, to + 1, to + 1, to + 2);
 	if (!r)
-		r = emit_two(c, node->at, SP_OP_AND, to, to, to + 1);
-	return r ? r : emit_two(c, node->at, SP_OP_XOR, to, to, to + 2);
+		r = emit_two(c, node->at, SP_OP_MUL, to, to, to + 1);
+	return r ? r : emit_two(c, node->at, SP_OP_ADD, to, to, to + 2);
 }
 
 /* A bit for each number of the list, if all are constants below 64 and so many that this is shorter. 0: it is not. */

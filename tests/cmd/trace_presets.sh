@@ -292,6 +292,7 @@ if [ -r "$page" ]; then
 	is_taken raw:tcp_retransmit_skb --print '((struct tcp_sock *)sk)->snd_una'
 	is_taken syscalls:sys_exit_openat --print 'file=ustr(sysarg1), ret'
 	is_taken libc.so.6:pthread_create --print arg2
+	is_taken opens --comm fifteen_letters # as many steps of computing as there may be
 fi
 
 # --- bad input ---
