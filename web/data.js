@@ -53,40 +53,6 @@ function readEntities(raw, libraries) {
 	return e;
 }
 
-// The paths, in order, are the tree in preorder; node 0 is the root. Negative values have no width: they are counted.
-function readPaths(raw, root) {
-	const bytes = atob(raw.paths), n = raw.n_nodes + 1, nValues = raw.values.length;
-	const t = {n, parent: new Int32Array(n), entity: new Int32Array(n), self: raw.values.map(() => new Float64Array(n))};
-	const above = [0], nNegative = raw.values.map(() => 0);
-	let at = 0, next = 1;
-	const varint = () => {
-		let b = bytes.charCodeAt(at++);
-		if (b < 128) return b;
-		let x = b & 127;
-		for (let scale = 128; b > 127; scale *= 128) {
-			b = bytes.charCodeAt(at++);
-			x += (b & 127) * scale;
-		}
-		return x;
-	};
-	t.entity[0] = root;
-	for (let i = 0; i < raw.n_paths; i++) {
-		above.length -= varint();
-		for (let k = varint(); k; k--) {
-			t.entity[next] = varint();
-			t.parent[next] = above[above.length - 1];
-			above.push(next++);
-		}
-		for (let v = 0; v < nValues; v++) {
-			const z = varint();
-			if (z % 2) nNegative[v]++;
-			else t.self[v][above[above.length - 1]] = z / 2;
-		}
-	}
-	if (next !== n) throw new Error("the stacks are damaged");
-	return {tree: finish(t), nNegative};
-}
-
 // Columns in preorder, as the agent tells them (man soprof-api).
 function readColumns(raw, root) {
 	const {n, depth} = raw, t = {n, parent: new Int32Array(n), entity: Int32Array.from(raw.entity), id: raw.id,
@@ -116,18 +82,19 @@ function readChoices(values, samples) {
 	return choices;
 }
 
-function readData(raw) {
+// readPaths: of a report, whose tree is told by paths (embedded.js).
+function readData(raw, readPaths) {
 	if (raw.format !== 1 && raw.format !== 2) throw new Error("the data are of an unknown format");
 	const none = ["[no library]", "", "", "", 0, "", 0, 0xd9d5c9, 0x96928a];
 	const libraries = raw.libraries.map((l, i) => readLibrary(l || none, i));
 	nameLibraries(libraries);
 	const entities = readEntities(raw, libraries), more = raw.trees ? raw.trees.map((t) => readColumns(t, entities.root)) : [];
-	const {tree, nNegative} = raw.trees ? {tree: more[0], nNegative: []} : readPaths(raw, entities.root);
+	const {tree, nNegative, parts} = readPaths ? readPaths(raw, entities.root) : {tree: more[0], nNegative: []};
 	const choices = readChoices(raw.values, raw.samples);
 	const own = ownTree(tree, entities);
 	const d = {title: visible(raw.title || "") || "Profile", subtitle: (raw.subtitle || "").trim().split("\n").map(visible).join(" "),
 		noise: raw.noise || {value: -1, from: "counts", other: [1, 1.96], libraries: [], entities: []},
-		libraries, entities, tree, own, more, nNegative, choices, choice: Math.max(0, choices.findIndex((c) => c.v === raw.value)),
+		libraries, entities, tree, own, more, nNegative, parts, choices, choice: Math.max(0, choices.findIndex((c) => c.v === raw.value)),
 		sums: raw.sums && readSums(raw.sums, libraries.length)};
 	for (const t of [tree, own, ...more]) t.data = d;
 	return d;

@@ -83,7 +83,7 @@ class Flame {
 
 	// --- size ---
 	fit(toRoot) {
-		const {tree, place, options} = this, height = (tree.deepest + 1) * ROW + 2;
+		const {tree, place, options} = this, height = (tree.deepest + 1) * ROW + 2, below = this.height - this.top - this.seen;
 		const width = place.clientWidth, seen = Math.max(place.clientHeight, 1), ratio = devicePixelRatio || 1;
 		if (!width) return;
 		this.height = Math.max(height, seen);
@@ -93,8 +93,9 @@ class Flame {
 		const pixels = [Math.round(width * ratio), Math.round(seen * ratio)];
 		if (this.canvas.width !== pixels[0]) this.canvas.width = pixels[0];
 		if (this.canvas.height !== pixels[1]) this.canvas.height = pixels[1];
-		Object.assign(this, {width, seen, ratio});
 		if (toRoot) place.scrollTop = options.rootAtTop ? 0 : this.height;
+		else if (!options.rootAtTop && seen !== this.seen) place.scrollTop = this.height - seen - below; // the root stays
+		Object.assign(this, {width, seen, ratio});
 		this.draw();
 	}
 
@@ -302,9 +303,8 @@ class Flame {
 	// --- the strip: the whole, small, where a part of it is in sight ---
 	// It comes and goes at the end that is not the root's, so that the frames stay where they are.
 	toggleStrip() {
-		const {place, strip} = this, top = place.scrollTop, height = place.clientHeight;
+		const {strip} = this;
 		strip.hidden = !strip.hidden;
-		if (!this.options.rootAtTop) place.scrollTop = top + height - place.clientHeight;
 		this.fit(false);
 		this.on.part(!strip.hidden);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // overview.js: CPU time by library over time, stacked, on a canvas; a range of it is picked with the mouse, a finger or
-// the keyboard. What was not sampled is hatched, never a zero; what happened has marks at the top.
+// the keyboard. What was not sampled is hatched, never a zero; what happened has marks at the top. time.js draws a
+// recording's time with it.
 
 const LEFT = 40, BOTTOM = 18, TOP = 13, EDGE = 7;
 const LENGTHS = [10, 30, 60, 300, 900, 1800, 3600, 10800, 21600, 43200, 86400, 172800, 604800, 2592000];
@@ -20,12 +21,17 @@ const lengthText = (s) => {
 		[Math.floor((i ? s % all[i - 1][0] : s) / n), unit]).filter(([n]) => n);
 	return parts.slice(0, 2).map(([n, unit]) => n + " " + unit).join(" ") || "0 s";
 };
+const readRange = (text) => {
+	const m = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(text);
+	return m && Number(m[1]) < Number(m[2]) ? [Number(m[1]), Number(m[2])] : null;
+};
+const writeRange = ([a, b]) => `${Math.round(a)}-${Math.round(b)}`;
 const isMark = (e) => e.kind !== "gap";
 
 class Overview {
 	// on: {pick(range, isLast), tell(text), hover(point or null, event), into()}
 	constructor(place, on) {
-		Object.assign(this, {place, on, chart: null, cursor: -1, hovered: -1});
+		Object.assign(this, {place, on, chart: null, cursor: -1, hovered: -1, left: LEFT});
 		this.canvas = make("canvas", {tabindex: "0", role: "application", "aria-roledescription": "chart",
 			"aria-label": "CPU time by library over time", "aria-describedby": "chart-keys"});
 		place.append(this.canvas);
@@ -43,11 +49,11 @@ class Overview {
 	// --- places ---
 	x(t) {
 		const k = devicePixelRatio || 1; // whole pixels, so that no seam is between two slices
-		return Math.round((LEFT + (t - this.view[0]) / (this.view[1] - this.view[0]) * (this.width - LEFT - 2)) * k) / k;
+		return Math.round((this.left + (t - this.view[0]) / (this.view[1] - this.view[0]) * (this.width - this.left - 2)) * k) / k;
 	}
 
 	time(x) {
-		const part = Math.min(Math.max((x - LEFT) / (this.width - LEFT - 2), 0), 1);
+		const part = Math.min(Math.max((x - this.left) / (this.width - this.left - 2), 0), 1);
 		return this.view[0] + part * (this.view[1] - this.view[0]);
 	}
 
@@ -106,7 +112,7 @@ class Overview {
 	gaps() {
 		const c = this.context, {chart, bottom, width} = this;
 		const fill = (a, b, style) => {
-			const left = Math.max(this.x(a), LEFT), right = Math.min(this.x(b), width - 2);
+			const left = Math.max(this.x(a), this.left), right = Math.min(this.x(b), width - 2);
 			c.fillStyle = style;
 			if (right > left) c.fillRect(left, TOP, Math.max(right - left, 1.5), bottom - TOP);
 		};
@@ -116,7 +122,7 @@ class Overview {
 			fill(a, b, hatch(c));
 		};
 		this.hole(...this.view);
-		fill(chart.now - (isFleet ? 180 : 30), this.view[1], page); // the window under way, and that which waits for names, or is sent
+		fill(chart.now - chart.late, this.view[1], page); // what is under way
 		for (let i = 0, k; i < chart.n; i = k) {
 			for (k = i + 1; k < chart.n && !chart.covered[k] === !chart.covered[i];) k++;
 			if (chart.covered[i]) fill(chart.start + i * chart.step, chart.start + k * chart.step, page);
@@ -132,7 +138,7 @@ class Overview {
 			for (let i = 0; i < chart.n; i++) {
 				const rate = this.rate(s.series, i);
 				if (!rate) continue;
-				const left = Math.max(this.x(chart.start + i * chart.step), LEFT), y = bottom - (base[i] + rate) * k;
+				const left = Math.max(this.x(chart.start + i * chart.step), this.left), y = bottom - (base[i] + rate) * k;
 				const right = Math.min(this.x(chart.start + (i + 1) * chart.step), width - 2);
 				if (right > left) c.fillRect(left, y, right - left, rate * k + 0.3);
 				base[i] += rate;
@@ -142,30 +148,51 @@ class Overview {
 	}
 
 	axes() {
-		const c = this.context, {bottom, width, most, chart, view} = this, isTime = chart.unit === "seconds";
+		const c = this.context, {bottom, width, most, chart, left} = this;
 		c.font = '11px system-ui,"DejaVu Sans",sans-serif';
 		c.textBaseline = "middle";
 		c.textAlign = "right";
 		for (const part of [0, 0.5, 1]) {
 			const y = bottom - part * (bottom - TOP);
 			c.fillStyle = this.ink("line");
-			c.fillRect(LEFT, Math.round(y), width - LEFT - 2, 1);
+			c.fillRect(left, Math.round(y), width - left - 2, 1);
 			c.fillStyle = this.ink("soft");
-			c.fillText(isTime || most < 10 ? Number((part * most).toPrecision(2)) : grouped(part * most), LEFT - 5, Math.max(y, 7));
+			c.fillText(this.scaleText(part * most), left - 5, Math.max(y, 7));
 		}
 		c.textAlign = "left";
-		if (this.height > 80) c.fillText(isTime ? "CPUs" : chart.value, LEFT + 3, TOP + 8);
-		const span = view[1] - view[0], n = Math.max(1, Math.floor((width - LEFT) / 76));
-		const step = LENGTHS.find((s) => span / s <= n) || Math.ceil(span / n / 86400) * 86400;
-		const zone = dateOf(view[0]).getTimezoneOffset() * 60;
+		if (this.height > 80) c.fillText(chart.unit === "seconds" ? "CPUs" : chart.value, left + 3, TOP + 8);
 		c.textAlign = "center";
-		for (let t = Math.ceil((view[0] - zone) / step) * step + zone; t <= view[1]; t += step) {
-			const x = this.x(t), isDay = (t - zone) % 86400 === 0, text = isDay ? dayText(t) : clockText(t, step < 60);
+		for (const [t, text, isDay] of this.ticks(Math.max(1, Math.floor((width - left) / 76)))) {
+			const x = this.x(t);
 			c.fillStyle = this.ink("edge");
 			c.fillRect(Math.round(x), bottom, 1, 4);
 			c.fillStyle = this.ink(isDay ? "ink" : "soft");
-			c.fillText(text, Math.min(Math.max(x, LEFT + 14), width - 20), bottom + 11);
+			c.fillText(text, Math.min(Math.max(x, left + 14), width - 20), bottom + 11);
 		}
+	}
+
+	// --- in words ---
+	scaleText(x) {
+		return this.chart.unit === "seconds" || this.most < 10 ? Number(x.toPrecision(2)) : grouped(x);
+	}
+
+	rateText(x, digits) {
+		return x.toPrecision(digits);
+	}
+
+	rangeText(range) {
+		return rangeText(range);
+	}
+
+	// At most n: [time, text, whether a day begins].
+	ticks(n) {
+		const [from, to] = this.view, step = LENGTHS.find((s) => (to - from) / s <= n) || Math.ceil((to - from) / n / 86400) * 86400;
+		const zone = dateOf(from).getTimezoneOffset() * 60, all = [];
+		for (let t = Math.ceil((from - zone) / step) * step + zone, isDay; t <= to; t += step) {
+			isDay = (t - zone) % 86400 === 0;
+			all.push([t, isDay ? dayText(t) : clockText(t, step < 60), isDay]);
+		}
+		return all;
 	}
 
 	// Upgrades and changes of cost are filled triangles, what else happened small open ones.
@@ -174,7 +201,7 @@ class Overview {
 		this.spots = [];
 		for (const e of this.chart.events) {
 			const x = this.x((e.from + e.to) / 2), isBig = e.kind === "upgrade" || e.kind === "change";
-			if (x < LEFT || x > this.width || !isMark(e)) continue;
+			if (x < this.left || x > this.width || !isMark(e)) continue;
 			this.spots.push({x, e});
 			c.fillStyle = c.strokeStyle = this.ink(e.kind === "change" ? "grown" : isBig ? "warn" : "edge");
 			c.globalAlpha = 0.6;
@@ -194,8 +221,8 @@ class Overview {
 		const c = this.context, {picked, bottom} = this, l = look();
 		for (const [name, range] of Object.entries(picked)) {
 			if (!range) continue;
-			const left = Math.max(this.x(range[0]), LEFT), right = Math.min(this.x(range[1]), this.width - 2);
-			if (right < LEFT || left > this.width) continue;
+			const left = Math.max(this.x(range[0]), this.left), right = Math.min(this.x(range[1]), this.width - 2);
+			if (right < this.left || left > this.width) continue;
 			const colour = css(name === "before" ? l.shrunk : l.grown);
 			c.globalAlpha = 0.16;
 			c.fillStyle = colour;
@@ -229,15 +256,14 @@ class Overview {
 		const events = chart.events.filter((e) => e.from - near <= t && e.to + near >= t);
 		const isIn = t >= chart.start && t < chart.start + chart.n * chart.step && chart.covered[i] > 0;
 		const parts = !isIn ? [] : this.series.map((s) => ({name: s.name, rate: this.rate(s.series, i)})).filter((p) => p.rate)
-			.sort((x, y) => y.rate - x.rate).slice(0, 5);
+			.sort((x, y) => y.rate - x.rate).slice(0, 5).map((p) => ({name: p.name, text: this.rateText(p.rate, 2)}));
 		const unit = chart.unit === "seconds" ? "CPUs" : chart.value;
-		return {when: rangeText([a, b]), isIn, sum: isIn ? `${this.sum(i).toPrecision(3)} ${unit}` : "not sampled", unit,
-			parts, events};
+		return {when: this.rangeText([a, b]), sum: isIn ? `${this.rateText(this.sum(i), 3)} ${unit}` : "not sampled", parts, events};
 	}
 
 	words(t) {
 		const p = this.point(t);
-		return [p.when, p.sum, ...p.parts.slice(0, 3).map((x) => `${x.name} ${x.rate.toPrecision(2)}`), ...p.events.map((e) => visible(e.text))].join(", ");
+		return [p.when, p.sum, ...p.parts.slice(0, 3).map((x) => x.name + " " + x.text), ...p.events.map((e) => visible(e.text))].join(", ");
 	}
 
 	// --- the mouse, a finger ---
@@ -257,7 +283,7 @@ class Overview {
 			if (down && Math.abs(x - down.x) > 3) down.moved = true;
 			if (down && down.moved) this.pick(down.from, this.time(x), false);
 			canvas.style.cursor = range && range.some((t) => Math.abs(this.x(t) - x) < EDGE) ? "ew-resize" : "crosshair";
-			this.hovered = x >= LEFT ? this.time(x) : -1;
+			this.hovered = x >= this.left ? this.time(x) : -1;
 			this.draw();
 			this.on.hover(this.hovered >= 0 ? this.point(this.hovered) : null, e);
 		});
@@ -298,7 +324,7 @@ class Overview {
 				this.pick(this.anchor, this.cursor + 1e-6, false);
 			} else this.settle();
 			this.draw();
-			this.on.tell(e.shiftKey ? "Picked " + rangeText(this.picked[this.active]) : this.words(this.cursor));
+			this.on.tell(e.shiftKey ? "Picked " + this.rangeText(this.picked[this.active]) : this.words(this.cursor));
 		} else if (e.key === "Enter" && this.anchor !== undefined) this.settle();
 		else if (e.key === "Enter") this.pick(at, at + 1e-6, true);
 		else return;
@@ -311,4 +337,14 @@ class Overview {
 		this.anchor = undefined;
 		this.on.pick(this.picked[this.active], true);
 	}
+}
+
+function showHover(point, e) {
+	const tip = byId("tip");
+	tip.hidden = !point || !e || e.pointerType === "touch";
+	if (tip.hidden) return;
+	tip.replaceChildren(make("b", {}, point.when), ` ${point.sum}`,
+		...point.parts.map((p) => make("p", {}, named(p.name), ` ${p.text}`)),
+		...point.events.map((x) => make("p", {class: "warn"}, visible(x.text))));
+	placeTip(tip, e, 0, byId("overview"));
 }

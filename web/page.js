@@ -12,9 +12,9 @@ const FILTERS = [...FLEET_FILTERS, ["process", "Process", "processes"], ["cgroup
 const PARAMETER = {byLibrary: "library", byFunction: "function", against: "label2"};
 
 // span: of the picture, in seconds; end: where it ends, 0 = now; range and before: "FROM-TO", "" = all of the picture.
-Object.assign(START, {span: 3600, end: 0, range: "", before: "", live: 0, drag: "range", process: "", cgroup: "", user: "",
+Object.assign(START, {span: 3600, end: 0, before: "", live: 0, drag: "range", process: "", cgroup: "", user: "",
 	byLibrary: "", byFunction: ""});
-Object.assign(SHORT, {span: "span", end: "to", range: "at", before: "before", live: "live", drag: "drag", process: "process",
+Object.assign(SHORT, {span: "span", end: "to", before: "before", live: "live", drag: "drag", process: "process",
 	cgroup: "cgroup", user: "user", byLibrary: "library", byFunction: "function"});
 if (isFleet) delete SHORT.live;
 const MORE = isFleet ? FLEET_MORE : {events: "Events", processes: "Processes", containers: "Containers", users: "Users"};
@@ -23,11 +23,6 @@ Object.keys(MORE).forEach((view) => (KEYS[VIEWS.push(view)] = () => go({view})))
 let overview, chart = null, asked = new Asked(), now = 0, waiting = {}, problem = "", timer = 0, host = "";
 
 // --- times ---
-const readRange = (text) => {
-	const m = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(text);
-	return m && Number(m[1]) < Number(m[2]) ? [Number(m[1]), Number(m[2])] : null;
-};
-const writeRange = ([a, b]) => `${Math.round(a)}-${Math.round(b)}`;
 const picked = () => ({range: state.live ? null : readRange(state.range), before: state.live ? null : readRange(state.before)});
 const shownTimes = () => {
 	const to = state.end || now || Date.now() / 1000;
@@ -113,6 +108,7 @@ function takeChart(raw) {
 		l.name = visible(l.name);
 	}
 	chart = raw;
+	chart.late = isFleet ? 180 : 30; // seconds: the window under way, and that which waits for names, or is sent
 	now = raw.now;
 	host = visible(raw.host);
 	try {
@@ -449,16 +445,6 @@ function login(why) {
 	byId("app").hidden = true;
 	byId("login").hidden = false;
 	byId("login-why").textContent = why;
-}
-
-function showHover(point, e) {
-	const tip = byId("tip");
-	tip.hidden = !point || !e || e.pointerType === "touch";
-	if (tip.hidden) return;
-	tip.replaceChildren(make("b", {}, point.when), ` ${point.sum}`,
-		...point.parts.map((p) => make("p", {}, named(p.name), ` ${p.rate.toPrecision(2)}`)),
-		...point.events.map((x) => make("p", {class: "warn"}, visible(x.text))));
-	placeTip(tip, e, 0, byId("overview"));
 }
 
 // What is shown, as a file.

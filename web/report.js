@@ -4,13 +4,15 @@
 const VIEWS = ["flame", "sandwich", "matrix", "functions", "tree"];
 const START = {view: "flame", value: -1, zoom: "", search: "", exact: false, library: "", only: false, fold: false,
 	except: "", recursion: false, icicle: false, inverted: false, focus: "", cell: "", totals: false, old: false,
-	theme: "", sort: "-self", alone: false};
+	theme: "", sort: "-self", alone: false, range: ""};
 // Names in the address.
 const SHORT = {view: "v", value: "u", zoom: "z", search: "s", exact: "c", library: "l", only: "o", fold: "f", except: "x",
-	recursion: "r", icicle: "d", inverted: "i", focus: "p", cell: "m", totals: "t", old: "w", theme: "h", sort: "k", alone: "a"};
+	recursion: "r", icicle: "d", inverted: "i", focus: "p", cell: "m", totals: "t", old: "w", theme: "h", sort: "k", alone: "a", range: "at"};
 
 // What follows a change of the state; an agent's page asks for what it lacks first (page.js).
 let update = () => render();
+// All samples of a report, or those of the range of time that is picked (time.js).
+let timed = () => data.tree;
 let data, state = {...START}, trees = {}, flame, callersFlame, calleesFlame, libraryTable, functionTable, callTree;
 
 // --- the address ---
@@ -59,15 +61,15 @@ const width = () => isDiff() && state.old ? choice().old : choice().v;
 const selected = () => state.library ? data.libraries.find((l) => l.i && l.key === state.library) : undefined;
 
 function filteredTree() {
-	const l = selected(), only = state.only && l && !data.sums ? l.i : 0;
-	return kept("filtered", [only], () => only ? onlyLibrary(data.tree, data.entities, only) : data.tree);
+	const l = selected(), only = state.only && l && !data.sums ? l.i : 0, t = timed();
+	return only ? kept("filtered", [t, only], () => onlyLibrary(t, data.entities, only)) : t;
 }
 
 const exceptions = () => new Set(state.except ? state.except.split("\n") : []);
 
 // What all but the flame graph shows.
-function ownFiltered(t = filteredTree()) {
-	return t === data.tree ? data.own : kept("own", [t], () => ownTree(t, data.entities));
+function ownFiltered(t = filteredTree(), name = "own") {
+	return t === data.tree ? data.own : kept(name, [t], () => ownTree(t, data.entities));
 }
 
 function foldedTree() {
@@ -434,7 +436,7 @@ function showSelection() {
 	const l = selected(), place = byId("selection");
 	place.hidden = !l;
 	if (!l) return;
-	const t = data.own, v = width(), s = kept("all libraries", [v], () => sumsOf(t, v));
+	const t = ownFiltered(timed(), "own of all"), v = width(), s = kept("all libraries", [t, v], () => sumsOf(t, v));
 	const all = sumsWhole(t, v), folded = state.fold !== exceptions().has(l.key);
 	const toggle = (text, on, changes, title) => make("button", {type: "button", title, "aria-pressed": String(on),
 		click: () => go({...changes, zoom: ""})}, text);
@@ -513,7 +515,7 @@ function render() {
 	showSelection();
 	showSearch();
 	showLegend();
-	const isEmpty = data.tree.n < 2 && !whole(data.tree, width()) && state.view !== "events";
+	const isEmpty = (data.tree.n < 2 || timed() !== data.tree) && !whole(timed(), width()) && state.view !== "events";
 	byId("empty").hidden = !isEmpty;
 	if (isEmpty) byId("panel-" + state.view).hidden = true;
 	else SHOW[state.view]();
@@ -536,7 +538,9 @@ function escape() {
 	if (byId("search").value) {
 		byId("search").value = "";
 		go({search: ""}, true);
-	} else if (!resetZoom() && state.library) select(state.library);
+	} else if (resetZoom()) return;
+	else if (state.range) go({range: "", before: ""});
+	else if (state.library) select(state.library);
 }
 
 // The frame that a key is about: under the pointer, or where the arrow keys stand.

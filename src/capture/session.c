@@ -248,6 +248,7 @@ static void slices_begin(struct sp_capture *c)
 	if (!c->o.slices)
 		return;
 	c->shared.slicing->mask = UINT32_MAX;
+	sp_profile_info(c->profile)->slice_ns = UINT64_C(1) << SP_SLICE_SHIFT;
 	c->shared.slicing->from_ns = sp_time_ns(CLOCK_MONOTONIC);
 }
 

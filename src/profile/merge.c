@@ -473,6 +473,8 @@ static int merge_info(struct merge *m)
 {
 	struct sp_profile_info *into = sp_profile_info(m->into), info = *sp_profile_info(m->from);
 
+	if (sp_profile_n_rows(m->into)) /* slices of two recordings are not of one time */
+		into->slice_ns = info.slice_ns = 0;
 	if (into->duration_ns != 0 || into->time_ns != 0 || into->period != 0)
 		return 0;
 	int64_t comments = merge_labels(m, info.comments);

@@ -101,8 +101,8 @@ struct sp_row {
 };
 /* About the recording, for summaries. */
 struct sp_profile_info {
-	uint64_t duration_ns, time_ns; /* time_ns: of the start, since 1970 */
-	uint64_t period;               /* of period_type */
+	uint64_t duration_ns, time_ns, slice_ns; /* time_ns: of the start, since 1970; slice_ns: of each, 0 = unknown */
+	uint64_t period;                         /* of period_type */
 	struct sp_value_type period_type;
 	uint32_t default_type, drop_frames, keep_frames, doc_url; /* strings: pprof's fields of these names */
 	uint32_t comments;                                        /* pprof's, as a set of labels without names */

@@ -24,6 +24,7 @@ int sp_profile_widen_slices(struct sp_profile *p, unsigned int shift)
 	struct sp_profile_rows rows = sp_profile_take_rows(p);
 	int r = 0;
 
+	sp_profile_info(p)->slice_ns <<= shift;
 	for (size_t i = 0; i < rows.n && r == 0; i++)
 		r = add_widened(p, (const void *)((const char *)rows.rows + i * (rows.bytes / rows.n)), shift);
 	sp_profile_rows_done(&rows);

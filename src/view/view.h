@@ -74,7 +74,8 @@ struct sp_view {
 	bool calls;          /* needs counted calls: -ENODATA for other profiles */
 	bool shows_all;      /* holds all values; its reader picks one */
 	bool packages;       /* shows the libraries' packages, whatever it groups by: the caller looks them up */
-	bool recording;      /* keeps slices, labels, packages and cgroups: may be read back on another machine */
+	bool recording;      /* keeps labels, packages and cgroups: may be read back on another machine */
+	bool slices;         /* keeps or shows which slice of time (profile/key.h) rows are of */
 	int (*write)(const struct sp_profile *p, const struct sp_view_options *o, FILE *out);
 	/* The suffix of a second file that the first one needs. */
 	const char *beside; /* NULL: there is none */

@@ -94,6 +94,19 @@ expect 0 diff "$dir/threads.perf" "$dir/threads.perf"
 has "$out" 'from counts of samples'
 has_not "$out" ' in [0-9.]+ s$'
 
+# a page keeps the times, and a recording how long its slices are
+awk 'BEGIN { for (i = 0; i < 200; i++) printf "app 7/7 %.6f: cycles:\n\t10 f%d+0x0 (/bin/app)\n\n", 1 + i / 50, i % 3 }' >"$dir/timed.perf"
+expect 0 report -o "$dir/timed.html" "$dir/timed.perf"
+expect 0 report -o "$dir/timed.pb.gz" "$dir/timed.html"
+expect 0 diff "$dir/timed.html" "$dir/timed.pb.gz"
+has "$out" 'from 30 and 30 time slices'
+expect 0 report -o "$dir/again.html" "$dir/timed.pb.gz"
+for page in timed again; do
+	has "$dir/$page.html" '"n_slices":30,"slice_ns":134217728,'
+done
+expect 0 report -o "$dir/both.html" "$dir/timed.perf" "$dir/timed.pb.gz" # two times are not one
+has_not "$dir/both.html" '"n_slices"'
+
 # of many rows one shows so much by chance: that is marked
 for i in {1..300}; do
 	echo "app;main [/bin/app];g$i [lib.so] 50"

@@ -16,6 +16,8 @@ export TMPDIR=$dir HOME=$dir TZ=UTC
 build=${SOPROF_BUILD:-$here/../../build}
 stacks=$here/../data/view/svg-demo.stacks end=1763730000
 "$build/tests/unit/view-html" stacks "$stacks" "$dir/demo.html" || exit 1
+awk 'BEGIN { for (i = 0; i < 200; i++) printf "app 7/7 %.6f: cycles:\n\t10 f%d+0x0 (/bin/app)\n\n", 1 + i / 50, i % 3 }' |
+	"$build/soprof" report -o "$dir/timed.html" - || exit 1
 awk -v end=$end 'BEGIN {
 	for (t = end - 10800; t < end; t += 10) {
 		if (t >= end - 7200 && t < end - 6600) continue
@@ -26,5 +28,5 @@ awk -v end=$end 'BEGIN {
 	print "gap", end - 7200, end - 6600, "suspended"
 	print "event", end - 3600, "upgrade", "libz.so.1", "libz.so.1 was upgraded"
 }' | "$build/tests/cmd/fill" "$dir/store" || exit 1
-node "$here/../web/axe.mjs" "$(command -v chromium)" "$dir/package/axe.min.js" "$dir/demo.html" "$here/../data/view/svg-demo.svg" \
+node "$here/../web/axe.mjs" "$(command -v chromium)" "$dir/package/axe.min.js" "$dir/demo.html" "$dir/timed.html" "$here/../data/view/svg-demo.svg" \
 	"$build/tests/unit/agent-api" "$dir/store" $end

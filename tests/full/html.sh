@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # deadline: 900
 # The HTML report in a browser: what it shows is what the stacks say (flame graph, zoom, search, libraries, callers,
-# matrix, folds, differences), the keyboard, dark, without scripts, hostile names; the page's size and speed. Debian's
+# matrix, folds, differences, a range of the recording's time), the keyboard, dark, without scripts, hostile names; the page's size and speed. Debian's
 # chromium without a window, driven by tests/web/html.mjs.
 set -u
 here=$(dirname "$(readlink -f "$0")")
@@ -64,6 +64,7 @@ for kind in counts slices; do
 		"$soprof" diff --by $by -o "$dir/$kind-$by.json" "$dir/old.$kind" "$dir/new.$kind" || exit 1
 	done
 done
+"$soprof" report -o "$dir/timed.html" "$dir/old.slices" || exit 1
 # Several events: samples that are of either, waits in the kernel, memory.
 printf '%s\n' '#samples/count' '#cpu/nanoseconds' '#offcpu/nanoseconds' '#live_bytes/bytes' >"$dir/several.stacks"
 printf '%s\t%s\t%s\t%s\n' 5,5000000,0,0 app 'libbusy.so`work' '' 9,0,9000000000,0 app 'app`main;libslow.so`wait' '[kernel]`schedule' \

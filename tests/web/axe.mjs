@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What axe, the checker of accessibility, says of the pages: node axe.mjs CHROMIUM AXE.MIN.JS REPORT.html GRAPH.svg AGENT-API STORE END,
+// What axe, the checker of accessibility, says of the pages: node axe.mjs CHROMIUM AXE.MIN.JS REPORT.html TIMED.html GRAPH.svg AGENT-API STORE END,
 // where STORE is of the three hours before END. Prints a line a check; exit code 1 if any failed.
 import {readFileSync} from "node:fs";
 import {pathToFileURL} from "node:url";
 import {Browser} from "../cmd/chromium.mjs";
 import {serve} from "./serve.mjs";
 
-const [program, axe, report, graph, api, store, end] = process.argv.slice(2), script = readFileSync(axe, "utf8");
+const [program, axe, report, timed, graph, api, store, end] = process.argv.slice(2), script = readFileSync(axe, "utf8");
 const server = await serve(api, store, () => Number(end)), browser = new Browser(program), page = await browser.page(1440, 900);
 let failed = 0;
 
@@ -33,6 +33,8 @@ for (const dark of [false, true]) {
 	await open(file + "#l=libcrypto.so.3&s=main", there);
 	await key("Enter");
 	await check(`the report, ${dark ? "dark" : "light"}`);
+	await open(String(pathToFileURL(timed)) + "#at=5-9", there);
+	await check(`a range of the report's time, ${dark ? "dark" : "light"}`);
 	await open(String(pathToFileURL(graph)) + "#s=main&l=libcrypto.so.3", "true");
 	await check(`the svg, ${dark ? "dark" : "light"}`);
 }

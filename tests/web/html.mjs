@@ -551,6 +551,78 @@ async function testHostile() {
 	check("damaged data are told", await run(`[id("broken").hidden, text("broken").startsWith("This report cannot be shown: ")]`), [false, true]);
 }
 
+// The recording's time: its chart, and all views of a range that is picked, as counted from perf's own text.
+async function testTime() {
+	const lines = readFileSync(`${pages}/old.slices`, "utf8").split("\n"), samples = [];
+	lines.forEach((line, i) => {
+		const m = /^app 1 ([\d.]+): cycles:/.exec(line);
+		if (m) samples.push({at: Number(m[1]) - 1, values: [1], comm: "app", beside: [], frames: [3, 2, 1].map((k) => {
+			const [, name, library] = /^\t\S+ (\w+)\+0x0 \(.*\/(\S+)\)/.exec(lines[i + k]);
+			return {name, library};
+		})});
+	});
+	await open("demo.html");
+	check("without times there is no chart", await run(`id("when").hidden`), true);
+	await open("timed.html");
+	const {n_slices: n, slice_ns: ns, duration_ns: all} = await run(`JSON.parse(text("data"))`), of = librariesOf(samples);
+	check("slices of 2^30 ns", [n, ns, all], [28, 2 ** 30, 29995e6]);
+	const within = (a, b) => samples.filter((s) => Math.floor(s.at * 1e9 / ns) >= a && Math.floor(s.at * 1e9 / ns) < b);
+	const seconds = (slices) => Number((slices * ns / 1e9).toFixed(3)) + " s", chart = `id("overview").querySelector("canvas")`;
+	const g = await run(`(() => { const b = box(${chart}); return {x: b.x, y: b.y, width: b.width}; })()`);
+	const x = (slice) => g.x + 62 + slice / (all / ns) * (g.width - 64);
+	await page.hover(x(3.5), g.y + 40);
+	const three = byLibrary(within(3, 4)), tip = await run(`[text("tip"), ...[...id("tip").querySelectorAll("p")].map((p) => p.textContent)]`);
+	check("the chart says what a slice cost", tip[0].startsWith(`${seconds(3)} to ${seconds(4)} ${within(3, 4).length} `), true);
+	const single = tip.slice(1).filter((s) => s.startsWith("lib"));
+	check("by library", [single.length > 2, single], [true, single.map((s) => s.split(" ")[0]).map((name) => `${name} ${three.get(name).self}`)]);
+	const shown = async (what, some) => {
+		check(`${what}: libraries`, byName(await run(`cells("libraries")`)), byName(libraryRows(some)));
+		await checkFlame(what, some.map((s) => [pathOf(s), 1]), {of, root: "all"});
+	};
+	await shown("all of the time", samples);
+	await drag({x: x(5.5), y: g.y + 40}, x(9.5) - x(5.5));
+	check("the picked range is in the address", await page.run("location.hash"), "#at=5-10");
+	const picked = within(5, 10);
+	check("and told", await run(`text("chips")`),
+		`${seconds(5)} to ${seconds(10)}: ${picked.length.toLocaleString("en")} samples, ${percent(picked.length, samples.length)} of all ✕`);
+	await shown("a range of it", picked);
+	await page.key("4");
+	const functions = await run(`cells("panel-functions")`);
+	check("its functions", functions.map((r) => Number(r[2])).reduce((a, b) => a + b, 0), picked.length);
+	await page.key("1");
+	await page.open(url("timed.html") + "#at=5-10");
+	await frame();
+	await shown("an address with a range", picked);
+	await page.key("Escape");
+	await frame();
+	check("Escape ends it", [await page.run("location.hash"), await run(`text("chips")`)], ["", ""]);
+	await shown("all again", samples);
+	await page.run(`document.querySelector("#overview canvas").focus()`);
+	await page.key("Home");
+	await page.key("ArrowRight", 8);
+	await page.key("Enter");
+	check("keys pick", await page.run("location.hash"), "#at=0-2");
+	await shown("picked by keys", within(0, 2));
+	await click(`button("${seconds(0)}", id("chips"))`);
+	check("its button ends it", await page.run("location.hash"), "");
+	const isRootSeen = `id("flame").scrollHeight > id("flame").clientHeight && id("flame").scrollTop + id("flame").clientHeight > id("flame").scrollHeight - 2`;
+	await page.resize(1200, 300);
+	await open("timed.html");
+	await eventually("the root is in sight below the chart", isRootSeen, true);
+	await page.run(`document.querySelector("#overview canvas").focus()`);
+	await page.key("Enter");
+	await eventually("and below the line that tells the range", isRootSeen, true);
+	await page.resize(390, 844);
+	await page.open(url("timed.html") + "#at=5-10");
+	await frame();
+	const seen = () => run(`[box(id("overview")).height > 0, box(id("chips")).height > 0, document.documentElement.scrollWidth <= innerWidth]`);
+	check("on a phone the range alone", await seen(), [false, true, true]);
+	await click(`id("menu")`);
+	await frame();
+	check("and the chart with the menu", await seen(), [true, true, true]);
+	await page.resize(1200, 800);
+}
+
 // Figures, no pass or fail on time: the machine may have other work.
 async function testSpeed() {
 	await open("big.html");
@@ -572,7 +644,7 @@ async function testSpeed() {
 
 try {
 	for (const test of [testLoad, testZoom, testStrip, testSearch, testLibraries, testShapes, testSandwich, testMatrix, testFunctions,
-		testCallTree, testRandom, testKeys, testNames, testDark, testSeveral, testDiff, testNoise, testWithoutScripts, testHostile, testSpeed]) await test();
+		testCallTree, testRandom, testKeys, testNames, testDark, testSeveral, testDiff, testNoise, testTime, testWithoutScripts, testHostile, testSpeed]) await test();
 	check("no errors, no violations, no dialogs", page.problems, []);
 	check("nothing is loaded but the file", page.requests.filter((u) => !/^(file:|about:|https:\/\/example.com\/x.png)/.test(u)), []);
 } catch (e) {

@@ -152,6 +152,8 @@ check("z shows it alone", [await parameter("span"), await parameter("to"), await
 await run("history.back()");
 await eventually("back is the range before", `new URLSearchParams(location.hash.slice(1)).get("at")`, `${begin}-${begin + 6 * 60}`);
 await settled();
+await page.key("Escape");
+await eventually("Escape ends it", `new URLSearchParams(location.hash.slice(1)).get("at")`, null);
 await open("span=10800");
 await page.send("Emulation.setTouchEmulationEnabled", {enabled: true});
 const [touchA, touchY] = await chartAt(begin + 8400, begin, end), [touchB] = await chartAt(begin + 9600, begin, end);

@@ -92,7 +92,7 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 				     : SP_NO_WAKERS,
 	    .objects = s->backend.kind == SP_BACKEND_BPF && tells_objects(a),
 	    .idle = a->include_idle,
-	    .slices = a->view->recording,
+	    .slices = a->view->slices,
 	    .unwind = a->unwind,
 	    .max_memory_bytes = a->max_memory_bytes,
 	    .stack_entries = (uint32_t)a->stack_storage,

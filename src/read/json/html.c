@@ -4,7 +4,7 @@
  * base64.
  *
  * An entity is what frames are merged by: name, library, module of the kernel and kind. A path says how many words of
- * the one before go, and what comes on top, then its values.
+ * the one before go, and what comes on top, then its values; in a page with slices of time its slice comes first.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -42,6 +42,8 @@ struct html {
 	size_t n_words, words_capacity;
 	uint32_t *path;
 	size_t path_capacity;
+	bool has_slices;
+	uint64_t slice; /* of the path */
 };
 
 /* --- tables --- */
@@ -191,11 +193,13 @@ static int number_take(struct html *h, uint64_t *ret_number)
 static int words_take(struct html *h)
 {
 	uint64_t n_gone, n_new, word;
-	int r = number_take(h, &n_gone);
+	int r = h->has_slices ? number_take(h, &h->slice) : 0;
 
 	if (r >= 0)
+		r = number_take(h, &n_gone);
+	if (r >= 0)
 		r = number_take(h, &n_new);
-	if (r < 0 || n_gone > h->n_words)
+	if (r < 0 || n_gone > h->n_words || h->slice > UINT32_MAX)
 		return -EBADMSG;
 	h->n_words -= (size_t)n_gone;
 	for (uint64_t i = 0; i < n_new; i++) {
@@ -224,6 +228,18 @@ static int values_take(struct html *h, int64_t *values)
 	return 0;
 }
 
+/* The key with the path's slice. */
+static int64_t key_in_slice(struct html *h, int64_t key)
+{
+	struct sp_key k;
+
+	if (key < 0 || !h->slice)
+		return key;
+	k = *sp_profile_key(h->p, (uint32_t)key);
+	k.slice = (uint32_t)h->slice;
+	return sp_profile_add_key(h->p, &k);
+}
+
 static int path_add(struct html *h, const int64_t *values)
 {
 	struct sp_read_path path = {0};
@@ -246,9 +262,17 @@ static int path_add(struct html *h, const int64_t *values)
 		if (frame)
 			h->path[path.n++] = (uint32_t)frame;
 	}
+	key = r < 0 ? r : key_in_slice(h, key);
+	if (key < 0)
+		return (int)key;
 	path.frames = h->path;
 	h->result->n_samples++;
-	return r < 0 ? r : sp_read_path_add(h->p, (uint32_t)key, &path, values);
+	return sp_read_path_add(h->p, (uint32_t)key, &path, values);
+}
+
+static uint64_t html_number(struct html *h, const char *member)
+{
+	return (uint64_t)SP_MAX(sp_doc_int(h->d, sp_doc_member(h->d, SP_DOC_ROOT, member), 0), (int64_t)0);
 }
 
 static int paths_read(struct html *h)
@@ -256,8 +280,12 @@ static int paths_read(struct html *h)
 	uint32_t paths = sp_doc_member(h->d, SP_DOC_ROOT, "paths");
 	int64_t n = sp_doc_int(h->d, sp_doc_member(h->d, SP_DOC_ROOT, "n_paths"), 0);
 	SP_FREE char *text = strdup(sp_doc_string(h->d, paths) ?: "");
+	struct sp_profile_info *info = sp_profile_info(h->p);
 	int r = text ? 0 : -ENOMEM;
 
+	info->slice_ns = html_number(h, "slice_ns");
+	info->duration_ns = html_number(h, "duration_ns");
+	h->has_slices = info->slice_ns != 0;
 	h->at = text;
 	for (int64_t i = 0; i < n && r >= 0; i++) {
 		int64_t values[SP_MAX_VALUES] = {0};

@@ -347,6 +347,7 @@ static void tell_info(const struct sp_perf_sum *s)
 
 	if (s->has_times && !s->leaves_times) {
 		info->duration_ns = s->last_ns - s->first_ns;
+		info->slice_ns = s->slice_ns;
 		if (s->has_clock)
 			info->time_ns = s->first_ns + s->to_wall_ns;
 		else if (s->first_ns >= WALL_CLOCK_NS)

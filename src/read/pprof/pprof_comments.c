@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * pprof_comments.c: our own view's comments. They keep the packages of mappings on the machine where they were sampled:
- * "#soprof: package NAME VERSION BUILD-ID PATH", "-" for an unknown word; and the names of libraries that are not the
- * end of their path: "#soprof: soname NAME BUILD-ID PATH".
+ * "#soprof: package NAME VERSION BUILD-ID PATH", "-" for an unknown word; the names of libraries that are not the end
+ * of their path: "#soprof: soname NAME BUILD-ID PATH"; and the length of slices: "#soprof: slice NANOSECONDS".
  *
  * All other comments are kept in sp_profile_info.
  */
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char ours[] = "#soprof: ", package[] = "package ", soname[] = "soname ";
+static const char ours[] = "#soprof: ", package[] = "package ", soname[] = "soname ", slice[] = "slice ";
 
 static bool begins(const char **text, const char *word)
 {
@@ -34,7 +34,7 @@ static const char *is_ours(const char *text)
 {
 	const char *rest = begins(&text, ours) ? text : "";
 
-	return begins(&rest, package) || begins(&rest, soname) ? text : NULL;
+	return begins(&rest, package) || begins(&rest, soname) || begins(&rest, slice) ? text : NULL;
 }
 
 int pprof_add_comment(struct pprof *r, uint64_t string)
@@ -115,6 +115,10 @@ static int take_comment(struct pprof *r, struct mappings *x, uint32_t string)
 
 	if (!text)
 		return 0;
+	if (begins(&text, slice)) {
+		sp_profile_info(r->p)->slice_ns = strtoull(text, NULL, 10);
+		return 0;
+	}
 	return begins(&text, package) ? take_package(r, x, text) : take_soname(r, x, text + strlen(soname));
 }
 

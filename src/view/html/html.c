@@ -136,5 +136,6 @@ const struct sp_view sp_view_html = {
     .summary = "interactive report, one file for a browser",
     .packages = true,
     .shows_all = true,
+    .slices = true,
     .write = write_html,
 };

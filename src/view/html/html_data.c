@@ -110,6 +110,8 @@ static uint32_t n_common(const struct writer *w, const struct sp_html_path *a, c
 static void put_path(struct writer *w, const struct sp_html_path *path, const struct sp_html_path *last)
 {
 	uint32_t common = n_common(w, last, path);
+	if (w->s->n_slices)
+		put_varint(w, path->slice);
 	put_varint(w, last->n - common);
 	put_varint(w, path->n - common);
 	for (uint32_t i = common; i < path->n; i++)
@@ -125,6 +127,10 @@ static void put_paths(struct writer *w)
 	size_t n_nodes = 0;
 	for (size_t i = 0; i < w->s->n_paths; last = &w->s->paths[i++])
 		n_nodes += w->s->paths[i].n - n_common(w, last, &w->s->paths[i]);
+	if (w->s->n_slices)
+		sp_json_ints(&w->j, {"n_slices", w->s->n_slices},
+			     {"slice_ns", (int64_t)sp_profile_info(w->p)->slice_ns},
+			     {"duration_ns", (int64_t)sp_profile_info(w->p)->duration_ns});
 	sp_json_ints(&w->j, {"n_nodes", (int64_t)n_nodes}, {"n_paths", (int64_t)w->s->n_paths});
 	fputc('"', sp_json_raw(&w->j, "paths"));
 	last = &none;

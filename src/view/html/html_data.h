@@ -12,9 +12,14 @@
  *              number 0 is none
  *   names      strings
  *   entities   name, library, module's name, kind (html_tables.h's) of each: numbers one after the other
- *   tints, tint  where one library is nearly all: [[light, dark], ...], and for each entity the number of its own, or
- * -1 noise      of a difference: html_noise.h n_nodes, n_paths paths      base64 of varints (LEB128): for each path, in
- * order: frames to go back from the end of the last one, frames to go on, that many entities, and each value, zigzag
+ *   tints      where one library is nearly all: [[light, dark], ...]
+ *   tint       for each entity the number of its own of these, or -1
+ *   noise      of a difference: html_noise.h
+ *   n_slices, slice_ns, duration_ns  where the recording tells of slices of time: how many, how long each and all are
+ *   n_nodes, n_paths
+ *   paths      base64 of varints (LEB128): for each path, in order: with slices its own, from 1, 0 = not known; frames
+ *              to go back from the end of the last one, frames to go on, that many entities, and each value, zigzag
+ *
  * Errors: 0 or a negative errno; the stream's error flag is the caller's. Only reads the profile; reentrant.
  */
 #ifndef SP_VIEW_HTML_HTML_DATA_H

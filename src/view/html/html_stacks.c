@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_NUMBER = UINT32_MAX };
+enum { NO_NUMBER = UINT32_MAX, MAX_SLICES = 1024 }; /* soprof's own recordings have some 64 slices */
 
 /* While filling: each frame is looked up once. */
 struct filler {
@@ -95,6 +95,7 @@ static int html_stacks_put_row(struct filler *f, const struct sp_row *row, struc
 	const char *comm = sp_profile_string(f->p, key->comm ? key->comm : process->comm);
 	uint32_t n_values = sp_profile_n_value_types(f->p);
 	path->first = f->n_words;
+	path->slice = f->s->n_slices ? key->slice : 0;
 	memcpy(path->values, row->values, n_values * sizeof(*row->values));
 	path->values[n_values] = 1;
 	/* foreign profiles may have no thread names */
@@ -164,7 +165,9 @@ static int compare_paths(const void *a, const void *b, void *arg)
 	for (uint32_t i = 0; i < x->n && i < y->n; i++)
 		if (words[x->first + i] != words[y->first + i])
 			return words[x->first + i] < words[y->first + i] ? -1 : 1;
-	return (x->n > y->n) - (x->n < y->n);
+	if (x->n != y->n)
+		return x->n < y->n ? -1 : 1;
+	return (x->slice > y->slice) - (x->slice < y->slice);
 }
 
 static void add_values(struct sp_html_path *into, const struct sp_html_path *from, uint32_t n)
@@ -187,6 +190,19 @@ static void sort_paths(struct sp_html_stacks *s)
 
 /* --- the whole --- */
 
+/* Of two recordings, which are compared, there is no one time. */
+static uint32_t count_slices(const struct filler *f)
+{
+	const struct sp_profile_info *info = sp_profile_info(f->p);
+	uint64_t n;
+	if (!info->slice_ns || f->o->diff || f->o->has_second)
+		return 0;
+	n = info->duration_ns / info->slice_ns + (info->duration_ns % info->slice_ns != 0);
+	for (uint32_t i = 0; i < sp_profile_n_rows(f->p); i++)
+		n = SP_MAX(n, (uint64_t)sp_profile_key(f->p, sp_profile_row(f->p, i)->key)->slice);
+	return n <= MAX_SLICES ? (uint32_t)n : 0;
+}
+
 static int html_stacks_make(struct filler *f)
 {
 	int r = sp_html_tables_init(f->p, f->o->value, &f->s->t);
@@ -194,6 +210,7 @@ static int html_stacks_make(struct filler *f)
 	f->s->entity_of = calloc(sp_profile_n_frames(f->p) + 1U, sizeof(*f->s->entity_of));
 	if (r < 0 || !f->s->entity_of)
 		return -ENOMEM;
+	f->s->n_slices = count_slices(f);
 	memset(f->s->entity_of, 0xff, sp_profile_n_frames(f->p) * sizeof(*f->s->entity_of));
 	r = put_rows(f);
 	if (r >= 0)

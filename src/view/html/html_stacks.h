@@ -4,7 +4,8 @@
  *
  * A path goes from the root to the leaf: the thread's name, a marker if the user stack was cut or missed, user
  * frames, kernel frames, by the entities of html_tables.h. Entities are numbered by name, paths sorted by these
- * numbers, and equal paths added up: a prefix tree in preorder.
+ * numbers, and equal paths added up: a prefix tree in preorder. Where the recording tells of slices of time, paths are
+ * equal in one slice only, and come in the order of their slices.
  * Owns all its memory; strings are copied. Sums saturate. Errors: 0 or -ENOMEM. Only reads the profile.
  */
 #ifndef SP_VIEW_HTML_HTML_STACKS_H
@@ -19,9 +20,9 @@
 struct sp_view_options;
 
 struct sp_html_path {
-	size_t first; /* in words */
-	uint32_t n;
-	int64_t *values; /* those of the profile, and behind them the number of rows */
+	size_t first;      /* in words */
+	uint32_t n, slice; /* from 1; 0: not known */
+	int64_t *values;   /* those of the profile, and behind them the number of rows */
 };
 
 struct sp_html_stacks {
@@ -30,8 +31,8 @@ struct sp_html_stacks {
 	uint32_t *entity_of; /* frame -> entity; UINT32_MAX = in no stack */
 	uint32_t *words;     /* entities, root first */
 	struct sp_html_path *paths;
-	int64_t *values; /* of all paths */
-	uint32_t n_entities, n_values;
+	int64_t *values;                         /* of all paths */
+	uint32_t n_entities, n_values, n_slices; /* n_slices 0: without */
 	size_t n_paths;
 };
 

@@ -15,8 +15,9 @@
  * left out where it is not known. So are cgroup, the path, and uid. Other labels of a key follow; where these are all
  * that a foreign profile said, no others are written. Comments tell the packages of mappings, as they were where it was
  * recorded: "#soprof: package NAME VERSION BUILD-ID PATH", what is not known as "-", and names that are not the end of
- * the path: "#soprof: soname NAME BUILD-ID PATH"; go tool pprof does not show comments that begin with a #. Strings are
- * encoded as for a terminal: valid UTF-8, no control characters.
+ * the path: "#soprof: soname NAME BUILD-ID PATH"; and how long a slice is: "#soprof: slice NANOSECONDS". go tool pprof
+ * does not show comments that begin with a #. Strings are encoded as for a terminal: valid UTF-8, no control
+ * characters.
  */
 #include "view/interchange/pprof.h"
 #include "base/encode.h"
@@ -227,6 +228,14 @@ static void put_foreign_info(struct sp_pprof *w, const struct sp_profile_info *i
 	put_profile_number(w, PROFILE_DOC_URL, sp_pprof_string(w, info->doc_url));
 }
 
+static void put_slice_comment(struct sp_pprof *w, uint64_t slice_ns)
+{
+	char comment[48];
+
+	snprintf(comment, sizeof(comment), "#soprof: slice %" PRIu64, slice_ns);
+	put_profile_number(w, PROFILE_COMMENT, sp_pprof_text(w, comment));
+}
+
 static void put_info(struct sp_pprof *w)
 {
 	/* only read, but the getter takes a profile that may be changed */
@@ -241,6 +250,8 @@ static void put_info(struct sp_pprof *w)
 	put_profile_number(w, PROFILE_PERIOD, info->period);
 	for (uint32_t i = 0; i < w->n_mappings; i++)
 		put_mapping_comments(w, w->order[i]);
+	if (info->slice_ns)
+		put_slice_comment(w, info->slice_ns);
 	put_foreign_info(w, info);
 }
 
@@ -327,5 +338,6 @@ const struct sp_view sp_view_pprof = {
     .summary = "gzip'd profile.proto, for go tool pprof",
     .binary = true,
     .recording = true,
+    .slices = true,
     .write = pprof_write,
 };

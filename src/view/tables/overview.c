@@ -395,5 +395,6 @@ const struct sp_view sp_view_overview = {
     .mime = "text/plain; charset=utf-8",
     .summary = "the dearest libraries, hottest functions, heaviest stacks",
     .packages = true,
+    .slices = true, /* of the recording that is kept of what it shows */
     .write = overview_write,
 };
