@@ -15,15 +15,26 @@
 #include "profile/values.h"
 
 /* --- what a row is, in words --- */
-enum { HEX = 2 * SP_BUILD_ID_MAX + 1 };
+enum { HEX = 2 * SP_BUILD_ID_MAX + 1, ANON_WORDS = 24 };
+
+/* Memory without a file is of one process, whose number tells it from that of others, as in all views. */
+static const char *library_words(const struct sp_profile *p, uint32_t file, char ret_words[ANON_WORDS])
+{
+	const struct sp_file *f = sp_profile_file(p, file);
+
+	if (f->kind != SP_FILE_ANON || !f->process)
+		return sp_library_name(p, file);
+	snprintf(ret_words, ANON_WORDS, "[anon:%" PRIu32 "]", sp_profile_process(p, f->process)->pid);
+	return ret_words;
+}
 
 static const char *file_words(const struct sp_profile *p, uint32_t file, char *ret_words, size_t size)
 {
 	const struct sp_file *f = sp_profile_file(p, file);
-	char id[HEX];
+	char id[HEX], anon[ANON_WORDS];
 
 	sp_hex(f->build_id, f->build_id_len, id);
-	snprintf(ret_words, size, "%s\t%s", sp_profile_string(p, f->name), *id ? id : sp_profile_string(p, f->path));
+	snprintf(ret_words, size, "%s\t%s", library_words(p, file, anon), *id ? id : sp_profile_string(p, f->path));
 	return ret_words;
 }
 
@@ -75,13 +86,14 @@ static const char *const none_words[] = {
     [SP_TOTAL_BY_USER] = "[no user]",       [SP_TOTAL_BY_CONTAINER] = "[no container]",
 };
 
-/* " [libz.so.1]", but " [kernel]", not " [[kernel]]". */
+/* " [libz.so.1]", but " [kernel]", not " [[kernel]]"; nor behind libz.so.1+0x4970, which says it. */
 static char *in_library(const char *name, const char *library)
 {
 	char *text = NULL;
 	bool bare = *library == '[';
+	size_t n = strlen(library);
 
-	if (!*library || !strcmp(name, library))
+	if (!*library || (!strncmp(name, library, n) && (!name[n] || !strncmp(name + n, "+0x", 3))))
 		return strdup(name);
 	if (asprintf(&text, bare ? "%s %s" : "%s [%s]", name, library) < 0) /* NOLINT: one of these two */
 		return NULL;
@@ -92,10 +104,14 @@ static char *total_name(const struct sp_top_page *page, const struct sp_total *t
 {
 	const struct sp_profile *p = page->p;
 	const char *name = sp_total_name(p, page->by, t), *of = sp_total_library(p, page->by, t);
-	char number[16];
+	char number[16], anon[ANON_WORDS];
 
 	if (t->none)
 		return strdup(none_words[page->by]);
+	if (page->by == SP_TOTAL_BY_LIBRARY)
+		return strdup(library_words(p, t->id, anon));
+	if (page->by == SP_TOTAL_BY_FUNCTION && t->file)
+		of = library_words(p, t->file, anon);
 	if (page->by == SP_TOTAL_BY_PROCESS)
 		of = sp_profile_string(p, sp_profile_file(p, sp_profile_process(p, t->id)->exe)->name);
 	if (page->by == SP_TOTAL_BY_USER) {
@@ -110,7 +126,7 @@ static char *node_name(const struct sp_top_page *page, uint32_t node)
 	const struct sp_tree_node *n = &page->tree.nodes[node];
 	const struct sp_tree_label *l = &page->tree.labels[n->label];
 	const char *name = sp_tree_name(page->p, &page->tree, node);
-	char more[32];
+	char more[32], anon[ANON_WORDS];
 
 	switch (l->kind) {
 	case SP_TREE_CUT:
@@ -122,9 +138,7 @@ static char *node_name(const struct sp_top_page *page, uint32_t node)
 		return strdup(more);
 	default:
 		return in_library(*name ? name : "[no name]",
-				  l->kind != SP_TREE_COMM && l->func
-				      ? sp_profile_string(page->p, sp_profile_file(page->p, l->library)->name)
-				      : "");
+				  l->kind != SP_TREE_COMM && l->func ? library_words(page->p, l->library, anon) : "");
 	}
 }
 

@@ -193,10 +193,12 @@ static uint32_t main_caller(const struct sp_tree *t, uint32_t node)
 	return best;
 }
 
+/* Of names without room the end is left out, never the caller's share. */
 static int put_function(const struct overview *v, const struct sp_tree *t, uint32_t node)
 {
 	uint32_t caller = main_caller(t, node);
-	char *text = NULL;
+	size_t room = sp_view_room(v->o->width, PERCENT_COLUMNS + 2);
+	char *text = NULL, share[16] = "";
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
 
@@ -206,13 +208,13 @@ static int put_function(const struct overview *v, const struct sp_tree *t, uint3
 	if (caller) {
 		fputs(" <- ", f);
 		put_node(v, t, caller, !same_library(t, node, caller), f);
-		fprintf(f, " (%.0f %%)", sp_percent(t->nodes[caller].total, t->nodes[node].total));
+		snprintf(share, sizeof(share), " (%.0f %%)", sp_percent(t->nodes[caller].total, t->nodes[node].total));
 	}
 	fclose(f);
 	put_percent(v, t->nodes[node].leaf, t->value);
 	fputs("  ", v->out);
-	sp_view_put_cut(text, sp_view_room(v->o->width, PERCENT_COLUMNS + 2), false, v->out);
-	fputc('\n', v->out);
+	sp_view_put_cut(text, room ? room - strlen(share) : 0, false, v->out);
+	fprintf(v->out, "%s\n", share);
 	free(text);
 	return 0;
 }

@@ -177,11 +177,46 @@ static void test_nothing(void **state)
 	sp_profile_free(p);
 }
 
+/* Memory without a file of two processes is two rows of two names, each of which opens to its own samples. */
+static void test_anon(void **state)
+{
+	struct sp_top_state s = state_by(SP_TOTAL_BY_LIBRARY);
+	struct sp_profile *p;
+	struct sp_top_page page;
+	int64_t name;
+
+	(void)state;
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
+	name = sp_profile_add_string(p, "[anon]");
+	for (uint32_t pid = 12; pid <= 13; pid++) {
+		uint32_t process = (uint32_t)sp_profile_add_process(p, &(struct sp_process){.pid = pid});
+		uint32_t file = (uint32_t)sp_profile_add_file(
+		    p, &(struct sp_file){.kind = SP_FILE_ANON, .name = (uint32_t)name, .process = process, .tag = pid});
+		uint32_t frame = (uint32_t)sp_profile_add_frame(p, &(struct sp_frame){.file = file, .offset = 16});
+		uint32_t stack = (uint32_t)sp_profile_add_stack(p, &(struct sp_stack){.n_frames = 1, .frames = &frame});
+		uint32_t key = (uint32_t)sp_profile_add_key(p, &(struct sp_key){.process = process});
+
+		assert_int_equal(sp_profile_add(p, key, stack, 0, (int64_t[SP_MAX_VALUES]){pid}), 0);
+	}
+	page = page_of(&s, p);
+	assert_int_equal(page.n_rows, 2);
+	for (size_t i = 0; i < 2; i++) {
+		char *words = sp_top_page_name(&page, i);
+
+		assert_string_equal(words, i ? "[anon:12]" : "[anon:13]");
+		check_opened(s, p, &page, i);
+		free(words);
+	}
+	sp_top_page_done(&page);
+	sp_profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_open), cmocka_unit_test(test_order),   cmocka_unit_test(test_filter),
-	    cmocka_unit_test(test_find), cmocka_unit_test(test_nothing),
+	    cmocka_unit_test(test_find), cmocka_unit_test(test_nothing), cmocka_unit_test(test_anon),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

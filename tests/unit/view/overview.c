@@ -130,12 +130,28 @@ static void waits_are_shown_without_the_kernel(void **state)
 	}
 }
 
+static void a_share_is_never_cut(void **state)
+{
+	struct sp_profile *p = stacks_profile("samples", "count");
+	char *text;
+
+	(void)state;
+	stacks_line(p, "7\tone\tlibsomething_of_a_long_name.so.1`a_caller_of_a_long_name;libanother_of_a_long_name.so."
+		       "2`a_callee_of_"
+		       "a_long_name\t");
+	text = fixture_render(&sp_view_overview, p, &(struct sp_view_options){.width = 80}, NULL);
+	assert_non_null(strstr(text, "a_callee_of_a_long_name [libanother_of_a_long_name.so.2] <- a_"));
+	assert_non_null(strstr(text, "… (100 %)\n"));
+	free(text);
+	sp_profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(equal_to_the_golden_files),          cmocka_unit_test(fits_the_terminal),
 	    cmocka_unit_test(deep_stacks_lose_their_middle),      cmocka_unit_test(recursion_is_one_frame),
-	    cmocka_unit_test(waits_are_shown_without_the_kernel),
+	    cmocka_unit_test(waits_are_shown_without_the_kernel), cmocka_unit_test(a_share_is_never_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
