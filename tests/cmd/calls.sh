@@ -70,7 +70,7 @@ is "$(calls_of crc32)" 3010 "calls of crc32 in all runs"
 
 # tables
 expect 0 report "$file"
-has "$out" '^ +calls  function, and its callers$'
+has "$out" '^ +calls  function, its callers$'
 has "$out" '^ +3010  crc32 \[libz\.so\.1\]$'
 has "$out" '^ +3010 +[^ ]+ \[python3[^]]*\]$'
 says '^soprof: (at least )?[0-9]+ calls by 4 programs'

@@ -135,7 +135,7 @@ expect 0 calls --latency --json -o "$dir/calls.json" --keep "$dir" libc.so.6 -- 
 	assert not never["timed"] and never["timed_calls"] == 0, never
 END
 expect 0 report -n 0 "$dir/libc.so.6.profile"
-has "$out" '^ +calls +timed +mean +p50 +p99 +max  function, and its callers$'
+has "$out" '^ +calls +timed +mean +p50 +p99 +max  function, its callers$'
 has "$out" '^ +40 +40 +([2-9]|[0-9]{2,})\.[0-9]+ ms .* ms  (clock_nanosleep|select|nanosleep) '
 has "$out" '^ +1 +untimed + - + - + - + -  __libc_start_main '
 has "$out" '^untimed: '

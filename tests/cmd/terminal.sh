@@ -49,6 +49,11 @@ has "$out" 'libc6'
 # the other tables fit a screen, too, and say what may be done next; with -n, and in a pipe, they are as before
 awk 'BEGIN { for (i = 0; i < 300; i++) { n = i == 7 ? 90000 : 10000; print "a;main [/bin/a];f" i " [l" i ".so] " n } }' >"$dir/old.folded"
 awk 'BEGIN { for (i = 0; i < 300; i++) { n = i % 2 ? 90000 : 10000; print "a;main [/bin/a];f" i " [l" i ".so] " n } }' >"$dir/new.folded"
+narrow() { # what was shown is no wider than the terminal
+	local longest
+	longest=$(grep -vE '^(Script done|soprof: )' "$dir/plain" | LC_ALL=C.UTF-8 wc -L)
+	[ "$longest" -le "$columns" ] || fail "$1 in $columns columns, not $longest: $(grep -E ".{$((columns + 1))}" "$dir/plain" | head -n 2)"
+}
 fits() { # LINES of what was shown are at most those of the screen, and the last ones say what to do
 	n=$(wc -l <"$dir/plain")
 	[ "$n" -le 52 ] || fail "$1 to fit 50 lines, not $n"
@@ -59,13 +64,22 @@ fits() { # LINES of what was shown are at most those of the screen, and the last
 printf '%s\n' 'a;main [/usr/bin/a-program-of-a-long-name];libsomething.so.1+0x123450 [libsomething.so.1];leaf [libother_library.so.2.0.0] 9' >"$dir/m.folded"
 for columns in 200 80 60; do
 	on_terminal "'$SOPROF' report --by matrix '$dir/m.folded'"
-	longest=$(grep -v '^Script done' "$dir/plain" | LC_ALL=C.UTF-8 wc -L)
-	[ "$longest" -le "$columns" ] || fail "a matrix of $columns columns, not $longest"
+	narrow matrix
 	case $columns in
 	200) has "$dir/plain" ' 9  libother_library\.so\.2\.0\.0  libsomething\.so\.1 +leaf' ;;
 	80) has "$dir/plain" '  libother_library\.so\.2\.0\.0 |  libother_[a-z]*….*\.0\.0 ' ;;
 	60) has "$dir/plain" 'lib…\+0x123450$' && has "$dir/plain" '^without room: samples' ;;
 	esac
+done
+columns=80
+mkdir "$dir/apart"
+on_terminal "'$SOPROF' diff --noise '$dir/old.folded' '$dir/new.folded'"
+narrow diff
+has "$dir/plain" '^~ = within noise$'
+for option in --no-times --latency; do
+	home=$dir/apart on_terminal "'$SOPROF' calls $option libc.so.6 -- bash -c :"
+	narrow "calls $option"
+	has "$dir/plain" '^ *[0-9]+ .* [a-z_]+ \*?'
 done
 unset columns
 on_terminal "'$SOPROF' diff --noise '$dir/old.folded' '$dir/new.folded'"
@@ -77,7 +91,6 @@ expect 0 diff --noise "$dir/old.folded" "$dir/new.folded"
 has_not "$err" '^next'
 on_terminal "'$SOPROF' libs -s 0"
 fits libs 'soprof libs .* \(its processes\), soprof profile -l '
-mkdir "$dir/apart"
 home=$dir/apart on_terminal "'$SOPROF' calls --no-times libc.so.6 -- bash -c :"
 fits calls 'soprof report ~/.local/state/soprof/calls/libc\.so\.6\.last\.profile \(again; -n 0: all of it\)'
 has "$dir/plain" 'more functions$'

@@ -2,7 +2,8 @@
 /*
  * counts.c: counted calls by function, each with its callers; with times where the profile has samples.
  *
- * A * marks a function whose address was taken: calls through it were not counted.
+ * A * marks a function whose address was taken: calls through it were not counted. On a terminal columns are as narrow
+ * as what is in them, since the names want the room, and are cut to it.
  */
 #include "view/calls/counts.h"
 
@@ -12,44 +13,56 @@
 #include "view/priv.h"
 #include "view/units.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum {
 	MAX_CALLERS = 8,
 	FEW_CALLERS = 2,
-	TIME_COLUMNS = 10,
-	EACH_COLUMNS = 22,
-	MIN_COUNT_COLUMNS = 12,
-	LATENCY_COLUMNS = 10
+	INDENT = 4 /* of callers, below their function */
 };
+
+static const struct widths {
+	int count, each, time, latency;
+} usual = {12, 22, 10, 10}, least = {7, 16, 8, 8}; /* at least, on a terminal: headings, "untimed" */
 
 struct lines {
 	const struct sp_profile *p;
 	const struct sp_view_options *o;
 	struct sp_calls_table t;
 	struct sp_unit unit; /* of self and total */
-	int count_columns;
+	struct widths columns;
+	size_t before;         /* columns before a function's name */
+	bool failed;           /* out of memory */
 	bool marked, excepted; /* whether to explain `*` and "untimed" */
 	FILE *out;
 };
 
 static void put_count(const struct lines *l, int64_t n)
 {
-	fprintf(l->out, "%*" PRId64, l->count_columns, n);
+	fprintf(l->out, "%*" PRId64, l->columns.count, n);
 }
 
 /* Time of a call from outside: "11.2 (9.8-12.7)". */
-static void put_each(const struct lines *l, const struct sp_callee *c)
+static int each_text(const struct sp_callee *c, char ret_text[64])
 {
 	double ns, low, high;
-	char text[64] = "-";
+	int decimals;
 
-	if (sp_callee_time(c, &ns, &low, &high)) {
-		int decimals = ns < 100 ? 1 : 0;
+	if (!sp_callee_time(c, &ns, &low, &high))
+		return snprintf(ret_text, 64, "-");
+	decimals = ns < 100 ? 1 : 0;
+	return snprintf(ret_text, 64, "%.*f (%.*f-%.*f)", decimals, ns, decimals, low, decimals, high);
+}
 
-		snprintf(text, sizeof(text), "%.*f (%.*f-%.*f)", decimals, ns, decimals, low, decimals, high);
-	}
-	fprintf(l->out, "  %*s", EACH_COLUMNS, text);
+static void put_each(const struct lines *l, const struct sp_callee *c)
+{
+	char text[64];
+
+	each_text(c, text);
+	fprintf(l->out, "  %*s", l->columns.each, text);
 }
 
 /* "12.3 us", or "-" if not known. */
@@ -59,14 +72,14 @@ static void put_latency(const struct lines *l, double ns)
 
 	if (ns >= 0)
 		sp_unit_write("nanoseconds", (uint64_t)(ns + 0.5), text, sizeof(text));
-	fprintf(l->out, "  %*s", LATENCY_COLUMNS, text);
+	fprintf(l->out, "  %*s", l->columns.latency, text);
 }
 
 static void put_latencies(struct lines *l, const struct sp_callee *c)
 {
 	fputs("  ", l->out);
 	if (c->untimed && !c->n_timed)
-		fprintf(l->out, "%*s", l->count_columns, "untimed");
+		fprintf(l->out, "%*s", l->columns.count, "untimed");
 	else
 		put_count(l, c->n_timed);
 	put_latency(l, c->n_timed ? (double)c->timed_ns / (double)c->n_timed : -1);
@@ -76,13 +89,25 @@ static void put_latencies(struct lines *l, const struct sp_callee *c)
 	l->excepted |= c->untimed && !c->n_timed;
 }
 
-static void counts_put_name(const struct lines *l, uint32_t func, uint32_t file)
+/* mark: what stands behind the name, and is never cut. */
+static void counts_put_name(struct lines *l, uint32_t func, uint32_t file, size_t indent, const char *mark)
 {
 	const char *name = func ? sp_profile_string(l->p, sp_profile_func(l->p, func)->name) : "[unknown]";
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
 
-	sp_encode(l->out, SP_ENCODE_TERMINAL, *name ? name : "[no name]");
+	if (!f) {
+		l->failed = true;
+		return;
+	}
+	sp_encode(f, SP_ENCODE_TERMINAL, *name ? name : "[no name]");
 	if (file && *name != '[')
-		sp_view_put_in_library(l->p, file, 0, l->out);
+		sp_view_put_in_library(l->p, file, 0, f);
+	fclose(f);
+	sp_view_put_cut(text, sp_view_room(l->o->width, l->before + indent + strlen(mark)), false, l->out);
+	fputs(mark, l->out);
+	free(text);
 }
 
 static void counts_put_head(const struct lines *l)
@@ -90,17 +115,17 @@ static void counts_put_head(const struct lines *l)
 	char self[32], total[32];
 
 	fputs(l->o->colour ? "\033[1m" : "", l->out);
-	fprintf(l->out, "%*s", l->count_columns, "calls");
+	fprintf(l->out, "%*s", l->columns.count, "calls");
 	if (l->t.has_times) {
 		snprintf(self, sizeof(self), "self %s", l->unit.name);
 		snprintf(total, sizeof(total), "total %s", l->unit.name);
-		fprintf(l->out, "  %*s  %*s  %*s", EACH_COLUMNS, "ns a call (95 %)", TIME_COLUMNS, self, TIME_COLUMNS,
-			total);
+		fprintf(l->out, "  %*s  %*s  %*s", l->columns.each, "ns a call (95 %)", l->columns.time, self,
+			l->columns.time, total);
 	}
 	if (l->t.has_latency)
-		fprintf(l->out, "  %*s  %*s  %*s  %*s  %*s", l->count_columns, "timed", LATENCY_COLUMNS, "mean",
-			LATENCY_COLUMNS, "p50", LATENCY_COLUMNS, "p99", LATENCY_COLUMNS, "max");
-	fprintf(l->out, "  function, and its callers%s\n", l->o->colour ? "\033[0m" : "");
+		fprintf(l->out, "  %*s  %*s  %*s  %*s  %*s", l->columns.count, "timed", l->columns.latency, "mean",
+			l->columns.latency, "p50", l->columns.latency, "p99", l->columns.latency, "max");
+	fprintf(l->out, "  function, its callers%s\n", l->o->colour ? "\033[0m" : "");
 }
 
 static void counts_put_function(struct lines *l, const struct sp_callee *c)
@@ -110,25 +135,21 @@ static void counts_put_function(struct lines *l, const struct sp_callee *c)
 	if (l->t.has_times) {
 		put_each(l, c);
 		fputs("  ", l->out);
-		sp_unit_put(l->unit, c->self_ns, TIME_COLUMNS, l->out);
+		sp_unit_put(l->unit, c->self_ns, l->columns.time, l->out);
 		fputs("  ", l->out);
-		sp_unit_put(l->unit, c->total_ns, TIME_COLUMNS, l->out);
+		sp_unit_put(l->unit, c->total_ns, l->columns.time, l->out);
 	}
 	if (l->t.has_latency)
 		put_latencies(l, c);
 	fputs("  ", l->out);
-	counts_put_name(l, c->func, c->file);
-	fputs(c->address_taken ? " *" : "", l->out);
+	counts_put_name(l, c->func, c->file, 0, c->address_taken ? " *" : "");
 	l->marked |= c->address_taken;
 	fprintf(l->out, "%s\n", l->o->colour ? "\033[0m" : "");
 }
 
 static void put_gap(const struct lines *l)
 {
-	int times = l->t.has_times ? EACH_COLUMNS + 2 * TIME_COLUMNS + 4 : 0,
-	    latency = l->t.has_latency ? 2 + l->count_columns + 4 * (2 + LATENCY_COLUMNS) : 0;
-
-	fprintf(l->out, "%*s", 6 + times + latency, "");
+	fprintf(l->out, "%*s", (int)l->before - l->columns.count + INDENT, "");
 }
 
 static size_t callers_shown(const struct lines *l, const struct sp_callee *c)
@@ -158,7 +179,7 @@ static size_t functions_shown(const struct lines *l)
 	return n;
 }
 
-static void put_callers(const struct lines *l, const struct sp_callee *c)
+static void put_callers(struct lines *l, const struct sp_callee *c)
 {
 	size_t n = callers_shown(l, c), i;
 	int64_t rest = 0;
@@ -167,7 +188,7 @@ static void put_callers(const struct lines *l, const struct sp_callee *c)
 		put_count(l, c->callers[i].n_calls);
 		put_gap(l);
 		if (c->callers[i].func || c->callers[i].file)
-			counts_put_name(l, c->callers[i].func, c->callers[i].file);
+			counts_put_name(l, c->callers[i].func, c->callers[i].file, INDENT, "");
 		else
 			fputs("[external]", l->out); /* unknown callers, as in gprof's layout */
 		fputc('\n', l->out);
@@ -193,22 +214,30 @@ static void counts_put_rest(const struct lines *l, size_t n_shown)
 		fprintf(l->out, "  %zu more function%s\n", n, n == 1 ? "" : "s");
 	}
 	if (l->marked)
-		fputs("* at least so many: its address is known to others, and calls by that are not counted\n",
-		      l->out);
+		fputs("* at least so many: calls by its address, which others know, are not counted\n", l->out);
 	if (l->excepted)
-		fputs("untimed: not to be timed, since it returns twice or never, or looks to where it returns\n",
-		      l->out);
+		fputs("untimed: it returns twice or never, or looks to where it returns\n", l->out);
 }
 
 static void counts_set_widths(struct lines *l)
 {
+	struct widths *w = &l->columns;
 	int64_t longest = 0;
-	char text[32];
+	char text[64];
+	int each = 0;
 
-	for (size_t i = 0; i < l->t.n_rows; i++)
+	for (size_t i = 0; i < l->t.n_rows; i++) {
 		longest = SP_MAX(longest, l->t.rows[i].total_ns);
+		each = SP_MAX(each, each_text(&l->t.rows[i], text));
+	}
 	l->unit = sp_unit_for("nanoseconds", (uint64_t)longest / 10);
-	l->count_columns = SP_MAX(MIN_COUNT_COLUMNS, snprintf(text, sizeof(text), "%" PRId64, l->t.n_calls));
+	*w = l->o->width ? least : usual;
+	w->count = SP_MAX(w->count, snprintf(text, sizeof(text), "%" PRId64, l->t.n_calls));
+	w->each = SP_MAX(w->each, each);
+	w->time =
+	    SP_MAX(w->time, snprintf(text, sizeof(text), "%.*f", l->unit.decimals, (double)longest / l->unit.scale));
+	l->before = (size_t)(w->count + (l->t.has_times ? 2 + w->each + 2 * (2 + w->time) : 0) +
+			     (l->t.has_latency ? 2 + w->count + 4 * (2 + w->latency) : 0) + 2);
 }
 
 static int counts_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
@@ -228,7 +257,7 @@ static int counts_write(const struct sp_profile *p, const struct sp_view_options
 	}
 	counts_put_rest(&l, n);
 	sp_calls_table_done(&l.t);
-	return 0;
+	return l.failed ? -ENOMEM : 0;
 }
 
 extern const struct sp_view sp_view_counts;

@@ -87,33 +87,46 @@ static const char *changes_unit_of(const struct sp_diff *d)
 }
 
 /* The name and unit of the value: CPU time, samples, alloc_space in bytes. */
-static void put_value(const struct table *t)
+static char *value_text(const struct table *t)
 {
 	const char *unit = changes_unit_of(t->d), *name = t->o->value;
 	bool is_cpu = !strcmp(name, "cpu") && !strcmp(unit, "nanoseconds"), is_count = !strcmp(unit, "count");
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
 
-	fputs(t->d->scale == SP_DIFF_SHARES ? "shares of all " : "", t->out);
-	sp_encode(t->out, SP_ENCODE_TERMINAL, is_cpu ? "CPU time" : name);
+	if (!f)
+		return NULL;
+	fputs(t->d->scale == SP_DIFF_SHARES ? "shares of all " : "", f);
+	sp_encode(f, SP_ENCODE_TERMINAL, is_cpu ? "CPU time" : name);
 	if (!is_count && (!is_cpu || t->d->scale == SP_DIFF_ABSOLUTE)) {
-		fputs(" in ", t->out);
-		sp_encode(t->out, SP_ENCODE_TERMINAL, unit);
+		fputs(" in ", f);
+		sp_encode(f, SP_ENCODE_TERMINAL, unit);
 	}
-	fputs("; ", t->out);
+	fclose(f);
+	return text;
 }
 
-static void put_method(const struct table *t)
+/* One line, or a part in each where a terminal has no room. */
+static int put_method(const struct table *t)
 {
+	static const char noise[] = "~ = within noise";
 	const struct sp_diff *d = t->d;
+	const char *between = "; ";
+	char how[96], *value SP_FREE = value_text(t);
 
-	put_value(t);
-
+	if (!value)
+		return -ENOMEM;
 	if (d->method == SP_DIFF_FROM_SLICES)
-		fprintf(t->out, "intervals (95 %%) from %" PRIu32 " and %" PRIu32 " time slices; ~ = within noise\n",
-			d->n_slices[0], d->n_slices[1]);
-	else if (d->dispersion <= 1 && d->spread <= 0)
-		fputs("intervals (95 %) from counts of samples; ~ = within noise\n", t->out);
+		snprintf(how, sizeof(how), "intervals (95 %%) from %" PRIu32 " and %" PRIu32 " time slices",
+			 d->n_slices[0], d->n_slices[1]);
 	else
-		fputs("intervals (95 %) from counts of samples, widened for bursts; ~ = within noise\n", t->out);
+		snprintf(how, sizeof(how), "intervals (95 %%) from counts of samples%s",
+			 d->dispersion <= 1 && d->spread <= 0 ? "" : ", widened for bursts");
+	if (t->o->width && sp_view_columns(value) + strlen(how) + strlen(noise) + 4 > t->o->width)
+		between = "\n";
+	fprintf(t->out, "%s%s%s%s%s\n", value, between, how, between, noise);
+	return 0;
 }
 
 static void put_build_id(const struct sp_file *f, FILE *out)
@@ -248,10 +261,11 @@ int sp_changes_put_table(const struct sp_diff *d, const struct sp_profile *const
 		return r;
 	put_side(&t, 0);
 	put_side(&t, 1);
-	put_method(&t);
+	r = put_method(&t);
 	for (uint32_t i = 0; i < d->n_upgrades; i++)
 		put_upgrade(&t, profiles, i);
-	r = put_rows(&t);
+	if (r >= 0)
+		r = put_rows(&t);
 	sp_diff_rows_done(&rows);
 	return r;
 }
