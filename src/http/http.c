@@ -199,12 +199,18 @@ static bool has_tls(const struct sp_http *h)
 
 static void accept_client(struct sp_http *h, int fd, const struct sp_address *a)
 {
+	bool is_paid;
+
 	h->accepted = sp_peer_client(h->peers, fd, a);
-	if ((!has_tls(h) || sp_handshakes_may(&h->handshakes, h->accepted, now())) && has_room(h, h->accepted)) {
+	is_paid = !has_tls(h) || sp_handshakes_may(&h->handshakes, h->accepted, now());
+	if (is_paid && has_room(h, h->accepted)) {
 		sp_mhd.add_connection(h->daemon, fd, (const struct sockaddr *)&a->at, a->len);
 		return;
 	}
 	h->stats.n_refused++;
+	h->stats.n_unpaid += !is_paid;
+	if (!is_paid)
+		sp_peer_text(h->accepted, h->stats.unpaid);
 	close(fd);
 }
 

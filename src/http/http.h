@@ -73,6 +73,8 @@ struct sp_http_stats {
 	uint64_t n_connections;                    /* now */
 	uint64_t n_requests, n_refused, n_evicted; /* by routes; by checks; idle ones closed to make room */
 	uint64_t n_timed_out, n_gone;              /* too slow; client left before the answer */
+	uint64_t n_unpaid;                         /* of those refused: had used up the CPU time for TLS handshakes */
+	char unpaid[64];                           /* the last of these: "user 1000", an address; "" = none */
 };
 void sp_http_stats(const struct sp_http *h, struct sp_http_stats *ret_stats);
 

@@ -6,6 +6,7 @@
 #include "http/http.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -122,7 +123,7 @@ uint64_t sp_address_client(const struct sp_address *a)
 		return ip4_of(a);
 	if (a->at.ss_family == AF_INET6)
 		memcpy(&network, &((const struct sockaddr_in6 *)&a->at)->sin6_addr, sizeof(network));
-	return network;
+	return be64toh(network); /* a small number is none of a network's */
 }
 
 /* --- sockets --- */

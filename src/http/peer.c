@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "http/peer.h"
 
+#include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -70,4 +73,24 @@ uint64_t sp_peer_client(int peers, int fd, const struct sp_address *peer)
 	    ask(peers, peer, &own) < 0 || !read_user(peers, &user))
 		return sp_address_client(peer);
 	return USER | user;
+}
+
+void sp_peer_text(uint64_t client, char ret_text[SP_ADDRESS_TEXT])
+{
+	const uint32_t ip4 = htonl((uint32_t)client);
+	const uint64_t upper = htobe64(client);
+	struct in6_addr network = {0};
+	char text[INET6_ADDRSTRLEN] = "";
+
+	if (client == INADDR_LOOPBACK || !client)
+		snprintf(ret_text, SP_ADDRESS_TEXT, "this machine");
+	else if (client < USER)
+		inet_ntop(AF_INET, &ip4, ret_text, SP_ADDRESS_TEXT);
+	else if (client < 2 * USER)
+		snprintf(ret_text, SP_ADDRESS_TEXT, "user %u", (unsigned)client);
+	else {
+		memcpy(&network, &upper, sizeof(upper));
+		inet_ntop(AF_INET6, &network, text, sizeof(text));
+		snprintf(ret_text, SP_ADDRESS_TEXT, "%s/64", text);
+	}
 }

@@ -17,5 +17,7 @@
 int sp_peer_open(void);
 /* What counts as one client (sp_address_client()), and of loopback a user; fd: our end of the connection. */
 uint64_t sp_peer_client(int peers, int fd, const struct sp_address *peer);
+/* "user 1000", "192.0.2.1", "2001:db8::/64", "this machine" */
+void sp_peer_text(uint64_t client, char ret_text[SP_ADDRESS_TEXT]);
 
 #endif

@@ -363,6 +363,7 @@ void sp_page_dispatch(struct sp_page *p)
 		if (p->waiting[i].at_ns && p->waiting[i].at_ns <= now)
 			submit_profile(&p->waiting[i]);
 	sp_http_dispatch(p->http);
+	sp_page_tell_unpaid(p);
 }
 
 /* All addresses include localhost. */

@@ -34,6 +34,7 @@ struct sp_page {
 	/* The password that a process compares. */
 	struct sp_client *verifying;
 	int verify_output;
+	bool is_unpaid_told;
 	char token[SP_TOKEN_TEXT];
 	struct sp_page_waiting waiting[SP_PAGE_WAITING];
 	char etag[32], policy[1024];
@@ -49,5 +50,7 @@ ssize_t sp_page_head(int fd, char text[SP_LINE_MAX], struct sp_line *ret_head);
 /* The part of the configuration that a reload changes, too. */
 void sp_page_http_config(struct sp_page *p, const struct sp_agent_config *c, struct sp_http_config *ret_config);
 void sp_page_verify_end(struct sp_page *p);
+/* Logs, once, that somebody's handshakes are refused. */
+void sp_page_tell_unpaid(struct sp_page *p);
 
 #endif

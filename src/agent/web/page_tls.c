@@ -74,6 +74,21 @@ void sp_page_verify_end(struct sp_page *p)
 	sp_cleanup_close(&p->verify_output);
 }
 
+/* --- handshakes --- */
+void sp_page_tell_unpaid(struct sp_page *p)
+{
+	struct sp_http_stats s;
+
+	if (p->is_unpaid_told || !p->web)
+		return;
+	sp_http_stats(p->http, &s);
+	p->is_unpaid_told = s.n_unpaid;
+	if (s.n_unpaid)
+		sp_log(SP_LOG_WARNING,
+		       "%s begins more TLS handshakes than his share of a CPU pays for: those above it are refused",
+		       s.unpaid);
+}
+
 /* --- configuration --- */
 int sp_page_web_read(const struct sp_agent_config *c, struct sp_web_config **ret_web)
 {

@@ -30,4 +30,7 @@ void sp_agent_page_status(const struct sp_page *p, FILE *out)
 		s.n_connections, s.n_requests, s.n_refused);
 	fprintf(out, "http_evicted=%" PRIu64 "\nhttp_timed_out=%" PRIu64 "\nhttp_gone=%" PRIu64 "\n", s.n_evicted,
 		s.n_timed_out, s.n_gone);
+	fprintf(out, "http_unpaid=%" PRIu64 "\n", s.n_unpaid);
+	sp_line_put(out, "http_unpaid_by", s.unpaid);
+	fputc('\n', out);
 }

@@ -486,6 +486,9 @@ static void show(const struct screen *s, FILE *out)
 	if (*text_of(s, 0, "url"))
 		fprintf(out, "page      %s: %" PRIu64 " requests, %" PRIu64 " refused\n", text_of(s, 0, "url"),
 			number_of(s, 0, "http_requests"), number_of(s, 0, "http_refused"));
+	if (number_of(s, 0, "http_unpaid"))
+		fprintf(out, "          %" PRIu64 " TLS handshakes refused to who makes too many; the last: %s\n",
+			number_of(s, 0, "http_unpaid"), text_of(s, 0, "http_unpaid_by"));
 	show_sent(s, "fleet", "windows", out);
 	show_sent(s, "pyroscope", "profiles", out);
 	show_sent(s, "otlp", "profiles", out);

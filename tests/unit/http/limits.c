@@ -6,7 +6,9 @@
 #include "client.h"
 #include "http/handshakes.h"
 #include "http/listen.h"
+#include "http/peer.h"
 #include "http/web_config.h"
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -420,6 +422,8 @@ static void test_handshakes(void **state)
 		close(fd);
 	}
 	assert_true(stats().n_refused >= 50);
+	assert_int_equal(stats().n_unpaid, stats().n_refused);
+	assert_string_equal(stats().unpaid, "user 12345");
 	assert_true(used_ns < SP_NS_PER_S);
 	for (n = 0; n < 5 && is_greeted(greet(HIS_UID));)
 		n++; /* a slow machine may let a debt pass */
@@ -480,6 +484,32 @@ static void test_places(void **state)
 	server_end();
 }
 
+/* What a client is, in words. */
+static void test_client_words(void **state)
+{
+	static const struct {
+		int family;
+		const char *address, *words;
+	} all[] = {{AF_INET, "192.0.2.1", "192.0.2.1"},
+		   {AF_INET, "127.3.2.1", "this machine"},
+		   {AF_INET6, "::1", "this machine"},
+		   {AF_INET6, "::ffff:192.0.2.1", "192.0.2.1"},
+		   {AF_INET6, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"}};
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(all); i++) {
+		struct sp_address a = {.at.ss_family = (sa_family_t)all[i].family};
+		char words[SP_ADDRESS_TEXT];
+
+		if (all[i].family == AF_INET)
+			inet_pton(AF_INET, all[i].address, &((struct sockaddr_in *)&a.at)->sin_addr);
+		else
+			inet_pton(AF_INET6, all[i].address, &((struct sockaddr_in6 *)&a.at)->sin6_addr);
+		sp_peer_text(sp_address_client(&a), words);
+		assert_string_equal(words, all[i].words);
+	}
+}
+
 /* A socket that was opened by the caller. */
 static void test_passed(void **state)
 {
@@ -499,10 +529,11 @@ static void test_passed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_idle),        cmocka_unit_test(test_busy),       cmocka_unit_test(test_slow_readers),
-	    cmocka_unit_test(test_kept_places), cmocka_unit_test(test_large),      cmocka_unit_test(test_slow),
-	    cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_places),     cmocka_unit_test(test_passed),
-	    cmocka_unit_test(test_users),       cmocka_unit_test(test_handshakes), cmocka_unit_test(test_strangers),
+	    cmocka_unit_test(test_idle),         cmocka_unit_test(test_busy),       cmocka_unit_test(test_slow_readers),
+	    cmocka_unit_test(test_kept_places),  cmocka_unit_test(test_large),      cmocka_unit_test(test_slow),
+	    cmocka_unit_test(test_nonsense),     cmocka_unit_test(test_places),     cmocka_unit_test(test_passed),
+	    cmocka_unit_test(test_users),        cmocka_unit_test(test_handshakes), cmocka_unit_test(test_strangers),
+	    cmocka_unit_test(test_client_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
