@@ -102,14 +102,18 @@ static const uint16_t dangerous[] = {
 };
 #undef C
 /* clang-format on */
-/* The agent's maps are read and written by descriptor; the broker makes arrays. */
-static const uint16_t bpf_of_agent[] = {BPF_MAP_LOOKUP_ELEM,    BPF_MAP_UPDATE_ELEM,
-					BPF_MAP_DELETE_ELEM,    BPF_MAP_GET_NEXT_KEY,
-					BPF_OBJ_GET_INFO_BY_FD, BPF_MAP_LOOKUP_AND_DELETE_ELEM,
-					BPF_MAP_LOOKUP_BATCH,   BPF_MAP_LOOKUP_AND_DELETE_BATCH,
-					BPF_MAP_UPDATE_BATCH,   BPF_MAP_DELETE_BATCH,
-					BPF_LINK_CREATE};      /* for a CPU that comes online */
-static const uint16_t bpf_of_sampling[] = {BPF_PROG_TEST_RUN}; /* asks the kernel for the name of an address */
+/*
+ * Maps are read and written by descriptor; the broker makes arrays. Programs of ours are run to add up waits that go on
+ * (an agent's source wall), and to ask the kernel for the name of an address.
+ */
+static const uint16_t bpf_of_agent[] = {BPF_MAP_LOOKUP_ELEM,     BPF_MAP_UPDATE_ELEM,
+					BPF_MAP_DELETE_ELEM,     BPF_MAP_GET_NEXT_KEY,
+					BPF_OBJ_GET_INFO_BY_FD,  BPF_MAP_LOOKUP_AND_DELETE_ELEM,
+					BPF_MAP_LOOKUP_BATCH,    BPF_MAP_LOOKUP_AND_DELETE_BATCH,
+					BPF_MAP_UPDATE_BATCH,    BPF_MAP_DELETE_BATCH,
+					BPF_LINK_CREATE,         /* for a CPU that comes online */
+					BPF_RAW_TRACEPOINT_OPEN, /* as sampling begins */
+					BPF_PROG_TEST_RUN};
 static const uint16_t bpf_of_broker[] = {BPF_MAP_CREATE};
 
 struct list {
@@ -122,15 +126,15 @@ struct list {
 	}
 
 static const struct role {
-	struct list lists[3], bpf[2];
+	struct list lists[3], bpf;
 	bool is_last; /* it starts no programs, and makes no code executable */
 } roles[SP_N_FILTERS] = {
-    [SP_FILTER_AGENT] = {{LIST(common), LIST(service)}, {LIST(bpf_of_agent)}, false},
-    [SP_FILTER_SAMPLING] = {{LIST(common), LIST(service)}, {LIST(bpf_of_agent), LIST(bpf_of_sampling)}, false},
-    [SP_FILTER_BROKER] = {{LIST(common), LIST(service), LIST(privileged)}, {LIST(bpf_of_broker)}, false},
-    [SP_FILTER_OPENER] = {{LIST(common), LIST(opening)}, {{0}}, true},
-    [SP_FILTER_ANSWER_NAMES] = {{LIST(common), LIST(answering), LIST(naming_users)}, {{0}}, false},
-    [SP_FILTER_ANSWER] = {{LIST(common), LIST(answering)}, {{0}}, true},
+    [SP_FILTER_AGENT] = {{LIST(common), LIST(service)}, LIST(bpf_of_agent), false},
+    [SP_FILTER_SAMPLING] = {{LIST(common), LIST(service)}, LIST(bpf_of_agent), false},
+    [SP_FILTER_BROKER] = {{LIST(common), LIST(service), LIST(privileged)}, LIST(bpf_of_broker), false},
+    [SP_FILTER_OPENER] = {{LIST(common), LIST(opening)}, {0}, true},
+    [SP_FILTER_ANSWER_NAMES] = {{LIST(common), LIST(answering), LIST(naming_users)}, {0}, false},
+    [SP_FILTER_ANSWER] = {{LIST(common), LIST(answering)}, {0}, true},
 };
 
 /* --- what is seen of it --- */
@@ -240,10 +244,9 @@ static void write_program(struct program *p, const struct role *r, bool is_stric
 		on_executable(p, SYS_mmap, severe);
 		on_executable(p, SYS_mprotect, severe);
 	}
-	if (r->bpf[0].n) {
+	if (r->bpf.n) {
 		unsigned short at = begin(p, SYS_bpf, 0);
-		for (size_t i = 0; i < SP_COUNT(r->bpf); i++)
-			on_all(p, &r->bpf[i], SECCOMP_RET_ALLOW);
+		on_all(p, &r->bpf, SECCOMP_RET_ALLOW);
 		end(p, at, severe);
 	}
 	for (size_t i = 0; i < SP_COUNT(r->lists); i++)
