@@ -63,6 +63,7 @@ if [ "$(id -u)" = 0 ]; then
 		listen: none
 		group: none
 		frequency: 99
+		source: [cpu, "wall:frequency=19"]
 		fleet: {url: "http://soprof@${address#http://}/agents", password-file: $dir/password, host: here, resolution: 10s,
 		    labels: {service: web, canary: yes}}
 	END
@@ -244,14 +245,16 @@ if [ -n "$agent" ]; then
 	done
 	kill -INT $agent
 	wait $agent
-	expect 0 fleet send "$address/agents" --store "$dir/store" --name here --resolution 10s # what came last
-	for value in samples cpu; do
-		folded $value --store "$dir/store" --exact --from -1h >"$dir/own1"
-		folded $value --fleet "$address/agents" --from -1h --label canary=yes >"$dir/fleet1"
-		folded $value --fleet "$address/agents" --from -1h >"$dir/fleet2"
-		cmp -s "$dir/own1" "$dir/fleet2" || fail "the agent's own answer in the fleet: $value"
+	for value in "samples cpu" "cpu cpu" "samples wall"; do # of two sources, whose windows begin at the same times
+		source=${value#* } value=${value% *}
+		expect 0 fleet send "$address/agents" --store "$dir/store" --name here --resolution 10s --source $source # what came last
+		folded $value --store "$dir/store" --exact --from -1h --source $source >"$dir/own1"
+		folded $value --fleet "$address/agents" --from -1h --source $source --label canary=yes >"$dir/fleet1"
+		folded $value --fleet "$address/agents" --from -1h --source $source >"$dir/fleet2"
+		cmp -s "$dir/own1" "$dir/fleet2" || fail "the agent's own answer in the fleet: $value of $source"
 		[ -s "$dir/fleet1" ] || fail "the agent's labels"
 	done
+	[ "$(clickhouse_ask "SELECT count() FROM (SELECT ts FROM agents.windows GROUP BY ts HAVING uniqExact(source) = 2)")" -gt 0 ] || fail "windows of both sources"
 	has "$dir/agent.log" 'fleet at http://127\.0\.0\.1:[0-9]+/agents: taken$'
 	grep -qaF 'it'"'"'s' "$dir/agent.log" && fail "no password in the log"
 	[ "$(stat -c %s "$dir/store/fleet.sent")" = 1048576 ] || fail "a file of 1 MiB about what was sent"
