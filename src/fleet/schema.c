@@ -141,6 +141,16 @@ struct making {
 	bool is_modern;
 };
 
+/* The macros are the server's: which part of the cluster it has, and its own name among those that have the same. */
+static void put_engine(const struct making *m, const char *table, const char *engine, struct sp_bytes *sql)
+{
+	if (m->with->is_replicated)
+		sp_fleet_print(sql, "Replicated%s('/clickhouse/tables/{shard}/%s/%s%s', '{replica}')", engine,
+			       m->database, table, m->suffix);
+	else
+		sp_fleet_print(sql, "%s()", engine);
+}
+
 static void put_distributed(const struct making *m, const char *name, const char *shard, struct sp_bytes *sql)
 {
 	if (!m->with->cluster)
@@ -160,7 +170,9 @@ static void put_table(const struct making *m, const struct table *t, struct sp_b
 	for (const struct column *c = t->columns; c->name; c++)
 		sp_fleet_print(sql, "%s%s %s", c == t->columns ? "" : ", ", c->name,
 			       modern && c->modern ? c->modern : c->type);
-	sp_fleet_print(sql, ") ENGINE = %s() PARTITION BY day ORDER BY %s", t->engine, t->order);
+	sp_fleet_print(sql, ") ENGINE = ");
+	put_engine(m, t->name, t->engine, sql);
+	sp_fleet_print(sql, " PARTITION BY day ORDER BY %s", t->order);
 	if (modern)
 		sp_fleet_print(sql, " TTL day + INTERVAL %u DAY SETTINGS ttl_only_drop_parts = 1", m->with->keep_days);
 	sp_fleet_print(sql, ";\n");
@@ -172,15 +184,17 @@ static const char *suffix_of(const struct sp_fleet_tables *t)
 	return t->cluster ? "_local" : "";
 }
 
-void sp_fleet_schema_write(const char *database, unsigned server, const struct sp_fleet_tables *t, struct sp_bytes *sql)
+void sp_fleet_schema_write(const char *database, const struct sp_fleet_tables *t, struct sp_bytes *sql)
 {
-	struct making m = {.database = database, .suffix = suffix_of(t), .with = t, .is_modern = server >= MODERN};
+	struct making m = {.database = database, .suffix = suffix_of(t), .with = t, .is_modern = t->server >= MODERN};
 
 	sp_fleet_print(sql, "CREATE DATABASE IF NOT EXISTS %s;\n", database);
 	sp_fleet_print(sql,
 		       "CREATE TABLE IF NOT EXISTS %s.meta%s (version UInt32, seed UInt64, made DateTime DEFAULT "
-		       "now()) ENGINE = MergeTree() ORDER BY version;\n",
+		       "now()) ENGINE = ",
 		       database, m.suffix);
+	put_engine(&m, "meta", "MergeTree", sql);
+	sp_fleet_print(sql, " ORDER BY version;\n");
 	put_distributed(&m, "meta", NULL, sql);
 	for (size_t i = 0; i < SP_FLEET_N_TABLES; i++)
 		put_table(&m, &tables[i], sql);
@@ -199,16 +213,95 @@ void sp_fleet_insert_write(enum sp_fleet_table table, struct sp_bytes *sql)
 }
 
 /* --- at the server --- */
-int sp_fleet_server_version(struct sp_fleet *f, unsigned *ret_version)
+static int row_check(struct sp_fleet *f, const struct sp_row_reader *row)
+{
+	return row->bad ? sp_fail_said(-EIO, "%s does not answer as ClickHouse does", sp_fleet_name(f)) : 0;
+}
+
+/* How many servers the cluster has at most for the same rows. */
+static int replicas_ask(struct sp_fleet *f, const char *cluster, uint64_t *ret_n)
+{
+	struct sp_bytes sql = {0}, answer = {0};
+	struct sp_row_reader row;
+	int r;
+
+	sp_fleet_print(&sql, "SELECT count() AS n FROM system.clusters WHERE cluster = ");
+	sp_fleet_quote(&sql, cluster);
+	sp_fleet_print(&sql, " GROUP BY shard_num ORDER BY n DESC LIMIT 1 FORMAT RowBinary");
+	sp_bytes_put_u8(&sql, '\0');
+	r = sql.failed ? -ENOMEM : sp_fleet_ask(f, sql.bytes, true, &answer);
+	row = sp_bytes_rows(&answer);
+	if (r == 0 && !sp_row_is_there(&row))
+		r = sp_fail_said(-ENOENT, "%s knows no cluster '%s' (remote_servers)", sp_fleet_name(f), cluster);
+	if (r == 0) {
+		*ret_n = sp_row_u64(&row);
+		r = row_check(f, &row);
+	}
+	sp_bytes_done(&sql);
+	sp_bytes_done(&answer);
+	return r;
+}
+
+int sp_fleet_server_ask(struct sp_fleet *f, struct sp_fleet_tables *t)
 {
 	struct sp_bytes answer = {0};
 	int r = sp_fleet_ask(f, "SELECT toUInt32(splitByChar('.', version())[1]) FORMAT RowBinary", true, &answer);
 	struct sp_row_reader row = sp_bytes_rows(&answer);
+	uint64_t n_replicas = 1;
 
 	if (r == 0) {
-		*ret_version = sp_row_u32(&row);
-		r = row.bad ? sp_fail_said(-EIO, "%s does not answer as ClickHouse does", sp_fleet_name(f)) : 0;
+		t->server = sp_row_u32(&row);
+		r = row_check(f, &row);
 	}
+	if (r == 0 && t->cluster)
+		r = replicas_ask(f, t->cluster, &n_replicas);
+	t->is_replicated = n_replicas > 1;
+	sp_bytes_done(&answer);
+	return r;
+}
+
+/* Statements make what is not there; tables of another kind would stay, and half of the others be made. */
+static int kind_check(struct sp_fleet *f, const struct sp_fleet_tables *t, const char *table, const char *engine)
+{
+	bool is_distributed = !strcmp(engine, "Distributed");
+
+	if (!strcmp(table, "samples") && is_distributed && !t->cluster)
+		return sp_fail_said(-EEXIST, "the tables of %s in the database %s are distributed: give --cluster",
+				    sp_fleet_name(f), sp_fleet_database(f));
+	if (!strcmp(table, "samples") && !is_distributed && t->cluster)
+		return sp_fail_said(-EEXIST,
+				    "%s has tables of its own, of no cluster, in the database %s: name another one",
+				    sp_fleet_name(f), sp_fleet_database(f));
+	if (!strcmp(table, "samples_local") && t->is_replicated && !strcmp(engine, "MergeTree"))
+		return sp_fail_said(-EEXIST,
+				    "%s has tables that are not replicated in the database %s: name another one",
+				    sp_fleet_name(f), sp_fleet_database(f));
+	return 0;
+}
+
+static int kinds_check(struct sp_fleet *f, const struct sp_fleet_tables *t)
+{
+	struct sp_bytes sql = {0}, answer = {0};
+	int r;
+
+	sp_fleet_print(&sql, "SELECT name, engine FROM system.tables WHERE database = ");
+	sp_fleet_quote(&sql, sp_fleet_database(f));
+	sp_fleet_print(&sql, " AND name IN ('samples', 'samples_local') FORMAT RowBinary");
+	sp_bytes_put_u8(&sql, '\0');
+	r = sql.failed ? -ENOMEM : sp_fleet_ask(f, sql.bytes, true, &answer);
+	for (struct sp_row_reader row = sp_bytes_rows(&answer); r == 0 && sp_row_is_there(&row);) {
+		char words[2][32] = {"", ""};
+
+		for (size_t i = 0; i < SP_COUNT(words); i++) {
+			size_t n;
+			const char *text = sp_row_text(&row, &n);
+			memcpy(words[i], text, SP_MIN(n, sizeof(words[i]) - 1));
+		}
+		r = row_check(f, &row);
+		if (r == 0)
+			r = kind_check(f, t, words[0], words[1]);
+	}
+	sp_bytes_done(&sql);
 	sp_bytes_done(&answer);
 	return r;
 }
@@ -258,8 +351,8 @@ static int meta_read(struct sp_fleet *f, uint64_t *ret_rows, uint32_t *ret_versi
 	*ret_rows = sp_row_u64(&row);
 	*ret_version = sp_row_u32(&row);
 	*ret_seed = sp_row_u64(&row);
-	if (r == 0 && row.bad)
-		r = sp_fail_said(-EIO, "%s does not answer as ClickHouse does", sp_fleet_name(f));
+	if (r == 0)
+		r = row_check(f, &row);
 	sp_bytes_done(&answer);
 	return r;
 }
@@ -334,17 +427,19 @@ static int meta_begin(struct sp_fleet *f, const struct sp_fleet_tables *t)
 int sp_fleet_init(struct sp_fleet *f, const struct sp_fleet_tables *t, bool *ret_is_whole)
 {
 	struct sp_bytes sql = {0};
-	unsigned server = 0;
 	uint64_t seed;
-	int r = sp_fleet_server_version(f, &server);
+	int r = kinds_check(f, t);
 
 	if (r == 0) {
-		sp_fleet_schema_write(sp_fleet_database(f), server, t, &sql);
+		sp_fleet_schema_write(sp_fleet_database(f), t, &sql);
 		r = do_all(f, &sql);
+		if (r < 0 && t->is_replicated)
+			r = sp_fail(r, "make replicated tables, since %s has several servers for the same rows",
+				    t->cluster);
 	}
 	if (r == 0)
 		r = meta_begin(f, t);
-	for (int i = 0; r == 0 && server < MODERN && i < SP_FLEET_N_TABLES; i++)
+	for (int i = 0; r == 0 && t->server < MODERN && i < SP_FLEET_N_TABLES; i++)
 		r = drop_old(f, tables[i].name, t);
 	sp_bytes_done(&sql);
 	if (r == 0)

@@ -7,8 +7,9 @@
  * has two runs, of which questions take one. Stacks, frames, files and processes (`who`) are named by a hash of what
  * they are, which is made with the number `seed` of the table `meta`: who does not know it cannot make two with one
  * hash. `libraries` has what each library cost in a window, and counts as `samples` does: a question about a day of
- * many hosts reads no stacks. All tables but `meta` are cut into days, which go when they are old. 0 or a negative
- * errno with sp_error_text(). No state.
+ * many hosts reads no stacks. All tables but `meta` are cut into days, which go when they are old. Over a cluster they
+ * are distributed; where its servers are copies of each other they are replicated, too. 0 or a negative errno with
+ * sp_error_text(). No state.
  */
 #ifndef SP_FLEET_SCHEMA_H
 #define SP_FLEET_SCHEMA_H
@@ -37,18 +38,21 @@ struct sp_fleet_tables {
 	 * ports.
 	 */
 	const char *cluster;
+	/* Found by sp_fleet_server_ask(): */
+	unsigned server;    /* its major version; 0 = 18 */
+	bool is_replicated; /* the cluster has several servers for the same rows, which ZooKeeper or Keeper has alike */
 };
-/* The statements, one after the other, each with its ';' and newline. server: its major version; 0 = 18. */
-void sp_fleet_schema_write(const char *database, unsigned server, const struct sp_fleet_tables *t,
-			   struct sp_bytes *sql);
+/* -ENOENT: the server knows no such cluster. */
+int sp_fleet_server_ask(struct sp_fleet *f, struct sp_fleet_tables *t);
+/* The statements, one after the other, each with its ';' and newline. */
+void sp_fleet_schema_write(const char *database, const struct sp_fleet_tables *t, struct sp_bytes *sql);
 /* "INSERT INTO samples (day, ...) FORMAT RowBinary" */
 void sp_fleet_insert_write(enum sp_fleet_table table, struct sp_bytes *sql);
 
-/* The server's major version. */
-int sp_fleet_server_version(struct sp_fleet *f, unsigned *ret_version);
 /*
- * Makes what is not there. Servers before 20 have no age for rows: days older than keep_days are dropped.
- * ret_is_whole: false: not all servers of the cluster have the tables yet.
+ * Makes what is not there, after sp_fleet_server_ask(). Servers before 20 have no age for rows: days older than
+ * keep_days are dropped. ret_is_whole: false: not all servers of the cluster have the tables yet. -EEXIST: there are
+ * tables of another kind.
  */
 int sp_fleet_init(struct sp_fleet *f, const struct sp_fleet_tables *t, bool *ret_is_whole);
 /* What the fleet's tables say of themselves. -ENOENT: there are none; -EPROTONOSUPPORT: they are newer than we are. */

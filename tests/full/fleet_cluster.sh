@@ -25,15 +25,18 @@ two=$address server_two=$server
 expect 0 fleet init "$one" --cluster pair --print
 has "$out" "^CREATE TABLE IF NOT EXISTS soprof.samples AS soprof.samples_local ENGINE = Distributed\('pair', 'soprof', 'samples_local', host\);$"
 expect 1 fleet init "$one" --cluster unknown
-one_line 'unknown'
-address=$one
-clickhouse_ask 'DROP DATABASE soprof'
+one_line "knows no cluster 'unknown' \(remote_servers\)$"
+expect 0 fleet init "$one/alone"
+expect 1 fleet init "$one/alone" --cluster pair
+one_line 'has tables of its own, of no cluster, in the database alone: name another one$'
 expect 0 fleet init "$one" --cluster pair
 has "$out" '; other servers of the cluster have none yet$'
 expect 1 fleet status "$one"
 one_line 'soprof fleet init makes them$'
 expect 0 fleet init "$two" --cluster pair
 has_not "$out" 'none yet'
+expect 1 fleet init "$one"
+one_line 'in the database soprof are distributed: give --cluster$'
 expect 0 fleet init "$one" --cluster pair --keep 3
 for address in $one $two; do
 	[ "$(clickhouse_ask 'SELECT count() FROM meta')" = 1 ] || fail "one line about the tables, as $address says"

@@ -56,13 +56,10 @@ static const struct sp_option options[] = {
 static int print_schema(struct sp_fleet *f, const struct sp_fleet_tables *t)
 {
 	struct sp_bytes sql = {0};
-	unsigned version = 0;
-	int r = sp_fleet_server_version(f, &version);
+	int r;
 
-	if (r == 0)
-		sp_fleet_schema_write(sp_fleet_database(f), version, t, &sql);
-	if (r == 0 && sql.failed)
-		r = -ENOMEM;
+	sp_fleet_schema_write(sp_fleet_database(f), t, &sql);
+	r = sql.failed ? -ENOMEM : 0;
 	if (r == 0)
 		fwrite(sql.bytes, 1, sql.n, stdout);
 	sp_bytes_done(&sql);
@@ -71,13 +68,16 @@ static int print_schema(struct sp_fleet *f, const struct sp_fleet_tables *t)
 
 static int init(struct sp_fleet *f, const struct fleet_args *a)
 {
-	const struct sp_fleet_tables t = {.keep_days = (unsigned)a->keep_days, .cluster = a->cluster};
+	struct sp_fleet_tables t = {.keep_days = (unsigned)a->keep_days, .cluster = a->cluster};
 	bool is_whole = true;
-	int r = a->print ? print_schema(f, &t) : sp_fleet_init(f, &t, &is_whole);
+	int r = sp_fleet_server_ask(f, &t);
+
+	if (r == 0)
+		r = a->print ? print_schema(f, &t) : sp_fleet_init(f, &t, &is_whole);
 
 	if (r == 0 && !a->print)
-		printf("%s: the tables are there, in the database %s; days are kept for %" PRIu64 "%s\n",
-		       sp_fleet_name(f), sp_fleet_database(f), a->keep_days,
+		printf("%s: the %stables are there, in the database %s; days are kept for %" PRIu64 "%s\n",
+		       sp_fleet_name(f), t.is_replicated ? "replicated " : "", sp_fleet_database(f), a->keep_days,
 		       is_whole ? "" : "; other servers of the cluster have none yet");
 	return r;
 }
