@@ -34,6 +34,17 @@ struct sp_fleet_answer {
 int sp_fleet_query(struct sp_fleet *f, const struct sp_fleet_filter *filter, const struct sp_store_query *q,
 		   struct sp_profile **ret_profile, struct sp_fleet_answer *ret_answer);
 
+/*
+ * How much of each slice of time the host sampled that sampled the most of it, 0 where nothing was sent; whatever the
+ * query's filters leave of it. ret_covered_ns: room for n.
+ */
+struct sp_fleet_slices {
+	uint64_t from_ns, each_ns; /* whole seconds */
+	uint32_t n;
+};
+int sp_fleet_covered(struct sp_fleet *f, const struct sp_fleet_filter *filter, const struct sp_store_query *q,
+		     const struct sp_fleet_slices *slices, uint64_t *ret_covered_ns);
+
 /* A build of a library on a host: cost of samples whose leaf is in it, that have it anywhere; all cost of the host. */
 struct sp_fleet_library {
 	const char *name, *path, *build_id, *package, *version, *host;

@@ -65,6 +65,8 @@ check("samples by label", (await answer("libraries", {...range, label: "canary=n
 const chart = await answer("overview", {...range, width: 300}), sum = (l) => l.series.reduce((a, b) => a + b, 0);
 check("slices of whole windows", [chart.step % 60, chart.n <= 31, chart.unit], [0, true, "seconds"]);
 check("what was not sampled is a gap", chart.covered.slice(5, 10).concat(chart.covered[4]), [0, 0, 0, 0, 0, 60]);
+const narrow = await answer("overview", {...range, width: 300, library: "libz*", process: "git"});
+check("and a gap with filters, too", [narrow.step, narrow.covered], [chart.step, chart.covered]);
 for (const l of chart.libraries) {
 	const wanted = named(both, l.name).self / 1e9;
 	check("the chart's " + l.name, Math.abs(l.self - wanted) + Math.abs(sum(l) - wanted) < 0.01 * wanted + 1e-6, true);

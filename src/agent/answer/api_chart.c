@@ -377,6 +377,10 @@ int sp_api_overview(const struct sp_api *a, const struct sp_api_ask *ask, struct
 
 	if (r == 0)
 		r = order_libraries(&g);
+	if (r == 0 && a->fleet) {
+		const struct sp_fleet_slices slices = {g.c->from_ns, g.c->slice_ns, g.c->n_slices};
+		r = sp_api_fleet_covered(a->fleet, &ask->q, &slices, g.c->covered_ns);
+	}
 	if (r == 0)
 		r = put_store(a, j);
 	if (r == 0) {
@@ -384,8 +388,7 @@ int sp_api_overview(const struct sp_api *a, const struct sp_api_ask *ask, struct
 		r = put_events(&l, ask->q.from_ns, ask->q.to_ns);
 	}
 	if (r == 0) {
-		/* of a fleet gaps are not known; but some host's process always ran where any was sampled */
-		if (!by_sums && !(a->fleet && is_unfiltered(&ask->q)))
+		if (!by_sums && !a->fleet)
 			cover_time(g.c, &answer, &l);
 		put_chart(&g, j);
 	}

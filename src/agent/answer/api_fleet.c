@@ -104,6 +104,14 @@ int sp_api_fleet_profile(struct sp_api_fleet *fleet, const struct sp_store_query
 	return sp_profile_new(ret_profile);
 }
 
+int sp_api_fleet_covered(struct sp_api_fleet *fleet, const struct sp_store_query *q,
+			 const struct sp_fleet_slices *slices, uint64_t *ret_covered_ns)
+{
+	int r = sp_fleet_covered(fleet->f, &fleet->filter, q, slices, ret_covered_ns);
+
+	return r == -ENODATA ? note_nothing(fleet) : r < 0 ? fail_server(r) : 0;
+}
+
 void sp_api_fleet_put(const struct sp_api_fleet *fleet, struct sp_json *j)
 {
 	sp_json_ints(j, {"hosts", (int64_t)fleet->answer.n_hosts}, {"missing", fleet->answer.n_missing},

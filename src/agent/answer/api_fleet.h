@@ -37,6 +37,9 @@ void sp_api_fleet_choose(struct sp_api_fleet *fleet, const struct sp_api_ask *as
 /* As sp_fleet_query(); an empty profile if there is nothing. */
 int sp_api_fleet_profile(struct sp_api_fleet *fleet, const struct sp_store_query *q, struct sp_profile **ret_profile,
 			 struct sp_store_answer *ret_answer);
+/* When hosts sampled, as sp_fleet_covered(); never, if there is nothing. */
+int sp_api_fleet_covered(struct sp_api_fleet *fleet, const struct sp_store_query *q,
+			 const struct sp_fleet_slices *slices, uint64_t *ret_covered_ns);
 /* Members of an answer. */
 void sp_api_fleet_put(const struct sp_api_fleet *fleet, struct sp_json *j);
 /* The route. */
