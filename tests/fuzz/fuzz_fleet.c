@@ -3,7 +3,8 @@
  * fuzz_fleet.c: any bytes as what a ClickHouse server answers to the questions about a fleet. In place of the client
  * that speaks HTTP stands one that gives these bytes.
  *
- * The first byte says what is asked: for a profile, libraries or the hosts; the second by which filters. Then come the
+ * The first byte says what is asked: for a profile, libraries, how the hosts are, what each cost, or when they sampled;
+ * the second by which filters. Then come the
  * answers, each behind two bytes of length, of which the highest bit says that the server fails instead. Nothing of an
  * answer is in a later statement but numbers; what comes of them is a profile that can be written and read again, with
  * the same sums, or an error that says what was wrong.
@@ -21,7 +22,8 @@ const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
 
 enum { FROM_S = 1795815000, N_SLICES = 8, FAILS = 0x8000 };
 enum { BY_HOST = 1, HOST = 2, LABEL = 4, LIBRARY = 8, FUNCTION = 16, PROCESS = 32, CGROUP = 64, EXACT = 128 };
-enum { QUERY, LIBRARIES, STATUS, N_QUESTIONS, SLICED = 4 }; /* sliced: a bit of the first byte */
+/* The last four are bits of the first byte. */
+enum { QUERY, LIBRARIES, STATUS, N_QUESTIONS, SLICED = 4, LEAVES_ONLY = 8, HOSTS = 16, COVERED = 32 };
 
 /* --- the client --- */
 struct sp_fleet {
@@ -147,6 +149,31 @@ static int host_tell(void *arg, const struct sp_fleet_host_status *h)
 }
 
 /* --- questions --- */
+static int host_cost_tell(void *arg, const struct sp_fleet_host *h)
+{
+	(void)arg;
+	require(h->name && h->labels);
+	return 0;
+}
+
+static int hosts_ask(struct sp_fleet *f, const struct sp_fleet_filter *filter, const struct sp_store_query *q)
+{
+	struct sp_fleet_hosts what;
+	int r = sp_fleet_hosts(f, filter, q, &what, host_cost_tell, NULL);
+
+	require(strnlen(what.cost_name, sizeof(what.cost_name)) < sizeof(what.cost_name));
+	require(strnlen(what.cost_unit, sizeof(what.cost_unit)) < sizeof(what.cost_unit));
+	return r;
+}
+
+static int covered_ask(struct sp_fleet *f, const struct sp_fleet_filter *filter, const struct sp_store_query *q)
+{
+	const struct sp_fleet_slices slices = {q->from_ns, 3600 / N_SLICES * SP_NS_PER_S, N_SLICES};
+	uint64_t covered_ns[N_SLICES];
+
+	return sp_fleet_covered(f, filter, q, &slices, covered_ns);
+}
+
 static int profile_ask(struct sp_fleet *f, const struct sp_fleet_filter *filter, const struct sp_store_query *q)
 {
 	struct sp_fleet_answer answer;
@@ -172,7 +199,8 @@ int fuzz_one(const uint8_t *data, size_t size)
 		return 0;
 	const struct sp_fleet_filter filter = {.host = data[1] & HOST ? "web*" : NULL,
 					       .label = data[1] & LABEL ? "dc=a" : NULL,
-					       .by_host = data[1] & BY_HOST};
+					       .by_host = data[1] & BY_HOST,
+					       .leaves_only = data[0] & LEAVES_ONLY};
 	const struct sp_store_query q = {.from_ns = FROM_S * SP_NS_PER_S,
 					 .to_ns = (FROM_S + 3600) * SP_NS_PER_S,
 					 .all_users = true,
@@ -183,7 +211,13 @@ int fuzz_one(const uint8_t *data, size_t size)
 					 .cgroup = data[1] & CGROUP ? "/app*" : NULL,
 					 .exact = data[1] & EXACT,
 					 .n_slices = data[0] & SLICED ? N_SLICES : 0};
-	switch (data[0] % SLICED % N_QUESTIONS) {
+	switch (data[0] & (HOSTS | COVERED) ? data[0] & (HOSTS | COVERED) : data[0] % SLICED % N_QUESTIONS) {
+	case HOSTS:
+		r = hosts_ask(&f, &filter, &q);
+		break;
+	case COVERED:
+		r = covered_ask(&f, &filter, &q);
+		break;
 	case QUERY:
 		r = profile_ask(&f, &filter, &q);
 		break;
