@@ -263,6 +263,12 @@ static void truncate_items(struct sp_items *items, size_t n)
 	items->capacity = data ? n : items->capacity;
 }
 
+static void items_free(struct sp_items *items)
+{
+	free(items->data);
+	*items = (struct sp_items){0};
+}
+
 /* Moves the nodes within their arrays, since copies of large arrays would need memory. */
 int sp_dict_narrow(struct sp_dict_arrays *d, const struct sp_subtree *subtree)
 {
@@ -277,6 +283,9 @@ int sp_dict_narrow(struct sp_dict_arrays *d, const struct sp_subtree *subtree)
 	truncate_items(&d->items[SP_NODES], number);
 	truncate_items(&d->frame_of, number);
 	int r = find_frames(d);
+	items_free(&d->successors);
+	items_free(&d->successor_table);
+	items_free(&d->new_successors);
 	update_dict(d);
 	return r;
 }
