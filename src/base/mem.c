@@ -86,6 +86,12 @@ void sp_heap_make_large(size_t bytes)
 	free(block);
 }
 
+void sp_heap_return_large(size_t bytes)
+{
+	mallopt(M_MMAP_THRESHOLD, (int)bytes);
+	mallopt(M_TRIM_THRESHOLD, (int)(2 * bytes));
+}
+
 void sp_process_expendable(void)
 {
 	SP_CLOSE int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

@@ -5,7 +5,7 @@
  * Cleanup attributes replace goto: a variable declared SP_FREE is freed at the end of its scope, SP_CLOSE closed,
  * SP_FCLOSE closed as a stream. sp_take_ptr() and sp_take_fd() return the value and disarm the cleanup. sp_grow()
  * grows an array that is kept as pointer, count and capacity.
- * Threads: no state; but sp_heap_make_large() must be called before a second thread is started.
+ * Threads: no state; but sp_heap_..._large() must be called before a second thread is started.
  */
 #ifndef SP_BASE_MEM_H
 #define SP_BASE_MEM_H
@@ -43,6 +43,11 @@ int sp_grow(void *array_pointer, size_t *capacity, size_t n_wanted, size_t size)
  * pages for its beginning where the kernel has them. Else page faults take as long as the work itself.
  */
 void sp_heap_make_large(size_t bytes);
+/*
+ * For one whose large blocks are needed for moments: from these bytes on each is mapped of its own, grows in place, and
+ * goes back to the system at once. By default malloc() would keep up to twice the largest block for ever.
+ */
+void sp_heap_return_large(size_t bytes);
 /* What malloc() has given out; 0 under sanitizers, which have a heap of their own. */
 size_t sp_heap_used_bytes(void);
 /* Where memory is short the kernel ends this process before others: for helpers, without which the rest goes on. */

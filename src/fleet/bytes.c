@@ -11,9 +11,22 @@ void sp_bytes_done(struct sp_bytes *b)
 	*b = (struct sp_bytes){0};
 }
 
+/* Without zeroing, so that what is not used yet takes no memory; there is always room for a NUL behind. */
+static bool bytes_reserve(struct sp_bytes *b, size_t n)
+{
+	size_t capacity = SP_MAX(SP_MAX(b->capacity + b->capacity / 2, n + 1), 64);
+	char *bytes = n < b->capacity ? b->bytes : realloc(b->bytes, capacity);
+
+	if (!bytes)
+		return false;
+	b->capacity = n < b->capacity ? b->capacity : capacity;
+	b->bytes = bytes;
+	return true;
+}
+
 void sp_bytes_put(struct sp_bytes *b, const void *bytes, size_t n)
 {
-	b->failed = b->failed || sp_grow(&b->bytes, &b->capacity, b->n + n + 1, 1) < 0;
+	b->failed = b->failed || n >= PTRDIFF_MAX - b->n || !bytes_reserve(b, b->n + n);
 	if (b->failed || !n)
 		return;
 	memcpy(b->bytes + b->n, bytes, n);

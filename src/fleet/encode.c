@@ -224,12 +224,20 @@ static int libraries_add(struct encoder *e, const struct sp_row *row, uint32_t n
 	return r;
 }
 
-static void put_libraries(struct encoder *e, const struct sp_fleet_windows *w)
+static int rows_send_if_many(struct encoder *e)
+{
+	struct sp_fleet_rows *rows = e->into;
+
+	return rows->send && sp_fleet_rows_bytes(rows) > rows->most ? rows->send(rows->arg) : 0;
+}
+
+static int put_libraries(struct encoder *e, const struct sp_fleet_windows *w)
 {
 	struct sp_bytes *to = &e->into->tables[SP_FLEET_LIBRARY];
 	uint32_t n = sp_intern_count(e->libraries);
+	int r = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		const struct library *library = sp_intern_get(e->libraries, i, NULL);
 		const struct library_sums *sums = &e->library_sums[i];
 		sp_bytes_put_u16(to, e->day);
@@ -240,8 +248,10 @@ static void put_libraries(struct encoder *e, const struct sp_fleet_windows *w)
 		sp_bytes_put_u64(to, (uint64_t)sums->samples);
 		sp_bytes_put_u64(to, (uint64_t)sums->self);
 		sp_bytes_put_u64(to, (uint64_t)sums->total);
+		e->into->n_rows[SP_FLEET_LIBRARY]++;
+		r = rows_send_if_many(e);
 	}
-	e->into->n_rows[SP_FLEET_LIBRARY] += n;
+	return r;
 }
 
 /* --- sums --- */
@@ -262,12 +272,13 @@ static int add_row(struct encoder *e, const struct sp_fleet_windows *w, uint32_t
 	return libraries_add(e, row, number + 1, pair.window);
 }
 
-static void put_samples(struct encoder *e, const struct sp_fleet_windows *w)
+static int put_samples(struct encoder *e, const struct sp_fleet_windows *w)
 {
 	struct sp_bytes *to = &e->into->tables[SP_FLEET_SAMPLE];
 	uint32_t n = sp_intern_count(e->pairs);
+	int r = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		const struct pair *pair = sp_intern_get(e->pairs, i, NULL);
 		uint32_t ts = (uint32_t)(w->all[pair->window].from_ns / 1000000000);
 		struct sums *window = &e->windows[pair->window];
@@ -283,8 +294,10 @@ static void put_samples(struct encoder *e, const struct sp_fleet_windows *w)
 		sp_saturating_add(&window->samples, e->sums[i].samples);
 		sp_saturating_add(&window->cost, e->sums[i].cost);
 		window->n_rows++;
+		e->into->n_rows[SP_FLEET_SAMPLE]++;
+		r = rows_send_if_many(e);
 	}
-	e->into->n_rows[SP_FLEET_SAMPLE] += n;
+	return r;
 }
 
 static void put_window(struct encoder *e, const struct sp_fleet_windows *w, const struct sp_fleet_window *window,
@@ -351,12 +364,17 @@ static int encode_all(struct encoder *e, const struct sp_fleet_windows *w)
 		r = sp_intern_new_bare(&e->pairs);
 	if (r == 0)
 		r = sp_intern_new_bare(&e->libraries);
-	for (uint32_t i = 0; r == 0 && i < sp_profile_n_rows(e->p); i++)
+	for (uint32_t i = 0; r == 0 && i < sp_profile_n_rows(e->p); i++) {
 		r = add_row(e, w, i);
+		if (r == 0)
+			r = rows_send_if_many(e);
+	}
+	if (r == 0)
+		r = put_samples(e, w);
+	if (r == 0)
+		r = put_libraries(e, w);
 	if (r < 0)
 		return r;
-	put_samples(e, w);
-	put_libraries(e, w);
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->all[i].seconds)
 			put_window(e, w, &w->all[i], &e->windows[i]);

@@ -2,9 +2,9 @@
 /*
  * encode.h: turns windows into rows of a fleet's tables, and tells which stacks and names were sent before.
  *
- * Rows are gathered over windows until they are sent (send.h). A row of a table that names something is hashed, and
- * that is its id; it is sent once a day, as far as `sent` remembers: a table of hashes of a fixed size, in a file, in
- * which a new one may replace another. What it has forgotten is sent again, which the server takes for the same row.
+ * Rows are gathered until they are many, and are sent then (`send`). A row of a table that names something is hashed,
+ * and that is its id; it is sent once a day, as far as `sent` remembers: a table of hashes of a fixed size, in a file,
+ * in which a new one may replace another. What it has forgotten is sent again, which the server takes for the same row.
  * Processes of one program, user and cgroup are one there, so the rows of a window are added up first.
  * 0 or a negative errno. An encoder whose call failed is only good to be freed. Not thread-safe.
  */
@@ -29,6 +29,11 @@ int sp_sent_keep(struct sp_sent *s);
 struct sp_fleet_rows {
 	struct sp_bytes tables[SP_FLEET_N_TABLES];
 	uint64_t n_rows[SP_FLEET_N_TABLES];
+	/* Called once more than `most` bytes are there, in the midst of windows, whose own rows come last; NULL =
+	 * never. */
+	int (*send)(void *arg);
+	void *arg;
+	size_t most;
 };
 
 struct sp_fleet_window {

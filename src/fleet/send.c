@@ -11,9 +11,9 @@
 #include <sys/random.h>
 
 /* READ_S: so much is read at once, if an interval is no longer: more would cost memory, less the time of the day's
- * dictionary.
+ * dictionary. BATCH_BYTES: so much goes into a request for each table; more wait for none.
  */
-enum { BATCH_BYTES = 4 << 20, BATCH_WINDOWS = 60, READ_S = 600, READ_INTERVALS = 60 };
+enum { BATCH_BYTES = 256 << 10, BATCH_WINDOWS = 60, READ_S = 600, READ_INTERVALS = 60 };
 
 struct sender {
 	struct sp_fleet *f;
@@ -43,6 +43,20 @@ static int table_send(struct sender *s, enum sp_fleet_table table)
 	return r < 0 ? sp_fail(r, "send %s", sp_fleet_table_name(table)) : 0;
 }
 
+static int rows_send(void *sender)
+{
+	struct sender *s = sender;
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < SP_FLEET_N_TABLES; i++)
+		r = table_send(s, (enum sp_fleet_table)i);
+	if (r < 0)
+		return r;
+	s->batch.n_rows += s->rows.n_rows[SP_FLEET_SAMPLE];
+	sp_fleet_rows_clear(&s->rows);
+	return 0;
+}
+
 static int batch_send(struct sender *s)
 {
 	struct sp_fleet_sent *all = s->result;
@@ -50,18 +64,16 @@ static int batch_send(struct sender *s)
 
 	if (!s->batch.n_windows)
 		return 0;
-	for (int i = 0; r == 0 && i < SP_FLEET_N_TABLES; i++)
-		r = table_send(s, (enum sp_fleet_table)i);
+	r = rows_send(s);
 	if (r == 0)
 		r = sp_sent_keep(s->sent);
 	if (r < 0)
 		return r;
 	all->n_windows += s->batch.n_windows;
 	all->n_samples += s->batch.n_samples;
-	all->n_rows += s->rows.n_rows[SP_FLEET_SAMPLE];
+	all->n_rows += s->batch.n_rows;
 	all->n_left_out += s->batch.n_left_out;
 	all->to_ns = SP_MAX(all->to_ns, s->batch.to_ns);
-	sp_fleet_rows_clear(&s->rows);
 	s->batch = (struct sp_fleet_sent){0};
 	return 0;
 }
@@ -222,7 +234,12 @@ static int send_begin(struct sender *s)
 int sp_fleet_send(struct sp_fleet *f, const struct sp_fleet_send *job, struct sp_fleet_sent *ret_sent)
 {
 	struct sender s = {.f = f, .s = job, .result = ret_sent};
-	int r = send_begin(&s);
+	int r;
+
+	s.rows.send = rows_send;
+	s.rows.arg = &s;
+	s.rows.most = BATCH_BYTES;
+	r = send_begin(&s);
 
 	for (size_t i = 0; r == 0 && i < job->n_sources; i++)
 		r = source_send(&s, job->sources[i]);

@@ -5,7 +5,6 @@
 #include "worker/jobs_names.h"
 #include "worker/priv.h"
 #include <errno.h>
-#include <malloc.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -145,20 +144,13 @@ static int enter(enum sp_role role)
 	return role == SP_ROLE_OPENER ? sp_sandbox_opener() : sp_sandbox_enter();
 }
 
-/* What is large grows in place, and goes back at once: else sorting and growing would leave twice its size behind. */
-static void memory_tune(void)
-{
-	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
-	mallopt(M_TRIM_THRESHOLD, 2 * LARGE_BYTES);
-}
-
 void sp_worker_run(enum sp_role role)
 {
 	struct timeval idle = {.tv_sec = role == SP_ROLE_OPENER ? OPENER_IDLE_S : PARSER_IDLE_S};
 	setsockopt(SP_JOB_SOCKET, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));
 	if (role == SP_ROLE_PARSER && !main_has_called)
 		lines_load();
-	memory_tune();
+	sp_heap_return_large(LARGE_BYTES); /* else sorting and growing would leave twice its size behind */
 	if (enter(role) < 0)
 		_exit(3);
 	for (;;) {

@@ -13,7 +13,6 @@
 #include "worker/broker.h"
 #include "worker/worker.h"
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -127,16 +126,6 @@ static int make_samplers(struct sp_agent *a, const struct sp_agent_config *c)
 	return r;
 }
 
-/*
- * Large blocks (a window's tree, a table of names) are needed for moments, and are returned to the system. By default
- * malloc() would keep up to twice the largest block for ever.
- */
-static void tune_malloc(void)
-{
-	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
-	mallopt(M_TRIM_THRESHOLD, 2 * LARGE_BYTES);
-}
-
 int sp_agent_new(const struct sp_agent_config *config, struct sp_agent **ret_agent)
 {
 	struct sp_agent *a = calloc(1, sizeof(*a));
@@ -151,7 +140,7 @@ int sp_agent_new(const struct sp_agent_config *config, struct sp_agent **ret_age
 	a->window_ns = SP_AGENT_WINDOW_NS;
 	sp_limits_init(&a->limits, config->max_cpu_ppm, config->max_memory_bytes);
 	sp_pace_init(&a->pace, config->max_cpu_ppm, sp_time_ns(CLOCK_MONOTONIC));
-	tune_malloc();
+	sp_heap_return_large(LARGE_BYTES); /* a window's tree, a table of names */
 	raise_file_limit(a);
 	a->env.kallsyms =
 	    fopen("/proc/kallsyms", "re"); /* before the privileges are dropped: without them the addresses read as 0 */

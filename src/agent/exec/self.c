@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { NICE = 10 };
+enum { NICE = 10, LARGE_BYTES = 64 << 10 };
 #if defined(__SANITIZE_ADDRESS__) /* whose shadow is larger than any limit */
 enum { HAS_SHADOW = true };
 #else
@@ -42,6 +42,7 @@ void sp_self_limit(unsigned cpu_s, uint64_t memory_bytes)
 	setrlimit(RLIMIT_CPU, &cpu);
 	setpriority(PRIO_PROCESS, 0, NICE);
 	sp_process_expendable();
+	sp_heap_return_large(LARGE_BYTES);
 	if (memory_bytes && !HAS_SHADOW)
 		setrlimit(RLIMIT_DATA, &memory);
 }
