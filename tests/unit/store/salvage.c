@@ -26,7 +26,7 @@
 #include "store/priv.h"
 
 /* So many windows that tables have inner pages; each of the bits costs the time of them all. */
-enum { N_WINDOWS = 100, APART = SP_FEWER > 1 ? 5 : 1, PAGES_APART = 3 * APART };
+enum { N_WINDOWS = SP_WHOLE ? 400 : 100, APART = SP_FEWER > 1 ? 5 : 1, PAGES_APART = SP_WHOLE ? 13 : 3 * APART };
 enum { N_FLIPS = 120 / APART, PAGE = 1024, GARBAGE = 200 / APART };
 #define T0 (UINT64_C(1763722800) * SP_NS_PER_S)
 
