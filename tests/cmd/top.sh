@@ -31,7 +31,7 @@ need_profile
 # --- tables: a victim that is known, beside another program's view of it
 start plain plt 600
 victim=$pid
-span=$((slow > 1 ? 6 : 3))
+span=$((slow > 1 ? 6 : 2))
 # share COLUMN-PATTERN: the first column of the row that matches
 share() { pattern=$1 awk '$0 ~ ENVIRON["pattern"] { print int($1); exit }' "$2"; } # gawk reads \[ in -v as [
 near() {
