@@ -20,10 +20,14 @@ end_all() {
 }
 # profiles the whole machine while the victim runs; ends, and long before the victim does
 beside() {
-	local began=$SECONDS
-	# started and looked at by the whole machine, so that all files are opened
-	expect 0 profile -U -f -F 199 $((2 * seconds))
-	[ $((SECONDS - began)) -lt $((100 * slow)) ] || fail "to end soon after it was told, not after $((SECONDS - began)) s"
+	local began time
+	for time in $((2 * seconds)) $((8 * seconds)) $((20 * seconds)); do # where others have the CPUs the victim has few samples
+		began=$SECONDS
+		# started and looked at by the whole machine, so that all files are opened
+		expect 0 profile -U -f -F 199 "$time"
+		[ $((SECONDS - began)) -lt $((time + 100 * slow)) ] || fail "to end soon after it was told, not after $((SECONDS - began)) s"
+		[ "$(grep '^callback;' "$out" | count)" -lt 10 ] || break
+	done
 	cp "$out" "$dir/all"
 	check_victim plain callback --comm callback --samples 10 --complete 97
 }
