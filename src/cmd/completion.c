@@ -11,12 +11,25 @@ static bool is_path(const struct sp_option *o)
 	return !strcmp(o->arg, "FILE") || !strcmp(o->arg, "PATH") || !strcmp(o->arg, "DIR") || !strcmp(o->arg, "ELF");
 }
 
-static bool has_type(const struct sp_cmd *cmd, enum sp_option_type type)
+/* What stands for all arguments that are no options; NULL: nothing does. */
+static const struct sp_option *operands_of(const struct sp_cmd *cmd)
 {
 	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++)
-		if (o->type == type)
-			return true;
-	return false;
+		if (o->type == SP_OPT_OPERANDS)
+			return o;
+	return NULL;
+}
+
+static bool has_choice(const struct sp_cmd *cmd)
+{
+	const struct sp_option *o = operands_of(cmd);
+
+	return o && o->choice;
+}
+
+static bool takes_files(const struct sp_cmd *cmd)
+{
+	return operands_of(cmd) && !has_choice(cmd);
 }
 
 /* With a backslash before each of `special`; a quote ends the shell's word and begins it again. */
@@ -31,25 +44,25 @@ static void put_escaped(const char *text, const char *special, FILE *out)
 	}
 }
 
-/* What the operands may be, where that is known: words with spaces between. */
-static void put_operands(const struct sp_cmd *cmd, const char *before, const char *behind, FILE *out)
+/* What the value may be: words with spaces between. */
+static void put_choices(const struct sp_option *o, const char *special, FILE *out)
 {
-	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++) {
-		if (o->type != SP_OPT_OPERANDS || !o->choice)
-			continue;
-		fputs(before, out);
-		for (size_t i = 0; o->choice(i); i++)
-			fprintf(out, "%s%s", i ? " " : "", o->choice(i));
-		fputs(behind, out);
+	const char *choice;
+
+	for (size_t i = 0; (choice = o->choice(i)); i++) {
+		fputs(i ? " " : "", out);
+		put_escaped(choice, special, out);
 	}
 }
 
-static bool has_choice(const struct sp_cmd *cmd)
+/* The same of the operands, where that is known. */
+static void put_operands(const struct sp_cmd *cmd, const char *before, const char *behind, FILE *out)
 {
-	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++)
-		if (o->type == SP_OPT_OPERANDS && o->choice)
-			return true;
-	return false;
+	if (!has_choice(cmd))
+		return;
+	fputs(before, out);
+	put_choices(operands_of(cmd), "", out);
+	fputs(behind, out);
 }
 
 /* An expression over the fields of the command's event. */
@@ -83,16 +96,13 @@ static const char bash_functions[] =
 
 static void bash_put_values(const struct sp_option *o, FILE *out)
 {
-	const char *choice;
-
 	fprintf(out, "\t\t--%s", o->name);
 	if (o->letter)
 		fprintf(out, " | -%c", o->letter);
 	fputs(") COMPREPLY=(", out);
 	if (o->choice) {
 		fputs("$(compgen -W '", out);
-		for (size_t i = 0; (choice = o->choice(i)); i++)
-			fprintf(out, "%s%s", i ? " " : "", choice);
+		put_choices(o, "", out);
 		fputs("' -- \"$cur\")", out);
 	} else if (is_event(o)) {
 		fputs("); _soprof_events; return ;;\n", out);
@@ -120,7 +130,7 @@ static void bash_put_cmd(const struct sp_cmd *cmd, FILE *out)
 	}
 	fputs("'", out);
 	put_operands(cmd, " events='", "'", out);
-	fputs(has_type(cmd, SP_OPT_OPERANDS) && !has_choice(cmd) ? " files=yes ;;\n" : " ;;\n", out);
+	fputs(takes_files(cmd) ? " files=yes ;;\n" : " ;;\n", out);
 }
 
 static void bash_put(const struct sp_cmd *const *cmds, FILE *out)
@@ -170,16 +180,12 @@ static const char zsh_functions[] =
 /* ":PID[,PID]:(ONE TWO)": what the value is called, and what it may be. */
 static void zsh_put_value(const struct sp_option *o, FILE *out)
 {
-	const char *choice;
-
 	fputc(':', out);
 	put_escaped(o->arg, ":\\", out);
 	fputc(':', out);
 	if (o->choice) {
-		for (size_t i = 0; (choice = o->choice(i)); i++) {
-			fputs(i ? " " : "(", out);
-			put_escaped(choice, ":\\() ", out);
-		}
+		fputc('(', out);
+		put_choices(o, ":\\() ", out);
 		fputc(')', out);
 	} else if (is_event(o)) {
 		fputs(" _soprof_events", out);
@@ -212,7 +218,7 @@ static void zsh_put_cmd(const struct sp_cmd *cmd, FILE *out)
 		if (sp_option_is_named(o))
 			zsh_put_option(o, out);
 	put_operands(cmd, " \\\n\t\t\t'*:event: _soprof_events ", "'", out);
-	if (has_type(cmd, SP_OPT_OPERANDS) && !has_choice(cmd))
+	if (takes_files(cmd))
 		fputs(" \\\n\t\t\t'*:file:_files'", out);
 	fputs(" ;;\n", out);
 }
@@ -267,27 +273,17 @@ static const char fish_functions[] =
 #include "completion.fish.inc"
     ;
 
-static void fish_put_choice(const struct sp_option *o, FILE *out)
-{
-	const char *choice;
-
-	fputs(" -x -a '", out);
-	for (size_t i = 0; (choice = o->choice(i)); i++) {
-		fputs(i ? " " : "", out);
-		put_escaped(choice, "\\", out);
-	}
-	fputc('\'', out);
-}
-
 static void fish_put_option(const struct sp_cmd *cmd, const struct sp_option *o, FILE *out)
 {
 	fprintf(out, "complete -c soprof -n '__fish_seen_subcommand_from %s; and not __soprof_in_command' -l %s",
 		cmd->name, o->name);
 	if (o->letter)
 		fprintf(out, " -s %c", o->letter);
-	if (o->type != SP_OPT_FLAG && o->choice)
-		fish_put_choice(o, out);
-	else if (o->type != SP_OPT_FLAG && is_event(o))
+	if (o->type != SP_OPT_FLAG && o->choice) {
+		fputs(" -x -a '", out);
+		put_choices(o, "\\", out);
+		fputc('\'', out);
+	} else if (o->type != SP_OPT_FLAG && is_event(o))
 		fputs(" -x -a '(__soprof_events)'", out);
 	else if (o->type != SP_OPT_FLAG && is_expression(o))
 		fputs(" -x -a '(__soprof_fields (__soprof_event))'", out);
@@ -306,7 +302,7 @@ static void fish_put_cmd(const struct sp_cmd *cmd, FILE *out)
 	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++)
 		if (sp_option_is_named(o))
 			fish_put_option(cmd, o, out);
-	if (has_type(cmd, SP_OPT_OPERANDS))
+	if (operands_of(cmd))
 		fprintf(out, "complete -c soprof -n '__fish_seen_subcommand_from %s; and not __soprof_in_command' %s",
 			cmd->name, has_choice(cmd) ? "" : "-F\n");
 	put_operands(cmd, "-a '(__soprof_events ", ")'\n", out);
