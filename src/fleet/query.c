@@ -7,8 +7,8 @@
 #include "base/time.h"
 #include "fleet/names.h"
 #include "fleet/question.h"
-#include "profile/filter.h"
 #include "profile/profile.h"
+#include "store/filter.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -457,53 +457,6 @@ static int profile_fill(struct query *q)
 	return r == 0 ? rows_fill(q) : r;
 }
 
-static int narrow(struct sp_profile **p, enum sp_filter_by by, const char *glob)
-{
-	struct sp_glob_filter f = {.by = by, .globs = &glob, .n_globs = 1};
-	struct sp_filter_result result;
-	struct sp_profile *kept = NULL;
-	int r = glob ? sp_profile_filter_by(*p, &f, &kept, &result) : 0;
-
-	if (kept) {
-		sp_profile_free(*p);
-		*p = kept;
-	}
-	return r;
-}
-
-static bool is_users(const struct sp_profile *p, const struct sp_row *row, void *uid)
-{
-	return sp_profile_process(p, sp_profile_key(p, row->key)->process)->uid == *(uint32_t *)uid;
-}
-
-static int narrow_user(struct query *q)
-{
-	struct sp_filter_result result;
-	struct sp_profile *kept = NULL;
-	uint32_t uid = q->ask.q->uid;
-	int r = q->ask.q->all_users ? 0 : sp_profile_filter(q->p, is_users, &uid, &kept, &result);
-
-	if (kept) {
-		sp_profile_free(q->p);
-		q->p = kept;
-	}
-	return r;
-}
-
-static int filters_apply(struct query *q)
-{
-	int r = narrow_user(q);
-
-	if (r >= 0)
-		r = narrow(&q->p, SP_FILTER_LIBRARY, q->ask.q->library);
-
-	if (r >= 0)
-		r = narrow(&q->p, SP_FILTER_FUNCTION, q->ask.q->function);
-	if (r >= 0)
-		r = narrow(&q->p, SP_FILTER_PROCESS, q->ask.q->process);
-	return r < 0 ? r : narrow(&q->p, SP_FILTER_CGROUP, q->ask.q->cgroup);
-}
-
 static int query_run(struct query *q)
 {
 	int r = sp_fleet_question_begin(&q->ask);
@@ -530,7 +483,7 @@ int sp_fleet_query(struct sp_fleet *f, const struct sp_fleet_filter *filter, con
 		if (__builtin_sub_overflow(q.announced, q.is_narrowed ? q.counted : q.fetched, &ret_answer->n_missing))
 			ret_answer->n_missing = q.announced; /* of numbers that cannot be */
 		ret_answer->n_unknown = sp_fleet_names_unknown(q.names);
-		r = filters_apply(&q);
+		r = sp_store_filter(q.ask.q, &q.p);
 	}
 	if (r >= 0) {
 		struct sp_profile_info *info = sp_profile_info(q.p);

@@ -14,11 +14,11 @@
 #include "base/sqlite.h"
 #include "base/time.h"
 #include "http/gate.h"
-#include "profile/filter.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "profile/values.h"
 #include "read/read.h"
+#include "store/filter.h"
 #include "view/view.h"
 #include <crypt.h>
 #include <dlfcn.h>
@@ -179,48 +179,6 @@ static int send_error(int r)
 }
 
 /* --- query --- */
-static bool is_users(const struct sp_profile *p, const struct sp_row *row, void *arg)
-{
-	return sp_profile_process(p, sp_profile_key(p, row->key)->process)->uid == *(const uint32_t *)arg;
-}
-
-static int narrow_by(struct sp_profile **p, enum sp_filter_by by, const char *glob)
-{
-	struct sp_glob_filter f = {.by = by, .globs = &glob, .n_globs = 1};
-	struct sp_filter_result result;
-	struct sp_profile *narrow = NULL;
-	int r = glob ? sp_profile_filter_by(*p, &f, &narrow, &result) : 0;
-
-	if (narrow) {
-		sp_profile_free(*p);
-		*p = narrow;
-	}
-	return r;
-}
-
-/* Filters the current window as the store filters its own. */
-static int filter_window(const struct sp_store_query *q, struct sp_profile **p)
-{
-	uint32_t uid = q->uid;
-	struct sp_profile *own = NULL;
-	struct sp_filter_result result;
-	int r = q->all_users ? 0 : sp_profile_filter(*p, is_users, &uid, &own, &result);
-
-	if (own) {
-		sp_profile_free(*p);
-		*p = own;
-	}
-	if (r >= 0)
-		r = narrow_by(p, SP_FILTER_LIBRARY, q->library);
-	if (r >= 0)
-		r = narrow_by(p, SP_FILTER_FUNCTION, q->function);
-	if (r >= 0)
-		r = narrow_by(p, SP_FILTER_PROCESS, q->process);
-	if (r >= 0)
-		r = narrow_by(p, SP_FILTER_CGROUP, q->cgroup);
-	return r;
-}
-
 static int read_current(struct answer *a)
 {
 	struct sp_read_options o = {.format = "pprof"};
@@ -259,7 +217,7 @@ static int add_current(void *arg, const struct sp_store_query *q, struct sp_prof
 	if (r >= 0)
 		r = sp_profile_merge(p, a->window);
 	if (r >= 0)
-		r = filter_window(q, &p);
+		r = sp_store_filter(q, &p);
 	if (r >= 0)
 		r = sp_profile_merge(into, p);
 	sp_profile_free(p);
