@@ -23,7 +23,7 @@ const char *sp_api_library_name(const struct sp_profile *p, uint32_t file)
 static int shape_init(const struct sp_profile *p, uint32_t value, struct sp_tree_columns *s)
 {
 	*s = (struct sp_tree_columns){.p = p, .value = value};
-	return sp_html_tables_init(p, value, &s->t);
+	return sp_html_tables_init(p, value, NULL, &s->t);
 }
 
 int sp_tree_columns_new(const struct sp_profile *p, uint32_t value, struct sp_tree_columns *ret_shape)

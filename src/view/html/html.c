@@ -24,6 +24,7 @@
 struct source {
 	const struct sp_profile *p;
 	const struct sp_view_options *o;
+	const struct sp_totals *totals; /* of libraries */
 };
 
 static void html_put_text(FILE *out, const char *text)
@@ -94,10 +95,6 @@ static int put_table(FILE *out, const struct source *from, const struct sp_total
 static int put_static(FILE *out, void *arg)
 {
 	const struct source *from = arg;
-	struct sp_totals totals = {0};
-	int r = sp_totals_by(from->p, SP_TOTAL_BY_LIBRARY, from->o->value, &totals);
-	if (r < 0)
-		return r;
 	fputs("<h1>", out);
 	html_put_text(out, from->o->title ? from->o->title : "Profile");
 	fputs("</h1>\n<p>", out);
@@ -105,27 +102,33 @@ static int put_static(FILE *out, void *arg)
 	fputs("</p>\n<p>The flame graph and all else that moves need scripts, which are off in this browser. "
 	      "This is what each library cost.</p>\n",
 	      out);
-	r = totals.n_rows ? put_table(out, from, &totals) : 0;
-	if (!totals.n_rows)
-		fputs("<p>There were no samples.</p>\n", out);
-	sp_totals_done(&totals);
-	return r;
+	if (from->totals->n_rows)
+		return put_table(out, from, from->totals);
+	fputs("<p>There were no samples.</p>\n", out);
+	return 0;
 }
 
 static int put_data(FILE *out, void *arg)
 {
 	const struct source *from = arg;
-	return sp_html_data_write(from->p, from->o, out);
+	struct sp_view_options o = *from->o;
+	o.by = SP_TOTAL_BY_LIBRARY;
+	o.totals = from->totals;
+	return sp_html_data_write(from->p, &o, out);
 }
 
 static int write_html(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
-	struct source from = {.p = p, .o = o};
+	struct sp_totals totals = {0};
+	struct source from = {.p = p, .o = o, .totals = &totals};
 	struct sp_html_page page = {
 	    .title = o->title ? o->title : "Profile", .put_static = put_static, .put_data = put_data, .arg = &from};
 	if (o->value >= sp_profile_n_value_types(p))
 		return sp_fail(-EINVAL, "value %u of a profile that has %u", o->value, sp_profile_n_value_types(p));
-	int r = sp_html_page_write(&page, out);
+	int r = sp_totals_by(p, SP_TOTAL_BY_LIBRARY, o->value, &totals);
+	if (r >= 0)
+		r = sp_html_page_write(&page, out);
+	sp_totals_done(&totals);
 	return r < 0 ? sp_fail(r, "write the page") : 0;
 }
 

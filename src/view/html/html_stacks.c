@@ -205,7 +205,8 @@ static uint32_t count_slices(const struct filler *f)
 
 static int html_stacks_make(struct filler *f)
 {
-	int r = sp_html_tables_init(f->p, f->o->value, &f->s->t);
+	const struct sp_totals *libraries = f->o->by == SP_TOTAL_BY_LIBRARY ? f->o->totals : NULL;
+	int r = sp_html_tables_init(f->p, f->o->value, libraries, &f->s->t);
 	f->s->t.by_process = true;
 	f->s->entity_of = calloc(sp_profile_n_frames(f->p) + 1U, sizeof(*f->s->entity_of));
 	if (r < 0 || !f->s->entity_of)

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int sp_html_tables_init(const struct sp_profile *p, uint32_t value, struct sp_html_tables *ret_tables)
+int sp_html_tables_init(const struct sp_profile *p, uint32_t value, const struct sp_totals *libraries,
+			struct sp_html_tables *ret_tables)
 {
 	struct sp_html_tables *t = ret_tables;
 
@@ -21,7 +22,7 @@ int sp_html_tables_init(const struct sp_profile *p, uint32_t value, struct sp_ht
 	    sp_intern_add(t->names, "", 1) < 0)
 		return -ENOMEM;
 	int r = sp_identity_new(p, &t->same);
-	return r < 0 ? r : sp_svg_palette_of(p, value, &t->palette);
+	return r < 0 ? r : sp_svg_palette_of(p, value, libraries, &t->palette);
 }
 
 void sp_html_tables_done(struct sp_html_tables *t)

@@ -44,7 +44,8 @@ struct sp_html_tables {
 };
 
 /* Colours are by what weighs most in the value. End it in any case. */
-int sp_html_tables_init(const struct sp_profile *p, uint32_t value, struct sp_html_tables *ret_tables);
+int sp_html_tables_init(const struct sp_profile *p, uint32_t value, const struct sp_totals *libraries,
+			struct sp_html_tables *ret_tables);
 void sp_html_tables_done(struct sp_html_tables *t);
 
 /* The number of the file's library, which is added if it is new; 0 for file 0 and for words. */

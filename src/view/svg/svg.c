@@ -461,7 +461,7 @@ static int write_svg(const struct sp_profile *p, const struct sp_view_options *o
 	d.old_scale = d.all->second_total ? SP_SVG_INNER / (double)d.all->second_total : 0;
 	r = starts && value_name ? sp_svg_diff_begin(&d.diff, o) : -ENOMEM;
 	if (r >= 0 && !o->has_second)
-		r = sp_svg_palette_of(p, o->value, &d.palette);
+		r = sp_svg_palette_of(p, o->value, NULL, &d.palette);
 	if (r >= 0)
 		r = draw(&d, out);
 	sp_svg_diff_done(&d.diff);

@@ -181,21 +181,23 @@ static const char *find_ruler(const struct sp_profile *p, const struct sp_totals
 	return most->none ? "" : sp_library_name(p, most->id);
 }
 
-int sp_svg_palette_of(const struct sp_profile *p, uint32_t value, struct sp_svg_palette *ret_palette)
+int sp_svg_palette_of(const struct sp_profile *p, uint32_t value, const struct sp_totals *libraries,
+		      struct sp_svg_palette *ret_palette)
 {
 	struct sp_svg_palette l = {.tinted = NULL};
-	struct sp_totals libraries = {0}, functions = {0};
-	int r = sp_totals_by(p, SP_TOTAL_BY_LIBRARY, value, &libraries);
-	for (size_t i = 0; i < libraries.n_rows && r >= 0; i++)
-		if (!libraries.rows[i].none)
-			sp_svg_palette_add(&l, sp_library_name(p, libraries.rows[i].id),
-					   sp_profile_file(p, libraries.rows[i].id)->kind == SP_FILE_KERNEL);
-	l.tinted = r >= 0 ? find_ruler(p, &libraries) : NULL;
+	struct sp_totals own = {0}, functions = {0};
+	int r = libraries ? 0 : sp_totals_by(p, SP_TOTAL_BY_LIBRARY, value, &own);
+	libraries = libraries ? libraries : &own;
+	for (size_t i = 0; i < libraries->n_rows && r >= 0; i++)
+		if (!libraries->rows[i].none)
+			sp_svg_palette_add(&l, sp_library_name(p, libraries->rows[i].id),
+					   sp_profile_file(p, libraries->rows[i].id)->kind == SP_FILE_KERNEL);
+	l.tinted = r >= 0 ? find_ruler(p, libraries) : NULL;
 	if (l.tinted)
 		r = sp_totals_by(p, SP_TOTAL_BY_FUNCTION, value, &functions);
 	if (r >= 0 && l.tinted)
 		r = add_packages(p, &functions, &l);
-	sp_totals_done(&libraries);
+	sp_totals_done(&own);
 	sp_totals_done(&functions);
 	*ret_palette = l;
 	return r;

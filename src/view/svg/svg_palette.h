@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct sp_profile;
+struct sp_totals;
 
 enum { SP_SVG_SPREAD = 12, SP_SVG_TINTS = 2 * SP_SVG_SPREAD };
 
@@ -32,8 +33,9 @@ struct sp_svg_palette {
 	const char *tinted;               /* the library whose functions have tints; "" = none is known */
 };
 
-/* By the libraries' own cost in a value; *ret_palette starts empty. */
-int sp_svg_palette_of(const struct sp_profile *p, uint32_t value, struct sp_svg_palette *ret_palette);
+/* By the libraries' own cost in a value, as `libraries` has it (NULL: it is added up); *ret_palette starts empty. */
+int sp_svg_palette_of(const struct sp_profile *p, uint32_t value, const struct sp_totals *libraries,
+		      struct sp_svg_palette *ret_palette);
 /* By hand, the heaviest first; the kernel has a colour of its own. */
 void sp_svg_palette_add(struct sp_svg_palette *l, const char *library, bool is_kernel);
 /* 0xRRGGBB, also of a library that was not added */
