@@ -78,7 +78,8 @@ def timed_in_turns(what, *where):
         each = [(ns(what, *where, runs=1), ns(what, "pair", *where, library=COPY, runs=1)) for _ in range(TURNS)]
         return tuple(zip(*each))
     ours, pair = while_counting([SOPROF, "calls", *UNBOUNDED, "--latency", f"{LIBRARY}:probed_{what}"], "counting calls", turns)
-    name = f"a timed call, {what} first{', in another thread than the first' if where else ''}, to an empty program at both ends"
+    place = {"thread": ", in another thread than the first", "threads": ", in four threads at once"}
+    name = f"a timed call, {what} first{place[where[0]] if where else ''}, to an empty program at both ends"
     for which, of in (("the least", min), ("the median", statistics.median)):
         row(f"{name}: {which} of {TURNS} turns", "times", of(ours) / of(pair), most=1.15, note=f"{of(ours):.1f} and {of(pair):.1f} ns")
 
@@ -108,6 +109,7 @@ def calls():
             funclatency=ns_funclatency(what))
     timed_in_turns("push")
     timed_in_turns("push", "thread")
+    timed_in_turns("push", "threads")
     timed_by_statistics()
 
 
