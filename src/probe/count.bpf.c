@@ -37,6 +37,13 @@ struct {
 	__uint(value_size, SP_PROBED_VALUE_MAX);
 } spare_rows SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SP_PROBED_N_HOT);
+	__uint(key_size, 4);
+	__uint(value_size, sizeof(struct sp_probed_hot));
+} hot SEC(".maps");
+
 /* Processes that have called: the `targets` of a session that samples them (sp_counting_options). */
 struct {
 	SP_TARGET_MAP;
@@ -222,12 +229,38 @@ static __always_inline void sp_sample_from_now(sp_u32 tgid)
 		sp_probed_tally(SP_PROBED_N_UNSAMPLED);
 }
 
+static __always_inline struct sp_probed_who *sp_hot_find(const struct sp_probed_key *key)
+{
+	sp_u32 place = SP_PROBED_HOT(key);
+	struct sp_probed_hot *h = bpf_map_lookup_elem(&hot, &place);
+
+	if (!h || *(volatile sp_u32 *)&h->state != SP_PROBED_HELD || h->key.function != key->function ||
+	    h->key.life != key->life || h->key.tgid != key->tgid || h->key.uid != key->uid)
+		return 0;
+	return (void *)h->value;
+}
+
+static __always_inline struct sp_probed_who *sp_hot_take(const struct sp_probed_key *key)
+{
+	sp_u32 place = SP_PROBED_HOT(key);
+	struct sp_probed_hot *h = bpf_map_lookup_elem(&hot, &place);
+
+	if (!h || __sync_val_compare_and_swap(&h->state, SP_PROBED_FREE, SP_PROBED_BUSY) != SP_PROBED_FREE)
+		return 0;
+	h->key = *key;
+	sp_who_fill((void *)h->value);
+	*(volatile sp_u32 *)&h->state = SP_PROBED_HELD;
+	return (void *)h->value;
+}
+
 /* A row that is not in `rows`. NULL: there is no room for it, which is counted. */
 static __noinline struct sp_probed_who *sp_who_make(struct sp_probed_key *key)
 {
 	struct sp_probed_who *who = bpf_map_lookup_elem(&spare_rows, key);
 	long r;
 
+	if (!who && sp_probed.hot)
+		who = sp_hot_take(key);
 	if (who)
 		return who;
 	r = bpf_map_update_elem(&rows, key, (const void *)sp_probed_none, BPF_NOEXIST);
@@ -250,8 +283,10 @@ static __noinline struct sp_probed_who *sp_who_make(struct sp_probed_key *key)
 
 static __always_inline struct sp_probed_who *sp_who_find(struct sp_probed_key *key)
 {
-	struct sp_probed_who *who = bpf_map_lookup_elem(&rows, key);
+	struct sp_probed_who *who = sp_probed.hot ? sp_hot_find(key) : 0;
 
+	if (!who)
+		who = bpf_map_lookup_elem(&rows, key);
 	if (!who)
 		who = sp_who_make(key);
 	if (who && sp_probed.places_at) {

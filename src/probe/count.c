@@ -52,6 +52,7 @@ static void config_make(struct sp_counting *c, const struct sp_counting_options 
 		config->places_at = (sp_u32)at;
 		at += sizeof(struct sp_probed_places);
 	}
+	config->hot = o->times && !config->places_at && !o->samples;
 	c->value_bytes = at;
 	c->key_bytes = o->callers     ? sizeof(struct sp_probed_key)
 		       : o->functions ? offsetof(struct sp_probed_key, tgid)
@@ -69,6 +70,7 @@ static void programs_choose(struct sp_counting *c)
 	bpf_program__set_autoload(s->progs.sp_probed_session, c->sessions);
 	bpf_map__set_autocreate(s->maps.own_stacks, c->sessions);
 	bpf_map__set_autocreate(s->maps.starts, ends);
+	bpf_map__set_autocreate(s->maps.hot, c->config.hot);
 	bpf_map__set_autocreate(s->maps.files, places);
 	bpf_map__set_autocreate(s->maps.events, places);
 	bpf_program__set_autoload(s->progs.sp_probed_begin, ends);
@@ -258,10 +260,33 @@ static int table_read(struct sp_counting *c, const struct bpf_map *map,
 	return r;
 }
 
+static bool hot_look(const struct sp_counting *c, uint32_t place, struct sp_probed_hot *ret_hot)
+{
+	return c->config.hot && !bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.hot), &place, ret_hot) &&
+	       ret_hot->state == SP_PROBED_HELD;
+}
+
+static int hot_read(struct sp_counting *c, int (*each)(void *arg, const struct sp_counted *row), void *arg)
+{
+	struct sp_probed_hot hot;
+	struct sp_counted row;
+	int r = 0;
+
+	for (uint32_t i = 0; i < SP_PROBED_N_HOT && r >= 0; i++) {
+		if (!hot_look(c, i, &hot))
+			continue;
+		row_take(c, (const uint8_t *)&hot.key, hot.value, &row);
+		r = each(arg, &row);
+	}
+	return r;
+}
+
 int sp_counting_read(struct sp_counting *c, int (*each)(void *arg, const struct sp_counted *row), void *arg)
 {
 	int r = table_read(c, c->skel->maps.rows, each, arg);
 
+	if (r >= 0)
+		r = hot_read(c, each, arg);
 	return r < 0 ? r : table_read(c, c->skel->maps.spare_rows, each, arg);
 }
 
@@ -275,6 +300,23 @@ bool sp_counting_is_crowded(const struct sp_counting *c)
 	return rows_now(c) >= c->crowded_at;
 }
 
+/* Nobody adds to it any more; its place is the next one's from when it is empty, which takes two steps. */
+static int hot_take(struct sp_counting *c, const struct sp_probed_key *key, struct sp_counted *ret_row)
+{
+	int fd = c->config.hot ? bpf_map__fd(c->skel->maps.hot) : -1;
+	uint32_t place = SP_PROBED_HOT(key);
+	struct sp_probed_hot hot;
+
+	if (!hot_look(c, place, &hot) || memcmp(&hot.key, key, c->key_bytes) != 0)
+		return -ENOENT;
+	row_take(c, (const uint8_t *)&hot.key, hot.value, ret_row);
+	hot = (struct sp_probed_hot){.state = SP_PROBED_BUSY};
+	if (bpf_map_update_elem(fd, &place, &hot, BPF_ANY))
+		return -errno;
+	hot.state = SP_PROBED_FREE;
+	return bpf_map_update_elem(fd, &place, &hot, BPF_ANY) ? -errno : 0;
+}
+
 int sp_counting_take(struct sp_counting *c, const struct sp_probed_key *key, struct sp_counted *ret_row)
 {
 	uint8_t value[SP_PROBED_VALUE_MAX];
@@ -285,6 +327,8 @@ int sp_counting_take(struct sp_counting *c, const struct sp_probed_key *key, str
 		is_spare = true;
 		r = bpf_map_lookup_and_delete_elem(bpf_map__fd(c->skel->maps.spare_rows), key, value);
 	}
+	if (r == -ENOENT)
+		return hot_take(c, key, ret_row);
 	if (r < 0)
 		return r;
 	c->n_taken += !is_spare;

@@ -54,6 +54,21 @@ enum {
 	    sizeof(struct sp_probed_who) + sizeof(struct sp_probed_times) + sizeof(struct sp_probed_places)
 };
 
+/*
+ * Rows of timed calls that are found without a search: each has one place, by its function and process, which the first
+ * has that comes there. Others' are in the table, and one may be in both, where two CPUs have made it at once: they add
+ * up.
+ */
+enum sp_probed_hot_state { SP_PROBED_FREE, SP_PROBED_BUSY, SP_PROBED_HELD };
+enum { SP_PROBED_N_HOT = 32 };
+struct sp_probed_hot {
+	struct sp_probed_key key;
+	sp_u32 state; /* enum sp_probed_hot_state */
+	sp_u32 unused;
+	sp_u8 value[SP_PROBED_VALUE_MAX];
+};
+#define SP_PROBED_HOT(key) (((sp_u32)(key)->function ^ (key)->tgid) & (SP_PROBED_N_HOT - 1))
+
 struct sp_probed_config {
 	sp_u32 addresses;    /* probes have no cookies */
 	sp_u32 functions;    /* keys have nothing else */
@@ -65,6 +80,7 @@ struct sp_probed_config {
 	sp_u32 cgroup_level; /* of the only cgroup wanted */
 	sp_u32 has_comm;     /* only threads with the name `comm` */
 	sp_u32 guarded;      /* hits are counted, and taken only while the session is open */
+	sp_u32 hot;          /* rows may be where they are found without a search */
 	sp_u32 samples;      /* who calls is put into the map `sampled` */
 	sp_u64 cgroup;       /* 0 = all */
 	char comm[SP_COMM_LEN];

@@ -357,6 +357,23 @@ is 160 own_down
 [ "$(grep -c ',own_leaf,' "$out")" = 8 ] || fail "a row for each process"
 has_not "$err" 'table of rows was full'
 
+# timed rows have places of their own, too, which are the next process's when one has ended: 64 functions in four processes
+for i in {0..63}; do
+	echo "int f$i(int x) { return x * $i; }" >&3
+	echo "int f$i(int);" >&4
+done 3>"$dir/sixty.c" 4>"$dir/each.c"
+printf 'int main(void) { int s = 0; for (int i = 0; i < 3; i++) s += %s; return s == 7; }\n' "$(printf 'f%d(i) + ' {0..63})0" >>"$dir/each.c"
+$cc -O1 -shared -fPIC -o "$dir/libsixty.so" "$dir/sixty.c" && $cc -O1 -o "$dir/each" "$dir/each.c" "$dir/libsixty.so" "-Wl,-rpath,$dir" ||
+	fail "the compiler to work"
+begin --csv --latency --rows 256 "$dir/libsixty.so"
+for i in 1 2 3 4; do
+	"$dir/each"
+	for ((k = 0; k < slow; k++)); do sleep 0.2; done
+done
+end
+[ "$(awk -F, 'NR > 1 && $8 == 3' "$out" | grep -c .)" = 256 ] && [ "$(grep -c . "$out")" = 257 ] || fail "256 rows of 3 calls: $(cat "$out")"
+has_not "$err" 'lost|not timed'
+
 # beyond the budget calls are estimated, by random windows, within an interval; below it all are counted
 cat >"$dir/paced.c" <<'C'
 /* paced SECONDS: 20,000 calls a second, by the clock */
