@@ -273,11 +273,12 @@ class Flame {
 		}
 	}
 
-	// Names of ASCII alone are one cell a letter; others are measured. Of a place without a name the offset stays.
+	// Names of ASCII alone are one cell a letter; others are measured. Of a place without a name the offset stays, or its end.
 	fitted(name, cells) {
 		if (cells < 3) return "";
 		const offset = name.length > cells && /^[ -~]{3,}(\+0x[0-9a-f]+)$/.exec(name), left = cells - 1 - (offset ? offset[1].length : 0);
 		if (offset && left > 1) return name.slice(0, left) + "…" + offset[1];
+		if (offset && cells > 4) return "…" + offset[1].slice(1 - cells);
 		if (/^[ -~]*$/.test(name.length > 400 ? name.slice(0, 400) : name))
 			return name.length <= cells ? name : name.slice(0, cells - 1) + "…";
 		let n = Math.min(name.length, cells);

@@ -288,12 +288,13 @@ let cell = 7.23;
 
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 
-// As much of the text as fits into so many cells. Of a place without a name the offset stays.
+// As much of the text as fits into so many cells. Of a place without a name the offset stays, or its end.
 function fit(text, cells) {
 	if (text.length * 2 <= cells) return text;
 	const offset = /^[ -~]{3,}(\+0x[0-9a-f]+)$/.exec(text);
 	if (offset && text.length > cells && offset[1].length + 3 <= cells)
 		return text.slice(0, cells - 1 - offset[1].length) + "…" + offset[1];
+	if (offset && text.length > cells && cells > 4) return "…" + offset[1].slice(1 - cells);
 	const kept = [];
 	let used = 0, cut = 0;
 	for (const c of text) {

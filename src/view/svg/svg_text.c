@@ -68,6 +68,8 @@ uint32_t sp_svg_text_cells(const char *text)
 	return cells;
 }
 
+enum { LEAST_PLACE = 5 }; /* cells */
+
 /* Of a place without a name, "libz.so.1+0x2f10", all but the name: where the offset begins, and NULL of other texts. */
 static const char *find_offset(const char *text)
 {
@@ -89,6 +91,10 @@ int sp_svg_put_label(FILE *out, const char *text, uint32_t n_cells)
 	}
 	const char *offset = find_offset(safe);
 	uint32_t tail = offset && strlen(offset) + 3 <= n_cells ? (uint32_t)strlen(offset) : 0;
+	if (offset && !tail && n_cells >= LEAST_PLACE) { /* the end tells places of one library apart */
+		fprintf(out, "…%s", offset + strlen(offset) - SP_MIN(strlen(offset), (size_t)n_cells - 1));
+		return 0;
+	}
 	len = n_cells ? fitting(safe, n_cells - 1 - tail, &cells) : 0;
 	if (cells < 2 || !len)
 		return 0;

@@ -17,7 +17,7 @@ void sp_svg_put_text(FILE *out, const char *text);
 /* At most one decimal, with a point in every locale. */
 void sp_svg_put_px(FILE *out, double px);
 /* The text, cut to n_cells with an ellipsis, before the offset if it is a place without a name (libz.so.1+0x2f10) and
- * there is room; nothing if less than two cells of text would be left. */
+ * there is room, else to the offset's end; nothing if less than two cells of text would be left. */
 int sp_svg_put_label(FILE *out, const char *text, uint32_t n_cells);
 uint32_t sp_svg_text_cells(const char *text); /* of encoded text */
 

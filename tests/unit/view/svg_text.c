@@ -123,7 +123,9 @@ static void test_labels(void **state)
 	assert_label("function", 2, "");
 	assert_label("libcrypto.so.3+0x29db40", 16, "libcry…+0x29db40");
 	assert_label("libcrypto.so.3+0x29db40", 12, "li…+0x29db40");
-	assert_label("libcrypto.so.3+0x29db40", 11, "libcrypto.…");
+	assert_label("libcrypto.so.3+0x29db40", 11, "…+0x29db40");
+	assert_label("libcrypto.so.3+0x29db40", 5, "…db40");
+	assert_label("libcrypto.so.3+0x29db40", 4, "lib…");
 	assert_label("operator+0x", 9, "operator…");
 	assert_label("f", 1, "f");
 	assert_label("f", 0, "");
