@@ -216,17 +216,13 @@ static int frames_read(struct query *q)
 		       "SELECT id, any(file), any(of), any(name), any(linkage), any(source), any(line), "
 		       "any(is_range), any(start), any(size), any(vaddr), any(offset), any(flags) FROM frames WHERE ");
 	sp_fleet_put_days(&q->ask, &q->ask.sql);
-	sp_fleet_print(&q->ask.sql, " AND (id GLOBAL IN (SELECT %s FROM stacks",
-		       q->has_leaves ? "frames[1]" : "arrayJoin(frames)");
-	stacks_where_put(q, &q->ask.sql);
-	if (q->is_pruned) {
-		sp_fleet_print(&q->ask.sql,
-			       ") OR id GLOBAL IN (SELECT arrayJoin(arrayPushBack(arraySlice(frames, -%d), frames[1])) "
-			       "FROM stacks WHERE ",
-			       ROOT_FRAMES);
-		sp_fleet_put_days(&q->ask, &q->ask.sql);
+	if (!q->is_pruned) { /* of so many stacks nearly all would be wanted */
+		sp_fleet_print(&q->ask.sql, " AND id GLOBAL IN (SELECT %s FROM stacks",
+			       q->has_leaves ? "frames[1]" : "arrayJoin(frames)");
+		stacks_where_put(q, &q->ask.sql);
+		sp_fleet_print(&q->ask.sql, ")");
 	}
-	sp_fleet_print(&q->ask.sql, ")) GROUP BY id");
+	sp_fleet_print(&q->ask.sql, " GROUP BY id");
 	return names_read(q, sp_fleet_names_frame);
 }
 
