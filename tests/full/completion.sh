@@ -23,7 +23,7 @@ def until_quiet():
     while select.select([fd], [], [], 1)[0]:
         text += os.read(fd, 4096)
     return text.decode(errors="replace").replace("\a", "")
-os.write(fd, b". " + sys.argv[1].encode() + b"; stty cols 200\n")
+os.write(fd, b". " + sys.argv[1].encode() + b"; stty cols 200; bind 'set show-all-if-ambiguous on'\n")
 until_quiet()
 for words in sys.argv[2:]:
     os.write(fd, words.encode() + b"\t")
