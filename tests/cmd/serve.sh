@@ -64,6 +64,7 @@ printf '%s\nmore\n' "$secret" >"$dir/password"
 begin() {
 	what="serve --fleet $1"
 	port=$(free_port) url=http://127.0.0.1:$port
+	: >"$dir/log" # of the one before, which would be taken for this one's
 	"$SOPROF" serve --fleet "$1" --password-file "$dir/password" --socket "$dir/f.sock" --listen "127.0.0.1:$port" --query-timeout 2s \
 		>"$dir/stdout" 2>"$dir/log" </dev/null &
 	job=$!
