@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "http/peer.h"
 #include "http/priv.h"
 #include "http/tls.h"
 
@@ -201,7 +200,7 @@ static void accept_client(struct sp_http *h, int fd, const struct sp_address *a)
 {
 	bool is_paid;
 
-	h->accepted = sp_peer_client(h->peers, fd, a);
+	h->accepted = sp_peer_client(&h->peers, fd, a);
 	is_paid = !has_tls(h) || sp_handshakes_may(&h->handshakes, h->accepted, now());
 	if (is_paid && has_room(h, h->accepted)) {
 		sp_mhd.add_connection(h->daemon, fd, (const struct sockaddr *)&a->at, a->len);
@@ -429,7 +428,7 @@ int sp_http_new(const struct sp_http_config *c, struct sp_http **ret_http)
 	for (char *at = h->host; *at; at++)
 		*at = (char)tolower((unsigned char)*at);
 	sp_handshakes_init(&h->handshakes, now());
-	h->peers = sp_peer_open();
+	sp_peers_open(&h->peers, c->has_peers ? c->peers : -1);
 	h->epoll = epoll_create1(EPOLL_CLOEXEC);
 	r = h->epoll < 0 ? sp_fail(-errno, "serve HTTP") : open_listeners(h);
 	if (r == 0)
@@ -489,7 +488,6 @@ void sp_http_free(struct sp_http *h)
 	stop_mhd(h);
 	if (h->epoll >= 0)
 		close(h->epoll);
-	if (h->peers >= 0)
-		close(h->peers);
+	sp_peers_close(&h->peers);
 	free(h);
 }

@@ -15,6 +15,7 @@
 #include "http/http.h"
 #include "http/listen.h"
 #include "http/mhd.h"
+#include "http/peer.h"
 #include "http/web_config.h"
 
 struct sp_connection {
@@ -48,7 +49,8 @@ struct sp_http_request {
 struct sp_http {
 	struct sp_http_config config;
 	struct MHD_Daemon *daemon;
-	int epoll, mhd_epoll, peers; /* peers: of sp_peer_open() */
+	int epoll, mhd_epoll;
+	struct sp_peers peers;
 	int listeners[SP_HTTP_MAX_LISTEN];
 	size_t n_listeners;
 	char host[256]; /* the machine's own name, in lower case */

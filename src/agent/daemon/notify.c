@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/netlink.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -77,22 +78,38 @@ int sp_notify_open(struct sp_notify *n)
 	return r;
 }
 
-size_t sp_notify_sockets(int *ret_fds, size_t max)
+/* -1: it has none of this kind. */
+static int socket_option(int fd, int option)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) < 0 ? -1 : value;
+}
+
+static bool is_prepared(int fd)
+{
+	return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0;
+}
+
+size_t sp_notify_sockets(int *ret_fds, size_t max, int *ret_peers)
 {
 	const char *pid = getenv("LISTEN_PID"), *n_text = getenv("LISTEN_FDS");
 	uint64_t for_pid = 0, n = 0;
 	size_t n_sockets = 0;
 
+	*ret_peers = -1;
 	if (pid && n_text && sp_parse_number(pid, 1, INT32_MAX, &for_pid) == 0 && for_pid == (uint64_t)getpid())
 		sp_parse_number(n_text, 0, MAX_SOCKETS, &n);
 	for (int fd = FIRST_SOCKET; fd < FIRST_SOCKET + (int)n; fd++) {
-		int listens = 0;
-		socklen_t len = sizeof(listens);
-		bool is_listening = getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens;
-		if (!is_listening || n_sockets == max)
-			close(fd);
-		else if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
+		bool is_peers =
+		    socket_option(fd, SO_DOMAIN) == AF_NETLINK && socket_option(fd, SO_PROTOCOL) == NETLINK_SOCK_DIAG;
+		if (is_peers && *ret_peers < 0 && is_prepared(fd))
+			*ret_peers = fd;
+		else if (socket_option(fd, SO_ACCEPTCONN) == 1 && n_sockets < max && is_prepared(fd))
 			ret_fds[n_sockets++] = fd;
+		else
+			close(fd);
 	}
 	unsetenv("LISTEN_PID");
 	unsetenv("LISTEN_FDS");

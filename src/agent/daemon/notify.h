@@ -21,10 +21,10 @@ struct sp_notify {
 };
 
 /*
- * Returns listening sockets that the manager opened (sd_listen_fds(3)), at most max; others are closed. To be called
- * once, before other descriptors are opened.
+ * Returns listening sockets that the manager opened (sd_listen_fds(3)), at most max, and one of sock_diag(7), or -1;
+ * others are closed. To be called once, before other descriptors are opened.
  */
-size_t sp_notify_sockets(int *ret_fds, size_t max);
+size_t sp_notify_sockets(int *ret_fds, size_t max, int *ret_peers);
 
 /* 0, also without a manager; or a negative errno for an invalid address. */
 int sp_notify_open(struct sp_notify *n);

@@ -50,6 +50,7 @@ struct run {
 	struct sp_page *page;             /* NULL: listen: none */
 	int sockets[SP_AGENT_MAX_LISTEN]; /* that the service manager made for it */
 	size_t n_sockets;
+	int peers; /* of sock_diag(7), by the service manager; -1 = none */
 	struct sp_alerting *alerting;
 	struct sp_notify notify;
 	uint64_t reported_ns; /* the service manager, how we are */
@@ -358,6 +359,8 @@ static int page_open(struct run *r)
 				      .server = r->server,
 				      .sockets = r->sockets,
 				      .n_sockets = r->n_sockets,
+				      .has_peers = r->peers >= 0,
+				      .peers = r->peers,
 				      .is_ready = samples_and_stores,
 				      .metrics = metrics};
 	int e = 0;
@@ -369,6 +372,8 @@ static int page_open(struct run *r)
 	else
 		for (size_t i = 0; i < r->n_sockets; i++)
 			close(r->sockets[i]);
+	if (!c->n_listen)
+		sp_cleanup_close(&r->peers);
 
 	if (e >= 0 || !c->listen_is_default || c->web_config)
 		return e;
@@ -502,7 +507,7 @@ static int run_agent(const struct sp_cmd *cmd, int argc, char **argv, struct sp_
 	int e;
 
 	sp_log_open(args->config.log_level);
-	r.n_sockets = sp_notify_sockets(r.sockets, SP_AGENT_MAX_LISTEN);
+	r.n_sockets = sp_notify_sockets(r.sockets, SP_AGENT_MAX_LISTEN, &r.peers);
 	e = run_all(&r);
 	if (e < 0)
 		sp_cmd_error(cmd, e, 0);

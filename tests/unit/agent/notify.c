@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "base/time.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -14,6 +16,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -171,11 +174,61 @@ static void test_deaf(void **state)
 	close(fd);
 }
 
+/* --- sockets that it passes --- */
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* In a child, whose descriptors from 3 on are the manager's. */
+static int take_sockets(void)
+{
+	int all[] = {socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG),
+		     socket(AF_INET, SOCK_STREAM, 0),
+		     socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE),
+		     socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG),
+		     socket(AF_INET, SOCK_STREAM, 0),
+		     socket(AF_INET, SOCK_DGRAM, 0)};
+	enum { N = sizeof(all) / sizeof(all[0]) };
+	int fds[N], high[N], peers;
+	char text[16];
+
+	listen(all[1], 1);
+	listen(all[4], 1);
+	for (int i = 0; i < N; i++)
+		high[i] = fcntl(all[i], F_DUPFD, 100);
+	for (int i = 0; i < N; i++)
+		dup2(high[i], 3 + i);
+	snprintf(text, sizeof(text), "%d", (int)getpid());
+	setenv("LISTEN_PID", text, 1);
+	snprintf(text, sizeof(text), "%d", (int)N);
+	setenv("LISTEN_FDS", text, 1);
+	if (sp_notify_sockets(fds, 1, &peers) != 1 || fds[0] != 4 || peers != 3)
+		return 1;
+	if (!is_open(3) || !is_open(4) || is_open(5) || is_open(6) || is_open(7) || is_open(8))
+		return 2;
+	if (fcntl(3, F_GETFD) != FD_CLOEXEC || !(fcntl(3, F_GETFL) & O_NONBLOCK) || getenv("LISTEN_FDS"))
+		return 3;
+	return sp_notify_sockets(fds, 1, &peers) == 0 && peers == -1 ? 0 : 4; /* it was told once */
+}
+
+static void test_sockets(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(take_sockets());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_life),   cmocka_unit_test(test_watchdog), cmocka_unit_test(test_no_watchdog),
-	    cmocka_unit_test(test_nobody), cmocka_unit_test(test_deaf),
+	    cmocka_unit_test(test_nobody), cmocka_unit_test(test_deaf),     cmocka_unit_test(test_sockets),
 	};
 	char path[64];
 	int r;

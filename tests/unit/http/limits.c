@@ -11,6 +11,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -510,7 +515,56 @@ static void test_client_words(void **state)
 	}
 }
 
-/* A socket that was opened by the caller. */
+/* --- sockets that were opened by the caller --- */
+/* The user of a connection over loopback that he has begun, as they tell of it. */
+static const char *told_user(struct sp_peers *p, uid_t uid)
+{
+	static char words[SP_ADDRESS_TEXT];
+	struct sp_address a = {.len = sizeof(a.at)};
+	int listener, his, ours;
+
+	assert_int_equal(sp_listen("127.0.0.1:0", &listener), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&a.at, &a.len), 0);
+	setfsuid(uid);
+	his = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	setfsuid(0);
+	assert_int_equal(connect(his, (struct sockaddr *)&a.at, a.len), 0);
+	poll(&(struct pollfd){.fd = listener, .events = POLLIN}, 1, -1);
+	ours = accept4(listener, (struct sockaddr *)&a.at, &a.len, SOCK_CLOEXEC);
+	assert_true(ours >= 0);
+	sp_peer_text(sp_peer_client(p, ours, &a), words);
+	close(ours);
+	close(his);
+	close(listener);
+	return words;
+}
+
+/* In a network namespace of its own it knows users by a socket of theirs, in which who had it before left an answer. */
+static void test_passed_peers(void **state)
+{
+	struct {
+		struct nlmsghdr head;
+		struct inet_diag_req_v2 of;
+	} left = {.head = {.nlmsg_len = sizeof(left), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+		  .of = {.sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP}};
+	int host = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	struct sp_peers own, passed;
+
+	(void)state;
+	if (geteuid() || unshare(CLONE_NEWNET) < 0)
+		skip();
+	sp_peers_open(&own, -1);
+	assert_int_equal(setns(host, CLONE_NEWNET), 0);
+	sp_peers_open(&passed, socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+	assert_int_equal(send(passed.fd, &left, sizeof(left), 0), sizeof(left));
+	assert_string_equal(told_user(&own, HIS_UID), "this machine");
+	assert_string_equal(told_user(&passed, HIS_UID), "user 12345");
+	assert_string_equal(told_user(&passed, 0), "user 0");
+	sp_peers_close(&own);
+	sp_peers_close(&passed);
+	close(host);
+}
+
 static void test_passed(void **state)
 {
 	struct sp_http_config c = {.routes = routes, .n_sockets = 1};
@@ -529,11 +583,13 @@ static void test_passed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_idle),         cmocka_unit_test(test_busy),       cmocka_unit_test(test_slow_readers),
-	    cmocka_unit_test(test_kept_places),  cmocka_unit_test(test_large),      cmocka_unit_test(test_slow),
-	    cmocka_unit_test(test_nonsense),     cmocka_unit_test(test_places),     cmocka_unit_test(test_passed),
-	    cmocka_unit_test(test_users),        cmocka_unit_test(test_handshakes), cmocka_unit_test(test_strangers),
-	    cmocka_unit_test(test_client_words),
+	    cmocka_unit_test(test_idle),         cmocka_unit_test(test_busy),
+	    cmocka_unit_test(test_slow_readers), cmocka_unit_test(test_kept_places),
+	    cmocka_unit_test(test_large),        cmocka_unit_test(test_slow),
+	    cmocka_unit_test(test_nonsense),     cmocka_unit_test(test_places),
+	    cmocka_unit_test(test_passed),       cmocka_unit_test(test_users),
+	    cmocka_unit_test(test_handshakes),   cmocka_unit_test(test_strangers),
+	    cmocka_unit_test(test_client_words), cmocka_unit_test(test_passed_peers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
