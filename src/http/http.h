@@ -85,6 +85,7 @@ void sp_http_stats(const struct sp_http *h, struct sp_http_stats *ret_stats);
 const char *sp_http_path(const struct sp_http_request *q);
 const char *sp_http_query(const struct sp_http_request *q);                    /* as sent, without the '?'; "" = none */
 const char *sp_http_header(const struct sp_http_request *q, const char *name); /* NULL = not sent */
+uint64_t sp_http_client(const struct sp_http_request *q); /* what counts as one: an address, a user over loopback */
 /* Whether the client accepts a body in this coding ("gzip", "zstd"). */
 bool sp_http_accepts(const struct sp_http_request *q, const char *coding);
 

@@ -29,6 +29,11 @@ const char *sp_http_header(const struct sp_http_request *q, const char *name)
 	return sp_mhd.lookup_connection_value(q->connection->mhd, MHD_HEADER_KIND, name);
 }
 
+uint64_t sp_http_client(const struct sp_http_request *q)
+{
+	return q->connection->client;
+}
+
 bool sp_http_accepts(const struct sp_http_request *q, const char *coding)
 {
 	const char *accepts = sp_http_header(q, "Accept-Encoding");

@@ -60,12 +60,12 @@ fake=127.0.0.1:$(cat "$dir/fake.port")
 secret="it's \"so\" secret"
 printf '%s\nmore\n' "$secret" >"$dir/password"
 
-# begin URL: $job, $url, $token
+# begin URL [OPTION...]: $job, $url, $token
 begin() {
 	what="serve --fleet $1"
 	port=$(free_port) url=http://127.0.0.1:$port
 	: >"$dir/log" # of the one before, which would be taken for this one's
-	"$SOPROF" serve --fleet "$1" --password-file "$dir/password" --socket "$dir/f.sock" --listen "127.0.0.1:$port" --query-timeout 2s \
+	"$SOPROF" serve --fleet "$@" --password-file "$dir/password" --socket "$dir/f.sock" --listen "127.0.0.1:$port" --query-timeout 2s \
 		>"$dir/stdout" 2>"$dir/log" </dev/null &
 	job=$!
 	wait_agent $job "$dir/log" 'serves the fleet'
@@ -104,6 +104,19 @@ gets 404 /metrics
 gets 200 /-/ready
 kill -HUP $job
 wait_agent $job "$dir/log" 'read again'
+end
+
+# --- of a CPU each client has his share, which the first answer has used up here; what costs next to nothing is served, with pauses
+begin http://127.0.0.1:1 --max-cpu 0.01%
+gets 502 /api/v1/hosts
+gets 429 /api/v1/hosts 'used up your CPU time'
+curl -s -m 30 -H 'Accept-Encoding: gzip' -o "$dir/body" "$url/" # which the first to ask so has it compress
+gets 200 /-/healthy
+if [ "$(id -u)" = 0 ]; then # another user is another client
+	another=$(setpriv --reuid 12345 --regid 12345 --clear-groups curl -s -m 30 -H "Authorization: Bearer $token" "$url/api/v1/hosts")
+	[[ $another == *127.0.0.1:1* ]] || fail "another user to be answered, not: $another"
+fi
+grep -q 'with pauses in between' "$dir/log" || fail "the log to tell of pauses"
 end
 
 # --- it hangs: the others' answers do not wait for it, and the password is in its header alone

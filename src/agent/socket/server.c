@@ -167,12 +167,23 @@ static void count_refusal(struct sp_server *s)
 
 static bool is_used_up(const struct sp_server *s, const struct sp_client *c)
 {
+	if (c->done)
+		return sp_share_is_used_up(&s->client_shares, c->client, now());
 	return !c->sees_all && (sp_share_is_used_up(&s->shares, c->uid, now()) ||
 				sp_share_is_used_up(&s->all_shares, SP_SHARE_ALL_USERS, now()));
 }
 
+/* What to refuse costs is limited where clients connect. */
+static int refuse_client(struct sp_server *s)
+{
+	s->stats.n_refused++;
+	return sp_fail_said(-EDQUOT, "you have used up your CPU time for answers; ask again later");
+}
+
 static void refuse_share(struct sp_server *s, struct sp_client *c)
 {
+	if (c->done)
+		return finish_own(s, c, refuse_client(s));
 	count_refusal(s);
 	refuse_request(
 	    s, c,
@@ -180,16 +191,23 @@ static void refuse_share(struct sp_server *s, struct sp_client *c)
 }
 
 /* --- queries --- */
-/* If there are two slots or more, one is reserved for clients that see all. */
+/*
+ * If there are two slots or more, one is reserved for clients that see all; and where these are limited, each leaves
+ * one to the others.
+ */
 static bool may_start_query(const struct sp_server *s, const struct sp_client *c)
 {
-	uint64_t n_ordinary = 0;
+	const bool is_limited = c->done && s->owner.limits_clients;
+	uint64_t n_same = 0;
 
-	for (size_t i = 0; i < s->n_slots; i++)
-		n_ordinary += s->clients[i].state == SP_CLIENT_ANSWERED && !s->clients[i].sees_all;
+	for (size_t i = 0; i < s->n_slots; i++) {
+		const struct sp_client *other = &s->clients[i];
+		if (other->state == SP_CLIENT_ANSWERED)
+			n_same += is_limited ? sp_server_is_same(other, c) : !other->sees_all;
+	}
 	if (s->stats.n_queries >= s->max_queries)
 		return false;
-	return c->sees_all || s->max_queries < 2 || n_ordinary + 1 < s->max_queries;
+	return (c->sees_all && !is_limited) || s->max_queries < 2 || n_same + 1 < s->max_queries;
 }
 
 static struct sp_client *pick_client(const struct sp_server *s)
@@ -280,9 +298,30 @@ static void handle_request(struct sp_server *s, struct sp_client *c)
 		end_client(s, c);
 }
 
+/* Of the places for own requests one client may have three quarters. */
+static int check_own_room(struct sp_server *s, const struct sp_client *c)
+{
+	const uint64_t max = s->max_queries * OWN_PER_QUERY;
+	uint64_t n_same = 0;
+
+	for (size_t i = 0; i < s->n_slots; i++)
+		n_same += s->clients[i].state != SP_CLIENT_FREE && sp_server_is_same(&s->clients[i], c);
+	if (s->n_own >= max)
+		return sp_fail_said(-EBUSY, "the agent has too many requests to answer");
+	if (c->client && n_same >= max * 3 / 4)
+		return sp_fail_said(-EBUSY, "too many of your requests wait for answers");
+	return is_used_up(s, c) ? refuse_client(s) : 0;
+}
+
 int sp_server_submit(struct sp_server *s, const struct sp_server_own_request *q, struct sp_client **ret_client)
 {
-	struct sp_client c = {.state = SP_CLIENT_WAITING, .fd = q->output, .pidfd = -1, .sees_all = true};
+	struct sp_client c = {.state = SP_CLIENT_WAITING,
+			      .fd = q->output,
+			      .pidfd = -1,
+			      .sees_all = true,
+			      .client = q->client,
+			      .done = q->done,
+			      .arg = q->arg};
 	char *copy SP_FREE = strdup(q->line);
 	struct sp_request request;
 	size_t i = 0;
@@ -290,15 +329,14 @@ int sp_server_submit(struct sp_server *s, const struct sp_server_own_request *q,
 
 	while (i < s->n_slots && s->clients[i].state != SP_CLIENT_FREE)
 		i++;
-	if (r == 0 && (i == SP_SERVER_SLOTS || s->n_own >= s->max_queries * OWN_PER_QUERY))
-		r = sp_fail_said(-EBUSY, "the agent has too many requests to answer");
+	if (r == 0)
+		r = i == SP_SERVER_SLOTS ? sp_fail_said(-EBUSY, "the agent has too many requests to answer")
+					 : check_own_room(s, &c);
 	if (r < 0)
 		return r;
 	c.text = strdup(q->line);
 	if (!c.text)
 		return -ENOMEM;
-	c.done = q->done;
-	c.arg = q->arg;
 	sp_server_enqueue(s, &c);
 	c.deadline_ns = now() + s->query_timeout_ns;
 	sp_server_set_current(s, &request, &c);
@@ -504,6 +542,8 @@ void sp_server_configure(struct sp_server *s, const struct sp_agent_config *c)
 	s->max_queries = c->max_queries;
 	sp_share_limit(&s->shares, c->max_cpu_ppm, SHARE_PART, sp_bucket_minute_ns(c->max_cpu_ppm) / 2);
 	sp_share_limit(&s->all_shares, c->max_cpu_ppm, ALL_SHARE_PART, sp_bucket_minute_ns(c->max_cpu_ppm) / 2);
+	sp_share_limit(&s->client_shares, s->owner.limits_clients ? c->max_cpu_ppm : 0, SHARE_PART,
+		       sp_bucket_minute_ns(c->max_cpu_ppm) / 2);
 	s->query_timeout_ns = c->query_timeout_ns;
 	s->query_memory_bytes = c->query_memory_bytes;
 	free(s->store);

@@ -6,16 +6,19 @@
  * those of their own uid. The status is answered at once. A query of the store is answered by a process of its own:
  * this program, executed again, with a deadline and limits of CPU and memory, which writes to the client itself.
  * Limits: max_clients (an ordinary user may have a quarter of them), 8 KiB and 10 s for a request, max_queries at once;
- * others wait until their deadline, and users take turns. An answer of which nothing is read ends after a third of the
- * query's timeout, 10 s at most. An ordinary user who has used up the CPU time of share.h waits for a second and is
- * refused then, until it has come again. Nothing blocks: the owner polls sp_server_fd() for reading, and calls
- * sp_server_dispatch() then and after sp_server_timeout_ms(). Strings of the configuration belong to the caller, and
- * must be valid until the next sp_server_configure(). One thread. 0 or a negative errno with sp_error_text().
+ * others wait until their deadline, and users and the page's clients take turns. An answer of which nothing is read
+ * ends after a third of the query's timeout, 10 s at most. An ordinary user who has used up the CPU time of share.h
+ * waits for a second and is refused then, until it has come again. Nothing blocks: the owner polls sp_server_fd() for
+ * reading, and calls sp_server_dispatch() then and after sp_server_timeout_ms(). Strings of the configuration belong to
+ * the caller, and must be valid until the next sp_server_configure(). One thread. 0 or a negative errno with
+ * sp_error_text().
  */
 #ifndef SP_AGENT_SOCKET_SERVER_H
 #define SP_AGENT_SOCKET_SERVER_H
 
 #include "agent/config.h"
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct sp_agent_asked;
@@ -37,6 +40,11 @@ struct sp_server_owner {
 	/* Words that tell processes what to ask in place of the store (answer/api_fleet.h). NULL: the store is asked.
 	 */
 	const char *place;
+	/*
+	 * Clients of sp_server_submit() have shares of CPU time as ordinary users have, and none may run all queries
+	 * at once. False: who may ask there is as good as root.
+	 */
+	bool limits_clients;
 };
 
 /*
@@ -49,11 +57,12 @@ void sp_server_free(struct sp_server *s); /* kills running queries, and removes 
  * A request by the agent itself, with access to all rows. `line` is as in request.h, without newline. A process writes
  * the answer into the file `output`, which stays the caller's. done() is called once, from sp_server_dispatch(): with
  * 0, or with a negative errno and sp_error_text(). sp_server_cancel() ends the request before that, without done().
- * -EBUSY: too many requests wait.
+ * -EBUSY: too many requests wait, or too many of this client. -EDQUOT: it has used up its CPU time.
  */
 struct sp_server_own_request {
 	const char *line;
 	int output;
+	uint64_t client; /* for whom (sp_http_client()); 0 = for nobody but itself */
 	void (*done)(void *arg, int r);
 	void *arg;
 };

@@ -178,7 +178,7 @@ void sp_server_take_share(struct sp_server *s, uid_t uid, uint64_t cpu_ns)
 	sp_share_take(&s->all_shares, SP_SHARE_ALL_USERS, sp_time_ns(CLOCK_MONOTONIC), (int64_t)cpu_ns);
 }
 
-/* False: it runs still. Its CPU time is the agent's, and an ordinary user's share. */
+/* False: it runs still. Its CPU time is the agent's, and an ordinary user's share, or a client's. */
 static bool reap(struct sp_server *s, const struct sp_unreaped *u, int *ret_status)
 {
 	struct rusage usage = {0};
@@ -189,14 +189,19 @@ static bool reap(struct sp_server *s, const struct sp_unreaped *u, int *ret_stat
 		return false;
 	if (pid == u->pid && s->owner.used)
 		s->owner.used(s->owner.arg, cpu_ns);
-	if (pid == u->pid && u->is_counted)
-		sp_server_take_share(s, u->uid, cpu_ns);
+	if (pid == u->pid && u->is_counted && u->is_own)
+		sp_share_take(&s->client_shares, u->who, sp_time_ns(CLOCK_MONOTONIC), (int64_t)cpu_ns);
+	else if (pid == u->pid && u->is_counted)
+		sp_server_take_share(s, (uid_t)u->who, cpu_ns);
 	return true;
 }
 
 bool sp_server_child_end(struct sp_server *s, struct sp_client *c)
 {
-	struct sp_unreaped u = {c->pid, c->uid, !c->sees_all};
+	struct sp_unreaped u = {.pid = c->pid,
+				.is_counted = c->done ? s->owner.limits_clients && c->client : !c->sees_all,
+				.is_own = c->done != NULL,
+				.who = c->done ? c->client : c->uid};
 	int status = -1;
 	bool is_reaped;
 

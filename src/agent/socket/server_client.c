@@ -59,12 +59,19 @@ void sp_server_limit_stall(const struct sp_server *s, int fd)
 }
 
 /* --- turns --- */
+bool sp_server_is_same(const struct sp_client *a, const struct sp_client *b)
+{
+	if (!a->done != !b->done)
+		return false;
+	return a->done ? a->client == b->client : a->uid == b->uid;
+}
+
 void sp_server_enqueue(struct sp_server *s, struct sp_client *c)
 {
 	c->turn = s->turn;
 	for (size_t i = 0; i < s->n_slots; i++) {
 		const struct sp_client *other = &s->clients[i];
-		if (other != c && other->uid == c->uid &&
+		if (other != c && sp_server_is_same(other, c) &&
 		    (other->state == SP_CLIENT_WAITING || other->state == SP_CLIENT_ANSWERED))
 			c->turn = SP_MAX(c->turn, other->turn + 1);
 	}

@@ -50,6 +50,7 @@ struct sp_client {
 	pid_t pid; /* ANSWERED */
 	int pidfd;
 	/* A request of the agent itself (sp_server_submit): fd is a file of the caller. */
+	uint64_t client;
 	void (*done)(void *arg, int r);
 	void *arg;
 };
@@ -79,11 +80,12 @@ struct sp_server {
 	/* Killed processes that had not ended yet; waited for later, without blocking. */
 	struct sp_unreaped {
 		pid_t pid;
-		uid_t uid;
-		bool is_counted; /* its time is the user's */
+		bool is_counted, is_own; /* its time is a user's; a client's of sp_server_submit() */
+		uint64_t who;
 	} unreaped[SP_SERVER_UNREAPED];
 	size_t n_unreaped;
 	struct sp_shares shares, all_shares; /* of ordinary users: of each, and of all of them as of one */
+	struct sp_shares client_shares;      /* if the owner limits clients */
 	/* Refusals cost something, too: beyond so many in a period nobody is accepted until its end. */
 	uint64_t refusals_ns; /* its beginning */
 	unsigned n_refusals;
@@ -95,6 +97,8 @@ int sp_server_identify(const struct sp_server *s, struct sp_client *c);
 bool sp_server_has_room(const struct sp_server *s, const struct sp_client *c);
 /* For its answer: of which nothing is read, that holds one of the few places for no longer. */
 void sp_server_limit_stall(const struct sp_server *s, int fd);
+/* Whether both are of one user of the socket, or of one client of sp_server_submit(). */
+bool sp_server_is_same(const struct sp_client *a, const struct sp_client *b);
 /* Users take turns: who asks for much at once waits for himself, and others for no more than one query of his. */
 void sp_server_enqueue(struct sp_server *s, struct sp_client *c);
 bool sp_server_is_before(const struct sp_client *a, const struct sp_client *b);

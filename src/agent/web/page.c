@@ -61,7 +61,7 @@ ssize_t sp_page_head(int fd, char text[SP_LINE_MAX], struct sp_line *ret_head)
 
 static unsigned http_status(int r)
 {
-	return r == -ETIMEDOUT ? 504 : r == -EBUSY ? 503 : r == -EACCES ? 403 : 500;
+	return r == -ETIMEDOUT ? 504 : r == -EBUSY ? 503 : r == -EDQUOT ? 429 : r == -EACCES ? 403 : 500;
 }
 
 /* A constant, because the line is in memory that is reused. */
@@ -127,7 +127,7 @@ static void finish_request(void *arg, int r)
 
 static void submit_request(struct sp_page_waiting *w, const struct sp_request *q)
 {
-	struct sp_server_own_request own = {.done = finish_request, .arg = w};
+	struct sp_server_own_request own = {.client = sp_http_client(w->request), .done = finish_request, .arg = w};
 	char *line SP_FREE = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&line, &n);
@@ -154,10 +154,21 @@ static void submit_request(struct sp_page_waiting *w, const struct sp_request *q
 	free_slot(w);
 }
 
+static unsigned count_of_client(const struct sp_page *p, uint64_t client)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < SP_PAGE_WAITING; i++)
+		n += p->waiting[i].request && sp_http_client(p->waiting[i].request) == client;
+	return n;
+}
+
 /* Reserves a slot and defers the request; without a free one it answers the request. */
 static struct sp_page_waiting *reserve_slot(struct sp_page *p, struct sp_http_request *q)
 {
-	for (size_t i = 0; i < SP_PAGE_WAITING; i++) {
+	bool has_place = count_of_client(p, sp_http_client(q)) < SP_PAGE_OF_CLIENT;
+
+	for (size_t i = 0; has_place && i < SP_PAGE_WAITING; i++) {
 		struct sp_page_waiting *w = &p->waiting[i];
 		if (w->request)
 			continue;

@@ -13,8 +13,8 @@
 #include "http/web_config.h"
 #include <sys/types.h>
 
-/* Requests that a process answers; of these so many of wait=1, which last for minutes. */
-enum { SP_PAGE_WAITING = 32, SP_PAGE_TIMED = SP_PAGE_WAITING / 2 };
+/* Requests that a process answers; of these so many of wait=1, which last for minutes, and of one client. */
+enum { SP_PAGE_WAITING = 32, SP_PAGE_TIMED = SP_PAGE_WAITING / 2, SP_PAGE_OF_CLIENT = SP_PAGE_WAITING * 3 / 4 };
 
 /* A request in progress: with wait=1 it waits until at_ns, then it is submitted to the server. */
 struct sp_page_waiting {

@@ -46,7 +46,7 @@ static bool next_part(const char **text, char separator, char *ret_part, size_t 
 }
 
 /* --- what only the agent has --- */
-static int parse_percent(const struct sp_option *o, const char *shown, const char *value, void *args)
+int sp_agent_parse_percent(const struct sp_option *o, const char *shown, const char *value, void *args)
 {
 	char number[32];
 	size_t len = strlen(value);
@@ -312,7 +312,7 @@ const struct sp_option sp_agent_options[] = {
 	{SP_OPT_OTHER, 0, "store", "DIR", "keep history there (/var/lib/soprof)", AT(store), .min = 1, .max = 3000, OTHER(sp_agent_parse_path)},
 	{SP_OPT_OTHER, 0, "retain", "LIST", "how long, by resolution (10s:2d,1m:14d,1h:400d)", AT(retain_s), .min = 3600, .max = UINT64_C(36500) * DAY_S, .separator = ',', OTHER(parse_retain)},
 	{SP_OPT_BYTES, 0, "max-disk", "SIZE", "of the store; the finest windows go first (2G)", AT(max_disk_bytes), .min = 16 * MIB, .max = 1024 * GIB},
-	{SP_OPT_OTHER, 0, "max-cpu", "PERCENT", "of one CPU; if sampling takes more, the rate is halved (1%)", AT(max_cpu_ppm), .min = PPM_A_PERCENT / 100, .max = MAX_PPM, OTHER(parse_percent)},
+	{SP_OPT_OTHER, 0, "max-cpu", "PERCENT", "of one CPU; if sampling takes more, the rate is halved (1%)", AT(max_cpu_ppm), .min = PPM_A_PERCENT / 100, .max = MAX_PPM, OTHER(sp_agent_parse_percent)},
 	{SP_OPT_BYTES, 0, "max-memory", "SIZE", "of all its processes and BPF maps (5M a CPU, from 60M to 320M)", AT(max_memory_bytes), .min = 32 * MIB, .max = 64 * GIB},
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "debug files are here too", AT(debug_dirs), .separator = ':'},
 	{SP_OPT_FLAG, 0, "debuginfod", NULL, "ask debuginfod's servers for debug files", AT(debuginfod)},

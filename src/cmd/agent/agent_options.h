@@ -32,6 +32,7 @@ int sp_agent_parse_path(const struct sp_option *o, const char *shown, const char
 int sp_agent_parse_group(const struct sp_option *o, const char *shown, const char *value, void *args);
 int sp_agent_parse_listen(const struct sp_option *o, const char *shown, const char *value, void *args);
 int sp_agent_parse_hosts(const struct sp_option *o, const char *shown, const char *value, void *args);
+int sp_agent_parse_percent(const struct sp_option *o, const char *shown, const char *value, void *args);
 int sp_agent_parse_duration(const struct sp_option *o, const char *shown, const char *value, void *args);
 
 /* A copy of the text that lives as long as the configuration, or NULL. */

@@ -3,9 +3,11 @@
  * serve.c: `soprof serve --fleet`: the agent's page over a fleet, in one process in the foreground.
  *
  * The page's server and the socket's are the agent's, without an agent: processes that answer ask the fleet. They are
- * told its address, and where its password is, in a memory file. SIGTERM and SIGINT end it; SIGHUP reads certificates
+ * told its address, and where its password is, in a memory file. What one client may ask for is limited by shares of
+ * --max-cpu, and all that costs the loop is by the agent's pace. SIGTERM and SIGINT end it; SIGHUP reads certificates
  * and users again.
  */
+#include "agent/daemon/pace.h"
 #include "agent/log.h"
 #include "agent/request.h"
 #include "agent/socket/server.h"
@@ -30,7 +32,8 @@
 
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
-enum { MAX_WORDS = SP_LINE_MAX - 200, PATH_BYTES = 108, WHOLE_CPU_PPM = 1000000, URL_BYTES = 128 };
+#define REST_TOLD_NS (3600 * SP_NS_PER_S)
+enum { MAX_WORDS = SP_LINE_MAX - 200, PATH_BYTES = 108, WHOLE_CPU_PPM = 1000000, MAX_CPUS = 64, URL_BYTES = 128 };
 
 struct serve_args {
 	struct sp_agent_args agent; /* first: as its options' parsers want it */
@@ -47,6 +50,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_OTHER, 0, "hosts", "NAME[,NAME]", "further names by which clients may call this machine", .offset = 0, .separator = ',', .parse = sp_agent_parse_hosts},
 	{SP_OPT_OTHER, 0, "socket", "PATH", "of soprof open; beside it is the token (/run/soprof/fleet.sock)", AT(socket), .min = 1, .max = PATH_BYTES - 1, .parse = sp_agent_parse_path},
 	{SP_OPT_OTHER, 0, "group", "NAME", "its members may read the token (none)", AT(group), .parse = sp_agent_parse_group},
+	{SP_OPT_OTHER, 0, "max-cpu", "PERCENT", "of one CPU; a client's answers may take an eighth of it (100%)", AT(max_cpu_ppm), .min = WHOLE_CPU_PPM / 10000, .max = MAX_CPUS * WHOLE_CPU_PPM, .parse = sp_agent_parse_percent},
 	{SP_OPT_NUMBER, 0, "max-clients", "N", "connected at once (64)", AT(max_clients), .min = 4, .max = 1024},
 	{SP_OPT_NUMBER, 0, "max-queries", "N", "answered at once (4)", AT(max_queries), .min = 1, .max = 64},
 	{SP_OPT_OTHER, 0, "query-timeout", "TIME", "for one answer (30s)", AT(query_timeout_ns), .min = SP_NS_PER_S / 10, .max = 600 * SP_NS_PER_S, .parse = sp_agent_parse_duration},
@@ -62,6 +66,8 @@ struct serve {
 	struct sp_page *page;
 	int signals;
 	bool is_over;
+	struct sp_pace pace;
+	uint64_t rest_until_ns, rested_ns; /* CLOCK_MONOTONIC; rested_ns: the last rest began; 0 = none did */
 };
 
 /* --- what it is told --- */
@@ -170,19 +176,39 @@ static int sooner(int a_ms, int b_ms)
 	return a_ms < 0 ? b_ms : b_ms < 0 ? a_ms : SP_MIN(a_ms, b_ms);
 }
 
+/* As the agent does it, in turns with pauses in between (begin_rest() of daemon/loop.c). */
+static void serve_some(struct serve *s)
+{
+	uint64_t began_ns = sp_time_ns(CLOCK_THREAD_CPUTIME_ID), now_ns, rest_ns;
+
+	sp_server_dispatch(s->server);
+	sp_page_dispatch(s->page);
+	now_ns = sp_time_ns(CLOCK_MONOTONIC);
+	rest_ns = sp_pace_take(&s->pace, now_ns, sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+	s->rest_until_ns = now_ns + rest_ns;
+	if (!rest_ns)
+		return;
+	if (!s->rested_ns || now_ns - s->rested_ns > REST_TOLD_NS)
+		sp_log(SP_LOG_NOTICE,
+		       "clients take more than an eighth of --max-cpu: they are served with pauses in between");
+	s->rested_ns = now_ns;
+}
+
 static int serve_all(struct serve *s)
 {
 	while (!s->is_over) {
 		struct pollfd fds[] = {{.fd = s->signals, .events = POLLIN},
 				       {.fd = sp_server_fd(s->server), .events = POLLIN},
 				       {.fd = sp_page_fd(s->page), .events = POLLIN}};
-		int ms = sooner(sp_server_timeout_ms(s->server), sp_page_timeout_ms(s->page));
+		bool rests = s->rest_until_ns > sp_time_ns(CLOCK_MONOTONIC);
+		int ms = rests ? sp_ms_until(s->rest_until_ns)
+			       : sooner(sp_server_timeout_ms(s->server), sp_page_timeout_ms(s->page));
 
-		if (poll(fds, SP_COUNT(fds), ms) < 0 && errno != EINTR)
+		if (poll(fds, rests ? 1 : SP_COUNT(fds), ms) < 0 && errno != EINTR)
 			return sp_fail(-errno, "wait");
 		signals_take(s);
-		sp_server_dispatch(s->server);
-		sp_page_dispatch(s->page);
+		if (!rests)
+			serve_some(s);
 	}
 	return 0;
 }
@@ -203,10 +229,11 @@ static void greet(const struct serve *s)
 static int open_all(struct serve *s)
 {
 	const struct sp_agent_config *c = &s->args->agent.config;
-	struct sp_server_owner owner = {.arg = s, .status = status, .place = s->place};
+	struct sp_server_owner owner = {.arg = s, .status = status, .place = s->place, .limits_clients = true};
 	struct sp_page_owner page = {.arg = s, .is_fleet = true};
 	int r = sp_signals_take(0, NULL, &s->signals);
 
+	sp_pace_init(&s->pace, c->max_cpu_ppm, sp_time_ns(CLOCK_MONOTONIC));
 	if (r == 0)
 		r = sp_server_new(c, &owner, &s->server);
 	page.server = s->server;

@@ -300,6 +300,121 @@ static void test_used_up(void **state)
 	finish();
 }
 
+/* --- clients of the owner's requests --- */
+enum { FIRST = 1, SECOND = 2, THIRD = 3, MOST_OWN = 12 }; /* three quarters of 8 for each of two queries */
+static struct {
+	unsigned n_submitted, n_answered, n_unpaid;
+	size_t n_begun;
+	pid_t last;
+	uint64_t begun[MOST_OWN + 4]; /* clients, in the order in which their queries began */
+	int of_first, of_third;       /* what they are told at the end */
+	bool is_over;
+} * own; /* shared with the server */
+
+static void own_done(void *arg, int r)
+{
+	(void)arg;
+	own->n_answered += r == 0;
+	own->n_unpaid += r == -EDQUOT;
+	sp_error_clear();
+}
+
+static int own_submit(uint64_t client)
+{
+	struct sp_server_own_request q = {.line = "soprof1 query from=1 to=2", .client = client, .done = own_done};
+	struct sp_client *c;
+	int r;
+
+	q.output = memfd_create("answer", MFD_CLOEXEC);
+	r = sp_server_submit(served, &q, &c);
+	own->n_submitted += r == 0;
+	sp_error_clear();
+	return r;
+}
+
+static void note_own_begun(void)
+{
+	for (size_t i = 0; i < served->n_slots; i++) {
+		const struct sp_client *c = &served->clients[i];
+		if (c->state != SP_CLIENT_ANSWERED || c->pid == own->last || own->n_begun == SP_COUNT(own->begun))
+			continue;
+		own->last = c->pid;
+		own->begun[own->n_begun++] = c->client;
+	}
+}
+
+static void own_begin(struct sp_agent_config *c, bool (*turn)(void), bool limits_clients)
+{
+	own = mmap(NULL, sizeof(*own), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(own != MAP_FAILED);
+	owner_turn = turn;
+	owner_limits_clients = limits_clients;
+	begin(c);
+	owner_turn = NULL;
+	owner_limits_clients = false;
+	for (int i = 0; i < 60000 && !own->is_over; i++)
+		usleep(1000);
+	finish();
+}
+
+static bool ask_in_turns(void)
+{
+	if (!own->n_submitted)
+		for (int i = 0; i <= MANY; i++)
+			own_submit(i < MANY ? FIRST : SECOND);
+	note_own_begun();
+	own->is_over = own->n_answered == MANY + 1;
+	return true;
+}
+
+/* As users of the socket: who asks for much at once waits for himself. */
+static void test_client_turns(void **state)
+{
+	static const uint64_t expected[MANY + 1] = {FIRST, SECOND, FIRST, FIRST, FIRST};
+	struct sp_agent_config c = config();
+
+	(void)state;
+	c.max_queries = 1;
+	own_begin(&c, ask_in_turns, false);
+	assert_int_equal(own->n_begun, MANY + 1);
+	assert_memory_equal(own->begun, expected, sizeof(expected));
+	munmap(own, sizeof(*own));
+}
+
+static bool ask_too_much(void)
+{
+	if (!own->n_submitted) {
+		while (own_submit(FIRST) == 0)
+			;
+		own_submit(SECOND);
+	}
+	note_own_begun();
+	if (own->n_answered + own->n_unpaid < own->n_submitted || own->is_over)
+		return true;
+	own->of_first = own_submit(FIRST);
+	own->of_third = own_submit(THIRD);
+	own->is_over = true;
+	return true;
+}
+
+/* One client's requests take three quarters of the places, one query of two, and no more CPU time than is his. */
+static void test_client_shares(void **state)
+{
+	struct sp_agent_config c = config();
+
+	(void)state;
+	c.max_cpu_ppm = 10; /* a third of a millisecond at once */
+	own_begin(&c, ask_too_much, true);
+	assert_true(own->is_over);
+	assert_int_equal(own->n_submitted, MOST_OWN + 1 + 1);
+	assert_int_equal(own->n_answered, 2);
+	assert_int_equal(own->n_unpaid, MOST_OWN - 1);
+	assert_true(own->begun[0] != own->begun[1]); /* not both of the first one's */
+	assert_int_equal(own->of_first, -EDQUOT);
+	assert_int_equal(own->of_third, 0);
+	munmap(own, sizeof(*own));
+}
+
 static void test_shares(void **state)
 {
 	struct sp_shares s = {.size = {.gain_ppm = 10000, .burst_ns = 10 * SP_NS_PER_S}};
@@ -373,10 +488,10 @@ static void test_false_agent(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-	    cmocka_unit_test(test_status),      cmocka_unit_test(test_place),   cmocka_unit_test(test_directory),
-	    cmocka_unit_test(test_malformed),   cmocka_unit_test(test_crowd),   cmocka_unit_test(test_users),
-	    cmocka_unit_test(test_false_agent), cmocka_unit_test(test_used_up), cmocka_unit_test(test_shares),
-	    cmocka_unit_test(test_turns),
+	    cmocka_unit_test(test_status),       cmocka_unit_test(test_place),         cmocka_unit_test(test_directory),
+	    cmocka_unit_test(test_malformed),    cmocka_unit_test(test_crowd),         cmocka_unit_test(test_users),
+	    cmocka_unit_test(test_false_agent),  cmocka_unit_test(test_used_up),       cmocka_unit_test(test_shares),
+	    cmocka_unit_test(test_client_turns), cmocka_unit_test(test_client_shares), cmocka_unit_test(test_turns),
 	};
 
 	return cmocka_run_group_tests(all, NULL, NULL);

@@ -26,11 +26,13 @@ static void end(int signal)
 
 int (*owner_current)(void *arg, const char *source, const struct sp_agent_asked *asked);
 bool (*owner_turn)(void);
+bool owner_limits_clients;
 
 /* The exit code says whether it used CPU time while it should have waited. */
 static void serve(const struct sp_agent_config *c, int ready)
 {
-	struct sp_server_owner owner = {.status = status, .current = owner_current};
+	struct sp_server_owner owner = {
+	    .status = status, .current = owner_current, .limits_clients = owner_limits_clients};
 	struct sp_server *s = NULL;
 	struct sigaction action = {.sa_handler = end};
 

@@ -41,6 +41,7 @@ int status(void *arg, FILE *out); /* the owner's */
  * loop calls, and soon again while it says true. */
 extern int (*owner_current)(void *arg, const char *source, const struct sp_agent_asked *asked);
 extern bool (*owner_turn)(void);
+extern bool owner_limits_clients; /* to be set before begin() */
 
 extern struct sp_server *served; /* in the child */
 
