@@ -347,6 +347,11 @@ void sp_http_stats(const struct sp_http *h, struct sp_http_stats *ret_stats)
 	ret_stats->n_connections = h->n_open;
 }
 
+const char *sp_http_unpaid(const struct sp_http *h)
+{
+	return *h->stats.unpaid ? h->stats.unpaid : NULL;
+}
+
 /* --- start and stop --- */
 static int start_mhd(struct sp_http *h)
 {

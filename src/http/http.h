@@ -80,6 +80,7 @@ struct sp_http_stats {
 	char unpaid[64];                           /* the last of these: "user 1000", an address; "" = none */
 };
 void sp_http_stats(const struct sp_http *h, struct sp_http_stats *ret_stats);
+const char *sp_http_unpaid(const struct sp_http *h); /* the same; NULL = none */
 
 /* --- for handlers --- */
 const char *sp_http_path(const struct sp_http_request *q);

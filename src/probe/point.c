@@ -154,7 +154,7 @@ static int fail_refused(const struct sp_probe_set *s)
 	for (unsigned i = 0; i < SP_PROBE_N_REFUSALS; i++)
 		if (s->refused[i] && n < sizeof(text))
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%zu %s", n ? ", " : "", s->refused[i],
-					      refusals[i]);
+					      sp_probe_refusal_text(i));
 	if (!s->n_functions)
 		return sp_fail_said(-ENOENT, "there are no functions");
 	return sp_fail_said(-ENOENT, "nothing of it can be probed: of %zu functions %s", s->n_functions, text);

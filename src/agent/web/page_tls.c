@@ -77,16 +77,13 @@ void sp_page_verify_end(struct sp_page *p)
 /* --- handshakes --- */
 void sp_page_tell_unpaid(struct sp_page *p)
 {
-	struct sp_http_stats s;
+	const char *who = p->is_unpaid_told ? NULL : sp_http_unpaid(p->http);
 
-	if (p->is_unpaid_told || !p->web)
+	if (!who)
 		return;
-	sp_http_stats(p->http, &s);
-	p->is_unpaid_told = s.n_unpaid;
-	if (s.n_unpaid)
-		sp_log(SP_LOG_WARNING,
-		       "%s begins more TLS handshakes than his share of a CPU pays for: those above it are refused",
-		       s.unpaid);
+	p->is_unpaid_told = true;
+	sp_log(SP_LOG_WARNING,
+	       "%s begins more TLS handshakes than his share of a CPU pays for: those above it are refused", who);
 }
 
 /* --- configuration --- */
