@@ -12,6 +12,11 @@
 
 /* A record's place in the ring is taken after its time: so long a program may be interrupted in between. */
 #define SETTLE_NS 5000000ULL
+/*
+ * So many records are held back at most, by who writes faster than we show them, or has us wait for stacks: what comes
+ * then is lost in the ring, and counted there.
+ */
+enum { MAX_WAITING = 1 << 16 };
 
 /* --- beginning and end --- */
 static int layout_find(struct sp_tracing *t)
@@ -40,7 +45,7 @@ static int record_take(void *arg, void *data, size_t size)
 	}
 	memcpy(copy, data, size);
 	t->waiting[t->n_waiting++] = copy;
-	return 0;
+	return t->n_waiting < MAX_WAITING ? 0 : -EAGAIN; /* this one is taken */
 }
 
 static int tracing_open(struct sp_tracing *t)
@@ -202,18 +207,27 @@ static int losses_end(struct sp_tracing *t,
 	return n_lost > told ? each(arg, NULL, n_lost - told) : 0;
 }
 
-int sp_tracing_records(struct sp_tracing *t, bool all,
-		       int (*each)(void *arg, const struct sp_trace_record *record, uint64_t n_lost), void *arg)
+/* Takes what is in the ring, sorted. 1: there was no room for all of it. */
+static int ring_take(struct sp_tracing *t)
 {
-	uint64_t until = sp_time_ns(CLOCK_MONOTONIC) - SETTLE_NS; /* taken first: what is older has come by then */
-	size_t n = 0;
-	int r = ring_buffer__consume(t->ring);
+	int r = t->n_waiting < MAX_WAITING ? ring_buffer__consume(t->ring) : -EAGAIN;
 
-	if (t->failure || r < 0)
+	if (t->failure || (r < 0 && r != -EAGAIN))
 		return sp_fail(t->failure ? t->failure : r, "read records");
 	if (t->n_waiting)
 		qsort(t->waiting, t->n_waiting, sizeof(struct sp_trace_record *), by_time);
-	for (r = 0; n < t->n_waiting && r >= 0 && (all || t->waiting[n]->ns < until); n++) {
+	return r == -EAGAIN;
+}
+
+/* Gives those before this time. *ret_n: how many. */
+static int waiting_give(struct sp_tracing *t, uint64_t until,
+			int (*each)(void *arg, const struct sp_trace_record *record, uint64_t n_lost), void *arg,
+			size_t *ret_n)
+{
+	size_t n = 0;
+	int r = 0;
+
+	for (; n < t->n_waiting && r >= 0 && t->waiting[n]->ns < until; n++) {
 		uint64_t lost = t->waiting[n]->n_lost;
 
 		r = each(arg, t->waiting[n], lost > t->n_told_lost ? lost - t->n_told_lost : 0);
@@ -222,7 +236,27 @@ int sp_tracing_records(struct sp_tracing *t, bool all,
 		t->n_told_lost = SP_MAX(t->n_told_lost, lost);
 		free(t->waiting[n]);
 	}
-	memmove(t->waiting, t->waiting + n, (t->n_waiting - n) * sizeof(struct sp_trace_record *));
+	if (n)
+		memmove(t->waiting, t->waiting + n, (t->n_waiting - n) * sizeof(struct sp_trace_record *));
 	t->n_waiting -= n;
+	*ret_n = n;
+	return SP_MIN(r, 0);
+}
+
+int sp_tracing_records(struct sp_tracing *t, bool all,
+		       int (*each)(void *arg, const struct sp_trace_record *record, uint64_t n_lost), void *arg)
+{
+	uint64_t until = sp_time_ns(CLOCK_MONOTONIC) - SETTLE_NS; /* taken first: what is older has come by then */
+	size_t n_given;
+	int r, rest;
+
+	do {
+		rest = ring_take(t);
+		if (rest < 0)
+			return rest;
+		if (rest) /* what is still in the ring may be older than the newest by that much */
+			until = SP_MIN(until, t->waiting[t->n_waiting - 1]->ns - SETTLE_NS);
+		r = waiting_give(t, all ? UINT64_MAX : until, each, arg, &n_given);
+	} while (r >= 0 && all && rest && n_given);
 	return r < 0 ? r : all && !t->n_waiting ? losses_end(t, each, arg) : 0;
 }
