@@ -161,6 +161,7 @@ static void identified(void *arg, struct sp_identify_result *id)
 	char *soname = sp_take_ptr(id->soname);
 
 	l->r = id->r;
+	l->file.cpu_ns += sp_workers_called_ns(l->workers);
 	l->file.build_id_len = SP_MIN(id->build_id_len, (uint32_t)sizeof(l->file.build_id));
 	memcpy(l->file.build_id, id->build_id, l->file.build_id_len);
 	free(l->file.soname);
@@ -184,6 +185,7 @@ static void opened(void *arg, struct sp_open_result *o)
 	struct look *l = arg;
 
 	l->r = o->r;
+	l->file.cpu_ns += sp_workers_called_ns(l->workers);
 	l->file.fd = o->fd;
 	free(l->file.path);
 	l->file.path = o->path;

@@ -45,6 +45,8 @@ struct sp_probe_file {
 	bool is_overlay; /* seen through an overlay, which may show another device */
 	uint32_t *pids;  /* that map it; none: it waits for its first mapping */
 	size_t n_pids, pids_capacity;
+	uint64_t cpu_ns; /* that workers took to open and identify it */
+	uint64_t user;   /* of one that came later: who mapped it first (probe/later.h) */
 };
 
 enum { SP_PROBE_MAX_FILES = 1024 }; /* of one name */

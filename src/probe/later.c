@@ -2,14 +2,26 @@
 #include "probe/later.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/share.h"
+#include "base/time.h"
 #include "probe/file.h"
 #include "probe/watch.h"
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 enum { MAX_SEEN = 4096 };
+/*
+ * A user may have a tenth of a CPU of the workers, and ten seconds at once: what a hundred containers bring along. A
+ * look that waits counts as a long one, so that no queue is longer than 2,000 of a user.
+ */
+static const struct sp_bucket_size share_size = {
+    .gain_ppm = 100000, .burst_ns = 10 * (int64_t)SP_NS_PER_S, .debt_ns = 60 * (int64_t)SP_NS_PER_S};
+static const int64_t waiting_ns = 5000000;
 
 struct seen { /* a file that was looked at, or is */
 	uint64_t ino, generation;
@@ -26,10 +38,13 @@ struct sp_probe_later {
 	size_t n_names, names_capacity;
 	struct seen *seen;
 	size_t n_seen, seen_capacity;
+	struct sp_shares shares; /* of users */
+	struct sp_probe_unlooked left_out;
 };
 struct look { /* at a file; it is found again by what it is, since the array moves */
 	struct sp_probe_later *later;
 	struct seen file;
+	uint64_t user;
 	char path[];
 };
 
@@ -43,6 +58,7 @@ int sp_probe_later_new(const struct sp_probe_later_options *o, struct sp_probe_l
 		return r;
 	}
 	l->options = *o;
+	l->shares.size = share_size;
 	*ret_later = l;
 	return 0;
 }
@@ -76,6 +92,54 @@ uint64_t sp_probe_later_n_lost(const struct sp_probe_later *l)
 	return sp_probe_watch_n_lost(l->watch);
 }
 
+struct sp_probe_unlooked sp_probe_later_unlooked(const struct sp_probe_later *l)
+{
+	return l->left_out;
+}
+
+void sp_probe_unlooked_text(const struct sp_probe_unlooked *l, char ret_text[SP_PROBE_UNLOOKED_TEXT])
+{
+	char whose[48] = "programs that have ended map";
+
+	*ret_text = '\0';
+	if (!l->n)
+		return;
+	if (l->user != SP_PROBE_NO_USER)
+		snprintf(whose, sizeof(whose), "programs of user %" PRIu64 " map", l->user);
+	snprintf(ret_text, SP_PROBE_UNLOOKED_TEXT,
+		 "%" PRIu64 " %s not looked at: %s more new ones than a user's share of CPU time pays for", l->n,
+		 l->n == 1 ? "mapping of a new file was" : "mappings of new files were", whose);
+}
+
+/* --- users' shares --- */
+static void share_take(struct sp_probe_later *l, uint64_t user, int64_t cpu_ns)
+{
+	sp_share_take(&l->shares, user, sp_time_ns(CLOCK_MONOTONIC), cpu_ns);
+}
+
+void sp_probe_later_took(struct sp_probe_later *l, uint64_t user, uint64_t cpu_ns)
+{
+	share_take(l, user, (int64_t)cpu_ns);
+}
+
+static uint64_t user_of(uint32_t pid)
+{
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return stat(path, &st) ? SP_PROBE_NO_USER : st.st_uid;
+}
+
+static bool may_look(struct sp_probe_later *l, uint64_t user)
+{
+	if (!sp_share_is_used_up(&l->shares, user, sp_time_ns(CLOCK_MONOTONIC)))
+		return true;
+	l->left_out.n++;
+	l->left_out.user = user;
+	return false;
+}
+
 /* --- files that were seen --- */
 static struct seen *seen_find(const struct sp_probe_later *l, const struct seen *file)
 {
@@ -106,7 +170,11 @@ static void looked(void *arg, int r, struct sp_probe_file *file);
 
 static int look_begin(struct look *look, uint32_t pid, uint64_t start, uint64_t end)
 {
-	return sp_probe_file_look(look->later->workers, pid, start, end, looked, look);
+	int r = sp_probe_file_look(look->later->workers, pid, start, end, looked, look);
+
+	if (r >= 0)
+		share_take(look->later, look->user, waiting_ns);
+	return r;
 }
 
 /* The process has ended. Another that has the file is asked, one that is known or the next that comes. */
@@ -134,6 +202,8 @@ static void looked(void *arg, int r, struct sp_probe_file *file)
 	bool is_gone = r == -ENOENT || r == -ESRCH;
 	struct seen *seen;
 
+	share_take(l, look->user, (int64_t)file->cpu_ns - waiting_ns);
+	file->user = look->user;
 	if (is_gone && look_again(look)) {
 		sp_error_clear();
 		return;
@@ -147,14 +217,14 @@ static void looked(void *arg, int r, struct sp_probe_file *file)
 	free(look);
 }
 
-static int look_new(struct sp_probe_later *l, const struct seen *file, const struct sp_probe_mapping *m)
+static int look_new(struct sp_probe_later *l, const struct seen *file, uint64_t user, const struct sp_probe_mapping *m)
 {
 	size_t n = strlen(m->path) + 1;
 	struct look *look = malloc(sizeof(*look) + n);
 	int r = look ? 0 : -ENOMEM;
 
 	if (look) {
-		*look = (struct look){.later = l, .file = *file};
+		*look = (struct look){.later = l, .file = *file, .user = user};
 		memcpy(look->path, m->path, n);
 		r = look_begin(look, m->pid, m->start, m->end);
 	}
@@ -182,6 +252,7 @@ static int mapping_take(void *arg, const struct sp_probe_mapping *m)
 	struct sp_probe_later *l = arg;
 	const struct seen file = {.ino = m->ino, .generation = m->generation, .dev = m->dev, .is_looked_at = true};
 	struct seen *seen;
+	uint64_t user;
 	int r;
 
 	if (!is_wanted(l, m))
@@ -194,8 +265,11 @@ static int mapping_take(void *arg, const struct sp_probe_mapping *m)
 	}
 	if (seen)
 		return 0;
+	user = user_of(m->pid);
+	if (!may_look(l, user))
+		return 0;
 	r = seen_add(l, &file);
-	return r < 0 ? r : look_new(l, &file, m);
+	return r < 0 ? r : look_new(l, &file, user, m);
 }
 
 int sp_probe_later_turn(struct sp_probe_later *l, struct sp_workers *w)

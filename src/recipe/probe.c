@@ -162,7 +162,10 @@ struct finding {
 	size_t file;
 	int r;
 	char *why; /* r < 0 */
+	/* Of a file that came later: */
 	bool is_later;
+	struct sp_probe_later *later;
+	struct sp_workers *workers;
 };
 static void later_found(struct finding *f);
 
@@ -181,6 +184,7 @@ static void finding_end(struct finding *f, int r)
 	f->probe->n_places += places->n;
 	if (!f->is_later)
 		return;
+	sp_probe_later_took(f->later, f->probe->files.files[f->file].user, sp_workers_called_ns(f->workers));
 	later_found(f);
 	free(f->why);
 	free(f);
@@ -468,9 +472,10 @@ void sp_recipe_probe_broker(struct sp_recipe_probe *p, struct sp_broker *broker)
 }
 
 /* --- what appears later --- */
-void sp_recipe_probe_lost(struct sp_recipe_probe *p, uint64_t n_mappings)
+void sp_recipe_probe_lost(struct sp_recipe_probe *p, const struct sp_probe_later *later)
 {
-	p->n_lost = n_mappings;
+	p->n_lost = sp_probe_later_n_lost(later);
+	p->left_out = sp_probe_later_unlooked(later);
 }
 
 const struct sp_probe_name *sp_recipe_probe_name(const struct sp_recipe_probe *p)
@@ -506,7 +511,8 @@ void sp_recipe_probe_failed(struct sp_recipe_probe *p, int r, const char *path, 
 		failure_note(p, path, sp_error_text(r));
 }
 
-static int later_add(struct sp_recipe_probe *p, const struct sp_probe_file *file, struct sp_workers *w)
+static int later_add(struct sp_recipe_probe *p, const struct sp_probe_file *file, struct sp_workers *w,
+		     struct sp_probe_later *later)
 {
 	struct sp_probe_file copy;
 	struct finding *f;
@@ -522,16 +528,17 @@ static int later_add(struct sp_recipe_probe *p, const struct sp_probe_file *file
 	f = malloc(sizeof(*f));
 	if (!f)
 		return -ENOMEM;
-	*f = (struct finding){.probe = p, .file = p->files.n - 1, .is_later = true};
+	*f = (struct finding){.probe = p, .file = p->files.n - 1, .is_later = true, .later = later, .workers = w};
 	r = file_ask(p, w, f);
 	if (r < 0)
 		free(f);
 	return r;
 }
 
-void sp_recipe_probe_add(struct sp_recipe_probe *p, const struct sp_probe_file *file, struct sp_workers *w)
+void sp_recipe_probe_add(struct sp_recipe_probe *p, const struct sp_probe_file *file, struct sp_workers *w,
+			 struct sp_probe_later *later)
 {
-	int r = sp_probe_name_is(&p->files.name, file) ? later_add(p, file, w) : 0;
+	int r = sp_probe_name_is(&p->files.name, file) ? later_add(p, file, w, later) : 0;
 
 	if (r < 0)
 		failure_note(p, file->path, sp_error_text(r));

@@ -36,6 +36,7 @@ unsigned sp_recipe_probe_most_ns(void);  /* where it does not */
 unsigned sp_recipe_probe_trap_ns(const struct sp_recipe_probe *probe); /* of one hit, on average over the places */
 
 struct sp_probe_file;
+struct sp_probe_later;
 struct sp_probe_name;
 struct sp_probe_point;
 /*
@@ -52,17 +53,18 @@ struct sp_recipe_watch *sp_recipe_probe_watch(const struct sp_recipe_probe *prob
 const struct sp_probe_name *sp_recipe_probe_name(const struct sp_recipe_probe *probe);
 /*
  * A file that has appeared: if it is meant a worker looks for such places in it, and it is attached where others are.
- * The file stays the caller's. What fails is counted, and why.
+ * The file stays the caller's. What fails is counted, and why. later: is told what that cost.
  */
-void sp_recipe_probe_add(struct sp_recipe_probe *probe, const struct sp_probe_file *file, struct sp_workers *w);
+void sp_recipe_probe_add(struct sp_recipe_probe *probe, const struct sp_probe_file *file, struct sp_workers *w,
+			 struct sp_probe_later *later);
 
 /*
  * One that was mapped by this path could not be looked at, with sp_error_text(); -ESRCH: all that had it have ended.
  * Only its dev and ino are known.
  */
 void sp_recipe_probe_failed(struct sp_recipe_probe *probe, int r, const char *path, const struct sp_probe_file *file);
-/* Counts mappings that were not seen. */
-void sp_recipe_probe_lost(struct sp_recipe_probe *probe, uint64_t n_mappings);
+/* How many mappings were not seen, and how many files left out, of whom the last one (probe/later.h). */
+void sp_recipe_probe_lost(struct sp_recipe_probe *probe, const struct sp_probe_later *later);
 
 /*
  * An event that is about what calls return, where the kernel has sessions: from now on its program is to be one
@@ -86,6 +88,7 @@ struct sp_recipe_probe_stats {
 	size_t n_unread;     /* files that could be meant, and cannot be opened */
 	uint64_t n_hidden;   /* processes whose mappings could not be read */
 	uint64_t n_lost;     /* mappings that were not seen */
+	char left_out[160];  /* how many mappings of new files were not looked at, of whom; "" = none */
 	size_t n_gone;       /* files that nobody had any more when they were to be looked at */
 	size_t n_failed;     /* files that could not be searched or attached */
 	const char *failure; /* of the first of these: its path, and why */

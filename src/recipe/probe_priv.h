@@ -10,6 +10,7 @@
 
 #include "probe/attach.h"
 #include "probe/file.h"
+#include "probe/later.h"
 #include "recipe/probe.h"
 
 struct places { /* of one file */
@@ -27,6 +28,7 @@ struct sp_recipe_probe {
 	size_t places_capacity;
 	size_t n_places, n_stepped, n_refused, n_gone;
 	uint64_t n_lost;
+	struct sp_probe_unlooked left_out;
 	int program; /* it is attached to; -1: none */
 	pid_t only;
 	struct sp_broker *broker;

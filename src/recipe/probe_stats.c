@@ -59,6 +59,8 @@ void sp_recipe_probe_stats(struct sp_recipe_probe *const *probes, size_t n, stru
 		s.n_unread = SP_MAX(s.n_unread, p->files.n_unread);
 		s.n_hidden = SP_MAX(s.n_hidden, p->files.n_stuck);
 		s.n_lost = SP_MAX(s.n_lost, p->n_lost);
+		if (!*s.left_out)
+			sp_probe_unlooked_text(&p->left_out, s.left_out);
 		s.n_gone = SP_MAX(s.n_gone, p->n_gone);
 		s.n_failed = SP_MAX(s.n_failed, p->n_failed);
 		s.failure = s.failure ? s.failure : p->failure;

@@ -21,7 +21,7 @@ static void file_take(void *arg, int r, const char *path, struct sp_probe_file *
 		if (r < 0)
 			sp_recipe_probe_failed(w->probes[i], r, path, file);
 		else
-			sp_recipe_probe_add(w->probes[i], file, w->workers);
+			sp_recipe_probe_add(w->probes[i], file, w->workers, w->later);
 }
 
 int sp_recipe_watch_new(const unsigned *cpus, size_t n_cpus, struct sp_recipe_watch **ret_watch)
@@ -60,7 +60,7 @@ int sp_recipe_watch_turn(struct sp_recipe_watch *w, struct sp_workers *workers)
 	w->workers = workers;
 	r = sp_probe_later_turn(w->later, workers);
 	for (size_t i = 0; i < w->n_probes; i++)
-		sp_recipe_probe_lost(w->probes[i], sp_probe_later_n_lost(w->later));
+		sp_recipe_probe_lost(w->probes[i], w->later);
 	return r;
 }
 

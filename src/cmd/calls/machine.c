@@ -33,6 +33,8 @@ enum {
 	MOST_ROWS = 1 << 16,
 };
 #define ROOM_LOOK_NS (100 * UINT64_C(1000000))
+/* Programs map files all the time: what has appeared is looked at so often and no more. */
+#define WATCH_EVERY_NS (5 * UINT64_C(1000000))
 
 struct machine {
 	const struct sp_machine_args *args;
@@ -359,18 +361,24 @@ static int sampling_wait(struct machine *m, uint64_t until_ns)
 /* Waits for something to do; 0: the end has come by a signal, or the processes'. */
 static int machine_wait(struct machine *m, uint64_t until_ns)
 {
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
+	bool watches = now >= m->watch.again_ns;
 	struct pollfd fds[] = {{m->session.sampling.signal_fd, POLLIN, 0},
 			       {sp_workers_fd(m->session.sampling.workers), POLLIN, 0},
 			       {sp_counting_fd(m->counting), POLLIN, 0},
-			       {sp_probe_later_fd(m->watch.later), POLLIN, 0},
+			       {watches ? sp_probe_later_fd(m->watch.later) : -1, POLLIN, 0},
 			       {m->ends, POLLIN, 0}};
 	int r;
 
 	if (m->args->frequency_hz)
 		return sampling_wait(m, until_ns);
+	if (!watches)
+		until_ns = SP_MIN(until_ns, m->watch.again_ns);
 	if (poll(fds, SP_COUNT(fds), poll_ms(until_ns, sp_workers_timeout_ms(m->session.sampling.workers))) > 0 &&
 	    fds[0].revents)
 		return 0;
+	if (fds[3].revents)
+		m->watch.again_ns = sp_time_ns(CLOCK_MONOTONIC) + WATCH_EVERY_NS;
 	r = files_take(m);
 	return r < 0 ? r : !is_ended(m);
 }
@@ -423,6 +431,9 @@ static int machine_count(struct machine *m)
 /* --- afterwards --- */
 static void watch_tell(const struct machine *m)
 {
+	const struct sp_probe_unlooked left_out = sp_probe_later_unlooked(m->watch.later);
+	char text[SP_PROBE_UNLOOKED_TEXT];
+
 	sp_machine_tell_count(m->watch.n_added, "file that came later was", "files that came later were",
 			      "probed some ms after it was mapped: calls before that are missing");
 	sp_machine_tell_count(m->watch.n_failed, "file that came later", "files that came later",
@@ -431,6 +442,9 @@ static void watch_tell(const struct machine *m)
 			      "gone before it could be probed");
 	sp_machine_tell_count(sp_probe_later_n_lost(m->watch.later), "record of a new mapping was",
 			      "records of new mappings were", "lost: files may be missing");
+	sp_probe_unlooked_text(&left_out, text);
+	if (*text)
+		sp_cmd_warn(text);
 }
 
 static int counts_show(struct machine *m, const struct sp_machine_shown *s)

@@ -127,6 +127,7 @@ struct sp_machine_watch {
 	struct sp_workers *workers;
 	pid_t pid;
 	uint64_t n_added, n_failed, n_gone;
+	uint64_t again_ns; /* CLOCK_MONOTONIC: new mappings wait until then */
 };
 /* From here on no mapping is missed, so it comes before the files are looked for; the names, when these are known. */
 int sp_machine_watch_new(struct sp_machine_watch *w);

@@ -130,7 +130,7 @@ static int function_fill(struct sp_machine_function *f, const struct sp_probe_fi
 	return f->name && f->library && f->path ? 0 : -ENOMEM;
 }
 
-/* Files of one build have one number for a function. Who forges a build id joins rows, and no more. */
+/* Files of one build have one number for a function. Who forges a build id joins rows, with a name that they had. */
 static int64_t function_number(struct sp_machine_targets *t, const struct sp_probe_file *file,
 			       const struct sp_probe_point *point)
 {
@@ -138,11 +138,13 @@ static int64_t function_number(struct sp_machine_targets *t, const struct sp_pro
 		uint64_t function, hash, ino, dev;
 		uint8_t build_id[32];
 	} key = {.function = point->function};
+	const char *library = library_name(file);
 	bool is_new;
 	int64_t number;
 
+	key.hash = sp_hash_bytes(library, strlen(library), 0);
 	if (point->name)
-		key.hash = sp_hash_bytes(point->name, strlen(point->name), 0);
+		key.hash = sp_hash_bytes(point->name, strlen(point->name), key.hash);
 	if (file->build_id_len) {
 		memcpy(key.build_id, file->build_id, SP_MIN(file->build_id_len, sizeof(key.build_id)));
 	} else {
@@ -442,6 +444,8 @@ static void found_later(void *arg, int r, struct sp_probe_set *set)
 	struct found *f = arg;
 	struct sp_machine_watch *w = f->watch;
 
+	sp_probe_later_took(w->later, w->targets->at[f->target].files.files[f->file].user,
+			    sp_workers_called_ns(w->workers));
 	if (!w->targets->is_over && r != -ECANCELED) {
 		found_take(f, r, set);
 		r = later_add(w, f);

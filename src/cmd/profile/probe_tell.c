@@ -52,6 +52,10 @@ static void end_tell(const struct sp_recipe_probe_stats *s)
 		library_print(s->library);
 		fprintf(stderr, ": %" PRIu64 " mappings of files were not seen; some may not be probed\n", s->n_lost);
 	}
+	if (*s->left_out) {
+		library_print(s->library);
+		fprintf(stderr, ": %s\n", s->left_out);
+	}
 	if (s->n_gone) {
 		library_print(s->library);
 		fprintf(stderr, ": %zu %s gone before %s could be probed\n", s->n_gone,
