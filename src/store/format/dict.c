@@ -193,26 +193,49 @@ static void apply_structs(struct sp_dict_arrays *d, const struct sp_chunk *c, en
 }
 
 /* --- nodes --- */
+/* Moves the entries of s to a place with room for 2^size, which others may have left; theirs is free then. */
+static int successors_grow(struct sp_dict_arrays *d, struct sp_successors *s, unsigned size)
+{
+	struct sp_items *table = &d->successor_table;
+	uint32_t at = d->free_entries[size], n = UINT32_C(1) << size, *entries = table->data;
+
+	if (at) {
+		d->free_entries[size] = entries[--at];
+	} else {
+		at = (uint32_t)table->n;
+		if (table->n + n > UINT32_MAX)
+			return -EBADMSG;
+		int r = grow_zeroed(table, table->n + n, sizeof(*entries));
+		if (r < 0)
+			return r;
+		entries = table->data;
+	}
+	if (s->n > 0)
+		memcpy(entries + at, entries + s->at, s->n * sizeof(*entries));
+	memset(entries + at + s->n, 0, (n - s->n) * sizeof(*entries));
+	if (s->capacity) {
+		unsigned before = 31U - (unsigned)__builtin_clz(s->capacity);
+		entries[s->at] = d->free_entries[before];
+		d->free_entries[before] = s->at + 1;
+	}
+	s->at = at;
+	s->capacity = n;
+	return 0;
+}
+
 static int set_successor(struct sp_dict_arrays *d, uint32_t after, uint32_t rank, uint32_t frame)
 {
 	struct sp_successors *s = (struct sp_successors *)d->successors.data + after;
-	struct sp_items *table = &d->successor_table;
 
 	if (rank >= d->items[SP_FRAMES].n) /* more ranks than frames: crafted */
 		return -EBADMSG;
 	if (rank >= s->capacity) {
-		uint32_t capacity = SP_MAX(rank + 1, s->capacity + s->capacity / 2), at = (uint32_t)table->n;
-		if (table->n + capacity > UINT32_MAX)
-			return -EBADMSG;
-		int r = grow_zeroed(table, table->n + capacity, sizeof(uint32_t));
+		int r = rank >= INT32_MAX ? -EBADMSG
+					  : successors_grow(d, s, rank ? 32U - (unsigned)__builtin_clz(rank) : 0);
 		if (r < 0)
 			return r;
-		if (s->n > 0)
-			memcpy((uint32_t *)table->data + at, (uint32_t *)table->data + s->at, s->n * sizeof(uint32_t));
-		s->at = at;
-		s->capacity = capacity;
 	}
-	((uint32_t *)table->data)[s->at + rank] = frame;
+	((uint32_t *)d->successor_table.data)[s->at + rank] = frame;
 	s->n = SP_MAX(s->n, rank + 1);
 	return 0;
 }
@@ -291,8 +314,8 @@ int sp_dict_narrow(struct sp_dict_arrays *d, const struct sp_subtree *subtree)
 }
 
 /* Replaces ranks by what a lazy dictionary keeps: SP_FRAME_IS_LAZY and the rank, or an index. */
-static bool encode_lazy_frames(struct sp_dict_arrays *d, uint32_t first, uint32_t *ranks, size_t n,
-			       const uint32_t *new_frames, size_t n_new)
+static bool encode_lazy_frames(struct sp_dict_arrays *d, uint32_t *ranks, size_t n, const uint32_t *new_frames,
+			       size_t n_new)
 {
 	uint32_t n_frames = (uint32_t)d->items[SP_FRAMES].n, number = (uint32_t)d->new_successors.n;
 	struct sp_new_successor *new = (struct sp_new_successor *)d->new_successors.data + number;
@@ -306,8 +329,7 @@ static bool encode_lazy_frames(struct sp_dict_arrays *d, uint32_t first, uint32_
 		}
 		if (at == n_new)
 			return false;
-		new[at] = (struct sp_new_successor){first + (uint32_t)i, rank,
-						    new_frames[at] < n_frames ? new_frames[at] : 0};
+		new[at] = (struct sp_new_successor){rank, new_frames[at] < n_frames ? new_frames[at] : 0};
 		ranks[i] = (number + (uint32_t)at++) | SP_FRAME_IS_LAZY | SP_FRAME_IS_NEW;
 	}
 	d->new_successors.n += at;
@@ -341,9 +363,10 @@ static int unpack_lazy_nodes(struct sp_dict_arrays *d, struct sp_unpacker *u, ui
 	sp_unpack_u32(u, new_frames, n_new);
 	if (u->bad || d->new_successors.n + n_new >= SP_FRAME_IS_NEW || !find_parents(first, parents, n))
 		return -EBADMSG;
-	int r = sp_grow(&d->new_successors.data, &d->new_successors.capacity, d->new_successors.n + n_new + 1,
-			sizeof(struct sp_new_successor));
-	return r < 0 || encode_lazy_frames(d, first, frames, n, new_frames, n_new) ? r : -EBADMSG;
+	size_t number = d->new_successors.n;
+	int r = grow_unfilled(&d->new_successors, number + n_new, number + n_new, sizeof(struct sp_new_successor));
+	d->new_successors.n = number; /* until it is known that each has its node */
+	return r < 0 || encode_lazy_frames(d, frames, n, new_frames, n_new) ? r : -EBADMSG;
 }
 
 /* Marks the nodes of an invalid chunk as lost. */

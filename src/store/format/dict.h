@@ -16,22 +16,25 @@
 
 /* The frames that follow a frame in the tree, by rank: n entries of successor_table from `at` on. */
 struct sp_successors {
-	uint32_t at, n, capacity;
+	uint32_t at, n, capacity; /* capacity: a power of two; 0 = none */
 };
+enum { SP_SUCCESSOR_SIZES = 32 };
 struct sp_dict_arrays {
 	struct sp_dict dict;                    /* what users see */
 	struct sp_items items[SP_N_DICT_KINDS]; /* SP_STRINGS: offsets into bytes; SP_NODES: parents */
 	struct sp_items bytes, frame_of;        /* frame_of: by node */
 	struct sp_items successors, successor_table;
-	uint64_t last_seq; /* number of the last chunk read */
-	bool skip_nodes;   /* nodes are not needed */
+	uint32_t free_entries[SP_SUCCESSOR_SIZES]; /* of the table, by log2 of how many: where, from 1, which has the
+						      next; 0 = none */
+	uint64_t last_seq;                         /* number of the last chunk read */
+	bool skip_nodes;                           /* nodes are not needed */
 	bool skip_keys;
 	bool lazy;
 	struct sp_items new_successors; /* struct sp_new_successor */
 };
-/* Of a lazy dictionary: a node whose frame is the first to follow its parent's frame at this rank. */
+/* Of a lazy dictionary: the frame of a node that is the first to follow its parent's frame at this rank. */
 struct sp_new_successor {
-	uint32_t node, rank, frame;
+	uint32_t rank, frame;
 };
 /*
  * Bits of a frame's number while the frame is not known: IS_LAZY: the rest is a rank; with IS_NEW, too: an index into
@@ -39,6 +42,10 @@ struct sp_new_successor {
  */
 #define SP_FRAME_IS_LAZY UINT32_C(0x80000000)
 #define SP_FRAME_IS_NEW UINT32_C(0x40000000)
+static inline bool sp_frame_is_new(uint32_t frame)
+{
+	return frame >= (SP_FRAME_IS_LAZY | SP_FRAME_IS_NEW);
+}
 int sp_dict_new(uint64_t day_s, uint64_t generation, struct sp_dict_arrays **ret_dict);
 void sp_dict_free(struct sp_dict_arrays *d);
 /* A lazy dictionary unpacks the nodes from c->record. */

@@ -27,10 +27,11 @@ static void select_rows(const struct sp_gathered *g, uint32_t dict, struct sp_su
 /* Keeps the nodes that define which frames follow a frame. */
 static void select_new_successors(const struct sp_dict_arrays *arrays, struct sp_subtree *subtree)
 {
-	const struct sp_new_successor *new = arrays->new_successors.data;
+	const uint32_t *frames = arrays->frame_of.data;
 
-	for (size_t i = 0; i < arrays->new_successors.n; i++)
-		sp_subtree_select(subtree, new[i].node);
+	for (uint32_t i = 1; i < arrays->dict.n_nodes; i++)
+		if (sp_frame_is_new(frames[i]))
+			sp_subtree_select(subtree, i);
 }
 
 /* Replaces invalid nodes by 0. */
