@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fleet/client.h"
 #include "base/error.h"
-#include "base/gzip.h"
 #include "base/mem.h"
 #include "http/curl.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 enum { CONNECT_MS = 10000, DEFAULT_MS = 300000, MAX_ANSWER = 512 << 20, MAX_WORDS = 1000, MAX_NAME = 64 };
 enum { MAX_UNREAD = 1 << 20 }; /* bytes that nobody asked for; a server may send without end */
+/* A block of ClickHouse's own compression: a checksum, which it is told not to look at, since TCP and TLS have theirs;
+ * the method; both lengths, that of what is packed with this head. Larger ones take more memory, and are no smaller.
+ */
+enum { BLOCK_BYTES = 64 << 10, CHECKSUM_BYTES = 16, BLOCK_HEAD = 9, METHOD_ZSTD = 0x90, LEVEL = 1 };
+#define PACKED_PARAMETERS "&decompress=1&http_native_compression_disable_checksumming_on_decompress=1"
 
 struct sp_fleet {
 	struct sp_curl l;
@@ -23,6 +28,7 @@ struct sp_fleet {
 	struct sp_bytes *into;
 	size_t n_unread;
 	bool is_too_large;
+	ZSTD_CCtx *zstd; /* NULL: nothing was inserted yet */
 };
 
 /* --- addresses --- */
@@ -147,6 +153,7 @@ void sp_fleet_close(struct sp_fleet *f)
 	free(f->password);
 	free(f->ca_file);
 	sp_bytes_done(&f->answer);
+	ZSTD_freeCCtx(f->zstd);
 	free(f);
 }
 
@@ -199,14 +206,12 @@ static int header_add(struct sp_fleet *f, struct curl_slist **headers, const cha
 	return list ? 0 : -ENOMEM;
 }
 
-static int headers_make(struct sp_fleet *f, bool is_gzip, struct curl_slist **headers)
+static int headers_make(struct sp_fleet *f, struct curl_slist **headers)
 {
 	int r = header_add(f, headers, "X-ClickHouse-User", f->user);
 
 	if (r == 0 && *f->password)
 		r = header_add(f, headers, "X-ClickHouse-Key", f->password);
-	if (r == 0 && is_gzip)
-		r = header_add(f, headers, "Content-Encoding", "gzip");
 	if (r == 0)
 		r = header_add(f, headers, "Expect", ""); /* saves a round trip before the body */
 	return r;
@@ -277,10 +282,10 @@ static int result_of(struct sp_fleet *f, CURLcode code)
 	return status == 200 ? 0 : answer_failed(f, status);
 }
 
-static int post(struct sp_fleet *f, const char *url, const void *body, size_t n, bool is_gzip)
+static int post(struct sp_fleet *f, const char *url, const void *body, size_t n)
 {
 	struct curl_slist *headers = NULL;
-	int r = headers_make(f, is_gzip, &headers), bad = 0;
+	int r = headers_make(f, &headers), bad = 0;
 
 	f->answer.n = f->n_unread = 0;
 	f->is_too_large = false;
@@ -312,7 +317,7 @@ int sp_fleet_do(struct sp_fleet *f, const char *sql, bool outside)
 	if (asprintf(&url, "%s/%s%s", f->name, outside ? "" : "?database=", outside ? "" : f->database) < 0)
 		return -ENOMEM;
 	f->into = NULL;
-	return post(f, url, sql, strlen(sql), false);
+	return post(f, url, sql, strlen(sql));
 }
 
 /* The server keeps the answer until it is whole, so that a failure has its own status. */
@@ -328,7 +333,7 @@ static int ask_once(struct sp_fleet *f, const char *sql, bool outside, struct sp
 		     outside ? "" : "&database=", outside ? "" : f->database) < 0)
 		return -ENOMEM;
 	f->into = into;
-	r = post(f, url, sql, strlen(sql), false);
+	r = post(f, url, sql, strlen(sql));
 	f->into = NULL;
 	return r == 0 && into->failed ? -ENOMEM : r;
 }
@@ -345,21 +350,54 @@ int sp_fleet_ask(struct sp_fleet *f, const char *sql, bool outside, struct sp_by
 	return ask_once(f, sql, outside, into);
 }
 
+static int block_put(struct sp_fleet *f, const char *bytes, size_t n, void *room, size_t n_room, struct sp_bytes *to)
+{
+	static const char no_checksum[CHECKSUM_BYTES];
+	size_t n_packed = ZSTD_compressCCtx(f->zstd, room, n_room, bytes, n, LEVEL);
+
+	if (ZSTD_isError(n_packed))
+		return -ENOMEM;
+	sp_bytes_put(to, no_checksum, sizeof(no_checksum));
+	sp_bytes_put_u8(to, METHOD_ZSTD);
+	sp_bytes_put_u32(to, (uint32_t)n_packed + BLOCK_HEAD);
+	sp_bytes_put_u32(to, (uint32_t)n);
+	sp_bytes_put(to, room, n_packed);
+	return to->failed ? -ENOMEM : 0;
+}
+
+/* A quarter of gzip's time, in which ClickHouse 18.16 takes no zstd: but it does in blocks of its own. */
+static int rows_pack(struct sp_fleet *f, const struct sp_bytes *rows, struct sp_bytes *to)
+{
+	size_t n_room = ZSTD_compressBound(BLOCK_BYTES);
+	SP_FREE char *room = malloc(n_room);
+	int r = 0;
+
+	if (!f->zstd)
+		f->zstd = ZSTD_createCCtx();
+	if (!room || !f->zstd)
+		return -ENOMEM;
+	for (size_t at = 0, n; r == 0 && at < rows->n; at += n) {
+		n = SP_MIN(rows->n - at, (size_t)BLOCK_BYTES);
+		r = block_put(f, rows->bytes + at, n, room, n_room, to);
+	}
+	return r;
+}
+
 /* Acknowledged when all shards have it. */
 int sp_fleet_insert(struct sp_fleet *f, const char *sql, const struct sp_bytes *rows)
 {
-	struct sp_bytes url = {0};
-	SP_FREE char *packed = NULL;
-	size_t n_packed = 0;
-	int r = sp_gzip(rows->bytes, rows->n, 1, &packed, &n_packed);
+	struct sp_bytes url = {0}, packed = {0};
+	int r = rows_pack(f, rows, &packed);
 
-	sp_fleet_print(&url, "%s/?database=%s&insert_distributed_sync=1&query=", f->name, f->database);
+	sp_fleet_print(&url, "%s/?database=%s&insert_distributed_sync=1" PACKED_PARAMETERS "&query=", f->name,
+		       f->database);
 	for (const char *c = sql; *c; c++) /* ours alone: letters, digits, and these marks */
 		sp_fleet_print(&url, strchr(" ,()", *c) ? "%%%02X" : "%c", *c);
 	sp_bytes_put_u8(&url, '\0');
 	f->into = NULL;
 	if (r == 0)
-		r = url.failed ? -ENOMEM : post(f, url.bytes, packed, n_packed, true);
+		r = url.failed ? -ENOMEM : post(f, url.bytes, packed.bytes, packed.n);
 	sp_bytes_done(&url);
+	sp_bytes_done(&packed);
 	return r;
 }

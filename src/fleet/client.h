@@ -3,7 +3,7 @@
  * client.h: talks to a ClickHouse server over HTTP, with libcurl.
  *
  * An address is http://[USER@]HOST[:PORT][/DATABASE], or https; the user goes into a header, as the password does,
- * which may not stand in an address, since these are seen by others. What is sent is gzip. Certificates are verified,
+ * which may not stand in an address, since these are seen by others. Rows are sent as zstd. Certificates are verified,
  * redirections not followed. Statements are written by soprof alone; what is foreign in them is a number, or is quoted
  * by sp_fleet_quote(). Questions are answered whole, or not at all.
  * Negative errno with sp_error_text(), which has the server's own words: -EACCES: wrong user or password; -ENOENT: no

@@ -5,7 +5,7 @@
 # (in process: the npm package chdb), and answered as 18.16 answers it.
 . "$(dirname "$0")/../cmd/lib.bash"
 . "$SOPROF_SOURCE/tests/clickhouse.bash"
-for tool in curl node npm; do
+for tool in curl node npm zstd; do
 	command -v $tool >/dev/null || skip "there is no $tool"
 done
 clickhouse_fetch || skip "Debian's ClickHouse cannot be fetched"
@@ -18,9 +18,18 @@ modern=$SOPROF_BUILD/unpacked/chdb
 
 # --- between: hands on, and writes down what is said. Its answer about the version is of today's, if asked for it
 cat >"$dir/record.py" <<'END'
-import gzip, json, sys, urllib.error, urllib.parse, urllib.request
+import json, subprocess, sys, urllib.error, urllib.parse, urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 port, server, log, version = int(sys.argv[1]), sys.argv[2], open(sys.argv[3], "a"), sys.argv[4:]
+def unpacked(body):
+    """Blocks: a checksum, the method (zstd), the length with this head, that of the rows."""
+    rows = b""
+    while body:
+        n = int.from_bytes(body[17:21], "little")
+        assert body[16] == 0x90
+        rows += subprocess.run(["zstd", "-dc"], input=body[25:16 + n], stdout=subprocess.PIPE, check=True).stdout
+        body = body[16 + n:]
+    return rows
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     def log_message(self, *_):
@@ -30,12 +39,11 @@ class Handler(BaseHTTPRequestHandler):
         asked = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
         said = {"sql": body.decode("latin1")}
         if "query" in asked:
-            said = {"insert": asked["query"][0], "data": gzip.decompress(body).hex()}
+            said = {"insert": asked["query"][0], "data": unpacked(body).hex()}
         print(json.dumps(said), file=log, flush=True)
         request = urllib.request.Request(server + self.path, data=body, method="POST")
-        for name in ("X-ClickHouse-User", "Content-Encoding"):
-            if self.headers[name]:
-                request.add_header(name, self.headers[name])
+        if self.headers["X-ClickHouse-User"]:
+            request.add_header("X-ClickHouse-User", self.headers["X-ClickHouse-User"])
         try:
             with urllib.request.urlopen(request) as r:
                 status, answer = r.status, r.read()
