@@ -5,25 +5,25 @@
  * Rows are gathered until they are many, and are sent then (`send`). A row of a table that names something is hashed,
  * and that is its id; it is sent once a day, as far as `sent` remembers: a table of hashes of a fixed size, in a file,
  * in which a new one may replace another. What it has forgotten is sent again, which the server takes for the same row.
- * Processes of one program, user and cgroup are one there, so the rows of a window are added up first.
+ * Processes of one program, user and cgroup are one there, so the rows of an interval are added up first. Nothing is
+ * kept of an interval when the next one begins but the ids of names.
  * 0 or a negative errno. An encoder whose call failed is only good to be freed. Not thread-safe.
  */
 #ifndef SP_FLEET_ENCODE_H
 #define SP_FLEET_ENCODE_H
 
 #include "fleet/schema.h"
-
-struct sp_profile;
+#include "store/stored.h"
 
 /* --- what was sent --- */
 struct sp_sent;
 /* path: a file; NULL = only this process remembers. A file of another fleet (key) is begun anew. */
 int sp_sent_open(const char *path, uint64_t key, struct sp_sent **ret_sent);
 void sp_sent_close(struct sp_sent *s);
-/* Whether it was not known; from then on it is. */
-bool sp_sent_add(struct sp_sent *s, uint64_t id);
-/* The server has taken what was added: it goes into the file. */
-int sp_sent_keep(struct sp_sent *s);
+/* Whether it is not known, as far as what was added since sp_sent_keep() does not count; or -ENOMEM. */
+int sp_sent_add(struct sp_sent *s, uint64_t id);
+/* The server has taken what was added: if that is so many, it is known from now on, and goes into the file. */
+int sp_sent_keep(struct sp_sent *s, size_t least);
 
 /* --- rows --- */
 struct sp_fleet_rows {
@@ -42,7 +42,7 @@ struct sp_fleet_window {
 	uint64_t covered_ns, n_lost, n_left_out; /* left out: windows that the store could not read */
 };
 struct sp_fleet_windows { /* of one day */
-	const struct sp_fleet_window *all;
+	struct sp_fleet_window *all;
 	uint32_t n;
 	uint64_t host;
 	uint32_t run;
@@ -50,12 +50,15 @@ struct sp_fleet_windows { /* of one day */
 	const char *const *labels; /* "NAME=VALUE" */
 	size_t n_labels;
 };
-/*
- * Adds the rows of a profile: those whose key has slice n are of window n - 1, those without a slice of the first.
- * -EOPNOTSUPP: a source with more than one value.
- */
-int sp_fleet_encode(const struct sp_profile *p, const struct sp_fleet_windows *w, uint64_t seed, struct sp_sent *sent,
-		    struct sp_fleet_rows *into);
+struct sp_fleet_encoder;
+/* w, whose windows need only from_ns yet, and the rest must be there as long as the encoder. */
+int sp_fleet_encoder_new(const struct sp_fleet_windows *w, uint64_t seed, struct sp_sent *sent,
+			 struct sp_fleet_rows *into, struct sp_fleet_encoder **ret_encoder);
+void sp_fleet_encoder_free(struct sp_fleet_encoder *e);
+/* What is read adds its rows: an interval is a window. -EOPNOTSUPP: a source with more than one value. */
+struct sp_stored_reader sp_fleet_encoder_reader(struct sp_fleet_encoder *e);
+/* After all rows: adds those of the windows. *ret_n_samples: the sum of theirs. */
+int sp_fleet_encoder_end(struct sp_fleet_encoder *e, uint64_t *ret_n_samples);
 void sp_fleet_rows_clear(struct sp_fleet_rows *rows);
 void sp_fleet_rows_done(struct sp_fleet_rows *rows);
 size_t sp_fleet_rows_bytes(const struct sp_fleet_rows *rows);

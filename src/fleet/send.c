@@ -4,16 +4,15 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "fleet/encode.h"
-#include "profile/profile.h"
-#include "store/intervals.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 
 /* READ_S: so much is read at once, if an interval is no longer: more would cost memory, less the time of the day's
- * dictionary. BATCH_BYTES: so much goes into a request for each table; more wait for none.
+ * dictionary. BATCH_BYTES: so much goes into a request for each table; more wait for none. KEEP_NAMES: so many that the
+ * server has wait to be written, which is the less work the more they are.
  */
-enum { BATCH_BYTES = 256 << 10, BATCH_WINDOWS = 60, READ_S = 600, READ_INTERVALS = 60 };
+enum { KEEP_NAMES = 4096, BATCH_BYTES = 256 << 10, BATCH_WINDOWS = 60, READ_S = 600, READ_INTERVALS = 60 };
 
 struct sender {
 	struct sp_fleet *f;
@@ -54,7 +53,7 @@ static int rows_send(void *sender)
 		return r;
 	s->batch.n_rows += s->rows.n_rows[SP_FLEET_SAMPLE];
 	sp_fleet_rows_clear(&s->rows);
-	return 0;
+	return sp_sent_keep(s->sent, KEEP_NAMES);
 }
 
 static int batch_send(struct sender *s)
@@ -66,7 +65,7 @@ static int batch_send(struct sender *s)
 		return 0;
 	r = rows_send(s);
 	if (r == 0)
-		r = sp_sent_keep(s->sent);
+		r = sp_sent_keep(s->sent, 1);
 	if (r < 0)
 		return r;
 	all->n_windows += s->batch.n_windows;
@@ -79,13 +78,9 @@ static int batch_send(struct sender *s)
 }
 
 /* --- intervals --- */
-static int64_t samples_of(const struct sp_profile *p)
+static uint64_t begin_of(const struct sender *s, const struct sp_store_query *q, uint32_t i)
 {
-	int64_t n = 0;
-
-	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++)
-		n += sp_profile_row(p, i)->values[0];
-	return n;
+	return (q->from_ns / s->length_ns + i) * s->length_ns;
 }
 
 /* Intervals in which nothing was sampled are no windows. */
@@ -93,57 +88,76 @@ static void windows_fill(struct sender *s, const struct sp_store_query *q, uint6
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct sp_store_interval *interval = &s->intervals[i];
-		uint64_t begin = (q->from_ns / s->length_ns + i) * s->length_ns, from = SP_MAX(begin, q->from_ns);
+		struct sp_fleet_window *w = &s->windows[i];
+		uint64_t end = begin_of(s, q, i) + s->length_ns;
 
-		s->windows[i] = (struct sp_fleet_window){.from_ns = from,
-							 .covered_ns = interval->covered_ns,
-							 .n_lost = interval->n_lost,
-							 .n_left_out = n_left_out};
+		w->covered_ns = interval->covered_ns;
+		w->n_lost = interval->n_lost;
+		w->n_left_out = n_left_out;
 		if (!interval->n_windows)
 			continue;
-		s->windows[i].seconds = (uint32_t)((begin + s->length_ns - from) / SP_NS_PER_S);
+		w->seconds = (uint32_t)((end - w->from_ns) / SP_NS_PER_S);
 		s->batch.n_windows++;
-		s->batch.to_ns = SP_MAX(s->batch.to_ns, begin + s->length_ns);
+		s->batch.to_ns = SP_MAX(s->batch.to_ns, end);
 	}
 }
 
-static int intervals_encode(struct sender *s, const struct sp_store_query *q, const struct sp_profile *p,
-			    uint64_t n_left_out)
+/* A number for what is sent from now on, which counts only as far as rows of windows have it, too. */
+static int run_draw(struct sender *s)
 {
-	struct sp_fleet_windows w = {.all = s->windows,
-				     .n = (uint32_t)sp_store_n_intervals(q, s->length_ns),
-				     .host = s->host,
-				     .run = s->run,
-				     .source = q->source,
-				     .name = s->s->host,
-				     .labels = s->s->labels,
-				     .n_labels = s->s->n_labels};
-
-	windows_fill(s, q, n_left_out, w.n);
-	s->batch.n_samples += (uint64_t)samples_of(p);
-	s->batch.n_left_out += n_left_out;
-	return sp_fleet_encode(p, &w, s->seed, s->sent, &s->rows);
+	if (getrandom(&s->run, sizeof(s->run), 0) != sizeof(s->run))
+		return sp_fail(-EIO, "draw a number");
+	return 0;
 }
 
-/* 1: windows of several intervals are damaged: each interval is to be read alone, to know in which they are. */
+/* 1: windows of several intervals are damaged. */
+static int intervals_read(struct sender *s, const struct sp_store_query *q, struct sp_fleet_encoder *e, uint32_t n)
+{
+	struct sp_stored_reader reader = sp_fleet_encoder_reader(e);
+	struct sp_store_answer answer;
+	uint64_t n_samples = 0;
+	int r = sp_stored_intervals(s->store, q, s->length_ns, &reader, s->intervals, &answer);
+
+	if (r < 0 || !answer.n_windows)
+		return r;
+	if (answer.n_damaged && n > 1)
+		return 1;
+	windows_fill(s, q, answer.n_damaged, n);
+	s->batch.n_left_out += answer.n_damaged;
+	r = sp_fleet_encoder_end(e, &n_samples);
+	s->batch.n_samples += n_samples;
+	return r;
+}
+
+/*
+ * 1: windows of several intervals are damaged: each interval is to be read alone, to know in which they are. What was
+ * sent of them counts nothing.
+ */
 static int intervals_add(struct sender *s, const char *source, uint64_t from_ns, uint64_t to_ns)
 {
 	struct sp_store_query q = sp_store_query_of_all(source, from_ns, to_ns);
-	struct sp_store_answer answer;
-	struct sp_profile *p = NULL;
-	bool is_unclear = false;
-	int r = sp_profile_new(&p);
+	struct sp_fleet_windows w = {.all = s->windows,
+				     .n = (uint32_t)sp_store_n_intervals(&q, s->length_ns),
+				     .host = s->host,
+				     .run = s->run,
+				     .source = source,
+				     .name = s->s->host,
+				     .labels = s->s->labels,
+				     .n_labels = s->s->n_labels};
+	struct sp_fleet_encoder *e = NULL;
+	int r;
 
+	for (uint32_t i = 0; i < w.n; i++)
+		s->windows[i] = (struct sp_fleet_window){.from_ns = SP_MAX(begin_of(s, &q, i), from_ns)};
+	r = sp_fleet_encoder_new(&w, s->seed, s->sent, &s->rows, &e);
 	if (r == 0)
-		r = sp_store_intervals(s->store, &q, s->length_ns, p, s->intervals, &answer);
-	if (r == 0)
-		is_unclear = answer.n_damaged && sp_store_n_intervals(&q, s->length_ns) > 1;
-	if (r == 0 && answer.n_windows && !is_unclear)
-		r = intervals_encode(s, &q, p, answer.n_damaged);
-	sp_profile_free(p);
+		r = intervals_read(s, &q, e, w.n);
+	sp_fleet_encoder_free(e);
+	if (r > 0)
+		return run_draw(s) < 0 ? -EIO : 1;
 	if (r == 0 && (s->batch.n_windows >= BATCH_WINDOWS || sp_fleet_rows_bytes(&s->rows) >= BATCH_BYTES))
 		r = batch_send(s);
-	return r == 0 ? is_unclear : r;
+	return r;
 }
 
 /* --- a source --- */
@@ -202,8 +216,8 @@ static int source_send(struct sender *s, const char *source)
 	uint64_t length = s->length_ns, at = 0, end = s->span.last_ns;
 	int r = cursor_ask(s, source, &at);
 
-	if (r == 0 && getrandom(&s->run, sizeof(s->run), 0) != sizeof(s->run))
-		r = sp_fail(-EIO, "draw a number");
+	if (r == 0)
+		r = run_draw(s);
 	if (r < 0)
 		return r;
 	at *= SP_NS_PER_S;

@@ -234,7 +234,7 @@ static int64_t add_type(struct sp_gathered *g, const struct sp_scan_value *v)
 	if (i == SP_MAX_VALUES)
 		return sp_fail_said(-E2BIG, "the windows of this range have more than %d kinds of values",
 				    SP_MAX_VALUES);
-	g->types[i] = (struct sp_gathered_type){strdup(v->name), strdup(v->unit)};
+	g->types[i] = (struct sp_stored_type){strdup(v->name), strdup(v->unit)};
 	g->n_types++;
 	return !g->types[i].name || !g->types[i].unit ? -ENOMEM : (int64_t)i;
 }
@@ -246,19 +246,26 @@ static uint32_t slice_of(const struct sp_gathered *g, const struct sp_scan_windo
 	return g->slice_ns == 0 ? 0 : 1 + (uint32_t)((begin - SP_MIN(begin, g->first_ns)) / g->slice_ns);
 }
 
+static int add_types(struct sp_gathered *g, const struct sp_scan_window *w, uint32_t ret_types[SP_MAX_VALUES])
+{
+	for (uint32_t k = 0; k < w->n_values; k++) {
+		int64_t type = add_type(g, &w->types[k]);
+		if (type < 0)
+			return (int)type;
+		ret_types[k] = (uint32_t)type;
+	}
+	return 0;
+}
+
 static int copy_window(struct sp_gathered *g, struct wanted *wanted, const struct sp_scan_window *w)
 {
 	struct sp_gathered_window copy = {.n_values = w->n_values, .slice = slice_of(g, w)};
-	int64_t dict = add_dict(g, w->dict), type = 0;
+	int64_t dict = add_dict(g, w->dict);
 	int r = dict < 0 ? (int)dict : wanted_set_dict(wanted, w);
 
 	copy.dict = (uint32_t)dict;
-	for (uint32_t k = 0; k < w->n_values && r == 0 && type >= 0; k++) {
-		type = add_type(g, &w->types[k]);
-		copy.type[k] = (uint32_t)type;
-	}
-	if (r == 0 && type < 0)
-		r = (int)type;
+	if (r == 0)
+		r = add_types(g, w, copy.type);
 	if (r == 0)
 		r = sp_grow(&g->windows, &g->window_capacity, g->n_windows + 1, sizeof(*g->windows));
 	if (r == 0)
@@ -290,13 +297,19 @@ static bool exceeds_node_limit(const struct sp_gathered *g, const struct sp_dict
 struct wanted_part {
 	const struct sp_plan *plan;
 	size_t first, n;
+	struct sp_gathered *g;
+	int *error; /* of what is taken of windows before their rows */
 };
 
 static bool is_in_part(const void *arg, const struct sp_scan_window *w)
 {
 	const struct wanted_part *part = arg;
+	bool found = sp_plan_find(part->plan, part->first, part->n, w) != SIZE_MAX;
+	uint32_t types[SP_MAX_VALUES];
+	int r = found && part->g->types_of_all ? add_types(part->g, w, types) : 0;
 
-	return sp_plan_find(part->plan, part->first, part->n, w) != SIZE_MAX;
+	*part->error = r < 0 ? r : *part->error;
+	return found;
 }
 
 /* Beginning of the first and of the last window, and end of the last one. */
@@ -339,7 +352,8 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 		       const struct sp_plan *plan, size_t *at, struct wanted *wanted)
 {
 	size_t first = *at, n = sp_plan_part_length(plan, first);
-	const struct wanted_part part = {plan, first, n};
+	int error = 0;
+	const struct wanted_part part = {plan, first, n, g, &error};
 	struct span span = plan_span(&plan->windows[first], n);
 	int resolution = plan->windows[first].resolution;
 	struct sp_scan_options o = {.from_ns = span.from_ns,
@@ -373,6 +387,7 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 		if (r < 0)
 			break;
 	}
+	r = r < 0 ? r : error;
 	return r < 0 ? r : add_damage(g, scan);
 }
 

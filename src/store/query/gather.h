@@ -13,6 +13,7 @@
 
 #include "store/files/scan.h"
 #include "store/query/plan.h"
+#include "store/stored.h"
 
 struct sp_gathered_run { /* rows of one `who`, sorted by node */
 	uint32_t who, first;
@@ -32,9 +33,6 @@ struct sp_narrowed {
 	uint32_t *ends, n_ends; /* nodes with rows, sorted, after the root. Rows then have an index in this array (an
 				   "end") for node */
 };
-struct sp_gathered_type {
-	char *name, *unit;
-};
 struct sp_gathered {
 	const struct sp_dict **dicts;
 	size_t n_dicts, dict_capacity;
@@ -44,9 +42,10 @@ struct sp_gathered {
 	struct sp_gathered_window *windows;
 	size_t n_windows, window_capacity;
 	size_t first; /* of the windows that use the open dictionaries */
-	struct sp_gathered_type types[SP_MAX_VALUES];
+	struct sp_stored_type types[SP_MAX_VALUES];
 	uint32_t n_types;
 	bool by_group;
+	bool types_of_all;     /* types of windows without rows, or with damaged ones, too */
 	enum sp_store_who who; /* NOTHING: `who` is 0; THREAD: a string */
 	uint64_t n_rows, first_ns, slice_ns;
 	uint64_t n_damaged, n_incomplete; /* as in struct sp_store_answer */
@@ -66,6 +65,8 @@ int sp_gather(struct sp_gathered *g, struct sp_store *s, const struct sp_store_q
  * Reduces the dictionaries to the nodes in paths of the rows gathered last. Rows get indices of ends in place of nodes.
  */
 int sp_gathered_narrow(struct sp_gathered *g);
+/* Gives the rows gathered last, after sp_gathered_narrow(); dictionaries are numbered from n_dicts_before + 1. */
+int sp_gathered_visit(const struct sp_gathered *g, uint64_t n_dicts_before, const struct sp_stored_reader *reader);
 void sp_gathered_release(struct sp_gathered *g);
 void sp_gathered_done(struct sp_gathered *g);
 

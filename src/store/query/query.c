@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* query.c: sp_store_query() and sp_store_intervals(): plan, gather, narrow, choose stacks, make a profile. */
+/*
+ * query.c: sp_store_query(), sp_store_intervals() and sp_stored_intervals(): plan, gather, narrow, choose stacks, make
+ * a profile; or give the rows as they are.
+ */
 #include "base/error.h"
 #include "base/mem.h"
 #include "store/files/scan.h"
@@ -138,10 +141,48 @@ static void lay_out_intervals(const struct intervals *in, const struct sp_plan *
 }
 
 /* --- all --- */
-static int run_query(struct sp_store *s, const struct sp_store_query *q, const struct intervals *in,
-		     struct sp_profile *into, struct sp_store_answer *answer)
+/* What is made of the rows. */
+struct output {
+	struct sp_profile *profile;
+	const struct sp_stored_reader *reader; /* in place of a profile; NULL = none */
+};
+
+static int visit_all(struct sp_store *s, const struct sp_store_query *q, const struct sp_plan *plan,
+		     struct sp_gathered *g, const struct sp_stored_reader *reader)
+{
+	uint64_t n_dicts = 0;
+	int r = 0;
+
+	g->types_of_all = true;
+	for (size_t at = 0; at < plan->n_windows && r == 0;) {
+		r = sp_gather(g, s, q, plan, &at);
+		if (r == 0)
+			r = sp_gathered_narrow(g);
+		if (r == 0)
+			r = sp_gathered_visit(g, n_dicts, reader);
+		n_dicts += g->n_dicts;
+		sp_gathered_release(g);
+	}
+	return r;
+}
+
+static int make_profile(struct sp_store *s, const struct sp_store_query *q, const struct sp_plan *plan,
+			struct sp_gathered *g, struct sp_profile *into, struct sp_store_answer *answer)
 {
 	struct sp_answer_writer *writer = NULL;
+	int r = sp_answer_new(g, q->source, into, &writer);
+
+	if (r == 0)
+		r = make_answer(s, q, plan, g, writer);
+	if (r == 0)
+		r = sp_answer_finish(writer, &answer->n_shortened);
+	sp_answer_free(writer);
+	return r;
+}
+
+static int run_query(struct sp_store *s, const struct sp_store_query *q, const struct intervals *in,
+		     const struct output *out, struct sp_store_answer *answer)
+{
 	struct sp_gathered g = {0};
 	struct sp_plan plan = {0};
 	int r = sp_plan_make(s, q, sp_plan_coarsest(q), &plan, answer);
@@ -151,24 +192,20 @@ static int run_query(struct sp_store *s, const struct sp_store_query *q, const s
 	if (r == 0) {
 		sp_gather_begin(&g, q, &plan);
 		lay_out_intervals(in, &plan, &g);
-		r = sp_answer_new(&g, q->source, into, &writer);
+		r = out->reader ? visit_all(s, q, &plan, &g, out->reader)
+				: make_profile(s, q, &plan, &g, out->profile, answer);
 	}
-	if (r == 0)
-		r = make_answer(s, q, &plan, &g, writer);
-	if (r == 0)
-		r = sp_answer_finish(writer, &answer->n_shortened);
 	answer->n_damaged = g.n_damaged;
 	answer->n_incomplete = g.n_incomplete;
 	answer->n_salvaged = g.n_salvaged;
 	answer->slice_ns = g.slice_ns;
-	sp_answer_free(writer);
 	sp_gathered_done(&g);
 	sp_plan_done(&plan);
 	return r;
 }
 
 static int answer_query(struct sp_store *s, const struct sp_store_query *q, const struct intervals *in,
-			struct sp_profile *into, struct sp_store_answer *ret_answer)
+			const struct output *out, struct sp_store_answer *ret_answer)
 {
 	struct sp_store_answer answer = {0};
 	struct sp_store_query resolved = *q;
@@ -176,12 +213,14 @@ static int answer_query(struct sp_store *s, const struct sp_store_query *q, cons
 	if (!resolved.source)
 		resolved.source = "cpu";
 	resolved.rough = may_be_rough(q);
-	int r = run_query(s, &resolved, in, into, &answer);
+	int r = run_query(s, &resolved, in, out, &answer);
 	if (r < 0)
 		return r;
-	struct sp_profile_info *info = sp_profile_info(into);
-	info->time_ns = answer.from_ns;
-	info->duration_ns = answer.covered_ns;
+	if (out->profile) {
+		struct sp_profile_info *info = sp_profile_info(out->profile);
+		info->time_ns = answer.from_ns;
+		info->duration_ns = answer.covered_ns;
+	}
 	*ret_answer = answer;
 	return 0;
 }
@@ -189,13 +228,14 @@ static int answer_query(struct sp_store *s, const struct sp_store_query *q, cons
 int sp_store_query(struct sp_store *s, const struct sp_store_query *q, struct sp_profile *into,
 		   struct sp_store_answer *ret_answer)
 {
-	return answer_query(s, q, &(struct intervals){0}, into, ret_answer);
+	return answer_query(s, q, &(struct intervals){0}, &(struct output){.profile = into}, ret_answer);
 }
 
 /* In so short a range no window of 10 s is replaced by a longer one. */
 _Static_assert(SP_STORE_INTERVALS_NS <= SP_PLAN_SHORT_NS, "so an interval has what a query about it has");
-int sp_store_intervals(struct sp_store *s, const struct sp_store_query *q, uint64_t length_ns, struct sp_profile *into,
-		       struct sp_store_interval *ret_intervals, struct sp_store_answer *ret_answer)
+static int answer_intervals(struct sp_store *s, const struct sp_store_query *q, uint64_t length_ns,
+			    const struct output *out, struct sp_store_interval *ret_intervals,
+			    struct sp_store_answer *ret_answer)
 {
 	struct intervals in = {.length_ns = length_ns, .all = ret_intervals};
 
@@ -204,5 +244,20 @@ int sp_store_intervals(struct sp_store *s, const struct sp_store_query *q, uint6
 	in.from_ns = q->from_ns / length_ns * length_ns;
 	in.n = sp_store_n_intervals(q, length_ns);
 	memset(in.all, 0, in.n * sizeof(*in.all));
-	return answer_query(s, q, &in, into, ret_answer);
+	return answer_query(s, q, &in, out, ret_answer);
+}
+
+int sp_store_intervals(struct sp_store *s, const struct sp_store_query *q, uint64_t length_ns, struct sp_profile *into,
+		       struct sp_store_interval *ret_intervals, struct sp_store_answer *ret_answer)
+{
+	return answer_intervals(s, q, length_ns, &(struct output){.profile = into}, ret_intervals, ret_answer);
+}
+
+int sp_stored_intervals(struct sp_store *s, const struct sp_store_query *q, uint64_t length_ns,
+			const struct sp_stored_reader *reader, struct sp_store_interval *ret_intervals,
+			struct sp_store_answer *ret_answer)
+{
+	if (q->library || q->function || !q->exact || q->who != SP_WHO_WHOLE)
+		return -EINVAL;
+	return answer_intervals(s, q, length_ns, &(struct output){.reader = reader}, ret_intervals, ret_answer);
 }

@@ -3,6 +3,7 @@
  * Windows of profiles with any bytes as names are made rows, and these are read back: the profile is the same. What is
  * quoted for SQL ends nowhere but at its end. Rows of random bytes harm nobody.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,14 +12,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/encode.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "fleet/encode.h"
 #include "fleet/names.h"
+#include "profile/filter.h"
 #include "profile/profile.h"
+#include "store/store.h"
 
 enum { NAMES = 100000 / SP_FEWER, ROWS = 4000, MAX_NAME = 24, SAMPLE_BEFORE = 2 + 4 };
 
@@ -183,6 +188,88 @@ static void assert_same(const struct sp_profile *a, const struct sp_profile *b)
 	free(y);
 }
 
+/* --- a store of them --- */
+static char place[] = "/tmp/soprof-encode-XXXXXX";
+enum { WINDOWS = 5, NOT_SAMPLED = 3, FIRST_S = 1795815000 };
+
+static bool is_of_slice(const struct sp_profile *p, const struct sp_row *row, void *slice)
+{
+	return sp_profile_key(p, row->key)->slice == *(uint32_t *)slice;
+}
+
+/* A window in each minute that a slice has rows for; slice 0 is the first minute's. */
+static struct sp_store *stored(const struct sp_profile *p, uint32_t n_slices)
+{
+	struct sp_store_window w = {
+	    .duration_ns = 10 * SP_NS_PER_S, .rate_millihertz = 19000, .n_cpus = 1, .source = "cpu"};
+	struct sp_filter_result result;
+	struct sp_profile *of;
+	struct sp_store *s;
+
+	assert_non_null(mkdtemp(place));
+	assert_int_equal(sp_store_open(place, &(struct sp_store_options){0}, &s), 0);
+	for (uint32_t slice = n_slices ? 1 : 0; slice <= n_slices; slice++) {
+		assert_int_equal(sp_profile_filter(p, is_of_slice, &slice, &of, &result), 0);
+		w.wall_ns = (FIRST_S + (slice ? slice - 1 : 0) * 60) * SP_NS_PER_S;
+		w.boot_ns = w.wall_ns - (FIRST_S - 1) * SP_NS_PER_S;
+		if (sp_profile_n_rows(of))
+			assert_int_equal(sp_store_add(s, &w, of), 0);
+		sp_profile_free(of);
+	}
+	return s;
+}
+
+static void stored_remove(struct sp_store *s)
+{
+	DIR *d = opendir(place);
+
+	sp_store_close(s);
+	for (struct dirent *e; d && (e = readdir(d)) != NULL;)
+		if (*e->d_name != '.')
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	assert_int_equal(rmdir(place), 0);
+	memset(place + sizeof(place) - 7, 'X', 6);
+}
+
+static struct sp_store_query asked(uint32_t n_windows)
+{
+	return sp_store_query_of_all("cpu", FIRST_S * SP_NS_PER_S, (FIRST_S + 60 * n_windows) * SP_NS_PER_S);
+}
+
+/* The way that makes a profile of a store, of which the encoder has nothing. */
+static struct sp_profile *profile_of(struct sp_store *s, uint32_t n_windows)
+{
+	struct sp_store_interval intervals[WINDOWS];
+	struct sp_store_query q = asked(n_windows);
+	struct sp_store_answer answer;
+	struct sp_profile *p;
+
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_int_equal(sp_store_intervals(s, &q, 60 * SP_NS_PER_S, p, intervals, &answer), 0);
+	return p;
+}
+
+static uint64_t encode(struct sp_store *s, const struct sp_fleet_windows *w, struct sp_sent *sent,
+		       struct sp_fleet_rows *rows)
+{
+	struct sp_store_interval intervals[WINDOWS];
+	struct sp_store_query q = asked(w->n);
+	struct sp_stored_reader reader;
+	struct sp_store_answer answer;
+	struct sp_fleet_encoder *e;
+	uint64_t n_samples;
+
+	assert_int_equal(sp_fleet_encoder_new(w, 42, sent, rows, &e), 0);
+	reader = sp_fleet_encoder_reader(e);
+	assert_int_equal(sp_stored_intervals(s, &q, 60 * SP_NS_PER_S, &reader, intervals, &answer), 0);
+	assert_int_equal(sp_fleet_encoder_end(e, &n_samples), 0);
+	assert_int_equal(reader.window(reader.arg, &(struct sp_stored_window){.interval = w->n}), -EINVAL);
+	sp_fleet_encoder_free(e);
+	return n_samples;
+}
+
 /* --- tests --- */
 static void read_table(struct sp_fleet_names *n, const struct sp_bytes *table,
 		       int (*take)(struct sp_fleet_names *n, struct sp_row_reader *row))
@@ -231,25 +318,30 @@ static struct sp_profile *read_back(const struct sp_fleet_rows *rows)
 
 static void test_roundtrip(void **unused)
 {
-	const struct sp_fleet_window window = {.from_ns = UINT64_C(1795815000) * 1000000000, .seconds = 60};
+	struct sp_fleet_window window = {.from_ns = FIRST_S * SP_NS_PER_S, .seconds = 60};
 	struct sp_fleet_windows w = {.all = &window, .n = 1, .host = 77, .run = 5, .source = "cpu", .name = "a'b"};
 	struct sp_fleet_rows rows = {0};
-	struct sp_profile *p = made(0), *again;
+	struct sp_profile *made_first = made(0), *p, *again;
+	struct sp_store *s = stored(made_first, 0);
 	struct sp_sent *sent;
 
 	(void)unused;
+	p = profile_of(s, 1);
 	assert_int_equal(sp_sent_open(NULL, 1, &sent), 0);
-	assert_int_equal(sp_fleet_encode(p, &w, 42, sent, &rows), 0);
+	encode(s, &w, sent, &rows);
 	assert_int_equal(rows.n_rows[SP_FLEET_WINDOW], 1);
 	again = read_back(&rows);
 	assert_same(p, again);
+	assert_int_equal(sp_sent_keep(sent, 1), 0);
 
 	/* what was sent is not sent again, but for what the table has forgotten, which is seldom much */
 	uint64_t n = rows.n_rows[SP_FLEET_STACK];
 	sp_fleet_rows_clear(&rows);
-	assert_int_equal(sp_fleet_encode(p, &w, 42, sent, &rows), 0);
+	encode(s, &w, sent, &rows);
 	assert_true(rows.n_rows[SP_FLEET_STACK] < n / 50);
 	assert_true(rows.n_rows[SP_FLEET_SAMPLE] >= ROWS / 2);
+	stored_remove(s);
+	sp_profile_free(made_first);
 	sp_profile_free(p);
 	sp_profile_free(again);
 	sp_fleet_rows_done(&rows);
@@ -257,7 +349,6 @@ static void test_roundtrip(void **unused)
 }
 
 /* --- several windows of one reading --- */
-enum { WINDOWS = 5, NOT_SAMPLED = 3, FIRST_S = 1795815000 };
 struct sums {
 	uint64_t n_rows;
 	int64_t samples, cost;
@@ -366,12 +457,15 @@ static void test_windows(void **unused)
 	struct sp_fleet_windows w = {.all = windows, .n = WINDOWS, .host = 77, .run = 5, .source = "cpu", .name = "x"};
 	struct sums expected[WINDOWS] = {0}, sums[WINDOWS] = {0};
 	struct sp_fleet_rows rows = {0};
-	struct sp_profile *p = made(NOT_SAMPLED);
+	struct sp_profile *made_first = made(NOT_SAMPLED), *p;
 	struct sp_sent *sent;
+	struct sp_store *s;
 
 	(void)unused;
 	for (uint32_t i = 0; i < ROWS; i++) /* the one that is not sampled has none */
-		add_row(p, WINDOWS);
+		add_row(made_first, WINDOWS);
+	s = stored(made_first, WINDOWS);
+	p = profile_of(s, WINDOWS);
 	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
 		const struct sp_row *row = sp_profile_row(p, i);
 		uint32_t slice = sp_profile_key(p, row->key)->slice;
@@ -385,17 +479,19 @@ static void test_windows(void **unused)
 						      .n_lost = 10 + i,
 						      .n_left_out = 100 + i};
 	assert_int_equal(sp_sent_open(NULL, 1, &sent), 0);
-	assert_int_equal(sp_fleet_encode(p, &w, 42, sent, &rows), 0);
+	uint64_t n_samples = encode(s, &w, sent, &rows);
 	samples_add(&rows.tables[SP_FLEET_SAMPLE], sums);
 	for (uint32_t i = 0; i < WINDOWS; i++) {
+		n_samples -= (uint64_t)sums[i].samples;
 		assert_int_equal(sums[i].samples, expected[i].samples);
 		assert_int_equal(sums[i].cost, expected[i].cost);
 		assert_true(i == NOT_SAMPLED || sums[i].samples > 0);
 	}
+	assert_int_equal(n_samples, 0);
 	windows_compare(&rows.tables[SP_FLEET_WINDOW], sums);
 	libraries_compare(&rows.tables[SP_FLEET_LIBRARY], p, WINDOWS);
-	w.n = WINDOWS - 1; /* a slice that is no window */
-	assert_int_equal(sp_fleet_encode(p, &w, 42, sent, &rows), -EINVAL);
+	stored_remove(s);
+	sp_profile_free(made_first);
 	sp_profile_free(p);
 	sp_fleet_rows_done(&rows);
 	sp_sent_close(sent);

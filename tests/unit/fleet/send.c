@@ -18,18 +18,44 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "base/error.h"
 #include "base/time.h"
 #include "fleet/schema.h"
 #include "fleet/send.h"
 #include "profile/profile.h"
+#include "profile/window.h"
 #include "store/store.h"
 
 enum { BEGIN_S = 1795815000, MAX_REQUEST = 1 << 16 };
 
 /* --- a store of one window --- */
 static char place[] = "/tmp/soprof-send-XXXXXX";
+
+/* The rows of the source "bad" cannot be read, but their window's head can. */
+static void rows_damage(void)
+{
+	static const char sql[] =
+	    "UPDATE window SET record = x'00' WHERE source = (SELECT id FROM source WHERE name = 'bad')";
+	DIR *d = opendir(place);
+	int n = 0;
+
+	assert_non_null(d);
+	for (struct dirent *e; (e = readdir(d)) != NULL;) {
+		char path[sizeof(place) + sizeof(e->d_name)];
+		sqlite3 *db = NULL;
+		if (*e->d_name == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", place, e->d_name);
+		if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
+		    sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK)
+			n += sqlite3_changes(db);
+		sqlite3_close(db);
+	}
+	closedir(d);
+	assert_true(n > 0);
+}
 
 static int store_fill(void **unused)
 {
@@ -58,8 +84,14 @@ static int store_fill(void **unused)
 			 0);
 	assert_int_equal(sp_store_open(place, &(struct sp_store_options){0}, &s), 0);
 	assert_int_equal(sp_store_add(s, &w, p), 0);
+	w.source = "bad";
+	assert_int_equal(sp_store_add(s, &w, p), 0);
+	sp_profile_clear_rows(p);
+	w.source = "idle";
+	assert_int_equal(sp_store_add(s, &w, p), 0);
 	sp_store_close(s);
 	sp_profile_free(p);
+	rows_damage();
 	return 0;
 }
 
@@ -139,9 +171,10 @@ static struct sp_bytes answer_of(uint64_t number)
 	return answer;
 }
 
-static uint64_t n_sent(uint64_t number)
+static uint64_t n_left_out;
+static uint64_t n_sent(const char *source, uint64_t number)
 {
-	const char *const sources[] = {"cpu"};
+	const char *const sources[] = {source};
 	struct sp_fleet_send job = {.store = place,
 				    .host = "web1",
 				    .machine = "",
@@ -166,6 +199,7 @@ static uint64_t n_sent(uint64_t number)
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	sp_bytes_done(&answer);
+	n_left_out = sent.n_left_out;
 	return sent.n_windows;
 }
 
@@ -175,15 +209,31 @@ static void test_long_ago(void **unused)
 	uint64_t began_ns = sp_time_ns(CLOCK_PROCESS_CPUTIME_ID);
 
 	(void)unused;
-	assert_int_equal(n_sent(1), 1);
+	assert_int_equal(n_sent("cpu", 1), 1);
 	assert_true(sp_time_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns < SP_NS_PER_S);
 }
 
 static void test_has_all(void **unused)
 {
 	(void)unused;
-	assert_int_equal(n_sent(BEGIN_S + 10), 0);
-	assert_int_equal(n_sent(UINT64_MAX), 0);
+	assert_int_equal(n_sent("cpu", BEGIN_S + 10), 0);
+	assert_int_equal(n_sent("cpu", UINT64_MAX), 0);
+}
+
+/* It says that nothing happened, which is not the same as that nobody looked. */
+static void test_without_rows(void **unused)
+{
+	(void)unused;
+	assert_int_equal(n_sent("idle", 1), 1);
+	assert_int_equal(n_left_out, 0);
+}
+
+/* It says that what there was is lost, and stops nothing. */
+static void test_damaged(void **unused)
+{
+	(void)unused;
+	assert_int_equal(n_sent("bad", 1), 1);
+	assert_int_equal(n_left_out, 1);
 }
 
 int main(void)
@@ -191,6 +241,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_long_ago),
 	    cmocka_unit_test(test_has_all),
+	    cmocka_unit_test(test_without_rows),
+	    cmocka_unit_test(test_damaged),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
