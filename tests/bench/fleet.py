@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A fleet on Debian's ClickHouse: what sending costs an agent's host in steady state, under a load of much variety; how long
+"""A fleet on Debian's ClickHouse: what sending costs an agent's host in steady state, under a load of much variety, and what
+pushing profiles to Pyroscope and by OTLP costs it (to a server that takes anything); how long
 questions take over 10, 100 and 1,000 hosts. Ten hosts are made up, each with an hour of 60 rows a window of 10 s out of
 30,000 stacks of 60 programs and 40 libraries, and are sent; the others are copies in the server, with other numbers. For 24
 hours the windows and the libraries' sums are copied, too; samples there are of the last hour only. The times are those of
@@ -7,6 +8,7 @@ the whole program, the best of three, beside a server of the same machine. What 
 hour's rows, merged, times 24, and what they name, which is written once a day; beside it the same hour laid out as others
 do: a pprof file for each minute (Perforator), and rows that have their whole stack of names (Parca's tables in ClickHouse)."""
 import contextlib
+import http.server
 import os
 import random
 import subprocess
@@ -62,7 +64,7 @@ class Watch:
             for pid in list(family(self.agent))[1:]:
                 with contextlib.suppress(OSError):
                     with open(f"/proc/{pid}/cmdline") as f:
-                        if "--fleet-send" not in f.read():
+                        if "--send" not in f.read().split("\0"):
                             continue
                     with open(f"/proc/{pid}/status") as f:
                         words = dict(line.split(":", 1) for line in f)
@@ -76,16 +78,16 @@ class Watch:
         self.thread.join()
 
 
-def sending(address):
+def steady(receiver, first_word, mapping):
+    """The agent's words when it sends to a receiver as it always does, and some minutes later; and the watch."""
     config = os.path.join(WORK, "agent.yaml")
     with open(config, "w") as f:
-        f.write(f'listen: none\ngroup: none\nfleet: {{url: "{address}/agents", host: here}}\n')
-    run([SOPROF, "fleet", "init", f"{address}/agents"])
+        f.write(f"listen: none\ngroup: none\n{receiver}: {mapping}\n")
     with variety(choose(500, 50), choose(50000, 5000), 100):
         agent = Agent("--config", config)
         watch = Watch(agent.process.pid)
         try:
-            while agent.number("fleet_windows") < 2:  # what is sent first is more
+            while agent.number(first_word) < 2:  # what is sent first is more
                 time.sleep(1)
             began, first = time.monotonic(), agent.words()
             time.sleep(choose(600, 130))
@@ -93,13 +95,45 @@ def sending(address):
         finally:
             watch.close()
             agent.close()
-    n, cpu, windows = (int(last[w]) - int(first[w]) for w in ("fleet_bytes", "fleet_cpu_ns", "fleet_windows"))
+    return took, watch, {w: int(last[w]) - int(first[w]) for w in last if w.startswith(receiver) and last[w].isdigit()}
+
+
+def sending(address):
+    run([SOPROF, "fleet", "init", f"{address}/agents"])
+    took, watch, words = steady("fleet", "fleet_windows", f'{{url: "{address}/agents", host: here}}')
+    n, cpu, windows = (words[w] for w in ("fleet_bytes", "fleet_cpu_ns", "fleet_windows"))
     say(f"{windows} windows in {took:.0f} s, {n / max(windows, 1) / 1024:.1f} KiB and {cpu / max(windows, 1) / 1e6:.1f} ms of CPU each")
     row("fleet: sending, of an agent's host", "% of a CPU", 100 * cpu / took / 1e9, most=0.05)
     row("fleet: bytes sent of a host and day", "MB", n / took * 86400 / 1e6, note="compressed")
     row("fleet: memory of a process that sends, peak", "MB", watch.peak / 1024, note="with what it shares with the agent")
     row("  of it its own", "MB", watch.anonymous / 1024)
     row("fleet: the same on average of all time", "MB", watch.peak / 1024 * watch.alive * LOOK_S / took, most=4)
+
+
+class Taker(http.server.BaseHTTPRequestHandler):
+    """Takes anything, as Pyroscope and a collector do."""
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def pushing():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Taker)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f'{{url: "http://127.0.0.1:{server.server_address[1]}", host: here}}'
+    for receiver in ("pyroscope", "otlp"):
+        took, watch, words = steady(receiver, f"{receiver}_profiles", url)
+        say(f"{words[receiver + '_profiles']} profiles, {words[receiver + '_bytes'] / 1e6:.1f} MB in {took:.0f} s")
+        row(f"{receiver}: pushing, of an agent's host", "% of a CPU", 100 * words[receiver + "_cpu_ns"] / took / 1e9)
+        row("  memory of a process that pushes, peak, its own", "MB", watch.anonymous / 1024)
+    server.shutdown()
 
 
 # --- many hosts -------------------------------------------------------------------------------------------------------
@@ -216,3 +250,4 @@ def many(address):
 with clickhouse() as server:
     many(server)
     sending(server)
+pushing()
