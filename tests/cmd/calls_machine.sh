@@ -19,7 +19,8 @@ int own_over(jmp_buf to) { return own_jump(to) + 1; }
 int own_tail(int x) { return own_leaf(x + 1); }
 C
 cat >"$dir/user.c" <<'C'
-/* user N: waits for a byte, calls own_leaf() N times and own_other() half as often, prints its number. */
+/* user N [DEPTH]: waits for a byte, calls own_leaf() N times and own_other() half as often, prints its number; with a depth
+   below 0 it waits for another byte before it ends. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ int main(int argc, char **argv)
 	for (volatile int i = 0; i < 100 * (depth > 0); i++) if (!setjmp(to)) own_over(to);
 	for (int i = 0; i < 100 * (depth > 0); i++) s += own_tail(i);
 	printf("%d\n", getpid());
-	if (depth < 0) usleep(300000); /* so that its file is opened while it is there */
+	if (depth < 0 && read(0, &c, 1) < 0) return 1;
 	return s == 1234567;
 }
 C
@@ -67,6 +68,16 @@ end() { # CODE
 	[ "$status" = "${1:-0}" ] || fail "exit code ${1:-0}"
 }
 use() { "$dir/user" "$@" <<<x; }
+# Until soprof has taken in what was there when this was called: it sleeps after each turn, and one may be under way.
+taken_in() {
+	local from
+	from=$(sleeps)
+	until [ "$(sleeps)" -ge $((from + 2)) ]; do sleep 0.05; done
+}
+sleeps() { awk '/^voluntary/ { print $2 }' "/proc/$counter/status"; }
+links() { find "/proc/$counter/fd" -lname '*bpf_link*' 2>/dev/null | grep -c .; }
+have_links() { [ "$(links)" -ge "$1" ]; }
+has_opened() { find "/proc/$counter/fd" -lname "$1" 2>/dev/null | grep -q .; }
 # calls FUNCTION [PATTERN]: their sum, in the csv's rows that match.
 calls() { awk -F, -v f="$1" -v p="${2:-.}" 'NR > 1 && $2 == f && $0 ~ p { n += $8 } END { print n + 0 }' "$out"; }
 is() { # WANTED FUNCTION [PATTERN]
@@ -99,7 +110,13 @@ expect 0 calls --no-times --csv -o "$dir/inside.csv" "$library" -- "$dir/user" 3
 
 # by whom
 begin --csv --by caller "$library"
-use 500 -1 >/dev/null
+"$dir/user" 500 -1 <"$dir/go" >/dev/null &
+running=$!
+exec 7>"$dir/go"
+printf x >&7
+wait_until $((300 * slow)) has_opened "$dir/user" || fail "the calling program to be opened while it is there"
+printf x >&7
+wait "$running"
 end
 is 500 own_leaf ',first,user,'
 is 250 own_other ',second,user,'
@@ -164,9 +181,16 @@ begin --csv libown.so.1
 mkdir "$dir/gone"
 cp "$library" "$dir/gone"
 for i in 1 2 3; do LD_LIBRARY_PATH=$dir/gone "$dir/user" 0 </dev/null >/dev/null; done
-sleep "0.$((slow + 1))" # until soprof has heard of them
+mkdir "$dir/gone/not"
+cp "$library" "$dir/gone/not"
+mkfifo "$dir/go2"
+LD_LIBRARY_PATH=$dir/gone/not "$dir/user" 0 <"$dir/go2" >"$dir/ran2" & # soprof hears of it after those
+other=$!
+exec 6>"$dir/go2"
+wait_until $((300 * slow)) have_links 2 || fail "a copy that is still there to be probed"
 echo >&7
-wait "$running"
+echo >&6
+wait "$running" "$other"
 end
 has_not "$err" 'No such (file|process)'
 has "$err" 'files? that came later'
@@ -292,15 +316,12 @@ running=$!
 exec 7>"$dir/go"
 wait_mapped "$running"
 begin --csv "$dir/copy/libown.so.1"
-links() { find "/proc/$counter/fd" -lname '*bpf_link*' 2>/dev/null | grep -c .; }
 [ "$(links)" = 1 ] || fail "one link"
 cp "$library" "$dir/copy/new" && mv "$dir/copy/new" "$dir/copy/libown.so.1"
-mkfifo "$dir/go2"
 "$dir/user" 800 <"$dir/go2" >"$dir/ran2" &
 other=$!
 exec 6>"$dir/go2"
-tries=$((200 * slow))
-until [ "$(links)" = 2 ] || [ $((tries -= 1)) = 0 ]; do sleep 0.05; done
+wait_until $((300 * slow)) have_links 2 || fail "the new file to be probed"
 echo >&7
 echo >&6
 wait "$running" "$other"
@@ -345,16 +366,16 @@ n=$(awk -F, 'NR > 1 { n += $8 } END { print n + 0 }' "$out")
 lost=$(sed -n 's/^soprof: \([0-9]*\) calls were lost, since the table of rows was full.*/\1/p' "$err")
 [ $((n + lost)) = 4500 ] && [ "$lost" -gt 0 ] || fail "$n calls and $lost lost to be 4500"
 
-# what processes leave that have ended makes room for others: eight times six rows (1.7 s)
+# what processes leave that have ended makes room for others: six times six rows (1 s)
 begin --csv --rows 24 "$library"
-for i in 1 2 3 4 5 6 7 8; do
+for i in 1 2 3 4 5 6; do
 	use 10 1 >/dev/null
-	for ((k = 0; k < slow; k++)); do sleep 0.2; done
+	taken_in
 done
 end
-is 880 own_leaf
-is 160 own_down
-[ "$(grep -c ',own_leaf,' "$out")" = 8 ] || fail "a row for each process"
+is 660 own_leaf
+is 120 own_down
+[ "$(grep -c ',own_leaf,' "$out")" = 6 ] || fail "a row for each process"
 has_not "$err" 'table of rows was full'
 
 # timed rows have places of their own, too, which are the next process's when one has ended: 64 functions in four processes
@@ -368,7 +389,7 @@ $cc -O1 -shared -fPIC -o "$dir/libsixty.so" "$dir/sixty.c" && $cc -O1 -o "$dir/e
 begin --csv --latency --rows 256 "$dir/libsixty.so"
 for i in 1 2 3 4; do
 	"$dir/each"
-	for ((k = 0; k < slow; k++)); do sleep 0.2; done
+	taken_in
 done
 end
 [ "$(awk -F, 'NR > 1 && $8 == 3' "$out" | grep -c .)" = 256 ] && [ "$(grep -c . "$out")" = 257 ] || fail "256 rows of 3 calls: $(cat "$out")"
@@ -398,14 +419,15 @@ paced=$!
 wait_mapped "$paced"
 most=4
 begin --csv --by function "$library:own_leaf"
-sleep 6
+wait_until $((300 * slow)) grep -q 'estimated from now on' "$err" || fail "calls to be estimated"
+sleep 2 # some windows
 end
 has "$err" '^soprof: counting costs [0-9]+ % of a CPU, more than 4 % .*by random windows of 1/'
 has "$err" '^soprof: calls of [0-9.]+ s are estimated \(~\).*by [0-9]+ random windows?,'
 awk -F, 'NR == 2 && $15 != "" && $15 <= $8 && ($16 == "" || $16 >= $8) && $15 < $9 * 26000 && ($16 == "" || $16 > $9 * 14000) && $8 / $9 > 8000 && $8 / $9 < 32000 { ok = 1 } END { exit !ok }' "$out" ||
 	fail "some 20000 calls a second, in their interval: $(cat "$out")"
-begin --by function "$library:own_leaf"
-sleep 3
+begin --by function -I 1 "$library:own_leaf"
+wait_until $((300 * slow)) grep -qE '^ *~[0-9]+ ' "$out" || fail "a table with what is estimated"
 end
 has "$out" '^ *calls +\(95 %\)'
 has "$out" '^ *~[0-9]+ +[0-9]+-([0-9]+|\?) '
