@@ -3,8 +3,8 @@
  * count.bpf.c: counts calls at probes, by function and process.
  *
  * One table for all CPUs, added to by locked instructions: a probe's program may be preempted by a thread whose probe
- * runs on the same CPU, so numbers of a CPU's own would lose some; and rows take memory once, not for each CPU. Against
- * the trap that led here a locked addition is nothing.
+ * runs on the same CPU, so numbers of a CPU's own would lose some; and rows take memory once, not for each CPU. Where
+ * programs can forbid that they are preempted, a few rows of timed calls are each CPU's own (`hot`).
  */
 #include "bpf/own_stack.bpf.h"
 #include "bpf/targets.bpf.h"
@@ -32,14 +32,14 @@ struct {
 /* Rows for which the kernel had no element ready. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32);
+	__uint(max_entries, 24);
 	__uint(key_size, sizeof(struct sp_probed_key));
 	__uint(value_size, SP_PROBED_VALUE_MAX);
 } spare_rows SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SP_PROBED_N_HOT);
+	__uint(max_entries, SP_PROBED_N_HOT); /* of each CPU */
 	__uint(key_size, 4);
 	__uint(value_size, sizeof(struct sp_probed_hot));
 } hot SEC(".maps");
@@ -49,7 +49,7 @@ struct {
 	SP_TARGET_MAP;
 } sampled SEC(".maps");
 
-/* By function's number: how often it was entered. What has not returned is the difference. */
+/* How often each function was entered (count_wire.h). What has not returned is the difference. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -229,38 +229,12 @@ static __always_inline void sp_sample_from_now(sp_u32 tgid)
 		sp_probed_tally(SP_PROBED_N_UNSAMPLED);
 }
 
-static __always_inline struct sp_probed_who *sp_hot_find(const struct sp_probed_key *key)
-{
-	sp_u32 place = SP_PROBED_HOT(key);
-	struct sp_probed_hot *h = bpf_map_lookup_elem(&hot, &place);
-
-	if (!h || *(volatile sp_u32 *)&h->state != SP_PROBED_HELD || h->key.function != key->function ||
-	    h->key.life != key->life || h->key.tgid != key->tgid || h->key.uid != key->uid)
-		return 0;
-	return (void *)h->value;
-}
-
-static __always_inline struct sp_probed_who *sp_hot_take(const struct sp_probed_key *key)
-{
-	sp_u32 place = SP_PROBED_HOT(key);
-	struct sp_probed_hot *h = bpf_map_lookup_elem(&hot, &place);
-
-	if (!h || __sync_val_compare_and_swap(&h->state, SP_PROBED_FREE, SP_PROBED_BUSY) != SP_PROBED_FREE)
-		return 0;
-	h->key = *key;
-	sp_who_fill((void *)h->value);
-	*(volatile sp_u32 *)&h->state = SP_PROBED_HELD;
-	return (void *)h->value;
-}
-
 /* A row that is not in `rows`. NULL: there is no room for it, which is counted. */
 static __noinline struct sp_probed_who *sp_who_make(struct sp_probed_key *key)
 {
 	struct sp_probed_who *who = bpf_map_lookup_elem(&spare_rows, key);
 	long r;
 
-	if (!who && sp_probed.hot)
-		who = sp_hot_take(key);
 	if (who)
 		return who;
 	r = bpf_map_update_elem(&rows, key, (const void *)sp_probed_none, BPF_NOEXIST);
@@ -283,10 +257,8 @@ static __noinline struct sp_probed_who *sp_who_make(struct sp_probed_key *key)
 
 static __always_inline struct sp_probed_who *sp_who_find(struct sp_probed_key *key)
 {
-	struct sp_probed_who *who = sp_probed.hot ? sp_hot_find(key) : 0;
+	struct sp_probed_who *who = bpf_map_lookup_elem(&rows, key);
 
-	if (!who)
-		who = bpf_map_lookup_elem(&rows, key);
 	if (!who)
 		who = sp_who_make(key);
 	if (who && sp_probed.places_at) {
@@ -391,33 +363,108 @@ static __always_inline void sp_enter(sp_u32 function)
 		__sync_fetch_and_add(n, 1);
 }
 
-/* A call that has returned, at its return address. */
-static __always_inline void sp_return_take(struct pt_regs *ctx, sp_u64 function, sp_u64 ns)
+static __always_inline void sp_key_set_return(struct sp_probed_key *key, struct pt_regs *ctx)
 {
-	struct sp_probed_key key = {.function = function};
-	struct sp_probed_who *who;
-
 	if (sp_probed.callers)
-		key.caller = sp_probe_address(ctx);
-	sp_key_set_process(&key);
-	who = sp_who_find(&key);
+		key->caller = sp_probe_address(ctx);
+	sp_key_set_process(key);
+}
+
+static __noinline void sp_row_add(struct sp_probed_key *key, sp_u64 ns)
+{
+	struct sp_probed_who *who = sp_who_find(key);
+
 	if (who)
 		sp_time_add(who, ns);
 }
 
+/* --- both ends of a call, with what is each CPU's own --- */
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
+static __always_inline void sp_enter_own(sp_u32 function)
+{
+	sp_u32 at = sp_probed.max_functions + bpf_get_smp_processor_id() * sp_probed.own_functions + function;
+	sp_u64 *n;
+
+	if (function >= sp_probed.own_functions) {
+		sp_enter(function);
+		return;
+	}
+	bpf_preempt_disable();
+	n = bpf_map_lookup_elem(&entered, &at);
+	if (n)
+		++*n;
+	bpf_preempt_enable();
+}
+
+/* The user half reads a row only when it is held: by then its key stands there (x86 keeps the order of stores). */
+static __always_inline void sp_hot_take(struct sp_probed_hot *h, const struct sp_probed_key *key)
+{
+	h->key = *key;
+	sp_who_fill(&h->who);
+	barrier();
+	*(volatile sp_u32 *)&h->state = SP_PROBED_HELD;
+}
+
+static __always_inline int sp_hot_is(const struct sp_probed_hot *h, const struct sp_probed_key *key)
+{
+	return h->key.function == key->function && h->key.life == key->life && h->key.tgid == key->tgid &&
+	       h->key.uid == key->uid;
+}
+
+static __always_inline void sp_hot_time_add(struct sp_probed_times *t, sp_u64 ns)
+{
+	sp_u32 i = sp_log2(ns);
+
+	t->sum_ns += ns;
+	if (t->max_ns < ns)
+		t->max_ns = ns;
+	if (t->least < ~ns)
+		t->least = ~ns;
+	if (i >= SP_PROBED_BUCKETS)
+		i = SP_PROBED_BUCKETS - 1;
+	t->n[i]++;
+}
+
+/* 0: another row has its place. */
+static __always_inline int sp_hot_add(const struct sp_probed_key *key, sp_u64 ns)
+{
+	sp_u32 at = bpf_get_smp_processor_id() * SP_PROBED_N_HOT + SP_PROBED_HOT(key), state;
+	struct sp_probed_hot *h;
+	int is_added = 0;
+
+	bpf_preempt_disable();
+	h = bpf_map_lookup_elem(&hot, &at);
+	if (h) {
+		state = *(volatile sp_u32 *)&h->state;
+		if (state == SP_PROBED_FREE)
+			sp_hot_take(h, key);
+		if (state == SP_PROBED_FREE || (state == SP_PROBED_HELD && sp_hot_is(h, key))) {
+			sp_hot_time_add(&h->times, ns);
+			is_added = 1;
+		}
+	}
+	bpf_preempt_enable();
+	return is_added;
+}
+
 /*
- * Both ends of a call. Where the beginning gives back 1, the kernel leaves out the end. An end has a time: which of the
- * two it is is not asked for where there is none.
+ * Where the beginning gives back 1, the kernel leaves out the end. An end has a time, and a beginning none, which saves
+ * asking which of the two it is.
  */
 SEC("uprobe")
 int sp_probed_session(struct pt_regs *ctx)
 {
 	sp_u64 *since = bpf_session_cookie(), cookie;
 
-	if (*since && (char)bpf_session_is_return()) {
+	if (*since) {
 		sp_u64 ns = bpf_ktime_get_ns() - *since;
+		struct sp_probed_key key = {.function = (sp_u32)bpf_get_attach_cookie(ctx)};
 
-		sp_return_take(ctx, (sp_u32)bpf_get_attach_cookie(ctx), ns);
+		sp_key_set_return(&key, ctx);
+		if (!sp_probed.hot || !sp_hot_add(&key, ns))
+			sp_row_add(&key, ns);
 		return 0;
 	}
 	cookie = bpf_get_attach_cookie(ctx);
@@ -427,7 +474,7 @@ int sp_probed_session(struct pt_regs *ctx)
 		sp_probed_tally(SP_PROBED_N_ELSEWHERE);
 		return 1;
 	}
-	sp_enter(cookie);
+	sp_enter_own(cookie);
 	*since = bpf_ktime_get_ns();
 	return 0;
 }
@@ -474,6 +521,7 @@ int sp_probed_end(struct pt_regs *ctx)
 {
 	sp_u64 now = bpf_ktime_get_ns();
 	struct sp_start_key at = {.stack = sp_probe_stack(ctx) - SP_PROBE_RETURN_BYTES};
+	struct sp_probed_key key = {};
 	sp_u64 cookie = sp_cookie(ctx);
 	struct sp_start *found, start;
 
@@ -487,6 +535,8 @@ int sp_probed_end(struct pt_regs *ctx)
 	}
 	start = *found;
 	bpf_map_delete_elem(&starts, &at);
-	sp_return_take(ctx, start.function, now - start.since);
+	key.function = start.function;
+	sp_key_set_return(&key, ctx);
+	sp_row_add(&key, now - start.since);
 	return 0;
 }

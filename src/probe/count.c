@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum { ROWS_AT_ONCE = 1024 };
+enum { AT_ROWS, AT_SPARE_ROWS, AT_HOT }; /* struct sp_counted.at; from AT_HOT on by number */
 
 struct sp_counting {
 	struct count_bpf *skel;
@@ -22,6 +23,7 @@ struct sp_counting {
 	void *each_file_arg;
 	size_t key_bytes, value_bytes;
 	bool times, sessions;
+	uint32_t n_cpus;
 	uint64_t n_taken, max_rows, crowded_at;
 	uint8_t *keys, *values; /* of ROWS_AT_ONCE */
 };
@@ -52,13 +54,16 @@ static void config_make(struct sp_counting *c, const struct sp_counting_options 
 		config->places_at = (sp_u32)at;
 		at += sizeof(struct sp_probed_places);
 	}
-	config->hot = o->times && !config->places_at && !o->samples;
 	c->value_bytes = at;
 	c->key_bytes = o->callers     ? sizeof(struct sp_probed_key)
 		       : o->functions ? offsetof(struct sp_probed_key, tgid)
 				      : offsetof(struct sp_probed_key, caller);
 	c->times = o->times;
 	c->sessions = o->times && !o->no_cookies && sp_probe_has(SP_PROBE_SESSION);
+	c->n_cpus = (uint32_t)SP_MAX(libbpf_num_possible_cpus(), 1);
+	config->hot = c->sessions && !config->places_at && !o->samples;
+	config->max_functions = o->max_functions;
+	config->own_functions = c->sessions ? SP_MIN(o->max_functions, SP_PROBED_N_OWN) : 0;
 }
 
 static void programs_choose(struct sp_counting *c)
@@ -82,9 +87,9 @@ static void programs_choose(struct sp_counting *c)
 }
 
 /* The kernel forgets the oldest early where each CPU's part is small: it keeps up to 128 free for each. */
-static uint32_t starts_entries(const struct count_bpf *s)
+static uint32_t starts_entries(const struct sp_counting *c)
 {
-	return SP_MAX(bpf_map__max_entries(s->maps.starts), 256 * (uint32_t)SP_MAX(libbpf_num_possible_cpus(), 1));
+	return SP_MAX(bpf_map__max_entries(c->skel->maps.starts), 256 * c->n_cpus);
 }
 
 /* What a session has no use for is as small as may be. */
@@ -99,8 +104,9 @@ static int maps_size(struct sp_counting *c, const struct sp_counting_options *o)
 	    {s->maps.targets, SP_MAX((uint32_t)o->n_pids, 1)},
 	    {s->maps.rows, rows},
 	    {s->maps.spare_rows, SP_MIN(rows, bpf_map__max_entries(s->maps.spare_rows))},
-	    {s->maps.entered, o->times ? o->max_functions : 1},
-	    {s->maps.starts, starts_entries(s)},
+	    {s->maps.entered, o->times ? o->max_functions + c->n_cpus * c->config.own_functions : 1},
+	    {s->maps.hot, c->n_cpus * SP_PROBED_N_HOT},
+	    {s->maps.starts, starts_entries(c)},
 	    {s->maps.files, o->callers ? bpf_map__max_entries(s->maps.files) : 1},
 	    {s->maps.events, o->callers ? bpf_map__max_entries(s->maps.events) : 4096},
 	};
@@ -224,9 +230,11 @@ size_t sp_counting_programs(const struct sp_counting *c, struct sp_probe_program
 }
 
 /* --- reading --- */
-static void row_take(const struct sp_counting *c, const uint8_t *key, const uint8_t *value, struct sp_counted *ret_row)
+static void row_take(const struct sp_counting *c, const uint8_t *key, const uint8_t *value, uint32_t at,
+		     struct sp_counted *ret_row)
 {
 	memset(ret_row, 0, sizeof(*ret_row));
+	ret_row->at = at;
 	memcpy(&ret_row->key, key, c->key_bytes);
 	memcpy(&ret_row->who, value, sizeof(ret_row->who));
 	if (c->config.times_at) {
@@ -238,9 +246,15 @@ static void row_take(const struct sp_counting *c, const uint8_t *key, const uint
 		memcpy(&ret_row->places, value + c->config.places_at, sizeof(ret_row->places));
 }
 
-static int table_read(struct sp_counting *c, const struct bpf_map *map,
-		      int (*each)(void *arg, const struct sp_counted *row), void *arg)
+static const struct bpf_map *table(const struct sp_counting *c, uint32_t at)
 {
+	return at == AT_ROWS ? c->skel->maps.rows : c->skel->maps.spare_rows;
+}
+
+static int table_read(struct sp_counting *c, uint32_t which, int (*each)(void *arg, const struct sp_counted *row),
+		      void *arg)
+{
+	int fd = bpf_map__fd(table(c, which));
 	uint32_t n = ROWS_AT_ONCE, at = 0;
 	struct sp_counted row;
 	int e = 0, r = 0;
@@ -248,46 +262,47 @@ static int table_read(struct sp_counting *c, const struct bpf_map *map,
 
 	while (!e && r >= 0) {
 		n = ROWS_AT_ONCE;
-		e = bpf_map_lookup_batch(bpf_map__fd(map), from, &at, c->keys, c->values, &n, NULL) ? errno : 0;
+		e = bpf_map_lookup_batch(fd, from, &at, c->keys, c->values, &n, NULL) ? errno : 0;
 		if (e && e != ENOENT)
 			return sp_fail(-e, "read the table of calls");
 		from = &at;
 		for (uint32_t i = 0; i < n && r >= 0; i++) {
-			row_take(c, c->keys + i * c->key_bytes, c->values + i * c->value_bytes, &row);
+			row_take(c, c->keys + i * c->key_bytes, c->values + i * c->value_bytes, which, &row);
 			r = each(arg, &row);
 		}
 	}
 	return r;
 }
 
-static bool hot_look(const struct sp_counting *c, uint32_t place, struct sp_probed_hot *ret_hot)
+static bool hot_look(const struct sp_counting *c, uint32_t place, struct sp_probed_hot *ret_hot,
+		     struct sp_counted *ret_row)
 {
-	return c->config.hot && !bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.hot), &place, ret_hot) &&
-	       ret_hot->state == SP_PROBED_HELD;
+	if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.hot), &place, ret_hot) || ret_hot->state != SP_PROBED_HELD)
+		return false;
+	row_take(c, (const uint8_t *)&ret_hot->key, (const uint8_t *)&ret_hot->who, AT_HOT + place, ret_row);
+	return true;
 }
 
 static int hot_read(struct sp_counting *c, int (*each)(void *arg, const struct sp_counted *row), void *arg)
 {
+	uint32_t n = c->config.hot ? c->n_cpus * SP_PROBED_N_HOT : 0;
 	struct sp_probed_hot hot;
 	struct sp_counted row;
 	int r = 0;
 
-	for (uint32_t i = 0; i < SP_PROBED_N_HOT && r >= 0; i++) {
-		if (!hot_look(c, i, &hot))
-			continue;
-		row_take(c, (const uint8_t *)&hot.key, hot.value, &row);
-		r = each(arg, &row);
-	}
+	for (uint32_t i = 0; i < n && r >= 0; i++)
+		if (hot_look(c, i, &hot, &row))
+			r = each(arg, &row);
 	return r;
 }
 
 int sp_counting_read(struct sp_counting *c, int (*each)(void *arg, const struct sp_counted *row), void *arg)
 {
-	int r = table_read(c, c->skel->maps.rows, each, arg);
+	int r = table_read(c, AT_ROWS, each, arg);
 
 	if (r >= 0)
 		r = hot_read(c, each, arg);
-	return r < 0 ? r : table_read(c, c->skel->maps.spare_rows, each, arg);
+	return r < 0 ? r : table_read(c, AT_SPARE_ROWS, each, arg);
 }
 
 static uint64_t rows_now(const struct sp_counting *c)
@@ -301,15 +316,14 @@ bool sp_counting_is_crowded(const struct sp_counting *c)
 }
 
 /* Nobody adds to it any more; its place is the next one's from when it is empty, which takes two steps. */
-static int hot_take(struct sp_counting *c, const struct sp_probed_key *key, struct sp_counted *ret_row)
+static int hot_take(struct sp_counting *c, const struct sp_counted *row, struct sp_counted *ret_row)
 {
-	int fd = c->config.hot ? bpf_map__fd(c->skel->maps.hot) : -1;
-	uint32_t place = SP_PROBED_HOT(key);
+	int fd = bpf_map__fd(c->skel->maps.hot);
+	uint32_t place = row->at - AT_HOT;
 	struct sp_probed_hot hot;
 
-	if (!hot_look(c, place, &hot) || memcmp(&hot.key, key, c->key_bytes) != 0)
+	if (!hot_look(c, place, &hot, ret_row) || memcmp(&ret_row->key, &row->key, sizeof(row->key)) != 0)
 		return -ENOENT;
-	row_take(c, (const uint8_t *)&hot.key, hot.value, ret_row);
 	hot = (struct sp_probed_hot){.state = SP_PROBED_BUSY};
 	if (bpf_map_update_elem(fd, &place, &hot, BPF_ANY))
 		return -errno;
@@ -317,22 +331,18 @@ static int hot_take(struct sp_counting *c, const struct sp_probed_key *key, stru
 	return bpf_map_update_elem(fd, &place, &hot, BPF_ANY) ? -errno : 0;
 }
 
-int sp_counting_take(struct sp_counting *c, const struct sp_probed_key *key, struct sp_counted *ret_row)
+int sp_counting_take(struct sp_counting *c, const struct sp_counted *row, struct sp_counted *ret_row)
 {
 	uint8_t value[SP_PROBED_VALUE_MAX];
-	bool is_spare = false;
-	int r = bpf_map_lookup_and_delete_elem(bpf_map__fd(c->skel->maps.rows), key, value);
+	int r;
 
-	if (r == -ENOENT) {
-		is_spare = true;
-		r = bpf_map_lookup_and_delete_elem(bpf_map__fd(c->skel->maps.spare_rows), key, value);
-	}
-	if (r == -ENOENT)
-		return hot_take(c, key, ret_row);
+	if (row->at >= AT_HOT)
+		return hot_take(c, row, ret_row);
+	r = bpf_map_lookup_and_delete_elem(bpf_map__fd(table(c, row->at)), &row->key, value);
 	if (r < 0)
 		return r;
-	c->n_taken += !is_spare;
-	row_take(c, (const uint8_t *)key, value, ret_row);
+	c->n_taken += row->at == AT_ROWS;
+	row_take(c, (const uint8_t *)&row->key, value, row->at, ret_row);
 	return 0;
 }
 
@@ -343,21 +353,28 @@ void sp_counting_relieved(struct sp_counting *c)
 
 uint64_t sp_counting_entered(const struct sp_counting *c, uint32_t number)
 {
-	uint64_t n = 0;
+	uint32_t own = c->config.own_functions, at = number, n_cpus = number < own ? c->n_cpus : 0;
+	int fd = c->times ? bpf_map__fd(c->skel->maps.entered) : -1;
+	uint64_t n = 0, sum = 0;
 
-	return c->times && !bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.entered), &number, &n) ? n : 0;
+	if (fd < 0 || number >= c->config.max_functions)
+		return 0;
+	for (uint32_t i = 0; i <= n_cpus; i++) {
+		sum += bpf_map_lookup_elem(fd, &at, &n) ? 0 : n;
+		at = c->config.max_functions + i * own + number;
+	}
+	return sum;
 }
 
 void sp_counting_hits(const struct sp_counting *c, uint64_t ret_hits[2])
 {
-	int n = libbpf_num_possible_cpus();
-	SP_FREE uint64_t *each = calloc((size_t)SP_MAX(n, 1), sizeof(*each));
+	SP_FREE uint64_t *each = calloc(c->n_cpus, sizeof(*each));
 
 	for (uint32_t i = 0; i < 2; i++) {
 		ret_hits[i] = 0;
 		if (!each || bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.hits), &i, each))
 			continue;
-		for (int k = 0; k < n; k++)
+		for (uint32_t k = 0; k < c->n_cpus; k++)
 			ret_hits[i] += each[k];
 	}
 }

@@ -50,13 +50,14 @@ struct sp_counted {
 	struct sp_probed_who who;
 	struct sp_probed_times times;
 	struct sp_probed_places places;
+	uint32_t at; /* where it is, for sp_counting_take() */
 };
 /* Calls `each` for every row until it gives a negative number, which is then the result. */
 int sp_counting_read(struct sp_counting *c, int (*each)(void *arg, const struct sp_counted *row), void *arg);
 /* Whether the table is so full that the rows of processes that have ended should be taken out. Not with `functions`. */
 bool sp_counting_is_crowded(const struct sp_counting *c);
 /* Takes out a row of a process that has ended, so that nothing adds to it. -ENOENT: there is none. */
-int sp_counting_take(struct sp_counting *c, const struct sp_probed_key *key, struct sp_counted *ret_row);
+int sp_counting_take(struct sp_counting *c, const struct sp_counted *row, struct sp_counted *ret_row);
 /* What could be taken out was: it is crowded again when some more are there. */
 void sp_counting_relieved(struct sp_counting *c);
 /* Calls of function `number` that have begun; without cookies, of all, by number 0. Only with times. */

@@ -55,19 +55,27 @@ enum {
 };
 
 /*
- * Rows of timed calls that are found without a search: each has one place, by its function and process, which the first
- * has that comes there. Others' are in the table, and one may be in both, where two CPUs have made it at once: they add
- * up.
+ * Rows of timed calls that are found without a search, where there are sessions: each CPU has its own, each at one
+ * place, by its function and process, which the first has that comes there. Others' are in the table, and one may be in
+ * several: they add up. A CPU writes to its own alone, and does nothing else meanwhile, so that no instruction is
+ * locked, and no CPU waits for another.
  */
 enum sp_probed_hot_state { SP_PROBED_FREE, SP_PROBED_BUSY, SP_PROBED_HELD };
-enum { SP_PROBED_N_HOT = 32 };
+enum { SP_PROBED_N_HOT = 16 }; /* of each CPU */
 struct sp_probed_hot {
 	struct sp_probed_key key;
 	sp_u32 state; /* enum sp_probed_hot_state */
 	sp_u32 unused;
-	sp_u8 value[SP_PROBED_VALUE_MAX];
+	struct sp_probed_who who; /* as in a row's value */
+	struct sp_probed_times times;
 };
 #define SP_PROBED_HOT(key) (((sp_u32)(key)->function ^ (key)->tgid) & (SP_PROBED_N_HOT - 1))
+
+/*
+ * How often functions were entered, by number: what all CPUs add to comes first, of max_functions; then, of each CPU,
+ * its own of the first functions, to which alone it adds where these have one.
+ */
+enum { SP_PROBED_N_OWN = 256 };
 
 struct sp_probed_config {
 	sp_u32 addresses;    /* probes have no cookies */
@@ -81,8 +89,10 @@ struct sp_probed_config {
 	sp_u32 has_comm;     /* only threads with the name `comm` */
 	sp_u32 guarded;      /* hits are counted, and taken only while the session is open */
 	sp_u32 hot;          /* rows may be where they are found without a search */
-	sp_u32 samples;      /* who calls is put into the map `sampled` */
-	sp_u64 cgroup;       /* 0 = all */
+	sp_u32 max_functions;
+	sp_u32 own_functions; /* how many of them have numbers of each CPU's own */
+	sp_u32 samples;       /* who calls is put into the map `sampled` */
+	sp_u64 cgroup;        /* 0 = all */
 	char comm[SP_COMM_LEN];
 };
 

@@ -351,6 +351,25 @@ use 0 100 >/dev/null # the kernel follows 64 at once
 end
 is 640 own_down
 has "$err" '^soprof: 370 calls are not timed'
+# eight threads at once, on all CPUs: no call is lost (1 s)
+cat >"$dir/eight.c" <<'C'
+#include <pthread.h>
+int own_leaf(int);
+static void *work(void *arg) { for (long i = 0; i < 20000; i++) own_leaf(i); return arg; }
+int main(void)
+{
+	pthread_t t[8];
+	for (int i = 0; i < 8; i++) if (pthread_create(&t[i], 0, work, 0)) return 1;
+	for (int i = 0; i < 8; i++) pthread_join(t[i], 0);
+	return 0;
+}
+C
+$cc -O1 -pthread -o "$dir/eight" "$dir/eight.c" "$dir/libown.so.1" "-Wl,-rpath,$dir" || fail "the compiler to work"
+begin --csv --by function --latency "$library:own_leaf"
+"$dir/eight" || fail "eight threads"
+end
+is 160000 own_leaf
+has_not "$err" 'not timed'
 cp "$dir/libtail.so.1" "$dir/copy/libown.so.1"
 begin --csv --by function --latency "$dir/copy/libown.so.1"
 LD_LIBRARY_PATH=$dir/copy use 0 1 >/dev/null

@@ -160,7 +160,7 @@ static int row_wait(struct reading *g, const struct sp_counted *row, bool is_ove
 static bool is_taken_out(const struct reading *g, const struct sp_counted *row, struct sp_counted *ret_last)
 {
 	return g->relieved && kill((pid_t)row->key.tgid, 0) < 0 && errno == ESRCH &&
-	       sp_counting_take(g->relieved, &row->key, ret_last) >= 0;
+	       sp_counting_take(g->relieved, row, ret_last) >= 0;
 }
 
 static int row_take(void *arg, const struct sp_counted *row)
