@@ -568,6 +568,47 @@ use 100 >/dev/null
 end
 is 100 own_leaf
 has "$err" '^soprof: 1 file that came later could not be probed'
+# more functions than can be numbered, in three files (4 s)
+cat >"$dir/huge.c" <<'C'
+/* huge FILE: a library of 350,000 functions with names, of three instructions each. */
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+enum { N = 350000, CODE = 4096, SYMBOLS = CODE + 16 * N, NAMES = SYMBOLS + 24 * (N + 1), SECTIONS = NAMES + 8 * (N + 1) };
+int main(int argc, char **argv)
+{
+	static const char sections[16] = "\0.text";
+	FILE *f = fopen(argv[1], "w");
+	Elf64_Ehdr head = {{0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, ET_DYN, EM_X86_64, EV_CURRENT, 0, sizeof(head),
+			   SECTIONS + 16, 0, sizeof(head), sizeof(Elf64_Phdr), 1, sizeof(Elf64_Shdr), 5, 4};
+	Elf64_Phdr code = {PT_LOAD, PF_R | PF_X, 0, 0, 0, SYMBOLS, SYMBOLS, 4096};
+	Elf64_Shdr all[5] = {{0},
+			     {1, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, CODE, CODE, 16 * N, 0, 0, 16, 0},
+			     {0, SHT_DYNSYM, 0, 0, SYMBOLS, 24 * (N + 1), 3, 1, 8, 24},
+			     {0, SHT_STRTAB, 0, 0, NAMES, 8 * (N + 1), 0, 0, 1, 0},
+			     {0, SHT_STRTAB, 0, 0, SECTIONS, 16, 0, 0, 1, 0}};
+	Elf64_Sym none = {0};
+	if (!f || argc != 2) return 1;
+	fwrite(&head, sizeof(head), 1, f);
+	fwrite(&code, sizeof(code), 1, f);
+	fseek(f, CODE, SEEK_SET);
+	for (int i = 0; i < N; i++) fwrite("\x53\x5b\xc3\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90", 16, 1, f); /* push %rbx; pop %rbx; ret */
+	fwrite(&none, sizeof(none), 1, f);
+	for (int i = 0; i < N; i++) {
+		Elf64_Sym s = {8 * (i + 1), ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, CODE + 16 * i, 3};
+		fwrite(&s, sizeof(s), 1, f);
+	}
+	for (int i = 0; i <= N; i++) fprintf(f, "%c%06d%c", i ? 'f' : 0, i, 0);
+	fwrite(sections, sizeof(sections), 1, f);
+	fwrite(all, sizeof(all), 1, f);
+	return fclose(f) != 0;
+}
+C
+$cc -O1 -o "$dir/huge" "$dir/huge.c" && "$dir/huge" "$dir/huge1.so" || fail "a library of many functions"
+cp "$dir/huge1.so" "$dir/huge2.so" && cp "$dir/huge1.so" "$dir/huge3.so"
+expect 2 calls "$dir/huge1.so,$dir/huge2.so,$dir/huge3.so" 1
+one_line "^soprof: calls: .*huge3.so: more than 1048576 functions: name fewer, by a glob"
+rm "$dir"/huge?.so
 expect 2 calls -o "$dir/x.svg" "$library" 1
 one_line "^soprof: calls: -o $dir/x.svg: counts are a table.*--stacks"
 expect 2 calls --stacks -I 1 "$library" 1
