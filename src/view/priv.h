@@ -65,7 +65,7 @@ struct sp_half {
 };
 struct sp_shown_row {
 	int64_t value, second; /* second: 0 without SP_SHOWN_SECOND */
-	uint32_t pid;          /* 0 if not asked for */
+	uint32_t slice, pid;   /* 0 if not asked for */
 	uint32_t comm;         /* string */
 	struct sp_half user, kernel;
 };
@@ -80,9 +80,10 @@ struct sp_shown_rows {
 	size_t n;
 };
 enum {
-	SP_SHOWN_BY_PID = 1, /* equal stacks of two processes stay two rows */
-	SP_SHOWN_EXACT = 2,  /* frames are distinct by address, not only by name */
-	SP_SHOWN_SECOND = 4, /* with o->has_second: second values, too */
+	SP_SHOWN_BY_PID = 1,   /* equal stacks of two processes stay two rows */
+	SP_SHOWN_EXACT = 2,    /* frames are distinct by address, not only by name */
+	SP_SHOWN_SECOND = 4,   /* with o->has_second: second values, too */
+	SP_SHOWN_BY_SLICE = 8, /* equal stacks of two slices of time stay two rows, too */
 };
 /*
  * Merges the rows of p that have a value (or a second one) and are shown alike, with the options applied (-U, -K).

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define ID_IS_FRAME 0x80000000u
-enum { WORD_PID, WORD_COMM, WORD_USER, WORD_N_USER, WORD_KERNEL, WORD_N_KERNEL, N_HEAD_WORDS };
+enum { WORD_SLICE, WORD_PID, WORD_COMM, WORD_USER, WORD_N_USER, WORD_KERNEL, WORD_N_KERNEL, N_HEAD_WORDS };
 /* A half's word: state in the low 8 bits, cut above it, the reason from 16 up. */
 #define HALF_CUT 0x100u
 #define HALF_REASON_SHIFT 16
@@ -96,6 +96,7 @@ static int rows_words_of(const struct sp_profile *p, const struct sp_row *row, c
 	if (r < 0)
 		return r;
 	w->n = N_HEAD_WORDS;
+	w->data[WORD_SLICE] = flags & SP_SHOWN_BY_SLICE ? key->slice : 0;
 	w->data[WORD_PID] = flags & SP_SHOWN_BY_PID ? sp_profile_process(p, key->process)->pid : 0;
 	w->data[WORD_COMM] = key->comm;
 	r = add_half(p, row->user, !o->kernel_only, flags & SP_SHOWN_EXACT, w, WORD_USER);
@@ -117,6 +118,7 @@ static struct sp_half half_of(const uint32_t *words, int head, const uint32_t *i
 
 static void row_of(const uint32_t *words, struct sp_shown_row *row)
 {
+	row->slice = words[WORD_SLICE];
 	row->pid = words[WORD_PID];
 	row->comm = words[WORD_COMM];
 	row->user = half_of(words, WORD_USER, words + N_HEAD_WORDS);

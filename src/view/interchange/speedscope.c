@@ -5,10 +5,12 @@
  *
  * A frame is a name and a file, which speedscope groups its colours by: the source file, with the line where the
  * function begins, or, if that is not known, the library's path (or name). Stacks are the folded view's: the thread's
- * name, user frames from the root, kernel frames. Stacks that look the same are one, with the sum as weight. They are
- * sorted by frames, so that even speedscope's view by time shows equal callers side by side. speedscope refuses
- * negative weights: such stacks are left out, and the profile's name counts them. Its numbers are doubles: it rounds
- * sums above 2^53.
+ * name, user frames from the root, kernel frames. Stacks that look the same are one, with the sum as weight; where the
+ * recording has slices of time, one in each of these. They come in the order of the slices, which speedscope's first
+ * view has, "Time Order", and within a slice sorted by frames, so that equal callers are side by side. That view's axis
+ * adds up weights: it is as long as the value, of all threads, and not as the recording. speedscope refuses negative
+ * weights: such stacks are left out, and the profile's name counts them; what would be negative in one slice and is not
+ * in the sum keeps the whole file from having slices. Its numbers are doubles: it rounds sums above 2^53.
  */
 #include "base/encode.h"
 #include "base/intern.h"
@@ -39,24 +41,31 @@ struct writer {
 	const struct sp_profile *p;
 	const struct sp_view_options *o;
 	struct sp_json j;
-	struct sp_intern *frames, *stacks; /* struct frame_key; arrays of frame numbers, root first */
+	struct sp_intern *frames, *stacks; /* struct frame_key; arrays of a slice and frame numbers, root first */
 	struct sums *sums;                 /* by stack */
 	size_t sums_capacity;
 	uint32_t *words; /* the current stack */
 	size_t n_words, words_capacity;
 	uint32_t *order; /* the stacks, sorted */
-	bool no_memory;  /* for some name */
+	bool has_slices;
+	bool no_memory; /* for some name */
 };
 
 /* --- frames and stacks --- */
+static int push_word(struct writer *w, uint32_t word)
+{
+	int r = sp_grow(&w->words, &w->words_capacity, w->n_words + 1, sizeof(*w->words));
+
+	if (r >= 0)
+		w->words[w->n_words++] = word;
+	return r;
+}
+
 static int push(struct writer *w, struct frame_key key)
 {
 	int64_t number = sp_intern_add(w->frames, &key, sizeof(key));
-	int r = number < 0 ? (int)number : sp_grow(&w->words, &w->words_capacity, w->n_words + 1, sizeof(*w->words));
 
-	if (r >= 0)
-		w->words[w->n_words++] = (uint32_t)number;
-	return r;
+	return number < 0 ? (int)number : push_word(w, (uint32_t)number);
 }
 
 static int push_frame(struct writer *w, uint32_t number)
@@ -91,10 +100,11 @@ static int push_half(struct writer *w, const struct sp_half *half, enum frame_ki
 static int speedscope_add_row(struct writer *w, const struct sp_shown_row *row, uint32_t value)
 {
 	int64_t number;
-	int r = 0;
+	int r;
 
 	w->n_words = 0;
-	if (*sp_profile_string(w->p, row->comm))
+	r = push_word(w, row->slice);
+	if (r >= 0 && *sp_profile_string(w->p, row->comm))
 		r = push(w, (struct frame_key){.kind = FRAME_COMM, .name = row->comm});
 	if (r >= 0)
 		r = push_half(w, &row->user, FRAME_MISSED_USER);
@@ -102,12 +112,23 @@ static int speedscope_add_row(struct writer *w, const struct sp_shown_row *row, 
 		r = push_half(w, &row->kernel, FRAME_MISSED_KERNEL);
 	if (r < 0)
 		return r;
-	number = sp_intern_add_to(w->stacks, w->words ? (const void *)w->words : "", w->n_words * sizeof(*w->words),
-				  &w->sums, &w->sums_capacity, sizeof(*w->sums), NULL);
+	number = sp_intern_add_to(w->stacks, w->words, w->n_words * sizeof(*w->words), &w->sums, &w->sums_capacity,
+				  sizeof(*w->sums), NULL);
 	if (number < 0)
 		return (int)number;
 	sp_saturating_add(&w->sums[number].values[value], row->value);
 	return 0;
+}
+
+static bool has_slices(const struct sp_profile *p)
+{
+	if (!sp_profile_info(p)->slice_ns)
+		return false;
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++)
+		for (uint32_t value = 0; value < sp_profile_n_value_types(p); value++)
+			if (sp_profile_row(p, i)->values[value] < 0)
+				return false;
+	return true;
 }
 
 static int add_value(struct writer *w, uint32_t value)
@@ -117,7 +138,7 @@ static int add_value(struct writer *w, uint32_t value)
 	int r;
 
 	o.value = value;
-	r = sp_shown_rows_merge(w->p, &o, SP_SHOWN_EXACT, &rows);
+	r = sp_shown_rows_merge(w->p, &o, SP_SHOWN_EXACT | (w->has_slices ? SP_SHOWN_BY_SLICE : 0), &rows);
 	for (size_t i = 0; i < rows.n && r >= 0; i++)
 		r = speedscope_add_row(w, &rows.rows[i], value);
 	sp_shown_rows_done(&rows);
@@ -225,7 +246,7 @@ static void put_samples(struct writer *w, uint32_t value)
 		if (w->sums[w->order[i]].values[value] <= 0)
 			continue;
 		sp_json_array(sp_json_line(&w->j), NULL);
-		for (size_t k = 0; k < n; k++)
+		for (size_t k = 1; k < n; k++) /* behind the slice */
 			sp_json_uint(&w->j, NULL, words[k]);
 		sp_json_end(&w->j);
 	}
@@ -306,7 +327,7 @@ static void speedscope_put_all(struct writer *w)
 
 static int speedscope_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
-	struct writer w = {.p = p, .o = o, .j = {.out = out}};
+	struct writer w = {.p = p, .o = o, .j = {.out = out}, .has_slices = has_slices(p)};
 	int r = sp_intern_new(&w.frames);
 
 	if (r >= 0)
@@ -333,5 +354,6 @@ const struct sp_view sp_view_speedscope = {
     .suffix = ".speedscope.json",
     .mime = "application/json",
     .summary = "for www.speedscope.app",
+    .slices = true,
     .write = speedscope_write,
 };

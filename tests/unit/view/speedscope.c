@@ -56,6 +56,40 @@ static void left_out_below_zero(void **state)
 	sp_profile_free(p);
 }
 
+/* A stack is there once in each slice of time, in their order; not where one slice takes away what another has. */
+static void in_the_order_of_time(void **state)
+{
+	static const char *const wanted[] = {"\"samples\":[\n[0],\n[1],\n[0]],\n\"weights\":[2,3,4]}",
+					     "\"samples\":[\n[0],\n[1]],\n\"weights\":[5,3]}"};
+	struct sp_view_options o = {0};
+
+	(void)state;
+	for (int taken = 0; taken < 2; taken++) {
+		struct sp_profile *p;
+		char *text SP_FREE = NULL;
+		const struct {
+			const char *name;
+			uint32_t slice;
+			int64_t value;
+		} rows[] = {{"first", 3, 4}, {"second", 2, 3}, {"first", 1, 2}, {"first", 7, -1}};
+
+		assert_int_equal(sp_profile_new(&p), 0);
+		sp_profile_info(p)->slice_ns = 1000;
+		assert_true(sp_profile_add_value_type(p, "cpu", "nanoseconds") >= 0);
+		for (int i = 0; i < 3 + taken; i++) {
+			struct sp_key key = {.comm = (uint32_t)sp_profile_add_string(p, rows[i].name),
+					     .slice = rows[i].slice};
+			int64_t number = sp_profile_add_key(p, &key);
+
+			assert_int_equal(sp_profile_add(p, (uint32_t)number, 0, 0, &rows[i].value), 0);
+		}
+		text = fixture_render(&sp_view_speedscope, p, &o, NULL);
+		assert_non_null(strstr(text, "{\"name\":\"first\"},\n{\"name\":\"second\"}"));
+		assert_non_null(strstr(text, wanted[taken]));
+		sp_profile_free(p);
+	}
+}
+
 static void write_for_reader(const char *directory)
 {
 	const char *const views[] = {"speedscope", "pprof", "folded", "perf"};
@@ -81,6 +115,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(equal_to_the_golden_files),
 	    cmocka_unit_test(left_out_below_zero),
+	    cmocka_unit_test(in_the_order_of_time),
 	};
 
 	if (argc > 1) {
