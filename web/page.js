@@ -114,6 +114,8 @@ function takeChart(raw) {
 	try {
 		localStorage.setItem(HOST, host); // for the next time, before the agent has answered
 	} catch { /* then not */ }
+	byId("empty").textContent = isFresh() ? "Nothing is stored yet. The first samples come within seconds." : "There were no samples.";
+	if (isFresh()) setTimeout(again, 3000);
 	performance.mark("chart");
 }
 
@@ -177,7 +179,8 @@ function show() {
 }
 
 // Before the store's first window there is nothing to see.
-const begun = (from, most) => chart && chart.store_from > from ? Math.min(chart.store_from, most) : from;
+const isFresh = () => chart && !isFleet && !chart.store_from;
+const begun = (from, most) => chart && (isFresh() ? now : chart.store_from) > from ? Math.min(chart.store_from || now, most) : from;
 
 function showStatus() {
 	document.title = byId("title").textContent = "soprof " + (isFleet ? "fleet at " + host.replace(/^https?:\/\//, "") : host);
@@ -459,26 +462,26 @@ async function save(format) {
 	}
 }
 
-// With the times, for who follows it later.
+// With the times, for who follows it later. By a field's selection, since a page that came by http has no clipboard.
 function copyLink() {
-	const {end} = state;
+	const {end} = state, button = byId("copy"), field = make("textarea");
 	state.end = state.live ? end : end || Math.round(now);
-	const link = location.href.split("#")[0] + fragment();
+	field.value = location.href.split("#")[0] + fragment();
 	state.end = end;
-	const tell = (text) => (byId("copy").textContent = text);
-	navigator.clipboard.writeText(link).then(() => tell("Copied"), () => tell("Not copied")).then(() => setTimeout(() => tell("Copy link"), 2000));
+	button.after(field);
+	field.select();
+	button.textContent = document.execCommand("copy") ? "Copied" : "Not copied";
+	field.remove();
+	button.focus();
+	setTimeout(() => (button.textContent = "Copy link"), 2000);
 }
 
 function listenHere() {
 	const press = {earlier: () => shift(-1), later: () => shift(1), into, out, again, compare, "set-before": () => go({drag: "before"}, true),
-		"set-range": () => go({drag: "range"}, true), copy: copyLink};
+		"set-range": () => go({drag: "range"}, true), copy: copyLink, save: () => save(byId("format").value)};
 	for (const [id, does] of Object.entries(press)) byId(id).addEventListener("click", does);
 	byId("span").addEventListener("change", (e) => go({span: Number(e.target.value), end: 0, range: "", before: "", drag: "range"}));
 	byId("follow").addEventListener("change", (e) => follow(Number(e.target.value)));
-	byId("save").addEventListener("change", (e) => {
-		save(e.target.value);
-		e.target.value = "";
-	});
 	byId("login-form").addEventListener("submit", (e) => {
 		e.preventDefault();
 		setToken(byId("token").value);
@@ -506,7 +509,7 @@ function begin() {
 		tables[view] = new Table(panel, title, view === "events" ? "from" : "-total");
 	}
 	try {
-		host = localStorage.getItem(HOST) || "";
+		host = localStorage.getItem(HOST) || (isFleet ? "" : location.hostname);
 	} catch { /* the agent tells it */ }
 	makeFilters();
 	state = readState();

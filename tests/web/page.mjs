@@ -2,8 +2,9 @@
 // The agent's page in a browser: node page.mjs CHROMIUM AGENT-API DIRECTORY END, where DIRECTORY has `rows`, which
 // tests/cmd/fill understands, and `store`, made of them. What is expected is added up from the rows here. Prints a line
 // a check; exit code 1 if any failed. With PICTURES in the environment, screenshots are written there.
-import {readFileSync, writeFileSync} from "node:fs";
+import {cpSync, existsSync, mkdirSync, readFileSync, writeFileSync} from "node:fs";
 import {hostname} from "node:os";
+import {gunzipSync} from "node:zlib";
 import {Browser} from "../cmd/chromium.mjs";
 import {serve} from "./serve.mjs";
 
@@ -42,7 +43,8 @@ function expected(some) {
 // --- the browser ---
 const asked = [];
 let moved = 0;
-const server = await serve(api, directory + "/store", () => end + moved, asked);
+mkdirSync(directory + "/new");
+const server = await serve(api, directory + "/store", () => end + moved, asked), young = await serve(api, directory + "/new", () => end);
 const browser = new Browser(program), page = await browser.page(1200, 800);
 const inPage = `
 	const id = (name) => document.getElementById(name);
@@ -243,8 +245,6 @@ await page.key("2");
 await page.run("location.hash = location.hash.replace(/&p=[^&]*/, '')");
 await eventually("functions are offered", `text("sandwich-head")`, /Heaviest functions.*aes/);
 check("what is too narrow is none", await run(`text("sandwich-head").includes("[narrow]")`), false);
-const folded = await run(`fetch("api/v1/profile?format=folded&from=${begin}&to=${end}", {headers: {Authorization: "Bearer secret"}}).then((a) => a.text())`);
-check("a file has all of it", folded.trim().split("\n").reduce((s, line) => s + Number(line.replace(/.* /, "")), 0) / 1e7, sum(all));
 const {panels: [{targets: [target]}]} = JSON.parse(readFileSync(new URL("../../share/grafana/flamegraph.json", import.meta.url)));
 const dashboard = target.url.replace(/\$\{(\w+)[^}]*\}/g, (_, name) => ({agent: server.url.slice(0, -1), __from: begin, __to: end})[name] ?? "");
 const nested = await run(`fetch("${dashboard}", {headers: {Authorization: "Bearer secret"}}).then((a) => a.json()).then((a) => a.${target.root_selector})`);
@@ -357,11 +357,51 @@ await page.key("v");
 await settled();
 check("v ends it", await parameter("live"), null);
 
+// --- files, and a link for others: of what is shown, also later; by keys alone ---
+moved = 0;
+await browser.send("Browser.setDownloadBehavior", {behavior: "allow", downloadPath: directory});
+await open(`span=10800&process=nginx&at=${begin + 600}-${begin + 1800}`);
+const saved = within(begin + 600, begin + 1800).filter((r) => r.process === "nginx");
+const seconds = (lines) => lines.reduce((s, line) => s + Number(line.replace(/.* /, "")), 0) / 1e7;
+for (const [key, suffix, words] of [["s", "svg", (file) => file.toString().includes("libcrypto.so.3")],
+	["p", "pb.gz", (file) => gunzipSync(file).includes("libcrypto.so.3")], ["f", "folded", (file) => seconds(file.toString().trim().split("\n")) === sum(saved)]]) {
+	const path = directory + "/soprof." + suffix;
+	await run(`id("format").focus()`);
+	await page.key(key);
+	await page.key("Tab");
+	await page.key(" ");
+	for (let i = 0; i < 200 && !existsSync(path); i++) await pause(50);
+	check(`a file, .${suffix}, has what is shown`, existsSync(path) && words(readFileSync(path)), true);
+}
+await open("span=10800&process=nginx&v=functions");
+await run(`addEventListener("copy", (e) => (window.copied = e.target.value))`);
+await click(`id("copy")`);
+await eventually("a link is copied", `text("copy")`, "Copied");
+const link = await run("window.copied");
+check("of the times, too", new URLSearchParams(link.split("#")[1]).get("to"), String(end));
+check("the button keeps the focus", await run(`document.activeElement === id("copy")`), true);
+moved = 3600;
+await page.open(link);
+await settled();
+await eventually("an hour later it shows the same", shown, expected(byProcess("nginx")));
+check("in the same view", await run(`id("panel-functions").offsetHeight > 0`), true);
+await open(`at=${begin + 600}-${begin + 1800}&to=${end}&span=10800&library=libcrypto.so.3`); // as agent/alert/notification.c has it
+await eventually("an alert's link is its time", shown, expected(within(begin + 600, begin + 1800).filter((r) => r.frames.some(([, l]) => l === "libcrypto.so.3"))));
+moved = 0;
+
+// --- a new store ---
+await page.open(young.url + "#token=secret");
+await eventually("of a new agent it says that there is nothing yet", `id("empty").offsetHeight > 0 && text("empty")`, /^Nothing is stored yet/);
+await picture("new");
+cpSync(directory + "/store", directory + "/new", {recursive: true});
+await eventually("and shows what comes by itself", `cells("libraries").length > 3`, true);
+young.close();
+
 // --- the whole ---
 check("names of roles: every button, field and choice has one", await run(`[...document.querySelectorAll("button, input, select, canvas")].filter((e) => !e.closest("[aria-hidden]") &&
 	!(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length)).map((e) => e.outerHTML)`), []);
 check("no errors, no violations, no dialogs", page.problems, []);
-check("nothing is asked of anybody else", page.requests.filter((u) => !u.startsWith(server.url) && !/^(about|data):/.test(u)), []);
+check("nothing is asked of anybody else", page.requests.filter((u) => ![server, young].some((s) => u.startsWith(s.url)) && !/^(about|blob|data):/.test(u)), []);
 await browser.close();
 server.close();
 console.log(failed ? `${failed} FAILED` : "all passed");
