@@ -206,6 +206,7 @@ static void bpf_done(struct sp_capture *c)
 	if (c->recipe.object)
 		c->o.recipes[0]->ground->destroy(&c->recipe);
 	sp_segments_done(&c->segments);
+	sp_cpus_done(c); /* of a session that was not attached */
 	if (c->stats_fd >= 0)
 		close(c->stats_fd);
 }

@@ -2,11 +2,15 @@
 /*
  * cpus.c: CPUs that come, or come back, while a session runs. The event of a CPU that goes offline stays dead, and perf
  * does not report that. But the kernel sends a message for each CPU that comes or goes to those who listen to its
- * device events (netlink(7), NETLINK_KOBJECT_UEVENT), also for one that was away for a moment only.
+ * device events (netlink(7), NETLINK_KOBJECT_UEVENT), also for one that was away for a moment only. Who may not listen
+ * (the packaged service may open sockets of AF_UNIX alone) looks once a second which are there; of a moment between two
+ * looks he does not know.
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "capture/priv.h"
+#include "proc/process.h"
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
@@ -15,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define LOOK_AGAIN_NS SP_NS_PER_S
 enum { KERNEL_GROUP = 1 };
 
 /*
@@ -35,11 +40,13 @@ static void filter(int socket)
 	setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &p, sizeof(p)); /* it only saves wake-ups */
 }
 
-/* Without netlink (in a sandbox) only the CPUs of the beginning are sampled. */
 void sp_cpus_begin(struct sp_capture *c)
 {
 	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = KERNEL_GROUP};
 
+	sp_cpus_done(c);
+	if (sp_process_cpus_online(&c->online.cpus, &c->online.n) < 0)
+		sp_error_clear();
 	c->uevents = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
 	if (c->uevents >= 0 && bind(c->uevents, (struct sockaddr *)&address, sizeof(address)) < 0) {
 		close(c->uevents);
@@ -54,6 +61,8 @@ void sp_cpus_done(struct sp_capture *c)
 	if (c->uevents >= 0)
 		close(c->uevents);
 	c->uevents = -1;
+	free(sp_take_ptr(c->online.cpus));
+	c->online.n = 0;
 }
 
 static bool is_wanted(const struct sp_capture *c, unsigned cpu)
@@ -87,13 +96,15 @@ static void tell(const struct sp_capture *c, unsigned cpu, bool is_online)
 		c->o.cpu_changed(c->o.cpu_changed_arg, cpu, is_online);
 }
 
-static void take(struct sp_capture *c, const char *text)
+static void gone(struct sp_capture *c, unsigned cpu)
 {
-	unsigned cpu;
-
-	if (is_about(text, "offline", &cpu) && is_wanted(c, cpu))
+	if (is_wanted(c, cpu))
 		tell(c, cpu, false);
-	if (!is_about(text, "online", &cpu) || !is_wanted(c, cpu))
+}
+
+static void came(struct sp_capture *c, unsigned cpu)
+{
+	if (!is_wanted(c, cpu))
 		return;
 	tell(c, cpu, true);
 	/* The CPU may have gone again: the samples of the others are worth more than an error. */
@@ -103,10 +114,45 @@ static void take(struct sp_capture *c, const char *text)
 	}
 }
 
+/* Calls for each of `all` that is not among the others; both are in order. */
+static void each_new(struct sp_capture *c, const uint32_t *all, size_t n, const uint32_t *others, size_t n_others,
+		     void (*each)(struct sp_capture *c, unsigned cpu))
+{
+	for (size_t i = 0, k = 0; i < n; i++) {
+		while (k < n_others && others[k] < all[i])
+			k++;
+		if (k == n_others || others[k] != all[i])
+			each(c, all[i]);
+	}
+}
+
+static void look(struct sp_capture *c)
+{
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
+	uint32_t *cpus, *before = c->online.cpus;
+	size_t n, n_before = c->online.n;
+
+	if (!before || c->is_closed || now < c->online.again_ns)
+		return;
+	c->online.again_ns = now + LOOK_AGAIN_NS;
+	if (sp_process_cpus_online(&cpus, &n) < 0) {
+		sp_error_clear();
+		return;
+	}
+	c->online.cpus = cpus;
+	c->online.n = n;
+	each_new(c, before, n_before, cpus, n, gone);
+	each_new(c, cpus, n, before, n_before, came);
+	free(before);
+}
+
 void sp_cpus_update(struct sp_capture *c)
 {
 	char text[4096];
+	unsigned cpu;
 
+	if (c->uevents < 0)
+		look(c);
 	while (c->uevents >= 0 && !c->is_closed) {
 		struct sockaddr_nl from = {0};
 		socklen_t size = sizeof(from);
@@ -117,6 +163,9 @@ void sp_cpus_update(struct sp_capture *c)
 		if (n <= 0 || from.nl_pid != 0) /* not from the kernel */
 			continue;
 		text[n] = 0;
-		take(c, text);
+		if (is_about(text, "offline", &cpu))
+			gone(c, cpu);
+		else if (is_about(text, "online", &cpu))
+			came(c, cpu);
 	}
 }

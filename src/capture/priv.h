@@ -63,6 +63,11 @@ struct sp_capture {
 	struct sp_tables *tables;
 	struct ring_buffer *events, *samples;
 	int stats_fd, uevents, episodes_fd; /* -1 = none */
+	struct {
+		uint32_t *cpus; /* that are online, when it was looked last; NULL: not known */
+		size_t n;
+		uint64_t again_ns; /* CLOCK_MONOTONIC */
+	} online;
 	int files_fd, new_files_fd, processes_fd, targets_fd, counters_fd, counts_fd[2];
 	int stacks_fd, free_files_fd, rule_cache_fd;
 	struct sp_cache *cache;

@@ -168,7 +168,7 @@ comm -23 "$dir/called" "$dir/allowed" >"$dir/forbidden"
 [ "$(wc -l <"$dir/called")" -gt 30 ] || fail "a trace of more than $(wc -l <"$dir/called") calls"
 [ ! -s "$dir/forbidden" ] || fail "no calls that the unit forbids: $(tr '\n' ' ' <"$dir/forbidden")"
 # families of sockets
-# (that of device events, which tells of CPUs that come, it goes on without: the unit refuses it)
+# (that of device events, which the unit refuses, it goes on without: tests/unit/capture/cpus.c)
 sed -n '/execve("[^"]*\/soprof"/,$p' "$dir/trace" | grep -E 'socket(pair)?\(' | grep -v -e '(AF_UNIX' -e 'NETLINK_KOBJECT_UEVENT' >"$dir/forbidden"
 [ ! -s "$dir/forbidden" ] || fail "sockets of AF_UNIX only: $(head -n 1 "$dir/forbidden")"
 finish
