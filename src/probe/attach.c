@@ -4,6 +4,7 @@
  * Debian 12 has it.
  */
 #include "probe/attach.h"
+#include "base/aside.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "probe/attach_priv.h"
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 enum {
+	CLOSERS = 32, /* threads */
 	UPROBE_MULTI = 48,
 	UPROBE_SESSION = 57,
 	CALL_OF_NOP5 = 336,
@@ -153,7 +155,7 @@ int sp_probe_attach(const struct sp_probe_program *program, int file, const stru
 		    struct sp_probe_link *ret_link)
 {
 	struct sp_probe_want w = {.program = program, .pid = pid};
-	struct sp_probe_link link = {.n_fds = 0};
+	struct sp_probe_link link = {.kind = program->kind};
 	int r = 0;
 
 	if (program->kind == SP_PROBE_SESSION && !sp_probe_has(SP_PROBE_SESSION))
@@ -178,4 +180,49 @@ void sp_probe_detach(struct sp_probe_link *link)
 	free(link->fds);
 	free(link->events);
 	*link = (struct sp_probe_link){.n_fds = 0};
+}
+
+struct closing {
+	int *fds;
+	size_t n, next;
+};
+
+static void *fds_close(void *arg)
+{
+	struct closing *c = arg;
+	size_t i;
+
+	while ((i = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED)) < c->n)
+		close(c->fds[i]);
+	return NULL;
+}
+
+/* The kernel waits for all at the same time, if they are closed at the same time. */
+static void all_close(struct closing *c)
+{
+	struct sp_aside threads[CLOSERS - 1] = {{.is_begun = false}};
+	size_t n = SP_MIN(SP_MAX(c->n, 1) - 1, SP_COUNT(threads));
+
+	for (size_t i = 0; i < n; i++)
+		sp_aside_begin(&threads[i], fds_close, c);
+	fds_close(c);
+	for (size_t i = 0; i < n; i++)
+		sp_aside_wait(&threads[i]);
+}
+
+void sp_probe_detach_some(struct sp_probe_link *const *links, size_t n)
+{
+	struct closing c = {.n = 0};
+	SP_FREE int *fds = NULL;
+	size_t n_fds = 0;
+
+	for (size_t i = 0; i < n; i++)
+		n_fds += links[i]->n_fds;
+	c.fds = fds = calloc(n_fds + 1, sizeof(*fds));
+	for (size_t i = 0; i < n && fds; i++)
+		while (links[i]->n_fds)
+			fds[c.n++] = links[i]->fds[--links[i]->n_fds];
+	all_close(&c);
+	for (size_t i = 0; i < n; i++)
+		sp_probe_detach(links[i]);
 }

@@ -42,6 +42,7 @@ struct sp_probe_at {
 	size_t n;
 };
 struct sp_probe_link {
+	enum sp_probe_kind kind;
 	int *fds; /* of links, or of perf events */
 	size_t n_fds, fds_capacity;
 	char **events; /* of tracefs */
@@ -61,8 +62,9 @@ bool sp_probe_nop5_is_fast(void);
 /* file: any descriptor of it. pid: only this process pays and is seen; 0 = all. */
 int sp_probe_attach(const struct sp_probe_program *program, int file, const struct sp_probe_at *at, pid_t pid,
 		    struct sp_probe_link *ret_link);
-/* Nothing runs any more when this returns. */
+/* Nothing runs any more when this returns, which takes the kernel 40 ms for each; some are as fast as one. */
 void sp_probe_detach(struct sp_probe_link *link);
+void sp_probe_detach_some(struct sp_probe_link *const *links, size_t n);
 
 /* Removes the events of tracefs whose makers are dead. *ret_n: how many. A machine without tracefs has none. */
 int sp_probe_clean(size_t *ret_n);

@@ -448,12 +448,19 @@ int sp_recipe_probe_attach(struct sp_recipe_probe *p, int program, pid_t only)
 
 void sp_recipe_probe_detach(struct sp_recipe_probe *p)
 {
+	SP_FREE struct sp_probe_link **links = calloc(p->files.n + 1, sizeof(struct sp_probe_link *));
+	size_t n = 0;
+
 	p->program = -1;
 	for (size_t i = 0; i < p->files.n; i++) {
-		if (p->places[i].is_attached)
+		if (p->places[i].is_attached && links)
+			links[n++] = &p->places[i].link;
+		else if (p->places[i].is_attached)
 			sp_probe_detach(&p->places[i].link);
 		p->places[i].is_attached = false;
 	}
+	if (links)
+		sp_probe_detach_some(links, n);
 }
 
 void sp_recipe_probe_watched(struct sp_recipe_probe *p, struct sp_recipe_watch *watch)

@@ -479,12 +479,29 @@ int sp_machine_targets_add(struct sp_machine_watch *w, size_t target, struct sp_
 void sp_machine_targets_detach(struct sp_machine_targets *t)
 {
 	t->is_over = true;
-	while (t->n_links) /* the beginnings of calls before their ends */
-		sp_probe_detach(&t->links[--t->n_links]);
+	sp_machine_targets_pause(t);
 }
 
+static void kind_detach(struct sp_machine_targets *t, struct sp_probe_link **links, bool returns)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_links; i++)
+		if ((t->links[i].kind == SP_PROBE_RETURN) == returns)
+			links[n++] = &t->links[i];
+	sp_probe_detach_some(links, n);
+}
+
+/* The beginnings of calls before their ends. */
 void sp_machine_targets_pause(struct sp_machine_targets *t)
 {
+	SP_FREE struct sp_probe_link **links = calloc(t->n_links + 1, sizeof(struct sp_probe_link *));
+
+	if (links) {
+		kind_detach(t, links, false);
+		kind_detach(t, links, true);
+		t->n_links = 0;
+	}
 	while (t->n_links)
 		sp_probe_detach(&t->links[--t->n_links]);
 }

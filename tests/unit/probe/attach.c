@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "probe/attach_priv.h"
 
 #define PROBED static __attribute__((noinline, noclone, used, noipa))
@@ -232,6 +233,39 @@ static void links_count_calls(void **state)
 }
 
 /* Two processes are there already, of which one is asked for; a third comes later. */
+/* Who makes many files with a name that is probed does not have us wait for each of them when we end. */
+static void many_are_detached_at_once(void **state)
+{
+	enum { SOME = 2, MANY = 48 };
+	struct sp_probe_link links[SOME + MANY], *all[MANY];
+	struct counting c;
+	uint64_t offset = offset_of((void *)first_called), began_ns, one_ns, many_ns;
+	const struct sp_probe_at at = {.offsets = &offset, .n = 1};
+	int fd;
+
+	(void)state;
+	need_links();
+	c = counting_new(SP_PROBE_ENTRY, true);
+	fd = copy_open();
+	for (size_t i = 0; i < SOME + MANY; i++)
+		assert_int_equal(sp_probe_attach(&c.program, fd, &at, 0, &links[i]), 0);
+	began_ns = sp_time_ns(CLOCK_MONOTONIC);
+	for (size_t i = 0; i < SOME; i++)
+		sp_probe_detach(&links[i]);
+	one_ns = (sp_time_ns(CLOCK_MONOTONIC) - began_ns) / SOME;
+	for (size_t i = 0; i < MANY; i++)
+		all[i] = &links[SOME + i];
+	began_ns = sp_time_ns(CLOCK_MONOTONIC);
+	sp_probe_detach_some(all, MANY);
+	many_ns = sp_time_ns(CLOCK_MONOTONIC) - began_ns;
+	print_message("one: %.1f ms, %d: %.1f ms\n", (double)one_ns / 1e6, (int)MANY, (double)many_ns / 1e6);
+	assert_true(many_ns < one_ns * MANY / 2);
+	call(100);
+	assert_int_equal(counted(&c), 0);
+	close(fd);
+	counting_done(&c);
+}
+
 static void one_process_alone(void **state)
 {
 	uint64_t offset = offset_of((void *)first_called);
@@ -405,11 +439,9 @@ static int copy_remove(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(links_count_calls),
-	    cmocka_unit_test(one_process_alone),
-	    cmocka_unit_test(a_bad_place_costs_no_other),
-	    cmocka_unit_test(one_event_counts_all_places),
-	    cmocka_unit_test(what_the_dead_left_is_removed),
+	    cmocka_unit_test(links_count_calls),           cmocka_unit_test(many_are_detached_at_once),
+	    cmocka_unit_test(one_process_alone),           cmocka_unit_test(a_bad_place_costs_no_other),
+	    cmocka_unit_test(one_event_counts_all_places), cmocka_unit_test(what_the_dead_left_is_removed),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "call"))
