@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * event.bpf.h: an event as the ops of its attach point see it: the arguments of a raw tracepoint, the record of a
- * classic one or the registers of a probe, the kernel's memory, and what all events have.
+ * event.bpf.h: an event as the ops of its attach point see it: the arguments of a raw tracepoint or of a mark, the
+ * record of a classic one or the registers of a probe, the kernel's memory, and what all events have.
  *
  * Includes the ops themselves (event/ops.h). The program's read-only data is sp_slot.
  */
 #ifndef SP_BPF_EVENT_BPF_H
 #define SP_BPF_EVENT_BPF_H
 
+#include "bpf/mark.bpf.h"
 #include "bpf/x86_64/call.bpf.h"
 #include "event/slot.h"
 
@@ -15,6 +16,7 @@ const volatile struct sp_front_slot sp_slot = {};
 
 struct sp_op_env {
 	sp_u64 argument[SP_N_ARGUMENTS];
+	int is_unread; /* an argument is in memory that cannot be read */
 #ifdef SP_ENV_HAS_PAIR
 	const sp_u64 *pair; /* SP_BUILTIN_DUR and what follows it; NULL: this is no second point */
 #endif
@@ -143,11 +145,28 @@ static __always_inline void sp_record_take(struct sp_op_env *env, void *ctx)
 	env->argument[0] = address;
 }
 
+/* Those that somebody wants. */
+static __always_inline void sp_mark_take(struct sp_op_env *env, void *ctx)
+{
+	sp_u64 cookie = bpf_get_attach_cookie(ctx);
+	const struct sp_mark_place *mark = bpf_map_lookup_elem(&marks, &cookie);
+
+	env->is_unread = !mark;
+	if (!mark)
+		return;
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < SP_N_ARGUMENTS; i++)
+		if (mark->argument[i].bits && !sp_mark_argument_read(ctx, &mark->argument[i], &env->argument[i]))
+			env->is_unread = 1;
+}
+
 /* Reads what the ops need. Returns what the program is to return in the end. */
 static __always_inline int sp_event_read(struct sp_op_env *env, struct bpf_raw_tracepoint_args *ctx)
 {
 	if (sp_slot.flags & SP_SLOT_RECORD)
 		sp_record_take(env, ctx);
+	else if (sp_slot.flags & SP_SLOT_MARK)
+		sp_mark_take(env, ctx);
 	else if (sp_slot.flags & SP_SLOT_PROBE)
 		sp_registers_read(env, ctx);
 	else

@@ -575,22 +575,22 @@ enum sp_counter {
 	SP_N_STACKS_SENT,
 	SP_N_PENDING, /* sent to the user half for completion */
 	/* Losses. */
-	SP_N_LOST_PENDING,   /* no room in the ring for one of these: its stack was cut */
-	SP_N_LOST_STACKS,    /* no room in the ring for a new stack's frames (sent again at its next sample) */
-	SP_N_LOST_FILES,     /* no room for a new file, in the ring or in new_files (announced again) */
-	SP_N_LOST_PROCESSES, /* no room for a new process */
-	SP_N_LOST_COUNTS,    /* the table of counts was full: samples lost */
-	SP_N_LOST_NESTED,    /* a sample inside a sample: lost */
-	SP_N_LOST_EPISODES,  /* no room for another open episode */
-	SP_N_LOST_ENDS,      /* episodes whose end was not seen */
-	SP_N_LOST_TARGETS,   /* no room to follow a new process of the command */
-	SP_N_LOST_OBJECTS,   /* no room in the ring for what an event was about */
-	SP_N_LOST_WAKERS,    /* waits that somebody has ended who was not seen */
-	SP_N_LOST_LIVE,      /* no room to remember an allocation: when it is freed is not seen */
-	SP_N_LOST_CALLS,     /* calls that allocate whose end was not seen; or on stacks where that is not safe */
-	SP_N_FREED_UNSEEN,   /* no loss: blocks that were freed and had been there before all are sampled */
-	/* Programs that the command and its children executed. */
-	SP_N_PROGRAMS,        /* all; of these */
+	SP_N_LOST_PENDING,    /* no room in the ring for one of these: its stack was cut */
+	SP_N_LOST_STACKS,     /* no room in the ring for a new stack's frames (sent again at its next sample) */
+	SP_N_LOST_FILES,      /* no room for a new file, in the ring or in new_files (announced again) */
+	SP_N_LOST_PROCESSES,  /* no room for a new process */
+	SP_N_LOST_COUNTS,     /* the table of counts was full: samples lost */
+	SP_N_LOST_NESTED,     /* a sample inside a sample: lost */
+	SP_N_LOST_EPISODES,   /* no room for another open episode */
+	SP_N_LOST_ENDS,       /* episodes whose end was not seen */
+	SP_N_LOST_TARGETS,    /* no room to follow a new process of the command */
+	SP_N_LOST_OBJECTS,    /* no room in the ring for what an event was about */
+	SP_N_LOST_WAKERS,     /* waits that somebody has ended who was not seen */
+	SP_N_LOST_LIVE,       /* no room to remember an allocation: when it is freed is not seen */
+	SP_N_LOST_CALLS,      /* calls that allocate whose end was not seen; or on stacks where that is not safe */
+	SP_N_LOST_ARGUMENTS,  /* events of marks that have an argument in memory that could not be read */
+	SP_N_FREED_UNSEEN,    /* no loss: blocks that were freed and had been there before all are sampled */
+	SP_N_PROGRAMS,        /* that the command and its children executed: all; of these */
 	SP_N_PROGRAMS_SECURE, /* set-user-id, or with capabilities of their own */
 	SP_N_PROGRAMS_STATIC, /* and others without a dynamic linker */
 	SP_N_OWN_NS,          /* time spent in the programs themselves, if sp_config.time_own */

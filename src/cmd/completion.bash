@@ -21,7 +21,7 @@ _soprof_fields() {
 	local event fields last=${2##*[^a-zA-Z0-9_]}
 	event=$(printf '%s\n' "${1#[\'\"]}" | sed -E 's/\[[^]]*\]|\{[^}]*\}//g; s/[[{].*//')
 	[ -z "$event" ] || fields=$("${COMP_WORDS[0]}" trace --list "$event" -v 2>/dev/null |
-		sed -nE 's/^    [a-z0-9_]+(:[a-z0-9_]+)?: //p' | tr , '\n' | sed -E 's/.*[ *]//')
+		sed -nE 's/^    [a-zA-Z0-9_]+(:[a-zA-Z0-9_]+)?: //p' | tr , '\n' | sed -E 's/.*[ *]//')
 	COMPREPLY=($(compgen -P "${2%"$last"}" -W "$fields pid tid comm cpu uid gid cgroup" -- "$last"))
 }
 # WORD...: these, and the kernel's tracepoints, or behind [ fields.
@@ -31,6 +31,9 @@ _soprof_events() {
 	word=${word#[\'\"]}
 	if [[ $word == *\[* ]]; then
 		_soprof_fields "$word" "$word"
+	elif [[ $word == usdt:*:* ]]; then
+		local library=${word#usdt:}
+		COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" trace --list "usdt:${library%%:*}:*" 2>/dev/null)" -- "$word"))
 	else
 		COMPREPLY=($(compgen -W "$* $(cat /sys/kernel/tracing/available_events 2>/dev/null)" -- "$word"))
 	fi

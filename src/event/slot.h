@@ -45,6 +45,7 @@ enum {
 	SP_SLOT_SESSION = 4096,  /* with SP_SLOT_PROBE: by both ends of a call, of which the second is the event */
 	SP_SLOT_NUMBERED = 1024, /* the hit's object is the event's number, which its row has as its slice */
 	SP_SLOT_KPROBE = 8192,   /* with SP_SLOT_PROBE: the function is one of the kernel's */
+	SP_SLOT_MARK = 16384,    /* with SP_SLOT_PROBE: its arguments are those of a mark (mark.h) */
 };
 
 struct sp_front_slot {
@@ -96,9 +97,7 @@ struct sp_episode_key {
 	sp_u64 match, recipe;
 };
 
-/*
- * A thread's, which stays in its place when it has ended: the next one, nearly always of the same stack, is not sent.
- */
+/* A thread's, which stays in its place when it has ended: the next, nearly always of the same stack, is not sent. */
 struct sp_episode {
 	sp_u64 since_ns;       /* it is counted up to then: its beginning, or the last drain; 0: it has ended */
 	sp_u64 min_ns, max_ns; /* shorter and longer ones do not count */

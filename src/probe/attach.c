@@ -144,6 +144,31 @@ static int attach_some(const struct sp_probe_want *w, const struct sp_probe_at *
 	return r < 0 ? r : attach_some(w, at, from + n / 2, n - n / 2, link);
 }
 
+/* Where there are no links: an event of tracefs has one cookie for all its places. */
+static int attach_by_cookie(struct sp_probe_want *w, const struct sp_probe_at *at, struct sp_probe_link *link)
+{
+	SP_FREE uint64_t *offsets = calloc(at->n, sizeof(*offsets)), *semaphores = calloc(at->n, sizeof(*semaphores));
+	SP_FREE bool *is_done = calloc(at->n, sizeof(*is_done));
+	int r = offsets && semaphores && is_done ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < at->n && r >= 0; i++) {
+		struct sp_probe_at some = {.offsets = offsets, .semaphores = at->semaphores ? semaphores : NULL};
+
+		if (is_done[i])
+			continue;
+		for (size_t k = i; k < at->n; k++) {
+			if (is_done[k] || at->cookies[k] != at->cookies[i])
+				continue;
+			offsets[some.n] = at->offsets[k];
+			semaphores[some.n++] = at->semaphores ? at->semaphores[k] : 0;
+			is_done[k] = true;
+		}
+		w->cookie = &at->cookies[i];
+		r = attach_some(w, &some, 0, some.n, link);
+	}
+	return r;
+}
+
 static int words(int r, const struct sp_probe_want *w)
 {
 	if (r == -ESRCH)
@@ -162,7 +187,8 @@ int sp_probe_attach(const struct sp_probe_program *program, int file, const stru
 		return sp_fail_said(-EOPNOTSUPP, "this kernel has no probes of whole calls");
 	snprintf(w.path, sizeof(w.path), "/proc/self/fd/%d", file);
 	if (at->n)
-		r = attach_some(&w, at, 0, at->n, &link);
+		r = at->cookies && !sp_probe_has(SP_PROBE_ENTRY) ? attach_by_cookie(&w, at, &link)
+								 : attach_some(&w, at, 0, at->n, &link);
 	if (r < 0) {
 		sp_probe_detach(&link);
 		return words(r, &w);

@@ -36,7 +36,8 @@ struct sp_probe_program { /* of the type BPF_PROG_TYPE_KPROBE, loaded with sp_pr
 };
 struct sp_probe_at {
 	const uint64_t *offsets; /* in the file */
-	const uint64_t *cookies; /* what bpf_get_attach_cookie() gives at each; NULL = none. Not by tracefs */
+	const uint64_t *cookies; /* what bpf_get_attach_cookie() gives at each; NULL = none. By tracefs an event for
+				    each different one, so they are few */
 	const uint64_t
 	    *semaphores; /* offsets of counters that are raised while attached, 0 = none; NULL = none at all */
 	size_t n;

@@ -14,7 +14,8 @@
 struct sp_probe_want {
 	const struct sp_probe_program *program;
 	pid_t pid;
-	char path[32]; /* of the file, as this process sees it */
+	const uint64_t *cookie; /* of an event of tracefs; NULL: it has none */
+	char path[32];          /* of the file, as this process sees it */
 };
 
 int sp_probe_event_attach(const struct sp_probe_want *w, const struct sp_probe_at *at, struct sp_probe_link *link);

@@ -10,6 +10,7 @@
 #include "probe/attach_priv.h"
 #include "proc/process.h"
 #include "worker/broker.h"
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -159,6 +160,10 @@ static int event_open(uint64_t id, const struct sp_probe_want *w)
 
 	if (fd < 0)
 		return fd;
+	if (w->cookie) { /* the link holds the event */
+		LIBBPF_OPTS(bpf_link_create_opts, with, .perf_event.bpf_cookie = *w->cookie);
+		return bpf_link_create(w->program->fd, fd, BPF_PERF_EVENT, &with);
+	}
 	return ioctl(fd, PERF_EVENT_IOC_SET_BPF, w->program->fd) < 0 ? -errno : sp_take_fd(&fd);
 }
 

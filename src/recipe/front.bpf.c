@@ -288,6 +288,10 @@ int sp_front_raw(struct bpf_raw_tracepoint_args *ctx)
 	if (!times)
 		return result;
 	sp_event_read(&env, ctx);
+	if (sp_slot.flags & SP_SLOT_MARK && env.is_unread) {
+		sp_tally(SP_N_LOST_ARGUMENTS, 1);
+		return result;
+	}
 	sp_session_recall(&env);
 	if (!sp_ops_run(&env, sp_slot.ops, r) || sp_event_is_over(r))
 		return result;

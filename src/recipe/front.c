@@ -114,6 +114,8 @@ static int front_load(struct sp_front *f, const struct sp_front_slot *slot, cons
 	}
 	r = maps_share(f->skel->obj, maps);
 	if (!r)
+		r = bpf_map__set_autocreate(f->skel->maps.marks, slot->flags & SP_SLOT_MARK);
+	if (!r)
 		r = front_bpf__load(f->skel);
 	if (!r && bpf_map_update_elem(bpf_map__fd(f->skel->maps.sink), &zero, &sink, BPF_ANY))
 		r = -errno;
@@ -203,7 +205,9 @@ int sp_front_new(const struct sp_recipe_point *point, const struct sp_front_maps
 		return r;
 	f->point = *point;
 	f->only = maps->only;
-	r = sp_front_attach(f); /* we still have the privileges; once more it is attached by the broker */
+	if (point->slot.flags & SP_SLOT_MARK)
+		r = sp_recipe_probe_front(point->probe, bpf_map__fd(f->skel->maps.marks));
+	r = r < 0 ? r : sp_front_attach(f); /* we still have the privileges; once more it is attached by the broker */
 	f->broker = maps->broker;
 	if (point->probe)
 		sp_recipe_probe_broker(point->probe, maps->broker);

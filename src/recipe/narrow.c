@@ -6,6 +6,7 @@
 #include "recipe/expr.h"
 #include "recipe/fields.h"
 #include "recipe/kprobe.h"
+#include "recipe/probe.h"
 #include "recipe/types.h"
 #include <ctype.h>
 #include <errno.h>
@@ -234,7 +235,7 @@ int sp_narrowing_fields(const char *name, const struct sp_recipe_point *point, c
 	int r;
 
 	if (point->at == SP_AT_PROBE)
-		return sp_fields_of_arguments(point->arguments, ret_fields);
+		return sp_recipe_probe_fields(point, ret_fields);
 	if (point->slot.flags & SP_SLOT_KPROBE)
 		return sp_kprobe_fields(point, types, ret_fields);
 

@@ -4,7 +4,8 @@
 #include "capture/recipe_ops.h"
 #include "probe/attach.h"
 #include "probe/point.h"
-#include "probe/usdt.h"
+#include "recipe/fields.h"
+#include "recipe/marks.h"
 #include "recipe/probe_priv.h"
 #include "recipe/tracepoint.h"
 #include "worker/jobs_probes.h"
@@ -69,7 +70,7 @@ static int asked_take(const char *name, struct sp_probe_asked *asked)
 
 static void point_make(const char *name, struct sp_recipe_probe *p, struct sp_recipe_point *ret_point)
 {
-	p->program = -1;
+	p->program = p->front = -1;
 	*ret_point = (struct sp_recipe_point){
 	    .at = SP_AT_PROBE,
 	    .where = name,
@@ -147,12 +148,14 @@ static int functions_take(struct sp_recipe_probe *p, const struct sp_probe_set *
 	return r;
 }
 
-static int marks_take(const struct sp_usdts *marks, struct places *places)
+static int marks_take(struct sp_usdts *marks, struct places *places)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < marks->n && r >= 0; i++)
 		r = place_add(places, marks->at[i].offset, marks->at[i].semaphore);
+	places->marks = *marks;
+	*marks = (struct sp_usdts){0};
 	return r;
 }
 
@@ -200,8 +203,11 @@ static void points_found(void *arg, int r, struct sp_probe_set *set)
 static void marks_found(void *arg, int r, struct sp_usdts *marks)
 {
 	struct finding *f = arg;
+	struct places *places = &f->probe->places[f->file];
 
-	finding_end(f, r < 0 ? r : marks_take(marks, &f->probe->places[f->file]));
+	if (r >= 0)
+		r = marks_take(marks, places);
+	finding_end(f, r >= 0 && f->is_later ? sp_recipe_marks_number(f->probe, places) : r);
 }
 
 static int file_ask(struct sp_recipe_probe *p, struct sp_workers *w, struct finding *f)
@@ -251,13 +257,6 @@ int sp_recipe_probe_put(struct sp_recipe_probe *p, const struct sp_probe_file *f
 	p->n_places++;
 	p->n_stepped += is_stepped(at);
 	return 0;
-}
-
-/* A file that cannot be read, or is made to harm who reads it, costs its own places. */
-static void failure_note(struct sp_recipe_probe *p, const char *path, const char *why)
-{
-	if (!p->n_failed++ && asprintf(&p->failure, "%s: %s", path, why) < 0)
-		p->failure = NULL;
 }
 
 /* By then an argument's register is another's: a session keeps one number of a call, from its beginning to its end. */
@@ -326,7 +325,7 @@ static int all_take(struct sp_recipe_probe *p, const struct finding *all)
 		if (all[i].r >= 0)
 			continue;
 		if (!lacks)
-			failure_note(p, p->files.files[i].path, why_not(&all[i]));
+			sp_recipe_probe_note(p, p->files.files[i].path, why_not(&all[i]));
 		failed = failed && lacks ? failed : &all[i];
 	}
 	sp_error_clear();
@@ -358,16 +357,18 @@ static int all_find(struct sp_recipe_probe *p, struct sp_workers *w)
 }
 
 /* One of the files at least has such a place. */
-int sp_recipe_probe_find(struct sp_recipe_point *point, bool may_session)
+static int places_look(const struct sp_recipe_point *point)
 {
 	struct sp_recipe_probe *p = point->probe;
 	struct sp_workers *w = NULL;
-	int r = use_read(point, may_session);
+	int r;
 
-	if (!r && !sp_probe_has(SP_PROBE_ENTRY))
+	if (p->is_looked)
+		return 0;
+	p->is_looked = true;
+	if (!sp_probe_has(SP_PROBE_ENTRY))
 		leftovers_remove();
-	if (!r)
-		r = sp_workers_new(&(struct sp_workers_options){0}, &w);
+	r = sp_workers_new(&(struct sp_workers_options){0}, &w);
 	if (!r)
 		r = sp_probe_files(p->asked.library, w, &p->files);
 	if (r >= 0)
@@ -379,6 +380,28 @@ int sp_recipe_probe_find(struct sp_recipe_point *point, bool may_session)
 		return sp_tracepoint_point(point->where, &(struct sp_recipe_point){.at = SP_AT_NOTHING});
 	}
 	return sp_probe_mistake(r);
+}
+
+int sp_recipe_probe_fields(const struct sp_recipe_point *point, struct sp_fields *ret_fields)
+{
+	int r = point->probe->asked.is_usdt ? places_look(point) : 0;
+
+	if (r < 0)
+		return r;
+	return point->probe->asked.is_usdt ? sp_recipe_probe_mark_fields(point->probe, NULL, ret_fields)
+					   : sp_fields_of_arguments(point->arguments, ret_fields);
+}
+
+int sp_recipe_probe_find(struct sp_recipe_point *point, bool may_session)
+{
+	bool is_mark = point->probe->asked.is_usdt;
+	int r = is_mark ? 0 : use_read(point, may_session);
+
+	if (is_mark)
+		sp_recipe_marks_wanted(point);
+	if (!r)
+		r = places_look(point);
+	return r < 0 ? r : sp_recipe_marks_number_all(point->probe);
 }
 
 unsigned sp_recipe_probe_least_ns(void)
@@ -419,8 +442,10 @@ static int file_attach(struct sp_recipe_probe *p, size_t i, int program, pid_t o
 {
 	const struct sp_probe_program what = {.fd = program, .kind = kind_of(p), .broker = p->broker};
 	struct places *places = &p->places[i];
-	const struct sp_probe_at at = {
-	    .offsets = places->offsets, .semaphores = p->asked.is_usdt ? places->semaphores : NULL, .n = places->n};
+	const struct sp_probe_at at = {.offsets = places->offsets,
+				       .cookies = places->cookies,
+				       .semaphores = p->asked.is_usdt ? places->semaphores : NULL,
+				       .n = places->n};
 	int r;
 
 	if (places->is_attached || !places->n)
@@ -504,7 +529,7 @@ static void later_found(struct finding *f)
 	if (f->r >= 0)
 		return;
 	f->why = f->why ? f->why : strdup(sp_error_text(f->r));
-	failure_note(p, p->files.files[f->file].path, why_not(f));
+	sp_recipe_probe_note(p, p->files.files[f->file].path, why_not(f));
 	sp_error_clear();
 }
 
@@ -515,7 +540,7 @@ void sp_recipe_probe_failed(struct sp_recipe_probe *p, int r, const char *path, 
 	if (r == -ESRCH)
 		p->n_gone++;
 	else
-		failure_note(p, path, sp_error_text(r));
+		sp_recipe_probe_note(p, path, sp_error_text(r));
 }
 
 static int later_add(struct sp_recipe_probe *p, const struct sp_probe_file *file, struct sp_workers *w,
@@ -548,7 +573,7 @@ void sp_recipe_probe_add(struct sp_recipe_probe *p, const struct sp_probe_file *
 	int r = sp_probe_name_is(&p->files.name, file) ? later_add(p, file, w, later) : 0;
 
 	if (r < 0)
-		failure_note(p, file->path, sp_error_text(r));
+		sp_recipe_probe_note(p, file->path, sp_error_text(r));
 }
 
 void sp_recipe_probe_free(struct sp_recipe_probe *p)
@@ -560,8 +585,12 @@ void sp_recipe_probe_free(struct sp_recipe_probe *p)
 	for (size_t i = 0; p->places && i < p->files.n; i++) {
 		free(p->places[i].offsets);
 		free(p->places[i].semaphores);
+		free(p->places[i].cookies);
+		sp_usdts_done(&p->places[i].marks);
 	}
 	free(p->places);
+	free(p->marks);
+	free(p->unclear);
 	sp_probe_files_done(&p->files);
 	sp_probe_asked_done(&p->asked);
 	free(p->failure);

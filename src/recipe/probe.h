@@ -7,10 +7,10 @@
  *   LIBRARY+0xADDRESS      where soprof shows a function without a name so
  *   usdt:LIBRARY:NAME, usdt:LIBRARY:PROVIDER:NAME
  *
- * Expressions know arg0 to arg5 and, when the call returns, retval; by sessions one argument with it. A name is first
- * made a point of a recipe, then, once its expressions are known, the places are looked for in all files that are
- * meant. The point's probe is the set's that has the recipe. Errors: -EINVAL, -ENOENT and the like with
- * sp_error_text().
+ * Expressions know arg0 to arg5 and, when the call returns, retval; by sessions one argument with it; of marks the
+ * arguments that these have, for which their files are looked for first. A name is made a point of a recipe, then, once
+ * its expressions are known, the places are looked for in all files that are meant. The point's probe is the set's that
+ * has the recipe. Errors: -EINVAL, -ENOENT and the like with sp_error_text().
  */
 #ifndef SP_RECIPE_PROBE_H
 #define SP_RECIPE_PROBE_H
@@ -29,11 +29,26 @@ struct sp_workers;
 /* Whether the name is one of these, and no tracepoint's. */
 bool sp_recipe_probe_is(const char *name);
 int sp_recipe_probe_point(const char *name, struct sp_recipe_point *ret_point);
+struct sp_fields;
+/* What expressions may name. */
+int sp_recipe_probe_fields(const struct sp_recipe_point *point, struct sp_fields *ret_fields);
 /* may_session: the event will be a session's, where the kernel has them (sp_recipe_probe_by_session()). */
 int sp_recipe_probe_find(struct sp_recipe_point *point, bool may_session);
+/* Of a slot with SP_SLOT_MARK, before it is attached: the map `marks` of its program, which stays the caller's. */
+int sp_recipe_probe_front(struct sp_recipe_probe *probe, int map);
 unsigned sp_recipe_probe_least_ns(void); /* of one hit where the kernel emulates the first instruction */
 unsigned sp_recipe_probe_most_ns(void);  /* where it does not */
 unsigned sp_recipe_probe_trap_ns(const struct sp_recipe_probe *probe); /* of one hit, on average over the places */
+
+struct sp_recipe_mark { /* a place of a mark, once its fields or places were found; texts are the probe's */
+	const char *path, *provider, *name, *arguments;
+	uint64_t offset;
+};
+/* False: there are no more. */
+bool sp_recipe_probe_mark_at(const struct sp_recipe_probe *probe, size_t i, struct sp_recipe_mark *ret_mark);
+/* The fields of those with this one's provider and name; NULL: of all. They must not outlive the probe. */
+int sp_recipe_probe_mark_fields(struct sp_recipe_probe *probe, const struct sp_recipe_mark *like,
+				struct sp_fields *ret_fields);
 
 struct sp_probe_file;
 struct sp_probe_later;

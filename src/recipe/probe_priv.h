@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * probe_priv.h: a probe (probe.h), as two files know it: probe.c, which looks for its places, and attaches them, and
- * probe_stats.c, which sums up what there is to tell of it.
+ * probe_priv.h: a probe (probe.h), as three files know it: probe.c, which looks for its places, and attaches them, and
+ * probe_stats.c, which sums up what there is to tell of it; and marks.c, which knows of the arguments of marks.
  *
  * It owns its files, their places and its texts. No errors. Private to src/recipe.
  */
 #ifndef SP_RECIPE_PROBE_PRIV_H
 #define SP_RECIPE_PROBE_PRIV_H
 
+#include "event/mark.h"
 #include "probe/attach.h"
 #include "probe/file.h"
 #include "probe/later.h"
+#include "probe/usdt.h"
 #include "recipe/probe.h"
 
 struct places { /* of one file */
 	uint64_t *offsets, *semaphores;
+	uint64_t *cookies;     /* of marks whose arguments are read: a number of the probe's; else NULL */
+	struct sp_usdts marks; /* if it is a mark that is probed: the places, in the same order */
 	size_t n, capacity, semaphores_capacity, n_refused;
 	struct sp_probe_link link;
 	bool is_attached, is_later; /* is_later: the file appeared while probes were on */
@@ -23,6 +27,13 @@ struct sp_recipe_probe {
 	struct sp_probe_asked asked; /* of one that is put: what it is, as the library */
 	bool returns, is_put, by_session;
 	uint8_t arguments; /* that expressions read, a bit each */
+	bool is_looked;    /* the files were looked through */
+	/* Of marks: */
+	uint16_t wanted;             /* which arguments expressions read, a bit each */
+	struct sp_mark_place *marks; /* where these are, different ones, by number */
+	size_t n_marks, marks_capacity;
+	int front;     /* the map of the program in which it finds them; -1: there is none yet */
+	char *unclear; /* why the note of one makes no sense */
 	struct sp_probe_files files;
 	struct places *places; /* of each of them */
 	size_t places_capacity;
@@ -36,5 +47,9 @@ struct sp_recipe_probe {
 	size_t n_failed;
 	char *failure; /* of the first of these */
 };
+
+/* --- probe_stats.c --- */
+/* Counts a file that failed; of the first of them why is told. */
+void sp_recipe_probe_note(struct sp_recipe_probe *probe, const char *path, const char *why);
 
 #endif

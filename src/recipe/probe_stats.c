@@ -2,7 +2,15 @@
 /* probe_stats.c: what there is to tell of probes. */
 #include "base/mem.h"
 #include "recipe/probe_priv.h"
+#include <stdio.h>
 #include <string.h>
+
+/* A file that cannot be read, or is made to harm who reads it, costs its own places. */
+void sp_recipe_probe_note(struct sp_recipe_probe *p, const char *path, const char *why)
+{
+	if (!p->n_failed++ && asprintf(&p->failure, "%s: %s", path, why) < 0)
+		p->failure = NULL;
+}
 
 bool sp_recipe_probe_is_beside(const struct sp_recipe_probe *a, const struct sp_recipe_probe *b)
 {

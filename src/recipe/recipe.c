@@ -323,6 +323,8 @@ static int narrowed_make(struct sp_recipe_set *set, const char *event, const str
 		return sp_fail_at(-EINVAL, event, narrowing.n_name,
 				  "only tracepoints, SYSTEM:EVENT, and functions, LIBRARY:FUNCTION, have fields");
 	r = sp_recipe_point_make(name, &own->points[0]);
+	if (!r && own->points[0].at == SP_AT_PROBE)
+		watch_begin(set, own->points[0].probe);
 	if (!r)
 		r = sp_narrowing_apply(event, name, &narrowing, &set->types, &own->points[0], &own->values[1].unit);
 	if (!r)

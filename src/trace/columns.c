@@ -317,9 +317,17 @@ static int left_out_add(struct sp_trace_spec *s, const char *name)
 	return 0;
 }
 
+/* Whether it is a function that is probed, whose fields are of its beginning or of its end. A mark has one place. */
+static bool is_function(const struct sp_trace_making *m)
+{
+	return m->spec->point.at == SP_AT_PROBE && sp_fields_find(&m->fields, "retval", 6);
+}
+
 /* Whether the event is a call's end, by what is asked of it so far: then its arguments are gone. */
 static bool has_returned(const struct sp_trace_making *m)
 {
+	if (!is_function(m))
+		return false;
 	for (size_t i = 0; i < m->list.n; i++)
 		if (m->list.ops[i].kind == SP_OP_ARGUMENT && m->list.ops[i].imm == SP_FIELD_RETURNED)
 			return true;
@@ -329,7 +337,7 @@ static bool has_returned(const struct sp_trace_making *m)
 /* Whether a field is a column where none were asked for. */
 static bool is_default(const struct sp_trace_making *m, const struct sp_field *f, bool returned)
 {
-	if (m->spec->point.at == SP_AT_PROBE && f->from == SP_FIELD_ARGUMENT)
+	if (is_function(m) && f->from == SP_FIELD_ARGUMENT)
 		return f->offset <= SP_FIELD_RETURNED && (f->offset == SP_FIELD_RETURNED) == returned;
 	return f->from != SP_FIELD_NOWHERE && !f->why_not && strncmp(f->name, "common_", 7) != 0 &&
 	       strcmp(f->name, "__syscall_nr") != 0 && (strcmp(f->name, "retval") != 0 || m->fields.n == 1) &&

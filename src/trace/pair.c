@@ -245,7 +245,7 @@ static int first_compile(struct sp_trace_making *m, struct sp_trace_making *of, 
 	if (r)
 		return r;
 	sp_trace_point_finish(of, &p->point);
-	return sp_trace_places_find(m, &p->point);
+	return sp_trace_places_find(&p->point);
 }
 
 static int first_make(struct sp_trace_making *m, const char *event, const char *match, enum sp_trace_role role,

@@ -154,8 +154,13 @@ static int point_load(const struct sp_tracing *t, struct sp_tracing_point *p)
 		return -errno;
 	config_write(t, p);
 	sp_slot_program_set(&p->point->slot, p->skel->progs.sp_trace_event);
+	bpf_map__set_autocreate(p->skel->maps.marks, p->point->slot.flags & SP_SLOT_MARK);
 	r = maps_choose(t, p->skel);
-	return r ? r : trace_bpf__load(p->skel);
+	if (!r)
+		r = trace_bpf__load(p->skel);
+	return !r && p->point->slot.flags & SP_SLOT_MARK
+		   ? sp_recipe_probe_front(p->point->probe, bpf_map__fd(p->skel->maps.marks))
+		   : r;
 }
 
 static void point_add(struct sp_tracing *t, const struct sp_recipe_point *point, const char *name,

@@ -207,8 +207,10 @@ int sp_trace_fields_find(struct sp_trace_making *m, const char *name, const stru
 			 struct sp_types *types)
 {
 	struct sp_expr *each[SP_TRACE_WANTED];
-	int r;
+	int r = point->at == SP_AT_PROBE ? sp_trace_later_begin(m->asked->later) : 0;
 
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < m->n_wanted; i++)
 		each[i] = &m->wanted[i]->expr;
 	r = sp_narrowing_fields(name, point, &(struct sp_expr_list){each, m->n_wanted}, types, &m->fields);
@@ -245,11 +247,9 @@ void sp_trace_point_finish(const struct sp_trace_making *m, struct sp_recipe_poi
 		sp_narrowing_record(point, m->fields.id);
 }
 
-int sp_trace_places_find(const struct sp_trace_making *m, struct sp_recipe_point *point)
+int sp_trace_places_find(struct sp_recipe_point *point)
 {
-	int r = point->at == SP_AT_PROBE ? sp_trace_later_begin(m->asked->later) : 0;
-
-	return r < 0 || point->at != SP_AT_PROBE ? r : sp_recipe_probe_find(point, false);
+	return point->at == SP_AT_PROBE ? sp_recipe_probe_find(point, false) : 0;
 }
 
 int sp_trace_point_name(const char *event, struct sp_narrowing *ret_narrowing, char **ret_name,
@@ -348,7 +348,7 @@ static int spec_make(struct sp_trace_making *m, struct sp_types *types)
 	if (r < 0)
 		return r;
 	sp_trace_point_finish(m, &s->point);
-	return sp_trace_places_find(m, &s->point);
+	return sp_trace_places_find(&s->point);
 }
 
 void sp_trace_making_done(struct sp_trace_making *m)

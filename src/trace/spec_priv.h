@@ -82,13 +82,14 @@ int sp_trace_comm_add(struct sp_trace_making *m);
 /* Makes the point of the text's event; *ret_name is the caller's. */
 int sp_trace_point_name(const char *event, struct sp_narrowing *ret_narrowing, char **ret_name,
 			struct sp_recipe_point *ret_point);
-/* The fields that the expressions name, whose names are not resolved yet. */
+/* The fields that the expressions name, whose names are not resolved yet. What is mapped is watched from here on, if
+ * the point is in a file. */
 int sp_trace_fields_find(struct sp_trace_making *m, const char *name, const struct sp_recipe_point *point,
 			 struct sp_types *types);
 int sp_trace_names_resolve(struct sp_trace_making *m, const char *name);
 void sp_trace_point_finish(const struct sp_trace_making *m, struct sp_recipe_point *point);
 /* Looks for the places of a function or mark. */
-int sp_trace_places_find(const struct sp_trace_making *m, struct sp_recipe_point *point);
+int sp_trace_places_find(struct sp_recipe_point *point);
 void sp_trace_making_done(struct sp_trace_making *m);
 
 /* --- pair.c --- */

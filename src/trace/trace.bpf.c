@@ -436,6 +436,10 @@ int sp_trace_event(struct bpf_raw_tracepoint_args *ctx)
 
 	if (sp_trace.role <= SP_TRACE_FIRST && sp_trace.asks_who && !sp_trace_is_wanted())
 		return result;
+	if (sp_slot.flags & SP_SLOT_MARK && env.is_unread) {
+		sp_trace_lost(SP_TRACE_LOST_ARGUMENTS);
+		return result;
+	}
 	if (sp_trace_ops_run(&env, r, &key))
 		number = sp_trace_take(&env, r);
 	if (env.pair && !sp_trace.pair_stays)

@@ -105,7 +105,8 @@ enum sp_trace_counter {                        /* elements of the map `losses`, 
 			SP_TRACE_LOST_RECORDS, /* no room in the ring */
 			SP_TRACE_LOST_PAIRS,   /* no room for a first point: its second will not be one */
 			SP_TRACE_LOST_TEXTS, /* texts that could not be read, since their page is not in memory, say */
-			SP_TRACE_N_WALKS,    /* no loss: numbers of stacks given so far */
+			SP_TRACE_LOST_ARGUMENTS, /* marks with an argument in memory that could not be read */
+			SP_TRACE_N_WALKS,        /* no loss: numbers of stacks given so far */
 			SP_TRACE_N_COUNTERS,
 };
 

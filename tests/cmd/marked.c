@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * marked.c N MICROSECONDS: a server of N requests, which has marks for probes where each begins and ends, as sdt.h
- * makes them (USDT); each takes so long, or longer.
+ * makes them (USDT), with the request's number and kind; each takes so long, or longer.
+ * marked values: comes by marks whose arguments are in all kinds of places, and prints what they are.
  */
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#define MARK(name)                                                                                                     \
+/* The note of a mark whose arguments are where this text says; the operands behind it are the assembler's. */
+#define NOTE(name, arguments, ...)                                                                                     \
 	__asm__ volatile("1: nop\n"                                                                                    \
 			 ".pushsection .note.stapsdt, \"\", \"note\"\n"                                                \
 			 ".balign 4\n"                                                                                 \
@@ -16,10 +21,22 @@
 			 "2: .quad 1b, _.stapsdt.base, 0\n"                                                            \
 			 ".asciz \"marked\"\n"                                                                         \
 			 ".asciz \"" name "\"\n"                                                                       \
-			 ".asciz \"\"\n"                                                                               \
+			 ".asciz \"" arguments "\"\n"                                                                  \
 			 "3: .balign 4\n"                                                                              \
-			 ".popsection\n" ::                                                                            \
-			     : "memory")
+			 ".popsection\n" ::__VA_ARGS__                                                                 \
+			 : "memory")
+
+/* As sdt.h has it: the size, below 0 with a sign (%n turns it), and wherever the compiler has the argument. */
+#define SIZE(x) ((__typeof__(x))-1 < (__typeof__(x))1 ? (int)sizeof(x) : -(int)sizeof(x))
+#define ARGUMENT(i) "%n[s" #i "]@%[a" #i "]"
+#define OF(i, where, x) [s##i] "n"(SIZE(x)), [a##i] where(x)
+#define ANY "nor"
+#define STACK "m"
+
+#define MARK2(name, where, a, b) NOTE(name, ARGUMENT(0) " " ARGUMENT(1), OF(0, where, a), OF(1, where, b))
+#define MARK4(name, where, a, b, c, d)                                                                                 \
+	NOTE(name, ARGUMENT(0) " " ARGUMENT(1) " " ARGUMENT(2) " " ARGUMENT(3), OF(0, where, a), OF(1, where, b),      \
+	     OF(2, where, c), OF(3, where, d))
 
 __asm__(".pushsection .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat\n"
 	".weak _.stapsdt.base\n"
@@ -27,16 +44,100 @@ __asm__(".pushsection .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat
 	"_.stapsdt.base: .space 1\n"
 	".popsection\n");
 
-__attribute__((noinline)) static void serve(useconds_t us)
+__attribute__((noinline)) static void serve(int number, uint64_t kind, useconds_t us)
 {
-	MARK("request_start");
+	MARK2("request_start", ANY, number, kind);
 	usleep(us);
-	MARK("request_end");
+	MARK2("request_end", ANY, number, kind);
+}
+
+/* --- values --- */
+__attribute__((noinline)) static void tell(int a, unsigned char b, int64_t c, const char *d)
+{
+	printf("arg0=%d arg1=%u arg2=%lld text=\"%s\"\n", a, b, (long long)c, d);
+}
+
+/* One mark, four places: in registers, on the stack, as constants, and where an index says. */
+__attribute__((noinline)) static void in_registers(int a, unsigned char b, int64_t c, uint64_t d)
+{
+	MARK4("values", "r", a, b, c, d);
+	tell(a, b, c, (const char *)d);
+}
+
+__attribute__((noinline)) static void on_the_stack(volatile int a, volatile unsigned char b, volatile int64_t c,
+						   volatile uint64_t d)
+{
+	MARK4("values", STACK, a, b, c, d);
+	tell(a, b, c, (const char *)d);
+}
+
+__attribute__((noinline)) static void as_constants(uint64_t d)
+{
+	NOTE("values", "-4@$-2147483648 1@$255 -8@$-1099511627776 8@%[d]", [d] "r"(d));
+	tell(INT32_MIN, 255, -1099511627776, (const char *)d);
+}
+
+__attribute__((noinline)) static void by_an_index(const int *list, int64_t index, const int64_t *longs, uint64_t d)
+{
+	register const int *base __asm__("r8") = list;
+	register int64_t by __asm__("r9") = index;
+	register const int64_t *wide __asm__("r12") = longs;
+	register uint64_t high __asm__("rbx") = 0xa5c3;
+
+	NOTE("values", "-4@-4(%%r8,%%r9,4) 1@%%bh -8@(%%r12) 8@%[d]", "r"(base), "r"(by), "r"(wide),
+	     "r"(high), [d] "r"(d));
+	tell(list[index - 1], 0xa5, longs[0], (const char *)d);
+}
+
+/* Of eight sizes; what is above them in their registers is none of theirs. */
+__attribute__((noinline)) static void of_all_sizes(uint64_t x)
+{
+	register uint64_t a __asm__("rsi") = x, b __asm__("r10") = x;
+
+	NOTE("sizes", "-1@%%sil 1@%%r10b -2@%%si 2@%%r10w -4@%%esi 4@%%r10d -8@%%rsi 8@%%r10", "r"(a), "r"(b));
+	printf("%d %u %d %u %d %u %lld %llu\n", (int8_t)x, (uint8_t)x, (int16_t)x, (uint16_t)x, (int32_t)x, (uint32_t)x,
+	       (long long)x, (unsigned long long)x);
+}
+
+/* What makes no sense, or cannot be read. They are never come by. */
+__attribute__((noinline, used)) static void never(void)
+{
+	NOTE("no_register", "4@%%qax", "n"(0));
+	NOTE("no_scale", "4@8(%%rax,%%rbx,1000000)", "n"(0));
+	NOTE("no_size", "3@%%eax", "n"(0));
+	NOTE("no_end", "8@-24(%%rbp", "n"(0));
+	NOTE("no_number", "8@$99999999999999999999", "n"(0));
+	NOTE("no_sense", "\\033[31m;rm", "n"(0));
+	NOTE("too_wide", "8@%%eax", "n"(0));
+	NOTE("too_many", "4@$1 4@$1 4@$1 4@$1 4@$1 4@$1 4@$1 4@$1 4@$1 4@$1 4@$1 4@$1 4@$1", "n"(0));
+	NOTE("fraction", "8f@%%xmm0 4@$7", "n"(0));
+	NOTE("symbol", "4@counter(%%rip) 4@$7", "n"(0));
+}
+
+static void values(void)
+{
+	static const int list[] = {-5, 70000, -70000};
+	static const int64_t longs[] = {INT64_MIN + 1};
+
+	char texts[4][8] = {"first", "second", "third", "fourth"}; /* which are in memory when the marks are come by */
+
+	in_registers(-7, 200, 1LL << 40, (uintptr_t)texts[0]);
+	on_the_stack(INT32_MAX, 128, -1, (uintptr_t)texts[1]);
+	as_constants((uintptr_t)texts[2]);
+	by_an_index(list, 3, longs, (uintptr_t)texts[3]);
+	of_all_sizes(0xfedcba9896a4f5f7);
+	of_all_sizes(0x0123456701234567);
 }
 
 int main(int argc, char **argv)
 {
-	for (long n = argc > 2 ? strtol(argv[1], NULL, 10) : 0; n > 0; n--)
-		serve((useconds_t)strtoul(argv[2], NULL, 10));
+	char kinds[2][8] = {"even", "odd"};
+
+	if (argc == 2 && !strcmp(argv[1], "values")) {
+		values();
+		return 0;
+	}
+	for (int i = 0, n = argc > 2 ? (int)strtol(argv[1], NULL, 10) : 0; i < n; i++)
+		serve(i, (uintptr_t)kinds[i % 2], (useconds_t)strtoul(argv[2], NULL, 10));
 	return argc != 3;
 }

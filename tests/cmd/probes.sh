@@ -184,6 +184,11 @@ if [ -n "$cxx" ] && readelf -n "$cxx" 2>/dev/null | grep -q stapsdt; then
 	cp "$cxx" "$dir/libstdc++.so.6"
 	expect 124 profile -f -e "usdt:$dir/libstdc++.so.6:throw" -- timeout 1 env "LD_LIBRARY_PATH=$dir" "$victims/plain/exception"
 	has "$out" ';catcher(\(\))?;thrower(\(int\))?;.*;__cxa_throw [0-9]+$'
+	expect 124 trace "usdt:$dir/libstdc++.so.6:throw" "$dir/libstdc++.so.6:__cxa_throw" --print arg0,arg1 -o "$dir/told" -- \
+		timeout 0.1 env "LD_LIBRARY_PATH=$dir" "$victims/plain/exception"
+	sed -nE 's/.*:__cxa_throw (arg0=.*)/\1/p' "$dir/told" | head -n 50 >"$dir/wanted"
+	sed -nE 's/.*:throw (arg0=.*)/\1/p' "$dir/told" | head -n 50 >"$dir/seen"
+	[ -s "$dir/seen" ] && cmp -s "$dir/wanted" "$dir/seen" || fail "a mark's arguments to be those of the function that it is in"
 	expect 2 profile -e "usdt:$dir/libstdc++.so.6:thrown" -- true
 	one_line 'no USDT probe .thrown.; did you mean throw\?'
 fi
@@ -202,6 +207,17 @@ for i in range(int(sys.argv[1])):
     for k in range(10): work()' "$2"
 		hits=$(samples)
 	}
+	# python_rows EVENT KEY CODE: rows of a Python program
+	python_rows() {
+		expect 0 trace "usdt:$dir/python:python:$1" --by "$2" -o "$dir/rows" -- env PYTHONHOME=/usr "$dir/python" -S -c "$3"
+	}
+	python_rows 'function__return[arg2 == 2]' 'f=ustr(arg1)' 'def outer(n):
+  return n and outer(n - 1)
+for i in range(7): outer(4)'
+	has "$dir/rows" '^outer +35$'
+	python_rows gc__start arg0 'import gc
+for i in range(5): gc.collect(1)' # of which generation; on the stack
+	has "$dir/rows" '^ *1 +5$'
 	for mark in 'gc__start 1' 'function__return 10'; do # at its start and end there are more; function__entry is never reached in 3.11
 		read -r name each <<<"$mark"
 		python_hits "$name" 20
@@ -225,6 +241,10 @@ if [ -x "$postgres" ] && readelf -n "$postgres" 2>/dev/null | grep -q 'Provider:
 		"$dir/postgres" "$postgres" "${as_nobody[@]}" sh -c "exec '$postgres' --single -D '$dir/pg/data' postgres <'$dir/queries' >/dev/null"
 	same 'queries' "$(samples)" 30
 	has "$out" '^postgres;_start;.*;PostgresSingleUserMain;PostgresMain'
+	# shellcheck disable=SC2016
+	expect 0 trace "usdt:$dir/postgres:query__start" --print 'q=ustr(arg0)' -o "$dir/told" -- unshare -m sh -c 'mount --bind "$0" "$1" && shift && exec "$@"' \
+		"$dir/postgres" "$postgres" "${as_nobody[@]}" sh -c "exec '$postgres' --single -D '$dir/pg/data' postgres <'$dir/queries' >/dev/null"
+	sed -nE 's/.* q="(.*;).*"$/\1/p' "$dir/told" | cmp -s - "$dir/queries" || fail "each query's text: $(tail -n 1 "$dir/told")"
 else
 	say "${postgres:-postgres} is not here, or has no USDT probes: not tested with it"
 fi

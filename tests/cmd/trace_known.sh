@@ -42,8 +42,7 @@ tell ' sleep .* call=clock_nanosleep ' trace 'syscalls[dur > 10ms]' -- sh -c "$w
 [ ! -b /dev/nvme0n1 ] || # of the second kernel; here trace_beside.sh has a loop device
 	tell "$hist" trace biolatency -- dd if=/dev/nvme0n1 of=/dev/null iflag=direct bs=4096 count=20 status=none # block_rq_issue, _complete
 connect='(: </dev/tcp/127.0.0.1/9) 2>/dev/null; :' # nobody listens
-[ $(($(cat /sys/class/net/lo/flags) & 1)) = 0 ] || # the second kernel's is down
-	tell ' tcpconnlat to=127\.0\.0\.1 dport=9 state=CLOSE dur=' trace tcpconnlat -- bash -c "$connect" # latency of tcp_v4_connect
+tell ' tcpconnlat to=127\.0\.0\.1 dport=9 state=CLOSE dur=' trace tcpconnlat -- bash -c "$connect" # latency of tcp_v4_connect
 sh -c 'while :; do sleep 0.02; done' &
 tell ' sh .* call=wait4 ' trace 'syscalls[dur > 10ms]' -p $! 1                         # slow system calls of a process
 ! grep -q ' sleep ' told || fail "calls of that process only"
@@ -59,9 +58,51 @@ read -r mid _ <truth
 tell " $mid\$" trace "$dir/libcalled.so:called_mid" --by comm -- "${caller[@]}"
 tell "$hist" trace "$dir/libcalled.so:called_mid.. $dir/libcalled.so:called_mid[retval || 1]" --hist dur -- "${caller[@]}"
 cp "$tests/marked" app
-tell '^ +1048576 -> ' trace 'usdt:./app:request_start..usdt:./app:request_end' --hist dur -- ./app 20 1100 # usdt start..end
+tell '^ +1048576 -> ' trace 'usdt:./app:request_start..usdt:./app:request_end on arg0' --hist dur -- ./app 20 1100 # usdt start..end
 [ "$(awk '/ -> / { n += $5 } END { print n }' told)" = 20 ] || fail "20 requests"
 ! grep -qE '^ +[0-9]{1,6} -> .* : [1-9]' told || fail "no request shorter than it is: $(grep ' -> ' told)"
+tell '^odd +100 +10$' trace usdt:./app:request_start --by 'kind=ustr(arg1)' --sum arg0 -- ./app 20 0 # usdt { @[str(arg1)] = sum(arg0) }
+grep -qE '^even +90 +10$' told || fail "the sum of the even ones"
+# Marks with arguments in all kinds of places; the program says itself what they are.
+tell ' usdt:\./app:marked:sizes ' trace usdt:./app:marked:values usdt:./app:marked:sizes 'usdt:./app:values[arg1 >= 128 && arg2 < 0]' -- ./app values
+sed -nE 's/^(arg0=.*) text=.*/\1/p; s/^-?[0-9]+ .*/& /p' "$out" >wanted
+sed -nE 's/.* usdt:\.\/app:marked:values (arg0=.*) arg3=.*/\1/p; s/.* usdt:\.\/app:marked:sizes (.*)/\1 /p' told | sed '/^arg0=.* arg7=/s/arg[0-9]=//g' >seen
+[ "$(wc -l <wanted)" = 6 ] && cmp -s wanted seen || { diff wanted seen; fail "the arguments that the program has"; }
+[ "$(grep -c ' usdt:\./app:values .* arg2=-' told)" = 3 ] || fail "three of four that a filter wants"
+tell ' text="first"$' trace 'usdt:./app:values[arg0 != -70000]' --print 'text=ustr(arg3)' -- ./app values
+[ "$(grep -cE ' text="(first|second|third)"$' told)" = 3 ] || fail "texts that arguments lead to"
+if [ "$slow" = 1 ]; then # no kernel is asked
+	expect 0 trace --list 'usdt:./app:*' -v
+	has "$out" '^    marked:values: int arg0, unsigned char arg1, long arg2, unsigned long arg3$'
+	has "$out" '^    marked:fraction: unsigned int arg1$'
+	sed -nE '/no_sense|rm$/d; s/^        .*\/app\+0x[0-9a-f]+: //p' "$out" | sort >seen
+	readelf -n app | sed -n 's/^ *Arguments: //p' | grep -v 'rm$' | sort >wanted
+	[ "$(wc -l <wanted)" -gt 14 ] && cmp -s wanted seen || { diff wanted seen; fail "the arguments that readelf shows"; }
+	while read -r mark why; do
+		expect 2 trace "usdt:./app:$mark" --print arg0 -- true
+		has "$err" "^soprof: .*($why)"
+	done <<-'END'
+		no_register there is no such register
+		no_scale the scale is none of 1, 2, 4 and 8
+		no_size its size is none of 1, 2, 4 and 8 bytes
+		no_end a bracket is not closed
+		no_number it is no number
+		no_sense its size is none of
+		too_wide it is wider than its register
+		too_many arg12.*there are more than twelve
+		fraction it is a number with a fraction
+		symbol a symbol tells where it is
+		request_start[arg2] has no field .arg2.; did you mean arg[0-9]
+		*[arg1] cannot be read|has no arg1|makes no sense|arguments of marked:
+	END
+	expect 0 trace usdt:./app:no_register -- true # who asks for no arguments needs none
+	mkdir one two
+	cp app one/served
+	cp app two/served
+	one/served 1000000 10000 &
+	tell ' arg0=2$' trace usdt:served:request_end --print arg0 -- two/served 3 300000 # a file that appears later
+	kill $!
+fi
 "$tests/caller" "$dir/libcalled.so" 500000000 10 >"$dir/null" &
 tell " $! +caller +called_mid +libcalled\.so" calls "$dir/libcalled.so:called_mid" --by process -I 1 1 # SHA256 { @[pid] = count() }
 kill $!

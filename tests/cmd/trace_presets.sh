@@ -266,6 +266,12 @@ completes sched:sched_process_exec --print file = 'filename .*cgroup'
 completes 'raw:sched_switch[preempt]..raw:sched_switch' --sum prev_ prev_state
 completes "'sched:sched_process_exec[comm == \"x\" && old_p" 'sched:sched_process_exec\[comm == "x" && old_pid'
 
+if [ "$slow" = 1 ]; then # no kernel is asked
+	cp "$SOPROF_BUILD/tests/cmd/marked" app
+	completes usdt:./app:marked:fra usdt:./app:marked:fraction
+	completes 'usdt:./app:marked:sizes[arg7 > 1 && ar' '.*arg7.*'
+fi
+
 # --- what the man page names: presets, events, expressions, command lines of bcc's tools. They are read, and not run ---
 page=$SOPROF_SOURCE/man/soprof-trace.1.scd
 is_taken() {

@@ -7,6 +7,7 @@
  */
 #include "base/error.h"
 #include "elf/elf.h"
+#include "probe/mark.h"
 #include "probe/point.h"
 #include "probe/usdt.h"
 #include "require.h"
@@ -42,6 +43,24 @@ static void check_points(struct sp_elf *e, const struct sp_probe_what *what)
 	sp_probe_set_done(&s);
 }
 
+/* What is said is all there is: sizes, registers within those that are saved. */
+static void check_arguments(const char *text)
+{
+	struct sp_mark_said said;
+	if (sp_mark_parse(text, &said) < 0) {
+		sp_error_clear();
+		return;
+	}
+	require(said.n <= SP_N_ARGUMENTS && (said.n > 0) == (text[strspn(text, " ")] != '\0'));
+	for (unsigned i = 0; i < said.n; i++) {
+		const struct sp_mark_argument *a = &said.mark.argument[i];
+		require(a->bits == 8 || a->bits == 16 || a->bits == 32 || a->bits == 64);
+		require(a->base == SP_MARK_NO_REGISTER || (a->base < 168 && a->base % 8 == 0));
+		require(a->index == SP_MARK_NO_REGISTER || (a->index < 168 && a->index % 8 == 0));
+		require(a->scale < 4 && (a->from == 0 || (a->from == 8 && a->bits == 8)));
+	}
+}
+
 static void check_marks(struct sp_elf *e, size_t size)
 {
 	struct sp_usdts u;
@@ -49,8 +68,10 @@ static void check_marks(struct sp_elf *e, size_t size)
 		sp_error_clear();
 		return;
 	}
-	for (size_t i = 0; i < u.n; i++)
+	for (size_t i = 0; i < u.n; i++) {
 		require(u.at[i].offset < size && u.at[i].semaphore < size && *u.at[i].provider && *u.at[i].name);
+		check_arguments(u.at[i].arguments);
+	}
 	sp_usdts_done(&u);
 }
 
@@ -60,6 +81,9 @@ int fuzz_one(const uint8_t *data, size_t size)
 {
 	static const char *const globs[] = {"*e*"};
 	struct sp_elf *e;
+	char text[128] = "";
+	memcpy(text, data, size < sizeof(text) ? size : sizeof(text) - 1);
+	check_arguments(text);
 	if (size > MAX_BYTES || sp_elf_open_bytes(data, size, &e) < 0) {
 		sp_error_clear();
 		return 0;

@@ -416,6 +416,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 		 ? "the end of a call that allocates was not seen"
 		 : "calls on a stack that is not their thread's own (not counted)",
 	     c.counter[SP_N_LOST_CALLS]},
+	    {"an argument was in memory that could not be read", c.counter[SP_N_LOST_ARGUMENTS]},
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
 	    {"no room in the ring buffer (records lost)", c.n_lost_ring},

@@ -382,6 +382,8 @@ static void summary_print(const struct trace *t)
 	sp_cmd_lost(sp_tracing_lost(tracing, SP_TRACE_LOST_PAIRS), "pairs not seen: too many were open at once");
 	sp_cmd_lost(sp_tracing_lost(tracing, SP_TRACE_LOST_TEXTS),
 		    "texts could not be read, and are empty: their memory was not there yet");
+	sp_cmd_lost(sp_tracing_lost(tracing, SP_TRACE_LOST_ARGUMENTS),
+		    "events lost: an argument was in memory that could not be read");
 	if (t->run.stacks)
 		sp_trace_stacks_tell(t->run.stacks);
 	sp_cmd_lost(sp_tracing_unfollowed(tracing),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trace_list.c: the presets of `soprof trace`: what each tells, and whether this kernel has its events, and this user
- * may trace; with -v the fields of these, of tracepoints, and of pairs. Shells complete fields by these lines
- * (completion.bash).
+ * may trace; with -v the fields of these, of tracepoints, of pairs, and of a library's marks (USDT). Shells complete
+ * fields by these lines (completion.bash).
  */
 #include "base/encode.h"
 #include "base/error.h"
@@ -22,6 +22,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,6 +199,79 @@ static int tracepoints_print(struct list *l)
 	return 0;
 }
 
+/* --- marks --- */
+static bool is_same(const struct sp_recipe_mark *a, const struct sp_recipe_mark *b)
+{
+	return !strcmp(a->provider, b->provider) && !strcmp(a->name, b->name);
+}
+
+/* The arguments of a mark; then its places, also those in other files, and where each has them. */
+static void mark_arguments_print(struct sp_recipe_probe *probe, const struct sp_recipe_mark *mark, size_t from)
+{
+	struct sp_recipe_mark place;
+	struct sp_fields fields = {0};
+	SP_FREE char *text = NULL;
+
+	if (sp_recipe_probe_mark_fields(probe, mark, &fields) >= 0 &&
+	    asprintf(&text, "%s:%s", mark->provider, mark->name) >= 0) {
+		printf("    ");
+		sp_encode(stdout, SP_ENCODE_TERMINAL, text);
+		printf(": ");
+		fields_write(&fields);
+	}
+	sp_fields_done(&fields);
+	for (size_t i = from; sp_recipe_probe_mark_at(probe, i, &place); i++) {
+		SP_FREE char *at = NULL;
+
+		if (!is_same(mark, &place) || asprintf(&at, "%s+0x%" PRIx64 ": %s", place.path, place.offset,
+						       *place.arguments ? place.arguments : "no arguments") < 0)
+			continue;
+		printf("        ");
+		sp_encode(stdout, SP_ENCODE_TERMINAL, at);
+		putchar('\n');
+	}
+}
+
+/* One of a name, of all that are there. */
+static void mark_print(struct list *l, struct sp_recipe_probe *probe, size_t number)
+{
+	struct sp_recipe_probe_stats stats;
+	struct sp_recipe_mark mark, before;
+	SP_FREE char *name = NULL;
+
+	sp_recipe_probe_mark_at(probe, number, &mark);
+	for (size_t i = 0; i < number; i++)
+		if (sp_recipe_probe_mark_at(probe, i, &before) && is_same(&mark, &before))
+			return;
+	l->n++;
+	sp_recipe_probe_stats(&probe, 1, &stats);
+	if (asprintf(&name, "usdt:%s:%s:%s", stats.library, mark.provider, mark.name) < 0)
+		return;
+	sp_encode(stdout, SP_ENCODE_TERMINAL, name);
+	putchar('\n');
+	if (l->with_fields)
+		mark_arguments_print(probe, &mark, number);
+}
+
+/* usdt:LIBRARY:NAME, where NAME may be a glob. */
+static int marks_print(struct list *l)
+{
+	struct sp_recipe_point point;
+	struct sp_recipe_mark mark;
+	struct sp_fields fields = {0};
+	int r = sp_recipe_probe_point(l->glob, &point);
+
+	if (r < 0)
+		return r;
+	r = sp_recipe_probe_fields(&point, &fields);
+	for (size_t i = 0; r >= 0 && sp_recipe_probe_mark_at(point.probe, i, &mark); i++)
+		mark_print(l, point.probe, i);
+	sp_fields_done(&fields);
+	sp_recipe_probe_free(point.probe);
+	return r;
+}
+
+/* --- pairs --- */
 /* syscall:NAME, and a pair as it is typed. */
 static bool is_pair(const char *glob)
 {
@@ -240,6 +314,8 @@ int sp_trace_list_print(const struct sp_cmd *cmd, const char *glob, bool with_fi
 	free(l.refused);
 	if (is_pair(glob))
 		r = pair_print(&l);
+	else if (!strncmp(glob, "usdt:", 5))
+		r = marks_print(&l);
 	else if (strchr(glob, ':'))
 		r = tracepoints_print(&l);
 	sp_types_done(&l.types);
