@@ -82,11 +82,20 @@ __attribute__((noinline)) static void by_an_index(const int *list, int64_t index
 	register const int *base __asm__("r8") = list;
 	register int64_t by __asm__("r9") = index;
 	register const int64_t *wide __asm__("r12") = longs;
-	register uint64_t high __asm__("rbx") = 0xa5c3;
+	register uint64_t low __asm__("rbx") = 0x7fa5;
 
-	NOTE("values", "-4@-4(%%r8,%%r9,4) 1@%%bh -8@(%%r12) 8@%[d]", "r"(base), "r"(by), "r"(wide),
-	     "r"(high), [d] "r"(d));
+	NOTE("values", "-4@-4(%%r8,%%r9,4) 1@%%bl -8@(%%r12) 8@%[d]", "r"(base), "r"(by), "r"(wide),
+	     "r"(low), [d] "r"(d));
 	tell(list[index - 1], 0xa5, longs[0], (const char *)d);
+}
+
+/* The upper half of 16 bits, which bpftrace does not know. */
+__attribute__((noinline)) static void in_a_half(uint64_t x)
+{
+	register uint64_t a __asm__("rax") = x, b __asm__("rbx") = x;
+
+	NOTE("half", "-1@%%ah 1@%%bh", "r"(a), "r"(b));
+	printf("%d %u\n", (int8_t)(x >> 8), (uint8_t)(x >> 8));
 }
 
 /* Of eight sizes; what is above them in their registers is none of theirs. */
@@ -127,6 +136,7 @@ static void values(void)
 	by_an_index(list, 3, longs, (uintptr_t)texts[3]);
 	of_all_sizes(0xfedcba9896a4f5f7);
 	of_all_sizes(0x0123456701234567);
+	in_a_half(0xa5c3);
 }
 
 int main(int argc, char **argv)

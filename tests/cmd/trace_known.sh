@@ -64,10 +64,10 @@ tell '^ +1048576 -> ' trace 'usdt:./app:request_start..usdt:./app:request_end on
 tell '^odd +100 +10$' trace usdt:./app:request_start --by 'kind=ustr(arg1)' --sum arg0 -- ./app 20 0 # usdt { @[str(arg1)] = sum(arg0) }
 grep -qE '^even +90 +10$' told || fail "the sum of the even ones"
 # Marks with arguments in all kinds of places; the program says itself what they are.
-tell ' usdt:\./app:marked:sizes ' trace usdt:./app:marked:values usdt:./app:marked:sizes 'usdt:./app:values[arg1 >= 128 && arg2 < 0]' -- ./app values
+tell ' usdt:\./app:marked:sizes ' trace usdt:./app:marked:values usdt:./app:marked:sizes usdt:./app:half 'usdt:./app:values[arg1 >= 128 && arg2 < 0]' -- ./app values
 sed -nE 's/^(arg0=.*) text=.*/\1/p; s/^-?[0-9]+ .*/& /p' "$out" >wanted
-sed -nE 's/.* usdt:\.\/app:marked:values (arg0=.*) arg3=.*/\1/p; s/.* usdt:\.\/app:marked:sizes (.*)/\1 /p' told | sed '/^arg0=.* arg7=/s/arg[0-9]=//g' >seen
-[ "$(wc -l <wanted)" = 6 ] && cmp -s wanted seen || { diff wanted seen; fail "the arguments that the program has"; }
+sed -nE 's/.* usdt:\.\/app:marked:values (arg0=.*) arg3=.*/\1/p; s/.* usdt:\.\/app:(marked:sizes|half) (.*)/number \2 /p' told | sed '/^number /s/number |arg[0-9]=//g' -E >seen
+[ "$(wc -l <wanted)" = 7 ] && cmp -s wanted seen || { diff wanted seen; fail "the arguments that the program has"; }
 [ "$(grep -c ' usdt:\./app:values .* arg2=-' told)" = 3 ] || fail "three of four that a filter wants"
 tell ' text="first"$' trace 'usdt:./app:values[arg0 != -70000]' --print 'text=ustr(arg3)' -- ./app values
 [ "$(grep -cE ' text="(first|second|third)"$' told)" = 3 ] || fail "texts that arguments lead to"
