@@ -46,7 +46,7 @@ def starts():
         say(f"{name}: {begin:.0f} ms (least {least:.0f}), end {over:.0f} ms, {mb:.1f} MB")
         row(f"trace, {name}: until the command runs", "ms", begin, most=150, note=f"least {least:.0f}, {mb:.1f} MB")
         row(f"trace, {name}: its end", "ms", over)
-        row(f"trace, {name}: memory", "MB", mb, most=None if "caller" in name else 25)
+        row(f"trace, {name}: memory", "MB", mb, most=25)
 
 
 def told(name, n_threads, rate, calls, *words):

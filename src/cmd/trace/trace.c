@@ -118,14 +118,15 @@ static int specs_make(struct trace *t)
 	return r;
 }
 
-static uint32_t ring_bytes(void)
+/* Where stacks are walked events come at a third of the rate at most. */
+static uint32_t ring_bytes(bool walks)
 {
 	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	uint32_t bytes = RING_BYTES;
 
 	for (long i = 1; i < n_cpus && bytes < MAX_RING_BYTES; i *= 2)
 		bytes *= 2;
-	return bytes;
+	return walks ? bytes / 2 : bytes;
 }
 
 /* The cgroup of a thread that does not run is not known to programs. */
@@ -148,7 +149,7 @@ static int tracing_make(struct trace *t, const struct sp_recipe_object *stacks)
 				       .targets = a->pids.n || a->command,
 				       .follow = a->command != NULL,
 				       .max_rows = (uint32_t)(a->max_rows ? a->max_rows : DEFAULT_ROWS),
-				       .ring_bytes = ring_bytes(),
+				       .ring_bytes = ring_bytes(stacks != NULL),
 				       .only = a->pids.n == 1 ? (int)a->pids.values[0] : 0,
 				       .stacks = stacks,
 				       .kernel_stacks = a->stack};
