@@ -8,7 +8,7 @@
 need_root
 export XDG_STATE_HOME=$dir/state
 # Where the kernel has no links: the events of tracefs.
-[ -e /sys/kernel/tracing/uprobe_events ] || mount -t tracefs tracefs /sys/kernel/tracing || skip "needs tracefs"
+mount_tracefs "$dir/tracing" || skip "needs tracefs"
 tests=$SOPROF_BUILD/tests/cmd
 name=libhostile.so # of no other test
 mkdir "$dir/forged" "$dir/good" "$dir/bad" "$dir/cut" "$dir/odd" "$dir/next"
@@ -101,7 +101,7 @@ cp "$tests/libcalled.so" "$dir/next/$name"
 caller_begin next 900 gate2
 next=${callers[4]}
 probes() { [ "$(grep -lsE '^link_type:[[:space:]]*uprobe_multi' "/proc/$counter/fdinfo/"* | grep -c .)" -gt "$1" ] ||
-	[ "$(grep -cs "soprof/p${counter}_" /sys/kernel/tracing/uprobe_events)" -gt "$1" ]; }
+	[ "$(grep -cs "soprof/p${counter}_" "$tracefs/uprobe_events")" -gt "$1" ]; }
 wait_until $((100 * slow)) probes 2 || fail "the later file to be probed"
 sed 's/libcalled/libcallee/' "$dir/bad/$name" >"$dir/next/more" # another file
 mkdir "$dir/worse" && mv "$dir/next/more" "$dir/worse/$name"

@@ -32,6 +32,7 @@ leave() {
 		kill -KILL "$job" 2>/dev/null
 	done
 	wait 2>/dev/null
+	[ -z "$mounted" ] || umount -l "$mounted"
 	rm -rf "$dir"
 }
 trap leave EXIT
@@ -163,6 +164,14 @@ wait_until() {
 }
 # has_mapped PROCESS PATTERN: whether it has mapped such a file
 has_mapped() { grep -qs "$2" "/proc/$1/maps"; }
+# mount_tracefs [DIRECTORY]: tracefs is at $tracefs then. Systems mount it as they start; the second kernel's guest does not: there
+# it is in this directory, as long as the script runs.
+tracefs=/sys/kernel/tracing mounted=
+mount_tracefs() {
+	[ ! -e "$tracefs/events" ] || return 0
+	tracefs=${1:-$tracefs}
+	mkdir -p "$tracefs" && mount -t tracefs tracefs "$tracefs" && mounted=$tracefs
+}
 is_root() { [ "$(id -u)" = 0 ]; }
 need_root() { is_root || skip "needs root"; }
 

@@ -60,11 +60,7 @@ done
 expect 3 profile -e libc.so.6:malloc 1
 one_line '-e libc.so.6:malloc needs CAP_BPF and CAP_PERFMON; .*: soprof calls LIB -- COMMAND$'
 
-# Systems mount tracefs as they start; the second kernel's guest does not.
-if [ ! -e /sys/kernel/tracing/events ]; then
-	mount -t tracefs tracefs /sys/kernel/tracing || fail "tracefs to be mounted"
-	trap 'umount -l /sys/kernel/tracing; restore; leave' EXIT
-fi
+mount_tracefs || fail "tracefs to be mounted"
 # trace is root's, and says so, also in its list; stat counts what is one's own, in user mode, and reads what all may read.
 expect 0 trace --list
 has "$out" '^opens +root '

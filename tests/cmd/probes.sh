@@ -66,12 +66,7 @@ caller_begin() {
 	wait_until $((100 * slow)) has_mapped $! "$1" || fail "a caller to map $1"
 }
 # Where the kernel's list of events is; soprof finds it also where it is not mounted, as in the second kernel's guest.
-tracefs=/sys/kernel/tracing
-if [ ! -e "$tracefs/uprobe_events" ]; then
-	tracefs=$dir/tracing
-	mkdir "$tracefs" && mount -t tracefs tracefs "$tracefs" || fail "tracefs to be mounted"
-	trap 'umount -l "$tracefs"; leave' EXIT
-fi
+mount_tracefs "$dir/tracing" || fail "tracefs to be mounted"
 # A link, or an event of tracefs, and its descriptor.
 is_probing() {
 	grep -qsE '^link_type:[[:space:]]*uprobe_multi' "/proc/$1/fdinfo/"* ||

@@ -150,12 +150,7 @@ expect 0 trace "$dir/lib$bad.so:called_mid" --by comm --count --csv -o rows -- "
 same 'control characters in a table' "$(tr -d '\n' <rows | tr -d '\040-\176\200-\377' | wc -c)" 0
 
 # --- a library that is upgraded while it runs ---
-tracefs=/sys/kernel/tracing
-if [ ! -e "$tracefs/uprobe_events" ]; then
-	tracefs=$dir/tracing
-	mkdir "$tracefs" && mount -t tracefs tracefs "$tracefs" || fail "tracefs to be mounted"
-	trap 'umount -l "$tracefs"; leave' EXIT
-fi
+mount_tracefs "$dir/tracing" || fail "tracefs to be mounted"
 called=$dir/libcalled.so:called_mid
 "$SOPROF" trace "$called.. $called[retval == retval]" --by comm --count --csv -o rows 2>"$err" & # two probes a file
 soprof=$!
