@@ -122,9 +122,11 @@ chmod 755 "$dir" "$dir/soprof" "$dir/$own" "$dir/a"
 as_nobody() { (cd / && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"); }
 "$dir/$all" 600 20 >/dev/null 2>&1 &
 pid=$!
+at_ease "$pid"
 # no function: its shell would stand between, and be killed in its place
 (cd / && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$dir/$own" 600 20) >/dev/null 2>&1 &
 other=$!
+at_ease "$other"
 # CONDITION: asks until it holds of the answer, some seconds. Answers cost CPU time, of which little is left for new files
 # (these copies are some) where who asks does not wait.
 folded() {

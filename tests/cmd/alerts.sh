@@ -95,6 +95,7 @@ cp "$victims/plain/recursion" "$dir/$busy"
 begin
 "$dir/$busy" 600 20 >/dev/null 2>&1 &
 pid=$!
+at_ease "$pid"
 file_says "$dir/log" "alert firing: busy: process $busy: [0-9.]+ % of a CPU \(over 1 %\)$"
 file_says "$dir/log" "alert firing: library $busy share .*: library $busy: [0-9.]+ % of all CPU time in process $busy \(over 50 %\)$"
 file_says "$dir/command" "^firing\|busy\|$busy\|page; \"now\"\|a b\|\\$\(id\) \*\|4\|0{16}1\|\{\"version\":1,\"status\":\"firing\""

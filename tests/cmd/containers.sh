@@ -35,7 +35,7 @@ for n in $(seq 12); do
 	run_in "$dir/root$n"
 done
 wait_working "${pids[@]}"
-expect 0 profile -U -f -F $((slow > 1 ? 199 : 999)) --max-memory 1M -p "$(list)" $((2 * seconds))
+expect 0 profile -U -f -F $((slow > 1 ? 199 : 999)) --max-memory 1M -p "$(list)" $seconds
 # a libc alone has some 110 KiB of table: twelve of them do not fit
 has_not "$err" '^tables'
 check_victim plain recursion --comm recursion --samples 40 --complete 99 --deepest even,odd=20
@@ -51,6 +51,7 @@ if mkdir -p "$dir/mnt/"{up,work,top} &&
 	cp "$victims/stripped/callback" "$dir/mnt/top/plain/recursion" # copied up
 	run_in "$dir/mnt/top"
 	wait_working "${pids[@]}"
+	at_ease "${pids[@]}"
 	upper=${pids[3]}
 	unset 'pids[3]'
 	expect 0 profile -U -f -F 199 -p "$(list)" $seconds
@@ -77,6 +78,7 @@ else
 	"${of_user[@]}" 600 20 </dev/null >/dev/null 2>&1 &
 	pids+=($!)
 	wait_working "${pids[@]}"
+	at_ease "${pids[@]}"
 	expect 0 profile -U -f -F 199 -p "$(list)" $seconds
 	check_victim plain recursion --comm recursion --samples 10 --complete 99 --deepest even,odd=20
 	has_not "$err" 'not trusted'
@@ -92,6 +94,7 @@ X
 unshare --mount bash "$dir/enter" "$dir" "$victims/stripped/recursion" </dev/null >/dev/null 2>&1 &
 pids=($!)
 wait_working "${pids[@]}"
+at_ease "${pids[@]}"
 expect 0 profile -U -f -F 199 -p "$(list)" $seconds
 check_victim stripped recursion --samples 10 --complete 99 --deepest even,odd=20
 end_all
@@ -101,6 +104,7 @@ cp "$victims/stripped/recursion" "$dir/over/bound"
 "$dir/over/bound" 600 20 </dev/null >/dev/null 2>&1 &
 pids=($!)
 wait_working "${pids[@]}"
+at_ease "${pids[@]}"
 mount --bind "$victims/plain/callback" "$dir/over/bound"
 expect 0 profile -U -f -F 199 -p "$(list)" $seconds
 sed 's/^bound;/recursion;/; s/;bound+/;recursion+/g' "$out" >"$dir/bound" && cp "$dir/bound" "$out"
@@ -138,6 +142,7 @@ if [ -n "$mount" ] && mkdir "$mount/$top" 2>/dev/null; then
 	echo "$pid" >"$mount/${groups[2]}/cgroup.procs"
 	pids+=("$pid")
 	wait_working "${pids[@]}"
+	at_ease "${pids[@]}"
 	expect 0 profile -F 199 --by container --cgroup "/$top" $seconds
 	has_row 'web1'
 	expect 0 profile -f -F 199 --cgroup "$mount/$top/lxc.payload.web1" $seconds

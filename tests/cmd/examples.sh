@@ -103,8 +103,10 @@ for name in before after a b cpu; do
 done
 start plain callback 600
 worker=$pid
+wait_working "$worker" && at_ease "$worker"
 cp "$victims/plain/callback" nginx
 ./nginx 600 >/dev/null &
+at_ease $!
 /usr/bin/python3 -c 'import hashlib, time, zlib
 while True:
 	zlib.decompress(zlib.compress(bytes(2000)))

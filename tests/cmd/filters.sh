@@ -12,6 +12,7 @@ callback=$pid
 start plain threads 600
 threads=$pid
 wait_working "$recursion" "$callback" "$threads"
+at_ease "$recursion" "$callback" "$threads"
 
 says_that() { tr -s ' \n' ' ' <"$err" | grep -qE -- "$1"; }
 comms() { cut -d ';' -f 1 "$out" | sort -u | tr '\n' ',' | sed 's/,$//'; }
@@ -37,7 +38,7 @@ expect 0 profile -f -F 99 --comm 'named*' $seconds
 only 'named one'
 # by library: in the user half, which is the same with every kernel
 if [ "$slow" = 1 ]; then
-	expect 0 profile -f -U -F 99 -p "$callback" -l 'libc.so*' $seconds
+	expect 0 profile -f -U -F 399 -p "$callback" -l 'libc.so*' $seconds
 	only callback
 	lines=$(grep -c '' "$out")
 	[ "$(grep -cE ';(qsort|__qsort_r|qsort_r|msort|_quicksort|libc\.so\.6\+|__libc_start|bsearch|clock_gettime)' "$out")" = "$lines" ] || fail "each line to have a frame in libc"
@@ -45,7 +46,7 @@ if [ "$slow" = 1 ]; then
 	[ ! -s "$out" ] || fail "no samples of a library that is not there"
 	has "$err" "no sample is of a library 'nonsense\*'$"
 	# of a file in no sample that is shown the summary says nothing
-	expect 0 profile -v -U -F 99 -p "$callback" -l 'libc.so*' $seconds
+	expect 0 profile -v -U -F 399 -p "$callback" -l 'libc.so*' $seconds
 	! says_that 'unwind rows .* ld-linux' || fail "nothing of the loader's rows"
 fi
 

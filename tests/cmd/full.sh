@@ -6,6 +6,8 @@
 . "$(dirname "$0")/lib.bash"
 need_profile
 start plain recursion 600 20
+wait_working "$pid"
+at_ease "$pid"
 
 expect 1 profile -F 99 -p "$pid" --format folded -o /dev/full 1
 tail -n 1 "$err" >"$dir/last" && mv "$dir/last" "$err"

@@ -8,6 +8,8 @@ start stripped kernel 600
 kernel=$pid
 start plain recursion 600 5
 recursion=$pid
+wait_working "$kernel" "$recursion"
+at_ease "$kernel" "$recursion"
 
 expect 0 profile -f -F 99 -p "$kernel" -d -a $seconds
 has "$out" '^kernel;.*;-;.*_\[k\] [0-9]+$'

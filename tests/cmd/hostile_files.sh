@@ -32,6 +32,8 @@ beside() {
 	check_victim plain callback --comm callback --samples 10 --complete 97
 }
 start plain callback 600
+wait_working "$pid"
+at_ease "$pid"
 
 test_name 'a FUSE file whose server never answers again'
 cp "$victims/plain/recursion" "$dir/served"
@@ -71,8 +73,9 @@ for n in 1 2 3 4; do # the fourth was never touched, nor was it seen before
 	cp "$dir/whole$n.so" "$dir/lib$n.so"
 	trouble file 600 "$dir/lib$n.so"
 done
-sleep 4 # what has just been changed has no table on the disk
 wait_working "${pids[@]}"
+at_ease "${pids[@]}"
+sleep 4 # what has just been changed has no table on the disk
 beside
 end_all
 for n in 1 2 3 4; do # a table that was kept is the whole file's, not that of half of it
@@ -88,6 +91,7 @@ if [ -s "$dir/trouble" ]; then
 else
 	trouble file 600 "$dir/bomb.so"
 	wait_working "${pids[@]}"
+	at_ease "${pids[@]}"
 	beside
 	pid_of_bomb=${pids[0]}
 	expect 0 profile -U -f -F 199 -p "$pid_of_bomb" $seconds
@@ -104,6 +108,7 @@ for name in noise empty begun; do
 	trouble file 600 "$dir/$name.so"
 done
 wait_working "${pids[@]}"
+at_ease "${pids[@]}"
 beside
 end_all
 finish

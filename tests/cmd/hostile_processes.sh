@@ -21,6 +21,8 @@ done
 has "$dir/trouble" '^6[0-9]{4} mappings'
 start plain callback 600
 callback=$pid
+wait_working "$callback"
+at_ease "$maps" "$callback"
 began=$SECONDS
 expect 0 profile -U -f -F 199 $((2 * seconds))
 [ $((SECONDS - began)) -lt $((100 * slow)) ] || fail "to end soon after it was told, not after $((SECONDS - began)) s"

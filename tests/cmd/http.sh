@@ -69,6 +69,7 @@ wait_windows() {
 }
 
 start plain recursion 600 20
+wait_working "$pid" && at_ease "$pid"
 begin
 expect 1 agent --config /dev/null --store "$dir/other" --socket none --listen "127.0.0.1:$port"
 grep -q "^soprof: agent: listen at 127.0.0.1:$port: Address already in use\$" "$err" || fail "to be told who is in the way"

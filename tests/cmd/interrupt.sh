@@ -6,6 +6,8 @@
 . "$(dirname "$0")/lib.bash"
 need_profile
 start plain recursion 600 20
+wait_working "$pid"
+at_ease "$pid"
 
 # stop SIGNAL ARGUMENT...: soprof in the background, ended by the signal
 stop() {

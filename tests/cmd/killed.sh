@@ -7,6 +7,8 @@ need_profile
 PATH=$PATH:/usr/sbin
 command -v bpftool >/dev/null || skip "needs bpftool"
 start stripped callback 600
+wait_working "$pid"
+at_ease "$pid"
 
 # What the kernel holds: `KIND ID`, without what living processes other than ours have open.
 holds() {

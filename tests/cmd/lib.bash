@@ -118,6 +118,21 @@ wait_working() {
 		done
 	done
 }
+# at_ease PROCESS...: where some samples of them are enough, however many: each works for three tenths of the time from now on, and
+# leaves the CPUs to others. By signals, which no stack of a program shows; where it has ended, that is over.
+at_ease() {
+	local one
+	for one; do
+		(
+			exec {never}<> <(:)
+			while kill -STOP "$one"; do
+				read -rt 0.07 -u "$never"
+				kill -CONT "$one" || break
+				read -rt 0.03 -u "$never"
+			done
+		) 2>/dev/null &
+	done
+}
 # until the soprof with this process id samples: it holds a perf event or a tracepoint; at most 30 s (in the guest 120)
 wait_sampling() {
 	local tries=$((300 * slow))

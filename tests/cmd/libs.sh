@@ -233,7 +233,7 @@ fi
 
 # cost: the victims burn in their libraries, in equal parts
 need_profile
-kill -CONT "$kept" "$changed"
+at_ease "$kept" "$changed"
 expect 0 libs -F 199 -s $((2 * seconds)) --csv -p "$kept,$changed" libplugin
 n=$(field 1 "$kept" libplugin.so) m=$(field 3 "$changed" libplugin.so)
 [ "${n:-0}" -ge 0 ] && [ "${m:-0}" -ge 5 ] || fail "samples of both: not '$n' and '$m'"

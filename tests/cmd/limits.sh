@@ -7,6 +7,8 @@ need_profile
 start plain callback 600
 callback=$pid
 start stripped recursion 600 60
+wait_working "$callback" "$pid"
+at_ease "$callback" "$pid"
 
 expect 0 profile -U -f -F 999 --hash-storage-size 2 --stack-storage-size 2 -p "$callback" $seconds
 has "$err" '(hash-storage-size|stack-storage-size|lost)'

@@ -58,10 +58,13 @@ chmod 755 "$dir/$hostile" "$dir/mine$$" "$dir/bare$$"
 printf "frequency: 199\ngroup: none\nmetrics-functions: ['main', 'even*', 'bare$$+0x*']\nmetrics-series: 20000\n" >"$dir/agent.yaml"
 begin
 "$dir/$hostile" 600 20 >/dev/null 2>&1 &
+at_ease $!
 "$dir/bare$$" 600 20 >/dev/null 2>&1 &
 bare=$!
+at_ease $bare
 "$dir/mine$$" 600 20 >/dev/null 2>&1 &
 victim=$!
+at_ease $victim
 for ((i = 0; i < 120 * slow; i++)); do
 	get "$dir/page"
 	grep -q "^soprof_library_self_cpu_seconds_total{.*library=\"mine$$\"" "$dir/page" && grep -q 'library="a\\"b' "$dir/page" && grep -q "function=\"main\",library=\"mine$$" "$dir/page" &&

@@ -13,6 +13,7 @@ cp "$victims/plain/recursion" "$file"
 "$file" 600 10 &
 other=$!
 wait_working $odd $other
+at_ease $odd $other
 
 # no_raw FILE: no control character but newline and tab, and valid UTF-8
 no_raw() {
@@ -47,6 +48,7 @@ cp "$victims/plain/callback" "$deleted"
 "$deleted" 600 &
 third=$!
 wait_working $third
+at_ease $third
 expect 0 profile -U -F 199 -p "$odd,$other,$third" -o "$dir/o.pb.gz" $seconds
 for view in text folded svg html table tree csv json speedscope perf callgrind; do
 	expect 0 report --format $view "$dir/o.pb.gz"

@@ -26,6 +26,8 @@ comms() { cut -d ';' -f 1 "$out" | sort -u | tr '\n' ',' | sed 's/,$//'; }
 test_name 'pids taken and shown are those of the own namespace'
 start plain callback 600
 outside=$pid
+wait_working "$outside"
+at_ease "$outside"
 in_pid_ns --mount-proc -- '
 	"$victims/plain/recursion" 600 30 &
 	echo $! >"$dir/pid"

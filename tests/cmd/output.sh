@@ -9,6 +9,8 @@ start stripped kernel 600
 kernel=$pid
 start plain recursion 600 5
 recursion=$pid
+wait_working "$kernel" "$recursion"
+at_ease "$kernel" "$recursion"
 
 # bcc's layout
 expect 0 profile -F 99 -p "$recursion" $seconds

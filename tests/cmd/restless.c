@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * restless DIR N: makes N files in DIR and runs through the code of all of them, one calling the next, while another
- * thread sets their times of change without a pause. So each sample meets N files that nobody has seen before. They
- * are ELF files of a thousand program headers, each of which names the same MiB of small notes. Ends by a signal.
+ * thread sets their times of change a thousand times a second. So each sample meets N files that nobody has seen
+ * before. They are ELF files of a thousand program headers, each of which names the same MiB of small notes. Ends by a
+ * signal.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PAGE = 4096, HEADERS = 1000, CODE_AT = 64 * PAGE, NOTES_AT = CODE_AT + PAGE, NOTES = 1 << 20, MAX = 256 };
@@ -83,9 +85,13 @@ static step *make_file(const char *dir, int i, const unsigned char *image)
 
 static void *touch(void *arg)
 {
-	for (;;)
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	for (;;) {
 		for (int i = 0; i < n_files; i++)
 			futimens(fds[i], NULL);
+		nanosleep(&pause, NULL);
+	}
 	return arg;
 }
 

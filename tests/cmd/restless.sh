@@ -49,7 +49,7 @@ wait_until $((1000 * slow)) stored $((windows + 2)) || fail "two more windows in
 wait_until $((600 * slow)) is_named || fail "another user's new program to be named meanwhile"
 used=$(($(cpu_ms $agent) - before)) took=$((SECONDS - began))
 say "the agent and its helpers: $used ms in $took s; $(status_word refused_files) files refused"
-# It is 0.8 s in 17: a share that users may spend at once, and 1 % of the time. His program keeps the CPUs busy all the while.
+# It is 0.8 s in 17: a share that users may spend at once, and 1 % of the time. His program keeps a CPU busy all the while.
 [ "$slow" -gt 1 ] || [ "$used" -le $((took * 500)) ] || fail "far less than half of a CPU"
 
 expect 0 agent --status --socket "$dir/sock"

@@ -7,6 +7,8 @@
 . "$(dirname "$0")/lib.bash"
 need_profile
 start stripped kernel 600
+wait_working "$pid"
+at_ease "$pid"
 home=$dir/home
 mkdir "$home"
 kept=$home/.local/state/soprof
@@ -18,9 +20,9 @@ on_terminal() { # COMMAND
 	sed -e '1d' -e 's/\x1b\[[0-9;]*[mK]//g; s/\r//g' "$out" >"$dir/plain"
 }
 
-on_terminal "'$SOPROF' profile -F 199 -p $pid 1"
+on_terminal "'$SOPROF' profile -F 499 -p $pid 1"
 [ $code = 0 ] || fail "exit code 0, not $code: $(tail -n 3 "$dir/plain")"
-has "$dir/plain" "^Sampling at 199 Hertz of PID \\[$pid\\] by user"
+has "$dir/plain" "^Sampling at 499 Hertz of PID \\[$pid\\] by user"
 has "$dir/plain" 'self %  total %  library +package'
 has "$dir/plain" '^ *[0-9.]+  +[0-9.]+  \[kernel\]'
 has "$dir/plain" 'libc\.so\.6 +libc6 2\.'

@@ -82,6 +82,7 @@ done
 sed '1,/^self %/d' "$dir/top" | grep -oE 'plt_(first|leaf|second|third) ' >"$dir/names"
 LC_ALL=C sort -c "$dir/names" || fail "functions in the order of their names"
 # every table has all lines; the second is of both windows
+at_ease "$victim"
 expect 0 top --batch --interval 1 --over 60 --count 2 --limit 1 --by processes
 [ "$(grep -c '^self %' "$out")" = 2 ] || fail "two tables"
 has "$out" '^and [0-9]+ more$'
@@ -98,6 +99,7 @@ cp "$victims/plain/frames" "$dir/" # nobody may not reach the build directory
 chmod 755 "$dir/a" "$dir/frames"
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 "${nobody[@]}" "$dir/frames" 600 </dev/null >/dev/null 2>&1 &
+at_ease $!
 wait_agent "$agent" "$dir/a/log"
 tries=60
 until run top --batch --agent --socket "$dir/a/sock" --by processes && grep -q ' plt$' "$out" && grep -q ' frames$' "$out"; do

@@ -9,6 +9,8 @@ need_profile
 command -v tmux >/dev/null || skip "there is no tmux"
 start plain plt 600
 victim=$pid
+wait_working "$victim"
+at_ease "$victim"
 
 export LC_ALL=C.UTF-8
 n_open=0
@@ -129,7 +131,9 @@ cp "$victims/plain/plt" "$dir/$hostile"
 cp "$victims/plain/plt" "$dir/図書館図書館"
 cp "$victims/plain/libplt.so" "$dir/" 2>/dev/null
 "$dir/$hostile" 600 </dev/null >/dev/null 2>&1 &
+at_ease $!
 "$dir/図書館図書館" 600 </dev/null >/dev/null 2>&1 &
+at_ease $!
 open --interval 1 --by processes
 shows 'e\\x1b\[31mv\\xc2\\x9bil\\xff'
 shows '図書館'

@@ -118,6 +118,7 @@ status() { "$SOPROF" agent --status --socket "$dir/run/agent.sock" >"$dir/status
 serve page_alone
 [ "$(stat -c %u "/proc/$agent")" = 65534 ] || fail "the agent to be another user"
 start plain recursion 600 20
+wait_working "$pid" && at_ease "$pid"
 for ((i = 0; i < 60 * slow; i++)); do # until a window is stored
 	status && grep -q 'windows   [1-9]' "$dir/status" && break
 	sleep 1
