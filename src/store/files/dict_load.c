@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+enum { KEPT_BYTES = 256 << 10 };
 #define CHUNKS "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
 
 static int open_chunk(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk *c, struct sp_unpacker *u)
@@ -53,6 +54,18 @@ static int read_chunk(struct chunk_reader *reader, sqlite3_stmt *s)
 	return r;
 }
 
+/* What a large chunk took, as the first of a day, is not kept for those that follow. */
+static void chunk_reader_shrink(struct chunk_reader *reader)
+{
+	struct sp_chunk empty = {.skip_nodes = reader->c.skip_nodes, .nodes_in_record = reader->c.nodes_in_record};
+
+	if (sp_chunk_memory(&reader->c) <= KEPT_BYTES)
+		return;
+	sp_unpack_done(&reader->u);
+	sp_chunk_done(&reader->c);
+	reader->c = empty;
+}
+
 static void chunk_reader_done(struct chunk_reader *reader)
 {
 	sp_unpack_done(&reader->u);
@@ -76,6 +89,7 @@ static void load_from_sibling(struct sp_day_file *sibling, struct sp_dict_arrays
 		    sp_dict_apply(d, &reader.c) < 0)
 			break;
 		d->last_seq = (uint64_t)sqlite3_column_int64(s, 0) & UINT32_MAX;
+		chunk_reader_shrink(&reader);
 	}
 	chunk_reader_done(&reader);
 }
@@ -132,6 +146,7 @@ static int apply_chunk_row(struct sp_store *store, struct sp_day_file *f, struct
 		r = 0;
 	}
 	d->last_seq = SP_MAX(d->last_seq, seq);
+	chunk_reader_shrink(reader);
 	return r;
 }
 
@@ -158,6 +173,7 @@ static uint64_t load_chunks(struct sp_day_file *f, struct sp_dict_arrays *d, str
 		if (read_chunk(reader, s) < 0 || apply(d, &reader->c) < 0)
 			break;
 		last = (uint64_t)sqlite3_column_int64(s, 0) & UINT32_MAX;
+		chunk_reader_shrink(reader);
 	}
 	return last;
 }
@@ -208,8 +224,10 @@ static void load_from_coarser(struct sp_store *store, struct sp_day_file *f, str
 	if (in_hours > 0)
 		d->last_seq = load_chunks(&hours, d, &reader, 0, in_hours, apply_next);
 	sp_dict_check_keys(d); /* chunks that follow overwrite them */
-	if (f->day.resolution == SP_RES_10S && minutes.db)
-		d->last_seq = SP_MAX(d->last_seq, load_chunks(&minutes, d, &reader, d->last_seq + 1, to, apply_next));
+	if (f->day.resolution == SP_RES_10S && minutes.db) {
+		uint64_t last = load_chunks(&minutes, d, &reader, d->last_seq + 1, to, apply_next);
+		d->last_seq = SP_MAX(d->last_seq, last); /* a macro: what it is given is computed twice */
+	}
 	sp_file_close(&minutes);
 	sp_file_close(&hours);
 	chunk_reader_done(&keys);
