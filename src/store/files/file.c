@@ -237,7 +237,7 @@ static int configure_connection(struct sp_day_file *f)
 	(void)sqlite3_db_config(f->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	(void)sqlite3_busy_timeout(f->db, WAIT_MS);
 	return sp_file_exec(f, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;"
-			       "PRAGMA cache_size = -512");
+			       "PRAGMA cache_size = -128"); /* a reader goes over what it reads once */
 }
 
 static int64_t query_number(struct sp_day_file *f, const char *sql)
@@ -375,7 +375,7 @@ static int open_for_writing(const struct sp_directory *d, struct sp_day_file *f)
 	return r < 0 ? r
 		     : sp_file_exec(
 			   f, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
-			      "PRAGMA journal_size_limit = 1048576");
+			      "PRAGMA journal_size_limit = 1048576; PRAGMA cache_size = -512");
 }
 
 int sp_file_open(const struct sp_directory *d, const struct sp_day *day, bool write, struct sp_day_file *ret_file)
