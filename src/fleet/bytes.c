@@ -33,29 +33,6 @@ void sp_bytes_put(struct sp_bytes *b, const void *bytes, size_t n)
 	b->n += n;
 }
 
-void sp_bytes_put_u8(struct sp_bytes *b, uint8_t v)
-{
-	sp_bytes_put(b, &v, sizeof(v));
-}
-
-void sp_bytes_put_u16(struct sp_bytes *b, uint16_t v)
-{
-	v = htole16(v);
-	sp_bytes_put(b, &v, sizeof(v));
-}
-
-void sp_bytes_put_u32(struct sp_bytes *b, uint32_t v)
-{
-	v = htole32(v);
-	sp_bytes_put(b, &v, sizeof(v));
-}
-
-void sp_bytes_put_u64(struct sp_bytes *b, uint64_t v)
-{
-	v = htole64(v);
-	sp_bytes_put(b, &v, sizeof(v));
-}
-
 void sp_bytes_put_length(struct sp_bytes *b, uint64_t n)
 {
 	for (; n >= 0x80; n >>= 7)

@@ -10,9 +10,11 @@
 #ifndef SP_FLEET_BYTES_H
 #define SP_FLEET_BYTES_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct sp_bytes {
 	char *bytes;
@@ -21,10 +23,35 @@ struct sp_bytes {
 };
 void sp_bytes_done(struct sp_bytes *b);
 void sp_bytes_put(struct sp_bytes *b, const void *bytes, size_t n);
-void sp_bytes_put_u8(struct sp_bytes *b, uint8_t v);
-void sp_bytes_put_u16(struct sp_bytes *b, uint16_t v);
-void sp_bytes_put_u32(struct sp_bytes *b, uint32_t v);
-void sp_bytes_put_u64(struct sp_bytes *b, uint64_t v);
+/* Of a size that is known: without a call where there is room. */
+static inline void sp_bytes_put_fixed(struct sp_bytes *b, const void *bytes, size_t n)
+{
+	if (b->failed || b->capacity - b->n <= n) {
+		sp_bytes_put(b, bytes, n);
+		return;
+	}
+	memcpy(b->bytes + b->n, bytes, n);
+	b->n += n;
+}
+static inline void sp_bytes_put_u8(struct sp_bytes *b, uint8_t v)
+{
+	sp_bytes_put_fixed(b, &v, sizeof(v));
+}
+static inline void sp_bytes_put_u16(struct sp_bytes *b, uint16_t v)
+{
+	v = htole16(v);
+	sp_bytes_put_fixed(b, &v, sizeof(v));
+}
+static inline void sp_bytes_put_u32(struct sp_bytes *b, uint32_t v)
+{
+	v = htole32(v);
+	sp_bytes_put_fixed(b, &v, sizeof(v));
+}
+static inline void sp_bytes_put_u64(struct sp_bytes *b, uint64_t v)
+{
+	v = htole64(v);
+	sp_bytes_put_fixed(b, &v, sizeof(v));
+}
 void sp_bytes_put_length(struct sp_bytes *b, uint64_t n);
 void sp_bytes_put_text(struct sp_bytes *b, const char *text);
 

@@ -357,10 +357,9 @@ int sp_fleet_encoder_end(struct sp_fleet_encoder *e, uint64_t *ret_n_samples)
 	return has_failed(e) ? -ENOMEM : 0;
 }
 
-void sp_fleet_rows_clear(struct sp_fleet_rows *rows)
+void sp_fleet_rows_clear(struct sp_fleet_rows *rows, enum sp_fleet_table table)
 {
-	for (size_t i = 0; i < SP_FLEET_N_TABLES; i++)
-		rows->tables[i].n = rows->n_rows[i] = 0;
+	rows->tables[table].n = rows->n_rows[table] = 0;
 }
 
 void sp_fleet_rows_done(struct sp_fleet_rows *rows)

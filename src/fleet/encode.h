@@ -59,7 +59,7 @@ void sp_fleet_encoder_free(struct sp_fleet_encoder *e);
 struct sp_stored_reader sp_fleet_encoder_reader(struct sp_fleet_encoder *e);
 /* After all rows: adds those of the windows. *ret_n_samples: the sum of theirs. */
 int sp_fleet_encoder_end(struct sp_fleet_encoder *e, uint64_t *ret_n_samples);
-void sp_fleet_rows_clear(struct sp_fleet_rows *rows);
+void sp_fleet_rows_clear(struct sp_fleet_rows *rows, enum sp_fleet_table table);
 void sp_fleet_rows_done(struct sp_fleet_rows *rows);
 size_t sp_fleet_rows_bytes(const struct sp_fleet_rows *rows);
 

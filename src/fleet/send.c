@@ -12,7 +12,14 @@
  * dictionary. BATCH_BYTES: so much goes into a request for each table; more wait for none. KEEP_NAMES: so many that the
  * server has wait to be written, which is the less work the more they are.
  */
-enum { KEEP_NAMES = 4096, BATCH_BYTES = 256 << 10, BATCH_WINDOWS = 60, READ_S = 600, READ_INTERVALS = 60 };
+enum {
+	KEEP_NAMES = 4096,
+	BATCH_BYTES = 256 << 10,
+	PART_BYTES = 64 << 10,
+	BATCH_WINDOWS = 60,
+	READ_S = 600,
+	READ_INTERVALS = 60
+};
 
 struct sender {
 	struct sp_fleet *f;
@@ -39,21 +46,23 @@ static int table_send(struct sender *s, enum sp_fleet_table table)
 	sp_fleet_insert_write(table, &sql);
 	r = sql.failed ? -ENOMEM : sp_fleet_insert(s->f, sql.bytes, &s->rows.tables[table]);
 	sp_bytes_done(&sql);
-	return r < 0 ? sp_fail(r, "send %s", sp_fleet_table_name(table)) : 0;
+	if (r < 0)
+		return sp_fail(r, "send %s", sp_fleet_table_name(table));
+	s->batch.n_rows += table == SP_FLEET_SAMPLE ? s->rows.n_rows[table] : 0;
+	sp_fleet_rows_clear(&s->rows, table);
+	return 0;
 }
 
+/* In the midst of windows: all names; of the rest what is worth a part of a table. */
 static int rows_send(void *sender)
 {
 	struct sender *s = sender;
 	int r = 0;
 
-	for (int i = 0; r == 0 && i < SP_FLEET_N_TABLES; i++)
-		r = table_send(s, (enum sp_fleet_table)i);
-	if (r < 0)
-		return r;
-	s->batch.n_rows += s->rows.n_rows[SP_FLEET_SAMPLE];
-	sp_fleet_rows_clear(&s->rows);
-	return sp_sent_keep(s->sent, KEEP_NAMES);
+	for (int i = 0; r == 0 && i < SP_FLEET_WINDOW; i++)
+		if (i < SP_FLEET_SAMPLE || s->rows.tables[i].n >= PART_BYTES)
+			r = table_send(s, (enum sp_fleet_table)i);
+	return r < 0 ? r : sp_sent_keep(s->sent, KEEP_NAMES);
 }
 
 static int batch_send(struct sender *s)
@@ -63,7 +72,8 @@ static int batch_send(struct sender *s)
 
 	if (!s->batch.n_windows)
 		return 0;
-	r = rows_send(s);
+	for (int i = 0; r == 0 && i < SP_FLEET_N_TABLES; i++)
+		r = table_send(s, (enum sp_fleet_table)i);
 	if (r == 0)
 		r = sp_sent_keep(s->sent, 1);
 	if (r < 0)
