@@ -214,12 +214,27 @@ void sp_encode(FILE *out, enum sp_encoding encoding, const char *text)
 		(void)fputc('"', out);
 }
 
+/* Whether it is surely as it is; a stream to find that out would take a hundred times as long. */
+static bool is_plain(enum sp_encoding encoding, const char *text)
+{
+	if (encoding != SP_ENCODE_TERMINAL && encoding != SP_ENCODE_FOLDED)
+		return false;
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~' || *text == '\\' ||
+		    (encoding == SP_ENCODE_FOLDED && (*text == ' ' || *text == ';')))
+			return false;
+	return true;
+}
+
 char *sp_encoded(enum sp_encoding encoding, const char *text)
 {
 	char *encoded = NULL;
 	size_t len = 0;
-	FILE *out = open_memstream(&encoded, &len);
+	FILE *out;
 
+	if (is_plain(encoding, text))
+		return strdup(text);
+	out = open_memstream(&encoded, &len);
 	if (!out)
 		return NULL;
 	sp_encode(out, encoding, text);
