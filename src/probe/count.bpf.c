@@ -230,7 +230,7 @@ static __always_inline void sp_sample_from_now(sp_u32 tgid)
 }
 
 /* A row that is not in `rows`. NULL: there is no room for it, which is counted. */
-static __noinline struct sp_probed_who *sp_who_make(struct sp_probed_key *key)
+static __always_inline struct sp_probed_who *sp_who_make_here(struct sp_probed_key *key)
 {
 	struct sp_probed_who *who = bpf_map_lookup_elem(&spare_rows, key);
 	long r;
@@ -255,12 +255,18 @@ static __noinline struct sp_probed_who *sp_who_make(struct sp_probed_key *key)
 	return who;
 }
 
-static __always_inline struct sp_probed_who *sp_who_find(struct sp_probed_key *key)
+static __noinline struct sp_probed_who *sp_who_make(struct sp_probed_key *key)
+{
+	return sp_who_make_here(key);
+}
+
+/* is_apart: in a function of its own already, of which each takes the kernel some pages. */
+static __always_inline struct sp_probed_who *sp_who_find(struct sp_probed_key *key, int is_apart)
 {
 	struct sp_probed_who *who = bpf_map_lookup_elem(&rows, key);
 
 	if (!who)
-		who = sp_who_make(key);
+		who = is_apart ? sp_who_make_here(key) : sp_who_make(key);
 	if (who && sp_probed.places_at) {
 		struct sp_probed_places *places = (void *)who + sp_probed.places_at;
 
@@ -300,7 +306,7 @@ int sp_probed_call(struct pt_regs *ctx)
 		return 0;
 	sp_key_set_entry(&key, ctx, cookie);
 	sp_key_set_process(&key);
-	who = sp_who_find(&key);
+	who = sp_who_find(&key, 0);
 	if (who)
 		__sync_fetch_and_add(&who->n_calls, 1);
 	return 0;
@@ -372,7 +378,7 @@ static __always_inline void sp_key_set_return(struct sp_probed_key *key, struct 
 
 static __noinline void sp_row_add(struct sp_probed_key *key, sp_u64 ns)
 {
-	struct sp_probed_who *who = sp_who_find(key);
+	struct sp_probed_who *who = sp_who_find(key, 1);
 
 	if (who)
 		sp_time_add(who, ns);

@@ -32,6 +32,8 @@ int sp_workers_marks(struct sp_workers *w, int fd, const char *provider, const c
  * elements of this size, each of which was the arg of a request.
  */
 void sp_workers_probes_wait(struct sp_workers *w, const void *args, size_t n, size_t size);
+/* Ends the processes that have nothing to do, which else wait some seconds for more. The next request starts others. */
+void sp_workers_rest(struct sp_workers *w);
 /* Why such a request has failed, r < 0; the caller's. NULL: out of memory. */
 char *sp_workers_probes_why(int r);
 

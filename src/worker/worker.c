@@ -229,6 +229,14 @@ void sp_workers_cancel(struct sp_workers *w, const void *arg)
 		}
 }
 
+void sp_workers_rest(struct sp_workers *w)
+{
+	for (unsigned role = 0; role < SP_N_ROLES; role++)
+		for (struct sp_worker *p = w->pools[role].processes; p; p = p->next)
+			if (!p->jobs.n)
+				sp_worker_end(p);
+}
+
 uint64_t sp_workers_called_ns(const struct sp_workers *w)
 {
 	return w->called_ns;

@@ -15,6 +15,7 @@
 #include "proc/cgroup.h"
 #include "proc/process.h"
 #include "worker/broker.h"
+#include "worker/jobs_probes.h"
 #include "worker/worker.h"
 
 #include <errno.h>
@@ -251,6 +252,8 @@ static int machine_begin(struct machine *m)
 		r = begin_together(m);
 	if (r >= 0)
 		r = privileges_drop(m);
+	if (r >= 0 && m->args->by != SP_MACHINE_BY_CALLER && !m->args->frequency_hz) /* these open files at once */
+		sp_workers_rest(m->session.sampling.workers);
 	if (r >= 0 && m->targets.is_waiting)
 		sp_cmd_warn("no process has the library yet: calls are counted from when one loads it");
 	if (r >= 0 && !m->args->seconds)

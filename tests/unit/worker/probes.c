@@ -10,6 +10,7 @@
 #include "tool.h"
 #include "worker/jobs_probes.h"
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -257,6 +258,30 @@ static void own_parser(void **state)
 	sp_workers_free(w);
 }
 
+/* Who has nothing to do is gone when it is told to rest; the next request starts another. */
+static void rests(void **state)
+{
+	struct sp_workers *w = workers(0);
+	const struct sp_probe_what all = {.inner = true};
+	int fd = open_file(MADE);
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct answer a = {0};
+		assert_int_equal(sp_workers_points(w, fd, &all, pointed, &a), 0);
+		sp_workers_rest(w); /* not one that has work */
+		wait_for(w);
+		assert_int_equal(a.r, 0);
+		answer_done(&a);
+		sp_workers_rest(w);
+		while (w->pools[SP_ROLE_PARSER].processes) {
+			poll(&(struct pollfd){sp_workers_fd(w), POLLIN, 0}, 1, 10000);
+			assert_int_equal(sp_workers_dispatch(w), 0);
+		}
+	}
+	close(fd);
+	sp_workers_free(w);
+}
+
 static void harm(const char *word, int r, const char *error)
 {
 	struct sp_workers *w = workers(r == -ETIMEDOUT ? 300 : 0);
@@ -448,9 +473,16 @@ int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv);
 	const struct CMUnitTest tests[] = {
-	    CLEAN_TEST(points_as_here),   CLEAN_TEST(points_by_address), CLEAN_TEST(marks_as_here),
-	    CLEAN_TEST(own_parser),       CLEAN_TEST(harmful_files),     cmocka_unit_test(good_answer),
-	    cmocka_unit_test(bad_points), cmocka_unit_test(bad_lengths), cmocka_unit_test(bad_marks),
+	    CLEAN_TEST(points_as_here),
+	    CLEAN_TEST(points_by_address),
+	    CLEAN_TEST(marks_as_here),
+	    CLEAN_TEST(own_parser),
+	    CLEAN_TEST(rests),
+	    CLEAN_TEST(harmful_files),
+	    cmocka_unit_test(good_answer),
+	    cmocka_unit_test(bad_points),
+	    cmocka_unit_test(bad_lengths),
+	    cmocka_unit_test(bad_marks),
 	};
 	broker = start_broker();
 	int r = cmocka_run_group_tests(tests, NULL, NULL);
