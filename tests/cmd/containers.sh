@@ -54,9 +54,9 @@ if mkdir -p "$dir/mnt/"{up,work,top} &&
 	at_ease "${pids[@]}"
 	upper=${pids[3]}
 	unset 'pids[3]'
-	expect 0 profile -U -f -F 199 -p "$(list)" $seconds
+	expect 0 profile -U -f -F 399 -p "$(list)" $seconds
 	check_victim plain recursion --comm recursion --samples 10 --complete 99 --deepest even,odd=20
-	expect 0 profile -U -f -F 199 -p "$upper" $seconds
+	expect 0 profile -U -f -F 399 -p "$upper" $seconds
 	sed 's/^recursion;/callback;/; s/;recursion+/;callback+/g' "$out" >"$dir/upper" && cp "$dir/upper" "$out"
 	check_victim stripped callback --samples 10 --complete 99
 	pids+=("$upper")
@@ -79,7 +79,7 @@ else
 	pids+=($!)
 	wait_working "${pids[@]}"
 	at_ease "${pids[@]}"
-	expect 0 profile -U -f -F 199 -p "$(list)" $seconds
+	expect 0 profile -U -f -F 399 -p "$(list)" $seconds
 	check_victim plain recursion --comm recursion --samples 10 --complete 99 --deepest even,odd=20
 	has_not "$err" 'not trusted'
 	end_all
@@ -95,7 +95,7 @@ unshare --mount bash "$dir/enter" "$dir" "$victims/stripped/recursion" </dev/nul
 pids=($!)
 wait_working "${pids[@]}"
 at_ease "${pids[@]}"
-expect 0 profile -U -f -F 199 -p "$(list)" $seconds
+expect 0 profile -U -f -F 399 -p "$(list)" $seconds
 check_victim stripped recursion --samples 10 --complete 99 --deepest even,odd=20
 end_all
 
@@ -106,7 +106,7 @@ pids=($!)
 wait_working "${pids[@]}"
 at_ease "${pids[@]}"
 mount --bind "$victims/plain/callback" "$dir/over/bound"
-expect 0 profile -U -f -F 199 -p "$(list)" $seconds
+expect 0 profile -U -f -F 399 -p "$(list)" $seconds
 sed 's/^bound;/recursion;/; s/;bound+/;recursion+/g' "$out" >"$dir/bound" && cp "$dir/bound" "$out"
 check_victim stripped recursion --samples 10 --complete 99 --deepest even,odd=20
 umount "$dir/over/bound"

@@ -40,7 +40,7 @@ n=$(cost)
 budget=$((n >= 8 ? n / 4 : 1))
 
 # Threads that sleep beside a storm of switches: the time that they did not run is right within what chance allows.
-expect 0 profile -f -e offcpu --max-overhead $budget -o "$dir/folded" -- "$storm" waits 5000
+expect 0 profile -f -e offcpu --max-overhead $budget -o "$dir/folded" -- "$storm" waits $((5000 / slow))
 read -r true _ <"$out"
 found=$(sum '^sleeper;')
 n=$(left_out)
@@ -53,7 +53,7 @@ if [ "$slow" = 1 ]; then
 fi
 
 # Where even the draw is too much, there are windows: sums are right within what chance allows, which is a period or two.
-rounds=$((8000 / slow))
+rounds=$((slow > 1 ? 1000 : 8000))
 expect 0 profile -f -e faults --max-overhead 1 -o "$dir/folded" -- "$storm" faults $rounds
 true=$(cat "$out")
 found=$(sum '^storm;')

@@ -35,6 +35,6 @@ expect 0 profile -f -K -F 99 $seconds
 has_not "$out" '^swapper/'
 
 expect 0 profile -f -U --unwind fp -F 99 -p "$recursion" $seconds
-expect 0 profile -f -U --unwind dwarf -F 99 -p "$recursion" $seconds
+expect 0 profile -f -U --unwind dwarf -F 199 -p "$recursion" $seconds
 check_victim plain recursion --samples 5 --complete 99 --deepest even,odd=5
 finish

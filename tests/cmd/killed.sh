@@ -46,9 +46,9 @@ done
 [ ! -s "$dir/own-left" ] || fail "no process of soprof to be left: $(tr '\n' ' ' <"$dir/own-left")"
 
 # a command whose profiler is killed before it starts does not run on its own; one that runs goes on
-"$SOPROF" profile -U -f -F 199 -p "$pid" $((seconds + 1)) >"$dir/one" 2>"$dir/one.err" </dev/null &
+"$SOPROF" profile -U -f -F 399 -p "$pid" $((seconds + 1)) >"$dir/one" 2>"$dir/one.err" </dev/null &
 first=$!
-"$SOPROF" profile -U -f -F 99 $((seconds + 1)) >"$dir/two" 2>"$dir/two.err" </dev/null &
+"$SOPROF" profile -U -f -F 399 $((seconds + 1)) >"$dir/two" 2>"$dir/two.err" </dev/null &
 wait "$first" || fail "exit code 0 of the first of two"
 wait $! || fail "exit code 0 of the second of two"
 for which in one two; do

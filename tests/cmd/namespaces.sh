@@ -59,7 +59,7 @@ one_line '-p: there is no process 4000000'
 test_name 'processes that the namespace does not show are sampled, under no number'
 in_pid_ns --mount-proc -- '"$SOPROF" profile -U -F 199 "$seconds"'
 has "$out" '^    -                callback \(0\)$'
-in_pid_ns --mount-proc -- '"$SOPROF" profile -U -f -F 199 "$seconds"'
+in_pid_ns --mount-proc -- '"$SOPROF" profile -U -f -F 399 "$seconds"'
 check_victim plain callback --comm callback --samples 10 --complete 97
 
 test_name 'where /proc is of the namespace above, its numbers count'
