@@ -85,6 +85,7 @@ int sp_recipe_probe_mark_fields(struct sp_recipe_probe *p, const struct sp_recip
 	struct sp_field all[SP_N_ARGUMENTS] = {0};
 	struct sp_fields fields = {0};
 
+	free(sp_take_ptr(p->unclear));
 	all_merge(p, like, all);
 	for (unsigned i = 0; i < SP_N_ARGUMENTS && all[i].size; i++) {
 		if (sp_grow(&fields.list, &fields.capacity, fields.n + 1, sizeof(*fields.list)) < 0) {

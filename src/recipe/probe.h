@@ -46,7 +46,7 @@ struct sp_recipe_mark { /* a place of a mark, once its fields or places were fou
 };
 /* False: there are no more. */
 bool sp_recipe_probe_mark_at(const struct sp_recipe_probe *probe, size_t i, struct sp_recipe_mark *ret_mark);
-/* The fields of those with this one's provider and name; NULL: of all. They must not outlive the probe. */
+/* The fields of those with this one's provider and name; NULL: of all. They are good until the next call. */
 int sp_recipe_probe_mark_fields(struct sp_recipe_probe *probe, const struct sp_recipe_mark *like,
 				struct sp_fields *ret_fields);
 

@@ -75,6 +75,7 @@ if [ "$slow" = 1 ]; then # no kernel is asked
 	expect 0 trace --list 'usdt:./app:*' -v
 	has "$out" '^    marked:values: int arg0, unsigned char arg1, long arg2, unsigned long arg3$'
 	has "$out" '^    marked:fraction: unsigned int arg1$'
+	has "$out" '^        arg0 cannot be read: it is a number with a fraction$'
 	sed -nE '/no_sense|rm$/d; s/^        .*\/app\+0x[0-9a-f]+: //p' "$out" | sort >seen
 	readelf -n app | sed -n 's/^ *Arguments: //p' | grep -v 'rm$' | sort >wanted
 	[ "$(wc -l <wanted)" -gt 14 ] && cmp -s wanted seen || { diff wanted seen; fail "the arguments that readelf shows"; }
@@ -96,13 +97,16 @@ if [ "$slow" = 1 ]; then # no kernel is asked
 		*[arg1] cannot be read|has no arg1|makes no sense|arguments of marked:
 	END
 	expect 0 trace usdt:./app:no_register -- true # who asks for no arguments needs none
-	mkdir one two
-	cp app one/served
-	cp app two/served
-	one/served 1000000 10000 &
-	tell ' arg0=2$' trace usdt:served:request_end --print arg0 -- two/served 3 300000 # a file that appears later
-	kill $!
 fi
+# A file of that name that appears while it runs, and has an argument elsewhere: its note was changed to a constant.
+mkdir one two
+cp app one/served
+sed -E 's/-4@%e.. 8@/-4@$77  8@/g' app >two/served
+chmod +x two/served
+cmp -s app two/served && there=2 || there=77
+one/served 1000000 10000 &
+tell " arg0=$there\$" trace 'usdt:served:request_end[arg0 > 1]' --print arg0 -- two/served 3 $((300000 * slow))
+kill $!
 "$tests/caller" "$dir/libcalled.so" 500000000 10 >"$dir/null" &
 tell " $! +caller +called_mid +libcalled\.so" calls "$dir/libcalled.so:called_mid" --by process -I 1 1 # SHA256 { @[pid] = count() }
 kill $!

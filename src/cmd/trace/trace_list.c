@@ -205,6 +205,23 @@ static bool is_same(const struct sp_recipe_mark *a, const struct sp_recipe_mark 
 	return !strcmp(a->provider, b->provider) && !strcmp(a->name, b->name);
 }
 
+/* Where nothing makes sense all twelve have one reason. */
+static void unread_print(const struct sp_fields *fields)
+{
+	const char *last = NULL;
+
+	for (size_t i = 0; i < fields->n; i++) {
+		const struct sp_field *f = &fields->list[i];
+
+		if (!f->why_not || f->why_not == last)
+			continue;
+		last = f->why_not;
+		printf("        %s cannot be read: ", f->name);
+		sp_encode(stdout, SP_ENCODE_TERMINAL, f->why_not);
+		putchar('\n');
+	}
+}
+
 /* The arguments of a mark; then its places, also those in other files, and where each has them. */
 static void mark_arguments_print(struct sp_recipe_probe *probe, const struct sp_recipe_mark *mark, size_t from)
 {
@@ -218,6 +235,7 @@ static void mark_arguments_print(struct sp_recipe_probe *probe, const struct sp_
 		sp_encode(stdout, SP_ENCODE_TERMINAL, text);
 		printf(": ");
 		fields_write(&fields);
+		unread_print(&fields);
 	}
 	sp_fields_done(&fields);
 	for (size_t i = from; sp_recipe_probe_mark_at(probe, i, &place); i++) {
