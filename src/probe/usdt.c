@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "elf/elf.h"
+#include "probe/mark.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -157,6 +158,7 @@ int sp_usdt_choose(struct sp_elf *elf, const char *provider, const char *name, s
 			u.at[n++] = u.at[i];
 	r = n ? 0 : fail_unmatched(&u, name); /* all are still there */
 	u.n = n;
+	r = r < 0 ? r : sp_mark_symbols(elf, &u);
 	if (r < 0)
 		sp_usdts_done(&u);
 	else

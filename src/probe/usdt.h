@@ -30,7 +30,8 @@ struct sp_usdts {
 };
 
 int sp_usdt_find(struct sp_elf *elf, struct sp_usdts *ret_places);
-/* Only those whose name, and provider (NULL: any), match these globs. -ENOENT: none; with the name nearest to it. */
+/* Only those whose name, and provider (NULL: any), match these globs; with the places of symbols that their arguments
+ * name (mark.h). -ENOENT: none; with the name nearest to it. */
 int sp_usdt_choose(struct sp_elf *elf, const char *provider, const char *name, struct sp_usdts *ret_places);
 void sp_usdts_done(struct sp_usdts *u);
 

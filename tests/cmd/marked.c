@@ -89,13 +89,15 @@ __attribute__((noinline)) static void by_an_index(const int *list, int64_t index
 	tell(list[index - 1], 0xa5, longs[0], (const char *)d);
 }
 
-/* The upper half of 16 bits, which bpftrace does not know. */
+__attribute__((used)) static int listed[] = {1, -42};
+
+/* The upper half of 16 bits, which bpftrace does not know, and what a symbol leads to. */
 __attribute__((noinline)) static void in_a_half(uint64_t x)
 {
 	register uint64_t a __asm__("rax") = x, b __asm__("rbx") = x;
 
-	NOTE("half", "-1@%%ah 1@%%bh", "r"(a), "r"(b));
-	printf("%d %u\n", (int8_t)(x >> 8), (uint8_t)(x >> 8));
+	NOTE("half", "-1@%%ah 1@%%bh -4@4+listed(%%rip) -4@listed+4(%%rip) -4@listed(%%rip)", "r"(a), "r"(b));
+	printf("%d %u %d %d %d\n", (int8_t)(x >> 8), (uint8_t)(x >> 8), listed[1], listed[1], listed[0]);
 }
 
 /* Of eight sizes; what is above them in their registers is none of theirs. */

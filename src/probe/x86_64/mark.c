@@ -14,7 +14,7 @@
 
 enum { SHOWN = 48 /* characters of an argument that makes no sense */ };
 #define FRACTION "it is a number with a fraction"
-#define SYMBOL "a symbol tells where it is"
+#define SYMBOL "a symbol tells where it is, which the file has not"
 
 /* --- registers --- */
 /* By their names with 64, 32, 16 and 8 bits. The kernel saves them in the order of user_regs_struct. */
@@ -191,8 +191,26 @@ static const char *why_unread(const char *operand, bool is_fraction)
 	return has_letter || (n > 6 && !strncmp(operand + n - 6, "(%rip)", 6)) ? SYMBOL : NULL;
 }
 
+/* "counter(%rip)=-8192": so far from the mark. */
+static const char *symbol_operand_take(const char **at, struct sp_mark_argument *a)
+{
+	*at += strcspn(*at, "=") + 1;
+	a->base = offsetof(struct user_regs_struct, rip);
+	a->flags |= SP_MARK_IN_MEMORY;
+	return number_take(at, &a->add) ? NULL : "its distance is no number";
+}
+
+static bool has_distance(const char *operand)
+{
+	size_t n = strcspn(operand, " =");
+
+	return operand[n] == '=' && n > 6 && !strncmp(operand + n - 6, "(%rip)", 6);
+}
+
 static const char *operand_take(const char **at, bool is_fraction, struct sp_mark_argument *a, const char **ret_why_not)
 {
+	if (!is_fraction && has_distance(*at))
+		return symbol_operand_take(at, a);
 	*ret_why_not = why_unread(*at, is_fraction);
 	if (*ret_why_not) {
 		*at += strcspn(*at, " ");

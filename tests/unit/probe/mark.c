@@ -47,6 +47,7 @@ static const struct good {
     {"8@8(%rax,%rbx,4)", {.add = 8, .base = AT(rax), .index = AT(rbx), .scale = 2, .bits = 64, .flags = MEMORY}},
     {"8@(%rcx,%rdx)", {.base = AT(rcx), .index = AT(rdx), .bits = 64, .flags = MEMORY}},
     {"8@16(,%r9,8)", {.add = 16, .base = NONE, .index = AT(r9), .scale = 3, .bits = 64, .flags = MEMORY}},
+    {"-4@40+list(%rip)=-8192", {.add = -8192ULL, .base = AT(rip), .index = NONE, .bits = 32, .flags = MEMORY | SIGNED}},
     {"4@4198400", {.add = 4198400, .base = NONE, .index = NONE, .bits = 32, .flags = MEMORY}},
 };
 
@@ -110,6 +111,8 @@ static void what_makes_no_sense(void **state)
 	    {"8@-24(%rbp", "a bracket is not closed"},
 	    {"8@-24(%rbp))", "something stands behind it"},
 	    {"8@-(%rbp)", "no register, no number"},
+	    {"8@x(%rip)=", "its distance is no number"},
+	    {"8@x(%rip)=5x", "something stands behind it"},
 	    {"8@()", "no register has the address"},
 	    {"8@(%eax)", "no register of 64 bits has the address"},
 	    {"8@(%rax,%ebx)", "no register of 64 bits is the index"},
