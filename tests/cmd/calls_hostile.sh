@@ -136,6 +136,52 @@ else # the last of them may not be answered yet when soprof is told to end
 	has "$err" '^soprof: (9|1[0-3]) files that came later could not be probed'
 fi
 
+# --- files whose names of functions, of 30,000 letters and parts of each other, are more than there is room for ---
+if [ "$slow" = 1 ] && [ -x /usr/bin/python3 ]; then
+	what="calls of files with long names"
+	{
+		printf '.globl %s\n%s: ret\n' "$(printf '%032000d' 0 | tr 0 x)"{,}
+		for ((i = 0; i < 1900; i++)); do
+			printf '.globl f%d\n.type f%d,@function\nf%d: push %%rbp\nmov %%rsp,%%rbp\npop %%rbp\nret\n.size f%d,.-f%d\n' $i $i $i $i $i
+		done
+	} >"$dir/long.s"
+	gcc -shared -nostdlib -s -o "$dir/long.so" "$dir/long.s" 2>"$dir/log" || fail "long.s to compile: $(head -n 3 "$dir/log")"
+	cat >"$dir/long.py" <<'END'
+import mmap, struct, sys, time
+directory, name = sys.argv[1:]
+image = bytearray(open(directory + '/long.so', 'rb').read())
+at, = struct.unpack_from('<Q', image, 40)
+n, = struct.unpack_from('<H', image, 60)
+sections = [struct.unpack_from('<IIQQQQIIQQ', image, at + 64 * i) for i in range(n)]
+for s in sections:
+    if s[1] != 11:  # SHT_DYNSYM
+        continue
+    names = sections[s[6]]
+    long = image.index(b'x' * 32000, names[4]) - names[4]
+    for i in range(s[4], s[4] + s[5], 24):
+        old, = struct.unpack_from('<I', image, i)
+        if image[names[4] + old:names[4] + old + 1] == b'f':
+            struct.pack_into('<I', image, i, long + (i - s[4]) // 24)
+maps = []
+for i in range(5):
+    path = '%s/long%d/%s' % (directory, i, name)
+    with open(path, 'wb') as f:
+        f.write(image + bytes(i + 1))
+    with open(path, 'rb') as f:
+        maps.append(mmap.mmap(f.fileno(), 4096, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC))
+print('mapped', flush=True)
+time.sleep(600)
+END
+	mkdir "$dir"/long{0,1,2,3,4}
+	/usr/bin/python3 "$dir/long.py" "$dir" libsoprof-long.so >"$dir/mapped" &
+	mapper=$!
+	wait_until 100 grep -q mapped "$dir/mapped" || fail "files with long names to be mapped"
+	expect 0 calls --csv libsoprof-long.so 1
+	kill $mapper
+	has "$err" "^soprof: $dir/long[0-4]/libsoprof-long.so: the names of its functions, with those before them, take more than 256 MiB"
+	has "$err" '^soprof: 0 calls of [0-9]* functions in [1-5] files'
+fi
+
 # --- alone, it is a failure ---
 expect 1 calls "$dir/bad/$name" 1
 one_line "$dir/bad/$name: .*symbol table"

@@ -98,6 +98,7 @@ struct sp_machine_targets {
 	bool is_over;             /* no file is probed any more */
 	bool has_warned;          /* which files could not be attached: once, not in each window */
 	struct sp_broker *broker; /* opens what this process may not; NULL: it may */
+	size_t names_bytes;       /* of the functions' strings */
 };
 int sp_machine_targets_parse(const struct sp_machine_args *a, struct sp_machine_targets *ret_targets);
 /* Finds the files, and in them the functions; workers read all that is foreign. */

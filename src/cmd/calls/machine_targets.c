@@ -16,7 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TARGETS = 64, MAX_POINTS = 1 << 20 };
+/*
+ * Names are as long as who makes a file likes, and cost him nothing: in a symbol table they may be parts of each other.
+ * So many bytes of them are kept, and as many held while a name's files are looked at.
+ */
+enum { MAX_TARGETS = 64, MAX_POINTS = 1 << 20, MAX_NAMES_MIB = 256 };
+#define MAX_NAMES_BYTES ((size_t)MAX_NAMES_MIB << 20)
 
 /* --- what is named --- */
 static int words_add(struct sp_words *words, const char *word)
@@ -114,6 +119,38 @@ static const char *library_name(const struct sp_probe_file *f)
 	return *f->soname ? f->soname : sp_path_last(f->path);
 }
 
+static int names_fail(void)
+{
+	return sp_fail_said(-E2BIG, "the names of its functions, with those before them, take more than %d MiB",
+			    MAX_NAMES_MIB);
+}
+
+static size_t set_bytes(const struct sp_probe_set *set)
+{
+	size_t bytes = set->n * sizeof(*set->points);
+
+	for (size_t i = 0; i < set->n; i++)
+		for (size_t k = 0; k < set->points[i].n_names; k++)
+			bytes += strlen(set->points[i].names[k]) + 1;
+	return bytes;
+}
+
+static size_t function_bytes(const struct sp_probe_file *file, const struct sp_probe_point *point)
+{
+	return (point->name ? strlen(point->name) : 0) + strlen(library_name(file)) + strlen(file->path);
+}
+
+/* As if none were known yet: so much room has to be there. */
+static bool has_names_room(const struct sp_machine_targets *t, const struct sp_probe_file *file,
+			   const struct sp_probe_set *set)
+{
+	size_t bytes = t->names_bytes;
+
+	for (size_t i = 0; i < set->n && bytes <= MAX_NAMES_BYTES; i++)
+		bytes += function_bytes(file, &set->points[i]);
+	return bytes <= MAX_NAMES_BYTES;
+}
+
 static int function_fill(struct sp_machine_function *f, const struct sp_probe_file *file,
 			 const struct sp_probe_point *point)
 {
@@ -156,6 +193,7 @@ static int64_t function_number(struct sp_machine_targets *t, const struct sp_pro
 	if (number >= 0 && is_new) {
 		int r = function_fill(&t->functions[number], file, point);
 
+		t->names_bytes += function_bytes(file, point);
 		return r < 0 ? r : number;
 	}
 	return number;
@@ -164,10 +202,12 @@ static int64_t function_number(struct sp_machine_targets *t, const struct sp_pro
 static int points_take(struct sp_machine_targets *t, size_t target, size_t number, const struct sp_probe_set *set)
 {
 	const struct sp_probe_file *file = &t->at[target].files.files[number];
-	int r = t->n_points + set->n > MAX_POINTS
-		    ? sp_fail_said(-EINVAL, "more than %d functions: name fewer, by a glob", MAX_POINTS)
-		    : sp_grow(&t->points, &t->points_capacity, t->n_points + set->n, sizeof(*t->points));
+	int r = has_names_room(t, file, set) ? 0 : names_fail();
 
+	if (r >= 0)
+		r = t->n_points + set->n > MAX_POINTS
+			? sp_fail_said(-EINVAL, "more than %d functions: name fewer, by a glob", MAX_POINTS)
+			: sp_grow(&t->points, &t->points_capacity, t->n_points + set->n, sizeof(*t->points));
 	for (size_t i = 0; i < set->n && r >= 0; i++) {
 		int64_t function = function_number(t, file, &set->points[i]);
 
@@ -193,7 +233,8 @@ static int points_take(struct sp_machine_targets *t, size_t target, size_t numbe
 struct found {
 	struct sp_probe_set set;
 	int r;
-	char *why; /* r < 0 */
+	char *why;    /* r < 0 */
+	size_t *held; /* bytes of all sets that are held at the same time; NULL: it is this one alone */
 	/* Of a file that came later: */
 	struct sp_machine_watch *watch;
 	size_t target, file;
@@ -201,6 +242,12 @@ struct found {
 
 static void found_take(struct found *f, int r, struct sp_probe_set *set)
 {
+	size_t bytes = r >= 0 && f->held ? set_bytes(set) : 0;
+
+	if (bytes && bytes > MAX_NAMES_BYTES - *f->held)
+		r = names_fail();
+	else if (bytes)
+		*f->held += bytes;
 	f->r = r;
 	f->why = r < 0 ? sp_workers_probes_why(r) : NULL;
 	if (r < 0)
@@ -314,8 +361,12 @@ static int functions_find(struct sp_machine_targets *t, const struct sp_machine_
 {
 	size_t n = target->files.n;
 	struct found *found = calloc(n + 1, sizeof(*found));
-	int r = found ? all_ask(target, a, w, found) : -ENOMEM;
+	size_t held = 0;
+	int r;
 
+	for (size_t k = 0; found && k < n; k++)
+		found[k].held = &held;
+	r = found ? all_ask(target, a, w, found) : -ENOMEM;
 	if (r >= 0)
 		r = all_take(t, target, a, found);
 	for (size_t k = 0; found && k < n; k++)
