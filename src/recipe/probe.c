@@ -17,6 +17,11 @@
 #include <unistd.h>
 
 enum { N_ARGUMENTS = 6, RETURNED = N_ARGUMENTS };
+/*
+ * Of all files that are meant: each place takes the kernel memory, which it counts for nobody, and who makes a file may
+ * give a million functions the name that is asked for.
+ */
+enum { MAX_PLACES = 1 << 18 };
 /* As bpf/x86_64/call.bpf.h numbers them. */
 #define FIELDS                                                                                                         \
 	"long arg0, long arg1, long arg2, long arg3, long arg4, long arg5, long retval, void *ip, void *sp, long ax, " \
@@ -134,12 +139,19 @@ static bool is_stepped(const struct sp_probe_point *point)
 	return point->cost == SP_PROBE_STEPPED || (point->cost == SP_PROBE_NOP5 && !sp_probe_nop5_is_fast());
 }
 
+static int places_check(const struct sp_recipe_probe *p, size_t n)
+{
+	return p->n_places + n > MAX_PLACES
+		   ? sp_fail_said(-E2BIG, "more than %d places, with those of other files", MAX_PLACES)
+		   : 0;
+}
+
 static int functions_take(struct sp_recipe_probe *p, const struct sp_probe_set *set, struct places *places)
 {
 	int r = p->returns && set->is_go
 		    ? sp_fail_said(-EOPNOTSUPP,
 				   "a Go program's stacks move, so there is no probe of a call's end: no retval")
-		    : 0;
+		    : places_check(p, set->n);
 
 	for (size_t i = 0; i < set->n && r >= 0; i++) {
 		r = place_add(places, set->points[i].offset, 0);
@@ -148,15 +160,17 @@ static int functions_take(struct sp_recipe_probe *p, const struct sp_probe_set *
 	return r;
 }
 
-static int marks_take(struct sp_usdts *marks, struct places *places)
+static int marks_take(const struct sp_recipe_probe *p, struct sp_usdts *marks, struct places *places)
 {
-	int r = 0;
+	int r = places_check(p, marks->n);
 
 	for (size_t i = 0; i < marks->n && r >= 0; i++)
 		r = place_add(places, marks->at[i].offset, marks->at[i].semaphore);
+	if (r < 0)
+		return r;
 	places->marks = *marks;
 	*marks = (struct sp_usdts){0};
-	return r;
+	return 0;
 }
 
 /* --- what a worker finds in a file --- */
@@ -206,7 +220,7 @@ static void marks_found(void *arg, int r, struct sp_usdts *marks)
 	struct places *places = &f->probe->places[f->file];
 
 	if (r >= 0)
-		r = marks_take(marks, places);
+		r = marks_take(f->probe, marks, places);
 	finding_end(f, r >= 0 && f->is_later ? sp_recipe_marks_number(f->probe, places) : r);
 }
 
@@ -488,28 +502,12 @@ void sp_recipe_probe_detach(struct sp_recipe_probe *p)
 		sp_probe_detach_some(links, n);
 }
 
-void sp_recipe_probe_watched(struct sp_recipe_probe *p, struct sp_recipe_watch *watch)
-{
-	p->watch = watch;
-}
-
-struct sp_recipe_watch *sp_recipe_probe_watch(const struct sp_recipe_probe *p)
-{
-	return p->watch;
-}
-
 void sp_recipe_probe_broker(struct sp_recipe_probe *p, struct sp_broker *broker)
 {
 	p->broker = broker;
 }
 
 /* --- what appears later --- */
-void sp_recipe_probe_lost(struct sp_recipe_probe *p, const struct sp_probe_later *later)
-{
-	p->n_lost = sp_probe_later_n_lost(later);
-	p->left_out = sp_probe_later_unlooked(later);
-}
-
 const struct sp_probe_name *sp_recipe_probe_name(const struct sp_recipe_probe *p)
 {
 	return p->is_put ? NULL : &p->files.name;

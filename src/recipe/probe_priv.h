@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * probe_priv.h: a probe (probe.h), as three files know it: probe.c, which looks for its places, and attaches them, and
- * probe_stats.c, which sums up what there is to tell of it; and marks.c, which knows of the arguments of marks.
+ * probe_priv.h: a probe (probe.h), as four files know it: probe.c, which looks for its places, and attaches them;
+ * probe_stats.c, which sums up what there is to tell of it; probe_watch.c, which finds it files that come later; and
+ * marks.c, which knows of the arguments of marks.
  *
  * It owns its files, their places and its texts. No errors. Private to src/recipe.
  */

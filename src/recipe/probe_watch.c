@@ -2,7 +2,7 @@
 #include "recipe/probe_watch.h"
 #include "base/mem.h"
 #include "probe/later.h"
-#include "recipe/probe.h"
+#include "recipe/probe_priv.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -13,6 +13,24 @@ struct sp_recipe_watch {
 	size_t n_probes, probes_capacity;
 };
 
+/* --- what a probe knows of its watch --- */
+void sp_recipe_probe_watched(struct sp_recipe_probe *p, struct sp_recipe_watch *watch)
+{
+	p->watch = watch;
+}
+
+struct sp_recipe_watch *sp_recipe_probe_watch(const struct sp_recipe_probe *p)
+{
+	return p->watch;
+}
+
+void sp_recipe_probe_lost(struct sp_recipe_probe *p, const struct sp_probe_later *later)
+{
+	p->n_lost = sp_probe_later_n_lost(later);
+	p->left_out = sp_probe_later_unlooked(later);
+}
+
+/* --- the watch --- */
 static void file_take(void *arg, int r, const char *path, struct sp_probe_file *file)
 {
 	struct sp_recipe_watch *w = arg;

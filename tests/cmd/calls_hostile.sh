@@ -207,4 +207,25 @@ n=$(grep called_mid "$dir/folded" | awk '{ n += $NF } END { print n + 0 }')
 has "$err" "^soprof: $dir/bad/$name: .*symbol table.*: not probed, and 1 more file"
 expect 1 profile -e "$dir/bad/$name:called_mid" -- true
 one_line "$dir/bad/$name: .*symbol table"
+
+# --- more functions of one name than any program has ---
+if [ "$slow" = 1 ] && [ -x /usr/bin/python3 ]; then
+	awk 'BEGIN { for (i = 0; i < 270000; i++) { n = "f" i; printf ".type %s,@function\n%s: push %%rbp\nmov %%rsp,%%rbp\npop %%rbp\nret\n.size %s,.-%s\n", n, n, n, n } }' >"$dir/many.s"
+	gcc -shared -nostdlib -o "$dir/many.so" "$dir/many.s" 2>"$dir/log" || fail "many.s to compile: $(head -n 3 "$dir/log")"
+	/usr/bin/python3 - "$dir/many.so" <<'END'
+import struct, sys
+image = bytearray(open(sys.argv[1], 'rb').read())
+at, = struct.unpack_from('<Q', image, 40)
+n, = struct.unpack_from('<H', image, 60)
+sections = [struct.unpack_from('<IIQQQQIIQQ', image, at + 64 * i) for i in range(n)]
+symbols = next(s for s in sections if s[1] == 2)  # SHT_SYMTAB
+names = sections[symbols[6]][4]
+for i in range(symbols[4], symbols[4] + symbols[5], 24):
+    if image[i + 4] & 15 == 2:  # STT_FUNC
+        struct.pack_into('<I', image, i, image.index(b'\0f7\0', names) + 1 - names)
+open(sys.argv[1], 'wb').write(image)
+END
+	expect 1 profile -e "$dir/many.so:f7" -- true
+	one_line "$dir/many.so: more than 262144 places"
+fi
 finish
