@@ -136,6 +136,17 @@ else # the last of them may not be answered yet when soprof is told to end
 	has "$err" '^soprof: (9|1[0-3]) files that came later could not be probed'
 fi
 
+# --- a crowd of them from the beginning ---
+if [ "$n_crowd" != 0 ]; then
+	for ((i = 0; i < n_crowd; i++)); do caller_begin "crowd$i" $((2000 + i)) gate3; done
+	caller_begin good 600 gate3
+	expect 0 calls --csv "$name:called_mid" 1
+	told 8 || fail "8 of the crowd to be told"
+	has "$err" '^soprof: 4 more files of the same name cannot be probed'
+	touch "$dir/gate3"
+	callers_end
+fi
+
 # --- files whose names of functions, of 30,000 letters and parts of each other, are more than there is room for ---
 if [ "$slow" = 1 ] && [ -x /usr/bin/python3 ]; then
 	what="calls of files with long names"

@@ -100,6 +100,8 @@ struct sp_machine_targets {
 	struct sp_broker *broker; /* opens what this process may not; NULL: it may */
 	size_t names_bytes;       /* of the functions' strings */
 };
+/* Who maps files without end that cannot be probed has no more lines written than these; all are counted. */
+enum { SP_MACHINE_TOLD = 8 };
 int sp_machine_targets_parse(const struct sp_machine_args *a, struct sp_machine_targets *ret_targets);
 /* Finds the files, and in them the functions; workers read all that is foreign. */
 int sp_machine_targets_find(struct sp_machine_targets *t, const struct sp_machine_args *a, struct sp_workers *w);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* machine_targets.c: what is named becomes files, functions and probes. */
+/* machine_targets.c: what is named (machine_named.c) becomes files, functions and probes. */
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "cmd/calls/machine.h"
+#include "cmd/calls/machine_rows.h"
 #include "cmd/cmd.h"
 #include "probe/point.h"
 #include "worker/jobs_probes.h"
@@ -20,93 +21,8 @@
  * Names are as long as who makes a file likes, and cost him nothing: in a symbol table they may be parts of each other.
  * So many bytes of them are kept, and as many held while a name's files are looked at.
  */
-enum { MAX_TARGETS = 64, MAX_POINTS = 1 << 20, MAX_NAMES_MIB = 256 };
+enum { MAX_POINTS = 1 << 20, MAX_NAMES_MIB = 256 };
 #define MAX_NAMES_BYTES ((size_t)MAX_NAMES_MIB << 20)
-
-/* --- what is named --- */
-static int words_add(struct sp_words *words, const char *word)
-{
-	size_t capacity = words->n;
-	int r = sp_grow(&words->words, &capacity, words->n + 1, sizeof(*words->words));
-
-	if (r >= 0)
-		words->words[words->n++] = word;
-	return r;
-}
-
-/* One library is one target, however often it is named. */
-static int target_of(struct sp_machine_targets *t, const char *name, struct sp_machine_target **ret_target)
-{
-	int r;
-
-	for (size_t i = 0; i < t->n; i++)
-		if (!strcmp(t->at[i].name, name)) {
-			*ret_target = &t->at[i];
-			return 0;
-		}
-	if (t->n == MAX_TARGETS)
-		return sp_fail_said(-EINVAL, "more than %d libraries", MAX_TARGETS);
-	r = sp_grow(&t->at, &t->capacity, t->n + 1, sizeof(*t->at));
-	if (r < 0)
-		return r;
-	t->at[t->n].name = name;
-	*ret_target = &t->at[t->n++];
-	return 0;
-}
-
-static int address_add(struct sp_machine_target *target, uint64_t address)
-{
-	size_t capacity = target->n_addresses;
-	int r = sp_grow(&target->addresses, &capacity, target->n_addresses + 1, sizeof(*target->addresses));
-
-	if (r >= 0)
-		target->addresses[target->n_addresses++] = address;
-	return r;
-}
-
-static int asked_take(struct sp_machine_targets *t, const struct sp_machine_args *a, const struct sp_probe_asked *asked)
-{
-	struct sp_machine_target *target = NULL;
-	int r = target_of(t, asked->library, &target);
-
-	if (r < 0)
-		return r;
-	if (asked->function)
-		return words_add(&target->globs, asked->function);
-	if (asked->has_address)
-		return address_add(target, asked->address);
-	for (size_t i = 0; i < a->functions->n && r >= 0; i++)
-		r = words_add(&target->globs, a->functions->words[i]);
-	return r;
-}
-
-static int named_parse(struct sp_machine_targets *t, const struct sp_machine_args *a, const char *text)
-{
-	struct sp_probe_asked asked;
-	int r;
-
-	if (!strcmp(text, "*"))
-		return sp_fail_said(-EINVAL, "'*' is for counting inside a command: put -- COMMAND at the end");
-	r = sp_probe_asked_parse(text, &asked);
-	if (r < 0)
-		return r;
-	t->asked[t->n_asked++] = asked;
-	return asked.is_usdt
-		   ? sp_fail_said(-EINVAL, "calls counts functions; for USDT probes: soprof profile -e %s", text)
-		   : asked_take(t, a, &asked);
-}
-
-int sp_machine_targets_parse(const struct sp_machine_args *a, struct sp_machine_targets *ret_targets)
-{
-	int r = sp_intern_new_bare(&ret_targets->keys);
-
-	ret_targets->asked = calloc(a->named->n + 1, sizeof(*ret_targets->asked));
-	if (r >= 0 && !ret_targets->asked)
-		r = -ENOMEM;
-	for (size_t i = 0; i < a->named->n && r >= 0; i++)
-		r = named_parse(ret_targets, a, a->named->words[i]);
-	return r;
-}
 
 /* --- functions --- */
 uint32_t sp_machine_n_functions(const struct sp_machine_targets *t)
@@ -337,16 +253,18 @@ static int all_ask(const struct sp_machine_target *target, const struct sp_machi
 static int all_take(struct sp_machine_targets *t, const struct sp_machine_target *target,
 		    const struct sp_machine_args *a, const struct found *found)
 {
-	size_t n_taken = 0, n = target->files.n;
+	size_t n_taken = 0, n_failed = 0, n = target->files.n;
 	int r = 0, failed = 0;
 
 	for (size_t k = 0; k < n; k++) {
 		r = functions_take(t, a, (size_t)(target - t->at), k, &found[k]);
 		n_taken += r >= 0;
 		failed = r < 0 && (r != -ENOENT || !failed) ? r : failed;
-		if (r < 0 && r != -ENOENT && n > 1)
+		if (r < 0 && r != -ENOENT && n > 1 && n_failed++ < SP_MACHINE_TOLD)
 			sp_cmd_warn(sp_error_text(r));
 	}
+	sp_machine_tell_count(n_failed - SP_MIN(n_failed, (size_t)SP_MACHINE_TOLD), "more file", "more files",
+			      "of the same name cannot be probed");
 	if (n_taken || !n) {
 		sp_error_clear();
 		return 0;

@@ -9,14 +9,11 @@
 
 #include <errno.h>
 
-/* Who maps files without end that cannot be probed writes no more lines than these: all are counted. */
-enum { MAX_TOLD = 8 };
-
 void sp_machine_watch_failed(struct sp_machine_watch *w, int r)
 {
 	if (r >= 0 || r == -ECANCELED)
 		return;
-	if (w->n_failed++ < MAX_TOLD)
+	if (w->n_failed++ < SP_MACHINE_TOLD)
 		sp_cmd_warn(sp_error_text(r));
 	sp_error_clear();
 }
