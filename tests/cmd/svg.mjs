@@ -386,6 +386,8 @@ async function testPhone() {
 	await eventually("on a phone bar and legend leave most of the window", `box(document.querySelector(".legend")).bottom - box(document.querySelector(".bar")).top < 170`, true);
 	check("and the legend is not cut at the right", await run(`[...document.querySelectorAll(".legend > *")].filter((e) => box(e).right > innerWidth).length`), 0);
 	await checkPicture("390 px");
+	await page.open(url("svg-diff.svg"));
+	check("nor its controls, of a difference either", await run(`[...document.querySelectorAll(".bar *")].filter((e) => box(e).right > innerWidth).length`), 0);
 	await page.send("Emulation.setDeviceMetricsOverride", {width: 390, height: 800, deviceScaleFactor: 2, mobile: true});
 	await page.open(url("svg-demo.svg"));
 	check("which shows it at its own width", await run("innerWidth"), 390);

@@ -27,7 +27,7 @@
 #include "view/view.h"
 
 #define MIN_WIDTH 0.1
-enum { MAX_FRAMES = 10000, NARROWER = 32 }; /* frames of 1/NARROWER of the least width are searched */
+enum { MAX_FRAMES = 10000, NARROWER = 32, SLIM = 4 }; /* frames of 1/NARROWER of the least width are searched */
 
 static const char style[] =
 #include "svg.css.inc"
@@ -205,6 +205,8 @@ static void put_class(struct sp_svg_drawing *d, uint32_t node)
 	else
 		fprintf(d->out, "l%u%s", library, tone_of(name));
 	fputs(kind == SP_SVG_KERNEL ? " k" : kind == SP_SVG_GUESSED ? " g" : "", d->out);
+	if ((kind == SP_SVG_KERNEL || kind == SP_SVG_GUESSED) && (double)d->nodes[node].total * d->scale < SLIM)
+		fputs(" s", d->out); /* an outline would be all of it */
 }
 
 static void put_title(struct sp_svg_drawing *d, uint32_t node)

@@ -8,7 +8,7 @@
 "use strict";
 (() => {
 const SVG = "http://www.w3.org/2000/svg", HTML = "http://www.w3.org/1999/xhtml";
-const PAD = 10, ROW = 17, MIN_WIDTH = 0.1;
+const PAD = 10, ROW = 17, MIN_WIDTH = 0.1, SLIM = 4; // px; a slim frame has no outline, which would be all of it
 const svg = document.documentElement, byId = (id) => document.getElementById(id);
 const n = D.length / 2, groups = [...byId("frames").children];
 const isDiff = O.length > 0, isIcicle = svg.classList.contains("icicle");
@@ -333,6 +333,7 @@ function place(i, x, y, width) {
 	rects[i].setAttribute("x", round(x));
 	rects[i].setAttribute("y", y);
 	rects[i].setAttribute("width", round(width > 2 ? width - 0.5 : width));
+	rects[i].classList.toggle("s", width < SLIM);
 	label(i, x, y, width);
 }
 
