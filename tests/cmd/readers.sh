@@ -282,6 +282,24 @@ has "$out" '^comm;main;fé 2$'
 has "$out" '^comm;main 1$'
 expect 0 report --by library "$dir/gecko.json"
 has "$out" ' libc\.so\.6$'
+# what Firefox 153 itself wrote (the process of one page, without its markers): 357 samples of burn by a sum over its own numbers
+expect 0 report --by function --csv --value samples "$data/firefox.json.xz"
+has "$out" '^function,burn,.*",,,,357,'
+expect 0 report --by library --csv --value samples "$data/firefox.json.xz"
+has "$out" '^library,libxul\.so,'
+expect 0 report --by comm --csv --value samples "$data/firefox.json.xz"
+has "$out" '^comm,GeckoMain,.*,1187,'
+# its addresses lie in the libraries of their process; one that lies in none is a name of its own
+cat >"$dir/gecko2.json" <<'X'
+{"libs":[{"start":4096,"end":8192,"offset":0,"name":"liba.so","path":"/usr/lib/liba.so","breakpadId":"0"}],"meta":{"interval":1},
+"threads":[{"name":"t","pid":5,"stringTable":["0x1234","0x9000","go (https://a/s.js:7:9)[8]","operator() (int)"],
+"frameTable":{"schema":{"location":0},"data":[[0],[1],[2],[3]]},"stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0],[0,1],[1,2],[2,3]]},
+"samples":{"schema":{"stack":0,"time":1},"data":[[3,0]]}}]}
+X
+expect 0 report --format folded --value samples "$dir/gecko2.json"
+has "$out" '^t;liba\.so\+0x234;0x9000;go;operator\(\) \(int\) 1$'
+expect 0 report --by library "$dir/gecko2.json"
+has "$out" ' liba\.so$' && has "$out" ' s\.js$'
 sed 's/\[null,0,1\]/[null,2,1]/' "$dir/processed.json" >"$dir/circle.json"
 expect 1 report "$dir/circle.json"
 one_line 'stack [0-9]+ is not above an earlier one'

@@ -5,7 +5,8 @@
  * Of two forms: "processed", whose tables are an array for each column, in each thread or, newer, in `shared`; and what
  * Gecko itself writes, whose tables have a schema and rows, with processes within. Both have for each sample the number
  * of a stack, which is a frame above another stack. Values: samples, and their time, a sample being as long as the
- * interval; where weights are bytes, these.
+ * interval; where weights are bytes, these. Gecko writes native frames as addresses, which lie in the libraries of the
+ * process: they are named LIBRARY+0xADDRESS.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -18,6 +19,7 @@
 #include "read/priv.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +30,15 @@ struct column {
 	int64_t *at;
 	size_t n;
 };
+struct span {
+	uint64_t start, end;
+};
 /* The tables of a thread, or those that threads share. */
 struct tables {
 	uint32_t stacks, frames, funcs; /* where they are in the document */
 	uint32_t *strings, *libraries;
 	size_t n_strings, n_libraries;
+	struct span *spans;                 /* of libraries */
 	struct column prefix, frame_of;     /* of stacks; -1: none */
 	struct column func_of, line;        /* of frames */
 	struct column name, resource, file; /* of functions; of a frame in Gecko's form the name is the location */
@@ -93,6 +99,7 @@ static void tables_done(struct tables *t)
 		free(columns[i]->at);
 	free(t->strings);
 	free(t->libraries);
+	free(t->spans);
 	free(t->known);
 	*t = (struct tables){0};
 }
@@ -102,6 +109,19 @@ static uint32_t table_of(const struct firefox *f, uint32_t thread, const char *n
 	uint32_t own = sp_doc_member(f->d, thread, name), shared = sp_doc_member(f->d, SP_DOC_ROOT, "shared");
 
 	return own ? own : sp_doc_member(f->d, shared, name);
+}
+
+/* Where the libraries are mapped. */
+static int spans_read(struct firefox *f)
+{
+	struct tables *t = &f->t;
+
+	t->spans = calloc(t->n_libraries + 1, sizeof(*t->spans));
+	for (size_t i = 0; t->spans && i < t->n_libraries; i++)
+		t->spans[i] =
+		    (struct span){(uint64_t)sp_doc_int(f->d, sp_doc_member(f->d, t->libraries[i], "start"), 0),
+				  (uint64_t)sp_doc_int(f->d, sp_doc_member(f->d, t->libraries[i], "end"), 0)};
+	return t->spans ? 0 : -ENOMEM;
 }
 
 /* Tables that threads share are read once. */
@@ -139,6 +159,8 @@ static int tables_read(struct firefox *f, uint32_t thread)
 				    &t->n_strings);
 	if (r >= 0)
 		r = sp_doc_elements(f->d, libraries ? libraries : f->libraries, &t->libraries, &t->n_libraries);
+	if (r >= 0)
+		r = spans_read(f);
 	t->known = r < 0 ? NULL : calloc(t->func_of.n + 1, sizeof(*t->known));
 	return r < 0 ? r : t->known ? sp_input_check_memory(f->in) : -ENOMEM;
 }
@@ -187,17 +209,58 @@ static const char *location_split(char *name)
 	return at + 5;
 }
 
+/* "burn (https://a/b.js:1:22)[8]": the script that the name is in, without line and column; "": there is none. */
+static const char *script_split(char *name)
+{
+	char *at = strstr(name, " ("), *end = strrchr(name, ')'), *colon;
+	bool has_line = false;
+
+	if (!at || at == name || !end || end < at || (end[1] && end[1] != '['))
+		return "";
+	*end = 0;
+	while ((colon = strrchr(at + 2, ':')) && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")]) {
+		*colon = 0;
+		has_line = true;
+	}
+	*(has_line ? at : end) = has_line ? 0 : ')';
+	return has_line ? at + 2 : "";
+}
+
+/* "0x7f00001234" in a library that is mapped there becomes "libfoo.so+0x1234", in the library's path. */
+static int address_split(const struct firefox *f, char **name, char **ret_file)
+{
+	char *end, *text = NULL;
+	uint64_t address = strncmp(*name, "0x", 2) ? 0 : strtoull(*name, &end, 16);
+	size_t i = 0;
+
+	while (i < f->t.n_libraries && (address < f->t.spans[i].start || address >= f->t.spans[i].end))
+		i++;
+	if (!address || *end || i == f->t.n_libraries)
+		return 0;
+	if (asprintf(&text, "%s+0x%" PRIx64, sp_doc_string(f->d, sp_doc_member(f->d, f->t.libraries[i], "name")) ?: "",
+		     address - f->t.spans[i].start) < 0)
+		return -ENOMEM;
+	free(*name);
+	free(*ret_file);
+	*name = text;
+	*ret_file = library_at(f, (int64_t)i);
+	return *ret_file ? 0 : -ENOMEM;
+}
+
 static int64_t frame_make(struct firefox *f, int64_t frame)
 {
 	int64_t func = cell(&f->t.func_of, frame), line = cell(&f->t.line, frame);
 	SP_FREE char *name = string_at(f, f->t.funcs ? cell(&f->t.name, func) : func);
 	SP_FREE char *source = string_at(f, cell(&f->t.file, func));
 	SP_FREE char *file = source ? file_of(f, func, source) : NULL;
-	struct sp_read_named named = {.name = name, .source = source};
+	struct sp_read_named named = {.source = source};
 
-	if (!name || !source || !file)
+	if (!name || !source || !file || (!f->t.funcs && address_split(f, &name, &file) < 0))
 		return -ENOMEM;
+	named.name = name;
 	named.file = *file ? file : f->t.funcs ? "" : location_split(name);
+	if (!*named.file && !f->t.funcs)
+		named.file = script_split(name);
 	named.line = *source && line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0;
 	return sp_read_named_frame(f->p, &named);
 }
@@ -415,7 +478,7 @@ static int firefox_read(struct sp_input *in, const struct sp_read_options *o, st
 static int firefox_recognise(const uint8_t *head, size_t n)
 {
 	static const char *const words[] = {"\"preprocessedProfileVersion\"", "\"stackTable\"", "\"pausedRanges\"",
-					    "\"frameTable\""};
+					    "\"frameTable\"", "\"breakpadId\""};
 
 	for (size_t i = 0; n && *head == '{' && i < SP_COUNT(words); i++)
 		if (memmem(head, n, words[i], strlen(words[i])))
