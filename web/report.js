@@ -412,7 +412,7 @@ function libraryRows(t, v) {
 }
 
 function libraryCell({l, samples}) {
-	const words = [l.path || l.name, l.id && "build id " + l.id,
+	const words = [l.path || l.name, l.id && "build id " + l.id, l.pkg,
 		countsSamples(choice()) && plural(samples, "sample"), l.deleted && "deleted or replaced since", l.note].filter(Boolean).join("\n");
 	if (!l.i) return make("span", {}, named(l.name));
 	return make("button", {type: "button", title: words, "aria-pressed": String(state.library === l.key),
@@ -428,7 +428,7 @@ function showLibraries() {
 	libraryTable.sort = state.sort;
 	libraryTable.show([{key: "name", title: "Library", of: (r) => r.l.name, cell: libraryCell},
 		...(isDiff() ? changeColumns(t, (r) => data.entities.firstFold + r.i) : shareColumns(c, all)),
-		...(data.libraries.some((l) => l.pkg) ? [{key: "package", title: "Package", of: (r) => r.l.pkg, tip: (r) => r.l.pkg, cell: (r) => r.l.pkg}] : [])],
+		...(!isDiff() && data.libraries.some((l) => l.pkg) ? [{key: "package", title: "Package", of: (r) => r.l.pkg, tip: (r) => r.l.pkg, cell: (r) => r.l.pkg}] : [])],
 	rows, {rowClass: (r) => r.l.i && state.library === r.l.key ? "chosen" : undefined, empty: found ? "No library matches the search." : "There were no samples."});
 }
 
@@ -475,6 +475,7 @@ function showOptions() {
 	byId("details").hidden = state.view !== "flame" && (state.view !== "sandwich" || !readFocus());
 	byId("value").value = String(state.value);
 	byId("side").hidden = byId("grip").hidden = state.alone;
+	byId("side").classList.toggle("wide", isDiff());
 	byId("with-side").setAttribute("aria-pressed", String(!state.alone));
 }
 

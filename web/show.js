@@ -31,8 +31,12 @@ function make(name, attributes, ...children) {
 	e.append(...children);
 	return e;
 }
-// A name from the profile: isolated, so that right-to-left letters do not move what stands beside it.
-const named = (name, attributes) => make("bdi", attributes, name);
+// A name from the profile: isolated, so that right-to-left letters do not move what stands beside it. Of a place without
+// a name the offset stays where there is no room for all.
+function named(name, attributes) {
+	const [, library, offset] = /^(.+)(\+0x[0-9a-f]+)$/.exec(name) || [];
+	return offset ? make("bdi", {class: "place", ...attributes}, make("span", {}, library), offset) : make("bdi", attributes, name);
+}
 
 // New content in a place: what had the focus has it again, and the place stays scrolled as it was.
 const labelOf = (e) => e.getAttribute("aria-label") || e.textContent;

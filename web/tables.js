@@ -148,7 +148,7 @@ class CallTree {
 
 	name(level, ...parts) {
 		const cell = make("td", {}, ...parts);
-		cell.style.paddingLeft = 8 + 14 * Math.min(level - 1, 60) + "px";
+		cell.style.paddingLeft = `min(${14 * Math.min(level, 9) - 6 + 4 * Math.max(level - 9, 0)}px,30vw)`; // room for the name stays
 		return cell;
 	}
 

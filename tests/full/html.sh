@@ -37,6 +37,8 @@ BEGIN {
 			n && rand() < 0.1 ? "~" : "", stack, kernel waker(kernel != "" ? ";" : "")
 	}
 }' >"$dir/random.stacks"
+printf '7\tdeep\t%s\t\n' "$(seq -f 'libdeep.so`libdeep.so.1+0x%.0f' -s ';' 100001 100060)" >"$dir/places.stacks"
+"$make" stacks "$dir/places.stacks" "$dir/places.html" || exit 1
 "$make" stacks "$dir/random.stacks" "$dir/random.html" && "$make" stacks "$stacks" "$dir/demo.html" && "$make" stacks "$here/../web/diff.stacks" "$dir/diff.html" &&
 	"$make" stacks /dev/null "$dir/empty.html" && "$make" hostile "$dir/hostile.html" &&
 	"$make" big 100000 30 "$dir/big.html" || exit 1

@@ -342,6 +342,24 @@ async function checkTree(what, paths, of) {
 	check(`${what} (${wanted.length})`, got.sort(), wanted.sort());
 }
 
+// Sixty calls of places without a name, which are alike in their beginning: on a phone, too, what tells them apart is in sight.
+async function testPlaces() {
+	await page.resize(390, 800);
+	const room = `[...document.querySelectorAll("#places tbody tr > :first-child")].filter((e) => e.querySelector("bdi")).map((e) => {
+		const range = new Range(), style = getComputedStyle(e), {right} = box(e);
+		range.selectNodeContents(e.querySelector("bdi"));
+		return [right - parseFloat(style.paddingRight) - box(range).right >= -1, e.clientWidth - parseFloat(style.paddingLeft) > 100];
+	})`;
+	for (const [view, place, isWhole] of [["functions", "panel-functions", true], ["tree", "panel-tree", false]]) {
+		await page.open(url("places.html") + "#v=" + view);
+		await frame();
+		const got = await run(room.replace("places", place));
+		check(`${view}: all rows`, got.length >= 60, true);
+		check(`${view}: the end of a name is in sight, or a good part of it`, got.filter(([end, some]) => !(isWhole ? end : some)).length, 0);
+	}
+	await page.resize(1200, 800);
+}
+
 async function testCallTree() {
 	await page.open(url("demo.html") + "#v=tree");
 	await checkTree("every path has its value", plain, libraries);
@@ -485,6 +503,10 @@ async function testDiff() {
 	check("what is gone has its row", (await run(`cells("libraries")`)).find((r) => r[0] === "libold.so.1").slice(1, 4),
 		[percent(900, sum(old, 0)), "0.00%", "−10.00"]);
 	check("the largest change is the first", (await run(`cells("libraries")`))[0][0], "libgrew.so.1");
+	await page.resize(1440, 900);
+	await open("diff.html");
+	check("the table has room for old and new", await run(`id("libraries").scrollWidth <= id("libraries").clientWidth`), true);
+	await page.resize(1200, 800);
 }
 
 // What is noise is what soprof diff says; "samples" are judged by the page itself, "value" by the diff.
@@ -644,7 +666,7 @@ async function testSpeed() {
 
 try {
 	for (const test of [testLoad, testZoom, testStrip, testSearch, testLibraries, testShapes, testSandwich, testMatrix, testFunctions,
-		testCallTree, testRandom, testKeys, testNames, testDark, testSeveral, testDiff, testNoise, testTime, testWithoutScripts, testHostile, testSpeed]) await test();
+		testPlaces, testCallTree, testRandom, testKeys, testNames, testDark, testSeveral, testDiff, testNoise, testTime, testWithoutScripts, testHostile, testSpeed]) await test();
 	check("no errors, no violations, no dialogs", page.problems, []);
 	check("nothing is loaded but the file", page.requests.filter((u) => !/^(file:|about:|https:\/\/example.com\/x.png)/.test(u)), []);
 } catch (e) {
