@@ -30,13 +30,16 @@ static unsigned distance(const char *a, size_t n_a, const char *b, size_t n_b)
 void sp_suggest_offer(struct sp_suggest *s, const char *name)
 {
 	size_t n_word = strlen(s->word), n_name = strlen(name);
+	const char *end = strstr(s->word, ".so") ? NULL : strstr(name, ".so");
 	unsigned d;
 
+	if (end)
+		n_name = (size_t)(end - name);
 	if (n_word == 0 || n_word > SP_SUGGEST_MAX || n_name > SP_SUGGEST_MAX)
 		return;
 	d = distance(s->word, n_word, name, n_name);
 	if (d * 3 > SP_MAX(n_word, n_name)) {
-		if (n_word < 3 || strncmp(s->word, name, n_word) != 0)
+		if (n_word < 3 || n_word > n_name || strncmp(s->word, name, n_word) != 0)
 			return;
 	}
 	if (!s->best || d < s->distance) {

@@ -4,7 +4,7 @@
  *
  * Nearness is the optimal string alignment distance (insert, delete, replace, swap neighbours: Damerau 1964) over at
  * most SP_SUGGEST_MAX bytes. A name counts as near when at most a third of the longer one's bytes differ, or when the
- * word is its beginning.
+ * word is its beginning. Of a library's name what stands before ".so" counts, unless the word has that, too.
  */
 #ifndef SP_BASE_SUGGEST_H
 #define SP_BASE_SUGGEST_H

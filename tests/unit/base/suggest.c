@@ -31,6 +31,24 @@ static void test_nearest(void **state)
 	assert_string_equal(nearest("lib"), "libs");
 }
 
+static void test_libraries(void **state)
+{
+	static const char *const names[] = {"libz.so.1", "liblzma.so.5", "libcrypto.so.3", "ld-linux-x86-64.so.2"};
+	static const char *const pairs[][2] = {{"libzma", "liblzma.so.5"},
+					       {"libcrpyto", "libcrypto.so.3"},
+					       {"libz", "libz.so.1"},
+					       {"libz.so.2", "libz.so.1"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		struct sp_suggest s = {.word = pairs[i][0]};
+
+		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
+			sp_suggest_offer(&s, names[k]);
+		assert_string_equal(s.best, pairs[i][1]);
+	}
+}
+
 static void test_nothing_is_near(void **state)
 {
 	char word[4096];
@@ -48,6 +66,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_nearest),
+	    cmocka_unit_test(test_libraries),
 	    cmocka_unit_test(test_nothing_is_near),
 	};
 
