@@ -167,7 +167,7 @@ class Overview {
 			c.fillStyle = this.ink("edge");
 			c.fillRect(Math.round(x), bottom, 1, 4);
 			c.fillStyle = this.ink(isDay ? "ink" : "soft");
-			c.fillText(text, Math.min(Math.max(x, left + 14), width - 20), bottom + 11);
+			c.fillText(text, Math.min(Math.max(x, left + 14), width - 26), bottom + 11);
 		}
 	}
 

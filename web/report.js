@@ -451,13 +451,20 @@ function showSelection() {
 }
 
 // --- the frame around the views ---
+// Of what an agent sent as one, since it is narrow, nobody knows.
+function matchedWords(t, v, found) {
+	const all = whole(t, v), some = matched(t, v, found), {kind} = data.entities;
+	const rest = data.sums ? matched(t, v, found.map((x, e) => x || kind[e] === NARROW)) - some : 0;
+	return percent(some, all) + (rest > all / 2e4 ? ` (not searched: ${percent(rest, all)})` : "");
+}
+
 function showSearch() {
 	const {found, bad} = matches(), status = byId("found"), t = foldedTree(), v = width();
 	byId("search").classList.toggle("bad", Boolean(bad));
 	status.className = bad ? "bad" : "";
 	if (document.activeElement !== byId("search")) byId("search").value = state.search;
 	byId("case").setAttribute("aria-pressed", String(state.exact));
-	status.textContent = bad ? "not a regular expression" : !found ? "" : "Matched " + percent(matched(t, v, found), whole(t, v));
+	status.textContent = bad ? "not a regular expression" : found ? "Matched " + matchedWords(t, v, found) : "";
 }
 
 function showTheme() {
