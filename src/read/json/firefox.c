@@ -32,6 +32,7 @@ struct column {
 };
 struct span {
 	uint64_t start, end;
+	size_t library;
 };
 /* The tables of a thread, or those that threads share. */
 struct tables {
@@ -111,17 +112,46 @@ static uint32_t table_of(const struct firefox *f, uint32_t thread, const char *n
 	return own ? own : sp_doc_member(f->d, shared, name);
 }
 
-/* Where the libraries are mapped. */
+static int span_compare(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Where the libraries are mapped, by address. */
 static int spans_read(struct firefox *f)
 {
 	struct tables *t = &f->t;
 
 	t->spans = calloc(t->n_libraries + 1, sizeof(*t->spans));
-	for (size_t i = 0; t->spans && i < t->n_libraries; i++)
+	if (!t->spans)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->n_libraries; i++) {
+		uint32_t start = sp_doc_member(f->d, t->libraries[i], "start"),
+			 end = sp_doc_member(f->d, t->libraries[i], "end");
+
 		t->spans[i] =
-		    (struct span){(uint64_t)sp_doc_int(f->d, sp_doc_member(f->d, t->libraries[i], "start"), 0),
-				  (uint64_t)sp_doc_int(f->d, sp_doc_member(f->d, t->libraries[i], "end"), 0)};
-	return t->spans ? 0 : -ENOMEM;
+		    (struct span){(uint64_t)sp_doc_int(f->d, start, 0), (uint64_t)sp_doc_int(f->d, end, 0), i};
+	}
+	qsort(t->spans, t->n_libraries, sizeof(*t->spans), span_compare);
+	return 0;
+}
+
+/* NULL: the address is in no library. */
+static const struct span *span_at(const struct tables *t, uint64_t address)
+{
+	size_t from = 0, to = t->n_libraries;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (t->spans[middle].start <= address)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from && address < t->spans[from - 1].end ? &t->spans[from - 1] : NULL;
 }
 
 /* Tables that threads share are read once. */
@@ -231,19 +261,18 @@ static int address_split(const struct firefox *f, char **name, char **ret_file)
 {
 	char *end, *text = NULL;
 	uint64_t address = strncmp(*name, "0x", 2) ? 0 : strtoull(*name, &end, 16);
-	size_t i = 0;
+	const struct span *span = address && !*end ? span_at(&f->t, address) : NULL;
+	const char *library;
 
-	while (i < f->t.n_libraries && (address < f->t.spans[i].start || address >= f->t.spans[i].end))
-		i++;
-	if (!address || *end || i == f->t.n_libraries)
+	if (!span)
 		return 0;
-	if (asprintf(&text, "%s+0x%" PRIx64, sp_doc_string(f->d, sp_doc_member(f->d, f->t.libraries[i], "name")) ?: "",
-		     address - f->t.spans[i].start) < 0)
+	library = sp_doc_string(f->d, sp_doc_member(f->d, f->t.libraries[span->library], "name"));
+	if (!library || asprintf(&text, "%s+0x%" PRIx64, library, address - span->start) < 0)
 		return -ENOMEM;
 	free(*name);
 	free(*ret_file);
 	*name = text;
-	*ret_file = library_at(f, (int64_t)i);
+	*ret_file = library_at(f, (int64_t)span->library);
 	return *ret_file ? 0 : -ENOMEM;
 }
 
