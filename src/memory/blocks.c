@@ -7,41 +7,29 @@
  */
 #include "memory/memory.h"
 
-enum { WAYS = 8, SETS = 1 << 14, COUNTERS = 1 << 14, FULL = 255 };
+enum { WAYS = 8, FULL = 255 };
 
 struct block {
 	uint64_t address; /* 0: free; 1: being written */
 	uint64_t bytes, n;
 };
-static struct block table[SETS][WAYS];
-static uint8_t counters[COUNTERS]; /* one that was full once stays so */
-
-static uint64_t hash_of(const void *address)
-{
-	return ((uint64_t)address >> 4) * 0x9e3779b97f4a7c15ULL;
-}
+static struct block table[1 << SP_BLOCK_BITS][WAYS];
+uint8_t sp_block_counters[1 << SP_BLOCK_BITS];
 
 static void counter_add(uint64_t hash, int change)
 {
-	uint8_t *c = &counters[hash >> 50], old = __atomic_load_n(c, __ATOMIC_RELAXED);
+	uint8_t *c = &sp_block_counters[hash], old = __atomic_load_n(c, __ATOMIC_RELAXED);
 
-	_Static_assert(COUNTERS == 1 << (64 - 50), "all hashes have one");
 	while (old != FULL && !__atomic_compare_exchange_n(c, &old, (uint8_t)(old + change), false, __ATOMIC_RELAXED,
 							   __ATOMIC_RELAXED))
 		;
 }
 
-static struct block *set_of(uint64_t hash)
-{
-	return table[hash >> 50];
-}
-
 bool sp_block_add(const void *address, uint64_t bytes, uint64_t n)
 {
-	uint64_t hash = hash_of(address);
-	struct block *set = set_of(hash);
+	uint64_t hash = sp_block_hash(address);
+	struct block *set = table[hash];
 
-	_Static_assert(SETS == 1 << (64 - 50), "all hashes have one");
 	for (int i = 0; i < WAYS; i++) {
 		uint64_t none = 0;
 
@@ -58,10 +46,10 @@ bool sp_block_add(const void *address, uint64_t bytes, uint64_t n)
 
 bool sp_block_take(const void *address, uint64_t *ret_bytes, uint64_t *ret_n)
 {
-	uint64_t hash = hash_of(address);
-	struct block *set = set_of(hash);
+	uint64_t hash = sp_block_hash(address);
+	struct block *set = table[hash];
 
-	if (!__atomic_load_n(&counters[hash >> 50], __ATOMIC_RELAXED))
+	if (!sp_block_may_be(address))
 		return false;
 	for (int i = 0; i < WAYS; i++) {
 		if (__atomic_load_n(&set[i].address, __ATOMIC_ACQUIRE) != (uint64_t)address)

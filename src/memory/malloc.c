@@ -24,7 +24,7 @@ static size_t n_first; /* bytes of it that are taken */
 
 static bool is_first(const void *address)
 {
-	return (const char *)address >= first.bytes && (const char *)address < first.bytes + FIRST_BYTES;
+	return (uintptr_t)address - (uintptr_t)first.bytes < FIRST_BYTES;
 }
 
 /* Zeroed. In front of each block is its size. */
@@ -70,16 +70,20 @@ void *sp_memory_next(const char *name)
 
 /* Defines next_NAME(): the next function of that name, or NULL, where there is none or we look for one just now. */
 #define NEXT(name)                                                                                                     \
-	static __typeof__(&name) next_##name(void)                                                                     \
+	static __typeof__(&name) found_##name;                                                                         \
+	__attribute__((noinline, cold)) static __typeof__(&name) find_##name(void)                                     \
 	{                                                                                                              \
-		static __typeof__(&name) found;                                                                        \
-		__typeof__(&name) f = __atomic_load_n(&found, __ATOMIC_RELAXED);                                       \
+		__typeof__(&name) f = looks_up ? NULL : (__typeof__(&name))sp_memory_next(#name);                      \
                                                                                                                        \
-		if (__builtin_expect(!f && !looks_up, false)) {                                                        \
-			f = (__typeof__(&name))sp_memory_next(#name);                                                  \
-			__atomic_store_n(&found, f, __ATOMIC_RELAXED);                                                 \
-		}                                                                                                      \
+		if (f)                                                                                                 \
+			__atomic_store_n(&found_##name, f, __ATOMIC_RELAXED);                                          \
 		return f;                                                                                              \
+	}                                                                                                              \
+	static inline __typeof__(&name) next_##name(void)                                                              \
+	{                                                                                                              \
+		__typeof__(&name) f = __atomic_load_n(&found_##name, __ATOMIC_RELAXED);                                \
+                                                                                                                       \
+		return __builtin_expect(f != NULL, true) ? f : find_##name();                                          \
 	}
 
 NEXT(malloc)
@@ -170,7 +174,7 @@ EXPORT void *calloc(size_t n, size_t size)
 	return __builtin_mul_overflow(n, size, &bytes) ? NULL : first_take(bytes);
 }
 
-EXPORT void free(void *block)
+__attribute__((noinline)) static void free_rare(void *block)
 {
 	__typeof__(&free) next = next_free();
 	uint64_t bytes, n;
@@ -179,6 +183,17 @@ EXPORT void free(void *block)
 		return;
 	freed(block, &bytes, &n);
 	next(block);
+}
+
+/* What nearly every block needs, in few instructions. */
+EXPORT void free(void *block)
+{
+	__typeof__(&free) next = __atomic_load_n(&found_free, __ATOMIC_RELAXED);
+
+	if (__builtin_expect(!next || is_first(block) || sp_block_may_be(block) || sp_memory_may_be_exact(), false))
+		free_rare(block);
+	else
+		next(block);
 }
 
 /* A block of ours goes on in one of theirs. */

@@ -27,7 +27,8 @@ __attribute__((visibility("default"))) void sp_memory_freed(const void *address)
 /* --- sample.c --- */
 /* What an allocation of so many bytes stands for. false: it is not sampled. */
 bool sp_memory_draw(uint64_t size, uint64_t *ret_bytes, uint64_t *ret_n);
-bool sp_memory_is_exact(void); /* every allocation is sampled */
+bool sp_memory_is_exact(void);     /* every allocation is sampled */
+bool sp_memory_may_be_exact(void); /* it is, or that has not been asked for yet */
 
 /* --- malloc.c --- */
 void *sp_memory_next(const char *name); /* the next function of that name; NULL: there is none */
@@ -38,6 +39,17 @@ void *sp_memory_given_once(void *block, uint64_t size, uint64_t before);
 void sp_memory_frees(const void *block); /* before it is given back */
 
 /* --- blocks.c: the sampled blocks that are allocated --- */
+enum { SP_BLOCK_BITS = 14 };
+extern uint8_t sp_block_counters[1 << SP_BLOCK_BITS]; /* by hash; one that was full once stays so */
+static inline uint64_t sp_block_hash(const void *address)
+{
+	return (((uint64_t)address >> 4) * 0x9e3779b97f4a7c15ULL) >> (64 - SP_BLOCK_BITS);
+}
+/* false: it is none of them. Of nearly every block that is freed. */
+static inline bool sp_block_may_be(const void *address)
+{
+	return __atomic_load_n(&sp_block_counters[sp_block_hash(address)], __ATOMIC_RELAXED);
+}
 bool sp_block_add(const void *address, uint64_t bytes, uint64_t n); /* false: no place */
 /* Removes it. false: it is not there. */
 bool sp_block_take(const void *address, uint64_t *ret_bytes, uint64_t *ret_n);

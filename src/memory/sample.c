@@ -39,6 +39,11 @@ bool sp_memory_is_exact(void)
 	return mean() == 1;
 }
 
+bool sp_memory_may_be_exact(void)
+{
+	return __atomic_load_n(&distance, __ATOMIC_RELAXED) <= 1;
+}
+
 /* xorshift64*, Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled" (2016). */
 static uint64_t random_next(struct thread *t)
 {
