@@ -220,6 +220,12 @@ static int head_read(struct go *g, char *line)
 	return values_declare(g, line, "count", NULL);
 }
 
+/* "goroutine 31 [running]:" */
+static bool is_dump(const char *line)
+{
+	return !strncmp(line, "goroutine ", 10) && line[10] >= '0' && line[10] <= '9';
+}
+
 static int go_read(struct sp_input *in, const struct sp_read_options *o, struct sp_profile *into,
 		   struct sp_read_result *result)
 {
@@ -228,7 +234,11 @@ static int go_read(struct sp_input *in, const struct sp_read_options *o, struct 
 	size_t len;
 	int r = sp_input_line(in, &line, &len);
 
-	if (r > 0)
+	if (r > 0 && is_dump(line))
+		r = sp_fail_said(-EBADMSG,
+				 "%s: goroutines one by one, of debug=2; what can be read is debug=1, or no debug",
+				 sp_input_name(in));
+	else if (r > 0)
 		r = head_read(&g, line);
 	else if (r == 0)
 		r = sp_fail_said(-EBADMSG, "%s: line 1: expected NAME profile: total N", sp_input_name(in));
@@ -249,7 +259,8 @@ static int go_recognise(const uint8_t *head, size_t n)
 	if (!len || len > 200)
 		return 0;
 	if ((len > 14 && !memcmp(head, "heap profile: ", 14)) || (len >= 10 && !memcmp(head, "--- mutex:", 10)) ||
-	    (len >= 15 && !memcmp(head, "--- contention:", 15)))
+	    (len >= 15 && !memcmp(head, "--- contention:", 15)) ||
+	    (len > 14 && !memcmp(head, "goroutine ", 10) && head[10] >= '0' && head[10] <= '9'))
 		return 93;
 	return memmem(head, len, " profile: total ", 16) ? 93 : 0;
 }

@@ -111,6 +111,10 @@ printf 'goroutine profile: total 3\n3 @ 0x1 0x2\n#\t0x1\ttime.Sleep+0x134\t/a.go
 expect 0 report --by function --csv "$dir/g.txt"
 [ "$(self_of time.Sleep)" = 3 ] || fail "three goroutines"
 
+printf 'goroutine 31 [running]:\nmain.main()\n\t/a.go:1 +0x70\n' >"$dir/dump.txt"
+expect 1 report "$dir/dump.txt"
+one_line 'dump\.txt: goroutines one by one, of debug=2; what can be read is debug=1, or no debug$'
+
 # --- xz and bzip2, several in one file, and what is cut off
 folded=$(cat "$dir/in.folded")
 for packer in xz bzip2; do
