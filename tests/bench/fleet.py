@@ -90,7 +90,10 @@ def steady(receiver, first_word, mapping):
             while agent.number(first_word) < 2:  # what is sent first is more
                 time.sleep(1)
             began, first = time.monotonic(), agent.words()
-            time.sleep(choose(600, 130))
+            time.sleep(choose(300, 30))
+            n = agent.number(first_word)
+            while agent.number(first_word) == n:  # whole rounds: what one costs is for the time up to the next
+                time.sleep(1)
             took, last = time.monotonic() - began, agent.words()
         finally:
             watch.close()
