@@ -17,7 +17,8 @@ check() {
 	"$dir/$1" $((seconds + 30)) &
 	pid=$!
 	wait_working $pid
-	expect 0 profile -U -f -F 499 -p $pid $seconds
+	at_ease $pid
+	expect 0 profile -U -f -F 1999 -p $pid $seconds
 	kill -KILL $pid
 	# Who has asked for another stack is known, also up to Go 1.20; marked is where the goroutine's register is lost.
 	guessed=$(tr -s ' \n' ' ' <"$err" | grep -oE 'guessed [0-9]+' | grep -oE '[0-9]+$')

@@ -38,6 +38,7 @@ running() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$program" "$@" </dev/null >/dev/null 2>&1 &
 	pid=$!
 	wait_working $pid
+	at_ease $pid
 }
 restore() { echo "$before" >"$level"; }
 trap 'restore; leave' EXIT
@@ -104,12 +105,12 @@ apart
 # what runs already: all threads of a process; one of them; more than one process
 running stripped threads 600
 first=$pid
-expect 0 profile -U -f -F 199 -p "$pid" 1
+expect 0 profile -U -f -F 399 -p "$pid" 1
 check_victim stripped threads --complete 99
 expect 0 profile -U -f -F 199 -L "$(find "/proc/$pid/task" -mindepth 1 -printf '%f\n' | sort -n | tail -n 1)" 1
 has "$out" ';'
 running plain recursion 600 300
-expect 0 profile -U -f -F 199 -p "$pid,$first" 1
+expect 0 profile -U -f -F 399 -p "$pid,$first" 1
 has "$out" '^threads;'
 grep '^recursion;' "$out" >"$dir/lines" && mv "$dir/lines" "$out"
 check_victim plain recursion --complete 99 --deepest even,odd=300
