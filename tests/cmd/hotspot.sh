@@ -39,7 +39,8 @@ mode() {
 	java=$!
 	wait_working "$java"
 	jcmd "$java" Compiler.perfmap >/dev/null 2>&1
-	expect 0 profile -v -U --format text -F 499 -p "$java" $((3 * seconds))
+	at_ease "$java"
+	expect 0 profile -v -U --format text -F 1499 -p "$java" $((3 * seconds))
 	whole 95 "$name"
 	says 'by the frames of a runtime'
 	[[ $name =~ ^(default|interpreted)$ ]] || chain "$name" # all of it is one method, or has no names

@@ -229,7 +229,7 @@ profile_victim() {
 }
 # profile_running VARIANT NAME [CHECK-OPTION...] -- [ARGUMENT...]: the same, but the victim runs already: its tables are
 # loaded before the first sample. Of a sample that meets a file for the first time only 2 MiB of stack are unwound.
-running_hz=$((slow > 1 ? 199 : hz)) # an emulated CPU would do nothing but walk stacks of thousands of frames
+running_hz=$((slow > 1 ? 199 : 3 * hz)) # an emulated CPU would do nothing but walk stacks of thousands of frames
 profile_running() {
 	local variant name options arguments time
 	words_of "$@"
@@ -240,6 +240,7 @@ profile_running() {
 		return
 	fi
 	wait_working "$pid"
+	[ "$slow" -gt 1 ] || at_ease "$pid"
 	for time in $((slow > 1 ? 2 * seconds : seconds)) $((3 * seconds)) $((6 * seconds)); do
 		expect 0 profile -U -f -F $running_hz -p "$pid" "$time"
 		! enough_samples "$variant" "$name" || break
