@@ -15,8 +15,9 @@ sample() {
 	"$@" 600 </dev/null >/dev/null 2>&1 &
 	pid=$!
 	wait_working "$pid"
+	at_ease "$pid"
 	for time in $((2 * seconds)) $((6 * seconds)) $((12 * seconds)); do
-		expect 0 profile -U -f -F $hz -p "$pid" $time
+		expect 0 profile -U -f -F $running_hz -p "$pid" $time
 		[ "$(grep -E ';(\[anon\]|py::)' "$out" | count)" -lt 100 ] || break
 	done
 	kill -KILL "$pid"
