@@ -43,10 +43,15 @@ __noinline sp_u64 sp_kload_apart(sp_u64 addr)
 }
 
 /* A function gets no pointers of the kernel's: negated twice, it is a number to the verifier. */
-static __always_inline sp_u64 sp_kload(sp_u64 addr)
+static __always_inline sp_u64 sp_number(sp_u64 addr)
 {
 	asm volatile("%0 = -%0; %0 = -%0" : "+r"(addr));
-	return sp_kload_apart(addr);
+	return addr;
+}
+
+static __always_inline sp_u64 sp_kload(sp_u64 addr)
+{
+	return sp_kload_apart(sp_number(addr));
 }
 
 static __always_inline sp_u32 sp_kload32(sp_u64 addr)

@@ -2,21 +2,19 @@
 /*
  * vma.bpf.h: which mapping, and which file, is at an address of the current process. No state per process.
  *
- * The method: walk the maple tree mm->mm_mt by hand (lib/maple_tree.c describes the nodes). A node word holds the
- * node's address (aligned to 256) and, in bits 3 to 6, its type. The first pivot that is not below the address picks
- * the slot; 0 ends a part-filled node's pivots. The leaf's slot is the mapping. Nothing is locked: a node that died
- * while it was read is detected (it is its own parent) and the walk begins again; a mapping is accepted only if it
- * belongs to this mm and spans the address. On kernels that change trees in place (6.1) a sample may interrupt such a
- * change on its own CPU. Then it finds a mapping that fails this check, which is counted, but never accepts a wrong
- * one.
+ * The method: walk the maple tree mm->mm_mt by hand (maple.bpf.h). The leaf's slot is the mapping. Nothing is locked: a
+ * node that died while it was read is detected (it is its own parent) and the walk begins again; a mapping is accepted
+ * only if it belongs to this mm and spans the address. On kernels that change trees in place (6.1) a sample may
+ * interrupt such a change on its own CPU. Then it finds a mapping that fails this check, which is counted, but never
+ * accepts a wrong one.
  */
 #ifndef SP_BPF_VMA_BPF_H
 #define SP_BPF_VMA_BPF_H
 
+#include "bpf/maple.bpf.h"
 #include "bpf/pid.bpf.h"
 
 enum { SP_E2BIG = 7, SP_ENOMEM = 12 };
-enum { SP_MAPLE_LEAF = 1, SP_MAPLE_RANGE = 2, SP_MAPLE_ARANGE = 3, SP_MAPLE_LEVELS = 8, SP_MAPLE_PIVOTS = 15 };
 
 /* Forces a value through a register, so that the compiler forgets what it proved and the verifier sees each mask. */
 #define sp_opaque(x) asm volatile("" : "+r"(x))
@@ -50,54 +48,6 @@ static __always_inline int sp_mm_take(struct sp_scratch *s, struct task_struct *
 	return sp_has_cast() ? sp_mm_take_by(1, s, task) : sp_mm_take_by(0, s, task);
 }
 
-struct sp_node_shape {
-	sp_u32 n_pivots, slots; /* of words in the node */
-};
-
-static __always_inline struct sp_node_shape sp_node_shape_of(sp_u64 node)
-{
-	struct sp_node_shape shape;
-
-	if (((node >> 3) & 0xf) == SP_MAPLE_ARANGE) {
-		shape.n_pivots = bpf_core_field_size(struct maple_node, ma64.pivot) / 8;
-		shape.slots = bpf_core_field_offset(struct maple_node, ma64.slot) / 8;
-	} else {
-		shape.n_pivots = bpf_core_field_size(struct maple_node, mr64.pivot) / 8;
-		shape.slots = bpf_core_field_offset(struct maple_node, mr64.slot) / 8;
-	}
-	return shape;
-}
-
-static __always_inline sp_u64 sp_node_word(int by_cast, struct sp_scratch *s, sp_u64 at, sp_u32 i)
-{
-	return by_cast ? sp_kload_by(1, at + 8 * i) : s->node[i & 31];
-}
-
-static __always_inline sp_u64 sp_node_slot_by(int by_cast, struct sp_scratch *s, sp_u64 node, sp_u64 addr,
-					      sp_u64 *ret_last)
-{
-	struct sp_node_shape shape = sp_node_shape_of(node);
-	sp_u64 at = node & ~0xffULL, pivot = 0;
-	sp_u32 i;
-
-	if (!by_cast)
-		bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)at);
-	if ((sp_node_word(by_cast, s, at, 0) & ~0xffULL) == at) {
-		*ret_last = 0;
-		return 0;
-	}
-	for (i = 0; i < SP_MAPLE_PIVOTS; i++) {
-		if (i >= shape.n_pivots)
-			break;
-		pivot = sp_node_word(by_cast, s, at, 1 + i);
-		if (pivot >= addr || (!pivot && i))
-			break;
-	}
-	if (i < shape.n_pivots && pivot >= addr)
-		*ret_last = pivot;
-	return sp_node_word(by_cast, s, at, shape.slots + i);
-}
-
 /*
  * One level down: returns the slot for addr in this node, and in *ret_last the last address that the slot covers. 0
  * with *ret_last = 0: the node is dead.
@@ -106,8 +56,8 @@ __noinline sp_u64 sp_node_slot(struct sp_scratch *s, sp_u64 node, sp_u64 addr, s
 {
 	if (!s || !ret_last)
 		return 0;
-	return sp_has_cast() ? sp_node_slot_by(1, s, node, addr, ret_last)
-			     : sp_node_slot_by(0, s, node, addr, ret_last);
+	return sp_has_cast() ? sp_node_slot_by(1, s->node, node, addr, ret_last)
+			     : sp_node_slot_by(0, s->node, node, addr, ret_last);
 }
 
 /* Returns the mapping that may hold addr, or 0. *ret_last: the last address of the mapping, or of the hole. */
