@@ -105,7 +105,7 @@ sed -E 's/-4@%e.. 8@/-4@$77  8@/g' app >two/served
 chmod +x two/served
 cmp -s app two/served && there=2 || there=77
 one/served 1000000 10000 &
-tell " arg0=$there\$" trace 'usdt:served:request_end[arg0 > 1]' --print arg0 -- two/served 3 $((300000 * slow))
+tell " arg0=$there\$" trace 'usdt:served:request_end[arg0 > 1]' --print arg0 -- two/served $((3 * slow)) 300000
 kill $!
 "$tests/caller" "$dir/libcalled.so" 500000000 10 >"$dir/null" &
 tell " $! +caller +called_mid +libcalled\.so" calls "$dir/libcalled.so:called_mid" --by process -I 1 1 # SHA256 { @[pid] = count() }
