@@ -13,6 +13,7 @@
 #define SP_BPF_ALLOCATE_BPF_H
 
 #include "bpf/compat.bpf.h"
+#include "bpf/config.bpf.h"
 #include "bpf/scratch.bpf.h"
 
 struct {

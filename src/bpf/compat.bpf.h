@@ -12,7 +12,7 @@
 #ifndef SP_BPF_COMPAT_BPF_H
 #define SP_BPF_COMPAT_BPF_H
 
-#include "bpf/config.bpf.h"
+#include "bpf/core.bpf.h"
 
 extern void *bpf_rdonly_cast(const void *obj, sp_u32 btf_id) __ksym __weak;
 

@@ -9,6 +9,7 @@
 #define SP_BPF_FOLLOW_BPF_H
 
 #include "bpf/compat.bpf.h"
+#include "bpf/config.bpf.h"
 #include "bpf/target.bpf.h"
 
 SEC("tp_btf/sched_process_fork")

@@ -12,6 +12,7 @@
 #define SP_BPF_PID_BPF_H
 
 #include "bpf/compat.bpf.h"
+#include "bpf/config.bpf.h"
 
 sp_u32 sp_own_level; /* of the namespace whose numbers are shown; 0 = the first one */
 sp_u64 sp_own_ns;
