@@ -35,7 +35,7 @@ for n in $(seq 12); do
 	run_in "$dir/root$n"
 done
 wait_working "${pids[@]}"
-expect 0 profile -U -f -F $((slow > 1 ? 199 : 999)) --max-memory 1M -p "$(list)" $seconds
+expect 0 profile -U -f -F $((slow > 1 ? 199 : 999)) --max-memory 1M -p "$(list)" $((slow > 1 ? 2 * seconds : seconds))
 # a libc alone has some 110 KiB of table: twelve of them do not fit
 has_not "$err" '^tables'
 check_victim plain recursion --comm recursion --samples 40 --complete 99 --deepest even,odd=20

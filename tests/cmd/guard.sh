@@ -53,7 +53,7 @@ if [ "$slow" = 1 ]; then
 fi
 
 # Where even the draw is too much, there are windows: sums are right within what chance allows, which is a period or two.
-rounds=$((slow > 1 ? 1000 : 8000))
+rounds=$((8000 / slow))
 expect 0 profile -f -e faults --max-overhead 1 -o "$dir/folded" -- "$storm" faults $rounds
 true=$(cat "$out")
 found=$(sum '^storm;')
