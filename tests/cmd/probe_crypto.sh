@@ -92,7 +92,7 @@ for name in counted timed; do
 done
 is_alone() { [ "$(wc -w <"/proc/$1/task/$1/children")" -le 1 ]; } # but for the broker
 for i in 0 1; do # what maps and programs take before a call
-	wait_until $((20 * slow)) is_alone "${counters[i]}" || fail "the processes that have read the file not to stay"
+	wait_until $((300 * slow)) is_alone "${counters[i]}" || fail "the processes that have read the file not to stay"
 	kib=$(awk 'FNR == 1 { n = 0 } /^memlock:/ { n = $2 } /^(map|prog)_id:/ && n && !seen[$0]++ { sum += n } END { print int(sum / 1024) }' "/proc/${counters[i]}/fdinfo/"*)
 	most=$((170 + $(nproc) + (100 + 10 * $(nproc)) * i))
 	[ "$kib" -gt 100 ] && [ "$kib" -le "$most" ] || fail "counter $i to take at most $most KiB of the kernel's memory, not $kib"
