@@ -129,7 +129,8 @@ static void full(void)
 		if (i)
 			assert_int_equal(noted.windows[i].window.boot_ns, end);
 		end = noted.windows[i].window.boot_ns + noted.windows[i].window.duration_ns;
-		assert_true(noted.windows[i].n_samples > 0 || i + 1 == noted.n); /* the last may be very short */
+		/* The last may be very short, and one that begins late because others had the CPUs. */
+		assert_true(noted.windows[i].n_samples > 0 || noted.windows[i].window.duration_ns < SP_NS_PER_S / 10);
 	}
 	assert_int_equal(a->samplers[0].queue.n, 0);
 	assert_int_equal(a->samplers[0].queue.n_dropped, 0);
