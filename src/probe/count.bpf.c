@@ -88,7 +88,8 @@ static __always_inline void sp_probed_tally(enum sp_probed_counter i)
 }
 
 /* --- who is counted --- */
-static __always_inline int sp_is_named(void)
+/* Apart, as its memory is (sp_row_add). */
+static __noinline int sp_is_named(void)
 {
 	sp_u64 comm[2] = {};
 	const volatile sp_u64 *wanted = (const volatile sp_u64 *)sp_probed.comm;
@@ -313,15 +314,17 @@ int sp_probed_call(struct pt_regs *ctx)
 }
 
 /* --- with times --- */
+/* By branches, which are foreseen, since most calls of a function take about the same. */
 static __always_inline sp_u32 sp_log2(sp_u64 v)
 {
 	sp_u32 i = 0, step;
 
 #pragma unroll
 	for (step = 32; step; step >>= 1)
-		if (v >> step) {
+		if (v >= 1ULL << step) {
 			v >>= step;
 			i += step;
+			asm volatile("" : "+r"(v), "+r"(i));
 		}
 	return i;
 }
@@ -376,12 +379,22 @@ static __always_inline void sp_key_set_return(struct sp_probed_key *key, struct 
 	sp_key_set_process(key);
 }
 
-static __noinline void sp_row_add(struct sp_probed_key *key, sp_u64 ns)
+static __noinline void sp_row_add_apart(sp_u64 function, sp_u64 user, sp_u64 life, sp_u64 caller, sp_u64 ns)
 {
-	struct sp_probed_who *who = sp_who_find(key, 1);
+	struct sp_probed_key key = {function, (sp_u32)user, user >> 32, life, caller};
+	struct sp_probed_who *who = sp_who_find(&key, 1);
 
 	if (who)
 		sp_time_add(who, ns);
+}
+
+/*
+ * By value, so that who calls keeps no key in memory: programs that want 64 bytes have a stack of their own, whose
+ * place the kernel saves around each call of one of its functions.
+ */
+static __always_inline void sp_row_add(const struct sp_probed_key *key, sp_u64 ns)
+{
+	sp_row_add_apart(key->function, key->tgid | (sp_u64)key->uid << 32, key->life, key->caller, ns);
 }
 
 /* --- both ends of a call, with what is each CPU's own --- */
@@ -456,6 +469,24 @@ static __always_inline int sp_hot_add(const struct sp_probed_key *key, sp_u64 ns
 }
 
 /*
+ * What a beginning leaves its end: the time, above eight bits of the function's number plus one, which saves asking for
+ * it again; 0 there where it has more.
+ */
+enum { SP_SINCE_FUNCTION = 0xff };
+
+static __always_inline sp_u64 sp_since(sp_u64 now, sp_u32 function)
+{
+	return now << 8 | (function < SP_SINCE_FUNCTION ? function + 1 : 0);
+}
+
+static __always_inline sp_u32 sp_since_function(sp_u64 since, struct pt_regs *ctx)
+{
+	sp_u32 number = since & SP_SINCE_FUNCTION;
+
+	return number ? number - 1 : (sp_u32)bpf_get_attach_cookie(ctx);
+}
+
+/*
  * Where the beginning gives back 1, the kernel leaves out the end. An end has a time, and a beginning none, which saves
  * asking which of the two it is.
  */
@@ -465,8 +496,9 @@ int sp_probed_session(struct pt_regs *ctx)
 	sp_u64 *since = bpf_session_cookie(), cookie;
 
 	if (*since) {
-		sp_u64 ns = bpf_ktime_get_ns() - *since;
-		struct sp_probed_key key = {.function = (sp_u32)bpf_get_attach_cookie(ctx)};
+		sp_u64 now = bpf_ktime_get_ns(), began = *since;
+		sp_u64 ns = ((now << 8) - (began & ~(sp_u64)SP_SINCE_FUNCTION)) >> 8;
+		struct sp_probed_key key = {.function = sp_since_function(began, ctx)};
 
 		sp_key_set_return(&key, ctx);
 		if (!sp_probed.hot || !sp_hot_add(&key, ns))
@@ -481,7 +513,7 @@ int sp_probed_session(struct pt_regs *ctx)
 		return 1;
 	}
 	sp_enter_own(cookie);
-	*since = bpf_ktime_get_ns();
+	*since = sp_since(bpf_ktime_get_ns(), cookie);
 	return 0;
 }
 
