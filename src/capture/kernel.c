@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -40,6 +41,25 @@ static int log_keep(enum libbpf_print_level level, const char *format, va_list a
 	memcpy(log_tail + log_length, line, (size_t)n + 1);
 	log_length += (size_t)n;
 	return 0;
+}
+
+/*
+ * In place of libbpf's own, which it calls through the dynamic linker when the kernel itself lacks a type or a
+ * function, to look for it in modules. To list BTF objects is for CAP_SYS_ADMIN, which the agent does not have, and
+ * libbpf 1.1 takes that refusal for a reason to load nothing. What we lack on older kernels is in no module: the
+ * list is empty then.
+ */
+__attribute__((visibility("default"))) int bpf_btf_get_next_id(uint32_t start_id, uint32_t *next_id)
+{
+	union bpf_attr a = {.start_id = start_id};
+
+	if (!syscall(SYS_bpf, BPF_BTF_GET_NEXT_ID, &a, sizeof(a))) {
+		*next_id = a.next_id;
+		return 0;
+	}
+	if (errno == EPERM)
+		errno = ENOENT;
+	return -errno;
 }
 
 /* The first warning, without libbpf's prefix and newline. It is the cause; the warnings after it are consequences. */
