@@ -10,6 +10,24 @@ export XDG_STATE_HOME=$dir/state
 own=$dir/returner
 cp "$SOPROF_BUILD/tests/cmd/returner" "$own"
 
+# ended PROCESS WHAT: until it has ended, with its exit code; one that has not after 40 s is a failure, which says where it stands
+ended() {
+	if ! wait_until $((400 * slow)) is_gone "$1"; then
+		fail "$2 to end: $(grep -h State "/proc/$1/task"/*/status; cat "/proc/$1/task"/*/{wchan,stack} 2>/dev/null)"
+		kill -KILL "$1"
+	fi
+	wait "$1"
+}
+is_gone() { [ ! -e "/proc/$1" ]; } # bash takes children that end by itself
+# returner WHY [NAME=VALUE]... ARGUMENT...: runs the program that keeps a ledger, which has to be well; WHY is said if it is not
+returner() {
+	local why=$1
+	shift
+	while [[ $1 = *=* ]]; do local -x "${1?}"; shift; done
+	"$own" "$@" >"$dir/ledger" &
+	ended $! "the program" || fail "the program to be well$why"
+}
+
 # begin ARGUMENT...: counts in the background, from when this returns.
 begin() {
 	what="calls $*"
@@ -24,7 +42,7 @@ begin() {
 }
 end() {
 	kill -INT "$counter"
-	wait "$counter"
+	ended "$counter" soprof
 	status=$?
 	[ "$status" = 0 ] || fail "exit code 0"
 }
@@ -46,7 +64,7 @@ ledger() {
 
 # --- a command's whole life; what has begun before it is counted is not counted ---
 begin --csv --by function --latency --max-overhead 0 "$own:ret_*"
-"$own" 50 >"$dir/ledger" || fail "the program to be well"
+returner '' 50
 end
 # Kernels without sessions time the function that was called, not the one that jumped there.
 kernel=(ret_deeper 64)
@@ -60,17 +78,18 @@ program=$!
 is_there() { grep -qs "$own" "/proc/$program/maps"; }
 tries=$((100 * slow))
 until is_there || [ $((tries -= 1)) = 0 ]; do sleep 0.05; done
+is_there || fail "the program to start"
 sleep "0.$((slow + 1))" # until it waits at the gate, within the call
 begin --csv --by function --latency --max-overhead 0 "$own:ret_*"
 touch "$dir/gate"
-wait "$program" || fail "the program to be well"
+ended "$program" "the program" || fail "the program to be well"
 end
 sed -i 's/^ret_before 1 1/ret_before 0 0/' "$dir/ledger"
 ledger "${kernel[@]}"
 
 # --- more beginnings are left behind than kernels without sessions have room for: calls after them are timed all the same ---
 begin --csv --by function --latency --max-overhead 0 "$own:ret_*"
-JUMPS=20000 "$own" 5 >"$dir/ledger" || fail "the program to be well"
+returner '' JUMPS=20000 5
 end
 has "$dir/ledger" '^ret_jump 20005 0'
 ledger "${kernel[@]}"
@@ -79,13 +98,13 @@ has_not "$err" 'too many ran at once'
 # --- stacks that switch, in the first thread and another ---
 if [ -n "$has_sessions" ]; then
 	begin --csv --by function --latency --max-overhead 0 "$own:ret_*"
-	SWITCH=1 timeout 20 "$own" 50 >"$dir/ledger" || fail "a program that switches stacks to be well"
+	returner ', that switches stacks' SWITCH=1 50
 	end
 	has "$dir/ledger" '^ret_between 100 100'
 	ledger "${kernel[@]}" ret_yield 0 ret_between 0
 	says '200 calls are not timed, since they ran on a stack that is not their thread.s own'
 	begin --csv --by function --latency --max-overhead 0 "$own:ret_*"
-	TURNS=1 timeout 20 "$own" 50 >"$dir/ledger" || fail "eight threads that switch stacks to be well"
+	returner ', of eight threads that switch stacks' TURNS=1 50
 	end
 	has "$dir/ledger" '^ret_between 400 400'
 	ledger "${kernel[@]}" ret_yield 0 ret_between 0
@@ -95,7 +114,7 @@ if [ -n "$has_sessions" ]; then
 	has "$dir/ledger" '^ret_between 100 100'
 	says 'calls on a stack that is not their thread.s own \(not counted\) 100( |$)'
 	[ "$(samples)" = 0 ] || fail "no call of ret_between to be counted, not $(samples)"
-	expect 0 profile -f --max-overhead 0 -e "$own:ret_down[retval == 0]" -- sh -c "'$own' 50 >'$dir/ledger'"
+	expect 0 profile -f --max-overhead 0 -e "$own:ret_down[retval == 0]" -- sh -c "timeout 20 '$own' 50 >'$dir/ledger'"
 	read -r _ _ returned < <(grep '^ret_down ' "$dir/ledger")
 	[ "$(samples)" = $((returned / 11)) ] || fail "one of 11 of $returned calls of ret_down to return 0, not $(samples)"
 fi
@@ -126,12 +145,13 @@ if [ -n "$has_sessions" ] && command -v bpftrace >/dev/null; then
 	theirs=$!
 	tries=300
 	until grep -q ready "$dir/theirs" || [ $((tries -= 1)) = 0 ]; do sleep 0.1; done
+	has "$dir/theirs" ready
 	begin --csv --by function --latency --max-overhead 0 "$own:ret_*"
-	"$own" 50 >"$dir/ledger" || fail "the program to be well with two return probes in a function"
+	returner ', with two return probes in a function' 50
 	end
 	ledger "${kernel[@]}"
 	kill -INT "$theirs"
-	wait "$theirs"
+	ended "$theirs" bpftrace
 	has "$dir/theirs" '@down: 550'
 fi
 finish
