@@ -76,7 +76,8 @@ cat >"$dir/user.c" <<'C'
  * Waits for a byte, and calls them all in turn for so many seconds of its CPU time; prints "FUNCTION CALLS NS" of each that
  * may be probed. NS is that of the one that has no probe, by the CPU time that its calls took meanwhile: what
  * interrupts and a hypervisor add to one they add to the other. "many": 96 other functions. "own": 900 calls of one function
- * and 100 of another, each timed by its clock: "FUNCTION CALLS NS LEAST", all their time, and the least that one can take.
+ * and 100 of another, each timed by its clock: "FUNCTION CALLS NS LEAST MEDIAN OFF", all their time, the least that one can
+ * take, what the median took, and how long others had the CPU meanwhile.
  */
 #include "many.h"
 #include <stdint.h>
@@ -101,15 +102,24 @@ static double spend(void (*f)(void), double ns, long *n)
 		for (int i = 0; i < 100; i++, ++*n) f();
 	return spent;
 }
+static int compare(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
 static void own(const char *name, void (*f)(void), int n, double least)
 {
-	double ns = 0, before;
+	static double each[1000];
+	double ns = 0, begin = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID), before, off;
 	for (int i = 0; i < n; i++) {
 		before = now(CLOCK_MONOTONIC);
 		f();
-		ns += now(CLOCK_MONOTONIC) - before;
+		ns += each[i] = now(CLOCK_MONOTONIC) - before;
 	}
-	printf("%s %d %.0f %.0f\n", name, n, ns, least);
+	cpu = now(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	off = now(CLOCK_MONOTONIC) - begin - cpu;
+	qsort(each, n, sizeof(*each), compare);
+	printf("%s %d %.0f %.0f %.0f %.0f\n", name, n, ns, least, each[n / 2], off > 0 ? off : 0);
 }
 int main(int argc, char **argv)
 {
@@ -159,12 +169,14 @@ end() {
 	wait "$counter" || fail "exit code 0: $(cat "$err")"
 }
 
-# Of each function the number of calls, and an interval that holds its time, give or take what the traps leave in caches.
+# Of each function the number of calls, and an interval that holds its time, give or take what the traps leave in caches. Twice as
+# wide as it is told, which one in 10,000 misses: that of 95 % misses once in every other run of this. A trap's time would be many
+# times as much.
 own_is() { # FILE
 	while read -r name calls ns; do
 		awk -v f="$name" -v calls="$calls" -v ns="$ns" '$NF == "[libspin.so.1]" && $(NF - 1) == f {
 				split($3, range, /[(]|-|[)]/)
-				found = $1 == calls && range[2] <= ns * 1.06 + 15 && range[3] >= ns * 0.94 - 5 }
+				found = $1 == calls && 2 * range[2] - $2 <= ns * 1.06 + 15 && 2 * range[3] - $2 >= ns * 0.94 - 5 }
 			END { exit !found }' "$out" || fail "$calls calls of $name, each of $ns ns: $(cat "$out")"
 	done <"$1"
 }
@@ -194,15 +206,18 @@ read -r n missed wide < <(awk 'NR == FNR { own[$1] = $3; next }
 say "$missed of $n intervals miss, which are $wide % wide"
 [ "$n" = 96 ] && [ "$missed" -le 22 ] && [ "$wide" -le 130 ] || fail "at most 22 of 96 intervals to miss, and 130 % wide: $(cat "$out")"
 
-# --- latency: what the program's own clock says, less what the traps at both ends take; the percentiles of both kinds ---
+# --- latency: what the program's own clock says, less what the traps at both ends take, and what others took of the CPU at the
+# end of such a trap; the percentiles of both kinds ---
 begin --latency --csv --by function "$dir/libspin.so.1:wait_*"
 "$dir/user" own 0 <<<x >"$dir/own"
 end
-while read -r name calls ns least; do
-	awk -F, -v f="$name" -v calls="$calls" -v ns="$ns" -v least="$least" '$2 == f {
-			found = $8 == calls && $10 <= ns && $10 >= ns * 0.93 && $11 >= least * 0.999 && $11 <= least * 1.1 &&
-				$13 >= least * 0.999 && $13 < least * 2 && $12 * calls >= $10 }
-		END { exit !found }' "$out" || fail "$calls calls of $name, $ns ns in all, $least at least: $(cat "$out")"
+while read -r name calls ns least median off; do
+	awk -F, -v f="$name" -v calls="$calls" -v ns="$ns" -v least="$least" -v median="$median" -v off="$off" '$2 == f {
+			found = $8 == calls && $10 <= ns && $10 >= ns * 0.93 - off && $10 >= calls * least * 0.999 &&
+				$11 >= least * 0.999 && $11 <= least * 1.1 &&
+				$13 >= least * 0.999 && $13 < median * 2 && $12 * calls >= $10 }
+		END { exit !found }' "$out" ||
+		fail "$calls calls of $name, $ns ns in all, $least at least, median $median, others had the CPU for $off: $(cat "$out")"
 done <"$dir/own"
 
 # --- and bucket by bucket what libbpf-tools' funclatency says of the same calls ---
