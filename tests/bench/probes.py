@@ -11,7 +11,7 @@ import signal
 import statistics
 import subprocess
 import time
-from common import SOPROF, SOURCE, WORK, choose, cost, forever, load, row, say, tool
+from common import SOPROF, SOURCE, WORK, choose, cost, forever, load, row, say, tool, tree
 
 LIBRARY = os.path.join(os.path.dirname(tool("probed")), "libprobed.so")
 COPY = os.path.join(WORK, "libprobed.so") # which nobody else probes
@@ -43,7 +43,11 @@ def while_counting(command, is_ready, do, env=()):
         return do(p)
     finally:
         p.send_signal(signal.SIGINT)
-        p.wait()
+        try:
+            p.wait(120)
+        except subprocess.TimeoutExpired: # INT may be ignored where this runs in the background
+            p.kill()
+            p.wait()
 
 
 def ns_soprof(what, *options):
@@ -121,13 +125,47 @@ def calls():
     timed_by_statistics()
 
 
-def slab_kb():
-    """Slabs that are empty are given back first: they would hold what comes next, and no growth would be seen."""
+def kernel_parts():
+    """KiB of each part of the kernel's memory that cannot be given back for others. Of slabs the objects in use count: pages
+    do not grow where there was room in those that stand, and emptied ones, which are given back first, would hold what
+    comes. What is larger than slabs' objects is what SUnreclaim has beside them, which is exact when its CPUs' parts are added."""
     for path in glob.glob("/sys/kernel/slab/*/shrink"):
         with contextlib.suppress(OSError), open(path, "w", encoding="ascii") as f:
             f.write("1")
+    with open("/proc/sys/vm/stat_refresh", "w", encoding="ascii") as f:
+        f.write("1")
     with open("/proc/meminfo", encoding="ascii") as f:
-        return sum(int(line.split()[1]) for line in f if line.startswith(("SUnreclaim", "VmallocUsed", "Percpu")))
+        info = {line.split(":")[0]: int(line.split()[1]) for line in f}
+    parts, pages = {name: info[name] for name in ("VmallocUsed", "Percpu")}, 0
+    with open("/proc/slabinfo", encoding="ascii") as f:
+        for name, active, _, size, _, per_slab, *words in (line.split() for line in f.readlines()[2:]):
+            with open(f"/sys/kernel/slab/{name}/reclaim_account", encoding="ascii") as is_reclaimed:
+                if int(is_reclaimed.read()):
+                    continue
+            parts[name] = int(active) * int(size) / 1024
+            pages += int(words[words.index("slabdata") + 2]) * int(per_slab) * os.sysconf("SC_PAGE_SIZE") / 1024
+    return parts | {"larger": info["SUnreclaim"] - pages}
+
+
+def settled_parts():
+    """When all that has ended is given back, which the kernel does some time later: what comes would stand in its place."""
+    parts = kernel_parts()
+    for _ in range(60):
+        before = parts
+        time.sleep(1)
+        parts = kernel_parts()
+        if sum(before.values()) - sum(parts.values()) < 32:
+            return parts
+    raise RuntimeError("the kernel's memory does not come to rest")
+
+
+def user_kb(pid):
+    """What the process itself, and those that it has started, have of their own."""
+    kb = 0
+    for one in tree(pid):
+        with contextlib.suppress(OSError), open(f"/proc/{one}/smaps_rollup", encoding="ascii") as f:
+            kb += int(re.search(r"^Pss:\s+(\d+)", f.read(), re.M).group(1))
+    return kb
 
 
 def own_kb(pid):
@@ -142,16 +180,17 @@ def own_kb(pid):
     return sum(bytes_of.values()) / 1024
 
 
-def kernel_kb(command, is_ready, env=(), turns=choose(5, 3)):
-    """What all of the kernel's memory grows by, the median of some times, since others change it, too; and what is the process's."""
-    def both(process, before):
+def kernel_kb(command, is_ready, env=(), turns=choose(5, 1)):
+    """What the kernel's memory grows by, of each part the median of some times, since others change it, too; and of the process
+    what its maps and programs take of that, and what it has itself."""
+    def grown(process, before):
         time.sleep(0.3)
-        return slab_kb() - before, own_kb(process.pid)
-    grown = []
-    for _ in range(turns):
-        before = slab_kb()
-        grown.append(while_counting(command, is_ready, lambda p, before=before: both(p, before), env))
-    return sorted(grown)[len(grown) // 2]
+        after = kernel_parts()
+        return {part: after[part] - before.get(part, 0) for part in after}, own_kb(process.pid), user_kb(process.pid)
+    parts, own, user = zip(*(while_counting(command, is_ready, lambda p, before=settled_parts(): grown(p, before), env)
+                             for _ in range(turns)))
+    kb = sum(statistics.median(each.get(part, 0) for each in parts) for part in set().union(*parts))
+    return kb, statistics.median(own), statistics.median(user)
 
 
 def number_said(words):
@@ -160,28 +199,18 @@ def number_said(words):
 
 
 def bpftrace_kb(path, n):
-    """For n functions, by what it takes for some: it has a perf event for each, whose end takes 0.1 s."""
-    program = f"BEGIN {{ printf(\"ready\\n\"); }} uprobe:{path}:PEM_* {{ @[func, pid] = count(); }}"
-    kb, _ = kernel_kb(["bpftrace", "-e", program], "ready", turns=choose(3, 1))
-    some = number_said("Attaching") - 1
-    return kb * n / some
+    """For n functions, by what it takes for one and for some: it has a perf event for each, whose end takes 0.1 s."""
+    def of(functions):
+        program = f"BEGIN {{ printf(\"ready\\n\"); }} uprobe:{path}:{functions} {{ @[func, pid] = count(); }}"
+        kb, _, user = kernel_kb(["bpftrace", "-e", program], "ready")
+        return kb, user, number_said("Attaching") - 1
+    one, user, _ = of("PEM_read_bio")
+    kb, _, some = of("PEM_*")
+    return one + (kb - one) * (n - 1) / (some - 1), user
 
 
-def all_of_libcrypto():
-    path = os.path.join(WORK, "libcrypto.so.3")
-    found = subprocess.run(["ldconfig", "-p"], check=True, text=True, stdout=subprocess.PIPE).stdout
-    shutil.copy(next(w for w in found.split() if w.endswith("/libcrypto.so.3")), path)
+def attaching(path):
     trace = os.path.join(WORK, "trace")
-    empty, _ = kernel_kb([tool("probed"), "all"], "attached", ["PROBED_LIBRARY=" + path])
-    n = number_said("attached to")
-    say(f"{n} functions")
-    bpftrace = bpftrace_kb(path, n)
-    for how in (["--by", "function"], [], ["--latency"]):
-        kb, own = kernel_kb([SOPROF, "calls", *how, path], "counting calls")
-        row(f"the kernel's memory, all functions of libcrypto, at rest, {' '.join(how) or 'by function and process'}", "MB",
-            kb * 1.024e-3, most=round(2 * n / 5000, 2), bpftrace=bpftrace * 1.024e-3,
-            note=f"goal: 2 MB for 5,000; empty programs at as many places {empty * 1.024e-3:.2f}, soprof's own maps and programs "
-                 f"{own * 1.024e-3:.2f}")
     subprocess.run(["strace", "-T", "-e", "trace=bpf,close", "-o", trace, SOPROF, "calls", "--by", "function", path, "1"],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     attach, detach, link = 0, 0, None
@@ -194,6 +223,31 @@ def all_of_libcrypto():
                 detach += float(line.rsplit("<", 1)[1].rstrip(">\n"))
     row("attaching all functions of libcrypto", "s", attach, most=0.1)
     row("detaching them", "s", detach, most=0.1)
+
+
+def memory(path):
+    empty, _, _ = kernel_kb([tool("probed"), "all"], "attached", ["PROBED_LIBRARY=" + path])
+    n = number_said("attached to")
+    say(f"{n} functions")
+    if empty < n / 5: # the kernel has an object of more than 200 bytes for each
+        raise RuntimeError(f"{empty:.0f} KiB are not all that {n} probes take: others' memory has changed by more meanwhile")
+    bpftrace, bpftrace_user = bpftrace_kb(path, n)
+    for how in (["--by", "function"], [], ["--latency"]):
+        kb, own, user = kernel_kb([SOPROF, "calls", *how, path], "counting calls")
+        one, _, _ = kernel_kb([SOPROF, "calls", *how, path + ":SHA256"], "counting calls")
+        row(f"the kernel's memory, all functions of libcrypto, at rest, {' '.join(how) or 'by function and process'}", "MB",
+            kb * 1.024e-3, most=round(2 * n / 5000, 2), bpftrace=bpftrace * 1.024e-3,
+            note=f"goal: 2 MB for 5,000; empty programs at as many places {empty * 1.024e-3:.2f}, soprof's own maps and programs "
+                 f"{own * 1.024e-3:.2f}, the same command for one function {one * 1.024e-3:.2f}; what the process itself takes "
+                 f"{user * 1.024e-3:.1f}, bpftrace's {bpftrace_user * 1.024e-3:.1f}")
+
+
+def all_of_libcrypto():
+    path = os.path.join(WORK, "libcrypto.so.3")
+    found = subprocess.run(["ldconfig", "-p"], check=True, text=True, stdout=subprocess.PIPE).stdout
+    shutil.copy(next(w for w in found.split() if w.endswith("/libcrypto.so.3")), path)
+    attaching(path)
+    memory(path)
 
 
 say("calls")
