@@ -11,9 +11,11 @@
 #include "symbol/priv.h"
 #include "symbol/symbol.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { INPUT_BYTES = 64 << 10 };
 
@@ -220,6 +222,25 @@ static int tell(const struct sp_kernel_symbol *k, struct sp_name *m)
 	m->start = m->vaddr = k->start;
 	m->size = k->size;
 	return 0;
+}
+
+FILE *sp_kallsyms_open(void)
+{
+	static const char name[] = "/proc/kallsyms";
+	char path[sizeof(name) + 1];
+	ssize_t n = readlink("/proc/self/fd/0", path, sizeof(path));
+	SP_CLOSE int null = -1, fd = -1;
+
+	if (n != sizeof(name) - 1 || memcmp(path, name, sizeof(name) - 1) != 0)
+		return fopen(name, "re");
+	fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (fd < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0)
+		return NULL;
+	FILE *f = fdopen(fd, "r");
+	if (f)
+		(void)sp_take_fd(&fd);
+	return f;
 }
 
 int sp_symbol_kernel(FILE *kallsyms, const uint64_t *addresses, size_t n, struct sp_name *names)

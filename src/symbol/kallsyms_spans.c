@@ -169,7 +169,9 @@ int sp_kallsyms_walk(int fd, int (*each)(void *arg, const struct sp_span *span),
 {
 	struct kernel k = {0};
 	int r = kallsyms_spans_read_all(&k, fd);
-	if (r == 0 && k.any && !k.shown)
+	if (r == 0 && !k.any)
+		r = sp_fail_said(-ENODATA, "/proc/kallsyms is empty here");
+	if (r == 0 && !k.shown)
 		r = sp_fail_said(-EPERM, SP_KALLSYMS_HIDDEN);
 	if (r == 0 && k.n)
 		qsort(k.at, k.n, sizeof(*k.at), by_address);

@@ -62,6 +62,12 @@ int sp_namer_answer(struct sp_namer *n, int answer);
 void sp_namer_done(struct sp_namer *n);
 
 /*
+ * /proc/kallsyms; NULL: none. What a service manager has opened as standard input is taken, and /dev/null put in its
+ * place.
+ */
+FILE *sp_kallsyms_open(void);
+
+/*
  * Answers a question about the kernel by one pass over its symbols; a name may be followed by a tab and its module.
  * kallsyms: at its beginning, opened by somebody who may see addresses; NULL = /proc/kallsyms. It stays the caller's,
  * as do names found before a failure.

@@ -67,6 +67,9 @@ mkdir -p "$dir/keep"
 mount --bind "$dir" "$dir"
 for place in / /sys; do mount -o remount,ro,bind "$place" 2>/dev/null || :; done
 for place in /home /root; do mount -t tmpfs -o mode=000,ro tmpfs "$place"; done
+# ProtectKernelTunables=yes shows it empty, after StandardInput= was opened
+exec </proc/kallsyms
+mount --bind /dev/null /proc/kallsyms
 [ -z "${LISTEN_FDS:-}" ] || export LISTEN_PID=$$
 exec setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs --bounding-set "$bounding" --inh-caps "-all,$capabilities" \
 	--ambient-caps "-all,$capabilities" "$dir/soprof" agent --config "$dir/agent.yaml" --store "$dir/store" --socket "$dir/run/agent.sock"
@@ -139,6 +142,8 @@ echo 'max-clients: 8' >"$dir/agent.yaml"
 serve with_peers strace -f -qq -e signal=none --seccomp-bpf -o "$dir/trace"
 sleep 5
 "$SOPROF" query --socket "$dir/run/agent.sock" --from -1m --format folded >"$dir/answer" 2>"$dir/status" || { cat "$dir/status"; fail "an answer"; }
+grep -qx 'StandardInput=file:/proc/kallsyms' "$unit" || fail "the kernel's symbols as standard input"
+grep -q '^0* ' /proc/kallsyms || has "$dir/answer" ';(do_syscall_64|asm_[a-z_]*);'
 get / 200
 get /api/v1/libraries 200
 get /metrics 200

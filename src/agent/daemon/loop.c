@@ -142,8 +142,7 @@ int sp_agent_new(const struct sp_agent_config *config, struct sp_agent **ret_age
 	sp_pace_init(&a->pace, config->max_cpu_ppm, sp_time_ns(CLOCK_MONOTONIC));
 	sp_heap_return_large(LARGE_BYTES); /* a window's tree, a table of names */
 	raise_file_limit(a);
-	a->env.kallsyms =
-	    fopen("/proc/kallsyms", "re"); /* before the privileges are dropped: without them the addresses read as 0 */
+	a->env.kallsyms = sp_kallsyms_open(); /* privileges are not dropped yet: without them the addresses read as 0 */
 	r = sp_upgrades_init(&a->env.upgrades);
 	if (r >= 0)
 		r = open_store(a, config);

@@ -6,12 +6,14 @@
 #include "symbol/priv.h"
 #include "symbol/symbol.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 // clang-format off
 #include <cmocka.h>
@@ -290,11 +292,35 @@ static void test_running_kernel(void **state)
 	sp_kallsyms_done(k, n_asked);
 }
 
+/* As a service manager gives it: taken from standard input, where nothing of it is left. */
+static void test_given(void **state)
+{
+	struct stat null, given;
+	int mine = dup(STDIN_FILENO), fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	(void)state;
+	assert_true(fd >= 0 && stat("/dev/null", &null) == 0);
+	assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+	lseek(fd, 3, SEEK_SET); /* of the open file that both are */
+	FILE *f SP_FCLOSE = sp_kallsyms_open();
+	int r = fstat(STDIN_FILENO, &given);
+	dup2(mine, STDIN_FILENO);
+	close(mine);
+	assert_non_null(f);
+	assert_int_equal(r, 0);
+	assert_int_equal(given.st_rdev, null.st_rdev);
+	assert_int_equal(lseek(fileno(f), 0, SEEK_CUR), 3);
+	close(fd);
+	FILE *own SP_FCLOSE = sp_kallsyms_open(); /* nobody gave it */
+	assert_non_null(own);
+	assert_int_equal(lseek(fileno(own), 0, SEEK_CUR), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_fixture), cmocka_unit_test(test_long_line), cmocka_unit_test(test_longest_line),
 	    cmocka_unit_test(test_hidden),  cmocka_unit_test(test_text),      cmocka_unit_test(test_running_kernel),
+	    cmocka_unit_test(test_given),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

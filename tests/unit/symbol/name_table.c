@@ -383,6 +383,7 @@ static void kernel_is_as_kallsyms_says(void **state)
 	sp_kallsyms_done(real, SP_COUNT(real));
 	close(fd);
 	assert_int_equal(kernel_table("0000000000000000 T a\n0000000000000000 T b\n", &head), -EPERM);
+	assert_int_equal(kernel_table("", &head), -ENODATA);
 }
 
 int main(void)
