@@ -57,7 +57,9 @@ static int read_chunk(struct chunk_reader *reader, sqlite3_stmt *s)
 /* What a large chunk took, as the first of a day, is not kept for those that follow. */
 static void chunk_reader_shrink(struct chunk_reader *reader)
 {
-	struct sp_chunk empty = {.skip_nodes = reader->c.skip_nodes, .nodes_in_record = reader->c.nodes_in_record};
+	struct sp_chunk empty = {.skip_nodes = reader->c.skip_nodes,
+				 .only_keys = reader->c.only_keys,
+				 .nodes_in_record = reader->c.nodes_in_record};
 
 	if (sp_chunk_memory(&reader->c) <= KEPT_BYTES)
 		return;
@@ -183,10 +185,23 @@ static int apply_next(struct sp_dict_arrays *d, const struct sp_chunk *c)
 	return sp_dict_has_gap_before(d, c) ? -EBADMSG : sp_dict_apply(d, c);
 }
 
+/* Up to the end of the chunk; 0: it is invalid. */
+static size_t count_nodes(sqlite3_stmt *s)
+{
+	uint32_t first[SP_N_DICT_KINDS], counts[SP_N_DICT_KINDS];
+	struct sp_unpacker u;
+	int r = sp_unpack_begin_columns(&u, SP_RECORD_CHUNK, (uint64_t[]){(uint64_t)sqlite3_column_int64(s, 0), 0},
+					sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1),
+					SP_CHUNK_COUNT_COLUMNS);
+
+	r = r < 0 ? r : sp_chunk_unpack_counts(&u, first, counts);
+	sp_unpack_done(&u);
+	return r < 0 ? 0 : (size_t)first[SP_NODES] + counts[SP_NODES];
+}
+
 /* The last chunk up to `to` in the file. Reserves room for its nodes, if the dictionary is lazy. */
 static uint64_t find_last_chunk(struct sp_day_file *f, struct sp_dict_arrays *d, uint64_t to)
 {
-	struct chunk_reader reader = {.c = {.nodes_in_record = true}};
 	SP_STATEMENT *s = NULL;
 	uint64_t last = 0;
 
@@ -195,10 +210,9 @@ static uint64_t find_last_chunk(struct sp_day_file *f, struct sp_dict_arrays *d,
 	SP_BIND(s, sp_chunk_id(d->dict.generation, 0), sp_chunk_id(d->dict.generation, to));
 	if (sqlite3_step(s) == SQLITE_ROW) {
 		last = (uint64_t)sqlite3_column_int64(s, 0) & UINT32_MAX;
-		if (d->lazy && read_chunk(&reader, s) == 0)
-			(void)sp_dict_reserve_nodes(d, (size_t)reader.c.first[SP_NODES] + reader.c.items[SP_NODES].n);
+		if (d->lazy)
+			(void)sp_dict_reserve_nodes(d, count_nodes(s));
 	}
-	chunk_reader_done(&reader);
 	return last;
 }
 
@@ -209,7 +223,7 @@ static uint64_t find_last_chunk(struct sp_day_file *f, struct sp_dict_arrays *d,
 static void load_from_coarser(struct sp_store *store, struct sp_day_file *f, struct sp_dict_arrays *d, uint64_t to)
 {
 	struct sp_day_file minutes = {0}, hours = {0};
-	struct chunk_reader keys = {.c = {.skip_nodes = true}}, reader = chunk_reader_for(d);
+	struct chunk_reader keys = {.c = {.only_keys = true}}, reader = chunk_reader_for(d);
 	uint64_t in_hours = to;
 
 	if (store->writer || !store->directory.path || store->directory.only || f->day.resolution == SP_RES_1H)

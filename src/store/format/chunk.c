@@ -203,7 +203,10 @@ static uint64_t load_field(const char *item, const struct field *f)
 {
 	uint64_t v = 0;
 
-	memcpy(&v, item + f->offset, f->bytes); /* little-endian */
+	if (f->bytes == 4) /* a size that is known: no call */
+		memcpy(&v, item + f->offset, 4);
+	else
+		memcpy(&v, item + f->offset, f->bytes); /* little-endian */
 	return v;
 }
 
@@ -228,27 +231,38 @@ static void pack_field(const struct sp_items *items, const struct field *f, uint
 	sp_pack_u64(p, column, items->n);
 }
 
+/* Of sizes that are known, or it would be a call for each. */
+static void store_fields(char *at, size_t each, unsigned bytes, const uint64_t *column, size_t n)
+{
+	for (size_t i = 0; i < n && bytes == 1; i++, at += each)
+		memcpy(at, &column[i], 1); /* little-endian */
+	for (size_t i = 0; i < n && bytes == 2; i++, at += each)
+		memcpy(at, &column[i], 2);
+	for (size_t i = 0; i < n && bytes == 4; i++, at += each)
+		memcpy(at, &column[i], 4);
+	for (size_t i = 0; i < n && bytes == 8; i++, at += each)
+		memcpy(at, &column[i], 8);
+}
+
 static bool unpack_field(char *data, size_t n, const struct field *f, uint64_t *column, struct sp_unpacker *u)
 {
 	size_t each = sp_dict_kind_bytes((enum sp_dict_kind)f->kind);
-	uint64_t before = 0, most = f->coding == BOOL ? 1
-				    : f->bytes == 8   ? UINT64_MAX
-						      : (UINT64_C(1) << f->bytes * 8) - 1;
+	uint64_t all = 0, before = 0,
+		 most = f->coding == BOOL ? 1
+			: f->bytes == 8   ? UINT64_MAX
+					  : (UINT64_C(1) << f->bytes * 8) - 1;
 
+	if (f->coding != RELATIVE && sp_unpack_skip_zeros(u, n)) /* as the items are */
+		return true;
 	sp_unpack_u64(u, column, n);
-	for (size_t i = 0; i < n; i++) {
-		char *item = data + i * each;
-		uint64_t v = column[i];
-		if (f->coding == DELTA)
-			v = before + (uint64_t)sp_unzigzag(v);
-		else if (f->coding == RELATIVE)
-			v = load_base(item, f) + (uint64_t)sp_unzigzag(v);
-		if (v > most)
-			return false;
-		memcpy(item + f->offset, &v, f->bytes);
-		before = v;
-	}
-	return true;
+	for (size_t i = 0; i < n && f->coding == DELTA; i++)
+		before = column[i] = before + (uint64_t)sp_unzigzag(column[i]);
+	for (size_t i = 0; i < n && f->coding == RELATIVE; i++)
+		column[i] = load_base(data + i * each, f) + (uint64_t)sp_unzigzag(column[i]);
+	for (size_t i = 0; i < n; i++)
+		all |= column[i];
+	store_fields(data + f->offset, each, f->bytes, column, n);
+	return all <= most; /* which has all bits below its highest */
 }
 
 static size_t max_items(const struct sp_chunk *c)
@@ -321,7 +335,7 @@ static int unpack_structs(struct sp_chunk *c, const uint32_t counts[SP_N_DICT_KI
 	char *at[SP_N_DICT_KINDS] = {0};
 
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++) {
-		if (i == SP_STRINGS || i == SP_NODES)
+		if (i == SP_STRINGS || i == SP_NODES || (c->only_keys && i != SP_KEYS))
 			continue;
 		most = SP_MAX(most, counts[i]);
 		at[i] = counts[i] > u->n_symbols
@@ -334,9 +348,13 @@ static int unpack_structs(struct sp_chunk *c, const uint32_t counts[SP_N_DICT_KI
 	SP_FREE uint64_t *column = calloc(most + 1, sizeof(*column));
 	if (!column)
 		return -ENOMEM;
-	for (size_t i = 0; i < SP_COUNT(fields); i++)
-		if (!unpack_field(at[fields[i].kind], counts[fields[i].kind], &fields[i], column, u))
+	for (size_t i = 0; i < SP_COUNT(fields); i++) {
+		const struct field *f = &fields[i];
+		if (!at[f->kind])
+			sp_unpack_skip(u, counts[f->kind]);
+		else if (!unpack_field(at[f->kind], counts[f->kind], f, column, u))
 			return -EBADMSG;
+	}
 	return 0;
 }
 
@@ -363,17 +381,34 @@ static bool continues_chunk(const struct sp_chunk *c, const uint32_t first[SP_N_
 	return true;
 }
 
+int sp_chunk_unpack_counts(struct sp_unpacker *u, uint32_t ret_first[SP_N_DICT_KINDS],
+			   uint32_t ret_counts[SP_N_DICT_KINDS])
+{
+	sp_unpack_u32(u, ret_first, SP_N_DICT_KINDS);
+	sp_unpack_u32(u, ret_counts, SP_N_DICT_KINDS);
+	return u->bad ? -EBADMSG : 0;
+}
+
+static int unpack_keys(struct sp_chunk *c, const uint32_t counts[SP_N_DICT_KINDS], struct sp_unpacker *u)
+{
+	sp_unpack_skip(u, counts[SP_STRINGS]);
+	sp_unpack_skip_bytes(u);
+	int r = unpack_structs(c, counts, u);
+	return r == 0 && u->bad ? -EBADMSG : r;
+}
+
 int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u)
 {
 	uint32_t first[SP_N_DICT_KINDS], counts[SP_N_DICT_KINDS];
+	int r = sp_chunk_unpack_counts(u, first, counts);
 
-	sp_unpack_u32(u, first, SP_N_DICT_KINDS);
-	sp_unpack_u32(u, counts, SP_N_DICT_KINDS);
-	if (u->bad || (!sp_chunk_is_empty(c) && !continues_chunk(c, first)))
+	if (r < 0 || (!sp_chunk_is_empty(c) && !continues_chunk(c, first)))
 		return -EBADMSG;
 	if (sp_chunk_is_empty(c))
 		memcpy(c->first, first, sizeof(first));
-	int r = unpack_strings(c, u);
+	if (c->only_keys)
+		return unpack_keys(c, counts, u);
+	r = unpack_strings(c, u);
 	r = r < 0 ? r : unpack_structs(c, counts, u);
 	if (c->nodes_in_record) {
 		c->record = u;

@@ -30,6 +30,7 @@ struct sp_chunk {
 	struct sp_items bytes;             /* char: the strings, each with its NUL */
 	struct sp_items ranks, new_frames; /* uint32_t: of the nodes */
 	bool skip_nodes;                   /* sp_chunk_unpack() leaves the nodes out */
+	bool only_keys;                    /* it leaves out all but the keys */
 	bool nodes_in_record; /* sp_chunk_unpack() leaves them in `record`, which stays open, and only counts them */
 	struct sp_unpacker *record;
 };
@@ -52,6 +53,10 @@ void sp_chunk_pack(const struct sp_chunk *c, struct sp_packer *p, bool skip_keys
 int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u);
 /* The number of columns to unpack, depending on c->skip_nodes. */
 size_t sp_chunk_columns(const struct sp_chunk *c);
+/* What the first columns of a record say: where its items begin, and how many there are. */
+enum { SP_CHUNK_COUNT_COLUMNS = 2 };
+int sp_chunk_unpack_counts(struct sp_unpacker *u, uint32_t ret_first[SP_N_DICT_KINDS],
+			   uint32_t ret_counts[SP_N_DICT_KINDS]);
 
 size_t sp_dict_kind_bytes(enum sp_dict_kind kind);
 

@@ -240,6 +240,12 @@ static int set_successor(struct sp_dict_arrays *d, uint32_t after, uint32_t rank
 	return 0;
 }
 
+/* For all frames that there are. */
+static int successors_reserve(struct sp_dict_arrays *d)
+{
+	return grow_zeroed(&d->successors, d->items[SP_FRAMES].n, sizeof(struct sp_successors));
+}
+
 static uint32_t find_successor(const struct sp_dict_arrays *d, uint32_t after, uint32_t rank)
 {
 	const struct sp_successors *s = (const struct sp_successors *)d->successors.data + after;
@@ -305,7 +311,8 @@ int sp_dict_narrow(struct sp_dict_arrays *d, const struct sp_subtree *subtree)
 		}
 	truncate_items(&d->items[SP_NODES], number);
 	truncate_items(&d->frame_of, number);
-	int r = find_frames(d);
+	int r = successors_reserve(d);
+	r = r < 0 ? r : find_frames(d);
 	items_free(&d->successors);
 	items_free(&d->successor_table);
 	items_free(&d->new_successors);
@@ -433,7 +440,7 @@ static int reserve_items(struct sp_dict_arrays *d, const struct sp_chunk *c)
 	}
 	size_t n_nodes = d->items[SP_NODES].n, n_filled = fills ? SP_MIN(c->first[SP_NODES], n_nodes) : n_nodes;
 	r = r < 0 ? r : grow_unfilled(&d->frame_of, n_filled, n_nodes, sizeof(uint32_t));
-	return r < 0 ? r : grow_zeroed(&d->successors, d->items[SP_FRAMES].n, sizeof(struct sp_successors));
+	return r < 0 || d->lazy ? r : successors_reserve(d);
 }
 
 int sp_dict_apply(struct sp_dict_arrays *d, const struct sp_chunk *c)

@@ -20,7 +20,7 @@ enum {
 	MAX_COLUMNS = 256,
 	MAX_NUMBERS = 1 << 27,
 	LITERALS = 16,
-	KEPT_BYTES = 1 << 20,
+	KEPT_BYTES = 256 << 10,
 };
 
 struct sp_packer {
@@ -443,6 +443,31 @@ void sp_unpack_u32(struct sp_unpacker *u, uint32_t *ret_v, size_t n)
 	}
 	u->bit = at.bit;
 	u->bad = at.bad || all > UINT32_MAX;
+}
+
+void sp_unpack_skip(struct sp_unpacker *u, size_t n)
+{
+	const uint8_t *symbols = next_column(u, n);
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < n && symbols; i++)
+		bits += bits_of[symbols[i]];
+	u->bad = u->bad || bits > u->n_bits - u->bit;
+	u->bit += u->bad ? 0 : bits;
+}
+
+bool sp_unpack_skip_zeros(struct sp_unpacker *u, size_t n)
+{
+	const uint8_t *symbols = u->symbols + u->at;
+
+	if (u->bad || n != sp_unpack_length(u) || (n > 0 && (*symbols || memcmp(symbols, symbols + 1, n - 1) != 0)))
+		return false;
+	return next_column(u, n) != NULL;
+}
+
+void sp_unpack_skip_bytes(struct sp_unpacker *u)
+{
+	(void)next_column(u, sp_unpack_length(u));
 }
 
 void sp_unpack_bytes(struct sp_unpacker *u, void *ret_bytes, size_t n)

@@ -66,6 +66,11 @@ size_t sp_unpack_length(const struct sp_unpacker *u);
 void sp_unpack_u64(struct sp_unpacker *u, uint64_t *ret_v, size_t n);
 void sp_unpack_u32(struct sp_unpacker *u, uint32_t *ret_v, size_t n);
 void sp_unpack_bytes(struct sp_unpacker *u, void *ret_bytes, size_t n);
+/* Leave the next column out: of n numbers, or of bytes. */
+void sp_unpack_skip(struct sp_unpacker *u, size_t n);
+void sp_unpack_skip_bytes(struct sp_unpacker *u);
+/* If they are n zeros; false: they are not, and are still to be read. */
+bool sp_unpack_skip_zeros(struct sp_unpacker *u, size_t n);
 
 /* Signed numbers as unsigned ones: 0, -1, 1, -2 ... become 0, 1, 2, 3 ... */
 static inline uint64_t sp_zigzag(int64_t v)
