@@ -19,6 +19,8 @@ systemd-analyze verify --man=no --no-pager "$dir/units/soprof.service" "$dir/uni
 ! grep soprof "$out" || fail "units that systemd finds nothing wrong with"
 # what memory ends is a parser or an answer, which the agent goes on without
 grep -qx 'OOMPolicy=continue' "$unit" || fail "the service to go on when a helper is ended"
+# systemd refuses openat2(2) then, which the opener cannot do without
+! grep -qx 'RestrictSUIDSGID=yes' "$unit" || fail "openat2(2) to be had in the service"
 need_profile
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip "perf_event_paranoid is over 2: the package lowers it"
 command -v strace >/dev/null || skip "strace is not installed"
