@@ -29,8 +29,16 @@ void sp_cleanup_fclose(FILE **stream);
 int sp_take_fd(int *fd);
 
 #define SP_COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define SP_MIN(a, b) ((a) < (b) ? (a) : (b))
-#define SP_MAX(a, b) ((a) > (b) ? (a) : (b))
+/* Both are computed once, in the type that they have in common; numbers whose signs differ are warned of as ever. */
+#define SP_CHOOSE(a, is, b)                                                                                            \
+	__extension__({                                                                                                \
+		__typeof__(1 ? (a) : (b)) sp_a = (a), sp_b = (b);                                                      \
+		if (0)                                                                                                 \
+			(void)((a)is(b));                                                                              \
+		sp_a is sp_b ? sp_a : sp_b;                                                                            \
+	})
+#define SP_MIN(a, b) SP_CHOOSE(a, <, b)
+#define SP_MAX(a, b) SP_CHOOSE(a, >, b)
 
 /*
  * Makes *array hold at least n_wanted elements of `size` bytes (new ones zeroed), growing by half.

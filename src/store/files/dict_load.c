@@ -238,10 +238,8 @@ static void load_from_coarser(struct sp_store *store, struct sp_day_file *f, str
 	if (in_hours > 0)
 		d->last_seq = load_chunks(&hours, d, &reader, 0, in_hours, apply_next);
 	sp_dict_check_keys(d); /* chunks that follow overwrite them */
-	if (f->day.resolution == SP_RES_10S && minutes.db) {
-		uint64_t last = load_chunks(&minutes, d, &reader, d->last_seq + 1, to, apply_next);
-		d->last_seq = SP_MAX(d->last_seq, last); /* a macro: what it is given is computed twice */
-	}
+	if (f->day.resolution == SP_RES_10S && minutes.db)
+		d->last_seq = SP_MAX(d->last_seq, load_chunks(&minutes, d, &reader, d->last_seq + 1, to, apply_next));
 	sp_file_close(&minutes);
 	sp_file_close(&hours);
 	chunk_reader_done(&keys);

@@ -57,7 +57,7 @@ static int html_put_amount(FILE *out, const struct source *from, int64_t value, 
 static void put_labels(FILE *out, const struct sp_profile *p, const struct sp_file *file)
 {
 	fputs("<td>", out);
-	for (size_t i = 0; i < SP_MIN(file->build_id_len, SP_BUILD_ID_MAX); i++)
+	for (size_t i = 0; i < SP_MIN(file->build_id_len, (size_t)SP_BUILD_ID_MAX); i++)
 		fprintf(out, "%02x", file->build_id[i]);
 	fputs("</td><td>", out);
 	html_put_text(out, sp_profile_string(p, file->package));
