@@ -80,12 +80,13 @@ static bool is_hex(unsigned char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* A backslash that would be read as one of ours. */
+/* A backslash that would be read as one of ours; between quotes each is written as two. */
 static bool looks_escaped(const struct encoder *e)
 {
 	const unsigned char *s = e->text + e->at;
 
-	return s[0] == '\\' && e->len - e->at >= 4 && s[1] == 'x' && is_hex(s[2]) && is_hex(s[3]);
+	return e->encoding != SP_ENCODE_QUOTED && s[0] == '\\' && e->len - e->at >= 4 && s[1] == 'x' && is_hex(s[2]) &&
+	       is_hex(s[3]);
 }
 
 static bool folded_separates(const struct encoder *e)
@@ -118,6 +119,8 @@ static const char *replaced(enum sp_encoding encoding, uint32_t code)
 		       : code == '"'  ? "&quot;"
 		       : code == '\'' ? "&#39;"
 				      : NULL;
+	if (encoding == SP_ENCODE_QUOTED)
+		return code == '"' ? "\\\"" : code == '\\' ? "\\\\" : NULL;
 	if (encoding == SP_ENCODE_JSON)
 		return code == '"'    ? "\\\""
 		       : code == '\\' ? "\\\\"

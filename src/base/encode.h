@@ -6,6 +6,7 @@
  * UTF-8. Each encoder writes a form from which the format's own readers get distinct names back; what is not allowed
  * is written \xNN (NN: the byte in hex; a backslash itself stays unless the format needs it escaped).
  *   TERMINAL  no C0, C1, ESC, DEL, bidirectional controls or invalid UTF-8
+ *   QUOTED    between quotes, for a terminal: as TERMINAL, and \" \\
  *   FOLDED    as TERMINAL; also no `;`, no leading or trailing space, no space before digits at the end of the name
  *   XML       & < > " ' as entities, control characters and invalid UTF-8 as \xNN
  *   JSON      between quotes: \" \\ \n \uNNNN, invalid UTF-8 as \\xNN
@@ -20,7 +21,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum sp_encoding { SP_ENCODE_TERMINAL, SP_ENCODE_FOLDED, SP_ENCODE_XML, SP_ENCODE_JSON, SP_ENCODE_CSV };
+enum sp_encoding {
+	SP_ENCODE_TERMINAL,
+	SP_ENCODE_QUOTED,
+	SP_ENCODE_FOLDED,
+	SP_ENCODE_XML,
+	SP_ENCODE_JSON,
+	SP_ENCODE_CSV
+};
 
 void sp_encode(FILE *out, enum sp_encoding encoding, const char *text);
 /* The same into a new string (free it); NULL: out of memory. */

@@ -31,13 +31,13 @@ expect 0 trace --json -o lines 'sched:sched_process_exec[comm == "true"]' --prin
 has lines '^\{"time_ns":[0-9]+,"event":"sched:sched_process_exec","comm":"true","pid":[0-9]+,"tid":[0-9]+,"cpu":[0-9]+,"fields":\{"pid - tid":0,"filename":"/bin/true","comm":"true"\}\}$'
 
 # --- system calls: texts of the process's memory, flags and errors by name; and what strace says ---
-odd=$'odd \e[31m\n"name"\x7f'
+odd=$'odd \e[31m\n"name"\x7f\\'
 : >"$odd"
 expect 1 trace -o lines syscalls:sys_enter_openat syscalls:sys_exit_openat -- cat /etc/passwd ./nonexistent "$odd"
 has lines 'filename="/etc/passwd" flags=O_RDONLY'
 has lines 'syscalls:sys_exit_openat ret=-ENOENT$'
 same 'lines with control characters' "$(tr -d '\n' <lines | tr -d '\040-\176\200-\377' | wc -c)" 0
-same 'lines of the odd name' "$(grep -c 'filename="odd \\x1b\[31m\\x0a"name"\\x7f"' lines)" 1
+same 'lines of the odd name' "$(grep -c 'filename="odd \\x1b\[31m\\x0a\\"name\\"\\x7f\\\\" flags=' lines)" 1
 if strace -o traced -e trace=openat true 2>/dev/null; then
 	strace -f -o traced -e trace=openat cat /etc/passwd ./nonexistent >/dev/null 2>&1
 	sed -nE 's/.*openat\(AT_FDCWD, ("[^"]*"), ([^,)]*).*/\1 \2/p' traced >wanted
@@ -90,7 +90,7 @@ same 'buckets of a histogram' "$(grep -c ' -> ' rows)" 13
 expect 0 trace 'syscalls:sys_exit_openat' --hist ret --comm cat --json -o rows -- sh -c 'cat ./nonexistent 2>/dev/null; :'
 has rows '"histogram":\[\{"to":-1,"count":[1-9]'
 expect 0 trace 'syscalls:sys_enter_openat[comm == "cat"]' --by filename --json -o rows -- cat "$odd"
-has rows '"key":\{"filename":"odd \\u001b\[31m\\n\\"name\\"(\\u007f|.)"\},"count":1,"sum":\{\}'
+has rows '"key":\{"filename":"odd \\u001b\[31m\\n\\"name\\"(\\u007f|.)\\\\"\},"count":1,"sum":\{\}'
 expect 0 trace syscalls:sys_enter_write syscalls:sys_enter_read --by comm --count --comm dd -o rows -- sh -c "$two"
 has rows '^syscalls:sys_enter_write +dd +230$'
 has rows '^syscalls:sys_enter_read +dd +[0-9]+$'
@@ -143,7 +143,7 @@ cp "$tests/caller" "$bad"
 cp libcalled.so "lib$bad.so"
 expect 0 trace --caller --stack 'syscalls:sys_enter_write[fd == 1]' --print comm -o lines -- "./$bad" "$dir/lib$bad.so" 1 1
 same 'lines with control characters' "$(tr -d '\n' <lines | tr -d '\040-\176\200-\377' | wc -c)" 0
-same 'lines of a hostile program' "$(grep -c ' comm="e\\x1b\]0;x\\x07\\x0a"|" caller=e\\x1b\]0;x\\x07\\x0a"|:_start$' lines)" 1
+same 'lines of a hostile program' "$(grep -c ' comm="e\\x1b\]0;x\\x07\\x0a\\"|" caller=e\\x1b\]0;x\\x07\\x0a"|:_start$' lines)" 1
 expect 0 trace --json --caller --stack "$dir/lib$bad.so:called_mid" -o lines -- "./$bad" "$dir/lib$bad.so" 2 1
 same 'objects of hostile names' "$(grep -c '"event":"[^"]*/libe\\u001b\]0;x\\u0007\\n\\"|.so:called_mid".*"caller":"libcalled.so:called_work","stack":\["libcalled.so:called_mid",.*"e\\u001b\]0;x\\u0007\\n\\"|:main"' lines)" 2
 expect 0 trace "$dir/lib$bad.so:called_mid" --by comm --count --csv -o rows -- "./$bad" "$dir/lib$bad.so" 2 1

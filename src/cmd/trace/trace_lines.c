@@ -89,16 +89,18 @@ static void front_print(const struct sp_trace_run *run, const struct sp_trace_re
 	fprintf(out, "%7s ", who);
 }
 
-/* most: its columns; 0: all. */
+/* Between quotes. most: its columns; 0: all. */
 static void text_print(FILE *out, const char *text, unsigned most)
 {
-	SP_FREE char *whole = most ? sp_encoded(SP_ENCODE_TERMINAL, text) : NULL;
+	SP_FREE char *whole = most ? sp_encoded(SP_ENCODE_QUOTED, text) : NULL;
 	SP_FREE char *cut = whole ? sp_terminal_cut(whole, most) : NULL;
 
+	fputc('"', out);
 	if (cut)
 		fputs(cut, out);
 	else
-		sp_encode(out, SP_ENCODE_TERMINAL, text);
+		sp_encode(out, SP_ENCODE_QUOTED, text);
+	fputc('"', out);
 }
 
 /* "O_RDONLY|O_CLOEXEC" -> "RDONLY|CLOEXEC" */
@@ -118,7 +120,6 @@ static void flags_shorten(char *text)
 static void field_print(FILE *out, const struct sp_trace_column *column, const struct sp_trace_record *record,
 			unsigned most, bool brief)
 {
-	const char *quote = sp_trace_is_text(column) ? "\"" : "";
 	char text[SP_TRACE_CELL];
 
 	sp_trace_cell(column, record, text);
@@ -128,9 +129,10 @@ static void field_print(FILE *out, const struct sp_trace_column *column, const s
 		sp_encode(out, SP_ENCODE_TERMINAL, column->name);
 		fputc('=', out);
 	}
-	fputs(quote, out);
-	text_print(out, text, *quote ? most : 0);
-	fputs(quote, out);
+	if (sp_trace_is_text(column))
+		text_print(out, text, most);
+	else
+		sp_encode(out, SP_ENCODE_TERMINAL, text);
 	if (column->as == SP_TRACE_AS_TEXT && strlen(text) == column->bytes - 1)
 		fputs("...", out); /* there was no room for all of it */
 }

@@ -79,6 +79,7 @@ static void the_formats_quote_their_own(void **state)
 	check(SP_ENCODE_XML, "<a href=\"x\">&'\x01", "&lt;a href=&quot;x&quot;&gt;&amp;&#39;\\x01");
 	check(SP_ENCODE_JSON, "\"\\\n\t</script>\xff", "\\\"\\\\\\n\\u0009\\u003c/script>\\\\xff");
 	check(SP_ENCODE_JSON, "\xe2\x80\xae\xf0\x9f\x90\xa7", "\\u202e\xf0\x9f\x90\xa7");
+	check(SP_ENCODE_QUOTED, "\"\\\n\\x1b \xff\\", "\\\"\\\\\\x0a\\\\x1b \\xff\\\\");
 	check(SP_ENCODE_CSV, "a,\"b\"", "\"a,\"\"b\"\"\"");
 	check(SP_ENCODE_CSV, "=1+1", "'=1+1");
 	check(SP_ENCODE_CSV, "'=1+1", "''=1+1");
@@ -189,8 +190,8 @@ static void random_name(char *name)
 	name[n] = '\0';
 }
 
-/* The last step of each decoder: \xNN is a byte, all else is itself. */
-static void decode_hex(const char *text, char *ret_name)
+/* The last step of each decoder: \xNN is a byte, and between quotes \" and \\ what is behind; all else is itself. */
+static void decode_hex(enum sp_encoding encoding, const char *text, char *ret_name)
 {
 	while (*text != '\0') {
 		char digits[3] = {0};
@@ -199,6 +200,9 @@ static void decode_hex(const char *text, char *ret_name)
 			*ret_name++ = (char)strtoul(digits, NULL, 16);
 			text += 4;
 		} else {
+			assert_true(encoding != SP_ENCODE_QUOTED || *text != '"');
+			if (encoding == SP_ENCODE_QUOTED && *text == '\\')
+				assert_true(*++text == '"' || *text == '\\');
 			*ret_name++ = *text++;
 		}
 	}
@@ -327,7 +331,7 @@ static void check_random(enum sp_encoding encoding)
 		assert_non_null(text);
 		check_harmless(text);
 		parse(encoding, text, parsed);
-		decode_hex(parsed, decoded);
+		decode_hex(encoding, parsed, decoded);
 		assert_string_equal(decoded, name);
 	}
 }
@@ -336,6 +340,7 @@ static void any_bytes_for_a_terminal(void **state)
 {
 	(void)state;
 	check_random(SP_ENCODE_TERMINAL);
+	check_random(SP_ENCODE_QUOTED);
 }
 
 static void any_bytes_folded(void **state)
