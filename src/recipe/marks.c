@@ -147,28 +147,28 @@ static int mark_make(const struct sp_recipe_probe *p, const struct sp_usdt *x, s
 
 static int mark_tell(const struct sp_recipe_probe *p, uint64_t number)
 {
-	return p->front < 0 || !bpf_map_update_elem(p->front, &number, &p->marks[number], BPF_ANY)
+	const void *mark = sp_intern_get(p->marks, (uint32_t)number, NULL);
+
+	return p->front < 0 || !bpf_map_update_elem(p->front, &number, mark, BPF_ANY)
 		   ? 0
 		   : sp_fail(-errno, "tell a BPF program of arguments");
 }
 
 static int mark_number(struct sp_recipe_probe *p, const struct sp_mark_place *mark, uint64_t *ret_number)
 {
-	size_t i = 0;
-	int r;
+	int64_t n, number = p->marks ? 0 : sp_intern_new_bare(&p->marks);
 
-	while (i < p->n_marks && memcmp(&p->marks[i], mark, sizeof(*mark)) != 0)
-		i++;
-	*ret_number = i;
-	if (i < p->n_marks)
-		return 0;
-	if (i == SP_MARKS)
+	if (number < 0)
+		return (int)number;
+	n = sp_intern_count(p->marks);
+	number =
+	    n < SP_MARKS ? sp_intern_add(p->marks, mark, sizeof(*mark)) : sp_intern_find(p->marks, mark, sizeof(*mark));
+	if (number == -ENOENT)
 		return sp_fail_said(-E2BIG, "the arguments are in more than %d different places", SP_MARKS);
-	r = sp_grow(&p->marks, &p->marks_capacity, i + 1, sizeof(*p->marks));
-	if (r < 0)
-		return r;
-	p->marks[p->n_marks++] = *mark;
-	return mark_tell(p, i);
+	if (number < 0)
+		return (int)number;
+	*ret_number = (uint64_t)number;
+	return number < n ? 0 : mark_tell(p, *ret_number);
 }
 
 int sp_recipe_marks_number(struct sp_recipe_probe *p, struct places *places)
@@ -212,7 +212,7 @@ int sp_recipe_probe_front(struct sp_recipe_probe *p, int map)
 	int r = 0;
 
 	p->front = map;
-	for (size_t i = 0; i < p->n_marks && r >= 0; i++)
+	for (uint32_t i = 0; p->marks && i < sp_intern_count(p->marks) && r >= 0; i++)
 		r = mark_tell(p, i);
 	return r;
 }

@@ -587,7 +587,7 @@ void sp_recipe_probe_free(struct sp_recipe_probe *p)
 		sp_usdts_done(&p->places[i].marks);
 	}
 	free(p->places);
-	free(p->marks);
+	sp_intern_free(p->marks);
 	free(p->unclear);
 	sp_probe_files_done(&p->files);
 	sp_probe_asked_done(&p->asked);

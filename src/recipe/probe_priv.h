@@ -9,7 +9,7 @@
 #ifndef SP_RECIPE_PROBE_PRIV_H
 #define SP_RECIPE_PROBE_PRIV_H
 
-#include "event/mark.h"
+#include "base/intern.h"
 #include "probe/attach.h"
 #include "probe/file.h"
 #include "probe/later.h"
@@ -30,11 +30,10 @@ struct sp_recipe_probe {
 	uint8_t arguments; /* that expressions read, a bit each */
 	bool is_looked;    /* the files were looked through */
 	/* Of marks: */
-	uint16_t wanted;             /* which arguments expressions read, a bit each */
-	struct sp_mark_place *marks; /* where these are, different ones, by number */
-	size_t n_marks, marks_capacity;
-	int front;     /* the map of the program in which it finds them; -1: there is none yet */
-	char *unclear; /* why the note of one makes no sense */
+	uint16_t wanted;         /* which arguments expressions read, a bit each */
+	struct sp_intern *marks; /* numbers where these are, a struct sp_mark_place; NULL: nowhere yet */
+	int front;               /* the map of the program in which it finds them; -1: there is none yet */
+	char *unclear;           /* why the note of one makes no sense */
 	struct sp_probe_files files;
 	struct places *places; /* of each of them */
 	size_t places_capacity;
