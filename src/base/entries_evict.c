@@ -2,6 +2,7 @@
 /* entries_evict.c: the directory's size: a walk over it, the oldest entries removed. */
 #include "base/entries_priv.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -104,9 +105,8 @@ static int walk_dir(struct sp_entries *c, struct walk *w)
 static int oldest_first(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
-	if (x->mtime != y->mtime)
-		return x->mtime < y->mtime ? -1 : 1;
-	return strcmp(x->name, y->name);
+
+	return SP_RISING(x->mtime, y->mtime) ?: strcmp(x->name, y->name);
 }
 
 /* A tenth more than is needed, so that the next entries do not walk again. */

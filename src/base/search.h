@@ -1,61 +1,79 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * search.h: binary search in arrays that are sorted by a 64-bit number.
+ * search.h: the order of what is sorted, and binary search in it.
  *
- * The number is a member of the elements, or the element itself. SP_N_BELOW(): how many are less than the key, which
- * is the index of the first that is not; SP_N_UP_TO(): how many are not greater. Both take the array, its number of
- * elements (if 0, the array may be NULL), and the key. No state, no errors.
+ * SP_N_WHILE(n, i, is): of n elements that are sorted, how many come before the first for which `is` does not hold; it
+ * is asked of an index i, a new variable. SP_N_BELOW(): how many have a number less than the key, which is the index of
+ * the first that has not; SP_N_UP_TO(): how many have one that is not greater. Both take the array, its number of
+ * elements (if 0, the array may be NULL), the member, and the key. No state, no errors.
  */
 #ifndef SP_BASE_SEARCH_H
 #define SP_BASE_SEARCH_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-static inline size_t sp_n_before(const void *array, size_t n, size_t bytes, size_t offset, uint64_t key,
-				 bool with_equal)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		uint64_t at = *(const uint64_t *)((const char *)array + middle * bytes + offset);
-
-		if (at < key || (with_equal && at == key))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-#define SP_IS_U64(number) _Static_assert(_Generic((number), uint64_t : 1, default : 0), "not a number of 64 bits")
-#define SP_N_BEFORE(array, n, member, key, with_equal)                                                                 \
-	({                                                                                                             \
-		SP_IS_U64((array)->member);                                                                            \
-		sp_n_before(array, n, sizeof(*(array)), offsetof(__typeof__(*(array)), member), key, with_equal);      \
+#define SP_N_WHILE(n, i, is)                                                                                           \
+	__extension__({                                                                                                \
+		size_t sp_low = 0, sp_high = (n);                                                                      \
+		while (sp_low < sp_high) {                                                                             \
+			size_t i = sp_low + (sp_high - sp_low) / 2;                                                    \
+			if (is)                                                                                        \
+				sp_low = i + 1;                                                                        \
+			else                                                                                           \
+				sp_high = i;                                                                           \
+		}                                                                                                      \
+		sp_low;                                                                                                \
 	})
-#define SP_N_BELOW(array, n, member, key) SP_N_BEFORE(array, n, member, key, false)
-#define SP_N_UP_TO(array, n, member, key) SP_N_BEFORE(array, n, member, key, true)
+#define SP_N_BELOW(array, n, member, key)                                                                              \
+	__extension__({                                                                                                \
+		const uint64_t sp_key = (key);                                                                         \
+		SP_N_WHILE(n, sp_i, (array)[sp_i].member < sp_key);                                                    \
+	})
+#define SP_N_UP_TO(array, n, member, key)                                                                              \
+	__extension__({                                                                                                \
+		const uint64_t sp_key = (key);                                                                         \
+		SP_N_WHILE(n, sp_i, (array)[sp_i].member <= sp_key);                                                   \
+	})
 
 /* The same for an array of plain numbers. */
 static inline size_t sp_n_below(const uint64_t *numbers, size_t n, uint64_t key)
 {
-	return sp_n_before(numbers, n, sizeof(*numbers), 0, key, false);
+	return SP_N_WHILE(n, i, numbers[i] < key);
 }
 
 static inline size_t sp_n_up_to(const uint64_t *numbers, size_t n, uint64_t key)
 {
-	return sp_n_before(numbers, n, sizeof(*numbers), 0, key, true);
+	return SP_N_WHILE(n, i, numbers[i] <= key);
 }
 
-/* For qsort() of plain numbers. */
+/*
+ * For qsort() and bsearch(): -1, 0 or 1, each computed once. Of several numbers the first that differs decides:
+ * `SP_FALLING(x->n, y->n) ?: SP_RISING(x->id, y->id)`. SP_ORDER_BY(name, struct thing, id); is such a function.
+ */
+#define SP_RISING(a, b)                                                                                                \
+	__extension__({                                                                                                \
+		__typeof__((a) + 0) sp_a = (a);                                                                        \
+		__typeof__((b) + 0) sp_b = (b);                                                                        \
+		(sp_a > sp_b) - (sp_a < sp_b);                                                                         \
+	})
+#define SP_FALLING(a, b) SP_RISING(b, a)
+#define SP_ORDER_BY(name, type, member)                                                                                \
+	static int name(const void *a, const void *b)                                                                  \
+	{                                                                                                              \
+		return SP_RISING(((const type *)a)->member, ((const type *)b)->member);                                \
+	}                                                                                                              \
+	_Static_assert(1, "a semicolon ends it")
+
+/* The same for an array of plain numbers. */
 static inline int sp_compare_u32(const void *a, const void *b)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return SP_RISING(*(const uint32_t *)a, *(const uint32_t *)b);
+}
 
-	return (x > y) - (x < y);
+static inline int sp_compare_u64(const void *a, const void *b)
+{
+	return SP_RISING(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 #endif

@@ -11,6 +11,7 @@
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/time.h"
 #include "capture/backend.h"
 #include "capture/pending.h"
@@ -269,12 +270,7 @@ static bool is_ours(const struct pass *p, const struct thread *t, const struct s
 	       e.key.user_stack == t->record->key.user_stack;
 }
 
-static int by_task(const void *a, const void *b)
-{
-	const struct sp_message_blocked *x = a, *y = b;
-
-	return x->task < y->task ? -1 : x->task > y->task;
-}
+SP_ORDER_BY(by_task, struct sp_message_blocked, task);
 
 /* Takes back the episodes of threads that have run since they were listed. */
 static void episodes_check(struct pass *p)
@@ -367,7 +363,7 @@ static int by_switches(const void *a, const void *b)
 {
 	const struct thread *x = a, *y = b;
 
-	return (x->head.n_switches < y->head.n_switches) - (x->head.n_switches > y->head.n_switches);
+	return SP_FALLING(x->head.n_switches, y->head.n_switches);
 }
 
 int sp_blocked_begin(struct sp_capture *c, uint64_t since_ns, int recipe)

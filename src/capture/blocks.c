@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "capture/priv.h"
 #include "event/live.h"
 
@@ -57,9 +58,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct sp_capture_block *x = a, *y = b;
 
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? -1 : 1;
-	return (x->address > y->address) - (x->address < y->address);
+	return SP_RISING(x->bytes, y->bytes) ?: SP_RISING(x->address, y->address);
 }
 
 int sp_capture_blocks(const struct sp_capture *c, struct sp_capture_block **ret_blocks, size_t *ret_n)

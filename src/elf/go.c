@@ -5,6 +5,7 @@
 #include "base/cursor.h"
 #include "base/machine.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/priv.h"
 
 #include <errno.h>
@@ -222,16 +223,9 @@ uint64_t sp_go_code_end(const struct sp_go *g, const struct sp_go_func *f)
 
 bool sp_go_find(const struct sp_go *g, uint64_t vaddr, struct sp_go_func *ret_func)
 {
-	size_t low = 0, high = g->n_funcs;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (start_of(g, middle) <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t n = SP_N_WHILE(g->n_funcs, i, start_of(g, i) <= vaddr);
 	struct sp_go_func f;
-	if (!low || !sp_go_func(g, low - 1, &f))
+	if (!n || !sp_go_func(g, n - 1, &f))
 		return false;
 	f.end = sp_go_code_end(g, &f);
 	if (vaddr < f.start || vaddr >= f.end)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "link/blocks.h"
 #include "link/buckets.h"
 #include "link/snapshot.h"
@@ -288,18 +289,11 @@ static int read_objects(struct reader *r, uint32_t number)
 /* The block of names that has this offset. */
 static const struct sp_calls_block *names_block(const struct reader *r, uint64_t offset)
 {
-	size_t low = 0, high = r->n_ready;
+	size_t n = SP_N_WHILE(r->n_ready, i, r->blocks[r->order[i]].offset <= offset);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (r->blocks[r->order[middle]].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
+	if (n == 0)
 		return NULL;
-	const struct sp_calls_block *b = &r->blocks[r->order[low - 1]];
+	const struct sp_calls_block *b = &r->blocks[r->order[n - 1]];
 	return b->kind == SP_CALLS_NAME && offset - b->offset < SP_CALLS_BYTES ? b : NULL;
 }
 

@@ -2,6 +2,7 @@
 #include "naming/locks.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "capture/objects.h"
 #include "naming/priv.h"
 #include "profile/profile.h"
@@ -44,11 +45,7 @@ static int place_compare(const void *a, const void *b)
 {
 	const struct sp_lock_place *x = a, *y = b;
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return (x->word > y->word) - (x->word < y->word);
+	return SP_RISING(x->file, y->file) ?: SP_RISING(x->at, y->at) ?: SP_RISING(x->word, y->word);
 }
 
 static int places_take(struct lock_names *l)

@@ -4,6 +4,7 @@
 #include "base/entries.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/time.h"
 #include "capture/capture.h"
 #include "elf/elf.h"
@@ -336,12 +337,7 @@ int sp_naming_verify(struct sp_naming *n, uint32_t file, uint64_t *places, size_
 }
 
 /* --- another profile --- */
-static int by_tag(const void *a, const void *b)
-{
-	const struct sp_named_file *x = a, *y = b;
-
-	return (x->tag > y->tag) - (x->tag < y->tag);
-}
+SP_ORDER_BY(by_tag, struct sp_named_file, tag);
 
 /* Tried in vain so long ago that a debug file may have come since. */
 static bool is_stale(const struct sp_named_file *f)

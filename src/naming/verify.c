@@ -2,6 +2,7 @@
 #include "naming/verify.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "naming/naming.h"
 #include "profile/frames.h"
 #include "profile/profile.h"
@@ -65,9 +66,7 @@ static int place_compare(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return (x->place > y->place) - (x->place < y->place);
+	return SP_RISING(x->file, y->file) ?: SP_RISING(x->place, y->place);
 }
 
 static size_t places_find(const struct verification *v, struct place *places)

@@ -105,11 +105,7 @@ static int take_go(struct finding *d)
 
 /* --- the list --- */
 
-static int functions_compare(const void *a, const void *b)
-{
-	const struct sp_function *x = a, *y = b;
-	return (x->start > y->start) - (x->start < y->start);
-}
+SP_ORDER_BY(functions_compare, struct sp_function, start);
 
 /*
  * Of several at one start the end is the last that an FDE or a symbol gives (some FDEs leave out a function's end),
@@ -136,12 +132,6 @@ static void join_equal(struct sp_functions *f)
 	f->n = n;
 }
 
-static int u64_compare(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
 /* The end of one without a size is the next start. Says, too, which ones lie in a range. */
 static void fill_in(struct sp_functions *f)
 {
@@ -164,7 +154,7 @@ static void put_in_order(struct sp_functions *f)
 	if (f->n)
 		qsort(f->at, f->n, sizeof(*f->at), functions_compare);
 	if (f->n_labels)
-		qsort(f->labels, f->n_labels, sizeof(*f->labels), u64_compare);
+		qsort(f->labels, f->n_labels, sizeof(*f->labels), sp_compare_u64);
 	join_equal(f);
 	fill_in(f);
 }

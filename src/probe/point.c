@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/point.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "elf/elf.h"
 #include "probe/priv.h"
 
@@ -28,17 +29,11 @@ const char *sp_probe_refusal_text(enum sp_probe_refusal why)
 
 /* --- what is refused --- */
 
-static int u64_compare(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
 static size_t n_different(uint64_t *at, size_t n)
 {
 	size_t different = 0;
 	if (n)
-		qsort(at, n, sizeof(*at), u64_compare);
+		qsort(at, n, sizeof(*at), sp_compare_u64);
 	for (size_t i = 0; i < n; i++)
 		different += i == 0 || at[i] != at[i - 1];
 	return different;

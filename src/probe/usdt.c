@@ -3,6 +3,7 @@
 #include "base/cursor.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/suggest.h"
 #include "elf/elf.h"
 #include "probe/mark.h"
@@ -80,10 +81,8 @@ static int take_note(void *arg, const struct sp_elf_note *n)
 static int usdt_compare(const void *a, const void *b)
 {
 	const struct sp_usdt *x = a, *y = b;
-	int r = strcmp(x->provider, y->provider);
-	if (r == 0)
-		r = strcmp(x->name, y->name);
-	return r ? r : (x->offset > y->offset) - (x->offset < y->offset);
+
+	return strcmp(x->provider, y->provider) ?: strcmp(x->name, y->name) ?: SP_RISING(x->offset, y->offset);
 }
 
 /* Sorts them; what is there twice is one. */

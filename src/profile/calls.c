@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "profile/identity.h"
 #include "profile/priv.h"
 #include "profile/values.h"
@@ -91,13 +92,10 @@ static int compare_pairs(const void *a, const void *b)
 {
 	const struct pair *x = a, *y = b;
 
-	if (x->callee != y->callee)
-		return x->callee < y->callee ? -1 : 1;
-	if (x->callee_file != y->callee_file)
-		return x->callee_file < y->callee_file ? -1 : 1;
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return (x->func > y->func) - (x->func < y->func);
+	return SP_RISING(x->callee, y->callee)
+	       ?: SP_RISING(x->callee_file, y->callee_file)
+	       ?: SP_RISING(x->file, y->file)
+	       ?: SP_RISING(x->func, y->func);
 }
 
 static int calls_pairs_make(struct join *j)
@@ -129,11 +127,7 @@ static int compare_addresses(const void *a, const void *b)
 {
 	const struct address *x = a, *y = b;
 
-	if (x->library != y->library)
-		return x->library < y->library ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->func > y->func) - (x->func < y->func);
+	return SP_RISING(x->library, y->library) ?: SP_RISING(x->start, y->start) ?: SP_RISING(x->func, y->func);
 }
 
 static struct address function_address(const struct join *j, uint32_t library, uint32_t func)
@@ -304,13 +298,10 @@ static int compare_timed(const void *a, const void *b)
 {
 	const struct timed *x = a, *y = b;
 
-	if (x->callee != y->callee)
-		return x->callee < y->callee ? -1 : 1;
-	if (x->callee_file != y->callee_file)
-		return x->callee_file < y->callee_file ? -1 : 1;
-	if (x->range.low_ns != y->range.low_ns)
-		return x->range.low_ns < y->range.low_ns ? -1 : 1;
-	return (x->range.high_ns > y->range.high_ns) - (x->range.high_ns < y->range.high_ns);
+	return SP_RISING(x->callee, y->callee)
+	       ?: SP_RISING(x->callee_file, y->callee_file)
+	       ?: SP_RISING(x->range.low_ns, y->range.low_ns)
+	       ?: SP_RISING(x->range.high_ns, y->range.high_ns);
 }
 
 static int calls_timed_make(struct join *j)
@@ -327,20 +318,13 @@ static int calls_timed_make(struct join *j)
 /* Moves the timed calls of a function to its row; equal ranges are added up. */
 static void callee_ranges_set(const struct join *j, struct sp_calls_table *t, struct sp_callee *c)
 {
-	size_t low = 0, high = j->n_timed;
+	const struct timed *m = j->timed;
+	size_t at =
+	    SP_N_WHILE(j->n_timed, i, m[i].callee < c->func || (m[i].callee == c->func && m[i].callee_file < c->file));
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const struct timed *m = &j->timed[middle];
-
-		if (m->callee < c->func || (m->callee == c->func && m->callee_file < c->file))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	c->ranges = &t->ranges[low];
-	for (; low < j->n_timed && j->timed[low].callee == c->func && j->timed[low].callee_file == c->file; low++) {
-		const struct sp_latency_range *r = &j->timed[low].range;
+	c->ranges = &t->ranges[at];
+	for (; at < j->n_timed && m[at].callee == c->func && m[at].callee_file == c->file; at++) {
+		const struct sp_latency_range *r = &m[at].range;
 		struct sp_latency_range *last = c->n_ranges ? &c->ranges[c->n_ranges - 1] : NULL;
 
 		sp_saturating_add(r->high_ns ? &c->n_timed : &c->timed_ns, r->n);
@@ -356,20 +340,14 @@ static int compare_callees(const void *a, const void *b)
 {
 	const struct sp_callee *x = a, *y = b;
 
-	if (x->n_calls != y->n_calls)
-		return x->n_calls > y->n_calls ? -1 : 1;
-	return (x->func > y->func) - (x->func < y->func);
+	return SP_FALLING(x->n_calls, y->n_calls) ?: SP_RISING(x->func, y->func);
 }
 
 static int compare_callers(const void *a, const void *b)
 {
 	const struct sp_callee_caller *x = a, *y = b;
 
-	if (x->n_calls != y->n_calls)
-		return x->n_calls > y->n_calls ? -1 : 1;
-	if (x->func != y->func)
-		return x->func < y->func ? -1 : 1;
-	return (x->file > y->file) - (x->file < y->file);
+	return SP_FALLING(x->n_calls, y->n_calls) ?: SP_RISING(x->func, y->func) ?: SP_RISING(x->file, y->file);
 }
 
 static void callee_caller_add(struct sp_calls_table *t, size_t i, const struct pair *pair)

@@ -3,6 +3,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sum.h"
 #include "profile/frames.h"
 #include "profile/identity.h"
@@ -98,15 +99,11 @@ static int compare_cells(const void *left, const void *right)
 {
 	const struct sp_cell *a = left, *b = right;
 
-	if (a->self != b->self)
-		return a->self < b->self ? 1 : -1;
-	if (a->total != b->total)
-		return a->total < b->total ? 1 : -1;
-	if (a->library != b->library)
-		return a->library < b->library ? -1 : 1;
-	if (a->caller != b->caller)
-		return a->caller < b->caller ? -1 : 1;
-	return (a->entry > b->entry) - (a->entry < b->entry);
+	return SP_FALLING(a->self, b->self)
+	       ?: SP_FALLING(a->total, b->total)
+	       ?: SP_RISING(a->library, b->library)
+	       ?: SP_RISING(a->caller, b->caller)
+	       ?: SP_RISING(a->entry, b->entry);
 }
 
 static void matrix_finish(struct matrix_builder *c, struct sp_matrix *ret_matrix)

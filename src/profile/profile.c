@@ -3,6 +3,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sum.h"
 #include "profile/frames.h"
 #include "profile/window.h"
@@ -329,9 +330,7 @@ static int compare_label_names(const void *x, const void *y)
 {
 	const struct sp_label *a = x, *b = y;
 
-	if (a->name != b->name)
-		return a->name < b->name ? -1 : 1;
-	return (a->unused > b->unused) - (a->unused < b->unused); /* in the order given */
+	return SP_RISING(a->name, b->name) ?: SP_RISING(a->unused, b->unused); /* in the order given */
 }
 
 int64_t sp_profile_add_labels(struct sp_profile *p, const struct sp_label *labels, size_t n)

@@ -3,6 +3,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sum.h"
 #include "profile/frames.h"
 #include "profile/identity.h"
@@ -207,15 +208,11 @@ static int compare_totals(const void *left, const void *right)
 {
 	const struct sp_total *a = left, *b = right;
 
-	if (a->self != b->self)
-		return a->self < b->self ? 1 : -1;
-	if (a->total != b->total)
-		return a->total < b->total ? 1 : -1;
-	if (a->id != b->id)
-		return a->id < b->id ? -1 : 1;
-	if (a->file != b->file)
-		return a->file < b->file ? -1 : 1;
-	return a->none - b->none;
+	return SP_FALLING(a->self, b->self)
+	       ?: SP_FALLING(a->total, b->total)
+	       ?: SP_RISING(a->id, b->id)
+	       ?: SP_RISING(a->file, b->file)
+	       ?: SP_RISING(a->none, b->none);
 }
 
 /* A function belongs to one library and one package: it is counted in the group of its first frame. */

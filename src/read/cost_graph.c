@@ -3,6 +3,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sum.h"
 #include "read/named.h"
 #include "read/priv.h"
@@ -152,9 +153,7 @@ static int by_callee(const void *left, const void *right)
 {
 	const struct call_ends *a = &((const struct call *)left)->ends, *b = &((const struct call *)right)->ends;
 
-	if (a->to != b->to)
-		return a->to < b->to ? -1 : 1;
-	return (a->from > b->from) - (a->from < b->from);
+	return SP_RISING(a->to, b->to) ?: SP_RISING(a->from, b->from);
 }
 
 static void calls_sort(struct sp_cost_graph *g)

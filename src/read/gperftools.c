@@ -156,12 +156,7 @@ static int add_mapping(void *gperftools, char *line, size_t len)
 	return 0;
 }
 
-static int compare_mappings(const void *x, const void *y)
-{
-	const struct mapping *a = x, *b = y;
-
-	return (a->start > b->start) - (a->start < b->start);
-}
+SP_ORDER_BY(compare_mappings, struct mapping, start);
 
 static int read_mappings(struct gperftools *g)
 {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/debug.h"
 #include "elf/elf.h"
 #include "elf/go.h"
@@ -43,7 +44,8 @@ static int span_add(struct spans *s, uint64_t start, uint64_t size)
 static int count_compare_starts(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
-	return x->start != y->start ? (x->start < y->start ? -1 : 1) : (x->end > y->end) - (x->end < y->end);
+
+	return SP_RISING(x->start, y->start) ?: SP_RISING(x->end, y->end);
 }
 
 static void sort(struct spans *s)

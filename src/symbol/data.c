@@ -2,6 +2,7 @@
 #include "symbol/data.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "symbol/priv.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -43,25 +44,10 @@ static int variable_take(struct variable *v, const struct sp_symbol *s, const ch
 	return 0;
 }
 
-static size_t first_at(const struct data_search *s, uint64_t vaddr)
-{
-	size_t low = 0, high = s->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->vaddrs[middle] < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static int symbol_look(void *arg, const struct sp_symbol *y)
 {
 	struct data_search *s = arg;
-	size_t i = first_at(s, y->vaddr);
+	size_t i = sp_n_below(s->vaddrs, s->n, y->vaddr);
 	int r = 0;
 
 	if (i == s->n || s->vaddrs[i] >= y->limit || sp_symtab_name(s->table, y, s->name, SP_LINKAGE_MAX + 1) < 0) {

@@ -14,18 +14,12 @@ int sp_edge_add(struct sp_edges *e, uint64_t at)
 	return r;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return (x > y) - (x < y);
-}
-
 void sp_edges_sort(struct sp_edges *e)
 {
 	size_t n = 0;
 	if (!e->n)
 		return;
-	qsort(e->at, e->n, sizeof(*e->at), by_value);
+	qsort(e->at, e->n, sizeof(*e->at), sp_compare_u64);
 	for (size_t i = 0; i < e->n; i++)
 		if (!n || e->at[n - 1] != e->at[i])
 			e->at[n++] = e->at[i];

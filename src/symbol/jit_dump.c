@@ -183,11 +183,7 @@ static void take_record(struct reader *r, const struct record *record)
 		jit_dump_add_code(&r->pasts[i], &code, before);
 }
 
-static int by_index(const void *a, const void *b)
-{
-	const struct wanted *x = a, *y = b;
-	return (x->index > y->index) - (x->index < y->index);
-}
+SP_ORDER_BY(by_index, struct wanted, index);
 
 static void take_load(struct reader *r, const struct record *record)
 {

@@ -7,6 +7,7 @@
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "symbol/priv.h"
 #include "symbol/span.h"
 
@@ -114,9 +115,8 @@ static int kallsyms_spans_read_all(struct kernel *k, int fd)
 static int by_address(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return (x->text > y->text) - (x->text < y->text);
+
+	return SP_RISING(x->address, y->address) ?: SP_RISING(x->text, y->text);
 }
 
 static bool better(const struct kernel *k, const struct symbol *a, const struct symbol *b)

@@ -68,20 +68,6 @@ bool sp_symbol_prefer(const char *a, enum sp_symbol_bind a_bind, const char *b, 
 
 /* --- first pass: where does the function start? --- */
 
-/* The first open want at or behind an address. */
-static size_t want_at(const struct search *s, uint64_t vaddr)
-{
-	size_t low = 0, high = s->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (s->open[middle]->vaddr < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static void note_cover(struct search *s, const struct sp_symbol *y, size_t first)
 {
 	uint64_t end = y->vaddr + y->size;
@@ -125,7 +111,7 @@ static int note_start(void *arg, const struct sp_symbol *y)
 	note_edges(s, y->vaddr, y->size);
 	if (s->exported && !y->size)
 		return 0;
-	size_t first = want_at(s, y->vaddr);
+	size_t first = SP_N_WHILE(s->n, i, s->open[i]->vaddr < y->vaddr);
 	note_cover(s, y, first);
 	if (!s->exported)
 		note_floor(s, y, first);
@@ -159,22 +145,8 @@ static void settle_floors(struct search *s)
 static int names_compare_starts(const void *a, const void *b)
 {
 	const struct want *x = *(struct want *const *)a, *y = *(struct want *const *)b;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
-}
 
-static size_t start_at(const struct search *s, uint64_t start)
-{
-	size_t low = 0, high = s->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (s->open[middle]->start < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SP_RISING(x->start, y->start) ?: SP_RISING(x->vaddr, y->vaddr);
 }
 
 static bool names_symbol_matches(const struct want *w, const struct sp_symbol *y)
@@ -185,7 +157,7 @@ static bool names_symbol_matches(const struct want *w, const struct sp_symbol *y
 static int note_name(void *arg, const struct sp_symbol *y)
 {
 	struct search *s = arg;
-	size_t i = start_at(s, y->vaddr);
+	size_t i = SP_N_WHILE(s->n, k, s->open[k]->start < y->vaddr);
 	if (i == s->n || s->open[i]->start != y->vaddr)
 		return 0;
 	int64_t len = sp_symtab_name(s->table, y, s->name, SP_LINKAGE_MAX + 1);
@@ -304,9 +276,8 @@ static int note_range(void *arg, uint64_t start, uint64_t size)
 static int by_vaddr(const void *a, const void *b)
 {
 	const struct want *x = a, *y = b;
-	if (x->vaddr != y->vaddr)
-		return x->vaddr < y->vaddr ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
+
+	return SP_RISING(x->vaddr, y->vaddr) ?: SP_RISING(x->number, y->number);
 }
 
 /* Offsets that no segment holds are not searched for. */

@@ -110,9 +110,8 @@ static int keep_symbol(void *arg, const struct sp_symbol *y)
 static int by_vaddr(const void *a, const void *b)
 {
 	const struct sp_symbol *x = a, *y = b;
-	if (x->vaddr != y->vaddr)
-		return x->vaddr < y->vaddr ? -1 : 1;
-	return (x->name > y->name) - (x->name < y->name);
+
+	return SP_RISING(x->vaddr, y->vaddr) ?: SP_RISING(x->name, y->name);
 }
 
 static int table_sort(struct table *t)
@@ -220,9 +219,8 @@ static int keep_range(void *arg, uint64_t start, uint64_t size)
 static int by_range(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
+
+	return SP_RISING(x->start, y->start) ?: SP_RISING(x->number, y->number);
 }
 
 static int fill_ranges(struct spans *s, sp_range_walk *walk)

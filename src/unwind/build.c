@@ -6,6 +6,7 @@
  * other keeps what is left of it. A malformed FDE whose range is known is one row of SP_CFA_BAD.
  */
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/elf.h"
 #include "elf/go.h"
 #include "unwind/arch.h"
@@ -248,9 +249,8 @@ static int for_each_fde(struct builder *b, int (*cb)(struct builder *b, struct s
 static int by_start(const void *a, const void *b)
 {
 	const struct sp_fde *x = a, *y = b;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->program < y->program ? -1 : x->program > y->program;
+
+	return SP_RISING(x->start, y->start) ?: SP_RISING(x->program, y->program);
 }
 
 static void sort_fdes(struct builder *b)

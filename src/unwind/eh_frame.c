@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eh_frame.c: reads the entries of .eh_frame: keeps CIEs, passes FDEs on. */
 #include "base/mem.h"
+#include "base/search.h"
 #include "unwind/priv.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -144,20 +145,13 @@ static int add_cie(struct sp_eh_reader *r, struct sp_cursor *c, uint64_t at, uin
 /* The CIE at this place, by bisection; nearly always the last one used. */
 static const struct sp_cie *find_cie(struct sp_eh_reader *r, uint64_t at)
 {
-	size_t low = 0, high = r->n_cies;
 	if (r->last < r->n_cies && r->cies[r->last].at == at)
 		return &r->cies[r->last];
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (r->cies[mid].at < at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == r->n_cies || r->cies[low].at != at)
+	size_t i = SP_N_BELOW(r->cies, r->n_cies, at, at);
+	if (i == r->n_cies || r->cies[i].at != at)
 		return NULL;
-	r->last = (uint32_t)low;
-	return &r->cies[low];
+	r->last = (uint32_t)i;
+	return &r->cies[i];
 }
 
 /* c is behind the CIE pointer; its bytes begin `base` bytes into .eh_frame. */

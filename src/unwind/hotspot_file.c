@@ -8,6 +8,7 @@
  */
 #include "base/machine.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/elf.h"
 #include "unwind/runtime.h"
 #include <elf.h>
@@ -52,11 +53,7 @@ struct pointers { /* relocations of type RELATIVE, by offset */
 	size_t n;
 };
 
-static int by_offset(const void *a, const void *b)
-{
-	const Elf64_Rela *x = a, *y = b;
-	return x->r_offset < y->r_offset ? -1 : x->r_offset > y->r_offset;
-}
+SP_ORDER_BY(by_offset, Elf64_Rela, r_offset);
 
 static int pointers_read(struct sp_elf *e, struct pointers *p)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "unwind/verify.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "unwind/arch.h"
 #include "unwind/build.h"
 #include "unwind/priv.h"
@@ -124,12 +125,6 @@ static int tell(struct sp_elf *e, struct sp_code_spans *covered, const uint64_t 
 	return r;
 }
 
-static int place_compare(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
 /* V8's builtins are walked by v8.h, also when a frame is guessed, so they are not examined. */
 static int add_builtins(struct sp_elf *e, struct sp_code_spans *covered)
 {
@@ -156,7 +151,7 @@ static int verify(struct sp_elf *e, struct sp_code_spans *covered, uint64_t *pla
 	if (r < 0 || !n_found)
 		return r;
 	memcpy(places, found, n_found * sizeof(*found));
-	qsort(places, n_found, sizeof(*places), place_compare);
+	qsort(places, n_found, sizeof(*places), sp_compare_u64);
 	*ret_n = n_found;
 	return 0;
 }

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/search.h"
 #include "base/time.h"
 #include "profile/profile.h"
 #include "profile/window.h"
@@ -299,13 +300,6 @@ static uint32_t key_of(uint32_t pid, uint32_t program)
 }
 
 /* --- windows --- */
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Processes of a window: the first N_LIVE live on, the others begin in it. */
 static uint32_t process_pid(uint32_t process, uint64_t window)
 {
@@ -325,7 +319,7 @@ static void draw_samples(uint64_t window, uint64_t *samples)
 		uint32_t program = process_program(process, window), k = draw_rank(n_stacks[program], STACK_Q, STACK_S);
 		samples[i] = (uint64_t)process << 32 | stacks[program][k];
 	}
-	qsort(samples, N_SAMPLES, sizeof(*samples), by_value);
+	qsort(samples, N_SAMPLES, sizeof(*samples), sp_compare_u64);
 }
 
 static uint64_t n_rows, n_samples, n_used_stacks, n_used_nodes;

@@ -6,6 +6,7 @@
  *                                 begins or ends, asked of the table and of the file: exit code 1 if one answer differs
  */
 #include "../unit/symbol/table.h"
+#include "base/search.h"
 #include <time.h>
 
 static double now_ms(void)
@@ -24,12 +25,6 @@ static uint64_t random_number(void)
 	return x;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return (x > y) - (x < y);
-}
-
 /* Mostly in code. */
 static uint64_t random_offset(const struct sp_elf *e, uint64_t size)
 {
@@ -46,7 +41,7 @@ static size_t choose(const struct sp_elf *e, const struct sp_name_table *t, uint
 	size_t k = n;
 	for (size_t i = 0; i < n; i++)
 		offsets[i] = random_offset(e, size);
-	qsort(offsets, n, sizeof(*offsets), by_value);
+	qsort(offsets, n, sizeof(*offsets), sp_compare_u64);
 	if (sp_name_table_find(t, offsets, n, names) < 0)
 		exit(2);
 	for (size_t i = 0; i < n; i++) {
@@ -58,7 +53,7 @@ static size_t choose(const struct sp_elf *e, const struct sp_name_table *t, uint
 	}
 	sp_names_done(names, n);
 	free(names);
-	qsort(offsets, k, sizeof(*offsets), by_value);
+	qsort(offsets, k, sizeof(*offsets), sp_compare_u64);
 	return k;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sum.h"
 #include "profile/profile.h"
 #include "profile/values.h"
@@ -130,11 +131,7 @@ static int compare_rows(const void *a, const void *b)
 {
 	const struct sp_total *x = a, *y = b;
 
-	if (x->self != y->self)
-		return x->self < y->self ? 1 : -1;
-	if (x->total != y->total)
-		return x->total < y->total ? 1 : -1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return SP_FALLING(x->self, y->self) ?: SP_FALLING(x->total, y->total) ?: SP_RISING(x->id, y->id);
 }
 
 static int make_totals(struct sums *s, const char *value, struct sp_totals *ret_totals)

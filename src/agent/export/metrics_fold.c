@@ -10,6 +10,7 @@
 #include "base/encode.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "profile/filter.h"
 #include "profile/frames.h"
 #include "profile/profile.h"
@@ -233,9 +234,7 @@ static int compare_sums(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
 
-	if (x->time.self_ns != y->time.self_ns)
-		return x->time.self_ns < y->time.self_ns ? 1 : -1;
-	return (x->time.total_ns < y->time.total_ns) - (x->time.total_ns > y->time.total_ns);
+	return SP_FALLING(x->time.self_ns, y->time.self_ns) ?: SP_FALLING(x->time.total_ns, y->time.total_ns);
 }
 
 static void format_build_id(const struct sp_file *file, char ret_text[2 * SP_BUILD_ID_MAX + 1])

@@ -3,6 +3,7 @@
 #include "agent/export/push_priv.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sum.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
@@ -111,7 +112,7 @@ static int by_weight(const void *x, const void *y)
 {
 	const struct service *a = x, *b = y;
 
-	return a->weight != b->weight ? (a->weight < b->weight ? 1 : -1) : strcmp(a->name, b->name);
+	return SP_FALLING(a->weight, b->weight) ?: strcmp(a->name, b->name);
 }
 
 static int by_name(const void *x, const void *y)

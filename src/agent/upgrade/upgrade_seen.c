@@ -7,6 +7,7 @@
 #include "agent/upgrade/upgrade_priv.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "profile/profile.h"
 #include <errno.h>
 #include <stdio.h>
@@ -101,8 +102,7 @@ static int compare_stacks(const void *a, const void *b)
 {
 	const struct process_stack *x = a, *y = b;
 
-	return x->process != y->process ? (x->process > y->process) - (x->process < y->process)
-					: (x->stack > y->stack) - (x->stack < y->stack);
+	return SP_RISING(x->process, y->process) ?: SP_RISING(x->stack, y->stack);
 }
 
 static int update_stacks(struct sp_upgrades *u, const struct sp_profile *p, const struct process_stack *stacks,

@@ -8,6 +8,7 @@
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "capture/lasting.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
@@ -25,7 +26,7 @@ static int by_use(const void *a, const void *b)
 {
 	const struct aged *x = a, *y = b;
 
-	return (x->used < y->used) - (x->used > y->used);
+	return SP_FALLING(x->used, y->used);
 }
 
 /* Whether the kernel half gives this file another number by now, or none: nothing asks for this one any more. */

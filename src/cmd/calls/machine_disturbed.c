@@ -10,6 +10,7 @@
  */
 #include "base/encode.h"
 #include "base/intern.h"
+#include "base/search.h"
 #include "cmd/calls/machine_times.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
@@ -37,9 +38,7 @@ static int place_compare(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return (x->offset > y->offset) - (x->offset < y->offset);
+	return SP_RISING(x->file, y->file) ?: SP_RISING(x->offset, y->offset);
 }
 
 static int disturbed_init(struct disturbed *d, struct sp_profile *p, const struct sp_machine_targets *t)
@@ -78,19 +77,10 @@ static void disturbed_done(struct disturbed *d)
 /* At a probe, or right behind it. */
 static bool is_at_probe(const struct disturbed *d, uint64_t file, uint64_t offset)
 {
-	size_t low = 0, high = d->n;
+	const struct place *at = d->places;
+	size_t n = SP_N_WHILE(d->n, i, at[i].file < file || (at[i].file == file && at[i].offset <= offset));
 
-	while (low < high) { /* the first place beyond it */
-		size_t middle = low + (high - low) / 2;
-		const struct place *at = &d->places[middle];
-
-		if (at->file < file || (at->file == file && at->offset <= offset))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && d->places[low - 1].file == file &&
-	       offset - d->places[low - 1].offset <= d->places[low - 1].length;
+	return n && at[n - 1].file == file && offset - at[n - 1].offset <= at[n - 1].length;
 }
 
 /* The page from which the kernel has single instructions run is the last one of the address space, where that is free.

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/time.h"
 #include "base/when.h"
 #include "cmd/grid.h"
@@ -51,13 +52,11 @@ static int row_take(void *arg, const struct sp_fleet_library *l)
 static int by_name(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
-	int order = strcmp(x->name, y->name);
 
-	if (!order)
-		order = strcmp(x->build_id, y->build_id);
-	if (!order)
-		order = (x->total < y->total) - (x->total > y->total);
-	return order ? order : strcmp(x->host, y->host);
+	return strcmp(x->name, y->name)
+	       ?: strcmp(x->build_id, y->build_id)
+	       ?: SP_FALLING(x->total, y->total)
+	       ?: strcmp(x->host, y->host);
 }
 
 static int table_put(const struct rows *rows, FILE *out)

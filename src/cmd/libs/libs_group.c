@@ -9,6 +9,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/search.h"
 #include "cmd/libs/libs.h"
 
 #include <errno.h>
@@ -127,11 +128,7 @@ static int compare_uses(const void *a, const void *b)
 {
 	const struct sp_libs_use *x = a, *y = b;
 
-	if (x->library != y->library)
-		return x->library < y->library ? -1 : 1;
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return (x->state < y->state) - (x->state > y->state);
+	return SP_RISING(x->library, y->library) ?: SP_RISING(x->process, y->process) ?: SP_FALLING(x->state, y->state);
 }
 
 /* One use for a library and a process, which may have several of its files: that of the worst. */
@@ -229,19 +226,17 @@ static bool libs_group_is_wanted(const struct sp_libs *l, const struct sp_libs_l
 }
 
 /* --- order --- */
-#define FALLING(a, b) (((a) < (b)) - ((a) > (b)))
-
 static int compare_by(enum sp_libs_sort by, const struct sp_libs_library *x, const struct sp_libs_library *y)
 {
 	switch (by) {
 	case SP_LIBS_BY_COST:
-		return FALLING(x->self, y->self);
+		return SP_FALLING(x->self, y->self);
 	case SP_LIBS_BY_TOTAL:
-		return FALLING(x->total, y->total);
+		return SP_FALLING(x->total, y->total);
 	case SP_LIBS_BY_PROCESSES:
-		return FALLING(x->n_uses, y->n_uses);
+		return SP_FALLING(x->n_uses, y->n_uses);
 	case SP_LIBS_BY_STALE:
-		return FALLING(x->n_stale, y->n_stale);
+		return SP_FALLING(x->n_stale, y->n_stale);
 	case SP_LIBS_BY_NAME:
 		break;
 	}
@@ -266,11 +261,8 @@ static int compare_libraries(const void *a, const void *b, void *arg)
 static int compare_costs(const void *a, const void *b)
 {
 	const struct sp_libs_use *x = a, *y = b;
-	int order = FALLING(x->self, y->self);
 
-	if (!order)
-		order = FALLING(x->total, y->total);
-	return order ? order : FALLING(y->process, x->process);
+	return SP_FALLING(x->self, y->self) ?: SP_FALLING(x->total, y->total) ?: SP_RISING(x->process, y->process);
 }
 
 int sp_libs_arrange(struct sp_libs *l)

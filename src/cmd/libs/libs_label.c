@@ -2,6 +2,7 @@
 /* libs_label.c: packages of libraries, names of users, and the unit or container of a process. */
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "cmd/libs/libs.h"
 #include "naming/owners.h"
 #include "proc/dpkg_log.h"
@@ -203,7 +204,7 @@ static int compare_tallies(const void *a, const void *b)
 {
 	const struct tally *x = a, *y = b;
 
-	return x->n != y->n ? (x->n < y->n ? 1 : -1) : strcmp(x->name, y->name);
+	return SP_FALLING(x->n, y->n) ?: strcmp(x->name, y->name);
 }
 
 static int compare_names(const void *a, const void *b)

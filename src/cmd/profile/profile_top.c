@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile_top.c: the stacks with most, and no others. */
 #include "base/mem.h"
+#include "base/search.h"
 #include "cmd/profile/profile_parts.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
@@ -21,17 +22,10 @@ static int compare_by_sum(const void *a, const void *b)
 {
 	const struct stack_sum *x = a, *y = b;
 
-	if (x->sum != y->sum)
-		return x->sum > y->sum ? -1 : 1;
-	return (x->stack > y->stack) - (x->stack < y->stack);
+	return SP_FALLING(x->sum, y->sum) ?: SP_RISING(x->stack, y->stack);
 }
 
-static int compare_by_stack(const void *a, const void *b)
-{
-	const struct stack_sum *x = a, *y = b;
-
-	return (x->stack > y->stack) - (x->stack < y->stack);
-}
+SP_ORDER_BY(compare_by_stack, struct stack_sum, stack);
 
 static bool is_shown(const struct sp_profile *p, const struct sp_row *row, void *arg)
 {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/time.h"
 #include "cmd/grid.h"
 #include "cmd/output.h"
@@ -172,7 +173,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct red_row *x = a, *y = b;
 
-	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : strcmp(x->name, y->name);
+	return SP_FALLING(x->ns, y->ns) ?: strcmp(x->name, y->name);
 }
 
 /* All but so many hundredths were shorter than this: the end of their bucket. */

@@ -9,6 +9,7 @@
 
 #include "base/encode.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sum.h"
 #include "profile/filter.h"
 #include "profile/identity.h"
@@ -260,11 +261,9 @@ static int by_total(const void *left, const void *right)
 {
 	const struct sp_top_row *a = left, *b = right;
 
-	if (a->total.total != b->total.total)
-		return a->total.total < b->total.total ? 1 : -1;
-	if (a->total.self != b->total.self)
-		return a->total.self < b->total.self ? 1 : -1;
-	return a->total.id < b->total.id ? -1 : a->total.id > b->total.id;
+	return SP_FALLING(a->total.total, b->total.total)
+	       ?: SP_FALLING(a->total.self, b->total.self)
+	       ?: SP_RISING(a->total.id, b->total.id);
 }
 
 static int by_name(const void *left, const void *right, void *page)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/time.h"
 #include "cmd/grid.h"
 #include "cmd/output.h"
@@ -194,9 +195,7 @@ static int by_most(const void *a, const void *b)
 {
 	const struct called *x = a, *y = b;
 
-	if (x->sum != y->sum)
-		return x->sum < y->sum ? 1 : -1;
-	return x->n != y->n ? (x->n < y->n ? 1 : -1) : by_key(a, b);
+	return SP_FALLING(x->sum, y->sum) ?: SP_FALLING(x->n, y->n) ?: by_key(a, b);
 }
 
 static struct called called_of(const struct callers *c, const struct sp_row *row)

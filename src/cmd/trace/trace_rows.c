@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* trace_rows.c: rows of counted events: what the kernel half has counted since the last turn, in the order shown. */
 #include "base/mem.h"
+#include "base/search.h"
 #include "cmd/trace/trace.h"
 
 #include <errno.h>
@@ -17,28 +18,23 @@ static int by_key(const void *a, const void *b)
 /* The point and the key without the bucket. */
 static int by_group(const struct sp_trace_row *a, const struct sp_trace_row *b)
 {
-	uint32_t x = sp_trace_key_point(a->key), y = sp_trace_key_point(b->key);
-
-	return x != y ? (x > y) - (x < y) : memcmp(a->key + 1, b->key + 1, sizeof(a->key) - sizeof(*a->key));
+	return SP_RISING(sp_trace_key_point(a->key), sp_trace_key_point(b->key))
+		   ?: memcmp(a->key + 1, b->key + 1, sizeof(a->key) - sizeof(*a->key));
 }
 
 static int by_group_and_bucket(const void *a, const void *b)
 {
 	const struct sp_trace_row *x = a, *y = b;
-	int r = by_group(x, y);
 
-	return r ? r : (x->key[0] > y->key[0]) - (x->key[0] < y->key[0]);
+	return by_group(x, y) ?: SP_RISING(x->key[0], y->key[0]);
 }
 
 static int by_sum(const void *a, const void *b)
 {
 	const struct sp_trace_value *x = &((const struct sp_trace_row *)a)->value;
 	const struct sp_trace_value *y = &((const struct sp_trace_row *)b)->value;
-	int64_t p = (int64_t)x->sum[0], q = (int64_t)y->sum[0];
 
-	if (p != q)
-		return p < q ? 1 : -1;
-	return x->n != y->n ? (x->n < y->n) - (x->n > y->n) : by_key(a, b);
+	return SP_FALLING((int64_t)x->sum[0], (int64_t)y->sum[0]) ?: SP_FALLING(x->n, y->n) ?: by_key(a, b);
 }
 
 static int row_take(void *arg, const sp_u64 *key, const struct sp_trace_value *sum)

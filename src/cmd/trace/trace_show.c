@@ -3,6 +3,7 @@
 #include "base/encode.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/time.h"
 #include "cmd/grid.h"
 #include "cmd/trace/trace.h"
@@ -100,8 +101,7 @@ static int by_events(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
 
-	return x->n_events != y->n_events ? (x->n_events < y->n_events) - (x->n_events > y->n_events)
-					  : (x->rows > y->rows) - (x->rows < y->rows);
+	return SP_FALLING(x->n_events, y->n_events) ?: SP_RISING(x->rows, y->rows);
 }
 
 static bool is_same_group(const struct sp_trace_row *a, const struct sp_trace_row *b)

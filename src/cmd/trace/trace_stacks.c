@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/time.h"
 #include "capture/capture.h"
 #include "capture/lasting.h"
@@ -181,12 +182,7 @@ static int names_find(struct sp_trace_stacks *s)
 	return sp_naming_run(&s->naming);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = ((const struct walked *)a)->number, y = ((const struct walked *)b)->number;
-
-	return (x > y) - (x < y);
-}
+SP_ORDER_BY(by_number, struct walked, number);
 
 /* Those that were shown are marked by number 0. */
 static void walked_tidy(struct sp_trace_stacks *s)

@@ -169,12 +169,7 @@ static int function_read(struct ends *x, const struct sp_function *function)
 	return r;
 }
 
-static int ends_compare(const void *a, const void *b)
-{
-	const struct sp_probe_point *x = a, *y = b;
-
-	return (x->offset > y->offset) - (x->offset < y->offset);
-}
+SP_ORDER_BY(ends_compare, struct sp_probe_point, offset);
 
 /* Of functions that overlap. */
 static void put_once(struct sp_probe_set *s)

@@ -78,11 +78,7 @@ static int take_relocations(struct following *x, const struct sp_elf_section *s)
 	return r;
 }
 
-static int filled_compare(const void *a, const void *b)
-{
-	const struct filled *x = a, *y = b;
-	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
-}
+SP_ORDER_BY(filled_compare, struct filled, vaddr);
 
 static int load_filled(struct following *x)
 {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/search.h"
 #include "base/sum.h"
 #include "profile/profile.h"
 #include "read/input.h"
@@ -112,12 +113,7 @@ static uint32_t table_of(const struct firefox *f, uint32_t thread, const char *n
 	return own ? own : sp_doc_member(f->d, shared, name);
 }
 
-static int span_compare(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
+SP_ORDER_BY(span_compare, struct span, start);
 
 /* Where the libraries are mapped, by address. */
 static int spans_read(struct firefox *f)
@@ -141,17 +137,9 @@ static int spans_read(struct firefox *f)
 /* NULL: the address is in no library. */
 static const struct span *span_at(const struct tables *t, uint64_t address)
 {
-	size_t from = 0, to = t->n_libraries;
+	size_t n = SP_N_UP_TO(t->spans, t->n_libraries, start, address);
 
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (t->spans[middle].start <= address)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from && address < t->spans[from - 1].end ? &t->spans[from - 1] : NULL;
+	return n && address < t->spans[n - 1].end ? &t->spans[n - 1] : NULL;
 }
 
 /* Tables that threads share are read once. */

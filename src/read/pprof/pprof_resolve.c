@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "profile/profile.h"
 #include "read/priv.h"
 #include "read/table.h"
@@ -37,9 +38,7 @@ static int compare_things(const void *x, const void *y)
 {
 	const struct pprof_entity *a = x, *b = y;
 
-	if (a->id != b->id)
-		return a->id < b->id ? -1 : 1;
-	return (a->at > b->at) - (a->at < b->at);
+	return SP_RISING(a->id, b->id) ?: SP_RISING(a->at, b->at);
 }
 
 /* By id, of equal ids the first one; most tables are sorted already. */
@@ -69,19 +68,10 @@ static int sort_table(struct pprof *r, struct pprof_table *t, const char *what)
 /* Ids are mostly 1, 2, 3 ...: look there first. */
 static void *pprof_table_find(const struct pprof_table *t, uint64_t id)
 {
-	size_t low = 0, high = t->n;
-
 	if (id - 1 < t->n && thing_at(t, id - 1)->id == id)
 		return (char *)t->items + (id - 1) * t->item_bytes;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (thing_at(t, middle)->id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < t->n && thing_at(t, low)->id == id ? (char *)t->items + low * t->item_bytes : NULL;
+	size_t at = SP_N_WHILE(t->n, i, thing_at(t, i)->id < id);
+	return at < t->n && thing_at(t, at)->id == id ? (char *)t->items + at * t->item_bytes : NULL;
 }
 
 /* --- values and the profile's own fields --- */

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/search.h"
 #include "base/time.h"
 
 #include <dirent.h>
@@ -374,9 +375,7 @@ static int compare_days(const void *x, const void *y)
 {
 	const struct sp_day *a = x, *b = y;
 
-	if (a->day_s != b->day_s)
-		return a->day_s < b->day_s ? -1 : 1;
-	return a->resolution - b->resolution;
+	return SP_RISING(a->day_s, b->day_s) ?: SP_RISING(a->resolution, b->resolution);
 }
 
 static int list_days(const struct sp_directory *d, DIR *dir, struct sp_day **days, size_t *n, uint64_t *n_damaged)

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sum.h"
 #include "base/time.h"
 #include "store/format/chart.h"
@@ -199,11 +200,9 @@ static int by_self(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->library.self != y->library.self)
-		return x->library.self < y->library.self ? 1 : -1;
-	if (x->library.total != y->library.total)
-		return x->library.total < y->library.total ? 1 : -1;
-	return strcmp(x->library.name, y->library.name);
+	return SP_FALLING(x->library.self, y->library.self)
+	       ?: SP_FALLING(x->library.total, y->library.total)
+	       ?: strcmp(x->library.name, y->library.name);
 }
 
 /* Turns rows by library into arrays by slice. */

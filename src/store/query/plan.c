@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/time.h"
 
 #include <errno.h>
@@ -27,36 +28,31 @@ struct found_windows {
 	uint8_t *used;
 };
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 int sp_plan_compare_period(const struct sp_plan_window *a, const struct sp_plan_window *b, int resolution)
 {
 	uint64_t period_ms = period_ns[resolution] / NS_PER_MS;
-	int c = compare_u64(a->day_s, b->day_s);
 
-	c = c != 0 ? c : compare_u64(a->source, b->source);
-	c = c != 0 ? c : compare_u64(a->generation, b->generation);
-	return c != 0 ? c : compare_u64(a->t_ms / period_ms, b->t_ms / period_ms);
+	return SP_RISING(a->day_s, b->day_s)
+	       ?: SP_RISING(a->source, b->source)
+	       ?: SP_RISING(a->generation, b->generation)
+	       ?: SP_RISING(a->t_ms / period_ms, b->t_ms / period_ms);
 }
 
 static int by_series(const void *a, const void *b)
 {
 	const struct sp_plan_window *x = a, *y = b;
-	int c = sp_plan_compare_period(x, y, SP_N_RESOLUTIONS); /* of the same day */
 
-	return c != 0 ? c : compare_u64(x->t_ms, y->t_ms);
+	/* of the same day */
+	return sp_plan_compare_period(x, y, SP_N_RESOLUTIONS) ?: SP_RISING(x->t_ms, y->t_ms);
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct sp_plan_window *x = a, *y = b;
-	int c = compare_u64(x->t_ms, y->t_ms);
 
-	c = c != 0 ? c : x->resolution - y->resolution;
-	return c != 0 ? c : compare_u64(x->source, y->source);
+	return SP_RISING(x->t_ms, y->t_ms)
+	       ?: SP_RISING(x->resolution, y->resolution)
+	       ?: SP_RISING(x->source, y->source);
 }
 
 static struct sp_plan_window plan_window(const struct sp_scan_window *w)
@@ -104,26 +100,11 @@ static int find_windows(struct sp_store *s, const struct sp_scan_options *o, str
 	return r == 0 && !f->used ? -ENOMEM : r;
 }
 
-/* The first window of w's series not before this period. */
-static size_t find_first_in_period(const struct found_windows *f, const struct sp_plan_window *w, int resolution)
-{
-	size_t low = 0, high = f->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (sp_plan_compare_period(&f->windows[middle], w, resolution) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Whether w's series has a window in this period. used: one that is in the plan. */
 static bool has_window_in_period(const struct found_windows *f, const struct sp_plan_window *w, int resolution,
 				 bool used)
 {
-	size_t i = find_first_in_period(f, w, resolution);
+	size_t i = SP_N_WHILE(f->n, k, sp_plan_compare_period(&f->windows[k], w, resolution) < 0);
 
 	for (; i < f->n && sp_plan_compare_period(&f->windows[i], w, resolution) == 0; i++)
 		if (!used || f->used[i])
@@ -346,16 +327,7 @@ size_t sp_plan_part_length(const struct sp_plan *p, size_t first)
 
 size_t sp_plan_find_from(const struct sp_plan *p, uint64_t t_ms)
 {
-	size_t low = 0, high = p->n_windows;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (p->windows[middle].t_ms < t_ms)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SP_N_BELOW(p->windows, p->n_windows, t_ms, t_ms);
 }
 
 void sp_plan_remove(struct sp_plan *p, const uint8_t *which)

@@ -19,11 +19,7 @@ int sp_code_spans_add(struct sp_code_spans *s, uint64_t start, uint64_t end)
 	return r;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct sp_code_span *x = a, *y = b;
-	return (x->start > y->start) - (x->start < y->start);
-}
+SP_ORDER_BY(by_start, struct sp_code_span, start);
 
 void sp_code_spans_sort(struct sp_code_spans *s)
 {
@@ -212,34 +208,20 @@ int sp_code_load(struct sp_deriver *d, const struct sp_code_span *covered, size_
 
 uint32_t sp_code_pos(struct sp_deriver *d, uint64_t vaddr)
 {
-	size_t low = 0, high = d->n_islands;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (d->islands[middle].vaddr + d->islands[middle].size <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == d->n_islands || vaddr < d->islands[low].vaddr)
+	const struct sp_island *l = d->islands;
+	size_t at = SP_N_WHILE(d->n_islands, i, l[i].vaddr + l[i].size <= vaddr);
+	if (at == d->n_islands || vaddr < l[at].vaddr)
 		return SP_POS_NONE;
-	return d->islands[low].base + (uint32_t)(vaddr - d->islands[low].vaddr);
+	return l[at].base + (uint32_t)(vaddr - l[at].vaddr);
 }
 
 const struct sp_island *sp_code_island(struct sp_deriver *d, uint32_t pos)
 {
 	const struct sp_island *last = &d->islands[d->last_island];
-	size_t low = 0, high = d->n_islands;
 	if (pos >= last->base && pos - last->base < last->size)
 		return last;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		if (d->islands[middle].base <= pos)
-			low = middle;
-		else
-			high = middle;
-	}
-	d->last_island = low;
-	return &d->islands[low];
+	d->last_island = SP_N_UP_TO(d->islands, d->n_islands, base, pos) - 1; /* the first begins at 0 */
+	return &d->islands[d->last_island];
 }
 
 const struct sp_insn *sp_code_decode(struct sp_deriver *d, const struct sp_island *i, uint32_t pos)

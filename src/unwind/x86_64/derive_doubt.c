@@ -37,26 +37,14 @@ static void sort(struct sp_doubts *d)
 	d->n_lifted = n;
 }
 
-static int by_to(const void *a, const void *b)
-{
-	const struct sp_doubt_link *x = a, *y = b;
-	return (x->to > y->to) - (x->to < y->to);
-}
+SP_ORDER_BY(by_to, struct sp_doubt_link, to);
 
 /* Lifts all doubts that are linked to this one; each link is followed once. */
 static void follow_links(struct sp_doubts *d, uint32_t doubt)
 {
-	size_t low = 0, high = d->n_links;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (d->links[middle].to < doubt)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < d->n_links && d->links[low].to == doubt; low++) {
-		sp_doubt_lift(d, d->links[low].from);
-		d->links[low].from = 0;
+	for (size_t i = SP_N_BELOW(d->links, d->n_links, to, doubt); i < d->n_links && d->links[i].to == doubt; i++) {
+		sp_doubt_lift(d, d->links[i].from);
+		d->links[i].from = 0;
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "unwind/x86_64/kept.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/elf.h"
 #include "unwind/priv.h"
 #include "unwind/x86_64/derive_priv.h"
@@ -132,11 +133,7 @@ static int find_calls_in(struct search *s, const struct sp_kept_need *need, uint
 	return r;
 }
 
-static int by_target(const void *a, const void *b)
-{
-	const struct call *x = a, *y = b;
-	return (x->target > y->target) - (x->target < y->target);
-}
+SP_ORDER_BY(by_target, struct call, target);
 
 static int find_calls(struct search *s, const struct sp_kept_needs *needs)
 {
@@ -233,11 +230,7 @@ static int explore_all(struct search *s, struct sp_kept *k)
 
 /* --- spans --- */
 
-static int by_start(const void *a, const void *b)
-{
-	const struct sp_kept_span *x = a, *y = b;
-	return (x->start > y->start) - (x->start < y->start);
-}
+SP_ORDER_BY(by_start, struct sp_kept_span, start);
 
 /* Makes spans of instructions. Code shared by several functions preserves what all of them preserve. */
 static void join(struct search *s, struct sp_kept *k)

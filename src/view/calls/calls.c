@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sum.h"
 #include "profile/identity.h"
 #include "profile/profile.h"
@@ -264,28 +265,17 @@ struct order {
 	const struct sp_call_graph *g;
 };
 
-static int rising(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_nodes(const void *a, const void *b, void *arg)
 {
 	const struct order *o = arg;
 	const struct sp_call_node *l = &o->g->nodes[*(const uint32_t *)a], *r = &o->g->nodes[*(const uint32_t *)b];
-	int by = r->is_target - l->is_target;
+	int by = SP_FALLING(l->is_target, r->is_target);
 
 	if (!by && l->is_target)
-		by = rising((uint64_t)o->b->called[r->library], (uint64_t)o->b->called[l->library]);
-	if (!by && l->is_target)
-		by = rising(l->library, r->library);
-	if (!by && l->is_target)
-		by = rising(l->address, r->address);
-	if (!by)
-		by = strcmp(l->name, r->name);
-	if (!by)
-		by = rising(l->library, r->library);
-	return by ? by : rising(l->func, r->func);
+		by = SP_FALLING(o->b->called[l->library], o->b->called[r->library])
+		       ?: SP_RISING(l->library, r->library)
+		       ?: SP_RISING(l->address, r->address);
+	return by ?: strcmp(l->name, r->name) ?: SP_RISING(l->library, r->library) ?: SP_RISING(l->func, r->func);
 }
 
 /* new_of: from the builder's numbers to the graph's. */
@@ -315,11 +305,8 @@ static int sort_nodes(const struct builder *b, struct sp_call_graph *g, uint32_t
 static int compare_arcs(const void *a, const void *b)
 {
 	const struct sp_call_arc *l = a, *r = b;
-	int by = rising(l->to, r->to);
 
-	if (!by)
-		by = rising((uint64_t)r->calls, (uint64_t)l->calls);
-	return by ? by : rising(l->from, r->from);
+	return SP_RISING(l->to, r->to) ?: SP_FALLING(l->calls, r->calls) ?: SP_RISING(l->from, r->from);
 }
 
 static int fill_arcs(const struct builder *b, const uint32_t *new_of, struct sp_call_graph *g)

@@ -7,6 +7,7 @@
  */
 #include "view/calls/calls.h"
 
+#include "base/search.h"
 #include "profile/profile.h"
 
 #include <inttypes.h>
@@ -16,11 +17,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct sp_call_arc *l = a, *r = b;
 
-	if (l->calls != r->calls)
-		return l->calls < r->calls ? 1 : -1;
-	if (l->from != r->from)
-		return l->from < r->from ? -1 : 1;
-	return (l->to > r->to) - (l->to < r->to);
+	return SP_FALLING(l->calls, r->calls) ?: SP_RISING(l->from, r->from) ?: SP_RISING(l->to, r->to);
 }
 
 static int pairs_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)

@@ -17,6 +17,7 @@
  */
 #include "base/encode.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "profile/profile.h"
 #include "profile/values.h"
 #include "view/priv.h"
@@ -210,15 +211,11 @@ static int perf_put_row(struct writer *w, const struct event_row *row)
 static int compare(const void *x, const void *y)
 {
 	const struct event_row *a = x, *b = y;
-	int order = strcmp(a->comm, b->comm);
 
-	if (order)
-		return order;
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->slice != b->slice)
-		return a->slice < b->slice ? -1 : 1;
-	return a->row < b->row ? -1 : 1;
+	return strcmp(a->comm, b->comm)
+	       ?: SP_RISING(a->pid, b->pid)
+	       ?: SP_RISING(a->slice, b->slice)
+	       ?: SP_RISING(a->row, b->row);
 }
 
 static void take_row(struct writer *w, uint32_t number)

@@ -3,6 +3,7 @@
 #include "view/tables/join.h"
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "profile/values.h"
 #include "view/units.h"
 
@@ -24,11 +25,7 @@ static int by_group(const void *a, const void *b)
 {
 	const struct sp_total *x = a, *y = b;
 
-	if (x->none != y->none)
-		return x->none ? 1 : -1;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->file < y->file ? -1 : x->file > y->file;
+	return SP_RISING(x->none, y->none) ?: SP_RISING(x->id, y->id) ?: SP_RISING(x->file, y->file);
 }
 
 static int by_order(const void *a, const void *b, void *arg)

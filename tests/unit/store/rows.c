@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/search.h"
 #include "store/write/dict_builder.h"
 
 #include <errno.h>
@@ -68,11 +69,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
 
-	if (x->who != y->who)
-		return x->who < y->who ? -1 : 1;
-	if (x->node != y->node)
-		return x->node < y->node ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return SP_RISING(x->who, y->who) ?: SP_RISING(x->node, y->node) ?: SP_RISING(x->at, y->at);
 }
 
 /* Sums in the order of the rows. */

@@ -3,6 +3,7 @@
 #include "symbol/data.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/elf.h"
 #include "tool.h"
 #include <fcntl.h>
@@ -27,13 +28,6 @@ struct file {
 	size_t n_asked;
 	struct sp_name names[3 * MAX];
 };
-
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
 
 /* Num: Value Size OBJECT Bind Vis Ndx Name[@VERSION] */
 static void line_take(struct file *f, const char *line)
@@ -68,7 +62,7 @@ static struct file *file_new(const char *path, const char *table)
 		f->asked[f->n_asked++] = f->all[i].start + f->all[i].size - 1;
 		f->asked[f->n_asked++] = f->all[i].start + f->all[i].size;
 	}
-	qsort(f->asked, f->n_asked, sizeof(*f->asked), by_value);
+	qsort(f->asked, f->n_asked, sizeof(*f->asked), sp_compare_u64);
 	return f;
 }
 

@@ -2,6 +2,7 @@
 /* Kernel names from a made-up file, and from the running kernel beside a slow search of the same file. */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "symbol/names.h"
 #include "symbol/priv.h"
 #include "symbol/symbol.h"
@@ -262,11 +263,7 @@ static void check_real(const struct symbol *s, size_t n, const struct sp_kernel_
 	assert_true(found);
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct sp_kernel_symbol *x = a, *y = b;
-	return (x->address > y->address) - (x->address < y->address);
-}
+SP_ORDER_BY(by_address, struct sp_kernel_symbol, address);
 
 static void test_running_kernel(void **state)
 {

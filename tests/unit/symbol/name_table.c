@@ -2,6 +2,7 @@
 /* Tables of names: they say what the file says, and nothing when they are damaged. */
 #include "symbol/name_table.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/x86_64/sigreturn.h"
 #include "symbol/name_table_priv.h"
 #include "symbol/priv.h"
@@ -16,12 +17,6 @@
 // clang-format on
 
 enum { N_OFFSETS = 4000 };
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return (x > y) - (x < y);
-}
 
 static struct sp_elf *open_elf(const char *path)
 {
@@ -41,7 +36,7 @@ static size_t choose(const struct sp_elf *e, uint64_t *offsets)
 			offsets[n++] =
 			    g->file_size ? g->offset + (uint64_t)random() % g->file_size : (uint64_t)random();
 	}
-	qsort(offsets, n, sizeof(*offsets), by_value);
+	qsort(offsets, n, sizeof(*offsets), sp_compare_u64);
 	return n;
 }
 

@@ -2,6 +2,7 @@
 /* Names of thousands of offsets in real files equal what the same rule makes of readelf's and c++filt's output. */
 #include "symbol/names.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/elf.h"
 #include "oracle.h"
 #include "tool.h"
@@ -24,12 +25,6 @@ struct offsets {
 	uint64_t at[MAX_OFFSETS];
 	size_t n;
 };
-
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return (x > y) - (x < y);
-}
 
 static void add_offset(struct offsets *s, uint64_t offset)
 {
@@ -55,7 +50,7 @@ static void choose_offsets(const struct oracle *o, struct offsets *s)
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 		add_offset(s, r->offset + x % r->size);
 	}
-	qsort(s->at, s->n, sizeof(*s->at), by_number);
+	qsort(s->at, s->n, sizeof(*s->at), sp_compare_u64);
 }
 
 /* What c++filt prints for the names; one line each, an empty one where there is none. */

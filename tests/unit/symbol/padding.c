@@ -4,6 +4,7 @@
  * of the whole file alike. readelf says where they are, as long as the file has symbols.
  */
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/elf.h"
 #include "oracle.h"
 #include "symbol/names.h"
@@ -61,12 +62,6 @@ struct files {
 	size_t n;
 };
 
-static int offset_compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return (x > y) - (x < y);
-}
-
 static struct files *files_open(void)
 {
 	struct files *f = calloc(1, sizeof(*f));
@@ -84,7 +79,7 @@ static struct files *files_open(void)
 		for (size_t k = 0; k < SP_COUNT(at) && f->n < MAX_OFFSETS; k++)
 			f->offset[f->n++] = oracle_offset(f->told, at[k]);
 	}
-	qsort(f->offset, f->n, sizeof(*f->offset), offset_compare);
+	qsort(f->offset, f->n, sizeof(*f->offset), sp_compare_u64);
 	while (f->n && f->offset[f->n - 1] == UINT64_MAX) /* behind the last function */
 		f->n--;
 	return f;
@@ -115,11 +110,7 @@ static uint64_t expected_start(const struct oracle *o, uint64_t vaddr)
 	return start;
 }
 
-static int symbol_compare(const void *a, const void *b)
-{
-	const struct oracle_symbol *x = a, *y = b;
-	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
-}
+SP_ORDER_BY(symbol_compare, struct oracle_symbol, vaddr);
 
 static void functions_behind_padding_are_told_apart(void **state)
 {

@@ -5,6 +5,7 @@
  */
 #include "unwind/segments.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/elf.h"
 #include "unwind/build.h"
 #include "unwind/step_types.h"
@@ -215,12 +216,7 @@ static struct extent extent_of(const struct sp_tables *t, uint32_t file)
 			       .file = file};
 }
 
-static int by_from(const void *a, const void *b)
-{
-	const struct extent *x = a, *y = b;
-
-	return x->from < y->from ? -1 : x->from > y->from;
-}
+SP_ORDER_BY(by_from, struct extent, from);
 
 /* No table lies on another, or outside the segments. Returns how many are loaded. */
 static uint32_t check_layout(const struct sp_tables *t, uint32_t n_files)

@@ -5,6 +5,7 @@
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/elf.h"
 #include "tool.h"
 #include "worker/jobs_names.h"
@@ -102,12 +103,6 @@ static int add_offset(void *arg, uint64_t start, uint64_t size)
 	return o->n == SP_COUNT(o->at);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
 static void same_text(const char *a, const char *b)
 {
 	assert_int_equal(!a, !b);
@@ -168,7 +163,7 @@ static void test_names(void **state)
 		assert_int_equal(sp_elf_open_fd(fd, &e), 0);
 		sp_fde_walk(e, add_offset, &o);
 		assert_true(o.n > 10);
-		qsort(o.at, o.n, sizeof(o.at[0]), by_value);
+		qsort(o.at, o.n, sizeof(o.at[0]), sp_compare_u64);
 		memset(direct, 0, sizeof(direct));
 		assert_int_equal(sp_names_find(e, sp_function_walk, o.at, o.n, direct), 0);
 		n_gaps += as_directly(w, fd, &o, direct);
