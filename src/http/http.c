@@ -433,7 +433,7 @@ int sp_http_new(const struct sp_http_config *c, struct sp_http **ret_http)
 	for (char *at = h->host; *at; at++)
 		*at = (char)tolower((unsigned char)*at);
 	sp_handshakes_init(&h->handshakes, now());
-	sp_peers_open(&h->peers, c->has_peers ? c->peers : -1);
+	sp_peers_open(&h->peers, c->peers ? c->peers : -1);
 	h->epoll = epoll_create1(EPOLL_CLOEXEC);
 	r = h->epoll < 0 ? sp_fail(-errno, "serve HTTP") : open_listeners(h);
 	if (r == 0)

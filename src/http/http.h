@@ -39,8 +39,7 @@ struct sp_http_config {
 	size_t n_listen;
 	const int *sockets; /* already listening; owned by the server from here on, also on failure */
 	size_t n_sockets;
-	/* A socket of sock_diag(7) by which users of this machine are told apart, owned as those are; else its own. */
-	bool has_peers;
+	/* A socket of sock_diag(7) by which users of this machine are told apart, owned as those are; 0: its own. */
 	int peers;
 	const char *hosts[SP_HTTP_MAX_HOSTS]; /* beside localhost and the addresses that it listens on */
 	size_t n_hosts;

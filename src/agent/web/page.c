@@ -462,7 +462,6 @@ static int open_page(struct sp_page *p, const struct sp_agent_config *c)
 	sp_page_http_config(p, c, &config);
 	config.sockets = p->owner.sockets;
 	config.n_sockets = p->owner.n_sockets;
-	config.has_peers = p->owner.has_peers;
 	config.peers = p->owner.peers;
 	config.n_listen = p->owner.n_sockets ? 0 : c->n_listen;
 	config.routes = routes;

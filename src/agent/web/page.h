@@ -25,8 +25,7 @@ struct sp_page_owner {
 	struct sp_server *server;
 	const int *sockets; /* from the service manager; replace configured addresses */
 	size_t n_sockets;
-	bool has_peers; /* `peers`, from the service manager, too (http/http.h) */
-	int peers;
+	int peers; /* from the service manager, too (http/http.h) */
 	/* Whether sampling has begun and the store takes windows. NULL: always true. */
 	bool (*is_ready)(void *arg);
 	void (*metrics)(void *arg, struct sp_http_request *q); /* answers before it returns. NULL: none (404) */

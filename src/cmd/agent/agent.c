@@ -359,8 +359,7 @@ static int page_open(struct run *r)
 				      .server = r->server,
 				      .sockets = r->sockets,
 				      .n_sockets = r->n_sockets,
-				      .has_peers = r->peers >= 0,
-				      .peers = r->peers,
+				      .peers = SP_MAX(r->peers, 0),
 				      .is_ready = samples_and_stores,
 				      .metrics = metrics};
 	int e = 0;
