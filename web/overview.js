@@ -187,9 +187,9 @@ class Overview {
 	// At most n: [time, text, whether a day begins].
 	ticks(n) {
 		const [from, to] = this.view, step = LENGTHS.find((s) => (to - from) / s <= n) || Math.ceil((to - from) / n / 86400) * 86400;
-		const zone = dateOf(from).getTimezoneOffset() * 60, all = [];
-		for (let t = Math.ceil((from - zone) / step) * step + zone, isDay; t <= to; t += step) {
-			isDay = (t - zone) % 86400 === 0;
+		const zone = (t) => dateOf(t).getTimezoneOffset() * 60, first = zone(from), all = []; // the zone may change on the way
+		for (let local = Math.ceil((from - first) / step) * step, t; (t = local + zone(local + first)) <= to; local += step) {
+			const isDay = local % 86400 === 0;
 			all.push([t, isDay ? dayText(t) : clockText(t, step < 60), isDay]);
 		}
 		return all;

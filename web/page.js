@@ -271,8 +271,8 @@ function drawFunctions({rows, n_rows: n, whole: all}, changes) {
 		...(changes ? changeColumns(data.tree) : shareColumns(c, all)), ...(changes ? [] : samplesColumn(c)),
 		{key: "library", title: "Library", of: (r) => r.library, cell: (r) => libraryButton(r.library)}], some.slice(),
 	{rowClass: (r) => state.library && r.library !== selectedName() ? "out" : undefined,
-		empty: state.search ? "No function matches the search." : "There were no samples."});
-	if (n > rows.length) byId("panel-functions").append(make("p", {class: "note"}, `${grouped(n - rows.length)} more, with less.`));
+		empty: state.search ? "No function matches the search." : "There were no samples.",
+		note: n > rows.length && `${grouped(n - rows.length)} more, with less.`});
 }
 const selectedName = () => (selected() || {name: state.library}).name;
 
@@ -380,9 +380,8 @@ const tables = {};
 
 // --- input ---
 function shift(way) {
-	const [from, to] = chart ? [chart.from, chart.to] : shownTimes(), by = way * state.span / 2, end = Math.round(to + by);
+	const [, to] = chart ? [chart.from, chart.to] : shownTimes(), end = Math.round(to + way * state.span / 2);
 	go({end: end >= now - 1 ? 0 : end, live: 0});
-	return from;
 }
 
 function into() {

@@ -31,7 +31,7 @@ class Table {
 		Object.assign(this, {place, label, sort, onSort, limit: FIRST_ROWS});
 	}
 
-	// options: {rowClass(row), empty: what to say without rows}
+	// options: {rowClass(row), empty: what to say without rows, note: below them}
 	show(columns, rows, options = {}) {
 		Object.assign(this, {columns, rows, options});
 		const by = columns.find((c) => c.key === this.sort.replace("-", "")) || columns.find((c) => c.number);
@@ -43,7 +43,8 @@ class Table {
 			make("thead", {}, head), this.body);
 		this.more = make("p", {class: "note"});
 		this.fill();
-		replace(this.place, table, rows.length ? this.more : make("p", {class: "note"}, options.empty || "Nothing."));
+		const note = (text) => make("p", {class: "note"}, text);
+		replace(this.place, table, rows.length ? this.more : note(options.empty || "Nothing."), ...(options.note ? [note(options.note)] : []));
 	}
 
 	heading(c, by, way) {
