@@ -18,12 +18,18 @@
 
 uint64_t sp_time_ns(clockid_t clock);
 
-/* How long poll(2) may wait for a moment of CLOCK_MONOTONIC: 0 = it has come. */
+/* How long poll(2) may wait for a moment of CLOCK_MONOTONIC: 0 = it has come; -1 = for ever, for UINT64_MAX. */
 static inline int sp_ms_until(uint64_t at_ns)
 {
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), ms = at_ns > now ? (at_ns - now + 999999) / 1000000 : 0;
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), ms = at_ns > now ? (at_ns - now - 1) / 1000000 + 1 : 0;
 
-	return ms < INT_MAX ? (int)ms : INT_MAX;
+	return at_ns == UINT64_MAX ? -1 : ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+/* The shorter of two such waits. */
+static inline int sp_ms_sooner(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
 static inline uint64_t sp_timespec_ns(struct timespec t)

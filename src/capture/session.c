@@ -318,9 +318,9 @@ static int workers_settle(struct sp_capture *c, uint64_t most_ms, bool at_end)
 
 	while (sp_workers_outstanding(c->workers) && (c->waiting || !at_end) && sp_time_ns(CLOCK_MONOTONIC) < end) {
 		struct pollfd fd = {.fd = sp_workers_fd(c->workers), .events = POLLIN};
-		int timeout = sp_workers_timeout_ms(c->workers), r;
+		int r;
 
-		poll(&fd, 1, timeout >= 0 && timeout < 100 ? timeout : 100);
+		poll(&fd, 1, sp_ms_sooner(sp_workers_timeout_ms(c->workers), 100));
 		r = sp_capture_take_in(c);
 		if (r < 0)
 			return r;
@@ -357,13 +357,11 @@ int sp_capture_start(struct sp_capture *c)
 	return r >= 0 && first ? attach(c) : r;
 }
 
-static int wait_ms(const struct sp_capture *c, uint64_t now, uint64_t end, uint64_t also)
+static int wait_ms(const struct sp_capture *c, uint64_t end, uint64_t also)
 {
 	uint64_t due = SP_MIN(SP_MIN(c->swap_at_ns, also), sp_guarded_next_ns(c)), until = end && end < due ? end : due;
-	int workers = sp_workers_timeout_ms(c->workers);
-	int ms = until > now && !c->pending_unread ? (int)((until - now + 999999) / 1000000) : 0;
 
-	return workers >= 0 && workers < ms ? workers : ms;
+	return c->pending_unread ? 0 : sp_ms_sooner(sp_ms_until(until), sp_workers_timeout_ms(c->workers));
 }
 
 int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int child_fd)
@@ -384,7 +382,7 @@ int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int 
 		int n, r;
 
 		fds[5].fd = now < watch_at ? -1 : watch;
-		n = poll(fds, SP_COUNT(fds), wait_ms(c, now, end, fds[5].fd < watch ? watch_at : UINT64_MAX));
+		n = poll(fds, SP_COUNT(fds), wait_ms(c, end, fds[5].fd < watch ? watch_at : UINT64_MAX));
 
 		if (n < 0 && errno != EINTR)
 			return sp_fail(-errno, "poll");

@@ -310,18 +310,17 @@ int sp_http_fd(const struct sp_http *h)
 
 int sp_http_timeout_ms(const struct sp_http *h)
 {
-	uint64_t t = now(), nearest = h->accept_again_ns ? h->accept_again_ns : UINT64_MAX, ms;
+	uint64_t nearest = h->accept_again_ns ? h->accept_again_ns : UINT64_MAX;
 	MHD_UNSIGNED_LONG_LONG mhd;
 
 	for (const struct sp_connection *c = h->first; c; c = c->next)
 		if (c->deadline_ns && !c->is_ended)
 			nearest = SP_MIN(nearest, c->deadline_ns);
-	ms = nearest == UINT64_MAX ? UINT64_MAX : nearest <= t ? 0 : (nearest - t) / 1000000 + 1;
 	if (h->has_resumed)
 		return 0;
-	if (sp_mhd.get_timeout(h->daemon, &mhd) == MHD_YES)
-		ms = SP_MIN(ms, mhd);
-	return ms == UINT64_MAX ? -1 : (int)SP_MIN(ms, UINT64_C(3600000));
+	if (sp_mhd.get_timeout(h->daemon, &mhd) == MHD_NO)
+		return sp_ms_until(nearest);
+	return sp_ms_sooner(sp_ms_until(nearest), (int)SP_MIN(mhd, 3600000U));
 }
 
 bool sp_http_address(const struct sp_http *h, size_t i, char *ret_text, size_t size)

@@ -441,7 +441,7 @@ int sp_workers_timeout_ms(const struct sp_workers *w)
 		return 0;
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
 		next = SP_MIN(next, sp_pool_next_ns(&w->pools[role], now));
-	return next == ~0ULL ? -1 : sp_ms_until(next);
+	return sp_ms_until(next);
 }
 
 unsigned sp_workers_outstanding(const struct sp_workers *w)
@@ -468,19 +468,16 @@ int sp_workers_dispatch(struct sp_workers *w)
 
 int sp_workers_wait(struct sp_workers *w, int timeout_ms)
 {
-	uint64_t end_ns = timeout_ms < 0 ? ~0ULL : sp_time_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * 1000000;
+	uint64_t end_ns = timeout_ms < 0 ? UINT64_MAX : sp_time_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * 1000000;
 	for (;;) {
 		int r = sp_workers_dispatch(w);
 		if (r < 0 || !w->n_outstanding)
 			return r;
-		uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
-		if (now_ns >= end_ns)
+		int ms = sp_ms_until(end_ns);
+		if (!ms)
 			return -ETIMEDOUT;
-		uint64_t left_ms = (end_ns - now_ns + 999999) / 1000000;
-		int next_ms = sp_workers_timeout_ms(w);
-		int wait_ms = (int)SP_MIN(left_ms, 60000);
 		struct pollfd fd = {.fd = w->epoll, .events = POLLIN};
-		poll(&fd, 1, next_ms < 0 ? wait_ms : SP_MIN(next_ms, wait_ms));
+		poll(&fd, 1, sp_ms_sooner(ms, sp_workers_timeout_ms(w)));
 	}
 }
 

@@ -284,17 +284,16 @@ int sp_deliver_fd(const struct sp_deliver *d)
 /* Without a free process only the end of one helps. */
 int sp_deliver_timeout_ms(const struct sp_deliver *d)
 {
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = sp_managers_next_ns(d);
-	int ms = -1;
+	uint64_t next = sp_managers_next_ns(d);
+	int ms;
 
 	for (size_t i = 0; i < d->n_waiting; i++)
 		if (d->waiting[i].child < 0 && is_first_for_target(d, i))
 			next = SP_MIN(next, d->waiting[i].next_ns);
-	if (next != UINT64_MAX && sp_deliver_find_child(d) >= 0)
-		ms = next <= now ? 0 : (int)SP_MIN((next - now) / 1000000 + 1, 60000U);
+	ms = sp_deliver_find_child(d) >= 0 ? sp_ms_until(next) : -1;
 	for (int i = 0; i < SP_DELIVER_CHILDREN; i++)
 		if (d->children[i].pid)
-			ms = ms < 0 ? POLL_MS : SP_MIN(ms, POLL_MS);
+			ms = sp_ms_sooner(ms, POLL_MS);
 	return ms;
 }
 

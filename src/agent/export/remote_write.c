@@ -227,10 +227,10 @@ int sp_remotes_timeout_ms(void *remotes)
 		int next = sp_ms_until(t->due_ns);
 
 		if (t->post.pid)
-			next = SP_MIN(next, sp_program_timeout_ms(&t->post));
+			next = sp_ms_sooner(next, sp_program_timeout_ms(&t->post));
 		else if (has_messages(t))
-			next = SP_MIN(next, sp_ms_until(t->again.at_ns));
-		ms = ms < 0 ? next : SP_MIN(ms, next);
+			next = sp_ms_sooner(next, sp_ms_until(t->again.at_ns));
+		ms = sp_ms_sooner(ms, next);
 	}
 	return ms;
 }

@@ -213,10 +213,8 @@ int sp_senders_timeout_ms(void *senders)
 	const struct sp_senders *all = senders;
 	int ms = -1;
 
-	for (size_t i = 0; i < SP_N_RECEIVERS; i++) {
-		int next = sender_timeout_ms(&all->all[i]);
-		ms = ms < 0 || (next >= 0 && next < ms) ? next : ms;
-	}
+	for (size_t i = 0; i < SP_N_RECEIVERS; i++)
+		ms = sp_ms_sooner(ms, sender_timeout_ms(&all->all[i]));
 	return ms;
 }
 

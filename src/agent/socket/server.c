@@ -514,9 +514,7 @@ int sp_server_timeout_ms(const struct sp_server *s)
 	for (size_t i = 0; i < s->n_slots; i++)
 		if (s->clients[i].state != SP_CLIENT_FREE)
 			nearest = SP_MIN(nearest, s->clients[i].deadline_ns);
-	if (s->has_new)
-		return 0;
-	return nearest == UINT64_MAX ? -1 : sp_ms_until(nearest);
+	return s->has_new ? 0 : sp_ms_until(nearest);
 }
 
 int sp_server_fd(const struct sp_server *s)

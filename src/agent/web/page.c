@@ -361,9 +361,7 @@ int sp_page_timeout_ms(const struct sp_page *p)
 	for (size_t i = 0; i < SP_PAGE_WAITING; i++)
 		if (p->waiting[i].at_ns)
 			nearest = SP_MIN(nearest, p->waiting[i].at_ns);
-	if (nearest == UINT64_MAX)
-		return ms;
-	return ms < 0 ? sp_ms_until(nearest) : SP_MIN(ms, sp_ms_until(nearest));
+	return sp_ms_sooner(ms, sp_ms_until(nearest));
 }
 
 void sp_page_dispatch(struct sp_page *p)

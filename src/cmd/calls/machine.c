@@ -334,16 +334,6 @@ static bool is_ended(struct machine *m)
 	return m->n_pidfds && m->n_ended == m->n_pidfds;
 }
 
-static int poll_ms(uint64_t until_ns, int workers_ms)
-{
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
-	int ms = until_ns == UINT64_MAX ? -1
-		 : until_ns <= now      ? 0
-					: (int)SP_MIN((until_ns - now) / 1000000 + 1, 86400000);
-
-	return workers_ms < 0 ? ms : ms < 0 ? workers_ms : SP_MIN(ms, workers_ms);
-}
-
 /* As machine_wait(), while the session takes samples in. */
 static int sampling_wait(struct machine *m, uint64_t until_ns)
 {
@@ -371,14 +361,14 @@ static int machine_wait(struct machine *m, uint64_t until_ns)
 			       {sp_counting_fd(m->counting), POLLIN, 0},
 			       {watches ? sp_probe_later_fd(m->watch.later) : -1, POLLIN, 0},
 			       {m->ends, POLLIN, 0}};
-	int r;
+	int ms, r;
 
 	if (m->args->frequency_hz)
 		return sampling_wait(m, until_ns);
 	if (!watches)
 		until_ns = SP_MIN(until_ns, m->watch.again_ns);
-	if (poll(fds, SP_COUNT(fds), poll_ms(until_ns, sp_workers_timeout_ms(m->session.sampling.workers))) > 0 &&
-	    fds[0].revents)
+	ms = sp_ms_sooner(sp_ms_until(until_ns), sp_workers_timeout_ms(m->session.sampling.workers));
+	if (poll(fds, SP_COUNT(fds), ms) > 0 && fds[0].revents)
 		return 0;
 	if (fds[3].revents)
 		m->watch.again_ns = sp_time_ns(CLOCK_MONOTONIC) + WATCH_EVERY_NS;

@@ -197,10 +197,7 @@ static double elapsed_s(const struct stat_run *s)
 static bool wait_until(struct stat_run *s, uint64_t until_ns)
 {
 	for (;;) {
-		uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
-		int ms = until_ns == UINT64_MAX ? -1
-			 : now >= until_ns      ? 0
-						: (int)SP_MIN((until_ns - now + 999999) / 1000000, (uint64_t)INT32_MAX);
+		int ms = sp_ms_until(until_ns);
 		struct pollfd fd = {.fd = s->signal_fd, .events = POLLIN};
 
 		if (s->child.pid >= 0) {

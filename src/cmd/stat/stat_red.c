@@ -387,16 +387,15 @@ static void probes_tell(const struct red *red, bool is_begin)
 /* Until then, a signal, or the end of the command: 1. Files that appear meanwhile are probed. */
 static int red_wait(struct red *red, uint64_t until_ns)
 {
-	uint64_t again_ns, now = sp_time_ns(CLOCK_MONOTONIC);
+	uint64_t again_ns;
 	int later = sp_trace_later_fd(red->later, &again_ns), n, r;
 	struct sp_workers *workers = red->sampling.workers;
 	struct pollfd fds[] = {{.fd = red->signal_fd, .events = POLLIN},
 			       {.fd = red->child.pid_fd, .events = POLLIN},
 			       {.fd = later, .events = POLLIN},
 			       {.fd = workers ? sp_workers_fd(workers) : -1, .events = POLLIN}};
-	uint64_t until = SP_MIN(until_ns, again_ns), ms = until > now ? (until - now) / 1000000 + 1 : 0;
 
-	n = poll(fds, SP_COUNT(fds), until == UINT64_MAX ? -1 : (int)SP_MIN(ms, (uint64_t)INT32_MAX));
+	n = poll(fds, SP_COUNT(fds), sp_ms_until(SP_MIN(until_ns, again_ns)));
 	if (n < 0 && errno != EINTR)
 		return sp_fail(-errno, "wait");
 	r = sp_trace_later_turn(red->later, n > 0 && fds[2].revents, workers);

@@ -304,11 +304,7 @@ static int turn_take(struct trace *t, bool shows_rows, bool is_last)
 
 static int wait_ms(const struct trace *t, uint64_t until_ns)
 {
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), left = until_ns > now ? (until_ns - now + 999999) / 1000000 : 0;
-
-	if (sp_trace_tells(t->run.args))
-		return (int)SP_MIN(left, (uint64_t)TURN_MS);
-	return until_ns == UINT64_MAX ? -1 : (int)SP_MIN(left, (uint64_t)INT32_MAX);
+	return sp_ms_sooner(sp_ms_until(until_ns), sp_trace_tells(t->run.args) ? TURN_MS : -1);
 }
 
 /* The same, while a session walks stacks, which has its own to wait for. */
