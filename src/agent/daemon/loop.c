@@ -20,8 +20,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define REST_TOLD_NS (3600 * SP_NS_PER_S)
-
 /* Failed windows in a row: then a new process may do better. */
 enum {
 	MAX_FAILED_WINDOWS = 6,
@@ -355,27 +353,23 @@ static int watch_timeout_ms(const struct sp_agent_watch *w)
 
 static bool is_resting(const struct sp_agent *a, const struct sp_agent_watch *w)
 {
-	return a->rest_until_ns && w->serves_all;
+	return a->pace.rest_until_ns && w->serves_all;
 }
 
 static int loop_timeout_ms(const struct sp_agent *a)
 {
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = now + a->window_ns;
-	int ms, watch;
+	uint64_t next = sp_time_ns(CLOCK_MONOTONIC) + a->window_ns;
+	int ms = sp_upgrades_timeout_ms(&a->env.upgrades);
 	size_t i;
 
 	for (i = 0; i < a->n_samplers; i++)
 		next = SP_MIN(next, sp_sampler_next_ns(&a->samplers[i]));
-	ms = next > now ? (int)((next - now + 999999) / 1000000) : 0;
-	watch = sp_upgrades_timeout_ms(&a->env.upgrades);
-	ms = watch >= 0 ? SP_MIN(ms, watch) : ms;
-	if (a->rest_until_ns)
-		ms = SP_MIN(ms, a->rest_until_ns > now ? (int)((a->rest_until_ns - now + 999999) / 1000000) : 0);
-	for (i = 0; i < a->n_watches; i++) {
-		watch = is_resting(a, &a->watches[i]) ? -1 : watch_timeout_ms(&a->watches[i]);
-		ms = watch >= 0 ? SP_MIN(ms, watch) : ms;
-	}
-	return ms;
+	if (a->pace.rest_until_ns)
+		next = SP_MIN(next, a->pace.rest_until_ns);
+	for (i = 0; i < a->n_watches; i++)
+		if (!is_resting(a, &a->watches[i]))
+			ms = sp_ms_sooner(ms, watch_timeout_ms(&a->watches[i]));
+	return sp_ms_sooner(ms, sp_ms_until(next));
 }
 
 static bool is_ready(const struct sp_agent_watch *w, const struct epoll_event *events, int n)
@@ -399,27 +393,17 @@ static void drain_timers(const struct sp_agent *a)
 			; /* their values do not matter: the clocks are read */
 }
 
-/* Until when those that serve all are not polled; 0 = they are. */
-static void set_rest(struct sp_agent *a, uint64_t until_ns)
+/* Whether those that serve all are polled. */
+static void poll_all(const struct sp_agent *a, bool are)
 {
 	size_t i;
 
 	for (i = 0; i < a->n_watches; i++) {
-		struct epoll_event e = {.events = until_ns ? 0 : EPOLLIN, .data.fd = a->watches[i].fd};
+		struct epoll_event e = {.events = are ? EPOLLIN : 0, .data.fd = a->watches[i].fd};
 
 		if (a->watches[i].serves_all && e.data.fd >= 0)
 			epoll_ctl(a->epoll, EPOLL_CTL_MOD, e.data.fd, &e);
 	}
-	a->rest_until_ns = until_ns;
-}
-
-static void begin_rest(struct sp_agent *a, uint64_t now_ns, uint64_t rest_ns)
-{
-	set_rest(a, now_ns + rest_ns);
-	if (!a->status.n_rests++ || now_ns - a->rested_ns > REST_TOLD_NS)
-		sp_log(SP_LOG_NOTICE,
-		       "questions take more than an eighth of --max-cpu: they are answered with pauses in between");
-	a->rested_ns = now_ns;
 }
 
 /* The CPU time that it took; no clock is read where nobody is ready, as in most turns. */
@@ -440,18 +424,21 @@ static uint64_t serve(const struct sp_agent *a, bool serves_all, const struct ep
 /* What they use is not for sampling: it must not lower the rate. */
 static void serve_watches(struct sp_agent *a, const struct epoll_event *events, int n)
 {
-	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC), used_ns, rest_ns;
+	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC), used_ns;
 
 	a->status.service_ns += serve(a, false, events, n);
-	if (a->rest_until_ns > now_ns)
+	if (a->pace.rest_until_ns > now_ns)
 		return;
-	if (a->rest_until_ns)
-		set_rest(a, 0); /* and what is ready comes with the next turn */
+	if (a->pace.rest_until_ns) {
+		a->pace.rest_until_ns = 0;
+		poll_all(a, true); /* and what is ready comes with the next turn */
+	}
 	used_ns = serve(a, true, events, n);
 	a->status.service_ns += used_ns;
-	rest_ns = sp_pace_take(&a->pace, now_ns, used_ns);
-	if (rest_ns)
-		begin_rest(a, now_ns, rest_ns);
+	if (sp_pace_rest(&a->pace, now_ns, used_ns)) {
+		a->status.n_rests++;
+		poll_all(a, false);
+	}
 }
 
 static int run_once(struct sp_agent *a)

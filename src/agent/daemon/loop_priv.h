@@ -43,8 +43,6 @@ struct sp_agent {
 	struct sp_limits limits;
 	struct sp_parse_budget parse_budget;
 	struct sp_pace pace;
-	uint64_t rest_until_ns; /* CLOCK_MONOTONIC: those that serve all rest; 0 = they do not */
-	uint64_t rested_ns;     /* the last rest began */
 	struct sp_user_budget user_budget;
 	struct sp_workers_stats workers_seen;
 	bool is_parsing_put_off; /* parsing is put off, and the log says so */

@@ -32,7 +32,6 @@
 
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
-#define REST_TOLD_NS (3600 * SP_NS_PER_S)
 enum { MAX_WORDS = SP_LINE_MAX - 200, PATH_BYTES = 108, WHOLE_CPU_PPM = 1000000, MAX_CPUS = 64, URL_BYTES = 128 };
 
 struct serve_args {
@@ -67,7 +66,6 @@ struct serve {
 	int signals;
 	bool is_over;
 	struct sp_pace pace;
-	uint64_t rest_until_ns, rested_ns; /* CLOCK_MONOTONIC; rested_ns: the last rest began; 0 = none did */
 };
 
 /* --- what it is told --- */
@@ -171,27 +169,13 @@ static void signals_take(struct serve *s)
 	}
 }
 
-static int sooner(int a_ms, int b_ms)
-{
-	return a_ms < 0 ? b_ms : b_ms < 0 ? a_ms : SP_MIN(a_ms, b_ms);
-}
-
-/* As the agent does it, in turns with pauses in between (begin_rest() of daemon/loop.c). */
 static void serve_some(struct serve *s)
 {
-	uint64_t began_ns = sp_time_ns(CLOCK_THREAD_CPUTIME_ID), now_ns, rest_ns;
+	uint64_t began_ns = sp_time_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	sp_server_dispatch(s->server);
 	sp_page_dispatch(s->page);
-	now_ns = sp_time_ns(CLOCK_MONOTONIC);
-	rest_ns = sp_pace_take(&s->pace, now_ns, sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
-	s->rest_until_ns = now_ns + rest_ns;
-	if (!rest_ns)
-		return;
-	if (!s->rested_ns || now_ns - s->rested_ns > REST_TOLD_NS)
-		sp_log(SP_LOG_NOTICE,
-		       "clients take more than an eighth of --max-cpu: they are served with pauses in between");
-	s->rested_ns = now_ns;
+	sp_pace_rest(&s->pace, sp_time_ns(CLOCK_MONOTONIC), sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 }
 
 static int serve_all(struct serve *s)
@@ -200,9 +184,9 @@ static int serve_all(struct serve *s)
 		struct pollfd fds[] = {{.fd = s->signals, .events = POLLIN},
 				       {.fd = sp_server_fd(s->server), .events = POLLIN},
 				       {.fd = sp_page_fd(s->page), .events = POLLIN}};
-		bool rests = s->rest_until_ns > sp_time_ns(CLOCK_MONOTONIC);
-		int ms = rests ? sp_ms_until(s->rest_until_ns)
-			       : sooner(sp_server_timeout_ms(s->server), sp_page_timeout_ms(s->page));
+		bool rests = s->pace.rest_until_ns > sp_time_ns(CLOCK_MONOTONIC);
+		int ms = rests ? sp_ms_until(s->pace.rest_until_ns)
+			       : sp_ms_sooner(sp_server_timeout_ms(s->server), sp_page_timeout_ms(s->page));
 
 		if (poll(fds, rests ? 1 : SP_COUNT(fds), ms) < 0 && errno != EINTR)
 			return sp_fail(-errno, "wait");
