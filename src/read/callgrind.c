@@ -392,7 +392,6 @@ static int callgrind_recognise(const uint8_t *head, size_t n)
 	return at && memmem(at, (size_t)(head + n - at), function, strlen(function)) ? 93 : 0;
 }
 
-extern const struct sp_reader sp_reader_callgrind;
 const struct sp_reader sp_reader_callgrind = {
     .name = "callgrind",
     .summary = "costs and calls of functions, as callgrind and cachegrind write them",

@@ -462,7 +462,6 @@ static int folded_recognise(const uint8_t *head, size_t n)
 	return s.n_counted * 2 >= s.n_lines && s.has_frames ? 10 : 0;
 }
 
-extern const struct sp_reader sp_reader_folded;
 const struct sp_reader sp_reader_folded = {
     .name = "folded",
     .summary = "one line a stack, as flamegraph.pl reads them; with two counts, as difffolded.pl writes them",

@@ -356,7 +356,6 @@ static int gmon_recognise(const uint8_t *head, size_t n)
 	return read_version(head, n) ? 95 : 0;
 }
 
-extern const struct sp_reader sp_reader_gmon;
 const struct sp_reader sp_reader_gmon = {
     .name = "gmon",
     .summary = "what glibc's LD_PROFILE writes, and gmon.out",

@@ -265,7 +265,6 @@ static int go_recognise(const uint8_t *head, size_t n)
 	return memmem(head, len, " profile: total ", 16) ? 93 : 0;
 }
 
-extern const struct sp_reader sp_reader_go;
 const struct sp_reader sp_reader_go = {
     .name = "go",
     .summary = "text of Go's profiles (debug=1)",

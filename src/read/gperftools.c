@@ -267,7 +267,6 @@ static int gperftools_recognise(const uint8_t *head, size_t n)
 	return gperftools_parse_header(head, n, &period_us) ? 95 : 0;
 }
 
-extern const struct sp_reader sp_reader_gperftools;
 const struct sp_reader sp_reader_gperftools = {
     .name = "gperftools",
     .summary = "the CPU profile of libprofiler, as it lies on disk",

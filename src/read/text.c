@@ -242,7 +242,6 @@ static int text_recognise(const uint8_t *head, size_t n)
 		   : 0;
 }
 
-extern const struct sp_reader sp_reader_text;
 const struct sp_reader sp_reader_text = {
     .name = "text",
     .summary = "stacks in blocks, as bcc's profile prints them",

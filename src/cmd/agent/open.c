@@ -98,7 +98,6 @@ static const struct sp_example examples[] = {
     {0},
 };
 
-extern const struct sp_cmd sp_cmd_open;
 const struct sp_cmd sp_cmd_open = {
     .name = "open",
     .summary = "the address of the agent's page, with the token that lets in",

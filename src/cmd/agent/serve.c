@@ -271,7 +271,6 @@ static const struct sp_example examples[] = {
     {0},
 };
 
-extern const struct sp_cmd sp_cmd_serve;
 const struct sp_cmd sp_cmd_serve = {
     .name = "serve",
     .summary = "the agent's page over a fleet: hosts and labels as filters",

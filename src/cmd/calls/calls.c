@@ -393,7 +393,6 @@ static int calls_run(const struct sp_cmd *cmd, int argc, char **argv)
 	return code;
 }
 
-extern const struct sp_cmd sp_cmd_calls;
 const struct sp_cmd sp_cmd_calls = {
     .name = "calls",
     .summary = "exact counts of calls of libraries' functions, and who calls them",

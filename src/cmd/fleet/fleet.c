@@ -257,7 +257,6 @@ static const struct sp_example examples[] = {
     {0},
 };
 
-extern const struct sp_cmd sp_cmd_fleet;
 const struct sp_cmd sp_cmd_fleet = {
     .name = "fleet",
     .summary = "many machines in one ClickHouse server: its tables, how the hosts are",

@@ -134,7 +134,6 @@ static int page_faults_run(const struct sp_cmd *cmd, int argc, char **argv)
 	return bcc_run(cmd, "faults", SP_NO_WAKERS, argc, argv);
 }
 
-extern const struct sp_cmd sp_cmd_offcputime, sp_cmd_offwaketime, sp_cmd_wakeuptime, sp_cmd_page_faults;
 const struct sp_cmd sp_cmd_offcputime = {
     .name = "offcputime",
     .summary = "profile -e offcpu, by the options of bcc's offcputime",

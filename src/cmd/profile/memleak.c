@@ -152,7 +152,6 @@ static int memleak_run(const struct sp_cmd *cmd, int argc, char **argv)
 	return code;
 }
 
-extern const struct sp_cmd sp_cmd_memleak;
 const struct sp_cmd sp_cmd_memleak = {
     .name = "memleak",
     .summary = "profile -e mem, by the options of bcc's memleak",

@@ -430,7 +430,6 @@ static int diff_main(const struct sp_cmd *cmd, int argc, char **argv)
 	return code;
 }
 
-extern const struct sp_cmd sp_cmd_diff;
 const struct sp_cmd sp_cmd_diff = {
     .name = "diff",
     .summary = "compare two profiles: what changed, and what of it is noise",

@@ -225,7 +225,6 @@ static int query_run(const struct sp_cmd *cmd, int argc, char **argv)
 	return code;
 }
 
-extern const struct sp_cmd sp_cmd_query;
 const struct sp_cmd sp_cmd_query = {
     .name = "query",
     .summary = "show what the agent has kept of a range of time, in any view",

@@ -114,7 +114,6 @@ static int report_run(const struct sp_cmd *cmd, int argc, char **argv)
 	return code;
 }
 
-extern const struct sp_cmd sp_cmd_report;
 const struct sp_cmd sp_cmd_report = {
     .name = "report",
     .summary = "read profiles (pprof, folded, perf script, counted calls), show them in any view",

@@ -491,7 +491,6 @@ static int run(const struct sp_cmd *cmd, int argc, char **argv)
 	return code;
 }
 
-extern const struct sp_cmd sp_cmd_top;
 const struct sp_cmd sp_cmd_top = {
     .name = "top",
     .summary = "what libraries, functions and processes cost now, in the terminal",

@@ -457,7 +457,6 @@ static const struct sp_example examples[] = {
     {NULL, NULL},
 };
 
-extern const struct sp_cmd sp_cmd_trace;
 const struct sp_cmd sp_cmd_trace = {
     .name = "trace",
     .summary = "events of the kernel and of libraries, printed one by one, or counted by any of their fields",

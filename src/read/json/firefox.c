@@ -503,7 +503,6 @@ static int firefox_recognise(const uint8_t *head, size_t n)
 	return 0;
 }
 
-extern const struct sp_reader sp_reader_firefox;
 const struct sp_reader sp_reader_firefox = {
     .name = "firefox",
     .summary = "JSON of the Firefox profiler, of samply and perf's script gecko",

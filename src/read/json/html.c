@@ -335,7 +335,6 @@ static int html_recognise(const uint8_t *head, size_t n)
 	return memmem(head, n, MARK, strlen(MARK)) ? 90 : memmem(head, n, "soprof", 6) ? 50 : 5;
 }
 
-extern const struct sp_reader sp_reader_html;
 const struct sp_reader sp_reader_html = {
     .name = "html",
     .summary = "a page that soprof wrote",

@@ -316,7 +316,6 @@ static int speedscope_recognise(const uint8_t *head, size_t n)
 	return n && *head == '{' && memmem(head, n, "speedscope.app/file-format-schema.json", 38) ? 95 : 0;
 }
 
-extern const struct sp_reader sp_reader_speedscope;
 const struct sp_reader sp_reader_speedscope = {
     .name = "speedscope",
     .summary = "JSON of speedscope, py-spy and others",

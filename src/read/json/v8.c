@@ -406,7 +406,6 @@ static int v8_recognise(const uint8_t *head, size_t n)
 	return *head == '[' && has(head, n, "\"ph\"") && has(head, n, "\"pid\"") ? 80 : 0;
 }
 
-extern const struct sp_reader sp_reader_v8;
 const struct sp_reader sp_reader_v8 = {
     .name = "v8",
     .summary = "CPU profiles of node and Chrome (.cpuprofile), and Chrome's traces that have one",

@@ -364,7 +364,6 @@ static int perf_read(struct sp_input *in, const struct sp_read_options *o, struc
 	return got;
 }
 
-extern const struct sp_reader sp_reader_perf;
 const struct sp_reader sp_reader_perf = {
     .name = "perf",
     .summary = "text of perf script",

@@ -455,7 +455,6 @@ static int pprof_recognise(const uint8_t *head, size_t n)
 	return n_known > 1 ? 90 : n_known && !c.bad ? 40 : 0;
 }
 
-extern const struct sp_reader sp_reader_pprof;
 const struct sp_reader sp_reader_pprof = {
     .name = "pprof",
     .summary = "profile.proto, gzip'd or not: go tool pprof, gperftools, Parca, Pyroscope, soprof",

@@ -260,7 +260,6 @@ static int counts_write(const struct sp_profile *p, const struct sp_view_options
 	return l.failed ? -ENOMEM : 0;
 }
 
-extern const struct sp_view sp_view_counts;
 const struct sp_view sp_view_counts = {
     .name = "counts",
     .suffix = ".counts",

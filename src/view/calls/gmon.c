@@ -265,7 +265,6 @@ static int stub_write(const struct sp_profile *p, const struct sp_view_options *
 	return write_one(p, o, true, out);
 }
 
-extern const struct sp_view sp_view_gmon;
 const struct sp_view sp_view_gmon = {
     .name = "gmon",
     .suffix = ".gmon",

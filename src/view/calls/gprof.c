@@ -382,7 +382,6 @@ static int gprof_write(const struct sp_profile *p, const struct sp_view_options 
 	return r;
 }
 
-extern const struct sp_view sp_view_gprof;
 const struct sp_view sp_view_gprof = {
     .name = "gprof",
     .suffix = ".gprof",

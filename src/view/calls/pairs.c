@@ -35,7 +35,6 @@ static int pairs_write(const struct sp_profile *p, const struct sp_view_options 
 	return 0;
 }
 
-extern const struct sp_view sp_view_pairs;
 const struct sp_view sp_view_pairs = {
     .name = "pairs",
     .suffix = ".pairs",

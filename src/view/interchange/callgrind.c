@@ -391,7 +391,6 @@ static int callgrind_write(const struct sp_profile *p, const struct sp_view_opti
 	return r;
 }
 
-extern const struct sp_view sp_view_callgrind;
 const struct sp_view sp_view_callgrind = {
     .name = "callgrind",
     .suffix = ".callgrind",

@@ -80,7 +80,6 @@ static int folded_write(const struct sp_profile *p, const struct sp_view_options
 	return 0;
 }
 
-extern const struct sp_view sp_view_folded;
 const struct sp_view sp_view_folded = {
     .name = "folded",
     .suffix = ".folded",

@@ -338,7 +338,6 @@ static int perf_write(const struct sp_profile *p, const struct sp_view_options *
 	return r;
 }
 
-extern const struct sp_view sp_view_perf;
 const struct sp_view sp_view_perf = {
     .name = "perf",
     .suffix = ".perf",

@@ -330,7 +330,6 @@ static int pprof_write(const struct sp_profile *p, const struct sp_view_options 
 	return sp_pprof_write(p, o, SP_GZIP_USUAL, out);
 }
 
-extern const struct sp_view sp_view_pprof;
 const struct sp_view sp_view_pprof = {
     .name = "pprof",
     .suffix = ".pb.gz",

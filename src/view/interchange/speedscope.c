@@ -348,7 +348,6 @@ static int speedscope_write(const struct sp_profile *p, const struct sp_view_opt
 	return r;
 }
 
-extern const struct sp_view sp_view_speedscope;
 const struct sp_view sp_view_speedscope = {
     .name = "speedscope",
     .suffix = ".speedscope.json",

@@ -114,7 +114,6 @@ static int text_write(const struct sp_profile *p, const struct sp_view_options *
 	return 0;
 }
 
-extern const struct sp_view sp_view_text;
 const struct sp_view sp_view_text = {
     .name = "text",
     .suffix = ".txt",

@@ -143,7 +143,6 @@ static int csv_write(const struct sp_profile *p, const struct sp_view_options *o
 	return o->by == SP_TOTAL_BY_MATRIX ? sp_matrix_put_csv(p, o, out) : groups_write(p, o, out);
 }
 
-extern const struct sp_view sp_view_csv;
 const struct sp_view sp_view_csv = {
     .name = "csv",
     .suffix = ".csv",

@@ -122,7 +122,6 @@ static int json_write(const struct sp_profile *p, const struct sp_view_options *
 	return o->by == SP_TOTAL_BY_MATRIX ? sp_matrix_put_json(p, o, out) : groups_write(p, o, out);
 }
 
-extern const struct sp_view sp_view_json;
 const struct sp_view sp_view_json = {
     .name = "json",
     .suffix = ".json",

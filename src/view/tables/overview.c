@@ -390,7 +390,6 @@ static int overview_write(const struct sp_profile *p, const struct sp_view_optio
 	return r < 0 ? r : put_stacks(&v);
 }
 
-extern const struct sp_view sp_view_overview;
 const struct sp_view sp_view_overview = {
     .name = "overview",
     .suffix = ".overview",

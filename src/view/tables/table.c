@@ -244,7 +244,6 @@ static int table_write(const struct sp_profile *p, const struct sp_view_options 
 	return o->all_values ? sp_costs_put(p, o, out) : sp_table_put(p, o, 0, out);
 }
 
-extern const struct sp_view sp_view_table;
 const struct sp_view sp_view_table = {
     .name = "table",
     .suffix = ".table",

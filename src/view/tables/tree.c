@@ -146,7 +146,6 @@ static int tree_write(const struct sp_profile *p, const struct sp_view_options *
 	return r;
 }
 
-extern const struct sp_view sp_view_tree;
 const struct sp_view sp_view_tree = {
     .name = "tree",
     .suffix = ".tree",
