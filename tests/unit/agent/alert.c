@@ -9,15 +9,11 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "profile/profile.h"
+#include "test.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define S UINT64_C(1000000000)
 #define START (1000000 * S)

@@ -10,16 +10,13 @@
 #include "base/parse.h"
 #include "base/time.h"
 #include "profile/profile.h"
+#include "test.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int answer_one(int argc, char **argv)
 {

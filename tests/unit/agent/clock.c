@@ -2,13 +2,8 @@
 /* clock.c: made-up readings of the clocks, and once the machine's own. */
 #include "agent/daemon/clock.h"
 #include "base/time.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "test.h"
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define S UINT64_C(1000000000)
 

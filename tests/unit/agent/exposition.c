@@ -2,14 +2,10 @@
 /* exposition.c: the forms of metrics, and which one a client gets. */
 #include "agent/export/exposition.h"
 #include "base/mem.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define S UINT64_C(1000000000)
 

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* limits.c: made-up use of CPU and memory: when the rate is halved and when doubled. */
 #include "agent/daemon/limits.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "test.h"
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define MINUTE UINT64_C(60000000000)
 #define MIB (1ULL << 20)

@@ -17,18 +17,14 @@
 #include "profile/window.h"
 #include "recipe/recipe.h"
 #include "store/store.h"
+#include "test.h"
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { MAX_NOTED = 256 };
 struct noted {

@@ -10,15 +10,11 @@
 #include "base/time.h"
 #include "profile/profile.h"
 #include "profile/totals.h"
+#include "test.h"
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define S UINT64_C(1000000000)
 enum { MS = 1000000, MAX_STACK = 16 };

@@ -3,13 +3,11 @@
 #include "agent/daemon/notify.h"
 #include "base/error.h"
 #include "base/time.h"
+#include "test.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +16,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char directory[] = "/tmp/soprof-notify-XXXXXX";
 

@@ -2,12 +2,7 @@
 /* pace.c: made-up askers: how much CPU time they get, and how soon others are served. */
 #include "agent/daemon/pace.h"
 #include "base/time.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
+#include "test.h"
 
 #define MS UINT64_C(1000000)
 

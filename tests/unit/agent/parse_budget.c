@@ -2,12 +2,7 @@
 /* parse_budget.c: hours of an agent with made-up files and costs: what it spends, and which files are parsed. */
 #include "agent/daemon/parse_budget.h"
 #include "base/time.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
+#include "test.h"
 
 enum { ONE_PERCENT = 10000, MAX_S = 6 * 3600 };
 #define MS (SP_NS_PER_S / 1000)

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "past.h"
+#include "base/error.h"
+#include "profile/profile.h"
+#include "store/store.h"
+#include "test.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "profile/profile.h"
-#include "store/store.h"
 
 struct window *windows;
 size_t n_windows, n_runs;

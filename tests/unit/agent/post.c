@@ -7,12 +7,11 @@
 #include "agent/exec/self.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "test.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +19,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static int listener;
 static char url[64];

@@ -12,22 +12,18 @@
  *
  * SOPROF_TEST_SEED: another seed than those below. SOPROF_TEST_ROUNDS: how many seeds, from that one on.
  */
+#include "past.h"
+#include "test.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "past.h"
 
 #include "agent/answer/api.h"
 #include "base/error.h"

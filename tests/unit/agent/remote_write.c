@@ -9,16 +9,12 @@
 #include "agent/export/snappy.h"
 #include "base/error.h"
 #include "base/time.h"
+#include "test.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define S UINT64_C(1000000000)
 #define URL "http://someone:secret@host:9090/api/v1/write?x=y"

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/request.h"
 #include "base/error.h"
+#include "test.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int parse(const char *line, struct sp_request *ret_request)
 {

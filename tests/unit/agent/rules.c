@@ -2,14 +2,10 @@
 #include "agent/rules.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "test.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define S UINT64_C(1000000000)
 

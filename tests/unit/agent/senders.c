@@ -10,15 +10,11 @@
 #include "agent/log.h"
 #include "base/error.h"
 #include "base/time.h"
+#include "test.h"
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define S UINT64_C(1000000000)
 #define MS UINT64_C(1000000)

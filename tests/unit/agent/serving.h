@@ -15,12 +15,11 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "profile/profile.h"
+#include "test.h"
 #include <dirent.h>
 #include <errno.h>
 #include <grp.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +30,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 extern char directory[], socket_path[100];
 extern pid_t server_pid;          /* 0 = none runs */

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* snappy.c: blocks are unpacked by a reader of the format's description; tests/full/prometheus.sh has real readers. */
 #include "agent/export/snappy.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static size_t number(const uint8_t **at, size_t n_bytes)
 {

@@ -7,19 +7,15 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "profile/profile.h"
+#include "test.h"
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define S UINT64_C(1000000000)
 /* A full hour, so that windows and slices are the same in every run. */

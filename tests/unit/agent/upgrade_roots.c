@@ -13,15 +13,14 @@
 #include "profile/window.h"
 #include "recipe/recipe.h"
 #include "store/store.h"
+#include "test.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -29,9 +28,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define PROGRAM "plt"
 #define LIBRARY "libplt.so"

@@ -2,12 +2,7 @@
 /* user_budget.c: hours of users with made-up files and costs: what each may have, and what that leaves to others. */
 #include "agent/daemon/user_budget.h"
 #include "base/time.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
+#include "test.h"
 
 enum { ONE_PERCENT = 10000, HE = 12345, SHE = 12346 };
 #define MS (SP_NS_PER_S / 1000)

@@ -5,15 +5,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
+#include "test.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define S UINT64_C(1000000000)
 enum { MAX = 1000, N_STACKS = 5000 };

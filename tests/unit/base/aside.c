@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/aside.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct work {
 	int go[2]; /* a pipe: the work ends when something comes */

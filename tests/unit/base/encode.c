@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/encode.h"
+#include "base/mem.h"
+#include "test.h"
 
 #include <limits.h>
 #include <locale.h>
 #include <regex.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 #include <wctype.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
 
 enum { N_RANDOM = 100000 / SP_FEWER, NAME_MAX_BYTES = 256 };
 

@@ -4,14 +4,10 @@
  * stderr, is what is looked at.
  */
 #include "base/filter.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the headers above first */
-#include <cmocka.h>
+#include "test.h"
 #include <errno.h>
 #include <linux/bpf.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/json.h"
+#include "base/mem.h"
+#include "test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
 
 static void check(void (*write)(struct sp_json *j), bool is_spaced, const char *want)
 {

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/library.h"
+#include "base/error.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
 
 struct z {
 	unsigned long (*crc32)(unsigned long crc, const unsigned char *bytes, unsigned n);

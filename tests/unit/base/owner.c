@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is given to another user, and what never is. */
 #include "base/owner.h"
+#include "base/error.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
 
 enum { HIS = 47110, OTHERS = 47112 };
 

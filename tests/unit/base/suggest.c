@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/suggest.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "test.h"
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char *nearest(const char *word)
 {

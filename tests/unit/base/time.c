@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/time.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void counts_nanoseconds(void **state)
 {

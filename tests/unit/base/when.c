@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Times as people write them, against date(1) in the time zones that are hardest. */
 #include "base/when.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "test.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +16,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/time.h"
 
 #define S SP_NS_PER_S
 

@@ -2,14 +2,11 @@
 /* yaml.c: lists and names, their ends, and what is refused at which line and column. */
 #include "base/yaml.h"
 #include "base/mem.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char taken[256];
 

@@ -3,16 +3,12 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/priv.h"
+#include "test.h"
 #include "unwind/step_types.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static const uint8_t code[64] = {[8] = 0xe8, [9] = 1}; /* a call, and nothing of the kind behind it */
 enum { AFTER_CALL = 13 };

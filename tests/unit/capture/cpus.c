@@ -9,17 +9,13 @@
 #include "capture/priv.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
+#include "test.h"
 #include "worker/worker.h"
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define ONLINE "/sys/devices/system/cpu/online"
 enum { MOST_TURNS = 20000 };

@@ -2,14 +2,10 @@
 /* Large tables that were evicted: loaded again after some drains in a session that lasts, else in the next one. */
 #include "base/mem.h"
 #include "capture/priv.h"
+#include "test.h"
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { LARGE = 1, SMALL, N_FILES, BUDGET = 8 << 20, AT_ONCE = 6 };
 

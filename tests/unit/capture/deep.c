@@ -3,13 +3,9 @@
 #include "base/mem.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test.h"
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { LEAF = SP_MAX_FRAMES - SP_ROOT_FRAMES };
 

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How much of deleted files is held: all, one user's, what grows afterwards, what lies beyond a file's end. */
+#include "base/mem.h"
+#include "capture/priv.h"
+#include "test.h"
+#include "worker/worker.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
-#include "capture/priv.h"
-#include "worker/worker.h"
 
 #define MIB (UINT64_C(1) << 20)
 

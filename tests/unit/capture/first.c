@@ -13,16 +13,12 @@
 #include "capture/users.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
+#include "test.h"
 #include "worker/worker.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { N_FILES = 250, N_MOST = 480, PAGE = 4096 };
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the guard decides, by made-up costs: four looks a second, 5 % of a CPU. */
 #include "capture/guard.h"
-#include <setjmp.h>
-#include <stdarg.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
+#include "test.h"
 
 #define MS UINT64_C(1000000)
 

@@ -4,18 +4,14 @@
 #include "base/mem.h"
 #include "capture/backend.h"
 #include "capture/priv.h"
+#include "test.h"
 #include "unwind/finish.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { REGION = 1, USER = 12345, N_WORDS = 8 };
 

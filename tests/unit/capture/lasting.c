@@ -13,14 +13,13 @@
 #include "profile/profile.h"
 #include "profile/window.h"
 #include "recipe/recipe.h"
+#include "test.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,9 +27,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { HZ = 199 };
 

@@ -12,17 +12,13 @@
 #include "profile/profile.h"
 #include "profile/window.h"
 #include "recipe/recipe.h"
+#include "test.h"
 #include "worker/worker.h"
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 struct session {
 	struct sp_capture *c;

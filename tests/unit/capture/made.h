@@ -15,21 +15,17 @@
 #include "capture/priv.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
+#include "test.h"
 #include "worker/worker.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { ANON = 7, VDSO = 9, UNKNOWN = 1000, NOBODY = 65534 };
 

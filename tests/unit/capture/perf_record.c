@@ -7,9 +7,8 @@
 #include "capture/perf/perf_record.h"
 #include "base/mem.h"
 #include "capture/perf/perf_ring.h"
+#include "test.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -17,9 +16,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static const struct sp_perf_format plain = {0}, user = {.has_user = true},
 				   both = {.has_user = true, .has_kernel = true};

@@ -6,13 +6,9 @@
 #include "capture/perf/perf_tasks.h"
 #include "base/mem.h"
 #include "capture/perf/perf_space.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test.h"
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static uint32_t object_at(const struct sp_space *s, uint64_t addr)
 {

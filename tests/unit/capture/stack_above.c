@@ -4,14 +4,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/pending.h"
+#include "test.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define STACK 0x7f0000000000ULL
 

@@ -3,13 +3,9 @@
 #include "base/mem.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test.h"
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { N_FILES = 3, DEPTH = 100, SHARE = 10 * DEPTH, INTERVAL_NS = 1000, ALICE = 12345, BOB = 1000 };
 

@@ -4,16 +4,13 @@
 #include "base/error.h"
 #include "line.h"
 #include "recipe/recipe.h"
+#include "test.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char path[] = "/tmp/soprof-agent-XXXXXX";
 

@@ -2,16 +2,13 @@
 /* The parts of doctor that ask nobody: how checks are shown, and what is made of the kernel's texts. */
 #include "cmd/doctor/doctor.h"
 #include "base/mem.h"
+#include "test.h"
 
 #include <limits.h>
 #include <linux/capability.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void fill(struct sp_doctor *d)
 {

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tables of cells: what is as wide as it must be, and never wider than the terminal while it can be helped. */
 #include "cmd/grid.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct sp_grid_column columns[] = {
     {.title = "n", .right = true},         {.title = "empty"},

@@ -4,12 +4,8 @@
 
 #include "base/mem.h"
 #include "capture/guard.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test.h"
 #include <stdlib.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define S UINT64_C(1000000000)
 #define COST "x cost 139 % of a CPU, more than 1 % (--max-overhead): "

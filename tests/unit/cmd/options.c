@@ -3,14 +3,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "line.h"
+#include "test.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct args {
 	bool dry, all;

@@ -2,17 +2,14 @@
 #include "cmd/profile/profile_args.h"
 #include "base/error.h"
 #include "line.h"
+#include "test.h"
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int parse(const char *line, struct sp_profile_args *ret_args)
 {

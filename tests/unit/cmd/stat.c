@@ -3,19 +3,15 @@
 #include "cmd/stat/stat.h"
 #include "base/error.h"
 #include "cmd/stat/stat_use.h"
+#include "test.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 /* --- events --- */
 static void names_of_events(void **state)

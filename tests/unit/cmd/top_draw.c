@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the screen of top draws: bars, the last minute, meters of CPUs; and the numbers behind them. */
 #include "cmd/top/top_draw.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "cmd/top/top_history.h"
 #include "cmd/top/top_page.h"
 #include "random.h"
+#include "test.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static size_t columns_of(const char *text)
 {

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Pages of random profiles: rows, order, filter, and what opening each row leads to. */
 #include "cmd/top/top_page.h"
+#include "profile/profile.h"
+#include "random.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "profile/profile.h"
-#include "random.h"
 
 static struct sp_top_state state_by(enum sp_total_by by)
 {

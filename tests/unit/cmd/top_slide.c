@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sum that slides: of exactly the windows in the span, whatever the profile has beside them, renewed or not. */
 #include "cmd/top/top_slide.h"
+#include "profile/profile.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "profile/profile.h"
 
 #include "random.h"
 

@@ -7,14 +7,11 @@
 #include "base/mem.h"
 #include "cmd/trace/trace.h"
 #include "line.h"
+#include "test.h"
 #include "trace/presets.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 /* "=": a value follows. Options that only show bcc's own program, or keep it to a kind of container, are left out. */
 static const char *const tools[] = {

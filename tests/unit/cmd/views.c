@@ -3,14 +3,11 @@
 #include "base/error.h"
 #include "cmd/output.h"
 #include "cmd/profile/profile_args.h"
+#include "test.h"
 #include "view/view.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 extern const struct sp_view sp_view_counts, sp_view_gmon, sp_view_svg, sp_view_text;
 const struct sp_view *const sp_views[] = {&sp_view_counts, &sp_view_text, &sp_view_gmon, &sp_view_svg, NULL};

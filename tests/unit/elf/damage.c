@@ -2,18 +2,14 @@
 /* Files that are cut, false, huge, or of another kind: an error or less to read, never more than the file has. */
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define LIBZ "/usr/lib/x86_64-linux-gnu/libz.so.1"
 

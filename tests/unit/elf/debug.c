@@ -4,16 +4,13 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include <elf.h>
 #include <errno.h>
 #include <lzma.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-/* cmocka wants the headers above first */
-#include <cmocka.h>
 
 /* An ELF file of one section beside that of the names. */
 struct image {

@@ -2,19 +2,15 @@
 /* What the reader says of real files is what libelf and libdw say. */
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include <elf.h>
 #include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define LIB "/usr/lib/x86_64-linux-gnu/"
 

@@ -4,16 +4,13 @@
 #include "base/mem.h"
 #include "bpf/wire.h"
 #include "elf/elf.h"
+#include "go_image.h"
+#include "test.h"
 #include "unwind/build.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
-/* cmocka wants the headers above first */
-#include "go_image.h"
-#include <cmocka.h>
 
 static const char *const tables[] = {"go-1.16", "go-1.18", "go-1.20"};
 

@@ -4,20 +4,16 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "elf/priv.h"
+#include "test.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define X16 "xxxxxxxxxxxxxxxx"
 #define X127 X16 X16 X16 X16 X16 X16 X16 "xxxxxxxxxxxxxxx"

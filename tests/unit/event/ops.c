@@ -7,12 +7,7 @@
 #include "numbers.h"
 
 #include "event/ops.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
+#include "test.h"
 
 enum { N_LISTS = 200000 / SP_FEWER };
 

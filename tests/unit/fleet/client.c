@@ -3,13 +3,16 @@
  * A server that answers wrongly, half, late or not at all: what is said of it, and with which error; nothing half is
  * taken for an answer. What goes to it: user and password in headers alone, rows compressed.
  */
+#include "fleet/client.h"
+#include "base/error.h"
+#include "base/time.h"
+#include "fleet/schema.h"
+#include "test.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +21,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 #include <zstd.h>
-
-#include "base/error.h"
-#include "base/time.h"
-#include "fleet/client.h"
-#include "fleet/schema.h"
 
 enum { MAX_REQUEST = 1 << 16, LATE_MS = 300 };
 

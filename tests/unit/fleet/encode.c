@@ -3,19 +3,6 @@
  * Windows of profiles with any bytes as names are made rows, and these are read back: the profile is the same. What is
  * quoted for SQL ends nowhere but at its end. Rows of random bytes harm nobody.
  */
-#include <dirent.h>
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "base/encode.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -24,6 +11,15 @@
 #include "profile/filter.h"
 #include "profile/profile.h"
 #include "store/store.h"
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { NAMES = 100000 / SP_FEWER, ROWS = 4000, MAX_NAME = 24, SAMPLE_BEFORE = 2 + 4 };
 

@@ -3,12 +3,19 @@
  * What is sent of a store, and what that costs, to a server that answers as it likes: here that the last it has of the
  * host is of 1970.
  */
+#include "fleet/send.h"
+#include "base/error.h"
+#include "base/time.h"
+#include "fleet/schema.h"
+#include "profile/profile.h"
+#include "profile/window.h"
+#include "store/store.h"
+#include "test.h"
+
 #include <arpa/inet.h>
 #include <dirent.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,17 +23,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-#include <sqlite3.h>
-
-#include "base/error.h"
-#include "base/time.h"
-#include "fleet/schema.h"
-#include "fleet/send.h"
-#include "profile/profile.h"
-#include "profile/window.h"
-#include "store/store.h"
 
 enum { BEGIN_S = 1795815000, MAX_REQUEST = 1 << 16 };
 

@@ -3,15 +3,11 @@
 #include "http/auth.h"
 #include "base/time.h"
 #include "http/web_config.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "test.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static struct sp_web_config web = {
     .users = {{"alice", "hash of alice"}, {"bob", "hash of bob"}},

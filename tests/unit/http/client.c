@@ -2,17 +2,14 @@
 #include "client.h"
 #include "base/error.h"
 #include "base/time.h"
+#include "test.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct sp_http *http;
 static char address[64], answer[1 << 20];

@@ -2,15 +2,12 @@
 /* http.c: routes, checks, immediate and later answers, users. */
 #include "client.h"
 #include "http/web_config.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct sp_http_request *late; /* the last deferred request */
 static int n_late, n_gone, n_handled;

@@ -8,6 +8,7 @@
 #include "http/listen.h"
 #include "http/peer.h"
 #include "http/web_config.h"
+#include "test.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,14 +17,10 @@
 #include <linux/sock_diag.h>
 #include <poll.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { CROWD = 900, MOST = 16, LARGE = 16 << 20 }; /* a process may have 1024 descriptors */
 

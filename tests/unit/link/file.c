@@ -3,14 +3,11 @@
 #include "base/error.h"
 #include "link/buckets.h"
 #include "made.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static const char *const two[] = {"libone.so.1", "libtwo.so"};
 

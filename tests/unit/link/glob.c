@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Globs of functions (audit/glob.c), which programs match without a libc, beside fnmatch(3). */
 #include "audit/audit.h"
+#include "test.h"
 
 #include <fnmatch.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { N_TRIES = 2000000 / SP_FEWER, MAX_LEN = 8 };
 

@@ -3,14 +3,11 @@
  */
 #include "link/profile.h"
 #include "profile/profile.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct sp_calls_library libraries[] = {
     {.path = "/usr/lib/libx.so.1.2",

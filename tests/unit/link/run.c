@@ -2,13 +2,13 @@
 /* Whose file a run counts in: its own, which only it has, and which is kept as the last run's; or one that is shared.
  */
 #include "link/run.h"
+#include "base/error.h"
+#include "test.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +16,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
 
 static const char *const one[] = {"libone.so.1"};
 static const struct sp_calls_what what = {.libraries = one, .n_libraries = 1, .depth = SP_CALLS_BY_SITE};

@@ -6,15 +6,12 @@
 #include "audit/audit.h"
 #include "base/error.h"
 #include "made.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 enum { N_PROCESSES = 4, N_FUNCTIONS = 700, N_SITES = 30000 / SP_FEWER, N_ADDS = 60000 / SP_FEWER };
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "memory/memory.h"
+#include "test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { THREADS = 4, TURNS = 200000 / SP_FEWER, OWN = 64 };
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sums of what samples stand for, beside what was allocated: within five standard deviations of it. */
 #include "memory/memory.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { DISTANCE = 1000, BLOCKS = 2000000 / SP_FEWER };
 

@@ -5,18 +5,14 @@
 #include "base/time.h"
 #include "proc/cgroup.h"
 #include "profile/profile.h"
+#include "test.h"
 #include <inttypes.h>
 #include <linux/magic.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static void a_cgroup_that_is_not_found_has_a_number(void **state)
 {

@@ -4,18 +4,14 @@
 #include "base/time.h"
 #include "naming/priv.h"
 #include "profile/profile.h"
+#include "test.h"
 #include "worker/worker.h"
 #include <arpa/inet.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 struct fixture {
 	struct sp_profile *profile;

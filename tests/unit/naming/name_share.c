@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who has many long names of functions gets them cut, and nobody else. */
 #include "naming/name_share.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { ALICE = 12345, BOB, LONG = 512, SHARE = 100 * (LONG - SP_NAME_CUT) };
 

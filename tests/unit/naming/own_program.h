@@ -5,6 +5,7 @@
 
 #include "elf/elf.h"
 #include "profile/profile.h"
+#include "test.h"
 #include <fcntl.h>
 #include <limits.h>
 #include <unistd.h>

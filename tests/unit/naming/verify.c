@@ -7,19 +7,15 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "naming/naming.h"
+#include "own_program.h"
 #include "profile/profile.h"
+#include "test.h"
 #include "worker/worker.h"
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
-#include "own_program.h"
 
 extern const char verify_first[], verify_frame[], verify_call[], verify_last[], verify_other[];
 

@@ -5,22 +5,18 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "naming/naming.h"
+#include "own_program.h"
 #include "profile/profile.h"
+#include "test.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
-#include "own_program.h"
 
 enum { DEADLINE_MS = 120000 };
 

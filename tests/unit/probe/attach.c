@@ -5,16 +5,19 @@
  * all; a place that the kernel refuses costs no other; nothing is left of a maker that was killed.
  */
 #include "probe/attach.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "probe/attach_priv.h"
+#include "test.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,14 +25,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/text.h"
-#include "base/time.h"
-#include "probe/attach_priv.h"
 
 #define PROBED static __attribute__((noinline, noclone, used, noipa))
 PROBED int first_called(int n)

@@ -7,17 +7,13 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "probe/point.h"
+#include "test.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 /* The numbers of the ends, in order, as digits; "" if there are none. */
 static void ends_of(const char *const *names, size_t n, char *ret_numbers)

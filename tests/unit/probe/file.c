@@ -4,14 +4,16 @@
  * distinct files; by soname, file name, path, build id, process; what ld.so would load against what ldconfig -p says.
  */
 #include "probe/file.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "probe/find.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,13 +24,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/path.h"
-#include "probe/find.h"
 
 #define LIBRARY "/lib/x86_64-linux-gnu/libz.so.1"
 

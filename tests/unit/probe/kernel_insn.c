@@ -5,13 +5,9 @@
  */
 #include "probe/x86_64/kernel_insn.h"
 #include "probe/point.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test.h"
 #include <stdio.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { PREFIX = -1 - SP_PROBE_PREFIX, OPCODE = -1 - SP_PROBE_OPCODE };
 

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files that are mapped later: one user's, beyond his share, are left out and counted; another's are looked at. */
 #include "probe/later.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "probe/file.h"
+#include "proc/process.h"
+#include "test.h"
+#include "worker/worker.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,15 +22,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/time.h"
-#include "probe/file.h"
-#include "proc/process.h"
-#include "worker/worker.h"
 
 #define NAME "libsoprof-later.so"
 enum { HIS = 12345, ANOTHERS = 12346, N_FILES = 3 };

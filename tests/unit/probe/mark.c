@@ -5,19 +5,14 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "probe/usdt.h"
+#include "test.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/user.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define AT(r) offsetof(struct user_regs_struct, r)
 #define NONE SP_MARK_NO_REGISTER

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a user asks to be probed is taken apart: libraries, paths with colons, processes, addresses, USDT; what is none.
  */
+#include "base/error.h"
+#include "base/mem.h"
 #include "probe/file.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/mem.h"
 
 struct row {
 	const char *text, *library, *function, *provider, *address;

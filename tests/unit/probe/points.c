@@ -7,19 +7,15 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "probe/point.h"
+#include "test.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define MADE SP_BUILD_ROOT "/tests/unit/probe/made.so"
 enum { E = SP_PROBE_EMULATED, N = SP_PROBE_NOP5, S = SP_PROBE_STEPPED };

@@ -9,17 +9,13 @@
 #include "elf/elf.h"
 #include "probe/find.h"
 #include "probe/point.h"
+#include "test.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define UNIT SP_BUILD_ROOT "/tests/unit/probe/"
 #define VICTIMS SP_VICTIMS "/"

@@ -5,18 +5,14 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define MARKS SP_BUILD_ROOT "/tests/unit/probe/marks.so"
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/cgroup.h"
+#include "test.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +14,6 @@
 #include <unistd.h>
 
 #include <linux/magic.h>
-
-#include <cmocka.h>
 
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dpkg_log.c: the version that dpkg replaced, by a log of our own. */
 #include "proc/dpkg_log.h"
+#include "base/time.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/time.h"
 
 enum { NOON = 1767268800 }; /* 2026-01-01 12:00:00 UTC */
 

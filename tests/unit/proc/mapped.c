@@ -4,14 +4,14 @@
  * directories for what a hostile process can do: names, numbers of mappings, and never answering.
  */
 #include "proc/mapped.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +23,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/mem.h"
 
 static double now_ms(void)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The C library reads /proc/self/mounts, where the same mounts stand in the same order, by other code. */
 #include "proc/mountinfo.h"
+#include "base/mem.h"
+#include "test.h"
 
 #include <errno.h>
 #include <mntent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +13,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
 
 #define ODD "/a b\tc\nd\\040"
 

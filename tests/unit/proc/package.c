@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/package.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "test.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +15,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
-#include "base/time.h"
 
 /* --- a small dpkg of our own, for what this machine may not have --- */
 static char dir[] = "/tmp/soprof-dpkg-XXXXXX";

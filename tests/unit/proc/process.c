@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/process.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "test.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/mem.h"
 
 static pthread_barrier_t barrier;
 

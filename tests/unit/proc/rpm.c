@@ -4,15 +4,18 @@
  * none, hostile ones, and headers by hand.
  */
 #include "proc/rpm.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "proc/rpm_header.h"
+#include "test.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <ftw.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <spawn.h>
 #include <sqlite3.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,13 +23,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/time.h"
-#include "proc/rpm_header.h"
 
 static char dir[] = "/tmp/soprof-rpm-XXXXXX";
 static char odd[sizeof(dir) + 8]; /* a root below it, whose name a URI would take for something else */

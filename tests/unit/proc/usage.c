@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/usage.h"
+#include "base/time.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,10 +15,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/time.h"
 
 enum { BLOCK_BYTES = 64 << 20, MIB = 1 << 20 };
 #define MOST_NS UINT64_C(4000000000) /* of 0.4 s: other units are not so near, and a machine may be as slow */

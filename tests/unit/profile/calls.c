@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counted calls by function: callers, and times of samples that are found by the function's place. */
 #include "profile/calls.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct sp_profile *p;
 static uint32_t lib, program;

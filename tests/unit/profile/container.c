@@ -2,14 +2,10 @@
 /* Paths of cgroups as runtimes make them, and what only looks like one. */
 #include "profile/container.h"
 #include "profile/profile.h"
+#include "test.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OTHER "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"

@@ -4,21 +4,16 @@
  * their intervals. And what did change is found. The recording is a chain of phases, each with stacks of its own that
  * come in bursts, as a program's do: samples near in time are alike.
  */
+#include "base/mem.h"
 #include "profile/diff.h"
+#include "profile/window.h"
+#include "test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
-#include "profile/window.h"
 
 enum {
 	N_LIBRARIES = 14,

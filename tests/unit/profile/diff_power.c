@@ -4,23 +4,18 @@
  * takes noise for a change: of made recordings (made.h), with fixed seeds. tests/bench/noise.py has the figures; here
  * stand what no mistake in the statistics would keep. And a picture's frames are judged as the rows are.
  */
-#include "profile/diff.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "made.h"
+#include "profile/diff.h"
 #include "profile/diff_significance.h"
 #include "profile/identity.h"
 #include "profile/tree.h"
 #include "profile/window.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { N_PAIRS = 100 / SP_FEWER, WITH_TIMES = 48 };
 

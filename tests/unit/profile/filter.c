@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/filter.h"
+#include "base/mem.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
 
 static struct sp_profile *p, *filtered;
 static struct sp_filter_result result;

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/leaves.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "profile/frames.h"
 #include "profile/profile.h"
 #include "profile/totals.h"
 #include "profile/tree.h"
+#include "test.h"
+
+#include <stdint.h>
+#include <string.h>
 
 static uint32_t string(struct sp_profile *p, const char *s)
 {

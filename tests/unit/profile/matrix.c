@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/matrix.h"
+#include "base/intern.h"
+#include "profile/totals.h"
+#include "random.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "base/intern.h"
-#include "profile/totals.h"
-#include "random.h"
 
 enum { N_PROFILES = 60 };
 

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/merge.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/mem.h"
 
 static struct sp_profile *profile(const char *first_value, const char *second_value)
 {

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "random.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "base/intern.h"
-#include "base/mem.h"
 
 enum { N_FILES = 11, N_FUNCS = 60, N_FRAMES = 120, N_KEYS = 12 };
 

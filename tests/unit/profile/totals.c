@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/totals.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
-#include "base/time.h"
 
 static struct sp_profile *p;
 static uint32_t kernel, module, libc, liba, libb, jit;

@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Trees of random profiles against paths made as text, by the words of tree.h and with none of its machinery. */
 #include "profile/tree.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "profile/filter.h"
 #include "profile/totals.h"
 #include "random.h"
+#include "test.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum {
 	N_PROFILES = 8 / SP_FEWER + 1,

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What min_drawn leaves out is too narrow to be seen, is counted, and changes nothing of what stays. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "profile/profile.h"
 #include "profile/tree.h"
 #include "random.h"
+#include "test.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 enum { DEPTH = 9, N_FRAMES = 12, N_FILES = 3 };
 #define SHARE 0.01

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Folded text: what our own view writes comes back as it was, and so does what other tools write. */
+#include "base/mem.h"
 #include "reading.h"
+#include "test.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
 
 static void expect_same(const char *text, const char *expected, const struct sp_view_options *o)
 {

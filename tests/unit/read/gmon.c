@@ -4,16 +4,13 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct bytes {
 	uint8_t data[4096];

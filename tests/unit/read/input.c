@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines and pieces out of files, pipes, gzip and zstd: whole, broken, truncated, endless. */
+#include "read/input.h"
+#include "base/error.h"
+#include "base/mem.h"
 #include "reading.h"
+#include "test.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zstd.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "read/input.h"
 
 static struct sp_input *open_bytes(const void *bytes, size_t n, const struct sp_read_options *o, int *ret_fd)
 {

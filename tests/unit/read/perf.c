@@ -8,19 +8,16 @@
 #include "base/text.h"
 #include "profile/profile.h"
 #include "read/read.h"
+#include "test.h"
 #include "view/view.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 extern const struct sp_reader sp_reader_perf;
 extern const struct sp_view sp_view_perf;

@@ -2,15 +2,12 @@
 /* profile.proto by hand: every field, in every order that protocol buffers allow. */
 #include "pprof_made.h"
 #include "profile/values.h"
+#include "test.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct sp_profile *read_good(const struct pb *b, struct sp_read_result *ret_result)
 {

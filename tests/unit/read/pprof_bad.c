@@ -2,13 +2,10 @@
 /* profile.proto that must be refused, and what keep_going keeps of it. */
 #include "pprof_made.h"
 #include "profile/values.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void expect_bad(const struct pb *b, const char *words, uint64_t n_kept, uint64_t n_lost)
 {

@@ -7,20 +7,16 @@
  * -symbolize=none -sample_index=I -unit=U -nodecount=1000000 -nodefraction=0 -top NAME.pb.gz as `flat cum name` without
  * units and "(inline)", sorted. Where go is installed it is asked again, about our output.
  */
+#include "base/mem.h"
+#include "profile/totals.h"
 #include "reading.h"
+#include "test.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
-#include "profile/totals.h"
 
 /* tests/unit/view/fixture.c */
 extern struct sp_profile *fixture_profile(void);

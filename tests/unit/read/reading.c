@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "reading.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/mem.h"
 
 int reading_file(const void *bytes, size_t n)
 {

@@ -3,17 +3,13 @@
 #include "base/error.h"
 #include "capture/capture.h"
 #include "recipe/recipe.h"
+#include "test.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static const char *const large[] = {"sp_sink_raw", "sp_cpu", "sp_blocked"};
 static struct sp_capture_options options;

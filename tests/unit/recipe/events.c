@@ -4,14 +4,10 @@
 #include "base/error.h"
 #include "capture/capture.h"
 #include "recipe/recipe.h"
+#include "test.h"
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static void names(void **state)
 {

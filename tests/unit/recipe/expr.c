@@ -10,14 +10,10 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "test.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { N_MADE = 200000 / SP_FEWER };
 

@@ -8,13 +8,9 @@
 #include "event/op.h"
 #include "recipe/narrow.h"
 #include "recipe/tracepoint.h"
+#include "test.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static const char head[] = "name: made\nID: 372\nformat:\n"
 			   "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"

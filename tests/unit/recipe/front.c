@@ -14,18 +14,14 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "event/guard.h"
+#include "test.h"
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { N_LISTS = 60 / SP_FEWER, N_SCRATCHES = 4, ROOM = 32 << 10 /* for a scratch: the most that such a map takes */ };
 enum { WANTED = 1 /* what the sink returns */ };

@@ -13,14 +13,10 @@
 #include "capture/recipe_ops.h"
 #include "recipe/recipe.h"
 #include "recipe/recipe_point.h"
+#include "test.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { N_EVENTS = 200000 / SP_FEWER, TASK_DEAD = 0x80 };
 

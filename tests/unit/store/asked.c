@@ -1,26 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "asked.h"
-
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "store/store.h"
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* --- pseudo-random numbers --- */
 uint64_t seed;

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* After bits of a store's files were flipped, or their ends cut off, it returns less, but never anything else. */
+#include "base/error.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "made.h"
+#include "profile/window.h"
+#include "store/priv.h"
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +17,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/text.h"
-#include "base/time.h"
-#include "made.h"
-#include "profile/window.h"
-#include "store/priv.h"
 
 enum { N_WINDOWS = 14, STEP = SP_FEWER > 1 ? 127 : 41, CUT = SP_FEWER > 1 ? 3 : 1 };
 #define T0 (UINT64_C(1763722800) * SP_NS_PER_S)

@@ -1,20 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-#include <sqlite3.h>
-
 #include "base/error.h"
 #include "base/time.h"
 #include "made.h"
@@ -23,6 +7,18 @@
 #include "profile/window.h"
 #include "store/priv.h"
 #include "store/totals.h"
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define T0 (UINT64_C(1763722800) * SP_NS_PER_S) /* the beginning of an hour */
 

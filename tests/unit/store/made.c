@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "made.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "test.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/encode.h"
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/time.h"
 
 enum { TEXT_MAX = 1 << 16 };
 

@@ -3,12 +3,15 @@
  * A store whose directory or files are removed, renamed or replaced while it is open for writing: each window is
  * complete in the store that was in place when it was added. A window that was refused is accepted later.
  */
+#include "base/error.h"
+#include "base/time.h"
+#include "made.h"
+#include "store/priv.h"
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +19,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/time.h"
-#include "made.h"
-#include "store/priv.h"
 
 #define T0 (UINT64_C(1763722800) * SP_NS_PER_S) /* the beginning of an hour */
 

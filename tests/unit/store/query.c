@@ -3,19 +3,15 @@
  * Queries compared with another way to the same answer: the windows' profiles merged by profile/merge.h and filtered
  * by profile/filter.h, which do not use call trees.
  */
+#include "asked.h"
+#include "test.h"
+
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "asked.h"
 
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* retention.c: what is removed when a store reaches the limit of the disk: files of fine windows, not coarse history.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "base/mem.h"
+#include "base/time.h"
+#include "made.h"
+#include "profile/window.h"
+#include "store/priv.h"
+#include "test.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
-#include "base/time.h"
-#include "made.h"
-#include "profile/window.h"
-#include "store/priv.h"
 
 #define T0 (UINT64_C(1763683200) * SP_NS_PER_S) /* the beginning of a day */
 enum { DAYS = 4, HOURS = 3, MAX_NAMES = 16 };

@@ -3,20 +3,16 @@
  * Queries of long ranges that use pruned trees and charts, compared with exact answers: what is in a tree is exact,
  * what is not is counted, and nothing is missing or counted twice.
  */
+#include "asked.h"
+#include "test.h"
+
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-#include <sqlite3.h>
-
-#include "asked.h"
 
 #include "base/error.h"
 #include "base/intern.h"

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/search.h"
+#include "base/sum.h"
 #include "store/write/dict_builder.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "base/sum.h"
 
 #include "store/format/pack.h"
 #include "store/format/window.h"

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is salvaged from a day file of some hundred windows after bits were flipped in SQLite's structures and
  * elsewhere. */
+#include "store/files/salvage.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "made.h"
+#include "profile/window.h"
+#include "store/priv.h"
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,17 +19,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 #include <zlib.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/time.h"
-#include "made.h"
-#include "profile/window.h"
-#include "store/files/salvage.h"
-#include "store/priv.h"
 
 /* So many windows that tables have inner pages; each of the bits costs the time of them all. */
 enum { N_WINDOWS = SP_WHOLE ? 400 : 100, APART = SP_FEWER > 1 ? 5 : 1, PAGES_APART = SP_WHOLE ? 13 : 3 * APART };

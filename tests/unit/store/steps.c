@@ -3,22 +3,18 @@
  * Past hours and days that are rolled up a part with each window. Between whichever parts the writer is killed: after
  * the store is opened again everything is there once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "base/time.h"
 #include "made.h"
 #include "profile/window.h"
 #include "store/priv.h"
 #include "store/totals.h"
+#include "test.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define T0 (UINT64_C(1763722800) * SP_NS_PER_S) /* the beginning of an hour */
 /* Windows before and after the end of a period; after it more than there are steps, so that all get done. */

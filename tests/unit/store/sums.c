@@ -4,19 +4,14 @@
  * size, with values that are multiples of the first or not, and on overflow.
  */
 #include "store/format/sums.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "store/format/multiples.h"
 #include "store/format/pruned_tree.h"
+#include "test.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "made.h"
 

@@ -5,23 +5,19 @@
  * what failed is tried five times. `store-writer check DIRECTORY` reads numbers, and checks that each of these windows
  * is there as it was written, and that no window differs from its number. Exit code 1: something is wrong.
  */
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "base/error.h"
 #include "base/parse.h"
 #include "base/time.h"
 #include "made.h"
 #include "profile/window.h"
+#include "test.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { TRIES = 5, MAX_WINDOWS = 1 << 20 };
 #define T0 (UINT64_C(1763722800) * SP_NS_PER_S)

@@ -5,17 +5,13 @@
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "symbol/symbol.h"
+#include "test.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { LIB, BROKEN, KERNEL, VDSO, ANON, OTHER, N_FILES };
 

@@ -4,19 +4,16 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "symbol/priv.h"
+#include "test.h"
 #include "unwind/build.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { CODE_AT = 0x200, CODE_BYTES = 0x300, FILE_BYTES = 0x500 };
 

@@ -5,15 +5,11 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "elf/elf.h"
+#include "test.h"
 #include "tool.h"
 #include <fcntl.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { MAX = 20000 };
 

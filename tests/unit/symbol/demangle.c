@@ -3,15 +3,11 @@
 #include "base/mem.h"
 #include "symbol/names.h"
 #include "symbol/priv.h"
+#include "test.h"
 #include "tool.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static void expect(const char *name, const char *expected)
 {

@@ -4,16 +4,13 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "symbol/jit_names.h"
+#include "test.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* cmocka wants the headers above first */
-#include <cmocka.h>
 
 struct entry {
 	struct entry *next, *previous;

@@ -6,19 +6,15 @@
 #include "symbol/names.h"
 #include "symbol/priv.h"
 #include "symbol/symbol.h"
+#include "test.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static const char symbols[] = "0000000000000000 A per_cpu_start\n"
 			      "ffffffff81000000 T _stext\n"

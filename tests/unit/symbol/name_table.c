@@ -7,14 +7,10 @@
 #include "symbol/name_table_priv.h"
 #include "symbol/priv.h"
 #include "table.h"
+#include "test.h"
 #include <elf.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/auxv.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { N_OFFSETS = 4000 };
 

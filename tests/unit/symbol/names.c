@@ -5,19 +5,15 @@
 #include "base/search.h"
 #include "elf/elf.h"
 #include "oracle.h"
+#include "test.h"
 #include "tool.h"
 #include "unwind/build.h"
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { MAX_OFFSETS = 6000, RANDOM_OFFSETS = 1000, SYMBOLS = 1200 };
 

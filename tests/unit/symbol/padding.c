@@ -9,12 +9,8 @@
 #include "oracle.h"
 #include "symbol/names.h"
 #include "table.h"
+#include "test.h"
 #include "tool.h"
-#include <setjmp.h>
-#include <stdarg.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { N_FUNCTIONS = 3000, FEW = 100, ALIGN = 16, MAX_OFFSETS = 4 * N_FUNCTIONS };
 

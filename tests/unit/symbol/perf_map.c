@@ -3,17 +3,14 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "symbol/jit_names.h"
+#include "test.h"
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-/* cmocka wants the headers above first */
-#include <cmocka.h>
 
 static int map_of(const char *text, size_t len)
 {

@@ -5,15 +5,11 @@
 #include "elf/elf.h"
 #include "symbol/names.h"
 #include "symbol/priv.h"
+#include "test.h"
 #include <elf.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { TEXT = 0x1000, TEXT_SIZE = 0x1000, BASE = 0x400000, MAX_SYMBOLS = 16, STRINGS = 40000 };
 enum { S_NULL, S_TEXT, S_DATA, S_SYMTAB, S_STRTAB, N_SECTIONS };

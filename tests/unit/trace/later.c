@@ -9,19 +9,15 @@
 #include "base/mem.h"
 #include "recipe/probe.h"
 #include "recipe/types.h"
+#include "test.h"
 #include "worker/worker.h"
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define LIBRARY "/lib/x86_64-linux-gnu/libz.so.1"
 enum { MAX_WAITS = 600 }; /* of 100 ms */

@@ -9,14 +9,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "recipe/types.h"
+#include "test.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define EXEC "raw:sched_process_exec"
 

@@ -7,15 +7,11 @@
 
 #include "base/error.h"
 #include "recipe/types.h"
+#include "test.h"
 #include "trace/tracing_priv.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define NAME "trace-waiting"
 enum { N_EVENTS = 100000, MOST = 1 << 16, RING_BYTES = 16 << 20 };

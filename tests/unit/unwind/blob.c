@@ -2,21 +2,17 @@
 /* Blobs: lookups agree with the rows, damage is found, the vDSO and section-less files work, FDEs are all walked. */
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include "unwind/build.h"
 #include "unwind/priv.h"
 #include "unwind/survey.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define LIBC "/usr/lib/x86_64-linux-gnu/libc.so.6"
 enum { VDSO_MAX_BYTES = 8192 };

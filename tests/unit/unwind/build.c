@@ -3,15 +3,10 @@
 #include "unwind/build.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include "unwind/priv.h"
 #include <elf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 /* The code is a hole of TEXT_BYTES at offset 0x1000, .eh_frame the rest, found through PT_GNU_EH_FRAME. */
 enum { TEXT = 0x1000, TEXT_BYTES = 0x800000, HDR = TEXT + TEXT_BYTES, EH = HDR + 16, ENTRY = TEXT + 0x700000 };

@@ -3,13 +3,12 @@
 #include "unwind/cache.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include "unwind/priv.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -18,9 +17,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 struct place {
 	char dir[48], top[32];

@@ -2,15 +2,11 @@
 /* called.c: leaves at a function's first instruction, whose code cannot be read: each form of a call that led there. */
 #include "base/mem.h"
 #include "made_walk.h"
+#include "test.h"
 #include "unwind/finish.h"
 #include "unwind/tables.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static sp_u32 sp_env_ahead(struct walk *w);
 #include "unwind/x86_64/v8.h"

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Every form of a near call that the assembler knows is seen in front of its return address. */
+#include "test.h"
 #include "unwind/step_types.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 extern const uint8_t *const returns_of_calls[], *const end_of_returns[]; /* call_forms.s */
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Call frame programs that no linker lets through to tests/tables/odd.S: broken ones, and numbers beyond a row. */
 #include "base/mem.h"
+#include "test.h"
 #include "unwind/priv.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { MAX_ROWS = 8 };
 

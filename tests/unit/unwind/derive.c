@@ -8,8 +8,7 @@
  */
 #include "base/mem.h"
 #include "stopped.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,9 +16,6 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 typedef void called(void);
 void derive_pushes(called *f);

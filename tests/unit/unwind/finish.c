@@ -9,18 +9,14 @@
  */
 #include "base/mem.h"
 #include "stopped.h"
+#include "test.h"
 #include "unwind/step_types.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define GCC "/usr/lib/gcc/x86_64-linux-gnu/12/"
 #define VICTIMS SP_VICTIMS "/"

@@ -3,15 +3,11 @@
 #include "unwind/x86_64/framed.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 extern const char framed_table[], framed_pushed[], framed_inside[], framed_call[], framed_last[], framed_return[],
     framed_leaves[], framed_never_call[], framed_number[], framed_number_call[], framed_late[], framed_late_call[],

@@ -6,17 +6,15 @@
 #include "unwind/x86_64/go_switch.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include <elf.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 // clang-format off
 #include "made_walk.h"
 #include "unwind/step.h"
-#include <cmocka.h>
 // clang-format on
 
 typedef const uint8_t code[];

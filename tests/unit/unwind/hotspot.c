@@ -5,15 +5,11 @@
  */
 #include "base/mem.h"
 #include "made_walk.h"
+#include "test.h"
 #include "unwind/hotspot_image.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static sp_u32 sp_env_ahead(struct walk *w)
 {

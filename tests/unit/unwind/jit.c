@@ -2,16 +2,12 @@
 /* Frames of code that was made at run time, which has no unwind information. */
 #include "unwind/x86_64/jit.h"
 #include "base/mem.h"
+#include "test.h"
 #include "unwind/finish.h"
 #include "unwind/tables.h"
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static struct sp_message_pending *record(uint64_t fp, uint32_t how)
 {

@@ -5,19 +5,15 @@
  */
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include "unwind/build.h"
 #include "unwind/finish.h"
 #include "unwind/tables.h"
 #include <elf.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 typedef const uint8_t code[];
 extern code kept_root, kept_by_rax, kept_by_index, kept_leaf, kept_nests, kept_writes, kept_writes_below,

@@ -7,20 +7,16 @@
 #include "unwind/runtime.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define MADE SP_BUILD_ROOT "/tests/unit/unwind/hotspot-"
 

@@ -7,20 +7,16 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "elf/elf.h"
+#include "test.h"
 #include "unwind/build.h"
 #include "unwind/step_types.h"
 #include "unwind/tables.h"
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 /* The environment that step.h asks for: the tables, and no stack. */
 #define SP_WALK const struct sp_tables

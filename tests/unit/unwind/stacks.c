@@ -9,18 +9,14 @@
  *   libdw ADDRESS OFFSET PATH         the same of libdw, which does not tell whether a caller was interrupted
  */
 #include "stopped.h"
+#include "test.h"
 #include "unwind/step_types.h"
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static const struct sp_map *map_of_word(const struct victim *v, uint64_t word)
 {

@@ -3,6 +3,7 @@
 #include "stopped.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include "unwind/build.h"
 #include "unwind/priv.h"
 #include "unwind/tables.h"
@@ -10,9 +11,7 @@
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +24,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 enum { MAX_KNOWN = MAX_MAPS, WINDOWS = 96, MAX_THREADS = 256 };
 enum { RED_ZONE = 128 }; /* a leaf's own, below the stack pointer; psABI 3.2.2 */

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tables of a sample of this machine's files say what readelf says: tests/tables/compare does the work. */
 #include "base/mem.h"
+#include "test.h"
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define COMPARE SP_SOURCE_ROOT "/tests/tables/compare"
 #define BUILT SP_BUILD_ROOT "/tests/unit/unwind/"

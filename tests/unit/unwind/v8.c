@@ -2,13 +2,9 @@
 /* v8.c: steps through V8's code over memory that is made up, as V8 lays it out and as it never would. */
 #include "base/mem.h"
 #include "made_walk.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test.h"
 #include <stdint.h>
 #include <stdlib.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 static sp_u32 sp_env_ahead(struct walk *w);
 #include "unwind/x86_64/v8.h"

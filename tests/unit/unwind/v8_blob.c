@@ -5,22 +5,18 @@
  */
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include "unwind/build.h"
 #include "unwind/priv.h"
 #include "unwind/x86_64/derive.h"
 #include <elf.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 #define MADE SP_BUILD_ROOT "/tests/unit/unwind/v8-made"
 

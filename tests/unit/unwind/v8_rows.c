@@ -2,21 +2,17 @@
 /* What rows say of V8's builtins: of v8_code.s, and of the node that is installed, by its symbols. */
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include "unwind/priv.h"
 #include "unwind/x86_64/derive.h"
 #include "unwind/x86_64/v8_code.h"
 #include <elf.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
-// clang-format off
-#include <cmocka.h>
-// clang-format on
 
 void v8_before(void);
 void v8_behind(void);

@@ -3,14 +3,10 @@
 #include "unwind/verify.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "test.h"
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/auxv.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 extern const char verify_first[], verify_second[], verify_frame[], verify_pushed[], verify_call[], verify_last[],
     verify_return[], verify_register[], verify_other[], verify_covered[];

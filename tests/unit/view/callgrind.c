@@ -5,17 +5,14 @@
 
 #include "base/mem.h"
 #include "profile/totals.h"
+#include "test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 extern const struct sp_view sp_view_callgrind;
 

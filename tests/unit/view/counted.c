@@ -4,14 +4,11 @@
 
 #include "base/mem.h"
 #include "bpf/wire.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint32_t ok(int64_t number)
 {

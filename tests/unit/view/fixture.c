@@ -4,15 +4,12 @@
 
 #include "base/mem.h"
 #include "bpf/wire.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,15 +3,12 @@
 #include "fixture.h"
 
 #include "base/mem.h"
+#include "test.h"
 
 #include <regex.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 extern const struct sp_view sp_view_folded;
 

@@ -5,17 +5,14 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 extern const struct sp_view sp_view_gprof, sp_view_gmon, sp_view_pairs;
 

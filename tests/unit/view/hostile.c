@@ -7,17 +7,14 @@
 #include "fixture.h"
 
 #include "base/mem.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { N_NAMES = 100000 / SP_FEWER, MAX_TOKENS = 6, MAX_NAME = 64 };
 

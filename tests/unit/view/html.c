@@ -6,29 +6,24 @@
  *   view-html hostile OUT      names that want to be something else
  *   view-html big N DEPTH OUT  N different stacks of DEPTH frames
  */
-#include "stacks.h"
-
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/diff.h"
 #include "profile/profile.h"
 #include "profile/totals.h"
+#include "stacks.h"
+#include "test.h"
 #include "view/html/html_data.h"
 #include "view/html/html_stacks.h"
 #include "view/view.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 extern const struct sp_view sp_view_html;
 

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Answers of servers of OTLP, which are foreign bytes. What is sent to them is in tests/cmd/push.sh. */
 #include "view/interchange/otlp.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SIZE = 16 };
 

@@ -6,14 +6,11 @@
 
 #include "base/mem.h"
 #include "profile/profile.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 extern const struct sp_view sp_view_overview;
 

@@ -8,18 +8,15 @@
 
 #include "base/cursor.h"
 #include "base/mem.h"
+#include "test.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
-
-#include <cmocka.h>
 
 extern const struct sp_view sp_view_pprof;
 

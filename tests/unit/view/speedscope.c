@@ -6,13 +6,10 @@
 #include "fixture.h"
 
 #include "base/mem.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 extern const struct sp_view sp_view_speedscope;
 

@@ -3,14 +3,10 @@
 #include "view/stop.h"
 
 #include "bpf/wire.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void each_reason_has_its_own_words(void **state)
 {

@@ -5,14 +5,11 @@
 #include "fixture.h"
 
 #include "base/mem.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct sp_summary_count lost[] = {
     {"table of counts full", 3}, {"a sample inside a sample", 0}, {"no room for a new stack", 12}};

@@ -5,25 +5,20 @@
  * [diff,absolute,icicle,callers]` draws a file of stacks (see stacks.h); tests/cmd/svg.sh and people
  * who want to look use it.
  */
+#include "base/error.h"
+#include "base/mem.h"
 #include "fixture.h"
+#include "profile/profile.h"
 #include "stacks.h"
+#include "test.h"
+#include "view/svg/svg_tree.h"
+#include "view/view.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "profile/profile.h"
-#include "view/svg/svg_tree.h"
-#include "view/view.h"
 
 extern const struct sp_view sp_view_svg;
 

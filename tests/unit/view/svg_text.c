@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The flame graph's colours, labels and units. */
+#include "view/svg/svg_text.h"
+#include "base/mem.h"
+#include "test.h"
+#include "view/svg/svg_colour.h"
+#include "view/svg/svg_palette.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
-#include "view/svg/svg_colour.h"
-#include "view/svg/svg_palette.h"
-#include "view/svg/svg_text.h"
 
 static double linear(uint32_t c)
 {

@@ -3,17 +3,14 @@
 #include "fixture.h"
 
 #include "base/mem.h"
+#include "test.h"
 #include "view/units.h"
 #include "view/value.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 extern const struct sp_view sp_view_csv, sp_view_json, sp_view_table;
 

@@ -6,16 +6,12 @@
 #ifndef TEST_WORKER_TOOL_H
 #define TEST_WORKER_TOOL_H
 
+#include "test.h"
 #include "worker/broker.h"
 #include "worker/worker.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the headers above first */
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
