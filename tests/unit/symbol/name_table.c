@@ -71,8 +71,9 @@ enum { N_SIGRETURN = 3 };
 /* Its first byte in code, by the instructions that the kernel asks for: mov $15, %eax or %rax; syscall. */
 static uint64_t sigreturn_in(struct sp_elf *e, size_t *ret_bytes)
 {
-	static const uint8_t wide[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-	static const uint8_t narrow[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	/* not constant: gold puts constants into the segment of the code, where they are taken for it */
+	static uint8_t wide[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	static uint8_t narrow[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	for (size_t i = 0; i < sp_elf_n_segments(e); i++) {
 		const struct sp_elf_segment *g = sp_elf_segment(e, i);
 		SP_FREE void *bytes = NULL;
