@@ -55,7 +55,6 @@ static void record(void *arg, const struct sp_alert_config *c, const struct sp_n
 {
 	size_t len = strlen(notified);
 
-	(void)arg;
 	assert_string_equal(n->name, c->name);
 	len += (size_t)snprintf(notified + len, sizeof(notified) - len, "%s %s",
 				is_repeat    ? "still"
@@ -203,7 +202,6 @@ static void shares(int percent, int n)
 /* --- tests --- */
 static void test_threshold(void **state)
 {
-	(void)state;
 	begin_one("library libz* share > 30% over 10s");
 	shares(30, 3);
 	expect("");
@@ -227,7 +225,6 @@ static void test_threshold(void **state)
 /* A minute is summed, and must be complete. */
 static void test_over_and_for(void **state)
 {
-	(void)state;
 	begin_one("library libz* share > 30% for 30s");
 	shares(60, 5); /* 50 s: too little time */
 	expect("");
@@ -258,7 +255,6 @@ static void test_over_and_for(void **state)
 
 static void test_gaps(void **state)
 {
-	(void)state;
 	begin_one("library libz* share > 30% over 10s for 30s");
 	shares(40, 3);
 	now_ns += 3600 * S;
@@ -286,7 +282,6 @@ static void test_gaps(void **state)
 /* A machine that does next to nothing. */
 static void test_few(void **state)
 {
-	(void)state;
 	begin_one("library libz* share > 30% over 10s");
 	for (int64_t ms = 190; ms <= 200; ms += 10) {
 		profile_begin();
@@ -313,7 +308,6 @@ static void test_kinds(void **state)
 	    "library [kernel] share > 10% over 10s",
 	};
 
-	(void)state;
 	begin(8, texts);
 	profile_begin();
 	row_of("wget", "/a.slice/x", "libz.so.1", "inflate", 3000, SP_CLASS_COMPLETE);
@@ -339,7 +333,6 @@ static void test_many(void **state)
 {
 	struct sp_alerts_stats stats;
 
-	(void)state;
 	begin_one("process * share > 1% over 10s");
 	profile_begin();
 	for (int i = 0; i < 600; i++) {
@@ -402,7 +395,6 @@ static void test_restart(void **state)
 					    "function inflate share > 10% over 10s in cgroup /x",
 					    "complete < 90% over 10s"};
 
-	(void)state;
 	begin(3, texts);
 	configs[0].labels[0].name = "severity";
 	configs[0].labels[0].value = "page; \n\"";
@@ -432,7 +424,6 @@ static void test_reload(void **state)
 	static const char *const after[] = {"library libz* share > 30% over 10s", "library libc* share > 31% over 10s",
 					    "library libz* share > 40% over 10s for 30s"};
 
-	(void)state;
 	begin(3, before);
 	shares(50, 2);
 	expect("fires a library=libz.so.1;fires b library=libc.so.6;");
@@ -461,7 +452,6 @@ static void test_upgrade(void **state)
 	static const char *const texts[] = {"upgrade changed libz* by > 20%", "upgrade changed * by > 100%"};
 	struct sp_store_event e = {.kind = "change", .subject = "libz.so.1 in /usr/bin/git of box", .text = ""};
 
-	(void)state;
 	begin(2, texts);
 	e.data = "old=0.100000 new=0.119000 low=0.01 high=0.03";
 	sp_alerts_event(alerts, &e, now_ns);

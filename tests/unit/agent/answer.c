@@ -112,7 +112,6 @@ static void test_query(void **state)
 	struct sp_ask a;
 	int64_t n;
 
-	(void)state;
 	fill_store();
 	c.store = store_path;
 	begin(&c);
@@ -149,7 +148,6 @@ static struct sp_agent_asked whom;
 
 static int current(void *arg, const char *source, const struct sp_agent_asked *asked)
 {
-	(void)arg;
 	is_asked = !strcmp(source, "cpu");
 	whom = *asked;
 	return is_asked ? 0 : -ENOENT;
@@ -181,7 +179,6 @@ static void test_current(void **state)
 	struct sp_ask a;
 	int64_t n;
 
-	(void)state;
 	fill_store();
 	c.store = store_path;
 	owner_current = current;
@@ -223,7 +220,6 @@ static void test_current_comes_late(void **state)
 	int64_t n;
 	int waits;
 
-	(void)state;
 	fill_store();
 	c.store = store_path;
 	owner_current = current;
@@ -253,7 +249,6 @@ static void test_limits(void **state)
 	struct sp_ask a;
 	int64_t n;
 
-	(void)state;
 	fill_store();
 	c.store = store_path;
 	c.query_timeout_ns = 1000;
@@ -277,7 +272,6 @@ static void test_many_queries(void **state)
 	char got[8192];
 	struct sp_ask a;
 
-	(void)state;
 	fill_store();
 	c.store = store_path;
 	c.query_timeout_ns = 30 * SP_NS_PER_S;
@@ -311,7 +305,6 @@ static void test_many_queries(void **state)
 static char events[256];
 static int take_event(void *arg, const struct sp_store_event *e)
 {
-	(void)arg;
 	snprintf(events + strlen(events), sizeof(events) - strlen(events), "%s %s: %s;", e->kind, e->subject, e->text);
 	return 0;
 }
@@ -356,7 +349,6 @@ static int as_stranger(void)
 static int64_t totals_self;
 static int take_total(void *arg, const struct sp_store_total *t)
 {
-	(void)arg;
 	if (!strcmp(t->file, "libroot.so") && !*t->function)
 		totals_self += t->self[0];
 	return 0;
@@ -370,7 +362,6 @@ static void test_who(void **state)
 	struct sp_ask a;
 	int how;
 
-	(void)state;
 	if (geteuid() != 0) {
 		print_message("skip: needs root\n");
 		skip();
@@ -431,7 +422,6 @@ static void test_unread(void **state)
 	int64_t n;
 	int fd, r;
 
-	(void)state;
 	if (geteuid() != 0) {
 		print_message("skip: needs root\n");
 		skip();

@@ -90,7 +90,6 @@ static void test_refused(void **state)
 	};
 	struct sp_api a = {.now_ns = 1763755200 * SP_NS_PER_S};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		assert_int_equal(ask(&a, cases[i].path, cases[i].query), cases[i].status);
 		if (strncmp(body, "{\"error\":\"", 10) != 0 || !strstr(body, cases[i].words))
@@ -172,7 +171,6 @@ static int store_make(void **state)
 				     .data = ""};
 	struct sp_store_event upgrade = gap;
 
-	(void)state;
 	if (!mkdtemp(directory) || sp_store_open(directory, &(struct sp_store_options){0}, &store) < 0)
 		return -1;
 	for (size_t i = 0; i < SP_COUNT(at_s); i++) {
@@ -196,7 +194,6 @@ static int store_end(void **state)
 {
 	char command[64];
 
-	(void)state;
 	sp_store_close(store);
 	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	pid_t pid = fork();
@@ -226,7 +223,6 @@ static void test_overview(void **state)
 {
 	struct sp_api a = all();
 
-	(void)state;
 	assert_int_equal(ask(&a, "/api/v1/overview", "from=-620s&width=62"), 200);
 	is_in("\"n\":62,");
 	is_in("\"step\":10.000");
@@ -249,7 +245,6 @@ static void test_flame(void **state)
 	char query[64];
 	unsigned long long id = 0;
 
-	(void)state;
 	assert_int_equal(ask(&a, "/api/v1/flame", "from=-620s&least=0.01"), 200);
 	is_in("[\"cpu\",\"nanoseconds\",-1],[\"samples\",\"count\",-1]");
 	is_in("a\\\"\\u003cb>");
@@ -274,7 +269,6 @@ static void test_tables(void **state)
 {
 	struct sp_api a = all();
 
-	(void)state;
 	assert_int_equal(ask(&a, "/api/v1/libraries", "from=-620s&limit=1"), 200);
 	is_in("\"whole\":30000000000,\"samples\":3000,");
 	is_in("\"n_rows\":4,\"rows\":[{\"name\":\"liba.so\"");
@@ -311,7 +305,6 @@ static void test_own(void **state)
 	struct sp_api a = all();
 	char path[64];
 
-	(void)state;
 	a.own_only = true;
 	a.uid = OTHER_UID;
 	for (size_t i = 0; i < SP_COUNT(routes); i++) {
@@ -334,7 +327,6 @@ static void test_own(void **state)
 static int add_current(void *arg, const struct sp_store_query *q, struct sp_profile *into,
 		       struct sp_store_answer *answer)
 {
-	(void)q;
 	if (sp_profile_n_value_types(into) == 0) {
 		assert_int_equal(sp_profile_add_value_type(into, "samples", "count"), 0);
 		assert_int_equal(sp_profile_add_value_type(into, "cpu", "nanoseconds"), 0);
@@ -349,7 +341,6 @@ static void test_current(void **state)
 	struct sp_api a = all();
 	int n = 77;
 
-	(void)state;
 	a.current = add_current;
 	a.arg = &n;
 	assert_int_equal(ask(&a, "/api/v1/live", "seconds=20"), 200);
@@ -369,7 +360,6 @@ static struct {
 
 static int is_ready(void *arg, bool asks_for_names)
 {
-	(void)arg;
 	told.n++;
 	told.asks = asks_for_names;
 	return sp_fail_said(-EIO, "so far");
@@ -395,7 +385,6 @@ static void test_names(void **state)
 
 	struct sp_api a = {.now_ns = sp_time_ns(CLOCK_REALTIME), .ready = is_ready};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(all); i++) {
 		told.n = 0;
 		told.asks = false;

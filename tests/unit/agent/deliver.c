@@ -158,7 +158,6 @@ static void test_command(void **state)
 	char script[512];
 	struct sp_alert_targets to = {.command = {"/bin/sh", "-c", script, "x y"}};
 
-	(void)state;
 	begin();
 	snprintf(
 	    script, sizeof(script),
@@ -182,7 +181,6 @@ static void test_order(void **state)
 	struct sp_alert_targets to = {.command = {"/bin/sh", "-c", script}},
 				elsewhere = {.command = {"/bin/sh", "-c", other}};
 
-	(void)state;
 	begin();
 	d->first_pause_ns = 300 * MS;
 	snprintf(script, sizeof(script),
@@ -216,7 +214,6 @@ static void test_webhook(void **state)
 	static const int codes[] = {503, 200, 400, 200, 0};
 	struct sp_alert_targets to = {.webhook = url};
 
-	(void)state;
 	begin();
 	server_begin(codes);
 	send_notification(&to, "one", false);
@@ -246,7 +243,6 @@ static void test_bounds(void **state)
 	struct sp_alert_targets to = {.webhook = "http://127.0.0.1:1/"};
 	char name[16];
 
-	(void)state;
 	begin();
 	d->first_pause_ns = 3600 * SP_NS_PER_S;
 	for (int i = 0; i < SP_DELIVER_MAX + 5; i++) {
@@ -277,7 +273,6 @@ static void test_restart(void **state)
 	size_t n = 0;
 	FILE *out;
 
-	(void)state;
 	begin();
 	send_notification(&to, "one\n", false);
 	send_notification(&to, "one\n", true);
@@ -338,7 +333,6 @@ static void test_manager(void **state)
 	static const int codes[] = {503, 200, 0};
 	struct sp_alert_targets to = {.managers = {url}, .n_managers = 1};
 
-	(void)state;
 	begin();
 	server_begin(codes);
 	send_notification(&to, "one", false);

@@ -29,7 +29,6 @@ static void test_text(void **state)
 {
 	struct sp_expo x = {.form = SP_EXPO_TEXT};
 
-	(void)state;
 	write_some(&x);
 	assert_string_equal(x.text, "# HELP a_seconds_total Time.\n# TYPE a_seconds_total counter\n"
 				    "a_seconds_total{l=\"x\"} 12.34\na_seconds_total{l=\"y\"} 0.000000001\n"
@@ -43,7 +42,6 @@ static void test_openmetrics(void **state)
 {
 	struct sp_expo x = {.form = SP_EXPO_OPENMETRICS, .page = "http://h:9877/"};
 
-	(void)state;
 	write_some(&x);
 	assert_string_equal(x.text,
 			    "# HELP a_seconds Time.\n# TYPE a_seconds counter\n# UNIT a_seconds seconds\n"
@@ -66,7 +64,6 @@ static void test_remote(void **state)
 					"\x12\x10\x09\0\0\0\0\0\0\xf8\x3f\x10\x88\xd0\x95\xff\xbc\x31";
 	struct sp_expo x = {.form = SP_EXPO_REMOTE, .at_ms = 1700000000008, .external = "a=\"not\",m=\"z\",e=\"\""};
 
-	(void)state;
 	sp_expo_family(&x, SP_EXPO_GAUGE, "n", NULL, "");
 	sp_expo_seconds(&x, "a=\"\\\"\\\\\\n\"", 1500000000);
 	assert_int_equal(sp_expo_end(&x), 0);
@@ -88,7 +85,6 @@ static void test_hostile_labels(void **state)
 	char longest[2000], other[2000];
 	struct sp_labels l = {.n = 0};
 
-	(void)state;
 	check_label("plain", "l=\"plain\"");
 	check_label("", "l=\"\"");
 	check_label("a\"b\\c", "l=\"a\\\"b\\\\c\"");
@@ -169,7 +165,6 @@ static void test_accept(void **state)
 	    {";", SP_EXPO_TEXT},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++)
 		if (sp_expo_accepted(cases[i].accept) != cases[i].form)
 			fail_msg("%s", cases[i].accept ? cases[i].accept : "none");

@@ -32,7 +32,6 @@ static void test_quiet(void **state)
 {
 	struct machine m = machine_new();
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(minute(&m, 2000, 40 * MIB), SP_LIMITS_GO_ON);
 	assert_int_equal(m.l.halvings, 0);
@@ -44,7 +43,6 @@ static void test_busy_beginning(void **state)
 {
 	struct machine m = machine_new();
 
-	(void)state;
 	assert_int_equal(minute(&m, 900000, 40 * MIB), SP_LIMITS_GO_ON);
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(minute(&m, 5000, 40 * MIB), SP_LIMITS_GO_ON);
@@ -55,7 +53,6 @@ static void test_parsers(void **state)
 {
 	struct machine m = machine_new();
 
-	(void)state;
 	for (int i = 0; i < 50; i++) {
 		m.parsers_ns += MINUTE / 100;
 		assert_int_equal(minute(&m, 17000, 40 * MIB), SP_LIMITS_GO_ON);
@@ -74,7 +71,6 @@ static void test_over_and_back(void **state)
 	struct machine m = machine_new();
 	int n = 0;
 
-	(void)state;
 	while (minute(&m, 35000, 40 * MIB) == SP_LIMITS_GO_ON)
 		assert_true(++n <= SP_LIMITS_MINUTES);
 	assert_int_equal(m.l.halvings, 1);
@@ -99,7 +95,6 @@ static void test_no_swing(void **state)
 	struct machine m = machine_new();
 	int changes = 0;
 
-	(void)state;
 	for (int i = 0; i < 500; i++)
 		changes += minute(&m, 12000, 40 * MIB) != SP_LIMITS_GO_ON;
 	assert_int_equal(changes, 1);
@@ -110,7 +105,6 @@ static void test_bounds(void **state)
 {
 	struct machine m = machine_new();
 
-	(void)state;
 	for (int i = 0; i < 500; i++)
 		minute(&m, 1000000, 40 * MIB);
 	assert_int_equal(m.l.halvings, SP_LIMITS_HALVINGS);
@@ -121,7 +115,6 @@ static void test_memory(void **state)
 {
 	struct machine m = machine_new();
 
-	(void)state;
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(minute(&m, 2000, 61 * MIB), SP_LIMITS_RENEW);
 	assert_int_equal(m.l.halvings, 0);
@@ -132,7 +125,6 @@ static void test_no_limits(void **state)
 {
 	struct machine m = machine_new();
 
-	(void)state;
 	sp_limits_init(&m.l, 0, 0);
 	for (int i = 0; i < 50; i++)
 		assert_int_equal(minute(&m, 1000000, 1000 * MIB), SP_LIMITS_GO_ON);

@@ -30,7 +30,6 @@ static void check_names(const struct noted *all)
 /* Stops after four windows; the end of the agent makes a fifth. */
 static int four_ms(void *arg)
 {
-	(void)arg;
 	return noted.n < 4 ? -1 : 0;
 }
 
@@ -90,14 +89,12 @@ static void windows(void)
 
 static void test_windows(void **state)
 {
-	(void)state;
 	in_child(windows);
 }
 
 /* The store fails, and works again half-way. */
 static void recover(void *arg)
 {
-	(void)arg;
 	noted.fails = 0;
 }
 
@@ -139,7 +136,6 @@ static void full(void)
 
 static void test_store_is_full(void **state)
 {
-	(void)state;
 	in_child(full);
 }
 
@@ -254,13 +250,11 @@ static void renewals_in_place(void)
 
 static void test_renewals(void **state)
 {
-	(void)state;
 	in_child(renewals);
 }
 
 static void test_renewals_in_place(void **state)
 {
-	(void)state;
 	in_child(renewals_in_place);
 }
 
@@ -296,7 +290,6 @@ static void stopped(void)
 
 static void test_stopped(void **state)
 {
-	(void)state;
 	in_child(stopped);
 }
 

@@ -7,15 +7,12 @@ pid_t burner;
 
 int sp_store_open(const char *place, const struct sp_store_options *o, struct sp_store **ret_store)
 {
-	(void)place;
-	(void)o;
 	*ret_store = (struct sp_store *)&noted;
 	return 0;
 }
 
 void sp_store_close(struct sp_store *s)
 {
-	(void)s;
 }
 
 static bool has_burn(const struct sp_profile *p, const struct sp_row *row)
@@ -54,7 +51,6 @@ static void note(struct noted *n, const struct sp_profile *p)
 
 int sp_store_add(struct sp_store *s, const struct sp_store_window *w, const struct sp_profile *p)
 {
-	(void)s;
 	if (noted.fails)
 		return sp_fail(noted.fails, "write a window");
 	if (noted.n == MAX_NOTED)
@@ -66,7 +62,6 @@ int sp_store_add(struct sp_store *s, const struct sp_store_window *w, const stru
 
 int sp_store_event_add(struct sp_store *s, const struct sp_store_event *e)
 {
-	(void)s;
 	if (noted.fails)
 		return noted.fails;
 	if (noted.n_events < MAX_NOTED)
@@ -76,13 +71,11 @@ int sp_store_event_add(struct sp_store *s, const struct sp_store_event *e)
 
 void sp_store_alive(struct sp_store *s)
 {
-	(void)s;
 	noted.n_alive++;
 }
 
 int sp_store_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 {
-	(void)s;
 	*ret_stats = noted.stats;
 	return 0;
 }

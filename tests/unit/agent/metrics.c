@@ -178,7 +178,6 @@ static void test_self_and_inclusive(void **state)
 	uint32_t user = stack(m, 3, (uint32_t[]){again, inflate, main_}), kernel = stack(m, 1, &read_);
 	uint32_t callback = stack(m, 3, (uint32_t[]){main_, inflate, main_});
 
-	(void)state;
 	add(m, who, user, 0, 40);
 	add(m, who, user, kernel, 20);
 	add(m, who, callback, 0, 10);
@@ -209,7 +208,6 @@ static void test_info(void **state)
 	uint32_t z = file(m, "libz.so.1", 2), own = file(m, "mine", 3), who = key(m, 1, z, "/");
 	uint32_t inflate = frame(m, z, "inflate"), other = frame(m, own, "main");
 
-	(void)state;
 	add(m, who, stack(m, 1, &inflate), 0, 40);
 	add(m, who, stack(m, 1, &other), 0, 40);
 	window(m);
@@ -235,7 +233,6 @@ static void test_functions(void **state)
 	uint32_t main_ = frame(m, a, "main"), inflate = frame(m, z, "inflate"), sha = frame(m, a, "SHA256_Update");
 	uint32_t recursion = stack(m, 4, (uint32_t[]){sha, inflate, inflate, main_});
 
-	(void)state;
 	add(m, who, recursion, 0, 40);
 	add(m, who, stack(m, 2, (uint32_t[]){inflate, main_}), 0, 20);
 	add(m, who, stack(m, 1, &main_), 0, 10);
@@ -278,7 +275,6 @@ static void by(enum sp_metrics_by by, const char *first, const char *second, con
 
 static void test_by(void **state)
 {
-	(void)state;
 	by(SP_METRICS_BY_PROCESS, SELF "{build_id=\"02000000\",library=\"libz.so.1\",process=\"prog\"} 0.04",
 	   SELF "{build_id=\"02000000\",library=\"libz.so.1\",process=\"other\"} 0.02",
 	   SELF "{build_id=\"\",library=\"[unknown]\",process=\"[kernel]\"} 0.04");
@@ -296,7 +292,6 @@ static void test_bounds(void **state)
 	char name[128];
 	size_t n;
 
-	(void)state;
 	for (uint32_t i = 0; i < 1000; i++) {
 		snprintf(name, sizeof(name), "lib%u", i);
 		uint32_t f = frame(m, file(m, name, i % 2 ? 1000 + i : 0), name);
@@ -359,7 +354,6 @@ static void test_idle_series(void **state)
 {
 	struct made *m = made_new((struct sp_agent_config){.metrics_series = 100});
 
-	(void)state;
 	crowd(m, key(m, 1, 0, "/"), 1000, 50, 10);
 	window(m);
 	renew(m);
@@ -381,7 +375,6 @@ static void test_shared_series(void **state)
 	struct made *m = made_new((struct sp_agent_config){.metrics_series = 100});
 	uint32_t f;
 
-	(void)state;
 	crowd(m, key_of(m, 1, 0, 0, "/"), 500, 5, 10);
 	crowd(m, key_of(m, 2, 12345, 0, "/"), 1000, 50, 20);
 	window(m);
@@ -412,7 +405,6 @@ static void test_hostile_names(void **state)
 	char name[600], *text, *at, *rest, *lines[8000];
 	size_t n = 0;
 
-	(void)state;
 	for (unsigned i = 1; i < 256; i++) {
 		snprintf(name, sizeof(name), "%c\"\\%c\n}", (int)i, (int)i);
 		uint32_t f = frame(m, file(m, name, i % 3 ? i : 0), name);
@@ -459,7 +451,6 @@ static void test_as_totals_say(void **state)
 	char name[64], line[256];
 	unsigned i, k;
 
-	(void)state;
 	srandom(7);
 	for (i = 0; i < 40; i++) {
 		snprintf(name, sizeof(name), "lib%u", i);
@@ -509,7 +500,6 @@ static void test_events(void **state)
 {
 	struct made *m = made_new((struct sp_agent_config){0});
 
-	(void)state;
 	m->l.event(m->l.arg, &(struct sp_store_event){.kind = "upgrade"});
 	m->l.event(m->l.arg, &(struct sp_store_event){.kind = "upgrade"});
 	m->l.event(m->l.arg, &(struct sp_store_event){.kind = "of another version"});
@@ -527,7 +517,6 @@ static void test_many_series(void **state)
 	char name[64];
 	size_t n = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 700; i++) {
 		snprintf(name, sizeof(name), "libsomething%u.so.%u", i, i % 7);
 		uint32_t number = file(m, name, 1 + i), f = frame(m, number, name);

@@ -58,7 +58,6 @@ static void hears_nothing(int fd)
 
 static void test_life(void **state)
 {
-	(void)state;
 	for (int is_abstract = 0; is_abstract < 2; is_abstract++) {
 		struct sp_notify n;
 		char got[128];
@@ -91,7 +90,6 @@ static void test_watchdog(void **state)
 	char pid[32];
 	int fd = manager(false);
 
-	(void)state;
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	setenv("WATCHDOG_PID", pid, 1);
 	setenv("WATCHDOG_USEC", "30000000", 1);
@@ -115,7 +113,6 @@ static void test_no_watchdog(void **state)
 		const char *usec, *pid;
 	} others[] = {{"1000000", "1"}, {"0", NULL}, {"soon", NULL}, {"18446744073709551615", NULL}, {NULL, NULL}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		struct sp_notify n;
 		int fd = manager(false);
@@ -137,7 +134,6 @@ static void test_nobody(void **state)
 	static const char *const odd[] = {"relative", "", "@", "/"};
 	struct sp_notify n;
 
-	(void)state;
 	unsetenv("NOTIFY_SOCKET");
 	assert_int_equal(sp_notify_open(&n), 0);
 	assert_int_equal(n.fd, -1);
@@ -161,7 +157,6 @@ static void test_deaf(void **state)
 	struct sp_notify n;
 	int fd = manager(false);
 
-	(void)state;
 	assert_int_equal(sp_notify_open(&n), 0);
 	for (int i = 0; i < 10000; i++)
 		sp_notify_status(&n, "%d", i);
@@ -213,7 +208,6 @@ static void test_sockets(void **state)
 	int status;
 	pid_t pid = fork();
 
-	(void)state;
 	if (pid == 0)
 		_exit(take_sockets());
 	assert_int_equal(waitpid(pid, &status, 0), pid);

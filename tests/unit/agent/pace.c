@@ -26,7 +26,6 @@ static void test_few(void **state)
 	uint64_t now_ns = 5 * SP_NS_PER_S;
 	struct sp_pace p;
 
-	(void)state;
 	sp_pace_init(&p, 10000, now_ns);
 	for (int i = 0; i < 100000; i++, now_ns += 100 * MS) /* ten times a second, for hours */
 		assert_int_equal(sp_pace_take(&p, now_ns, MS / 8), 0);
@@ -37,7 +36,6 @@ static void test_flood(void **state)
 	uint64_t now_ns = 5 * SP_NS_PER_S, used_ns;
 	struct sp_pace p;
 
-	(void)state;
 	sp_pace_init(&p, 10000, now_ns);
 	used_ns = flood(&p, &now_ns, MS / 4, 300 * SP_NS_PER_S);
 	assert_in_range(used_ns, 500 * MS, 550 * MS); /* a quarter of a minute of 1 %, and an eighth of 1 % */
@@ -54,7 +52,6 @@ static void test_no_limit(void **state)
 {
 	struct sp_pace p;
 
-	(void)state;
 	sp_pace_init(&p, 0, 0);
 	for (uint64_t i = 1; i < 1000; i++)
 		assert_int_equal(sp_pace_take(&p, i, SP_NS_PER_S), 0);
@@ -66,7 +63,6 @@ static void test_clock(void **state)
 {
 	struct sp_pace p;
 
-	(void)state;
 	sp_pace_init(&p, 1000000, 100);
 	assert_int_equal(sp_pace_take(&p, 50, 1), 0);
 	assert_true(sp_pace_take(&p, UINT64_MAX, UINT64_MAX) > 0);

@@ -70,7 +70,6 @@ static void test_storm(void **state)
 {
 	struct agent *a = agent_new(ONE_PERCENT);
 
-	(void)state;
 	for (int i = 1; i < MAX_S; i++) {
 		second(a, 20, 10 * MS);
 		assert_true(used_ns(a) <= WHOLE + 20 * MS);
@@ -86,7 +85,6 @@ static void test_begins_full(void **state)
 	struct agent *a = agent_new(ONE_PERCENT);
 	unsigned n = 0;
 
-	(void)state;
 	while (parse(a, 1, 10 * MS))
 		n++;
 	assert_in_range(n, 37, 38); /* from five eighths, since three are kept, to a half of 3 s */
@@ -112,7 +110,6 @@ static void test_at_once(void **state)
 	int64_t left;
 	unsigned n = 0;
 
-	(void)state;
 	while (ask(a, 1000, 10 << 20))
 		n++;
 	assert_in_range(n, 21, 23); /* 85 ms each are expected of 1.9 s */
@@ -129,7 +126,6 @@ static void test_large(void **state)
 {
 	struct agent *a = agent_new(ONE_PERCENT);
 
-	(void)state;
 	a->cpu_ns += 1000 * MS;
 	assert_false(ask(a, 1000, UINT64_MAX)); /* less than a half is left */
 	assert_true(ask(a, 1000, 1 << 20));
@@ -143,7 +139,6 @@ static void test_no_more_than_full(void **state)
 {
 	struct agent *a = agent_new(ONE_PERCENT);
 
-	(void)state;
 	a->now_ns += 3600 * SP_NS_PER_S;
 	sp_parse_budget_update(&a->p, a->now_ns, a->cpu_ns - 100 * MS);
 	assert_int_equal(a->p.left_ns, WHOLE / 8 * 7);
@@ -158,7 +153,6 @@ static void test_no_limit(void **state)
 {
 	struct agent *a = agent_new(0);
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		assert_true(parse(a, 1, SP_NS_PER_S));
 }
@@ -166,7 +160,6 @@ static void test_no_limit(void **state)
 /* One file may not take what is there for all, nor be given up before a second. */
 static void test_longest(void **state)
 {
-	(void)state;
 	assert_int_equal(sp_parse_budget_longest_ms(10000), 2000);
 	assert_int_equal(sp_parse_budget_longest_ms(1000), 1000);
 	assert_int_equal(sp_parse_budget_longest_ms(100000), 10000);

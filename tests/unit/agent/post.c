@@ -98,7 +98,6 @@ static void test_taken(void **state)
 	struct sp_program c;
 	int fd = mkstemp(secret);
 
-	(void)state;
 	assert_int_equal(write(fd, "Bearer abc\n", 11), 11);
 	close(fd);
 	p.authorization_file = secret;
@@ -130,7 +129,6 @@ static void test_not_taken(void **state)
 	char request[4096];
 	struct sp_post p = {.url = url, .body = "x", .n_body = 1, .timeout_ms = 20000};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		struct sp_program c;
 		assert_int_equal(post(&p, cases[i].answer, request, sizeof(request), &c), cases[i].result);
@@ -148,7 +146,6 @@ static void test_endless(void **state)
 	struct sp_program c;
 	size_t n = 0;
 
-	(void)state;
 	assert_int_equal(sp_post_start(&c, self, &p), 0);
 	close(self);
 	fd = accept(listener, NULL, NULL);
@@ -168,7 +165,6 @@ static void test_nobody(void **state)
 	struct sp_program c;
 	int self = sp_self_open(), status;
 
-	(void)state;
 	assert_int_equal(sp_post_start(&c, self, &p), 0);
 	assert_int_equal(sp_post_result(wait_for(&c)), SP_POST_AGAIN);
 	assert_non_null(strstr(c.text, "connect"));
@@ -190,7 +186,6 @@ static void test_urls(void **state)
 	static const char *const bad[] = {"",        "127.0.0.1:9093", "http://", "http:///x",
 					  "ftp://a", "http://a b",     "http://?"};
 
-	(void)state;
 	assert_int_equal(sp_post_url_check("http://127.0.0.1:9093"), 0);
 	assert_int_equal(sp_post_url_check("https://user:word@[::1]/x?y"), 0);
 	for (size_t i = 0; i < SP_COUNT(bad); i++)
@@ -216,7 +211,6 @@ static void test_program(void **state)
 	struct sp_program c = {0};
 	int status, leak = dup(listener); /* without close-on-exec */
 
-	(void)state;
 	status = run("cat; echo \"$A\"; ls /proc/self/fd | tr '\\n' ,; exit 3", 20000, "in ", &c);
 	assert_int_equal(WEXITSTATUS(status), 3);
 	assert_string_equal(c.text, "in b c\n0,1,2,3,"); /* 3: ls itself */
@@ -238,7 +232,6 @@ static void test_no_program(void **state)
 	struct sp_program_spec spec = {.path = "/nonexistent/x", .argv = argv, .env = argv + 1, .input = 0};
 	struct sp_program c;
 
-	(void)state;
 	assert_int_equal(sp_program_start(&c, &spec), -ENOENT);
 	assert_non_null(strstr(sp_error_text(-ENOENT), "/nonexistent/x: No such file"));
 	assert_int_equal(c.pid, 0);

@@ -354,7 +354,6 @@ static void views_agree(void **state)
 {
 	uint64_t first = number_from("SOPROF_TEST_SEED", 1), n = number_from("SOPROF_TEST_ROUNDS", 1);
 
-	(void)state;
 	for (uint64_t i = 0; i < n; i++)
 		one_history(first + i, SP_FEWER > 1 ? 3 : 24);
 	free(body);

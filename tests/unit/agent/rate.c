@@ -113,7 +113,6 @@ static void rates(void)
 
 static void test_rates(void **state)
 {
-	(void)state;
 	in_child(rates);
 }
 

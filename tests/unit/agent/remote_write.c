@@ -29,7 +29,6 @@ static size_t n_tries, n_taken;
 
 uint64_t sp_time_ns(clockid_t clock)
 {
-	(void)clock;
 	return now;
 }
 
@@ -60,7 +59,6 @@ int sp_self_open(void)
 
 int sp_post_start(struct sp_program *c, int self, const struct sp_post *p)
 {
-	(void)self;
 	assert_string_equal(p->url, URL);
 	assert_string_equal(p->type, "application/x-protobuf");
 	assert_string_equal(p->encoding, "snappy");
@@ -85,7 +83,6 @@ bool sp_program_check(struct sp_program *c, int *ret_status)
 
 enum sp_post_result sp_post_result(int status)
 {
-	(void)status;
 	if (how == TAKES)
 		taken_s[n_taken++] = on_its_way_s;
 	return how == TAKES ? SP_POST_TAKEN : how == REFUSES ? SP_POST_REFUSED : SP_POST_AGAIN;
@@ -93,8 +90,6 @@ enum sp_post_result sp_post_result(int status)
 
 void sp_program_watch(const struct sp_program *c, int epoll)
 {
-	(void)c;
-	(void)epoll;
 }
 
 int sp_program_timeout_ms(const struct sp_program *c)
@@ -180,7 +175,6 @@ static void test_well(void **state)
 {
 	struct made *m = made_new();
 
-	(void)state;
 	pass(m, 605, TAKES);
 	check_each_once(1010, 1600);
 	assert_int_equal(n_tries, 60);
@@ -219,7 +213,6 @@ static void away(enum how this_how)
 
 static void test_away(void **state)
 {
-	(void)state;
 	away(FAILS);
 	away(NO_PROCESS);
 }
@@ -229,7 +222,6 @@ static void test_bounds(void **state)
 {
 	struct made *m = made_new();
 
-	(void)state;
 	pass(m, 60000, FAILS);
 	assert_true(value(m, "soprof_remote_write_waiting_bytes") <= SP_REMOTE_BYTES + 65536);
 	assert_true(value(m, "soprof_remote_write_dropped_samples_total") > 1000);
@@ -246,7 +238,6 @@ static void test_refused(void **state)
 {
 	struct made *m = made_new();
 
-	(void)state;
 	pass(m, 105, REFUSES);
 	assert_int_equal(n_tries, 10);
 	assert_true(value(m, "soprof_remote_write_refused_samples_total") > 200);
@@ -261,7 +252,6 @@ static void test_reload(void **state)
 	struct made *m = made_new();
 	struct sp_agent_config other = m->c;
 
-	(void)state;
 	pass(m, 105, FAILS);
 	sp_remotes_configure(m->r, &other);
 	pass(m, 100, TAKES);

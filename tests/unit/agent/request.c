@@ -25,7 +25,6 @@ static void test_whole(void **state)
 	size_t n = 0;
 	FILE *out = open_memstream(&text, &n);
 
-	(void)state;
 	assert_int_equal(parse(line, &q), 0);
 	assert_int_equal(q.what, SP_ASK_QUERY);
 	assert_int_equal(q.query.from_ns, 5);
@@ -67,7 +66,6 @@ static void test_written(void **state)
 	    "soprof1 password hash=%24 password=%20",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		struct sp_request q;
 		char *text = NULL;
@@ -86,7 +84,6 @@ static void test_least(void **state)
 {
 	struct sp_request q;
 
-	(void)state;
 	assert_int_equal(parse("soprof1 query", &q), 0);
 	assert_true(q.query.all_users && !q.query.library && q.query.resolution == -1);
 	assert_int_equal(q.query.from_ns, 0);
@@ -133,7 +130,6 @@ static void test_refused(void **state)
 	};
 	struct sp_request q;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(parse(bad[i].line, &q), -EBADMSG);
 		assert_string_equal(sp_error_text(-EBADMSG), bad[i].why);
@@ -148,7 +144,6 @@ static void test_values(void **state)
 	size_t n = 0;
 	FILE *out = open_memstream(&text, &n);
 
-	(void)state;
 	for (int i = 0; i < 255; i++)
 		value[i] = (char)(i + 1);
 	value[255] = '\0';
@@ -170,7 +165,6 @@ static void test_caps(void **state)
 	struct sp_line l;
 	size_t n = strlen(line);
 
-	(void)state;
 	memset(line + n, 'a', sizeof(line) - 1 - n);
 	line[sizeof(line) - 1] = '\0';
 	assert_int_equal(parse(line, &q), -EBADMSG);
@@ -188,7 +182,6 @@ static void test_answer(void **state)
 	size_t n = 0;
 	FILE *out = open_memstream(&text, &n);
 
-	(void)state;
 	sp_answer_write(&a, out);
 	fclose(out);
 	assert_int_equal(sp_line_parse(text, false, &l), 0);

@@ -29,7 +29,6 @@ static void test_rules(void **state)
 {
 	struct sp_alert_rule r = good("library libcrypto* share > 30% for 5m");
 
-	(void)state;
 	assert_int_equal(r.subject, SP_ALERT_RULE_LIBRARY);
 	assert_int_equal(r.value, SP_ALERT_RULE_SHARE);
 	assert_string_equal(r.glob, "libcrypto*");
@@ -98,7 +97,6 @@ static void test_wrong(void **state)
 	char text[SP_ALERT_RULE_TEXT_MAX + 2];
 	size_t at;
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		sp_error_clear();
 		assert_int_equal(sp_alert_rule_parse(cases[i].text, &rule, &at), -EINVAL);

@@ -31,7 +31,6 @@ static char last_told[200];
 
 uint64_t sp_time_ns(clockid_t clock)
 {
-	(void)clock;
 	return now;
 }
 
@@ -52,8 +51,6 @@ int sp_self_open(void)
 
 int sp_self_start(struct sp_program *c, int self, const char *argument, int input, unsigned timeout_ms)
 {
-	(void)self;
-	(void)input;
 	assert_string_equal(argument, SP_SEND_ARGUMENT);
 	assert_true(timeout_ms > 0);
 	*c = (struct sp_program){.pid = 1};
@@ -74,7 +71,6 @@ int sp_program_input_write(const char *name, int (*write)(void *arg, FILE *out),
 	char text[4096] = "";
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
-	(void)name;
 	assert_int_equal(write(arg, out), 0);
 	fclose(out);
 	assert_non_null(strstr(text, "resolution=60"));
@@ -86,8 +82,6 @@ int sp_program_input_write(const char *name, int (*write)(void *arg, FILE *out),
 /* Of remote write, which is not tried here. */
 int sp_program_input(const void *bytes, size_t n, int *ret_fd)
 {
-	(void)bytes;
-	(void)n;
 	*ret_fd = -1;
 	fail();
 	return 0;
@@ -107,8 +101,6 @@ bool sp_program_check(struct sp_program *c, int *ret_status)
 
 void sp_program_watch(const struct sp_program *c, int epoll)
 {
-	(void)c;
-	(void)epoll;
 }
 
 int sp_program_timeout_ms(const struct sp_program *c)
@@ -173,7 +165,6 @@ static void test_pace(void **unused)
 	};
 	struct sp_senders *s = sender_new();
 
-	(void)unused;
 	assert_true(until_start(s) <= 60000);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		next.cpu_ns = cases[i].cpu_ns;
@@ -191,7 +182,6 @@ static void test_failures(void **unused)
 	static const uint64_t pauses_s[] = {10, 20, 40, 80, 160, 300, 300};
 	struct sp_senders *s = sender_new();
 
-	(void)unused;
 	next.cpu_ns = 10 * MS;
 	until_start(s);
 	for (int round = 1; round <= 2; round++) {

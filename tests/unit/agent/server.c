@@ -10,7 +10,6 @@ static void test_status(void **state)
 	struct sp_agent_config c = config();
 	struct sp_ask a;
 
-	(void)state;
 	begin(&c);
 	assert_int_equal(ask_status(&a), 0);
 	assert_string_equal(words, "colour=dark red;clients=1;queries=0;answered=0;refused=0;failed=0;");
@@ -29,7 +28,6 @@ static void test_place(void **state)
 	struct stat st;
 	struct sp_ask a;
 
-	(void)state;
 	memcpy(old, socket_path, sizeof(old));
 	snprintf(socket_path, sizeof(socket_path), "%s/run/agent.sock", directory);
 	begin(&c);
@@ -63,7 +61,6 @@ static void test_directory(void **state)
 	struct stat st;
 	mode_t mask = umask(077);
 
-	(void)state;
 	snprintf(made, sizeof(made), "%s/made", directory);
 	snprintf(path, sizeof(path), "%s/agent.sock", made);
 	assert_int_equal(sp_server_directory(path), 0);
@@ -84,7 +81,6 @@ static void test_malformed(void **state)
 	char *huge = malloc(100000);
 	struct sp_ask a;
 
-	(void)state;
 	begin(&c);
 	is_answered("GET / HTTP/1.1\r\n\r\n", 18, "error errno=74 text=a%20request%20begins%20with%20soprof1\n");
 	is_answered("\n", 1, "error errno=74 ");
@@ -120,7 +116,6 @@ static void test_crowd(void **state)
 	char got[256], refused[32];
 	int n = 1000, n_refused = n - 20; /* four connections are reserved for root */
 
-	(void)state;
 	getrlimit(RLIMIT_NOFILE, &l);
 	l.rlim_cur = l.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &l);
@@ -177,7 +172,6 @@ static void test_users(void **state)
 	struct group *g = getgrgid(4); /* adm */
 	struct sp_ask a;
 
-	(void)state;
 	if (geteuid() != 0 || !g) {
 		print_message("skip: needs root and group 4\n");
 		skip();
@@ -236,7 +230,6 @@ static void test_turns(void **state)
 	int fds[MANY + 1], how;
 	char got[256];
 
-	(void)state;
 	if (geteuid() != 0) {
 		print_message("skip: needs root\n");
 		skip();
@@ -274,7 +267,6 @@ static void test_used_up(void **state)
 	uint64_t began_ns;
 	struct sp_ask a;
 
-	(void)state;
 	if (geteuid() != 0) {
 		print_message("skip: needs root\n");
 		skip();
@@ -313,7 +305,6 @@ static struct {
 
 static void own_done(void *arg, int r)
 {
-	(void)arg;
 	own->n_answered += r == 0;
 	own->n_unpaid += r == -EDQUOT;
 	sp_error_clear();
@@ -373,7 +364,6 @@ static void test_client_turns(void **state)
 	static const uint64_t expected[MANY + 1] = {FIRST, SECOND, FIRST, FIRST, FIRST};
 	struct sp_agent_config c = config();
 
-	(void)state;
 	c.max_queries = 1;
 	own_begin(&c, ask_in_turns, false);
 	assert_int_equal(own->n_begun, MANY + 1);
@@ -403,7 +393,6 @@ static void test_client_shares(void **state)
 {
 	struct sp_agent_config c = config();
 
-	(void)state;
 	c.max_cpu_ppm = 10; /* a third of a millisecond at once */
 	own_begin(&c, ask_too_much, true);
 	assert_true(own->is_over);
@@ -421,7 +410,6 @@ static void test_shares(void **state)
 	struct sp_shares s = {.size = {.gain_ppm = 10000, .burst_ns = 10 * SP_NS_PER_S}};
 	uint64_t t = 1000 * SP_NS_PER_S;
 
-	(void)state;
 	assert_false(sp_share_is_used_up(&s, 1, t));
 	sp_share_take(&s, 1, t, 9 * SP_NS_PER_S);
 	assert_false(sp_share_is_used_up(&s, 1, t));
@@ -458,7 +446,6 @@ static void test_false_agent(void **state)
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	int s = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	(void)state;
 	memcpy(a.sun_path, socket_path, strlen(socket_path));
 	assert_int_equal(bind(s, (struct sockaddr *)&a, sizeof(a)), 0);
 	assert_int_equal(listen(s, 16), 0);

@@ -12,7 +12,6 @@ pid_t server_pid;
 /* --- the server --- */
 int status(void *arg, FILE *out)
 {
-	(void)arg;
 	fputs("colour=dark%20red\n", out);
 	return 0;
 }
@@ -20,7 +19,6 @@ int status(void *arg, FILE *out)
 static volatile sig_atomic_t ended;
 static void end(int signal)
 {
-	(void)signal;
 	ended = 1;
 }
 
@@ -140,7 +138,6 @@ struct sp_server *served;
 char words[2048];
 int take_word(void *arg, const char *name, const char *value)
 {
-	(void)arg;
 	snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s=%s;", name, value);
 	return 0;
 }

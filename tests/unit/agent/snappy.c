@@ -67,7 +67,6 @@ static void test_lengths(void **state)
 {
 	static uint8_t bytes[300000];
 
-	(void)state;
 	srandom(3);
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)random();
@@ -90,7 +89,6 @@ static void test_names(void **state)
 	char *text = malloc(1 << 20);
 	size_t n = 0;
 
-	(void)state;
 	for (int i = 0; n < 500000; i++)
 		n += (size_t)snprintf(text + n, 200,
 				      "__name__soprof_library_self_cpu_seconds_total library libthing%d.so.%d",

@@ -94,7 +94,6 @@ static void another_build_in_the_same_program_is_noticed(void **state)
 {
 	struct sp_upgrades u;
 
-	(void)state;
 	assert_int_equal(sp_upgrades_init(&u), 0);
 	assert_int_equal(look(&u, "/bin/a", "", 1, 10 * S), 0);
 	assert_int_equal(look(&u, "/bin/b", "", 2, 20 * S), 0); /* had no other build before */
@@ -122,7 +121,6 @@ static void builds_without_end_leave_others_their_places(void **state)
 {
 	struct sp_upgrades u;
 
-	(void)state;
 	assert_int_equal(sp_upgrades_init(&u), 0);
 	assert_int_equal(look(&u, "/bin/a", "", 1, 10 * S), 0);
 	assert_int_equal(look(&u, "/bin/a", "", 2, 5000 * S), 1);
@@ -208,7 +206,6 @@ static void a_change_of_cost_is_found_where_it_is(void **state)
 	    .from_ns = UPGRADE, .to_ns = UPGRADE, .span_ns = (uint64_t)WINDOWS * 10 * S, .source = "cpu"};
 	struct found f = {.n = 0};
 
-	(void)state;
 	if (sp_upgrade_compare(s, &q, take, &f) < 0)
 		fail_msg("%s", sp_error_text(-1));
 	assert_int_equal(f.n, 2);
@@ -250,7 +247,6 @@ static void a_process_looks_when_it_is_time(void **state)
 	struct sp_upgrades u;
 	struct sp_event_queue e = {0};
 
-	(void)state;
 	sp_store_close(s);
 	assert_int_equal(sp_upgrades_init(&u), 0);
 	close(u.self);

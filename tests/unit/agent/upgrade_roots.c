@@ -125,9 +125,6 @@ static char *root_make(const struct fixture *f, const char *name, uint8_t build)
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-	(void)st;
-	(void)type;
-	(void)ftw;
 	return remove(path);
 }
 
@@ -323,7 +320,6 @@ static void another_root_or_directory_is_no_upgrade(void **state)
 	struct fixture f = {0};
 	const char *roots[4];
 
-	(void)state;
 	if (geteuid() || !can_enter() || !begin(&f)) {
 		print_message("skip: not root\n");
 		skip();

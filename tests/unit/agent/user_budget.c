@@ -38,7 +38,6 @@ static void attack(unsigned seconds, uid_t uid, unsigned n_users)
 
 static void test_one_user(void **state)
 {
-	(void)state;
 	begin(ONE_PERCENT);
 	attack(3600, HE, 1);
 	/* a quarter of a minute of 1 % at once, and a sixteenth of 1 % */
@@ -55,7 +54,6 @@ static void test_one_user(void **state)
 /* One who has the numbers of a whole container: all of them have an eighth, and root has his own. */
 static void test_many_numbers(void **state)
 {
-	(void)state;
 	begin(ONE_PERCENT);
 	attack(3600, 100000, 65536);
 	assert_true(spent_ns <= 300 * MS + 4500 * MS + 10 * MS);
@@ -69,7 +67,6 @@ static void test_queue(void **state)
 {
 	unsigned n = 0;
 
-	(void)state;
 	begin(ONE_PERCENT);
 	while (sp_user_budget_may_look(&b, HE, now_ns))
 		n++;
@@ -87,7 +84,6 @@ static void test_queue(void **state)
 /* The largest debt is paid after an hour, in which others are served. */
 static void test_debt(void **state)
 {
-	(void)state;
 	begin(ONE_PERCENT);
 	assert_true(look(HE, 3600 * SP_NS_PER_S));
 	sp_user_budget_parsed(&b, HE, now_ns, 3600 * SP_NS_PER_S);
@@ -103,7 +99,6 @@ static void test_debt(void **state)
 
 static void test_no_limit(void **state)
 {
-	(void)state;
 	begin(0);
 	for (unsigned i = 0; i < 1000; i++)
 		assert_true(look(HE, SP_NS_PER_S));

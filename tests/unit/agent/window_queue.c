@@ -25,7 +25,6 @@ static struct {
 
 int sp_store_add(struct sp_store *s, const struct sp_store_window *w, const struct sp_profile *p)
 {
-	(void)s;
 	if (store.fails)
 		return sp_fail(store.fails, "write");
 	if (w->wall_ns == store.refuses)
@@ -40,7 +39,6 @@ int sp_store_add(struct sp_store *s, const struct sp_store_window *w, const stru
 
 int sp_store_event_add(struct sp_store *s, const struct sp_store_event *e)
 {
-	(void)s;
 	if (store.fails)
 		return store.fails;
 	store.n_events++;
@@ -115,7 +113,6 @@ static void test_well(void **state)
 {
 	struct made *m = made_new();
 
-	(void)state;
 	for (uint64_t t = 10; t <= 500; t += 10)
 		assert_int_equal(window(m, t, 3), 0);
 	check_in_order(10, 500);
@@ -129,7 +126,6 @@ static void test_full_for_a_while(void **state)
 	struct made *m = made_new();
 	uint64_t t = 10;
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(errors); i++) {
 		for (store.fails = 0; t % 200; t += 10)
 			assert_int_equal(window(m, t, 3), 0);
@@ -151,7 +147,6 @@ static void test_beyond_the_bounds(void **state)
 	struct made *m = made_new();
 	uint64_t t, last = 10 * (SP_QUEUE_WINDOWS + 40);
 
-	(void)state;
 	store.fails = -ENOSPC;
 	for (t = 10; t <= last; t += 10)
 		assert_int_equal(window(m, t, 3), -ENOSPC);
@@ -171,7 +166,6 @@ static void test_bytes(void **state)
 {
 	struct made *m = made_new();
 
-	(void)state;
 	store.fails = -EIO;
 	for (uint64_t t = 10; t <= 3000; t += 10) {
 		window(m, t, N_STACKS);
@@ -186,7 +180,6 @@ static void test_one_is_refused(void **state)
 {
 	struct made *m = made_new();
 
-	(void)state;
 	store.refuses = 50 * S;
 	for (uint64_t t = 10; t <= 100; t += 10)
 		window(m, t, 3);
@@ -205,7 +198,6 @@ static void test_next_rows_stay(void **state)
 	const struct sp_store_window w = {.wall_ns = 10 * S, .duration_ns = 10 * S, .source = "cpu"};
 	int64_t value = 10;
 
-	(void)state;
 	assert_int_equal(sp_profile_add(m->p, m->key, m->stacks[0], 0, &value), 0);
 	sp_window_queue_push(&m->k, m->p, &w);
 	value = 7;
@@ -223,7 +215,6 @@ static void test_events_wait(void **state)
 	struct made *m = made_new();
 	struct sp_store_event e = {.kind = "gap", .subject = "suspended", .text = "words", .data = ""};
 
-	(void)state;
 	store.fails = -ENOSPC;
 	for (unsigned i = 0; i < SP_QUEUE_EVENTS + 10; i++) {
 		e.from_ns = e.to_ns = i * S;
@@ -272,7 +263,6 @@ static void test_listeners(void **state)
 	struct made *m = made_new();
 	size_t i;
 
-	(void)state;
 	m->k.listeners = m->e.listeners = &l;
 	store.refuses = 30 * S;
 	for (uint64_t t = 10; t <= 5000; t += 10) {

@@ -13,7 +13,6 @@ static void taken_memory_is_apart_and_stays(void **state)
 	static uint8_t *taken[N];
 	struct sp_arena a = {0};
 
-	(void)state;
 	for (size_t i = 0; i < N; i++) {
 		taken[i] = sp_arena_take(&a, i % 300);
 		assert_non_null(taken[i]);
@@ -32,7 +31,6 @@ static void more_than_a_block_fits(void **state)
 	struct sp_arena a = {0};
 	uint8_t *small = sp_arena_take(&a, 1), *large = sp_arena_take(&a, LARGE);
 
-	(void)state;
 	assert_true(small && large);
 	memset(large, 1, LARGE);
 	assert_true(a.all_bytes >= LARGE && a.all_bytes < LARGE + (2 << 20));

@@ -28,7 +28,6 @@ static void meanwhile(void **state)
 	struct sp_aside a = {.is_begun = false};
 	struct work w = {.got = 0};
 
-	(void)state;
 	assert_int_equal(pipe(w.go), 0);
 	sp_aside_begin(&a, wait_for_go, &w);
 	assert_int_equal(write(w.go[1], "x", 1), 1);
@@ -44,7 +43,6 @@ static void not_begun(void **state)
 {
 	struct sp_aside a = {.is_begun = false};
 
-	(void)state;
 	sp_aside_wait(&a);
 }
 
@@ -56,7 +54,6 @@ static void no_thread(void **state)
 	struct sp_aside a = {.is_begun = false};
 	struct work w = {.got = 0};
 
-	(void)state;
 	assert_int_equal(pipe(w.go), 0);
 	assert_int_equal(write(w.go[1], "y", 1), 1);
 	assert_int_equal(getrlimit(RLIMIT_AS, &old), 0);

@@ -11,7 +11,6 @@ static void reads_little_endian(void **state)
 	static const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 	struct sp_cursor c = sp_cursor_on(bytes, sizeof(bytes));
 
-	(void)state;
 	assert_int_equal(sp_cursor_u8(&c), 1);
 	assert_int_equal(sp_cursor_u16(&c), 0x0302);
 	assert_int_equal(sp_cursor_u32(&c), 0x07060504);
@@ -25,7 +24,6 @@ static void what_does_not_fit_is_bad_for_ever(void **state)
 	static const uint8_t bytes[] = {1, 2, 3};
 	struct sp_cursor c = sp_cursor_on(bytes, sizeof(bytes));
 
-	(void)state;
 	assert_int_equal(sp_cursor_u32(&c), 0);
 	assert_true(c.bad);
 	assert_int_equal(sp_cursor_u8(&c), 0);
@@ -40,7 +38,6 @@ static void skip_and_seek_stay_inside(void **state)
 	static const uint8_t bytes[] = {1, 2, 3};
 	struct sp_cursor c = sp_cursor_on(bytes, sizeof(bytes));
 
-	(void)state;
 	sp_cursor_skip(&c, 3);
 	sp_cursor_skip(&c, 0);
 	sp_cursor_seek(&c, 2);
@@ -59,7 +56,6 @@ static void a_part_has_its_own_bounds(void **state)
 	static const uint8_t bytes[] = {1, 2, 3, 4};
 	struct sp_cursor c = sp_cursor_on(bytes, sizeof(bytes));
 
-	(void)state;
 	(void)sp_cursor_u8(&c);
 	struct sp_cursor part = sp_cursor_sub(&c, 2);
 	assert_int_equal(sp_cursor_u16(&part), 0x0302);
@@ -78,7 +74,6 @@ static void strings_end_inside(void **state)
 	static const char bytes[] = {'a', 'b', '\0', '\0', 'c'};
 	struct sp_cursor c = sp_cursor_on(bytes, sizeof(bytes));
 
-	(void)state;
 	assert_string_equal(sp_cursor_str(&c), "ab");
 	assert_string_equal(sp_cursor_str(&c), "");
 	assert_false(c.bad);
@@ -132,7 +127,6 @@ static void check_leb(uint64_t v)
 
 static void leb_of_every_width(void **state)
 {
-	(void)state;
 	srandom(1);
 	for (int bit = 0; bit < 64; bit++)
 		for (int i = 0; i < 1000; i++) {
@@ -160,7 +154,6 @@ static bool bad_leb(const char *bytes, size_t n, bool is_signed)
 
 static void leb_that_does_not_fit_is_bad(void **state)
 {
-	(void)state;
 	/* 2^64, eleven bytes (also when they say 0), and a sign that does not agree with bit 63 */
 	assert_true(bad_leb("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02", 10, false));
 	assert_true(bad_leb("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 11, false));

@@ -28,7 +28,6 @@ static void plain_names_stay(void **state)
 	static const char name[] =
 	    "operator()(std::vector<int> const&) [clone .cold] f\xc3\xbc r \xe4\xb8\xad \xf0\x9f\x90\xa7 C:\\x";
 
-	(void)state;
 	check(SP_ENCODE_TERMINAL, name, name);
 	check(SP_ENCODE_FOLDED, name, name);
 	check(SP_ENCODE_TERMINAL, "", "");
@@ -38,7 +37,6 @@ static void plain_names_stay(void **state)
 
 static void terminal_shows_no_controls(void **state)
 {
-	(void)state;
 	check(SP_ENCODE_TERMINAL, "a\x1b[31mb\n\t\x7f", "a\\x1b[31mb\\x0a\\x09\\x7f");
 	check(SP_ENCODE_TERMINAL,
 	      "\xc2\x9b"
@@ -54,7 +52,6 @@ static void terminal_shows_no_controls(void **state)
 
 static void folded_keeps_its_separators(void **state)
 {
-	(void)state;
 	check(SP_ENCODE_FOLDED, "a;b", "a\\x3bb");
 	check(SP_ENCODE_FOLDED, "thread 12", "thread\\x2012");
 	check(SP_ENCODE_FOLDED, "thread 1.5", "thread\\x201.5");
@@ -70,7 +67,6 @@ static void folded_keeps_its_separators(void **state)
 
 static void the_formats_quote_their_own(void **state)
 {
-	(void)state;
 	check(SP_ENCODE_XML, "<a href=\"x\">&'\x01", "&lt;a href=&quot;x&quot;&gt;&amp;&#39;\\x01");
 	check(SP_ENCODE_JSON, "\"\\\n\t</script>\xff", "\\\"\\\\\\n\\u0009\\u003c/script>\\\\xff");
 	check(SP_ENCODE_JSON, "\xe2\x80\xae\xf0\x9f\x90\xa7", "\\u202e\xf0\x9f\x90\xa7");
@@ -88,7 +84,6 @@ static void writes_to_streams(void **state)
 	char buffer[16];
 	FILE *full = fopen("/dev/full", "we"), *f = fmemopen(buffer, sizeof(buffer), "w");
 
-	(void)state;
 	assert_non_null(f);
 	sp_encode(f, SP_ENCODE_FOLDED, "a;");
 	sp_encode(f, SP_ENCODE_FOLDED, "b");
@@ -333,14 +328,12 @@ static void check_random(enum sp_encoding encoding)
 
 static void any_bytes_for_a_terminal(void **state)
 {
-	(void)state;
 	check_random(SP_ENCODE_TERMINAL);
 	check_random(SP_ENCODE_QUOTED);
 }
 
 static void any_bytes_folded(void **state)
 {
-	(void)state;
 	assert_int_equal(regcomp(&count_at_end, "[[:space:]]+[0-9]+(\\.[0-9]*)?$", REG_EXTENDED | REG_NOSUB), 0);
 	assert_int_equal(regexec(&count_at_end, "a;b 1.5", 0, NULL, 0), 0);
 	check_random(SP_ENCODE_FOLDED);
@@ -349,19 +342,16 @@ static void any_bytes_folded(void **state)
 
 static void any_bytes_in_xml(void **state)
 {
-	(void)state;
 	check_random(SP_ENCODE_XML);
 }
 
 static void any_bytes_in_json(void **state)
 {
-	(void)state;
 	check_random(SP_ENCODE_JSON);
 }
 
 static void any_bytes_in_csv(void **state)
 {
-	(void)state;
 	check_random(SP_ENCODE_CSV);
 }
 

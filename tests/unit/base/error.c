@@ -9,7 +9,6 @@
 
 static void keeps_the_number_and_puts_the_outermost_first(void **state)
 {
-	(void)state;
 	assert_int_equal(sp_fail(-ENOENT, "open %s", "/x"), -ENOENT);
 	assert_int_equal(sp_fail(-ENOENT, "profile"), -ENOENT);
 	assert_string_equal(sp_error_text(-ENOENT), "profile: open /x: No such file or directory");
@@ -18,7 +17,6 @@ static void keeps_the_number_and_puts_the_outermost_first(void **state)
 
 static void forgets_what_was_read(void **state)
 {
-	(void)state;
 	sp_fail(-ENOENT, "first");
 	(void)sp_error_text(-ENOENT);
 	sp_fail(-ENOENT, "second");
@@ -29,7 +27,6 @@ static void forgets_what_was_read(void **state)
 
 static void another_number_is_another_failure(void **state)
 {
-	(void)state;
 	sp_fail(-ENOENT, "dealt with and forgotten");
 	sp_fail(-EPERM, "sample all");
 	assert_string_equal(sp_error_text(-EPERM), "sample all: Operation not permitted");
@@ -39,7 +36,6 @@ static void another_number_is_another_failure(void **state)
 
 static void words_that_are_the_whole_message(void **state)
 {
-	(void)state;
 	sp_fail_said(-EPERM, "cannot sample: needs %s", "CAP_BPF");
 	sp_fail(-EPERM, "profile");
 	assert_string_equal(sp_error_text(-EPERM), "profile: cannot sample: needs CAP_BPF");
@@ -49,7 +45,6 @@ static void long_words_are_cut_and_still_ended(void **state)
 {
 	char words[3000];
 
-	(void)state;
 	memset(words, 'w', sizeof(words));
 	words[sizeof(words) - 1] = '\0';
 	sp_fail(-EIO, "%s", words);
@@ -66,7 +61,6 @@ static void a_mistake_has_its_place_in_the_text(void **state)
 	char text[3000];
 	size_t at = 0;
 
-	(void)state;
 	sp_fail_at(-EINVAL, "a > > b", 4, "a number is missing");
 	sp_fail(-EINVAL, "-e");
 	assert_string_equal(sp_error_text(-EINVAL), "-e: a number is missing");
@@ -83,7 +77,6 @@ static void a_mistake_has_its_place_in_the_text(void **state)
 
 static void *fail_elsewhere(void *arg)
 {
-	(void)arg;
 	sp_fail(-EIO, "elsewhere");
 	return NULL;
 }
@@ -92,7 +85,6 @@ static void the_chain_belongs_to_the_thread(void **state)
 {
 	pthread_t thread;
 
-	(void)state;
 	sp_fail(-EIO, "here");
 	assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, NULL), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);

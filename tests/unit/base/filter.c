@@ -51,7 +51,6 @@ static int try(enum sp_filter which, const char *mode, long call, long a, long b
 
 static void test_listed(void **state)
 {
-	(void)state;
 	for (int which = 0; which < SP_N_FILTERS; which++) {
 		assert_int_equal(try((enum sp_filter)which, "strict", SYS_getpid, 0, 0, 0), 0);
 		assert_int_equal(try((enum sp_filter)which, "strict", SYS_openat, -1, 0, 0), 0);
@@ -63,7 +62,6 @@ static void test_listed(void **state)
 /* As on an older kernel. */
 static void test_unknown(void **state)
 {
-	(void)state;
 	for (int which = 0; which < SP_N_FILTERS; which++) {
 		assert_int_equal(try((enum sp_filter)which, NULL, NO_CALL, 0, 0, 0), ENOSYS);
 		assert_int_equal(try((enum sp_filter)which, "off", NO_CALL, 0, 0, 0), ENOSYS);
@@ -75,7 +73,6 @@ static void test_unknown(void **state)
 
 static void test_dangerous(void **state)
 {
-	(void)state;
 	static const int calls[] = {SYS_ptrace,  SYS_process_vm_writev, SYS_mount, SYS_init_module,
 				    SYS_unshare, SYS_io_uring_setup,    SYS_keyctl};
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
@@ -94,7 +91,6 @@ static void test_dangerous(void **state)
 
 static void test_arguments(void **state)
 {
-	(void)state;
 	assert_int_equal(try(SP_FILTER_AGENT, "strict", SYS_bpf, BPF_MAP_LOOKUP_ELEM, 0, 0), 0);
 	assert_int_equal(try(SP_FILTER_AGENT, NULL, SYS_bpf, BPF_PROG_LOAD, 0, 0), EPERM);
 	assert_int_equal(try(SP_FILTER_AGENT, NULL, SYS_bpf, BPF_MAP_CREATE, 0, 0), EPERM);

@@ -13,7 +13,6 @@ static void equal_bytes_equal_number(void **state)
 	struct sp_intern *t;
 	size_t len;
 
-	(void)state;
 	assert_int_equal(sp_intern_new(&t), 0);
 	assert_int_equal(sp_intern_add(t, "", 0), 0);
 	assert_int_equal(sp_intern_add(t, NULL, 0), 0);
@@ -49,7 +48,6 @@ static void many_names_keep_their_numbers_and_places(void **state)
 	struct sp_intern *t;
 	char buffer[512];
 
-	(void)state;
 	assert_non_null(places);
 	assert_int_equal(sp_intern_new(&t), 0);
 	for (unsigned int i = 0; i < N; i++) {
@@ -75,7 +73,6 @@ static void an_entry_larger_than_a_chunk(void **state)
 	char *big = malloc(len);
 	struct sp_intern *t;
 
-	(void)state;
 	assert_non_null(big);
 	memset(big, 'x', len);
 	assert_int_equal(sp_intern_new(&t), 0);
@@ -98,7 +95,6 @@ static void similar_bytes_spread(void **state)
 	uint8_t *used = calloc(1, 1 << BITS);
 	uint32_t n_used = 0;
 
-	(void)state;
 	assert_non_null(used);
 	for (uint32_t i = 0; i < 1 << BITS; i++) {
 		uint32_t words[] = {i & 0xff, 7, i >> 8};
@@ -114,7 +110,6 @@ static void the_hash_depends_on_length_and_seed(void **state)
 {
 	static const char zeros[64];
 
-	(void)state;
 	for (size_t a = 0; a < sizeof(zeros); a++) {
 		for (size_t b = 0; b < a; b++)
 			assert_true(sp_hash_bytes(zeros, a, 1) != sp_hash_bytes(zeros, b, 1));
@@ -130,7 +125,6 @@ static void an_array_beside_has_an_element_each(void **state)
 	size_t capacity = 0;
 	bool is_new;
 
-	(void)state;
 	assert_int_equal(sp_intern_new(&t), 0);
 	for (uint32_t i = 0; i < 2000; i++) {
 		uint32_t key = i % 1000;

@@ -51,7 +51,6 @@ static void everything(struct sp_json *j)
 
 static void writes_each_kind(void **state)
 {
-	(void)state;
 	check(everything, false,
 	      "{\"text\":\"a\\\"b\\\\\\\\xff\\n\\u003c\",\"none\":null,\"word\":\"w\",\"numbers\":[0,-"
 	      "9223372036854775808,"
@@ -81,7 +80,6 @@ static void lines_and_spaces(struct sp_json *j)
 
 static void breaks_lines_where_it_is_told(void **state)
 {
-	(void)state;
 	check(lines_and_spaces, false, "{\"a\":1,\n\"b\":[\n0,\n1],\"c\":[0,\n1]\n}");
 	check(lines_and_spaces, true, "{\"a\": 1,\n\"b\": [\n0,\n1], \"c\": [0,\n1]\n}");
 }
@@ -100,7 +98,6 @@ static void several(struct sp_json *j)
 
 static void counts_its_brackets(void **state)
 {
-	(void)state;
 	check(several, false, "[],[],[[[[[[[[]]]]]]]]");
 }
 
@@ -134,7 +131,6 @@ static void callers_errors_end_the_program(void **state)
 {
 	static void (*const wrong[])(struct sp_json *) = {name_in_array, no_name_in_object, too_deep, ends_nothing};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(wrong); i++) {
 		pid_t child = fork();
 		int status = 0;

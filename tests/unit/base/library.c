@@ -19,7 +19,6 @@ static void the_first_that_is_there_is_loaded(void **state)
 	static const char *const sonames[] = {"libnowhere.so.9", "libz.so.1", NULL};
 	struct z z = {0};
 
-	(void)state;
 	assert_int_equal(sp_library_load("a test", "zlib1g", sonames, functions, 2, &z), 0);
 	assert_int_equal(z.crc32(0, (const unsigned char *)"123456789", 9), 0xcbf43926); /* the check value of CRC-32 */
 	assert_int_equal(*z.version(), '1');
@@ -30,7 +29,6 @@ static void what_is_missing_is_named(void **state)
 	static const char *const none[] = {"libnowhere.so.9", NULL}, *const z_names[] = {"libz.so.1", NULL};
 	struct z z = {0};
 
-	(void)state;
 	assert_int_equal(sp_library_load("a test", "libnowhere9", none, functions, 2, &z), -ELIBACC);
 	assert_non_null(strstr(sp_error_text(-ELIBACC), "a test needs libnowhere9: libnowhere.so.9"));
 	sp_error_clear();

@@ -18,7 +18,6 @@ static void closes_at_the_end_of_the_scope(void **state)
 {
 	int seen, kept;
 
-	(void)state;
 	{
 		SP_CLOSE int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		seen = fd;
@@ -40,15 +39,12 @@ static int close_and_fail(void)
 	SP_FCLOSE FILE *none = NULL;
 	SP_FREE char *text = strdup("x");
 
-	(void)none;
-	(void)text;
 	errno = EXDEV;
 	return fd;
 }
 
 static void cleanup_leaves_errno_and_nothing_alone(void **state)
 {
-	(void)state;
 	assert_int_equal(close_and_fail(), -1);
 	assert_int_equal(errno, EXDEV);
 }
@@ -64,7 +60,6 @@ static void taken_memory_lives_on(void **state)
 {
 	SP_FREE char *text = made();
 
-	(void)state;
 	assert_string_equal(text, "kept");
 }
 
@@ -72,7 +67,6 @@ static void closes_streams(void **state)
 {
 	int seen;
 
-	(void)state;
 	{
 		SP_FCLOSE FILE *f = fopen("/dev/null", "re");
 		assert_non_null(f);
@@ -86,7 +80,6 @@ static void grows_zeroed_and_keeps_what_was_there(void **state)
 	SP_FREE uint32_t *array = NULL;
 	size_t capacity = 0;
 
-	(void)state;
 	for (uint32_t n = 0; n < 10000; n++) {
 		assert_int_equal(sp_grow(&array, &capacity, n + 1, sizeof(*array)), 0);
 		assert_true(capacity > n);
@@ -103,7 +96,6 @@ static void too_much_changes_nothing(void **state)
 	SP_FREE uint64_t *array = NULL;
 	size_t capacity = 0;
 
-	(void)state;
 	assert_int_equal(sp_grow(&array, &capacity, 1, sizeof(*array)), 0);
 	uint64_t *before = array;
 	size_t had = capacity;

@@ -20,7 +20,6 @@ static char top[] = "/tmp/soprof-owner-XXXXXX", directory[64];
 
 static bool is_ours(void *arg, const char *name)
 {
-	(void)arg;
 	return strncmp(name, "our", 3) == 0;
 }
 
@@ -60,7 +59,6 @@ static int take_away(const char *path, const struct stat *st, int type, struct F
 
 static int begin(void **state)
 {
-	(void)state;
 	memcpy(top + strlen(top) - 6, "XXXXXX", 6);
 	if (!mkdtemp(top))
 		return -1;
@@ -70,13 +68,11 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	return nftw(top, take_away, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static void gives_a_directory_and_what_is_ours(void **state)
 {
-	(void)state;
 	make("our1");
 	make("our2");
 	assert_int_equal(sp_owner_change(directory, &to_him, true), 0);
@@ -95,7 +91,6 @@ static void gives_a_directory_and_what_is_ours(void **state)
 
 static void gives_nothing_where_others_have_files(void **state)
 {
-	(void)state;
 	make("our1");
 	make("passwd");
 	assert_int_equal(sp_owner_change(directory, &to_him, false), -EPERM);
@@ -106,7 +101,6 @@ static void gives_nothing_where_others_have_files(void **state)
 
 static void gives_nothing_that_others_can_write_to(void **state)
 {
-	(void)state;
 	assert_int_equal(chmod(directory, 0775), 0);
 	assert_int_equal(sp_owner_change(directory, &to_him, false), -EPERM);
 	assert_int_equal(chmod(directory, 0755), 0);
@@ -120,7 +114,6 @@ static void follows_no_link(void **state)
 {
 	char link_to[96];
 
-	(void)state;
 	make("our-linked");
 	assert_int_equal(chown(directory, HIS, HIS), 0);
 	(void)snprintf(link_to, sizeof(link_to), "%s/secret", top);

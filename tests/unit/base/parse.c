@@ -34,7 +34,6 @@ static void numbers(void **state)
 	    {"99999999999999999999999x", -EINVAL, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(samples); i++) {
 		uint64_t v = 0;
 		assert_int_equal(sp_parse_number(samples[i].text, 1, 100, &v), samples[i].r);
@@ -74,7 +73,6 @@ static void durations(void **state)
 	    {"1e3", -EINVAL, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(samples); i++) {
 		uint64_t v = 0;
 		assert_int_equal(sp_parse_duration(samples[i].text, &v), samples[i].r);
@@ -89,7 +87,6 @@ static void lists(void **state)
 	SP_FREE uint32_t *none = NULL;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(sp_parse_list("0-3,5,4-4,4", 5, 7, &got, &n), 0);
 	assert_int_equal(n, SP_COUNT(want));
 	assert_memory_equal(got, want, sizeof(want));
@@ -107,7 +104,6 @@ static void lists_that_are_none(void **state)
 	    {"0-4", -ERANGE, 0},   {"1,2,3,4,5", -ERANGE, 0}, {"0-18446744073709551615", -ERANGE, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(samples); i++) {
 		uint32_t *list = NULL;
 		size_t n = 77;
@@ -133,7 +129,6 @@ static void test_percent(void **state)
 	    {"100%25", "100%", "100%"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(all); i++)
 		for (int form = 0; form < 2; form++) {
 			const char *wanted = form ? all[i].form : all[i].line;

@@ -16,7 +16,6 @@ static const char *nearest(const char *word)
 
 static void test_nearest(void **state)
 {
-	(void)state;
 	assert_string_equal(nearest("profile"), "profile");
 	assert_string_equal(nearest("prfoile"), "profile"); /* swapped */
 	assert_string_equal(nearest("proflie"), "profile");
@@ -35,7 +34,6 @@ static void test_libraries(void **state)
 					       {"libz", "libz.so.1"},
 					       {"libz.so.2", "libz.so.1"}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
 		struct sp_suggest s = {.word = pairs[i][0]};
 
@@ -49,7 +47,6 @@ static void test_nothing_is_near(void **state)
 {
 	char word[4096];
 
-	(void)state;
 	memset(word, 'p', sizeof(word));
 	word[sizeof(word) - 1] = '\0';
 	assert_null(nearest("xyzzy"));

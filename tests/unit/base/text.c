@@ -17,7 +17,6 @@ static void reads_files_without_a_size(void **state)
 	size_t len;
 	char want[64];
 
-	(void)state;
 	assert_int_equal(sp_text_read("/proc/self/stat", 4096, &text, &len), 0);
 	(void)snprintf(want, sizeof(want), "%d (", (int)getpid());
 	assert_int_equal(strncmp(text, want, strlen(want)), 0);
@@ -31,7 +30,6 @@ static void the_bound_is_exact_and_said(void **state)
 	SP_CLOSE int fd = mkstemp(path);
 	size_t len;
 
-	(void)state;
 	memset(block, 'b', sizeof(block));
 	assert_int_equal(write(fd, block, sizeof(block)), sizeof(block));
 	assert_int_equal(sp_text_read(path, sizeof(block) - 1, &text, &len), -EFBIG);
@@ -48,7 +46,6 @@ static void errors_name_the_path(void **state)
 {
 	char *text = NULL;
 
-	(void)state;
 	assert_int_equal(sp_text_read("/no/such", 10, &text, NULL), -ENOENT);
 	assert_string_equal(sp_error_text(-ENOENT), "open /no/such: No such file or directory");
 	assert_int_equal(sp_text_read("/proc", 10, &text, NULL), -EISDIR);

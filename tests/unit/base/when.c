@@ -87,7 +87,6 @@ static void moments(void **state)
 	    "2026-03-08 03:00",          "2024-02-29 12:00",    "2026-11-21T14:00:00Z", "2026-11-21T14:00:00+01:00",
 	    "2026-11-21T14:00:00-05:30", "@1763733600",         "2100-06-15 12:30"};
 
-	(void)state;
 	for (size_t z = 0; z < SP_COUNT(zones); z++) {
 		zone_set(zones[z]);
 		for (size_t i = 0; i < SP_COUNT(texts); i++) {
@@ -119,7 +118,6 @@ static void days(void **state)
 	    {"UTC", "2016-12-31", "2016-12-31 00:00", "2017-01-01 00:00", 24},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(days); i++) {
 		struct sp_when when;
 		zone_set(days[i].zone);
@@ -147,7 +145,6 @@ static void words(void **state)
 	static const char *const weekdays[] = {"monday", "tuesday",  "wednesday", "thursday",
 					       "friday", "saturday", "Sun"};
 
-	(void)state;
 	for (size_t z = 0; z < SP_COUNT(zones); z++) {
 		struct sp_when when;
 		zone_set(zones[z]);
@@ -187,7 +184,6 @@ static void clocks_put_back(void **state)
 {
 	struct sp_when when, summer;
 
-	(void)state;
 	zone_set("Europe/Berlin");
 	assert_int_equal(sp_when_parse("2026-10-25 02:30", NOW, &when), 0);
 	assert_int_equal(sp_when_parse("2026-10-25T02:30:00+02:00", NOW, &summer), 0);
@@ -204,7 +200,6 @@ static void fractions(void **state)
 {
 	struct sp_when when;
 
-	(void)state;
 	zone_set("UTC");
 	assert_int_equal(sp_when_parse("now", NOW, &when), 0);
 	assert_true(when.from_ns == NOW && when.to_ns == NOW);
@@ -269,7 +264,6 @@ static void no_times(void **state)
 					    "14:00:00.1234567890",
 					    "0000-00-00"};
 
-	(void)state;
 	zone_set("UTC");
 	for (size_t i = 0; i < SP_COUNT(texts); i++) {
 		struct sp_when when = {1, 2};
@@ -303,7 +297,6 @@ static void ranges(void **state)
 	const uint64_t hour = 3600 * S, midnight = UINT64_C(1795219200) * S, day = 24 * hour;
 	struct sp_when when;
 
-	(void)state;
 	zone_set("UTC");
 	range_is("-2h..-1h", NOW - 2 * hour, NOW - hour);
 	range_is("-1h..now", NOW - hour, NOW);
@@ -328,7 +321,6 @@ static void texts(void **state)
 {
 	char text[SP_WHEN_TEXT];
 
-	(void)state;
 	zone_set("Europe/Berlin");
 	assert_string_equal(sp_when_text(NOW, text), "2026-11-21 21:15:30");
 	assert_string_equal(sp_when_text(UINT64_C(1795219200) * S, text), "2026-11-21 01:00");

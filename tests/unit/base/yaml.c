@@ -21,7 +21,6 @@ static int take_text(struct sp_yaml *y, void *arg)
 {
 	int r = sp_yaml_check_text(y, "a word");
 
-	(void)arg;
 	if (r == 0)
 		note(sp_yaml_text(y));
 	return r;
@@ -48,7 +47,6 @@ static int take_colour(struct sp_yaml *y, void *arg)
 	static const char *const words[] = {"red", "blue", NULL};
 	int number = -1, r = sp_yaml_choice(y, words, "red, blue", &number);
 
-	(void)arg;
 	if (r == 0)
 		note(number == 1 ? "1" : "0");
 	return r;
@@ -84,7 +82,6 @@ static void bad(const char *text, size_t n, const char *why)
 
 static void test_taken(void **state)
 {
-	(void)state;
 	good("", "");
 	good("# nothing\n", "");
 	good("---\n...\n", "");
@@ -96,7 +93,6 @@ static void test_taken(void **state)
 
 static void test_refused(void **state)
 {
-	(void)state;
 #define BAD(text, why) bad(text, sizeof(text) - 1, why)
 	BAD("list: [a, b, c]\n", "F:1:14: list: more than 2");
 	BAD("list: {a: b}\n", "F:1:7: list: expected a list");

@@ -53,7 +53,6 @@ static void test_disk(void **state)
 	char path[] = "after-call.XXXXXX";
 	int fd = mkstemp(path);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(unlink(path), 0);
 	check(fd);
@@ -62,7 +61,6 @@ static void test_disk(void **state)
 /* tmpfs does not know RWF_NOWAIT; neither does overlayfs. */
 static void test_memory(void **state)
 {
-	(void)state;
 	int fd = memfd_create("after_call", MFD_CLOEXEC);
 	assert_true(fd >= 0);
 	check(fd);

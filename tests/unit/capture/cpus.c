@@ -36,7 +36,6 @@ static void say_online(const char *list)
 
 static void cpu_changed(void *arg, unsigned cpu, bool is)
 {
-	(void)arg;
 	n_changes++;
 	changed = cpu;
 	is_online = is;
@@ -122,7 +121,6 @@ static void test_looks(void **state)
 	struct sp_capture *c = NULL;
 	int r;
 
-	(void)state;
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || unshare(CLONE_NEWNS) ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mkstemp(path) < 0 ||
 	    mount(path, ONLINE, NULL, MS_BIND, NULL)) {

@@ -75,7 +75,6 @@ static void a_large_table_waits(void **state)
 {
 	struct sp_capture *c = begin(&users);
 
-	(void)state;
 	while (drain < AT_ONCE)
 		assert_int_equal(asked_in_next_drain(c, LARGE), 0);
 	assert_int_equal(c->n_crowded, 1);
@@ -91,7 +90,6 @@ static void a_small_one_does_not(void **state)
 {
 	struct sp_capture *c = begin(&users);
 
-	(void)state;
 	assert_int_equal(asked_in_next_drain(c, SMALL), 1);
 	assert_int_equal(c->n_crowded, 0);
 	end(c);
@@ -102,7 +100,6 @@ static void nor_in_a_short_session(void **state)
 {
 	struct sp_capture *c = begin(NULL);
 
-	(void)state;
 	sp_known_file_done(&c->known[LARGE]);
 	c->known[LARGE].fd = -1;
 	drain = 2;
@@ -117,7 +114,6 @@ static void nothing_waits_for_what_is_gone(void **state)
 {
 	struct sp_capture *c = begin(&users);
 
-	(void)state;
 	assert_int_equal(asked_in_next_drain(c, LARGE), 0);
 	assert_int_equal(c->n_crowded, 1);
 	sp_files_not_later(c, LARGE);

@@ -56,7 +56,6 @@ static void middles(void **state)
 				   SP_WALK_FRAMES};
 	struct sp_capture c = {0};
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&c.profile), 0);
 	assert_int_equal(sp_numbers_init(&c.words), 0);
 	c.kernel_file = (uint32_t)sp_profile_add_file(c.profile, &(struct sp_file){.kind = SP_FILE_KERNEL});

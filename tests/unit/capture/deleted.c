@@ -21,7 +21,6 @@ static const struct sp_capture_users users;
 
 static int begin(void **state)
 {
-	(void)state;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -1;
@@ -36,7 +35,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i <= N; i++)
 		sp_cleanup_close(&c->known[i].fd);
 	free(c->known);
@@ -65,7 +63,6 @@ static struct sp_known_file *open_one(size_t i, uint32_t user, uint64_t size, ui
 
 static void holds_what_is_small(void **state)
 {
-	(void)state;
 	assert_false(open_one(1, ROOT, 9 * MIB, 0)->is_passing);
 	assert_false(open_one(2, ALICE, 6 * MIB, 0)->is_passing);
 	assert_int_equal(sp_files_deleted_bytes(c, true), 15 * MIB);
@@ -77,7 +74,6 @@ static void holds_what_is_small(void **state)
 
 static void lets_go_what_is_too_much_together(void **state)
 {
-	(void)state;
 	open_one(1, ROOT, 12 * MIB, 0);
 	assert_true(open_one(2, BOB, 5 * MIB, 0)->is_passing);
 	assert_int_equal(c->stats.n_let_go, 1);
@@ -86,7 +82,6 @@ static void lets_go_what_is_too_much_together(void **state)
 
 static void one_user_has_half(void **state)
 {
-	(void)state;
 	assert_false(open_one(1, ALICE, 5 * MIB, 0)->is_passing);
 	assert_true(open_one(2, ALICE, 4 * MIB, 0)->is_passing);
 	assert_int_equal(c->stats.let_go_uid, ALICE);
@@ -99,13 +94,11 @@ static void one_user_has_half(void **state)
 
 static void counts_what_lies_beyond_the_end(void **state)
 {
-	(void)state;
 	assert_true(open_one(1, ROOT, MIB, 20 * MIB)->is_passing);
 }
 
 static void looks_again_at_what_has_grown(void **state)
 {
-	(void)state;
 	open_one(1, ROOT, 2 * MIB, 0);
 	open_one(2, ALICE, 2 * MIB, 0);
 	open_one(3, BOB, 2 * MIB, 0);
@@ -120,7 +113,6 @@ static void looks_again_at_what_has_grown(void **state)
 /* It is counted once, and closed at the next look although its table has not come. */
 static void passing_ones_do_not_wait_for_ever(void **state)
 {
-	(void)state;
 	assert_true(open_one(1, BOB, 100 * MIB, 0)->is_passing);
 	sp_files_bound_deleted(c);
 	assert_true(c->known[1].fd < 0);

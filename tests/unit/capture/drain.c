@@ -112,7 +112,6 @@ static void short_records(void **state)
 	struct made m = made_new();
 	uint32_t n_files = sp_profile_n_files(m.p);
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(types); i++) {
 		memcpy(record, &types[i].type, 4);
 		for (size_t size = 1; size < types[i].size; size += size < 256 ? 1 : 511)
@@ -129,7 +128,6 @@ static void files(void **state)
 	struct made m = made_new();
 	const struct sp_file *file;
 
-	(void)state;
 	assert_int_equal(take_file(&m, 0, SP_DEV_ANON), -EBADMSG);
 	assert_int_equal(take_file(&m, SP_MAX_FILES, SP_DEV_ANON), -EBADMSG);
 	assert_int_equal(take_file(&m, UINT32_MAX, SP_DEV_ANON), -EBADMSG);
@@ -160,7 +158,6 @@ static void stacks(void **state)
 	struct made m = made_new();
 	uint32_t n_stacks;
 
-	(void)state;
 	assert_int_equal(take_file(&m, ANON, SP_DEV_ANON), 0);
 	n_stacks = sp_profile_n_stacks(m.p);
 	assert_int_equal(take(&m, big, sizeof(*big) + 8 * SP_MAX_FRAMES - 1), -EBADMSG); /* a byte is missing */
@@ -197,7 +194,6 @@ static void stack_overtakes_file(void **state)
 	struct made m = made_new();
 	int events, samples;
 
-	(void)state;
 	m.c->events = ring_new(&m, &events);
 	m.c->samples = ring_new(&m, &samples);
 	if (!m.c->samples) {
@@ -243,7 +239,6 @@ static void stops(void **state)
 		   {0xff, SP_CLASS_CUT}};
 	struct made m = made_new();
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(all); i++) {
 		sp_u64 frame = word(SP_FRAME_FILE, UNKNOWN, i);
 		int64_t stack = sp_drain_stack(m.c, &(struct sp_walked){.words = &frame, .n = 1, .stop = all[i].stop});
@@ -260,7 +255,6 @@ static void counts(void **state)
 	struct sp_count value = {.n = 3, .weight = 30};
 	struct made m = made_new();
 
-	(void)state;
 	assert_int_equal(sp_drain_add(m.c, &key, &value, 0), 0); /* neither process nor stack was ever sent */
 	assert_int_equal(m.c->stats.n_lost_frames, 3);
 	assert_int_equal(sp_profile_n_rows(m.p), 1);
@@ -283,7 +277,6 @@ static void pending_bounds(void **state)
 {
 	struct made m = made_new();
 
-	(void)state;
 	for (int i = 0; i < 6; i++) {
 		struct sp_message_pending *r = pending_new();
 
@@ -314,7 +307,6 @@ static void pending_finished(void **state)
 	struct sp_message_pending *r = pending_new();
 	struct made m = made_new();
 
-	(void)state;
 	r->how = SP_HOW_EXACT;
 	assert_int_equal(take_process(&m), 0);
 	assert_int_equal(take_file(&m, ANON, SP_DEV_ANON), 0);
@@ -340,7 +332,6 @@ static void pending_counted(void **state)
 	struct sp_message_pending *r = pending_new();
 	struct made m = made_new();
 
-	(void)state;
 	r->how = SP_HOW_EXACT;
 	r->key.user_stack = 99;
 	r->value = (struct sp_count){0};
@@ -368,7 +359,6 @@ static void pending_unknown(void **state)
 	struct made m = made_new();
 	uint64_t n = 0;
 
-	(void)state;
 	maps_of(r)->word = word(SP_FRAME_FILE, UNKNOWN, 0);
 	r->stack_bytes = 4096;
 	while (m.c->stats.n_unfinished == 0 && ++n < 100000)
@@ -395,7 +385,6 @@ static void pending_mappings(void **state)
 	struct made m = made_new();
 	const struct sp_waiting *w[4];
 
-	(void)state;
 	r->n_frames = 3; /* behind them come the mappings, and behind those the stack */
 	r->frames[2] = word(SP_FRAME_ANON, ANON, 0x100);
 	*maps_of(r) = (struct sp_map){.start = 0x10000, .end = 0x20000, .word = word(SP_FRAME_FILE, UNKNOWN, 0)};
@@ -431,7 +420,6 @@ static void pending_holes(void **state)
 	struct sp_message_pending *r = pending_new();
 	const sp_u64 outer[] = {r->stack_at + 0x2100, 0x10020}, last[] = {0, 0x10030};
 
-	(void)state;
 	r->regs.fp = r->stack_at + 0x100;
 	r->stack_bytes = 0x3000;
 	memcpy(&r->sent[sp_pending_stack_at(r) + 0x100], outer, sizeof(outer));
@@ -459,7 +447,6 @@ static void pending_tried(void **state)
 	struct sp_message_pending *r = pending_new();
 	struct made m = made_new();
 
-	(void)state;
 	maps_of(r)->word = word(SP_FRAME_FILE, VDSO, 0);
 	assert_int_equal(take(&m, r, sizeof(*r)), 0);
 	assert_int_equal(sp_pending_try(m.c, false), 0);
@@ -501,7 +488,6 @@ static void no_privileges(void **state)
 	int status;
 	pid_t pid = fork();
 
-	(void)state;
 	if (pid == 0)
 		_exit(try_as_nobody());
 	assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);

@@ -11,7 +11,6 @@ static void episode_waits(void **state)
 	struct sp_message_pending *r = pending_new();
 	struct made m = made_new();
 
-	(void)state;
 	r->key.user_stack = 77;
 	r->value = (struct sp_count){0};
 	m.c->episodes_fd = bpf_map_create(BPF_MAP_TYPE_HASH, NULL, sizeof(at), sizeof(episode), 1, NULL);

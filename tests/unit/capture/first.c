@@ -79,9 +79,6 @@ static void check(struct sp_capture *c)
 
 static bool any_table(void *arg, uint32_t uid, unsigned n_drains, uint64_t bytes)
 {
-	(void)arg;
-	(void)uid;
-	(void)bytes;
 	return n_drains > 0;
 }
 
@@ -125,34 +122,25 @@ static void all_files(const struct sp_capture_users *users)
 
 static void test_all_files(void **state)
 {
-	(void)state;
 	all_files(NULL);
 }
 
 static bool any_look(void *arg, uint32_t uid)
 {
-	(void)arg;
 	return uid == getuid();
 }
 
 static bool is_over(void *arg, uint32_t uid)
 {
-	(void)arg;
-	(void)uid;
 	return false;
 }
 
 static void taken_back(void *arg, uint32_t uid)
 {
-	(void)arg;
-	(void)uid;
 }
 
 static void looked(void *arg, uint32_t uid, uint64_t cpu_ns)
 {
-	(void)arg;
-	(void)uid;
-	(void)cpu_ns;
 }
 
 /* For such sessions nothing is made ready. */
@@ -165,7 +153,6 @@ static void test_all_files_lasting(void **state)
 					       .may_build = any_table,
 					       .parsed = looked};
 
-	(void)state;
 	all_files(&users);
 }
 
@@ -181,7 +168,6 @@ static void test_more_files(void **state)
 
 static int many_files(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < N_FILES; i++)
 		map_one();
 	return 0;

@@ -32,7 +32,6 @@ static void calm_is_left_alone(void **state)
 	struct sp_guard_use own = {.ns = 250 * MS, .own_ns = 250 * MS, .kernel_ns = {6 * MS}};
 	struct sp_guard g = guard_of(1);
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(look(&g, 12 * MS, 0, 0).act, SP_GUARD_STAYS);
 	for (int i = 0; i < 20; i++)
@@ -50,7 +49,6 @@ static void costs_of_hits_lead_to_windows(void **state)
 	struct sp_guard g = guard_of(1);
 	struct sp_guard_step step;
 
-	(void)state;
 	g.events[0].can_window = g.events[0].no_thin = true;
 	step = look(&g, 0, 0, 250 * MS);
 	assert_int_equal(step.act, SP_GUARD_WINDOWS);
@@ -69,7 +67,6 @@ static void storm_is_thinned(void **state)
 	struct sp_guard g = guard_of(1);
 	struct sp_guard_step step = look(&g, 250 * MS, 0, 0);
 
-	(void)state;
 	assert_int_equal(step.act, SP_GUARD_THINS);
 	assert_int_equal(step.percent, 100);
 	assert_int_equal(step.limit, 5);
@@ -85,7 +82,6 @@ static void slow_rise(void **state)
 	struct sp_guard g = guard_of(1);
 	uint64_t cost = MS;
 
-	(void)state;
 	for (int i = 0; i < 400; i++, cost += cost / 50) {
 		look(&g, cost, 0, 0);
 		if (g.events[0].one_in < SP_GUARD_MOST)
@@ -100,7 +96,6 @@ static void storm_ends(void **state)
 	struct sp_guard g = guard_of(1);
 	unsigned n = 0;
 
-	(void)state;
 	look(&g, 250 * MS, 0, 0);
 	for (int i = 0; i < 100 && g.events[0].one_in > 1; i++)
 		n += look(&g, MS, 0, 0).act == SP_GUARD_RESTORES;
@@ -121,7 +116,6 @@ static void costliest_first(void **state)
 {
 	struct sp_guard g = guard_of(2);
 
-	(void)state;
 	for (int i = 0; i < 40; i++)
 		look(&g, 3 * MS, 400 * MS, 0);
 	assert_int_equal(g.events[0].one_in, 1);
@@ -139,7 +133,6 @@ static void hopeless_is_detached(void **state)
 	struct sp_guard_step step = {0};
 	int n = 0;
 
-	(void)state;
 	for (n = 0; n < 100 && step.act != SP_GUARD_DETACHES; n++)
 		step = look(&g, 500 * MS, 2 * MS, 50 * MS);
 	assert_in_range(n, SP_GUARD_PATIENCE, 2 * SP_GUARD_PATIENCE);
@@ -158,7 +151,6 @@ static void windows_come_second(void **state)
 	struct sp_guard_step step;
 	int n = 0;
 
-	(void)state;
 	g.events[0].can_window = true;
 	step = look(&g, 5000 * MS, 0, 100 * MS);
 	assert_int_equal(step.act, SP_GUARD_THINS);
@@ -188,7 +180,6 @@ static void comes_back(void **state)
 	struct sp_guard_step step = {0};
 	int n;
 
-	(void)state;
 	g.events[0].can_window = true;
 	for (n = 0; n < 100 && step.act != SP_GUARD_DETACHES; n++)
 		step = look(&g, 500000 * MS, 0, 100000 * MS);
@@ -217,7 +208,6 @@ static void final_stays_detached(void **state)
 	struct sp_guard_use cheap = {.ns = 250 * MS, .kernel_ns = {MS}};
 	int n = 0;
 
-	(void)state;
 	g.events[0].no_thin = g.events[0].is_final = true;
 	while (n++ < 100 && look(&g, 250 * MS, 0, 0).act == SP_GUARD_STAYS)
 		;
@@ -233,7 +223,6 @@ static void rates_are_left_alone(void **state)
 {
 	struct sp_guard g = {.percent = 5, .events = {{.one_in = 1, .most = 1, .windows = 1}}};
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(look(&g, 250 * MS, 0, 0).act, SP_GUARD_STAYS);
 	assert_int_equal(g.events[0].one_in, 1);
@@ -242,7 +231,6 @@ static void rates_are_left_alone(void **state)
 /* As many as a second's budget pays for, but some always. */
 static void cap_is_a_second(void **state)
 {
-	(void)state;
 	assert_in_range(sp_guard_cap(5, 5000), 10000, 11000);
 	assert_in_range(sp_guard_cap(10, 5000), 20000, 22000);
 	assert_int_equal(sp_guard_cap(1, 1000000000), 64);

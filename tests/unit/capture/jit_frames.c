@@ -27,14 +27,12 @@ static bool is_over(void *arg, uint32_t uid)
 
 static bool may_read(void *arg, uint32_t uid)
 {
-	(void)arg;
 	assert_int_equal(uid, USER);
 	return is_allowed;
 }
 
 static void parsed(void *arg, uint32_t uid, uint64_t cpu_ns)
 {
-	(void)arg;
 	assert_int_equal(uid, USER);
 	cost_ns += cpu_ns;
 }
@@ -109,7 +107,6 @@ static void is_read_and_charged(void **state)
 	struct sp_capture *c = begin();
 	struct sp_rule rule = {0};
 
-	(void)state;
 	assert_int_equal(ask(c, &rule), -EAGAIN);
 	wait_for_answers(c);
 	assert_int_equal(ask(c, &rule), SP_JIT_RULE);
@@ -123,7 +120,6 @@ static void is_put_off_until_it_may_be(void **state)
 	struct sp_capture *c = begin();
 	struct sp_rule rule = {0};
 
-	(void)state;
 	is_allowed = false;
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(ask(c, &rule), 0);
@@ -142,7 +138,6 @@ static void is_put_off_until_it_may_be(void **state)
 
 static int nothing(struct sp_capture *c)
 {
-	(void)c;
 	return 0;
 }
 
@@ -159,7 +154,6 @@ static void a_user_has_his_share_back(void **state)
 	struct sp_slicing slicing = {0};
 	struct sp_capture *c = begin();
 
-	(void)state;
 	c->backend = &backend;
 	c->shared.slicing = &slicing;
 	c->over = (struct sp_over_users){.fd = -1, .uids = {USER}, .n = 1};

@@ -42,9 +42,6 @@ static unsigned n_changed;
 
 static void changed(void *arg, unsigned cpu, bool is_online)
 {
-	(void)arg;
-	(void)cpu;
-	(void)is_online;
 	n_changed++;
 }
 
@@ -214,7 +211,6 @@ static void test_windows(void **state)
 	struct session s = {0};
 	uint32_t n_files, i;
 
-	(void)state;
 	if (!session_begin(&s))
 		skip();
 	burn(300);
@@ -241,7 +237,6 @@ static void test_renewal(void **state)
 	uint32_t file;
 	int known = 0;
 
-	(void)state;
 	if (!session_begin(&s))
 		skip();
 	burn(300);
@@ -309,7 +304,6 @@ static void test_numbers_are_given_again(void **state)
 	struct sp_capture_size first = {0}, size;
 	unsigned n_first = 0;
 
-	(void)state;
 	if (!session_begin(&s))
 		skip();
 	for (unsigned i = 0; i < 12; i++) {
@@ -344,7 +338,6 @@ static void test_rate(void **state)
 	struct sp_capture_stats stats;
 	struct seen seen;
 
-	(void)state;
 	if (!session_begin(&s))
 		skip();
 	burn(100);
@@ -475,7 +468,6 @@ static void test_time_over_changes_of_the_rate(void **state)
 	pid_t pids[512];
 	int tries = 0;
 
-	(void)state;
 	if (!everything_begin(&s))
 		skip();
 	keep_busy(pids, n);

@@ -205,7 +205,6 @@ static void over_drains(void **state)
 	struct drained first, last;
 	uint64_t before;
 
-	(void)state;
 	victim_start(&v);
 	if (!session_begin(&s, &v.tid)) {
 		close(v.pipe[1]);
@@ -248,7 +247,6 @@ static void over_profiles(void **state)
 	struct session s = {0};
 	uint64_t before;
 
-	(void)state;
 	victim_start(&v);
 	if (!session_begin(&s, &v.tid)) {
 		close(v.pipe[1]);

@@ -62,7 +62,6 @@ static void memory_has_names(void **state)
 	struct sp_file file = {.kind = SP_FILE_ELF};
 	uint32_t number;
 
-	(void)state;
 	file.name = (uint32_t)sp_profile_add_string(m.p, "lib.so.1.2");
 	number = (uint32_t)sp_profile_add_file(m.p, &file);
 	assert_int_equal(take_object(&m, 0x101, SP_OBJECT_DATA, 0, "lib.so.1.2"), 0);
@@ -102,7 +101,6 @@ static void locks_have_names(void **state)
 {
 	struct made m = objects_new(&lock);
 
-	(void)state;
 	assert_int_equal(take_object(&m, 0x101, SP_OBJECT_DATA, 0x4060, "lib.so"), 0);
 	assert_int_equal(take_object(&m, 0x201, SP_OBJECT_HEAP, HEAP_AT, ""), 0);
 	keep(&m, 0x101);
@@ -133,7 +131,6 @@ static void images_have_bounds(void **state)
 	uint32_t number;
 	size_t n;
 
-	(void)state;
 	file.name = (uint32_t)sp_profile_add_string(m.p, "program");
 	number = (uint32_t)sp_profile_add_file(m.p, &file);
 	assert_in_range(number, 1, SP_COUNT(known) - 1);
@@ -172,7 +169,6 @@ static void messages_have_bounds(void **state)
 	struct made m = objects_new(&lock);
 	struct sp_message_object r = {.type = SP_MESSAGE_OBJECT};
 
-	(void)state;
 	assert_int_equal(take_object(&m, 1, SP_N_OBJECT_KINDS, 0, "x"), -EBADMSG);
 	assert_int_equal(take(&m, &r, sizeof(r) - 1), -EBADMSG);
 	keep(&m, kind(SP_N_OBJECT_KINDS)); /* of no kind that there is */

@@ -133,7 +133,6 @@ static void samples(void **state)
 	struct sp_perf_record r;
 	struct made m;
 
-	(void)state;
 	put_sample(&m, &both, 0x33, 48);
 	assert_int_equal(sp_perf_record_parse(m.bytes, m.size, &both, &r), 0);
 	assert_int_equal(r.pid, 10);
@@ -165,7 +164,6 @@ static void samples_without(void **state)
 	struct sp_perf_record r;
 	struct made m;
 
-	(void)state;
 	put_sample(&m, &plain, 0, 0);
 	put64(&m, PERF_SAMPLE_REGS_ABI_NONE);
 	put64(&m, 0);
@@ -180,7 +178,6 @@ static void samples_that_lie(void **state)
 	struct sp_perf_record r;
 	struct made m;
 
-	(void)state;
 	put_sample(&m, &user, 0x33, 65); /* more copied than there was room for */
 	assert_int_equal(sp_perf_record_parse(m.bytes, m.size, &user, &r), -EBADMSG);
 	put_sample(&m, &plain, 0, 0);
@@ -220,7 +217,6 @@ static void maps(void **state)
 	struct sp_perf_record r;
 	struct made m;
 
-	(void)state;
 	put_map(&m, "/usr/lib/libc.so.6", PROT_READ | PROT_EXEC);
 	assert_int_equal(sp_perf_record_parse(m.bytes, m.size, &user, &r), 0);
 	assert_int_equal(r.map.addr, 0x7f0000001000);
@@ -247,7 +243,6 @@ static void maps_over_the_top(void **state)
 	struct made m;
 	uint64_t high = UINT64_MAX - 0xfff;
 
-	(void)state;
 	put_map(&m, "x", PROT_EXEC);
 	memcpy(m.bytes + 16, &high, 8);
 	assert_int_equal(sp_perf_record_parse(m.bytes, m.size, &user, &r), -EBADMSG);
@@ -258,7 +253,6 @@ static void tasks(void **state)
 	struct sp_perf_record r;
 	struct made m;
 
-	(void)state;
 	begin(&m, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
 	put32(&m, 30);
 	put32(&m, 31);
@@ -311,7 +305,6 @@ static void ring_wraps(void **state)
 	uint64_t head = 0;
 	size_t size, n;
 
-	(void)state;
 	page = (struct perf_event_mmap_page){0};
 	assert_int_equal(sp_perf_ring_over(&ring, &page, ring_data, RING_BYTES), 0);
 	for (n = 0; n < 5000; n++) {
@@ -345,7 +338,6 @@ static void ring_of_nonsense(void **state)
 	struct sp_perf_ring ring;
 	size_t i, size;
 
-	(void)state;
 	for (i = 0; i < SP_COUNT(bad); i++) {
 		page = (struct perf_event_mmap_page){.data_head = 64};
 		write_at(0, &bad[i], sizeof(bad[i]));
@@ -418,7 +410,6 @@ static void real_records(void **state)
 	void *mapped;
 	int fd = real_event();
 
-	(void)state;
 	if (fd < 0)
 		skip();
 	assert_int_equal(sp_perf_ring_map(&ring, fd, 1 << 18), 0);

@@ -31,7 +31,6 @@ static void mappings(void **state)
 	struct sp_space *s = sp_space_new();
 	size_t i, round;
 
-	(void)state;
 	srandom(1);
 	assert_non_null(s);
 	for (round = 1; round <= ROUNDS; round++) {
@@ -54,7 +53,6 @@ static void too_many_mappings(void **state)
 	struct sp_space *s = sp_space_new();
 	uint64_t i;
 
-	(void)state;
 	assert_non_null(s);
 	for (i = 0; i < SP_SPACE_MAX + 10ULL; i++)
 		assert_int_equal(sp_space_map(s, i * 8192, i * 8192 + 4096, 0, 1), 0);
@@ -68,7 +66,6 @@ static void forks_share(void **state)
 	struct sp_tasks t = {0};
 	struct sp_task_process *parent, *child;
 
-	(void)state;
 	parent = sp_tasks_add(&t, 10, 10, 1)->process;
 	map(parent, 0x1000, 0x2000, 1);
 	assert_int_equal(sp_tasks_comm(&t, 10, 10, "parent", false, 1), 0);
@@ -95,7 +92,6 @@ static void exec_begins_anew(void **state)
 	struct sp_task_process *p = sp_tasks_add(&t, 10, 10, 1)->process;
 	struct sp_space *before;
 
-	(void)state;
 	map(p, 0x1000, 0x2000, 1);
 	p->record = 5;
 	before = sp_space_get(p->space); /* a sample that waits */
@@ -113,7 +109,6 @@ static void threads(void **state)
 {
 	struct sp_tasks t = {0};
 
-	(void)state;
 	sp_tasks_add(&t, 10, 10, 1);
 	assert_int_equal(sp_tasks_comm(&t, 10, 10, "main", false, 1), 0);
 	assert_int_equal(sp_tasks_fork(&t, 10, 11, 10, 10, 2), 0);
@@ -134,7 +129,6 @@ static void number_used_again(void **state)
 {
 	struct sp_tasks t = {0};
 
-	(void)state;
 	map(sp_tasks_add(&t, 10, 10, 1)->process, 0x1000, 0x2000, 1);
 	map(sp_tasks_add(&t, 20, 20, 1)->process, 0x5000, 0x6000, 2);
 	sp_tasks_add(&t, 20, 21, 1);
@@ -154,7 +148,6 @@ static void strangers(void **state)
 {
 	struct sp_tasks t = {0};
 
-	(void)state;
 	assert_int_equal(sp_tasks_fork(&t, 20, 20, 10, 10, 9), 0); /* of a parent that nobody knows */
 	assert_int_equal(sp_tasks_process(&t, 20)->space->n, 0);
 	sp_tasks_exit(&t, 99, 99);
@@ -169,7 +162,6 @@ static void too_many_threads(void **state)
 	struct sp_tasks t = {0};
 	uint32_t i;
 
-	(void)state;
 	for (i = 1; i <= SP_TASKS_MAX; i++)
 		assert_non_null(sp_tasks_add(&t, 1, i, 0));
 	assert_null(sp_tasks_add(&t, 1, i, 0));

@@ -38,7 +38,6 @@ static void in_order(void **state)
 	struct sp_stack_above *rest;
 	sp_u64 word = 0;
 
-	(void)state;
 	assert_int_equal(take(&c, 0x100, 0, 0, SP_PENDING_STACK), 0);
 	assert_int_equal(take(&c, 0x201, 5, 0, 64), 0); /* of another CPU, in between */
 	assert_int_equal(take(&c, 0x100, 1, 0, 4096), 0);
@@ -72,7 +71,6 @@ static void shared(void **state)
 	struct sp_stack_above *rest[3];
 	size_t one;
 
-	(void)state;
 	for (sp_u64 i = 0; i < 3; i++) {
 		assert_int_equal(take(&c, (i + 1) << 8, 0, i == 2, 4096), 0);
 		rest[i] = sp_stack_above_claim(&c, (i + 1) << 8);
@@ -96,7 +94,6 @@ static void bounded(void **state)
 	struct sp_capture c = {0};
 	struct sp_stack_above *rest = NULL;
 
-	(void)state;
 	for (unsigned i = 0; i < SP_MAX_STACKS_ABOVE + 2; i++)
 		assert_int_equal(take(&c, 0x100, i, 0, SP_PENDING_STACK), 0);
 	rest = sp_stack_above_claim(&c, 0x100);
@@ -114,7 +111,6 @@ static void refused(void **state)
 	struct sp_capture c = {0};
 	struct part *p = calloc(1, sizeof(*p));
 
-	(void)state;
 	assert_non_null(p);
 	p->head = (struct sp_message_stack_above){.type = SP_MESSAGE_STACK_ABOVE, .bytes = 64, .id = 1, .at = STACK};
 	assert_int_equal(sp_stack_above_take(&c, &p->head, sizeof(p->head) + 63), -EBADMSG);

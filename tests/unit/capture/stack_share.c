@@ -78,7 +78,6 @@ static void those_above_are_folded(void **state)
 	struct sp_capture_stats stats;
 	uint32_t n_frames;
 
-	(void)state;
 	for (unsigned i = 0; i < SHARE / DEPTH; i++)
 		assert_int_equal(walk(&c, ALICE, DEPTH).n_frames, DEPTH);
 	is_folded(&c, walk(&c, ALICE, DEPTH));
@@ -107,7 +106,6 @@ static void a_share_is_given_back_by_and_by(void **state)
 	uint64_t now_ns = INTERVAL_NS;
 	unsigned n = SHARE / DEPTH;
 
-	(void)state;
 	add_whole_ones(&c, n);
 	is_folded(&c, walk(&c, ALICE, DEPTH));
 	sp_stack_share_renew(&c.share, now_ns);
@@ -128,7 +126,6 @@ static void what_is_known_is_free_in_later_windows(void **state)
 	struct sp_capture c = begin(UINT64_C(1) << 40);
 	uint64_t now_ns = INTERVAL_NS, before;
 
-	(void)state;
 	seed = 1;
 	add_whole_ones(&c, 3);
 	before = c.share.users[0].n_nodes;
@@ -153,7 +150,6 @@ static void a_common_root_is_taken_once(void **state)
 	sp_u64 words[DEPTH];
 	struct sp_walked walked = {.words = words, .n = DEPTH, .stop = SP_STOP_COMPLETE, .uid = ALICE};
 
-	(void)state;
 	for (uint32_t i = 0; i < DEPTH; i++)
 		words[i] = word(2, i + 1);
 	for (uint32_t i = 0; i < SHARE - DEPTH - 50; i++) { /* some hashes may be equal, none of one stack's own */
@@ -168,7 +164,6 @@ static void deep_stacks_are_counted_as_kept(void **state)
 {
 	struct sp_capture c = begin(SP_MAX_FRAMES + 10);
 
-	(void)state;
 	assert_int_equal(walk(&c, ALICE, 3 * SP_MAX_FRAMES).n_frames, SP_MAX_FRAMES + 1);
 	end(&c);
 }
@@ -177,7 +172,6 @@ static void without_a_share_nothing_is_folded(void **state)
 {
 	struct sp_capture c = begin(0);
 
-	(void)state;
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(walk(&c, ALICE, SP_MAX_FRAMES).n_frames, SP_MAX_FRAMES);
 	assert_null(c.share.known);

@@ -81,7 +81,6 @@ static void stacks_are_joined(void **state)
 	const struct sp_label *labels;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(take_frames(&m, KERNEL, 2), 0);
 	assert_int_equal(take_frames(&m, SLEEPER, 2), 0);
 	assert_int_equal(take_waker(&m, WAKER, USER, KERNEL), 0);
@@ -109,7 +108,6 @@ static void user_stacks_are_joined(void **state)
 {
 	struct made m = wakers_new(SP_WAKERS_ABOVE);
 
-	(void)state;
 	m.c->o.kernel = false;
 	assert_int_equal(take_frames(&m, USER, 1), 0);
 	assert_int_equal(take_frames(&m, SLEEPER, 1), 0);
@@ -126,7 +124,6 @@ static void wakers_stand_alone(void **state)
 {
 	struct made m = wakers_new(SP_WAKERS_ALONE);
 
-	(void)state;
 	assert_int_equal(take_frames(&m, USER, 2), 0);
 	assert_int_equal(take_frames(&m, KERNEL, 2), 0);
 	assert_int_equal(take_frames(&m, SLEEPER, 2), 0);
@@ -145,7 +142,6 @@ static void unknown_wakers(void **state)
 	struct made m = wakers_new(SP_WAKERS_ABOVE);
 	struct sp_message_waker r = {.type = SP_MESSAGE_WAKER};
 
-	(void)state;
 	assert_int_equal(take_frames(&m, SLEEPER, 2), 0);
 	keep(&m, WAKER, 0);
 	assert_int_equal(sp_objects_finish(m.c), 0);

@@ -54,7 +54,6 @@ static void test_defaults(void **state)
 
 	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		struct sp_agent_args a = good(files[i], "");
 		const struct sp_agent_config *c = &a.config;
@@ -126,7 +125,6 @@ static void test_every_option(void **state)
 	struct sp_agent_args a = good(every_option, "--frequency=49 --exclude x,y,z --store=/elsewhere");
 	const struct sp_agent_config *c = &a.config;
 
-	(void)state;
 	assert_int_equal(c->frequency_hz, 49);
 	assert_int_equal(c->n_sources, 1);
 	assert_string_equal(c->sources[0].event, "task-clock");
@@ -173,7 +171,6 @@ static void test_alerts(void **state)
 	struct sp_agent_args a = good(file, "");
 	const struct sp_alert_config *alerts = a.config.alerts;
 
-	(void)state;
 	assert_int_equal(a.config.n_alerts, 2);
 	assert_string_equal(alerts[0].name, "lost > 1%");
 	assert_string_equal(alerts[0].to.command[0], "/bin/true");
@@ -212,7 +209,6 @@ static void test_table(void **state)
 {
 	size_t n = 0;
 
-	(void)state;
 	for (const struct sp_option *o = sp_agent_options; o->type != SP_OPT_END; o++)
 		n += !sp_agent_option_is_action(o);
 	assert_int_equal(n, 24);
@@ -220,7 +216,6 @@ static void test_table(void **state)
 
 static void test_refused(void **state)
 {
-	(void)state;
 	bad("frequncy: 3\n", "", ":1:1: unknown option 'frequncy'; did you mean frequency?");
 	bad("\nstore: /x\nfoo: 1\n", "", ":3:1: unknown option 'foo'; soprof agent --help lists them");
 	bad("config: /x\n", "", ":1:1: unknown option 'config'; soprof agent --help lists them");
@@ -270,7 +265,6 @@ static void test_broken_yaml(void **state)
 	static const char *const files[] = {"store: 'x\n", "a: b: c\n", "\t- x\n",
 					    "store: [a\n", "\x80\xff",  "a: !!x\n%"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		struct sp_agent_args a;
 		const char *text;
@@ -286,7 +280,6 @@ static void test_no_file(void **state)
 	char *argv[] = {"-c", "/nonexistent/agent.yaml"};
 	struct sp_agent_args a;
 
-	(void)state;
 	assert_int_equal(sp_agent_args_parse(2, argv, &a), -ENOENT);
 	assert_string_equal(argv[1], "/nonexistent/agent.yaml");
 }

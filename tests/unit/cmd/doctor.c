@@ -43,7 +43,6 @@ static void lines_as_long_as_they_are(void **state)
 {
 	SP_FREE char *text = printed(0, false, false);
 
-	(void)state;
 	assert_string_equal(text, "One\n"
 				  "  all right                 yes    it was tried\n"
 				  "  not right                 no     ends\\x0ahere with "
@@ -60,7 +59,6 @@ static void wrapped_where_the_terminal_ends(void **state)
 {
 	SP_FREE char *text = printed(80, true, false);
 
-	(void)state;
 	assert_string_equal(text, "\033[1mOne\033[0m\n"
 				  "  all right                 \033[32myes\033[0m    it was tried\n"
 				  "  not right                 \033[31mno\033[0m     ends\\x0ahere with\n"
@@ -77,7 +75,6 @@ static void wrapped_where_the_terminal_ends(void **state)
 /* However narrow, it comes to an end, and no word is lost. */
 static void narrow_terminals(void **state)
 {
-	(void)state;
 	for (unsigned width = 1; width < 100; width++) {
 		SP_FREE char *text = printed(width, false, false);
 		assert_non_null(strstr(text, "\"quoted\""));
@@ -90,7 +87,6 @@ static void json_with_each_key(void **state)
 {
 	SP_FREE char *text = printed(0, false, true);
 
-	(void)state;
 	assert_non_null(strstr(text, "{\"soprof\":\"" SP_VERSION "\",\"essential\":false,\"checks\":{\n"));
 	assert_non_null(
 	    strstr(text, "\n\"good\":{\"state\":\"yes\",\"what\":\"all right\",\"why\":\"it was tried\"},\n"));
@@ -103,7 +99,6 @@ static void cures_of_perf(void **state)
 {
 	struct sp_doctor d = {.paranoid = 3};
 
-	(void)state;
 	assert_string_equal(sp_doctor_perf_cure(&d, SP_DOCTOR_PERF_OWN_USER), "sysctl kernel.perf_event_paranoid=2");
 	assert_non_null(strstr(sp_doctor_perf_cure(&d, SP_DOCTOR_PERF_ALL), "run as root"));
 	d.capabilities = 1ULL << CAP_PERFMON; /* Debian's kernels do not take it at 3 */
@@ -120,7 +115,6 @@ static void levels_of_lockdown(void **state)
 {
 	char level[8];
 
-	(void)state;
 	assert_true(sp_doctor_lockdown("[none] integrity confidentiality\n", level, sizeof(level)));
 	assert_string_equal(level, "none");
 	assert_true(sp_doctor_lockdown("none integrity [confidentiality]\n", level, sizeof(level)));
@@ -134,7 +128,6 @@ static void versions_of_kernels(void **state)
 {
 	unsigned major, minor;
 
-	(void)state;
 	assert_true(sp_doctor_version("6.1.0-38-amd64", &major, &minor));
 	assert_int_equal(major, 6);
 	assert_int_equal(minor, 1);
@@ -157,7 +150,6 @@ static void check_mounts(const char *text, const char *hidepid, bool v1, bool v2
 
 static void kinds_of_mounts(void **state)
 {
-	(void)state;
 	check_mounts("", "", false, false);
 	check_mounts("22 28 0:21 / /proc rw,nosuid shared:14 - proc proc rw,gid=4,hidepid=invisible,subset=pid\n"
 		     "30 25 0:26 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw,nsdelegate\n",

@@ -46,7 +46,6 @@ static void check(unsigned width, bool colour, const char *expected)
 
 static void as_wide_as_its_cells(void **state)
 {
-	(void)state;
 	check(0, false,
 	      "   n  name          note   who\n"
 	      "   7  libääääää.so  noted  a\n"
@@ -55,7 +54,6 @@ static void as_wide_as_its_cells(void **state)
 
 static void as_narrow_as_the_terminal(void **state)
 {
-	(void)state;
 	check(33, false,
 	      "   n  name       note   who\n"
 	      "   7  libäääää…  noted  a\n"
@@ -64,7 +62,6 @@ static void as_narrow_as_the_terminal(void **state)
 
 static void columns_go_where_shrinking_is_not_enough(void **state)
 {
-	(void)state;
 	check(20, false,
 	      "   n  name    who\n"
 	      "   7  libää…  a\n"
@@ -77,7 +74,6 @@ static void columns_go_where_shrinking_is_not_enough(void **state)
 
 static void colours_do_not_count(void **state)
 {
-	(void)state;
 	check(0, true,
 	      "   \033[1mn\033[0m  \033[1mname\033[0m          \033[1mnote\033[0m   \033[1mwho\033[0m\n"
 	      "   \033[31m7\033[0m  libääääää.so  noted  a\n"

@@ -34,7 +34,6 @@ static void states(void **state)
 				   .n_steps = 1,
 				   .first = {.one_in = 64, .windows = 1}};
 
-	(void)state;
 	says(e, COST "one of 64 was taken; each counts so many times");
 	e.n_steps = 2;
 	e.one_in = e.most = 256;
@@ -69,7 +68,6 @@ static void detached(void **state)
 				   .detached_ns = 13 * S,
 				   .first = {.one_in = 256, .windows = 1}};
 
-	(void)state;
 	says(e, COST "one of 256 was taken at first, at the end none; each counts so many times; it was detached after "
 		     "3.0 s, and what came then is not there");
 	e.n_detached = 2;

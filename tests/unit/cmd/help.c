@@ -59,7 +59,6 @@ static void test_help_fits_a_screen(void **state)
 	char *text = cmd_text(sp_help_cmd, &profile), *at, *line, *rest = text, *examples;
 	int n_lines = 0;
 
-	(void)state;
 	for (const struct sp_option *o = sp_profile_options; o->type != SP_OPT_END; o++)
 		assert_non_null(strstr(text, o->name ? o->name : o->arg));
 	examples = strstr(text, "\nexamples:\n  ");
@@ -83,7 +82,6 @@ static void test_list_is_by_purpose(void **state)
 {
 	char *text = list_text(sp_help_all), *sample, *check;
 
-	(void)state;
 	sample = strstr(text, "Sample what runs:\n  profile     stacks\n");
 	check = strstr(text, "Check this machine:\n  doctor      what works\n");
 	assert_true(sample && check && sample < check);
@@ -95,7 +93,6 @@ static void test_man_source_is_escaped(void **state)
 {
 	char *text = cmd_text(sp_help_options, &profile);
 
-	(void)state;
 	assert_non_null(strstr(text, "*-p*, *--pid* _PID\\[,PID\\]_\n\tthese processes only\n"));
 	assert_non_null(strstr(text, "\n\t\\_\\[k\\] behind kernel frames\n"));
 	assert_non_null(strstr(text, "*--unwind* _HOW_\n\tunwind by: auto, dwarf, fp\n"));
@@ -140,7 +137,6 @@ static void bash_completes(const char *words, const char *want)
 
 static void test_completion(void **state)
 {
-	(void)state;
 	bash_completes("soprof pro", "profile\n");
 	bash_completes("soprof profile --unw", "--unwind\n");
 	bash_completes("soprof profile --unwind d", "dwarf\n");
@@ -161,7 +157,6 @@ static void test_other_shells(void **state)
 	    {"fish", "complete -c soprof -n __fish_use_subcommand -a profile -d '"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		char *text = NULL;
 		size_t size;

@@ -79,7 +79,6 @@ static void test_every_way_to_write_an_option(void **state)
 	    "--dr --freq=99 --o x 10",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(lines); i++) {
 		struct args a;
 		assert_int_equal(parse(lines[i], &a), SP_PARSED);
@@ -97,7 +96,6 @@ static void test_dash_and_digit(void **state)
 {
 	struct args a;
 
-	(void)state;
 	assert_int_equal(parse("-o -15m 10", &a), SP_PARSED);
 	assert_string_equal(a.file, "-15m");
 	assert_int_equal(a.seconds, 10);
@@ -111,7 +109,6 @@ static void test_value_that_may_be_left_out(void **state)
 	} cases[] = {{"--maybe", "none"},  {"--maybe x*", "x*"}, {"-m x", "x"},   {"-mx", "x"},
 		     {"-m --dry", "none"}, {"--maybe=x 5", "x"}, {"-dm", "none"}, {"-m -- ls", "none"}};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		struct args a;
 
@@ -124,7 +121,6 @@ static void test_command_after_dashes(void **state)
 {
 	struct args a;
 
-	(void)state;
 	assert_int_equal(parse("5 -d -- ls -F --dry --", &a), SP_PARSED);
 	assert_true(a.dry);
 	assert_int_equal(a.hz, 0);
@@ -141,7 +137,6 @@ static void test_lists(void **state)
 {
 	struct args a;
 
-	(void)state;
 	assert_int_equal(parse("-p 7,3,7,1000", &a), SP_PARSED);
 	assert_int_equal(a.pids.n, 3);
 	assert_int_equal(a.pids.values[0], 3);
@@ -168,7 +163,6 @@ static void test_numbers(void **state)
 {
 	struct args a;
 
-	(void)state;
 	assert_int_equal(parse("--memory 24M -c 18446744073709551615", &a), SP_PARSED);
 	assert_int_equal(a.bytes, 24 << 20);
 	assert_true(a.count == UINT64_MAX);
@@ -193,7 +187,6 @@ static void test_choices(void **state)
 {
 	struct args a;
 
-	(void)state;
 	assert_int_equal(parse("--colour blue", &a), SP_PARSED);
 	assert_int_equal(a.colour, 2);
 	refused("--colour gren", "--colour: 'gren' is none of red, green, blue; did you mean green?");
@@ -202,7 +195,6 @@ static void test_choices(void **state)
 
 static void test_bad_options(void **state)
 {
-	(void)state;
 	refused("--fequency 9", "unknown option --fequency; did you mean --frequency?");
 	refused("--zzz", "unknown option --zzz");
 	refused("-z", "unknown option -z");
@@ -224,7 +216,6 @@ static void test_help_stops_reading(void **state)
 {
 	struct args a;
 
-	(void)state;
 	assert_int_equal(parse("-d --help --zzz", &a), SP_PARSED_HELP);
 	assert_int_equal(parse("-h", &a), SP_PARSED_HELP);
 	assert_int_equal(parse("-dh", &a), SP_PARSED_HELP);
@@ -244,7 +235,6 @@ static void operands_are_gathered(void **state)
 	};
 	char a[] = "a", d[] = "-d", minus[] = "-", end[] = "--", x[] = "-x";
 	char *argv[] = {a, d, minus, end, x, NULL};
-	(void)state;
 	assert_int_equal(sp_options_parse(table, 5, argv, &args), 0);
 	assert_true(args.dry);
 	assert_int_equal(args.files.n, 3);

@@ -43,7 +43,6 @@ static void test_defaults(void **state)
 {
 	struct sp_profile_args a = good("");
 
-	(void)state;
 	assert_int_equal(a.frequency_hz, 49);
 	assert_int_equal(a.period, 0);
 	assert_int_equal(a.duration_s, 0);
@@ -77,7 +76,6 @@ static void test_command_lines_of_bcc(void **state)
 	    "-I",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		struct sp_profile_args a = good(lines[i]);
 		sp_profile_args_done(&a);
@@ -90,7 +88,6 @@ static void test_targets(void **state)
 	struct sp_profile_args a;
 	pid_t gone = fork();
 
-	(void)state;
 	if (gone == 0)
 		_exit(0);
 	assert_int_equal(waitpid(gone, NULL, 0), gone);
@@ -119,7 +116,6 @@ static void test_rate(void **state)
 {
 	struct sp_profile_args a = good("-c 10000");
 
-	(void)state;
 	assert_int_equal(a.frequency_hz, 0);
 	assert_int_equal(a.period, 10000);
 	a = good("-e cycles -c 77");
@@ -143,7 +139,6 @@ static void test_events(void **state)
 {
 	struct sp_profile_args a = good("-e task-clock,faults,syscalls:sys_enter_openat,cycles");
 
-	(void)state;
 	assert_int_equal(a.recipes.n, 4);
 	assert_ptr_equal(a.recipes.recipes[0], &sp_recipe_cpu);
 	assert_string_equal(a.recipes.event, "task-clock");
@@ -185,7 +180,6 @@ static void test_views(void **state)
 {
 	struct sp_profile_args a = good("-f");
 
-	(void)state;
 	assert_string_equal(a.view->name, "folded");
 	a = good("-o out.pb.gz");
 	assert_string_equal(a.view->name, "pprof");
@@ -203,7 +197,6 @@ static void test_the_rest(void **state)
 	struct sp_profile_args a =
 	    good("-l libz.so.1 --comm py* --cgroup /a --unwind fp --max-memory 48M -vA 3 -- x -v");
 
-	(void)state;
 	assert_string_equal(a.library, "libz.so.1");
 	assert_string_equal(a.comm, "py*");
 	assert_string_equal(a.cgroup, "/a");

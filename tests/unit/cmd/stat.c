@@ -18,7 +18,6 @@ static void names_of_events(void **state)
 {
 	struct sp_stat_events e = {0};
 
-	(void)state;
 	assert_int_equal(
 	    sp_stat_events_add(&e, "task-clock,cs:u,L1-dcache-load-misses,r1A8,branch-instructions:k,cycles:uk"), 0);
 	assert_int_equal(e.n, 6);
@@ -51,7 +50,6 @@ static void counts_and_metrics(void **state)
 	struct sp_stat_metric m;
 	double share;
 
-	(void)state;
 	assert_int_equal(sp_stat_events_add(&e, "task-clock,cycles,instructions,branches,branch-misses,page-faults"),
 			 0);
 	assert_int_equal(sp_stat_counters_new(&e, &c), 0);
@@ -90,7 +88,6 @@ static void spread_of_runs(void **state)
 	static const double values[] = {2, 4, 4, 4, 5, 5, 7, 9};
 	struct sp_stat_spread s = {0};
 
-	(void)state;
 	for (size_t i = 0; i < 8; i++)
 		sp_stat_spread_add(&s, i + 1, values[i]);
 	assert_true(s.mean > 4.999999 && s.mean < 5.000001);
@@ -143,7 +140,6 @@ static void reads_a_machine(void **state)
 {
 	struct sp_use u;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	machine_make();
 	assert_int_equal(sp_use_read(root, &u), 0);
@@ -227,7 +223,6 @@ static void verdicts_of_cpus(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	pair_make(&p);
 	expect_state(&p, "CPUs (2)", SP_USE_FINE, "");
 	p.cpus[1][1].busy = p.cpus[1][0].busy = 960;
@@ -251,7 +246,6 @@ static void verdicts_of_others(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	pair_make(&p);
 	p.now.available_bytes = 50;
 	expect_state(&p, "memory", SP_USE_BUSY, "95 % used");

@@ -32,7 +32,6 @@ static void test_bars(void **state)
 	char text[SP_TOP_DRAWN], ascii[SP_TOP_DRAWN];
 	size_t before = 0;
 
-	(void)state;
 	for (int i = 0; i <= 1000; i++) {
 		sp_top_bar(i / 1000.0, false, text);
 		sp_top_bar(i / 1000.0, true, ascii);
@@ -58,7 +57,6 @@ static void test_last_minute(void **state)
 	const double cells[] = {-1, 0, 0.25, 0.5, 1, -1}, low[] = {0, 0.001, 0.005};
 	char text[SP_TOP_DRAWN];
 
-	(void)state;
 	sp_top_spark(cells, SP_COUNT(cells), 0.01, false, text);
 	assert_string_equal(text, " ▁▃▅█ ");
 	sp_top_spark(cells, SP_COUNT(cells), 0.01, true, text);
@@ -71,7 +69,6 @@ static void test_cpus(void **state)
 {
 	struct sp_top_cpus c = {.fd = -1};
 
-	(void)state;
 	/* user nice system idle iowait irq softirq steal guest guest_nice */
 	sp_top_cpus_read(&c, "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 100 0 100 800 0 0 0 0 0 0\ncpu1 5 0 5 90 0 0 0 0 0 0\n"
 			     "cpu3 1 1 1 1 1 1 1 1 0 0\nintr 1 2 3\n");
@@ -94,7 +91,6 @@ static void test_meters(void **state)
 	struct sp_top_cpu cpus[600];
 	struct sp_top_cpus all = {.fd = -1, .cpus = cpus, .n = 2};
 
-	(void)state;
 	for (uint32_t i = 0; i < SP_COUNT(cpus); i++)
 		cpus[i] = (struct sp_top_cpu){.number = i, .programs = i % 5 / 4.0};
 	cpus[0] = (struct sp_top_cpu){.number = 0, .programs = 0.5, .kernel = 0.25};
@@ -129,7 +125,6 @@ static void test_history(void **state)
 	char what[SP_TOP_WORD];
 	struct sp_top_page page;
 
-	(void)state;
 	assert_int_equal(sp_top_page_make(&by_library, p, &page), 0);
 	sp_top_history_of(&h, "nothing yet", false, cells);
 	assert_true(cells[SP_TOP_CELLS - 1] < 0);

@@ -11,7 +11,6 @@ static struct sp_top_state s;
 
 static int begin(void **state)
 {
-	(void)state;
 	s = (struct sp_top_state){.interval_ms = 2000, .n_rows = 100, .n_fit = 10};
 	return 0;
 }
@@ -29,7 +28,6 @@ static void test_cursor(void **state)
 {
 	int i;
 
-	(void)state;
 	assert_int_equal(sp_top_key(&s, SP_KEY_UP), SP_TOP_DRAW);
 	assert_int_equal(cursor(), 0);
 	for (i = 0; i < 12; i++)
@@ -56,7 +54,6 @@ static void test_cursor(void **state)
 /* Fewer rows, a lower terminal: the cursor stays in sight. */
 static void test_scroll(void **state)
 {
-	(void)state;
 	sp_top_key(&s, SP_KEY_END);
 	s.n_rows = 20;
 	sp_top_scroll(&s);
@@ -75,7 +72,6 @@ static void test_scroll(void **state)
 
 static void test_sort_and_views(void **state)
 {
-	(void)state;
 	assert_int_equal(sp_top_key(&s, 't'), SP_TOP_DRAW | SP_TOP_BUILD);
 	assert_int_equal(s.sort, SP_TOP_TOTAL);
 	sp_top_key(&s, 'n');
@@ -104,7 +100,6 @@ static void test_filter(void **state)
 {
 	int i;
 
-	(void)state;
 	sp_top_key(&s, SP_KEY_END);
 	assert_int_equal(sp_top_key(&s, '/'), SP_TOP_DRAW);
 	type("libq3"); /* letters and digits that would be keys */
@@ -142,7 +137,6 @@ static void test_levels(void **state)
 {
 	char endless[SP_TOP_WORD + 1];
 
-	(void)state;
 	assert_int_equal(sp_top_key(&s, SP_KEY_ESCAPE), 0);
 	sp_top_key(&s, '6');
 	sp_top_key(&s, SP_KEY_DOWN);
@@ -181,7 +175,6 @@ static void test_levels(void **state)
 
 static void test_rest(void **state)
 {
-	(void)state;
 	sp_top_key(&s, '+');
 	assert_int_equal(s.interval_ms, 3000);
 	sp_top_key(&s, '-');

@@ -61,7 +61,6 @@ static void test_open(void **state)
 	unsigned seed;
 	size_t view, i;
 
-	(void)state;
 	for (seed = 1; seed <= 4; seed++)
 		for (view = 0; view < SP_TOP_N_VIEWS; view++) {
 			struct sp_top_state s = state_by(sp_top_view(view));
@@ -83,7 +82,6 @@ static void test_order(void **state)
 	struct sp_top_page page;
 	size_t i, n;
 
-	(void)state;
 	page = page_of(&s, p);
 	n = page.n_rows;
 	for (i = 1; i < n; i++)
@@ -113,7 +111,6 @@ static void test_filter(void **state)
 	char *name = sp_top_page_name(&all, 0);
 	size_t i;
 
-	(void)state;
 	snprintf(s.filter, sizeof(s.filter), "%s", name);
 	some = page_of(&s, p);
 	assert_in_range(some.n_rows, 1, all.n_rows - 1);
@@ -144,7 +141,6 @@ static void test_find(void **state)
 	char what[SP_TOP_WORD];
 	size_t i, row;
 
-	(void)state;
 	for (i = 0; i < before.n_rows; i++) {
 		if (!sp_top_page_what(&before, i, what))
 			continue;
@@ -164,7 +160,6 @@ static void test_nothing(void **state)
 	struct sp_profile *p;
 	struct sp_top_page page;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	page = page_of(&s, p); /* not even value types */
 	assert_int_equal(page.n_rows, 0);
@@ -180,7 +175,6 @@ static void test_anon(void **state)
 	struct sp_top_page page;
 	int64_t name;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
 	name = sp_profile_add_string(p, "[anon]");

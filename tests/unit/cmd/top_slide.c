@@ -65,7 +65,6 @@ static void test_slides(void **state)
 	int64_t of[N_WINDOWS];
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < N_WINDOWS; i++) {
 		const struct sp_slide_time time = {.duration_ns = 4, .n_lost = i, .own_ns = 2};
 		uint32_t k, first = i < 3 ? 0 : i - 2; /* three windows of 4 reach over 10 */
@@ -97,7 +96,6 @@ static void test_long_window(void **state)
 	struct sp_slide s = {.span_ns = 10};
 	int64_t last;
 
-	(void)state;
 	rows_add(live, from, 0, 1);
 	assert_int_equal(sp_slide_push(&s, live, &little), 0);
 	last = rows_add(live, from, 1, 1);
@@ -119,7 +117,6 @@ static void test_settles(void **state)
 	struct sp_slide s = {.span_ns = 10};
 	int64_t first, second, third, fourth;
 
-	(void)state;
 	first = rows_add(old, from, 0, 1);
 	assert_int_equal(sp_slide_push(&s, old, &time), 0);
 	second = rows_add(old, from, 1, 1);

@@ -80,7 +80,6 @@ static void option_try(const char *tool, const char *option)
 
 static void test_all_options_are_known(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(tools); i++) {
 		SP_FREE char *words = strdup(tools[i]);
 		char *at = words, *tool = strsep(&at, " "), *option;
@@ -146,7 +145,6 @@ static void test_what_lines_become(void **state)
 	};
 	char words[4096];
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(lines); i++) {
 		int r = read_line(lines[i].line, words, sizeof(words));
 
@@ -178,7 +176,6 @@ static void test_mistakes(void **state)
 	};
 	char words[256];
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(lines); i++) {
 		assert_int_equal(read_line(lines[i].line, words, sizeof(words)), -EINVAL);
 		if (!strstr(sp_error_text(-EINVAL), lines[i].message))

@@ -24,7 +24,6 @@ static int parse(const char *option, const char *value, struct sp_profile_args *
 
 static void all_are_offered_but_those_of_calls(void **state)
 {
-	(void)state;
 	assert_non_null(sp_sample_view_choice(0));
 	assert_string_equal(sp_sample_view_choice(0), "text");
 	assert_non_null(sp_sample_view_choice(1));
@@ -39,7 +38,6 @@ static void the_one_that_was_named_is_taken(void **state)
 {
 	struct sp_profile_args a;
 
-	(void)state;
 	assert_int_equal(parse("--format", "svg", &a), SP_PARSED);
 	assert_ptr_equal(a.view, &sp_view_svg);
 	sp_profile_args_done(&a);

@@ -56,7 +56,6 @@ static int use(const uint8_t *bytes, size_t size)
 static void cut_anywhere(void **state)
 {
 	size_t size;
-	(void)state;
 	SP_FREE uint8_t *bytes = load(LIBZ, &size);
 	for (size_t n = 0; n < size; n += n < 2000 ? 1 : 487)
 		use(bytes, n);
@@ -70,7 +69,6 @@ static void cut_is_told(void **state)
 {
 	size_t size, n_open = 0;
 	struct sp_elf *e;
-	(void)state;
 	SP_FREE uint8_t *bytes = load(LIBZ, &size);
 	for (size_t n = 0; n<size; n += n + 2000> size ? 1 : 487) {
 		if (sp_elf_open_bytes(bytes, n, &e) < 0)
@@ -90,7 +88,6 @@ static void false_anywhere(void **state)
 {
 	size_t size;
 	const uint8_t values[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
-	(void)state;
 	SP_FREE uint8_t *bytes = load(LIBZ, &size);
 	uint64_t shoff;
 	memcpy(&shoff, bytes + 40, sizeof(shoff));
@@ -108,7 +105,6 @@ static void other_kinds_are_refused(void **state)
 {
 	size_t size;
 	struct sp_elf *e = NULL;
-	(void)state;
 	SP_FREE uint8_t *bytes = load(LIBZ, &size);
 	const struct {
 		size_t at;
@@ -132,7 +128,6 @@ static void dynamic_symbols_without_sections(void **state)
 	size_t size;
 	struct sp_elf *e = NULL;
 	struct sp_elf_section with, str_with, without, str_without;
-	(void)state;
 	SP_FREE uint8_t *bytes = load(LIBZ, &size);
 	assert_int_equal(sp_elf_open_bytes(bytes, size, &e), 0);
 	assert_int_equal(sp_elf_section(e, ".dynsym", &with), 0);
@@ -157,7 +152,6 @@ static void reading_has_a_cap(void **state)
 	enum { PART = 64 << 20 };
 	size_t size;
 	struct sp_elf *e = NULL;
-	(void)state;
 	SP_FREE uint8_t *bytes = load(LIBZ, &size);
 	SP_CLOSE int fd = mkstemp(path);
 	assert_true(fd >= 0 && unlink(path) == 0);
@@ -184,7 +178,6 @@ static void shrinking_file(void **state)
 	size_t size;
 	struct sp_elf *e = NULL;
 	void *part = NULL;
-	(void)state;
 	SP_FREE uint8_t *bytes = load(LIBZ, &size);
 	SP_CLOSE int fd = mkstemp(path);
 	assert_true(fd >= 0 && unlink(path) == 0);
@@ -205,7 +198,6 @@ static void what_is_not_there_is_not_allocated(void **state)
 	Elf64_Ehdr *h = (Elf64_Ehdr *)bytes;
 	struct sp_elf *e = NULL;
 	struct sp_elf_section s;
-	(void)state;
 	((Elf64_Shdr *)(bytes + h->e_shoff))[h->e_shstrndx].sh_size = LONGEST;
 	struct mallinfo2 before = mallinfo2();
 	assert_int_equal(sp_elf_open_bytes(bytes, size, &e), 0);

@@ -67,7 +67,6 @@ static void check_link(const void *data, size_t size, const char *link, uint32_t
 
 static void test_links(void **state)
 {
-	(void)state;
 	check_link("a.debug\0\x01\x02\x03\x04", 12, "a.debug", 0x04030201);
 	check_link("ab.debug\0\0\0\0\x01\x02\x03\x04", 16, "ab.debug", 0x04030201);
 	check_link("../debug\0\0\0\0\x01\x02\x03\x04", 16, "", 0);
@@ -103,7 +102,6 @@ static int unpack_of(const void *data, size_t size, uint32_t type, void **ret_by
 
 static void test_packed(void **state)
 {
-	(void)state;
 	static const char text[] = "any bytes: what they are is the reader's part";
 	static uint8_t out[4096];
 	SP_FREE void *got = NULL;
@@ -127,7 +125,6 @@ static void test_packed(void **state)
 /* One byte more than is allowed. */
 static void test_bomb(void **state)
 {
-	(void)state;
 	static uint8_t out[1 << 20];
 	size_t size = (size_t)SP_DEBUGDATA_MAX + 1;
 	void *zeros = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *got = NULL;
@@ -141,7 +138,6 @@ static void test_bomb(void **state)
 /* The catalogue's check value of CRC-32. */
 static void test_crc(void **state)
 {
-	(void)state;
 	SP_CLOSE int fd = memfd_create("crc", MFD_CLOEXEC);
 	uint32_t crc = 0;
 	assert_int_equal(write(fd, "123456789", 9), 9);

@@ -203,50 +203,42 @@ static void check_sample(struct pair *p)
 
 static void samples_of_bytes(void **state)
 {
-	(void)state;
 	for_all(check_sample);
 }
 
 static void headers(void **state)
 {
-	(void)state;
 	for_all(check_header);
 	for_all(check_segments);
 }
 
 static void sections(void **state)
 {
-	(void)state;
 	for_all(check_sections);
 }
 
 static void build_ids(void **state)
 {
-	(void)state;
 	for_all(check_build_id);
 }
 
 static void sonames(void **state)
 {
-	(void)state;
 	for_all(check_soname);
 }
 
 static void addresses(void **state)
 {
-	(void)state;
 	for_all(check_addresses);
 }
 
 static void eh_frames(void **state)
 {
-	(void)state;
 	for_all(check_eh_frame);
 }
 
 static void bytes_are_read(void **state)
 {
-	(void)state;
 	struct pair p = open_pair("/bin/bash");
 	SP_FREE void *bytes = NULL;
 	uint8_t expected[1000];

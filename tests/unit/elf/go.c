@@ -75,7 +75,6 @@ static void check_rows(struct sp_elf *e)
 
 static void test_tables(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(tables); i++) {
 		struct table t;
 		SP_FREE uint8_t *bytes = NULL;
@@ -103,7 +102,6 @@ static void test_tables(void **state)
 /* Cut anywhere, and with any byte changed: an error or less to say, never anything outside it. */
 static void test_damage(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(tables); i++) {
 		struct table whole;
 		load(tables[i], &whole);
@@ -125,7 +123,6 @@ static void test_damage(void **state)
 
 static void test_refused(void **state)
 {
-	(void)state;
 	struct table t;
 	SP_FREE uint8_t *bytes = NULL;
 	struct sp_go *g = NULL;

@@ -46,7 +46,6 @@ static void good(void **state)
 	    {"{\"nam\\u0065\":\"not\",\"name\":\"is\"}", {"is", "", "", ""}},
 	};
 	struct sp_elf_package p;
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(goods); i++) {
 		size_t len = strlen(goods[i].json);
 		assert_int_equal(scan(goods[i].json, len, &p), 0);
@@ -112,7 +111,6 @@ static const char *const bads[] = {
 static void bad(void **state)
 {
 	struct sp_elf_package p;
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(bads); i++)
 		if (scan(bads[i], strlen(bads[i]), &p) != -EBADMSG)
 			fail_msg("taken: %s", bads[i]);
@@ -126,7 +124,6 @@ static void at_most_4096_bytes(void **state)
 {
 	char text[SP_PACKAGE_NOTE_BYTES + 1];
 	struct sp_elf_package p;
-	(void)state;
 	memset(text, ' ', sizeof(text));
 	memcpy(text, "{\"name\":\"a\"}", 12);
 	assert_int_equal(scan(text, SP_PACKAGE_NOTE_BYTES, &p), 0);
@@ -136,7 +133,6 @@ static void at_most_4096_bytes(void **state)
 static void valid_is_what_was_scanned(void **state)
 {
 	struct sp_elf_package p = {.name = "a"}, q;
-	(void)state;
 	assert_true(sp_elf_package_valid(&p));
 	char *const fields[] = {q.name, q.version, q.arch, q.type};
 	const size_t sizes[] = {sizeof(q.name), sizeof(q.version), sizeof(q.arch), sizeof(q.type)};
@@ -205,7 +201,6 @@ static void notes(void **state)
 	static const char json[] = "{\"type\":\"rpm\",\"name\":\"zlib\",\"version\":\"1\"}";
 	static struct noted n;
 	struct sp_elf_package p = {0};
-	(void)state;
 	size_t size = noted_make(&n, "FDO", 0xcafe1a7e, json, strlen(json));
 	assert_int_equal(of_bytes(&n, size, &p), 0);
 	assert_string_equal(p.name, "zlib");
@@ -225,7 +220,6 @@ static void notes(void **state)
 /* A thousand headers over the same MiB of small notes: no more of them are looked at than one header could name. */
 static int count_note(void *arg, const struct sp_elf_note *note)
 {
-	(void)note;
 	++*(size_t *)arg;
 	return 0;
 }
@@ -242,7 +236,6 @@ static void same_notes_often(void **state)
 	struct sp_elf *e;
 	size_t n_notes = 0;
 
-	(void)state;
 	noted_make(&n, "GNU", 1, "", 0);
 	file.header = n.header;
 	file.header.e_phnum = HEADERS;
@@ -297,7 +290,6 @@ static void as_the_linker_writes(void **state)
 		      "\"architecture\":\"x86_64\"}";
 	char *link[] = {"gcc", "-shared", "-nostdlib", "-x", "c", "/dev/null", "-Xlinker", note, "-o", path, NULL};
 	char *strip[] = {"strip", "--strip-all", path, NULL};
-	(void)state;
 	SP_CLOSE int fd = mkstemp(path);
 	assert_true(fd >= 0);
 	if (run(link) != 0) {

@@ -47,7 +47,6 @@ static void env_make(struct sp_op_env *env)
 
 static void here(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < N_LISTS; i++) {
 		struct sp_op ops[SP_N_OPS];
 		struct sp_op_env env;
@@ -72,7 +71,6 @@ static void nonsense(void **state)
 	    {.kind = SP_OP_NEED, .a = SP_N_OP_REGS},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		struct sp_op ops[SP_N_OPS] = {bad[i]};
 		struct sp_op_env env = {0};

@@ -154,7 +154,6 @@ static const struct failure {
 
 static void test_failures(void **unused)
 {
-	(void)unused;
 	for (size_t i = 0; i < sizeof(failures) / sizeof(*failures); i++) {
 		const struct failure *failure = &failures[i];
 		struct fake f = fake_start(failure->answer, failure->answer ? strlen(failure->answer) : 0);
@@ -185,7 +184,6 @@ static void test_endless(void **unused)
 
 	uint64_t began_ns = sp_time_ns(CLOCK_MONOTONIC);
 
-	(void)unused;
 	is_endless = true;
 	for (size_t i = 0; i < 2; i++) {
 		struct fake f = fake_start(answers[i], strlen(answers[i]));
@@ -210,7 +208,6 @@ static void test_gone(void **unused)
 	struct fake f = fake_start("", 0);
 	struct sp_fleet *fleet = fleet_open(&f, NULL);
 
-	(void)unused;
 	fake_end(&f);
 	assert_int_equal(sp_fleet_do(fleet, "SELECT 1", true), -EIO);
 	assert_non_null(strcasestr(sp_error_text(-EIO), "connect"));
@@ -226,7 +223,6 @@ static void test_requests(void **unused)
 	struct sp_fleet *fleet = fleet_open(&f, "it's \"so\"");
 	struct sp_bytes rows = {0};
 
-	(void)unused;
 	assert_int_equal(sp_fleet_ask(fleet, "SELECT ' '", false, &rows), 0);
 	assert_int_equal(rows.n, 4);
 	assert_memory_equal(rows.bytes, "\1\2\0x", 4);
@@ -282,7 +278,6 @@ static int meta_of(uint64_t n, uint32_t version, size_t n_bytes)
 
 static void test_meta(void **unused)
 {
-	(void)unused;
 	assert_int_equal(meta_of(1, SP_FLEET_VERSION, 20), 0);
 	assert_int_equal(meta_of(2, SP_FLEET_VERSION, 20), 0);
 	assert_int_equal(meta_of(1, SP_FLEET_VERSION + 1, 20), -EPROTONOSUPPORT);

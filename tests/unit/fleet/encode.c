@@ -321,7 +321,6 @@ static void test_roundtrip(void **unused)
 	struct sp_store *s = stored(made_first, 0);
 	struct sp_sent *sent;
 
-	(void)unused;
 	p = profile_of(s, 1);
 	assert_int_equal(sp_sent_open(NULL, 1, &sent), 0);
 	encode(s, &w, sent, &rows);
@@ -458,7 +457,6 @@ static void test_windows(void **unused)
 	struct sp_sent *sent;
 	struct sp_store *s;
 
-	(void)unused;
 	for (uint32_t i = 0; i < ROWS; i++) /* the one that is not sampled has none */
 		add_row(made_first, WINDOWS);
 	s = stored(made_first, WINDOWS);
@@ -499,7 +497,6 @@ static void test_quote(void **unused)
 {
 	struct sp_bytes sql = {0};
 
-	(void)unused;
 	for (uint32_t i = 0; i < NAMES; i++) {
 		const char *name = hostile(), *at;
 		char back[MAX_NAME + 1];
@@ -533,7 +530,6 @@ static void test_random(void **unused)
 	struct sp_profile *p;
 	char bytes[200];
 
-	(void)unused;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_int_equal(sp_fleet_names_new(p, "cpu", &n), 0);
 	for (uint32_t i = 0; i < NAMES; i++) {

@@ -65,7 +65,6 @@ static int store_fill(void **unused)
 	struct sp_store *s = NULL;
 	struct sp_profile *p = NULL;
 
-	(void)unused;
 	assert_non_null(mkdtemp(place));
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
@@ -95,7 +94,6 @@ static int store_remove(void **unused)
 {
 	DIR *d = opendir(place);
 
-	(void)unused;
 	for (struct dirent *e; d && (e = readdir(d)) != NULL;)
 		if (*e->d_name != '.')
 			unlinkat(dirfd(d), e->d_name, 0);
@@ -204,14 +202,12 @@ static void test_long_ago(void **unused)
 {
 	uint64_t began_ns = sp_time_ns(CLOCK_PROCESS_CPUTIME_ID);
 
-	(void)unused;
 	assert_int_equal(n_sent("cpu", 1), 1);
 	assert_true(sp_time_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns < SP_NS_PER_S);
 }
 
 static void test_has_all(void **unused)
 {
-	(void)unused;
 	assert_int_equal(n_sent("cpu", BEGIN_S + 10), 0);
 	assert_int_equal(n_sent("cpu", UINT64_MAX), 0);
 }
@@ -219,7 +215,6 @@ static void test_has_all(void **unused)
 /* It says that nothing happened, which is not the same as that nobody looked. */
 static void test_without_rows(void **unused)
 {
-	(void)unused;
 	assert_int_equal(n_sent("idle", 1), 1);
 	assert_int_equal(n_left_out, 0);
 }
@@ -227,7 +222,6 @@ static void test_without_rows(void **unused)
 /* It says that what there was is lost, and stops nothing. */
 static void test_damaged(void **unused)
 {
-	(void)unused;
 	assert_int_equal(n_sent("bad", 1), 1);
 	assert_int_equal(n_left_out, 1);
 }

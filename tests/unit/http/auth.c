@@ -35,7 +35,6 @@ static void test_sip(void **state)
 	const uint64_t key[2] = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
 	char text[15];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = (char)i;
 	assert_true(sp_auth_siphash(key, text, sizeof(text)) == 0xa129ca6149be45e5);
@@ -47,7 +46,6 @@ static void test_known(void **state)
 {
 	const char *hash = NULL;
 
-	(void)state;
 	assert_int_equal(sp_auth_init(&a), 0);
 	assert_int_equal(check("alice", "right", &hash), SP_AUTH_VERIFY);
 	assert_string_equal(hash, "hash of alice");
@@ -73,7 +71,6 @@ static void test_border(void **state)
 {
 	const char *hash = NULL;
 
-	(void)state;
 	pause_over();
 	assert_int_equal(sp_auth_init(&a), 0);
 	assert_int_equal(check("alice", "x", &hash), SP_AUTH_VERIFY);
@@ -99,7 +96,6 @@ static void test_full(void **state)
 	const char *hash = NULL;
 	char password[16];
 
-	(void)state;
 	assert_int_equal(sp_auth_init(&a), 0);
 	for (int i = 0; i <= SP_AUTH_KNOWN; i++) {
 		snprintf(password, sizeof(password), "%d", i);
@@ -128,7 +124,6 @@ static void test_guesser(void **state)
 	uint64_t pause_ns = SP_NS_PER_S / 2;
 	const char *hash = NULL;
 
-	(void)state;
 	assert_int_equal(sp_auth_init(&a), 0);
 	for (int i = 0; i < 8; i++, pause_ns *= i < 6 ? 4 : 1) {
 		uint64_t began_ns = sp_time_ns(CLOCK_MONOTONIC);
@@ -157,7 +152,6 @@ static void test_guessers(void **state)
 	const char *hash = NULL;
 	unsigned n = 0;
 
-	(void)state;
 	assert_int_equal(sp_auth_init(&a), 0);
 	for (client = 100; n < 1000 && check("alice", "wrong", &hash) == SP_AUTH_VERIFY; client++, n++) {
 		a.began_ns -= SP_NS_PER_S / 10;

@@ -37,7 +37,6 @@ static void test_host(void **state)
 	};
 	char name[SP_HTTP_NAME_MAX], longest[300];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		bool is_name = sp_http_host_name(cases[i].host, name);
 		if (is_name != (cases[i].name != NULL) || (is_name && strcmp(name, cases[i].name) != 0))
@@ -60,7 +59,6 @@ static bool allowed(const char *origin, const char *site, const char *mode, bool
 
 static void test_origin(void **state)
 {
-	(void)state;
 	assert_true(allowed(NULL, NULL, NULL, false));
 	assert_true(allowed("http://localhost:9877", "same-origin", "cors", false));
 	assert_true(allowed("https://LOCALHOST:9877", NULL, NULL, false));
@@ -87,7 +85,6 @@ static void test_credentials(void **state)
 	struct sp_http_credentials c;
 	char longest[2000] = "Bearer ";
 
-	(void)state;
 	assert_true(sp_http_credentials("Bearer abc", &c));
 	assert_string_equal(c.token, "abc");
 	assert_null(c.user);
@@ -120,7 +117,6 @@ static void test_credentials(void **state)
 
 static void test_secret(void **state)
 {
-	(void)state;
 	assert_true(sp_http_secret_equals("abc", "abc"));
 	assert_false(sp_http_secret_equals("abd", "abc"));
 	assert_false(sp_http_secret_equals("xbc", "abc"));
@@ -132,7 +128,6 @@ static void test_secret(void **state)
 
 static void test_codings(void **state)
 {
-	(void)state;
 	assert_true(sp_http_coding_accepted("gzip", "gzip"));
 	assert_true(sp_http_coding_accepted("deflate, GZip;q=0.5, br", "gzip"));
 	assert_true(sp_http_coding_accepted("br,gzip;q=1.0", "gzip"));

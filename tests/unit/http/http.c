@@ -28,7 +28,6 @@ static void gone(void *arg)
 
 static void defer(void *arg, struct sp_http_request *q)
 {
-	(void)arg;
 	late = q;
 	n_late++;
 	sp_http_defer(q, gone, q);
@@ -52,7 +51,6 @@ static void page(void *arg, struct sp_http_request *q)
 				   .bytes = html,
 				   .n = sizeof(html) - 1};
 
-	(void)arg;
 	if (sp_http_accepts(q, "gzip"))
 		a.coding = "gzip";
 	sp_http_answer(q, &a);
@@ -65,7 +63,6 @@ static void file(void *arg, struct sp_http_request *q)
 	    .status = 200, .type = "x/y", .filename = "f", .has_fd = true, .offset = 4, .n = 300000};
 	char *text = malloc(300004);
 
-	(void)arg;
 	memset(text, 'b', 300004);
 	memset(text, 'a', 4);
 	a.fd = memfd_create("test", MFD_CLOEXEC);
@@ -76,7 +73,6 @@ static void file(void *arg, struct sp_http_request *q)
 
 static int verify(void *arg, const char *hash, const char *password)
 {
-	(void)arg;
 	asked_hash = hash;
 	asked_password = strdup(password);
 	return 0;
@@ -108,7 +104,6 @@ static void test_routes(void **state)
 {
 	struct sp_http_config c = config();
 
-	(void)state;
 	server_begin(&c);
 	assert_non_null(strstr(get("/open?a=%20b&c", ""), "arg path=/open query=a=%20b&c"));
 	assert_non_null(strstr(get("/below/it/", ""), "arg path=/below/it/ query="));
@@ -131,7 +126,6 @@ static void test_token(void **state)
 {
 	struct sp_http_config c = config();
 
-	(void)state;
 	server_begin(&c);
 	assert_int_equal(code("/secret", ""), 401);
 	assert_non_null(strstr(get("/secret", ""), "\r\nWWW-Authenticate: Bearer realm=\"soprof\"\r\n"));
@@ -166,7 +160,6 @@ static void test_gate(void **state)
 {
 	struct sp_http_config c = config();
 
-	(void)state;
 	c.hosts[c.n_hosts++] = "Profiles.example";
 	server_begin(&c);
 	assert_int_equal(status_of(send_raw("POST /open HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc")),
@@ -210,7 +203,6 @@ static void test_headers(void **state)
 	struct sp_http_config c = config();
 	const char *text;
 
-	(void)state;
 	server_begin(&c);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		for (int k = 0; k < 2; k++) /* refusals, too */
@@ -235,7 +227,6 @@ static void test_kept(void **state)
 	struct sp_http_stats s;
 	int fd;
 
-	(void)state;
 	server_begin(&c);
 	fd = client_new();
 	for (int i = 0; i < 20; i++)
@@ -255,7 +246,6 @@ static void test_file(void **state)
 	struct sp_http_config c = config();
 	const char *text, *body;
 
-	(void)state;
 	server_begin(&c);
 	text = get("/file", "");
 	assert_non_null(strstr(text, "Content-Disposition: attachment; filename=\"f\"\r\n"));
@@ -278,7 +268,6 @@ static void test_late(void **state)
 	struct sp_http_request *first;
 	int a, b;
 
-	(void)state;
 	server_begin(&c);
 	a = client_new();
 	client_send(a, "GET /late HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -310,7 +299,6 @@ static void test_gone(void **state)
 	struct sp_http_stats s;
 	int a, b;
 
-	(void)state;
 	server_begin(&c);
 	a = client_new();
 	client_send(a, "GET /late HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -364,7 +352,6 @@ static void test_users(void **state)
 	struct sp_http_config c = config();
 	int a, b, d;
 
-	(void)state;
 	c.web = &web;
 	c.verify = verify;
 	server_begin(&c);
@@ -400,7 +387,6 @@ static void test_wrong_user(void **state)
 	struct sp_http_config c = config();
 	int a;
 
-	(void)state;
 	c.web = &web;
 	c.verify = verify;
 	server_begin(&c);
@@ -433,7 +419,6 @@ static void test_configure(void **state)
 	struct sp_http_config c = config(), other;
 	int a;
 
-	(void)state;
 	server_begin(&c);
 	other = c;
 	other.hosts[other.n_hosts++] = "new.example";

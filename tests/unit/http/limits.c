@@ -26,20 +26,17 @@ enum { CROWD = 900, MOST = 16, LARGE = 16 << 20 }; /* a process may have 1024 de
 
 static void say(void *arg, struct sp_http_request *q)
 {
-	(void)arg;
 	sp_http_say(q, 200, "here");
 }
 
 static void gone(void *arg)
 {
-	(void)arg;
 }
 
 static int n_waiting;
 
 static void defer_answer(void *arg, struct sp_http_request *q)
 {
-	(void)arg;
 	n_waiting++;
 	sp_http_defer(q, gone, NULL);
 }
@@ -50,7 +47,6 @@ static void say_large(void *arg, struct sp_http_request *q)
 {
 	struct sp_http_answer a = {.status = 200, .type = "text/plain", .bytes = large, .n = sizeof(large)};
 
-	(void)arg;
 	sp_http_answer(q, &a);
 }
 
@@ -75,7 +71,6 @@ static void test_idle(void **state)
 	struct sp_http_config c = {.routes = routes, .max_connections = MOST};
 	int idle[CROWD];
 
-	(void)state;
 	server_begin(&c);
 	for (int i = 0; i < CROWD; i++) {
 		idle[i] = client_new();
@@ -111,7 +106,6 @@ static void test_slow_readers(void **state)
 	size_t n = 0;
 	ssize_t got = 1;
 
-	(void)state;
 	server_begin(&c);
 	reader = client_new();
 	/* the kernel reads megabytes ahead for it otherwise */
@@ -146,7 +140,6 @@ static void test_kept_places(void **state)
 	struct sp_http_config c = {.routes = routes, .max_connections = MOST, .token = "secret"};
 	int waiting[MOST];
 
-	(void)state;
 	server_begin(&c);
 	for (int i = 0; i < MOST; i++) {
 		waiting[i] = client_new();
@@ -168,7 +161,6 @@ static void test_busy(void **state)
 	struct sp_http_config c = {.routes = routes, .max_connections = 8, .token = "secret"};
 	int busy[6], one_more;
 
-	(void)state;
 	n_waiting = 0;
 	server_begin(&c);
 	for (int i = 0; i < 6; i++) {
@@ -201,7 +193,6 @@ static void test_large(void **state)
 	char header[9000];
 	int fd, status;
 
-	(void)state;
 	server_begin(&c);
 	memset(text, 'a', sizeof(text) - 1);
 	snprintf(header, sizeof(header), "X: %.*s\r\n", 7900, text);
@@ -240,7 +231,6 @@ static void test_slow(void **state)
 	uint64_t began_ns;
 	int fd;
 
-	(void)state;
 	server_begin(&c);
 	fd = client_new();
 	began_ns = sp_time_ns(CLOCK_MONOTONIC);
@@ -272,7 +262,6 @@ static void test_nonsense(void **state)
 
 	struct sp_http_config c = {.routes = routes};
 
-	(void)state;
 	server_begin(&c);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		int fd = client_new();
@@ -335,7 +324,6 @@ static void test_users(void **state)
 	struct sp_http_config c = {.routes = routes, .max_connections = MOST, .web = &web, .verify = begin_compare};
 	int idle, his[2 * MOST], status = 0;
 
-	(void)state;
 	if (geteuid())
 		skip();
 	server_begin(&c);
@@ -411,7 +399,6 @@ static void test_handshakes(void **state)
 	uint64_t began_ns, used_ns = 0;
 	int n;
 
-	(void)state;
 	if (geteuid())
 		skip();
 	server_begin(&c);
@@ -441,7 +428,6 @@ static void test_strangers(void **state)
 	const uint64_t t = SP_NS_PER_S;
 	uint64_t client = 1;
 
-	(void)state;
 	sp_handshakes_init(&s, t);
 	for (; sp_handshakes_may(&s, client, t); client++) {
 		assert_true(client < 10);
@@ -468,7 +454,6 @@ static void test_places(void **state)
 	struct sp_http *second;
 	char taken[64];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 		assert_int_equal(sp_http_address_check(good[i]), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -498,7 +483,6 @@ static void test_client_words(void **state)
 		   {AF_INET6, "::ffff:192.0.2.1", "192.0.2.1"},
 		   {AF_INET6, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"}};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(all); i++) {
 		struct sp_address a = {.at.ss_family = (sa_family_t)all[i].family};
 		char words[SP_ADDRESS_TEXT];
@@ -547,7 +531,6 @@ static void test_passed_peers(void **state)
 	int host = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	struct sp_peers own, passed;
 
-	(void)state;
 	if (geteuid() || unshare(CLONE_NEWNET) < 0)
 		skip();
 	sp_peers_open(&own, -1);
@@ -567,7 +550,6 @@ static void test_passed(void **state)
 	struct sp_http_config c = {.routes = routes, .n_sockets = 1};
 	int fd;
 
-	(void)state;
 	assert_int_equal(sp_listen("127.0.0.1:0", &fd), 0);
 	c.sockets = &fd;
 	c.max_connections = 4;

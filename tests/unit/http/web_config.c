@@ -48,7 +48,6 @@ static void test_good(void **state)
 				       "  bob: '" HASH "'\n");
 	struct sp_web_config *same, *other;
 
-	(void)state;
 	assert_true(c->has_tls);
 	assert_int_equal(c->client_cert, SP_WEB_CERT_REQUIRED);
 	assert_int_equal(c->min_version, SP_WEB_TLS13);
@@ -73,7 +72,6 @@ static void test_nothing(void **state)
 	static const char *const texts[] = {"", "# nothing\n", "---\n", "null",
 					    "tls_server_config:\nbasic_auth_users:\n"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct sp_web_config *c = good(texts[i]);
 		assert_false(c->has_tls);
@@ -84,7 +82,6 @@ static void test_nothing(void **state)
 
 static void test_refused(void **state)
 {
-	(void)state;
 	bad("tls: 1\n", ":1:1: the file has no 'tls'; did you mean tls_server_config?");
 	bad("x: 1\n", ":1:1: the file has no 'x'; there are tls_server_config, basic_auth_users, http_server_config");
 	bad("- a\n", ":1:1: the file: expected lines of NAME: VALUE");
@@ -135,7 +132,6 @@ static void test_files(void **state)
 	struct sp_web_config *c = NULL;
 	FILE *f;
 
-	(void)state;
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/web.yaml", directory);
 	snprintf(file, sizeof(file), "%s/cert", directory);

@@ -55,7 +55,6 @@ static void test_path(void **state)
 	char *path;
 	struct stat st;
 
-	(void)state;
 	assert_non_null(mkdtemp(directory));
 	assert_int_equal(path_of(directory, two, 2, &path), 0);
 	snprintf(wanted, sizeof(wanted), "%s/libone.so.1,libtwo.so.profile", directory);
@@ -104,7 +103,6 @@ static void test_long_list(void **state)
 	const char *list[60];
 	char *path, *other;
 
-	(void)state;
 	for (int i = 0; i < 60; i++) {
 		snprintf(names[i], sizeof(names[i]), "libnumber%d.so.%d", i, i);
 		list[i] = names[i];
@@ -134,7 +132,6 @@ static void test_functions(void **state)
 	const char *const some[] = {"str*", "mem?py"}, *const bad[] = {"a,b", "", "[[:alpha:]]", "a\nb"};
 	char directory[] = "/tmp/soprof-some-XXXXXX", path[64], *name, *other, *all;
 
-	(void)state;
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/a.profile", directory);
 	assert_int_equal(prepare_some(path, some, 2, &name), 0);
@@ -163,7 +160,6 @@ static void test_prepare(void **state)
 	struct stat st;
 	bool made;
 
-	(void)state;
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/a.profile", directory);
 	snprintf(other, sizeof(other), "%s/b.profile", directory);
@@ -212,7 +208,6 @@ static void test_other_versions(void **state)
 	const char *path = m.path;
 	struct stat st;
 
-	(void)state;
 	assert_true(made_open(&m));
 	munmap(m.base, m.header->size_bytes);
 	assert_int_equal(stat(path, &st), 0);
@@ -236,7 +231,6 @@ static void test_full_disk(void **state)
 {
 	char directory[] = "/tmp/soprof-full-XXXXXX", path[64];
 
-	(void)state;
 	assert_non_null(mkdtemp(directory));
 	if (mount("none", directory, "tmpfs", 0, "size=64k") < 0) {
 		rmdir(directory);
@@ -286,7 +280,6 @@ static void test_read(void **state)
 	struct sp_calls_snapshot s;
 	struct made m;
 
-	(void)state;
 	assert_true(made_open(&m));
 	fill(&m, 1);
 	m.header->counters[SP_CALLS_N_PROCESSES] = 3;
@@ -321,7 +314,6 @@ static void test_processes(void **state)
 	struct made first, second, *const m[] = {&first, &second};
 	uint32_t row = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 2; i++) {
 		assert_true(made_open(m[i]));
 		uint32_t library = made_object(m[i], "/lib/libmade.so", 1, SP_CALLS_OBJECT_TARGET),
@@ -356,7 +348,6 @@ static void test_gained(void **state)
 	struct sp_calls_snapshot s, more;
 	struct made a, b;
 
-	(void)state;
 	assert_true(made_open(&a) && made_open(&b));
 	fill(&a, 1);
 	fill(&b, 1);
@@ -390,7 +381,6 @@ static void test_gained(void **state)
 
 static void test_buckets(void **state)
 {
-	(void)state;
 	for (uint64_t ticks = 0; ticks < 70000; ticks++) {
 		unsigned b = sp_calls_bucket(ticks);
 		assert_true(sp_calls_bucket_low(b) <= ticks && ticks < sp_calls_bucket_low(b + 1));
@@ -427,7 +417,6 @@ static void test_times(void **state)
 	struct made m;
 	uint32_t first = 0;
 
-	(void)state;
 	assert_true(made_open(&m));
 	fill(&m, 1);
 	first = made_block(&m, SP_CALLS_FUNCTION) * SP_CALLS_IDS;
@@ -465,7 +454,6 @@ static void test_time(void **state)
 {
 	struct made m;
 
-	(void)state;
 	assert_true(made_open(&m));
 	assert_int_equal(sp_calls_time(m.path, 0), 0);
 	assert_true(m.header->ticks_hz == 0 && m.header->is_timed == 0);
@@ -488,7 +476,6 @@ static void test_damaged(void **state)
 	struct sp_calls_snapshot s;
 	struct made m;
 
-	(void)state;
 	assert_true(made_open(&m));
 	fill(&m, 1);
 	struct sp_calls_row *row = (struct sp_calls_row *)(m.base + m.blocks[made_block(&m, SP_CALLS_ROW)].offset);
@@ -543,7 +530,6 @@ static void test_flipped(void **state)
 	struct made m;
 	unsigned n_read = 0, n_refused = 0;
 
-	(void)state;
 	assert_true(made_open(&m));
 	fill(&m, 1);
 	srand(7);

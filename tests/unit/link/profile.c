@@ -92,7 +92,6 @@ static void by_site(void **state)
 	};
 	struct sp_profile *p = make(SP_CALLS_BY_SITE, arcs, 4);
 
-	(void)state;
 	assert_int_equal(sp_profile_n_rows(p), 4);
 	assert_int_equal(sp_profile_row(p, 0)->values[0], 20000000000);
 	assert_string_equal(name(p, frame(p, 0, 0)), "first");
@@ -125,7 +124,6 @@ static void by_object(void **state)
 	};
 	struct sp_profile *p = make(SP_CALLS_BY_OBJECT, arcs, 2);
 
-	(void)state;
 	assert_int_equal(depth_of(p, 0), 2);
 	assert_string_equal(name(p, frame(p, 0, 1)), "[prog]");
 	assert_int_equal(frame(p, 0, 1)->offset, 0);
@@ -163,7 +161,6 @@ static void timed(void **state)
 	struct sp_calls_namer namer = {.demangle = demangle, .place = place};
 	struct sp_profile *p = NULL;
 
-	(void)state;
 	memcpy(all, callees, sizeof(all));
 	all[0].untimed = true;
 	refusal = 0;
@@ -186,7 +183,6 @@ static void nothing_counted(void **state)
 {
 	struct sp_profile *p = make(SP_CALLS_BY_SITE, NULL, 0);
 
-	(void)state;
 	assert_int_equal(sp_profile_n_rows(p), 0);
 	sp_profile_free(p);
 }

@@ -23,7 +23,6 @@ static char directory[64], state[128];
 
 static int setup(void **unused)
 {
-	(void)unused;
 	snprintf(directory, sizeof(directory), "/tmp/soprof-run-XXXXXX");
 	if (mkdtemp(directory) == NULL || setenv("XDG_STATE_HOME", directory, 1) != 0)
 		return -1;
@@ -50,7 +49,6 @@ static void remove_all(const char *path)
 
 static int teardown(void **unused)
 {
-	(void)unused;
 	remove_all(directory);
 	return 0;
 }
@@ -82,7 +80,6 @@ static void test_own(void **unused)
 	struct sp_calls_run r;
 	char *name;
 
-	(void)unused;
 	make(NULL, &r);
 	assert_true(r.is_own && r.is_new);
 	assert_false(sp_calls_run_has_others(&r));
@@ -137,7 +134,6 @@ static void test_two_at_once(void **unused)
 	int ready;
 	pid_t pid;
 
-	(void)unused;
 	pid = other_run(NULL, &ready);
 	make(NULL, &r);
 	assert_int_equal(n_files(state), 2); /* that of a run that lives stays */
@@ -154,7 +150,6 @@ static void test_no_directory(void **unused)
 	struct sp_calls_run r;
 	char spare[160], file[128];
 
-	(void)unused;
 	snprintf(file, sizeof(file), "%s/soprof", directory);
 	close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)); /* in place of the directory */
 	assert_int_equal(sp_calls_run_make(NULL, &what, &r), -ENOTDIR);
@@ -176,7 +171,6 @@ static void test_shared(void **unused)
 	int ready;
 	pid_t pid;
 
-	(void)unused;
 	make(directory, &first);
 	assert_true(first.is_new && !first.is_own);
 	assert_false(sp_calls_run_has_others(&first));

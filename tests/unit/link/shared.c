@@ -124,7 +124,6 @@ static void test_at_once(void **state)
 	struct sp_calls_snapshot s;
 	struct made m;
 
-	(void)state;
 	assert_true(made_open(&m));
 	assert_true(sp_shared_open(m.path, geteuid()));
 	for (unsigned i = 0; i < N_PROCESSES; i++)
@@ -152,7 +151,6 @@ static void test_killed(void **state)
 	struct made m;
 	unsigned n_killed = 0;
 
-	(void)state;
 	assert_true(made_open(&m));
 	assert_true(sp_shared_open(m.path, geteuid()));
 	for (unsigned i = 0; i < 40; i++) {
@@ -179,7 +177,6 @@ static void test_full(void **state)
 	struct made m;
 	uint64_t n_added = 0, n_refused = 0;
 
-	(void)state;
 	assert_true(made_open(&m));
 	assert_true(sp_shared_open(m.path, geteuid()));
 	uint32_t object = add_object(0);
@@ -208,7 +205,6 @@ static void test_disk(void **state)
 	uint64_t n_added = 0, n_refused = 0;
 	bool made;
 
-	(void)state;
 	assert_non_null(mkdtemp(directory));
 	if (mount("none", directory, "tmpfs", 0, "size=3m") < 0) {
 		rmdir(directory);
@@ -245,7 +241,6 @@ static void test_refused(void **state)
 	struct made m;
 	char other[112];
 
-	(void)state;
 	assert_true(made_open(&m));
 	snprintf(other, sizeof(other), "%s/link", m.directory);
 	assert_int_equal(symlink(m.path, other), 0);

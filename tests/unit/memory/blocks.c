@@ -15,7 +15,6 @@ static void is_there_once(void **state)
 {
 	uint64_t bytes = 0, n = 0;
 
-	(void)state;
 	assert_false(sp_block_take(address(1), &bytes, &n));
 	assert_true(sp_block_add(address(1), 512, 3));
 	assert_false(sp_block_take(address(2), &bytes, &n));
@@ -30,7 +29,6 @@ static void fills_up(void **state)
 {
 	uint64_t n_added = 0, n_found = 0, bytes, n;
 
-	(void)state;
 	for (uint64_t i = 0; i < 200000; i++)
 		n_added += sp_block_add(address(i * 3), i, 1);
 	assert_true(n_added > 100000 && n_added < 200000);
@@ -64,7 +62,6 @@ static void threads_do_not_meet(void **state)
 	pthread_t threads[THREADS];
 	void *n_wrong;
 
-	(void)state;
 	for (uintptr_t i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, thread_run, (void *)i), 0);
 	for (int i = 0; i < THREADS; i++) {

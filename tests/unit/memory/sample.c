@@ -71,7 +71,6 @@ static void bytes_of(uint64_t n_blocks, uint64_t (*size_of)(uint64_t i))
 
 static void sums_are_right(void **state)
 {
-	(void)state;
 	bytes_of(BLOCKS, small);
 	bytes_of(BLOCKS, around_distance);
 	bytes_of(BLOCKS / 100, many_distances);
@@ -79,13 +78,11 @@ static void sums_are_right(void **state)
 
 static uint64_t of_100(uint64_t i)
 {
-	(void)i;
 	return 100;
 }
 
 static uint64_t of_5000(uint64_t i)
 {
-	(void)i;
 	return 5000;
 }
 
@@ -94,7 +91,6 @@ static void numbers_are_right(void **state)
 {
 	struct sums want = {0}, got = draw(BLOCKS, of_100, &want);
 
-	(void)state;
 	is_near(got.n, want.n, 10 * root((double)want.n / 10));
 	want = (struct sums){0};
 	got = draw(BLOCKS / 10, of_5000, &want);
@@ -106,7 +102,6 @@ static void empty_and_impossible(void **state)
 	uint64_t bytes, n;
 	unsigned taken = 0;
 
-	(void)state;
 	for (int i = 0; i < 100 * DISTANCE; i++)
 		taken += sp_memory_draw(0, &bytes, &n);
 	assert_true(taken > 50 && taken < 150); /* as blocks of 1 byte */

@@ -19,7 +19,6 @@ static void a_cgroup_that_is_not_found_has_a_number(void **state)
 	const struct sp_process process = {.pid = 1, .start_ns = 1, .cgroup = UINT64_C(1) << 50};
 	struct sp_profile *p;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	int64_t number = sp_profile_add_process(p, &process);
 	assert_true(number > 0);
@@ -38,7 +37,6 @@ static void all_are_looked_through_now_and_then(void **state)
 	uint64_t id;
 	uint32_t level;
 
-	(void)state;
 	if (sp_cgroup_id("/", &id, &level) < 0)
 		skip();
 	assert_int_equal(sp_profile_new(&p), 0);
@@ -71,7 +69,6 @@ static int make_cgroup(void **state)
 	static const char *const places[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 	struct statfs f;
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(places) && !*made; i++) {
 		(void)snprintf(made, sizeof(made), "%s/soprof-%" PRIx64, places[i], sp_time_ns(CLOCK_BOOTTIME));
 		if (statfs(places[i], &f) || f.f_type != CGROUP2_SUPER_MAGIC || mkdir(made, 0755))
@@ -82,7 +79,6 @@ static int make_cgroup(void **state)
 
 static int remove_cgroup(void **state)
 {
-	(void)state;
 	if (*made)
 		(void)rmdir(made);
 	return 0;
@@ -97,7 +93,6 @@ static void it_is_done_in_parts(void **state)
 	struct sp_profile *p;
 	int r;
 
-	(void)state;
 	if (!*made) {
 		printf("skip: may not make cgroups here\n");
 		skip();

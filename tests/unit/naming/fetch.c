@@ -42,7 +42,6 @@ static int listen_somewhere(char *ret_url, size_t size)
 
 static int fetch(struct sp_naming *n, int r)
 {
-	(void)r;
 	n->work->search.own.build_id_len = 20;
 	memset(n->work->search.own.build_id, 0x5a, 20);
 	return sp_debug_file_fetch(n);
@@ -83,7 +82,6 @@ static void a_server_that_hangs_is_asked_again_later(void **state)
 	char url[64];
 	int fd = listen_somewhere(url, sizeof(url));
 
-	(void)state;
 	setenv("DEBUGINFOD_URLS", url, 1);
 	setenv("DEBUGINFOD_MAXTIME", "1", 1);
 	begin(&x);
@@ -113,7 +111,6 @@ static void time_is_of_one_run(void **state)
 	char url[64];
 	int fd = listen_somewhere(url, sizeof(url));
 
-	(void)state;
 	close(fd); /* nobody listens: it fails at once */
 	setenv("DEBUGINFOD_URLS", url, 1);
 	setenv("DEBUGINFOD_MAXTIME", "60", 1);

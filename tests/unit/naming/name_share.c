@@ -27,7 +27,6 @@ static void those_above_are_cut(void **state)
 	struct sp_name_share s = {.bytes = SHARE};
 	char one[LONG + 1], other[LONG + 1];
 
-	(void)state;
 	for (unsigned i = 0; i < 1000; i++)
 		assert_int_equal(take(&s, ALICE, SP_NAME_CUT, i, one), SP_NAME_CUT); /* free */
 	for (unsigned i = 0; i < 100; i++)
@@ -48,7 +47,6 @@ static void a_fresh_profile_has_whole_shares(void **state)
 	struct sp_name_share s = {.bytes = SHARE};
 	char name[LONG + 1];
 
-	(void)state;
 	for (unsigned round = 1; round <= 3; round++) {
 		for (unsigned i = 0; i < 100; i++)
 			assert_int_equal(take(&s, ALICE, LONG, i, name), LONG);
@@ -68,7 +66,6 @@ static void many_users(void **state)
 	char name[LONG + 1];
 	size_t bytes = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 10000; i++)
 		bytes += take(&s, i, LONG, i, name) - SP_NAME_CUT;
 	assert_true(bytes <= SP_NAME_SHARE_USERS * s.bytes);
@@ -81,7 +78,6 @@ static void no_limit(void **state)
 	struct sp_name_share s = {0};
 	char name[LONG + 1];
 
-	(void)state;
 	for (unsigned i = 0; i < 1000; i++)
 		assert_int_equal(take(&s, ALICE, LONG, i, name), LONG);
 	assert_int_equal(s.n, 0);

@@ -143,7 +143,6 @@ static void guesses_that_code_bears_out(void **state)
 	struct sp_naming naming;
 	unsigned n;
 
-	(void)state;
 	begin(&x);
 	x.kernel = stack_of(&x, made[4].frames, SP_CLASS_COMPLETE);
 	for (size_t i = 0; i < SP_COUNT(made); i++)

@@ -43,7 +43,6 @@ struct fixture {
 
 static int own_base(struct dl_phdr_info *info, size_t size, void *base)
 {
-	(void)size;
 	*(uint64_t *)base = info->dlpi_addr;
 	return 1; /* the program is the first */
 }
@@ -120,7 +119,6 @@ static void test_goes_on(void **state)
 	struct fixture x;
 	uint32_t first, second;
 
-	(void)state;
 	begin(&x);
 	first = add_frame(&x, offset_of(&x, work_test_first) + 1);
 	sp_naming_start(&x.naming);
@@ -204,7 +202,6 @@ static void test_goes_first(void **state)
 
 static int pass_on(struct sp_naming *n, int r)
 {
-	(void)n;
 	return r;
 }
 
@@ -220,7 +217,6 @@ static void too_many_steps_are_an_error(void **state)
 	struct fixture x = {0};
 	const struct sp_name_question q = {.file = 1};
 
-	(void)state;
 	begin(&x);
 	assert_int_equal(sp_naming_begin(&x.naming, &q, push_too_many), 0);
 	assert_int_equal(sp_naming_wait(&x.naming), -ELOOP);

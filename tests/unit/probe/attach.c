@@ -219,7 +219,6 @@ static void count_kind(enum sp_probe_kind kind, uint64_t want)
 
 static void links_count_calls(void **state)
 {
-	(void)state;
 	need_links();
 	count_kind(SP_PROBE_ENTRY, 2000);
 	count_kind(SP_PROBE_RETURN, 2000);
@@ -238,7 +237,6 @@ static void many_are_detached_at_once(void **state)
 	const struct sp_probe_at at = {.offsets = &offset, .n = 1};
 	int fd;
 
-	(void)state;
 	need_links();
 	c = counting_new(SP_PROBE_ENTRY, true);
 	fd = copy_open();
@@ -270,7 +268,6 @@ static void one_process_alone(void **state)
 	int fd, go[2];
 	pid_t pids[2];
 
-	(void)state;
 	need_links();
 	c = counting_new(SP_PROBE_ENTRY, true);
 	fd = copy_open();
@@ -299,7 +296,6 @@ static void a_bad_place_costs_no_other(void **state)
 	pid_t pid;
 	int fd, go;
 
-	(void)state;
 	need_links();
 	c = counting_new(SP_PROBE_ENTRY, true);
 	fd = copy_open();
@@ -349,7 +345,6 @@ static void one_event_counts_all_places(void **state)
 {
 	const enum sp_probe_kind kinds[] = {SP_PROBE_ENTRY, SP_PROBE_RETURN};
 
-	(void)state;
 	need_tracefs();
 	for (size_t i = 0; i < SP_COUNT(kinds); i++) {
 		struct counting c = counting_new(kinds[i], false);
@@ -378,7 +373,6 @@ static void what_the_dead_left_is_removed(void **state)
 	size_t n;
 	pid_t pid;
 
-	(void)state;
 	need_tracefs();
 	c = counting_new(SP_PROBE_ENTRY, false);
 	event_attach(&c, &link);
@@ -419,7 +413,6 @@ static int copy_make(void **state)
 {
 	char command[160];
 
-	(void)state;
 	snprintf(copy, sizeof(copy), "/tmp/soprof-attach-%d", (int)getpid());
 	snprintf(command, sizeof(command), "cp /proc/%d/exe %s", (int)getpid(), copy);
 	return shell(command);
@@ -427,7 +420,6 @@ static int copy_make(void **state)
 
 static int copy_remove(void **state)
 {
-	(void)state;
 	return unlink(copy);
 }
 

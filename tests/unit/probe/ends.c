@@ -57,7 +57,6 @@ static void expect(const char *name, const char *wanted)
 
 static void ends_are_found(void **state)
 {
-	(void)state;
 	expect("twice", "12");
 	expect("tail", "3");
 	expect("by_plt", "4");
@@ -68,7 +67,6 @@ static void ends_are_found(void **state)
 
 static void ends_elsewhere_are_none(void **state)
 {
-	(void)state;
 	expect("outside", "");
 	expect("anywhere", "");
 }
@@ -78,7 +76,6 @@ static void ends_of_several_are_told_once(void **state)
 	static const char *const names[] = {"by_plt", "shown", "ping", "pong", "outside", "no such function"};
 	char numbers[16];
 
-	(void)state;
 	ends_of(names, SP_COUNT(names), numbers);
 	assert_string_equal(numbers, "489");
 }

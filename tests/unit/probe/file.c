@@ -43,7 +43,6 @@ static int shell(const char *command)
 
 static int directory_make(void **state)
 {
-	(void)state;
 	snprintf(directory, sizeof(directory), "/tmp/soprof-file-XXXXXX");
 	return mkdtemp(directory) == NULL ? -1 : 0;
 }
@@ -52,7 +51,6 @@ static int directory_remove(void **state)
 {
 	char command[96];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	return shell(command);
 }
@@ -134,7 +132,6 @@ static void a_soname_means_all_copies(void **state)
 	struct sp_probe_files files;
 	const struct sp_probe_file *f;
 
-	(void)state;
 	need_root();
 	find("libz.so.1", &files);
 	f = file_of(&files, one);
@@ -169,7 +166,6 @@ static void an_overlay_shows_the_same(void **state)
 	char command[256];
 	pid_t pids[2];
 
-	(void)state;
 	need_root();
 	snprintf(command, sizeof(command), "cd %s && mkdir lower upper work both", directory);
 	assert_int_equal(shell(command), 0);
@@ -201,7 +197,6 @@ static void a_process_has_its_own(void **state)
 	struct sp_probe_files files;
 	char name[64];
 
-	(void)state;
 	need_root();
 	snprintf(name, sizeof(name), "%d:libz.so.1", (int)pid);
 	find(name, &files);
@@ -224,7 +219,6 @@ static void deleted_and_replaced(void **state)
 	size_t n_deleted = 0;
 	struct stat st;
 
-	(void)state;
 	need_root();
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(rename(next, path), 0);
@@ -252,7 +246,6 @@ static void paths_and_build_ids(void **state)
 	struct sp_probe_files files, by_id;
 	char id[65] = "";
 
-	(void)state;
 	need_root();
 	assert_true(asprintf(&link, "%s/link", directory) > 0);
 	assert_int_equal(symlink(path, link), 0);
@@ -287,7 +280,6 @@ static void what_is_not_there(void **state)
 	SP_FREE char *path = copy_make("libnearby.so.1");
 	pid_t pid = mapper_begin(path);
 
-	(void)state;
 	need_root();
 	refused("", -EINVAL, "empty");
 	refused("no-such-thing", -ENOENT, "no process maps it");
@@ -301,7 +293,6 @@ static void names_are_parsed(void **state)
 {
 	struct sp_probe_name name;
 
-	(void)state;
 	assert_int_equal(sp_probe_name_parse("12:libz.so.1", &name), 0);
 	assert_int_equal(name.pid, 12);
 	assert_string_equal(name.text, "libz.so.1");
@@ -330,7 +321,6 @@ static void ld_so_finds_the_same(void **state)
 	char line[1024], name[256], path[512], last[256] = "";
 	size_t n = 0, n_same = 0;
 
-	(void)state;
 	assert_true(asprintf(&list, "/sbin/ldconfig -p > %s/list", directory) > 0);
 	assert_int_equal(shell(list), 0);
 	f = fopen(strchr(list, '>') + 2, "re");

@@ -73,7 +73,6 @@ static void each_has_its_cost(void **state)
 {
 	ZydisDecoder d;
 	struct sp_insn i;
-	(void)state;
 	sp_insn_init(&d);
 	for (size_t k = 0; k < sizeof(insns) / sizeof(*insns); k++) {
 		assert_true(sp_insn_decode(&d, insns[k].bytes, insns[k].n, 0x1000, &i));
@@ -90,7 +89,6 @@ static void nop_of_five_bytes_in_two_pages(void **state)
 	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0, 0};
 	ZydisDecoder d;
 	struct sp_insn i;
-	(void)state;
 	sp_insn_init(&d);
 	assert_true(sp_insn_decode(&d, nop5, sizeof(nop5), 0, &i));
 	assert_int_equal(sp_kernel_insn_cost(&i, nop5, 0x1ffb), SP_PROBE_NOP5);

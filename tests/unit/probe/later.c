@@ -46,7 +46,6 @@ static int files_make(void **state)
 	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct stat st;
 
-	(void)state;
 	taken.fd = -1;
 	if (!mkdtemp(directory) || from < 0 || fstat(from, &st))
 		return -1;
@@ -67,7 +66,6 @@ static int files_make(void **state)
 
 static int files_remove(void **state)
 {
-	(void)state;
 	for (int i = 0; i < N_FILES; i++) {
 		unlink(paths[i]);
 		*strrchr(paths[i], '/') = '\0';
@@ -130,7 +128,6 @@ static void test_shares(void **state)
 	struct sp_probe_name name;
 	pid_t his, anothers;
 
-	(void)state;
 	if (geteuid() || sp_process_cpus_online(&cpus, &o.n_cpus) < 0) {
 		print_message("skip: needs root\n");
 		skip();

@@ -49,7 +49,6 @@ static const struct good {
 static void all_places(void **state)
 {
 	struct sp_mark_said said;
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(good); i++) {
 		assert_int_equal(sp_mark_parse(good[i].text, &said), 0);
 		assert_int_equal(said.n, 1);
@@ -72,7 +71,6 @@ static void what_cannot_be_read(void **state)
 	static const char *const texts[] = {"8f@%xmm0", "-8f@(%rax)", "8@%xmm3", "4@counter(%rip)", "4@-8+x(%rip)",
 					    "8@$name",  "4@.L12",     "8@_x",    "8@%fs:-8"};
 	struct sp_mark_said said;
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(texts); i++) {
 		char text[64];
 		snprintf(text, sizeof(text), "%s 4@%%eax", texts[i]);
@@ -121,7 +119,6 @@ static void what_makes_no_sense(void **state)
 	};
 	struct sp_mark_said said;
 	char many[1600];
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(bad); i++) {
 		int r = sp_mark_parse(bad[i].text, &said);
 		if (r != -EBADMSG || !strstr(sp_error_text(r), bad[i].why))
@@ -167,7 +164,6 @@ static void installed_programs(void **state)
 {
 	size_t n = marks_check("/usr/bin/python3") + marks_check("/usr/lib/x86_64-linux-gnu/libstdc++.so.6") +
 		   marks_check("/usr/lib/postgresql/15/bin/postgres");
-	(void)state;
 	if (n)
 		return;
 	puts("skip: no installed program has marks");

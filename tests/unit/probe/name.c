@@ -51,7 +51,6 @@ static void check_text(const char *is, const char *want)
 
 static void places(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(rows); i++) {
 		const struct row *row = &rows[i];
 		struct sp_probe_asked asked;
@@ -90,7 +89,6 @@ static void no_places(void **state)
 	};
 	struct sp_probe_asked asked;
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(texts); i++) {
 		print_message("%s\n", texts[i][0]);
 		assert_int_equal(sp_probe_asked_parse(texts[i][0], &asked), -EINVAL);

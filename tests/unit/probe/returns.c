@@ -62,7 +62,6 @@ static void names_are_refused(void **state)
 {
 	struct sp_probe_set entries, returns;
 
-	(void)state;
 	points(UNIT "returns.so", false, NULL, &entries);
 	points(UNIT "returns.so", true, NULL, &returns);
 	expect_probed(&entries, astray, true);
@@ -95,7 +94,6 @@ static void only_astray(const char *name)
 
 static void one_alone_tells_why(void **state)
 {
-	(void)state;
 	only_astray("_setjmp");
 	only_astray("two_names");
 }
@@ -106,7 +104,6 @@ static void where_there_are_exceptions(void **state)
 	static const char *const files[] = {UNIT "returns-throws.so", UNIT "returns-table"};
 	struct sp_probe_set entries, returns;
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(files); i++) {
 		points(files[i], false, NULL, &entries);
 		points(files[i], true, NULL, &returns);
@@ -133,7 +130,6 @@ static void real_files(void **state)
 	SP_FREE char *libc = sp_probe_find("libc.so.6"), *cxx = sp_probe_find("libstdc++.so.6");
 	struct sp_probe_set s;
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(files); i++) {
 		points(files[i].path, true, NULL, &s);
 		if ((s.refused[SP_PROBE_UNWOUND] > 0) != files[i].unwinds)

@@ -43,7 +43,6 @@ static void good_and_bad(void **state)
 	size_t size;
 	SP_FREE uint8_t *bytes = bytes_of(MARKS, &size);
 	struct sp_usdts u;
-	(void)state;
 	assert_int_equal(marks_of(bytes, size, &u), 0);
 	assert_int_equal(u.n, 4);
 	assert_int_equal(u.n_bad, 4);
@@ -68,7 +67,6 @@ static void files_without(void **state)
 	size_t size;
 	SP_FREE uint8_t *bytes = bytes_of("/usr/lib/x86_64-linux-gnu/libz.so.1", &size);
 	struct sp_usdts u;
-	(void)state;
 	int r = marks_of(bytes, size, &u);
 	assert_int_equal(r, -ENOENT);
 	assert_string_equal(sp_error_text(r), "find the marks for probes: the file has no marks for probes (USDT)");
@@ -79,7 +77,6 @@ static void damaged(void **state)
 	size_t size, n_good = 0;
 	SP_FREE uint8_t *bytes = bytes_of(MARKS, &size), *bad = malloc(size);
 	uint64_t seed = 1;
-	(void)state;
 	for (int i = 0; i < 20000 / SP_FEWER; i++) {
 		struct sp_usdts u;
 		memcpy(bad, bytes, size);

@@ -32,7 +32,6 @@ static int find_mount(void **state)
 {
 	static const char *const places[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(places); i++)
 		if (is_cgroup2(places[i]))
 			mount = places[i];
@@ -62,7 +61,6 @@ static void the_top(void **state)
 	uint64_t id;
 	uint32_t level;
 
-	(void)state;
 	need_mount();
 	assert_int_equal(sp_cgroup_id("/", &id, &level), 0);
 	assert_int_equal(id, inode_of("/"));
@@ -78,7 +76,6 @@ static void what_is_none(void **state)
 	uint64_t id;
 	uint32_t level;
 
-	(void)state;
 	need_mount();
 	for (size_t i = 0; i < SP_COUNT(names); i++)
 		assert_int_equal(sp_cgroup_id(names[i], &id, &level), -ENOENT);
@@ -142,7 +139,6 @@ static int make_nested(void **state)
 {
 	char full[PATH_MAX];
 
-	(void)state;
 	/* others have the same number in namespaces of their own, and the same cgroups */
 	(void)snprintf(nested[0], sizeof(nested[0]), "/soprof-%" PRIx64, sp_time_ns(CLOCK_BOOTTIME));
 	(void)snprintf(nested[1], sizeof(nested[1]), "%.30s/a b", nested[0]);
@@ -159,7 +155,6 @@ static int remove_nested(void **state)
 {
 	char full[PATH_MAX];
 
-	(void)state;
 	for (; n_nested > 0; n_nested--) {
 		(void)snprintf(full, sizeof(full), "%s%s", mount, nested[n_nested - 1]);
 		(void)rmdir(full);
@@ -171,7 +166,6 @@ static void nested_ones_both_ways(void **state)
 {
 	const char *paths[] = {nested[0], nested[1], nested[2]};
 
-	(void)state;
 	need_mount();
 	if (n_nested < SP_COUNT(nested)) {
 		printf("skip: may not make cgroups here\n");
@@ -187,7 +181,6 @@ static void our_own_is_in_the_table(void **state)
 	FILE *f = fopen("/proc/self/cgroup", "re");
 	struct sp_cgroups *c;
 
-	(void)state;
 	need_mount();
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f) != NULL)

@@ -34,7 +34,6 @@ static void expect(int64_t s, const char *version)
 
 static void between_two_lines(void **state)
 {
-	(void)state;
 	write_log(before, "2026-01-01 11:00:00 upgrade zlib1g:amd64 1:1.2-0 1:1.2-1\n"
 			  "2026-01-01 11:00:02 status unpacked zlib1g:amd64 1:1.2-0\n"
 			  "2026-01-01 11:00:03 status unpacked zlib1g:amd64 1:1.2-1\n");

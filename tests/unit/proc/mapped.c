@@ -37,14 +37,12 @@ static char proc[64];
 
 static int make_proc(void **state)
 {
-	(void)state;
 	snprintf(proc, sizeof(proc), "/tmp/soprof-mapped-XXXXXX");
 	return mkdtemp(proc) == NULL ? -1 : 0;
 }
 
 static int remove_proc(void **state)
 {
-	(void)state;
 	pid_t child = fork();
 	if (child == 0) {
 		execlp("rm", "rm", "-rf", proc, NULL);
@@ -91,7 +89,6 @@ static struct sp_mapped *read_made(unsigned deadline_ms)
 
 static void odd_names_and_lines(void **state)
 {
-	(void)state;
 	make_process(7, "a) S (b\n");
 	FILE *f = create(7, "maps");
 	fputs(
@@ -126,7 +123,6 @@ static void odd_names_and_lines(void **state)
 /* As many mappings as a process may have, each of another file; the memory stays that of the text that is kept. */
 static void a_process_with_65000_mappings(void **state)
 {
-	(void)state;
 	make_process(7, "many");
 	FILE *f = create(7, "maps");
 	for (unsigned i = 1; i <= 65000; i++)
@@ -148,7 +144,6 @@ static void processes_that_never_answer(void **state)
 {
 	char path[128];
 
-	(void)state;
 	for (uint32_t pid = 1; pid <= 30; pid++) {
 		make_process(pid, "p");
 		snprintf(path, sizeof(path), "%s/%u/maps", proc, pid);
@@ -173,7 +168,6 @@ static void processes_that_never_answer(void **state)
 
 static void who_may_not_be_looked_at_is_counted(void **state)
 {
-	(void)state;
 	make_process(7, "secret");
 	FILE *f = create(7, "maps");
 	fclose(f);
@@ -251,7 +245,6 @@ static void what_a_child_maps(void **state)
 	struct stat st, ns;
 	char deleted[160];
 
-	(void)state;
 	struct child c = start_child();
 	struct sp_mapped_options o = {.pids = (uint32_t[]){(uint32_t)c.pid, 1 << 22}, .n_pids = 2};
 	assert_int_equal(sp_mapped_read(&o, &m), 0);
@@ -286,7 +279,6 @@ static void this_process_as_grep_sees_it(void **state)
 	char line[4400], path[4200];
 	unsigned n = 0;
 
-	(void)state;
 	assert_int_equal(sp_mapped_read(&o, &m), 0);
 	FILE *f = fopen("/proc/self/maps", "re");
 	assert_non_null(f);
@@ -307,7 +299,6 @@ static void the_whole_machine_in_time(void **state)
 	struct sp_mapped *m = NULL;
 	double start = now_ms();
 
-	(void)state;
 	assert_int_equal(sp_mapped_read(NULL, &m), 0);
 	printf("%zu processes, %zu files, %zu uses: %.1f ms\n", m->n_processes, m->n_files, m->n_uses,
 	       now_ms() - start);

@@ -44,7 +44,6 @@ static void all_mounts_are_read_as_the_library_reads_them(void **state)
 {
 	size_t n;
 
-	(void)state;
 	compare_all(&n, NULL);
 	assert_true(n > 0);
 }
@@ -54,7 +53,6 @@ static void odd_names_are_decoded(void **state)
 	char at[] = "/tmp/soprof-mounts-XXXXXX", odd[64];
 	size_t n;
 
-	(void)state;
 	assert_non_null(mkdtemp(at));
 	(void)snprintf(odd, sizeof(odd), "%s" ODD, at);
 	assert_int_equal(mkdir(odd, 0700), 0);
@@ -84,7 +82,6 @@ static void what_is_no_line_is_refused(void **state)
 	    "36 25 0:3 - cgroup2 a b",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(lines); i++) {
 		SP_FREE char *text = strdup(lines[i]);
 		struct sp_mount_line m;
@@ -97,7 +94,6 @@ static void fields_are_kept_apart(void **state)
 	char text[] = "36 25 8:17 /sub\\040dir /a\\134b\\9 rw,nosuid shared:9 master:1 - overlay over lay,x y\n";
 	struct sp_mount_line m;
 
-	(void)state;
 	assert_true(sp_mountinfo_parse(text, &m));
 	assert_int_equal(m.id, 36);
 	assert_int_equal(m.dev, 8 << 20 | 17);

@@ -51,7 +51,6 @@ static int make_dir(void **state)
 	static const char nul[] = "/usr/lib/a\0b.so\n/usr/lib/after.so\n\0\n/usr/lib/c\0d";
 	char path[PATH_MAX], *too_long = malloc(40001);
 
-	(void)state;
 	if (mkdtemp(dir) == NULL || too_long == NULL)
 		return -1;
 	(void)snprintf(path, sizeof(path), "%s/info", dir);
@@ -94,7 +93,6 @@ static int remove_dir(void **state)
 					    "status",
 					    "info"};
 
-	(void)state;
 	remove_all(names, SP_COUNT(names));
 	return 0;
 }
@@ -128,7 +126,6 @@ static void answers(void **state)
 	const char *paths[SP_COUNT(wants)];
 	struct sp_packages *p;
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(wants); i++)
 		paths[i] = wants[i].path;
 	assert_int_equal(sp_packages_find(dir, paths, SP_COUNT(paths), &p), 0);
@@ -147,7 +144,6 @@ static void no_dpkg_no_packages(void **state)
 	const char *const paths[] = {"/usr/lib/x"};
 	struct sp_packages *p;
 
-	(void)state;
 	assert_int_equal(sp_packages_find("/no/such", paths, 1, &p), 0);
 	assert_string_equal(sp_packages_get(p, 0).name, "");
 	sp_packages_free(p);
@@ -247,7 +243,6 @@ static void as_dpkg_says(void **state)
 	struct sp_packages *p;
 	char got[512];
 
-	(void)state;
 	if (!ask_dpkg()) {
 		printf("skip: no dpkg on this machine\n");
 		skip();

@@ -31,7 +31,6 @@ static void threads_belong_to_their_process(void **state)
 	pthread_t thread;
 	pid_t tid = 0;
 
-	(void)state;
 	pthread_barrier_init(&barrier, NULL, 2);
 	assert_int_equal(pthread_create(&thread, NULL, wait_in_thread, &tid), 0);
 	pthread_barrier_wait(&barrier);
@@ -51,7 +50,6 @@ static void who_has_gone_is_not_there(void **state)
 	uint32_t tgid = 77;
 	pid_t child = fork();
 
-	(void)state;
 	if (child == 0)
 		_exit(0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
@@ -68,7 +66,6 @@ static void cpus_as_the_c_library_counts(void **state)
 	cpu_set_t allowed;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(sp_process_cpus_online(&cpus, &n), 0);
 	assert_int_equal(n, sysconf(_SC_NPROCESSORS_ONLN));
 	for (size_t i = 1; i < n; i++)
@@ -89,7 +86,6 @@ static void users_as_in_passwd(void **state)
 	bool seen[1000] = {false};
 	int n = 0;
 
-	(void)state;
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f) != NULL) {
 		char *rest = line, *user = strsep(&rest, ":");
@@ -115,7 +111,6 @@ static void settings_are_numbers(void **state)
 	int value = 77, max;
 	FILE *f = fopen("/proc/sys/kernel/pid_max", "re");
 
-	(void)state;
 	assert_non_null(f);
 	assert_int_equal(fscanf(f, "%d", &max), 1);
 	fclose(f);

@@ -29,15 +29,11 @@ static char odd[sizeof(dir) + 8]; /* a root below it, whose name a URI would tak
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-	(void)st;
-	(void)type;
-	(void)at;
 	return remove(path);
 }
 
 static int make_dir(void **state)
 {
-	(void)state;
 	memcpy(strrchr(dir, '-') + 1, "XXXXXX", 6);
 	if (mkdtemp(dir) == NULL)
 		return -1;
@@ -47,7 +43,6 @@ static int make_dir(void **state)
 
 static int remove_dir(void **state)
 {
-	(void)state;
 	return nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -123,7 +118,6 @@ static void as_rpm_says(void **state)
 	char root[PATH_MAX], got[1024];
 	struct sp_rpm *r;
 
-	(void)state;
 	if (!ask_rpm()) {
 		printf("skip: no rpmbuild on this machine\n");
 		skip();
@@ -178,7 +172,6 @@ static void no_rpm_no_packages(void **state)
 	uint64_t n_skipped;
 	struct sp_rpm *r;
 
-	(void)state;
 	assert_string_equal(owner_in(odd, "/usr/lib/x", &n_skipped), "");
 	const struct sp_rpm_options o = {.root = odd};
 	assert_int_equal(sp_rpm_find(&o, NULL, 0, &r), 0);
@@ -192,7 +185,6 @@ static void older_kinds(void **state)
 {
 	struct sp_rpm *r;
 
-	(void)state;
 	write_file("Packages.db", "RpmP");
 	assert_int_equal(find_in(odd, 0, "/usr/lib/x", &r), -EOPNOTSUPP);
 	assert_non_null(strstr(sp_error_text(-EOPNOTSUPP), "rpm's database is an ndb; only SQLite is read"));
@@ -227,7 +219,6 @@ static void hostile_databases(void **state)
 {
 	uint64_t n_skipped;
 
-	(void)state;
 	write_file("rpmdb.sqlite",
 		   "this is not a database, but a text that is long enough to be looked at as if it was");
 	expect_bad("not a database");
@@ -252,7 +243,6 @@ static void in_time(void **state)
 {
 	struct sp_rpm *r;
 
-	(void)state;
 	/* no index, and an equal name in each of 10^6 pairs */
 	make_database("CREATE TABLE Basenames (key, hnum, idx); CREATE TABLE Packages (hnum, blob);"
 		      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
@@ -271,7 +261,6 @@ static void damaged(void **state)
 	size_t size;
 	uint32_t random = 1;
 
-	(void)state;
 	make_database("CREATE TABLE Packages (hnum INTEGER PRIMARY KEY, blob); CREATE TABLE Basenames (key, hnum, idx);"
 		      "CREATE INDEX by_key ON Basenames(key);"
 		      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)"
@@ -366,7 +355,6 @@ static void headers(void **state)
 	static struct made m;
 	size_t size = make_header(&m, "n");
 
-	(void)state;
 	assert_string_equal(read_header(m.all, size, 0), "0:n-1-2. /b/ x 0");
 	assert_string_equal(read_header(m.all, size, 1), "0:n-1-2. /a/ y 1");
 	assert_null(read_header(m.all, size, 2));
@@ -392,7 +380,6 @@ static void hostile_headers(void **state)
 	static struct made m;
 	size_t size = make_header(&m, "n"), n_taken = 0;
 
-	(void)state;
 	for (size_t at = 0; at < size; at++)
 		for (size_t k = 0; k < SP_COUNT(values); k++) {
 			uint8_t was = m.all[at];

@@ -51,7 +51,6 @@ static void our_time_as_getrusage_tells(void **state)
 	struct rusage r;
 	struct sp_usage u;
 
-	(void)state;
 	burn_user(400000000);
 	burn_system(200000000);
 	uint64_t before_ns = sp_time_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -68,7 +67,6 @@ static void memory_now_and_at_most(void **state)
 	struct sp_usage before, during, after;
 	struct rusage r;
 
-	(void)state;
 	assert_int_equal(sp_usage_get(0, &before), 0);
 	char *block = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(block != MAP_FAILED);
@@ -90,7 +88,6 @@ static void another_process_and_one_that_ended(void **state)
 	struct sp_usage u;
 	int ready[2];
 
-	(void)state;
 	assert_int_equal(pipe(ready), 0);
 	pid_t child = fork();
 	if (child == 0) {

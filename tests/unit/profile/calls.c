@@ -46,7 +46,6 @@ static void add(int64_t calls, int64_t samples, int64_t ns, uint32_t kernel, uin
 
 static int begin(void **state)
 {
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	ok(sp_profile_add_value_type(p, "calls", "count"));
 	ok(sp_profile_add_value_type(p, "samples", "count"));
@@ -58,7 +57,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	sp_profile_free(p);
 	return 0;
 }
@@ -80,7 +78,6 @@ static void callers_are_summed_and_sorted(void **state)
 	struct sp_calls_table t;
 	const struct sp_callee *c;
 
-	(void)state;
 	ADD(20000000000, 0, 0, work, main_a);
 	ADD(5, 0, 0, work, main_b);
 	ADD(7, 0, 0, work, helper);
@@ -111,7 +108,6 @@ static void times_are_found_by_place(void **state)
 	const struct sp_callee *c;
 	double ns, low, high;
 
-	(void)state;
 	ADD(100, 0, 0, copy, main_a);
 	ADD(10, 0, 0, move, outer);
 	ADD(0, 4, 4000, code, main_a);        /* from outside, leaf */
@@ -147,7 +143,6 @@ static void lost_stacks_widen_the_interval(void **state)
 	struct sp_calls_table t;
 	double ns, low, high, low_before, high_before;
 
-	(void)state;
 	ADD(100, 0, 0, copy, main_a);
 	ADD(0, 8, 8000, copy, main_a);
 	assert_int_equal(sp_profile_add(p, ok(sp_profile_add_key(p, &key)), 0, 0, values), 0);
@@ -171,7 +166,6 @@ static void names_of_a_place_share_its_time(void **state)
 	struct sp_calls_table t;
 	double ns, low, high;
 
-	(void)state;
 	ADD(60, 0, 0, copy, main_a);
 	ADD(40, 0, 0, move, main_a);
 	ADD(0, 5, 5000, code, main_a);
@@ -189,7 +183,6 @@ static void without_places_functions_are_found_by_name(void **state)
 	uint32_t main_a = frame(program, "main", 0, 4, 0);
 	struct sp_calls_table t;
 
-	(void)state;
 	ADD(3, 0, 0, a, main_a);
 	ADD(4, 0, 0, b, main_a);
 	ADD(0, 1, 50, a_code, main_a);
@@ -206,7 +199,6 @@ static void time_in_the_kernel_is_not_self(void **state)
 	struct sp_stack k = {.n_frames = 1, .frames = &in_kernel};
 	struct sp_calls_table t;
 
-	(void)state;
 	ADD(3, 0, 0, work, main_a);
 	add(0, 1, 50, ok(sp_profile_add_stack(p, &k)), 2, (uint32_t[]){code, main_a});
 	assert_int_equal(sp_calls_table_new(p, &t), 0);
@@ -233,7 +225,6 @@ static void latencies_are_ranges(void **state)
 	struct sp_calls_table t;
 	const struct sp_callee *c;
 
-	(void)state;
 	ok(sp_profile_add_value_type(p, "timed", "count"));
 	ok(sp_profile_add_value_type(p, "latency", "nanoseconds"));
 	work = frame(lib, "work", 0x1000, 0x1000, 0);
@@ -268,7 +259,6 @@ static void without_calls_there_is_no_table(void **state)
 	struct sp_profile *other;
 	struct sp_calls_table t;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&other), 0);
 	ok(sp_profile_add_value_type(other, "samples", "count"));
 	assert_int_equal(sp_calls_table_new(other, &t), -ENODATA);

@@ -62,7 +62,6 @@ static void paths(void **state)
 {
 	char name[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		int r = sp_container_of(cases[i].cgroup, name, sizeof(name));
 
@@ -79,7 +78,6 @@ static void long_names(void **state)
 {
 	char path[4096] = "/lxc/", name[256];
 
-	(void)state;
 	memset(path + 5, 'a', 255);
 	assert_int_equal(sp_container_of(path, name, sizeof(name)), 0);
 	assert_int_equal(strlen(name), 255);
@@ -93,7 +91,6 @@ static void of_a_process(void **state)
 	struct sp_profile *p;
 	int64_t n;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	n = sp_profile_add_process(p, &process);
 	assert_int_equal(sp_profile_set_cgroup(p, (uint32_t)n, "/docker/" ID), 0);
@@ -112,7 +109,6 @@ static void a_long_path_is_cut(void **state)
 	char path[4096] = "", other[4096] = "", *end = path;
 	struct sp_profile *p;
 
-	(void)state;
 	while (end - path < 3000) {
 		memset(end, 'd', 200);
 		*end = '/';

@@ -55,7 +55,6 @@ static void add(struct sp_profile *p, uint32_t slice, int64_t value, uint32_t n,
 
 static int open_profiles(void **state)
 {
-	(void)state;
 	d = NULL;
 	rows = (struct sp_diff_rows){0};
 	if (sp_profile_new(&old) < 0 || sp_profile_add_value_type(old, "samples", "count") < 0 ||
@@ -66,7 +65,6 @@ static int open_profiles(void **state)
 
 static int close_profiles(void **state)
 {
-	(void)state;
 	sp_diff_rows_done(&rows);
 	sp_diff_free(d);
 	sp_profile_free(old);
@@ -98,7 +96,6 @@ static void a_range_is_one_function_whoever_says_so(void **state)
 	uint32_t plain = frame(new, other, "z+0x10", 0x14);
 	struct sp_func f = *sp_profile_func(new, sp_profile_frame(new, plain)->func);
 
-	(void)state;
 	f.is_range = false; /* its reader did not know: the library is called otherwise there */
 	sp_profile_frame(new, plain)->func = (uint32_t)sp_profile_add_func(new, &f);
 	ADD(old, 3, frame(old, one, "z+0x10", 0x14));
@@ -134,7 +131,6 @@ static void an_upgrade_is_one_library(void **state)
 	uint32_t ca = file(old, SP_FILE_ELF, "/lib/libc.so.6", "libc.so.6", "CC"),
 		 cb = file(new, SP_FILE_ELF, "/copy/libc.so.6", "libc.so.6", "CC");
 
-	(void)state;
 	ADD(old, 100, frame(old, za, "inflate", 16), frame(old, ca, "main", 16));
 	ADD(old, 20, frame(old, za, "libz.so.1+0x40", 64), frame(old, ca, "main", 16));
 	ADD(old, 5, frame(old, ca, "libc.so.6+0x80", 128));
@@ -170,7 +166,6 @@ static void an_upgrade_is_one_library(void **state)
 /* One after the other: path, name, name without version; a library that is only there in one of them stays alone. */
 static void what_is_left_over_is_paired_by_likeness(void **state)
 {
-	(void)state;
 	ADD(old, 1, frame(old, file(old, SP_FILE_ELF, "/usr/bin/app", "app", "A1"), "main", 1));
 	ADD(new, 2, frame(new, file(new, SP_FILE_ELF, "/usr/bin/app", "app", "A2"), "main", 9));
 	ADD(old, 1, frame(old, file(old, SP_FILE_ELF, "/opt/v1/libq.so", "libq.so", "B1"), "q", 1));
@@ -199,7 +194,6 @@ static void what_is_left_over_is_paired_by_likeness(void **state)
 /* Some processes still run the old build. And two containers with a build each of the same path are two libraries. */
 static void an_upgrade_under_way(void **state)
 {
-	(void)state;
 	ADD(old, 5, frame(old, file(old, SP_FILE_ELF, "/lib/libz.so.1", "libz.so.1", "A"), "f", 1));
 	ADD(new, 2, frame(new, file(new, SP_FILE_ELF, "/lib/libz.so.1", "libz.so.1", "A"), "f", 1));
 	ADD(new, 3, frame(new, file(new, SP_FILE_ELF, "/lib/libz.so.1", "libz.so.1", "B"), "f", 7));
@@ -220,7 +214,6 @@ static void an_upgrade_under_way(void **state)
 /* --- sums: of random profiles, whose libraries are told apart by build id or name --- */
 static void sums_are_those_of_the_profiles(void **state)
 {
-	(void)state;
 	for (unsigned int seed = 1; seed < 20; seed++) {
 		struct sp_profile *p[2] = {random_profile(seed), random_profile(seed + 100)};
 		struct sp_diff_options o = {.old_value = 1, .new_value = 1, .scale = SP_DIFF_SHARES};
@@ -265,7 +258,6 @@ static void a_tree_of_both(void **state)
 	    .value = SP_DIFF_OLD, .has_second = true, .second = SP_DIFF_NEW, .comms = true, .by_name = true};
 	struct sp_tree t;
 
-	(void)state;
 	ADD(old, 3, frame(old, a, "f", 16), frame(old, a, "main", 32));
 	ADD(old, 4, frame(old, a, "f", 20), frame(old, a, "main", 40));
 	ADD(new, 9, frame(new, b, "f", 18), frame(new, b, "main", 32));
@@ -292,7 +284,6 @@ static void an_interval_from_slices(void **state)
 	double counts[2][N_LIBS][N_SLICES], variance[2], share[2], one = 0;
 	char name[2] = "a";
 
-	(void)state;
 	srandom(5);
 	for (int side = 0; side < 2; side++)
 		for (int l = 0; l < N_LIBS; l++)
@@ -338,7 +329,6 @@ static void an_interval_from_counts(void **state)
 {
 	uint32_t a = file(old, SP_FILE_ELF, "a", "a", "a"), b = file(new, SP_FILE_ELF, "a", "a", "a");
 
-	(void)state;
 	ADD(old, 60, frame(old, a, "f", 16));
 	ADD(old, 40, frame(old, a, "g", 32));
 	ADD(new, 90, frame(new, b, "f", 16));
@@ -362,7 +352,6 @@ static void few_samples_prove_nothing(void **state)
 {
 	uint32_t a = file(old, SP_FILE_ELF, "a", "a", "a"), b = file(new, SP_FILE_ELF, "a", "a", "a");
 
-	(void)state;
 	ADD(old, 1000, frame(old, a, "most", 16));
 	ADD(new, 1000, frame(new, b, "most", 16));
 	ADD(new, 4, frame(new, b, "new", 32));
@@ -380,7 +369,6 @@ static void nothing_and_what_does_not_fit(void **state)
 	struct sp_profile *other;
 	struct sp_diff *none = NULL;
 
-	(void)state;
 	make(SP_DIFF_SHARES, SP_DIFF_BY_LIBRARY);
 	assert_int_equal(rows.n_rows, 0);
 	uint32_t b = file(new, SP_FILE_ELF, "a", "a", "a");

@@ -244,7 +244,6 @@ static void halves_are_within_noise(void **state)
 	    {false, true, SP_DIFF_SHARES, PROGRAMS}, {true, true, SP_DIFF_SHARES, PROGRAMS},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(splits); i++)
 		split_often(&splits[i]);
 }
@@ -253,7 +252,6 @@ static void halves_are_within_noise(void **state)
 /* The second of two recordings spends a tenth more in one stack. */
 static void a_change_is_found(void **state)
 {
-	(void)state;
 	for (int slices = 0; slices < 2; slices++) {
 		struct maker m[2] = {new_maker(), new_maker()};
 		struct sp_diff_options o = {.scale = SP_DIFF_SHARES};
@@ -349,7 +347,6 @@ static void many_changes_are_found(void **state)
 	    {false, true, SP_DIFF_SHARES, 0.5}, {true, true, SP_DIFF_SHARES, 0.5},
 	};
 
-	(void)state;
 	srandom(5);
 	for (size_t i = 0; i < SP_COUNT(splits); i++) {
 		const struct split *s = &splits[i];

@@ -81,7 +81,6 @@ static const struct sp_made_kind even = {"even", 0.0005, 0, 0}, phases = {"phase
 
 static void a_change_is_found(void **state)
 {
-	(void)state;
 	assert_true(10 * measure(&even, WITH_TIMES, 0.12).found >= 9 * (size_t)N_PAIRS);
 	/* the more changes, the easier: what differs is not taken for noise */
 	assert_true(10 * measure(&phases, WITH_TIMES, 0.3).found >= 7 * (size_t)N_PAIRS);
@@ -93,7 +92,6 @@ static void what_did_not_change_is_noise(void **state)
 	const struct tally all[] = {measure(&even, WITH_TIMES, 0.08), measure(&phases, WITH_TIMES, 0.08),
 				    measure(&even, 0, 0.08), measure(&phases, 0, 0.08)};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		assert_true(100 * all[i].outside <= (SP_FEWER > 1 ? 10U : 6U) * all[i].rows);
 		assert_true(100 * all[i].doubtless <= 3 * all[i].rows);
@@ -113,7 +111,6 @@ static void a_frame_that_is_its_row_is_judged_as_it(void **state)
 {
 	struct sp_made made = {.kind = &even, .seconds = 10, .hz = 99, .n_cpus = 2, .share = 0.08};
 
-	(void)state;
 	for (unsigned n_slices = 0; n_slices <= WITH_TIMES; n_slices += WITH_TIMES) {
 		made.n_slices = n_slices;
 		struct sp_diff *d = compare(&made, 3, 0.4);
@@ -156,7 +153,6 @@ static void slices_become_wider(void **state)
 	struct sp_profile *p = sp_made_record(&made);
 	int64_t before[WITH_TIMES + 1] = {0}, after[WITH_TIMES + 1] = {0};
 
-	(void)state;
 	assert_non_null(p);
 	sum_slices(p, before);
 	assert_int_equal(sp_profile_widen_slices(p, 2), 0);

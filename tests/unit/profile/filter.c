@@ -44,7 +44,6 @@ static void add(const char *comm, uint32_t user, uint32_t kernel, int64_t value)
 /* 1: libcrypto under openssl. 2: libz under app; kernel above it for 4. 8: ext4 without a user stack. 16: nothing. */
 static int open_profile(void **state)
 {
-	(void)state;
 	if (sp_profile_new(&p) < 0 || sp_profile_add_value_type(p, "samples", "count") < 0)
 		return -1;
 	sp_profile_info(p)->duration_ns = 77;
@@ -68,7 +67,6 @@ static int open_profile(void **state)
 
 static int close_profile(void **state)
 {
-	(void)state;
 	sp_profile_free(filtered);
 	sp_profile_free(p);
 	filtered = NULL;
@@ -95,7 +93,6 @@ static void library(const char *glob, uint32_t n_kept, int64_t kept)
 
 static void libraries_by_name_path_and_module(void **state)
 {
-	(void)state;
 	library("libz*", 2, 6);
 	library("libcrypto.so.3", 1, 1);
 	library("libcrypto.so.3.0.*", 1, 1); /* the path's last component */
@@ -111,7 +108,6 @@ static void libraries_by_name_path_and_module(void **state)
 
 static void threads_by_name(void **state)
 {
-	(void)state;
 	filter_by(SP_FILTER_COMM, "app*");
 	assert_int_equal(result.n_kept, 2);
 	assert_int_equal(result.kept[0], 6);
@@ -148,7 +144,6 @@ static void everything_by_globs(void **state)
 	struct sp_stack in_crypto = {.n_frames = 1, .frames = &frame};
 	int64_t value = 32, pod = 64;
 
-	(void)state;
 	BY(SP_FILTER_LIBRARY, 7, "libz*", "libcrypto*");
 	BY(SP_FILTER_FUNCTION, 8, "ext4_*");
 	BY(SP_FILTER_FUNCTION, 0, "libz*");
@@ -200,7 +195,6 @@ static void labels_by_name_and_value(void **state)
 	struct sp_key k2 = {.labels = (uint32_t)sp_profile_add_labels(p, &number, 1)};
 	int64_t value = 32, other = 64;
 
-	(void)state;
 	assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &k1), 0, 0, &value), 0);
 	assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &k2), 0, 0, &other), 0);
 	static const struct {
@@ -225,7 +219,6 @@ static void slices_stay_apart(void **state)
 {
 	int64_t value = 1;
 
-	(void)state;
 	for (uint32_t slice = 1; slice < 4; slice++) {
 		int64_t key = sp_profile_add_key(p, &(struct sp_key){.comm = string("sliced"), .slice = slice});
 		assert_int_equal(sp_profile_add(p, (uint32_t)key, 0, 0, &value), 0);
@@ -238,7 +231,6 @@ static void slices_stay_apart(void **state)
 
 static void the_new_profile_is_compact_and_the_old_one_whole(void **state)
 {
-	(void)state;
 	uint32_t n_rows = sp_profile_n_rows(p), n_files = sp_profile_n_files(p);
 	library("libcrypto*", 1, 1);
 	assert_int_equal(sp_profile_n_files(filtered), 3); /* none, app, libcrypto */
@@ -255,7 +247,6 @@ static void wakers_choose_no_samples(void **state)
 	uint32_t of[] = {file(SP_FILE_ELF, "libwaker.so", ""), file(SP_FILE_WORDS, "[waker]", ""),
 			 file(SP_FILE_ELF, "libsleeper.so", "")};
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		frames[i] = (uint32_t)sp_profile_add_frame(p, &(struct sp_frame){.file = of[i], .offset = 1});
 	add("woken", 0, (uint32_t)sp_profile_add_stack(p, &(struct sp_stack){.n_frames = 3, .frames = frames}), 32);

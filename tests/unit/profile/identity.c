@@ -15,7 +15,6 @@ static void names_of_libraries(void **state)
 		     {"", "", "[unknown]"}};
 	struct sp_profile *p = NULL;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct sp_file f = {.kind = SP_FILE_ELF,

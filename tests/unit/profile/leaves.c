@@ -67,7 +67,6 @@ static void texts_are_leaves(void **state)
 {
 	struct sp_profile *p = made(), *with;
 
-	(void)state;
 	assert_int_equal(sp_profile_leaves(p, "memory", false, &with), 0);
 	assert_int_equal(sp_profile_n_rows(with), 5);
 	assert_string_equal(leaf_of(with, sp_profile_row(with, 0)->kernel), "[heap]");
@@ -96,7 +95,6 @@ static void leaves_have_no_share(void **state)
 	struct sp_profile *p = made(), *with;
 	struct sp_totals a, b;
 
-	(void)state;
 	assert_int_equal(sp_profile_leaves(p, "memory", false, &with), 0);
 	assert_int_equal(sp_profile_stack(with, sp_profile_row(with, 0)->kernel).frames[0],
 			 sp_profile_stack(with, sp_profile_row(with, 1)->user).frames[0]);
@@ -133,7 +131,6 @@ static void trees_draw_leaves(void **state)
 	struct sp_tree t;
 	int64_t drawn = 0;
 
-	(void)state;
 	assert_int_equal(sp_profile_leaves(p, "memory", false, &with), 0);
 	assert_int_equal(sp_tree_new(with, &o, &t), 0);
 	for (uint32_t i = 1; i < t.n_nodes; i++)
@@ -163,7 +160,6 @@ static void what_is_behind_a_word(void **state)
 	struct sp_tree t;
 	uint32_t depth = 0;
 
-	(void)state;
 	assert_int_equal(sp_profile_n_beside(p, &s), 2);
 	assert_string_equal(sp_profile_drawn_name(p, word.func), "woken by");
 	assert_string_equal(sp_profile_drawn_name(p, sp_profile_frame(p, user)->func), "user");
@@ -183,7 +179,6 @@ static void labels_are_groups(void **state)
 	struct sp_profile *p = made();
 	struct sp_totals t;
 
-	(void)state;
 	assert_int_equal(sp_totals_by(p, SP_TOTAL_BY_MEMORY, 0, &t), 0);
 	assert_int_equal(t.n_rows, 3);
 	assert_true(t.rows[0].none);

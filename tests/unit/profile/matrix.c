@@ -43,7 +43,6 @@ static void add(int64_t value, uint32_t n, const uint32_t *frames)
 
 static int open_profile(void **state)
 {
-	(void)state;
 	if (sp_profile_new(&p) < 0 || sp_profile_add_value_type(p, "cpu", "nanoseconds") < 0)
 		return -1;
 	app = file(SP_FILE_ELF, "app");
@@ -55,7 +54,6 @@ static int open_profile(void **state)
 
 static int close_profile(void **state)
 {
-	(void)state;
 	sp_profile_free(p);
 	return 0;
 }
@@ -82,7 +80,6 @@ static void who_pays_for_libz(void **state)
 		 lost = frame(0, ""), page = frame(kernel, "page_fault");
 	struct sp_matrix m;
 
-	(void)state;
 	ADD(1, fast, inflate, read_, main_);
 	ADD(2, crc, main_);
 	ADD(4, crc, cb, fast, inflate, read_, main_); /* the run nearest to the leaf: through crc32 from app */
@@ -203,7 +200,6 @@ static void sums_are_the_totals(const struct sp_profile *q, const struct sp_matr
 
 static void random_profiles(void **state)
 {
-	(void)state;
 	for (unsigned int seed = 1; seed <= N_PROFILES; seed++) {
 		struct sp_profile *q = random_profile(seed);
 		struct sp_matrix m;

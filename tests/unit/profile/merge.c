@@ -58,7 +58,6 @@ static void values_go_by_name(void **state)
 	struct sp_profile *into = profile("cpu", "samples"), *from = profile("samples", "cpu"),
 			  *other = profile("bytes", NULL);
 
-	(void)state;
 	add(from, file(from, 1, "/x", ""), 5, 1, 10);
 	add(other, file(other, 1, "/x", ""), 5, 1, 0);
 	assert_int_equal(sp_profile_merge(into, from), 0);
@@ -77,7 +76,6 @@ static void an_empty_profile_takes_types_and_info_over(void **state)
 {
 	struct sp_profile *into = profile(NULL, NULL), *from = profile("samples", NULL);
 
-	(void)state;
 	*sp_profile_info(from) = (struct sp_profile_info){
 	    .duration_ns = 5, .time_ns = 6, .period = 7, .period_type = {string(from, "pt"), string(from, "pu")}};
 	assert_int_equal(sp_profile_merge(into, from), 0);
@@ -94,7 +92,6 @@ static void one_tag_for_two_files_is_two_files(void **state)
 {
 	struct sp_profile *into = profile("samples", NULL), *from = profile("samples", NULL);
 
-	(void)state;
 	add(into, file(into, 1, "/libx", "AAAA"), 5, 1, 0);
 	add(from, file(from, 1, "/libx", "BBBB"), 5, 2, 0);
 	assert_int_equal(sp_profile_merge(into, from), 0);
@@ -112,7 +109,6 @@ static void one_build_id_is_one_file(void **state)
 {
 	struct sp_profile *into = profile("samples", NULL), *from = profile("samples", NULL);
 
-	(void)state;
 	add(into, file(into, 1, "/libx", "AAAA"), 5, 1, 0);
 	uint32_t same = file(from, 9, "/libx", "AAAA"), copy = file(from, 10, "/copy", "AAAA");
 	uint32_t none1 = file(from, 11, "/noid", ""), none2 = file(from, 12, "/noid", "");
@@ -140,7 +136,6 @@ static void names_added_late_are_filled_in(void **state)
 	uint32_t in = file(from, 1, "/libx", "AAAA");
 	struct sp_func func = {.name = string(from, "work"), .file = in, .size = 16};
 
-	(void)state;
 	add(into, file(into, 1, "/libx", "AAAA"), 5, 1, 0);
 	add(from, in, 5, 2, 0);
 	sp_profile_frame(from, 1)->func = (uint32_t)sp_profile_add_func(from, &func);
@@ -159,7 +154,6 @@ static void one_file_has_one_name(void **state)
 	const char *const names[][2] = {{"/bin/one+0x10", "[/bin/one]"}, {"/bin/two+0x10", "[/bin/two]"}};
 	struct sp_profile *into = NULL;
 
-	(void)state;
 	for (uint32_t k = 0; k < 2; k++) {
 		struct sp_profile *p = profile("samples", NULL);
 		uint32_t in = file(p, 1, k == 0 ? "/bin/one" : "/bin/two", "AAAA");
@@ -194,7 +188,6 @@ static void names_without_a_place_are_kept(void **state)
 	int64_t sums[N_NAMES] = {0};
 	char name[16];
 
-	(void)state;
 	for (uint32_t k = 0; k < N_PROFILES; k++) {
 		struct sp_profile *from = profile("samples", NULL);
 		uint32_t in = file(from, 1, "/libx", "AAAA");
@@ -234,7 +227,6 @@ static void memory_of_two_processes_stays_apart(void **state)
 {
 	struct sp_profile *into = profile("samples", NULL);
 
-	(void)state;
 	for (uint32_t pid = 1; pid <= 2; pid++) {
 		struct sp_profile *from = profile("samples", NULL);
 		struct sp_process process = {.pid = pid, .start_ns = 1};
@@ -272,7 +264,6 @@ static void labels_and_lines_go_along(void **state)
 	struct sp_frame frame = {.offset = 9, .line = 5, .flags = SP_FRAMEF_INLINED};
 	size_t n;
 
-	(void)state;
 	string(into, "other numbers");
 	frame.func = (uint32_t)sp_profile_add_func(from, &func);
 	add_labelled(from, (uint32_t)sp_profile_add_frame_variant(from, &frame, false), "a", "x");
@@ -306,7 +297,6 @@ static void the_copy_with_sources_tells_the_line(void **state)
 	struct sp_frame frame = {.offset = 9, .file = func.file};
 	uint32_t n;
 
-	(void)state;
 	frame.func = (uint32_t)sp_profile_add_func(from, &func);
 	n = (uint32_t)sp_profile_add_frame(from, &frame);
 	add_labelled(from, n, "a", "x");
@@ -448,7 +438,6 @@ static void random_profiles_say_the_same(void **state)
 	static struct line want[2 * N_ROWS], got[2 * N_ROWS];
 	struct sp_profile *a = profile("samples", "cpu"), *b = profile("samples", "cpu");
 
-	(void)state;
 	srandom(4);
 	fill(a, 0);
 	fill(b, 3); /* the same files under other tags, which mean other files in a */

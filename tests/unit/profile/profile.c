@@ -12,13 +12,11 @@ static struct sp_profile *p;
 
 static int open_profile(void **state)
 {
-	(void)state;
 	return sp_profile_new(&p);
 }
 
 static int close_profile(void **state)
 {
-	(void)state;
 	sp_profile_free(p);
 	sp_profile_free(NULL);
 	return 0;
@@ -34,7 +32,6 @@ static uint32_t string(const char *s)
 
 static void number_zero_is_none(void **state)
 {
-	(void)state;
 	assert_string_equal(sp_profile_string(p, 0), "");
 	assert_int_equal(sp_profile_n_files(p), 1);
 	assert_int_equal(sp_profile_n_funcs(p), 1);
@@ -49,7 +46,6 @@ static void number_zero_is_none(void **state)
 
 static void strings_are_cut_at_nul(void **state)
 {
-	(void)state;
 	assert_int_equal(string("comm"), sp_profile_add_bytes(p, "comm\0junk", 9));
 	assert_int_equal(string("com"), sp_profile_add_bytes(p, "comm", 3));
 	assert_int_equal(sp_profile_add_bytes(p, "", 0), 0);
@@ -61,7 +57,6 @@ static void what_makes_things_distinct(void **state)
 	struct sp_file file = {.kind = SP_FILE_ELF, .tag = 7, .name = string("libx.so")};
 	int64_t f = sp_profile_add_file(p, &file);
 
-	(void)state;
 	file.name = string("renamed");
 	assert_int_equal(sp_profile_add_file(p, &file), f);
 	assert_string_equal(sp_profile_string(p, sp_profile_file(p, (uint32_t)f)->name), "libx.so");
@@ -97,7 +92,6 @@ static void inlined_and_placeless_frames_stay_apart(void **state)
 	struct sp_func func = {.name = string("f"), .source = string("f.c"), .source_line = 3};
 	struct sp_frame frame = {.offset = 20, .flags = SP_FRAMEF_INLINED, .line = 7};
 
-	(void)state;
 	frame.func = (uint32_t)sp_profile_add_func(p, &func);
 	func.source_line = 4;
 	int64_t other = sp_profile_add_func(p, &func);
@@ -124,7 +118,6 @@ static void a_hundred_thousand_functions_of_one_name(void **state)
 	struct sp_func func = {.name = string("f")};
 	uint32_t n = sp_profile_n_frames(p);
 
-	(void)state;
 	for (uint32_t i = 0; i < 100000; i++) {
 		func.source_line = i / 2;
 		struct sp_frame frame = {.func = (uint32_t)sp_profile_add_func(p, &func), .line = i};
@@ -139,7 +132,6 @@ static void labels_are_sets_in_the_order_of_their_names(void **state)
 	int64_t set = sp_profile_add_labels(p, labels, 3);
 	size_t n;
 
-	(void)state;
 	assert_int_equal(sp_profile_add_labels(p, labels, 0), 0);
 	assert_true(set > 0);
 	const struct sp_label *back = sp_profile_labels(p, (uint32_t)set, &n);
@@ -162,7 +154,6 @@ static void stacks_differ_by_class_and_reason(void **state)
 	uint32_t frames[3];
 	struct sp_stack stack = {.n_frames = 3, .frames = frames};
 
-	(void)state;
 	for (uint32_t i = 0; i < 3; i++)
 		frames[i] = (uint32_t)sp_profile_add_frame(p, &(struct sp_frame){.offset = 100 + i});
 	int64_t n = sp_profile_add_stack(p, &stack);
@@ -189,7 +180,6 @@ static void numbers_that_do_not_exist_are_refused(void **state)
 	uint32_t frames[] = {0, 99};
 	int64_t value = 1;
 
-	(void)state;
 	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
 	assert_int_equal(sp_profile_add_file(p, &(struct sp_file){.kind = 1, .name = 99}), -EINVAL);
 	assert_int_equal(sp_profile_add_file(p, &(struct sp_file){.kind = 1, .build_id_len = 33}), -EINVAL);
@@ -208,7 +198,6 @@ static void value_types_come_before_rows(void **state)
 {
 	int64_t values[] = {1, 10};
 
-	(void)state;
 	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
 	assert_int_equal(sp_profile_add_value_type(p, "cpu", "nanoseconds"), 0);
 	assert_int_equal(sp_profile_n_value_types(p), 2);
@@ -219,7 +208,6 @@ static void value_types_come_before_rows(void **state)
 
 static void at_most_sixteen_values(void **state)
 {
-	(void)state;
 	for (int i = 0; i < SP_MAX_VALUES; i++)
 		assert_int_equal(sp_profile_add_value_type(p, "v", "count"), 0);
 	assert_int_equal(sp_profile_add_value_type(p, "v", "count"), -E2BIG);
@@ -229,7 +217,6 @@ static void sums_do_not_wrap(void **state)
 {
 	int64_t most[] = {INT64_MAX - 1, INT64_MIN + 1}, more[] = {5, -5};
 
-	(void)state;
 	assert_int_equal(sp_profile_add_value_type(p, "up", "count"), 0);
 	assert_int_equal(sp_profile_add_value_type(p, "down", "count"), 0);
 	assert_int_equal(sp_profile_add(p, 0, 0, 0, most), 0);
@@ -246,7 +233,6 @@ static void rows_add_up(void **state)
 {
 	uint32_t n_rows = 0;
 
-	(void)state;
 	srandom(3);
 	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
 	for (uint32_t i = 1; i < KEYS; i++)
@@ -277,7 +263,6 @@ static void rows_add_up(void **state)
 /* Rows that were taken out are those of a view, whatever comes into the profile since. */
 static void test_windows(void **state)
 {
-	(void)state;
 	struct sp_profile_rows first, none;
 	struct sp_profile *view;
 	int64_t values[] = {3, 5};
@@ -311,7 +296,6 @@ static void test_windows(void **state)
 /* Of a renewed profile strings, files, functions and frames are as they were, and nothing else is there. */
 static void test_renewal(void **state)
 {
-	(void)state;
 	struct sp_profile *p;
 	int64_t one[] = {1};
 

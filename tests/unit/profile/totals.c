@@ -55,7 +55,6 @@ static void add(uint32_t key, uint32_t user, uint32_t in_kernel, int64_t samples
 
 static int open_profile(void **state)
 {
-	(void)state;
 	if (sp_profile_new(&p) < 0 || sp_profile_add_value_type(p, "cpu", "nanoseconds") < 0 ||
 	    sp_profile_add_value_type(p, "samples", "count") < 0)
 		return -1;
@@ -70,7 +69,6 @@ static int open_profile(void **state)
 
 static int close_profile(void **state)
 {
-	(void)state;
 	sp_totals_done(&t);
 	sp_profile_free(p);
 	return 0;
@@ -105,7 +103,6 @@ static void libraries_once_a_sample(void **state)
 	uint32_t in_a = frame(liba, "a", 16), in_b = frame(libb, "b", 16), start = frame(libc, "start", 32);
 	uint32_t vfs = frame(kernel, "vfs_read", 4096), ext4 = frame(module, "ext4_read", 8192);
 
-	(void)state;
 	add(0, STACK(in_a, in_b, in_a, in_b, start), 0, 10); /* a and b call each other */
 	add(0, STACK(in_b, start), STACK(ext4, vfs), 4);
 	/* a kernel thread; foreign profiles may say that a frame lies in the module's own file */
@@ -131,7 +128,6 @@ static void functions_and_frames_without_a_name(void **state)
 	uint32_t bare1 = frame(libb, NULL, 64), bare2 = frame(libb, NULL, 96), lost = frame(0, NULL, 5);
 	uint32_t ext4 = frame(module, "ext4_read", 8192);
 
-	(void)state;
 	add(0, STACK(x1, x2, y), 0, 1);
 	add(0, STACK(x2, bare1), STACK(ext4), 2);
 	add(0, STACK(bare2, bare1, lost), 0, 4);
@@ -153,7 +149,6 @@ static void callers_are_the_nearest_other_library(void **state)
 		 lost = frame(0, NULL, 5);
 	uint32_t start = frame(libc, "start", 32), vfs = frame(kernel, "vfs", 4096);
 
-	(void)state;
 	add(0, STACK(a, a2, b, start), 0, 1);
 	add(0, STACK(a, a2, start), 0, 2);
 	add(0, STACK(a, b, a, b, start), 0, 4); /* a from b twice: once in the total */
@@ -187,7 +182,6 @@ static void packages_threads_and_users(void **state)
 	uint32_t k2 = (uint32_t)sp_profile_add_key(p, &(struct sp_key){.process = p2, .comm = string("worker")});
 	uint32_t k3 = (uint32_t)sp_profile_add_key(p, &(struct sp_key){.process = p2, .comm = string("one")});
 
-	(void)state;
 	add(k1, STACK(a, b, start), 0, 1);
 	add(k2, STACK(j, start), 0, 2);
 	add(k3, STACK(start), 0, 4);
@@ -227,7 +221,6 @@ static void one_build_id_is_one_row(void **state)
 	struct sp_file f = {.kind = SP_FILE_ELF, .tag = 1000, .name = string("libz.so.1"), .build_id_len = 2};
 	uint32_t z1, z2;
 
-	(void)state;
 	f.path = string("/usr/lib/libz.so.1");
 	z1 = (uint32_t)sp_profile_add_file(p, &f);
 	f.path = string("/snap/lib/libz.so.1");
@@ -262,7 +255,6 @@ static void slices_are_folded(void **state)
 	struct sp_process process = {.pid = 1, .comm = string("app"), .uid = 7, .cgroup_path = string("/x")};
 	uint32_t number = (uint32_t)sp_profile_add_process(p, &process), a = frame(liba, "a", 16);
 
-	(void)state;
 	for (uint32_t slice = 0; slice < 4; slice++) {
 		struct sp_key key = {.process = number, .comm = string("app"), .slice = slice};
 		add((uint32_t)sp_profile_add_key(p, &key), STACK(a), 0, 1 << slice);
@@ -278,7 +270,6 @@ static void slices_are_folded(void **state)
 
 static void a_value_that_is_not_there(void **state)
 {
-	(void)state;
 	assert_int_equal(sp_totals_by(p, SP_TOTAL_BY_LIBRARY, 2, &t), -EINVAL);
 	assert_int_equal(sp_totals_by(p, SP_TOTAL_BY_LIBRARY, 1, &t), 0);
 	assert_int_equal(t.n_rows, 0);
@@ -324,7 +315,6 @@ static void a_large_profile(void **state)
 {
 	static const char *const names[] = {"library", "function", "process", "caller", "package", "comm"};
 
-	(void)state;
 	srandom(9);
 	make_large();
 	count_large();

@@ -355,7 +355,6 @@ static void check_all(const struct sp_profile *p, const bool *focus, bool focus_
 
 static void random_trees(void **state)
 {
-	(void)state;
 	for (unsigned int seed = 1; seed <= N_PROFILES; seed++) {
 		struct sp_profile *p = random_profile(seed);
 		bool *function = sp_profile_frames_matching(p, SP_FILTER_FUNCTION, "f3");
@@ -377,7 +376,6 @@ static void a_focus_has_the_totals(void **state)
 	struct sp_totals libraries;
 	struct sp_tree t;
 
-	(void)state;
 	assert_int_equal(sp_totals_by(p, SP_TOTAL_BY_LIBRARY, 1, &libraries), 0);
 	for (int direction = 0; direction < 2; direction++) {
 		struct sp_tree_options o = {.value = 1, .focus = focus, .focus_run = true};
@@ -407,7 +405,6 @@ static void recursion_once(void **state)
 	struct sp_totals functions;
 	struct sp_tree t;
 
-	(void)state;
 	assert_int_equal(sp_tree_new(p, &o, &t), 0);
 	assert_int_equal(sp_totals_by(p, SP_TOTAL_BY_LIBRARY, 1, &functions), 0);
 	for (uint32_t i = 1; i < t.n_nodes; i++)
@@ -431,7 +428,6 @@ static void an_empty_profile_and_wrong_values(void **state)
 	struct sp_profile *p;
 	struct sp_tree t;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
 	struct sp_tree_options o = {.min_share = 0.5, .max_depth = 1};

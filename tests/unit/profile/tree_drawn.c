@@ -186,7 +186,6 @@ static void sorted_rows(void **state)
 {
 	uint64_t one, both;
 
-	(void)state;
 	grown(1, &one, &both);
 	assert_true(one > 100);
 	assert_true(both > 0 && both < one);
@@ -197,7 +196,6 @@ static void rows_in_any_order(void **state)
 {
 	uint64_t one, both, sorted_one, sorted_both;
 
-	(void)state;
 	grown(1, &sorted_one, &sorted_both);
 	grown(7919, &one, &both); /* a prime, and no divisor of the number of rows */
 	assert_int_equal(one, sorted_one);
@@ -206,7 +204,6 @@ static void rows_in_any_order(void **state)
 
 static void random_rows(void **state)
 {
-	(void)state;
 	for (unsigned int seed = 1; seed < 2 + 3 / SP_FEWER; seed++) {
 		struct sp_profile *p = random_profile(seed);
 		compare(p, (struct sp_tree_options){.comms = true, .marks = true, .value = 1});

@@ -34,7 +34,6 @@ static void test_golden(void **state)
 	    {"view/folded-ns.txt", {0}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(files); i++) {
 		size_t n;
 		char *text SP_FREE = (char *)reading_data(files[i].name, &n);
@@ -64,7 +63,6 @@ static void test_other_tools(void **state)
 	    {"sh;libfoo.so.6+0x1234;main 1\n", "sh;libfoo.so.6+0x1234;main 1\n"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(texts); i++)
 		expect_same(texts[i][0], texts[i][1], &(struct sp_view_options){0});
 }
@@ -123,7 +121,6 @@ static void test_meaning(void **state)
 	    {"sh;f;[kernel]+0xffff_[k] 1", "sh: ([kernel]![kernel]+0xffff=ffff) !f"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		char *words SP_FREE = describe(cases[i][0]);
 
@@ -149,7 +146,6 @@ static void expect_values(const char *text, const char *names, const char *units
 
 static void test_counts(void **state)
 {
-	(void)state;
 	expect_values("main;a 1\nmain;b 2", "samples", "count", 3, 0);
 	expect_values("main;a 9223372036854775807", "samples", "count", INT64_MAX, 0);
 	expect_values("main;a -9223372036854775808", "samples", "count", INT64_MIN, 0);
@@ -182,7 +178,6 @@ static void expect_error(const char *text, const char *words, uint64_t n_kept, u
 
 static void test_errors(void **state)
 {
-	(void)state;
 	expect_error("main;a 1\nmain;b\nmain;c 3\nmain 5x\n",
 		     "in: line 2: no count at the end; expected FRAME;FRAME;... COUNT", 2, 2);
 	expect_error("main;a 1 2\nmain;b 3 4\n 3 4\n", "in: line 3: a count without a stack", 2, 1);
@@ -203,7 +198,6 @@ static void test_late_surprises(void **state)
 	struct sp_read_result result;
 	struct sp_profile *p;
 
-	(void)state;
 	assert_non_null(text);
 	while (n < size)
 		n += (size_t)snprintf(text + n, 64, "main;function_%zu 1\n", n);
@@ -221,7 +215,6 @@ static void test_nothing(void **state)
 	struct sp_read_result result;
 	struct sp_profile *p;
 
-	(void)state;
 	assert_int_equal(reading_bytes("", 0, &o, &p, &result), 0); /* what a recording without a sample writes */
 	assert_int_equal(sp_profile_n_rows(p), 0);
 	assert_int_equal(result.n_samples + result.n_lost, 0);
@@ -312,7 +305,6 @@ static void test_random_names(void **state)
 	struct sp_profile *p = random_profile(), *q;
 	char *text SP_FREE = reading_view(p, "folded", &o, NULL), *again SP_FREE = NULL;
 
-	(void)state;
 	q = reading_text(text);
 	assert_int_equal(sp_profile_n_rows(q), N_NAMES / 4);
 	for (uint32_t i = 0; i < N_NAMES / 4; i++) {

@@ -146,7 +146,6 @@ static void a_library_without_its_file(void **state)
 	struct sp_read_result result;
 	struct sp_profile *p = read_good(&b, &(struct sp_read_options){0}, "/tmp/x/libx.so.1.profile", &result);
 
-	(void)state;
 	assert_string_equal(sp_profile_string(p, sp_profile_file(p, 1)->name), "libx.so.1");
 	assert_int_equal(sp_profile_n_rows(p), 4);
 	check_row(p, 0x1010, UINT64_MAX, 10, 0);
@@ -165,7 +164,6 @@ static void addresses_become_offsets(void **state)
 	struct bytes b = library_file();
 	struct sp_profile *p = read_good(&b, &o, "libx.so.1.profile", &result);
 
-	(void)state;
 	assert_string_equal(asked, "library");
 	assert_string_equal(sp_profile_string(p, sp_profile_file(p, 1)->path), "/usr/lib/libx.so.1");
 	assert_int_equal(sp_profile_file(p, 1)->build_id_len, 8);
@@ -183,7 +181,6 @@ static void addresses_become_offsets(void **state)
 /* Where it ends too early is said, and with keep_going what was there is kept. */
 static void cut_anywhere(void **state)
 {
-	(void)state;
 	for (int library = 0; library < 2; library++) {
 		struct bytes b = library ? library_file() : program_file();
 
@@ -221,7 +218,6 @@ static void what_makes_no_sense_is_refused(void **state)
 	    {24 + 40 + 128, 7, "of tag 7"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(bad); i++) {
 		struct bytes b = library_file();
 		struct sp_read_result result;
@@ -239,11 +235,6 @@ static void what_makes_no_sense_is_refused(void **state)
 
 static int no_object(void *arg, const char *library, uint64_t low, uint64_t high, struct sp_read_object *ret)
 {
-	(void)arg;
-	(void)library;
-	(void)low;
-	(void)high;
-	(void)ret;
 	return sp_fail_said(-EINVAL, "not that one");
 }
 
@@ -253,7 +244,6 @@ static void an_object_that_is_wrong_ends_it(void **state)
 	struct sp_read_result result;
 	struct sp_profile *p = NULL;
 
-	(void)state;
 	assert_int_equal(reading_bytes(b.data, b.n, &(struct sp_read_options){.object = no_object}, &p, &result),
 			 -EINVAL);
 	assert_string_equal(sp_error_text(-EINVAL), "not that one");

@@ -67,7 +67,6 @@ static void test_lines(void **state)
 	const uint8_t *head;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(sp_input_head(in, &head, &n), 0);
 	assert_int_equal(n, 14);
 	assert_memory_equal(head, "one\n\ntwo\r\nlast", 14);
@@ -90,7 +89,6 @@ static void test_pieces(void **state)
 	const uint8_t *bytes;
 	size_t n;
 
-	(void)state;
 	assert_int_equal(sp_input_bytes(in, 3, &bytes), 1);
 	assert_memory_equal(bytes, "abc", 3);
 	assert_int_equal(sp_input_skip(in, 2), 1);
@@ -115,7 +113,6 @@ static void test_a_size_that_is_only_said_costs_nothing(void **state)
 	size_t before = sp_heap_used_bytes();
 	const uint8_t *bytes;
 
-	(void)state;
 	assert_int_equal(sp_input_bytes(in, SP_INPUT_MAX_PIECE, &bytes), -EBADMSG);
 	assert_true(sp_heap_used_bytes() - before < 1 << 20);
 	sp_input_free(in);
@@ -150,7 +147,6 @@ static void test_gzip_members(void **state)
 	int fd;
 	struct sp_input *in = open_bytes(bytes, n + 512, &o, &fd);
 
-	(void)state;
 	for (unsigned int i = 0; i < 10000; i++) {
 		char line[32];
 
@@ -183,7 +179,6 @@ static void test_broken_gzip(void **state)
 	size_t n, n_lines;
 	uint8_t *bytes SP_FREE = gzip_members(100, &n);
 
-	(void)state;
 	assert_int_equal(count_lines(bytes, n - 5, false, &n_lines), -EBADMSG);
 	assert_int_equal(n_lines, 100);
 	assert_non_null(strstr(sp_error_text(-EBADMSG), "of the file: truncated gzip data"));
@@ -205,7 +200,6 @@ static void test_zstd(void **state)
 	uint8_t bytes[512];
 	size_t n = ZSTD_compress(bytes, sizeof(bytes), text, 8, 1), n_lines;
 
-	(void)state;
 	n += ZSTD_compress(bytes + n, sizeof(bytes) - n, text, 8, 19);
 	assert_int_equal(count_lines(bytes, n, false, &n_lines), 0);
 	assert_int_equal(n_lines, 4);
@@ -223,7 +217,6 @@ static void test_long_lines(void **state)
 	int fd;
 	struct sp_input *in;
 
-	(void)state;
 	assert_non_null(bytes);
 	memset(bytes, 'a', n);
 	bytes[max] = bytes[2 * max + 2] = '\n'; /* max bytes, max + 1 bytes, and "aaa" */
@@ -282,7 +275,6 @@ static void test_endless_line(void **state)
 	char *line;
 	size_t len;
 
-	(void)state;
 	before = memory_kib();
 	assert_int_equal(sp_input_new(fd, "in", &o, &in), 0);
 	assert_int_equal(sp_input_line(in, &line, &len), -E2BIG);
@@ -303,7 +295,6 @@ static void test_endless_line_is_refused(void **state)
 	pid_t pid;
 	int fd = endless_line(10240, &pid);
 
-	(void)state;
 	assert_int_equal(sp_read_fd(fd, "in", &o, &p, &result), -EBADMSG);
 	assert_string_equal(sp_error_text(-EBADMSG), "in: line 1: longer than 1048576 bytes");
 	close(fd);
@@ -328,7 +319,6 @@ static void test_progress(void **state)
 	struct sp_profile *p;
 	char *bytes SP_FREE = malloc(3 << 20);
 
-	(void)state;
 	assert_non_null(bytes);
 	for (size_t i = 0; i < 3 << 20; i += 8)
 		memcpy(bytes + i, "a;b;c 1\n", 8);
@@ -344,7 +334,6 @@ static void test_bad(void **state)
 	int fd;
 	struct sp_input *in = open_bytes("one\ntwo\n", 8, &o, &fd);
 
-	(void)state;
 	expect_line(in, "one", 1);
 	assert_int_equal(sp_input_bad(in, &o, &result, "wants %d", 5), -EBADMSG);
 	assert_string_equal(sp_error_text(-EBADMSG), "in: line 1: wants 5");
@@ -366,7 +355,6 @@ static void test_nothing_known(void **state)
 	struct sp_read_result result;
 	struct sp_profile *p;
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(texts); i++) {
 		assert_int_equal(reading_bytes(texts[i], strlen(texts[i]), &o, &p, &result), -EBADMSG);
 		assert_non_null(strstr(sp_error_text(-EBADMSG), i ? "in: byte 0: not a profile of a known format"

@@ -158,7 +158,6 @@ static void shapes_of_perf_4_to_6(void **state)
 					    "fields-dso", "fields-time", "fields-many", "clock",        "foreign",
 					    "column",     "column-time", "header-lines"};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(names); i++)
 		shape(names[i]);
 }
@@ -195,7 +194,6 @@ static const struct {
 
 static void samples_without_frames_are_told_by_their_columns(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(bare); i++) {
 		struct sp_read_result result;
 		struct sp_profile *p;
@@ -248,7 +246,6 @@ static const struct {
 
 static void malformed_pieces_are_told_and_passed_over(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(wrong); i++) {
 		struct sp_read_options o = {.keep_going = false};
 		struct sp_read_result result;
@@ -279,7 +276,6 @@ static void a_line_too_long_and_a_stack_too_deep(void **state)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	(void)state;
 	fputs(GOOD "ls 1/1 [000] 1.5: 7 cycles: \n", out);
 	for (int i = 0; i < FRAMES; i++)
 		fputs("\t1000 f+0x0 (/bin/ls)\n", out);
@@ -309,7 +305,6 @@ static void other_formats_are_not_taken_for_it(void **state)
 	    "Error: no such thing\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(others); i++)
 		assert_int_equal(sp_reader_perf.recognise((const uint8_t *)others[i], strlen(others[i])), 0);
 }
@@ -325,7 +320,6 @@ static void times_make_slices_of_equal_length(void **state)
 	FILE *out = open_memstream(&text, &size);
 	uint32_t n;
 
-	(void)state;
 	for (int i = 0; i < SAMPLES; i++)
 		fprintf(out, "a 1/1 [000] %d.%d00000: 1 cycles: \n\t1000 f (/bin/ls)\n\n", 70 + i / 10, i % 10);
 	fclose(out);
@@ -459,7 +453,6 @@ static void random_names_come_back(void **state)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
 	assert_int_equal(sp_profile_add_value_type(p, "cpu", "nanoseconds"), 0);

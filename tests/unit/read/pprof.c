@@ -82,7 +82,6 @@ static void test_orders(void **state)
 {
 	static struct pb b;
 
-	(void)state;
 	for (unsigned int order = 0; order < 8; order++) {
 		b.n = 0;
 		if (order & 1)
@@ -110,7 +109,6 @@ static void test_unknown_fields(void **state)
 {
 	static struct pb b;
 
-	(void)state;
 	b.n = 0;
 	put_types(&b);
 	for (uint32_t field = 16; field < 4000; field += 1000) {
@@ -135,7 +133,6 @@ static void test_frames(void **state)
 {
 	static struct pb b;
 
-	(void)state;
 	b.n = 0;
 	put_types(&b);
 	PACKED(&sample, 1, 5, 4, 6, 3, 2);
@@ -158,7 +155,6 @@ static void test_labels(void **state)
 {
 	static struct pb b;
 
-	(void)state;
 	b.n = 0;
 	put_types(&b);
 	for (unsigned int i = 0; i < 4; i++) {
@@ -191,7 +187,6 @@ static void test_info(void **state)
 	struct sp_profile *p;
 	const struct sp_profile_info *info;
 
-	(void)state;
 	b.n = 0;
 	put_types(&b);
 	put_leaf_sample(&b, true);
@@ -243,7 +238,6 @@ static void test_files(void **state)
 	};
 	static struct pb b;
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		struct sp_read_result result;
 		struct sp_profile *p;
@@ -273,7 +267,6 @@ static void test_build_id(void **state)
 	struct sp_profile *p;
 	const struct sp_file *f;
 
-	(void)state;
 	b.n = 0;
 	put_types(&b);
 	put_tables(&b);
@@ -293,7 +286,6 @@ static void test_one_address(void **state)
 	struct sp_read_result result;
 	struct sp_profile *p;
 
-	(void)state;
 	b.n = 0;
 	put_types(&b);
 	for (uint64_t i = 1; i <= N; i++) {
@@ -385,7 +377,6 @@ static char *package_told(bool packed, size_t n, const uint64_t *which)
 
 static void test_packages(void **state)
 {
-	(void)state;
 	TOLD("libfoo1 1:2.0-3 1", 0);
 	TOLD("libfoo1 1:2.0-3 1", 2, 1, 0, 8);
 	TOLD("  0", 1);
@@ -406,7 +397,6 @@ static void test_packages_written(void **state)
 	struct sp_read_options o = {0};
 	struct sp_read_result result;
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(packages); i++) {
 		struct sp_profile *p = reading_text("main [/opt/a b\xff/libx.so];f [/opt/a b\xff/libx.so] 3\n"), *q;
 		uint32_t n = sp_profile_n_files(p) - 1;

@@ -58,7 +58,6 @@ static void test_bad_ids(void **state)
 	struct pb *b = begin();
 	size_t at = b->n;
 
-	(void)state;
 	put_bad_sample(b, 99, 3);
 	expect_words(b, at, "sample: location id 99, which there is none of", 1, 3);
 	b = begin();
@@ -93,7 +92,6 @@ static void test_bad_strings(void **state)
 	struct pb *b = begin();
 	size_t at = b->n;
 
-	(void)state;
 	PB_MESSAGE(b, MAPPING, 9, 0, 0, 0, 1000);
 	expect_words(b, at, "mapping's file: string 1000, of a table of 27", 1, 1);
 	b = begin();
@@ -120,7 +118,6 @@ static void test_bad_values(void **state)
 	struct pb *b = begin();
 	size_t at = b->n;
 
-	(void)state;
 	PACKED(&sample, 2, 1, 2, 3);
 	put_sample(b);
 	expect_words(b, at, "sample: 3 values; expected 2", 1, 1);
@@ -155,7 +152,6 @@ static void test_bad_ends(void **state)
 	struct pb *b = begin();
 	size_t at = b->n;
 
-	(void)state;
 	pb_varint(b, SAMPLE << 3 | 2);
 	pb_varint(b, 100);
 	pb_varint(b, 1);
@@ -169,7 +165,6 @@ static void test_too_many_types(void **state)
 	struct sp_read_result result;
 	struct sp_profile *p;
 
-	(void)state;
 	b.n = 0;
 	for (unsigned int i = 0; i < 17; i++)
 		PB_MESSAGE(&b, TYPE, S_SAMPLES, S_COUNT);
@@ -195,7 +190,6 @@ static void test_every_byte(void **state)
 	struct sp_read_result result;
 	struct sp_profile *p;
 
-	(void)state;
 	for (size_t i = 0; i < 2 * b->n; i++) {
 		size_t at = i / 2;
 
@@ -219,7 +213,6 @@ static void test_truncated_gzip(void **state)
 	struct sp_read_result result;
 	struct sp_profile *p;
 
-	(void)state;
 	assert_int_equal(reading_bytes(bytes, n, &o, &p, &result), 0);
 	assert_int_equal(result.bytes, n);
 	sp_profile_free(p);

@@ -101,7 +101,6 @@ static char *tops(const struct sp_profile *p)
 
 static void test_tops(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(names); i++) {
 		char path[64], *top SP_FREE = NULL, *top_again SP_FREE = NULL, *expected SP_FREE = NULL;
 		struct sp_profile *p = read_real(names[i]), *q = again(p);
@@ -126,7 +125,6 @@ static void test_gperftools(void **state)
 	struct sp_profile *p = read_bytes(bytes, n, "gperftools");
 	char *top SP_FREE = tops(p);
 
-	(void)state;
 	assert_string_equal(top, expected);
 	assert_int_equal(sp_profile_info(p)->period, 4000000);
 	sp_profile_free(p);
@@ -143,7 +141,6 @@ static void test_bad_gperftools(void **state)
 	struct sp_read_result result;
 	struct sp_profile *p;
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(words); i++) {
 		bytes[54] = i;
 		bytes[48] = 6 + !i;
@@ -191,7 +188,6 @@ static void test_own_round_trip(void **state)
 	char *bytes_q SP_FREE = reading_view(q, "pprof", &(struct sp_view_options){0}, &n_q);
 	char *bytes_r SP_FREE = reading_view(r, "pprof", &(struct sp_view_options){0}, &n_r);
 
-	(void)state;
 	for (uint32_t i = 0; i < sp_profile_n_processes(p); i++)
 		sp_profile_process(p, i)->exe = 0; /* pprof has no place for it */
 	expect_same_views(p, q);
@@ -266,7 +262,6 @@ static char *write_file(const struct sp_profile *p, char *path)
 
 static void test_mappings_by_go(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(names); i++) {
 		char path[256], ours[] = "/tmp/soprof-test-XXXXXX";
 		struct sp_profile *p = read_real(names[i]);

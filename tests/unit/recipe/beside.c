@@ -65,7 +65,6 @@ static void loaded(const char *first, const char *second, unsigned n_large)
 
 static void all_of_them(void **state)
 {
-	(void)state;
 	loaded("cpu", "offcpu", 3);
 	loaded("cpu", "faults", 1);
 	loaded("offcpu", "locks", 2);
@@ -78,7 +77,6 @@ static void refused(void **state)
 	struct sp_recipe_shared shared;
 	int r;
 
-	(void)state;
 	if (!ground_open("cpu", "offcpu", &object))
 		skip();
 	bpf_program__set_autoload(bpf_object__find_program_by_name(object.object, "sp_blocked"), false);

@@ -14,7 +14,6 @@ static void names(void **state)
 	const struct sp_event *e;
 	size_t n = 0;
 
-	(void)state;
 	while ((e = sp_event_at(n))) {
 		assert_ptr_equal(sp_event_find(e->name), e);
 		assert_int_equal(sp_recipe_event_check(e->name), 0);
@@ -36,7 +35,6 @@ static void named(void **state)
 {
 	struct sp_event e;
 
-	(void)state;
 	assert_true(sp_event_named(NULL, &e));
 	assert_string_equal(e.name, "cpu-clock");
 	assert_true(sp_event_named("cs", &e));
@@ -65,7 +63,6 @@ static void unknown(void **state)
 {
 	static const char *const wrong[] = {"", "cpu", "cpu-clock ", "CPU-CLOCK", "cycles:u", "cpu-clockx", "%s%n"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		const char *text;
 
@@ -93,7 +90,6 @@ static void periods(void **state)
 	    {{.frequency_hz = 99, .event = "cycles"}, 1, "cycles", "count"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const char *type, *unit;
 		struct sp_capture_options o = cases[i].o;
@@ -123,7 +119,6 @@ static void waits(void **state)
 	struct sp_waits disk = {.threads = SP_WAIT_KERNEL, .by_state = true, .state = 2};
 	struct sp_recipe_set set;
 
-	(void)state;
 	assert_int_equal(sp_recipe_set_parse("cpu,offcpu", &set), 0);
 	assert_int_equal(sp_recipe_set_waits(&set, &(struct sp_waits){0}), 0);
 	assert_memory_equal(set.recipes[1], offcpu, sizeof(*offcpu));
@@ -149,7 +144,6 @@ static void waits(void **state)
 /* What one costs is told of all that could be measured. */
 static void costs(void **state)
 {
-	(void)state;
 	for (size_t i = 0; sp_recipe_at(i); i++)
 		assert_in_range(sp_recipe_at(i)->hit_ns, 500, 100000);
 	for (size_t i = 0; sp_event_at(i); i++)

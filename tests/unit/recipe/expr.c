@@ -70,7 +70,6 @@ static void as_in_c(void **state)
 	int32_t s32 = -2000000000;
 	int64_t dfd = -100, argument = -7;
 
-	(void)state;
 	made_env(&env);
 	env.memory[8] = u8;
 	env.memory[9] = (sp_u8)s8;
@@ -125,7 +124,6 @@ static void paths_as_in_c(void **state)
 	struct sp_op_env env = {0};
 	struct made *made = (struct made *)env.memory, **handle = &made->next;
 
-	(void)state;
 	assert_true(sizeof(*made) <= DYNAMIC_AT - 4);
 	env.base = (sp_u64)env.memory;
 	made_env(&env);
@@ -178,7 +176,6 @@ static void texts(void **state)
 {
 	struct sp_op_env env = {0};
 
-	(void)state;
 	env_make(&env);
 	assert_int_equal(value_of("text == \"swapper/1\"", &env), 1);
 	assert_int_equal(value_of("text == \"swapper/\"", &env), 0);
@@ -297,7 +294,6 @@ static void made(void **state)
 {
 	unsigned n_compiled = 0, n_paths = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < N_MADE; i++) {
 		struct sp_expr e;
 		struct sp_op_list need, value;
@@ -401,7 +397,6 @@ static const struct {
 
 static void mistakes(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(wrong); i++) {
 		struct sp_expr e;
 		struct sp_op_list need, value;
@@ -422,7 +417,6 @@ static void too_much(void **state)
 	struct sp_op_list need, value;
 	size_t at;
 
-	(void)state;
 	memset(deep, '(', 1000);
 	assert_int_equal(compiled(deep, &e, &need, &value), -EINVAL);
 	assert_string_equal(sp_error_text(-EINVAL), "the expression is nested too deeply");

@@ -58,7 +58,6 @@ static void kinds(void **state)
 	    {"far", "unsigned", SP_FIELD_NOWHERE, 9000, 4, false, false},
 	};
 
-	(void)state;
 	assert_int_equal(fields.n, SP_COUNT(wanted));
 	for (size_t i = 0; i < fields.n; i++) {
 		const struct sp_field *f = &fields.list[i];
@@ -89,7 +88,6 @@ static void calls(void **state)
 					 "\tfield:__data_loc char[] __name_val;\toffset:56;\tsize:4;\tsigned:0;\n");
 	const uint32_t sizes[] = {4, 4, 8, 4, 8, 8, 4};
 
-	(void)state;
 	sp_fields_of_call(&fields, true);
 	for (size_t i = 2; i < fields.n; i++)
 		assert_int_equal(fields.list[i].size, sizes[i - 2]);
@@ -115,7 +113,6 @@ static void each(void *arg, const char *name)
 	struct sp_fields fields;
 	int r = sp_fields_read(name, NULL, &fields);
 
-	(void)arg;
 	if (r < 0)
 		fail_msg("%s: %s", name, sp_error_text(r));
 	for (size_t i = 0; i < fields.n; i++)
@@ -126,7 +123,6 @@ static void each(void *arg, const char *name)
 
 static void all(void **state)
 {
-	(void)state;
 	if (sp_tracepoints_each(each, NULL) < 0) {
 		print_message("skip: tracefs cannot be read\n");
 		skip();
@@ -150,7 +146,6 @@ static void lists(void **state)
 		      {"[", 1}};
 	struct sp_narrowing n;
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(firsts); i++)
 		assert_int_equal(sp_narrowing_length(firsts[i].list), firsts[i].length);
 	assert_int_equal(sp_narrowing_split("a:b[ x > 1 ]{ y }", &n), 0);

@@ -95,7 +95,6 @@ static bool may(void)
 
 static void arithmetic(void **state)
 {
-	(void)state;
 	may();
 	for (unsigned i = 0; i < N_LISTS; i++) {
 		/* what demand() adds makes the list full, or fills the object for short lists */
@@ -160,7 +159,6 @@ static void surroundings(void **state)
 	const sp_u64 arguments[SP_N_ARGUMENTS] = {0};
 	struct btf *btf;
 
-	(void)state;
 	may();
 	prctl(PR_SET_NAME, "of 15 character");
 	prctl(PR_GET_NAME, comm);
@@ -308,7 +306,6 @@ static void leaving_stamps(void **state)
 		enum sp_task_state is;
 	} states[] = {{0, SP_TASK_PREEMPTED}, {1, SP_TASK_SLEEPING}, {2, SP_TASK_DISK}, {4, SP_TASK_STOPPED}};
 
-	(void)state;
 	may();
 	struct stamped s = stamped_new(SP_ROLE_LEAVE);
 	assert_false(stamped_run(&s, false, 1));
@@ -374,7 +371,6 @@ static void others_are_left_out(void **state)
 	const enum sp_front_role begin[] = {SP_ROLE_EVENT, SP_ROLE_BEGIN},
 				 end[] = {SP_ROLE_END, SP_ROLE_FORGET, SP_ROLE_WAKER};
 
-	(void)state;
 	may();
 	for (size_t i = 0; i < SP_COUNT(begin); i++) {
 		assert_false(filtered_run(begin[i], NOBODY));
@@ -391,7 +387,6 @@ static void returning_counts(void **state)
 {
 	sp_u64 since = sp_time_ns(CLOCK_MONOTONIC) - AWAY;
 
-	(void)state;
 	may();
 	struct stamped s = stamped_new(SP_ROLE_RETURN);
 	s.slot.min_ns = AWAY / 2;
@@ -415,7 +410,6 @@ static void returning_counts(void **state)
 
 static void returning_leaves_out(void **state)
 {
-	(void)state;
 	may();
 	struct stamped s = stamped_new(SP_ROLE_RETURN);
 	s.slot.min_ns = LONGER;
@@ -439,7 +433,6 @@ static void returning_leaves_out(void **state)
  */
 static void returning_ends_an_episode(void **state)
 {
-	(void)state;
 	may();
 	struct stamped s = stamped_new(SP_ROLE_RETURN);
 	s.slot.min_ns = LONGER;

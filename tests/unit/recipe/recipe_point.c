@@ -32,7 +32,6 @@ static size_t n_ops(const struct sp_front_slot *slot)
 /* Each of them, with room for the narrowing of waits. */
 static void all_compile(void **state)
 {
-	(void)state;
 	for (size_t i = 0; sp_recipe_at(i); i++)
 		for (size_t k = 0; k < SP_MAX_POINTS && sp_recipe_at(i)->points[k].at; k++) {
 			struct sp_recipe_point point = sp_recipe_at(i)->points[k];
@@ -49,7 +48,6 @@ static void all_compile(void **state)
 /* As few as were written by hand: 12 for off-CPU time, 22 for locks. */
 static void are_short(void **state)
 {
-	(void)state;
 	assert_in_range(n_ops(&sp_recipe_find("offcpu")->points[2].slot), 1, 12);
 	assert_in_range(n_ops(&sp_recipe_find("wall")->points[3].slot), 1, 12);
 	assert_in_range(n_ops(&sp_recipe_find("locks")->points[2].slot), 1, 22);
@@ -116,7 +114,6 @@ static void waits(void **state)
 	struct sp_recipe_set narrowed[2];
 	unsigned n = 0;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		assert_int_equal(sp_recipe_set_parse("offcpu,locks", &narrowed[k]), 0);
 		assert_int_equal(
@@ -150,7 +147,6 @@ static void mistakes(void **state)
 {
 	struct sp_recipe_point point = {.where = "made_up", .arguments = "int a, char *b"};
 
-	(void)state;
 	point.filter = "c > 1";
 	assert_true(sp_recipe_point_compile(&point, NULL) < 0);
 	assert_string_equal(sp_error_text(-EINVAL), "made_up has no field 'c'; it has a, b");
@@ -176,7 +172,6 @@ static void roles_are_of_one_way(void **state)
 		     {SP_ROLE_WAKER, SP_ROLE_WAKER, SP_ROLE_WAKER},
 		     {SP_ROLE_RETURN, -1, SP_ROLE_RETURN}};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(roles); i++) {
 		sp_u32 by_episodes = roles[i].role, by_stamps = roles[i].role;
 

@@ -25,7 +25,6 @@
 /* Windows of one growing profile, over some minutes: as the agent writes them, but rows are not cleared. */
 static void what_goes_in_comes_out(void **state)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed < 2 + 4 / SP_FEWER; seed += 3) {
 		struct made m = {
 		    .n_files = 12, .n_funcs = 200, .n_stacks = 300, .n_keys = 30, .n_rows = 150, .n_values = 1 + seed};
@@ -116,7 +115,6 @@ static void compare_totals(struct sp_store *s, const struct sp_profile *p, enum 
 
 static void totals_are_exact(void **state)
 {
-	(void)state;
 	struct made m = {.n_files = 30, .n_funcs = 200, .n_stacks = 300, .n_keys = 30, .n_rows = 150, .n_values = 2};
 	struct sp_profile *p = made_profile(), *sum = made_profile();
 	char *path = made_directory();
@@ -164,7 +162,6 @@ static int refused(const char *path)
 
 static void one_writer(void **state)
 {
-	(void)state;
 	char *path = made_directory(), pid[32];
 	struct sp_store *s = made_store(path, &(struct sp_store_options){0});
 	int status, r = refused(path);
@@ -204,7 +201,6 @@ static char *small_store(void)
 
 static void a_newer_version_is_left_alone(void **state)
 {
-	(void)state;
 	char *path = small_store(), *name = in(path, sp_day_of(T0, SP_RES_1M).name), before[128], after[128];
 	int fd = open(name, O_RDWR);
 
@@ -227,7 +223,6 @@ static void a_newer_version_is_left_alone(void **state)
 /* Only the header has another version: a flipped bit. */
 static void a_turned_version_is_damage(void **state)
 {
-	(void)state;
 	char *path = small_store(), *name = in(path, sp_day_of(T0, SP_RES_10S).name);
 	struct sp_store_options o = {.read_only = true};
 	struct sp_store_stats stats;
@@ -267,7 +262,6 @@ static void count_note(void *arg, const char *text)
 /* Full dictionaries are all counted, and logged once a day. */
 static void dictionaries_are_outgrown(void **state)
 {
-	(void)state;
 	char *path = made_directory();
 	struct made m = {.n_files = 5, .n_funcs = 20, .n_stacks = 20, .n_keys = 5, .n_rows = 20, .n_values = 1};
 	struct sp_profile *p = made_profile();
@@ -297,7 +291,6 @@ static void dictionaries_are_outgrown(void **state)
 /* A damaged file of a past day is replaced while the writer goes on, and only once. */
 static void an_old_file_is_mended(void **state)
 {
-	(void)state;
 	char *path = small_store(), *name = in(path, sp_day_of(T0, SP_RES_10S).name), *aside = NULL;
 	struct made m = {.n_files = 5, .n_funcs = 20, .n_stacks = 20, .n_keys = 5, .n_rows = 20, .n_values = 1};
 	struct sp_profile *p = made_profile();
@@ -327,7 +320,6 @@ static void an_old_file_is_mended(void **state)
 
 static void planted_links_are_refused(void **state)
 {
-	(void)state;
 	char *path = made_directory(), *store = in(path, "store"), *elsewhere = made_directory();
 	struct sp_day day = sp_day_of(T0, SP_RES_10S);
 	struct sp_profile *p = made_profile();
@@ -355,7 +347,6 @@ static void planted_links_are_refused(void **state)
 
 static void others_directories_are_refused(void **state)
 {
-	(void)state;
 	char *path = made_directory(), *other = in(path, "passwd"), *found = in(path, "lost+found");
 	FILE *f = fopen(other, "w");
 
@@ -375,7 +366,6 @@ static void others_directories_are_refused(void **state)
 /* --- retention --- */
 static void old_days_go(void **state)
 {
-	(void)state;
 	struct made m = {.n_files = 5, .n_funcs = 50, .n_stacks = 50, .n_keys = 5, .n_rows = 50, .n_values = 1};
 	struct sp_store_options o = {.retain_s = {SP_DAY_S, 2 * SP_DAY_S, 3 * SP_DAY_S}};
 	struct sp_profile *p = made_profile();
@@ -416,7 +406,6 @@ static void old_days_go(void **state)
 /* A killed writer is distinguished from a closed one, with the time when it was last alive. */
 static void killed_writers_are_known(void **state)
 {
-	(void)state;
 	char *path = made_directory();
 	struct sp_store_stats stats;
 	struct timespec then;
@@ -462,7 +451,6 @@ static int count_event(void *arg, const struct sp_store_event *e)
 
 static void events_are_kept_once(void **state)
 {
-	(void)state;
 	char *path = made_directory();
 	struct sp_store *s = made_store(path, &(struct sp_store_options){0});
 	struct sp_store_event e = {T0, T0 + 5, "gap", "stopped", "the agent did not run", "a=b"};

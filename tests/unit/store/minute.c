@@ -65,7 +65,6 @@ static void add_large(struct sp_profile *p, int64_t value)
 /* Sums added up window by window equal those made on the tree from all rows. */
 static void test_a_minute_is_what_the_tree_says(void **state)
 {
-	(void)state;
 	static const int64_t large[] = {0, INT64_C(1) << 36, INT64_C(1) << 37};
 
 	for (uint64_t seed = 1; seed <= 12; seed++) {
@@ -116,7 +115,6 @@ static void same_rows(const struct sp_window_rows *a, const struct sp_window_row
 /* Rows collected in memory equal all windows sorted together, by group; repeatedly. */
 static void test_a_minute_has_the_rows_of_its_windows(void **state)
 {
-	(void)state;
 	uint64_t draw;
 	struct sp_profile *p = profile_of(&many, &draw);
 	struct sp_window_rows rows = {0}, all = {0}, got = {0};
@@ -169,7 +167,6 @@ static void test_a_minute_has_the_rows_of_its_windows(void **state)
 /* Values that are no multiples are summed one by one. */
 static void test_a_row_of_the_smallest_number(void **state)
 {
-	(void)state;
 	uint64_t draw;
 	struct sp_profile *p = profile_of(&many, &draw);
 	struct sp_window_rows rows = {0};
@@ -196,7 +193,6 @@ static void test_a_row_of_the_smallest_number(void **state)
 
 static void test_a_minute_that_is_not_whole_is_refused(void **state)
 {
-	(void)state;
 	uint64_t draw;
 	struct sp_profile *p = profile_of(&many, &draw);
 	struct sp_window_rows rows = {0};
@@ -230,7 +226,6 @@ static void test_a_minute_that_is_not_whole_is_refused(void **state)
 /* A new profile with the same content gets the same nodes; none is added. */
 static void test_a_fresh_profile_keeps_its_nodes(void **state)
 {
-	(void)state;
 	struct sp_window_rows first = {0}, again = {0};
 	struct sp_dict_builder *n;
 	uint32_t n_nodes = 0;
@@ -260,7 +255,6 @@ static void test_a_fresh_profile_keeps_its_nodes(void **state)
 /* A renewed profile has new stacks of the same names: nothing is added to the dictionary. */
 static void test_a_renewal_keeps_names(void **state)
 {
-	(void)state;
 	struct sp_window_rows first = {0}, again = {0};
 	struct sp_dict_builder *n;
 	uint64_t draw;
@@ -303,7 +297,6 @@ static uint32_t func_of_only_row(struct sp_dict_builder *n, const struct sp_prof
 /* The same within one profile and after a renewal. */
 static void test_a_frame_that_is_named_late(void **state)
 {
-	(void)state;
 	for (int renewed = 0; renewed < 2; renewed++) {
 		uint64_t draw;
 		struct sp_profile *p = profile_of(&many, &draw);

@@ -97,9 +97,6 @@ static void begin_store(struct fixture *f)
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-	(void)st;
-	(void)type;
-	(void)ftw;
 	return remove(path);
 }
 
@@ -152,7 +149,6 @@ static int is_that(void *arg, const struct sp_store_event *e)
 
 static void a_removed_directory_is_made_anew(void **state)
 {
-	(void)state;
 	struct fixture f = begin();
 	const struct sp_store_event e = {T0, T0 + SP_NS_PER_S, "gap", "test", "a gap", ""};
 	unsigned n_events = 0;
@@ -177,7 +173,6 @@ static void a_removed_directory_is_made_anew(void **state)
 
 static void what_is_killed_afterwards_has_stored(void **state)
 {
-	(void)state;
 	struct fixture f = begin();
 	int status;
 	pid_t pid = fork();
@@ -198,7 +193,6 @@ static void what_is_killed_afterwards_has_stored(void **state)
 
 static void a_moved_directory_keeps_what_it_has(void **state)
 {
-	(void)state;
 	struct fixture f = begin();
 
 	begin_store(&f);
@@ -225,7 +219,6 @@ static void a_moved_directory_keeps_what_it_has(void **state)
 /* The journal of another store with the same file names is not touched. */
 static void another_store_in_its_place_is_gone_on_with(void **state)
 {
-	(void)state;
 	struct fixture f = begin();
 	char *third = in(f.base, "third");
 	int status;
@@ -253,7 +246,6 @@ static void another_store_in_its_place_is_gone_on_with(void **state)
 
 static void what_is_in_the_way_is_waited_for(void **state)
 {
-	(void)state;
 	struct fixture f = begin();
 	int fd, r;
 
@@ -280,7 +272,6 @@ static void what_is_in_the_way_is_waited_for(void **state)
 
 static void other_files_and_writers_are_left_alone(void **state)
 {
-	(void)state;
 	struct fixture f = begin();
 	char *other = in(f.place, "somebody's");
 	int fd, go[2];
@@ -318,7 +309,6 @@ static void other_files_and_writers_are_left_alone(void **state)
 
 static void a_day_file_that_is_gone_is_begun_anew(void **state)
 {
-	(void)state;
 	for (int resolution = 0; resolution < SP_N_RESOLUTIONS; resolution++) {
 		struct fixture f = begin();
 		const char *day = sp_day_of(T0, resolution).name;
@@ -344,7 +334,6 @@ static void a_day_file_that_is_gone_is_begun_anew(void **state)
 /* Without the lock file another agent could not notice this one. */
 static void a_removed_lock_is_taken_again(void **state)
 {
-	(void)state;
 	struct fixture f = begin();
 	char *name = in(f.place, "lock");
 	int status;
@@ -368,7 +357,6 @@ static void a_removed_lock_is_taken_again(void **state)
 /* While the day before is being finished: that continues when its file is opened again. */
 static void a_day_that_is_left_is_let_go_of(void **state)
 {
-	(void)state;
 	struct fixture f = begin();
 	char *third = in(f.base, "third");
 

@@ -122,7 +122,6 @@ static const struct sp_store_query filters[] = {
 
 static void windows_of_ten_seconds(void **state)
 {
-	(void)state;
 	for (uint32_t round = 0; round < (SP_FEWER > 1 ? 2 : 4); round++) {
 		struct fixture f = {0};
 		struct sp_store_answer a;
@@ -188,13 +187,11 @@ static void roll_up(uint64_t max_memory_bytes)
 
 static void rolled_up(void **state)
 {
-	(void)state;
 	roll_up(0);
 }
 
 static void rolled_up_with_many_dictionaries(void **state)
 {
-	(void)state;
 	roll_up(SMALL);
 }
 
@@ -207,7 +204,6 @@ static void slices(void **state)
 	struct fixture f = {0};
 	uint32_t last = 0;
 
-	(void)state;
 	seed = 9;
 	fixture_open(&f, 0);
 	fill(&f, DAY + 3600 * S, 90, 20);
@@ -268,7 +264,6 @@ static void intervals(void **state)
 	struct sp_profile *p;
 	size_t n;
 
-	(void)state;
 	seed = 10;
 	fixture_open(&f, SMALL);
 	fill(&f, DAY + 3600 * S, 40, 20);
@@ -359,7 +354,6 @@ static void shortened(void **state)
 	struct sp_store_answer a, b;
 	struct fixture f = {0};
 
-	(void)state;
 	seed = 77;
 	fixture_open(&f, 4 * SMALL);
 	fill(&f, DAY + 100 * S, 60, 900);
@@ -442,7 +436,6 @@ static void totals(void **state)
 	struct sp_store_answer answer;
 	struct fixture f = {0};
 
-	(void)state;
 	seed = 31;
 	fixture_open(&f, 0);
 	fill(&f, q.from_ns, 390, 20); /* an hour is rolled up during the minutes after it */
@@ -486,7 +479,6 @@ static void of_whom(void **state)
 	struct sp_store_answer a;
 	struct fixture f = {0};
 
-	(void)state;
 	seed = 77;
 	fixture_open(&f, 0);
 	fill(&f, DAY + 3600 * S, 42, 60);
@@ -512,7 +504,6 @@ static void bad_questions(void **state)
 	struct fixture f = {0};
 	struct sp_profile *p;
 
-	(void)state;
 	ok(sp_profile_new(&p));
 	fixture_open(&f, 0);
 	assert_int_equal(sp_store_query(f.store, &q, p, &a), -EINVAL);

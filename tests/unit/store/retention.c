@@ -65,14 +65,12 @@ static int make_flood(void **state)
 {
 	static const uint32_t n_stacks[DAYS] = {100, 100, 100, 8000};
 
-	(void)state;
 	flood = make_days(n_stacks);
 	return 0;
 }
 
 static int unmake_flood(void **state)
 {
-	(void)state;
 	made_directory_gone(flood);
 	return 0;
 }
@@ -167,7 +165,6 @@ static void nothing_goes_below_the_limit(void **state)
 	struct sizes before = measure(path);
 	struct sp_store_stats stats;
 
-	(void)state;
 	assert_int_equal(run_retention(path, before.all * 2, 0, &stats).n, 0);
 	assert_int_equal(stats.removed[SP_RES_10S].n_files, 0);
 	made_directory_gone(path);
@@ -182,7 +179,6 @@ static void a_flood_goes_itself(void **state)
 	/* so much that the flood's windows are enough */
 	struct names names = run_retention(path, before.all - before.file[DAYS - 1][SP_RES_10S] / 2, 1, &stats);
 
-	(void)state;
 	assert_int_equal(names.n, 1);
 	assert_string_equal(names.name[0], "2025-11-24.10s.db");
 	assert_int_equal(stats.removed[SP_RES_10S].n_files, 1);
@@ -206,7 +202,6 @@ static void coarse_history_outlives_floods(void **state)
 	struct sp_store_stats stats;
 	struct names names;
 
-	(void)state;
 	assert_true(most < before.all - before.file[DAYS - 1][SP_RES_10S]);
 	names = run_retention(path, most, 1, &stats);
 	assert_true(names.n >= 2);
@@ -228,7 +223,6 @@ static void without_a_flood_the_oldest_go(void **state)
 	struct sp_store_stats stats;
 	struct names names = run_retention(path, before.all - before.file[0][SP_RES_10S] / 4, 1, &stats);
 
-	(void)state;
 	assert_int_equal(names.n, 1);
 	assert_string_equal(names.name[0], "2025-11-21.10s.db");
 	after = measure(path);

@@ -192,7 +192,6 @@ static void one_hour(void **state)
 	struct sp_store_answer a;
 	struct fixture f = {0};
 
-	(void)state;
 	seed = 21;
 	fixture_open(&f, 0);
 	fill(&f, DAY + 3 * HOUR, SP_FEWER > 1 ? 60 : 240, 10 * S, 60);
@@ -208,7 +207,6 @@ static void many_hours(void **state)
 {
 	static const uint64_t ranges[][2] = {{0, 8}, {1, 23}, {0, 24}, {4, 30}, {0, 30}, {2, 27}};
 
-	(void)state;
 	for (uint64_t memory = 0; memory <= 1 << 20; memory += 1 << 20) {
 		struct sp_store_answer a;
 		struct fixture f = {0};
@@ -252,7 +250,6 @@ static void without_trees(void **state)
 	struct sp_store_answer a;
 	struct fixture f = {0};
 
-	(void)state;
 	seed = 23;
 	fixture_open(&f, 0);
 	fill(&f, DAY, 26 * 4, 900 * S, 12);
@@ -275,7 +272,6 @@ static void not_rough(void **state)
 	struct sp_store_query q = {.from_ns = DAY, .to_ns = DAY + 7 * HOUR, .all_users = true, .resolution = -1};
 	struct fixture f = {0};
 
-	(void)state;
 	seed = 24;
 	fixture_open(&f, 0);
 	fill(&f, DAY, 8 * 20, 180 * S, 30);
@@ -384,7 +380,6 @@ static void charts(void **state)
 	struct sp_store_answer a;
 	struct fixture f = {0};
 
-	(void)state;
 	seed = 25;
 	fixture_open(&f, 0);
 	fill(&f, DAY, 27 * 12, 300 * S, 8);

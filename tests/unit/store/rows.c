@@ -107,7 +107,6 @@ static void test_rows_are_sorted_and_summed(void **state)
 {
 	uint64_t seed = 4711;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct sp_window_rows r = rows_of(&kinds[i], &seed);
 		uint32_t n;
@@ -123,7 +122,6 @@ static void test_no_rows_are_sorted(void **state)
 {
 	struct sp_window_rows r = {.n_values = 2};
 
-	(void)state;
 	assert_int_equal(sp_window_rows_sort(&r), 0);
 	assert_int_equal(r.n, 0);
 	sp_window_rows_done(&r);
@@ -135,7 +133,6 @@ static void test_the_smallest_number_is_no_multiple(void **state)
 	int64_t first[] = {-1, -1}, second[] = {INT64_MIN, INT64_MIN}, factor;
 	struct sp_window_rows r = {.n = 2, .n_values = 2, .values = {first, second}};
 
-	(void)state;
 	assert_false(sp_window_rows_find_factor(&r, 1, &factor));
 	second[0] = second[1] = -7;
 	assert_true(sp_window_rows_find_factor(&r, 1, &factor));
@@ -150,7 +147,6 @@ static void test_packed_rows_are_of_whom_they_are_said_to_be(void **state)
 	uint64_t seed = 99;
 	uint32_t who_of[300], n;
 
-	(void)state;
 	for (uint32_t i = 0; i < 300; i++)
 		who_of[i] = i * 7 % 40;
 	all = rows_of(&(struct kind){300, 2000, 9, {52631579}, 9000, 2}, &seed);
@@ -177,7 +173,6 @@ static void test_rows_that_do_not_fit_are_refused(void **state)
 	uint64_t seed = 5;
 	int64_t factor;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		const struct kind *k = &kinds[i];
 		struct sp_window_rows r = rows_of(k, &seed);
@@ -209,7 +204,6 @@ static void test_rows_without_values_are_damaged(void **state)
 	const void *record;
 	size_t len;
 
-	(void)state;
 	assert_int_equal(sp_packer_new(&p), 0);
 	assert_int_equal(sp_window_rows_pack(&none, id, p, &record, &len), 0);
 	assert_int_equal(sp_window_rows_unpack(&got, id, record, len), -EBADMSG);

@@ -120,7 +120,6 @@ static bool has_journal(const char *path)
 /* While windows of the next day are added, the last hour is rolled up and the day's files are finished. */
 static void a_day_is_left_in_steps(void **state)
 {
-	(void)state;
 	for (uint64_t n_after = 1; n_after <= 1 + N_STEPS; n_after += N_STEPS) {
 		char *path = made_directory();
 		struct sp_store *s = made_store(path, &(struct sp_store_options){0});
@@ -158,7 +157,6 @@ static void an_hour_is_rolled_up_in_steps(void **state)
 	uint64_t hours, summed_ns;
 	char *path = made_directory();
 
-	(void)state;
 	s = made_store(path, &(struct sp_store_options){0});
 	write_over(s, &an_hour, N_STEPS, NULL, NULL);
 	count_hours(s, &hours, &summed_ns);
@@ -190,7 +188,6 @@ static void crash(const struct moment *at, uint64_t n_after)
 
 static void nothing_is_lost_between_steps(void **state)
 {
-	(void)state;
 	for (uint64_t n_after = 1; n_after < N_STEPS; n_after += SP_FEWER == 1 ? 1 : 7) {
 		crash(&an_hour, n_after);
 		if (n_after % 2 != 0)
@@ -207,7 +204,6 @@ static void a_day_of_two_sources_is_left(void **state)
 	struct sp_store *s = made_store(path, &(struct sp_store_options){0});
 	uint64_t seed = 6;
 
-	(void)state;
 	made_things(p, &m, &seed);
 	made_rows(p, &m, &seed);
 	for (uint64_t i = 0; i < midnight.n_before + 2 * N_STEPS; i++) {

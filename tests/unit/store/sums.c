@@ -218,7 +218,6 @@ static void sums_are_what_a_walk_says(void **state)
 	static const uint32_t steps[] = {UINT32_MAX, 1000, 77};
 	struct made_tree *t = malloc(sizeof(*t));
 
-	(void)state;
 	assert_non_null(t);
 	for (uint32_t i = 0; i < 10 * N_KINDS; i++) {
 		enum kind kind = i % N_KINDS;
@@ -257,7 +256,6 @@ static void is_times(uint32_t n, const int64_t *first, const int64_t *second, in
 #define ROWS(...) ((int64_t[]){__VA_ARGS__})
 static void only_what_stays_in_64_bits_is_a_multiple(void **state)
 {
-	(void)state;
 	is_times(3, ROWS(0, 2, 3), ROWS(0, 10, 15), 5);
 	is_times(2, ROWS(2, -3), ROWS(-2, 3), -1);
 	is_times(2, ROWS(2, 3), ROWS(0, 0), 0);

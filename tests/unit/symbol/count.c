@@ -48,7 +48,6 @@ static int walk_told(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint
 {
 	int r = 0;
 
-	(void)e;
 	for (size_t i = 0; i < told.n && r == 0; i++)
 		r = cb(arg, told.at[i][0], told.at[i][1]);
 	return r;
@@ -76,7 +75,6 @@ static void gaps_between_ranges(void **state)
 				      {0x260, 0xa0}, {0, 0x10},     {0x4f0, 0x100}, {UINT64_MAX - 3, 9}};
 	struct sp_symbol_counts c = counts_of(ranges, SP_COUNT(ranges));
 
-	(void)state;
 	assert_int_equal(c.code_bytes, CODE_BYTES);
 	assert_int_equal(c.n_ranges, SP_COUNT(ranges));
 	assert_int_equal(c.n_unnamed, SP_COUNT(ranges) - 1); /* one wraps around: it is nowhere */
@@ -90,7 +88,6 @@ static void nothing_told(void **state)
 {
 	struct sp_symbol_counts c = counts_of(NULL, 0);
 
-	(void)state;
 	assert_int_equal(c.n_gaps, 1);
 	assert_int_equal(c.gap_bytes, CODE_BYTES);
 	assert_int_equal(c.n_ranges, 0);
@@ -202,7 +199,6 @@ static void check_file(const char *path)
 
 static void real_files(void **state)
 {
-	(void)state;
 	check_file("/proc/self/exe");
 	check_file("/lib/x86_64-linux-gnu/libc.so.6");
 	check_file("/lib64/ld-linux-x86-64.so.2");

@@ -129,7 +129,6 @@ static void names_are_readelfs(void **state)
 		     {SP_BUILD_ROOT "/soprof", "--syms", 300},
 		     {"/lib/x86_64-linux-gnu/libc.so.6", "--dyn-syms", 30}};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(files); i++) {
 		char path[4096];
 		ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -165,7 +164,6 @@ static void debug_file_has_names(void **state)
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	uint64_t vaddr = 0;
 
-	(void)state;
 	here++;
 	path[SP_MAX(n, 0)] = '\0';
 	f = file_new(path, "--syms");

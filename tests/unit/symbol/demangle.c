@@ -18,7 +18,6 @@ static void expect(const char *name, const char *expected)
 
 static void test_known_names(void **state)
 {
-	(void)state;
 	expect("", "");
 	expect("malloc", "malloc");
 	expect("_start", "_start");
@@ -65,7 +64,6 @@ static void compare_library(const char *path)
 
 static void test_libraries(void **state)
 {
-	(void)state;
 	compare_library("/usr/lib/x86_64-linux-gnu/libstdc++.so.6");
 	compare_library("/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1");
 	compare_library("/usr/lib/x86_64-linux-gnu/libicuuc.so.72");
@@ -74,7 +72,6 @@ static void test_libraries(void **state)
 /* f(A<int, int>, A<that, that>, A<that, that> ...): each parameter is twice as long as the one before. */
 static void test_unfolding_is_cut(void **state)
 {
-	(void)state;
 	char name[1024] = "_Z1f1AIiiE";
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	for (size_t i = 0; i < sizeof(digits) - 1; i++) {
@@ -92,7 +89,6 @@ static void test_unfolding_is_cut(void **state)
 
 static void test_long_names_are_cut(void **state)
 {
-	(void)state;
 	char *name SP_FREE = calloc(1, SP_LINKAGE_MAX + 2);
 	memset(name, 'P', SP_LINKAGE_MAX + 1);
 	memcpy(name, "_Z1f", 4);
@@ -108,7 +104,6 @@ static void test_long_names_are_cut(void **state)
 /* Libiberty refuses what would cost too much stack; the name stays as it is. */
 static void test_deep_names(void **state)
 {
-	(void)state;
 	char *name SP_FREE = calloc(1, SP_LINKAGE_MAX + 1);
 	memset(name, 'P', SP_LINKAGE_MAX - 1);
 	memcpy(name, "_Z1f", 4);

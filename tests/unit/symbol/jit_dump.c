@@ -109,7 +109,6 @@ static void ask(int fd, uint64_t since, uint64_t address, const char *name, uint
 
 static void test_times(void **state)
 {
-	(void)state;
 	struct made *m = begin(0);
 	load(m->f, 10, 0x1000, 0x100, 1, "first", 3);
 	load(m->f, 20, 0x1080, 0x100, 2, "second", 0);
@@ -127,7 +126,6 @@ static void test_times(void **state)
 
 static void test_other_clock(void **state)
 {
-	(void)state;
 	struct made *m = begin(1);
 	load(m->f, UINT64_MAX, 0x1000, 0x100, 1, "first", 3);
 	load(m->f, 20, 0x1000, 0x100, 2, "last", 0);
@@ -137,7 +135,6 @@ static void test_other_clock(void **state)
 
 static void test_many(void **state)
 {
-	(void)state;
 	struct made *m = begin(0);
 	for (uint64_t i = 0; i < 100; i++) {
 		char name[32];
@@ -152,7 +149,6 @@ static void test_many(void **state)
 /* Records that hold all addresses are a hole in the budget: what takes too long ends the file, and is told. */
 static void test_cost(void **state)
 {
-	(void)state;
 	enum { N = 1 << 14, ENOUGH = SP_JIT_STEPS_MAX / N + 2 };
 	SP_FREE uint64_t *at = calloc(N, sizeof(*at));
 	SP_FREE struct sp_name *names = calloc(N, sizeof(*names));
@@ -174,7 +170,6 @@ static void test_cost(void **state)
 
 static void test_moved(void **state)
 {
-	(void)state;
 	struct made *m = begin(0);
 	load(m->f, 10, 0x1000, 0x100, 7, "mover", 0);
 	load(m->f, 11, 0x9000, 0x100, 8, "stays", 0);
@@ -194,7 +189,6 @@ static void test_moved(void **state)
 /* Code of all lengths, so that the chunks' edges fall everywhere; every name tells its own address. */
 static void test_chunks(void **state)
 {
-	(void)state;
 	enum { N = 20000 };
 	SP_FREE uint64_t *at = calloc(N, sizeof(*at));
 	SP_FREE struct sp_name *names = calloc(N, sizeof(*names));
@@ -239,7 +233,6 @@ static void record(FILE *f, uint32_t kind, uint32_t bytes)
 
 static void test_absurd(void **state)
 {
-	(void)state;
 	struct made *m = begin(0);
 	load(m->f, 1, 0x1000, 0, 1, "empty", 0);
 	load(m->f, 1, 0x1000, 0x40000001, 1, "too large", 0);
@@ -271,7 +264,6 @@ static void test_absurd(void **state)
 
 static void test_none(void **state)
 {
-	(void)state;
 	static const char *const texts[] = {"", "1000 10 f\n", "DTiJ",
 					    "not a dump, but longer than the head of one would be"};
 	for (size_t i = 0; i < SP_COUNT(texts); i++) {
@@ -288,7 +280,6 @@ static void test_none(void **state)
 /* 4 GiB of nothing cost no time, since nothing leads nowhere. */
 static void test_hole(void **state)
 {
-	(void)state;
 	struct made *m = begin(0);
 	SP_CLOSE int fd = file_of(m);
 	const uint64_t address = 0x1000;

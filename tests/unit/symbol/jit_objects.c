@@ -88,7 +88,6 @@ static struct sp_jit_counts ask(uint64_t address, const char *name, uint64_t sta
 
 static void test_symbols(void **state)
 {
-	(void)state;
 	struct object first = object_at(0x10000), second = object_at(0x20000), linked = object_at(0x30000);
 	linked.header.e_type = ET_DYN;
 	linked.symbols[1].st_value = 0x30000;
@@ -129,7 +128,6 @@ static void check_bad(struct object *bad, uint64_t size, bool is_counted)
 
 static void test_bad(void **state)
 {
-	(void)state;
 	const struct object good = object_at(0x10000);
 	struct object o = good;
 	check_bad(&o, 10, true);
@@ -177,7 +175,6 @@ static void test_bad(void **state)
 
 static void test_loops(void **state)
 {
-	(void)state;
 	struct object o = object_at(0x10000);
 	struct entry entries[] = {{&entries[1], NULL, &o, sizeof(o)}, {&entries[0], NULL, &o, sizeof(o)}};
 	__jit_debug_descriptor.first = entries;
@@ -207,7 +204,6 @@ static void test_loops(void **state)
 /* Lists that end in a circle of each small size, after none or some entries. */
 static void test_circles(void **state)
 {
-	(void)state;
 	struct object o = object_at(0x10000);
 	struct entry entries[40];
 	for (size_t tail = 0; tail < 20; tail++)
@@ -225,7 +221,6 @@ static void test_circles(void **state)
 /* Symbols that hold all addresses, each with a larger address than the one before: what takes too long is cut. */
 static void test_cost(void **state)
 {
-	(void)state;
 	enum { N = 1 << 12, SYMBOLS = 1 << 12, ROOM = N + SYMBOLS };
 	SP_FREE Elf64_Sym *symbols = calloc(SYMBOLS, sizeof(*symbols));
 	SP_FREE char *bytes = calloc(1, sizeof(struct object) + SYMBOLS * sizeof(*symbols));
@@ -262,7 +257,6 @@ static void test_cost(void **state)
 
 static void test_unreadable(void **state)
 {
-	(void)state;
 	SP_CLOSE int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	const uint64_t address = 0x1000;
 	struct sp_jit_counts c;
@@ -274,7 +268,6 @@ static void test_unreadable(void **state)
 /* Where this program has the descriptor, by its own file. */
 static void test_descriptor(void **state)
 {
-	(void)state;
 	SP_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct sp_elf *e;
 	uint64_t start = 0, offset = 0, distance;

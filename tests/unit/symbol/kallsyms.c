@@ -63,7 +63,6 @@ static int find(const char *path, struct sp_kernel_symbol *names, size_t n)
 
 static void test_fixture(void **state)
 {
-	(void)state;
 	static const uint64_t at[] = {
 	    0x1000,
 	    0xffffffff80ffffff,
@@ -104,7 +103,6 @@ static void test_fixture(void **state)
 /* The end of a line that is too long is not taken for a line of its own. */
 static void test_long_line(void **state)
 {
-	(void)state;
 	char more[3000];
 	memset(more, 'x', sizeof(more));
 	memcpy(more, "ffffffff81000300 T ", 19);
@@ -122,7 +120,6 @@ static void test_long_line(void **state)
 /* Nor that of one that is longer than what is read at once, of which nothing is taken. */
 static void test_longest_line(void **state)
 {
-	(void)state;
 	enum { AT = 64 << 10, BYTES = AT + 1000 };
 	char *more SP_FREE = malloc(BYTES + 1);
 	assert_non_null(more);
@@ -146,7 +143,6 @@ static void test_longest_line(void **state)
 
 static void test_hidden(void **state)
 {
-	(void)state;
 	char *path SP_FREE = write_file("0000000000000000 T _stext\n0000000000000000 t foo\t[bar]\n", "");
 	struct sp_kernel_symbol k = {.address = 0xffffffff81000304};
 	int r = find(path, &k, 1);
@@ -160,7 +156,6 @@ static void test_hidden(void **state)
 /* --- what the kernel says of an address --- */
 static void test_text(void **state)
 {
-	(void)state;
 	static const struct {
 		const char *text, *name;
 		uint64_t start, size;
@@ -263,7 +258,6 @@ SP_ORDER_BY(by_address, struct sp_kernel_symbol, address);
 
 static void test_running_kernel(void **state)
 {
-	(void)state;
 	char *path SP_FREE = copy_real();
 	struct symbol *s SP_FREE = NULL;
 	size_t n = read_real(path, &s), n_asked = 0;

@@ -57,7 +57,6 @@ static void compare(const char *path)
 
 static void same_as_the_file(void **state)
 {
-	(void)state;
 	compare("/proc/self/exe"); /* has a symbol table */
 	compare("/lib/x86_64-linux-gnu/libc.so.6");
 	compare("/lib/x86_64-linux-gnu/libstdc++.so.6");
@@ -126,7 +125,6 @@ static void data_are_no_sigreturn(void **state)
 	struct sp_elf *e = open_elf("/proc/self/exe");
 	uint64_t base = (uint64_t)headers - headers->p_vaddr, offset, start, size;
 
-	(void)state;
 	assert_int_equal(headers->p_type, PT_PHDR);
 	assert_int_equal(sp_elf_offset_of(e, (uint64_t)like_sigreturn - base, &offset), 0);
 	assert_false(sp_sigreturn_at(&(struct sp_sigreturn_window){.elf = e}, offset, &start, &size));
@@ -153,7 +151,6 @@ static void code_is_read_by_windows(void **state)
 	struct sp_elf *e = open_elf("/lib/x86_64-linux-gnu/libc.so.6");
 	uint64_t code_bytes = 0, before = reads_made();
 
-	(void)state;
 	close(table_make(e, NULL, &head));
 	for (size_t i = 0; i < sp_elf_n_segments(e); i++)
 		code_bytes += sp_elf_segment(e, i)->executable ? sp_elf_segment(e, i)->file_size : 0;
@@ -164,7 +161,6 @@ static void code_is_read_by_windows(void **state)
 /* It has one name: stripped (the byte before it is in its FDE), without FDE, with a symbol that begins behind, Go's. */
 static void one_name_for_sigreturn(void **state)
 {
-	(void)state;
 	check_sigreturn("/lib/x86_64-linux-gnu/libc.so.6");
 	check_sigreturn("/lib/ld-musl-x86_64.so.1");
 	check_sigreturn(SP_VICTIMS "/static/signals");
@@ -218,7 +214,6 @@ static void answers(void **state)
 	const uint64_t offsets[] = {0, 0x100, 0x13f, 0x140, 0x160, 0x17f, 0x18f, 0x190, UINT64_MAX - 1};
 	struct sp_name names[SP_COUNT(offsets)];
 	struct sp_name_table_head head;
-	(void)state;
 	int fd = write_bytes(bytes, hand_bytes(bytes), &head);
 	assert_true(fd >= 0 && head.n_spans == SP_COUNT(by_hand) && head.n_blocks == 1);
 	struct sp_name_table t = table_of(fd, &head);
@@ -255,7 +250,6 @@ static void nonsense_is_refused(void **state)
 	};
 	uint8_t bytes[2 * SP_SPAN_MAX_BYTES];
 	struct sp_name_table_head head;
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(bad); i++) {
 		struct sp_span_state put = {0};
 		size_t n = 0;
@@ -293,7 +287,6 @@ static void turned_bytes_are_noticed(void **state)
 	uint64_t offsets[N_OFFSETS];
 	struct sp_name names[N_OFFSETS];
 	struct sp_name_table_head head;
-	(void)state;
 	choose(e, offsets);
 	int fd = table_make(e, NULL, &head);
 	assert_true(fd >= 0 && head.n_blocks > 3);
@@ -349,7 +342,6 @@ static void kernel_is_as_kallsyms_says(void **state)
 	uint64_t addresses[SP_COUNT(real)];
 	struct sp_name ours[SP_COUNT(real)];
 	struct sp_name_table_head head;
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(real); i++)
 		addresses[i] = real[i].address = i < 300   ? 0xffffffff80fffff0 + 4 * i
 						 : i < 500 ? 0xffffffff810ff000 + 0x10 * i

@@ -131,7 +131,6 @@ static void check_file(const char *path, unsigned tables)
 
 static void test_stripped_libraries(void **state)
 {
-	(void)state;
 	check_file("/lib/x86_64-linux-gnu/libc.so.6", 3);
 	check_file("/lib/x86_64-linux-gnu/libm.so.6", 3);
 	check_file("/lib64/ld-linux-x86-64.so.2", 3);
@@ -141,7 +140,6 @@ static void test_stripped_libraries(void **state)
 
 static void test_ranges(void **state)
 {
-	(void)state;
 	check_file("/lib/x86_64-linux-gnu/libc.so.6", 7);
 	check_file("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", 7);
 	check_file("/usr/lib/x86_64-linux-gnu/libsqlite3.so.0", 7);
@@ -177,13 +175,11 @@ static char scratch[] = "/tmp/soprof-names-XXXXXX";
 
 static int make_scratch(void **state)
 {
-	(void)state;
 	return mkdtemp(scratch) ? 0 : -1;
 }
 
 static int remove_scratch(void **state)
 {
-	(void)state;
 	FILE *f = TOOL_RUN(NULL, "rm", "-rf", scratch);
 	if (f)
 		fclose(f);
@@ -219,7 +215,6 @@ static void build(const char *compiler, const char *option, const char *source, 
 
 static void test_c_programs(void **state)
 {
-	(void)state;
 	static const char *const options[] = {
 	    "-pie", "-no-pie", "-static", "-static-pie", "-Wl,-z,separate-code", "-Wl,-z,noseparate-code"};
 	char source[256], program[256];
@@ -232,7 +227,6 @@ static void test_c_programs(void **state)
 
 static void test_cxx_program(void **state)
 {
-	(void)state;
 	char source[256], program[256];
 	write_source("c.cc", source_cc, source);
 	build("g++", "-pie", source, program);
@@ -241,7 +235,6 @@ static void test_cxx_program(void **state)
 
 static void test_rust_program(void **state)
 {
-	(void)state;
 	char source[256], program[256];
 	write_source("r.rs", source_rs, source);
 	build("rustc", "-Cdebuginfo=0", source, program);
@@ -276,7 +269,6 @@ static void expect(const char *path, const char *symbol, uint64_t more, const ch
 
 static void test_aliases(void **state)
 {
-	(void)state;
 	const char *libc = "/lib/x86_64-linux-gnu/libc.so.6";
 	expect(libc, "__libc_malloc", 5, "malloc");
 	expect(libc, "__write", 5, "write");
@@ -326,7 +318,6 @@ static void check_crtstuff(const struct oracle *whole, const char *program)
 
 static void test_stripped_programs(void **state)
 {
-	(void)state;
 	static const char *const options[] = {"-pie", "-no-pie", "-static", "-static-pie"};
 	char source[256], program[256];
 	write_source("c.c", source_c, source);
@@ -345,7 +336,6 @@ static void test_stripped_programs(void **state)
 /* Without section headers the dynamic symbols are found all the same, by either hash table. */
 static void test_section_less(void **state)
 {
-	(void)state;
 	static const char *const paths[] = {"/lib/x86_64-linux-gnu/libc.so.6",
 					    "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"};
 	for (size_t i = 0; i < SP_COUNT(paths); i++) {
@@ -371,7 +361,6 @@ static void test_section_less(void **state)
 
 static void test_nothing_there(void **state)
 {
-	(void)state;
 	int fd SP_CLOSE = open("/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY | O_CLOEXEC);
 	struct sp_elf *e = NULL;
 	struct sp_name m[2];
@@ -426,7 +415,6 @@ static void compare_addr2line(const struct oracle *o, const char *program, const
 
 static void test_addr2line(void **state)
 {
-	(void)state;
 	char source[256], program[256];
 	write_source("c.c", source_c, source);
 	build("gcc", "-static", source, program);
@@ -448,7 +436,6 @@ static void test_addr2line(void **state)
 /* A copy of this process's vDSO: a file without .symtab, at address 0. */
 static void test_vdso(void **state)
 {
-	(void)state;
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
 	char path[256];
 	if (!h) {

@@ -112,7 +112,6 @@ static void functions_behind_padding_are_told_apart(void **state)
 {
 	size_t n_right = 0;
 
-	(void)state;
 	build(N_FUNCTIONS, "0xcc");
 	struct files *f = files_open();
 	SP_FREE struct sp_name *names = calloc(f->n, sizeof(*names));
@@ -130,7 +129,6 @@ static void functions_behind_padding_are_told_apart(void **state)
 
 static void a_table_says_the_same(void **state)
 {
-	(void)state;
 	build(N_FUNCTIONS, "0xcc");
 	struct files *f = files_open();
 	struct sp_name_table t = table_of(f->table, &f->head);
@@ -156,14 +154,12 @@ static void one_gap(unsigned n, const char *padding)
 
 static void others_are_one_gap(void **state)
 {
-	(void)state;
 	one_gap(FEW, "0xcc");
 	one_gap(N_FUNCTIONS, "0x90");
 }
 
 static int make_scratch(void **state)
 {
-	(void)state;
 	if (!mkdtemp(scratch))
 		return -1;
 	snprintf(whole, sizeof(whole), "%s/whole", scratch);
@@ -173,7 +169,6 @@ static int make_scratch(void **state)
 
 static int remove_scratch(void **state)
 {
-	(void)state;
 	FILE *f = TOOL_RUN(NULL, "rm", "-rf", scratch);
 	if (f)
 		fclose(f);

@@ -40,7 +40,6 @@ static void check(const char *text, uint64_t address, const char *name, uint64_t
 
 static void test_lines(void **state)
 {
-	(void)state;
 	check("1000 10 f\n", 0x100f, "f", 0x1000, 0x10, 0);
 	check("1000 10 f\n", 0x1010, NULL, 0, 0, 0);
 	check("0x1000 0x10 f g  h\n", 0x1000, "f g  h", 0x1000, 0x10, 0);
@@ -53,7 +52,6 @@ static void test_lines(void **state)
 
 static void test_absurd(void **state)
 {
-	(void)state;
 	static const char *const bad[] = {"1000 10 f",
 					  "1000 10 \n",
 					  "1000 10\n",
@@ -78,7 +76,6 @@ static void test_absurd(void **state)
 /* Lines of all lengths, so that the chunks' edges fall everywhere; every name tells its own address. */
 static void test_chunks(void **state)
 {
-	(void)state;
 	enum { N = 20000 };
 	SP_FREE char *text = NULL;
 	size_t len = 0;
@@ -117,7 +114,6 @@ static uint64_t drawn(uint64_t below)
 /* Ranges over each other, against the last line that holds the address. */
 static void test_overlapping(void **state)
 {
-	(void)state;
 	enum { MAX = 40, LINES = 60, SPACE = 300, ROUNDS = 300 };
 	for (size_t n = 1, round = 0; round < ROUNDS; round++, n = n % MAX + 1) {
 		SP_FREE char *text = NULL;
@@ -146,7 +142,6 @@ static void test_overlapping(void **state)
 /* Lines that hold all addresses cost no more than others: else some MiB of them would take a parser all its time. */
 static void test_cost(void **state)
 {
-	(void)state;
 	enum { N = 16384, LINES = 400000, MOST_S = 5 }; /* some hundredths of a second; by each address 40 s */
 	SP_FREE char *text = NULL;
 	size_t len = 0;

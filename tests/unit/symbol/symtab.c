@@ -104,7 +104,6 @@ static void expect(struct sp_elf *e, uint64_t at, const char *name, uint64_t sta
 
 static void test_sections_must_agree(void **state)
 {
-	(void)state;
 	struct image *m SP_FREE = image_new();
 	add(m, "in_data", 0x00, 16, STT_FUNC, S_DATA);
 	add(m, "beyond", 0x10, 16, STT_FUNC, N_SECTIONS);
@@ -130,7 +129,6 @@ static void test_sections_must_agree(void **state)
 
 static void test_labels(void **state)
 {
-	(void)state;
 	struct image *m SP_FREE = image_new();
 	add(m, "first", 0x10, 0, STT_NOTYPE, S_TEXT);
 	add(m, ".L1", 0x18, 0, STT_NOTYPE, S_TEXT);
@@ -156,7 +154,6 @@ static void test_labels(void **state)
 
 static void test_many_offsets_at_once(void **state)
 {
-	(void)state;
 	struct image *m SP_FREE = image_new();
 	add(m, "b", 0x20, 0, STT_NOTYPE, S_TEXT);
 	add(m, "c", 0x30, 16, STT_FUNC, S_TEXT);
@@ -179,7 +176,6 @@ static void test_many_offsets_at_once(void **state)
 
 static void test_versions(void **state)
 {
-	(void)state;
 	struct image *m SP_FREE = image_new();
 	add(m, "old@V_1", 0x00, 16, STT_FUNC, S_TEXT);
 	add(m, "new@@V_2", 0x10, 16, STT_FUNC, S_TEXT);
@@ -198,7 +194,6 @@ static void test_versions(void **state)
 /* Names across pages of the string table, one that never ends, and one that is too long. */
 static void test_strings(void **state)
 {
-	(void)state;
 	struct image *m SP_FREE = image_new();
 	char *name SP_FREE = calloc(1, 6001);
 	memset(name, 'n', 6000);
@@ -223,7 +218,6 @@ static void test_strings(void **state)
 /* Tables that are not there cost the names, not the call. */
 static void test_lost_tables(void **state)
 {
-	(void)state;
 	struct image *m SP_FREE = image_new();
 	add(m, "f", 0x00, 16, STT_FUNC, S_TEXT);
 	m->sections[S_STRTAB].sh_offset = 1ull << 62;
@@ -244,7 +238,6 @@ static void test_lost_tables(void **state)
 
 static int walk_two(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg)
 {
-	(void)e;
 	int r = cb(arg, TEXT + 0x200, 0x20);
 	return r ? r : cb(arg, TEXT + 0x100, UINT64_MAX - 0x10); /* wraps around: only its start counts */
 }
@@ -263,7 +256,6 @@ static void expect_gap(struct sp_elf *e, uint64_t at, uint64_t start, uint64_t e
 
 static void test_gaps_end_at_ranges(void **state)
 {
-	(void)state;
 	struct image *m SP_FREE = image_new();
 	add(m, "f", 0x40, 16, STT_FUNC, S_TEXT);
 	struct sp_elf *e = image_open(m);
@@ -278,7 +270,6 @@ static void test_gaps_end_at_ranges(void **state)
 /* Sections may lie or be missing; the segment bounds the gap in any case. */
 static void test_gaps_end_at_segments(void **state)
 {
-	(void)state;
 	struct image *m SP_FREE = image_new();
 	m->sections[S_TEXT].sh_addr = BASE - 0x100;
 	m->sections[S_TEXT].sh_size = 0x10000;
@@ -301,7 +292,6 @@ static void test_gaps_end_at_segments(void **state)
 
 static void test_preference(void **state)
 {
-	(void)state;
 	assert_true(sp_symbol_prefer("__a", SP_BIND_WEAK, "a", SP_BIND_LOCAL));
 	assert_true(sp_symbol_prefer("a", SP_BIND_WEAK, "_a", SP_BIND_GLOBAL));
 	assert_true(sp_symbol_prefer("abc", SP_BIND_GLOBAL, "a", SP_BIND_WEAK));

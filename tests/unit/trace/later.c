@@ -86,7 +86,6 @@ static void test_between_look_and_start(void **state)
 	size_t size;
 	void *at;
 
-	(void)state;
 	if (geteuid() || access(LIBRARY, R_OK)) {
 		print_message("skip: needs root and libz\n");
 		skip();
@@ -112,7 +111,6 @@ static void test_tracepoints_are_not_watched(void **state)
 	struct sp_trace_later *l;
 	uint64_t again_ns;
 
-	(void)state;
 	assert_int_equal(sp_trace_later_new(&l), 0);
 	assert_int_equal(sp_trace_later_fd(l, &again_ns), -1);
 	assert_int_equal(sp_trace_later_turn(l, false, NULL), 0);
@@ -121,7 +119,6 @@ static void test_tracepoints_are_not_watched(void **state)
 
 static int directory_make(void **state)
 {
-	(void)state;
 	if (!mkdtemp(directory))
 		return -1;
 	snprintf(path, sizeof(path), "%s/libz.so.1", directory);
@@ -131,7 +128,6 @@ static int directory_make(void **state)
 
 static int directory_remove(void **state)
 {
-	(void)state;
 	unlink(path);
 	return rmdir(directory);
 }

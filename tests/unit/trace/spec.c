@@ -49,7 +49,6 @@ static void test_lists_are_cut(void **state)
 	    {"\"open,", 6},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(lists); i++)
 		assert_int_equal(sp_trace_list_length(lists[i].list), lists[i].n);
 }
@@ -58,7 +57,6 @@ static void test_keys_have_places(void **state)
 {
 	struct sp_trace_spec s;
 
-	(void)state;
 	need_types();
 	assert_int_equal(make(EXEC "[old_pid > 1]",
 			      (struct sp_trace_asked){.by = "comm, bprm->filename,old_pid ,n=old_pid * 2",
@@ -97,7 +95,6 @@ static void test_records_have_places(void **state)
 {
 	struct sp_trace_spec s;
 
-	(void)state;
 	need_types();
 	assert_int_equal(make(EXEC, (struct sp_trace_asked){.tells = true}, &s), 0);
 	assert_int_equal(s.n_columns, 3);
@@ -140,7 +137,6 @@ static void test_mistakes_are_told(void **state)
 	    {EXEC "[pid ==]", NULL, NULL, NULL, 29, ""},
 	};
 
-	(void)state;
 	need_types();
 	for (size_t i = 0; i < SP_COUNT(mistakes); i++) {
 		struct sp_trace_spec s;
@@ -163,7 +159,6 @@ static void test_results_are_known_by_their_call(void **state)
 {
 	struct sp_trace_spec s;
 
-	(void)state;
 	assert_int_equal(sp_trace_meaning("syscalls:sys_exit_mmap", "ret", 3), SP_TRACE_AS_PLACE);
 	assert_int_equal(sp_trace_meaning("syscalls:sys_exit_munmap", "ret", 3), SP_TRACE_AS_RESULT);
 	need_types();
@@ -182,7 +177,6 @@ static void test_names_are_checked(void **state)
 {
 	struct sp_trace_spec s;
 
-	(void)state;
 	assert_int_equal(make("cpu", (struct sp_trace_asked){.by = "comm"}, &s), -EINVAL);
 	assert_non_null(strstr(sp_error_text(-EINVAL), "no event that can be traced"));
 	sp_error_clear();

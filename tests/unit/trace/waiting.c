@@ -21,7 +21,6 @@ static uint64_t n_given, n_lost, last_ns;
 
 static int take(void *arg, const struct sp_trace_record *record, uint64_t lost)
 {
-	(void)arg;
 	if (!takes)
 		return 1;
 	n_lost += lost;
@@ -42,7 +41,6 @@ static void test_waiting(void **state)
 	struct sp_types types = {0};
 	struct sp_tracing *t = NULL;
 
-	(void)state;
 	if (geteuid() || access("/sys/kernel/btf/vmlinux", R_OK)) {
 		print_message("skip: needs root, and the kernel's types\n");
 		skip();

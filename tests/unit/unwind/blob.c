@@ -58,7 +58,6 @@ static void *bytes_of_file(const char *path, size_t *ret_size)
 /* Walks the rows one after the other, without the index's help but for the groups' starts. */
 static void lookups_agree_with_rows(void **state)
 {
-	(void)state;
 	SP_FREE struct sp_blob *b = blob_of_file(LIBC);
 	const uint32_t *index = sp_blob_index(b), *rows = sp_blob_rows(b);
 	const struct sp_rule *rules = sp_blob_rules(b);
@@ -81,7 +80,6 @@ static void lookups_agree_with_rows(void **state)
 
 static void damage_is_found(void **state)
 {
-	(void)state;
 	SP_FREE struct sp_blob *b = blob_of_file("/bin/true");
 	uint8_t *bytes = (uint8_t *)b;
 	size_t size = b->bytes;
@@ -112,7 +110,6 @@ static void assert_lie_found(struct sp_blob *b, void *at, uint32_t lie, size_t s
 
 static void lies_are_found(void **state)
 {
-	(void)state;
 	SP_FREE struct sp_blob *b = blob_of_file("/bin/true");
 	uint32_t *index = (uint32_t *)(b + 1), *rows = index + b->n_groups;
 	struct sp_rule *rules = (struct sp_rule *)((uint8_t *)b + b->bytes) - b->n_rules;
@@ -145,7 +142,6 @@ static void sections_are_not_needed(void **state)
 {
 	size_t size;
 	struct sp_elf *e = NULL;
-	(void)state;
 	SP_FREE uint8_t *bytes = bytes_of_file(LIBC, &size);
 	SP_FREE struct sp_blob *with = blob_of_file(LIBC);
 	memset(bytes + 40, 0, 8); /* e_shoff */
@@ -170,7 +166,6 @@ static size_t vdso_bytes(const uint8_t *image)
 
 static void vdso_in_memory(void **state)
 {
-	(void)state;
 	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR); // NOLINT
 	assert_non_null(image);
 	size_t size = vdso_bytes(image);
@@ -204,8 +199,6 @@ static int take_range(void *arg, uint64_t start, uint64_t size)
 
 static int stop_at_third(void *arg, uint64_t start, uint64_t size)
 {
-	(void)start;
-	(void)size;
 	return ++*(int *)arg == 3 ? 42 : 0;
 }
 
@@ -213,7 +206,6 @@ static void fdes_are_walked(void **state)
 {
 	SP_CLOSE int fd = -1;
 	int n = 0;
-	(void)state;
 	struct sp_elf *e = open_elf(LIBC, &fd);
 	SP_FREE struct sp_blob *b = blob_of(e);
 	struct ranges r = {.b = b};
@@ -226,7 +218,6 @@ static void fdes_are_walked(void **state)
 
 static void no_eh_frame_is_no_error(void **state)
 {
-	(void)state;
 	SP_FREE struct sp_blob *b = blob_of_file("/usr/lib/x86_64-linux-gnu/crt1.o");
 	assert_int_equal(b->flags, SP_BLOB_NO_EH_FRAME);
 	assert_int_equal(b->n_rows, 0);
@@ -240,7 +231,6 @@ static void crowded_group_narrows_groups(void **state)
 	static uint64_t rows[CROWD + 2];
 	const struct sp_rule rules[] = {{.cfa = SP_CFA_NONE}, {.cfa = SP_CFA_BAD}, {.cfa = SP_CFA_ROOT}};
 	SP_FREE struct sp_blob *b = NULL;
-	(void)state;
 	for (size_t i = 0; i < CROWD; i++)
 		rows[i] = sp_unwind_row_make(0x1000 + i, false, 1 + i % 2);
 	rows[CROWD] = sp_unwind_row_make(0x4000000, false, 2);
@@ -265,7 +255,6 @@ static void gaps_need_no_rows(void **state)
 				 sp_unwind_row_make(TO << SHIFT, false, 2),
 				 sp_unwind_row_make((GROUPS << SHIFT) - 1, false, 0)};
 	SP_FREE struct sp_blob *b = NULL;
-	(void)state;
 	assert_int_equal(sp_blob_pack(&(struct sp_blob){0}, rows, SP_COUNT(rows), rules, SP_COUNT(rules), &b), 0);
 	assert_int_equal(sp_blob_validate(b, b->bytes), 0);
 	assert_int_equal(b->shift, SHIFT);
@@ -286,7 +275,6 @@ static void too_much_is_partial(void **state)
 	static uint64_t rows[2 * CROWD];
 	const struct sp_rule rules[] = {{.cfa = SP_CFA_NONE}, {.cfa = SP_CFA_BAD}};
 	SP_FREE struct sp_blob *b = NULL;
-	(void)state;
 	for (size_t i = 0; i < CROWD; i++) {
 		rows[i] = sp_unwind_row_make(0x1000 + i, false, (uint16_t)(i % 2));
 		rows[CROWD + i] = sp_unwind_row_make((1ULL << 39) + i, false, (uint16_t)(i % 2));
@@ -314,7 +302,6 @@ static void kinds_of_rows_are_counted(void **state)
 				 sp_unwind_row_make(0x1063, false, 2), sp_unwind_row_make(0x1ff00, false, 5),
 				 sp_unwind_row_make(0x20000, false, 0)};
 	SP_FREE struct sp_blob *b = NULL;
-	(void)state;
 	assert_int_equal(sp_blob_pack(&(struct sp_blob){0}, rows, SP_COUNT(rows), rules, SP_COUNT(rules), &b), 0);
 	assert_int_equal(sp_blob_validate(b, b->bytes), 0);
 	struct sp_blob_survey s = sp_blob_survey(b);

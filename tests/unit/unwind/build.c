@@ -96,7 +96,6 @@ static void assert_cfa(const struct sp_blob *b, uint64_t at, enum sp_cfa_kind ki
 static void first_by_start_keeps_its_bytes(void **state)
 {
 	struct file f;
-	(void)state;
 	begin(&f);
 	FDE(&f, 0x180, 0x100, 0x0e, 24, 0x02, 0x90, 0x0e, 32); /* its first 0x80 bytes are the next one's */
 	FDE(&f, 0x100, 0x100, 0x0e, 16);
@@ -117,7 +116,6 @@ static void first_by_start_keeps_its_bytes(void **state)
 static void overlap_in_the_middle_of_a_program(void **state)
 {
 	struct file f;
-	(void)state;
 	begin(&f);
 	FDE(&f, 0x100, 0x100, 0x0e, 16);
 	FDE(&f, 0x180, 0x100, 0x0e, 24, 0x02, 0x90, 0x0e, 32);
@@ -144,7 +142,6 @@ static void assert_fp(const struct sp_blob *b, uint64_t at, enum sp_fp_kind kind
 static void end_of_a_realigned_frame(void **state)
 {
 	struct file f;
-	(void)state;
 	begin(&f);
 	append_realigned(&f, 0x100, "\x5d\x49\x8d\x62\xf8\xc3");               /* pop %rbp; lea -8(%r10),%rsp; ret */
 	append_realigned(&f, 0x140, "\x5e\x49\x8d\x62\xf8\xc3");               /* pop %rsi */
@@ -175,7 +172,6 @@ static void end_of_a_realigned_frame(void **state)
 static void gaps_and_padding(void **state)
 {
 	struct file f;
-	(void)state;
 	begin(&f);
 	FDE(&f, 0x100, 0x10, 0x0e, 16);
 	FDE(&f, 0x11f, 0x10, 0x0e, 24); /* 15 bytes of padding before */
@@ -193,7 +189,6 @@ static void entry_is_the_root(void **state)
 {
 	struct file f;
 	const uint32_t entry = ENTRY - TEXT;
-	(void)state;
 	begin(&f);
 	FDE(&f, entry - 0x100, 0xff, 0x0e, 16);
 	SP_FREE struct sp_blob *alone = finish(&f);
@@ -218,7 +213,6 @@ static void entry_is_the_root(void **state)
 static void malformed_entries(void **state)
 {
 	struct file f;
-	(void)state;
 	begin(&f);
 	FDE(&f, 0x100, 0x100, 0x0e, 16);
 	FDE(&f, 0x200, 0x100, 0x0e, 24, 0x48, 0x3f); /* no such instruction */
@@ -245,7 +239,6 @@ static void caps_make_a_partial_table(void **state)
 {
 	enum { RULES = 70000, ROWS = 5000000, ROW_BYTES = 5 };
 	struct file f;
-	(void)state;
 	begin(&f);
 	append_u32(&f, 13 + ROWS * ROW_BYTES);
 	append_u32(&f, (uint32_t)(f.n - EH));
@@ -310,7 +303,6 @@ static void of_too_much_code_the_plt(void **state)
 	uint8_t *bytes = calloc(1, LARGE_TEXT);
 	struct sp_elf *e = NULL;
 	SP_FREE struct sp_blob *b = NULL;
-	(void)state;
 	assert_non_null(bytes);
 	make_large(bytes);
 	assert_int_equal(sp_elf_open_bytes(bytes, LARGE_TEXT, &e), 0);

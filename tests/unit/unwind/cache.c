@@ -108,7 +108,6 @@ static void stored_comes_back(void **state)
 	struct place p;
 	struct stat st;
 	char path[320];
-	(void)state;
 	setup(&p, 0);
 	assert_false(has(&p, &p.key));
 	sp_cache_put(p.cache, &p.key, p.blob);
@@ -133,7 +132,6 @@ static void looking_leaves_no_trace(void **state)
 	struct place p;
 	struct stat st;
 	char path[320];
-	(void)state;
 	assert_int_equal(sp_cache_look("/nonexistent/soprof", &(struct sp_cache_key){.mode = 02}), -EACCES);
 	setup(&p, 0);
 	entry_path(&p, &p.key, path, sizeof(path));
@@ -156,7 +154,6 @@ static void looking_leaves_no_trace(void **state)
 static void only_trusted_files(void **state)
 {
 	struct place p;
-	(void)state;
 	setup(&p, 0);
 	struct sp_cache_key foreign = p.key, writable = p.key, nameless = p.key, own = p.key;
 	foreign.uid = 4242;
@@ -197,7 +194,6 @@ static void known_by_their_state(void **state)
 {
 	struct place p;
 	char path[320];
-	(void)state;
 	set_up_nameless(&p, 0);
 	assert_int_equal(sp_cache_look(p.dir, &p.key), -ENOENT);
 	sp_cache_put(p.cache, &p.key, p.blob);
@@ -238,7 +234,6 @@ static void known_by_their_state(void **state)
 static void build_id_is_no_proof(void **state)
 {
 	struct place p;
-	(void)state;
 	setup(&p, 0);
 	struct sp_cache_key forged = p.key;
 	forged.state.ctime_ns++;
@@ -271,7 +266,6 @@ static void unsure_are_removed(void **state)
 {
 	const char *const names[] = {"00112233-12345", "state-0011223344556677-12345", "notes", "00112233-abc"};
 	struct place p;
-	(void)state;
 	setup(&p, 0);
 	SP_CLOSE int dir = open(p.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (size_t i = 0; i < SP_COUNT(names); i++) {
@@ -289,7 +283,6 @@ static void unsure_are_removed(void **state)
 static void unsettled_have_none(void **state)
 {
 	struct place p;
-	(void)state;
 	set_up_nameless(&p, 0);
 	const uint64_t before = p.key.state.opened_ns;
 	p.key.state.opened_ns = p.key.state.ctime_ns + UINT64_C(2900000000);
@@ -312,7 +305,6 @@ static void nameless_are_evicted(void **state)
 	const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	struct place p;
 	char path[320];
-	(void)state;
 	set_up_nameless(&p, 0);
 	sp_cache_close(p.cache);
 	assert_int_equal(sp_cache_open(p.dir, p.blob->bytes * 2, &p.cache), 0);
@@ -332,7 +324,6 @@ static void damaged_is_removed(void **state)
 {
 	struct place p;
 	char path[320];
-	(void)state;
 	setup(&p, 0);
 	entry_path(&p, &p.key, path, sizeof(path));
 	for (int damage = 0; damage < 4; damage++) {
@@ -359,7 +350,6 @@ static void links_are_not_followed(void **state)
 	struct place p;
 	char path[320], target[128], link[128];
 	struct sp_cache *c = NULL;
-	(void)state;
 	setup(&p, 0);
 	entry_path(&p, &p.key, path, sizeof(path));
 	snprintf(target, sizeof(target), "%s/target", p.top);
@@ -379,7 +369,6 @@ static void open_directories_are_refused(void **state)
 {
 	struct place p;
 	struct sp_cache *c = NULL;
-	(void)state;
 	setup(&p, 0);
 	assert_int_equal(chmod(p.dir, 0770), 0);
 	assert_int_equal(sp_cache_open(p.dir, 0, &c), -EPERM);
@@ -397,7 +386,6 @@ static void size_is_bounded(void **state)
 	struct place p;
 	char path[320];
 	struct stat st;
-	(void)state;
 	setup(&p, 0);
 	sp_cache_close(p.cache);
 	assert_int_equal(sp_cache_open(p.dir, p.blob->bytes * 10, &p.cache), 0);
@@ -430,7 +418,6 @@ static void full_disk_is_no_error(void **state)
 {
 	struct place p;
 	int status;
-	(void)state;
 	setup(&p, 0);
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -454,7 +441,6 @@ static void full_disk_is_no_error(void **state)
 static void default_places(void **state)
 {
 	SP_FREE char *path = NULL;
-	(void)state;
 	assert_int_equal(unsetenv("CACHE_DIRECTORY"), 0);
 	assert_int_equal(sp_cache_default_dir(&path), 0);
 	if (geteuid() == 0)

@@ -64,7 +64,6 @@ static struct walk *made_up(size_t i, struct sp_regs *ret_regs)
 
 static void is_caller(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		struct sp_regs regs;
 		struct walk *w = made_up(i, &regs);
@@ -82,7 +81,6 @@ static void is_caller(void **state)
 /* The leaf is at another instruction, the call is of another function, or the word is no return address. */
 static void is_none(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		struct sp_regs regs;
 		struct walk *w = made_up(i, &regs);
@@ -104,7 +102,6 @@ static void is_none(void **state)
 /* Any bytes, words and registers: nothing is read that is not there, and what is said is true. */
 static void any_bytes(void **state)
 {
-	(void)state;
 	srandom(1);
 	for (unsigned round = 0; round < 100000; round++) {
 		struct sp_regs regs;
@@ -167,7 +164,6 @@ static int is_marked(sp_s32 distance)
 
 static void is_seen_afterwards(void **state)
 {
-	(void)state;
 	assert_false(is_marked(LEAF - CALLER));
 	assert_true(is_marked(LEAF - CALLER + 16)); /* of another function: this one's caller may have jumped here */
 }

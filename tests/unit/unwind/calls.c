@@ -11,7 +11,6 @@ static void test_all_forms(void **state)
 {
 	const uint8_t *const *volatile end = end_of_returns;
 
-	(void)state;
 	assert_int_equal(end - returns_of_calls, 16 * (5 + 15 * 4) + 15 * 2 + 6);
 	for (const uint8_t *const *at = returns_of_calls; at < end; at++)
 		if (!sp_ends_in_call(*at - 8))
@@ -24,7 +23,6 @@ static void test_none(void **state)
 {
 	static const uint8_t next[8] = {[3] = 0xe8}, jump[8] = {[6] = 0xff, 0xe0}, far[8] = {[6] = 0xff, 0x18}, zero[8];
 
-	(void)state;
 	assert_false(sp_ends_in_call(next));
 	assert_false(sp_ends_in_call(jump));
 	assert_false(sp_ends_in_call(far));

@@ -46,7 +46,6 @@ static int run(const void *program, size_t size, struct rows *rows)
 static void rows_of_a_prologue(void **state)
 {
 	struct rows r;
-	(void)state;
 	assert_int_equal(RUN(&r, 0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x7f, 0x0c, 7, 8), 0);
 	assert_int_equal(r.n, 4);
 	const uint64_t at[] = {0, 1, 4, 67};
@@ -67,7 +66,6 @@ static void rows_of_the_base_register(void **state)
 	const uint8_t flags[] = {0, SP_RULE_BASE_CFA, SP_RULE_BASE_CFA, 0, 0};
 	const uint16_t kept[] = {1 << SP_REG_BASE, 0, 0, 1 << SP_REG_BASE, 0};
 	struct rows r;
-	(void)state;
 	assert_int_equal(run_with(program, sizeof(program), true, &r), 0);
 	assert_int_equal(r.n, SP_COUNT(flags));
 	for (size_t i = 0; i < r.n; i++) {
@@ -84,7 +82,6 @@ static void rows_of_the_base_register(void **state)
 static void rows_behind_the_end_are_dropped(void **state)
 {
 	struct rows r;
-	(void)state;
 	assert_int_equal(RUN(&r, 0x02, 100, 0x0e, 16, 0x02, 100, 0x0e, 24), 0);
 	assert_int_equal(r.n, 1);
 	assert_int_equal(RUN(&r, 0x04, 0xff, 0xff, 0xff, 0xff, 0x0e, 16), 0);
@@ -95,7 +92,6 @@ static void broken_programs_are_refused(void **state)
 {
 	static uint8_t deep[200];
 	struct rows r;
-	(void)state;
 	assert_int_equal(RUN(&r, 0x3f), -EBADMSG);    /* no such instruction */
 	assert_int_equal(RUN(&r, 0x0b), -EBADMSG);    /* nothing remembered */
 	assert_int_equal(RUN(&r, 0x0c, 7), -EBADMSG); /* ends in the middle */
@@ -113,7 +109,6 @@ static void broken_programs_are_refused(void **state)
 static void numbers_beyond_a_row(void **state)
 {
 	struct rows r;
-	(void)state;
 	assert_int_equal(RUN(&r, 0x0e, 0xff, 0xff, 0xff, 0xff, 0x07), 0); /* rsp + 2^31 - 1 */
 	assert_int_equal(r.rule[0].cfa, SP_CFA_REG);
 	assert_int_equal(r.rule[0].off, INT32_MAX);
@@ -143,7 +138,6 @@ static void numbers_beyond_a_row(void **state)
 static void deep_expressions_end(void **state)
 {
 	static uint8_t block[300];
-	(void)state;
 	memset(block, 0x30, sizeof(block)); /* lit0 */
 	assert_int_equal(sp_cfi_eval(sp_cursor_on(block, sizeof(block)), false).kind, SP_CFI_OTHER);
 	assert_int_equal(sp_cfi_eval(sp_cursor_on(block, 16), false).kind, SP_CFI_CONST);
@@ -171,7 +165,6 @@ static void pointers(void **state)
 	};
 	const uint8_t refused[] = {0x20, 0x30, 0x3b, 0x40, 0x50, 0x9b, 0xff, 0x05, 0x0f, 0x70};
 	uint64_t value;
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(known); i++) {
 		struct sp_cursor c = sp_cursor_on(bytes, sizeof(bytes));
 		assert_true(sp_eh_pointer(&c, known[i].encoding, 0x1000, &value));

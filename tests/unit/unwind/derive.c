@@ -189,7 +189,6 @@ static void wait_ready(pid_t pid)
 static void every_frame_of_assembly(void **state)
 {
 	char self[MAX_PATH] = "";
-	(void)state;
 	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
 	const char *args[] = {self, "--child", NULL};
 	struct victim v = {.name = "assembly", .pid = stopped_start(args), .r = malloc(sizeof(*v.r))};
@@ -219,7 +218,6 @@ static void equals_eh_frame(void **state)
 			      LIBRARY "libbpf.so.1",
 			      NULL};
 	int status;
-	(void)state;
 	pid_t pid = fork();
 
 	if (pid == 0) {

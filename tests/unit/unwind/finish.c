@@ -265,7 +265,6 @@ static void victims(void **state)
 	    {{VICTIMS "static/signals", "600"}, 150},
 	    {{VICTIMS "staticpie/signals", "600"}, 150},
 	};
-	(void)state;
 	assert_int_equal(run_all(programs, SP_COUNT(programs)), 0);
 }
 
@@ -292,7 +291,6 @@ static void real_programs(void **state)
 	    {{"/bin/bash", "-c", "while :; do for ((i = 0; i < 999; i++)); do x=${x/a/b}$i; done; x=; done"}, 100},
 	    {{"/usr/bin/gzip", "-9c", "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1"}, 50},
 	};
-	(void)state;
 	assert_int_equal(run_all(programs, SP_COUNT(programs)), 0);
 }
 
@@ -335,7 +333,6 @@ static void guesses_at_every_instruction(void **state)
 	static uint8_t n_visits[MAX_CODE];
 	int status;
 
-	(void)state;
 	assert_int_equal(stopped_tables_drop(NULL), 0);
 	stopped_derives = false;
 	assert_int_equal(stopped_tables_make(NULL), 0);

@@ -74,7 +74,6 @@ static void by_code(void **state)
 	struct sp_elf *e = open_self(&fd);
 	uint64_t bias = getauxval(AT_ENTRY) - sp_elf_entry(e);
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++)
 		assert_int_equal(sp_elf_offset_of(e, (uint64_t)(uintptr_t)cases[i].at - bias, &places[i]), 0);
 	assert_int_equal(sp_framed(e, NULL, 0, places, SP_COUNT(cases), told), 0);
@@ -100,7 +99,6 @@ static void starts(void **state)
 	struct sp_elf *e = open_self(&fd);
 	uint64_t bias = getauxval(AT_ENTRY) - sp_elf_entry(e);
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(asked); i++)
 		assert_int_equal(sp_elf_offset_of(e, (uint64_t)(uintptr_t)asked[i].at - bias, &places[i]), 0);
 	assert_int_equal(sp_framed_starts(e, NULL, 0, places, SP_COUNT(asked), is_start), 0);
@@ -119,7 +117,6 @@ static void alone(void **state)
 	uint64_t bias = getauxval(AT_ENTRY) - sp_elf_entry(e), place, start;
 	bool told;
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		assert_int_equal(sp_elf_offset_of(e, (uint64_t)(uintptr_t)cases[i].at - bias, &place), 0);
 		assert_int_equal(sp_framed(e, NULL, 0, &place, 1, &told), 0);

@@ -40,7 +40,6 @@ static void the_way_back_is_read(void **state)
 {
 	struct sp_go_switch s;
 
-	(void)state;
 	assert_true(find(go_switch, go_switch_end, &s));
 	assert_int_equal(s.from, (uint64_t)go_switch_from - base);
 	assert_int_equal(s.to, (uint64_t)go_switch_to - base);
@@ -56,7 +55,6 @@ static void another_way_is_refused(void **state)
 {
 	struct sp_go_switch s;
 
-	(void)state;
 	assert_false(find(go_no_register, go_no_register_end, &s));
 	assert_false(find(go_too_far, go_too_far_end, &s));
 	assert_false(find(go_crooked, go_crooked_end, &s));
@@ -113,7 +111,6 @@ static void a_chain_leads_to_the_caller(void **state)
 	struct sp_rule rule = chain_rule();
 	sp_u32 how = SP_HOW_REGS;
 
-	(void)state;
 	assert_int_equal(sp_step_chain(w, &regs, &how, &rule), 0);
 	assert_int_equal(regs.ip, CALLED);
 	assert_int_equal(regs.sp, STACK + 8);
@@ -143,7 +140,6 @@ static void a_broken_chain_is_a_guess(void **state)
 {
 	const uint64_t places[] = {GOROUTINE + 0x30, THREAD + 0xc0, OTHER + 0x38, STACK};
 
-	(void)state;
 	broken(made(), 0); /* the register was lost on the way */
 	for (size_t i = 0; i < SP_COUNT(places); i++) {
 		const uint64_t wrong[] = {0, 1, STACK + 4, UINT64_MAX, 1ULL << 40};
@@ -161,7 +157,6 @@ static int setup(void **state)
 {
 	const Elf64_Phdr *headers = (const void *)getauxval(AT_PHDR);
 
-	(void)state;
 	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	for (size_t i = 0; i < getauxval(AT_PHNUM); i++)
 		if (headers[i].p_type == PT_PHDR)
@@ -171,7 +166,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	sp_elf_close(elf);
 	close(fd);
 	return 0;

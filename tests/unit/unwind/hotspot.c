@@ -13,7 +13,6 @@
 
 static sp_u32 sp_env_ahead(struct walk *w)
 {
-	(void)w;
 	return 0;
 }
 
@@ -99,7 +98,6 @@ static void compiled_frames(void **state)
 	struct sp_regs regs = compiled(w);
 	sp_u32 how = 0;
 
-	(void)state;
 	assert_int_equal(sp_step_hotspot(w, &h, regs.ip - 1, &regs, &how), SP_STEP_NEXT);
 	assert_int_equal(regs.ip, BASE + CALL);
 	assert_int_equal(regs.sp, BASE + STACK + 8 * FRAME);
@@ -116,7 +114,6 @@ static void pushed(void **state)
 	struct sp_regs regs = compiled(w);
 	sp_u32 how = SP_HOW_EXACT;
 
-	(void)state;
 	regs.sp -= 8;
 	put(w, STACK - 8, 17);
 	assert_int_equal(sp_step_hotspot(w, &h, regs.ip, &regs, &how), SP_STEP_NEXT);
@@ -148,7 +145,6 @@ static void through_image(void **state)
 	struct sp_image image;
 	sp_u32 how = 0;
 
-	(void)state;
 	assert_int_equal(sp_hotspot_image(&memory, &h, places, SP_COUNT(places), 1, &image), 0);
 	assert_in_range(image.n, 8, 40);
 	memset(w->memory, 0xcc, STACK);
@@ -172,7 +168,6 @@ static void false_images(void **state)
 	struct sp_image image;
 	uint8_t bytes[2 * SP_IMAGE_LINE];
 
-	(void)state;
 	assert_int_equal(sp_image_from(lines, sizeof(lines), &image), 0);
 	assert_int_equal(sp_image_read(&image, SP_IMAGE_LINE, bytes, sizeof(bytes)), 0);
 	assert_int_equal(sp_image_read(&image, SP_IMAGE_LINE - 1, bytes, 1), -1);
@@ -207,7 +202,6 @@ static void leaves(void **state)
 	};
 	sp_u8 code[SP_CODE_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		memset(code, 0x90, sizeof(code));
 		for (size_t k = 0; k < 15 && (cases[i].code[k] || cases[i].code[k + 1]); k++)
@@ -223,7 +217,6 @@ static void interpreted_frames(void **state)
 	struct sp_regs regs = {.ip = BASE + INTERPRETER + 64, .sp = BASE + STACK, .fp = BASE + STACK + 0x80};
 	sp_u32 how = 0;
 
-	(void)state;
 	put(w, STACK + 0x78, BASE + STACK + 0xa0); /* its caller's stack pointer */
 	put(w, STACK + 0x80, BASE + STACK + 0x200);
 	put(w, STACK + 0x88, BASE + INTERPRETER + 32); /* which no call stands in front of */
@@ -272,7 +265,6 @@ static void hostile_values(void **state)
 	};
 	struct walk *w = malloc(sizeof(*w));
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		struct sp_hotspot h = made_up(w);
 		compiled(w);
@@ -286,7 +278,6 @@ static void hostile_map(void **state)
 {
 	struct walk *w = malloc(sizeof(*w));
 
-	(void)state;
 	for (int step = 1; step < 256;
 	     step++) { /* 1: back and back, beyond what is looked at; others: before the map */
 		struct sp_hotspot h = made_up(w);
@@ -302,7 +293,6 @@ static void any_bytes(void **state)
 	struct walk *w = malloc(sizeof(*w));
 	unsigned seed = 1;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		struct sp_hotspot h = made_up(w);
 		struct sp_regs regs = compiled(w);

@@ -39,7 +39,6 @@ static sp_u32 stop_of(struct sp_message_pending *r)
 /* Made code uses the frame pointer for anything: 0 in it does not say that nobody called. */
 static void test_zero(void **state)
 {
-	(void)state;
 	struct sp_message_pending *r = record(0, SP_HOW_EXACT | SP_HOW_FIRST);
 	assert_int_equal(stop_of(r), SP_STOP_NO_UNWIND);
 	free(r);
@@ -128,7 +127,6 @@ static void check_none(const uint8_t *code, size_t n_code)
 
 static void test_code(void **state)
 {
-	(void)state;
 	CHECK(0, SP_JIT_FP_SAME, 0xc3);
 	/* 1: dec ecx; jnz 1b; add $24,rsp; pop rbp; ret */
 	CHECK(4, 24, 0xff, 0xc9, 0x75, 0xfc, 0x48, 0x83, 0xc4, 0x18, 0x5d, 0xc3);
@@ -144,7 +142,6 @@ static void test_code(void **state)
 /* A call of code that takes its return address off: what returns in the end stands there, as in Guile's code. */
 static void test_enter(void **state)
 {
-	(void)state;
 	/* call 1f; jmp *rax; 1: pop r11; add $24,rsp; ret */
 	CHECK(3, SP_JIT_FP_SAME, 0xe8, 2, 0, 0, 0, 0xff, 0xe0, 0x41, 0x5b, 0x48, 0x83, 0xc4, 0x18, 0xc3);
 	/* call 1f; pop rbx; ret; 1: pop rbp; add $8,rsp; ret: both ways agree, but on the frame pointer */
@@ -160,7 +157,6 @@ static void test_enter(void **state)
 
 static void test_no_code(void **state)
 {
-	(void)state;
 	CHECK_NONE(0x0f, 0x0b);                /* ud2 */
 	CHECK_NONE(0xeb, 0xfe);                /* jumps to itself */
 	CHECK_NONE(0xff, 0xe0);                /* jmp *rax */
@@ -201,7 +197,6 @@ static int find_entry(const uint8_t *code, size_t n, const uint8_t *entry, size_
 
 static void test_entry(void **state)
 {
-	(void)state;
 	/* nop; jmp *(%r15) */
 	static const uint8_t leaves[] = {0x90, 0x41, 0xff, 0x27};
 	/* je 1f; jmp *%rax; 1: push %rax; jmp *%rcx: two heights */
@@ -244,7 +239,6 @@ static void test_entry(void **state)
 /* Whatever the bytes are, it comes to an end, within the words. */
 static void test_any(void **state)
 {
-	(void)state;
 	uint64_t seed = 88172645463325252;
 	uint8_t code[512];
 	uint64_t words[16];
@@ -271,7 +265,6 @@ static void test_any(void **state)
 /* A trace of LuaJIT: the frame is known by the state that is in it, and that names it; 16 bytes are the trace's own. */
 static void test_lua(void **state)
 {
-	(void)state;
 	static const uint8_t code[] = {0xeb, 0xfe};
 	struct memory m = {.code = code, .n_code = sizeof(code), .state = {[1] = 0x10600, [10] = SP_AT + 16 + 1}};
 	uint64_t words[16] = {[2 + 2] = STATE_AT, [2 + 9] = CALLED_AT};

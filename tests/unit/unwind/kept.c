@@ -45,7 +45,6 @@ static void callees_keep_what_they_do_not_write(void **state)
 {
 	enum { ALL = 1 << RAX | 1 << R11 };
 
-	(void)state;
 	assert_int_equal(rule_at(kept_leaf)->kept, ALL);
 	assert_int_equal(rule_at(kept_nests)->kept, ALL);
 	assert_int_equal(rule_at(kept_writes)->kept, 1 << R11);
@@ -67,7 +66,6 @@ static void an_index_is_a_rule(void **state)
 {
 	const struct sp_rule *rule = rule_at(kept_by_index);
 
-	(void)state;
 	assert_int_equal(rule->cfa, SP_CFA_INDEX_DEREF);
 	assert_int_equal(rule->reg, 7 | R9 << 4);
 	assert_int_equal((rule->ra & SP_RULE_SCALE) >> SP_RULE_SCALE_SHIFT, 3);
@@ -150,7 +148,6 @@ static void a_kept_register_is_believed(void **state)
 {
 	sp_u32 guessed;
 
-	(void)state;
 	assert_int_equal(walk_from(kept_leaf, kept_rax_leaf, RAX, FRAME, SP_UNWIND_AUTO, &guessed), SP_STOP_THREAD);
 	assert_int_equal(guessed, 0);
 	assert_int_equal(walk_from(kept_leaf, kept_r11_leaf, R11, FRAME, SP_UNWIND_DWARF, &guessed), SP_STOP_THREAD);
@@ -163,7 +160,6 @@ static void another_is_guessed_if_it_leads_somewhere(void **state)
 {
 	sp_u32 guessed;
 
-	(void)state;
 	assert_int_equal(walk_from(kept_writes, kept_rax_writes, RAX, FRAME, SP_UNWIND_AUTO, &guessed), SP_STOP_THREAD);
 	assert_int_equal(guessed, SP_STACK_HAS_GUESS);
 	/* a small number, an odd place, no return address there, far away, and where nothing may be guessed */
@@ -180,7 +176,6 @@ static void another_is_guessed_if_it_leads_somewhere(void **state)
 /* Two calls deep: what the first keeps counts for nothing if the second does not. */
 static void all_on_the_way_have_to_keep_it(void **state)
 {
-	(void)state;
 	for (int keeps = 0; keeps < 2; keeps++) {
 		struct made m = make(keeps ? kept_writes : kept_leaf);
 
@@ -199,7 +194,6 @@ static void an_index_leads_to_the_caller(void **state)
 {
 	struct made m = make(kept_by_index);
 
-	(void)state;
 	m.r->regs.r[R9] = 20;
 	m.stack[21] = FRAME;
 	m.stack[40] = (uint64_t)kept_root + CALL_BYTES;
@@ -213,7 +207,6 @@ static void a_popped_return_address_is_found(void **state)
 {
 	struct made m = make(kept_popped);
 
-	(void)state;
 	m.r->regs.sp = STACK + 8;
 	m.stack[0] = (uint64_t)kept_root + CALL_BYTES;
 	assert_int_equal(walk(&m, SP_UNWIND_DWARF), SP_STOP_THREAD);
@@ -230,7 +223,6 @@ static int setup(void **state)
 	const Elf64_Phdr *headers = (const void *)getauxval(AT_PHDR);
 	SP_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	for (size_t i = 0; i < getauxval(AT_PHNUM); i++)
 		if (headers[i].p_type == PT_PHDR)
 			base = (uint64_t)headers - headers[i].p_vaddr;
@@ -239,7 +231,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	free(blob);
 	sp_elf_close(elf);
 	return 0;

@@ -117,7 +117,6 @@ static void compare(const char *path)
 
 static void made_libraries(void **state)
 {
-	(void)state;
 	compare(MADE "11.so");
 	compare(MADE "17.so");
 	compare(MADE "25.so");
@@ -129,7 +128,6 @@ static void installed_libraries(void **state)
 	glob_t found;
 	int status;
 
-	(void)state;
 	if (glob("/usr/lib/jvm/*/lib/server/libjvm.so", 0, NULL, &found)) {
 		print_message("skip: there is no libjvm.so\n");
 		return;
@@ -151,14 +149,12 @@ static void installed_libraries(void **state)
 /* A field that is missing: then nothing is known, and nothing is told by halves. */
 static void not_whole(void **state)
 {
-	(void)state;
 	struct sp_runtime t = runtime_of(MADE "8.so"), none = {.kind = SP_RUNTIME_NONE};
 	assert_memory_equal(&t, &none, sizeof(t));
 }
 
 static void other_files(void **state)
 {
-	(void)state;
 	assert_int_equal(runtime_of("/proc/self/exe").kind, SP_RUNTIME_NONE);
 	assert_int_equal(runtime_of("/lib/x86_64-linux-gnu/libc.so.6").kind, SP_RUNTIME_NONE);
 	if (access("/usr/bin/node", R_OK) == 0)
@@ -174,7 +170,6 @@ static void damaged(void **state)
 	off_t size = lseek(fd, 0, SEEK_END);
 	SP_FREE uint8_t *bytes = malloc((size_t)size);
 
-	(void)state;
 	assert_true(bytes && pread(fd, bytes, (size_t)size, 0) == size);
 	for (int i = 0; i < 2000; i++) {
 		size_t at = (size_t)rand_r(&seed) % (size_t)size;

@@ -262,7 +262,6 @@ static void real_files(void **state)
 	struct sp_tables *t = NULL;
 	uint32_t n_padded = 0;
 
-	(void)state;
 	assert_int_equal(sp_tables_new(NULL, -1, 24 * MIB, &t), 0);
 	for (uint32_t i = 0; i < SP_COUNT(paths); i++) {
 		blobs[i] = blob_of_file(paths[i]);
@@ -310,7 +309,6 @@ static void borders(void **state)
 {
 	uint32_t n_padded = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 40; i++) {
 		uint32_t n = (1 + i % 2) * SP_SEG_WORDS - 5000 + 509 * (i / 2);
 		struct sp_blob *first = blob_even(1 + (uint32_t)draw(3000), 1, 1), *big = blob_even(n, MAX_GROUP, 2),
@@ -332,7 +330,6 @@ static void worst_borders(void **state)
 	uint32_t counts[SEGMENTS * A_SEGMENT + 2], n = 0, most = 0;
 	struct sp_blob *big, *last = blob_even(3000, 7, 3);
 
-	(void)state;
 	counts[n++] = MAX_GROUP;
 	while (n < SP_COUNT(counts)) { /* ends with a group behind the last border */
 		counts[n] = n % A_SEGMENT == 0 ? SHORT : MAX_GROUP;
@@ -404,7 +401,6 @@ static void loads_and_evictions(void **state)
 {
 	struct world w = {0};
 
-	(void)state;
 	assert_int_equal(sp_tables_new(NULL, -1, 4 * MIB, &w.t), 0);
 	for (uint32_t file = 1; file <= N_FILES; file++)
 		w.blobs[file] = blob_random(file % 8 ? 1U << (6 + draw(11)) : 600000, (int32_t)file);
@@ -428,7 +424,6 @@ static void over_budget(void **state)
 	struct sp_blob *small = blob_even(1000, 16, 1), *big = blob_even(SP_SEG_WORDS, 16, 2);
 	struct sp_tables *t = NULL;
 
-	(void)state;
 	assert_int_equal(sp_tables_new(NULL, -1, MIB, &t), 0);
 	assert_int_equal(sp_tables_load(t, 1, small), 0);
 	assert_int_equal(sp_tables_load(t, 2, big), -E2BIG);
@@ -448,7 +443,6 @@ static void without_table(void **state)
 	struct sp_blob *half = blob_even(SP_SEG_WORDS / 2, 16, 1);
 	struct sp_tables *t = NULL;
 
-	(void)state;
 	assert_int_equal(sp_tables_new(NULL, -1, MIB, &t), 0);
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(sp_tables_load(t, 1, half), 0);
@@ -477,7 +471,6 @@ static void copies(void **state)
 	struct sp_tables *t = NULL;
 	uint64_t one;
 
-	(void)state;
 	assert_int_equal(sp_tables_new(NULL, -1, MIB, &t), 0);
 	assert_int_equal(sp_tables_load(t, 1, blob), 0);
 	one = sp_tables_stats(t).used_bytes;
@@ -531,7 +524,6 @@ static void first_of_the_kernel(void **state)
 	uint32_t zero = 0, id = 0, size = sizeof(info);
 	int fd = -1;
 
-	(void)state;
 	if (geteuid()) {
 		print_message("skip: needs root\n");
 		skip();

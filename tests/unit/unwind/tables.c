@@ -54,7 +54,6 @@ static void sample_equals_readelf(void **state)
 {
 	const char *args[MAX_ARGS] = {"/usr/bin/python3", COMPARE, BUILT "table-blob"};
 	size_t n = 3;
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(always); i++)
 		args[n++] = always[i];
 	for (size_t i = 0; i < SP_COUNT(if_present) && SP_FEWER == 1; i++)
@@ -68,7 +67,6 @@ static void comparison_can_fail(void **state)
 {
 	const char *const args[] = {"/usr/bin/python3", COMPARE, SP_SOURCE_ROOT "/tests/tables/other-table",
 				    BUILT "table-odd", NULL};
-	(void)state;
 	assert_int_equal(run((char *const *)args, false), 1);
 }
 

@@ -50,7 +50,6 @@ static void frames_by_their_word(void **state)
 	} cases[] = {{2 * 19, SP_HOW_RUNTIME}, {0, SP_HOW_RUNTIME},      {0x7f01, SP_HOW_RUNTIME},
 		     {256, SP_HOW_GUESSED},    {0x7f03, SP_HOW_GUESSED}, {0x12345678, SP_HOW_GUESSED}};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		struct walk *w = made_up();
 
@@ -82,7 +81,6 @@ static void leaves(void **state)
 	    {"\x49\xbc\1\2\3\4\5\6\0\0\xe8", 11, 0, 0, SP_HOW_RUNTIME},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		struct walk *w = made_up();
 
@@ -98,7 +96,6 @@ static void leaf_has_left(void **state)
 {
 	struct walk *w = made_up();
 
-	(void)state;
 	memcpy(w->memory + LEAF - 4, "\x48\x8b\xe5\x5d", 4);
 	put(w, STACK, BASE + CALLER);
 	put(w, FRAME + 8, BASE + BUILTIN);
@@ -115,7 +112,6 @@ static void baseline_call(void **state)
 {
 	struct walk *w = made_up();
 
-	(void)state;
 	memcpy(w->memory + LEAF - 10, "\x49\xbc\1\2\3\4\5\6\0\0\xe8", 11);
 	put(w, STACK, BASE + CALLER);
 	put(w, FRAME + 8, BASE + BUILTIN);
@@ -133,7 +129,6 @@ static void leaf_returns_by_register(void **state)
 		     {"\x48\x01\xdc\x51\xc3", 5, 2}, /* the interpreter's: add %rbx,%rsp; push %rcx; ret */
 		     {"\x48\x03\xe3\x51\xc3", 5, 2},          {"\x51\xc3", 2, 2}};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		struct sp_regs regs = regs_made_up();
 		struct walk *w = made_up();
@@ -151,7 +146,6 @@ static void leaf_of_unsure_builtin(void **state)
 {
 	struct walk *w = made_up();
 
-	(void)state;
 	put(w, STACK, BASE + CALLER);
 	step_is(w, regs_made_up(), SP_V8_UNSURE, SP_HOW_EXACT, STACK + 8, SP_HOW_GUESSED);
 	w = made_up();
@@ -163,7 +157,6 @@ static void leaf_far_from_its_frame(void **state)
 {
 	struct walk *w = made_up();
 
-	(void)state;
 	memcpy(w->memory + LEAF + 40, "\x55\x48\x89\xe5", 4);
 	put(w, STACK, BASE + CALLER);
 	step_is(w, regs_made_up(), 0, SP_HOW_EXACT, STACK + 8, SP_HOW_GUESSED);
@@ -181,7 +174,6 @@ static void baseline_prologue(void **state)
 	struct walk *w = made_up();
 	sp_u64 ra = BUILTIN + 0x115;
 
-	(void)state;
 	memcpy(w->memory + ra - 15, "\x49\xbc\x11\x22\x33\x44\x55\x66\x77\x88\xe8", 11);
 	memcpy(w->memory + ra - 4, &(sp_s32){(sp_s32)(LEAF - ra)}, 4);
 	regs.ip = BASE + LEAF + 20;
@@ -200,7 +192,6 @@ static void hostile(void **state)
 	static const sp_u64 fps[] = {0, 1, BASE + STACK - 8, BASE + FRAME + 4, BASE + MEMORY, UINT64_MAX - 7};
 	struct walk *w = made_up();
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(fps); i++) {
 		struct sp_regs regs = regs_made_up();
 		sp_u32 how = 0;
@@ -215,7 +206,6 @@ static void any_bytes(void **state)
 {
 	unsigned seed = 1;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		struct walk *w = made_up();
 		struct sp_regs regs = regs_made_up();
@@ -246,7 +236,6 @@ int main(void)
 	    cmocka_unit_test(baseline_prologue),
 	    cmocka_unit_test(hostile),
 	    cmocka_unit_test(any_bytes),
-
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

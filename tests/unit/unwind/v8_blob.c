@@ -105,7 +105,6 @@ static void in_made(void **state)
 {
 	static const char *const paths[] = {MADE ".so", MADE "-fde.so"};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(paths); i++) {
 		struct image m = image_of(paths[i]);
 		uint64_t layouts = offset_of(&m, "layouts"), ends = offset_of(&m, "ends"), code = offset_of(&m, "code");
@@ -130,7 +129,6 @@ static void rows_of_made(void **state)
 	uint64_t start = offset_of(&m, "code"), end = offset_of(&m, "code_end");
 	struct sp_blob *b = NULL;
 
-	(void)state;
 	assert_int_equal(sp_blob_build(m.elf, &b), 0);
 	assert_int_equal(b->runtime.kind, SP_RUNTIME_V8);
 	assert_int_not_equal(sp_blob_find(b, start - 1)->cfa, SP_CFA_V8);
@@ -158,7 +156,6 @@ static void in_chromium(void **state)
 	struct image m = image_of("/usr/lib/chromium/chromium");
 	struct sp_code_span found;
 
-	(void)state;
 	if (!m.elf) {
 		print_message("skip: chromium is not here\n");
 		skip();

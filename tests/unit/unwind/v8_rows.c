@@ -86,7 +86,6 @@ static void rows_of_builtins(void **state)
 	struct sp_elf *e = open_elf("/proc/self/exe");
 	struct sp_derived d;
 
-	(void)state;
 	assert_non_null(e);
 	load_bias = getauxval(AT_ENTRY) - sp_elf_entry(e);
 	const uint64_t before = offset_of(e, v8_before), behind = offset_of(e, v8_behind);
@@ -124,7 +123,6 @@ static void code_tells_the_rest(void **state)
 	struct sp_elf *e = open_elf("/proc/self/exe");
 	struct sp_derived d = {0};
 
-	(void)state;
 	const uint64_t before = offset_of(e, v8_before), behind = offset_of(e, v8_behind);
 	const struct sp_code_span covered[] = {{0, before + 1}, {behind, UINT64_MAX}};
 	assert_int_equal(sp_v8_rows(e, covered, SP_COUNT(covered), &(struct sp_code_span){before, behind}, &d), 0);
@@ -198,7 +196,6 @@ static void builtins_of_node(void **state)
 	struct sp_blob *b = NULL;
 	struct seen s = {0};
 
-	(void)state;
 	if (!e) {
 		print_message("skip: node is not here\n");
 		return;

@@ -58,7 +58,6 @@ static void by_code(void **state)
 	struct sp_elf *e = open_self(&fd);
 	size_t n = places_of(e, places, verified), n_found;
 
-	(void)state;
 	assert_int_equal(sp_verify(e, places, SP_COUNT(places), &n_found), 0);
 	assert_int_equal(n_found, n);
 	assert_memory_equal(places, verified, n * sizeof(*places));

@@ -21,7 +21,6 @@ static void the_layout(void **state)
 	struct sp_profile *p = counted_profile(true);
 	SP_FREE char *text = fixture_render(&sp_view_callgrind, p, &(struct sp_view_options){.title = "x"}, NULL);
 
-	(void)state;
 	fixture_harmless(text);
 	fixture_compare("callgrind-calls.txt", text);
 	sp_profile_free(p);
@@ -113,7 +112,6 @@ static void annotate_finds_the_totals(void **state)
 {
 	struct sp_profile *p = fixture_profile();
 
-	(void)state;
 	compare_totals(p, 0, "samples");
 	compare_totals(p, 1, "cpu");
 	sp_profile_free(p);

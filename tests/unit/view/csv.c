@@ -30,7 +30,6 @@ enum { N_COLUMNS = 16, COLUMN_SELF = 7 };
 
 static void equal_to_the_golden_files(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(goldens); i++)
 		fixture_golden(goldens[i].name, &sp_view_csv, &goldens[i].o);
 }
@@ -55,7 +54,6 @@ static void same_columns_and_all_of_self(void **state)
 {
 	struct sp_profile *p = fixture_profile();
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(goldens); i++) {
 		char *text SP_FREE = fixture_render(&sp_view_csv, p, &goldens[i].o, NULL);
 		int64_t sum = 0;

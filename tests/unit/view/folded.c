@@ -27,7 +27,6 @@ static const struct {
 
 static void equal_to_the_golden_files(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(goldens); i++)
 		fixture_golden(goldens[i].name, &sp_view_folded, &goldens[i].o);
 }
@@ -67,7 +66,6 @@ static void readable_by_the_rules_of_flamegraph(void **state)
 {
 	struct sp_profile *p = fixture_profile();
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(goldens); i++) {
 		char *text SP_FREE = fixture_render(&sp_view_folded, p, &goldens[i].o, NULL);
 		struct reader r = {0};
@@ -93,7 +91,6 @@ static void both_counts(void **state)
 	struct sp_profile *p;
 	int64_t values[][SP_MAX_VALUES] = {{0, 7}, {9, 0}, {2, 2}, {0, 0}};
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_true(sp_profile_add_value_type(p, "old", "count") >= 0 &&
 		    sp_profile_add_value_type(p, "new", "count") >= 0);
@@ -117,7 +114,6 @@ static void equal_lines_are_one(void **state)
 	const char *stack = "openssl;_start;__libc_start_main;main;EVP_DigestUpdate;libcrypto.so.3+0x29eb40 ";
 	const char *first = strstr(text, stack);
 
-	(void)state;
 	assert_non_null(first);
 	assert_int_equal(strtol(first + strlen(stack), NULL, 10), 86);
 	assert_null(strstr(first + 1, stack));

@@ -73,7 +73,6 @@ static void same_as_gnu(const struct sp_profile *p, const struct sp_view_options
 
 static void gnu_gprof_prints_the_same(void **state)
 {
-	(void)state;
 	for (int with_times = 0; with_times < 2; with_times++)
 		for (int external = 0; external < 2; external++) {
 			struct sp_profile *p = counted_profile(with_times);
@@ -117,7 +116,6 @@ static struct sp_profile *random_graph(unsigned int seed)
 
 static void random_graphs_too(void **state)
 {
-	(void)state;
 	for (unsigned int seed = 1; seed <= 24; seed++) {
 		struct sp_profile *p = random_graph(seed);
 
@@ -133,7 +131,6 @@ static void a_whole_library_by_its_name(void **state)
 	uint32_t inflate = counted_frame(&c, libz, "inflate", 0x2000);
 	SP_FREE char *text = NULL;
 
-	(void)state;
 	counted_calls(&c, counted_frame(&c, git, "[git]", 0x9000), inflate, 7);
 	counted_calls(&c, counted_frame(&c, libz, "[libz.so.1]", 0x9000), inflate, 2);
 	counted_calls(&c, counted_frame(&c, git, "[gitk]", 0x9100), inflate, 1);
@@ -154,7 +151,6 @@ static void ticks_are_samples(void **state)
 	uint32_t frame;
 	int64_t stack;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_true(sp_profile_add_value_type(p, "calls", "count") >= 0);
 	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
@@ -177,7 +173,6 @@ static void absurd_numbers(void **state)
 	SP_FREE char *text = NULL;
 	FILE *out = fopen("/dev/null", "we");
 
-	(void)state;
 	a = counted_frame(&c, file, "a", UINT64_MAX);
 	b = counted_frame(&c, file, "b", UINT64_MAX - 1);
 	counted_calls(&c, a, b, INT64_MAX);
@@ -206,7 +201,6 @@ static void golden(const char *name, const struct sp_view *view, bool external)
 
 static void the_layouts(void **state)
 {
-	(void)state;
 	golden("gprof.txt", &sp_view_gprof, false);
 	golden("gprof-external.txt", &sp_view_gprof, true);
 	golden("pairs.txt", &sp_view_pairs, false);
@@ -218,7 +212,6 @@ static void billions_are_exact(void **state)
 	struct sp_profile *p = counted_profile(false);
 	SP_FREE char *text = fixture_render(&sp_view_gprof, p, &(struct sp_view_options){0}, NULL);
 
-	(void)state;
 	assert_non_null(strstr(text, " 20000000024 "));
 	assert_non_null(strstr(text, "20000000024/20000000024     git:cmd_main ["));
 	sp_profile_free(p);
@@ -230,7 +223,6 @@ static void a_profile_without_calls_is_refused(void **state)
 	struct sp_profile *p = fixture_profile();
 	FILE *out = fopen("/dev/null", "we");
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(views); i++) {
 		assert_int_equal(views[i]->write(p, &(struct sp_view_options){0}, out), -ENODATA);
 		assert_non_null(strstr(sp_error_text(-ENODATA), "no calls were counted in this profile"));
@@ -247,7 +239,6 @@ static void long_chains_and_long_cycles(void **state)
 	uint32_t file = counted_file(&c, "libdeep.so"), last = counted_frame(&c, file, "f0", 0x2000), first = last;
 	char name[16];
 
-	(void)state;
 	for (int i = 1; i < N; i++) {
 		uint32_t next;
 

@@ -191,7 +191,6 @@ static void every_name_comes_back(void **state)
 	char *remove[] = {"rm", "-rf", directory, NULL}, *nothing SP_FREE = NULL;
 	int r;
 
-	(void)state;
 	assert_non_null(mkdtemp(directory));
 	write_all(directory, N_NAMES);
 	r = fixture_run(argv, NULL, &output);

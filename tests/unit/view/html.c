@@ -128,7 +128,6 @@ static void assert_markup(const char *text)
 
 static void test_hostile(void **state)
 {
-	(void)state;
 	struct sp_profile *p = hostile_profile();
 	SP_FREE char *page = stacks_written(p, &hostile_options, sp_view_html.write);
 	assert_markup(page);
@@ -140,7 +139,6 @@ static void test_hostile(void **state)
 
 static void test_empty(void **state)
 {
-	(void)state;
 	struct sp_profile *p = stacks_profile("samples", "count");
 	SP_FREE char *page = stacks_written(p, &(struct sp_view_options){0}, sp_view_html.write);
 	assert_markup(page);
@@ -153,7 +151,6 @@ static void test_empty(void **state)
 
 static void test_no_such_value(void **state)
 {
-	(void)state;
 	struct sp_profile *p = stacks_profile("samples", "count");
 	SP_FREE char *text = NULL;
 	size_t len;
@@ -192,7 +189,6 @@ static void assert_stacks(const struct sp_profile *p, const struct sp_view_optio
 
 static void test_merge(void **state)
 {
-	(void)state;
 	struct sp_profile *p = stacks_profile("samples", "count");
 	stacks_line(p, "3\tsh\ta`_start;a`main;c`read\t[k]`entry;[k]`vfs_read");
 	stacks_line(p, "2\tsh\ta`_start;a`main\t");
@@ -214,7 +210,6 @@ static void test_merge(void **state)
 
 static void test_saturate(void **state)
 {
-	(void)state;
 	struct sp_profile *p = stacks_profile("bytes", "bytes");
 	stacks_line(p, "9223372036854775807\tsh\ta`f\t");
 	stacks_line(p, "9223372036854775807\tsh\ta`f\t[k]`g");
@@ -264,7 +259,6 @@ static uint64_t field(const char *json, const char *name)
 /* Sums of the values of all paths, and of their lengths. */
 static void test_data(void **state)
 {
-	(void)state;
 	struct sp_profile *p = stacks_read(SP_TEST_DATA "/view/svg-demo.stacks");
 	struct sp_view_options o = {.title = "Demo"};
 	SP_FREE char *json = stacks_written(p, &o, sp_html_data_write);
@@ -293,7 +287,6 @@ static void test_data(void **state)
 /* What a diff says of libraries and functions goes with the data, as shares: "[0,0" of none, then each one's. */
 static void test_noise(void **state)
 {
-	(void)state;
 	struct sp_profile *sides[] = {stacks_profile("samples", "count"), stacks_profile("samples", "count")};
 	stacks_line(sides[0], "60\tx\ta`f\t");
 	stacks_line(sides[0], "40\tx\tb`g;b`g\t");
@@ -321,7 +314,6 @@ static void test_noise(void **state)
 
 static void test_values(void **state)
 {
-	(void)state;
 	struct sp_profile *p = stacks_profile(NULL, NULL);
 	const char *lines[] = {"#old/nanoseconds", "#new/nanoseconds", "#old samples/count", "#new samples/count",
 			       "1,2,3,4\tx\ta`f\t"};

@@ -24,7 +24,6 @@ static const struct {
 
 static void equal_to_the_golden_files(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(goldens); i++)
 		fixture_golden(goldens[i].name, &sp_view_json, &goldens[i].o);
 }
@@ -35,7 +34,6 @@ static void empty_profile(void **state)
 	struct sp_profile *p;
 	char *text SP_FREE = NULL;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_true(sp_profile_add_value_type(p, "a\"b", "count") >= 0);
 	text = fixture_render(&sp_view_json, p, &o, NULL);
@@ -52,7 +50,6 @@ static void no_such_value(void **state)
 	struct sp_view_options o = {.value = 7};
 	struct sp_profile *p = fixture_profile();
 
-	(void)state;
 	assert_true(sp_view_json.write(p, &o, stdout) < 0);
 	sp_profile_free(p);
 }

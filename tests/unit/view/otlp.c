@@ -48,7 +48,6 @@ static void answers_are_read(void **state)
 	    {BYTES("\x08\x05"), 0, ""}, /* not a message */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
 		char why[SIZE] = "x";
 		uint64_t n = 9;
@@ -68,7 +67,6 @@ static void others_are_refused(void **state)
 	uint64_t n_rejected;
 	size_t n_bad = 0;
 
-	(void)state;
 	for (size_t n = 1; n + 1 < sizeof(whole); n++)
 		assert_int_equal(read_answer(whole, n, &n_rejected, why), -EBADMSG);
 	for (size_t i = 0; i + 1 < sizeof(whole); i++)

@@ -18,7 +18,6 @@ enum { FRAMES = 40 };
 
 static void equal_to_the_golden_files(void **state)
 {
-	(void)state;
 	fixture_golden("overview.txt", &sp_view_overview, &(struct sp_view_options){.value = 1});
 	fixture_golden("overview-user.txt", &sp_view_overview,
 		       &(struct sp_view_options){.value = 1, .user_only = true});
@@ -38,7 +37,6 @@ static void fits_the_terminal(void **state)
 {
 	struct sp_profile *p = fixture_profile();
 
-	(void)state;
 	for (unsigned width = 80; width <= 160; width += 20) {
 		char *text SP_FREE =
 		    fixture_render(&sp_view_overview, p, &(struct sp_view_options){.value = 1, .width = width}, NULL);
@@ -70,7 +68,6 @@ static void deep_stacks_lose_their_middle(void **state)
 		const char *says;
 	} stacks[] = {{13, NULL}, {14, "f12 > [2 more] > f9 "}, {FRAMES, "f38 > [28 more] > f9 "}};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(stacks); i++) {
 		struct sp_profile *p = one_stack(stacks[i].n);
 		char *text SP_FREE =
@@ -91,7 +88,6 @@ static void recursion_is_one_frame(void **state)
 	char line[32 * FRAMES], *text;
 	size_t at = (size_t)snprintf(line, sizeof(line), "7\tdeep\tdeep`main");
 
-	(void)state;
 	for (unsigned i = 0; i < FRAMES; i++)
 		at += (size_t)snprintf(line + at, sizeof(line) - at, ";deep`visit");
 	snprintf(line + at, sizeof(line) - at, ";libc`qsort;deep`visit;deep`leaf\t");
@@ -107,7 +103,6 @@ static void waits_are_shown_without_the_kernel(void **state)
 {
 	static const char *const values[] = {"offcpu", "wall", "locks", "cpu"};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(values); i++) {
 		struct sp_profile *p = stacks_profile(values[i], "nanoseconds");
 		char *text, *kernel;
@@ -132,7 +127,6 @@ static void a_share_is_never_cut(void **state)
 	struct sp_profile *p = stacks_profile("samples", "count");
 	char *text;
 
-	(void)state;
 	stacks_line(p, "7\tone\tlibsomething_of_a_long_name.so.1`a_caller_of_a_long_name;libanother_of_a_long_name.so."
 		       "2`a_callee_of_"
 		       "a_long_name\t");

@@ -29,7 +29,6 @@ static void golden(const char *name, const struct sp_view_options *o)
 
 static void equal_to_the_golden_files(void **state)
 {
-	(void)state;
 	golden("perf.txt", &(struct sp_view_options){0});
 	golden("perf-U.txt", &(struct sp_view_options){.user_only = true});
 }
@@ -81,7 +80,6 @@ static void every_sample_and_all_of_the_time(void **state)
 {
 	struct sp_profile *p = fixture_profile();
 
-	(void)state;
 	for (uint32_t value = 0; value < 2; value++) {
 		struct sp_view_options o = {.value = value};
 		char *text SP_FREE = fixture_render(&sp_view_perf, p, &o, NULL);
@@ -102,7 +100,6 @@ static void no_kernel_address(void **state)
 	struct sp_view_options o = {0};
 	char *text SP_FREE = fixture_render(&sp_view_perf, p, &o, NULL);
 
-	(void)state;
 	assert_non_null(strstr(text, " vfs_read+0x9a ([kernel.kallsyms])\n"));
 	assert_non_null(strstr(text, " ext4_file_read_iter+0x2b ([ext4])\n"));
 	assert_null(strstr(text, "ffffffff"));
@@ -141,7 +138,6 @@ static void too_many_samples(void **state)
 	size_t n, n_small;
 	uint64_t periods;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
 	assert_true(sp_profile_add_value_type(p, "alloc space", "bytes") >= 0);
@@ -168,7 +164,6 @@ static void counts_alone(void **state)
 	struct sp_profile *p;
 	char *text SP_FREE = NULL;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
 	add_row(p, "#a 1 b", (int64_t[]){2});

@@ -228,7 +228,6 @@ static void rules_of_readers(void **state)
 	struct read_profile *r = read_profile(p);
 	uint64_t sum[2] = {0};
 
-	(void)state;
 	assert_string_equal(r->strings[0], "");
 	for (unsigned int i = 1; i < r->n_strings; i++)
 		assert_true(*r->strings[i]);
@@ -305,7 +304,6 @@ static void equal_to_the_golden_file(void **state)
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
-	(void)state;
 	assert_non_null(out);
 	print_head(r, out);
 	for (unsigned int i = 0; i < r->n_samples; i++)
@@ -326,7 +324,6 @@ static void main_binary_first(void **state)
 	int64_t one[] = {1};
 	uint32_t frames[1], stack;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	sp_profile_add_value_type(p, "samples", "count");
 	uint32_t name = (uint32_t)sp_profile_add_string(p, "x");
@@ -354,7 +351,6 @@ static void slices_are_labels(void **state)
 	struct read_profile *r;
 	struct sp_profile *p;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	sp_profile_add_value_type(p, "samples", "count");
 	for (uint32_t slice = 0; slice < 3; slice++) {
@@ -382,7 +378,6 @@ static void full_disk(void **state)
 	struct sp_view_options o = {0};
 	FILE *out = fopen("/dev/full", "we");
 
-	(void)state;
 	assert_non_null(out);
 	setvbuf(out, NULL, _IONBF, 0);
 	assert_int_equal(sp_view_pprof.write(p, &o, out), -ENOSPC);
@@ -440,7 +435,6 @@ static void protoc_reads_every_field(void **state)
 	char *text SP_FREE = NULL;
 	int r = fixture_run(argv, f.raw, &text);
 
-	(void)state;
 	remove_files(&f);
 	if (r < 0)
 		skip();
@@ -520,7 +514,6 @@ static void go_reads_it_all(void **state)
 	struct files f = written_files();
 	char *text SP_FREE = go_pprof(f.gz, "-proto", "-output=/dev/null");
 
-	(void)state;
 	if (!text) {
 		remove_files(&f);
 		skip();

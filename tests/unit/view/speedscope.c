@@ -24,7 +24,6 @@ static const struct {
 
 static void equal_to_the_golden_files(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(goldens); i++)
 		fixture_golden(goldens[i].name, &sp_view_speedscope, &goldens[i].o);
 }
@@ -35,7 +34,6 @@ static void left_out_below_zero(void **state)
 	struct sp_profile *p;
 	char *text SP_FREE = NULL;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_true(sp_profile_add_value_type(p, "change", "bytes") >= 0);
 	for (int i = 0; i < 3; i++) {
@@ -60,7 +58,6 @@ static void in_the_order_of_time(void **state)
 					     "\"samples\":[\n[0],\n[1]],\n\"weights\":[5,3]}"};
 	struct sp_view_options o = {0};
 
-	(void)state;
 	for (int taken = 0; taken < 2; taken++) {
 		struct sp_profile *p;
 		char *text SP_FREE = NULL;

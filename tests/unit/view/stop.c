@@ -10,7 +10,6 @@
 
 static void each_reason_has_its_own_words(void **state)
 {
-	(void)state;
 	for (unsigned int i = 0; i < SP_N_STOPS; i++) {
 		assert_non_null(sp_stop_words(i));
 		for (unsigned int other = 0; other < i; other++)
@@ -22,7 +21,6 @@ static void each_reason_has_its_own_words(void **state)
 
 static void others_are_unknown(void **state)
 {
-	(void)state;
 	assert_string_equal(sp_stop_words(SP_N_STOPS), "unknown");
 	assert_string_equal(sp_stop_words(0xffff), "unknown");
 }

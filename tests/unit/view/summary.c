@@ -63,7 +63,6 @@ static void golden(const char *name, struct sp_summary s)
 
 static void everything(void **state)
 {
-	(void)state;
 	golden("summary.txt", full);
 }
 
@@ -71,7 +70,6 @@ static void narrow_and_coloured(void **state)
 {
 	struct sp_summary s = full;
 
-	(void)state;
 	s.width = 50;
 	s.colour = true;
 	golden("summary-narrow.txt", s);
@@ -79,13 +77,11 @@ static void narrow_and_coloured(void **state)
 
 static void nothing_told(void **state)
 {
-	(void)state;
 	golden("summary-bare.txt", (struct sp_summary){.bpf_time_unknown = true});
 }
 
 static void kernel_only(void **state)
 {
-	(void)state;
 	golden("summary-K.txt", (struct sp_summary){.kernel_only = true, .n_libraries = 100});
 }
 
@@ -94,7 +90,6 @@ static void lines_fit(void **state)
 	struct sp_profile *p = fixture_profile();
 	struct sp_summary s = full;
 
-	(void)state;
 	s.n_libraries = 3; /* the names of the others are longer than any line */
 	for (s.width = 60; s.width <= 120; s.width += 7) {
 		char *text SP_FREE = render(p, &s);
@@ -113,7 +108,6 @@ static void empty_profile(void **state)
 	struct sp_profile *p;
 	char *text SP_FREE = NULL;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
 	text = render(p, &s);
@@ -129,7 +123,6 @@ static void first_cost_is_none(void **state)
 	struct sp_profile *p;
 	char *text SP_FREE = NULL;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
 	assert_true(sp_profile_add_value_type(p, "cpu", "nanoseconds") >= 0);

@@ -39,7 +39,6 @@ static char *drawn(const struct sp_profile *p, const struct sp_view_options *o)
 
 static void test_demo(void **state)
 {
-	(void)state;
 	struct sp_profile *p = stacks_read(SP_TEST_DATA "/view/svg-demo.stacks");
 	struct sp_view_options o = {.title = "Demo", .subtitle = "the same stacks in every test"};
 	SP_FREE char *text = drawn(p, &o);
@@ -53,7 +52,6 @@ static const struct sp_view_options diff = {
 /* The picture, its callers, and as an icicle. */
 static void test_diff(void **state)
 {
-	(void)state;
 	struct sp_profile *p = stacks_read(SP_TEST_DATA "/view/svg-diff.stacks");
 	struct sp_view_options o = diff;
 	SP_FREE char *text = drawn(p, &o);
@@ -66,7 +64,6 @@ static void test_diff(void **state)
 
 static void test_empty(void **state)
 {
-	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
 	struct sp_view_options o = {.title = "Nothing"};
 	SP_FREE char *text = drawn(p, &o);
@@ -79,7 +76,6 @@ static void test_empty(void **state)
 /* None of these may close its element, begin another, or turn up in the script. */
 static void test_hostile(void **state)
 {
-	(void)state;
 	static const char *const names[] = {
 	    "</script><script>window.owned=1</script>",
 	    "]]><x/>",
@@ -159,7 +155,6 @@ static void assert_tree(const struct sp_profile *p, const struct sp_view_options
 
 static void test_merge(void **state)
 {
-	(void)state;
 	struct sp_view_options o = {0};
 	struct sp_profile *p = new_profile("samples", "count");
 	stacks_line(p, "3\tsh\ta`_start;a`main;c`read\t[k]`entry;[k]`vfs_read");
@@ -184,7 +179,6 @@ static void test_merge(void **state)
 
 static void test_absent_stack(void **state)
 {
-	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
 	struct sp_stack absent = {.stack_class = SP_CLASS_ABSENT, .reason = 1};
 	stacks_row(p, "exec", stacks_number(sp_profile_add_stack(p, &absent)), 0, (int64_t[SP_MAX_VALUES]){1});
@@ -195,7 +189,6 @@ static void test_absent_stack(void **state)
 /* The same build id on two paths is one library; another build id of the same name is another one. */
 static void test_library_identity(void **state)
 {
-	(void)state;
 	static const char *const ids[] = {"\x11\x22", "\x11\x22", "\x33"};
 	struct sp_profile *p = new_profile("samples", "count");
 	for (uint64_t i = 0; i < SP_COUNT(ids); i++) {
@@ -215,7 +208,6 @@ static void test_library_identity(void **state)
 /* JIT code belongs to one process; threads of one name run the same code in all of them. */
 static void test_anonymous_memory(void **state)
 {
-	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
 	for (uint64_t i = 1; i <= 3; i++) {
 		uint32_t frame = stacks_frame(p, stacks_file(p, "[anon]", SP_FILE_ANON, "", i), "handle", 0);
@@ -231,7 +223,6 @@ static void test_anonymous_memory(void **state)
 /* Old and new of every frame, what is new and what is gone; of negative values there is nothing to see. */
 static void test_two_values(void **state)
 {
-	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
 	stacks_line(p, "30,10\tsh\ta`main;b`f\t");
 	stacks_line(p, "10,40\tsh\ta`main;b`g\t");
@@ -268,7 +259,6 @@ static void test_two_values(void **state)
 /* Twice as long a recording is no difference, unless it is asked for. */
 static void test_normalised(void **state)
 {
-	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
 	stacks_line(p, "30,15\tsh\ta`main;b`f\t");
 	stacks_line(p, "20,10\tsh\ta`main;b`g\t");
@@ -288,7 +278,6 @@ static void test_normalised(void **state)
 /* Nothing before, nothing now. */
 static void test_one_side(void **state)
 {
-	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
 	stacks_line(p, "4,0\tsh\ta`main\t");
 	SP_FREE char *text = drawn(p, &diff);
@@ -303,7 +292,6 @@ static void test_one_side(void **state)
 
 static void test_library_shares(void **state)
 {
-	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
 	stacks_line(p, "3\tsh\ta`f;b`g;a`f;b`h\t");
 	stacks_line(p, "4\tsh\ta`f\t[k]`entry");
@@ -321,7 +309,6 @@ static void test_library_shares(void **state)
 
 static void test_odd_values(void **state)
 {
-	(void)state;
 	struct sp_view_options o = {0};
 	struct sp_profile *p = new_profile("cpu", "nanoseconds");
 	stacks_line(p, "-3\ta\tx`f\t");
@@ -342,7 +329,6 @@ static void test_odd_values(void **state)
 /* A program that is all there is: its packages have colours, and stand in the legend. */
 static void test_tints(void **state)
 {
-	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
 	struct sp_view_options o = {0};
 	stacks_line(p, "80\tgo\tprog`runtime.main;prog`net/http.(*conn).serve\t");
@@ -363,7 +349,6 @@ static void test_tints(void **state)
 
 static void test_dropped(void **state)
 {
-	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
 	stacks_line(p, "1000000\ta\tx`main;x`busy\t");
 	stacks_line(p, "80\ta\tx`main;x`rare;x`rarer\t"); /* 80 of 1,000,081 is 0.094 px */
@@ -383,7 +368,6 @@ static void test_dropped(void **state)
 /* 5,000 frames of names of usual length in stacks 50 deep. */
 static void test_size(void **state)
 {
-	(void)state;
 	struct sp_profile *p = new_profile("cpu", "nanoseconds");
 	for (int i = 0; i < 106; i++) {
 		char line[8192];

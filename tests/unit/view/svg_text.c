@@ -25,7 +25,6 @@ static double contrast_with_black(uint32_t rgb)
 
 static void test_contrast(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 3000; i++) {
 		char name[32];
 		snprintf(name, sizeof(name), "lib%d.so.1", i);
@@ -41,7 +40,6 @@ static void test_contrast(void **state)
 /* Colours are a promise over versions of soprof and of the libraries. */
 static void test_stable_colours(void **state)
 {
-	(void)state;
 	assert_int_equal(sp_svg_colour("libcrypto.so.3", false, false),
 			 sp_svg_colour("libcrypto.so.1.1", false, false));
 	assert_int_not_equal(sp_svg_colour("libcrypto.so.3", false, false), sp_svg_colour("libssl.so.3", false, false));
@@ -53,7 +51,6 @@ static void test_stable_colours(void **state)
 /* The heaviest keeps its own; nobody of the first twelve is near another. */
 static void test_palette(void **state)
 {
-	(void)state;
 	static const char *const names[] = {"cc1",  "soprof",  "libc.so.6",      "ld", "libcrypto.so.3", "libz.so.1",
 					    "node", "python3", "libstdc++.so.6", "as", "cc1plus",        "perl"};
 	struct sp_svg_palette l = {.tinted = NULL};
@@ -85,7 +82,6 @@ static void assert_owned(char *text, const char *wanted)
 
 static void test_amounts(void **state)
 {
-	(void)state;
 	assert_owned(sp_svg_amount(1, "samples", "count"), "1 sample");
 	assert_owned(sp_svg_amount(1234567, "samples", "count"), "1,234,567 samples");
 	assert_owned(sp_svg_amount(12, "locks", "holders"), "12 holders");
@@ -112,7 +108,6 @@ static void assert_label(const char *text, uint32_t n_cells, const char *wanted)
 
 static void test_labels(void **state)
 {
-	(void)state;
 	assert_label("function", 8, "function");
 	assert_label("function", 7, "functi…");
 	assert_label("function", 3, "fu…");

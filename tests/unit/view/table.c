@@ -34,7 +34,6 @@ static const struct {
 
 static void equal_to_the_golden_files(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(goldens); i++)
 		fixture_golden(goldens[i].name, &sp_view_table, &goldens[i].o);
 }
@@ -44,7 +43,6 @@ static void self_adds_up(void **state)
 {
 	struct sp_profile *p = fixture_profile();
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(goldens) - 1; i++) {
 		char *text SP_FREE = fixture_render(&sp_view_table, p, &goldens[i].o, NULL);
 		double sum = 0;
@@ -65,7 +63,6 @@ static void colour_changes_nothing_else(void **state)
 	char *plain SP_FREE = NULL;
 	char *to = coloured;
 
-	(void)state;
 	o.colour = false;
 	plain = fixture_render(&sp_view_table, p, &o, NULL);
 	assert_non_null(strchr(coloured, '\033'));
@@ -85,7 +82,6 @@ static void units_suit_the_values(void **state)
 {
 	char text[32];
 
-	(void)state;
 	sp_unit_write("nanoseconds", 999, text, sizeof(text));
 	assert_string_equal(text, "999 ns");
 	sp_unit_write("nanoseconds", 1500, text, sizeof(text));
@@ -108,7 +104,6 @@ static void empty_profile(void **state)
 	struct sp_profile *p;
 	char *text SP_FREE = NULL;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
 	text = fixture_render(&sp_view_table, p, &o, NULL);
@@ -159,7 +154,6 @@ static void a_column_a_cost(void **state)
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	(void)state;
 	assert_int_equal(sp_view_table.write(p, &o, f), 0);
 	o.limit = 1;
 	assert_int_equal(sp_view_table.write(p, &o, f), 0);
@@ -190,7 +184,6 @@ static void a_cost_has_columns_and_keys(void **state)
 	char *csv SP_FREE = fixture_render(&sp_view_csv, p, &o, NULL);
 	char *json SP_FREE = fixture_render(&sp_view_json, p, &o, NULL);
 
-	(void)state;
 	assert_string_equal(
 	    csv, "by,name,library,path,build_id,package,pid,self,self_percent,total,total_percent,samples,"
 		 "functions,value,unit,package_version,cpu_self,cpu_total,faults_self,faults_total\n"
@@ -219,7 +212,6 @@ static void headings_fit_the_terminal(void **state)
 	struct sp_key key = {0};
 	struct sp_profile *p;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
 	assert_true(sp_profile_add_value_type(p, "block:block_rq_complete", "nanoseconds") >= 0);
@@ -265,7 +257,6 @@ static void costs_fit_the_terminal(void **state)
 	struct sp_profile *three = costs_new(names, 4), *five = costs_new(names, 6);
 	SP_FREE char *text = NULL, *more = NULL, *self = NULL;
 
-	(void)state;
 	text = fixture_render(&sp_view_table, three, &o, NULL);
 	more = fixture_render(&sp_view_table, five, &o, NULL);
 	o.width = 42 + 16 + 6;
@@ -297,7 +288,6 @@ static void captions_are_words(void **state)
 	struct sp_profile *p = several_new();
 	char *one SP_FREE = sp_value_caption(p, 1, false), *all SP_FREE = sp_value_caption(p, 1, true);
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		char *words SP_FREE = sp_value_words(cases[i].name);
 
@@ -319,7 +309,6 @@ static void several_events_are_samples_with_costs(void **state)
 		     {{"alloc_objects", "alloc_space", "inuse_space"}, false},
 		     {{"calls", "samples", "cpu"}, false}};
 
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		struct sp_profile *p;
 

@@ -29,7 +29,6 @@ static const struct {
 
 static void equal_to_the_golden_files(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(goldens); i++)
 		fixture_golden(goldens[i].name, &sp_view_text, &goldens[i].o);
 }
@@ -39,7 +38,6 @@ static void nothing_is_lost(void **state)
 {
 	struct sp_profile *p = fixture_profile();
 
-	(void)state;
 	for (size_t i = 1; i < SP_COUNT(goldens) - 1; i++) {
 		char *text SP_FREE = fixture_render(&sp_view_text, p, &goldens[i].o, NULL);
 		long sum = 0;
@@ -57,7 +55,6 @@ static void without_v_no_extra_words(void **state)
 	struct sp_profile *p = fixture_profile();
 	char *text SP_FREE = fixture_render(&sp_view_text, p, &o, NULL);
 
-	(void)state;
 	assert_null(strstr(text, "[cut:"));
 	assert_null(strstr(text, "(guessed)"));
 	sp_profile_free(p);
@@ -69,7 +66,6 @@ static void empty_profile(void **state)
 	struct sp_profile *p;
 	char *text SP_FREE = NULL;
 
-	(void)state;
 	assert_int_equal(sp_profile_new(&p), 0);
 	text = fixture_render(&sp_view_text, p, &o, NULL);
 	assert_string_equal(text, "Sampling\n");
@@ -82,7 +78,6 @@ static void slices_are_one_block(void **state)
 	const struct sp_view *const views[] = {&sp_view_text, &sp_view_folded};
 	char *texts[2][SP_COUNT(views)];
 
-	(void)state;
 	for (int sliced = 0; sliced < 2; sliced++) {
 		struct sp_profile *p = fixture_profile();
 		struct sp_key key = {.comm = (uint32_t)sp_profile_add_string(p, "sliced")};
@@ -148,7 +143,6 @@ static void without_a_start_no_offset(void **state)
 	char *text SP_FREE = fixture_render(&sp_view_text, p, &o, NULL);
 	char *perf SP_FREE = fixture_render(&sp_view_perf, p, &o, NULL);
 
-	(void)state;
 	assert_string_equal(text, "    libz.so.1+0x1234 [libz.so.1]\n"
 				  "    inflate [libz.so.1+0x1235]\n"
 				  "    crc32+0x236 [libz.so.1]\n"

@@ -8,7 +8,6 @@
 
 static void every_view_is_found(void **state)
 {
-	(void)state;
 	for (size_t i = 0; sp_views[i]; i++) {
 		char path[64];
 
@@ -22,7 +21,6 @@ static void every_view_is_found(void **state)
 
 static void names_and_suffixes_are_unique(void **state)
 {
-	(void)state;
 	for (size_t i = 0; sp_views[i]; i++)
 		for (size_t j = 0; j < i; j++) {
 			assert_string_not_equal(sp_views[i]->name, sp_views[j]->name);
@@ -32,7 +30,6 @@ static void names_and_suffixes_are_unique(void **state)
 
 static void the_required_views_are_there(void **state)
 {
-	(void)state;
 	assert_string_equal(sp_view_by_path("x.folded")->name, "folded");
 	assert_string_equal(sp_view_by_path("dir.svg/x.pb.gz")->name, "pprof");
 	assert_string_equal(sp_view_by_path("x.txt")->name, "text");
@@ -42,7 +39,6 @@ static void the_required_views_are_there(void **state)
 
 static void unknown_is_null(void **state)
 {
-	(void)state;
 	assert_null(sp_view_by_name("tex"));
 	assert_null(sp_view_by_name(""));
 	assert_null(sp_view_by_path("folded"));
@@ -54,14 +50,12 @@ static void unknown_is_null(void **state)
 
 static void a_second_file_has_a_name(void **state)
 {
-	(void)state;
 	for (size_t i = 0; sp_views[i]; i++)
 		assert_true(!sp_views[i]->beside == !sp_views[i]->write_beside);
 }
 
 static void every_grouping_has_a_name(void **state)
 {
-	(void)state;
 	for (int i = 0; i < SP_N_TOTAL_BY; i++)
 		assert_non_null(sp_view_groupings[i]);
 	assert_string_equal(sp_view_groupings[SP_TOTAL_BY_LIBRARY], "library");

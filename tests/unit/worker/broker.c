@@ -195,7 +195,6 @@ static int files_in_the_way(struct sp_broker *b)
 
 static void test_files(void **state)
 {
-	(void)state;
 	assert_true(chmod(dir, 0755) == 0 && make_secret("secret") && make_secret("other"));
 	assert_true(mkdir(in_dir("directory"), 0755) == 0 && symlink(in_dir("secret"), in_dir("link")) == 0);
 	assert_true(mkdir(in_dir("his"), 0755) == 0 && make_secret("his/secret"));
@@ -209,13 +208,11 @@ static void test_files(void **state)
 
 static void test_arrays_and_events(void **state)
 {
-	(void)state;
 	in_child(arrays_and_events);
 }
 
 static void test_output(void **state)
 {
-	(void)state;
 	in_child(output_in_place);
 	in_child(no_output_afterwards);
 	in_child(output_left);

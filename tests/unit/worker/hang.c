@@ -100,7 +100,6 @@ static void check_openers(struct sp_workers *w, const struct trap *t)
 
 static void test_opener_hangs(void **state)
 {
-	(void)state;
 	struct trap t = {0};
 	if (!set_trap(TRAP_PLAIN, &t)) {
 		release(&t);
@@ -117,7 +116,6 @@ static void test_opener_hangs(void **state)
 
 static void test_parser_hangs(void **state)
 {
-	(void)state;
 	struct trap t = {0};
 	struct note bad = {0}, fine = {0};
 	if (!set_trap(TRAP_PLAIN, &t)) {
@@ -140,7 +138,6 @@ static void test_parser_hangs(void **state)
 /* An opener that hung counts no longer once its file system has answered after all. */
 static void test_recovers(void **state)
 {
-	(void)state;
 	struct trap t = {0};
 	struct note a[SP_WORKER_ABANDONED] = {0}, after = {0};
 	struct sp_open_request good = good_request();

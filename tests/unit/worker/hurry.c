@@ -29,7 +29,6 @@ static void test_hurry(void **state)
 {
 	static unsigned numbers[] = {1, 2, 3, 4, 5, 6, 7, 8};
 	const unsigned expected[] = {1, 7, 8, 6, 5, 2, 3, 4};
-	(void)state;
 	struct sp_workers *w;
 	assert_int_equal(sp_workers_new(&(struct sp_workers_options){.n_parsers = 1}, &w), 0);
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -58,7 +57,6 @@ static void test_hurry(void **state)
 static void test_some_stay_free(void **state)
 {
 	static unsigned numbers[] = {1, 2, 3, 4, 5};
-	(void)state;
 	struct sp_workers *w;
 	assert_int_equal(sp_workers_new(&(struct sp_workers_options){.n_parsers = 3}, &w), 0);
 	const struct sp_job_list *queue = &w->pools[SP_ROLE_PARSER].queue;
@@ -94,7 +92,6 @@ static void test_taken_back(void **state)
 {
 	int results[] = {1, 1, 1, 1};
 	struct sp_workers_stats stats;
-	(void)state;
 	assert_int_equal(sp_workers_new(&(struct sp_workers_options){.n_parsers = 1}, &asked), 0);
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	told_ns = 0;

@@ -150,7 +150,6 @@ static void only_covered(struct offsets *o, struct sp_name *direct)
 
 static void test_names(void **state)
 {
-	(void)state;
 	struct sp_workers *w = workers();
 	static struct offsets o;
 	static struct sp_name direct[SP_COUNT(o.at)];
@@ -180,7 +179,6 @@ static void test_names(void **state)
 
 static void test_false_names(void **state)
 {
-	(void)state;
 	struct sp_workers *w = workers();
 	const uint64_t offset = 0x1010;
 	for (size_t i = 0; i < SP_COUNT(lies); i++) {
@@ -216,7 +214,6 @@ static void counted(void *arg, int r, const struct sp_symbol_counts *counts)
 
 static void test_counts(void **state)
 {
-	(void)state;
 	struct sp_workers *w = workers();
 	struct counted a = {0};
 	struct sp_symbol_counts own;

@@ -78,7 +78,6 @@ static void check_open(int r, const char *error)
 static void test_a_few(void **state)
 {
 	int pair[2];
-	(void)state;
 	send_and_leave(pair, A_FEW);
 	check_open(0, "");
 	forget(pair);
@@ -88,7 +87,6 @@ static void test_too_many_for_a_while(void **state)
 {
 	int pair[2];
 	pthread_t thread;
-	(void)state;
 	send_and_leave(pair, TOO_MANY);
 	assert_int_equal(pthread_create(&thread, NULL, forget_soon, pair), 0);
 	check_open(0, "");
@@ -98,7 +96,6 @@ static void test_too_many_for_a_while(void **state)
 static void test_too_many(void **state)
 {
 	int pair[2];
-	(void)state;
 	send_and_leave(pair, TOO_MANY);
 	check_open(-ETOOMANYREFS, "too many descriptors of this user are on their way between processes");
 	forget(pair);
@@ -109,7 +106,6 @@ static void test_broker(void **state)
 	const unsigned numbers[] = {A_FEW, TOO_MANY};
 	int pair[2];
 	struct sp_broker *b;
-	(void)state;
 	assert_int_equal(sp_broker_new(&b), 0);
 	assert_int_equal(sp_broker_keep_file(b, "/etc/passwd"), 0);
 	assert_int_equal(sp_privileges_drop(b), 0);

@@ -152,7 +152,6 @@ static void needs_root(void)
 
 static void test_mapped(void **state)
 {
-	(void)state;
 	struct mapped m = {0};
 	map_file("file", &m);
 	struct answer a = ask(&m.q);
@@ -163,7 +162,6 @@ static void test_mapped(void **state)
 
 static void test_without_key(void **state)
 {
-	(void)state;
 	struct mapped m = {0};
 	map_file("file", &m);
 	memset(&m.q.key, 0, sizeof(m.q.key));
@@ -175,7 +173,6 @@ static void test_without_key(void **state)
 
 static void test_deleted(void **state)
 {
-	(void)state;
 	needs_root();
 	struct mapped m = {0};
 	map_file("file", &m);
@@ -188,7 +185,6 @@ static void test_deleted(void **state)
 
 static void test_replaced(void **state)
 {
-	(void)state;
 	needs_root();
 	struct mapped m = {0};
 	char other[160];
@@ -236,14 +232,12 @@ static void live_and_die(void)
 
 static void test_now(void **state)
 {
-	(void)state;
 	live_and_die();
 }
 
 /* A daemon that locks itself into an empty directory, as sshd does, is asked about the paths from before. */
 static void test_now_in_chroot(void **state)
 {
-	(void)state;
 	char path[128];
 	if (geteuid() != 0) {
 		printf("skip: chroot needs root\n");
@@ -259,7 +253,6 @@ static void test_now_in_chroot(void **state)
 
 static void test_named_deleted(void **state)
 {
-	(void)state;
 	needs_root();
 	struct mapped m = {0};
 	char other[160], said[160];
@@ -283,7 +276,6 @@ static void test_named_deleted(void **state)
 
 static void test_unprivileged(void **state)
 {
-	(void)state;
 	struct mapped m = {0};
 	map_file("file", &m);
 	unlink(m.path);
@@ -294,7 +286,6 @@ static void test_unprivileged(void **state)
 
 static void test_wrong_key(void **state)
 {
-	(void)state;
 	struct mapped m = {0};
 	map_file("file", &m);
 	struct sp_open_request q = m.q;
@@ -327,7 +318,6 @@ static bool can_use_handles(void)
 
 static void test_gone(void **state)
 {
-	(void)state;
 	if (!can_use_handles()) {
 		printf("skip: no file handles of inode and generation in %s, or not root\n", directory);
 		skip();
@@ -354,7 +344,6 @@ static void test_gone(void **state)
 
 static void test_mapping_gone(void **state)
 {
-	(void)state;
 	struct mapped m = {0};
 	map_file("file", &m);
 	struct sp_open_request q = m.q;
@@ -371,7 +360,6 @@ static void test_mapping_gone(void **state)
 /* A mapping of something that is no file: a perf event's ring. */
 static void test_no_file(void **state)
 {
-	(void)state;
 	struct perf_event_attr attr = {.size = sizeof(attr),
 				       .type = PERF_TYPE_SOFTWARE,
 				       .config = PERF_COUNT_SW_DUMMY,
@@ -396,7 +384,6 @@ static void test_no_file(void **state)
 
 static void test_memfd(void **state)
 {
-	(void)state;
 	needs_root();
 	struct mapped m = {0};
 	int fd = memfd_create("code", MFD_CLOEXEC);
@@ -412,7 +399,6 @@ static void test_memfd(void **state)
 
 static void test_many(void **state)
 {
-	(void)state;
 	struct mapped m = {0};
 	static struct answer a[150];
 	struct sp_workers *w;
@@ -437,7 +423,6 @@ static void test_many(void **state)
 /* The mapped file is none of ours: all but the file is told. */
 static void test_withheld(void **state)
 {
-	(void)state;
 	needs_root();
 	struct mapped m = {0};
 	snprintf(m.path, sizeof(m.path), "%s/text", directory);
@@ -460,7 +445,6 @@ static void test_withheld(void **state)
 
 static int make_directory(void **state)
 {
-	(void)state;
 	struct statvfs disk; /* /tmp may be tmpfs, which opens nothing by its inode */
 	bool good = statvfs("/var/tmp", &disk) == 0 && !(disk.f_flag & ST_NOEXEC) && access("/var/tmp", W_OK) == 0;
 	snprintf(directory, sizeof(directory), "%s/soprof-opener-XXXXXX", good ? "/var/tmp" : getenv("TMPDIR") ?: "/tmp");
@@ -469,7 +453,6 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-	(void)state;
 	return rmdir(directory);
 }
 

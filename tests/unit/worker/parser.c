@@ -121,7 +121,6 @@ static void check_identity(const struct answer *a, int fd)
 
 static void test_identity(void **state)
 {
-	(void)state;
 	struct sp_workers *w = workers(0);
 	int fds[SP_COUNT(libraries)];
 	struct answer a[SP_COUNT(libraries)];
@@ -159,7 +158,6 @@ static void test_package(void **state)
 		int r;
 	} wants[] = {
 	    {"zlib", "zlib", "1", 0}, {"a\nb ", "", "", 0}, {"evil", "", "", -EBADMSG}, {"long", "", "", -EBADMSG}};
-	(void)state;
 	struct sp_workers *w = workers(0);
 	for (size_t i = 0; i < SP_COUNT(wants); i++) {
 		struct answer a;
@@ -177,7 +175,6 @@ static void test_package(void **state)
 
 static void test_blob(void **state)
 {
-	(void)state;
 	struct sp_workers *w = workers(0);
 	for (size_t i = 0; i < SP_COUNT(libraries); i++) {
 		struct answer a = {0};
@@ -237,7 +234,6 @@ static void test_peak(void **state)
 	uint64_t first = 0;
 	int bad = file_with("hang");
 
-	(void)state;
 	for (unsigned i = 0; i < N; i++) {
 		struct answer a;
 		ask(w, bad, &a);
@@ -256,7 +252,6 @@ static void test_peak(void **state)
 
 static void test_crash(void **state)
 {
-	(void)state;
 #if defined(__SANITIZE_ADDRESS__) && !defined(WITH_BROKER) /* whose report of the crash is what the filter stops */
 	check_costs_one("crash", 0, -EIO, "parser crashed (signal 31)");
 #else
@@ -267,13 +262,11 @@ static void test_crash(void **state)
 
 static void test_leave(void **state)
 {
-	(void)state;
 	check_costs_one("leave", 0, -EIO, "parser ended before it answered");
 }
 
 static void test_hang(void **state)
 {
-	(void)state;
 	double start = now_ms();
 	check_costs_one("hang", 2000, -ETIMEDOUT, "parser took over 2 s");
 	assert_true(now_ms() - start >= 2000);
@@ -282,7 +275,6 @@ static void test_hang(void **state)
 /* It ends long before the deadline, and not before it has used what it may. */
 static void test_spent(void **state)
 {
-	(void)state;
 	struct sp_workers *w;
 	struct sp_workers_options o = {.broker = broker, .n_parsers = 1, .deadline_ms = 60000, .max_cpu_ms = 300};
 	struct sp_workers_stats s;
@@ -304,7 +296,6 @@ static void test_spent(void **state)
 /* Where others have the CPUs a parser is given longer, but only as long as it gets on. */
 static void test_starved(void **state)
 {
-	(void)state;
 	const uint64_t deadline_ns = 20000000000; /* none of it is waited for */
 	struct sp_workers *w = workers(20000);
 	struct answer a;
@@ -331,7 +322,6 @@ static void test_starved(void **state)
 
 static void test_no_elf(void **state)
 {
-	(void)state;
 	struct sp_elf *e;
 	int fd = file_with("plain text");
 	sp_error_clear();
@@ -345,7 +335,6 @@ static void test_no_elf(void **state)
 
 static void test_sandbox(void **state)
 {
-	(void)state;
 	static const char *const forbidden[] = {"stat", "socket", "ptrace", "kill", "exec", "fork", "code", "memfd"};
 	for (size_t i = 0; i < SP_COUNT(forbidden); i++)
 		check_costs_one(forbidden[i], 0, -EIO, "parser crashed (signal 31)");
@@ -430,7 +419,6 @@ static void check_build(const char *text, int r, const char *error)
 
 static void test_lies(void **state)
 {
-	(void)state;
 	check_build("blob", -EBADMSG, "parser failed: its answer makes no sense");
 	check_build("huge", -EFBIG, "hand back 314572800 bytes: File too large");
 #ifndef __SANITIZE_ADDRESS__
@@ -440,7 +428,6 @@ static void test_lies(void **state)
 
 static void test_many(void **state)
 {
-	(void)state;
 	struct sp_workers *w = workers(0);
 	static struct answer a[150];
 	int fd = open_file(libraries[0]);
@@ -487,7 +474,6 @@ static void test_idle(void **state)
 
 static void test_cancel(void **state)
 {
-	(void)state;
 	struct sp_workers *w = workers(0);
 	struct answer a[20];
 	int fd = file_with("hang");
@@ -530,7 +516,6 @@ static pid_t only_child_of(pid_t pid)
 /* The parent is killed while the parser is deep in a file: it does not outlive him. */
 static void test_orphan(void **state)
 {
-	(void)state;
 	int fd = file_with("hang");
 	pid_t parser = 0, parent = fork();
 	if (parent == 0) {
@@ -557,7 +542,6 @@ static void test_orphan(void **state)
 
 static void test_arguments(void **state)
 {
-	(void)state;
 	struct sp_workers *w = workers(0);
 	struct answer a = {0};
 	uint64_t wrong[] = {2, 1};

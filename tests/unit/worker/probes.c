@@ -149,7 +149,6 @@ static void points_as_here(void **state)
 	static const char *const some[] = {"*e*", "a*"}, *const none[] = {"*", "no_such_functoin"};
 	static const uint64_t nowhere[] = {1};
 	struct sp_workers *w = workers(0);
-	(void)state;
 	for (size_t i = 0; i < SP_COUNT(files); i++) {
 		check(w, files[i], &(struct sp_probe_what){.n_globs = 0}, true);
 		check(w, files[i], &(struct sp_probe_what){.inner = true, .arguments = 3}, true);
@@ -168,7 +167,6 @@ static void points_by_address(void **state)
 	const struct sp_probe_what all = {.inner = true};
 	int fd = open_file("/lib/x86_64-linux-gnu/libz.so.1");
 	struct answer a = {0}, b = {0};
-	(void)state;
 	assert_int_equal(sp_workers_points(w, fd, &all, pointed, &a), 0);
 	wait_for(w);
 	assert_true(a.set.n > 10);
@@ -192,7 +190,6 @@ static void marks_as_here(void **state)
 	struct sp_elf *e;
 	struct sp_usdts here;
 	struct answer a = {0};
-	(void)state;
 	assert_int_equal(sp_elf_open_fd(fd, &e), 0);
 	assert_int_equal(sp_usdt_find(e, &here), 0);
 	assert_int_equal(sp_workers_marks(w, fd, NULL, "*", marked, &a), 0);
@@ -241,7 +238,6 @@ static void own_parser(void **state)
 	int fd = open_file(MADE);
 	struct answer a = {0};
 	pid_t pids[4];
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		if (i % 2 == 0)
 			assert_int_equal(sp_workers_identify(w, fd, identified, &a), 0);
@@ -264,7 +260,6 @@ static void rests(void **state)
 	struct sp_workers *w = workers(0);
 	const struct sp_probe_what all = {.inner = true};
 	int fd = open_file(MADE);
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct answer a = {0};
 		assert_int_equal(sp_workers_points(w, fd, &all, pointed, &a), 0);
@@ -307,7 +302,6 @@ static void harm(const char *word, int r, const char *error)
 
 static void harmful_files(void **state)
 {
-	(void)state;
 	harm("crash", -EIO, "parser crashed (signal 11)");
 	harm("hang", -ETIMEDOUT, "parser took over 300 ms");
 }
@@ -369,7 +363,6 @@ static int say_points(const struct said *said)
 static void good_answer(void **state)
 {
 	struct answer a = {0};
-	(void)state;
 	assert_int_equal(say(SP_JOB_POINTS, 0, &good, sizeof(good), sizeof(good), &a), 0);
 	assert_int_equal(a.set.n, 2);
 	assert_int_equal(a.set.n_functions, 5);
@@ -383,7 +376,6 @@ static void good_answer(void **state)
 
 static void bad_points(void **state)
 {
-	(void)state;
 #define REFUSED(change)                                                                                                \
 	do {                                                                                                           \
 		struct said s = good;                                                                                  \
@@ -425,7 +417,6 @@ static void bad_points(void **state)
 static void bad_lengths(void **state)
 {
 	struct answer a = {0};
-	(void)state;
 	for (size_t n = 0; n < sizeof(good); n++)
 		assert_int_equal(say(SP_JOB_POINTS, 0, &good, sizeof(good), n, &a), -EBADMSG);
 	assert_int_equal(say(SP_JOB_POINTS, 0, &good, sizeof(good), sizeof(good) + 1, &a), -EBADMSG);
@@ -451,7 +442,6 @@ static void bad_marks(void **state)
 {
 	const struct said_mark well = {1, 3, 0x1fff, 0x1000, "p\0nm\0ab"};
 	struct said_mark m;
-	(void)state;
 	assert_int_equal(say_mark(well, sizeof(well)), 0);
 	m = well, m.offset = FILE_BYTES;
 	assert_int_equal(say_mark(m, sizeof(m)), -EBADMSG);

@@ -16,7 +16,6 @@ static int r;
 
 static void opened(void *arg, struct sp_open_result *result)
 {
-	(void)arg;
 	r = result->r;
 	snprintf(error, sizeof(error), "%s", r < 0 ? sp_error_text(r) : "");
 	sp_cleanup_close(&result->fd);
@@ -56,7 +55,6 @@ static bool silent_trap(enum trap_kind kind, struct trap *t)
 
 static void test_fuse(void **state)
 {
-	(void)state;
 	struct trap t = {0};
 	if (!silent_trap(TRAP_PLAIN, &t))
 		skip();
@@ -68,7 +66,6 @@ static void test_fuse(void **state)
 
 static void test_overlay(void **state)
 {
-	(void)state;
 	struct trap t = {0};
 	if (!silent_trap(TRAP_OVERLAY, &t))
 		skip();
@@ -85,7 +82,6 @@ static void test_overlay(void **state)
  */
 static void test_overlay_of_user(void **state)
 {
-	(void)state;
 	struct stat shm;
 	struct trap t = {0};
 	if (stat("/dev/shm", &shm) < 0 || !silent_trap(TRAP_OF_USER, &t))

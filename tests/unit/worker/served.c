@@ -54,7 +54,6 @@ static void check_bytes(const void *bytes, size_t n, int r)
 /* By name nothing is told of what it is. */
 static void test_served_elf(void **state)
 {
-	(void)state;
 	unsigned char head[64] = ELFMAG "\2\1\1";
 	check_served("/proc/self/exe", 0, -ELOOP, strerror(ELOOP)); /* no link that leads anywhere */
 	check_served("/bin/sh", 0, 0, "");
@@ -74,7 +73,6 @@ static void test_served_elf(void **state)
 
 static void test_served_others(void **state)
 {
-	(void)state;
 	char path[128];
 	check_served(geteuid() == 0 ? "/etc/shadow" : "/etc/passwd", 0, -ENOEXEC, "not an ELF file");
 	check_served("/etc", 0, -EINVAL, "not a regular file");
@@ -87,7 +85,6 @@ static void test_served_others(void **state)
 
 static void test_served_maps(void **state)
 {
-	(void)state;
 	static const char map[] = "7f0012 0x40 some name\n";
 	char path[64], other[64];
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
@@ -111,7 +108,6 @@ static void test_served_maps(void **state)
 /* Of a process that made code its memory; of others nothing but what is mapped. */
 static void test_served_proc(void **state)
 {
-	(void)state;
 	static const char refused[] = "nothing in /proc that soprof reads";
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)getpid());

@@ -247,7 +247,6 @@ static const char *const subdirectories[] = {"inner", "seen", "empty"};
 
 int make_directories(void **state)
 {
-	(void)state;
 	char path[128];
 	snprintf(directory, sizeof(directory), "%s/soprof-hang-XXXXXX",
 		 access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp"); /* which may be tmpfs */
@@ -262,7 +261,6 @@ int make_directories(void **state)
 
 int remove_directories(void **state)
 {
-	(void)state;
 	char path[128];
 	for (size_t i = 0; i < SP_COUNT(subdirectories); i++) {
 		snprintf(path, sizeof(path), "%s/%s", directory, subdirectories[i]);

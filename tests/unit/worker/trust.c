@@ -128,7 +128,6 @@ static bool is_same_number(const struct statx *a, const struct statx *b)
 /* At once, while the opener may remember what was there. The numbers depend on what else the machine mounts. */
 static void test_number_used_again(void **state)
 {
-	(void)state;
 	struct sp_workers *w;
 	bool again = false;
 	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {

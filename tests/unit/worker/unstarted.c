@@ -40,7 +40,6 @@ static void descriptors_leave(int fd, struct rlimit *ret_before)
 
 static void test_unstarted(void **state)
 {
-	(void)state;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct sp_workers *w;
 	struct sp_workers_stats s;
