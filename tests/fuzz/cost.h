@@ -11,6 +11,7 @@
 #ifndef TESTS_FUZZ_COST_H
 #define TESTS_FUZZ_COST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,8 @@ extern const struct fuzz_cost fuzz_cost;
 	{                                                                                                              \
 		1 << 20, 400, 30000, 20000                                                                             \
 	}
+
+extern bool fuzz_tells_compares; /* compares.c */
 
 int fuzz_one(const uint8_t *data, size_t size);
 _Noreturn void fuzz_broken(const char *what, const char *file, int line); /* for require.h */
