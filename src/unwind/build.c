@@ -505,6 +505,7 @@ struct walk {
 	void *arg;
 	uint64_t next; /* the first FDE behind the entry point */
 	bool covered;  /* some FDE holds the entry point */
+	size_t entry_segment;
 };
 
 static int walk_fde(struct builder *b, struct sp_fde *fde)
@@ -526,6 +527,8 @@ static int walk_entry(struct walk *w)
 	uint64_t size = SP_MIN(w->next - w->b.entry, (uint64_t)SP_ENTRY_BYTES);
 	if (w->covered || w->b.entry == UINT64_MAX)
 		return 0;
+	const struct sp_elf_segment *s = sp_elf_segment(w->b.elf, w->entry_segment);
+	size = SP_MIN(size, s->offset + s->file_size - w->b.entry);
 	const struct sp_derived_row *row = derived_at(&w->b, w->b.entry);
 	if (row)
 		size = SP_MIN(size, row->offset - w->b.entry);
@@ -547,6 +550,7 @@ static int walk_all(struct walk *w, bool derived)
 	int r = load_eh_frame(&w->b);
 	if (r == 0) {
 		find_entry(&w->b);
+		w->entry_segment = w->b.segment;
 		r = for_each_fde(&w->b, walk_fde);
 		free(sp_take_ptr(w->b.bytes)); /* before deriving, which needs memory, too */
 	}

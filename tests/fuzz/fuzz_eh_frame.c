@@ -2,8 +2,8 @@
 /*
  * fuzz_eh_frame.c: any bytes as .eh_frame, built into a table.
  *
- * The bytes stand at the end of an image of 32 KiB, all of it executable, so that the functions of small programs
- * (whose code lies in front of their .eh_frame) are inside; all code is functions that only return, with padding
+ * The bytes stand behind 4 KiB, all of it executable, so that the functions of small programs (whose code lies in front
+ * of their .eh_frame) are inside; all code is functions that only return, with padding
  * between, since it is not code that is fuzzed here. Bit 0 of the first byte: whether a section header tells the size.
  * The table must be valid, every lookup must name one of its rules, and what it says at its rows must be what it says
  * when they are walked one after the other.
@@ -15,8 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IMAGE_BYTES = 1 << 15, MAX_BYTES = 1 << 13, HEADERS_BYTES = 1024 };
-enum { EH_AT = IMAGE_BYTES - MAX_BYTES, HDR_AT = EH_AT - 16, SHDRS_AT = 512, NAMES_AT = 768, RET = 0xc3, INT3 = 0xcc };
+enum { EH_AT = 1 << 12, MAX_BYTES = 1 << 13, END_BYTES = 16, HEADERS_BYTES = 1024 };
+enum { IMAGE_BYTES = EH_AT + MAX_BYTES + END_BYTES, HDR_AT = EH_AT - 16, SHDRS_AT = 512, NAMES_AT = 768, RET = 0xc3, INT3 = 0xcc };
+
+static uint64_t image_bytes; /* of this input */
 
 static void make_headers(uint8_t *image, size_t size, bool sections)
 {
@@ -28,7 +30,7 @@ static void make_headers(uint8_t *image, size_t size, bool sections)
 			.e_phentsize = sizeof(Elf64_Phdr),
 			.e_phnum = 2};
 	const Elf64_Phdr p[2] = {
-	    {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = IMAGE_BYTES, .p_memsz = IMAGE_BYTES},
+	    {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = image_bytes, .p_memsz = image_bytes},
 	    {.p_type = PT_GNU_EH_FRAME, .p_offset = HDR_AT, .p_vaddr = HDR_AT, .p_filesz = 16, .p_memsz = 16},
 	};
 	const Elf64_Shdr s[2] = {
@@ -77,11 +79,11 @@ static void check_rows(const struct sp_blob *b)
 static int check_range(void *arg, uint64_t start, uint64_t size)
 {
 	(void)arg;
-	require(start < IMAGE_BYTES && size > 0 && size <= IMAGE_BYTES - start);
+	require(start < image_bytes && size > 0 && size <= image_bytes - start);
 	return 0;
 }
 
-/* The code of 24 KiB is looked through whatever the input is, and the table has room for each byte of it. */
+/* The code of 3 KiB is looked through whatever the input is, and the table has room for each byte of it. */
 const struct fuzz_cost fuzz_cost = {2 << 20, 400, 150000, 20000};
 
 int fuzz_one(const uint8_t *data, size_t size)
@@ -91,12 +93,13 @@ int fuzz_one(const uint8_t *data, size_t size)
 	struct sp_blob *b;
 	if (size < 1 || size - 1 > MAX_BYTES)
 		return 0;
+	image_bytes = EH_AT + size - 1 + END_BYTES;
 	make_headers(image, size - 1, data[0] & 1);
 	for (size_t i = HEADERS_BYTES; i < HDR_AT; i++)
 		image[i] = i % 16 == 0 ? RET : INT3;
 	memcpy(image + EH_AT, data + 1, size - 1);
-	memset(image + EH_AT + size - 1, 0, MAX_BYTES - (size - 1));
-	require(sp_elf_open_bytes(image, IMAGE_BYTES, &e) == 0);
+	memset(image + EH_AT + size - 1, 0, END_BYTES);
+	require(sp_elf_open_bytes(image, image_bytes, &e) == 0);
 	require(sp_blob_build(e, &b) == 0);
 	require(sp_blob_validate(b, b->bytes) == 0);
 	check_rows(b);

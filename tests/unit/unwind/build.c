@@ -54,7 +54,17 @@ static void append_fde(struct file *f, uint32_t start, uint32_t size, const void
 #define FDE(f, start, size, ...)                                                                                       \
 	append_fde(f, start, size, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
-static struct sp_blob *finish(struct file *f)
+static uint64_t entry_bytes; /* that the last file's walk says of the entry point; 0: an FDE covers it */
+
+static int note_entry(void *arg, uint64_t start, uint64_t size)
+{
+	(void)arg;
+	if (start == ENTRY)
+		entry_bytes = size;
+	return 0;
+}
+
+static struct sp_blob *finish_with(struct file *f, uint32_t text_bytes)
 {
 	struct sp_elf *e = NULL;
 	struct sp_blob *b = NULL;
@@ -71,8 +81,8 @@ static struct sp_blob *finish(struct file *f)
 	     .p_flags = PF_X,
 	     .p_offset = TEXT,
 	     .p_vaddr = TEXT,
-	     .p_filesz = TEXT_BYTES,
-	     .p_memsz = TEXT_BYTES},
+	     .p_filesz = text_bytes,
+	     .p_memsz = text_bytes},
 	    {.p_type = PT_LOAD, .p_offset = HDR, .p_vaddr = HDR, .p_filesz = f->n - HDR, .p_memsz = f->n - HDR},
 	    {.p_type = PT_GNU_EH_FRAME, .p_offset = HDR, .p_vaddr = HDR, .p_filesz = 16, .p_memsz = 16},
 	};
@@ -81,9 +91,16 @@ static struct sp_blob *finish(struct file *f)
 	assert_int_equal(sp_elf_open_bytes(f->bytes, f->n, &e), 0);
 	assert_int_equal(sp_blob_build(e, &b), 0);
 	assert_int_equal(sp_blob_validate(b, b->bytes), 0);
+	entry_bytes = 0;
+	assert_int_equal(sp_fde_walk(e, note_entry, NULL), 0);
 	sp_elf_close(e);
 	free(f->bytes);
 	return b;
+}
+
+static struct sp_blob *finish(struct file *f)
+{
+	return finish_with(f, TEXT_BYTES);
 }
 
 static void assert_cfa(const struct sp_blob *b, uint64_t at, enum sp_cfa_kind kind, int32_t off)
@@ -196,6 +213,12 @@ static void entry_is_the_root(void **state)
 	assert_cfa(alone, entry, SP_CFA_ROOT, 0);
 	assert_cfa(alone, entry + 255, SP_CFA_ROOT, 0);
 	assert_cfa(alone, entry + 256, SP_CFA_NONE, 0);
+	assert_int_equal(entry_bytes, 256);
+	begin(&f);
+	FDE(&f, entry - 0x100, 0x40, 0x0e, 16);
+	SP_FREE struct sp_blob *at_end = finish_with(&f, entry + 0x30);
+	assert_cfa(at_end, entry + 0x2f, SP_CFA_ROOT, 0);
+	assert_int_equal(entry_bytes, 0x30); /* no code behind it */
 	begin(&f);
 	FDE(&f, entry - 0x100, 0x40, 0x0e, 16);
 	FDE(&f, entry + 0x20, 0x40, 0x0e, 24);
@@ -208,6 +231,7 @@ static void entry_is_the_root(void **state)
 	FDE(&f, entry - 0x100, 0x200, 0x0e, 16);
 	SP_FREE struct sp_blob *covered = finish(&f);
 	assert_cfa(covered, entry, SP_CFA_REG, 16);
+	assert_int_equal(entry_bytes, 0);
 }
 
 static void malformed_entries(void **state)
