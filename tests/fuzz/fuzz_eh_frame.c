@@ -2,9 +2,9 @@
 /*
  * fuzz_eh_frame.c: any bytes as .eh_frame, built into a table.
  *
- * The bytes stand behind 4 KiB, all of it executable, so that the functions of small programs (whose code lies in front
- * of their .eh_frame) are inside; all code is functions that only return, with padding
- * between, since it is not code that is fuzzed here. Bit 0 of the first byte: whether a section header tells the size.
+ * The bytes stand behind code of 3 KiB, so that the functions of small programs (whose code lies in front of their
+ * .eh_frame) are inside; all code is functions that only return, with padding between, and the entry point near its
+ * end, since it is not code that is fuzzed here. Bit 0 of the first byte: whether a section header tells the size.
  * The table must be valid, every lookup must name one of its rules, and what it says at its rows must be what it says
  * when they are walked one after the other.
  */
@@ -18,19 +18,29 @@
 enum { EH_AT = 1 << 12, MAX_BYTES = 1 << 13, END_BYTES = 16, HEADERS_BYTES = 1024 };
 enum { IMAGE_BYTES = EH_AT + MAX_BYTES + END_BYTES, HDR_AT = EH_AT - 16, SHDRS_AT = 512, NAMES_AT = 768, RET = 0xc3, INT3 = 0xcc };
 
-static uint64_t image_bytes; /* of this input */
-
 static void make_headers(uint8_t *image, size_t size, bool sections)
 {
+	const size_t eh_bytes = size + END_BYTES;
 	Elf64_Ehdr h = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 			.e_type = ET_DYN,
 			.e_machine = EM_X86_64,
-			.e_entry = 0x1000,
+			.e_entry = EH_AT - 128,
 			.e_phoff = sizeof(h),
 			.e_phentsize = sizeof(Elf64_Phdr),
-			.e_phnum = 2};
-	const Elf64_Phdr p[2] = {
-	    {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = image_bytes, .p_memsz = image_bytes},
+			.e_phnum = 3};
+	const Elf64_Phdr p[3] = {
+	    {.p_type = PT_LOAD,
+	     .p_flags = PF_R | PF_X,
+	     .p_offset = HEADERS_BYTES,
+	     .p_vaddr = HEADERS_BYTES,
+	     .p_filesz = EH_AT - HEADERS_BYTES,
+	     .p_memsz = EH_AT - HEADERS_BYTES},
+	    {.p_type = PT_LOAD,
+	     .p_flags = PF_R,
+	     .p_offset = EH_AT,
+	     .p_vaddr = EH_AT,
+	     .p_filesz = eh_bytes,
+	     .p_memsz = eh_bytes},
 	    {.p_type = PT_GNU_EH_FRAME, .p_offset = HDR_AT, .p_vaddr = HDR_AT, .p_filesz = 16, .p_memsz = 16},
 	};
 	const Elf64_Shdr s[2] = {
@@ -79,7 +89,7 @@ static void check_rows(const struct sp_blob *b)
 static int check_range(void *arg, uint64_t start, uint64_t size)
 {
 	(void)arg;
-	require(start < image_bytes && size > 0 && size <= image_bytes - start);
+	require(start >= HEADERS_BYTES && start < EH_AT && size > 0 && size <= EH_AT - start);
 	return 0;
 }
 
@@ -93,13 +103,12 @@ int fuzz_one(const uint8_t *data, size_t size)
 	struct sp_blob *b;
 	if (size < 1 || size - 1 > MAX_BYTES)
 		return 0;
-	image_bytes = EH_AT + size - 1 + END_BYTES;
 	make_headers(image, size - 1, data[0] & 1);
 	for (size_t i = HEADERS_BYTES; i < HDR_AT; i++)
-		image[i] = i % 16 == 0 ? RET : INT3;
+		image[i] = i % 64 == 0 ? RET : INT3;
 	memcpy(image + EH_AT, data + 1, size - 1);
 	memset(image + EH_AT + size - 1, 0, END_BYTES);
-	require(sp_elf_open_bytes(image, image_bytes, &e) == 0);
+	require(sp_elf_open_bytes(image, EH_AT + size - 1 + END_BYTES, &e) == 0);
 	require(sp_blob_build(e, &b) == 0);
 	require(sp_blob_validate(b, b->bytes) == 0);
 	check_rows(b);
