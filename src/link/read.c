@@ -130,9 +130,9 @@ static int each_block(struct reader *r, unsigned kind, int (*read)(struct reader
 {
 	int e = read_directory(r);
 
-	for (uint32_t i = 0; i < SP_CALLS_MAX_BLOCKS && e == 0; i++)
-		if (r->blocks[i].state == SP_CALLS_READY && r->blocks[i].kind == kind)
-			e = read(r, i);
+	for (size_t i = 0; i < r->n_ready && e == 0; i++)
+		if (r->blocks[r->order[i]].kind == kind)
+			e = read(r, r->order[i]);
 	return e;
 }
 
@@ -146,14 +146,14 @@ static int look_at_state(struct reader *r, uint32_t state, bool is_empty)
 }
 
 /* --- rows --- */
-static int add_counts(struct reader *r, uint64_t offset, uint64_t sums[SP_CALLS_ROWS])
+static int add_counts(struct reader *r, uint64_t offset, uint64_t *sums, uint32_t n)
 {
 	uint64_t page[SP_CALLS_ROWS];
 	int e = 0;
 
 	for (uint32_t slot = 0; slot < r->header.n_slots && e == 0; slot++) {
-		e = calls_reader_read_at(r, page, sizeof(page), offset + (uint64_t)slot * SP_CALLS_PAGE);
-		for (uint32_t i = 0; i < SP_CALLS_ROWS && e == 0; i++)
+		e = calls_reader_read_at(r, page, n * sizeof(*page), offset + (uint64_t)slot * SP_CALLS_PAGE);
+		for (uint32_t i = 0; i < n && e == 0; i++)
 			sums[i] = page[i] > INT64_MAX - sums[i] ? INT64_MAX : sums[i] + page[i];
 	}
 	return e;
@@ -163,18 +163,18 @@ static int read_rows(struct reader *r, uint32_t number)
 {
 	struct sp_calls_row rows[SP_CALLS_ROWS];
 	uint64_t sums[SP_CALLS_ROWS] = {0}, offset = r->blocks[number].offset;
-	bool any = false;
+	uint32_t n = 0; /* up to the last that is in use */
 	int e = calls_reader_read_at(r, rows, sizeof(rows), offset);
 
 	for (uint32_t i = 0; i < SP_CALLS_ROWS && e == 0; i++) {
 		e = look_at_state(r, rows[i].state, rows[i].function == 0);
-		any = any || rows[i].state == SP_CALLS_READY;
+		n = rows[i].state == SP_CALLS_READY ? i + 1 : n;
 	}
-	if (e == 0 && any)
-		e = add_counts(r, offset + sizeof(rows), sums);
+	if (e == 0 && n > 0)
+		e = add_counts(r, offset + sizeof(rows), sums, n);
 	if (e == 0)
-		e = sp_grow(&r->rows, &r->row_room, r->n_rows + SP_CALLS_ROWS, sizeof(*r->rows));
-	for (uint32_t i = 0; i < SP_CALLS_ROWS && e == 0; i++)
+		e = sp_grow(&r->rows, &r->row_room, r->n_rows + n, sizeof(*r->rows));
+	for (uint32_t i = 0; i < n && e == 0; i++)
 		if (rows[i].state == SP_CALLS_READY && sums[i] > 0)
 			r->rows[r->n_rows++] = (struct record_row){rows[i], sums[i]};
 	return e;
