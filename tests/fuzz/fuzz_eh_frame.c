@@ -16,7 +16,14 @@
 #include <string.h>
 
 enum { EH_AT = 1 << 12, MAX_BYTES = 1 << 13, END_BYTES = 16, HEADERS_BYTES = 1024 };
-enum { IMAGE_BYTES = EH_AT + MAX_BYTES + END_BYTES, HDR_AT = EH_AT - 16, SHDRS_AT = 512, NAMES_AT = 768, RET = 0xc3, INT3 = 0xcc };
+enum {
+	IMAGE_BYTES = EH_AT + MAX_BYTES + END_BYTES,
+	HDR_AT = EH_AT - 16,
+	SHDRS_AT = 512,
+	NAMES_AT = 768,
+	RET = 0xc3,
+	INT3 = 0xcc
+};
 
 static void make_headers(uint8_t *image, size_t size, bool sections)
 {
