@@ -154,25 +154,52 @@ static int mark_tell(const struct sp_recipe_probe *p, uint64_t number)
 		   : sp_fail(-errno, "tell a BPF program of arguments");
 }
 
-static int mark_number(struct sp_recipe_probe *p, const struct sp_mark_place *mark, uint64_t *ret_number)
+/* A user other than root has at most half of what the others leave, so that there is always room for one more. */
+static int mark_room(const struct sp_recipe_probe *p, uint64_t user)
 {
-	int64_t n, number = p->marks ? 0 : sp_intern_new_bare(&p->marks);
+	size_t n = sp_intern_count(p->marks), own = 0, most;
 
-	if (number < 0)
-		return (int)number;
-	n = sp_intern_count(p->marks);
-	number =
-	    n < SP_MARKS ? sp_intern_add(p->marks, mark, sizeof(*mark)) : sp_intern_find(p->marks, mark, sizeof(*mark));
-	if (number == -ENOENT)
+	if (n == SP_MARKS)
 		return sp_fail_said(-E2BIG, "the arguments are in more than %d different places", SP_MARKS);
-	if (number < 0)
-		return (int)number;
-	*ret_number = (uint64_t)number;
-	return number < n ? 0 : mark_tell(p, *ret_number);
+	for (size_t i = 0; i < n; i++)
+		own += p->mark_users[i] == user;
+	most = (SP_MARKS - (n - own)) / 2;
+	if (!user || own < most)
+		return 0;
+	return sp_fail_said(-E2BIG, "the arguments are in more than the %zu different places that one user may have",
+			    most);
 }
 
-int sp_recipe_marks_number(struct sp_recipe_probe *p, struct places *places)
+static int mark_add(struct sp_recipe_probe *p, const struct sp_mark_place *mark, uint64_t user, uint64_t *ret_number)
 {
+	int64_t number = mark_room(p, user);
+
+	if (number == 0)
+		number = sp_intern_add_to(p->marks, mark, sizeof(*mark), &p->mark_users, &p->mark_users_capacity,
+					  sizeof(*p->mark_users), NULL);
+	if (number < 0)
+		return (int)number;
+	p->mark_users[number] = user;
+	*ret_number = (uint64_t)number;
+	return mark_tell(p, *ret_number);
+}
+
+static int mark_number(struct sp_recipe_probe *p, const struct sp_mark_place *mark, uint64_t user, uint64_t *ret_number)
+{
+	int64_t number = p->marks ? 0 : sp_intern_new_bare(&p->marks);
+
+	if (number < 0)
+		return (int)number;
+	number = sp_intern_find(p->marks, mark, sizeof(*mark));
+	if (number < 0)
+		return mark_add(p, mark, user, ret_number);
+	*ret_number = (uint64_t)number;
+	return 0;
+}
+
+int sp_recipe_marks_number(struct sp_recipe_probe *p, size_t file)
+{
+	struct places *places = &p->places[file];
 	struct sp_mark_place mark;
 	int r = 0;
 
@@ -185,7 +212,7 @@ int sp_recipe_marks_number(struct sp_recipe_probe *p, struct places *places)
 	for (size_t i = 0; i < places->marks.n && r >= 0; i++) {
 		r = mark_make(p, &places->marks.at[i], &mark);
 		if (r >= 0)
-			r = mark_number(p, &mark, &places->cookies[i]);
+			r = mark_number(p, &mark, p->files.files[file].user, &places->cookies[i]);
 	}
 	return r;
 }
@@ -193,7 +220,7 @@ int sp_recipe_marks_number(struct sp_recipe_probe *p, struct places *places)
 int sp_recipe_marks_number_all(struct sp_recipe_probe *p)
 {
 	for (size_t i = 0; i < p->files.n; i++) {
-		int r = sp_recipe_marks_number(p, &p->places[i]);
+		int r = sp_recipe_marks_number(p, i);
 
 		if (r == -ENOMEM)
 			return r;

@@ -19,8 +19,10 @@ struct sp_recipe_point;
 void sp_recipe_marks_wanted(struct sp_recipe_point *point);
 /* Numbers the places of all files. A file with an argument that is wanted and cannot be read loses its own. */
 int sp_recipe_marks_number_all(struct sp_recipe_probe *probe);
-/* Numbers the places of a file by where their arguments are, and tells the front of new ones, if it is there already.
+/*
+ * Numbers the places of a file by where their arguments are, and tells the front of new ones, if it is there already.
+ * -E2BIG: no room, or more than its user's share.
  */
-int sp_recipe_marks_number(struct sp_recipe_probe *probe, struct places *places);
+int sp_recipe_marks_number(struct sp_recipe_probe *probe, size_t file);
 
 #endif

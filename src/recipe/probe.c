@@ -221,7 +221,7 @@ static void marks_found(void *arg, int r, struct sp_usdts *marks)
 
 	if (r >= 0)
 		r = marks_take(f->probe, marks, places);
-	finding_end(f, r >= 0 && f->is_later ? sp_recipe_marks_number(f->probe, places) : r);
+	finding_end(f, r >= 0 && f->is_later ? sp_recipe_marks_number(f->probe, f->file) : r);
 }
 
 static int file_ask(struct sp_recipe_probe *p, struct sp_workers *w, struct finding *f)
@@ -588,6 +588,7 @@ void sp_recipe_probe_free(struct sp_recipe_probe *p)
 	}
 	free(p->places);
 	sp_intern_free(p->marks);
+	free(p->mark_users);
 	free(p->unclear);
 	sp_probe_files_done(&p->files);
 	sp_probe_asked_done(&p->asked);

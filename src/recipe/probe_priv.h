@@ -32,8 +32,10 @@ struct sp_recipe_probe {
 	/* Of marks: */
 	uint16_t wanted;         /* which arguments expressions read, a bit each */
 	struct sp_intern *marks; /* numbers where these are, a struct sp_mark_place; NULL: nowhere yet */
-	int front;               /* the map of the program in which it finds them; -1: there is none yet */
-	char *unclear;           /* why the note of one makes no sense */
+	uint64_t *mark_users; /* of each: who mapped the first file that has it; 0 also of those from the beginning */
+	size_t mark_users_capacity;
+	int front;     /* the map of the program in which it finds them; -1: there is none yet */
+	char *unclear; /* why the note of one makes no sense */
 	struct sp_probe_files files;
 	struct places *places; /* of each of them */
 	size_t places_capacity;
