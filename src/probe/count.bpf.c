@@ -194,9 +194,9 @@ static long sp_place_put(struct task_struct *task, struct vm_area_struct *vma, s
 
 /*
  * The kernel refuses where another thread changes the mappings at this moment: then the next call of the row tries
- * again.
+ * again. Apart, as its memory is (sp_row_add).
  */
-static __always_inline void sp_place_find(struct sp_probed_place *ret_place, sp_u64 address, sp_u32 tgid, sp_u32 tell)
+static __noinline void sp_place_find(struct sp_probed_place *ret_place, sp_u64 address, sp_u32 tgid, sp_u32 tell)
 {
 	struct sp_probed_place found = {};
 	struct sp_search search = {.place = &found, .address = address, .tgid = tgid, .tell = tell};
