@@ -54,6 +54,7 @@ struct sender {
 	bool has_sent;
 	char why[SP_PROGRAM_TEXT + 1], why_refused[SP_PROGRAM_TEXT + 1]; /* the last; "" = none */
 	uint64_t counts[SP_SENT_COUNTS], n_failed, cpu_ns;               /* since the start */
+	uint64_t last_cpu_ns;                                            /* of the last that ended */
 	uint64_t to_ns;                                                  /* CLOCK_REALTIME */
 };
 struct sp_senders {
@@ -150,10 +151,13 @@ static void refused(struct sender *s, const char *why)
 static void child_ended(struct sender *s, int status)
 {
 	char *end = strchrnul(s->program.text, '\n'), *why = *end ? end + 1 : end;
-	uint64_t before = s->counts[0], pause_ns = s->program.cpu_ns * paces[s->kind].share;
+	uint64_t before = s->counts[0], cpu_ns = s->program.cpu_ns;
+	uint64_t more_ns = cpu_ns > s->last_cpu_ns && s->last_cpu_ns ? cpu_ns - s->last_cpu_ns : 0;
+	uint64_t pause_ns = (cpu_ns + more_ns) * paces[s->kind].share; /* what grows, as names do at first, goes on */
 
 	*end = '\0';
-	s->cpu_ns += s->program.cpu_ns;
+	s->cpu_ns += cpu_ns;
+	s->last_cpu_ns = cpu_ns;
 	counts_take(s, s->program.text);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
 		failed(s, s->program.is_late ? "it took too long" : *why ? why : "the process failed");
