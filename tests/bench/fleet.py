@@ -6,7 +6,8 @@ questions take over 10, 100 and 1,000 hosts. Ten hosts are made up, each with an
 hours the windows and the libraries' sums are copied, too; samples there are of the last hour only. The times are those of
 the whole program, the best of three, beside a server of the same machine. What a host and day takes on the disk is that
 hour's rows, merged, times 24, and what they name, which is written once a day; beside it the same hour laid out as others
-do: a pprof file for each minute (Perforator), and rows that have their whole stack of names (Parca's tables in ClickHouse)."""
+do: a pprof file for each minute (Perforator), and rows that have their whole stack of names (Parca's tables in ClickHouse).
+By the environment: SOPROF_BENCH_PARTS=many,sending,pushing, these only."""
 import contextlib
 import http.server
 import os
@@ -250,7 +251,12 @@ def many(address):
         timed(f"fleet: status, {hosts} hosts", None, "fleet", "status", address)
 
 
-with clickhouse() as server:
-    many(server)
-    sending(server)
-pushing()
+parts = os.environ.get("SOPROF_BENCH_PARTS", "many,sending,pushing").split(",")
+if {"many", "sending"} & set(parts):
+    with clickhouse() as server:
+        if "many" in parts:
+            many(server)
+        if "sending" in parts:
+            sending(server)
+if "pushing" in parts:
+    pushing()
