@@ -129,6 +129,15 @@ size_t sp_chunk_memory(const struct sp_chunk *c)
 	return bytes;
 }
 
+size_t sp_chunk_bytes(const struct sp_chunk *c)
+{
+	size_t bytes = c->bytes.n + (c->ranks.n + c->new_frames.n) * sizeof(uint32_t);
+
+	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
+		bytes += c->items[i].n * sp_dict_kind_bytes((enum sp_dict_kind)i);
+	return bytes;
+}
+
 static void *append_items(struct sp_items *items, size_t n, size_t bytes_each)
 {
 	if (sp_grow(&items->data, &items->capacity, items->n + n + 1, bytes_each) < 0) /* + 1: not NULL for no items */

@@ -38,6 +38,7 @@ void sp_chunk_done(struct sp_chunk *c);
 void sp_chunk_clear(struct sp_chunk *c, const uint32_t first[SP_N_DICT_KINDS]);
 bool sp_chunk_is_empty(const struct sp_chunk *c);
 size_t sp_chunk_memory(const struct sp_chunk *c);
+size_t sp_chunk_bytes(const struct sp_chunk *c); /* of its items; memory: with room for more */
 
 int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint32_t new_frame);
 /*

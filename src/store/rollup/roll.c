@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MIN = 1 << 20, LATE_MS = 30 * 60000 };
+/* JOINED_BYTES: no more is added to a chunk, which each reader must unpack whole. */
+enum { ROWS_MIN = 1 << 20, LATE_MS = 30 * 60000, JOINED_BYTES = 256 << 10 };
 
 static const uint64_t period_ms[SP_N_RESOLUTIONS] = {10000, 60000, 3600000};
 
@@ -146,16 +147,25 @@ static int last_chunk_in(struct sp_day_file *f, uint64_t generation, uint64_t *r
 	return 0;
 }
 
-/* Appends a chunk to the joined one; writes that first if a chunk is missing in between. */
+static int write_joined(struct sp_store *store, struct sp_roll *roll)
+{
+	static const uint32_t first[SP_N_DICT_KINDS];
+	int r = sp_writer_insert_chunk(store->writer, roll->to, roll->generation, roll->last_seq, &roll->chunk);
+
+	sp_chunk_clear(&roll->chunk, first);
+	return r;
+}
+
+/* Appends a chunk to the joined one; writes that first if it is large, or if a chunk is missing in between. */
 static int join_chunk(struct sp_store *store, struct sp_roll *roll, sqlite3_stmt *s)
 {
 	static const uint32_t first[SP_N_DICT_KINDS];
 	uint64_t id = (uint64_t)sqlite3_column_int64(s, 0);
-	int r = sp_dict_read_chunk(id, s, 1, &roll->chunk);
+	int r = sp_chunk_bytes(&roll->chunk) >= JOINED_BYTES ? write_joined(store, roll) : 0;
 
+	r = r < 0 ? r : sp_dict_read_chunk(id, s, 1, &roll->chunk);
 	if (r == -EBADMSG && !sp_chunk_is_empty(&roll->chunk)) {
-		r = sp_writer_insert_chunk(store->writer, roll->to, roll->generation, roll->last_seq, &roll->chunk);
-		sp_chunk_clear(&roll->chunk, first);
+		r = write_joined(store, roll);
 		r = r < 0 ? r : sp_dict_read_chunk(id, s, 1, &roll->chunk);
 	}
 	roll->copied_seq = id & UINT32_MAX;
