@@ -66,11 +66,12 @@ async function load(name, route, parameters, take) {
 	if (waiting[name] && waiting[name].key === key) return;
 	if (waiting[name]) waiting[name].control.abort();
 	const mine = waiting[name] = {key, control: new AbortController(), busy: true};
+	setTimeout(() => mine.busy && show(mine.problem = `Still asking ${ASKED}`), 10000);
 	byId("app").classList.add("asking");
 	try {
 		const raw = await ask(route, parameters, mine.control.signal);
 		if (waiting[name] === mine) take(raw);
-		problem = "";
+		problem = mine.problem = "";
 	} catch (e) {
 		if (e.name === "AbortError") return;
 		if (waiting[name] !== mine) return;
@@ -186,6 +187,7 @@ function showStatus() {
 	document.title = byId("title").textContent = "soprof " + (isFleet ? "fleet at " + host.replace(/^https?:\/\//, "") : host);
 	const parts = [], {range, before} = picked(), wrong = problem || Object.values(waiting).map((w) => w.problem).find(Boolean);
 	if (wrong) parts.push(wrong + ".");
+	else if (!data) parts.push(`Asking ${ASKED}…`);
 	else if (data) {
 		const {raw} = data, c = choice(), [a, b] = state.live && raw.windows ? [raw.found_from, raw.found_to] : [raw.from, raw.to];
 		parts.push(before ? `${rangeText(before)} → ${rangeText(range || [raw.from2, raw.to2])}` : rangeText([a, b]));

@@ -151,5 +151,22 @@ await eventually("on a phone", `cells("panel-hosts").length`, 2);
 check("nothing is wider than the screen", await run(`document.documentElement.scrollWidth`), 390);
 await picture("fleet-phone");
 check("no error in the browser", page.problems, []);
+
+// --- the server does not answer, and is gone ---
+const trouble = (what) => writeFileSync(`${directory}/tls.trouble`, what + "\n");
+const nothing = `[...document.querySelectorAll("canvas")].filter((e) => seen(e) && getComputedStyle(e).visibility === "visible").length`;
+trouble("hold");
+await page.open(`${address}#to=${end}&span=1200`);
+await eventually("who waits is told so", `text("subtitle")`, "Asking the fleet…");
+check("and sees nothing that is not there yet", await run(nothing), 0);
+trouble("cut 1");
+await page.open(`${address}#to=${end}&span=2400`);
+await eventually("one that is gone", `text("subtitle")`, /^https:\/\/127\..*\.$/);
+check("in whole", await run(`id("subtitle").scrollWidth - id("subtitle").clientWidth`), 0);
+await picture("fleet-gone");
+trouble("pass");
+await page.open(`${address}#to=${end}&span=1800`);
+await settled();
+await eventually("and back", `text("subtitle")`, /of 2 hosts/);
 await browser.close();
 process.exit(failed ? 1 : 0);
