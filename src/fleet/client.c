@@ -19,6 +19,7 @@ enum { BLOCK_BYTES = 64 << 10, CHECKSUM_BYTES = 16, BLOCK_HEAD = 9, METHOD_ZSTD 
 struct sp_fleet {
 	struct sp_curl l;
 	CURL *curl;
+	struct sp_curl_wait wait;
 	char *name, *database, *user, *password, *ca_file;
 	long timeout_ms;
 	unsigned limit_s;
@@ -111,6 +112,7 @@ static int fleet_fill(struct sp_fleet *f, const struct sp_fleet_server *s)
 		f->ca_file = s->ca_file ? strdup(s->ca_file) : NULL;
 		f->timeout_ms = s->timeout_ms ? (long)s->timeout_ms : DEFAULT_MS;
 		f->limit_s = s->limit_s;
+		f->wait = (struct sp_curl_wait){.tell = s->slow, .server = f->name};
 		r = f->user && f->database && f->password && (f->ca_file || !s->ca_file) ? 0 : -ENOMEM;
 	}
 	if (r == 0)
@@ -317,6 +319,8 @@ int sp_fleet_do(struct sp_fleet *f, const char *sql, bool outside)
 	if (asprintf(&url, "%s/%s%s", f->name, outside ? "" : "?database=", outside ? "" : f->database) < 0)
 		return -ENOMEM;
 	f->into = NULL;
+	if (r == 0)
+		r = sp_curl_wait(&f->l, f->curl, &f->wait);
 	return post(f, url, sql, strlen(sql));
 }
 

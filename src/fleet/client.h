@@ -22,6 +22,8 @@ struct sp_fleet_server {
 	const char *password, *ca_file; /* NULL = none */
 	unsigned timeout_ms;            /* of one request; 0 = five minutes */
 	unsigned limit_s;               /* the server gives a question up then; 0 = as it is set up */
+	void (*slow)(const char *name,
+		     unsigned seconds); /* called once, in the midst of a request that takes long; NULL = not */
 };
 enum { SP_FLEET_URL_MAX = 2000 };
 /* Whether an address, and a database's name, is of the form above; else -EINVAL. */

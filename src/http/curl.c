@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/library.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include <errno.h>
 
 /* Debian has it with three TLS libraries; any will do. */
@@ -35,4 +36,33 @@ int sp_curl_begin(const struct sp_curl *l, CURL *curl, const char *ca_file, char
 	if (ca_file)
 		bad |= l->setopt(curl, CURLOPT_CAINFO, ca_file);
 	return bad ? sp_fail_said(-ENOSYS, "libcurl is too old, or does not speak https") : 0;
+}
+
+/* Called about once a second, whatever happens. */
+static int wait_look(void *wait, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	struct sp_curl_wait *w = wait;
+
+	(void)a;
+	(void)b;
+	(void)c;
+	(void)d;
+	if (w->is_told || sp_time_ns(CLOCK_MONOTONIC) - w->began_ns < SP_CURL_SLOW_S * SP_NS_PER_S)
+		return 0;
+	w->is_told = true;
+	w->tell(w->server, SP_CURL_SLOW_S);
+	return 0;
+}
+
+int sp_curl_wait(const struct sp_curl *l, CURL *curl, struct sp_curl_wait *w)
+{
+	int bad = 0;
+
+	if (!w->tell)
+		return 0;
+	w->began_ns = sp_time_ns(CLOCK_MONOTONIC);
+	bad |= l->setopt(curl, CURLOPT_NOPROGRESS, 0L);
+	bad |= l->setopt(curl, CURLOPT_XFERINFOFUNCTION, wait_look);
+	bad |= l->setopt(curl, CURLOPT_XFERINFODATA, w);
+	return bad ? sp_fail_said(-ENOSYS, "libcurl is too old") : 0;
 }

@@ -108,6 +108,8 @@ until_true() { # SECONDS COMMAND...
 }
 failed_twice() { [ "$(word "$1" fleet_failed)" -ge 2 ] 2>/dev/null; }
 has_sent() { [ "$(word "$1" fleet_windows)" -ge 1 ] 2>/dev/null; }
+timeout 20 "$SOPROF" fleet status "${address_of[silent]}" >"$dir/patient" 2>&1 & # who asks is told, too
+patient=$!
 for name in "${names[@]}"; do
 	if [ -z "${trouble[$name]}" ]; then
 		until_true 200 has_sent $name || { cat "$dir/$name.log"; fail "$name: windows sent"; }
@@ -120,6 +122,14 @@ for name in "${names[@]}"; do
 	grep -qF -e "$(cat "$dir/wrong")" "$dir/$name.log" && fail "$name: no password in the log"
 	say "$name: $(grep -oE 'fleet at .*' "$dir/$name.log" | head -n 1)"
 done
+
+wait $patient
+[ "$(cat "$dir/patient")" = "soprof: ${address_of[silent]}: no answer for 10 s; waiting for it, up to 5 min" ] ||
+	fail "one line for who waits: $(cat "$dir/patient")"
+expect 0 agent --status --socket "$dir/silent.sock"
+has "$out" '^ +slow now: an answer took longer than 10 s in [2-9] of the times it sent$'
+[ "$(grep -c ': slow: no answer for 10 s; waited for$' "$dir/silent.log")" = 1 ] || fail "silence told once"
+has_not "$dir/slow.log" ': slow: ' # 2 s are not
 
 # --- the trouble is over
 rm "$dir/small/data/filler"
@@ -134,6 +144,7 @@ for name in full password newer silent cut; do
 	until_true 330 has_sent $name || { cat "$dir/$name.log"; fail "$name: windows sent after the repair"; }
 	has "$dir/$name.log" 'fleet at .*: taken$'
 done
+has "$dir/silent.log" 'fleet at .*: no longer slow$'
 for name in unknown over; do
 	has_sent $name && fail "$name: nothing sent to such a server"
 done

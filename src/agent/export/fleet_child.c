@@ -19,7 +19,8 @@ static int open_fleet(const struct sp_send_job *job, struct sp_fleet **ret_fleet
 					 .user = sp_line_word(&job->words, "user"),
 					 .ca_file = job->ca_file,
 					 .password = password,
-					 .timeout_ms = POST_MS};
+					 .timeout_ms = POST_MS,
+					 .slow = sp_send_slow};
 	int r = sp_send_read_line(password, sizeof(password));
 
 	r = r > 0 ? -EBADMSG : r < 0 ? r : sp_fleet_open(&server, ret_fleet);

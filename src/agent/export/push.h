@@ -30,6 +30,8 @@ struct sp_push {
 	size_t n_headers, n_labels, n_sources;
 	uint32_t resolution_s; /* 10, 60 or 3600 */
 	unsigned timeout_ms;   /* of one request */
+	void (*slow)(const char *url,
+		     unsigned seconds); /* called once, in the midst of a request that takes long; NULL = not */
 };
 struct sp_push_sent {
 	uint64_t n_profiles, n_samples, n_bytes; /* that were taken */

@@ -67,7 +67,8 @@ int sp_send_profiles(const struct sp_send_job *job, struct sp_send_result *ret_r
 			       .n_labels = job->n_labels,
 			       .sources = job->sources,
 			       .n_sources = job->n_sources,
-			       .resolution_s = job->resolution_s};
+			       .resolution_s = job->resolution_s,
+			       .slow = sp_send_slow};
 	struct sp_push_sent sent = {0};
 	uint64_t timeout_ms = POST_MS;
 	int r = sp_line_number(&job->words, "timeout", &timeout_ms);

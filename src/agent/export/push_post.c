@@ -18,6 +18,7 @@ struct sp_push_client {
 	const struct sp_push *p;
 	struct sp_curl l;
 	CURL *curl;
+	struct sp_curl_wait wait;
 	char answer[MAX_ANSWER + 1]; /* its beginning */
 	size_t n_answer;
 	char error[CURL_ERROR_SIZE];
@@ -44,6 +45,7 @@ int sp_push_open(const struct sp_push *p, struct sp_push_client **ret_client)
 
 	if (r == 0) {
 		c->p = p;
+		c->wait = (struct sp_curl_wait){.tell = p->slow, .server = p->url};
 		c->curl = c->l.init();
 		r = c->curl ? 0 : -ENOMEM;
 	}
@@ -106,6 +108,8 @@ static int options_set(struct sp_push_client *c, const char *url, const struct s
 	const struct sp_curl *l = &c->l;
 	int bad = 0, r = sp_curl_begin(l, c->curl, c->p->ca_file, c->error);
 
+	if (r == 0)
+		r = sp_curl_wait(l, c->curl, &c->wait);
 	bad |= l->setopt(c->curl, CURLOPT_URL, url);
 	bad |= l->setopt(c->curl, CURLOPT_POST, 1L);
 	bad |= l->setopt(c->curl, CURLOPT_POSTFIELDS, m->body);

@@ -27,6 +27,13 @@ int sp_send_read_line(char *ret_line, size_t size)
 	return 0;
 }
 
+void sp_send_slow(const char *server, unsigned seconds)
+{
+	(void)server;
+	(void)seconds;
+	dprintf(STDOUT_FILENO, SP_SEND_SLOW);
+}
+
 /* "source=cpu", "label=a=b" */
 static const char **place_of(struct sp_send_job *job, const char *line)
 {

@@ -2,10 +2,10 @@
 /*
  * send_child.h: the process that sends to one receiver (senders.h): reads what it is told, sends, says what it sent.
  *
- * Its input is a line of words, lines of sources and labels, an empty line, and secrets. Its output is a line of counts
- * and, if it failed or something was refused, one with the reason. main() calls sp_send_main() first, which does not
- * return if the program was executed for that. fleet_child.c and push_child.c have the parts of their own. 0 or a
- * negative errno with sp_error_text(). One thread.
+ * Its input is a line of words, lines of sources and labels, an empty line, and secrets. Its output is SP_SEND_SLOW as
+ * soon as an answer takes long; a line of counts; and, if it failed or something was refused, one with the reason.
+ * main() calls sp_send_main() first, which does not return if the program was executed for that. fleet_child.c and
+ * push_child.c have the parts of their own. 0 or a negative errno with sp_error_text(). One thread.
  */
 #ifndef SP_AGENT_EXPORT_SEND_CHILD_H
 #define SP_AGENT_EXPORT_SEND_CHILD_H
@@ -15,6 +15,7 @@
 #include "agent/request.h"
 
 #define SP_SEND_ARGUMENT "--send"
+#define SP_SEND_SLOW "slow\n"
 enum { SP_SEND_FAILED = 3 }; /* exit code */
 void sp_send_main(int argc, char **argv);
 
@@ -34,6 +35,9 @@ struct sp_send_result {
 };
 int sp_send_windows(const struct sp_send_job *job, struct sp_send_result *ret_result);
 int sp_send_profiles(const struct sp_send_job *job, struct sp_send_result *ret_result);
+
+/* Says that an answer takes long. */
+void sp_send_slow(const char *server, unsigned seconds);
 
 /* The next line of the input, without its line break. 1: there is none. */
 int sp_send_read_line(char *ret_line, size_t size);

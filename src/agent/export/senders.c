@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "http/curl.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 #include <unistd.h>
 
 enum {
-	TIMEOUT_MS = 300000,
+	TIMEOUT_MS = 900000, /* for some twenty requests that each take nearly as long as they may */
 	FIRST_PAUSE_MS = 10000,
 	MAX_PAUSE_MS = 300000,
 	LEAST_S = 60, /* between two that send: each decodes the day's dictionary */
@@ -51,9 +52,9 @@ struct sender {
 	struct sp_program program;
 	uint64_t began_ns, due_ns; /* CLOCK_MONOTONIC */
 	struct sp_again again;
-	bool has_sent;
+	bool has_sent, is_slow, is_counted;                              /* is_counted: of the process */
 	char why[SP_PROGRAM_TEXT + 1], why_refused[SP_PROGRAM_TEXT + 1]; /* the last; "" = none */
-	uint64_t counts[SP_SENT_COUNTS], n_failed, cpu_ns;               /* since the start */
+	uint64_t counts[SP_SENT_COUNTS], n_failed, n_slow, cpu_ns;       /* since the start */
 	uint64_t last_cpu_ns;                                            /* of the last that ended */
 	uint64_t to_ns;                                                  /* CLOCK_REALTIME */
 };
@@ -148,9 +149,26 @@ static void refused(struct sender *s, const char *why)
 	snprintf(s->why_refused, sizeof(s->why_refused), "%s", why);
 }
 
+/* Whether the process waits, or has waited, for an answer that takes long; told in the midst of it. */
+static bool child_is_slow(struct sender *s)
+{
+	bool is_slow = !strncmp(s->program.text, SP_SEND_SLOW, strlen(SP_SEND_SLOW));
+
+	if (!is_slow || s->is_counted)
+		return is_slow;
+	if (!s->is_slow)
+		sp_log(SP_LOG_WARNING, "%s at %s: slow: no answer for %d s; waited for", sp_receiver_words[s->kind],
+		       s->name, SP_CURL_SLOW_S);
+	s->is_slow = s->is_counted = true;
+	s->n_slow++;
+	return true;
+}
+
 static void child_ended(struct sender *s, int status)
 {
-	char *end = strchrnul(s->program.text, '\n'), *why = *end ? end + 1 : end;
+	bool is_slow = child_is_slow(s);
+	char *text = s->program.text + (is_slow ? strlen(SP_SEND_SLOW) : 0);
+	char *end = strchrnul(text, '\n'), *why = *end ? end + 1 : end;
 	uint64_t before = s->counts[0], cpu_ns = s->program.cpu_ns;
 	uint64_t more_ns = cpu_ns > s->last_cpu_ns && s->last_cpu_ns ? cpu_ns - s->last_cpu_ns : 0;
 	uint64_t pause_ns = (cpu_ns + more_ns) * paces[s->kind].share; /* what grows, as names do at first, goes on */
@@ -158,15 +176,18 @@ static void child_ended(struct sender *s, int status)
 	*end = '\0';
 	s->cpu_ns += cpu_ns;
 	s->last_cpu_ns = cpu_ns;
-	counts_take(s, s->program.text);
+	counts_take(s, text);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-		failed(s, s->program.is_late ? "it took too long" : *why ? why : "the process failed");
+		failed(s, s->program.is_late ? "sending took longer than 15 min" : *why ? why : "the process failed");
 		return;
 	}
 	if (*why)
 		refused(s, why);
 	if (s->again.pause_ms || !s->has_sent)
 		sp_log(SP_LOG_NOTICE, "%s at %s: taken", sp_receiver_words[s->kind], s->name);
+	if (s->is_slow && !is_slow)
+		sp_log(SP_LOG_NOTICE, "%s at %s: no longer slow", sp_receiver_words[s->kind], s->name);
+	s->is_slow = is_slow;
 	s->has_sent = true;
 	s->again.pause_ms = 0;
 	*s->why = '\0';
@@ -187,9 +208,12 @@ static void sender_run(struct sp_senders *all, struct sender *s)
 
 	if (sp_program_check(&s->program, &status))
 		child_ended(s, status);
+	else if (s->program.pid)
+		child_is_slow(s);
 	if (!*s->name || s->program.pid || now < s->due_ns)
 		return;
 	s->began_ns = now;
+	s->is_counted = false;
 	s->due_ns = SP_MAX(s->due_ns + period_s(s) * SP_NS_PER_S, now + SP_NS_PER_S);
 	r = child_start(all, s);
 	if (r < 0)
@@ -302,6 +326,7 @@ static const struct family families[] = {
      "Windows of the store that could not be read, and were not sent.", AT(counts[4])},
     {true, SP_EXPO_COUNTER, "soprof_fleet_failures", NULL, "Times that sending failed; it is tried again.",
      AT(n_failed)},
+    {true, SP_EXPO_COUNTER, "soprof_fleet_slow_sends", NULL, "Times that an answer took longer than 10 s.", AT(n_slow)},
     {true, SP_EXPO_COUNTER, "soprof_fleet_sent_bytes", "bytes", "Sent to it, compressed.", AT(counts[3])},
     {true, SP_EXPO_COUNTER, "soprof_fleet_cpu_seconds", "seconds", "CPU time of the processes that send.", AT(cpu_ns)},
     {true, SP_EXPO_GAUGE, "soprof_fleet_sent_until_timestamp_seconds", "seconds",
@@ -315,6 +340,7 @@ static const struct family families[] = {
      "Windows of the store that could not be read, and were not sent.", AT(counts[4])},
     {false, SP_EXPO_COUNTER, "soprof_push_failures", NULL, "Times that sending failed; it is tried again.",
      AT(n_failed)},
+    {false, SP_EXPO_COUNTER, "soprof_push_slow_sends", NULL, "Times that an answer took longer than 10 s.", AT(n_slow)},
     {false, SP_EXPO_GAUGE, "soprof_push_sent_until_timestamp_seconds", "seconds",
      "The end of the last interval that it has; 0: none since the start.", AT(to_ns)},
 #undef AT
@@ -368,6 +394,7 @@ void sp_senders_status(const struct sp_senders *all, FILE *out)
 			fprintf(out, "%s_%s=%" PRIu64 "\n", word, sp_sent_words[s->kind][i], s->counts[i]);
 		fprintf(out, "%s_failed=%" PRIu64 "\n%s_to=%" PRIu64 "\n%s_cpu_ns=%" PRIu64 "\n", word, s->n_failed,
 			word, s->to_ns, word, s->cpu_ns);
+		fprintf(out, "%s_slow=%" PRIu64 "\n%s_slow_now=%d\n", word, s->n_slow, word, s->is_slow);
 		word_put(s, "_refused_why", s->why_refused, out);
 		word_put(s, "_error", s->why, out);
 	}

@@ -462,6 +462,10 @@ static void show_sent(const struct screen *s, const char *kind, const char *what
 	if (sent_number(s, kind, "refused"))
 		fprintf(out, "          refused %" PRIu64 " samples: %s\n", sent_number(s, kind, "refused"),
 			sent_text(s, kind, "refused_why"));
+	if (sent_number(s, kind, "slow_now"))
+		fprintf(out,
+			"          slow now: an answer took longer than 10 s in %" PRIu64 " of the times it sent\n",
+			sent_number(s, kind, "slow"));
 	if (*sent_text(s, kind, "error"))
 		fprintf(out, "          takes nothing now (%" PRIu64 " failures): %s\n", sent_number(s, kind, "failed"),
 			sent_text(s, kind, "error"));

@@ -25,6 +25,7 @@ static struct {
 	uint64_t cpu_ns;
 	unsigned n_windows;
 	int status;
+	bool is_slow, is_waiting; /* is_waiting: it does not end */
 } next;
 static unsigned n_started, n_told[SP_N_LOG_LEVELS];
 static char last_told[200];
@@ -91,10 +92,13 @@ bool sp_program_check(struct sp_program *c, int *ret_status)
 {
 	if (!c->pid)
 		return false;
+	snprintf(c->text, sizeof(c->text), "%s", next.is_slow ? SP_SEND_SLOW : "");
+	if (next.is_waiting)
+		return false;
 	c->pid = 0;
 	c->cpu_ns = next.cpu_ns;
-	snprintf(c->text, sizeof(c->text), "windows=%u rows=7 samples=9 bytes=99 left_out=0 to=5\n%s", next.n_windows,
-		 next.status ? "the reason" : "");
+	snprintf(c->text, sizeof(c->text), "%swindows=%u rows=7 samples=9 bytes=99 left_out=0 to=5\n%s",
+		 next.is_slow ? SP_SEND_SLOW : "", next.n_windows, next.status ? "the reason" : "");
 	*ret_status = next.status;
 	return true;
 }
@@ -199,11 +203,52 @@ static void test_failures(void **unused)
 	sp_senders_free(s);
 }
 
+static bool status_has(struct sp_senders *s, const char *words)
+{
+	char text[4096] = "";
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	sp_senders_status(s, out);
+	fclose(out);
+	return strstr(text, words) != NULL;
+}
+
+/* Told in the midst of the first that is slow, and when one is not. */
+static void test_slow(void **unused)
+{
+	struct sp_senders *s = sender_new();
+
+	(void)unused;
+	next.n_windows = 1;
+	next.status = 0;
+	until_start(s);
+	until_start(s);
+	next.is_slow = next.is_waiting = true;
+	for (int i = 0; i < 3; i++)
+		sp_senders_dispatch(s);
+	assert_int_equal(n_told[SP_LOG_WARNING], 1);
+	assert_string_equal(last_told, "fleet at http://host:8123/base: slow: no answer for 10 s; waited for");
+	assert_true(status_has(s, "\nfleet_slow=1\nfleet_slow_now=1\n"));
+	next.is_waiting = false;
+	next.status = FAILED;
+	until_start(s);
+	next.status = 0;
+	until_start(s);
+	assert_true(status_has(s, "\nfleet_windows=3\n") && status_has(s, "\nfleet_slow=2\nfleet_slow_now=1\n"));
+	assert_int_equal(n_told[SP_LOG_WARNING], 2); /* and the failure */
+	next.is_slow = false;
+	until_start(s);
+	assert_string_equal(last_told, "fleet at http://host:8123/base: no longer slow");
+	assert_true(status_has(s, "\nfleet_slow=2\nfleet_slow_now=0\n"));
+	sp_senders_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_pace),
 	    cmocka_unit_test(test_failures),
+	    cmocka_unit_test(test_slow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
