@@ -33,6 +33,7 @@ struct libraries {
 	size_t n_hosts, hosts_capacity;
 	struct build builds[MAX_BUILDS];
 	size_t n_builds;
+	struct sp_fleet_near near; /* of names that are not wanted */
 };
 
 /* --- hosts --- */
@@ -122,6 +123,8 @@ static int build_read(struct libraries *l, struct sp_row_reader *row)
 	r = b.name && b.path && b.build_id && b.package && b.version ? sp_fleet_row_check(&l->ask, row) : -ENOMEM;
 	if (r == 0 && is_wanted(l, &b))
 		r = build_add(l, &b);
+	else if (r == 0)
+		sp_fleet_near_offer(&l->near, b.name);
 	build_done(&b);
 	return r;
 }
@@ -139,7 +142,11 @@ static int builds_read(struct libraries *l)
 	r = sp_fleet_question_ask(&l->ask, &row);
 	while (r == 0 && sp_row_is_there(&row))
 		r = build_read(l, &row);
-	return r;
+	if (r < 0 || l->n_builds)
+		return r;
+	return sp_fail_said(-ENOENT, "no samples of a library that is called '%s'%s%s%s%s", l->globs[0],
+			    l->n_globs > 1 ? " or as the others" : "", l->near.kept ? "; did you mean '" : "",
+			    l->near.kept ? l->near.kept : "", l->near.kept ? "'?" : "");
 }
 
 /* --- what each costs --- */
@@ -199,18 +206,20 @@ int sp_fleet_libraries(struct sp_fleet *f, const struct sp_fleet_filter *filter,
 	l->ask = (struct sp_fleet_question){.f = f, .filter = filter, .q = q};
 	l->globs = globs->globs;
 	l->n_globs = globs->n;
+	l->near.suggest.word = globs->globs[0];
 	r = sp_fleet_question_begin(&l->ask);
 	if (r == 0)
 		r = hosts_read(l);
 	if (r == 0)
 		r = builds_read(l);
-	if (r == 0 && l->n_builds)
+	if (r == 0)
 		r = costs_read(l, each, arg);
 	for (size_t i = 0; i < l->n_builds; i++)
 		build_done(&l->builds[i]);
 	for (size_t i = 0; i < l->n_hosts; i++)
 		free(l->hosts[i].name);
 	free(l->hosts);
+	free(l->near.kept);
 	sp_fleet_question_done(&l->ask);
 	free(l);
 	return r;

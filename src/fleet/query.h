@@ -54,7 +54,7 @@ struct sp_fleet_globs {
 	const char *const *globs; /* of names and paths as in profile/filter.h; or whole build ids */
 	size_t n;
 };
-/* Of the query: range and source. -E2BIG: too many builds match. */
+/* Of the query: range and source. -E2BIG: too many builds match; -ENOENT: none does, with the nearest name. */
 int sp_fleet_libraries(struct sp_fleet *f, const struct sp_fleet_filter *filter, const struct sp_store_query *q,
 		       const struct sp_fleet_globs *globs,
 		       int (*each)(void *arg, const struct sp_fleet_library *library), void *arg);

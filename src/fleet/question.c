@@ -2,7 +2,9 @@
 #include "fleet/question.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "base/time.h"
+#include "base/when.h"
 #include "fleet/schema.h"
 #include "profile/filter.h"
 #include <errno.h>
@@ -82,31 +84,77 @@ char *sp_fleet_row_copy(struct sp_row_reader *row)
 	return strndup(text, n);
 }
 
-static int host_read(struct sp_fleet_question *q, struct sp_row_reader *row, size_t *n_matching)
+void sp_fleet_near_offer(struct sp_fleet_near *n, const char *name)
+{
+	sp_suggest_offer(&n->suggest, name);
+	if (n->suggest.best != name)
+		return;
+	free(n->kept);
+	n->kept = strdup(name);
+	n->suggest.best = n->kept;
+}
+
+/* Those that match, and what is near to a filter that none does. */
+struct choosing {
+	size_t n_read, n_host, n_matching; /* n_host: of such a name */
+	struct sp_fleet_near host, label;
+};
+
+/* Of "canary" a label's name is what may be near, of "canary=y" the whole. */
+static void label_offer(struct choosing *c, char *label)
+{
+	char *end = strchr(c->label.suggest.word, '=') ? NULL : strchr(label, '=');
+
+	if (end)
+		*end = '\0';
+	sp_fleet_near_offer(&c->label, label);
+}
+
+static int host_read(struct sp_fleet_question *q, struct sp_row_reader *row, struct choosing *c)
 {
 	uint64_t host = sp_row_u64(row), labels = sp_row_u64(row);
 	SP_FREE char *name = sp_fleet_row_copy(row);
-	bool matches = !q->filter->label && name;
+	bool is_host = name && (!q->filter->host || sp_glob_matches(q->filter->host, name));
+	bool matches = !q->filter->label;
 
 	for (size_t n = sp_row_length(row, 1); n > 0 && !row->bad; n--) {
 		SP_FREE char *label = sp_fleet_row_copy(row);
 		matches = matches || (label && sp_fleet_label_matches(q->filter->label, label));
+		if (!matches && label)
+			label_offer(c, label);
 	}
 	if (row->bad || !name)
 		return name ? sp_fleet_row_check(q, row) : -ENOMEM;
-	if (!matches || (q->filter->host && !sp_glob_matches(q->filter->host, name)))
+	c->n_read++;
+	c->n_host += is_host;
+	if (!is_host)
+		sp_fleet_near_offer(&c->host, name);
+	if (!matches || !is_host)
 		return 0;
-	sp_fleet_print(&q->hosts, "%s(%" PRIu64 ",%" PRIu64 ")", *n_matching ? "," : "", host, labels);
-	sp_fleet_print(&q->host_ids, "%s%" PRIu64, (*n_matching)++ ? "," : "", host);
+	sp_fleet_print(&q->hosts, "%s(%" PRIu64 ",%" PRIu64 ")", c->n_matching ? "," : "", host, labels);
+	sp_fleet_print(&q->host_ids, "%s%" PRIu64, c->n_matching++ ? "," : "", host);
 	return 0;
+}
+
+static int no_host(struct sp_fleet_question *q, const struct choosing *c)
+{
+	const char *near = c->n_host ? c->label.kept : c->host.kept;
+
+	if (!c->n_read)
+		return sp_fleet_nothing_found(q);
+	return sp_fail_said(-ENODATA, "no host%s%s%s%s sent anything of that time%s%s%s", q->filter->host ? " " : "",
+			    q->filter->host ? q->filter->host : "", q->filter->label ? " with the label " : "",
+			    q->filter->label ? q->filter->label : "", near ? "; did you mean '" : "", near ? near : "",
+			    near ? "'?" : "");
 }
 
 /* By number, so that no name of a host, nor a label, is ever in a statement. */
 static int hosts_choose(struct sp_fleet_question *q)
 {
 	static const char of[] = "cityHash64(arrayStringConcat(labels, '\\n'))";
+	struct choosing c = {.host.suggest.word = q->filter->host ? q->filter->host : "",
+			     .label.suggest.word = q->filter->label ? q->filter->label : ""};
 	struct sp_row_reader row;
-	size_t n_matching = 0;
 	int r;
 
 	if (!q->filter->host && !q->filter->label)
@@ -117,15 +165,15 @@ static int hosts_choose(struct sp_fleet_question *q)
 	sp_fleet_print(&q->hosts, " AND (host, %s) IN (", of);
 	sp_fleet_print(&q->host_ids, " AND host IN (");
 	while (r == 0 && sp_row_is_there(&row))
-		r = host_read(q, &row, &n_matching);
+		r = host_read(q, &row, &c);
 	sp_fleet_print(&q->hosts, ")");
 	sp_fleet_print(&q->host_ids, ")");
-	if (r == 0 && !n_matching)
-		r = sp_fail_said(-ENODATA, "no host%s%s%s%s sent anything of that time", q->filter->host ? " " : "",
-				 q->filter->host ? q->filter->host : "", q->filter->label ? " with the label " : "",
-				 q->filter->label ? q->filter->label : "");
+	if (r == 0 && !c.n_matching)
+		r = no_host(q, &c);
 	if (r == 0 && q->hosts.n + q->host_ids.n > HOSTS_SQL)
-		r = sp_fail_said(-E2BIG, "%zu hosts match: ask for all, or for fewer", n_matching);
+		r = sp_fail_said(-E2BIG, "%zu hosts match: ask for all, or for fewer", c.n_matching);
+	free(c.host.kept);
+	free(c.label.kept);
 	return r;
 }
 
@@ -157,10 +205,57 @@ void sp_fleet_put_chosen(const struct sp_fleet_question *q, struct sp_bytes *sql
 	sp_fleet_put_text(sql, &q->chosen);
 }
 
-int sp_fleet_nothing_found(const struct sp_fleet_question *q)
+/* "SOURCE, SOURCE", or of the source that is asked for its times. */
+struct there {
+	const char *wanted;
+	char names[200];
+	size_t n;
+	uint64_t from_s, to_s; /* 0 = it is not there */
+};
+
+static int there_read(struct there *t, struct sp_row_reader *row)
 {
-	return sp_fail_said(-ENODATA, "%s has nothing of %s from that time", sp_fleet_name(q->f),
-			    q->q->source ? q->q->source : "cpu");
+	SP_FREE char *name = sp_fleet_row_copy(row);
+	uint64_t from_s = sp_row_u64(row), to_s = sp_row_u64(row);
+	size_t room = sizeof(t->names) - t->n;
+	int n;
+
+	if (!name || row->bad)
+		return name ? -EBADMSG : -ENOMEM;
+	if (!strcmp(name, t->wanted)) {
+		t->from_s = from_s;
+		t->to_s = to_s;
+	}
+	n = snprintf(t->names + t->n, room, "%s%s", t->n ? ", " : "", name);
+	if (n > 0 && (size_t)n < room)
+		t->n += (size_t)n;
+	t->names[t->n] = '\0';
+	return 0;
+}
+
+/* What it has instead is asked for, if it answers that. */
+int sp_fleet_nothing_found(struct sp_fleet_question *q)
+{
+	struct there t = {.wanted = q->q->source ? q->q->source : "cpu"};
+	const char *name = sp_fleet_name(q->f);
+	char from[SP_WHEN_TEXT], to[SP_WHEN_TEXT];
+	struct sp_row_reader row;
+	int r;
+
+	sp_fleet_print(&q->sql, "SELECT source, toUInt64(min(toUInt32(ts))), toUInt64(max(toUInt32(ts) + seconds)) "
+				"FROM windows GROUP BY source ORDER BY source");
+	r = sp_fleet_question_ask(q, &row);
+	while (r == 0 && sp_row_is_there(&row))
+		r = there_read(&t, &row);
+	sp_error_clear();
+	if (r == 0 && t.to_s)
+		return sp_fail_said(-ENODATA, "%s has nothing of %s from that time: what it has is from %s to %s", name,
+				    t.wanted, sp_when_text(t.from_s * SP_NS_PER_S, from),
+				    sp_when_text(t.to_s * SP_NS_PER_S, to));
+	if (r == 0 && t.n)
+		return sp_fail_said(-ENODATA, "%s has nothing of %s; its hosts sample %s", name, t.wanted, t.names);
+	return sp_fail_said(-ENODATA, "%s has nothing of %s%s", name, t.wanted,
+			    r == 0 ? ": no host has sent anything yet" : " from that time");
 }
 
 static int range_set(struct sp_fleet_question *q)

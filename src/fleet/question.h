@@ -10,6 +10,7 @@
 #ifndef SP_FLEET_QUESTION_H
 #define SP_FLEET_QUESTION_H
 
+#include "base/suggest.h"
 #include "fleet/query.h"
 
 struct sp_fleet_question {
@@ -36,8 +37,14 @@ int sp_fleet_question_narrow(struct sp_fleet_question *q);
 int sp_fleet_question_ask(struct sp_fleet_question *q, struct sp_row_reader *ret_row);
 /* -EIO if the rows were not what was asked for. */
 int sp_fleet_row_check(const struct sp_fleet_question *q, const struct sp_row_reader *row);
-char *sp_fleet_row_copy(struct sp_row_reader *row); /* a text; NULL: out of memory */
-int sp_fleet_nothing_found(const struct sp_fleet_question *q);
+char *sp_fleet_row_copy(struct sp_row_reader *row);      /* a text; NULL: out of memory */
+int sp_fleet_nothing_found(struct sp_fleet_question *q); /* -ENODATA, and what there is instead */
+/* Names that do not stay: the nearest to .suggest.word is kept. Free it. */
+struct sp_fleet_near {
+	struct sp_suggest suggest;
+	char *kept;
+};
+void sp_fleet_near_offer(struct sp_fleet_near *n, const char *name);
 /* Whether a label, NAME=VALUE, is one that the filter's wants. */
 bool sp_fleet_label_matches(const char *wanted, const char *label);
 

@@ -51,7 +51,7 @@ expect 0 fleet init "$address" --keep 30
 expect 0 fleet status "$address"
 has "$out" '^0 hosts since yesterday; '
 expect 1 query --fleet "$address" --from -1h
-one_line 'has nothing of cpu from that time$'
+one_line 'has nothing of cpu: no host has sent anything yet$'
 
 # --- an agent sends while all of this is asked; looked at in the end
 agent=
@@ -141,9 +141,15 @@ for wrong in "canary=x' OR 1" "canary=$evil" 'x' 'canar=yes'; do
 	expect 1 query --fleet "$address" "${range[@]}" --label "$wrong"
 	one_line 'no host with the label .* sent anything of that time'
 done
+expect 1 query --fleet "$address" "${range[@]}" --host wb1 --label service=web
+one_line "no host wb1 with the label service=web sent anything of that time; did you mean 'web1'\?$"
+expect 1 query --fleet "$address" "${range[@]}" --label canari=yes
+one_line "; did you mean 'canary=yes'\?$"
+expect 1 query --fleet "$address" --from 2020-01-01 --to 2020-01-02
+one_line 'has nothing of cpu from that time: what it has is from 20[-0-9]+ [0-9:]+ to 20[-0-9]+ [0-9:]+$'
 expect 1 query --fleet "$address" "${range[@]}" --host "$evil"
 expect 1 query --fleet "$address" "${range[@]}" --source "$evil"
-one_line 'has nothing of '
+one_line 'has nothing of .*; its hosts sample cpu$'
 expect 0 fleet status "$address"
 has "$out" '^web1 +cpu .* 55 +(5 min|300 s) .*service=web canary=yes$'
 has "$out" '^2 hosts since yesterday; '
@@ -163,6 +169,8 @@ has "$out" '^libz\.so\.1 +web2 '
 has_not "$out" web1
 expect 1 libs --fleet "$address" "${range[@]}" "$evil?"
 one_line 'no samples of a library that is called'
+expect 1 libs --fleet "$address" "${range[@]}" libss
+one_line "; did you mean 'libssl\.so\.3'\?$"
 expect 2 libs --fleet "$address"
 one_line 'libraries are named'
 expect 0 diff --fleet "$address" --label canary=yes --against canary=no -2h --by function --csv
