@@ -28,8 +28,8 @@ struct sp_fleet {
 	struct sp_bytes answer; /* of a failure, or of what has none */
 	struct sp_bytes *into;
 	size_t n_unread;
-	bool is_too_large;
-	ZSTD_CCtx *zstd; /* NULL: nothing was inserted yet */
+	bool is_too_large, is_known; /* is_known: it has answered */
+	ZSTD_CCtx *zstd;             /* NULL: nothing was inserted yet */
 };
 
 /* --- addresses --- */
@@ -242,17 +242,19 @@ enum { NO_TABLE = 60, NO_CONNECTION = 279 };
 #define TRIES "Log: \n\n"
 #define NO_TABLE_THERE "There is no table "
 #define NO_SPACE "errno: 28,"
+#define FAILED "Code: "
 
 /* "Code: 60, e.displayText() = DB::Exception: Table soprof.meta doesn't exist., e.what() = DB::Exception" */
 static int answer_failed(struct sp_fleet *f, long status)
 {
 	char *words = f->answer.bytes ? f->answer.bytes : (char[]){""}, *cut;
 	long code = 0;
+	int r;
 
 	if (f->answer.bytes)
 		f->answer.bytes[SP_MIN(f->answer.n, (size_t)MAX_WORDS)] = '\0';
-	if (!strncmp(words, "Code: ", 6))
-		code = strtol(words + 6, NULL, 10);
+	if (!strncmp(words, FAILED, strlen(FAILED)))
+		code = strtol(words + strlen(FAILED), NULL, 10);
 	cut = code == NO_CONNECTION ? strstr(words, TRIES) : NULL;
 	words = cut ? cut + strlen(TRIES) : words;
 	code = strncmp(words, NO_TABLE_THERE, strlen(NO_TABLE_THERE)) ? code : NO_TABLE;
@@ -265,8 +267,27 @@ static int answer_failed(struct sp_fleet *f, long status)
 	if (strstr(words, NO_SPACE)) /* behind a path that may be long */
 		return sp_fail_said(-ENOSPC, "%s says: HTTP %ld: no space is left on its disk: %s", f->name, status,
 				    words);
-	return sp_fail_said(errno_of(code, status), "%s says: HTTP %ld%s%s", f->name, status, *words ? ": " : "",
+	r = errno_of(code, status);
+	return sp_fail_said(r, "%s says: HTTP %ld%s%s", f->name, status,
+			    r == -EROFS ? ": the user may only read: "
+			    : *words    ? ": "
+					: "",
 			    words);
+}
+
+/* What may be meant where libcurl's words say little. */
+static const char *hint_of(const struct sp_fleet *f, CURLcode code)
+{
+	bool is_tls = !strncmp(f->name, "https", 5);
+
+	if (is_tls && code == CURLE_SSL_CONNECT_ERROR)
+		return " (is it http:// there?)";
+	if (!is_tls && !f->is_known && (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR))
+		return " (is it https:// there?)";
+	if (code == CURLE_PEER_FAILED_VERIFICATION)
+		return f->ca_file ? " (out of date, for another name, or of none in ca-file)"
+				  : " (out of date, for another name, or of none that this system trusts: see ca-file)";
+	return "";
 }
 
 static int result_of(struct sp_fleet *f, CURLcode code)
@@ -276,11 +297,15 @@ static int result_of(struct sp_fleet *f, CURLcode code)
 	if (f->is_too_large)
 		return sp_fail_said(-E2BIG, "the answer is larger than %d MiB", MAX_ANSWER >> 20);
 	if (code != CURLE_OK && f->n_unread <= MAX_UNREAD)
-		return sp_fail_said(code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT : -EIO, "%s: %s", f->name,
-				    *f->error ? f->error : f->l.strerror(code));
+		return sp_fail_said(code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT : -EIO, "%s: %s%s", f->name,
+				    *f->error ? f->error : f->l.strerror(code), hint_of(f, code));
+	f->is_known = true;
 	f->l.getinfo(f->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status == 200 && f->n_unread > MAX_UNREAD)
 		return sp_fail_said(-EIO, "%s does not answer as ClickHouse does", f->name);
+	if (status == 200 && !f->into && f->answer.n >= strlen(FAILED) &&
+	    !memcmp(f->answer.bytes, FAILED, strlen(FAILED)))
+		return answer_failed(f, status);
 	return status == 200 ? 0 : answer_failed(f, status);
 }
 
@@ -294,6 +319,8 @@ static int post(struct sp_fleet *f, const char *url, const void *body, size_t n)
 	*f->error = '\0';
 	if (r == 0)
 		r = sp_curl_begin(&f->l, f->curl, f->ca_file, f->error);
+	if (r == 0)
+		r = sp_curl_wait(&f->l, f->curl, &f->wait);
 	bad |= f->l.setopt(f->curl, CURLOPT_URL, url);
 	bad |= f->l.setopt(f->curl, CURLOPT_POST, 1L);
 	bad |= f->l.setopt(f->curl, CURLOPT_POSTFIELDS, body);
@@ -319,8 +346,6 @@ int sp_fleet_do(struct sp_fleet *f, const char *sql, bool outside)
 	if (asprintf(&url, "%s/%s%s", f->name, outside ? "" : "?database=", outside ? "" : f->database) < 0)
 		return -ENOMEM;
 	f->into = NULL;
-	if (r == 0)
-		r = sp_curl_wait(&f->l, f->curl, &f->wait);
 	return post(f, url, sql, strlen(sql));
 }
 

@@ -47,7 +47,8 @@ static int table_send(struct sender *s, enum sp_fleet_table table)
 	r = sql.failed ? -ENOMEM : sp_fleet_insert(s->f, sql.bytes, &s->rows.tables[table]);
 	sp_bytes_done(&sql);
 	if (r < 0)
-		return sp_fail(r, "send %s", sp_fleet_table_name(table));
+		return sp_fail(r, "send %s%s", sp_fleet_table_name(table),
+			       r == -ENOENT ? " (soprof fleet init makes it)" : "");
 	s->batch.n_rows += table == SP_FLEET_SAMPLE ? s->rows.n_rows[table] : 0;
 	sp_fleet_rows_clear(&s->rows, table);
 	return 0;

@@ -82,7 +82,7 @@ one_line "'a-b' is not a database's name"
 expect 1 fleet status http://127.0.0.1:1
 one_line '127\.0\.0\.1:1: .*[Cc]onnect'
 expect 1 fleet status "https://${address#http://}"
-one_line 'https://127\.0\.0\.1:[0-9]+: '
+one_line 'https://127\.0\.0\.1:[0-9]+: .* \(is it http:// there\?\)$'
 expect 1 fleet status "http://soprof@${address#http://}"
 one_line 'HTTP 401: Password required'
 printf 'it'"'"'s "so"\nmore\n' >"$dir/password2"

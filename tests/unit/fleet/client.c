@@ -148,7 +148,10 @@ static const struct failure {
     {"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nConnection: close\r\n\r\n", -EIO, "says: HTTP 302"},
     {"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nhalf", -EIO, NULL},
     {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n63\r\nhalf", -EIO, NULL},
-    {"", -EIO, NULL},
+    {EXCEPTION("500 Internal Server Error",
+	       "Code: 164, e.displayText() = DB::Exception: Cannot insert in readonly mode\n"),
+     -EROFS, "says: HTTP 500: the user may only read: Cannot insert in readonly mode"},
+    {"", -EIO, "(is it https:// there?)"},
     {NULL, -ETIMEDOUT, NULL},
 };
 
@@ -173,6 +176,25 @@ static void test_failures(void **unused)
 		sp_fleet_close(fleet);
 		fake_end(&f);
 	}
+}
+
+/* Of rows that are taken nothing is said, whatever the status. */
+static void test_said_late(void **unused)
+{
+	static const char said[] =
+	    EXCEPTION("200 OK", "Code: 252, e.displayText() = DB::Exception: Too many parts (300)\n");
+	struct fake f = fake_start(said, sizeof(said) - 1);
+	struct sp_fleet *fleet = fleet_open(&f, NULL);
+	struct sp_bytes rows = {0};
+
+	(void)unused;
+	sp_bytes_put_u64(&rows, 7);
+	assert_int_equal(sp_fleet_insert(fleet, "INSERT INTO t (a) FORMAT RowBinary", &rows), -EIO);
+	assert_non_null(strstr(sp_error_text(-EIO), "says: HTTP 200: Too many parts (300)"));
+	sp_error_clear();
+	sp_bytes_done(&rows);
+	sp_fleet_close(fleet);
+	fake_end(&f);
 }
 
 /* What is sent without end is not read until the time is over, neither where nothing was asked for nor where it failed.
@@ -294,8 +316,8 @@ static void test_meta(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_failures), cmocka_unit_test(test_gone), cmocka_unit_test(test_endless),
-	    cmocka_unit_test(test_requests), cmocka_unit_test(test_meta),
+	    cmocka_unit_test(test_failures), cmocka_unit_test(test_gone),     cmocka_unit_test(test_said_late),
+	    cmocka_unit_test(test_endless),  cmocka_unit_test(test_requests), cmocka_unit_test(test_meta),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
