@@ -76,7 +76,7 @@ int sp_fleet_hosts(struct sp_fleet *f, const struct sp_fleet_filter *filter, con
 
 /* A host's source, of today and yesterday by the server's clock. */
 struct sp_fleet_host_status {
-	const char *name, *source, *labels; /* labels: "a=b c=d" */
+	const char *name, *source, *labels; /* labels: with newlines between */
 	uint64_t last_s;                    /* the end of its last window, by its own clock */
 	int64_t ahead_s; /* the most that a window ended after it came, by the server's clock; < 0: before */
 	uint64_t n_windows, missing_s; /* seconds between first and last of which there is none */

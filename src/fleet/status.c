@@ -10,7 +10,7 @@
 
 /* A window that was sent twice is one. */
 static const char hosts_sql[] =
-    "SELECT any(n), source, arrayStringConcat(argMax(l, ts), ' '), toUInt64(max(toUInt32(ts) + s)), max(a), count(), "
+    "SELECT any(n), source, arrayStringConcat(argMax(l, ts), '\\n'), toUInt64(max(toUInt32(ts) + s)), max(a), count(), "
     "toUInt64(max(toUInt32(ts) + s) - min(toUInt32(ts))), sum(s), sum(r), sum(o), sum(d) FROM (SELECT host, source, "
     "ts, "
     "any(name) AS n, any(labels) AS l, toUInt64(any(seconds)) AS s, max(rows) AS r, max(lost) AS o, max(left_out) AS "

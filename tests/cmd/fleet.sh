@@ -153,6 +153,8 @@ one_line 'has nothing of .*; its hosts sample cpu$'
 expect 0 fleet status "$address"
 has "$out" '^web1 +cpu .* 55 +(5 min|300 s) .*service=web canary=yes$'
 has "$out" '^2 hosts since yesterday; '
+expect 0 fleet status "$address" --json
+has "$out" '\{"name":"web1","source":"cpu","labels":\["service=web","canary=yes"\],"last":'"$end"',.*"windows":55,"missing_seconds":300,'
 
 for library in libz.so.1 libcrypto.so.3 libssl.so.3; do
 	for host in 1 2; do

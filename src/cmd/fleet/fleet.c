@@ -2,6 +2,7 @@
 /* fleet.c: `soprof fleet`: makes a fleet's tables in a ClickHouse server, tells of its hosts, sends a store there. */
 #include "base/encode.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -26,7 +27,7 @@ static const char default_store[] = "/var/lib/soprof";
 struct fleet_args {
 	struct sp_fleet_args fleet;
 	struct sp_words words;
-	bool print;
+	bool print, json;
 	uint64_t keep_days;
 	const char *cluster;
 	const char *store, *name, *labels, *source;
@@ -41,6 +42,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 0, "print", NULL, "init: print the statements, do nothing", AT(print)},
 	{SP_OPT_NUMBER, 0, "keep", "DAYS", "init: how long the server keeps them (14)", AT(keep_days), .min = 1, .max = MAX_DAYS},
 	{SP_OPT_STRING, 0, "cluster", "NAME", "init: tables distributed over the servers of that name", AT(cluster)},
+	{SP_OPT_FLAG, 0, "json", NULL, "status: as JSON", AT(json)},
 	{SP_OPT_STRING, 0, "store", "PLACE", "send: a store's directory or file (/var/lib/soprof)", AT(store)},
 	{SP_OPT_STRING, 0, "name", "HOST", "send: of the host whose store it is (this one's)", AT(name)},
 	{SP_OPT_STRING, 0, "labels", "NAME=VALUE[,NAME=VALUE]", "send: of that host", AT(labels), .separator = ','},
@@ -100,6 +102,15 @@ static void put_span(struct sp_grid *g, enum sp_grid_colour colour, uint64_t s)
 		sp_grid_put(g, colour, "%" PRIu64 " h", s / 3600);
 }
 
+static void labels_put(struct sp_grid *g, const char *labels)
+{
+	SP_FREE char *text = strdup(labels);
+
+	for (char *c = text; c && *c; c++)
+		*c = *c == '\n' ? ' ' : *c;
+	sp_grid_put(g, SP_GRID_PLAIN, "%s", text ? text : "");
+}
+
 static int put_host(void *arg, const struct sp_fleet_host_status *h)
 {
 	struct status *s = arg;
@@ -117,7 +128,68 @@ static int put_host(void *arg, const struct sp_fleet_host_status *h)
 		sp_grid_put(s->grid, SP_GRID_YELLOW, "ahead by %" PRIi64 " s or more", h->ahead_s);
 	else
 		sp_grid_put(s->grid, SP_GRID_PLAIN, "%s", "");
-	sp_grid_put(s->grid, SP_GRID_PLAIN, "%s", h->labels);
+	labels_put(s->grid, h->labels);
+	return 0;
+}
+
+static void json_begin(struct sp_json *j)
+{
+	if (j->depth)
+		return;
+	sp_json_object(j, NULL);
+	sp_json_array(j, "hosts");
+	sp_json_lines(j);
+}
+
+/* The text of this row alone: it is cut up. */
+static void json_labels(struct sp_json *j, char *labels)
+{
+	sp_json_array(j, "labels");
+	for (char *one; (one = strsep(&labels, "\n")) != NULL;)
+		if (*one)
+			sp_json_string(j, NULL, one);
+	sp_json_end(j);
+}
+
+static int put_host_json(void *json, const struct sp_fleet_host_status *h)
+{
+	struct sp_json *j = json;
+	SP_FREE char *labels = strdup(h->labels);
+
+	if (!labels)
+		return -ENOMEM;
+	json_begin(j);
+	sp_json_object(j, NULL);
+	sp_json_string(j, "name", h->name);
+	sp_json_string(j, "source", h->source);
+	json_labels(j, labels);
+	sp_json_uint(j, "last", h->last_s);
+	sp_json_int(j, "ahead_seconds", SP_MAX(h->ahead_s, INT64_C(0)));
+	sp_json_uint(j, "windows", h->n_windows);
+	sp_json_uint(j, "missing_seconds", h->missing_s);
+	sp_json_uint(j, "rows", h->n_rows);
+	sp_json_uint(j, "lost", h->n_lost);
+	sp_json_uint(j, "left_out", h->n_left_out);
+	sp_json_end(j);
+	return 0;
+}
+
+static int status_json(struct sp_fleet *f)
+{
+	struct sp_json j = {.out = stdout};
+	struct sp_fleet_status sums = {0};
+	int r = sp_fleet_status(f, &sums, put_host_json, &j);
+
+	if (r < 0)
+		return r;
+	json_begin(&j);
+	sp_json_end(&j);
+	sp_json_string(sp_json_line(&j), "server", sp_fleet_name(f));
+	sp_json_string(&j, "database", sp_fleet_database(f));
+	sp_json_uint(&j, "now", sums.now_s);
+	sp_json_uint(&j, "bytes", sums.bytes);
+	sp_json_uint(&j, "rows", sums.n_rows);
+	sp_json_done(&j);
 	return 0;
 }
 
@@ -133,9 +205,13 @@ static int status(struct sp_fleet *f, const struct fleet_args *a)
 	struct sp_fleet_status sums = {0};
 	struct status s = {.grid = sp_grid_new(columns, SP_COUNT(columns)), .sums = &sums};
 	char bytes[32], now[SP_WHEN_TEXT];
-	int r = s.grid ? sp_fleet_status(f, &sums, put_host, &s) : -ENOMEM;
+	int r;
 
-	(void)a;
+	if (a->json) {
+		sp_grid_free(s.grid);
+		return status_json(f);
+	}
+	r = s.grid ? sp_fleet_status(f, &sums, put_host, &s) : -ENOMEM;
 	sp_unit_write("bytes", sums.bytes, bytes, sizeof(bytes));
 	if (r == 0 && s.n_hosts)
 		r = sp_grid_print(s.grid, sp_terminal_width(stdout, NULL), sp_terminal_has_colour(stdout), "", stdout);
