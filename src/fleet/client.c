@@ -23,7 +23,7 @@ struct sp_fleet {
 	char *name, *database, *user, *password, *ca_file;
 	long timeout_ms;
 	unsigned limit_s;
-	uint64_t n_sent;
+	uint64_t n_sent, later_s;
 	char error[CURL_ERROR_SIZE];
 	struct sp_bytes answer; /* of a failure, or of what has none */
 	struct sp_bytes *into;
@@ -174,6 +174,11 @@ uint64_t sp_fleet_sent_bytes(const struct sp_fleet *f)
 	return f->n_sent;
 }
 
+uint64_t sp_fleet_later_s(const struct sp_fleet *f)
+{
+	return f->later_s;
+}
+
 /* --- requests --- */
 static size_t answer_save(char *bytes, size_t size, size_t n, void *fleet)
 {
@@ -300,6 +305,7 @@ static int result_of(struct sp_fleet *f, CURLcode code)
 		return sp_fail_said(code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT : -EIO, "%s: %s%s", f->name,
 				    *f->error ? f->error : f->l.strerror(code), hint_of(f, code));
 	f->is_known = true;
+	f->later_s = sp_curl_later_s(&f->l, f->curl);
 	f->l.getinfo(f->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status == 200 && f->n_unread > MAX_UNREAD)
 		return sp_fail_said(-EIO, "%s does not answer as ClickHouse does", f->name);

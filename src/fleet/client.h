@@ -39,6 +39,9 @@ const char *sp_fleet_database(const struct sp_fleet *f);
 /* Bytes sent, compressed, since it was opened. */
 uint64_t sp_fleet_sent_bytes(const struct sp_fleet *f);
 
+/* Of the last answer: after how many seconds to ask again (Retry-After); 0: it does not say. */
+uint64_t sp_fleet_later_s(const struct sp_fleet *f);
+
 /* A statement without an answer. Tables are those of the database; if `outside`, which may not be there yet, of none.
  */
 int sp_fleet_do(struct sp_fleet *f, const char *sql, bool outside);

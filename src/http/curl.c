@@ -66,3 +66,10 @@ int sp_curl_wait(const struct sp_curl *l, CURL *curl, struct sp_curl_wait *w)
 	bad |= l->setopt(curl, CURLOPT_XFERINFODATA, w);
 	return bad ? sp_fail_said(-ENOSYS, "libcurl is too old") : 0;
 }
+
+uint64_t sp_curl_later_s(const struct sp_curl *l, CURL *curl)
+{
+	curl_off_t s = 0;
+
+	return l->getinfo(curl, CURLINFO_RETRY_AFTER, &s) == CURLE_OK && s > 0 ? (uint64_t)s : 0;
+}

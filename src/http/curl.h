@@ -39,5 +39,7 @@ struct sp_curl_wait {
 	bool is_told;
 };
 int sp_curl_wait(const struct sp_curl *l, CURL *curl, struct sp_curl_wait *w);
+/* After how many seconds the server wants to be asked again (Retry-After); 0: it has not said. */
+uint64_t sp_curl_later_s(const struct sp_curl *l, CURL *curl);
 
 #endif

@@ -21,6 +21,8 @@ def serve(top):
         def answer(self, status, body):
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
+            if status == 429:
+                self.send_header("Retry-After", "120")
             self.end_headers()
             self.wfile.write(body)
 

@@ -109,6 +109,10 @@ has "$out" '^HTTP 500: broken$'
 mode status 401 who are you
 push otlp o 3
 has "$out" '^HTTP 401: who are you$'
+mode status 429 too many
+push otlp o 3
+has "$out" ' later=120 '
+has "$out" '^HTTP 429: too many$'
 mode slow 1
 push otlp o 3
 has "$out" '[Tt]imed out|[Tt]imeout'

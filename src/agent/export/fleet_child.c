@@ -50,9 +50,10 @@ int sp_send_windows(const struct sp_send_job *job, struct sp_send_result *ret_re
 	send.sent_file = sent_file;
 	if (r == 0)
 		r = sp_fleet_send(f, &send, &sent);
-	sp_fleet_close(f);
 	*ret_result = (struct sp_send_result){
 	    .counts = {sent.n_windows, sent.n_rows, sent.n_samples, sent.n_bytes, sent.n_left_out},
+	    .later_s = f ? sp_fleet_later_s(f) : 0,
 	    .to_ns = sent.to_ns};
+	sp_fleet_close(f);
 	return r;
 }

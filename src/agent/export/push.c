@@ -380,6 +380,8 @@ int sp_push_send(const struct sp_push *p, struct sp_push_sent *ret_sent)
 	if (s.store)
 		sp_store_close(s.store);
 	sp_push_cursor_close(&s.cursor);
+	if (s.client)
+		ret_sent->later_s = sp_push_later_s(s.client);
 	sp_push_close(s.client);
 	return r;
 }

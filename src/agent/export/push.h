@@ -38,6 +38,7 @@ struct sp_push_sent {
 	uint64_t n_refused;                      /* samples */
 	char why_refused[SP_PUSH_WHY];           /* the last time */
 	uint64_t n_left_out;                     /* windows of the store that could not be read */
+	uint64_t later_s;                        /* if it failed: the server wants no more before; 0 = any time */
 	uint64_t to_ns;                          /* the end of the last interval that it has; 0 = none */
 };
 /* What was sent before a failure is in *ret_sent, too. */

@@ -82,6 +82,7 @@ int sp_send_profiles(const struct sp_send_job *job, struct sp_send_result *ret_r
 		r = sp_push_send(&push, &sent);
 	*ret_result = (struct sp_send_result){
 	    .counts = {sent.n_profiles, sent.n_samples, sent.n_bytes, sent.n_refused, sent.n_left_out},
+	    .later_s = sent.later_s,
 	    .to_ns = sent.to_ns};
 	memcpy(ret_result->why_refused, sent.why_refused, sizeof(sent.why_refused));
 	return r;

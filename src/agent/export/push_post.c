@@ -22,6 +22,7 @@ struct sp_push_client {
 	char answer[MAX_ANSWER + 1]; /* its beginning */
 	size_t n_answer;
 	char error[CURL_ERROR_SIZE];
+	uint64_t later_s;
 };
 
 int sp_push_url_check(const char *url)
@@ -63,6 +64,11 @@ void sp_push_close(struct sp_push_client *c)
 	if (c->curl)
 		c->l.cleanup(c->curl);
 	free(c);
+}
+
+uint64_t sp_push_later_s(const struct sp_push_client *c)
+{
+	return c->later_s;
 }
 
 /* --- what is sent --- */
@@ -145,6 +151,7 @@ static int answer_judge(struct sp_push_client *c, CURLcode code, char why[SP_PUS
 	if (code != CURLE_OK)
 		return sp_fail_said(-EIO, "%s", *c->error ? c->error : c->l.strerror(code));
 	c->l.getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+	c->later_s = sp_curl_later_s(&c->l, c->curl);
 	if (status >= 200 && status < 300)
 		return answer_take(c, why);
 	c->answer[c->n_answer] = '\0';

@@ -37,6 +37,8 @@ int sp_push_service_profile(const struct sp_push_services *s, const struct sp_pr
 struct sp_push_client;
 int sp_push_open(const struct sp_push *p, struct sp_push_client **ret_client);
 void sp_push_close(struct sp_push_client *c);
+/* Of the last answer: after how many seconds to ask again; 0: it does not say. */
+uint64_t sp_push_later_s(const struct sp_push_client *c);
 
 struct sp_push_message {
 	const char *query;         /* behind the path; "" = none */

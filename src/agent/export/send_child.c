@@ -112,6 +112,8 @@ void sp_send_main(int argc, char **argv)
 		r = job_run(&job, &result);
 	for (size_t i = 0; job.to < SP_N_RECEIVERS && i < SP_SENT_COUNTS; i++)
 		dprintf(STDOUT_FILENO, "%s=%" PRIu64 " ", sp_sent_words[job.to][i], result.counts[i]);
+	if (result.later_s)
+		dprintf(STDOUT_FILENO, "later=%" PRIu64 " ", result.later_s);
 	dprintf(STDOUT_FILENO, "to=%" PRIu64 "\n%s", result.to_ns, r < 0 ? sp_error_text(r) : result.why_refused);
 	_exit(r < 0 ? SP_SEND_FAILED : 0);
 }

@@ -30,8 +30,8 @@ struct sp_send_job {
 };
 struct sp_send_result {
 	uint64_t counts[SP_SENT_COUNTS]; /* as sp_sent_words has them */
-	uint64_t to_ns;
-	char why_refused[SP_PUSH_WHY]; /* "" = nothing was */
+	uint64_t later_s, to_ns;         /* later_s: of push.h */
+	char why_refused[SP_PUSH_WHY];   /* "" = nothing was */
 };
 int sp_send_windows(const struct sp_send_job *job, struct sp_send_result *ret_result);
 int sp_send_profiles(const struct sp_send_job *job, struct sp_send_result *ret_result);

@@ -25,7 +25,8 @@ enum {
 	TIMEOUT_MS = 900000, /* for some twenty requests that each take nearly as long as they may */
 	FIRST_PAUSE_MS = 10000,
 	MAX_PAUSE_MS = 300000,
-	LEAST_S = 60, /* between two that send: each decodes the day's dictionary */
+	MAX_LATER_S = 3600, /* as a server wishes */
+	LEAST_S = 60,       /* between two that send: each decodes the day's dictionary */
 	NS_A_MS = 1000000,
 	NAME = 1024,
 	MAX_PASSWORD = 4096,
@@ -57,6 +58,7 @@ struct sender {
 	uint64_t counts[SP_SENT_COUNTS], n_failed, n_slow, cpu_ns;       /* since the start */
 	uint64_t last_cpu_ns;                                            /* of the last that ended */
 	uint64_t to_ns;                                                  /* CLOCK_REALTIME */
+	uint64_t later_s; /* of the last: its server wants no more before; 0 = any time */
 };
 struct sp_senders {
 	struct sender all[SP_N_RECEIVERS];
@@ -120,8 +122,10 @@ static void counts_take(struct sender *s, char *line)
 {
 	struct sp_line words;
 
+	s->later_s = 0;
 	if (sp_line_parse(line, false, &words) == 0) {
 		uint64_t n = 0;
+		sp_line_number(&words, "later", &s->later_s);
 		if (sp_line_number(&words, "to", &n) == 0)
 			s->to_ns = SP_MAX(s->to_ns, n);
 		for (size_t i = 0; i < SP_SENT_COUNTS; i++) {
@@ -139,7 +143,8 @@ static void failed(struct sender *s, const char *why)
 	if (sp_again_failed(&s->again, FIRST_PAUSE_MS, MAX_PAUSE_MS))
 		sp_log(SP_LOG_WARNING, "%s at %s: %s; tried again", sp_receiver_words[s->kind], s->name, s->why);
 	s->n_failed++;
-	s->due_ns = s->again.at_ns;
+	s->due_ns = SP_MAX(s->again.at_ns,
+			   sp_time_ns(CLOCK_MONOTONIC) + SP_MIN(s->later_s, (uint64_t)MAX_LATER_S) * SP_NS_PER_S);
 }
 
 static void refused(struct sender *s, const char *why)

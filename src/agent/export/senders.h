@@ -7,8 +7,8 @@
  * again (send_child.h), which reads the agent's own store and has nothing else of the agent. Where it computes for
  * long, the day's names being many, it is less often: for a fleet it takes 0.05 % of a CPU at most, but sends at least
  * each ten minutes; for the others 0.2 %, and five minutes. Secrets and addresses come to it on standard input. A
- * failure is logged once, and tried again after 10 s, then twice as long up to five minutes; so is an answer that takes
- * longer than 10 s, while it is waited for; that something is refused,
+ * failure is logged once, and tried again after 10 s, then twice as long up to five minutes, or as its answer wishes
+ * (up to an hour); so is an answer that takes longer than 10 s, while it is waited for; that something is refused,
  * which is not tried again, is logged once, too. Hosts send at different moments of the interval. The owner polls
  * sp_senders_fd() for reading, and calls sp_senders_dispatch() then and after sp_senders_timeout_ms(). Strings of the
  * configuration belong to the caller, and must be valid until the next sp_senders_configure(). 0 or a negative errno.

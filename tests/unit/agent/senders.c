@@ -25,6 +25,7 @@ static struct {
 	uint64_t cpu_ns;
 	unsigned n_windows;
 	int status;
+	unsigned later_s;
 	bool is_slow, is_waiting; /* is_waiting: it does not end */
 } next;
 static unsigned n_started, n_told[SP_N_LOG_LEVELS];
@@ -97,8 +98,8 @@ bool sp_program_check(struct sp_program *c, int *ret_status)
 		return false;
 	c->pid = 0;
 	c->cpu_ns = next.cpu_ns;
-	snprintf(c->text, sizeof(c->text), "%swindows=%u rows=7 samples=9 bytes=99 left_out=0 to=5\n%s",
-		 next.is_slow ? SP_SEND_SLOW : "", next.n_windows, next.status ? "the reason" : "");
+	snprintf(c->text, sizeof(c->text), "%swindows=%u rows=7 samples=9 bytes=99 left_out=0 later=%u to=5\n%s",
+		 next.is_slow ? SP_SEND_SLOW : "", next.n_windows, next.later_s, next.status ? "the reason" : "");
 	*ret_status = next.status;
 	return true;
 }
@@ -200,6 +201,12 @@ static void test_failures(void **unused)
 		assert_about(until_start(s), 60000);
 		assert_int_equal(n_told[SP_LOG_NOTICE], round);
 	}
+	next.status = FAILED;
+	next.later_s = 120; /* as its server wishes */
+	assert_about(until_start(s), 120000);
+	next.later_s = 100000;
+	assert_about(until_start(s), 3600000);
+	next.later_s = 0;
 	sp_senders_free(s);
 }
 
