@@ -302,6 +302,13 @@ void sp_broker_free(struct sp_broker *b)
 	free(b);
 }
 
+bool sp_broker_has_ended(const struct sp_broker *b)
+{
+	struct pollfd end = {.fd = b->socket, .events = 0};
+
+	return poll(&end, 1, 0) > 0 && end.revents & POLLHUP;
+}
+
 static int ask(struct sp_broker *b, const struct request *q, int given, int *ret_fd)
 {
 	struct pollfd answer = {.fd = b->socket, .events = POLLIN};

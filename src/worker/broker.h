@@ -24,7 +24,8 @@ struct sp_broker;
 enum { SP_BROKER_MS = 5000 };
 
 int sp_broker_new(struct sp_broker **ret_broker);
-void sp_broker_free(struct sp_broker *b); /* ends it; its workers live on */
+void sp_broker_free(struct sp_broker *b);            /* ends it; its workers live on */
+bool sp_broker_has_ended(const struct sp_broker *b); /* it was killed: all requests fail from then on */
 /* A mappable BPF array of one element of so many bytes. */
 int sp_broker_array(struct sp_broker *b, uint32_t bytes);
 /* perf_event_open(2) for all processes on one CPU; for one process on all. */

@@ -179,6 +179,14 @@ has "$out" "^$own;_start;.*;main;"
 expect 1 query --socket "$dir/a/agent.sock"
 one_line 'no agent answers at .*agent.sock$'
 
+# without its broker it could name nothing that is new: it ends, for a service manager to start it again
+begin "$dir/a"
+kill -KILL "$(pgrep -P "$job" -x soprof-broker)"
+wait "$job"
+status=$?
+[ "$status" = 1 ] || fail "exit code 1 when the broker was killed"
+has "$dir/a/log" 'the broker was killed, without which no files can be opened$'
+
 # after it ended, no time was sampled and not stored; after it was killed, some may have been
 begin "$dir/a"
 has "$dir/a/log" 'gap: stopped: the agent did not run for [0-9.]+ s$'

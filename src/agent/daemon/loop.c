@@ -512,11 +512,16 @@ int sp_agent_start(struct sp_agent *a)
 int sp_agent_run(struct sp_agent *a)
 {
 	struct sp_clock now;
+	bool is_alone = false;
 	int r = 0, last;
 
 	arm_step_timer(a);
-	while (r >= 0 && !a->is_stopping)
+	while (r >= 0 && !a->is_stopping) {
 		r = run_once(a);
+		is_alone = a->env.broker && sp_broker_has_ended(a->env.broker);
+		if (is_alone) /* nothing that is new would get names any more: a service manager begins anew */
+			sp_agent_stop(a);
+	}
 	settle(a);
 	check_clocks(a, &now);
 	last = end_window(a, &now, true);
@@ -525,6 +530,8 @@ int sp_agent_run(struct sp_agent *a)
 		flush_windows(a);
 	settle(a);
 	sp_event_queue_flush(&a->env.events);
+	if (is_alone)
+		return sp_fail_said(-EPIPE, "the broker was killed, without which no files can be opened");
 	return r < 0 ? r : last;
 }
 
