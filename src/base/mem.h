@@ -45,6 +45,14 @@ int sp_take_fd(int *fd);
  * 0 or -ENOMEM, on which nothing has changed.
  */
 int sp_grow(void *array_pointer, size_t *capacity, size_t n_wanted, size_t size);
+/* Puts a value behind the n elements of such an array. The same; the value is computed only where there is room. */
+#define SP_APPEND(array, n, capacity, ...)                                                                             \
+	__extension__({                                                                                                \
+		int sp_grown = sp_grow(&(array), &(capacity), (n) + 1, sizeof(*(array)));                              \
+		if (sp_grown == 0)                                                                                     \
+			(array)[(n)++] = __VA_ARGS__;                                                                  \
+		sp_grown;                                                                                              \
+	})
 
 /*
  * For a short-lived process with large arrays: malloc() keeps its memory, grows it by `bytes` at a time, and uses huge

@@ -97,10 +97,7 @@ static int thread_add(struct pass *p, const struct sp_message_blocked *head, con
 
 static int now_add(struct pass *p, const struct sp_message_blocked *head)
 {
-	if (sp_grow(&p->now, &p->now_capacity, p->n_now + 1, sizeof(*p->now)) < 0)
-		return -ENOMEM;
-	p->now[p->n_now++] = *head;
-	return 0;
+	return SP_APPEND(p->now, p->n_now, p->now_capacity, *head);
 }
 
 /* Takes in the whole messages of the stream. Returns their bytes, or a negative errno. */

@@ -178,15 +178,11 @@ static int place_keep(struct sp_capture *c, const struct sp_message_object *obje
 	struct sp_objects *o = c->objects;
 	uint32_t file = sp_numbers_find(&c->file_keys, &object->key, sizeof(object->key));
 	uint64_t vaddr;
-	int r;
 
 	if (!place_of(c, object, &vaddr) || !file)
 		return 0;
-	r = sp_grow(&o->places, &o->place_capacity, o->n_places + 1, sizeof(*o->places));
-	if (r < 0)
-		return r;
-	o->places[o->n_places++] = (struct sp_lock_place){.word = label->word, .file = file, .at = vaddr};
-	return 0;
+	return SP_APPEND(o->places, o->n_places, o->place_capacity,
+			 (struct sp_lock_place){.word = label->word, .file = file, .at = vaddr});
 }
 
 static int lock_label(struct sp_capture *c, const struct sp_count_key *key, struct sp_label *ret_label)

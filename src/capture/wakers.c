@@ -60,10 +60,7 @@ int sp_wakers_take(struct sp_capture *c, const struct sp_message_waker *r)
 /* --- frames --- */
 static int frame_put(struct sp_wakers *w, uint32_t frame)
 {
-	if (sp_grow(&w->frames, &w->frames_capacity, w->n_frames + 1, sizeof(*w->frames)) < 0)
-		return -ENOMEM;
-	w->frames[w->n_frames++] = frame;
-	return 0;
+	return SP_APPEND(w->frames, w->n_frames, w->frames_capacity, frame);
 }
 
 /* A frame that is a word: a thread's name, a separator. */

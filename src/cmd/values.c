@@ -209,14 +209,10 @@ static int store_choice(const struct sp_option *o, const char *shown, const char
 static int store_word(const struct sp_option *o, const char *text, struct sp_words *to)
 {
 	size_t capacity = to->n; /* few: room is made for one at a time */
-	int r = 0;
 
 	if (to->n == SP_LIST_MAX)
 		return sp_fail_said(-EINVAL, "%s: more than %d of them", o->arg, SP_LIST_MAX);
-	r = sp_grow(&to->words, &capacity, to->n + 1, sizeof(*to->words));
-	if (r == 0)
-		to->words[to->n++] = text;
-	return r;
+	return SP_APPEND(to->words, to->n, capacity, text);
 }
 
 void sp_words_done(struct sp_words *words)

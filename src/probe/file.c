@@ -253,12 +253,8 @@ static bool is_same_use(const struct sp_mapped *m, size_t i, size_t k)
 
 static int look_add(struct search *s, size_t use, size_t n_uses)
 {
-	int r = sp_grow(&s->looks, &s->capacity, s->n + 1, sizeof(*s->looks));
-
-	if (r < 0)
-		return r;
-	s->looks[s->n++] = (struct look){.workers = s->workers, .use = use, .n_uses = n_uses, .file.fd = -1};
-	return 0;
+	return SP_APPEND(s->looks, s->n, s->capacity,
+			 (struct look){.workers = s->workers, .use = use, .n_uses = n_uses, .file.fd = -1});
 }
 
 /* A library that has its name from its soname alone, in a file that is called otherwise, is looked for in all files. */

@@ -52,10 +52,7 @@ static int take_symbol(void *arg, const struct sp_symbol *s)
 	if (!s->limit || !sp_code_offset(d->f->elf, s->vaddr, &start))
 		return 0;
 	if (s->label) {
-		int r = sp_grow(&d->f->labels, &d->f->labels_capacity, d->f->n_labels + 1, sizeof(*d->f->labels));
-		if (r == 0)
-			d->f->labels[d->f->n_labels++] = start;
-		return r;
+		return SP_APPEND(d->f->labels, d->f->n_labels, d->f->labels_capacity, start);
 	}
 	if (s->bind == SP_BIND_LOCAL)
 		flags &= ~(uint32_t)SP_FN_EXPORTED;

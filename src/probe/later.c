@@ -75,11 +75,7 @@ void sp_probe_later_free(struct sp_probe_later *l)
 
 int sp_probe_later_add(struct sp_probe_later *l, const struct sp_probe_name *name)
 {
-	int r = sp_grow(&l->names, &l->names_capacity, l->n_names + 1, sizeof(*l->names));
-
-	if (r >= 0)
-		l->names[l->n_names++] = name;
-	return r;
+	return SP_APPEND(l->names, l->n_names, l->names_capacity, name);
 }
 
 int sp_probe_later_fd(const struct sp_probe_later *l)
@@ -155,14 +151,9 @@ static struct seen *seen_find(const struct sp_probe_later *l, const struct seen 
 /* When there is no room all are forgotten: a file is looked at once more. */
 static int seen_add(struct sp_probe_later *l, const struct seen *file)
 {
-	int r;
-
 	if (l->n_seen == MAX_SEEN)
 		l->n_seen = 0;
-	r = sp_grow(&l->seen, &l->seen_capacity, l->n_seen + 1, sizeof(*l->seen));
-	if (r >= 0)
-		l->seen[l->n_seen++] = *file;
-	return r;
+	return SP_APPEND(l->seen, l->n_seen, l->seen_capacity, *file);
 }
 
 /* --- looking at a file --- */

@@ -65,10 +65,7 @@ static int choice_take(void *arg, const struct sp_symbol *s)
 		sp_functions_want(f, start);
 		return 0;
 	}
-	r = sp_grow(&f->no_code, &f->no_code_capacity, f->n_no_code + 1, sizeof(*f->no_code));
-	if (r == 0)
-		f->no_code[f->n_no_code++] = s->vaddr;
-	return r;
+	return SP_APPEND(f->no_code, f->n_no_code, f->no_code_capacity, s->vaddr);
 }
 
 static int choice_suggest(void *arg, const struct sp_symbol *s)

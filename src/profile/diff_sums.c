@@ -99,10 +99,7 @@ static int row_group_add(struct group_sums *f, uint32_t group)
 	if (f->seen_in[group] == f->visit)
 		return 0;
 	f->seen_in[group] = f->visit;
-	int r = sp_grow(&f->row_groups, &f->row_groups_capacity, f->n_row_groups + 1, sizeof(*f->row_groups));
-	if (r == 0)
-		f->row_groups[f->n_row_groups++] = group;
-	return r;
+	return SP_APPEND(f->row_groups, f->n_row_groups, f->row_groups_capacity, group);
 }
 
 static int row_groups_find(struct group_sums *f, uint32_t number)

@@ -60,11 +60,7 @@ struct tree_builder {
 
 static int words_push(struct words *w, uint32_t word)
 {
-	int r = sp_grow(&w->data, &w->capacity, w->n + 1, sizeof(*w->data));
-
-	if (r == 0)
-		w->data[w->n++] = word;
-	return r;
+	return SP_APPEND(w->data, w->n, w->capacity, word);
 }
 
 /* --- nodes --- */

@@ -35,10 +35,7 @@ static int span_add(struct spans *s, uint64_t start, uint64_t size)
 
 	if (__builtin_add_overflow(start, size, &end))
 		return 0;
-	int r = sp_grow(&s->at, &s->capacity, s->n + 1, sizeof(*s->at));
-	if (r == 0)
-		s->at[s->n++] = (struct span){start, end};
-	return r;
+	return SP_APPEND(s->at, s->n, s->capacity, (struct span){start, end});
 }
 
 static int count_compare_starts(const void *a, const void *b)

@@ -8,10 +8,7 @@
 
 int sp_edge_add(struct sp_edges *e, uint64_t at)
 {
-	int r = sp_grow(&e->at, &e->capacity, e->n + 1, sizeof(*e->at));
-	if (r == 0)
-		e->at[e->n++] = at;
-	return r;
+	return SP_APPEND(e->at, e->n, e->capacity, at);
 }
 
 void sp_edges_sort(struct sp_edges *e)

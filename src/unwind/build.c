@@ -226,10 +226,7 @@ static int add_fde(struct builder *b, struct sp_fde *fde)
 		b->head.flags |= SP_BLOB_PARTIAL;
 		return -EFBIG;
 	}
-	int r = sp_grow(&b->fdes, &b->fdes_capacity, b->n_fdes + 1, sizeof(*b->fdes));
-	if (r == 0)
-		b->fdes[b->n_fdes++] = *fde;
-	return r;
+	return SP_APPEND(b->fdes, b->n_fdes, b->fdes_capacity, *fde);
 }
 
 /* All entries of .eh_frame; cb says 0 to go on. The result is cb's, or negative. */

@@ -235,11 +235,7 @@ static struct rest_values sum_rest(const struct shaping *g, uint32_t i)
 
 static int append_node(struct shaping *g, const struct out_node *n)
 {
-	int r = sp_grow(&g->nodes, &g->capacity, g->n_nodes + 1, sizeof(*g->nodes));
-
-	if (r == 0)
-		g->nodes[g->n_nodes++] = *n;
-	return r;
+	return SP_APPEND(g->nodes, g->n_nodes, g->capacity, *n);
 }
 
 static int enter_node(struct shaping *g, uint32_t i)

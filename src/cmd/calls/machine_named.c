@@ -14,11 +14,8 @@ enum { MAX_TARGETS = 64 };
 static int words_add(struct sp_words *words, const char *word)
 {
 	size_t capacity = words->n;
-	int r = sp_grow(&words->words, &capacity, words->n + 1, sizeof(*words->words));
 
-	if (r >= 0)
-		words->words[words->n++] = word;
-	return r;
+	return SP_APPEND(words->words, words->n, capacity, word);
 }
 
 /* One library is one target, however often it is named. */
@@ -44,11 +41,8 @@ static int target_of(struct sp_machine_targets *t, const char *name, struct sp_m
 static int address_add(struct sp_machine_target *target, uint64_t address)
 {
 	size_t capacity = target->n_addresses;
-	int r = sp_grow(&target->addresses, &capacity, target->n_addresses + 1, sizeof(*target->addresses));
 
-	if (r >= 0)
-		target->addresses[target->n_addresses++] = address;
-	return r;
+	return SP_APPEND(target->addresses, target->n_addresses, capacity, address);
 }
 
 static int asked_take(struct sp_machine_targets *t, const struct sp_machine_args *a, const struct sp_probe_asked *asked)

@@ -98,11 +98,7 @@ static void row_count(char text[SP_USE_TEXT], double n, const char *what)
 
 static int row_add(struct sp_use_rows *rows, const struct sp_use_row *row)
 {
-	int r = sp_grow(&rows->rows, &rows->capacity, rows->n + 1, sizeof(*rows->rows));
-
-	if (r >= 0)
-		rows->rows[rows->n++] = *row;
-	return r;
+	return SP_APPEND(rows->rows, rows->n, rows->capacity, *row);
 }
 
 /* --- CPUs --- */

@@ -178,7 +178,6 @@ static int disk_add(const char *root, struct sp_use *u, const char *line)
 	struct sp_use_disk d = {0};
 	uint64_t reads, read_ms, writes, write_ms;
 	char path[128];
-	int r;
 
 	if (sscanf(line,
 		   "%*u %*u %31s %" SCNu64 " %*u %*u %" SCNu64 " %" SCNu64 " %*u %*u %" SCNu64 " %*u %" SCNu64
@@ -190,10 +189,7 @@ static int disk_add(const char *root, struct sp_use *u, const char *line)
 	d.io_ms = read_ms + write_ms;
 	snprintf(path, sizeof(path), "/sys/block/%s/device/ioerr_cnt", d.name);
 	d.errors = number_of(root, path, 16);
-	r = sp_grow(&u->disks, &u->disks_capacity, u->n_disks + 1, sizeof(*u->disks));
-	if (r >= 0)
-		u->disks[u->n_disks++] = d;
-	return r;
+	return SP_APPEND(u->disks, u->n_disks, u->disks_capacity, d);
 }
 
 static int disks_read(const char *root, struct sp_use *u)
@@ -211,7 +207,6 @@ static int link_add(const char *root, struct sp_use *u, const char *line)
 	uint64_t errors_in, drops_in, fifo_in, errors_out, drops_out, fifo_out;
 	struct sp_use_link l = {0};
 	char path[128];
-	int r;
 
 	if (sscanf(line,
 		   " %31[^: \n]: %" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %*u %*u %" SCNu64
@@ -225,10 +220,7 @@ static int link_add(const char *root, struct sp_use *u, const char *line)
 	l.mbit_s = number_of(root, path, 10); /* "-1" and 0: it has none */
 	if (l.mbit_s == 0 || l.mbit_s > INT32_MAX)
 		l.mbit_s = SP_USE_UNKNOWN;
-	r = sp_grow(&u->links, &u->links_capacity, u->n_links + 1, sizeof(*u->links));
-	if (r >= 0)
-		u->links[u->n_links++] = l;
-	return r;
+	return SP_APPEND(u->links, u->n_links, u->links_capacity, l);
 }
 
 static int links_read(const char *root, struct sp_use *u)

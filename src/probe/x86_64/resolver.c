@@ -57,10 +57,7 @@ static int take_relocation(struct following *x, const Elf64_Rela *a)
 	}
 	if (!value)
 		return 0;
-	int r = sp_grow(&x->filled, &x->filled_capacity, x->n_filled + 1, sizeof(*x->filled));
-	if (r == 0)
-		x->filled[x->n_filled++] = (struct filled){a->r_offset, value};
-	return r;
+	return SP_APPEND(x->filled, x->n_filled, x->filled_capacity, (struct filled){a->r_offset, value});
 }
 
 static int take_relocations(struct following *x, const struct sp_elf_section *s)
@@ -105,10 +102,7 @@ static int take_function(struct following *x, uint64_t vaddr)
 	for (size_t i = f->n_links; i > 0 && f->links[i - 1].resolver == x->resolver; i--)
 		if (f->links[i - 1].target == start)
 			return 0;
-	int r = sp_grow(&f->links, &f->links_capacity, f->n_links + 1, sizeof(*f->links));
-	if (r == 0)
-		f->links[f->n_links++] = (struct sp_link){x->resolver, start};
-	return r;
+	return SP_APPEND(f->links, f->n_links, f->links_capacity, (struct sp_link){x->resolver, start});
 }
 
 static int take_word(struct following *x, uint64_t vaddr)

@@ -345,10 +345,7 @@ static int put_start(struct output *o, uint64_t offset, uint64_t end)
 	struct sp_derived *d = o->d;
 	if (d->n_functions && d->functions[d->n_functions - 1].end > offset)
 		d->functions[d->n_functions - 1].end = offset;
-	int r = sp_grow(&d->functions, &o->functions_capacity, d->n_functions + 1, sizeof(*d->functions));
-	if (r == 0)
-		d->functions[d->n_functions++] = (struct sp_code_span){offset, end};
-	return r;
+	return SP_APPEND(d->functions, d->n_functions, o->functions_capacity, (struct sp_code_span){offset, end});
 }
 
 /* Bytes without a rule from pos on: padding, over which the row before may extend if more rows follow, or a gap. */

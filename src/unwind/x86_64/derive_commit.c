@@ -7,10 +7,8 @@
 
 static int note_jump(struct sp_deriver *d, const struct cursor *c)
 {
-	int r = sp_grow(&d->jumps, &d->jumps_capacity, d->n_jumps + 1, sizeof(*d->jumps));
-	if (r == 0)
-		d->jumps[d->n_jumps++] = (struct sp_open_jump){.at = c->pos, .state = c->state};
-	return r;
+	return SP_APPEND(d->jumps, d->n_jumps, d->jumps_capacity,
+			 (struct sp_open_jump){.at = c->pos, .state = c->state});
 }
 
 /* In a program at a fixed address any number may be the address of code; only aligned ones are taken for functions. */

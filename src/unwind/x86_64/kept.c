@@ -110,10 +110,7 @@ static int add_call(struct search *s, const struct sp_insn *i, uint16_t regs)
 	s->needed |= regs;
 	if (!target_of(s, i, &target))
 		s->hopeless |= regs;
-	int r = sp_grow(&s->calls, &s->calls_capacity, s->n_calls + 1, sizeof(*s->calls));
-	if (r == 0)
-		s->calls[s->n_calls++] = (struct call){.target = target, .regs = regs};
-	return r;
+	return SP_APPEND(s->calls, s->n_calls, s->calls_capacity, (struct call){.target = target, .regs = regs});
 }
 
 /* Finds the calls under a row; *at is the function's next instruction. */
@@ -296,10 +293,7 @@ static int put(struct output *o, uint64_t at, uint64_t row, int rule)
 		return rule;
 	if (o->n && (uint32_t)o->rows[o->n - 1] << 8 == (uint32_t)made << 8)
 		return 0;
-	int r = sp_grow(&o->rows, &o->capacity, o->n + 1, sizeof(*o->rows));
-	if (r == 0)
-		o->rows[o->n++] = made;
-	return r;
+	return SP_APPEND(o->rows, o->n, o->capacity, made);
 }
 
 int sp_kept_apply(const struct sp_kept *k, uint64_t **rows, size_t *n_rows, size_t *capacity,

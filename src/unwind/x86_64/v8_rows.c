@@ -40,10 +40,7 @@ struct own_rows {
 
 static int own_put(struct own_rows *o, uint64_t offset, uint32_t rule)
 {
-	int r = sp_grow(&o->row, &o->capacity, o->n + 1, sizeof(*o->row));
-	if (r == 0)
-		o->row[o->n++] = (struct sp_derived_row){.offset = offset, .rule = rule};
-	return r;
+	return SP_APPEND(o->row, o->n, o->capacity, (struct sp_derived_row){.offset = offset, .rule = rule});
 }
 
 static bool moves_stack(const struct sp_insn *i)

@@ -54,11 +54,7 @@ struct writer {
 /* --- frames and stacks --- */
 static int push_word(struct writer *w, uint32_t word)
 {
-	int r = sp_grow(&w->words, &w->words_capacity, w->n_words + 1, sizeof(*w->words));
-
-	if (r >= 0)
-		w->words[w->n_words++] = word;
-	return r;
+	return SP_APPEND(w->words, w->n_words, w->words_capacity, word);
 }
 
 static int push(struct writer *w, struct frame_key key)
