@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_BYTES = 128 << 10 };
+enum { BUFFER_BYTES = 64 << 10 }; /* below what malloc() asks the kernel for each time */
 
 struct sp_input {
 	struct sp_decoder *decoder;
