@@ -220,7 +220,8 @@ while read -r name calls ns least median off; do
 		fail "$calls calls of $name, $ns ns in all, $least at least, median $median, others had the CPU for $off: $(cat "$out")"
 done <"$dir/own"
 
-# --- and bucket by bucket what libbpf-tools' funclatency says of the same calls ---
+# --- and bucket by bucket what libbpf-tools' funclatency says of the same calls, but for some that lose the CPU between both
+# programs at one end: such a call is in another's bucket, which counts twice ---
 . "$SOPROF_SOURCE/tests/unpack.bash"
 if unpack libbpf-tools; then
 	stdbuf -oL "$unpacked/libbpf-tools/usr/sbin/funclatency" "$dir/libspin.so.1:wait_100000" >"$dir/theirs" 2>&1 &
@@ -235,7 +236,7 @@ if unpack libbpf-tools; then
 		END { for (low in n) apart += n[low] < 0 ? -n[low] : n[low]; print of[ARGV[1]] + 0, of[ARGV[2]] + 0, apart + 0 }' "$out" "$dir/theirs")
 	read -r ours its apart <<<"$apart"
 	say "$ours calls timed, $its by funclatency, $apart in another bucket"
-	[ "$ours" = 900 ] && [ "$its" = 900 ] && [ "$apart" -le 18 ] || fail "funclatency's histogram: $(cat "$out" "$dir/theirs")"
+	[ "$ours" = 900 ] && [ "$its" = 900 ] && [ "$apart" -le 90 ] || fail "funclatency's histogram: $(cat "$out" "$dir/theirs")"
 else
 	say "Debian's package libbpf-tools cannot be fetched: not compared with funclatency"
 fi
