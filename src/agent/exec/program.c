@@ -30,8 +30,11 @@ int sp_program_input_write(const char *name, int (*write)(void *arg, FILE *out),
 		return r;
 	}
 	r = write(arg, out);
-	if (r == 0 && ferror(out))
-		r = -EIO;
+	if (r < 0) {
+		fclose(out);
+		return r;
+	}
+	r = ferror(out) ? -EIO : 0;
 	if (fclose(out) && r == 0)
 		r = -errno;
 	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
