@@ -184,7 +184,7 @@ const isFresh = () => chart && !isFleet && !chart.store_from;
 const begun = (from, most) => chart && (isFresh() ? now : chart.store_from) > from ? Math.min(chart.store_from || now, most) : from;
 
 function showStatus() {
-	document.title = byId("title").textContent = "soprof " + (isFleet ? "fleet at " + host.replace(/^https?:\/\//, "") : host);
+	document.title = byId("title").textContent = "soprof " + (isFleet ? "fleet" + host.replace(/^.*\//, " at ") : host);
 	const parts = [], {range, before} = picked(), wrong = problem || Object.values(waiting).map((w) => w.problem).find(Boolean);
 	if (wrong) parts.push(wrong + ".");
 	else if (!data) parts.push(`Asking ${ASKED}…`);
