@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The Debian package under a systemd that is the first process of a machine of its own: a Debian 12 in qemu, with Debian's
 # kernel and the package as apt installs it. tests/full/systemd/checks runs in there, and says what systemd, the kernel and
-# soprof tell of the service. It takes some 13 minutes, 10 of them in the guest. SOPROF_DEB names a package that is there
+# soprof tell of the service. It takes some 20 minutes, 16 of them in the guest. SOPROF_DEB names a package that is there
 # already, SOPROF_SYSTEMD_CHECKS a few of the checks (NAME,NAME).
 # deadline: 3600
 set -u
@@ -69,6 +69,7 @@ rm -rf --one-file-system "$root"
 
 echo "--- boot"
 # What is said of the CPU, the clock and the kernel's words in tests/vm/run holds here, too.
+: >"$work/out"
 # shellcheck disable=SC2086
 setpriv --pdeathsig KILL $qemu -cpu max,-erms,-fsrm,+invtsc -m 2G -smp 2 -nodefaults -display none -no-reboot \
 	-serial "file:$work/console" -serial "file:$work/out" \
