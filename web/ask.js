@@ -43,9 +43,9 @@ async function ask(route, parameters, signal, isFile) {
 	if (answer.ok) return JSON.parse(text);
 	let why = text;
 	try {
-		why = JSON.parse(text).error || ""; // none: it is another server's, between here and there
+		why = JSON.parse(text).error || ""; // none: it is some other server's
 	} catch { /* it is words already */ }
-	throw new Error(visible(String(why).trim()) || "status " + answer.status);
+	throw new Error(visible(`${why}`.trim()) || "status " + answer.status);
 }
 
 // Answers that are kept until what they are of changes; `then` is called when a new one has come.

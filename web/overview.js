@@ -188,8 +188,8 @@ class Overview {
 	ticks(n) {
 		const [from, to] = this.view, step = LENGTHS.find((s) => (to - from) / s <= n) || Math.ceil((to - from) / n / 86400) * 86400;
 		const zone = (t) => dateOf(t).getTimezoneOffset() * 60, first = zone(from), all = []; // the zone may change on the way
-		for (let local = Math.ceil((from - first) / step) * step, t; (t = local + zone(local + first)) <= to; local += step) {
-			const isDay = local % 86400 === 0;
+		for (let at = Math.ceil((from - first) / step) * step, t; (t = at + zone(at + first)) <= to; at += step) {
+			const isDay = at % 86400 === 0;
 			all.push([t, isDay ? dayText(t) : clockText(t, step < 60), isDay]);
 		}
 		return all;

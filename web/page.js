@@ -115,7 +115,7 @@ function takeChart(raw) {
 	try {
 		localStorage.setItem(HOST, host); // for the next time, before the agent has answered
 	} catch { /* then not */ }
-	byId("empty").textContent = isFresh() ? "Nothing is stored yet. The first samples come within seconds." : "There were no samples.";
+	byId("empty").textContent = isFresh() ? "Nothing is stored yet: wait some seconds." : "There were no samples.";
 	if (isFresh()) setTimeout(again, 3000);
 	performance.mark("chart");
 }
@@ -382,7 +382,7 @@ const tables = {};
 
 // --- input ---
 function shift(way) {
-	const [, to] = chart ? [chart.from, chart.to] : shownTimes(), end = Math.round(to + way * state.span / 2);
+	const to = chart ? chart.to : shownTimes()[1], end = Math.round(to + way * state.span / 2);
 	go({end: end >= now - 1 ? 0 : end, live: 0});
 }
 

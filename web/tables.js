@@ -41,10 +41,10 @@ class Table {
 		this.body = make("tbody"); // the old one keeps what has the focus until it is replaced
 		const table = make("table", {class: "data", "aria-label": this.label, "aria-rowcount": rows.length + 1},
 			make("thead", {}, head), this.body);
-		this.more = make("p", {class: "note"});
-		this.fill();
 		const note = (text) => make("p", {class: "note"}, text);
-		replace(this.place, table, rows.length ? this.more : note(options.empty || "Nothing."), ...(options.note ? [note(options.note)] : []));
+		this.more = note("");
+		this.fill();
+		replace(this.place, table, rows.length ? this.more : note(options.empty || "Nothing."), options.note ? note(options.note) : "");
 	}
 
 	heading(c, by, way) {
