@@ -469,14 +469,14 @@ static __always_inline int sp_hot_add(const struct sp_probed_key *key, sp_u64 ns
 }
 
 /*
- * What a beginning leaves its end: the time, above eight bits of the function's number plus one, which saves asking for
- * it again; 0 there where it has more.
+ * What a beginning leaves its end: the time, above 13 bits of the function's number plus one, which saves asking for it
+ * again; 0 there where it has more. 51 bits of nanoseconds are 26 days, longer than a call that is timed.
  */
-enum { SP_SINCE_FUNCTION = 0xff };
+enum { SP_SINCE_BITS = 13, SP_SINCE_FUNCTION = (1 << SP_SINCE_BITS) - 1 };
 
 static __always_inline sp_u64 sp_since(sp_u64 now, sp_u32 function)
 {
-	return now << 8 | (function < SP_SINCE_FUNCTION ? function + 1 : 0);
+	return now << SP_SINCE_BITS | (function < SP_SINCE_FUNCTION ? function + 1 : 0);
 }
 
 static __always_inline sp_u32 sp_since_function(sp_u64 since, struct pt_regs *ctx)
@@ -497,7 +497,7 @@ int sp_probed_session(struct pt_regs *ctx)
 
 	if (*since) {
 		sp_u64 now = bpf_ktime_get_ns(), began = *since;
-		sp_u64 ns = ((now << 8) - (began & ~(sp_u64)SP_SINCE_FUNCTION)) >> 8;
+		sp_u64 ns = ((now << SP_SINCE_BITS) - (began & ~(sp_u64)SP_SINCE_FUNCTION)) >> SP_SINCE_BITS;
 		struct sp_probed_key key = {.function = sp_since_function(began, ctx)};
 
 		sp_key_set_return(&key, ctx);
