@@ -299,11 +299,17 @@ int sp_sandbox_reader(void)
 	return r < 0 ? r : bind_to_parent();
 }
 
+/*
+ * CAP_PERFMON is to see what others have mapped, by /proc/PID/maps. Without CAP_SYS_PTRACE /proc shows files of those
+ * only that have no capability more: commands that we start have ours.
+ */
 int sp_sandbox_opener(void)
 {
+	uint64_t kept = OPENING | BIT(CAP_PERFMON);
+
 	prctl(PR_SET_NAME, "soprof-opener");
 	drop_bounding(0);
-	int r = drop_capabilities(OPENING | BIT(CAP_PERFMON)); /* to see what others have mapped, by /proc/PID/maps */
+	int r = drop_capabilities(sp_privileges() & BIT(CAP_SYS_PTRACE) ? kept : kept | SAMPLING);
 	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
 	r = r < 0 ? r : limit(RLIMIT_NOFILE, MANY_FILES);
 	r = r < 0 ? r : limit(RLIMIT_FSIZE, 0);
