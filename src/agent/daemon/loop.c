@@ -20,6 +20,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#define ALONE_NS (3 * SP_NS_PER_S)
+
 /* Failed windows in a row: then a new process may do better. */
 enum {
 	MAX_FAILED_WINDOWS = 6,
@@ -509,17 +511,31 @@ int sp_agent_start(struct sp_agent *a)
 	return r < 0 ? sp_fail(r, "filter system calls") : 0;
 }
 
+/* Whether the broker was killed. Who ends all of a service's processes at once has a signal for us, too: it may come.
+ */
+static bool is_alone(const struct sp_agent *a, uint64_t *since_ns)
+{
+	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
+
+	if (!a->env.broker || !sp_broker_has_ended(a->env.broker))
+		return false;
+	if (!*since_ns)
+		*since_ns = now_ns;
+	return now_ns - *since_ns >= ALONE_NS;
+}
+
 int sp_agent_run(struct sp_agent *a)
 {
 	struct sp_clock now;
-	bool is_alone = false;
+	uint64_t since_ns = 0;
+	bool alone = false;
 	int r = 0, last;
 
 	arm_step_timer(a);
 	while (r >= 0 && !a->is_stopping) {
 		r = run_once(a);
-		is_alone = a->env.broker && sp_broker_has_ended(a->env.broker);
-		if (is_alone) /* nothing that is new would get names any more: a service manager begins anew */
+		alone = !a->is_stopping && is_alone(a, &since_ns);
+		if (alone) /* nothing that is new would get names any more: a service manager begins anew */
 			sp_agent_stop(a);
 	}
 	settle(a);
@@ -530,7 +546,7 @@ int sp_agent_run(struct sp_agent *a)
 		flush_windows(a);
 	settle(a);
 	sp_event_queue_flush(&a->env.events);
-	if (is_alone)
+	if (alone)
 		return sp_fail_said(-EPIPE, "the broker was killed, without which no files can be opened");
 	return r < 0 ? r : last;
 }
