@@ -325,7 +325,7 @@ static bool encode_lazy_frames(struct sp_dict_arrays *d, uint32_t *ranks, size_t
 			       size_t n_new)
 {
 	uint32_t n_frames = (uint32_t)d->items[SP_FRAMES].n, number = (uint32_t)d->new_successors.n;
-	struct sp_new_successor *new = (struct sp_new_successor *)d->new_successors.data + number;
+	struct sp_new_successor *all = d->new_successors.data, *new = all ? all + number : NULL;
 	size_t at = 0;
 
 	for (size_t i = 0; i < n; i++) {
