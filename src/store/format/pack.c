@@ -73,7 +73,7 @@ static bool reserve_column(struct sp_packer *p, size_t n, size_t bits_each)
 	if (p->error == 0 && (p->n_columns == MAX_COLUMNS || n > MAX_NUMBERS - p->n_symbols))
 		p->error = -E2BIG;
 	if (p->error == 0)
-		p->error = sp_grow(&p->symbols, &p->symbols_capacity, p->n_symbols + n, 1);
+		p->error = sp_grow(&p->symbols, &p->symbols_capacity, p->n_symbols + n + 1, 1); /* never NULL */
 	if (p->error == 0)
 		p->error = sp_grow(&p->bits, &p->bits_capacity, p->n_bytes + n * bits_each / 8 + 3 * PAD_BYTES, 1);
 	if (p->error == 0)
