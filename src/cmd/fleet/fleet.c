@@ -193,7 +193,7 @@ static int status_json(struct sp_fleet *f)
 	return 0;
 }
 
-static int status(struct sp_fleet *f, const struct fleet_args *a)
+static int status_table(struct sp_fleet *f)
 {
 	static const struct sp_grid_column columns[] = {
 	    {.title = "host", .min = 12},        {.title = "source", .drop = 1},
@@ -205,13 +205,8 @@ static int status(struct sp_fleet *f, const struct fleet_args *a)
 	struct sp_fleet_status sums = {0};
 	struct status s = {.grid = sp_grid_new(columns, SP_COUNT(columns)), .sums = &sums};
 	char bytes[32], now[SP_WHEN_TEXT];
-	int r;
+	int r = s.grid ? sp_fleet_status(f, &sums, put_host, &s) : -ENOMEM;
 
-	if (a->json) {
-		sp_grid_free(s.grid);
-		return status_json(f);
-	}
-	r = s.grid ? sp_fleet_status(f, &sums, put_host, &s) : -ENOMEM;
 	sp_unit_write("bytes", sums.bytes, bytes, sizeof(bytes));
 	if (r == 0 && s.n_hosts)
 		r = sp_grid_print(s.grid, sp_terminal_width(stdout, NULL), sp_terminal_has_colour(stdout), "", stdout);
@@ -222,6 +217,11 @@ static int status(struct sp_fleet *f, const struct fleet_args *a)
 		       sp_when_text(sums.now_s * SP_NS_PER_S, now));
 	sp_grid_free(s.grid);
 	return r;
+}
+
+static int status(struct sp_fleet *f, const struct fleet_args *a)
+{
+	return a->json ? status_json(f) : status_table(f);
 }
 
 /* --- send --- */
