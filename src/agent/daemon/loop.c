@@ -511,14 +511,17 @@ int sp_agent_start(struct sp_agent *a)
 	return r < 0 ? sp_fail(r, "filter system calls") : 0;
 }
 
-/* Whether the broker was killed. Who ends all of a service's processes at once has a signal for us, too: it may come.
+/*
+ * Whether the broker was killed some time ago. Who ends all of a service's processes at once has a signal for us, too,
+ * which may come a moment later.
  */
 static bool is_alone(const struct sp_agent *a, uint64_t *since_ns)
 {
-	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
+	uint64_t now_ns;
 
 	if (!a->env.broker || !sp_broker_has_ended(a->env.broker))
 		return false;
+	now_ns = sp_time_ns(CLOCK_MONOTONIC);
 	if (!*since_ns)
 		*since_ns = now_ns;
 	return now_ns - *since_ns >= ALONE_NS;
