@@ -9,6 +9,7 @@
  * probed all: attaches an empty program to all functions of a library, says so, and waits for a signal.
  */
 #include "base/error.h"
+#include "base/search.h"
 #include "elf/elf.h"
 #include "probe/attach.h"
 #include "probe/point.h"
@@ -75,7 +76,7 @@ static int number_compare(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
 
-	return (*x > *y) - (*x < *y);
+	return SP_RISING(*x, *y);
 }
 
 static double least_of_runs(long (*f)(long))
