@@ -230,6 +230,21 @@ static int64_t root_word(struct sp_capture *c, const struct sp_fsroot_key *fsroo
 	return sp_profile_add_string(c->profile, word);
 }
 
+/*
+ * What is executed by a descriptor (fexecve(3), /proc/self/fd/N) is called by the descriptor's number until it calls
+ * itself something else. It gets the name of its file, which Linux 6.14 gives it for execveat(2).
+ */
+static int64_t process_name(struct sp_capture *c, const char comm[SP_COMM_LEN], uint32_t exe)
+{
+	size_t n = strnlen(comm, SP_COMM_LEN);
+	const char *file = sp_profile_string(c->profile, sp_profile_file(c->profile, exe)->name);
+	char name[SP_COMM_LEN] = "";
+
+	if (n && n < SP_COMM_LEN && strspn(comm, "0123456789") == n)
+		snprintf(name, sizeof(name), "%s", file);
+	return *name ? sp_profile_add_string(c->profile, name) : sp_profile_add_bytes(c->profile, comm, SP_COMM_LEN);
+}
+
 static int process_record(struct sp_capture *c, const struct sp_message_process *r)
 {
 	struct sp_process p = {.pid = r->pid == SP_PID_HIDDEN ? 0
@@ -239,21 +254,25 @@ static int process_record(struct sp_capture *c, const struct sp_message_process 
 			       .uid = r->uid,
 			       .exec_id = r->key.exec_id,
 			       .start_ns = r->key.start_ns};
-	int64_t comm = sp_profile_add_bytes(c->profile, r->comm, sizeof(r->comm)), root = root_word(c, &r->fsroot),
-		number;
+	int64_t comm, root = root_word(c, &r->fsroot), number;
+	struct sp_process *known;
 	int error;
 
+	p.exe = sp_files_number(c, r->exe);
+	comm = process_name(c, r->comm, p.exe);
 	if (comm < 0 || root < 0)
 		return (int)(comm < 0 ? comm : root);
 	p.comm = (uint32_t)comm;
 	p.root = (uint32_t)root;
 	p.cgroup = r->cgroup;
-	p.exe = sp_files_number(c, r->exe);
 	number = sp_profile_add_process(c->profile, &p);
 	if (number < 0)
 		return (int)number;
-	if (p.exe) /* an earlier announcement may have had none */
-		sp_profile_process(c->profile, (uint32_t)number)->exe = p.exe;
+	known = sp_profile_process(c->profile, (uint32_t)number);
+	if (p.exe && !known->exe) /* an earlier announcement, within execve, had none */
+		known->comm = p.comm;
+	if (p.exe)
+		known->exe = p.exe;
 	error = sp_numbers_set(&c->process_keys, &r->key, sizeof(r->key), (uint32_t)number);
 	if (!error)
 		error = sp_grow(&c->process, &c->n_process, (size_t)r->id + 1, sizeof(*c->process));

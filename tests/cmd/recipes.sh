@@ -28,14 +28,16 @@ has "$out" ';__schedule_\[k\] [0-9]+$'
 has_not "$out" '(bpf_prog_|bpf_trace_run|__bpf_trace_|__traceiter_)'
 kill $pid
 
-# Several recipes: a profile with a value of each, of which the first is shown.
+# Several recipes: a profile with a value of each, of which the first is shown. A program that is executed by a descriptor, which
+# the kernel calls by the descriptor's number, has its file's name.
 expect 0 profile -o "$dir/x.pb.gz" -F 99 -e cpu,faults,syscalls:sys_enter_write -- \
-	dd if=/dev/zero of=/dev/null bs=1 count=$n status=none
+	bash -c 'exec 9<"$0"; exec /proc/self/fd/9 "$@"' "$(command -v dd)" if=/dev/zero of=/dev/null bs=1 count=$n status=none
 expect 0 report --json "$dir/x.pb.gz"
 has "$out" '^"value":\{"name":"cpu","unit":"nanoseconds"'
 expect 0 report --value syscalls:sys_enter_write --json "$dir/x.pb.gz"
 has "$out" "^\"total\":$n,"
 expect 0 report --value faults --by process --csv "$dir/x.pb.gz"
+[ "$(awk -F, '$2 == "9"' "$out" | wc -l)" = 0 ] || fail "no process that is called by a number"
 faults=$(awk -F, 'NR > 1 && $2 == "dd" { n += $8 } END { print n + 0 }' "$out")
 [ "$faults" -gt 20 ] || fail "dd's page faults, not $faults"
 

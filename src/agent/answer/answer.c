@@ -27,6 +27,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -524,6 +525,7 @@ void sp_answer_main(int argc, char **argv)
 
 	if (argc != 2 || strcmp(argv[1], SP_ANSWER_ARGUMENT) != 0)
 		return;
+	prctl(PR_SET_NAME, "soprof-answer"); /* else a descriptor's number */
 	r = answer_request(&a);
 	_exit(r < 0 && !is_sending ? send_error(r) : r < 0);
 }

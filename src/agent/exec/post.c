@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -239,6 +240,7 @@ void sp_post_main(int argc, char **argv)
 
 	if (argc != 2 || strcmp(argv[1], SP_POST_ARGUMENT) != 0)
 		return;
+	prctl(PR_SET_NAME, "soprof-post"); /* else a descriptor's number */
 	setrlimit(RLIMIT_CORE, &none);
 	setrlimit(RLIMIT_CPU, &some);
 	r = run_job(&j);

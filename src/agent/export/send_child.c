@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static const struct {
@@ -107,6 +108,7 @@ void sp_send_main(int argc, char **argv)
 
 	if (argc != 2 || strcmp(argv[1], SP_SEND_ARGUMENT) != 0)
 		return;
+	prctl(PR_SET_NAME, "soprof-send"); /* else a descriptor's number */
 	r = job_read(&job);
 	if (r == 0)
 		r = job_run(&job, &result);
