@@ -129,6 +129,7 @@ struct sp_agent_status {
 	uint64_t unstored_ns;              /* at most: sampled, not stored by the last agent, which was killed */
 	uint64_t n_errors;                 /* of sampling, names, labels; all are logged */
 	const char *store_error;           /* "" = the store takes windows */
+	const char *kernel_failure;        /* why the kernel's functions have no names; "" = they have */
 	size_t n_sources;
 	struct sp_agent_source_status sources[SP_AGENT_MAX_SOURCES];
 };

@@ -10,6 +10,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/*
+ * A first table that did not come is asked for again after so long, then after twice the time, and so on, up to
+ * SP_NAMING_KERNEL_S: a machine that is busy starting, say, gave the parser no CPU or memory.
+ */
+enum { AGAIN_S = 20 };
+
 void sp_naming_kernel_drop(struct sp_naming *n)
 {
 	if (n->kernel)
@@ -45,24 +51,45 @@ static int table_take(struct sp_naming *n)
 
 static bool is_due(const struct sp_naming *n)
 {
-	return !n->kernel_ns || sp_time_ns(CLOCK_BOOTTIME) - n->kernel_ns > (uint64_t)SP_NAMING_KERNEL_S * SP_NS_PER_S;
+	uint64_t wait_s = n->kernel_again_s ? n->kernel_again_s : SP_NAMING_KERNEL_S;
+
+	return !n->kernel_ns || sp_time_ns(CLOCK_BOOTTIME) - n->kernel_ns > wait_s * SP_NS_PER_S;
 }
 
 static int find(struct sp_naming *n)
 {
+	if (!n->kernel && n->kernel_again_s)
+		return -EAGAIN;
 	if (!n->kernel)
-		return sp_fail_said(-ENOENT, "the kernel's symbols could not be read");
+		return sp_fail_said(-ENOENT, "the kernel's symbols could not be read: %s", n->kernel_failure);
 	if (!n->scratch && sp_name_scratch_new(&n->scratch) < 0)
 		return -ENOMEM;
 	n->kernel->scratch = n->scratch;
 	return sp_name_table_find(n->kernel, n->work->offsets, n->work->n, n->work->names);
 }
 
+/* What is hidden from us stays so; else the frames are put off until there is a table. */
+static int failed_first(struct sp_naming *n, int r)
+{
+	snprintf(n->kernel_failure, sizeof(n->kernel_failure), "%s", sp_error_text(r));
+	if (r == -EPERM || r == -ENODATA) {
+		n->kernel_again_s = 0;
+		return r;
+	}
+	sp_naming_note_text(n, n->work->file, n->kernel_failure);
+	n->kernel_again_s = SP_MIN(SP_MAX(2 * n->kernel_again_s, (unsigned)AGAIN_S), (unsigned)SP_NAMING_KERNEL_S);
+	return -EAGAIN;
+}
+
 /* The first table. */
 static int came_first(struct sp_naming *n, int r)
 {
 	r = r < 0 ? r : table_take(n);
-	return r < 0 ? r : find(n);
+	if (r < 0)
+		return failed_first(n, r);
+	n->kernel_again_s = 0;
+	n->kernel_failure[0] = 0;
+	return find(n);
 }
 
 /* A newer one; what was known is as good as it was. */
@@ -79,7 +106,7 @@ static int find_with_table(struct sp_naming *n)
 	int r;
 
 	if (!n->kallsyms)
-		return sp_fail_said(-ENOENT, "/proc/kallsyms could not be opened");
+		return failed_first(n, sp_fail_said(-ENODATA, "/proc/kallsyms could not be opened"));
 	if (!n->kernel && is_due(n)) {
 		sp_naming_then(n, came_first);
 		return table_ask(n);

@@ -67,6 +67,8 @@ struct sp_naming {
 	struct sp_name_scratch *scratch;
 	struct sp_name_table *kernel; /* made when first asked for */
 	uint64_t kernel_ns;           /* when */
+	unsigned kernel_again_s;      /* 0; the first one failed: it is asked for again so long after kernel_ns */
+	char kernel_failure[128];     /* why there is none; "" = there is, or it was not asked for */
 	uint64_t renewed_ns;          /* when the profile took another's place; 0 = never */
 	struct sp_naming_without {
 		uint64_t ino;

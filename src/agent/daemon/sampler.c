@@ -325,7 +325,7 @@ static void count_window(struct sp_sampler *s, const struct sp_store_window *w, 
 		sp_log(SP_LOG_WARNING, "%s: a CPU that came online could not be sampled", s->recipe->name);
 	}
 	s->unsampled_before = stats->n_unsampled_cpus;
-	sp_sampler_log_shares(s, stats);
+	sp_sampler_log_lacks(s, stats);
 	memcpy(s->before, stats->counter, sizeof(s->before));
 	count_rows(s);
 	sp_unnamed_count(&s->unnamed, s->profile);

@@ -77,6 +77,7 @@ struct sp_sampler {
 	uint64_t n_folded_logged;                    /* users whose stacks above their share were logged */
 	unsigned n_cut_users_logged;                 /* the same of names */
 	uint64_t n_let_go_logged, let_go_uid_logged; /* deleted files that were let go, as far as logged */
+	bool is_kernel_unnamed;                      /* its functions: logged */
 	uint64_t n_unnamed_counted;                  /* windows that were counted for unnamed samples */
 	bool wants_renewal;                          /* memory is short */
 	uint64_t names_since_ns;                     /* CLOCK_BOOTTIME: age of the profile's names */
@@ -108,7 +109,7 @@ bool sp_sampler_is_working(const struct sp_sampler *s);
 int sp_sampler_set_rate(struct sp_sampler *s, uint64_t wanted_millihertz, unsigned halvings);
 struct sp_capture_stats sp_sampler_measure(struct sp_sampler *s); /* measures BPF run time and memory, too */
 const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s);
-void sp_sampler_log_shares(struct sp_sampler *s, const struct sp_capture_stats *stats); /* who is above his */
+void sp_sampler_log_lacks(struct sp_sampler *s, const struct sp_capture_stats *stats); /* what has no names, and why */
 void sp_sampler_done(struct sp_sampler *s);
 
 #endif

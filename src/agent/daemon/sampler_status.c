@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/daemon/sampler.h"
 #include "agent/log.h"
+#include "base/mem.h"
 #include "capture/lasting.h"
 #include "capture/recipe_ops.h"
 #include "profile/window.h"
@@ -32,7 +33,9 @@ const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
 	t->n_files = size.n_files;
 	t->n_forgotten = size.n_forgotten;
 	t->paused_ns = size.paused_ns;
+	/* the kernel, whose table failed, is told of by itself */
 	t->n_unnamed_files = s->naming.namer.n_later_files;
+	t->n_unnamed_files -= SP_MIN(t->n_unnamed_files, (uint64_t)(s->naming.kernel_failure[0] != 0));
 	t->n_unnamed_frames = s->naming.namer.n_later;
 	t->n_unfetched = s->naming.stats.n_unfetched;
 	t->n_lost_stacks = stats.counter[SP_N_LOST_STACKS];
@@ -87,9 +90,24 @@ static void log_let_go(struct sp_sampler *s, const struct sp_capture_stats *stat
 	s->let_go_uid_logged = stats->let_go_uid;
 }
 
-void sp_sampler_log_shares(struct sp_sampler *s, const struct sp_capture_stats *stats)
+static void log_kernel(struct sp_sampler *s)
+{
+	bool is_unnamed = s->naming.kernel_failure[0] != 0;
+
+	if (is_unnamed && !s->is_kernel_unnamed) {
+		s->env->n_errors++;
+		sp_log(SP_LOG_WARNING, "%s: the kernel's functions have no names: %s", s->recipe->name,
+		       s->naming.kernel_failure);
+	} else if (!is_unnamed && s->is_kernel_unnamed) {
+		sp_log(SP_LOG_NOTICE, "%s: the kernel's functions have names now", s->recipe->name);
+	}
+	s->is_kernel_unnamed = is_unnamed;
+}
+
+void sp_sampler_log_lacks(struct sp_sampler *s, const struct sp_capture_stats *stats)
 {
 	log_folded(s, stats);
 	log_cut_names(s);
 	log_let_go(s, stats);
+	log_kernel(s);
 }

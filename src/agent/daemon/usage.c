@@ -299,12 +299,14 @@ void sp_agent_status_last(struct sp_agent *a, struct sp_agent_status *ret_status
 	t->refused_uid = u ? u->uid : 0;
 	t->n_refused_of_uid = u ? u->n_refused : 0;
 	t->n_sources = a->n_samplers;
-	t->store_error = "";
+	t->store_error = t->kernel_failure = "";
 	t->late_file = a->workers_seen.late;
 	for (i = 0; i < a->n_samplers; i++) {
 		t->sources[i] = *sp_sampler_status(&a->samplers[i]);
 		if (a->samplers[i].queue.error[0])
 			t->store_error = a->samplers[i].queue.error;
+		if (a->samplers[i].naming.kernel_failure[0])
+			t->kernel_failure = a->samplers[i].naming.kernel_failure;
 	}
 	*ret_status = *t;
 }

@@ -153,6 +153,7 @@ int sp_agent_status_put(struct sp_agent *a, const struct sp_agent_config *c, FIL
 	number(out, "unstored_ns", s.unstored_ns);
 	number(out, "errors", s.n_errors);
 	word(out, "store_error", s.store_error);
+	word(out, "kernel_failure", s.kernel_failure);
 	put_store(out, a, c);
 	for (size_t i = 0; i < s.n_sources; i++)
 		put_source(out, &s.sources[i]);
@@ -430,6 +431,12 @@ static void show_late(const struct screen *s, FILE *out)
 			n, text_of(s, 0, "late_file"));
 }
 
+static void show_kernel(const struct screen *s, FILE *out)
+{
+	if (*text_of(s, 0, "kernel_failure"))
+		fprintf(out, "kernel    its functions have no names: %s\n", text_of(s, 0, "kernel_failure"));
+}
+
 static const char *sent_text(const struct screen *s, const char *kind, const char *word)
 {
 	char name[TEXT];
@@ -486,6 +493,7 @@ static void show(const struct screen *s, FILE *out)
 	show_use(s, out);
 	show_refused(s, out);
 	show_late(s, out);
+	show_kernel(s, out);
 	show_store(s, out);
 	if (*text_of(s, 0, "url"))
 		fprintf(out, "page      %s: %" PRIu64 " requests, %" PRIu64 " refused\n", text_of(s, 0, "url"),

@@ -225,13 +225,83 @@ static void too_many_steps_are_an_error(void **state)
 	end(&x);
 }
 
+static void ask_kernel(struct fixture *x, FILE *kallsyms)
+{
+	x->naming.kallsyms = kallsyms;
+	sp_naming_start(&x->naming);
+	go_on(x);
+}
+
+/* A table of the kernel that failed is asked for again after a while, not at once; its frames wait for it meanwhile. */
+static void test_kernel_again(void **state)
+{
+	struct sp_file file = {.kind = SP_FILE_KERNEL};
+	FILE *broken SP_FCLOSE = fopen("/", "re"), *good SP_FCLOSE = tmpfile();
+	struct fixture x;
+	uint32_t frame;
+
+	(void)state;
+	assert_true(broken && good);
+	fputs("ffffffff81000000 T first\nffffffff81001000 T second\n", good);
+	assert_int_equal(fflush(good), 0);
+	begin(&x);
+	x.naming.keeps_kernel = true;
+	file.name = (uint32_t)sp_profile_add_string(x.profile, "[kernel]");
+	x.file = (uint32_t)sp_profile_add_file(x.profile, &file);
+	frame = add_frame(&x, 0xffffffff81000020);
+	ask_kernel(&x, broken);
+	assert_int_equal(x.naming.stats.n_kernel, 1);
+	assert_non_null(strstr(x.naming.kernel_failure, strerror(EISDIR)));
+	ask_kernel(&x, good);
+	ask_kernel(&x, good);
+	assert_int_equal(x.naming.stats.n_kernel, 1);
+	assert_int_equal(sp_profile_frame(x.profile, frame)->func, 0);
+	x.naming.kernel_ns -= 21000000000; /* as if they had passed */
+	ask_kernel(&x, broken);
+	ask_kernel(&x, broken);
+	assert_int_equal(x.naming.stats.n_kernel, 2);
+	x.naming.kernel_ns -= 21000000000; /* the next time after twice as long */
+	for (unsigned i = 0; i < 4; i++)
+		ask_kernel(&x, good);
+	assert_int_equal(x.naming.stats.n_kernel, 2);
+	x.naming.kernel_ns -= 21000000000;
+	for (unsigned i = 0; i < 8; i++)
+		ask_kernel(&x, good);
+	assert_int_equal(x.naming.stats.n_kernel, 3);
+	assert_string_equal(x.naming.kernel_failure, "");
+	assert_string_equal(name_of(&x, frame), "first");
+	end(&x);
+}
+
+/* One that is hidden is not: the frames get no names. */
+static void test_kernel_hidden(void **state)
+{
+	struct sp_file file = {.kind = SP_FILE_KERNEL};
+	FILE *hidden SP_FCLOSE = tmpfile();
+	struct fixture x;
+	uint32_t frame;
+
+	(void)state;
+	assert_non_null(hidden);
+	fputs("0000000000000000 T first\n", hidden);
+	assert_int_equal(fflush(hidden), 0);
+	begin(&x);
+	x.naming.keeps_kernel = true;
+	file.name = (uint32_t)sp_profile_add_string(x.profile, "[kernel]");
+	x.file = (uint32_t)sp_profile_add_file(x.profile, &file);
+	frame = add_frame(&x, 0xffffffff81000020);
+	ask_kernel(&x, hidden);
+	assert_non_null(strstr(x.naming.kernel_failure, "kptr_restrict"));
+	assert_true(sp_profile_frame(x.profile, frame)->func != 0);
+	end(&x);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_goes_on),
-	    cmocka_unit_test(test_is_over),
-	    cmocka_unit_test(test_goes_first),
-	    cmocka_unit_test(too_many_steps_are_an_error),
+	    cmocka_unit_test(test_goes_on),       cmocka_unit_test(test_is_over),
+	    cmocka_unit_test(test_goes_first),    cmocka_unit_test(test_kernel_again),
+	    cmocka_unit_test(test_kernel_hidden), cmocka_unit_test(too_many_steps_are_an_error),
 	};
 
 	sp_worker_main(argc, argv);
