@@ -44,17 +44,6 @@ static int paranoid_level(void)
 	return level;
 }
 
-int sp_privileges_check(const char *what)
-{
-	char missing[64];
-
-	missing_put(sp_privileges(), missing, sizeof(missing));
-	if (!*missing)
-		return 0;
-	return sp_fail_said(-EPERM, "cannot %s: needs %s (kernel.perf_event_paranoid is %d); run it as root, with sudo",
-			    what, missing, paranoid_level());
-}
-
 int sp_event_try(uint32_t type, uint64_t config, pid_t pid, bool with_kernel)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr),
@@ -75,6 +64,32 @@ int sp_event_try(uint32_t type, uint64_t config, pid_t pid, bool with_kernel)
 static int try_event(pid_t pid, bool with_kernel)
 {
 	return sp_event_try(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, pid, with_kernel);
+}
+
+/* Debian's kernels, where it is 3, let nobody sample who has no CAP_SYS_ADMIN. Linux itself knows no level above 2. */
+static void missing_find(char *ret_text, size_t size)
+{
+	uint64_t have = sp_privileges();
+
+	missing_put(have, ret_text, size);
+	if (!*ret_text && !(have >> CAP_SYS_ADMIN & 1) && paranoid_level() > 2 && try_event(-1, true) == -EACCES)
+		snprintf(ret_text, size, "CAP_SYS_ADMIN");
+}
+
+int sp_privileges_check(const char *what)
+{
+	char missing[64];
+
+	missing_find(missing, sizeof(missing));
+	if (!*missing)
+		return 0;
+	if (!strcmp(missing, "CAP_SYS_ADMIN"))
+		return sp_fail_said(-EPERM,
+				    "cannot %s: needs %s, as kernel.perf_event_paranoid is %d: set it to 2 (sysctl "
+				    "kernel.perf_event_paranoid=2), or run it as root, with sudo",
+				    what, missing, paranoid_level());
+	return sp_fail_said(-EPERM, "cannot %s: needs %s (kernel.perf_event_paranoid is %d); run it as root, with sudo",
+			    what, missing, paranoid_level());
 }
 
 static int refuse_all(const char *missing)
@@ -109,7 +124,7 @@ int sp_privileges_backend(bool has_targets, struct sp_backend_choice *ret_choice
 	struct sp_backend_choice choice = {.kind = SP_BACKEND_PERF};
 	int r;
 
-	missing_put(sp_privileges(), choice.missing, sizeof(choice.missing));
+	missing_find(choice.missing, sizeof(choice.missing));
 	if (!*choice.missing) {
 		*ret_choice = (struct sp_backend_choice){.kind = SP_BACKEND_BPF};
 		return 0;

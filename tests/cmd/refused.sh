@@ -22,6 +22,16 @@ for arguments in '1' '-U 1' '-K 1' '-p 1 1' '-f 1' '-K -- true' '--cgroup / -- t
 	has "$err" 'root'
 	[ ! -s "$out" ] || fail "nothing on stdout"
 done
+# Debian's kernel wants more than CAP_BPF and CAP_PERFMON where kernel.perf_event_paranoid is 3, its default.
+if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 2 ]; then
+	caps=-all,+bpf,+perfmon
+	(cd / && setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set $caps --inh-caps $caps --ambient-caps $caps \
+		"$dir/soprof" agent --store "$dir/store" --socket none --listen none) >"$out" 2>"$err" </dev/null
+	status=$?
+	what="agent with CAP_BPF and CAP_PERFMON"
+	[ "$status" = 3 ] || fail "exit code 3"
+	one_line '^soprof: agent: cannot sample: needs CAP_SYS_ADMIN, as kernel\.perf_event_paranoid is [34]: set it to 2 '
+fi
 as_nobody --help
 [ "$status" = 0 ] || fail "help without privileges"
 as_nobody profile -F 0 1
