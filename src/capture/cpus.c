@@ -4,7 +4,7 @@
  * does not report that. But the kernel sends a message for each CPU that comes or goes to those who listen to its
  * device events (netlink(7), NETLINK_KOBJECT_UEVENT), also for one that was away for a moment only. Who may not listen
  * (the packaged service may open sockets of AF_UNIX alone) looks once a second which are there; of a moment between two
- * looks he does not know.
+ * looks he does not know, but for a suspension, which takes all CPUs but one offline and back.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define LOOK_AGAIN_NS SP_NS_PER_S
+#define SUSPENDED_NS (SP_NS_PER_S / 10)
 enum { KERNEL_GROUP = 1 };
 
 /*
@@ -40,11 +41,20 @@ static void filter(int socket)
 	setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &p, sizeof(p)); /* it only saves wake-ups */
 }
 
+/* At least so long, and longer only if we were held up between the two clocks. */
+static uint64_t suspended_ns(void)
+{
+	uint64_t awake = sp_time_ns(CLOCK_MONOTONIC);
+
+	return sp_time_ns(CLOCK_BOOTTIME) - awake;
+}
+
 void sp_cpus_begin(struct sp_capture *c)
 {
 	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = KERNEL_GROUP};
 
 	sp_cpus_done(c);
+	c->online.suspended_ns = suspended_ns();
 	if (sp_process_cpus_online(&c->online.cpus, &c->online.n) < 0)
 		sp_error_clear();
 	c->uevents = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
@@ -102,16 +112,22 @@ static void gone(struct sp_capture *c, unsigned cpu)
 		tell(c, cpu, false);
 }
 
-static void came(struct sp_capture *c, unsigned cpu)
+static void attach(struct sp_capture *c, unsigned cpu)
 {
 	if (!is_wanted(c, cpu))
 		return;
-	tell(c, cpu, true);
 	/* The CPU may have gone again: the samples of the others are worth more than an error. */
 	if (c->o.recipes[0]->ground->attach_cpu(&c->recipe, &c->o, cpu) < 0) {
 		sp_error_clear();
 		c->stats.n_unsampled_cpus++;
 	}
+}
+
+static void came(struct sp_capture *c, unsigned cpu)
+{
+	if (is_wanted(c, cpu))
+		tell(c, cpu, true);
+	attach(c, cpu);
 }
 
 /* Calls for each of `all` that is not among the others; both are in order. */
@@ -126,9 +142,16 @@ static void each_new(struct sp_capture *c, const uint32_t *all, size_t n, const 
 	}
 }
 
+/* An event that is alive is replaced, too: who was only frozen (suspend-to-idle) loses nothing by it. */
+static void attach_all(struct sp_capture *c)
+{
+	for (size_t i = 0; i < c->online.n; i++)
+		attach(c, c->online.cpus[i]);
+}
+
 static void look(struct sp_capture *c)
 {
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), suspended;
 	uint32_t *cpus, *before = c->online.cpus;
 	size_t n, n_before = c->online.n;
 
@@ -143,6 +166,10 @@ static void look(struct sp_capture *c)
 	c->online.n = n;
 	each_new(c, before, n_before, cpus, n, gone);
 	each_new(c, cpus, n, before, n_before, came);
+	suspended = suspended_ns();
+	if ((int64_t)(suspended - c->online.suspended_ns) > (int64_t)SUSPENDED_NS)
+		attach_all(c);
+	c->online.suspended_ns = suspended;
 	free(before);
 }
 

@@ -66,7 +66,8 @@ struct sp_capture {
 	struct {
 		uint32_t *cpus; /* that are online, when it was looked last; NULL: not known */
 		size_t n;
-		uint64_t again_ns; /* CLOCK_MONOTONIC */
+		uint64_t again_ns;     /* CLOCK_MONOTONIC */
+		uint64_t suspended_ns; /* that the machine had been, by then */
 	} online;
 	int files_fd, new_files_fd, processes_fd, targets_fd, counters_fd, counts_fd[2];
 	int stacks_fd, free_files_fd, rule_cache_fd;

@@ -4,6 +4,7 @@
  * service; and it is sampled. Which CPUs are there a file of this test says. By root only.
  */
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/time.h"
 #include "capture/lasting.h"
 #include "capture/priv.h"
@@ -11,9 +12,12 @@
 #include "recipe/recipe.h"
 #include "test.h"
 #include "worker/worker.h"
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -71,6 +75,47 @@ static void run_until(struct sp_capture *c, int n)
 	assert_int_equal(n_changes, n);
 }
 
+/* As those of all CPUs but one are after a suspension: they stay open, and count nothing. */
+static void kill_events(void)
+{
+	char name[40], link[40];
+
+	for (int fd = 3; fd < 1024; fd++) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		ssize_t n = readlink(link, name, sizeof(name) - 1);
+		name[SP_MAX(n, 0)] = 0;
+		if (strstr(name, "[perf_event]"))
+			assert_int_equal(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0);
+	}
+}
+
+static void burn_and_drain(struct sp_capture *c)
+{
+	for (int i = 0; i < 200; i++) {
+		burn_ms();
+		assert_int_equal(sp_capture_step(c), 0);
+	}
+	assert_int_equal(sp_capture_drain(c), 0);
+}
+
+static void check_suspended(struct sp_capture *c, const struct sp_profile *p)
+{
+	int64_t n;
+
+	kill_events();
+	burn_and_drain(c); /* what was on its way */
+	n = n_samples(p);
+	burn_and_drain(c);
+	assert_int_equal(n_samples(p), n);
+	c->online.suspended_ns -= SP_NS_PER_S; /* as if the machine had slept since */
+	for (int i = 0; i < MOST_TURNS && n_samples(p) == n; i++) {
+		burn_ms();
+		assert_int_equal(sp_capture_step(c), 0);
+	}
+	assert_true(n_samples(p) > n);
+	assert_int_equal(n_changes, 1); /* no CPU has come or gone */
+}
+
 static void check(struct sp_capture *c, const struct sp_profile *p)
 {
 	cpu_set_t second;
@@ -81,11 +126,7 @@ static void check(struct sp_capture *c, const struct sp_profile *p)
 	assert_int_equal(sp_capture_start(c), 0);
 	close(c->uevents); /* as if it had been refused */
 	c->uevents = -1;
-	for (int i = 0; i < 200; i++) {
-		burn_ms();
-		assert_int_equal(sp_capture_step(c), 0);
-	}
-	assert_int_equal(sp_capture_drain(c), 0);
+	burn_and_drain(c);
 	assert_int_equal(n_samples(p), 0); /* CPU 1 is not sampled */
 	say_online("0-1\n");
 	run_until(c, 1);
@@ -95,6 +136,7 @@ static void check(struct sp_capture *c, const struct sp_profile *p)
 		assert_int_equal(sp_capture_step(c), 0);
 	}
 	assert_true(n_samples(p) > 0);
+	check_suspended(c, p);
 	say_online("0\n");
 	run_until(c, 2);
 	assert_true(changed == 1 && !is_online);
