@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The Debian package under a systemd that is the first process of a machine of its own: a Debian 12 in qemu, with Debian's
 # kernel and the package as apt installs it. tests/full/systemd/checks runs in there, and says what systemd, the kernel and
-# soprof tell of the service. It takes some 20 minutes, 16 of them in the guest. SOPROF_DEB names a package that is there
+# soprof tell of the service. It takes some 30 minutes, 26 of them in the guest. SOPROF_DEB names a package that is there
 # already, SOPROF_SYSTEMD_CHECKS a few of the checks (NAME,NAME).
 # deadline: 3600
 set -u
@@ -13,9 +13,10 @@ root=$work/root
 skip() { echo "$1"; exit 77; }
 die() { echo "$1"; exit 1; }
 
-guest=
+guest='' maker=''
 cleanup() {
 	[ -z "$guest" ] || { kill -KILL "$guest" && wait "$guest"; } 2>/dev/null
+	[ -z "$maker" ] || { kill "$maker" && wait "$maker"; } 2>/dev/null
 	rm -rf --one-file-system "$work"
 }
 trap cleanup EXIT
@@ -34,7 +35,7 @@ package=$(apt-cache depends --no-recommends linux-image-cloud-amd64 | sed -n 's/
 [ -n "$package" ] || skip "apt knows no kernel package (linux-image-cloud-amd64)"
 
 echo "--- the package, a Debian to install it in, its kernel"
-deb=${SOPROF_DEB:-$("$source/tools/make-deb" "$work/build")} || exit 1
+[ -n "${SOPROF_DEB:-}" ] || { "$source/tools/make-deb" "$work/build" >"$work/deb" 2>"$work/deb.log" & maker=$!; }
 quietly debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,kmod,curl,xz-utils,procps bookworm "$root" "$mirror"
 (cd "$work" && apt-get download -q "$package" && dpkg-deb -x "$package"_*.deb kernel) >"$work/log" 2>&1 || { cat "$work/log"; die "no kernel"; }
 # systemd loads few modules, and soprof by itself one: by which the kernel tells whose a connection is.
@@ -49,6 +50,9 @@ cp /etc/resolv.conf "$root/etc/resolv.conf"
 for file in /etc/apt/apt.conf.d/*proxy* /etc/hosts; do
 	[ ! -e "$file" ] || cp -L "$file" "$root$file"
 done
+[ -z "$maker" ] || wait "$maker" || { tail -n 20 "$work/deb.log"; die "no package"; }
+maker=
+deb=${SOPROF_DEB:-$(cat "$work/deb")}
 cp "$deb" "$root/root/soprof.deb"
 quietly inside apt-get update
 quietly inside apt-get install -y /root/soprof.deb
