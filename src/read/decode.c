@@ -16,7 +16,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-enum { RAW_BYTES = 64 << 10, MAGIC_BYTES = 6, XZ_MEMORY = 128 << 20 };
+enum { RAW_MIN_BYTES = 1 << 10, MAGIC_BYTES = 6, XZ_MEMORY = 128 << 20 };
 enum codec { CODEC_UNKNOWN, CODEC_NONE, CODEC_GZIP, CODEC_ZSTD, CODEC_XZ, CODEC_BZIP2 };
 
 struct sp_decoder {
@@ -31,7 +31,8 @@ struct sp_decoder {
 	lzma_stream xz;
 	bz_stream bzip2;
 	size_t at, n; /* raw[at] to raw[n]: not decoded yet */
-	uint8_t raw[RAW_BYTES];
+	size_t raw_bytes;
+	uint8_t *raw;
 };
 
 static struct { /* loaded at run time */
@@ -62,6 +63,13 @@ static uint64_t size_of(int fd)
 	return at >= 0 && at < st.st_size ? (uint64_t)(st.st_size - at) : 0;
 }
 
+size_t sp_decoder_piece_bytes(const struct sp_decoder *d)
+{
+	size_t most = SP_DECODER_PIECE_BYTES;
+
+	return d->size == 0 || d->size >= most ? most : SP_MAX((size_t)d->size, (size_t)RAW_MIN_BYTES);
+}
+
 int sp_decoder_new(int fd, const char *name, const struct sp_read_options *o, struct sp_decoder **ret_decoder)
 {
 	struct sp_decoder *d = calloc(1, sizeof(*d));
@@ -72,6 +80,12 @@ int sp_decoder_new(int fd, const char *name, const struct sp_read_options *o, st
 	d->name = name;
 	d->o = o;
 	d->size = size_of(fd);
+	d->raw_bytes = sp_decoder_piece_bytes(d);
+	d->raw = malloc(d->raw_bytes);
+	if (!d->raw) {
+		free(d);
+		return -ENOMEM;
+	}
 	*ret_decoder = d;
 	return 0;
 }
@@ -87,6 +101,7 @@ void sp_decoder_free(struct sp_decoder *d)
 	if (d->codec == CODEC_BZIP2)
 		(void)libbz2.end(&d->bzip2);
 	(void)ZSTD_freeDStream(d->zstd);
+	free(d->raw);
 	free(d);
 }
 
@@ -135,7 +150,7 @@ static int fill_raw(struct sp_decoder *d, size_t wanted)
 	d->n -= d->at;
 	d->at = 0;
 	while (d->n < wanted && !d->file_ended) {
-		int64_t n = decode_read_file(d, d->raw + d->n, sizeof(d->raw) - d->n);
+		int64_t n = decode_read_file(d, d->raw + d->n, d->raw_bytes - d->n);
 
 		if (n < 0)
 			return (int)n;

@@ -14,12 +14,15 @@
 #include "read/read.h"
 
 struct sp_decoder;
+enum { SP_DECODER_PIECE_BYTES = 64 << 10 }; /* below what malloc() asks the kernel for each time */
 
 /* name and the options must outlive it. */
 int sp_decoder_new(int fd, const char *name, const struct sp_read_options *o, struct sp_decoder **ret_decoder);
 void sp_decoder_free(struct sp_decoder *d);
 /* Writes up to room (> 0) bytes to out. Returns their number, 0 = the end, or a negative errno. */
 int64_t sp_decoder_read(struct sp_decoder *d, uint8_t *out, size_t room);
+/* What to read at once: as much as the file has, if it is a small one. */
+size_t sp_decoder_piece_bytes(const struct sp_decoder *d);
 uint64_t sp_decoder_consumed(const struct sp_decoder *d); /* bytes of the file */
 
 #endif

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_BYTES = 64 << 10 }; /* below what malloc() asks the kernel for each time */
-
 struct sp_input {
 	struct sp_decoder *decoder;
 	char *name;
@@ -90,7 +88,7 @@ static int input_make_room(struct sp_input *in, size_t wanted)
 		in->at = 0;
 	}
 	/* One more for the NUL behind a last line without a newline. */
-	return sp_grow(&in->buffer, &in->capacity, SP_MAX(wanted, (size_t)BUFFER_BYTES) + 1, 1);
+	return sp_grow(&in->buffer, &in->capacity, SP_MAX(wanted, sp_decoder_piece_bytes(in->decoder)) + 1, 1);
 }
 
 static int input_fill(struct sp_input *in, size_t wanted)
@@ -119,7 +117,7 @@ static int input_read_more(struct sp_input *in, size_t wanted)
 	int r = 0;
 
 	while (r == 0 && in->n - in->at < wanted && !in->ended)
-		r = input_fill(in, SP_MIN(wanted, 2 * (in->n - in->at) + BUFFER_BYTES));
+		r = input_fill(in, SP_MIN(wanted, 2 * (in->n - in->at) + sp_decoder_piece_bytes(in->decoder)));
 	return r;
 }
 
