@@ -76,6 +76,21 @@ static int check_header(const struct sp_calls_header *h, uint64_t size)
 	return 0;
 }
 
+/*
+ * Of n records, all but those at the end whose bytes are 0, and perhaps as many of these: most blocks are used at their
+ * beginning only, and memcmp() is quicker than a look at each.
+ */
+static uint32_t n_in_use(const void *records, size_t bytes, uint32_t n)
+{
+	while (n > 0) {
+		const char *half = (const char *)records + n / 2 * bytes;
+		if (*half != 0 || memcmp(half, half + 1, (n - n / 2) * bytes - 1) != 0)
+			return n;
+		n /= 2;
+	}
+	return 0;
+}
+
 /* --- the directory --- */
 static uint64_t bytes_of(const struct reader *r, const struct sp_calls_block *b)
 {
@@ -104,8 +119,9 @@ static int read_directory(struct reader *r)
 {
 	int e = calls_reader_read_at(r, r->blocks, sizeof(r->blocks), sizeof(r->header));
 
+	uint32_t n = e == 0 ? n_in_use(r->blocks, sizeof(r->blocks[0]), SP_CALLS_MAX_BLOCKS) : 0;
 	r->n_ready = 0;
-	for (uint32_t i = 0; i < SP_CALLS_MAX_BLOCKS && e == 0; i++) {
+	for (uint32_t i = 0; i < n && e == 0; i++) {
 		const struct sp_calls_block *b = &r->blocks[i];
 		if (b->state > SP_CALLS_READY)
 			return damaged("a block is in no known state");
@@ -165,8 +181,9 @@ static int read_rows(struct reader *r, uint32_t number)
 	uint64_t sums[SP_CALLS_ROWS] = {0}, offset = r->blocks[number].offset;
 	uint32_t n = 0; /* up to the last that is in use */
 	int e = calls_reader_read_at(r, rows, sizeof(rows), offset);
+	uint32_t n_rows = e == 0 ? n_in_use(rows, sizeof(rows[0]), SP_CALLS_ROWS) : 0;
 
-	for (uint32_t i = 0; i < SP_CALLS_ROWS && e == 0; i++) {
+	for (uint32_t i = 0; i < n_rows && e == 0; i++) {
 		e = look_at_state(r, rows[i].state, rows[i].function == 0);
 		n = rows[i].state == SP_CALLS_READY ? i + 1 : n;
 	}
@@ -185,14 +202,13 @@ static int read_functions(struct reader *r, uint32_t number)
 {
 	struct sp_calls_function functions[SP_CALLS_FUNCTIONS];
 	int e = calls_reader_read_at(r, functions, sizeof(functions), r->blocks[number].offset);
+	uint32_t n = e == 0 ? n_in_use(functions, sizeof(functions[0]), SP_CALLS_FUNCTIONS) : 0;
 
 	if (e == 0)
-		e = sp_grow(&r->functions, &r->function_room, r->n_functions + SP_CALLS_FUNCTIONS,
-			    sizeof(*r->functions));
+		e = sp_grow(&r->functions, &r->function_room, r->n_functions + n, sizeof(*r->functions));
 	if (e == 0)
-		e = sp_grow(&r->function_ids, &r->function_id_room, r->n_functions + SP_CALLS_FUNCTIONS,
-			    sizeof(*r->function_ids));
-	for (uint32_t i = 0; i < SP_CALLS_FUNCTIONS && e == 0; i++) {
+		e = sp_grow(&r->function_ids, &r->function_id_room, r->n_functions + n, sizeof(*r->function_ids));
+	for (uint32_t i = 0; i < n && e == 0; i++) {
 		e = look_at_state(r, functions[i].state, functions[i].object == 0);
 		if (functions[i].state != SP_CALLS_READY || e < 0)
 			continue;
@@ -206,14 +222,14 @@ static int read_functions(struct reader *r, uint32_t number)
 static int read_processes(struct reader *r, uint32_t number)
 {
 	struct sp_calls_process processes[SP_CALLS_IDS];
-	size_t wanted = r->n_processes + SP_CALLS_IDS;
 	int e = calls_reader_read_at(r, processes, sizeof(processes), r->blocks[number].offset);
+	uint32_t n = e == 0 ? n_in_use(processes, sizeof(processes[0]), SP_CALLS_IDS) : 0;
 
 	if (e == 0)
-		e = sp_grow(&r->processes, &r->process_room, wanted, sizeof(*r->processes));
+		e = sp_grow(&r->processes, &r->process_room, r->n_processes + n, sizeof(*r->processes));
 	if (e == 0)
-		e = sp_grow(&r->process_ids, &r->process_id_room, wanted, sizeof(*r->process_ids));
-	for (uint32_t i = 0; i < SP_CALLS_IDS && e == 0; i++) {
+		e = sp_grow(&r->process_ids, &r->process_id_room, r->n_processes + n, sizeof(*r->process_ids));
+	for (uint32_t i = 0; i < n && e == 0; i++) {
 		const struct sp_calls_process *p = &processes[i];
 		e = look_at_state(r, p->state, p->name[0] == '\0');
 		if (e < 0 || p->state != SP_CALLS_READY)
@@ -269,8 +285,9 @@ static int read_objects(struct reader *r, uint32_t number)
 {
 	struct sp_calls_object objects[SP_CALLS_OBJECTS];
 	int e = calls_reader_read_at(r, objects, sizeof(objects), r->blocks[number].offset);
+	uint32_t n = e == 0 ? n_in_use(objects, sizeof(objects[0]), SP_CALLS_OBJECTS) : 0;
 
-	for (uint32_t i = 0; i < SP_CALLS_OBJECTS && e == 0; i++) {
+	for (uint32_t i = 0; i < n && e == 0; i++) {
 		const struct sp_calls_object *o = &objects[i];
 		e = look_at_state(r, o->state, o->build_id_len == 0 && o->path[0] == '\0');
 		if (e == 0 && o->state == SP_CALLS_READY)
