@@ -7,12 +7,11 @@
  * file that SQLite finds sound, in which every record is what its CRC says.
  */
 #include "base/error.h"
+#include "file.h"
 #include "require.h"
 #include "store/files/salvage.h"
 #include "store/priv.h"
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { MAX_BYTES = 8192 };
 
@@ -37,8 +36,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 
 	if (size > MAX_BYTES)
 		return 0;
-	int fd = memfd_create("salvage", MFD_CLOEXEC);
-	require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+	int fd = fuzz_file(data, size);
 	require(f->db || sp_file_open_memory(&day, f) == 0);
 	int before = sqlite3_total_changes(f->db);
 	(void)sp_salvage(NULL, fd, f);
@@ -48,6 +46,5 @@ int fuzz_one(const uint8_t *data, size_t size)
 		sp_file_close(f);
 	}
 	sp_error_clear();
-	close(fd);
 	return 0;
 }

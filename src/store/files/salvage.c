@@ -208,10 +208,14 @@ static const struct row_kind kinds[] = {
 
 /* --- cells --- */
 /* An SQLite varint: big-endian, 7 bits a byte, 8 in the ninth. Returns its length; 0: it is cut off. */
-static size_t read_varint(const uint8_t *b, size_t n, uint64_t *ret_v)
+static inline size_t read_varint(const uint8_t *b, size_t n, uint64_t *ret_v)
 {
 	uint64_t v = 0;
 
+	if (n > 0 && *b < 0x80) {
+		*ret_v = *b;
+		return 1;
+	}
 	for (size_t i = 0; i < n && i < 9; i++) {
 		v = i == 8 ? v << 8 | b[i] : v << 7 | (b[i] & 0x7f);
 		if (i == 8 || b[i] < 0x80) {
@@ -252,23 +256,25 @@ static size_t local_bytes(size_t usable, uint64_t n, bool of_index)
 	return k <= most ? k : min;
 }
 
+/* Most of what is tried is no cell: its lengths say so first. */
 static bool read_cell(const struct salvage *s, const uint8_t *b, size_t n, bool of_index, struct cell *c)
 {
-	uint64_t head, type, end;
+	uint64_t head = 0, type, end;
 	size_t at = read_varint(b, n, &c->n_bytes), step;
 
 	if (at == 0 || c->n_bytes < 3 || c->n_bytes > SP_MIN(s->size, (uint64_t)RECORD_MAX))
 		return false;
 	step = of_index ? 1 : read_varint(b + at, n - at, &c->row);
 	at += of_index ? 0 : step;
-	c->n_local = local_bytes(s->page_bytes, c->n_bytes, of_index);
-	if (step == 0 || c->n_local + (c->n_local < c->n_bytes ? 4 : 0) > n - at)
-		return false;
 	c->bytes = b + at;
-	c->n_columns = 0;
-	at = read_varint(c->bytes, c->n_local, &head);
-	if (at == 0 || head < 3 || head > 9 * COLUMNS_MAX || head > c->n_local)
+	n -= at;
+	at = step == 0 ? 0 : read_varint(c->bytes, n, &head);
+	if (at == 0 || head < 3 || head > 9 * COLUMNS_MAX || head > c->n_bytes)
 		return false;
+	c->n_local = local_bytes(s->page_bytes, c->n_bytes, of_index);
+	if (c->n_local + (c->n_local < c->n_bytes ? 4 : 0) > n || head > c->n_local || at > c->n_local)
+		return false;
+	c->n_columns = 0;
 	for (end = head; at < head; at += step) {
 		step = read_varint(c->bytes + at, (size_t)head - at, &type);
 		if (step == 0 || !add_column(c, type, &end))
@@ -383,7 +389,9 @@ static void sweep_pages(struct salvage *s, bool listed)
 		memset(s->page + n, 0, s->page_bytes - (size_t)n);
 		if (listed)
 			try_listed_cells(s, page);
-		for (size_t at = 0; at < s->page_bytes && !listed && s->error == 0; at++) {
+		for (size_t at = 0; at < (size_t)n && !listed && s->error == 0; at++) {
+			if (s->page[at] < 3) /* the length of a payload; so are the zeros behind the end of the file */
+				continue;
 			try_cell(s, at, false);
 			try_cell(s, at, true);
 		}
