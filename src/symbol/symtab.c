@@ -85,7 +85,8 @@ void sp_symtab_close(struct sp_symtab *t)
 	if (!t)
 		return;
 	for (size_t i = 0; i < N_PAGES; i++)
-		free(t->pages[i].bytes);
+		if (t->pages[i].bytes) /* few are, of a small file */
+			free(t->pages[i].bytes);
 	free(t->sections);
 	free(t);
 }
