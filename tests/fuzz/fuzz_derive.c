@@ -4,8 +4,8 @@
  *
  * The bytes are the only, executable, segment of a file; its first two bytes say which stretch of it is covered by an
  * FDE, and where it is entered. Rows must ascend inside the code that is not covered, name rules that exist, and be the
- * same when they are derived again; functions must ascend and be disjoint; and a rule must be one that a table may
- * hold.
+ * same when they are derived again (every eighth input); functions must ascend and be disjoint; and a rule must be one
+ * that a table may hold.
  */
 #include "elf/elf.h"
 #include "require.h"
@@ -16,6 +16,8 @@
 #include <string.h>
 
 enum { MAX_BYTES = 1 << 14, CODE_AT = 0x1000, IMAGE_BYTES = CODE_AT + MAX_BYTES };
+enum { AGAIN_EVERY = 8 }; /* it doubles the time, and what does not come out the same does so for many an input */
+
 static void make_headers(uint8_t *image, size_t size)
 {
 	const Elf64_Ehdr h = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
@@ -75,23 +77,26 @@ const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
 int fuzz_one(const uint8_t *data, size_t size)
 {
 	static uint8_t image[IMAGE_BYTES];
-	struct sp_derived d, again;
+	static unsigned n_runs;
+	struct sp_derived d, again = {0};
 	struct sp_elf *e;
 	if (size < 3 || size - 2 > MAX_BYTES)
 		return 0;
 	uint64_t end = CODE_AT + size - 2;
 	struct sp_code_span covered = {CODE_AT + (size - 2) * data[0] / 256, 0};
 	covered.end = covered.start + (end - covered.start) * (data[1] >> 2) / 64;
-	memset(image, 0, sizeof(image));
 	make_headers(image, size - 2);
 	memcpy(image + CODE_AT, data + 2, size - 2);
 	require(sp_elf_open_bytes(image, CODE_AT + size - 2, &e) == 0);
 	size_t n = covered.end > covered.start;
 	uint64_t entry = data[1] & 1 ? CODE_AT : UINT64_MAX;
-	require(sp_derive(e, &covered, n, entry, &d) == 0 && sp_derive(e, &covered, n, entry, &again) == 0);
+	require(sp_derive(e, &covered, n, entry, &d) == 0);
 	check_rows(&d, &covered, end);
 	check_rules(&d);
-	require(d.n_rows == again.n_rows && (!d.n_rows || !memcmp(d.rows, again.rows, d.n_rows * sizeof(*d.rows))));
+	if (n_runs++ % AGAIN_EVERY == 0) {
+		require(sp_derive(e, &covered, n, entry, &again) == 0 && d.n_rows == again.n_rows);
+		require(!d.n_rows || !memcmp(d.rows, again.rows, d.n_rows * sizeof(*d.rows)));
+	}
 	require(d.derived_bytes <= d.code_bytes && d.code_bytes <= size - 2);
 	sp_derived_done(&d);
 	sp_derived_done(&again);

@@ -110,9 +110,9 @@ int fuzz_one(const uint8_t *data, size_t size)
 	struct sp_blob *b;
 	if (size < 1 || size - 1 > MAX_BYTES)
 		return 0;
+	for (size_t i = HDR_AT; image[HEADERS_BYTES] != RET && i-- > HEADERS_BYTES;) /* once */
+		image[i] = i % 256 == 0 ? RET : INT3;
 	make_headers(image, size - 1, data[0] & 1);
-	for (size_t i = HEADERS_BYTES; i < HDR_AT; i++)
-		image[i] = i % 64 == 0 ? RET : INT3;
 	memcpy(image + EH_AT, data + 1, size - 1);
 	memset(image + EH_AT + size - 1, 0, END_BYTES);
 	require(sp_elf_open_bytes(image, EH_AT + size - 1 + END_BYTES, &e) == 0);

@@ -266,6 +266,13 @@ uint32_t sp_code_padding(struct sp_deriver *d, const struct sp_island *i, uint32
 	uint32_t at = pos;
 	while (at - i->base < i->size) {
 		uint8_t byte = i->bytes[at - i->base];
+		uint64_t eight = 1;
+		if (i->size - (at - i->base) >= sizeof(eight))
+			memcpy(&eight, i->bytes + (at - i->base), sizeof(eight));
+		if (eight == 0 || eight == 0xcccccccccccccccc || eight == 0x9090909090909090) {
+			at += sizeof(eight);
+			continue;
+		}
 		/* 0, int3 and nop; longer nops begin with 66, 0f, or 2e */
 		if (byte == 0 || byte == 0xcc || byte == 0x90) {
 			at++;

@@ -2,8 +2,8 @@
 /*
  * go_image.h: an ELF file in memory around a table of Go's functions: for the fuzzer and for the unit test.
  *
- * One executable segment of all its bytes at GO_IMAGE_TEXT less GO_IMAGE_CODE bytes, so that the code is GO_IMAGE_CODE
- * bytes into the file, and is padding (int3). The caller frees it. NULL: out of memory.
+ * One executable segment of all before the table, at GO_IMAGE_TEXT less GO_IMAGE_CODE bytes, so that the code is
+ * GO_IMAGE_CODE bytes into the file, and is padding (int3). The caller frees it. NULL: out of memory.
  */
 #ifndef TEST_GO_IMAGE_H
 #define TEST_GO_IMAGE_H
@@ -40,8 +40,8 @@ static inline uint8_t *go_image(const void *table, size_t size, size_t *ret_size
 	Elf64_Phdr p = {.p_type = PT_LOAD,
 			.p_flags = PF_R | PF_X,
 			.p_vaddr = GO_IMAGE_TEXT - GO_IMAGE_CODE,
-			.p_filesz = total,
-			.p_memsz = total};
+			.p_filesz = at,
+			.p_memsz = at};
 	Elf64_Shdr s[3] = {{0},
 			   {.sh_type = SHT_STRTAB, .sh_offset = names_at, .sh_size = sizeof(names)},
 			   {.sh_name = 1, .sh_type = SHT_PROGBITS, .sh_offset = at, .sh_size = size}};
