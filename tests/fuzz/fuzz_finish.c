@@ -17,7 +17,7 @@
 
 #define CODE 0x10000ULL
 #define STACK 0x7ff000000000ULL
-enum { N_GROUPS = 16, GROUP_ROWS = 4, N_RULES = 32, SHIFT = 8, TABLE = 1, NO_TABLE = 2 };
+enum { N_GROUPS = 16, GROUP_ROWS = 4, N_RULES = 32, SHIFT = 8, TABLE = 1, NO_TABLE = 2, MAX_FILE = 4 };
 
 static struct input {
 	const uint8_t *at;
@@ -102,13 +102,26 @@ static void table_load(struct sp_tables *t)
 }
 
 static struct sp_map maps[SP_PENDING_MAPS];
-static uint8_t stack[SP_PENDING_STACK];
+static uint64_t stack[SP_PENDING_STACK / 8];
 
+/* What the input does not say of the stack is the same for all inputs. */
+static void stack_take(size_t n)
+{
+	static size_t n_said = SP_PENDING_STACK / 8;
+	size_t i = 0;
+
+	for (; i < n && in.left; i++)
+		stack[i] = take_address();
+	for (size_t k = i; k < n_said; k++)
+		stack[k] = CODE + k * 8 % (N_GROUPS << SHIFT);
+	n_said = i;
+}
+
+/* Frames are the walk's: those of the input before are taken back. */
 static void record_take(struct sp_message_pending *r)
 {
-	memset(r, 0, sizeof(*r));
+	memset(r, 0, offsetof(struct sp_message_pending, frames));
 	memset(maps, 0, sizeof(maps));
-	memset(stack, 0, sizeof(stack));
 	r->regs = (struct sp_regs){.ip = take_address(), .sp = take_address(), .fp = take_address()};
 	for (size_t i = 0; i < 16; i++)
 		r->regs.r[i] = take_address();
@@ -122,16 +135,13 @@ static void record_take(struct sp_message_pending *r)
 		maps[i].start = i ? take_address() & ~0xfffULL : CODE;
 		maps[i].end = i ? take_address() : CODE + (N_GROUPS << SHIFT);
 		maps[i].shift_by = i ? take(8) : -CODE;
-		maps[i].word = take(1) % 3 << SP_FRAME_KIND_SHIFT | (i ? 1 + take(1) % 4 : TABLE) << SP_FRAME_ID_SHIFT;
+		maps[i].word = take(1) % 3 << SP_FRAME_KIND_SHIFT | (i ? 1 + take(1) % MAX_FILE : TABLE)
+									<< SP_FRAME_ID_SHIFT;
 	}
 	r->stack_at = take(1) & 7 ? STACK : take_address();
 	r->stack_bytes = (uint32_t)take(2);
 	r->holes = r->how & 0x80 ? (uint32_t)take(4) : 0;
-	for (size_t i = 0; i + 8 <= r->stack_bytes; i += 8) {
-		uint64_t word = in.left ? take_address() : CODE + i * 8 % (N_GROUPS << SHIFT);
-
-		memcpy(stack + i, &word, 8);
-	}
+	stack_take(r->stack_bytes / 8);
 }
 
 static bool in_a_map(const struct sp_finish_memory *m, uint64_t word)
@@ -149,7 +159,7 @@ static void walk(struct sp_tables *t, struct sp_message_pending *r, enum sp_unwi
 	struct sp_finish_memory memory = {.maps = maps,
 					  .n_maps = r->n_maps,
 					  .has_all_maps = r->n_maps < SP_PENDING_MAPS,
-					  .stack = stack,
+					  .stack = (const uint8_t *)stack,
 					  .stack_bytes = r->stack_bytes,
 					  .stack_at = r->stack_at,
 					  .holes = r->holes};
@@ -163,28 +173,29 @@ static void walk(struct sp_tables *t, struct sp_message_pending *r, enum sp_unwi
 	}
 	require(result == 0 && stop < SP_N_STOPS && stop != SP_STOP_PENDING);
 	require(r->n_frames >= n && r->n_frames <= SP_WALK_FRAMES);
-	n = SP_MAX(n, r->n_frames - SP_MIN(r->n_frames, SP_ROOT_FRAMES));
+	for (uint32_t i = SP_MAX(n, r->n_frames - SP_MIN(r->n_frames, SP_ROOT_FRAMES)); i < r->n_frames; i++)
+		require(in_a_map(&memory, r->frames[sp_frame_slot(i)]));
 	for (; n < r->n_frames; n++)
-		require(in_a_map(&memory, r->frames[sp_frame_slot(n)]));
+		r->frames[sp_frame_slot(n)] = 0;
 }
 
-/* The unwinder's tables are made for any input. */
-const struct fuzz_cost fuzz_cost = {4 << 20, 400, 30000, 20000};
+const struct fuzz_cost fuzz_cost = FUZZ_COST_USUAL;
 
 int fuzz_one(const uint8_t *data, size_t size)
 {
 	static struct sp_message_pending *r;
-	struct sp_tables *t = NULL;
+	static struct sp_tables *t; /* the kernel was most of what it took to make them */
 
 	if (!r)
-		r = malloc(sizeof(*r)); /* of its exact size: what lies behind it is the sanitizer's */
-	require(r && sp_tables_new(NULL, -1, SP_SEG_BYTES, &t) == 0);
+		r = calloc(1, sizeof(*r)); /* of its exact size: what lies behind it is the sanitizer's */
+	require(r && (t || sp_tables_new(NULL, -1, SP_SEG_BYTES, &t) == 0));
+	for (uint32_t file = 0; file <= MAX_FILE; file++)
+		sp_tables_forget(t, file);
 	in = (struct input){.at = data, .left = size};
 	table_load(t);
 	sp_tables_set_code(t, NO_TABLE, SP_TABLE_FP);
 	enum sp_unwind_mode mode = take(1) % (SP_UNWIND_FP + 1);
 	record_take(r);
 	walk(t, r, mode);
-	sp_tables_free(t);
 	return 0;
 }
