@@ -4,8 +4,8 @@
  * are answered from a small store. The first byte says which route.
  *
  * The answer has one of the documented states; its body is one JSON value in valid UTF-8, whose brackets match, and of
- * an error says in a sentence why. The same request is answered alike again, and what is left out for one user is no
- * more than what all may see.
+ * an error says in a sentence why. The same request (every eighth) is answered alike again, and what is left out for
+ * one user is no more than what all may see.
  */
 #include "agent/answer/api.h"
 #include "base/error.h"
@@ -18,6 +18,8 @@
 
 /* Three answers: each reads the days' files anew, and has a point for each of `width`. */
 const struct fuzz_cost fuzz_cost = {4 << 20, 4000, 300000, 50000};
+
+enum { AGAIN_EVERY = 8 }; /* what is not answered alike is so for many a request */
 
 static const uint64_t begin_ns = 1763755200 * SP_NS_PER_S;
 static struct sp_store *store;
@@ -143,6 +145,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	static const char *const routes[] = {"overview",  "flame",     "events",     "diff", "matrix",
 					     "libraries", "functions", "processes",  "live", "cgroups",
 					     "x",         "flamerows", "containers", "users"};
+	static unsigned n_runs;
 	char path[64], *query, *once, *again, *own;
 	int status = 0, status_again = 0, status_own = 0;
 	size_t n, n_again, n_own;
@@ -154,17 +157,19 @@ int fuzz_one(const uint8_t *data, size_t size)
 	snprintf(path, sizeof(path), "/api/v1/%s", routes[data[0] % SP_COUNT(routes)]);
 	query = strndup((const char *)data + 1, size - 1);
 	once = ask(path, query, false, &status, &n);
-	again = ask(path, query, false, &status_again, &n_again);
+	if (n_runs++ % AGAIN_EVERY == 0) {
+		again = ask(path, query, false, &status_again, &n_again);
+		require(status == status_again && n == n_again && memcmp(once, again, n) == 0);
+		free(again);
+	}
 	own = ask(path, query, true, &status_own, &n_own);
 	require(status == 200 || status == 400 || status == 404);
 	require(status == 200 || strncmp(once, "{\"error\":\"", 10) == 0);
-	require(status == status_again && n == n_again && memcmp(once, again, n) == 0);
 	require(status_own == 403 || status_own == status || status_own == 404);
 	check_json(once, n);
 	check_json(own, n_own);
 	free(query);
 	free(once);
-	free(again);
 	free(own);
 	return 0;
 }
