@@ -14,7 +14,7 @@ int sp_library_load(const char *purpose, const char *package, const char *const 
 	if (*(void **)((char *)into + functions[n - 1].offset))
 		return 0;
 	for (; !library && *sonames; sonames++)
-		library = dlopen(*sonames, RTLD_NOW);
+		library = dlopen(*sonames, RTLD_LAZY);
 	if (!library)
 		return sp_fail_said(-ELIBACC, "%s needs %s: %s", purpose, package, dlerror());
 	for (size_t i = 0; i < n; i++) {
