@@ -13,7 +13,7 @@ enum { MAX_UNREAD = 1 << 20 }; /* bytes that nobody asked for; a server may send
 /* A block of ClickHouse's own compression: a checksum, which it is told not to look at, since TCP and TLS have theirs;
  * the method; both lengths, that of what is packed with this head. Larger ones take more memory, and are no smaller.
  */
-enum { BLOCK_BYTES = 64 << 10, CHECKSUM_BYTES = 16, BLOCK_HEAD = 9, METHOD_ZSTD = 0x90, LEVEL = 1 };
+enum { BLOCK_BYTES = 32 << 10, CHECKSUM_BYTES = 16, BLOCK_HEAD = 9, METHOD_ZSTD = 0x90, LEVEL = 1 };
 #define PACKED_PARAMETERS "&decompress=1&http_native_compression_disable_checksumming_on_decompress=1"
 
 struct sp_fleet {

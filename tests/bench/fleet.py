@@ -110,7 +110,7 @@ def sending(address):
     row("fleet: sending, of an agent's host", "% of a CPU", 100 * cpu / took / 1e9, most=0.05)
     row("fleet: bytes sent of a host and day", "MB", n / took * 86400 / 1e6, note="compressed")
     row("fleet: memory of a process that sends, peak", "MB", watch.peak / 1024, note="with what it shares with the agent")
-    row("  of it its own", "MB", watch.anonymous / 1024)
+    row("  of it its own", "MB", watch.anonymous / 1024, note="more where several minutes are sent at once")
     row("fleet: the same on average of all time", "MB", watch.peak / 1024 * watch.alive * LOOK_S / took, most=4)
 
 

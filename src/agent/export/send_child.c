@@ -9,6 +9,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+/* Of what is read of a store most is needed for moments, and little is large. */
+enum { LARGE_BYTES = 16 << 10 };
+
 static const struct {
 	int (*send)(const struct sp_send_job *job, struct sp_send_result *ret_result);
 	unsigned max_cpu_s;
@@ -97,6 +100,7 @@ static int job_run(const struct sp_send_job *job, struct sp_send_result *ret_res
 
 	sp_line_number(&job->words, "memory", &memory_bytes);
 	sp_self_limit(tasks[job->to].max_cpu_s, memory_bytes);
+	sp_heap_return_large(LARGE_BYTES);
 	return tasks[job->to].send(job, ret_result);
 }
 
