@@ -11,7 +11,7 @@
 #define SP_STORE_PRIV_H
 
 #include "store/files/file.h"
-#include "store/format/dict.h"
+#include "store/format/dict_pick.h"
 #include "store/format/window.h"
 #include "store/intervals.h"
 #include "store/rollup/minute.h"
@@ -144,5 +144,7 @@ int sp_scan_file_trees(struct sp_store *s, struct sp_day_file *f, uint64_t sourc
 int sp_dict_read_chunk(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk *c);
 int sp_dict_load(struct sp_store *s, struct sp_day_file *f, struct sp_dict_arrays *d, uint64_t *from_chunk,
 		 uint64_t to);
+/* Takes of the chunks that its nodes were read of what is needed. -ESTALE: they are not as they were. */
+int sp_dict_pick_load(struct sp_store *s, struct sp_dict_pick *p);
 
 #endif

@@ -54,7 +54,8 @@ int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk,
 			return r;
 		l = &owner->loaded[owner->n_loaded++];
 		l->dict->skip_nodes = scan->totals;
-		l->dict->lazy = scan->options.lazy;
+		l->dict->lazy = scan->options.lazy && !scan->options.nodes_first;
+		l->dict->nodes_first = scan->options.nodes_first;
 		l->dict->skip_keys = scan->options.skip_keys;
 		l->next = 0;
 		if (scan->options.lazy)

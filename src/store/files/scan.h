@@ -44,6 +44,10 @@ struct sp_scan_options {
 	bool skip_keys;   /* leave keys out of dictionaries */
 	bool lazy;        /* dictionaries are lazy (dict.h): sp_dict_narrow() finds the frames ... */
 	uint64_t last_ns; /* ... and the last window begins here: dictionaries are read up to it at once */
+	/* With `lazy`: of dictionaries only the nodes are read, and sp_dict_pick_load() reads of the rest what is
+	 * needed (format/dict_pick.h). One that is not intact is a lazy one. sp_scan_next() fails with -ESTALE if one
+	 * grows while it is read. */
+	bool nodes_first;
 	/* Another scan, whose dictionaries are used and extended. It must be closed later than this one, have the same
 	 * `lazy`, and both have skip_keys. NULL: none. */
 	struct sp_scan *share_dicts;

@@ -138,10 +138,19 @@ size_t sp_chunk_bytes(const struct sp_chunk *c)
 	return bytes;
 }
 
+/* To be filled by the caller. */
 static void *append_items(struct sp_items *items, size_t n, size_t bytes_each)
 {
-	if (sp_grow(&items->data, &items->capacity, items->n + n + 1, bytes_each) < 0) /* + 1: not NULL for no items */
-		return NULL;
+	size_t wanted = items->n + n + 1; /* not NULL for no items */
+
+	if (wanted > items->capacity) {
+		size_t capacity = SP_MAX(wanted, items->capacity + items->capacity / 2);
+		void *data = reallocarray(items->data, capacity, bytes_each);
+		if (!data)
+			return NULL;
+		items->data = data;
+		items->capacity = capacity;
+	}
 	char *at = (char *)items->data + items->n * bytes_each;
 	items->n += n;
 	return at;
@@ -346,6 +355,10 @@ static int unpack_structs(struct sp_chunk *c, const uint32_t counts[SP_N_DICT_KI
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++) {
 		if (i == SP_STRINGS || i == SP_NODES || (c->only_keys && i != SP_KEYS))
 			continue;
+		if (i == SP_KEYS && c->keys && !sp_subtree_has(c->keys, c->first[i], c->first[i] + counts[i])) {
+			c->items[i].n = counts[i];
+			continue;
+		}
 		most = SP_MAX(most, counts[i]);
 		at[i] = counts[i] > u->n_symbols
 			    ? NULL
@@ -406,6 +419,17 @@ static int unpack_keys(struct sp_chunk *c, const uint32_t counts[SP_N_DICT_KINDS
 	return r == 0 && u->bad ? -EBADMSG : r;
 }
 
+static int unpack_only_nodes(struct sp_chunk *c, const uint32_t counts[SP_N_DICT_KINDS], struct sp_unpacker *u)
+{
+	sp_unpack_skip(u, counts[SP_STRINGS]);
+	sp_unpack_skip_bytes(u);
+	for (size_t i = 0; i < SP_COUNT(fields); i++)
+		sp_unpack_skip(u, counts[fields[i].kind]);
+	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
+		c->items[i].n = i == SP_NODES ? 0 : counts[i];
+	return unpack_nodes(c, u);
+}
+
 int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u)
 {
 	uint32_t first[SP_N_DICT_KINDS], counts[SP_N_DICT_KINDS];
@@ -417,6 +441,8 @@ int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u)
 		memcpy(c->first, first, sizeof(first));
 	if (c->only_keys)
 		return unpack_keys(c, counts, u);
+	if (c->only_nodes)
+		return unpack_only_nodes(c, counts, u);
 	r = unpack_strings(c, u);
 	r = r < 0 ? r : unpack_structs(c, counts, u);
 	if (c->nodes_in_record) {

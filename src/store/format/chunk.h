@@ -17,6 +17,7 @@
 #include "store/format/dict_items.h"
 #include "store/format/id_map.h"
 #include "store/format/pack.h"
+#include "store/format/subtree.h"
 
 enum sp_dict_kind { SP_STRINGS, SP_FILES, SP_FUNCS, SP_FRAMES, SP_NODES, SP_GROUPS, SP_KEYS, SP_N_DICT_KINDS };
 
@@ -31,8 +32,10 @@ struct sp_chunk {
 	struct sp_items ranks, new_frames; /* uint32_t: of the nodes */
 	bool skip_nodes;                   /* sp_chunk_unpack() leaves the nodes out */
 	bool only_keys;                    /* it leaves out all but the keys */
+	bool only_nodes;                   /* all but the nodes, and only counts the rest */
 	bool nodes_in_record; /* sp_chunk_unpack() leaves them in `record`, which stays open, and only counts them */
 	struct sp_unpacker *record;
+	const struct sp_subtree *keys; /* sp_chunk_unpack() only counts keys where none is among these; NULL = all */
 };
 void sp_chunk_done(struct sp_chunk *c);
 void sp_chunk_clear(struct sp_chunk *c, const uint32_t first[SP_N_DICT_KINDS]);

@@ -39,7 +39,14 @@ static int grow_zeroed(struct sp_items *items, size_t n, size_t each)
 	return grow_unfilled(items, n, n, each);
 }
 
-static void update_dict(struct sp_dict_arrays *d)
+void *sp_items_add(struct sp_items *items, size_t n, size_t each)
+{
+	size_t at = items->n * each;
+
+	return grow_unfilled(items, items->n, items->n + n, each) < 0 ? NULL : (char *)items->data + at;
+}
+
+void sp_dict_update(struct sp_dict_arrays *d)
 {
 	uint32_t *counts[SP_N_DICT_KINDS] = {&d->dict.n_strings, &d->dict.n_files,  &d->dict.n_funcs, &d->dict.n_frames,
 					     &d->dict.n_nodes,   &d->dict.n_groups, &d->dict.n_keys};
@@ -57,21 +64,40 @@ static void update_dict(struct sp_dict_arrays *d)
 	d->dict.keys = d->items[SP_KEYS].data;
 }
 
-int sp_dict_new(uint64_t day_s, uint64_t generation, struct sp_dict_arrays **ret_dict)
+static int dict_init(struct sp_dict_arrays *d)
 {
-	struct sp_dict_arrays *d = calloc(1, sizeof(*d));
-	int r = !d ? -ENOMEM : grow_zeroed(&d->bytes, 1, 1);
+	int r = grow_zeroed(&d->bytes, 1, 1);
 
 	for (size_t i = 0; i < SP_N_DICT_KINDS && r == 0; i++)
 		r = grow_zeroed(&d->items[i], 1, item_bytes((enum sp_dict_kind)i));
 	r = r < 0 ? r : grow_zeroed(&d->frame_of, 1, sizeof(uint32_t));
 	r = r < 0 ? r : grow_zeroed(&d->successors, 1, sizeof(struct sp_successors));
+	if (r == 0)
+		sp_dict_update(d);
+	return r;
+}
+
+static void dict_done(struct sp_dict_arrays *d)
+{
+	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
+		free(d->items[i].data);
+	free(d->bytes.data);
+	free(d->frame_of.data);
+	free(d->successors.data);
+	free(d->successor_table.data);
+	free(d->new_successors.data);
+}
+
+int sp_dict_new(uint64_t day_s, uint64_t generation, struct sp_dict_arrays **ret_dict)
+{
+	struct sp_dict_arrays *d = calloc(1, sizeof(*d));
+	int r = d ? dict_init(d) : -ENOMEM;
+
 	if (r < 0) {
 		sp_dict_free(d);
 		return r;
 	}
 	d->dict.day_s = day_s, d->dict.generation = generation;
-	update_dict(d);
 	*ret_dict = d;
 	return 0;
 }
@@ -80,14 +106,20 @@ void sp_dict_free(struct sp_dict_arrays *d)
 {
 	if (!d)
 		return;
-	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
-		free(d->items[i].data);
-	free(d->bytes.data);
-	free(d->frame_of.data);
-	free(d->successors.data);
-	free(d->successor_table.data);
-	free(d->new_successors.data);
+	dict_done(d);
 	free(d);
+}
+
+int sp_dict_make_lazy(struct sp_dict_arrays *d)
+{
+	struct sp_dict_arrays anew = {.dict = {.day_s = d->dict.day_s, .generation = d->dict.generation},
+				      .skip_nodes = d->skip_nodes,
+				      .skip_keys = d->skip_keys,
+				      .lazy = true};
+
+	dict_done(d);
+	*d = anew;
+	return dict_init(d);
 }
 
 bool sp_dict_has_gap_before(const struct sp_dict_arrays *d, const struct sp_chunk *c)
@@ -99,67 +131,57 @@ bool sp_dict_has_gap_before(const struct sp_dict_arrays *d, const struct sp_chun
 }
 
 /* --- numbers inside items --- */
-static void clear_if_unknown(const struct sp_dict_arrays *d, enum sp_dict_kind kind, uint32_t *number)
-{
-	if (*number >= d->items[kind].n)
-		*number = 0;
-}
-
-static void check_file(const struct sp_dict_arrays *d, void *item)
-{
-	struct sp_file *f = item;
-
-	clear_if_unknown(d, SP_STRINGS, &f->name);
-	clear_if_unknown(d, SP_STRINGS, &f->path);
-	clear_if_unknown(d, SP_STRINGS, &f->package);
-	clear_if_unknown(d, SP_STRINGS, &f->package_version);
-	clear_if_unknown(d, SP_STRINGS, &f->build_id_text);
-	clear_if_unknown(d, SP_STRINGS, &f->note);
-	if (f->build_id_len > SP_BUILD_ID_MAX)
-		f->build_id_len = 0;
-}
-
-static void check_func(const struct sp_dict_arrays *d, void *item)
-{
-	struct sp_func *f = item;
-
-	clear_if_unknown(d, SP_STRINGS, &f->name);
-	clear_if_unknown(d, SP_STRINGS, &f->linkage_name);
-	clear_if_unknown(d, SP_STRINGS, &f->source);
-	clear_if_unknown(d, SP_FILES, &f->file);
-}
-
-static void check_frame(const struct sp_dict_arrays *d, void *item)
-{
-	struct sp_dict_frame *f = item;
-
-	clear_if_unknown(d, SP_FUNCS, &f->func);
-	clear_if_unknown(d, SP_FILES, &f->file);
-}
-
-static void check_group(const struct sp_dict_arrays *d, void *item)
-{
-	struct sp_dict_group *g = item;
-
-	clear_if_unknown(d, SP_FILES, &g->exe);
-	clear_if_unknown(d, SP_STRINGS, &g->comm);
-	clear_if_unknown(d, SP_STRINGS, &g->cgroup_path);
-	clear_if_unknown(d, SP_STRINGS, &g->container);
-	clear_if_unknown(d, SP_STRINGS, &g->root);
-}
-
-static void check_key(const struct sp_dict_arrays *d, void *item)
-{
-	struct sp_dict_key *k = item;
-
-	clear_if_unknown(d, SP_GROUPS, &k->group);
-	clear_if_unknown(d, SP_STRINGS, &k->thread);
-}
-
-static void (*const checks[SP_N_DICT_KINDS])(const struct sp_dict_arrays *d, void *item) = {
-    [SP_FILES] = check_file,   [SP_FUNCS] = check_func, [SP_FRAMES] = check_frame,
-    [SP_GROUPS] = check_group, [SP_KEYS] = check_key,
+#define REF(kind, type, member, to)                                                                                    \
+	{                                                                                                              \
+		kind, offsetof(struct type, member), to                                                                \
+	}
+const struct sp_dict_ref sp_dict_refs[SP_DICT_REFS] = {
+    REF(SP_FILES, sp_file, name, SP_STRINGS),
+    REF(SP_FILES, sp_file, path, SP_STRINGS),
+    REF(SP_FILES, sp_file, package, SP_STRINGS),
+    REF(SP_FILES, sp_file, package_version, SP_STRINGS),
+    REF(SP_FILES, sp_file, build_id_text, SP_STRINGS),
+    REF(SP_FILES, sp_file, note, SP_STRINGS),
+    REF(SP_FUNCS, sp_func, name, SP_STRINGS),
+    REF(SP_FUNCS, sp_func, linkage_name, SP_STRINGS),
+    REF(SP_FUNCS, sp_func, source, SP_STRINGS),
+    REF(SP_FUNCS, sp_func, file, SP_FILES),
+    REF(SP_FRAMES, sp_dict_frame, func, SP_FUNCS),
+    REF(SP_FRAMES, sp_dict_frame, file, SP_FILES),
+    REF(SP_GROUPS, sp_dict_group, exe, SP_FILES),
+    REF(SP_GROUPS, sp_dict_group, comm, SP_STRINGS),
+    REF(SP_GROUPS, sp_dict_group, cgroup_path, SP_STRINGS),
+    REF(SP_GROUPS, sp_dict_group, container, SP_STRINGS),
+    REF(SP_GROUPS, sp_dict_group, root, SP_STRINGS),
+    REF(SP_KEYS, sp_dict_key, group, SP_GROUPS),
+    REF(SP_KEYS, sp_dict_key, thread, SP_STRINGS),
 };
+
+/* Replaces numbers from n_known on by 0. */
+static void clear_unknown(char *at, size_t each, size_t n, size_t n_known)
+{
+	uint32_t number;
+
+	for (size_t i = 0; i < n; i++, at += each) {
+		memcpy(&number, at, sizeof(number));
+		if (number >= n_known)
+			memset(at, 0, sizeof(number));
+	}
+}
+
+static void check_items(const struct sp_dict_arrays *d, enum sp_dict_kind kind, size_t first, size_t n)
+{
+	size_t each = item_bytes(kind);
+	char *items = (char *)d->items[kind].data + first * each;
+
+	for (size_t i = 0; i < SP_DICT_REFS; i++)
+		if (sp_dict_refs[i].kind == kind)
+			clear_unknown(items + sp_dict_refs[i].offset, each, n, d->items[sp_dict_refs[i].to].n);
+	for (size_t i = 0; i < n && kind == SP_FILES; i++) {
+		struct sp_file *f = (struct sp_file *)d->items[kind].data + first + i;
+		f->build_id_len = f->build_id_len > SP_BUILD_ID_MAX ? 0 : f->build_id_len;
+	}
+}
 
 static int apply_strings(struct sp_dict_arrays *d, const struct sp_chunk *c)
 {
@@ -183,43 +205,49 @@ static int apply_strings(struct sp_dict_arrays *d, const struct sp_chunk *c)
 static void apply_structs(struct sp_dict_arrays *d, const struct sp_chunk *c, enum sp_dict_kind kind)
 {
 	size_t each = item_bytes(kind), n = c->items[kind].n;
-	char *at = (char *)d->items[kind].data + c->first[kind] * each;
 
 	if (n == 0)
 		return;
-	memcpy(at, c->items[kind].data, n * each);
-	for (size_t i = 0; i < n; i++)
-		checks[kind](d, at + i * each);
+	memcpy((char *)d->items[kind].data + c->first[kind] * each, c->items[kind].data, n * each);
+	check_items(d, kind, c->first[kind], n);
 }
 
 /* --- nodes --- */
-/* Moves the entries of s to a place with room for 2^size, which others may have left; theirs is free then. */
-static int successors_grow(struct sp_dict_arrays *d, struct sp_successors *s, unsigned size)
+/* Of n entries, 2 or more: they have room for so many, as a power of two. */
+static unsigned size_of(uint32_t n)
+{
+	return 32U - (unsigned)__builtin_clz(n - 1);
+}
+
+/* Moves the entries of s to a place with room for n, which others may have left; theirs is free then. */
+static int successors_grow(struct sp_dict_arrays *d, struct sp_successors *s, uint32_t n)
 {
 	struct sp_items *table = &d->successor_table;
-	uint32_t at = d->free_entries[size], n = UINT32_C(1) << size, *entries = table->data;
+	unsigned size = size_of(n);
+	uint32_t at = d->free_entries[size], room = UINT32_C(1) << size, *entries = table->data;
 
 	if (at) {
 		d->free_entries[size] = entries[--at];
 	} else {
 		at = (uint32_t)table->n;
-		if (table->n + n > UINT32_MAX)
+		if (table->n + room > UINT32_MAX)
 			return -EBADMSG;
-		int r = grow_zeroed(table, table->n + n, sizeof(*entries));
+		int r = grow_unfilled(table, at, table->n + room, sizeof(*entries));
 		if (r < 0)
 			return r;
 		entries = table->data;
 	}
-	if (s->n > 0)
+	if (s->n == 1)
+		entries[at] = s->at;
+	else if (s->n > 1)
 		memcpy(entries + at, entries + s->at, s->n * sizeof(*entries));
-	memset(entries + at + s->n, 0, (n - s->n) * sizeof(*entries));
-	if (s->capacity) {
-		unsigned before = 31U - (unsigned)__builtin_clz(s->capacity);
+	memset(entries + at + s->n, 0, (room - s->n) * sizeof(*entries));
+	if (s->n > 1) {
+		unsigned before = size_of(s->n);
 		entries[s->at] = d->free_entries[before];
 		d->free_entries[before] = s->at + 1;
 	}
 	s->at = at;
-	s->capacity = n;
 	return 0;
 }
 
@@ -227,11 +255,14 @@ static int set_successor(struct sp_dict_arrays *d, uint32_t after, uint32_t rank
 {
 	struct sp_successors *s = (struct sp_successors *)d->successors.data + after;
 
-	if (rank >= d->items[SP_FRAMES].n) /* more ranks than frames: crafted */
+	if (rank >= d->items[SP_FRAMES].n || rank >= INT32_MAX) /* more ranks than frames: crafted */
 		return -EBADMSG;
-	if (rank >= s->capacity) {
-		int r = rank >= INT32_MAX ? -EBADMSG
-					  : successors_grow(d, s, rank ? 32U - (unsigned)__builtin_clz(rank) : 0);
+	if (rank == 0 && s->n <= 1) {
+		*s = (struct sp_successors){frame, 1};
+		return 0;
+	}
+	if (s->n <= 1 || rank >= UINT32_C(1) << size_of(s->n)) {
+		int r = successors_grow(d, s, rank + 1);
 		if (r < 0)
 			return r;
 	}
@@ -250,6 +281,8 @@ static uint32_t find_successor(const struct sp_dict_arrays *d, uint32_t after, u
 {
 	const struct sp_successors *s = (const struct sp_successors *)d->successors.data + after;
 
+	if (s->n == 1)
+		return rank ? 0 : s->at;
 	return rank < s->n ? ((const uint32_t *)d->successor_table.data)[s->at + rank] : 0;
 }
 
@@ -298,6 +331,12 @@ static void items_free(struct sp_items *items)
 	*items = (struct sp_items){0};
 }
 
+void sp_dict_forget_successors(struct sp_dict_arrays *d)
+{
+	items_free(&d->successors);
+	items_free(&d->successor_table);
+}
+
 /* Moves the nodes within their arrays, since copies of large arrays would need memory. */
 int sp_dict_narrow(struct sp_dict_arrays *d, const struct sp_subtree *subtree)
 {
@@ -311,12 +350,11 @@ int sp_dict_narrow(struct sp_dict_arrays *d, const struct sp_subtree *subtree)
 		}
 	truncate_items(&d->items[SP_NODES], number);
 	truncate_items(&d->frame_of, number);
-	int r = successors_reserve(d);
-	r = r < 0 ? r : find_frames(d);
-	items_free(&d->successors);
-	items_free(&d->successor_table);
+	int r = d->lazy ? successors_reserve(d) : 0;
+	r = r < 0 || !d->lazy ? r : find_frames(d);
+	sp_dict_forget_successors(d);
 	items_free(&d->new_successors);
-	update_dict(d);
+	sp_dict_update(d);
 	return r;
 }
 
@@ -434,7 +472,9 @@ static int reserve_items(struct sp_dict_arrays *d, const struct sp_chunk *c)
 
 	for (size_t i = 0; i < SP_N_DICT_KINDS && r == 0; i++) {
 		size_t n = c->items[i].n, first = c->first[i];
-		if (n > 0)
+		if (n > 0 && d->nodes_first && i != SP_NODES)
+			d->items[i].n = SP_MAX(d->items[i].n, first + n);
+		else if (n > 0)
 			r = grow_unfilled(&d->items[i], fills && i == SP_NODES ? first : first + n, first + n,
 					  item_bytes((enum sp_dict_kind)i));
 	}
@@ -447,19 +487,20 @@ int sp_dict_apply(struct sp_dict_arrays *d, const struct sp_chunk *c)
 {
 	int r = (c->record != NULL) != d->lazy && c->items[SP_NODES].n > 0 ? -EINVAL : reserve_items(d, c);
 
-	r = r < 0 ? r : apply_strings(d, c);
-	if (r == 0) {
+	r = r < 0 || d->nodes_first ? r : apply_strings(d, c);
+	if (r == 0 && !d->nodes_first) {
 		apply_structs(d, c, SP_FILES);
 		apply_structs(d, c, SP_FUNCS);
 		apply_structs(d, c, SP_FRAMES);
 		apply_structs(d, c, SP_GROUPS);
 		apply_structs(d, c, SP_KEYS);
+	}
+	if (r == 0)
 		r = d->lazy ? unpack_lazy_nodes(d, c->record, c->first[SP_NODES], c->items[SP_NODES].n)
 			    : apply_nodes(d, c);
-	}
 	if (r < 0 && d->lazy)
 		clear_nodes(d, c);
-	update_dict(d);
+	sp_dict_update(d);
 	return r;
 }
 
@@ -475,7 +516,7 @@ int sp_dict_reserve_nodes(struct sp_dict_arrays *d, size_t n)
 		nodes[i]->data = data;
 		nodes[i]->capacity = SP_MAX(nodes[i]->capacity, n);
 	}
-	update_dict(d);
+	sp_dict_update(d);
 	return 0;
 }
 
@@ -491,12 +532,11 @@ int sp_dict_apply_keys_only(struct sp_dict_arrays *d, const struct sp_chunk *c)
 	if (r == 0)
 		memcpy((struct sp_dict_key *)d->items[SP_KEYS].data + first, c->items[SP_KEYS].data,
 		       n * item_bytes(SP_KEYS));
-	update_dict(d);
+	sp_dict_update(d);
 	return r;
 }
 
 void sp_dict_check_keys(struct sp_dict_arrays *d)
 {
-	for (size_t i = 0; i < d->items[SP_KEYS].n; i++)
-		check_key(d, (struct sp_dict_key *)d->items[SP_KEYS].data + i);
+	check_items(d, SP_KEYS, 0, d->items[SP_KEYS].n);
 }

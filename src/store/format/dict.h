@@ -6,6 +6,7 @@
  * another file supplies that chunk; a lost node has parent 0 and frame 0. sp_dict_apply() checks every number inside
  * an item and replaces invalid ones by 0, so that users of a dictionary need no checks.
  * A lazy dictionary does not find the frames of nodes until sp_dict_narrow() has dropped the nodes that nobody needs.
+ * One of `nodes_first` has only its nodes, with their frames' numbers; dict_pick.h takes the rest that is needed.
  * Owns its memory. Errors: -ENOMEM, -EBADMSG: the chunk cannot be of this generation. Not thread-safe.
  */
 #ifndef SP_STORE_FORMAT_DICT_H
@@ -14,11 +15,14 @@
 #include "store/format/chunk.h"
 #include "store/format/subtree.h"
 
-/* The frames that follow a frame in the tree, by rank: n entries of successor_table from `at` on. */
+/*
+ * The frames that follow a frame in the tree, by rank. Of one that is `at`; of more it is where they begin in
+ * successor_table, which has room for a power of two.
+ */
 struct sp_successors {
-	uint32_t at, n, capacity; /* capacity: a power of two; 0 = none */
+	uint32_t at, n;
 };
-enum { SP_SUCCESSOR_SIZES = 32 };
+enum { SP_SUCCESSOR_SIZES = 32, SP_DICT_FILES = 3 };
 struct sp_dict_arrays {
 	struct sp_dict dict;                    /* what users see */
 	struct sp_items items[SP_N_DICT_KINDS]; /* SP_STRINGS: offsets into bytes; SP_NODES: parents */
@@ -30,7 +34,9 @@ struct sp_dict_arrays {
 	bool skip_nodes;                           /* nodes are not needed */
 	bool skip_keys;
 	bool lazy;
-	struct sp_items new_successors; /* struct sp_new_successor */
+	bool nodes_first;                /* of other items there are only numbers */
+	uint64_t read_to[SP_DICT_FILES]; /* of nodes_first, by file: the last chunk that was read of it; 0 = none */
+	struct sp_items new_successors;  /* struct sp_new_successor */
 };
 /* Of a lazy dictionary: the frame of a node that is the first to follow its parent's frame at this rank. */
 struct sp_new_successor {
@@ -48,8 +54,12 @@ static inline bool sp_frame_is_new(uint32_t frame)
 }
 int sp_dict_new(uint64_t day_s, uint64_t generation, struct sp_dict_arrays **ret_dict);
 void sp_dict_free(struct sp_dict_arrays *d);
+/* Begins anew, as a lazy dictionary. */
+int sp_dict_make_lazy(struct sp_dict_arrays *d);
 /* A lazy dictionary unpacks the nodes from c->record. */
 int sp_dict_apply(struct sp_dict_arrays *d, const struct sp_chunk *c);
+/* After the last chunk. */
+void sp_dict_forget_successors(struct sp_dict_arrays *d);
 /* Reserves room for n nodes, to avoid copies. */
 int sp_dict_reserve_nodes(struct sp_dict_arrays *d, size_t n);
 /* Applies only the keys. What they refer to may come later: call sp_dict_check_keys() then. */
@@ -58,9 +68,21 @@ void sp_dict_check_keys(struct sp_dict_arrays *d);
 /* Whether items are missing between those of d and those of c. */
 bool sp_dict_has_gap_before(const struct sp_dict_arrays *d, const struct sp_chunk *c);
 /*
- * Finishes a lazy dictionary: keeps the nodes of the subtree, numbers them anew and finds their frames. The subtree
+ * Keeps the nodes of the subtree and numbers them anew. Of a lazy dictionary it finds their frames, and the subtree
  * must contain all nodes of new_successors. No chunk can be applied afterwards.
  */
 int sp_dict_narrow(struct sp_dict_arrays *d, const struct sp_subtree *subtree);
+
+/* --- for dict_pick.c --- */
+/* A number in items of a kind: where it is, and of which kind. */
+struct sp_dict_ref {
+	uint8_t kind, offset, to;
+};
+enum { SP_DICT_REFS = 19 };
+extern const struct sp_dict_ref sp_dict_refs[SP_DICT_REFS];
+/* The place of n more items, to be filled by the caller; NULL: no memory. */
+void *sp_items_add(struct sp_items *items, size_t n, size_t each);
+/* Shows the arrays as they are now. */
+void sp_dict_update(struct sp_dict_arrays *d);
 
 #endif

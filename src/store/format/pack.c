@@ -361,6 +361,12 @@ void sp_unpack_done(struct sp_unpacker *u)
 	*u = (struct sp_unpacker){.bad = true};
 }
 
+void sp_unpack_forget(void)
+{
+	ZSTD_freeDCtx(kept_zstd);
+	kept_zstd = NULL;
+}
+
 size_t sp_unpack_length(const struct sp_unpacker *u)
 {
 	return u->column < u->n_columns ? u->lengths[u->column] : 0;
@@ -445,12 +451,29 @@ void sp_unpack_u32(struct sp_unpacker *u, uint32_t *ret_v, size_t n)
 	u->bad = at.bad || all > UINT32_MAX;
 }
 
+/* The sum of bits_of[] of eight symbols. */
+static uint64_t bits_of_eight(const uint8_t *symbols)
+{
+	const uint64_t each = UINT64_C(0x0101010101010101), pairs = UINT64_C(0x00ff00ff00ff00ff);
+	uint64_t s;
+
+	memcpy(&s, symbols, sizeof(s));
+	s = s >> 2 & 0x3f * each;
+	uint64_t have = (s + 0x7c * each) >> 7 & each; /* from LITERALS on: 4 and more */
+	s = (s & have * 0xff) - 2 * have;
+	s = (s & pairs) + (s >> 8 & pairs);
+	return s * UINT64_C(0x0001000100010001) >> 48;
+}
+
 void sp_unpack_skip(struct sp_unpacker *u, size_t n)
 {
 	const uint8_t *symbols = next_column(u, n);
 	uint64_t bits = 0;
+	size_t i = 0;
 
-	for (size_t i = 0; i < n && symbols; i++)
+	for (; i + 8 <= n && symbols; i += 8)
+		bits += bits_of_eight(symbols + i);
+	for (; i < n && symbols; i++)
 		bits += bits_of[symbols[i]];
 	u->bad = u->bad || bits > u->n_bits - u->bit;
 	u->bit += u->bad ? 0 : bits;

@@ -59,6 +59,8 @@ int sp_unpack_begin(struct sp_unpacker *u, enum sp_store_record type, const uint
 int sp_unpack_begin_columns(struct sp_unpacker *u, enum sp_store_record type, const uint64_t bound_to[2],
 			    const void *record, size_t len, size_t n_columns);
 void sp_unpack_done(struct sp_unpacker *u);
+/* Frees what this thread keeps for its next record. */
+void sp_unpack_forget(void);
 /* The length of the next column; 0: there is none. */
 size_t sp_unpack_length(const struct sp_unpacker *u);
 /* Read the next column. If its length is not n, or a number does not fit, u->bad is set; for a wrong length ret is

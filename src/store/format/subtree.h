@@ -12,6 +12,7 @@
 #define SP_STORE_FORMAT_SUBTREE_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,25 @@ static inline uint32_t sp_popcount(uint64_t v)
 	v = (v & UINT64_C(0x3333333333333333)) + (v >> 2 & UINT64_C(0x3333333333333333));
 	v = (v + (v >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
 	return (uint32_t)(v * UINT64_C(0x0101010101010101) >> 56);
+}
+/* The word w of the selection, with only the bits of nodes from `from` up to `to`. */
+static inline uint64_t sp_subtree_bits(const struct sp_subtree *p, uint32_t w, uint32_t from, uint32_t to)
+{
+	uint64_t bits = p->selected[w];
+
+	if (from / 64 == w)
+		bits &= UINT64_MAX << from % 64;
+	if (to / 64 == w)
+		bits &= (UINT64_C(1) << to % 64) - 1;
+	return bits;
+}
+/* Whether one of them is selected. */
+static inline bool sp_subtree_has(const struct sp_subtree *p, uint32_t from, uint32_t to)
+{
+	for (uint32_t w = from / 64; w <= to / 64 && w < p->n_words && from < to; w++)
+		if (sp_subtree_bits(p, w, from, to) != 0)
+			return true;
+	return false;
 }
 /* The number of a selected node. */
 static inline uint32_t sp_subtree_find(const struct sp_subtree *p, uint32_t node)

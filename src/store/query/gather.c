@@ -93,12 +93,12 @@ static uint32_t map_who(const struct sp_gathered *g, const struct sp_scan_window
 {
 	const struct sp_dict *d = w->dict;
 	uint32_t who = w->who[row];
-	const struct sp_dict_key *key = w->resolution == SP_RES_10S && who < d->n_keys ? &d->keys[who] : NULL;
 
 	if (g->who == SP_WHO_NOTHING)
 		return 0;
 	if (g->who == SP_WHO_WHOLE && !g->by_group)
 		return who;
+	const struct sp_dict_key *key = w->resolution == SP_RES_10S && who < d->n_keys ? &d->keys[who] : NULL;
 	uint32_t group = key ? key->group : w->resolution == SP_RES_10S ? 0 : who;
 	if (g->who == SP_WHO_WHOLE)
 		return group;
@@ -363,6 +363,7 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 				    .trees = q->rough && resolution >= SP_RES_1H,
 				    .skip_keys = g->who == SP_WHO_NOTHING,
 				    .lazy = true,
+				    .nodes_first = g->nodes_first,
 				    .share_dicts = g->who == SP_WHO_NOTHING && g->n_scans > 0 ? g->scans[0] : NULL,
 				    .last_ns = span.last_ns,
 				    .is_wanted = is_in_part,

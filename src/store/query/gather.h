@@ -45,6 +45,7 @@ struct sp_gathered {
 	struct sp_stored_type types[SP_MAX_VALUES];
 	uint32_t n_types;
 	bool by_group;
+	bool nodes_first;      /* dictionaries are read in two goes, if they are intact */
 	bool types_of_all;     /* types of windows without rows, or with damaged ones, too */
 	enum sp_store_who who; /* NOTHING: `who` is 0; THREAD: a string */
 	uint64_t n_rows, first_ns, slice_ns;
@@ -63,8 +64,15 @@ int sp_gather(struct sp_gathered *g, struct sp_store *s, const struct sp_store_q
 	      size_t *at);
 /*
  * Reduces the dictionaries to the nodes in paths of the rows gathered last. Rows get indices of ends in place of nodes.
+ * -ESTALE, as from sp_gather(): only with nodes_first; after sp_gathered_release() it can be done without.
  */
-int sp_gathered_narrow(struct sp_gathered *g);
+int sp_gathered_narrow(struct sp_gathered *g, struct sp_store *s);
+/*
+ * Both, with dictionaries of which nodes are read first, for names are more than nodes, and rows need few of them: that
+ * takes half of the memory. If files are not then as they were, all is read once more, at once.
+ */
+int sp_gather_narrowed(struct sp_gathered *g, struct sp_store *s, const struct sp_store_query *q,
+		       const struct sp_plan *plan, size_t *at);
 /* Gives the rows gathered last, after sp_gathered_narrow(); dictionaries are numbered from n_dicts_before + 1. */
 int sp_gathered_visit(const struct sp_gathered *g, uint64_t n_dicts_before, const struct sp_stored_reader *reader);
 void sp_gathered_release(struct sp_gathered *g);

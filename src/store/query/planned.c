@@ -163,7 +163,7 @@ static int report_rows(struct sp_planned *p)
 	for (size_t at = 0; at < p->plan->n_windows && r == 0;) {
 		r = sp_gather(&g, p->store, &q, p->plan, &at);
 		if (r == 0)
-			r = sp_gathered_narrow(&g);
+			r = sp_gathered_narrow(&g, p->store);
 		for (uint32_t i = 0; i < g.n_dicts && r == 0; i++)
 			r = report_dict(p, &g, i);
 		sp_gathered_release(&g);

@@ -97,7 +97,7 @@ static int make_answer(struct sp_store *s, const struct sp_store_query *q, const
 		first = at;
 		r = sp_gather(g, s, q, plan, &at);
 		if (r == 0)
-			r = sp_gathered_narrow(g);
+			r = sp_gathered_narrow(g, s);
 		if (r == 0)
 			r = add_gathered_rows(g, q, row_share(plan, first, at), &slots, writer);
 		sp_gathered_release(g);
@@ -155,9 +155,7 @@ static int visit_all(struct sp_store *s, const struct sp_store_query *q, const s
 
 	g->types_of_all = true;
 	for (size_t at = 0; at < plan->n_windows && r == 0;) {
-		r = sp_gather(g, s, q, plan, &at);
-		if (r == 0)
-			r = sp_gathered_narrow(g);
+		r = sp_gather_narrowed(g, s, q, plan, &at);
 		if (r == 0)
 			r = sp_gathered_visit(g, n_dicts, reader);
 		n_dicts += g->n_dicts;
