@@ -8,7 +8,7 @@
  */
 #include "require.h"
 #include "store/format/chart.h"
-#include "store/format/dict.h"
+#include "store/format/dict_pick.h"
 #include "store/format/pruned_tree.h"
 #include "store/format/sums.h"
 #include "store/format/window.h"
@@ -64,6 +64,97 @@ static void check_lazy(const void *record, size_t len, const struct sp_dict *who
 	sp_unpack_done(&u);
 }
 
+static bool is_same_text(const struct sp_dict *a, uint32_t string, const struct sp_dict *b, uint32_t other)
+{
+	return strcmp(sp_dict_string(a, string), sp_dict_string(b, other)) == 0;
+}
+
+static bool is_same_frame(const struct sp_dict *a, uint32_t frame, const struct sp_dict *b, uint32_t other)
+{
+	const struct sp_dict_frame *f = &a->frames[frame], *g = &b->frames[other];
+	const struct sp_func *func = &a->funcs[f->func], *of = &b->funcs[g->func];
+
+	return f->offset == g->offset && f->flags == g->flags && f->mark == g->mark && f->reason == g->reason &&
+	       is_same_text(a, func->name, b, of->name) && is_same_text(a, func->source, b, of->source) &&
+	       is_same_text(a, a->files[func->file].path, b, b->files[of->file].path) &&
+	       is_same_text(a, a->files[f->file].path, b, b->files[g->file].path);
+}
+
+static bool is_same_key(const struct sp_dict *a, uint32_t key, const struct sp_dict *b, uint32_t other)
+{
+	const struct sp_dict_key *k = &a->keys[key], *l = &b->keys[other];
+
+	return k->pid == l->pid && k->start_ns == l->start_ns && is_same_text(a, k->thread, b, l->thread) &&
+	       is_same_text(a, a->groups[k->group].comm, b, b->groups[l->group].comm);
+}
+
+enum { EACH_NODE = 3, EACH_KEY = 2 };
+
+/* Of the nodes in d, some, and what they and some keys need. 0: it is there. */
+static int pick(struct sp_dict_arrays *d, struct sp_dict_pick *p, const void *record, size_t len)
+{
+	struct sp_chunk c = {.skip_nodes = true, .keys = &p->needed[SP_KEYS]};
+	struct sp_unpacker u;
+	int r = sp_dict_pick_begin(p, d);
+
+	for (uint32_t key = 1; r == 0 && key < d->dict.n_keys; key += EACH_KEY)
+		sp_dict_pick_key(p, key);
+	if (r == 0)
+		r = sp_unpack_begin(&u, SP_RECORD_CHUNK, place, record, len);
+	if (r < 0)
+		return r;
+	r = sp_chunk_unpack(&c, &u);
+	if (r == 0)
+		r = sp_dict_pick_take(p, &c);
+	if (r == 0)
+		r = sp_dict_pick_end(p);
+	sp_chunk_done(&c);
+	sp_unpack_done(&u);
+	return r;
+}
+
+static void check_same(const struct sp_dict *d, const struct sp_dict_pick *p, const struct sp_subtree *some,
+		       const struct sp_dict *whole)
+{
+	for (uint32_t i = 0; i < whole->n_nodes; i++)
+		if (some->selected[i / 64] >> i % 64 & 1)
+			require(is_same_frame(whole, whole->frame[i], d, d->frame[sp_subtree_find(some, i)]));
+	for (uint32_t key = 1; key < whole->n_keys; key += EACH_KEY)
+		require(is_same_key(whole, key, d, sp_dict_pick_number(p, SP_KEYS, key)));
+}
+
+/* Nodes first, and then what some of them need, is what a reading of all has. whole: NULL: that failed. */
+static void check_picked(const void *record, size_t len, const struct sp_dict *whole, bool has_hole)
+{
+	struct sp_chunk c = {.only_nodes = true};
+	struct sp_dict_arrays *d = NULL;
+	struct sp_dict_pick p = {0};
+	struct sp_subtree some = {0};
+	struct sp_unpacker u;
+
+	if (sp_unpack_begin(&u, SP_RECORD_CHUNK, place, record, len) < 0 || sp_dict_new(0, 1, &d) < 0)
+		return;
+	d->nodes_first = true;
+	bool has_nodes = sp_chunk_unpack(&c, &u) == 0 && sp_dict_apply(d, &c) == 0;
+	sp_chunk_done(&c);
+	sp_unpack_done(&u);
+	require(has_nodes || !whole);
+	if (has_nodes && sp_subtree_init(&some, d->dict.n_nodes) == 0) {
+		for (uint32_t i = 0; i < d->dict.n_nodes; i += EACH_NODE)
+			sp_subtree_select(&some, i);
+		sp_subtree_number_with_ancestors(&some, d->dict.parent, 1);
+		bool is_there = sp_dict_narrow(d, &some) == 0 && pick(d, &p, record, len) == 0;
+		require(is_there || !whole || has_hole);
+		if (is_there)
+			check_dict(&d->dict);
+		if (is_there && whole)
+			check_same(&d->dict, &p, &some, whole);
+	}
+	sp_subtree_done(&some);
+	sp_dict_pick_done(&p);
+	sp_dict_free(d);
+}
+
 static void use_chunk(const void *record, size_t len)
 {
 	static const uint32_t first[SP_N_DICT_KINDS];
@@ -74,14 +165,18 @@ static void use_chunk(const void *record, size_t len)
 	if (sp_unpack_begin(&u, SP_RECORD_CHUNK, place, record, len) < 0)
 		return;
 	sp_chunk_clear(&c, first);
-	if (sp_chunk_unpack(&c, &u) == 0 && sp_dict_new(0, 1, &d) == 0) {
-		size_t most = 0; /* a hole before it is allowed, but takes memory */
-		for (int i = 0; i < SP_N_DICT_KINDS; i++)
-			most = most < c.first[i] ? c.first[i] : most;
-		bool applied = most < COPY_MAX && sp_dict_apply(d, &c) == 0;
+	bool is_valid = sp_chunk_unpack(&c, &u) == 0, has_hole = false;
+	size_t most = 0; /* a hole before it is allowed, but takes memory */
+	for (int i = 0; i < SP_N_DICT_KINDS; i++) {
+		most = most < c.first[i] ? c.first[i] : most;
+		has_hole = has_hole || (c.items[i].n > 0 && c.first[i] > 1);
+	}
+	if (most < COPY_MAX && sp_dict_new(0, 1, &d) == 0) {
+		bool applied = is_valid && sp_dict_apply(d, &c) == 0;
 		check_dict(&d->dict);
 		if (applied)
 			check_lazy(record, len, &d->dict);
+		check_picked(record, len, applied ? &d->dict : NULL, has_hole);
 		sp_dict_free(d);
 	}
 	sp_chunk_done(&c);
