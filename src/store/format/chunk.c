@@ -327,10 +327,16 @@ static int unpack_u32(struct sp_items *items, struct sp_unpacker *u)
 	return u->bad ? -EBADMSG : 0;
 }
 
-static int unpack_strings(struct sp_chunk *c, struct sp_unpacker *u)
+/* Of these the record says how many there are twice. */
+static bool is_counted(const struct sp_unpacker *u, uint32_t count)
+{
+	return !u->bad && sp_unpack_length(u) == count;
+}
+
+static int unpack_strings(struct sp_chunk *c, uint32_t count, struct sp_unpacker *u)
 {
 	size_t before = c->items[SP_STRINGS].n, sum = 0;
-	int r = unpack_u32(&c->items[SP_STRINGS], u);
+	int r = is_counted(u, count) ? unpack_u32(&c->items[SP_STRINGS], u) : -EBADMSG;
 	size_t n = sp_unpack_length(u);
 	char *at = r < 0 ? NULL : append_items(&c->bytes, n, 1);
 
@@ -380,10 +386,10 @@ static int unpack_structs(struct sp_chunk *c, const uint32_t counts[SP_N_DICT_KI
 	return 0;
 }
 
-static int unpack_nodes(struct sp_chunk *c, struct sp_unpacker *u)
+static int unpack_nodes(struct sp_chunk *c, uint32_t count, struct sp_unpacker *u)
 {
 	size_t n_new = c->new_frames.n, n = c->ranks.n;
-	int r = unpack_u32(&c->items[SP_NODES], u);
+	int r = is_counted(u, count) ? unpack_u32(&c->items[SP_NODES], u) : -EBADMSG;
 
 	r = r < 0 ? r : unpack_u32(&c->ranks, u);
 	r = r < 0 ? r : unpack_u32(&c->new_frames, u);
@@ -427,7 +433,7 @@ static int unpack_only_nodes(struct sp_chunk *c, const uint32_t counts[SP_N_DICT
 		sp_unpack_skip(u, counts[fields[i].kind]);
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
 		c->items[i].n = i == SP_NODES ? 0 : counts[i];
-	return unpack_nodes(c, u);
+	return unpack_nodes(c, counts[SP_NODES], u);
 }
 
 int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u)
@@ -443,14 +449,14 @@ int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u)
 		return unpack_keys(c, counts, u);
 	if (c->only_nodes)
 		return unpack_only_nodes(c, counts, u);
-	r = unpack_strings(c, u);
+	r = unpack_strings(c, counts[SP_STRINGS], u);
 	r = r < 0 ? r : unpack_structs(c, counts, u);
 	if (c->nodes_in_record) {
 		c->record = u;
-		c->items[SP_NODES].n = sp_unpack_length(u);
-		return r == 0 && u->bad ? -EBADMSG : r;
+		c->items[SP_NODES].n = counts[SP_NODES];
+		return r == 0 && !is_counted(u, counts[SP_NODES]) ? -EBADMSG : r;
 	}
-	r = r < 0 || c->skip_nodes ? r : unpack_nodes(c, u);
+	r = r < 0 || c->skip_nodes ? r : unpack_nodes(c, counts[SP_NODES], u);
 	return r == 0 && u->bad ? -EBADMSG : r;
 }
 
