@@ -68,7 +68,10 @@ static int find(struct sp_naming *n)
 	return sp_name_table_find(n->kernel, n->work->offsets, n->work->n, n->work->names);
 }
 
-/* What is hidden from us stays so; else the frames are put off until there is a table. */
+/*
+ * What is hidden from us stays so; else the frames are put off until there is a table. A note would stay with the file
+ * in the store, when it has names.
+ */
 static int failed_first(struct sp_naming *n, int r)
 {
 	snprintf(n->kernel_failure, sizeof(n->kernel_failure), "%s", sp_error_text(r));
@@ -76,7 +79,6 @@ static int failed_first(struct sp_naming *n, int r)
 		n->kernel_again_s = 0;
 		return r;
 	}
-	sp_naming_note_text(n, n->work->file, n->kernel_failure);
 	n->kernel_again_s = SP_MIN(SP_MAX(2 * n->kernel_again_s, (unsigned)AGAIN_S), (unsigned)SP_NAMING_KERNEL_S);
 	return -EAGAIN;
 }
