@@ -23,7 +23,7 @@ for arguments in '1' '-U 1' '-K 1' '-p 1 1' '-f 1' '-K -- true' '--cgroup / -- t
 	[ ! -s "$out" ] || fail "nothing on stdout"
 done
 # Debian's kernel wants more than CAP_BPF and CAP_PERFMON where kernel.perf_event_paranoid is 3, its default.
-if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 2 ]; then
+if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 2 ] && [[ $(uname -v) == *Debian* ]]; then
 	caps=-all,+bpf,+perfmon
 	(cd / && setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set $caps --inh-caps $caps --ambient-caps $caps \
 		"$dir/soprof" agent --store "$dir/store" --socket none --listen none) >"$out" 2>"$err" </dev/null

@@ -451,7 +451,7 @@ static int open_all(struct run *r)
 	return e < 0 ? e : watch_all(r);
 }
 
-static int run_all(struct run *r)
+static int start_all(struct run *r)
 {
 	struct sp_agent_status s;
 	int e = open_all(r);
@@ -467,7 +467,7 @@ static int run_all(struct run *r)
 	sp_agent_page_greet(r->page);
 	sp_notify_ready(&r->notify);
 	tell_status(r);
-	return sp_agent_run(r->agent);
+	return 0;
 }
 
 static void close_all(struct run *r)
@@ -499,22 +499,25 @@ static void log_end(struct sp_agent *a, const char *store)
 		sp_log(SP_LOG_NOTICE, "ended: all windows are in %s", store);
 }
 
-/* Takes the options over. */
+/* Takes the options over. What ended it while it ran may be better with a new process: no refusal, then. */
 static int run_agent(const struct sp_cmd *cmd, int argc, char **argv, struct sp_agent_args *args)
 {
 	struct run r = {.argc = argc, .argv = argv, .args = args, .signals = -1, .notify = {.fd = -1}};
-	int e;
+	int e, code;
 
 	sp_log_open(args->config.log_level);
 	r.n_sockets = sp_notify_sockets(r.sockets, SP_AGENT_MAX_LISTEN, &r.peers);
-	e = run_all(&r);
+	e = start_all(&r);
+	code = e < 0 ? sp_sampling_exit_code(e) : SP_EXIT_FAILED;
+	if (e >= 0)
+		e = sp_agent_run(r.agent);
 	if (e < 0)
 		sp_cmd_error(cmd, e, 0);
 	else
 		log_end(r.agent, r.args->config.store);
 	close_all(&r);
 	args_free(r.args);
-	return e < 0 ? sp_sampling_exit_code(e) : SP_EXIT_OK;
+	return e < 0 ? code : SP_EXIT_OK;
 }
 
 static int show_status(const struct sp_cmd *cmd, const struct sp_agent_args *a)
