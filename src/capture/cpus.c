@@ -114,8 +114,6 @@ static void gone(struct sp_capture *c, unsigned cpu)
 
 static void attach(struct sp_capture *c, unsigned cpu)
 {
-	if (!is_wanted(c, cpu))
-		return;
 	/* The CPU may have gone again: the samples of the others are worth more than an error. */
 	if (c->o.recipes[0]->ground->attach_cpu(&c->recipe, &c->o, cpu) < 0) {
 		sp_error_clear();
@@ -125,8 +123,9 @@ static void attach(struct sp_capture *c, unsigned cpu)
 
 static void came(struct sp_capture *c, unsigned cpu)
 {
-	if (is_wanted(c, cpu))
-		tell(c, cpu, true);
+	if (!is_wanted(c, cpu))
+		return;
+	tell(c, cpu, true);
 	attach(c, cpu);
 }
 
@@ -146,7 +145,8 @@ static void each_new(struct sp_capture *c, const uint32_t *all, size_t n, const 
 static void attach_all(struct sp_capture *c)
 {
 	for (size_t i = 0; i < c->online.n; i++)
-		attach(c, c->online.cpus[i]);
+		if (is_wanted(c, c->online.cpus[i]))
+			attach(c, c->online.cpus[i]);
 }
 
 static void look(struct sp_capture *c)
