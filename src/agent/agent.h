@@ -4,7 +4,8 @@
  *
  *   sp_agent_new()     opens the store and loads the kernel half; nothing runs yet; needs privileges
  *   sp_agent_start()   begins to sample; this process gives up its privileges
- *   sp_agent_run()     runs until a watch calls sp_agent_stop(); then stores the last window
+ *   sp_agent_run()     runs until a watch calls sp_agent_stop(), or it fails; watches that serve all are called no more
+ *   sp_agent_finish()  stores the last window, and tells what failed
  *
  * Windows begin at multiples of ten seconds on the wall clock, and are measured by CLOCK_BOOTTIME. Time that was not
  * sampled (suspended, stopped, clock set, CPUs offline) is an event "gap" in the store, never a zero. Windows that the
@@ -30,8 +31,9 @@ struct sp_store;
 
 int sp_agent_new(const struct sp_agent_config *config, struct sp_agent **ret_agent);
 int sp_agent_start(struct sp_agent *a);
-int sp_agent_run(struct sp_agent *a);
-void sp_agent_stop(struct sp_agent *a);
+void sp_agent_run(struct sp_agent *a);
+void sp_agent_stop(struct sp_agent *a); /* again: no further effect */
+int sp_agent_finish(struct sp_agent *a);
 /* Takes limits and rates from the next window on; sources and store stay. */
 int sp_agent_reload(struct sp_agent *a, const struct sp_agent_config *config);
 void sp_agent_free(struct sp_agent *a);

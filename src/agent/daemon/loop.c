@@ -82,7 +82,7 @@ static int start_workers(struct sp_agent *a)
 	return sp_workers_new(&o, &a->env.workers);
 }
 
-static int watch_fd(struct sp_agent *a, int fd)
+int sp_loop_watch_fd(struct sp_agent *a, int fd)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
 
@@ -100,10 +100,10 @@ static int open_timers(struct sp_agent *a)
 	a->step_timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (a->epoll < 0 || a->window_timer < 0 || a->step_timer < 0)
 		return sp_fail(-errno, "make timers");
-	r = watch_fd(a, a->window_timer);
+	r = sp_loop_watch_fd(a, a->window_timer);
 	if (r >= 0)
-		r = watch_fd(a, a->step_timer);
-	return r < 0 ? r : watch_fd(a, a->env.upgrades.pipe[0]);
+		r = sp_loop_watch_fd(a, a->step_timer);
+	return r < 0 ? r : sp_loop_watch_fd(a, a->env.upgrades.pipe[0]);
 }
 
 static int make_samplers(struct sp_agent *a, const struct sp_agent_config *c)
@@ -325,14 +325,6 @@ static int end_due_window(struct sp_agent *a)
 }
 
 /* --- the loop --- */
-int sp_agent_watch(struct sp_agent *a, const struct sp_agent_watch *watch)
-{
-	if (a->n_watches >= SP_AGENT_MAX_WATCHES)
-		return sp_fail(-E2BIG, "watch a descriptor");
-	a->watches[a->n_watches++] = *watch;
-	return watch->fd >= 0 ? watch_fd(a, watch->fd) : 0;
-}
-
 int sp_agent_listen(struct sp_agent *a, const struct sp_agent_listener *listener)
 {
 	struct sp_listeners *l = &a->env.listeners;
@@ -348,16 +340,6 @@ void sp_agent_event(struct sp_agent *a, const struct sp_store_event *e)
 	sp_event_queue_add(&a->env.events, e);
 }
 
-static int watch_timeout_ms(const struct sp_agent_watch *w)
-{
-	return w->timeout_ms ? w->timeout_ms(w->arg) : -1;
-}
-
-static bool is_resting(const struct sp_agent *a, const struct sp_agent_watch *w)
-{
-	return a->pace.rest_until_ns && w->serves_all;
-}
-
 static int loop_timeout_ms(const struct sp_agent *a)
 {
 	uint64_t next = sp_time_ns(CLOCK_MONOTONIC) + a->window_ns;
@@ -368,20 +350,7 @@ static int loop_timeout_ms(const struct sp_agent *a)
 		next = SP_MIN(next, sp_sampler_next_ns(&a->samplers[i]));
 	if (a->pace.rest_until_ns)
 		next = SP_MIN(next, a->pace.rest_until_ns);
-	for (i = 0; i < a->n_watches; i++)
-		if (!is_resting(a, &a->watches[i]))
-			ms = sp_ms_sooner(ms, watch_timeout_ms(&a->watches[i]));
-	return sp_ms_sooner(ms, sp_ms_until(next));
-}
-
-static bool is_ready(const struct sp_agent_watch *w, const struct epoll_event *events, int n)
-{
-	int i;
-
-	for (i = 0; i < n; i++)
-		if (w->fd >= 0 && events[i].data.fd == w->fd)
-			return true;
-	return watch_timeout_ms(w) == 0;
+	return sp_ms_sooner(sp_watches_timeout_ms(a, ms), sp_ms_until(next));
 }
 
 static void drain_timers(const struct sp_agent *a)
@@ -393,54 +362,6 @@ static void drain_timers(const struct sp_agent *a)
 	for (i = 0; i < SP_COUNT(timers); i++)
 		while (read(timers[i], &n, sizeof(n)) < 0 && errno == EINTR)
 			; /* their values do not matter: the clocks are read */
-}
-
-/* Whether those that serve all are polled. */
-static void poll_all(const struct sp_agent *a, bool are)
-{
-	size_t i;
-
-	for (i = 0; i < a->n_watches; i++) {
-		struct epoll_event e = {.events = are ? EPOLLIN : 0, .data.fd = a->watches[i].fd};
-
-		if (a->watches[i].serves_all && e.data.fd >= 0)
-			epoll_ctl(a->epoll, EPOLL_CTL_MOD, e.data.fd, &e);
-	}
-}
-
-/* The CPU time that it took; no clock is read where nobody is ready, as in most turns. */
-static uint64_t serve(const struct sp_agent *a, bool serves_all, const struct epoll_event *events, int n)
-{
-	uint64_t began_ns = 0;
-	size_t i;
-
-	for (i = 0; i < a->n_watches; i++) {
-		if (a->watches[i].serves_all != serves_all || !is_ready(&a->watches[i], events, n))
-			continue;
-		began_ns = began_ns ? began_ns : sp_time_ns(CLOCK_THREAD_CPUTIME_ID);
-		a->watches[i].ready(a->watches[i].arg);
-	}
-	return began_ns ? sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns : 0;
-}
-
-/* What they use is not for sampling: it must not lower the rate. */
-static void serve_watches(struct sp_agent *a, const struct epoll_event *events, int n)
-{
-	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC), used_ns;
-
-	a->status.service_ns += serve(a, false, events, n);
-	if (a->pace.rest_until_ns > now_ns)
-		return;
-	if (a->pace.rest_until_ns) {
-		a->pace.rest_until_ns = 0;
-		poll_all(a, true); /* and what is ready comes with the next turn */
-	}
-	used_ns = serve(a, true, events, n);
-	a->status.service_ns += used_ns;
-	if (sp_pace_rest(&a->pace, now_ns, used_ns)) {
-		a->status.n_rests++;
-		poll_all(a, false);
-	}
 }
 
 static int run_once(struct sp_agent *a)
@@ -457,7 +378,7 @@ static int run_once(struct sp_agent *a)
 
 		r = r_step < 0 ? count_failed_step(a, r_step) : r;
 	}
-	serve_watches(a, events, n);
+	sp_watches_serve(a, events, n);
 	sp_upgrades_run(&a->env.upgrades, a->env.config, &a->env.events, sp_time_ns(CLOCK_REALTIME));
 	if (r >= 0 && !a->is_stopping)
 		r = end_due_window(a);
@@ -485,7 +406,7 @@ static int start_samplers(struct sp_agent *a)
 		r = sp_sampler_start(&a->samplers[i], &a->window_began);
 		n = r < 0 ? 0 : sp_capture_fds(a->samplers[i].capture, fds);
 		for (k = 0; r >= 0 && k < n; k++)
-			r = watch_fd(a, fds[k]);
+			r = sp_loop_watch_fd(a, fds[k]);
 	}
 	return r;
 }
@@ -527,20 +448,25 @@ static bool is_alone(const struct sp_agent *a, uint64_t *since_ns)
 	return now_ns - *since_ns >= ALONE_NS;
 }
 
-int sp_agent_run(struct sp_agent *a)
+void sp_agent_run(struct sp_agent *a)
 {
-	struct sp_clock now;
 	uint64_t since_ns = 0;
-	bool alone = false;
-	int r = 0, last;
 
 	arm_step_timer(a);
-	while (r >= 0 && !a->is_stopping) {
-		r = run_once(a);
-		alone = !a->is_stopping && is_alone(a, &since_ns);
-		if (alone) /* nothing that is new would get names any more: a service manager begins anew */
+	while (a->failure >= 0 && !a->is_stopping) {
+		a->failure = run_once(a);
+		a->is_alone = !a->is_stopping && is_alone(a, &since_ns);
+		if (a->is_alone) /* nothing that is new would get names any more: a service manager begins anew */
 			sp_agent_stop(a);
 	}
+	sp_watches_serve_nobody(a);
+}
+
+int sp_agent_finish(struct sp_agent *a)
+{
+	struct sp_clock now;
+	int last;
+
 	settle(a);
 	check_clocks(a, &now);
 	last = end_window(a, &now, true);
@@ -549,13 +475,15 @@ int sp_agent_run(struct sp_agent *a)
 		flush_windows(a);
 	settle(a);
 	sp_event_queue_flush(&a->env.events);
-	if (alone)
+	if (a->is_alone)
 		return sp_fail_said(-EPIPE, "the broker was killed, without which no files can be opened");
-	return r < 0 ? r : last;
+	return a->failure < 0 ? a->failure : last;
 }
 
 void sp_agent_stop(struct sp_agent *a)
 {
+	if (a->is_stopping)
+		return;
 	a->is_stopping = true;
 	a->env.give_up_ns = sp_time_ns(CLOCK_MONOTONIC) + GIVE_UP_MS * 1000000ULL;
 }

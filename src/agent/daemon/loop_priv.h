@@ -2,9 +2,10 @@
 /*
  * loop_priv.h: struct sp_agent, and the functions that its files share. Private to src/agent.
  *
- * loop.c is the event loop and ends windows; gaps.c makes events of time that was not sampled; usage.c measures the
- * agent itself and adjusts the rate. struct sp_agent owns everything until sp_agent_free(); one thread. Functions
- * without a result cannot fail: errors are logged and counted, or the work waits (window_queue.h).
+ * loop.c is the event loop and ends windows; watches.c calls what takes part in the loop; gaps.c makes events of time
+ * that was not sampled; usage.c measures the agent itself and adjusts the rate. struct sp_agent owns everything until
+ * sp_agent_free(); one thread. Functions without a result cannot fail: errors are logged and counted, or the work waits
+ * (window_queue.h).
  */
 #ifndef SP_AGENT_DAEMON_LOOP_PRIV_H
 #define SP_AGENT_DAEMON_LOOP_PRIV_H
@@ -33,8 +34,9 @@ struct sp_agent {
 	struct sp_agent_watch watches[SP_AGENT_MAX_WATCHES];
 	size_t n_watches;
 	int epoll, window_timer, step_timer; /* timerfds: the window's end, by CLOCK_BOOTTIME; set of the wall clock */
-	bool is_stopping;
-	bool is_flushing; /* windows that have ended are on their way to the store */
+	bool is_stopping, is_alone;          /* told to; its broker was killed */
+	int failure;                         /* that ended the loop */
+	bool is_flushing;                    /* windows that have ended are on their way to the store */
 	int flush_result;
 	struct sp_clock window_began, last_clock;  /* start of the window; last reading of the clocks */
 	uint64_t suspended_ns;                     /* within this window */
@@ -53,6 +55,15 @@ struct sp_agent {
 	struct sp_time_span starved; /* too few samples come */
 	struct sp_agent_status status;
 };
+
+/* loop.c */
+int sp_loop_watch_fd(struct sp_agent *a, int fd); /* polled for reading */
+
+/* watches.c */
+struct epoll_event;
+void sp_watches_serve(struct sp_agent *a, const struct epoll_event *events, int n);
+int sp_watches_timeout_ms(const struct sp_agent *a, int ms); /* ms, or sooner */
+void sp_watches_serve_nobody(struct sp_agent *a);
 
 /* gaps.c */
 void sp_gap_check_start(struct sp_agent *a); /* since the store's last window */

@@ -218,13 +218,16 @@ static int drop_excluded_rows(struct sp_sampler *s)
 	return r;
 }
 
-/* Reads all packages' lists, so not for every new file. */
+/*
+ * Reads all packages' lists, so not for every new file, nor when it is too late: who asks for packages looks up what
+ * was not looked up here.
+ */
 static void add_packages(struct sp_sampler *s)
 {
 	uint64_t now = sp_time_ns(CLOCK_BOOTTIME);
 	int r;
 
-	if ((s->labelled_ns && now - s->labelled_ns < PACKAGES_INTERVAL_S * SP_NS_PER_S) ||
+	if (is_too_late(s) || (s->labelled_ns && now - s->labelled_ns < PACKAGES_INTERVAL_S * SP_NS_PER_S) ||
 	    !sp_enrich_packages_wanted(s->profile))
 		return;
 	s->labelled_ns = now;

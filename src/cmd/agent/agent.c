@@ -470,10 +470,18 @@ static int start_all(struct run *r)
 	return 0;
 }
 
+/* Who waits for an answer sees its end: answers, which any user may ask for, get none of the stop's time. */
+static void close_served(struct run *r)
+{
+	sp_page_free(sp_take_ptr(r->page));
+	sp_server_free(sp_take_ptr(r->server));
+	r->own.server = NULL;
+	r->own.page = NULL;
+}
+
 static void close_all(struct run *r)
 {
-	sp_page_free(r->page);
-	sp_server_free(r->server);
+	close_served(r);
 	sp_alerting_free(r->alerting);
 	sp_agent_free(r->agent);
 	sp_remotes_free(r->remotes);
@@ -509,8 +517,11 @@ static int run_agent(const struct sp_cmd *cmd, int argc, char **argv, struct sp_
 	r.n_sockets = sp_notify_sockets(r.sockets, SP_AGENT_MAX_LISTEN, &r.peers);
 	e = start_all(&r);
 	code = e < 0 ? sp_sampling_exit_code(e) : SP_EXIT_FAILED;
-	if (e >= 0)
-		e = sp_agent_run(r.agent);
+	if (e >= 0) {
+		sp_agent_run(r.agent);
+		close_served(&r);
+		e = sp_agent_finish(r.agent);
+	}
 	if (e < 0)
 		sp_cmd_error(cmd, e, 0);
 	else

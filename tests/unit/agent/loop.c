@@ -33,6 +33,43 @@ static int four_ms(void *arg)
 	return noted.n < 4 ? -1 : 0;
 }
 
+/* From the stop on, while the last window is stored: who serves all is not called, and another stop grants no more
+ * time. */
+static struct {
+	const struct sp_agent *agent;
+	uint64_t give_up_ns;
+	unsigned n_served, n_stops;
+} ending;
+
+static int ending_ms(void *arg)
+{
+	(void)arg;
+	return ending.agent->is_stopping ? 0 : -1;
+}
+
+static void serve(void *arg)
+{
+	(void)arg;
+	ending.n_served++;
+}
+
+static void stop_again(void *arg)
+{
+	ending.give_up_ns = ending.n_stops++ ? ending.give_up_ns : ending.agent->env.give_up_ns;
+	sp_agent_stop(arg);
+	assert_true(ending.agent->env.give_up_ns == ending.give_up_ns);
+}
+
+static void watch_ending(struct sp_agent *a)
+{
+	struct sp_agent_watch served = {.fd = -1, .timeout_ms = ending_ms, .ready = serve, .serves_all = true};
+	struct sp_agent_watch stop = {.fd = -1, .timeout_ms = ending_ms, .ready = stop_again, .arg = a};
+
+	ending.agent = a;
+	assert_int_equal(sp_agent_watch(a, &served), 0);
+	assert_int_equal(sp_agent_watch(a, &stop), 0);
+}
+
 static void windows(void)
 {
 	struct sp_agent *a;
@@ -55,7 +92,9 @@ static void windows(void)
 	    sp_agent_watch(a,
 			   &(struct sp_agent_watch){.fd = -1, .timeout_ms = four_ms, .ready = stop_now, .arg = &stop}),
 	    0);
+	watch_ending(a);
 	run_for(a, &stop, 30000);
+	assert_true(ending.n_stops >= 1 && ending.n_served == 0);
 	sp_agent_status(a, &status);
 	assert_true(noted.n >= 5);
 	for (i = 0; i < noted.n; i++) {
