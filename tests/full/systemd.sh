@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The Debian package under a systemd that is the first process of a machine of its own: a Debian 12 in qemu, with Debian's
 # kernel and the package as apt installs it. tests/full/systemd/checks runs in there, and says what systemd, the kernel and
-# soprof tell of the service. It takes some 30 minutes, 26 of them in the guest. SOPROF_DEB names a package that is there
+# soprof tell of the service. It takes some 24 minutes, 20 of them in the guest. SOPROF_DEB names a package that is there
 # already, SOPROF_SYSTEMD_CHECKS a few of the checks (NAME,NAME).
 # deadline: 3600
 set -u
