@@ -72,7 +72,9 @@ void sp_view_put_name(const struct sp_profile *p, uint32_t frame, int encoding, 
 	}
 	name = sp_profile_string(p, sp_profile_file(p, f->file)->name);
 	sp_encode(out, encoding, *name ? name : "[unknown]");
-	fprintf(out, "+0x%" PRIx64, f->offset);
+	/* The store keeps no addresses of the kernel. */
+	if (f->offset || sp_profile_file(p, f->file)->kind != SP_FILE_KERNEL)
+		fprintf(out, "+0x%" PRIx64, f->offset);
 }
 
 uint64_t sp_view_address(const struct sp_profile *p, uint32_t frame)

@@ -120,6 +120,35 @@ static void equal_lines_are_one(void **state)
 	sp_profile_free(p);
 }
 
+static uint32_t add_frame_at_0(struct sp_profile *p, uint8_t kind, const char *name)
+{
+	struct sp_file file = {.kind = kind, .name = (uint32_t)sp_profile_add_string(p, name)};
+	struct sp_frame frame = {.file = (uint32_t)sp_profile_add_file(p, &file)};
+
+	return (uint32_t)sp_profile_add_frame(p, &frame);
+}
+
+/* Of the kernel no place is known where the store has kept none. */
+static void nameless_kernel(void **state)
+{
+	struct sp_view_options o = {0};
+	struct sp_profile *p;
+	int64_t values[SP_MAX_VALUES] = {5};
+
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
+	struct sp_key key = {.comm = (uint32_t)sp_profile_add_string(p, "a")};
+	uint32_t frames[] = {add_frame_at_0(p, SP_FILE_KERNEL, "[kernel]"), add_frame_at_0(p, SP_FILE_ELF, "b.so")};
+	struct sp_stack stack = {.n_frames = 2, .frames = frames};
+
+	assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &key),
+					(uint32_t)sp_profile_add_stack(p, &stack), 0, values),
+			 0);
+	char *text SP_FREE = fixture_render(&sp_view_folded, p, &o, NULL);
+	assert_string_equal(text, "a;b.so+0x0;[kernel] 5\n");
+	sp_profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +156,7 @@ int main(void)
 	    cmocka_unit_test(readable_by_the_rules_of_flamegraph),
 	    cmocka_unit_test(both_counts),
 	    cmocka_unit_test(equal_lines_are_one),
+	    cmocka_unit_test(nameless_kernel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
