@@ -5,6 +5,8 @@
 #include "base/library.h"
 #include "base/mem.h"
 
+#include <stdbool.h>
+
 struct sp_sqlite sp_sqlite;
 
 static const struct sp_library_function functions[] = {
@@ -15,5 +17,10 @@ int sp_sqlite_load(void)
 {
 	static const char *const sonames[] = {"libsqlite3.so.0", NULL};
 
-	return sp_library_load("a store", "libsqlite3-0", sonames, functions, SP_COUNT(functions), &sp_sqlite);
+	bool is_new = !sp_sqlite.open_v2;
+	int r = sp_library_load("a store", "libsqlite3-0", sonames, functions, SP_COUNT(functions), &sp_sqlite);
+
+	if (r == 0 && is_new) /* its books of memory, which nobody reads, take a lock for each allocation */
+		(void)sp_sqlite.config(SQLITE_CONFIG_MEMSTATUS, 0);
+	return r;
 }

@@ -29,6 +29,7 @@
 	X(column_text)                                                                                                 \
 	X(column_type)                                                                                                 \
 	X(column_value)                                                                                                \
+	X(config)                                                                                                      \
 	X(db_config)                                                                                                   \
 	X(errmsg)                                                                                                      \
 	X(errstr)                                                                                                      \
@@ -71,6 +72,7 @@ int sp_sqlite_load(void);
 #define sqlite3_column_text (*sp_sqlite.column_text)
 #define sqlite3_column_type (*sp_sqlite.column_type)
 #define sqlite3_column_value (*sp_sqlite.column_value)
+#define sqlite3_config (*sp_sqlite.config)
 #define sqlite3_db_config (*sp_sqlite.db_config)
 #define sqlite3_errmsg (*sp_sqlite.errmsg)
 #define sqlite3_errstr (*sp_sqlite.errstr)
