@@ -10,6 +10,7 @@
 #include "agent/answer/api.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sqlite.h"
 #include "base/time.h"
 #include "directory.h"
 #include "profile/profile.h"
@@ -76,6 +77,7 @@ static void end(void)
 
 static void begin(void)
 {
+	require(sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK); /* no locks */
 	require(sp_store_open(fuzz_directory(), &(struct sp_store_options){0}, &store) == 0 && atexit(end) == 0);
 	add_window(0);
 	add_window(600);
