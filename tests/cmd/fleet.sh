@@ -250,7 +250,7 @@ done
 if [ -n "$agent" ]; then
 	fleet_windows() { "$SOPROF" agent --status --socket "$dir/agent.sock" 2>/dev/null | sed -nE 's/^fleet .*: ([0-9]+) windows sent .*/\1/p'; }
 	until [ "$(fleet_windows)" -ge 1 ] 2>/dev/null && grep -q ": taken$" "$dir/agent.log"; do # not of a part before a failure
-		kill -0 $agent 2>/dev/null && [ $SECONDS -lt 220 ] || { cat "$dir/agent.log"; fail "an agent that has sent a window"; break; }
+		kill -0 $agent 2>/dev/null && [ $SECONDS -lt 500 ] || { cat "$dir/agent.log"; fail "an agent that has sent a window"; break; }
 		sleep 0.3
 	done
 	kill -INT $agent
