@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 2048 };
+enum { LINE_BYTES = 4096 };
 
 static int log_level = SP_LOG_INFO;
 static bool to_journal;

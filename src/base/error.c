@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { CHAIN_BYTES = 1024, STRERROR_BYTES = 128 };
+#define MORE "..." /* of a chain that was longer */
 
 static _Thread_local struct {
 	char words[CHAIN_BYTES];
@@ -32,11 +33,14 @@ static void put_in_front(int r, bool said, const char *format, va_list args)
 	if (chain.read || chain.r != r)
 		sp_error_clear();
 	memcpy(below, chain.words, sizeof(below));
-	if (vsnprintf(chain.words, sizeof(chain.words), format, args) < 0)
-		chain.words[0] = '\0';
+	int all = vsnprintf(chain.words, sizeof(chain.words), format, args);
+	if (all < 0)
+		chain.words[all = 0] = '\0';
 	size_t n = strlen(chain.words);
 	if (below[0] != '\0')
-		(void)snprintf(chain.words + n, sizeof(chain.words) - n, "%s%s", n > 0 ? ": " : "", below);
+		all += snprintf(chain.words + n, sizeof(chain.words) - n, "%s%s", n > 0 ? ": " : "", below);
+	if (all >= CHAIN_BYTES)
+		memcpy(chain.words + CHAIN_BYTES - sizeof(MORE), MORE, sizeof(MORE));
 	chain.r = r;
 	chain.said |= said;
 }

@@ -4,9 +4,10 @@
  *
  * `return sp_fail(r, "open %s", path);` returns r and puts "open PATH" in front of the messages that were added
  * below, so that the command can print `soprof: profile: open /x: Permission denied` from sp_error_text(). The chain
- * belongs to the thread and holds at most 1 KiB (cut, never overrun). It is cleared by sp_error_clear(), by a failure
- * with another errno (if you change r, repeat the message), and by the first failure after it was read. Whoever
- * handles a failure without reporting it clears the chain. Layers below cmd and agent never print and never exit.
+ * belongs to the thread and holds at most 1 KiB; one that was longer ends with "...". It is cleared by
+ * sp_error_clear(), by a failure with another errno (if you change r, repeat the message), and by the first failure
+ * after it was read. Whoever handles a failure without reporting it clears the chain. Layers below cmd and agent never
+ * print and never exit.
  */
 #ifndef SP_BASE_ERROR_H
 #define SP_BASE_ERROR_H

@@ -241,6 +241,7 @@ static int errno_of(long code, long status)
 	return status == 401 || status == 403 ? -EACCES : -EIO;
 }
 
+#define MORE "..." /* than is shown */
 enum { NO_TABLE = 60, NO_CONNECTION = 279 };
 /* Of NO_CONNECTION: what another server of the cluster has said is behind it; one that lacks the tables cannot be used.
  */
@@ -256,8 +257,11 @@ static int answer_failed(struct sp_fleet *f, long status)
 	long code = 0;
 	int r;
 
-	if (f->answer.bytes)
+	if (f->answer.bytes) {
 		f->answer.bytes[SP_MIN(f->answer.n, (size_t)MAX_WORDS)] = '\0';
+		if (f->answer.n > MAX_WORDS)
+			memcpy(f->answer.bytes + MAX_WORDS - strlen(MORE), MORE, strlen(MORE));
+	}
 	if (!strncmp(words, FAILED, strlen(FAILED)))
 		code = strtol(words + strlen(FAILED), NULL, 10);
 	cut = code == NO_CONNECTION ? strstr(words, TRIES) : NULL;

@@ -151,6 +151,8 @@ int sp_program_timeout_ms(const struct sp_program *c)
 	return c->pid ? sp_ms_until(c->deadline_ns) : -1;
 }
 
+#define MORE "..." /* than is kept */
+
 static void read_output(struct sp_program *c)
 {
 	char buffer[4096];
@@ -161,6 +163,8 @@ static void read_output(struct sp_program *c)
 
 		memcpy(c->text + c->n_text, buffer, n_kept);
 		c->n_text += n_kept;
+		if (n_kept < (size_t)n)
+			memcpy(c->text + c->n_text - strlen(MORE), MORE, strlen(MORE));
 	}
 	if (n == 0)
 		sp_cleanup_close(&c->output);

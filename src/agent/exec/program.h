@@ -3,10 +3,10 @@
  * program.h: executes a program, and watches it without blocking.
  *
  * It gets a memory file as standard input, a deadline, and a process group of its own, which is killed at the deadline.
- * Of its output the first SP_PROGRAM_TEXT bytes are kept. No signal is blocked or ignored in it, and it has no
- * privileges that we do not have. The owner polls sp_program_fds() for reading, and calls sp_program_check() when one
- * is ready or after sp_program_timeout_ms(). A struct of zeros is no program. One thread. 0 or a negative errno with
- * sp_error_text().
+ * Of its output the first SP_PROGRAM_TEXT bytes are kept, with "..." at their end if there were more. No signal is
+ * blocked or ignored in it, and it has no privileges that we do not have. The owner polls sp_program_fds() for reading,
+ * and calls sp_program_check() when one is ready or after sp_program_timeout_ms(). A struct of zeros is no program. One
+ * thread. 0 or a negative errno with sp_error_text().
  */
 #ifndef SP_AGENT_EXEC_PROGRAM_H
 #define SP_AGENT_EXEC_PROGRAM_H
@@ -18,7 +18,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-enum { SP_PROGRAM_TEXT = 255, SP_PROGRAM_FDS = 2 };
+/* TEXT: counts, and a reason as long as sp_error_text() may be. */
+enum { SP_PROGRAM_TEXT = 2047, SP_PROGRAM_FDS = 2 };
 
 struct sp_program_spec {
 	const char *path; /* no search in $PATH */

@@ -219,6 +219,7 @@ static void test_program(void **state)
 	status = run("head -c 300000 /dev/zero | tr '\\0' x", 20000, "", &c);
 	assert_int_equal(status, 0);
 	assert_int_equal(strlen(c.text), SP_PROGRAM_TEXT);
+	assert_string_equal(c.text + SP_PROGRAM_TEXT - 4, "x...");
 	/* at its deadline it is killed with its children */
 	status = run("sleep 600 & sleep 600", 100, "", &c);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && c.is_late);

@@ -53,7 +53,12 @@ static void long_words_are_cut_and_still_ended(void **state)
 	const char *text = sp_error_text(-EIO);
 	assert_int_equal(strncmp(text, "99: 98: 97: ", 12), 0);
 	assert_in_range(strlen(text), 1000, 1100);
-	assert_string_equal(text + strlen(text) - strlen(": Input/output error"), ": Input/output error");
+	assert_string_equal(text + strlen(text) - strlen("w...: Input/output error"), "w...: Input/output error");
+	words[1000] = '\0';
+	sp_fail_said(-EIO, "%s", words);
+	assert_string_equal(sp_error_text(-EIO), words);
+	sp_fail_said(-EIO, "%s%s", words, words);
+	assert_string_equal(sp_error_text(-EIO) + 1019, "w...");
 }
 
 static void a_mistake_has_its_place_in_the_text(void **state)
