@@ -18,6 +18,11 @@ one_line '.--json goes with --status only$'
 expect 0 agent --check-config --config "${SOPROF_SOURCE:-$(dirname "$0")/../..}/share/agent.yaml"
 one_line_out=$(cat "$out")
 [[ $one_line_out == *'agent.yaml: nothing wrong' ]] || fail "to say so"
+printf 'fleet: {url: "http://localhost:1", password-file: %s}\n' "$dir/no.password" >"$dir/fleet.yaml"
+expect 2 agent --check-config --config "$dir/fleet.yaml"
+one_line "^soprof: agent: open $dir/no.password: No such file or directory\$"
+echo secret >"$dir/no.password"
+expect 0 agent --check-config --config "$dir/fleet.yaml"
 expect 1 agent --status --socket "$dir/none.sock"
 one_line 'no agent answers at .*none.sock; sudo soprof agent starts one$'
 # every option that the file may have stands in the example

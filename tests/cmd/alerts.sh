@@ -19,6 +19,9 @@ printf 'alerts:\n  - {rule: lost > 1%%, command: date}\n' | wrong 2:32 "command:
 printf 'alert-to:\n  webhook: localhost\n' | wrong 2:12 "webhook: 'localhost' does not begin with http://HOST or https://HOST"
 # the examples that stand in the file that is installed, all at once
 sed '/^#web-config/d; s/^#\([a-z]\|  \)/\1/' "${SOPROF_SOURCE:-$(dirname "$0")/../..}/share/agent.yaml" >"$dir/example.yaml"
+expect 2 agent --check-config --config "$dir/example.yaml"
+one_line '^soprof: agent: open /etc/soprof/[a-z.]*: No such file or directory$'
+sed -i '/^ *[a-z]*-file: /d' "$dir/example.yaml"
 expect 0 agent --check-config --config "$dir/example.yaml"
 command -v python3 >/dev/null || skip "no python3: no webhook"
 need_profile

@@ -397,6 +397,12 @@ static int alerting_open(struct run *r)
 	return e < 0 ? e : sp_metrics_add(r->metrics, sp_alerting_write, r->alerting);
 }
 
+static int secret_keep(void *agent, const char *secret_file, const char *ca_file)
+{
+	(void)ca_file; /* read by processes that may */
+	return sp_agent_keep_file(agent, secret_file);
+}
+
 /* Which a reload, or who sends an alert, reads again. */
 static int keep_files(struct run *r)
 {
@@ -411,15 +417,7 @@ static int keep_files(struct run *r)
 	for (size_t i = 0; e >= 0 && web && i < SP_COUNT(web->files); i++)
 		e = sp_agent_keep_file(r->agent, web->files[i]);
 	sp_web_config_free(web);
-	if (e >= 0)
-		e = sp_agent_keep_file(r->agent, c->alert_targets.authorization_file);
-	for (size_t i = 0; e >= 0 && i < c->n_alerts; i++)
-		e = sp_agent_keep_file(r->agent, c->alerts[i].to.authorization_file);
-	for (size_t i = 0; e >= 0 && i < c->n_remotes; i++)
-		e = sp_agent_keep_file(r->agent, c->remotes[i].authorization_file);
-	for (size_t i = 0; e >= 0 && i < SP_N_RECEIVERS; i++)
-		e = sp_agent_keep_file(r->agent, c->receivers[i].secret_file);
-	return e;
+	return e < 0 ? e : sp_agent_each_receiver(c, secret_keep, r->agent);
 }
 
 static int open_all(struct run *r)
@@ -551,6 +549,8 @@ static int say_checked(const struct sp_cmd *cmd, const struct sp_agent_args *a)
 	int r = sp_page_web_read(&a->config, &web);
 
 	sp_web_config_free(web);
+	if (r == 0)
+		r = sp_agent_files_check(&a->config);
 	if (r < 0)
 		return sp_cmd_error(cmd, r, SP_EXIT_USAGE);
 	if (a->file)

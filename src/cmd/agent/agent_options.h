@@ -42,6 +42,13 @@ char *sp_agent_config_keep(struct sp_agent_config *c, const char *text);
 enum { SP_AGENT_FILE_MAX = 1 << 20 };
 int sp_agent_file_parse(const char *name, const char *text, size_t len, struct sp_agent_args *args);
 
+/* agent_receivers.c: the files of each that something is sent to (receivers, remote write, alerts); NULL: it has none.
+ */
+int sp_agent_each_receiver(const struct sp_agent_config *c,
+			   int (*take)(void *arg, const char *secret_file, const char *ca_file), void *arg);
+/* Whether they can be read. */
+int sp_agent_files_check(const struct sp_agent_config *c);
+
 /* Whether the option is of the command line only, and no key of the file. */
 bool sp_agent_option_is_action(const struct sp_option *o);
 

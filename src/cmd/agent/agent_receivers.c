@@ -2,18 +2,20 @@
 /*
  * agent_receivers.c: the keys fleet, pyroscope and otlp of the configuration file: who is sent what the store has.
  *
- * A host of a fleet is known by its name and its machine id. Labels are a mapping, kept as NAME=VALUE.
+ * A host of a fleet is known by its name and its machine id. Labels are a mapping, kept as NAME=VALUE. Also which files
+ * all have to which something is sent.
  */
 #include "agent/export/push.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cmd/agent/agent_file.h"
+#include "cmd/agent/agent_options.h"
 #include "fleet/client.h"
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_NAME = 63, MAX_USER = 255, MAX_MACHINE = 128, MAX_LABEL_VALUE = 255 };
+enum { MAX_NAME = 63, MAX_USER = 255, MAX_MACHINE = 128, MAX_LABEL_VALUE = 255, MAX_FILE = 4 << 20 };
 
 struct taking {
 	struct sp_agent_config *c;
@@ -175,4 +177,37 @@ int sp_agent_file_pyroscope(struct sp_yaml *y, void *config)
 int sp_agent_file_otlp(struct sp_yaml *y, void *config)
 {
 	return take_receiver(y, config, SP_RECEIVER_OTLP);
+}
+
+/* --- files of all that something is sent to --- */
+int sp_agent_each_receiver(const struct sp_agent_config *c,
+			   int (*take)(void *arg, const char *secret_file, const char *ca_file), void *arg)
+{
+	int e = take(arg, c->alert_targets.authorization_file, c->alert_targets.ca_file);
+
+	for (size_t i = 0; e >= 0 && i < c->n_alerts; i++)
+		e = take(arg, c->alerts[i].to.authorization_file, c->alerts[i].to.ca_file);
+	for (size_t i = 0; e >= 0 && i < c->n_remotes; i++)
+		e = take(arg, c->remotes[i].authorization_file, c->remotes[i].ca_file);
+	for (size_t i = 0; e >= 0 && i < SP_N_RECEIVERS; i++)
+		e = take(arg, c->receivers[i].secret_file, c->receivers[i].ca_file);
+	return e;
+}
+
+static int files_check(void *arg, const char *secret_file, const char *ca_file)
+{
+	const char *paths[] = {secret_file, ca_file};
+	int r = 0;
+
+	(void)arg;
+	for (size_t i = 0; i < SP_COUNT(paths) && r == 0; i++) {
+		SP_FREE char *text = NULL;
+		r = paths[i] ? sp_text_read(paths[i], MAX_FILE, &text, NULL) : 0;
+	}
+	return r;
+}
+
+int sp_agent_files_check(const struct sp_agent_config *c)
+{
+	return sp_agent_each_receiver(c, files_check, NULL);
 }
