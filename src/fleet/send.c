@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* READ_S: so much is read at once, if an interval is no longer: more would cost memory, less the time of the day's
- * dictionary. BATCH_BYTES: so much goes into a request for each table; more wait for none. KEEP_NAMES: so many that the
- * server has wait to be written, which is the less work the more they are.
+/* READ_S: so much is read at once, if an interval is no longer, and has at most READ_ROWS: more would cost memory, less
+ * the time of the day's dictionary. BATCH_BYTES: so much goes into a request for each table; more wait for none.
+ * KEEP_NAMES: so many that the server has wait to be written, which is the less work the more they are.
  */
 enum {
 	KEEP_NAMES = 4096,
@@ -18,7 +18,8 @@ enum {
 	PART_BYTES = 64 << 10,
 	BATCH_WINDOWS = 60,
 	READ_S = 600,
-	READ_INTERVALS = 60
+	READ_INTERVALS = 60,
+	READ_ROWS = 4000
 };
 
 struct sender {
@@ -122,18 +123,20 @@ static int run_draw(struct sender *s)
 }
 
 /* 1: windows of several intervals are damaged. */
-static int intervals_read(struct sender *s, const struct sp_store_query *q, struct sp_fleet_encoder *e, uint32_t n)
+static int intervals_read(struct sender *s, const struct sp_store_query *q, struct sp_fleet_encoder *e, size_t *ret_n)
 {
 	struct sp_stored_reader reader = sp_fleet_encoder_reader(e);
 	struct sp_store_answer answer;
 	uint64_t n_samples = 0;
-	int r = sp_stored_intervals(s->store, q, s->length_ns, &reader, s->intervals, &answer);
+	int r;
 
+	reader.max_rows = READ_ROWS;
+	r = sp_stored_intervals(s->store, q, s->length_ns, &reader, s->intervals, ret_n, &answer);
 	if (r < 0 || !answer.n_windows)
 		return r;
-	if (answer.n_damaged && n > 1)
+	if (answer.n_damaged && *ret_n > 1)
 		return 1;
-	windows_fill(s, q, answer.n_damaged, n);
+	windows_fill(s, q, answer.n_damaged, (uint32_t)*ret_n);
 	s->batch.n_left_out += answer.n_damaged;
 	r = sp_fleet_encoder_end(e, &n_samples);
 	s->batch.n_samples += n_samples;
@@ -142,9 +145,9 @@ static int intervals_read(struct sender *s, const struct sp_store_query *q, stru
 
 /*
  * 1: windows of several intervals are damaged: each interval is to be read alone, to know in which they are. What was
- * sent of them counts nothing.
+ * sent of them counts nothing. *ret_end_ns: where to go on.
  */
-static int intervals_add(struct sender *s, const char *source, uint64_t from_ns, uint64_t to_ns)
+static int intervals_add(struct sender *s, const char *source, uint64_t from_ns, uint64_t to_ns, uint64_t *ret_end_ns)
 {
 	struct sp_store_query q = sp_store_query_of_all(source, from_ns, to_ns);
 	struct sp_fleet_windows w = {.all = s->windows,
@@ -156,14 +159,16 @@ static int intervals_add(struct sender *s, const char *source, uint64_t from_ns,
 				     .labels = s->s->labels,
 				     .n_labels = s->s->n_labels};
 	struct sp_fleet_encoder *e = NULL;
+	size_t n = w.n;
 	int r;
 
 	for (uint32_t i = 0; i < w.n; i++)
 		s->windows[i] = (struct sp_fleet_window){.from_ns = SP_MAX(begin_of(s, &q, i), from_ns)};
 	r = sp_fleet_encoder_new(&w, s->seed, s->sent, &s->rows, &e);
 	if (r == 0)
-		r = intervals_read(s, &q, e, w.n);
+		r = intervals_read(s, &q, e, &n);
 	sp_fleet_encoder_free(e);
+	*ret_end_ns = n < w.n ? begin_of(s, &q, (uint32_t)n) : to_ns;
 	if (r > 0)
 		return run_draw(s) < 0 ? -EIO : 1;
 	if (r == 0 && (s->batch.n_windows >= BATCH_WINDOWS || sp_fleet_rows_bytes(&s->rows) >= BATCH_BYTES))
@@ -210,8 +215,7 @@ static int range_send(struct sender *s, const char *source, uint64_t from_ns, ui
 	for (uint64_t at = from_ns, next; r == 0 && at < to_ns; at = next) {
 		uint64_t each = at < alone_until_ns ? length : read;
 
-		next = SP_MIN((at / each + 1) * each, to_ns);
-		r = intervals_add(s, source, at, next);
+		r = intervals_add(s, source, at, SP_MIN((at / each + 1) * each, to_ns), &next);
 		if (r <= 0)
 			continue;
 		alone_until_ns = next;

@@ -4,8 +4,8 @@
  *
  * Where to go on is asked of the server, which knows what it has acknowledged: nothing about it is kept here, so
  * nothing can disagree. Intervals of the resolution are read from the store and sent in order, each when the store has
- * a window behind it. Those of ten minutes are read at once, as a reading decodes the day's dictionary; a batch is
- * several of them, at most some MiB. The rows that say that they count go last
+ * a window behind it. Those of ten minutes are read at once, as a reading decodes the day's dictionary, or fewer where
+ * these have many rows; a batch is several of them, at most some MiB. The rows that say that they count go last
  * (schema.h), so a failure at any moment costs nothing but that the batch is sent again.
  * A host's time is its own: where its clock was set back behind what was sent, intervals that were there before are not
  * sent again. 0 or a negative errno with sp_error_text(), as client.h and store.h have them; what was acknowledged

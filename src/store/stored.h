@@ -34,13 +34,15 @@ struct sp_stored_reader {
 	int (*window)(void *arg, const struct sp_stored_window *w);
 	int (*row)(void *arg, const struct sp_stored_row *row);
 	void *arg;
+	uint64_t max_rows; /* of so many intervals at once, but of one in any case; 0 = of all */
 };
 /*
  * As sp_store_intervals(), of all rows whole: q is as sp_store_query_of_all() makes it. ret_intervals is filled before
- * the first row; whether windows are damaged is known after the last only.
+ * the first row; whether windows are damaged is known after the last only. *ret_n: of so many intervals rows were read,
+ * as many as max_rows allows; the others are as those without windows, to be asked for again.
  */
 int sp_stored_intervals(struct sp_store *s, const struct sp_store_query *q, uint64_t length_ns,
-			const struct sp_stored_reader *reader, struct sp_store_interval *ret_intervals,
+			const struct sp_stored_reader *reader, struct sp_store_interval *ret_intervals, size_t *ret_n,
 			struct sp_store_answer *ret_answer);
 
 #endif

@@ -120,7 +120,46 @@ struct intervals {
 	uint64_t from_ns, length_ns; /* length 0: none */
 	struct sp_store_interval *all;
 	size_t n;
+	uint64_t max_rows; /* 0 = any number */
+	size_t *ret_n;     /* NULL = nobody asks */
 };
+
+static uint64_t interval_of(const struct intervals *in, const struct sp_plan_window *w)
+{
+	return (w->from_ns - in->from_ns) / in->length_ns;
+}
+
+/* How many intervals have no more rows than are wanted at once; with at least one that has rows. */
+static size_t intervals_at_once(const struct intervals *in, const struct sp_plan *plan)
+{
+	uint64_t before = 0, here = 0, at = 0;
+
+	for (size_t i = 0; i < plan->n_windows && in->max_rows; i++) {
+		uint64_t number = interval_of(in, &plan->windows[i]);
+		before += number > at ? here : 0;
+		here = (number > at ? 0 : here) + plan->windows[i].n_rows;
+		at = SP_MAX(at, number);
+		if (before && before + here > in->max_rows)
+			return at;
+	}
+	return in->n;
+}
+
+/* Leaves what is not read now out of the plan. */
+static void intervals_limit(const struct intervals *in, struct sp_plan *plan)
+{
+	size_t n_at_once, n = 0;
+
+	if (!in->length_ns)
+		return;
+	n_at_once = intervals_at_once(in, plan);
+	for (size_t i = 0; i < plan->n_windows; i++)
+		if (interval_of(in, &plan->windows[i]) < n_at_once)
+			plan->windows[n++] = plan->windows[i];
+	plan->n_windows = n;
+	if (in->ret_n)
+		*in->ret_n = n_at_once;
+}
 
 /* Each is a slice, also where windows are longer: they belong to the slice in which they begin. */
 static void lay_out_intervals(const struct intervals *in, const struct sp_plan *plan, struct sp_gathered *g)
@@ -131,9 +170,7 @@ static void lay_out_intervals(const struct intervals *in, const struct sp_plan *
 	g->slice_ns = in->length_ns;
 	for (size_t i = 0; i < plan->n_windows; i++) {
 		const struct sp_plan_window *w = &plan->windows[i];
-		uint64_t number = (w->from_ns - in->from_ns) / in->length_ns;
-		if (number >= in->n) /* a plan has none outside its range */
-			continue;
+		uint64_t number = interval_of(in, w);
 		in->all[number].n_windows++;
 		in->all[number].covered_ns += w->covered_ns;
 		in->all[number].n_lost += w->n_lost;
@@ -188,6 +225,7 @@ static int run_query(struct sp_store *s, const struct sp_store_query *q, const s
 	if (r == 0 && q->rough)
 		r = sp_plan_use_days(&plan, s, q->source);
 	if (r == 0) {
+		intervals_limit(in, &plan);
 		sp_gather_begin(&g, q, &plan);
 		lay_out_intervals(in, &plan, &g);
 		r = out->reader ? visit_all(s, q, &plan, &g, out->reader)
@@ -231,16 +269,13 @@ int sp_store_query(struct sp_store *s, const struct sp_store_query *q, struct sp
 
 /* In so short a range no window of 10 s is replaced by a longer one. */
 _Static_assert(SP_STORE_INTERVALS_NS <= SP_PLAN_SHORT_NS, "so an interval has what a query about it has");
-static int answer_intervals(struct sp_store *s, const struct sp_store_query *q, uint64_t length_ns,
-			    const struct output *out, struct sp_store_interval *ret_intervals,
-			    struct sp_store_answer *ret_answer)
+static int answer_intervals(struct sp_store *s, const struct sp_store_query *q, struct intervals in,
+			    const struct output *out, struct sp_store_answer *ret_answer)
 {
-	struct intervals in = {.length_ns = length_ns, .all = ret_intervals};
-
 	if (q->from_ns >= q->to_ns || q->to_ns - q->from_ns > SP_STORE_INTERVALS_NS)
 		return sp_fail_said(-EINVAL, "the range is empty, or too long for intervals");
-	in.from_ns = q->from_ns / length_ns * length_ns;
-	in.n = sp_store_n_intervals(q, length_ns);
+	in.from_ns = q->from_ns / in.length_ns * in.length_ns;
+	in.n = sp_store_n_intervals(q, in.length_ns);
 	memset(in.all, 0, in.n * sizeof(*in.all));
 	return answer_query(s, q, &in, out, ret_answer);
 }
@@ -248,14 +283,19 @@ static int answer_intervals(struct sp_store *s, const struct sp_store_query *q, 
 int sp_store_intervals(struct sp_store *s, const struct sp_store_query *q, uint64_t length_ns, struct sp_profile *into,
 		       struct sp_store_interval *ret_intervals, struct sp_store_answer *ret_answer)
 {
-	return answer_intervals(s, q, length_ns, &(struct output){.profile = into}, ret_intervals, ret_answer);
+	struct intervals in = {.length_ns = length_ns, .all = ret_intervals};
+
+	return answer_intervals(s, q, in, &(struct output){.profile = into}, ret_answer);
 }
 
 int sp_stored_intervals(struct sp_store *s, const struct sp_store_query *q, uint64_t length_ns,
-			const struct sp_stored_reader *reader, struct sp_store_interval *ret_intervals,
+			const struct sp_stored_reader *reader, struct sp_store_interval *ret_intervals, size_t *ret_n,
 			struct sp_store_answer *ret_answer)
 {
+	struct intervals in = {
+	    .length_ns = length_ns, .all = ret_intervals, .max_rows = reader->max_rows, .ret_n = ret_n};
+
 	if (q->library || q->function || !q->exact || q->who != SP_WHO_WHOLE)
 		return -EINVAL;
-	return answer_intervals(s, q, length_ns, &(struct output){.reader = reader}, ret_intervals, ret_answer);
+	return answer_intervals(s, q, in, &(struct output){.reader = reader}, ret_answer);
 }

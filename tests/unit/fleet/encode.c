@@ -247,11 +247,12 @@ static struct sp_profile *profile_of(struct sp_store *s, uint32_t n_windows)
 	return p;
 }
 
-static uint64_t encode(struct sp_store *s, const struct sp_fleet_windows *w, struct sp_sent *sent,
-		       struct sp_fleet_rows *rows)
+/* max_rows at once; 0: all. Returns the samples of the first *ret_n intervals. */
+static uint64_t encode_some(struct sp_store *s, const struct sp_fleet_windows *w, struct sp_sent *sent,
+			    struct sp_fleet_rows *rows, uint64_t max_rows, size_t *ret_n)
 {
 	struct sp_store_interval intervals[WINDOWS];
-	struct sp_store_query q = asked(w->n);
+	struct sp_store_query q = asked(WINDOWS);
 	struct sp_stored_reader reader;
 	struct sp_store_answer answer;
 	struct sp_fleet_encoder *e;
@@ -259,11 +260,39 @@ static uint64_t encode(struct sp_store *s, const struct sp_fleet_windows *w, str
 
 	assert_int_equal(sp_fleet_encoder_new(w, 42, sent, rows, &e), 0);
 	reader = sp_fleet_encoder_reader(e);
-	assert_int_equal(sp_stored_intervals(s, &q, 60 * SP_NS_PER_S, &reader, intervals, &answer), 0);
+	reader.max_rows = max_rows;
+	q.from_ns = w->all[0].from_ns;
+	q.to_ns = q.from_ns + 60 * w->n * SP_NS_PER_S;
+	assert_int_equal(sp_stored_intervals(s, &q, 60 * SP_NS_PER_S, &reader, intervals, ret_n, &answer), 0);
+	assert_in_range(*ret_n, 1, w->n);
+	for (size_t i = *ret_n; i < w->n; i++)
+		assert_int_equal(intervals[i].n_windows, 0);
 	assert_int_equal(sp_fleet_encoder_end(e, &n_samples), 0);
 	assert_int_equal(reader.window(reader.arg, &(struct sp_stored_window){.interval = w->n}), -EINVAL);
 	sp_fleet_encoder_free(e);
 	return n_samples;
+}
+
+static uint64_t encode(struct sp_store *s, const struct sp_fleet_windows *w, struct sp_sent *sent,
+		       struct sp_fleet_rows *rows)
+{
+	size_t n;
+	uint64_t n_samples = encode_some(s, w, sent, rows, 0, &n);
+
+	assert_int_equal(n, w->n);
+	return n_samples;
+}
+
+/* Read an interval with rows at a time, each has the rows that it has when all are read at once. */
+static void encode_by_one(struct sp_store *s, struct sp_fleet_windows w, struct sp_sent *sent, uint64_t n_samples,
+			  struct sp_fleet_rows *rows)
+{
+	size_t n, n_readings = 0;
+
+	for (; w.n; w.all += n, w.n -= (uint32_t)n, n_readings++)
+		n_samples -= encode_some(s, &w, sent, rows, 1, &n);
+	assert_int_equal(n_samples, 0);
+	assert_int_equal(n_readings, WINDOWS - 1);
 }
 
 /* --- tests --- */
@@ -451,8 +480,8 @@ static void test_windows(void **unused)
 {
 	struct sp_fleet_window windows[WINDOWS];
 	struct sp_fleet_windows w = {.all = windows, .n = WINDOWS, .host = 77, .run = 5, .source = "cpu", .name = "x"};
-	struct sums expected[WINDOWS] = {0}, sums[WINDOWS] = {0};
-	struct sp_fleet_rows rows = {0};
+	struct sums expected[WINDOWS] = {0}, sums[WINDOWS] = {0}, by_one[WINDOWS] = {0};
+	struct sp_fleet_rows rows = {0}, rows_by_one = {0};
 	struct sp_profile *made_first = made(NOT_SAMPLED), *p;
 	struct sp_sent *sent;
 	struct sp_store *s;
@@ -476,7 +505,10 @@ static void test_windows(void **unused)
 	assert_int_equal(sp_sent_open(NULL, 1, &sent), 0);
 	uint64_t n_samples = encode(s, &w, sent, &rows);
 	samples_add(&rows.tables[SP_FLEET_SAMPLE], sums);
+	encode_by_one(s, w, sent, n_samples, &rows_by_one);
+	samples_add(&rows_by_one.tables[SP_FLEET_SAMPLE], by_one);
 	for (uint32_t i = 0; i < WINDOWS; i++) {
+		assert_int_equal(by_one[i].cost, sums[i].cost);
 		n_samples -= (uint64_t)sums[i].samples;
 		assert_int_equal(sums[i].samples, expected[i].samples);
 		assert_int_equal(sums[i].cost, expected[i].cost);
@@ -489,6 +521,7 @@ static void test_windows(void **unused)
 	sp_profile_free(made_first);
 	sp_profile_free(p);
 	sp_fleet_rows_done(&rows);
+	sp_fleet_rows_done(&rows_by_one);
 	sp_sent_close(sent);
 }
 

@@ -138,7 +138,7 @@ static struct got read_rows(const char *path, uint64_t from_ns, uint64_t to_ns, 
 {
 	struct sp_store_query q = sp_store_query_of_all("cpu", from_ns, to_ns);
 	struct got got = {.sums = sums_new(2)};
-	struct sp_stored_reader reader = {types_take, window_take, row_take, &got};
+	struct sp_stored_reader reader = {.types = types_take, .window = window_take, .row = row_take, .arg = &got};
 	struct sp_store *s = made_store(path, &(struct sp_store_options){.read_only = true});
 	struct sp_gathered g = {0};
 	struct sp_store_answer answer = {0};
