@@ -284,12 +284,19 @@ static int answer_failed(struct sp_fleet *f, long status)
 			    words);
 }
 
+/* A server that speaks http may wait for the rest of what it takes for a line. libcurl 7.88 tells it by its words only.
+ */
+static bool is_silent_to_tls(const struct sp_fleet *f, CURLcode code)
+{
+	return code == CURLE_OPERATION_TIMEDOUT && strstr(f->error, "SSL");
+}
+
 /* What may be meant where libcurl's words say little. */
 static const char *hint_of(const struct sp_fleet *f, CURLcode code)
 {
 	bool is_tls = !strncmp(f->name, "https", 5);
 
-	if (is_tls && code == CURLE_SSL_CONNECT_ERROR)
+	if (is_tls && !f->is_known && (code == CURLE_SSL_CONNECT_ERROR || is_silent_to_tls(f, code)))
 		return " (is it http:// there?)";
 	if (!is_tls && !f->is_known && (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR))
 		return " (is it https:// there?)";

@@ -38,16 +38,19 @@ int sp_curl_begin(const struct sp_curl *l, CURL *curl, const char *ca_file, char
 	return bad ? sp_fail_said(-ENOSYS, "libcurl is too old, or does not speak https") : 0;
 }
 
-/* Called about once a second, whatever happens. */
+/* Called about once a second, whatever happens. To connect has a limit of its own. */
 static int wait_look(void *wait, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
 	struct sp_curl_wait *w = wait;
+	curl_off_t connected_us = 0;
 
 	(void)a;
 	(void)b;
 	(void)c;
 	(void)d;
 	if (w->is_told || sp_time_ns(CLOCK_MONOTONIC) - w->began_ns < SP_CURL_SLOW_S * SP_NS_PER_S)
+		return 0;
+	if (w->l->getinfo(w->curl, CURLINFO_PRETRANSFER_TIME_T, &connected_us) != CURLE_OK || connected_us == 0)
 		return 0;
 	w->is_told = true;
 	w->tell(w->server, SP_CURL_SLOW_S);
@@ -61,6 +64,8 @@ int sp_curl_wait(const struct sp_curl *l, CURL *curl, struct sp_curl_wait *w)
 	if (!w->tell)
 		return 0;
 	w->began_ns = sp_time_ns(CLOCK_MONOTONIC);
+	w->l = l;
+	w->curl = curl;
 	bad |= l->setopt(curl, CURLOPT_NOPROGRESS, 0L);
 	bad |= l->setopt(curl, CURLOPT_XFERINFOFUNCTION, wait_look);
 	bad |= l->setopt(curl, CURLOPT_XFERINFODATA, w);

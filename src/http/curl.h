@@ -30,11 +30,15 @@ int sp_curl_load(struct sp_curl *ret_curl);
 /* ca_file: in place of the system's; NULL = the system's. */
 int sp_curl_begin(const struct sp_curl *l, CURL *curl, const char *ca_file, char *error);
 
-/* Of the next request: what has no end after SP_CURL_SLOW_S is told, once for all requests with the same struct. */
+/* Of the next request: what has a connection, and no end after SP_CURL_SLOW_S, is told, once for all requests with the
+ * same struct. tell and server are the caller's to set; l must outlive the request.
+ */
 enum { SP_CURL_SLOW_S = 10 };
 struct sp_curl_wait {
 	void (*tell)(const char *server, unsigned seconds); /* NULL = nobody wants to know */
 	const char *server;
+	const struct sp_curl *l;
+	CURL *curl;
 	uint64_t began_ns;
 	bool is_told;
 };

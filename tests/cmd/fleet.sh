@@ -72,6 +72,15 @@ if [ "$(id -u)" = 0 ]; then
 fi
 
 # --- bad input
+# Who takes a handshake for the beginning of a line says nothing to it; nobody waits longer for that than for a connection.
+/usr/bin/python3 -c 'import socket, time
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+time.sleep(600)' >"$dir/mute" &
+mute=$!
+wait_until 100 test -s "$dir/mute" || fail "a server that says nothing"
+"$SOPROF" fleet status "https://127.0.0.1:$(cat "$dir/mute")" >"$dir/mute.out" 2>&1 &
+to_mute=$!
 expect 2 fleet status
 one_line 'init, status or send is expected'
 expect 2 fleet status "http://me:secret@localhost:1/"
@@ -270,5 +279,9 @@ if [ -n "$agent" ]; then
 	[ "$(stat -c %s "$dir/store/fleet.sent")" = 1048576 ] || fail "a file of 1 MiB about what was sent"
 fi
 
+wait $to_mute && fail "exit code 1 where a server says nothing"
+grep -qxE "soprof: fleet: https://127\\.0\\.0\\.1:[0-9]+: .* \\(is it http:// there\\?\\)" "$dir/mute.out" && [ "$(grep -c "" "$dir/mute.out")" = 1 ] ||
+	fail "one line about a server that says nothing: $(cat "$dir/mute.out")"
+kill $mute
 grep -aq -e 'it.s "so"' "$dir/one/log" && fail "no password in the server's log"
 finish
