@@ -19,7 +19,7 @@ enum {
 	BATCH_WINDOWS = 60,
 	READ_S = 600,
 	READ_INTERVALS = 60,
-	READ_ROWS = 4000
+	READ_ROWS = 10000
 };
 
 struct sender {
