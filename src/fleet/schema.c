@@ -357,6 +357,17 @@ static int meta_read(struct sp_fleet *f, uint64_t *ret_rows, uint32_t *ret_versi
 	return r;
 }
 
+/* Version 1 was the first: there is none to make it from. */
+static int version_check(const struct sp_fleet *f, uint32_t version)
+{
+	if (version == SP_FLEET_VERSION)
+		return 0;
+	return sp_fail_said(-EPROTONOSUPPORT,
+			    "the tables of %s in the database %s are of version %u, %s than this soprof's %u",
+			    sp_fleet_name(f), sp_fleet_database(f), version,
+			    version < SP_FLEET_VERSION ? "older" : "newer", SP_FLEET_VERSION);
+}
+
 int sp_fleet_meta(struct sp_fleet *f, uint64_t *ret_seed)
 {
 	uint64_t n = 0;
@@ -369,10 +380,7 @@ int sp_fleet_meta(struct sp_fleet *f, uint64_t *ret_seed)
 				    "%s has no fleet's tables in the database %s; soprof fleet init makes them",
 				    sp_fleet_name(f), sp_fleet_database(f));
 	}
-	if (r == 0 && version > SP_FLEET_VERSION)
-		r = sp_fail_said(-EPROTONOSUPPORT, "the tables of %s are of version %u, newer than this soprof's %u",
-				 sp_fleet_name(f), version, SP_FLEET_VERSION);
-	return r;
+	return r == 0 ? version_check(f, version) : r;
 }
 
 static int drop_partition(struct sp_fleet *f, const char *table, const char *suffix, const char *day)
@@ -424,12 +432,28 @@ static int meta_begin(struct sp_fleet *f, const struct sp_fleet_tables *t)
 	return r == 0 && n == 0 ? meta_make(f, suffix_of(t)) : r;
 }
 
+/* Of tables of another version nothing is made, and no day dropped. */
+static int there_check(struct sp_fleet *f)
+{
+	uint64_t n = 0, seed;
+	uint32_t version = 0;
+	int r = meta_read(f, &n, &version, &seed);
+
+	if (r == -ENOENT) {
+		sp_error_clear();
+		return 0;
+	}
+	return r == 0 && n ? version_check(f, version) : r;
+}
+
 int sp_fleet_init(struct sp_fleet *f, const struct sp_fleet_tables *t, bool *ret_is_whole)
 {
 	struct sp_bytes sql = {0};
 	uint64_t seed;
 	int r = kinds_check(f, t);
 
+	if (r == 0)
+		r = there_check(f);
 	if (r == 0) {
 		sp_fleet_schema_write(sp_fleet_database(f), t, &sql);
 		r = do_all(f, &sql);

@@ -52,10 +52,10 @@ void sp_fleet_insert_write(enum sp_fleet_table table, struct sp_bytes *sql);
 /*
  * Makes what is not there, after sp_fleet_server_ask(). Servers before 20 have no age for rows: days older than
  * keep_days are dropped. ret_is_whole: false: not all servers of the cluster have the tables yet. -EEXIST: there are
- * tables of another kind.
+ * tables of another kind; -EPROTONOSUPPORT: or of another version.
  */
 int sp_fleet_init(struct sp_fleet *f, const struct sp_fleet_tables *t, bool *ret_is_whole);
-/* What the fleet's tables say of themselves. -ENOENT: there are none; -EPROTONOSUPPORT: they are newer than we are. */
+/* What the fleet's tables say of themselves. -ENOENT: there are none; -EPROTONOSUPPORT: they are of another version. */
 int sp_fleet_meta(struct sp_fleet *f, uint64_t *ret_seed);
 
 #endif

@@ -104,8 +104,21 @@ expect 2 report --fleet "$address"
 one_line 'soprof query --fleet, in the same views$'
 expect 0 fleet init "$address/newer"
 clickhouse_ask 'INSERT INTO newer.meta (version, seed) VALUES (9, 9)'
-expect 1 fleet send "$address/newer" --store "$dir/store1" --name web1
-one_line 'are of version 9, newer than this soprof.s 1$'
+expect 0 fleet init "$address/older"
+clickhouse_ask 'DROP TABLE older.meta'
+clickhouse_ask 'CREATE TABLE older.meta (version UInt32, seed UInt64) ENGINE = Memory'
+clickhouse_ask 'INSERT INTO older.meta VALUES (0, 9)'
+for database in newer older; do # nothing is done with it
+	clickhouse_ask "DROP TABLE $database.stacks"
+	clickhouse_ask "INSERT INTO $database.who (day, id) VALUES ('2020-01-01', 1)"
+	for what in "fleet init" "fleet status" "fleet send --store $dir/store1 --name web1" "libs libc* --fleet" "query --from -1h --fleet"; do
+		# shellcheck disable=SC2086
+		expect 1 $what "$address/$database"
+		one_line "in the database $database are of version [09], $database than this soprof.s 1$"
+	done
+	[ "$(clickhouse_ask "EXISTS TABLE $database.stacks") $(clickhouse_ask "SELECT count() FROM $database.who")" = "0 1" ] ||
+		fail "tables that are $database as they were"
+done
 
 # --- all is sent, once
 expect 0 fleet send "$address" --store "$dir/store1" --name web1 --labels "service=web,canary=yes"

@@ -305,6 +305,9 @@ static void test_meta(void **unused)
 	assert_int_equal(meta_of(1, SP_FLEET_VERSION + 1, 20), -EPROTONOSUPPORT);
 	assert_non_null(strstr(sp_error_text(-EPROTONOSUPPORT), "newer than this soprof's"));
 	sp_error_clear();
+	assert_int_equal(meta_of(1, SP_FLEET_VERSION - 1, 20), -EPROTONOSUPPORT);
+	assert_non_null(strstr(sp_error_text(-EPROTONOSUPPORT), "older than this soprof's"));
+	sp_error_clear();
 	assert_int_equal(meta_of(0, 0, 20), -ENOENT);
 	assert_non_null(strstr(sp_error_text(-ENOENT), "soprof fleet init makes them"));
 	sp_error_clear();
