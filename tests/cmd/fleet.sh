@@ -169,6 +169,10 @@ expect 1 query --fleet "$address" "${range[@]}" --label canari=yes
 one_line "; did you mean 'canary=yes'\?$"
 expect 1 query --fleet "$address" --from 2020-01-01 --to 2020-01-02
 one_line 'has nothing of cpu from that time: what it has is from 20[-0-9]+ [0-9:]+ to 20[-0-9]+ [0-9:]+$'
+expect 1 query --fleet "$address" "${range[@]}" --library 'nosuch*'
+one_line "query: --library: no sample is of a library 'nosuch\*'$"
+expect 1 query --fleet "$address" "${range[@]}" --process nginx1 --function inflat
+one_line "--function: no sample is of a function 'inflat'; did you mean 'inflate'\?$"
 expect 1 query --fleet "$address" "${range[@]}" --host "$evil"
 expect 1 query --fleet "$address" "${range[@]}" --source "$evil"
 one_line 'has nothing of .*; its hosts sample cpu$'

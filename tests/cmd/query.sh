@@ -78,8 +78,13 @@ ask "${noon_range[@]}" --cgroup /system.slice --value samples --format folded
 [ "$(samples)" = "$(sum 0 600 system.slice)" ] || fail "the samples of /system.slice"
 ask --from yesterday --process nginx --value samples --format folded # minutes and hours know the program
 [ "$(samples)" = "$(sum -7200 1800 nginx)" ] || fail "the samples of nginx"
-ask "${noon_range[@]}" --process nobody
-has "$err" 'no samples of what was asked for'
+expect 1 query --store "$store" "${noon_range[@]}" --process nobody
+one_line "query: --process: no sample is of a process 'nobody'$"
+expect 1 query --store "$store" "${noon_range[@]}" --library 'libss*.so.1' --process nginx -o "$dir/none.svg"
+one_line "query: --library: no sample is of a library 'libss\*\.so\.1'"
+[ ! -e "$dir/none.svg" ] || fail "no picture of nothing"
+expect 1 query --store "$store" "${noon_range[@]}" --process nginx --function inflat
+one_line "--function: no sample is of a function 'inflat'; did you mean 'inflate'\?$"
 
 # --- every view
 for suffix in svg html pb.gz folded txt speedscope.json csv json; do

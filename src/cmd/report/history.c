@@ -346,10 +346,15 @@ static void tell_fleet(const char *label, const struct sp_fleet_answer *answer)
 	tell_count(label, answer->n_unknown, "the server lacks %" PRIu64 " names or stacks that rows refer to");
 }
 
+bool sp_history_is_own(const struct sp_history *h)
+{
+	return !h->store && !h->fleet && h->ask.own_only;
+}
+
 void sp_history_tell(struct sp_history *h, const char *label, const struct sp_store_query *q,
 		     const struct sp_store_answer *answer, int64_t n_samples)
 {
-	if (!h->store && !h->fleet && h->ask.own_only) {
+	if (sp_history_is_own(h)) {
 		put_label(label);
 		fputs("your own processes only: root and the agent's group see all\n", stderr);
 	}

@@ -34,6 +34,9 @@ int sp_history_totals(struct sp_history *h, const struct sp_store_query *q, bool
 		      int (*each)(void *arg, const struct sp_store_total *t), void *arg,
 		      struct sp_store_answer *ret_answer);
 
+/* Whether the last answer was of the asking user's processes only. */
+bool sp_history_is_own(const struct sp_history *h);
+
 /* label: what the lines are of, where there are several answers; NULL = none. */
 void sp_history_tell(struct sp_history *h, const char *label, const struct sp_store_query *q,
 		     const struct sp_store_answer *answer, int64_t n_samples);

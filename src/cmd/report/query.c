@@ -10,6 +10,7 @@
 #include "cmd/report/history.h"
 #include "cmd/report/report.h"
 #include "cmd/report/show.h"
+#include "cmd/unmatched.h"
 #include "profile/profile.h"
 #include "view/view.h"
 
@@ -132,10 +133,70 @@ static int totals_show(struct query *q, const char *title)
 	return r;
 }
 
+/* --- filters that leave nothing --- */
+static bool is_filtered(const struct sp_store_query *q)
+{
+	return q->library || q->function || q->process || q->cgroup;
+}
+
+static int narrow(struct sp_profile **p, const char *option, const struct sp_glob_filter *filter)
+{
+	struct sp_filter_result result;
+	struct sp_profile *kept = NULL;
+	int r = sp_profile_filter_by(*p, filter, &kept, &result);
+
+	if (r == 0 && !result.n_kept && result.n_left_out)
+		r = sp_unmatched(*p, option, filter);
+	if (r < 0) {
+		sp_profile_free(kept);
+		return r;
+	}
+	sp_profile_free(*p);
+	*p = kept;
+	return 0;
+}
+
+/* Which filter it is, and what is near to it, is seen without filters; where that cannot be asked, it is not told. */
+static int nothing_is_left(struct query *q)
+{
+	const struct sp_store_query *asked = &q->asked;
+	const struct {
+		const char *option, *glob;
+		enum sp_filter_by by;
+	} filters[] = {{"--library", asked->library, SP_FILTER_LIBRARY},
+		       {"--function", asked->function, SP_FILTER_FUNCTION},
+		       {"--process", asked->process, SP_FILTER_PROCESS},
+		       {"--cgroup", asked->cgroup, SP_FILTER_CGROUP}};
+	struct sp_store_query all = *asked;
+	struct sp_profile *p = NULL;
+	int r, found = 0;
+
+	all.library = all.function = all.process = all.cgroup = NULL;
+	all.who = SP_WHO_WHOLE;
+	all.rough = false;
+	r = sp_history_query(q->history, &all, &p, &q->answer);
+	for (size_t i = 0; r >= 0 && found == 0 && i < SP_COUNT(filters); i++)
+		if (filters[i].glob)
+			found = narrow(
+			    &p, filters[i].option,
+			    &(struct sp_glob_filter){.by = filters[i].by, .globs = &filters[i].glob, .n_globs = 1});
+	sp_profile_free(p);
+	if (r < 0)
+		sp_error_clear();
+	if (found == 0)
+		found = sp_fail_said(-ENOENT, "no samples of what was asked for");
+	return sp_history_is_own(q->history)
+		   ? sp_fail_said(found, "%s; these are your own processes only: root and the agent's group see all",
+				  sp_error_text(found))
+		   : found;
+}
+
 static int windows_show(struct query *q, const char *title)
 {
 	int r = sp_history_query(q->history, &q->asked, &q->profile, &q->answer);
 
+	if (r >= 0 && is_filtered(&q->asked) && !sp_profile_n_rows(q->profile))
+		return nothing_is_left(q);
 	if (r >= 0)
 		r = sp_show(&q->args->show, q->view, q->profile, NULL, title);
 	if (r >= 0)
