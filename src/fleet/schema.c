@@ -200,6 +200,15 @@ void sp_fleet_schema_write(const char *database, const struct sp_fleet_tables *t
 		put_table(&m, &tables[i], sql);
 }
 
+/* As sp_fleet_init() does in two steps: a row if there is none. */
+void sp_fleet_meta_write(const char *database, const struct sp_fleet_tables *t, struct sp_bytes *sql)
+{
+	sp_fleet_print(sql,
+		       "INSERT INTO %s.meta%s (version, seed) SELECT %u, rand64() FROM (SELECT count() AS n FROM "
+		       "%s.meta) AS there WHERE n = 0;\n",
+		       database, suffix_of(t), SP_FLEET_VERSION, database);
+}
+
 void sp_fleet_insert_write(enum sp_fleet_table table, struct sp_bytes *sql)
 {
 	const struct table *t = &tables[table];

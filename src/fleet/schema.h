@@ -46,6 +46,8 @@ struct sp_fleet_tables {
 int sp_fleet_server_ask(struct sp_fleet *f, struct sp_fleet_tables *t);
 /* The statements, one after the other, each with its ';' and newline. */
 void sp_fleet_schema_write(const char *database, const struct sp_fleet_tables *t, struct sp_bytes *sql);
+/* What comes after them where others make the tables: of a cluster it can be done when all servers have theirs. */
+void sp_fleet_meta_write(const char *database, const struct sp_fleet_tables *t, struct sp_bytes *sql);
 /* "INSERT INTO samples (day, ...) FORMAT RowBinary" */
 void sp_fleet_insert_write(enum sp_fleet_table table, struct sp_bytes *sql);
 

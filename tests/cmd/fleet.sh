@@ -46,6 +46,18 @@ expect 0 fleet init "$address" --print
 has "$out" '^CREATE TABLE IF NOT EXISTS soprof\.samples .*ORDER BY \(hour, who, stack, host, ts\);$'
 expect 1 fleet status "$address"
 expect 0 fleet init "$address"
+# Who is to make the tables himself has all of it, and may do it again.
+expect 0 fleet init "$address/printed" --print
+cp "$out" "$dir/printed"
+for again in 1 2; do
+	while IFS= read -r statement; do
+		clickhouse_ask "${statement%;}"
+	done <"$dir/printed"
+	expect 0 fleet status "$address/printed"
+	tables=$(clickhouse_ask "SELECT name, engine_full FROM system.tables WHERE database IN ('soprof', 'printed') ORDER BY name")
+	[ "$(sort -u <<<"$tables" | grep -c .)" = 8 ] && [ "$(grep -c . <<<"$tables")" = 16 ] || fail "the same tables twice: $tables"
+	[ "$(clickhouse_ask 'SELECT count() FROM printed.meta')" = 1 ] || fail "one line about the printed tables"
+done
 expect 0 fleet init "$address" --keep 30
 [ "$(clickhouse_ask 'SELECT count() FROM meta')" = 1 ] || fail "one line about the tables"
 expect 0 fleet status "$address"

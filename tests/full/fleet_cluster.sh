@@ -37,6 +37,22 @@ expect 0 fleet init "$two" --cluster pair
 has_not "$out" 'none yet'
 expect 1 fleet init "$one"
 one_line 'in the database soprof are distributed: give --cluster$'
+# Printed statements make the same: the last one where all servers have their tables
+expect 0 fleet init "$one/printed" --cluster pair --print
+cp "$out" "$dir/printed"
+print_to() { # ADDRESS
+	address=$1
+	while IFS= read -r statement; do
+		clickhouse_ask "${statement%;}"
+	done <"$dir/printed"
+}
+has <(print_to "$one") '^Code: '
+for server_address in "$two" "$one"; do
+	print_to "$server_address" >"$dir/said"
+	[ ! -s "$dir/said" ] || fail "all statements taken: $(cat "$dir/said")"
+done
+expect 0 fleet status "$two/printed"
+[ "$(clickhouse_ask 'SELECT count() FROM printed.meta')" = 1 ] || fail "one line about the printed tables"
 expect 0 fleet init "$one" --cluster pair --keep 3
 for address in $one $two; do
 	[ "$(clickhouse_ask 'SELECT count() FROM meta')" = 1 ] || fail "one line about the tables, as $address says"

@@ -61,6 +61,7 @@ static int print_schema(struct sp_fleet *f, const struct sp_fleet_tables *t)
 	int r;
 
 	sp_fleet_schema_write(sp_fleet_database(f), t, &sql);
+	sp_fleet_meta_write(sp_fleet_database(f), t, &sql);
 	r = sql.failed ? -ENOMEM : 0;
 	if (r == 0)
 		fwrite(sql.bytes, 1, sql.n, stdout);
