@@ -28,8 +28,8 @@ struct sp_fleet {
 	struct sp_bytes answer; /* of a failure, or of what has none */
 	struct sp_bytes *into;
 	size_t n_unread;
-	bool is_too_large, is_known; /* is_known: it has answered */
-	ZSTD_CCtx *zstd;             /* NULL: nothing was inserted yet */
+	bool is_too_large, is_known, sets_nothing; /* is_known: it has answered; sets_nothing: the user may not */
+	ZSTD_CCtx *zstd;                           /* NULL: nothing was inserted yet */
 };
 
 /* --- addresses --- */
@@ -232,7 +232,7 @@ static int errno_of(long code, long status)
 	} known[] = {
 	    {192, -EACCES}, {193, -EACCES}, {194, -EACCES}, {195, -EACCES}, {497, -EACCES}, {516, -EACCES},
 	    {60, -ENOENT},  {81, -ENOENT},  {158, -E2BIG},  {159, -E2BIG},  {160, -E2BIG},  {191, -E2BIG},
-	    {241, -E2BIG},  {307, -E2BIG},  {396, -E2BIG},  {243, -ENOSPC}, {164, -EROFS},
+	    {241, -E2BIG},  {307, -E2BIG},  {396, -E2BIG},  {243, -ENOSPC}, {164, -EROFS},  {452, -EROFS},
 	};
 
 	for (size_t i = 0; i < SP_COUNT(known); i++)
@@ -366,6 +366,14 @@ int sp_fleet_do(struct sp_fleet *f, const char *sql, bool outside)
 	return post(f, url, sql, strlen(sql));
 }
 
+/* Where a limit ends a question it fails: a profile of the user's may ask for an answer in part, which says nothing of
+ * it.
+ */
+#define WHOLE                                                                                                          \
+	"&read_overflow_mode=throw&group_by_overflow_mode=throw&sort_overflow_mode=throw&result_overflow_mode=throw"   \
+	"&timeout_overflow_mode=throw&set_overflow_mode=throw&join_overflow_mode=throw&transfer_overflow_mode=throw"   \
+	"&distinct_overflow_mode=throw"
+
 /* The server keeps the answer until it is whole, so that a failure has its own status. */
 static int ask_once(struct sp_fleet *f, const char *sql, bool outside, struct sp_bytes *into)
 {
@@ -373,10 +381,10 @@ static int ask_once(struct sp_fleet *f, const char *sql, bool outside, struct sp
 	char limit[40] = "";
 	int r;
 
-	if (f->limit_s)
+	if (f->limit_s && !f->sets_nothing)
 		snprintf(limit, sizeof(limit), "&max_execution_time=%u", f->limit_s);
-	if (asprintf(&url, "%s/?wait_end_of_query=1%s%s%s", f->name, limit,
-		     outside ? "" : "&database=", outside ? "" : f->database) < 0)
+	if (asprintf(&url, "%s/?wait_end_of_query=1%s%s%s%s", f->name,
+		     outside ? "" : "&database=", outside ? "" : f->database, limit, f->sets_nothing ? "" : WHOLE) < 0)
 		return -ENOMEM;
 	f->into = into;
 	r = post(f, url, sql, strlen(sql));
@@ -384,15 +392,15 @@ static int ask_once(struct sp_fleet *f, const char *sql, bool outside, struct sp
 	return r == 0 && into->failed ? -ENOMEM : r;
 }
 
-/* There are users who may only read, and set no limits. */
+/* There are users who may only read, and set nothing. */
 int sp_fleet_ask(struct sp_fleet *f, const char *sql, bool outside, struct sp_bytes *into)
 {
 	int r = ask_once(f, sql, outside, into);
 
-	if (r != -EROFS || !f->limit_s)
+	if (r != -EROFS || f->sets_nothing)
 		return r;
 	sp_error_clear();
-	f->limit_s = 0;
+	f->sets_nothing = true;
 	return ask_once(f, sql, outside, into);
 }
 

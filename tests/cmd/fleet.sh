@@ -165,6 +165,15 @@ sort "$out" >"$dir/read"
 folded samples --fleet "$address" "${range[@]}" >"$dir/fleet"
 cmp -s "$dir/read" "$dir/fleet" || { diff "$dir/read" "$dir/fleet" | head -n 4; fail "pprof with what folded has"; }
 
+# --- a limit: all or nothing, and what makes it smaller
+for what in "query --by process" "libs lib*"; do
+	# shellcheck disable=SC2086
+	expect 1 $what --fleet "http://parts@${address#http://}" "${range[@]}"
+	one_line 'too large a question: a shorter time, or fewer hosts \(host, label\), would make it smaller: .* HTTP [0-9]+: Limit '
+	# shellcheck disable=SC2086
+	expect 0 $what --fleet "http://reads@${address#http://}" "${range[@]}"
+done
+
 # --- which hosts
 expect 0 query --fleet "$address" "${range[@]}" --label canary=no --by process --csv
 has "$out" nginx2
