@@ -168,6 +168,7 @@ has "$err" '^your own processes only'
 what='query --process 1 (as nobody, for root)'
 as_nobody "$dir/soprof" query --socket "$dir/a/agent.sock" --from -1m --process "$all" --format folded >"$out" 2>"$err"
 [ ! -s "$out" ] || fail "nothing of others"
+one_line "no sample is of a process '$all'.*; these are your own processes only: root and the agent.s group see all$"
 kill "$other" "$pid"
 # CONDITION: his share of the CPU time for answers comes back
 wait_until 600 as_nobody "$dir/soprof" agent --status --socket "$dir/a/agent.sock" >"$out" 2>"$err" || fail "the status for nobody"
