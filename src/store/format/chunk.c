@@ -138,28 +138,35 @@ size_t sp_chunk_bytes(const struct sp_chunk *c)
 	return bytes;
 }
 
-/* To be filled by the caller. */
-static void *append_items(struct sp_items *items, size_t n, size_t bytes_each)
+int sp_items_room(struct sp_items *items, size_t n, size_t each)
 {
-	size_t wanted = items->n + n + 1; /* not NULL for no items */
+	size_t capacity = SP_MAX(n, items->capacity + items->capacity / 2);
+	void *data;
 
-	if (wanted > items->capacity) {
-		size_t capacity = SP_MAX(wanted, items->capacity + items->capacity / 2);
-		void *data = reallocarray(items->data, capacity, bytes_each);
-		if (!data)
-			return NULL;
-		items->data = data;
-		items->capacity = capacity;
-	}
-	char *at = (char *)items->data + items->n * bytes_each;
+	if (n <= items->capacity)
+		return 0;
+	data = reallocarray(items->data, capacity, each);
+	if (!data)
+		return -ENOMEM;
+	items->data = data;
+	items->capacity = capacity;
+	return 0;
+}
+
+void *sp_items_add(struct sp_items *items, size_t n, size_t each)
+{
+	size_t at = items->n * each;
+
+	if (sp_items_room(items, items->n + n + 1, each) < 0) /* + 1: not NULL for no items */
+		return NULL;
 	items->n += n;
-	return at;
+	return (char *)items->data + at;
 }
 
 static int add_item(struct sp_chunk *c, enum sp_dict_kind kind, const void *item)
 {
 	size_t bytes = sp_dict_kind_bytes(kind);
-	void *at = append_items(&c->items[kind], 1, bytes);
+	void *at = sp_items_add(&c->items[kind], 1, bytes);
 
 	if (!at)
 		return -ENOMEM;
@@ -173,7 +180,7 @@ static int add_string(struct sp_chunk *c, const char *s, size_t len)
 
 	if (len > STRING_MAX)
 		return -E2BIG;
-	char *at = append_items(&c->bytes, room, 1);
+	char *at = sp_items_add(&c->bytes, room, 1);
 	if (!at)
 		return -ENOMEM;
 	memcpy(at, s, len);
@@ -186,8 +193,8 @@ static int add_string(struct sp_chunk *c, const char *s, size_t len)
 
 int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint32_t new_frame)
 {
-	uint32_t *at_rank = append_items(&c->ranks, 1, sizeof(*at_rank));
-	uint32_t *at_new = at_rank && (rank & 1) != 0 ? append_items(&c->new_frames, 1, sizeof(*at_new)) : NULL;
+	uint32_t *at_rank = sp_items_add(&c->ranks, 1, sizeof(*at_rank));
+	uint32_t *at_new = at_rank && (rank & 1) != 0 ? sp_items_add(&c->new_frames, 1, sizeof(*at_new)) : NULL;
 
 	if (!at_rank || ((rank & 1) != 0 && !at_new) || add_item(c, SP_NODES, &distance) < 0) {
 		c->ranks.n -= at_rank != NULL;
@@ -319,7 +326,7 @@ void sp_chunk_pack(const struct sp_chunk *c, struct sp_packer *p, bool skip_keys
 static int unpack_u32(struct sp_items *items, struct sp_unpacker *u)
 {
 	size_t n = sp_unpack_length(u);
-	uint32_t *at = append_items(items, n, sizeof(*at));
+	uint32_t *at = sp_items_add(items, n, sizeof(*at));
 
 	if (!at)
 		return -ENOMEM;
@@ -338,7 +345,7 @@ static int unpack_strings(struct sp_chunk *c, uint32_t count, struct sp_unpacker
 	size_t before = c->items[SP_STRINGS].n, sum = 0;
 	int r = is_counted(u, count) ? unpack_u32(&c->items[SP_STRINGS], u) : -EBADMSG;
 	size_t n = sp_unpack_length(u);
-	char *at = r < 0 ? NULL : append_items(&c->bytes, n, 1);
+	char *at = r < 0 ? NULL : sp_items_add(&c->bytes, n, 1);
 
 	if (!at)
 		return r < 0 ? r : -ENOMEM;
@@ -368,7 +375,7 @@ static int unpack_structs(struct sp_chunk *c, const uint32_t counts[SP_N_DICT_KI
 		most = SP_MAX(most, counts[i]);
 		at[i] = counts[i] > u->n_symbols
 			    ? NULL
-			    : append_items(&c->items[i], counts[i], sp_dict_kind_bytes((enum sp_dict_kind)i));
+			    : sp_items_add(&c->items[i], counts[i], sp_dict_kind_bytes((enum sp_dict_kind)i));
 		if (!at[i])
 			return counts[i] > u->n_symbols ? -EBADMSG : -ENOMEM;
 		memset(at[i], 0, counts[i] * sp_dict_kind_bytes((enum sp_dict_kind)i));

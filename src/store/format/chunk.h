@@ -25,6 +25,11 @@ struct sp_items {
 	void *data; /* SP_STRINGS: uint32_t lengths, NUL included; SP_NODES: uint32_t distances; else structs */
 	size_t n, capacity;
 };
+/* Room for n items in all. It grows by halves, and is left as it comes: untouched, it takes no memory. 0 or -ENOMEM. */
+int sp_items_room(struct sp_items *items, size_t n, size_t each);
+/* The place of n more items, to be filled by the caller; NULL: no memory. */
+void *sp_items_add(struct sp_items *items, size_t n, size_t each);
+
 struct sp_chunk {
 	uint32_t first[SP_N_DICT_KINDS];
 	struct sp_items items[SP_N_DICT_KINDS];

@@ -19,14 +19,8 @@ static int grow_unfilled(struct sp_items *items, size_t first, size_t n, size_t 
 {
 	if (n <= items->n)
 		return 0;
-	if (n > items->capacity) {
-		size_t capacity = SP_MAX(n, items->capacity + items->capacity / 2);
-		void *data = reallocarray(items->data, capacity, each);
-		if (!data)
-			return -ENOMEM;
-		items->data = data;
-		items->capacity = capacity;
-	}
+	if (sp_items_room(items, n, each) < 0)
+		return -ENOMEM;
 	if (items->n < first)
 		memset((char *)items->data + items->n * each, 0, (SP_MIN(first, n) - items->n) * each);
 	items->n = n;
@@ -37,13 +31,6 @@ static int grow_unfilled(struct sp_items *items, size_t first, size_t n, size_t 
 static int grow_zeroed(struct sp_items *items, size_t n, size_t each)
 {
 	return grow_unfilled(items, n, n, each);
-}
-
-void *sp_items_add(struct sp_items *items, size_t n, size_t each)
-{
-	size_t at = items->n * each;
-
-	return grow_unfilled(items, items->n, items->n + n, each) < 0 ? NULL : (char *)items->data + at;
 }
 
 void sp_dict_update(struct sp_dict_arrays *d)

@@ -80,8 +80,6 @@ struct sp_dict_ref {
 };
 enum { SP_DICT_REFS = 19 };
 extern const struct sp_dict_ref sp_dict_refs[SP_DICT_REFS];
-/* The place of n more items, to be filled by the caller; NULL: no memory. */
-void *sp_items_add(struct sp_items *items, size_t n, size_t each);
 /* Shows the arrays as they are now. */
 void sp_dict_update(struct sp_dict_arrays *d);
 
