@@ -57,3 +57,23 @@ int sp_unmatched(const struct sp_profile *p, const char *option, const struct sp
 	return sp_fail_said(-ENOENT, "%s: no sample is of a %s '%s'%s%s%s", option, names[filter->by].what, near.word,
 			    near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
 }
+
+int sp_narrow_matched(struct sp_profile **p, const char *option, const struct sp_glob_filter *filter,
+		      int64_t *ret_left_out)
+{
+	struct sp_filter_result result;
+	struct sp_profile *kept = NULL;
+	int r = sp_profile_filter_by(*p, filter, &kept, &result);
+
+	if (r < 0)
+		return r;
+	if (!result.n_kept && result.n_left_out) {
+		sp_profile_free(kept);
+		return sp_unmatched(*p, option, filter);
+	}
+	sp_profile_free(*p);
+	*p = kept;
+	if (ret_left_out)
+		*ret_left_out = result.left_out[0];
+	return 0;
+}

@@ -129,20 +129,11 @@ void sp_header_print(const struct sp_profile_session *s)
 /* --- narrowing --- */
 static int narrow_by(struct sp_profile_session *s, const char *option, const struct sp_glob_filter *filter)
 {
-	struct sp_filter_result result;
-	struct sp_profile *kept;
-	int r = *filter->globs ? sp_profile_filter_by(s->sampling.profile, filter, &kept, &result) : 0;
+	int64_t left_out = 0;
+	int r = *filter->globs ? sp_narrow_matched(&s->sampling.profile, option, filter, &left_out) : 0;
 
-	if (r < 0 || !*filter->globs)
-		return r;
-	if (!result.n_kept && result.n_left_out) {
-		sp_profile_free(kept);
-		return sp_unmatched(s->sampling.profile, option, filter);
-	}
-	s->n_left_out += (uint64_t)result.left_out[0];
-	sp_profile_free(s->sampling.profile);
-	s->sampling.profile = kept;
-	return 0;
+	s->n_left_out += (uint64_t)left_out;
+	return r;
 }
 
 int sp_profile_narrow(struct sp_profile_session *s)

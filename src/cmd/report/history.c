@@ -356,7 +356,7 @@ void sp_history_tell(struct sp_history *h, const char *label, const struct sp_st
 {
 	if (sp_history_is_own(h)) {
 		put_label(label);
-		fputs("your own processes only: root and the agent's group see all\n", stderr);
+		fputs(SP_OWN_ONLY "\n", stderr);
 	}
 	tell_range(label, answer);
 	tell_events(h, label, answer);

@@ -36,6 +36,7 @@ int sp_history_totals(struct sp_history *h, const struct sp_store_query *q, bool
 
 /* Whether the last answer was of the asking user's processes only. */
 bool sp_history_is_own(const struct sp_history *h);
+#define SP_OWN_ONLY "your own processes only: root and the agent's group see all" /* the words for it */
 
 /* label: what the lines are of, where there are several answers; NULL = none. */
 void sp_history_tell(struct sp_history *h, const char *label, const struct sp_store_query *q,

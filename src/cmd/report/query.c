@@ -139,23 +139,6 @@ static bool is_filtered(const struct sp_store_query *q)
 	return q->library || q->function || q->process || q->cgroup;
 }
 
-static int narrow(struct sp_profile **p, const char *option, const struct sp_glob_filter *filter)
-{
-	struct sp_filter_result result;
-	struct sp_profile *kept = NULL;
-	int r = sp_profile_filter_by(*p, filter, &kept, &result);
-
-	if (r == 0 && !result.n_kept && result.n_left_out)
-		r = sp_unmatched(*p, option, filter);
-	if (r < 0) {
-		sp_profile_free(kept);
-		return r;
-	}
-	sp_profile_free(*p);
-	*p = kept;
-	return 0;
-}
-
 /* Which filter it is, and what is near to it, is seen without filters; where that cannot be asked, it is not told. */
 static int nothing_is_left(struct query *q)
 {
@@ -177,18 +160,17 @@ static int nothing_is_left(struct query *q)
 	r = sp_history_query(q->history, &all, &p, &q->answer);
 	for (size_t i = 0; r >= 0 && found == 0 && i < SP_COUNT(filters); i++)
 		if (filters[i].glob)
-			found = narrow(
+			found = sp_narrow_matched(
 			    &p, filters[i].option,
-			    &(struct sp_glob_filter){.by = filters[i].by, .globs = &filters[i].glob, .n_globs = 1});
+			    &(struct sp_glob_filter){.by = filters[i].by, .globs = &filters[i].glob, .n_globs = 1},
+			    NULL);
 	sp_profile_free(p);
 	if (r < 0)
 		sp_error_clear();
 	if (found == 0)
 		found = sp_fail_said(-ENOENT, "no samples of what was asked for");
-	return sp_history_is_own(q->history)
-		   ? sp_fail_said(found, "%s; these are your own processes only: root and the agent's group see all",
-				  sp_error_text(found))
-		   : found;
+	return sp_history_is_own(q->history) ? sp_fail_said(found, "%s; these are " SP_OWN_ONLY, sp_error_text(found))
+					     : found;
 }
 
 static int windows_show(struct query *q, const char *title)
