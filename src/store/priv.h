@@ -37,6 +37,7 @@ struct sp_store {
 	struct sp_directory directory;
 	struct sp_writer *writer;  /* NULL: the store is read-only */
 	struct sp_writer *closing; /* the day before, until it is finished; NULL: none */
+	uint64_t close_by_ns;      /* CLOCK_MONOTONIC; 0: it takes as long as it takes */
 	uint64_t n_damaged_windows, n_damaged_chunks, n_damaged_files;
 	uint64_t intact_files[64]; /* files with gaps that passed quick_check: day_s + resolution */
 	size_t n_intact_files;
@@ -98,7 +99,9 @@ void sp_writer_close_files(struct sp_writer *w);
 int sp_writer_catch_up_days(struct sp_store *s);
 /* Rolls up what there is and closes the files; the next window opens them again. */
 void sp_writer_drop_day(struct sp_store *s);
-/* The same, and removes the journals. */
+/* -ETIME: the store is being closed, and what is not begun is left to the next writer. */
+int sp_writer_check_time(const struct sp_store *s);
+/* As sp_writer_drop_day(), and removes the journals, by which the next writer finds days: not if time is over. */
 void sp_writer_finish_day(struct sp_store *s);
 /* Moves the day with its generation; afterwards `from` has none. */
 void sp_writer_move_day(struct sp_writer *to, struct sp_writer *from);
@@ -121,10 +124,7 @@ void sp_writer_begin_series(struct sp_store_source *source, uint64_t t_ms);
 void sp_writer_forget_rolling(struct sp_writer *w);
 /* Whether an hour of this source, or its day's sums, are being rolled up. */
 bool sp_writer_is_rolling(const struct sp_writer *w, uint64_t source);
-/*
- * Rolls up the minutes that have ended by t_ms, or else does a part of an hour or of the day's sums. UINT64_MAX: does
- * all.
- */
+/* The minutes that have ended by t_ms, or else a part of an hour or of the day's sums. UINT64_MAX: does all. */
 int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms);
 bool sp_writer_minute_is_over(const struct sp_store_source *source, uint64_t t_ms);
 /* Rolls up all that is left of finished generations. */

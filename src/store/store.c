@@ -30,6 +30,13 @@ void sp_store_close(struct sp_store *s)
 		s->ops->close(s);
 }
 
+void sp_store_close_by(struct sp_store *s, uint64_t by_ns)
+{
+	if (s)
+		s->close_by_ns = by_ns;
+	sp_store_close(s);
+}
+
 int sp_store_add(struct sp_store *s, const struct sp_store_window *w, const struct sp_profile *p)
 {
 	return s->ops->add(s, w, p);

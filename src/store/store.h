@@ -36,6 +36,8 @@ struct sp_store_options {
 /* place: a directory (created unless read_only), or a single day file (read_only). */
 int sp_store_open(const char *place, const struct sp_store_options *o, struct sp_store **ret_store);
 void sp_store_close(struct sp_store *s);
+/* Begins no roll-up and finishes no day after by_ns (CLOCK_MONOTONIC): the next writer does what is left. */
+void sp_store_close_by(struct sp_store *s, uint64_t by_ns);
 /* Whether a store gives such a name to a file in its directory. */
 bool sp_store_is_own_name(const char *name);
 

@@ -29,6 +29,7 @@ enum {
 	OTHER_FILES = 256,
 	MAX_FILES = 8192,
 	GIVE_UP_MS = 3000,
+	CLOSE_MS = 6000, /* after being told to stop; then what the store would roll up is left to the next start */
 	LARGE_BYTES = 256 << 10
 };
 
@@ -171,7 +172,7 @@ void sp_agent_free(struct sp_agent *a)
 		sp_sampler_done(&a->samplers[i]);
 	sp_upgrades_done(&a->env.upgrades);
 	sp_event_queue_done(&a->env.events);
-	sp_store_close(a->env.store);
+	sp_store_close_by(a->env.store, a->close_by_ns);
 	sp_text_open_by(NULL, NULL);
 	sp_broker_free(a->env.broker);
 	sp_cleanup_close(&a->epoll);
@@ -486,6 +487,7 @@ void sp_agent_stop(struct sp_agent *a)
 		return;
 	a->is_stopping = true;
 	a->env.give_up_ns = sp_time_ns(CLOCK_MONOTONIC) + GIVE_UP_MS * 1000000ULL;
+	a->close_by_ns = sp_time_ns(CLOCK_MONOTONIC) + CLOSE_MS * 1000000ULL;
 }
 
 struct sp_store *sp_agent_store(const struct sp_agent *a)

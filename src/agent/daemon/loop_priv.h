@@ -35,6 +35,7 @@ struct sp_agent {
 	size_t n_watches;
 	int epoll, window_timer, step_timer; /* timerfds: the window's end, by CLOCK_BOOTTIME; set of the wall clock */
 	bool is_stopping, is_alone;          /* told to; its broker was killed */
+	uint64_t close_by_ns;                /* CLOCK_MONOTONIC: for sp_store_close_by() */
 	int failure;                         /* that ended the loop */
 	bool is_flushing;                    /* windows that have ended are on their way to the store */
 	int flush_result;

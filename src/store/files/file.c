@@ -436,6 +436,13 @@ int sp_file_finish(struct sp_day_file *f)
 	return r == -EAGAIN ? 0 : r;
 }
 
+int sp_file_keep_journal(struct sp_day_file *f)
+{
+	int code = sqlite3_db_config(f->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+
+	return code == SQLITE_OK ? 0 : sp_file_error(f, code, "keep the journal of");
+}
+
 bool sp_file_has_moved(struct sp_day_file *f)
 {
 	int moved = 0;

@@ -81,6 +81,8 @@ int sp_file_open_memory(const struct sp_day *day, struct sp_day_file *ret_file);
 void sp_file_close(struct sp_day_file *f);
 /* Ends WAL mode: writes everything to the file itself and removes the journal. */
 int sp_file_finish(struct sp_day_file *f);
+/* Closing leaves the journal as it is, as a crash does. */
+int sp_file_keep_journal(struct sp_day_file *f);
 int sp_file_checkpoint(struct sp_day_file *f);
 /* Whether it was removed, renamed or replaced after it was opened. */
 bool sp_file_has_moved(struct sp_day_file *f);

@@ -195,7 +195,7 @@ int sp_writer_sum_day(struct sp_store *s, uint64_t source)
 	struct sp_day_sum *day = NULL;
 	int r = sp_day_sum_new(source, &day);
 
-	while (r == 0 && (r = sp_day_sum_step(s, day)) == 1)
+	while (r == 0 && (r = sp_writer_check_time(s)) == 0 && (r = sp_day_sum_step(s, day)) == 1)
 		r = 0;
 	sp_day_sum_free(day);
 	return r;

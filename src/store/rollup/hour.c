@@ -196,8 +196,10 @@ int sp_roll_hour(struct sp_store *s, const struct sp_roll *roll)
 	h.roll.rows = (struct sp_window_rows){0};
 	h.roll.packed = (struct sp_packed_rows){0};
 	h.roll.n_windows = 0;
-	while (r >= 0 && h.part < PART_DAY)
-		r = run_part(s, &h);
+	while (r >= 0 && h.part < PART_DAY) {
+		r = sp_writer_check_time(s);
+		r = r < 0 ? r : run_part(s, &h);
+	}
 	rolling_done(&h);
 	return r;
 }

@@ -342,7 +342,8 @@ static int roll_until(struct sp_store *s, struct sp_roll *roll, uint64_t *from_m
 	uint64_t period = period_ms[roll->to->day.resolution], t_ms = 0;
 	int r = 0;
 
-	while (r == 0 && (r = sp_roll_find_first(roll, *from_ms, &t_ms)) == 0 && t_ms < to_ms) {
+	while (r == 0 && (r = sp_writer_check_time(s)) == 0 && (r = sp_roll_find_first(roll, *from_ms, &t_ms)) == 0 &&
+	       t_ms < to_ms) {
 		roll->begin_ms = SP_MAX(t_ms / period * period, *from_ms);
 		roll->end_ms = t_ms / period * period + period;
 		if (roll->end_ms > to_ms)

@@ -213,11 +213,17 @@ void sp_writer_drop_day(struct sp_store *s)
 	sp_writer_close_files(s->writer);
 }
 
+int sp_writer_check_time(const struct sp_store *s)
+{
+	return s->close_by_ns && sp_time_ns(CLOCK_MONOTONIC) >= s->close_by_ns ? -ETIME : 0;
+}
+
 void sp_writer_finish_day(struct sp_store *s)
 {
 	finish_generation(s);
+	bool late = sp_writer_check_time(s) < 0;
 	for (int i = 0; i < SP_N_RESOLUTIONS; i++)
-		(void)sp_file_finish(&s->writer->files[i]);
+		(void)(late ? sp_file_keep_journal(&s->writer->files[i]) : sp_file_finish(&s->writer->files[i]));
 	sp_error_clear();
 	sp_writer_close_files(s->writer);
 }

@@ -195,6 +195,37 @@ static void nothing_is_lost_between_steps(void **state)
 	}
 }
 
+/* Closed when there is no time, the store does none of what is left; the next writer does all of it. */
+static void close_late(const struct moment *at, uint64_t n_after)
+{
+	char *path = made_directory();
+	struct sp_store *s = made_store(path, &(struct sp_store_options){0});
+	bool was_done;
+
+	write_over(s, at, n_after, NULL, NULL);
+	was_done = !has_journal(path);
+	sp_store_close_by(s, 1);
+	assert_true(at != &midnight || was_done || has_journal(path));
+	s = made_store(path, &(struct sp_store_options){.read_only = true});
+	struct sums out = sums_new(2);
+	assert_int_equal(sums_of_store(&out, s, SP_RES_10S, false), at->n_before + n_after);
+	sums_done(&out);
+	sp_store_close(s);
+	sp_store_close(made_store(path, &(struct sp_store_options){0}));
+	compare_after(path, at, n_after);
+	assert_false(has_journal(path));
+	made_directory_gone(path);
+}
+
+static void the_next_writer_does_what_had_no_time(void **state)
+{
+	for (uint64_t n_after = 1; n_after < N_STEPS; n_after += SP_FEWER == 1 ? 1 : 7) {
+		close_late(&an_hour, n_after);
+		if (n_after % 2 != 0)
+			close_late(&midnight, n_after);
+	}
+}
+
 /* Sources do not wait for one that has nothing left. */
 static void a_day_of_two_sources_is_left(void **state)
 {
@@ -220,9 +251,8 @@ static void a_day_of_two_sources_is_left(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_day_is_left_in_steps),
-	    cmocka_unit_test(an_hour_is_rolled_up_in_steps),
-	    cmocka_unit_test(nothing_is_lost_between_steps),
+	    cmocka_unit_test(a_day_is_left_in_steps),        cmocka_unit_test(an_hour_is_rolled_up_in_steps),
+	    cmocka_unit_test(nothing_is_lost_between_steps), cmocka_unit_test(the_next_writer_does_what_had_no_time),
 	    cmocka_unit_test(a_day_of_two_sources_is_left),
 	};
 
