@@ -6,7 +6,7 @@
 #                             in $clickhouse_more is part of its configuration
 #   clickhouse_ask SQL        what the server at $address says
 # Users: default, without a password; soprof, with the password `it's "so"`; parts, whose larger questions the server answers in
-# part, if it is not told otherwise; reads, who may set nothing.
+# part, if it is not told otherwise; reads, who may set nothing; parts_reads, who is both.
 . "$SOPROF_SOURCE/tests/unpack.bash"
 clickhouse_packages=(clickhouse-common clickhouse-server libboost-filesystem1.74.0 libboost-program-options1.74.0 libcapnp-0.9.2
 	libcctz2 libcpuinfo0 libdouble-conversion3 libfarmhash0 libicu72 libjemalloc2 libltdl7 libmariadb3 libmetrohash1 libodbc2 libpocodata80
@@ -33,12 +33,15 @@ clickhouse_start() {
 		<yandex>
 		<profiles><default></default>
 		<parts><max_rows_to_group_by>3</max_rows_to_group_by><group_by_overflow_mode>any</group_by_overflow_mode></parts>
-		<reads><readonly>1</readonly></reads></profiles><quotas><default></default></quotas>
+		<reads><readonly>1</readonly></reads>
+		<parts_reads><readonly>1</readonly><max_rows_to_group_by>3</max_rows_to_group_by>
+		<group_by_overflow_mode>any</group_by_overflow_mode></parts_reads></profiles><quotas><default></default></quotas>
 		<users>
 		<default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default>
 		<soprof><password>it's "so"</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></soprof>
 		<parts><password></password><networks><ip>127.0.0.1</ip></networks><profile>parts</profile><quota>default</quota></parts>
 		<reads><password></password><networks><ip>127.0.0.1</ip></networks><profile>reads</profile><quota>default</quota></reads>
+		<parts_reads><password></password><networks><ip>127.0.0.1</ip></networks><profile>parts_reads</profile><quota>default</quota></parts_reads>
 		</users>
 		</yandex>
 	END

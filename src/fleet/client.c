@@ -392,6 +392,26 @@ static int ask_once(struct sp_fleet *f, const char *sql, bool outside, struct sp
 	return r == 0 && into->failed ? -ENOMEM : r;
 }
 
+/* Who may set nothing, and has a profile that cuts answers, would take a part for all. */
+static int modes_check(struct sp_fleet *f)
+{
+	static const char sql[] =
+	    "SELECT concat(name, ' = ', value) FROM system.settings WHERE name IN ('read_overflow_mode', "
+	    "'group_by_overflow_mode', 'sort_overflow_mode', 'result_overflow_mode', 'timeout_overflow_mode', "
+	    "'set_overflow_mode', 'join_overflow_mode', 'transfer_overflow_mode', 'distinct_overflow_mode') "
+	    "AND value != 'throw' ORDER BY name LIMIT 1 FORMAT TabSeparated";
+	struct sp_bytes mode = {0};
+	int r = ask_once(f, sql, true, &mode);
+
+	if (r == 0 && mode.n)
+		r = sp_fail_said(-EACCES,
+				 "%s may answer in part, since the profile of the user %s has %.*s, which this user "
+				 "may not set: it has to be 'throw' there",
+				 f->name, f->user, (int)SP_MIN(mode.n - 1, (size_t)MAX_WORDS), mode.bytes);
+	sp_bytes_done(&mode);
+	return r;
+}
+
 /* There are users who may only read, and set nothing. */
 int sp_fleet_ask(struct sp_fleet *f, const char *sql, bool outside, struct sp_bytes *into)
 {
@@ -401,7 +421,10 @@ int sp_fleet_ask(struct sp_fleet *f, const char *sql, bool outside, struct sp_by
 		return r;
 	sp_error_clear();
 	f->sets_nothing = true;
-	return ask_once(f, sql, outside, into);
+	r = modes_check(f);
+	if (r < 0)
+		f->sets_nothing = false; /* the next question is refused as well */
+	return r < 0 ? r : ask_once(f, sql, outside, into);
 }
 
 static int block_put(struct sp_fleet *f, const char *bytes, size_t n, void *room, size_t n_room, struct sp_bytes *to)

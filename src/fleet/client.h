@@ -6,10 +6,10 @@
  * which may not stand in an address, since these are seen by others. Rows are sent as zstd. Certificates are verified,
  * redirections not followed. Statements are written by soprof alone; what is foreign in them is a number, or is quoted
  * by sp_fleet_quote(). Questions are answered whole, or not at all.
- * Negative errno with sp_error_text(), which has the server's own words: -EACCES: wrong user or password; -ENOENT: no
- * tables; -E2BIG: the server, or this side's limit, refuses so large a question; -ENOSPC; -EROFS: the user may only
- * read; -EINVAL: a wrong address;
- * -EIO: all else. A descriptor's connection is kept between requests. Not thread-safe.
+ * Negative errno with sp_error_text(), which has the server's own words: -EACCES: wrong user or password, or a user
+ * whose answers the server cuts; -ENOENT: no tables; -E2BIG: the server, or this side's limit, refuses so large a
+ * question; -ENOSPC; -EROFS: the user may only read; -EINVAL: a wrong address; -EIO: all else. A descriptor's
+ * connection is kept between requests. Not thread-safe.
  */
 #ifndef SP_FLEET_CLIENT_H
 #define SP_FLEET_CLIENT_H

@@ -172,6 +172,9 @@ for what in "query --by process" "libs lib*"; do
 	one_line 'too large a question: a shorter time, or fewer hosts \(host, label\), would make it smaller: .* HTTP [0-9]+: Limit '
 	# shellcheck disable=SC2086
 	expect 0 $what --fleet "http://reads@${address#http://}" "${range[@]}"
+	# shellcheck disable=SC2086
+	expect 1 $what --fleet "http://parts_reads@${address#http://}" "${range[@]}"
+	one_line 'may answer in part, since the profile of the user parts_reads has group_by_overflow_mode = any, which this user may not set'
 done
 
 # --- which hosts
