@@ -31,6 +31,7 @@
 	X(column_value)                                                                                                \
 	X(config)                                                                                                      \
 	X(db_config)                                                                                                   \
+	X(db_release_memory)                                                                                           \
 	X(errmsg)                                                                                                      \
 	X(errstr)                                                                                                      \
 	X(exec)                                                                                                        \
@@ -74,6 +75,7 @@ int sp_sqlite_load(void);
 #define sqlite3_column_value (*sp_sqlite.column_value)
 #define sqlite3_config (*sp_sqlite.config)
 #define sqlite3_db_config (*sp_sqlite.db_config)
+#define sqlite3_db_release_memory (*sp_sqlite.db_release_memory)
 #define sqlite3_errmsg (*sp_sqlite.errmsg)
 #define sqlite3_errstr (*sp_sqlite.errstr)
 #define sqlite3_exec (*sp_sqlite.exec)

@@ -25,6 +25,7 @@ enum sp_resolution { SP_RES_10S, SP_RES_1M, SP_RES_1H, SP_N_RESOLUTIONS };
 
 struct sp_store_options {
 	bool read_only;
+	bool keep_files;                     /* they stay open between readings; none is in a forked child */
 	uint64_t retain_s[SP_N_RESOLUTIONS]; /* 0 = 2, 14, 400 days */
 	uint64_t max_disk_bytes;             /* journals included; 0 = 2 GiB */
 	uint64_t max_memory_bytes;           /* of the writer's dictionary; 0 = 64 MiB */
@@ -52,10 +53,7 @@ struct sp_store_window {
 };
 int sp_store_add(struct sp_store *s, const struct sp_store_window *w, const struct sp_profile *p);
 
-/*
- * An event: a gap, an upgrade, a change of the rate. Of several with the same kind, beginning and subject the first is
- * kept.
- */
+/* A gap, an upgrade, a change of the rate. Of several with the same kind, beginning and subject the first is kept. */
 struct sp_store_event {
 	uint64_t from_ns, to_ns; /* wall clock; equal: a moment */
 	const char *kind;        /* "gap", "upgrade", "rate", "clock", "drop" ... */

@@ -378,16 +378,51 @@ static int open_for_writing(const struct sp_directory *d, struct sp_day_file *f)
 			      "PRAGMA journal_size_limit = 1048576; PRAGMA cache_size = -512");
 }
 
+/* --- files that are kept open --- */
+int sp_directory_keep_files(struct sp_directory *d)
+{
+	d->kept = d->only ? NULL : calloc(SP_N_RESOLUTIONS, sizeof(*d->kept));
+	return d->only || d->kept ? 0 : -ENOMEM;
+}
+
+static bool keep(const struct sp_day_file *f)
+{
+	struct sp_kept_file *kept = &f->kept[f->day.resolution];
+
+	if (kept->db)
+		return false;
+	(void)sqlite3_db_release_memory(f->db);
+	*kept = (struct sp_kept_file){f->db, f->day.day_s};
+	return true;
+}
+
+/* Whether it was kept, and is still what its name leads to. */
+static bool take_kept(const struct sp_directory *d, struct sp_day_file *f)
+{
+	struct sp_kept_file *kept = d->kept ? &d->kept[f->day.resolution] : NULL;
+
+	if (!kept || !kept->db)
+		return false;
+	f->db = sp_take_ptr(kept->db);
+	if (kept->day_s == f->day.day_s && !sp_file_has_moved(f))
+		return true;
+	(void)sqlite3_close_v2(f->db);
+	f->db = NULL;
+	return false;
+}
+
 int sp_file_open(const struct sp_directory *d, const struct sp_day *day, bool write, struct sp_day_file *ret_file)
 {
 	struct sp_day_file f = {.day = *day, .writable = write};
 	int r = check_files(d, day->name, write);
 
-	r = r < 0 ? r : write ? open_for_writing(d, &f) : open_for_reading(d, &f);
+	if (r == 0 && (write || !take_kept(d, &f)))
+		r = write ? open_for_writing(d, &f) : open_for_reading(d, &f);
 	if (r < 0) {
 		sp_file_close(&f);
 		return r;
 	}
+	f.kept = write ? NULL : d->kept;
 	*ret_file = f;
 	return 0;
 }
@@ -414,7 +449,7 @@ void sp_file_close(struct sp_day_file *f)
 {
 	for (size_t i = 0; i < SP_N_STATEMENTS; i++)
 		(void)sqlite3_finalize(f->statements[i]);
-	if (f->db)
+	if (f->db && !(f->kept && keep(f)))
 		(void)sqlite3_close_v2(f->db);
 	*f = (struct sp_day_file){0};
 }

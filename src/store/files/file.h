@@ -16,13 +16,21 @@
 
 enum { SP_STORE_VERSION = 1, SP_DAY_S = 86400, SP_DAY_NAME_MAX = 32 };
 
+/* A file that was closed, and stays open: making SQLite ready for one takes as long as reading some minutes of it. */
+struct sp_kept_file {
+	sqlite3 *db; /* NULL: none */
+	uint64_t day_s;
+};
 struct sp_directory {
 	int fd;
-	char *path; /* without symbolic links */
-	char *only; /* the store is this single file of the directory; NULL: all of it */
+	char *path;                /* without symbolic links */
+	char *only;                /* the store is this single file of the directory; NULL: all of it */
+	struct sp_kept_file *kept; /* by resolution; NULL: files are closed */
 };
 int sp_directory_open(const char *place, bool make, bool read_only, struct sp_directory *ret_directory);
 void sp_directory_close(struct sp_directory *d);
+/* From now on keeps a file of each resolution open that was closed by who reads it, if it is a whole directory. */
+int sp_directory_keep_files(struct sp_directory *d);
 /* Locks the store for writing; -EBUSY: the text has the pid of the other writer. The lock file records that a writer
  * has the store open; its mtime is when that writer was last alive. */
 struct sp_lock {
@@ -74,6 +82,7 @@ struct sp_day_file {
 	sqlite3_stmt *statements[SP_N_STATEMENTS]; /* NULL: not prepared yet */
 	struct sp_day day;
 	bool writable;
+	struct sp_kept_file *kept; /* of its directory; NULL: none */
 };
 int sp_file_open(const struct sp_directory *d, const struct sp_day *day, bool write, struct sp_day_file *ret_file);
 /* A new database in memory. */

@@ -468,6 +468,73 @@ static void events_are_kept_once(void **state)
 	made_directory_gone(path);
 }
 
+/* --- a reader that asks often --- */
+static void fill_hour(const char *path, uint64_t at_s, uint64_t n)
+{
+	struct made m = {.n_files = 4, .n_funcs = 20, .n_stacks = 20, .n_keys = 4, .n_rows = 8, .n_values = 2};
+	struct sp_store *s = made_store(path, &(struct sp_store_options){0});
+	struct sp_profile *p = made_profile();
+	uint64_t seed = 3;
+
+	made_things(p, &m, &seed);
+	made_rows(p, &m, &seed);
+	for (uint64_t i = 0; i < n; i++)
+		made_add(s, T0 + (at_s + 10 * i) * SP_NS_PER_S, p, "cpu");
+	sp_profile_free(p);
+	sp_store_close(s);
+}
+
+static void a_closed_file_stays_open(void **state)
+{
+	char *path = made_directory(), *other = made_directory(), *from = NULL, *to = NULL;
+	struct sp_day day = sp_day_of(T0, SP_RES_10S);
+	struct sp_day_file f, g;
+	struct sums sums = sums_new(2);
+
+	fill_hour(path, 0, 6);
+	fill_hour(other, 0, 12);
+	struct sp_store *s = made_store(path, &(struct sp_store_options){.read_only = true, .keep_files = true});
+	assert_int_equal(sp_file_open(&s->directory, &day, false, &f), 0);
+	sqlite3 *db = f.db;
+	assert_int_equal(sp_file_open(&s->directory, &day, false, &g), 0); /* at the same time */
+	assert_ptr_not_equal(g.db, db);
+	sp_file_close(&f);
+	sp_file_close(&g);
+	assert_int_equal(sp_file_open(&s->directory, &day, false, &f), 0);
+	assert_ptr_equal(f.db, db);
+	sp_file_close(&f);
+	assert_int_equal(sums_of_store(&sums, s, SP_RES_10S, false), 6);
+	assert_true(asprintf(&from, "%s/%s", other, day.name) > 0 && asprintf(&to, "%s/%s", path, day.name) > 0);
+	assert_int_equal(rename(from, to), 0);
+	assert_int_equal(sums_of_store(&sums, s, SP_RES_10S, false), 12);
+	sp_store_close(s);
+	sums_done(&sums);
+	free(from), free(to);
+	made_directory_gone(path);
+	made_directory_gone(other);
+}
+
+/* What a question reads of its hour beside its range does not make it look through files. */
+static void only_the_range_lacks_windows(void **state)
+{
+	struct sp_store_query q = {.to_ns = T0 + 1860 * SP_NS_PER_S, .all_users = true};
+	struct sp_store_answer answer;
+	char *path = made_directory();
+
+	fill_hour(path, 1800, 12);
+	for (int lacks = 0; lacks < 2; lacks++) {
+		struct sp_store *s = made_store(path, &(struct sp_store_options){.read_only = true});
+		struct sp_profile *p = made_profile();
+		q.from_ns = T0 + (lacks ? 1700 : 1800) * SP_NS_PER_S;
+		assert_int_equal(sp_store_query(s, &q, p, &answer), 0);
+		assert_int_equal(answer.n_windows, 6);
+		assert_int_equal(s->n_intact_files > 0, lacks);
+		sp_profile_free(p);
+		sp_store_close(s);
+	}
+	made_directory_gone(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -483,6 +550,8 @@ int main(void)
 	    cmocka_unit_test(old_days_go),
 	    cmocka_unit_test(killed_writers_are_known),
 	    cmocka_unit_test(events_are_kept_once),
+	    cmocka_unit_test(a_closed_file_stays_open),
+	    cmocka_unit_test(only_the_range_lacks_windows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
