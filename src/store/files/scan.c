@@ -244,6 +244,11 @@ static int salvage_file(struct sp_scan *scan)
 	return r == -ENOMEM ? r : 0;
 }
 
+static uint64_t missed_from_ns(const struct sp_scan *scan)
+{
+	return SP_MAX(scan->options.from_ns, scan->options.missed_from_ns);
+}
+
 /* 1: a file is open; 0: there are no more. */
 static int next_file(struct sp_scan *scan)
 {
@@ -251,7 +256,7 @@ static int next_file(struct sp_scan *scan)
 		scan->next_day++;
 		scan->next_row = 0;
 		scan->was_checked = false;
-		scan->next_ns = SP_MAX(scan->options.from_ns, scan->days[scan->next_day - 1].day_s * SP_NS_PER_S);
+		scan->next_ns = SP_MAX(missed_from_ns(scan), scan->days[scan->next_day - 1].day_s * SP_NS_PER_S);
 		int r = open_file(scan, open_to_read);
 		if (r == 0)
 			return 1;
@@ -510,6 +515,9 @@ static int check_gap(struct sp_scan *scan, uint64_t until_ns)
 	uint64_t length_ns = period_s[scan->options.resolution] * SP_NS_PER_S,
 		 key = file_key(scan->file.day.day_s, scan->options.resolution);
 
+	if (scan->options.missed_to_ns)
+		until_ns = SP_MIN(until_ns, scan->options.missed_to_ns);
+
 	if (scan->was_checked || scan->borrows_file || scan->of_days || until_ns < scan->next_ns + 2 * length_ns ||
 	    scan->days[scan->next_day - 1].bytes > GAP_CHECK_BYTES)
 		return 0;
@@ -553,7 +561,8 @@ static int read_row(struct sp_scan *scan, int code, struct sp_scan_window *ret_w
 	if (r == -EBADMSG)
 		return handle_damage(scan, structure);
 	scan->next_row = row + 1;
-	scan->next_ns = row * NS_PER_MS + period_s[scan->options.resolution] * SP_NS_PER_S;
+	scan->next_ns =
+	    SP_MAX(row * NS_PER_MS + period_s[scan->options.resolution] * SP_NS_PER_S, missed_from_ns(scan));
 	return r;
 }
 

@@ -38,6 +38,9 @@ struct sp_scan_options {
 	const char *source;      /* NULL = all */
 	int resolution;
 	bool no_rows; /* no rows and no dictionary: only the other fields of sp_scan_window */
+	/* Where windows are to be missed: 0 = from from_ns, to to_ns. What is read beside it may be long, and a file
+	 * that lacks a window is looked through whole. */
+	uint64_t missed_from_ns, missed_to_ns;
 	/* Return pruned trees in place of the rows of hours that have one; each has a dictionary of its own (is_tree).
 	 * With resolution SP_N_RESOLUTIONS: the trees of days that include all of the day's hours. */
 	bool trees;

@@ -161,7 +161,10 @@ static int use_windows(struct sp_plan *p, struct found_windows found[SP_N_RESOLU
 static int find_range_windows(const struct sp_plan *p, struct sp_store *s, const struct sp_store_query *q,
 			      struct found_windows found[SP_N_RESOLUTIONS])
 {
-	struct sp_scan_options o = {.from_ns = p->from_ns / HOUR_NS * HOUR_NS, .no_rows = true};
+	struct sp_scan_options o = {.from_ns = p->from_ns / HOUR_NS * HOUR_NS,
+				    .no_rows = true,
+				    .missed_from_ns = p->from_ns,
+				    .missed_to_ns = p->to_ns};
 	uint64_t left = HOUR_NS - 1 - (p->to_ns - 1) % HOUR_NS;
 	int r = 0;
 
