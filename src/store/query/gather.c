@@ -347,11 +347,22 @@ static int add_damage(struct sp_gathered *g, const struct sp_scan *scan)
 	return 0;
 }
 
+/* Of one resolution, and with one_dict of one generation. */
+static size_t part_length(const struct sp_gathered *g, const struct sp_plan *plan, size_t first)
+{
+	size_t n = sp_plan_part_length(plan, first), of_one = 1;
+	const struct sp_plan_window *w = &plan->windows[first];
+
+	while (of_one < n && w[of_one].generation == w->generation && w[of_one].day_s == w->day_s)
+		of_one++;
+	return g->one_dict ? of_one : n;
+}
+
 /* Gathers a part from *at on; advances *at to the first window that did not fit. */
 static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct sp_store_query *q,
 		       const struct sp_plan *plan, size_t *at, struct wanted *wanted)
 {
-	size_t first = *at, n = sp_plan_part_length(plan, first);
+	size_t first = *at, n = part_length(g, plan, first);
 	int error = 0;
 	const struct wanted_part part = {plan, first, n, g, &error};
 	struct span span = plan_span(&plan->windows[first], n);
@@ -422,9 +433,9 @@ int sp_gather(struct sp_gathered *g, struct sp_store *s, const struct sp_store_q
 	int r = 0;
 
 	while (*at < plan->n_windows && r == 0) {
-		size_t begin = *at, end = begin + sp_plan_part_length(plan, begin);
+		size_t end = *at + part_length(g, plan, *at);
 		r = gather_part(g, s, q, plan, at, &wanted);
-		if (*at < end)
+		if (*at < end || g->one_dict)
 			break;
 	}
 	free(wanted.matched);

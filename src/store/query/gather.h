@@ -47,6 +47,7 @@ struct sp_gathered {
 	bool by_group;
 	bool nodes_first;      /* dictionaries are read in two goes, if they are intact */
 	bool types_of_all;     /* types of windows without rows, or with damaged ones, too */
+	bool one_dict;         /* no two dictionaries are open at once */
 	enum sp_store_who who; /* NOTHING: `who` is 0; THREAD: a string */
 	uint64_t n_rows, first_ns, slice_ns;
 	uint64_t n_damaged, n_incomplete; /* as in struct sp_store_answer */

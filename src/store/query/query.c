@@ -190,7 +190,7 @@ static int visit_all(struct sp_store *s, const struct sp_store_query *q, const s
 	uint64_t n_dicts = 0;
 	int r = 0;
 
-	g->types_of_all = true;
+	g->types_of_all = g->one_dict = true;
 	for (size_t at = 0; at < plan->n_windows && r == 0;) {
 		r = sp_gather_narrowed(g, s, q, plan, &at);
 		if (r == 0)

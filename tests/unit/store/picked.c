@@ -139,14 +139,14 @@ static struct got read_rows(const char *path, uint64_t from_ns, uint64_t to_ns, 
 	struct sp_store_query q = sp_store_query_of_all("cpu", from_ns, to_ns);
 	struct got got = {.sums = sums_new(2)};
 	struct sp_stored_reader reader = {.types = types_take, .window = window_take, .row = row_take, .arg = &got};
-	struct sp_store *s = made_store(path, &(struct sp_store_options){.read_only = true});
+	struct sp_store *s = made_store(path, &(struct sp_store_options){.read_only = true, .keep_files = nodes_first});
 	struct sp_gathered g = {0};
 	struct sp_store_answer answer = {0};
 	struct sp_plan plan = {0};
 
 	got.error = sp_plan_make(s, &q, sp_plan_coarsest(&q), &plan, &answer);
 	sp_gather_begin(&g, &q, &plan);
-	g.nodes_first = nodes_first;
+	g.nodes_first = g.one_dict = nodes_first;
 	for (size_t at = 0; at < plan.n_windows && got.error == 0;) {
 		bool both = nodes_first && !between;
 		got.error = both ? sp_gather_narrowed(&g, s, &q, &plan, &at) : sp_gather(&g, s, &q, &plan, &at);
