@@ -271,7 +271,7 @@ static int read_frame(struct sp_unpacker *u, const uint8_t *frame, size_t n_fram
 	return ZSTD_isError(n) || n != u->n_symbols ? -EBADMSG : 0;
 }
 
-/* Decompresses only the first n symbols. */
+/* Decompresses only the first n symbols, of which there are many more: else all, which is the faster way. */
 static int read_beginning(struct sp_unpacker *u, const uint8_t *frame, size_t n_frame, size_t n)
 {
 	ZSTD_DCtx *zstd = get_zstd();
@@ -319,7 +319,9 @@ static int read_record(struct sp_unpacker *u, struct sp_cursor *c, size_t wanted
 	if (wanted >= n_columns)
 		return read_frame(u, frame.data, frame.size);
 	u->n_columns = wanted;
-	return read_beginning(u, frame.data, frame.size, n_wanted);
+	return u->n_symbols <= SP_MIN(2 * n_wanted, (size_t)KEPT_BYTES)
+		   ? read_frame(u, frame.data, frame.size)
+		   : read_beginning(u, frame.data, frame.size, n_wanted);
 }
 
 bool sp_record_is_valid(enum sp_store_record type, const uint64_t bound_to[2], const void *record, size_t len)
