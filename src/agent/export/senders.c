@@ -56,7 +56,6 @@ struct sender {
 	bool has_sent, is_slow, is_counted;                              /* is_counted: of the process */
 	char why[SP_PROGRAM_TEXT + 1], why_refused[SP_PROGRAM_TEXT + 1]; /* the last; "" = none */
 	uint64_t counts[SP_SENT_COUNTS], n_failed, n_slow, cpu_ns;       /* since the start */
-	uint64_t last_cpu_ns;                                            /* of the last that ended */
 	uint64_t to_ns;                                                  /* CLOCK_REALTIME */
 	uint64_t later_s; /* of the last: its server wants no more before; 0 = any time */
 };
@@ -175,12 +174,10 @@ static void child_ended(struct sender *s, int status)
 	char *text = s->program.text + (is_slow ? strlen(SP_SEND_SLOW) : 0);
 	char *end = strchrnul(text, '\n'), *why = *end ? end + 1 : end;
 	uint64_t before = s->counts[0], cpu_ns = s->program.cpu_ns;
-	uint64_t more_ns = cpu_ns > s->last_cpu_ns && s->last_cpu_ns ? cpu_ns - s->last_cpu_ns : 0;
-	uint64_t pause_ns = (cpu_ns + more_ns) * paces[s->kind].share; /* what grows, as names do at first, goes on */
+	uint64_t pause_ns = cpu_ns * paces[s->kind].share;
 
 	*end = '\0';
 	s->cpu_ns += cpu_ns;
-	s->last_cpu_ns = cpu_ns;
 	counts_take(s, text);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
 		failed(s, s->program.is_late ? "sending took longer than 15 min" : *why ? why : "the process failed");
