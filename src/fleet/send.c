@@ -248,7 +248,7 @@ static int source_send(struct sender *s, const char *source)
 /* --- all --- */
 static int send_begin(struct sender *s)
 {
-	struct sp_store_options o = {.read_only = true, .keep_files = true};
+	struct sp_store_options o = {.read_only = true};
 	int r = sp_fleet_meta(s->f, &s->seed);
 
 	s->host = sp_fleet_host(s->seed, s->s->host, s->s->machine);

@@ -25,7 +25,6 @@ enum sp_resolution { SP_RES_10S, SP_RES_1M, SP_RES_1H, SP_N_RESOLUTIONS };
 
 struct sp_store_options {
 	bool read_only;
-	bool keep_files;                     /* they stay open between readings; none is in a forked child */
 	uint64_t retain_s[SP_N_RESOLUTIONS]; /* 0 = 2, 14, 400 days */
 	uint64_t max_disk_bytes;             /* journals included; 0 = 2 GiB */
 	uint64_t max_memory_bytes;           /* of the writer's dictionary; 0 = 64 MiB */

@@ -56,7 +56,7 @@ static int files_open(const char *place, const struct sp_store_options *o, struc
 	s->directory.fd = -1;
 	set_defaults(&s->options);
 	int r = sp_directory_open(place, !o->read_only, o->read_only, &s->directory);
-	if (r == 0 && o->keep_files && o->read_only)
+	if (r == 0 && o->read_only)
 		r = sp_directory_keep_files(&s->directory);
 	r = r < 0 ? r : check_versions(s);
 	if (r == 0 && !o->read_only)

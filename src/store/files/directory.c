@@ -106,7 +106,8 @@ int sp_directory_open(const char *place, bool make, bool read_only, struct sp_di
 void sp_directory_close(struct sp_directory *d)
 {
 	for (int i = 0; d->kept && i < SP_N_RESOLUTIONS; i++)
-		(void)sqlite3_close_v2(d->kept[i].db);
+		if (d->kept[i].db && d->kept[i].pid == getpid())
+			(void)sqlite3_close_v2(d->kept[i].db);
 	free(d->kept);
 	if (d->fd >= 0)
 		(void)close(d->fd);

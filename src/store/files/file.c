@@ -345,6 +345,8 @@ static int open_for_reading(const struct sp_directory *d, struct sp_day_file *f)
 
 	r = r < 0 ? r : configure_connection(f);
 	r = r < 0 ? r : identify_file(f);
+	if (r == 0)
+		f->kept = d->kept;
 	if (r != -EROFS && r != -EACCES && r != -EIO && r != -ENOENT && r != -EPERM)
 		return r;
 	/* WAL mode needs to create -shm; where we may not, no writer of ours can be running either */
@@ -392,7 +394,7 @@ static bool keep(const struct sp_day_file *f)
 	if (kept->db)
 		return false;
 	(void)sqlite3_db_release_memory(f->db);
-	*kept = (struct sp_kept_file){f->db, f->day.day_s};
+	*kept = (struct sp_kept_file){f->db, f->day.day_s, getpid()};
 	return true;
 }
 
@@ -404,10 +406,13 @@ static bool take_kept(const struct sp_directory *d, struct sp_day_file *f)
 	if (!kept || !kept->db)
 		return false;
 	f->db = sp_take_ptr(kept->db);
-	if (kept->day_s == f->day.day_s && !sp_file_has_moved(f))
+	f->kept = d->kept;
+	if (kept->pid == getpid() && kept->day_s == f->day.day_s && !sp_file_has_moved(f))
 		return true;
-	(void)sqlite3_close_v2(f->db);
+	if (kept->pid == getpid())
+		(void)sqlite3_close_v2(f->db);
 	f->db = NULL;
+	f->kept = NULL;
 	return false;
 }
 
@@ -422,7 +427,6 @@ int sp_file_open(const struct sp_directory *d, const struct sp_day *day, bool wr
 		sp_file_close(&f);
 		return r;
 	}
-	f.kept = write ? NULL : d->kept;
 	*ret_file = f;
 	return 0;
 }

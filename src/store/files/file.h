@@ -13,6 +13,7 @@
 
 #include "base/sqlite.h"
 #include "store/files/scan.h"
+#include <sys/types.h>
 
 enum { SP_STORE_VERSION = 1, SP_DAY_S = 86400, SP_DAY_NAME_MAX = 32 };
 
@@ -20,6 +21,7 @@ enum { SP_STORE_VERSION = 1, SP_DAY_S = 86400, SP_DAY_NAME_MAX = 32 };
 struct sp_kept_file {
 	sqlite3 *db; /* NULL: none */
 	uint64_t day_s;
+	pid_t pid; /* a process that was forked since neither uses nor closes it */
 };
 struct sp_directory {
 	int fd;
@@ -29,7 +31,8 @@ struct sp_directory {
 };
 int sp_directory_open(const char *place, bool make, bool read_only, struct sp_directory *ret_directory);
 void sp_directory_close(struct sp_directory *d);
-/* From now on keeps a file of each resolution open that was closed by who reads it, if it is a whole directory. */
+/* From now on a file of each resolution stays open that was closed by who reads it, unless it is the only one, or
+ * SQLite does not look whether others have written to it. Not for who writes: to end a journal it needs to be alone. */
 int sp_directory_keep_files(struct sp_directory *d);
 /* Locks the store for writing; -EBUSY: the text has the pid of the other writer. The lock file records that a writer
  * has the store open; its mtime is when that writer was last alive. */

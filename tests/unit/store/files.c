@@ -493,7 +493,7 @@ static void a_closed_file_stays_open(void **state)
 
 	fill_hour(path, 0, 6);
 	fill_hour(other, 0, 12);
-	struct sp_store *s = made_store(path, &(struct sp_store_options){.read_only = true, .keep_files = true});
+	struct sp_store *s = made_store(path, &(struct sp_store_options){.read_only = true});
 	assert_int_equal(sp_file_open(&s->directory, &day, false, &f), 0);
 	sqlite3 *db = f.db;
 	assert_int_equal(sp_file_open(&s->directory, &day, false, &g), 0); /* at the same time */

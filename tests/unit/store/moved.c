@@ -4,6 +4,7 @@
  * complete in the store that was in place when it was added. A window that was refused is accepted later.
  */
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/time.h"
 #include "made.h"
 #include "store/priv.h"
@@ -378,10 +379,72 @@ static void a_day_that_is_left_is_let_go_of(void **state)
 	end(&f);
 }
 
+/* --- a reader, which keeps the file that it read last open --- */
+static uint64_t n_windows(struct sp_store *s)
+{
+	struct sums out = sums_new(2);
+	uint64_t n = sums_of_store(&out, s, SP_RES_10S, false);
+
+	sums_done(&out);
+	return n;
+}
+
+/* A store of one window takes the place of the day's file. */
+static void replace_day(struct fixture *f, const struct sp_day *day)
+{
+	static const char *const ends[] = {"", "-wal", "-shm"};
+	struct sp_store *other = open_at(f, f->aside);
+	char *from = in(f->aside, day->name), *to = in(f->place, day->name), *beside;
+
+	assert_int_equal(add_to(f, other), 0);
+	sp_store_close(other);
+	for (size_t i = 0; i < SP_COUNT(ends); i++) {
+		assert_true(asprintf(&beside, "%s%s", to, ends[i]) > 0);
+		(void)unlink(beside);
+		free(beside);
+	}
+	assert_int_equal(rename(from, to), 0);
+	free(from);
+	free(to);
+}
+
+static void a_reader_reads_on_in_the_file_that_is_there(void **state)
+{
+	struct fixture f = begin();
+	struct sp_day day = sp_day_of(T0, SP_RES_10S);
+	int status;
+
+	begin_store(&f);
+	struct sp_store *s = made_store(f.place, &(struct sp_store_options){.read_only = true});
+	assert_int_equal(n_windows(s), 2);
+	const struct sp_kept_file *kept = &s->directory.kept[SP_RES_10S];
+	const sqlite3 *db = kept->db;
+	assert_non_null(db);
+	add(&f);
+	assert_int_equal(n_windows(s), 3); /* by the same connection */
+	assert_ptr_equal(kept->db, db);
+	pid_t pid = fork();
+	if (pid == 0) {
+		bool own = n_windows(s) == 3 && kept->db != db && kept->pid == getpid();
+		sp_store_close(s);
+		_exit(own ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(n_windows(s), 3);
+	sp_store_close(f.s);
+	f.s = NULL;
+	replace_day(&f, &day);
+	assert_int_equal(n_windows(s), 1);
+	sp_store_close(s);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_removed_directory_is_made_anew),
+	    cmocka_unit_test(a_reader_reads_on_in_the_file_that_is_there),
 	    cmocka_unit_test(what_is_killed_afterwards_has_stored),
 	    cmocka_unit_test(a_moved_directory_keeps_what_it_has),
 	    cmocka_unit_test(another_store_in_its_place_is_gone_on_with),

@@ -139,7 +139,7 @@ static struct got read_rows(const char *path, uint64_t from_ns, uint64_t to_ns, 
 	struct sp_store_query q = sp_store_query_of_all("cpu", from_ns, to_ns);
 	struct got got = {.sums = sums_new(2)};
 	struct sp_stored_reader reader = {.types = types_take, .window = window_take, .row = row_take, .arg = &got};
-	struct sp_store *s = made_store(path, &(struct sp_store_options){.read_only = true, .keep_files = nodes_first});
+	struct sp_store *s = made_store(path, &(struct sp_store_options){.read_only = true});
 	struct sp_gathered g = {0};
 	struct sp_store_answer answer = {0};
 	struct sp_plan plan = {0};
