@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { BLOCK_MIN_BYTES = 4096, BLOCK_MAX_BYTES = 1 << 20 };
+enum { BLOCK_MIN_BYTES = 512, BLOCK_MAX_BYTES = 1 << 20 };
 
 struct sp_arena_block {
 	struct sp_arena_block *next;

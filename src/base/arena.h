@@ -2,9 +2,9 @@
 /*
  * arena.h: memory for many small things that are freed together.
  *
- * It is taken from blocks that grow, from 4 KiB to 1 MiB, and never move, so pointers stay valid as long as the arena.
- * An arena begins as {0}. What is taken is aligned to 8 and not zeroed. NULL: out of memory, and the arena is as it
- * was. Not thread-safe.
+ * It is taken from blocks that grow, from 512 bytes to 1 MiB, and never move, so pointers stay valid as long as the
+ * arena. An arena begins as {0}. What is taken is aligned to 8 and not zeroed. NULL: out of memory, and the arena is as
+ * it was. Not thread-safe.
  */
 #ifndef SP_BASE_ARENA_H
 #define SP_BASE_ARENA_H

@@ -25,11 +25,12 @@ struct slot {
 struct sp_intern {
 	struct entry *entries;
 	size_t n, capacity;
-	struct slot *slots;
-	size_t n_slots; /* a power of two */
+	struct slot *slots; /* few, until there are more */
+	size_t n_slots;     /* a power of two */
 	struct sp_arena bytes;
 	uint64_t seed;
 	bool is_bare;
+	struct slot few[SLOTS_MIN]; /* a profile has eight tables, most of which stay small */
 };
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -84,11 +85,7 @@ int sp_intern_new(struct sp_intern **ret_intern)
 
 	if (!t)
 		return -ENOMEM;
-	t->slots = calloc(SLOTS_MIN, sizeof(*t->slots));
-	if (!t->slots) {
-		free(t);
-		return -ENOMEM;
-	}
+	t->slots = t->few;
 	t->n_slots = SLOTS_MIN;
 	t->seed = sp_hash_seed();
 	*ret_intern = t;
@@ -104,13 +101,19 @@ int sp_intern_new_bare(struct sp_intern **ret_intern)
 	return r;
 }
 
+static void intern_free_slots(struct sp_intern *t)
+{
+	if (t->slots != t->few)
+		free(t->slots);
+}
+
 void sp_intern_free(struct sp_intern *t)
 {
 	if (!t)
 		return;
 	sp_arena_done(&t->bytes);
 	free(t->entries);
-	free(t->slots);
+	intern_free_slots(t);
 	free(t);
 }
 
@@ -149,7 +152,7 @@ static int intern_grow_slots(struct sp_intern *t)
 			at = (at + 1) & (n - 1);
 		slots[at] = t->slots[i];
 	}
-	free(t->slots);
+	intern_free_slots(t);
 	t->slots = slots;
 	t->n_slots = n;
 	return 0;
@@ -225,5 +228,7 @@ uint32_t sp_intern_count(const struct sp_intern *t)
 
 size_t sp_intern_memory_bytes(const struct sp_intern *t)
 {
-	return sizeof(*t) + t->capacity * sizeof(*t->entries) + t->n_slots * sizeof(*t->slots) + t->bytes.all_bytes;
+	size_t slots = t->slots == t->few ? 0 : t->n_slots;
+
+	return sizeof(*t) + t->capacity * sizeof(*t->entries) + slots * sizeof(*t->slots) + t->bytes.all_bytes;
 }

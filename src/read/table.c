@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS_MIN = 256 };
+enum { SLOTS_MIN = 64 };
 
 struct entry {
 	uint64_t len;

@@ -18,8 +18,8 @@ _Static_assert(ZSTD_COMPRESSBOUND(SP_NAME_BLOCK_MAX_RAW) <= SP_NAME_BLOCK_MAX_PA
 struct writing {
 	int from, to;
 	uint64_t left, read_at; /* input bytes not read yet, and where they begin */
-	uint8_t *in;            /* INPUT_BYTES */
-	size_t n_in, at_in;
+	uint8_t *in;
+	size_t in_room, n_in, at_in;
 	struct sp_span_state read, write;
 	uint64_t n_spans;
 	uint64_t end; /* of the last span's function; UINT64_MAX if it has none */
@@ -39,7 +39,7 @@ static int refill(struct writing *w)
 	memmove(w->in, w->in + w->at_in, w->n_in - w->at_in);
 	w->n_in -= w->at_in;
 	w->at_in = 0;
-	size_t want = SP_MIN(w->left, (uint64_t)(INPUT_BYTES - w->n_in));
+	size_t want = SP_MIN(w->left, (uint64_t)(w->in_room - w->n_in));
 	int r = sp_read_at(w->from, w->in + w->n_in, want, w->read_at);
 	if (r < 0)
 		return r == -ENODATA ? -EBADMSG : r;
@@ -136,7 +136,8 @@ static int name_table_write_index(struct writing *w, struct sp_name_table_head *
 
 static int writing_init(struct writing *w)
 {
-	w->in = malloc(INPUT_BYTES);
+	w->in_room = (size_t)SP_MAX(SP_MIN(w->left, (uint64_t)INPUT_BYTES), UINT64_C(1));
+	w->in = malloc(w->in_room);
 	w->raw = malloc(SP_NAME_BLOCK_MAX_RAW);
 	w->packed = malloc(SP_NAME_BLOCK_MAX_PACKED);
 	w->zstd = ZSTD_createCCtx();

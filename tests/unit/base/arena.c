@@ -39,11 +39,21 @@ static void more_than_a_block_fits(void **state)
 	sp_arena_done(&a);
 }
 
+static void little_takes_little(void **state)
+{
+	struct sp_arena a = {0};
+
+	assert_non_null(sp_arena_take(&a, 8));
+	assert_true(a.all_bytes < 1000);
+	sp_arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(taken_memory_is_apart_and_stays),
 	    cmocka_unit_test(more_than_a_block_fits),
+	    cmocka_unit_test(little_takes_little),
 	};
 	return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
 }

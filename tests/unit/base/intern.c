@@ -140,6 +140,16 @@ static void an_array_beside_has_an_element_each(void **state)
 	free(beside);
 }
 
+static void a_small_table_takes_little(void **state)
+{
+	struct sp_intern *t;
+
+	assert_int_equal(sp_intern_new(&t), 0);
+	assert_int_equal(sp_intern_add(t, "a", 1), 0);
+	assert_true(sp_intern_memory_bytes(t) < 2000);
+	sp_intern_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +157,7 @@ int main(void)
 	    cmocka_unit_test(equal_bytes_equal_number),
 	    cmocka_unit_test(many_names_keep_their_numbers_and_places),
 	    cmocka_unit_test(an_entry_larger_than_a_chunk),
+	    cmocka_unit_test(a_small_table_takes_little),
 	    cmocka_unit_test(similar_bytes_spread),
 	    cmocka_unit_test(the_hash_depends_on_length_and_seed),
 	};
