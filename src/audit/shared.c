@@ -304,20 +304,24 @@ uint64_t sp_shared_counters(uint32_t row)
 	return at + SP_CALLS_ROWS * sizeof(struct sp_calls_row) + SP_CALLS_PAGE + row % SP_CALLS_IDS * sizeof(uint64_t);
 }
 
-/* How many blocks of a kind there are, and how many of them are unused. */
-static uint32_t count_blocks(unsigned kind, uint32_t *ret_spare)
+/* How many blocks of each kind there are, and how many of them are unused. */
+static void count_blocks(uint32_t *ret_all, uint32_t *ret_spare)
 {
 	const struct sp_calls_header *h = sp_shared.header;
 	uint64_t n = sp_load(&h->n_blocks);
-	uint32_t all = 0, current = (uint32_t)(sp_load(&h->cursors[kind]) >> 32);
+	uint32_t current[SP_CALLS_KINDS];
 
-	*ret_spare = 0;
-	for (uint32_t i = 0; i < n && i < SP_CALLS_MAX_BLOCKS; i++) {
-		bool is = block_of(i, kind) != 0;
-		all += is;
-		*ret_spare += is && i > current;
+	for (unsigned kind = 0; kind < SP_CALLS_KINDS; kind++) {
+		current[kind] = (uint32_t)(sp_load(&h->cursors[kind]) >> 32);
+		ret_all[kind] = ret_spare[kind] = 0;
 	}
-	return all;
+	for (uint32_t i = 0; i < n && i < SP_CALLS_MAX_BLOCKS; i++) {
+		uint8_t kind = sp_load(&sp_shared.blocks[i].kind);
+		if (kind >= SP_CALLS_KINDS || block_of(i, kind) == 0)
+			continue;
+		ret_all[kind]++;
+		ret_spare[kind] += i > current[kind];
+	}
 }
 
 /* Spare blocks of a kind. */
@@ -351,15 +355,16 @@ void sp_shared_prepare(void)
 	static const uint16_t places[SP_CALLS_KINDS] = {[SP_CALLS_OBJECT] = SP_CALLS_OBJECTS,
 							[SP_CALLS_FUNCTION] = SP_CALLS_FUNCTIONS,
 							[SP_CALLS_ROW] = SP_CALLS_ROWS};
-	uint32_t spare;
+	uint32_t all[SP_CALLS_KINDS], spares[SP_CALLS_KINDS];
 	uint64_t n_records = 0, used = sp_load(&sp_shared.header->used_bytes);
 
 	/* Others have added what we may look for; a block across a mapping's end may not have been ready when it was
 	 * made. */
 	if (sp_shared.mappings[sp_shared.n_mappings - 1].high < used || first_cut(used) < used)
 		grow(used, used);
+	count_blocks(all, spares);
 	for (unsigned kind = SP_CALLS_OBJECT; kind < SP_CALLS_KINDS; kind++) {
-		uint32_t n = count_blocks(kind, &spare), wanted = wanted_of(kind), least = least_of(kind);
+		uint32_t n = all[kind], spare = spares[kind], wanted = wanted_of(kind), least = least_of(kind);
 		if (kind != SP_CALLS_ROW && n / 4 > wanted) /* large libraries have many functions with long names */
 			wanted = n / 4;
 		if (spare < (wanted + 1) / 2 || n < least)
