@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TRIES = 3, COMPARES_EVERY = 16, MAX_LEAK_CHECKS = 1000 };
+enum { TRIES = 3, COMPARES_EVERY = 16, MAX_LEAK_CHECKS = 1000, FORGETS = 256 };
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 const char *__asan_default_options(void);
@@ -126,10 +126,33 @@ static void check_leaks(const uint8_t *data, size_t size)
 		abort();
 }
 
-/* CPU time of what ran on a busy machine, or on new pages, is measured again where it would tell something. */
+/*
+ * CPU time of what ran on a busy machine, or on new pages, is measured again where it would tell something: the least
+ * of some runs. A target that does more for every eighth input would be measured again for each of these, so a false
+ * alarm is remembered.
+ */
+static uint64_t measure(const uint8_t *data, size_t size, uint64_t may_ns)
+{
+	static uint64_t false_alarm_ns; /* forgotten by degrees */
+	uint64_t first = run(data, size), least = first, ns;
+
+	bool may_be_most = first > most_ns.value && first > false_alarm_ns;
+
+	for (unsigned i = 1; i < TRIES && (least > may_ns || (may_be_most && least > most_ns.value)); i++) {
+		ns = run(data, size);
+		least = ns < least ? ns : least;
+	}
+	if (may_be_most && least > most_ns.value)
+		most_ns.value = least, most_ns.size = size;
+	else if (may_be_most)
+		false_alarm_ns = first;
+	false_alarm_ns -= false_alarm_ns / FORGETS;
+	return least;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint64_t may_ns = fuzz_cost.us * 1000 + fuzz_cost.ns_per_byte * size, least = UINT64_MAX, ns;
+	uint64_t may_ns = fuzz_cost.us * 1000 + fuzz_cost.ns_per_byte * size, least;
 	static bool has_begun;
 	static unsigned n_runs;
 
@@ -139,16 +162,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	has_begun = true;
 	input_bytes = size;
 	heap.may = (int64_t)(fuzz_cost.bytes + fuzz_cost.bytes_per_byte * size);
-	for (unsigned i = 0; i < TRIES && (least > may_ns || least > most_ns.value); i++) {
-		ns = run(data, size);
-		least = ns < least ? ns : least;
-	}
+	least = measure(data, size, may_ns);
 	if (least > may_ns)
 		too_much("us of CPU time", least / 1000, may_ns / 1000);
 	if (heap.most > (int64_t)most_bytes.value)
 		most_bytes.value = (uint64_t)heap.most, most_bytes.size = size;
-	if (least > most_ns.value)
-		most_ns.value = least, most_ns.size = size;
 	check_leaks(data, size);
 	return 0;
 }

@@ -2,7 +2,8 @@
 /*
  * fuzz_audit.c: the audit library as the writer of a file of calls, and others that write to it meanwhile: each 8 bytes
  * are a step, of the library (a library, function, process or row that is new or known, counts, room) or of somebody
- * who turns a word of the header, the directory or the records.
+ * who turns a word of the header, the directory or the records. Every eighth file is new; the others are as one that a
+ * program has made room in.
  *
  * What nobody turned is read by the user half as it was counted, without a loss; of what was turned nothing harms the
  * writer, and the user half reads it, or says that it is damaged.
@@ -21,10 +22,10 @@
 /* A step of 8 bytes may make a row with its blocks. The pages of the file itself are no heap. */
 const struct fuzz_cost fuzz_cost = {4 << 20, 4000, 100000, 100000};
 
-enum { STEP = 8, MAX_STEPS = 512, KEPT = 16 };
+enum { STEP = 8, MAX_STEPS = 512, KEPT = 16, NEW_EVERY = 8 };
 
 static char path[96];
-static uint8_t *pristine; /* header and directory of a new file */
+static uint8_t *pristine, *prepared; /* header and directory of a new file, and of one in which room was made */
 static uint64_t size_bytes, used_bytes, n_counted;
 static uint32_t objects[KEPT], functions[KEPT], processes[KEPT], rows[KEPT];
 static bool turned, short_of_room;
@@ -49,12 +50,12 @@ static void begin(void)
 	used_bytes = h.used_bytes;
 }
 
-/* The file is as new: a hole behind its directory. */
-static void renew(void)
+/* The file has this header and directory, and a hole behind it. */
+static void renew(const uint8_t *as)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 
-	require(fd >= 0 && pwrite(fd, pristine, SP_CALLS_LEAST, 0) == SP_CALLS_LEAST);
+	require(fd >= 0 && pwrite(fd, as, SP_CALLS_LEAST, 0) == SP_CALLS_LEAST);
 	require(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, SP_CALLS_LEAST,
 			  (off_t)(size_bytes - SP_CALLS_LEAST)) == 0);
 	close(fd);
@@ -203,17 +204,46 @@ static void read_back(void)
 	sp_calls_done(&s);
 }
 
-int fuzz_one(const uint8_t *data, size_t size)
+static void open_file(void)
 {
-	if (!pristine)
-		begin();
-	renew();
 	require(sp_shared_open(path, (uint32_t)geteuid()));
 	sp_shared_prepare();
-	for (size_t i = 0; i < size / STEP && i < MAX_STEPS; i++)
-		step(data + i * STEP);
+}
+
+static void close_file(void)
+{
 	for (uint32_t i = 0; i < sp_shared.n_mappings; i++)
 		munmap(sp_shared.mappings[i].at, sp_shared.mappings[i].high - sp_shared.mappings[i].low);
+}
+
+/* What a program that starts makes is room, which is empty: blocks in the directory. It is most of what a run takes. */
+static void prepare(void)
+{
+	renew(pristine);
+	open_file();
+	prepared = malloc(SP_CALLS_LEAST); /* kept to the end */
+	require(prepared);
+	memcpy(prepared, sp_shared.header, SP_CALLS_LEAST);
+	for (uint64_t at = SP_CALLS_LEAST; at < sp_shared.header->used_bytes; at += sizeof(uint64_t)) {
+		const uint64_t *word = sp_shared_at(at, sizeof(*word));
+		require(word && *word == 0);
+	}
+	close_file();
+}
+
+int fuzz_one(const uint8_t *data, size_t size)
+{
+	static unsigned n_runs;
+
+	if (!pristine)
+		begin();
+	if (!prepared)
+		prepare();
+	renew(n_runs++ % NEW_EVERY == 0 ? pristine : prepared);
+	open_file();
+	for (size_t i = 0; i < size / STEP && i < MAX_STEPS; i++)
+		step(data + i * STEP);
+	close_file();
 	read_back();
 	return 0;
 }

@@ -2,8 +2,8 @@
 /*
  * fuzz_calls.c: a good file of calls with words of it turned: input is (offset, xor) pairs of 4 and 8 bytes.
  *
- * What is read without an error has only numbers that exist, calls that are positive, and is twice as much when it is
- * merged with itself. A file may be refused for damage or version alone, and with words.
+ * What is read without an error has only numbers that exist, calls that are positive, and is nothing when it is
+ * subtracted from itself (every eighth input). A file may be refused for damage or version alone, and with words.
  */
 #include "base/error.h"
 #include "link/made.h"
@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-enum { MAX_PAIRS = 64 };
+enum { MAX_PAIRS = 64, AGAIN_EVERY = 8 }; /* it is read once more for that */
 
 static void fill(struct made *m)
 {
@@ -58,6 +58,7 @@ static uint64_t check(const struct sp_calls_snapshot *s)
 
 static void read_and_check(const char *path)
 {
+	static unsigned n_runs;
 	struct sp_calls_snapshot s, again;
 	int r = sp_calls_read(path, &s);
 
@@ -68,7 +69,7 @@ static void read_and_check(const char *path)
 		return;
 	}
 	(void)check(&s);
-	if (sp_calls_read(path, &again) == 0) {
+	if (n_runs++ % AGAIN_EVERY == 0 && sp_calls_read(path, &again) == 0) {
 		require(sp_calls_subtract(&s, &again) == 0 && s.n_arcs == 0);
 		require(check(&s) == 0);
 		sp_calls_done(&again);
