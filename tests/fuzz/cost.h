@@ -33,6 +33,8 @@ extern const struct fuzz_cost fuzz_cost;
 	}
 
 extern bool fuzz_tells_compares; /* compares.c */
+/* That this input may have besides, and 2 ns for each, as fuzz_one() finds out: 0 when it begins. */
+extern size_t fuzz_bytes_besides;
 
 int fuzz_one(const uint8_t *data, size_t size);
 _Noreturn void fuzz_broken(const char *what, const char *file, int line); /* for require.h */

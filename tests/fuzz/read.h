@@ -17,11 +17,25 @@
 #include <errno.h>
 #include <string.h>
 
+/*
+ * What libraries that unpack may take by what a header says, before anything is unpacked: bzip2 for its largest blocks,
+ * zstd and xz for the largest window that they accept.
+ */
+static inline size_t unpacker_bytes(const uint8_t *b, size_t n)
+{
+	bool zstd = n >= 4 && (memcmp(b, "\x28\xb5\x2f\xfd", 4) == 0 ||
+			       ((b[0] & 0xf0) == 0x50 && memcmp(b + 1, "\x2a\x4d\x18", 3) == 0)),
+	     xz = n >= 4 && memcmp(b, "\xfd\x37\x7a\x58", 4) == 0;
+
+	return zstd || xz ? 130 << 20 : n >= 3 && memcmp(b, "BZh", 3) == 0 ? 4 << 20 : 0;
+}
+
 /* words: with what an error begins. The file is called as the format. 0 or -EBADMSG. */
 static inline int read_as(const char *format, const char *words, const void *data, size_t size, bool keep_going,
 			  struct sp_profile **ret_profile, struct sp_read_result *ret_result)
 {
 	const struct sp_read_options o = {.keep_going = keep_going, .format = format};
+	fuzz_bytes_besides = unpacker_bytes(data, size);
 	int r = sp_read_fd(fuzz_file(data, size), format, &o, ret_profile, ret_result);
 
 	require(r == 0 || r == -EBADMSG);
