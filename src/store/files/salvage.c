@@ -256,7 +256,28 @@ static size_t local_bytes(size_t usable, uint64_t n, bool of_index)
 	return k <= most ? k : min;
 }
 
-/* Most of what is tried is no cell: its lengths say so first. */
+static size_t varint_bytes(const uint8_t *b, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && i < 8 && b[i] >= 0x80)
+		i++;
+	return i + 1;
+}
+
+/*
+ * Most of what is tried is no cell, which is told by its lengths: here by how that of its head begins, behind those
+ * of the payload and of the rowid. It is 9 * COLUMNS_MAX at most; 0x80 begins a number that is longer than needed.
+ */
+static inline bool may_be_cell(const uint8_t *b, size_t n, bool of_index)
+{
+	size_t at = varint_bytes(b, n);
+
+	if (!of_index && at < n)
+		at += varint_bytes(b + at, n - at);
+	return at < n && (b[at] == 0x80 || (b[at] >= 3 && b[at] <= 9 * COLUMNS_MAX));
+}
+
 static bool read_cell(const struct salvage *s, const uint8_t *b, size_t n, bool of_index, struct cell *c)
 {
 	uint64_t head = 0, type, end;
@@ -392,8 +413,9 @@ static void sweep_pages(struct salvage *s, bool listed)
 		for (size_t at = 0; at < (size_t)n && !listed && s->error == 0; at++) {
 			if (s->page[at] < 3) /* the length of a payload; so are the zeros behind the end of the file */
 				continue;
-			try_cell(s, at, false);
-			try_cell(s, at, true);
+			for (int of_index = 0; of_index < 2; of_index++)
+				if (may_be_cell(s->page + at, s->page_bytes - at, of_index))
+					try_cell(s, at, of_index);
 		}
 	}
 }
