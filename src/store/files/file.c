@@ -248,7 +248,10 @@ static int64_t query_number(struct sp_day_file *f, const char *sql)
 	if (r < 0)
 		return r;
 	int code = sqlite3_step(s);
-	return code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : sp_file_error(f, code, "read");
+	int64_t number = code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : sp_file_error(f, code, "read");
+	if (code == SQLITE_ROW && number < 0) /* no number of ours, nor an error's */
+		return sp_fail_said(-EBADMSG, "%s does not say what it is", f->day.name);
+	return number;
 }
 
 static int create_tables(struct sp_day_file *f)

@@ -247,6 +247,28 @@ static void a_turned_version_is_damage(void **state)
 	made_directory_gone(path);
 }
 
+/* As an error's number would be -2 taken: the day would not be there. */
+static void a_day_below_zero_is_damage(void **state)
+{
+	char *path = small_store(), *name = in(path, sp_day_of(T0, SP_RES_10S).name);
+	struct sp_day day = sp_day_of(T0, SP_RES_10S);
+	struct sums got = sums_new(1);
+	struct sp_day_file f;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(name, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "UPDATE about SET day_s = -2", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	struct sp_store *s = made_store(path, &(struct sp_store_options){.read_only = true});
+	assert_int_equal(sp_file_open(&s->directory, &day, false, &f), -EBADMSG);
+	sp_error_clear();
+	assert_int_equal(sums_of_store(&got, s, SP_RES_10S, false), 1); /* salvaged */
+	sums_done(&got);
+	sp_store_close(s);
+	free(name);
+	made_directory_gone(path);
+}
+
 static void take_note(void *arg, const char *text)
 {
 	assert_non_null(strstr(text, ".10s.db is damaged: 1 windows of it are salvaged"));
@@ -543,6 +565,7 @@ int main(void)
 	    cmocka_unit_test(one_writer),
 	    cmocka_unit_test(a_newer_version_is_left_alone),
 	    cmocka_unit_test(a_turned_version_is_damage),
+	    cmocka_unit_test(a_day_below_zero_is_damage),
 	    cmocka_unit_test(dictionaries_are_outgrown),
 	    cmocka_unit_test(an_old_file_is_mended),
 	    cmocka_unit_test(planted_links_are_refused),
