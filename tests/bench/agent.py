@@ -19,8 +19,8 @@ MB = 1e6
 
 
 class Agent:
-    def __init__(self, *arguments):
-        self.place = tempfile.mkdtemp(dir=WORK)
+    def __init__(self, *arguments, place=None):
+        self.place = place or tempfile.mkdtemp(dir=WORK)
         self.socket = os.path.join(self.place, "s")
         command = [SOPROF, "agent", "--store", os.path.join(self.place, "store"), "--socket", self.socket, *arguments]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
