@@ -19,7 +19,7 @@ enum {
 	BATCH_WINDOWS = 60,
 	READ_S = 600,
 	READ_INTERVALS = 60,
-	READ_ROWS = 3000
+	READ_ROWS = 5000
 };
 
 struct sender {

@@ -79,7 +79,7 @@ class Watch:
 
 
 def learn(receiver, word, config, place):
-    """Has nearly all of 50,000 stacks sent, by an agent that samples as often in minutes as others in hours."""
+    """Has most stacks sent, by an agent that samples as often in two minutes as others in an hour."""
     agent = Agent("--config", config, "--frequency", "997", "--max-cpu", "100%", place=place)
     try:
         while agent.number(word) < 1:
@@ -90,12 +90,13 @@ def learn(receiver, word, config, place):
         agent.close()
 
 
-def steady(receiver, first_word, mapping, learns=False):
-    """The agent's words when it sends to a receiver as it always does, and ten minutes later; and the watch."""
+def steady(receiver, first_word, mapping, load=(500, 50000), learns=False):
+    """The agent's words when it sends to a receiver as it always does, and ten minutes later; and the watch. The load: how
+    many programs, and stacks."""
     config = os.path.join(WORK, "agent.yaml")
     with open(config, "w") as f:
         f.write(f"listen: none\ngroup: none\n{receiver}: {mapping}\n")
-    with variety(choose(500, 50), choose(50000, 5000), 100):
+    with variety(*(choose(n, n // 10) for n in load), 100):
         place = tempfile.mkdtemp(dir=WORK)
         if learns:
             learn(receiver, first_word, config, place)
@@ -117,14 +118,15 @@ def steady(receiver, first_word, mapping, learns=False):
     return took, watch, {w: int(last[w]) - int(words[w]) for w in last if w.startswith(receiver) and last[w].isdigit()}
 
 
-def sending(address):
-    run([SOPROF, "fleet", "init", f"{address}/agents"])
-    took, watch, words = steady("fleet", "fleet_windows", f'{{url: "{address}/agents", host: here}}', learns=True)
+def sending(address, database, programs, stacks):
+    run([SOPROF, "fleet", "init", f"{address}/{database}"])
+    say(f"{programs} programs, {stacks} stacks")
+    took, watch, words = steady("fleet", "fleet_windows", f'{{url: "{address}/{database}", host: here}}', (programs, stacks), True)
     n, cpu, windows = (words[w] for w in ("fleet_bytes", "fleet_cpu_ns", "fleet_windows"))
     say(f"{windows} windows in {took:.0f} s, {n / max(windows, 1) / 1024:.1f} KiB and {cpu / max(windows, 1) / 1e6:.1f} ms of CPU each")
-    row("fleet: sending, of an agent's host", "% of a CPU", 100 * cpu / took / 1e9, most=0.05)
-    row("fleet: bytes sent of a host and day", "MB", n / took * 86400 / 1e6, note="compressed")
-    row("fleet: memory of a process that sends, peak", "MB", watch.peak / 1024, note="with what it shares with the agent")
+    row(f"fleet: sending, host of {stacks} stacks", "% of a CPU", 100 * cpu / took / 1e9, most=0.05)
+    row("  bytes sent in a day", "MB", n / took * 86400 / 1e6, note="compressed")
+    row("  memory of a process that sends, peak", "MB", watch.peak / 1024, note="with what it shares with the agent")
     row("  of it its own", "MB", watch.anonymous / 1024, most=4)
 
 
@@ -271,6 +273,7 @@ if {"many", "sending"} & set(parts):
         if "many" in parts:
             many(server)
         if "sending" in parts:
-            sending(server)
+            sending(server, "some", 20, 2000)
+            sending(server, "many", 500, 50000)
 if "pushing" in parts:
     pushing()
