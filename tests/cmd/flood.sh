@@ -9,6 +9,7 @@ need_profile
 max_mib=60 uid=12345 busy_s=$((22 * slow))
 printf 'frequency: 49\ngroup: none\nmax-memory: %sM\nmax-cpu: 100%%\n' "$max_mib" >"$dir/agent.yaml"
 what='agent'
+begun=$(date +%s) # before the first window, which is not in a range that begins later
 "$SOPROF" agent --config "$dir/agent.yaml" --store "$dir/store" --socket "$dir/agent.sock" >"$out" 2>"$dir/log" </dev/null &
 job=$!
 wait_agent "$job" "$dir/log"
@@ -17,7 +18,6 @@ cp "$victims/plain/recursion" "$dir/beside$$"
 
 # --- the flood, and somebody beside it whose CPU time is known
 as_user() { (cd / && exec setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"); }
-begun=$(date +%s)
 as_user "$uid" "$dir/flood" "$busy_s" 1000 4000 >"$dir/map" 2>"$err" &
 flood=$!
 as_user 65534 "$dir/beside$$" "$busy_s" >/dev/null 2>&1 &
