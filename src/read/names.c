@@ -269,9 +269,13 @@ static void names_unescape(char *text)
 
 char *sp_read_unescape(int encoding, const char *text, size_t len)
 {
-	char *copy = strndup(text, len), *decoded SP_FREE = copy && strstr(copy, "\\x") ? strdup(copy) : NULL;
-	char *again SP_FREE = NULL;
+	char *copy = malloc(len + 1), *decoded SP_FREE = NULL, *again SP_FREE = NULL;
 
+	if (!copy)
+		return NULL;
+	memcpy(copy, text, len); /* which has no end of its own, as strndup() is checked for */
+	copy[len] = '\0';
+	decoded = strstr(copy, "\\x") ? strdup(copy) : NULL;
 	if (!decoded)
 		return copy;
 	names_unescape(decoded);
