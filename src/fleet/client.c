@@ -369,10 +369,11 @@ int sp_fleet_do(struct sp_fleet *f, const char *sql, bool outside)
 /* Where a limit ends a question it fails: a profile of the user's may ask for an answer in part, which says nothing of
  * it.
  */
-#define WHOLE                                                                                                          \
-	"&read_overflow_mode=throw&group_by_overflow_mode=throw&sort_overflow_mode=throw&result_overflow_mode=throw"   \
-	"&timeout_overflow_mode=throw&set_overflow_mode=throw&join_overflow_mode=throw&transfer_overflow_mode=throw"   \
-	"&distinct_overflow_mode=throw"
+#define MODES(X) X(read) X(group_by) X(sort) X(result) X(timeout) X(set) X(join) X(transfer) X(distinct)
+#define THROWS(of) "&" #of "_overflow_mode=throw"
+#define WHOLE MODES(THROWS)
+#define QUOTED(of) "'" #of "_overflow_mode', "
+#define MODE_NAMES MODES(QUOTED) "''"
 
 /* The server keeps the answer until it is whole, so that a failure has its own status. */
 static int ask_once(struct sp_fleet *f, const char *sql, bool outside, struct sp_bytes *into)
@@ -395,11 +396,8 @@ static int ask_once(struct sp_fleet *f, const char *sql, bool outside, struct sp
 /* Who may set nothing, and has a profile that cuts answers, would take a part for all. */
 static int modes_check(struct sp_fleet *f)
 {
-	static const char sql[] =
-	    "SELECT concat(name, ' = ', value) FROM system.settings WHERE name IN ('read_overflow_mode', "
-	    "'group_by_overflow_mode', 'sort_overflow_mode', 'result_overflow_mode', 'timeout_overflow_mode', "
-	    "'set_overflow_mode', 'join_overflow_mode', 'transfer_overflow_mode', 'distinct_overflow_mode') "
-	    "AND value != 'throw' ORDER BY name LIMIT 1 FORMAT TabSeparated";
+	static const char sql[] = "SELECT concat(name, ' = ', value) FROM system.settings WHERE name IN (" MODE_NAMES
+				  ") AND value != 'throw' ORDER BY name LIMIT 1 FORMAT TabSeparated";
 	struct sp_bytes mode = {0};
 	int r = ask_once(f, sql, true, &mode);
 
