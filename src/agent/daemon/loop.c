@@ -483,11 +483,13 @@ int sp_agent_finish(struct sp_agent *a)
 
 void sp_agent_stop(struct sp_agent *a)
 {
+	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
+
 	if (a->is_stopping)
 		return;
 	a->is_stopping = true;
-	a->env.give_up_ns = sp_time_ns(CLOCK_MONOTONIC) + GIVE_UP_MS * 1000000ULL;
-	a->close_by_ns = sp_time_ns(CLOCK_MONOTONIC) + CLOSE_MS * 1000000ULL;
+	a->env.give_up_ns = now_ns + GIVE_UP_MS * 1000000ULL;
+	a->close_by_ns = now_ns + CLOSE_MS * 1000000ULL;
 }
 
 struct sp_store *sp_agent_store(const struct sp_agent *a)

@@ -517,7 +517,6 @@ static int check_gap(struct sp_scan *scan, uint64_t until_ns)
 
 	if (scan->options.missed_to_ns)
 		until_ns = SP_MIN(until_ns, scan->options.missed_to_ns);
-
 	if (scan->was_checked || scan->borrows_file || scan->of_days || until_ns < scan->next_ns + 2 * length_ns ||
 	    scan->days[scan->next_day - 1].bytes > GAP_CHECK_BYTES)
 		return 0;

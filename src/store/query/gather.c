@@ -353,9 +353,11 @@ static size_t part_length(const struct sp_gathered *g, const struct sp_plan *pla
 	size_t n = sp_plan_part_length(plan, first), of_one = 1;
 	const struct sp_plan_window *w = &plan->windows[first];
 
+	if (!g->one_dict)
+		return n;
 	while (of_one < n && w[of_one].generation == w->generation && w[of_one].day_s == w->day_s)
 		of_one++;
-	return g->one_dict ? of_one : n;
+	return of_one;
 }
 
 /* Gathers a part from *at on; advances *at to the first window that did not fit. */

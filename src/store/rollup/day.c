@@ -186,8 +186,9 @@ int sp_day_sum_step(struct sp_store *s, struct sp_day_sum *day)
 {
 	static int (*const steps[])(struct sp_store * s, struct sp_day_file * f, struct sp_day_sum * sum) = {
 	    find_new_hours, read_tree, write_tree, add_day_row, add_hours, write_day};
+	int r = sp_writer_check_time(s);
 
-	return steps[day->step++](s, &s->writer->files[SP_RES_1H], day);
+	return r < 0 ? r : steps[day->step++](s, &s->writer->files[SP_RES_1H], day);
 }
 
 int sp_writer_sum_day(struct sp_store *s, uint64_t source)
@@ -195,7 +196,7 @@ int sp_writer_sum_day(struct sp_store *s, uint64_t source)
 	struct sp_day_sum *day = NULL;
 	int r = sp_day_sum_new(source, &day);
 
-	while (r == 0 && (r = sp_writer_check_time(s)) == 0 && (r = sp_day_sum_step(s, day)) == 1)
+	while (r == 0 && (r = sp_day_sum_step(s, day)) == 1)
 		r = 0;
 	sp_day_sum_free(day);
 	return r;

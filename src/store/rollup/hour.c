@@ -178,8 +178,10 @@ static int write_part(struct sp_store *s, struct sp_rolling *h)
 
 static int run_part(struct sp_store *s, struct sp_rolling *h)
 {
-	int r = h->part == PART_DAY ? 0 : sp_decoded_dict_get(s, h->roll.from, h->roll.generation, h->roll.decoded);
+	int r = sp_writer_check_time(s);
 
+	if (r == 0 && h->part != PART_DAY)
+		r = sp_decoded_dict_get(s, h->roll.from, h->roll.generation, h->roll.decoded);
 	if (r < 0) /* the view may have moved */
 		return r;
 	r = parts[h->part].writes ? write_part(s, h) : parts[h->part].step(s, h);
@@ -196,10 +198,8 @@ int sp_roll_hour(struct sp_store *s, const struct sp_roll *roll)
 	h.roll.rows = (struct sp_window_rows){0};
 	h.roll.packed = (struct sp_packed_rows){0};
 	h.roll.n_windows = 0;
-	while (r >= 0 && h.part < PART_DAY) {
-		r = sp_writer_check_time(s);
-		r = r < 0 ? r : run_part(s, &h);
-	}
+	while (r >= 0 && h.part < PART_DAY)
+		r = run_part(s, &h);
 	rolling_done(&h);
 	return r;
 }
