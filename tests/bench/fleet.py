@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A fleet on Debian's ClickHouse: what sending costs an agent's host in steady state, under a load of much variety, and what
-pushing profiles to Pyroscope and by OTLP costs it (to a server that takes anything); how long
+"""A fleet on Debian's ClickHouse: what sending costs an agent's host of some stacks, and one of very many, when most names
+are known, and what pushing profiles to Pyroscope and by OTLP costs it (to a server that takes anything); how long
 questions take over 10, 100 and 1,000 hosts. Ten hosts are made up, each with an hour of 60 rows a window of 10 s out of
 30,000 stacks of 60 programs and 40 libraries, and are sent; the others are copies in the server, with other numbers. For 24
 hours the windows and the libraries' sums are copied, too; samples there are of the last hour only. The times are those of

@@ -186,13 +186,18 @@ static void crash(const struct moment *at, uint64_t n_after)
 	made_directory_gone(path);
 }
 
-static void nothing_is_lost_between_steps(void **state)
+static void after_each_step(void end(const struct moment *at, uint64_t n_after))
 {
 	for (uint64_t n_after = 1; n_after < N_STEPS; n_after += SP_FEWER == 1 ? 1 : 7) {
-		crash(&an_hour, n_after);
+		end(&an_hour, n_after);
 		if (n_after % 2 != 0)
-			crash(&midnight, n_after);
+			end(&midnight, n_after);
 	}
+}
+
+static void nothing_is_lost_between_steps(void **state)
+{
+	after_each_step(crash);
 }
 
 /* Closed when there is no time, the store does none of what is left; the next writer does all of it. */
@@ -219,11 +224,7 @@ static void close_late(const struct moment *at, uint64_t n_after)
 
 static void the_next_writer_does_what_had_no_time(void **state)
 {
-	for (uint64_t n_after = 1; n_after < N_STEPS; n_after += SP_FEWER == 1 ? 1 : 7) {
-		close_late(&an_hour, n_after);
-		if (n_after % 2 != 0)
-			close_late(&midnight, n_after);
-	}
+	after_each_step(close_late);
 }
 
 /* Sources do not wait for one that has nothing left. */
